@@ -1,0 +1,71 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The contracts of this package's errors. Operators see them inside an [Error].
+var (
+	ErrNotFound    = errors.New("no such session")
+	ErrExists      = errors.New("session exists already")
+	ErrConflict    = errors.New("the log has moved on")             // somebody appended first
+	ErrFenced      = errors.New("the session was taken over")       // the lease's epoch has passed
+	ErrBusy        = errors.New("the session is open elsewhere")    // see BusyError
+	ErrCorrupt     = errors.New("the log is damaged")               // names session and seq
+	ErrNewer       = errors.New("written by a newer version")       // format or kind unknown here
+	ErrInvalidID   = errors.New("invalid session id")               //
+	ErrInvalid     = errors.New("invalid argument")                 // an index or option out of range
+	ErrFull        = errors.New("no space left")                    // ENOSPC, EDQUOT; nothing was appended
+	ErrReadOnly    = errors.New("the store is read-only")           // EROFS, EACCES on write
+	ErrPoisoned    = errors.New("a write failed; reopen the store") // after a failed write or sync
+	ErrClosed      = errors.New("closed")                           //
+	ErrUnsupported = errors.New("not supported by this store")      //
+)
+
+// Error is an error for an operator: what was attempted, on which session and
+// record, why, and what to do about it.
+type Error struct {
+	Op      string // "append", "open", …
+	Session string
+	Seq     int64 // the record concerned, or 0
+	Detail  string
+	Hint    string // a command or action, may be empty
+	Err     error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Op)
+	if e.Session != "" {
+		fmt.Fprintf(&b, " session %s", e.Session)
+	}
+	if e.Seq != 0 {
+		fmt.Fprintf(&b, " at seq %d", e.Seq)
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.Detail != "" {
+		fmt.Fprintf(&b, ": %s", e.Detail)
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint returns the hint of the first error in the chain that has one, or "".
+func Hint(err error) string {
+	for err != nil {
+		if e, ok := errors.AsType[*Error](err); ok {
+			if e.Hint != "" {
+				return e.Hint
+			}
+			err = e.Err
+			continue
+		}
+		return ""
+	}
+	return ""
+}

@@ -1,0 +1,48 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxIDBytes bounds a session id.
+const MaxIDBytes = 128
+
+// CheckID reports, as an [Error] that wraps [ErrInvalidID], why id cannot name a
+// session. An id is 1 to 128 bytes of UTF-8 without "/", "\", "..", control or
+// invisible characters; it does not start with a dot or a dash, and does not
+// start or end with a space (seed 000, and what it left open).
+func CheckID(id string) error {
+	bad := func(format string, args ...any) error {
+		return &Error{Op: "check id", Err: ErrInvalidID, Detail: fmt.Sprintf(format, args...),
+			Hint: "use letters, digits, '-' and '_'"}
+	}
+	if id == "" {
+		return bad("Session ID must not be empty")
+	}
+	if len(id) > MaxIDBytes {
+		return bad("Session ID is %d bytes long, at most %d are allowed", len(id), MaxIDBytes)
+	}
+	if !utf8.ValidString(id) {
+		return bad("Session ID is not UTF-8")
+	}
+	for _, s := range []string{"/", "\\", ".."} {
+		if strings.Contains(id, s) {
+			return bad("Session ID contains invalid character: '%s'", s)
+		}
+	}
+	for _, r := range id {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
+			return bad("Session ID contains invalid character: %q", r)
+		}
+	}
+	if id[0] == '.' || id[0] == '-' {
+		return bad("Session ID starts with %q", id[0])
+	}
+	if strings.TrimSpace(id) != id {
+		return bad("Session ID starts or ends with a space")
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package session
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Kind says what a record is about. The set is closed; a log with another kind
+// was written by a newer version and is refused with [ErrNewer].
+type Kind string
+
+// The kinds and the payload type of each.
+const (
+	KindOpened           Kind = "session.opened"    // Opened
+	KindItem             Kind = "item"              // ItemAppended
+	KindTurnOpened       Kind = "turn.opened"       // TurnOpened
+	KindTurnClosed       Kind = "turn.closed"       // TurnClosed
+	KindToolStarted      Kind = "tool.started"      // ToolStarted
+	KindToolFinished     Kind = "tool.finished"     // ToolFinished
+	KindApprovalAsked    Kind = "approval.asked"    // package approval
+	KindApprovalResolved Kind = "approval.resolved" // package approval
+	KindDecision         Kind = "decision"          // policy.Decision
+	KindPolicyChanged    Kind = "policy.changed"    // PolicyChanged
+	KindHookRan          Kind = "hook.ran"          // package hook
+	KindRewrite          Kind = "rewrite"           // Rewrite
+	KindMetaChanged      Kind = "meta.changed"      // MetaPatch
+	KindVendorMapped     Kind = "vendor.mapped"     // package workspace
+	KindWorkspaceEvent   Kind = "workspace.event"   // package workspace
+	KindRedacted         Kind = "redacted"          // Redacted
+)
+
+// Kinds lists the closed set.
+func Kinds() []Kind {
+	return []Kind{
+		KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
+		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
+		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRedacted,
+	}
+}
+
+// Shared reports whether a record of this kind may be appended by someone who
+// does not hold the session's lease: a rename, an answer to a question, a
+// change of policy. Everything else belongs to the one writer.
+func (k Kind) Shared() bool {
+	return k == KindMetaChanged || k == KindApprovalResolved || k == KindPolicyChanged
+}
+
+// FormatVersion is the version of the record format that this package writes.
+// Logs with a greater one are refused with [ErrNewer].
+const FormatVersion = 1
+
+// Opened is the payload of [KindOpened], always the first record of a log. A
+// fork's has a Base.
+type Opened struct {
+	Format    int       `json:"format"`
+	SessionID string    `json:"session_id"`
+	Created   time.Time `json:"created"`
+	Project   string    `json:"project,omitempty"`
+	CWD       string    `json:"cwd,omitempty"`
+	Model     string    `json:"model,omitempty"`
+	GitBranch string    `json:"git_branch,omitempty"`
+	Title     string    `json:"title,omitempty"`
+	Summary   string    `json:"summary,omitempty"`
+	Tag       string    `json:"tag,omitempty"`
+	Prompt    string    `json:"first_prompt,omitempty"`
+	Base      *Base     `json:"base,omitempty"`
+}
+
+// Base is where a fork leaves its parent: the fork sees the parent's records up
+// to Seq. Digest is that record's, so the chain goes on unbroken.
+type Base struct {
+	Parent   string `json:"parent"`
+	Seq      int64  `json:"seq"`
+	Digest   Digest `json:"digest"`
+	Messages int    `json:"messages"` // items in the transcript at Seq
+}
+
+// ItemAppended is the payload of [KindItem].
+type ItemAppended struct {
+	// Item is a transcript item in its canonical form.
+	Item json.RawMessage `json:"item"`
+	// Queued items wait for their turn: they are not part of the transcript
+	// until a record with the same item id and without this mark follows.
+	Queued bool `json:"queued,omitempty"`
+	// Request tells, for an assistant item, what the model had been sent.
+	Request *RequestMark `json:"request,omitempty"`
+}
+
+// RequestMark identifies the prefix that a model was sent, so that a resumed
+// session can prove that it repeats it byte for byte.
+type RequestMark struct {
+	API      string `json:"api"`
+	Messages int    `json:"messages"` // transcript items that the request held
+	Prefix   Digest `json:"prefix"`   // over system, tools and those messages
+}
+
+// TurnOpened is the payload of [KindTurnOpened]. Turn ids are never reused in a session.
+type TurnOpened struct {
+	Turn string `json:"turn"`
+}
+
+// TurnClosed is the payload of [KindTurnClosed].
+type TurnClosed struct {
+	Turn   string  `json:"turn"`
+	Reason string  `json:"reason"`          // completed, max_turns, budget, interrupted, failed
+	Error  string  `json:"error,omitempty"` // when failed
+	Cost   float64 `json:"cost_usd,omitempty"`
+}
+
+// ToolStarted is the payload of [KindToolStarted]. It is on disk before the tool runs.
+type ToolStarted struct {
+	Use  string `json:"use_id"`
+	Tool string `json:"tool"`
+}
+
+// ToolFinished is the payload of [KindToolFinished].
+type ToolFinished struct {
+	Use      string `json:"use_id"`
+	Tool     string `json:"tool"`
+	IsError  bool   `json:"is_error,omitempty"`
+	Millis   int64  `json:"ms"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+}
+
+// PolicyChanged is the payload of [KindPolicyChanged].
+type PolicyChanged struct {
+	Mode string `json:"mode,omitempty"`
+	By   string `json:"by,omitempty"`
+}
+
+// Rewrite is the payload of [KindRewrite]. Exactly one of Items and Cut is set.
+// What the transcript was before stays readable in the log.
+type Rewrite struct {
+	Reason string            `json:"reason"`       // compaction, redaction, repair, truncate, mutator
+	By     string            `json:"by,omitempty"` // the mutator's name
+	Notes  []string          `json:"notes,omitempty"`
+	Items  []json.RawMessage `json:"items,omitempty"` // the whole new transcript
+	Cut    string            `json:"cut,omitempty"`   // or: drop everything after the item with this id
+	// Messages is how many items the transcript has afterwards.
+	Messages int `json:"messages"`
+}
+
+// MetaPatch is the payload of [KindMetaChanged]: fields that are present replace
+// the session's, nil ones leave it alone, empty ones clear it.
+type MetaPatch struct {
+	Title     *string `json:"title,omitempty"`
+	Summary   *string `json:"summary,omitempty"`
+	Tag       *string `json:"tag,omitempty"`
+	CWD       *string `json:"cwd,omitempty"`
+	Project   *string `json:"project,omitempty"`
+	Model     *string `json:"model,omitempty"`
+	GitBranch *string `json:"git_branch,omitempty"`
+	By        string  `json:"by,omitempty"`
+}
+
+// Redacted is the payload of [KindRedacted]: the payloads of the listed records
+// were erased.
+type Redacted struct {
+	Seqs   []int64 `json:"seqs"`
+	Reason string  `json:"reason,omitempty"`
+	By     string  `json:"by,omitempty"`
+}

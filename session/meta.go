@@ -1,0 +1,182 @@
+package session
+
+import (
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+)
+
+// Meta is what a list of sessions shows. The store keeps it in the same
+// transaction as the records; it follows from them alone (see [Delta]) and can
+// be rebuilt.
+type Meta struct {
+	ID           string    `json:"id"`
+	Project      string    `json:"project,omitempty"`
+	CWD          string    `json:"cwd,omitempty"`
+	Model        string    `json:"model,omitempty"`
+	CreatedAt    time.Time `json:"created_at"`
+	UpdatedAt    time.Time `json:"updated_at"`
+	MessageCount int       `json:"message_count"` // items of the transcript
+	Title        string    `json:"title,omitempty"`
+	Summary      string    `json:"summary,omitempty"`
+	Tag          string    `json:"tag,omitempty"`
+	FirstPrompt  string    `json:"first_prompt,omitempty"`
+	GitBranch    string    `json:"git_branch,omitempty"`
+	Size         int64     `json:"size"`                 // bytes of own payloads
+	Parent       string    `json:"parent,omitempty"`     // forks
+	ParentSeq    int64     `json:"parent_seq,omitempty"` // the last record shared with it
+
+	Head       int64  `json:"head"`        // seq of the last record
+	HeadDigest Digest `json:"head_digest"` // and its digest
+
+	// Deleted sessions are gone for everyone but the forks that still need
+	// their records.
+	Deleted bool `json:"deleted,omitempty"`
+}
+
+// Delta is how a batch of records changes a session's [Meta]: absolute where a
+// field is set, relative where it counts. Stores apply it in the transaction
+// that appends the batch; folding every batch from the first gives the same
+// Meta as the store holds.
+type Delta struct {
+	Opened    *Opened    // the batch creates the session
+	Messages  int        // added to MessageCount, after Reset
+	Reset     bool       // MessageCount restarts at 0 first
+	Bytes     int64      // added to Size
+	Updated   time.Time  // of the last record
+	Prompt    string     // becomes FirstPrompt when that is empty
+	Patch     *MetaPatch // fields set by meta.changed, later ones winning
+	Head      int64
+	Digest    Digest
+	LastModel string // becomes Model when the patch does not say otherwise
+}
+
+// promptLimit bounds FirstPrompt in bytes.
+const promptLimit = 200
+
+// Fold computes the delta of a batch. It reads only what it must of each
+// payload: the head of an item, the whole of the rare kinds.
+func Fold(batch []Record) (Delta, error) {
+	var d Delta
+	for i := range batch {
+		if err := d.add(&batch[i]); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+func (d *Delta) add(r *Record) error {
+	d.Head, d.Digest, d.Updated = r.Seq, r.Digest, r.Time
+	d.Bytes += int64(len(r.Payload))
+	if r.Payload == nil {
+		return nil
+	}
+	bad := func(err error) error {
+		return &Error{Op: "read " + string(r.Kind), Seq: r.Seq, Err: ErrCorrupt, Detail: err.Error()}
+	}
+	switch r.Kind {
+	case KindOpened:
+		var o Opened
+		if err := json.Unmarshal(r.Payload, &o); err != nil {
+			return bad(err)
+		}
+		d.Opened = &o
+	case KindItem:
+		it, err := ReadItem(r.Payload)
+		if err != nil {
+			return bad(err)
+		}
+		if it.Queued {
+			return nil
+		}
+		d.Messages++
+		switch it.Item.Role() {
+		case "user":
+			if d.Prompt == "" {
+				d.Prompt = clip(it.Item.Text(), promptLimit)
+			}
+		case "assistant":
+			if m := it.Item.Model(); m != "" {
+				d.LastModel = m
+			}
+		}
+	case KindRewrite:
+		var w Rewrite
+		if err := json.Unmarshal(r.Payload, &w); err != nil {
+			return bad(err)
+		}
+		d.Reset, d.Messages = true, w.Messages
+	case KindMetaChanged:
+		var p MetaPatch
+		if err := json.Unmarshal(r.Payload, &p); err != nil {
+			return bad(err)
+		}
+		if d.Patch == nil {
+			d.Patch = &MetaPatch{}
+		}
+		d.Patch.merge(p)
+	}
+	return nil
+}
+
+func (p *MetaPatch) merge(q MetaPatch) {
+	for _, f := range []struct{ dst, src **string }{
+		{&p.Title, &q.Title}, {&p.Summary, &q.Summary}, {&p.Tag, &q.Tag}, {&p.CWD, &q.CWD},
+		{&p.Project, &q.Project}, {&p.Model, &q.Model}, {&p.GitBranch, &q.GitBranch},
+	} {
+		if *f.src != nil {
+			*f.dst = *f.src
+		}
+	}
+}
+
+// Apply returns the meta after the batch that d came from.
+func (m Meta) Apply(d Delta) Meta {
+	if o := d.Opened; o != nil {
+		m = Meta{
+			ID: o.SessionID, Project: o.Project, CWD: o.CWD, Model: o.Model, GitBranch: o.GitBranch,
+			CreatedAt: o.Created, Title: o.Title, Summary: o.Summary, Tag: o.Tag, FirstPrompt: o.Prompt,
+		}
+		if b := o.Base; b != nil {
+			m.Parent, m.ParentSeq, m.MessageCount = b.Parent, b.Seq, b.Messages
+		}
+	}
+	if d.Reset {
+		m.MessageCount = 0
+	}
+	m.MessageCount += d.Messages
+	m.Size += d.Bytes
+	m.UpdatedAt, m.Head, m.HeadDigest = d.Updated, d.Head, d.Digest
+	if m.FirstPrompt == "" {
+		m.FirstPrompt = d.Prompt
+	}
+	if d.LastModel != "" {
+		m.Model = d.LastModel
+	}
+	if p := d.Patch; p != nil {
+		for _, f := range []struct {
+			dst *string
+			src *string
+		}{
+			{&m.Title, p.Title}, {&m.Summary, p.Summary}, {&m.Tag, p.Tag}, {&m.CWD, p.CWD},
+			{&m.Project, p.Project}, {&m.Model, p.Model}, {&m.GitBranch, p.GitBranch},
+		} {
+			if f.src != nil {
+				*f.dst = *f.src
+			}
+		}
+	}
+	return m
+}
+
+// clip cuts s to at most n bytes at a character boundary.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

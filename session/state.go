@@ -1,0 +1,31 @@
+package session
+
+import (
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// State is what a log amounts to: replay it from the first record and this is
+// where the session stands.
+type State struct {
+	SessionID string
+	Head      int64
+	Items     []transcript.Encoded // the transcript, after the last rewrite
+	Queue     []transcript.Encoded // input that was accepted and waits for its turn
+	Running   []ToolStarted        // tools with a start and no finish, in order
+	OpenTurn  string               // a turn that was opened and not closed
+	Turns     int                  // turns opened so far
+	Mode      string               // from the last policy.changed, or ""
+	Mark      *RequestMark         // of the last assistant item that has one
+	Usage     transcript.Usage     // summed over all model calls, rewritten ones included
+	CostUSD   float64              // summed over closed turns
+	Asked     []Question           // approvals without an answer, oldest first
+}
+
+// Question is an approval.asked record without its answer.
+type Question struct {
+	Seq     int64
+	ID      string          // the payload's "id"
+	Payload json.RawMessage
+}

@@ -1,0 +1,30 @@
+// Package transcript holds what was said and done in a session: items, their
+// parts, and the rules that make a list of items acceptable to a model.
+//
+//	Item ── role, model, usage, finish, time
+//	 └─ Parts ── Text · Thinking · ToolUse · ToolResult · Media · File · Structured · Custom
+//	 └─ Native ─ the provider's own message, byte for byte
+//
+//	Item ──Encode──► Encoded ──Append──► Transcript ──Check──► model
+//	Item ◄──Decode── Encoded ◄──Parse─── bytes of a log record
+//
+// An item has one canonical JSON form. [Encode] writes it and [Parse] indexes it
+// without decoding: an [Encoded] item knows its id, role and tool-use ids, and
+// hands out raw slices of the rest, so that ten thousand items can be replayed
+// and sent to a model again without being unpacked. [Encoded.Decode] unpacks
+// one. What a newer version or a stranger added — unknown fields, unknown
+// parts, integers above 2^53 — survives the round trip.
+//
+// The pairing rule: every tool use has exactly one result, it comes later, and
+// nothing but results comes between. [Transcript.Append] keeps it as items
+// arrive, [Validate] checks a whole list, [Repair] mends one.
+//
+//	var t transcript.Transcript
+//	e, err := transcript.Encode(transcript.UserText("hello"))
+//	err = t.Append(e)
+//	err = t.Check() // nil: nothing is waiting for a result
+//
+// The package uses the standard library only and does no I/O. It is not the
+// session log (package session) and knows no provider's wire (packages below
+// model).
+package transcript

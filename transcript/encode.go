@@ -1,0 +1,294 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Encode writes an item in its canonical form and indexes it. The form is
+// stable: encoding what [Encoded.Decode] returns gives the same bytes.
+//
+// It fails on an unknown role, on raw JSON that is not JSON, and on tool uses
+// or results without an id.
+func Encode(it Item) (Encoded, error) {
+	if !it.Role.Valid() {
+		return Encoded{}, fmt.Errorf("transcript: unknown role %q", it.Role)
+	}
+	w := &writer{b: make([]byte, 0, 512)}
+	w.item(it)
+	if w.err != nil {
+		return Encoded{}, fmt.Errorf("transcript: item %q: %w", it.ID, w.err)
+	}
+	return index(w.b)
+}
+
+// MustEncode is like [Encode] for items that are known to be sound. It panics
+// otherwise; use it in tests and for items built from constants.
+func MustEncode(it Item) Encoded {
+	e, err := Encode(it)
+	if err != nil {
+		panic(err)
+	}
+	return e
+}
+
+// MarshalJSON writes the canonical form.
+func (it Item) MarshalJSON() ([]byte, error) {
+	e, err := Encode(it)
+	return e.JSON, err
+}
+
+type writer struct {
+	b   []byte
+	err error
+}
+
+func (w *writer) key(first bool, name string) {
+	if !first {
+		w.b = append(w.b, ',')
+	}
+	w.b = append(w.b, '"')
+	w.b = append(w.b, name...)
+	w.b = append(w.b, '"', ':')
+}
+
+func (w *writer) str(name, s string) {
+	if s == "" {
+		return
+	}
+	w.key(false, name)
+	w.b = AppendString(w.b, s)
+}
+
+func (w *writer) raw(name string, v json.RawMessage) {
+	if len(v) == 0 {
+		return
+	}
+	w.key(false, name)
+	w.value(v)
+}
+
+func (w *writer) value(v json.RawMessage) {
+	buf := bytes.NewBuffer(w.b)
+	if err := json.Compact(buf, v); err != nil {
+		w.fail(fmt.Errorf("raw JSON: %w", err))
+		return
+	}
+	w.b = buf.Bytes()
+}
+
+func (w *writer) bytes(name string, v []byte) {
+	if len(v) == 0 {
+		return
+	}
+	w.key(false, name)
+	w.b = append(w.b, '"')
+	w.b = base64.StdEncoding.AppendEncode(w.b, v)
+	w.b = append(w.b, '"')
+}
+
+func (w *writer) extra(x Extra) {
+	for _, k := range slices.Sorted(maps.Keys(x)) {
+		w.b = append(w.b, ',')
+		w.b = AppendString(w.b, k)
+		w.b = append(w.b, ':')
+		w.value(x[k])
+	}
+}
+
+func (w *writer) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *writer) item(it Item) {
+	w.b = append(w.b, `{"role":"`...)
+	w.b = append(w.b, it.Role...)
+	w.b = append(w.b, '"')
+	w.str("id", it.ID)
+	if !it.Time.IsZero() {
+		w.key(false, "time")
+		w.b = append(w.b, '"')
+		w.b = it.Time.UTC().AppendFormat(w.b, time.RFC3339Nano)
+		w.b = append(w.b, '"')
+	}
+	w.str("model", it.Model)
+	w.str("finish", string(it.Finish))
+	if u := it.Usage; u != nil {
+		w.key(false, "usage")
+		w.usage(*u)
+	}
+	w.key(false, "parts")
+	w.parts(it.Parts)
+	if n := it.Native; n != nil {
+		w.key(false, "native")
+		w.b = append(w.b, `{"api":`...)
+		w.b = AppendString(w.b, n.API)
+		w.raw("json", n.JSON)
+		w.b = append(w.b, '}')
+	}
+	if len(it.Metadata) > 0 {
+		w.key(false, "metadata")
+		w.b = append(w.b, '{')
+		for i, k := range slices.Sorted(maps.Keys(it.Metadata)) {
+			if i > 0 {
+				w.b = append(w.b, ',')
+			}
+			w.b = AppendString(w.b, k)
+			w.b = append(w.b, ':')
+			w.value(it.Metadata[k])
+		}
+		w.b = append(w.b, '}')
+	}
+	w.extra(it.Extra)
+	w.b = append(w.b, '}')
+}
+
+func (w *writer) usage(u Usage) {
+	w.b = append(w.b, `{"input":`...)
+	w.b = strconv.AppendInt(w.b, u.Input, 10)
+	w.b = append(w.b, `,"output":`...)
+	w.b = strconv.AppendInt(w.b, u.Output, 10)
+	for _, f := range []struct {
+		name string
+		n    int64
+	}{{"cache_read", u.CacheRead}, {"cache_write", u.CacheWrite}, {"reasoning", u.Reasoning}} {
+		if f.n != 0 {
+			w.key(false, f.name)
+			w.b = strconv.AppendInt(w.b, f.n, 10)
+		}
+	}
+	w.b = append(w.b, '}')
+}
+
+func (w *writer) parts(parts []Part) {
+	w.b = append(w.b, '[')
+	for i, p := range parts {
+		if i > 0 {
+			w.b = append(w.b, ',')
+		}
+		w.part(p)
+	}
+	w.b = append(w.b, ']')
+}
+
+func (w *writer) part(p Part) {
+	if p == nil {
+		w.fail(fmt.Errorf("a part is nil"))
+		return
+	}
+	if u, ok := p.(Unknown); ok {
+		w.value(u.JSON)
+		return
+	}
+	w.b = append(w.b, `{"type":"`...)
+	w.b = append(w.b, p.partType()...)
+	w.b = append(w.b, '"')
+	switch p := p.(type) {
+	case Text:
+		w.key(false, "text")
+		w.b = AppendString(w.b, p.Text)
+		w.extra(p.Extra)
+	case Thinking:
+		w.str("text", p.Text)
+		w.str("signature", p.Signature)
+		w.str("data", p.Data)
+		if p.Redacted {
+			w.b = append(w.b, `,"redacted":true`...)
+		}
+		w.extra(p.Extra)
+	case ToolUse:
+		if p.ID == "" {
+			w.fail(fmt.Errorf("a tool use has no id"))
+		}
+		w.str("id", p.ID)
+		w.str("name", p.Name)
+		w.raw("input", p.Input)
+		w.extra(p.Extra)
+	case ToolResult:
+		if p.UseID == "" {
+			w.fail(fmt.Errorf("a tool result has no tool-use id"))
+		}
+		w.str("use_id", p.UseID)
+		w.key(false, "content")
+		w.parts(p.Content)
+		if p.IsError {
+			w.b = append(w.b, `,"is_error":true`...)
+		}
+		w.extra(p.Extra)
+	case Media:
+		w.str("mime", p.MIME)
+		w.bytes("data", p.Data)
+		w.str("uri", p.URI)
+		w.extra(p.Extra)
+	case File:
+		w.str("name", p.Name)
+		w.str("mime", p.MIME)
+		w.bytes("data", p.Data)
+		w.str("uri", p.URI)
+		w.extra(p.Extra)
+	case Structured:
+		w.raw("value", p.Value)
+		w.raw("schema", p.Schema)
+		w.extra(p.Extra)
+	case Custom:
+		w.str("kind", p.Kind)
+		w.raw("value", p.Value)
+		w.extra(p.Extra)
+	}
+	w.b = append(w.b, '}')
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends s as a JSON string literal. Unlike encoding/json it does
+// not escape HTML, so text stays as long as it was; bytes that are not UTF-8
+// become U+FFFD.
+func AppendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				b = append(b, s[start:i]...)
+				b = append(b, "\uFFFD"...)
+				i++
+				start = i
+				continue
+			}
+			i += size
+			continue
+		}
+		if c >= ' ' && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		b = append(b, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\t':
+			b = append(b, '\\', 't')
+		case '\r':
+			b = append(b, '\\', 'r')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i++
+		start = i
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"')
+}

@@ -1,0 +1,223 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// Encoded is an item in its canonical JSON form with the few facts that a
+// session needs at hand. It is a value and safe to share; JSON must not be
+// changed.
+type Encoded struct {
+	JSON []byte
+
+	id      string
+	role    Role
+	model   string
+	finish  Finish
+	uses    []string // ids of tool uses
+	results []string // ids that tool results answer
+	parts   []byte   // the raw array
+	native  []byte   // the raw object, or nil
+}
+
+// Use is a tool use as its item holds it: Input is raw JSON.
+type Use struct {
+	ID, Name string
+	Input    json.RawMessage
+}
+
+// Parse checks and indexes an item's JSON from an untrusted source. The bytes
+// are compacted but otherwise kept as they are. Errors name what is malformed.
+func Parse(b []byte) (Encoded, error) {
+	var buf bytes.Buffer
+	buf.Grow(len(b))
+	if err := json.Compact(&buf, b); err != nil {
+		return Encoded{}, fmt.Errorf("transcript: item: %w", err)
+	}
+	e, err := index(buf.Bytes())
+	if err != nil {
+		return Encoded{}, err
+	}
+	if _, err := e.Decode(); err != nil {
+		return Encoded{}, err
+	}
+	return e, nil
+}
+
+// ParseTrusted indexes an item whose bytes this package wrote and a digest or a
+// checksum has vouched for. It keeps b and decodes nothing.
+func ParseTrusted(b []byte) (Encoded, error) { return index(b) }
+
+func index(b []byte) (Encoded, error) {
+	e := Encoded{JSON: b}
+	err := fields(b, func(key, v []byte) (err error) {
+		switch string(key) {
+		case "id":
+			e.id, err = unquote(v)
+		case "role":
+			e.role, err = decodeString[Role](v)
+		case "model":
+			e.model, err = unquote(v)
+		case "finish":
+			e.finish, err = decodeString[Finish](v)
+		case "native":
+			e.native = v
+		case "parts":
+			e.parts = v
+			err = e.indexParts(v)
+		}
+		return err
+	})
+	if err == nil && !e.role.Valid() {
+		err = fmt.Errorf("unknown role %q", e.role)
+	}
+	if err != nil {
+		return Encoded{}, fmt.Errorf("transcript: item %q: %w", e.id, err)
+	}
+	return e, nil
+}
+
+func (e *Encoded) indexParts(b []byte) error {
+	if len(b) == 0 || b[0] != '[' {
+		return errors.New("parts is not an array")
+	}
+	for raw := range elements(b) {
+		p := RawPart(raw)
+		switch p.Type() {
+		case "tool_use":
+			id, err := unquote(p.Field("id"))
+			if err != nil || id == "" {
+				return errors.New("a tool use has no id")
+			}
+			e.uses = append(e.uses, id)
+		case "tool_result":
+			id, err := unquote(p.Field("use_id"))
+			if err != nil || id == "" {
+				return errors.New("a tool result has no tool-use id")
+			}
+			e.results = append(e.results, id)
+		}
+	}
+	return nil
+}
+
+// ID is the item's id.
+func (e Encoded) ID() string { return e.id }
+
+// Role is the item's role.
+func (e Encoded) Role() Role { return e.role }
+
+// Model is the model that an assistant item came from.
+func (e Encoded) Model() string { return e.model }
+
+// Finish is an assistant item's finish reason.
+func (e Encoded) Finish() Finish { return e.finish }
+
+// UseIDs lists the ids of the item's tool uses in order. Do not change it.
+func (e Encoded) UseIDs() []string { return e.uses }
+
+// ResultIDs lists the tool-use ids that the item answers. Do not change it.
+func (e Encoded) ResultIDs() []string { return e.results }
+
+// IsZero reports whether e is the zero value.
+func (e Encoded) IsZero() bool { return e.JSON == nil }
+
+// Uses unpacks the item's tool uses.
+func (e Encoded) Uses() []Use {
+	uses := make([]Use, 0, len(e.uses))
+	for p := range e.Parts() {
+		if p.Type() != "tool_use" {
+			continue
+		}
+		id, _ := unquote(p.Field("id"))
+		name, _ := unquote(p.Field("name"))
+		uses = append(uses, Use{ID: id, Name: name, Input: json.RawMessage(p.Field("input"))})
+	}
+	return uses
+}
+
+// Parts yields the item's parts as raw slices of its JSON.
+func (e Encoded) Parts() iter.Seq[RawPart] {
+	return func(yield func(RawPart) bool) {
+		for v := range elements(e.parts) {
+			if !yield(RawPart(v)) {
+				return
+			}
+		}
+	}
+}
+
+// Native returns the provider's own message for the given wire, or nil when the
+// item has none or has one of another wire.
+func (e Encoded) Native(api string) json.RawMessage {
+	if e.native == nil {
+		return nil
+	}
+	n := RawPart(e.native)
+	if got, _ := unquote(n.Field("api")); got != api {
+		return nil
+	}
+	return json.RawMessage(n.Field("json"))
+}
+
+// Text returns the text parts joined by newlines.
+func (e Encoded) Text() string {
+	var b bytes.Buffer
+	for p := range e.Parts() {
+		if p.Type() == "text" {
+			if b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			s, _ := unquote(p.Field("text"))
+			b.WriteString(s)
+		}
+	}
+	return b.String()
+}
+
+// RawPart is the JSON object of one part (or of any object) as stored.
+type RawPart []byte
+
+// Type returns the part's "type", or "".
+func (p RawPart) Type() string {
+	// The encoder writes the type first, so the common case is a prefix.
+	const prefix = `{"type":"`
+	if bytes.HasPrefix(p, []byte(prefix)) {
+		if end := bytes.IndexByte(p[len(prefix):], '"'); end >= 0 {
+			return string(p[len(prefix) : len(prefix)+end])
+		}
+	}
+	s, _ := unquote(p.Field("type"))
+	return s
+}
+
+var errFound = errors.New("found")
+
+// Field returns the raw JSON of one member, or nil. A string keeps its quotes
+// and escapes, so it can be copied into another document as it is.
+func (p RawPart) Field(name string) []byte {
+	var found []byte
+	_ = fields(p, func(key, v []byte) error {
+		if string(key) == name {
+			found = v
+			return errFound
+		}
+		return nil
+	})
+	return found
+}
+
+// Elements yields the elements of an array member.
+func (p RawPart) Elements(name string) iter.Seq[RawPart] {
+	return func(yield func(RawPart) bool) {
+		for v := range elements(p.Field(name)) {
+			if !yield(RawPart(v)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package transcript
+
+import "slices"
+
+// Transcript is a growing list of items that keeps the pairing rule. The zero
+// value is empty and ready. It is not safe for concurrent use.
+type Transcript struct {
+	items    []Encoded
+	open     []string       // tool uses that wait for a result, in order
+	openAt   int            // index of the item that opened them
+	answered map[string]int // tool-use id → index of its result
+	index    map[string]int // item id → index
+}
+
+// Of returns a transcript of the given items, or the first pairing fault.
+// Uses that are still open at the end are no fault; see [Transcript.Check].
+func Of(items ...Encoded) (*Transcript, error) {
+	t := &Transcript{}
+	for _, e := range items {
+		if err := t.Append(e); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// Append adds an item at the end. It returns a [PairingError] and changes
+// nothing when the item breaks the pairing rule.
+func (t *Transcript) Append(e Encoded) error {
+	if err := t.Admits(e); err != nil {
+		return err
+	}
+	if t.answered == nil {
+		t.answered, t.index = map[string]int{}, map[string]int{}
+	}
+	at := len(t.items)
+	t.items = append(t.items, e)
+	if e.id != "" {
+		t.index[e.id] = at
+	}
+	for _, id := range e.results {
+		t.answered[id] = at
+		t.open = slices.DeleteFunc(t.open, func(o string) bool { return o == id })
+	}
+	if len(e.uses) > 0 {
+		t.open, t.openAt = slices.Clone(e.uses), at
+	}
+	return nil
+}
+
+// Admits reports, as an error, why e could not be appended now.
+func (t *Transcript) Admits(e Encoded) error {
+	at := len(t.items)
+	fault := func(f PairingFault, ids ...string) error { return &PairingError{Fault: f, IDs: ids, Item: at} }
+	for i, id := range e.results {
+		if slices.Contains(e.results[:i], id) {
+			return fault(FaultDuplicateResult, id)
+		}
+		if slices.Contains(t.open, id) {
+			continue
+		}
+		if _, done := t.answered[id]; done {
+			return fault(FaultDuplicateResult, id)
+		}
+		return fault(FaultOrphanResult, id)
+	}
+	if len(t.open) > 0 && len(e.results) == 0 {
+		return fault(FaultUnanswered, t.open...)
+	}
+	for i, id := range e.uses {
+		if _, done := t.answered[id]; done || slices.Contains(e.uses[:i], id) {
+			return fault(FaultDuplicateUse, id)
+		}
+	}
+	return nil
+}
+
+// Check returns a [PairingError] when tool uses still wait for a result, and
+// nil when the transcript may be sent to a model.
+func (t *Transcript) Check() error {
+	if len(t.open) == 0 {
+		return nil
+	}
+	return &PairingError{Fault: FaultUnanswered, IDs: slices.Clone(t.open), Item: t.openAt}
+}
+
+// Open returns the ids of tool uses without a result, in call order.
+func (t *Transcript) Open() []string { return slices.Clone(t.open) }
+
+// OpenUses unpacks the tool uses without a result, in call order.
+func (t *Transcript) OpenUses() []Use {
+	if len(t.open) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(t.items[t.openAt].Uses(), func(u Use) bool { return !slices.Contains(t.open, u.ID) })
+}
+
+// Len is the number of items.
+func (t *Transcript) Len() int { return len(t.items) }
+
+// At returns item i.
+func (t *Transcript) At(i int) Encoded { return t.items[i] }
+
+// Last returns the last item, or the zero value.
+func (t *Transcript) Last() Encoded {
+	if len(t.items) == 0 {
+		return Encoded{}
+	}
+	return t.items[len(t.items)-1]
+}
+
+// Items returns the items. The slice is the transcript's own; do not change it.
+func (t *Transcript) Items() []Encoded { return t.items }
+
+// Find returns the index of the item with the given id, or -1.
+func (t *Transcript) Find(id string) int {
+	if i, ok := t.index[id]; ok {
+		return i
+	}
+	return -1
+}
+
+// Dispatchable reports whether a model would have something to answer: the last
+// item is of a dispatchable role and no tool use is open.
+func (t *Transcript) Dispatchable() bool {
+	return len(t.open) == 0 && len(t.items) > 0 && t.Last().role.Dispatchable()
+}
+
+// Validate checks a whole list: every tool use has exactly one result, later
+// and with nothing but results between. It returns a [PairingError] or nil.
+func Validate(items []Encoded) error {
+	t, err := Of(items...)
+	if err != nil {
+		return err
+	}
+	return t.Check()
+}

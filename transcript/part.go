@@ -1,0 +1,91 @@
+package transcript
+
+import "encoding/json"
+
+// Part is one piece of an item. The set is closed: [Text], [Thinking],
+// [ToolUse], [ToolResult], [Media], [File], [Structured], [Custom], and
+// [Unknown] for what a newer version wrote.
+type Part interface {
+	partType() string
+}
+
+// Text is plain text.
+type Text struct {
+	Text  string
+	Extra Extra
+}
+
+// Thinking is a model's reasoning. Redacted thinking has Data instead of Text.
+type Thinking struct {
+	Text      string
+	Signature string // the provider's proof, to be sent back unchanged
+	Data      string // opaque, when Redacted
+	Redacted  bool
+	Extra     Extra
+}
+
+// ToolUse is a model's request to run a tool.
+type ToolUse struct {
+	ID    string
+	Name  string
+	Input json.RawMessage // a JSON value; what the model wrote, compacted
+	Extra Extra
+}
+
+// ToolResult answers the tool use whose id is UseID.
+type ToolResult struct {
+	UseID   string
+	Content []Part // Text, Media, File and Structured parts
+	IsError bool
+	Extra   Extra
+}
+
+// Media is an image, a sound or a film, inline or by address.
+type Media struct {
+	MIME  string
+	Data  []byte // inline bytes; base64 in JSON
+	URI   string // or where they are
+	Extra Extra
+}
+
+// File names a document, inline or by address.
+type File struct {
+	Name  string
+	MIME  string
+	Data  []byte
+	URI   string
+	Extra Extra
+}
+
+// Structured is a JSON value with an optional schema.
+type Structured struct {
+	Value  json.RawMessage
+	Schema json.RawMessage
+	Extra  Extra
+}
+
+// Custom is a host's own part. Models do not see it.
+type Custom struct {
+	Kind  string
+	Value json.RawMessage
+	Extra Extra
+}
+
+// Unknown is a part of a type that this version does not know, kept verbatim.
+type Unknown struct {
+	Type string
+	JSON json.RawMessage
+}
+
+func (Text) partType() string       { return "text" }
+func (Thinking) partType() string   { return "thinking" }
+func (ToolUse) partType() string    { return "tool_use" }
+func (ToolResult) partType() string { return "tool_result" }
+func (Media) partType() string      { return "media" }
+func (File) partType() string       { return "file" }
+func (Structured) partType() string { return "structured" }
+func (Custom) partType() string     { return "custom" }
+func (u Unknown) partType() string  { return u.Type }
+
+// Text returns the result's text content, joined by newlines.
+func (r ToolResult) Text() string { return Item{Parts: r.Content}.Text() }

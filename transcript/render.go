@@ -1,0 +1,115 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// RenderOptions bounds what [Render] writes.
+type RenderOptions struct {
+	MaxBytes     int // of the whole text; 0 means 64 KiB
+	MaxPartBytes int // of one part; 0 means 4 KiB
+}
+
+// Render writes a history as text for a model that cannot be given the items
+// themselves: each item in an element named after its role, oldest first. What
+// does not fit is left out from the old end and counted. Angle brackets and
+// ampersands of the content are escaped, control characters made visible, so
+// that content cannot close an element or pose as another speaker.
+func Render(items []Encoded, o RenderOptions) string {
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = 64 << 10
+	}
+	if o.MaxPartBytes <= 0 {
+		o.MaxPartBytes = 4 << 10
+	}
+	var blocks []string
+	size, left := 0, 0
+	for i := len(items) - 1; i >= 0; i-- {
+		b := renderItem(items[i], o.MaxPartBytes)
+		if b == "" {
+			continue
+		}
+		if size+len(b) > o.MaxBytes {
+			left = i + 1
+			break
+		}
+		size += len(b)
+		blocks = append(blocks, b)
+	}
+	var out strings.Builder
+	if left > 0 {
+		fmt.Fprintf(&out, "<omitted items=\"%d\"/>\n", left)
+	}
+	for i := len(blocks) - 1; i >= 0; i-- {
+		out.WriteString(blocks[i])
+	}
+	return out.String()
+}
+
+func renderItem(e Encoded, maxPart int) string {
+	it, err := e.Decode()
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, p := range it.Parts {
+		renderPart(&b, p, maxPart)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("<%s>\n%s</%s>\n", it.Role, b.String(), it.Role)
+}
+
+func renderPart(b *strings.Builder, p Part, maxPart int) {
+	switch p := p.(type) {
+	case Text:
+		b.WriteString(escape(p.Text, maxPart))
+		b.WriteByte('\n')
+	case ToolUse:
+		fmt.Fprintf(b, "[tool use %s %s] %s\n", escape(p.Name, 100), escape(p.ID, 100), escape(string(p.Input), maxPart))
+	case ToolResult:
+		state := "result"
+		if p.IsError {
+			state = "error"
+		}
+		fmt.Fprintf(b, "[tool %s %s] ", state, escape(p.UseID, 100))
+		for _, c := range p.Content {
+			renderPart(b, c, maxPart)
+		}
+		if len(p.Content) == 0 {
+			b.WriteByte('\n')
+		}
+	case Structured:
+		b.WriteString(escape(string(p.Value), maxPart))
+		b.WriteByte('\n')
+	case Media:
+		fmt.Fprintf(b, "[%s %d bytes %s]\n", escape(p.MIME, 100), len(p.Data), escape(p.URI, 200))
+	case File:
+		fmt.Fprintf(b, "[file %s %s %d bytes %s]\n", escape(p.Name, 200), escape(p.MIME, 100), len(p.Data), escape(p.URI, 200))
+	}
+}
+
+var entities = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+func escape(s string, limit int) string {
+	if cut := len(s) - limit; cut > 0 {
+		for limit > 0 && !utf8.RuneStart(s[limit]) {
+			limit--
+		}
+		s = fmt.Sprintf("%s… [%d bytes left out]", s[:limit], len(s)-limit)
+	}
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+	return entities.Replace(s)
+}

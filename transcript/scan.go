@@ -1,0 +1,173 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// The scanner below walks JSON that is known to be valid: it came from this
+// package's encoder, or json.Valid has seen it. It finds where values end
+// without decoding them. On bytes that are not valid JSON it stops early and
+// reports errSyntax; it never reads past the end.
+
+var errSyntax = errors.New("malformed JSON")
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// stringEnd returns the index after the string that starts at b[i] == '"', or -1.
+func stringEnd(b []byte, i int) int {
+	i++
+	for {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		slashes := 0
+		for j := i - 1; b[j] == '\\'; j-- {
+			slashes++
+		}
+		i++
+		if slashes%2 == 0 {
+			return i
+		}
+	}
+}
+
+// valueEnd returns the index after the value that starts at b[i], or -1.
+func valueEnd(b []byte, i int) int {
+	if i >= len(b) {
+		return -1
+	}
+	switch b[i] {
+	case '"':
+		return stringEnd(b, i)
+	case '{', '[':
+		depth := 0
+		for i < len(b) {
+			switch b[i] {
+			case '"':
+				if i = stringEnd(b, i); i < 0 {
+					return -1
+				}
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+			i++
+		}
+		return -1
+	}
+	start := i
+	for i < len(b) {
+		switch b[i] {
+		case ',', '}', ']', ' ', '\n', '\t', '\r':
+			if i == start {
+				return -1
+			}
+			return i
+		}
+		i++
+	}
+	if i == start {
+		return -1
+	}
+	return i
+}
+
+// fields calls fn for each member of the object b, in order.
+func fields(b []byte, fn func(key, value []byte) error) error {
+	i := skipSpace(b, 0)
+	if i >= len(b) || b[i] != '{' {
+		return fmt.Errorf("%w: want an object", errSyntax)
+	}
+	i = skipSpace(b, i+1)
+	if i < len(b) && b[i] == '}' {
+		return nil
+	}
+	for i < len(b) && b[i] == '"' {
+		end := stringEnd(b, i)
+		if end < 0 {
+			return errSyntax
+		}
+		key := b[i+1 : end-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			s, err := unquote(b[i:end])
+			if err != nil {
+				return err
+			}
+			key = []byte(s)
+		}
+		i = skipSpace(b, end)
+		if i >= len(b) || b[i] != ':' {
+			return errSyntax
+		}
+		i = skipSpace(b, i+1)
+		end = valueEnd(b, i)
+		if end < 0 {
+			return errSyntax
+		}
+		if err := fn(key, b[i:end]); err != nil {
+			return err
+		}
+		i = skipSpace(b, end)
+		if i < len(b) && b[i] == '}' {
+			return nil
+		}
+		if i >= len(b) || b[i] != ',' {
+			return errSyntax
+		}
+		i = skipSpace(b, i+1)
+	}
+	return errSyntax
+}
+
+// elements yields each element of the array b. It stops at the first fault.
+func elements(b []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		i := skipSpace(b, 0)
+		if i >= len(b) || b[i] != '[' {
+			return
+		}
+		i = skipSpace(b, i+1)
+		for i < len(b) && b[i] != ']' {
+			end := valueEnd(b, i)
+			if end < 0 || !yield(b[i:end]) {
+				return
+			}
+			i = skipSpace(b, end)
+			if i < len(b) && b[i] == ',' {
+				i = skipSpace(b, i+1)
+			}
+		}
+	}
+}
+
+// unquote decodes a JSON string literal. The usual literal without escapes
+// costs one copy.
+func unquote(lit []byte) (string, error) {
+	if len(lit) < 2 || lit[0] != '"' || lit[len(lit)-1] != '"' {
+		return "", fmt.Errorf("%w: want a string", errSyntax)
+	}
+	body := lit[1 : len(lit)-1]
+	if bytes.IndexByte(body, '\\') < 0 {
+		return string(body), nil
+	}
+	var s string
+	if err := json.Unmarshal(lit, &s); err != nil {
+		return "", err
+	}
+	return s, nil
+}
