@@ -1,0 +1,147 @@
+// Package model says what a language model is to this project: something that
+// encodes transcript items once and streams an answer to a list of them.
+//
+//	transcript.Encoded ──Encode──► Wire ─┐
+//	transcript.Encoded ──Encode──► Wire ─┼─ Request ──Stream──► TextDelta … Answer
+//	system, tools ───────────────────────┘
+//
+// Encoding is apart from sending so that a long session is encoded once: a
+// request is put together from the wire forms that are there already, and a
+// resumed session repeats the same bytes. The adapters are in packages below
+// this one: anthropic, openai, scripted. Prices and context sizes are data
+// (prices.json).
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Model is one model of one provider. It is safe for concurrent use.
+type Model interface {
+	// Info describes the model. It does no I/O.
+	Info() Info
+
+	// Encode gives an item's wire form. It is a pure function of the item: the
+	// same bytes in, the same bytes out. An item that this provider is never
+	// sent has a zero Wire.
+	Encode(item transcript.Encoded) (Wire, error)
+
+	// Stream sends a request and yields what comes back as it comes. The last
+	// event is an [Answer], or there is an error, which is an [*Error] unless
+	// ctx ended. After an error that follows deltas, what arrived is in
+	// Error.Partial. It makes one attempt; retrying is the caller's.
+	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
+}
+
+// Info describes a model.
+type Info struct {
+	Provider  string // "anthropic"
+	Model     string // "claude-sonnet-4-6"
+	API       string // names the wire form, for Native.API: "anthropic-messages"
+	Context   int    // tokens the model can see; 0 when unknown
+	MaxOutput int    // tokens it can write; 0 when unknown
+	Price     *Price // nil when unknown
+}
+
+func (i Info) String() string { return i.Provider + "/" + i.Model }
+
+// Wire is an item as one provider's adapter will send it. Only that adapter
+// reads JSON; others may hash it and count its bytes.
+type Wire struct {
+	Role string
+	JSON json.RawMessage
+}
+
+// Request is what to answer. The adapter adds cache marks and joins wire forms
+// as its provider wants them; it does not change them otherwise.
+type Request struct {
+	System    string
+	Tools     []ToolSpec
+	Messages  []Wire
+	MaxTokens int    // of the answer; 0 means the adapter's default
+	Effort    string // "", "low", "medium", "high": how much to think
+}
+
+// ToolSpec offers a tool to the model.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Input       json.RawMessage // a JSON Schema object
+}
+
+// Event is one thing that arrives while a model answers: [TextDelta],
+// [ThinkingDelta], [ToolInputDelta], and at the end [Answer].
+type Event interface{ event() }
+
+// TextDelta is a piece of the answer's text.
+type TextDelta struct{ Text string }
+
+// ThinkingDelta is a piece of the model's reasoning.
+type ThinkingDelta struct{ Text string }
+
+// ToolInputDelta is a piece of a tool use's input as the model writes it. The
+// first of a tool use may have an empty JSON.
+type ToolInputDelta struct {
+	UseID, Name string
+	JSON        string // a fragment, not a value
+}
+
+// Answer is the whole answer: an assistant item without id and time, with
+// model, usage, finish and native form.
+type Answer struct{ Item transcript.Item }
+
+func (TextDelta) event()      {}
+func (ThinkingDelta) event()  {}
+func (ToolInputDelta) event() {}
+func (Answer) event()         {}
+
+// ErrorKind says what went wrong, in terms of what can be done.
+type ErrorKind string
+
+// The kinds of errors.
+const (
+	ErrorAuth       ErrorKind = "auth"             // the key is missing or refused
+	ErrorInvalid    ErrorKind = "invalid_request"  // the provider does not accept the request
+	ErrorTooLong    ErrorKind = "context_too_long" // the transcript does not fit
+	ErrorNotFound   ErrorKind = "not_found"        // no such model or address
+	ErrorRateLimit  ErrorKind = "rate_limit"       // retry after a while
+	ErrorOverloaded ErrorKind = "overloaded"       // the provider is ill; retry
+	ErrorNetwork    ErrorKind = "network"          // no answer, or it broke off; retry
+	ErrorMalformed  ErrorKind = "malformed_answer" // the answer is not what the wire promises
+	ErrorRefused    ErrorKind = "refused"          // the provider will not answer this
+)
+
+// Error is a failed model call. Messages never contain the key.
+type Error struct {
+	Kind       ErrorKind
+	Provider   string
+	Status     int           // HTTP status, or 0
+	RetryAfter time.Duration // what the provider asked for, or 0
+	Message    string
+	Partial    *transcript.Item // text and thinking that arrived before it broke
+	Err        error
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s: %s", e.Provider, e.Kind)
+	if e.Status != 0 {
+		s += fmt.Sprintf(" (HTTP %d)", e.Status)
+	}
+	if e.Message != "" {
+		s += ": " + e.Message
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Retryable reports whether the same request may succeed later.
+func (e *Error) Retryable() bool {
+	return e.Kind == ErrorRateLimit || e.Kind == ErrorOverloaded || e.Kind == ErrorNetwork || e.Kind == ErrorMalformed
+}

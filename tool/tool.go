@@ -1,0 +1,68 @@
+// Package tool says what a tool is: a name, a schema, something it would touch,
+// and a function. The tools themselves are in packages below this one: files,
+// search, shell.
+//
+//	Registry ──Lookup──► Tool ──Requests──► policy ──► Run ──► Result
+//
+// [New] makes a tool from a Go function: the input schema is inferred from the
+// function's input type and every call is checked against it, so a bad input
+// from a model becomes an error result and never reaches the function.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Tool is something a model can call. It is safe for concurrent use.
+type Tool interface {
+	// Spec describes the tool. It does no I/O and always returns the same.
+	Spec() Spec
+
+	// Requests says what running the call would touch, without touching it. An
+	// error means that the input makes no sense; its text goes to the model.
+	Requests(call *Call) ([]policy.Request, error)
+
+	// Run runs the call. A failure that the model should see (a missing file, a
+	// command that exits 1) is a Result with IsError; an error means that the
+	// tool itself broke, and is told to the model as "tool execution failed".
+	Run(ctx context.Context, call *Call) (Result, error)
+}
+
+// Spec describes a tool to a model and to a policy.
+type Spec struct {
+	Name        string
+	Description string
+	Input       json.RawMessage // a JSON Schema object
+	ReadOnly    bool            // it changes nothing; calls may run side by side
+}
+
+// Call is one use of a tool.
+type Call struct {
+	ID      string
+	Session string
+	Tool    string
+	Input   json.RawMessage
+}
+
+// Result is what a call came to.
+type Result struct {
+	Content  []transcript.Part // Text, Media, File or Structured
+	IsError  bool
+	ExitCode *int // of a command
+}
+
+// Text returns a result of one text.
+func Text(s string) Result {
+	return Result{Content: []transcript.Part{transcript.Text{Text: s}}}
+}
+
+// Failure returns an error result of one text.
+func Failure(s string) Result {
+	r := Text(s)
+	r.IsError = true
+	return r
+}
