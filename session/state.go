@@ -26,6 +26,6 @@ type State struct {
 // Question is an approval.asked record without its answer.
 type Question struct {
 	Seq     int64
-	ID      string          // the payload's "id"
+	ID      string // the payload's "id"
 	Payload json.RawMessage
 }
