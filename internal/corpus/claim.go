@@ -1,0 +1,64 @@
+package corpus
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// Claim runs each case as a subtest named by its id. A key of handled is a case
+// id, or an area for all its cases that have no entry of their own; named gives,
+// by case id, the reason why a case is not run here. The test fails when a case
+// is in neither map, is in both by its id, or when a key fits no case.
+func Claim(t *testing.T, cases []Case, handled map[string]func(*testing.T, Case), named map[string]string) {
+	t.Helper()
+	plan, problems := claim(cases, handled, named)
+	for _, p := range problems {
+		t.Error(p)
+	}
+	for i, c := range cases {
+		if run := plan[i]; run != nil {
+			t.Run(c.ID, func(t *testing.T) { run(t, c) })
+		} else if why := named[c.ID]; why != "" {
+			t.Logf("%s (%s) is not run here: %s", c.ID, c.Name, why)
+		}
+	}
+}
+
+// claim finds who runs each case; nil where nobody does.
+func claim(cases []Case, handled map[string]func(*testing.T, Case), named map[string]string) (plan []func(*testing.T, Case), problems []string) {
+	used := map[string]bool{}
+	ids := map[string]bool{}
+	plan = make([]func(*testing.T, Case), len(cases))
+	for i, c := range cases {
+		ids[c.ID] = true
+		byID, own := handled[c.ID]
+		byArea, area := handled[c.Area]
+		why, skip := named[c.ID]
+		switch {
+		case own && skip:
+			problems = append(problems, fmt.Sprintf("%s is both handled and named", c.ID))
+		case own:
+			plan[i], used[c.ID] = byID, true
+		case skip && why == "":
+			problems = append(problems, fmt.Sprintf("%s is named without a reason", c.ID))
+		case skip:
+		case area:
+			plan[i], used[c.Area] = byArea, true
+		default:
+			problems = append(problems, fmt.Sprintf("nobody handles %s (%s): %s", c.ID, c.Area, c.Name))
+		}
+	}
+	for key := range handled {
+		if !used[key] && named[key] == "" {
+			problems = append(problems, fmt.Sprintf("%s is handled and fits no case", key))
+		}
+	}
+	for id := range named {
+		if !ids[id] {
+			problems = append(problems, fmt.Sprintf("%s is named and fits no case", id))
+		}
+	}
+	slices.Sort(problems)
+	return plan, problems
+}
