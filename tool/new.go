@@ -1,0 +1,133 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// made is the tool that New makes.
+type made[In any] struct {
+	spec     Spec
+	schema   *schema
+	run      func(context.Context, *Call, In) (Result, error)
+	requests func(*Call, In) ([]policy.Request, error)
+}
+
+// namePattern is what every provider accepts as a tool's name.
+var namePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+
+// New makes a tool from a Go function.
+//
+// The input schema is inferred from In, a struct: json tags name the fields,
+// omitempty makes one optional, jsonschema tags describe them. A Spec that
+// brings its own Input is checked against that one instead (In may then be a
+// map or json.RawMessage). Every call is checked before it is decoded: unknown
+// and repeated fields, missing ones, strings for numbers, fractions for integers
+// and integers beyond 2^53 are refused with a text that starts with "Failed to
+// decode input:" and names the field. Null for an optional field counts as
+// absent.
+//
+// Requests says what a call would touch. Tool, session and input of its requests
+// are filled in when empty, and ReadOnly when the spec says so. Without it a call
+// raises one request that names the tool and nothing else, so a mode that asks,
+// asks. Run and requests must be safe for concurrent use.
+func New[In any](
+	spec Spec,
+	run func(context.Context, *Call, In) (Result, error),
+	requests func(*Call, In) ([]policy.Request, error),
+) (Tool, error) {
+	if !namePattern.MatchString(spec.Name) {
+		return nil, fmt.Errorf("tool name %q: want 1 to 128 of a-z, A-Z, 0-9, _ and -", spec.Name)
+	}
+	if run == nil {
+		return nil, fmt.Errorf("tool %s has nothing to run", spec.Name)
+	}
+	var s *schema
+	var err error
+	if len(spec.Input) == 0 {
+		s, err = inferSchema[In]()
+	} else {
+		s, err = parseSchema(spec.Input)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tool %s: input schema: %w", spec.Name, err)
+	}
+	spec.Input = s.shown
+	return &made[In]{spec: spec, schema: s, run: run, requests: requests}, nil
+}
+
+// Spec describes the tool.
+func (t *made[In]) Spec() Spec { return t.spec }
+
+// Requests says what the call would touch. A bad input is an *[InputError].
+func (t *made[In]) Requests(call *Call) ([]policy.Request, error) {
+	in, err := t.decode(call)
+	if err != nil {
+		return nil, err
+	}
+	list := []policy.Request{{Resource: t.spec.Name}}
+	if t.requests != nil {
+		if list, err = t.requests(call, in); err != nil {
+			return nil, err
+		}
+	}
+	for i := range list {
+		r := &list[i]
+		r.Tool = cmp.Or(r.Tool, t.spec.Name)
+		r.Session = cmp.Or(r.Session, call.Session)
+		if r.Input == nil {
+			r.Input = call.Input
+		}
+		r.ReadOnly = r.ReadOnly || t.spec.ReadOnly
+	}
+	return list, nil
+}
+
+// Run runs the call; a bad input is an error result.
+func (t *made[In]) Run(ctx context.Context, call *Call) (Result, error) {
+	in, err := t.decode(call)
+	if err != nil {
+		return Failure(err.Error()), nil
+	}
+	return t.run(ctx, call, in)
+}
+
+func (t *made[In]) decode(call *Call) (In, error) {
+	var in In
+	clean, err := t.schema.check(call.Input)
+	if err == nil {
+		err = json.Unmarshal(clean, &in)
+	}
+	if err != nil {
+		return in, &InputError{Tool: t.spec.Name, Err: err}
+	}
+	return in, nil
+}
+
+// InputError is an input that does not fit a tool's schema. Its text is meant
+// for the model.
+type InputError struct {
+	Tool string
+	Err  error
+}
+
+func (e *InputError) Error() string { return "Failed to decode input: " + clip(e.Err.Error(), 400) }
+
+// Unwrap returns what was wrong.
+func (e *InputError) Unwrap() error { return e.Err }
+
+// clip keeps the first n bytes of s, cut between characters.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}

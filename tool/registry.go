@@ -1,0 +1,78 @@
+package tool
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Registry holds the tools of a session by name. It never changes after it was
+// made, so it is safe for concurrent use; [Registry.Only] and [Registry.Without]
+// make smaller ones. A tool that is not in the registry cannot be run through it.
+type Registry struct {
+	tools  []Tool
+	byName map[string]Tool
+}
+
+// NewRegistry makes a registry of tools, which keep their order. Two tools of
+// one name are an error.
+func NewRegistry(tools ...Tool) (*Registry, error) {
+	r := &Registry{byName: make(map[string]Tool, len(tools))}
+	for _, t := range tools {
+		name := t.Spec().Name
+		if _, taken := r.byName[name]; taken {
+			return nil, fmt.Errorf("two tools are named %q", name)
+		}
+		r.byName[name] = t
+		r.tools = append(r.tools, t)
+	}
+	return r, nil
+}
+
+// Lookup finds a tool by its exact name.
+func (r *Registry) Lookup(name string) (Tool, bool) {
+	if r == nil {
+		return nil, false
+	}
+	t, ok := r.byName[name]
+	return t, ok
+}
+
+// Tools returns the tools in their order.
+func (r *Registry) Tools() []Tool {
+	if r == nil {
+		return nil
+	}
+	return slices.Clone(r.tools)
+}
+
+// Specs describes the tools in their order, which is the same every time: a
+// model's prompt cache depends on it.
+func (r *Registry) Specs() []Spec {
+	specs := make([]Spec, 0, len(r.Tools()))
+	for _, t := range r.Tools() {
+		specs = append(specs, t.Spec())
+	}
+	return specs
+}
+
+// Only returns a registry with just the named tools, in this registry's order.
+// Names it does not have are ignored: they allow nothing.
+func (r *Registry) Only(names ...string) *Registry {
+	return r.filter(func(name string) bool { return slices.Contains(names, name) })
+}
+
+// Without returns a registry that lacks the named tools.
+func (r *Registry) Without(names ...string) *Registry {
+	return r.filter(func(name string) bool { return !slices.Contains(names, name) })
+}
+
+func (r *Registry) filter(keep func(name string) bool) *Registry {
+	out := &Registry{byName: map[string]Tool{}}
+	for _, t := range r.Tools() {
+		if name := t.Spec().Name; keep(name) {
+			out.byName[name] = t
+			out.tools = append(out.tools, t)
+		}
+	}
+	return out
+}

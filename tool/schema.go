@@ -1,0 +1,237 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+const (
+	maxDepth   = 64      // of a nested input
+	maxInteger = 1 << 53 // beyond it, JSON numbers lose digits in other programs
+)
+
+// schema is a tool's input schema, resolved once. It is immutable.
+type schema struct {
+	shown    json.RawMessage // for the model
+	optional []string        // top-level fields for which null means absent
+	resolved *jsonschema.Resolved
+}
+
+func inferSchema[In any]() (*schema, error) {
+	s, err := jsonschema.For[In](nil)
+	if err != nil {
+		return nil, err
+	}
+	tighten(s)
+	return resolveSchema(s)
+}
+
+func parseSchema(raw json.RawMessage) (*schema, error) {
+	s := new(jsonschema.Schema)
+	if err := json.Unmarshal(raw, s); err != nil {
+		return nil, err
+	}
+	made, err := resolveSchema(s)
+	if err != nil {
+		return nil, err
+	}
+	made.shown = slices.Clone(raw)
+	return made, nil
+}
+
+func resolveSchema(s *jsonschema.Schema) (*schema, error) {
+	if s.Type != "object" {
+		return nil, errors.New("want an object")
+	}
+	shown, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	out := &schema{shown: shown}
+	for name, p := range s.Properties {
+		if !slices.Contains(s.Required, name) && p.Type != "null" && !slices.Contains(p.Types, "null") {
+			out.optional = append(out.optional, name)
+		}
+	}
+	out.resolved, err = s.Resolve(nil)
+	return out, err
+}
+
+// tighten drops "or null" from inferred lists: providers and models do better
+// with one type per field.
+func tighten(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if slices.Equal(s.Types, []string{"null", "array"}) {
+		s.Type, s.Types = "array", nil
+	}
+	tighten(s.Items)
+	for _, p := range s.Properties {
+		tighten(p)
+	}
+}
+
+// check validates an input and returns it as JSON that decodes into the tool's
+// type: integers written as 5.0 become 5. The bytes given are returned when
+// nothing had to change.
+func (s *schema) check(raw json.RawMessage) (json.RawMessage, error) {
+	r := reader{dec: json.NewDecoder(bytes.NewReader(raw))}
+	r.dec.UseNumber()
+	v, err := r.value(0)
+	if err == nil {
+		if _, tail := r.dec.Token(); tail != io.EOF {
+			err = errors.New("more than one JSON value")
+		}
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("the JSON ends too early")
+	}
+	if err != nil {
+		return nil, err
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("want a JSON object, got %s", describe(v))
+	}
+	for _, name := range s.optional {
+		if v, ok := object[name]; ok && v == nil {
+			delete(object, name)
+		}
+	}
+	if err := s.resolved.Validate(object); err != nil {
+		return nil, errors.New(readable(err.Error()))
+	}
+	if r.changed {
+		return json.Marshal(object)
+	}
+	return raw, nil
+}
+
+// reader reads JSON into plain values, strictly: no repeated fields (two
+// programs would read two different inputs), no numbers that lose digits.
+type reader struct {
+	dec     *json.Decoder
+	path    []string
+	changed bool
+}
+
+func (r *reader) value(depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("nested deeper than %d", maxDepth)
+	}
+	token, err := r.dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t := token.(type) {
+	case json.Number:
+		return r.number(string(t))
+	case json.Delim:
+		if t == '[' {
+			list := []any{}
+			for r.dec.More() {
+				v, err := r.value(depth + 1)
+				if err != nil {
+					return nil, err
+				}
+				list = append(list, v)
+			}
+			_, err := r.dec.Token()
+			return list, err
+		}
+		return r.object(depth)
+	}
+	return token, nil
+}
+
+func (r *reader) object(depth int) (any, error) {
+	object := map[string]any{}
+	for r.dec.More() {
+		token, err := r.dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		key := token.(string)
+		if _, twice := object[key]; twice {
+			return nil, fmt.Errorf("field %q is given twice", key)
+		}
+		r.path = append(r.path, key)
+		if object[key], err = r.value(depth + 1); err != nil {
+			return nil, err
+		}
+		r.path = r.path[:len(r.path)-1]
+	}
+	_, err := r.dec.Token()
+	return object, err
+}
+
+func (r *reader) number(s string) (any, error) {
+	at := strings.Join(r.path, ".")
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n >= -maxInteger && n <= maxInteger {
+		return n, nil
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %s is not a usable number", at, clip(s, 40))
+	case f != math.Trunc(f):
+		return f, nil
+	case math.Abs(f) >= maxInteger: // not beyond, but rounded perhaps
+		return nil, fmt.Errorf("%s: %s is beyond 2^53", at, clip(s, 40))
+	}
+	r.changed = true
+	return int64(f), nil
+}
+
+// describe names a JSON value's type.
+func describe(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a string (is the JSON broken?)"
+	case bool:
+		return "a boolean"
+	case []any:
+		return "an array"
+	}
+	return "a number"
+}
+
+// readable turns "validating root: validating /properties/limit: type: …" into
+// "limit: …".
+func readable(s string) string {
+	field := ""
+	for {
+		rest, ok := strings.CutPrefix(s, "validating ")
+		if !ok {
+			break
+		}
+		at, tail, ok := strings.Cut(rest, ": ")
+		if !ok {
+			break
+		}
+		s, field = tail, at
+	}
+	for _, word := range []string{"type: ", "required: "} {
+		s = strings.TrimPrefix(s, word)
+	}
+	s = strings.Replace(s, "unexpected additional properties", "unknown fields", 1)
+	s = strings.Replace(s, "missing properties: ", "missing ", 1)
+	field = strings.TrimPrefix(strings.ReplaceAll("/"+strings.Trim(field, "/"), "/properties/", "."), ".")
+	field = strings.ReplaceAll(field, "/items", "[]")
+	if field == "" || field == "root" || field == "/root" {
+		return s
+	}
+	return field + ": " + s
+}
