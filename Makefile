@@ -1,0 +1,28 @@
+# The commands of this project. `make help` lists them.
+
+.DEFAULT_GOAL := help
+FUZZTIME ?= 10s
+GOFLAGS_TEST ?=
+
+.PHONY: help test race bench lint fuzz build
+
+help: ## what there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+test: ## install what the tests need, vet, run all tests
+	@scripts/test $(GOFLAGS_TEST)
+
+race: ## run the packages with goroutines under the race detector
+	@scripts/race
+
+bench: ## measure against bare controls and print the table
+	@go run ./bench
+
+lint: ## formatting, vet, tidiness, golangci-lint
+	@scripts/lint
+
+fuzz: ## each fuzz target for FUZZTIME (default 10s)
+	@scripts/fuzz $(FUZZTIME)
+
+build: ## one static binary: ./holdfast
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o holdfast ./cmd/holdfast

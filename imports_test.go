@@ -1,0 +1,207 @@
+package holdfast
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/holdfast-dev/holdfast"
+
+// floors is the floor plan of docs/architecture.md, in tenths of a floor. A
+// package may import packages of lower floors only. A new package needs an
+// entry here, and with it a place in the plan.
+var floors = map[string]int{
+	"transcript":       0,
+	"policy/shellread": 0,
+
+	"session":             10,
+	"policy":              10,
+	"model":               10,
+	"session/sessiontest": 15,
+
+	"session/memory": 20,
+	"session/file":   20,
+	"session/sqlite": 20,
+	"tool":           20,
+	"sandbox":        20,
+	"approval":       20,
+	"audit":          20,
+
+	"tool/files":      30,
+	"tool/search":     30,
+	"tool/shell":      30,
+	"model/anthropic": 30,
+	"model/openai":    30,
+	"model/scripted":  30,
+	"hook":            30,
+
+	"agent":    40,
+	"settings": 40,
+
+	"workspace": 50,
+
+	"daemon":  60,
+	"console": 60,
+
+	"internal/cli": 70,
+
+	"cmd/holdfast":       80,
+	"bench":              80,
+	"internal/crashtest": 80,
+	"internal/corpus":    0,
+}
+
+// heavy names the libraries that only some packages may link, by what their
+// import path starts with. Whoever does not import these packages does not pay.
+var heavy = map[string][]string{
+	"modernc.org/sqlite":                     {"session/sqlite", "bench"},
+	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
+	"github.com/openai/openai-go":            {"model/openai"},
+	"github.com/alecthomas/kong":             {"internal/cli"},
+	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli"},
+	"github.com/google/jsonschema-go":        {"tool"},
+	"github.com/coder/websocket":             {"daemon"},
+	"golang.org/x/term":                      {"internal/cli"},
+	"github.com/mattn/go-isatty":             {"internal/cli"},
+}
+
+// light names the libraries that any package above floor 0 may import.
+var light = []string{
+	"github.com/oklog/ulid/v2",
+	"github.com/google/uuid",
+	"github.com/bmatcuk/doublestar/v4",
+	"github.com/aymanbagabas/go-udiff",
+	"golang.org/x/sync",
+	"golang.org/x/sys",
+}
+
+func TestImports(t *testing.T) {
+	for pkg, imports := range packageImports(t) {
+		for _, imp := range imports {
+			if why := forbidden(pkg, imp); why != "" {
+				t.Errorf("%s imports %s: %s", pkg, imp, why)
+			}
+		}
+		if _, ok := floors[pkg]; !ok {
+			t.Errorf("package %s has no floor: add it to the plan in imports_test.go and docs/architecture.md", pkg)
+		}
+	}
+}
+
+func TestForbidden(t *testing.T) {
+	for _, tt := range []struct {
+		pkg, imp string
+		ok       bool
+	}{
+		{"transcript", "encoding/json", true},
+		{"transcript", "golang.org/x/sys/unix", false},
+		{"session", module + "/transcript", true},
+		{"transcript", module + "/session", false},
+		{"session/sqlite", module + "/session/file", false},
+		{"session/sqlite", module + "/session", true},
+		{"session/sqlite", "modernc.org/sqlite", true},
+		{"agent", "modernc.org/sqlite/lib", false},
+		{"session", module + "/model", false},
+		{"agent", module + "/model", true},
+		{"agent", "example.org/new", false},
+		{"session", "github.com/oklog/ulid/v2", true},
+	} {
+		if why := forbidden(tt.pkg, tt.imp); (why == "") != tt.ok {
+			t.Errorf("%s imports %s: %q", tt.pkg, tt.imp, why)
+		}
+	}
+}
+
+// forbidden says why pkg may not import imp, or "".
+func forbidden(pkg, imp string) string {
+	within := func(prefix string) bool { return imp == prefix || strings.HasPrefix(imp, prefix+"/") }
+	if own, ok := strings.CutPrefix(imp, module+"/"); ok {
+		switch to, known := floors[own]; {
+		case !known:
+			return "it has no floor"
+		case to >= floors[pkg]:
+			return "it is not on a floor below"
+		}
+		return ""
+	}
+	if first, _, _ := strings.Cut(imp, "/"); !strings.Contains(first, ".") {
+		return "" // standard library
+	}
+	if floors[pkg] == 0 {
+		return "floor 0 uses the standard library only"
+	}
+	for lib, owners := range heavy {
+		if within(lib) {
+			if slices.Contains(owners, pkg) {
+				return ""
+			}
+			return "only " + strings.Join(owners, " and ") + " may"
+		}
+	}
+	if slices.ContainsFunc(light, within) {
+		return ""
+	}
+	return "this library is not on the list"
+}
+
+// packageImports maps each package of the project to what its files import,
+// whatever their build tags say; test files are left out.
+func packageImports(t *testing.T) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	for _, f := range goFiles(t) {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		pkg := path.Dir(f)
+		for _, spec := range parse(t, f, parser.ImportsOnly).Imports {
+			imp, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Contains(out[pkg], imp) {
+				out[pkg] = append(out[pkg], imp)
+			}
+		}
+	}
+	return out
+}
+
+// goFiles lists the project's Go files. Folders named testdata and those that
+// start with a dot or an underscore are not part of it.
+func goFiles(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (d.Name() == "testdata" || strings.ContainsAny(d.Name()[:1], "._")):
+			return fs.SkipDir
+		case !d.IsDir() && strings.HasSuffix(name, ".go"):
+			files = append(files, filepath.ToSlash(name))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func parse(t *testing.T, name string, mode parser.Mode) *ast.File {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), name, nil, mode|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

@@ -1,0 +1,157 @@
+package holdfast
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const maxLines = 500
+
+// No file grows past maxLines without a second noun being looked for.
+func TestFilesAreShort(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(b, []byte("\n")); n > maxLines {
+			t.Errorf("%s has %d lines, at most %d are allowed: look for the second noun in it", f, n, maxLines)
+		}
+	}
+}
+
+// Every package says in its doc comment what it is for.
+func TestPackagesHaveComments(t *testing.T) {
+	documented := map[string]bool{}
+	for _, f := range goFiles(t) {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		file := parse(t, f, parser.PackageClauseOnly|parser.ParseComments)
+		documented[path.Dir(f)] = documented[path.Dir(f)] || file.Doc != nil
+	}
+	for pkg, ok := range documented {
+		if !ok {
+			t.Errorf("package %s has no package comment", pkg)
+		}
+	}
+}
+
+// No folder is called by a word that says nothing.
+func TestPackageNames(t *testing.T) {
+	for pkg := range packageImports(t) {
+		if slices.Contains([]string{"util", "utils", "common", "helpers", "manager"}, path.Base(pkg)) {
+			t.Errorf("package %s has a name that says nothing", pkg)
+		}
+	}
+}
+
+// Every exported constructor of a public package is called by an example that
+// runs, which is one that says what it prints.
+func TestConstructorsHaveExamples(t *testing.T) {
+	constructors := map[string][]string{} // by folder
+	shown := map[string]map[string]bool{} // what examples call, by folder
+	for _, f := range goFiles(t) {
+		dir := path.Dir(f)
+		if strings.HasPrefix(dir, "internal/") || strings.HasPrefix(dir, "cmd/") || strings.HasPrefix(dir, "bench") {
+			continue
+		}
+		file := parse(t, f, parser.ParseComments)
+		if shown[dir] == nil {
+			shown[dir] = map[string]bool{}
+		}
+		for _, d := range file.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			switch {
+			case !ok || fn.Recv != nil:
+			case strings.HasSuffix(f, "_test.go"):
+				if strings.HasPrefix(fn.Name.Name, "Example") && hasOutput(file, fn) {
+					noteCalls(fn, shown[dir])
+				}
+			case isConstructor(fn.Name.Name):
+				constructors[dir] = append(constructors[dir], fn.Name.Name)
+			}
+		}
+	}
+	for dir, names := range constructors {
+		for _, name := range names {
+			if !shown[dir][name] {
+				t.Errorf("%s.%s has no example that runs", dir, name)
+			}
+		}
+	}
+}
+
+var constructor = regexp.MustCompile(`^(New|Open)([A-Z].*)?$`)
+
+func isConstructor(name string) bool { return constructor.MatchString(name) }
+
+// hasOutput reports whether an example ends in a comment that says what it prints.
+func hasOutput(file *ast.File, fn *ast.FuncDecl) bool {
+	for _, c := range file.Comments {
+		text := strings.ToLower(c.Text())
+		if c.Pos() > fn.Body.Pos() && c.End() < fn.Body.End() &&
+			(strings.HasPrefix(text, "output:") || strings.HasPrefix(text, "unordered output:")) {
+			return true
+		}
+	}
+	return false
+}
+
+func noteCalls(fn *ast.FuncDecl, names map[string]bool) {
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		switch f := ast.Unparen(call.Fun).(type) {
+		case *ast.SelectorExpr:
+			names[f.Sel.Name] = true
+		case *ast.Ident:
+			names[f.Name] = true
+		case *ast.IndexExpr: // an instantiated generic function
+			if s, ok := f.X.(*ast.SelectorExpr); ok {
+				names[s.Sel.Name] = true
+			}
+		}
+		return true
+	})
+}
+
+// Nothing that ships names the machine or the place where it was made.
+func TestNoMachinePaths(t *testing.T) {
+	tracked, err := exec.Command("git", "ls-files", "-z").Output()
+	if err != nil {
+		t.Skipf("not a git checkout (%v); run in a clone: go test .", err)
+	}
+	// Put together here so that this file does not match itself.
+	foreign := regexp.MustCompile(strings.Join([]string{
+		`/(wo` + `rk|fa` + `rm)/`, `[.]lib` + `rary`, `fa` + `rm-(bench|studio)`, `suba` + `gent session`,
+		`/tmp/br` + `ief`, `/home/[a-z]+/go`, `/ro` + `ot/go`,
+	}, "|"))
+	for name := range strings.SplitSeq(strings.TrimRight(string(tracked), "\x00"), "\x00") {
+		if strings.HasPrefix(name, "testdata/corpus/") || name == "go.sum" {
+			continue
+		}
+		b, err := os.ReadFile(name)
+		if err != nil || bytes.IndexByte(b, 0) >= 0 {
+			continue // removed, or binary
+		}
+		for i, line := range bytes.Split(b, []byte("\n")) {
+			if m := foreign.Find(line); m != nil {
+				t.Errorf("%s:%d: %q does not belong here", name, i+1, m)
+			}
+		}
+	}
+}
