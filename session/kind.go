@@ -38,6 +38,17 @@ func Kinds() []Kind {
 	}
 }
 
+// known reports whether k is one of [Kinds].
+func (k Kind) known() bool {
+	switch k {
+	case KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
+		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
+		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRedacted:
+		return true
+	}
+	return false
+}
+
 // Shared reports whether a record of this kind may be appended by someone who
 // does not hold the session's lease: a rename, an answer to a question, a
 // change of policy. Everything else belongs to the one writer.

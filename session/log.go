@@ -2,87 +2,357 @@ package session
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"iter"
-
-	"github.com/holdfast-dev/holdfast/transcript"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 )
-
-// Draft is a record to be: [Log.Append] gives it its seq, time and digests.
-type Draft struct {
-	Kind    Kind
-	Payload json.RawMessage // one JSON object
-	ID      string          // optional; set it to make a retry recognisable
-}
-
-// NewDraft marshals a payload type of this package.
-func NewDraft(k Kind, payload any) (Draft, error) {
-	b, err := json.Marshal(payload)
-	return Draft{Kind: k, Payload: b}, err
-}
-
-// ItemDraft makes an item record without unpacking the item.
-func ItemDraft(e transcript.Encoded, queued bool, mark *RequestMark) Draft {
-	b := make([]byte, 0, len(e.JSON)+160)
-	b = append(b, `{"item":`...)
-	b = append(b, e.JSON...)
-	if queued {
-		b = append(b, `,"queued":true`...)
-	}
-	if mark != nil {
-		m, _ := json.Marshal(mark) // three plain fields cannot fail
-		b = append(b, `,"request":`...)
-		b = append(b, m...)
-	}
-	b = append(b, '}')
-	return Draft{Kind: KindItem, Payload: b}
-}
 
 // Log is a session opened for writing: the holder of its lease. It is safe for
 // concurrent use; appends are ordered. Close gives the lease back.
-type Log struct{}
+type Log struct {
+	s        *Sessions
+	id       string
+	recovery *Recovery
+	renewal
+
+	mu     sync.Mutex // one append at a time
+	closed bool
+	unsure []Record // a batch that may or may not have been written
+
+	view sync.RWMutex // guards meta, so that reading it does not wait for an append
+	meta Meta
+}
+
+// renewal is the lease of a log and who keeps it alive.
+type renewal struct {
+	leaser Leaser // nil when the store has no leases
+	lease  Lease
+	fenced atomic.Bool
+	cancel context.CancelFunc
+	done   chan struct{}
+}
 
 // ID is the session's id.
-func (l *Log) ID() string { panic("to be written") }
+func (l *Log) ID() string { return l.id }
 
 // Meta is the session's meta after the last append of this log.
-func (l *Log) Meta() Meta { panic("to be written") }
+func (l *Log) Meta() Meta {
+	l.view.RLock()
+	defer l.view.RUnlock()
+	return l.meta
+}
 
 // Head is the seq of the last record.
-func (l *Log) Head() int64 { panic("to be written") }
+func (l *Log) Head() int64 {
+	l.view.RLock()
+	defer l.view.RUnlock()
+	return l.meta.Head
+}
 
 // Recovery tells what opening had to mend, or is nil.
-func (l *Log) Recovery() *Recovery { panic("to be written") }
+func (l *Log) Recovery() *Recovery { return l.recovery }
+
+// Sessions returns the set of sessions that the log was opened from.
+func (l *Log) Sessions() *Sessions { return l.s }
+
+// Lease is the lease that the log was opened with; zero when the store has none.
+func (l *Log) Lease() Lease { return l.lease }
 
 // Append adds the drafts as one batch after whatever is last, and returns them
 // as records once they are durable. Shared records that others appended in the
-// meantime are taken in first. Errors: ErrFenced when the lease was taken over,
-// ErrFull, ErrPoisoned, ErrClosed.
+// meantime are taken in first. Errors: ErrConflict when somebody appended
+// anything else, ErrFenced when the lease was taken over, ErrFull, ErrPoisoned,
+// ErrClosed.
+//
+// When a failure leaves open whether the batch was written (a cancelled
+// context, a lost connection), appending the same drafts again is safe: they
+// are recognised if they are there.
 func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]Record, error) {
-	panic("to be written")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable("append"); err != nil {
+		return nil, err
+	}
+	return l.append(ctx, drafts)
 }
 
 // AppendAt is [Log.Append] on the condition that the log's head is seq;
 // otherwise nothing happens and the error is ErrConflict.
 func (l *Log) AppendAt(ctx context.Context, seq int64, drafts ...Draft) ([]Record, error) {
-	panic("to be written")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable("append"); err != nil {
+		return nil, err
+	}
+	if recs, err := l.settle(ctx, drafts); recs != nil || err != nil {
+		return recs, err
+	}
+	if head := l.Head(); head != seq {
+		return nil, &Error{Op: "append", Session: l.id, Seq: head, Err: ErrConflict}
+	}
+	if err := checkDrafts(drafts); err != nil {
+		return nil, err
+	}
+	recs := l.seal(drafts)
+	if err := l.write(ctx, recs); err != nil {
+		return nil, err
+	}
+	return recs, nil
 }
 
-// Rewrite replaces the transcript by one record; see [Rewrite]. It checks the
-// pairing rule on the result first.
-func (l *Log) Rewrite(ctx context.Context, w Rewrite) error { panic("to be written") }
+func (l *Log) usable(op string) error {
+	if l.closed {
+		return &Error{Op: op, Session: l.id, Err: ErrClosed}
+	}
+	if l.fenced.Load() {
+		return &Error{Op: op, Session: l.id, Err: ErrFenced, Hint: "holdfast run --resume " + l.id}
+	}
+	return nil
+}
+
+func checkDrafts(drafts []Draft) error {
+	for i := range drafts {
+		if err := drafts[i].check(); err != nil {
+			return err
+		}
+		if drafts[i].Kind == KindOpened {
+			return &Error{Op: "append", Err: ErrInvalid, Detail: "a session is opened once"}
+		}
+	}
+	return nil
+}
+
+// append writes drafts, taking in shared records of others. l.mu is held.
+func (l *Log) append(ctx context.Context, drafts []Draft) ([]Record, error) {
+	if len(drafts) == 0 {
+		return nil, nil
+	}
+	if recs, err := l.settle(ctx, drafts); recs != nil || err != nil {
+		return recs, err
+	}
+	opening := l.Head() == 0 && drafts[0].Kind == KindOpened
+	checked := drafts
+	if opening {
+		checked = drafts[1:]
+	}
+	if err := checkDrafts(checked); err != nil {
+		return nil, err
+	}
+	recs := l.seal(drafts)
+	for {
+		err := l.write(ctx, recs)
+		if err == nil {
+			return recs, nil
+		}
+		if opening || !errors.Is(err, ErrConflict) {
+			return nil, err
+		}
+		if err := l.takeIn(ctx, err); err != nil {
+			return nil, err
+		}
+		l.reseal(recs)
+	}
+}
+
+// seal makes records of drafts, to follow the log's head.
+func (l *Log) seal(drafts []Draft) []Record {
+	recs := make([]Record, len(drafts))
+	now := l.s.opt.Clock()
+	for i, d := range drafts {
+		id := d.ID
+		if id == "" {
+			id = l.s.opt.NewID()
+		}
+		recs[i] = Record{ID: id, Time: now, Kind: d.Kind, Payload: d.Payload}
+	}
+	l.reseal(recs)
+	return recs
+}
+
+func (l *Log) reseal(recs []Record) {
+	l.view.RLock()
+	seq, prev := l.meta.Head, l.meta.HeadDigest
+	l.view.RUnlock()
+	for i := range recs {
+		seq++
+		recs[i].Seq = seq
+		recs[i].Seal(prev)
+		prev = recs[i].Digest
+	}
+}
+
+// write hands sealed records to the store and folds them into the meta.
+func (l *Log) write(ctx context.Context, recs []Record) error {
+	delta, err := Fold(recs)
+	if err != nil {
+		return &Error{Op: "append", Session: l.id, Err: ErrInvalid, Detail: err.Error()}
+	}
+	b := Batch{Expect: recs[0].Seq - 1, Epoch: l.lease.Epoch, Records: recs, Delta: delta}
+	if err := l.s.store.Append(ctx, l.id, b); err != nil {
+		if errors.Is(err, ErrFenced) {
+			l.fenced.Store(true)
+		}
+		if !certain(err) {
+			l.unsure = recs
+		}
+		return err
+	}
+	l.fold(delta)
+	return nil
+}
+
+func (l *Log) fold(d Delta) {
+	l.view.Lock()
+	l.meta = l.meta.Apply(d)
+	l.view.Unlock()
+}
+
+// certain reports whether an error says that nothing was appended.
+func certain(err error) bool {
+	for _, e := range []error{ErrConflict, ErrFenced, ErrExists, ErrNotFound, ErrFull, ErrReadOnly, ErrInvalid, ErrInvalidID, ErrClosed, ErrBusy, ErrUnsupported} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// settle finds out what became of a batch whose append ended in doubt. When it
+// was written and holds what drafts hold, these are its records.
+func (l *Log) settle(ctx context.Context, drafts []Draft) ([]Record, error) {
+	if l.unsure == nil {
+		return nil, nil
+	}
+	doubted := l.unsure
+	after := l.Head()
+	var written bool
+	for r, err := range l.s.store.Read(ctx, l.id, Range{After: doubted[0].Seq - 1, Until: doubted[0].Seq}) {
+		if err != nil {
+			return nil, err
+		}
+		written = r.Digest == doubted[0].Digest
+	}
+	if !written {
+		l.unsure = nil
+		return nil, nil
+	}
+	if after != doubted[0].Seq-1 {
+		return nil, &Error{Op: "append", Session: l.id, Seq: after, Err: ErrConflict}
+	}
+	delta, err := Fold(doubted)
+	if err != nil {
+		return nil, err
+	}
+	l.fold(delta)
+	l.unsure = nil
+	if !slices.EqualFunc(doubted, drafts, func(r Record, d Draft) bool {
+		return r.Kind == d.Kind && string(r.Payload) == string(d.Payload) && (d.ID == "" || d.ID == r.ID)
+	}) {
+		return nil, nil
+	}
+	return doubted, nil
+}
+
+// takeIn folds shared records that others have appended. conflict is returned
+// when there are none, or others.
+func (l *Log) takeIn(ctx context.Context, conflict error) error {
+	var news []Record
+	want := l.Meta()
+	prev := Record{Seq: want.Head, Digest: want.HeadDigest}
+	for r, err := range l.s.store.Read(ctx, l.id, Range{After: want.Head}) {
+		if err != nil {
+			return err
+		}
+		if !r.Kind.Shared() {
+			return conflict
+		}
+		if err := r.CheckAfter(&prev); err != nil {
+			return err
+		}
+		prev = r
+		news = append(news, r)
+	}
+	if len(news) == 0 {
+		return conflict
+	}
+	delta, err := Fold(news)
+	if err != nil {
+		return err
+	}
+	l.fold(delta)
+	return nil
+}
 
 // Records yields the log's records, parents' included.
 func (l *Log) Records(ctx context.Context, r Range) iter.Seq2[Record, error] {
-	panic("to be written")
+	return l.s.records(ctx, l.Meta(), r)
 }
 
 // Tail returns the last n records, oldest first.
-func (l *Log) Tail(ctx context.Context, n int) ([]Record, error) { panic("to be written") }
+func (l *Log) Tail(ctx context.Context, n int) ([]Record, error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	var recs []Record
+	for r, err := range l.Records(ctx, Range{Reverse: true, Limit: n}) {
+		if err != nil {
+			return nil, err
+		}
+		recs = append(recs, r)
+	}
+	slices.Reverse(recs)
+	return recs, nil
+}
 
 // Snapshot replays the log as it is now.
-func (l *Log) Snapshot(ctx context.Context) (*State, error) { panic("to be written") }
+func (l *Log) Snapshot(ctx context.Context) (*State, error) {
+	return Replay(ctx, l.Records(ctx, Range{}))
+}
 
-// Close releases the lease and waits for its renewal to stop. Closing twice
-// does nothing.
-func (l *Log) Close() error { panic("to be written") }
+// Close releases the lease and waits for its renewal to stop, and for an append
+// that is under way. Closing twice does nothing.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	if l.cancel != nil {
+		l.cancel()
+		<-l.done
+	}
+	return l.release()
+}
+
+// recover lets the store mend the log and reads where it ends.
+func (l *Log) recover(ctx context.Context) error {
+	if r, ok := As[Recoverer](l.s.store); ok {
+		rec, err := r.Recover(ctx, l.id)
+		if err != nil {
+			return err
+		}
+		l.recovery = rec
+	}
+	m, err := l.s.Get(ctx, l.id)
+	if err != nil {
+		return err
+	}
+	l.meta = m
+	return nil
+}
+
+// releaseTimeout bounds how long Close waits for a store that hangs.
+const releaseTimeout = 5 * time.Second
+
+func (l *Log) release() error {
+	if l.leaser == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	defer cancel()
+	return l.leaser.Release(ctx, l.id, l.lease)
+}

@@ -99,6 +99,9 @@ func (d *Delta) add(r *Record) error {
 		case "assistant":
 			if m := it.Item.Model(); m != "" {
 				d.LastModel = m
+				if d.Patch != nil {
+					d.Patch.Model = nil // the later one wins
+				}
 			}
 		}
 	case KindRewrite:

@@ -1,6 +1,10 @@
 package session
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+)
 
 // RestoreOptions says which session an agent goes on with, in the seed's order:
 // ContinueRecent picks the id, Fork branches off, At truncates.
@@ -31,5 +35,151 @@ type Restored struct {
 // An unknown At is ErrInvalid with the nearest ids in its Hint. The caller
 // closes Restored.Log.
 func (s *Sessions) Restore(ctx context.Context, o RestoreOptions) (*Restored, error) {
-	panic("to be written")
+	id, exists, err := s.pick(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &Restored{}
+	if !exists {
+		return s.restoreNew(ctx, id, o)
+	}
+	if o.Fork {
+		r.Forked = id
+		if id, err = s.Fork(ctx, id, &ForkOptions{ID: o.ForkID, At: o.At}); err != nil {
+			return nil, err
+		}
+	}
+	if r.Log, err = s.Open(ctx, id, &OpenOptions{Takeover: o.Takeover}); err != nil {
+		return nil, err
+	}
+	if err := r.goOn(ctx, o); err != nil {
+		return nil, errors.Join(err, r.Log.Close())
+	}
+	return r, nil
+}
+
+// pick decides which session it is, and whether there is one.
+func (s *Sessions) pick(ctx context.Context, o RestoreOptions) (id string, exists bool, err error) {
+	id = o.SessionID
+	if id == "" && o.ContinueRecent {
+		p, err := s.store.List(ctx, Query{Project: o.Project, Limit: 1})
+		if err != nil {
+			return "", false, err
+		}
+		if len(p.Sessions) > 0 {
+			return p.Sessions[0].ID, true, nil
+		}
+		if o.MustExist {
+			return "", false, &Error{Op: "continue", Err: ErrNotFound, Detail: "there is no session to go on with", Hint: "holdfast sessions list"}
+		}
+	}
+	if id == "" {
+		return o.Opened.SessionID, false, nil
+	}
+	switch _, err = s.Get(ctx, id); {
+	case err == nil:
+		return id, true, nil
+	case errors.Is(err, ErrNotFound) && !o.MustExist && o.At == "" && !o.Fork:
+		return id, false, nil
+	case errors.Is(err, ErrNotFound):
+		return "", false, s.nowhere(ctx, id, "")
+	}
+	return "", false, err
+}
+
+func (s *Sessions) restoreNew(ctx context.Context, id string, o RestoreOptions) (*Restored, error) {
+	opened := o.Opened
+	opened.SessionID = id
+	l, err := s.Create(ctx, opened)
+	if err != nil {
+		return nil, err
+	}
+	return &Restored{Log: l, Created: true, State: &State{SessionID: l.ID(), Head: l.Head()}}, nil
+}
+
+// goOn truncates, replays and mends the session that was opened.
+func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
+	l := r.Log
+	if rec := l.Recovery(); rec != nil && rec.Cut > 0 {
+		r.notice("a torn tail of %d bytes was cut after record %d and kept at %s", rec.Cut, rec.Head, rec.Kept)
+	}
+	f, err := replay(ctx, l.Records(ctx, Range{}))
+	if err != nil {
+		return err
+	}
+	if o.At != "" && !o.Fork {
+		if err := r.truncate(ctx, f, o.At); err != nil {
+			return err
+		}
+	}
+	if err := r.mend(ctx, f); err != nil {
+		return err
+	}
+	r.compare(o.Opened)
+	r.State = f.state()
+	return nil
+}
+
+func (r *Restored) notice(format string, args ...any) {
+	r.Notices = append(r.Notices, fmt.Sprintf(format, args...))
+}
+
+// apply appends drafts and folds them.
+func (r *Restored) apply(ctx context.Context, f *folder, drafts ...Draft) error {
+	recs, err := r.Log.Append(ctx, drafts...)
+	if err != nil || len(recs) == 0 {
+		return err
+	}
+	// Somebody may have answered a question or changed the mode meanwhile.
+	if recs[0].Seq != f.s.Head+1 {
+		for other, err := range r.Log.Records(ctx, Range{After: f.s.Head, Until: recs[0].Seq - 1}) {
+			if err == nil {
+				err = f.add(&other)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for i := range recs {
+		if err := f.add(&recs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Restored) truncate(ctx context.Context, f *folder, at string) error {
+	before := len(f.s.Items)
+	ids := make([]string, before)
+	keep := 0
+	for i, e := range f.s.Items {
+		if ids[i] = e.ID(); ids[i] == at {
+			keep = i + 1
+		}
+	}
+	switch keep {
+	case 0:
+		return unknownItem(r.Log.ID(), at, ids)
+	case before:
+		return nil
+	}
+	d, err := NewDraft(KindRewrite, Rewrite{Reason: "truncate", Cut: at, Messages: keep})
+	if err != nil {
+		return err
+	}
+	r.notice("the transcript was cut after item %s: %d items were set aside and stay in the log", at, before-keep)
+	return r.apply(ctx, f, d)
+}
+
+// compare reports what differs from how the session was run before.
+func (r *Restored) compare(now Opened) {
+	m := r.Log.Meta()
+	for _, d := range []struct{ what, was, is string }{
+		{"folder", m.CWD, now.CWD}, {"model", m.Model, now.Model},
+	} {
+		if d.was != "" && d.is != "" && d.was != d.is {
+			r.notice("the session's %s was %s and is %s now", d.what, d.was, d.is)
+		}
+	}
 }

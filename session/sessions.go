@@ -2,10 +2,12 @@ package session
 
 import (
 	"context"
-	"iter"
+	"errors"
+	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/google/uuid"
+	"github.com/oklog/ulid/v2"
 )
 
 // Options adjusts [New]. The zero value works.
@@ -23,8 +25,45 @@ type Sessions struct {
 	opt   Options
 }
 
-// New returns the sessions of a store. It does not touch the store.
-func New(store Store, o *Options) *Sessions { panic("to be written") }
+// New returns the sessions of a store. It does not touch the store, and whoever
+// opened the store closes it.
+func New(store Store, o *Options) *Sessions {
+	s := &Sessions{store: store}
+	if o != nil {
+		s.opt = *o
+	}
+	if s.opt.Clock == nil {
+		s.opt.Clock = time.Now
+	}
+	if s.opt.NewID == nil {
+		s.opt.NewID = ulids(s.opt.Clock)
+	}
+	if s.opt.TTL <= 0 {
+		s.opt.TTL = 30 * time.Second
+	}
+	if s.opt.Holder == (Holder{}) {
+		s.opt.Holder = ThisProcess()
+	}
+	if s.opt.Holder.ID == "" {
+		s.opt.Holder.ID = uuid.NewString()
+	}
+	return s
+}
+
+// ulids returns a source of ULIDs that rise even within one millisecond.
+func ulids(clock func() time.Time) func() string {
+	var mu sync.Mutex
+	entropy := ulid.Monotonic(ulid.DefaultEntropy(), 0)
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		id, err := ulid.New(ulid.Timestamp(clock()), entropy)
+		if err != nil { // the entropy of this millisecond is used up
+			id = ulid.Make()
+		}
+		return id.String()
+	}
+}
 
 // Store returns the store.
 func (s *Sessions) Store() Store { return s.store }
@@ -34,7 +73,51 @@ func (s *Sessions) NewID() string { return s.opt.NewID() }
 
 // Create starts a session and opens its log. o.SessionID may be empty: the id
 // is then a new UUID. ErrExists when it is taken.
-func (s *Sessions) Create(ctx context.Context, o Opened) (*Log, error) { panic("to be written") }
+func (s *Sessions) Create(ctx context.Context, o Opened) (*Log, error) {
+	return s.create(ctx, o)
+}
+
+// create is Create with further records in the same batch.
+func (s *Sessions) create(ctx context.Context, o Opened, more ...Draft) (*Log, error) {
+	if o.SessionID == "" {
+		o.SessionID = uuid.NewString()
+	}
+	id := o.SessionID
+	if err := CheckID(id); err != nil {
+		return nil, err
+	}
+	if o.Created.IsZero() {
+		o.Created = s.opt.Clock()
+	}
+	o.Format, o.Base = FormatVersion, nil
+	o.Created = o.Created.UTC().Truncate(time.Millisecond)
+	opened, err := NewDraft(KindOpened, o)
+	if err != nil {
+		return nil, err
+	}
+	exists := &Error{Op: "create", Session: id, Err: ErrExists, Hint: "holdfast run --resume " + id}
+	if _, err := s.lookup(ctx, id); err == nil {
+		return nil, exists
+	} else if !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	l := &Log{s: s, id: id}
+	if err := l.acquire(ctx, false); err != nil {
+		if _, gone := s.lookup(ctx, id); gone == nil && errors.Is(err, ErrBusy) {
+			return nil, exists
+		}
+		return nil, err
+	}
+	l.mu.Lock()
+	_, err = l.append(ctx, append([]Draft{opened}, more...))
+	l.mu.Unlock()
+	if err != nil {
+		l.release()
+		return nil, err
+	}
+	l.keepLease()
+	return l, nil
+}
 
 // OpenOptions adjusts [Sessions.Open].
 type OpenOptions struct {
@@ -45,78 +128,73 @@ type OpenOptions struct {
 // [*BusyError] names who else has it), lets the store cut a torn tail, and
 // reads the head.
 func (s *Sessions) Open(ctx context.Context, id string, o *OpenOptions) (*Log, error) {
-	panic("to be written")
-}
-
-// Save makes the stored transcript of id be items: what is stored already is
-// left alone, what is new is appended, and when the two differ in the middle
-// one rewrite record replaces it. A nil patch leaves the metadata alone, and
-// nil fields of it too. The session is created when there is none.
-func (s *Sessions) Save(ctx context.Context, id string, items []transcript.Item, patch *MetaPatch) error {
-	panic("to be written")
-}
-
-// LoadOptions pages [Sessions.Load]. Limit alone gives the last Limit items;
-// with Offset (0-based, from the oldest) it gives the items from there on.
-// Values of 0 or less mean unset.
-type LoadOptions struct {
-	Limit  int
-	Offset int
-}
-
-// Loaded is a session as read from the store. Meta.MessageCount counts the
-// whole transcript, whatever the page.
-type Loaded struct {
-	Meta  Meta
-	Items []transcript.Encoded
-}
-
-// Load reads a session's transcript, or its last items. It takes no lease and
-// changes nothing. ErrNotFound when there is none.
-func (s *Sessions) Load(ctx context.Context, id string, o *LoadOptions) (*Loaded, error) {
-	panic("to be written")
+	if _, err := s.Get(ctx, id); err != nil {
+		return nil, err
+	}
+	l := &Log{s: s, id: id}
+	if err := l.acquire(ctx, o != nil && o.Takeover); err != nil {
+		return nil, err
+	}
+	if err := l.recover(ctx); err != nil {
+		l.release()
+		return nil, err
+	}
+	l.keepLease()
+	return l, nil
 }
 
 // Get returns a session's meta. ErrNotFound when there is none.
-func (s *Sessions) Get(ctx context.Context, id string) (Meta, error) { panic("to be written") }
+func (s *Sessions) Get(ctx context.Context, id string) (Meta, error) {
+	if err := CheckID(id); err != nil {
+		return Meta{}, err
+	}
+	m, err := s.lookup(ctx, id)
+	if err != nil {
+		return Meta{}, err
+	}
+	if m.Deleted {
+		return Meta{}, notFound(id)
+	}
+	return m, nil
+}
 
-// Find resolves what a person typed to one session: an id, else a title, else
-// an unambiguous beginning of an id. The error otherwise wraps ErrNotFound and
-// its Hint lists the nearest.
-func (s *Sessions) Find(ctx context.Context, name string) (Meta, error) { panic("to be written") }
+// lookup is Get that also finds what is deleted.
+func (s *Sessions) lookup(ctx context.Context, id string) (Meta, error) {
+	p, err := s.store.List(ctx, Query{ID: id})
+	if err != nil {
+		return Meta{}, err
+	}
+	if len(p.Sessions) == 0 {
+		return Meta{}, notFound(id)
+	}
+	return p.Sessions[0], nil
+}
+
+func notFound(id string) error {
+	return &Error{Op: "find", Session: id, Err: ErrNotFound, Hint: "holdfast sessions list"}
+}
 
 // List lists sessions, newest first.
-func (s *Sessions) List(ctx context.Context, q Query) (Page, error) { panic("to be written") }
-
-// Records yields the records of a session, its parents' included, so that seqs
-// run from 1 without gaps. Reading follows the rules of [Store.Read].
-func (s *Sessions) Records(ctx context.Context, id string, r Range) iter.Seq2[Record, error] {
-	panic("to be written")
-}
-
-// ForkOptions adjusts [Sessions.Fork].
-type ForkOptions struct {
-	ID    string // of the new session; default a new UUID
-	UpTo  *int   // index of the last transcript item to keep; nil keeps all
-	At    string // or its item id
-	Title string
-}
-
-// Fork starts a new session that shares src's records up to a point. Nothing is
-// copied. It returns the new id. Errors: ErrNotFound, ErrExists, and ErrInvalid
-// for an index out of range or an unknown item id, whose Hint lists the nearest.
-func (s *Sessions) Fork(ctx context.Context, src string, o *ForkOptions) (string, error) {
-	panic("to be written")
-}
+func (s *Sessions) List(ctx context.Context, q Query) (Page, error) { return s.store.List(ctx, q) }
 
 // Delete removes a session for good, but for the records that forks of it need.
-func (s *Sessions) Delete(ctx context.Context, id string) error { panic("to be written") }
-
-// Rename sets the title. It works while somebody else runs the session.
-func (s *Sessions) Rename(ctx context.Context, id, title string) error { panic("to be written") }
-
-// Tag sets the tag; an empty one clears it.
-func (s *Sessions) Tag(ctx context.Context, id, tag string) error { panic("to be written") }
-
-// Patch changes metadata by a meta.changed record, without a lease.
-func (s *Sessions) Patch(ctx context.Context, id string, p MetaPatch) error { panic("to be written") }
+// ErrBusy when somebody else runs it, ErrNotFound when there is none,
+// ErrUnsupported when the store cannot delete.
+func (s *Sessions) Delete(ctx context.Context, id string) error {
+	if err := CheckID(id); err != nil {
+		return err
+	}
+	d, ok := As[Deleter](s.store)
+	if !ok {
+		return &Error{Op: "delete", Session: id, Err: ErrUnsupported}
+	}
+	l := &Log{s: s, id: id}
+	if _, err := s.Get(ctx, id); err != nil {
+		return err
+	}
+	if err := l.acquire(ctx, false); err != nil {
+		return err
+	}
+	defer l.release()
+	return d.Delete(ctx, id)
+}

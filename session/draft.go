@@ -1,0 +1,68 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Draft is a record to be: [Log.Append] gives it its seq, time and digests.
+type Draft struct {
+	Kind    Kind
+	Payload json.RawMessage // one JSON object
+	ID      string          // optional; set it to make a retry recognisable
+}
+
+// NewDraft marshals a payload type of this package. Raw JSON in it keeps its
+// bytes but for white space between tokens.
+func NewDraft(k Kind, payload any) (Draft, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // would change the bytes of items
+	if err := enc.Encode(payload); err != nil {
+		return Draft{}, &Error{Op: "write " + string(k), Err: ErrInvalid, Detail: err.Error()}
+	}
+	return Draft{Kind: k, Payload: bytes.TrimRight(b.Bytes(), "\n")}, nil
+}
+
+// ItemDraft makes an item record without unpacking the item.
+func ItemDraft(e transcript.Encoded, queued bool, mark *RequestMark) Draft {
+	b := make([]byte, 0, len(e.JSON)+160)
+	b = append(b, `{"item":`...)
+	b = append(b, e.JSON...)
+	if queued {
+		b = append(b, `,"queued":true`...)
+	}
+	if mark != nil {
+		m, _ := json.Marshal(mark) // three plain fields cannot fail
+		b = append(b, `,"request":`...)
+		b = append(b, m...)
+	}
+	b = append(b, '}')
+	return Draft{Kind: KindItem, Payload: b}
+}
+
+// check refuses what must not get into a log. It looks at no more than the
+// first and last bytes, and for line breaks.
+func (d *Draft) check() error {
+	bad := func(detail string) error {
+		return &Error{Op: "append " + string(d.Kind), Err: ErrInvalid, Detail: detail}
+	}
+	if !d.Kind.known() {
+		return bad("unknown kind of record")
+	}
+	p := bytes.TrimSpace(d.Payload)
+	if len(p) < 2 || p[0] != '{' || p[len(p)-1] != '}' {
+		return bad("the payload is not a JSON object")
+	}
+	if len(p) != len(d.Payload) || bytes.IndexByte(p, '\n') >= 0 {
+		var b bytes.Buffer
+		if err := json.Compact(&b, p); err != nil {
+			return bad(err.Error())
+		}
+		p = b.Bytes()
+	}
+	d.Payload = p
+	return nil
+}

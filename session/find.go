@@ -1,0 +1,129 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Find resolves what a person typed to one session: an id, else a title, else
+// an unambiguous beginning of an id. The error otherwise wraps ErrNotFound and
+// its Hint lists the nearest.
+func (s *Sessions) Find(ctx context.Context, name string) (Meta, error) {
+	if CheckID(name) == nil {
+		m, err := s.Get(ctx, name)
+		if err == nil || !errors.Is(err, ErrNotFound) {
+			return m, err
+		}
+	}
+	if strings.TrimSpace(name) == "" {
+		return Meta{}, s.nowhere(ctx, name, "the name is empty")
+	}
+	p, err := s.store.List(ctx, Query{Worktrees: true})
+	if err != nil {
+		return Meta{}, err
+	}
+	m, n := only(p.Sessions, func(m Meta) bool { return m.Title == name })
+	if n > 1 {
+		return Meta{}, s.nowhere(ctx, name, fmt.Sprintf("%d sessions have this title", n))
+	}
+	if n == 0 {
+		m, n = only(p.Sessions, func(m Meta) bool { return strings.HasPrefix(m.ID, name) })
+	}
+	switch {
+	case n == 1:
+		return m, nil
+	case n > 1:
+		return Meta{}, s.nowhere(ctx, name, fmt.Sprintf("%d session ids begin with this", n))
+	}
+	return Meta{}, s.nowhere(ctx, name, "")
+}
+
+// only returns the first session that matches and how many do.
+func only(all []Meta, matches func(Meta) bool) (first Meta, n int) {
+	for _, m := range all {
+		if matches(m) {
+			if n == 0 {
+				first = m
+			}
+			n++
+		}
+	}
+	return first, n
+}
+
+// nowhere is the ErrNotFound for a name, with the nearest sessions as its hint.
+func (s *Sessions) nowhere(ctx context.Context, name, detail string) error {
+	e := &Error{Op: "find", Session: name, Err: ErrNotFound, Detail: detail, Hint: "holdfast sessions list"}
+	p, err := s.store.List(ctx, Query{Limit: 500})
+	if err != nil {
+		return e
+	}
+	var names []string
+	for _, m := range p.Sessions {
+		if names = append(names, m.ID); m.Title != "" {
+			names = append(names, m.Title)
+		}
+	}
+	if near := nearest(name, names); len(near) > 0 {
+		e.Hint = "nearest: " + strings.Join(near, ", ")
+	}
+	return e
+}
+
+// nearest returns up to three of names that resemble name: one begins with the
+// other, or a few edits apart. The most similar come first.
+func nearest(name string, names []string) []string {
+	type scored struct {
+		name  string
+		score int
+	}
+	var near []scored
+	for _, n := range names {
+		score := -1
+		switch {
+		case n == "":
+		case name != "" && (strings.HasPrefix(n, name) || strings.HasPrefix(name, n)):
+			score = 0
+		default:
+			if d := edits(name, n); d <= max(2, len(name)/4) {
+				score = d
+			}
+		}
+		if score >= 0 && !slices.ContainsFunc(near, func(s scored) bool { return s.name == n }) {
+			near = append(near, scored{n, score})
+		}
+	}
+	slices.SortStableFunc(near, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
+	var out []string
+	for _, n := range near[:min(3, len(near))] {
+		out = append(out, n.name)
+	}
+	return out
+}
+
+// edits is the Levenshtein distance of a and b, byte by byte, of their first
+// 128 bytes.
+func edits(a, b string) int {
+	a, b = clip(a, MaxIDBytes), clip(b, MaxIDBytes)
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

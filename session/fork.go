@@ -1,0 +1,139 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ForkOptions adjusts [Sessions.Fork].
+type ForkOptions struct {
+	ID    string // of the new session; default a new UUID
+	UpTo  *int   // index of the last transcript item to keep; nil keeps all
+	At    string // or its item id
+	Title string
+}
+
+// Fork starts a new session that shares src's records up to a point. Nothing is
+// copied. It returns the new id. Errors: ErrNotFound, ErrExists, and ErrInvalid
+// for an index out of range or an unknown item id, whose Hint lists the nearest.
+//
+// The fork takes over the source's metadata, with "Forked from session <src>" as
+// its summary. What is queued, running or asked in the source stays there.
+func (s *Sessions) Fork(ctx context.Context, src string, o *ForkOptions) (string, error) {
+	var opt ForkOptions
+	if o != nil {
+		opt = *o
+	}
+	if opt.ID == "" {
+		opt.ID = uuid.NewString()
+	}
+	if err := CheckID(opt.ID); err != nil {
+		return "", err
+	}
+	m, err := s.Get(ctx, src)
+	if err != nil {
+		return "", err
+	}
+	if _, err := s.lookup(ctx, opt.ID); err == nil {
+		return "", &Error{Op: "fork", Session: opt.ID, Err: ErrExists, Hint: "choose another id, or none"}
+	}
+	at := branch{base: Base{Parent: src, Seq: m.Head, Digest: m.HeadDigest, Messages: m.MessageCount}}
+	if opt.UpTo != nil || opt.At != "" {
+		if at, err = s.branch(ctx, m, opt); err != nil {
+			return "", err
+		}
+	}
+	return opt.ID, s.startFork(ctx, m, opt, at)
+}
+
+// startFork appends the first records of a fork.
+func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at branch) error {
+	title := opt.Title
+	if title == "" {
+		title = m.Title
+	}
+	opened, err := NewDraft(KindOpened, Opened{
+		Format: FormatVersion, SessionID: opt.ID, Created: s.opt.Clock().UTC().Truncate(time.Millisecond), Project: m.Project, CWD: m.CWD,
+		Model: m.Model, GitBranch: m.GitBranch, Title: title, Summary: "Forked from session " + m.ID, Tag: m.Tag,
+		Prompt: m.FirstPrompt, Base: &at.base,
+	})
+	if err != nil {
+		return err
+	}
+	drafts := []Draft{opened}
+	if at.cut != nil {
+		d, err := NewDraft(KindRewrite, at.cut)
+		if err != nil {
+			return err
+		}
+		drafts = append(drafts, d)
+	}
+	l := &Log{s: s, id: opt.ID, meta: Meta{Head: at.base.Seq, HeadDigest: at.base.Digest}}
+	// A fork needs no lease to begin with: nobody knows its id yet.
+	return l.write(ctx, l.seal(drafts))
+}
+
+// branch is where a fork leaves its parent, and what it must cut when that
+// point lies inside a rewrite.
+type branch struct {
+	base Base
+	cut  *Rewrite
+}
+
+// branch finds the record that ends the transcript where opt says. It reads
+// backwards from the end.
+func (s *Sessions) branch(ctx context.Context, m Meta, opt ForkOptions) (branch, error) {
+	if opt.UpTo != nil && (*opt.UpTo < 0 || *opt.UpTo >= m.MessageCount) {
+		detail := fmt.Sprintf("the index %d is outside the transcript, which has %d items", *opt.UpTo, m.MessageCount)
+		return branch{}, &Error{Op: "fork", Session: m.ID, Err: ErrInvalid, Detail: detail,
+			Hint: fmt.Sprintf("use 0 to %d", m.MessageCount-1)}
+	}
+	p, err := s.point(ctx, m, opt.At, opt.UpTo)
+	if err != nil {
+		return branch{}, err
+	}
+	b := branch{base: Base{Parent: m.ID, Seq: p.record.Seq, Digest: p.record.Digest, Messages: p.index + 1}}
+	if !p.within() {
+		return b, nil
+	}
+	b.base.Messages = p.of // a rewrite's items are the transcript from its start
+	b.cut = &Rewrite{Reason: "truncate", Cut: p.item.ID(), Messages: p.index + 1}
+	if b.cut.Cut == "" {
+		return branch{}, &Error{Op: "fork", Session: m.ID, Seq: p.record.Seq, Err: ErrInvalid,
+			Detail: "the item at this index has no id"}
+	}
+	return b, nil
+}
+
+// place is an item of a transcript: where it is and which record has it.
+type place struct {
+	found
+	index int
+}
+
+// point finds an item by id or, when that is empty, by index.
+func (s *Sessions) point(ctx context.Context, m Meta, id string, index *int) (place, error) {
+	var (
+		b   = s.backwards(ctx, m)
+		i   = m.MessageCount
+		ids []string
+	)
+	for f := range b.items {
+		i--
+		if id != "" && f.item.ID() == id || id == "" && i == *index {
+			return place{found: f, index: i}, nil
+		}
+		ids = append(ids, f.item.ID())
+	}
+	if b.err != nil {
+		return place{}, b.err
+	}
+	if id == "" {
+		return place{}, &Error{Op: "read", Session: m.ID, Err: ErrCorrupt, Detail: "its meta counts more items than the log has",
+			Hint: "holdfast sessions verify --rebuild " + m.ID}
+	}
+	return place{}, unknownItem(m.ID, id, ids)
+}

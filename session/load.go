@@ -1,0 +1,158 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// LoadOptions pages [Sessions.Load]. Limit alone gives the last Limit items;
+// with Offset (0-based, from the oldest) it gives the items from there on.
+// Values of 0 or less mean unset.
+type LoadOptions struct {
+	Limit  int
+	Offset int
+}
+
+// Loaded is a session as read from the store. Meta.MessageCount counts the
+// whole transcript, whatever the page.
+type Loaded struct {
+	Meta    Meta
+	Items   []transcript.Encoded
+	Notices []string // records that could not be read and were left out
+}
+
+// Load reads a session's transcript, or its last items. It takes no lease and
+// changes nothing. ErrNotFound when there is none. What it reads does not grow
+// with the session when only the last items are asked for.
+//
+// A damaged record is left out and named in Notices; [Sessions.Restore] and
+// [Log.Snapshot] refuse a session that has one.
+func (s *Sessions) Load(ctx context.Context, id string, o *LoadOptions) (*Loaded, error) {
+	m, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var page LoadOptions
+	if o != nil {
+		page = *o
+	}
+	l := &Loaded{Meta: m}
+	want := page.Limit
+	if page.Offset > 0 {
+		if want = m.MessageCount - page.Offset; want <= 0 {
+			return l, nil
+		}
+	}
+	b := s.backwards(ctx, m)
+	for e := range b.items {
+		l.Items = append(l.Items, e.item)
+		if want > 0 && len(l.Items) == want {
+			break
+		}
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	slices.Reverse(l.Items)
+	if page.Offset > 0 && page.Limit > 0 && len(l.Items) > page.Limit {
+		l.Items = l.Items[:page.Limit]
+	}
+	l.Notices = b.notices
+	return l, nil
+}
+
+// backwards reads a transcript from its end.
+type backwards struct {
+	ctx     context.Context
+	s       *Sessions
+	m       Meta
+	notices []string
+	err     error
+}
+
+// found is an item of the transcript and the record that has it. In a rewrite
+// record it is item number at of several.
+type found struct {
+	item   transcript.Encoded
+	record Record
+	at, of int
+}
+
+// within reports whether the record holds later items too.
+func (f found) within() bool { return f.at+1 < f.of }
+
+func (s *Sessions) backwards(ctx context.Context, m Meta) *backwards {
+	return &backwards{ctx: ctx, s: s, m: m}
+}
+
+// items yields the transcript's items, last first, and reads no further than
+// it is asked to. b.err tells why it stopped.
+func (b *backwards) items(yield func(found) bool) {
+	skip := "" // everything up to the item with this id was cut
+	emit := func(f found) bool {
+		if skip != "" {
+			if f.item.ID() != skip {
+				return true
+			}
+			skip = ""
+		}
+		return yield(f)
+	}
+	for r, err := range b.s.records(b.ctx, b.m, Range{Reverse: true}) {
+		if err == nil {
+			err = r.Check()
+		}
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) {
+				b.err = err
+				return
+			}
+			b.skipped(r, err)
+			continue
+		}
+		if r.Payload == nil {
+			continue
+		}
+		switch r.Kind {
+		case KindItem:
+			it, err := ReadItem(r.Payload)
+			if err != nil {
+				b.skipped(r, err)
+				continue
+			}
+			if !it.Queued && !emit(found{item: it.Item, record: r}) {
+				return
+			}
+		case KindRewrite:
+			items, cut, err := readRewrite(r.Payload)
+			if err != nil {
+				b.skipped(r, err)
+				continue
+			}
+			if cut != "" {
+				if skip == "" {
+					skip = cut
+				}
+				continue
+			}
+			for i := len(items) - 1; i >= 0; i-- {
+				if !emit(found{items[i], r, i, len(items)}) {
+					return
+				}
+			}
+			return
+		}
+	}
+}
+
+func (b *backwards) skipped(r Record, err error) {
+	seq := r.Seq
+	if e, ok := errors.AsType[*Error](err); ok && e.Seq != 0 {
+		seq = e.Seq
+	}
+	b.notices = append(b.notices, fmt.Sprintf("record %d of session %s was left out: %v", seq, b.m.ID, err))
+}

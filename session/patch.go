@@ -1,0 +1,82 @@
+package session
+
+import (
+	"context"
+	"errors"
+)
+
+// Rename sets the title. It works while somebody else runs the session. Renaming
+// a session that does not exist does nothing, as in seed 000.
+func (s *Sessions) Rename(ctx context.Context, id, title string) error {
+	return ignoreMissing(s.Patch(ctx, id, MetaPatch{Title: &title}))
+}
+
+// Tag sets the tag; an empty one clears it. Tagging a session that does not
+// exist does nothing, as in seed 000.
+func (s *Sessions) Tag(ctx context.Context, id, tag string) error {
+	return ignoreMissing(s.Patch(ctx, id, MetaPatch{Tag: &tag}))
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Relocate tells a session that its folder has moved, and which project the
+// folder belongs to now. ErrNotFound when there is no such session.
+func (s *Sessions) Relocate(ctx context.Context, id, cwd, project string) error {
+	return s.Patch(ctx, id, MetaPatch{CWD: &cwd, Project: &project})
+}
+
+// Patch changes metadata by a meta.changed record, without a lease. Fields that
+// have their value already are left out, and a patch without any other writes
+// nothing. ErrNotFound when there is no such session.
+func (s *Sessions) Patch(ctx context.Context, id string, p MetaPatch) error {
+	rid := s.opt.NewID()
+	for {
+		m, err := s.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		d, changes, err := p.draft(m)
+		if err != nil || !changes {
+			return err
+		}
+		r := Record{Seq: m.Head + 1, ID: rid, Time: s.opt.Clock(), Kind: d.Kind, Payload: d.Payload}
+		r.Seal(m.HeadDigest)
+		b := Batch{Expect: m.Head, Records: []Record{r}}
+		if b.Delta, err = Fold(b.Records); err != nil {
+			return err
+		}
+		if err = s.store.Append(ctx, id, b); !errors.Is(err, ErrConflict) {
+			return err
+		}
+		if err := ctx.Err(); err != nil { // somebody was faster; look again
+			return err
+		}
+	}
+}
+
+// draft makes the record that brings m to p, and says whether there is anything to change.
+func (p MetaPatch) draft(m Meta) (Draft, bool, error) {
+	changes := false
+	for _, f := range []struct {
+		set **string
+		now string
+	}{
+		{&p.Title, m.Title}, {&p.Summary, m.Summary}, {&p.Tag, m.Tag}, {&p.CWD, m.CWD},
+		{&p.Project, m.Project}, {&p.Model, m.Model}, {&p.GitBranch, m.GitBranch},
+	} {
+		if *f.set != nil && **f.set == f.now {
+			*f.set = nil
+		}
+		changes = changes || *f.set != nil
+	}
+	if !changes {
+		return Draft{}, false, nil
+	}
+	d, err := NewDraft(KindMetaChanged, p)
+	return d, true, err
+}

@@ -1,0 +1,61 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// acquire takes the session's lease when the store has leases.
+func (l *Log) acquire(ctx context.Context, takeover bool) error {
+	leaser, ok := As[Leaser](l.s.store)
+	if !ok {
+		return nil
+	}
+	now := l.s.opt.Clock().UTC()
+	me := l.s.opt.Holder
+	want := Lease{Holder: me, Since: now, Expires: now.Add(l.s.opt.TTL)}
+	lease, err := leaser.Acquire(ctx, l.id, want, func(held Lease) bool {
+		return takeover || !now.Before(held.Expires) || (held.Holder.ID != me.ID && held.Holder.Gone(me))
+	})
+	if errors.Is(err, ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l.leaser, l.lease = leaser, lease
+	return nil
+}
+
+// keepLease renews the lease until the log is closed.
+func (l *Log) keepLease() {
+	if l.leaser == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l.cancel, l.done = cancel, make(chan struct{})
+	go func() {
+		defer close(l.done)
+		l.renewEvery(ctx, max(l.s.opt.TTL/3, time.Millisecond))
+	}()
+}
+
+func (l *Log) renewEvery(ctx context.Context, period time.Duration) {
+	t := time.NewTicker(period)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		lease := l.lease
+		lease.Expires = l.s.opt.Clock().UTC().Add(l.s.opt.TTL)
+		// Any other failure is left to the next round, and to appending.
+		if err := l.leaser.Renew(ctx, l.id, lease); errors.Is(err, ErrFenced) {
+			l.fenced.Store(true)
+			return
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// replayBatch is how many records the checker is handed at a time.
+const replayBatch = 256
+
+// Replay folds a log's records, from the first on, into where the session
+// stands. It checks every digest and that the records form one chain; a fault
+// is an [Error] that wraps ErrCorrupt and names session and seq. A kind or a
+// format that is not known here is ErrNewer.
+//
+// The state's items share memory with the records' payloads.
+func Replay(ctx context.Context, records iter.Seq2[Record, error]) (*State, error) {
+	f, err := replay(ctx, records)
+	if err != nil {
+		return nil, err
+	}
+	return f.state(), nil
+}
+
+// replay is Replay for who goes on folding. Checking runs beside indexing.
+func replay(ctx context.Context, records iter.Seq2[Record, error]) (*folder, error) {
+	var (
+		f       folder
+		batches = make(chan []Record, 8)
+		checked = make(chan error, 1)
+		first   error
+	)
+	go func() { checked <- checkChain(batches) }()
+	batch := make([]Record, 0, replayBatch)
+	for r, err := range records {
+		if err == nil {
+			err = f.add(&r)
+		}
+		if err != nil {
+			first = f.located(err)
+			break
+		}
+		if batch = append(batch, r); len(batch) == cap(batch) {
+			batches <- batch
+			batch = make([]Record, 0, replayBatch)
+			if first = ctx.Err(); first != nil {
+				break
+			}
+		}
+	}
+	batches <- batch
+	close(batches)
+	if err := <-checked; err != nil { // a damaged record may be why folding failed
+		return nil, f.located(err)
+	}
+	if first != nil {
+		return nil, first
+	}
+	return &f, nil
+}
+
+// checkChain checks the records that come in, until the channel is closed.
+func checkChain(batches <-chan []Record) error {
+	var (
+		prev  Record
+		fault error
+	)
+	for batch := range batches {
+		for i := range batch {
+			if fault != nil {
+				break
+			}
+			fault = batch[i].CheckAfter(&prev)
+			prev.Seq, prev.Digest = batch[i].Seq, batch[i].Digest
+		}
+	}
+	return fault
+}
+
+// folder builds a [State] record by record.
+type folder struct {
+	s     State
+	marks []markAt
+}
+
+// markAt is an assistant item with a request mark and its place in the transcript.
+type markAt struct {
+	at   int
+	item StoredItem
+}
+
+func (f *folder) located(err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Session != "" && e.Hint != "" {
+		return err
+	}
+	named := *e
+	if named.Session == "" {
+		named.Session = f.s.SessionID
+	}
+	if named.Hint == "" && errors.Is(err, ErrCorrupt) {
+		named.Hint = "holdfast sessions verify " + named.Session
+	}
+	return &named
+}
+
+func (f *folder) add(r *Record) error {
+	f.s.Head = r.Seq
+	if r.Payload == nil { // erased; only the chain needs it
+		return nil
+	}
+	var err error
+	switch r.Kind {
+	case KindItem:
+		err = f.item(r.Payload)
+	case KindOpened:
+		return f.opened(r)
+	case KindTurnOpened:
+		var p TurnOpened
+		if err = json.Unmarshal(r.Payload, &p); err == nil {
+			f.s.OpenTurn = p.Turn
+			f.s.Turns++
+		}
+	case KindTurnClosed:
+		var p TurnClosed
+		if err = json.Unmarshal(r.Payload, &p); err == nil {
+			if f.s.OpenTurn == p.Turn {
+				f.s.OpenTurn = ""
+			}
+			f.s.CostUSD += p.Cost
+		}
+	case KindToolStarted:
+		var p ToolStarted
+		if err = json.Unmarshal(r.Payload, &p); err == nil {
+			f.s.Running = append(f.s.Running, p)
+		}
+	case KindToolFinished:
+		var p ToolFinished
+		if err = json.Unmarshal(r.Payload, &p); err == nil {
+			f.s.Running = slices.DeleteFunc(f.s.Running, func(t ToolStarted) bool { return t.Use == p.Use })
+		}
+	case KindPolicyChanged:
+		var p PolicyChanged
+		if err = json.Unmarshal(r.Payload, &p); err == nil && p.Mode != "" {
+			f.s.Mode = p.Mode
+		}
+	case KindApprovalAsked:
+		f.s.Asked = append(f.s.Asked, Question{Seq: r.Seq, ID: payloadID(r.Payload), Payload: r.Payload})
+	case KindApprovalResolved:
+		id := payloadID(r.Payload)
+		f.s.Asked = slices.DeleteFunc(f.s.Asked, func(q Question) bool { return q.ID == id })
+	case KindRewrite:
+		err = f.rewrite(r.Payload)
+	case KindDecision, KindHookRan, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRedacted:
+	default:
+		return &Error{Op: "replay", Session: f.s.SessionID, Seq: r.Seq, Err: ErrNewer,
+			Detail: "a record of kind " + string(r.Kind), Hint: upgrade}
+	}
+	if err != nil {
+		return &Error{Op: "replay", Session: f.s.SessionID, Seq: r.Seq, Err: ErrCorrupt,
+			Detail: string(r.Kind) + ": " + err.Error()}
+	}
+	return nil
+}
+
+const upgrade = "upgrade holdfast: holdfast version shows what is installed"
+
+// opened starts the session, or the fork: what was going on in the parent goes
+// on there, not here.
+func (f *folder) opened(r *Record) error {
+	var o Opened
+	if err := json.Unmarshal(r.Payload, &o); err != nil {
+		return &Error{Op: "replay", Seq: r.Seq, Err: ErrCorrupt, Detail: "session.opened: " + err.Error()}
+	}
+	f.s.SessionID = o.SessionID
+	if o.Format > FormatVersion {
+		return &Error{Op: "replay", Session: o.SessionID, Seq: r.Seq, Err: ErrNewer,
+			Detail: "the log has a newer format", Hint: upgrade}
+	}
+	f.s.Queue, f.s.Running, f.s.OpenTurn, f.s.Asked = nil, nil, "", nil
+	return nil
+}
+
+func (f *folder) item(payload json.RawMessage) error {
+	it, err := ReadItem(payload)
+	if err != nil {
+		return err
+	}
+	if it.Queued {
+		f.s.Queue = append(f.s.Queue, it.Item)
+		return nil
+	}
+	if len(f.s.Queue) > 0 {
+		f.s.Queue = slices.DeleteFunc(f.s.Queue, func(q transcript.Encoded) bool { return q.ID() == it.Item.ID() })
+	}
+	if it.Item.Role() == transcript.RoleAssistant {
+		f.s.Usage = f.s.Usage.Add(usageOf(it.Item))
+		if it.marked() {
+			f.marks = append(f.marks, markAt{len(f.s.Items), it})
+		}
+	}
+	f.s.Items = append(f.s.Items, it.Item)
+	return nil
+}
+
+func (f *folder) rewrite(payload json.RawMessage) error {
+	items, cut, err := readRewrite(payload)
+	if err != nil {
+		return err
+	}
+	if cut == "" { // marks tell of a prefix that is gone
+		f.s.Items, f.marks = items, nil
+		return nil
+	}
+	for i := len(f.s.Items) - 1; i >= 0; i-- {
+		if f.s.Items[i].ID() == cut {
+			f.s.Items = f.s.Items[: i+1 : i+1]
+			f.marks = slices.DeleteFunc(f.marks, func(m markAt) bool { return m.at > i })
+			return nil
+		}
+	}
+	return errors.New("it cuts at item " + cut + ", which is not there")
+}
+
+// readRewrite indexes the payload of a rewrite.
+func readRewrite(payload json.RawMessage) (items []transcript.Encoded, cut string, err error) {
+	var w Rewrite
+	if err := json.Unmarshal(payload, &w); err != nil {
+		return nil, "", err
+	}
+	if w.Cut != "" {
+		return nil, w.Cut, nil
+	}
+	items = make([]transcript.Encoded, len(w.Items))
+	for i, raw := range w.Items {
+		if items[i], err = transcript.ParseTrusted(raw); err != nil {
+			return nil, "", err
+		}
+	}
+	return items, "", nil
+}
+
+// state finishes the fold.
+func (f *folder) state() *State {
+	f.s.Mark = nil
+	for i := len(f.marks) - 1; i >= 0 && f.s.Mark == nil; i-- {
+		f.s.Mark = f.marks[i].item.Mark()
+	}
+	s := f.s
+	return &s
+}
+
+// payloadID reads the "id" of a payload.
+func payloadID(payload json.RawMessage) string {
+	var id string
+	_ = json.Unmarshal(transcript.RawPart(payload).Field("id"), &id)
+	return id
+}

@@ -1,0 +1,79 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Rewrite replaces the transcript by one record; see [Rewrite]. w.Messages is
+// counted here. The pairing rule is checked first: ErrInvalid, which also wraps
+// [transcript.ErrPairing], and nothing is written; tool uses that wait for a
+// result at the end are no fault. An unknown w.Cut is ErrInvalid with the
+// nearest ids in its Hint.
+func (l *Log) Rewrite(ctx context.Context, w Rewrite) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable("rewrite"); err != nil {
+		return err
+	}
+	d, err := l.rewriteDraft(ctx, w)
+	if err != nil {
+		return err
+	}
+	_, err = l.append(ctx, []Draft{d})
+	return err
+}
+
+func (l *Log) rewriteDraft(ctx context.Context, w Rewrite) (Draft, error) {
+	bad := func(detail string, err error) (Draft, error) {
+		return Draft{}, &Error{Op: "rewrite", Session: l.id, Err: invalid{err}, Detail: detail}
+	}
+	if w.Reason == "" {
+		return bad("it has no reason", nil)
+	}
+	if w.Cut != "" {
+		if len(w.Items) > 0 {
+			return bad("it has both items and a cut", nil)
+		}
+		p, err := l.s.point(ctx, l.Meta(), w.Cut, nil)
+		if err != nil {
+			return Draft{}, err
+		}
+		w.Messages = p.index + 1
+		return NewDraft(KindRewrite, w)
+	}
+	var t transcript.Transcript
+	items := make([]json.RawMessage, len(w.Items))
+	for i, raw := range w.Items {
+		e, err := transcript.Parse(raw)
+		if err == nil {
+			err = t.Append(e)
+		}
+		if err != nil {
+			return bad(err.Error(), err)
+		}
+		items[i] = e.JSON
+	}
+	w.Items, w.Messages = items, len(items)
+	return NewDraft(KindRewrite, w)
+}
+
+// invalid is ErrInvalid with a cause.
+type invalid struct{ cause error }
+
+func (invalid) Error() string { return ErrInvalid.Error() }
+
+func (e invalid) Unwrap() []error { return []error{ErrInvalid, e.cause} }
+
+// unknownItem is the ErrInvalid for an item id that the transcript lacks.
+func unknownItem(session, id string, ids []string) error {
+	e := &Error{Op: "find item", Session: session, Err: ErrInvalid, Detail: "no item has the id " + id,
+		Hint: "holdfast sessions show " + session}
+	if near := nearest(id, ids); len(near) > 0 {
+		e.Hint = "nearest: " + strings.Join(near, ", ")
+	}
+	return e
+}
