@@ -95,6 +95,12 @@ func (t *Transcript) OpenUses() []Use {
 	return slices.DeleteFunc(t.items[t.openAt].Uses(), func(u Use) bool { return !slices.Contains(t.open, u.ID) })
 }
 
+// Answered reports whether the tool use with this id has its result.
+func (t *Transcript) Answered(useID string) bool {
+	_, ok := t.answered[useID]
+	return ok
+}
+
 // Len is the number of items.
 func (t *Transcript) Len() int { return len(t.items) }
 

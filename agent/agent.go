@@ -1,0 +1,374 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// The contracts of this package's errors.
+var (
+	ErrClosed          = errors.New("agent is already closed")
+	ErrRunning         = errors.New("the agent is running")
+	ErrApprovalPending = errors.New("a question is waiting for an answer")
+	ErrNoQuestion      = errors.New("no such question is waiting")
+	ErrNothingToDo     = errors.New("there is no input and nothing to answer")
+)
+
+// Agent is one session's loop. Run, Prompt and Driver.Next are for one
+// goroutine at a time (ErrRunning otherwise); Submit, Interrupt, SetMode,
+// SetTools, Snapshot and SessionID may be called at any time from any.
+type Agent struct {
+	opt   Options
+	model model.Model
+
+	running sync.Mutex // held by Run and Next
+	loop    *loop      // nil until started; used under running
+
+	mu        sync.Mutex // guards what follows
+	closed    bool
+	log       *session.Log
+	id        string
+	mode      policy.Mode
+	tools     *tool.Registry
+	toolsNew  bool // since the last request
+	queue     []transcript.Encoded
+	asking    bool
+	interrupt context.CancelCauseFunc
+	snapshot  func() Snapshot
+}
+
+// New returns an agent for a model. It does no I/O: the session is opened by
+// the first Run, Prompt, Next or [Agent.Start]. The caller closes the agent.
+func New(m model.Model, o *Options) (*Agent, error) {
+	if m == nil {
+		return nil, errors.New("agent: the model is nil")
+	}
+	a := &Agent{model: m}
+	if o != nil {
+		a.opt = *o
+	}
+	if err := a.opt.fill(); err != nil {
+		return nil, fmt.Errorf("agent: %w", err)
+	}
+	a.mode, a.tools = a.opt.Mode, a.opt.Tools
+	a.id = a.opt.Session.SessionID
+	return a, nil
+}
+
+func (o *Options) fill() error {
+	if o.Mode == "" {
+		o.Mode = policy.ModeDefault
+	}
+	if _, err := policy.ParseMode(string(o.Mode)); err != nil {
+		return err
+	}
+	if o.Sessions != nil && len(o.Transcript) > 0 {
+		return errors.New("give Transcript or Sessions, not both")
+	}
+	switch {
+	case o.Retry.Max == 0:
+		o.Retry.Max = 3
+	case o.Retry.Max < 0:
+		o.Retry.Max = 0
+	}
+	if o.Retry.Base <= 0 {
+		o.Retry.Base = 2 * time.Second
+	}
+	if o.Retry.Cap <= 0 {
+		o.Retry.Cap = 30 * time.Second
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = func() string { return ulid.Make().String() }
+		if o.Sessions != nil {
+			o.NewID = o.Sessions.NewID
+		}
+	}
+	if o.Sleep == nil {
+		o.Sleep = sleep
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Float64
+	}
+	o.TranscriptObservers = slices.Clone(o.TranscriptObservers)
+	o.LoopObservers = slices.Clone(o.LoopObservers)
+	o.Mutators = slices.Clone(o.Mutators)
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+// Run gives the agent input and yields what happens until the turn is over; the
+// last event is a [Result]. Without parts it answers what the transcript ends
+// with, or what is queued (ErrNothingToDo when neither). Errors of a model or a
+// tool end in a Result; the error of the sequence is for what stops the agent:
+// a store or an observer that failed. Breaking off interrupts the turn.
+func (a *Agent) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if !a.running.TryLock() {
+			yield(nil, ErrRunning)
+			return
+		}
+		defer a.running.Unlock()
+		ctx, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		listening := true
+		emit := func(e Event) {
+			if listening && !yield(e, nil) {
+				listening = false
+				stop(errInterrupted)
+			}
+		}
+		res, err := a.run(ctx, emit, input)
+		if !listening {
+			return
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		yield(*res, nil)
+	}
+}
+
+// Prompt runs one turn on a text and returns its result. The error is for what
+// stops the agent; a failed model call is Result.Err.
+func (a *Agent) Prompt(ctx context.Context, text string) (*Result, error) {
+	if !a.running.TryLock() {
+		return nil, ErrRunning
+	}
+	defer a.running.Unlock()
+	return a.run(ctx, func(Event) {}, []transcript.Part{transcript.Text{Text: text}})
+}
+
+func (a *Agent) run(ctx context.Context, emit func(Event), input []transcript.Part) (*Result, error) {
+	l, err := a.start(ctx, emit)
+	if err != nil {
+		return nil, err
+	}
+	l.emit = emit
+	defer l.silence()
+	if err := l.begin(ctx, input); err != nil {
+		return nil, err
+	}
+	for {
+		step, err := l.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		switch step.Kind {
+		case StepFinished:
+			return step.Result, nil
+		case StepAwaitingInput:
+			return nil, ErrNothingToDo
+		case StepNeedsApproval:
+			for _, q := range step.Questions {
+				ans := l.ask(ctx, q)
+				if err := l.resolve(ctx, q.ID, ans); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+}
+
+// Start opens the session without running anything, and tells what was found.
+// It need not be called.
+func (a *Agent) Start(ctx context.Context) (SessionOpened, error) {
+	if !a.running.TryLock() {
+		return SessionOpened{}, ErrRunning
+	}
+	defer a.running.Unlock()
+	l, err := a.start(ctx, func(Event) {})
+	if err != nil {
+		return SessionOpened{}, err
+	}
+	return l.opened, nil
+}
+
+// Submit queues input for the running turn (it is taken in after the current
+// tool round) or for the next. It is durable when Submit returns.
+// ErrApprovalPending while a question waits.
+func (a *Agent) Submit(ctx context.Context, input ...transcript.Part) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.closed:
+		return ErrClosed
+	case a.asking:
+		return ErrApprovalPending
+	case len(input) == 0:
+		return ErrNothingToDo
+	}
+	e, err := a.userItem(input)
+	if err != nil {
+		return err
+	}
+	if a.log != nil {
+		if _, err := a.log.Append(ctx, session.ItemDraft(e, true, nil)); err != nil {
+			return err
+		}
+	}
+	a.queue = append(a.queue, e)
+	return nil
+}
+
+func (a *Agent) userItem(input []transcript.Part) (transcript.Encoded, error) {
+	return transcript.Encode(transcript.Item{
+		ID: a.opt.NewID(), Time: a.opt.Clock(), Role: transcript.RoleUser, Parts: input,
+	})
+}
+
+// Interrupt stops the running turn: a partial answer is kept and marked, every
+// open call is answered, and the run ends with ReasonInterrupted. It returns at
+// once and does nothing when no turn is running.
+func (a *Agent) Interrupt() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.interrupt != nil {
+		a.interrupt(errInterrupted)
+	}
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// SetMode changes the permission mode from the next decision on. With a session
+// it is a policy.changed record. by says who changed it.
+func (a *Agent) SetMode(ctx context.Context, m policy.Mode, by string) error {
+	if _, err := policy.ParseMode(string(m)); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return ErrClosed
+	}
+	if a.log != nil {
+		d, err := session.NewDraft(session.KindPolicyChanged, session.PolicyChanged{Mode: string(m), By: by})
+		if err != nil {
+			return err
+		}
+		if _, err := a.log.Append(ctx, d); err != nil {
+			return err
+		}
+	}
+	a.mode = m
+	return nil
+}
+
+// Mode is the permission mode in force.
+func (a *Agent) Mode() policy.Mode {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.mode
+}
+
+// SetTools changes what the model may call from the next request on.
+func (a *Agent) SetTools(r *tool.Registry) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tools, a.toolsNew = r, true
+}
+
+// SessionID is the session's id: the fork's after a fork. It is empty before the
+// session is opened unless one was given, and without a store.
+func (a *Agent) SessionID() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.id
+}
+
+// Snapshot is a point-in-time view of an agent (seed 001).
+type Snapshot struct {
+	SessionID string
+	Seq       int64 // of the last record, or 0 without a store
+	Items     []transcript.Encoded
+	Pending   []transcript.Encoded // input that waits for its turn
+	Questions []Question           // that wait for an answer
+}
+
+// Snapshot returns the transcript and what is pending. It does not stop the loop.
+func (a *Agent) Snapshot() Snapshot {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.snapshot == nil {
+		items := make([]transcript.Encoded, 0, len(a.opt.Transcript))
+		for _, it := range a.opt.Transcript {
+			if e, err := transcript.Encode(it); err == nil {
+				items = append(items, e)
+			}
+		}
+		return Snapshot{SessionID: a.id, Items: items}
+	}
+	s := a.snapshot()
+	s.SessionID, s.Pending = a.id, slices.Clone(a.queue)
+	if a.log != nil {
+		s.Seq = a.log.Head()
+	}
+	return s
+}
+
+// Close interrupts a running turn, waits for it to end, and gives the session
+// back. A session id that was given but never used is left behind as an empty
+// session. Closing twice is ErrClosed.
+func (a *Agent) Close() error {
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return ErrClosed
+	}
+	a.closed = true
+	if a.interrupt != nil {
+		a.interrupt(errInterrupted)
+	}
+	a.mu.Unlock()
+	a.running.Lock()
+	defer a.running.Unlock()
+	if a.loop == nil && a.opt.Sessions != nil && a.opt.Session.SessionID != "" && !a.opt.NoPersist {
+		return a.leaveMarker()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.log == nil {
+		return nil
+	}
+	return a.log.Close()
+}
+
+func (a *Agent) leaveMarker() error {
+	o := a.opt.Session.Opened
+	o.SessionID = a.opt.Session.SessionID
+	log, err := a.opt.Sessions.Create(context.Background(), a.describe(o))
+	if errors.Is(err, session.ErrExists) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return log.Close()
+}

@@ -1,0 +1,279 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// continuePrompt asks for the rest of an answer that the output limit cut off.
+const continuePrompt = "Please continue from where you left off."
+
+// maxContinues is how often in a row that is done.
+const maxContinues = 3
+
+// callModel makes one model call and takes in the answer.
+func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
+	if err := l.refreshOffer(); err != nil {
+		return Step{}, false, err
+	}
+	began := l.a.opt.Clock()
+	answer, mark, err := l.answer(ctx)
+	l.turn.res.TookModel += l.a.opt.Clock().Sub(began)
+	if err != nil {
+		return l.noAnswer(ctx, err)
+	}
+	l.turn.fresh = false
+	answer = l.uniqueUses(answer)
+	e, err := l.item(answer)
+	if err != nil {
+		return l.finish(ctx, ReasonFailed, err)
+	}
+	if text := answer.Text(); text != "" {
+		l.turn.text = append(l.turn.text, text)
+	}
+	l.turn.res.Finish = answer.Finish
+	entries := []entry{itemEntry(e, &mark)}
+	if ev := l.count(answer); ev != nil {
+		entries[0].event = *ev
+	}
+	if len(e.UseIDs()) > 0 {
+		l.turn.cutOff = 0
+		l.openRound(e.Uses())
+		more, err := l.plan(ctx)
+		if err != nil {
+			return Step{}, false, err
+		}
+		return Step{}, false, l.write(ctx, append(entries, more...)...)
+	}
+	switch {
+	case answer.Finish == transcript.FinishMaxTokens && l.turn.cutOff < maxContinues:
+		l.turn.cutOff++
+		u, err := l.item(transcript.UserText(continuePrompt))
+		if err != nil {
+			return Step{}, false, err
+		}
+		return Step{}, false, l.write(ctx, append(entries, itemEntry(u, nil))...)
+	case answer.Finish == transcript.FinishRefusal:
+		if err := l.write(ctx, entries...); err != nil {
+			return Step{}, false, err
+		}
+		return l.finish(ctx, ReasonRefused, &model.Error{Kind: model.ErrorRefused, Provider: l.encoder().m.Info().Provider,
+			Message: "the provider refused to answer"})
+	}
+	if err := l.write(ctx, entries...); err != nil {
+		return Step{}, false, err
+	}
+	if took, err := l.foldIn(ctx); took || err != nil {
+		return Step{}, false, err
+	}
+	return l.finish(ctx, ReasonCompleted, nil)
+}
+
+// foldIn admits input that was queued while the turn was running.
+func (l *loop) foldIn(ctx context.Context) (bool, error) {
+	var entries []entry
+	for _, e := range l.takeQueue() {
+		entries = append(entries, itemEntry(e, nil))
+	}
+	if len(entries) == 0 {
+		return false, nil
+	}
+	return true, l.write(ctx, entries...)
+}
+
+func (l *loop) refreshOffer() error {
+	l.a.mu.Lock()
+	tools, changed := l.a.tools, l.a.toolsNew
+	l.a.toolsNew = false
+	l.a.mu.Unlock()
+	if l.offer != nil && l.offer.tools == tools {
+		return nil
+	}
+	o, err := newOffer(l.a.opt.System, tools)
+	if err != nil {
+		return fmt.Errorf("agent: tool schemas: %w", err)
+	}
+	l.offer = o
+	if changed {
+		l.tell(ToolsChanged{Tools: o.names()})
+	}
+	return nil
+}
+
+func (l *loop) encoder() *encoder {
+	if l.turn != nil && l.turn.fell {
+		return l.fallback
+	}
+	return l.primary
+}
+
+// answer calls the model, again after retryable errors, and the fallback when
+// the model stays unavailable.
+func (l *loop) answer(ctx context.Context) (transcript.Item, session.RequestMark, error) {
+	for {
+		it, mark, err := l.answerFrom(ctx, l.encoder())
+		if err == nil || ctx.Err() != nil || l.turn.fell || l.fallback == nil || !fallsBack(err) {
+			return it, mark, err
+		}
+		l.turn.fell = true
+		l.tell(ModelSwitched{From: l.primary.m.Info().String(), To: l.fallback.m.Info().String(), Err: err})
+	}
+}
+
+// fallsBack tells errors that another model may not have.
+func fallsBack(err error) bool {
+	me, ok := errors.AsType[*model.Error](err)
+	return ok && (me.Retryable() || me.Kind == model.ErrorNotFound)
+}
+
+func (l *loop) answerFrom(ctx context.Context, enc *encoder) (transcript.Item, session.RequestMark, error) {
+	mark, same, err := enc.prepare(l.offer.digest, l.t.Items(), l.mark)
+	if err != nil {
+		return transcript.Item{}, mark, err
+	}
+	l.mark = nil
+	if !same {
+		l.tell(Notice{Text: "the system prompt or the tools differ from before the restart: the provider reads the whole transcript again"})
+	}
+	req := &model.Request{
+		System: l.offer.system, Tools: l.offer.specs, Messages: enc.wires,
+		MaxTokens: l.a.opt.MaxTokens, Effort: l.a.opt.Effort,
+	}
+	for attempt := 0; ; attempt++ {
+		it, err := l.stream(ctx, enc.m, req)
+		if err == nil || ctx.Err() != nil {
+			return it, mark, err
+		}
+		me, ok := errors.AsType[*model.Error](err)
+		if !ok || !me.Retryable() || attempt >= l.a.opt.Retry.Max {
+			return it, mark, err
+		}
+		delay := l.a.opt.Retry.delay(attempt, me.RetryAfter, l.a.opt.Rand())
+		l.tell(Retrying{Err: err, Attempt: attempt + 1, Delay: delay})
+		if l.a.opt.Sleep(ctx, delay) != nil {
+			return it, mark, err
+		}
+	}
+}
+
+// delay is Base·2ⁿ ± 25 % up to Cap; what the provider asked for wins when it is longer.
+func (r Retry) delay(attempt int, asked time.Duration, rnd float64) time.Duration {
+	d := r.Base << min(attempt, 30)
+	if d > r.Cap || d <= 0 {
+		d = r.Cap
+	}
+	d = time.Duration(float64(d) * (0.75 + rnd/2))
+	return max(min(d, r.Cap), asked)
+}
+
+// stream makes one attempt and passes the deltas on.
+func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (transcript.Item, error) {
+	for ev, err := range m.Stream(ctx, req) {
+		if err != nil {
+			return transcript.Item{}, err
+		}
+		switch ev := ev.(type) {
+		case model.TextDelta:
+			l.tell(TextDelta{Text: ev.Text})
+		case model.ThinkingDelta:
+			l.tell(ThinkingDelta{Text: ev.Text})
+		case model.ToolInputDelta:
+			l.tell(ToolInputDelta{Use: ev.UseID, Tool: ev.Name, JSON: ev.JSON})
+		case model.Answer:
+			it := ev.Item
+			it.Role = transcript.RoleAssistant
+			if it.Model == "" {
+				it.Model = m.Info().Model
+			}
+			return it, nil
+		}
+	}
+	return transcript.Item{}, &model.Error{Kind: model.ErrorMalformed, Provider: m.Info().Provider,
+		Message: "the stream ended without an answer"}
+}
+
+// noAnswer ends a turn whose model call failed or was interrupted. Text that
+// had arrived is kept and marked.
+func (l *loop) noAnswer(ctx context.Context, err error) (Step, bool, error) {
+	me, _ := errors.AsType[*model.Error](err)
+	if me != nil && me.Partial != nil && len(me.Partial.Parts) > 0 {
+		it := *me.Partial
+		it.Role, it.Finish, it.Native = transcript.RoleAssistant, transcript.FinishError, nil
+		if it.Model == "" {
+			it.Model = l.encoder().m.Info().Model
+		}
+		it.Metadata = map[string]json.RawMessage{"interrupted": json.RawMessage("true")}
+		if ctx.Err() != nil {
+			it.Finish = transcript.FinishCancelled
+		}
+		e, encErr := l.item(it)
+		if encErr != nil {
+			return Step{}, false, encErr
+		}
+		if text := it.Text(); text != "" {
+			l.turn.text = append(l.turn.text, text)
+		}
+		if err := l.write(ctx, itemEntry(e, nil)); err != nil {
+			return Step{}, false, err
+		}
+	}
+	if ctx.Err() != nil {
+		return l.finish(ctx, ReasonInterrupted, nil)
+	}
+	return l.fail(ctx, err)
+}
+
+// count adds an answer's usage to the run.
+func (l *loop) count(answer transcript.Item) *UsageUpdated {
+	r := &l.turn.res
+	r.Turns++
+	if answer.Usage == nil {
+		return nil
+	}
+	return l.charge(l.encoder().m.Info(), *answer.Usage)
+}
+
+func (l *loop) charge(info model.Info, u transcript.Usage) *UsageUpdated {
+	r := &l.turn.res
+	cost := info.Price.Cost(u)
+	l.turn.lastUsage = u
+	r.Usage = r.Usage.Add(u)
+	r.CostUSD += cost
+	m := maps.Clone(r.ByModel)
+	mu := m[info.Model]
+	mu.Usage, mu.CostUSD, mu.Calls = mu.Usage.Add(u), mu.CostUSD+cost, mu.Calls+1
+	m[info.Model] = mu
+	r.ByModel = m
+	return &UsageUpdated{Model: info.Model, Usage: u, Total: r.Usage, CostUSD: r.CostUSD}
+}
+
+// uniqueUses renames tool uses whose id the transcript has seen; small local
+// models count their calls from zero in every answer.
+func (l *loop) uniqueUses(it transcript.Item) transcript.Item {
+	seen := map[string]bool{}
+	renamed := false
+	parts := make([]transcript.Part, len(it.Parts))
+	for i, p := range it.Parts {
+		if u, ok := p.(transcript.ToolUse); ok {
+			if u.ID == "" || seen[u.ID] || l.t.Answered(u.ID) {
+				u.ID = "call_" + l.a.opt.NewID()
+				renamed = true
+			}
+			seen[u.ID] = true
+			p = u
+		}
+		parts[i] = p
+	}
+	if renamed {
+		it.Parts, it.Native = parts, nil // the native form has the old ids
+	}
+	return it
+}

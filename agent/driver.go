@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// StepKind says why [Driver.Next] returned.
+type StepKind string
+
+// The kinds of steps.
+const (
+	StepFinished        StepKind = "finished"          // the turn is over, see Step.Result
+	StepAwaitingInput   StepKind = "awaiting_input"    // nothing to do until Submit
+	StepNeedsApproval   StepKind = "needs_approval"    // answer Step.Questions with Resolve
+	StepAfterToolResult StepKind = "after_tool_result" // a round is done; Next goes on
+)
+
+// Step is where the loop stands.
+type Step struct {
+	Kind      StepKind
+	Turn      string
+	Questions []Question // StepNeedsApproval
+	Result    *Result    // StepFinished
+}
+
+// Driver steps an agent's loop for a host that wants to decide when it goes on.
+// Its methods are for one goroutine at a time.
+type Driver struct {
+	a    *Agent
+	emit func(Event)
+}
+
+// Driver returns a driver. emit is called with every event on the goroutine of
+// Next; nil is fine. Do not mix it with Run while a turn is open.
+func (a *Agent) Driver(emit func(Event)) *Driver {
+	if emit == nil {
+		emit = func(Event) {}
+	}
+	return &Driver{a: a, emit: emit}
+}
+
+// Submit queues input; Next takes it in. ErrApprovalPending while a question waits.
+func (d *Driver) Submit(ctx context.Context, input ...transcript.Part) error {
+	return d.a.Submit(ctx, input...)
+}
+
+// Resolve answers a question that Next returned. ErrNoQuestion when there is no
+// such question or it was answered.
+func (d *Driver) Resolve(ctx context.Context, id string, ans Answer) error {
+	if !d.a.running.TryLock() {
+		return ErrRunning
+	}
+	defer d.a.running.Unlock()
+	if d.a.loop == nil {
+		return ErrNoQuestion
+	}
+	d.a.loop.emit = d.emit
+	defer d.a.loop.silence()
+	return d.a.loop.resolve(ctx, id, ans)
+}
+
+// Next goes on until there is something to decide or to tell. Calling it again
+// with a question unanswered returns the same question. The error is for what
+// stops the agent; a failed model call ends in a Step with a Result.
+func (d *Driver) Next(ctx context.Context) (Step, error) {
+	if !d.a.running.TryLock() {
+		return Step{}, ErrRunning
+	}
+	defer d.a.running.Unlock()
+	l, err := d.a.start(ctx, d.emit)
+	if err != nil {
+		return Step{}, err
+	}
+	l.emit = d.emit
+	defer l.silence()
+	return l.next(ctx)
+}
+
+// Snapshot is [Agent.Snapshot].
+func (d *Driver) Snapshot() Snapshot { return d.a.Snapshot() }

@@ -1,0 +1,170 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Event is one thing that happened. Deltas are provisional: they stream before
+// their item is on disk and are void when [Retrying] follows. Everything else
+// is told after it is durable.
+type Event interface{ event() }
+
+// SessionOpened is the first event of an agent.
+type SessionOpened struct {
+	ID       string
+	Created  bool
+	Forked   string // the source's id
+	Items    int    // restored
+	Notices  []string
+	Recovery *session.Recovery
+}
+
+// TurnStarted opens a turn.
+type TurnStarted struct{ Turn string }
+
+// TextDelta, ThinkingDelta and ToolInputDelta are pieces of an answer that is
+// still coming.
+type (
+	TextDelta      struct{ Text string }
+	ThinkingDelta  struct{ Text string }
+	ToolInputDelta struct{ Use, Tool, JSON string }
+)
+
+// ItemAppended tells of a new item of the transcript. Seq is its record's, or 0
+// without a store.
+type ItemAppended struct {
+	Seq  int64
+	Item transcript.Encoded
+}
+
+// Decided explains what was decided about a tool call.
+type Decided struct{ Decision policy.Decision }
+
+// ApprovalAsked and ApprovalResolved frame a question.
+type (
+	ApprovalAsked    struct{ Question Question }
+	ApprovalResolved struct {
+		ID     string
+		Answer Answer
+	}
+)
+
+// ToolStarted comes when the start is on disk, ToolFinished when the result is.
+type (
+	ToolStarted struct {
+		Use, Tool string
+		Input     json.RawMessage
+	}
+	ToolFinished struct {
+		Use, Tool string
+		Result    tool.Result
+		Took      time.Duration
+	}
+)
+
+// ToolsChanged tells that the next request will offer other tools.
+type ToolsChanged struct{ Tools []string }
+
+// MutationFinished tells that a mutator rewrote the transcript.
+type MutationFinished struct {
+	By     string
+	Moment Moment
+	Dirty  bool // always true: an unchanged transcript is not announced
+	Before int  // items
+	After  int
+}
+
+// UsageUpdated follows every model call; Total and CostUSD are of the run.
+type UsageUpdated struct {
+	Model   string
+	Usage   transcript.Usage
+	Total   transcript.Usage
+	CostUSD float64
+}
+
+// Retrying tells that a model call failed and will be repeated. Deltas since
+// the last item are void.
+type Retrying struct {
+	Err     error
+	Attempt int // 1 for the first retry
+	Delay   time.Duration
+}
+
+// ModelSwitched tells that the fallback model takes over for this turn.
+type ModelSwitched struct {
+	From, To string
+	Err      error
+}
+
+// Notice is something a person may want to know.
+type Notice struct{ Text string }
+
+// TurnFinished closes a turn.
+type TurnFinished struct {
+	Turn   string
+	Reason Reason
+	Err    error
+}
+
+func (SessionOpened) event()    {}
+func (TurnStarted) event()      {}
+func (TextDelta) event()        {}
+func (ThinkingDelta) event()    {}
+func (ToolInputDelta) event()   {}
+func (ItemAppended) event()     {}
+func (Decided) event()          {}
+func (ApprovalAsked) event()    {}
+func (ApprovalResolved) event() {}
+func (ToolStarted) event()      {}
+func (ToolFinished) event()     {}
+func (ToolsChanged) event()     {}
+func (MutationFinished) event() {}
+func (UsageUpdated) event()     {}
+func (Retrying) event()         {}
+func (ModelSwitched) event()    {}
+func (Notice) event()           {}
+func (TurnFinished) event()     {}
+func (Result) event()           {}
+
+// Reason is why a turn ended.
+type Reason string
+
+// The reasons.
+const (
+	ReasonCompleted   Reason = "completed"
+	ReasonMaxTurns    Reason = "max_turns"
+	ReasonBudget      Reason = "budget"
+	ReasonInterrupted Reason = "interrupted"
+	ReasonRefused     Reason = "refused" // by the provider
+	ReasonFailed      Reason = "failed"
+)
+
+// Result is the last event of a run and what [Agent.Prompt] returns.
+type Result struct {
+	SessionID string
+	Turn      string
+	Reason    Reason
+	Text      string // of the assistant's items of this run
+	Err       error  // when Reason is failed
+	Turns     int    // model calls
+	Usage     transcript.Usage
+	CostUSD   float64
+	ByModel   map[string]ModelUsage
+	Denials   []policy.Decision // tool calls that were not allowed
+	Took      time.Duration
+	TookModel time.Duration // of it, waiting for models
+	Finish    transcript.Finish
+}
+
+// ModelUsage is one model's share of a run.
+type ModelUsage struct {
+	Usage   transcript.Usage
+	CostUSD float64
+	Calls   int
+}

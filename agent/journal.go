@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// entry is one thing to make durable, and what to tell once it is.
+type entry struct {
+	draft session.Draft
+	item  transcript.Encoded // set when the draft is an item of the transcript
+	event Event              // nil: nothing to tell besides ItemAppended
+}
+
+func itemEntry(e transcript.Encoded, mark *session.RequestMark) entry {
+	return entry{draft: session.ItemDraft(e, false, mark), item: e}
+}
+
+// write makes entries durable in one batch, then shows their items to the
+// observers, then lets them count, then tells. That order is law 1: nothing is
+// acted on or shown before the store has acknowledged it.
+func (l *loop) write(ctx context.Context, entries ...entry) error {
+	var seqs []session.Record
+	if l.log != nil {
+		drafts := make([]session.Draft, len(entries))
+		for i, e := range entries {
+			drafts[i] = e.draft
+		}
+		var err error
+		// An interrupt must not tear an append; appends are short.
+		if seqs, err = l.log.Append(context.WithoutCancel(ctx), drafts...); err != nil {
+			return err
+		}
+	}
+	for _, e := range entries {
+		if e.item.IsZero() {
+			continue
+		}
+		for _, o := range l.a.opt.TranscriptObservers {
+			if err := o.ItemAppended(l.opened.ID, e.item); err != nil {
+				return fmt.Errorf("agent: transcript observer: %w", err)
+			}
+		}
+		if err := l.remember(e.item); err != nil {
+			return err
+		}
+	}
+	for i, e := range entries {
+		if !e.item.IsZero() {
+			told := ItemAppended{Item: e.item}
+			if seqs != nil {
+				told.Seq = seqs[i].Seq
+			}
+			l.tell(told)
+		}
+		if e.event != nil {
+			l.tell(e.event)
+		}
+	}
+	return nil
+}
+
+func (l *loop) remember(e transcript.Encoded) error {
+	l.a.mu.Lock()
+	defer l.a.mu.Unlock()
+	return l.t.Append(e)
+}
+
+// item gives a new item its id and time and encodes it.
+func (l *loop) item(it transcript.Item) (transcript.Encoded, error) {
+	it.ID, it.Time = l.a.opt.NewID(), l.a.opt.Clock()
+	return transcript.Encode(it)
+}

@@ -1,0 +1,249 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// loop is the state of one agent between and during steps. It belongs to
+// whoever holds Agent.running; what Snapshot reads changes under Agent.mu.
+type loop struct {
+	a    *Agent
+	emit func(Event)
+	told bool // SessionOpened was emitted
+
+	log    *session.Log // nil without a store
+	opened SessionOpened
+	t      *transcript.Transcript
+	mark   *session.RequestMark // from before the restart, until it was compared
+	broken error                // what stopped the agent for good
+
+	primary, fallback *encoder
+	offer             *offer
+	turns             int // turns opened so far in the session
+
+	turn  *turn  // the open turn, or nil
+	round *round // the open tool round, or nil
+}
+
+// turn is one turn from its input to its end.
+type turn struct {
+	id        string
+	began     time.Time
+	fell      bool // the fallback model answers
+	fresh     bool // no model call yet
+	cutOff    int  // answers in a row that hit the output limit
+	lastUsage transcript.Usage
+	text      []string
+	res       Result
+}
+
+func newLoop(a *Agent) *loop {
+	l := &loop{a: a, t: &transcript.Transcript{}, emit: func(Event) {}}
+	l.primary = newEncoder(a.model)
+	if a.opt.Fallback != nil {
+		l.fallback = newEncoder(a.opt.Fallback)
+	}
+	return l
+}
+
+func (l *loop) silence() { l.emit = func(Event) {} }
+
+// tell hands an event to the observers and to whoever listens.
+func (l *loop) tell(e Event) {
+	for _, o := range l.a.opt.LoopObservers {
+		o.Observe(l.opened.ID, e)
+	}
+	l.emit(e)
+}
+
+func (l *loop) snapshotOf() Snapshot {
+	s := Snapshot{Items: append([]transcript.Encoded(nil), l.t.Items()...)}
+	if l.round != nil {
+		s.Questions = l.round.questions()
+	}
+	return s
+}
+
+// begin opens a turn for Run: with input, with what is queued, or with what the
+// transcript ends with.
+func (l *loop) begin(ctx context.Context, input []transcript.Part) error {
+	if l.turn != nil {
+		return l.admitNow(ctx, input)
+	}
+	var items []transcript.Encoded
+	if len(input) > 0 {
+		e, err := l.a.userItem(input)
+		if err != nil {
+			return err
+		}
+		items = append(items, e)
+	}
+	items = append(l.takeQueue(), items...)
+	if len(items) == 0 && !l.t.Dispatchable() {
+		return ErrNothingToDo
+	}
+	return l.openTurn(ctx, items)
+}
+
+// admitNow adds Run's input to a turn that a Driver left open.
+func (l *loop) admitNow(ctx context.Context, input []transcript.Part) error {
+	if len(input) == 0 {
+		return nil
+	}
+	return l.a.Submit(ctx, input...)
+}
+
+func (l *loop) takeQueue() []transcript.Encoded {
+	l.a.mu.Lock()
+	defer l.a.mu.Unlock()
+	q := l.a.queue
+	l.a.queue = nil
+	return q
+}
+
+func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
+	l.turns++
+	id := fmt.Sprintf("turn-%d", l.turns)
+	opened, err := session.NewDraft(session.KindTurnOpened, session.TurnOpened{Turn: id})
+	if err != nil {
+		return err
+	}
+	t := &turn{id: id, began: l.a.opt.Clock(), fresh: true}
+	t.res = Result{SessionID: l.opened.ID, Turn: id, ByModel: map[string]ModelUsage{}}
+	l.a.mu.Lock()
+	l.turn = t
+	l.a.mu.Unlock()
+	entries := []entry{{draft: opened, event: TurnStarted{Turn: id}}}
+	for _, e := range items {
+		entries = append(entries, itemEntry(e, nil))
+	}
+	if err := l.write(ctx, entries...); err != nil {
+		l.turn = nil
+		return err
+	}
+	return nil
+}
+
+// next is the state machine behind Run and Driver.Next.
+func (l *loop) next(ctx context.Context) (Step, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	l.a.mu.Lock()
+	l.a.interrupt = stop
+	l.a.mu.Unlock()
+	defer func() {
+		l.a.mu.Lock()
+		l.a.interrupt = nil
+		l.a.mu.Unlock()
+	}()
+	for {
+		if l.turn == nil {
+			q := l.takeQueue()
+			if len(q) == 0 {
+				return Step{Kind: StepAwaitingInput}, nil
+			}
+			if err := l.openTurn(ctx, q); err != nil {
+				return Step{}, err
+			}
+		}
+		step, done, err := l.advance(ctx)
+		if err != nil {
+			l.broken = err
+			return Step{}, err
+		}
+		if done {
+			step.Turn = step.turnID(l)
+			return step, nil
+		}
+	}
+}
+
+func (s Step) turnID(l *loop) string {
+	if s.Result != nil {
+		return s.Result.Turn
+	}
+	if l.turn != nil {
+		return l.turn.id
+	}
+	return ""
+}
+
+// advance does the next piece of an open turn: a piece of the tool round, or a
+// model call. done means that there is something to tell.
+func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
+	if l.round != nil {
+		return l.advanceRound(ctx)
+	}
+	if ctx.Err() != nil {
+		return l.finish(ctx, ReasonInterrupted, nil)
+	}
+	if over, reason := l.overLimit(); over {
+		return l.finish(ctx, reason, nil)
+	}
+	if err := l.mutate(ctx); err != nil {
+		if ctx.Err() != nil {
+			return l.finish(ctx, ReasonInterrupted, nil)
+		}
+		return l.finish(ctx, ReasonFailed, err)
+	}
+	if !l.t.Dispatchable() {
+		// A mutator may have removed what asked for an answer.
+		return l.finish(ctx, ReasonCompleted, nil)
+	}
+	return l.callModel(ctx)
+}
+
+func (l *loop) overLimit() (bool, Reason) {
+	o, r := &l.a.opt, &l.turn.res
+	switch {
+	case o.MaxTurns > 0 && r.Turns >= o.MaxTurns:
+		return true, ReasonMaxTurns
+	case o.MaxBudgetUSD > 0 && r.CostUSD >= o.MaxBudgetUSD:
+		return true, ReasonBudget
+	case o.MaxTotalTokens > 0 && r.Usage.Total() >= o.MaxTotalTokens:
+		return true, ReasonBudget
+	}
+	return false, ""
+}
+
+// finish closes the turn. Open tool calls were answered by whoever got here.
+func (l *loop) finish(ctx context.Context, why Reason, cause error) (Step, bool, error) {
+	t := l.turn
+	closed := session.TurnClosed{Turn: t.id, Reason: string(why), Cost: t.res.CostUSD}
+	if cause != nil {
+		closed.Error = cause.Error()
+	}
+	d, err := session.NewDraft(session.KindTurnClosed, closed)
+	if err != nil {
+		return Step{}, false, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := l.write(ctx, entry{draft: d, event: TurnFinished{Turn: t.id, Reason: why, Err: cause}}); err != nil {
+		return Step{}, false, err
+	}
+	l.a.mu.Lock()
+	l.turn, l.round, l.a.asking = nil, nil, false
+	l.a.mu.Unlock()
+	res := t.res
+	res.Reason, res.Err = why, cause
+	res.Text = strings.Join(t.text, "\n")
+	res.Took = l.a.opt.Clock().Sub(t.began)
+	return Step{Kind: StepFinished, Result: &res}, true, nil
+}
+
+// fail closes the turn after a model call that did not succeed.
+func (l *loop) fail(ctx context.Context, err error) (Step, bool, error) {
+	var me *model.Error
+	if errors.As(err, &me) && me.Kind == model.ErrorRefused {
+		return l.finish(ctx, ReasonRefused, err)
+	}
+	return l.finish(ctx, ReasonFailed, err)
+}

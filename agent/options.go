@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Options adjusts [New]. The zero value works: no store, no tools, mode default.
+type Options struct {
+	// Sessions is where the session is kept. Nil keeps it in memory only.
+	Sessions *session.Sessions
+	// Session says which session to go on with and describes a new one. Of
+	// Session.Opened, CWD is enough: project, branch and model are filled in.
+	Session session.RestoreOptions
+	// NoPersist restores Session but writes nothing to it.
+	NoPersist bool
+	// Transcript is where an agent without Sessions starts. Observers are not
+	// called for these items.
+	Transcript []transcript.Item
+
+	// System is the system prompt. Keep it the same over a session's life:
+	// changing it makes the provider read everything again.
+	System string
+	// Tools are what the model may call; nil means none.
+	Tools *tool.Registry
+	// Fallback answers for the rest of a turn when the model stays unavailable
+	// after all retries.
+	Fallback model.Model
+	// MaxTokens bounds one answer; 0 is the adapter's default.
+	MaxTokens int
+	// Effort is how much to think: "", "low", "medium" or "high".
+	Effort string
+
+	// Mode decides about tool calls when Policy has no opinion; default
+	// [policy.ModeDefault]. With the default a resumed session goes on in the
+	// mode it was last set to, unless that was plan or bypassPermissions.
+	Mode policy.Mode
+	// Policy is asked before the mode. It may be nil.
+	Policy policy.Policy
+	// Ask puts a question to a person and waits. Nil means that nobody is
+	// there: the answer is no.
+	Ask func(ctx context.Context, q Question) (Answer, error)
+
+	// MaxTurns bounds the model calls of one run; 0 means no bound.
+	MaxTurns int
+	// MaxBudgetUSD bounds the cost of one run; 0 means no bound.
+	MaxBudgetUSD float64
+	// MaxTotalTokens bounds the tokens of one run, input and output; 0 means no bound.
+	MaxTotalTokens int64
+	// Retry says how often and how patiently a failed model call is repeated.
+	Retry Retry
+	// Compact says when a long transcript is summarised.
+	Compact Compact
+
+	// TranscriptObservers see every appended item, in order, after it is
+	// durable and before it counts. An error stops the loop.
+	TranscriptObservers []TranscriptObserver
+	// LoopObservers see every event.
+	LoopObservers []LoopObserver
+	// Mutators may rewrite the transcript between model calls.
+	Mutators []Mutator
+
+	// Clock, NewID, Sleep and Rand are for tests; the defaults are the real ones.
+	Clock func() time.Time
+	NewID func() string
+	Sleep func(ctx context.Context, d time.Duration) error
+	Rand  func() float64 // in [0,1), for jitter
+}
+
+// Retry is how a retryable model error is retried. The delay before attempt n
+// is Base·2ⁿ ± 25 %, at most Cap, or what the provider asked for.
+type Retry struct {
+	Max  int           // retries after the first attempt; default 3, negative for none
+	Base time.Duration // default 2 s
+	Cap  time.Duration // default 30 s
+}
+
+// Compact is when and how the transcript is summarised to stay within the
+// model's context. It needs a model whose context size is known.
+type Compact struct {
+	Off     bool
+	Context int // tokens; default the model's
+	Reserve int // summarise when fewer tokens than this are left; default 13000
+	Keep    int // tokens of the newest items that stay as they are; default a fifth of Context
+}
+
+// TranscriptObserver mirrors the transcript elsewhere (seed 001).
+type TranscriptObserver interface {
+	// ItemAppended is called once for each item, in transcript order, on the
+	// loop's goroutine. An error stops the loop before the item counts.
+	ItemAppended(sessionID string, item transcript.Encoded) error
+}
+
+// LoopObserver watches the loop. Observe is called on the loop's goroutine and
+// must not block.
+type LoopObserver interface {
+	Observe(sessionID string, e Event)
+}
+
+// Moment is when a mutator runs.
+type Moment string
+
+// The moments.
+const (
+	AfterToolResult Moment = "after_tool_result" // before the model sees the results
+	AfterTurnEnded  Moment = "after_turn_ended"  // before a new turn's first model call
+)
+
+// Cursor is what a mutator gets to see and use.
+type Cursor struct {
+	Moment  Moment
+	Items   []transcript.Encoded // the transcript; do not change the slice
+	Usage   transcript.Usage     // of the last model call
+	Context int                  // tokens the model can see; 0 when unknown
+	NewID   func() string
+	// Ask makes a model call of its own whose usage counts towards the run.
+	Ask func(ctx context.Context, system string, items []transcript.Encoded) (transcript.Item, error)
+}
+
+// Mutator rewrites a transcript: compaction, redaction, repair. What it returns
+// must keep the pairing rule; it becomes one rewrite record, all or nothing,
+// and is announced as [MutationFinished]. Returning nil, or the same items,
+// changes and announces nothing.
+type Mutator interface {
+	Name() string
+	Mutate(ctx context.Context, c Cursor) ([]transcript.Encoded, error)
+}
+
+// Question asks a person whether a tool call may run.
+type Question struct {
+	ID       string           `json:"id"`
+	Use      string           `json:"use_id"`
+	Tool     string           `json:"tool"`
+	Requests []policy.Request `json:"requests"`
+	Reason   string           `json:"reason"`
+	Mode     policy.Mode      `json:"mode"`
+}
+
+// Answer is a person's answer to a [Question].
+type Answer struct {
+	Allow   bool   `json:"allow"`
+	Message string `json:"message,omitempty"` // told to the model on a no
+	By      string `json:"by,omitempty"`      // who answered
+	Stop    bool   `json:"stop,omitempty"`    // on a no: end the turn as well
+}

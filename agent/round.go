@@ -1,0 +1,311 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// maxParallel bounds how many read-only calls run side by side.
+const maxParallel = 10
+
+// round is the tool calls of one answer. They are taken in order: a run of
+// read-only calls side by side, anything else alone.
+type round struct {
+	calls []*call
+	at    int     // the first call without a result
+	ready []*call // from at on: started on disk, to be run next
+	asked *call   // calls[at], while its question waits
+	stop  bool    // a person said no and stop
+}
+
+// call is one tool call on its way.
+type call struct {
+	use      transcript.Use
+	tool     tool.Tool
+	call     *tool.Call
+	decision policy.Decision
+	question *Question
+	result   tool.Result
+	took     time.Duration
+}
+
+func (l *loop) openRound(uses []transcript.Use) {
+	r := &round{}
+	for _, u := range uses {
+		r.calls = append(r.calls, &call{use: u})
+	}
+	l.a.mu.Lock()
+	l.round = r
+	l.a.mu.Unlock()
+}
+
+func (r *round) questions() []Question {
+	if r.asked == nil {
+		return nil
+	}
+	return []Question{*r.asked.question}
+}
+
+// plan decides about the calls that come next, up to something to run or to
+// ask, and returns what must be on disk before that.
+func (l *loop) plan(ctx context.Context) ([]entry, error) {
+	r := l.round
+	var entries []entry
+	for r.at < len(r.calls) {
+		c := r.calls[r.at]
+		if refusal, ok := l.lookup(c); !ok {
+			more, err := l.refuse(c, refusal, false)
+			if err != nil {
+				return nil, err
+			}
+			entries = append(entries, more...)
+			continue
+		}
+		l.judge(c)
+		switch c.decision.Effect {
+		case policy.Allow:
+			more, err := l.startReady(c)
+			return append(entries, more...), err
+		case policy.Ask:
+			more, err := l.putQuestion(c)
+			return append(entries, more...), err
+		}
+		more, err := l.refuse(c, "permission denied: "+c.decision.Reason, true)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, more...)
+	}
+	return entries, nil
+}
+
+// lookup finds the call's tool. Unknown tools and inputs that make no sense are
+// answered without a start.
+func (l *loop) lookup(c *call) (refusal string, ok bool) {
+	c.call = &tool.Call{ID: c.use.ID, Session: l.opened.ID, Tool: c.use.Name, Input: c.use.Input}
+	if l.offer.tools != nil {
+		c.tool, ok = l.offer.tools.Lookup(c.use.Name)
+	}
+	if !ok {
+		return "tool not found: " + c.use.Name, false
+	}
+	return "", true
+}
+
+// startReady starts c and, when it is read-only, the read-only calls behind it
+// that are allowed too.
+func (l *loop) startReady(c *call) ([]entry, error) {
+	r := l.round
+	r.ready = []*call{c}
+	if c.tool.Spec().ReadOnly {
+		for _, next := range r.calls[r.at+1:] {
+			if len(r.ready) == maxParallel {
+				break
+			}
+			if _, ok := l.lookup(next); !ok || !next.tool.Spec().ReadOnly {
+				break
+			}
+			if l.judge(next); next.decision.Effect != policy.Allow {
+				break
+			}
+			r.ready = append(r.ready, next)
+		}
+	}
+	var entries []entry
+	for _, c := range r.ready {
+		more, err := startEntries(c)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, more...)
+	}
+	return entries, nil
+}
+
+func startEntries(c *call) ([]entry, error) {
+	decided, err := session.NewDraft(session.KindDecision, c.decision)
+	if err != nil {
+		return nil, err
+	}
+	started, err := session.NewDraft(session.KindToolStarted, session.ToolStarted{Use: c.use.ID, Tool: c.use.Name})
+	if err != nil {
+		return nil, err
+	}
+	return []entry{
+		{draft: decided, event: Decided{Decision: c.decision}},
+		{draft: started, event: ToolStarted{Use: c.use.ID, Tool: c.use.Name, Input: c.use.Input}},
+	}, nil
+}
+
+// refuse answers the call at r.at without running it.
+func (l *loop) refuse(c *call, text string, decided bool) ([]entry, error) {
+	var entries []entry
+	if decided {
+		d, err := session.NewDraft(session.KindDecision, c.decision)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry{draft: d, event: Decided{Decision: c.decision}})
+		l.turn.res.Denials = append(l.turn.res.Denials, c.decision)
+	}
+	c.result = tool.Failure(text)
+	e, err := l.resultItem(c)
+	if err != nil {
+		return nil, err
+	}
+	l.round.at++
+	return append(entries, itemEntry(e, nil)), nil
+}
+
+func (l *loop) resultItem(c *call) (transcript.Encoded, error) {
+	return l.item(transcript.ResultItem(transcript.ToolResult{
+		UseID: c.use.ID, Content: c.result.Content, IsError: c.result.IsError,
+	}))
+}
+
+// advanceRound runs what is ready, or tells what is asked, or ends the round.
+func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
+	r := l.round
+	switch {
+	case ctx.Err() != nil:
+		return l.abandon(ctx, "interrupted before it ran: it was not run", ReasonInterrupted)
+	case r.stop:
+		return l.abandon(ctx, "not run: the turn was stopped", ReasonInterrupted)
+	case r.asked != nil:
+		return Step{Kind: StepNeedsApproval, Questions: r.questions()}, true, nil
+	}
+	if over, reason := l.overLimit(); over && reason == ReasonBudget && len(r.ready) == 0 {
+		return l.abandon(ctx, "not run: the budget of this run is used up", reason)
+	}
+	if len(r.ready) == 0 && r.at < len(r.calls) {
+		entries, err := l.plan(ctx)
+		if err != nil {
+			return Step{}, false, err
+		}
+		return Step{}, false, l.write(ctx, entries...)
+	}
+	if len(r.ready) > 0 {
+		l.runReady(ctx)
+		entries, err := l.finishReady()
+		if err != nil {
+			return Step{}, false, err
+		}
+		if ctx.Err() == nil {
+			more, err := l.plan(ctx)
+			if err != nil {
+				return Step{}, false, err
+			}
+			entries = append(entries, more...)
+		}
+		if err := l.write(ctx, entries...); err != nil {
+			return Step{}, false, err
+		}
+	}
+	if r.at < len(r.calls) {
+		return Step{}, false, nil
+	}
+	l.a.mu.Lock()
+	l.round = nil
+	l.a.mu.Unlock()
+	if _, err := l.foldIn(ctx); err != nil {
+		return Step{}, false, err
+	}
+	return Step{Kind: StepAfterToolResult}, true, nil
+}
+
+// abandon answers every call that has no result and ends the turn. A call that
+// was started on disk but not yet run says so.
+func (l *loop) abandon(ctx context.Context, text string, why Reason) (Step, bool, error) {
+	r := l.round
+	var entries []entry
+	for _, c := range r.ready {
+		d, err := session.NewDraft(session.KindToolFinished, session.ToolFinished{Use: c.use.ID, Tool: c.use.Name, IsError: true})
+		if err != nil {
+			return Step{}, false, err
+		}
+		entries = append(entries, entry{draft: d})
+	}
+	if c := r.asked; c != nil {
+		more, err := l.resolved(c, Answer{By: "interrupt", Message: text})
+		if err != nil {
+			return Step{}, false, err
+		}
+		entries = append(entries, more)
+	}
+	r.ready = nil
+	for r.at < len(r.calls) {
+		more, err := l.refuse(r.calls[r.at], text, false)
+		if err != nil {
+			return Step{}, false, err
+		}
+		entries = append(entries, more...)
+	}
+	if err := l.write(ctx, entries...); err != nil {
+		return Step{}, false, err
+	}
+	return l.finish(ctx, why, nil)
+}
+
+// runReady runs the ready calls, side by side when there are several.
+func (l *loop) runReady(ctx context.Context) {
+	ready := l.round.ready
+	if len(ready) == 1 {
+		l.runCall(ctx, ready[0])
+		return
+	}
+	var wg sync.WaitGroup
+	for _, c := range ready {
+		wg.Go(func() { l.runCall(ctx, c) })
+	}
+	wg.Wait()
+}
+
+func (l *loop) runCall(ctx context.Context, c *call) {
+	began := l.a.opt.Clock()
+	defer func() {
+		if p := recover(); p != nil {
+			c.result = tool.Failure(fmt.Sprintf("tool execution failed: panic: %v\n%s", p, debug.Stack()))
+		}
+		c.took = l.a.opt.Clock().Sub(began)
+	}()
+	res, err := c.tool.Run(ctx, c.call)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		res = tool.Failure("interrupted while it ran: it may have taken effect in part")
+	case err != nil:
+		res = tool.Failure("tool execution failed: " + err.Error())
+	}
+	c.result = res
+}
+
+// finishReady makes the results of the ready calls into entries, in call order.
+func (l *loop) finishReady() ([]entry, error) {
+	r := l.round
+	var entries []entry
+	for _, c := range r.ready {
+		d, err := session.NewDraft(session.KindToolFinished, session.ToolFinished{
+			Use: c.use.ID, Tool: c.use.Name, IsError: c.result.IsError,
+			Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode,
+		})
+		if err != nil {
+			return nil, err
+		}
+		e, err := l.resultItem(c)
+		if err != nil {
+			return nil, err
+		}
+		finished := ToolFinished{Use: c.use.ID, Tool: c.use.Name, Result: c.result, Took: c.took}
+		entries = append(entries, entry{draft: d, event: finished}, itemEntry(e, nil))
+		r.at++
+	}
+	r.ready = nil
+	return entries, nil
+}

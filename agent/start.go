@@ -1,0 +1,181 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// start opens the session once; later calls return the loop that is there.
+func (a *Agent) start(ctx context.Context, emit func(Event)) (*loop, error) {
+	a.mu.Lock()
+	closed := a.closed
+	a.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	if a.loop != nil {
+		if a.loop.broken != nil {
+			return nil, a.loop.broken
+		}
+		a.loop.tellOpened(emit)
+		return a.loop, nil
+	}
+	var (
+		l   *loop
+		err error
+	)
+	switch {
+	case a.opt.Sessions == nil:
+		l, err = a.startFrom(a.opt.Transcript)
+	case a.opt.NoPersist:
+		l, err = a.startCopy(ctx)
+	default:
+		l, err = a.startSession(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	a.loop = l
+	a.log, a.id = l.log, l.opened.ID
+	a.snapshot = l.snapshotOf
+	a.mu.Unlock()
+	l.tellOpened(emit)
+	return l, nil
+}
+
+func (l *loop) tellOpened(emit func(Event)) {
+	if l.told {
+		return
+	}
+	l.told = true
+	l.emit = emit
+	l.tell(l.opened)
+}
+
+// describe completes what a new session is opened with.
+func (a *Agent) describe(o session.Opened) session.Opened {
+	if o.Model == "" {
+		o.Model = a.model.Info().String()
+	}
+	if o.CWD != "" && o.Project == "" {
+		// A folder that has no identity yet still gets a session.
+		if id, branch, err := session.ProjectID(o.CWD); err == nil {
+			o.Project, o.GitBranch = id, branch
+		}
+	}
+	return o
+}
+
+func (a *Agent) startSession(ctx context.Context) (*loop, error) {
+	ro := a.opt.Session
+	ro.Opened = a.describe(ro.Opened)
+	if ro.ContinueRecent && ro.Project == "" {
+		ro.Project = ro.Opened.Project
+	}
+	got, err := a.opt.Sessions.Restore(ctx, ro)
+	if err != nil {
+		return nil, err
+	}
+	l := newLoop(a)
+	l.log = got.Log
+	l.turns = got.State.Turns
+	l.mark = got.State.Mark
+	if err := l.load(got.State.Items); err != nil {
+		return nil, errors.Join(err, got.Log.Close())
+	}
+	l.opened = SessionOpened{
+		ID: got.Log.ID(), Created: got.Created, Forked: got.Forked, Items: len(got.State.Items),
+		Notices: got.Notices, Recovery: got.Log.Recovery(),
+	}
+	a.mu.Lock()
+	a.queue = got.State.Queue
+	a.mode = resumedMode(a.opt.Mode, got.State.Mode)
+	a.mu.Unlock()
+	return l, nil
+}
+
+// resumedMode is the mode to go on in. What was loosened or planned by hand
+// does not outlive its process.
+func resumedMode(asked policy.Mode, recorded string) policy.Mode {
+	m, err := policy.ParseMode(recorded)
+	if err != nil || asked != policy.ModeDefault || m == policy.ModePlan || m == policy.ModeBypass {
+		return asked
+	}
+	return m
+}
+
+// startCopy restores a session's transcript and leaves the session alone.
+func (a *Agent) startCopy(ctx context.Context) (*loop, error) {
+	l := newLoop(a)
+	l.opened.Created = true
+	id := a.opt.Session.SessionID
+	if id == "" && a.opt.Session.ContinueRecent {
+		page, err := a.opt.Sessions.List(ctx, session.Query{Project: a.opt.Session.Project, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(page.Sessions) > 0 {
+			id = page.Sessions[0].ID
+		}
+	}
+	if id == "" {
+		return l, nil
+	}
+	got, err := a.opt.Sessions.Load(ctx, id, nil)
+	if errors.Is(err, session.ErrNotFound) && !a.opt.Session.MustExist {
+		return l, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.opened = SessionOpened{ID: id}
+	return l, l.repaired(got.Items)
+}
+
+func (a *Agent) startFrom(items []transcript.Item) (*loop, error) {
+	l := newLoop(a)
+	l.opened.Created = true
+	list := make([]transcript.Encoded, 0, len(items))
+	for i, it := range items {
+		if it.ID == "" {
+			it.ID = a.opt.NewID()
+		}
+		e, err := transcript.Encode(it)
+		if err != nil {
+			return nil, fmt.Errorf("agent: transcript item %d: %w", i, err)
+		}
+		list = append(list, e)
+	}
+	return l, l.repaired(list)
+}
+
+// repaired loads items that no store has vouched for.
+func (l *loop) repaired(items []transcript.Encoded) error {
+	items, notes, err := transcript.Repair(items, l.a.opt.NewID)
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		l.opened.Notices = append(l.opened.Notices, n.String())
+	}
+	l.opened.Items = len(items)
+	return l.load(items)
+}
+
+func (l *loop) load(items []transcript.Encoded) error {
+	t, err := transcript.Of(items...)
+	if err == nil {
+		err = t.Check()
+	}
+	if err != nil {
+		return fmt.Errorf("agent: restored transcript: %w", err)
+	}
+	l.t = t
+	return nil
+}
