@@ -47,17 +47,23 @@ func (r *Restored) mendTranscript(f *folder) ([]Draft, error) {
 	var drafts []Draft
 	for _, use := range t.OpenUses() {
 		it := transcript.UnknownOutcome(use.ID)
+		// A fork does not know what its parent had started.
+		if !f.started(use.ID) && r.Log.Meta().Parent == "" {
+			it = transcript.NeverRan(use.ID)
+			r.notice("tool use %s (%s) had not started when the session stopped: it was not run", use.Name, use.ID)
+		}
 		it.ID, it.Time = r.Log.s.NewID(), r.Log.s.opt.Clock()
 		e, err := transcript.Encode(it)
 		if err != nil {
 			return nil, err
 		}
 		drafts = append(drafts, ItemDraft(e, false, nil))
-		if !slices.ContainsFunc(f.s.Running, func(s ToolStarted) bool { return s.Use == use.ID }) {
-			r.notice("tool use %s (%s) had no result: answered with \"interrupted, outcome unknown\"", use.Name, use.ID)
-		}
 	}
 	return drafts, nil
+}
+
+func (f *folder) started(use string) bool {
+	return slices.ContainsFunc(f.s.Running, func(s ToolStarted) bool { return s.Use == use })
 }
 
 func (r *Restored) repair(f *folder) ([]Draft, error) {

@@ -10,6 +10,9 @@ import (
 const OutcomeUnknown = "interrupted, outcome unknown: the call had started when the session stopped. " +
 	"It may or may not have taken effect and was not run again. Check before you repeat it."
 
+// NotRun is what a model is told about a tool call that was never started.
+const NotRun = "interrupted before it ran: the session stopped first, and the call was not run."
+
 // RepairNote says one thing that [Repair] did.
 type RepairNote struct {
 	Fault PairingFault
@@ -104,6 +107,11 @@ func UnknownOutcome(useID string) Item {
 	it := ResultItem(ToolResult{UseID: useID, IsError: true, Content: []Part{Text{Text: OutcomeUnknown}}})
 	it.Metadata = map[string]json.RawMessage{"outcome": json.RawMessage(`"unknown"`)}
 	return it
+}
+
+// NeverRan is the tool item that answers a call that had not started.
+func NeverRan(useID string) Item {
+	return ResultItem(ToolResult{UseID: useID, IsError: true, Content: []Part{Text{Text: NotRun}}})
 }
 
 type setAside struct {
