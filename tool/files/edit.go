@@ -1,0 +1,165 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+const (
+	around   = 3  // lines of a snippet before and after a change
+	maxLines = 40 // of a snippet
+)
+
+type editInput struct {
+	Path string `json:"file_path" jsonschema:"The file to change: absolute, or relative to the current directory"`
+	edit
+}
+
+type multiEditInput struct {
+	Path  string `json:"file_path" jsonschema:"The file to change: absolute, or relative to the current directory"`
+	Edits []edit `json:"edits" jsonschema:"The replacements, made one after the other; all of them or none"`
+}
+
+func (f *Files) newEdit() (tool.Tool, error) {
+	return tool.New(tool.Spec{
+		Name: "Edit",
+		Description: "Replaces text in a file that was read before. old_string must match exactly, with its indentation, " +
+			"and be unique unless replace_all is set. Line ends and a byte order mark are kept.",
+	}, func(ctx context.Context, call *tool.Call, in editInput) (tool.Result, error) {
+		return f.change(ctx, call, in.Path, []edit{in.edit})
+	}, func(call *tool.Call, in editInput) ([]policy.Request, error) {
+		return f.changeRequests(call, in.Path, []edit{in.edit})
+	})
+}
+
+func (f *Files) newMultiEdit() (tool.Tool, error) {
+	return tool.New(tool.Spec{
+		Name: "MultiEdit",
+		Description: "Makes several replacements in one file that was read before, in order, each on the outcome of the one before. " +
+			"If one of them fails, nothing is changed.",
+	}, func(ctx context.Context, call *tool.Call, in multiEditInput) (tool.Result, error) {
+		return f.change(ctx, call, in.Path, in.Edits)
+	}, func(call *tool.Call, in multiEditInput) ([]policy.Request, error) {
+		return f.changeRequests(call, in.Path, in.Edits)
+	})
+}
+
+func (f *Files) changeRequests(call *tool.Call, path string, edits []edit) ([]policy.Request, error) {
+	if len(edits) == 0 {
+		return nil, errors.New("edits must not be empty")
+	}
+	for _, e := range edits {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+	}
+	p, r, err := f.request(call, policy.OpWrite, path)
+	if err != nil {
+		return nil, err
+	}
+	r.Shown = f.preview(p, func(old []byte) ([]byte, error) {
+		c, err := applyAll(parseText(old), edits)
+		return c.text.bytes(), err
+	})
+	return []policy.Request{r}, nil
+}
+
+// change makes edits to a file, all or none.
+func (f *Files) change(ctx context.Context, call *tool.Call, path string, edits []edit) (tool.Result, error) {
+	f.changing.Lock()
+	defer f.changing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return tool.Result{}, err
+	}
+	if len(edits) == 0 {
+		return tool.Failure("edits must not be empty"), nil
+	}
+	p, err := f.locate(call, path)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	data, before, err := f.current(p)
+	if err == nil {
+		err = writable(p)
+	}
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	c, err := applyAll(parseText(data), edits)
+	if err != nil {
+		return tool.Failure(fmt.Sprintf("%s: %v", p.Abs, err)), nil
+	}
+	if len(c.text.raw) > maxWhole {
+		return tool.Failure(fmt.Sprintf("%s: would grow beyond %d bytes", p.Abs, maxWhole)), nil
+	}
+	if err := f.replace(p, c.text.bytes(), before); err != nil {
+		return tool.Failure(failed(p, err)), nil
+	}
+	what := "1 replacement"
+	if c.count != 1 {
+		what = fmt.Sprintf("%d replacements", c.count)
+	}
+	return tool.Text(fmt.Sprintf("Successfully edited %s (%s)\n%s", p.Abs, what, c.snippet())), nil
+}
+
+// changed is a text after edits: how many replacements, and the span of its seen
+// form in which they all lie.
+type changed struct {
+	text        text
+	count       int
+	first, last int
+}
+
+func applyAll(t text, edits []edit) (changed, error) {
+	c := changed{text: t, first: -1}
+	for i, e := range edits {
+		next, n, first, last, err := c.text.apply(e)
+		if err != nil {
+			if len(edits) > 1 {
+				err = fmt.Errorf("edit %d of %d: %w; nothing was changed", i+1, len(edits), err)
+			}
+			return changed{text: t}, err
+		}
+		if c.first < 0 {
+			c.first, c.last = first, last
+		} else {
+			if first < c.last { // what lies behind the edit moved with it
+				c.last += len(next.seen) - len(c.text.seen)
+			}
+			c.first, c.last = min(c.first, first), max(c.last, last)
+		}
+		c.text, c.count = next, c.count+n
+	}
+	return c, nil
+}
+
+// snippet shows the changed lines with some around them, numbered as Read does.
+func (c changed) snippet() string {
+	lines := strings.Split(strings.TrimSuffix(c.text.seen, "\n"), "\n")
+	from := strings.Count(c.text.seen[:c.first], "\n")
+	to := strings.Count(c.text.seen[:min(c.last, len(c.text.seen))], "\n")
+	from, to = max(from-around, 0), min(to+around+1, len(lines))
+	var out []string
+	for i := range lines[from:to] {
+		if i == maxLines {
+			out = append(out, fmt.Sprintf("… %d more lines", to-from-i))
+			break
+		}
+		out = append(out, fmt.Sprintf("%d\t%s", from+i+1, clipLine(lines[from+i])))
+	}
+	return strings.Join(slices.Clip(out), "\n")
+}
+
+func clipLine(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxShown/4 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxShown/4], "") + "… [line cut]"
+}

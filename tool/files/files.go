@@ -1,0 +1,105 @@
+// Package files has the tools that read and change single files: Read, Write,
+// Edit and MultiEdit.
+//
+//	Read ──► what the model saw (size, time, sha256) ──► Edit, Write
+//	                                                      │ unchanged since? ─no─► "has changed since it was read"
+//	                                                      └ yes ─► temp file, fsync, rename, fsync of the folder
+//
+//	f, err := files.New(folders, nil)
+//	registry, err := tool.NewRegistry(f.Tools()...)
+//
+// Everything goes through [tool.Folders]; regular files only. A file is replaced
+// whole or not at all: a hard link to it keeps the old content, a link stays a
+// link and its target is replaced. It is not for searching (package search) and
+// not for trees (no delete, no move: that is the shell's).
+package files
+
+import (
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// Options adjust the tools. The zero value of each field means its default.
+type Options struct {
+	MaxLines int   // per Read without a limit; 2000
+	MaxBytes int   // of text per Read; 256 KiB
+	MaxImage int64 // bytes; 5 MiB
+}
+
+// Files is the set of file tools of one session, and what that session has read.
+// It is safe for concurrent use.
+type Files struct {
+	folders *tool.Folders
+	opts    Options
+	tools   []tool.Tool
+
+	changing sync.Mutex // one change at a time
+
+	mu     sync.Mutex
+	seen   map[string]state  // by canonical path
+	judged map[string]string // the path that Requests named, by call
+}
+
+// New makes the tools of one session over its folders, which stay the caller's
+// to close.
+func New(folders *tool.Folders, opts *Options) (*Files, error) {
+	f := &Files{folders: folders, seen: map[string]state{}, judged: map[string]string{}}
+	if opts != nil {
+		f.opts = *opts
+	}
+	if f.opts.MaxLines <= 0 {
+		f.opts.MaxLines = 2000
+	}
+	if f.opts.MaxBytes <= 0 {
+		f.opts.MaxBytes = 256 << 10
+	}
+	if f.opts.MaxImage <= 0 {
+		f.opts.MaxImage = 5 << 20
+	}
+	for _, make := range []func() (tool.Tool, error){f.newRead, f.newWrite, f.newEdit, f.newMultiEdit} {
+		t, err := make()
+		if err != nil {
+			return nil, err
+		}
+		f.tools = append(f.tools, t)
+	}
+	return f, nil
+}
+
+// Tools returns Read, Write, Edit and MultiEdit.
+func (f *Files) Tools() []tool.Tool { return append([]tool.Tool(nil), f.tools...) }
+
+// request names the place that a call would touch, and remembers it for locate.
+func (f *Files) request(call *tool.Call, op policy.Operation, path string) (tool.Place, policy.Request, error) {
+	p, err := f.folders.Locate(path)
+	if err != nil {
+		return p, policy.Request{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.judged) >= 1024 { // calls that were never run
+		clear(f.judged)
+	}
+	f.judged[call.Session+"\x00"+call.ID] = p.Abs
+	return p, policy.Request{Operation: op, Resource: p.Abs}, nil
+}
+
+// locate finds the place again when the call runs. A link that was turned since
+// the call was judged is refused.
+func (f *Files) locate(call *tool.Call, path string) (tool.Place, error) {
+	p, err := f.folders.Locate(path)
+	if err != nil {
+		return p, err
+	}
+	key := call.Session + "\x00" + call.ID
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	judged, ok := f.judged[key]
+	delete(f.judged, key)
+	if ok && judged != p.Abs {
+		return p, &tool.PathError{Path: path, Err: errMoved}
+	}
+	return p, nil
+}

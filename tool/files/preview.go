@@ -1,0 +1,42 @@
+package files
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// maxPreview is the most bytes of a diff, and the largest file that gets one.
+const (
+	maxPreview = 64 << 10
+	maxDiffed  = 1 << 20
+)
+
+// preview shows what a change would do as a unified diff, so that a person sees
+// it before saying yes. It is empty when the change would fail, when the model
+// has not read the file, or when there is nothing sensible to show.
+func (f *Files) preview(p tool.Place, change func(old []byte) ([]byte, error)) string {
+	old, from := []byte(nil), "/dev/null"
+	if _, err := p.Stat(); err == nil {
+		if s, ok := f.recall(p.Abs); !ok || s.size > maxDiffed {
+			return ""
+		}
+		if old, _, err = f.current(p); err != nil {
+			return ""
+		}
+		from = p.Abs
+	}
+	fresh, err := change(old)
+	if err != nil || len(fresh) > maxDiffed || !utf8.Valid(old) || !utf8.Valid(fresh) {
+		return ""
+	}
+	diff := udiff.Unified(from, p.Abs, string(old), string(fresh))
+	if len(diff) <= maxPreview {
+		return diff
+	}
+	cut := strings.LastIndexByte(diff[:maxPreview], '\n')
+	return strings.ToValidUTF8(diff[:cut+1], "") + "… the diff goes on\n"
+}

@@ -1,0 +1,274 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+const (
+	sniffed  = 8000 // bytes looked at to tell text from the rest, as git does
+	maxShown = 2000 // characters of a line
+)
+
+var bom = []byte("\xEF\xBB\xBF")
+
+type readInput struct {
+	Path   string `json:"file_path" jsonschema:"The file to read: absolute, or relative to the current directory"`
+	Offset int    `json:"offset,omitempty" jsonschema:"How many lines to skip (0 starts at line 1)"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"How many lines to read; 2000 if not given"`
+}
+
+func (f *Files) newRead() (tool.Tool, error) {
+	return tool.New(tool.Spec{
+		Name: "Read",
+		Description: "Reads a text file with line numbers (N, a tab, the line), or shows an image (png, jpeg, gif, webp). " +
+			"Long files come in pieces: read on with offset. Long lines are cut.",
+		ReadOnly: true,
+	}, f.read, func(call *tool.Call, in readInput) ([]policy.Request, error) {
+		if in.Offset < 0 || in.Limit < 0 {
+			return nil, errors.New("offset and limit must not be negative")
+		}
+		_, r, err := f.request(call, policy.OpRead, in.Path)
+		return []policy.Request{r}, err
+	})
+}
+
+func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.Result, error) {
+	if in.Offset < 0 || in.Limit < 0 {
+		return tool.Failure("offset and limit must not be negative"), nil
+	}
+	p, err := f.locate(call, in.Path)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	file, info, err := p.Open()
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	defer file.Close()
+	r := &lines{ctx: ctx, in: bufio.NewReaderSize(file, 64<<10)}
+	head, err := r.in.Peek(sniffed)
+	if err != nil && err != io.EOF {
+		return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil
+	}
+	if mime := http.DetectContentType(head); isImage(mime) {
+		return f.image(p, info, r.in, mime)
+	}
+	if why := notText(head); why != "" {
+		return tool.Failure(fmt.Sprintf("%s: %s (%d bytes)", p.Abs, why, info.Size())), nil
+	}
+	if info.Size() <= maxWhole {
+		r.sum = sha256.New()
+	}
+	out, err := f.numbered(r, in)
+	if err != nil {
+		return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil
+	}
+	var sum []byte
+	if r.sum != nil {
+		sum = r.sum.Sum(nil)
+	}
+	f.remember(p.Abs, stateOf(info, sum))
+	return out, nil
+}
+
+// numbered takes the lines that were asked for and says how to read on.
+func (f *Files) numbered(r *lines, in readInput) (tool.Result, error) {
+	limit := in.Limit
+	if limit == 0 {
+		limit = f.opts.MaxLines
+	}
+	for r.n < in.Offset {
+		if _, more, err := r.next(0); err != nil {
+			return tool.Result{}, err
+		} else if !more {
+			break
+		}
+	}
+	var b strings.Builder
+	shown, full := 0, false
+	for shown < limit && !full {
+		line, more, err := r.next(maxShown)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		if !more {
+			break
+		}
+		if shown > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%d\t%s", r.n, line)
+		shown++
+		full = b.Len() >= f.opts.MaxBytes
+	}
+	last := r.n
+	total, err := r.rest()
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Result{Content: parts(b.String(), notes(in, shown, last, total, r.broken))}, nil
+}
+
+// notes says what the lines alone do not: total is -1 when it is not known and
+// more lines follow.
+func notes(in readInput, shown, last, total int, broken bool) string {
+	var list []string
+	switch {
+	case shown > 0 && total > last:
+		list = append(list, fmt.Sprintf("[lines %d-%d of %d; read on with offset %d]", in.Offset+1, last, total, last))
+	case shown > 0 && total < 0:
+		list = append(list, fmt.Sprintf("[lines %d-%d; more follow; read on with offset %d]", in.Offset+1, last, last))
+	case shown == 0 && total == 0:
+		list = append(list, "[the file is empty]")
+	case shown == 0:
+		list = append(list, fmt.Sprintf("[the file has %d lines; nothing is at offset %d]", max(total, last), in.Offset))
+	}
+	if broken {
+		list = append(list, "[bytes that are not UTF-8 are shown as \uFFFD]")
+	}
+	return strings.Join(list, "\n")
+}
+
+func parts(texts ...string) []transcript.Part {
+	var list []transcript.Part
+	for _, t := range texts {
+		if t != "" {
+			list = append(list, transcript.Text{Text: t})
+		}
+	}
+	return list
+}
+
+func (f *Files) image(p tool.Place, info fs.FileInfo, in io.Reader, mime string) (tool.Result, error) {
+	tooBig := tool.Failure(fmt.Sprintf("%s: the image is larger than %d bytes", p.Abs, f.opts.MaxImage))
+	if info.Size() > f.opts.MaxImage {
+		return tooBig, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(in, f.opts.MaxImage+1))
+	if err != nil {
+		return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil
+	}
+	if int64(len(data)) > f.opts.MaxImage {
+		return tooBig, nil
+	}
+	sum := sha256.Sum256(data)
+	f.remember(p.Abs, stateOf(info, sum[:]))
+	return tool.Result{Content: []transcript.Part{transcript.Media{MIME: mime, Data: data}}}, nil
+}
+
+func isImage(mime string) bool {
+	switch mime {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return true
+	}
+	return false
+}
+
+// notText says why a file that begins so cannot be shown as text, or "".
+func notText(head []byte) string {
+	switch {
+	case bytes.HasPrefix(head, []byte{0xFF, 0xFE}), bytes.HasPrefix(head, []byte{0xFE, 0xFF}):
+		return "is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"
+	case bytes.IndexByte(head, 0) >= 0:
+		return "is a binary file"
+	}
+	return ""
+}
+
+// lines reads a file line by line in constant memory.
+type lines struct {
+	ctx    context.Context
+	in     *bufio.Reader
+	sum    hash.Hash // of all bytes read, or nil
+	n      int       // lines read
+	broken bool      // something was not UTF-8
+}
+
+// next reads one line without its end and keeps at most that many characters of
+// it. more is false at the end of the file.
+func (r *lines) next(keep int) (line string, more bool, err error) {
+	if r.n%1024 == 0 && r.ctx.Err() != nil {
+		return "", false, r.ctx.Err()
+	}
+	var kept []byte
+	size := 0
+	for {
+		piece, err := r.in.ReadSlice('\n')
+		if r.sum != nil {
+			r.sum.Write(piece)
+		}
+		size += len(piece)
+		if room := keep*utf8.UTFMax + 4 - len(kept); keep > 0 && room > 0 {
+			kept = append(kept, piece[:min(room, len(piece))]...)
+		}
+		switch {
+		case err == nil, err == io.EOF && size > 0:
+			r.n++
+			return r.show(kept, size, keep), true, nil
+		case err == io.EOF:
+			return "", false, nil
+		case err != bufio.ErrBufferFull:
+			return "", false, err
+		case r.ctx.Err() != nil:
+			return "", false, r.ctx.Err()
+		}
+	}
+}
+
+func (r *lines) show(kept []byte, size, keep int) string {
+	if keep == 0 {
+		return ""
+	}
+	whole := size == len(kept)
+	if r.n == 1 {
+		kept = bytes.TrimPrefix(kept, bom)
+	}
+	kept = bytes.TrimSuffix(kept, []byte("\n"))
+	kept = bytes.TrimSuffix(kept, []byte("\r"))
+	if whole && !utf8.Valid(kept) {
+		r.broken = true
+	}
+	s := strings.ToValidUTF8(string(kept), "\uFFFD")
+	if whole && len(s) <= keep {
+		return s
+	}
+	chars := 0
+	for i := range s {
+		if chars == keep {
+			return s[:i] + "… [line cut]"
+		}
+		chars++
+	}
+	return s
+}
+
+// rest counts the lines of the file: by reading on when it is being hashed
+// anyway, else -1 when more follow.
+func (r *lines) rest() (int, error) {
+	if r.sum == nil {
+		if _, err := r.in.Peek(1); err != nil {
+			return r.n, nil
+		}
+		return -1, nil
+	}
+	for {
+		if _, more, err := r.next(0); err != nil || !more {
+			return r.n, err
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package files
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// maxWhole is the largest file that is edited, or hashed to notice a change.
+const maxWhole = 16 << 20
+
+var errMoved = errors.New("leads somewhere else than when the call was judged")
+
+// state is what a file looked like when the model last saw or wrote it.
+type state struct {
+	size   int64
+	time   time.Time
+	sum    [sha256.Size]byte
+	hashed bool // sum is set: the file was at most maxWhole
+}
+
+func stateOf(info fs.FileInfo, sum []byte) state {
+	s := state{size: info.Size(), time: info.ModTime(), hashed: len(sum) > 0}
+	copy(s.sum[:], sum)
+	return s
+}
+
+func (f *Files) remember(abs string, s state) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen[abs] = s
+}
+
+func (f *Files) recall(abs string) (state, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, ok := f.seen[abs]
+	return s, ok
+}
+
+// current reads a whole file for an edit and checks that the model knows it as
+// it is.
+func (f *Files) current(p tool.Place) ([]byte, fs.FileInfo, error) {
+	file, info, err := p.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	if info.Size() > maxWhole {
+		return nil, nil, &tool.PathError{Path: p.Abs, Err: fmt.Errorf("is %d bytes; files beyond %d are not edited", info.Size(), maxWhole)}
+	}
+	was, ok := f.recall(p.Abs)
+	if !ok {
+		return nil, nil, unread(p)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxWhole+1))
+	if err != nil {
+		return nil, nil, &tool.PathError{Path: p.Abs, Err: err}
+	}
+	if !was.hashed || sha256.Sum256(data) != was.sum {
+		return nil, nil, stale(p)
+	}
+	return data, info, nil
+}
+
+// overwritable checks that a file may be replaced without being looked at again.
+func (f *Files) overwritable(p tool.Place) (fs.FileInfo, error) {
+	file, info, err := p.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	was, ok := f.recall(p.Abs)
+	if !ok {
+		return nil, unread(p)
+	}
+	if was.size != info.Size() || (!was.hashed && !was.time.Equal(info.ModTime())) {
+		return nil, stale(p)
+	}
+	if was.hashed {
+		h := sha256.New()
+		if _, err := io.Copy(h, io.LimitReader(file, maxWhole+1)); err != nil {
+			return nil, &tool.PathError{Path: p.Abs, Err: err}
+		}
+		if [sha256.Size]byte(h.Sum(nil)) != was.sum {
+			return nil, stale(p)
+		}
+	}
+	return info, nil
+}
+
+func unread(p tool.Place) error {
+	return &tool.PathError{Path: p.Abs, Err: errors.New("exists and has not been read in this session: read it first")}
+}
+
+func stale(p tool.Place) error {
+	return &tool.PathError{Path: p.Abs, Err: errors.New("has changed since it was read: read it again")}
+}

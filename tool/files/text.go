@@ -1,0 +1,143 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// text is a file's content as a model sees it, and the way back: without a byte
+// order mark and with \n for every line end.
+//
+//	raw   "\uFEFFa\r\nb\r\n"
+//	seen  "a\nb\n"            crs = [1 3]: a \r was taken away before these
+type text struct {
+	raw  string // without the mark
+	seen string
+	crs  []int // positions in seen of a \n that is \r\n in raw
+	bom  bool
+}
+
+func parseText(data []byte) text {
+	var t text
+	data, t.bom = bytes.CutPrefix(data, bom)
+	t.raw = string(data)
+	t.seen = t.raw
+	if !strings.Contains(t.raw, "\r\n") {
+		return t
+	}
+	var b strings.Builder
+	b.Grow(len(t.raw))
+	for rest := t.raw; ; {
+		line, tail, found := strings.Cut(rest, "\r\n")
+		b.WriteString(line)
+		if !found {
+			break
+		}
+		t.crs = append(t.crs, b.Len())
+		b.WriteByte('\n')
+		rest = tail
+	}
+	t.seen = b.String()
+	return t
+}
+
+// bytes returns the file's content.
+func (t text) bytes() []byte {
+	if t.bom {
+		return append(slices.Clone(bom), t.raw...)
+	}
+	return []byte(t.raw)
+}
+
+// at turns a position in seen into one in raw.
+func (t text) at(i int) int {
+	n, _ := slices.BinarySearch(t.crs, i)
+	return i + n
+}
+
+// edit is one replacement.
+type edit struct {
+	Old string `json:"old_string" jsonschema:"The exact text to replace, without line numbers; it must be unique unless replace_all is set"`
+	New string `json:"new_string" jsonschema:"The text to put in its place"`
+	All bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence"`
+}
+
+func (e edit) check() error {
+	switch e.Old {
+	case "":
+		return errors.New("old_string must not be empty")
+	case e.New:
+		return errors.New("old_string and new_string must differ")
+	}
+	return nil
+}
+
+// apply makes one edit. Line ends of the new text follow those that it replaces,
+// or those of most of the file. It returns the number of replacements and where
+// in the new text's seen form the first and the last of them lie.
+func (t text) apply(e edit) (out text, n, first, last int, err error) {
+	if err := e.check(); err != nil {
+		return t, 0, 0, 0, err
+	}
+	old, fresh := e.Old, e.New
+	if len(t.crs) > 0 {
+		old, fresh = unix(old), unix(fresh)
+		if old == fresh {
+			return t, 0, 0, 0, errors.New("old_string and new_string must differ in more than line ends")
+		}
+	}
+	found := positions(t.seen, old, e.All)
+	switch {
+	case len(found) == 0:
+		return t, 0, 0, 0, errors.New("old_string not found")
+	case len(found) > 1 && !e.All:
+		return t, 0, 0, 0, fmt.Errorf("old_string appears %d times; give more of the lines around it, or set replace_all", len(found))
+	}
+	var b strings.Builder
+	done := 0
+	for _, i := range found {
+		from, to := t.at(i), t.at(i+len(old))
+		b.WriteString(t.raw[done:from])
+		if t.crlf(t.raw[from:to]) {
+			b.WriteString(strings.ReplaceAll(fresh, "\n", "\r\n"))
+		} else {
+			b.WriteString(fresh)
+		}
+		done = to
+	}
+	b.WriteString(t.raw[done:])
+	out = parseText([]byte(b.String()))
+	out.bom = t.bom
+	grown := len(fresh) - len(old)
+	return out, len(found), found[0], found[len(found)-1] + (len(found)-1)*grown + len(fresh), nil
+}
+
+// crlf says whether what replaces a piece of the file gets \r\n.
+func (t text) crlf(piece string) bool {
+	if lf := strings.Count(piece, "\n"); lf > 0 {
+		return strings.Count(piece, "\r\n")*2 >= lf
+	}
+	return len(t.crs)*2 > strings.Count(t.seen, "\n")
+}
+
+// positions finds s in text: one after the other, or, when only one may be
+// there, overlapping ones too ("aa" is twice in "aaa").
+func positions(text, s string, apart bool) []int {
+	var list []int
+	for from := 0; ; {
+		i := strings.Index(text[from:], s)
+		if i < 0 {
+			return list
+		}
+		list = append(list, from+i)
+		from += i + 1
+		if apart {
+			from += len(s) - 1
+		}
+	}
+}
+
+func unix(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }

@@ -1,0 +1,91 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+type writeInput struct {
+	Path    string `json:"file_path" jsonschema:"The file to write: absolute, or relative to the current directory"`
+	Content string `json:"content" jsonschema:"The whole new content"`
+}
+
+func (f *Files) newWrite() (tool.Tool, error) {
+	return tool.New(tool.Spec{
+		Name: "Write",
+		Description: "Writes a whole file, creating it and its folders when they are missing. " +
+			"A file that exists must have been read in this session and not have changed since. To change a part, use Edit.",
+	}, f.write, func(call *tool.Call, in writeInput) ([]policy.Request, error) {
+		p, r, err := f.request(call, policy.OpWrite, in.Path)
+		if err == nil {
+			r.Shown = f.preview(p, func([]byte) ([]byte, error) { return []byte(in.Content), nil })
+		}
+		return []policy.Request{r}, err
+	})
+}
+
+func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool.Result, error) {
+	f.changing.Lock()
+	defer f.changing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return tool.Result{}, err
+	}
+	p, err := f.locate(call, in.Path)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	verb := "Wrote"
+	before, err := f.overwritable(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		verb, before = "Created", nil
+	case err == nil:
+		err = writable(p)
+		fallthrough
+	default:
+		if err != nil {
+			return tool.Failure(err.Error()), nil
+		}
+	}
+	if err := f.replace(p, []byte(in.Content), before); err != nil {
+		return tool.Failure(failed(p, err)), nil
+	}
+	return tool.Text(fmt.Sprintf("%s %s (%d lines, %d bytes)", verb, p.Abs, countLines(in.Content), len(in.Content))), nil
+}
+
+// writable checks that the file itself may be written: a rename would not ask.
+func writable(p tool.Place) error {
+	out, err := p.Root.OpenFile(p.Rel, os.O_WRONLY, 0)
+	if err != nil {
+		return errors.New(failed(p, err))
+	}
+	return out.Close()
+}
+
+// failed words an error about a place once, without the names of system calls.
+func failed(p tool.Place, err error) string {
+	if e, ok := errors.AsType[*tool.PathError](err); ok {
+		return e.Error()
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
+		err = e.Err
+	}
+	return (&tool.PathError{Path: p.Abs, Err: err}).Error()
+}
+
+func countLines(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,233 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Folders are the directories that a session's tools may touch, and the current
+// directory inside them.
+//
+//	"src/../a.txt" ──clean──► "/w/a.txt" ──which folder──► /w ──walk links──► Place{Root, "a.txt"}
+//
+// Every folder is opened once, as an [os.Root]: nothing a model chooses later
+// (a current directory, a link, a renamed parent) makes it wider. Safe for
+// concurrent use.
+type Folders struct {
+	list []folder // never changes
+	home string
+
+	mu  sync.RWMutex
+	cwd string
+}
+
+type folder struct {
+	given, real string // as it was named, and without links
+	root        *os.Root
+}
+
+// OpenFolders opens the folders of a session: dir, which is also the first
+// current directory, and more. The caller closes it when the session's tools
+// have come to rest.
+func OpenFolders(dir string, more ...string) (*Folders, error) {
+	f := &Folders{}
+	f.home, _ = os.UserHomeDir()
+	for _, d := range append([]string{dir}, more...) {
+		opened, err := openFolder(d)
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		f.list = append(f.list, opened)
+	}
+	f.cwd = f.list[0].real
+	return f, nil
+}
+
+func openFolder(dir string) (folder, error) {
+	given, err := filepath.Abs(dir)
+	if err != nil {
+		return folder{}, fmt.Errorf("open folder %s: %w", dir, err)
+	}
+	real, err := filepath.EvalSymlinks(given)
+	if err != nil {
+		return folder{}, fmt.Errorf("open folder: %w", err)
+	}
+	root, err := os.OpenRoot(real)
+	if err != nil {
+		return folder{}, fmt.Errorf("open folder: %w", err)
+	}
+	return folder{given: given, real: real, root: root}, nil
+}
+
+// Close closes the folders. Places located before stop working.
+func (f *Folders) Close() error {
+	var errs []error
+	for _, d := range f.list {
+		errs = append(errs, d.root.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Roots lists the folders as absolute paths without links.
+func (f *Folders) Roots() []string {
+	var list []string
+	for _, d := range f.list {
+		list = append(list, d.real)
+	}
+	return list
+}
+
+// Cwd returns the current directory: absolute, without links, inside a folder.
+func (f *Folders) Cwd() string {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.cwd
+}
+
+// SetCwd changes the current directory. Leaving the folders is an [ErrOutside].
+func (f *Folders) SetCwd(path string) error {
+	p, err := f.Locate(path)
+	if err != nil {
+		return err
+	}
+	info, err := p.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return &PathError{Path: path, Err: errors.New("not a directory")}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cwd = p.Abs
+	return nil
+}
+
+// The ways in which a path can be refused; see [PathError].
+var (
+	ErrOutside = errors.New("outside the session's folders")
+	ErrBadPath = errors.New("not a usable path")
+)
+
+// PathError refuses a path. Its text is meant for the model and for people.
+type PathError struct {
+	Path string // as it was given
+	Err  error  // ErrOutside, ErrBadPath, or what the system said
+	Help string // what to do about it, may be empty
+}
+
+func (e *PathError) Error() string {
+	s := fmt.Sprintf("%s: %v", clip(e.Path, 200), e.Err)
+	if e.Help != "" {
+		s += "\nhint: " + e.Help
+	}
+	return s
+}
+
+// Unwrap returns the reason.
+func (e *PathError) Unwrap() error { return e.Err }
+
+// Hint says what to do about it.
+func (e *PathError) Hint() string { return e.Help }
+
+// Locate finds the place that a path means: absolute, or relative to the current
+// directory, or "~/…" when that lies inside a folder. Dots are taken away first,
+// by the letters ("a/../b" is "b" whatever a is), then links are followed inside
+// the folder. A link that leaves its folder is refused, and so is every absolute
+// link, even when it points inside: that is how [os.Root] sees them. The last
+// parts of the path need not exist. Errors are *[PathError]: [ErrOutside],
+// [ErrBadPath], or the system's.
+func (f *Folders) Locate(path string) (Place, error) {
+	abs, err := f.absolute(path)
+	if err != nil {
+		return Place{}, err
+	}
+	at := f.find(abs)
+	if at == nil {
+		return Place{}, f.outside(path, abs)
+	}
+	rel, err := walk(at.root, at.rel(abs))
+	if errors.Is(err, ErrOutside) {
+		return Place{}, &PathError{Path: path, Err: err, Help: "links must be relative and stay inside their folder"}
+	}
+	if err != nil {
+		return Place{}, &PathError{Path: path, Err: bare(err)}
+	}
+	return Place{Root: at.root, Rel: rel, Abs: filepath.Join(at.real, rel)}, nil
+}
+
+func (f *Folders) absolute(path string) (string, error) {
+	bad := func(why string) (string, error) {
+		return "", &PathError{Path: fmt.Sprintf("%q", path), Err: fmt.Errorf("%w: %s", ErrBadPath, why)}
+	}
+	switch {
+	case path == "":
+		return bad("empty")
+	case strings.ContainsRune(path, 0):
+		return bad("it contains a NUL")
+	case len(path) > 4095:
+		return bad("longer than 4095 bytes")
+	case slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return len(part) > 255 }):
+		return bad("a name in it is longer than 255 bytes")
+	}
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		path = f.home + path[1:]
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(f.Cwd(), path)
+	}
+	return filepath.Clean(path), nil
+}
+
+// find returns the outermost folder that holds an absolute path, or nil.
+func (f *Folders) find(abs string) *folder {
+	var best *folder
+	for i := range f.list {
+		d := &f.list[i]
+		if (within(d.real, abs) || within(d.given, abs)) && (best == nil || len(d.real) < len(best.real)) {
+			best = d
+		}
+	}
+	return best
+}
+
+func (f *Folders) outside(path, abs string) error {
+	return &PathError{
+		Path: path,
+		Err:  fmt.Errorf("%w (%s)", ErrOutside, strings.Join(f.Roots(), ", ")),
+		Help: "holdfast run --add-dir " + filepath.Dir(abs),
+	}
+}
+
+// rel makes an absolute path inside the folder relative to it.
+func (d *folder) rel(abs string) string {
+	base := d.real
+	if !within(base, abs) {
+		base = d.given
+	}
+	rel := strings.TrimPrefix(strings.TrimPrefix(abs, base), "/")
+	if rel == "" {
+		return "."
+	}
+	return rel
+}
+
+// within says whether a clean absolute path is dir or lies beneath it: /w/app
+// does not hold /w/app-evil.
+func within(dir, abs string) bool {
+	return abs == dir || dir == "/" || strings.HasPrefix(abs, dir+"/")
+}
+
+// bare drops the operation and path that the caller names itself.
+func bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,130 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Place is a path inside a folder, made by [Folders.Locate]. No part of Rel was
+// a link when it was located; whoever opens it goes through Root, so a link
+// that was put there since cannot lead outside.
+type Place struct {
+	Root *os.Root
+	Rel  string // relative to Root, with slashes, "." for the root itself
+	Abs  string // canonical: absolute and without links; what policies see
+}
+
+// maxLinks is how many links one path may pass, as in the kernel.
+const maxLinks = 40
+
+// Stat describes what is there, without following a link.
+func (p Place) Stat() (fs.FileInfo, error) {
+	info, err := p.Root.Lstat(p.Rel)
+	if err != nil {
+		return nil, &PathError{Path: p.Abs, Err: bare(err)}
+	}
+	return info, nil
+}
+
+// Open opens a regular file for reading and describes it. Directories, links,
+// FIFOs, sockets and devices are refused without waiting for anybody.
+func (p Place) Open() (*os.File, fs.FileInfo, error) {
+	before, err := p.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := Regular(before); err != nil {
+		return nil, nil, &PathError{Path: p.Abs, Err: err}
+	}
+	f, err := openPlain(p.Root, p.Rel)
+	if err != nil {
+		return nil, nil, &PathError{Path: p.Abs, Err: bare(err)}
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !os.SameFile(before, info):
+		err = errors.New("changed while it was opened")
+	default:
+		err = Regular(info)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(&PathError{Path: p.Abs, Err: err}, f.Close())
+	}
+	return f, info, nil
+}
+
+// Regular says in words why something is not a regular file, or nil.
+func Regular(info fs.FileInfo) error {
+	switch m := info.Mode(); {
+	case m.IsRegular():
+		return nil
+	case m.IsDir():
+		return errors.New("is a directory")
+	case m&fs.ModeSymlink != 0:
+		return errors.New("is a link")
+	case m&fs.ModeNamedPipe != 0:
+		return errors.New("is a named pipe, not a regular file")
+	case m&fs.ModeSocket != 0:
+		return errors.New("is a socket, not a regular file")
+	}
+	return errors.New("is a device, not a regular file")
+}
+
+// walk follows the links of a relative path inside root and returns the path
+// without them. What does not exist is kept as it is.
+func walk(root *os.Root, rel string) (string, error) {
+	todo := strings.Split(rel, "/")
+	var done []string
+	links := 0
+	for len(todo) > 0 {
+		name := todo[0]
+		todo = todo[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..": // only links bring these
+			if len(done) == 0 {
+				return "", fmt.Errorf("%w: a link leads out", ErrOutside)
+			}
+			done = done[:len(done)-1]
+			continue
+		}
+		here := strings.Join(append(done[:len(done):len(done)], name), "/")
+		info, err := root.Lstat(here)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			for _, n := range todo {
+				if n == ".." {
+					return "", fs.ErrNotExist
+				}
+			}
+			return filepath.Join(here, filepath.Join(todo...)), nil
+		case err != nil:
+			return "", err
+		case info.Mode()&fs.ModeSymlink == 0:
+			done = append(done, name)
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", syscall.ELOOP
+		}
+		target, err := root.Readlink(here)
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(target) {
+			return "", fmt.Errorf("%w: a link on the way is absolute", ErrOutside)
+		}
+		todo = append(strings.Split(target, "/"), todo...)
+	}
+	if len(done) == 0 {
+		return ".", nil
+	}
+	return strings.Join(done, "/"), nil
+}
