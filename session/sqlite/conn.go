@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	modernc "modernc.org/sqlite"
+)
+
+// conn is one connection with its prepared statements. One goroutine uses it at
+// a time. It speaks to the driver directly: database/sql would add its pool,
+// its conversions and a goroutine per cancellable query to each statement.
+type conn struct {
+	raw   driver.Conn
+	stmts map[string]driver.Stmt
+	args  []driver.NamedValue
+	nums  map[string]int64 // session id → num, for the writer
+}
+
+func dial(path string, busy time.Duration) (*conn, error) {
+	p := filepath.ToSlash(path)
+	if !strings.HasPrefix(p, "/") {
+		p = "/" + p
+	}
+	u := url.URL{Scheme: "file", Path: p}
+	connector, err := modernc.NewConnector(u.String() + "?mode=rw&_error_rc=1")
+	if err != nil {
+		return nil, err
+	}
+	raw, err := connector.Connect(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{raw: raw, stmts: map[string]driver.Stmt{}, nums: map[string]int64{}}
+	if err := c.script("PRAGMA busy_timeout = " + strconv.FormatInt(busy.Milliseconds(), 10) + ";" + pragmas); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// script runs statements without parameters and results, unprepared.
+func (c *conn) script(sql string) error {
+	_, err := c.raw.(driver.ExecerContext).ExecContext(context.Background(), sql, nil)
+	return err
+}
+
+func (c *conn) prepare(sql string) (driver.Stmt, error) {
+	if s, ok := c.stmts[sql]; ok {
+		return s, nil
+	}
+	s, err := c.raw.Prepare(sql)
+	if err != nil {
+		return nil, err
+	}
+	c.stmts[sql] = s
+	return s, nil
+}
+
+// bind numbers args; the result is valid until the next call.
+func (c *conn) bind(args []any) []driver.NamedValue {
+	c.args = c.args[:0]
+	for i, a := range args {
+		c.args = append(c.args, driver.NamedValue{Ordinal: i + 1, Value: a})
+	}
+	return c.args
+}
+
+// exec runs a prepared statement and returns how many rows it changed. Args are
+// int64, string, []byte or nil.
+func (c *conn) exec(sql string, args ...any) (int64, error) {
+	s, err := c.prepare(sql)
+	if err != nil {
+		return 0, err
+	}
+	res, err := s.(driver.StmtExecContext).ExecContext(context.Background(), c.bind(args))
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// query calls each with every row until it returns false. The slice is reused,
+// the values in it are each's to keep.
+func (c *conn) query(sql string, each func(row []driver.Value) bool, args ...any) error {
+	s, err := c.prepare(sql)
+	if err != nil {
+		return err
+	}
+	rows, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), c.bind(args))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	row := make([]driver.Value, len(rows.Columns()))
+	for {
+		switch err := rows.Next(row); {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case !each(row):
+			return nil
+		}
+	}
+}
+
+// row returns the first row of a query, or nil when there is none.
+func (c *conn) row(sql string, args ...any) ([]driver.Value, error) {
+	var out []driver.Value
+	err := c.query(sql, func(r []driver.Value) bool {
+		out = append(out, r...)
+		return false
+	}, args...)
+	return out, err
+}
+
+// pragma reads an integer pragma.
+func (c *conn) pragma(name string) (int64, error) {
+	r, err := c.row("PRAGMA " + name)
+	if err != nil || len(r) == 0 {
+		return 0, err
+	}
+	return asInt(r[0]), nil
+}
+
+func (c *conn) close() error {
+	for _, s := range c.stmts {
+		s.Close()
+	}
+	return c.raw.Close()
+}
+
+func asInt(v driver.Value) int64 {
+	n, _ := v.(int64)
+	return n
+}
+
+func asText(v driver.Value) string {
+	s, _ := v.(string)
+	return s
+}
+
+func asBlob(v driver.Value) []byte {
+	b, _ := v.([]byte)
+	return b
+}

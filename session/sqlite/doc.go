@@ -1,0 +1,41 @@
+// Package sqlite keeps sessions in one SQLite file. It is the default store.
+//
+//	store, err := sqlite.Open(path, nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer store.Close()
+//	sessions := session.New(store, nil)
+//
+// The file needs no server and no C compiler, any number of processes may have
+// it open, and "sqlite3 sessions.db" reads it. It holds four tables:
+//
+//	sessions (one row per session)              records (one row per record)
+//	┌──────────────────────────────┐            ┌──────────────────────────────┐
+//	│ num    INTEGER PRIMARY KEY   │─────┐      │ key  INTEGER PRIMARY KEY     │
+//	│ id     TEXT UNIQUE           │     └─────▶│      = num<<32 | seq         │
+//	│ head, head_digest            │            │ id, time_ms, kind            │
+//	│ updated_ms, created_ms,      │            │ chain = prev ‖ body ‖ digest │
+//	│ messages, size, model, title,│            │ payload (NULL when erased)   │
+//	│ …the rest of session.Meta    │            └──────────────────────────────┘
+//	│ parent, parent_seq           │──▶ id of the session it was forked from
+//	│ deleted                      │
+//	└──────────────────────────────┘            epochs (one row)
+//	leases (one row per session held)           ┌──────────────────────────────┐
+//	┌──────────────────────────────┐            │ last  the last epoch given   │
+//	│ id, epoch, lease (JSON)      │            └──────────────────────────────┘
+//	└──────────────────────────────┘
+//
+// The records of one session lie side by side in the order of their seqs, so
+// that a tail, a page and a whole log are each one range of one B-tree, and the
+// cost of an append does not depend on how much there is already.
+//
+// Writing: the file is in WAL mode with synchronous=FULL, so what Append has
+// acknowledged survives a power cut. A writer that is alone commits at once in
+// its own goroutine; those that come while a commit runs are put into the next
+// transaction together. A batch that is refused (conflict, fenced, …) changes
+// nothing for the others in its transaction. Reading never waits for a writer.
+//
+// The package is not a cache and not a query engine: what a record means is
+// package session's business. The format is described in docs/formats/sqlite.md.
+package sqlite

@@ -1,0 +1,113 @@
+package sqlite
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	modernc "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// fault returns SQLite's error in err. Everything else that a transaction's
+// step returns is a refusal: it changed nothing, the transaction goes on.
+func fault(err error) (*modernc.Error, bool) { return errors.AsType[*modernc.Error](err) }
+
+// translate makes SQLite's errors the contract's. Others it leaves alone.
+func (s *Store) translate(op, id string, err error) error {
+	e, ok := fault(err)
+	if !ok {
+		return err
+	}
+	out := &session.Error{Op: op, Session: id, Err: err}
+	set := func(sentinel error, detail, hint string) *session.Error {
+		out.Err, out.Detail, out.Hint = sentinel, detail, hint
+		return out
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_FULL:
+		return set(session.ErrFull, s.path, s.fullHint())
+	case sqlite3.SQLITE_CORRUPT:
+		return set(session.ErrCorrupt, s.path+": "+e.Error(), "keep a copy of "+s.path+" and run: holdfast sessions verify")
+	case sqlite3.SQLITE_NOTADB:
+		return set(session.ErrCorrupt, s.path+" is not a SQLite file", "move it away, or name another file with --store")
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return set(session.ErrBusy, s.path+" is locked by another process", "see who has it open with: fuser "+s.path)
+	case sqlite3.SQLITE_READONLY:
+		return s.readOnly(out)
+	case sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR:
+		// SQLite does not pass on what the system said: ask it again.
+		switch err := probe(s.path); {
+		case isFull(err):
+			return set(session.ErrFull, err.Error(), s.fullHint())
+		case isReadOnlyFS(err):
+			return s.readOnly(out)
+		}
+		if e.Code() == sqlite3.SQLITE_IOERR_SHORT_READ || e.Code() == sqlite3.SQLITE_IOERR_CORRUPTFS {
+			return set(session.ErrCorrupt, s.path+": "+e.Error(), "keep a copy of "+s.path+" and run: holdfast sessions verify")
+		}
+	}
+	out.Detail = s.path
+	return out
+}
+
+func (s *Store) readOnly(out *session.Error) error {
+	out.Err, out.Detail = session.ErrReadOnly, s.path
+	out.Hint = "make " + filepath.Dir(s.path) + " and the files in it writable, or set HOLDFAST_HOME to a folder that is"
+	return out
+}
+
+func (s *Store) fullHint() string { return "free space on the disk that holds " + filepath.Dir(s.path) }
+
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+func isReadOnlyFS(err error) bool {
+	return errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
+}
+
+// poison tells whether a failed write leaves it open what is on the disk, and
+// returns the error of every write after it. A disk that is full leaves nothing
+// open, unless it was the sync that said so.
+func (s *Store) poison(err error) error {
+	e, ok := fault(err)
+	if !ok {
+		return nil
+	}
+	switch {
+	case e.Code() == sqlite3.SQLITE_READONLY_DBMOVED:
+	case e.Code() == sqlite3.SQLITE_IOERR_FSYNC, e.Code() == sqlite3.SQLITE_IOERR_DIR_FSYNC:
+	case e.Code()&0xff == sqlite3.SQLITE_IOERR:
+		if err := probe(s.path); isFull(err) || isReadOnlyFS(err) {
+			return nil
+		}
+	default:
+		return nil
+	}
+	return &session.Error{
+		Err: session.ErrPoisoned, Detail: s.path + ": " + e.Error(),
+		Hint: "check that " + s.path + " is still there and its disk is well, then start again",
+	}
+}
+
+func isBusy(err error) bool {
+	e, ok := fault(err)
+	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
+// probe writes a small file beside path and returns what the system says. It
+// must not open path itself: closing it would drop SQLite's locks on it.
+func probe(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".probe-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(make([]byte, 64<<10))
+	return errors.Join(err, f.Sync(), f.Close())
+}

@@ -1,0 +1,83 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Acquire implements [session.Leaser]. steal runs inside the transaction: it
+// must not call the store.
+func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
+	var out session.Lease
+	err := s.write(ctx, "take lease", id, func(c *conn) error {
+		r, err := c.row("SELECT lease FROM leases WHERE id = ?", id)
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			var cur session.Lease
+			if err := json.Unmarshal([]byte(asText(r[0])), &cur); err != nil {
+				return &session.Error{Op: "take lease", Session: id, Err: session.ErrCorrupt, Detail: err.Error()}
+			}
+			if steal == nil || !steal(cur) {
+				return &session.BusyError{Session: id, Lease: cur}
+			}
+		}
+		if _, err := c.exec("UPDATE epochs SET last = last + 1"); err != nil {
+			return err
+		}
+		if r, err = c.row("SELECT last FROM epochs"); err != nil {
+			return err
+		}
+		if r == nil {
+			return &session.Error{Op: "take lease", Session: id, Err: session.ErrCorrupt, Detail: s.path + ": the table epochs is empty"}
+		}
+		out = h
+		out.Epoch = asInt(r[0])
+		text, err := leaseText(out)
+		if err != nil {
+			return err
+		}
+		_, err = c.exec("INSERT INTO leases (id, epoch, lease) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, lease = excluded.lease",
+			id, out.Epoch, text)
+		return err
+	})
+	if err != nil {
+		return session.Lease{}, err
+	}
+	return out, nil
+}
+
+// Renew implements [session.Leaser].
+func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
+	text, err := leaseText(l)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, "renew lease", id, func(c *conn) error {
+		n, err := c.exec("UPDATE leases SET lease = ? WHERE id = ? AND epoch = ?", text, id, l.Epoch)
+		if err == nil && n == 0 {
+			return fenced("renew lease", id, fmt.Sprintf("epoch %d has passed", l.Epoch))
+		}
+		return err
+	})
+}
+
+// Release implements [session.Leaser].
+func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
+	return s.write(ctx, "release lease", id, func(c *conn) error {
+		_, err := c.exec("DELETE FROM leases WHERE id = ? AND epoch = ?", id, l.Epoch)
+		return err
+	})
+}
+
+func leaseText(l session.Lease) (string, error) {
+	b, err := json.Marshal(l)
+	if err != nil { // a year beyond 9999
+		return "", &session.Error{Op: "take lease", Err: session.ErrInvalid, Detail: err.Error()}
+	}
+	return string(b), nil
+}

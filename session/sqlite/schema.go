@@ -1,0 +1,69 @@
+package sqlite
+
+// The mark of our files: SQLite's application id ("hold") and, as its user
+// version, the version of the schema. Files with a greater one are refused.
+const (
+	applicationID = 0x686f6c64
+	formatVersion = 1
+)
+
+// A record's key is its session's num and its seq.
+const (
+	seqBits = 32
+	maxSeq  = 1<<seqBits - 1
+)
+
+// schema makes an empty file ours. It runs in one exclusive transaction, before
+// the file goes over to WAL mode, so that a file either has all of it or none.
+const schema = `
+CREATE TABLE sessions (
+  num          INTEGER PRIMARY KEY,
+  id           TEXT    NOT NULL UNIQUE,
+  head         INTEGER NOT NULL,
+  head_digest  BLOB    NOT NULL,
+  updated_ms   INTEGER NOT NULL,
+  created_ms   INTEGER NOT NULL,
+  created_ns   INTEGER NOT NULL,
+  messages     INTEGER NOT NULL,
+  size         INTEGER NOT NULL,
+  model        TEXT    NOT NULL,
+  first_prompt TEXT    NOT NULL,
+  title        TEXT    NOT NULL,
+  summary      TEXT    NOT NULL,
+  tag          TEXT    NOT NULL,
+  project      TEXT    NOT NULL,
+  cwd          TEXT    NOT NULL,
+  git_branch   TEXT    NOT NULL,
+  parent       TEXT    NOT NULL,
+  parent_seq   INTEGER NOT NULL,
+  deleted      INTEGER NOT NULL
+) STRICT;
+CREATE INDEX recent ON sessions (updated_ms, created_ms, created_ns, id, project) WHERE deleted = 0;
+CREATE INDEX forks ON sessions (parent, parent_seq) WHERE parent <> '';
+CREATE INDEX tombstones ON sessions (num) WHERE deleted = 1;
+CREATE TABLE records (
+  key     INTEGER PRIMARY KEY,
+  id      TEXT    NOT NULL,
+  time_ms INTEGER NOT NULL,
+  kind    TEXT    NOT NULL,
+  chain   BLOB    NOT NULL,
+  payload BLOB
+) STRICT;
+CREATE TABLE leases (
+  id    TEXT    PRIMARY KEY,
+  epoch INTEGER NOT NULL,
+  lease TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE epochs (last INTEGER NOT NULL) STRICT;
+INSERT INTO epochs VALUES (0);
+`
+
+// pragmas are set on every connection. secure_delete overwrites what is
+// deleted with zeros; the journal keeps at most the given bytes after a
+// checkpoint, so that a long read does not leave it huge for ever.
+const pragmas = `
+PRAGMA synchronous = FULL;
+PRAGMA secure_delete = ON;
+PRAGMA journal_size_limit = 16777216;
+PRAGMA cache_size = -2048;
+`

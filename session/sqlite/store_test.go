@@ -1,0 +1,75 @@
+package sqlite_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func TestAppendAndRead(t *testing.T) {
+	s := fresh(t)
+	a := create(t, s, "a")
+	a.items(9)
+	for name, c := range map[string]struct {
+		r    session.Range
+		want []int64
+	}{
+		"all":          {session.Range{}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		"after":        {session.Range{After: 8}, []int64{9, 10}},
+		"until":        {session.Range{Until: 2}, []int64{1, 2}},
+		"both":         {session.Range{After: 3, Until: 5}, []int64{4, 5}},
+		"tail":         {session.Range{Reverse: true, Limit: 3}, []int64{10, 9, 8}},
+		"limit":        {session.Range{After: 2, Limit: 2}, []int64{3, 4}},
+		"behind":       {session.Range{After: 10}, []int64{}},
+		"reverse part": {session.Range{After: 2, Until: 4, Reverse: true}, []int64{4, 3}},
+	} {
+		if got := seqs(t, s, "a", c.r); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	m := meta(t, s, "a")
+	if m.Head != 10 || m.HeadDigest != a.last || m.MessageCount != 9 || m.FirstPrompt == "" {
+		t.Errorf("meta %+v", m)
+	}
+}
+
+func TestAppendRefuses(t *testing.T) {
+	s := fresh(t)
+	a := create(t, s, "a")
+	stale := *a
+	first := a.batch(a.seal(session.KindItem, item("one")))
+	if err := s.Append(ctx, "a", first); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(ctx, "a", first); err != nil {
+		t.Errorf("a retry: %v", err)
+	}
+	other := stale.batch(stale.seal(session.KindItem, item("two")))
+	err := s.Append(ctx, "a", other)
+	if e, ok := errors.AsType[*session.Error](err); !ok || !errors.Is(err, session.ErrConflict) || e.Seq != 2 {
+		t.Errorf("behind the head: %v", err)
+	}
+	fenced := *a
+	fenced.epoch += 7
+	if err := s.Append(ctx, "a", fenced.batch(fenced.seal(session.KindItem, item("x")))); !errors.Is(err, session.ErrFenced) {
+		t.Errorf("wrong epoch: %v", err)
+	}
+	fenced = *a
+	fenced.epoch = 0
+	if err := s.Append(ctx, "a", fenced.batch(fenced.seal(session.KindItem, item("x")))); !errors.Is(err, session.ErrFenced) {
+		t.Errorf("no epoch: %v", err)
+	}
+	gone := *a
+	if err := s.Append(ctx, "b", gone.batch(gone.seal(session.KindItem, item("x")))); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("unknown session: %v", err)
+	}
+	again := &author{t: t, store: s, id: "a"}
+	if err := s.Append(ctx, "a", again.batch(again.seal(session.KindOpened, session.Opened{Format: 1, SessionID: "a", Title: "x"}))); !errors.Is(err, session.ErrExists) {
+		t.Errorf("same id: %v", err)
+	}
+	if got := seqs(t, s, "a", session.Range{}); len(got) != 2 {
+		t.Errorf("log is %v", got)
+	}
+}

@@ -1,0 +1,217 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// maxGroup bounds how many jobs share a transaction.
+const maxGroup = 256
+
+// writer runs jobs in transactions, one at a time. There is no goroutine of its
+// own: the first to come leads, those that come while it commits queue up, and
+// when it is done it hands the lead to the first of them, who takes along all
+// that wait. So a writer that is alone pays for no hand-over.
+type writer struct {
+	mu     sync.Mutex
+	free   *sync.Cond // busy became false
+	conn   *conn
+	queue  []*job
+	busy   bool // somebody leads
+	closed bool
+	poison error             // what every later job gets
+	fatal  func(error) error // tells the poison in a fault, or nil
+}
+
+// job is one step inside a transaction. Its error is either a fault (SQLite's)
+// or a refusal, after which it must have changed nothing.
+type job struct {
+	run  func(*conn) error
+	err  error
+	lead bool          // it was chosen to lead
+	wake chan struct{} // done, or chosen to lead
+}
+
+func (w *writer) init(c *conn, fatal func(error) error) {
+	w.conn, w.fatal, w.free = c, fatal, sync.NewCond(&w.mu)
+}
+
+// do runs a job and returns when it is durable. A context that ends while the
+// job waits takes it out of the queue; later it has no effect.
+func (w *writer) do(ctx context.Context, run func(*conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j := &job{run: run, wake: make(chan struct{}, 1)}
+	w.mu.Lock()
+	if err := w.refuse(); err != nil {
+		w.mu.Unlock()
+		return err
+	}
+	w.queue = append(w.queue, j)
+	if !w.busy {
+		w.busy, j.lead = true, true
+	}
+	lead := j.lead
+	w.mu.Unlock()
+	if !lead {
+		select {
+		case <-j.wake:
+		case <-ctx.Done():
+			if w.withdraw(j) {
+				return ctx.Err()
+			}
+			<-j.wake
+		}
+		if !j.lead {
+			return j.err
+		}
+	}
+	w.commitNext()
+	return j.err
+}
+
+func (w *writer) refuse() error {
+	if w.closed {
+		return session.ErrClosed
+	}
+	return w.poison
+}
+
+// withdraw takes j out of the queue, unless it was taken or leads.
+func (w *writer) withdraw(j *job) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.Index(w.queue, j)
+	if i < 0 || j.lead {
+		return false
+	}
+	w.queue = slices.Delete(w.queue, i, i+1)
+	return true
+}
+
+// commitNext commits what is queued, wakes its owners and hands on the lead.
+func (w *writer) commitNext() {
+	w.mu.Lock()
+	n := min(len(w.queue), maxGroup)
+	group := slices.Clone(w.queue[:n])
+	w.queue = slices.Delete(w.queue, 0, n)
+	poison := w.poison
+	w.mu.Unlock()
+
+	if poison == nil {
+		poison = w.commit(group)
+	} else {
+		for _, j := range group {
+			j.err = poison
+		}
+	}
+	for _, j := range group[1:] { // the first is the caller
+		j.wake <- struct{}{}
+	}
+	if len(group) > 1 {
+		runtime.Gosched() // let them come back with their next before the next group is taken
+	}
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.poison = poison
+	if len(w.queue) == 0 {
+		w.busy = false
+		w.free.Broadcast()
+		return
+	}
+	next := w.queue[0]
+	next.lead = true
+	next.wake <- struct{}{}
+}
+
+// commit runs a group in one transaction and sets each job's error. When the
+// transaction fails, each job gets one of its own, so that one's trouble is not
+// the others'. The result is the store's poison, normally nil.
+func (w *writer) commit(group []*job) error {
+	err := w.transact(group)
+	if err == nil {
+		return nil
+	}
+	if p := w.fatal(err); p != nil {
+		for _, j := range group {
+			j.err = p
+		}
+		return p
+	}
+	if len(group) == 1 || isBusy(err) {
+		for _, j := range group {
+			j.err = err
+		}
+		return nil
+	}
+	for i := range group {
+		if err := w.commit(group[i : i+1]); err != nil {
+			for _, j := range group[i:] {
+				j.err = err
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// transact runs a group in one transaction and returns its fault.
+func (w *writer) transact(group []*job) error {
+	if _, err := w.conn.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	for _, j := range group {
+		if j.err = j.run(w.conn); j.err == nil {
+			continue
+		}
+		if _, ok := fault(j.err); ok {
+			return w.rollback(j.err)
+		}
+	}
+	if _, err := w.conn.exec("COMMIT"); err != nil {
+		return w.rollback(err)
+	}
+	return nil
+}
+
+// rollback ends a failed transaction; SQLite may have done so already.
+func (w *writer) rollback(err error) error {
+	clear(w.conn.nums)
+	_, _ = w.conn.exec("ROLLBACK")
+	return err
+}
+
+// close lets those that wait finish and closes the connection.
+func (w *writer) close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	for w.busy {
+		w.free.Wait()
+	}
+	return w.conn.close()
+}
+
+// write runs a job in the writer and makes its error the contract's.
+func (s *Store) write(ctx context.Context, op, id string, run func(*conn) error) error {
+	err := s.writer.do(ctx, run)
+	if errors.Is(err, session.ErrClosed) || errors.Is(err, session.ErrPoisoned) {
+		e := session.Error{Err: session.ErrClosed, Detail: s.path}
+		if p, ok := errors.AsType[*session.Error](err); ok {
+			e = *p
+		}
+		e.Op, e.Session = op, id
+		return &e
+	}
+	return s.translate(op, id, err)
+}
