@@ -1,0 +1,63 @@
+package sessiontest
+
+import (
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func testIDs(e *env) {
+	ids := []string{
+		"sess", "sess2", "sess-2", "a_b", "axb", "a%b", "a*b", "a?b", "[ab]", "a'b", `a"b`, "a;b--c", "a b", "a.b", "ab.", "a:b", "a$b", "~a", "a#b", "a&b",
+		"naïve", "naive", "日本", "🙂", "null", "CON", "lock", "log.jsonl", "meta", "tmp", strings.Repeat("x", session.MaxIDBytes),
+		strings.Repeat("é", session.MaxIDBytes/2),
+	}
+	writers := map[string]*writer{}
+	for i, id := range ids {
+		if err := session.CheckID(id); err != nil {
+			e.Fatalf("the kit's id is not valid: %v", err)
+		}
+		w := e.createAs(id, session.Opened{Project: id, CWD: id, Tag: id})
+		e.append(w, w.items(1+i%3)...)
+		writers[id] = w
+	}
+	for id, w := range writers {
+		same(e, id, e.read(e.store, id, session.Range{}), w.all)
+		if m := e.meta(e.store, id); m.ID != id {
+			e.Fatalf("listing %q gives %q", id, m.ID)
+		}
+		for _, q := range []session.Query{{Project: id}, {CWD: id}, {Tag: id}} {
+			p, err := e.store.List(e.ctx(), q)
+			if err != nil || len(p.Sessions) != 1 || p.Sessions[0].ID != id {
+				e.Fatalf("filter %+v matches %d sessions (%v), want the one", q, len(p.Sessions), err)
+			}
+		}
+	}
+	if d, ok := session.As[session.Deleter](e.store); ok {
+		if err := d.Delete(e.ctx(), "a_b"); err != nil {
+			e.Fatal(err)
+		}
+		delete(writers, "a_b")
+		for id, w := range writers {
+			same(e, id+" after deleting a_b", e.read(e.store, id, session.Range{}), w.all)
+		}
+	}
+	p, err := e.store.List(e.ctx(), session.Query{})
+	if err != nil || len(p.Sessions) != len(writers) {
+		e.Fatalf("%d sessions listed (%v), want %d", len(p.Sessions), err, len(writers))
+	}
+}
+
+func testCase(e *env) {
+	lower := e.create("case")
+	w, r := opened("CASE", session.Opened{})
+	err := e.store.Append(e.ctx(), "CASE", batch(0, r))
+	if e.caps.FoldsCase {
+		want(e, "an id that differs in case", err, session.ErrExists)
+	} else if err != nil {
+		e.Fatalf("an id that differs in case: %v", err)
+	} else {
+		same(e, "CASE", e.read(e.store, "CASE", session.Range{}), w.all)
+	}
+	same(e, "case", e.read(e.store, "case", session.Range{}), lower.all)
+}

@@ -1,0 +1,167 @@
+package sessiontest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func never(session.Lease) bool  { return false }
+func always(session.Lease) bool { return true }
+
+func testLeaseBusy(e *env) {
+	l := e.leaser()
+	got, err := l.Acquire(e.ctx(), "s", lease("a"), never) // before the session exists
+	if err != nil || got.Epoch <= 0 || got.Holder.ID != "a" {
+		e.Fatalf("acquire: %+v %v", got, err)
+	}
+	if _, ok := e.find(e.store, "s"); ok {
+		e.Fatal("a lease alone made a session")
+	}
+	_, err = l.Acquire(e.ctx(), "s", lease("b"), never)
+	busy, ok := errors.AsType[*session.BusyError](err)
+	if !ok || !errors.Is(err, session.ErrBusy) {
+		e.Fatalf("acquire of a held lease: %v", err)
+	}
+	held := busy.Lease
+	if busy.Session != "s" || held.Epoch != got.Epoch || held.Holder != got.Holder || !held.Since.Equal(got.Since) || !held.Expires.Equal(got.Expires) {
+		e.Fatalf("the busy error says %+v, want %+v", busy, got)
+	}
+	if _, err := l.Acquire(e.ctx(), "other", lease("b"), never); err != nil {
+		e.Fatalf("another session's lease: %v", err)
+	}
+}
+
+func testLeaseSteal(e *env) {
+	l := e.leaser()
+	first, err := l.Acquire(e.ctx(), "s", lease("a"), never)
+	if err != nil {
+		e.Fatal(err)
+	}
+	var asked session.Lease
+	second, err := l.Acquire(e.ctx(), "s", lease("b"), func(h session.Lease) bool { asked = h; return true })
+	if err != nil || second.Epoch <= first.Epoch || asked.Holder.ID != "a" || asked.Epoch != first.Epoch {
+		e.Fatalf("steal: %+v %v, asked about %+v", second, err, asked)
+	}
+	want(e, "renew of a stolen lease", l.Renew(e.ctx(), "s", first), session.ErrFenced)
+	if err := l.Release(e.ctx(), "s", first); err != nil {
+		e.Fatalf("release of a stolen lease: %v", err)
+	}
+	_, err = l.Acquire(e.ctx(), "s", lease("c"), never)
+	want(e, "the thief still holds it", err, session.ErrBusy)
+}
+
+func testLeaseRenew(e *env) {
+	l := e.leaser()
+	first, err := l.Acquire(e.ctx(), "s", lease("a"), never)
+	if err != nil {
+		e.Fatal(err)
+	}
+	first.Expires = first.Expires.Add(time.Hour)
+	if err := l.Renew(e.ctx(), "s", first); err != nil {
+		e.Fatal(err)
+	}
+	_, err = l.Acquire(e.ctx(), "s", lease("b"), never)
+	if busy, ok := errors.AsType[*session.BusyError](err); !ok || !busy.Lease.Expires.Equal(first.Expires) {
+		e.Fatalf("after renewal: %v", err)
+	}
+	for range 2 {
+		if err := l.Release(e.ctx(), "s", first); err != nil {
+			e.Fatal(err)
+		}
+	}
+	want(e, "renew of a released lease", l.Renew(e.ctx(), "s", first), session.ErrFenced)
+	second, err := l.Acquire(e.ctx(), "s", lease("b"), func(session.Lease) bool {
+		e.Error("steal was called about a released lease")
+		return false
+	})
+	if err != nil || second.Epoch <= first.Epoch {
+		e.Fatalf("acquire after release: %+v %v", second, err)
+	}
+}
+
+func testLeaseFences(e *env) {
+	e.leaser()
+	w := e.create("s")
+	old := w.epoch
+	e.append(w, w.item("mine"))
+	w.epoch = e.acquire(e.store, "s")
+	stale := w.clone()
+	err := e.store.Append(e.ctx(), "s", batch(old, stale.item("from the former holder")))
+	want(e, "append with the old epoch", err, session.ErrFenced)
+	stale = w.clone()
+	err = e.store.Append(e.ctx(), "s", batch(w.epoch+1, stale.item("from nobody")))
+	want(e, "append with an epoch never given out", err, session.ErrFenced)
+	stale = w.clone()
+	err = e.store.Append(e.ctx(), "s", batch(0, stale.item("without a lease")))
+	want(e, "append of an item without a lease", err, session.ErrFenced)
+	e.append(w, w.item("from the holder"))
+	same(e, "read", e.read(e.store, "s", session.Range{}), w.all)
+}
+
+func testLeaseShared(e *env) {
+	e.leaser()
+	w := e.create("s")
+	e.append(w, w.item("x"))
+	for _, r := range []session.Record{
+		w.rename("by a stranger"),
+		w.next(session.KindApprovalResolved, []byte(`{"id":"q"}`)),
+		w.payload(session.KindPolicyChanged, session.PolicyChanged{Mode: "plan"}),
+	} {
+		if err := e.store.Append(e.ctx(), "s", batch(0, r)); err != nil {
+			e.Fatalf("%s without a lease: %v", r.Kind, err)
+		}
+	}
+	stale := w.clone()
+	err := e.store.Append(e.ctx(), "s", batch(0, stale.rename("x"), stale.item("y")))
+	want(e, "a batch that is only partly shared", err, session.ErrFenced)
+	e.append(w, w.item("the holder goes on"))
+	same(e, "read", e.read(e.store, "s", session.Range{}), w.all)
+}
+
+func testLeaseRace(e *env) {
+	l := e.leaser()
+	var (
+		wg     sync.WaitGroup
+		won    atomic.Int64
+		mu     sync.Mutex
+		epochs = map[int64]bool{}
+	)
+	for i := range 32 {
+		wg.Go(func() {
+			got, err := l.Acquire(e.ctx(), "s", lease(fmt.Sprint(i)), never)
+			if err == nil {
+				won.Add(1)
+				mu.Lock()
+				epochs[got.Epoch] = true
+				mu.Unlock()
+			} else if !errors.Is(err, session.ErrBusy) {
+				e.Errorf("acquire: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if won.Load() != 1 {
+		e.Fatalf("%d of 32 got the lease, want 1", won.Load())
+	}
+	for i := range 32 {
+		wg.Go(func() {
+			got, err := l.Acquire(e.ctx(), "s", lease(fmt.Sprint(i)), always)
+			if err != nil {
+				e.Errorf("steal: %v", err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if epochs[got.Epoch] {
+				e.Errorf("epoch %d was given out twice", got.Epoch)
+			}
+			epochs[got.Epoch] = true
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,65 @@
+package sessiontest
+
+import (
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func testMeta(e *env) {
+	w := e.createAs("s", session.Opened{Project: "p", CWD: "/src", Model: "m1", GitBranch: "main", Title: "t", Summary: "s", Tag: "g"})
+	var folded session.Meta
+	check := func() {
+		e.Helper()
+		sameMeta(e, e.meta(e.store, "s"), folded)
+	}
+	fold := func(recs ...session.Record) {
+		d, err := session.Fold(recs)
+		if err != nil {
+			e.Fatal(err)
+		}
+		folded = folded.Apply(d)
+	}
+	fold(w.all[0])
+	check()
+	answer := transcript.Item{ID: "a", Role: transcript.RoleAssistant, Model: "m2", Parts: []transcript.Part{transcript.Text{Text: "hi"}}}
+	for _, recs := range [][]session.Record{
+		{w.item("the first prompt"), w.item("the second")},
+		{w.next(session.KindItem, session.ItemDraft(transcript.MustEncode(answer), false, nil).Payload)},
+		{w.rename("new title")},
+		{w.payload(session.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "item-2", Messages: 1}), w.item("after the cut")},
+		{w.next(session.KindItem, session.ItemDraft(transcript.MustEncode(answer), true, nil).Payload)},
+		{w.rename("")},
+	} {
+		e.append(w, recs...)
+		fold(recs...)
+		check()
+	}
+	if folded.MessageCount != 2 || folded.FirstPrompt != "the first prompt" || folded.Model != "m2" || folded.Title != "" {
+		e.Fatalf("session.Fold is not what the kit expects: %+v", folded)
+	}
+}
+
+func testPutMeta(e *env) {
+	r, ok := session.As[session.Rebuilder](e.store)
+	if !ok {
+		e.Skip("the store is no session.Rebuilder; a store that is runs this by itself")
+	}
+	w := e.createAs("s", session.Opened{Title: "wrong"})
+	e.append(w, w.items(3)...)
+	m := e.meta(e.store, "s")
+	m.Title, m.MessageCount, m.Size, m.Project = "right", 77, 12345, "p"
+	if err := r.PutMeta(e.ctx(), m); err != nil {
+		e.Fatal(err)
+	}
+	sameMeta(e, e.meta(e.store, "s"), m)
+	p, err := e.store.List(e.ctx(), session.Query{Project: "p"})
+	if err != nil || len(p.Sessions) != 1 {
+		e.Fatalf("the list does not know the new meta: %v %v", p, err)
+	}
+	e.append(w, w.item("one more"))
+	if got := e.meta(e.store, "s").MessageCount; got != 78 {
+		e.Fatalf("MessageCount is %d after one more, want 78", got)
+	}
+	m.ID = "none"
+	want(e, "put meta of no session", r.PutMeta(e.ctx(), m), session.ErrNotFound)
+}
