@@ -1,0 +1,25 @@
+// Package crashtest kills programs at random moments and looks at what is left.
+// It is a harness for tests and no part of what ships.
+//
+//	parent                         child (the same test binary, started again)
+//	  start ──────────────────────►  open store, resume the session, check pairing
+//	  ◄── ack session seq digest ──  a run with tool calls; every acknowledged append is told
+//	  kill -9, or cut the power      … gone in the middle of something
+//	  open the store again, verify:
+//	    every acknowledged record is there, digest for digest, and the chain holds
+//	    the metadata is what the records fold to
+//	    no tool ran twice, and none ran whose start is not in the log
+//	  start the next child on the same session
+//
+// Acknowledgements travel through a pipe, and tools note that they ran in a
+// [Ledger] that lies outside the store: both survive what happens to the store.
+//
+// A power cut is an ext4 file system on a loop device, mounted where nobody else
+// sees it, which is shut down without flushing its journal: what was not synced
+// is gone. The control runs the same program with fsync and fdatasync turned
+// into nothing by a seccomp filter, and has to lose something; otherwise the
+// harness would prove nothing.
+//
+// What it does not show: writes that the disk itself reorders or forgets after
+// it was told to flush.
+package crashtest

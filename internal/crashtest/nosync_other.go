@@ -1,0 +1,8 @@
+//go:build !linux
+
+package crashtest
+
+import "errors"
+
+// ignoreSync needs seccomp.
+func ignoreSync() error { return errors.ErrUnsupported }

@@ -1,0 +1,46 @@
+package crashtest
+
+import (
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// CheckPairing says what a strict provider would say to a transcript: every use
+// is answered once, by the items right after it, and nothing is answered that
+// was not asked. It shares no code with the rule that it checks.
+func CheckPairing(items []transcript.Encoded) error {
+	seen := map[string]bool{}
+	var open []string
+	for i, e := range items {
+		if results := e.ResultIDs(); len(results) > 0 {
+			for _, id := range results {
+				at := -1
+				for j, o := range open {
+					if o == id {
+						at = j
+					}
+				}
+				if at < 0 {
+					return fmt.Errorf("item %d answers %q, which nobody asked just before", i, id)
+				}
+				open = append(open[:at:at], open[at+1:]...)
+			}
+			continue
+		}
+		if len(open) > 0 {
+			return fmt.Errorf("item %d (%s) comes while %q waits for its result", i, e.Role(), open)
+		}
+		for _, id := range e.UseIDs() {
+			if seen[id] {
+				return fmt.Errorf("item %d uses the id %q again", i, id)
+			}
+			seen[id] = true
+			open = append(open, id)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("%q never got a result", open)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package crashtest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Ack is one acknowledged record.
+type Ack struct {
+	Session string
+	Seq     int64
+	ID      string
+	Digest  session.Digest
+}
+
+// Report is what a child told before it was gone.
+type Report struct {
+	Ready   bool
+	Done    bool          // it came to its end
+	Took    time.Duration // from the beginning of its work to its end
+	Acks    []Ack
+	Resumed int      // sessions whose transcript a model would accept
+	Cut     []string // torn tails that were cut and reported
+	Faults  []string // violations that the child saw itself
+	Failed  []string // errors that stopped it; expected once the power is gone
+}
+
+// Reporter is the child's end of the pipe. It is safe for concurrent use; a line
+// is written whole or, by a child that is killed, not at all.
+type Reporter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// NewReporter returns a reporter that writes to w.
+func NewReporter(w io.Writer) *Reporter { return &Reporter{w: w} }
+
+func (r *Reporter) line(word, format string, args ...any) {
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " / ")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// The parent may be gone; the child notices when it is killed.
+	_, _ = io.WriteString(r.w, word+" "+text+"\n")
+}
+
+// Ready tells that the child's work begins.
+func (r *Reporter) Ready() { r.line("ready", "") }
+
+// Done tells that it came to its end.
+func (r *Reporter) Done() { r.line("done", "") }
+
+// Acked tells which records were acknowledged, all of them in one write.
+func (r *Reporter) Acked(id string, recs []session.Record) {
+	var b strings.Builder
+	for i := range recs {
+		fmt.Fprintf(&b, "ack %s %d %s %s\n", id, recs[i].Seq, recs[i].ID, recs[i].Digest)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = io.WriteString(r.w, b.String())
+}
+
+// Resumed tells that a session's transcript was accepted.
+func (r *Reporter) Resumed(id string) { r.line("resumed", "%s", id) }
+
+// Recovered tells what opening a log had to mend, if anything.
+func (r *Reporter) Recovered(rec *session.Recovery) {
+	if rec != nil {
+		r.line("cut", "%d bytes after seq %d of %s, kept in %s", rec.Cut, rec.Head, rec.Session, rec.Kept)
+	}
+}
+
+// Fault tells of a violation.
+func (r *Reporter) Fault(format string, args ...any) { r.line("fault", format, args...) }
+
+// Failed tells what stopped the child.
+func (r *Reporter) Failed(err error) { r.line("failed", "%v", err) }
+
+// ReadReport reads what a child tells, up to the end. Ready is called as soon as
+// the child's work begins. A last line without its end is dropped: the child was
+// killed while it wrote it.
+func ReadReport(from io.Reader, ready func()) (*Report, error) {
+	rep := &Report{}
+	lines := bufio.NewReader(from)
+	for {
+		line, err := lines.ReadString('\n')
+		if err == io.EOF {
+			return rep, nil
+		}
+		if err != nil {
+			return rep, err
+		}
+		word, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch word {
+		case "ready":
+			rep.Ready = true
+			ready()
+		case "done":
+			rep.Done = true
+		case "ack":
+			a, err := parseAck(text)
+			if err != nil {
+				return rep, err
+			}
+			rep.Acks = append(rep.Acks, a)
+		case "resumed":
+			rep.Resumed++
+		case "cut":
+			rep.Cut = append(rep.Cut, text)
+		case "fault":
+			rep.Faults = append(rep.Faults, text)
+		case "failed":
+			rep.Failed = append(rep.Failed, text)
+		default:
+			return rep, fmt.Errorf("crashtest: a child says %q", line)
+		}
+	}
+}
+
+func parseAck(text string) (Ack, error) {
+	var (
+		a      Ack
+		digest string
+	)
+	if _, err := fmt.Sscanf(text, "%s %d %s %s", &a.Session, &a.Seq, &a.ID, &digest); err != nil {
+		return a, fmt.Errorf("crashtest: ack %q: %w", text, err)
+	}
+	return a, a.Digest.UnmarshalText([]byte(digest))
+}

@@ -1,0 +1,138 @@
+package crashtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// series is a number of trials on one kind of store with one kind of work. Each
+// child goes on with the sessions of the one before, until they are retired.
+type series struct {
+	store, work string
+	dir         string // the stores'
+	outside     string // the ledgers'
+	rng         *rand.Rand
+	noSync      bool
+	retire      int // after how many trials a new store is begun
+
+	typical time.Duration // how long an undisturbed child works
+	n       int           // children so far
+	tally   Tally
+	acked   Evidence
+}
+
+const rounds = 4 // prompts of an undisturbed run; each has two rounds of tool calls
+
+func (s *series) task() Task {
+	generation := s.n / s.retire
+	if s.n%s.retire == 0 {
+		s.acked = Evidence{}
+	}
+	return Task{
+		Store: s.store, Work: s.work, Rounds: rounds, NoSync: s.noSync, Run: s.n,
+		Dir:      filepath.Join(s.dir, fmt.Sprint("store-", generation)),
+		Ledger:   filepath.Join(s.outside, fmt.Sprint("ledger-", generation)),
+		Sessions: []string{fmt.Sprint("a", generation), fmt.Sprint("b", generation)},
+	}
+}
+
+// undisturbed runs one child to its end and takes its time. At the beginning it
+// says how long a run is, at the end that the last crash can be resumed too.
+func (s *series) undisturbed(t *testing.T) {
+	t.Helper()
+	task := s.task()
+	s.n++
+	report, err := Launch(t.Context(), task, -1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !report.Done || len(report.Faults) > 0 {
+		t.Fatalf("an undisturbed child did not come to its end: %q %q", report.Faults, report.Failed)
+	}
+	s.typical = report.Took
+	s.tally.Resumed += report.Resumed
+	s.acked.Add(report.Acks)
+	s.verify(t, task)
+}
+
+// trial starts a child and strikes at a random moment of it.
+func (s *series) trial(t *testing.T, strike func() error, restart func() error) (ok bool) {
+	t.Helper()
+	task := s.task()
+	s.n++
+	delay := time.Duration(s.rng.Int64N(s.typical.Microseconds()+1)) * time.Microsecond
+	report, err := Launch(t.Context(), task, delay, strike)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.tally.Took(report)
+	s.acked.Add(report.Acks)
+	for _, f := range report.Faults {
+		t.Errorf("trial %d after %v: %s", s.n-1, delay, f)
+	}
+	if strike == nil {
+		for _, f := range report.Failed {
+			t.Errorf("trial %d after %v: the child failed: %s", s.n-1, delay, f)
+		}
+	}
+	if restart != nil {
+		if err := restart(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.verify(t, task)
+}
+
+// verify looks at what is left. With noSync a loss is what we wait for.
+func (s *series) verify(t *testing.T, task Task) bool {
+	t.Helper()
+	ledger, err := OpenLedger(task.Ledger) // it may not be there yet
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ledger.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f := &Finding{}
+	store, err := OpenStore(task.Store, task.Dir)
+	if err != nil {
+		f.wrong("the store does not open: %v", err)
+	} else {
+		if f, err = Verify(t.Context(), store, s.acked, task.Ledger); err != nil {
+			t.Fatal(err)
+		}
+		if err := CloseStore(store); err != nil {
+			f.wrong("the store does not close: %v", err)
+		}
+	}
+	s.tally.Found(f)
+	if !s.noSync {
+		for _, p := range f.Problem {
+			t.Errorf("trial %d: %s", s.n-1, p)
+		}
+	}
+	if s.n%s.retire == 0 {
+		s.retireStore(t, task, f)
+	}
+	return len(f.Problem) == 0
+}
+
+// retireStore counts what is only known at the end, and removes the store.
+func (s *series) retireStore(t *testing.T, task Task, f *Finding) {
+	t.Helper()
+	ran, err := ReadLedger(task.Ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, uses := range ran {
+		s.tally.Ran += len(uses)
+	}
+	s.tally.Unacked += f.Unacked
+	if err := os.RemoveAll(task.Dir); err != nil {
+		t.Fatal(err)
+	}
+}

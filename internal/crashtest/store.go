@@ -1,0 +1,55 @@
+package crashtest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/file"
+	"github.com/holdfast-dev/holdfast/session/sqlite"
+)
+
+// Stores are the kinds that [OpenStore] knows.
+var Stores = []string{"sqlite", "file"}
+
+// OpenStore opens a store of a kind in a folder, which it makes when it is not
+// there. The caller closes it with [CloseStore].
+func OpenStore(kind, dir string) (session.Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	switch kind {
+	case "sqlite":
+		return sqlite.Open(filepath.Join(dir, "sessions.db"), nil)
+	case "file":
+		return file.Open(filepath.Join(dir, "sessions"), nil)
+	}
+	return nil, fmt.Errorf("crashtest: no store %q", kind)
+}
+
+// CloseStore closes a store that can be closed.
+func CloseStore(s session.Store) error {
+	if c, ok := s.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// acking tells of every append that the store under it acknowledged.
+type acking struct {
+	session.Store
+	report *Reporter
+}
+
+func (a acking) Unwrap() session.Store { return a.Store }
+
+func (a acking) Append(ctx context.Context, id string, b session.Batch) error {
+	err := a.Store.Append(ctx, id, b)
+	if err == nil {
+		a.report.Acked(id, b.Records)
+	}
+	return err
+}

@@ -1,0 +1,43 @@
+package crashtest
+
+import "fmt"
+
+// Tally sums up a series of trials.
+type Tally struct {
+	Trials  int
+	Struck  int // trials in which the child was not done
+	Acked   int // records
+	Lost    int // of them
+	Broken  int // trials after which something acknowledged was lost or unreadable
+	Unacked int // records that were there without an ack
+	Resumed int // resumes that were accepted
+	Cut     int // torn tails that were cut and reported
+	Ran     int // tool uses
+	Reran   int // of them, more than once
+}
+
+func (t Tally) String() string {
+	return fmt.Sprintf("%d trials, %d struck before the end; %d records acknowledged, %d lost (%d trials with loss); "+
+		"%d more on disk than told; %d resumes accepted; %d torn tails cut; %d tool runs, %d repeated",
+		t.Trials, t.Struck, t.Acked, t.Lost, t.Broken, t.Unacked, t.Resumed, t.Cut, t.Ran, t.Reran)
+}
+
+// Took takes in what a child told.
+func (t *Tally) Took(r *Report) {
+	t.Trials++
+	if !r.Done {
+		t.Struck++
+	}
+	t.Acked += len(r.Acks)
+	t.Resumed += r.Resumed
+	t.Cut += len(r.Cut)
+}
+
+// Found takes in a verification.
+func (t *Tally) Found(f *Finding) {
+	t.Lost += f.Lost
+	t.Reran += f.Reran
+	if len(f.Problem) > 0 {
+		t.Broken++
+	}
+}

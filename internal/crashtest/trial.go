@@ -1,0 +1,99 @@
+package crashtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Launch starts a child, calls strike after the delay, counted from the moment at
+// which the child's work begins, kills the child with SIGKILL and returns what it
+// told. When the child is done sooner, strike is called right then. A negative
+// delay waits for the end of the child and calls nothing.
+func Launch(ctx context.Context, t Task, delay time.Duration, strike func() error) (*Report, error) {
+	task, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	from, to, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = from.Close() }()
+	var stderr strings.Builder
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), childVar+"="+string(task), "GOMAXPROCS=2", "GOTRACEBACK=single")
+	cmd.ExtraFiles = []*os.File{to}
+	cmd.Stderr = &stderr
+	err = cmd.Start()
+	_ = to.Close()
+	if err != nil {
+		return nil, err
+	}
+
+	ready, over := make(chan struct{}), make(chan struct{})
+	var (
+		report  *Report
+		readErr error
+		began   time.Time
+		took    time.Duration
+	)
+	go func() {
+		defer close(over)
+		report, readErr = ReadReport(from, func() { began = time.Now(); close(ready) })
+		took = time.Since(began)
+	}()
+	err = struck(ready, over, delay, strike)
+	if delay >= 0 {
+		_ = cmd.Process.Kill() // it may be gone already
+	}
+	<-over
+	_ = cmd.Wait() // killed, or it said why it failed
+	switch {
+	case err != nil:
+		return nil, err
+	case readErr != nil:
+		return nil, readErr
+	case stderr.Len() > 0 && !report.Done:
+		report.Failed = append(report.Failed, firstLines(stderr.String(), 12))
+	}
+	report.Took = took
+	return report, nil
+}
+
+func struck(ready, over chan struct{}, delay time.Duration, strike func() error) error {
+	select {
+	case <-ready:
+	case <-over:
+	}
+	if delay < 0 {
+		<-over
+		return nil
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-over:
+	}
+	if strike == nil {
+		return nil
+	}
+	if err := strike(); err != nil {
+		return fmt.Errorf("crashtest: strike: %w", err)
+	}
+	return nil
+}
+
+func firstLines(s string, n int) string {
+	lines := strings.SplitN(s, "\n", n+1)
+	return strings.Join(lines[:min(n, len(lines))], "\n")
+}

@@ -1,0 +1,152 @@
+package crashtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Evidence is what was acknowledged so far, by session and seq.
+type Evidence map[string]map[int64]Ack
+
+// Add takes in what a child told.
+func (e Evidence) Add(acks []Ack) {
+	for _, a := range acks {
+		if e[a.Session] == nil {
+			e[a.Session] = map[int64]Ack{}
+		}
+		e[a.Session][a.Seq] = a
+	}
+}
+
+// Finding is the outcome of a verification.
+type Finding struct {
+	Records int      // read
+	Lost    int      // acknowledged and not there, or not the same
+	Unacked int      // there and never told: the ack died with its sender
+	Reran   int      // tool uses that ran or started more than once
+	Problem []string // everything that is wrong, in words
+}
+
+func (f *Finding) wrong(format string, args ...any) {
+	f.Problem = append(f.Problem, fmt.Sprintf(format, args...))
+}
+
+// Verify reads every session from a store and compares it with the evidence and
+// with the ledger at path. The store is only read.
+func Verify(ctx context.Context, store session.Store, acked Evidence, ledger string) (*Finding, error) {
+	ran, err := ReadLedger(ledger)
+	if err != nil {
+		return nil, err
+	}
+	f := &Finding{}
+	ids := slices.Sorted(maps.Keys(acked))
+	for id := range ran {
+		if acked[id] == nil {
+			ids = append(ids, id)
+		}
+	}
+	for _, id := range ids {
+		f.verify(ctx, session.New(store, nil), id, acked[id], ran[id])
+	}
+	return f, nil
+}
+
+func (f *Finding) verify(ctx context.Context, sessions *session.Sessions, id string, acked map[int64]Ack, ran map[string]int) {
+	recs, err := read(ctx, sessions, id)
+	if errors.Is(err, session.ErrNotFound) && len(acked) == 0 {
+		err = nil
+	}
+	if err != nil {
+		f.wrong("session %s: %v", id, err)
+	}
+	f.Records += len(recs)
+	f.Unacked += max(0, len(recs)-len(acked))
+	for seq, a := range acked {
+		if seq > int64(len(recs)) {
+			f.Lost++
+			f.wrong("session %s: record %d was acknowledged and is not there", id, seq)
+		} else if r := recs[seq-1]; r.Digest != a.Digest || r.ID != a.ID {
+			f.Lost++
+			f.wrong("session %s: record %d is not the one that was acknowledged", id, seq)
+		}
+	}
+	f.meta(ctx, sessions, id, recs)
+	f.tools(id, recs, ran)
+}
+
+// read returns a session's records as far as they are sound.
+func read(ctx context.Context, sessions *session.Sessions, id string) ([]session.Record, error) {
+	var recs []session.Record
+	prev := &session.Record{}
+	for r, err := range sessions.Records(ctx, id, session.Range{}) {
+		if err != nil {
+			return recs, err
+		}
+		if err := r.CheckAfter(prev); err != nil {
+			return recs, err
+		}
+		recs = append(recs, r)
+		prev = &recs[len(recs)-1]
+	}
+	return recs, nil
+}
+
+// meta compares the stored metadata with what the records fold to.
+func (f *Finding) meta(ctx context.Context, sessions *session.Sessions, id string, recs []session.Record) {
+	if len(recs) == 0 {
+		return
+	}
+	got, err := sessions.Get(ctx, id)
+	if err != nil {
+		f.wrong("session %s has records and no metadata: %v", id, err)
+		return
+	}
+	delta, err := session.Fold(recs)
+	if err != nil {
+		f.wrong("session %s: %v", id, err)
+		return
+	}
+	if want := (session.Meta{}).Apply(delta); !sameMeta(got, want) {
+		f.wrong("session %s: the metadata is\n%+v and the records fold to\n%+v", id, got, want)
+	}
+}
+
+func sameMeta(a, b session.Meta) bool {
+	sameTimes := a.CreatedAt.Equal(b.CreatedAt) && a.UpdatedAt.Equal(b.UpdatedAt)
+	b.CreatedAt, b.UpdatedAt = a.CreatedAt, a.UpdatedAt
+	return sameTimes && reflect.DeepEqual(a, b)
+}
+
+// tools checks that no tool ran twice, and none without a start on record.
+func (f *Finding) tools(id string, recs []session.Record, ran map[string]int) {
+	started := map[string]int{}
+	for i := range recs {
+		if recs[i].Kind != session.KindToolStarted {
+			continue
+		}
+		var s session.ToolStarted
+		if err := json.Unmarshal(recs[i].Payload, &s); err != nil {
+			f.wrong("session %s, record %d: %v", id, i+1, err)
+		}
+		if started[s.Use]++; started[s.Use] == 2 {
+			f.Reran++
+			f.wrong("session %s: %s has two starts", id, s.Use)
+		}
+	}
+	for use, n := range ran {
+		if n > 1 {
+			f.Reran++
+			f.wrong("session %s: %s ran %d times", id, use, n)
+		}
+		if started[use] == 0 {
+			f.wrong("session %s: %s ran and its start is not on record", id, use)
+		}
+	}
+}
