@@ -1,0 +1,20 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/sessiontest"
+	"github.com/holdfast-dev/holdfast/session/sqlite"
+)
+
+func TestContract(t *testing.T) {
+	sessiontest.Run(t, func(t testing.TB) session.Store {
+		return open(t, filepath.Join(t.TempDir(), "sessions.db"))
+	}, sessiontest.Caps{
+		Reopen: func(t testing.TB, s session.Store) session.Store {
+			return open(t, s.(*sqlite.Store).Path())
+		},
+	})
+}
