@@ -65,11 +65,11 @@ func (j job) tools() (*tool.Registry, error) {
 	run := func(_ context.Context, c *tool.Call, _ input) (tool.Result, error) {
 		return tool.Text("ran " + c.ID), j.ledger.Note(j.id, c.ID)
 	}
-	effect, err := tool.New(tool.Spec{Name: "Effect", Description: "Changes something."}, nil, run)
+	effect, err := tool.New(tool.Spec{Name: "Effect", Description: "Changes something."}, run, nil)
 	if err != nil {
 		return nil, err
 	}
-	look, err := tool.New(tool.Spec{Name: "Look", Description: "Looks at something.", ReadOnly: true}, nil, run)
+	look, err := tool.New(tool.Spec{Name: "Look", Description: "Looks at something.", ReadOnly: true}, run, nil)
 	if err != nil {
 		return nil, err
 	}
