@@ -27,13 +27,14 @@ var floors = map[string]int{
 	"model":               10,
 	"session/sessiontest": 15,
 
-	"session/memory": 20,
-	"session/file":   20,
-	"session/sqlite": 20,
-	"tool":           20,
-	"sandbox":        20,
-	"approval":       20,
-	"audit":          20,
+	"session/memory":      20,
+	"session/file":        20,
+	"session/sqlite":      20,
+	"tool":                20,
+	"model/internal/call": 20,
+	"sandbox":             20,
+	"approval":            20,
+	"audit":               20,
 
 	"tool/files":      30,
 	"tool/search":     30,
@@ -45,6 +46,8 @@ var floors = map[string]int{
 
 	"agent":    40,
 	"settings": 40,
+
+	"internal/outcome": 45,
 
 	"workspace": 50,
 
@@ -69,6 +72,9 @@ var heavy = map[string][]string{
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli"},
 	"github.com/google/jsonschema-go":        {"tool"},
 	"github.com/coder/websocket":             {"daemon"},
+	"github.com/anishathalye/porcupine":      {"session/sessiontest"},
+	"pgregory.net/rapid":                     {"session/sessiontest"},
+	"github.com/google/go-cmp":               {"session/sessiontest"},
 	"golang.org/x/term":                      {"internal/cli"},
 	"github.com/mattn/go-isatty":             {"internal/cli"},
 }
