@@ -86,10 +86,17 @@ type branch struct {
 // branch finds the record that ends the transcript where opt says. It reads
 // backwards from the end.
 func (s *Sessions) branch(ctx context.Context, m Meta, opt ForkOptions) (branch, error) {
-	if opt.UpTo != nil && (*opt.UpTo < 0 || *opt.UpTo >= m.MessageCount) {
-		detail := fmt.Sprintf("the index %d is outside the transcript, which has %d items", *opt.UpTo, m.MessageCount)
-		return branch{}, &Error{Op: "fork", Session: m.ID, Err: ErrInvalid, Detail: detail,
-			Hint: fmt.Sprintf("use 0 to %d", m.MessageCount-1)}
+	if opt.UpTo != nil {
+		bad := func(format string, args ...any) error {
+			return &Error{Op: "fork", Session: m.ID, Err: ErrInvalid, Detail: fmt.Sprintf(format, args...),
+				Hint: fmt.Sprintf("use an index from 0 to %d", m.MessageCount-1)}
+		}
+		if *opt.UpTo < 0 {
+			return branch{}, bad("upToMessageIndex %d is negative", *opt.UpTo)
+		}
+		if *opt.UpTo >= m.MessageCount {
+			return branch{}, bad("upToMessageIndex %d out of range (0..<%d)", *opt.UpTo, m.MessageCount)
+		}
 	}
 	p, err := s.point(ctx, m, opt.At, opt.UpTo)
 	if err != nil {

@@ -1,7 +1,11 @@
 package session
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -10,6 +14,197 @@ import (
 // left alone, what is new is appended, and when the two differ in the middle
 // one rewrite record replaces it. A nil patch leaves the metadata alone, and
 // nil fields of it too. The session is created when there is none.
+//
+// Two items are the same when they have the same content, whatever their
+// times, and the same id if the new one has any. New items without an id or a
+// time get one. Saving takes the lease: ErrBusy when somebody else has it.
+// Items that break the pairing rule are ErrInvalid; tool uses that wait for a
+// result at the end are no fault.
 func (s *Sessions) Save(ctx context.Context, id string, items []transcript.Item, patch *MetaPatch) error {
-	panic("to be written")
+	given, err := encodeAll(id, items)
+	if err != nil {
+		return err
+	}
+	for {
+		l, err := s.Open(ctx, id, nil)
+		if errors.Is(err, ErrNotFound) {
+			l, err = s.saveNew(ctx, id, given, patch)
+			if errors.Is(err, ErrExists) { // somebody was faster
+				continue
+			}
+			if err == nil {
+				err = l.Close()
+			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		return errors.Join(l.save(ctx, given, patch), l.Close())
+	}
+}
+
+// encodeAll checks and encodes items that came without the session's help.
+func encodeAll(id string, items []transcript.Item) ([]transcript.Encoded, error) {
+	var t transcript.Transcript
+	bad := func(i int, err error) error {
+		return &Error{Op: "save", Session: id, Err: invalid{err}, Detail: fmt.Sprintf("item %d: %v", i, err)}
+	}
+	for i, it := range items {
+		e, err := transcript.Encode(it)
+		if err == nil && it.ID != "" && t.Find(it.ID) >= 0 {
+			err = fmt.Errorf("its id %s is that of item %d", it.ID, t.Find(it.ID))
+		}
+		if err == nil {
+			err = t.Append(e)
+		}
+		if err != nil {
+			return nil, bad(i, err)
+		}
+	}
+	return t.Items(), nil
+}
+
+func (s *Sessions) saveNew(ctx context.Context, id string, items []transcript.Encoded, patch *MetaPatch) (*Log, error) {
+	o := Opened{SessionID: id}
+	if patch != nil {
+		for _, f := range []struct {
+			dst *string
+			src *string
+		}{
+			{&o.Title, patch.Title}, {&o.Summary, patch.Summary}, {&o.Tag, patch.Tag}, {&o.CWD, patch.CWD},
+			{&o.Project, patch.Project}, {&o.Model, patch.Model}, {&o.GitBranch, patch.GitBranch},
+		} {
+			if f.src != nil {
+				*f.dst = *f.src
+			}
+		}
+	}
+	drafts, err := s.itemDrafts(items)
+	if err != nil {
+		return nil, err
+	}
+	// The patch follows once more: an answer's model does not replace what was asked for.
+	if patch != nil && patch.Model != nil && len(drafts) > 0 {
+		d, err := NewDraft(KindMetaChanged, MetaPatch{Model: patch.Model})
+		if err != nil {
+			return nil, err
+		}
+		drafts = append(drafts, d)
+	}
+	return s.create(ctx, o, drafts...)
+}
+
+// itemDrafts makes records of items that may lack ids and times.
+func (s *Sessions) itemDrafts(items []transcript.Encoded) ([]Draft, error) {
+	drafts := make([]Draft, len(items))
+	now := s.opt.Clock().UTC().Truncate(time.Millisecond)
+	for i, e := range items {
+		e, err := s.complete(e, now)
+		if err != nil {
+			return nil, err
+		}
+		drafts[i] = ItemDraft(e, false, nil)
+	}
+	return drafts, nil
+}
+
+// complete gives an item an id and a time when it has none.
+func (s *Sessions) complete(e transcript.Encoded, now time.Time) (transcript.Encoded, error) {
+	it, err := e.Decode()
+	if err != nil || it.ID != "" && !it.Time.IsZero() {
+		return e, err
+	}
+	if it.ID == "" {
+		it.ID = s.opt.NewID()
+	}
+	if it.Time.IsZero() {
+		it.Time = now
+	}
+	return transcript.Encode(it)
+}
+
+// save brings an open session to the given transcript in one batch.
+func (l *Log) save(ctx context.Context, given []transcript.Encoded, patch *MetaPatch) error {
+	state, err := l.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	stored := state.Items
+	same := 0
+	for same < len(stored) && same < len(given) && sameItem(stored[same], given[same]) {
+		same++
+	}
+	var drafts []Draft
+	switch {
+	case same == len(stored):
+		drafts, err = l.s.itemDrafts(given[same:])
+	case same == len(given) && same > 0 && stored[same-1].ID() != "":
+		var d Draft
+		d, err = NewDraft(KindRewrite, Rewrite{Reason: "truncate", By: "save", Cut: stored[same-1].ID(), Messages: same})
+		drafts = append(drafts, d)
+	default:
+		var d Draft
+		d, err = l.replacement(stored[:same], given[same:])
+		drafts = append(drafts, d)
+	}
+	if err != nil {
+		return err
+	}
+	if patch != nil {
+		m := l.Meta()
+		if len(drafts) > 0 {
+			m.Model = "" // an answer may change it, so say it again
+		}
+		d, changes, err := patch.draft(m)
+		if err != nil {
+			return err
+		}
+		if changes {
+			drafts = append(drafts, d)
+		}
+	}
+	_, err = l.Append(ctx, drafts...)
+	return err
+}
+
+// replacement is the rewrite that keeps some stored items and goes on with new ones.
+func (l *Log) replacement(kept, added []transcript.Encoded) (Draft, error) {
+	w := Rewrite{Reason: "mutator", By: "save", Messages: len(kept) + len(added)}
+	for _, e := range kept {
+		w.Items = append(w.Items, e.JSON)
+	}
+	now := l.s.opt.Clock().UTC().Truncate(time.Millisecond)
+	for _, e := range added {
+		e, err := l.s.complete(e, now)
+		if err != nil {
+			return Draft{}, err
+		}
+		w.Items = append(w.Items, e.JSON)
+	}
+	return NewDraft(KindRewrite, w)
+}
+
+// sameItem reports whether a stored item is what is to be saved.
+func sameItem(stored, given transcript.Encoded) bool {
+	if given.ID() != "" && given.ID() != stored.ID() {
+		return false
+	}
+	if bytes.Equal(stored.JSON, given.JSON) {
+		return true
+	}
+	a, errA := bare(stored)
+	b, errB := bare(given)
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// bare is an item's canonical form without id and time.
+func bare(e transcript.Encoded) ([]byte, error) {
+	it, err := e.Decode()
+	if err != nil {
+		return nil, err
+	}
+	it.ID, it.Time = "", time.Time{}
+	e, err = transcript.Encode(it)
+	return e.JSON, err
 }

@@ -1,0 +1,197 @@
+package session
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The files that keep a project's id.
+const (
+	gitProjectFile    = "holdfast-project" // in the git common directory
+	markerProjectFile = "project"          // in .holdfast of the folder
+)
+
+// ProjectID returns the stable id of the project that the folder dir belongs
+// to, and the git branch that is checked out there ("" outside of git; a short
+// hash when no branch is).
+//
+// The id is made once and kept in the repository's git directory, which its
+// worktrees share, or, without git, in dir/.holdfast/project. So a folder that
+// is moved keeps its sessions. Where nothing can be written the id follows from
+// the folder's path. No program is run, and nothing but those files is written.
+func ProjectID(dir string) (id, branch string, err error) {
+	if dir, err = canonical(dir); err != nil {
+		return "", "", err
+	}
+	if g, ok := findGit(dir); ok {
+		branch = g.branch()
+		if id, err = keepID(filepath.Join(g.common, gitProjectFile)); err == nil {
+			return id, branch, nil
+		}
+		return pathID(g.common), branch, nil
+	}
+	marker := filepath.Join(dir, ".holdfast", markerProjectFile)
+	if id, err = keepID(marker); err == nil {
+		return id, "", nil
+	}
+	return pathID(dir), "", nil
+}
+
+func canonical(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return "", &Error{Op: "find project", Err: err, Hint: "give a folder that exists"}
+	}
+	st, err := os.Stat(dir)
+	if err == nil && !st.IsDir() {
+		err = &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
+	}
+	if err != nil {
+		return "", &Error{Op: "find project", Err: err, Hint: "give a folder that exists"}
+	}
+	return dir, nil
+}
+
+// pathID is the id of a folder in which none can be kept.
+func pathID(dir string) string {
+	d := Sum([]byte("holdfast project\n" + dir))
+	return hex.EncodeToString(d[:16])
+}
+
+// keepID reads the id in a file or makes the file with a new one. When two
+// processes do so at once both get the same.
+func keepID(file string) (string, error) {
+	if id, err := readID(file); !errors.Is(err, fs.ErrNotExist) {
+		return id, err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", err
+	}
+	var random [16]byte
+	rand.Read(random[:])
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".project-*") // mode 0600
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.WriteString(hex.EncodeToString(random[:]) + "\n")
+	if err := errors.Join(err, tmp.Close()); err != nil {
+		return "", err
+	}
+	if err := os.Link(tmp.Name(), file); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := os.Rename(tmp.Name(), file); err != nil { // a file system without hard links
+			return "", err
+		}
+	}
+	return readID(file)
+}
+
+// readID reads an id from a small regular file. Links are not followed.
+func readID(file string) (string, error) {
+	st, err := os.Lstat(file)
+	if err != nil {
+		return "", err
+	}
+	if !st.Mode().IsRegular() || st.Size() > 256 {
+		return "", errors.New("session: " + file + " is not a project id")
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	id := strings.TrimSpace(string(b))
+	if raw, err := hex.DecodeString(id); err != nil || len(raw) != 16 {
+		return "", errors.New("session: " + file + " is not a project id")
+	}
+	return id, nil
+}
+
+// git is a repository as seen from one worktree.
+type git struct {
+	dir    string // of this worktree: has HEAD
+	common string // shared by all worktrees
+}
+
+// findGit looks for a repository at dir and above it.
+func findGit(dir string) (git, bool) {
+	for {
+		if g, ok := openGit(filepath.Join(dir, ".git")); ok {
+			return g, true
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return git{}, false
+		}
+		dir = up
+	}
+}
+
+// openGit resolves a .git directory, or the file that a worktree or a submodule
+// has in its place. What does not look like a repository is none.
+func openGit(path string) (git, bool) {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return git{}, false
+	}
+	g := git{dir: path}
+	if st.Mode().IsRegular() {
+		to, ok := strings.CutPrefix(firstLine(path), "gitdir: ")
+		if !ok {
+			return git{}, false
+		}
+		g.dir = resolve(filepath.Dir(path), to)
+	}
+	g.common = g.dir
+	if to := firstLine(filepath.Join(g.dir, "commondir")); to != "" {
+		// A worktree's directory is <common>/worktrees/<name>; anything else is not believed.
+		common := resolve(g.dir, to)
+		if filepath.Dir(filepath.Dir(g.dir)) == common {
+			g.common = common
+		}
+	}
+	if firstLine(filepath.Join(g.dir, "HEAD")) == "" {
+		return git{}, false
+	}
+	if st, err := os.Stat(filepath.Join(g.common, "objects")); err != nil || !st.IsDir() {
+		return git{}, false
+	}
+	return g, true
+}
+
+func resolve(dir, path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return filepath.Clean(path)
+}
+
+// branch reads what HEAD points to.
+func (g git) branch() string {
+	head := firstLine(filepath.Join(g.dir, "HEAD"))
+	if ref, ok := strings.CutPrefix(head, "ref: "); ok {
+		return strings.TrimPrefix(ref, "refs/heads/")
+	}
+	return clip(head, 7)
+}
+
+// firstLine returns the first line of a small regular file, or "".
+func firstLine(file string) string {
+	st, err := os.Stat(file)
+	if err != nil || !st.Mode().IsRegular() || st.Size() > 4096 {
+		return ""
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	return strings.TrimSpace(line)
+}

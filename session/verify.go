@@ -1,0 +1,179 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Fault is one thing that [Sessions.Verify] found wrong. Seq is 0 when it
+// concerns no single record.
+type Fault struct {
+	Seq    int64
+	Detail string
+}
+
+// Report is what [Sessions.Verify] found out.
+type Report struct {
+	Records int // read, parents' included
+	Erased  int // of those: payload erased on purpose
+	Items   int // in the transcript
+	Faults  []Fault
+	Notices []string // tool uses without a result at the end: restoring answers them
+
+	Meta        Meta // as the store has it
+	Rebuilt     Meta // as it follows from the records
+	MetaDiffers bool // then Sessions.Rebuild puts it right
+}
+
+// OK reports whether nothing is wrong.
+func (r *Report) OK() bool { return len(r.Faults) == 0 && !r.MetaDiffers }
+
+// Verify reads a whole log, its parents' part included, and checks everything
+// that can be checked: every digest, that the records form one chain from the
+// first, that every payload is what its kind says, that tool uses and results
+// pair, and that the store's meta follows from the records. It changes nothing
+// and takes no lease. The error is for what kept it from looking; what it found
+// is in the report.
+func (s *Sessions) Verify(ctx context.Context, id string) (*Report, error) {
+	m, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	v := verifier{r: Report{Meta: m}}
+	// Only up to the meta's head: a log that is being written has more by now.
+	for r, err := range s.records(ctx, m, Range{}) {
+		switch {
+		case err == nil && r.Seq <= max(m.Head, v.prev.Seq+1):
+			v.record(r, m)
+		case err == nil:
+		case errors.Is(err, ErrCorrupt):
+			v.unreadable(err)
+		default:
+			return nil, err
+		}
+	}
+	v.finish(m)
+	return &v.r, nil
+}
+
+// Rebuild replaces a session's meta by what follows from its records, and
+// returns it. ErrUnsupported when the store has no [Rebuilder]. It takes the
+// lease, so that nobody writes meanwhile.
+func (s *Sessions) Rebuild(ctx context.Context, id string) (Meta, error) {
+	b, ok := As[Rebuilder](s.store)
+	if !ok {
+		return Meta{}, &Error{Op: "rebuild", Session: id, Err: ErrUnsupported}
+	}
+	if _, err := s.Get(ctx, id); err != nil {
+		return Meta{}, err
+	}
+	l := &Log{s: s, id: id}
+	if err := l.acquire(ctx, false); err != nil {
+		return Meta{}, err
+	}
+	r, err := s.Verify(ctx, id)
+	if err == nil && r.Rebuilt.ID == "" {
+		err = &Error{Op: "rebuild", Session: id, Err: ErrCorrupt, Detail: "its first record cannot be read"}
+	}
+	if err == nil && r.MetaDiffers {
+		err = b.PutMeta(ctx, r.Rebuilt)
+	}
+	if err = errors.Join(err, l.release()); err != nil {
+		return Meta{}, err
+	}
+	return r.Rebuilt, nil
+}
+
+type verifier struct {
+	r    Report
+	f    folder
+	prev Record
+	lost bool // a record could not be read: the next one has nothing to follow
+}
+
+func (v *verifier) fault(seq int64, err error) {
+	detail := err.Error()
+	if e, ok := errors.AsType[*Error](err); ok && e.Detail != "" {
+		detail = e.Detail
+	}
+	v.r.Faults = append(v.r.Faults, Fault{seq, detail})
+}
+
+func (v *verifier) unreadable(err error) {
+	seq := v.prev.Seq + 1
+	if e, ok := errors.AsType[*Error](err); ok && e.Seq != 0 {
+		seq = e.Seq
+	}
+	v.fault(seq, err)
+	v.lost = true
+}
+
+func (v *verifier) record(r Record, m Meta) {
+	v.r.Records++
+	err := r.Check()
+	switch {
+	case err != nil:
+		v.fault(r.Seq, err)
+	case v.lost && r.Seq > v.prev.Seq:
+	default:
+		if err = r.CheckAfter(&v.prev); err != nil {
+			v.fault(r.Seq, err)
+		}
+	}
+	v.lost = false
+	v.prev = Record{Seq: r.Seq, Digest: r.Digest}
+	if r.Payload == nil {
+		v.r.Erased++
+	} else if !json.Valid(r.Payload) {
+		v.fault(r.Seq, fmt.Errorf("the payload of %s is not JSON", r.Kind))
+		return
+	} else if err := v.f.add(&r); err != nil {
+		v.fault(r.Seq, err)
+	}
+	if r.Seq <= m.ParentSeq { // not of this session's own meta
+		return
+	}
+	d, err := Fold([]Record{r})
+	if err != nil {
+		return // the folder has said so
+	}
+	if d.Opened != nil && r.Seq != m.ParentSeq+1 {
+		v.fault(r.Seq, errors.New("session.opened is not the first record"))
+		return
+	}
+	v.r.Rebuilt = v.r.Rebuilt.Apply(d)
+}
+
+func (v *verifier) finish(m Meta) {
+	items := v.f.s.Items
+	v.r.Items = len(items)
+	if t, err := transcript.Of(items...); err != nil {
+		v.fault(0, err)
+	} else if err := t.Check(); err != nil {
+		v.r.Notices = append(v.r.Notices, err.Error())
+	}
+	if m.ParentSeq > 0 && v.r.Records > 0 && v.r.Rebuilt.Parent != m.Parent {
+		v.fault(m.ParentSeq+1, errors.New("the log and its meta disagree about the parent"))
+	}
+	if v.r.Records == 0 {
+		v.fault(1, errors.New("the log is empty"))
+	}
+	v.r.MetaDiffers = !v.r.Rebuilt.same(m, v.r.Erased > 0)
+}
+
+// same reports whether two metas say the same. Erasing makes the real size
+// smaller than what was once counted.
+func (m Meta) same(o Meta, erased bool) bool {
+	if !m.CreatedAt.Equal(o.CreatedAt) || !m.UpdatedAt.Equal(o.UpdatedAt) {
+		return false
+	}
+	m.CreatedAt, m.UpdatedAt = o.CreatedAt, o.UpdatedAt
+	if erased {
+		m.Size, o.Size = 0, 0
+	}
+	return m == o
+}
