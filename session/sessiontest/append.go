@@ -212,7 +212,7 @@ func testAliasing(e *env) {
 	mine := r
 	mine.Payload = bytes.Clone(r.Payload)
 	title := "mine"
-	b := batch(w.epoch, mine)
+	b := batch(w.epoch, mine, w.rename("mine")) // metas follow from records alone
 	b.Delta.Patch = &session.MetaPatch{Title: &title}
 	if err := e.store.Append(e.ctx(), "s", b); err != nil {
 		e.Fatal(err)

@@ -1,0 +1,254 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Append implements [session.Store]: one write and one fdatasync.
+func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
+	if err := checkBatch(id, b); err != nil {
+		return err
+	}
+	if b.Delta.Opened != nil {
+		return explain("append", id, s.create(ctx, id, b))
+	}
+	h, err := s.use("append", id)
+	if err != nil {
+		return err
+	}
+	defer s.release(h)
+	if err := h.enter(ctx, false); err != nil {
+		return explain("append", id, err)
+	}
+	defer h.leave()
+	return explain("append", id, h.append(b))
+}
+
+// create appends the batch that begins a session.
+func (s *Store) create(ctx context.Context, id string, b session.Batch) error {
+	h, err := s.use("append", id)
+	if err != nil {
+		return err
+	}
+	defer s.release(h)
+	release, err := s.lockNames(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.free(id); err != nil {
+		return err
+	}
+	if err := h.enter(ctx, true); err != nil {
+		return err
+	}
+	defer h.leave()
+	if err := h.load(true); err != nil {
+		return err
+	}
+	if h.mark.End > 0 {
+		if ok, err := h.has(b); ok || err != nil {
+			return err
+		}
+	}
+	if b.Epoch != 0 {
+		if err := h.fence(b.Epoch); err != nil {
+			return err
+		}
+	}
+	if h.mark.End > 0 {
+		return &session.Error{Op: "append", Session: id, Err: session.ErrExists}
+	}
+	if err := s.checkBase(id, b); err != nil {
+		return err
+	}
+	return h.write(b)
+}
+
+// checkBase reports why a fork may not begin where it says.
+func (s *Store) checkBase(id string, b session.Batch) error {
+	base := b.Delta.Opened.Base
+	if base == nil {
+		if b.Expect != 0 {
+			return &session.Error{Op: "append", Session: id, Err: session.ErrConflict}
+		}
+		return nil
+	}
+	if err := session.CheckID(base.Parent); err != nil {
+		return err
+	}
+	parent, ok, err := s.look(base.Parent)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return &session.Error{Op: "fork", Session: base.Parent, Err: session.ErrNotFound}
+	}
+	if b.Expect != base.Seq || base.Seq > parent.Head {
+		return &session.Error{Op: "fork", Session: base.Parent, Seq: parent.Head, Err: session.ErrConflict}
+	}
+	return nil
+}
+
+// append adds a batch to a session that exists.
+func (h *handle) append(b session.Batch) error {
+	if err := h.load(false); err != nil {
+		return err
+	}
+	if h.mark.End == 0 {
+		return &session.Error{Op: "append", Session: h.id, Err: session.ErrNotFound}
+	}
+	if b.Expect < h.mark.Meta.Head {
+		if ok, err := h.has(b); ok || err != nil {
+			return err
+		}
+	}
+	if b.Epoch != 0 || !shared(b.Records) {
+		if err := h.fence(b.Epoch); err != nil {
+			return err
+		}
+	}
+	if h.corrupt != 0 {
+		return corrupt("append", h.id, h.corrupt, h.detail)
+	}
+	m := &h.mark.Meta
+	if m.Head != b.Expect {
+		return &session.Error{Op: "append", Session: h.id, Seq: m.Head, Err: session.ErrConflict}
+	}
+	if b.Records[0].Prev != m.HeadDigest {
+		return &session.Error{Op: "append", Session: h.id, Seq: m.Head, Err: session.ErrConflict, Detail: "the head has another digest"}
+	}
+	return h.write(b)
+}
+
+// write makes a batch durable at the end of the log. When that fails, the log
+// ends where it did; when that cannot be ensured either, it is poisoned.
+func (h *handle) write(b session.Batch) error {
+	if !h.named {
+		// Somebody may have crashed between creating these names and syncing them.
+		if err := h.s.disk.syncDir(h.dir); err != nil {
+			return h.poison(err)
+		}
+		if err := h.s.disk.syncDir(h.s.root); err != nil {
+			return h.poison(err)
+		}
+		h.named = true
+	}
+	size := 0
+	for i := range b.Records {
+		size += len(b.Records[i].Payload) + 512
+	}
+	buf := make([]byte, 0, size)
+	start := 0
+	for i := range b.Records {
+		start = len(buf)
+		buf = appendLine(buf, &b.Records[i], len(b.Records)-1-i)
+	}
+	off := h.mark.End
+	h.acked.Store(off)
+	h.writing.Store(true)
+	defer h.writing.Store(false)
+	if err := h.s.disk.write(h.log, buf, off); err != nil {
+		if cut := h.s.disk.truncate(h.log, off); cut != nil {
+			return h.poison(errors.Join(err, cut))
+		}
+		return err
+	}
+	if err := h.s.disk.sync(h.log); err != nil {
+		_ = h.s.disk.truncate(h.log, off) // what was not acknowledged need not come back
+		return h.poison(err)
+	}
+	end := off + int64(len(buf))
+	h.acked.Store(end)
+	h.mark.Meta = h.mark.Meta.Apply(b.Delta)
+	h.mark.Meta.ID = h.id
+	h.mark.Start, h.mark.End = off+int64(start), end
+	h.loaded, h.mark.Verified = true, true
+	if end-h.saved > saveEvery {
+		h.saveMark()
+	}
+	return nil
+}
+
+// has reports whether the batch is there already, and makes sure that it is
+// durable: whoever wrote it may have died before the sync.
+func (h *handle) has(b session.Batch) (bool, error) {
+	l, err := seek(h.log, h.mark.End, b.Records[0].Seq-1)
+	if err != nil {
+		return false, err
+	}
+	s := scanner{f: h.log, off: l.end, limit: h.mark.End}
+	for i := range b.Records {
+		l, err := s.next()
+		if errors.Is(err, io.EOF) || err == nil && (l.bad || l.rec.Digest != b.Records[i].Digest) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	if err := h.s.disk.sync(h.log); err != nil {
+		return false, h.poison(err)
+	}
+	for _, r := range []*os.Root{h.dir, h.s.root} {
+		if err := h.s.disk.syncDir(r); err != nil {
+			return false, h.poison(err)
+		}
+	}
+	return true, nil
+}
+
+func shared(records []session.Record) bool {
+	for i := range records {
+		if !records[i].Kind.Shared() {
+			return false
+		}
+	}
+	return true
+}
+
+// checkBatch refuses what could not be read back as it was given.
+func checkBatch(id string, b session.Batch) error {
+	invalid := func(seq int64, why string) error {
+		return &session.Error{Op: "append", Session: id, Seq: seq, Err: session.ErrInvalid, Detail: why}
+	}
+	if len(b.Records) == 0 {
+		return invalid(0, "the batch is empty")
+	}
+	for i := range b.Records {
+		r := &b.Records[i]
+		switch {
+		case r.Seq != b.Expect+int64(i)+1:
+			return invalid(r.Seq, "the seqs do not go on from the expected head")
+		case !utf8.ValidString(r.ID) || !utf8.ValidString(string(r.Kind)) || r.Kind == "":
+			return invalid(r.Seq, "the id or kind is not text")
+		case !r.Time.Equal(r.Time.Truncate(1e6)):
+			return invalid(r.Seq, "the time is not in whole milliseconds")
+		case r.Payload != nil && !oneLineObject(r.Payload):
+			return invalid(r.Seq, "the payload is not one JSON object on one line")
+		}
+	}
+	return nil
+}
+
+func oneLineObject(b []byte) bool {
+	return len(b) > 1 && b[0] == '{' && b[len(b)-1] == '}' && bytes.IndexByte(b, '\n') < 0 && json.Valid(b)
+}
+
+// look returns the meta of a session that is not deleted.
+func (s *Store) look(id string) (session.Meta, bool, error) {
+	m, err := s.markOf(id, id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return session.Meta{}, false, nil
+	}
+	return m.Meta, err == nil && m.End > 0, err
+}

@@ -1,0 +1,177 @@
+package file
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Delete implements [session.Deleter]. The session is gone with one rename;
+// what is left of it is removed afterwards, and an error then says that
+// something still lies on the disk.
+func (s *Store) Delete(ctx context.Context, id string) error {
+	h, err := s.use("delete", id)
+	if err != nil {
+		return err
+	}
+	defer s.release(h)
+	release, err := s.lockNames(ctx)
+	if err != nil {
+		return explain("delete", id, err)
+	}
+	defer release()
+	if fi, err := s.root.Lstat(id); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+		return explain("delete", id, s.disk.remove(s.root, id)) // the link, not what it points to
+	}
+	if err := h.enter(ctx, false); err != nil {
+		return explain("delete", id, err)
+	}
+	defer h.leave()
+	return explain("delete", id, s.delete(h))
+}
+
+// delete takes a session out of the list and settles what is left. The names'
+// lock and the session's are held.
+func (s *Store) delete(h *handle) error {
+	m, err := s.markOf(h.id, h.id)
+	if err != nil || m.End == 0 {
+		if errors.Is(err, fs.ErrNotExist) || err == nil {
+			err = &session.Error{Op: "delete", Session: h.id, Err: session.ErrNotFound}
+		}
+		return err
+	}
+	if err := h.readLease(); err == nil {
+		if err := s.raiseFloor(h.right.Epoch); err != nil {
+			return err
+		}
+	}
+	dir := deletedPrefix + h.id
+	if err := s.disk.rename(s.root, h.id, dir); err != nil {
+		return err
+	}
+	s.forget(h.id)
+	s.folded.names = nil
+	// Whoever waits for this lock sees that the file has no name left.
+	if err := s.disk.remove(h.dir, lockName); err != nil {
+		return err
+	}
+	if err := s.disk.syncDir(s.root); err != nil {
+		return err
+	}
+	unlock(h.lock)
+	h.closeFiles()
+	return s.settle(h.id)
+}
+
+// settle removes what nobody needs of a deleted session: all of it, and then
+// perhaps of its parent, or what is behind the last record that a fork has.
+func (s *Store) settle(id string) error {
+	for id != "" {
+		dir := deletedPrefix + id
+		m, err := s.markOf(id, dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		forks, needed, err := s.forksOf(id)
+		if err != nil {
+			return err
+		}
+		if forks > 0 {
+			return s.trim(dir, needed)
+		}
+		gone := gonePrefix + rand.Text()
+		if err := s.disk.rename(s.root, dir, gone); err != nil {
+			return err
+		}
+		s.forget(dir)
+		if err := s.disk.syncDir(s.root); err != nil {
+			return err
+		}
+		if err := s.disk.removeAll(s.root, gone); err != nil {
+			return err
+		}
+		id = m.Meta.Parent
+	}
+	return nil
+}
+
+// forksOf counts the forks of a session and finds the last record that they
+// share with it.
+func (s *Store) forksOf(id string) (n int, needed int64, err error) {
+	names, err := s.readNames()
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, name := range names {
+		m, err := s.markOf(strings.TrimPrefix(name, deletedPrefix), name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		if m.End > 0 && m.Meta.Parent == id {
+			n, needed = n+1, max(needed, m.Meta.ParentSeq)
+		}
+	}
+	return n, needed, nil
+}
+
+// trim cuts a deleted log behind the record that its forks still need, and
+// removes the other files.
+func (s *Store) trim(dir string, needed int64) error {
+	d, err := openDir(s.root, dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	f, err := s.disk.open(d, logName, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, _, err := statFile(f)
+	if err != nil {
+		return err
+	}
+	l, err := seek(f, st.Size, needed)
+	if err != nil {
+		return err
+	}
+	if l.end == 0 { // the forks begin before it: only who its parent is matters
+		s := scanner{f: f, limit: st.Size}
+		if l, err = s.next(); err != nil || l.bad {
+			return err
+		}
+	}
+	if l.end < st.Size {
+		if err := s.disk.truncate(f, l.end); err != nil {
+			return err
+		}
+		if err := s.disk.sync(f); err != nil {
+			return err
+		}
+	}
+	entries, err := fs.ReadDir(d.FS(), ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == logName {
+			continue
+		}
+		if err := s.disk.removeAll(d, e.Name()); err != nil {
+			return err
+		}
+	}
+	s.forget(dir)
+	return s.disk.syncDir(d)
+}

@@ -1,0 +1,309 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+const lockName = "lock"
+
+// saveEvery is after how many bytes of new records the mark is saved, so that
+// a reader after a crash has little to fold.
+const saveEvery = 4 << 20
+
+// handle is a session with its files open, for whoever changes it.
+type handle struct {
+	s  *Store
+	id string
+
+	refs int   // under Store.mu
+	used int64 // under Store.mu
+
+	mu    sync.Mutex // held for everything below
+	dir   *os.Root
+	lock  *os.File
+	log   *os.File
+	lease *os.File
+	right right // what lease says
+
+	loaded   bool // mark is right up to its End
+	named    bool // the names of the files are durable
+	mark     mark
+	saved    int64 // the End of the mark on disk
+	corrupt  int64
+	detail   string
+	restored *session.Recovery // to be reported
+
+	// For readers, who do not wait for mu.
+	acked    atomic.Int64 // what is behind may not be durable
+	writing  atomic.Bool
+	poisoned atomic.Bool
+}
+
+// enter takes the session's locks; the caller calls leave. With create, for
+// which the caller holds the names' lock, the directory is made when it is missing.
+func (h *handle) enter(ctx context.Context, create bool) error {
+	h.mu.Lock()
+	err := h.enterLocked(ctx, create)
+	if err != nil {
+		h.mu.Unlock()
+	}
+	return err
+}
+
+func (h *handle) enterLocked(ctx context.Context, create bool) error {
+	for {
+		if err := h.s.ready(ctx, "open", h.id); err != nil {
+			return err
+		}
+		if h.dir == nil {
+			dir, err := openDir(h.s.root, h.id)
+			if errors.Is(err, fs.ErrNotExist) && create {
+				if err = h.s.makeDir(h.id); err == nil {
+					dir, err = openDir(h.s.root, h.id)
+				}
+			}
+			if err != nil {
+				return err
+			}
+			h.dir = dir
+		}
+		if h.lock == nil {
+			lock, err := h.s.disk.open(h.dir, lockName, os.O_RDWR|os.O_CREATE)
+			if errors.Is(err, fs.ErrNotExist) { // the directory was deleted under us
+				h.closeFiles()
+				if _, err = h.s.root.Lstat(h.id); err == nil {
+					continue
+				}
+			}
+			if err != nil {
+				return err
+			}
+			h.lock = lock
+		}
+		if err := waitLock(ctx, h.lock, h.s.opt.LockWait); err != nil {
+			return err
+		}
+		_, names, err := statFile(h.lock)
+		if err == nil && names > 0 {
+			return nil
+		}
+		h.closeFiles() // deleted in the meantime
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (h *handle) leave() {
+	if h.lock != nil {
+		unlock(h.lock)
+	}
+	h.mu.Unlock()
+}
+
+// closeFiles forgets everything but that the session is poisoned.
+func (h *handle) closeFiles() {
+	for _, f := range []*os.File{h.log, h.lease, h.lock} {
+		if f != nil {
+			f.Close()
+		}
+	}
+	if h.dir != nil {
+		h.dir.Close()
+	}
+	h.dir, h.log, h.lease, h.lock = nil, nil, nil, nil
+	h.right = right{}
+	h.loaded, h.named, h.mark, h.saved, h.corrupt = false, false, mark{}, 0, 0
+}
+
+// load brings the mark up to the log's end, which another process may have
+// moved, and cuts a torn tail. Afterwards mark.End is 0 when there is no
+// session, and the log is open when create is set or there is one.
+func (h *handle) load(create bool) error {
+	if h.poisoned.Load() {
+		return &session.Error{Op: "append", Session: h.id, Err: session.ErrPoisoned, Hint: "restart what uses this store"}
+	}
+	if h.log == nil {
+		flag := os.O_RDWR
+		if create {
+			flag |= os.O_CREATE
+		}
+		f, err := h.s.disk.open(h.dir, logName, flag)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		h.log, h.loaded = f, false
+	}
+	st, _, err := statFile(h.log)
+	if err != nil {
+		return err
+	}
+	if h.loaded && st.Size == h.mark.End {
+		return nil
+	}
+	if h.loaded && st.Size < h.mark.End {
+		return h.damaged(h.mark.Meta.Head, "the log became shorter")
+	}
+	return h.fold(st)
+}
+
+// fold reads what is new in the log.
+func (h *handle) fold(st stamp) error {
+	m := h.mark
+	if !h.loaded {
+		m = readMark(h.s, h.dir, metaName)
+		if m.Stamp.Ino == st.Ino && m.Verified && m.End > st.Size {
+			return h.damaged(m.Meta.Head, "acknowledged records are missing at the end of the log")
+		}
+		if !m.fits(h.log, st.Size) {
+			m = mark{}
+		}
+		h.corrupt = 0
+		if m.End > 0 && (!m.Verified || m.Stamp != st) {
+			seq, why, err := verify(h.log, m.End)
+			if err != nil {
+				return err
+			}
+			h.corrupt, h.detail = seq, why
+		}
+		h.saved = m.End
+	}
+	out, err := fold(h.id, h.log, m, st.Size, false)
+	if err != nil {
+		return err
+	}
+	if h.corrupt == 0 {
+		h.corrupt, h.detail = out.corrupt, out.detail
+	}
+	h.mark, h.loaded = out.mark, true
+	h.mark.Verified = h.corrupt == 0
+	h.acked.Store(h.mark.End)
+	if h.corrupt == 0 && st.Size > h.mark.End {
+		return h.cut(st.Size)
+	}
+	return nil
+}
+
+func (h *handle) damaged(seq int64, detail string) error {
+	return corrupt("open", h.id, seq, detail)
+}
+
+// cut puts what is behind the last whole batch aside. Nothing that was
+// acknowledged is there: an acknowledged batch is whole.
+func (h *handle) cut(size int64) error {
+	n := size - h.mark.End
+	name, err := h.keep(h.mark.End, n)
+	if err != nil {
+		return err
+	}
+	if err := h.s.disk.truncate(h.log, h.mark.End); err != nil {
+		return err
+	}
+	if err := h.s.disk.sync(h.log); err != nil {
+		return h.poison(err)
+	}
+	if r := h.restored; r != nil {
+		n += r.Cut
+	}
+	h.restored = &session.Recovery{Session: h.id, Head: h.mark.Meta.Head, Cut: n, Kept: h.dir.Name() + "/" + name}
+	return nil
+}
+
+// keep copies n bytes of the log to a file beside it.
+func (h *handle) keep(off, n int64) (string, error) {
+	name := fmt.Sprintf("torn-%d-%d.bin", off, n)
+	for i := 2; ; i++ {
+		if _, err := h.dir.Lstat(name); err != nil {
+			break
+		}
+		name = fmt.Sprintf("torn-%d-%d.%d.bin", off, n, i)
+	}
+	f, err := h.s.disk.open(h.dir, name, os.O_WRONLY|os.O_CREATE)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b := make([]byte, min(n, 1<<20))
+	for done := int64(0); done < n && err == nil; {
+		var got int
+		got, err = h.log.ReadAt(b[:min(int64(len(b)), n-done)], off+done)
+		if got > 0 {
+			err = h.s.disk.write(f, b[:got], done)
+			done += int64(got)
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+	}
+	if err == nil {
+		err = h.s.disk.sync(f)
+	}
+	if err == nil {
+		err = h.s.disk.syncDir(h.dir)
+	}
+	if err != nil {
+		_ = h.dir.Remove(name)
+	}
+	return name, err
+}
+
+// poison refuses everything from now on: after a failed sync nobody knows what
+// is on the disk.
+func (h *handle) poison(err error) error {
+	h.poisoned.Store(true)
+	return &session.Error{Op: "append", Session: h.id, Err: session.ErrPoisoned, Detail: err.Error(),
+		Hint: "check the disk, then restart what uses this store"}
+}
+
+// saveMark writes the cache. Its failure costs time, not data.
+func (h *handle) saveMark() {
+	if !h.loaded || h.dir == nil || h.log == nil || h.mark.End == h.saved || h.poisoned.Load() {
+		return
+	}
+	st, _, err := statFile(h.log)
+	if err != nil || st.Size != h.mark.End {
+		return
+	}
+	h.mark.Stamp = st
+	if h.s.disk.replace(h.dir, metaName, h.mark.encode(), false) == nil {
+		h.saved = h.mark.End
+	}
+}
+
+// Recover implements [session.Recoverer]: it checks the log, puts a torn tail
+// aside and reports that. ErrCorrupt when a damaged record has valid ones behind it.
+func (s *Store) Recover(ctx context.Context, id string) (*session.Recovery, error) {
+	h, err := s.use("open", id)
+	if err != nil {
+		return nil, err
+	}
+	defer s.release(h)
+	if err := h.enter(ctx, false); err != nil {
+		return nil, explain("open", id, err)
+	}
+	defer h.leave()
+	if err := h.load(false); err != nil {
+		return nil, explain("open", id, err)
+	}
+	switch {
+	case h.mark.End == 0:
+		return nil, &session.Error{Op: "open", Session: id, Err: session.ErrNotFound}
+	case h.corrupt != 0:
+		return nil, h.damaged(h.corrupt, h.detail)
+	}
+	r := h.restored
+	h.restored = nil
+	return r, nil
+}

@@ -1,0 +1,198 @@
+package file
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+const leaseName = "lease"
+
+// right is the content of a session's lease file.
+type right struct {
+	Epoch int64          `json:"epoch"` // the highest ever given out
+	Lease *session.Lease `json:"lease"` // nil when nobody holds it
+}
+
+func (r right) encode() []byte {
+	body, _ := json.Marshal(r) // plain fields cannot fail
+	b := append(make([]byte, 8, len(body)+10), ' ')
+	putHex(b, crc32.Checksum(body, castagnoli))
+	return append(append(b, body...), '\n')
+}
+
+func decodeRight(b []byte) (r right, ok bool) {
+	if len(b) < 10 || b[8] != ' ' || b[len(b)-1] != '\n' {
+		return r, false
+	}
+	crc, ok := getHex(b)
+	body := b[9 : len(b)-1]
+	if !ok || crc32.Checksum(body, castagnoli) != crc || json.Unmarshal(body, &r) != nil {
+		return right{}, false
+	}
+	return r, true
+}
+
+// readLease reads the lease file unless it is the one that was read last: a
+// replaced file has no name left.
+func (h *handle) readLease() error {
+	if h.lease != nil {
+		if _, names, err := statFile(h.lease); err == nil && names > 0 {
+			return nil
+		}
+		h.lease.Close()
+		h.lease = nil
+	}
+	h.right = right{}
+	f, err := h.s.disk.open(h.dir, leaseName, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	b := make([]byte, 64<<10)
+	n, _ := f.ReadAt(b, 0)
+	r, ok := decodeRight(b[:n])
+	if !ok {
+		f.Close()
+		return &session.Error{Op: "read lease", Session: h.id, Err: session.ErrCorrupt, Detail: f.Name() + " is damaged",
+			Hint: "make sure that nobody writes the session, then remove the file"}
+	}
+	h.lease, h.right = f, r
+	return nil
+}
+
+func (h *handle) writeLease(r right) error {
+	return h.s.disk.replace(h.dir, leaseName, r.encode(), true)
+}
+
+// fence reports ErrFenced unless epoch is that of the lease now held.
+func (h *handle) fence(epoch int64) error {
+	if err := h.readLease(); err != nil {
+		return err
+	}
+	if h.right.Lease == nil || h.right.Epoch != epoch {
+		return &session.Error{Op: "append", Session: h.id, Err: session.ErrFenced}
+	}
+	return nil
+}
+
+// Acquire implements [session.Leaser].
+func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
+	err := s.withLease(ctx, "acquire", id, true, func(h *handle) error {
+		if cur := h.right.Lease; cur != nil && !steal(*cur) {
+			return &session.BusyError{Session: id, Lease: *cur}
+		}
+		floor, err := s.epochFloor()
+		if err != nil {
+			return err
+		}
+		l.Epoch = max(h.right.Epoch, floor) + 1
+		return h.writeLease(right{Epoch: l.Epoch, Lease: &l})
+	})
+	if err != nil {
+		return session.Lease{}, err
+	}
+	return l, nil
+}
+
+// Renew implements [session.Leaser].
+func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
+	err := s.withLease(ctx, "renew", id, false, func(h *handle) error {
+		if h.right.Lease == nil || h.right.Epoch != l.Epoch {
+			return &session.Error{Op: "renew", Session: id, Err: session.ErrFenced}
+		}
+		return h.writeLease(right{Epoch: l.Epoch, Lease: &l})
+	})
+	if errors.Is(err, session.ErrNotFound) {
+		err = &session.Error{Op: "renew", Session: id, Err: session.ErrFenced, Detail: "the session is gone"}
+	}
+	return err
+}
+
+// Release implements [session.Leaser].
+func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
+	err := s.withLease(ctx, "release", id, false, func(h *handle) error {
+		if h.right.Lease == nil || h.right.Epoch != l.Epoch {
+			return nil
+		}
+		if h.load(false) == nil {
+			h.saveMark()
+		}
+		return h.writeLease(right{Epoch: l.Epoch})
+	})
+	if errors.Is(err, session.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// withLease calls fn with the session's locks held and its lease read.
+func (s *Store) withLease(ctx context.Context, op, id string, create bool, fn func(*handle) error) error {
+	h, err := s.use(op, id)
+	if err != nil {
+		return err
+	}
+	defer s.release(h)
+	if create {
+		release, err := s.lockNames(ctx)
+		if err != nil {
+			return explain(op, id, err)
+		}
+		defer release()
+		if err := s.free(id); err != nil {
+			return err
+		}
+	}
+	if err := h.enter(ctx, create); err != nil {
+		return explain(op, id, err)
+	}
+	defer h.leave()
+	if err := h.readLease(); err != nil {
+		return explain(op, id, err)
+	}
+	err = fn(h)
+	if busy, ok := errors.AsType[*session.BusyError](err); ok {
+		return busy
+	}
+	return explain(op, id, err)
+}
+
+// epochFloor is the highest epoch of all sessions that were deleted: a new
+// session with an old id does not believe the old one's writer.
+func (s *Store) epochFloor() (int64, error) {
+	f, err := s.disk.open(s.root, epochName, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	b := make([]byte, 32)
+	n, _ := f.ReadAt(b, 0)
+	floor, err := strconv.ParseInt(strings.TrimSpace(string(b[:n])), 10, 64)
+	if err != nil {
+		return 0, &session.Error{Op: "read lease", Err: session.ErrCorrupt, Detail: f.Name() + " is damaged",
+			Hint: "write a number into it that is greater than the epoch in every lease file"}
+	}
+	return floor, nil
+}
+
+// raiseFloor notes the epoch of a session that is about to be deleted. The
+// caller holds the names' lock.
+func (s *Store) raiseFloor(epoch int64) error {
+	floor, err := s.epochFloor()
+	if err != nil || epoch <= floor {
+		return err
+	}
+	return s.disk.replace(s.root, epochName, []byte(strconv.FormatInt(epoch, 10)+"\n"), true)
+}

@@ -1,0 +1,269 @@
+package file
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"hash/crc32"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// headLen is the length of "<len 8 hex> <crc 8 hex> ".
+const headLen = 18
+
+// tailLen is the length of the line's end from `,"prev":"` to `"}`.
+const tailLen = len(`,"prev":"","body":"","digest":""}`) + 3*64
+
+// timeLayout is how a record's time is written; a time that it cannot hold is
+// written as milliseconds since 1970.
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// line is one line of a log, read back.
+type line struct {
+	off, end int64 // where it is in the file, newline included
+	bad      bool  // rec is not valid then
+	rec      session.Record
+	left     int // records of its batch that follow
+}
+
+// appendLine adds a record's line, with its newline, to b.
+func appendLine(b []byte, r *session.Record, left int) []byte {
+	start := len(b)
+	b = append(b, "00000000 00000000 "...)
+	b = append(b, `{"seq":`...)
+	b = strconv.AppendInt(b, r.Seq, 10)
+	if left > 0 {
+		b = append(b, `,"left":`...)
+		b = strconv.AppendInt(b, int64(left), 10)
+	}
+	b = append(b, `,"id":`...)
+	b = appendString(b, r.ID)
+	b = append(b, `,"time":`...)
+	if y := r.Time.Year(); y >= 0 && y <= 9999 {
+		b = append(b, '"')
+		b = r.Time.UTC().AppendFormat(b, timeLayout)
+		b = append(b, '"')
+	} else {
+		b = strconv.AppendInt(b, r.Time.UnixMilli(), 10)
+	}
+	b = append(b, `,"kind":`...)
+	b = appendString(b, string(r.Kind))
+	b = append(b, `,"payload":`...)
+	if r.Payload == nil {
+		b = append(b, "null"...)
+	} else {
+		b = append(b, r.Payload...)
+	}
+	b = append(b, `,"prev":"`...)
+	b = hex.AppendEncode(b, r.Prev[:])
+	b = append(b, `","body":"`...)
+	b = hex.AppendEncode(b, r.Body[:])
+	b = append(b, `","digest":"`...)
+	b = hex.AppendEncode(b, r.Digest[:])
+	b = append(b, `"}`...)
+	body := b[start+headLen:]
+	putHex(b[start:], uint32(len(body)))
+	putHex(b[start+9:], crc32.Checksum(body, castagnoli))
+	return append(b, '\n')
+}
+
+func appendString(b []byte, s string) []byte {
+	q, _ := json.Marshal(s) // a string cannot fail
+	return append(b, q...)
+}
+
+func putHex(b []byte, n uint32) {
+	const digits = "0123456789abcdef"
+	for i := 7; i >= 0; i-- {
+		b[i] = digits[n&15]
+		n >>= 4
+	}
+}
+
+// getHex reads 8 lower-case hexadecimal digits.
+func getHex(b []byte) (uint32, bool) {
+	var n uint32
+	for _, c := range b[:8] {
+		switch {
+		case c >= '0' && c <= '9':
+			n = n<<4 | uint32(c-'0')
+		case c >= 'a' && c <= 'f':
+			n = n<<4 | uint32(c-'a'+10)
+		default:
+			return 0, false
+		}
+	}
+	return n, true
+}
+
+// bodyLen reads the length of the JSON from the first headLen bytes of a line.
+func bodyLen(b []byte) (int64, bool) {
+	if len(b) < headLen || b[8] != ' ' || b[17] != ' ' {
+		return 0, false
+	}
+	n, ok := getHex(b)
+	return int64(n), ok
+}
+
+// parseLine reads a whole line, newline included. The record's payload is a
+// part of b.
+func parseLine(b []byte) (r session.Record, left int, ok bool) {
+	n, ok := bodyLen(b)
+	if !ok || int64(len(b)) != headLen+n+1 || b[len(b)-1] != '\n' {
+		return r, 0, false
+	}
+	crc, ok := getHex(b[9:])
+	body := b[headLen : len(b)-1]
+	if !ok || crc32.Checksum(body, castagnoli) != crc {
+		return r, 0, false
+	}
+	if r, left, ok = parseOwn(body); ok {
+		return r, left, true
+	}
+	return parseForeign(body)
+}
+
+// parseOwn reads the JSON as appendLine writes it, without unpacking it.
+func parseOwn(b []byte) (r session.Record, left int, ok bool) {
+	split := len(b) - tailLen
+	if split < 0 {
+		return r, 0, false
+	}
+	p := cursor{b: b[:split], ok: true}
+	p.skip(`{"seq":`)
+	r.Seq = p.int()
+	if p.has(`,"left":`) {
+		left = int(p.int())
+		p.ok = p.ok && left > 0
+	}
+	p.skip(`,"id":"`)
+	r.ID = string(p.until('"'))
+	if p.skip(`,"time":`); p.has(`"`) {
+		t, err := time.Parse(timeLayout, string(p.until('"')))
+		r.Time, p.ok = t, p.ok && err == nil
+	} else {
+		r.Time = time.UnixMilli(p.int()).UTC()
+	}
+	p.skip(`,"kind":"`)
+	r.Kind = kindOf(p.until('"'))
+	p.skip(`,"payload":`)
+	if !p.ok || len(p.b) == 0 {
+		return r, 0, false
+	}
+	if string(p.b) != "null" {
+		r.Payload = p.b[:len(p.b):len(p.b)]
+	}
+	p = cursor{b: b[split:], ok: true}
+	p.skip(`,"prev":"`)
+	p.digest(&r.Prev)
+	p.skip(`","body":"`)
+	p.digest(&r.Body)
+	p.skip(`","digest":"`)
+	p.digest(&r.Digest)
+	p.skip(`"}`)
+	return r, left, p.ok
+}
+
+// parseForeign reads JSON whose members stand in another order or are written
+// in another way, as a tool that people use to mend a log may leave it.
+func parseForeign(b []byte) (session.Record, int, bool) {
+	var v struct {
+		Seq     int64           `json:"seq"`
+		Left    int             `json:"left"`
+		ID      string          `json:"id"`
+		Time    json.RawMessage `json:"time"`
+		Kind    session.Kind    `json:"kind"`
+		Payload json.RawMessage `json:"payload"`
+		Prev    session.Digest  `json:"prev"`
+		Body    session.Digest  `json:"body"`
+		Digest  session.Digest  `json:"digest"`
+	}
+	if json.Unmarshal(b, &v) != nil || v.Left < 0 || v.Kind == "" {
+		return session.Record{}, 0, false
+	}
+	r := session.Record{Seq: v.Seq, ID: v.ID, Kind: v.Kind, Prev: v.Prev, Body: v.Body, Digest: v.Digest}
+	if !bytes.Equal(v.Payload, []byte("null")) {
+		r.Payload = v.Payload
+	}
+	var ms int64
+	if json.Unmarshal(v.Time, &ms) == nil {
+		r.Time = time.UnixMilli(ms).UTC()
+	} else if json.Unmarshal(v.Time, &r.Time) == nil {
+		r.Time = r.Time.UTC()
+	} else {
+		return session.Record{}, 0, false
+	}
+	return r, v.Left, true
+}
+
+// cursor walks over bytes; ok turns false at the first that does not fit.
+type cursor struct {
+	b  []byte
+	ok bool
+}
+
+func (c *cursor) has(s string) bool {
+	if !c.ok || len(c.b) < len(s) || string(c.b[:len(s)]) != s {
+		return false
+	}
+	c.b = c.b[len(s):]
+	return true
+}
+
+func (c *cursor) skip(s string) { c.ok = c.has(s) }
+
+func (c *cursor) int() int64 {
+	i := 0
+	for i < len(c.b) && (c.b[i] == '-' || c.b[i] >= '0' && c.b[i] <= '9') {
+		i++
+	}
+	n, err := strconv.ParseInt(string(c.b[:i]), 10, 64)
+	c.b, c.ok = c.b[i:], c.ok && err == nil
+	return n
+}
+
+// until returns what stands before the next q, which it skips. Escapes are not
+// for this parser.
+func (c *cursor) until(q byte) []byte {
+	i := bytes.IndexByte(c.b, q)
+	if i < 0 || bytes.IndexByte(c.b[:i], '\\') >= 0 {
+		c.ok = false
+		return nil
+	}
+	v := c.b[:i]
+	c.b = c.b[i+1:]
+	return v
+}
+
+func (c *cursor) digest(d *session.Digest) {
+	if !c.ok || len(c.b) < 2*len(d) {
+		c.ok = false
+		return
+	}
+	_, err := hex.Decode(d[:], c.b[:2*len(d)])
+	c.b, c.ok = c.b[2*len(d):], err == nil
+}
+
+// kindOf is session.Kind(b) without a copy for the kinds that are known.
+func kindOf(b []byte) session.Kind {
+	switch string(b) {
+	case string(session.KindItem):
+		return session.KindItem
+	case string(session.KindToolStarted):
+		return session.KindToolStarted
+	case string(session.KindToolFinished):
+		return session.KindToolFinished
+	case string(session.KindDecision):
+		return session.KindDecision
+	case string(session.KindTurnOpened):
+		return session.KindTurnOpened
+	case string(session.KindTurnClosed):
+		return session.KindTurnClosed
+	}
+	return session.Kind(b)
+}

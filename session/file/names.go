@@ -1,0 +1,191 @@
+package file
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// foldedNames remembers the names in the store's directory without their case,
+// as long as nobody else changes the directory.
+type foldedNames struct {
+	at    stamp
+	links uint64
+	names map[string][]string
+}
+
+func foldCase(s string) string { return strings.ToLower(strings.ToUpper(s)) }
+
+// free reports ErrExists when an id is taken by a deleted session, or by one
+// whose id differs only in case: the store's directory may be copied to a
+// medium that does not tell cases apart. The caller holds the names' lock.
+func (s *Store) free(id string) error {
+	at, links, err := statFile(s.dir)
+	if err != nil {
+		return err
+	}
+	c := &s.folded
+	if c.names == nil || c.at != at || c.links != links {
+		names, err := s.readNames()
+		if err != nil {
+			return err
+		}
+		c.names = make(map[string][]string, len(names))
+		for _, n := range names {
+			c.add(n)
+		}
+		c.at, c.links = at, links
+	}
+	taken := func(dir string) (bool, error) {
+		m, err := s.markOf(strings.TrimPrefix(dir, deletedPrefix), dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return err != nil || m.End > 0, nil
+	}
+	for _, name := range c.names[foldCase(id)] {
+		if name == id {
+			continue
+		}
+		is, err := taken(name)
+		if err != nil {
+			return err
+		}
+		if is {
+			detail := "as " + name
+			if strings.HasPrefix(name, deletedPrefix) {
+				detail = "it was deleted, but forks still need its records"
+			}
+			return &session.Error{Op: "append", Session: id, Err: session.ErrExists, Detail: detail}
+		}
+	}
+	return nil
+}
+
+func (c *foldedNames) add(name string) {
+	key := foldCase(strings.TrimPrefix(name, deletedPrefix))
+	c.names[key] = append(c.names[key], name)
+}
+
+// makeDir makes a session's directory and notes its name, so that the names
+// need not be read again. The caller holds the names' lock.
+func (s *Store) makeDir(id string) error {
+	c := &s.folded
+	before, links, err := statFile(s.dir)
+	if err != nil {
+		return err
+	}
+	if err := s.disk.mkdir(s.root, id); err != nil {
+		return err
+	}
+	at, now, err := statFile(s.dir)
+	if err != nil || c.names == nil || c.at != before || c.links != links || now != links+1 {
+		c.names = nil // somebody else is at work
+		return nil
+	}
+	c.add(id)
+	c.at, c.links = at, now
+	return nil
+}
+
+// readNames lists the directories of sessions, deleted ones included. What is
+// not a directory is not a session.
+func (s *Store) readNames() ([]string, error) {
+	d, err := s.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	entries, err := d.ReadDir(-1)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		name := e.Name()
+		if e.Type() != 0 && e.IsDir() && session.CheckID(strings.TrimPrefix(name, deletedPrefix)) == nil {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// markOf returns what the log in a directory of the store amounts to now. It
+// takes no lock and changes nothing but caches. End is 0 when there is no
+// session; fs.ErrNotExist when there is no log.
+func (s *Store) markOf(id, dir string) (mark, error) {
+	st, err := statLog(s.dir, dir)
+	if err != nil {
+		return mark{}, err
+	}
+	s.marksMu.Lock()
+	m, ok := s.marks[dir]
+	s.marksMu.Unlock()
+	if ok && m.Stamp == st {
+		return m, nil
+	}
+	d, err := openDir(s.root, dir)
+	if err != nil {
+		return mark{}, err
+	}
+	defer d.Close()
+	if !ok || m.Stamp.Ino != st.Ino {
+		m = readMark(s, d, metaName)
+	}
+	if m.Stamp != st {
+		if m, err = s.foldOf(id, dir, d, m); err != nil {
+			return mark{}, err
+		}
+	}
+	m.Meta.ID = id
+	m.Meta.Deleted = dir != id
+	s.marksMu.Lock()
+	defer s.marksMu.Unlock()
+	s.marks[dir] = m
+	return m, nil
+}
+
+// foldOf reads a log from where m ends.
+func (s *Store) foldOf(id, dir string, d *os.Root, m mark) (mark, error) {
+	f, err := s.disk.open(d, logName, os.O_RDONLY)
+	if err != nil {
+		return mark{}, err
+	}
+	defer f.Close()
+	st, _, err := statFile(f)
+	if err != nil {
+		return mark{}, err
+	}
+	limit := s.durable(id, dir, st.Size)
+	if !m.fits(f, limit) {
+		m = mark{}
+	}
+	from := m.End
+	out, err := fold(id, f, m, limit, dir != id)
+	if err != nil {
+		return mark{}, err
+	}
+	m = out.mark
+	m.Stamp, m.Verified = st, false
+	if limit != st.Size {
+		m.Stamp = stamp{Ino: st.Ino} // look again next time
+	} else if m.End-from > saveEvery {
+		_ = s.disk.replace(d, metaName, m.encode(), false)
+	}
+	return m, nil
+}
+
+// durable is how much of a session's log readers may see: all of it, unless
+// this process is in the middle of an append.
+func (s *Store) durable(id, dir string, size int64) int64 {
+	if dir != id {
+		return size
+	}
+	if h := s.peek(id); h != nil && (h.writing.Load() || h.poisoned.Load()) {
+		return min(size, h.acked.Load())
+	}
+	return size
+}

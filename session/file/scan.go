@@ -1,0 +1,216 @@
+package file
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// The sizes of reads. Records alias the buffer they were read into, so a buffer
+// is never used twice.
+const (
+	firstChunk = 64 << 10
+	chunk      = 256 << 10
+)
+
+// scanner reads lines forwards from off up to limit. A damaged line comes out
+// as a bad one that ends at the next newline.
+type scanner struct {
+	f          io.ReaderAt
+	off, limit int64
+	buf        []byte // the bytes at off
+	grown      bool
+}
+
+// fill makes buf hold n bytes at least, or all up to limit.
+func (s *scanner) fill(n int64) error {
+	n = min(n, s.limit-s.off)
+	if int64(len(s.buf)) >= n {
+		return nil
+	}
+	size := int64(firstChunk)
+	if s.grown {
+		size = chunk
+	}
+	s.grown = true
+	b := make([]byte, min(max(size, n), s.limit-s.off))
+	had := copy(b, s.buf)
+	got, err := s.f.ReadAt(b[had:], s.off+int64(had))
+	s.buf = b[:had+got]
+	if int64(len(s.buf)) >= n {
+		return nil
+	}
+	if errors.Is(err, io.EOF) { // the file became shorter: what was cut does not count
+		s.limit = s.off + int64(len(s.buf))
+		return nil
+	}
+	return err
+}
+
+// take moves on by n bytes, which it returns when they are in buf.
+func (s *scanner) take(n int64) []byte {
+	s.off += n
+	if n > int64(len(s.buf)) {
+		s.buf = nil
+		return nil
+	}
+	b := s.buf[:n:n]
+	s.buf = s.buf[n:]
+	return b
+}
+
+// next reads a line. At the limit it returns io.EOF.
+func (s *scanner) next() (line, error) {
+	if s.off >= s.limit {
+		return line{}, io.EOF
+	}
+	l := line{off: s.off}
+	if err := s.fill(headLen); err != nil {
+		return l, err
+	}
+	n, ok := bodyLen(s.buf)
+	if n += headLen + 1; ok && n <= s.limit-s.off && (n <= int64(len(s.buf)) || s.endsLine(s.off+n-1)) {
+		if err := s.fill(n); err != nil {
+			return l, err
+		}
+		if n <= int64(len(s.buf)) {
+			if l.rec, l.left, ok = parseLine(s.buf[:n:n]); ok {
+				s.take(n)
+				l.end = s.off
+				return l, nil
+			}
+		}
+	}
+	l.bad = true
+	err := s.resync()
+	l.end = s.off
+	return l, err
+}
+
+// endsLine keeps a damaged length from making us read a gigabyte.
+func (s *scanner) endsLine(at int64) bool {
+	var b [1]byte
+	_, err := s.f.ReadAt(b[:], at)
+	return err == nil && b[0] == '\n'
+}
+
+// resync skips to behind the next newline.
+func (s *scanner) resync() error {
+	for s.off < s.limit {
+		if err := s.fill(1); err != nil {
+			return err
+		}
+		if i := bytes.IndexByte(s.buf, '\n'); i >= 0 {
+			s.take(int64(i) + 1)
+			return nil
+		}
+		s.take(int64(len(s.buf)))
+	}
+	return nil
+}
+
+// backscan reads lines backwards from off.
+type backscan struct {
+	f   io.ReaderAt
+	off int64
+	buf []byte // the bytes before off
+}
+
+// prev reads the line that ends at off. At the start it returns io.EOF.
+func (s *backscan) prev() (line, error) {
+	if s.off <= 0 {
+		return line{}, io.EOF
+	}
+	nl := -1
+	for {
+		if n := len(s.buf); n > 0 {
+			nl = bytes.LastIndexByte(s.buf[:n-1], '\n')
+		}
+		if nl >= 0 || int64(len(s.buf)) == s.off {
+			break
+		}
+		size := min(max(firstChunk, 2*int64(len(s.buf))), s.off)
+		b := make([]byte, size)
+		keep := size - int64(len(s.buf))
+		copy(b[keep:], s.buf)
+		if _, err := s.f.ReadAt(b[:keep], s.off-size); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return line{}, err
+		}
+		s.buf = b
+	}
+	raw := s.buf[nl+1:]
+	l := line{end: s.off, off: s.off - int64(len(raw))}
+	var ok bool
+	l.rec, l.left, ok = parseLine(raw[:len(raw):len(raw)])
+	l.bad = !ok
+	s.off, s.buf = l.off, s.buf[:nl+1]
+	return l, nil
+}
+
+// lastWhole finds the last line before limit that ends a batch. Its end is
+// where the log ends; without one that is 0. In a trimmed log, every line ends
+// one.
+func lastWhole(f io.ReaderAt, limit int64, trimmed bool) (line, error) {
+	s := backscan{f: f, off: limit}
+	for {
+		l, err := s.prev()
+		if err == io.EOF {
+			return line{}, nil
+		}
+		if err != nil {
+			return line{}, err
+		}
+		if !l.bad && (l.left == 0 || trimmed) {
+			return l, nil
+		}
+	}
+}
+
+// seek finds by bisection the last line with a seq of at most seq; without one
+// its end is 0. Damaged lines are passed over.
+func seek(f io.ReaderAt, limit, seq int64) (line, error) {
+	var found line
+	lo, hi := int64(0), limit // found ends at lo; no line that starts at hi or later fits
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		s := scanner{f: f, off: mid, limit: limit}
+		if mid > lo {
+			s.off-- // so that a line which starts at mid is seen
+			if err := s.resync(); err != nil {
+				return line{}, err
+			}
+		}
+		l := line{bad: true}
+		for l.bad && s.off < hi {
+			var err error
+			if l, err = s.next(); err == io.EOF {
+				l = line{bad: true}
+				break
+			} else if err != nil {
+				return line{}, err
+			}
+		}
+		switch {
+		case l.bad, l.off >= hi, l.rec.Seq > seq:
+			if hi = mid; mid == lo {
+				return found, nil
+			}
+		default:
+			found, lo = l, l.end
+		}
+	}
+	return found, nil
+}
+
+// corrupt is the error for a record that cannot be read.
+func corrupt(op, id string, seq int64, detail string) error {
+	return &session.Error{
+		Op: op, Session: id, Seq: seq, Err: session.ErrCorrupt, Detail: detail,
+		Hint: "holdfast sessions verify " + id,
+	}
+}

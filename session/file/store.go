@@ -1,0 +1,268 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Names in the store's directory. Session ids never start with a dot.
+const (
+	formatName    = ".format"
+	storeLockName = ".lock"
+	epochName     = ".epoch"
+	deletedPrefix = ".deleted-"
+	gonePrefix    = ".gone-"
+)
+
+const formatText = "holdfast file store 1\n"
+
+// Options adjusts [Open]. The zero value works.
+type Options struct {
+	// OpenSessions is how many sessions keep their files open between appends;
+	// default 64. Each takes up to four descriptors.
+	OpenSessions int
+	// LockWait is how long an append waits for another process that is in the
+	// middle of one; default 10 s. Then it is ErrBusy.
+	LockWait time.Duration
+}
+
+// Store keeps sessions in a directory. It is safe for concurrent use, also by
+// several processes. It implements [session.Store], [session.Leaser],
+// [session.Deleter], [session.Rebuilder], [session.Recoverer] and io.Closer.
+type Store struct {
+	opt  Options
+	disk medium
+	root *os.Root
+	dir  *os.File // root again, for comparing stamps
+
+	namesMu sync.Mutex // with names.lock: sessions come and go
+	lock    *os.File
+	folded  foldedNames
+
+	mu      sync.Mutex
+	closed  bool
+	handles map[string]*handle
+	clock   int64 // counts uses of handles
+
+	marksMu sync.Mutex
+	marks   map[string]mark // what listing knows, by directory name
+}
+
+// Open opens the store in dir and creates it when there is none, with mode
+// 0700. The caller closes it. ErrNewer when a newer version wrote it,
+// ErrReadOnly when it does not exist and cannot be made.
+func Open(dir string, o *Options) (*Store, error) {
+	return open(dir, o, medium{})
+}
+
+func open(dir string, o *Options, disk medium) (*Store, error) {
+	if !supported {
+		return nil, &session.Error{Op: "open store", Err: session.ErrUnsupported, Detail: "file stores need a Unix system"}
+	}
+	s := &Store{disk: disk, handles: map[string]*handle{}, marks: map[string]mark{}}
+	if o != nil {
+		s.opt = *o
+	}
+	if s.opt.OpenSessions <= 0 {
+		s.opt.OpenSessions = 64
+	}
+	if s.opt.LockWait <= 0 {
+		s.opt.LockWait = 10 * time.Second
+	}
+	if err := s.openRoot(dir); err != nil {
+		s.closeRoot()
+		return nil, explain("open store", "", err)
+	}
+	return s, nil
+}
+
+func (s *Store) openRoot(dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	if err != nil {
+		return err
+	}
+	if s.root, err = os.OpenRoot(dir); err != nil {
+		return err
+	}
+	if s.dir, err = s.root.Open("."); err != nil {
+		return err
+	}
+	return s.checkFormat()
+}
+
+// checkFormat refuses a directory that a newer version wrote, and marks a new one.
+func (s *Store) checkFormat() error {
+	f, err := s.disk.open(s.root, formatName, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.disk.replace(s.root, formatName, []byte(formatText), true)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	b := make([]byte, 64)
+	n, _ := f.ReadAt(b, 0)
+	if got := string(b[:n]); got != formatText && got != "" {
+		return &session.Error{Op: "open store", Err: session.ErrNewer,
+			Detail: fmt.Sprintf("%s says %q", formatName, strings.TrimSpace(got)), Hint: "use a newer holdfast for this directory"}
+	}
+	return nil
+}
+
+func (s *Store) closeRoot() {
+	for _, f := range []*os.File{s.lock, s.dir} {
+		if f != nil {
+			f.Close()
+		}
+	}
+	if s.root != nil {
+		s.root.Close()
+	}
+}
+
+// Close writes what speeds up the next start and closes all files. Appends
+// that are under way end first; later calls are ErrClosed. Closing twice does
+// nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	open := make([]*handle, 0, len(s.handles))
+	for _, h := range s.handles {
+		open = append(open, h)
+	}
+	s.mu.Unlock()
+	for _, h := range open {
+		h.mu.Lock()
+		h.saveMark()
+		h.closeFiles()
+		h.mu.Unlock()
+	}
+	s.namesMu.Lock()
+	defer s.namesMu.Unlock()
+	s.closeRoot()
+	return nil
+}
+
+// use returns the handle of a session, which the caller gives back with
+// release. It opens nothing.
+func (s *Store) use(op, id string) (*handle, error) {
+	if err := session.CheckID(id); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, &session.Error{Op: op, Session: id, Err: session.ErrClosed}
+	}
+	h := s.handles[id]
+	if h == nil {
+		h = &handle{s: s, id: id}
+		s.handles[id] = h
+	}
+	s.clock++
+	h.refs, h.used = h.refs+1, s.clock
+	return h, nil
+}
+
+// release gives a handle back and closes the one idle for longest when there
+// are too many. A poisoned one stays, so that it is not forgotten.
+func (s *Store) release(h *handle) {
+	s.mu.Lock()
+	h.refs--
+	var old *handle
+	if len(s.handles) > s.opt.OpenSessions {
+		for _, c := range s.handles {
+			if c.refs == 0 && !c.poisoned.Load() && (old == nil || c.used < old.used) {
+				old = c
+			}
+		}
+		if old != nil {
+			delete(s.handles, old.id)
+		}
+	}
+	s.mu.Unlock()
+	if old != nil {
+		old.mu.Lock()
+		defer old.mu.Unlock()
+		old.saveMark()
+		old.closeFiles()
+	}
+}
+
+// peek returns the handle of a session if there is one.
+func (s *Store) peek(id string) *handle {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.handles[id]
+}
+
+// ready reports ErrClosed and the context's end.
+func (s *Store) ready(ctx context.Context, op, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return &session.Error{Op: op, Session: id, Err: session.ErrClosed}
+	}
+	return ctx.Err()
+}
+
+// lockNames keeps every other process from creating and deleting sessions. The
+// caller calls the function it returns.
+func (s *Store) lockNames(ctx context.Context) (func(), error) {
+	s.namesMu.Lock()
+	err := s.ready(ctx, "lock store", "")
+	if err == nil && s.lock == nil {
+		s.lock, err = s.disk.open(s.root, storeLockName, os.O_RDWR|os.O_CREATE)
+	}
+	if err == nil {
+		err = waitLock(ctx, s.lock, s.opt.LockWait)
+	}
+	if err != nil {
+		s.namesMu.Unlock()
+		return nil, err
+	}
+	return func() {
+		unlock(s.lock)
+		s.namesMu.Unlock()
+	}, nil
+}
+
+// waitLock takes a file's lock.
+func waitLock(ctx context.Context, f *os.File, wait time.Duration) error {
+	ok, err := tryLock(f)
+	if ok || err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, errLockWait)
+	defer cancel()
+	pause := 20 * time.Microsecond
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-timer.C:
+		}
+		if ok, err = tryLock(f); ok || err != nil {
+			return err
+		}
+		pause = min(2*pause, 5*time.Millisecond)
+		timer.Reset(pause)
+	}
+}
+
+var errLockWait = &session.Error{Op: "lock", Err: session.ErrBusy, Detail: "another process has been in the middle of a write for too long",
+	Hint: "look for a stopped holdfast process"}

@@ -1,0 +1,27 @@
+//go:build !(linux || darwin || dragonfly || freebsd || netbsd || openbsd)
+
+package file
+
+import (
+	"os"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Elsewhere the package builds, and Open refuses.
+const (
+	supported = false
+	openFlags = 0
+)
+
+type stamp struct {
+	Ino   uint64 `json:"ino"`
+	Size  int64  `json:"size"`
+	Mtime int64  `json:"mtime_ns"`
+}
+
+func statFile(*os.File) (stamp, uint64, error) { return stamp{}, 0, session.ErrUnsupported }
+func statLog(*os.File, string) (stamp, error)  { return stamp{}, session.ErrUnsupported }
+func tryLock(*os.File) (bool, error)           { return false, session.ErrUnsupported }
+func unlock(*os.File)                          {}
+func fdatasync(*os.File) error                 { return session.ErrUnsupported }

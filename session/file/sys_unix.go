@@ -1,0 +1,68 @@
+//go:build linux || darwin || dragonfly || freebsd || netbsd || openbsd
+
+package file
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const supported = true
+
+// openFlags keep an open from following a link, waiting for a pipe's other end
+// or leaking into a child process.
+const openFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
+
+// stamp identifies a file and its state.
+type stamp struct {
+	Ino   uint64 `json:"ino"`
+	Size  int64  `json:"size"`
+	Mtime int64  `json:"mtime_ns"`
+}
+
+// statFile returns a file's stamp and number of names.
+func statFile(f *os.File) (stamp, uint64, error) {
+	var st unix.Stat_t
+	for {
+		err := unix.Fstat(int(f.Fd()), &st)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		return stampOf(&st), uint64(st.Nlink), err
+	}
+}
+
+// statLog returns the stamp of a session's log without opening anything. It
+// may be fooled by links, so it is good for comparing only.
+func statLog(root *os.File, dir string) (stamp, error) {
+	var st unix.Stat_t
+	for {
+		err := unix.Fstatat(int(root.Fd()), dir+"/"+logName, &st, unix.AT_SYMLINK_NOFOLLOW)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		return stampOf(&st), err
+	}
+}
+
+func stampOf(st *unix.Stat_t) stamp {
+	return stamp{Ino: uint64(st.Ino), Size: st.Size, Mtime: st.Mtim.Nano()}
+}
+
+// tryLock takes the lock of a file unless another open file has it.
+func tryLock(f *os.File) (bool, error) {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return false, nil
+		}
+		return err == nil, err
+	}
+}
+
+func unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
