@@ -1,0 +1,141 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+type bashInput struct {
+	Command     string `json:"command" jsonschema:"The command line"`
+	Timeout     int64  `json:"timeout,omitempty" jsonschema:"In milliseconds: 120000 if not given and at most 600000"`
+	Description string `json:"description,omitempty" jsonschema:"What the command does, in a few words, for the person who is asked"`
+}
+
+func (s *Shell) newBash() (tool.Tool, error) {
+	return tool.New(tool.Spec{
+		Name: "Bash",
+		Description: "Runs a shell command. The current directory is kept from call to call, variables are not. Standard input is empty, " +
+			"long output is cut in the middle, and what still runs in the background when the command returns is stopped.",
+	}, s.run, func(_ *tool.Call, in bashInput) ([]policy.Request, error) {
+		if err := in.check(); err != nil {
+			return nil, err
+		}
+		return []policy.Request{{Operation: policy.OpCommand, Resource: in.Command}}, nil
+	})
+}
+
+func (in bashInput) check() error {
+	switch {
+	case strings.TrimSpace(in.Command) == "":
+		return errors.New("command must not be empty")
+	case strings.ContainsRune(in.Command, 0):
+		return errors.New("command must not contain a NUL")
+	case in.Timeout < 0:
+		return errors.New("timeout must not be negative")
+	}
+	return nil
+}
+
+func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Result, error) {
+	if err := in.check(); err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	limit := s.opts.Timeout
+	if in.Timeout > 0 {
+		limit = time.Duration(min(in.Timeout, s.opts.Longest.Milliseconds())) * time.Millisecond
+	}
+	cwd, err := s.startDir()
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	out := &output{show: s.opts.MaxOutput, dir: s.opts.OutputDir, most: s.opts.MaxFile}
+	defer out.close()
+	var progress func([]byte)
+	if s.opts.Progress != nil {
+		progress = func(b []byte) { s.opts.Progress(call.ID, b) }
+	}
+	c := command{program: s.program, line: in.Command, dir: cwd, env: s.env, limit: limit, grace: s.opts.Grace}
+	end, err := c.run(ctx, out, progress)
+	if err != nil {
+		return tool.Failure(fmt.Sprintf("the command could not be started: %v", bare(err))), nil
+	}
+	note := ""
+	if end.dir != "" && end.dir != cwd {
+		if err := s.folders.SetCwd(end.dir); err != nil {
+			note = fmt.Sprintf("[%s is outside the session's folders; the current directory is still %s]", end.dir, cwd)
+		}
+	}
+	return end.result(out, limit, note), nil
+}
+
+// startDir returns the current directory, or goes back to the first folder when
+// it was deleted or a link was put in its place.
+func (s *Shell) startDir() (string, error) {
+	cwd := s.folders.Cwd()
+	if p, err := s.folders.Locate(cwd); err == nil && p.Abs == cwd {
+		if info, err := p.Stat(); err == nil && info.IsDir() {
+			return cwd, nil
+		}
+	}
+	root := s.folders.Roots()[0]
+	if err := s.folders.SetCwd(root); err != nil {
+		return "", err
+	}
+	return "", fmt.Errorf("the current directory %s is gone; it is now %s: run the command again if that is right", cwd, root)
+}
+
+// result words how a command ended.
+func (e ending) result(out *output, limit time.Duration, notes ...string) tool.Result {
+	text := out.text()
+	r := tool.Result{ExitCode: &e.code}
+	if e.leftovers {
+		notes = append(notes, "[processes left in the background were stopped]")
+	}
+	switch {
+	case e.cancelled:
+		r.IsError = true
+		notes = append(notes, "Command was cancelled.")
+	case e.timedOut:
+		r.IsError = true
+		notes = append(notes, fmt.Sprintf("Command timed out after %dms.", limit.Milliseconds()))
+	case e.signal != 0:
+		r.IsError = true
+		notes = append(notes, fmt.Sprintf("[ended by signal %d: %v]", int(e.signal), e.signal))
+	case e.code != 0:
+		notes = append(notes, fmt.Sprintf("[exit code %d]", e.code))
+	}
+	for _, n := range notes {
+		if n == "" {
+			continue
+		}
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		text += n
+	}
+	if text == "" {
+		text = "(no output)"
+	}
+	r.Content = []transcript.Part{transcript.Text{Text: text}}
+	return r
+}
+
+// bare drops the names of system calls.
+func bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		return e
+	}
+	return err
+}

@@ -1,0 +1,233 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// command is one command line to run.
+type command struct {
+	program, line, dir string
+	env                []string
+	limit, grace       time.Duration
+}
+
+// ending says how it ended.
+type ending struct {
+	code      int            // 128 + signal for a signal
+	signal    syscall.Signal // that ended the shell, or 0
+	timedOut  bool
+	cancelled bool
+	leftovers bool   // processes outlived the shell and were killed
+	dir       string // where the shell was in the end, or "" when that is not known
+}
+
+// run starts the command and copies its output until the shell itself is done.
+// It does not wait for others that hold the pipe.
+func (c command) run(ctx context.Context, out *output, progress func([]byte)) (ending, error) {
+	if err := ctx.Err(); err != nil {
+		return ending{}, err
+	}
+	pipe, sink, err := os.Pipe()
+	if err != nil {
+		return ending{}, err
+	}
+	defer pipe.Close()
+	cmd := &exec.Cmd{
+		Path: c.program, Dir: c.dir, Env: append(c.env[:len(c.env):len(c.env)], "PWD="+c.dir),
+		Stdout: sink, Stderr: sink, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	where, line, err := c.follow(cmd)
+	if err != nil {
+		return ending{}, errors.Join(err, sink.Close())
+	}
+	defer where.close()
+	cmd.Args = []string{c.program, "-c", line}
+	err = cmd.Start()
+	sink.Close()
+	where.started()
+	if err != nil {
+		return ending{}, err
+	}
+
+	k := &killer{group: -cmd.Process.Pid, grace: c.grace}
+	timer := time.AfterFunc(c.limit, func() { k.stop(byTimeout) })
+	release := context.AfterFunc(ctx, func() { k.stop(byCancel) })
+	done := make(chan struct{})
+	var end ending
+	go func() {
+		defer close(done)
+		_ = cmd.Wait() // the state says it all
+		end.leftovers = k.finish()
+		pipe.SetReadDeadline(time.Unix(1, 0)) // wakes the reader
+	}()
+	drain(pipe, out, progress)
+	<-done
+	timer.Stop()
+	release()
+	end.dir = where.read()
+	end.settle(cmd.ProcessState, k.why.Load())
+	return end, nil
+}
+
+// settle fills in how the shell ended.
+func (e *ending) settle(state *os.ProcessState, why int32) {
+	e.timedOut, e.cancelled = why == byTimeout, why == byCancel
+	if e.timedOut || e.cancelled {
+		e.leftovers = false // expected
+	}
+	e.code = state.ExitCode()
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		e.signal = ws.Signal()
+		e.code = 128 + int(e.signal)
+	}
+}
+
+// drain copies the pipe until its end, or until the reader is woken; then it
+// takes what is there already and no more.
+func drain(pipe *os.File, out *output, progress func([]byte)) {
+	buf := make([]byte, 32<<10)
+	take := func(n int) {
+		if n > 0 {
+			out.write(buf[:n])
+			if progress != nil {
+				progress(buf[:n])
+			}
+		}
+	}
+	for {
+		n, err := pipe.Read(buf)
+		take(n)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
+		if err != nil {
+			return
+		}
+	}
+	pipe.SetReadDeadline(time.Time{})
+	raw, err := pipe.SyscallConn()
+	if err != nil {
+		return
+	}
+	left := 1 << 20 // more than a pipe holds: a writer that escaped is not waited for
+	for n := 1; n > 0 && left > 0; left -= n {
+		if err := raw.Read(func(fd uintptr) bool { n, _ = syscall.Read(int(fd), buf); return true }); err != nil {
+			return
+		}
+		take(n)
+	}
+}
+
+// Why a command was stopped.
+const (
+	byTimeout int32 = iota + 1
+	byCancel
+)
+
+// killer ends a process group: politely, then for good.
+type killer struct {
+	group int // negative
+	grace time.Duration
+	why   atomic.Int32
+	over  atomic.Bool // the shell was reaped; the number may mean others soon
+	timer atomic.Pointer[time.Timer]
+}
+
+func (k *killer) stop(why int32) {
+	if !k.why.CompareAndSwap(0, why) || k.over.Load() {
+		return
+	}
+	_ = syscall.Kill(k.group, syscall.SIGTERM)
+	_ = syscall.Kill(k.group, syscall.SIGCONT)
+	k.timer.Store(time.AfterFunc(k.grace, func() {
+		if !k.over.Load() {
+			_ = syscall.Kill(k.group, syscall.SIGKILL)
+		}
+	}))
+}
+
+// finish kills what the shell left behind and says whether there was anything.
+func (k *killer) finish() bool {
+	left := syscall.Kill(k.group, syscall.SIGKILL) == nil
+	k.over.Store(true)
+	if t := k.timer.Load(); t != nil {
+		t.Stop()
+	}
+	return left
+}
+
+// follower learns where a shell ends up.
+type follower struct{ pipe, sink *os.File }
+
+// maxPath is the longest directory name that is taken from a command.
+const maxPath = 4096
+
+// follow makes the shell report its last directory, when the command may change
+// it, on a descriptor of its own by a trap at its end. Other commands run as
+// they are, so a shell can still become its last command without a fork.
+func (c command) follow(cmd *exec.Cmd) (*follower, string, error) {
+	if !mayMove(c.line) {
+		return nil, c.line, nil
+	}
+	pipe, sink, err := os.Pipe()
+	if err != nil {
+		return nil, "", err
+	}
+	number := 29 // seldom used by scripts; sh reads one digit only
+	if !strings.HasSuffix(c.program, "bash") {
+		number = 8
+	}
+	cmd.ExtraFiles = make([]*os.File, number-2)
+	cmd.ExtraFiles[number-3] = sink
+	return &follower{pipe, sink}, fmt.Sprintf("trap 'pwd -P >&%d' EXIT\n%s", number, c.line), nil
+}
+
+// mayMove says whether a command line could change the directory. A line that
+// hides it well is not followed; that harms nobody.
+func mayMove(line string) bool {
+	for _, word := range []string{"cd", "pushd", "popd", "eval", "source", ". "} {
+		if strings.Contains(line, word) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *follower) started() {
+	if f != nil {
+		f.sink.Close()
+	}
+}
+
+func (f *follower) close() {
+	if f != nil {
+		f.pipe.Close()
+		f.sink.Close()
+	}
+}
+
+// read returns the last line reported, without waiting for one.
+func (f *follower) read() string {
+	if f == nil {
+		return ""
+	}
+	raw, err := f.pipe.SyscallConn()
+	if err != nil {
+		return ""
+	}
+	buf := make([]byte, maxPath+1)
+	n := 0
+	err = raw.Read(func(fd uintptr) bool { n, _ = syscall.Read(int(fd), buf); return true })
+	if err != nil || n <= 0 || n > maxPath {
+		return ""
+	}
+	return strings.TrimSuffix(string(buf[:n]), "\n")
+}

@@ -1,0 +1,97 @@
+package shell
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// output keeps what the model is shown of a command's output, its beginning and
+// its end, in bounded memory, and all of it in a file once it is longer.
+type output struct {
+	show int    // bytes
+	dir  string // of the file, or "" for none
+	most int64  // bytes of the file
+
+	head  []byte
+	tail  []byte // the last bytes after head; cut back now and then
+	total int64
+	file  *os.File
+	wrote int64
+	err   error // of the file
+}
+
+func (o *output) write(b []byte) {
+	if o.total <= int64(o.show) && o.total+int64(len(b)) > int64(o.show) {
+		o.spill()
+	}
+	o.total += int64(len(b))
+	if o.file != nil {
+		o.keep(b)
+	}
+	if room := o.show/2 - len(o.head); room > 0 {
+		n := min(room, len(b))
+		o.head, b = append(o.head, b[:n]...), b[n:]
+	}
+	o.tail = append(o.tail, b...)
+	if last := o.show - o.show/2; len(o.tail) > 4*o.show {
+		o.tail = append(o.tail[:0], o.tail[len(o.tail)-last:]...)
+	}
+}
+
+// spill opens the file and puts in what came so far.
+func (o *output) spill() {
+	if o.dir == "" {
+		return
+	}
+	name := filepath.Join(o.dir, "output-"+rand.Text()[:16]+".txt")
+	if o.err = os.MkdirAll(o.dir, 0o700); o.err != nil {
+		return
+	}
+	if o.file, o.err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); o.err != nil {
+		o.file = nil
+		return
+	}
+	o.keep(o.head)
+	o.keep(o.tail)
+}
+
+func (o *output) keep(b []byte) {
+	room := o.most - o.wrote
+	if o.err != nil || room <= 0 {
+		return
+	}
+	n, err := o.file.Write(b[:min(int64(len(b)), room)])
+	o.wrote += int64(n)
+	o.err = err
+}
+
+func (o *output) close() {
+	if o.file != nil {
+		o.file.Close()
+	}
+}
+
+// text is what the model is shown.
+func (o *output) text() string {
+	if o.total <= int64(o.show) {
+		return printable(append(o.head, o.tail...))
+	}
+	tail := o.tail[len(o.tail)-min(len(o.tail), o.show-o.show/2):]
+	left := o.total - int64(len(o.head)) - int64(len(tail))
+	where := "they were not kept"
+	switch {
+	case o.file != nil && o.err == nil && o.wrote == o.total:
+		where = "the whole output is in " + o.file.Name()
+	case o.file != nil && o.wrote > 0:
+		where = fmt.Sprintf("the first %d bytes are in %s", o.wrote, o.file.Name())
+	}
+	return fmt.Sprintf("%s\n[… %d bytes left out; %s …]\n%s", printable(o.head), left, where, printable(tail))
+}
+
+// printable makes text of bytes: what is not UTF-8, and NUL, becomes U+FFFD.
+func printable(b []byte) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), "\x00", "\uFFFD")
+}

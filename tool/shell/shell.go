@@ -1,0 +1,111 @@
+// Package shell has the tool that runs commands: Bash.
+//
+//	command ─► /bin/bash -c, own session and process group, stdin empty, clean environment
+//	             │ stdout and stderr: one pipe ─► head + tail for the model, all of it in a file when long
+//	             │ leaves the directory it ended in ─► where the next command starts
+//	             └ timeout or cancel ─► SIGTERM to the group, then SIGKILL
+//
+//	sh, err := shell.New(folders, &shell.Options{OutputDir: dir})
+//	registry, err := tool.NewRegistry(sh.Tools()...)
+//
+// A command that exits with another code than 0 is no tool error: the text ends
+// in "[exit code N]" and Result.ExitCode says it. Only a timeout, a signal and a
+// command that could not start are errors.
+//
+// When the shell is done, what it left behind in its process group is killed and
+// the model is told; a command that makes its own session escapes that. This
+// package does not confine what a command may touch: that is the sandbox's.
+package shell
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// Options adjust the tool. The zero value of each field means its default.
+type Options struct {
+	// Env is added to the environment of commands, as "NAME=value". Of our own
+	// environment they get only PATH, HOME, USER, LOGNAME, SHELL, LANG, LANGUAGE,
+	// LC_*, TERM, TMPDIR and TZ, so keys and tokens stay here.
+	Env []string
+
+	// OutputDir is where the whole of a long output is kept, one file of mode 0600
+	// per command, up to MaxFile bytes. Empty: what is not shown is dropped.
+	OutputDir string
+	MaxFile   int64 // bytes; 64 MiB
+
+	MaxOutput int           // bytes shown to the model; 30,000
+	Timeout   time.Duration // of a call that names none; 2 minutes
+	Longest   time.Duration // no call may take more; 10 minutes
+	Grace     time.Duration // between SIGTERM and SIGKILL; 2 seconds
+
+	// Progress is given output as it comes, from one goroutine per call. It must
+	// not keep the slice and should not block: the command waits for it.
+	Progress func(callID string, chunk []byte)
+}
+
+// Shell is the Bash tool of one session. It is safe for concurrent use.
+type Shell struct {
+	folders *tool.Folders
+	opts    Options
+	program string
+	env     []string
+	bash    tool.Tool
+}
+
+// New makes the tool. Commands start in the folders' current directory, and a cd
+// that stays inside the folders changes it. The folders stay the caller's to
+// close.
+func New(folders *tool.Folders, opts *Options) (*Shell, error) {
+	s := &Shell{folders: folders, program: "/bin/sh"}
+	if opts != nil {
+		s.opts = *opts
+	}
+	if _, err := os.Stat("/bin/bash"); err == nil {
+		s.program = "/bin/bash"
+	}
+	o := &s.opts
+	if o.MaxFile <= 0 {
+		o.MaxFile = 64 << 20
+	}
+	if o.MaxOutput <= 0 {
+		o.MaxOutput = 30_000
+	}
+	if o.Longest <= 0 {
+		o.Longest = 10 * time.Minute
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 2 * time.Minute
+	}
+	if o.Grace <= 0 {
+		o.Grace = 2 * time.Second
+	}
+	s.env = slices.Concat(environment(os.Environ()), o.Env)
+	var err error
+	s.bash, err = s.newBash()
+	return s, err
+}
+
+// Tools returns Bash.
+func (s *Shell) Tools() []tool.Tool { return []tool.Tool{s.bash} }
+
+// environment picks what commands may know of our environment.
+func environment(all []string) []string {
+	var kept []string
+	for _, entry := range all {
+		name, _, _ := strings.Cut(entry, "=")
+		switch name {
+		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ":
+			kept = append(kept, entry)
+		default:
+			if strings.HasPrefix(name, "LC_") {
+				kept = append(kept, entry)
+			}
+		}
+	}
+	return kept
+}
