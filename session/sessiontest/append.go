@@ -240,7 +240,7 @@ func testAliasing(e *env) {
 	for range 50 {
 		e.append(w, w.item(strings.Repeat("z", 300)))
 	}
-	same(e, "held", held, w.all[:2])
+	same(e, "held", held, w.all[:3])
 }
 
 func testManySessions(e *env) {
