@@ -12,8 +12,8 @@
 //
 //	sessions (one row per session)              records (one row per record)
 //	┌──────────────────────────────┐            ┌──────────────────────────────┐
-//	│ num    INTEGER PRIMARY KEY   │─────┐      │ key  INTEGER PRIMARY KEY     │
-//	│ id     TEXT UNIQUE           │     └─────▶│      = num<<32 | seq         │
+//	│ num    INTEGER PRIMARY KEY   │─────┐      │ row  INTEGER PRIMARY KEY     │
+//	│ id     TEXT UNIQUE           │     └─────▶│ key  UNIQUE = num<<32 | seq  │
 //	│ head, head_digest            │            │ id, time_ms, kind            │
 //	│ updated_ms, created_ms,      │            │ chain = prev ‖ body ‖ digest │
 //	│ messages, size, model, title,│            │ payload (NULL when erased)   │
@@ -26,9 +26,11 @@
 //	│ id, epoch, lease (JSON)      │            └──────────────────────────────┘
 //	└──────────────────────────────┘
 //
-// The records of one session lie side by side in the order of their seqs, so
-// that a tail, a page and a whole log are each one range of one B-tree, and the
-// cost of an append does not depend on how much there is already.
+// Records lie in the order in which they came, all sessions' together, so that
+// writers of many sessions fill the same pages; the key finds those of one
+// session in the order of their seqs. So the cost of an append does not depend
+// on how much there is already, and a tail, a page and a whole log are each one
+// range of one index.
 //
 // Writing: the file is in WAL mode with synchronous=FULL, so what Append has
 // acknowledged survives a power cut. A writer that is alone commits at once in

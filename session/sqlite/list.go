@@ -92,8 +92,5 @@ func listSQL(q session.Query) (string, []any, error) {
 		where(" AND (updated_ms, created_ms, created_ns, id) < (?, ?, ?, ?)", c.Updated, c.Created, c.Nanos, c.ID)
 	}
 	b.WriteString(" ORDER BY updated_ms DESC, created_ms DESC, created_ns DESC, id DESC")
-	if q.Limit > 0 {
-		where(" LIMIT ?", int64(q.Limit)+1)
-	}
 	return b.String(), args, nil
 }

@@ -24,8 +24,8 @@ const (
 const (
 	recordColumns = `SELECT key, id, time_ms, kind, chain, payload FROM records `
 	ownKey        = `(SELECT num << 32 FROM sessions WHERE id = ?)`
-	selectUp      = recordColumns + `WHERE key > ` + ownKey + ` + ? AND key <= ` + ownKey + ` + ? ORDER BY key LIMIT ?`
-	selectDown    = recordColumns + `WHERE key > ` + ownKey + ` + ? AND key <= ` + ownKey + ` + ? ORDER BY key DESC LIMIT ?`
+	selectUp      = recordColumns + `WHERE key > ` + ownKey + ` + ? AND key <= ` + ownKey + ` + ? ORDER BY key`
+	selectDown    = recordColumns + `WHERE key > ` + ownKey + ` + ? AND key <= ` + ownKey + ` + ? ORDER BY key DESC`
 )
 
 // Read implements [session.Store].
@@ -102,15 +102,15 @@ func (sc *scan) next(ctx context.Context) (more bool, err error) {
 	if sc.down {
 		sql = selectDown
 	}
-	full := false
+	full := false // before the end of what is left
 	err = sc.store.read(ctx, "read", sc.id, func(c *conn) error {
 		err := c.query(sql, func(r []driver.Value) bool {
 			e := scanRecord(sc.id, r)
 			sc.take(e)
 			bytes += len(e.Payload)
-			full = bytes >= chunkBytes
+			full = len(sc.chunk) == limit || bytes >= chunkBytes
 			return !full
-		}, sc.id, sc.low, sc.id, sc.high, int64(limit))
+		}, sc.id, sc.low, sc.id, sc.high)
 		if e, ok := fault(err); ok && e.Code()&0xff == sqlite3.SQLITE_CORRUPT && sc.low < sc.high {
 			seq := sc.low + 1
 			if sc.down {
@@ -122,7 +122,7 @@ func (sc *scan) next(ctx context.Context) (more bool, err error) {
 		}
 		return err
 	})
-	return err == nil && (full || len(sc.chunk) == limit), err
+	return full, err
 }
 
 // take adds an entry and narrows what is left.

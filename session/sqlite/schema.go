@@ -42,7 +42,8 @@ CREATE INDEX recent ON sessions (updated_ms, created_ms, created_ns, id, project
 CREATE INDEX forks ON sessions (parent, parent_seq) WHERE parent <> '';
 CREATE INDEX tombstones ON sessions (num) WHERE deleted = 1;
 CREATE TABLE records (
-  key     INTEGER PRIMARY KEY,
+  row     INTEGER PRIMARY KEY,
+  key     INTEGER NOT NULL UNIQUE,
   id      TEXT    NOT NULL,
   time_ms INTEGER NOT NULL,
   kind    TEXT    NOT NULL,
