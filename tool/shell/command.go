@@ -35,7 +35,7 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 	if err := ctx.Err(); err != nil {
 		return ending{}, err
 	}
-	pipe, sink, err := os.Pipe()
+	pipe, sink, err := openPipe()
 	if err != nil {
 		return ending{}, err
 	}
@@ -50,6 +50,7 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 	}
 	defer where.close()
 	cmd.Args = []string{c.program, "-c", line}
+	watch := newWatcher(cmd)
 	err = cmd.Start()
 	sink.Close()
 	where.started()
@@ -60,16 +61,13 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 	k := &killer{group: -cmd.Process.Pid, grace: c.grace}
 	timer := time.AfterFunc(c.limit, func() { k.stop(byTimeout) })
 	release := context.AfterFunc(ctx, func() { k.stop(byCancel) })
-	done := make(chan struct{})
 	var end ending
-	go func() {
-		defer close(done)
-		_ = cmd.Wait() // the state says it all
-		end.leftovers = k.finish()
-		pipe.SetReadDeadline(time.Unix(1, 0)) // wakes the reader
-	}()
-	drain(pipe, out, progress)
-	<-done
+	end.leftovers = watch.copy(cmd, pipe, k, func(b []byte) {
+		out.write(b)
+		if progress != nil {
+			progress(b)
+		}
+	})
 	timer.Stop()
 	release()
 	end.dir = where.read()
@@ -87,42 +85,6 @@ func (e *ending) settle(state *os.ProcessState, why int32) {
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		e.signal = ws.Signal()
 		e.code = 128 + int(e.signal)
-	}
-}
-
-// drain copies the pipe until its end, or until the reader is woken; then it
-// takes what is there already and no more.
-func drain(pipe *os.File, out *output, progress func([]byte)) {
-	buf := make([]byte, 32<<10)
-	take := func(n int) {
-		if n > 0 {
-			out.write(buf[:n])
-			if progress != nil {
-				progress(buf[:n])
-			}
-		}
-	}
-	for {
-		n, err := pipe.Read(buf)
-		take(n)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			break
-		}
-		if err != nil {
-			return
-		}
-	}
-	pipe.SetReadDeadline(time.Time{})
-	raw, err := pipe.SyscallConn()
-	if err != nil {
-		return
-	}
-	left := 1 << 20 // more than a pipe holds: a writer that escaped is not waited for
-	for n := 1; n > 0 && left > 0; left -= n {
-		if err := raw.Read(func(fd uintptr) bool { n, _ = syscall.Read(int(fd), buf); return true }); err != nil {
-			return
-		}
-		take(n)
 	}
 }
 

@@ -1,0 +1,62 @@
+//go:build !linux
+
+package shell
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// watcher copies output while a second goroutine waits for the process.
+type watcher struct{}
+
+func openPipe() (pipe, sink *os.File, err error) { return os.Pipe() }
+
+func newWatcher(*exec.Cmd) *watcher { return &watcher{} }
+
+// copy hands on the output until the shell itself is done, kills what it left
+// behind, and says whether there was anything. It takes what the pipe holds by
+// then, but does not wait for another process to close it.
+func (*watcher) copy(cmd *exec.Cmd, pipe *os.File, k *killer, take func([]byte)) bool {
+	done := make(chan bool)
+	go func() {
+		_ = cmd.Wait() // the state says it all
+		left := k.finish()
+		_ = pipe.SetReadDeadline(time.Unix(1, 0)) // wakes the reader
+		done <- left
+	}()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := pipe.Read(buf)
+		if n > 0 {
+			take(buf[:n])
+		}
+		if err == nil {
+			continue
+		}
+		left := <-done
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			rest(pipe, buf, take)
+		}
+		return left
+	}
+}
+
+// rest takes what is in the pipe already.
+func rest(pipe *os.File, buf []byte, take func([]byte)) {
+	_ = pipe.SetReadDeadline(time.Time{})
+	raw, err := pipe.SyscallConn()
+	if err != nil {
+		return
+	}
+	limit := 1 << 20 // a writer that escaped is not waited for
+	for n := 1; n > 0 && limit > 0; limit -= n {
+		if err := raw.Read(func(fd uintptr) bool { n, _ = syscall.Read(int(fd), buf); return true }); err != nil || n <= 0 {
+			return
+		}
+		take(buf[:n])
+	}
+}
