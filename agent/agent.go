@@ -212,9 +212,17 @@ func (a *Agent) Start(ctx context.Context) (SessionOpened, error) {
 }
 
 // Submit queues input for the running turn (it is taken in after the current
-// tool round) or for the next. It is durable when Submit returns.
-// ErrApprovalPending while a question waits.
+// tool round) or for the next. It is durable when Submit returns, and opens the
+// session for that if nothing has yet. ErrApprovalPending while a question waits.
 func (a *Agent) Submit(ctx context.Context, input ...transcript.Part) error {
+	a.mu.Lock()
+	started := a.snapshot != nil || a.closed
+	a.mu.Unlock()
+	if !started {
+		if _, err := a.Start(ctx); err != nil {
+			return err
+		}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {

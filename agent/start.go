@@ -94,7 +94,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 		Notices: got.Notices, Recovery: got.Log.Recovery(),
 	}
 	a.mu.Lock()
-	a.queue = got.State.Queue
+	a.queue = append(got.State.Queue, a.queue...)
 	a.mode = resumedMode(a.opt.Mode, got.State.Mode)
 	a.mu.Unlock()
 	return l, nil
