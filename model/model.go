@@ -33,9 +33,9 @@ type Model interface {
 	Encode(item transcript.Encoded) (Wire, error)
 
 	// Stream sends a request and yields what comes back as it comes. The last
-	// event is an [Answer], or there is an error, which is an [*Error] unless
-	// ctx ended. After an error that follows deltas, what arrived is in
-	// Error.Partial. It makes one attempt; retrying is the caller's.
+	// event is an [Answer], or there is an error, which is an [*Error]; when ctx
+	// ended it wraps ctx's error. After an error that follows deltas, what
+	// arrived is in Error.Partial. It makes one attempt; retrying is the caller's.
 	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
 
@@ -115,6 +115,7 @@ const (
 	ErrorNetwork    ErrorKind = "network"          // no answer, or it broke off; retry
 	ErrorMalformed  ErrorKind = "malformed_answer" // the answer is not what the wire promises
 	ErrorRefused    ErrorKind = "refused"          // the provider will not answer this
+	ErrorCancelled  ErrorKind = "cancelled"        // ctx ended; Err is its error
 )
 
 // Error is a failed model call. Messages never contain the key.

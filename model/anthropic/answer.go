@@ -1,0 +1,337 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/model/internal/call"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// event is one server-sent event, all types in one. Unknown types and members
+// are ignored, as the wire's versioning rules ask.
+type event struct {
+	Type         string          `json:"type"`
+	Index        int             `json:"index"`
+	Message      *message        `json:"message"`
+	ContentBlock json.RawMessage `json:"content_block"`
+	Delta        delta           `json:"delta"`
+	Usage        *usage          `json:"usage"`
+}
+
+type message struct {
+	Model string `json:"model"`
+	Usage *usage `json:"usage"`
+}
+
+type delta struct {
+	Type        string          `json:"type"`
+	Text        string          `json:"text"`
+	Thinking    string          `json:"thinking"`
+	Signature   string          `json:"signature"`
+	PartialJSON string          `json:"partial_json"`
+	Citation    json.RawMessage `json:"citation"`
+	StopReason  string          `json:"stop_reason"`
+}
+
+type usage struct {
+	Input      *int64 `json:"input_tokens"`
+	Output     *int64 `json:"output_tokens"`
+	CacheRead  *int64 `json:"cache_read_input_tokens"`
+	CacheWrite *int64 `json:"cache_creation_input_tokens"`
+	Details    struct {
+		Thinking *int64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// foreign reports whether err, from reading the event, does not matter because
+// the event is JSON of a type that this version does not know.
+func (e *event) foreign(err error) bool {
+	var mismatch *json.UnmarshalTypeError
+	switch e.Type {
+	case "message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop", "error":
+		return false
+	}
+	return errors.As(err, &mismatch)
+}
+
+// block is a content block as far as it has arrived.
+type block struct {
+	index     int
+	kind      string
+	start     json.RawMessage // as it began; all of it for kinds that are unknown
+	text      []byte          // of text and thinking
+	signature []byte
+	data      string // of redacted thinking
+	id, name  string
+	input     []byte // JSON text of a tool's input
+	citations []json.RawMessage
+}
+
+// answer puts an answer together from events. Events come from a stranger: any
+// order of them, and any values, must do no more than give a wrong answer.
+type answer struct {
+	model      string
+	usage      transcript.Usage
+	blocks     []*block
+	stopReason string
+	done       bool
+}
+
+// take adds an event and emits what the caller can already use of it. It
+// reports whether the caller wants more.
+func (a *answer) take(e *event, emit func(model.Event) bool) bool {
+	switch e.Type {
+	case "message_start":
+		if e.Message != nil {
+			if e.Message.Model != "" {
+				a.model = e.Message.Model
+			}
+			a.count(e.Message.Usage)
+		}
+	case "content_block_start":
+		return a.begin(e, emit)
+	case "content_block_delta":
+		return a.extend(e, emit)
+	case "message_delta":
+		if e.Delta.StopReason != "" {
+			a.stopReason = e.Delta.StopReason
+		}
+		a.count(e.Usage)
+	case "message_stop":
+		a.done = true
+	}
+	return true
+}
+
+// count notes usage. The numbers of one answer are totals, so the last counts.
+func (a *answer) count(u *usage) {
+	if u == nil {
+		return
+	}
+	set := func(dst, v *int64) {
+		if v != nil {
+			*dst = max(*v, 0)
+		}
+	}
+	set(&a.usage.Input, u.Input)
+	set(&a.usage.Output, u.Output)
+	set(&a.usage.CacheRead, u.CacheRead)
+	set(&a.usage.CacheWrite, u.CacheWrite)
+	set(&a.usage.Reasoning, u.Details.Thinking)
+}
+
+func (a *answer) begin(e *event, emit func(model.Event) bool) bool {
+	var s struct {
+		Type, Text, Thinking, Signature, Data, ID, Name string
+		Input                                           json.RawMessage
+		Citations                                       []json.RawMessage
+	}
+	if json.Unmarshal(e.ContentBlock, &s) != nil {
+		return true
+	}
+	b := &block{index: e.Index, kind: s.Type, start: slices.Clone(e.ContentBlock), data: s.Data,
+		signature: []byte(s.Signature), name: s.Name, citations: s.Citations}
+	a.blocks = append(a.blocks, b)
+	switch b.kind {
+	case "text":
+		return b.grow(s.Text, emit)
+	case "thinking":
+		return b.grow(s.Thinking, emit)
+	case "tool_use":
+		b.id = a.freeID(s.ID)
+		if in := string(s.Input); in != "" && in != "{}" && in != "null" {
+			b.input = []byte(in)
+		}
+		return emit(model.ToolInputDelta{UseID: b.id, Name: b.name, JSON: string(b.input)})
+	}
+	return true
+}
+
+// freeID returns id, or another one when it is empty or taken.
+func (a *answer) freeID(id string) string {
+	taken := func(id string) bool {
+		return slices.ContainsFunc(a.blocks, func(b *block) bool { return b.id == id })
+	}
+	for n := len(a.blocks); id == "" || taken(id); n++ {
+		id = "call_" + strconv.Itoa(n)
+	}
+	return id
+}
+
+func (a *answer) extend(e *event, emit func(model.Event) bool) bool {
+	var b *block
+	for i := len(a.blocks) - 1; i >= 0 && b == nil; i-- {
+		if a.blocks[i].index == e.Index {
+			b = a.blocks[i]
+		}
+	}
+	if b == nil {
+		return true
+	}
+	switch e.Delta.Type {
+	case "text_delta":
+		return b.grow(e.Delta.Text, emit)
+	case "thinking_delta":
+		return b.grow(e.Delta.Thinking, emit)
+	case "signature_delta":
+		b.signature = append(b.signature, e.Delta.Signature...)
+	case "citations_delta":
+		b.citations = append(b.citations, slices.Clone(e.Delta.Citation))
+	case "input_json_delta":
+		b.input = append(b.input, e.Delta.PartialJSON...)
+		if b.kind == "tool_use" && e.Delta.PartialJSON != "" {
+			return emit(model.ToolInputDelta{UseID: b.id, Name: b.name, JSON: e.Delta.PartialJSON})
+		}
+	}
+	return true
+}
+
+func (b *block) grow(text string, emit func(model.Event) bool) bool {
+	if text == "" {
+		return true
+	}
+	b.text = append(b.text, text...)
+	switch b.kind {
+	case "text":
+		return emit(model.TextDelta{Text: text})
+	case "thinking":
+		return emit(model.ThinkingDelta{Text: text})
+	}
+	return true
+}
+
+// item is the finished answer. Its native form is an array of the blocks that
+// [Model.Encode] will send for it.
+func (a *answer) item() transcript.Item {
+	it := transcript.Item{Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage, Finish: finish(a.stopReason)}
+	native := []byte{'['}
+	for i, b := range a.blocks {
+		if b.kind == "tool_use" && it.Finish == transcript.FinishRefusal {
+			continue // it was cut off, nobody shall run it
+		}
+		// What the output limit cut before its first byte is not an empty input.
+		cut := it.Finish == transcript.FinishMaxTokens && i == len(a.blocks)-1 && len(b.input) == 0
+		part, wire := b.finish(cut)
+		if part != nil {
+			it.Parts = append(it.Parts, part)
+		}
+		if len(wire) > 0 {
+			if len(native) > 1 {
+				native = append(native, ',')
+			}
+			native = append(native, wire...)
+		}
+	}
+	if it.Finish != transcript.FinishRefusal && len(it.ToolUses()) > 0 {
+		it.Finish = transcript.FinishToolUse
+	}
+	it.Native = &transcript.Native{API: API, JSON: append(native, ']')}
+	return it
+}
+
+// finish maps why the answer ended. pause_turn and a full context both want
+// what max_tokens wants: to be asked to go on.
+func finish(reason string) transcript.Finish {
+	switch reason {
+	case "tool_use":
+		return transcript.FinishToolUse
+	case "max_tokens", "pause_turn", "model_context_window_exceeded":
+		return transcript.FinishMaxTokens
+	case "refusal":
+		return transcript.FinishRefusal
+	}
+	return transcript.FinishStop
+}
+
+// finish gives a block's neutral and its native form; either may be missing.
+func (b *block) finish(cut bool) (transcript.Part, []byte) {
+	switch b.kind {
+	case "text":
+		if len(b.text) == 0 {
+			return nil, nil
+		}
+		w := transcript.AppendString([]byte(`{"type":"text","text":`), string(b.text))
+		if len(b.citations) > 0 {
+			if c, err := json.Marshal(b.citations); err == nil {
+				w = append(append(w, `,"citations":`...), c...)
+			}
+		}
+		return transcript.Text{Text: string(b.text)}, append(w, '}')
+	case "thinking":
+		if len(b.text) == 0 && len(b.signature) == 0 {
+			return nil, nil
+		}
+		w := transcript.AppendString([]byte(`{"type":"thinking","thinking":`), string(b.text))
+		w = transcript.AppendString(append(w, `,"signature":`...), string(b.signature))
+		return transcript.Thinking{Text: string(b.text), Signature: string(b.signature)}, append(w, '}')
+	case "redacted_thinking":
+		w := transcript.AppendString([]byte(`{"type":"redacted_thinking","data":`), b.data)
+		return transcript.Thinking{Data: b.data, Redacted: true}, append(w, '}')
+	case "tool_use":
+		return b.toolUse(cut)
+	}
+	return b.unknown()
+}
+
+func (b *block) toolUse(cut bool) (transcript.Part, []byte) {
+	use := transcript.ToolUse{ID: b.id, Name: b.name}
+	ok := false
+	if use.Input, ok = call.ToolInput(b.input); !ok || cut {
+		use.Extra = transcript.Extra{"malformed": json.RawMessage("true")}
+	}
+	if cut {
+		use.Input = json.RawMessage(`""`)
+	}
+	w := appendID([]byte(`{"type":"tool_use","id":"`), []byte(b.id))
+	w = transcript.AppendString(append(w, `","name":`...), b.name)
+	w = call.AppendInput(append(w, `,"input":`...), use.Input)
+	return use, append(w, '}')
+}
+
+// unknown keeps a block of a kind that this version does not know, with the
+// input that arrived for it, if it is one of the provider's own tool uses.
+func (b *block) unknown() (transcript.Part, []byte) {
+	raw := b.start
+	if input, ok := call.ToolInput(b.input); ok && len(b.input) > 0 {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(raw, &members) == nil {
+			members["input"] = input
+			if w, err := json.Marshal(members); err == nil {
+				raw = w
+			}
+		}
+	}
+	compacted, ok := call.Compact(raw)
+	if !ok || len(compacted) == 0 || compacted[0] != '{' {
+		return nil, nil
+	}
+	switch b.kind {
+	case "", "tool_result", "media", "file", "structured", "custom": // mean something else in a transcript
+		return nil, compacted
+	}
+	return transcript.Unknown{Type: b.kind, JSON: compacted}, compacted
+}
+
+// partial is what of a broken answer can be kept: text and thinking. It is nil
+// when there is neither.
+func (a *answer) partial(cancelled bool) *transcript.Item {
+	it := &transcript.Item{Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage, Finish: transcript.FinishError}
+	if cancelled {
+		it.Finish = transcript.FinishCancelled
+	}
+	for _, b := range a.blocks {
+		if b.kind == "text" || b.kind == "thinking" {
+			if part, _ := b.finish(false); part != nil {
+				it.Parts = append(it.Parts, part)
+			}
+		}
+	}
+	if len(it.Parts) == 0 {
+		return nil
+	}
+	return it
+}

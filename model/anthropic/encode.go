@@ -1,0 +1,236 @@
+package anthropic
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/model/internal/call"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+
+	reminderStart = `<system-reminder>\n`
+	reminderEnd   = `\n</system-reminder>`
+)
+
+// Encode gives an item's content blocks, joined by commas and without brackets:
+// neighbours of one role become one message when a request is put together. An
+// assistant item that came over this wire is sent as it came. What the runtime
+// says (system, developer and notification items) is user text inside a
+// system-reminder element.
+func (m *Model) Encode(item transcript.Encoded) (model.Wire, error) {
+	if item.Role() == transcript.RoleAssistant {
+		if native := item.Native(API); len(native) > 0 {
+			if native[0] != '[' || native[len(native)-1] != ']' {
+				return model.Wire{}, fmt.Errorf("anthropic: item %q: its native form is no array", item.ID())
+			}
+			return wire(roleAssistant, native[1:len(native)-1:len(native)-1]), nil
+		}
+		b := blocks{json: make([]byte, 0, len(item.JSON))}
+		for p := range item.Parts() {
+			b.answerPart(p)
+		}
+		return wire(roleAssistant, b.json), nil
+	}
+	b := blocks{json: make([]byte, 0, len(item.JSON))}
+	switch item.Role() {
+	case transcript.RoleSystem, transcript.RoleDeveloper, transcript.RoleNotification:
+		b.before, b.after = reminderStart, reminderEnd
+	}
+	if len(item.ResultIDs()) > 0 { // the wire wants results before anything else
+		for p := range item.Parts() {
+			if p.Type() == "tool_result" {
+				b.result(p)
+			}
+		}
+	}
+	for p := range item.Parts() {
+		b.part(p)
+	}
+	return wire(roleUser, b.json), nil
+}
+
+func wire(role string, json []byte) model.Wire {
+	if len(json) == 0 {
+		return model.Wire{}
+	}
+	return model.Wire{Role: role, JSON: json}
+}
+
+// blocks collects content blocks. Strings go from item to block as they are,
+// quotes, escapes and all.
+type blocks struct {
+	json          []byte
+	before, after string // around text, as they are inside a literal
+}
+
+func (b *blocks) open(head string) {
+	if n := len(b.json); n > 0 && b.json[n-1] == '}' {
+		b.json = append(b.json, ',')
+	}
+	b.json = append(b.json, head...)
+}
+
+func (b *blocks) add(pieces ...[]byte) {
+	for _, p := range pieces {
+		b.json = append(b.json, p...)
+	}
+}
+
+// text adds a text block; inner is the inside of a literal. The wire refuses
+// empty text.
+func (b *blocks) text(inner []byte) {
+	if len(inner) == 0 {
+		return
+	}
+	b.open(`{"type":"text","text":"`)
+	b.json = append(b.json, b.before...)
+	b.json = append(b.json, inner...)
+	b.json = append(b.json, b.after...)
+	b.json = append(b.json, `"}`...)
+}
+
+// note is text that stands for what the wire cannot carry.
+func (b *blocks) note(format string, args ...any) {
+	lit := transcript.AppendString(nil, fmt.Sprintf(format, args...))
+	b.text(call.Inner(lit))
+}
+
+func (b *blocks) answerPart(p transcript.RawPart) {
+	switch p.Type() {
+	case "text":
+		b.text(call.Inner(p.Field("text")))
+	case "tool_use":
+		b.open(`{"type":"tool_use","id":"`)
+		b.json = appendID(b.json, call.Inner(p.Field("id")))
+		b.add([]byte(`","name":`), p.Field("name"), []byte(`,"input":`))
+		b.json = call.AppendInput(b.json, p.Field("input"))
+		b.json = append(b.json, '}')
+	}
+}
+
+func (b *blocks) part(p transcript.RawPart) {
+	switch p.Type() {
+	case "text":
+		b.text(call.Inner(p.Field("text")))
+	case "structured":
+		if v := p.Field("value"); len(v) > 0 {
+			b.text(call.AppendEscaped(nil, v))
+		}
+	case "media":
+		b.media(p)
+	case "file":
+		b.file(p)
+	}
+}
+
+func (b *blocks) result(p transcript.RawPart) {
+	b.open(`{"type":"tool_result","tool_use_id":"`)
+	b.json = appendID(b.json, call.Inner(p.Field("use_id")))
+	isError := string(p.Field("is_error")) == "true"
+	const content = `","content":[`
+	b.json = append(b.json, content...)
+	start := len(b.json)
+	inner := blocks{json: b.json}
+	for e := range p.Elements("content") {
+		inner.part(e)
+	}
+	if len(inner.json) == start && isError { // an error without content is refused
+		inner.note("the tool failed and said nothing")
+	}
+	b.json = inner.json
+	if len(b.json) == start {
+		b.json = append(b.json[:start-len(content)], '"')
+	} else {
+		b.json = append(b.json, ']')
+	}
+	if isError {
+		b.json = append(b.json, `,"is_error":true`...)
+	}
+	b.json = append(b.json, '}')
+}
+
+// media adds an image of a type that the wire knows; other media are named only.
+func (b *blocks) media(p transcript.RawPart) {
+	mime, data, uri := p.Field("mime"), p.Field("data"), p.Field("uri")
+	switch string(mime) {
+	case `"image/png"`, `"image/jpeg"`, `"image/gif"`, `"image/webp"`:
+		switch {
+		case len(data) > 2:
+			b.open(`{"type":"image","source":{"type":"base64","media_type":`)
+			b.add(mime, []byte(`,"data":`), data, []byte("}}"))
+			return
+		case isWeb(uri):
+			b.open(`{"type":"image","source":{"type":"url","url":`)
+			b.add(uri, []byte("}}"))
+			return
+		}
+	}
+	b.note("[%s %s: not shown]", word(mime, "media"), word(uri, "without an address"))
+}
+
+// file adds a PDF or a plain text as a document; other files are named only.
+func (b *blocks) file(p transcript.RawPart) {
+	name, mime, data, uri := p.Field("name"), p.Field("mime"), p.Field("data"), p.Field("uri")
+	title := func() {
+		if len(name) > 2 {
+			b.add([]byte(`,"title":`), name)
+		}
+		b.json = append(b.json, '}')
+	}
+	isPDF := string(mime) == `"application/pdf"`
+	switch {
+	case isPDF && len(data) > 2:
+		b.open(`{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":`)
+		b.add(data, []byte("}"))
+		title()
+		return
+	case isPDF && isWeb(uri):
+		b.open(`{"type":"document","source":{"type":"url","url":`)
+		b.add(uri, []byte("}"))
+		title()
+		return
+	case strings.HasPrefix(string(mime), `"text/`) && len(data) > 2:
+		if text, err := base64.StdEncoding.DecodeString(string(call.Inner(data))); err == nil && len(text) > 0 {
+			b.open(`{"type":"document","source":{"type":"text","media_type":"text/plain","data":`)
+			b.json = transcript.AppendString(b.json, string(text))
+			b.json = append(b.json, '}')
+			title()
+			return
+		}
+	}
+	b.note("[file %s %s: not shown]", word(name, "without a name"), word(mime, ""))
+}
+
+func isWeb(uri []byte) bool {
+	s := string(call.Inner(uri))
+	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
+}
+
+func word(lit []byte, without string) string {
+	var s string
+	if json.Unmarshal(lit, &s) != nil || s == "" {
+		return without
+	}
+	return s
+}
+
+// appendID writes a tool-use id. The wire takes letters, digits, "_" and "-",
+// and other providers give ids with more; both ends of a pair change alike.
+func appendID(dst, id []byte) []byte {
+	for _, c := range id {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
+		default:
+			c = '_'
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}

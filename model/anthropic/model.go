@@ -1,0 +1,116 @@
+package anthropic
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/model/internal/call"
+)
+
+// API names the wire in [transcript.Native].
+const API = "anthropic-messages"
+
+const (
+	provider         = "anthropic"
+	defaultBaseURL   = "https://api.anthropic.com/"
+	defaultMaxTokens = 16384
+)
+
+// Options are what can be set about a model. The zero value is ready to use,
+// except that the provider itself wants a key. No environment variable is read,
+// but for those that name a proxy, when HTTPClient is nil.
+type Options struct {
+	APIKey     string
+	BaseURL    string           // of another server; "/v1" at its end may be left out
+	HTTPClient *http.Client     // nil: http.DefaultClient; redirects are not followed
+	MaxTokens  int              // of an answer when the request sets none; 0: 16384, or what the model can
+	Price      *model.Price     // nil: what [model.Lookup] knows
+	Context    int              // tokens the model can see; 0: what [model.Lookup] knows
+	Now        func() time.Time // nil: time.Now
+}
+
+// Model is one Claude model. It is safe for concurrent use.
+type Model struct {
+	info      model.Info
+	maxTokens int
+	adaptive  bool // thinking is asked for by effort, not by budget
+	keyless   bool // the provider's own server, and no key
+	client    sdk.Client
+	provider  call.Provider
+	heads     call.Heads
+}
+
+// New returns the model of that name, such as "claude-sonnet-4-6". It does no
+// I/O. Options may be nil.
+func New(name string, o *Options) (*Model, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	if name == "" {
+		return nil, errors.New("anthropic: no model is named")
+	}
+	base, err := baseURL(o.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("anthropic: %w", err)
+	}
+	key := strings.TrimSpace(o.APIKey)
+	if err := call.KeyFault(key); err != nil {
+		return nil, fmt.Errorf("anthropic: %w", err)
+	}
+	facts, _ := model.Lookup(provider, name)
+	m := &Model{
+		info: model.Info{Provider: provider, Model: name, API: API,
+			Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price},
+		maxTokens: o.MaxTokens,
+		adaptive:  facts.Thinking == "adaptive",
+		keyless:   key == "" && o.BaseURL == "",
+		provider:  call.Provider{Name: provider, Secrets: call.SecretsOf(key, base), Now: o.Now},
+	}
+	if o.Price != nil {
+		p := *o.Price
+		m.info.Price = &p
+	}
+	if o.Context > 0 {
+		m.info.Context = o.Context
+	}
+	if m.maxTokens <= 0 {
+		m.maxTokens = defaultMaxTokens
+		if facts.MaxOutput > 0 {
+			m.maxTokens = min(m.maxTokens, facts.MaxOutput)
+		}
+	}
+	// A client made by hand: the SDK's constructor would read the environment.
+	m.client = sdk.Client{Options: []option.RequestOption{
+		option.WithBaseURL(base.String()),
+		option.WithHTTPClient(call.Client(o.HTTPClient)),
+		option.WithMaxRetries(0),
+		option.WithoutOpenTelemetry(),
+	}}
+	if key != "" {
+		m.client.Options = append(m.client.Options, option.WithAPIKey(key))
+	}
+	return m, nil
+}
+
+// Info describes the model.
+func (m *Model) Info() model.Info { return m.info }
+
+func baseURL(s string) (*url.URL, error) {
+	if s == "" {
+		s = defaultBaseURL
+	}
+	u, err := call.Address(s)
+	if err != nil {
+		return nil, err
+	}
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/v1") + "/"
+	return u, nil
+}

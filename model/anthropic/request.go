@@ -1,0 +1,200 @@
+package anthropic
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/model/internal/call"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+const cacheMark = `,"cache_control":{"type":"ephemeral"}`
+
+// What stands between the wires of a body.
+var (
+	firstUser      = []byte(`{"role":"user","content":[`)
+	firstAssistant = []byte(`{"role":"assistant","content":[`)
+	nextUser       = []byte(`]},{"role":"user","content":[`)
+	nextAssistant  = []byte(`]},{"role":"assistant","content":[`)
+	nextBlock      = []byte(`,`)
+	marked         = []byte(cacheMark + `}`)
+	end            = []byte(`]}]}`)
+	endEmpty       = []byte(`]}`)
+)
+
+// budgets are the thinking tokens of the efforts, for models that take a budget.
+var budgets = map[string]int{"low": 1024, "medium": 5120, "high": 10240}
+
+// body puts a request together:
+//
+//	{"model":…,"max_tokens":…,"stream":true,  "thinking":…,  "system":…,"tools":…,  "messages":[ wires ]}
+//	 written per request                      if asked for   written once           not copied
+//
+// Cache marks go on the last tool, the system text, and the last block of each
+// of the last two messages. Marks are not part of a wire: the next request has
+// them elsewhere.
+func (m *Model) body(req *model.Request) *call.Body {
+	b := &call.Body{}
+	b.Grow(2*len(req.Messages) + 8)
+	b.Add(m.settings(req))
+	b.Add(m.heads.Of(req, encodeHead))
+	b.Add([]byte(`,"messages":[`))
+
+	wires := req.Messages
+	marks := markedWires(wires)
+	role := ""
+	for i, w := range wires {
+		if len(w.JSON) == 0 {
+			continue
+		}
+		b.Add(between(role, w.Role))
+		role = w.Role
+		if slices.Contains(marks, i) {
+			addMarked(b, w.JSON)
+		} else {
+			b.Add(w.JSON)
+		}
+	}
+	if role == "" {
+		b.Add(endEmpty)
+	} else {
+		b.Add(end)
+	}
+	return b
+}
+
+func between(last, role string) []byte {
+	switch {
+	case last == role:
+		return nextBlock
+	case last == "" && role == roleUser:
+		return firstUser
+	case last == "":
+		return firstAssistant
+	case role == roleUser:
+		return nextUser
+	}
+	return nextAssistant
+}
+
+// markedWires returns the indexes of the wires that end the last two messages.
+func markedWires(wires []model.Wire) []int {
+	var marks []int
+	role := ""
+	for i := len(wires) - 1; i >= 0 && len(marks) < 2; i-- {
+		if w := wires[i]; len(w.JSON) > 0 && w.Role != role {
+			role = w.Role
+			marks = append(marks, i)
+		}
+	}
+	return marks
+}
+
+// addMarked adds a wire with a cache mark on its last block that can have one.
+// Thinking cannot, nor can what this version does not know.
+func addMarked(b *call.Body, wire []byte) {
+	at := -1 // of the brace that ends the block
+	for start, block := range call.Objects(wire) {
+		p := transcript.RawPart(block)
+		switch p.Type() {
+		case "text", "image", "document", "tool_use", "tool_result":
+			at = start + len(block) - 1
+		}
+	}
+	if at < 0 {
+		b.Add(wire)
+		return
+	}
+	b.Add(wire[:at])
+	b.Add(marked)
+	b.Add(wire[at+1:])
+}
+
+func (m *Model) settings(req *model.Request) []byte {
+	maxTokens := m.maxTokens
+	if req.MaxTokens > 0 {
+		maxTokens = req.MaxTokens
+	}
+	thinking := ""
+	switch {
+	case req.Effort == "":
+	case m.adaptive:
+		thinking = `,"thinking":{"type":"adaptive"},"output_config":{"effort":` + quoted(req.Effort) + `}`
+	case budgets[req.Effort] > 0 && canThink(req.Messages):
+		budget := budgets[req.Effort]
+		if maxTokens <= budget { // the budget is part of the answer's tokens
+			maxTokens += budget
+		}
+		thinking = `,"thinking":{"type":"enabled","budget_tokens":` + strconv.Itoa(budget) + `}`
+	}
+	s := make([]byte, 0, 160)
+	s = append(s, `{"model":`...)
+	s = transcript.AppendString(s, m.info.Model)
+	s = append(s, `,"max_tokens":`...)
+	s = strconv.AppendInt(s, int64(maxTokens), 10)
+	s = append(s, `,"stream":true`...)
+	return append(s, thinking...)
+}
+
+func quoted(s string) string { return string(transcript.AppendString(nil, s)) }
+
+// canThink reports whether the request may ask for thinking by budget. Within a
+// tool round the provider wants the answer that began it to begin with thinking,
+// which one from another model does not.
+func canThink(wires []model.Wire) bool {
+	last := -1 // the first wire of the last assistant message
+	for i := len(wires) - 1; i >= 0; i-- {
+		switch w := wires[i]; {
+		case len(w.JSON) == 0:
+		case w.Role == roleAssistant:
+			last = i
+		case last >= 0:
+			return begins(wires[last].JSON)
+		case !bytes.HasPrefix(w.JSON, []byte(`{"type":"tool_result"`)):
+			return true // a new question
+		}
+	}
+	return last < 0 || begins(wires[last].JSON)
+}
+
+func begins(answer []byte) bool {
+	return bytes.HasPrefix(answer, []byte(`{"type":"thinking"`)) ||
+		bytes.HasPrefix(answer, []byte(`{"type":"redacted_thinking"`))
+}
+
+// encodeHead writes what comes before the messages and seldom changes.
+func encodeHead(req *model.Request) []byte {
+	var b []byte
+	if req.System != "" {
+		b = append(b, `,"system":[{"type":"text","text":`...)
+		b = transcript.AppendString(b, req.System)
+		b = append(b, cacheMark+`}]`...)
+	}
+	for i, t := range req.Tools {
+		if i == 0 {
+			b = append(b, `,"tools":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = append(b, `{"name":`...)
+		b = transcript.AppendString(b, t.Name)
+		if t.Description != "" {
+			b = append(b, `,"description":`...)
+			b = transcript.AppendString(b, t.Description)
+		}
+		b = append(b, `,"input_schema":`...)
+		if len(t.Input) == 0 {
+			b = append(b, `{"type":"object"}`...)
+		} else {
+			b = append(b, t.Input...)
+		}
+		if i == len(req.Tools)-1 {
+			b = append(b, cacheMark+`}]`...)
+		} else {
+			b = append(b, '}')
+		}
+	}
+	return b
+}

@@ -1,0 +1,212 @@
+package call
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/model"
+)
+
+// Provider makes errors of one provider's calls. It is a value and safe for
+// concurrent use.
+type Provider struct {
+	Name    string
+	Secrets Secrets
+	Now     func() time.Time // for a Retry-After that is a date
+}
+
+// Failure makes the error of a call that brought no answer to read: err is what
+// the client returned. An ended ctx comes before anything else.
+func (p Provider) Failure(ctx context.Context, x *Exchange, err error) *model.Error {
+	switch {
+	case ctx.Err() != nil:
+		return p.cancelled(ctx)
+	case x.Failed():
+		return p.status(x)
+	}
+	return p.Broken(ctx, err)
+}
+
+// Broken makes the error of a connection that could not be made or broke off.
+func (p Provider) Broken(ctx context.Context, err error) *model.Error {
+	if ctx.Err() != nil {
+		return p.cancelled(ctx)
+	}
+	if err == nil {
+		return &model.Error{Kind: model.ErrorNetwork, Provider: p.Name, Message: "the answer broke off"}
+	}
+	text := p.Secrets.Mask(err.Error())
+	return &model.Error{Kind: model.ErrorNetwork, Provider: p.Name, Message: text, Err: &hidden{text, err}}
+}
+
+// Malformed makes the error of an answer that is not what the wire promises.
+func (p Provider) Malformed(err error) *model.Error {
+	text := p.Secrets.Mask(err.Error())
+	return &model.Error{Kind: model.ErrorMalformed, Provider: p.Name, Message: text, Err: &hidden{text, err}}
+}
+
+// Reported makes the error that a provider sent as JSON in an answer that had
+// begun well: an error object, or a document that has one under "error".
+func (p Provider) Reported(document []byte) *model.Error {
+	said := readComplaint(document)
+	return &model.Error{Kind: said.kind(0), Provider: p.Name, Message: p.Secrets.Mask(said.message)}
+}
+
+func (p Provider) cancelled(ctx context.Context) *model.Error {
+	return &model.Error{Kind: model.ErrorCancelled, Provider: p.Name, Message: ctx.Err().Error(), Err: ctx.Err()}
+}
+
+func (p Provider) status(x *Exchange) *model.Error {
+	said := readComplaint(x.text)
+	e := &model.Error{Kind: said.kind(x.status), Provider: p.Name, Status: x.status,
+		RetryAfter: p.retryAfter(x.header), Message: p.Secrets.Mask(said.message)}
+	if x.status/100 == 3 {
+		e.Message = "the address redirects, and a key is not sent elsewhere; hint: set the base URL to " +
+			p.Secrets.Mask(x.header.Get("Location"))
+	}
+	return e
+}
+
+// retryAfter reads how long the provider asks to wait, or 0.
+func (p Provider) retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		return wait(ms / 1000)
+	}
+	v := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(v, 64); err == nil {
+		return wait(s)
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		now := time.Now
+		if p.Now != nil {
+			now = p.Now
+		}
+		return wait(at.Sub(now()).Seconds())
+	}
+	return 0
+}
+
+func wait(seconds float64) time.Duration {
+	const day = 24 * 60 * 60
+	if !(seconds > 0) { // NaN too
+		return 0
+	}
+	return time.Duration(math.Min(seconds, day) * float64(time.Second))
+}
+
+// complaint is what a provider says went wrong.
+type complaint struct {
+	message, code string
+	status        int // when the document names one
+}
+
+// readComplaint understands the error documents of Anthropic, OpenAI, OpenRouter
+// (a number as code), Ollama (a string as error), vLLM and FastAPI. The message
+// of anything else is its text.
+func readComplaint(document []byte) complaint {
+	var doc struct {
+		Error   json.RawMessage `json:"error"`
+		Detail  json.RawMessage `json:"detail"`
+		Message string          `json:"message"`
+		Type    string          `json:"type"`
+		Code    json.RawMessage `json:"code"`
+	}
+	if json.Unmarshal(document, &doc) != nil {
+		return complaint{message: string(document)}
+	}
+	if len(doc.Error) > 0 && doc.Error[0] == '{' {
+		return readComplaint(doc.Error)
+	}
+	c := complaint{message: doc.Message, code: doc.Type}
+	for _, alternative := range []json.RawMessage{doc.Error, doc.Detail} {
+		var s string
+		if c.message == "" && json.Unmarshal(alternative, &s) == nil {
+			c.message = s
+		} else if c.message == "" {
+			c.message = string(alternative)
+		}
+	}
+	var code string
+	if json.Unmarshal(doc.Code, &code) == nil && code != "" {
+		c.code += " " + code
+	} else if n, err := strconv.Atoi(string(doc.Code)); err == nil {
+		c.status = n
+	}
+	return c
+}
+
+// kind sorts a complaint by its code first, which says more than the status:
+// 400 and 429 each stand for two things.
+func (c complaint) kind(status int) model.ErrorKind {
+	if status == 0 {
+		status = c.status
+	}
+	code, text := strings.ToLower(c.code), strings.ToLower(c.message)
+	has := func(s string, any ...string) bool {
+		for _, a := range any {
+			if strings.Contains(s, a) {
+				return true
+			}
+		}
+		return false
+	}
+	invalid := status == 0 || status == 400 || status == 413 || status == 422
+	switch {
+	case status == 413, has(code, "context_length", "exceed_context_size", "request_too_large"),
+		invalid && has(text, "prompt is too long", "context length", "context window", "context limit",
+			"context size", "too many tokens", "maximum number of tokens", "reduce the length"):
+		return model.ErrorTooLong
+	case has(code, "insufficient_quota", "billing"): // waiting does not help
+		return model.ErrorAuth
+	}
+	switch {
+	case status == 401, status == 402, status == 403:
+		return model.ErrorAuth
+	case status == 404, status/100 == 3:
+		return model.ErrorNotFound
+	case status == 429:
+		return model.ErrorRateLimit
+	case status == 408, status == 409, status == 425, status >= 500:
+		return model.ErrorOverloaded
+	case status != 0:
+		return model.ErrorInvalid
+	}
+	switch {
+	case has(code, "authentication", "permission"):
+		return model.ErrorAuth
+	case has(code, "not_found"):
+		return model.ErrorNotFound
+	case has(code, "rate_limit"):
+		return model.ErrorRateLimit
+	case has(code, "invalid_request", "badrequest"):
+		return model.ErrorInvalid
+	}
+	return model.ErrorOverloaded
+}
+
+// hidden is an error whose text has been masked. What it hides can be tested
+// for with [errors.Is] but not taken out: it may hold the key.
+type hidden struct {
+	text string
+	err  error
+}
+
+func (h *hidden) Error() string        { return h.text }
+func (h *hidden) Is(target error) bool { return errors.Is(h.err, target) }
+
+// KeyFault says what is wrong with a key that cannot be sent, without the key.
+func KeyFault(key string) error {
+	for _, r := range key {
+		if r < ' ' || r > '~' {
+			return fmt.Errorf("the API key has a character that cannot be sent (%U)", r)
+		}
+	}
+	return nil
+}

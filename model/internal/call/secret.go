@@ -1,0 +1,70 @@
+package call
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strings"
+	"unicode"
+)
+
+const (
+	maskText   = "***"
+	minSecret  = 4 // what is shorter cannot be a secret
+	maxMessage = 2000
+)
+
+// Secrets are strings that must not show in an error.
+type Secrets []string
+
+// SecretsOf collects a key and what in an address may be one: its password and
+// the values of its query. Each counts as it is and as it is written in a URL.
+func SecretsOf(key string, address *url.URL) Secrets {
+	var s Secrets
+	s.add(key)
+	if address == nil {
+		return s
+	}
+	if password, ok := address.User.Password(); ok {
+		s.add(password)
+		s.add(base64.StdEncoding.EncodeToString([]byte(address.User.Username() + ":" + password)))
+	}
+	for _, values := range address.Query() {
+		for _, v := range values {
+			s.add(v)
+		}
+	}
+	return s
+}
+
+func (s *Secrets) add(secret string) {
+	if len(secret) < minSecret {
+		return
+	}
+	*s = append(*s, secret)
+	for _, written := range []string{url.QueryEscape(secret), url.PathEscape(secret)} {
+		if written != secret {
+			*s = append(*s, written)
+		}
+	}
+}
+
+// Mask replaces every secret in a stranger's text by three asterisks and makes
+// it fit for a terminal: no control characters, no line breaks, at most 2,000
+// bytes.
+func (s Secrets) Mask(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	for _, secret := range s { // before the cut, which must not leave half a key
+		text = strings.ReplaceAll(text, secret, maskText)
+	}
+	if len(text) > maxMessage {
+		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
+	}
+	return text
+}

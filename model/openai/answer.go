@@ -1,0 +1,334 @@
+package openai
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/model/internal/call"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// chunk is one piece of a streamed answer, or all of one that is not streamed.
+type chunk struct {
+	Model   string          `json:"model"`
+	Choices []choice        `json:"choices"`
+	Usage   *usage          `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type choice struct {
+	Index        int    `json:"index"`
+	Delta        piece  `json:"delta"`
+	Message      *piece `json:"message"` // in place of Delta, from some servers
+	FinishReason string `json:"finish_reason"`
+}
+
+type piece struct {
+	Content          text        `json:"content"`
+	Refusal          text        `json:"refusal"`
+	ReasoningContent text        `json:"reasoning_content"` // vLLM, llama.cpp, DeepSeek
+	Reasoning        text        `json:"reasoning"`         // Ollama, OpenRouter, newer vLLM
+	ToolCalls        []callPiece `json:"tool_calls"`
+}
+
+type callPiece struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"` // JSON text in a string; a value from some servers
+	} `json:"function"`
+	Extra json.RawMessage `json:"extra_content"` // Gemini's thought signatures: must be sent back
+}
+
+type usage struct {
+	Prompt        int64 `json:"prompt_tokens"`
+	Completion    int64 `json:"completion_tokens"`
+	CacheHit      int64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+	PromptDetails struct {
+		Cached     int64 `json:"cached_tokens"`
+		CacheWrite int64 `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+// text is a string, or an array of parts whose texts count, or null.
+type text string
+
+func (t *text) UnmarshalJSON(b []byte) error {
+	var s string
+	err := json.Unmarshal(b, &s)
+	if err == nil {
+		*t = text(s)
+		return nil
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(b, &parts) != nil {
+		return err
+	}
+	for _, p := range parts {
+		*t += text(p.Text)
+	}
+	return nil
+}
+
+// toolCall is a tool call as far as it has arrived.
+type toolCall struct {
+	index     int
+	given     string // the id that the server gave, or ""
+	id, name  string
+	arguments []byte
+	extra     json.RawMessage
+}
+
+// answer puts an answer together from chunks. They come from a stranger: any
+// order of them, and any values, must do no more than give a wrong answer.
+type answer struct {
+	model                   string
+	usage                   transcript.Usage
+	thinking, text, refusal strings.Builder
+	calls                   []*toolCall
+	finishReason            string
+}
+
+func (a *answer) empty() bool {
+	return a.thinking.Len() == 0 && a.text.Len() == 0 && a.refusal.Len() == 0 && len(a.calls) == 0
+}
+
+// take adds a chunk and emits what the caller can already use of it. It reports
+// whether the caller wants more.
+func (a *answer) take(c *chunk, emit func(model.Event) bool) bool {
+	if c.Model != "" {
+		a.model = c.Model
+	}
+	if c.Usage != nil {
+		a.usage = c.Usage.split()
+	}
+	for _, ch := range c.Choices {
+		if ch.Index != 0 {
+			continue // only one answer was asked for
+		}
+		p := &ch.Delta
+		if ch.Message != nil {
+			p = ch.Message
+		}
+		if !a.add(p, emit) {
+			return false
+		}
+		if ch.FinishReason != "" {
+			a.finishReason = ch.FinishReason
+		}
+	}
+	return true
+}
+
+// split takes the cached tokens out of the prompt's, which the wire counts twice.
+func (u *usage) split() transcript.Usage {
+	read := max(u.PromptDetails.Cached, u.CacheHit, 0)
+	write := max(u.PromptDetails.CacheWrite, 0)
+	return transcript.Usage{
+		Input:      max(u.Prompt-read-write, 0),
+		Output:     max(u.Completion, 0),
+		CacheRead:  read,
+		CacheWrite: write,
+		Reasoning:  max(u.CompletionDetails.Reasoning, 0),
+	}
+}
+
+func (a *answer) add(p *piece, emit func(model.Event) bool) bool {
+	reasoning := p.ReasoningContent
+	if reasoning == "" {
+		reasoning = p.Reasoning // servers that send both send the same
+	}
+	if reasoning != "" {
+		a.thinking.WriteString(string(reasoning))
+		if !emit(model.ThinkingDelta{Text: string(reasoning)}) {
+			return false
+		}
+	}
+	if p.Content != "" {
+		a.text.WriteString(string(p.Content))
+		if !emit(model.TextDelta{Text: string(p.Content)}) {
+			return false
+		}
+	}
+	if p.Refusal != "" {
+		a.refusal.WriteString(string(p.Refusal))
+		if !emit(model.TextDelta{Text: string(p.Refusal)}) {
+			return false
+		}
+	}
+	for i := range p.ToolCalls {
+		if !a.addCall(&p.ToolCalls[i], emit) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *answer) addCall(p *callPiece, emit func(model.Event) bool) bool {
+	c := a.callOf(p)
+	begun := c == nil
+	if begun {
+		c = &toolCall{index: len(a.calls), given: p.ID, id: a.freeID(p.ID)}
+		if p.Index != nil {
+			c.index = *p.Index
+		}
+		a.calls = append(a.calls, c)
+	}
+	if c.name == "" {
+		c.name = p.Function.Name
+	}
+	if len(p.Extra) > 0 {
+		c.extra = slices.Clone(p.Extra)
+	}
+	var arguments string
+	if raw := p.Function.Arguments; json.Unmarshal(raw, &arguments) != nil {
+		arguments = string(raw)
+	}
+	c.arguments = append(c.arguments, arguments...)
+	if !begun && arguments == "" {
+		return true
+	}
+	return emit(model.ToolInputDelta{UseID: c.id, Name: c.name, JSON: arguments})
+}
+
+// callOf finds the call that a piece goes on with, or nil. Pieces without an
+// index go by their id, and without either to the last call. Servers that give
+// every call the index 0 tell a new one by a new id.
+func (a *answer) callOf(p *callPiece) *toolCall {
+	for i := len(a.calls) - 1; i >= 0; i-- {
+		c := a.calls[i]
+		differs := p.ID != "" && c.given != "" && p.ID != c.given
+		switch {
+		case p.Index != nil && c.index == *p.Index && !differs,
+			p.Index == nil && p.ID != "" && p.ID == c.given,
+			p.Index == nil && p.ID == "" && p.Function.Name == "":
+			return c
+		}
+	}
+	return nil
+}
+
+// freeID returns id, or another one when it is empty or taken.
+func (a *answer) freeID(id string) string {
+	taken := func(id string) bool {
+		return slices.ContainsFunc(a.calls, func(c *toolCall) bool { return c.id == id })
+	}
+	for n := len(a.calls); id == "" || taken(id); n++ {
+		id = "call_" + strconv.Itoa(n)
+	}
+	return id
+}
+
+// item is the finished answer. Its native form is the message that
+// [Model.Encode] will send for it.
+func (a *answer) item() transcript.Item {
+	it := transcript.Item{Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage, Finish: a.finish()}
+	it.Parts = a.said()
+	var uses []byte
+	for i, c := range a.calls {
+		if it.Finish == transcript.FinishRefusal {
+			break // they were cut off, nobody shall run them
+		}
+		// What the output limit cut before its first byte is not an empty input.
+		cut := a.finishReason == "length" && i == len(a.calls)-1 && len(c.arguments) == 0
+		use := c.use(cut)
+		it.Parts = append(it.Parts, use)
+		if len(uses) > 0 {
+			uses = append(uses, ',')
+		}
+		uses = appendCall(uses, literal(c.id), literal(c.name), use.Input, c.extraContent())
+	}
+	if message := a.message(uses); message != nil {
+		it.Native = &transcript.Native{API: API, JSON: message}
+	}
+	return it
+}
+
+// message is the answer as the wire wants it back, or nil when nothing of it can
+// be sent.
+func (a *answer) message(uses []byte) []byte {
+	if a.text.Len() == 0 && a.refusal.Len() == 0 && len(uses) == 0 {
+		return nil
+	}
+	b := []byte(`{"role":"assistant","content":`)
+	if a.text.Len() > 0 {
+		b = transcript.AppendString(b, a.text.String())
+	} else {
+		b = append(b, "null"...)
+	}
+	if a.refusal.Len() > 0 {
+		b = transcript.AppendString(append(b, `,"refusal":`...), a.refusal.String())
+	}
+	if len(uses) > 0 {
+		b = append(append(append(b, `,"tool_calls":[`...), uses...), ']')
+	}
+	return append(b, '}')
+}
+
+func (a *answer) finish() transcript.Finish {
+	switch {
+	case a.finishReason == "content_filter", a.refusal.Len() > 0:
+		return transcript.FinishRefusal
+	case len(a.calls) > 0: // some servers say "stop"
+		return transcript.FinishToolUse
+	case a.finishReason == "length":
+		return transcript.FinishMaxTokens
+	}
+	return transcript.FinishStop
+}
+
+// said gives the thinking and the text of the answer.
+func (a *answer) said() []transcript.Part {
+	var parts []transcript.Part
+	if a.thinking.Len() > 0 {
+		parts = append(parts, transcript.Thinking{Text: a.thinking.String()})
+	}
+	if s := a.text.String() + a.refusal.String(); s != "" {
+		parts = append(parts, transcript.Text{Text: s})
+	}
+	return parts
+}
+
+func (c *toolCall) use(cut bool) transcript.ToolUse {
+	use := transcript.ToolUse{ID: c.id, Name: c.name}
+	ok := false
+	if use.Input, ok = call.ToolInput(c.arguments); !ok || cut {
+		use.Extra = transcript.Extra{"malformed": json.RawMessage("true")}
+	}
+	if cut {
+		use.Input = json.RawMessage(`""`)
+	}
+	return use
+}
+
+func (c *toolCall) extraContent() []byte {
+	if compacted, ok := call.Compact(c.extra); ok && string(compacted) != "null" {
+		return compacted
+	}
+	return nil
+}
+
+func literal(s string) []byte { return transcript.AppendString(nil, s) }
+
+// partial is what of a broken answer can be kept: text and thinking. It is nil
+// when there is neither.
+func (a *answer) partial(cancelled bool) *transcript.Item {
+	it := &transcript.Item{Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage,
+		Finish: transcript.FinishError, Parts: a.said()}
+	if cancelled {
+		it.Finish = transcript.FinishCancelled
+	}
+	if len(it.Parts) == 0 {
+		return nil
+	}
+	return it
+}

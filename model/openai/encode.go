@@ -1,0 +1,267 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/model/internal/call"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+const (
+	roleSystem    = "system"
+	roleDeveloper = "developer"
+	roleUser      = "user"
+	roleAssistant = "assistant"
+	roleTool      = "tool"
+
+	// roleToolMedia marks a wire of tool messages and, after a line break, the
+	// user message that holds their images: the wire's tool messages are text, and
+	// a user message may only follow the last of a round.
+	roleToolMedia = "tool+media"
+
+	reminderStart = `<system-reminder>\n`
+	reminderEnd   = `\n</system-reminder>`
+)
+
+// Encode gives an item's messages, joined by commas: one, or one per tool
+// result. An assistant item that came over this wire is sent as it came.
+func (m *Model) Encode(item transcript.Encoded) (model.Wire, error) {
+	switch item.Role() {
+	case transcript.RoleAssistant:
+		if native := item.Native(API); len(native) > 0 {
+			if native[0] != '{' {
+				return model.Wire{}, fmt.Errorf("%s: item %q: its native form is no object", m.info.Provider, item.ID())
+			}
+			return model.Wire{Role: roleAssistant, JSON: native}, nil
+		}
+		return encodeAnswer(item), nil
+	case transcript.RoleSystem:
+		return encodeMessage(item, roleSystem, "", ""), nil
+	case transcript.RoleDeveloper:
+		if m.official {
+			return encodeMessage(item, roleDeveloper, "", ""), nil
+		}
+		return encodeMessage(item, roleSystem, "", ""), nil
+	case transcript.RoleNotification:
+		return encodeMessage(item, roleUser, reminderStart, reminderEnd), nil
+	}
+	if len(item.ResultIDs()) > 0 {
+		return encodeResults(item), nil
+	}
+	return encodeMessage(item, roleUser, "", ""), nil
+}
+
+func encodeMessage(item transcript.Encoded, role, before, after string) model.Wire {
+	c := content{before: before, after: after, media: role == roleUser}
+	for p := range item.Parts() {
+		c.part(p)
+	}
+	if c.empty() {
+		return model.Wire{}
+	}
+	b := make([]byte, 0, len(item.JSON)+32)
+	b = append(b, `{"role":"`...)
+	b = append(b, role...)
+	b = append(b, `","content":`...)
+	return model.Wire{Role: role, JSON: append(c.appendTo(b), '}')}
+}
+
+func encodeAnswer(item transcript.Encoded) model.Wire {
+	var c content
+	calls := 0
+	b := make([]byte, 0, len(item.JSON)+64)
+	for p := range item.Parts() {
+		switch p.Type() {
+		case "text":
+			c.part(p)
+		case "tool_use":
+			if calls++; calls == 1 {
+				b = append(b, `,"tool_calls":[`...)
+			} else {
+				b = append(b, ',')
+			}
+			b = appendCall(b, p.Field("id"), p.Field("name"), p.Field("input"), nil)
+		}
+	}
+	if calls > 0 {
+		b = append(b, ']')
+	} else if c.empty() {
+		return model.Wire{}
+	}
+	w := make([]byte, 0, len(b)+len(item.JSON))
+	w = append(w, `{"role":"assistant","content":`...)
+	if c.empty() {
+		w = append(w, "null"...)
+	} else {
+		w = c.appendTo(w)
+	}
+	return model.Wire{Role: roleAssistant, JSON: append(append(w, b...), '}')}
+}
+
+// appendCall writes a tool call; id and name are literals, input is a value and
+// extra what else the server said of the call, or nil.
+func appendCall(b, id, name, input, extra []byte) []byte {
+	b = append(append(b, `{"id":`...), id...)
+	b = append(append(b, `,"type":"function","function":{"name":`...), name...)
+	b = append(b, `,"arguments":`...)
+	if len(input) > 0 && input[0] == '{' {
+		b = call.AppendQuoted(b, input)
+	} else {
+		b = call.AppendQuoted(b, call.AppendInput(nil, input))
+	}
+	b = append(b, '}')
+	if len(extra) > 0 {
+		b = append(append(b, `,"extra_content":`...), extra...)
+	}
+	return append(b, '}')
+}
+
+func encodeResults(item transcript.Encoded) model.Wire {
+	b := make([]byte, 0, len(item.JSON)+64)
+	media := content{media: true}
+	for p := range item.Parts() {
+		if p.Type() != "tool_result" {
+			media.part(p)
+			continue
+		}
+		c := content{shown: &media}
+		if string(p.Field("is_error")) == "true" {
+			c.before = "error: "
+		}
+		for e := range p.Elements("content") {
+			c.part(e)
+		}
+		if len(b) > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, `{"role":"tool","tool_call_id":`...), p.Field("use_id")...)
+		b = append(b, `,"content":`...)
+		b = append(c.appendTo(b), '}')
+	}
+	if media.empty() {
+		return model.Wire{Role: roleTool, JSON: b}
+	}
+	b = append(b, "\n"+`{"role":"user","content":`...)
+	return model.Wire{Role: roleToolMedia, JSON: append(media.appendTo(b), '}')}
+}
+
+// content is a message's content: one string as long as it is text, which every
+// server understands, else an array of parts.
+type content struct {
+	before, after string   // around text, as they are inside a literal
+	media         bool     // the message may hold images and files
+	shown         *content // where what this message cannot hold is shown, or nil
+
+	text  []byte // the inside of a literal
+	array []byte // parts, from the first that is not text on
+}
+
+func (c *content) empty() bool { return len(c.text) == 0 && len(c.array) == 0 }
+
+func (c *content) part(p transcript.RawPart) {
+	switch p.Type() {
+	case "text":
+		c.addText(call.Inner(p.Field("text")))
+	case "structured":
+		if v := p.Field("value"); len(v) > 0 {
+			c.addText(call.AppendEscaped(nil, v))
+		}
+	case "media", "file":
+		c.addMedia(p)
+	}
+}
+
+func (c *content) addText(inner []byte) {
+	if len(inner) == 0 {
+		return
+	}
+	if len(c.array) > 0 {
+		c.flush(inner)
+		return
+	}
+	if len(c.text) > 0 {
+		c.text = append(c.text, `\n`...)
+	}
+	c.text = append(c.text, inner...)
+}
+
+// flush moves text into the array, as a part of its own.
+func (c *content) flush(inner []byte) {
+	if len(inner) == 0 {
+		return
+	}
+	c.next()
+	c.array = append(c.array, `{"type":"text","text":"`...)
+	c.array = append(c.array, c.before...)
+	c.array = append(c.array, inner...)
+	c.array = append(c.array, c.after...)
+	c.array = append(c.array, `"}`...)
+}
+
+func (c *content) next() {
+	if len(c.array) > 0 {
+		c.array = append(c.array, ',')
+	}
+}
+
+// addMedia adds an image, a sound or a PDF; what the wire cannot carry is named
+// in the text.
+func (c *content) addMedia(p transcript.RawPart) {
+	mime, data, uri := word(p.Field("mime")), call.Inner(p.Field("data")), call.Inner(p.Field("uri"))
+	name := p.Field("name")
+	var b []byte
+	switch {
+	case strings.HasPrefix(mime, "image/") && len(data) > 0:
+		b = append(b, `{"type":"image_url","image_url":{"url":"data:`...)
+		b = append(append(append(b, mime...), ";base64,"...), data...)
+		b = append(b, `"}}`...)
+	case strings.HasPrefix(mime, "image/") && strings.HasPrefix(string(uri), "http"):
+		b = append(append(append(b, `{"type":"image_url","image_url":{"url":"`...), uri...), `"}}`...)
+	case (mime == "audio/wav" || mime == "audio/mpeg" || mime == "audio/mp3") && len(data) > 0:
+		format := "mp3"
+		if mime == "audio/wav" {
+			format = "wav"
+		}
+		b = append(append(append(b, `{"type":"input_audio","input_audio":{"data":"`...), data...), `","format":"`+format+`"}}`...)
+	case mime == "application/pdf" && len(data) > 0:
+		if len(name) <= 2 {
+			name = []byte(`"document.pdf"`)
+		}
+		b = append(append(append(b, `{"type":"file","file":{"filename":`...), name...), `,"file_data":"data:application/pdf;base64,`...)
+		b = append(append(b, data...), `"}}`...)
+	}
+	switch {
+	case len(b) > 0 && c.media:
+		c.flush(c.text)
+		c.text = nil
+		c.next()
+		c.array = append(c.array, b...)
+	case len(b) > 0 && c.shown != nil:
+		c.note("[%s: shown below]", mime)
+		c.shown.part(p)
+	default:
+		c.note("[%s %s: not shown]", mime, word(name)+word(p.Field("uri")))
+	}
+}
+
+func (c *content) note(format string, args ...any) {
+	c.addText(call.Inner(transcript.AppendString(nil, fmt.Sprintf(format, args...))))
+}
+
+func (c *content) appendTo(b []byte) []byte {
+	if len(c.array) > 0 {
+		return append(append(append(b, '['), c.array...), ']')
+	}
+	b = append(append(b, '"'), c.before...)
+	b = append(append(b, c.text...), c.after...)
+	return append(b, '"')
+}
+
+func word(lit []byte) string {
+	var s string
+	_ = json.Unmarshal(lit, &s)
+	return s
+}

@@ -1,0 +1,105 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/model/internal/call"
+)
+
+// API names the wire in [transcript.Native].
+const API = "openai-chat"
+
+const (
+	defaultProvider = "openai"
+	defaultBaseURL  = "https://api.openai.com/v1/"
+)
+
+// Options are what can be set about a model. The zero value is ready to use,
+// except that OpenAI itself wants a key. No environment variable is read, but
+// for those that name a proxy, when HTTPClient is nil.
+type Options struct {
+	APIKey     string           // may be empty where the server asks for none
+	BaseURL    string           // of another server, with its "/v1"
+	Provider   string           // names the server in errors and finds prices; "": "openai"
+	HTTPClient *http.Client     // nil: http.DefaultClient; redirects are not followed
+	MaxTokens  int              // of an answer when the request sets none; 0: the server's default
+	Price      *model.Price     // nil: what [model.Lookup] knows
+	Context    int              // tokens the model can see; 0: what [model.Lookup] knows
+	Now        func() time.Time // nil: time.Now
+}
+
+// Model is one model of a server. It is safe for concurrent use.
+type Model struct {
+	info      model.Info
+	maxTokens int
+	official  bool // OpenAI itself: its newer names are known
+	keyless   bool // OpenAI itself, and no key
+	client    sdk.Client
+	provider  call.Provider
+	heads     call.Heads
+}
+
+// New returns the model of that name, such as "gpt-5.1". It does no I/O. Options
+// may be nil.
+func New(name string, o *Options) (*Model, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	if name == "" {
+		return nil, errors.New("openai: no model is named")
+	}
+	provider, address := o.Provider, o.BaseURL
+	if provider == "" {
+		provider = defaultProvider
+	}
+	if address == "" {
+		address = defaultBaseURL
+	}
+	base, err := call.Address(address)
+	if err != nil {
+		return nil, fmt.Errorf("openai: %w", err)
+	}
+	key := strings.TrimSpace(o.APIKey)
+	if err := call.KeyFault(key); err != nil {
+		return nil, fmt.Errorf("openai: %w", err)
+	}
+	base.Path = strings.TrimSuffix(base.Path, "/") + "/"
+	facts, _ := model.Lookup(provider, name)
+	m := &Model{
+		info: model.Info{Provider: provider, Model: name, API: API,
+			Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price},
+		maxTokens: o.MaxTokens,
+		official:  base.Hostname() == "api.openai.com",
+		provider:  call.Provider{Name: provider, Secrets: call.SecretsOf(key, base), Now: o.Now},
+	}
+	m.keyless = m.official && key == ""
+	if o.Price != nil {
+		p := *o.Price
+		m.info.Price = &p
+	}
+	if o.Context > 0 {
+		m.info.Context = o.Context
+	}
+	// A client made by hand: the SDK's constructor would read the environment.
+	m.client = sdk.Client{Options: []option.RequestOption{
+		option.WithBaseURL(base.String()),
+		option.WithHTTPClient(call.Client(o.HTTPClient)),
+		option.WithMaxRetries(0),
+		option.WithHeader("Accept", "text/event-stream"),
+	}}
+	if key != "" {
+		m.client.Options = append(m.client.Options, option.WithAPIKey(key))
+	}
+	return m, nil
+}
+
+// Info describes the model.
+func (m *Model) Info() model.Info { return m.info }
