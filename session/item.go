@@ -20,19 +20,19 @@ const itemPrefix = `{"item":`
 
 // ReadItem indexes the payload of an item record without decoding the item.
 func ReadItem(payload json.RawMessage) (StoredItem, error) {
+	s := StoredItem{Raw: payload}
+	var err error
+	if rest, ok := bytes.CutPrefix(payload, []byte(itemPrefix)); ok {
+		var n int
+		if s.Item, n, err = transcript.ParsePrefix(rest); err == nil {
+			s.Queued = bytes.HasPrefix(rest[n:], []byte(`,"queued":true`))
+		}
+		return s, err
+	}
 	p := transcript.RawPart(payload)
-	item := p.Field("item")
-	e, err := transcript.ParseTrusted(item)
-	if err != nil {
-		return StoredItem{}, err
-	}
-	s := StoredItem{Item: e, Raw: payload}
-	if bytes.HasPrefix(payload, []byte(itemPrefix)) { // then the rest is all that is left to look at
-		s.Queued = bytes.HasPrefix(payload[len(itemPrefix)+len(item):], []byte(`,"queued":true`))
-	} else {
-		s.Queued = string(p.Field("queued")) == "true"
-	}
-	return s, nil
+	s.Item, err = transcript.ParseTrusted(p.Field("item"))
+	s.Queued = string(p.Field("queued")) == "true"
+	return s, err
 }
 
 // marked reports whether the payload may have a request mark.
@@ -56,16 +56,18 @@ func (s StoredItem) Mark() *RequestMark {
 	return &m
 }
 
-// usageOf reads the usage of an item, most of which come before its parts.
+// usageOf reads the usage of an item, which stands before its parts.
 func usageOf(e transcript.Encoded) (u transcript.Usage) {
 	raw := transcript.RawPart(transcript.RawPart(e.JSON).Field("usage"))
 	if raw == nil {
 		return u
 	}
-	for name, dst := range map[string]*int64{
-		"input": &u.Input, "output": &u.Output, "cache_read": &u.CacheRead, "cache_write": &u.CacheWrite, "reasoning": &u.Reasoning,
-	} {
-		*dst, _ = strconv.ParseInt(string(raw.Field(name)), 10, 64)
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(string(raw.Field(name)), 10, 64)
+		return n
 	}
-	return u
+	return transcript.Usage{
+		Input: number("input"), Output: number("output"), CacheRead: number("cache_read"),
+		CacheWrite: number("cache_write"), Reasoning: number("reasoning"),
+	}
 }

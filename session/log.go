@@ -309,7 +309,11 @@ func (l *Log) Tail(ctx context.Context, n int) ([]Record, error) {
 
 // Snapshot replays the log as it is now.
 func (l *Log) Snapshot(ctx context.Context) (*State, error) {
-	return Replay(ctx, l.Records(ctx, Range{}))
+	f, err := replay(ctx, l.Records(ctx, Range{}), l.Meta().MessageCount)
+	if err != nil {
+		return nil, err
+	}
+	return f.state(), nil
 }
 
 // Close releases the lease and waits for its renewal to stop, and for an append

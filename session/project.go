@@ -72,8 +72,11 @@ func keepID(file string) (string, error) {
 	if id, err := readID(file); !errors.Is(err, fs.ErrNotExist) {
 		return id, err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
+	}
+	if st, err := os.Lstat(filepath.Dir(file)); err != nil || !st.IsDir() {
+		return "", errors.New("session: " + filepath.Dir(file) + " is not a directory") // nor a link to one
 	}
 	var random [16]byte
 	rand.Read(random[:])
@@ -141,21 +144,14 @@ func openGit(path string) (git, bool) {
 	if err != nil {
 		return git{}, false
 	}
-	g := git{dir: path}
-	if st.Mode().IsRegular() {
-		to, ok := strings.CutPrefix(firstLine(path), "gitdir: ")
-		if !ok {
+	g := git{dir: path, common: path}
+	switch {
+	case st.Mode().IsRegular():
+		if g, err = linkedGit(path); err != nil {
 			return git{}, false
 		}
-		g.dir = resolve(filepath.Dir(path), to)
-	}
-	g.common = g.dir
-	if to := firstLine(filepath.Join(g.dir, "commondir")); to != "" {
-		// A worktree's directory is <common>/worktrees/<name>; anything else is not believed.
-		common := resolve(g.dir, to)
-		if filepath.Dir(filepath.Dir(g.dir)) == common {
-			g.common = common
-		}
+	case !st.IsDir(): // a link may lead into somebody else's repository
+		return git{}, false
 	}
 	if firstLine(filepath.Join(g.dir, "HEAD")) == "" {
 		return git{}, false
@@ -164,6 +160,38 @@ func openGit(path string) (git, bool) {
 		return git{}, false
 	}
 	return g, true
+}
+
+// linkedGit follows a .git file. A folder must not be able to pass itself off as
+// part of another project by such a file, so the repository must know it: a
+// worktree's directory names the file, and a submodule's lies below the .git of
+// a folder around it.
+func linkedGit(file string) (git, error) {
+	unknown := errors.New("session: " + file + " points to a repository that does not know it")
+	to, ok := strings.CutPrefix(firstLine(file), "gitdir: ")
+	if !ok {
+		return git{}, unknown
+	}
+	dir, err := filepath.EvalSymlinks(resolve(filepath.Dir(file), to))
+	if err != nil {
+		return git{}, err
+	}
+	if back := firstLine(filepath.Join(dir, "gitdir")); back != "" {
+		back, err := filepath.EvalSymlinks(resolve(dir, back))
+		common := filepath.Dir(filepath.Dir(dir)) // <common>/worktrees/<name>
+		if err != nil || back != file || resolve(dir, firstLine(filepath.Join(dir, "commondir"))) != common {
+			return git{}, unknown
+		}
+		return git{dir: dir, common: common}, nil
+	}
+	for around := filepath.Dir(filepath.Dir(file)); ; around = filepath.Dir(around) {
+		if strings.HasPrefix(dir, filepath.Join(around, ".git", "modules")+string(filepath.Separator)) {
+			return git{dir: dir, common: dir}, nil
+		}
+		if around == filepath.Dir(around) {
+			return git{}, unknown
+		}
+	}
 }
 
 func resolve(dir, path string) string {

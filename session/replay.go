@@ -20,21 +20,23 @@ const replayBatch = 256
 //
 // The state's items share memory with the records' payloads.
 func Replay(ctx context.Context, records iter.Seq2[Record, error]) (*State, error) {
-	f, err := replay(ctx, records)
+	f, err := replay(ctx, records, 0)
 	if err != nil {
 		return nil, err
 	}
 	return f.state(), nil
 }
 
-// replay is Replay for who goes on folding. Checking runs beside indexing.
-func replay(ctx context.Context, records iter.Seq2[Record, error]) (*folder, error) {
+// replay is Replay for who goes on folding. Checking runs beside indexing. items
+// is about how many there will be.
+func replay(ctx context.Context, records iter.Seq2[Record, error], items int) (*folder, error) {
 	var (
 		f       folder
 		batches = make(chan []Record, 8)
 		checked = make(chan error, 1)
 		first   error
 	)
+	f.s.Items = make([]transcript.Encoded, 0, min(max(items, 0), 1<<17))
 	go func() { checked <- checkChain(batches) }()
 	batch := make([]Record, 0, replayBatch)
 	for r, err := range records {

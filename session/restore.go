@@ -103,7 +103,7 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 	if rec := l.Recovery(); rec != nil && rec.Cut > 0 {
 		r.notice("a torn tail of %d bytes was cut after record %d and kept at %s", rec.Cut, rec.Head, rec.Kept)
 	}
-	f, err := replay(ctx, l.Records(ctx, Range{}))
+	f, err := replay(ctx, l.Records(ctx, Range{}), l.Meta().MessageCount)
 	if err != nil {
 		return err
 	}

@@ -43,13 +43,29 @@ func (s *Sessions) Verify(ctx context.Context, id string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	for {
+		r, err := s.verify(ctx, m)
+		if err != nil || !r.MetaDiffers {
+			return r, err
+		}
+		// Somebody may have appended between the two looks.
+		now, err := s.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if now.same(m, false) {
+			return r, nil
+		}
+		m = now
+	}
+}
+
+func (s *Sessions) verify(ctx context.Context, m Meta) (*Report, error) {
 	v := verifier{r: Report{Meta: m}}
-	// Only up to the meta's head: a log that is being written has more by now.
 	for r, err := range s.records(ctx, m, Range{}) {
 		switch {
-		case err == nil && r.Seq <= max(m.Head, v.prev.Seq+1):
-			v.record(r, m)
 		case err == nil:
+			v.record(r, m)
 		case errors.Is(err, ErrCorrupt):
 			v.unreadable(err)
 		default:

@@ -52,9 +52,20 @@ func Parse(b []byte) (Encoded, error) {
 // checksum has vouched for. It keeps b and decodes nothing.
 func ParseTrusted(b []byte) (Encoded, error) { return index(b) }
 
-func index(b []byte) (Encoded, error) {
-	e := Encoded{JSON: b}
-	err := fields(b, func(key, v []byte) (err error) {
+// ParsePrefix is [ParseTrusted] for an item that other bytes follow. It returns
+// how many bytes the item has. It reads every byte once.
+func ParsePrefix(b []byte) (Encoded, int, error) {
+	var e Encoded
+	end, err := members(b, func(key []byte, at int) (end int, err error) {
+		if string(key) == "parts" {
+			end, err = e.indexParts(b, at)
+		} else {
+			end = valueEnd(b, at)
+		}
+		if err != nil || end < 0 {
+			return end, err
+		}
+		v := b[at:end]
 		switch string(key) {
 		case "id":
 			e.id, err = unquote(v)
@@ -68,39 +79,68 @@ func index(b []byte) (Encoded, error) {
 			e.native = v
 		case "parts":
 			e.parts = v
-			err = e.indexParts(v)
 		}
-		return err
+		return end, err
 	})
 	if err == nil && !e.role.Valid() {
 		err = fmt.Errorf("unknown role %q", e.role)
 	}
 	if err != nil {
-		return Encoded{}, fmt.Errorf("transcript: item %q: %w", e.id, err)
+		return Encoded{}, 0, fmt.Errorf("transcript: item %q: %w", e.id, err)
 	}
+	e.JSON = b[:end:end]
+	return e, end, nil
+}
+
+func index(b []byte) (Encoded, error) {
+	e, _, err := ParsePrefix(b)
+	if err != nil {
+		return Encoded{}, err
+	}
+	e.JSON = b
 	return e, nil
 }
 
-func (e *Encoded) indexParts(b []byte) error {
-	if len(b) == 0 || b[0] != '[' {
-		return errors.New("parts is not an array")
+// indexParts notes the tool uses and results of the array that starts at b[i]
+// and returns the index after it, or -1.
+func (e *Encoded) indexParts(b []byte, i int) (int, error) {
+	if i >= len(b) || b[i] != '[' {
+		return -1, errors.New("parts is not an array")
 	}
-	for raw := range elements(b) {
-		p := RawPart(raw)
-		switch p.Type() {
-		case "tool_use":
-			id, err := unquote(p.Field("id"))
-			if err != nil || id == "" {
-				return errors.New("a tool use has no id")
-			}
-			e.uses = append(e.uses, id)
-		case "tool_result":
-			id, err := unquote(p.Field("use_id"))
-			if err != nil || id == "" {
-				return errors.New("a tool result has no tool-use id")
-			}
-			e.results = append(e.results, id)
+	i = skipSpace(b, i+1)
+	for i < len(b) && b[i] != ']' {
+		end := valueEnd(b, i)
+		if end < 0 {
+			return -1, nil
 		}
+		if err := e.indexPart(RawPart(b[i:end])); err != nil {
+			return -1, err
+		}
+		i = skipSpace(b, end)
+		if i < len(b) && b[i] == ',' {
+			i = skipSpace(b, i+1)
+		}
+	}
+	if i >= len(b) {
+		return -1, nil
+	}
+	return i + 1, nil
+}
+
+func (e *Encoded) indexPart(p RawPart) error {
+	switch p.Type() {
+	case "tool_use":
+		id, err := unquote(p.Field("id"))
+		if err != nil || id == "" {
+			return errors.New("a tool use has no id")
+		}
+		e.uses = append(e.uses, id)
+	case "tool_result":
+		id, err := unquote(p.Field("use_id"))
+		if err != nil || id == "" {
+			return errors.New("a tool result has no tool-use id")
+		}
+		e.results = append(e.results, id)
 	}
 	return nil
 }

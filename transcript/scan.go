@@ -89,49 +89,61 @@ func valueEnd(b []byte, i int) int {
 
 // fields calls fn for each member of the object b, in order.
 func fields(b []byte, fn func(key, value []byte) error) error {
+	_, err := members(b, func(key []byte, at int) (int, error) {
+		end := valueEnd(b, at)
+		if end < 0 {
+			return end, nil
+		}
+		return end, fn(key, b[at:end])
+	})
+	return err
+}
+
+// members calls fn for each member of the object b, in order, with where its
+// value starts; fn returns where it ends, or -1. It returns where b ends.
+func members(b []byte, fn func(key []byte, at int) (int, error)) (int, error) {
 	i := skipSpace(b, 0)
 	if i >= len(b) || b[i] != '{' {
-		return fmt.Errorf("%w: want an object", errSyntax)
+		return 0, fmt.Errorf("%w: want an object", errSyntax)
 	}
 	i = skipSpace(b, i+1)
 	if i < len(b) && b[i] == '}' {
-		return nil
+		return i + 1, nil
 	}
 	for i < len(b) && b[i] == '"' {
 		end := stringEnd(b, i)
 		if end < 0 {
-			return errSyntax
+			return 0, errSyntax
 		}
 		key := b[i+1 : end-1]
 		if bytes.IndexByte(key, '\\') >= 0 {
 			s, err := unquote(b[i:end])
 			if err != nil {
-				return err
+				return 0, err
 			}
 			key = []byte(s)
 		}
 		i = skipSpace(b, end)
 		if i >= len(b) || b[i] != ':' {
-			return errSyntax
+			return 0, errSyntax
 		}
-		i = skipSpace(b, i+1)
-		end = valueEnd(b, i)
+		end, err := fn(key, skipSpace(b, i+1))
+		if err != nil {
+			return 0, err
+		}
 		if end < 0 {
-			return errSyntax
-		}
-		if err := fn(key, b[i:end]); err != nil {
-			return err
+			return 0, errSyntax
 		}
 		i = skipSpace(b, end)
 		if i < len(b) && b[i] == '}' {
-			return nil
+			return i + 1, nil
 		}
 		if i >= len(b) || b[i] != ',' {
-			return errSyntax
+			return 0, errSyntax
 		}
 		i = skipSpace(b, i+1)
 	}
-	return errSyntax
+	return 0, errSyntax
 }
 
 // elements yields each element of the array b. It stops at the first fault.
