@@ -1,8 +1,10 @@
 package crashtest
 
 import (
+	"fmt"
 	"os"
 	"strings"
+	"time"
 )
 
 // Ledger is a file in which tools note that they ran, by use id. It lies outside
@@ -20,7 +22,7 @@ func OpenLedger(path string) (*Ledger, error) {
 
 // Note writes that the tool use ran, in one write.
 func (l *Ledger) Note(session, use string) error {
-	_, err := l.f.WriteString(session + " " + use + "\n")
+	_, err := fmt.Fprintf(l.f, "%s %s %d\n", session, use, time.Now().UnixNano())
 	return err
 }
 
@@ -29,17 +31,43 @@ func (l *Ledger) Close() error { return l.f.Close() }
 
 // ReadLedger counts the notes in the ledger at path: by session, by use.
 func ReadLedger(path string) (map[string]map[string]int, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
 	out := map[string]map[string]int{}
-	for line := range strings.Lines(string(b)) {
-		id, use, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	return out, eachNote(path, func(_, id, use string, _ int64) {
 		if out[id] == nil {
 			out[id] = map[string]int{}
 		}
 		out[id][use]++
+	})
+}
+
+// ForgetSince drops the notes in the ledger at path that were made at a time, in
+// nanoseconds since 1970, or later.
+func ForgetSince(path string, at int64) error {
+	var keep strings.Builder
+	if err := eachNote(path, func(line, _, _ string, when int64) {
+		if when < at {
+			keep.WriteString(line)
+		}
+	}); err != nil {
+		return err
 	}
-	return out, nil
+	return os.WriteFile(path, []byte(keep.String()), 0o600)
+}
+
+func eachNote(path string, f func(line, id, use string, at int64)) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(b)) {
+		var (
+			id, use string
+			at      int64
+		)
+		if _, err := fmt.Sscanf(line, "%s %s %d", &id, &use, &at); err != nil {
+			return fmt.Errorf("crashtest: ledger: %q: %w", line, err)
+		}
+		f(line, id, use, at)
+	}
+	return nil
 }

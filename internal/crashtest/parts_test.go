@@ -115,6 +115,11 @@ func TestVerifySeesDamage(t *testing.T) {
 		}, "no such session"},
 		{"tool repeated", func(t *testing.T, _ Evidence, l *Ledger) { note(t, l, "use-s-1-1") }, "ran 2 times"},
 		{"start missing", func(t *testing.T, _ Evidence, l *Ledger) { note(t, l, "use-s-1-99") }, "not on record"},
+		{"lie about a run", func(t *testing.T, _ Evidence, l *Ledger) {
+			if err := l.f.Truncate(0); err != nil {
+				t.Fatal(err)
+			}
+		}, "told that use-s-1-1 ran"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			store := memory.New()

@@ -17,6 +17,7 @@ type Ack struct {
 	Seq     int64
 	ID      string
 	Digest  session.Digest
+	At      int64 // when it was told, in nanoseconds since 1970
 }
 
 // Report is what a child told before it was gone.
@@ -28,7 +29,26 @@ type Report struct {
 	Resumed int      // sessions whose transcript a model would accept
 	Cut     []string // torn tails that were cut and reported
 	Faults  []string // violations that the child saw itself
+	Struck  int64    // when the strike began, in nanoseconds since 1970; 0 without one
 	Failed  []string // errors that stopped it; expected once the power is gone
+}
+
+// Split parts the acks into those told before the strike began and those told
+// later. Taking the power away takes a moment, in which the kernel may let a
+// sync succeed whose transaction it drops; with real power nobody would have
+// heard of what came after.
+func (r *Report) Split() (before, late []Ack) {
+	if r.Struck == 0 {
+		return r.Acks, nil
+	}
+	for _, a := range r.Acks {
+		if a.At < r.Struck {
+			before = append(before, a)
+		} else {
+			late = append(late, a)
+		}
+	}
+	return before, late
 }
 
 // Reporter is the child's end of the pipe. It is safe for concurrent use; a line
@@ -58,8 +78,9 @@ func (r *Reporter) Done() { r.line("done", "") }
 // Acked tells which records were acknowledged, all of them in one write.
 func (r *Reporter) Acked(id string, recs []session.Record) {
 	var b strings.Builder
+	now := time.Now().UnixNano()
 	for i := range recs {
-		fmt.Fprintf(&b, "ack %s %d %s %s\n", id, recs[i].Seq, recs[i].ID, recs[i].Digest)
+		fmt.Fprintf(&b, "ack %s %d %s %s %d\n", id, recs[i].Seq, recs[i].ID, recs[i].Digest, now)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +149,7 @@ func parseAck(text string) (Ack, error) {
 		a      Ack
 		digest string
 	)
-	if _, err := fmt.Sscanf(text, "%s %d %s %s", &a.Session, &a.Seq, &a.ID, &digest); err != nil {
+	if _, err := fmt.Sscanf(text, "%s %d %s %s %d", &a.Session, &a.Seq, &a.ID, &digest, &a.At); err != nil {
 		return a, fmt.Errorf("crashtest: ack %q: %w", text, err)
 	}
 	return a, a.Digest.UnmarshalText([]byte(digest))

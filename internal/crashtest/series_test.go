@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -70,7 +71,8 @@ func (s *series) trial(t *testing.T, strike func() error, restart func() error) 
 		t.Fatal(err)
 	}
 	s.tally.Took(report)
-	s.acked.Add(report.Acks)
+	before, late := report.Split()
+	s.acked.Add(before)
 	for _, f := range report.Faults {
 		t.Errorf("trial %d after %v: %s", s.n-1, delay, f)
 	}
@@ -79,8 +81,9 @@ func (s *series) trial(t *testing.T, strike func() error, restart func() error) 
 			t.Errorf("trial %d after %v: the child failed: %s", s.n-1, delay, f)
 		}
 	}
-	if restart != nil {
-		if err := restart(); err != nil {
+	if strike != nil {
+		s.tally.Late += len(late)
+		if err := errors.Join(restart(), ForgetSince(task.Ledger, report.Struck)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -132,6 +135,7 @@ func (s *series) retireStore(t *testing.T, task Task, f *Finding) {
 		s.tally.Ran += len(uses)
 	}
 	s.tally.Unacked += f.Unacked
+	s.tally.Unknown += f.Unknown
 	if err := os.RemoveAll(task.Dir); err != nil {
 		t.Fatal(err)
 	}

@@ -7,19 +7,21 @@ type Tally struct {
 	Trials  int
 	Struck  int // trials in which the child was not done
 	Acked   int // records
-	Lost    int // of them
+	Late    int // of them after the strike had begun; they do not count
+	Lost    int // of the others
 	Broken  int // trials after which something acknowledged was lost or unreadable
 	Unacked int // records that were there without an ack
 	Resumed int // resumes that were accepted
 	Cut     int // torn tails that were cut and reported
 	Ran     int // tool uses
 	Reran   int // of them, more than once
+	Unknown int // tool uses that were cut off, so that their outcome is unknown
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d trials, %d struck before the end; %d records acknowledged, %d lost (%d trials with loss); "+
-		"%d more on disk than told; %d resumes accepted; %d torn tails cut; %d tool runs, %d repeated",
-		t.Trials, t.Struck, t.Acked, t.Lost, t.Broken, t.Unacked, t.Resumed, t.Cut, t.Ran, t.Reran)
+	return fmt.Sprintf("%d trials, %d struck before the end; %d records acknowledged (%d too late to count), %d lost (%d trials with loss); "+
+		"%d more on disk than told; %d resumes accepted; %d torn tails cut; %d tool runs, %d repeated, %d of unknown outcome",
+		t.Trials, t.Struck, t.Acked, t.Late, t.Lost, t.Broken, t.Unacked, t.Resumed, t.Cut, t.Ran, t.Reran, t.Unknown)
 }
 
 // Took takes in what a child told.

@@ -51,7 +51,7 @@ func Launch(ctx context.Context, t Task, delay time.Duration, strike func() erro
 		report, readErr = ReadReport(from, func() { began = time.Now(); close(ready) })
 		took = time.Since(began)
 	}()
-	err = struck(ready, over, delay, strike)
+	at, err := struck(ready, over, delay, strike)
 	if delay >= 0 {
 		_ = cmd.Process.Kill() // it may be gone already
 	}
@@ -65,18 +65,19 @@ func Launch(ctx context.Context, t Task, delay time.Duration, strike func() erro
 	case stderr.Len() > 0 && !report.Done:
 		report.Failed = append(report.Failed, firstLines(stderr.String(), 12))
 	}
-	report.Took = took
+	report.Took, report.Struck = took, at
 	return report, nil
 }
 
-func struck(ready, over chan struct{}, delay time.Duration, strike func() error) error {
+// struck waits for the moment to strike, and returns when it began.
+func struck(ready, over chan struct{}, delay time.Duration, strike func() error) (at int64, err error) {
 	select {
 	case <-ready:
 	case <-over:
 	}
 	if delay < 0 {
 		<-over
-		return nil
+		return 0, nil
 	}
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
@@ -85,12 +86,13 @@ func struck(ready, over chan struct{}, delay time.Duration, strike func() error)
 	case <-over:
 	}
 	if strike == nil {
-		return nil
+		return 0, nil
 	}
+	at = time.Now().UnixNano()
 	if err := strike(); err != nil {
-		return fmt.Errorf("crashtest: strike: %w", err)
+		return at, fmt.Errorf("crashtest: strike: %w", err)
 	}
-	return nil
+	return at, nil
 }
 
 func firstLines(s string, n int) string {

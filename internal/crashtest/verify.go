@@ -2,7 +2,6 @@ package crashtest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,6 +30,7 @@ type Finding struct {
 	Lost    int      // acknowledged and not there, or not the same
 	Unacked int      // there and never told: the ack died with its sender
 	Reran   int      // tool uses that ran or started more than once
+	Unknown int      // tool uses whose outcome the model was told to be unknown
 	Problem []string // everything that is wrong, in words
 }
 
@@ -122,31 +122,4 @@ func sameMeta(a, b session.Meta) bool {
 	sameTimes := a.CreatedAt.Equal(b.CreatedAt) && a.UpdatedAt.Equal(b.UpdatedAt)
 	b.CreatedAt, b.UpdatedAt = a.CreatedAt, a.UpdatedAt
 	return sameTimes && reflect.DeepEqual(a, b)
-}
-
-// tools checks that no tool ran twice, and none without a start on record.
-func (f *Finding) tools(id string, recs []session.Record, ran map[string]int) {
-	started := map[string]int{}
-	for i := range recs {
-		if recs[i].Kind != session.KindToolStarted {
-			continue
-		}
-		var s session.ToolStarted
-		if err := json.Unmarshal(recs[i].Payload, &s); err != nil {
-			f.wrong("session %s, record %d: %v", id, i+1, err)
-		}
-		if started[s.Use]++; started[s.Use] == 2 {
-			f.Reran++
-			f.wrong("session %s: %s has two starts", id, s.Use)
-		}
-	}
-	for use, n := range ran {
-		if n > 1 {
-			f.Reran++
-			f.wrong("session %s: %s ran %d times", id, use, n)
-		}
-		if started[use] == 0 {
-			f.wrong("session %s: %s ran and its start is not on record", id, use)
-		}
-	}
 }

@@ -1,0 +1,71 @@
+package crashtest
+
+import (
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// tools compares what the log says about tool uses with what ran: none ran twice,
+// none without a start on record, and the model was told the truth about each.
+func (f *Finding) tools(id string, recs []session.Record, ran map[string]int) {
+	started := map[string]int{}
+	for i := range recs {
+		var err error
+		switch recs[i].Kind {
+		case session.KindToolStarted:
+			var s session.ToolStarted
+			err = json.Unmarshal(recs[i].Payload, &s)
+			if started[s.Use]++; started[s.Use] == 2 {
+				f.Reran++
+				f.wrong("session %s: %s has two starts", id, s.Use)
+			}
+		case session.KindItem:
+			err = f.results(id, recs[i], ran)
+		}
+		if err != nil {
+			f.wrong("session %s, record %d: %v", id, recs[i].Seq, err)
+		}
+	}
+	for use, n := range ran {
+		if n > 1 {
+			f.Reran++
+			f.wrong("session %s: %s ran %d times", id, use, n)
+		}
+		if started[use] == 0 {
+			f.wrong("session %s: %s ran and its start is not on record", id, use)
+		}
+	}
+}
+
+// results compares the results that an item holds with what ran.
+func (f *Finding) results(id string, r session.Record, ran map[string]int) error {
+	stored, err := session.ReadItem(r.Payload)
+	if err != nil || len(stored.Item.ResultIDs()) == 0 {
+		return err
+	}
+	it, err := stored.Item.Decode()
+	if err != nil {
+		return err
+	}
+	for _, p := range it.Parts {
+		res, ok := p.(transcript.ToolResult)
+		if !ok {
+			continue
+		}
+		switch n := ran[res.UseID]; res.Text() {
+		case transcript.OutcomeUnknown:
+			f.Unknown++
+		case transcript.NotRun:
+			if n > 0 {
+				f.wrong("session %s: the model was told that %s did not run, and it did", id, res.UseID)
+			}
+		default:
+			if n == 0 {
+				f.wrong("session %s: the model was told that %s ran, and it did not", id, res.UseID)
+			}
+		}
+	}
+	return nil
+}
