@@ -127,6 +127,10 @@ func (s *Store) admit(c *conn) error {
 		return fs.ErrPermission
 	}
 	if app == 0 {
+		// SQLite takes a file shorter than a page for an empty one.
+		if info, err := os.Stat(s.path); err == nil && info.Size() > 0 && info.Size() < 512 {
+			return s.foreign("is not a SQLite file")
+		}
 		if err := s.setUp(c); err != nil {
 			return err
 		}
@@ -145,22 +149,32 @@ func (s *Store) admit(c *conn) error {
 		}
 	}
 	if app != applicationID || version != formatVersion {
-		return s.foreign()
+		return s.foreign("is a SQLite file of another program")
 	}
-	mode, err := c.row("PRAGMA journal_mode")
-	if err != nil {
-		return err
-	}
-	if len(mode) == 0 || asText(mode[0]) != "wal" { // a crash between the two steps of setUp
-		return c.script("PRAGMA journal_mode = WAL")
-	}
-	return nil
+	return s.useWAL(c)
 }
 
-func (s *Store) foreign() error {
+// useWAL puts a file that was just made, or whose maker died, into WAL mode.
+func (s *Store) useWAL(c *conn) error {
+	for _, sql := range []string{"PRAGMA journal_mode", "PRAGMA journal_mode = WAL"} {
+		mode, err := c.row(sql)
+		if err != nil {
+			return err
+		}
+		if len(mode) == 1 && asText(mode[0]) == "wal" {
+			return nil
+		}
+	}
 	return &session.Error{
-		Op: "open store", Err: session.ErrCorrupt, Detail: s.path + " is a SQLite file of another program",
-		Hint: "name another file with --store",
+		Op: "open store", Err: session.ErrUnsupported, Detail: s.path + " is on a medium without shared memory",
+		Hint: "name a file on a local disk with --store",
+	}
+}
+
+func (s *Store) foreign(what string) error {
+	return &session.Error{
+		Op: "open store", Err: session.ErrCorrupt, Detail: s.path + " " + what,
+		Hint: "move it away, or name another file with --store",
 	}
 }
 
@@ -185,7 +199,7 @@ func (s *Store) setUp(c *conn) (err error) {
 			return err
 		}
 		if asInt(tables[0]) != 0 {
-			return s.foreign()
+			return s.foreign("is a SQLite file of another program")
 		}
 		mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, formatVersion)
 		if err := c.script(schema + mark); err != nil {
