@@ -1,0 +1,62 @@
+package openai_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+const testKey = "sk-made-up-0123456789"
+
+// ask sends items to m and returns what came: deltas, the answer, the error.
+func ask(t testing.TB, m model.Model, items ...transcript.Item) ([]model.Event, transcript.Item, error) {
+	t.Helper()
+	return stream(t, m, &model.Request{Messages: wires(t, m, items...)})
+}
+
+func wires(t testing.TB, m model.Model, items ...transcript.Item) []model.Wire {
+	t.Helper()
+	var out []model.Wire
+	for _, it := range items {
+		w, err := m.Encode(transcript.MustEncode(it))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+func stream(t testing.TB, m model.Model, req *model.Request) (deltas []model.Event, answer transcript.Item, err error) {
+	t.Helper()
+	answered := false
+	for e, err := range m.Stream(t.Context(), req) {
+		switch e := e.(type) {
+		case nil:
+			return deltas, answer, err
+		case model.Answer:
+			answered, answer = true, e.Item
+		default:
+			if answered {
+				t.Errorf("%+v came after the answer", e)
+			}
+			deltas = append(deltas, e)
+		}
+	}
+	if !answered {
+		t.Error("neither an answer nor an error")
+	}
+	return deltas, answer, nil
+}
+
+func textOf(deltas []model.Event) string {
+	var b strings.Builder
+	for _, d := range deltas {
+		if text, ok := d.(model.TextDelta); ok {
+			b.WriteString(text.Text)
+		}
+	}
+	return b.String()
+}
