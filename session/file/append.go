@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/session"
@@ -133,16 +132,6 @@ func (h *handle) append(b session.Batch) error {
 // write makes a batch durable at the end of the log. When that fails, the log
 // ends where it did; when that cannot be ensured either, it is poisoned.
 func (h *handle) write(b session.Batch) error {
-	if !h.named {
-		// Somebody may have crashed between creating these names and syncing them.
-		if err := h.s.disk.syncDir(h.dir); err != nil {
-			return h.poison(err)
-		}
-		if err := h.s.disk.syncDir(h.s.root); err != nil {
-			return h.poison(err)
-		}
-		h.named = true
-	}
 	size := 0
 	for i := range b.Records {
 		size += len(b.Records[i].Payload) + 512
@@ -163,7 +152,7 @@ func (h *handle) write(b session.Batch) error {
 		}
 		return err
 	}
-	if err := h.s.disk.sync(h.log); err != nil {
+	if err := h.sync(); err != nil {
 		_ = h.s.disk.truncate(h.log, off) // what was not acknowledged need not come back
 		return h.poison(err)
 	}
@@ -196,15 +185,26 @@ func (h *handle) has(b session.Batch) (bool, error) {
 			return false, err
 		}
 	}
-	if err := h.s.disk.sync(h.log); err != nil {
+	if err := h.sync(); err != nil {
 		return false, h.poison(err)
 	}
-	for _, r := range []*os.Root{h.dir, h.s.root} {
-		if err := h.s.disk.syncDir(r); err != nil {
-			return false, h.poison(err)
-		}
-	}
 	return true, nil
+}
+
+// sync makes the log durable, and the first time also the names that lead to
+// it: whoever created them may have crashed before doing that.
+func (h *handle) sync() error {
+	if err := h.s.disk.sync(h.log); err != nil || h.named {
+		return err
+	}
+	if err := h.s.disk.syncDir(h.dir); err != nil {
+		return err
+	}
+	if err := h.s.disk.syncDir(h.s.root); err != nil {
+		return err
+	}
+	h.named = true
+	return nil
 }
 
 func shared(records []session.Record) bool {

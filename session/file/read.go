@@ -48,6 +48,7 @@ type reader struct {
 	end   int64 // of the last whole batch
 	yield func(session.Record, error) bool
 	count int
+	lines int
 }
 
 func (s *Store) reader(ctx context.Context, id string, r session.Range) (*reader, error) {
@@ -110,7 +111,7 @@ func (rd *reader) forwards(ctx context.Context) error {
 		}
 	}
 	for damaged := int64(0); last < rd.until; {
-		if err := ctx.Err(); err != nil {
+		if err := rd.check(ctx); err != nil {
 			return err
 		}
 		l, err := s.next()
@@ -160,7 +161,7 @@ func (rd *reader) backwards(ctx context.Context) error {
 	s := backscan{f: rd.f, off: l.end}
 	next := rd.until + 1 // the seq of the line behind
 	for damaged := int64(0); next > rd.r.After+1; {
-		if err := ctx.Err(); err != nil {
+		if err := rd.check(ctx); err != nil {
 			return err
 		}
 		l, err := s.prev()
@@ -194,6 +195,14 @@ func (rd *reader) backwards(ctx context.Context) error {
 			return err
 		}
 		damaged, next = 0, min(next, l.rec.Seq)
+	}
+	return nil
+}
+
+// check looks at the context every few lines: that costs a lock.
+func (rd *reader) check(ctx context.Context) error {
+	if rd.lines++; rd.lines%32 == 1 {
+		return ctx.Err()
 	}
 	return nil
 }
