@@ -1,0 +1,10 @@
+// Command holdfast runs agents that remember, ask first and stay inside.
+package main
+
+import (
+	"os"
+
+	"github.com/holdfast-dev/holdfast/internal/cli"
+)
+
+func main() { os.Exit(cli.Main()) }

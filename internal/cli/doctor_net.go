@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// reach asks the server of each provider that is set up whether it answers. No
+// key is sent and no model is called.
+func (c *doctorCmd) reach(ctx context.Context, p *Program) []check {
+	var urls []string
+	if u := p.env("ANTHROPIC_BASE_URL"); u != "" || p.env("ANTHROPIC_API_KEY") != "" {
+		urls = append(urls, orElse(u, "https://api.anthropic.com"))
+	}
+	if u := p.env("OPENAI_BASE_URL"); u != "" || p.env("OPENAI_API_KEY") != "" {
+		urls = append(urls, orElse(u, "https://api.openai.com/v1"))
+	}
+	if provider(p.env("HOLDFAST_MODEL")) == "ollama" {
+		urls = append(urls, ollamaURL)
+	}
+	if len(urls) == 0 {
+		return []check{{"net", "warn", "no provider is set up", "set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL"}}
+	}
+	var out []check
+	for _, u := range urls {
+		out = append(out, answers(ctx, u, p.Now))
+	}
+	return out
+}
+
+func answers(ctx context.Context, url string, now func() time.Time) check {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(url, "/")+"/models", nil)
+	if err != nil {
+		return check{"net", "fail", fmt.Sprintf("the base URL is no address: %v", errors.Unwrap(err)), "http://127.0.0.1:11434/v1 would be one"}
+	}
+	name := req.URL.Scheme + "://" + req.URL.Host // without what may stand before an @
+	start := now()
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return check{"net", "fail", fmt.Sprintf("%s does not answer: %v", name, errors.Unwrap(err)), orElse(outcome.Hint(err), "check the address and the proxy settings")}
+	}
+	_ = resp.Body.Close()
+	return check{"net", "ok", fmt.Sprintf("%s answers (HTTP %d, %s)", name, resp.StatusCode, took(now().Sub(start))), ""}
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// shown makes foreign text safe for a terminal: control characters, invisible
+// and direction-changing ones are written as \x1b or \u202e. Newline, tab and
+// the joiners that some scripts and emoji need stay.
+func shown(s string) string { return filter(s, false) }
+
+// exact is [shown] for what a person is asked to judge: nothing invisible stays.
+func exact(s string) string { return filter(s, true) }
+
+func filter(s string, strict bool) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return steers(r, strict) || r == utf8.RuneError }) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == '\r' && strings.HasPrefix(s[i+1:], "\n") && !strict:
+			// the newline follows
+		case !steers(r, strict):
+			b.WriteString(s[i : i+n])
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// steers reports whether r does something else to a terminal than showing itself.
+func steers(r rune, strict bool) bool {
+	switch r {
+	case '\n', '\t':
+		return false
+	case '\u200c', '\u200d':
+		return strict
+	case '\u2028', '\u2029', '\u115f', '\u1160', '\u3164', '\uffa0': // separators and blank fillers
+		return true
+	case ' ':
+		return false
+	}
+	if r < 0x20 || r >= 0x7f && r < 0xa0 {
+		return true
+	}
+	if r < 0xa0 {
+		return false
+	}
+	return unicode.Is(unicode.Cf, r) || strict && unicode.Is(unicode.Zs, r)
+}
+
+// inertJSON writes what could steer a terminal as JSON escapes. They stand for
+// the same characters: outside of strings JSON has none of them.
+func inertJSON(s string) []byte {
+	b := make([]byte, 0, len(s))
+	for _, r := range s {
+		switch {
+		case r == '\n' || !steers(r, false):
+			b = utf8.AppendRune(b, r)
+		case r <= 0xffff:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		default:
+			hi, lo := surrogates(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, hi, lo)
+		}
+	}
+	return b
+}
+
+func surrogates(r rune) (hi, lo rune) {
+	r -= 0x10000
+	return 0xd800 + r>>10, 0xdc00 + r&0x3ff
+}

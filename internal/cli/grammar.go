@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// grammar is the command line. Completion, the man page and the help are made
+// from it; docs/cli.md is compared with it.
+type grammar struct {
+	Run        runCmd        `cmd:"" help:"Give an agent a prompt and run it until it is done."`
+	Sessions   sessionsCmd   `cmd:"" help:"List, read, change and check sessions."`
+	Demo       demoCmd       `cmd:"" help:"Watch an agent mend a small project and survive a kill -9; needs no key."`
+	Doctor     doctorCmd     `cmd:"" help:"Say what this machine and this setup offer."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+	Man        manCmd        `cmd:"" help:"Print the man page."`
+}
+
+type sessionsCmd struct {
+	List     listCmd     `cmd:"" help:"List the sessions of this project, newest first." aliases:"ls"`
+	Show     showCmd     `cmd:"" help:"Print a session as people read it, or its records."`
+	Rename   renameCmd   `cmd:"" help:"Give a session a title."`
+	Tag      tagCmd      `cmd:"" help:"Give a session a tag; an empty one clears it."`
+	Fork     forkCmd     `cmd:"" help:"Branch off a session; nothing is copied."`
+	Delete   deleteCmd   `cmd:"" help:"Delete a session; what forks of it need stays." aliases:"rm"`
+	Export   exportCmd   `cmd:"" help:"Write a session to standard output."`
+	Verify   verifyCmd   `cmd:"" help:"Check logs record by record."`
+	Relocate relocateCmd `cmd:"" help:"Tell a session where its folder is now."`
+}
+
+// storeFlags are shared by every command that opens a store.
+type storeFlags struct {
+	Store string `placeholder:"URL" help:"Where sessions are kept: sqlite:PATH, file:FOLDER or memory:. Default $$HOLDFAST_STORE, else sqlite:$$HOLDFAST_HOME/sessions.db."`
+}
+
+// jsonFlag is shared by every command that prints data.
+type jsonFlag struct {
+	JSON bool `name:"json" help:"Print JSON; errors too."`
+}
+
+const description = `Run agents that remember, ask first and cannot step outside.
+
+  holdfast demo
+  holdfast run "find out why the tests fail, and mend it"
+  holdfast run -c "now write a changelog entry"
+  holdfast sessions list`
+
+// exited stops kong after it has printed help.
+type exited int
+
+// parser builds the command line's model. It costs about a millisecond, so
+// [Program.quick] goes first.
+func (p *Program) parser() (*kong.Kong, error) {
+	return kong.New(&grammar{},
+		kong.Name("holdfast"),
+		kong.Description(description),
+		kong.Writers(p.Stdout, p.Stderr),
+		kong.Exit(func(code int) { panic(exited(code)) }),
+		kong.ExplicitGroups(groups()),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, NoExpandSubcommands: true}),
+	)
+}
+
+// groups are the headings of the flags in the help.
+func groups() []kong.Group {
+	return []kong.Group{
+		{Key: "model", Title: "Model:"},
+		{Key: "session", Title: "Session:"},
+		{Key: "work", Title: "Folders:"},
+		{Key: "prompt", Title: "System prompt:"},
+		{Key: "permission", Title: "Permission:"},
+		{Key: "limit", Title: "Limits:"},
+		{Key: "output", Title: "Output:"},
+	}
+}
+
+// parse returns the command that was asked for, or nil when help was printed.
+func (p *Program) parse() (cmd command, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case exited:
+			cmd, err = nil, nil
+		default:
+			panic(r)
+		}
+	}()
+	p.json = wantsJSON(p.Args)
+	k, err := p.parser()
+	if err != nil {
+		return nil, err
+	}
+	args := p.Args
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	ctx, err := k.Parse(args)
+	if err != nil {
+		return nil, usage(parseMessage(err), parseHint(err))
+	}
+	target := ctx.Selected().Target
+	if target.Kind() != reflect.Pointer {
+		target = target.Addr()
+	}
+	cmd, ok := target.Interface().(command)
+	if !ok {
+		return nil, fmt.Errorf("%s cannot be run", ctx.Command())
+	}
+	return cmd, nil
+}
+
+// wantsJSON looks for the wish before the command line is understood, so that
+// its errors are told in the form that was asked for.
+func wantsJSON(args []string) bool {
+	for _, a := range args {
+		switch a {
+		case "--":
+			return false
+		case "--json":
+			return true
+		}
+	}
+	return false
+}
+
+func parseMessage(err error) string {
+	return strings.TrimPrefix(err.Error(), "holdfast: ")
+}
+
+func parseHint(err error) string {
+	pe, ok := errors.AsType[*kong.ParseError](err)
+	if !ok || pe.Context == nil || pe.Context.Selected() == nil {
+		return "holdfast --help"
+	}
+	var words []string
+	for n := pe.Context.Selected(); n != nil && n.Type == kong.CommandNode; n = n.Parent {
+		words = append([]string{n.Name}, words...)
+	}
+	return "holdfast " + strings.Join(words, " ") + " --help"
+}

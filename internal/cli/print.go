@@ -1,0 +1,200 @@
+// This file owns what reaches a stream: plain lines, the progress line, JSON,
+// and errors. Messages are lower case, without a period; a hint is a command or
+// an action and has its own line. Nothing else in the package writes to Stdout
+// or Stderr, and everything foreign passes [shown] first.
+
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// printer writes to one stream. When two printers share a terminal they share a
+// lock and the knowledge of where the cursor is.
+type printer struct {
+	w     io.Writer
+	term  terminal
+	shape *shape
+
+	spinner *spinner
+}
+
+// shape is the state of a screen that printers may share.
+type shape struct {
+	mu      sync.Mutex
+	midLine bool // the cursor is not at the start of a line
+}
+
+func newPrinter(w io.Writer, t terminal) *printer {
+	return &printer{w: w, term: t, shape: &shape{}}
+}
+
+// beside tells that both printers write to a terminal, which is then the same.
+func (p *printer) beside(q *printer) {
+	if p.term.tty && q.term.tty {
+		p.shape = q.shape
+		q.spinner = p.progress()
+	}
+}
+
+// text writes text as it is, without a newline of its own.
+func (p *printer) text(s string) {
+	if s == "" {
+		return
+	}
+	p.shape.mu.Lock()
+	defer p.shape.mu.Unlock()
+	p.spinner.erase()
+	_, _ = io.WriteString(p.w, s)
+	p.shape.midLine = !strings.HasSuffix(s, "\n")
+}
+
+// line writes a line of its own: what stands unfinished is ended first.
+func (p *printer) line(format string, args ...any) {
+	s := format
+	if len(args) > 0 {
+		s = fmt.Sprintf(format, args...)
+	}
+	p.shape.mu.Lock()
+	defer p.shape.mu.Unlock()
+	p.spinner.erase()
+	p.fresh()
+	_, _ = io.WriteString(p.w, s+"\n")
+}
+
+// endLine ends an unfinished line, if there is one.
+func (p *printer) endLine() {
+	p.shape.mu.Lock()
+	defer p.shape.mu.Unlock()
+	p.spinner.erase()
+	p.fresh()
+}
+
+func (p *printer) fresh() {
+	if p.shape.midLine {
+		_, _ = io.WriteString(p.w, "\n")
+		p.shape.midLine = false
+	}
+}
+
+// json writes one value on one line, or indented on a terminal. Characters that
+// could steer a terminal are written as \u escapes, which mean the same.
+func (p *printer) json(v any, indent bool) error {
+	b, err := marshal(v, indent)
+	if err != nil {
+		return err
+	}
+	p.shape.mu.Lock()
+	defer p.shape.mu.Unlock()
+	p.spinner.erase()
+	_, err = p.w.Write(append(b, '\n'))
+	return err
+}
+
+func marshal(v any, indent bool) ([]byte, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if indent {
+		enc.SetIndent("", "  ")
+	}
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return inertJSON(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+// stop ends the progress line for good.
+func (p *printer) stop() {
+	p.spinner.stop()
+}
+
+// progress returns the stream's progress line; nil, which does nothing, when the
+// stream is no terminal that could erase it again.
+func (p *printer) progress() *spinner {
+	if p.spinner == nil && p.term.tty && !p.term.dumb {
+		p.spinner = newSpinner(p.w, p.term, p.shape)
+	}
+	return p.spinner
+}
+
+// failure is an error for a person: a message and what to do.
+type failure struct {
+	msg  string
+	hint string
+	out  outcome.Outcome
+	err  error
+}
+
+func (f *failure) Error() string            { return f.msg }
+func (f *failure) Hint() string             { return f.hint }
+func (f *failure) Outcome() outcome.Outcome { return f.out }
+func (f *failure) Unwrap() error            { return f.err }
+
+// usage is the error of a command line that makes no sense.
+func usage(msg, hint string) error {
+	return &failure{msg: msg, hint: hint, out: outcome.Usage}
+}
+
+// fail tells an error and returns its exit code.
+func (p *Program) fail(err error) int {
+	out := outcome.Of(err)
+	if _, told := errors.AsType[ended](err); told {
+		return out.Exit
+	}
+	hint := outcome.Hint(err)
+	if p.json {
+		_ = p.err.json(errorDoc{Error: errorBody{Code: out.Code, Message: err.Error(), Hint: hint, Exit: out.Exit}}, false)
+		return out.Exit
+	}
+	p.err.line("%s %s", p.err.term.red("holdfast:"), shown(oneLine(err.Error())))
+	if hint != "" {
+		p.err.line("%s %s", p.err.term.bold("hint:"), shown(oneLine(hint)))
+	}
+	return out.Exit
+}
+
+// warn tells something that does not end the command.
+func (p *Program) warn(format string, args ...any) {
+	p.err.line("%s %s", p.err.term.yellow("holdfast:"), shown(oneLine(fmt.Sprintf(format, args...))))
+}
+
+type errorDoc struct {
+	Error errorBody `json:"error"`
+}
+
+type errorBody struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	Exit    int    `json:"exit_code"`
+}
+
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}
+
+// took writes a duration as people say it: "0.3 s", "2 min 5 s".
+func took(d time.Duration) string {
+	switch {
+	case d < 100*time.Millisecond:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+func (s *shape) setMidLine(on bool) {
+	s.mu.Lock()
+	s.midLine = on
+	s.mu.Unlock()
+}

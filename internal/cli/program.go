@@ -1,0 +1,174 @@
+// Package cli is the holdfast program: its commands, and all that it prints.
+//
+//	Main ──os, signals──► Program ──parse──► one command per file ──► agent, session, …
+//	                         │                     │
+//	                         └── print.go ◄────────┘   (text, JSON, errors with hints)
+//
+// The program is a value, so that tests run it as it is:
+//
+//	p := cli.Program{Args: []string{"version"}, Stdout: &out, Stderr: &errs}
+//	code := p.Run(ctx)
+//
+// Data goes to Stdout, everything else to Stderr. Whatever a model, a tool or a
+// file says passes an escape filter (escape.go) on its way to a terminal. Exit
+// codes come from package outcome alone.
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// Program is one call of the command line. Args is required; everything else
+// has a working default: an empty environment, no input, output thrown away.
+type Program struct {
+	Args   []string // without the program's name
+	Env    []string // "KEY=value", later ones win
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Getwd  func() (string, error) // default os.Getwd
+	Now    func() time.Time       // default time.Now
+
+	// Executable is what the demo runs as its child; default os.Executable.
+	Executable func() (string, error)
+
+	out, err *printer
+	json     bool // errors are told as JSON
+}
+
+// Run runs the command and returns the exit code. When ctx ends, a running turn
+// is interrupted and saved; [Stopped] as its cause says by which signal.
+func (p *Program) Run(ctx context.Context) int {
+	p.fill()
+	err := p.run(ctx)
+	p.err.stop()
+	if err == nil {
+		return outcome.OK.Exit
+	}
+	return p.fail(stopped(ctx, err))
+}
+
+func (p *Program) fill() {
+	if p.Stdin == nil {
+		p.Stdin = bytes.NewReader(nil)
+	}
+	if p.Stdout == nil {
+		p.Stdout = io.Discard
+	}
+	if p.Stderr == nil {
+		p.Stderr = io.Discard
+	}
+	if p.Getwd == nil {
+		p.Getwd = os.Getwd
+	}
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	if p.Executable == nil {
+		p.Executable = os.Executable
+	}
+	p.out = newPrinter(p.Stdout, p.terminal(p.Stdout))
+	p.err = newPrinter(p.Stderr, p.terminal(p.Stderr))
+	p.err.beside(p.out)
+}
+
+func (p *Program) run(ctx context.Context) error {
+	if done, err := p.quick(); done {
+		return err
+	}
+	cmd, err := p.parse()
+	if err != nil || cmd == nil {
+		return err
+	}
+	return cmd.run(ctx, p)
+}
+
+// command is what every leaf of the grammar implements.
+type command interface {
+	run(ctx context.Context, p *Program) error
+}
+
+// env returns a variable of the environment, or "".
+func (p *Program) env(name string) string {
+	for i := len(p.Env) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(p.Env[i], name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// home is HOLDFAST_HOME, or ~/.holdfast. It is made when it is first used.
+func (p *Program) home() (string, error) {
+	if h := p.env("HOLDFAST_HOME"); h != "" {
+		return filepath.Abs(h)
+	}
+	user := p.env("HOME")
+	if user == "" {
+		return "", usage("there is no home folder", "set HOLDFAST_HOME")
+	}
+	return filepath.Join(user, ".holdfast"), nil
+}
+
+// folder makes a path that was given on the command line absolute.
+func (p *Program) folder(dir string) (string, error) {
+	wd, err := p.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("current folder: %w", err)
+	}
+	switch {
+	case dir == "":
+		dir = wd
+	case !filepath.IsAbs(dir):
+		dir = filepath.Join(wd, dir)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", usage(fmt.Sprintf("%s: no such folder", dir), "")
+	}
+	if !info.IsDir() {
+		return "", usage(fmt.Sprintf("%s is not a folder", dir), "")
+	}
+	return filepath.Clean(dir), nil
+}
+
+// ended is an outcome that has been told already, or that needs no words.
+type ended struct{ out outcome.Outcome }
+
+func (e ended) Error() string            { return e.out.Meaning }
+func (e ended) Outcome() outcome.Outcome { return e.out }
+
+// end returns nil for OK and an [ended] for any other outcome.
+func end(o outcome.Outcome) error {
+	if o == outcome.OK {
+		return nil
+	}
+	return ended{o}
+}
+
+// Stopped is the cause of a context that a signal ended.
+type Stopped struct {
+	Signal os.Signal
+	By     outcome.Outcome
+}
+
+func (s Stopped) Error() string            { return s.By.Meaning }
+func (s Stopped) Outcome() outcome.Outcome { return s.By }
+
+// stopped replaces what an ended context caused by why it ended.
+func stopped(ctx context.Context, err error) error {
+	if s, ok := errors.AsType[Stopped](context.Cause(ctx)); ok && outcome.Of(err) == outcome.Interrupted {
+		return ended{s.By}
+	}
+	return err
+}

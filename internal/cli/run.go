@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// runCmd is `holdfast run`.
+type runCmd struct {
+	Prompt string `arg:"" optional:"" help:"What to do; - or nothing reads standard input, which is also added to a prompt when it is not a terminal."`
+
+	Model         string `short:"m" placeholder:"PROVIDER/MODEL" group:"model" help:"anthropic/…, openai/…, ollama/… or scripted/PATH; default $$HOLDFAST_MODEL."`
+	FallbackModel string `placeholder:"PROVIDER/MODEL" group:"model" help:"Answers for the rest of a turn when the model stays unavailable."`
+	BaseURL       string `name:"base-url" placeholder:"URL" group:"model" help:"The provider's address; default ANTHROPIC_BASE_URL or OPENAI_BASE_URL."`
+	MaxTokens     int    `placeholder:"N" group:"model" help:"Bound of one answer, in tokens."`
+	Effort        string `placeholder:"LEVEL" enum:",low,medium,high" default:"" group:"model" help:"How much to think: low, medium or high."`
+
+	Continue    bool   `short:"c" group:"session" help:"Go on with the newest session of this project."`
+	Resume      string `short:"r" placeholder:"ID|NAME" group:"session" help:"Go on with this session."`
+	SessionID   string `name:"session-id" placeholder:"ID" group:"session" help:"Use this session; it is created when there is none."`
+	ForkSession bool   `group:"session" help:"Go on in a fork; the session stays as it is."`
+	At          string `placeholder:"ITEM" group:"session" help:"Go back to this item first."`
+	Name        string `placeholder:"TITLE" group:"session" help:"Title of the session."`
+	Takeover    bool   `group:"session" help:"Take the session from a process that holds it."`
+	NoPersist   bool   `name:"no-session-persistence" group:"session" help:"Write nothing to the session."`
+	storeFlags `group:"session"`
+
+	CWD    string   `name:"cwd" placeholder:"FOLDER" group:"work" help:"Work in this folder; default the current one."`
+	AddDir []string `sep:"none" placeholder:"FOLDER" group:"work" help:"Another folder that the tools may touch; may be repeated."`
+
+	SystemPrompt           string `placeholder:"TEXT" group:"prompt" help:"Replace the system prompt."`
+	SystemPromptFile       string `placeholder:"FILE" group:"prompt" help:"Replace the system prompt by a file's text."`
+	AppendSystemPrompt     string `placeholder:"TEXT" group:"prompt" help:"Add to the system prompt."`
+	AppendSystemPromptFile string `placeholder:"FILE" group:"prompt" help:"Add a file's text to the system prompt."`
+
+	PermissionMode  string   `placeholder:"MODE" default:"" group:"permission" help:"default, plan, acceptEdits or bypassPermissions."`
+	AllowedTools    []string `placeholder:"TOOLS" aliases:"allowedTools" group:"permission" help:"Tools that run without asking, by name."`
+	DisallowedTools []string `placeholder:"TOOLS" aliases:"disallowedTools" group:"permission" help:"Tools that the model does not get."`
+
+	MaxTurns     int     `placeholder:"N" group:"limit" help:"Bound of model calls."`
+	MaxBudgetUSD float64 `name:"max-budget-usd" placeholder:"USD" group:"limit" help:"Bound of the cost."`
+
+	OutputFormat           string `placeholder:"FORMAT" enum:"text,json,stream-json" default:"text" group:"output" help:"text, json or stream-json."`
+	IncludePartialMessages bool   `group:"output" help:"With stream-json: stream_event lines while the model writes."`
+	Quiet                  bool   `short:"q" group:"output" help:"Print the answer and errors only."`
+	Verbose                bool   `short:"v" group:"output" help:"Print thinking and what tools returned, too."`
+}
+
+func (c *runCmd) run(ctx context.Context, p *Program) error {
+	view := c.view(p)
+	code, err := c.start(ctx, p, view)
+	if err != nil {
+		return view.failed(stopped(ctx, err))
+	}
+	return end(code)
+}
+
+// start sets the agent up, runs it, and says how it ended.
+func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outcome, error) {
+	if err := c.check(); err != nil {
+		return outcome.Usage, err
+	}
+	cwd, err := p.folder(c.CWD)
+	if err != nil {
+		return outcome.Usage, err
+	}
+	input, err := c.input(p)
+	if err != nil {
+		return outcome.Usage, err
+	}
+	models, err := c.models(p)
+	if err != nil {
+		return outcome.Usage, err
+	}
+	sessions, closeStore, err := p.openStore(c.Store)
+	if err != nil {
+		return outcome.Failed, err
+	}
+	defer closeStore()
+	box, err := c.toolbox(p, cwd)
+	if err != nil {
+		return outcome.Usage, err
+	}
+	defer box.close()
+	o := agent.Options{
+		Sessions: sessions, NoPersist: c.NoPersist,
+		Fallback: models.fallback, MaxTokens: c.MaxTokens, Effort: c.Effort,
+		Mode: policy.Mode(c.PermissionMode), Policy: c.allowed(), Tools: box.registry,
+		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now,
+	}
+	if o.System, err = c.system(p, cwd); err != nil {
+		return outcome.Usage, err
+	}
+	if o.Session, err = c.session(ctx, sessions, cwd); err != nil {
+		return outcome.Of(err), err
+	}
+	if p.attended() && c.OutputFormat == "text" {
+		o.Ask = newAsker(p, cwd).ask
+	}
+	a, err := agent.New(models.primary, &o)
+	if err != nil {
+		return outcome.Usage, err
+	}
+	defer func() { _ = a.Close() }()
+	view.begin(scene{
+		cwd: cwd, model: models.primary.Info().String(), keySource: models.keySource,
+		mode: a.Mode, tools: box.names(), store: c.Store,
+	})
+	return c.drive(ctx, p, a, input, view)
+}
+
+// drive runs one turn and shows it. The end of ctx interrupts the turn, which
+// is then saved; the run itself sees no cancelled context.
+func (c *runCmd) drive(ctx context.Context, p *Program, a *agent.Agent, input []transcript.Part, view view) (outcome.Outcome, error) {
+	stop := context.AfterFunc(ctx, a.Interrupt)
+	defer stop()
+	for e, err := range a.Run(context.WithoutCancel(ctx), input...) {
+		if err != nil {
+			return outcome.Of(err), err
+		}
+		if err := view.show(e); err != nil {
+			a.Interrupt()
+			return outcome.Failed, fmt.Errorf("write output: %w", err)
+		}
+		if _, ok := e.(agent.SessionOpened); ok && ctx.Err() != nil {
+			a.Interrupt() // the signal came before there was a turn to stop
+		}
+		if r, ok := e.(agent.Result); ok {
+			return ending(ctx, &r), nil
+		}
+	}
+	return outcome.Failed, fmt.Errorf("the run ended without a result")
+}
+
+// ending is a result's outcome: a refusal that nobody was asked about, or that
+// stopped the turn, counts unless something worse happened.
+func ending(ctx context.Context, r *agent.Result) outcome.Outcome {
+	out := outcome.OfResult(r)
+	if out == outcome.Failed && r.Err != nil {
+		if o := outcome.Of(r.Err); o != outcome.Interrupted {
+			out = o
+		}
+	}
+	if out == outcome.Interrupted {
+		if s, ok := context.Cause(ctx).(Stopped); ok {
+			return s.By
+		}
+		if len(r.Denials) > 0 {
+			return outcome.Denied
+		}
+	}
+	unasked := func(d policy.Decision) bool { return d.By != "person" }
+	if out == outcome.OK && slices.ContainsFunc(r.Denials, unasked) {
+		return outcome.Denied
+	}
+	return out
+}
+
+// session says which session the agent goes on with.
+func (c *runCmd) session(ctx context.Context, sessions *session.Sessions, cwd string) (session.RestoreOptions, error) {
+	o := session.RestoreOptions{
+		Fork: c.ForkSession, At: c.At, Takeover: c.Takeover, SessionID: c.SessionID,
+		Opened: session.Opened{CWD: cwd, Title: c.Name},
+	}
+	switch {
+	case c.Resume != "":
+		m, err := sessions.Find(ctx, c.Resume)
+		if err != nil {
+			return o, err
+		}
+		o.SessionID, o.MustExist = m.ID, true
+	case c.Continue:
+		project, _, err := session.ProjectID(cwd)
+		if err != nil {
+			return o, err
+		}
+		page, err := sessions.List(ctx, session.Query{Project: project, Limit: 1})
+		if err != nil {
+			return o, err
+		}
+		if len(page.Sessions) == 0 {
+			return o, &failure{
+				msg: "there is no session of this project to go on with", out: outcome.NotFound,
+				hint: "start one: holdfast run PROMPT; or look at all: holdfast sessions list --all",
+			}
+		}
+		o.ContinueRecent, o.Project = true, project
+	case c.SessionID != "" && (c.At != "" || c.ForkSession):
+		o.MustExist = true
+	}
+	return o, nil
+}

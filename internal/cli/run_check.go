@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// check refuses flags that contradict each other.
+func (c *runCmd) check() error {
+	given := func(on bool, name string) []string {
+		if on {
+			return []string{name}
+		}
+		return nil
+	}
+	which := slices.Concat(
+		given(c.Continue, "--continue"), given(c.Resume != "", "--resume"), given(c.SessionID != "", "--session-id"))
+	if len(which) > 1 {
+		return usage(fmt.Sprintf("%s cannot be used together", strings.Join(which, " and ")), "holdfast run --help")
+	}
+	const name = "name the session with -c, -r or --session-id"
+	switch {
+	case c.At != "" && len(which) == 0:
+		return usage("--at needs a session", name)
+	case c.ForkSession && len(which) == 0:
+		return usage("--fork-session needs a session", name)
+	case c.Takeover && len(which) == 0:
+		return usage("--takeover needs a session", name)
+	case c.NoPersist && (c.ForkSession || c.At != "" || c.Takeover || c.Name != ""):
+		return usage("--no-session-persistence cannot be used with --fork-session, --at, --takeover or --name", "")
+	case c.SystemPrompt != "" && c.SystemPromptFile != "":
+		return usage("--system-prompt and --system-prompt-file cannot be used together", "")
+	case c.AppendSystemPrompt != "" && c.AppendSystemPromptFile != "":
+		return usage("--append-system-prompt and --append-system-prompt-file cannot be used together", "")
+	case c.IncludePartialMessages && c.OutputFormat != "stream-json":
+		return usage("--include-partial-messages needs --output-format stream-json", "")
+	case c.Quiet && c.Verbose:
+		return usage("--quiet and --verbose cannot be used together", "")
+	case c.MaxTurns < 0:
+		return usage("--max-turns must not be negative", "")
+	case c.MaxTokens < 0:
+		return usage("--max-tokens must not be negative", "")
+	case c.MaxBudgetUSD < 0 || math.IsNaN(c.MaxBudgetUSD):
+		return usage("--max-budget-usd must not be negative", "")
+	}
+	if c.PermissionMode != "" {
+		if _, err := policy.ParseMode(c.PermissionMode); err != nil {
+			return usage(err.Error(), "")
+		}
+	}
+	if c.SessionID != "" {
+		return session.CheckID(c.SessionID)
+	}
+	return nil
+}

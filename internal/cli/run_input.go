@@ -1,0 +1,155 @@
+package cli
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-isatty"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// inputLimit bounds what is read from standard input.
+const inputLimit = 10 << 20
+
+// inputPatience is how long a pipe that nobody writes to is waited for when
+// there is a prompt already.
+const inputPatience = 3 * time.Second
+
+// input is the prompt: the argument, standard input, or both. Without either a
+// session that is gone on with answers what it ends with.
+func (c *runCmd) input(p *Program) ([]transcript.Part, error) {
+	text := c.Prompt
+	if f, ok := p.Stdin.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+		if text == "" || text == "-" {
+			return nil, usage("there is no prompt", `holdfast run "what to do"`)
+		}
+		return []transcript.Part{transcript.Text{Text: text}}, nil
+	}
+	alone := text == "" || text == "-"
+	in, err := p.readInput(!alone)
+	if err != nil {
+		return nil, err
+	}
+	in = strings.TrimRight(in, "\n")
+	switch {
+	case alone:
+		text = in
+	case strings.TrimSpace(in) != "":
+		text += "\n\n" + in
+	}
+	if strings.TrimSpace(text) == "" {
+		if c.Continue || c.Resume != "" || c.SessionID != "" {
+			return nil, nil
+		}
+		return nil, usage("there is no prompt", `holdfast run "what to do"`)
+	}
+	return []transcript.Part{transcript.Text{Text: text}}, nil
+}
+
+// readInput reads standard input to its end. With optional it gives up on a
+// pipe from which nothing comes, so that a caller who forgot to close it does
+// not hang.
+func (p *Program) readInput(optional bool) (string, error) {
+	type chunk struct {
+		text string
+		err  error
+	}
+	first := make(chan struct{}, 1)
+	all := make(chan chunk, 1)
+	go func() { // ends with its input, or with the process
+		r := io.LimitReader(p.Stdin, inputLimit+1)
+		var b strings.Builder
+		head := make([]byte, 32<<10)
+		n, err := r.Read(head)
+		first <- struct{}{}
+		b.Write(head[:n])
+		if err == nil {
+			_, err = io.Copy(&b, r)
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		all <- chunk{b.String(), err}
+	}()
+	if optional {
+		timer := time.NewTimer(inputPatience)
+		defer timer.Stop()
+		select {
+		case <-first:
+		case <-timer.C:
+			p.warn("nothing came from standard input, going on without it")
+			return "", nil
+		}
+	}
+	c := <-all
+	if c.err != nil {
+		return "", fmt.Errorf("read standard input: %w", c.err)
+	}
+	if len(c.text) > inputLimit {
+		return "", usage(fmt.Sprintf("standard input is larger than %d MiB", inputLimit>>20), "name a file in the prompt instead")
+	}
+	return c.text, nil
+}
+
+// systemPrompt is the default. Its bytes, and what follows it, stay the same
+// for a folder, so that providers can cache them.
+//
+//go:embed prompt.md
+var systemPrompt string
+
+func (c *runCmd) system(p *Program, cwd string) (string, error) {
+	text := fmt.Sprintf("%s\nWorking folder: %s\nPlatform: %s/%s\n", systemPrompt, cwd, runtime.GOOS, runtime.GOARCH)
+	for _, dir := range c.AddDir {
+		abs, err := p.folder(dir)
+		if err != nil {
+			return "", err
+		}
+		text += "Additional folder: " + abs + "\n"
+	}
+	switch {
+	case c.SystemPrompt != "":
+		text = c.SystemPrompt
+	case c.SystemPromptFile != "":
+		s, err := p.readFlagFile("--system-prompt-file", c.SystemPromptFile)
+		if err != nil {
+			return "", err
+		}
+		text = s
+	}
+	more := c.AppendSystemPrompt
+	if c.AppendSystemPromptFile != "" {
+		s, err := p.readFlagFile("--append-system-prompt-file", c.AppendSystemPromptFile)
+		if err != nil {
+			return "", err
+		}
+		more = s
+	}
+	if more != "" {
+		text = strings.TrimRight(text, "\n") + "\n\n" + more
+	}
+	return text, nil
+}
+
+func (p *Program) readFlagFile(flag, name string) (string, error) {
+	if !filepath.IsAbs(name) {
+		wd, err := p.Getwd()
+		if err != nil {
+			return "", err
+		}
+		name = filepath.Join(wd, name)
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return "", &failure{msg: fmt.Sprintf("%s: %v", flag, err), out: outcome.Usage, err: err}
+	}
+	return string(b), nil
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// sessionArg names one session on the command line.
+type sessionArg struct {
+	Session string `arg:"" placeholder:"SESSION" help:"An id, a title, or the beginning of an id."`
+}
+
+// with opens the store, finds the session and calls do.
+func (a sessionArg) with(ctx context.Context, p *Program, url string, do func(*session.Sessions, session.Meta) error) error {
+	sessions, closeStore, err := p.openStore(url)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	m, err := sessions.Find(ctx, a.Session)
+	if err != nil {
+		return err
+	}
+	return do(sessions, m)
+}
+
+// changed prints what a command did to a session: its meta afterwards as JSON,
+// or a sentence.
+func (p *Program) changed(ctx context.Context, s *session.Sessions, id string, asJSON bool, sentence string) error {
+	m, err := s.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return p.out.json(m, false)
+	}
+	p.err.line("%s", shown(sentence))
+	return nil
+}
+
+// The states of a session as far as its log and its lease tell.
+const (
+	stateIdle    = "idle"
+	stateRunning = "running"
+	stateWaiting = "waiting" // for an answer
+	stateCrashed = "crashed" // a turn is open and nobody runs it
+)
+
+// state looks at the last record and, when that leaves a turn open, at who holds
+// the session.
+func (p *Program) state(ctx context.Context, s *session.Sessions, m session.Meta) (string, *session.Lease) {
+	var last session.Record
+	for r, err := range s.Records(ctx, m.ID, session.Range{Reverse: true, Limit: 1}) {
+		if err != nil {
+			return "damaged", nil
+		}
+		last = r
+	}
+	switch last.Kind {
+	case session.KindTurnClosed, session.KindOpened, session.KindMetaChanged, session.KindPolicyChanged,
+		session.KindRewrite, session.KindRedacted, "":
+		return stateIdle, nil
+	}
+	held := holder(ctx, s, m.ID, p.Now())
+	switch {
+	case held == nil:
+		return stateCrashed, nil
+	case last.Kind == session.KindApprovalAsked:
+		return stateWaiting, held
+	}
+	return stateRunning, held
+}
+
+// holder says who holds a session, or nil. It asks for the lease without ever
+// taking it from anybody, and gives it back at once when it was free.
+func holder(ctx context.Context, s *session.Sessions, id string, now time.Time) *session.Lease {
+	l, ok := session.As[session.Leaser](s.Store())
+	if !ok {
+		return nil
+	}
+	me := session.ThisProcess()
+	got, err := l.Acquire(ctx, id, session.Lease{Holder: me, Since: now, Expires: now.Add(time.Second)}, func(session.Lease) bool { return false })
+	if busy, ok := errors.AsType[*session.BusyError](err); ok {
+		if busy.Lease.Holder.Gone(me) || now.After(busy.Lease.Expires) {
+			return nil
+		}
+		return &busy.Lease
+	}
+	if err == nil {
+		_ = l.Release(ctx, id, got)
+	}
+	return nil
+}
+
+// recordDoc is a record in JSON, in `sessions show --records` and in exports.
+type recordDoc struct {
+	Seq     int64           `json:"seq"`
+	ID      string          `json:"id"`
+	Time    time.Time       `json:"time"`
+	Kind    session.Kind    `json:"kind"`
+	Payload json.RawMessage `json:"payload"`
+	Prev    session.Digest  `json:"prev"`
+	Body    session.Digest  `json:"body"`
+	Digest  session.Digest  `json:"digest"`
+}
+
+func docOf(r session.Record) recordDoc {
+	return recordDoc{r.Seq, r.ID, r.Time, r.Kind, r.Payload, r.Prev, r.Body, r.Digest}
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// renameCmd is `holdfast sessions rename`.
+type renameCmd struct {
+	sessionArg
+	Title string `arg:"" help:"The new title; an empty one clears it."`
+	storeFlags
+	jsonFlag
+}
+
+func (c *renameCmd) run(ctx context.Context, p *Program) error {
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		if err := s.Rename(ctx, m.ID, c.Title); err != nil {
+			return err
+		}
+		return p.changed(ctx, s, m.ID, c.JSON, fmt.Sprintf("session %s is now called %q", m.ID, c.Title))
+	})
+}
+
+// tagCmd is `holdfast sessions tag`.
+type tagCmd struct {
+	sessionArg
+	Tag string `arg:"" help:"The tag; an empty one clears it."`
+	storeFlags
+	jsonFlag
+}
+
+func (c *tagCmd) run(ctx context.Context, p *Program) error {
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		if err := s.Tag(ctx, m.ID, c.Tag); err != nil {
+			return err
+		}
+		return p.changed(ctx, s, m.ID, c.JSON, fmt.Sprintf("session %s is now tagged %q", m.ID, c.Tag))
+	})
+}
+
+// relocateCmd is `holdfast sessions relocate`.
+type relocateCmd struct {
+	sessionArg
+	CWD string `name:"cwd" required:"" placeholder:"FOLDER" help:"Where its folder is now."`
+	storeFlags
+	jsonFlag
+}
+
+func (c *relocateCmd) run(ctx context.Context, p *Program) error {
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		cwd, err := p.folder(c.CWD)
+		if err != nil {
+			return err
+		}
+		project, _, err := session.ProjectID(cwd)
+		if err != nil {
+			return err
+		}
+		if err := s.Relocate(ctx, m.ID, cwd, project); err != nil {
+			return err
+		}
+		return p.changed(ctx, s, m.ID, c.JSON, fmt.Sprintf("session %s is now at home in %s", m.ID, cwd))
+	})
+}
+
+// forkCmd is `holdfast sessions fork`.
+type forkCmd struct {
+	sessionArg
+	At   string `placeholder:"ITEM" xor:"point" help:"Keep the transcript up to this item."`
+	UpTo *int   `placeholder:"N" xor:"point" help:"Keep the transcript up to its item number N, counted from 0."`
+	ID   string `name:"id" placeholder:"ID" help:"The fork's id; default a new one."`
+	Name string `placeholder:"TITLE" help:"The fork's title."`
+	storeFlags
+	jsonFlag
+}
+
+func (c *forkCmd) run(ctx context.Context, p *Program) error {
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, UpTo: c.UpTo, At: c.At, Title: c.Name})
+		if err != nil {
+			return err
+		}
+		if !c.JSON {
+			p.out.line("%s", id)
+		}
+		return p.changed(ctx, s, id, c.JSON, fmt.Sprintf("forked %s; go on in it: holdfast run %s-r %s PROMPT", m.ID, storeArg(c.Store), id))
+	})
+}
+
+// deleteCmd is `holdfast sessions delete`.
+type deleteCmd struct {
+	sessionArg
+	Yes bool `short:"y" help:"Do not ask."`
+	storeFlags
+	jsonFlag
+}
+
+func (c *deleteCmd) run(ctx context.Context, p *Program) error {
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		if err := c.confirm(ctx, p, m); err != nil {
+			return err
+		}
+		if err := s.Delete(ctx, m.ID); err != nil {
+			return err
+		}
+		if c.JSON {
+			return p.out.json(map[string]any{"deleted": m.ID}, false)
+		}
+		p.err.line("deleted session %s", shown(m.ID))
+		return nil
+	})
+}
+
+// confirm asks the person at the terminal. Without one, --yes is required.
+func (c *deleteCmd) confirm(ctx context.Context, p *Program, m session.Meta) error {
+	if c.Yes {
+		return nil
+	}
+	if !p.attended() {
+		return usage("deleting is for good and nobody is there to confirm it", "holdfast sessions delete --yes "+quoteArg(m.ID))
+	}
+	p.err.line("session %s  %s  %s", m.ID, shown(fit(orElse(m.Title, m.FirstPrompt), 60)), count(m.MessageCount, "item"))
+	p.err.text("delete it for good? [y]es · [n]o: ")
+	a := newAsker(p, "")
+	line, _, err := a.line(ctx)
+	p.err.shape.setMidLine(false)
+	if err != nil {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return usage("nothing was deleted", "")
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// listCmd is `holdfast sessions list`.
+type listCmd struct {
+	All    bool   `short:"a" help:"Sessions of all projects."`
+	CWD    string `name:"cwd" placeholder:"FOLDER" help:"The project of this folder; default the current one."`
+	Tag    string `placeholder:"TAG" help:"Only sessions with this tag."`
+	Parent string `placeholder:"ID" help:"Only forks of this session."`
+	Limit  int    `short:"n" default:"50" placeholder:"N" help:"At most this many; 0 for all."`
+	Cursor string `placeholder:"CURSOR" help:"Go on where a list ended."`
+	storeFlags
+	jsonFlag
+}
+
+type listDoc struct {
+	Sessions []listedDoc `json:"sessions"`
+	Next     string      `json:"next,omitempty"`
+}
+
+type listedDoc struct {
+	session.Meta
+	State  string          `json:"state"`
+	Holder *session.Holder `json:"holder,omitempty"`
+	Since  *time.Time      `json:"held_since,omitempty"`
+}
+
+func (c *listCmd) run(ctx context.Context, p *Program) error {
+	if c.Limit < 0 {
+		return usage("--limit must not be negative", "")
+	}
+	sessions, closeStore, err := p.openStore(c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	q := session.Query{Tag: c.Tag, Parent: c.Parent, Limit: c.Limit, After: c.Cursor, Worktrees: true}
+	if !c.All {
+		cwd, err := p.folder(c.CWD)
+		if err != nil {
+			return err
+		}
+		if q.Project, _, err = session.ProjectID(cwd); err != nil {
+			return err
+		}
+	}
+	page, err := sessions.List(ctx, q)
+	if err != nil {
+		return err
+	}
+	doc := listDoc{Sessions: []listedDoc{}, Next: page.Next}
+	for _, m := range page.Sessions {
+		d := listedDoc{Meta: m}
+		var lease *session.Lease
+		if d.State, lease = p.state(ctx, sessions, m); lease != nil {
+			d.Holder, d.Since = &lease.Holder, &lease.Since
+		}
+		doc.Sessions = append(doc.Sessions, d)
+	}
+	if c.JSON {
+		return p.out.json(doc, p.out.term.tty)
+	}
+	c.table(p, doc)
+	return nil
+}
+
+func (c *listCmd) table(p *Program, doc listDoc) {
+	if len(doc.Sessions) == 0 {
+		p.err.line("no sessions here")
+		if !c.All {
+			p.err.line("%s holdfast sessions list --all", p.err.term.bold("hint:"))
+		}
+		return
+	}
+	rows := [][]string{{"SESSION", "TITLE", "ITEMS", "AGE", "BRANCH", "MODEL", "STATE"}}
+	for _, d := range doc.Sessions {
+		title := orElse(d.Title, d.FirstPrompt)
+		if d.Tag != "" {
+			title = "[" + d.Tag + "] " + title
+		}
+		rows = append(rows, []string{
+			d.ID, title, fmt.Sprint(d.MessageCount), age(p.Now().Sub(d.UpdatedAt)), orElse(d.GitBranch, "-"), orElse(d.Model, "-"), stateWord(d),
+		})
+	}
+	p.table(rows, 1)
+	if doc.Next != "" {
+		p.err.line("%s more: holdfast sessions list --cursor %s", p.err.term.dim("·"), quoteArg(doc.Next))
+	}
+}
+
+func stateWord(d listedDoc) string {
+	if d.Holder == nil {
+		return d.State
+	}
+	return fmt.Sprintf("%s (pid %d on %s)", d.State, d.Holder.PID, d.Holder.Host)
+}
+
+// table prints rows in columns. The elastic column is cut so that rows fit the
+// terminal; in a pipe nothing is cut but at 60 characters.
+func (p *Program) table(rows [][]string, elastic int) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i := range row {
+			row[i] = fit(row[i], 60)
+			widths[i] = max(widths[i], len([]rune(row[i])))
+		}
+	}
+	total := 2 * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	if over := total - p.out.term.width; p.out.term.tty && over > 0 {
+		widths[elastic] = max(12, widths[elastic]-over)
+	}
+	for n, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			if i == len(row)-1 {
+				b.WriteString(cell)
+				continue
+			}
+			b.WriteString(column(cell, widths[i]))
+		}
+		line := strings.TrimRight(b.String(), " ")
+		if n == 0 {
+			line = p.out.term.dim(line)
+		}
+		p.out.line("%s", line)
+	}
+}

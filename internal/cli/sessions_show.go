@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// showCmd is `holdfast sessions show`.
+type showCmd struct {
+	sessionArg
+	Records bool `help:"The records of the log instead of the transcript."`
+	Tail    int  `short:"n" placeholder:"N" help:"Only the last N items or records."`
+	Full    bool `help:"Do not shorten long tool results."`
+	storeFlags
+	jsonFlag
+}
+
+type showDoc struct {
+	Session session.Meta      `json:"session"`
+	State   string            `json:"state"`
+	Items   []json.RawMessage `json:"items"`
+	Notices []string          `json:"notices,omitempty"`
+}
+
+func (c *showCmd) run(ctx context.Context, p *Program) error {
+	if c.Tail < 0 {
+		return usage("--tail must not be negative", "")
+	}
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		if c.Records {
+			return c.records(ctx, p, s, m)
+		}
+		loaded, err := s.Load(ctx, m.ID, &session.LoadOptions{Limit: c.Tail})
+		if err != nil {
+			return err
+		}
+		st, lease := p.state(ctx, s, m)
+		if c.JSON {
+			d := showDoc{Session: loaded.Meta, State: st, Items: []json.RawMessage{}, Notices: loaded.Notices}
+			for _, it := range loaded.Items {
+				d.Items = append(d.Items, json.RawMessage(it.JSON))
+			}
+			return p.out.json(d, p.out.term.tty)
+		}
+		c.head(p, loaded.Meta, st, lease)
+		for _, it := range loaded.Items {
+			c.item(p, it)
+		}
+		for _, n := range loaded.Notices {
+			p.warn("%s", n)
+		}
+		return nil
+	})
+}
+
+func (c *showCmd) records(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) error {
+	var recs []session.Record
+	r := session.Range{}
+	if c.Tail > 0 {
+		r = session.Range{Reverse: true, Limit: c.Tail}
+	}
+	var bad error
+	for rec, err := range s.Records(ctx, m.ID, r) {
+		if err != nil {
+			if bad == nil {
+				bad = err
+			}
+			if !isCorrupt(err) {
+				return err
+			}
+			continue
+		}
+		if c.Tail > 0 {
+			recs = append(recs, rec)
+			continue
+		}
+		if err := c.record(p, rec); err != nil {
+			return err
+		}
+	}
+	for _, rec := range slices.Backward(recs) {
+		if err := c.record(p, rec); err != nil {
+			return err
+		}
+	}
+	return bad
+}
+
+func (c *showCmd) record(p *Program, r session.Record) error {
+	if c.JSON {
+		return p.out.json(docOf(r), false)
+	}
+	payload := string(r.Payload)
+	if r.Payload == nil {
+		payload = "(erased)"
+	}
+	if !c.Full {
+		payload = clipWidth(payload, 160)
+	}
+	t := p.out.term
+	p.out.line("%s  %s  %s  %s", t.dim(fmt.Sprintf("%5d", r.Seq)), t.dim(r.Time.Local().Format("15:04:05.000")), column(string(r.Kind), 17), shown(payload))
+	return nil
+}
+
+func (c *showCmd) head(p *Program, m session.Meta, st string, lease *session.Lease) {
+	t := p.out.term
+	row := func(name, value string) {
+		if value != "" {
+			p.out.line("%s %s", t.dim(column(name, 9)), shown(value))
+		}
+	}
+	row("session", m.ID)
+	row("title", m.Title)
+	row("tag", m.Tag)
+	row("folder", m.CWD)
+	row("branch", m.GitBranch)
+	row("model", m.Model)
+	if m.Parent != "" {
+		row("forked", fmt.Sprintf("from %s at seq %d", m.Parent, m.ParentSeq))
+	}
+	row("changed", m.UpdatedAt.Local().Format("2006-01-02 15:04:05"))
+	row("holds", fmt.Sprintf("%s, %s, %s", count(m.MessageCount, "item"), count(int(m.Head), "record"), size(m.Size)))
+	if lease != nil {
+		st += fmt.Sprintf(" in %s since %s", lease.Holder, lease.Since.Local().Format("15:04:05"))
+	}
+	row("state", st)
+}
+
+// item prints an item the way a run shows it, under its id.
+func (c *showCmd) item(p *Program, e transcript.Encoded) {
+	it, err := e.Decode()
+	if err != nil {
+		p.warn("item %s cannot be read: %v", e.ID(), err)
+		return
+	}
+	t := p.out.term
+	p.out.line("")
+	p.out.line("%s %s", t.bold(string(it.Role)), t.dim(shown(it.ID)))
+	for _, part := range it.Parts {
+		c.part(p, part)
+	}
+	switch it.Finish {
+	case "", transcript.FinishStop, transcript.FinishToolUse:
+	default:
+		p.out.line("%s", t.yellow("("+string(it.Finish)+")"))
+	}
+}
+
+func (c *showCmd) part(p *Program, part transcript.Part) {
+	t := p.out.term
+	switch part := part.(type) {
+	case transcript.Text:
+		p.out.line("%s", shown(strings.TrimRight(part.Text, "\n")))
+	case transcript.Thinking:
+		for l := range strings.Lines(orElse(part.Text, "(hidden thinking)")) {
+			p.out.line("%s", t.dim("~ "+shown(strings.TrimRight(l, "\n"))))
+		}
+	case transcript.ToolUse:
+		var in bytes.Buffer
+		if json.Compact(&in, part.Input) != nil {
+			in.Reset()
+			in.Write(part.Input)
+		}
+		p.out.line("%s %s  %s", t.cyan("●"), t.bold(shown(part.Name)), shown(in.String()))
+	case transcript.ToolResult:
+		word := t.dim("  ⎿ result")
+		if part.IsError {
+			word = t.red("  ⎿ error")
+		}
+		p.out.line("%s %s", word, t.dim(shown(part.UseID)))
+		c.body(p, part.Text())
+	case transcript.Media:
+		p.out.line("%s", t.dim(fmt.Sprintf("[%s, %s]", shown(part.MIME), size(int64(len(part.Data))))))
+	case transcript.File:
+		p.out.line("%s", t.dim(fmt.Sprintf("[file %s, %s]", shown(part.Name), size(int64(len(part.Data))))))
+	case transcript.Structured:
+		p.out.line("%s", shown(string(part.Value)))
+	case transcript.Custom:
+		p.out.line("%s", t.dim(fmt.Sprintf("[%s]", shown(part.Kind))))
+	}
+}
+
+// body prints a tool's output, shortened in the middle.
+func (c *showCmd) body(p *Program, text string) {
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
+		return
+	}
+	lines := strings.Split(text, "\n")
+	if cut := len(lines) - 20; cut > 1 && !c.Full {
+		lines = slices.Concat(lines[:12], []string{fmt.Sprintf("… %s, --full shows them", count(cut, "line"))}, lines[len(lines)-8:])
+	}
+	for _, l := range lines {
+		p.out.line("    %s", shown(l))
+	}
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// streamView writes a run in Claude Code's event shapes: one JSON object per
+// line, or only the last one, the result. Fields of our own are item_id, seq,
+// stop and exit_code.
+type streamView struct {
+	p       *Program
+	all     bool // every event; otherwise the result alone
+	partial bool // stream_event lines
+	began   time.Time
+	scene   scene
+
+	id      string
+	blocks  partialBlocks
+	denials []wireDenial
+	inputs  map[string]json.RawMessage // by tool use, for denials
+}
+
+func (v *streamView) begin(s scene) {
+	v.scene = s
+	v.inputs = map[string]json.RawMessage{}
+}
+
+func (v *streamView) show(e agent.Event) error {
+	switch e := e.(type) {
+	case agent.SessionOpened:
+		return v.opened(e)
+	case agent.TextDelta, agent.ThinkingDelta, agent.ToolInputDelta:
+		if v.all && v.partial {
+			return v.blocks.delta(e, v.scene.model, v.emitEvent)
+		}
+	case agent.ItemAppended:
+		return v.item(e)
+	case agent.Decided:
+		return v.decided(e.Decision)
+	case agent.Retrying:
+		v.blocks = partialBlocks{}
+		return v.system("api_retry", map[string]any{
+			"attempt": e.Attempt, "delay_ms": e.Delay.Milliseconds(), "error": e.Err.Error(),
+		})
+	case agent.ModelSwitched:
+		return v.system("model_switched", map[string]any{"from": e.From, "to": e.To, "error": e.Err.Error()})
+	case agent.MutationFinished:
+		return v.system("compact_boundary", map[string]any{
+			"compact_metadata": map[string]any{"trigger": "auto", "by": e.By, "pre_items": e.Before, "post_items": e.After},
+		})
+	case agent.Notice:
+		return v.system("informational", map[string]any{"content": e.Text})
+	case agent.Result:
+		return v.result(e)
+	}
+	return nil
+}
+
+// system writes an event of type system.
+func (v *streamView) system(subtype string, fields map[string]any) error {
+	if !v.all {
+		return nil
+	}
+	fields["type"], fields["subtype"] = "system", subtype
+	fields["session_id"], fields["uuid"] = v.id, uuid.NewString()
+	return v.p.out.json(fields, false)
+}
+
+func (v *streamView) opened(e agent.SessionOpened) error {
+	v.id = e.ID
+	err := v.emit(wireInit{
+		Type: "system", Subtype: "init", CWD: v.scene.cwd, SessionID: v.id, Tools: v.scene.tools,
+		MCPServers: []string{}, Model: v.scene.model, PermissionMode: v.scene.mode(), SlashCommands: []string{},
+		APIKeySource: v.scene.keySource, OutputStyle: "default", Agents: []string{}, Skills: []string{}, Plugins: []string{},
+		Version: version(), Created: e.Created, ForkedFrom: e.Forked, UUID: uuid.NewString(),
+	})
+	for _, n := range e.Notices {
+		if err == nil {
+			err = v.system("informational", map[string]any{"content": n})
+		}
+	}
+	return err
+}
+
+func (v *streamView) emit(event any) error {
+	if !v.all {
+		return nil
+	}
+	return v.p.out.json(event, false)
+}
+
+func (v *streamView) emitEvent(event any) error {
+	return v.emit(wireStreamEvent{Type: "stream_event", Event: event, SessionID: v.id, UUID: uuid.NewString()})
+}
+
+// item writes assistant answers and tool results. What a person said is not
+// repeated.
+func (v *streamView) item(e agent.ItemAppended) error {
+	for _, u := range e.Item.Uses() {
+		v.inputs[u.ID] = u.Input
+	}
+	if !v.all {
+		return nil
+	}
+	it, err := e.Item.Decode()
+	if err != nil {
+		return err
+	}
+	w := wireItem{SessionID: v.id, UUID: itemUUID(it.ID), ItemID: it.ID, Seq: e.Seq}
+	switch it.Role {
+	case transcript.RoleAssistant:
+		if err := v.blocks.end(it, v.emitEvent); err != nil {
+			return err
+		}
+		w.Type, w.Message = "assistant", assistantMessage(it)
+	case transcript.RoleTool:
+		w.Type, w.Message = "user", wireMessage{Role: "user", Content: wireParts(it.Parts)}
+	default:
+		return nil
+	}
+	return v.emit(w)
+}
+
+func (v *streamView) decided(d policy.Decision) error {
+	if d.Effect != policy.Deny {
+		return nil
+	}
+	v.denials = append(v.denials, wireDenial{ToolName: d.Tool, ToolUseID: d.Use, ToolInput: v.inputs[d.Use]})
+	return v.system("permission_denied", map[string]any{
+		"tool_name": d.Tool, "tool_use_id": d.Use, "decision_reason": orElse(d.Reason, d.By),
+	})
+}
+
+func (v *streamView) result(r agent.Result) error {
+	w := wireResult{
+		Type: "result", Subtype: "success", DurationMS: r.Took.Milliseconds(), DurationAPIMS: r.TookModel.Milliseconds(),
+		NumTurns: r.Turns, SessionID: v.id, TotalCostUSD: r.CostUSD, Usage: usageOf(r.Usage),
+		ModelUsage: map[string]wireModelUsage{}, PermissionDenials: v.denials, UUID: uuid.NewString(),
+	}
+	if w.PermissionDenials == nil {
+		w.PermissionDenials = []wireDenial{}
+	}
+	for name, u := range r.ByModel {
+		w.ModelUsage[name] = wireModelUsage{
+			InputTokens: u.Usage.Input, OutputTokens: u.Usage.Output, CacheRead: u.Usage.CacheRead,
+			CacheWrite: u.Usage.CacheWrite, CostUSD: u.CostUSD, Calls: u.Calls,
+		}
+	}
+	if stop := stopReason(r.Finish); stop != "" {
+		w.StopReason = &stop
+	}
+	w.TerminalReason = string(r.Reason)
+	switch r.Reason {
+	case agent.ReasonCompleted:
+		w.Result = &r.Text
+	case agent.ReasonMaxTurns:
+		w.Subtype, w.IsError = "error_max_turns", true
+	case agent.ReasonBudget:
+		w.Subtype, w.IsError = "error_max_budget_usd", true
+	default:
+		w.Subtype, w.IsError = "error_during_execution", true
+	}
+	if why := whyEnded(r); why != "" {
+		w.Errors = []string{why}
+		w.Hint = outcome.Hint(r.Err)
+	}
+	return v.p.out.json(w, false)
+}
+
+// failed writes the result of a run that never got one.
+func (v *streamView) failed(err error) error {
+	out := outcome.Of(err)
+	w := wireResult{
+		Type: "result", Subtype: "error_during_execution", IsError: true, Errors: []string{err.Error()},
+		Hint: outcome.Hint(err), Code: out.Code, SessionID: v.id, ModelUsage: map[string]wireModelUsage{},
+		PermissionDenials: slices.Concat([]wireDenial{}, v.denials), UUID: uuid.NewString(),
+		DurationMS: v.p.Now().Sub(v.began).Milliseconds(),
+	}
+	if w.PermissionDenials == nil {
+		w.PermissionDenials = []wireDenial{}
+	}
+	if werr := v.p.out.json(w, false); werr != nil {
+		return err // Stdout is gone; Stderr is all there is
+	}
+	return ended{out}
+}

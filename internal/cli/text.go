@@ -1,0 +1,318 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// textView shows a run to a person: the answer on Stdout, the rest on Stderr.
+// A terminal sees the answer as it is written; a file or a pipe gets it when it
+// is durable, so that nothing void is in it.
+type textView struct {
+	p              *Program
+	quiet, verbose bool
+	scene          scene
+
+	opened   agent.SessionOpened
+	said     bool // something of the current item is on the screen
+	wrote    bool // Stdout has something
+	thinking bool
+	open     []string // tool uses that run
+	names    map[string]string
+}
+
+func (v *textView) begin(s scene) {
+	v.scene = s
+	v.names = map[string]string{}
+	v.p.err.progress().work("starting")
+}
+
+func (v *textView) failed(err error) error {
+	v.p.out.endLine()
+	return err
+}
+
+func (v *textView) show(e agent.Event) error {
+	switch e := e.(type) {
+	case agent.SessionOpened:
+		v.sessionOpened(e)
+	case agent.TurnStarted:
+		v.p.err.progress().work("waiting for " + shown(v.scene.model))
+	case agent.TextDelta:
+		if v.p.out.term.tty {
+			v.say(e.Text)
+		}
+	case agent.ThinkingDelta:
+		v.think(e.Text)
+	case agent.ToolInputDelta:
+		v.p.err.progress().work("writing a call of " + shown(e.Tool))
+	case agent.ItemAppended:
+		v.item(e.Item)
+	case agent.ToolStarted:
+		v.toolStarted(e)
+	case agent.ToolFinished:
+		v.toolFinished(e)
+	case agent.Decided:
+		v.decided(e.Decision)
+	case agent.ApprovalAsked:
+		v.p.err.progress().work("")
+	case agent.Retrying:
+		v.retrying(e)
+	case agent.ModelSwitched:
+		v.note("%s does not answer (%v); going on with %s", e.From, e.Err, e.To)
+	case agent.MutationFinished:
+		v.note("the transcript was rewritten by %s: %d items became %d", e.By, e.Before, e.After)
+	case agent.Notice:
+		v.note("%s", e.Text)
+	case agent.Result:
+		v.result(e)
+	}
+	return nil
+}
+
+func (v *textView) sessionOpened(e agent.SessionOpened) {
+	v.opened = e
+	switch {
+	case e.Forked != "":
+		v.note("forked %s, going on in %s", e.Forked, e.ID)
+	case !e.Created:
+		v.note("going on with session %s, %s", e.ID, count(e.Items, "item"))
+	}
+	for _, n := range e.Notices {
+		v.note("%s", n)
+	}
+	if r := e.Recovery; r != nil && r.Cut > 0 {
+		v.note("a torn tail of %d bytes was cut off the log and kept in %s", r.Cut, r.Kept)
+	}
+}
+
+// say prints a piece of the answer.
+func (v *textView) say(text string) {
+	if text == "" {
+		return
+	}
+	v.endThinking()
+	if !v.said {
+		text = strings.TrimLeft(text, "\n")
+		if text == "" {
+			return
+		}
+		v.p.out.endLine()
+		if v.wrote && v.p.out.term.tty {
+			v.p.out.text("\n")
+		}
+	}
+	v.said, v.wrote = true, true
+	v.p.out.text(shown(text))
+}
+
+func (v *textView) think(text string) {
+	if !v.verbose || v.quiet {
+		v.p.err.progress().work("thinking")
+		return
+	}
+	if !v.thinking {
+		v.thinking = true
+		v.p.err.endLine()
+	}
+	v.p.err.text(v.p.err.term.dim(shown(text)))
+}
+
+func (v *textView) endThinking() {
+	if v.thinking {
+		v.thinking = false
+		v.p.err.endLine()
+	}
+}
+
+// item ends what the deltas began, or prints it when there were none.
+func (v *textView) item(it transcript.Encoded) {
+	v.endThinking()
+	if it.Role() != transcript.RoleAssistant {
+		return
+	}
+	if text := it.Text(); !v.said && text != "" {
+		v.say(text)
+	}
+	if v.said {
+		v.p.out.endLine()
+	}
+	if it.Finish() == transcript.FinishCancelled {
+		v.note("the answer was cut off here")
+	}
+	v.said = false
+}
+
+func (v *textView) toolStarted(e agent.ToolStarted) {
+	v.open = append(v.open, e.Use)
+	line := headline(e.Tool, e.Input, v.scene.cwd)
+	v.names[e.Use] = line
+	if v.quiet {
+		return
+	}
+	t := v.p.err.term
+	if t.tty {
+		v.p.err.line("")
+	}
+	v.p.err.line("%s %s  %s", t.cyan("●"), t.bold(shown(e.Tool)), fit(line, t.width-len(e.Tool)-5))
+	for _, l := range v.change(e) {
+		v.p.err.line("    %s", l)
+	}
+	v.p.err.progress().work(shown(e.Tool))
+}
+
+func (v *textView) toolFinished(e agent.ToolFinished) {
+	others := len(v.open) > 1
+	v.open = slices.DeleteFunc(v.open, func(id string) bool { return id == e.Use })
+	if len(v.open) == 0 {
+		v.p.err.progress().work("waiting for " + shown(v.scene.model))
+	}
+	if v.quiet {
+		return
+	}
+	t := v.p.err.term
+	state, say := "ok", t.dim
+	switch {
+	case e.Result.ExitCode != nil && *e.Result.ExitCode != 0:
+		state, say = fmt.Sprintf("exit %d", *e.Result.ExitCode), t.red
+	case e.Result.IsError:
+		state, say = "error", t.red
+	}
+	of := ""
+	if others {
+		of = fit(e.Tool+" "+v.names[e.Use], t.width/2) + ": "
+	}
+	v.p.err.line("%s", t.dim("  ⎿ "+of)+say(state)+t.dim("  "+took(e.Took)))
+	text := resultText(e.Result)
+	switch {
+	case v.verbose:
+		v.block(text, 1<<20)
+	case e.Result.IsError || e.Result.ExitCode != nil && *e.Result.ExitCode != 0:
+		v.block(text, 8)
+	}
+}
+
+// block prints foreign text dim and indented, at most the last max lines.
+func (v *textView) block(text string, max int) {
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
+		return
+	}
+	lines := strings.Split(text, "\n")
+	t := v.p.err.term
+	if cut := len(lines) - max; cut > 0 {
+		v.p.err.line("%s", t.dim(fmt.Sprintf("    … %s above, --verbose shows them", count(cut, "line"))))
+		lines = lines[cut:]
+	}
+	for _, l := range lines {
+		v.p.err.line("%s", t.dim("    "+shown(l)))
+	}
+}
+
+func resultText(r tool.Result) string {
+	return transcript.Item{Parts: r.Content}.Text()
+}
+
+func (v *textView) decided(d policy.Decision) {
+	if d.Effect != policy.Deny || v.quiet {
+		return
+	}
+	t := v.p.err.term
+	v.p.err.line("%s %s", t.yellow("  ⎿ not allowed:"), shown(oneLine(fmt.Sprintf("%s (%s)", d.Tool, orElse(d.Reason, d.By)))))
+}
+
+func (v *textView) retrying(e agent.Retrying) {
+	if v.said {
+		v.p.out.endLine()
+		v.note("what stands above is void, the model broke off")
+	}
+	v.said = false
+	v.note("%v; trying again in %s", e.Err, took(e.Delay))
+}
+
+// note is a dim line about the run itself.
+func (v *textView) note(format string, args ...any) {
+	if v.quiet {
+		return
+	}
+	v.endThinking()
+	v.p.err.line("%s", v.p.err.term.dim("· "+shown(oneLine(fmt.Sprintf(format, args...)))))
+}
+
+func (v *textView) result(r agent.Result) {
+	v.endThinking()
+	v.p.out.endLine()
+	v.p.err.stop()
+	if why := whyEnded(r); why != "" {
+		v.p.err.line("%s %s", v.p.err.term.red("holdfast:"), shown(oneLine(why)))
+		if hint := outcome.Hint(r.Err); hint != "" {
+			v.p.err.line("%s %s", v.p.err.term.bold("hint:"), shown(oneLine(hint)))
+		}
+	}
+	if v.quiet {
+		return
+	}
+	t := v.p.err.term
+	if t.tty {
+		v.p.err.line("")
+	}
+	if n := slices.DeleteFunc(slices.Clone(r.Denials), func(d policy.Decision) bool { return d.By == "person" }); len(n) > 0 {
+		v.p.err.line("%s %s", t.yellow("not allowed:"), shown(denied(n)))
+		v.p.err.line("%s %s", t.bold("hint:"), "run it in a terminal to be asked, or allow it: --allowed-tools "+n[0].Tool+" or --permission-mode acceptEdits")
+	}
+	facts := []string{"session " + r.SessionID, count(r.Turns, "turn"), tokens(r.Usage)}
+	if r.SessionID == "" {
+		facts[0] = "no session"
+	}
+	if r.CostUSD > 0 {
+		facts = append(facts, dollars(r.CostUSD))
+	}
+	facts = append(facts, took(r.Took.Round(time.Millisecond)))
+	v.p.err.line("%s", t.dim(shown(strings.Join(facts, " · "))))
+	if r.SessionID != "" && v.scene.store != "memory:" {
+		v.p.err.line("%s", t.dim("go on: holdfast run "+storeArg(v.scene.store)+`-c "…"`))
+	}
+}
+
+func storeArg(url string) string {
+	if url == "" {
+		return ""
+	}
+	return "--store " + quoteArg(url) + " "
+}
+
+func denied(list []policy.Decision) string {
+	var names []string
+	for _, d := range list {
+		names = append(names, d.Tool)
+	}
+	return fmt.Sprintf("%s (%s)", count(len(list), "call"), strings.Join(slices.Compact(names), ", "))
+}
+
+// whyEnded says why a turn did not complete, or "".
+func whyEnded(r agent.Result) string {
+	switch r.Reason {
+	case agent.ReasonCompleted:
+		return ""
+	case agent.ReasonMaxTurns:
+		return "the limit of model calls was reached (--max-turns)"
+	case agent.ReasonBudget:
+		return "the budget was reached (--max-budget-usd)"
+	case agent.ReasonInterrupted:
+		return "interrupted; what was done is saved"
+	case agent.ReasonRefused:
+		return "the provider refused to answer"
+	}
+	if r.Err != nil {
+		return r.Err.Error()
+	}
+	return "the run failed"
+}

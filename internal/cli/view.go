@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// view shows a run: as text, as one JSON object, or as a stream of them.
+type view interface {
+	// begin is called once, before the first event.
+	begin(scene)
+	// show is called with every event in order. Its error stops the run.
+	show(agent.Event) error
+	// failed tells an error that ended the run without a result, and returns
+	// what is left to tell.
+	failed(error) error
+}
+
+// scene is what does not change during a run.
+type scene struct {
+	cwd, model, keySource string
+	mode                  func() policy.Mode
+	tools                 []string
+	store                 string // the flag, for the commands that are suggested
+}
+
+func (c *runCmd) view(p *Program) view {
+	switch c.OutputFormat {
+	case "json", "stream-json":
+		return &streamView{p: p, all: c.OutputFormat == "stream-json", partial: c.IncludePartialMessages, began: p.Now()}
+	}
+	return &textView{p: p, quiet: c.Quiet, verbose: c.Verbose}
+}
+
+// isEnded reports whether an error has been told already.
+func isEnded(err error) bool {
+	_, ok := errors.AsType[ended](err)
+	return ok
+}

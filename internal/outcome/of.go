@@ -1,0 +1,116 @@
+package outcome
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Coded is an error that knows its outcome.
+type Coded interface {
+	error
+	Outcome() Outcome
+}
+
+// of maps the sentinels of other packages. The first match wins.
+var of = []struct {
+	err error
+	out Outcome
+}{
+	{session.ErrBusy, Busy},
+	{session.ErrFenced, Busy},
+	{session.ErrConflict, Busy},
+	{session.ErrCorrupt, Corrupt},
+	{session.ErrNewer, Corrupt},
+	{session.ErrNotFound, NotFound},
+	{session.ErrInvalidID, Usage},
+	{session.ErrInvalid, Usage},
+	{session.ErrExists, Usage},
+	{session.ErrUnsupported, Usage},
+	{agent.ErrApprovalPending, Approval},
+	{agent.ErrNothingToDo, Usage},
+	{context.Canceled, Interrupted},
+}
+
+// Of maps an error. A nil error is OK and an unknown one is Failed.
+func Of(err error) Outcome {
+	if err == nil {
+		return OK
+	}
+	var c Coded
+	if errors.As(err, &c) {
+		return c.Outcome()
+	}
+	for _, row := range of {
+		if errors.Is(err, row.err) {
+			return row.out
+		}
+	}
+	return Failed
+}
+
+// OfResult maps how a run ended.
+func OfResult(r *agent.Result) Outcome {
+	switch r.Reason {
+	case agent.ReasonCompleted:
+		return OK
+	case agent.ReasonMaxTurns, agent.ReasonBudget:
+		return Limit
+	case agent.ReasonInterrupted:
+		return Interrupted
+	}
+	return Failed
+}
+
+// Hint says what to do about an error, or "". It knows what the errors
+// themselves do not: which variable holds a provider's key, for example.
+func Hint(err error) string {
+	if h := session.Hint(err); h != "" {
+		return h
+	}
+	if h, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok && h.Hint() != "" {
+		return h.Hint()
+	}
+	if e, ok := errors.AsType[*session.BusyError](err); ok {
+		return "wait until it ends, or take it over: holdfast run --takeover --resume " + e.Session
+	}
+	switch {
+	case errors.Is(err, session.ErrBusy), errors.Is(err, session.ErrFenced):
+		return "holdfast sessions list"
+	case errors.Is(err, session.ErrCorrupt):
+		return "holdfast sessions verify --all"
+	case errors.Is(err, session.ErrNewer):
+		return "install a newer holdfast; holdfast version says which this is"
+	case errors.Is(err, session.ErrFull), errors.Is(err, session.ErrReadOnly):
+		return "holdfast doctor"
+	}
+	if e, ok := errors.AsType[*model.Error](err); ok {
+		return modelHint(e)
+	}
+	return ""
+}
+
+func modelHint(e *model.Error) string {
+	switch e.Kind {
+	case model.ErrorAuth:
+		switch e.Provider {
+		case "anthropic":
+			return "set ANTHROPIC_API_KEY"
+		case "openai":
+			return "set OPENAI_API_KEY"
+		}
+	case model.ErrorNotFound:
+		return "check the name after --model and the address in --base-url"
+	case model.ErrorNetwork:
+		return "holdfast doctor --net"
+	case model.ErrorRateLimit, model.ErrorOverloaded:
+		return `go on later with: holdfast run -c "go on"`
+	}
+	return ""
+}

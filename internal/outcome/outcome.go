@@ -1,0 +1,41 @@
+// Package outcome says how a command or a request can end: one row for each
+// ending with its exit code and its HTTP status. Nothing else in the project
+// writes these numbers.
+//
+//	error, agent.Result ──Of, OfResult──► Outcome ──► exit code, HTTP status, JSON "code"
+//
+//	os.Exit(outcome.Of(err).Exit)
+//
+// The numbers are a promise: docs/cli.md lists them and a test compares.
+package outcome
+
+// Outcome is one way to end.
+type Outcome struct {
+	Code    string // the name in JSON
+	Exit    int    // of the process
+	Status  int    // of an HTTP response
+	Meaning string // for people
+}
+
+// The outcomes.
+var (
+	OK          = Outcome{"ok", 0, 200, "done"}
+	Failed      = Outcome{"failed", 1, 500, "the run or the command failed"}
+	Usage       = Outcome{"usage", 2, 400, "the command line or the request makes no sense"}
+	Denied      = Outcome{"denied", 3, 403, "something was not allowed and nobody was there to ask, or a person stopped it"}
+	Approval    = Outcome{"approval", 4, 409, "a question waits for an answer, or its time ran out"}
+	Limit       = Outcome{"limit", 5, 429, "a limit of turns, tokens or money was reached"}
+	Sandbox     = Outcome{"sandbox", 6, 503, "the sandbox cannot be set up on this machine"}
+	Busy        = Outcome{"busy", 7, 409, "the session is open elsewhere or was taken over"}
+	Corrupt     = Outcome{"corrupt", 8, 500, "a log is damaged or was written by a newer version"}
+	NotFound    = Outcome{"not_found", 9, 404, "there is no such session or item"}
+	Interrupted = Outcome{"interrupted", 130, 503, "interrupted; what was done is saved"}
+	Terminated  = Outcome{"terminated", 143, 503, "terminated; what was done is saved"}
+)
+
+// All lists the outcomes in the order of their exit codes.
+func All() []Outcome {
+	return []Outcome{
+		OK, Failed, Usage, Denied, Approval, Limit, Sandbox, Busy, Corrupt, NotFound, Interrupted, Terminated,
+	}
+}
