@@ -1,0 +1,280 @@
+package scripted
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// script is a play that has been checked.
+type script struct {
+	Play
+	steps []step
+	named map[string]int // by mark
+}
+
+// step is a [Step] with what needs work done once.
+type step struct {
+	Step
+	mark         string // its name, or "#" and its number from 1
+	when, expect *match
+	uses         []transcript.ToolUse // some without id
+	fail         model.Error
+}
+
+type match struct {
+	Match
+	user, result *regexp.Regexp
+}
+
+// fault is what is wrong with a play, and where: names like ".steps" and "[2]".
+type fault struct {
+	path []string
+	err  error
+}
+
+func (f *fault) Error() string {
+	at := strings.TrimPrefix(strings.Join(f.path, ""), ".")
+	if at == "" {
+		return f.err.Error()
+	}
+	return at + ": " + f.err.Error()
+}
+
+func wrong(format string, args ...any) *fault { return &fault{err: fmt.Errorf(format, args...)} }
+
+func (f *fault) under(name string) *fault {
+	if f != nil {
+		f.path = append([]string{name}, f.path...)
+	}
+	return f
+}
+
+func compile(p Play) (*script, *fault) {
+	s := &script{Play: p, named: map[string]int{}}
+	if s.Name == "" {
+		s.Name = "play"
+	}
+	switch {
+	case len(p.Steps) == 0:
+		return nil, wrong("a play needs steps")
+	case p.Context < 0:
+		return nil, wrong("must not be negative").under(".context")
+	case p.MaxOutput < 0:
+		return nil, wrong("must not be negative").under(".max_output")
+	case p.Chunk < 0:
+		return nil, wrong("must not be negative").under(".chunk")
+	}
+	if f := p.Delay.check(); f != nil {
+		return nil, f.under(".delay")
+	}
+	for i, st := range p.Steps {
+		c, f := compileStep(st, i)
+		if _, twice := s.named[c.mark]; f == nil && twice {
+			f = wrong("there is another step %q", c.mark).under(".name")
+		}
+		if f != nil {
+			return nil, f.under(fmt.Sprintf("[%d]", i)).under(".steps")
+		}
+		s.named[c.mark] = i
+		s.steps = append(s.steps, c)
+	}
+	for i, st := range s.steps {
+		for name, m := range map[string]*match{".when": st.when, ".expect": st.expect} {
+			if m == nil || m.After == "" {
+				continue
+			}
+			if _, ok := s.named[m.After]; !ok {
+				return nil, wrong("there is no step %q", m.After).under(".after").under(name).
+					under(fmt.Sprintf("[%d]", i)).under(".steps")
+			}
+		}
+	}
+	return s, nil
+}
+
+func compileStep(s Step, i int) (c step, f *fault) {
+	c = step{Step: s, mark: s.Name}
+	switch {
+	case s.Name == "":
+		c.mark = fmt.Sprintf("#%d", i+1)
+	case s.Name[0] == '#':
+		return c, wrong("must not begin with #").under(".name")
+	}
+	switch s.Finish {
+	case "", transcript.FinishStop, transcript.FinishToolUse, transcript.FinishMaxTokens,
+		transcript.FinishRefusal:
+	default:
+		return c, wrong("%q is not one of stop, tool_use, max_tokens, refusal", s.Finish).under(".finish")
+	}
+	if s.Chunk < 0 {
+		return c, wrong("must not be negative").under(".chunk")
+	}
+	if s.Delay != nil {
+		if f := s.Delay.check(); f != nil {
+			return c, f.under(".delay")
+		}
+	}
+	if s.Text == "" && s.Thinking == "" && len(s.ToolUses) == 0 && s.Error == nil {
+		return c, wrong("a step needs text, thinking, tool_uses or error")
+	}
+	if c.when, f = compileMatch(s.When); f != nil {
+		return c, f.under(".when")
+	}
+	if c.expect, f = compileMatch(s.Expect); f != nil {
+		return c, f.under(".expect")
+	}
+	ids := map[string]bool{}
+	for k, u := range s.ToolUses {
+		part, f := u.compile()
+		if f == nil && u.ID != "" && ids[u.ID] {
+			f = wrong("the step has this id twice").under(".id")
+		}
+		if f != nil {
+			return c, f.under(fmt.Sprintf("[%d]", k)).under(".tool_uses")
+		}
+		ids[u.ID] = true
+		c.uses = append(c.uses, part)
+	}
+	if s.Error != nil {
+		if c.fail, f = s.Error.compile(); f != nil {
+			return c, f.under(".error")
+		}
+	}
+	return c, nil
+}
+
+func (d Delay) check() *fault {
+	switch {
+	case d.Before < 0:
+		return wrong("must not be negative").under(".before")
+	case d.Chunk < 0:
+		return wrong("must not be negative").under(".chunk")
+	}
+	return nil
+}
+
+func compileMatch(m *Match) (*match, *fault) {
+	if m == nil {
+		return nil, nil
+	}
+	if *m == (Match{}) {
+		return nil, wrong("a condition is missing; any: true fits everything")
+	}
+	c := &match{Match: *m}
+	for _, e := range []struct {
+		key, text string
+		to        **regexp.Regexp
+	}{{".user_matches", m.UserMatches, &c.user}, {".result_matches", m.ResultMatches, &c.result}} {
+		if e.text == "" {
+			continue
+		}
+		re, err := regexp.Compile(e.text)
+		if err != nil {
+			return nil, (&fault{err: err}).under(e.key)
+		}
+		*e.to = re
+	}
+	return c, nil
+}
+
+func (u ToolUse) compile() (transcript.ToolUse, *fault) {
+	part := transcript.ToolUse{ID: u.ID, Name: u.Tool, Input: json.RawMessage("{}")}
+	switch {
+	case u.Tool == "":
+		return part, wrong("a tool is missing")
+	case u.Input != nil && u.RawInput != "":
+		return part, wrong("there is an input already").under(".raw_input")
+	case u.RawInput != "" && json.Valid([]byte(u.RawInput)):
+		part.Input = json.RawMessage(u.RawInput)
+	case u.RawInput != "": // as the adapters keep it: the text, marked
+		part.Input, _ = json.Marshal(u.RawInput) // a string always can be
+		part.Extra = transcript.Extra{"malformed": json.RawMessage("true")}
+	case u.Input != nil:
+		v, err := json.Marshal(plain{u.Input})
+		if err != nil {
+			return part, (&fault{err: fmt.Errorf("cannot be JSON: %w", err)}).under(".input")
+		}
+		part.Input = v
+	}
+	return part, nil
+}
+
+// plain marshals what YAML gives, with keys in the order they were written.
+type plain struct{ v any }
+
+func (p plain) MarshalJSON() ([]byte, error) {
+	switch v := p.v.(type) {
+	case yaml.MapSlice:
+		b := []byte{'{'}
+		for i, item := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(transcript.AppendString(b, fmt.Sprint(item.Key)), ':')
+			value, err := json.Marshal(plain{item.Value})
+			if err != nil {
+				return nil, err
+			}
+			b = append(b, value...)
+		}
+		return append(b, '}'), nil
+	case []any:
+		list := make([]plain, len(v))
+		for i := range v {
+			list[i] = plain{v[i]}
+		}
+		return json.Marshal(list)
+	case string:
+		return transcript.AppendString(nil, v), nil
+	}
+	return json.Marshal(p.v)
+}
+
+func (e Failure) compile() (model.Error, *fault) {
+	kind, status := model.ErrorKind(e.Kind), 0
+	switch kind {
+	case "":
+		return model.Error{}, wrong("a kind is missing")
+	case model.ErrorRateLimit:
+		status = 429
+	case model.ErrorOverloaded:
+		status = 529
+	case model.ErrorAuth:
+		status = 401
+	case model.ErrorNotFound:
+		status = 404
+	case model.ErrorTooLong:
+		status = 400
+	case model.ErrorInvalid, "invalid":
+		kind, status = model.ErrorInvalid, 400
+	case model.ErrorMalformed, "malformed":
+		kind = model.ErrorMalformed
+	case model.ErrorNetwork, model.ErrorRefused:
+	default:
+		return model.Error{}, wrong("%q is not one of rate_limit, overloaded, network, auth, invalid, "+
+			"context_too_long, refused, not_found, malformed", e.Kind).under(".kind")
+	}
+	switch {
+	case e.RetryAfter < 0:
+		return model.Error{}, wrong("must not be negative").under(".retry_after")
+	case e.AfterChunks < 0:
+		return model.Error{}, wrong("must not be negative").under(".after_chunks")
+	case e.Times < 0:
+		return model.Error{}, wrong("must not be negative").under(".times")
+	}
+	if e.Status != 0 {
+		status = e.Status
+	}
+	message := e.Message
+	if message == "" {
+		message = "as the play has it"
+	}
+	return model.Error{Kind: kind, Provider: provider, Status: status, RetryAfter: e.RetryAfter, Message: message}, nil
+}

@@ -1,0 +1,71 @@
+// Package scripted is a model that plays a written play: for demos, tests and
+// trying out a setup without a key or a server.
+//
+//	play.yaml ──Load──► Play ──New──► Model
+//	                                    ▲ │
+//	  what came: user, results, system ─┘ └─► text, thinking, tool uses, errors
+//
+// A play is YAML (or JSON, which is YAML too). All keys are shown here; only
+// steps is needed, and unknown keys are errors that name line and column:
+//
+//	name: count            # the model's name; default "play"
+//	context: 200000        # tokens it can see; a longer request is refused; 0: no bound
+//	max_output: 8000
+//	price: {input: 3, output: 15, cache_read: 0.3, cache_write: 3.75}
+//	chunk: 12              # characters in a delta; 0: all at once
+//	delay: {before: 200ms, chunk: 10ms}
+//	steps:
+//	  - name: look                          # unique; shows in errors and in after
+//	    expect: {user: count}               # or the request is refused
+//	    thinking: The README first.
+//	    text: I look at the files.
+//	    tool_uses:
+//	      - {tool: Glob, input: {pattern: "**/*.md"}}
+//	      - {id: my-id, tool: Read, input: {file_path: README.md}}
+//	  - when: {tool: Read, is_error: true}  # see below
+//	    text: There is no README.
+//	  - text: "The files are: {{last_result}}"
+//	    finish: stop                        # default stop, or tool_use
+//	    usage: {input: 1000, output: 20}    # default: a fourth of the bytes
+//	    chunk: 5
+//	    delay: {before: 1s}
+//	  - error: {kind: rate_limit, retry_after: 2s, times: 1}
+//	    text: I am back.
+//	  - error: {kind: network, after_chunks: 3, message: the line is dead}
+//	    text: This sentence breaks off.
+//	    chunk: 4
+//	  - tool_uses: [{tool: Bash, raw_input: '{"command": '}]  # malformed input
+//
+// # Which step comes next
+//
+// The model remembers nothing: the step follows from the request alone, so a
+// run that was killed goes on in a new process where it stopped. Each answer
+// carries the name of its step in its native form.
+//
+//   - Steps with when are tried first, in order. The first that fits is played,
+//     as often as it fits.
+//   - Otherwise the next step without when is played that stands after the step
+//     of the newest answer in the request. Answers that carry no step, such as
+//     those of other models and those that broke off, count as one step each.
+//
+// A when step may stand anywhere, and the play goes on behind it. So a step with
+// when: {result: outcome unknown} in its place between the others is skipped in
+// an undisturbed run and played after a crash. Compaction may remove all answers
+// of a request: steps that shall be found nevertheless need a when, and the
+// request for the summary itself is answered by one with when: {system: …}.
+//
+// The conditions of when and expect are about what came since the newest answer:
+// user and user_matches (text of the last user item; contains, regular
+// expression), result, result_matches, is_error and tool (of one of the tool
+// results), min_items and max_items (of the whole request), system (the prompt
+// contains), after (name of the newest answer's step, or #3 for the third), any.
+// All that are given must hold.
+//
+// Errors are of kind rate_limit, overloaded, network, auth, invalid,
+// context_too_long, refused, not_found or malformed. With times, the step fails
+// that often for one request and is then played; without, always. That count is
+// the one thing that is kept in memory.
+//
+// Like a real provider the model refuses requests in which tool uses and results
+// do not pair.
+package scripted

@@ -1,0 +1,108 @@
+package scripted
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// next finds the step that answers a scene.
+func (s *script) next(sc *scene) (int, error) {
+	for i, st := range s.steps {
+		if st.when != nil && st.when.fits(sc) {
+			return i, st.expected(sc)
+		}
+	}
+	at, known := s.named[sc.after]
+	skip := sc.without
+	if !known {
+		at = -1
+	}
+	for i := at + 1; i < len(s.steps); i++ {
+		st := s.steps[i]
+		if st.when != nil {
+			continue
+		}
+		if skip > 0 {
+			skip--
+			continue
+		}
+		return i, st.expected(sc)
+	}
+	return 0, fmt.Errorf("the play has no step for this: %s; it expects %s", sc, s.wanted())
+}
+
+func (st *step) expected(sc *scene) error {
+	if st.expect == nil || st.expect.fits(sc) {
+		return nil
+	}
+	return fmt.Errorf("step %s expects %s; what came: %s", st.mark, st.expect, sc)
+}
+
+// wanted lists what the steps with a condition wait for.
+func (s *script) wanted() string {
+	var all []string
+	for _, st := range s.steps {
+		if st.when != nil {
+			all = append(all, fmt.Sprintf("%s (step %s)", st.when, st.mark))
+		}
+	}
+	if len(all) == 0 {
+		return "nothing more, its last step has been played"
+	}
+	return strings.Join(all, ", or ")
+}
+
+func (m *match) fits(sc *scene) bool {
+	if m.User != "" && !strings.Contains(sc.user, m.User) ||
+		m.user != nil && (sc.user == "" || !m.user.MatchString(sc.user)) ||
+		m.System != "" && !strings.Contains(sc.system, m.System) ||
+		m.After != "" && m.After != sc.after ||
+		m.MinItems > 0 && sc.items < m.MinItems ||
+		m.MaxItems > 0 && sc.items > m.MaxItems {
+		return false
+	}
+	if m.Tool == "" && m.Result == "" && m.result == nil && m.IsError == nil {
+		return true
+	}
+	for _, r := range sc.results {
+		if (m.Tool == "" || m.Tool == r.tool) && strings.Contains(r.text, m.Result) &&
+			(m.result == nil || m.result.MatchString(r.text)) && (m.IsError == nil || *m.IsError == r.isError) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *match) String() string {
+	var all []string
+	add := func(given bool, format string, v any) {
+		if given {
+			all = append(all, fmt.Sprintf(format, v))
+		}
+	}
+	add(m.User != "", "user containing %q", m.User)
+	add(m.UserMatches != "", "user matching %q", m.UserMatches)
+	add(m.Tool != "", "result of %s", m.Tool)
+	add(m.Result != "", "result containing %q", m.Result)
+	add(m.ResultMatches != "", "result matching %q", m.ResultMatches)
+	if m.IsError != nil {
+		add(true, "is_error %v", *m.IsError)
+	}
+	add(m.System != "", "system prompt containing %q", m.System)
+	add(m.After != "", "after step %s", m.After)
+	add(m.MinItems > 0, "at least %d items", m.MinItems)
+	add(m.MaxItems > 0, "at most %d items", m.MaxItems)
+	if len(all) == 0 {
+		return "anything"
+	}
+	return strings.Join(all, " and ")
+}
+
+func unquote(lit []byte) string {
+	var s string
+	if json.Unmarshal(lit, &s) != nil {
+		return ""
+	}
+	return s
+}

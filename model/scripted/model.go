@@ -1,0 +1,109 @@
+package scripted
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// API names the wire in [transcript.Native].
+const API = "scripted"
+
+const provider = "scripted"
+
+// Options are what can be set about a model. The zero value works.
+type Options struct {
+	// Record is called with every request before it is answered. It must be
+	// safe for concurrent use when the model is used so.
+	Record func(model.Request)
+	// Sleep waits between deltas; nil waits for real.
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+// Model plays a [Play]. It is safe for concurrent use.
+type Model struct {
+	script *script
+	opts   Options
+
+	mu     sync.Mutex
+	failed map[string]int // how often, by step and request
+}
+
+// New returns a model that plays a play. Options may be nil. The play's slices
+// must not be changed afterwards.
+func New(p Play, o *Options) (*Model, error) {
+	s, f := compile(p)
+	if f != nil {
+		return nil, fmt.Errorf("scripted: %w", f)
+	}
+	m := &Model{script: s, failed: map[string]int{}}
+	if o != nil {
+		m.opts = *o
+	}
+	if m.opts.Sleep == nil {
+		m.opts.Sleep = sleep
+	}
+	return m, nil
+}
+
+// Open is [Load] and [New].
+func Open(path string, o *Options) (*Model, error) {
+	p, err := Load(path)
+	if err != nil {
+		return nil, err
+	}
+	return New(p, o)
+}
+
+// Info describes the model as its play does.
+func (m *Model) Info() model.Info {
+	i := model.Info{Provider: provider, Model: m.script.Name, API: API,
+		Context: m.script.Context, MaxOutput: m.script.MaxOutput}
+	if m.script.Price != nil {
+		price := *m.script.Price
+		i.Price = &price
+	}
+	return i
+}
+
+// Encode gives an item's role and raw parts as a JSON object; parts of a host's
+// own are left out. An answer of this model is sent as it came, with its step.
+func (m *Model) Encode(item transcript.Encoded) (model.Wire, error) {
+	role := string(item.Role())
+	if native := item.Native(API); len(native) > 0 {
+		return model.Wire{Role: role, JSON: native}, nil
+	}
+	b := make([]byte, 0, len(item.JSON))
+	b = append(b, `{"role":"`...)
+	b = append(b, role...)
+	b = append(b, `","parts":[`...)
+	none := len(b)
+	for p := range item.Parts() {
+		if p.Type() == "custom" {
+			continue
+		}
+		if len(b) > none {
+			b = append(b, ',')
+		}
+		b = append(b, p...)
+	}
+	if len(b) == none {
+		return model.Wire{}, nil
+	}
+	return model.Wire{Role: role, JSON: append(b, "]}"...)}, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,95 @@
+package scripted
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// SyntaxError says where a play is not right.
+type SyntaxError struct {
+	Line, Column int // from 1; 0 when unknown
+	Message      string
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
+}
+
+// Load reads a play from a file. Errors of the play are a [SyntaxError].
+func Load(path string) (Play, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return Play{}, fmt.Errorf("scripted: %w", err)
+	}
+	p, err := parse(b)
+	if err != nil {
+		return Play{}, fmt.Errorf("scripted: %s:%w", path, err)
+	}
+	return p, nil
+}
+
+// Parse reads a play. Errors are a [SyntaxError].
+func Parse(b []byte) (Play, error) {
+	p, err := parse(b)
+	if err != nil {
+		return Play{}, fmt.Errorf("scripted: %w", err)
+	}
+	return p, nil
+}
+
+func parse(b []byte) (Play, error) {
+	file, err := parser.ParseBytes(b, 0)
+	if err != nil {
+		return Play{}, syntaxError(err)
+	}
+	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+		return Play{}, &SyntaxError{Message: fmt.Sprintf("want one document, have %d", len(file.Docs))}
+	}
+	var p Play
+	if err := yaml.NodeToValue(file.Docs[0].Body, &p, yaml.Strict(), yaml.UseOrderedMap()); err != nil {
+		return Play{}, syntaxError(err)
+	}
+	if _, f := compile(p); f != nil {
+		e := &SyntaxError{Message: f.Error()}
+		e.Line, e.Column = position(file, f.path)
+		return Play{}, e
+	}
+	return p, nil
+}
+
+func syntaxError(err error) *SyntaxError {
+	e := &SyntaxError{Message: err.Error()}
+	if ye, ok := errors.AsType[yaml.Error](err); ok {
+		e.Message = ye.GetMessage()
+		if t := ye.GetToken(); t != nil && t.Position != nil {
+			e.Line, e.Column = t.Position.Line, t.Position.Column
+		}
+	}
+	return e
+}
+
+// position finds the node at path, or the nearest one above it.
+func position(file *ast.File, path []string) (line, column int) {
+	for n := len(path); n >= 0; n-- {
+		at := "$"
+		for _, name := range path[:n] {
+			at += name
+		}
+		p, err := yaml.PathString(at)
+		if err != nil {
+			continue
+		}
+		if node, err := p.FilterFile(file); err == nil && node != nil && node.GetToken() != nil {
+			return node.GetToken().Position.Line, node.GetToken().Position.Column
+		}
+	}
+	return 0, 0
+}

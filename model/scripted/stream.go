@@ -1,0 +1,270 @@
+package scripted
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+const bytesPerToken = 4
+
+// Stream plays the step that answers the request. It yields an [model.Error] of
+// kind invalid_request when the request is not sound or no step fits it, and of
+// kind context_too_long when it outgrows the play's context.
+func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		if m.opts.Record != nil {
+			copied := *req
+			copied.Tools, copied.Messages = slices.Clone(req.Tools), slices.Clone(req.Messages)
+			m.opts.Record(copied)
+		}
+		sc, err := newScene(req)
+		if err != nil {
+			yield(nil, refusal(err))
+			return
+		}
+		if tokens := sc.bytes / bytesPerToken; m.script.Context > 0 && tokens > m.script.Context {
+			yield(nil, &model.Error{Kind: model.ErrorTooLong, Provider: provider, Status: 400,
+				Message: fmt.Sprintf("the request has about %d tokens, the model sees %d", tokens, m.script.Context)})
+			return
+		}
+		i, err := m.script.next(sc)
+		if err != nil {
+			yield(nil, refusal(err))
+			return
+		}
+		p := &performance{ctx: ctx, model: m, step: m.script.steps[i], scene: sc, yield: yield}
+		p.fails = m.fails(&p.step, sc)
+		item, err := p.item(req)
+		if err != nil {
+			yield(nil, refusal(err))
+			return
+		}
+		if p.play(item) {
+			yield(model.Answer{Item: item}, nil)
+		}
+	}
+}
+
+func refusal(err error) *model.Error {
+	return &model.Error{Kind: model.ErrorInvalid, Provider: provider, Status: 400, Message: err.Error(), Err: err}
+}
+
+// fails reports whether the step fails this time, and counts it.
+func (m *Model) fails(st *step, sc *scene) bool {
+	switch {
+	case st.Error == nil:
+		return false
+	case st.Error.Times == 0:
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := fmt.Sprintf("%s %d", st.mark, sc.items)
+	m.failed[key]++
+	return m.failed[key] <= st.Error.Times
+}
+
+// performance is one step being played.
+type performance struct {
+	ctx   context.Context
+	model *Model
+	step  step
+	scene *scene
+	yield func(model.Event, error) bool
+	fails bool
+
+	chunks         int // that were yielded
+	thinking, text strings.Builder
+}
+
+// item makes the whole answer.
+func (p *performance) item(req *model.Request) (transcript.Item, error) {
+	it := transcript.Item{Role: transcript.RoleAssistant, Model: p.model.script.Name, Finish: p.step.Finish}
+	if p.step.Thinking != "" {
+		it.Parts = append(it.Parts, transcript.Thinking{Text: p.step.Thinking})
+	}
+	if text := strings.ReplaceAll(p.step.Text, "{{last_result}}", p.scene.lastResult()); text != "" {
+		it.Parts = append(it.Parts, transcript.Text{Text: text})
+	}
+	prefix := ""
+	for k, u := range p.step.uses {
+		if u.ID == "" {
+			if prefix == "" {
+				prefix = usePrefix(p.step.mark, req)
+			}
+			u.ID = fmt.Sprintf("use_%s_%d", prefix, k+1)
+		}
+		it.Parts = append(it.Parts, u)
+	}
+	e, err := transcript.Encode(it)
+	if err != nil {
+		return it, err
+	}
+	parts := transcript.RawPart(e.JSON).Field("parts")
+	if it.Finish == "" {
+		it.Finish = transcript.FinishStop
+		if len(p.step.uses) > 0 {
+			it.Finish = transcript.FinishToolUse
+		}
+	}
+	usage := transcript.Usage{Input: int64(p.scene.bytes / bytesPerToken), Output: int64(len(parts) / bytesPerToken)}
+	if p.step.Usage != nil {
+		usage = *p.step.Usage
+	}
+	it.Usage = &usage
+	native := append([]byte(`{"role":"assistant","step":`), transcript.AppendString(nil, p.step.mark)...)
+	native = append(append(append(native, `,"parts":`...), parts...), '}')
+	it.Native = &transcript.Native{API: API, JSON: native}
+	return it, nil
+}
+
+// usePrefix makes ids that are the same when the same request comes again, and
+// differ from those of every other.
+func usePrefix(mark string, req *model.Request) string {
+	h := sha256.New()
+	h.Write([]byte(mark))
+	for _, w := range req.Messages {
+		h.Write(w.JSON)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:6])
+}
+
+// play yields the deltas of an answer and reports whether it came to its end.
+func (p *performance) play(it transcript.Item) bool {
+	d := p.model.script.Delay
+	if p.step.Delay != nil {
+		d = *p.step.Delay
+	}
+	if !p.wait(d.Before) || p.fails && p.step.Error.AfterChunks == 0 && p.broke() {
+		return false
+	}
+	for ev := range p.deltas(it) {
+		if p.chunks > 0 && !p.wait(d.Chunk) || !p.yield(ev, nil) {
+			return false
+		}
+		switch ev := ev.(type) {
+		case model.TextDelta:
+			p.text.WriteString(ev.Text)
+		case model.ThinkingDelta:
+			p.thinking.WriteString(ev.Text)
+		}
+		p.chunks++
+		if p.fails && p.chunks == p.step.Error.AfterChunks && p.broke() {
+			return false
+		}
+	}
+	return !p.fails || !p.broke() // an error after more chunks than there are comes at the end
+}
+
+// deltas cuts an answer into what arrives one by one.
+func (p *performance) deltas(it transcript.Item) iter.Seq[model.Event] {
+	size := p.step.Chunk
+	if size == 0 {
+		size = p.model.script.Chunk
+	}
+	return func(yield func(model.Event) bool) {
+		for _, part := range it.Parts {
+			switch part := part.(type) {
+			case transcript.Thinking:
+				for piece := range pieces(part.Text, size) {
+					if !yield(model.ThinkingDelta{Text: piece}) {
+						return
+					}
+				}
+			case transcript.Text:
+				for piece := range pieces(part.Text, size) {
+					if !yield(model.TextDelta{Text: piece}) {
+						return
+					}
+				}
+			case transcript.ToolUse:
+				if !yield(model.ToolInputDelta{UseID: part.ID, Name: part.Name}) {
+					return
+				}
+				for piece := range pieces(written(part), size) {
+					if !yield(model.ToolInputDelta{UseID: part.ID, Name: part.Name, JSON: piece}) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// written is a tool use's input as the model writes it.
+func written(u transcript.ToolUse) string {
+	var s string
+	if u.Extra != nil && json.Unmarshal(u.Input, &s) == nil {
+		return s
+	}
+	return string(u.Input)
+}
+
+// pieces cuts a text into pieces of size characters; 0 is one piece.
+func pieces(s string, size int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		n, start := 0, 0
+		for i := range s {
+			if n > 0 && n == size {
+				if !yield(s[start:i]) {
+					return
+				}
+				n, start = 0, i
+			}
+			n++
+		}
+		if start < len(s) {
+			yield(s[start:])
+		}
+	}
+}
+
+// wait lets time pass; when ctx ends, it yields that and returns false.
+func (p *performance) wait(d time.Duration) bool {
+	err := p.ctx.Err()
+	if err == nil && d > 0 {
+		err = p.model.opts.Sleep(p.ctx, d)
+	}
+	if err == nil {
+		return true
+	}
+	e := &model.Error{Kind: model.ErrorCancelled, Provider: provider, Message: err.Error(), Err: err}
+	e.Partial = p.partial(transcript.FinishCancelled)
+	p.yield(nil, e)
+	return false
+}
+
+// broke yields the step's error. It is always true.
+func (p *performance) broke() bool {
+	e := p.step.fail
+	e.Partial = p.partial(transcript.FinishError)
+	p.yield(nil, &e)
+	return true
+}
+
+func (p *performance) partial(f transcript.Finish) *transcript.Item {
+	if p.chunks == 0 {
+		return nil
+	}
+	it := &transcript.Item{Role: transcript.RoleAssistant, Model: p.model.script.Name, Finish: f}
+	if p.thinking.Len() > 0 {
+		it.Parts = append(it.Parts, transcript.Thinking{Text: p.thinking.String()})
+	}
+	if p.text.Len() > 0 {
+		it.Parts = append(it.Parts, transcript.Text{Text: p.text.String()})
+	}
+	if len(it.Parts) == 0 {
+		return nil
+	}
+	return it
+}
