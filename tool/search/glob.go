@@ -1,0 +1,141 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+const (
+	maxListed  = 500     // paths in an answer
+	maxMatches = 200_000 // paths remembered to find the newest
+)
+
+type globInput struct {
+	Pattern string `json:"pattern" jsonschema:"Such as **/*.go or src/*.{ts,tsx}; ** is any number of folders"`
+	Path    string `json:"path,omitempty" jsonschema:"The folder to look in; the current directory if not given"`
+}
+
+func (s *Search) newGlob() (tool.Tool, error) {
+	return tool.New(tool.Spec{
+		Name: "Glob",
+		Description: "Finds files by name, newest first. Leaves out hidden folders, node_modules and what .gitignore names; " +
+			"at most 500 paths.",
+		ReadOnly: true,
+	}, s.glob, func(_ *tool.Call, in globInput) ([]policy.Request, error) {
+		p, _, err := s.globStart(in)
+		return []policy.Request{{Operation: policy.OpRead, Resource: p.Abs}}, err
+	})
+}
+
+// globStart splits a pattern into the folder where it starts and the rest.
+func (s *Search) globStart(in globInput) (tool.Place, string, error) {
+	base, pattern := doublestar.SplitPattern(in.Pattern)
+	if pattern == "" || !doublestar.ValidatePattern(pattern) {
+		return tool.Place{}, "", fmt.Errorf("%q is not a usable pattern", in.Pattern)
+	}
+	dir := cmp.Or(in.Path, ".")
+	if strings.HasPrefix(base, "~/") || filepath.IsAbs(base) {
+		dir = base
+	} else if base != "." {
+		dir += "/" + base
+	}
+	p, err := s.folders.Locate(dir)
+	return p, pattern, err
+}
+
+type match struct {
+	path string
+	time time.Time
+}
+
+func (s *Search) glob(ctx context.Context, _ *tool.Call, in globInput) (tool.Result, error) {
+	if in.Path != "" {
+		if _, err := s.folder(in.Path); err != nil {
+			return tool.Failure(err.Error()), nil
+		}
+	}
+	p, pattern, err := s.globStart(in)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	var found []match
+	cwd := s.folders.Cwd()
+	w := &walker{ctx: ctx, hide: s.hide, base: p, visit: func(f file) error {
+		if doublestar.MatchUnvalidated(pattern, f.rel) {
+			found = append(found, match{path: shorten(cwd, f.abs), time: f.info.ModTime()})
+		}
+		if len(found) >= maxMatches {
+			return errStop
+		}
+		return nil
+	}}
+	err = w.walk()
+	switch {
+	case ctx.Err() != nil:
+		return tool.Result{}, ctx.Err()
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return tool.Failure(fmt.Sprintf("%s: %v", p.Abs, err)), nil
+	case len(found) == 0:
+		return tool.Text(fmt.Sprintf("No files matched %q in %s", in.Pattern, shorten(cwd, p.Abs)) + unreadable(w.skipped)), nil
+	}
+	slices.SortFunc(found, func(a, b match) int {
+		return cmp.Or(b.time.Compare(a.time), strings.Compare(a.path, b.path))
+	})
+	var b strings.Builder
+	for _, m := range found[:min(len(found), maxListed)] {
+		b.WriteString(m.path + "\n")
+	}
+	if len(found) > maxListed {
+		fmt.Fprintf(&b, "[the newest %d of %d files; use a narrower pattern]", maxListed, len(found))
+	}
+	return tool.Text(strings.TrimSuffix(b.String(), "\n") + unreadable(w.skipped)), nil
+}
+
+// folder finds a directory that the model named.
+func (s *Search) folder(dir string) (tool.Place, error) {
+	p, err := s.folders.Locate(dir)
+	if err != nil {
+		return p, err
+	}
+	info, err := p.Stat()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return p, fmt.Errorf("Directory not found: %s", p.Abs)
+	case err != nil:
+		return p, err
+	case !info.IsDir():
+		return p, fmt.Errorf("Directory not found: %s is a file", p.Abs)
+	}
+	return p, nil
+}
+
+// shorten names a path as the model may use it: relative below the current
+// directory, else absolute.
+func shorten(cwd, abs string) string {
+	if abs == cwd {
+		return "."
+	}
+	if rel, ok := strings.CutPrefix(abs, strings.TrimSuffix(cwd, "/")+"/"); ok {
+		return rel
+	}
+	return abs
+}
+
+func unreadable(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n[%d folders could not be read]", n)
+}

@@ -1,0 +1,92 @@
+package search
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+)
+
+// matcher finds a pattern in a file's lines.
+type matcher struct {
+	re        *regexp.Regexp
+	in        grepInput
+	multiline bool
+	byLine    bool // the pattern names the beginning or end of the text: only lines can tell
+}
+
+func newMatcher(in grepInput) (*matcher, error) {
+	flags := "(?m)"
+	if in.Multiline {
+		flags = "(?ms)"
+	}
+	if in.IgnoreCase {
+		flags += "(?i)"
+	}
+	re, err := regexp.Compile(flags + in.Pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a usable pattern: %w", in.Pattern, err)
+	}
+	m := &matcher{re: re, in: in, multiline: in.Multiline}
+	if tree, err := syntax.Parse(flags+in.Pattern, syntax.Perl); err == nil {
+		m.byLine = !in.Multiline && namesText(tree)
+	}
+	return m, nil
+}
+
+func namesText(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpBeginText || re.Op == syntax.OpEndText {
+		return true
+	}
+	for _, sub := range re.Sub {
+		if namesText(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// span is a run of bytes of a content.
+type span struct{ from, to int }
+
+// next finds the next lines that match, at or after the beginning of a line: one
+// line, or those that a match spans. The span ends before the last line end. It
+// is from < 0 when there are none.
+func (m *matcher) next(content []byte, at int) span {
+	for at < len(content) {
+		if m.byLine {
+			to := lineEnd(content, at)
+			if m.re.Match(content[at:to]) {
+				return span{at, to}
+			}
+			at = to + 1
+			continue
+		}
+		found := m.re.FindIndex(content[at:])
+		if found == nil || at+found[0] >= len(content) {
+			break // nothing, or nothing but the empty text behind the last line
+		}
+		from := lineStart(content, at+found[0])
+		to := lineEnd(content, at+found[0])
+		if m.multiline {
+			last := max(at+found[0], at+found[1]-1)
+			return span{from, max(to, lineEnd(content, last))}
+		}
+		// In the whole text a pattern like \s can reach over the line's end, so
+		// the line is asked again.
+		if m.re.Match(content[from:to]) {
+			return span{from, to}
+		}
+		at = to + 1
+	}
+	return span{from: -1}
+}
+
+func lineStart(b []byte, i int) int { return bytes.LastIndexByte(b[:i], '\n') + 1 }
+
+func lineEnd(b []byte, i int) int {
+	if n := bytes.IndexByte(b[i:], '\n'); n >= 0 {
+		return i + n
+	}
+	return len(b)
+}

@@ -1,0 +1,72 @@
+// Package search has the tools that look for files and in files: Glob and Grep.
+//
+//	                 ┌─ hidden, node_modules, .gitignore, links: left out
+//	folder ──walk────┤
+//	                 └─ file ──Glob: name fits──► by time, newest first
+//	                         ──Grep: text fits──► by path: content, paths or counts
+//
+//	s, err := search.New(folders, nil)
+//	registry, err := tool.NewRegistry(s.Tools()...)
+//
+// Everything is opened beneath the session's folders, and links are never
+// followed to other directories. Patterns of Grep are Go's: RE2, without
+// look-around and back references. With ripgrep on the PATH large searches get
+// faster; it only narrows down which files may match, so the answer is the same.
+package search
+
+import (
+	"os/exec"
+
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// Options adjust the tools. The zero value of each field means its default.
+type Options struct {
+	// Hide leaves out files that the session may not read, given as canonical
+	// paths. It must be fast and safe for concurrent use; nil hides nothing.
+	Hide func(abs string) bool
+
+	// Ripgrep is the program to narrow large searches with; "none" for never.
+	// By default rg is looked for on the PATH.
+	Ripgrep string
+}
+
+// Search is the pair of search tools over one session's folders. It is safe for
+// concurrent use.
+type Search struct {
+	folders *tool.Folders
+	hide    func(abs string) bool
+	ripgrep string // or "none"
+	narrow  int64  // bytes of a batch for which ripgrep is worth starting
+	tools   []tool.Tool
+}
+
+// New makes the tools over folders, which stay the caller's to close.
+func New(folders *tool.Folders, opts *Options) (*Search, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	s := &Search{folders: folders, hide: opts.Hide, ripgrep: opts.Ripgrep, narrow: narrowFrom}
+	if s.hide == nil {
+		s.hide = func(string) bool { return false }
+	}
+	if s.ripgrep == "" {
+		s.ripgrep = "none"
+		if path, err := exec.LookPath("rg"); err == nil {
+			s.ripgrep = path
+		}
+	}
+	glob, err := s.newGlob()
+	if err != nil {
+		return nil, err
+	}
+	grep, err := s.newGrep()
+	if err != nil {
+		return nil, err
+	}
+	s.tools = []tool.Tool{glob, grep}
+	return s, nil
+}
+
+// Tools returns Glob and Grep.
+func (s *Search) Tools() []tool.Tool { return append([]tool.Tool(nil), s.tools...) }
