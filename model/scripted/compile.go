@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -86,17 +87,25 @@ func compile(p Play) (*script, *fault) {
 		s.steps = append(s.steps, c)
 	}
 	for i, st := range s.steps {
-		for name, m := range map[string]*match{".when": st.when, ".expect": st.expect} {
-			if m == nil || m.After == "" {
-				continue
-			}
-			if _, ok := s.named[m.After]; !ok {
-				return nil, wrong("there is no step %q", m.After).under(".after").under(name).
-					under(fmt.Sprintf("[%d]", i)).under(".steps")
-			}
+		f := s.checkAfter(st.when).under(".when")
+		if f == nil {
+			f = s.checkAfter(st.expect).under(".expect")
+		}
+		if f != nil {
+			return nil, f.under(fmt.Sprintf("[%d]", i)).under(".steps")
 		}
 	}
 	return s, nil
+}
+
+func (s *script) checkAfter(m *match) *fault {
+	if m == nil || m.After == "" {
+		return nil
+	}
+	if _, ok := s.named[m.After]; !ok {
+		return wrong("there is no step %q", m.After).under(".after")
+	}
+	return nil
 }
 
 func compileStep(s Step, i int) (c step, f *fault) {
@@ -197,7 +206,7 @@ func (u ToolUse) compile() (transcript.ToolUse, *fault) {
 		part.Input, _ = json.Marshal(u.RawInput) // a string always can be
 		part.Extra = transcript.Extra{"malformed": json.RawMessage("true")}
 	case u.Input != nil:
-		v, err := json.Marshal(plain{u.Input})
+		v, err := appendJSON(nil, u.Input)
 		if err != nil {
 			return part, (&fault{err: fmt.Errorf("cannot be JSON: %w", err)}).under(".input")
 		}
@@ -206,35 +215,40 @@ func (u ToolUse) compile() (transcript.ToolUse, *fault) {
 	return part, nil
 }
 
-// plain marshals what YAML gives, with keys in the order they were written.
-type plain struct{ v any }
-
-func (p plain) MarshalJSON() ([]byte, error) {
-	switch v := p.v.(type) {
+// appendJSON writes what YAML gives, with keys in the order they were written.
+func appendJSON(b []byte, v any) (_ []byte, err error) {
+	switch v := v.(type) {
 	case yaml.MapSlice:
-		b := []byte{'{'}
+		b = append(b, '{')
 		for i, item := range v {
 			if i > 0 {
 				b = append(b, ',')
 			}
 			b = append(transcript.AppendString(b, fmt.Sprint(item.Key)), ':')
-			value, err := json.Marshal(plain{item.Value})
-			if err != nil {
+			if b, err = appendJSON(b, item.Value); err != nil {
 				return nil, err
 			}
-			b = append(b, value...)
 		}
 		return append(b, '}'), nil
 	case []any:
-		list := make([]plain, len(v))
-		for i := range v {
-			list[i] = plain{v[i]}
+		b = append(b, '[')
+		for i, e := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = appendJSON(b, e); err != nil {
+				return nil, err
+			}
 		}
-		return json.Marshal(list)
+		return append(b, ']'), nil
 	case string:
-		return transcript.AppendString(nil, v), nil
+		return transcript.AppendString(b, v), nil
 	}
-	return json.Marshal(p.v)
+	buf := bytes.NewBuffer(b)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	err = enc.Encode(v)
+	return bytes.TrimSpace(buf.Bytes()), err
 }
 
 func (e Failure) compile() (model.Error, *fault) {

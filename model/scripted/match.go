@@ -1,7 +1,6 @@
 package scripted
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -97,12 +96,4 @@ func (m *match) String() string {
 		return "anything"
 	}
 	return strings.Join(all, " and ")
-}
-
-func unquote(lit []byte) string {
-	var s string
-	if json.Unmarshal(lit, &s) != nil {
-		return ""
-	}
-	return s
 }

@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -145,9 +146,9 @@ func quote(s string) string {
 
 // stepOf reads the mark that [Model.Stream] put into an answer.
 func stepOf(wire []byte) string {
-	lit := transcript.RawPart(wire).Field("step")
-	if len(lit) < 2 {
+	var s string
+	if json.Unmarshal(transcript.RawPart(wire).Field("step"), &s) != nil {
 		return ""
 	}
-	return unquote(lit)
+	return s
 }

@@ -145,8 +145,11 @@ func (p *performance) play(it transcript.Item) bool {
 	if p.step.Delay != nil {
 		d = *p.step.Delay
 	}
-	if !p.wait(d.Before) || p.fails && p.step.Error.AfterChunks == 0 && p.broke() {
+	if !p.wait(d.Before) {
 		return false
+	}
+	if p.fails && p.step.Error.AfterChunks == 0 {
+		return p.fail()
 	}
 	for ev := range p.deltas(it) {
 		if p.chunks > 0 && !p.wait(d.Chunk) || !p.yield(ev, nil) {
@@ -159,11 +162,14 @@ func (p *performance) play(it transcript.Item) bool {
 			p.thinking.WriteString(ev.Text)
 		}
 		p.chunks++
-		if p.fails && p.chunks == p.step.Error.AfterChunks && p.broke() {
-			return false
+		if p.fails && p.chunks == p.step.Error.AfterChunks {
+			return p.fail()
 		}
 	}
-	return !p.fails || !p.broke() // an error after more chunks than there are comes at the end
+	if p.fails { // after more chunks than there are
+		return p.fail()
+	}
+	return true
 }
 
 // deltas cuts an answer into what arrives one by one.
@@ -238,18 +244,21 @@ func (p *performance) wait(d time.Duration) bool {
 	if err == nil {
 		return true
 	}
+	if ended := p.ctx.Err(); ended != nil {
+		err = ended
+	}
 	e := &model.Error{Kind: model.ErrorCancelled, Provider: provider, Message: err.Error(), Err: err}
 	e.Partial = p.partial(transcript.FinishCancelled)
 	p.yield(nil, e)
 	return false
 }
 
-// broke yields the step's error. It is always true.
-func (p *performance) broke() bool {
+// fail yields the step's error. It is always false.
+func (p *performance) fail() bool {
 	e := p.step.fail
 	e.Partial = p.partial(transcript.FinishError)
 	p.yield(nil, &e)
-	return true
+	return false
 }
 
 func (p *performance) partial(f transcript.Finish) *transcript.Item {
