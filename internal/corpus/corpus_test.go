@@ -80,8 +80,13 @@ func TestClaim(t *testing.T) {
 		{"nobody", handlers{"a": run}, nil, "++-", []string{"nobody handles b-1 (b): lonely"}},
 		{"both", handlers{"a": run, "b-1": run}, map[string]string{"b-1": "later"}, "++-", []string{"b-1 is both handled and named"}},
 		{"no reason", handlers{"a": run}, map[string]string{"b-1": ""}, "++-", []string{"b-1 is named without a reason"}},
-		{"stale", handlers{"a": run, "b": run, "c": run}, map[string]string{"d-1": "gone"}, "+++",
-			[]string{"c is handled and fits no case", "d-1 is named and fits no case"}},
+		{
+			"stale",
+			handlers{"a": run, "b": run, "c": run},
+			map[string]string{"d-1": "gone"},
+			"+++",
+			[]string{"c is handled and fits no case", "d-1 is named and fits no case"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			plan, problems := claim(cases, tt.handled, tt.named)

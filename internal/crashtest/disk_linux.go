@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -20,7 +21,7 @@ type Disk struct {
 
 // NewDisk makes a file system of some megabytes in a file under dir and mounts
 // it. The caller calls [Disk.Close].
-func NewDisk(dir string, megabytes int64) (*Disk, error) {
+func NewDisk(ctx context.Context, dir string, megabytes int64) (*Disk, error) {
 	d := &Disk{Dir: filepath.Join(dir, "mnt"), image: filepath.Join(dir, "disk.img")}
 	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
 		return nil, err
@@ -32,13 +33,15 @@ func NewDisk(dir string, megabytes int64) (*Disk, error) {
 	if err := errors.Join(f.Truncate(megabytes<<20), f.Close()); err != nil {
 		return nil, err
 	}
-	if err := run("mkfs.ext4", "-q", "-F", d.image); err != nil {
+	if err := run(ctx, "mkfs.ext4", "-q", "-F", d.image); err != nil {
 		return nil, err
 	}
-	return d, d.mount()
+	return d, d.mount(ctx)
 }
 
-func (d *Disk) mount() error { return run("mount", "-o", "loop", d.image, d.Dir) }
+func (d *Disk) mount(ctx context.Context) error {
+	return run(ctx, "mount", "-o", "loop", d.image, d.Dir)
+}
 
 // shutdown is EXT4_IOC_SHUTDOWN; noLogFlush drops what the journal has not written.
 const (
@@ -63,11 +66,11 @@ func (d *Disk) Cut() error {
 
 // Restart gives the power back: the journal is replayed. Nothing may have a file
 // of the disk open.
-func (d *Disk) Restart() error {
+func (d *Disk) Restart(ctx context.Context) error {
 	if err := unix.Unmount(d.Dir, 0); err != nil {
 		return fmt.Errorf("unmount: %w", err)
 	}
-	return d.mount()
+	return d.mount(ctx)
 }
 
 // Close unmounts the disk and removes its file.
@@ -75,8 +78,8 @@ func (d *Disk) Close() error {
 	return errors.Join(unix.Unmount(d.Dir, 0), os.Remove(d.image))
 }
 
-func run(name string, args ...string) error {
-	out, err := exec.Command(name, args...).CombinedOutput()
+func run(ctx context.Context, name string, args ...string) error {
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", name, err, out)
 	}

@@ -24,7 +24,7 @@ func TestKill(t *testing.T) {
 					}
 				}
 				s.undisturbed(t)
-				t.Logf("%v; %.0f trials/s", s.tally, float64(s.tally.Trials)/time.Since(start).Seconds())
+				t.Logf("%v; %.0f trials/s", &s.tally, float64(s.tally.Trials)/time.Since(start).Seconds())
 			})
 		}
 	}

@@ -2,6 +2,8 @@ package crashtest
 
 import (
 	"context"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +34,10 @@ func TestReportRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Ack{Session: "s1", Seq: 7, ID: "r7", Digest: rec.Digest}
+	if len(got.Acks) != 1 || got.Acks[0].At == 0 {
+		t.Fatalf("got %+v", got)
+	}
+	want := Ack{Session: "s1", Seq: 7, ID: "r7", Digest: rec.Digest, At: got.Acks[0].At}
 	if !got.Ready || ready != 1 || !got.Done || !slices.Equal(got.Acks, []Ack{want}) || got.Resumed != 1 {
 		t.Errorf("got %+v", got)
 	}
@@ -54,6 +59,45 @@ func TestReportOfAKilledChild(t *testing.T) {
 		if _, err := ReadReport(strings.NewReader(s), func() {}); err == nil {
 			t.Errorf("%q is accepted", s)
 		}
+	}
+}
+
+func TestReportSplit(t *testing.T) {
+	r := Report{Acks: []Ack{{Seq: 1, At: 10}, {Seq: 2, At: 20}, {Seq: 3, At: 30}}}
+	if before, late := r.Split(); len(before) != 3 || late != nil {
+		t.Errorf("nothing struck, and got %v, %v", before, late)
+	}
+	r.Struck = 20
+	if before, late := r.Split(); !slices.Equal(before, r.Acks[:1]) || !slices.Equal(late, r.Acks[1:]) {
+		t.Errorf("got %v, %v", before, late)
+	}
+}
+
+func TestForgetSince(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger")
+	if err := os.WriteFile(path, []byte("s a 10\ns b 20\ns a 20\ns c 30\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		at   int64
+		want map[string]int
+	}{
+		{31, map[string]int{"a": 2, "b": 1, "c": 1}},
+		{30, map[string]int{"a": 2, "b": 1}},
+		{20, map[string]int{"a": 1}},
+	} {
+		if err := ForgetSince(path, tt.at); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadLedger(path); err != nil || !maps.Equal(got["s"], tt.want) {
+			t.Errorf("since %d: got %v, %v", tt.at, got, err)
+		}
+	}
+	if err := os.WriteFile(path, []byte("torn"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadLedger(path); err == nil {
+		t.Error("a torn note is accepted")
 	}
 }
 

@@ -30,7 +30,7 @@ func TestPowerCut(t *testing.T) {
 					}
 				}
 				s.undisturbed(t)
-				t.Log(s.tally)
+				t.Log(&s.tally)
 			})
 		}
 	}
@@ -49,7 +49,7 @@ func TestPowerCutControl(t *testing.T) {
 			for range trials(t, 100) {
 				s.trial(t, disk.Cut, disk.Restart)
 			}
-			t.Log(s.tally)
+			t.Log(&s.tally)
 			if s.tally.Broken == 0 {
 				t.Error("nothing was lost without fsync: the harness does not see losses")
 			}
@@ -59,7 +59,7 @@ func TestPowerCutControl(t *testing.T) {
 
 func newDisk(t *testing.T) *Disk {
 	t.Helper()
-	disk, err := NewDisk(t.TempDir(), 64)
+	disk, err := NewDisk(t.Context(), t.TempDir(), 64)
 	if err != nil {
 		t.Skipf("no loop device can be mounted here (%v); in a container run it with: docker run --privileged", err)
 	}

@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -61,7 +62,7 @@ func (s *series) undisturbed(t *testing.T) {
 }
 
 // trial starts a child and strikes at a random moment of it.
-func (s *series) trial(t *testing.T, strike func() error, restart func() error) (ok bool) {
+func (s *series) trial(t *testing.T, strike func() error, restart func(context.Context) error) (ok bool) {
 	t.Helper()
 	task := s.task()
 	s.n++
@@ -83,7 +84,7 @@ func (s *series) trial(t *testing.T, strike func() error, restart func() error) 
 	}
 	if strike != nil {
 		s.tally.Late += len(late)
-		if err := errors.Join(restart(), ForgetSince(task.Ledger, report.Struck)); err != nil {
+		if err := errors.Join(restart(t.Context()), ForgetSince(task.Ledger, report.Struck)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,7 +18,7 @@ type Tally struct {
 	Unknown int // tool uses that were cut off, so that their outcome is unknown
 }
 
-func (t Tally) String() string {
+func (t *Tally) String() string {
 	return fmt.Sprintf("%d trials, %d struck before the end; %d records acknowledged (%d too late to count), %d lost (%d trials with loss); "+
 		"%d more on disk than told; %d resumes accepted; %d torn tails cut; %d tool runs, %d repeated, %d of unknown outcome",
 		t.Trials, t.Struck, t.Acked, t.Late, t.Lost, t.Broken, t.Unacked, t.Resumed, t.Cut, t.Ran, t.Reran, t.Unknown)
