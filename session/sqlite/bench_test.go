@@ -67,7 +67,7 @@ func BenchmarkAppendAlone(b *testing.B) {
 func BenchmarkAppendMany(b *testing.B) {
 	const writers = 64
 	rate := func(turn sync.Locker, n int) float64 {
-		s := fresh(b)
+		s := open(b, filepath.Join(b.TempDir(), "sessions.db"))
 		defer s.Close()
 		authors := make([]*author, writers)
 		for i := range authors {
@@ -117,7 +117,7 @@ func BenchmarkAppendLongLog(b *testing.B) {
 	if testing.Short() {
 		n = 10_000
 	}
-	s := fresh(b)
+	s := open(b, filepath.Join(b.TempDir(), "sessions.db"))
 	short, long := create(b, s, "short"), create(b, s, "long")
 	fill(long, n)
 	fill(short, 100)
@@ -203,7 +203,7 @@ func BenchmarkListNewest(b *testing.B) {
 	if testing.Short() {
 		n = 10_000
 	}
-	s := fresh(b)
+	s := open(b, filepath.Join(b.TempDir(), "sessions.db"))
 	var wg sync.WaitGroup
 	for w := range 64 {
 		wg.Go(func() {
@@ -241,7 +241,7 @@ func BenchmarkListNewest(b *testing.B) {
 
 // All of a session of 10,000 items, as a resume reads it.
 func BenchmarkReadAll(b *testing.B) {
-	s := fresh(b)
+	s := open(b, filepath.Join(b.TempDir(), "sessions.db"))
 	a := create(b, s, "a")
 	fill(a, 9_999)
 	b.ReportAllocs()

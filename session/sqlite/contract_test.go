@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/session"
@@ -11,7 +10,7 @@ import (
 
 func TestContract(t *testing.T) {
 	sessiontest.Run(t, func(t testing.TB) session.Store {
-		return open(t, filepath.Join(t.TempDir(), "sessions.db"))
+		return fresh(t)
 	}, sessiontest.Caps{
 		Reopen: func(t testing.TB, s session.Store) session.Store {
 			return open(t, s.(*sqlite.Store).Path())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,9 +29,22 @@ func open(t testing.TB, path string) *sqlite.Store {
 	return s
 }
 
+// fresh opens a new store.
 func fresh(t testing.TB) *sqlite.Store {
 	t.Helper()
-	return open(t, filepath.Join(t.TempDir(), "sessions.db"))
+	return open(t, filepath.Join(memory(t), "sessions.db"))
+}
+
+// memory returns a temporary folder, in memory where there is such a thing:
+// most tests do not ask about the medium, and need not wait for it.
+func memory(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "holdfast-*")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 // author writes a log the way [session.Log] does.
