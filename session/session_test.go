@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -57,3 +58,5 @@ func TestEndToEnd(t *testing.T) {
 		t.Fatal(got, err)
 	}
 }
+
+type rawJSON = json.RawMessage

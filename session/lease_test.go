@@ -1,0 +1,161 @@
+package session_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+)
+
+func TestOpenTwiceIsBusy(t *testing.T) {
+	store := memory.New()
+	s := session.New(store, nil)
+	l := newSession(t, s, "s", "a")
+	for name, other := range map[string]*session.Sessions{"the same Sessions": s, "another": session.New(store, nil)} {
+		_, err := other.Open(t.Context(), "s", nil)
+		wantErr(t, err, session.ErrBusy)
+		busy, ok := errors.AsType[*session.BusyError](err)
+		if !ok || busy.Session != "s" || busy.Lease.Holder.PID != os.Getpid() || busy.Lease.Since.IsZero() {
+			t.Errorf("%s: %+v", name, err)
+		}
+	}
+	wantErr(t, s.Delete(t.Context(), "s"), session.ErrBusy)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = must(s.Open(t.Context(), "s", nil))(t)
+	l.Close()
+}
+
+func TestTakeover(t *testing.T) {
+	s := session.New(memory.New(), nil)
+	old := newSession(t, s, "s", "a")
+	l := must(s.Open(t.Context(), "s", &session.OpenOptions{Takeover: true}))(t)
+	defer l.Close()
+	if l.Lease().Epoch <= old.Lease().Epoch {
+		t.Fatal("the epoch did not grow")
+	}
+	for range 2 { // the second time without asking the store
+		_, err := old.Append(t.Context(), userDraft("b", "b"))
+		wantErr(t, err, session.ErrFenced)
+	}
+	if _, err := l.Append(t.Context(), userDraft("c", "c")); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(t.Context(), userDraft("d", "d")); err != nil {
+		t.Fatalf("closing the fenced log released the new lease: %v", err)
+	}
+	wantIDs(t, loaded(t, s, "s"), "a", "c", "d")
+}
+
+func TestRenewalKeepsTheLeaseAndNoticesItsLoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		a, b := session.New(store, nil), session.New(store, nil)
+		l := must(a.Create(t.Context(), session.Opened{SessionID: "s"}))(t)
+		time.Sleep(10 * time.Minute) // the bubble's clock: far beyond the lease's 30 seconds
+		_, err := b.Open(t.Context(), "s", nil)
+		wantErr(t, err, session.ErrBusy)
+
+		thief := must(b.Open(t.Context(), "s", &session.OpenOptions{Takeover: true}))(t)
+		time.Sleep(11 * time.Second)
+		synctest.Wait() // the next renewal has found out
+		_, err = l.AppendAt(t.Context(), l.Head(), userDraft("x", "x"))
+		wantErr(t, err, session.ErrFenced)
+		if hint := session.Hint(err); hint == "" {
+			t.Error("a fenced append has no hint")
+		}
+		l.Close()
+		thief.Close()
+	})
+}
+
+func TestExpiredLeaseIsTaken(t *testing.T) {
+	store := memory.New()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	far := session.Holder{ID: "far", Host: "elsewhere", PID: 7}
+	if _, err := store.Acquire(t.Context(), "s", session.Lease{Holder: far, Since: now, Expires: now.Add(time.Minute)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	s := session.New(store, &session.Options{Clock: func() time.Time { return now }})
+	_, err := s.Create(t.Context(), session.Opened{SessionID: "s"})
+	wantErr(t, err, session.ErrBusy)
+	now = now.Add(time.Minute)
+	l := must(s.Create(t.Context(), session.Opened{SessionID: "s"}))(t)
+	l.Close()
+}
+
+func TestHolderGone(t *testing.T) {
+	me := session.ThisProcess()
+	if me.Boot == "" {
+		t.Skip("without /proc a process's end cannot be told; run this on Linux")
+	}
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	child := me
+	child.ID, child.PID = "child", cmd.Process.Pid
+	probe := child
+	probe.Started = 1 // that process started at another time: the number was given out again
+	if !probe.Gone(me) {
+		t.Error("a process id that was given out again passes for the old process")
+	}
+	if me.Gone(me) {
+		t.Error("this process is gone")
+	}
+	for name, change := range map[string]func(*session.Holder){
+		"another boot":      func(h *session.Holder) { h.Boot = "other" },
+		"another namespace": func(h *session.Holder) { h.PIDNS = "other" },
+		"no pid":            func(h *session.Holder) { h.PID = 0 },
+		"no start time":     func(h *session.Holder) { h.Started = 0 },
+		"no boot":           func(h *session.Holder) { h.Boot = "" },
+	} {
+		h := probe
+		change(&h)
+		if h.Gone(me) {
+			t.Errorf("%s: the end of the process cannot be told, but was", name)
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	child.Started = 1
+	if !child.Gone(me) {
+		t.Error("a process that has ended is not gone")
+	}
+}
+
+func TestLeaseOfDeadProcessIsTaken(t *testing.T) {
+	me := session.ThisProcess()
+	if me.Boot == "" {
+		t.Skip("without /proc a process's end cannot be told; run this on Linux")
+	}
+	store := memory.New()
+	dead := me
+	dead.ID, dead.Started = "dead", me.Started-1
+	expires := time.Now().Add(time.Hour)
+	if _, err := store.Acquire(t.Context(), "s", session.Lease{Holder: dead, Expires: expires}, nil); err != nil {
+		t.Fatal(err)
+	}
+	l := must(session.New(store, nil).Create(t.Context(), session.Opened{SessionID: "s"}))(t)
+	l.Close()
+}
+
+// A holder with our own id is another log of ours, however long ago its process began.
+func TestOwnLeaseIsNotStolen(t *testing.T) {
+	store := memory.New()
+	s := session.New(store, &session.Options{Holder: session.Holder{ID: "me", PID: 1}})
+	newSession(t, s, "s")
+	_, err := s.Open(t.Context(), "s", nil)
+	wantErr(t, err, session.ErrBusy)
+}
