@@ -1,0 +1,220 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/file"
+	"github.com/holdfast-dev/holdfast/session/sqlite"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// itemBytes is the size of the item that is appended, as in the anchors.
+const itemBytes = 1437
+
+func item(id string) transcript.Encoded {
+	it := transcript.UserText(strings.Repeat("durable ", itemBytes/8-12))
+	it.ID, it.Time = id, time.Unix(1_700_000_000, 0)
+	return transcript.MustEncode(it)
+}
+
+// bareFile appends to a plain file and syncs it: the least that durable costs.
+type bareFile struct{ f *os.File }
+
+func newBareFile(path string) (*bareFile, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	return &bareFile{f}, err
+}
+
+func (b *bareFile) append(p []byte) error {
+	if _, err := b.f.Write(p); err != nil {
+		return err
+	}
+	return unix.Fdatasync(int(b.f.Fd()))
+}
+
+func (b *bench) appends(ctx context.Context) error {
+	for _, s := range []struct {
+		name string
+		open func(string) (session.Store, error)
+	}{{"SQLite", openSQLite}, {"file", openFile}} {
+		if err := b.appendAlone(ctx, s.name, s.open); err != nil {
+			return err
+		}
+	}
+	return b.appendMany(ctx)
+}
+
+func openSQLite(dir string) (session.Store, error) {
+	return sqlite.Open(filepath.Join(dir, "sessions.db"), nil)
+}
+
+func openFile(dir string) (session.Store, error) { return file.Open(filepath.Join(dir, "files"), nil) }
+
+func closeStore(s session.Store) {
+	if c, ok := s.(interface{ Close() error }); ok {
+		_ = c.Close() // a benchmark's throw-away store
+	}
+}
+
+// appendAlone measures one writer against the bare file, one append of each in
+// turn, and the 100,000th append against the 100th.
+func (b *bench) appendAlone(ctx context.Context, name string, open func(string) (session.Store, error)) error {
+	dir, err := os.MkdirTemp(b.dir, "append-")
+	if err != nil {
+		return err
+	}
+	store, err := open(dir)
+	if err != nil {
+		return err
+	}
+	defer closeStore(store)
+	sessions := session.New(store, nil)
+	log, err := sessions.Create(ctx, session.Opened{SessionID: "s"})
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	bare, err := newBareFile(filepath.Join(dir, "bare"))
+	if err != nil {
+		return err
+	}
+	defer bare.f.Close()
+	line := append(bytes.Clone(item("x").JSON), '\n')
+
+	pair := func(n int) (ours, control []time.Duration, err error) {
+		for range n {
+			d := session.ItemDraft(item(sessions.NewID()), false, nil)
+			t0 := time.Now()
+			if _, err := log.Append(ctx, d); err != nil {
+				return nil, nil, err
+			}
+			t1 := time.Now()
+			if err := bare.append(line); err != nil {
+				return nil, nil, err
+			}
+			ours, control = append(ours, t1.Sub(t0)), append(control, time.Since(t1))
+		}
+		return ours, control, nil
+	}
+	if _, _, err := pair(100); err != nil {
+		return err
+	}
+	n := b.rounds(3000, 500)
+	ours, control, err := pair(n)
+	if err != nil {
+		return err
+	}
+	b.add(fmt.Sprintf("durable append, one writer, %s: p50", name), micros(median(ours)), "bare append + fdatasync "+micros(median(control)),
+		ratio(median(ours), median(control)), "≤ 1.2 ×")
+	early := float64(median(ours)) / float64(median(control))
+	if err := fill(ctx, sessions, log, b.rounds(100_000, 5_000)); err != nil {
+		return err
+	}
+	ours, control, err = pair(n)
+	if err != nil {
+		return err
+	}
+	late := float64(median(ours)) / float64(median(control))
+	b.add(fmt.Sprintf("the same after %d items, %s", b.rounds(100_000, 5_000), name), micros(median(ours)),
+		"the same at the start, both against the bare append", times(late/early), "≤ 1.1 ×")
+	return nil
+}
+
+// fill appends n items in big batches.
+func fill(ctx context.Context, s *session.Sessions, log *session.Log, n int) error {
+	const batch = 1000
+	for n > 0 {
+		var drafts []session.Draft
+		for range min(batch, n) {
+			drafts = append(drafts, session.ItemDraft(item(s.NewID()), false, nil))
+		}
+		if _, err := log.Append(ctx, drafts...); err != nil {
+			return err
+		}
+		n -= len(drafts)
+	}
+	return nil
+}
+
+// appendMany measures 64 sessions with a writer each against the same store
+// with one transaction per item, which is what one writer at a time gets.
+func (b *bench) appendMany(ctx context.Context) error {
+	const writers = 64
+	each := b.rounds(300, 60)
+	var many, single []float64
+	for range b.rounds(3, 1) {
+		dir, err := os.MkdirTemp(b.dir, "many-")
+		if err != nil {
+			return err
+		}
+		store, err := openSQLite(dir)
+		if err != nil {
+			return err
+		}
+		sessions := session.New(store, nil)
+		logs := make([]*session.Log, writers)
+		for i := range logs {
+			if logs[i], err = sessions.Create(ctx, session.Opened{}); err != nil {
+				return err
+			}
+		}
+		run := func(parallel bool) (float64, error) {
+			errs := make(chan error, writers)
+			t0 := time.Now()
+			var wg sync.WaitGroup
+			var one sync.Mutex
+			for _, log := range logs {
+				wg.Go(func() {
+					for range each {
+						d := session.ItemDraft(item(sessions.NewID()), false, nil)
+						if !parallel {
+							one.Lock()
+						}
+						_, err := log.Append(ctx, d)
+						if !parallel {
+							one.Unlock()
+						}
+						if err != nil {
+							errs <- err
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			close(errs)
+			return float64(writers*each) / time.Since(t0).Seconds(), <-errs
+		}
+		for _, parallel := range []bool{true, false} {
+			rate, err := run(parallel)
+			if err != nil {
+				return err
+			}
+			if parallel {
+				many = append(many, rate)
+			} else {
+				single = append(single, rate)
+			}
+		}
+		for _, l := range logs {
+			l.Close()
+		}
+		closeStore(store)
+	}
+	a, c := middle(many), middle(single)
+	b.add("64 sessions, 64 writers, SQLite", fmt.Sprintf("%.0f items/s", a),
+		fmt.Sprintf("one transaction per item %.0f items/s", c), times(a/c), "≥ 5 ×")
+	return nil
+}

@@ -1,0 +1,4 @@
+// Command empty does nothing: the control for start-up time.
+package main
+
+func main() {}

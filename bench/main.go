@@ -1,0 +1,107 @@
+//go:build linux
+
+// Command bench measures Holdfast against bare controls in one run and prints a
+// table of medians and ratios.
+//
+//	go run ./bench              everything, a few minutes
+//	go run ./bench -only turn   one group: append, session, turn, start
+//	go run ./bench -quick       smaller sessions, fewer rounds
+//
+// Every row names its control, the simplest program that does the same work,
+// measured in alternation with ours on the same disk. Read the ratios; the
+// absolute times are for orientation.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == launchFlag {
+		launch(os.Args[2:])
+		return
+	}
+	var b bench
+	flag.BoolVar(&b.quick, "quick", false, "smaller sessions and fewer rounds")
+	flag.StringVar(&b.only, "only", "", "one group: append, session, turn, start")
+	flag.Parse()
+	if err := b.run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// bench is one run.
+type bench struct {
+	quick bool
+	only  string
+	dir   string // temporary, on the disk that is measured
+	rows  []row
+}
+
+// row is one line of the table.
+type row struct {
+	what, ours, control, ratio, goal string
+}
+
+func (b *bench) run(ctx context.Context) (err error) {
+	if b.dir, err = os.MkdirTemp("", "holdfast-bench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+	groups := []struct {
+		name string
+		run  func(context.Context) error
+	}{{"append", b.appends}, {"session", b.sessions}, {"start", b.starts}, {"turn", b.turns}}
+	known := b.only == ""
+	for _, g := range groups {
+		if b.only != "" && b.only != g.name {
+			continue
+		}
+		known = true
+		fmt.Fprintln(os.Stderr, "measuring", g.name, "…")
+		if err := g.run(ctx); err != nil {
+			return fmt.Errorf("%s: %w", g.name, err)
+		}
+	}
+	if !known {
+		return fmt.Errorf("unknown group %q", b.only)
+	}
+	w := tabwriter.NewWriter(os.Stdout, 2, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "what\tours\tcontrol\tratio\tgoal")
+	for _, r := range b.rows {
+		fmt.Fprintln(w, strings.Join([]string{r.what, r.ours, r.control, r.ratio, r.goal}, "\t"))
+	}
+	return w.Flush()
+}
+
+func (b *bench) add(what, ours, control, ratio, goal string) {
+	b.rows = append(b.rows, row{what, ours, control, ratio, goal})
+}
+
+// rounds picks a number by size of the run.
+func (b *bench) rounds(full, quick int) int {
+	if b.quick {
+		return quick
+	}
+	return full
+}
+
+// build compiles a program of this module into the bench's directory.
+func (b *bench) build(ctx context.Context, pkg, name string) (string, error) {
+	out := filepath.Join(b.dir, name)
+	if _, err := os.Stat(out); err == nil {
+		return out, nil
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Stderr = os.Stderr
+	return out, cmd.Run()
+}

@@ -1,0 +1,29 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// procStatus reads a field of /proc/PID/status in KiB, or 0.
+func procStatus(pid, field string) int {
+	b, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, field+":"); ok {
+			n, _ := strconv.Atoi(strings.Fields(v)[0])
+			return n
+		}
+	}
+	return 0
+}
+
+func maxRSS(p *os.ProcessState) int {
+	return int(p.SysUsage().(*syscall.Rusage).Maxrss)
+}

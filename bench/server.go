@@ -1,0 +1,104 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// modelServer speaks the Messages wire on loopback: for each run it asks for
+// `true` a number of times and then says "done". It notes when each request
+// had arrived and when its answer was out.
+type modelServer struct {
+	url string
+	srv *http.Server
+
+	mu   sync.Mutex
+	runs map[string]*modelRun
+}
+
+type modelRun struct {
+	calls    int // tool calls to ask for
+	asked    int
+	arrived  []time.Time
+	answered []time.Time
+	onAsk    func()
+}
+
+func newModelServer() (*modelServer, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &modelServer{url: "http://" + ln.Addr().String(), runs: map[string]*modelRun{}}
+	s.srv = &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second}
+	go func() { _ = s.srv.Serve(ln) }() // ends with ErrServerClosed
+	return s, nil
+}
+
+// start begins a run and returns the base URL for its client.
+func (s *modelServer) start(name string, calls int, onAsk func()) (*modelRun, string) {
+	r := &modelRun{calls: calls, onAsk: onAsk}
+	s.mu.Lock()
+	s.runs[name] = r
+	s.mu.Unlock()
+	return r, s.url + "/" + name
+}
+
+func (s *modelServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/"), "/")
+	if _, err := io.Copy(io.Discard, req.Body); err != nil {
+		return
+	}
+	now := time.Now()
+	s.mu.Lock()
+	r := s.runs[name]
+	s.mu.Unlock()
+	if r == nil {
+		http.Error(w, "unknown run", http.StatusNotFound)
+		return
+	}
+	r.arrived = append(r.arrived, now)
+	r.asked++
+	if r.onAsk != nil {
+		r.onAsk()
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	if r.asked <= r.calls {
+		writeAnswer(w, r.asked, `{"type":"tool_use","id":"toolu_%06d","name":"Bash","input":{}}`,
+			`{"type":"input_json_delta","partial_json":"{\"command\":\"true\"}"}`, "tool_use")
+	} else {
+		writeAnswer(w, r.asked, `{"type":"text","text":""}`, `{"type":"text_delta","text":"done"}`, "end_turn")
+	}
+	w.(http.Flusher).Flush()
+	r.answered = append(r.answered, time.Now())
+}
+
+func writeAnswer(w io.Writer, n int, block, delta, stop string) {
+	if strings.Contains(block, "%") {
+		block = fmt.Sprintf(block, n)
+	}
+	send := func(event, data string) { fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, data) }
+	send("message_start", fmt.Sprintf(`{"type":"message_start","message":{"id":"msg_%06d","type":"message","role":"assistant","model":"bench","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":1}}}`, n))
+	send("content_block_start", `{"type":"content_block_start","index":0,"content_block":`+block+`}`)
+	send("content_block_delta", `{"type":"content_block_delta","index":0,"delta":`+delta+`}`)
+	send("content_block_stop", `{"type":"content_block_stop","index":0}`)
+	send("message_delta", fmt.Sprintf(`{"type":"message_delta","delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":12}}`, stop))
+	send("message_stop", `{"type":"message_stop"}`)
+}
+
+// gaps are the times from an answer to the request that follows it: one tool
+// turn each, as the model sees it.
+func (r *modelRun) gaps() []time.Duration {
+	var d []time.Duration
+	for i := 1; i < len(r.arrived); i++ {
+		d = append(d, r.arrived[i].Sub(r.answered[i-1]))
+	}
+	return d
+}

@@ -1,0 +1,35 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+func median(d []time.Duration) time.Duration { return quantile(d, 0.5) }
+
+func quantile(d []time.Duration, q float64) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(d))
+	return s[min(int(q*float64(len(s))), len(s)-1)]
+}
+
+func micros(d time.Duration) string {
+	if d < 10*time.Millisecond {
+		return fmt.Sprintf("%d µs", d.Microseconds())
+	}
+	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+}
+
+func ratio(a, b time.Duration) string { return times(float64(a) / float64(b)) }
+
+func times(r float64) string { return fmt.Sprintf("%.2f ×", r) }
+
+func middle(f []float64) float64 {
+	s := slices.Sorted(slices.Values(f))
+	return s[len(s)/2]
+}
