@@ -53,7 +53,7 @@ func (b *batch) add(f file) error {
 func (b *batch) flush() error {
 	defer b.close()
 	keep := func(int) bool { return true }
-	if b.bytes >= b.from {
+	if len(b.files) > 0 && b.bytes >= b.from { // without a file, ripgrep would look everywhere
 		if chosen, ok := b.narrow(); ok {
 			keep = func(i int) bool { return chosen[i] }
 		}
