@@ -24,6 +24,7 @@ type Task struct {
 	Run      int      // differs from child to child, for ids that never repeat
 	Rounds   int      // prompts before it is done
 	NoSync   bool     // make fsync and fdatasync do nothing
+	Early    bool     // acknowledge before the store does
 }
 
 // Child runs a child's task when this process is one, and does not return then.
@@ -73,7 +74,7 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 			err = e
 		}
 	}()
-	sessions := session.New(acking{store, report}, nil)
+	sessions := session.New(acking{store, report, t.Early}, nil)
 	var group errgroup.Group
 	for _, id := range t.Sessions {
 		group.Go(func() error {

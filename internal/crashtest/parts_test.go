@@ -192,7 +192,7 @@ func work(t *testing.T, store session.Store, ledger *Ledger) Evidence {
 	t.Helper()
 	var pipe strings.Builder
 	report := NewReporter(&pipe)
-	sessions := session.New(acking{store, report}, nil)
+	sessions := session.New(acking{Store: store, report: report}, nil)
 	for i, f := range []func(context.Context, job) error{workLog, workAgent} {
 		if err := f(t.Context(), job{sessions: sessions, id: "s", run: i + 1, rounds: 2, ledger: ledger, report: report}); err != nil {
 			t.Fatal(err)

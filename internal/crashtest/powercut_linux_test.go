@@ -29,8 +29,7 @@ func TestPowerCut(t *testing.T) {
 						t.Fatal("stopped at the first loss")
 					}
 				}
-				s.undisturbed(t)
-				t.Log(&s.tally)
+				s.finish(t)
 			})
 		}
 	}

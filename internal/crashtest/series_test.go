@@ -18,13 +18,16 @@ type series struct {
 	dir         string // the stores'
 	outside     string // the ledgers'
 	rng         *rand.Rand
-	noSync      bool
+	noSync      bool // controls: a loss is what we wait for
+	early       bool
 	retire      int // after how many trials a new store is begun
 
 	typical time.Duration // how long an undisturbed child works
 	n       int           // children so far
 	tally   Tally
 	acked   Evidence
+	last    Task     // of the last child
+	found   *Finding // after it
 }
 
 const rounds = 4 // prompts of an undisturbed run; each has two rounds of tool calls
@@ -35,7 +38,7 @@ func (s *series) task() Task {
 		s.acked = Evidence{}
 	}
 	return Task{
-		Store: s.store, Work: s.work, Rounds: rounds, NoSync: s.noSync, Run: s.n,
+		Store: s.store, Work: s.work, Rounds: rounds, NoSync: s.noSync, Early: s.early, Run: s.n,
 		Dir:      filepath.Join(s.dir, fmt.Sprint("store-", generation)),
 		Ledger:   filepath.Join(s.outside, fmt.Sprint("ledger-", generation)),
 		Sessions: []string{fmt.Sprint("a", generation), fmt.Sprint("b", generation)},
@@ -59,6 +62,16 @@ func (s *series) undisturbed(t *testing.T) {
 	s.tally.Resumed += report.Resumed
 	s.acked.Add(report.Acks)
 	s.verify(t, task)
+}
+
+// finish shows that the last crash can be resumed too, and sums up.
+func (s *series) finish(t *testing.T) {
+	t.Helper()
+	s.undisturbed(t)
+	if s.n%s.retire != 0 {
+		s.retireStore(t)
+	}
+	t.Log(&s.tally)
 }
 
 // trial starts a child and strikes at a random moment of it.
@@ -91,7 +104,7 @@ func (s *series) trial(t *testing.T, strike func() error, restart func(context.C
 	return s.verify(t, task)
 }
 
-// verify looks at what is left. With noSync a loss is what we wait for.
+// verify looks at what is left.
 func (s *series) verify(t *testing.T, task Task) bool {
 	t.Helper()
 	ledger, err := OpenLedger(task.Ledger) // it may not be there yet
@@ -113,31 +126,32 @@ func (s *series) verify(t *testing.T, task Task) bool {
 			f.wrong("the store does not close: %v", err)
 		}
 	}
+	s.last, s.found = task, f
 	s.tally.Found(f)
-	if !s.noSync {
+	if !s.noSync && !s.early {
 		for _, p := range f.Problem {
 			t.Errorf("trial %d: %s", s.n-1, p)
 		}
 	}
 	if s.n%s.retire == 0 {
-		s.retireStore(t, task, f)
+		s.retireStore(t)
 	}
 	return len(f.Problem) == 0
 }
 
 // retireStore counts what is only known at the end, and removes the store.
-func (s *series) retireStore(t *testing.T, task Task, f *Finding) {
+func (s *series) retireStore(t *testing.T) {
 	t.Helper()
-	ran, err := ReadLedger(task.Ledger)
+	ran, err := ReadLedger(s.last.Ledger)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, uses := range ran {
 		s.tally.Ran += len(uses)
 	}
-	s.tally.Unacked += f.Unacked
-	s.tally.Unknown += f.Unknown
-	if err := os.RemoveAll(task.Dir); err != nil {
+	s.tally.Unacked += s.found.Unacked
+	s.tally.Unknown += s.found.Unknown
+	if err := os.RemoveAll(s.last.Dir); err != nil {
 		t.Fatal(err)
 	}
 }
