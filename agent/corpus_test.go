@@ -1,0 +1,295 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// by makes a test of this package the check of a case.
+func by(test func(*testing.T)) func(*testing.T, corpus.Case) {
+	return func(t *testing.T, _ corpus.Case) { test(t) }
+}
+
+func TestCorpusOfTheOpenAgentSDK(t *testing.T) {
+	const elsewhere = "covered by the session package, where it is decided"
+	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "agent_loop", "tool_executor"),
+		map[string]func(*testing.T, corpus.Case){
+			"agent_loop-001":    by(TestRetries),
+			"agent_loop-004":    by(TestOutputLimitIsContinued),
+			"agent_loop-005":    by(TestOutputLimitIsContinued),
+			"agent_loop-011":    by(testCompactionThreshold),
+			"agent_loop-013":    by(TestCompaction),
+			"agent_loop-015":    by(TestFallbackModelGoesOnWithTheLoop),
+			"agent_loop-016":    by(testDeltasComeBeforeTheEnd),
+			"agent_loop-018":    by(TestCostCountsCachedTokens),
+			"agent_loop-020":    by(testItemsAreExposed),
+			"tool_executor-001": by(TestCallsThatWriteRunInOrderAndReadsSeeThem),
+			"tool_executor-002": by(testAtMostTenSideBySide),
+			"tool_executor-009": by(TestCallsThatWriteRunInOrderAndReadsSeeThem),
+			"tool_executor-011": by(testOnlyOfferedToolsRun),
+		},
+		map[string]string{
+			"agent_loop-006":    "model/anthropic and model/openai: the key is masked where errors are made",
+			"tool_executor-006": "model/anthropic: the shape of a result is the wire's",
+			"tool_executor-012": "tool: inputs are checked there",
+			"tool_executor-013": "MCP tools come with a later issue",
+		})
+	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "session_restore"),
+		map[string]func(*testing.T, corpus.Case){
+			"session_restore-002": by(testUnknownSessionStartsFresh),
+			"session_restore-003": by(TestContinueForkAndCut),
+			"session_restore-005": by(testResultTextIsOfThisRun),
+			"session_restore-006": by(TestContinueForkAndCut),
+			"session_restore-010": by(testUnknownSessionStartsFresh),
+			"session_restore-011": by(TestContinueForkAndCut),
+			"session_restore-014": by(TestContinueForkAndCut),
+			"session_restore-020": by(TestNoPersistLeavesTheSessionAlone),
+			"session_restore-025": by(testPromptAndRunRestoreAlike),
+			"session_restore-026": by(testPromptAndRunRestoreAlike),
+			"session_restore-031": by(TestContinueForkAndCut),
+			"session_restore-034": by(TestWhateverEndsARunIsSaved),
+			"session_restore-035": by(TestWhateverEndsARunIsSaved),
+			"session_restore-036": by(TestCloseLeavesAMarkerAndNeverOverwrites),
+			"session_restore-037": by(TestCloseLeavesAMarkerAndNeverOverwrites),
+			"session_restore-038": by(TestARunIsOnTheLogBeforeItCounts),
+		},
+		map[string]string{
+			"session_restore-009": elsewhere, "session_restore-019": elsewhere,
+			"session_restore-030": elsewhere, "session_restore-039": elsewhere,
+		})
+}
+
+func TestCorpusOfAgentkit(t *testing.T) {
+	const later = "background tools come with a later issue"
+	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "loop", "persistence"),
+		map[string]func(*testing.T, corpus.Case){
+			"ak-loop-004":    by(TestDriverSteps),
+			"ak-loop-011":    by(TestEveryCallGetsExactlyOneResult),
+			"ak-loop-012":    by(TestEveryCallGetsExactlyOneResult),
+			"ak-loop-013":    by(TestToolsCanChangeBetweenTurns),
+			"ak-loop-016":    by(TestMutators),
+			"ak-persist-001": by(TestTranscriptObserver),
+			"ak-persist-002": by(testRestoredTranscriptAwaitsInput),
+			"ak-persist-005": by(TestTranscriptObserver),
+			"ak-persist-007": by(TestMutators), // nothing is announced: stronger than dirty: false
+			"ak-persist-008": by(TestAMutationIsOneRecordAndTheStoreFollows),
+			"ak-persist-013": by(TestAfterACrash),
+			"ak-persist-015": by(TestAfterACrash),
+			"ak-persist-017": by(TestAFailedCallCanBeRetriedWithoutAskingTwice),
+		},
+		map[string]string{
+			"ak-loop-008": later, "ak-loop-010": later,
+			"ak-loop-015":    "two tools of one name are an error when the registry is made (package tool)",
+			"ak-persist-010": "session and sessiontest: two writers",
+			"ak-persist-019": "transcript: round trip",
+		})
+}
+
+func testCompactionThreshold(t *testing.T) {
+	const window = 200_000
+	for _, c := range []struct {
+		tokens int64
+		want   bool
+	}{{187_000, true}, {150_000, false}} {
+		m := play(t, step{text: "1", usage: &transcript.Usage{Input: c.tokens}}, step{text: "2"}, step{text: "the story"}, step{text: "3"}, step{text: "4"})
+		m.info.Context = window
+		if !c.want {
+			m.steps = append(m.steps[:2], m.steps[3:]...)
+		}
+		a := newAgent(t, m, agent.Options{Compact: agent.Compact{Keep: 10}})
+		prompt(t, a, "a")
+		m.mu.Lock()
+		m.steps[0].usage = &transcript.Usage{Input: c.tokens}
+		m.mu.Unlock()
+		prompt(t, a, strings.Repeat("x", 100))
+		compacted := false
+		for _, e := range events(t, a, "c") {
+			_, ok := e.(agent.MutationFinished)
+			compacted = compacted || ok
+		}
+		if compacted != c.want {
+			t.Errorf("%d of %d tokens: compacted %v, want %v", c.tokens, window, compacted, c.want)
+		}
+	}
+}
+
+func testDeltasComeBeforeTheEnd(t *testing.T) {
+	seen := false
+	var a *agent.Agent
+	m := play(t, step{text: "early", during: func(context.Context) {
+		if !seen {
+			t.Error("the end came before the first delta was shown")
+		}
+	}})
+	a = newAgent(t, m, agent.Options{})
+	for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := e.(agent.TextDelta); ok {
+			seen = true
+		}
+	}
+}
+
+func testItemsAreExposed(t *testing.T) {
+	a := newAgent(t, play(t, step{text: "x"}), agent.Options{})
+	prompt(t, a, "go")
+	if n := len(a.Snapshot().Items); n < 1 {
+		t.Errorf("%d items", n)
+	}
+}
+
+func testAtMostTenSideBySide(t *testing.T) {
+	const calls = 15
+	inside := make(chan struct{}, calls)
+	most := 0
+	gate := make(chan struct{})
+	go func() {
+		for range 10 {
+			<-inside
+		}
+		close(gate)
+	}()
+	running := make(chan int, 1)
+	running <- 0
+	look := probe{name: "Look", readOnly: true, run: func(context.Context, *tool.Call) (tool.Result, error) {
+		n := <-running + 1
+		most = max(most, n)
+		running <- n
+		inside <- struct{}{}
+		<-gate
+		running <- <-running - 1
+		return tool.Text("x"), nil
+	}}
+	var uses []transcript.ToolUse
+	for i := range calls {
+		uses = append(uses, use(string(rune('a'+i)), "Look", `{}`))
+	}
+	a := newAgent(t, play(t, step{uses: uses}, step{text: "ok"}), agent.Options{Tools: registry(t, look)})
+	prompt(t, a, "go")
+	results := 0
+	for _, e := range a.Snapshot().Items {
+		results += len(e.ResultIDs())
+	}
+	if results != calls || most != 10 {
+		t.Errorf("%d results, at most %d side by side", results, most)
+	}
+}
+
+func testOnlyOfferedToolsRun(t *testing.T) {
+	ran := false
+	bash := probe{name: "Bash", run: func(context.Context, *tool.Call) (tool.Result, error) {
+		ran = true
+		return tool.Text("x"), nil
+	}}
+	r := registry(t, says("Read", "r"), bash).Only("Read")
+	m := play(t, step{uses: []transcript.ToolUse{use("a", "Bash", `{}`)}}, step{text: "ok"})
+	a := newAgent(t, m, agent.Options{Tools: r})
+	prompt(t, a, "go")
+	it, _ := a.Snapshot().Items[2].Decode()
+	if ran || !it.Parts[0].(transcript.ToolResult).IsError || len(m.asked[0].Tools) != 1 {
+		t.Errorf("ran %v, offered %d tools", ran, len(m.asked[0].Tools))
+	}
+}
+
+func testUnknownSessionStartsFresh(t *testing.T) {
+	s := sessions(t)
+	if err := s.Save(t.Context(), "A", []transcript.Item{transcript.UserText("u")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"nope", ""} {
+		m := play(t, step{text: "x"})
+		a := newAgent(t, m, agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: id}})
+		res := prompt(t, a, "hi")
+		if len(m.asked[0].Messages) != 1 || res.Reason != agent.ReasonCompleted || res.SessionID == "" {
+			t.Errorf("%d messages, %+v", len(m.asked[0].Messages), res)
+		}
+		a.Close()
+	}
+}
+
+func testResultTextIsOfThisRun(t *testing.T) {
+	s := sessions(t)
+	o := agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "s"}}
+	a := newAgent(t, play(t, step{text: "old answer"}), o)
+	prompt(t, a, "old question")
+	a.Close()
+	b := newAgent(t, play(t, step{text: "new answer"}), o)
+	if res := last(t, events(t, b, "q")); res.Text != "new answer" {
+		t.Errorf("result %q", res.Text)
+	}
+}
+
+func testPromptAndRunRestoreAlike(t *testing.T) {
+	s := sessions(t)
+	items := []transcript.Item{
+		{ID: "m1", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "1"}}},
+		{ID: "m2", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "2"}}},
+		{ID: "m3", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "3"}}},
+	}
+	if err := s.Save(t.Context(), "s", items, nil); err != nil {
+		t.Fatal(err)
+	}
+	var sent [][]string
+	for _, run := range []func(*agent.Agent){
+		func(a *agent.Agent) { prompt(t, a, "q") },
+		func(a *agent.Agent) { events(t, a, "q") },
+	} {
+		m := play(t, step{text: "x"})
+		a := newAgent(t, m, agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "s", Fork: true, At: "m2"}})
+		run(a)
+		var texts []string
+		for _, e := range m.items(&m.asked[0]) {
+			texts = append(texts, e.Text())
+		}
+		sent = append(sent, texts)
+		a.Close()
+	}
+	if d := cmp.Diff(sent[0], sent[1]); d != "" || len(sent[0]) != 3 {
+		t.Errorf("prompt sent %v, run sent %v", sent[0], sent[1])
+	}
+}
+
+func testRestoredTranscriptAwaitsInput(t *testing.T) {
+	m := play(t)
+	r := &recorder{}
+	a := newAgent(t, m, agent.Options{TranscriptObservers: []agent.TranscriptObserver{r}, Transcript: []transcript.Item{
+		transcript.UserText("a"), {Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "b"}}},
+	}})
+	step, err := a.Driver(nil).Next(t.Context())
+	if err != nil || step.Kind != agent.StepAwaitingInput {
+		t.Fatalf("%+v %v", step, err)
+	}
+	if len(r.seen) != 0 || len(m.asked) != 0 || len(a.Snapshot().Items) != 2 {
+		t.Errorf("observed %d, asked %d, %d items", len(r.seen), len(m.asked), len(a.Snapshot().Items))
+	}
+}
+
+func TestOneGoroutineAtATime(t *testing.T) {
+	var a *agent.Agent
+	m := play(t, step{text: "x", during: func(ctx context.Context) {
+		if _, err := a.Prompt(ctx, "me too"); !errors.Is(err, agent.ErrRunning) {
+			t.Errorf("a second run at the same time: %v", err)
+		}
+	}})
+	a = newAgent(t, m, agent.Options{Clock: time.Now})
+	prompt(t, a, "go")
+	if _, err := agent.New(nil, nil); err == nil {
+		t.Error("an agent without a model")
+	}
+	if _, err := agent.New(m, &agent.Options{Mode: "yolo"}); err == nil {
+		t.Error("an agent with an unknown mode")
+	}
+}
