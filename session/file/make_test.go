@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -115,4 +116,16 @@ func seqOf(t testing.TB, err error) int64 {
 		t.Fatalf("want an ErrCorrupt, got %v", err)
 	}
 	return e.Seq
+}
+
+// fastDir is a directory in memory where there is such a thing: for tests in
+// which syncing must happen but need not be waited for.
+func fastDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "holdfast-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }

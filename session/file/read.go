@@ -158,8 +158,17 @@ func (rd *reader) backwards(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := backscan{f: rd.f, off: l.end}
 	next := rd.until + 1 // the seq of the line behind
+	if l.end == 0 {      // what is asked for is damaged: count down from the first that is not
+		s := scanner{f: rd.f, limit: rd.end}
+		for l = (line{bad: true}); l.bad; {
+			if l, err = s.next(); err != nil {
+				return err
+			}
+		}
+		l.end, next = l.off, l.rec.Seq
+	}
+	s := backscan{f: rd.f, off: l.end}
 	for damaged := int64(0); next > rd.r.After+1; {
 		if err := rd.check(ctx); err != nil {
 			return err
