@@ -22,6 +22,9 @@ const (
 	provider         = "anthropic"
 	defaultBaseURL   = "https://api.anthropic.com/"
 	defaultMaxTokens = 16384
+
+	// bindingControls makes room for block_binding in a request.
+	bindingControls = "thinking-binding-controls-2026-08-01"
 )
 
 // Options are what can be set about a model. The zero value is ready to use,
@@ -41,7 +44,7 @@ type Options struct {
 type Model struct {
 	info      model.Info
 	maxTokens int
-	adaptive  bool // thinking is asked for by effort, not by budget
+	thinking  string // one of the model package's Thinking constants
 	keyless   bool // the provider's own server, and no key
 	client    sdk.Client
 	provider  call.Provider
@@ -65,12 +68,15 @@ func New(name string, o *Options) (*Model, error) {
 	if err := call.KeyFault(key); err != nil {
 		return nil, fmt.Errorf("anthropic: %w", err)
 	}
-	facts, _ := model.Lookup(provider, name)
+	facts, known := model.Lookup(provider, name)
+	if !known {
+		facts.Thinking = model.ThinkingAdaptive // what every model since Claude 4.6 takes
+	}
 	m := &Model{
 		info: model.Info{Provider: provider, Model: name, API: API,
 			Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price},
 		maxTokens: o.MaxTokens,
-		adaptive:  facts.Thinking == "adaptive",
+		thinking:  facts.Thinking,
 		keyless:   key == "" && o.BaseURL == "",
 		provider:  call.Provider{Name: provider, Secrets: call.SecretsOf(key, base), Now: o.Now},
 	}
@@ -94,6 +100,9 @@ func New(name string, o *Options) (*Model, error) {
 		option.WithMaxRetries(0),
 		option.WithoutOpenTelemetry(),
 	}}
+	if m.thinking == model.ThinkingPreserved {
+		m.client.Options = append(m.client.Options, option.WithHeader("Anthropic-Beta", bindingControls))
+	}
 	if key != "" {
 		m.client.Options = append(m.client.Options, option.WithAPIKey(key))
 	}

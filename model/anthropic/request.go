@@ -118,18 +118,25 @@ func (m *Model) settings(req *model.Request) []byte {
 		maxTokens = req.MaxTokens
 	}
 	thinking := ""
-	switch {
+	switch budget := budgets[req.Effort]; {
+	case m.thinking == model.ThinkingPreserved:
+		// These models think unless told otherwise, and refuse thinking whose
+		// history has changed, as it does when a session is compacted.
+		thinking = `,"thinking":{"type":"adaptive","display":"summarized",` +
+			`"block_binding":{"prefix_mismatch_behavior":"drop_block"}}`
 	case req.Effort == "":
-	case m.adaptive:
-		thinking = `,"thinking":{"type":"adaptive"},"output_config":{"effort":` + quoted(req.Effort) + `}`
-	case budgets[req.Effort] > 0 && canThink(req.Messages):
-		budget := budgets[req.Effort]
+	case m.thinking == model.ThinkingAdaptive:
+		thinking = `,"thinking":{"type":"adaptive","display":"summarized"}`
+	case budget > 0 && canThink(req.Messages):
 		if maxTokens <= budget { // the budget is part of the answer's tokens
 			maxTokens += budget
 		}
 		thinking = `,"thinking":{"type":"enabled","budget_tokens":` + strconv.Itoa(budget) + `}`
 	}
-	s := make([]byte, 0, 160)
+	if req.Effort != "" && m.thinking != model.ThinkingBudget {
+		thinking += `,"output_config":{"effort":` + quoted(req.Effort) + `}`
+	}
+	s := make([]byte, 0, 320)
 	s = append(s, `{"model":`...)
 	s = transcript.AppendString(s, m.info.Model)
 	s = append(s, `,"max_tokens":`...)
