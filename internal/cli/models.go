@@ -2,11 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/anthropic"
 	"github.com/holdfast-dev/holdfast/model/openai"
+	"github.com/holdfast-dev/holdfast/model/scripted"
 )
 
 const ollamaURL = "http://127.0.0.1:11434/v1"
@@ -77,4 +79,15 @@ func (p *Program) model(flag, name, baseURL string) (m model.Model, keySource st
 		return nil, "", usage(fmt.Sprintf("%s: %v", flag, err), "")
 	}
 	return m, keySource, nil
+}
+
+func (p *Program) scripted(path string) (model.Model, error) {
+	if !filepath.IsAbs(path) {
+		wd, err := p.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		path = filepath.Join(wd, path)
+	}
+	return scripted.Open(path, nil)
 }

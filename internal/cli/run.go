@@ -30,7 +30,7 @@ type runCmd struct {
 	Name        string `placeholder:"TITLE" group:"session" help:"Title of the session."`
 	Takeover    bool   `group:"session" help:"Take the session from a process that holds it."`
 	NoPersist   bool   `name:"no-session-persistence" group:"session" help:"Write nothing to the session."`
-	storeFlags `group:"session"`
+	storeFlags  `group:"session"`
 
 	CWD    string   `name:"cwd" placeholder:"FOLDER" group:"work" help:"Work in this folder; default the current one."`
 	AddDir []string `sep:"none" placeholder:"FOLDER" group:"work" help:"Another folder that the tools may touch; may be repeated."`
@@ -111,9 +111,20 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 	defer func() { _ = a.Close() }()
 	view.begin(scene{
 		cwd: cwd, model: models.primary.Info().String(), keySource: models.keySource,
-		mode: a.Mode, tools: box.names(), store: c.Store,
+		mode: a.Mode, tools: box.names(), args: c.again(),
 	})
 	return c.drive(ctx, p, a, input, view)
+}
+
+// again is what a command that goes on with the session must say again.
+func (c *runCmd) again() string {
+	args := storeArg(c.Store)
+	for _, f := range [][2]string{{"--cwd", c.CWD}, {"--model", c.Model}, {"--base-url", c.BaseURL}} {
+		if f[1] != "" {
+			args += f[0] + " " + quoteArg(f[1]) + " "
+		}
+	}
+	return args
 }
 
 // drive runs one turn and shows it. The end of ctx interrupts the turn, which

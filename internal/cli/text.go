@@ -26,6 +26,7 @@ type textView struct {
 	wrote    bool // Stdout has something
 	thinking bool
 	open     []string // tool uses that run
+	abreast  bool     // several of this round ran at once
 	names    map[string]string
 }
 
@@ -153,6 +154,7 @@ func (v *textView) item(it transcript.Encoded) {
 
 func (v *textView) toolStarted(e agent.ToolStarted) {
 	v.open = append(v.open, e.Use)
+	v.abreast = len(v.open) > 1
 	line := headline(e.Tool, e.Input, v.scene.cwd)
 	v.names[e.Use] = line
 	if v.quiet {
@@ -170,7 +172,6 @@ func (v *textView) toolStarted(e agent.ToolStarted) {
 }
 
 func (v *textView) toolFinished(e agent.ToolFinished) {
-	others := len(v.open) > 1
 	v.open = slices.DeleteFunc(v.open, func(id string) bool { return id == e.Use })
 	if len(v.open) == 0 {
 		v.p.err.progress().work("waiting for " + shown(v.scene.model))
@@ -187,7 +188,7 @@ func (v *textView) toolFinished(e agent.ToolFinished) {
 		state, say = "error", t.red
 	}
 	of := ""
-	if others {
+	if v.abreast {
 		of = fit(e.Tool+" "+v.names[e.Use], t.width/2) + ": "
 	}
 	v.p.err.line("%s", t.dim("  ⎿ "+of)+say(state)+t.dim("  "+took(e.Took)))
@@ -277,8 +278,8 @@ func (v *textView) result(r agent.Result) {
 	}
 	facts = append(facts, took(r.Took.Round(time.Millisecond)))
 	v.p.err.line("%s", t.dim(shown(strings.Join(facts, " · "))))
-	if r.SessionID != "" && v.scene.store != "memory:" {
-		v.p.err.line("%s", t.dim("go on: holdfast run "+storeArg(v.scene.store)+`-c "…"`))
+	if r.SessionID != "" && !strings.HasPrefix(v.scene.args, "--store memory:") {
+		v.p.err.line("%s", t.dim("go on: holdfast run "+v.scene.args+`-c "…"`))
 	}
 }
 

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"errors"
-
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -23,7 +21,7 @@ type scene struct {
 	cwd, model, keySource string
 	mode                  func() policy.Mode
 	tools                 []string
-	store                 string // the flag, for the commands that are suggested
+	args                  string // what a command that goes on must repeat
 }
 
 func (c *runCmd) view(p *Program) view {
@@ -32,10 +30,4 @@ func (c *runCmd) view(p *Program) view {
 		return &streamView{p: p, all: c.OutputFormat == "stream-json", partial: c.IncludePartialMessages, began: p.Now()}
 	}
 	return &textView{p: p, quiet: c.Quiet, verbose: c.Verbose}
-}
-
-// isEnded reports whether an error has been told already.
-func isEnded(err error) bool {
-	_, ok := errors.AsType[ended](err)
-	return ok
 }
