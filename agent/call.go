@@ -244,7 +244,7 @@ func (l *loop) count(answer transcript.Item) *UsageUpdated {
 func (l *loop) charge(info model.Info, u transcript.Usage) *UsageUpdated {
 	r := &l.turn.res
 	cost := info.Price.Cost(u)
-	l.turn.lastUsage = u
+	l.lastUsage = u
 	r.Usage = r.Usage.Add(u)
 	r.CostUSD += cost
 	m := maps.Clone(r.ByModel)

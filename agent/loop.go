@@ -27,7 +27,8 @@ type loop struct {
 
 	primary, fallback *encoder
 	offer             *offer
-	turns             int // turns opened so far in the session
+	turns             int              // turns opened so far in the session
+	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
 
 	turn  *turn  // the open turn, or nil
 	round *round // the open tool round, or nil
@@ -35,14 +36,13 @@ type loop struct {
 
 // turn is one turn from its input to its end.
 type turn struct {
-	id        string
-	began     time.Time
-	fell      bool // the fallback model answers
-	fresh     bool // no model call yet
-	cutOff    int  // answers in a row that hit the output limit
-	lastUsage transcript.Usage
-	text      []string
-	res       Result
+	id     string
+	began  time.Time
+	fell   bool // the fallback model answers
+	fresh  bool // no model call yet
+	cutOff int  // answers in a row that hit the output limit
+	text   []string
+	res    Result
 }
 
 func newLoop(a *Agent) *loop {

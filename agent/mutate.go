@@ -21,7 +21,7 @@ func (l *loop) mutate(ctx context.Context) error {
 	for _, m := range l.mutators() {
 		before := l.t.Items()
 		items, err := m.Mutate(ctx, Cursor{
-			Moment: moment, Items: before, Usage: l.turn.lastUsage, Context: l.contextSize(),
+			Moment: moment, Items: before, Usage: l.lastUsage, Context: l.contextSize(),
 			NewID: l.a.opt.NewID, Ask: l.askModel,
 		})
 		if _, ours := m.(compactor); err != nil && ours && ctx.Err() == nil {
@@ -78,7 +78,7 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 	l.a.mu.Unlock()
 	l.primary.reset()
 	l.fallback.reset()
-	l.turn.lastUsage = transcript.Usage{} // it counted what is no longer sent
+	l.lastUsage = transcript.Usage{} // it counted what is no longer sent
 	return nil
 }
 
@@ -113,9 +113,9 @@ func (l *loop) askModel(ctx context.Context, system string, items []transcript.E
 		}
 		if a, ok := ev.(model.Answer); ok {
 			if a.Item.Usage != nil {
-				last := l.turn.lastUsage
+				last := l.lastUsage
 				l.tell(*l.charge(m.Info(), *a.Item.Usage))
-				l.turn.lastUsage = last
+				l.lastUsage = last
 			}
 			return a.Item, nil
 		}

@@ -177,5 +177,13 @@ func (l *loop) load(items []transcript.Encoded) error {
 		return fmt.Errorf("agent: restored transcript: %w", err)
 	}
 	l.t = t
+	for i := t.Len() - 1; i >= 0; i-- {
+		if e := t.At(i); e.Role() == transcript.RoleAssistant {
+			if it, err := e.Decode(); err == nil && it.Usage != nil {
+				l.lastUsage = *it.Usage
+			}
+			break
+		}
+	}
 	return nil
 }

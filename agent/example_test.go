@@ -1,0 +1,159 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/model/scripted"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// clock is a tool that tells the time, always the same.
+func clock() *tool.Registry {
+	type input struct {
+		Zone string `json:"zone"`
+	}
+	t, err := tool.New(tool.Spec{Name: "Clock", Description: "tells the time", ReadOnly: true},
+		func(_ context.Context, _ *tool.Call, in input) (tool.Result, error) {
+			return tool.Text("noon in " + in.Zone), nil
+		}, nil)
+	if err != nil {
+		panic(err)
+	}
+	r, err := tool.NewRegistry(t)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+func playOf(yaml string) *scripted.Model {
+	p, err := scripted.Parse([]byte(yaml))
+	if err != nil {
+		panic(err)
+	}
+	m, err := scripted.New(p, nil)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func ExampleNew() {
+	m := playOf(`steps: [{text: hello}]`)
+	a, err := agent.New(m, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer a.Close()
+	res, err := a.Prompt(context.Background(), "hi")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Text, res.Reason)
+	// Output: hello completed
+}
+
+// Run yields what happens as it happens.
+func ExampleAgent_Run() {
+	m := playOf(`steps: [{tool_uses: [{tool: Clock, input: {zone: UTC}}]}, {text: "it is noon"}]`)
+	a, err := agent.New(m, &agent.Options{Tools: clock(), Mode: policy.ModePlan})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer a.Close()
+	for e, err := range a.Run(context.Background(), transcript.Text{Text: "what time is it?"}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		switch e := e.(type) {
+		case agent.ToolFinished:
+			fmt.Println(e.Tool, "said:", e.Result.Content[0].(transcript.Text).Text)
+		case agent.Result:
+			fmt.Println(e.Text)
+		}
+	}
+	// Output:
+	// Clock said: noon in UTC
+	// it is noon
+}
+
+// An agent with sessions goes on where the one before it stopped.
+func ExampleOptions_sessions() {
+	sessions := session.New(memory.New(), nil)
+	for range 2 {
+		m := playOf(`steps: [{text: first}, {text: second}]`)
+		a, err := agent.New(m, &agent.Options{Sessions: sessions, Session: session.RestoreOptions{SessionID: "notes"}})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		res, err := a.Prompt(context.Background(), "go on")
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(res.Turn, res.Text)
+		if err := a.Close(); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// turn-1 first
+	// turn-2 second
+}
+
+// A driver leaves it to the host when to go on, and how to ask.
+func ExampleAgent_Driver() {
+	m := playOf(`steps: [{tool_uses: [{tool: Write, input: {}}]}, {text: as you wish}]`)
+	write, err := tool.NewRegistry(says("Write", "written"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	a, err := agent.New(m, &agent.Options{Tools: write})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer a.Close()
+	ctx := context.Background()
+	d := a.Driver(nil)
+	if err := d.Submit(ctx, transcript.Text{Text: "write it down"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for {
+		step, err := d.Next(ctx)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(step.Kind)
+		switch step.Kind {
+		case agent.StepNeedsApproval:
+			q := step.Questions[0]
+			if err := d.Resolve(ctx, q.ID, agent.Answer{Message: "rather not"}); err != nil {
+				fmt.Println(err)
+				return
+			}
+		case agent.StepFinished:
+			fmt.Println(step.Result.Text)
+			return
+		}
+	}
+	// Output:
+	// needs_approval
+	// after_tool_result
+	// finished
+	// as you wish
+}
