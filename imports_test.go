@@ -47,6 +47,7 @@ var floors = map[string]int{
 	"agent":    40,
 	"settings": 40,
 
+	"internal/demo":    0, // files only
 	"internal/outcome": 45,
 
 	"workspace": 50,

@@ -1,0 +1,58 @@
+// Package demo holds what holdfast demo shows: a small shell project with a
+// fault in it, and the play of an agent that finds and mends it, is killed on
+// the way, and goes on.
+//
+//	Unpack ──► calendar.sh test.sh walk.sh      Play ──► look, test, search, read, edit,
+//	             ▲                                       verify ✗ killed … check, verify, done
+//	             └──────── tools of the agent ◄────────── scripted model
+//
+// The shortest use:
+//
+//	err := demo.Unpack(dir)
+//	play, err := scripted.Parse(demo.Play())
+//
+// Running and killing the agent is package cli's.
+package demo
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Prompt is what the person says.
+const Prompt = "One of the tests fails. Find out why, mend it, and make sure that all is well."
+
+// KillUse is the id of the tool use during which the agent is to be killed. It
+// runs for about a second, and the project's fault is mended by then.
+const KillUse = "verify"
+
+// ResumedUse is the id of the first tool use after the interruption.
+const ResumedUse = "check"
+
+// Mended is the file, relative to the project, that the agent changes.
+const Mended = "calendar.sh"
+
+//go:embed project
+var project embed.FS
+
+//go:embed play.yaml
+var play string
+
+// Unpack writes the project's files into a folder, which is made when it is not
+// there. Files that exist are an error.
+func Unpack(dir string) error {
+	files, err := fs.Sub(project, "project")
+	if err == nil {
+		err = os.CopyFS(dir, files)
+	}
+	if err != nil {
+		return fmt.Errorf("unpack the demo: %w", err)
+	}
+	return nil
+}
+
+// Play is the play, for package scripted. With tools Glob, Grep, Read, Edit and
+// Bash it plays to its end, whether the run is killed during [KillUse] or not.
+func Play() []byte { return []byte(play) }

@@ -1,0 +1,197 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/model/scripted"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/tool/files"
+	"github.com/holdfast-dev/holdfast/tool/search"
+	"github.com/holdfast-dev/holdfast/tool/shell"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func sh(t *testing.T, dir, line string) (string, error) {
+	t.Helper()
+	c := exec.Command("/bin/sh", "-c", line)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+func TestProject(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "almanac")
+	if err := Unpack(dir); err != nil {
+		t.Fatal(err)
+	}
+	out, err := sh(t, dir, "sh test.sh")
+	if err == nil || strings.Count(out, "ok ") != 7 || strings.Count(out, "FAILED") != 1 {
+		t.Errorf("the tests of the project as it is shipped: %v\n%s", err, out)
+	}
+	if err := Unpack(dir); err == nil {
+		t.Error("unpacking over a project was not refused")
+	}
+}
+
+// The shell is all that the project needs.
+func TestProjectNeedsNoPrograms(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := Unpack(dir); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := sh(t, dir, "PATH=/nowhere; . ./test.sh")
+	if !strings.Contains(out, "7 passed, 1 failed") {
+		t.Errorf("without any program on the path:\n%s", out)
+	}
+}
+
+// stage is an unpacked project and a store; each agent on it is a new process.
+type stage struct {
+	dir   string
+	store session.Store
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	st := &stage{dir: t.TempDir(), store: memory.New()}
+	if err := Unpack(st.dir); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// run lets a new agent go on with the session and returns the tool uses that it
+// started and how it ended.
+func (s *stage) run(t *testing.T, store session.Store, input ...transcript.Part) (started []string, text string, err error) {
+	t.Helper()
+	folders, err := tool.OpenFolders(s.dir)
+	must(t, err)
+	defer folders.Close()
+	f, err := files.New(folders, nil)
+	must(t, err)
+	sr, err := search.New(folders, nil)
+	must(t, err)
+	b, err := shell.New(folders, nil)
+	must(t, err)
+	tools, err := tool.NewRegistry(slices.Concat(f.Tools(), sr.Tools(), b.Tools())...)
+	must(t, err)
+	p, err := scripted.Parse(Play())
+	must(t, err)
+	m, err := scripted.New(p, &scripted.Options{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+	must(t, err)
+	a, err := agent.New(m, &agent.Options{
+		Sessions: session.New(store, nil),
+		Session:  session.RestoreOptions{SessionID: "demo", Takeover: true, Opened: session.Opened{CWD: s.dir}},
+		Tools:    tools,
+		Mode:     policy.ModeBypass,
+	})
+	must(t, err)
+	defer a.Close()
+	for ev, err := range a.Run(t.Context(), input...) {
+		if err != nil {
+			return started, "", err
+		}
+		switch ev := ev.(type) {
+		case agent.ToolStarted:
+			started = append(started, ev.Use)
+		case agent.Result:
+			if ev.Err != nil {
+				return started, ev.Text, ev.Err
+			}
+			text = ev.Text
+		}
+	}
+	return started, text, nil
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *stage) mended(t *testing.T) {
+	t.Helper()
+	if out, err := sh(t, s.dir, "sh test.sh"); err != nil {
+		t.Errorf("the project is not mended: %v\n%s", err, out)
+	}
+}
+
+func TestPlayUndisturbed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	started, text, err := s.run(t, s.store, transcript.Text{Text: Prompt})
+	must(t, err)
+	if want := []string{"look", "test", "search", "read", "edit", "verify"}; !slices.Equal(started, want) {
+		t.Errorf("started %v, want %v", started, want)
+	}
+	if !strings.Contains(text, "Done: all 8 tests pass") {
+		t.Errorf("it ends with: %s", text)
+	}
+	s.mended(t)
+}
+
+// dying is a store on which nothing arrives once KillUse has run, as when the
+// process is killed during the call.
+type dying struct{ session.Store }
+
+var errKilled = errors.New("killed")
+
+func (d dying) Unwrap() session.Store { return d.Store }
+
+func (d dying) Append(ctx context.Context, id string, b session.Batch) error {
+	for _, r := range b.Records {
+		if r.Kind == session.KindToolFinished && bytes.Contains(r.Payload, []byte(`"use_id":"`+KillUse+`"`)) {
+			return errKilled
+		}
+	}
+	return d.Store.Append(ctx, id, b)
+}
+
+func TestPlayKilled(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	started, _, err := s.run(t, dying{s.store}, transcript.Text{Text: Prompt})
+	if !errors.Is(err, errKilled) || started[len(started)-1] != KillUse {
+		t.Fatalf("started %v, ended with %v", started, err)
+	}
+	started, text, err := s.run(t, s.store)
+	must(t, err)
+	if want := []string{ResumedUse, "verify-again"}; !slices.Equal(started, want) {
+		t.Errorf("the second process started %v, want %v", started, want)
+	}
+	if !strings.Contains(text, "interrupted") || !strings.Contains(text, "Done: all 8 tests pass") {
+		t.Errorf("the second process said: %s", text)
+	}
+	s.mended(t)
+}
+
+// The pauses are short enough to watch all of it.
+func TestPauses(t *testing.T) {
+	p, err := scripted.Parse(Play())
+	must(t, err)
+	var all time.Duration
+	for _, s := range p.Steps {
+		deltas := utf8.RuneCountInString(s.Text) / p.Chunk
+		all += p.Delay.Before + time.Duration(deltas+12*len(s.ToolUses))*p.Delay.Chunk
+	}
+	if all > 4*time.Second {
+		t.Errorf("the pauses add up to %v", all)
+	}
+	t.Log("the pauses add up to", all)
+}
