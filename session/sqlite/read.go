@@ -42,18 +42,27 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 			yield(session.Record{}, err)
 			return
 		}
-		for sc.left > 0 && sc.low < sc.high {
-			more, err := sc.next(ctx)
-			for i := range sc.chunk {
-				if !yield(sc.chunk[i].Record, sc.chunk[i].err) {
+		var ahead chan chunk // the next one, fetched while this one is handed out
+		defer func() {
+			if ahead != nil {
+				<-ahead
+			}
+		}()
+		for now := sc.next(ctx); ; now = <-ahead {
+			ahead = nil
+			if now.more {
+				ahead = make(chan chunk, 1)
+				go func(out chan<- chunk) { out <- sc.next(ctx) }(ahead)
+			}
+			for i := range now.entries {
+				if !yield(now.entries[i].Record, now.entries[i].err) {
 					return
 				}
 			}
-			if err != nil {
-				yield(session.Record{}, err)
-				return
+			if now.err != nil {
+				yield(session.Record{}, now.err)
 			}
-			if !more {
+			if ahead == nil {
 				return
 			}
 		}
@@ -68,7 +77,13 @@ type scan struct {
 	low, high int64
 	down      bool
 	left      int
-	chunk     []entry
+}
+
+// chunk is what one step of a scan found.
+type chunk struct {
+	entries []entry
+	more    bool // there may be another
+	err     error
 }
 
 type entry struct {
@@ -92,47 +107,50 @@ func (sc *scan) start(ctx context.Context) error {
 	})
 }
 
-// next fetches the next chunk and reports whether there may be more. A part of
-// the file that cannot be read becomes one entry per record lost in it.
-func (sc *scan) next(ctx context.Context) (more bool, err error) {
-	sc.chunk = sc.chunk[:0]
-	limit := min(sc.left, chunkRows)
-	bytes := 0
+// next fetches the next chunk. A part of the file that cannot be read becomes
+// one entry per record lost in it.
+func (sc *scan) next(ctx context.Context) (out chunk) {
+	if sc.left <= 0 || sc.low >= sc.high {
+		return out
+	}
 	sql := selectUp
 	if sc.down {
 		sql = selectDown
 	}
-	full := false // before the end of what is left
-	err = sc.store.read(ctx, "read", sc.id, func(c *conn) error {
+	limit, bytes := min(sc.left, chunkRows), 0
+	out.entries = make([]entry, 0, min(int64(limit), sc.high-sc.low))
+	out.err = sc.store.read(ctx, "read", sc.id, func(c *conn) error {
 		err := c.query(sql, func(r []driver.Value) bool {
 			e := scanRecord(sc.id, r)
-			sc.take(e)
+			out.entries = append(out.entries, e)
+			sc.pass(e.Seq)
 			bytes += len(e.Payload)
-			full = len(sc.chunk) == limit || bytes >= chunkBytes
-			return !full
+			out.more = len(out.entries) == limit || bytes >= chunkBytes
+			return !out.more
 		}, sc.id, sc.low, sc.id, sc.high)
 		if e, ok := fault(err); ok && e.Code()&0xff == sqlite3.SQLITE_CORRUPT && sc.low < sc.high {
 			seq := sc.low + 1
 			if sc.down {
 				seq = sc.high
 			}
-			sc.take(entry{Record: session.Record{Seq: seq}, err: damaged(sc.id, seq, e.Error())})
-			full = true
+			out.entries = append(out.entries, entry{Record: session.Record{Seq: seq}, err: damaged(sc.id, seq, e.Error())})
+			out.more = true
+			sc.pass(seq)
 			return nil
 		}
 		return err
 	})
-	return full, err
+	out.more = out.more && sc.left > 0 && sc.low < sc.high
+	return out
 }
 
-// take adds an entry and narrows what is left.
-func (sc *scan) take(e entry) {
-	sc.chunk = append(sc.chunk, e)
+// pass narrows what is left by the record that was just read.
+func (sc *scan) pass(seq int64) {
 	sc.left--
 	if sc.down {
-		sc.high = e.Seq - 1
+		sc.high = seq - 1
 	} else {
-		sc.low = e.Seq
+		sc.low = seq
 	}
 }
 
