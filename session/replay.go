@@ -41,13 +41,14 @@ func replay(ctx context.Context, records iter.Seq2[Record, error], items int) (*
 	batch := make([]Record, 0, replayBatch)
 	for r, err := range records {
 		if err == nil {
+			batch = append(batch, r) // before folding: what does not fold may be damaged
 			err = f.add(&r)
 		}
 		if err != nil {
 			first = f.located(err)
 			break
 		}
-		if batch = append(batch, r); len(batch) == cap(batch) {
+		if len(batch) == cap(batch) {
 			batches <- batch
 			batch = make([]Record, 0, replayBatch)
 			if first = ctx.Err(); first != nil {

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -60,3 +61,12 @@ func TestEndToEnd(t *testing.T) {
 }
 
 type rawJSON = json.RawMessage
+
+func asError(t testing.TB, err error) *session.Error {
+	t.Helper()
+	e, ok := errors.AsType[*session.Error](err)
+	if !ok {
+		t.Fatalf("%v is no *session.Error", err)
+	}
+	return e
+}

@@ -1,0 +1,193 @@
+package session_test
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// chain seals drafts into records.
+func chain(drafts ...session.Draft) []session.Record {
+	recs := make([]session.Record, len(drafts))
+	var prev session.Digest
+	for i, d := range drafts {
+		recs[i] = session.Record{Seq: int64(i + 1), ID: d.ID, Time: time.UnixMilli(int64(i)), Kind: d.Kind, Payload: d.Payload}
+		recs[i].Seal(prev)
+		prev = recs[i].Digest
+	}
+	return recs
+}
+
+func seq(recs []session.Record) iter.Seq2[session.Record, error] {
+	return func(yield func(session.Record, error) bool) {
+		for _, r := range recs {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+func openedDraft(t testing.TB, id string) session.Draft {
+	return draft(t, session.KindOpened, session.Opened{Format: session.FormatVersion, SessionID: id})
+}
+
+func TestReplay(t *testing.T) {
+	answer := func(id string, messages int) session.Draft {
+		it := transcript.Item{ID: id, Role: transcript.RoleAssistant, Usage: &transcript.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
+			Parts: []transcript.Part{transcript.Text{Text: `"usage":{"input":100}`}}}
+		return session.ItemDraft(transcript.MustEncode(it), false, &session.RequestMark{API: "x", Messages: messages, Prefix: session.Sum([]byte(id))})
+	}
+	recs := chain(
+		openedDraft(t, "s"),
+		draft(t, session.KindTurnOpened, session.TurnOpened{Turn: "t1"}),
+		userDraft("u1", "hi"), answer("a1", 1),
+		draft(t, session.KindTurnClosed, session.TurnClosed{Turn: "t1", Cost: 0.5}),
+		draft(t, session.KindPolicyChanged, session.PolicyChanged{Mode: "plan"}),
+		draft(t, session.KindPolicyChanged, session.PolicyChanged{By: "no mode"}),
+		draft(t, session.KindTurnOpened, session.TurnOpened{Turn: "t2"}),
+		userDraft("u2", "more"), answer("a2", 3),
+		session.Draft{Kind: session.KindApprovalAsked, Payload: []byte(`{"id":"q1","what":1}`)},
+		session.Draft{Kind: session.KindApprovalAsked, Payload: []byte(`{"id":"q2"}`)},
+		session.Draft{Kind: session.KindApprovalResolved, Payload: []byte(`{"id":"q1"}`)},
+		draft(t, session.KindToolStarted, session.ToolStarted{Use: "c1", Tool: "A"}),
+		draft(t, session.KindToolStarted, session.ToolStarted{Use: "c2", Tool: "B"}),
+		draft(t, session.KindToolFinished, session.ToolFinished{Use: "c1", Tool: "A"}),
+		session.Draft{Kind: session.KindDecision, Payload: []byte(`{}`)},
+		session.Draft{Kind: session.KindHookRan, Payload: []byte(`{}`)},
+		session.Draft{Kind: session.KindVendorMapped, Payload: []byte(`{}`)},
+	)
+	st := must(session.Replay(t.Context(), seq(recs)))(t)
+	want := &session.State{
+		SessionID: "s", Head: 19, Running: []session.ToolStarted{{Use: "c2", Tool: "B"}}, OpenTurn: "t2", Turns: 2, Mode: "plan",
+		Mark:  &session.RequestMark{API: "x", Messages: 3, Prefix: session.Sum([]byte("a2"))},
+		Usage: transcript.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Reasoning: 10}, CostUSD: 0.5,
+		Asked: []session.Question{{Seq: 12, ID: "q2", Payload: []byte(`{"id":"q2"}`)}},
+	}
+	if d := cmp.Diff(want, st, cmpopts.IgnoreFields(session.State{}, "Items"), cmpopts.EquateEmpty()); d != "" {
+		t.Fatal(d)
+	}
+	wantIDs(t, itemIDs(st.Items), "u1", "a1", "u2", "a2")
+
+	// A cut drops the marks behind it, a rewrite drops them all.
+	cut := chain(slices.Concat(drafts(recs), []session.Draft{draft(t, session.KindRewrite, session.Rewrite{Cut: "u2", Messages: 3})})...)
+	if st := must(session.Replay(t.Context(), seq(cut)))(t); st.Mark == nil || st.Mark.Messages != 1 || st.Usage.Input != 2 {
+		t.Fatalf("%+v", st)
+	}
+	all := chain(slices.Concat(drafts(recs), []session.Draft{draft(t, session.KindRewrite, session.Rewrite{Items: []rawJSON{item("new")}, Messages: 1})})...)
+	if st := must(session.Replay(t.Context(), seq(all)))(t); st.Mark != nil || len(st.Items) != 1 {
+		t.Fatalf("%+v", st)
+	}
+}
+
+func drafts(recs []session.Record) (ds []session.Draft) {
+	for _, r := range recs {
+		ds = append(ds, session.Draft{Kind: r.Kind, Payload: r.Payload})
+	}
+	return ds
+}
+
+func TestReplayFaults(t *testing.T) {
+	good := func() []session.Record {
+		ds := []session.Draft{openedDraft(t, "s")}
+		for i := range 600 {
+			ds = append(ds, userDraft(string(rune('a'+i%26))+time.Duration(i).String(), "x"))
+		}
+		return chain(ds...)
+	}
+	for _, c := range []struct {
+		name   string
+		damage func([]session.Record) []session.Record
+		want   error
+		seq    int64
+	}{
+		{"payload", func(r []session.Record) []session.Record {
+			r[300].Payload = []byte(`{"item":{"role":"user","parts":[]}}`)
+			return r
+		}, session.ErrCorrupt, 301},
+		{"payload is no item", func(r []session.Record) []session.Record { r[300].Payload = []byte(`{`); return r }, session.ErrCorrupt, 301},
+		{"time", func(r []session.Record) []session.Record { r[300].Time = time.UnixMilli(77); return r }, session.ErrCorrupt, 301},
+		{"id", func(r []session.Record) []session.Record { r[300].ID = "x"; return r }, session.ErrCorrupt, 301},
+		{"kind", func(r []session.Record) []session.Record { r[300].Kind = session.KindHookRan; return r }, session.ErrCorrupt, 301},
+		{"a record is missing", func(r []session.Record) []session.Record { return slices.Delete(r, 300, 301) }, session.ErrCorrupt, 302},
+		{"two are swapped", func(r []session.Record) []session.Record { r[300], r[301] = r[301], r[300]; return r }, session.ErrCorrupt, 302},
+		{"the first is missing", func(r []session.Record) []session.Record { return r[1:] }, session.ErrCorrupt, 2},
+		{"resealed alone", func(r []session.Record) []session.Record {
+			r[300].Payload = r[299].Payload
+			r[300].Seal(r[299].Digest)
+			return r
+		}, session.ErrCorrupt, 302},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := session.Replay(t.Context(), seq(c.damage(good())))
+			wantErr(t, err, c.want)
+			if e := asError(t, err); e.Seq != c.seq || e.Hint == "" {
+				t.Errorf("%+v, want seq %d and a hint", e, c.seq)
+			}
+		})
+	}
+	for name, d := range map[string]session.Draft{
+		"unknown kind": {Kind: "from.tomorrow", Payload: []byte(`{}`)},
+		"newer format": draft(t, session.KindOpened, session.Opened{Format: session.FormatVersion + 1, SessionID: "s"}),
+	} {
+		_, err := session.Replay(t.Context(), seq(chain(openedDraft(t, "s"), d)))
+		wantErr(t, err, session.ErrNewer)
+		if session.Hint(err) == "" {
+			t.Errorf("%s: no hint", name)
+		}
+	}
+	_, err := session.Replay(t.Context(), seq(chain(openedDraft(t, "s"), draft(t, session.KindRewrite, session.Rewrite{Cut: "x"}))))
+	wantErr(t, err, session.ErrCorrupt)
+}
+
+func TestReplayErasedPayloads(t *testing.T) {
+	recs := chain(openedDraft(t, "s"), userDraft("a", "secret"), userDraft("b", "b"))
+	recs[1].Payload = nil
+	st := must(session.Replay(t.Context(), seq(recs)))(t)
+	wantIDs(t, itemIDs(st.Items), "b")
+}
+
+func TestReplayCancelled(t *testing.T) {
+	s := session.New(memory.New(), nil)
+	longSession(t, s, "s", 1000)
+	var recs []session.Record
+	for r := range s.Records(t.Context(), "s", session.Range{}) {
+		recs = append(recs, r)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := session.Replay(ctx, seq(recs))
+	wantErr(t, err, context.Canceled)
+}
+
+func FuzzReadItem(f *testing.F) {
+	f.Add([]byte(`{"item":{"role":"user","id":"a","parts":[{"type":"text","text":"x"}]},"queued":true}`))
+	f.Add([]byte(`{"queued":false,"item":{"role":"assistant","parts":[{"type":"tool_use","id":"c"}]},"request":{"api":"x","messages":3}}`))
+	f.Add([]byte(`{"item":{"role":"tool","parts":[{"type":"tool_result","use_id":"c","content":[]}]`))
+	f.Add([]byte(`{"item":`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		it, err := session.ReadItem(b)
+		if err == nil && !it.Item.Role().Valid() {
+			t.Error("an item without a role")
+		}
+		it.Mark()
+		it.Item.Text()
+		recs := chain(session.Draft{Kind: session.KindItem, Payload: b})
+		_, foldErr := session.Fold(recs)
+		if (err == nil) != (foldErr == nil) && b != nil {
+			t.Errorf("ReadItem says %v, Fold says %v", err, foldErr)
+		}
+		for _, k := range session.Kinds() { // no payload may crash a replay
+			_, _ = session.Replay(context.Background(), seq(chain(session.Draft{Kind: k, Payload: b})))
+		}
+	})
+}
