@@ -27,14 +27,15 @@ var floors = map[string]int{
 	"model":               10,
 	"session/sessiontest": 15,
 
-	"session/memory":      20,
-	"session/file":        20,
-	"session/sqlite":      20,
-	"tool":                20,
-	"model/internal/call": 20,
-	"sandbox":             20,
-	"approval":            20,
-	"audit":               20,
+	"session/memory":           20,
+	"session/file":             20,
+	"session/sqlite":           20,
+	"tool":                     20,
+	"model/internal/call":      20,
+	"model/internal/modeltest": 25,
+	"sandbox":                  20,
+	"approval":                 20,
+	"audit":                    20,
 
 	"tool/files":      30,
 	"tool/search":     30,
@@ -55,10 +56,12 @@ var floors = map[string]int{
 	"daemon":  60,
 	"console": 60,
 
-	"internal/cli": 70,
+	"internal/demo": 65,
+	"internal/cli":  70,
 
 	"cmd/holdfast":       80,
 	"bench/bareclient":   75,
+	"bench/empty":        75,
 	"bench":              80,
 	"internal/crashtest": 80,
 	"internal/corpus":    0, // for tests
