@@ -56,8 +56,7 @@ var floors = map[string]int{
 	"daemon":  60,
 	"console": 60,
 
-	"internal/demo": 65,
-	"internal/cli":  70,
+	"internal/cli": 70,
 
 	"cmd/holdfast":       80,
 	"bench/bareclient":   75,
