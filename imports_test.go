@@ -79,6 +79,7 @@ var heavy = map[string][]string{
 	"github.com/coder/websocket":             {"daemon"},
 	"github.com/anishathalye/porcupine":      {"session/sessiontest"},
 	"pgregory.net/rapid":                     {"session/sessiontest"},
+	"github.com/rogpeppe/go-internal":        {"model/internal/modeltest"},
 	"github.com/google/go-cmp":               {"session/sessiontest"},
 	"golang.org/x/term":                      {"internal/cli"},
 	"github.com/mattn/go-isatty":             {"internal/cli"},
