@@ -263,27 +263,50 @@ func BenchmarkReadAll(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms")
 }
 
-// Opening an existing file, and its first append.
+// Making a file, opening an existing one, and its first append; against the
+// sync of an empty file, since the disk is most of it.
 func BenchmarkOpen(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "sessions.db")
+	dir := b.TempDir()
+	path := filepath.Join(dir, "sessions.db")
 	s := open(b, path)
 	a := create(b, s, "a")
 	s.Close()
-	var opens, firsts, closes []time.Duration
-	for b.Loop() {
-		t0 := time.Now()
+	var makes, opens, firsts, closes, syncs []time.Duration
+	for i := 0; b.Loop(); i++ {
+		t := time.Now()
+		lap := func(d *[]time.Duration) {
+			now := time.Now()
+			*d = append(*d, now.Sub(t))
+			t = now
+		}
+		f, err := os.Create(filepath.Join(dir, "empty"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		f.Sync()
+		f.Close()
+		lap(&syncs)
+		made, err := sqlite.Open(filepath.Join(dir, fmt.Sprintf("new-%d", i)), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		lap(&makes)
+		made.Close()
+		t = time.Now()
 		s, err := sqlite.Open(path, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
-		t1 := time.Now()
+		lap(&opens)
 		a.store = s
 		a.items(1)
-		t2 := time.Now()
+		lap(&firsts)
 		s.Close()
-		opens, firsts, closes = append(opens, t1.Sub(t0)), append(firsts, t2.Sub(t1)), append(closes, time.Since(t2))
+		lap(&closes)
 	}
+	b.ReportMetric(micros(percentile(makes, 50)), "µs-create")
 	b.ReportMetric(micros(percentile(opens, 50)), "µs-open")
 	b.ReportMetric(micros(percentile(firsts, 50)), "µs-first-append")
 	b.ReportMetric(micros(percentile(closes, 50)), "µs-close")
+	b.ReportMetric(micros(percentile(syncs, 50)), "µs-sync")
 }

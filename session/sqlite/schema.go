@@ -13,8 +13,7 @@ const (
 	maxSeq  = 1<<seqBits - 1
 )
 
-// schema makes an empty file ours. It runs in one exclusive transaction, before
-// the file goes over to WAL mode, so that a file either has all of it or none.
+// schema is told column by column in docs/formats/sqlite.md.
 const schema = `
 CREATE TABLE sessions (
   num          INTEGER PRIMARY KEY,

@@ -1,0 +1,159 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// create makes the file when there is none. It is private from its first moment
+// and gets its name only when it is complete, on the medium and closed: so
+// nobody meets half a file, all of it costs one sync, and SQLite's locks, which
+// end when any descriptor of the file is closed, are safe.
+func create(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if err := errors.Join(build(f), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	// A file system without links: an empty file, that is set up in place.
+	f, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// build fills a file that nobody else knows.
+func build(f *os.File) error {
+	c, err := dial(f.Name(), 0)
+	if err != nil {
+		return err
+	}
+	err = c.script("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;" + setUp() + "COMMIT;")
+	if err := errors.Join(err, c.close()); err != nil {
+		return err
+	}
+	// The two bytes by which SQLite knows a file in WAL mode.
+	if _, err := f.WriteAt([]byte{2, 2}, 18); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// admit checks that the file is ours and may be written, and sets it up when it
+// is empty.
+func (s *Store) admit(c *conn) error {
+	app, err := c.pragma("application_id")
+	if err != nil {
+		return err
+	}
+	if ro, err := c.raw.(interface{ IsReadOnly(string) (bool, error) }).IsReadOnly("main"); err == nil && ro {
+		return fs.ErrPermission
+	}
+	if app == 0 {
+		// SQLite takes a file shorter than a page for an empty one.
+		if info, err := os.Stat(s.path); err == nil && info.Size() > 0 && info.Size() < 512 {
+			return s.foreign("is not a SQLite file")
+		}
+		if err := s.adopt(c); err != nil {
+			return err
+		}
+		if app, err = c.pragma("application_id"); err != nil {
+			return err
+		}
+	}
+	version, err := c.pragma("user_version")
+	if err != nil {
+		return err
+	}
+	if app == applicationID && version > formatVersion {
+		return &session.Error{
+			Op: "open store", Err: session.ErrNewer, Hint: "update holdfast",
+			Detail: fmt.Sprintf("%s has format %d, this program knows %d", s.path, version, formatVersion),
+		}
+	}
+	if app != applicationID || version != formatVersion {
+		return s.foreign("is a SQLite file of another program")
+	}
+	return s.useWAL(c)
+}
+
+// useWAL puts a file that was just made, or whose maker died, into WAL mode.
+func (s *Store) useWAL(c *conn) error {
+	for _, sql := range []string{"PRAGMA journal_mode", "PRAGMA journal_mode = WAL"} {
+		mode, err := c.row(sql)
+		if err != nil {
+			return err
+		}
+		if len(mode) == 1 && asText(mode[0]) == "wal" {
+			return nil
+		}
+	}
+	return &session.Error{
+		Op: "open store", Err: session.ErrUnsupported, Detail: s.path + " is on a medium without shared memory",
+		Hint: "name a file on a local disk with --store",
+	}
+}
+
+func (s *Store) foreign(what string) error {
+	return &session.Error{
+		Op: "open store", Err: session.ErrCorrupt, Detail: s.path + " " + what,
+		Hint: "move it away, or name another file with --store",
+	}
+}
+
+// setUp is what makes an empty file ours, inside a transaction.
+func setUp() string {
+	return schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, formatVersion)
+}
+
+// adopt sets up an empty file. Of several processes that try, one does it and
+// the others find it done.
+func (s *Store) adopt(c *conn) (err error) {
+	if err := c.script("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = c.script("ROLLBACK")
+		}
+	}()
+	app, err := c.pragma("application_id")
+	if err != nil {
+		return err
+	}
+	if app == 0 {
+		tables, err := c.row("SELECT count(*) FROM sqlite_schema")
+		if err != nil {
+			return err
+		}
+		if asInt(tables[0]) != 0 {
+			return s.foreign("is a SQLite file of another program")
+		}
+		if err := c.script(setUp()); err != nil {
+			return err
+		}
+	}
+	return c.script("COMMIT")
+}
