@@ -60,7 +60,10 @@ func TestEndToEnd(t *testing.T) {
 	}
 }
 
-type rawJSON = json.RawMessage
+type (
+	rawJSON = json.RawMessage
+	ctxt    = context.Context
+)
 
 func asError(t testing.TB, err error) *session.Error {
 	t.Helper()
