@@ -1,7 +1,235 @@
 package cli
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
 
-type demoCmd struct{}
+	"github.com/holdfast-dev/holdfast/internal/demo"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
+)
 
-func (c *demoCmd) run(ctx context.Context, p *Program) error { return nil }
+// demoCmd is `holdfast demo`.
+type demoCmd struct {
+	Rm bool `name:"rm" help:"Remove the demo's folder at the end."`
+}
+
+const demoSession = "demo"
+
+// stage is where a demo plays: a folder of its own, with the project, the play
+// and the store in it. Nothing outside is touched.
+type stage struct {
+	p       *Program
+	dir     string
+	project string
+	play    string
+	db      string
+	exe     string
+	began   time.Time
+}
+
+func (c *demoCmd) run(ctx context.Context, p *Program) (err error) {
+	s, err := newStage(p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.leave(c.Rm)) }()
+	t := p.out.term
+	p.out.line("An agent is going to mend a small project. In the middle of it the agent is killed,")
+	p.out.line("and another process goes on with its session. The model is a written play; the tools,")
+	p.out.line("the tests, the log and the kill -9 are real.")
+	p.out.line("%s", t.dim("folder: "+s.dir))
+
+	s.title("1  The agent starts")
+	p.out.line("%s", t.dim("you: "+demo.Prompt))
+	pid, err := s.untilKilled(ctx)
+	if err != nil {
+		return err
+	}
+	s.title(fmt.Sprintf("2  kill -9 %d", pid))
+	if err := s.inLog(ctx, s.tellKilled); err != nil {
+		return err
+	}
+	s.title("3  Another process goes on")
+	if err := s.goOn(ctx); err != nil {
+		return err
+	}
+	s.title("4  Was it worth it?")
+	if err := s.tests(ctx); err != nil {
+		return err
+	}
+	if err := s.inLog(ctx, s.tellKept); err != nil {
+		return err
+	}
+	if !c.Rm {
+		s.next()
+	}
+	p.out.line("")
+	p.out.line("%s", t.dim("done in "+took(p.Now().Sub(s.began))))
+	return nil
+}
+
+func newStage(p *Program) (*stage, error) {
+	exe, err := p.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	dir, err := os.MkdirTemp(p.env("TMPDIR"), "holdfast-demo-")
+	if err != nil {
+		return nil, fmt.Errorf("make the demo's folder: %w", err)
+	}
+	s := &stage{
+		p: p, dir: dir, exe: exe, began: p.Now(), project: filepath.Join(dir, "project"),
+		play: filepath.Join(dir, "play.yaml"), db: filepath.Join(dir, "sessions.db"),
+	}
+	if err := demo.Unpack(s.project); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(s.play, demo.Play(), 0o600); err != nil {
+		return nil, fmt.Errorf("write the play: %w", err)
+	}
+	return s, nil
+}
+
+// leave removes the folder or says where it is.
+func (s *stage) leave(remove bool) error {
+	if !remove {
+		return nil
+	}
+	if err := os.RemoveAll(s.dir); err != nil {
+		return fmt.Errorf("remove the demo's folder: %w", err)
+	}
+	s.p.out.line("%s", s.p.out.term.dim("removed "+s.dir))
+	return nil
+}
+
+func (s *stage) title(text string) {
+	s.p.out.line("")
+	s.p.out.line("%s", s.p.out.term.bold("── "+text))
+}
+
+// inLog calls do with the demo's sessions.
+func (s *stage) inLog(ctx context.Context, do func(context.Context, *session.Sessions) error) error {
+	sessions, closeStore, err := s.p.openStore("sqlite:" + s.db)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	return do(ctx, sessions)
+}
+
+// tellKilled says what the dead process left in the log.
+func (s *stage) tellKilled(ctx context.Context, sessions *session.Sessions) error {
+	m, err := sessions.Get(ctx, demoSession)
+	if err != nil {
+		return err
+	}
+	s.p.out.line("The process died while the tests ran. What it had said and done is on disk:")
+	s.p.out.line("%s, %s. The last one says that the tests were started; nothing says how they ended.",
+		count(int(m.Head), "record"), count(m.MessageCount, "item"))
+	return nil
+}
+
+// tests runs the project's tests, which the agent claims to have mended.
+func (s *stage) tests(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", "sh test.sh && sh walk.sh")
+	cmd.Dir = s.project
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return &failure{msg: fmt.Sprintf("the project's tests still fail: %v", err), out: outcome.Failed,
+			hint: "look at " + s.project, err: errors.New(string(out))}
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	s.p.out.line("%s the project's tests, run once more by this command: %s", s.ok(), shown(summary(lines)))
+	return nil
+}
+
+// summary picks the line that counts the tests.
+func summary(lines []string) string {
+	for _, l := range lines {
+		if strings.Contains(l, "passed") {
+			return strings.TrimSpace(l)
+		}
+	}
+	return lines[len(lines)-1]
+}
+
+func (s *stage) ok() string { return s.p.out.term.green("ok") }
+
+// tellKept checks the log and says what is in it.
+func (s *stage) tellKept(ctx context.Context, sessions *session.Sessions) error {
+	r, err := sessions.Verify(ctx, demoSession)
+	if err != nil {
+		return err
+	}
+	if !r.OK() {
+		return ended{outcome.Corrupt}
+	}
+	s.p.out.line("%s the log: %s in one chain of digests, none missing", s.ok(), count(r.Records, "record"))
+	started := map[string]int{}
+	for rec, err := range sessions.Records(ctx, demoSession, session.Range{}) {
+		if err != nil {
+			return err
+		}
+		if use, ok := startOf(rec); ok {
+			if started[use]++; started[use] > 1 {
+				return fmt.Errorf("tool use %s was started twice", use)
+			}
+		}
+	}
+	s.p.out.line("%s %s, each started once; the one that was cut off was not repeated blindly", s.ok(), count(len(started), "tool call"))
+	return nil
+}
+
+// next prints commands that work as they stand.
+func (s *stage) next() {
+	t := s.p.out.term
+	self := s.self()
+	store := "--store " + quoteArg("sqlite:"+s.db)
+	s.title("What was kept, and what to try next")
+	s.p.out.line("project   %s", s.project)
+	s.p.out.line("sessions  %s", s.db)
+	s.p.out.line("")
+	for _, c := range [][2]string{
+		{"read the session", "sessions show " + store + " " + demoSession},
+		{"every record of it", "sessions show " + store + " --records " + demoSession},
+		{"check it", "sessions verify " + store + " " + demoSession},
+		{"branch off it", "sessions fork " + store + " --id second-try " + demoSession},
+		{"what this machine offers", "doctor"},
+	} {
+		s.p.out.line("  %s", t.dim("# "+c[0]))
+		s.p.out.line("  %s %s", self, c[1])
+	}
+	s.p.out.line("")
+	s.p.out.line("With a model of your own, in a folder of your own:")
+	s.p.out.line(`  %s run --model anthropic/claude-sonnet-4-6 "what does this project do?"`, self)
+	s.p.out.line("%s", t.dim("The demo's folder can go when you are done: rm -r "+quoteArg(s.dir)))
+}
+
+// self is how a person can call this program again.
+func (s *stage) self() string {
+	if strings.Contains(s.exe, string(filepath.Separator)+"go-build") {
+		return "go run ./cmd/holdfast"
+	}
+	name := "holdfast"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if found := lookPath(s.p.env("PATH"), name); found != "" && sameFile(found, s.exe) {
+		return "holdfast"
+	}
+	return quoteArg(s.exe)
+}
+
+func sameFile(a, b string) bool {
+	ai, aerr := os.Stat(a)
+	bi, berr := os.Stat(b)
+	return aerr == nil && berr == nil && os.SameFile(ai, bi)
+}
