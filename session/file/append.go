@@ -162,6 +162,7 @@ func (h *handle) write(b session.Batch) error {
 	h.mark.Meta.ID = h.id
 	h.mark.Start, h.mark.End = off+int64(start), end
 	h.loaded, h.mark.Verified = true, true
+	h.mark.Opened = h.mark.Opened || b.Delta.Opened != nil
 	if end-h.saved > saveEvery {
 		h.saveMark()
 	}
@@ -233,12 +234,16 @@ func checkBatch(id string, b session.Batch) error {
 			return invalid(r.Seq, "the id or kind is not text")
 		case !r.Time.Equal(r.Time.Truncate(1e6)):
 			return invalid(r.Seq, "the time is not in whole milliseconds")
+		case len(r.Payload) > maxPayload:
+			return invalid(r.Seq, "the payload is larger than 1 GiB")
 		case r.Payload != nil && !oneLineObject(r.Payload):
 			return invalid(r.Seq, "the payload is not one JSON object on one line")
 		}
 	}
 	return nil
 }
+
+const maxPayload = 1 << 30
 
 func oneLineObject(b []byte) bool {
 	return len(b) > 1 && b[0] == '{' && b[len(b)-1] == '}' && bytes.IndexByte(b, '\n') < 0 && json.Valid(b)

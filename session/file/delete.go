@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -35,8 +34,8 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return explain("delete", id, s.delete(h))
 }
 
-// delete takes a session out of the list and settles what is left. The names'
-// lock and the session's are held.
+// delete takes a session out of the list and removes what nobody needs. The
+// names' lock and the session's are held.
 func (s *Store) delete(h *handle) error {
 	m, err := s.markOf(h.id, h.id)
 	if err != nil || m.End == 0 {
@@ -45,84 +44,39 @@ func (s *Store) delete(h *handle) error {
 		}
 		return err
 	}
-	if err := h.readLease(); err == nil {
-		if err := s.raiseFloor(h.right.Epoch); err != nil {
-			return err
-		}
+	if err := h.readLease(); err != nil {
+		return err
 	}
-	dir := deletedPrefix + h.id
-	if err := s.disk.rename(s.root, h.id, dir); err != nil {
+	if err := s.raiseFloor(h.right.Epoch); err != nil {
+		return err
+	}
+	if _, err := s.families(); err != nil { // before anything is changed
+		return err
+	}
+	if err := s.disk.rename(s.root, h.id, deletedPrefix+h.id); err != nil {
 		return err
 	}
 	s.forget(h.id)
 	s.folded.names = nil
-	// Whoever waits for this lock sees that the file has no name left.
-	if err := s.disk.remove(h.dir, lockName); err != nil {
-		return err
-	}
 	if err := s.disk.syncDir(s.root); err != nil {
 		return err
 	}
 	unlock(h.lock)
 	h.closeFiles()
-	return s.settle(h.id)
+	return s.sweep(h.id, m.Meta.Parent)
 }
 
-// settle removes what nobody needs of a deleted session: all of it, and then
-// perhaps of its parent, or what is behind the last record that a fork has.
-func (s *Store) settle(id string) error {
-	for id != "" {
-		dir := deletedPrefix + id
-		m, err := s.markOf(id, dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		forks, needed, err := s.forksOf(id)
-		if err != nil {
-			return err
-		}
-		if forks > 0 {
-			return s.trim(dir, needed)
-		}
-		gone := gonePrefix + rand.Text()
-		if err := s.disk.rename(s.root, dir, gone); err != nil {
-			return err
-		}
-		s.forget(dir)
-		if err := s.disk.syncDir(s.root); err != nil {
-			return err
-		}
-		if err := s.disk.removeAll(s.root, gone); err != nil {
-			return err
-		}
-		id = m.Meta.Parent
+// remove takes a directory out of the store with one rename, then removes it.
+func (s *Store) remove(dir string) error {
+	gone := gonePrefix + rand.Text()
+	if err := s.disk.rename(s.root, dir, gone); err != nil {
+		return err
 	}
-	return nil
-}
-
-// forksOf counts the forks of a session and finds the last record that they
-// share with it.
-func (s *Store) forksOf(id string) (n int, needed int64, err error) {
-	names, err := s.readNames()
-	if err != nil {
-		return 0, 0, err
+	s.forget(dir)
+	if err := s.disk.syncDir(s.root); err != nil {
+		return err
 	}
-	for _, name := range names {
-		m, err := s.markOf(strings.TrimPrefix(name, deletedPrefix), name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return 0, 0, err
-		}
-		if m.End > 0 && m.Meta.Parent == id {
-			n, needed = n+1, max(needed, m.Meta.ParentSeq)
-		}
-	}
-	return n, needed, nil
+	return s.disk.removeAll(s.root, gone)
 }
 
 // trim cuts a deleted log behind the record that its forks still need, and

@@ -30,6 +30,7 @@ type handle struct {
 	mu    sync.Mutex // held for everything below
 	dir   *os.Root
 	lock  *os.File
+	ino   uint64 // of lock
 	log   *os.File
 	lease *os.File
 	right right // what lease says
@@ -87,17 +88,22 @@ func (h *handle) enterLocked(ctx context.Context, create bool) error {
 			if err != nil {
 				return err
 			}
-			h.lock = lock
+			st, _, err := statFile(lock)
+			if err != nil {
+				lock.Close()
+				return err
+			}
+			h.lock, h.ino = lock, st.Ino
 		}
 		if err := waitLock(ctx, h.lock, h.s.opt.LockWait); err != nil {
 			return err
 		}
-		_, names, err := statFile(h.lock)
-		if err == nil && names > 0 {
+		st, err := statAt(h.s.dir, h.id+"/"+lockName)
+		if err == nil && st.Ino == h.ino {
 			return nil
 		}
 		h.closeFiles() // deleted in the meantime
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -124,9 +124,7 @@ func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 		if h.right.Lease == nil || h.right.Epoch != l.Epoch {
 			return nil
 		}
-		if h.load(false) == nil {
-			h.saveMark()
-		}
+		h.saveMark()
 		return h.writeLease(right{Epoch: l.Epoch})
 	})
 	if errors.Is(err, session.ErrNotFound) {
@@ -142,17 +140,19 @@ func (s *Store) withLease(ctx context.Context, op, id string, create bool, fn fu
 		return err
 	}
 	defer s.release(h)
-	if create {
-		release, err := s.lockNames(ctx)
-		if err != nil {
-			return explain(op, id, err)
+	err = h.enter(ctx, false)
+	if create && errors.Is(err, fs.ErrNotExist) {
+		release, lockErr := s.lockNames(ctx)
+		if lockErr != nil {
+			return explain(op, id, lockErr)
 		}
 		defer release()
 		if err := s.free(id); err != nil {
-			return err
+			return explain(op, id, err)
 		}
+		err = h.enter(ctx, true)
 	}
-	if err := h.enter(ctx, create); err != nil {
+	if err != nil {
 		return explain(op, id, err)
 	}
 	defer h.leave()

@@ -49,7 +49,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 	if q.ID != "" {
 		return s.one(q.ID)
 	}
-	names, err := s.readNames()
+	names, _, err := s.readNames()
 	if err != nil {
 		return p, explain("list", "", err)
 	}
@@ -61,6 +61,9 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 			continue
 		}
 		m, ok, err := s.look(id)
+		if _, foreign := errors.AsType[*foreignError](err); foreign {
+			continue // whatever it is, it is no session
+		}
 		if err != nil {
 			return session.Page{}, explain("list", id, err)
 		}

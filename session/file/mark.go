@@ -23,6 +23,7 @@ type mark struct {
 	End      int64        `json:"end"`   // behind it
 	Stamp    stamp        `json:"stamp"` // of the log when the mark was made
 	Verified bool         `json:"verified"`
+	Opened   bool         `json:"opened"` // the first record was readable, so the parent is known
 }
 
 // encode writes the mark with its checksum: it is renamed into place without a
@@ -102,6 +103,7 @@ func fold(id string, f io.ReaderAt, m mark, limit int64, trimmed bool) (folded, 
 				d = session.Delta{Head: last.Seq, Digest: last.Digest, Updated: last.Time}
 			}
 			out.Meta = out.Meta.Apply(d)
+			out.Opened = out.Opened || d.Opened != nil
 			out.Start, out.End = start, end
 			if damage != 0 && out.corrupt == 0 {
 				out.corrupt, out.detail = damage, detail

@@ -29,7 +29,7 @@ func (s *Store) free(id string) error {
 	}
 	c := &s.folded
 	if c.names == nil || c.at != at || c.links != links {
-		names, err := s.readNames()
+		names, _, err := s.readNames()
 		if err != nil {
 			return err
 		}
@@ -91,33 +91,37 @@ func (s *Store) makeDir(id string) error {
 	return nil
 }
 
-// readNames lists the directories of sessions, deleted ones included. What is
-// not a directory is not a session.
-func (s *Store) readNames() ([]string, error) {
+// readNames lists the directories of sessions, deleted ones included, and those
+// that wait to be removed. What is not a directory is not a session.
+func (s *Store) readNames() (names, gone []string, err error) {
 	d, err := s.root.Open(".")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer d.Close()
 	entries, err := d.ReadDir(-1)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	names := make([]string, 0, len(entries))
+	names = make([]string, 0, len(entries))
 	for _, e := range entries {
 		name := e.Name()
-		if e.Type() != 0 && e.IsDir() && session.CheckID(strings.TrimPrefix(name, deletedPrefix)) == nil {
+		switch {
+		case !e.IsDir():
+		case strings.HasPrefix(name, gonePrefix):
+			gone = append(gone, name)
+		case session.CheckID(strings.TrimPrefix(name, deletedPrefix)) == nil:
 			names = append(names, name)
 		}
 	}
-	return names, nil
+	return names, gone, nil
 }
 
 // markOf returns what the log in a directory of the store amounts to now. It
 // takes no lock and changes nothing but caches. End is 0 when there is no
 // session; fs.ErrNotExist when there is no log.
 func (s *Store) markOf(id, dir string) (mark, error) {
-	st, err := statLog(s.dir, dir)
+	st, err := statAt(s.dir, dir+"/"+logName)
 	if err != nil {
 		return mark{}, err
 	}

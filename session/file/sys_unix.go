@@ -34,12 +34,12 @@ func statFile(f *os.File) (stamp, uint64, error) {
 	}
 }
 
-// statLog returns the stamp of a session's log without opening anything. It
-// may be fooled by links, so it is good for comparing only.
-func statLog(root *os.File, dir string) (stamp, error) {
+// statAt returns the stamp of a file without opening anything. It may be fooled
+// by links, so it is good for comparing only.
+func statAt(root *os.File, path string) (stamp, error) {
 	var st unix.Stat_t
 	for {
-		err := unix.Fstatat(int(root.Fd()), dir+"/"+logName, &st, unix.AT_SYMLINK_NOFOLLOW)
+		err := unix.Fstatat(int(root.Fd()), path, &st, unix.AT_SYMLINK_NOFOLLOW)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}

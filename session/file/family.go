@@ -1,0 +1,108 @@
+package file
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// families says who is whose fork.
+type families struct {
+	parent  map[string]base // by id
+	forks   map[string]int  // how many forks of an id there are
+	deleted []string        // ids that only their forks need
+	gone    []string        // directories that wait to be removed
+	unknown bool            // a session's parent cannot be read
+}
+
+// base is where a fork leaves its parent.
+type base struct {
+	id  string
+	seq int64
+}
+
+// families looks at every session.
+func (s *Store) families() (*families, error) {
+	f := &families{parent: map[string]base{}, forks: map[string]int{}}
+	names, gone, err := s.readNames()
+	if err != nil {
+		return nil, err
+	}
+	f.gone = gone
+	for _, name := range names {
+		id, deleted := strings.CutPrefix(name, deletedPrefix)
+		m, err := s.markOf(id, name)
+		_, foreign := errors.AsType[*foreignError](err)
+		switch {
+		case foreign:
+			continue
+		case errors.Is(err, fs.ErrNotExist), err == nil && m.End == 0:
+		case err != nil:
+			return nil, err
+		case !m.Opened:
+			f.unknown = true
+		case m.Meta.Parent != "":
+			f.parent[id] = base{m.Meta.Parent, m.Meta.ParentSeq}
+			f.forks[m.Meta.Parent]++
+		}
+		if deleted {
+			f.deleted = append(f.deleted, id)
+		}
+	}
+	return f, nil
+}
+
+// needed is the last seq that forks share with id, or -1 without forks.
+func (f *families) needed(id string) int64 {
+	seq := int64(-1)
+	for _, b := range f.parent {
+		if b.id == id {
+			seq = max(seq, b.seq)
+		}
+	}
+	return seq
+}
+
+// sweep removes what nobody needs of deleted sessions: all of one without
+// forks; of those named, what is behind the last record that a fork shares; and
+// what an earlier Delete could not finish. The caller holds the names' lock.
+func (s *Store) sweep(trim ...string) error {
+	f, err := s.families()
+	if err != nil {
+		return err
+	}
+	for _, name := range f.gone {
+		if err := s.disk.removeAll(s.root, name); err != nil {
+			return err
+		}
+	}
+	if f.unknown { // a fork that cannot be read may need any of them
+		return nil
+	}
+	for waiting := slices.Clone(f.deleted); len(waiting) > 0; {
+		id := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
+		at := slices.Index(f.deleted, id)
+		if at < 0 || f.forks[id] > 0 {
+			continue
+		}
+		if err := s.remove(deletedPrefix + id); err != nil {
+			return err
+		}
+		f.deleted = slices.Delete(f.deleted, at, at+1)
+		if up, ok := f.parent[id]; ok {
+			delete(f.parent, id)
+			f.forks[up.id]--
+			waiting, trim = append(waiting, up.id), append(trim, up.id)
+		}
+	}
+	for _, id := range trim {
+		if needed := f.needed(id); needed >= 0 && slices.Contains(f.deleted, id) {
+			if err := s.trim(deletedPrefix+id, needed); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
