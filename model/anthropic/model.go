@@ -45,7 +45,7 @@ type Model struct {
 	info      model.Info
 	maxTokens int
 	thinking  string // one of the model package's Thinking constants
-	keyless   bool // the provider's own server, and no key
+	keyless   bool   // the provider's own server, and no key
 	client    sdk.Client
 	provider  call.Provider
 	heads     call.Heads

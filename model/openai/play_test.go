@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/model/internal/modeltest"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-const testKey = "sk-made-up-0123456789"
+const testKey = modeltest.Key
 
 // ask sends items to m and returns what came: deltas, the answer, the error.
 func ask(t testing.TB, m model.Model, items ...transcript.Item) ([]model.Event, transcript.Item, error) {

@@ -179,9 +179,9 @@ func (c complaint) kind(status int) model.ErrorKind {
 		return model.ErrorInvalid
 	}
 	switch {
-	case has(code, "authentication", "permission"):
+	case has(code, "authentication", "permission", "api_key"):
 		return model.ErrorAuth
-	case has(code, "not_found"):
+	case has(code, "not_found"), c.code == "" && has(text, "not found"):
 		return model.ErrorNotFound
 	case has(code, "rate_limit"):
 		return model.ErrorRateLimit

@@ -1,0 +1,157 @@
+package scripted
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func TestParseErrors(t *testing.T) {
+	for _, tt := range []struct{ name, play, want string }{
+		{"no YAML", "steps: [", "1:8: "},
+		{"empty", "", "want one document, have 0"},
+		{"a comment only", "# nothing\n", "want one document"},
+		{"two documents", "steps: [{text: a}]\n---\nsteps: [{text: b}]\n", "want one document, have 2"},
+		{"no steps", "name: x\n", "a play needs steps"},
+		{"no map", "- text: a\n", "1:1: "},
+		{"unknown key", "steps:\n  - text: a\n    txt: b\n", `3:5: unknown field "txt"`},
+		{"unknown key on top", "step:\n  - text: a\n", `1:1: unknown field "step"`},
+		{"unknown key in a use", "steps:\n  - tool_uses:\n      - {tool: T, args: {}}\n", `3:18: unknown field "args"`},
+		{"double key", "steps:\n  - text: a\n    text: b\n", "3:5: "},
+		{"wrong type", "steps:\n  - text: [a]\n", "2:11: "},
+		{"wrong number", "chunk: many\nsteps: [{text: a}]\n", "1:8: "},
+		{"wrong duration", "steps:\n  - text: a\n    delay: {before: soon}\n", "3:21: "},
+		{"negative chunk", "chunk: -1\nsteps: [{text: a}]\n", "1:8: chunk: must not be negative"},
+		{"negative context", "context: -1\nsteps: [{text: a}]\n", "1:10: context"},
+		{"negative output", "max_output: -1\nsteps: [{text: a}]\n", "1:13: max_output"},
+		{"negative delay", "delay: {chunk: -1s}\nsteps: [{text: a}]\n", "1:16: delay.chunk"},
+		{"negative delay of a step", "steps: [{text: a, delay: {before: -1s}}]\n", "1:35: steps[0].delay.before"},
+		{"negative chunk of a step", "steps: [{text: a, chunk: -2}]\n", "1:26: steps[0].chunk"},
+		{"empty step", "steps:\n  - text: a\n  - name: b\n", "3:5: steps[1]: a step needs text, thinking, tool_uses or error"},
+		{"same name", "steps:\n  - {name: a, text: a}\n  - {name: a, text: b}\n", `3:12: steps[1].name: there is another step "a"`},
+		{"name like a number", "steps:\n  - {name: '#2', text: a}\n", "2:12: steps[0].name: must not begin with #"},
+		{"finish", "steps:\n  - {text: a, finish: end}\n", `2:23: steps[0].finish: "end" is not one of stop`},
+		{"empty condition", "steps:\n  - {text: a, when: {}}\n", "steps[0].when: a condition is missing"},
+		{"regular expression", "steps:\n  - text: a\n    when: {user_matches: '('}\n", "3:26: steps[0].when.user_matches: error parsing regexp"},
+		{"other expression", "steps:\n  - text: a\n    expect: {result_matches: '['}\n", "3:30: steps[0].expect.result_matches: error parsing regexp"},
+		{"unknown step", "steps:\n  - text: a\n    when: {after: b}\n", `3:19: steps[0].when.after: there is no step "b"`},
+		{"unknown step expected", "steps:\n  - text: a\n    expect: {after: b}\n", `3:21: steps[0].expect.after: there is no step "b"`},
+		{"no tool", "steps:\n  - tool_uses: [{input: {}}]\n", "steps[0].tool_uses[0]: a tool is missing"},
+		{"two inputs", "steps:\n  - tool_uses: [{tool: T, input: {a: 1}, raw_input: x}]\n", "steps[0].tool_uses[0].raw_input: there is an input already"},
+		{"input that is not JSON", "steps:\n  - tool_uses: [{tool: T, input: {a: .nan}}]\n", "steps[0].tool_uses[0].input: cannot be JSON"},
+		{"same id", "steps:\n  - tool_uses: [{tool: T, id: a}, {tool: T, id: a}]\n", "steps[0].tool_uses[1].id: the step has this id twice"},
+		{"no kind", "steps:\n  - error: {message: x}\n", "steps[0].error: a kind is missing"},
+		{"unknown kind", "steps:\n  - error: {kind: fire}\n", `2:19: steps[0].error.kind: "fire" is not one of rate_limit`},
+		{"negative times", "steps:\n  - error: {kind: network, times: -1}\n", "2:35: steps[0].error.times"},
+		{"negative wait", "steps:\n  - error: {kind: network, retry_after: -1s}\n", "2:41: steps[0].error.retry_after"},
+		{"negative chunks", "steps:\n  - error: {kind: network, after_chunks: -1}\n", "2:42: steps[0].error.after_chunks"},
+	} {
+		_, err := Parse([]byte(tt.play))
+		if err == nil {
+			t.Errorf("%s: no error", tt.name)
+			continue
+		}
+		if _, ok := errors.AsType[*SyntaxError](err); !ok || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
+		}
+	}
+}
+
+// All keys, as YAML and as JSON.
+func TestParse(t *testing.T) {
+	isError := true
+	want := Play{
+		Name: "n", Context: 10, MaxOutput: 5, Price: &model.Price{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4},
+		Chunk: 7, Delay: Delay{Before: time.Second, Chunk: time.Millisecond},
+		Steps: []Step{{
+			Name: "s", When: &Match{Any: true},
+			Expect: &Match{User: "u", UserMatches: "um", Tool: "t", Result: "r", ResultMatches: "rm", IsError: &isError,
+				System: "sys", After: "s", MinItems: 1, MaxItems: 2},
+			Thinking: "th", Text: "tx 😀", ToolUses: []ToolUse{{ID: "i", Tool: "T", RawInput: "{"}},
+			Finish: transcript.FinishMaxTokens, Usage: &transcript.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
+			Error: &Failure{Kind: "auth", Message: "m", Status: 418, RetryAfter: time.Minute, AfterChunks: 1, Times: 2},
+			Chunk: 3, Delay: &Delay{Before: time.Hour},
+		}},
+	}
+	for _, file := range []string{"all.yaml", "all.json"} {
+		got, err := Load(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", file, d)
+		}
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "play.yaml")
+	if _, err := Load(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("steps:\n  - tex: a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path, nil); err == nil || !strings.HasPrefix(err.Error(), "scripted: "+path+":2:5: ") {
+		t.Errorf("a fault in a file: %v", err)
+	}
+	if _, err := New(Play{}, nil); err == nil || err.Error() != "scripted: a play needs steps" {
+		t.Errorf("an empty play: %v", err)
+	}
+}
+
+// The play of the package doc is a play.
+func TestDocPlay(t *testing.T) {
+	src, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(src)
+	text = text[strings.Index(text, "name: count"):strings.Index(text, "// # Which step")]
+	text = regexp.MustCompile(`(?m)^//\t?`).ReplaceAllString(text, "")
+	p, err := Parse([]byte(text))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if len(p.Steps) != 6 {
+		t.Errorf("%d steps", len(p.Steps))
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, file := range []string{"all.yaml", "all.json"} {
+		b, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte(mending))
+	f.Add([]byte("steps: [{text: &a x, thinking: *a}]"))
+	f.Add([]byte("steps: [{tool_uses: [{tool: T, input: {1: 2, ? [a] : b}}]}]"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, err := Parse(b)
+		if err != nil {
+			if _, ok := errors.AsType[*SyntaxError](err); !ok {
+				t.Fatalf("%T: %v", err, err)
+			}
+			return
+		}
+		m, err := New(p, &Options{Sleep: instant})
+		if err != nil {
+			t.Fatalf("Parse accepts and New refuses: %v", err)
+		}
+		k := &talk{t: t}
+		k.user("hi")
+		_, _, _ = stream(t.Context(), m, k.request(m))
+	})
+}

@@ -1,0 +1,347 @@
+package scripted
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// talk is a transcript that grows by what a model answers.
+type talk struct {
+	t     *testing.T
+	items []transcript.Encoded
+}
+
+func (k *talk) add(it transcript.Item) {
+	k.t.Helper()
+	it.ID = fmt.Sprintf("i%d", len(k.items))
+	e, err := transcript.Encode(it)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.items = append(k.items, e)
+}
+
+func (k *talk) user(text string) { k.add(transcript.UserText(text)) }
+
+// answer gives every open use the same result.
+func (k *talk) answer(text string, isError bool) {
+	for _, u := range k.items[len(k.items)-1].Uses() {
+		k.add(transcript.ResultItem(transcript.ToolResult{
+			UseID: u.ID, IsError: isError, Content: []transcript.Part{transcript.Text{Text: text}},
+		}))
+	}
+}
+
+func (k *talk) request(m *Model) *model.Request {
+	k.t.Helper()
+	req := &model.Request{}
+	for _, e := range k.items {
+		w, err := m.Encode(e)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		req.Messages = append(req.Messages, w)
+	}
+	return req
+}
+
+// next lets m answer and keeps the answer.
+func (k *talk) next(m *Model) transcript.Item {
+	k.t.Helper()
+	_, it, err := stream(k.t.Context(), m, k.request(m))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.add(it)
+	return it
+}
+
+// stream collects what a model says to a request.
+func stream(ctx context.Context, m *Model, req *model.Request) (deltas []model.Event, it transcript.Item, err error) {
+	for ev, e := range m.Stream(ctx, req) {
+		if e != nil {
+			return deltas, it, e
+		}
+		if a, ok := ev.(model.Answer); ok {
+			it = a.Item
+			continue
+		}
+		deltas = append(deltas, ev)
+	}
+	return deltas, it, nil
+}
+
+func modelOf(t *testing.T, play string, o *Options) *Model {
+	t.Helper()
+	p, err := Parse([]byte(play))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func failure(t *testing.T, err error) *model.Error {
+	t.Helper()
+	me, ok := errors.AsType[*model.Error](err)
+	if !ok {
+		t.Fatalf("the error is %T: %v", err, err)
+	}
+	return me
+}
+
+const mending = `
+steps:
+  - name: look
+    text: I look.
+    tool_uses: [{tool: Bash, input: {command: ls}}]
+  - name: edit
+    tool_uses: [{tool: Edit, input: {file_path: a, old_string: x, new_string: y}}]
+  - name: check
+    when: {result: outcome unknown}
+    text: Was it done?
+    tool_uses: [{tool: Read, input: {file_path: a}}]
+  - name: end
+    text: Done.
+`
+
+func TestStepsInOrder(t *testing.T) {
+	m := modelOf(t, mending, nil)
+	k := &talk{t: t}
+	k.user("mend it")
+	var said []string
+	for range 2 {
+		k.next(m)
+		k.answer("fine", false)
+	}
+	said = append(said, k.next(m).Text())
+	if said[0] != "Done." {
+		t.Errorf("an undisturbed run ends with %q", said)
+	}
+	k.user("more")
+	_, _, err := stream(t.Context(), m, k.request(m))
+	if e := failure(t, err); e.Kind != model.ErrorInvalid || !strings.Contains(e.Message, `user said "more", after step end`) {
+		t.Errorf("after the last step: %v", err)
+	}
+}
+
+// Every step is asked of a model of its own, as after a crash.
+func TestANewProcessGoesOn(t *testing.T) {
+	k := &talk{t: t}
+	k.user("mend it")
+	for _, want := range []struct{ tool, result string }{
+		{"Bash", "fine"}, {"Edit", transcript.OutcomeUnknown}, {"Read", "y"}, {"", ""},
+	} {
+		it := k.next(modelOf(t, mending, nil))
+		if want.tool == "" {
+			if it.Text() != "Done." {
+				t.Errorf("the end is %q", it.Text())
+			}
+			return
+		}
+		if uses := it.ToolUses(); len(uses) != 1 || uses[0].Name != want.tool {
+			t.Fatalf("want a use of %s, have %v", want.tool, uses)
+		}
+		k.answer(want.result, false)
+	}
+}
+
+// Answers without a mark, of other models or broken off, count as a step each.
+func TestAnswersWithoutAMark(t *testing.T) {
+	m := modelOf(t, "steps: [{text: a}, {text: b, when: {user: zzz}}, {text: c}, {text: d}]", nil)
+	k := &talk{t: t}
+	k.user("1")
+	k.add(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "foreign"}}})
+	k.user("2")
+	if got := k.next(m).Text(); got != "c" {
+		t.Errorf("after one foreign answer comes %q", got)
+	}
+	k.add(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "broken o"}}})
+	k.user("3")
+	if _, _, err := stream(t.Context(), m, k.request(m)); err == nil {
+		t.Error("the broken answer did not count")
+	}
+}
+
+// After compaction no answer may be left; conditions find their step.
+func TestAfterCompaction(t *testing.T) {
+	m := modelOf(t, `
+steps:
+  - text: first
+  - {when: {system: summarise}, text: all went well}
+  - {when: {user: go on}, text: later}
+`, nil)
+	k := &talk{t: t}
+	k.user("<history>…</history>")
+	req := k.request(m)
+	req.System = "You summarise."
+	if _, it, err := stream(t.Context(), m, req); err != nil || it.Text() != "all went well" {
+		t.Errorf("the summary is %q, %v", it.Text(), err)
+	}
+	k = &talk{t: t}
+	k.add(transcript.Item{Role: transcript.RoleContext, Parts: []transcript.Part{transcript.Text{Text: "all went well"}}})
+	k.user("go on")
+	if got := k.next(m).Text(); got != "later" {
+		t.Errorf("after the summary comes %q", got)
+	}
+}
+
+func TestMatch(t *testing.T) {
+	yes, no := true, false
+	sc := &scene{
+		system: "be brief", items: 5, after: "look", user: "please count",
+		results: []result{{tool: "Read", text: "alpha"}, {tool: "Bash", text: "boom 42", isError: true}},
+	}
+	for _, tt := range []struct {
+		name string
+		m    Match
+		want bool
+	}{
+		{"any", Match{Any: true}, true},
+		{"user", Match{User: "count"}, true},
+		{"other user", Match{User: "Count"}, false},
+		{"user matches", Match{UserMatches: `^please\b`}, true},
+		{"user does not match", Match{UserMatches: `^count`}, false},
+		{"tool", Match{Tool: "Read"}, true},
+		{"other tool", Match{Tool: "Edit"}, false},
+		{"result", Match{Result: "alp"}, true},
+		{"tool and result of one", Match{Tool: "Bash", Result: "boom"}, true},
+		{"tool and result of two", Match{Tool: "Read", Result: "boom"}, false},
+		{"result matches", Match{ResultMatches: `\d+$`}, true},
+		{"error", Match{IsError: &yes}, true},
+		{"success", Match{IsError: &no}, true},
+		{"success of the other", Match{Tool: "Bash", IsError: &no}, false},
+		{"system", Match{System: "brief"}, true},
+		{"other system", Match{System: "long"}, false},
+		{"after", Match{After: "look"}, true},
+		{"after another", Match{After: "edit"}, false},
+		{"enough items", Match{MinItems: 5}, true},
+		{"too few items", Match{MinItems: 6}, false},
+		{"few items", Match{MaxItems: 5}, true},
+		{"too many items", Match{MaxItems: 4}, false},
+		{"all must hold", Match{User: "count", Tool: "Edit"}, false},
+	} {
+		c, f := compileMatch(&tt.m)
+		if f != nil {
+			t.Fatalf("%s: %v", tt.name, f)
+		}
+		if c.fits(sc) != tt.want {
+			t.Errorf("%s: %s fits: %v", tt.name, c, !tt.want)
+		}
+		if c.String() == "" {
+			t.Errorf("%s says nothing", tt.name)
+		}
+	}
+	nobody, _ := compileMatch(&Match{UserMatches: `.*`})
+	if nobody.fits(&scene{}) {
+		t.Error("a user condition fits where no user said anything")
+	}
+}
+
+func TestExpect(t *testing.T) {
+	m := modelOf(t, "steps: [{name: one, expect: {user: count, min_items: 1}, text: a}]", nil)
+	k := &talk{t: t}
+	k.user("sing")
+	_, _, err := stream(t.Context(), m, k.request(m))
+	e := failure(t, err)
+	want := `step one expects user containing "count" and at least 1 items; what came: user said "sing"`
+	if e.Kind != model.ErrorInvalid || e.Message != want || e.Retryable() {
+		t.Errorf("have %v, want %s", e, want)
+	}
+}
+
+func TestUnsoundRequests(t *testing.T) {
+	m := modelOf(t, "steps: [{when: {any: true}, text: a}]", nil)
+	use := transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "u", Name: "T"}}}
+	res := transcript.ResultItem(transcript.ToolResult{UseID: "u"})
+	hi := transcript.UserText("hi")
+	for name, items := range map[string][]transcript.Item{
+		"no messages":      {},
+		"ends with answer": {hi, {Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "x"}}}},
+		"open use":         {hi, use, hi},
+		"orphan":           {hi, res},
+		"second result":    {hi, use, res, res},
+		"result too late":  {hi, use, hi, res},
+	} {
+		k := &talk{t: t}
+		for _, it := range items {
+			k.add(it)
+		}
+		_, _, err := stream(t.Context(), m, k.request(m))
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+		} else if e := failure(t, err); e.Kind != model.ErrorInvalid {
+			t.Errorf("%s: %v", name, e)
+		}
+	}
+	_, _, err := stream(t.Context(), m, &model.Request{Messages: []model.Wire{{Role: "user", JSON: []byte(`{"role":`)}}})
+	if e := failure(t, err); e.Kind != model.ErrorInvalid {
+		t.Errorf("malformed wire: %v", e)
+	}
+}
+
+func TestEncode(t *testing.T) {
+	m := modelOf(t, "steps: [{text: a}]", nil)
+	for name, tt := range map[string]struct {
+		it   transcript.Item
+		role string
+		json string
+	}{
+		"user":       {transcript.UserText("<hi>"), "user", `{"role":"user","parts":[{"type":"text","text":"<hi>"}]}`},
+		"no parts":   {transcript.Item{Role: transcript.RoleUser}, "", ""},
+		"a host's":   {transcript.Item{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Custom{Kind: "k"}}}, "", ""},
+		"two parts":  {transcript.Item{Role: transcript.RoleContext, Parts: []transcript.Part{transcript.Text{Text: "a"}, transcript.Custom{}, transcript.Text{Text: "b"}}}, "context", `{"role":"context","parts":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`},
+		"own answer": {transcript.Item{Role: transcript.RoleAssistant, Native: &transcript.Native{API: API, JSON: []byte(`{"role":"assistant","step":"s","parts":[]}`)}}, "assistant", `{"role":"assistant","step":"s","parts":[]}`},
+	} {
+		w, err := m.Encode(transcript.MustEncode(tt.it))
+		if err != nil || w.Role != tt.role || string(w.JSON) != tt.json {
+			t.Errorf("%s: %s %s %v", name, w.Role, w.JSON, err)
+		}
+	}
+}
+
+func TestOptionsAndInfo(t *testing.T) {
+	var recorded []model.Request
+	price := `price: {input: 3, output: 15, cache_read: 0.5}`
+	m := modelOf(t, "name: n\ncontext: 1000\nmax_output: 50\n"+price+"\nsteps: [{text: a}]",
+		&Options{Record: func(r model.Request) { recorded = append(recorded, r) }})
+	i := m.Info()
+	if i.String() != "scripted/n" || i.API != API || i.Context != 1000 || i.MaxOutput != 50 || *i.Price != (model.Price{Input: 3, Output: 15, CacheRead: .5}) {
+		t.Errorf("info: %+v %+v", i, i.Price)
+	}
+	i.Price.Input = 9
+	if m.Info().Price.Input != 3 {
+		t.Error("the price can be changed from outside")
+	}
+	k := &talk{t: t}
+	k.user("hi")
+	req := k.request(m)
+	_, it, err := stream(t.Context(), m, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Messages[0] = model.Wire{}
+	if len(recorded) != 1 || recorded[0].Messages[0].Role != "user" {
+		t.Errorf("recorded: %+v", recorded)
+	}
+	if u := it.Usage; u.Input != int64(len(recorded[0].Messages[0].JSON)/4) || u.Output == 0 {
+		t.Errorf("usage: %+v", u)
+	}
+	k.user(strings.Repeat("long ", 1000))
+	_, _, err = stream(t.Context(), m, k.request(m))
+	if e := failure(t, err); e.Kind != model.ErrorTooLong {
+		t.Errorf("a request of more than the context: %v", e)
+	}
+}
+
+func instant(ctx context.Context, _ time.Duration) error { return ctx.Err() }
