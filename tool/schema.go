@@ -66,8 +66,8 @@ func resolveSchema(s *jsonschema.Schema) (*schema, error) {
 	return out, err
 }
 
-// tighten drops "or null" from inferred lists: providers and models do better
-// with one type per field.
+// tighten drops "or null" from inferred lists and optional pointers: providers
+// and models do better with one type per field.
 func tighten(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -76,8 +76,11 @@ func tighten(s *jsonschema.Schema) {
 		s.Type, s.Types = "array", nil
 	}
 	tighten(s.Items)
-	for _, p := range s.Properties {
+	for name, p := range s.Properties {
 		tighten(p)
+		if len(p.Types) == 2 && p.Types[0] == "null" && !slices.Contains(s.Required, name) {
+			p.Type, p.Types = p.Types[1], nil
+		}
 	}
 }
 
