@@ -61,7 +61,7 @@ func (l *loop) tellOpened(emit func(Event)) {
 // describe completes what a new session is opened with.
 func (a *Agent) describe(o session.Opened) session.Opened {
 	if o.Model == "" {
-		o.Model = a.model.Info().String()
+		o.Model = a.model.Info().Model // as the items of its answers name it
 	}
 	if o.CWD != "" && o.Project == "" {
 		// A folder that has no identity yet still gets a session.
