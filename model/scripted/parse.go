@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -50,8 +51,14 @@ func parse(b []byte) (Play, error) {
 	if err != nil {
 		return Play{}, syntaxError(err)
 	}
-	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
-		return Play{}, &SyntaxError{Message: fmt.Sprintf("want one document, have %d", len(file.Docs))}
+	switch {
+	case len(file.Docs) > 1:
+		return Play{}, &SyntaxError{Message: fmt.Sprintf("there are %d documents, a play is one", len(file.Docs))}
+	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
+		return Play{}, &SyntaxError{Message: "there is nothing in it"}
+	}
+	if err := checkDurations(file.Docs[0].Body); err != nil {
+		return Play{}, err
 	}
 	var p Play
 	if err := yaml.NodeToValue(file.Docs[0].Body, &p, yaml.Strict(), yaml.UseOrderedMap()); err != nil {
@@ -63,6 +70,46 @@ func parse(b []byte) (Play, error) {
 		return Play{}, e
 	}
 	return p, nil
+}
+
+// checkDurations refuses durations without a unit, which the decoder would take
+// for nanoseconds, and says where the wrong ones are, which it would not.
+func checkDurations(doc ast.Node) error {
+	c := durationCheck{}
+	ast.Walk(&c, doc)
+	if c.fault != nil {
+		return c.fault
+	}
+	return nil
+}
+
+type durationCheck struct {
+	inDelay bool
+	fault   *SyntaxError
+}
+
+func (c *durationCheck) Visit(n ast.Node) ast.Visitor {
+	pair, ok := n.(*ast.MappingValueNode)
+	if !ok || c.fault != nil {
+		return c
+	}
+	key := pair.Key.GetToken().Value
+	switch {
+	case key == "delay":
+		inner := &durationCheck{inDelay: true}
+		ast.Walk(inner, pair.Value)
+		c.fault = inner.fault
+		return nil
+	case key == "input": // a tool's own business
+		return nil
+	case key == "retry_after", c.inDelay && (key == "before" || key == "chunk"):
+		t := pair.Value.GetToken()
+		if _, err := time.ParseDuration(t.Value); err != nil && pair.Value.Type() != ast.AliasType {
+			c.fault = &SyntaxError{Line: t.Position.Line, Column: t.Position.Column,
+				Message: fmt.Sprintf("%s: %q is not a duration like 200ms or 1.5s", key, t.Value)}
+		}
+	}
+	return c
 }
 
 func syntaxError(err error) *SyntaxError {
