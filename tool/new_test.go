@@ -48,7 +48,7 @@ func TestNewChecksEveryInput(t *testing.T) {
 		{"nested", `{"file_path":"a","pieces":[{"old":"x"}]}`, "{Path:a Limit:0 Loud:false Pieces:[{Old:x}]}"},
 
 		{"missing", `{}`, `Failed to decode input: missing ["file_path"]`},
-		{"required null", `{"file_path":null}`, `Failed to decode input: file_path: `},
+		{"required null", `{"file_path":null}`, `Failed to decode input: file_path: has type "null", want "string"`},
 		{"unknown", `{"file_path":"a","stray":1}`, `Failed to decode input: unknown fields ["stray"]`},
 		{"other case", `{"FILE_PATH":"a"}`, `Failed to decode input: unknown fields ["FILE_PATH"]`},
 		{"twice", `{"file_path":"a","file_path":"b"}`, `Failed to decode input: field "file_path" is given twice`},

@@ -229,6 +229,7 @@ func readable(s string) string {
 	for _, word := range []string{"type: ", "required: "} {
 		s = strings.TrimPrefix(s, word)
 	}
+	s = strings.Replace(s, "<invalid reflect.Value> has type", "has type", 1)
 	s = strings.Replace(s, "unexpected additional properties", "unknown fields", 1)
 	s = strings.Replace(s, "missing properties: ", "missing ", 1)
 	field = strings.TrimPrefix(strings.ReplaceAll("/"+strings.Trim(field, "/"), "/properties/", "."), ".")
