@@ -29,32 +29,45 @@ func (l *Ledger) Note(session, use string) error {
 // Close closes the file.
 func (l *Ledger) Close() error { return l.f.Close() }
 
+// Runs is what a ledger knows about one tool use.
+type Runs struct {
+	Times int
+	Late  bool // after a strike had begun: the log may know of it or not
+}
+
 // ReadLedger counts the notes in the ledger at path: by session, by use.
-func ReadLedger(path string) (map[string]map[string]int, error) {
-	out := map[string]map[string]int{}
-	return out, eachNote(path, func(_, id, use string, _ int64) {
+func ReadLedger(path string) (map[string]map[string]Runs, error) {
+	out := map[string]map[string]Runs{}
+	return out, eachNote(path, func(id, use string, at int64) {
 		if out[id] == nil {
-			out[id] = map[string]int{}
+			out[id] = map[string]Runs{}
 		}
-		out[id][use]++
+		r := out[id][use]
+		r.Times++
+		r.Late = r.Late || at == late
+		out[id][use] = r
 	})
 }
 
-// ForgetSince drops the notes in the ledger at path that were made at a time, in
+// late stands for the time of a note that was made after a strike had begun.
+const late = 0
+
+// MarkLate marks the notes in the ledger at path that were made at a time, in
 // nanoseconds since 1970, or later.
-func ForgetSince(path string, at int64) error {
-	var keep strings.Builder
-	if err := eachNote(path, func(line, _, _ string, when int64) {
-		if when < at {
-			keep.WriteString(line)
+func MarkLate(path string, since int64) error {
+	var b strings.Builder
+	if err := eachNote(path, func(id, use string, at int64) {
+		if at >= since {
+			at = late
 		}
+		fmt.Fprintf(&b, "%s %s %d\n", id, use, at)
 	}); err != nil {
 		return err
 	}
-	return os.WriteFile(path, []byte(keep.String()), 0o600)
+	return os.WriteFile(path, []byte(b.String()), 0o600)
 }
 
-func eachNote(path string, f func(line, id, use string, at int64)) error {
+func eachNote(path string, f func(id, use string, at int64)) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -67,7 +80,7 @@ func eachNote(path string, f func(line, id, use string, at int64)) error {
 		if _, err := fmt.Sscanf(line, "%s %s %d", &id, &use, &at); err != nil {
 			return fmt.Errorf("crashtest: ledger: %q: %w", line, err)
 		}
-		f(line, id, use, at)
+		f(id, use, at)
 	}
 	return nil
 }

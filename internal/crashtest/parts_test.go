@@ -73,24 +73,24 @@ func TestReportSplit(t *testing.T) {
 	}
 }
 
-func TestForgetSince(t *testing.T) {
+func TestLedger(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
-	if err := os.WriteFile(path, []byte("s a 10\ns b 20\ns a 20\ns c 30\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("s a 10\ns b 20\ns a 20\nz c 30\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		at   int64
-		want map[string]int
+		since int64
+		want  map[string]Runs
 	}{
-		{31, map[string]int{"a": 2, "b": 1, "c": 1}},
-		{30, map[string]int{"a": 2, "b": 1}},
-		{20, map[string]int{"a": 1}},
+		{31, map[string]Runs{"a": {Times: 2}, "b": {Times: 1}}},
+		{20, map[string]Runs{"a": {Times: 2, Late: true}, "b": {Times: 1, Late: true}}},
 	} {
-		if err := ForgetSince(path, tt.at); err != nil {
+		if err := MarkLate(path, tt.since); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := ReadLedger(path); err != nil || !maps.Equal(got["s"], tt.want) {
-			t.Errorf("since %d: got %v, %v", tt.at, got, err)
+		got, err := ReadLedger(path)
+		if err != nil || !maps.Equal(got["s"], tt.want) || got["z"]["c"].Times != 1 {
+			t.Errorf("since %d: got %v, %v", tt.since, got, err)
 		}
 	}
 	if err := os.WriteFile(path, []byte("torn"), 0o600); err != nil {

@@ -97,7 +97,7 @@ func (s *series) trial(t *testing.T, strike func() error, restart func(context.C
 	}
 	if strike != nil {
 		s.tally.Late += len(late)
-		if err := errors.Join(restart(t.Context()), ForgetSince(task.Ledger, report.Struck)); err != nil {
+		if err := errors.Join(restart(t.Context()), MarkLate(task.Ledger, report.Struck)); err != nil {
 			t.Fatal(err)
 		}
 	}

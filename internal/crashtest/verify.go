@@ -58,7 +58,7 @@ func Verify(ctx context.Context, store session.Store, acked Evidence, ledger str
 	return f, nil
 }
 
-func (f *Finding) verify(ctx context.Context, sessions *session.Sessions, id string, acked map[int64]Ack, ran map[string]int) {
+func (f *Finding) verify(ctx context.Context, sessions *session.Sessions, id string, acked map[int64]Ack, ran map[string]Runs) {
 	recs, err := read(ctx, sessions, id)
 	if errors.Is(err, session.ErrNotFound) && len(acked) == 0 {
 		err = nil

@@ -9,7 +9,7 @@ import (
 
 // tools compares what the log says about tool uses with what ran: none ran twice,
 // none without a start on record, and the model was told the truth about each.
-func (f *Finding) tools(id string, recs []session.Record, ran map[string]int) {
+func (f *Finding) tools(id string, recs []session.Record, ran map[string]Runs) {
 	started := map[string]int{}
 	for i := range recs {
 		var err error
@@ -28,19 +28,19 @@ func (f *Finding) tools(id string, recs []session.Record, ran map[string]int) {
 			f.wrong("session %s, record %d: %v", id, recs[i].Seq, err)
 		}
 	}
-	for use, n := range ran {
-		if n > 1 {
+	for use, r := range ran {
+		if r.Times > 1 {
 			f.Reran++
-			f.wrong("session %s: %s ran %d times", id, use, n)
+			f.wrong("session %s: %s ran %d times", id, use, r.Times)
 		}
-		if started[use] == 0 {
+		if started[use] == 0 && !r.Late {
 			f.wrong("session %s: %s ran and its start is not on record", id, use)
 		}
 	}
 }
 
 // results compares the results that an item holds with what ran.
-func (f *Finding) results(id string, r session.Record, ran map[string]int) error {
+func (f *Finding) results(id string, r session.Record, ran map[string]Runs) error {
 	stored, err := session.ReadItem(r.Payload)
 	if err != nil || len(stored.Item.ResultIDs()) == 0 {
 		return err
@@ -54,15 +54,15 @@ func (f *Finding) results(id string, r session.Record, ran map[string]int) error
 		if !ok {
 			continue
 		}
-		switch n := ran[res.UseID]; res.Text() {
+		switch r := ran[res.UseID]; res.Text() {
 		case transcript.OutcomeUnknown:
 			f.Unknown++
 		case transcript.NotRun:
-			if n > 0 {
+			if r.Times > 0 && !r.Late {
 				f.wrong("session %s: the model was told that %s did not run, and it did", id, res.UseID)
 			}
 		default:
-			if n == 0 {
+			if r.Times == 0 {
 				f.wrong("session %s: the model was told that %s ran, and it did not", id, res.UseID)
 			}
 		}
