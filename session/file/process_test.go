@@ -20,6 +20,7 @@ import (
 const (
 	childEnv  = "HOLDFAST_FILE_CHILD" // what the child does
 	dirEnv    = "HOLDFAST_FILE_DIR"
+	killAtEnv = "HOLDFAST_FILE_KILL_AT" // the child kills itself at this operation
 	trialsEnv = "HOLDFAST_KILL_TRIALS"
 )
 
@@ -60,10 +61,29 @@ func head(ctx context.Context, s *Store) (*author, error) {
 	return &author{id: "s", seq: p.Sessions[0].Head, prev: p.Sessions[0].HeadDigest}, nil
 }
 
+// dieAt kills this process at its nth operation on the disk; a write is left
+// half done, and the process dies at what it does next.
+func dieAt(nth int) func(op, name string) (int, error) {
+	seen, dying := 0, false
+	return func(op, name string) (int, error) {
+		if seen++; nth == 0 || seen < nth {
+			return 0, nil
+		}
+		if op == "write" && !dying && strings.HasSuffix(name, logName) {
+			dying = true
+			return nth * 997 % 25_000, errors.New("about to die")
+		}
+		p, _ := os.FindProcess(os.Getpid())
+		_ = p.Kill()
+		select {}
+	}
+}
+
 // childWrites appends for ever and prints each acknowledged head.
 func childWrites(dir string) error {
 	ctx := context.Background()
-	s, err := Open(dir, nil)
+	nth, _ := strconv.Atoi(os.Getenv(killAtEnv))
+	s, err := open(dir, nil, medium{fault: dieAt(nth)})
 	if err != nil {
 		return err
 	}
@@ -84,7 +104,7 @@ func childWrites(dir string) error {
 	}
 	for i := a.seq; ; i++ {
 		n := 1 + int(i%3)
-		if err := s.Append(ctx, "s", batchOf(l.Epoch, a.items(n, 200_000*n)...)); err != nil {
+		if err := s.Append(ctx, "s", batchOf(l.Epoch, a.items(n, 20_000*n)...)); err != nil {
 			return err
 		}
 		a.all = a.all[:0]
@@ -92,8 +112,9 @@ func childWrites(dir string) error {
 	}
 }
 
-// TestKill kills a writer again and again. What it acknowledged is there, whole
-// batches only, and the next one goes on.
+// TestKill kills a writer again and again, half of the times at a random moment,
+// half at each operation on the disk in turn. What it acknowledged is there,
+// and the next one goes on. HOLDFAST_KILL_TRIALS says how often.
 func TestKill(t *testing.T) {
 	trials := 30
 	if v := os.Getenv(trialsEnv); v != "" {
@@ -109,8 +130,13 @@ func TestKill(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	cut := 0
 	var last session.Record
-	for range trials {
+	for trial := range trials {
 		c := child(t, "write", dir)
+		stop := rnd.IntN(12)
+		if trial%2 == 1 {
+			c.Env = append(c.Env, fmt.Sprintf("%s=%d", killAtEnv, 1+trial/2))
+			stop = 1 << 30
+		}
 		out, err := c.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +146,6 @@ func TestKill(t *testing.T) {
 		}
 		lines := bufio.NewScanner(out)
 		var acked int64
-		stop := rnd.IntN(12)
 		for i := 0; i <= stop && lines.Scan(); i++ {
 			if strings.HasPrefix(lines.Text(), "cut") {
 				cut++

@@ -13,7 +13,7 @@ import (
 func drawLog(t *rapid.T) (b []byte, ends []int64, first int64) {
 	a := &author{id: "s", seq: rapid.Int64Range(0, 50).Draw(t, "base")}
 	first = a.seq + 1
-	sizes := rapid.SliceOfN(rapid.SampledFrom([]int{1, 150, 1400, 9000, firstChunk, chunk + 7}), 1, 12).Draw(t, "sizes")
+	sizes := rapid.SliceOfN(rapid.SampledFrom([]int{1, 150, 1400, 9000, firstChunk, chunk + 7}), 1, 7).Draw(t, "sizes")
 	for _, n := range sizes {
 		r := a.items(1, n)[0]
 		b = appendLine(b, &r, 0)
