@@ -3,6 +3,7 @@ package file
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"hash/crc32"
 	"reflect"
 	"strings"
@@ -163,4 +164,23 @@ func FuzzLog(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestParseTime(t *testing.T) {
+	for _, s := range []string{
+		"2026-01-02T15:04:05.006Z", "0000-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z", "2024-02-29T12:00:00.001Z",
+		"2023-02-29T12:00:00.001Z", "2026-13-01T00:00:00.000Z", "2026-00-01T00:00:00.000Z", "2026-01-00T00:00:00.000Z",
+		"2026-06-31T00:00:00.000Z", "2026-01-01T24:00:00.000Z", "2026-01-01T23:60:00.000Z", "2026-01-01T23:59:60.000Z",
+		"2026-01-01 23:59:59.000Z", "2026-01-01T23:59:59.000z", "2026-01-01T23:59:59,000Z", "2026-01-01T23:59:59.00Z", "",
+		"+026-01-01T23:59:59.000Z", "2026-01-01T23:59:59.000+", "2026-01-01T23:59:59.0 0Z",
+	} {
+		got, ok := parseTime([]byte(s))
+		want, err := time.Parse(timeLayout, s)
+		if strings.Contains(s, ",") {
+			err = errors.New("time.Parse takes a comma, we never write one")
+		}
+		if ok != (err == nil) || ok && !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %v, %v; time.Parse: %v, %v", s, got, ok, want, err)
+		}
+	}
 }
