@@ -80,8 +80,8 @@ func (s *Store) poison(err error) error {
 		return nil
 	}
 	switch {
-	case e.Code() == sqlite3.SQLITE_READONLY_DBMOVED:
-	case e.Code() == sqlite3.SQLITE_IOERR_FSYNC, e.Code() == sqlite3.SQLITE_IOERR_DIR_FSYNC:
+	case e.Code() == sqlite3.SQLITE_IOERR_FSYNC, e.Code() == sqlite3.SQLITE_IOERR_DIR_FSYNC,
+		e.Code() == sqlite3.SQLITE_READONLY_DBMOVED:
 	case e.Code()&0xff == sqlite3.SQLITE_IOERR:
 		if err := probe(s.path); isFull(err) || isReadOnlyFS(err) {
 			return nil
@@ -89,8 +89,23 @@ func (s *Store) poison(err error) error {
 	default:
 		return nil
 	}
+	return s.poisoned(e.Error())
+}
+
+// gone tells whether the path no longer leads to the file: SQLite would go on
+// writing to what nobody can open again.
+func (s *Store) gone() error {
+	if now, err := os.Stat(s.path); err != nil {
+		return s.poisoned(err.Error())
+	} else if !os.SameFile(s.file, now) {
+		return s.poisoned("the file was replaced by another")
+	}
+	return nil
+}
+
+func (s *Store) poisoned(detail string) error {
 	return &session.Error{
-		Err: session.ErrPoisoned, Detail: s.path + ": " + e.Error(),
+		Err: session.ErrPoisoned, Detail: s.path + ": " + detail,
 		Hint: "check that " + s.path + " is still there and its disk is well, then start again",
 	}
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -20,6 +21,7 @@ type Options struct {
 // number of processes too. Whoever opened it closes it.
 type Store struct {
 	path    string
+	file    os.FileInfo
 	opt     Options
 	writer  writer
 	readers readers
@@ -62,7 +64,11 @@ func Open(path string, o *Options) (*Store, error) {
 		c.close()
 		return nil, s.openError(err)
 	}
-	s.writer.init(c, s.poison)
+	if s.file, err = os.Stat(abs); err != nil {
+		c.close()
+		return nil, s.openError(err)
+	}
+	s.writer.init(c, s.poison, s.gone)
 	s.readers.init(abs, s.opt.BusyTimeout)
 	return s, nil
 }

@@ -2,10 +2,13 @@ package sqlite_test
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
 func TestAppendAndRead(t *testing.T) {
@@ -71,5 +74,81 @@ func TestAppendRefuses(t *testing.T) {
 	}
 	if got := seqs(t, s, "a", session.Range{}); len(got) != 2 {
 		t.Errorf("log is %v", got)
+	}
+}
+
+func TestFileTakenAway(t *testing.T) {
+	for name, take := range map[string]func(path string) error{
+		"deleted": os.Remove,
+		"moved":   func(path string) error { return os.Rename(path, path+".old") },
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fresh(t)
+			a := create(t, s, "a")
+			a.items(1)
+			if err := take(s.Path()); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				err := s.Append(ctx, "a", a.batch(a.seal(session.KindItem, bigItem)))
+				if !errors.Is(err, session.ErrPoisoned) || session.Hint(err) == "" {
+					t.Errorf("append: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestLockedByAnotherProcess(t *testing.T) {
+	first := fresh(t)
+	a := create(t, first, "a")
+	s, err := sqlite.Open(first.Path(), &sqlite.Options{BusyTimeout: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = first.Acquire(ctx, "b", session.Lease{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = first.Acquire(ctx, "b", session.Lease{}, func(session.Lease) bool { // inside first's transaction
+		err := s.Append(ctx, "a", a.batch(a.seal(session.KindItem, bigItem)))
+		if !errors.Is(err, session.ErrBusy) || session.Hint(err) == "" {
+			t.Errorf("append: %v", err)
+		}
+		return false
+	})
+	if _, ok := errors.AsType[*session.BusyError](err); !ok {
+		t.Error(err)
+	}
+	a.head, a.last = 1, a.digest(1)
+	a.store = s
+	a.items(1) // and goes on when the other is done
+}
+
+func TestAppendChecksTheBatch(t *testing.T) {
+	s := fresh(t)
+	a := create(t, s, "a")
+	good := func() session.Batch {
+		b := *a
+		return b.batch(b.seal(session.KindItem, item("x")), b.seal(session.KindItem, item("y")))
+	}
+	for name, spoil := range map[string]func(*session.Batch){
+		"empty":       func(b *session.Batch) { b.Records = nil },
+		"gap":         func(b *session.Batch) { b.Records[1].Seq = 9 },
+		"expectation": func(b *session.Batch) { b.Expect = 7 },
+		"other id":    func(b *session.Batch) { b.Delta.Opened = &session.Opened{SessionID: "b"} },
+	} {
+		b := good()
+		spoil(&b)
+		if err := s.Append(ctx, "a", b); !errors.Is(err, session.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := s.Append(ctx, "a", good()); err != nil {
+		t.Error(err)
 	}
 }

@@ -26,6 +26,7 @@ type writer struct {
 	closed bool
 	poison error             // what every later job gets
 	fatal  func(error) error // tells the poison in a fault, or nil
+	gone   func() error      // tells whether the file was taken away, as poison
 }
 
 // job is one step inside a transaction. Its error is either a fault (SQLite's)
@@ -37,8 +38,8 @@ type job struct {
 	wake chan struct{} // done, or chosen to lead
 }
 
-func (w *writer) init(c *conn, fatal func(error) error) {
-	w.conn, w.fatal, w.free = c, fatal, sync.NewCond(&w.mu)
+func (w *writer) init(c *conn, fatal func(error) error, gone func() error) {
+	w.conn, w.fatal, w.gone, w.free = c, fatal, gone, sync.NewCond(&w.mu)
 }
 
 // do runs a job and returns when it is durable. A context that ends while the
@@ -105,11 +106,12 @@ func (w *writer) commitNext() {
 	w.mu.Unlock()
 
 	if poison == nil {
+		poison = w.gone()
+	}
+	if poison == nil {
 		poison = w.commit(group)
 	} else {
-		for _, j := range group {
-			j.err = poison
-		}
+		fail(group, poison)
 	}
 	for _, j := range group[1:] { // the first is the caller
 		j.wake <- struct{}{}
@@ -140,26 +142,26 @@ func (w *writer) commit(group []*job) error {
 		return nil
 	}
 	if p := w.fatal(err); p != nil {
-		for _, j := range group {
-			j.err = p
-		}
+		fail(group, p)
 		return p
 	}
 	if len(group) == 1 || isBusy(err) {
-		for _, j := range group {
-			j.err = err
-		}
+		fail(group, err)
 		return nil
 	}
 	for i := range group {
-		if err := w.commit(group[i : i+1]); err != nil {
-			for _, j := range group[i:] {
-				j.err = err
-			}
-			return err
+		if p := w.commit(group[i : i+1]); p != nil {
+			fail(group[i:], p)
+			return p
 		}
 	}
 	return nil
+}
+
+func fail(group []*job, err error) {
+	for _, j := range group {
+		j.err = err
+	}
 }
 
 // transact runs a group in one transaction and returns its fault.
