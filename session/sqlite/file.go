@@ -19,7 +19,7 @@ func create(path string) error {
 		return err
 	}
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeDirs(dir); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(dir, ".new-*") // mode 0600
@@ -42,6 +42,27 @@ func create(path string) error {
 		return err
 	}
 	return f.Close()
+}
+
+// makeDirs makes dir and what is missing above it, durably. What dir itself
+// lists is synced by SQLite with the first write to the journal.
+func makeDirs(dir string) error {
+	parent := filepath.Dir(dir)
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || parent == dir {
+		return err
+	}
+	if err := makeDirs(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	d, err := os.Open(parent)
+	if err != nil {
+		return err
+	}
+	_ = d.Sync() // not every system can
+	return d.Close()
 }
 
 // build fills a file that nobody else knows.
