@@ -1,0 +1,240 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+const mark = `,"cache_control":{"type":"ephemeral"}`
+
+func open(t testing.TB, name string, o *Options) *Model {
+	t.Helper()
+	m, err := New(name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func w(role, json string) model.Wire { return model.Wire{Role: role, JSON: []byte(json)} }
+
+func TestMessages(t *testing.T) {
+	const (
+		a       = `{"type":"text","text":"a"`
+		b       = `{"type":"text","text":"b"`
+		use     = `{"type":"tool_use","id":"u","name":"n","input":{"x":"}{"}`
+		res     = `{"type":"tool_result","tool_use_id":"u"`
+		thought = `{"type":"thinking","thinking":"},{","signature":"s"}`
+		u       = `{"role":"user","content":[`
+		s       = `{"role":"assistant","content":[`
+	)
+	for _, tt := range []struct {
+		name  string
+		wires []model.Wire
+		want  string
+	}{
+		{"none", nil, ``},
+		{"zero wires", []model.Wire{{}, {}}, ``},
+		{"one", []model.Wire{w("user", a+"}")}, u + a + mark + `}]}`},
+		{"neighbours are one message", []model.Wire{w("user", a+"}"), {}, w("user", b+"}")}, u + a + `},` + b + mark + `}]}`},
+		{"the last two messages are marked", []model.Wire{w("user", a+"}"), w("assistant", b+"}"), w("user", a+"}")},
+			u + a + `}]},` + s + b + mark + `}]},` + u + a + mark + `}]}`},
+		{"a tool round", []model.Wire{w("user", a+"}"), w("assistant", a+"},"+use+"}"), w("user", res+"}"), w("user", res+`,"is_error":true}`)},
+			u + a + `}]},` + s + a + `},` + use + mark + `}]},` + u + res + `},` + res + `,"is_error":true` + mark + `}]}`},
+		{"thinking is not marked", []model.Wire{w("user", a+"}"), w("assistant", b+"},"+thought)},
+			u + a + mark + `}]},` + s + b + mark + `},` + thought + `]}`},
+		{"nor is what is unknown", []model.Wire{w("assistant", thought+`,{"type":"future"}`)}, s + thought + `,{"type":"future"}]}`},
+		{"a zero wire between", []model.Wire{w("user", a+"}"), w("assistant", b+"}"), {}, w("user", a+"}"), {}},
+			u + a + `}]},` + s + b + mark + `}]},` + u + a + mark + `}]}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := make([]string, len(tt.wires))
+			for i, w := range tt.wires {
+				before[i] = string(w.JSON)
+			}
+			m := open(t, "claude-sonnet-4-6", nil)
+			body := m.body(&model.Request{Messages: tt.wires})
+			want := `{"model":"claude-sonnet-4-6","max_tokens":16384,"stream":true,"messages":[` + tt.want + `]}`
+			if diff := cmp.Diff(want, string(body.Bytes())); diff != "" {
+				t.Error(diff)
+			}
+			if !json.Valid(body.Bytes()) || body.Size() != int64(len(want)) {
+				t.Errorf("not JSON, or %d is not its size", body.Size())
+			}
+			for i, w := range tt.wires {
+				if string(w.JSON) != before[i] {
+					t.Errorf("wire %d has changed: %s", i, w.JSON)
+				}
+			}
+		})
+	}
+}
+
+func TestSettings(t *testing.T) {
+	answered := []model.Wire{w("user", `{"type":"text","text":"a"}`), w("assistant", `{"type":"text","text":"b"}`), w("user", `{"type":"text","text":"c"}`)}
+	round := []model.Wire{answered[0], w("assistant", `{"type":"tool_use","id":"u"}`), w("user", `{"type":"tool_result","tool_use_id":"u"}`)}
+	thoughtful := []model.Wire{answered[0], w("assistant", `{"type":"thinking","thinking":"","signature":"s"},{"type":"tool_use","id":"u"}`), round[2], w("user", `{"type":"text","text":"also"}`)}
+	const drop = `"block_binding":{"prefix_mismatch_behavior":"drop_block"}`
+	for _, tt := range []struct {
+		name, model string
+		o           *Options
+		req         model.Request
+		want        string
+	}{
+		{"defaults", "claude-sonnet-4-6", nil, model.Request{}, `"max_tokens":16384,"stream":true`},
+		{"unknown model", "claude-x", nil, model.Request{}, `"max_tokens":16384,"stream":true`},
+		{"option", "claude-sonnet-4-6", &Options{MaxTokens: 99}, model.Request{}, `"max_tokens":99,"stream":true`},
+		{"request", "claude-sonnet-4-6", &Options{MaxTokens: 99}, model.Request{MaxTokens: 7}, `"max_tokens":7,"stream":true`},
+		{"budget", "claude-haiku-4-5", nil, model.Request{Effort: "medium"}, `"max_tokens":16384,"stream":true,"thinking":{"type":"enabled","budget_tokens":5120}`},
+		{"budget above the limit", "claude-haiku-4-5", nil, model.Request{Effort: "high", MaxTokens: 1000}, `"max_tokens":11240,"stream":true,"thinking":{"type":"enabled","budget_tokens":10240}`},
+		{"unknown effort", "claude-haiku-4-5", nil, model.Request{Effort: "odd"}, `"max_tokens":16384,"stream":true`},
+		{"after an answer", "claude-haiku-4-5", nil, model.Request{Effort: "low", Messages: answered}, `"max_tokens":16384,"stream":true,"thinking":{"type":"enabled","budget_tokens":1024}`},
+		{"in a round that began without thinking", "claude-haiku-4-5", nil, model.Request{Effort: "low", Messages: round}, `"max_tokens":16384,"stream":true`},
+		{"in a round that began with thinking", "claude-haiku-4-5", nil, model.Request{Effort: "low", Messages: thoughtful}, `"max_tokens":16384,"stream":true,"thinking":{"type":"enabled","budget_tokens":1024}`},
+		{"adaptive", "claude-opus-4-6", nil, model.Request{Effort: "high"}, `"max_tokens":16384,"stream":true,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"}`},
+		{"unknown models are new", "claude-x", nil, model.Request{Effort: "low"}, `"max_tokens":16384,"stream":true,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"low"}`},
+		{"preserved", "claude-sonnet-5-5", nil, model.Request{}, `"max_tokens":16384,"stream":true,"thinking":{"type":"adaptive","display":"summarized",` + drop + `}`},
+		{"preserved, with effort", "claude-sonnet-5-5", nil, model.Request{Effort: "low"}, `"max_tokens":16384,"stream":true,"thinking":{"type":"adaptive","display":"summarized",` + drop + `},"output_config":{"effort":"low"}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := open(t, tt.model, tt.o)
+			if diff := cmp.Diff(`{"model":"`+tt.model+`",`+tt.want, string(m.settings(&tt.req))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestHead(t *testing.T) {
+	got := string(encodeHead(&model.Request{System: "be \"brief\"", Tools: []model.ToolSpec{
+		{Name: "a", Description: "does a", Input: json.RawMessage(`{"type":"object","properties":{"x":{"minimum":9007199254740993}}}`)},
+		{Name: "b"},
+	}}))
+	const want = `,"system":[{"type":"text","text":"be \"brief\""` + mark + `}]` +
+		`,"tools":[{"name":"a","description":"does a","input_schema":{"type":"object","properties":{"x":{"minimum":9007199254740993}}}},` +
+		`{"name":"b","input_schema":{"type":"object"}` + mark + `}]`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := encodeHead(&model.Request{}); len(got) != 0 {
+		t.Errorf("of nothing: %s", got)
+	}
+}
+
+// The same conversation as the SDK would write it means the same.
+func TestSameAsTheSDK(t *testing.T) {
+	m := open(t, "claude-haiku-4-5", nil)
+	items := []transcript.Item{
+		transcript.UserText("look at é <this>"),
+		{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "I look."},
+			transcript.ToolUse{ID: "toolu_1", Name: "Read", Input: json.RawMessage(`{"path":"a.go"}`)},
+			transcript.ToolUse{ID: "toolu_2", Name: "Read", Input: json.RawMessage(`{"path":"b.png"}`)}}},
+		transcript.ResultItem(transcript.ToolResult{UseID: "toolu_1", Content: []transcript.Part{transcript.Text{Text: "package a"}}}),
+		transcript.ResultItem(transcript.ToolResult{UseID: "toolu_2", IsError: true, Content: []transcript.Part{transcript.Text{Text: "no such file"}}}),
+		{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "and this?"}, transcript.Media{MIME: "image/png", Data: []byte("png")}}},
+	}
+	req := &model.Request{System: "be brief", MaxTokens: 500, Effort: "",
+		Tools: []model.ToolSpec{{Name: "Read", Description: "reads", Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}}
+	for _, it := range items {
+		wire, err := m.Encode(transcript.MustEncode(it))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Messages = append(req.Messages, wire)
+	}
+
+	cache := sdk.NewCacheControlEphemeralParam()
+	second := sdk.NewToolUseBlock("toolu_2", json.RawMessage(`{"path":"b.png"}`), "Read")
+	second.OfToolUse.CacheControl = cache
+	picture := sdk.NewImageBlockBase64("image/png", "cG5n")
+	picture.OfImage.CacheControl = cache
+	params := sdk.MessageNewParams{
+		Model: "claude-haiku-4-5", MaxTokens: 500,
+		System: []sdk.TextBlockParam{{Text: "be brief", CacheControl: cache}},
+		Tools: []sdk.ToolUnionParam{{OfTool: &sdk.ToolParam{Name: "Read", Description: sdk.String("reads"), CacheControl: cache,
+			InputSchema: sdk.ToolInputSchemaParam{Properties: map[string]any{"path": map[string]any{"type": "string"}}, Required: []string{"path"}}}}},
+		Messages: []sdk.MessageParam{
+			sdk.NewUserMessage(sdk.NewTextBlock("look at é <this>")),
+			sdk.NewAssistantMessage(sdk.NewTextBlock("I look."), sdk.NewToolUseBlock("toolu_1", json.RawMessage(`{"path":"a.go"}`), "Read"), second),
+			sdk.NewUserMessage(sdk.NewToolResultBlock("toolu_1", "package a", false), sdk.NewToolResultBlock("toolu_2", "no such file", true),
+				sdk.NewTextBlock("and this?"), picture),
+		},
+	}
+	b, err := json.Marshal(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := document(t, b), document(t, m.body(req).Bytes())
+	want["stream"] = true // the SDK's streaming call adds it
+	// The SDK says is_error: false where we say nothing.
+	delete(want["messages"].([]any)[2].(map[string]any)["content"].([]any)[0].(map[string]any), "is_error")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	// And the SDK understands ours.
+	var back sdk.MessageNewParams
+	if err := json.Unmarshal(m.body(req).Bytes(), &back); err != nil || len(back.Messages) != 3 {
+		t.Errorf("%d messages, %v", len(back.Messages), err)
+	}
+}
+
+func document(t *testing.T, b []byte) map[string]any {
+	t.Helper()
+	var d map[string]any
+	if err := json.Unmarshal(b, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// A session that goes on, or is resumed by a new process, repeats the bytes that
+// were sent before up to the first cache mark that moved.
+func TestPrefixIsStable(t *testing.T) {
+	tools := []model.ToolSpec{{Name: "Read", Input: json.RawMessage(`{"type":"object"}`)}}
+	var items []transcript.Encoded
+	var last []byte
+	for turn := range 30 {
+		items = append(items, transcript.MustEncode(transcript.UserText(strings.Repeat("question ", turn+1))))
+		bodies := make([][]byte, 0, 2)
+		for range 2 { // two processes
+			m := open(t, "claude-haiku-4-5", nil)
+			req := &model.Request{System: "be brief", Tools: tools}
+			for _, e := range items {
+				stored, err := transcript.ParseTrusted(bytes.Clone(e.JSON))
+				if err != nil {
+					t.Fatal(err)
+				}
+				wire, err := m.Encode(stored)
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Messages = append(req.Messages, wire)
+			}
+			b, err := io.ReadAll(m.body(req).Reader())
+			if err != nil {
+				t.Fatal(err)
+			}
+			bodies = append(bodies, b)
+		}
+		if !bytes.Equal(bodies[0], bodies[1]) {
+			t.Fatal("two processes send different bytes")
+		}
+		unmarked := bytes.ReplaceAll(bodies[0], []byte(mark), nil)
+		if last != nil && !bytes.HasPrefix(unmarked, bytes.TrimSuffix(last, []byte("]}"))) {
+			t.Fatalf("turn %d does not go on where the last one ended", turn)
+		}
+		last = unmarked
+		items = append(items, transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant,
+			Parts:  []transcript.Part{transcript.Text{Text: "é <ok>"}},
+			Native: &transcript.Native{API: API, JSON: json.RawMessage(`[{"type":"thinking","thinking":"\u00e9","signature":"s"},{"type":"text","text":"é \u003cok>"}]`)}}))
+	}
+}
