@@ -102,7 +102,8 @@ func (b *backwards) items(yield func(found) bool) {
 		}
 		return yield(f)
 	}
-	for r, err := range b.s.records(b.ctx, b.m, Range{Reverse: true}) {
+	// Not beyond the head that b.m counts: somebody may be appending.
+	for r, err := range b.s.records(b.ctx, b.m, Range{Reverse: true, Until: b.m.Head}) {
 		if err == nil {
 			err = r.Check()
 		}

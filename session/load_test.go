@@ -54,10 +54,15 @@ type counting struct {
 	*memory.Store
 	read   int
 	damage map[int64]string // by seq: "flip", "fail" or "drop"
+	once   func()           // called before the next read
 }
 
 func (c *counting) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
+		if f := c.once; f != nil {
+			c.once = nil
+			f()
+		}
 		for rec, err := range c.Store.Read(ctx, id, r) {
 			c.read++
 			switch c.damage[rec.Seq] {
@@ -108,6 +113,27 @@ func TestTailReadsNoMoreThanItMust(t *testing.T) {
 	}
 }
 
+// Somebody appends between the look at the meta and the reading.
+func TestReadingBesideAWriter(t *testing.T) {
+	store := &counting{Store: memory.New()}
+	s := session.New(store, nil)
+	l := newSession(t, s, "s", "a", "b", "c")
+	n := 0
+	more := func() { n++; must(l.Append(t.Context(), userDraft(fmt.Sprint("more ", n), "x")))(t) }
+	store.once = more
+	f := must(s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: ptr(1)}))(t)
+	wantIDs(t, loaded(t, s, f), "a", "b")
+	store.once = more
+	got := must(s.Load(t.Context(), "s", nil))(t)
+	if len(got.Items) != got.Meta.MessageCount {
+		t.Errorf("%d items loaded, the meta counts %d", len(got.Items), got.Meta.MessageCount)
+	}
+	store.once = more
+	if r := must(s.Verify(t.Context(), "s"))(t); !r.OK() || r.Items != 6 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestDamage(t *testing.T) {
 	for how, text := range map[string]string{
 		"flip": "record 3 of session s was left out", "fail": "record 3 of session s was left out", "drop": "",
@@ -132,6 +158,11 @@ func TestDamage(t *testing.T) {
 			}
 			if !strings.Contains(err.Error(), "session s at seq") {
 				t.Errorf("%q does not name session and seq", err)
+			}
+			_, err = s.Restore(t.Context(), session.RestoreOptions{SessionID: "s", Fork: true})
+			wantErr(t, err, session.ErrCorrupt)
+			if p := must(s.List(t.Context(), session.Query{}))(t); len(p.Sessions) != 1 {
+				t.Errorf("a restore that failed left its fork behind")
 			}
 			r := must(s.Verify(t.Context(), "s"))(t)
 			if r.OK() || len(r.Faults) == 0 || r.Faults[0].Seq != 3 && how != "drop" || how == "drop" && r.Faults[0].Seq != 4 {

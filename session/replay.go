@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -20,23 +21,25 @@ const replayBatch = 256
 //
 // The state's items share memory with the records' payloads.
 func Replay(ctx context.Context, records iter.Seq2[Record, error]) (*State, error) {
-	f, err := replay(ctx, records, 0)
+	f, err := replay(ctx, records, Meta{})
 	if err != nil {
 		return nil, err
 	}
 	return f.state(), nil
 }
 
-// replay is Replay for who goes on folding. Checking runs beside indexing. items
-// is about how many there will be.
-func replay(ctx context.Context, records iter.Seq2[Record, error], items int) (*folder, error) {
+// replay is Replay for who goes on folding. Checking runs beside indexing. m
+// tells how many items to make room for, and whose they are, should the first
+// record be damaged.
+func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta) (*folder, error) {
 	var (
 		f       folder
 		batches = make(chan []Record, 8)
 		checked = make(chan error, 1)
 		first   error
 	)
-	f.s.Items = make([]transcript.Encoded, 0, min(max(items, 0), 1<<17))
+	f.s.SessionID = m.ID
+	f.s.Items = make([]transcript.Encoded, 0, min(max(m.MessageCount, 0), 1<<17))
 	go func() { checked <- checkChain(batches) }()
 	batch := make([]Record, 0, replayBatch)
 	for r, err := range records {
@@ -107,7 +110,7 @@ func (f *folder) located(err error) error {
 		named.Session = f.s.SessionID
 	}
 	if named.Hint == "" && errors.Is(err, ErrCorrupt) {
-		named.Hint = "holdfast sessions verify " + named.Session
+		named.Hint = strings.TrimSpace("holdfast sessions verify " + named.Session)
 	}
 	return &named
 }

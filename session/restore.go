@@ -53,9 +53,23 @@ func (s *Sessions) Restore(ctx context.Context, o RestoreOptions) (*Restored, er
 		return nil, err
 	}
 	if err := r.goOn(ctx, o); err != nil {
-		return nil, errors.Join(err, r.Log.Close())
+		return nil, errors.Join(err, r.abandon(ctx))
 	}
 	return r, nil
+}
+
+// abandon closes what could not be restored, and takes back the fork that was
+// made for it.
+func (r *Restored) abandon(ctx context.Context) error {
+	err := r.Log.Close()
+	if r.Forked == "" {
+		return err
+	}
+	gone := r.Log.s.Delete(context.WithoutCancel(ctx), r.Log.ID())
+	if errors.Is(gone, ErrUnsupported) {
+		gone = nil
+	}
+	return errors.Join(err, gone)
 }
 
 // pick decides which session it is, and whether there is one.
@@ -69,11 +83,14 @@ func (s *Sessions) pick(ctx context.Context, o RestoreOptions) (id string, exist
 		if len(p.Sessions) > 0 {
 			return p.Sessions[0].ID, true, nil
 		}
-		if o.MustExist {
+		if o.MustExist || o.At != "" {
 			return "", false, &Error{Op: "continue", Err: ErrNotFound, Detail: "there is no session to go on with", Hint: "holdfast sessions list"}
 		}
 	}
 	if id == "" {
+		if o.At != "" {
+			return "", false, &Error{Op: "cut", Err: ErrInvalid, Detail: "a new session has no item " + o.At, Hint: "say which session"}
+		}
 		return o.Opened.SessionID, false, nil
 	}
 	switch _, err = s.Get(ctx, id); {
@@ -103,7 +120,7 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 	if rec := l.Recovery(); rec != nil && rec.Cut > 0 {
 		r.notice("a torn tail of %d bytes was cut after record %d and kept at %s", rec.Cut, rec.Head, rec.Kept)
 	}
-	f, err := replay(ctx, l.Records(ctx, Range{}), l.Meta().MessageCount)
+	f, err := replay(ctx, l.Records(ctx, Range{}), l.Meta())
 	if err != nil {
 		return err
 	}

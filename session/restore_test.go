@@ -113,6 +113,8 @@ func TestRestoreErrors(t *testing.T) {
 		{"cut of nothing", session.RestoreOptions{SessionID: "none", At: "x"}, session.ErrNotFound, "holdfast sessions list"},
 		{"nothing to continue", session.RestoreOptions{ContinueRecent: true, Project: "none", MustExist: true}, session.ErrNotFound, "holdfast sessions list"},
 		{"bad id", session.RestoreOptions{SessionID: "a/b"}, session.ErrInvalidID, "use letters, digits, '-' and '_'"},
+		{"cut with nothing to continue", session.RestoreOptions{ContinueRecent: true, Project: "none", At: "x"}, session.ErrNotFound, "holdfast sessions list"},
+		{"cut of a new session", session.RestoreOptions{At: "x"}, session.ErrInvalid, "say which session"},
 		{"busy", session.RestoreOptions{SessionID: "session-one"}, session.ErrBusy, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

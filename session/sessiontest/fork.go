@@ -41,6 +41,20 @@ func testFork(e *env) {
 	want(e, "fork to a taken id", err, session.ErrExists)
 }
 
+func testForkCut(e *env) {
+	w := e.create("parent")
+	e.append(w, w.items(5)...)
+	f, first := forked(w, "fork", 5)
+	e.append(f, first, f.payload(session.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "item-2", Messages: 1}))
+	same(e, "fork", e.read(e.store, "fork", session.Range{}), f.all)
+	if m := e.meta(e.store, "fork"); m.MessageCount != 1 || m.Head != 7 {
+		e.Fatalf("meta of the fork: %+v", m)
+	}
+	n, first := opened("new", session.Opened{})
+	e.append(n, append([]session.Record{first}, n.items(2)...)...) // without a lease as well
+	same(e, "new", e.read(e.store, "new", session.Range{}), n.all)
+}
+
 func testForkMissing(e *env) {
 	w := e.create("parent")
 	e.append(w, w.items(2)...)

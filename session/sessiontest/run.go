@@ -62,6 +62,7 @@ func Run(t *testing.T, open func(t testing.TB) session.Store, caps Caps) {
 		{"lease/one of many acquires", testLeaseRace},
 		{"fork/goes on from its base", testFork},
 		{"fork/of what is not there", testForkMissing},
+		{"fork/begins with more than one record", testForkCut},
 		{"delete/is gone", testDelete},
 		{"delete/forks keep what they need", testDeleteParent},
 		{"delete/the last fork frees its parents", testDeleteLast},
