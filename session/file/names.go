@@ -174,8 +174,8 @@ func (s *Store) foldOf(id, dir string, d *os.Root, m mark) (mark, error) {
 	}
 	m = out.mark
 	m.Stamp, m.Verified = st, false
-	if limit != st.Size {
-		m.Stamp = stamp{Ino: st.Ino} // look again next time
+	if m.End != st.Size {
+		m.Stamp = stamp{Ino: st.Ino} // somebody is writing or crashed: look again next time
 	} else if m.End-from > saveEvery {
 		_ = s.disk.replace(d, metaName, m.encode(), false)
 	}
