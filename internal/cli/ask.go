@@ -15,16 +15,25 @@ import (
 // asker puts questions to the person at the terminal. It shows exactly what
 // would happen and takes nothing but a clear answer.
 type asker struct {
-	p     *Program
+	in    io.Reader
+	out   *printer
 	cwd   string
+	close func()
 	lines chan string // nil until the first question; closed at the end of input
 }
 
-func newAsker(p *Program, cwd string) *asker { return &asker{p: p, cwd: cwd} }
+// asker returns nil when nobody is there to ask. The caller closes it.
+func (p *Program) asker(cwd string) *asker {
+	out, done := p.screen()
+	if out == nil {
+		return nil
+	}
+	return &asker{in: p.Stdin, out: out, cwd: cwd, close: done}
+}
 
 // ask implements agent.Options.Ask.
 func (a *asker) ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	pr := a.p.err
+	pr := a.out
 	pr.progress().work("")
 	a.show(q)
 	for {
@@ -65,7 +74,7 @@ func answer(line string) (agent.Answer, bool) {
 func (a *asker) line(ctx context.Context) (string, bool, error) {
 	if a.lines == nil {
 		a.lines = make(chan string)
-		go readLines(a.p.Stdin, a.lines) // ends with its input, or with the process
+		go readLines(a.in, a.lines) // ends with its input, or with the process
 	}
 	select {
 	case s, ok := <-a.lines:
@@ -89,7 +98,7 @@ func readLines(r io.Reader, lines chan<- string) {
 
 // show prints everything that the call would do; nothing is left out.
 func (a *asker) show(q agent.Question) {
-	pr, t := a.p.err, a.p.err.term
+	pr, t := a.out, a.out.term
 	pr.line("")
 	pr.line("%s %s", t.yellow("permission"), t.bold(exact(q.Tool)))
 	for i, r := range q.Requests {
@@ -115,7 +124,7 @@ func (a *asker) show(q agent.Question) {
 }
 
 func (a *asker) diffLine(l string) string {
-	t := a.p.err.term
+	t := a.out.term
 	switch {
 	case strings.HasPrefix(l, "+"):
 		return t.green(l)
@@ -136,7 +145,7 @@ func (a *asker) input(raw json.RawMessage) {
 		return
 	}
 	for l := range strings.Lines(string(b)) {
-		a.p.err.line("    %s", exact(strings.TrimRight(l, "\n")))
+		a.out.line("    %s", exact(strings.TrimRight(l, "\n")))
 	}
 }
 

@@ -40,7 +40,7 @@ func manPage(root *kong.Node) string {
 		".Nd run agents that remember, ask first and cannot step outside\n.Sh SYNOPSIS\n")
 	leaves := manLeaves(root)
 	for _, n := range leaves {
-		fmt.Fprintf(&b, ".Nm\n.Cm %s\n", roff(n.Path()))
+		fmt.Fprintf(&b, ".Nm\n.Cm %s\n", roff(commandPath(n)))
 		if len(n.Flags) > 0 {
 			b.WriteString(".Op Ar flags\n")
 		}
@@ -55,7 +55,7 @@ func manPage(root *kong.Node) string {
 	b.WriteString(".Sh DESCRIPTION\nAn agent runs in a folder with tools. What it says and does is a record of a session's log,\n" +
 		"on disk before it counts, so a session goes on after a crash where it stopped.\n.Sh COMMANDS\n")
 	for _, n := range leaves {
-		fmt.Fprintf(&b, ".Ss holdfast %s\n%s\n", roff(n.Path()), roff(n.Help))
+		fmt.Fprintf(&b, ".Ss holdfast %s\n%s\n", roff(commandPath(n)), roff(n.Help))
 		b.WriteString(".Bl -tag -width Ds\n")
 		for _, a := range n.Positional {
 			fmt.Fprintf(&b, ".It Ar %s\n%s\n", roff(a.Name), roff(a.Help))
@@ -101,6 +101,14 @@ func manLeaves(n *kong.Node) []*kong.Node {
 		out = append(out, manLeaves(c)...)
 	}
 	return out
+}
+
+// commandPath is a command's name with its parents', without aliases.
+func commandPath(n *kong.Node) string {
+	if n.Parent == nil || n.Parent.Type == kong.ApplicationNode {
+		return n.Name
+	}
+	return commandPath(n.Parent) + " " + n.Name
 }
 
 // roff protects text from being read as roff.

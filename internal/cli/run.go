@@ -79,30 +79,34 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 	if err != nil {
 		return outcome.Usage, err
 	}
-	sessions, closeStore, err := p.openStore(c.Store)
-	if err != nil {
-		return outcome.Failed, err
-	}
-	defer closeStore()
 	box, err := c.toolbox(p, cwd)
 	if err != nil {
 		return outcome.Usage, err
 	}
 	defer box.close()
+	system, err := c.system(p, cwd)
+	if err != nil {
+		return outcome.Usage, err
+	}
+	sessions, closeStore, err := p.openStore(c.Store)
+	if err != nil {
+		return outcome.Failed, err
+	}
+	defer closeStore()
 	o := agent.Options{
-		Sessions: sessions, NoPersist: c.NoPersist,
+		Sessions: sessions, NoPersist: c.NoPersist, System: system,
 		Fallback: models.fallback, MaxTokens: c.MaxTokens, Effort: c.Effort,
 		Mode: policy.Mode(c.PermissionMode), Policy: c.allowed(), Tools: box.registry,
 		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now,
 	}
-	if o.System, err = c.system(p, cwd); err != nil {
-		return outcome.Usage, err
-	}
 	if o.Session, err = c.session(ctx, sessions, cwd); err != nil {
 		return outcome.Of(err), err
 	}
-	if p.attended() && c.OutputFormat == "text" {
-		o.Ask = newAsker(p, cwd).ask
+	if c.OutputFormat == "text" {
+		if person := p.asker(cwd); person != nil {
+			defer person.close()
+			o.Ask = person.ask
+		}
 	}
 	a, err := agent.New(models.primary, &o)
 	if err != nil {
@@ -112,6 +116,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 	view.begin(scene{
 		cwd: cwd, model: models.primary.Info().String(), keySource: models.keySource,
 		mode: a.Mode, tools: box.names(), args: c.again(),
+		again: c.Store != "memory:" && !c.NoPersist && models.primary.Info().Provider != "scripted", // a play has an end
 	})
 	return c.drive(ctx, p, a, input, view)
 }
@@ -119,7 +124,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 // again is what a command that goes on with the session must say again.
 func (c *runCmd) again() string {
 	args := storeArg(c.Store)
-	for _, f := range [][2]string{{"--cwd", c.CWD}, {"--model", c.Model}, {"--base-url", c.BaseURL}} {
+	for _, f := range [...][2]string{{"--cwd", c.CWD}, {"--model", c.Model}, {"--base-url", c.BaseURL}} {
 		if f[1] != "" {
 			args += f[0] + " " + quoteArg(f[1]) + " "
 		}

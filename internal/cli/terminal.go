@@ -36,10 +36,22 @@ func (p *Program) terminal(w io.Writer) terminal {
 	return t
 }
 
-// attended reports whether a person can answer: input and Stderr are terminals.
-func (p *Program) attended() bool {
+// screen returns where a person who sits at the input reads questions: Stderr,
+// or the controlling terminal when Stderr goes elsewhere. It is nil when nobody
+// is there to answer. The function it returns closes what was opened.
+func (p *Program) screen() (*printer, func()) {
 	f, ok := p.Stdin.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd()) && p.err.term.tty
+	if !ok || !isatty.IsTerminal(f.Fd()) {
+		return nil, nil
+	}
+	if p.err.term.tty {
+		return p.err, func() {}
+	}
+	tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
+	if err != nil {
+		return nil, nil
+	}
+	return newPrinter(tty, p.terminal(tty)), func() { _ = tty.Close() }
 }
 
 func (t terminal) style(code, s string) string {

@@ -278,7 +278,7 @@ func (v *textView) result(r agent.Result) {
 	}
 	facts = append(facts, took(r.Took.Round(time.Millisecond)))
 	v.p.err.line("%s", t.dim(shown(strings.Join(facts, " · "))))
-	if r.SessionID != "" && !strings.HasPrefix(v.scene.args, "--store memory:") {
+	if r.SessionID != "" && v.scene.again {
 		v.p.err.line("%s", t.dim("go on: holdfast run "+v.scene.args+`-c "…"`))
 	}
 }

@@ -21,7 +21,8 @@ type scene struct {
 	cwd, model, keySource string
 	mode                  func() policy.Mode
 	tools                 []string
-	args                  string // what a command that goes on must repeat
+	again                 bool   // whether a later command can go on
+	args                  string // what it must repeat
 }
 
 func (c *runCmd) view(p *Program) view {
