@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -197,4 +198,29 @@ func ExampleHint() {
 func ExampleCheckID() {
 	fmt.Println(session.CheckID("../etc"))
 	// Output: check id: invalid session id: Session ID contains invalid character: '/'
+}
+
+func ExampleNewDraft() {
+	sessions := exampleSession()
+	l, err := sessions.Open(ctx, "s", nil)
+	check(err)
+	defer l.Close()
+	d, err := session.NewDraft(session.KindTurnOpened, session.TurnOpened{Turn: sessions.NewID()})
+	check(err)
+	records, err := l.Append(ctx, d)
+	check(err)
+	fmt.Println(records[0].Seq, records[0].Kind)
+	// Output: 5 turn.opened
+}
+
+func ExampleProjectID() {
+	dir, err := os.MkdirTemp("", "project")
+	check(err)
+	defer os.RemoveAll(dir)
+	id, branch, err := session.ProjectID(dir)
+	check(err)
+	again, _, err := session.ProjectID(dir)
+	check(err)
+	fmt.Println(len(id), id == again, branch == "")
+	// Output: 32 true true
 }

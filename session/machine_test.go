@@ -200,16 +200,18 @@ func (m *machine) Check(t *rapid.T) {
 }
 
 func TestSessionsMachine(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		m := &machine{s: session.New(memory.New(), nil), model: map[string][]string{}, gone: map[string]bool{}, open: map[string]*session.Log{}}
-		defer func() {
-			for _, l := range m.open {
-				l.Close()
-			}
-		}()
-		t.Repeat(map[string]func(*rapid.T){
-			"create": m.Create, "append": m.Append, "append more": m.Append, "rename": m.Rename, "cut": m.Cut, "rewrite": m.Rewrite,
-			"fork": m.Fork, "delete": m.Delete, "restart": m.Restart, "": m.Check,
-		})
+	rapid.Check(t, func(t *rapid.T) { runMachine(t, memory.New()) })
+}
+
+func runMachine(t *rapid.T, store session.Store) {
+	m := &machine{s: session.New(store, nil), model: map[string][]string{}, gone: map[string]bool{}, open: map[string]*session.Log{}}
+	defer func() {
+		for _, l := range m.open {
+			l.Close()
+		}
+	}()
+	t.Repeat(map[string]func(*rapid.T){
+		"create": m.Create, "append": m.Append, "append more": m.Append, "rename": m.Rename, "cut": m.Cut, "rewrite": m.Rewrite,
+		"fork": m.Fork, "delete": m.Delete, "restart": m.Restart, "": m.Check,
 	})
 }
