@@ -80,13 +80,15 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 // startDir returns the current directory, or goes back to the first folder when
 // it was deleted or a link was put in its place.
 func (s *Shell) startDir() (string, error) {
-	cwd := s.folders.Cwd()
+	cwd, root := s.folders.Cwd(), s.folders.Roots()[0]
+	if cwd == root {
+		return root, nil
+	}
 	if p, err := s.folders.Locate(cwd); err == nil && p.Abs == cwd {
 		if info, err := p.Stat(); err == nil && info.IsDir() {
 			return cwd, nil
 		}
 	}
-	root := s.folders.Roots()[0]
 	if err := s.folders.SetCwd(root); err != nil {
 		return "", err
 	}

@@ -59,16 +59,14 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 	}
 
 	k := &killer{group: -cmd.Process.Pid, grace: c.grace}
-	timer := time.AfterFunc(c.limit, func() { k.stop(byTimeout) })
 	release := context.AfterFunc(ctx, func() { k.stop(byCancel) })
 	var end ending
-	end.leftovers = watch.copy(cmd, pipe, k, func(b []byte) {
+	end.leftovers = watch.copy(cmd, pipe, k, c.limit, func(b []byte) {
 		out.write(b)
 		if progress != nil {
 			progress(b)
 		}
 	})
-	timer.Stop()
 	release()
 	end.dir = where.read()
 	end.settle(cmd.ProcessState, k.why.Load())

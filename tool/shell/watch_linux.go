@@ -3,6 +3,7 @@ package shell
 import (
 	"os"
 	"os/exec"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,50 +27,75 @@ func newWatcher(cmd *exec.Cmd) *watcher {
 	return w
 }
 
-// copy hands on the output until the shell itself is done, kills what it left
-// behind, and says whether there was anything. It takes what the pipe holds by
-// then, but does not wait for another process to close it.
-func (w *watcher) copy(cmd *exec.Cmd, pipe *os.File, k *killer, take func([]byte)) bool {
-	fd := int(pipe.Fd())
-	buf := make([]byte, 32<<10)
-	more := func() bool {
-		n, err := unix.Read(fd, buf)
-		if n > 0 {
-			take(buf[:n])
+// copy hands on the output until the shell itself is done or its time is up,
+// kills what it left behind, and says whether there was anything. It takes what
+// the pipe holds by then, but does not wait for another process to close it.
+func (w *watcher) copy(cmd *exec.Cmd, pipe *os.File, k *killer, limit time.Duration, take func([]byte)) bool {
+	r := &reader{fd: int(pipe.Fd()), buf: make([]byte, 32<<10), take: take}
+	if w.pidfd < 0 { // an old kernel: only the pipe tells
+		timer := time.AfterFunc(limit, func() { k.stop(byTimeout) })
+		defer timer.Stop()
+		for r.read() {
 		}
-		return n > 0 || err == unix.EINTR
-	}
-	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}, {Fd: int32(w.pidfd), Events: unix.POLLIN}}
-	open := true
-	for w.pidfd >= 0 { // an old kernel has none: then only the pipe tells
-		if _, err := unix.Poll(fds, -1); err == unix.EINTR {
-			continue
-		} else if err != nil {
-			break
-		}
-		if fds[1].Revents != 0 {
-			break
-		}
-		if open = more(); !open {
-			break
-		}
-	}
-	for w.pidfd < 0 && more() {
+	} else {
+		w.wait(r, k, time.Now().Add(limit))
+		defer unix.Close(w.pidfd)
 	}
 	_ = cmd.Wait() // the state says it all
 	left := k.finish()
-	if w.pidfd >= 0 {
-		unix.Close(w.pidfd)
+	r.rest()
+	return left
+}
+
+// wait reads until the process has ended, and stops it when its time is up.
+func (w *watcher) wait(r *reader, k *killer, deadline time.Time) {
+	fds := []unix.PollFd{{Fd: int32(w.pidfd), Events: unix.POLLIN}, {Fd: int32(r.fd), Events: unix.POLLIN}}
+	for {
+		left := -1 // milliseconds; stopped is stopped
+		if k.why.Load() == 0 {
+			left = int(max(time.Until(deadline)+time.Millisecond-1, 0) / time.Millisecond)
+		}
+		n, err := unix.Poll(fds, left)
+		switch {
+		case err == unix.EINTR:
+		case err != nil, fds[0].Revents != 0:
+			return
+		case n == 0:
+			k.stop(byTimeout)
+		case !r.read():
+			fds = fds[:1] // nobody writes any more
+		}
 	}
-	for limit := 1 << 20; open && limit > 0; limit -= len(buf) { // a writer that escaped is not waited for
-		ready, err := unix.Poll(fds[:1], 0)
+}
+
+// reader reads a pipe that is known to be ready.
+type reader struct {
+	fd   int
+	buf  []byte
+	take func([]byte)
+	end  bool
+}
+
+func (r *reader) read() bool {
+	n, err := unix.Read(r.fd, r.buf)
+	if n > 0 {
+		r.take(r.buf[:n])
+	}
+	r.end = n <= 0 && err != unix.EINTR
+	return !r.end
+}
+
+// rest takes what is in the pipe already.
+func (r *reader) rest() {
+	fds := []unix.PollFd{{Fd: int32(r.fd), Events: unix.POLLIN}}
+	for limit := 1 << 20; !r.end && limit > 0; limit -= len(r.buf) { // a writer that escaped is not waited for
+		n, err := unix.Poll(fds, 0)
 		if err == unix.EINTR {
 			continue
 		}
-		if err != nil || ready == 0 {
-			break
+		if err != nil || n == 0 {
+			return
 		}
-		open = more()
+		r.read()
 	}
-	return left
 }

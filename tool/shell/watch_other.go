@@ -17,10 +17,12 @@ func openPipe() (pipe, sink *os.File, err error) { return os.Pipe() }
 
 func newWatcher(*exec.Cmd) *watcher { return &watcher{} }
 
-// copy hands on the output until the shell itself is done, kills what it left
-// behind, and says whether there was anything. It takes what the pipe holds by
+// copy hands on the output until the shell itself is done or its time is up,
+// kills what it left behind, and says whether there was anything. It takes what the pipe holds by
 // then, but does not wait for another process to close it.
-func (*watcher) copy(cmd *exec.Cmd, pipe *os.File, k *killer, take func([]byte)) bool {
+func (*watcher) copy(cmd *exec.Cmd, pipe *os.File, k *killer, limit time.Duration, take func([]byte)) bool {
+	timer := time.AfterFunc(limit, func() { k.stop(byTimeout) })
+	defer timer.Stop()
 	done := make(chan bool)
 	go func() {
 		_ = cmd.Wait() // the state says it all
