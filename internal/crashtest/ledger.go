@@ -20,9 +20,17 @@ func OpenLedger(path string) (*Ledger, error) {
 	return &Ledger{f}, nil
 }
 
-// Note writes that the tool use ran, in one write.
+// noteSize is the length of a note. A kill can end a write at the border of a
+// page; notes of this size never cross one.
+const noteSize = 64
+
+// Note writes that the tool use ran, whole or not at all.
 func (l *Ledger) Note(session, use string) error {
-	_, err := fmt.Fprintf(l.f, "%s %s %d\n", session, use, time.Now().UnixNano())
+	note := fmt.Sprintf("%s %s %d", session, use, time.Now().UnixNano())
+	if len(note) >= noteSize {
+		return fmt.Errorf("crashtest: ledger: %q is too long", note)
+	}
+	_, err := fmt.Fprintf(l.f, "%-*s\n", noteSize-1, note)
 	return err
 }
 
@@ -60,7 +68,7 @@ func MarkLate(path string, since int64) error {
 		if at >= since {
 			at = late
 		}
-		fmt.Fprintf(&b, "%s %s %d\n", id, use, at)
+		fmt.Fprintf(&b, "%-*s\n", noteSize-1, fmt.Sprintf("%s %s %d", id, use, at))
 	}); err != nil {
 		return err
 	}

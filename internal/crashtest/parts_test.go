@@ -93,6 +93,17 @@ func TestLedger(t *testing.T) {
 			t.Errorf("since %d: got %v, %v", tt.since, got, err)
 		}
 	}
+	if b, err := os.ReadFile(path); err != nil || len(b) != 4*noteSize {
+		t.Errorf("four notes are %d bytes long, %v", len(b), err)
+	}
+	ledger, err := OpenLedger(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ledger.Close() }()
+	if err := ledger.Note("s", strings.Repeat("x", noteSize)); err == nil {
+		t.Error("a note that may tear is accepted")
+	}
 	if err := os.WriteFile(path, []byte("torn"), 0o600); err != nil {
 		t.Fatal(err)
 	}
