@@ -8,10 +8,13 @@ import (
 	"time"
 )
 
-// Decode unpacks the item. The raw JSON in it is copied, so the caller owns all of it.
+// Decode unpacks the item. The raw JSON in it is copied, so the caller owns all
+// of it. Unknown fields of the item and its parts are kept as they are; those
+// inside usage and native are not. A key that appears twice in one object, and a
+// known field of the wrong type, are errors.
 func (e Encoded) Decode() (Item, error) {
 	var it Item
-	err := fields(e.JSON, func(key, v []byte) (err error) {
+	err := uniqueFields(e.JSON, func(key, v []byte) (err error) {
 		switch string(key) {
 		case "role":
 			it.Role, err = decodeString[Role](v)
@@ -34,12 +37,15 @@ func (e Encoded) Decode() (Item, error) {
 			it.Native, err = decodeNative(v)
 		case "metadata":
 			it.Metadata = map[string]json.RawMessage{}
-			err = fields(v, func(k, mv []byte) error {
+			err = uniqueFields(v, func(k, mv []byte) error {
 				it.Metadata[string(k)] = clone(mv)
 				return nil
 			})
 		default:
-			it.Extra = it.Extra.with(key, v)
+			if it.Extra == nil {
+				it.Extra = Extra{}
+			}
+			it.Extra[string(key)] = clone(v)
 		}
 		return err
 	})
@@ -63,14 +69,6 @@ func (it *Item) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func (x Extra) with(key, v []byte) Extra {
-	if x == nil {
-		x = Extra{}
-	}
-	x[string(key)] = clone(v)
-	return x
-}
-
 func clone(v []byte) json.RawMessage { return append(json.RawMessage(nil), v...) }
 
 func decodeString[S ~string](v []byte) (S, error) {
@@ -80,7 +78,7 @@ func decodeString[S ~string](v []byte) (S, error) {
 
 func decodeUsage(b []byte) (*Usage, error) {
 	var u Usage
-	err := fields(b, func(key, v []byte) error {
+	err := uniqueFields(b, func(key, v []byte) error {
 		n, err := strconv.ParseInt(string(v), 10, 64)
 		switch string(key) {
 		case "input":
@@ -103,7 +101,7 @@ func decodeUsage(b []byte) (*Usage, error) {
 
 func decodeNative(b []byte) (*Native, error) {
 	var n Native
-	err := fields(b, func(key, v []byte) (err error) {
+	err := uniqueFields(b, func(key, v []byte) (err error) {
 		switch string(key) {
 		case "api":
 			n.API, err = unquote(v)
@@ -128,126 +126,124 @@ func decodeParts(b []byte) ([]Part, error) {
 }
 
 func decodePart(b []byte) (Part, error) {
-	typ, err := unquoteField(b, "type")
-	if err != nil {
+	d := partDecoder{all: map[string][]byte{}}
+	if err := uniqueFields(b, func(key, v []byte) error {
+		d.all[string(key)] = v
+		return nil
+	}); err != nil {
 		return nil, err
 	}
-	d := partDecoder{}
-	if err := fields(b, d.field); err != nil {
-		return nil, err
-	}
-	switch typ {
+	var p Part
+	switch typ := d.str("type"); typ {
 	case "text":
-		return Text{Text: d.text, Extra: d.rest("text")}, nil
+		p = Text{Text: d.str("text"), Extra: d.rest()}
 	case "thinking":
-		return Thinking{Text: d.text, Signature: d.signature, Data: d.dataText, Redacted: d.redacted,
-			Extra: d.rest("text", "signature", "data", "redacted")}, nil
+		p = Thinking{Text: d.str("text"), Signature: d.str("signature"), Data: d.str("data"),
+			Redacted: d.bool("redacted"), Extra: d.rest()}
 	case "tool_use":
-		return ToolUse{ID: d.id, Name: d.name, Input: d.input, Extra: d.rest("id", "name", "input")}, nil
+		p = ToolUse{ID: d.str("id"), Name: d.str("name"), Input: d.raw("input"), Extra: d.rest()}
 	case "tool_result":
-		return ToolResult{UseID: d.useID, Content: d.content, IsError: d.isError,
-			Extra: d.rest("use_id", "content", "is_error")}, nil
+		p = ToolResult{UseID: d.str("use_id"), Content: d.parts("content"), IsError: d.bool("is_error"), Extra: d.rest()}
 	case "media":
-		data, err := d.data()
-		return Media{MIME: d.mime, Data: data, URI: d.uri, Extra: d.rest("mime", "data", "uri")}, err
+		p = Media{MIME: d.str("mime"), Data: d.bytes("data"), URI: d.str("uri"), Extra: d.rest()}
 	case "file":
-		data, err := d.data()
-		return File{Name: d.name, MIME: d.mime, Data: data, URI: d.uri,
-			Extra: d.rest("name", "mime", "data", "uri")}, err
+		p = File{Name: d.str("name"), MIME: d.str("mime"), Data: d.bytes("data"), URI: d.str("uri"), Extra: d.rest()}
 	case "structured":
-		return Structured{Value: d.value, Schema: d.schema, Extra: d.rest("value", "schema")}, nil
+		p = Structured{Value: d.raw("value"), Schema: d.raw("schema"), Extra: d.rest()}
 	case "custom":
-		return Custom{Kind: d.kind, Value: d.value, Extra: d.rest("kind", "value")}, nil
+		p = Custom{Kind: d.str("kind"), Value: d.raw("value"), Extra: d.rest()}
+	default:
+		p = Unknown{Type: typ, JSON: clone(b)}
 	}
-	return Unknown{Type: typ, JSON: clone(b)}, nil
+	return p, d.err
 }
 
-// partDecoder collects the fields of any part; rest hands back those that the
-// part's type does not use.
+// partDecoder hands out the fields of a part by name; rest is what nobody took.
+// The first fault stays in err.
 type partDecoder struct {
-	all                                                   Extra
-	text, signature, dataText, id, name, useID, mime, uri string
-	kind                                                  string
-	input, value, schema                                  json.RawMessage
-	content                                               []Part
-	isError, redacted                                     bool
+	all map[string][]byte
+	err error
 }
 
-func (d *partDecoder) field(key, v []byte) (err error) {
-	if string(key) == "type" {
+func (d *partDecoder) take(name string) ([]byte, bool) {
+	v, ok := d.all[name]
+	delete(d.all, name)
+	return v, ok
+}
+
+func (d *partDecoder) fault(name string, err error) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%s: %w", name, err)
+	}
+}
+
+func (d *partDecoder) str(name string) string {
+	v, ok := d.take(name)
+	if !ok {
+		return ""
+	}
+	s, err := unquote(v)
+	if err != nil {
+		d.fault(name, err)
+	}
+	return s
+}
+
+func (d *partDecoder) bool(name string) bool {
+	v, ok := d.take(name)
+	switch {
+	case !ok, string(v) == "false":
+		return false
+	case string(v) == "true":
+		return true
+	}
+	d.fault(name, fmt.Errorf("%w: want true or false", errSyntax))
+	return false
+}
+
+func (d *partDecoder) raw(name string) json.RawMessage {
+	v, ok := d.take(name)
+	if !ok {
 		return nil
 	}
-	d.all = d.all.with(key, v)
-	isString := len(v) > 0 && v[0] == '"'
-	switch k := string(key); {
-	case k == "input":
-		d.input = d.all[k]
-	case k == "value":
-		d.value = d.all[k]
-	case k == "schema":
-		d.schema = d.all[k]
-	case k == "content" && v[0] == '[':
-		d.content, err = decodeParts(v)
-	case k == "is_error":
-		d.isError = string(v) == "true"
-	case k == "redacted":
-		d.redacted = string(v) == "true"
-	case isString:
-		if dst := d.stringField(k); dst != nil {
-			*dst, err = unquote(v)
-		}
-	}
-	return err
+	return clone(v)
 }
 
-func (d *partDecoder) stringField(key string) *string {
-	switch key {
-	case "text":
-		return &d.text
-	case "signature":
-		return &d.signature
-	case "data":
-		return &d.dataText
-	case "id":
-		return &d.id
-	case "name":
-		return &d.name
-	case "use_id":
-		return &d.useID
-	case "mime":
-		return &d.mime
-	case "uri":
-		return &d.uri
-	case "kind":
-		return &d.kind
+func (d *partDecoder) bytes(name string) []byte {
+	s := d.str(name)
+	if s == "" {
+		return nil
 	}
-	return nil
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		d.fault(name, err)
+	}
+	return b
 }
 
-func (d *partDecoder) data() ([]byte, error) {
-	if d.dataText == "" {
-		return nil, nil
+func (d *partDecoder) parts(name string) []Part {
+	v, ok := d.take(name)
+	switch {
+	case !ok:
+		return nil
+	case v[0] != '[':
+		d.fault(name, fmt.Errorf("%w: want an array", errSyntax))
+		return nil
 	}
-	return base64.StdEncoding.DecodeString(d.dataText)
+	parts, err := decodeParts(v)
+	if err != nil {
+		d.fault(name, err)
+	}
+	return parts
 }
 
-func (d *partDecoder) rest(known ...string) Extra {
-	for _, k := range known {
-		delete(d.all, k)
-	}
+func (d *partDecoder) rest() Extra {
 	if len(d.all) == 0 {
 		return nil
 	}
-	return d.all
-}
-
-func unquoteField(b []byte, name string) (string, error) {
-	var s string
-	err := fields(b, func(key, v []byte) (err error) {
-		if string(key) == name {
-			s, err = unquote(v)
-		}
-		return err
-	})
-	return s, err
+	x := make(Extra, len(d.all))
+	for k, v := range d.all {
+		x[k] = clone(v)
+	}
+	return x
 }

@@ -15,8 +15,9 @@ import (
 // Encode writes an item in its canonical form and indexes it. The form is
 // stable: encoding what [Encoded.Decode] returns gives the same bytes.
 //
-// It fails on an unknown role, on raw JSON that is not JSON, and on tool uses
-// or results without an id.
+// It fails on an unknown role, on raw JSON that is not JSON, on tool uses or
+// results without an id, on an Extra that repeats a field of its own, on an
+// [Unknown] part of a known type, and on years that have not four digits.
 func Encode(it Item) (Encoded, error) {
 	if !it.Role.Valid() {
 		return Encoded{}, fmt.Errorf("transcript: unknown role %q", it.Role)
@@ -94,8 +95,13 @@ func (w *writer) bytes(name string, v []byte) {
 	w.b = append(w.b, '"')
 }
 
-func (w *writer) extra(x Extra) {
+// extra writes the unknown fields of a part or an item; known lists those that
+// have a place of their own.
+func (w *writer) extra(x Extra, known ...string) {
 	for _, k := range slices.Sorted(maps.Keys(x)) {
+		if slices.Contains(known, k) {
+			w.fail(fmt.Errorf("extra has %q, which is a field of its own", k))
+		}
 		w.b = append(w.b, ',')
 		w.b = AppendString(w.b, k)
 		w.b = append(w.b, ':')
@@ -116,8 +122,12 @@ func (w *writer) item(it Item) {
 	w.str("id", it.ID)
 	if !it.Time.IsZero() {
 		w.key(false, "time")
+		t := it.Time.UTC()
+		if y := t.Year(); y < 0 || y > 9999 {
+			w.fail(fmt.Errorf("the year %d has not four digits", y))
+		}
 		w.b = append(w.b, '"')
-		w.b = it.Time.UTC().AppendFormat(w.b, time.RFC3339Nano)
+		w.b = t.AppendFormat(w.b, time.RFC3339Nano)
 		w.b = append(w.b, '"')
 	}
 	w.str("model", it.Model)
@@ -148,7 +158,7 @@ func (w *writer) item(it Item) {
 		}
 		w.b = append(w.b, '}')
 	}
-	w.extra(it.Extra)
+	w.extra(it.Extra, "role", "id", "time", "model", "finish", "usage", "parts", "native", "metadata")
 	w.b = append(w.b, '}')
 }
 
@@ -186,7 +196,7 @@ func (w *writer) part(p Part) {
 		return
 	}
 	if u, ok := p.(Unknown); ok {
-		w.value(u.JSON)
+		w.unknown(u)
 		return
 	}
 	w.b = append(w.b, `{"type":"`...)
@@ -196,7 +206,7 @@ func (w *writer) part(p Part) {
 	case Text:
 		w.key(false, "text")
 		w.b = AppendString(w.b, p.Text)
-		w.extra(p.Extra)
+		w.extra(p.Extra, "type", "text")
 	case Thinking:
 		w.str("text", p.Text)
 		w.str("signature", p.Signature)
@@ -204,7 +214,7 @@ func (w *writer) part(p Part) {
 		if p.Redacted {
 			w.b = append(w.b, `,"redacted":true`...)
 		}
-		w.extra(p.Extra)
+		w.extra(p.Extra, "type", "text", "signature", "data", "redacted")
 	case ToolUse:
 		if p.ID == "" {
 			w.fail(fmt.Errorf("a tool use has no id"))
@@ -212,7 +222,7 @@ func (w *writer) part(p Part) {
 		w.str("id", p.ID)
 		w.str("name", p.Name)
 		w.raw("input", p.Input)
-		w.extra(p.Extra)
+		w.extra(p.Extra, "type", "id", "name", "input")
 	case ToolResult:
 		if p.UseID == "" {
 			w.fail(fmt.Errorf("a tool result has no tool-use id"))
@@ -223,28 +233,47 @@ func (w *writer) part(p Part) {
 		if p.IsError {
 			w.b = append(w.b, `,"is_error":true`...)
 		}
-		w.extra(p.Extra)
+		w.extra(p.Extra, "type", "use_id", "content", "is_error")
 	case Media:
 		w.str("mime", p.MIME)
 		w.bytes("data", p.Data)
 		w.str("uri", p.URI)
-		w.extra(p.Extra)
+		w.extra(p.Extra, "type", "mime", "data", "uri")
 	case File:
 		w.str("name", p.Name)
 		w.str("mime", p.MIME)
 		w.bytes("data", p.Data)
 		w.str("uri", p.URI)
-		w.extra(p.Extra)
+		w.extra(p.Extra, "type", "name", "mime", "data", "uri")
 	case Structured:
 		w.raw("value", p.Value)
 		w.raw("schema", p.Schema)
-		w.extra(p.Extra)
+		w.extra(p.Extra, "type", "value", "schema")
 	case Custom:
 		w.str("kind", p.Kind)
 		w.raw("value", p.Value)
-		w.extra(p.Extra)
+		w.extra(p.Extra, "type", "kind", "value")
+	default:
+		w.fail(fmt.Errorf("a part is a %T, which is none of the parts", p))
 	}
 	w.b = append(w.b, '}')
+}
+
+// unknown writes a part verbatim, but not one that would be read as another.
+func (w *writer) unknown(u Unknown) {
+	start := len(w.b)
+	w.value(u.JSON)
+	if w.err != nil {
+		return
+	}
+	p := RawPart(w.b[start:])
+	if p[0] != '{' {
+		w.fail(fmt.Errorf("an unknown part is no object"))
+	}
+	switch typ := p.Type(); typ {
+	case "text", "thinking", "tool_use", "tool_result", "media", "file", "structured", "custom":
+		w.fail(fmt.Errorf("an unknown part has the known type %q", typ))
+	}
 }
 
 const hexDigits = "0123456789abcdef"

@@ -31,7 +31,8 @@ type Use struct {
 }
 
 // Parse checks and indexes an item's JSON from an untrusted source. The bytes
-// are compacted but otherwise kept as they are. Errors name what is malformed.
+// are compacted but otherwise kept as they are. Errors name what is malformed;
+// what [Encoded.Decode] refuses is refused, such as a key that appears twice.
 func Parse(b []byte) (Encoded, error) {
 	var buf bytes.Buffer
 	buf.Grow(len(b))
@@ -49,7 +50,8 @@ func Parse(b []byte) (Encoded, error) {
 }
 
 // ParseTrusted indexes an item whose bytes this package wrote and a digest or a
-// checksum has vouched for. It keeps b and decodes nothing.
+// checksum has vouched for. It keeps b and decodes nothing. Bytes that are cut
+// off or have no item's outline are an error; it does not look further.
 func ParseTrusted(b []byte) (Encoded, error) { return index(b) }
 
 // ParsePrefix is [ParseTrusted] for an item that other bytes follow. It returns
@@ -93,7 +95,10 @@ func ParsePrefix(b []byte) (Encoded, int, error) {
 }
 
 func index(b []byte) (Encoded, error) {
-	e, _, err := ParsePrefix(b)
+	e, end, err := ParsePrefix(b)
+	if err == nil && skipSpace(b, end) < len(b) {
+		err = fmt.Errorf("transcript: item %q: %w: bytes follow it", e.id, errSyntax)
+	}
 	if err != nil {
 		return Encoded{}, err
 	}
@@ -227,8 +232,9 @@ func (p RawPart) Type() string {
 	// The encoder writes the type first, so the common case is a prefix.
 	const prefix = `{"type":"`
 	if bytes.HasPrefix(p, []byte(prefix)) {
-		if end := bytes.IndexByte(p[len(prefix):], '"'); end >= 0 {
-			return string(p[len(prefix) : len(prefix)+end])
+		rest := p[len(prefix):]
+		if end := bytes.IndexByte(rest, '"'); end >= 0 && isPlain(rest[:end]) {
+			return string(rest[:end])
 		}
 	}
 	s, _ := unquote(p.Field("type"))

@@ -68,11 +68,27 @@ func (t *Transcript) Admits(e Encoded) error {
 		return fault(FaultUnanswered, t.open...)
 	}
 	for i, id := range e.uses {
-		if _, done := t.answered[id]; done || slices.Contains(e.uses[:i], id) {
+		if t.Answered(id) || slices.Contains(t.open, id) || slices.Contains(e.uses[:i], id) {
 			return fault(FaultDuplicateUse, id)
 		}
 	}
+	if len(e.uses) > 0 {
+		if left := t.openAfter(e); len(left) > 0 {
+			return fault(FaultUnanswered, left...)
+		}
+	}
 	return nil
+}
+
+// openAfter lists the open uses that e does not answer.
+func (t *Transcript) openAfter(e Encoded) []string {
+	var left []string
+	for _, id := range t.open {
+		if !slices.Contains(e.results, id) {
+			left = append(left, id)
+		}
+	}
+	return left
 }
 
 // Check returns a [PairingError] when tool uses still wait for a result, and

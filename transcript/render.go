@@ -26,7 +26,7 @@ func Render(items []Encoded, o RenderOptions) string {
 		o.MaxPartBytes = 4 << 10
 	}
 	var blocks []string
-	size, left := 0, 0
+	size, left := len(omitted(len(items))), 0
 	for i := len(items) - 1; i >= 0; i-- {
 		b := renderItem(items[i], o.MaxPartBytes)
 		if b == "" {
@@ -34,6 +34,9 @@ func Render(items []Encoded, o RenderOptions) string {
 		}
 		if size+len(b) > o.MaxBytes {
 			left = i + 1
+			if len(blocks) == 0 { // something of the newest is always there
+				blocks, left = []string{shorten(b, o.MaxBytes-size)}, i
+			}
 			break
 		}
 		size += len(b)
@@ -41,12 +44,26 @@ func Render(items []Encoded, o RenderOptions) string {
 	}
 	var out strings.Builder
 	if left > 0 {
-		fmt.Fprintf(&out, "<omitted items=\"%d\"/>\n", left)
+		out.WriteString(omitted(left))
 	}
 	for i := len(blocks) - 1; i >= 0; i-- {
 		out.WriteString(blocks[i])
 	}
 	return out.String()
+}
+
+func omitted(n int) string { return fmt.Sprintf("<omitted items=\"%d\"/>\n", n) }
+
+// shorten cuts a rendered item to a number of bytes and keeps its element whole.
+func shorten(block string, limit int) string {
+	head, rest, _ := strings.Cut(block, "\n")
+	tail := "… [cut]\n</" + head[1:] + "\n"
+	limit = max(limit-len(head)-1-len(tail), 0)
+	rest = strings.ToValidUTF8(rest[:min(limit, len(rest))], "")
+	if i := strings.LastIndexByte(rest, '&'); i >= 0 && !strings.Contains(rest[i:], ";") {
+		rest = rest[:i]
+	}
+	return head + "\n" + rest + tail
 }
 
 func renderItem(e Encoded, maxPart int) string {

@@ -3,6 +3,8 @@ package transcript
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // OutcomeUnknown is what a model is told about a tool call whose result never
@@ -36,69 +38,91 @@ func (n RepairNote) String() string {
 // result and a second use of one id are set aside, each with a notification
 // item that carries their text. newID names the items it adds.
 func Repair(items []Encoded, newID func() string) ([]Encoded, []RepairNote, error) {
-	var (
-		t     Transcript
-		notes []RepairNote
-	)
-	add := func(it Item) error {
-		it.ID = newID()
-		e, err := Encode(it)
+	r := repair{newID: newID}
+	for i, e := range items {
+		if err := r.take(i, e); err != nil {
+			return nil, r.notes, err
+		}
+	}
+	if err := r.close(r.t.Open()); err != nil {
+		return nil, r.notes, err
+	}
+	if len(r.notes) == 0 {
+		return items, nil, nil
+	}
+	return r.t.items, r.notes, nil
+}
+
+// repair builds the mended list.
+type repair struct {
+	t       Transcript
+	notes   []RepairNote
+	newID   func() string
+	usedAt  int    // index, in the list that was given, of the item with the open uses
+	notices []Item // that wait for the open uses to be answered
+}
+
+func (r *repair) take(i int, e Encoded) error {
+	if r.t.Admits(e) != nil {
+		mended, removed, err := r.t.mend(e)
 		if err != nil {
 			return err
 		}
-		return t.Append(e)
-	}
-	closeOpen := func() error {
-		for _, id := range t.Open() {
-			notes = append(notes, RepairNote{FaultUnanswered, id, t.openAt})
-			if err := add(UnknownOutcome(id)); err != nil {
+		for _, s := range removed {
+			s.note.Item = i
+			r.notes = append(r.notes, s.note)
+			r.notices = append(r.notices, Item{Role: RoleNotification, Parts: []Part{Text{Text: s.notice()}}})
+		}
+		if e = mended; e.IsZero() {
+			return r.flush()
+		}
+		if len(e.results) == 0 || len(e.uses) > 0 {
+			if err := r.close(r.t.openAfter(e)); err != nil {
 				return err
 			}
 		}
+	}
+	if err := r.t.Append(e); err != nil {
+		return err
+	}
+	if len(e.uses) > 0 {
+		r.usedAt = i
+	}
+	return r.flush()
+}
+
+// close answers open uses whose result never came.
+func (r *repair) close(ids []string) error {
+	for _, id := range ids {
+		r.notes = append(r.notes, RepairNote{FaultUnanswered, id, r.usedAt})
+		if err := r.add(UnknownOutcome(id)); err != nil {
+			return err
+		}
+	}
+	return r.flush()
+}
+
+// flush adds the notices: they may not stand between a use and its result.
+func (r *repair) flush() error {
+	if len(r.t.open) > 0 {
 		return nil
 	}
-	for i, e := range items {
-		if len(e.results) == 0 {
-			if err := closeOpen(); err != nil {
-				return nil, notes, err
-			}
-		}
-		if t.Admits(e) == nil {
-			if err := t.Append(e); err != nil {
-				return nil, notes, err
-			}
-			continue
-		}
-		mended, removed, err := t.mend(e)
-		if err != nil {
-			return nil, notes, err
-		}
-		for k := range removed {
-			removed[k].note.Item = i
-			notes = append(notes, removed[k].note)
-		}
-		if !mended.IsZero() {
-			if err := t.Append(mended); err != nil {
-				return nil, notes, err
-			}
-		}
-		for _, r := range removed {
-			if len(t.open) > 0 { // a notice may not stand between a use and its result
-				continue
-			}
-			notice := Item{Role: RoleNotification, Parts: []Part{Text{Text: r.notice()}}}
-			if err := add(notice); err != nil {
-				return nil, notes, err
-			}
+	for _, n := range r.notices {
+		if err := r.add(n); err != nil {
+			return err
 		}
 	}
-	if err := closeOpen(); err != nil {
-		return nil, notes, err
+	r.notices = nil
+	return nil
+}
+
+func (r *repair) add(it Item) error {
+	it.ID = r.newID()
+	e, err := Encode(it)
+	if err != nil {
+		return err
 	}
-	if len(notes) == 0 {
-		return items, nil, nil
-	}
-	return t.items, notes, nil
+	return r.t.Append(e)
 }
 
 // UnknownOutcome is the tool item that answers an interrupted call. Its
@@ -114,20 +138,23 @@ func NeverRan(useID string) Item {
 	return ResultItem(ToolResult{UseID: useID, IsError: true, Content: []Part{Text{Text: NotRun}}})
 }
 
+// setAside is a part that was taken out, and its text.
 type setAside struct {
 	note RepairNote
 	text string
 }
 
 func (s setAside) notice() string {
+	const most = 400 // bytes
 	text := s.text
-	if len(text) > 400 {
-		text = text[:400] + "…"
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return fmt.Sprintf("%s %s was set aside when the transcript was repaired. It said: %q", s.note.Fault, s.note.UseID, text)
 }
 
-// mend takes out of e the parts that cannot be admitted. The result is zero when nothing is left.
+// mend takes out of e the results and uses that cannot be admitted. The result
+// is zero when nothing is left.
 func (t *Transcript) mend(e Encoded) (Encoded, []setAside, error) {
 	it, err := e.Decode()
 	if err != nil {
@@ -136,36 +163,57 @@ func (t *Transcript) mend(e Encoded) (Encoded, []setAside, error) {
 	var (
 		kept    []Part
 		removed []setAside
-		seen    = map[string]bool{}
+		results = map[string]bool{}
+		uses    = map[string]bool{}
 	)
 	for _, p := range it.Parts {
+		var fault PairingFault
+		var id, text string
 		switch p := p.(type) {
 		case ToolResult:
-			open := false
-			for _, id := range t.open {
-				open = open || id == p.UseID
+			id, text = p.UseID, p.said()
+			switch {
+			case t.Answered(id) || results[id]:
+				fault = FaultDuplicateResult
+			case !slices.Contains(t.open, id):
+				fault = FaultOrphanResult
 			}
-			if _, done := t.answered[p.UseID]; seen[p.UseID] || done {
-				removed = append(removed, setAside{RepairNote{Fault: FaultDuplicateResult, UseID: p.UseID}, p.Text()})
-				continue
-			} else if !open {
-				removed = append(removed, setAside{RepairNote{Fault: FaultOrphanResult, UseID: p.UseID}, p.Text()})
-				continue
-			}
-			seen[p.UseID] = true
+			results[id] = true
 		case ToolUse:
-			if _, done := t.answered[p.ID]; done || seen[p.ID] {
-				removed = append(removed, setAside{RepairNote{Fault: FaultDuplicateUse, UseID: p.ID}, string(p.Input)})
-				continue
+			id, text = p.ID, p.Name+" "+string(p.Input)
+			if t.Answered(id) || slices.Contains(t.open, id) || uses[id] {
+				fault = FaultDuplicateUse
 			}
-			seen[p.ID] = true
+			uses[id] = true
+		}
+		if fault != "" {
+			removed = append(removed, setAside{RepairNote{Fault: fault, UseID: id}, text})
+			continue
 		}
 		kept = append(kept, p)
 	}
-	if len(kept) == 0 {
+	switch {
+	case len(removed) == 0:
+		return e, nil, nil
+	case len(kept) == 0:
 		return Encoded{}, removed, nil
 	}
 	it.Parts, it.Native = kept, nil // the provider's own form still holds what was taken out
 	mended, err := Encode(it)
 	return mended, removed, err
+}
+
+// said is the result's text, or its content as it is stored when it has none.
+func (r ToolResult) said() string {
+	if text := r.Text(); text != "" || len(r.Content) == 0 {
+		return text
+	}
+	e, err := Encode(ResultItem(r))
+	if err != nil {
+		return ""
+	}
+	for p := range e.Parts() {
+		return string(p.Field("content"))
+	}
+	return ""
 }

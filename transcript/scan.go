@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"unicode/utf8"
 )
 
 // The scanner below walks JSON that is known to be valid: it came from this
@@ -116,7 +117,7 @@ func members(b []byte, fn func(key []byte, at int) (int, error)) (int, error) {
 			return 0, errSyntax
 		}
 		key := b[i+1 : end-1]
-		if bytes.IndexByte(key, '\\') >= 0 {
+		if !isPlain(key) {
 			s, err := unquote(b[i:end])
 			if err != nil {
 				return 0, err
@@ -146,6 +147,19 @@ func members(b []byte, fn func(key []byte, at int) (int, error)) (int, error) {
 	return 0, errSyntax
 }
 
+// uniqueFields is [fields] for an object whose keys must differ: of two values
+// for one key, different readers would take different ones.
+func uniqueFields(b []byte, fn func(key, value []byte) error) error {
+	seen := map[string]bool{}
+	return fields(b, func(key, v []byte) error {
+		if seen[string(key)] {
+			return fmt.Errorf("%w: key %q appears twice", errSyntax, key)
+		}
+		seen[string(key)] = true
+		return fn(key, v)
+	})
+}
+
 // elements yields each element of the array b. It stops at the first fault.
 func elements(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
@@ -167,6 +181,9 @@ func elements(b []byte) iter.Seq[[]byte] {
 	}
 }
 
+// isPlain reports whether the inside of a literal is the text it stands for.
+func isPlain(b []byte) bool { return bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) }
+
 // unquote decodes a JSON string literal. The usual literal without escapes
 // costs one copy.
 func unquote(lit []byte) (string, error) {
@@ -174,7 +191,7 @@ func unquote(lit []byte) (string, error) {
 		return "", fmt.Errorf("%w: want a string", errSyntax)
 	}
 	body := lit[1 : len(lit)-1]
-	if bytes.IndexByte(body, '\\') < 0 {
+	if isPlain(body) {
 		return string(body), nil
 	}
 	var s string
