@@ -96,8 +96,8 @@ type folder struct {
 
 // markAt is an assistant item with a request mark and its place in the transcript.
 type markAt struct {
-	at   int
-	item StoredItem
+	at      int
+	payload json.RawMessage
 }
 
 func (f *folder) located(err error) error {
@@ -207,7 +207,7 @@ func (f *folder) item(payload json.RawMessage) error {
 	if it.Item.Role() == transcript.RoleAssistant {
 		f.s.Usage = f.s.Usage.Add(usageOf(it.Item))
 		if it.marked() {
-			f.marks = append(f.marks, markAt{len(f.s.Items), it})
+			f.marks = append(f.marks, markAt{len(f.s.Items), payload})
 		}
 	}
 	f.s.Items = append(f.s.Items, it.Item)
@@ -255,7 +255,7 @@ func readRewrite(payload json.RawMessage) (items []transcript.Encoded, cut strin
 func (f *folder) state() *State {
 	f.s.Mark = nil
 	for i := len(f.marks) - 1; i >= 0 && f.s.Mark == nil; i-- {
-		f.s.Mark = f.marks[i].item.Mark()
+		f.s.Mark = StoredItem{Raw: f.marks[i].payload}.Mark()
 	}
 	s := f.s
 	return &s
