@@ -7,6 +7,13 @@
 // [New] makes a tool from a Go function: the input schema is inferred from the
 // function's input type and every call is checked against it, so a bad input
 // from a model becomes an error result and never reaches the function.
+//
+// [Folders] are the directories that a session's tools may touch: every path that
+// a model names is located there first, and what leads outside is refused.
+//
+//	folders, err := tool.OpenFolders(cwd)
+//	f, err := files.New(folders, nil)
+//	registry, err := tool.NewRegistry(f.Tools()...)
 package tool
 
 import (

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -142,9 +141,10 @@ func applyAll(t text, edits []edit) (changed, error) {
 // snippet shows the changed lines with some around them, numbered as Read does.
 func (c changed) snippet() string {
 	lines := strings.Split(strings.TrimSuffix(c.text.seen, "\n"), "\n")
-	from := strings.Count(c.text.seen[:c.first], "\n")
+	from := strings.Count(c.text.seen[:min(c.first, len(c.text.seen))], "\n")
 	to := strings.Count(c.text.seen[:min(c.last, len(c.text.seen))], "\n")
-	from, to = max(from-around, 0), min(to+around+1, len(lines))
+	to = min(to+around+1, len(lines))
+	from = min(max(from-around, 0), to)
 	var out []string
 	for i := range lines[from:to] {
 		if i == maxLines {
@@ -153,7 +153,7 @@ func (c changed) snippet() string {
 		}
 		out = append(out, fmt.Sprintf("%d\t%s", from+i+1, clipLine(lines[from+i])))
 	}
-	return strings.Join(slices.Clip(out), "\n")
+	return strings.Join(out, "\n")
 }
 
 func clipLine(s string) string {
