@@ -31,7 +31,8 @@ func (p *Program) asker(cwd string) *asker {
 	return &asker{in: p.Stdin, out: out, cwd: cwd, close: done}
 }
 
-// ask implements agent.Options.Ask.
+// ask shows a question and waits for the answer; the end of ctx is a no that
+// stops the turn.
 func (a *asker) ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	pr := a.out
 	pr.progress().work("")
@@ -40,7 +41,7 @@ func (a *asker) ask(ctx context.Context, q agent.Question) (agent.Answer, error)
 		pr.text(pr.term.bold("allow this once? ") + "[y]es · [n]o, or n and why · [s]top: ")
 		line, ok, err := a.line(ctx)
 		if err != nil {
-			return agent.Answer{}, err
+			return agent.Answer{By: "interrupt", Message: "interrupted while a person was asked", Stop: true}, nil
 		}
 		pr.shape.setMidLine(false) // the person's own newline moved the cursor
 		if !ok {

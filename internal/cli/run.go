@@ -105,7 +105,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 	if c.OutputFormat == "text" {
 		if person := p.asker(cwd); person != nil {
 			defer person.close()
-			o.Ask = person.ask
+			o.Ask = func(_ context.Context, q agent.Question) (agent.Answer, error) { return person.ask(ctx, q) }
 		}
 	}
 	a, err := agent.New(models.primary, &o)
@@ -145,8 +145,8 @@ func (c *runCmd) drive(ctx context.Context, p *Program, a *agent.Agent, input []
 			a.Interrupt()
 			return outcome.Failed, fmt.Errorf("write output: %w", err)
 		}
-		if _, ok := e.(agent.SessionOpened); ok && ctx.Err() != nil {
-			a.Interrupt() // the signal came before there was a turn to stop
+		if ctx.Err() != nil {
+			a.Interrupt() // the signal may have come when there was nothing to stop
 		}
 		if r, ok := e.(agent.Result); ok {
 			return ending(ctx, &r), nil

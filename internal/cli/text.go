@@ -27,6 +27,7 @@ type textView struct {
 	thinking bool
 	open     []string // tool uses that run
 	abreast  bool     // several of this round ran at once
+	asked    string   // the tool use that a person was asked about last
 	names    map[string]string
 }
 
@@ -64,6 +65,7 @@ func (v *textView) show(e agent.Event) error {
 	case agent.Decided:
 		v.decided(e.Decision)
 	case agent.ApprovalAsked:
+		v.asked = e.Question.Use
 		v.p.err.progress().work("")
 	case agent.Retrying:
 		v.retrying(e)
@@ -161,12 +163,14 @@ func (v *textView) toolStarted(e agent.ToolStarted) {
 		return
 	}
 	t := v.p.err.term
-	if t.tty {
+	if t.tty && !v.abreast {
 		v.p.err.line("")
 	}
 	v.p.err.line("%s %s  %s", t.cyan("●"), t.bold(shown(e.Tool)), fit(line, t.width-len(e.Tool)-5))
-	for _, l := range v.change(e) {
-		v.p.err.line("    %s", l)
+	if v.asked != e.Use { // then the person has just seen it
+		for _, l := range v.change(e) {
+			v.p.err.line("    %s", l)
+		}
 	}
 	v.p.err.progress().work(shown(e.Tool))
 }
