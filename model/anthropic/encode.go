@@ -43,11 +43,15 @@ func (m *Model) Encode(item transcript.Encoded) (model.Wire, error) {
 	case transcript.RoleSystem, transcript.RoleDeveloper, transcript.RoleNotification:
 		b.before, b.after = reminderStart, reminderEnd
 	}
-	if len(item.ResultIDs()) > 0 { // the wire wants results before anything else
+	if results := len(item.ResultIDs()); results > 0 { // the wire wants them before anything else
+		parts := 0
 		for p := range item.Parts() {
-			if p.Type() == "tool_result" {
+			if parts++; p.Type() == "tool_result" {
 				b.result(p)
 			}
+		}
+		if parts == results {
+			return wire(roleUser, b.json), nil
 		}
 	}
 	for p := range item.Parts() {
@@ -116,6 +120,10 @@ func (b *blocks) answerPart(p transcript.RawPart) {
 }
 
 func (b *blocks) part(p transcript.RawPart) {
+	if inner, ok := call.PlainText(p); ok {
+		b.text(inner)
+		return
+	}
 	switch p.Type() {
 	case "text":
 		b.text(call.Inner(p.Field("text")))
@@ -132,6 +140,14 @@ func (b *blocks) part(p transcript.RawPart) {
 
 func (b *blocks) result(p transcript.RawPart) {
 	b.open(`{"type":"tool_result","tool_use_id":"`)
+	if id, text, isError, ok := call.PlainResult(p); ok && len(text) > 0 {
+		b.json = appendID(b.json, id)
+		b.json = append(b.json, `","content":[{"type":"text","text":"`...)
+		b.json = append(b.json, text...)
+		b.json = append(b.json, `"}]`...)
+		b.endResult(isError)
+		return
+	}
 	b.json = appendID(b.json, call.Inner(p.Field("use_id")))
 	isError := string(p.Field("is_error")) == "true"
 	const content = `","content":[`
@@ -150,6 +166,10 @@ func (b *blocks) result(p transcript.RawPart) {
 	} else {
 		b.json = append(b.json, ']')
 	}
+	b.endResult(isError)
+}
+
+func (b *blocks) endResult(isError bool) {
 	if isError {
 		b.json = append(b.json, `,"is_error":true`...)
 	}

@@ -127,25 +127,36 @@ func encodeResults(item transcript.Encoded) model.Wire {
 			media.part(p)
 			continue
 		}
-		c := content{shown: &media}
-		if string(p.Field("is_error")) == "true" {
-			c.before = "error: "
+		if id, text, isError, ok := call.PlainResult(p); ok {
+			b = appendResult(b, id, text, isError)
+			continue
 		}
+		c := content{shown: &media}
+		isError := string(p.Field("is_error")) == "true"
 		for e := range p.Elements("content") {
 			c.part(e)
 		}
-		if len(b) > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(b, `{"role":"tool","tool_call_id":`...), p.Field("use_id")...)
-		b = append(b, `,"content":`...)
-		b = append(c.appendTo(b), '}')
+		b = appendResult(b, call.Inner(p.Field("use_id")), c.text, isError)
 	}
 	if media.empty() {
 		return model.Wire{Role: roleTool, JSON: b}
 	}
 	b = append(b, "\n"+`{"role":"user","content":`...)
 	return model.Wire{Role: roleToolMedia, JSON: append(media.appendTo(b), '}')}
+}
+
+// appendResult writes a tool message; id and text are the insides of literals.
+// The wire has no mark for errors, so the text says it.
+func appendResult(b, id, text []byte, isError bool) []byte {
+	if len(b) > 0 {
+		b = append(b, ',')
+	}
+	b = append(append(b, `{"role":"tool","tool_call_id":"`...), id...)
+	b = append(b, `","content":"`...)
+	if isError {
+		b = append(b, "error: "...)
+	}
+	return append(append(b, text...), `"}`...)
 }
 
 // content is a message's content: one string as long as it is text, which every
@@ -162,6 +173,10 @@ type content struct {
 func (c *content) empty() bool { return len(c.text) == 0 && len(c.array) == 0 }
 
 func (c *content) part(p transcript.RawPart) {
+	if inner, ok := call.PlainText(p); ok {
+		c.addText(inner)
+		return
+	}
 	switch p.Type() {
 	case "text":
 		c.addText(call.Inner(p.Field("text")))

@@ -86,15 +86,53 @@ func Objects(list []byte) iter.Seq2[int, []byte] {
 
 // literalEnd returns the index of the quote that ends the literal at i, or -1.
 func literalEnd(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
+	for start := i + 1; ; {
+		n := bytes.IndexByte(b[start:], '"')
+		if n < 0 {
+			return -1
 		}
+		end := start + n
+		slashes := end
+		for slashes > i+1 && b[slashes-1] == '\\' {
+			slashes--
+		}
+		if (end-slashes)%2 == 0 {
+			return end
+		}
+		start = end + 1
 	}
-	return -1
+}
+
+// CutLiteral takes a prefix, which ends in a quote, off raw JSON, and the literal
+// that begins with that quote. It returns the literal's inside and what follows
+// its end. With it the usual forms of parts are read in one pass.
+func CutLiteral(raw []byte, prefix string) (inner, rest []byte, ok bool) {
+	if len(raw) < len(prefix) || string(raw[:len(prefix)]) != prefix {
+		return nil, nil, false
+	}
+	end := literalEnd(raw, len(prefix)-1)
+	if end < 0 {
+		return nil, nil, false
+	}
+	return raw[len(prefix):end], raw[end+1:], true
+}
+
+// PlainText returns the inside of a text part's literal, when the part is
+// nothing but text.
+func PlainText(part []byte) ([]byte, bool) {
+	inner, rest, ok := CutLiteral(part, `{"type":"text","text":"`)
+	return inner, ok && string(rest) == "}"
+}
+
+// PlainResult takes a tool result apart whose content is one text.
+func PlainResult(part []byte) (id, text []byte, isError, ok bool) {
+	id, rest, ok := CutLiteral(part, `{"type":"tool_result","use_id":"`)
+	if !ok {
+		return nil, nil, false, false
+	}
+	text, rest, ok = CutLiteral(rest, `,"content":[{"type":"text","text":"`)
+	isError = string(rest) == `}],"is_error":true}`
+	return id, text, isError, ok && (isError || string(rest) == `}]}`)
 }
 
 // Compact returns JSON without its spaces; ok is false when it is not JSON.
