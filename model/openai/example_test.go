@@ -1,0 +1,45 @@
+package openai_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/model/openai"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func ExampleNew() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte(firstChunks + restChunks))
+	}))
+	defer server.Close()
+
+	m, err := openai.New("qwen3:8b", &openai.Options{Provider: "ollama", BaseURL: server.URL + "/v1"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	question, err := m.Encode(transcript.MustEncode(transcript.UserText("How far are you?")))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for event, err := range m.Stream(context.Background(), &model.Request{Messages: []model.Wire{question}}) {
+		switch e := event.(type) {
+		case nil:
+			fmt.Println(err)
+		case model.TextDelta:
+			fmt.Printf("%q\n", e.Text)
+		case model.Answer:
+			fmt.Printf("%s: %s, %d tokens\n", m.Info(), e.Item.Finish, e.Item.Usage.Total())
+		}
+	}
+	// Output:
+	// "Half"
+	// " done"
+	// ollama/qwen3:8b: stop, 8 tokens
+}
