@@ -12,7 +12,8 @@ import (
 
 // Place is a path inside a folder, made by [Folders.Locate]. No part of Rel was
 // a link when it was located; whoever opens it goes through Root, so a link
-// that was put there since cannot lead outside.
+// that was put there since cannot lead outside. A hard link is a file like any
+// other: nothing tells that its content has another name outside.
 type Place struct {
 	Root *os.Root
 	Rel  string // relative to Root, with slashes, "." for the root itself

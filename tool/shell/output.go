@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // output keeps what the model is shown of a command's output, its beginning and
@@ -80,7 +81,8 @@ func (o *output) text() string {
 		return printable(append(o.head, o.tail...))
 	}
 	tail := o.tail[len(o.tail)-min(len(o.tail), o.show-o.show/2):]
-	left := o.total - int64(len(o.head)) - int64(len(tail))
+	head, tail := wholeRunes(o.head, tail)
+	left := o.total - int64(len(head)) - int64(len(tail))
 	where := "they were not kept"
 	switch {
 	case o.file != nil && o.err == nil && o.wrote == o.total:
@@ -88,7 +90,23 @@ func (o *output) text() string {
 	case o.file != nil && o.wrote > 0:
 		where = fmt.Sprintf("the first %d bytes are in %s", o.wrote, o.file.Name())
 	}
-	return fmt.Sprintf("%s\n[… %d bytes left out; %s …]\n%s", printable(o.head), left, where, printable(tail))
+	return fmt.Sprintf("%s\n[… %d bytes left out; %s …]\n%s", printable(head), left, where, printable(tail))
+}
+
+// wholeRunes takes away the halves of characters at a cut.
+func wholeRunes(head, tail []byte) ([]byte, []byte) {
+	for n := 1; n < utf8.UTFMax && n <= len(head); n++ {
+		if c := head[len(head)-n]; utf8.RuneStart(c) {
+			if !utf8.FullRune(head[len(head)-n:]) {
+				head = head[:len(head)-n]
+			}
+			break
+		}
+	}
+	for n := 0; n < utf8.UTFMax-1 && len(tail) > 0 && !utf8.RuneStart(tail[0]); n++ {
+		tail = tail[1:]
+	}
+	return head, tail
 }
 
 // printable makes text of bytes: what is not UTF-8, and NUL, becomes U+FFFD.
