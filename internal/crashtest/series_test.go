@@ -85,6 +85,7 @@ func (s *series) trial(t *testing.T, strike func() error, restart func(context.C
 		t.Fatal(err)
 	}
 	s.tally.Took(report)
+	s.learn(report)
 	before, late := report.Split()
 	s.acked.Add(before)
 	for _, f := range report.Faults {
@@ -102,6 +103,15 @@ func (s *series) trial(t *testing.T, strike func() error, restart func(context.C
 		}
 	}
 	return s.verify(t, task)
+}
+
+// learn follows the length of a run on a machine that is not always as busy.
+func (s *series) learn(r *Report) {
+	if r.Done {
+		s.typical = (s.typical + r.Took) / 2
+	} else {
+		s.typical += s.typical / 50
+	}
 }
 
 // verify looks at what is left.
