@@ -54,15 +54,15 @@ func openFolder(dir string) (folder, error) {
 	if err != nil {
 		return folder{}, fmt.Errorf("open folder %s: %w", dir, err)
 	}
-	real, err := filepath.EvalSymlinks(given)
+	plain, err := filepath.EvalSymlinks(given)
 	if err != nil {
 		return folder{}, fmt.Errorf("open folder: %w", err)
 	}
-	root, err := os.OpenRoot(real)
+	root, err := os.OpenRoot(plain)
 	if err != nil {
 		return folder{}, fmt.Errorf("open folder: %w", err)
 	}
-	return folder{given: given, real: real, root: root}, nil
+	return folder{given: given, real: plain, root: root}, nil
 }
 
 // Close closes the folders. Places located before stop working.

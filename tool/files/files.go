@@ -58,8 +58,8 @@ func New(folders *tool.Folders, opts *Options) (*Files, error) {
 	if f.opts.MaxImage <= 0 {
 		f.opts.MaxImage = 5 << 20
 	}
-	for _, make := range []func() (tool.Tool, error){f.newRead, f.newWrite, f.newEdit, f.newMultiEdit} {
-		t, err := make()
+	for _, newTool := range []func() (tool.Tool, error){f.newRead, f.newWrite, f.newEdit, f.newMultiEdit} {
+		t, err := newTool()
 		if err != nil {
 			return nil, err
 		}

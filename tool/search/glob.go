@@ -112,14 +112,17 @@ func (s *Search) folder(dir string) (tool.Place, error) {
 	info, err := p.Stat()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return p, fmt.Errorf("Directory not found: %s", p.Abs)
+		return p, errors.New(missing(p))
 	case err != nil:
 		return p, err
 	case !info.IsDir():
-		return p, fmt.Errorf("Directory not found: %s is a file", p.Abs)
+		return p, errors.New(missing(p) + " is a file")
 	}
 	return p, nil
 }
+
+// missing is what the model is told of a folder that is not there.
+func missing(p tool.Place) string { return "Directory not found: " + p.Abs }
 
 // shorten names a path as the model may use it: relative below the current
 // directory, else absolute.

@@ -94,7 +94,7 @@ func (s *Search) grep(ctx context.Context, _ *tool.Call, in grepInput) (tool.Res
 	info, err := p.Stat()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return tool.Failure("Directory not found: " + p.Abs), nil
+		return tool.Failure(missing(p)), nil
 	case err != nil:
 		return tool.Failure(err.Error()), nil
 	}
