@@ -53,11 +53,10 @@ type editPair struct {
 
 // hunk is a unified diff of two texts without its headers.
 func hunk(old, fresh string) []string {
-	if !strings.HasSuffix(old, "\n") {
-		old += "\n"
-	}
-	if !strings.HasSuffix(fresh, "\n") {
-		fresh += "\n"
+	for _, s := range []*string{&old, &fresh} {
+		if *s != "" && !strings.HasSuffix(*s, "\n") {
+			*s += "\n"
+		}
 	}
 	var lines []string
 	n := 0

@@ -172,7 +172,7 @@ func ending(ctx context.Context, r *agent.Result) outcome.Outcome {
 			return outcome.Denied
 		}
 	}
-	unasked := func(d policy.Decision) bool { return d.By != "person" }
+	unasked := func(d policy.Decision) bool { return !answered(d) }
 	if out == outcome.OK && slices.ContainsFunc(r.Denials, unasked) {
 		return outcome.Denied
 	}

@@ -25,6 +25,7 @@ type streamView struct {
 
 	id      string
 	blocks  partialBlocks
+	answer  string // the text of the last assistant item
 	denials []wireDenial
 	inputs  map[string]json.RawMessage // by tool use, for denials
 }
@@ -105,6 +106,9 @@ func (v *streamView) emitEvent(event any) error {
 // item writes assistant answers and tool results. What a person said is not
 // repeated.
 func (v *streamView) item(e agent.ItemAppended) error {
+	if e.Item.Role() == transcript.RoleAssistant {
+		v.answer = e.Item.Text()
+	}
 	for _, u := range e.Item.Uses() {
 		v.inputs[u.ID] = u.Input
 	}
@@ -161,7 +165,7 @@ func (v *streamView) result(r agent.Result) error {
 	w.TerminalReason = string(r.Reason)
 	switch r.Reason {
 	case agent.ReasonCompleted:
-		w.Result = &r.Text
+		w.Result = &v.answer
 	case agent.ReasonMaxTurns:
 		w.Subtype, w.IsError = "error_max_turns", true
 	case agent.ReasonBudget:

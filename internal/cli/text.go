@@ -256,6 +256,9 @@ func (v *textView) result(r agent.Result) {
 	v.endThinking()
 	v.p.out.endLine()
 	v.p.err.stop()
+	if r.Reason == agent.ReasonInterrupted && v.p.err.term.tty {
+		v.p.err.shape.setMidLine(true) // the terminal has echoed ^C
+	}
 	if why := whyEnded(r); why != "" {
 		v.p.err.line("%s %s", v.p.err.term.red("holdfast:"), shown(oneLine(why)))
 		if hint := outcome.Hint(r.Err); hint != "" {
@@ -269,7 +272,7 @@ func (v *textView) result(r agent.Result) {
 	if t.tty {
 		v.p.err.line("")
 	}
-	if n := slices.DeleteFunc(slices.Clone(r.Denials), func(d policy.Decision) bool { return d.By == "person" }); len(n) > 0 {
+	if n := slices.DeleteFunc(slices.Clone(r.Denials), answered); len(n) > 0 {
 		v.p.err.line("%s %s", t.yellow("not allowed:"), shown(denied(n)))
 		v.p.err.line("%s %s", t.bold("hint:"), "run it in a terminal to be asked, or allow it: --allowed-tools "+n[0].Tool+" or --permission-mode acceptEdits")
 	}
@@ -301,6 +304,9 @@ func denied(list []policy.Decision) string {
 	}
 	return fmt.Sprintf("%s (%s)", count(len(list), "call"), strings.Join(slices.Compact(names), ", "))
 }
+
+// answered reports whether a person decided, or was about to.
+func answered(d policy.Decision) bool { return d.By == "person" || d.By == "interrupt" }
 
 // whyEnded says why a turn did not complete, or "".
 func whyEnded(r agent.Result) string {

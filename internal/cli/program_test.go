@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// The zero Program but for its arguments works.
+func TestZeroProgram(t *testing.T) {
+	p := Program{Args: []string{"version"}}
+	if code := p.Run(t.Context()); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	p = Program{Args: []string{"sessions", "list"}}
+	if code := p.Run(t.Context()); code != outcome.Usage.Exit {
+		t.Errorf("without a home: exit code %d", code)
+	}
+}
+
+const hangingPlay = `
+chunk: 1
+delay: {chunk: 24h}
+steps:
+  - text: it never ends
+`
+
+// A signal interrupts the turn, which is saved and can be gone on with; the exit
+// code says which signal it was.
+func TestSignals(t *testing.T) {
+	for _, tt := range []struct {
+		sig  os.Signal
+		by   outcome.Outcome
+		code int
+	}{
+		{os.Interrupt, outcome.Interrupted, 130},
+		{syscall.SIGTERM, outcome.Terminated, 143},
+	} {
+		t.Run(tt.sig.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "play.yaml", hangingPlay)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			r, w := io.Pipe()
+			p, _, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "--session-id", "s", "--output-format", "stream-json", "go")
+			p.Stdout = w
+			code := make(chan int, 1)
+			go func() {
+				code <- p.Run(ctx)
+				_ = w.Close()
+			}()
+			var out strings.Builder
+			buf := make([]byte, 4096)
+			for {
+				n, err := r.Read(buf)
+				out.Write(buf[:n])
+				if strings.Contains(out.String(), `"subtype":"init"`) {
+					cancel(Stopped{Signal: tt.sig, By: tt.by})
+				}
+				if err != nil {
+					break
+				}
+			}
+			if got := <-code; got != tt.code {
+				t.Errorf("exit code %d, want %d; stderr %s", got, tt.code, errs)
+			}
+			if !strings.Contains(out.String(), `"terminal_reason":"interrupted"`) {
+				t.Errorf("no result: %s", &out)
+			}
+			p, shown, _ := program(t, dir, "sessions", "list", "--json")
+			if code := p.Run(t.Context()); code != 0 || !strings.Contains(shown.String(), `"state":"idle"`) {
+				t.Errorf("afterwards: code %d, %s", code, shown)
+			}
+		})
+	}
+}
+
+// A signal before anything has begun ends the command as well.
+func TestSignalFirst(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "play.yaml", hangingPlay)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(Stopped{Signal: os.Interrupt, By: outcome.Interrupted})
+	for _, args := range [][]string{{"run", "-m", "scripted/play.yaml", "go"}, {"demo"}} {
+		p, _, _ := program(t, dir, args...)
+		p.Executable = func() (string, error) { return "/nowhere", nil }
+		p.Env = append(p.Env, "TMPDIR="+dir)
+		if code := p.Run(ctx); code != 130 && args[0] == "run" || code == 0 {
+			t.Errorf("%v: exit code %d", args, code)
+		}
+	}
+}
+
+func TestEnvAndHome(t *testing.T) {
+	p := Program{Env: []string{"A=1", "A=2", "HOME=/h", "AB=3"}}
+	if got := p.env("A"); got != "2" {
+		t.Errorf("A = %q", got)
+	}
+	if got := p.env("B"); got != "" {
+		t.Errorf("B = %q", got)
+	}
+	if got, err := p.home(); got != "/h/.holdfast" || err != nil {
+		t.Errorf("home = %q, %v", got, err)
+	}
+	p.Env = append(p.Env, "HOLDFAST_HOME=/other")
+	if got, err := p.home(); got != "/other" || err != nil {
+		t.Errorf("home = %q, %v", got, err)
+	}
+	p.Env = nil
+	if _, err := p.home(); outcome.Of(err) != outcome.Usage {
+		t.Errorf("no home: %v", err)
+	}
+}
+
+func TestStoreURL(t *testing.T) {
+	p := Program{Env: []string{"HOME=/h"}, Getwd: func() (string, error) { return "/w", nil }}
+	for _, tt := range []struct{ in, want string }{
+		{"", "sqlite:/h/.holdfast/sessions.db"},
+		{"memory:", "memory:"},
+		{"sqlite:a.db", "sqlite:/w/a.db"},
+		{"sqlite:/a/../b.db", "sqlite:/b.db"},
+		{"sqlite:///b.db", "sqlite:/b.db"},
+		{"file:~/logs", "file:/h/logs"},
+		{"file:a b", "file:/w/a b"},
+		{"memory:x", ""},
+		{"file:", ""},
+		{"postgres:x", ""},
+		{"/a.db", ""},
+	} {
+		got, err := p.storeURL(tt.in)
+		if got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("storeURL(%q) = %q, %v; want %q", tt.in, got, err, tt.want)
+		}
+	}
+}
+
+// failing is a writer that cannot write, as a closed pipe or a full disk.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// Output that cannot be written stops a run and is an error.
+func TestOutputFails(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "play.yaml", "steps: [{text: hi}]")
+	p, _, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "--output-format", "stream-json", "go")
+	p.Stdout = failing{}
+	if code := p.Run(t.Context()); code != 1 || !strings.Contains(errs.String(), "no space left") {
+		t.Errorf("exit code %d, stderr %q", code, errs)
+	}
+}
+
+// Main has no more than main's lines.
+func TestMainIsShort(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "cmd", "holdfast", "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(b), "\n"); n > 20 {
+		t.Errorf("main.go has %d lines", n)
+	}
+}

@@ -1,0 +1,112 @@
+package outcome
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Codes are unique, ordered and complete: a script can rely on each of them.
+func TestTable(t *testing.T) {
+	codes, last := map[string]bool{}, -1
+	for _, o := range All() {
+		if codes[o.Code] {
+			t.Errorf("code %q appears twice", o.Code)
+		}
+		codes[o.Code] = true
+		if o.Exit <= last {
+			t.Errorf("%s: exit code %d does not follow %d", o.Code, o.Exit, last)
+		}
+		last = o.Exit
+		if o.Status < 200 || o.Status > 599 || o.Meaning == "" {
+			t.Errorf("%+v is incomplete", o)
+		}
+	}
+}
+
+type coded struct{}
+
+func (coded) Error() string    { return "coded" }
+func (coded) Outcome() Outcome { return Sandbox }
+
+func TestOf(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want Outcome
+	}{
+		{nil, OK},
+		{errors.New("anything"), Failed},
+		{&session.BusyError{Session: "s"}, Busy},
+		{&session.Error{Op: "append", Err: session.ErrFenced}, Busy},
+		{&session.Error{Op: "append", Err: session.ErrConflict}, Busy},
+		{fmt.Errorf("open: %w", session.ErrCorrupt), Corrupt},
+		{session.ErrNewer, Corrupt},
+		{session.ErrNotFound, NotFound},
+		{session.CheckID("../x"), Usage},
+		{session.ErrInvalid, Usage},
+		{session.ErrExists, Usage},
+		{session.ErrUnsupported, Usage},
+		{session.ErrFull, Failed},
+		{session.ErrReadOnly, Failed},
+		{session.ErrPoisoned, Failed},
+		{agent.ErrApprovalPending, Approval},
+		{agent.ErrNothingToDo, Usage},
+		{context.Canceled, Interrupted},
+		{fmt.Errorf("wrapped: %w", coded{}), Sandbox},
+		{&model.Error{Kind: model.ErrorAuth}, Failed},
+	} {
+		if got := Of(tt.err); got != tt.want {
+			t.Errorf("Of(%v) = %s, want %s", tt.err, got.Code, tt.want.Code)
+		}
+	}
+}
+
+func TestOfResult(t *testing.T) {
+	for reason, want := range map[agent.Reason]Outcome{
+		agent.ReasonCompleted: OK, agent.ReasonMaxTurns: Limit, agent.ReasonBudget: Limit,
+		agent.ReasonInterrupted: Interrupted, agent.ReasonRefused: Failed, agent.ReasonFailed: Failed,
+	} {
+		if got := OfResult(&agent.Result{Reason: reason}); got != want {
+			t.Errorf("OfResult(%s) = %s, want %s", reason, got.Code, want.Code)
+		}
+	}
+}
+
+type hinted struct{}
+
+func (hinted) Error() string { return "hinted" }
+func (hinted) Hint() string  { return "do this" }
+
+// Every failure that a person can do something about says what.
+func TestHint(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{errors.New("anything"), ""},
+		{fmt.Errorf("open: %w", hinted{}), "do this"},
+		{&session.Error{Op: "open", Err: session.ErrFull, Hint: "its own"}, "its own"},
+		{&session.Error{Op: "open", Err: session.ErrFull}, "holdfast doctor"},
+		{&session.BusyError{Session: "s"}, "wait until it ends, or take it over: holdfast run --takeover --resume s"},
+		{session.ErrCorrupt, "holdfast sessions verify --all"},
+		{session.ErrFenced, "holdfast sessions list"},
+		{session.ErrReadOnly, "holdfast doctor"},
+		{session.ErrNewer, "install a newer holdfast; holdfast version says which this is"},
+		{&model.Error{Kind: model.ErrorAuth, Provider: "anthropic"}, "set ANTHROPIC_API_KEY"},
+		{&model.Error{Kind: model.ErrorAuth, Provider: "openai"}, "set OPENAI_API_KEY"},
+		{&model.Error{Kind: model.ErrorAuth, Provider: "scripted"}, ""},
+		{&model.Error{Kind: model.ErrorNetwork}, "holdfast doctor --net"},
+		{&model.Error{Kind: model.ErrorNotFound}, "check the name after --model and the address in --base-url"},
+		{&model.Error{Kind: model.ErrorRateLimit}, `go on later with: holdfast run -c "go on"`},
+	} {
+		if got := Hint(tt.err); got != tt.want {
+			t.Errorf("Hint(%v) = %q, want %q", tt.err, got, tt.want)
+		}
+	}
+}
