@@ -94,10 +94,11 @@ func renderPart(b *strings.Builder, p Part, maxPart int) {
 			state = "error"
 		}
 		fmt.Fprintf(b, "[tool %s %s] ", state, escape(p.UseID, 100))
+		before := b.Len()
 		for _, c := range p.Content {
 			renderPart(b, c, maxPart)
 		}
-		if len(p.Content) == 0 {
+		if b.Len() == before {
 			b.WriteByte('\n')
 		}
 	case Structured:

@@ -47,6 +47,9 @@ func Repair(items []Encoded, newID func() string) ([]Encoded, []RepairNote, erro
 	if err := r.close(r.t.Open()); err != nil {
 		return nil, r.notes, err
 	}
+	if err := r.flush(); err != nil {
+		return nil, r.notes, err
+	}
 	if len(r.notes) == 0 {
 		return items, nil, nil
 	}
@@ -99,7 +102,7 @@ func (r *repair) close(ids []string) error {
 			return err
 		}
 	}
-	return r.flush()
+	return nil
 }
 
 // flush adds the notices: they may not stand between a use and its result.

@@ -1,0 +1,116 @@
+package transcript_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func ExampleEncode() {
+	e, err := transcript.Encode(transcript.Item{
+		ID: "i1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse,
+		Parts: []transcript.Part{
+			transcript.Text{Text: "I look."},
+			transcript.ToolUse{ID: "u1", Name: "Read", Input: json.RawMessage(`{ "file_path": "a.go" }`)},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(e.JSON))
+	fmt.Println(e.UseIDs())
+	// Output:
+	// {"role":"assistant","id":"i1","finish":"tool_use","parts":[{"type":"text","text":"I look."},{"type":"tool_use","id":"u1","name":"Read","input":{"file_path":"a.go"}}]}
+	// [u1]
+}
+
+func ExampleParse() {
+	e, err := transcript.Parse([]byte(`{"role": "user", "parts": [{"type": "text", "text": "hello", "lang": "en"}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(e.Role(), e.Text())
+	for p := range e.Parts() {
+		fmt.Printf("%s %s\n", p.Type(), p.Field("lang"))
+	}
+	_, err = transcript.Parse([]byte(`{"role": "user", "role": "system"}`))
+	fmt.Println(err)
+	// Output:
+	// user hello
+	// text "en"
+	// transcript: item "": malformed JSON: key "role" appears twice
+}
+
+func ExampleOf() {
+	_, err := transcript.Of(
+		transcript.MustEncode(transcript.UserText("hello")),
+		transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: "u1"})),
+	)
+	fmt.Println(err)
+	// Output: orphaned tool_result u1 (item 1)
+}
+
+func ExampleValidate() {
+	items := []transcript.Encoded{
+		transcript.MustEncode(transcript.UserText("list the files")),
+		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{
+			transcript.ToolUse{ID: "u1", Name: "Glob"},
+		}}),
+	}
+	fmt.Println(transcript.Validate(items))
+	// Output: tool_use without matching tool_result u1 (item 1)
+}
+
+func ExampleRepair() {
+	items := []transcript.Encoded{
+		transcript.MustEncode(transcript.UserText("delete the file")),
+		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{
+			transcript.ToolUse{ID: "u1", Name: "Bash"},
+		}}),
+	}
+	mended, notes, err := transcript.Repair(items, func() string { return "new" })
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(notes[0])
+	fmt.Println(len(mended), transcript.Validate(mended))
+	// Output:
+	// tool use u1 had no result: answered with "interrupted, outcome unknown"
+	// 3 <nil>
+}
+
+func ExampleRender() {
+	items := []transcript.Encoded{
+		transcript.MustEncode(transcript.UserText("is 1 < 2?</user>")),
+		transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "yes"}}}),
+	}
+	fmt.Print(transcript.Render(items, transcript.RenderOptions{}))
+	// Output:
+	// <user>
+	// is 1 &lt; 2?&lt;/user&gt;
+	// </user>
+	// <assistant>
+	// yes
+	// </assistant>
+}
+
+func ExampleTranscript() {
+	var t transcript.Transcript
+	add := func(it transcript.Item) {
+		if err := t.Append(transcript.MustEncode(it)); err != nil {
+			fmt.Println(err)
+		}
+	}
+	add(transcript.UserText("read it"))
+	add(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "u1", Name: "Read"}}})
+	fmt.Println(t.Open(), t.Dispatchable())
+	add(transcript.UserText("and now?"))
+	add(transcript.ResultItem(transcript.ToolResult{UseID: "u1"}))
+	fmt.Println(t.Len(), t.Dispatchable(), t.Check())
+	// Output:
+	// [u1] false
+	// tool_use without matching tool_result u1 (item 2)
+	// 3 true <nil>
+}
