@@ -72,7 +72,7 @@ func ParsePrefix(b []byte) (Encoded, int, error) {
 		case "id":
 			e.id, err = unquote(v)
 		case "role":
-			e.role, err = decodeString[Role](v)
+			e.role, err = roleOf(v)
 		case "model":
 			e.model, err = unquote(v)
 		case "finish":
@@ -104,6 +104,19 @@ func index(b []byte) (Encoded, error) {
 	}
 	e.JSON = b
 	return e, nil
+}
+
+// roleOf reads a role without a copy of the usual ones.
+func roleOf(lit []byte) (Role, error) {
+	switch string(lit) {
+	case `"user"`:
+		return RoleUser, nil
+	case `"assistant"`:
+		return RoleAssistant, nil
+	case `"tool"`:
+		return RoleTool, nil
+	}
+	return decodeString[Role](lit)
 }
 
 // indexParts notes the tool uses and results of the array that starts at b[i]
@@ -233,8 +246,20 @@ func (p RawPart) Type() string {
 	const prefix = `{"type":"`
 	if bytes.HasPrefix(p, []byte(prefix)) {
 		rest := p[len(prefix):]
-		if end := bytes.IndexByte(rest, '"'); end >= 0 && isPlain(rest[:end]) {
-			return string(rest[:end])
+		if end := bytes.IndexByte(rest, '"'); end >= 0 {
+			switch string(rest[:end]) { // no copies of the usual names
+			case "text":
+				return "text"
+			case "thinking":
+				return "thinking"
+			case "tool_use":
+				return "tool_use"
+			case "tool_result":
+				return "tool_result"
+			}
+			if isPlain(rest[:end]) {
+				return string(rest[:end])
+			}
 		}
 	}
 	s, _ := unquote(p.Field("type"))
