@@ -146,9 +146,12 @@ func TestPlayUndisturbed(t *testing.T) {
 	s.mended(t)
 }
 
-// dying is a store on which nothing arrives once KillUse has run, as when the
-// process is killed during the call.
-type dying struct{ session.Store }
+// dying is a store on which a record of KillUse does not arrive, nor anything
+// after it, as when the process is killed during the call or before it.
+type dying struct {
+	session.Store
+	at session.Kind
+}
 
 var errKilled = errors.New("killed")
 
@@ -156,7 +159,7 @@ func (d dying) Unwrap() session.Store { return d.Store }
 
 func (d dying) Append(ctx context.Context, id string, b session.Batch) error {
 	for _, r := range b.Records {
-		if r.Kind == session.KindToolFinished && bytes.Contains(r.Payload, []byte(`"use_id":"`+KillUse+`"`)) {
+		if r.Kind == d.at && bytes.Contains(r.Payload, []byte(`"use_id":"`+KillUse+`"`)) {
 			return errKilled
 		}
 	}
@@ -164,21 +167,30 @@ func (d dying) Append(ctx context.Context, id string, b session.Batch) error {
 }
 
 func TestPlayKilled(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	started, _, err := s.run(t, dying{s.store}, transcript.Text{Text: Prompt})
-	if !errors.Is(err, errKilled) || started[len(started)-1] != KillUse {
-		t.Fatalf("started %v, ended with %v", started, err)
+	for name, tt := range map[string]struct {
+		at   session.Kind
+		want []string // tool uses of the second process
+	}{
+		"during": {session.KindToolFinished, []string{ResumedUse, "verify-again"}},
+		"before": {session.KindToolStarted, []string{KillUse}}, // the answer was lost with it
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			if _, _, err := s.run(t, dying{s.store, tt.at}, transcript.Text{Text: Prompt}); !errors.Is(err, errKilled) {
+				t.Fatalf("ended with %v", err)
+			}
+			started, text, err := s.run(t, s.store)
+			must(t, err)
+			if !slices.Equal(started, tt.want) {
+				t.Errorf("the second process started %v, want %v", started, tt.want)
+			}
+			if !strings.Contains(text, "Done: all 8 tests pass") {
+				t.Errorf("the second process said: %s", text)
+			}
+			s.mended(t)
+		})
 	}
-	started, text, err := s.run(t, s.store)
-	must(t, err)
-	if want := []string{ResumedUse, "verify-again"}; !slices.Equal(started, want) {
-		t.Errorf("the second process started %v, want %v", started, want)
-	}
-	if !strings.Contains(text, "interrupted") || !strings.Contains(text, "Done: all 8 tests pass") {
-		t.Errorf("the second process said: %s", text)
-	}
-	s.mended(t)
 }
 
 // The pauses are short enough to watch all of it.

@@ -157,3 +157,20 @@ func FuzzParse(f *testing.F) {
 		_, _, _ = stream(t.Context(), m, k.request(m))
 	})
 }
+
+// So are those of the page about plays.
+func TestDocPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "scripted.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(page, -1)
+	if len(blocks) < 4 {
+		t.Errorf("the page has %d plays", len(blocks))
+	}
+	for _, b := range blocks {
+		if _, err := Parse(b[1]); err != nil {
+			t.Errorf("%v in\n%s", err, b[1])
+		}
+	}
+}
