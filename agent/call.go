@@ -135,14 +135,21 @@ func fallsBack(err error) bool {
 }
 
 func (l *loop) answerFrom(ctx context.Context, enc *encoder) (transcript.Item, session.RequestMark, error) {
-	mark, same, err := enc.prepare(l.offer.digest, l.t.Items(), l.mark)
-	if err != nil {
-		return transcript.Item{}, mark, err
+	if err := enc.encode(l.t.Items()); err != nil {
+		return transcript.Item{}, session.RequestMark{}, err
 	}
+	marked := enc.mark(l.offer.digest, l.mark)
 	l.mark = nil
+	it, err := l.insist(ctx, enc)
+	mark, same := marked()
 	if !same {
 		l.tell(Notice{Text: "the system prompt or the tools differ from before the restart: the provider reads the whole transcript again"})
 	}
+	return it, mark, err
+}
+
+// insist sends the request, again after retryable errors.
+func (l *loop) insist(ctx context.Context, enc *encoder) (transcript.Item, error) {
 	req := &model.Request{
 		System: l.offer.system, Tools: l.offer.specs, Messages: enc.wires,
 		MaxTokens: l.a.opt.MaxTokens, Effort: l.a.opt.Effort,
@@ -150,16 +157,16 @@ func (l *loop) answerFrom(ctx context.Context, enc *encoder) (transcript.Item, s
 	for attempt := 0; ; attempt++ {
 		it, err := l.stream(ctx, enc.m, req)
 		if err == nil || ctx.Err() != nil {
-			return it, mark, err
+			return it, err
 		}
 		me, ok := errors.AsType[*model.Error](err)
 		if !ok || !me.Retryable() || attempt >= l.a.opt.Retry.Max {
-			return it, mark, err
+			return it, err
 		}
 		delay := l.a.opt.Retry.delay(attempt, me.RetryAfter, l.a.opt.Rand())
 		l.tell(Retrying{Err: err, Attempt: attempt + 1, Delay: delay})
 		if l.a.opt.Sleep(ctx, delay) != nil {
-			return it, mark, err
+			return it, err
 		}
 	}
 }

@@ -3,7 +3,11 @@ package agent
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"hash"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
@@ -16,9 +20,11 @@ import (
 type encoder struct {
 	m     model.Model
 	api   string
-	head  session.Digest // of system and tools, of what the digest began with
 	wires []model.Wire
-	sum   hash.Hash
+
+	head   session.Digest // of system and tools: what the digest began with
+	sum    hash.Hash
+	summed int // wires in sum
 }
 
 func newEncoder(m model.Model) *encoder { return &encoder{m: m, api: m.Info().API} }
@@ -26,50 +32,96 @@ func newEncoder(m model.Model) *encoder { return &encoder{m: m, api: m.Info().AP
 // reset forgets the wire forms; a rewrite has changed what they stand for.
 func (c *encoder) reset() {
 	if c != nil {
-		c.wires, c.sum = nil, nil
+		c.wires, c.sum, c.summed = nil, nil, 0
 	}
 }
 
-// prepare encodes what is new and returns the mark of the request. When before
-// is a mark of this API, same tells whether the bytes up to there are the same.
-func (c *encoder) prepare(head session.Digest, items []transcript.Encoded, before *session.RequestMark) (mark session.RequestMark, same bool, err error) {
-	if c.sum == nil || head != c.head {
-		c.head, c.sum = head, sha256.New()
-		c.sum.Write(head[:])
-		for _, w := range c.wires {
-			c.add(w)
+// encodeBatch is how many items are worth a goroutine.
+const encodeBatch = 512
+
+// encode brings the wire forms up to items.
+func (c *encoder) encode(items []transcript.Encoded) error {
+	known := len(c.wires)
+	c.wires = slices.Grow(c.wires, len(items)-known)[:len(items)]
+	if err := c.encodeFrom(known, items); err != nil {
+		c.wires = c.wires[:known]
+		return err
+	}
+	return nil
+}
+
+func (c *encoder) encodeFrom(from int, items []transcript.Encoded) error {
+	var g errgroup.Group
+	for ; from < len(items); from += encodeBatch {
+		part := items[from:min(from+encodeBatch, len(items))]
+		into := c.wires[from:]
+		work := func() error {
+			for i, e := range part {
+				w, err := c.m.Encode(e)
+				if err != nil {
+					return err
+				}
+				into[i] = w
+			}
+			return nil
 		}
+		if len(part) < encodeBatch {
+			if err := work(); err != nil {
+				return errors.Join(err, g.Wait())
+			}
+			continue
+		}
+		g.Go(work)
+	}
+	return g.Wait()
+}
+
+// mark starts to digest what the request sends and returns a function that
+// waits for the result: the request's mark and, when before is a mark of this
+// API, whether the bytes up to there are the same. Digesting a long transcript
+// thus runs beside sending it.
+func (c *encoder) mark(head session.Digest, before *session.RequestMark) func() (session.RequestMark, bool) {
+	var (
+		m    session.RequestMark
+		same bool
+	)
+	if len(c.wires)-c.summed < encodeBatch {
+		m, same = c.digest(head, before)
+		return func() (session.RequestMark, bool) { return m, same }
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		m, same = c.digest(head, before)
+	}()
+	return func() (session.RequestMark, bool) {
+		<-done
+		return m, same
+	}
+}
+
+func (c *encoder) digest(head session.Digest, before *session.RequestMark) (m session.RequestMark, same bool) {
+	if c.sum == nil || head != c.head {
+		c.head, c.sum, c.summed = head, sha256.New(), 0
+		c.sum.Write(head[:])
 	}
 	same = true
-	if before != nil && before.Messages < len(c.wires) {
-		before = nil // too late to compare
-	}
-	compare := func(n int) {
-		if before != nil && before.API == c.api && before.Messages == n {
-			same = c.digest() == before.Prefix
+	for ; ; c.summed++ {
+		if before != nil && before.API == c.api && before.Messages == c.summed {
+			same = c.now() == before.Prefix
 		}
-	}
-	compare(len(c.wires))
-	for i := len(c.wires); i < len(items); i++ {
-		w, err := c.m.Encode(items[i])
-		if err != nil {
-			return mark, false, err
+		if c.summed == len(c.wires) {
+			return session.RequestMark{API: c.api, Messages: c.summed, Prefix: c.now()}, same
 		}
-		c.wires = append(c.wires, w)
-		c.add(w)
-		compare(i + 1)
+		w := c.wires[c.summed]
+		c.sum.Write([]byte{0})
+		c.sum.Write([]byte(w.Role))
+		c.sum.Write([]byte{0})
+		c.sum.Write(w.JSON)
 	}
-	return session.RequestMark{API: c.api, Messages: len(c.wires), Prefix: c.digest()}, same, nil
 }
 
-func (c *encoder) add(w model.Wire) {
-	c.sum.Write([]byte{0})
-	c.sum.Write([]byte(w.Role))
-	c.sum.Write([]byte{0})
-	c.sum.Write(w.JSON)
-}
-
-func (c *encoder) digest() (d session.Digest) {
+func (c *encoder) now() (d session.Digest) {
 	c.sum.Sum(d[:0])
 	return d
 }

@@ -86,9 +86,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	l.log = got.Log
 	l.turns = got.State.Turns
 	l.mark = got.State.Mark
-	if err := l.load(got.State.Items); err != nil {
-		return nil, errors.Join(err, got.Log.Close())
-	}
+	l.use(got.Transcript)
 	l.opened = SessionOpened{
 		ID: got.Log.ID(), Created: got.Created, Forked: got.Forked, Items: len(got.State.Items),
 		Notices: got.Notices, Recovery: got.Log.Recovery(),
@@ -176,6 +174,12 @@ func (l *loop) load(items []transcript.Encoded) error {
 	if err != nil {
 		return fmt.Errorf("agent: restored transcript: %w", err)
 	}
+	l.use(t)
+	return nil
+}
+
+// use goes on with a transcript that is in order.
+func (l *loop) use(t *transcript.Transcript) {
 	l.t = t
 	for i := t.Len() - 1; i >= 0; i-- {
 		if e := t.At(i); e.Role() == transcript.RoleAssistant {
@@ -185,5 +189,4 @@ func (l *loop) load(items []transcript.Encoded) error {
 			break
 		}
 	}
-	return nil
 }

@@ -57,8 +57,12 @@ func (r *Restored) mendTranscript(f *folder) ([]Draft, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := t.Append(e); err != nil {
+			return nil, err
+		}
 		drafts = append(drafts, ItemDraft(e, false, nil))
 	}
+	r.Transcript = t
 	return drafts, nil
 }
 
@@ -69,6 +73,9 @@ func (f *folder) started(use string) bool {
 func (r *Restored) repair(f *folder) ([]Draft, error) {
 	items, notes, err := transcript.Repair(f.s.Items, r.Log.s.NewID)
 	if err != nil {
+		return nil, err
+	}
+	if r.Transcript, err = transcript.Of(items...); err != nil {
 		return nil, err
 	}
 	w := Rewrite{Reason: "repair", By: "restore", Messages: len(items)}

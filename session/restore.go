@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // RestoreOptions says which session an agent goes on with, in the seed's order:
@@ -27,6 +29,9 @@ type Restored struct {
 	Created bool     // the session is new
 	Forked  string   // the source's id when it was forked
 	Notices []string // what was mended or differs, for a person to read
+
+	// Transcript is State.Items with the pairing rule checked: no tool use is open.
+	Transcript *transcript.Transcript
 }
 
 // Restore opens a session for an agent: it picks, forks and truncates as
@@ -111,7 +116,7 @@ func (s *Sessions) restoreNew(ctx context.Context, id string, o RestoreOptions) 
 	if err != nil {
 		return nil, err
 	}
-	return &Restored{Log: l, Created: true, State: &State{SessionID: l.ID(), Head: l.Head()}}, nil
+	return &Restored{Log: l, Created: true, Transcript: &transcript.Transcript{}, State: &State{SessionID: l.ID(), Head: l.Head()}}, nil
 }
 
 // goOn truncates, replays and mends the session that was opened.

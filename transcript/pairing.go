@@ -9,13 +9,13 @@ type Transcript struct {
 	open     []string       // tool uses that wait for a result, in order
 	openAt   int            // index of the item that opened them
 	answered map[string]int // tool-use id → index of its result
-	index    map[string]int // item id → index
+	index    map[string]int // item id → index, once somebody has asked
 }
 
 // Of returns a transcript of the given items, or the first pairing fault.
 // Uses that are still open at the end are no fault; see [Transcript.Check].
 func Of(items ...Encoded) (*Transcript, error) {
-	t := &Transcript{}
+	t := &Transcript{items: make([]Encoded, 0, len(items)), answered: make(map[string]int, len(items)/2)}
 	for _, e := range items {
 		if err := t.Append(e); err != nil {
 			return t, err
@@ -31,11 +31,11 @@ func (t *Transcript) Append(e Encoded) error {
 		return err
 	}
 	if t.answered == nil {
-		t.answered, t.index = map[string]int{}, map[string]int{}
+		t.answered = map[string]int{}
 	}
 	at := len(t.items)
 	t.items = append(t.items, e)
-	if e.id != "" {
+	if t.index != nil && e.id != "" {
 		t.index[e.id] = at
 	}
 	for _, id := range e.results {
@@ -136,6 +136,14 @@ func (t *Transcript) Items() []Encoded { return t.items }
 
 // Find returns the index of the item with the given id, or -1.
 func (t *Transcript) Find(id string) int {
+	if t.index == nil {
+		t.index = make(map[string]int, len(t.items))
+		for i, e := range t.items {
+			if e.id != "" {
+				t.index[e.id] = i
+			}
+		}
+	}
 	if i, ok := t.index[id]; ok {
 		return i
 	}
