@@ -50,6 +50,8 @@ var floors = map[string]int{
 
 	"internal/demo":    0, // files only
 	"internal/outcome": 45,
+	"internal/version": 0,
+	"internal/early":   5, // next to nothing: it must start before the libraries
 
 	"workspace": 50,
 

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/holdfast-dev/holdfast/internal/cli"
+	_ "github.com/holdfast-dev/holdfast/internal/early" // answers version
 )
 
 func main() { os.Exit(cli.Main()) }

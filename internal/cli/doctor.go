@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -30,13 +31,13 @@ type check struct {
 }
 
 type doctorDoc struct {
-	OK      bool       `json:"ok"`
-	Version versionDoc `json:"version"`
-	Checks  []check    `json:"checks"`
+	OK      bool        `json:"ok"`
+	Version version.Doc `json:"version"`
+	Checks  []check     `json:"checks"`
 }
 
 func (c *doctorCmd) run(ctx context.Context, p *Program) error {
-	d := doctorDoc{OK: true, Version: versionOf()}
+	d := doctorDoc{OK: true, Version: version.Of()}
 	add := func(checks ...check) { d.Checks = append(d.Checks, checks...) }
 	add(c.home(p)...)
 	add(c.store(ctx, p)...)

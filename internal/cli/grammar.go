@@ -53,8 +53,7 @@ const description = `Run agents that remember, ask first and cannot step outside
 // exited stops kong after it has printed help.
 type exited int
 
-// parser builds the command line's model. It costs about a millisecond, so
-// [Program.quick] goes first.
+// parser builds the command line's model.
 func (p *Program) parser() (*kong.Kong, error) {
 	return kong.New(&grammar{},
 		kong.Name("holdfast"),

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
 // Program is one call of the command line. Args is required; everything else
@@ -83,8 +84,9 @@ func (p *Program) fill() {
 }
 
 func (p *Program) run(ctx context.Context) error {
-	if done, err := p.quick(); done {
-		return err
+	if text, ok := version.Answer(p.Args); ok {
+		p.out.text(text)
+		return nil
 	}
 	cmd, err := p.parse()
 	if err != nil || cmd == nil {

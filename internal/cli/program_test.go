@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/version"
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 // The zero Program but for its arguments works.
@@ -154,6 +156,13 @@ func TestOutputFails(t *testing.T) {
 	p.Stdout = failing{}
 	if code := p.Run(t.Context()); code != 1 || !strings.Contains(errs.String(), "no space left") {
 		t.Errorf("exit code %d, stderr %q", code, errs)
+	}
+}
+
+// Package version cannot ask package session.
+func TestSessionFormat(t *testing.T) {
+	if version.SessionFormat != session.FormatVersion {
+		t.Errorf("version.SessionFormat is %d, session.FormatVersion %d", version.SessionFormat, session.FormatVersion)
 	}
 }
 

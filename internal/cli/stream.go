@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -82,7 +83,7 @@ func (v *streamView) opened(e agent.SessionOpened) error {
 		Type: "system", Subtype: "init", CWD: v.scene.cwd, SessionID: v.id, Tools: v.scene.tools,
 		MCPServers: []string{}, Model: v.scene.model, PermissionMode: v.scene.mode(), SlashCommands: []string{},
 		APIKeySource: v.scene.keySource, OutputStyle: "default", Agents: []string{}, Skills: []string{}, Plugins: []string{},
-		Version: version(), Created: e.Created, ForkedFrom: e.Forked, UUID: uuid.NewString(),
+		Version: version.Of().Version, Created: e.Created, ForkedFrom: e.Forked, UUID: uuid.NewString(),
 	})
 	for _, n := range e.Notices {
 		if err == nil {

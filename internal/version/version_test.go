@@ -1,0 +1,49 @@
+package version
+
+import (
+	"encoding/json"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestString(t *testing.T) {
+	d := Doc{Version: "1.2.3", Go: "go1.26.1", OS: "linux", Arch: "amd64"}
+	for _, tt := range []struct {
+		revision string
+		modified bool
+		want     string
+	}{
+		{"", false, "holdfast 1.2.3 go1.26.1 linux/amd64"},
+		{"0123456789ab", false, "holdfast 1.2.3 (0123456789ab) go1.26.1 linux/amd64"},
+		{"0123456789ab", true, "holdfast 1.2.3 (0123456789ab, changed) go1.26.1 linux/amd64"},
+	} {
+		d.Revision, d.Modified = tt.revision, tt.modified
+		if got := d.String(); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+		if want, err := json.Marshal(d); err != nil || d.JSON() != string(want) {
+			t.Errorf("got %s, want %s, %v", d.JSON(), want, err)
+		}
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		ok   bool
+	}{
+		{"", false}, {"run version", false}, {"version extra", false}, {"version --help", false}, {"version --json x", false},
+		{"version", true}, {"--version", true}, {"version --json", true},
+	} {
+		text, ok := Answer(strings.Fields(tt.args))
+		if ok != tt.ok || ok != strings.HasSuffix(text, "\n") {
+			t.Errorf("Answer(%q) = %q, %v", tt.args, text, ok)
+		}
+	}
+	text, _ := Answer([]string{"version", "--json"})
+	var d Doc
+	if err := json.Unmarshal([]byte(text), &d); err != nil || d.Go != runtime.Version() || d.Format != SessionFormat || d.Version == "" {
+		t.Errorf("%s: %+v, %v", text, d, err)
+	}
+}
