@@ -1,6 +1,6 @@
 // Package version says which build this is.
 //
-//	go build info ──Of──► Doc ──► "holdfast 0.1.0 (5f3c…) go1.26.1 linux/amd64", or JSON
+//	constants, linker ──Of──► Doc ──► "holdfast 0.1.0 (5f3c…) go1.26.1 linux/amd64", or JSON
 //
 //	text, ok := version.Answer(os.Args[1:])
 //
@@ -10,11 +10,10 @@ package version
 
 import (
 	"runtime"
-	"runtime/debug"
 	"strconv"
 )
 
-// Release is the version of the next release; a build from a tag says more.
+// Release is the version: of the release, or of the next one with "-dev".
 const Release = "0.1.0-dev"
 
 // SessionFormat is the newest record format that this build reads and writes. A
@@ -25,43 +24,28 @@ const SessionFormat = 1
 type Doc struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
-	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
 	Format   int    `json:"session_format"`
 }
 
-// Of describes the running build.
+// revision is the commit, set by the linker:
+//
+//	go build -ldflags "-X github.com/holdfast-dev/holdfast/internal/version.revision=$(git rev-parse --short=12 HEAD)" ./cmd/holdfast
+var revision string
+
+// Of describes the running build. It does not ask runtime/debug, which would
+// make package early late.
 func Of() Doc {
-	d := Doc{Version: Release, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Format: SessionFormat}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return d
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		d.Version = v
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			d.Revision = s.Value[:min(12, len(s.Value))]
-		case "vcs.modified":
-			d.Modified = s.Value == "true"
-		}
-	}
-	return d
+	return Doc{Version: Release, Revision: revision, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Format: SessionFormat}
 }
 
 // String is the one line that `holdfast version` prints, without its newline.
 func (d Doc) String() string {
 	s := "holdfast " + d.Version
 	if d.Revision != "" {
-		s += " (" + d.Revision
-		if d.Modified {
-			s += ", changed"
-		}
-		s += ")"
+		s += " (" + d.Revision + ")"
 	}
 	return s + " " + d.Go + " " + d.OS + "/" + d.Arch
 }
@@ -80,9 +64,6 @@ func (d Doc) JSON() string {
 	text("version", d.Version)
 	if d.Revision != "" {
 		text("revision", d.Revision)
-	}
-	if d.Modified {
-		add("modified", "true")
 	}
 	text("go", d.Go)
 	text("os", d.OS)

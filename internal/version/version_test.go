@@ -10,15 +10,12 @@ import (
 func TestString(t *testing.T) {
 	d := Doc{Version: "1.2.3", Go: "go1.26.1", OS: "linux", Arch: "amd64"}
 	for _, tt := range []struct {
-		revision string
-		modified bool
-		want     string
+		revision, want string
 	}{
-		{"", false, "holdfast 1.2.3 go1.26.1 linux/amd64"},
-		{"0123456789ab", false, "holdfast 1.2.3 (0123456789ab) go1.26.1 linux/amd64"},
-		{"0123456789ab", true, "holdfast 1.2.3 (0123456789ab, changed) go1.26.1 linux/amd64"},
+		{"", "holdfast 1.2.3 go1.26.1 linux/amd64"},
+		{"0123456789ab", "holdfast 1.2.3 (0123456789ab) go1.26.1 linux/amd64"},
 	} {
-		d.Revision, d.Modified = tt.revision, tt.modified
+		d.Revision = tt.revision
 		if got := d.String(); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
