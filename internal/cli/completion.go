@@ -14,7 +14,7 @@ type completionCmd struct {
 }
 
 func (c *completionCmd) run(_ context.Context, p *Program) error {
-	k, err := p.parser()
+	k, err := p.parser(&grammar{})
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func TestDocumentedExitCodes(t *testing.T) {
 func TestDocumentedFlags(t *testing.T) {
 	p := Program{}
 	p.fill()
-	k, err := p.parser()
+	k, err := p.parser(&grammar{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,11 @@ type grammar struct {
 	Man        manCmd        `cmd:"" help:"Print the man page."`
 }
 
+// runGrammar is the part that `holdfast run` needs: it starts sooner without the rest.
+type runGrammar struct {
+	Run runCmd `cmd:"" help:"Give an agent a prompt and run it until it is done."`
+}
+
 type sessionsCmd struct {
 	List     listCmd     `cmd:"" help:"List the sessions of this project, newest first." aliases:"ls"`
 	Show     showCmd     `cmd:"" help:"Print a session as people read it, or its records."`
@@ -54,8 +59,8 @@ const description = `Run agents that remember, ask first and cannot step outside
 type exited int
 
 // parser builds the command line's model.
-func (p *Program) parser() (*kong.Kong, error) {
-	return kong.New(&grammar{},
+func (p *Program) parser(commands any) (*kong.Kong, error) {
+	return kong.New(commands,
 		kong.Name("holdfast"),
 		kong.Description(description),
 		kong.Writers(p.Stdout, p.Stderr),
@@ -90,13 +95,16 @@ func (p *Program) parse() (cmd command, err error) {
 		}
 	}()
 	p.json = wantsJSON(p.Args)
-	k, err := p.parser()
+	args, commands := p.Args, any(&grammar{})
+	switch {
+	case len(args) == 0:
+		args = []string{"--help"}
+	case args[0] == "run":
+		commands = &runGrammar{}
+	}
+	k, err := p.parser(commands)
 	if err != nil {
 		return nil, err
-	}
-	args := p.Args
-	if len(args) == 0 {
-		args = []string{"--help"}
 	}
 	ctx, err := k.Parse(args)
 	if err != nil {

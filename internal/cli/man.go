@@ -15,7 +15,7 @@ import (
 type manCmd struct{}
 
 func (c *manCmd) run(_ context.Context, p *Program) error {
-	k, err := p.parser()
+	k, err := p.parser(&grammar{})
 	if err != nil {
 		return err
 	}
