@@ -27,7 +27,7 @@ type runCmd struct {
 	SessionID   string `name:"session-id" placeholder:"ID" group:"session" help:"Use this session; it is created when there is none."`
 	ForkSession bool   `group:"session" help:"Go on in a fork; the session stays as it is."`
 	At          string `placeholder:"ITEM" group:"session" help:"Go back to this item first."`
-	Name        string `placeholder:"TITLE" group:"session" help:"Title of the session."`
+	Name        string `placeholder:"TITLE" group:"session" help:"Give the session a title."`
 	Takeover    bool   `group:"session" help:"Take the session from a process that holds it."`
 	NoPersist   bool   `name:"no-session-persistence" group:"session" help:"Write nothing to the session."`
 	storeFlags  `group:"session"`
@@ -118,7 +118,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 		mode: a.Mode, tools: box.names(), args: c.again(),
 		again: c.Store != "memory:" && !c.NoPersist && models.primary.Info().Provider != "scripted", // a play has an end
 	})
-	return c.drive(ctx, p, a, input, view)
+	return c.drive(ctx, sessions, a, input, view)
 }
 
 // again is what a command that goes on with the session must say again.
@@ -134,7 +134,7 @@ func (c *runCmd) again() string {
 
 // drive runs one turn and shows it. The end of ctx interrupts the turn, which
 // is then saved; the run itself sees no cancelled context.
-func (c *runCmd) drive(ctx context.Context, p *Program, a *agent.Agent, input []transcript.Part, view view) (outcome.Outcome, error) {
+func (c *runCmd) drive(ctx context.Context, sessions *session.Sessions, a *agent.Agent, input []transcript.Part, view view) (outcome.Outcome, error) {
 	stop := context.AfterFunc(ctx, a.Interrupt)
 	defer stop()
 	for e, err := range a.Run(context.WithoutCancel(ctx), input...) {
@@ -144,6 +144,11 @@ func (c *runCmd) drive(ctx context.Context, p *Program, a *agent.Agent, input []
 		if err := view.show(e); err != nil {
 			a.Interrupt()
 			return outcome.Failed, fmt.Errorf("write output: %w", err)
+		}
+		if o, ok := e.(agent.SessionOpened); ok && !o.Created && c.Name != "" {
+			if err := sessions.Rename(ctx, o.ID, c.Name); err != nil {
+				return outcome.Of(err), err
+			}
 		}
 		if ctx.Err() != nil {
 			a.Interrupt() // the signal may have come when there was nothing to stop

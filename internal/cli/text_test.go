@@ -1,0 +1,270 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// screen is one terminal that both streams write to.
+func screen(t *testing.T, tty bool) (*Program, *bytes.Buffer) {
+	t.Helper()
+	var b bytes.Buffer
+	p := &Program{}
+	p.fill()
+	term := terminal{tty: tty, width: 60}
+	p.out, p.err = newPrinter(&b, term), newPrinter(&b, term)
+	p.err.beside(p.out)
+	return p, &b
+}
+
+func said(id, text string) agent.ItemAppended {
+	return agent.ItemAppended{Item: transcript.MustEncode(transcript.Item{
+		ID: id, Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: text}},
+	})}
+}
+
+func exit(code int) tool.Result {
+	r := tool.Text("line 1\nline 2\x1b[2J")
+	r.ExitCode, r.IsError = &code, code != 0
+	return r
+}
+
+var errAway = &model.Error{Kind: model.ErrorNetwork, Provider: "anthropic", Message: "gone"}
+
+func TestTextView(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		tty            bool
+		quiet, verbose bool
+		events         []agent.Event
+		want           string
+	}{
+		{"an answer as it comes", true, true, false, []agent.Event{
+			agent.TextDelta{Text: "hel"}, agent.TextDelta{Text: "lo\x1b"}, said("1", "hello\x1b"),
+		}, "hello\\x1b\n"},
+		{"a pipe gets what is durable", false, false, false, []agent.Event{
+			agent.TextDelta{Text: "hel"}, agent.Retrying{Err: errAway, Delay: time.Second}, agent.TextDelta{Text: "hello"}, said("1", "hello"),
+		}, "· anthropic: network: gone; trying again in 1.0 s\nhello\n"},
+		{"a terminal is told what is void", true, false, false, []agent.Event{
+			agent.TextDelta{Text: "hel"}, agent.Retrying{Err: errAway, Delay: time.Second}, agent.TextDelta{Text: "hello"}, said("1", "hello"),
+		}, "hel\n· what stands above is void, the model broke off\n· anthropic: network: gone; trying again in 1.0 s\n\nhello\n"},
+		{"a model that does not stream", true, true, false, []agent.Event{said("1", "hello")}, "hello\n"},
+		{"what opening found", false, false, false, []agent.Event{
+			agent.SessionOpened{ID: "s", Items: 1, Notices: []string{"turn-1 was interrupted\x07"}, Recovery: &session.Recovery{Cut: 7, Kept: "torn.bin"}},
+		}, "· going on with session s, 1 item\n· turn-1 was interrupted\\x07\n· a torn tail of 7 bytes was cut off the log and kept in torn.bin\n"},
+		{"a fork", false, false, false, []agent.Event{agent.SessionOpened{ID: "b", Forked: "a"}}, "· forked a, going on in b\n"},
+		{"a tool that fails", false, false, false, []agent.Event{
+			agent.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"make\ntest"}`)},
+			agent.ToolFinished{Use: "u", Tool: "Bash", Result: exit(2), Took: 1500 * time.Millisecond},
+		}, "● Bash  make test\n  ⎿ exit 2  1.5 s\n    line 1\n    line 2\\x1b[2J\n"},
+		{"a tool that works", false, false, false, []agent.Event{
+			agent.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
+			agent.ToolFinished{Use: "u", Tool: "Bash", Result: exit(0)},
+		}, "● Bash  \n  ⎿ ok  0 ms\n"},
+		{"verbose", false, false, true, []agent.Event{
+			agent.ThinkingDelta{Text: "so"}, agent.ThinkingDelta{Text: "\x1b"}, said("1", "hi"),
+			agent.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
+			agent.ToolFinished{Use: "u", Tool: "Bash", Result: exit(0)},
+		}, "so\\x1b\nhi\n● Bash  \n  ⎿ ok  0 ms\n    line 1\n    line 2\\x1b[2J\n"},
+		{"quiet", false, true, false, []agent.Event{
+			agent.SessionOpened{ID: "s"}, agent.ThinkingDelta{Text: "so"},
+			agent.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
+			agent.ToolFinished{Use: "u", Tool: "Bash", Result: exit(1)},
+			agent.Notice{Text: "n"}, said("1", "hi"),
+			agent.Result{SessionID: "s", Reason: agent.ReasonCompleted},
+		}, "hi\n"},
+		{"side by side", false, false, false, []agent.Event{
+			agent.ToolStarted{Use: "a", Tool: "Read", Input: json.RawMessage(`{"file_path":"/w/a"}`)},
+			agent.ToolStarted{Use: "b", Tool: "Read", Input: json.RawMessage(`{"file_path":"/w/b"}`)},
+			agent.ToolFinished{Use: "b", Tool: "Read"}, agent.ToolFinished{Use: "a", Tool: "Read"},
+		}, "● Read  a\n● Read  b\n  ⎿ Read b: ok  0 ms\n  ⎿ Read a: ok  0 ms\n"},
+		{"changes of course", false, false, false, []agent.Event{
+			agent.ModelSwitched{From: "a", To: "b", Err: errors.New("away")},
+			agent.MutationFinished{By: "compact", Before: 9, After: 2},
+			agent.Decided{Decision: policy.Decision{Tool: "Bash", Effect: policy.Deny, By: "nobody", Reason: "no\nline"}},
+			agent.Decided{Decision: policy.Decision{Tool: "Bash", Effect: policy.Allow}},
+		}, "· a does not answer (away); going on with b\n· the transcript was rewritten by compact: 9 items became 2\n  ⎿ not allowed: Bash (no; line)\n"},
+		{"a failure with a hint", false, true, false, []agent.Event{
+			agent.Result{Reason: agent.ReasonFailed, Err: errAway},
+		}, "holdfast: anthropic: network: gone\nhint: holdfast doctor --net\n"},
+		{"the end", false, false, false, []agent.Event{
+			agent.Result{SessionID: "s", Reason: agent.ReasonCompleted, Turns: 2, Usage: transcript.Usage{Input: 5}, CostUSD: 0.5, Took: time.Second},
+		}, "session s · 2 turns · 5 tokens · $0.50 · 1.0 s\ngo on: holdfast run --store x -c \"…\"\n"},
+		{"refused by the provider", false, true, false, []agent.Event{agent.Result{Reason: agent.ReasonRefused}}, "holdfast: the provider refused to answer\n"},
+		{"out of money", false, true, false, []agent.Event{agent.Result{Reason: agent.ReasonBudget}}, "holdfast: the budget was reached (--max-budget-usd)\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, out := screen(t, tt.tty)
+			v := &textView{p: p, quiet: tt.quiet, verbose: tt.verbose}
+			v.begin(scene{cwd: "/w", model: "m", again: true, args: "--store x "})
+			for _, e := range tt.events {
+				if err := v.show(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.err.stop()
+			if got := out.String(); got != tt.want {
+				t.Errorf("got\n%q\nwant\n%q", got, tt.want)
+			}
+		})
+	}
+}
+
+// The progress line appears after a while, counts, and is gone before anything
+// else is printed.
+func TestSpinner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, out := screen(t, true)
+		p.err.progress().work("thinking")
+		time.Sleep(spinnerPatience - time.Millisecond) // of the bubble's clock
+		synctest.Wait()
+		if out.Len() > 0 {
+			t.Errorf("it came too early: %q", out)
+		}
+		time.Sleep(2*time.Second + 50*time.Millisecond)
+		synctest.Wait()
+		if got := out.String(); !strings.Contains(got, "thinking 2 s · ctrl-c interrupts") || strings.Contains(got, "\n") {
+			t.Errorf("drawn: %q", got)
+		}
+		out.Reset()
+		p.out.line("answer")
+		if got := out.String(); got != "\r\x1b[Kanswer\n" {
+			t.Errorf("printed over it: %q", got)
+		}
+		out.Reset()
+		p.out.text("half a line")
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if got := out.String(); got != "half a line" {
+			t.Errorf("drawn into a line: %q", got)
+		}
+		p.err.stop()
+		p.err.stop()
+	})
+}
+
+// Where a line cannot be erased there is no progress line.
+func TestNoSpinner(t *testing.T) {
+	for _, term := range []terminal{{}, {tty: true, dumb: true}} {
+		p := newPrinter(&bytes.Buffer{}, term)
+		if p.progress() != nil {
+			t.Errorf("%+v has a progress line", term)
+		}
+		p.progress().work("x")
+		p.stop()
+	}
+}
+
+func TestColor(t *testing.T) {
+	for _, tt := range []struct {
+		env  string
+		want bool
+	}{
+		{"", false}, {"FORCE_COLOR=1", true}, {"FORCE_COLOR=0", false}, {"CLICOLOR_FORCE=1", true},
+		{"FORCE_COLOR=1 NO_COLOR=1", false}, {"TERM=dumb FORCE_COLOR=1", true},
+	} {
+		p := Program{Env: strings.Fields(tt.env)}
+		if got := p.terminal(&bytes.Buffer{}).color; got != tt.want {
+			t.Errorf("%q: color %v", tt.env, got)
+		}
+	}
+	if got := (terminal{color: true}).red("x"); got != "\x1b[31mx\x1b[0m" {
+		t.Errorf("red: %q", got)
+	}
+	if got := (terminal{}).red("x"); got != "x" {
+		t.Errorf("plain: %q", got)
+	}
+}
+
+// A table fits the terminal by cutting one column; a pipe gets it whole.
+func TestTable(t *testing.T) {
+	rows := func() [][]string {
+		return [][]string{{"ID", "TITLE", "N"}, {"a", strings.Repeat("long ", 11), "1"}, {"b\x1b", "short", "22"}}
+	}
+	p, out := screen(t, true)
+	p.out.term.width = 30
+	p.table(rows(), 1)
+	for line := range strings.Lines(out.String()) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 30 {
+			t.Errorf("%d wide: %q", n, line)
+		}
+	}
+	p, out = screen(t, false)
+	p.table(rows(), 1)
+	if got := out.String(); !strings.Contains(got, strings.TrimSpace(strings.Repeat("long ", 11))) || !strings.Contains(got, `b\x1b  short`) {
+		t.Errorf("in a pipe:\n%s", got)
+	}
+}
+
+func TestStreamEvents(t *testing.T) {
+	p, out := screen(t, false)
+	v := &streamView{p: p, all: true, partial: true}
+	v.begin(scene{mode: func() policy.Mode { return "default" }})
+	for _, e := range []agent.Event{
+		agent.SessionOpened{ID: "s", Notices: []string{"n"}},
+		agent.TextDelta{Text: "void"},
+		agent.Retrying{Err: errAway, Attempt: 1, Delay: time.Second},
+		agent.TextDelta{Text: "a"}, agent.ThinkingDelta{Text: "b"}, agent.TextDelta{Text: "c"},
+		said("1", "c"),
+		agent.ModelSwitched{From: "a", To: "b", Err: errAway},
+		agent.MutationFinished{By: "compact", Before: 9, After: 2},
+		agent.Notice{Text: "n2"},
+		agent.Result{Reason: agent.ReasonFailed, Err: errAway},
+	} {
+		if err := v.show(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var kinds []string
+	for line := range strings.Lines(out.String()) {
+		var e struct {
+			Type, Subtype string
+			Event         struct{ Type string }
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		kinds = append(kinds, strings.Trim(e.Type+" "+e.Subtype+" "+e.Event.Type, " "))
+	}
+	want := `system init
+system informational
+stream_event  message_start
+stream_event  content_block_start
+stream_event  content_block_delta
+system api_retry
+stream_event  message_start
+stream_event  content_block_start
+stream_event  content_block_delta
+stream_event  content_block_stop
+stream_event  content_block_start
+stream_event  content_block_delta
+stream_event  content_block_stop
+stream_event  content_block_start
+stream_event  content_block_delta
+stream_event  content_block_stop
+stream_event  message_delta
+stream_event  message_stop
+assistant
+system model_switched
+system compact_boundary
+system informational
+result error_during_execution`
+	if got := strings.Join(kinds, "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if !strings.Contains(out.String(), `"hint":"holdfast doctor --net"`) {
+		t.Error("the result has no hint")
+	}
+}
