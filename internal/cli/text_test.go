@@ -126,28 +126,32 @@ func TestTextView(t *testing.T) {
 // else is printed.
 func TestSpinner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, out := screen(t, true)
+		p, buf := screen(t, true)
+		drawn := func() string { // since the last call
+			p.err.shape.mu.Lock()
+			defer p.err.shape.mu.Unlock()
+			defer buf.Reset()
+			return buf.String()
+		}
 		p.err.progress().work("thinking")
 		time.Sleep(spinnerPatience - time.Millisecond) // of the bubble's clock
 		synctest.Wait()
-		if out.Len() > 0 {
-			t.Errorf("it came too early: %q", out)
+		if got := drawn(); got != "" {
+			t.Errorf("it came too early: %q", got)
 		}
 		time.Sleep(2*time.Second + 50*time.Millisecond)
 		synctest.Wait()
-		if got := out.String(); !strings.Contains(got, "thinking 2 s · ctrl-c interrupts") || strings.Contains(got, "\n") {
+		if got := drawn(); !strings.Contains(got, "thinking 2 s · ctrl-c interrupts") || strings.Contains(got, "\n") {
 			t.Errorf("drawn: %q", got)
 		}
-		out.Reset()
 		p.out.line("answer")
-		if got := out.String(); got != "\r\x1b[Kanswer\n" {
+		if got := drawn(); got != "\r\x1b[Kanswer\n" {
 			t.Errorf("printed over it: %q", got)
 		}
-		out.Reset()
 		p.out.text("half a line")
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if got := out.String(); got != "half a line" {
+		if got := drawn(); got != "half a line" {
 			t.Errorf("drawn into a line: %q", got)
 		}
 		p.err.stop()
