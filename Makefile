@@ -2,6 +2,7 @@
 
 .DEFAULT_GOAL := help
 FUZZTIME ?= 10s
+VERSION = github.com/holdfast-dev/holdfast/internal/version
 GOFLAGS_TEST ?=
 
 .PHONY: help test race bench lint fuzz build
@@ -25,4 +26,4 @@ fuzz: ## each fuzz target for FUZZTIME (default 10s)
 	@scripts/fuzz $(FUZZTIME)
 
 build: ## one static binary: ./holdfast
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o holdfast ./cmd/holdfast
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(VERSION).revision=$$(git rev-parse --short HEAD)" -o holdfast ./cmd/holdfast

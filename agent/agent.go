@@ -173,6 +173,8 @@ func (a *Agent) run(ctx context.Context, emit func(Event), input []transcript.Pa
 	}
 	l.emit = emit
 	defer l.silence()
+	ctx, done := a.interruptible(ctx)
+	defer done()
 	if err := l.begin(ctx, input); err != nil {
 		return nil, err
 	}
@@ -189,6 +191,9 @@ func (a *Agent) run(ctx context.Context, emit func(Event), input []transcript.Pa
 		case StepNeedsApproval:
 			for _, q := range step.Questions {
 				ans := l.ask(ctx, q)
+				if ctx.Err() != nil {
+					break // next answers the question and ends the turn
+				}
 				if err := l.resolve(ctx, q.ID, ans); err != nil {
 					return nil, err
 				}
@@ -260,6 +265,24 @@ func (a *Agent) Interrupt() {
 	defer a.mu.Unlock()
 	if a.interrupt != nil {
 		a.interrupt(errInterrupted)
+	}
+}
+
+// interruptible returns a context that Interrupt ends, until done is called.
+// Inside a run, which is interruptible as a whole, it changes nothing.
+func (a *Agent) interruptible(ctx context.Context) (_ context.Context, done func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.interrupt != nil {
+		return ctx, func() {}
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	a.interrupt = stop
+	return ctx, func() {
+		a.mu.Lock()
+		a.interrupt = nil
+		a.mu.Unlock()
+		stop(nil)
 	}
 }
 

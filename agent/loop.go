@@ -134,16 +134,8 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 
 // next is the state machine behind Run and Driver.Next.
 func (l *loop) next(ctx context.Context) (Step, error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	l.a.mu.Lock()
-	l.a.interrupt = stop
-	l.a.mu.Unlock()
-	defer func() {
-		l.a.mu.Lock()
-		l.a.interrupt = nil
-		l.a.mu.Unlock()
-	}()
+	ctx, done := l.a.interruptible(ctx)
+	defer done()
 	for {
 		if l.turn == nil {
 			q := l.takeQueue()

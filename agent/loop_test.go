@@ -215,6 +215,27 @@ func TestInterruptAnswersEveryOpenCall(t *testing.T) {
 	}
 }
 
+func TestInterruptEndsAQuestion(t *testing.T) {
+	var a *agent.Agent
+	ask := func(ctx context.Context, _ agent.Question) (agent.Answer, error) {
+		a.Interrupt()
+		<-ctx.Done()
+		return agent.Answer{}, ctx.Err()
+	}
+	m := play(t, step{uses: []transcript.ToolUse{use("a", "Edit", `{}`), use("b", "Edit", `{}`)}}, step{text: "later"})
+	a = newAgent(t, m, agent.Options{Mode: policy.ModeDefault, Ask: ask, Tools: registry(t, says("Edit", "edited"))})
+	if res := prompt(t, a, "go"); res.Reason != agent.ReasonInterrupted {
+		t.Fatalf("ended by %s", res.Reason)
+	}
+	s := a.Snapshot()
+	if err := transcript.Validate(s.Items); err != nil || len(s.Questions) != 0 {
+		t.Errorf("%v, %d questions are open", err, len(s.Questions))
+	}
+	if res := prompt(t, a, "go on"); res.Text != "later" {
+		t.Errorf("after the interrupt: %+v", res)
+	}
+}
+
 func TestBreakingOffInterrupts(t *testing.T) {
 	ran := 0
 	count := probe{name: "Count", run: func(context.Context, *tool.Call) (tool.Result, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -200,8 +201,15 @@ func (r *Restored) compare(now Opened) {
 	for _, d := range []struct{ what, was, is string }{
 		{"folder", m.CWD, now.CWD}, {"model", m.Model, now.Model},
 	} {
-		if d.was != "" && d.is != "" && d.was != d.is {
+		if d.was != "" && d.is != "" && d.was != d.is && !dated(d.was, d.is) {
 			r.notice("the session's %s was %s and is %s now", d.what, d.was, d.is)
 		}
 	}
+}
+
+// dated reports whether was is what a provider answers with when it is asked for
+// is: the same model with its date.
+func dated(was, is string) bool {
+	rest, ok := strings.CutPrefix(was, is+"-")
+	return ok && strings.Trim(rest, "0123456789-") == ""
 }

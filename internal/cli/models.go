@@ -69,7 +69,7 @@ func (p *Program) model(flag, name, baseURL string) (m model.Model, keySource st
 			APIKey: key("OPENAI_API_KEY"), BaseURL: orElse(baseURL, p.env("OPENAI_BASE_URL")), Now: p.Now,
 		})
 	case "ollama":
-		m, err = openai.New(rest, &openai.Options{BaseURL: orElse(baseURL, ollamaURL), Now: p.Now})
+		m, err = openai.New(rest, &openai.Options{Provider: "ollama", BaseURL: orElse(baseURL, ollamaURL), Now: p.Now})
 	case "scripted":
 		m, err = p.scripted(rest)
 	default:

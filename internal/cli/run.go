@@ -105,7 +105,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 	if c.OutputFormat == "text" {
 		if person := p.asker(cwd); person != nil {
 			defer person.close()
-			o.Ask = func(_ context.Context, q agent.Question) (agent.Answer, error) { return person.ask(ctx, q) }
+			o.Ask = person.ask
 		}
 	}
 	a, err := agent.New(models.primary, &o)
@@ -133,25 +133,19 @@ func (c *runCmd) again() string {
 }
 
 // drive runs one turn and shows it. The end of ctx interrupts the turn, which
-// is then saved; the run itself sees no cancelled context.
+// is then saved.
 func (c *runCmd) drive(ctx context.Context, sessions *session.Sessions, a *agent.Agent, input []transcript.Part, view view) (outcome.Outcome, error) {
-	stop := context.AfterFunc(ctx, a.Interrupt)
-	defer stop()
-	for e, err := range a.Run(context.WithoutCancel(ctx), input...) {
+	for e, err := range a.Run(ctx, input...) {
 		if err != nil {
 			return outcome.Of(err), err
 		}
 		if err := view.show(e); err != nil {
-			a.Interrupt()
 			return outcome.Failed, fmt.Errorf("write output: %w", err)
 		}
 		if o, ok := e.(agent.SessionOpened); ok && !o.Created && c.Name != "" {
 			if err := sessions.Rename(ctx, o.ID, c.Name); err != nil {
 				return outcome.Of(err), err
 			}
-		}
-		if ctx.Err() != nil {
-			a.Interrupt() // the signal may have come when there was nothing to stop
 		}
 		if r, ok := e.(agent.Result); ok {
 			return ending(ctx, &r), nil
