@@ -115,6 +115,11 @@ func isBusy(err error) bool {
 	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
+func isCorrupt(err error) bool {
+	e, ok := fault(err)
+	return ok && e.Code()&0xff == sqlite3.SQLITE_CORRUPT
+}
+
 // probe writes a small file beside path and returns what the system says. It
 // must not open path itself: closing it would drop SQLite's locks on it.
 func probe(path string) error {

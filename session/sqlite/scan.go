@@ -1,0 +1,198 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Records are fetched in chunks, each in a short transaction, and handed out
+// between them. So a reader that takes its time holds neither a connection nor
+// the journal.
+const (
+	chunkRows  = 256
+	chunkBytes = 1 << 20
+)
+
+// A chunk is read by key: the index tells the row of each record. Or, when the
+// rows of its records lie near each other, by row: the table alone, from the
+// first to the last. A session's later records have the greater rows.
+const (
+	recordColumns = `SELECT key, id, time_ms, kind, chain, payload FROM records `
+	ownKey        = `(SELECT num << 32 FROM sessions WHERE id = ?)`
+	keysUp        = recordColumns + `WHERE key > ` + ownKey + ` + ? AND key <= ` + ownKey + ` + ? ORDER BY key`
+	keysDown      = keysUp + ` DESC`
+	rowsUp        = recordColumns + `NOT INDEXED WHERE row BETWEEN ? AND ? AND key BETWEEN ? AND ? ORDER BY row`
+	rowsDown      = rowsUp + ` DESC`
+	selectSpan    = `SELECT num << 32,
+  (SELECT row FROM records WHERE key = num << 32 | ?), (SELECT row FROM records WHERE key = num << 32 | ?)
+  FROM sessions WHERE id = ?`
+)
+
+// maxSpread is how many rows may be passed over, on average, for one record
+// read by row. A row that is passed over costs about as much as an index entry.
+const maxSpread = 2
+
+// scan is one Read under way: what is left of it is the records with a seq
+// above low and not above high.
+type scan struct {
+	store     *Store
+	id        string
+	low, high int64
+	down      bool
+	left      int
+}
+
+// chunk is what one step of a scan found.
+type chunk struct {
+	entries []entry
+	more    bool // there may be another
+	err     error
+}
+
+type entry struct {
+	session.Record
+	err error
+}
+
+// start bounds the range by what the session has now.
+func (sc *scan) start(ctx context.Context) error {
+	return sc.store.read(ctx, "read", sc.id, func(c *conn) error {
+		r, err := c.row("SELECT head, parent_seq FROM sessions WHERE id = ?", sc.id)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			return notFound("read", sc.id)
+		}
+		sc.high = min(sc.high, asInt(r[0]))
+		sc.low = max(sc.low, asInt(r[1]))
+		return nil
+	})
+}
+
+// next fetches the next chunk, into spare when it has room. A part of the file that cannot be read becomes
+// one entry per record lost in it.
+func (sc *scan) next(ctx context.Context, spare []entry) chunk {
+	n := min(int64(sc.left), chunkRows, sc.high-sc.low)
+	if n <= 0 {
+		return chunk{}
+	}
+	f := fetch{scan: sc, limit: int(n), entries: spare[:0]}
+	if cap(spare) < f.limit {
+		f.entries = make([]entry, 0, n)
+	}
+	err := sc.store.read(ctx, "read", sc.id, func(c *conn) error {
+		if err := f.byRow(c); err != nil && !isCorrupt(err) {
+			return err
+		}
+		if f.full {
+			return nil
+		}
+		err := f.byKey(c)
+		if isCorrupt(err) && sc.low < sc.high {
+			f.lose(err)
+			return nil
+		}
+		return err
+	})
+	return chunk{entries: f.entries, more: f.full && sc.left > 0 && sc.low < sc.high, err: err}
+}
+
+// fetch is one chunk in the making.
+type fetch struct {
+	*scan
+	limit   int
+	entries []entry
+	bytes   int
+	full    bool
+}
+
+// add takes a record and reports whether the chunk has room for another.
+func (f *fetch) add(e entry) bool {
+	f.entries = append(f.entries, e)
+	f.bytes += len(e.Payload)
+	f.left--
+	if f.down {
+		f.high = e.Seq - 1
+	} else {
+		f.low = e.Seq
+	}
+	f.full = len(f.entries) == f.limit || f.bytes >= chunkBytes
+	return !f.full
+}
+
+// byRow reads records as long as they lie near each other and each is the one
+// that must follow; whatever is odd it leaves to byKey.
+func (f *fetch) byRow(c *conn) error {
+	if _, err := c.exec("BEGIN"); err != nil {
+		return err
+	}
+	defer c.exec("ROLLBACK") // nothing was changed
+	first, last := f.low+1, f.low+int64(f.limit)
+	if f.down {
+		first, last = f.high-int64(f.limit)+1, f.high
+	}
+	r, err := c.row(selectSpan, first, last, f.id)
+	if err != nil || r == nil || r[1] == nil || r[2] == nil {
+		return err
+	}
+	base, from, to := asInt(r[0]), asInt(r[1]), asInt(r[2])
+	if to-from >= maxSpread*int64(f.limit) {
+		return nil
+	}
+	sql := rowsUp
+	if f.down {
+		sql = rowsDown
+	}
+	return c.query(sql, func(r []driver.Value) bool {
+		e := scanRecord(f.id, r)
+		if f.down && e.Seq != f.high || !f.down && e.Seq != f.low+1 {
+			return false
+		}
+		return f.add(e)
+	}, from, to, base|first, base|last)
+}
+
+// byKey reads what the chunk has room for, wherever it lies.
+func (f *fetch) byKey(c *conn) error {
+	sql := keysUp
+	if f.down {
+		sql = keysDown
+	}
+	return c.query(sql, func(r []driver.Value) bool {
+		return f.add(scanRecord(f.id, r))
+	}, f.id, f.low, f.id, f.high)
+}
+
+// lose notes that the record whose turn it is cannot be read.
+func (f *fetch) lose(err error) {
+	seq := f.low + 1
+	if f.down {
+		seq = f.high
+	}
+	f.add(entry{Record: session.Record{Seq: seq}, err: damaged(f.id, seq, err.Error())})
+	f.full = true
+}
+
+func scanRecord(id string, r []driver.Value) entry {
+	e := entry{Record: session.Record{
+		Seq: asInt(r[0]) & maxSeq, ID: asText(r[1]), Time: time.UnixMilli(asInt(r[2])).UTC(),
+		Kind: session.Kind(asText(r[3])), Payload: asBlob(r[5]),
+	}}
+	chain := asBlob(r[4])
+	if len(chain) != 96 {
+		return entry{Record: session.Record{Seq: e.Seq}, err: damaged(id, e.Seq, "the digests are not 96 bytes")}
+	}
+	copy(e.Prev[:], chain)
+	copy(e.Body[:], chain[32:])
+	copy(e.Digest[:], chain[64:])
+	return e
+}
+
+func damaged(id string, seq int64, detail string) error {
+	return &session.Error{Op: "read", Session: id, Seq: seq, Err: session.ErrCorrupt, Detail: detail,
+		Hint: "run: holdfast sessions verify " + id}
+}
