@@ -43,11 +43,12 @@ func newModelServer() (*modelServer, error) {
 }
 
 // start begins a run and returns the base URL for its client.
-func (s *modelServer) start(name string, calls int, onAsk func()) (*modelRun, string) {
+func (s *modelServer) start(calls int, onAsk func()) (*modelRun, string) {
 	r := &modelRun{calls: calls, onAsk: onAsk}
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := fmt.Sprint("run-", len(s.runs))
 	s.runs[name] = r
-	s.mu.Unlock()
 	return r, s.url + "/" + name
 }
 

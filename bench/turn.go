@@ -39,7 +39,7 @@ func (b *bench) clients(ctx context.Context) (ours, bare client, err error) {
 		cmd.Dir = dir
 		return cmd
 	}}
-	bare = client{"bare client", func(ctx context.Context, url, dir string) *exec.Cmd {
+	bare = client{"bareclient", func(ctx context.Context, url, dir string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, control, url, filepath.Join(dir, "bare.log"))
 		cmd.Env = b.env(url)
 		cmd.Dir = dir
@@ -63,16 +63,15 @@ type outcome struct {
 	peak  int // KiB, the process's own high-water mark at its last request
 }
 
+// play runs a client once, in a folder that it keeps from run to run.
 func (b *bench) play(ctx context.Context, s *modelServer, c client, calls int) (o outcome, err error) {
-	dir, err := os.MkdirTemp(b.dir, "run-")
-	if err != nil {
+	dir := filepath.Join(b.dir, "folder of "+c.name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return o, err
 	}
-	defer os.RemoveAll(dir)
 	var cmd *exec.Cmd
 	asks := 0
-	name := filepath.Base(dir)
-	run, url := s.start(name, calls, func() {
+	run, url := s.start(calls, func() {
 		// Reading the mark costs; do it once, at the last request.
 		if asks++; asks == calls+1 {
 			o.peak = peakOf(cmd.Process.Pid)
