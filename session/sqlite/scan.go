@@ -73,8 +73,8 @@ func (sc *scan) start(ctx context.Context) error {
 	})
 }
 
-// next fetches the next chunk, into spare when it has room. A part of the file that cannot be read becomes
-// one entry per record lost in it.
+// next fetches the next chunk, into spare when it has room. A part of the file
+// that cannot be read becomes one entry per record lost in it.
 func (sc *scan) next(ctx context.Context, spare []entry) chunk {
 	n := min(int64(sc.left), chunkRows, sc.high-sc.low)
 	if n <= 0 {
