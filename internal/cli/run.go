@@ -75,6 +75,10 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 	if err != nil {
 		return outcome.Usage, err
 	}
+	system, err := c.system(p, cwd)
+	if err != nil {
+		return outcome.Usage, err
+	}
 	models, err := c.models(p)
 	if err != nil {
 		return outcome.Usage, err
@@ -84,10 +88,6 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 		return outcome.Usage, err
 	}
 	defer box.close()
-	system, err := c.system(p, cwd)
-	if err != nil {
-		return outcome.Usage, err
-	}
 	sessions, closeStore, err := p.openStore(c.Store)
 	if err != nil {
 		return outcome.Failed, err

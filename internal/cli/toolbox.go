@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/tool/files"
@@ -43,24 +45,40 @@ func (c *runCmd) toolbox(p *Program, cwd string) (*toolbox, error) {
 	return &toolbox{registry: all.Without(c.DisallowedTools...), folders: folders}, nil
 }
 
+// tools makes the tools side by side: inferring and resolving their schemas is
+// the longest part of a start.
 func (p *Program) tools(folders *tool.Folders) (*tool.Registry, error) {
-	f, err := files.New(folders, nil)
-	if err != nil {
+	var made [3][]tool.Tool
+	var g errgroup.Group
+	g.Go(func() error {
+		f, err := files.New(folders, nil)
+		if err == nil {
+			made[0] = f.Tools()
+		}
+		return err
+	})
+	g.Go(func() error {
+		s, err := search.New(folders, nil)
+		if err == nil {
+			made[1] = s.Tools()
+		}
+		return err
+	})
+	g.Go(func() error {
+		o := shell.Options{}
+		if home, err := p.home(); err == nil {
+			o.OutputDir = filepath.Join(home, "output")
+		}
+		sh, err := shell.New(folders, &o)
+		if err == nil {
+			made[2] = sh.Tools()
+		}
+		return err
+	})
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	s, err := search.New(folders, nil)
-	if err != nil {
-		return nil, err
-	}
-	o := shell.Options{}
-	if home, err := p.home(); err == nil {
-		o.OutputDir = filepath.Join(home, "output")
-	}
-	sh, err := shell.New(folders, &o)
-	if err != nil {
-		return nil, err
-	}
-	return tool.NewRegistry(slices.Concat(f.Tools(), s.Tools(), sh.Tools())...)
+	return tool.NewRegistry(slices.Concat(made[:]...)...)
 }
 
 func (b *toolbox) names() []string {
