@@ -65,8 +65,10 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 		if err := l.write(ctx, entries...); err != nil {
 			return Step{}, false, err
 		}
-		return l.finish(ctx, ReasonRefused, &model.Error{Kind: model.ErrorRefused, Provider: l.encoder().m.Info().Provider,
-			Message: "the provider refused to answer"})
+		return l.finish(ctx, ReasonRefused, &model.Error{
+			Kind: model.ErrorRefused, Provider: l.encoder().m.Info().Provider,
+			Message: "the provider refused to answer",
+		})
 	}
 	if err := l.write(ctx, entries...); err != nil {
 		return Step{}, false, err
@@ -203,8 +205,10 @@ func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (t
 			return it, nil
 		}
 	}
-	return transcript.Item{}, &model.Error{Kind: model.ErrorMalformed, Provider: m.Info().Provider,
-		Message: "the stream ended without an answer"}
+	return transcript.Item{}, &model.Error{
+		Kind: model.ErrorMalformed, Provider: m.Info().Provider,
+		Message: "the stream ended without an answer",
+	}
 }
 
 // noAnswer ends a turn whose model call failed or was interrupted. Text that

@@ -32,15 +32,30 @@ func TestRetries(t *testing.T) {
 		waits  []time.Duration
 		reason agent.Reason
 	}{
-		{"two failures, then an answer", []step{failing(model.ErrorOverloaded), failing(model.ErrorNetwork), {text: "ok"}},
-			agent.Retry{}, []time.Duration{2 * time.Second, 4 * time.Second}, agent.ReasonCompleted},
-		{"too many", []step{failing(model.ErrorOverloaded), failing(model.ErrorOverloaded), failing(model.ErrorOverloaded), failing(model.ErrorOverloaded), {text: "late"}},
-			agent.Retry{}, []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}, agent.ReasonFailed},
+		{
+			"two failures, then an answer",
+			[]step{failing(model.ErrorOverloaded), failing(model.ErrorNetwork), {text: "ok"}},
+			agent.Retry{},
+			[]time.Duration{2 * time.Second, 4 * time.Second},
+			agent.ReasonCompleted,
+		},
+		{
+			"too many",
+			[]step{failing(model.ErrorOverloaded), failing(model.ErrorOverloaded), failing(model.ErrorOverloaded), failing(model.ErrorOverloaded), {text: "late"}},
+			agent.Retry{},
+			[]time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second},
+			agent.ReasonFailed,
+		},
 		{"never", []step{failing(model.ErrorOverloaded), {text: "late"}}, agent.Retry{Max: -1}, nil, agent.ReasonFailed},
 		{"not for a bad key", []step{failing(model.ErrorAuth), {text: "late"}}, agent.Retry{}, nil, agent.ReasonFailed},
 		{"as long as the provider asks", []step{asks(90 * time.Second), {text: "ok"}}, agent.Retry{}, []time.Duration{90 * time.Second}, agent.ReasonCompleted},
-		{"at most the cap", []step{failing(model.ErrorNetwork), failing(model.ErrorNetwork), {text: "ok"}},
-			agent.Retry{Base: 20 * time.Second, Cap: 25 * time.Second}, []time.Duration{20 * time.Second, 25 * time.Second}, agent.ReasonCompleted},
+		{
+			"at most the cap",
+			[]step{failing(model.ErrorNetwork), failing(model.ErrorNetwork), {text: "ok"}},
+			agent.Retry{Base: 20 * time.Second, Cap: 25 * time.Second},
+			[]time.Duration{20 * time.Second, 25 * time.Second},
+			agent.ReasonCompleted,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var waits []time.Duration
@@ -97,8 +112,10 @@ func TestFallbackModelGoesOnWithTheLoop(t *testing.T) {
 }
 
 func TestABrokenStreamIsAskedAgainAndItsDeltasAreVoid(t *testing.T) {
-	broken := step{text: "half", err: &model.Error{Kind: model.ErrorNetwork, Provider: "fake",
-		Partial: &transcript.Item{Parts: []transcript.Part{transcript.Text{Text: "half"}}}}}
+	broken := step{text: "half", err: &model.Error{
+		Kind: model.ErrorNetwork, Provider: "fake",
+		Partial: &transcript.Item{Parts: []transcript.Part{transcript.Text{Text: "half"}}},
+	}}
 	a := newAgent(t, play(t, broken, step{text: "whole"}), agent.Options{})
 	if res := prompt(t, a, "go"); res.Text != "whole" {
 		t.Errorf("result %q", res.Text)

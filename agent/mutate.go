@@ -120,6 +120,8 @@ func (l *loop) askModel(ctx context.Context, system string, items []transcript.E
 			return a.Item, nil
 		}
 	}
-	return transcript.Item{}, &model.Error{Kind: model.ErrorMalformed, Provider: m.Info().Provider,
-		Message: "the stream ended without an answer"}
+	return transcript.Item{}, &model.Error{
+		Kind: model.ErrorMalformed, Provider: m.Info().Provider,
+		Message: "the stream ended without an answer",
+	}
 }

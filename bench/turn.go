@@ -216,9 +216,11 @@ func longTranscript(s *session.Sessions, n int) []transcript.Item {
 	for i := 0; len(items) < n; i++ {
 		use := fmt.Sprintf("toolu_%06d", i)
 		items = append(items,
-			transcript.Item{Role: transcript.RoleAssistant, Model: "bench", Finish: transcript.FinishToolUse,
+			transcript.Item{
+				Role: transcript.RoleAssistant, Model: "bench", Finish: transcript.FinishToolUse,
 				Usage: &transcript.Usage{Input: 10, Output: 20},
-				Parts: []transcript.Part{transcript.Text{Text: text}, transcript.ToolUse{ID: use, Name: "Bash", Input: []byte(`{"command":"true"}`)}}},
+				Parts: []transcript.Part{transcript.Text{Text: text}, transcript.ToolUse{ID: use, Name: "Bash", Input: []byte(`{"command":"true"}`)}},
+			},
 			transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: text}}}),
 		)
 	}

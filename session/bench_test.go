@@ -34,7 +34,8 @@ func longSession(tb testing.TB, s *session.Sessions, id string, n int) {
 				it.Role, it.Model, it.Finish = transcript.RoleAssistant, "some-model", transcript.FinishToolUse
 				it.Usage = &transcript.Usage{Input: 10, Output: 20, CacheRead: 30}
 				it.Parts = []transcript.Part{transcript.Text{Text: text[:600]}, transcript.ToolUse{
-					ID: fmt.Sprint("use-", i), Name: "Bash", Input: []byte(`{"command":"go test ./...","description":"run the tests"}`)}}
+					ID: fmt.Sprint("use-", i), Name: "Bash", Input: []byte(`{"command":"go test ./...","description":"run the tests"}`),
+				}}
 				mark = &session.RequestMark{API: "test", Messages: i}
 			case 2:
 				it = transcript.ResultItem(transcript.ToolResult{UseID: fmt.Sprint("use-", i-1), Content: []transcript.Part{transcript.Text{Text: text}}})

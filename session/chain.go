@@ -76,8 +76,10 @@ func (s *Sessions) records(ctx context.Context, m Meta, r Range) iter.Seq2[Recor
 func (s *Sessions) ancestors(ctx context.Context, m Meta, after int64) iter.Seq2[segment, error] {
 	return func(yield func(segment, error) bool) {
 		damaged := func(detail string) {
-			yield(segment{}, &Error{Op: "read", Session: m.ID, Err: ErrCorrupt, Detail: detail,
-				Hint: "holdfast sessions verify " + m.ID})
+			yield(segment{}, &Error{
+				Op: "read", Session: m.ID, Err: ErrCorrupt, Detail: detail,
+				Hint: "holdfast sessions verify " + m.ID,
+			})
 		}
 		seen := map[string]bool{m.ID: true}
 		parent, last := m.Parent, m.ParentSeq

@@ -147,8 +147,10 @@ func TestCorpusOtherSystems(t *testing.T) {
 		},
 		"ak-persist-019": func(t *testing.T, c corpus.Case) {
 			it := transcript.Item{ID: "i", Role: transcript.RoleUser, Parts: []transcript.Part{
-				transcript.Media{MIME: "image/png", Data: []byte{0, 1, 255}}, transcript.File{URI: "https://example.com/ü"},
-				transcript.Text{Text: ""}, transcript.Text{Text: "日本 🙂 \u2028"},
+				transcript.Media{MIME: "image/png", Data: []byte{0, 1, 255}},
+				transcript.File{URI: "https://example.com/ü"},
+				transcript.Text{Text: ""},
+				transcript.Text{Text: "日本 🙂 \u2028"},
 				transcript.Structured{Value: []byte(`{"a":1,"b":1.0,"c":"1e400","n":[9007199254740993]}`)},
 				transcript.Custom{Kind: "handle", Value: []byte(`{"handle":"h-1"}`)},
 			}}

@@ -202,8 +202,10 @@ func TestCorpusSessionStore(t *testing.T) {
 			handled[c.ID] = page
 		case slices.Contains([]string{"session_store-002", "session_store-004", "session_store-046", "session_store-047"}, c.ID):
 			named[c.ID] = fileOwns
-		case slices.Contains([]string{"session_store-007", "session_store-008", "session_store-010", "session_store-011", "session_store-022",
-			"session_store-023", "session_store-024", "session_store-026", "session_store-030"}, c.ID):
+		case slices.Contains([]string{
+			"session_store-007", "session_store-008", "session_store-010", "session_store-011", "session_store-022",
+			"session_store-023", "session_store-024", "session_store-026", "session_store-030",
+		}, c.ID):
 			named[c.ID] = convertOwns
 		}
 	}

@@ -88,8 +88,10 @@ type branch struct {
 func (s *Sessions) branch(ctx context.Context, m Meta, opt ForkOptions) (branch, error) {
 	if opt.UpTo != nil {
 		bad := func(format string, args ...any) error {
-			return &Error{Op: "fork", Session: m.ID, Err: ErrInvalid, Detail: fmt.Sprintf(format, args...),
-				Hint: fmt.Sprintf("use an index from 0 to %d", m.MessageCount-1)}
+			return &Error{
+				Op: "fork", Session: m.ID, Err: ErrInvalid, Detail: fmt.Sprintf(format, args...),
+				Hint: fmt.Sprintf("use an index from 0 to %d", m.MessageCount-1),
+			}
 		}
 		if *opt.UpTo < 0 {
 			return branch{}, bad("upToMessageIndex %d is negative", *opt.UpTo)
@@ -109,8 +111,10 @@ func (s *Sessions) branch(ctx context.Context, m Meta, opt ForkOptions) (branch,
 	b.base.Messages = p.of // a rewrite's items are the transcript from its start
 	b.cut = &Rewrite{Reason: "truncate", Cut: p.item.ID(), Messages: p.index + 1}
 	if b.cut.Cut == "" {
-		return branch{}, &Error{Op: "fork", Session: m.ID, Seq: p.record.Seq, Err: ErrInvalid,
-			Detail: "the item at this index has no id"}
+		return branch{}, &Error{
+			Op: "fork", Session: m.ID, Seq: p.record.Seq, Err: ErrInvalid,
+			Detail: "the item at this index has no id",
+		}
 	}
 	return b, nil
 }
@@ -139,8 +143,10 @@ func (s *Sessions) point(ctx context.Context, m Meta, id string, index *int) (pl
 		return place{}, b.err
 	}
 	if id == "" {
-		return place{}, &Error{Op: "read", Session: m.ID, Err: ErrCorrupt, Detail: "its meta counts more items than the log has",
-			Hint: "holdfast sessions verify --rebuild " + m.ID}
+		return place{}, &Error{
+			Op: "read", Session: m.ID, Err: ErrCorrupt, Detail: "its meta counts more items than the log has",
+			Hint: "holdfast sessions verify --rebuild " + m.ID,
+		}
 	}
 	return place{}, unknownItem(m.ID, id, ids)
 }

@@ -16,8 +16,10 @@ const MaxIDBytes = 128
 // start or end with a space (seed 000, and what it left open).
 func CheckID(id string) error {
 	bad := func(format string, args ...any) error {
-		return &Error{Op: "check id", Err: ErrInvalidID, Detail: fmt.Sprintf(format, args...),
-			Hint: "use letters, digits, '-' and '_'"}
+		return &Error{
+			Op: "check id", Err: ErrInvalidID, Detail: fmt.Sprintf(format, args...),
+			Hint: "use letters, digits, '-' and '_'",
+		}
 	}
 	if id == "" {
 		return bad("Session ID must not be empty")

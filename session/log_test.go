@@ -318,8 +318,10 @@ func TestRewrite(t *testing.T) {
 	if n := l.Meta().MessageCount; n != 2 {
 		t.Fatalf("MessageCount %d", n)
 	}
-	odd := transcript.Item{ID: "n", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "<b> & \u2028 é"}},
-		Native: &transcript.Native{API: "x", JSON: []byte(`{"n":9007199254740993,"t":"<&>"}`)}}
+	odd := transcript.Item{
+		ID: "n", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "<b> & \u2028 é"}},
+		Native: &transcript.Native{API: "x", JSON: []byte(`{"n":9007199254740993,"t":"<&>"}`)},
+	}
 	if err := l.Rewrite(t.Context(), session.Rewrite{Reason: "mutator", Items: []rawJSON{raw(odd)}}); err != nil {
 		t.Fatal(err)
 	}

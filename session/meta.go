@@ -125,8 +125,13 @@ func (d *Delta) add(r *Record) error {
 
 func (p *MetaPatch) merge(q MetaPatch) {
 	for _, f := range []struct{ dst, src **string }{
-		{&p.Title, &q.Title}, {&p.Summary, &q.Summary}, {&p.Tag, &q.Tag}, {&p.CWD, &q.CWD},
-		{&p.Project, &q.Project}, {&p.Model, &q.Model}, {&p.GitBranch, &q.GitBranch},
+		{&p.Title, &q.Title},
+		{&p.Summary, &q.Summary},
+		{&p.Tag, &q.Tag},
+		{&p.CWD, &q.CWD},
+		{&p.Project, &q.Project},
+		{&p.Model, &q.Model},
+		{&p.GitBranch, &q.GitBranch},
 	} {
 		if *f.src != nil {
 			*f.dst = *f.src
@@ -162,8 +167,13 @@ func (m Meta) Apply(d Delta) Meta {
 			dst *string
 			src *string
 		}{
-			{&m.Title, p.Title}, {&m.Summary, p.Summary}, {&m.Tag, p.Tag}, {&m.CWD, p.CWD},
-			{&m.Project, p.Project}, {&m.Model, p.Model}, {&m.GitBranch, p.GitBranch},
+			{&m.Title, p.Title},
+			{&m.Summary, p.Summary},
+			{&m.Tag, p.Tag},
+			{&m.CWD, p.CWD},
+			{&m.Project, p.Project},
+			{&m.Model, p.Model},
+			{&m.GitBranch, p.GitBranch},
 		} {
 			if f.src != nil {
 				*f.dst = *f.src

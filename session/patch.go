@@ -66,8 +66,13 @@ func (p MetaPatch) draft(m Meta) (Draft, bool, error) {
 		set **string
 		now string
 	}{
-		{&p.Title, m.Title}, {&p.Summary, m.Summary}, {&p.Tag, m.Tag}, {&p.CWD, m.CWD},
-		{&p.Project, m.Project}, {&p.Model, m.Model}, {&p.GitBranch, m.GitBranch},
+		{&p.Title, m.Title},
+		{&p.Summary, m.Summary},
+		{&p.Tag, m.Tag},
+		{&p.CWD, m.CWD},
+		{&p.Project, m.Project},
+		{&p.Model, m.Model},
+		{&p.GitBranch, m.GitBranch},
 	} {
 		if *f.set != nil && **f.set == f.now {
 			*f.set = nil

@@ -79,8 +79,10 @@ func TestCheckID(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	for _, id := range []string{"", ".", "..", ".a", "-a", "a/b", `a\b`, "a..b", "a\x00", "a\nb", "a\x7f", "a\u0085", "a\u200db", "a\u202eb", "a\u2028b", "\ufeffa",
-		" a", "a ", "\u00a0a", strings.Repeat("x", 129), "a\xff"} {
+	for _, id := range []string{
+		"", ".", "..", ".a", "-a", "a/b", `a\b`, "a..b", "a\x00", "a\nb", "a\x7f", "a\u0085", "a\u200db", "a\u202eb", "a\u2028b", "\ufeffa",
+		" a", "a ", "\u00a0a", strings.Repeat("x", 129), "a\xff",
+	} {
 		wantErr(t, session.CheckID(id), session.ErrInvalidID)
 	}
 }
@@ -115,7 +117,8 @@ func TestFoldingInPieces(t *testing.T) {
 		openedDraft(t, "s"), userDraft("a", strings.Repeat("é", 300)), useDraft("b", "c"), draft(t, session.KindMetaChanged, model),
 		resultDraft("c", "c"), useDraft("d"), draft(t, session.KindRewrite, session.Rewrite{Reason: "x", Cut: "b", Messages: 2}), userDraft("e", "e"),
 		draft(t, session.KindMetaChanged, session.MetaPatch{Title: ptr("t")}), draft(t, session.KindMetaChanged, session.MetaPatch{Title: ptr("")}),
-		{Kind: session.KindItem, Payload: []byte(`{"queued":true,"item":{"role":"user","parts":[]}}`)}, draft(t, session.KindMetaChanged, model), useDraft("f"),
+		{Kind: session.KindItem, Payload: []byte(`{"queued":true,"item":{"role":"user","parts":[]}}`)},
+		draft(t, session.KindMetaChanged, model), useDraft("f"),
 	}
 	recs := chain(ds...)
 	one := session.Meta{}.Apply(must(session.Fold(recs))(t))

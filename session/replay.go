@@ -164,12 +164,16 @@ func (f *folder) add(r *Record) error {
 		err = f.rewrite(r.Payload)
 	case KindDecision, KindHookRan, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRedacted:
 	default:
-		return &Error{Op: "replay", Session: f.s.SessionID, Seq: r.Seq, Err: ErrNewer,
-			Detail: "a record of kind " + string(r.Kind), Hint: upgrade}
+		return &Error{
+			Op: "replay", Session: f.s.SessionID, Seq: r.Seq, Err: ErrNewer,
+			Detail: "a record of kind " + string(r.Kind), Hint: upgrade,
+		}
 	}
 	if err != nil {
-		return &Error{Op: "replay", Session: f.s.SessionID, Seq: r.Seq, Err: ErrCorrupt,
-			Detail: string(r.Kind) + ": " + err.Error()}
+		return &Error{
+			Op: "replay", Session: f.s.SessionID, Seq: r.Seq, Err: ErrCorrupt,
+			Detail: string(r.Kind) + ": " + err.Error(),
+		}
 	}
 	return nil
 }
@@ -185,8 +189,10 @@ func (f *folder) opened(r *Record) error {
 	}
 	f.s.SessionID = o.SessionID
 	if o.Format > FormatVersion {
-		return &Error{Op: "replay", Session: o.SessionID, Seq: r.Seq, Err: ErrNewer,
-			Detail: "the log has a newer format", Hint: upgrade}
+		return &Error{
+			Op: "replay", Session: o.SessionID, Seq: r.Seq, Err: ErrNewer,
+			Detail: "the log has a newer format", Hint: upgrade,
+		}
 	}
 	f.s.Queue, f.s.Running, f.s.OpenTurn, f.s.Asked = nil, nil, "", nil
 	return nil

@@ -43,8 +43,10 @@ func openedDraft(t testing.TB, id string) session.Draft {
 
 func TestReplay(t *testing.T) {
 	answer := func(id string, messages int) session.Draft {
-		it := transcript.Item{ID: id, Role: transcript.RoleAssistant, Usage: &transcript.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
-			Parts: []transcript.Part{transcript.Text{Text: `"usage":{"input":100}`}}}
+		it := transcript.Item{
+			ID: id, Role: transcript.RoleAssistant, Usage: &transcript.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
+			Parts: []transcript.Part{transcript.Text{Text: `"usage":{"input":100}`}},
+		}
 		return session.ItemDraft(transcript.MustEncode(it), false, &session.RequestMark{API: "x", Messages: messages, Prefix: session.Sum([]byte(id))})
 	}
 	recs := chain(

@@ -70,8 +70,10 @@ func (e invalid) Unwrap() []error { return []error{ErrInvalid, e.cause} }
 
 // unknownItem is the ErrInvalid for an item id that the transcript lacks.
 func unknownItem(session, id string, ids []string) error {
-	e := &Error{Op: "find item", Session: session, Err: ErrInvalid, Detail: "no item has the id " + id,
-		Hint: "holdfast sessions show " + session}
+	e := &Error{
+		Op: "find item", Session: session, Err: ErrInvalid, Detail: "no item has the id " + id,
+		Hint: "holdfast sessions show " + session,
+	}
 	if near := nearest(id, ids); len(near) > 0 {
 		e.Hint = "nearest: " + strings.Join(near, ", ")
 	}

@@ -72,8 +72,13 @@ func (s *Sessions) saveNew(ctx context.Context, id string, items []transcript.En
 			dst *string
 			src *string
 		}{
-			{&o.Title, patch.Title}, {&o.Summary, patch.Summary}, {&o.Tag, patch.Tag}, {&o.CWD, patch.CWD},
-			{&o.Project, patch.Project}, {&o.Model, patch.Model}, {&o.GitBranch, patch.GitBranch},
+			{&o.Title, patch.Title},
+			{&o.Summary, patch.Summary},
+			{&o.Tag, patch.Tag},
+			{&o.CWD, patch.CWD},
+			{&o.Project, patch.Project},
+			{&o.Model, patch.Model},
+			{&o.GitBranch, patch.GitBranch},
 		} {
 			if f.src != nil {
 				*f.dst = *f.src

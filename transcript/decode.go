@@ -138,8 +138,10 @@ func decodePart(b []byte) (Part, error) {
 	case "text":
 		p = Text{Text: d.str("text"), Extra: d.rest()}
 	case "thinking":
-		p = Thinking{Text: d.str("text"), Signature: d.str("signature"), Data: d.str("data"),
-			Redacted: d.bool("redacted"), Extra: d.rest()}
+		p = Thinking{
+			Text: d.str("text"), Signature: d.str("signature"), Data: d.str("data"),
+			Redacted: d.bool("redacted"), Extra: d.rest(),
+		}
 	case "tool_use":
 		p = ToolUse{ID: d.str("id"), Name: d.str("name"), Input: d.raw("input"), Extra: d.rest()}
 	case "tool_result":

@@ -109,15 +109,26 @@ func TestEncodeForm(t *testing.T) {
 		}, `{"role":"assistant","id":"i","time":"2026-01-02T02:04:05.0000006Z","model":"m","finish":"stop",` +
 			`"usage":{"input":1,"output":0,"reasoning":2},"parts":[],"native":{"api":"a","json":[1]},` +
 			`"metadata":{"a":2,"z":1},"b":4,"y":3}`},
-		{"a use", Item{Role: RoleAssistant, Parts: []Part{ToolUse{ID: "u", Name: "T", Input: []byte("{ \"n\": 9007199254740993 }")}}},
-			`{"role":"assistant","parts":[{"type":"tool_use","id":"u","name":"T","input":{"n":9007199254740993}}]}`},
-		{"a result", ResultItem(ToolResult{UseID: "u", IsError: true, Content: []Part{Text{Text: "x"}, Media{MIME: "image/png", Data: []byte{0, 255}}}}),
+		{
+			"a use",
+			Item{Role: RoleAssistant, Parts: []Part{ToolUse{ID: "u", Name: "T", Input: []byte("{ \"n\": 9007199254740993 }")}}},
+			`{"role":"assistant","parts":[{"type":"tool_use","id":"u","name":"T","input":{"n":9007199254740993}}]}`,
+		},
+		{
+			"a result", ResultItem(ToolResult{UseID: "u", IsError: true, Content: []Part{Text{Text: "x"}, Media{MIME: "image/png", Data: []byte{0, 255}}}}),
 			`{"role":"tool","parts":[{"type":"tool_result","use_id":"u","content":[{"type":"text","text":"x"},` +
-				`{"type":"media","mime":"image/png","data":"AP8="}],"is_error":true}]}`},
-		{"redacted", Item{Role: RoleAssistant, Parts: []Part{Thinking{Data: "opaque", Redacted: true}}},
-			`{"role":"assistant","parts":[{"type":"thinking","data":"opaque","redacted":true}]}`},
-		{"unknown", Item{Role: RoleUser, Parts: []Part{Unknown{Type: "x", JSON: []byte(`{ "a":1, "type":"x"}`)}}},
-			`{"role":"user","parts":[{"a":1,"type":"x"}]}`},
+				`{"type":"media","mime":"image/png","data":"AP8="}],"is_error":true}]}`,
+		},
+		{
+			"redacted",
+			Item{Role: RoleAssistant, Parts: []Part{Thinking{Data: "opaque", Redacted: true}}},
+			`{"role":"assistant","parts":[{"type":"thinking","data":"opaque","redacted":true}]}`,
+		},
+		{
+			"unknown",
+			Item{Role: RoleUser, Parts: []Part{Unknown{Type: "x", JSON: []byte(`{ "a":1, "type":"x"}`)}}},
+			`{"role":"user","parts":[{"a":1,"type":"x"}]}`,
+		},
 	} {
 		e, err := Encode(tt.it)
 		if err != nil || string(e.JSON) != tt.want {
@@ -247,7 +258,9 @@ func TestEncoded(t *testing.T) {
 		ID: "i", Role: RoleAssistant, Model: "m", Finish: FinishToolUse,
 		Native: &Native{API: "wire", JSON: []byte(`[1]`)},
 		Parts: []Part{
-			Text{Text: "a"}, ToolUse{ID: "u1", Name: "T", Input: []byte(`{"x":1}`)}, Text{Text: "b\n\"c\""},
+			Text{Text: "a"},
+			ToolUse{ID: "u1", Name: "T", Input: []byte(`{"x":1}`)},
+			Text{Text: "b\n\"c\""},
 			ToolUse{ID: "u\"2", Name: "N"},
 		},
 	}

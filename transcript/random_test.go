@@ -69,13 +69,17 @@ func plainPart(t *rapid.T) Part {
 	case 0:
 		return Text{Text: texts.Draw(t, "text"), Extra: x}
 	case 1:
-		return Thinking{Text: texts.Draw(t, "thinking"), Signature: texts.Draw(t, "signature"),
-			Data: texts.Draw(t, "data"), Redacted: rapid.Bool().Draw(t, "redacted"), Extra: x}
+		return Thinking{
+			Text: texts.Draw(t, "thinking"), Signature: texts.Draw(t, "signature"),
+			Data: texts.Draw(t, "data"), Redacted: rapid.Bool().Draw(t, "redacted"), Extra: x,
+		}
 	case 2:
 		return Media{MIME: texts.Draw(t, "mime"), Data: blobs.Draw(t, "bytes"), URI: texts.Draw(t, "uri"), Extra: x}
 	case 3:
-		return File{Name: texts.Draw(t, "name"), MIME: texts.Draw(t, "mime"), Data: blobs.Draw(t, "bytes"),
-			URI: texts.Draw(t, "uri"), Extra: x}
+		return File{
+			Name: texts.Draw(t, "name"), MIME: texts.Draw(t, "mime"), Data: blobs.Draw(t, "bytes"),
+			URI: texts.Draw(t, "uri"), Extra: x,
+		}
 	case 4:
 		return Structured{Value: raws.Draw(t, "value"), Schema: raws.Draw(t, "schema"), Extra: x}
 	case 5:

@@ -18,7 +18,9 @@ func TestRender(t *testing.T) {
 		MustEncode(ResultItem(ToolResult{UseID: "u1", IsError: true, Content: []Part{Text{Text: "no"}, Structured{Value: []byte(`[1]`)}}})),
 		MustEncode(ResultItem(ToolResult{UseID: "u2"})),
 		MustEncode(Item{Role: RoleContext, Parts: []Part{
-			Media{MIME: "image/png", Data: []byte{1, 2}}, File{Name: "f", MIME: "text/plain", URI: "file:///f"}, Custom{Kind: "k"},
+			Media{MIME: "image/png", Data: []byte{1, 2}},
+			File{Name: "f", MIME: "text/plain", URI: "file:///f"},
+			Custom{Kind: "k"},
 			Unknown{Type: "x", JSON: []byte(`{"type":"x"}`)},
 		}}),
 		MustEncode(Item{Role: RoleAssistant, Parts: []Part{Thinking{Text: "only thoughts"}}}),

@@ -25,19 +25,34 @@ func TestRepair(t *testing.T) {
 		{"sound", []string{"user", "call a", "result a"}, "user, call a, result a", ""},
 		{"at the end", []string{"user", "call a b", "result b"}, "user, call a b, result b, unknown a", "tool_use without matching tool_result a 1"},
 		{"in the middle", []string{"call a", "user"}, "call a, unknown a, user", "tool_use without matching tool_result a 0"},
-		{"a late result", []string{"call a", "user", "result a"}, "call a, unknown a, user, notice",
-			"tool_use without matching tool_result a 0; duplicate tool_result a 2"},
+		{
+			"a late result",
+			[]string{"call a", "user", "result a"},
+			"call a, unknown a, user, notice",
+			"tool_use without matching tool_result a 0; duplicate tool_result a 2",
+		},
 		{"orphan", []string{"user", "result z", "user 2"}, "user, notice, user 2", "orphaned tool_result z 1"},
 		{"orphan among results", []string{"call a", "result a z", "user"}, "call a, result a z, notice, user", "orphaned tool_result z 1"},
-		{"orphan before the result", []string{"call a b", "result z", "result a", "result b", "user"},
-			"call a b, result a, result b, notice, user", "orphaned tool_result z 1"},
+		{
+			"orphan before the result",
+			[]string{"call a b", "result z", "result a", "result b", "user"},
+			"call a b, result a, result b, notice, user", "orphaned tool_result z 1",
+		},
 		{"second result", []string{"call a", "result a", "result a", "user"}, "call a, result a, notice, user", "duplicate tool_result a 2"},
 		{"second use", []string{"call a", "result a", "call a b", "result b"}, "call a, result a, call a b, result b, notice", "duplicate tool_use a 2"},
 		{"second use alone", []string{"call a", "result a", "call a"}, "call a, result a, notice", "duplicate tool_use a 2"},
-		{"calls beside half the results", []string{"call a b", "mixed a > c", "result c"}, "call a b, unknown b, mixed a > c, result c",
-			"tool_use without matching tool_result b 0"},
-		{"everything at once", []string{"result z", "call a", "call a", "result a"}, "notice, call a, result a, notice",
-			"orphaned tool_result z 0; duplicate tool_use a 2"},
+		{
+			"calls beside half the results",
+			[]string{"call a b", "mixed a > c", "result c"},
+			"call a b, unknown b, mixed a > c, result c",
+			"tool_use without matching tool_result b 0",
+		},
+		{
+			"everything at once",
+			[]string{"result z", "call a", "call a", "result a"},
+			"notice, call a, result a, notice",
+			"orphaned tool_result z 0; duplicate tool_use a 2",
+		},
 	} {
 		in := lines(tt.items...)
 		out, notes, err := Repair(in, counter())

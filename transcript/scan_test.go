@@ -49,7 +49,8 @@ func view(b []byte) (keys []string, first map[string]json.RawMessage) {
 func compareView(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, b []byte) {
+}, b []byte,
+) {
 	t.Helper()
 	keys, first := view(b)
 	i := 0

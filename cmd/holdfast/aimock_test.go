@@ -41,7 +41,8 @@ func newHouse(t *testing.T, model string, env ...string) *house {
 	}
 	h.write("greet.sh", "#!/bin/sh\necho helo world\n")
 	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"}, {"add", "."},
+		{"init", "-q", "-b", "main"},
+		{"add", "."},
 		{"-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "first"},
 	} {
 		cmd := exec.Command("git", args...)

@@ -143,8 +143,10 @@ func (s *stage) tests(ctx context.Context) error {
 	cmd.Dir = s.project
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return &failure{msg: fmt.Sprintf("the project's tests still fail: %v", err), out: outcome.Failed,
-			hint: "look at " + s.project, err: errors.New(string(out))}
+		return &failure{
+			msg: fmt.Sprintf("the project's tests still fail: %v", err), out: outcome.Failed,
+			hint: "look at " + s.project, err: errors.New(string(out)),
+		}
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	s.p.out.line("%s the project's tests, run once more by this command: %s", s.ok(), shown(summary(lines)))

@@ -74,21 +74,26 @@ func TestTextView(t *testing.T) {
 			agent.ToolFinished{Use: "u", Tool: "Bash", Result: exit(0)},
 		}, "● Bash  \n  ⎿ ok  0 ms\n"},
 		{"verbose", false, false, true, []agent.Event{
-			agent.ThinkingDelta{Text: "so"}, agent.ThinkingDelta{Text: "\x1b"}, said("1", "hi"),
+			agent.ThinkingDelta{Text: "so"},
+			agent.ThinkingDelta{Text: "\x1b"},
+			said("1", "hi"),
 			agent.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
 			agent.ToolFinished{Use: "u", Tool: "Bash", Result: exit(0)},
 		}, "so\\x1b\nhi\n● Bash  \n  ⎿ ok  0 ms\n    line 1\n    line 2\\x1b[2J\n"},
 		{"quiet", false, true, false, []agent.Event{
-			agent.SessionOpened{ID: "s"}, agent.ThinkingDelta{Text: "so"},
+			agent.SessionOpened{ID: "s"},
+			agent.ThinkingDelta{Text: "so"},
 			agent.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
 			agent.ToolFinished{Use: "u", Tool: "Bash", Result: exit(1)},
-			agent.Notice{Text: "n"}, said("1", "hi"),
+			agent.Notice{Text: "n"},
+			said("1", "hi"),
 			agent.Result{SessionID: "s", Reason: agent.ReasonCompleted},
 		}, "hi\n"},
 		{"side by side", false, false, false, []agent.Event{
 			agent.ToolStarted{Use: "a", Tool: "Read", Input: json.RawMessage(`{"file_path":"/w/a"}`)},
 			agent.ToolStarted{Use: "b", Tool: "Read", Input: json.RawMessage(`{"file_path":"/w/b"}`)},
-			agent.ToolFinished{Use: "b", Tool: "Read"}, agent.ToolFinished{Use: "a", Tool: "Read"},
+			agent.ToolFinished{Use: "b", Tool: "Read"},
+			agent.ToolFinished{Use: "a", Tool: "Read"},
 		}, "● Read  a\n● Read  b\n  ⎿ Read b: ok  0 ms\n  ⎿ Read a: ok  0 ms\n"},
 		{"changes of course", false, false, false, []agent.Event{
 			agent.ModelSwitched{From: "a", To: "b", Err: errors.New("away")},
@@ -176,8 +181,12 @@ func TestColor(t *testing.T) {
 		env  string
 		want bool
 	}{
-		{"", false}, {"FORCE_COLOR=1", true}, {"FORCE_COLOR=0", false}, {"CLICOLOR_FORCE=1", true},
-		{"FORCE_COLOR=1 NO_COLOR=1", false}, {"TERM=dumb FORCE_COLOR=1", true},
+		{"", false},
+		{"FORCE_COLOR=1", true},
+		{"FORCE_COLOR=0", false},
+		{"CLICOLOR_FORCE=1", true},
+		{"FORCE_COLOR=1 NO_COLOR=1", false},
+		{"TERM=dumb FORCE_COLOR=1", true},
 	} {
 		p := Program{Env: strings.Fields(tt.env)}
 		if got := p.terminal(&bytes.Buffer{}).color; got != tt.want {
@@ -220,7 +229,9 @@ func TestStreamEvents(t *testing.T) {
 		agent.SessionOpened{ID: "s", Notices: []string{"n"}},
 		agent.TextDelta{Text: "void"},
 		agent.Retrying{Err: errAway, Attempt: 1, Delay: time.Second},
-		agent.TextDelta{Text: "a"}, agent.ThinkingDelta{Text: "b"}, agent.TextDelta{Text: "c"},
+		agent.TextDelta{Text: "a"},
+		agent.ThinkingDelta{Text: "b"},
+		agent.TextDelta{Text: "c"},
 		said("1", "c"),
 		agent.ModelSwitched{From: "a", To: "b", Err: errAway},
 		agent.MutationFinished{By: "compact", Before: 9, After: 2},

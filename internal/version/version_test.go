@@ -30,8 +30,14 @@ func TestAnswer(t *testing.T) {
 		args string
 		ok   bool
 	}{
-		{"", false}, {"run version", false}, {"version extra", false}, {"version --help", false}, {"version --json x", false},
-		{"version", true}, {"--version", true}, {"version --json", true},
+		{"", false},
+		{"run version", false},
+		{"version extra", false},
+		{"version --help", false},
+		{"version --json x", false},
+		{"version", true},
+		{"--version", true},
+		{"version --json", true},
 	} {
 		text, ok := Answer(strings.Fields(tt.args))
 		if ok != tt.ok || ok != strings.HasSuffix(text, "\n") {

@@ -133,8 +133,10 @@ func (a *answer) begin(e *event, emit func(model.Event) bool) bool {
 	if json.Unmarshal(e.ContentBlock, &s) != nil {
 		return true
 	}
-	b := &block{index: e.Index, kind: s.Type, start: slices.Clone(e.ContentBlock), data: s.Data,
-		signature: []byte(s.Signature), name: s.Name, citations: s.Citations}
+	b := &block{
+		index: e.Index, kind: s.Type, start: slices.Clone(e.ContentBlock), data: s.Data,
+		signature: []byte(s.Signature), name: s.Name, citations: s.Citations,
+	}
 	a.blocks = append(a.blocks, b)
 	switch b.kind {
 	case "text":

@@ -19,58 +19,127 @@ func TestEncode(t *testing.T) {
 		role string
 		want string
 	}{
-		{"user", transcript.UserText("hi \"you\"\n<b> é"), "user",
-			`{"type":"text","text":"hi \"you\"\n<b> é"}`},
-		{"several parts", user(transcript.Text{Text: "a"}, transcript.Text{}, transcript.Text{Text: "b"}), "user",
-			`{"type":"text","text":"a"},{"type":"text","text":"b"}`},
+		{
+			"user", transcript.UserText("hi \"you\"\n<b> é"), "user",
+			`{"type":"text","text":"hi \"you\"\n<b> é"}`,
+		},
+		{
+			"several parts", user(transcript.Text{Text: "a"}, transcript.Text{}, transcript.Text{Text: "b"}), "user",
+			`{"type":"text","text":"a"},{"type":"text","text":"b"}`,
+		},
 		{"nothing to send", user(transcript.Text{}, transcript.Custom{Kind: "x", Value: json.RawMessage(`1`)}, transcript.Unknown{Type: "future", JSON: json.RawMessage(`{"type":"future"}`)}), "", ``},
-		{"context", transcript.Item{Role: transcript.RoleContext, Parts: []transcript.Part{transcript.Text{Text: "cwd"}}}, "user",
-			`{"type":"text","text":"cwd"}`},
-		{"notification", transcript.Item{Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: "done & <b>"}}}, "user",
-			`{"type":"text","text":"<system-reminder>\ndone & <b>\n</system-reminder>"}`},
-		{"developer", transcript.Item{Role: transcript.RoleDeveloper, Parts: []transcript.Part{transcript.Text{Text: "be brief"}}}, "user",
-			`{"type":"text","text":"<system-reminder>\nbe brief\n</system-reminder>"}`},
-		{"system", transcript.Item{Role: transcript.RoleSystem, Parts: []transcript.Part{transcript.Text{Text: "be brief"}, transcript.Text{}}}, "user",
-			`{"type":"text","text":"<system-reminder>\nbe brief\n</system-reminder>"}`},
-		{"structured", user(transcript.Structured{Value: json.RawMessage(`{"n":9007199254740993,"s":"a\"b"}`)}), "user",
-			`{"type":"text","text":"{\"n\":9007199254740993,\"s\":\"a\\\"b\"}"}`},
-		{"image", user(image), "user",
-			`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVA="}}`},
-		{"image address", user(transcript.Media{MIME: "image/webp", URI: "https://example.org/a.webp"}), "user",
-			`{"type":"image","source":{"type":"url","url":"https://example.org/a.webp"}}`},
-		{"image on disk", user(transcript.Media{MIME: "image/png", URI: "file:///a.png"}), "user",
-			`{"type":"text","text":"[image/png file:///a.png: not shown]"}`},
-		{"sound", user(transcript.Media{MIME: "audio/wav", Data: []byte("RIFF")}), "user",
-			`{"type":"text","text":"[audio/wav without an address: not shown]"}`},
-		{"pdf", user(transcript.File{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF")}), "user",
-			`{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERg=="},"title":"a.pdf"}`},
-		{"pdf address", user(transcript.File{MIME: "application/pdf", URI: "https://example.org/a.pdf"}), "user",
-			`{"type":"document","source":{"type":"url","url":"https://example.org/a.pdf"}}`},
-		{"text file", user(transcript.File{Name: "a.md", MIME: "text/markdown", Data: []byte("# \"A\"\n")}), "user",
-			`{"type":"document","source":{"type":"text","media_type":"text/plain","data":"# \"A\"\n"},"title":"a.md"}`},
-		{"other file", user(transcript.File{Name: "a.zip", MIME: "application/zip", Data: []byte("PK")}), "user",
-			`{"type":"text","text":"[file a.zip application/zip: not shown]"}`},
-		{"result", result("toolu_1", false, transcript.Text{Text: "one"}, transcript.Text{Text: "two"}), "user",
-			`{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]}`},
-		{"result with an image", result("toolu_1", false, image, transcript.Structured{Value: json.RawMessage(`{}`)}), "user",
-			`{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVA="}},{"type":"text","text":"{}"}]}`},
-		{"empty result", result("toolu_1", false, transcript.Text{}), "user",
-			`{"type":"tool_result","tool_use_id":"toolu_1"}`},
-		{"error", result("toolu_1", true, transcript.Text{Text: "no"}), "user",
-			`{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"no"}],"is_error":true}`},
-		{"empty error", result("toolu_1", true), "user",
-			`{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"the tool failed and said nothing"}],"is_error":true}`},
-		{"results come first", transcript.Item{Role: transcript.RoleTool, Parts: []transcript.Part{
-			transcript.Text{Text: "note"}, transcript.ToolResult{UseID: "a.b:1"}, transcript.ToolResult{UseID: "b"}}}, "user",
-			`{"type":"tool_result","tool_use_id":"a_b_1"},{"type":"tool_result","tool_use_id":"b"},{"type":"text","text":"note"}`},
-		{"assistant of another wire", transcript.Item{Role: transcript.RoleAssistant, Native: &transcript.Native{API: "openai-chat", JSON: json.RawMessage(`{}`)},
-			Parts: []transcript.Part{transcript.Thinking{Text: "hm", Signature: "x"}, transcript.Text{Text: "I look."}, transcript.Text{},
-				transcript.ToolUse{ID: "functions.Read:0", Name: "Read", Input: json.RawMessage(`{"n":9007199254740993}`)},
-				transcript.ToolUse{ID: "b", Name: "Read", Input: json.RawMessage(`"{bad"`)}}}, "assistant",
-			`{"type":"text","text":"I look."},{"type":"tool_use","id":"functions_Read_0","name":"Read","input":{"n":9007199254740993}},{"type":"tool_use","id":"b","name":"Read","input":{"malformed_input":"{bad"}}`},
-		{"assistant of this wire", transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "other"}},
-			Native: &transcript.Native{API: anthropic.API, JSON: json.RawMessage(`[{"type":"thinking","thinking":"hm","signature":"x"}]`)}}, "assistant",
-			`{"type":"thinking","thinking":"hm","signature":"x"}`},
+		{
+			"context",
+			transcript.Item{Role: transcript.RoleContext, Parts: []transcript.Part{transcript.Text{Text: "cwd"}}},
+			"user",
+			`{"type":"text","text":"cwd"}`,
+		},
+		{
+			"notification",
+			transcript.Item{Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: "done & <b>"}}},
+			"user",
+			`{"type":"text","text":"<system-reminder>\ndone & <b>\n</system-reminder>"}`,
+		},
+		{
+			"developer",
+			transcript.Item{Role: transcript.RoleDeveloper, Parts: []transcript.Part{transcript.Text{Text: "be brief"}}},
+			"user",
+			`{"type":"text","text":"<system-reminder>\nbe brief\n</system-reminder>"}`,
+		},
+		{
+			"system",
+			transcript.Item{Role: transcript.RoleSystem, Parts: []transcript.Part{transcript.Text{Text: "be brief"}, transcript.Text{}}},
+			"user",
+			`{"type":"text","text":"<system-reminder>\nbe brief\n</system-reminder>"}`,
+		},
+		{
+			"structured", user(transcript.Structured{Value: json.RawMessage(`{"n":9007199254740993,"s":"a\"b"}`)}), "user",
+			`{"type":"text","text":"{\"n\":9007199254740993,\"s\":\"a\\\"b\"}"}`,
+		},
+		{
+			"image", user(image), "user",
+			`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVA="}}`,
+		},
+		{
+			"image address", user(transcript.Media{MIME: "image/webp", URI: "https://example.org/a.webp"}), "user",
+			`{"type":"image","source":{"type":"url","url":"https://example.org/a.webp"}}`,
+		},
+		{
+			"image on disk", user(transcript.Media{MIME: "image/png", URI: "file:///a.png"}), "user",
+			`{"type":"text","text":"[image/png file:///a.png: not shown]"}`,
+		},
+		{
+			"sound", user(transcript.Media{MIME: "audio/wav", Data: []byte("RIFF")}), "user",
+			`{"type":"text","text":"[audio/wav without an address: not shown]"}`,
+		},
+		{
+			"pdf", user(transcript.File{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF")}), "user",
+			`{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERg=="},"title":"a.pdf"}`,
+		},
+		{
+			"pdf address", user(transcript.File{MIME: "application/pdf", URI: "https://example.org/a.pdf"}), "user",
+			`{"type":"document","source":{"type":"url","url":"https://example.org/a.pdf"}}`,
+		},
+		{
+			"text file", user(transcript.File{Name: "a.md", MIME: "text/markdown", Data: []byte("# \"A\"\n")}), "user",
+			`{"type":"document","source":{"type":"text","media_type":"text/plain","data":"# \"A\"\n"},"title":"a.md"}`,
+		},
+		{
+			"other file", user(transcript.File{Name: "a.zip", MIME: "application/zip", Data: []byte("PK")}), "user",
+			`{"type":"text","text":"[file a.zip application/zip: not shown]"}`,
+		},
+		{
+			"result", result("toolu_1", false, transcript.Text{Text: "one"}, transcript.Text{Text: "two"}), "user",
+			`{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]}`,
+		},
+		{
+			"result with an image", result("toolu_1", false, image, transcript.Structured{Value: json.RawMessage(`{}`)}), "user",
+			`{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVA="}},{"type":"text","text":"{}"}]}`,
+		},
+		{
+			"empty result", result("toolu_1", false, transcript.Text{}), "user",
+			`{"type":"tool_result","tool_use_id":"toolu_1"}`,
+		},
+		{
+			"error", result("toolu_1", true, transcript.Text{Text: "no"}), "user",
+			`{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"no"}],"is_error":true}`,
+		},
+		{
+			"empty error", result("toolu_1", true), "user",
+			`{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"the tool failed and said nothing"}],"is_error":true}`,
+		},
+		{
+			"results come first",
+			transcript.Item{Role: transcript.RoleTool, Parts: []transcript.Part{
+				transcript.Text{Text: "note"}, transcript.ToolResult{UseID: "a.b:1"}, transcript.ToolResult{UseID: "b"},
+			}},
+			"user",
+			`{"type":"tool_result","tool_use_id":"a_b_1"},{"type":"tool_result","tool_use_id":"b"},{"type":"text","text":"note"}`,
+		},
+		{
+			"assistant of another wire",
+			transcript.Item{
+				Role: transcript.RoleAssistant, Native: &transcript.Native{API: "openai-chat", JSON: json.RawMessage(`{}`)},
+				Parts: []transcript.Part{
+					transcript.Thinking{Text: "hm", Signature: "x"},
+					transcript.Text{Text: "I look."},
+					transcript.Text{},
+					transcript.ToolUse{ID: "functions.Read:0", Name: "Read", Input: json.RawMessage(`{"n":9007199254740993}`)},
+					transcript.ToolUse{ID: "b", Name: "Read", Input: json.RawMessage(`"{bad"`)},
+				},
+			},
+			"assistant",
+			`{"type":"text","text":"I look."},{"type":"tool_use","id":"functions_Read_0","name":"Read","input":{"n":9007199254740993}},{"type":"tool_use","id":"b","name":"Read","input":{"malformed_input":"{bad"}}`,
+		},
+		{
+			"assistant of this wire",
+			transcript.Item{
+				Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "other"}},
+				Native: &transcript.Native{API: anthropic.API, JSON: json.RawMessage(`[{"type":"thinking","thinking":"hm","signature":"x"}]`)},
+			},
+			"assistant",
+			`{"type":"thinking","thinking":"hm","signature":"x"}`,
+		},
 		{"assistant that only thought", transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Thinking{Text: "hm"}}}, "", ``},
 		{"assistant that said nothing", transcript.Item{Role: transcript.RoleAssistant, Native: &transcript.Native{API: anthropic.API, JSON: json.RawMessage(`[]`)}}, "", ``},
 	} {
@@ -108,8 +177,10 @@ func TestEncode(t *testing.T) {
 
 func TestEncodeRefuses(t *testing.T) {
 	m := newModel(t, "http://127.0.0.1:1")
-	e := transcript.MustEncode(transcript.Item{ID: "i1", Role: transcript.RoleAssistant,
-		Native: &transcript.Native{API: anthropic.API, JSON: json.RawMessage(`{}`)}})
+	e := transcript.MustEncode(transcript.Item{
+		ID: "i1", Role: transcript.RoleAssistant,
+		Native: &transcript.Native{API: anthropic.API, JSON: json.RawMessage(`{}`)},
+	})
 	if w, err := m.Encode(e); err == nil || !strings.Contains(err.Error(), `"i1"`) {
 		t.Errorf("%s, %v", w.JSON, err)
 	}

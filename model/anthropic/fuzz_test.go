@@ -85,6 +85,8 @@ func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
 	if c.isJSON {
 		header.Set("Content-Type", "application/json")
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: header,
-		Body: io.NopCloser(bufio.NewReader(bytes.NewReader(c.body)))}, nil
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: header,
+		Body: io.NopCloser(bufio.NewReader(bytes.NewReader(c.body))),
+	}, nil
 }

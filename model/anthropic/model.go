@@ -73,8 +73,10 @@ func New(name string, o *Options) (*Model, error) {
 		facts.Thinking = model.ThinkingAdaptive // what every model since Claude 4.6 takes
 	}
 	m := &Model{
-		info: model.Info{Provider: provider, Model: name, API: API,
-			Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price},
+		info: model.Info{
+			Provider: provider, Model: name, API: API,
+			Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price,
+		},
 		maxTokens: o.MaxTokens,
 		thinking:  facts.Thinking,
 		keyless:   key == "" && o.BaseURL == "",

@@ -21,8 +21,10 @@ func TestNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	price.Input = 2 // options are copied
-	want := model.Info{Provider: "anthropic", Model: "claude-haiku-4-5-20251001", API: "anthropic-messages",
-		Context: 7, MaxOutput: 64000, Price: &model.Price{Input: 1}}
+	want := model.Info{
+		Provider: "anthropic", Model: "claude-haiku-4-5-20251001", API: "anthropic-messages",
+		Context: 7, MaxOutput: 64000, Price: &model.Price{Input: 1},
+	}
 	if diff := cmp.Diff(want, m.Info()); diff != "" {
 		t.Error(diff)
 	}
@@ -127,8 +129,10 @@ func TestHTTPClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := anthropic.New("claude-haiku-4-5", &anthropic.Options{BaseURL: "http://model.invalid",
-		HTTPClient: &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(u)}}})
+	m, err := anthropic.New("claude-haiku-4-5", &anthropic.Options{
+		BaseURL:    "http://model.invalid",
+		HTTPClient: &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(u)}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,15 +46,27 @@ func TestMessages(t *testing.T) {
 		{"zero wires", []model.Wire{{}, {}}, ``},
 		{"one", []model.Wire{w("user", a+"}")}, u + a + mark + `}]}`},
 		{"neighbours are one message", []model.Wire{w("user", a+"}"), {}, w("user", b+"}")}, u + a + `},` + b + mark + `}]}`},
-		{"the last two messages are marked", []model.Wire{w("user", a+"}"), w("assistant", b+"}"), w("user", a+"}")},
-			u + a + `}]},` + s + b + mark + `}]},` + u + a + mark + `}]}`},
-		{"a tool round", []model.Wire{w("user", a+"}"), w("assistant", a+"},"+use+"}"), w("user", res+"}"), w("user", res+`,"is_error":true}`)},
-			u + a + `}]},` + s + a + `},` + use + mark + `}]},` + u + res + `},` + res + `,"is_error":true` + mark + `}]}`},
-		{"thinking is not marked", []model.Wire{w("user", a+"}"), w("assistant", b+"},"+thought)},
-			u + a + mark + `}]},` + s + b + mark + `},` + thought + `]}`},
+		{
+			"the last two messages are marked",
+			[]model.Wire{w("user", a+"}"), w("assistant", b+"}"), w("user", a+"}")},
+			u + a + `}]},` + s + b + mark + `}]},` + u + a + mark + `}]}`,
+		},
+		{
+			"a tool round",
+			[]model.Wire{w("user", a+"}"), w("assistant", a+"},"+use+"}"), w("user", res+"}"), w("user", res+`,"is_error":true}`)},
+			u + a + `}]},` + s + a + `},` + use + mark + `}]},` + u + res + `},` + res + `,"is_error":true` + mark + `}]}`,
+		},
+		{
+			"thinking is not marked",
+			[]model.Wire{w("user", a+"}"), w("assistant", b+"},"+thought)},
+			u + a + mark + `}]},` + s + b + mark + `},` + thought + `]}`,
+		},
 		{"nor is what is unknown", []model.Wire{w("assistant", thought+`,{"type":"future"}`)}, s + thought + `,{"type":"future"}]}`},
-		{"a zero wire between", []model.Wire{w("user", a+"}"), w("assistant", b+"}"), {}, w("user", a+"}"), {}},
-			u + a + `}]},` + s + b + mark + `}]},` + u + a + mark + `}]}`},
+		{
+			"a zero wire between",
+			[]model.Wire{w("user", a+"}"), w("assistant", b+"}"), {}, w("user", a+"}"), {}},
+			u + a + `}]},` + s + b + mark + `}]},` + u + a + mark + `}]}`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := make([]string, len(tt.wires))
@@ -135,15 +147,19 @@ func TestSameAsTheSDK(t *testing.T) {
 	m := open(t, "claude-haiku-4-5", nil)
 	items := []transcript.Item{
 		transcript.UserText("look at é <this>"),
-		{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "I look."},
+		{Role: transcript.RoleAssistant, Parts: []transcript.Part{
+			transcript.Text{Text: "I look."},
 			transcript.ToolUse{ID: "toolu_1", Name: "Read", Input: json.RawMessage(`{"path":"a.go"}`)},
-			transcript.ToolUse{ID: "toolu_2", Name: "Read", Input: json.RawMessage(`{"path":"b.png"}`)}}},
+			transcript.ToolUse{ID: "toolu_2", Name: "Read", Input: json.RawMessage(`{"path":"b.png"}`)},
+		}},
 		transcript.ResultItem(transcript.ToolResult{UseID: "toolu_1", Content: []transcript.Part{transcript.Text{Text: "package a"}}}),
 		transcript.ResultItem(transcript.ToolResult{UseID: "toolu_2", IsError: true, Content: []transcript.Part{transcript.Text{Text: "no such file"}}}),
 		{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "and this?"}, transcript.Media{MIME: "image/png", Data: []byte("png")}}},
 	}
-	req := &model.Request{System: "be brief", MaxTokens: 500, Effort: "",
-		Tools: []model.ToolSpec{{Name: "Read", Description: "reads", Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}}
+	req := &model.Request{
+		System: "be brief", MaxTokens: 500, Effort: "",
+		Tools: []model.ToolSpec{{Name: "Read", Description: "reads", Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}},
+	}
 	for _, it := range items {
 		wire, err := m.Encode(transcript.MustEncode(it))
 		if err != nil {
@@ -160,8 +176,10 @@ func TestSameAsTheSDK(t *testing.T) {
 	params := sdk.MessageNewParams{
 		Model: "claude-haiku-4-5", MaxTokens: 500,
 		System: []sdk.TextBlockParam{{Text: "be brief", CacheControl: cache}},
-		Tools: []sdk.ToolUnionParam{{OfTool: &sdk.ToolParam{Name: "Read", Description: sdk.String("reads"), CacheControl: cache,
-			InputSchema: sdk.ToolInputSchemaParam{Properties: map[string]any{"path": map[string]any{"type": "string"}}, Required: []string{"path"}}}}},
+		Tools: []sdk.ToolUnionParam{{OfTool: &sdk.ToolParam{
+			Name: "Read", Description: sdk.String("reads"), CacheControl: cache,
+			InputSchema: sdk.ToolInputSchemaParam{Properties: map[string]any{"path": map[string]any{"type": "string"}}, Required: []string{"path"}},
+		}}},
 		Messages: []sdk.MessageParam{
 			sdk.NewUserMessage(sdk.NewTextBlock("look at é <this>")),
 			sdk.NewAssistantMessage(sdk.NewTextBlock("I look."), sdk.NewToolUseBlock("toolu_1", json.RawMessage(`{"path":"a.go"}`), "Read"), second),
@@ -233,8 +251,10 @@ func TestPrefixIsStable(t *testing.T) {
 			t.Fatalf("turn %d does not go on where the last one ended", turn)
 		}
 		last = unmarked
-		items = append(items, transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant,
+		items = append(items, transcript.MustEncode(transcript.Item{
+			Role:   transcript.RoleAssistant,
 			Parts:  []transcript.Part{transcript.Text{Text: "é <ok>"}},
-			Native: &transcript.Native{API: API, JSON: json.RawMessage(`[{"type":"thinking","thinking":"\u00e9","signature":"s"},{"type":"text","text":"é \u003cok>"}]`)}}))
+			Native: &transcript.Native{API: API, JSON: json.RawMessage(`[{"type":"thinking","thinking":"\u00e9","signature":"s"},{"type":"text","text":"é \u003cok>"}]`)},
+		}))
 	}
 }

@@ -52,8 +52,10 @@ func TestAimock(t *testing.T) {
 		if diff := cmp.Diff(`{"city":"Bern","days":3}`, string(uses[0].Input)); diff != "" {
 			t.Error(diff)
 		}
-		result := transcript.ResultItem(transcript.ToolResult{UseID: uses[0].ID,
-			Content: []transcript.Part{transcript.Text{Text: "4 degrees"}}})
+		result := transcript.ResultItem(transcript.ToolResult{
+			UseID:   uses[0].ID,
+			Content: []transcript.Part{transcript.Text{Text: "4 degrees"}},
+		})
 		_, answer, err = ask(t, m, question, answer, result)
 		if err != nil || answer.Text() != "It is cold in Bern." {
 			t.Errorf("%+v, %v", answer, err)

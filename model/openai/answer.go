@@ -322,8 +322,10 @@ func literal(s string) []byte { return transcript.AppendString(nil, s) }
 // partial is what of a broken answer can be kept: text and thinking. It is nil
 // when there is neither.
 func (a *answer) partial(cancelled bool) *transcript.Item {
-	it := &transcript.Item{Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage,
-		Finish: transcript.FinishError, Parts: a.said()}
+	it := &transcript.Item{
+		Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage,
+		Finish: transcript.FinishError, Parts: a.said(),
+	}
 	if cancelled {
 		it.Finish = transcript.FinishCancelled
 	}

@@ -23,13 +23,16 @@ func session(n int) []transcript.Encoded {
 	for i := range n {
 		id := fmt.Sprintf("call_%d", i/2)
 		it := transcript.Item{ID: fmt.Sprintf("item-%d", i), Role: transcript.RoleTool, Parts: []transcript.Part{
-			transcript.ToolResult{UseID: id, Content: []transcript.Part{transcript.Text{Text: text}}}}}
+			transcript.ToolResult{UseID: id, Content: []transcript.Part{transcript.Text{Text: text}}},
+		}}
 		if i%2 == 0 {
 			input, _ := json.Marshal(map[string]string{"path": "main.go", "content": text})
 			use := append([]byte(`{"role":"assistant","content":null,"tool_calls":[`), appendCall(nil, literal(id), []byte(`"Write"`), input, nil)...)
-			it = transcript.Item{ID: it.ID, Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Usage: &transcript.Usage{Input: 1},
+			it = transcript.Item{
+				ID: it.ID, Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Usage: &transcript.Usage{Input: 1},
 				Parts:  []transcript.Part{transcript.ToolUse{ID: id, Name: "Write", Input: input}},
-				Native: &transcript.Native{API: API, JSON: append(use, "]}"...)}}
+				Native: &transcript.Native{API: API, JSON: append(use, "]}"...)},
+			}
 		}
 		items = append(items, transcript.MustEncode(it))
 	}

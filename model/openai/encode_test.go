@@ -20,47 +20,93 @@ func TestEncode(t *testing.T) {
 		want string // messages; those after a line break come after the round
 	}{
 		{"user", transcript.UserText("hi \"you\"\n<b> é"), "user", `{"role":"user","content":"hi \"you\"\n<b> é"}`},
-		{"several texts are one string", user(transcript.Text{Text: "a"}, transcript.Text{}, transcript.Structured{Value: json.RawMessage(`{"n":9007199254740993,"s":"x\"y"}`)}), "user",
-			`{"role":"user","content":"a\n{\"n\":9007199254740993,\"s\":\"x\\\"y\"}"}`},
+		{
+			"several texts are one string", user(transcript.Text{Text: "a"}, transcript.Text{}, transcript.Structured{Value: json.RawMessage(`{"n":9007199254740993,"s":"x\"y"}`)}), "user",
+			`{"role":"user","content":"a\n{\"n\":9007199254740993,\"s\":\"x\\\"y\"}"}`,
+		},
 		{"nothing to send", user(transcript.Text{}, transcript.Custom{Kind: "x", Value: json.RawMessage(`1`)}, transcript.Unknown{Type: "future", JSON: json.RawMessage(`{"type":"future"}`)}), "", ``},
 		{"context", item(transcript.RoleContext, "cwd"), "user", `{"role":"user","content":"cwd"}`},
 		{"notification", item(transcript.RoleNotification, "done & <b>"), "user", `{"role":"user","content":"<system-reminder>\ndone & <b>\n</system-reminder>"}`},
 		{"system", item(transcript.RoleSystem, "be brief"), "system", `{"role":"system","content":"be brief"}`},
 		{"developer", item(transcript.RoleDeveloper, "be brief"), "system", `{"role":"system","content":"be brief"}`},
-		{"image", user(transcript.Text{Text: "see"}, image, transcript.Text{Text: "?"}), "user",
-			`{"role":"user","content":[{"type":"text","text":"see"},` + imagePart + `,{"type":"text","text":"?"}]}`},
-		{"image address", user(transcript.Media{MIME: "image/webp", URI: "https://example.org/a.webp"}), "user",
-			`{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.org/a.webp"}}]}`},
-		{"sound", user(transcript.Media{MIME: "audio/wav", Data: []byte("RIFF")}, transcript.Media{MIME: "audio/mpeg", Data: []byte("ID3")}), "user",
-			`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"UklGRg==","format":"wav"}},{"type":"input_audio","input_audio":{"data":"SUQz","format":"mp3"}}]}`},
-		{"pdf", user(transcript.File{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF")}, transcript.File{MIME: "application/pdf", Data: []byte("%PDF")}), "user",
-			`{"role":"user","content":[{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERg=="}},{"type":"file","file":{"filename":"document.pdf","file_data":"data:application/pdf;base64,JVBERg=="}}]}`},
-		{"other file", user(transcript.File{Name: "a.zip", MIME: "application/zip", Data: []byte("PK")}, transcript.Media{MIME: "video/mp4", URI: "file:///a.mp4"}), "user",
-			`{"role":"user","content":"[application/zip a.zip: not shown]\n[video/mp4 file:///a.mp4: not shown]"}`},
-		{"reminder with an image", transcript.Item{Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: "a"}, image}}, "user",
-			`{"role":"user","content":[{"type":"text","text":"<system-reminder>\na\n</system-reminder>"},` + imagePart + `]}`},
-		{"system with an image", transcript.Item{Role: transcript.RoleSystem, Parts: []transcript.Part{image}}, "system",
-			`{"role":"system","content":"[image/png : not shown]"}`},
+		{
+			"image", user(transcript.Text{Text: "see"}, image, transcript.Text{Text: "?"}), "user",
+			`{"role":"user","content":[{"type":"text","text":"see"},` + imagePart + `,{"type":"text","text":"?"}]}`,
+		},
+		{
+			"image address", user(transcript.Media{MIME: "image/webp", URI: "https://example.org/a.webp"}), "user",
+			`{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.org/a.webp"}}]}`,
+		},
+		{
+			"sound", user(transcript.Media{MIME: "audio/wav", Data: []byte("RIFF")}, transcript.Media{MIME: "audio/mpeg", Data: []byte("ID3")}), "user",
+			`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"UklGRg==","format":"wav"}},{"type":"input_audio","input_audio":{"data":"SUQz","format":"mp3"}}]}`,
+		},
+		{
+			"pdf", user(transcript.File{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF")}, transcript.File{MIME: "application/pdf", Data: []byte("%PDF")}), "user",
+			`{"role":"user","content":[{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERg=="}},{"type":"file","file":{"filename":"document.pdf","file_data":"data:application/pdf;base64,JVBERg=="}}]}`,
+		},
+		{
+			"other file", user(transcript.File{Name: "a.zip", MIME: "application/zip", Data: []byte("PK")}, transcript.Media{MIME: "video/mp4", URI: "file:///a.mp4"}), "user",
+			`{"role":"user","content":"[application/zip a.zip: not shown]\n[video/mp4 file:///a.mp4: not shown]"}`,
+		},
+		{
+			"reminder with an image",
+			transcript.Item{Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: "a"}, image}},
+			"user",
+			`{"role":"user","content":[{"type":"text","text":"<system-reminder>\na\n</system-reminder>"},` + imagePart + `]}`,
+		},
+		{
+			"system with an image",
+			transcript.Item{Role: transcript.RoleSystem, Parts: []transcript.Part{image}},
+			"system",
+			`{"role":"system","content":"[image/png : not shown]"}`,
+		},
 		{"result", result("c1", false, transcript.Text{Text: "one"}, transcript.Text{Text: "two"}), "tool", `{"role":"tool","tool_call_id":"c1","content":"one\ntwo"}`},
 		{"plain result", result("c1", false, transcript.Text{Text: "\"one\""}), "tool", `{"role":"tool","tool_call_id":"c1","content":"\"one\""}`},
 		{"empty result", result("c1", false), "tool", `{"role":"tool","tool_call_id":"c1","content":""}`},
 		{"error", result("c1", true, transcript.Text{Text: "no"}), "tool", `{"role":"tool","tool_call_id":"c1","content":"error: no"}`},
 		{"error of two texts", result("c1", true, transcript.Text{Text: "no"}, transcript.Text{Text: "no"}), "tool", `{"role":"tool","tool_call_id":"c1","content":"error: no\nno"}`},
-		{"results", transcript.Item{Role: transcript.RoleTool, Parts: []transcript.Part{transcript.ToolResult{UseID: "a"}, transcript.ToolResult{UseID: "b"}}}, "tool",
-			`{"role":"tool","tool_call_id":"a","content":""},{"role":"tool","tool_call_id":"b","content":""}`},
-		{"result with an image", result("c1", false, transcript.Text{Text: "see"}, image), "tool+media",
-			`{"role":"tool","tool_call_id":"c1","content":"see\n[image/png: shown below]"}` + "\n" + `{"role":"user","content":[` + imagePart + `]}`},
-		{"result and text", transcript.Item{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.ToolResult{UseID: "a"}, transcript.Text{Text: "and?"}}}, "tool+media",
-			`{"role":"tool","tool_call_id":"a","content":""}` + "\n" + `{"role":"user","content":"and?"}`},
-		{"assistant of another wire", transcript.Item{Role: transcript.RoleAssistant, Native: &transcript.Native{API: "anthropic-messages", JSON: json.RawMessage(`[]`)},
-			Parts: []transcript.Part{transcript.Thinking{Text: "hm"}, transcript.Text{Text: "I look."}, transcript.Text{},
-				transcript.ToolUse{ID: "a", Name: "Read", Input: json.RawMessage(`{"n":9007199254740993,"s":"x\"\\"}`)},
-				transcript.ToolUse{ID: "b", Name: "Read", Input: json.RawMessage(`"{bad"`)}}}, "assistant",
-			`{"role":"assistant","content":"I look.","tool_calls":[{"id":"a","type":"function","function":{"name":"Read","arguments":"{\"n\":9007199254740993,\"s\":\"x\\\"\\\\\"}"}},{"id":"b","type":"function","function":{"name":"Read","arguments":"{\"malformed_input\":\"{bad\"}"}}]}`},
-		{"assistant with tools only", transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "a", Name: "Read", Input: json.RawMessage(`{}`)}}}, "assistant",
-			`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"Read","arguments":"{}"}}]}`},
-		{"assistant of this wire", transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "other"}},
-			Native: &transcript.Native{API: openai.API, JSON: json.RawMessage(`{"role":"assistant","content":"mine"}`)}}, "assistant", `{"role":"assistant","content":"mine"}`},
+		{
+			"results",
+			transcript.Item{Role: transcript.RoleTool, Parts: []transcript.Part{transcript.ToolResult{UseID: "a"}, transcript.ToolResult{UseID: "b"}}},
+			"tool",
+			`{"role":"tool","tool_call_id":"a","content":""},{"role":"tool","tool_call_id":"b","content":""}`,
+		},
+		{
+			"result with an image", result("c1", false, transcript.Text{Text: "see"}, image), "tool+media",
+			`{"role":"tool","tool_call_id":"c1","content":"see\n[image/png: shown below]"}` + "\n" + `{"role":"user","content":[` + imagePart + `]}`,
+		},
+		{
+			"result and text",
+			transcript.Item{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.ToolResult{UseID: "a"}, transcript.Text{Text: "and?"}}},
+			"tool+media",
+			`{"role":"tool","tool_call_id":"a","content":""}` + "\n" + `{"role":"user","content":"and?"}`,
+		},
+		{
+			"assistant of another wire",
+			transcript.Item{
+				Role: transcript.RoleAssistant, Native: &transcript.Native{API: "anthropic-messages", JSON: json.RawMessage(`[]`)},
+				Parts: []transcript.Part{
+					transcript.Thinking{Text: "hm"},
+					transcript.Text{Text: "I look."},
+					transcript.Text{},
+					transcript.ToolUse{ID: "a", Name: "Read", Input: json.RawMessage(`{"n":9007199254740993,"s":"x\"\\"}`)},
+					transcript.ToolUse{ID: "b", Name: "Read", Input: json.RawMessage(`"{bad"`)},
+				},
+			},
+			"assistant",
+			`{"role":"assistant","content":"I look.","tool_calls":[{"id":"a","type":"function","function":{"name":"Read","arguments":"{\"n\":9007199254740993,\"s\":\"x\\\"\\\\\"}"}},{"id":"b","type":"function","function":{"name":"Read","arguments":"{\"malformed_input\":\"{bad\"}"}}]}`,
+		},
+		{
+			"assistant with tools only",
+			transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "a", Name: "Read", Input: json.RawMessage(`{}`)}}},
+			"assistant",
+			`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"Read","arguments":"{}"}}]}`,
+		},
+		{"assistant of this wire", transcript.Item{
+			Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "other"}},
+			Native: &transcript.Native{API: openai.API, JSON: json.RawMessage(`{"role":"assistant","content":"mine"}`)},
+		}, "assistant", `{"role":"assistant","content":"mine"}`},
 		{"assistant that only thought", transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Thinking{Text: "hm"}}}, "", ``},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -99,8 +145,10 @@ func TestEncode(t *testing.T) {
 
 func TestEncodeRefuses(t *testing.T) {
 	m := newModel(t, "http://127.0.0.1:1")
-	e := transcript.MustEncode(transcript.Item{ID: "i1", Role: transcript.RoleAssistant,
-		Native: &transcript.Native{API: openai.API, JSON: json.RawMessage(`[]`)}})
+	e := transcript.MustEncode(transcript.Item{
+		ID: "i1", Role: transcript.RoleAssistant,
+		Native: &transcript.Native{API: openai.API, JSON: json.RawMessage(`[]`)},
+	})
 	if w, err := m.Encode(e); err == nil || !strings.Contains(err.Error(), `"i1"`) {
 		t.Errorf("%s, %v", w.JSON, err)
 	}

@@ -74,8 +74,10 @@ func New(name string, o *Options) (*Model, error) {
 	base.Path = strings.TrimSuffix(base.Path, "/") + "/"
 	facts, _ := model.Lookup(provider, name)
 	m := &Model{
-		info: model.Info{Provider: provider, Model: name, API: API,
-			Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price},
+		info: model.Info{
+			Provider: provider, Model: name, API: API,
+			Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price,
+		},
 		maxTokens: o.MaxTokens,
 		official:  base.Hostname() == "api.openai.com",
 		provider:  call.Provider{Name: provider, Secrets: call.SecretsOf(key, base), Now: o.Now},

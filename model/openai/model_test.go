@@ -20,8 +20,10 @@ func TestNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	price.Input = 2 // options are copied
-	want := model.Info{Provider: "openai", Model: "gpt-4o-mini", API: "openai-chat",
-		Context: 7, MaxOutput: 16384, Price: &model.Price{Input: 1}}
+	want := model.Info{
+		Provider: "openai", Model: "gpt-4o-mini", API: "openai-chat",
+		Context: 7, MaxOutput: 16384, Price: &model.Price{Input: 1},
+	}
 	if diff := cmp.Diff(want, m.Info()); diff != "" {
 		t.Error(diff)
 	}
@@ -102,8 +104,10 @@ func TestRequest(t *testing.T) {
 		if got.Method != http.MethodPost || got.URL.Path != path || got.ContentLength <= 0 || len(got.TransferEncoding) > 0 {
 			t.Errorf("%s %s, %d bytes, %v", got.Method, got.URL, got.ContentLength, got.TransferEncoding)
 		}
-		for k, v := range map[string]string{"Content-Type": "application/json", "Authorization": tt.authorization,
-			"X-Environment": "", "OpenAI-Organization": "", "OpenAI-Project": ""} {
+		for k, v := range map[string]string{
+			"Content-Type": "application/json", "Authorization": tt.authorization,
+			"X-Environment": "", "OpenAI-Organization": "", "OpenAI-Project": "",
+		} {
 			if got.Header.Get(k) != v {
 				t.Errorf("%s: %q, want %q", k, got.Header.Get(k), v)
 			}

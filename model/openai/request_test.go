@@ -43,11 +43,17 @@ func TestMessages(t *testing.T) {
 		{"system alone", "be \"brief\"", nil, system},
 		{"one", "", []model.Wire{w("user", u)}, u},
 		{"zero wires", "be \"brief\"", []model.Wire{{}, w("user", u), {}, w("assistant", s), {}}, system + "," + u + "," + s},
-		{"images of a round come after it", "", []model.Wire{w("user", u), w("tool+media", r+"\n"+shown), w("tool", r), w("tool+media", r+"\n"+shown), w("user", u)},
-			u + "," + r + "," + r + "," + r + "," + shown + "," + shown + "," + u},
+		{
+			"images of a round come after it", "",
+			[]model.Wire{w("user", u), w("tool+media", r+"\n"+shown), w("tool", r), w("tool+media", r+"\n"+shown), w("user", u)},
+			u + "," + r + "," + r + "," + r + "," + shown + "," + shown + "," + u,
+		},
 		{"images at the end", "", []model.Wire{w("tool+media", r+"\n"+shown), {}}, r + "," + shown},
-		{"images of two rounds", "", []model.Wire{w("tool+media", r+"\n"+shown), w("assistant", s), w("tool+media", r+"\n"+shown)},
-			r + "," + shown + "," + s + "," + r + "," + shown},
+		{
+			"images of two rounds", "",
+			[]model.Wire{w("tool+media", r+"\n"+shown), w("assistant", s), w("tool+media", r+"\n"+shown)},
+			r + "," + shown + "," + s + "," + r + "," + shown,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := open(t, "gpt-5.1", nil)
@@ -90,13 +96,17 @@ func TestSameAsTheSDK(t *testing.T) {
 	items := []transcript.Item{
 		{Role: transcript.RoleDeveloper, Parts: []transcript.Part{transcript.Text{Text: "speak French"}}},
 		transcript.UserText("look at é <this>"),
-		{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "I look."},
-			transcript.ToolUse{ID: "call_1", Name: "Read", Input: json.RawMessage(`{"path":"a \"b\"\\.go"}`)}}},
+		{Role: transcript.RoleAssistant, Parts: []transcript.Part{
+			transcript.Text{Text: "I look."},
+			transcript.ToolUse{ID: "call_1", Name: "Read", Input: json.RawMessage(`{"path":"a \"b\"\\.go"}`)},
+		}},
 		transcript.ResultItem(transcript.ToolResult{UseID: "call_1", Content: []transcript.Part{transcript.Text{Text: "package a"}}}),
 		{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "and this?"}, transcript.Media{MIME: "image/png", Data: []byte("png")}}},
 	}
-	req := &model.Request{System: "be brief", MaxTokens: 500, Effort: "low",
-		Tools: []model.ToolSpec{{Name: "Read", Description: "reads", Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}}
+	req := &model.Request{
+		System: "be brief", MaxTokens: 500, Effort: "low",
+		Tools: []model.ToolSpec{{Name: "Read", Description: "reads", Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}},
+	}
 	for _, it := range items {
 		wire, err := m.Encode(transcript.MustEncode(it))
 		if err != nil {
@@ -107,17 +117,22 @@ func TestSameAsTheSDK(t *testing.T) {
 
 	answer := sdk.AssistantMessage("I look.")
 	answer.OfAssistant.ToolCalls = []sdk.ChatCompletionMessageToolCallUnionParam{{OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-		ID: "call_1", Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: "Read", Arguments: `{"path":"a \"b\"\\.go"}`}}}}
+		ID: "call_1", Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: "Read", Arguments: `{"path":"a \"b\"\\.go"}`},
+	}}}
 	params := sdk.ChatCompletionNewParams{
 		Model: "gpt-5.1", MaxCompletionTokens: sdk.Int(500), ReasoningEffort: "low",
 		StreamOptions: sdk.ChatCompletionStreamOptionsParam{IncludeUsage: sdk.Bool(true)},
-		Tools: []sdk.ChatCompletionToolUnionParam{sdk.ChatCompletionFunctionTool(sdk.FunctionDefinitionParam{Name: "Read", Description: sdk.String("reads"),
-			Parameters: map[string]any{"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}, "required": []string{"path"}}})},
+		Tools: []sdk.ChatCompletionToolUnionParam{sdk.ChatCompletionFunctionTool(sdk.FunctionDefinitionParam{
+			Name: "Read", Description: sdk.String("reads"),
+			Parameters: map[string]any{"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}, "required": []string{"path"}},
+		})},
 		Messages: []sdk.ChatCompletionMessageParamUnion{
 			sdk.SystemMessage("be brief"), sdk.DeveloperMessage("speak French"), sdk.UserMessage("look at é <this>"), answer,
 			sdk.ToolMessage("package a", "call_1"),
-			sdk.UserMessage([]sdk.ChatCompletionContentPartUnionParam{sdk.TextContentPart("and this?"),
-				sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{URL: "data:image/png;base64,cG5n"})}),
+			sdk.UserMessage([]sdk.ChatCompletionContentPartUnionParam{
+				sdk.TextContentPart("and this?"),
+				sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{URL: "data:image/png;base64,cG5n"}),
+			}),
 		},
 	}
 	b, err := json.Marshal(params)
@@ -176,8 +191,10 @@ func TestPrefixIsStable(t *testing.T) {
 			t.Fatalf("turn %d does not go on where the last one ended", turn)
 		}
 		last = bodies[0]
-		items = append(items, transcript.MustEncode(transcript.Item{Role: transcript.RoleAssistant,
+		items = append(items, transcript.MustEncode(transcript.Item{
+			Role:   transcript.RoleAssistant,
 			Parts:  []transcript.Part{transcript.Text{Text: "é <ok>"}},
-			Native: &transcript.Native{API: API, JSON: json.RawMessage(`{"role":"assistant","content":"\u00e9 \u003cok>"}`)}}))
+			Native: &transcript.Native{API: API, JSON: json.RawMessage(`{"role":"assistant","content":"\u00e9 \u003cok>"}`)},
+		}))
 	}
 }

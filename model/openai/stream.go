@@ -25,8 +25,10 @@ const maxDocument = 32 << 20
 func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		if m.keyless {
-			yield(nil, &model.Error{Kind: model.ErrorAuth, Provider: m.info.Provider,
-				Message: "there is no API key; hint: set OPENAI_API_KEY, or Options.APIKey in a program"})
+			yield(nil, &model.Error{
+				Kind: model.ErrorAuth, Provider: m.info.Provider,
+				Message: "there is no API key; hint: set OPENAI_API_KEY, or Options.APIKey in a program",
+			})
 			return
 		}
 		inner, cancel := context.WithCancel(ctx)

@@ -61,8 +61,10 @@ func Open(path string, o *Options) (*Model, error) {
 
 // Info describes the model as its play does.
 func (m *Model) Info() model.Info {
-	i := model.Info{Provider: provider, Model: m.script.Name, API: API,
-		Context: m.script.Context, MaxOutput: m.script.MaxOutput}
+	i := model.Info{
+		Provider: provider, Model: m.script.Name, API: API,
+		Context: m.script.Context, MaxOutput: m.script.MaxOutput,
+	}
 	if m.script.Price != nil {
 		price := *m.script.Price
 		i.Price = &price

@@ -105,8 +105,10 @@ func (c *durationCheck) Visit(n ast.Node) ast.Visitor {
 	case key == "retry_after", c.inDelay && (key == "before" || key == "chunk"):
 		t := pair.Value.GetToken()
 		if _, err := time.ParseDuration(t.Value); err != nil && pair.Value.Type() != ast.AliasType {
-			c.fault = &SyntaxError{Line: t.Position.Line, Column: t.Position.Column,
-				Message: fmt.Sprintf("%s: %q is not a duration like 200ms or 1.5s", key, t.Value)}
+			c.fault = &SyntaxError{
+				Line: t.Position.Line, Column: t.Position.Column,
+				Message: fmt.Sprintf("%s: %q is not a duration like 200ms or 1.5s", key, t.Value),
+			}
 		}
 	}
 	return c

@@ -76,8 +76,10 @@ func TestParse(t *testing.T) {
 		Chunk: 7, Delay: Delay{Before: time.Second, Chunk: time.Millisecond},
 		Steps: []Step{{
 			Name: "s", When: &Match{Any: true},
-			Expect: &Match{User: "u", UserMatches: "um", Tool: "t", Result: "r", ResultMatches: "rm", IsError: &isError,
-				System: "sys", After: "s", MinItems: 1, MaxItems: 2},
+			Expect: &Match{
+				User: "u", UserMatches: "um", Tool: "t", Result: "r", ResultMatches: "rm", IsError: &isError,
+				System: "sys", After: "s", MinItems: 1, MaxItems: 2,
+			},
 			Thinking: "th", Text: "tx 😀", ToolUses: []ToolUse{{ID: "i", Tool: "T", RawInput: "{"}},
 			Finish: transcript.FinishMaxTokens, Usage: &transcript.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
 			Error: &Failure{Kind: "auth", Message: "m", Status: 418, RetryAfter: time.Minute, AfterChunks: 1, Times: 2},

@@ -33,8 +33,10 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			return
 		}
 		if tokens := sc.bytes / bytesPerToken; m.script.Context > 0 && tokens > m.script.Context {
-			yield(nil, &model.Error{Kind: model.ErrorTooLong, Provider: provider, Status: 400,
-				Message: fmt.Sprintf("the request has about %d tokens, the model sees %d", tokens, m.script.Context)})
+			yield(nil, &model.Error{
+				Kind: model.ErrorTooLong, Provider: provider, Status: 400,
+				Message: fmt.Sprintf("the request has about %d tokens, the model sees %d", tokens, m.script.Context),
+			})
 			return
 		}
 		i, err := m.script.next(sc)

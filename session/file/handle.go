@@ -269,8 +269,10 @@ func (h *handle) keep(off, n int64) (string, error) {
 // is on the disk.
 func (h *handle) poison(err error) error {
 	h.poisoned.Store(true)
-	return &session.Error{Op: "append", Session: h.id, Err: session.ErrPoisoned, Detail: err.Error(),
-		Hint: "check the disk, then restart what uses this store"}
+	return &session.Error{
+		Op: "append", Session: h.id, Err: session.ErrPoisoned, Detail: err.Error(),
+		Hint: "check the disk, then restart what uses this store",
+	}
 }
 
 // saveMark writes the cache. Its failure costs time, not data.

@@ -63,8 +63,10 @@ func (h *handle) readLease() error {
 	r, ok := decodeRight(b[:n])
 	if !ok {
 		f.Close()
-		return &session.Error{Op: "read lease", Session: h.id, Err: session.ErrCorrupt, Detail: f.Name() + " is damaged",
-			Hint: "make sure that nobody writes the session, then remove the file"}
+		return &session.Error{
+			Op: "read lease", Session: h.id, Err: session.ErrCorrupt, Detail: f.Name() + " is damaged",
+			Hint: "make sure that nobody writes the session, then remove the file",
+		}
 	}
 	h.lease, h.right = f, r
 	return nil
@@ -181,8 +183,10 @@ func (s *Store) epochFloor() (int64, error) {
 	n, _ := f.ReadAt(b, 0)
 	floor, err := strconv.ParseInt(strings.TrimSpace(string(b[:n])), 10, 64)
 	if err != nil {
-		return 0, &session.Error{Op: "read lease", Err: session.ErrCorrupt, Detail: f.Name() + " is damaged",
-			Hint: "write a number into it that is greater than the epoch in every lease file"}
+		return 0, &session.Error{
+			Op: "read lease", Err: session.ErrCorrupt, Detail: f.Name() + " is damaged",
+			Hint: "write a number into it that is greater than the epoch in every lease file",
+		}
 	}
 	return floor, nil
 }

@@ -111,8 +111,10 @@ func (s *Store) checkFormat() error {
 	b := make([]byte, 64)
 	n, _ := f.ReadAt(b, 0)
 	if got := string(b[:n]); got != formatText && got != "" {
-		return &session.Error{Op: "open store", Err: session.ErrNewer,
-			Detail: fmt.Sprintf("%s says %q", formatName, strings.TrimSpace(got)), Hint: "use a newer holdfast for this directory"}
+		return &session.Error{
+			Op: "open store", Err: session.ErrNewer,
+			Detail: fmt.Sprintf("%s says %q", formatName, strings.TrimSpace(got)), Hint: "use a newer holdfast for this directory",
+		}
 	}
 	return nil
 }
@@ -264,5 +266,7 @@ func waitLock(ctx context.Context, f *os.File, wait time.Duration) error {
 	}
 }
 
-var errLockWait = &session.Error{Op: "lock", Err: session.ErrBusy, Detail: "another process has been in the middle of a write for too long",
-	Hint: "look for a stopped holdfast process"}
+var errLockWait = &session.Error{
+	Op: "lock", Err: session.ErrBusy, Detail: "another process has been in the middle of a write for too long",
+	Hint: "look for a stopped holdfast process",
+}

@@ -15,8 +15,20 @@ func testRanges(e *env) {
 		e.append(w, w.item("x"))
 	}
 	for _, r := range []session.Range{
-		{}, {After: 3}, {Until: 4}, {After: 3, Until: 7}, {Limit: 2}, {After: 3, Limit: 2}, {Limit: 100},
-		{After: 9}, {After: 10}, {After: 99}, {Until: 99}, {After: 5, Until: 5}, {After: 6, Until: 5}, {After: 9, Until: 99},
+		{},
+		{After: 3},
+		{Until: 4},
+		{After: 3, Until: 7},
+		{Limit: 2},
+		{After: 3, Limit: 2},
+		{Limit: 100},
+		{After: 9},
+		{After: 10},
+		{After: 99},
+		{Until: 99},
+		{After: 5, Until: 5},
+		{After: 6, Until: 5},
+		{After: 9, Until: 99},
 	} {
 		for _, r.Reverse = range []bool{false, true} {
 			var exp []session.Record

@@ -57,8 +57,10 @@ func checkBatch(id string, b *session.Batch) error {
 		case len(r.Payload) > maxPayload:
 			return bad("a payload of %d bytes, at most %d fit", len(r.Payload), maxPayload)
 		case b.Epoch == 0 && b.Delta.Opened == nil && !r.Kind.Shared():
-			return &session.Error{Op: "append", Session: id, Err: session.ErrFenced,
-				Detail: "a record of kind " + string(r.Kind) + " needs a lease"}
+			return &session.Error{
+				Op: "append", Session: id, Err: session.ErrFenced,
+				Detail: "a record of kind " + string(r.Kind) + " needs a lease",
+			}
 		}
 	}
 	if o := b.Delta.Opened; o != nil && o.SessionID != id {

@@ -183,8 +183,10 @@ func BenchmarkTailAndFork(b *testing.B) {
 			b.Fatalf("%d records", n)
 		}
 		f := &author{t: b, store: s, id: fmt.Sprintf("fork-%d", i), head: a.head, last: a.last}
-		batch := f.batch(f.seal(session.KindOpened, session.Opened{Format: 1, SessionID: f.id, Created: epoch0,
-			Base: &session.Base{Parent: "a", Seq: a.head, Digest: a.last}}))
+		batch := f.batch(f.seal(session.KindOpened, session.Opened{
+			Format: 1, SessionID: f.id, Created: epoch0,
+			Base: &session.Base{Parent: "a", Seq: a.head, Digest: a.last},
+		}))
 		t = time.Now()
 		if err := s.Append(ctx, f.id, batch); err != nil {
 			b.Fatal(err)
@@ -209,8 +211,10 @@ func BenchmarkListNewest(b *testing.B) {
 		wg.Go(func() {
 			for i := w; i < n; i += 64 {
 				a := &author{t: b, store: s, id: fmt.Sprintf("0195b2a4-7c1e-7f00-8000-%012d", i)}
-				r := a.seal(session.KindOpened, session.Opened{Format: 1, SessionID: a.id, Project: fmt.Sprintf("project-%d", i%1000),
-					Created: epoch0, CWD: "/src/somewhere", Title: "a title of some length", Prompt: "please do this or that for me"})
+				r := a.seal(session.KindOpened, session.Opened{
+					Format: 1, SessionID: a.id, Project: fmt.Sprintf("project-%d", i%1000),
+					Created: epoch0, CWD: "/src/somewhere", Title: "a title of some length", Prompt: "please do this or that for me",
+				})
 				r.Time = epoch0.Add(time.Duration(i*7919%n) * time.Second)
 				r.Seal(session.Digest{})
 				a.add(r)

@@ -29,8 +29,10 @@ func parseCursor(text string) (c cursor, err error) {
 		err = json.Unmarshal(b, &c)
 	}
 	if err != nil {
-		return c, &session.Error{Op: "list", Err: session.ErrInvalid, Detail: "the cursor is not one of this store",
-			Hint: "start again without a cursor"}
+		return c, &session.Error{
+			Op: "list", Err: session.ErrInvalid, Detail: "the cursor is not one of this store",
+			Hint: "start again without a cursor",
+		}
 	}
 	return c, nil
 }

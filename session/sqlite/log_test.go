@@ -114,8 +114,10 @@ func (a *author) lease() {
 func (a *author) fork(id string, seq int64) *author {
 	a.t.Helper()
 	f := &author{t: a.t, store: a.store, id: id, head: seq, last: a.digest(seq)}
-	f.add(f.seal(session.KindOpened, session.Opened{Format: 1, SessionID: id, Created: epoch0,
-		Base: &session.Base{Parent: a.id, Seq: seq, Digest: f.last}}))
+	f.add(f.seal(session.KindOpened, session.Opened{
+		Format: 1, SessionID: id, Created: epoch0,
+		Base: &session.Base{Parent: a.id, Seq: seq, Digest: f.last},
+	}))
 	f.lease()
 	return f
 }

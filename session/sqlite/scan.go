@@ -193,6 +193,8 @@ func scanRecord(id string, r []driver.Value) entry {
 }
 
 func damaged(id string, seq int64, detail string) error {
-	return &session.Error{Op: "read", Session: id, Seq: seq, Err: session.ErrCorrupt, Detail: detail,
-		Hint: "run: holdfast sessions verify " + id}
+	return &session.Error{
+		Op: "read", Session: id, Seq: seq, Err: session.ErrCorrupt, Detail: detail,
+		Hint: "run: holdfast sessions verify " + id,
+	}
 }

@@ -34,9 +34,11 @@ func TestRead(t *testing.T) {
 		{"empty, from an offset", "", 4, 0, "[the file is empty]"},
 		{"behind the end", "a\nb\n", 7, 0, "[the file has 2 lines; nothing is at offset 7]"},
 		{"not UTF-8", "caf\xe9\n", 0, 0, "1\tcaf\uFFFD\n[bytes that are not UTF-8 are shown as \uFFFD]"},
-		{"too many bytes", strings.Repeat(strings.Repeat("x", 30)+"\n", 9), 0, 0,
+		{
+			"too many bytes", strings.Repeat(strings.Repeat("x", 30)+"\n", 9), 0, 0,
 			"1\t" + strings.Repeat("x", 30) + "\n2\t" + strings.Repeat("x", 30) + "\n3\t" + strings.Repeat("x", 30) + "\n4\t" + strings.Repeat("x", 30) +
-				"\n[lines 1-4 of 9; read on with offset 4]"},
+				"\n[lines 1-4 of 9; read on with offset 4]",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d.put("f", tt.content)

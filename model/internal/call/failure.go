@@ -65,8 +65,10 @@ func (p Provider) cancelled(ctx context.Context) *model.Error {
 
 func (p Provider) status(x *Exchange) *model.Error {
 	said := readComplaint(x.text)
-	e := &model.Error{Kind: said.kind(x.status), Provider: p.Name, Status: x.status,
-		RetryAfter: p.retryAfter(x.header), Message: p.Secrets.Mask(said.message)}
+	e := &model.Error{
+		Kind: said.kind(x.status), Provider: p.Name, Status: x.status,
+		RetryAfter: p.retryAfter(x.header), Message: p.Secrets.Mask(said.message),
+	}
 	if x.status/100 == 3 {
 		e.Message = "the address redirects, and a key is not sent elsewhere; hint: set the base URL to " +
 			p.Secrets.Mask(x.header.Get("Location"))
