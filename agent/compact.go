@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -57,8 +58,7 @@ func (c compactor) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded
 // reported yet.
 func estimate(cur Cursor) int {
 	bytes := 0
-	for i := len(cur.Items) - 1; i >= 0; i-- {
-		e := cur.Items[i]
+	for _, e := range slices.Backward(cur.Items) {
 		if e.Role() == transcript.RoleAssistant && cur.Usage.Total() > 0 {
 			return int(cur.Usage.Total()) + bytes/bytesPerToken
 		}
@@ -72,19 +72,19 @@ func estimate(cur Cursor) int {
 // so that no tool pair is split, and is never empty.
 func split(items []transcript.Encoded, keepBytes int) (cut, prompt int) {
 	prompt = -1
-	for i := len(items) - 1; i >= 0; i-- {
-		if items[i].Role() == transcript.RoleUser {
+	for i, item := range slices.Backward(items) {
+		if item.Role() == transcript.RoleUser {
 			prompt = i
 			break
 		}
 	}
 	cut, size := len(items), 0
-	for i := len(items) - 1; i >= 0; i-- {
-		size += len(items[i].JSON)
+	for i, item := range slices.Backward(items) {
+		size += len(item.JSON)
 		if size > keepBytes && cut < len(items) {
 			break
 		}
-		if items[i].Role() != transcript.RoleTool {
+		if item.Role() != transcript.RoleTool {
 			cut = i
 		}
 	}

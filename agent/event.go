@@ -28,13 +28,14 @@ type SessionOpened struct {
 // TurnStarted opens a turn.
 type TurnStarted struct{ Turn string }
 
-// TextDelta, ThinkingDelta and ToolInputDelta are pieces of an answer that is
-// still coming.
-type (
-	TextDelta      struct{ Text string }
-	ThinkingDelta  struct{ Text string }
-	ToolInputDelta struct{ Use, Tool, JSON string }
-)
+// TextDelta is a piece of an answer's text that is still coming.
+type TextDelta struct{ Text string }
+
+// ThinkingDelta is a piece of the model's thinking that is still coming.
+type ThinkingDelta struct{ Text string }
+
+// ToolInputDelta is a piece of the input of tool call Use that is still coming.
+type ToolInputDelta struct{ Use, Tool, JSON string }
 
 // ItemAppended tells of a new item of the transcript. Seq is its record's, or 0
 // without a store.
@@ -46,27 +47,27 @@ type ItemAppended struct {
 // Decided explains what was decided about a tool call.
 type Decided struct{ Decision policy.Decision }
 
-// ApprovalAsked and ApprovalResolved frame a question.
-type (
-	ApprovalAsked    struct{ Question Question }
-	ApprovalResolved struct {
-		ID     string
-		Answer Answer
-	}
-)
+// ApprovalAsked tells that a person is asked about a tool call.
+type ApprovalAsked struct{ Question Question }
 
-// ToolStarted comes when the start is on disk, ToolFinished when the result is.
-type (
-	ToolStarted struct {
-		Use, Tool string
-		Input     json.RawMessage
-	}
-	ToolFinished struct {
-		Use, Tool string
-		Result    tool.Result
-		Took      time.Duration
-	}
-)
+// ApprovalResolved tells how the question with this ID was answered.
+type ApprovalResolved struct {
+	ID     string
+	Answer Answer
+}
+
+// ToolStarted comes when the start of a tool call is on disk.
+type ToolStarted struct {
+	Use, Tool string
+	Input     json.RawMessage
+}
+
+// ToolFinished comes when the result of a tool call is on disk.
+type ToolFinished struct {
+	Use, Tool string
+	Result    tool.Result
+	Took      time.Duration
+}
 
 // ToolsChanged tells that the next request will offer other tools.
 type ToolsChanged struct{ Tools []string }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
@@ -84,7 +85,7 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 
 func (l *loop) mutators() []Mutator {
 	if c := l.a.opt.Compact; !c.Off && l.contextSize() > 0 {
-		return append(l.a.opt.Mutators[:len(l.a.opt.Mutators):len(l.a.opt.Mutators)], compactor{c})
+		return append(slices.Clip(l.a.opt.Mutators), compactor{c})
 	}
 	return l.a.opt.Mutators
 }

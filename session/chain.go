@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 )
 
 // maxForkDepth bounds how many forks of forks are followed.
@@ -62,9 +63,9 @@ func (s *Sessions) records(ctx context.Context, m Meta, r Range) iter.Seq2[Recor
 			}
 			path = append(path, seg)
 		}
-		for i := len(path) - 1; i >= 0; i-- {
+		for _, seg := range slices.Backward(path) {
 			var ok bool
-			if n, ok = s.readSegment(ctx, path[i], r, n, yield); !ok {
+			if n, ok = s.readSegment(ctx, seg, r, n, yield); !ok {
 				return
 			}
 		}

@@ -15,7 +15,7 @@ import (
 
 func TestCorpusSessionRestore(t *testing.T) {
 	named := map[string]string{}
-	for _, id := range strings.Fields("003 005 010 020 025 026 031 034 035 036 037 038") {
+	for id := range strings.FieldsSeq("003 005 010 020 025 026 031 034 035 036 037 038") {
 		named["session_restore-"+id] = agentOwns
 	}
 	two := func(t *testing.T) *session.Sessions { return saved(t, "s", 2) }
@@ -71,7 +71,7 @@ func TestCorpusSessionRestore(t *testing.T) {
 		},
 		"session_restore-039": func(t *testing.T, c corpus.Case) {
 			s := session.New(memory.New(), nil)
-			if err := s.Save(t.Context(), "s", items(1), &session.MetaPatch{CWD: ptr("/other")}); err != nil {
+			if err := s.Save(t.Context(), "s", items(1), &session.MetaPatch{CWD: new("/other")}); err != nil {
 				t.Fatal(err)
 			}
 			if r := restore(t, s, session.RestoreOptions{SessionID: "s", Opened: session.Opened{CWD: "/here"}}); len(r.Notices) != 1 {
@@ -103,14 +103,14 @@ func TestCorpusOtherSystems(t *testing.T) {
 			var list []transcript.Encoded
 			for _, line := range decode[struct{ Transcript []string }](t, c.Given).Transcript {
 				f := strings.Fields(line)
-				switch {
-				case f[0] == "assistant":
+				switch f[0] {
+				case "assistant":
 					it := transcript.Item{Role: transcript.RoleAssistant}
 					for _, use := range f[2:] {
 						it.Parts = append(it.Parts, transcript.ToolUse{ID: strings.Trim(use, ","), Name: "x"})
 					}
 					list = append(list, transcript.MustEncode(it))
-				case f[0] == "tool":
+				case "tool":
 					list = append(list, transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: f[len(f)-1]})))
 				default:
 					list = append(list, transcript.MustEncode(transcript.Item{Role: roles[f[0]], Parts: []transcript.Part{transcript.Text{Text: line}}}))
@@ -183,7 +183,7 @@ func TestCorpusOtherSystems(t *testing.T) {
 		},
 		"xx-016": func(t *testing.T, c corpus.Case) {
 			s := saved(t, "s", 10)
-			f := must(s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: ptr(5)}))(t)
+			f := must(s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: new(5)}))(t)
 			for i, id := range []string{"s", f} {
 				l := must(s.Open(t.Context(), id, nil))(t)
 				must(l.Append(t.Context(), userDraft(fmt.Sprint("own ", i), "x")))(t)

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -55,7 +56,7 @@ func ExampleSessions_Open() {
 	l, err := sessions.Open(ctx, "s", nil)
 	check(err)
 	_, err = sessions.Open(ctx, "s", nil) // one writer at a time
-	_, busy := err.(*session.BusyError)
+	_, busy := errors.AsType[*session.BusyError](err)
 	fmt.Println(l.Meta().MessageCount, busy)
 	check(l.Close())
 	// Output: 3 true

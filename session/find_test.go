@@ -45,7 +45,7 @@ func TestFind(t *testing.T) {
 func TestRenameTagPatch(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	newSession(t, s, "s", "a") // stays open: none of this needs the lease
-	if err := s.Patch(t.Context(), "s", session.MetaPatch{Summary: ptr("sum"), By: "me"}); err != nil {
+	if err := s.Patch(t.Context(), "s", session.MetaPatch{Summary: new("sum"), By: "me"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []func() error{
@@ -77,7 +77,7 @@ func TestRenameTagPatch(t *testing.T) {
 		t.Error(err)
 	}
 	wantErr(t, s.Rename(t.Context(), "../x", "x"), session.ErrInvalidID)
-	wantErr(t, s.Patch(t.Context(), "none", session.MetaPatch{Tag: ptr("x")}), session.ErrNotFound)
+	wantErr(t, s.Patch(t.Context(), "none", session.MetaPatch{Tag: new("x")}), session.ErrNotFound)
 	wantErr(t, s.Relocate(t.Context(), "none", "/", ""), session.ErrNotFound)
 	wantErr(t, s.Delete(t.Context(), "none"), session.ErrNotFound)
 }

@@ -10,14 +10,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func TestForkAtEveryItem(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a", "b", "c", "d")
 	all := []string{"a", "b", "c", "d"}
 	for i, id := range all {
-		byIndex := must(s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: ptr(i)}))(t)
+		byIndex := must(s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: new(i)}))(t)
 		byID := must(s.Fork(t.Context(), "s", &session.ForkOptions{At: id}))(t)
 		for _, f := range []string{byIndex, byID} {
 			wantIDs(t, loaded(t, s, f), all[:i+1]...)
@@ -58,7 +56,7 @@ func TestForkGoesItsOwnWay(t *testing.T) {
 	}
 	// Forks of forks, also at items that the first parent holds.
 	for i, want := range [][]string{{"a"}, {"a", "b"}, {"a", "b", "x"}, {"a", "b", "x", "y"}} {
-		g := must(s.Fork(t.Context(), "f", &session.ForkOptions{UpTo: ptr(i)}))(t)
+		g := must(s.Fork(t.Context(), "f", &session.ForkOptions{UpTo: new(i)}))(t)
 		wantIDs(t, loaded(t, s, g), want...)
 		h := must(s.Fork(t.Context(), g, nil))(t)
 		wantIDs(t, loaded(t, s, h), want...)
@@ -90,7 +88,7 @@ func TestForkAfterRewrites(t *testing.T) {
 		t.Helper()
 		wantIDs(t, loaded(t, s, "s"), want...)
 		for i := range want {
-			for _, o := range []session.ForkOptions{{UpTo: ptr(i)}, {At: want[i]}} {
+			for _, o := range []session.ForkOptions{{UpTo: new(i)}, {At: want[i]}} {
 				f := must(s.Fork(t.Context(), "s", &o))(t)
 				wantIDs(t, loaded(t, s, f), want[:i+1]...)
 				r := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: f, MustExist: true}))(t)
@@ -132,9 +130,9 @@ func TestForkErrors(t *testing.T) {
 		{"onto itself", "s", session.ForkOptions{ID: "s"}, session.ErrExists, "exists"},
 		{"bad id", "s", session.ForkOptions{ID: "../x"}, session.ErrInvalidID, "invalid"},
 		{"bad source", "../s", session.ForkOptions{}, session.ErrInvalidID, "invalid"},
-		{"negative", "s", session.ForkOptions{UpTo: ptr(-1)}, session.ErrInvalid, "upToMessageIndex -1 is negative"},
-		{"beyond", "s", session.ForkOptions{UpTo: ptr(3)}, session.ErrInvalid, "upToMessageIndex 3 out of range (0..<3)"},
-		{"of nothing", "empty", session.ForkOptions{UpTo: ptr(0)}, session.ErrInvalid, "out of range"},
+		{"negative", "s", session.ForkOptions{UpTo: new(-1)}, session.ErrInvalid, "upToMessageIndex -1 is negative"},
+		{"beyond", "s", session.ForkOptions{UpTo: new(3)}, session.ErrInvalid, "upToMessageIndex 3 out of range (0..<3)"},
+		{"of nothing", "empty", session.ForkOptions{UpTo: new(0)}, session.ErrInvalid, "out of range"},
 		{"unknown item", "s", session.ForkOptions{At: "item-3"}, session.ErrInvalid, "no item has the id item-3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -140,8 +140,8 @@ func (b *backwards) items(yield func(found) bool) {
 				}
 				continue
 			}
-			for i := len(items) - 1; i >= 0; i-- {
-				if !emit(found{items[i], r, i, len(items)}) {
+			for i, item := range slices.Backward(items) {
+				if !emit(found{item, r, i, len(items)}) {
 					return
 				}
 			}

@@ -121,7 +121,7 @@ func TestReadingBesideAWriter(t *testing.T) {
 	n := 0
 	more := func() { n++; must(l.Append(t.Context(), userDraft(fmt.Sprint("more ", n), "x")))(t) }
 	store.once = more
-	f := must(s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: ptr(1)}))(t)
+	f := must(s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: new(1)}))(t)
 	wantIDs(t, loaded(t, s, f), "a", "b")
 	store.once = more
 	got := must(s.Load(t.Context(), "s", nil))(t)

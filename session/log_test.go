@@ -173,7 +173,7 @@ func TestTwoWritersWithoutLeases(t *testing.T) {
 type memoryWithoutLeases struct{ *memory.Store }
 
 func (m memoryWithoutLeases) Append(ctx context.Context, id string, b session.Batch) error {
-	l, err := m.Store.Acquire(ctx, id, session.Lease{}, func(session.Lease) bool { return true })
+	l, err := m.Acquire(ctx, id, session.Lease{}, func(session.Lease) bool { return true })
 	if err != nil {
 		return err
 	}

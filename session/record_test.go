@@ -112,11 +112,11 @@ func TestKinds(t *testing.T) {
 
 // TestFoldingInPieces: whatever the batches, the meta is the same.
 func TestFoldingInPieces(t *testing.T) {
-	model := session.MetaPatch{Model: ptr("patched")}
+	model := session.MetaPatch{Model: new("patched")}
 	ds := []session.Draft{
 		openedDraft(t, "s"), userDraft("a", strings.Repeat("é", 300)), useDraft("b", "c"), draft(t, session.KindMetaChanged, model),
 		resultDraft("c", "c"), useDraft("d"), draft(t, session.KindRewrite, session.Rewrite{Reason: "x", Cut: "b", Messages: 2}), userDraft("e", "e"),
-		draft(t, session.KindMetaChanged, session.MetaPatch{Title: ptr("t")}), draft(t, session.KindMetaChanged, session.MetaPatch{Title: ptr("")}),
+		draft(t, session.KindMetaChanged, session.MetaPatch{Title: new("t")}), draft(t, session.KindMetaChanged, session.MetaPatch{Title: new("")}),
 		{Kind: session.KindItem, Payload: []byte(`{"queued":true,"item":{"role":"user","parts":[]}}`)},
 		draft(t, session.KindMetaChanged, model), useDraft("f"),
 	}

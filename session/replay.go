@@ -229,8 +229,8 @@ func (f *folder) rewrite(payload json.RawMessage) error {
 		f.s.Items, f.marks = items, nil
 		return nil
 	}
-	for i := len(f.s.Items) - 1; i >= 0; i-- {
-		if f.s.Items[i].ID() == cut {
+	for i, e := range slices.Backward(f.s.Items) {
+		if e.ID() == cut {
 			f.s.Items = f.s.Items[: i+1 : i+1]
 			f.marks = slices.DeleteFunc(f.marks, func(m markAt) bool { return m.at > i })
 			return nil

@@ -78,7 +78,7 @@ func TestSaveKeepsMetadata(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := session.New(memory.New(), &session.Options{Clock: func() time.Time { now = now.Add(time.Minute); return now }})
 	items := []transcript.Item{text("a", "A")}
-	if err := s.Save(t.Context(), "s", items, &session.MetaPatch{CWD: ptr("/p"), Model: ptr("m"), Summary: ptr("sum"), GitBranch: ptr("b")}); err != nil {
+	if err := s.Save(t.Context(), "s", items, &session.MetaPatch{CWD: new("/p"), Model: new("m"), Summary: new("sum"), GitBranch: new("b")}); err != nil {
 		t.Fatal(err)
 	}
 	first := must(s.Get(t.Context(), "s"))(t)
@@ -86,7 +86,7 @@ func TestSaveKeepsMetadata(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := transcript.Item{ID: "b", Role: transcript.RoleAssistant, Model: "other", Parts: []transcript.Part{transcript.Text{Text: "B"}}}
-	if err := s.Save(t.Context(), "s", append(items, answer), &session.MetaPatch{Model: ptr("m"), Title: ptr("T")}); err != nil {
+	if err := s.Save(t.Context(), "s", append(items, answer), &session.MetaPatch{Model: new("m"), Title: new("T")}); err != nil {
 		t.Fatal(err)
 	}
 	m := must(s.Get(t.Context(), "s"))(t)
@@ -96,7 +96,7 @@ func TestSaveKeepsMetadata(t *testing.T) {
 	if !m.CreatedAt.Equal(first.CreatedAt) || !m.UpdatedAt.After(first.UpdatedAt) {
 		t.Errorf("created %v then %v, updated %v then %v", first.CreatedAt, m.CreatedAt, first.UpdatedAt, m.UpdatedAt)
 	}
-	if err := s.Save(t.Context(), "s", append(items, answer), &session.MetaPatch{Tag: ptr("")}); err != nil {
+	if err := s.Save(t.Context(), "s", append(items, answer), &session.MetaPatch{Tag: new("")}); err != nil {
 		t.Fatal(err)
 	}
 	if m := must(s.Get(t.Context(), "s"))(t); m.Tag != "" || m.Title != "T" {

@@ -112,7 +112,7 @@ func (s *Sessions) create(ctx context.Context, o Opened, more ...Draft) (*Log, e
 	_, err = l.append(ctx, append([]Draft{opened}, more...))
 	l.mu.Unlock()
 	if err != nil {
-		l.release()
+		_ = l.release() // err says more
 		return nil, err
 	}
 	l.keepLease()
@@ -136,7 +136,7 @@ func (s *Sessions) Open(ctx context.Context, id string, o *OpenOptions) (*Log, e
 		return nil, err
 	}
 	if err := l.recover(ctx); err != nil {
-		l.release()
+		_ = l.release() // err says more
 		return nil, err
 	}
 	l.keepLease()
@@ -195,6 +195,6 @@ func (s *Sessions) Delete(ctx context.Context, id string) error {
 	if err := l.acquire(ctx, false); err != nil {
 		return err
 	}
-	defer l.release()
+	defer func() { _ = l.release() }() // what was deleted has no lease either
 	return d.Delete(ctx, id)
 }

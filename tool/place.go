@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -96,14 +97,12 @@ func walk(root *os.Root, rel string) (string, error) {
 			done = done[:len(done)-1]
 			continue
 		}
-		here := strings.Join(append(done[:len(done):len(done)], name), "/")
+		here := strings.Join(append(slices.Clip(done), name), "/")
 		info, err := root.Lstat(here)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			for _, n := range todo {
-				if n == ".." {
-					return "", fs.ErrNotExist
-				}
+			if slices.Contains(todo, "..") {
+				return "", fs.ErrNotExist
 			}
 			return filepath.Join(here, filepath.Join(todo...)), nil
 		case err != nil:

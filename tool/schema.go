@@ -164,7 +164,7 @@ func (r *reader) object(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := token.(string)
+		key := token.(string) //nolint:forcetypeassert // the decoder gives nothing else for a key
 		if _, twice := object[key]; twice {
 			return nil, fmt.Errorf("field %q is given twice", key)
 		}

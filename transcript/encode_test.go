@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -313,7 +314,7 @@ func TestParsePrefix(t *testing.T) {
 	if err != nil || n != len(e.JSON)+1 || string(got.JSON) != " "+string(e.JSON) {
 		t.Errorf("%d %v %s", n, err, got.JSON)
 	}
-	if _, err := ParseTrusted(append(e.JSON[:len(e.JSON):len(e.JSON)], "x"...)); err == nil {
+	if _, err := ParseTrusted(append(slices.Clip(e.JSON), "x"...)); err == nil {
 		t.Error("bytes after an item were taken")
 	}
 	for n := range len(e.JSON) {

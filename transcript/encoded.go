@@ -246,8 +246,8 @@ func (p RawPart) Type() string {
 	const prefix = `{"type":"`
 	if bytes.HasPrefix(p, []byte(prefix)) {
 		rest := p[len(prefix):]
-		if end := bytes.IndexByte(rest, '"'); end >= 0 {
-			switch string(rest[:end]) { // no copies of the usual names
+		if before, _, ok := bytes.Cut(rest, []byte{'"'}); ok {
+			switch string(before) { // no copies of the usual names
 			case "text":
 				return "text"
 			case "thinking":
@@ -257,8 +257,8 @@ func (p RawPart) Type() string {
 			case "tool_result":
 				return "tool_result"
 			}
-			if isPlain(rest[:end]) {
-				return string(rest[:end])
+			if isPlain(before) {
+				return string(before)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -27,8 +28,8 @@ func Render(items []Encoded, o RenderOptions) string {
 	}
 	var blocks []string
 	size, left := len(omitted(len(items))), 0
-	for i := len(items) - 1; i >= 0; i-- {
-		b := renderItem(items[i], o.MaxPartBytes)
+	for i, item := range slices.Backward(items) {
+		b := renderItem(item, o.MaxPartBytes)
 		if b == "" {
 			continue
 		}
@@ -46,8 +47,8 @@ func Render(items []Encoded, o RenderOptions) string {
 	if left > 0 {
 		out.WriteString(omitted(left))
 	}
-	for i := len(blocks) - 1; i >= 0; i-- {
-		out.WriteString(blocks[i])
+	for _, block := range slices.Backward(blocks) {
+		out.WriteString(block)
 	}
 	return out.String()
 }

@@ -3,6 +3,8 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -181,7 +183,7 @@ func exactKeys(b []byte) bool {
 		keys, _ := view(b)
 		for _, k := range keys {
 			for _, want := range known {
-				if k != want && bytes.EqualFold([]byte(k), []byte(want)) {
+				if k != want && strings.EqualFold(k, want) {
 					return false
 				}
 			}
@@ -218,7 +220,7 @@ func FuzzScan(f *testing.F) {
 		f.Add([]byte(s), 3)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, cut int) {
-		b = b[:len(b):len(b)]
+		b = slices.Clip(b)
 		scanAll(b)
 		e, err := ParseTrusted(b)
 		if err != nil {
@@ -254,7 +256,7 @@ func scanAll(b []byte) {
 	for v := range elements(b) {
 		_ = RawPart(v).Field("id")
 	}
-	_, _, _ = ParsePrefix(b)
+	ParsePrefix(b)
 	_, _ = decodePart(b)
 	_, _ = decodeUsage(b)
 	_, _ = decodeNative(b)

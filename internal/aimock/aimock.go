@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -48,15 +49,15 @@ func Start(t testing.TB, fixtures string, args ...string) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	said := ""
+	var said strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		said += lines.Text() + "\n"
+		said.WriteString(lines.Text() + "\n")
 		if url := listening.FindString(lines.Text()); url != "" {
 			// What it says further is read, so that it does not block; this ends with it.
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return url
 		}
 	}
-	t.Fatalf("aimock did not start: %s", said)
+	t.Fatalf("aimock did not start: %s", said.String())
 	return ""
 }

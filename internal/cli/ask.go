@@ -41,13 +41,14 @@ func (a *asker) ask(ctx context.Context, q agent.Question) (agent.Answer, error)
 		pr.text(pr.term.bold("allow this once? ") + "[y]es · [n]o, or n and why · [s]top: ")
 		line, ok, err := a.line(ctx)
 		if err != nil {
+			//nolint:nilerr // the interrupt is the answer
 			return agent.Answer{By: "interrupt", Message: "interrupted while a person was asked", Stop: true}, nil
 		}
 		pr.shape.setMidLine(false) // the person's own newline moved the cursor
 		if !ok {
 			return agent.Answer{By: "nobody", Message: "input ended before there was an answer"}, nil
 		}
-		if ans, clear := answer(line); clear {
+		if ans, ok := answer(line); ok {
 			return ans, nil
 		}
 		pr.line("please answer y, n or s")

@@ -48,17 +48,17 @@ func (s *stage) untilKilled(ctx context.Context) (pid int, err error) {
 	select {
 	case err := <-exited:
 		stop()
-		<-seen
+		<-seen //nolint:errcheck // that it was stopped
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		return 0, fmt.Errorf("the agent ended before it could be killed: %v", err)
+		return 0, fmt.Errorf("the agent ended before it could be killed: %v", err) //nolint:errorlint // nil when the agent ended by itself
 	case err := <-seen:
 		if err == nil {
 			err = pause(ctx, killDelay)
 		}
 		kerr := cmd.Process.Kill()
-		<-exited
+		<-exited //nolint:errcheck // that it was killed
 		return cmd.Process.Pid, errors.Join(err, kerr)
 	}
 }

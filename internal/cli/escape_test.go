@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -58,7 +59,7 @@ func FuzzShown(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i := strings.IndexFunc(string(b), func(r rune) bool { return steers(r, false) }); i >= 0 {
+		if i := bytes.IndexFunc(b, func(r rune) bool { return steers(r, false) }); i >= 0 {
 			t.Errorf("JSON of %q steers at %d", s, i)
 		}
 		var back map[string]string
@@ -92,11 +93,11 @@ func TestAnswer(t *testing.T) {
 		{"nope", false, false, false, ""},
 		{"\x1b[A", false, false, false, ""},
 	} {
-		ans, clear := answer(tt.in)
-		if clear != tt.clear || ans.Allow != tt.allow || ans.Stop != tt.stop || ans.Message != tt.why {
-			t.Errorf("answer(%q) = %+v, %v", tt.in, ans, clear)
+		ans, ok := answer(tt.in)
+		if ok != tt.clear || ans.Allow != tt.allow || ans.Stop != tt.stop || ans.Message != tt.why {
+			t.Errorf("answer(%q) = %+v, %v", tt.in, ans, ok)
 		}
-		if clear && ans.By != "person" {
+		if ok && ans.By != "person" {
 			t.Errorf("answer(%q) is by %q", tt.in, ans.By)
 		}
 	}

@@ -114,7 +114,7 @@ func (p *Program) parse() (cmd command, err error) {
 	if target.Kind() != reflect.Pointer {
 		target = target.Addr()
 	}
-	cmd, ok := target.Interface().(command)
+	cmd, ok := reflect.TypeAssert[command](target)
 	if !ok {
 		return nil, fmt.Errorf("%s cannot be run", ctx.Command())
 	}

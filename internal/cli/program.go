@@ -22,6 +22,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,8 +103,8 @@ type command interface {
 
 // env returns a variable of the environment, or "".
 func (p *Program) env(name string) string {
-	for i := len(p.Env) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(p.Env[i], name+"="); ok {
+	for _, pair := range slices.Backward(p.Env) {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
 			return v
 		}
 	}
@@ -164,7 +165,9 @@ type Stopped struct {
 	By     outcome.Outcome
 }
 
-func (s Stopped) Error() string            { return s.By.Meaning }
+func (s Stopped) Error() string { return s.By.Meaning }
+
+// Outcome is By.
 func (s Stopped) Outcome() outcome.Outcome { return s.By }
 
 // stopped replaces what an ended context caused by why it ended.

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -123,13 +125,14 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 
 // again is what a command that goes on with the session must say again.
 func (c *runCmd) again() string {
-	args := storeArg(c.Store)
+	var args strings.Builder
+	args.WriteString(storeArg(c.Store))
 	for _, f := range [...][2]string{{"--cwd", c.CWD}, {"--model", c.Model}, {"--base-url", c.BaseURL}} {
 		if f[1] != "" {
-			args += f[0] + " " + quoteArg(f[1]) + " "
+			args.WriteString(f[0] + " " + quoteArg(f[1]) + " ")
 		}
 	}
-	return args
+	return args.String()
 }
 
 // drive runs one turn and shows it. The end of ctx interrupts the turn, which
@@ -164,7 +167,7 @@ func ending(ctx context.Context, r *agent.Result) outcome.Outcome {
 		}
 	}
 	if out == outcome.Interrupted {
-		if s, ok := context.Cause(ctx).(Stopped); ok {
+		if s, ok := errors.AsType[Stopped](context.Cause(ctx)); ok {
 			return s.By
 		}
 		if len(r.Denials) > 0 {

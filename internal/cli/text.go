@@ -205,15 +205,15 @@ func (v *textView) toolFinished(e agent.ToolFinished) {
 	}
 }
 
-// block prints foreign text dim and indented, at most the last max lines.
-func (v *textView) block(text string, max int) {
+// block prints foreign text dim and indented, no more than its last keep lines.
+func (v *textView) block(text string, keep int) {
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
 		return
 	}
 	lines := strings.Split(text, "\n")
 	t := v.p.err.term
-	if cut := len(lines) - max; cut > 0 {
+	if cut := len(lines) - keep; cut > 0 {
 		v.p.err.line("%s", t.dim(fmt.Sprintf("    … %s above, --verbose shows them", count(cut, "line"))))
 		lines = lines[cut:]
 	}

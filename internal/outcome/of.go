@@ -40,8 +40,7 @@ func Of(err error) Outcome {
 	if err == nil {
 		return OK
 	}
-	var c Coded
-	if errors.As(err, &c) {
+	if c, ok := errors.AsType[Coded](err); ok {
 		return c.Outcome()
 	}
 	for _, row := range of {

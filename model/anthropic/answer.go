@@ -281,7 +281,7 @@ func (b *block) finish(cut bool) (transcript.Part, []byte) {
 
 func (b *block) toolUse(cut bool) (transcript.Part, []byte) {
 	use := transcript.ToolUse{ID: b.id, Name: b.name}
-	ok := false
+	var ok bool
 	if use.Input, ok = call.ToolInput(b.input); !ok || cut {
 		use.Extra = transcript.Extra{"malformed": json.RawMessage("true")}
 	}

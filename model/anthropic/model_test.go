@@ -1,6 +1,8 @@
 package anthropic_test
 
 import (
+	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -57,7 +59,7 @@ func TestNoKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = ask(t, m, transcript.UserText("hi"))
-	if e, ok := err.(*model.Error); !ok || e.Kind != model.ErrorAuth || !strings.Contains(e.Message, "hint: set ANTHROPIC_API_KEY") {
+	if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != model.ErrorAuth || !strings.Contains(e.Message, "hint: set ANTHROPIC_API_KEY") {
 		t.Errorf("%v", err)
 	}
 }
@@ -106,9 +108,7 @@ func TestRequest(t *testing.T) {
 			t.Errorf("%s %s, %d bytes, %v", got.Method, got.URL, got.ContentLength, got.TransferEncoding)
 		}
 		header := map[string]string{"Content-Type": "application/json", "Anthropic-Version": "2023-06-01", "X-Environment": "", "Traceparent": ""}
-		for k, v := range tt.header {
-			header[k] = v
-		}
+		maps.Copy(header, tt.header)
 		for k, v := range header {
 			if got.Header.Get(k) != v {
 				t.Errorf("%s: %q, want %q", k, got.Header.Get(k), v)

@@ -152,8 +152,8 @@ func quoted(s string) string { return string(transcript.AppendString(nil, s)) }
 // which one from another model does not.
 func canThink(wires []model.Wire) bool {
 	last := -1 // the first wire of the last assistant message
-	for i := len(wires) - 1; i >= 0; i-- {
-		switch w := wires[i]; {
+	for i, w := range slices.Backward(wires) {
+		switch {
 		case len(w.JSON) == 0:
 		case w.Role == roleAssistant:
 			last = i

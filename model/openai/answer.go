@@ -204,8 +204,7 @@ func (a *answer) addCall(p *callPiece, emit func(model.Event) bool) bool {
 // index go by their id, and without either to the last call. Servers that give
 // every call the index 0 tell a new one by a new id.
 func (a *answer) callOf(p *callPiece) *toolCall {
-	for i := len(a.calls) - 1; i >= 0; i-- {
-		c := a.calls[i]
+	for _, c := range slices.Backward(a.calls) {
 		differs := p.ID != "" && c.given != "" && p.ID != c.given
 		switch {
 		case p.Index != nil && c.index == *p.Index && !differs,
@@ -300,7 +299,7 @@ func (a *answer) said() []transcript.Part {
 
 func (c *toolCall) use(cut bool) transcript.ToolUse {
 	use := transcript.ToolUse{ID: c.id, Name: c.name}
-	ok := false
+	var ok bool
 	if use.Input, ok = call.ToolInput(c.arguments); !ok || cut {
 		use.Extra = transcript.Extra{"malformed": json.RawMessage("true")}
 	}

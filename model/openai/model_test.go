@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func TestNoKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = ask(t, m, transcript.UserText("hi"))
-	if e, ok := err.(*model.Error); !ok || e.Kind != model.ErrorAuth || !strings.Contains(e.Message, "hint: set OPENAI_API_KEY") {
+	if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != model.ErrorAuth || !strings.Contains(e.Message, "hint: set OPENAI_API_KEY") {
 		t.Errorf("%v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -128,11 +129,12 @@ func syntaxError(err error) *SyntaxError {
 // position finds the node at path, or the nearest one above it.
 func position(file *ast.File, path []string) (line, column int) {
 	for n := len(path); n >= 0; n-- {
-		at := "$"
+		var at strings.Builder
+		at.WriteString("$")
 		for _, name := range path[:n] {
-			at += name
+			at.WriteString(name)
 		}
-		p, err := yaml.PathString(at)
+		p, err := yaml.PathString(at.String())
 		if err != nil {
 			continue
 		}

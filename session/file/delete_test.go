@@ -223,7 +223,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(rs)
 	}
 	other := openStore(t, dir)
-	for _, id := range strings.Fields("MOVED Moved movED") {
+	for id := range strings.FieldsSeq("MOVED Moved movED") {
 		for _, st := range []*Store{s, other} {
 			err := st.Append(t.Context(), id, batchOf(0, (&author{id: id}).opened(nil)))
 			if !errors.Is(err, session.ErrExists) {

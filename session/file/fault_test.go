@@ -165,10 +165,10 @@ func typed(err, errno error) bool {
 			return true // of the operation itself, or because an earlier one failed
 		}
 	}
-	switch errno {
-	case syscall.ENOSPC, syscall.EDQUOT:
+	switch {
+	case errors.Is(errno, syscall.ENOSPC), errors.Is(errno, syscall.EDQUOT):
 		return errors.Is(err, session.ErrFull)
-	case syscall.EROFS, syscall.EACCES:
+	case errors.Is(errno, syscall.EROFS), errors.Is(errno, syscall.EACCES):
 		return errors.Is(err, session.ErrReadOnly)
 	}
 	return errors.Is(err, errno)

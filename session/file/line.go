@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash/crc32"
+	"slices"
 	"strconv"
 	"time"
 
@@ -156,7 +157,7 @@ func parseOwn(b []byte) (r session.Record, left int, ok bool) {
 		return r, 0, false
 	}
 	if string(p.b) != "null" {
-		r.Payload = p.b[:len(p.b):len(p.b)]
+		r.Payload = slices.Clip(p.b)
 	}
 	p = cursor{b: b[split:], ok: true}
 	p.skip(`,"prev":"`)

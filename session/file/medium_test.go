@@ -92,13 +92,13 @@ func refused(t *testing.T, s *Store, want error) {
 	a := &author{id: "x"}
 	open := batchOf(0, a.opened(nil))
 	more := batchOf(1, a.item("y"))
-	_, recover := s.Recover(ctx, "x")
+	_, recovered := s.Recover(ctx, "x")
 	_, acquire := s.Acquire(ctx, "x", session.Lease{}, func(session.Lease) bool { return true })
 	var read error
 	for _, read = range s.Read(ctx, "x", session.Range{}) {
 	}
 	for what, err := range map[string]error{
-		"create": s.Append(ctx, "x", open), "append": s.Append(ctx, "x", more), "recover": recover, "read": read,
+		"create": s.Append(ctx, "x", open), "append": s.Append(ctx, "x", more), "recover": recovered, "read": read,
 	} {
 		if !errors.Is(err, want) || session.Hint(err) == "" {
 			t.Errorf("%s: %v", what, err)
@@ -156,7 +156,7 @@ func testLinkedLog(t *testing.T) {
 }
 
 func TestForeignFiles(t *testing.T) {
-	for name, make := range map[string]func(string) error{
+	for name, create := range map[string]func(string) error{
 		"pipe":      func(p string) error { return syscall.Mkfifo(p, 0o600) },
 		"directory": func(p string) error { return os.Mkdir(p, 0o700) },
 		"socket": func(p string) error {
@@ -174,7 +174,7 @@ func TestForeignFiles(t *testing.T) {
 			if err := os.Mkdir(filepath.Join(dir, "x"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := make(filepath.Join(dir, "x", logName)); err != nil {
+			if err := create(filepath.Join(dir, "x", logName)); err != nil {
 				t.Fatal(err)
 			}
 			refused(t, s, session.ErrInvalid)
@@ -288,7 +288,7 @@ func TestFewOpenSessions(t *testing.T) {
 	t.Cleanup(func() { s.Close() })
 	var as []*author
 	var ls []session.Lease
-	for _, id := range strings.Fields("a b c d e") {
+	for id := range strings.FieldsSeq("a b c d e") {
 		a, l := begin(t, s, id)
 		as, ls = append(as, a), append(ls, l)
 	}

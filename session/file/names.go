@@ -39,22 +39,15 @@ func (s *Store) free(id string) error {
 		}
 		c.at, c.links = at, links
 	}
-	taken := func(dir string) (bool, error) {
+	taken := func(dir string) bool { // what cannot be read is somebody's, too
 		m, err := s.markOf(strings.TrimPrefix(dir, deletedPrefix), dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			return false, nil
-		}
-		return err != nil || m.End > 0, nil
+		return !errors.Is(err, fs.ErrNotExist) && (err != nil || m.End > 0)
 	}
 	for _, name := range c.names[foldCase(id)] {
 		if name == id {
 			continue
 		}
-		is, err := taken(name)
-		if err != nil {
-			return err
-		}
-		if is {
+		if taken(name) {
 			detail := "as " + name
 			if strings.HasPrefix(name, deletedPrefix) {
 				detail = "it was deleted, but forks still need its records"
@@ -84,7 +77,7 @@ func (s *Store) makeDir(id string) error {
 	at, now, err := statFile(s.dir)
 	if err != nil || c.names == nil || c.at != before || c.links != links || now != links+1 {
 		c.names = nil // somebody else is at work
-		return nil
+		return nil    //nolint:nilerr // the names are read anew
 	}
 	c.add(id)
 	c.at, c.links = at, now

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -146,7 +147,7 @@ func (s *backscan) prev() (line, error) {
 	raw := s.buf[nl+1:]
 	l := line{end: s.off, off: s.off - int64(len(raw))}
 	var ok bool
-	l.rec, l.left, ok = parseLine(raw[:len(raw):len(raw)])
+	l.rec, l.left, ok = parseLine(slices.Clip(raw))
 	l.bad = !ok
 	s.off, s.buf = l.off, s.buf[:nl+1]
 	return l, nil
@@ -159,7 +160,7 @@ func lastWhole(f io.ReaderAt, limit int64, trimmed bool) (line, error) {
 	s := backscan{f: f, off: limit}
 	for {
 		l, err := s.prev()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return line{}, nil
 		}
 		if err != nil {
@@ -188,7 +189,7 @@ func seek(f io.ReaderAt, limit, seq int64) (line, error) {
 		l := line{bad: true}
 		for l.bad && s.off < hi {
 			var err error
-			if l, err = s.next(); err == io.EOF {
+			if l, err = s.next(); errors.Is(err, io.EOF) {
 				l = line{bad: true}
 				break
 			} else if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -37,8 +38,8 @@ func TestSeekAndScan(t *testing.T) {
 			t.Fatal(err)
 		}
 		u := backscan{f: f, off: size}
-		for i := len(ends) - 1; i >= 0; i-- {
-			if l, err := u.prev(); err != nil || l.bad || l.end != ends[i] {
+		for i, end := range slices.Backward(ends) {
+			if l, err := u.prev(); err != nil || l.bad || l.end != end {
 				t.Fatalf("record %d backwards: %+v, %v", i, l, err)
 			}
 		}

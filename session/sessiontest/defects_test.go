@@ -198,7 +198,7 @@ func (b *bad) Delete(ctx context.Context, id string) error {
 		}
 		for _, f := range forks.Sessions { // as if they had no parent
 			f.Parent = ""
-			if err := b.Store.PutMeta(ctx, f); err != nil {
+			if err := b.PutMeta(ctx, f); err != nil {
 				return err
 			}
 		}

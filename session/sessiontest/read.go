@@ -71,7 +71,10 @@ func testStop(e *env) {
 	seq := e.store.Read(e.ctx(), "s", session.Range{After: 51})
 	for range 2 {
 		n := 0
-		for range seq {
+		for _, err := range seq {
+			if err != nil {
+				e.Fatal(err)
+			}
 			n++
 		}
 		if n != 2 {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -101,7 +102,7 @@ func (c *conn) query(sql string, each func(row []driver.Value) bool, args ...any
 	row := make([]driver.Value, len(rows.Columns()))
 	for {
 		switch err := rows.Next(row); {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"math"
 	"sync"
@@ -124,7 +125,7 @@ func (s *Store) read(ctx context.Context, op, id string, f func(*conn) error) er
 		return err
 	}
 	c, err := s.readers.get()
-	if err == session.ErrClosed {
+	if errors.Is(err, session.ErrClosed) {
 		return &session.Error{Op: op, Session: id, Err: session.ErrClosed, Detail: s.path}
 	}
 	if err == nil {

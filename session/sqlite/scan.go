@@ -130,7 +130,7 @@ func (f *fetch) byRow(c *conn) error {
 	if _, err := c.exec("BEGIN"); err != nil {
 		return err
 	}
-	defer c.exec("ROLLBACK") // nothing was changed
+	defer func() { _, _ = c.exec("ROLLBACK") }() // nothing was changed
 	first, last := f.low+1, f.low+int64(f.limit)
 	if f.down {
 		first, last = f.high-int64(f.limit)+1, f.high

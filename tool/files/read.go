@@ -62,7 +62,7 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 	defer file.Close()
 	r := &lines{ctx: ctx, in: bufio.NewReaderSize(file, 64<<10)}
 	head, err := r.in.Peek(sniffed)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil
 	}
 	if mime := http.DetectContentType(head); isImage(mime) {
@@ -161,7 +161,7 @@ func (f *Files) image(p tool.Place, info fs.FileInfo, in io.Reader, mime string)
 	}
 	data, err := io.ReadAll(io.LimitReader(in, f.opts.MaxImage+1))
 	if err != nil {
-		return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil
+		return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
 	}
 	if int64(len(data)) > f.opts.MaxImage {
 		return tooBig, nil
@@ -222,7 +222,7 @@ func (r *lines) next(keep int) (line string, more bool, err error) {
 			return r.show(kept, size, keep), true, nil
 		case err == io.EOF:
 			return "", false, nil
-		case err != bufio.ErrBufferFull:
+		case !errors.Is(err, bufio.ErrBufferFull):
 			return "", false, err
 		case r.ctx.Err() != nil:
 			return "", false, r.ctx.Err()
@@ -262,7 +262,7 @@ func (r *lines) show(kept []byte, size, keep int) string {
 func (r *lines) rest() (int, error) {
 	if r.sum == nil {
 		if _, err := r.in.Peek(1); err != nil {
-			return r.n, nil
+			return r.n, nil //nolint:nilerr // the end, or as far as can be read
 		}
 		return -1, nil
 	}

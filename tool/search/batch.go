@@ -76,7 +76,7 @@ func (b *batch) search(abs string, in *os.File) error {
 	}
 	content, err := load(in)
 	if err != nil || binary(content) {
-		return nil
+		return nil //nolint:nilerr // what cannot be read has no matches
 	}
 	b.answer.file(abs, content, b.matcher)
 	if b.answer.full {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -77,9 +78,9 @@ func (ig *ignore) ignores(rel string, isDir bool) bool {
 				continue
 			}
 		}
-		for i := len(ig.rules) - 1; i >= 0; i-- {
-			if ig.rules[i].matches(below, isDir) {
-				return !ig.rules[i].negated
+		for _, r := range slices.Backward(ig.rules) {
+			if r.matches(below, isDir) {
+				return !r.negated
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 )
 
 // matcher finds a pattern in a file's lines.
@@ -38,12 +39,7 @@ func namesText(re *syntax.Regexp) bool {
 	if re.Op == syntax.OpBeginText || re.Op == syntax.OpEndText {
 		return true
 	}
-	for _, sub := range re.Sub {
-		if namesText(sub) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(re.Sub, namesText)
 }
 
 // span is a run of bytes of a content.

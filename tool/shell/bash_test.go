@@ -207,7 +207,7 @@ func TestBashDoesNotWaitForDaemons(t *testing.T) {
 	if !strings.Contains(got, "done") {
 		t.Errorf("got %q", got)
 	}
-	for _, f := range strings.Fields(got) {
+	for f := range strings.FieldsSeq(got) {
 		if pid, err := strconv.Atoi(f); err == nil {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -41,7 +42,7 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 	}
 	defer pipe.Close()
 	cmd := &exec.Cmd{
-		Path: c.program, Dir: c.dir, Env: append(c.env[:len(c.env):len(c.env)], "PWD="+c.dir),
+		Path: c.program, Dir: c.dir, Env: append(slices.Clip(c.env), "PWD="+c.dir),
 		Stdout: sink, Stderr: sink, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	where, line, err := c.follow(cmd)

@@ -65,6 +65,7 @@ func TestExchange(t *testing.T) {
 	} {
 		x := &Exchange{Body: &b}
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/", nil)
+		//nolint:bodyclose // made up below: there is nothing to close
 		res, err := x.Do(req, func(req *http.Request) (*http.Response, error) {
 			sent, _ := io.ReadAll(req.Body)
 			again, _ := req.GetBody()
@@ -196,8 +197,7 @@ func TestHidden(t *testing.T) {
 			t.Errorf("%T shows the key: %v", err, err)
 		}
 	}
-	var u *url.Error
-	if errors.As(e, &u) {
+	if _, ok := errors.AsType[*url.Error](e); ok {
 		t.Error("the error that holds the key can be taken out")
 	}
 	ctx, cancel := context.WithCancel(t.Context())

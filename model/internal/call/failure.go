@@ -151,8 +151,8 @@ func (c complaint) kind(status int) model.ErrorKind {
 		status = c.status
 	}
 	code, text := strings.ToLower(c.code), strings.ToLower(c.message)
-	has := func(s string, any ...string) bool {
-		for _, a := range any {
+	has := func(s string, words ...string) bool {
+		for _, a := range words {
 			if strings.Contains(s, a) {
 				return true
 			}

@@ -187,7 +187,7 @@ func (a Adapter) cancel(t *testing.T) {
 	m := a.open(t, a.hold(t, nil))
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		ctx, cancel := context.WithCancel(t.Context())
-		if cause == context.DeadlineExceeded {
+		if errors.Is(cause, context.DeadlineExceeded) {
 			ctx, cancel = expiring(t.Context())
 		}
 		var last error
@@ -287,7 +287,10 @@ func (a Adapter) breakOff(t *testing.T) {
 		<-r.Context().Done()
 		close(gone)
 	})
-	for range a.open(t, url).Stream(t.Context(), &model.Request{}) {
+	for _, err := range a.open(t, url).Stream(t.Context(), &model.Request{}) {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 	<-gone
