@@ -102,7 +102,7 @@ type ItemAppended struct {
 type RequestMark struct {
 	API      string `json:"api"`
 	Messages int    `json:"messages"` // transcript items that the request held
-	Prefix   Digest `json:"prefix"`   // over system, tools and those messages
+	Prefix   Digest `json:"prefix"`   // over system, tools, and role, length and CRC-32C of those messages
 }
 
 // TurnOpened is the payload of [KindTurnOpened]. Turn ids are never reused in a session.
