@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -135,12 +137,23 @@ func (c *runCmd) again() string {
 	return args.String()
 }
 
+// openingGC is the garbage collector's percentage until the first answer. A
+// session's transcript is allocated once and stays; to look for garbage in it
+// again and again while the heap grows is a good part of a long resume.
+const openingGC = 400
+
 // drive runs one turn and shows it. The end of ctx interrupts the turn, which
 // is then saved.
 func (c *runCmd) drive(ctx context.Context, sessions *session.Sessions, a *agent.Agent, input []transcript.Part, view view) (outcome.Outcome, error) {
+	usual := debug.SetGCPercent(openingGC)
+	settle := sync.OnceFunc(func() { debug.SetGCPercent(usual) })
+	defer settle()
 	for e, err := range a.Run(ctx, input...) {
 		if err != nil {
 			return outcome.Of(err), err
+		}
+		if _, ok := e.(agent.UsageUpdated); ok {
+			settle()
 		}
 		if err := view.show(e); err != nil {
 			return outcome.Failed, fmt.Errorf("write output: %w", err)
