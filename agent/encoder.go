@@ -24,6 +24,8 @@ type encoder struct {
 	api   string
 	wires []model.Wire
 
+	slab []byte // holds small wire forms one after the other
+
 	head   session.Digest // of system and tools: what the digest began with
 	sum    hash.Hash
 	summed int // wires in sum
@@ -49,7 +51,30 @@ func (c *encoder) encode(items []transcript.Encoded) error {
 		c.wires = c.wires[:known]
 		return err
 	}
+	for i := known; i < len(c.wires); i++ {
+		c.settle(&c.wires[i])
+	}
 	return nil
+}
+
+const (
+	slabSize  = 64 << 10
+	slabPiece = 1 << 10
+)
+
+// settle moves a small wire form next to the one before it. Every request reads
+// all of them in order, which is several times faster when they lie that way.
+func (c *encoder) settle(w *model.Wire) {
+	n := len(w.JSON)
+	if n > slabPiece {
+		return
+	}
+	if cap(c.slab)-len(c.slab) < n {
+		c.slab = make([]byte, 0, slabSize)
+	}
+	at := len(c.slab)
+	c.slab = append(c.slab, w.JSON...)
+	w.JSON = c.slab[at:len(c.slab):len(c.slab)]
 }
 
 func (c *encoder) encodeFrom(from int, items []transcript.Encoded) error {
