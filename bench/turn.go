@@ -209,18 +209,21 @@ func (b *bench) resume(ctx context.Context, s *modelServer) error {
 	return nil
 }
 
-// longTranscript is n items of a session with tools: prompts, calls, results.
+// longTranscript is n items of a session with tools as the agent records it:
+// calls with the provider's own blocks beside them, and results. Each item has
+// about itemBytes.
 func longTranscript(s *session.Sessions, n int) []transcript.Item {
 	text := item("").Text()
+	said := text[:len(text)/2-200] // it stands in the item twice
 	var items []transcript.Item
 	for i := 0; len(items) < n; i++ {
 		use := fmt.Sprintf("toolu_%06d", i)
+		blocks := fmt.Sprintf(`[{"type":"text","text":%q},{"type":"tool_use","id":%q,"name":"Bash","input":{"command":"true"}}]`, said, use)
 		items = append(items,
-			transcript.Item{
-				Role: transcript.RoleAssistant, Model: "bench", Finish: transcript.FinishToolUse,
-				Usage: &transcript.Usage{Input: 10, Output: 20},
-				Parts: []transcript.Part{transcript.Text{Text: text}, transcript.ToolUse{ID: use, Name: "Bash", Input: []byte(`{"command":"true"}`)}},
-			},
+			transcript.Item{Role: transcript.RoleAssistant, Model: "bench", Finish: transcript.FinishToolUse,
+				Usage:  &transcript.Usage{Input: 10, Output: 20},
+				Parts:  []transcript.Part{transcript.Text{Text: said}, transcript.ToolUse{ID: use, Name: "Bash", Input: []byte(`{"command":"true"}`)}},
+				Native: &transcript.Native{API: "anthropic-messages", JSON: []byte(blocks)}},
 			transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: text}}}),
 		)
 	}
