@@ -16,6 +16,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
 // Variable names aimock's command line script, which scripts/services installs.
@@ -30,11 +32,7 @@ func Start(t testing.TB, fixtures string, args ...string) string {
 	t.Helper()
 	script := os.Getenv(Variable)
 	if script == "" {
-		const how = `aimock is not installed; to run this test: eval "$(scripts/services env aimock)"`
-		if os.Getenv("CI") == "true" {
-			t.Fatal(how)
-		}
-		t.Skip(how)
+		missing.Skip(t, `aimock is not installed; to run this test: eval "$(scripts/services env aimock)"`)
 	}
 	cmd := exec.Command("node", append([]string{script, "-h", "127.0.0.1", "-p", "0", "-f", fixtures}, args...)...)
 	out, err := cmd.StdoutPipe()

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
 const insideVar = "HOLDFAST_CRASH_INSIDE"
@@ -60,7 +62,7 @@ func newDisk(t *testing.T) *Disk {
 	t.Helper()
 	disk, err := NewDisk(t.Context(), t.TempDir(), 64)
 	if err != nil {
-		t.Skipf("no loop device can be mounted here (%v); in a container run it with: docker run --privileged", err)
+		missing.Skip(t, "no loop device can be mounted here (%v); in a container run it with: docker run --privileged", err)
 	}
 	t.Cleanup(func() {
 		if err := disk.Close(); err != nil {
@@ -78,11 +80,11 @@ func inside(t *testing.T) bool {
 		return true
 	}
 	if os.Geteuid() != 0 {
-		t.Skip("mounting needs root; run: sudo go test ./internal/crashtest")
+		missing.Skip(t, "mounting needs root; run: sudo go test ./internal/crashtest")
 	}
 	for _, program := range []string{"mkfs.ext4", "mount"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%v; run: apt-get install e2fsprogs mount", err)
+			missing.Skip(t, "%v; run: apt-get install e2fsprogs mount", err)
 		}
 	}
 	args := []string{"-test.run=^" + t.Name() + "$", "-test.v"}
@@ -95,7 +97,7 @@ func inside(t *testing.T) bool {
 	out, err := cmd.CombinedOutput()
 	switch text := strings.TrimSpace(string(out)); {
 	case errors.Is(err, syscall.EPERM):
-		t.Skipf("no mount namespace (%v); in a container run it with: docker run --privileged", err)
+		missing.Skip(t, "no mount namespace (%v); in a container run it with: docker run --privileged", err)
 	case err != nil:
 		t.Fatalf("%v\n%s", err, text)
 	case strings.Contains(text, "--- SKIP"):

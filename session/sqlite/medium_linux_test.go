@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -49,7 +50,7 @@ func mount(t *testing.T, source, fstype string, flags uintptr, data string) stri
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount(source, dir, fstype, flags, data); err != nil {
-		t.Skipf("mounting needs root (%v); run: sudo go test ./session/sqlite", err)
+		missing.Skip(t, "mounting needs root (%v); run: sudo go test ./session/sqlite", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 	return dir

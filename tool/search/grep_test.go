@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/tool/search"
 )
 
@@ -17,7 +18,7 @@ func everyGrep(t *testing.T, test func(t *testing.T, opts *search.Options)) {
 			t.Fatal(err)
 		}
 		if search.Ripgrep(s) == "none" {
-			t.Skip("no rg on the PATH: apt-get install ripgrep makes this run")
+			missing.Skip(t, "no rg on the PATH: apt-get install ripgrep makes this run")
 		}
 		test(t, &search.Options{Ripgrep: search.Ripgrep(s)})
 	})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/tool/search"
 )
 
@@ -50,7 +51,7 @@ func TestIgnore(t *testing.T) {
 func TestIgnoreAsGitDoes(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("no git: apt-get install git makes this run")
+		missing.Skip(t, "no git: apt-get install git makes this run")
 	}
 	for _, tt := range ignoreTable {
 		dir := t.TempDir()

@@ -1,0 +1,34 @@
+package missing_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+)
+
+// watch is a test that notes how it was ended.
+type watch struct {
+	testing.TB
+	ended string
+}
+
+func (w *watch) Helper() {}
+
+func (w *watch) Fatalf(format string, args ...any) { panic("failed: " + fmt.Sprintf(format, args...)) }
+
+func (w *watch) Skipf(format string, args ...any) { panic("skipped: " + fmt.Sprintf(format, args...)) }
+
+func TestSkip(t *testing.T) {
+	for ci, want := range map[string]string{"true": "failed: no rg", "": "skipped: no rg", "false": "skipped: no rg"} {
+		t.Setenv("CI", ci)
+		w := &watch{TB: t}
+		func() {
+			defer func() { w.ended, _ = recover().(string) }()
+			missing.Skip(w, "no %s", "rg")
+		}()
+		if w.ended != want {
+			t.Errorf("CI=%q: %q, want %q", ci, w.ended, want)
+		}
+	}
+}
