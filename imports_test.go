@@ -73,6 +73,7 @@ var floors = map[string]int{
 // heavy names the libraries that only some packages may link, by what their
 // import path starts with. Whoever does not import these packages does not pay.
 var heavy = map[string][]string{
+	"mvdan.cc/sh":                            {"policy/shellread"},
 	"modernc.org/sqlite":                     {"session/sqlite", "bench"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/openai/openai-go":            {"model/openai"},

@@ -3,38 +3,38 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Mode is the rule of thumb that decides when nothing more specific did.
 type Mode string
 
-// The modes (seed 000).
+// The modes (seeds 000 and 003). What each does with each kind of request is the
+// table in docs/permissions.md, which is generated from this package.
 const (
 	ModeDefault     Mode = "default"           // ask before every effect but reading
-	ModePlan        Mode = "plan"              // read, ask for everything else
-	ModeAcceptEdits Mode = "acceptEdits"       // edit files, ask for the rest
-	ModeBypass      Mode = "bypassPermissions" // do not ask
+	ModePlan        Mode = "plan"              // read; ask for everything else, whatever the allow rules say
+	ModeAuto        Mode = "auto"              // do everything but what is dangerous
+	ModeAcceptEdits Mode = "acceptEdits"       // edit files in the session's folders, ask for the rest
+	ModeDontAsk     Mode = "dontAsk"           // what would be asked is denied
+	ModeBypass      Mode = "bypassPermissions" // do not ask; hard limits stay
+	ModeRestricted  Mode = "restricted"        // only what a rule, a grant or a policy allows, reading included
+	ModeSilent      Mode = "silent"            // only what is already permitted, and never a question
 )
 
 // Modes lists the modes that [ParseMode] knows.
-func Modes() []Mode { return []Mode{ModeDefault, ModePlan, ModeAcceptEdits, ModeBypass} }
+func Modes() []Mode {
+	return []Mode{ModeDefault, ModePlan, ModeAuto, ModeAcceptEdits, ModeDontAsk, ModeBypass, ModeRestricted, ModeSilent}
+}
 
 // ParseMode reads a mode's name.
 func ParseMode(s string) (Mode, error) {
 	if m := Mode(s); slices.Contains(Modes(), m) {
 		return m, nil
 	}
-	return "", fmt.Errorf("unknown permission mode %q, want one of %v", s, Modes())
-}
-
-// Evaluate judges a request by the mode alone. It always has an opinion.
-func (m Mode) Evaluate(r Request) Verdict {
-	because := fmt.Sprintf("mode %s", m)
-	switch {
-	case m == ModeBypass, r.ReadOnly:
-		return Verdict{Effect: Allow, Reason: because}
-	case m == ModeAcceptEdits && r.Operation == OpWrite:
-		return Verdict{Effect: Allow, Reason: because}
+	var names []string
+	for _, m := range Modes() {
+		names = append(names, string(m))
 	}
-	return Verdict{Effect: Ask, Reason: because}
+	return "", fmt.Errorf("unknown permission mode %q, want one of %s", s, strings.Join(names, ", "))
 }

@@ -1,14 +1,23 @@
-// Package policy decides what may happen. It is pure: no I/O, no clock; the
-// same request and the same mode give the same decision, and the decision says
-// why.
+// Package policy decides what may happen. It is pure: no I/O and no clock of its
+// own; the same request, chain and mode give the same decision, and the decision
+// says why.
 //
-//	tool call ──► Request … ──► Policy ──► Verdict ──► Decision (a log record)
+//	tool call ─► Request … ─► Guard ─► Decision (a log record)
+//	                            │ chain: limits · grants · canUseTool · policies · rules · mode
+//	                            └ of one tool, made by Guards, which change while a run goes on
 //
-// A verdict is allow, deny, ask, or no opinion. Here are the modes and the seam
-// that rules, guards and grants fill.
+// A [Policy] is one method that says allow, deny, ask or nothing. The built-in ones
+// have the names of seed 000 (tool-name allowlist and denylist, read-only,
+// composite) and of seed 002 (forbidden globs, read path, write path, commands). [Rules] are Claude Code's.
+// Deny beats ask beats allow, whoever says it; the order is in docs/permissions.md.
+//
+//	guards, err := policy.New(&policy.Config{Mode: policy.ModeDefault, Rules: rules})
+//	d := guards.Guard("Bash").Judge(ctx, requests, nil)
+//	if d.Effect == policy.Ask { … }
 package policy
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -18,7 +27,8 @@ import (
 // Operation is the kind of effect that a request is about.
 type Operation string
 
-// The operations.
+// The operations. A request without one is about a tool that touches nothing
+// that has a name (a to-do list, a sub-agent).
 const (
 	OpRead    Operation = "fs.read"
 	OpWrite   Operation = "fs.write"
@@ -36,17 +46,35 @@ type Request struct {
 	Agent     string          `json:"agent,omitempty"`
 	Tool      string          `json:"tool"`
 	Operation Operation       `json:"operation"`
-	Resource  string          `json:"resource"`        // canonical: an absolute path, a command line, a host
-	Shown     string          `json:"shown,omitempty"` // how a person sees it, when different
+	Resource  string          `json:"resource"`        // canonical: an absolute path, a command line, a host, "server/tool"
+	Shown     string          `json:"shown,omitempty"` // how a person sees it, when different: a diff
+	Cwd       string          `json:"cwd,omitempty"`   // of a command: where it would start, absolute
+	Base      string          `json:"base,omitempty"`  // of a write: SHA-256 of what is there now, or "absent"
 	Input     json.RawMessage `json:"input,omitempty"`
-	ReadOnly  bool            `json:"read_only,omitempty"`
+	ReadOnly  bool            `json:"read_only,omitempty"` // the tool says that the call changes nothing
+	// Override asks once for what a session deny forbids; the question then has
+	// the reason [ReasonOverride] (seed 002). Nothing else can be overridden.
+	Override bool `json:"override,omitempty"`
+
+	// Mode is the mode in force. The guard sets it; policies may read it.
+	Mode Mode `json:"-"`
 }
 
-// Digest identifies exactly what was asked: tool, operation, resource and input.
+// Digest identifies exactly what was asked: tool, operation, resource, folder,
+// base and input.
 func (r Request) Digest() string {
 	h := sha256.New()
-	for _, s := range []string{"holdfast request 1", r.Tool, string(r.Operation), r.Resource, string(r.Input)} {
+	for _, s := range []string{"holdfast request 2", r.Tool, string(r.Operation), r.Resource, r.Cwd, r.Base, string(r.Input)} {
 		fmt.Fprintf(h, "%d:%s\n", len(s), s)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Digest identifies what a whole call asks: all its requests, in order.
+func Digest(requests []Request) string {
+	h := sha256.New()
+	for _, r := range requests {
+		fmt.Fprintln(h, r.Digest())
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -62,36 +90,32 @@ const (
 	Ask   Effect = "ask"
 )
 
-// Verdict is one policy's answer.
+// Verdict is one policy's answer. The zero value is no opinion.
 type Verdict struct {
 	Effect Effect          `json:"effect,omitempty"`
 	Reason string          `json:"reason,omitempty"`
-	Input  json.RawMessage `json:"input,omitempty"` // with Allow: run with this input instead
+	Input  json.RawMessage `json:"input,omitempty"` // with Allow: run with this input instead; it is judged again
+	Stop   bool            `json:"stop,omitempty"`  // with Deny: end the turn as well
+	Rule   *Origin         `json:"rule,omitempty"`  // the rule or setting that decided
 }
 
-// Policy judges a request. Evaluate must not do I/O and must be safe for
-// concurrent use.
+// Origin says where a rule or a setting was written.
+type Origin struct {
+	Rule  string `json:"rule,omitempty"`  // its text: "Bash(npm run test:*)"
+	Layer Layer  `json:"layer,omitempty"` // managed, flag, local, project, user, session
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"` // from 1
+	Col   int    `json:"col,omitempty"`  // from 1, in bytes
+}
+
+// Policy judges a request. Evaluate must do no I/O and be safe for concurrent
+// use. One that panics, answers with an effect that does not exist, or takes
+// longer than [Config.Timeout], has denied.
 type Policy interface {
 	Evaluate(Request) Verdict
 }
 
-// Decision explains the outcome for one tool call; it is the payload of a
-// decision record.
-type Decision struct {
-	Use     string   `json:"use_id"`
-	Tool    string   `json:"tool"`
-	Effect  Effect   `json:"effect"` // allow or deny: how it ended
-	By      string   `json:"by"`     // what decided: "mode default", "person", a policy's name
-	Reason  string   `json:"reason,omitempty"`
-	Mode    Mode     `json:"mode"`
-	Said    []Said   `json:"said,omitempty"` // what each policy said, in order
-	Asked   bool     `json:"asked,omitempty"`
-	Digests []string `json:"digests"` // of the requests
-}
-
-// Said is one policy's contribution to a decision.
-type Said struct {
-	Policy   string `json:"policy"`
-	Resource string `json:"resource,omitempty"`
-	Verdict
-}
+// CanUseTool is the callback of seed 000: the host's own answer to a request. The
+// zero Verdict is the seed's nil: no opinion. An error, a panic and a silence
+// beyond [Config.Timeout] deny.
+type CanUseTool func(ctx context.Context, r Request) (Verdict, error)

@@ -1,0 +1,69 @@
+package approval
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Question asks whether one tool call may run; it is the payload of an
+// approval.asked record. It holds all that a person is shown, and an answer covers
+// exactly that.
+type Question struct {
+	ID       string           `json:"id"`
+	Session  string           `json:"session_id,omitempty"`
+	Agent    string           `json:"agent,omitempty"`
+	Use      string           `json:"use_id"`
+	Tool     string           `json:"tool"`
+	Requests []policy.Request `json:"requests"` // with Shown: the full command or the diff
+	Digest   string           `json:"digest"`   // policy.Digest(Requests)
+	Reason   string           `json:"reason"`   // policy.ReasonAsk or policy.ReasonOverride
+	Why      string           `json:"why"`      // in words: "rule Bash(git push:*) asks"
+	By       string           `json:"by"`       // the link of the chain that asks
+	Rule     *policy.Origin   `json:"rule,omitempty"`
+	Mode     policy.Mode      `json:"mode"`
+	Cwd      string           `json:"cwd,omitempty"`
+	Sandbox  string           `json:"sandbox,omitempty"` // what would hold the call; "none" when nothing does
+	Scopes   []Scope          `json:"scopes,omitempty"`  // offered for "for this session"; the first is the exact one
+	AskedAt  time.Time        `json:"asked_at"`
+	Expires  *time.Time       `json:"expires_at,omitempty"` // then the answer is no
+}
+
+// Scope is what "for this session" would cover. A person may edit Rule; what
+// comes back is checked like any rule.
+type Scope struct {
+	Rule string `json:"rule,omitempty"` // Claude Code's syntax; "" means exactly this request
+	Text string `json:"text"`           // in words: "exactly this command in /w", "every file in src/"
+}
+
+// Decision is what a person decided.
+type Decision string
+
+// The decisions (seed 002).
+const (
+	Allow        Decision = "allow" // once: no grant, no change of policy
+	Deny         Decision = "deny"
+	AllowSession Decision = "allow-session" // for the rest of the run
+	DenySession  Decision = "deny-session"
+)
+
+// Allows reports whether the call may run.
+func (d Decision) Allows() bool { return d == Allow || d == AllowSession }
+
+// Session reports whether the decision is remembered for the run.
+func (d Decision) Session() bool { return d == AllowSession || d == DenySession }
+
+// Answer is the answer to a question; it is the payload of an approval.resolved
+// record.
+type Answer struct {
+	Question string          `json:"id"`
+	Decision Decision        `json:"decision"`
+	Scope    string          `json:"scope,omitempty"`   // of a session decision: a rule; "" is the exact request
+	Message  string          `json:"message,omitempty"` // told to the model
+	Stop     bool            `json:"stop,omitempty"`    // with a deny: end the turn as well
+	Input    json.RawMessage `json:"input,omitempty"`   // with a plain allow: run with this input instead; it is judged again
+	By       string          `json:"by,omitempty"`      // who: "person", a name, "nobody", "timeout"
+	Via      string          `json:"via,omitempty"`     // through what: "terminal", "cli", "websocket"
+	At       time.Time       `json:"at"`
+}

@@ -1,0 +1,38 @@
+package policy
+
+import "encoding/json"
+
+// Why a person is asked, in the words of seed 002.
+const (
+	ReasonAsk      = "policy-ask"
+	ReasonOverride = "policy-deny-override"
+)
+
+// Decision explains the outcome for one tool call; it is the payload of a
+// decision record.
+type Decision struct {
+	Use     string          `json:"use_id"`
+	Agent   string          `json:"agent,omitempty"`
+	Tool    string          `json:"tool"`
+	Effect  Effect          `json:"effect"` // ask only until somebody answered
+	By      string          `json:"by"`     // the link of the chain that decided: "rules", "grants", "mode plan"; or who answered
+	Reason  string          `json:"reason,omitempty"`
+	Rule    *Origin         `json:"rule,omitempty"`
+	Mode    Mode            `json:"mode"`
+	Version int             `json:"version,omitempty"` // of the policy, see [Guards.Version]
+	Said    []Said          `json:"said,omitempty"`    // what each link said, in the order of the chain
+	Asked   bool            `json:"asked,omitempty"`   // a person was asked
+	Why     string          `json:"why,omitempty"`     // of a question: ReasonAsk or ReasonOverride
+	Grant   string          `json:"grant,omitempty"`   // the grant that decided
+	Input   json.RawMessage `json:"input,omitempty"`   // to run with instead, when a policy or a person changed it
+	Stop    bool            `json:"stop,omitempty"`
+	Digests []string        `json:"digests"` // of the requests
+	Sandbox string          `json:"sandbox,omitempty"`
+}
+
+// Said is one link's contribution to a decision.
+type Said struct {
+	Policy   string `json:"policy"`
+	Resource string `json:"resource,omitempty"` // of the request it is about, when there are several
+	Verdict
+}

@@ -1,0 +1,91 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Config is what guards are made from. The zero value asks about every effect.
+type Config struct {
+	Mode Mode // default [ModeDefault]
+
+	// Limits are hard: their deny is final in every mode (managed denies,
+	// forbidden globs, the sandbox checker), and their ask is not skipped by an
+	// allow rule. They are named in the chain.
+	Limits []Named
+	// CanUseTool is the host's callback; it may be nil.
+	CanUseTool CanUseTool
+	// Policies are asked after the callback, in order, each with its own opinion.
+	Policies []Named
+	// Rules are what settings files and flags say; nil means none.
+	Rules *Rules
+
+	// Folders are the session's folders, absolute and without links: the first is
+	// the one it was started in. Reads inside are what modes let pass; edits inside
+	// are what acceptEdits lets pass.
+	Folders []string
+	Home    string // of the user, for "~" in commands
+
+	// Resolve returns a path without links, for paths that commands name; what
+	// does not exist keeps its name. Nil takes paths by their letters. It is the
+	// one door to the file system, and it is the caller's.
+	Resolve func(path string) string
+
+	Timeout time.Duration    // of a callback or a policy of the host; default 30 s
+	Now     func() time.Time // for grants; default time.Now
+	NewID   func() string    // for grants; required once grants are made
+}
+
+// Named is a policy with the name it has in chains and decisions.
+type Named struct {
+	Name string
+	Policy
+}
+
+// Guards are the guards of one agent: one per tool, all from the same source, so
+// that a change reaches those that exist and those that will. It is safe for
+// concurrent use.
+type Guards struct{ guardsState }
+
+// Guard answers for one tool. It is safe for concurrent use.
+type Guard struct {
+	guards *Guards
+	tool   string
+}
+
+// Link is one link of a guard's chain, as it is shown.
+type Link struct {
+	Name   string  `json:"name"`  // seed 002's "policies" shows this
+	Stage  string  `json:"stage"` // limits, grants, callback, policies, rules, mode
+	Detail string  `json:"detail,omitempty"`
+	Rule   *Origin `json:"rule,omitempty"`
+}
+
+// Chain is a guard's chain with its version (the payload of seed 002's policy_updated).
+type Chain struct {
+	Tool    string `json:"tool"`
+	Version int    `json:"version"`
+	Mode    Mode   `json:"mode"`
+	Links   []Link `json:"policies"`
+}
+
+// Remake returns the requests of the same call with another input.
+type Remake func(input json.RawMessage) ([]Request, error)
+
+// Judge decides about the requests of one call together: the worst verdict is
+// the call's. It is the one function behind "may I" and "authorize". When a
+// callback or policy allows with a new input, remake gives that input's requests
+// and they are judged in turn; without remake, or when inputs keep changing, the
+// call is denied. No request at all is judged as one about the tool itself.
+//
+// ctx ends a callback early. Deny and Ask are decisions, not errors.
+func (g *Guard) Judge(ctx context.Context, requests []Request, remake Remake) Decision {
+	return g.judge(ctx, requests, remake)
+}
+
+// Chain describes the chain in the order in which it is asked.
+func (g *Guard) Chain() Chain { return g.chain() }
+
+// Guard returns the guard of a tool. It never fails: every name has one.
+func (s *Guards) Guard(tool string) *Guard { return &Guard{guards: s, tool: tool} }
