@@ -55,7 +55,9 @@ type run struct {
 	argv []word // words, or
 	line string // a shell line (argv is then nil)
 	in   stdin
-	code bool // line is a literal out of some language's code: read it only if it looks like a command
+	args []word // of a line: $0, $1 … (bash -c LINE NAME ARG…); nil: not known
+	here bool   // the line runs in the very same shell: eval, trap, source; its variables, functions and cd stay
+	code bool   // line is a literal out of some language's code: read it only if it looks like a command
 }
 
 // use is a path that a program would touch.
