@@ -133,10 +133,13 @@ type ToolFinished struct {
 	ExitCode *int   `json:"exit_code,omitempty"`
 }
 
-// PolicyChanged is the payload of [KindPolicyChanged].
+// PolicyChanged is what this package reads of the payload of [KindPolicyChanged];
+// package policy has the rest of it.
 type PolicyChanged struct {
 	Mode string `json:"mode,omitempty"`
 	By   string `json:"by,omitempty"`
+	// Ended ends the run: what was granted in it is gone.
+	Ended bool `json:"ended,omitempty"`
 }
 
 // Rewrite is the payload of [KindRewrite]. Exactly one of Items and Cut is set.

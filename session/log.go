@@ -21,6 +21,7 @@ type Log struct {
 	mu     sync.Mutex // one append at a time
 	closed bool
 	unsure []Record // a batch that may or may not have been written
+	news   []Record // of others, met by an append and not yet handed out by TakeIn
 
 	view sync.RWMutex // guards meta, so that reading it does not wait for an append
 	meta Meta
@@ -150,9 +151,14 @@ func (l *Log) append(ctx context.Context, drafts []Draft) ([]Record, error) {
 		if opening || !errors.Is(err, ErrConflict) {
 			return nil, err
 		}
-		if err := l.takeIn(ctx, err); err != nil {
+		news, takes := l.takeIn(ctx)
+		if takes != nil {
+			return nil, takes
+		}
+		if len(news) == 0 {
 			return nil, err
 		}
+		l.news = append(l.news, news...)
 		l.reseal(recs)
 	}
 }
@@ -256,34 +262,66 @@ func (l *Log) settle(ctx context.Context, drafts []Draft) ([]Record, error) {
 	return doubted, nil
 }
 
-// takeIn folds shared records that others have appended. conflict is returned
-// when there are none, or others.
-func (l *Log) takeIn(ctx context.Context, conflict error) error {
+// TakeIn reads what others have appended since the last TakeIn of this log, also
+// what an append met on its way, and returns it, oldest first: shared records
+// ([Kind.Shared]) only. Anything else means that somebody else writes: ErrFenced,
+// or ErrConflict in a store without leases. When there is nothing new it costs one
+// short read.
+func (l *Log) TakeIn(ctx context.Context) ([]Record, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable("take in"); err != nil {
+		return nil, err
+	}
+	if _, err := l.settle(ctx, nil); err != nil {
+		return nil, err
+	}
+	news, err := l.takeIn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	news = append(l.news, news...)
+	l.news = nil
+	return news, nil
+}
+
+// takeIn folds shared records that others have appended. l.mu is held.
+func (l *Log) takeIn(ctx context.Context) ([]Record, error) {
 	var news []Record
 	want := l.Meta()
 	prev := Record{Seq: want.Head, Digest: want.HeadDigest}
 	for r, err := range l.s.store.Read(ctx, l.id, Range{After: want.Head}) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !r.Kind.Shared() {
-			return conflict
+			return nil, l.passed(r.Seq)
 		}
 		if err := r.CheckAfter(&prev); err != nil {
-			return err
+			return nil, err
 		}
 		prev = r
 		news = append(news, r)
 	}
 	if len(news) == 0 {
-		return conflict
+		return nil, nil
 	}
 	delta, err := Fold(news)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l.fold(delta)
-	return nil
+	return news, nil
+}
+
+// passed is the error for a record that only the holder of the lease can have
+// written.
+func (l *Log) passed(seq int64) error {
+	if l.leaser == nil {
+		return &Error{Op: "take in", Session: l.id, Seq: seq, Err: ErrConflict}
+	}
+	l.fenced.Store(true)
+	return &Error{Op: "take in", Session: l.id, Seq: seq, Err: ErrFenced, Hint: "holdfast run --resume " + l.id}
 }
 
 // Records yields the log's records, parents' included.

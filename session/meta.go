@@ -22,6 +22,7 @@ type Meta struct {
 	Tag          string    `json:"tag,omitempty"`
 	FirstPrompt  string    `json:"first_prompt,omitempty"`
 	GitBranch    string    `json:"git_branch,omitempty"`
+	Questions    int       `json:"questions,omitempty"`  // approvals asked and not answered
 	Size         int64     `json:"size"`                 // bytes of own payloads
 	Parent       string    `json:"parent,omitempty"`     // forks
 	ParentSeq    int64     `json:"parent_seq,omitempty"` // the last record shared with it
@@ -42,6 +43,7 @@ type Delta struct {
 	Opened    *Opened    // the batch creates the session
 	Messages  int        // added to MessageCount, after Reset
 	Reset     bool       // MessageCount restarts at 0 first
+	Questions int        // added to Questions: asked less answered
 	Bytes     int64      // added to Size
 	Updated   time.Time  // of the last record
 	Prompt    string     // becomes FirstPrompt when that is empty
@@ -69,6 +71,12 @@ func Fold(batch []Record) (Delta, error) {
 func (d *Delta) add(r *Record) error {
 	d.Head, d.Digest, d.Updated = r.Seq, r.Digest, r.Time
 	d.Bytes += int64(len(r.Payload))
+	switch r.Kind { // also when the payload was erased
+	case KindApprovalAsked:
+		d.Questions++
+	case KindApprovalResolved:
+		d.Questions--
+	}
 	if r.Payload == nil {
 		return nil
 	}
@@ -154,6 +162,7 @@ func (m Meta) Apply(d Delta) Meta {
 		m.MessageCount = 0
 	}
 	m.MessageCount += d.Messages
+	m.Questions += d.Questions
 	m.Size += d.Bytes
 	m.UpdatedAt, m.Head, m.HeadDigest = d.Updated, d.Head, d.Digest
 	if m.FirstPrompt == "" {

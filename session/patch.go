@@ -44,13 +44,8 @@ func (s *Sessions) Patch(ctx context.Context, id string, p MetaPatch) error {
 		if err != nil || !changes {
 			return err
 		}
-		r := Record{Seq: m.Head + 1, ID: rid, Time: s.opt.Clock(), Kind: d.Kind, Payload: d.Payload}
-		r.Seal(m.HeadDigest)
-		b := Batch{Expect: m.Head, Records: []Record{r}}
-		if b.Delta, err = Fold(b.Records); err != nil {
-			return err
-		}
-		if err = s.store.Append(ctx, id, b); !errors.Is(err, ErrConflict) {
+		d.ID = rid
+		if _, err = s.appendShared(ctx, m, m.Head, []Draft{d}); !errors.Is(err, ErrConflict) {
 			return err
 		}
 		if err := ctx.Err(); err != nil { // somebody was faster; look again

@@ -31,7 +31,13 @@ type Restored struct {
 	Forked  string   // the source's id when it was forked
 	Notices []string // what was mended or differs, for a person to read
 
-	// Transcript is State.Items with the pairing rule checked: no tool use is open.
+	// Waiting: a question about a tool use at the end of the transcript is open, or
+	// was answered and not acted on. State.Asked and State.Answered have it,
+	// State.OpenTurn is the turn that goes on.
+	Waiting bool
+
+	// Transcript is State.Items with the pairing rule checked: no tool use is open
+	// unless Waiting.
 	Transcript *transcript.Transcript
 }
 

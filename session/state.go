@@ -21,11 +21,25 @@ type State struct {
 	Usage     transcript.Usage     // summed over all model calls, rewritten ones included
 	CostUSD   float64              // summed over closed turns
 	Asked     []Question           // approvals without an answer, oldest first
+
+	// Answered are the approvals that were answered and not acted on: their tool
+	// use has neither started nor a result.
+	Answered []AnsweredQuestion
+	// Policy are the payloads of policy.changed since the run began, oldest first.
+	// A fork, and one that says "ended", begins a run.
+	Policy []json.RawMessage
 }
 
-// Question is an approval.asked record without its answer.
+// Question is an approval.asked record.
 type Question struct {
 	Seq     int64
 	ID      string // the payload's "id"
+	Use     string // the payload's "use_id": the tool use that it is about, or ""
 	Payload json.RawMessage
+}
+
+// AnsweredQuestion is a question with the payload of its approval.resolved record.
+type AnsweredQuestion struct {
+	Question
+	Answer json.RawMessage
 }

@@ -68,6 +68,7 @@ type Query struct {
 	Tag       string
 	Parent    string // forks of this session
 	Worktrees bool   // include sessions whose id starts with "wt-"
+	Asked     bool   // sessions with open questions only, see [Meta.Questions]
 	Limit     int    // 0 or less: no limit
 	After     string // cursor from [Page]
 }

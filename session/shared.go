@@ -1,0 +1,48 @@
+package session
+
+import (
+	"context"
+	"time"
+)
+
+// AppendShared appends records of shared kinds ([Kind.Shared]) without the lease,
+// on the condition that the log's head is at. It returns them once they are
+// durable. Errors: ErrConflict when the head is another, ErrInvalid for other
+// kinds, ErrNotFound when there is no such session.
+func (s *Sessions) AppendShared(ctx context.Context, id string, at int64, drafts ...Draft) ([]Record, error) {
+	m, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.appendShared(ctx, m, at, drafts)
+}
+
+// appendShared is AppendShared for a session whose meta is at hand.
+func (s *Sessions) appendShared(ctx context.Context, m Meta, at int64, drafts []Draft) ([]Record, error) {
+	if len(drafts) == 0 {
+		return nil, nil
+	}
+	if err := checkDrafts(drafts); err != nil {
+		return nil, err
+	}
+	for _, d := range drafts {
+		if !d.Kind.Shared() {
+			return nil, &Error{
+				Op: "append", Session: m.ID, Err: ErrInvalid,
+				Detail: "a record of kind " + string(d.Kind) + " needs the session's lease",
+			}
+		}
+	}
+	if m.Head != at {
+		return nil, &Error{Op: "append", Session: m.ID, Seq: m.Head, Err: ErrConflict}
+	}
+	l := &Log{s: s, id: m.ID, meta: m}
+	recs := l.seal(drafts)
+	if err := l.write(ctx, recs); err != nil {
+		return nil, err
+	}
+	return recs, nil
+}
+
+// Now is the time on the clock of these sessions.
+func (s *Sessions) Now() time.Time { return s.opt.Clock() }
