@@ -2,81 +2,158 @@ package session
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // mend makes the session fit to go on after whatever ended its last run: every
-// tool that was running is finished, every tool use answered, the turn closed.
-// It is one batch, and nothing at all for a session that ended well.
+// tool that was running is finished, every tool use answered, every question
+// about one of them closed, the turn closed. While a question waits, its round
+// and the turn are left open. It is one batch, and nothing at all for a session
+// that ended well or has only to wait.
 func (r *Restored) mend(ctx context.Context, f *folder) error {
-	var drafts []Draft
-	add := func(k Kind, payload any) error {
-		d, err := NewDraft(k, payload)
-		drafts = append(drafts, d)
-		return err
-	}
-	for _, t := range f.s.Running {
-		if err := add(KindToolFinished, ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true}); err != nil {
+	told := len(r.Notices)
+	for {
+		m := mending{r: r, f: f}
+		if err := m.plan(); err != nil {
 			return err
 		}
-		r.notice("tool %s (%s) was running when the session stopped: its outcome is unknown", t.Tool, t.Use)
-	}
-	mended, err := r.mendTranscript(f)
-	if err != nil {
-		return err
-	}
-	drafts = append(drafts, mended...)
-	if f.s.OpenTurn != "" {
-		if err := add(KindTurnClosed, TurnClosed{Turn: f.s.OpenTurn, Reason: "interrupted"}); err != nil {
+		err := r.applyAt(ctx, f, m.drafts)
+		if !errors.Is(err, ErrConflict) {
 			return err
 		}
-		r.notice("turn %s was interrupted", f.s.OpenTurn)
+		// Somebody may have answered a question meanwhile.
+		news, takes := r.Log.TakeIn(ctx)
+		if takes != nil {
+			return takes
+		}
+		if len(news) == 0 && r.Log.Head() == f.s.Head {
+			return err
+		}
+		if err := r.catchUp(ctx, f); err != nil {
+			return err
+		}
+		r.Notices = r.Notices[:told]
 	}
-	return r.apply(ctx, f, drafts...)
 }
 
-// mendTranscript answers tool uses that wait at the end, and rewrites a
-// transcript that breaks the pairing rule anywhere else.
-func (r *Restored) mendTranscript(f *folder) ([]Draft, error) {
+// mending is the batch that mends a session.
+type mending struct {
+	r      *Restored
+	f      *folder
+	drafts []Draft
+}
+
+func (m *mending) add(k Kind, payload any) error {
+	d, err := NewDraft(k, payload)
+	m.drafts = append(m.drafts, d)
+	return err
+}
+
+func (m *mending) plan() error {
+	s := &m.f.s
+	for _, t := range s.Running {
+		if err := m.add(KindToolFinished, ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true}); err != nil {
+			return err
+		}
+		m.r.notice("tool %s (%s) was running when the session stopped: its outcome is unknown", t.Tool, t.Use)
+	}
+	if err := m.transcript(); err != nil {
+		return err
+	}
+	if err := m.closeQuestions(); err != nil {
+		return err
+	}
+	if s.OpenTurn == "" || m.r.Waiting {
+		return nil
+	}
+	m.r.notice("turn %s was interrupted", s.OpenTurn)
+	return m.add(KindTurnClosed, TurnClosed{Turn: s.OpenTurn, Reason: "interrupted"})
+}
+
+// transcript answers tool uses that wait at the end, and rewrites a transcript
+// that breaks the pairing rule anywhere else. When one of the uses was asked
+// about, those that did not start stay as they are.
+func (m *mending) transcript() error {
+	r, f := m.r, m.f
+	r.Waiting = false
 	t, err := transcript.Of(f.s.Items...)
 	if err != nil {
-		return r.repair(f)
+		return m.repair()
 	}
-	var drafts []Draft
-	for _, use := range t.OpenUses() {
-		it := transcript.UnknownOutcome(use.ID)
-		// A fork does not know what its parent had started.
-		if !f.started(use.ID) && r.Log.Meta().Parent == "" {
-			it = transcript.NeverRan(use.ID)
-			r.notice("tool use %s (%s) had not started when the session stopped: it was not run", use.Name, use.ID)
+	open := t.OpenUses()
+	waiting := f.waiting()
+	r.Waiting = slices.ContainsFunc(open, func(u transcript.Use) bool { return waiting[u.ID] })
+	for _, use := range open {
+		if r.Waiting && !f.begun[use.ID] {
+			if waiting[use.ID] {
+				r.notice("tool use %s (%s) was asked about and waits", use.Name, use.ID)
+			}
+			continue
 		}
+		it := m.answer(use)
 		it.ID, it.Time = r.Log.s.NewID(), r.Log.s.opt.Clock()
 		e, err := transcript.Encode(it)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := t.Append(e); err != nil {
-			return nil, err
+			return err
 		}
-		drafts = append(drafts, ItemDraft(e, false, nil))
+		m.drafts = append(m.drafts, ItemDraft(e, false, nil))
 	}
 	r.Transcript = t
-	return drafts, nil
+	return nil
 }
 
-func (f *folder) started(use string) bool {
-	return slices.ContainsFunc(f.s.Running, func(s ToolStarted) bool { return s.Use == use })
+// answer is the result of a use that has none.
+func (m *mending) answer(use transcript.Use) transcript.Item {
+	fork := m.r.Log.Meta().Parent != ""
+	// A fork does not know what its parent had started, but for what was asked first.
+	if m.f.begun[use.ID] || fork && !m.f.left[use.ID] {
+		return transcript.UnknownOutcome(use.ID)
+	}
+	m.r.notice("tool use %s (%s) had not started when the session stopped: it was not run", use.Name, use.ID)
+	return transcript.NeverRan(use.ID)
 }
 
-func (r *Restored) repair(f *folder) ([]Draft, error) {
+// cutAnswer is the payload of approval.resolved for a question whose tool use will
+// not run any more: a part of package approval's Answer.
+type cutAnswer struct {
+	ID       string    `json:"id"`
+	Decision string    `json:"decision"`
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+}
+
+// closeQuestions denies what nobody waits for.
+func (m *mending) closeQuestions() error {
+	for _, q := range m.f.s.Asked {
+		if m.r.Waiting && slices.Contains(m.r.Transcript.Open(), q.Use) {
+			continue
+		}
+		a := cutAnswer{ID: q.ID, Decision: "deny", By: "restore", At: m.r.Log.s.opt.Clock().UTC()}
+		if m.f.moot[q.Seq] {
+			a.By = "cut"
+		}
+		if err := m.add(KindApprovalResolved, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mending) repair() error {
+	r, f := m.r, m.f
 	items, notes, err := transcript.Repair(f.s.Items, r.Log.s.NewID)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if r.Transcript, err = transcript.Of(items...); err != nil {
-		return nil, err
+		return err
 	}
 	w := Rewrite{Reason: "repair", By: "restore", Messages: len(items)}
 	for _, n := range notes {
@@ -86,6 +163,5 @@ func (r *Restored) repair(f *folder) ([]Draft, error) {
 	for _, e := range items {
 		w.Items = append(w.Items, e.JSON)
 	}
-	d, err := NewDraft(KindRewrite, w)
-	return []Draft{d}, err
+	return m.add(KindRewrite, w)
 }

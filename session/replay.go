@@ -92,6 +92,7 @@ func checkChain(batches <-chan []Record) error {
 type folder struct {
 	s     State
 	marks []markAt
+	questions
 }
 
 // markAt is an assistant item with a request mark and its place in the transcript.
@@ -144,6 +145,7 @@ func (f *folder) add(r *Record) error {
 		var p ToolStarted
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			f.s.Running = append(f.s.Running, p)
+			f.started(p.Use)
 		}
 	case KindToolFinished:
 		var p ToolFinished
@@ -151,15 +153,11 @@ func (f *folder) add(r *Record) error {
 			f.s.Running = slices.DeleteFunc(f.s.Running, func(t ToolStarted) bool { return t.Use == p.Use })
 		}
 	case KindPolicyChanged:
-		var p PolicyChanged
-		if err = json.Unmarshal(r.Payload, &p); err == nil && p.Mode != "" {
-			f.s.Mode = p.Mode
-		}
+		err = f.policyChanged(r.Payload)
 	case KindApprovalAsked:
-		f.s.Asked = append(f.s.Asked, Question{Seq: r.Seq, ID: payloadID(r.Payload), Payload: r.Payload})
+		f.asked(r)
 	case KindApprovalResolved:
-		id := payloadID(r.Payload)
-		f.s.Asked = slices.DeleteFunc(f.s.Asked, func(q Question) bool { return q.ID == id })
+		f.resolved(r)
 	case KindRewrite:
 		err = f.rewrite(r.Payload)
 	case KindDecision, KindHookRan, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRedacted:
@@ -194,7 +192,8 @@ func (f *folder) opened(r *Record) error {
 			Detail: "the log has a newer format", Hint: upgrade,
 		}
 	}
-	f.s.Queue, f.s.Running, f.s.OpenTurn, f.s.Asked = nil, nil, "", nil
+	f.leaveParent()
+	f.s.Queue, f.s.Running, f.s.OpenTurn, f.s.Policy = nil, nil, "", nil
 	return nil
 }
 
@@ -217,6 +216,22 @@ func (f *folder) item(payload json.RawMessage) error {
 		}
 	}
 	f.s.Items = append(f.s.Items, it.Item)
+	f.paired(it.Item)
+	return nil
+}
+
+func (f *folder) policyChanged(payload json.RawMessage) error {
+	var p PolicyChanged
+	if err := json.Unmarshal(payload, &p); err != nil {
+		return err
+	}
+	if p.Mode != "" {
+		f.s.Mode = p.Mode
+	}
+	f.s.Policy = append(f.s.Policy, payload)
+	if p.Ended {
+		f.s.Policy = nil
+	}
 	return nil
 }
 
@@ -225,12 +240,14 @@ func (f *folder) rewrite(payload json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+	f.rewritten()
 	if cut == "" { // marks tell of a prefix that is gone
 		f.s.Items, f.marks = items, nil
 		return nil
 	}
 	for i, e := range slices.Backward(f.s.Items) {
 		if e.ID() == cut {
+			f.unanswer(f.s.Items[i+1:])
 			f.s.Items = f.s.Items[: i+1 : i+1]
 			f.marks = slices.DeleteFunc(f.marks, func(m markAt) bool { return m.at > i })
 			return nil
@@ -267,9 +284,9 @@ func (f *folder) state() *State {
 	return &s
 }
 
-// payloadID reads the "id" of a payload.
-func payloadID(payload json.RawMessage) string {
-	var id string
-	_ = json.Unmarshal(transcript.RawPart(payload).Field("id"), &id)
-	return id
+// payloadText reads a text field of a payload; "" when there is none.
+func payloadText(payload json.RawMessage, field string) string {
+	var text string
+	_ = json.Unmarshal(transcript.RawPart(payload).Field(field), &text)
+	return text
 }

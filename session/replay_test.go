@@ -58,9 +58,9 @@ func TestReplay(t *testing.T) {
 		draft(t, session.KindPolicyChanged, session.PolicyChanged{By: "no mode"}),
 		draft(t, session.KindTurnOpened, session.TurnOpened{Turn: "t2"}),
 		userDraft("u2", "more"), answer("a2", 3),
-		session.Draft{Kind: session.KindApprovalAsked, Payload: []byte(`{"id":"q1","what":1}`)},
+		session.Draft{Kind: session.KindApprovalAsked, Payload: []byte(`{"id":"q1","use_id":"c0","what":1}`)},
 		session.Draft{Kind: session.KindApprovalAsked, Payload: []byte(`{"id":"q2"}`)},
-		session.Draft{Kind: session.KindApprovalResolved, Payload: []byte(`{"id":"q1"}`)},
+		session.Draft{Kind: session.KindApprovalResolved, Payload: []byte(`{"id":"q1","decision":"allow"}`)},
 		draft(t, session.KindToolStarted, session.ToolStarted{Use: "c1", Tool: "A"}),
 		draft(t, session.KindToolStarted, session.ToolStarted{Use: "c2", Tool: "B"}),
 		draft(t, session.KindToolFinished, session.ToolFinished{Use: "c1", Tool: "A"}),
@@ -74,6 +74,11 @@ func TestReplay(t *testing.T) {
 		Mark:  &session.RequestMark{API: "x", Messages: 3, Prefix: session.Sum([]byte("a2"))},
 		Usage: transcript.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Reasoning: 10}, CostUSD: 0.5,
 		Asked: []session.Question{{Seq: 12, ID: "q2", Payload: []byte(`{"id":"q2"}`)}},
+		Answered: []session.AnsweredQuestion{{
+			Question: session.Question{Seq: 11, ID: "q1", Use: "c0", Payload: []byte(`{"id":"q1","use_id":"c0","what":1}`)},
+			Answer:   []byte(`{"id":"q1","decision":"allow"}`),
+		}},
+		Policy: []rawJSON{rawJSON(`{"mode":"plan"}`), rawJSON(`{"by":"no mode"}`)},
 	}
 	if d := cmp.Diff(want, st, cmpopts.IgnoreFields(session.State{}, "Items"), cmpopts.EquateEmpty()); d != "" {
 		t.Fatal(d)

@@ -44,6 +44,7 @@ type Restored struct {
 // Restore opens a session for an agent: it picks, forks and truncates as
 // asked, replays the log, answers tool calls without a result with "outcome
 // unknown" (durably, before it returns), and reports a turn that never closed.
+// Where a question about a call waits, its round and turn stay open instead.
 // An unknown At is ErrInvalid with the nearest ids in its Hint. The caller
 // closes Restored.Log.
 func (s *Sessions) Restore(ctx context.Context, o RestoreOptions) (*Restored, error) {
@@ -136,6 +137,14 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 	if err != nil {
 		return err
 	}
+	if f.s.Head != l.Head() { // what came while it was read
+		if _, err := l.TakeIn(ctx); err != nil {
+			return err
+		}
+		if err := r.catchUp(ctx, f); err != nil {
+			return err
+		}
+	}
 	if o.At != "" && !o.Fork {
 		if err := r.truncate(ctx, f, o.At); err != nil {
 			return err
@@ -153,25 +162,31 @@ func (r *Restored) notice(format string, args ...any) {
 	r.Notices = append(r.Notices, fmt.Sprintf(format, args...))
 }
 
-// apply appends drafts and folds them.
-func (r *Restored) apply(ctx context.Context, f *folder, drafts ...Draft) error {
-	recs, err := r.Log.Append(ctx, drafts...)
-	if err != nil || len(recs) == 0 {
-		return err
+// applyAt appends drafts to what was folded and folds them. ErrConflict when
+// somebody appended meanwhile: an answer to a question, a change of mode.
+func (r *Restored) applyAt(ctx context.Context, f *folder, drafts []Draft) error {
+	if len(drafts) == 0 {
+		return nil
 	}
-	// Somebody may have answered a question or changed the mode meanwhile.
-	if recs[0].Seq != f.s.Head+1 {
-		for other, err := range r.Log.Records(ctx, Range{After: f.s.Head, Until: recs[0].Seq - 1}) {
-			if err == nil {
-				err = f.add(&other)
-			}
-			if err != nil {
-				return err
-			}
-		}
+	recs, err := r.Log.AppendAt(ctx, f.s.Head, drafts...)
+	if err != nil {
+		return err
 	}
 	for i := range recs {
 		if err := f.add(&recs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// catchUp folds what the log has taken in since.
+func (r *Restored) catchUp(ctx context.Context, f *folder) error {
+	for other, err := range r.Log.Records(ctx, Range{After: f.s.Head, Until: r.Log.Head()}) {
+		if err == nil {
+			err = f.add(&other)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -198,7 +213,10 @@ func (r *Restored) truncate(ctx context.Context, f *folder, at string) error {
 		return err
 	}
 	r.notice("the transcript was cut after item %s: %d items were set aside and stay in the log", at, before-keep)
-	return r.apply(ctx, f, d)
+	if _, err := r.Log.Append(ctx, d); err != nil {
+		return err
+	}
+	return r.catchUp(ctx, f)
 }
 
 // compare reports what differs from how the session was run before.

@@ -29,17 +29,3 @@ type State struct {
 	// A fork, and one that says "ended", begins a run.
 	Policy []json.RawMessage
 }
-
-// Question is an approval.asked record.
-type Question struct {
-	Seq     int64
-	ID      string // the payload's "id"
-	Use     string // the payload's "use_id": the tool use that it is about, or ""
-	Payload json.RawMessage
-}
-
-// AnsweredQuestion is a question with the payload of its approval.resolved record.
-type AnsweredQuestion struct {
-	Question
-	Answer json.RawMessage
-}

@@ -84,7 +84,8 @@ func wanted(m *session.Meta, q session.Query) bool {
 	return (q.Project == "" || m.Project == q.Project) &&
 		(q.CWD == "" || m.CWD == q.CWD) &&
 		(q.Tag == "" || m.Tag == q.Tag) &&
-		(q.Parent == "" || m.Parent == q.Parent)
+		(q.Parent == "" || m.Parent == q.Parent) &&
+		(!q.Asked || m.Questions > 0)
 }
 
 // one looks up a session by its id, also a deleted one.

@@ -15,9 +15,14 @@ const (
 	metaName = "meta.json"
 )
 
+// markFormat is the version of a mark. One of another version is folded anew:
+// its meta lacks what was counted later (2: open questions).
+const markFormat = 2
+
 // mark is what a log amounts to up to some offset. It is a cache: what it says
 // follows from the log.
 type mark struct {
+	Format   int          `json:"format"`
 	Meta     session.Meta `json:"meta"`
 	Start    int64        `json:"start"` // of the head's line
 	End      int64        `json:"end"`   // behind it
@@ -29,6 +34,7 @@ type mark struct {
 // encode writes the mark with its checksum: it is renamed into place without a
 // sync, so a power cut may leave anything.
 func (m mark) encode() []byte {
+	m.Format = markFormat
 	body, _ := json.Marshal(m) // plain fields cannot fail
 	b := append(make([]byte, 8, len(body)+10), ' ')
 	putHex(b, crc32.Checksum(body, castagnoli))
@@ -62,11 +68,11 @@ func readMark(s *Store, dir *os.Root, name string) mark {
 	return m
 }
 
-// fits reports whether the mark was made from this log: its head's line is
-// where the mark says.
+// fits reports whether the mark was made from this log, by this version: its
+// head's line is where the mark says.
 func (m mark) fits(f io.ReaderAt, size int64) bool {
 	n := m.End - m.Start
-	if m.End > size || n <= headLen || m.Start < 0 {
+	if m.Format != markFormat || m.End > size || n <= headLen || m.Start < 0 {
 		return false
 	}
 	b := make([]byte, n)
@@ -88,6 +94,7 @@ type folded struct {
 // log the last one need not be whole. What is behind End afterwards is a torn tail.
 func fold(id string, f io.ReaderAt, m mark, limit int64, trimmed bool) (folded, error) {
 	out := folded{mark: m}
+	out.Format = markFormat
 	s := scanner{f: f, off: m.End, limit: limit}
 	prev := chainEnd{seq: m.Meta.Head, digest: m.Meta.HeadDigest, known: m.End > 0}
 	var (

@@ -130,7 +130,9 @@ func (s *Store) markOf(id, dir string) (mark, error) {
 	}
 	defer d.Close()
 	if !ok || m.Stamp.Ino != st.Ino {
-		m = readMark(s, d, metaName)
+		if m = readMark(s, d, metaName); m.Format != markFormat {
+			m.Stamp = stamp{}
+		}
 	}
 	if m.Stamp != st {
 		if m, err = s.foldOf(id, dir, d, m); err != nil {

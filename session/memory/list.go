@@ -71,6 +71,7 @@ func (s *Store) matching(q session.Query, after *cursor) []session.Meta {
 			q.CWD != "" && m.CWD != q.CWD,
 			q.Tag != "" && m.Tag != q.Tag,
 			q.Parent != "" && m.Parent != q.Parent,
+			q.Asked && m.Questions <= 0,
 			!q.Worktrees && strings.HasPrefix(m.ID, "wt-"),
 			after != nil && at(m).compare(*after) <= 0:
 			continue

@@ -10,7 +10,8 @@ import (
 
 // The statement of every append: it compares head and lease and changes the
 // meta in one go, as [session.Meta.Apply] does. The patched form is for batches
-// with a meta.changed record; the plain one leaves columns with an index alone.
+// with a meta.changed record, the asking one for those with approvals; the plain
+// one leaves their indexes alone.
 const (
 	advance = `UPDATE sessions SET head = ?, head_digest = ?, updated_ms = ?, size = size + ?,
   messages = messages * ? + ?,
@@ -19,6 +20,7 @@ const (
 	advancePatch = `,
   title = coalesce(?, title), summary = coalesce(?, summary), tag = coalesce(?, tag),
   cwd = coalesce(?, cwd), project = coalesce(?, project), git_branch = coalesce(?, git_branch)`
+	advanceAsking = `, questions = questions + ?`
 	advanceWhere  = ` WHERE num = ? AND id = ? AND head = ? AND deleted = 0`
 	advanceLeased = ` AND (SELECT epoch FROM leases WHERE leases.id = sessions.id) = ?`
 
@@ -116,7 +118,7 @@ func (c *conn) advance(num int64, id string, b *session.Batch) (int64, error) {
 		model = *d.Patch.Model
 	}
 	sql := advance
-	args := append(make([]any, 0, 20),
+	args := append(make([]any, 0, 21),
 		d.Head, d.Digest[:], d.Updated.UnixMilli(), d.Bytes, keep, int64(d.Messages), d.Prompt, model)
 	if p := d.Patch; p != nil {
 		sql += advancePatch
@@ -127,6 +129,10 @@ func (c *conn) advance(num int64, id string, b *session.Batch) (int64, error) {
 				args = append(args, *v)
 			}
 		}
+	}
+	if d.Questions != 0 {
+		sql += advanceAsking
+		args = append(args, int64(d.Questions))
 	}
 	sql += advanceWhere
 	args = append(args, num, id, b.Expect)

@@ -114,8 +114,13 @@ func (s *Store) admit(c *conn) error {
 			Detail: fmt.Sprintf("%s has format %d, this program knows %d", s.path, version, formatVersion),
 		}
 	}
-	if app != applicationID || version != formatVersion {
+	if app != applicationID || version < 1 {
 		return s.foreign("is a SQLite file of another program")
+	}
+	if version < formatVersion {
+		if err := migrate(c); err != nil {
+			return err
+		}
 	}
 	return s.useWAL(c)
 }

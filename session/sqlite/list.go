@@ -70,7 +70,11 @@ func listSQL(q session.Query) (string, []any, error) {
 		b.WriteString(term)
 		args = append(args, values...)
 	}
-	b.WriteString("SELECT " + metaColumns + " FROM sessions WHERE ")
+	b.WriteString("SELECT " + metaColumns + " FROM sessions ")
+	if q.Asked && q.ID == "" { // few ask at a time: sorting them costs less than passing over the rest
+		b.WriteString("INDEXED BY asking ")
+	}
+	b.WriteString("WHERE ")
 	if q.ID != "" {
 		where("id = ?", q.ID)
 	} else {
@@ -85,6 +89,9 @@ func listSQL(q session.Query) (string, []any, error) {
 		if f.value != "" {
 			where(" AND "+f.column+" = ?", f.value)
 		}
+	}
+	if q.Asked {
+		where(" AND questions > 0")
 	}
 	if q.After != "" {
 		c, err := parseCursor(q.After)

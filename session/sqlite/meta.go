@@ -11,13 +11,14 @@ import (
 // metaColumns are the columns of a [session.Meta], in the order of metaArgs and
 // scanMeta.
 const metaColumns = `id, head, head_digest, updated_ms, created_ms, created_ns, messages, size,
-  model, first_prompt, title, summary, tag, project, cwd, git_branch, parent, parent_seq, deleted`
+  model, first_prompt, title, summary, tag, project, cwd, git_branch, parent, parent_seq, deleted,
+  questions`
 
 const (
 	insertMeta = `INSERT INTO sessions (` + metaColumns + `)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	replaceMeta = `UPDATE sessions SET (` + metaColumns + `) =
-(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE num = ?`
+(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE num = ?`
 )
 
 func metaArgs(m session.Meta) []any {
@@ -30,6 +31,7 @@ func metaArgs(m session.Meta) []any {
 	return []any{
 		m.ID, m.Head, m.HeadDigest[:], m.UpdatedAt.UnixMilli(), created.UnixMilli(), int64(ns), int64(m.MessageCount), m.Size,
 		m.Model, m.FirstPrompt, m.Title, m.Summary, m.Tag, m.Project, m.CWD, m.GitBranch, m.Parent, m.ParentSeq, deleted,
+		int64(m.Questions),
 	}
 }
 
@@ -42,6 +44,7 @@ func scanMeta(r []driver.Value) session.Meta {
 		Model: asText(r[8]), FirstPrompt: asText(r[9]), Title: asText(r[10]), Summary: asText(r[11]), Tag: asText(r[12]),
 		Project: asText(r[13]), CWD: asText(r[14]), GitBranch: asText(r[15]),
 		Parent: asText(r[16]), ParentSeq: asInt(r[17]), Deleted: asInt(r[18]) != 0,
+		Questions: int(asInt(r[19])),
 	}
 	copy(m.HeadDigest[:], asBlob(r[2]))
 	return m

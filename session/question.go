@@ -1,0 +1,122 @@
+package session
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Question is an approval.asked record.
+type Question struct {
+	Seq     int64
+	ID      string // the payload's "id"
+	Use     string // the payload's "use_id": the tool use that it is about, or ""
+	Payload json.RawMessage
+}
+
+// AnsweredQuestion is a question with the payload of its approval.resolved record.
+type AnsweredQuestion struct {
+	Question
+	Answer json.RawMessage
+}
+
+// questions is what a [folder] knows of tool uses that were asked about, besides
+// what the state says.
+type questions struct {
+	begun map[string]bool // uses that started and have no result yet
+	moot  map[int64]bool  // seqs of questions that a rewrite has overtaken
+	left  map[string]bool // uses that were asked about in the parent and not started
+}
+
+func include[K comparable](set *map[K]bool, key K) {
+	if *set == nil {
+		*set = map[K]bool{}
+	}
+	(*set)[key] = true
+}
+
+func (f *folder) asked(r *Record) {
+	q := Question{Seq: r.Seq, ID: payloadText(r.Payload, "id"), Use: payloadText(r.Payload, "use_id"), Payload: r.Payload}
+	f.s.Asked = append(f.s.Asked, q)
+}
+
+// resolved takes the first answer to a question; a later one changes nothing.
+func (f *folder) resolved(r *Record) {
+	id := payloadText(r.Payload, "id")
+	i := slices.IndexFunc(f.s.Asked, func(q Question) bool { return q.ID == id })
+	if i < 0 {
+		return
+	}
+	q := f.s.Asked[i]
+	f.s.Asked = slices.Delete(f.s.Asked, i, i+1)
+	if f.waits(q) {
+		f.s.Answered = append(f.s.Answered, AnsweredQuestion{q, r.Payload})
+	}
+}
+
+func (f *folder) started(use string) {
+	include(&f.begun, use)
+	f.acted(use)
+}
+
+// acted forgets the answers about a use: they were acted on.
+func (f *folder) acted(use string) {
+	if len(f.s.Answered) > 0 {
+		f.s.Answered = slices.DeleteFunc(f.s.Answered, func(a AnsweredQuestion) bool { return a.Use == use })
+	}
+}
+
+// paired follows the uses and results of a new item.
+func (f *folder) paired(e transcript.Encoded) {
+	for _, use := range e.ResultIDs() {
+		delete(f.begun, use)
+		f.acted(use)
+	}
+	for _, use := range e.UseIDs() { // an id may come again after a cut
+		delete(f.begun, use)
+	}
+}
+
+// rewritten: what the transcript asks for after a rewrite is not what was asked
+// about.
+func (f *folder) rewritten() {
+	for _, q := range f.s.Asked {
+		include(&f.moot, q.Seq)
+	}
+	f.s.Answered = nil
+}
+
+// unanswer notes that results were cut off: what became of their uses is not in
+// the transcript any more.
+func (f *folder) unanswer(items []transcript.Encoded) {
+	for _, e := range items {
+		for _, use := range e.ResultIDs() {
+			include(&f.begun, use)
+		}
+	}
+}
+
+// leaveParent begins a fork: who asks in the parent is answered there.
+func (f *folder) leaveParent() {
+	f.questions = questions{left: f.waiting()}
+	f.s.Asked, f.s.Answered = nil, nil
+}
+
+// waits reports whether somebody waits for the answer to q.
+func (f *folder) waits(q Question) bool { return q.Use != "" && !f.moot[q.Seq] && !f.begun[q.Use] }
+
+// waiting is the set of uses with a question that is open, or answered and not
+// acted on.
+func (f *folder) waiting() map[string]bool {
+	var uses map[string]bool
+	for _, q := range f.s.Asked {
+		if f.waits(q) {
+			include(&uses, q.Use)
+		}
+	}
+	for _, a := range f.s.Answered {
+		include(&uses, a.Use)
+	}
+	return uses
+}
