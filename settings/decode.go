@@ -1,0 +1,233 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// source is one settings text.
+type source struct {
+	layer policy.Layer
+	file  string // as it is told to people
+	dir   string // what "/x" in a rule and relative folders are relative to
+	user  string // the home folder, for "~"
+	data  []byte
+}
+
+// said is what one source says.
+type said struct {
+	source
+	rules      []policy.RuleSource
+	mode       Value[policy.Mode]
+	folders    []Value[string]
+	forbidden  []Value[string]
+	onAsk      Value[OnAsk]
+	askTimeout Value[time.Duration]
+	noBypass   *policy.Origin
+	sandbox    *Sandbox
+	problems   []Problem
+}
+
+// decode reads a source. What is wrong with it is in problems.
+func decode(src source) *said {
+	s := &said{source: src}
+	root, err := parse(src.data)
+	if f, ok := errors.AsType[*fault](err); ok {
+		s.fault(f.at, f.hint, "%s", f.what)
+		return s
+	}
+	s.object("", root, map[string]func(string, node){
+		"permissions": s.permissions,
+		"sandbox":     s.sandboxBlock,
+		"$schema":     func(path string, n node) { s.text(path, n) },
+	})
+	return s
+}
+
+func (s *said) permissions(path string, n node) {
+	s.object(path, n, map[string]func(string, node){
+		"allow":                        s.ruleList(policy.Allow),
+		"ask":                          s.ruleList(policy.Ask),
+		"deny":                         s.ruleList(policy.Deny),
+		"defaultMode":                  s.defaultMode,
+		"additionalDirectories":        s.directories,
+		"forbidden":                    s.globs,
+		"onAsk":                        s.onAskWord,
+		"askTimeout":                   s.timeout,
+		"disableBypassPermissionsMode": s.disableBypass,
+	})
+}
+
+func (s *said) ruleList(effect policy.Effect) func(string, node) {
+	return func(path string, n node) {
+		s.texts(path, n, func(_ string, item node) {
+			line, col := position(s.data, item.at)
+			s.rules = append(s.rules, policy.RuleSource{
+				Effect: effect, Text: item.text, Layer: s.layer, File: s.file, Line: line, Col: col, Dir: s.dir,
+			})
+		})
+	}
+}
+
+func (s *said) defaultMode(path string, n node) {
+	text, ok := s.text(path, n)
+	if !ok {
+		return
+	}
+	mode, err := policy.ParseMode(text)
+	if err != nil {
+		what, hint, _ := strings.Cut(err.Error(), ", want ")
+		s.fault(n.at, "write "+hint, "%s: %s", path, what)
+		return
+	}
+	s.mode = Value[policy.Mode]{mode, s.origin(n, text)}
+}
+
+func (s *said) directories(path string, n node) {
+	s.texts(path, n, func(_ string, item node) {
+		dir := item.text
+		if strings.ContainsRune(dir, 0) {
+			s.fault(item.at, "", "%s: the folder's name holds a NUL", path)
+			return
+		}
+		if dir == "~" || strings.HasPrefix(dir, "~/") {
+			if s.user == "" {
+				s.fault(item.at, "write the whole path", "%s: %q, but there is no home folder", path, dir)
+				return
+			}
+			dir = s.user + dir[1:]
+		}
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(s.dir, dir)
+		}
+		s.folders = append(s.folders, Value[string]{filepath.Clean(dir), s.origin(item, item.text)})
+	})
+}
+
+func (s *said) globs(path string, n node) {
+	s.texts(path, n, func(at string, item node) {
+		if !doublestar.ValidatePattern(item.text) {
+			s.fault(item.at, `look for a "[" or "{" without its end`, "%s: %q is not a glob", at, item.text)
+			return
+		}
+		s.forbidden = append(s.forbidden, Value[string]{item.text, s.origin(item, item.text)})
+	})
+}
+
+func (s *said) onAskWord(path string, n node) {
+	text, ok := s.text(path, n)
+	if !ok {
+		return
+	}
+	way, err := ParseOnAsk(text)
+	if err != nil {
+		s.fault(n.at, "write deny, wait or fail", "%s: there is no %q", path, text)
+		return
+	}
+	s.onAsk = Value[OnAsk]{way, s.origin(n, text)}
+}
+
+// ParseOnAsk reads the name of a way.
+func ParseOnAsk(text string) (OnAsk, error) {
+	switch way := OnAsk(text); way {
+	case OnAskDeny, OnAskWait, OnAskFail:
+		return way, nil
+	}
+	return "", fmt.Errorf("%w: %q, want deny, wait or fail", ErrInvalid, text)
+}
+
+func (s *said) timeout(path string, n node) {
+	text, ok := s.text(path, n)
+	if !ok {
+		return
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		s.fault(n.at, `write a time such as "10m" or "1h30m"`, "%s: %q is not a time to wait", path, text)
+		return
+	}
+	s.askTimeout = Value[time.Duration]{d, s.origin(n, text)}
+}
+
+func (s *said) disableBypass(path string, n node) {
+	text, ok := s.text(path, n)
+	switch {
+	case !ok:
+	case text != "disable":
+		s.fault(n.at, `write "disable", or take the line out`, "%s: %q is not known", path, text)
+	default:
+		o := s.origin(n, text)
+		s.noBypass = &o
+	}
+}
+
+// object hands each member of an object to the function of its name.
+func (s *said) object(path string, n node, fields map[string]func(string, node)) {
+	if !s.want(path, n, kindObject) {
+		return
+	}
+	for _, m := range n.members {
+		read, ok := fields[m.key]
+		if !ok {
+			hint := keyHint(path, m.key, fields)
+			s.fault(m.at, hint, "unknown key %q", strings.TrimPrefix(path+"."+m.key, "."))
+			continue
+		}
+		read(strings.TrimPrefix(path+"."+m.key, "."), m.value)
+	}
+}
+
+// texts hands each item of a list of non-empty texts to a function.
+func (s *said) texts(path string, n node, each func(string, node)) {
+	if !s.want(path, n, kindList) {
+		return
+	}
+	for i, item := range n.items {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if _, ok := s.text(at, item); ok {
+			each(at, item)
+		}
+	}
+}
+
+// text wants a text that is not empty.
+func (s *said) text(path string, n node) (string, bool) {
+	if !s.want(path, n, kindText) {
+		return "", false
+	}
+	if strings.TrimSpace(n.text) == "" {
+		s.fault(n.at, "take it out", "%s is empty", path)
+		return "", false
+	}
+	return n.text, true
+}
+
+func (s *said) want(path string, n node, k kind) bool {
+	if n.kind == k {
+		return true
+	}
+	if path == "" {
+		path = "the file"
+	}
+	s.fault(n.at, "", "%s is %s, want %s", path, n.kind, k)
+	return false
+}
+
+func (s *said) fault(at int, hint, format string, args ...any) {
+	line, col := position(s.data, at)
+	s.problems = append(s.problems, Problem{
+		Layer: s.layer, File: s.file, Line: line, Col: col, What: fmt.Sprintf(format, args...), Hint: hint, Fatal: true,
+	})
+}
+
+func (s *said) origin(n node, text string) policy.Origin {
+	line, col := position(s.data, n.at)
+	return policy.Origin{Rule: text, Layer: s.layer, File: s.file, Line: line, Col: col}
+}

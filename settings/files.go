@@ -1,0 +1,179 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// DefaultManaged is where an administrator's settings lie. The files of the folder
+// settings.d beside it are read as well, in the order of their names, the last one
+// the strongest.
+const DefaultManaged = "/etc/holdfast/settings.json"
+
+// managed reads the administrator's settings, the strongest first.
+func (o *Options) managed() ([]source, error) {
+	files := []string{o.Managed}
+	dir := filepath.Join(filepath.Dir(o.Managed), "settings.d")
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, unreadable(policy.LayerManaged, dir, err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".json") && !strings.HasPrefix(e.Name(), ".") {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	var list []source
+	for _, file := range slices.Backward(files) {
+		src, err := o.read(policy.LayerManaged, file, filepath.Dir(file))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, src...)
+	}
+	return list, nil
+}
+
+// project reads what the project's folder brings along: local, then project. When
+// the folder's .holdfast is HOLDFAST_HOME itself, these are the user's settings.
+func (o *Options) project() ([]source, error) {
+	own := filepath.Join(o.Project, projectDir)
+	if home, err := canonical(o.Home); err == nil && home == own {
+		return nil, nil
+	}
+	var list []source
+	for _, f := range []struct {
+		layer policy.Layer
+		name  string
+	}{{policy.LayerLocal, localFile}, {policy.LayerProject, projectFile}} {
+		src, err := o.read(f.layer, filepath.Join(own, f.name), o.Project)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, src...)
+	}
+	return list, nil
+}
+
+// user reads the user's own settings.
+func (o *Options) user() ([]source, error) {
+	if o.Home == "" {
+		return nil, nil
+	}
+	return o.read(policy.LayerUser, filepath.Join(o.Home, projectFile), o.Home)
+}
+
+// flags reads what --settings names: files, or JSON that begins with "{". The last
+// is the strongest.
+func (o *Options) flags() ([]source, error) {
+	var list []source
+	for i, given := range slices.Backward(o.Files) {
+		if text := strings.TrimSpace(given); strings.HasPrefix(text, "{") {
+			name := "--settings"
+			if len(o.Files) > 1 {
+				name = fmt.Sprintf("--settings %d", i+1)
+			}
+			list = append(list, source{layer: policy.LayerFlag, file: name, dir: o.Cwd, user: o.User, data: []byte(given)})
+			continue
+		}
+		file := given
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(o.Cwd, file)
+		}
+		src, err := o.read(policy.LayerFlag, file, filepath.Dir(file))
+		if err != nil {
+			return nil, err
+		}
+		if len(src) == 0 {
+			return nil, unreadable(policy.LayerFlag, file, syscall.ENOENT)
+		}
+		list = append(list, src...)
+	}
+	return list, nil
+}
+
+// read returns a file as a source, or nothing when there is none. Whatever else
+// keeps it from being read is an error.
+func (o *Options) read(layer policy.Layer, file, dir string) ([]source, error) {
+	there, err := exists(file)
+	if err != nil {
+		return nil, unreadable(layer, file, err)
+	}
+	if !there {
+		return nil, nil
+	}
+	data, err := readFile(layer, file)
+	if err != nil {
+		return nil, err
+	}
+	return []source{{layer: layer, file: file, dir: dir, user: o.User, data: data}}, nil
+}
+
+// readFile reads a settings file of at most maxFile bytes. Only a flag may name
+// something else than a regular file: the shell's <(…) is a pipe.
+func readFile(layer policy.Layer, file string) ([]byte, error) {
+	mode := os.O_RDONLY
+	if layer != policy.LayerFlag {
+		mode |= syscall.O_NONBLOCK // a pipe must not hold us
+	}
+	f, err := os.OpenFile(file, mode, 0)
+	if err != nil {
+		return nil, unreadable(layer, file, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, unreadable(layer, file, err)
+	case info.IsDir():
+		return nil, unreadable(layer, file, errors.New("it is a folder"))
+	case layer != policy.LayerFlag && !info.Mode().IsRegular():
+		return nil, unreadable(layer, file, errors.New("it is not a regular file"))
+	case (layer == policy.LayerUser || layer == policy.LayerManaged) && info.Mode().Perm()&0o002 != 0:
+		return nil, &Error{Problems: []Problem{{
+			Layer: layer, File: file, What: "everybody may write these settings", Hint: "chmod o-w " + quote(file), Fatal: true,
+		}}}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, unreadable(layer, file, err)
+	}
+	if len(data) > maxFile {
+		return nil, unreadable(layer, file, fmt.Errorf("it is larger than %d KiB", maxFile>>10))
+	}
+	return data, nil
+}
+
+func unreadable(layer policy.Layer, file string, err error) error {
+	why := err
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		why = e.Err
+	}
+	hint := "settings that cannot be read are not taken for none; mend the file or move it away"
+	switch {
+	case layer == policy.LayerFlag && errors.Is(err, fs.ErrNotExist):
+		hint = "name a file that exists, or give the JSON itself"
+	case errors.Is(err, fs.ErrPermission):
+		hint = "make it readable: chmod u+r " + quote(file)
+	}
+	return &Error{Err: err, Problems: []Problem{{
+		Layer: layer, File: file, What: "cannot be read: " + why.Error(), Hint: hint, Fatal: true,
+	}}}
+}
+
+// quote makes a path one word of a shell.
+func quote(s string) string {
+	if strings.ContainsAny(s, " \t\n'\"\\$`&|;<>()*?[]{}~#!") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}

@@ -1,0 +1,42 @@
+package settings
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// foreign are keys of Claude Code's settings files that people bring along and
+// that mean something there. To skip one silently could open what it closes.
+var foreign = map[string]string{
+	"hooks":            "hooks are not there yet",
+	"env":              "set variables in the shell that starts holdfast",
+	"model":            "use --model or HOLDFAST_MODEL",
+	"apiKeyHelper":     "use ANTHROPIC_API_KEY or OPENAI_API_KEY",
+	"mcpServers":       "MCP servers are not there yet",
+	"statusLine":       "there is no status line",
+	"disableAutoMode":  "deny what auto mode may not do",
+	"autoMode":         "what auto mode refuses is in holdfast policy show",
+	"filesystem":       "write allowedWritePaths, allowedReadPaths and deniedPaths",
+	"excludedCommands": "write deniedCommands, or take it out",
+	"allowedTools":     "write permissions.allow",
+	"disallowedTools":  "write permissions.deny",
+}
+
+// keyHint says what to do about a key that is not known where it stands.
+func keyHint[T any](path, key string, known map[string]T) string {
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if strings.EqualFold(name, key) {
+			return "write it as " + name
+		}
+	}
+	if why, ok := foreign[key]; ok {
+		return "take it out: " + why
+	}
+	if path == "" && slices.Contains(permissionKeys, key) {
+		return "move it into permissions"
+	}
+	return "known here: " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")
+}
+
+var permissionKeys = []string{"allow", "ask", "deny", "defaultMode", "additionalDirectories", "forbidden", "onAsk", "askTimeout"}

@@ -1,0 +1,155 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Options say where settings lie.
+type Options struct {
+	Home    string // HOLDFAST_HOME: the user's settings and what is trusted; "" for none
+	User    string // the user's home folder, for "~"; "" for none
+	Cwd     string // where the session works, absolute; required
+	Project string // default [FindProject] of Cwd
+	Managed string // default [DefaultManaged]
+
+	// Files are the flag layer: settings files, or JSON texts that begin with "{".
+	// The last is the strongest.
+	Files []string
+	// Flags say single things on the command line; they are stronger than Files.
+	Flags Flags
+
+	// Alone leaves out every layer but the flags'.
+	Alone bool
+}
+
+// Flags are settings from the command line.
+type Flags struct {
+	Allow      []Flag // rules
+	Deny       []Flag
+	Mode       policy.Mode
+	Folders    []string
+	OnAsk      OnAsk
+	AskTimeout time.Duration
+}
+
+// Flag is a rule that a flag gave.
+type Flag struct {
+	Name string // of the flag: "--allowed-tools"
+	Text string
+}
+
+// Load reads all layers. Errors are *[Error], which wraps [ErrInvalid]; of the
+// files that could be read they name every problem.
+func Load(o *Options) (*Settings, error) {
+	s, problems, err := Examine(o)
+	if err != nil {
+		return nil, err
+	}
+	return s, refuse(problems)
+}
+
+// Examine is Load for a linter: it returns all problems, also those that are not
+// fatal, and settings that must not be used when one is. The error is about what
+// could not be read at all.
+func Examine(o *Options) (*Settings, []Problem, error) {
+	opt, err := o.complete()
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := opt.sources()
+	if err != nil {
+		return nil, nil, err
+	}
+	m := merger{out: &Settings{Project: opt.Project, brought: in.brought, opt: opt}, trusted: in.trusted}
+	for _, src := range in.managed {
+		m.add(decode(src))
+	}
+	m.add(opt.Flags.said(opt.Cwd))
+	for _, src := range in.rest {
+		m.add(decode(src))
+	}
+	s, problems := m.finish()
+	return s, problems, nil
+}
+
+// complete fills in what follows from the rest.
+func (o *Options) complete() (Options, error) {
+	opt := *o
+	var err error
+	if !filepath.IsAbs(opt.Cwd) {
+		return opt, fmt.Errorf("%w: the folder %q is not absolute", ErrInvalid, opt.Cwd)
+	}
+	if opt.Cwd, err = canonical(opt.Cwd); err != nil {
+		return opt, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if opt.Managed == "" {
+		opt.Managed = DefaultManaged
+	}
+	if opt.Alone {
+		opt.Project = opt.Cwd
+		return opt, nil
+	}
+	if opt.Project != "" {
+		opt.Project, err = canonical(opt.Project)
+	} else {
+		opt.Project, err = FindProject(opt.Cwd, opt.Home)
+	}
+	if err != nil {
+		return opt, fmt.Errorf("%w: look for the project of %s: %w", ErrInvalid, opt.Cwd, err)
+	}
+	return opt, nil
+}
+
+// inputs are the texts of all layers, the strongest first.
+type inputs struct {
+	managed, rest []source
+	brought       string // the digest of what the project's folder brings along
+	trusted       bool
+}
+
+// sources reads every layer's files.
+func (o *Options) sources() (in inputs, err error) {
+	if in.rest, err = o.flags(); err != nil || o.Alone {
+		in.trusted = true
+		return in, err
+	}
+	managed, err1 := o.managed()
+	project, err2 := o.project()
+	user, err3 := o.user()
+	if err := joinErrors(err1, err2, err3); err != nil {
+		return in, err
+	}
+	if len(project) > 0 {
+		t, err := OpenTrust(o.Home)
+		if err != nil {
+			return in, err
+		}
+		in.brought = digest(project)
+		in.trusted = t.trusts(o.Project, in.brought)
+	}
+	in.managed, in.rest = managed, slices.Concat(in.rest, project, user)
+	return in, nil
+}
+
+// joinErrors makes one [*Error] of those of several layers.
+func joinErrors(errs ...error) error {
+	all := &Error{}
+	for _, err := range errs {
+		if e, ok := errors.AsType[*Error](err); ok {
+			all.Problems = append(all.Problems, e.Problems...)
+			all.Err = errors.Join(all.Err, e.Err)
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(all.Problems) == 0 {
+		return nil
+	}
+	return all
+}

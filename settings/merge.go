@@ -1,0 +1,202 @@
+package settings
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// merger joins what the layers say. They are added in order, the strongest first.
+type merger struct {
+	out      *Settings
+	trusted  bool                 // the project's folder
+	written  []policy.RuleSource  // all rules, also those that do not count
+	wishes   []Value[policy.Mode] // modes that an untrusted folder asks for
+	problems []Problem
+}
+
+func (m *merger) add(s *said) {
+	m.problems = append(m.problems, s.problems...)
+	m.written = append(m.written, s.rules...)
+	untrusted := !m.trusted && (s.layer == policy.LayerLocal || s.layer == policy.LayerProject)
+	if s.file != "" {
+		m.out.Layers = append(m.out.Layers, Layer{Layer: s.layer, File: s.file, Rules: len(s.rules), Untrusted: untrusted})
+	}
+	m.out.Forbidden = append(m.out.Forbidden, s.forbidden...)
+	if m.out.NoBypass == nil {
+		m.out.NoBypass = s.noBypass
+	}
+	if s.sandbox != nil {
+		s.sandbox.Untrusted = untrusted
+		m.out.Sandboxes = append(m.out.Sandboxes, *s.sandbox)
+	}
+	if untrusted {
+		m.addUntrusted(s)
+		return
+	}
+	m.out.Rules = append(m.out.Rules, s.rules...)
+	m.out.Folders = append(m.out.Folders, s.folders...)
+	prefer(&m.out.Mode, s.mode)
+	prefer(&m.out.OnAsk, s.onAsk)
+	prefer(&m.out.AskTimeout, s.askTimeout)
+}
+
+// addUntrusted takes what forbids and asks, and notes the rest.
+func (m *merger) addUntrusted(s *said) {
+	for _, r := range s.rules {
+		if r.Effect == policy.Allow {
+			m.ignore("allow rule "+r.Text, ruleOrigin(r))
+			continue
+		}
+		m.out.Rules = append(m.out.Rules, r)
+	}
+	for _, f := range s.folders {
+		m.ignore("folder "+f.Origin.Rule, f.Origin)
+	}
+	if s.onAsk.Value != "" {
+		m.ignore("onAsk "+s.onAsk.Origin.Rule, s.onAsk.Origin)
+	}
+	if s.askTimeout.Value != 0 {
+		m.ignore("askTimeout "+s.askTimeout.Origin.Rule, s.askTimeout.Origin)
+	}
+	switch {
+	case s.mode.Value == "":
+	case m.out.Mode.Value != "": // a stronger layer has said it
+		m.ignore("defaultMode "+s.mode.Origin.Rule, s.mode.Origin)
+	default:
+		m.wishes = append(m.wishes, s.mode)
+	}
+}
+
+func (m *merger) ignore(what string, o policy.Origin) {
+	m.out.Ignored = append(m.out.Ignored, Ignored{What: what, Origin: o})
+}
+
+// prefer keeps what the stronger layer said.
+func prefer[T comparable](into *Value[T], v Value[T]) {
+	var nothing T
+	if into.Value == nothing {
+		*into = v
+	}
+}
+
+// finish settles what depends on all layers and returns every problem, the fatal
+// ones first.
+func (m *merger) finish() (*Settings, []Problem) {
+	for _, wish := range m.wishes {
+		if m.out.Mode.Value != wish.Value && stricter(wish.Value, cmp.Or(m.out.Mode.Value, policy.ModeDefault)) {
+			m.out.Mode = wish
+			continue
+		}
+		m.ignore("defaultMode "+wish.Origin.Rule, wish.Origin)
+	}
+	m.checkRules()
+	m.checkMode()
+	slices.SortStableFunc(m.problems, func(a, b Problem) int {
+		switch {
+		case a.Fatal == b.Fatal:
+			return 0
+		case a.Fatal:
+			return -1
+		}
+		return 1
+	})
+	for _, p := range m.problems {
+		if !p.Fatal {
+			m.out.Warnings = append(m.out.Warnings, p)
+		}
+	}
+	return m.out, m.problems
+}
+
+// checkRules compiles the rules, also those that do not count: they would, once
+// the folder is trusted.
+func (m *merger) checkRules() {
+	_, found, err := policy.CompileRules(m.written, m.out.ruleOptions())
+	for _, p := range found {
+		m.problems = append(m.problems, Problem{
+			Layer: p.Rule.Layer, File: p.Rule.File, Line: p.Rule.Line, Col: p.Rule.Col,
+			What: fmt.Sprintf("%s rule %q: %s", p.Rule.Effect, p.Rule.Text, p.What), Hint: p.Hint, Fatal: p.Fatal,
+		})
+	}
+	if err != nil && !slices.ContainsFunc(found, func(p policy.Problem) bool { return p.Fatal }) {
+		m.problems = append(m.problems, Problem{What: "rules: " + err.Error(), Fatal: true})
+	}
+}
+
+func (m *merger) checkMode() {
+	if err := m.out.CheckMode(m.out.Mode.Value); err != nil {
+		o := m.out.Mode.Origin
+		m.problems = append(m.problems, Problem{
+			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, What: err.Error(), Hint: "choose another mode", Fatal: true,
+		})
+	}
+	if m.out.Mode.Value == policy.ModeRestricted && !m.out.allowsAnything() {
+		o := m.out.Mode.Origin
+		m.problems = append(m.problems, Problem{
+			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, Fatal: true,
+			What: "mode restricted without any allow rule: the list of what is allowed is empty", Hint: "give --allowed-tools",
+		})
+	}
+}
+
+func (s *Settings) allowsAnything() bool {
+	return slices.ContainsFunc(s.Rules, func(r policy.RuleSource) bool { return r.Effect == policy.Allow })
+}
+
+// CheckMode says why a mode may not be used: a layer disables it.
+func (s *Settings) CheckMode(mode policy.Mode) error {
+	if mode == policy.ModeBypass && s.NoBypass != nil {
+		return fmt.Errorf("%w: mode %s is disabled by %s", ErrInvalid, mode, Where(*s.NoBypass))
+	}
+	return nil
+}
+
+// said makes a layer of what flags say.
+func (f *Flags) said(cwd string) *said {
+	s := &said{source: source{layer: policy.LayerFlag, dir: cwd}}
+	rules := func(effect policy.Effect, list []Flag) {
+		for _, r := range list {
+			s.rules = append(s.rules, policy.RuleSource{Effect: effect, Text: r.Text, Layer: policy.LayerFlag, File: r.Name, Dir: cwd})
+		}
+	}
+	rules(policy.Allow, f.Allow)
+	rules(policy.Deny, f.Deny)
+	origin := func(name, text string) policy.Origin {
+		return policy.Origin{Rule: text, Layer: policy.LayerFlag, File: name}
+	}
+	if f.Mode != "" {
+		s.mode = Value[policy.Mode]{f.Mode, origin("--permission-mode", string(f.Mode))}
+	}
+	if f.OnAsk != "" {
+		s.onAsk = Value[OnAsk]{f.OnAsk, origin("--on-ask", string(f.OnAsk))}
+	}
+	if f.AskTimeout != 0 {
+		s.askTimeout.Value, s.askTimeout.Origin = f.AskTimeout, origin("--ask-timeout", f.AskTimeout.String())
+	}
+	for _, dir := range f.Folders {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(cwd, dir)
+		}
+		s.folders = append(s.folders, Value[string]{filepath.Clean(dir), origin("--add-dir", dir)})
+	}
+	return s
+}
+
+func ruleOrigin(r policy.RuleSource) policy.Origin {
+	return policy.Origin{Rule: r.Text, Layer: r.Layer, File: r.File, Line: r.Line, Col: r.Col}
+}
+
+// Where writes an origin's place: "file:line:col", or the flag's name.
+func Where(o policy.Origin) string {
+	switch {
+	case o.File == "":
+		return string(o.Layer)
+	case o.Line == 0:
+		return o.File
+	}
+	return fmt.Sprintf("%s:%d:%d", o.File, o.Line, o.Col)
+}

@@ -1,0 +1,42 @@
+package settings
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Notice says what an untrusted folder asks for and does not get, and what to do
+// about it. Both are "" when there is nothing to say.
+func (s *Settings) Notice() (what, hint string) {
+	if len(s.Ignored) == 0 {
+		return "", ""
+	}
+	untrusted := false
+	for _, l := range s.Layers {
+		untrusted = untrusted || l.Untrusted
+	}
+	if !untrusted {
+		return "", ""
+	}
+	rules := 0
+	var words []string
+	for _, i := range s.Ignored {
+		if strings.HasPrefix(i.What, "allow rule ") {
+			rules++
+			continue
+		}
+		words = append(words, i.What)
+	}
+	switch {
+	case rules == 1:
+		words = append([]string{"1 allow rule"}, words...)
+	case rules > 1:
+		words = append([]string{fmt.Sprintf("%d allow rules", rules)}, words...)
+	}
+	verb := "do"
+	if rules <= 1 && len(words) == 1 {
+		verb = "does"
+	}
+	return fmt.Sprintf("the settings of %s are not trusted: %s %s not count", s.Project, strings.Join(words, ", "), verb),
+		"read them, then: holdfast trust " + quote(s.Project)
+}

@@ -1,0 +1,47 @@
+package settings
+
+import (
+	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/sandbox"
+)
+
+func (s *Settings) ruleOptions() policy.RuleOptions {
+	return policy.RuleOptions{Home: s.opt.User, Cwd: s.opt.Cwd}
+}
+
+// Policy builds what guards are made from: rules, mode, limits and folders. What
+// the host adds (a callback, policies, ids) is for the caller to fill in.
+func (s *Settings) Policy() (policy.Config, error) {
+	rules, _, err := policy.CompileRules(s.Rules, s.ruleOptions())
+	if err != nil {
+		return policy.Config{}, err
+	}
+	limits, err := s.limits()
+	if err != nil {
+		return policy.Config{}, err
+	}
+	return policy.Config{
+		Mode: s.Mode.Value, Rules: rules, Limits: limits, Folders: s.folders(), Home: s.opt.User, Resolve: Resolve,
+	}, nil
+}
+
+// folders are the session's: where it works, and the additional ones.
+func (s *Settings) folders() []string {
+	list := []string{s.opt.Cwd}
+	for _, f := range s.Folders {
+		list = append(list, Resolve(f.Value))
+	}
+	return list
+}
+
+// Resolve takes the links out of an absolute path; what does not exist keeps its
+// name. It looks at the file system and reads nothing.
+func Resolve(path string) string {
+	plain, err := sandbox.Normalize(path, "/", "")
+	if err != nil {
+		return filepath.Clean(path)
+	}
+	return plain
+}

@@ -1,0 +1,76 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// ErrInvalid is the contract of [Load]: settings that cannot be used as they are.
+var ErrInvalid = errors.New("settings that cannot be used")
+
+// Problem is something wrong with a settings file.
+type Problem struct {
+	Layer policy.Layer `json:"layer,omitempty"`
+	File  string       `json:"file,omitempty"` // or the flag that said it
+	Line  int          `json:"line,omitempty"` // from 1; 0 when it is about the whole file
+	Col   int          `json:"col,omitempty"`  // from 1, in bytes
+	What  string       `json:"what"`
+	Hint  string       `json:"hint,omitempty"`
+	Fatal bool         `json:"fatal"` // the load is refused
+}
+
+// String is "file:line:col: what".
+func (p Problem) String() string {
+	switch {
+	case p.File == "":
+		return p.What
+	case p.Line == 0:
+		return p.File + ": " + p.What
+	case p.Col == 0:
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.What)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.What)
+}
+
+// Error refuses settings. It wraps [ErrInvalid] and whatever else is the cause.
+type Error struct {
+	Problems []Problem // all that were found, the fatal ones first
+	Err      error     // of the system, when a file could not be read
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Problems[0].String())
+	if n := len(e.Problems) - 1; n > 0 {
+		fmt.Fprintf(&b, " (and %d more, see: holdfast policy lint)", n)
+	}
+	return b.String()
+}
+
+// Hint says what to do about the first problem.
+func (e *Error) Hint() string { return e.Problems[0].Hint }
+
+// Unwrap returns ErrInvalid and Err.
+func (e *Error) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrInvalid}
+	}
+	return []error{ErrInvalid, e.Err}
+}
+
+// refuse makes an error of the fatal problems in a list, or returns nil.
+func refuse(list []Problem) error {
+	var fatal []Problem
+	for _, p := range list {
+		if p.Fatal {
+			fatal = append(fatal, p)
+		}
+	}
+	if len(fatal) == 0 {
+		return nil
+	}
+	return &Error{Problems: fatal}
+}

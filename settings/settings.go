@@ -1,0 +1,68 @@
+package settings
+
+import (
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/sandbox"
+)
+
+// Value is a setting with where it was said.
+type Value[T any] struct {
+	Value  T             `json:"value"`
+	Origin policy.Origin `json:"origin,omitzero"`
+}
+
+// OnAsk says what becomes of a question when nobody is at the terminal.
+type OnAsk string
+
+// The ways: refuse the call, wait until somebody answers from elsewhere, or end
+// the run and leave the question open.
+const (
+	OnAskDeny OnAsk = "deny"
+	OnAskWait OnAsk = "wait"
+	OnAskFail OnAsk = "fail"
+)
+
+// Settings are what all layers say together. It does not change.
+type Settings struct {
+	Project string  // the project's folder, without links
+	Layers  []Layer // the strongest first; only what is there
+
+	Rules      []policy.RuleSource  // of all layers, the strongest first
+	Mode       Value[policy.Mode]   // "" when nobody says
+	Folders    []Value[string]      // additionalDirectories: absolute
+	Forbidden  []Value[string]      // globs of files that nobody may touch
+	OnAsk      Value[OnAsk]         // "" when nobody says
+	AskTimeout Value[time.Duration] // 0 when nobody says
+	NoBypass   *policy.Origin       // who disables the mode bypassPermissions, or nil
+	Sandboxes  []Sandbox            // each restricts by itself
+	Warnings   []Problem            // what can have no effect, but opens nothing
+	Ignored    []Ignored            // what an untrusted folder asks for
+
+	brought string // the digest of what the project's folder brings along
+	opt     Options
+}
+
+// Layer is one settings file, or what flags say.
+type Layer struct {
+	Layer     policy.Layer `json:"layer"`
+	File      string       `json:"file"`
+	Rules     int          `json:"rules"`
+	Untrusted bool         `json:"untrusted,omitempty"` // it may forbid and ask, but not allow
+}
+
+// Sandbox is the sandbox block of one layer.
+type Sandbox struct {
+	Origin   policy.Origin     `json:"origin"`
+	Dir      string            `json:"-"` // what its relative paths are relative to
+	Settings *sandbox.Settings `json:"settings"`
+	// Untrusted: it may restrict, but what it loosens does not count.
+	Untrusted bool `json:"untrusted,omitempty"`
+}
+
+// Ignored is a setting of an untrusted folder that does not count.
+type Ignored struct {
+	What   string        `json:"what"` // "allow rule", "defaultMode acceptEdits"
+	Origin policy.Origin `json:"origin"`
+}

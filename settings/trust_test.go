@@ -1,0 +1,187 @@
+package settings_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+const brought = `{"permissions": {"allow": ["Bash(make:*)", "Read"], "ask": ["Bash(git push:*)"], "deny": ["Bash(rm:*)"],
+	"forbidden": ["secret"], "defaultMode": "acceptEdits", "additionalDirectories": [".."], "onAsk": "wait", "askTimeout": "1h",
+	"disableBypassPermissionsMode": "disable"},
+	"sandbox": {"deniedCommands": ["curl"]}}`
+
+// What a folder brings along may forbid and ask, not allow, until it is trusted.
+func TestUntrustedFolder(t *testing.T) {
+	for _, file := range []string{"project/.holdfast/settings.json", "project/.holdfast/settings.local.json"} {
+		p := newPlace(t)
+		p.write(file, brought)
+		s := p.load()
+		if len(s.Rules) != 2 || s.Rules[0].Effect != policy.Ask || s.Rules[1].Effect != policy.Deny {
+			t.Errorf("%+v", s.Rules)
+		}
+		if s.Mode.Value != "" || s.OnAsk.Value != "" || s.AskTimeout.Value != 0 || len(s.Folders) != 0 {
+			t.Errorf("%+v", s)
+		}
+		if len(s.Forbidden) != 1 || s.NoBypass == nil || len(s.Sandboxes) != 1 || !s.Sandboxes[0].Untrusted {
+			t.Errorf("what forbids does not count: %+v", s)
+		}
+		what, hint := s.Notice()
+		want := "the settings of " + p.path("project") + " are not trusted: 2 allow rules, folder .., onAsk wait, askTimeout 1h, defaultMode acceptEdits do not count"
+		if what != want || hint != "read them, then: holdfast trust "+p.path("project") {
+			t.Errorf("%s\nwant %s; hint %s", what, want, hint)
+		}
+		p.trust()
+		s = p.load()
+		if len(s.Rules) != 4 || s.Mode.Value != policy.ModeAcceptEdits || s.OnAsk.Value != settings.OnAskWait || len(s.Folders) != 1 || s.Sandboxes[0].Untrusted {
+			t.Errorf("trusted: %+v", s)
+		}
+		if what, _ := s.Notice(); what != "" {
+			t.Error(what)
+		}
+		p.write(file, brought+"\n")
+		if s = p.load(); len(s.Rules) != 2 {
+			t.Error("changed settings are still trusted")
+		}
+	}
+}
+
+// A file that joins the trusted one needs trust as well, and one that goes away too.
+func TestTrustCoversTheFiles(t *testing.T) {
+	p := newPlace(t)
+	p.write("project/.holdfast/settings.json", brought)
+	p.trust()
+	p.write("project/.holdfast/settings.local.json", `{"permissions": {"allow": ["Bash"]}}`)
+	if s := p.load(); len(s.Ignored) == 0 {
+		t.Error("a new file is trusted")
+	}
+	os.Rename(p.path("project/.holdfast/settings.json"), p.path("project/.holdfast/settings.local.json"))
+	if s := p.load(); len(s.Ignored) == 0 {
+		t.Error("a file under another name is trusted")
+	}
+	os.Rename(p.path("project/.holdfast/settings.local.json"), p.path("project/.holdfast/settings.json"))
+	if s := p.load(); len(s.Ignored) != 0 {
+		t.Error("the same file is no longer trusted")
+	}
+}
+
+// An untrusted folder may choose a mode that is stricter than the user's, not a weaker one.
+func TestUntrustedMode(t *testing.T) {
+	for _, tt := range []struct{ user, folder, want policy.Mode }{
+		{"", "plan", "plan"},
+		{"", "dontAsk", "dontAsk"},
+		{"", "silent", "silent"},
+		{"", "default", ""},
+		{"", "acceptEdits", ""},
+		{"", "auto", ""},
+		{"", "bypassPermissions", ""},
+		{"bypassPermissions", "default", "default"},
+		{"acceptEdits", "default", "default"},
+		{"acceptEdits", "auto", "acceptEdits"},
+		{"plan", "default", "plan"},
+		{"plan", "dontAsk", "plan"},
+		{"dontAsk", "plan", "dontAsk"},
+		{"dontAsk", "silent", "silent"},
+		{"silent", "dontAsk", "silent"},
+	} {
+		p := newPlace(t)
+		user := "{}"
+		if tt.user != "" {
+			user = `{"permissions": {"defaultMode": "` + string(tt.user) + `"}}`
+		}
+		p.write("home/settings.json", user)
+		p.write("project/.holdfast/settings.json", `{"permissions": {"defaultMode": "`+string(tt.folder)+`"}}`)
+		s := p.load()
+		if s.Mode.Value != tt.want || (len(s.Ignored) == 0) != (tt.want == tt.folder) {
+			t.Errorf("%+v: %s, ignored %v", tt, s.Mode.Value, s.Ignored)
+		}
+		o := p.options()
+		o.Flags.Mode = policy.ModeAuto
+		if s, err := settings.Load(o); err != nil || s.Mode.Value != policy.ModeAuto {
+			t.Errorf("a flag is weaker than a folder: %+v %v", s, err)
+		}
+	}
+}
+
+// Rules that would not count must be readable all the same.
+func TestUntrustedIsChecked(t *testing.T) {
+	p := newPlace(t)
+	p.write("project/.holdfast/settings.json", `{"permissions": {"allow": ["Bash("]}}`)
+	if _, err := settings.Load(p.options()); !errors.Is(err, settings.ErrInvalid) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTrustList(t *testing.T) {
+	p := newPlace(t)
+	trust := func() *settings.Trust {
+		list, err := settings.OpenTrust(p.path("home"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if ok, err := trust().Add(p.load(), time.Unix(0, 0)); ok || err != nil {
+		t.Errorf("a folder without settings: %v %v", ok, err)
+	}
+	p.write("project/.holdfast/settings.json", "{}")
+	p.trust()
+	info, err := os.Stat(p.path("home/trust.json"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	list := trust().List()
+	if len(list) != 1 || list[0].Folder != p.path("project") || len(list[0].Digest) != 64 || list[0].At.IsZero() {
+		t.Errorf("%+v", list)
+	}
+	if err := os.Symlink("project", p.path("alias")); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := trust().Revoke(p.path("nowhere")); ok || err != nil {
+		t.Errorf("%v %v", ok, err)
+	}
+	if ok, err := trust().Revoke(p.path("alias")); !ok || err != nil {
+		t.Errorf("%v %v", ok, err)
+	}
+	if list := trust().List(); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+	left, err := os.ReadDir(p.path("home"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+func TestBadTrustList(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		mode os.FileMode
+		hint string
+	}{
+		{"", 0o600, "remove the file"},
+		{"{}", 0o600, "remove the file"},
+		{"[]", 0o600, "remove the file"},
+		{`{"folders": {}} x`, 0o600, "remove the file"},
+		{`{"folders": {}, "all": true}`, 0o600, "remove the file"},
+		{`{"folders": {}}`, 0o606, "chmod 600 "},
+		{`{"folders": {}}`, 0o660, "chmod 600 "},
+	} {
+		p := newPlace(t)
+		p.write("project/.holdfast/settings.json", "{}")
+		p.write("home/trust.json", tt.text)
+		os.Chmod(p.path("home/trust.json"), tt.mode)
+		_, err := settings.Load(p.options())
+		e, ok := errors.AsType[*settings.Error](err)
+		if !ok || !strings.HasPrefix(e.Hint(), tt.hint) || e.Problems[0].File != p.path("home/trust.json") {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+	if _, err := settings.OpenTrust(""); err != nil {
+		t.Error(err)
+	}
+}
