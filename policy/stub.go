@@ -33,21 +33,3 @@ func (s *Guards) Version() int { return 0 }
 // Grants lists what people decided for the rest of the run, oldest first.
 func (s *Guards) Grants() []Grant { return nil }
 
-type compiled struct{}
-
-// CompileRules reads rules.
-func CompileRules(list []RuleSource, o RuleOptions) (*Rules, []Problem, error) {
-	return &Rules{}, nil, nil
-}
-
-// Evaluate is what the rules say.
-func (r *Rules) Evaluate(Request) Verdict { return Verdict{} }
-
-// Evaluate is what the mode says when nothing else did. It always has an opinion.
-func (m Mode) Evaluate(r Request) Verdict {
-	because := "mode " + string(m)
-	if m == ModeBypass || r.ReadOnly || m == ModeAcceptEdits && r.Operation == OpWrite {
-		return Verdict{Effect: Allow, Reason: because}
-	}
-	return Verdict{Effect: Ask, Reason: because}
-}

@@ -1,0 +1,112 @@
+package policy
+
+import (
+	"net"
+	"strings"
+)
+
+// hostPattern matches hosts: "x.org", "*.x.org" (any depth below x.org, not x.org
+// itself), "api.*.org" (other stars stay between dots), "*" (every host).
+type hostPattern struct {
+	text   string
+	below  string   // ".x.org", of a leading "*."
+	labels []string // the parts between dots; nil when text is compared as it is
+	every  bool
+}
+
+const hostHint = `write a host: "WebFetch(domain:example.org)" or "WebFetch(domain:*.example.org)"`
+
+// newHostPattern reads a host or a pattern of hosts.
+func newHostPattern(s string) (hostPattern, *malformed) {
+	p := hostPattern{text: strings.ToLower(strings.TrimSuffix(strings.TrimSpace(s), "."))}
+	switch {
+	case p.text == "":
+		return p, &malformed{"the domain is empty", hostHint}
+	case p.text == "*":
+		p.every = true
+		return p, nil
+	}
+	for _, c := range p.text {
+		switch {
+		case c > 127:
+			return p, &malformed{`the domain "` + s + `" is not in the form in which hosts are looked up`, "write the xn-- form of the name"}
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', strings.ContainsRune("-_.*:[]", c):
+		default:
+			return p, &malformed{`"` + s + `" is not a domain`, hostHint}
+		}
+	}
+	if net.ParseIP(strings.Trim(p.text, "[]")) != nil {
+		p.text = strings.Trim(p.text, "[]")
+		return p, nil
+	}
+	if strings.ContainsAny(p.text, ":[]") {
+		return p, &malformed{`"` + s + `" is more than a domain`, "leave the port away; " + hostHint}
+	}
+	if strings.Contains("."+p.text+".", "..") {
+		return p, &malformed{`"` + s + `" has an empty part`, hostHint}
+	}
+	rest, leading := strings.CutPrefix(p.text, "*.")
+	if leading && !strings.Contains(rest, "*") {
+		p.below = "." + rest
+		return p, nil
+	}
+	if strings.Contains(p.text, "*") {
+		p.labels = strings.Split(p.text, ".")
+	}
+	return p, nil
+}
+
+// match compares a host as [hostOf] writes it.
+func (p *hostPattern) match(host string) bool {
+	switch {
+	case p.every:
+		return true
+	case p.below != "":
+		return len(host) > len(p.below) && strings.HasSuffix(host, p.below)
+	case p.labels == nil:
+		return host == p.text
+	}
+	labels := p.labels
+	if labels[0] == "*" { // any depth, here too
+		for labels = labels[1:]; ; {
+			_, rest, ok := strings.Cut(host, ".")
+			if !ok {
+				return false
+			}
+			if host = rest; matchLabels(labels, host) {
+				return true
+			}
+		}
+	}
+	return matchLabels(labels, host)
+}
+
+func matchLabels(labels []string, host string) bool {
+	for i, label := range labels {
+		part, rest, more := strings.Cut(host, ".")
+		if !matchParts(strings.Split(label, "*"), part, false) || more != (i < len(labels)-1) {
+			return false
+		}
+		host = rest
+	}
+	return true
+}
+
+// hostOf writes a resource of a net.connect request as rules compare it: lower
+// case, without scheme, path, port, brackets and the dot at the end.
+func hostOf(resource string) string {
+	host := resource
+	if _, rest, ok := strings.Cut(host, "://"); ok {
+		host = rest
+	}
+	if i := strings.IndexAny(host, `/?#\`); i >= 0 {
+		host = host[:i]
+	}
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		host = host[i+1:]
+	}
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}

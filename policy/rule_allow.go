@@ -1,0 +1,223 @@
+package policy
+
+import (
+	"path"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// allow finds what permits a request. The ruling allows, or has no opinion; it
+// has open places when rules allow every command of a line and yet not all that
+// the line touches.
+func (set *ruleSet) allow(s *subject, cwd string) ruling {
+	if r := set.use(s); r != nil {
+		return r.allows()
+	}
+	switch {
+	case s.reading != nil:
+		return set.allowLine(s, cwd)
+	case len(s.places) > 0:
+		p := &s.places[0]
+		for _, rules := range [...][]*rule{set.edits, set.reads, set.places} {
+			for _, r := range rules {
+				if r.about == aboutPlaces && !r.name.match(s.Tool) || r.about != aboutPlaces && !r.about.access(p.access) {
+					continue
+				}
+				if r.path.covers(p) {
+					return r.allows()
+				}
+			}
+		}
+	case s.Operation == OpConnect:
+		host := hostOf(s.Resource)
+		for _, r := range set.hosts {
+			if host != "" && r.name.match(s.Tool) && r.host.match(host) {
+				return r.allows()
+			}
+		}
+	default:
+		for _, r := range set.names {
+			if r.name.match(toolName(s.Tool)) && r.namesAll(s) {
+				return r.allows()
+			}
+		}
+	}
+	return ruling{}
+}
+
+func (r *rule) allows() ruling {
+	return ruling{Verdict: Verdict{Effect: Allow, Reason: r.sentence("allows it"), Rule: r.origin()}}
+}
+
+// access reports whether rules about edits or reads permit an access.
+func (a about) access(x shellread.Access) bool {
+	return a == aboutEdits && x == shellread.Write || a == aboutReads && x == shellread.Read
+}
+
+// namesAll reports whether the call is about the agent or skill of the rule: its
+// resource when it has one, else the first field that is set.
+func (r *rule) namesAll(s *subject) bool {
+	name := s.Resource
+	if name == "" {
+		name = s.inputParams().field(r.names)
+	}
+	return name != "" && r.line.match(name)
+}
+
+// covers reports whether a permission for the glob is one for a place: for the
+// path as named and for what it leads to, with all that is below when that is
+// touched.
+func (g *glob) covers(p *place) bool {
+	if p.path == "" || !g.match(p.path) || !g.match(p.real) {
+		return false
+	}
+	return !p.tree || g.below || strings.HasSuffix(g.pattern, "**")
+}
+
+// allowLine permits a line when rules permit each of its commands. Commands that
+// change nothing, and programs that do nothing but run another one that is in the
+// line, need no rule of their own. A line that cannot be read is only permitted by
+// a rule that says exactly that line.
+func (set *ruleSet) allowLine(s *subject, cwd string) ruling {
+	if len(set.lines) == 0 {
+		return ruling{}
+	}
+	line := strings.TrimSpace(s.Resource)
+	for _, r := range set.lines {
+		if r.line.exact && r.line.text == line && r.text.tool == s.Tool {
+			return r.allows()
+		}
+	}
+	if !s.reading.Static() || len(s.reading.Commands) == 0 {
+		return ruling{}
+	}
+	var first *rule
+	var ruled uint64 // commands that a rule permits, by bit
+	for i := range s.reading.Commands {
+		c := &s.reading.Commands[i]
+		switch r := set.permits(s, c, line); {
+		case r != nil:
+			if ruled |= 1 << i; first == nil { // beyond bit 63: as if no rule did
+				first = r
+			}
+		case setsDanger(c.Assigns):
+			return ruling{}
+		case c.Safe, passesOn(s.reading.Commands, i):
+		default:
+			return ruling{}
+		}
+	}
+	if first == nil {
+		return ruling{}
+	}
+	out := ruling{by: first}
+	for i := range s.places {
+		p := &s.places[i]
+		if ruled&(1<<p.command) != 0 && p.from != shellread.FromRedirect {
+			continue
+		}
+		if !set.coversPlace(p, cwd) {
+			out.open = append(out.open, *p)
+		}
+	}
+	if len(out.open) > 0 {
+		return out
+	}
+	return first.allows()
+}
+
+// permits finds the rule that permits one command.
+func (set *ruleSet) permits(s *subject, c *shellread.Command, line string) *rule {
+	if c.Name == "" {
+		return nil
+	}
+	more := len(c.Via) > 0 && strings.HasPrefix(c.Via[len(c.Via)-1], "xargs") // adds arguments that are not in the line
+	danger := setsDanger(c.Assigns)
+	for _, r := range set.lines {
+		switch {
+		case r.line.sets:
+			if len(s.reading.Commands) != 1 || !r.line.match(oneSpace(line)) {
+				continue
+			}
+		case danger, more && !r.line.open(), !r.line.match(c.Line):
+			continue
+		}
+		if r.text.tool == s.Tool {
+			return r
+		}
+	}
+	return nil
+}
+
+// open reports whether more arguments may follow what the pattern says.
+func (p *linePattern) open() bool { return p.word || p.parts[len(p.parts)-1] == "" }
+
+// coversPlace reports whether rules permit what a command does to a path, beyond
+// the command itself. Reading inside of the session's folder needs no rule.
+func (set *ruleSet) coversPlace(p *place, cwd string) bool {
+	switch {
+	case isHarmlessDevice(p.path):
+		return true
+	case p.access&shellread.Exec != 0:
+		return false
+	}
+	if p.access&shellread.Write != 0 && !coveredBy(set.edits, p) {
+		return false
+	}
+	if p.access&shellread.Read == 0 || coveredBy(set.reads, p) {
+		return true
+	}
+	return cwd != "" && p.path != "" && inside(cwd, p.path) && inside(cwd, p.real)
+}
+
+func coveredBy(rules []*rule, p *place) bool {
+	for _, r := range rules {
+		if r.path.covers(p) {
+			return true
+		}
+	}
+	return false
+}
+
+func inside(dir, p string) bool {
+	_, ok := under(dir, p)
+	return ok
+}
+
+// passing are the programs that do nothing but run what is in the line behind
+// them, with this user's rights, here and now. The value says whether options are
+// fine, too.
+var passing = map[string]bool{
+	"env": false, "timeout": true, "nice": true, "nohup": false, "time": true, "stdbuf": true,
+	"command": true, "builtin": true, "noglob": false, "xargs": false,
+}
+
+// passesOn reports whether a command is a wrapper that needs no rule of its own:
+// the commands that it runs need theirs.
+func passesOn(commands []shellread.Command, i int) bool {
+	c := &commands[i]
+	options, known := passing[c.Name]
+	if !known || !c.Wrapper || i+1 == len(commands) || len(commands[i+1].Via) <= len(c.Via) {
+		return false
+	}
+	if dir := path.Dir(c.Program); c.Program != c.Name && dir != "/usr/bin" && dir != "/bin" {
+		return false
+	}
+	for _, a := range c.Args {
+		name, _, assigns := strings.Cut(a.Text, "=")
+		switch {
+		case isOption(a.Text):
+			if !options {
+				return false
+			}
+		case c.Name == "env" && assigns:
+			if !a.Static || dangerous(name) {
+				return false
+			}
+		default:
+			return true // the words behind are the wrapped command
+		}
+	}
+	return true
+}

@@ -1,0 +1,287 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// ruleSet is the rules of one effect, by what they look at, so that a request
+// meets only those that are about its kind.
+type ruleSet struct {
+	effect Effect
+	tools  map[string]*rule // every use of a tool, by its name
+	many   []*rule          // every use of the tools that a pattern matches
+	lines  []*rule
+	edits  []*rule
+	reads  []*rule
+	places []*rule
+	hosts  []*rule
+	names  []*rule
+	params []*rule
+}
+
+func (set *ruleSet) add(r *rule) {
+	switch r.about {
+	case aboutTool:
+		if r.name.many() {
+			set.many = append(set.many, r)
+		} else if set.tools[r.name.exact] == nil {
+			set.tools[r.name.exact] = r
+		}
+	case aboutLine:
+		set.lines = append(set.lines, r)
+	case aboutEdits:
+		set.edits = append(set.edits, r)
+	case aboutReads:
+		set.reads = append(set.reads, r)
+	case aboutPlaces:
+		set.places = append(set.places, r)
+	case aboutHost:
+		set.hosts = append(set.hosts, r)
+	case aboutName:
+		set.names = append(set.names, r)
+	case aboutParam:
+		set.params = append(set.params, r)
+	}
+}
+
+// finding is a rule that matched, and what it was about when that is not the
+// whole request.
+type finding struct {
+	rule  *rule
+	what  string
+	doubt string // why it cannot be known whether it matches; "" is certain
+}
+
+// use finds a rule about every use of the tool.
+func (set *ruleSet) use(s *subject) *rule {
+	if r := set.tools[toolName(s.Tool)]; r != nil {
+		return r
+	}
+	for _, r := range set.many {
+		if r.name.match(s.Tool) {
+			return r
+		}
+	}
+	return nil
+}
+
+// forbid finds a deny or ask rule: first one that certainly matches, else one that
+// perhaps does.
+func (set *ruleSet) forbid(s *subject) finding {
+	if r := set.use(s); r != nil {
+		return finding{rule: r}
+	}
+	var doubt finding
+	for _, find := range [...]func(*ruleSet, *subject) finding{
+		(*ruleSet).forbidLine, (*ruleSet).forbidPlace, (*ruleSet).forbidHost, (*ruleSet).forbidName, (*ruleSet).forbidParam,
+	} {
+		switch f := find(set, s); {
+		case f.rule == nil:
+		case f.doubt == "":
+			return f
+		case doubt.rule == nil:
+			doubt = f
+		}
+	}
+	return doubt
+}
+
+// forbidLine compares every command of the line, however deep, and the line as a
+// whole where a rule is about more than one command.
+func (set *ruleSet) forbidLine(s *subject) finding {
+	if s.reading == nil || len(set.lines) == 0 {
+		return finding{}
+	}
+	for i, lines := range s.lines {
+		for _, line := range lines {
+			for _, r := range set.lines {
+				if r.line.match(line) && r.holdsFor(s.Tool) {
+					return finding{rule: r, what: s.inner(i)}
+				}
+			}
+		}
+	}
+	var perhaps *rule
+	for _, r := range set.lines {
+		if !r.holdsFor(s.Tool) {
+			continue
+		}
+		if perhaps == nil {
+			perhaps = r
+		}
+		if (r.line.whole || r.line.exact) && r.line.match(oneSpace(strings.TrimSpace(s.Resource))) {
+			return finding{rule: r}
+		}
+	}
+	if perhaps != nil && !s.reading.Static() {
+		return finding{rule: perhaps, doubt: "the command cannot be read for certain (" + s.reading.Unclear[0] + ")"}
+	}
+	return finding{}
+}
+
+// holdsFor reports whether a rule about command lines holds for the lines of a
+// tool: those of Bash hold for every tool that runs commands.
+func (r *rule) holdsFor(tool string) bool { return r.text.tool == "Bash" || r.text.tool == tool }
+
+// inner names a command when it is not all of the line.
+func (s *subject) inner(command int) string {
+	if len(s.reading.Commands) < 2 {
+		return ""
+	}
+	return s.reading.Commands[command].Line
+}
+
+// forbidPlace compares every path that the request touches.
+func (set *ruleSet) forbidPlace(s *subject) finding {
+	var doubt finding
+	for i := range s.places {
+		p := &s.places[i]
+		if isHarmlessDevice(p.path) {
+			continue
+		}
+		if p.access&shellread.Write != 0 {
+			if p.judge(set.edits, false, &doubt) {
+				return doubt
+			}
+		}
+		reads := p.access&(shellread.Read|shellread.Exec) != 0
+		if reads || set.effect == Deny { // what may not be read may not be changed
+			if p.judge(set.reads, p.access&shellread.Read == 0, &doubt) {
+				return doubt
+			}
+		}
+	}
+	for _, r := range set.places {
+		for i := range s.places {
+			if r.name.match(s.Tool) && s.places[i].judge([]*rule{r}, false, &doubt) {
+				return doubt
+			}
+		}
+	}
+	return doubt
+}
+
+// judge compares a path with rules. It returns true when one certainly matches,
+// which is then in f; one that perhaps matches is left in f when f has none.
+// pathsOnly leaves out the rules that are about a tool as a whole.
+func (p *place) judge(rules []*rule, pathsOnly bool, f *finding) bool {
+	for _, r := range rules {
+		if r.text.bare && (pathsOnly || p.from == shellread.FromGuess) {
+			continue
+		}
+		why := ""
+		switch {
+		case p.path == "" && r.text.bare:
+		case p.path == "":
+			why = "it cannot be known which path " + nameOf(p.arg) + " is"
+		case r.path.match(p.path), r.path.match(p.real):
+			if p.from == shellread.FromGuess {
+				why = p.arg + " may be a path"
+			}
+		case p.tree && p.mayHold(&r.path):
+			why = "what is below " + p.path + " may be such a path"
+		default:
+			continue
+		}
+		if why == "" {
+			*f = finding{rule: r, what: p.shown()}
+			return true
+		}
+		if f.rule == nil {
+			*f = finding{rule: r, doubt: why}
+		}
+	}
+	return false
+}
+
+// mayHold reports whether something below the place may match. What is only
+// changed or removed counts where the pattern names a place in it.
+func (p *place) mayHold(g *glob) bool {
+	for _, tree := range [...]string{p.path, p.real} {
+		certainly, perhaps := g.reaches(tree)
+		if certainly || perhaps && p.access&shellread.Read != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func nameOf(arg string) string {
+	if arg == "" {
+		return "one of its words"
+	}
+	return arg
+}
+
+// shown is the path when it is not the request's own resource.
+func (p *place) shown() string {
+	if p.command < 0 {
+		return ""
+	}
+	return p.path
+}
+
+func (set *ruleSet) forbidHost(s *subject) finding {
+	if s.Operation != OpConnect || len(set.hosts) == 0 {
+		return finding{}
+	}
+	host := hostOf(s.Resource)
+	if host == "" {
+		return finding{rule: set.hosts[0], doubt: "the host is not known"}
+	}
+	for _, r := range set.hosts {
+		if r.host.match(host) {
+			return finding{rule: r}
+		}
+	}
+	return finding{}
+}
+
+// forbidName compares the agent or skill that a call is about: the request's
+// resource, and every field of its input that may name it.
+func (set *ruleSet) forbidName(s *subject) finding {
+	var doubt finding
+	for _, r := range set.names {
+		if !r.name.match(toolName(s.Tool)) {
+			continue
+		}
+		named := s.Resource != ""
+		if named && r.line.match(s.Resource) {
+			return finding{rule: r}
+		}
+		in := s.inputParams()
+		for _, p := range in.list {
+			for _, field := range r.names {
+				if !p.scalar || !strings.EqualFold(p.name, field) {
+					continue
+				}
+				if named = true; r.line.match(p.text) {
+					return finding{rule: r}
+				}
+			}
+		}
+		if (!named || in.unclear) && doubt.rule == nil {
+			doubt = finding{rule: r, doubt: "the call does not name the " + strings.ToLower(r.name.exact)}
+		}
+	}
+	return doubt
+}
+
+func (set *ruleSet) forbidParam(s *subject) finding {
+	var doubt finding
+	for _, r := range set.params {
+		if !r.name.match(toolName(s.Tool)) {
+			continue
+		}
+		in := s.inputParams()
+		if r.param.match(in) {
+			return finding{rule: r}
+		}
+		if in.unclear && doubt.rule == nil {
+			doubt = finding{rule: r, doubt: "the input is not an object that can be read"}
+		}
+	}
+	return doubt
+}

@@ -1,0 +1,129 @@
+package policy
+
+import (
+	"strings"
+)
+
+// ruleText is a rule taken apart: Tool, or Tool(spec).
+type ruleText struct {
+	tool string
+	spec string // what is between the parentheses, escapes and all; "" is every use
+	bare bool   // no parentheses, or "(*)"
+}
+
+// malformed is why a rule, or another entry, cannot be read.
+type malformed struct{ what, hint string }
+
+func (m *malformed) Error() string {
+	if m.hint == "" {
+		return m.what
+	}
+	return m.what + "; hint: " + m.hint
+}
+
+// parseRule takes a rule apart. A parenthesis that belongs to the text is written
+// "\(" unless it has its partner.
+func parseRule(text string) (ruleText, *malformed) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ruleText{}, &malformed{"the rule is empty", `write a tool's name, or Tool(what): "Bash(npm test)"`}
+	}
+	if strings.ContainsRune(text, 0) {
+		return ruleText{}, &malformed{"the rule holds a NUL byte", ""}
+	}
+	tool, rest, parens := strings.Cut(text, "(")
+	if m := checkTool(tool); m != nil {
+		return ruleText{}, m
+	}
+	if !parens {
+		return ruleText{tool: tool, bare: true}, nil
+	}
+	spec, m := closeSpec(rest)
+	if m != nil {
+		return ruleText{}, m
+	}
+	switch strings.TrimSpace(spec) {
+	case "":
+		return ruleText{}, &malformed{"the parentheses are empty", "write " + tool + " for every use of it"}
+	case "*":
+		return ruleText{tool: tool, bare: true}, nil
+	}
+	return ruleText{tool: tool, spec: spec}, nil
+}
+
+// closeSpec finds the end of what stands in parentheses: the last letter of the
+// rule, and the partner of the first parenthesis.
+func closeSpec(s string) (string, *malformed) {
+	depth := 1
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				if i != len(s)-1 {
+					return "", &malformed{
+						"there is text behind the closing parenthesis",
+						`write parentheses that belong to the text as \( and \)`,
+					}
+				}
+				return s[:i], nil
+			}
+		}
+	}
+	return "", &malformed{
+		"the parentheses are not balanced",
+		`close the rule with ")", and write a parenthesis that belongs to the text as \( or \)`,
+	}
+}
+
+// String is the rule in its shortest form.
+func (r ruleText) String() string {
+	if r.bare {
+		return r.tool
+	}
+	return r.tool + "(" + r.spec + ")"
+}
+
+func checkTool(name string) *malformed {
+	switch {
+	case name == "":
+		return &malformed{"the rule has no tool", `start with a tool's name: "Bash(npm test)"`}
+	case strings.TrimSpace(name) != name:
+		return &malformed{"there is a space between the tool and its parentheses", "write " + strings.TrimSpace(name) + "(…)"}
+	}
+	for _, c := range name {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.ContainsRune("_-.*", c):
+		default:
+			return &malformed{
+				"a tool's name cannot hold " + quoted(c),
+				`names are made of letters, digits, "_", "-" and "."; what a tool is used for stands in parentheses: "Bash(npm test)"`,
+			}
+		}
+	}
+	return nil
+}
+
+func quoted(c rune) string { return `"` + string(c) + `"` }
+
+// unescape takes the backslash in front of parentheses, stars, colons and
+// backslashes away, and returns where stars were that had none.
+func unescape(s string) (parts []string) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '*':
+			parts = append(parts, b.String())
+			b.Reset()
+		case s[i] == '\\' && i+1 < len(s) && strings.IndexByte(`()*:\`, s[i+1]) >= 0:
+			i++
+			b.WriteByte(s[i])
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return append(parts, b.String())
+}

@@ -1,0 +1,203 @@
+package policy
+
+import (
+	"path"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// subject is a request as the links of a chain look at it: its command is read
+// once, its paths are resolved once, and what rules are compared with is written
+// down once.
+type subject struct {
+	Request
+
+	reading *shellread.Reading // of a command; nil of everything else
+	places  []place            // what the request, or its command, would touch
+	lines   [][]string         // by command: what a deny or ask rule is compared with
+	params  *params            // of the input; nil until somebody asks
+}
+
+// place is a path that a request would touch.
+type place struct {
+	path    string // absolute and clean, as it is named; "" when it cannot be known
+	real    string // the same without links; what does not exist keeps its name
+	arg     string // as a command writes it
+	access  shellread.Access
+	from    shellread.From // "" when the request is about the path itself
+	tree    bool           // with everything below
+	command int            // the index of the command that names it; -1 when there is none
+}
+
+// judging is a built-in policy: it does not read a command that has been read,
+// never blocks and never panics.
+type judging interface {
+	judge(s *subject) Verdict
+}
+
+// newSubject prepares a request. home and resolve are those of [Config]; resolve may be nil.
+func newSubject(r Request, home string, resolve func(string) string) *subject {
+	s := &subject{Request: r}
+	if r.Operation == OpCommand {
+		s.reading = shellread.Parse(r.Resource, &shellread.Options{Dir: r.Cwd, Home: home})
+		s.readPlaces(resolve)
+		s.lines = linesOf(s.reading)
+		return s
+	}
+	if access := accessOf(r); access != 0 {
+		p := place{path: absolute(r.Resource, r.Cwd), access: access, command: -1}
+		p.real = resolved(p.path, resolve)
+		s.places = []place{p}
+	}
+	return s
+}
+
+func (s *subject) readPlaces(resolve func(string) string) {
+	n := 0
+	for i := range s.reading.Commands {
+		n += len(s.reading.Commands[i].Paths)
+	}
+	if n == 0 {
+		return
+	}
+	s.places = make([]place, 0, n)
+	for i := range s.reading.Commands {
+		for _, p := range s.reading.Commands[i].Paths {
+			s.places = append(s.places, place{
+				path: p.Path, real: resolved(p.Path, resolve), arg: p.Arg,
+				access: p.Access, from: p.From, tree: p.Tree, command: i,
+			})
+		}
+	}
+}
+
+// withInput is the same subject with another input.
+func (s *subject) withInput(input []byte) *subject {
+	other := *s
+	other.Input, other.params = input, nil
+	return &other
+}
+
+// accessOf says how a request that is not a command touches its resource; 0 when
+// its resource is not a path.
+func accessOf(r Request) shellread.Access {
+	switch r.Operation {
+	case OpRead:
+		return shellread.Read
+	case OpWrite:
+		return shellread.Write
+	case OpExec:
+		return shellread.Exec
+	case OpSecret:
+		if path.IsAbs(r.Resource) {
+			return shellread.Read
+		}
+	case OpCommand, OpConnect, OpMCP:
+	}
+	return 0
+}
+
+// absolute makes a resource absolute and clean; "" when that cannot be done.
+func absolute(p, cwd string) string {
+	switch {
+	case p == "" || strings.ContainsRune(p, 0):
+		return ""
+	case path.IsAbs(p):
+		return path.Clean(p)
+	case path.IsAbs(cwd):
+		return path.Join(cwd, p)
+	}
+	return ""
+}
+
+func resolved(p string, resolve func(string) string) string {
+	if resolve == nil || p == "" {
+		return p
+	}
+	return resolve(p)
+}
+
+// linesOf writes down, for each command, every line that a deny or ask rule may
+// know it by: the canonical one, its plain words, its source, the program without
+// its folder, and the line without the options that stand before a subcommand
+// (git -C x push). An allow rule is compared with the first only.
+func linesOf(reading *shellread.Reading) [][]string {
+	out := make([][]string, len(reading.Commands))
+	all := make([]string, 0, 2*len(reading.Commands))
+	for i := range reading.Commands {
+		start := len(all)
+		all = appendLines(all, &reading.Commands[i])
+		out[i] = all[start:len(all):len(all)]
+	}
+	return out
+}
+
+func appendLines(out []string, c *shellread.Command) []string {
+	start := len(out)
+	add := func(line string) {
+		for _, had := range out[start:] {
+			if had == line {
+				return
+			}
+		}
+		out = append(out, line)
+	}
+	out = append(out, c.Line)
+	if c.Source != "" {
+		add(c.Source)
+	}
+	if strings.ContainsAny(c.Line, `'"\$`) {
+		add(plain(c.Program, c.Args))
+	}
+	if c.Name != "" && c.Name != c.Program {
+		add(plain(c.Name, c.Args))
+	}
+	for _, rest := range afterOptions(c.Args) {
+		add(plain(c.Name, rest))
+	}
+	return out
+}
+
+func plain(program string, args []shellread.Arg) string {
+	if len(args) == 0 {
+		return program
+	}
+	n := len(program)
+	for i := range args {
+		n += 1 + len(args[i].Text)
+	}
+	var b strings.Builder
+	b.Grow(n)
+	b.WriteString(program)
+	for i := range args {
+		b.WriteByte(' ')
+		b.WriteString(args[i].Text)
+	}
+	return b.String()
+}
+
+// afterOptions returns the arguments from each word on that may be the
+// subcommand behind leading options: the first word that is none, and the one
+// behind it, since the first may be an option's value.
+func afterOptions(args []shellread.Arg) [][]shellread.Arg {
+	if len(args) == 0 || !isOption(args[0].Text) {
+		return nil
+	}
+	var out [][]shellread.Arg
+	for i := range args {
+		if isOption(args[i].Text) {
+			continue
+		}
+		out = append(out, args[i:])
+		if !isOption(args[i-1].Text) || len(out) == maxSubcommands {
+			break
+		}
+	}
+	return out
+}
+
+// maxSubcommands bounds the guesses of afterOptions: "git -a 1 -b 2 -c 3 …".
+const maxSubcommands = 8
+
+func isOption(s string) bool { return len(s) > 1 && (s[0] == '-' || s[0] == '+') }
