@@ -3,6 +3,8 @@ package policy
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 )
 
@@ -54,4 +56,107 @@ type Grant struct {
 	By        string          `json:"by,omitempty"`
 	At        time.Time       `json:"at"`
 	Input     json.RawMessage `json:"-"`
+}
+
+// Check says whether a change could be applied now, and fills in its Version, and
+// the ID, name and time of its grant. Errors: [ErrStale] when IfVersion is not the
+// version in force, [ErrUnknownGrant], and [ErrInvalid] for everything else that
+// cannot be applied.
+func (s *Guards) Check(c Change) (Change, error) {
+	src := s.source
+	src.mu.RLock()
+	defer src.mu.RUnlock()
+	if c.IfVersion != nil && *c.IfVersion != src.version {
+		return c, fmt.Errorf("%w: it is at version %d, not %d", ErrStale, src.version, *c.IfVersion)
+	}
+	if g := c.Grant; g != nil {
+		filled := *g
+		c.Grant = &filled
+		filled.Name = src.world.grantName(&filled)
+		if filled.ID == "" {
+			if src.newID == nil {
+				return c, fmt.Errorf("%w: a grant needs an ID, and there is no Config.NewID", ErrInvalid)
+			}
+			filled.ID = src.newID()
+		}
+		if filled.At.IsZero() {
+			filled.At = src.now()
+		}
+		c.Grant = &filled
+	}
+	c.Version = src.version + 1
+	_, err := src.compile(c)
+	return c, err
+}
+
+// Apply takes a change in: from the next decision on it is in force. A change of
+// mode is this agent's, everything else the whole run's. A change of another
+// process, or one that is read from a log, has the version that it was given;
+// versions never go back. IfVersion is not looked at again.
+func (s *Guards) Apply(c Change) error {
+	src := s.source
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	made, err := src.compile(c)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.Mode != "":
+		s.own = c.Mode
+	case c.Patch != nil:
+		src.patches = append(slices.Clip(src.patches), made.patch)
+	case c.Grant != nil:
+		src.grants = append(slices.Clip(src.grants), made.grant)
+	case c.Revoke != "":
+		src.grants = slices.DeleteFunc(slices.Clone(src.grants), func(g *grant) bool { return g.ID == c.Revoke })
+	case c.Ended:
+		src.grants, src.patches = nil, nil
+	}
+	src.version = max(src.version+1, c.Version)
+	return nil
+}
+
+// ready is a change that was checked.
+type ready struct {
+	patch *patch
+	grant *grant
+}
+
+// compile checks everything about a change but its version. It needs the lock.
+func (src *source) compile(c Change) (made ready, err error) {
+	parts := 0
+	for _, set := range []bool{c.Mode != "", c.Patch != nil, c.Grant != nil, c.Revoke != "", c.Ended} {
+		if set {
+			parts++
+		}
+	}
+	if parts != 1 {
+		return made, fmt.Errorf("%w: a change has exactly one of mode, patch, grant, revoke and ended, not %d", ErrInvalid, parts)
+	}
+	switch {
+	case c.Mode != "":
+		if _, err := ParseMode(string(c.Mode)); err != nil {
+			return made, fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+	case c.Patch != nil:
+		made.patch, err = src.compilePatch(c.Patch)
+		return made, err
+	case c.Grant != nil:
+		if c.Grant.ID == "" {
+			return made, fmt.Errorf("%w: a grant has no ID", ErrInvalid)
+		}
+		if src.granted(c.Grant.ID) {
+			return made, fmt.Errorf("%w: there is a grant %s already", ErrInvalid, c.Grant.ID)
+		}
+		made.grant, err = src.compileGrant(c.Grant)
+		return made, err
+	case c.Revoke != "" && !src.granted(c.Revoke):
+		return made, fmt.Errorf("%w: %s", ErrUnknownGrant, c.Revoke)
+	}
+	return made, nil
+}
+
+func (src *source) granted(id string) bool {
+	return slices.ContainsFunc(src.grants, func(g *grant) bool { return g.ID == id })
 }

@@ -38,3 +38,52 @@ func ParseMode(s string) (Mode, error) {
 	}
 	return "", fmt.Errorf("unknown permission mode %q, want one of %s", s, strings.Join(names, ", "))
 }
+
+// strictness orders the modes: the first lets the least pass.
+var strictness = [...]Mode{
+	ModeRestricted, ModeSilent, ModeDontAsk, ModePlan, ModeDefault, ModeAcceptEdits, ModeAuto, ModeBypass,
+}
+
+// Stricter returns the one of two modes that lets less pass. From strict to
+// loose: restricted, silent, dontAsk, plan, default, acceptEdits, auto,
+// bypassPermissions.
+func Stricter(a, b Mode) Mode {
+	for _, m := range strictness {
+		if m == a || m == b {
+			return m
+		}
+	}
+	return a
+}
+
+// Evaluate is what the mode says to a request when nothing else is known: no
+// session folders, so that every path counts as inside. It always has an opinion.
+func (m Mode) Evaluate(r Request) Verdict {
+	var w world
+	s := w.subject(r)
+	return m.judge(s, w.kind(s))
+}
+
+// judge is the end of the chain. Its words are seed 000's, so that what a model
+// is told stays the same.
+func (m Mode) judge(s *subject, k sort) Verdict {
+	if m == "" {
+		m = ModeDefault
+	}
+	v := Verdict{Effect: m.Decide(k.kind)}
+	about := string(k.kind)
+	if k.why != "" {
+		about += ": " + k.why
+	}
+	switch {
+	case v.Effect == Allow:
+		v.Reason = "mode " + string(m) + " allows: " + about
+	case v.Effect == Deny:
+		v.Reason = `Tool "` + s.Tool + `" denied in ` + string(m) + " mode (" + about + ")"
+	case m == ModePlan:
+		v.Reason = `Tool "` + s.Tool + `" blocked in plan mode (read-only) (` + about + ")"
+	default:
+		v.Reason = `Permission required for tool "` + s.Tool + `" in ` + string(m) + " mode (" + about + ")"
+	}
+	return v
+}

@@ -1,0 +1,176 @@
+package policy
+
+import "encoding/json"
+
+// rank is how much an answer counts: the smallest wins, the first of equals.
+//
+//	deny of anybody > a question about overriding a session deny > session allow >
+//	ask of anybody > allow of the callback and policies > allow rules > the mode
+type rank int
+
+const (
+	rankDeny rank = iota
+	rankOverride
+	rankGrant
+	rankAsk
+	rankPolicy
+	rankRule
+	rankMode
+	rankNone
+)
+
+// ballot collects what the links say to one request.
+type ballot struct {
+	decision *Decision // whose Said is written
+	several  bool      // the call has more than one request
+	resource string
+	input    json.RawMessage // that the request was made from
+
+	rank    rank
+	started bool
+	by      string
+	won     Verdict
+	grant   string
+	allowed bool // somebody allowed, whether or not it counted
+	limited bool // the answer that counts is a limit's
+	next    replaced
+}
+
+// add takes an answer in. A rank is given to answers that have an effect.
+func (b *ballot) add(k rank, by string, v Verdict, grant string) {
+	b.say(by, v)
+	if v.Effect == None {
+		return
+	}
+	if v.Effect == Allow && k != rankMode {
+		b.allowed = true
+	}
+	if !b.started || k < b.rank {
+		b.started, b.rank, b.by, b.won, b.grant, b.limited = true, k, by, v, grant, false
+	}
+}
+
+func (b *ballot) say(by string, v Verdict) {
+	s := Said{Policy: by, Verdict: v}
+	if b.several {
+		s.Resource = b.resource
+	}
+	b.decision.Said = append(b.decision.Said, s)
+}
+
+// note says why a link was not asked.
+func (b *ballot) note(by, why string) { b.say(by, Verdict{Reason: why}) }
+
+func (b *ballot) denied() bool { return b.started && b.rank == rankDeny }
+
+// limit takes in what a hard limit says: its deny and its ask count, its allow is
+// no opinion, since a limit only limits.
+func (b *ballot) limit(by string, v Verdict) {
+	switch v.Effect {
+	case Deny:
+		b.add(rankDeny, by, v, "")
+	case Ask:
+		first := !b.started || rankAsk < b.rank
+		b.add(rankAsk, by, v, "")
+		b.limited = b.limited || first
+	case Allow, None:
+		b.note(by, v.Reason)
+	}
+}
+
+// opinion takes in what the callback or a policy says.
+func (b *ballot) opinion(by string, v Verdict) {
+	switch v.Effect {
+	case Deny:
+		b.add(rankDeny, by, v, "")
+	case Ask:
+		b.add(rankAsk, by, v, "")
+	case Allow:
+		if v.Input != nil && sameInput(v.Input, b.input) {
+			v.Input = nil
+		}
+		if v.Input != nil && b.next.input == nil {
+			b.next = replaced{input: v.Input, by: by, said: Said{Policy: by, Verdict: v}}
+		}
+		b.add(rankPolicy, by, v, "")
+	case None:
+		b.note(by, v.Reason)
+	}
+}
+
+// rules takes in what rules say. In plan mode they do not open what changes
+// something.
+func (b *ballot) rules(by string, v Verdict, m Mode, k Kind) {
+	switch {
+	case v.Effect == Deny:
+		b.add(rankDeny, by, v, "")
+	case v.Effect == Ask:
+		b.add(rankAsk, by, v, "")
+	case v.Effect == Allow && m == ModePlan && k.changes():
+		v.Effect, v.Reason = None, v.Reason+"; it does not count in plan mode"
+		b.say(by, v)
+	default:
+		b.add(rankRule, by, v, "")
+	}
+}
+
+// grants takes in what people decided for the run: denies first.
+func (b *ballot) grants(list []*grant, s *subject) {
+	if len(list) == 0 {
+		return
+	}
+	var deny, allow *grant
+	for _, g := range list {
+		switch {
+		case g.Effect == Deny && deny == nil && g.covers(s):
+			deny = g
+		case g.Effect == Allow && allow == nil && g.covers(s):
+			allow = g
+		}
+	}
+	switch {
+	case deny != nil && s.Override:
+		b.add(rankOverride, grantsName, Verdict{Effect: Ask, Reason: deny.Name + " denies it; the tool asks for an exception, once"}, deny.ID)
+	case deny != nil:
+		b.add(rankDeny, grantsName, Verdict{Effect: Deny, Reason: deny.Name + deny.whose()}, deny.ID)
+	case allow != nil:
+		b.add(rankGrant, grantsName, Verdict{Effect: Allow, Reason: allow.Name + allow.whose()}, allow.ID)
+	default:
+		b.note(grantsName, "")
+	}
+}
+
+// close applies what modes do to questions.
+func (b *ballot) close(m Mode) {
+	if b.won.Effect != Ask {
+		return
+	}
+	mode := "mode " + string(m)
+	switch {
+	case m.silences():
+		b.won.Effect, b.won.Reason = Deny, b.won.Reason+"; "+mode+" asks nobody"
+	case m == ModeRestricted && b.limited && !b.allowed:
+		b.won.Effect, b.won.Reason = Deny, "nothing allows it, and "+mode+" denies the rest"
+	default:
+		return
+	}
+	b.by = mode
+	b.say(mode, Verdict{Effect: Deny, Reason: b.won.Reason})
+}
+
+// decide makes the outcome the call's.
+func (b *ballot) decide() {
+	d := b.decision
+	d.Effect, d.By, d.Reason, d.Rule, d.Stop = b.won.Effect, b.by, b.won.Reason, b.won.Rule, false
+	d.Why, d.Grant = "", b.grant
+	switch d.Effect {
+	case Deny:
+		d.Stop = b.won.Stop
+	case Ask:
+		d.Why = ReasonAsk
+		if b.rank == rankOverride {
+			d.Why = ReasonOverride
+		}
+	case Allow, None:
+	}
+}

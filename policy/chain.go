@@ -1,0 +1,62 @@
+package policy
+
+import "strings"
+
+// The stages of a chain, in the order in which they are asked.
+const (
+	stageLimits   = "limits"
+	stageGrants   = "grants"
+	stageCallback = "callback"
+	stagePolicies = "policies"
+	stageRules    = "rules"
+	stageMode     = "mode"
+)
+
+// chain lists the links that a request of the tool meets.
+func (g *Guard) chain() Chain {
+	v, src := g.guards.view(g.tool), g.guards.source
+	c := Chain{Tool: g.tool, Version: v.version, Mode: v.mode}
+	add := func(l Link) { c.Links = append(c.Links, l) }
+	for _, n := range src.limits {
+		add(Link{Name: n.Name, Stage: stageLimits, Detail: detail(n.Policy)})
+	}
+	for _, g := range v.grants {
+		if g.Tool == c.Tool {
+			add(Link{Name: g.Name, Stage: stageGrants, Detail: g.detail()})
+		}
+	}
+	if v.callback != nil {
+		add(Link{Name: callbackName, Stage: stageCallback})
+	}
+	for _, n := range v.policies {
+		add(Link{Name: n.Name, Stage: stagePolicies, Detail: detail(n.Policy)})
+	}
+	if src.rules != nil {
+		add(Link{Name: rulesName, Stage: stageRules, Detail: detail(src.rules)})
+	}
+	add(Link{Name: "mode " + string(v.mode), Stage: stageMode})
+	return c
+}
+
+// detail is what a policy says about itself, if it does.
+func detail(p Policy) string {
+	if s, ok := p.(interface{ String() string }); ok {
+		return s.String()
+	}
+	return ""
+}
+
+// detail says what the grant covers.
+func (g *grant) detail() string {
+	parts := []string{string(g.Effect), g.ID}
+	switch {
+	case g.Scope != "":
+		parts = append(parts, g.Scope)
+	case g.Resource != "":
+		parts = append(parts, string(g.Operation), g.Resource)
+	}
+	if g.Cwd != "" {
+		parts = append(parts, "in", g.Cwd)
+	}
+	return strings.Join(parts, " ")
+}

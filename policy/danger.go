@@ -1,0 +1,254 @@
+package policy
+
+import (
+	_ "embed"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// Danger is one entry of the list of what mode auto refuses (danger.json). All
+// the conditions that it has must hold. Alternatives of one condition are in a
+// list or separated by "|"; "*" and "?" stand for any text and any character.
+type Danger struct {
+	ID  string `json:"id"`
+	Why string `json:"why"` // "it runs with another user's rights"
+
+	Programs []string `json:"programs,omitempty"` // the command's name; none: any command
+	Words    []string `json:"words,omitempty"`    // its first words that are no flags, one by one
+	AnyWord  []string `json:"anyword,omitempty"`  // one of its words that are no flags
+	Unless   []string `json:"unless,omitempty"`   // not when one of its first two words is this
+	Flags    []string `json:"flags,omitempty"`    // flags without their dashes; all of them
+	Without  []string `json:"without,omitempty"`  // flags; none of them
+	Args     []string `json:"args,omitempty"`     // one of its arguments
+	Last     []string `json:"last,omitempty"`     // its last argument
+	Fold     bool     `json:"fold,omitempty"`     // Args in small letters, runs of spaces as one
+	Paths    []string `json:"paths,omitempty"`    // one of the paths that it writes: critical, outside, protected, device, unknown
+	Into     []string `json:"into,omitempty"`     // a program that reads code from its input stands in the same line
+	Line     string   `json:"line,omitempty"`     // a shape of the line: "fork bomb"
+
+	Match []string `json:"match"` // lines that it is about
+	Near  []string `json:"near"`  // lines that look alike and are not
+}
+
+//go:embed danger.json
+var dangerJSON []byte
+
+// dangers is the list, indexed by program.
+type dangers struct {
+	list    []Danger
+	exact   map[string][]*Danger // by the program's name
+	pattern []*Danger            // with a pattern among their programs
+	any     []*Danger            // of every program
+	line    []*Danger            // about the line as it is written
+	valued  map[string][]string  // global flags that take a value, by program
+}
+
+// loadDangers reads the list once. It is part of the program: that it can be
+// read is a test's business.
+var loadDangers = sync.OnceValue(func() *dangers {
+	d, err := readDangers(dangerJSON)
+	if err != nil {
+		panic("policy: danger.json: " + err.Error())
+	}
+	return d
+})
+
+// Dangers lists what mode auto refuses, as it is in danger.json.
+func Dangers() []Danger { return slices.Clone(loadDangers().list) }
+
+func readDangers(b []byte) (*dangers, error) {
+	var file struct {
+		Valued  map[string][]string `json:"valued"`
+		Entries []Danger            `json:"entries"`
+	}
+	dec := json.NewDecoder(strings.NewReader(string(b)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&file); err != nil {
+		return nil, err
+	}
+	d := &dangers{list: file.Entries, exact: map[string][]*Danger{}, valued: file.Valued}
+	for i := range d.list {
+		e := &d.list[i]
+		switch {
+		case e.Line != "":
+			d.line = append(d.line, e)
+			continue
+		case len(e.Programs) == 0:
+			d.any = append(d.any, e)
+			continue
+		}
+		wild := false
+		for _, p := range e.Programs {
+			if isPattern(p) {
+				wild = true
+			} else {
+				d.exact[p] = append(d.exact[p], e)
+			}
+		}
+		if wild {
+			d.pattern = append(d.pattern, e)
+		}
+	}
+	return d, nil
+}
+
+// find returns the first entry that the line or one of its commands meets, or nil.
+func (d *dangers) find(w *world, s *subject) *Danger {
+	for _, e := range d.line {
+		if hasShape(s.Resource, e.Line) {
+			return e
+		}
+	}
+	for i := range s.reading.Commands {
+		c := &s.reading.Commands[i]
+		for _, list := range [...][]*Danger{d.exact[c.Name], d.any, d.pattern} {
+			for _, e := range list {
+				if e.meets(d, w, s, i) {
+					return e
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// meets reports whether the command of that index meets all conditions but Line.
+func (e *Danger) meets(d *dangers, w *world, s *subject, command int) bool {
+	c := &s.reading.Commands[command]
+	if len(e.Programs) > 0 && !matchAny(e.Programs, c.Name) {
+		return false
+	}
+	if len(e.Paths) > 0 && !e.touches(w, s, command) {
+		return false
+	}
+	if len(e.Into) > 0 && !feeds(s.reading, e.Into) {
+		return false
+	}
+	for _, f := range e.Flags {
+		if !hasFlag(c.Args, f) {
+			return false
+		}
+	}
+	for _, f := range e.Without {
+		if hasFlag(c.Args, f) {
+			return false
+		}
+	}
+	if len(e.Args) > 0 && !slices.ContainsFunc(c.Args, func(a shellread.Arg) bool { return e.argument(a.Text) }) {
+		return false
+	}
+	if len(e.Last) > 0 && (len(c.Args) == 0 || !matchAny(e.Last, c.Args[len(c.Args)-1].Text)) {
+		return false
+	}
+	return e.worded(d.valued[c.Name], c.Args)
+}
+
+func (e *Danger) touches(w *world, s *subject, command int) bool {
+	for i := range s.places {
+		if p := &s.places[i]; p.command == command && w.is(p, e.Paths) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Danger) argument(text string) bool {
+	if e.Fold {
+		text = strings.ToLower(strings.Join(strings.Fields(text), " "))
+	}
+	return matchAny(e.Args, text)
+}
+
+// worded checks the conditions on words that are no flags.
+func (e *Danger) worded(valued []string, args []shellread.Arg) bool {
+	if len(e.Words)+len(e.AnyWord)+len(e.Unless) == 0 {
+		return true
+	}
+	at, anyWord := 0, len(e.AnyWord) == 0
+	for i := 0; i < len(args); i++ {
+		text := args[i].Text
+		if strings.HasPrefix(text, "-") && text != "-" {
+			if slices.Contains(valued, text) {
+				i++
+			}
+			continue
+		}
+		if at < 2 && matchAny(e.Unless, text) {
+			return false
+		}
+		if at < len(e.Words) && !matchAlternatives(e.Words[at], text) {
+			return false
+		}
+		anyWord = anyWord || matchAny(e.AnyWord, text)
+		at++
+	}
+	return anyWord && at >= len(e.Words)
+}
+
+// hasFlag looks for one of a flag's names: a letter also in a cluster ("-rf"), a
+// word also with a value ("--force=yes") and cut short, as GNU programs take it.
+func hasFlag(args []shellread.Arg, names string) bool {
+	for _, a := range args {
+		if a.Text == "--" {
+			return false
+		}
+		long, isLong := strings.CutPrefix(a.Text, "--")
+		long, _, _ = strings.Cut(long, "=")
+		short, isShort := strings.CutPrefix(a.Text, "-")
+		for name := range strings.SplitSeq(names, "|") {
+			switch {
+			case isLong:
+				if len(name) > 1 && (long == name || len(long) > 2 && strings.HasPrefix(name, long)) {
+					return true
+				}
+			case isShort && len(name) == 1 && strings.Contains(short, name):
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// feeds reports whether the line holds a command that would run what it reads: a
+// shell or an interpreter without a file of code.
+func feeds(r *shellread.Reading, programs []string) bool {
+	return slices.ContainsFunc(r.Commands, func(c shellread.Command) bool {
+		if !matchAny(programs, c.Name) {
+			return false
+		}
+		for _, a := range c.Args {
+			if a.Text == "-s" || a.Text == "-" {
+				return true
+			}
+			if a.Text == "-c" || a.Text == "-e" || a.Text == "-m" || !strings.HasPrefix(a.Text, "-") {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// hasShape looks for a shape that is not about one command. The only one is the
+// fork bomb: a function that pipes itself into itself in the background.
+func hasShape(line, shape string) bool {
+	if shape != "fork bomb" {
+		return false
+	}
+	line = strings.Join(strings.Fields(line), "")
+	for {
+		head, tail, ok := strings.Cut(line, "(){")
+		if !ok {
+			return false
+		}
+		name := head[strings.LastIndexAny(head, ";&|(){}")+1:]
+		body, _, _ := strings.Cut(tail, "}")
+		if name != "" && strings.Contains(body, name+"|"+name+"&") {
+			return true
+		}
+		line = tail
+	}
+}

@@ -1,0 +1,126 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// grant is a grant that can be compared with requests.
+type grant struct {
+	Grant
+	rules *Rules // of Scope
+}
+
+// compileGrant checks a grant and makes it ready.
+func (src *source) compileGrant(g *Grant) (*grant, error) {
+	switch {
+	case g.Effect != Allow && g.Effect != Deny:
+		return nil, fmt.Errorf("%w: a grant allows or denies, it cannot %q", ErrInvalid, g.Effect)
+	case g.Tool == "":
+		return nil, fmt.Errorf("%w: a grant must name a tool", ErrInvalid)
+	case !knownOperation(g.Operation):
+		return nil, fmt.Errorf("%w: a grant for the unknown operation %q", ErrInvalid, g.Operation)
+	case g.Scope != "" && (g.Resource != "" || g.Cwd != ""):
+		return nil, fmt.Errorf("%w: a grant has a scope or a resource, not both", ErrInvalid)
+	case g.Scope == "" && g.Operation != "" && g.Resource == "":
+		return nil, fmt.Errorf("%w: a grant for %s must name a resource", ErrInvalid, g.Operation)
+	case g.Cwd != "" && g.Operation != OpCommand:
+		return nil, fmt.Errorf("%w: only a grant for a command has a folder", ErrInvalid)
+	}
+	c := &grant{Grant: *g}
+	if g.Scope == "" {
+		return c, nil
+	}
+	rules, problems, err := CompileRules(
+		[]RuleSource{{Effect: g.Effect, Text: g.Scope, Layer: LayerSession, Dir: src.world.cwd()}},
+		RuleOptions{Home: src.world.home, Cwd: src.world.cwd()},
+	)
+	if err != nil {
+		return nil, fmt.Errorf("%w: scope %q: %w", ErrInvalid, g.Scope, err)
+	}
+	for _, p := range problems {
+		if p.Fatal {
+			return nil, fmt.Errorf("%w: scope %q: %s", ErrInvalid, g.Scope, p.What)
+		}
+	}
+	c.rules = rules
+	return c, nil
+}
+
+func knownOperation(op Operation) bool {
+	switch op {
+	case "", OpRead, OpWrite, OpExec, OpCommand, OpConnect, OpMCP, OpSecret:
+		return true
+	}
+	return false
+}
+
+// covers reports whether the grant is about a request: by its scope, or by
+// exactly the tool, the operation, the resource and, of a command, the folder. A
+// resource is never a pattern, and a folder does not stand for what is in it.
+func (g *grant) covers(s *subject) bool {
+	switch {
+	case g.Tool != s.Tool:
+		return false
+	case g.rules != nil:
+		return (g.Operation == "" || g.Operation == s.Operation) && g.rules.judge(s).Effect == g.Effect
+	}
+	return g.Operation == s.Operation && g.Resource == s.Resource && (s.Operation != OpCommand || g.Cwd == s.Cwd)
+}
+
+// whose says who granted, for a reason.
+func (g *grant) whose() string {
+	if g.By == "" {
+		return ""
+	}
+	return ", by " + g.By
+}
+
+// grantName is seed 002's name of a grant: "session-allow-write-generated---json".
+// Two grants can have the same name; their IDs tell them apart.
+func (w *world) grantName(g *Grant) string {
+	about := g.Resource
+	if g.Scope != "" {
+		about = g.Scope
+		if _, inner, ok := strings.Cut(strings.TrimSuffix(about, ")"), "("); ok {
+			about = inner
+		}
+	}
+	for _, f := range w.folders {
+		if rest, ok := under(f, about); ok && rest != "" {
+			about = rest
+			break
+		}
+	}
+	name := "session-" + string(g.Effect) + "-" + verb(g.Operation)
+	if about == "" {
+		about = g.Tool
+	}
+	return name + "-" + strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, about)
+}
+
+// verb is an operation's word in a grant's name.
+func verb(op Operation) string {
+	switch op {
+	case OpRead:
+		return "read"
+	case OpWrite:
+		return "write"
+	case OpExec:
+		return "exec"
+	case OpCommand:
+		return "command"
+	case OpConnect:
+		return "connect"
+	case OpMCP:
+		return "call"
+	case OpSecret:
+		return "secret"
+	}
+	return "tool"
+}

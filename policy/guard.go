@@ -1,0 +1,174 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+	"time"
+)
+
+const defaultTimeout = 30 * time.Second
+
+// guardsState is one agent's part: what is its own, and what it shares with its
+// parent and its children.
+type guardsState struct {
+	source *source
+	parent *Guards
+	agent  string
+	own    Mode // as it was set; the one in force is never weaker than the parent's
+}
+
+// source is what all guards of a run are made from. Its lists are replaced, never
+// changed, so that a decision can go on with the ones that it started with.
+type source struct {
+	world    world
+	limits   []Named
+	policies []Named
+	rules    *Rules
+	watch    watch
+	now      func() time.Time
+	newID    func() string
+
+	mu       sync.RWMutex // guards what follows, and the modes of all agents
+	callback CanUseTool
+	version  int
+	grants   []*grant
+	patches  []*patch
+}
+
+// view is what one decision is made from.
+type view struct {
+	mode     Mode
+	version  int
+	callback CanUseTool
+	grants   []*grant
+	policies []Named
+}
+
+// New makes guards. c may be nil. An unknown mode, a nameless limit or policy,
+// two of the same name, or a folder that is not absolute and clean is an error
+// that wraps [ErrInvalid]. c is copied.
+func New(c *Config) (*Guards, error) {
+	if c == nil {
+		c = &Config{}
+	}
+	s := &source{
+		world:    world{folders: slices.Clone(c.Folders), home: c.Home, resolve: c.Resolve},
+		limits:   slices.Clone(c.Limits),
+		policies: slices.Clone(c.Policies),
+		rules:    c.Rules,
+		watch:    watch{timeout: c.Timeout},
+		now:      c.Now,
+		newID:    c.NewID,
+		callback: c.CanUseTool,
+	}
+	if s.watch.timeout <= 0 {
+		s.watch.timeout = defaultTimeout
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	mode := c.Mode
+	if mode == "" {
+		mode = ModeDefault
+	}
+	if _, err := ParseMode(string(mode)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	for _, f := range append(slices.Clone(c.Folders), c.Home) {
+		if f != "" && (!path.IsAbs(f) || path.Clean(f) != f) || f == "" && slices.Contains(c.Folders, "") {
+			return nil, fmt.Errorf("%w: folder %q is not absolute and clean", ErrInvalid, f)
+		}
+	}
+	if !slices.ContainsFunc(s.limits, func(n Named) bool { return n.Name == ProtectedName }) {
+		s.limits = append(s.limits, Named{Name: ProtectedName, Policy: ProtectedPaths()})
+	}
+	if err := checkNames(s.limits, s.policies); err != nil {
+		return nil, err
+	}
+	return &Guards{guardsState{source: s, own: mode}}, nil
+}
+
+func checkNames(lists ...[]Named) error {
+	seen := map[string]bool{}
+	for _, list := range lists {
+		for _, n := range list {
+			switch {
+			case n.Name == "":
+				return fmt.Errorf("%w: a limit or policy has no name", ErrInvalid)
+			case n.Policy == nil:
+				return fmt.Errorf("%w: %q is no policy", ErrInvalid, n.Name)
+			case seen[n.Name]:
+				return fmt.Errorf("%w: two limits or policies are called %q", ErrInvalid, n.Name)
+			}
+			seen[n.Name] = true
+		}
+	}
+	return nil
+}
+
+// Child makes the guards of a sub-agent from the same source: every later change
+// reaches it, and its mode is never weaker than its parent's, also when the
+// parent's becomes stricter later. The mode "" is the parent's.
+func (s *Guards) Child(agent string, mode Mode) (*Guards, error) {
+	if mode == "" {
+		mode = ModeBypass // the weakest: the parent's is in force
+	}
+	if _, err := ParseMode(string(mode)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return &Guards{guardsState{source: s.source, parent: s, agent: agent, own: mode}}, nil
+}
+
+// SetCanUseTool replaces the host's callback, for all agents of the run, from the
+// next decision on; nil takes it away.
+func (s *Guards) SetCanUseTool(f CanUseTool) {
+	s.source.mu.Lock()
+	defer s.source.mu.Unlock()
+	s.source.callback = f
+}
+
+// Mode is the mode in force.
+func (s *Guards) Mode() Mode {
+	s.source.mu.RLock()
+	defer s.source.mu.RUnlock()
+	return s.mode()
+}
+
+// mode needs the source's lock.
+func (s *Guards) mode() Mode {
+	if s.parent == nil {
+		return s.own
+	}
+	return Stricter(s.own, s.parent.mode())
+}
+
+// Version counts the changes.
+func (s *Guards) Version() int {
+	s.source.mu.RLock()
+	defer s.source.mu.RUnlock()
+	return s.source.version
+}
+
+// Grants lists what people decided for the rest of the run, oldest first.
+func (s *Guards) Grants() []Grant {
+	s.source.mu.RLock()
+	defer s.source.mu.RUnlock()
+	list := make([]Grant, len(s.source.grants))
+	for i, g := range s.source.grants {
+		list[i] = g.Grant
+	}
+	return list
+}
+
+// view takes everything that a decision about a tool needs, at one moment.
+func (s *Guards) view(tool string) view {
+	src := s.source
+	src.mu.RLock()
+	defer src.mu.RUnlock()
+	return view{
+		mode: s.mode(), version: src.version, callback: src.callback, grants: src.grants,
+		policies: src.patched(tool),
+	}
+}

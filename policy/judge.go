@@ -1,0 +1,212 @@
+package policy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// The links' names that are not a policy's own.
+const (
+	grantsName   = "grants"
+	callbackName = "canUseTool"
+	rulesName    = "rules"
+)
+
+// maxRounds bounds how often the input of a call may be replaced and judged again.
+const maxRounds = 4
+
+// judge looks at the call's requests, and again at those of each new input.
+func (g *Guard) judge(ctx context.Context, requests []Request, remake Remake) (d Decision) {
+	v := g.guards.view(g.tool)
+	fresh := func() Decision {
+		return Decision{Agent: g.guards.agent, Tool: g.tool, Mode: v.mode, Version: v.version}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			d = fresh()
+			d.refuse("guard", fmt.Sprintf("judging panicked: %v", p))
+			d.Digests = digests(requests)
+		}
+	}()
+	var input json.RawMessage
+	var before []Said // who replaced an input
+	for round := 1; ; round++ {
+		d = fresh()
+		d.Input, d.Said = input, before
+		next := g.round(ctx, &v, &d, requests)
+		if next.input == nil || d.Effect == Deny {
+			return d
+		}
+		switch {
+		case remake == nil:
+			d.refuse(next.by, next.by+" changed the input, and nobody can say what that would touch")
+		case round == maxRounds:
+			d.refuse(next.by, fmt.Sprintf("the input was still being changed after %d rounds", maxRounds))
+		default:
+			made, err := remake(next.input)
+			if err == nil {
+				requests, input, before = made, next.input, append(before[:len(before):len(before)], next.said)
+				continue
+			}
+			d.refuse(next.by, fmt.Sprintf("%s gave an input that the tool does not take: %v", next.by, err))
+		}
+		return d
+	}
+}
+
+// replaced is a new input for the call, and whose it is.
+type replaced struct {
+	input json.RawMessage
+	by    string
+	said  Said
+}
+
+// round judges the requests of one input. The worst outcome becomes the call's.
+func (g *Guard) round(ctx context.Context, v *view, d *Decision, requests []Request) (next replaced) {
+	if len(requests) == 0 {
+		requests = []Request{{Agent: g.guards.agent, Tool: g.tool}}
+	}
+	src := g.guards.source
+	said := make([]Said, len(d.Said), len(d.Said)+len(requests)*(len(src.limits)+len(v.policies)+4))
+	copy(said, d.Said)
+	d.Said, d.Digests = said, digests(requests)
+	for i := range requests {
+		r := requests[i]
+		r.Mode = v.mode
+		if r.Tool == "" {
+			r.Tool = g.tool
+		}
+		b := ballot{decision: d, several: len(requests) > 1, input: r.Input, resource: r.Resource}
+		if r.Tool != g.tool {
+			b.add(rankDeny, "guard", denied("the request is of tool %q, the guard of %q", r.Tool, g.tool), "")
+		} else {
+			g.poll(ctx, v, &b, src.world.subject(r))
+		}
+		b.close(v.mode)
+		if next.input == nil {
+			next = b.next
+		}
+		if i == 0 || weight(b.won.Effect) > weight(d.Effect) {
+			b.decide()
+		}
+	}
+	return next
+}
+
+// poll asks every link about one request.
+func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
+	src := g.guards.source
+	kind := src.world.kind(s)
+	for _, n := range src.limits {
+		b.limit(n.Name, src.ask(ctx, n, s))
+	}
+	b.grants(v.grants, s)
+	if v.callback != nil {
+		if b.denied() {
+			b.note(callbackName, "not asked: "+b.by+" has denied")
+		} else {
+			b.opinion(callbackName, src.watch.callback(ctx, v.callback, s.Request))
+		}
+	}
+	for _, n := range v.policies {
+		if _, own := n.Policy.(judging); !own && b.denied() {
+			b.note(n.Name, "not asked: "+b.by+" has denied")
+			continue
+		}
+		switch verdict := src.ask(ctx, n, s); n.Policy.(type) {
+		case *pathLink:
+			b.rules(n.Name, verdict, v.mode, kind.kind)
+		default:
+			b.opinion(n.Name, verdict)
+		}
+	}
+	if src.rules != nil {
+		b.rules(rulesName, src.world.rule(src.rules, s, v.mode), v.mode, kind.kind)
+	}
+	b.add(rankMode, "mode "+string(v.mode), v.mode.judge(s, kind), "")
+}
+
+// rule is what rules say. Where they permit every command of a line and not all
+// that it touches besides, the mode may permit the rest: in acceptEdits, a file
+// that the output goes to.
+func (w *world) rule(rules *Rules, s *subject, m Mode) Verdict {
+	said := rules.rule(s)
+	if said.Effect != None || said.by == nil {
+		return said.Verdict
+	}
+	for i := range said.open {
+		p := &said.open[i]
+		if p.access&shellread.Exec != 0 || p.access&shellread.Write != 0 && m.Decide(w.placeKind(p, KindEdit, KindEditOutside)) != Allow ||
+			p.access&shellread.Read != 0 && m.Decide(w.placeKind(p, KindRead, KindReadOutside)) != Allow {
+			return Verdict{Reason: said.by.sentence("allows the command and not what it touches: " + known(p.path))}
+		}
+	}
+	v := said.by.allows().Verdict
+	v.Reason += ", and mode " + string(m) + " what it touches"
+	return v
+}
+
+func (w *world) placeKind(p *place, in, out Kind) Kind {
+	secrets := &loadProtected().secrets
+	switch {
+	case p.path == "" || !w.inside(p.path) || !w.inside(p.real):
+		return out
+	case in == KindRead && (secrets.has(p.path) || secrets.has(p.real)):
+		return KindSecret
+	}
+	return in
+}
+
+// ask puts a request to a policy: directly to one of this package, under watch to
+// one of the host.
+func (src *source) ask(ctx context.Context, n Named, s *subject) Verdict {
+	if p, ok := n.Policy.(judging); ok {
+		return sane(n.Name, p.judge(s))
+	}
+	return src.watch.policy(ctx, n, s.Request)
+}
+
+// refuse makes the decision a deny, whatever it was.
+func (d *Decision) refuse(by, reason string) {
+	d.Effect, d.By, d.Reason = Deny, by, reason
+	d.Rule, d.Grant, d.Why, d.Input = nil, "", "", nil
+	d.Said = append(d.Said, Said{Policy: by, Verdict: Verdict{Effect: Deny, Reason: reason}})
+}
+
+func digests(requests []Request) []string {
+	list := make([]string, len(requests))
+	for i := range requests {
+		list[i] = requests[i].Digest()
+	}
+	return list
+}
+
+// weight orders effects: deny over ask over allow.
+func weight(e Effect) int {
+	switch e {
+	case Allow:
+		return 1
+	case Ask:
+		return 2
+	case Deny:
+		return 3
+	case None:
+	}
+	return 0
+}
+
+// sameInput compares two inputs as JSON texts, spaces aside.
+func sameInput(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var x, y bytes.Buffer
+	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
+		return false
+	}
+	return bytes.Equal(x.Bytes(), y.Bytes())
+}

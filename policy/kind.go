@@ -1,0 +1,240 @@
+package policy
+
+import (
+	"path"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// world is what is known about where requests would take effect.
+type world struct {
+	folders []string // of the session; none: every path counts as inside
+	home    string
+	resolve func(string) string
+}
+
+func (w *world) subject(r Request) *subject { return newSubject(r, w.home, w.resolve) }
+
+// cwd is the folder that the session was started in; "" when it is not known.
+func (w *world) cwd() string {
+	if len(w.folders) == 0 {
+		return ""
+	}
+	return w.folders[0]
+}
+
+// sort is a request's kind with what it was told by, for people.
+type sort struct {
+	kind Kind
+	why  string
+}
+
+// kind says what sort of thing a request would do.
+func (w *world) kind(s *subject) sort {
+	switch s.Operation {
+	case OpCommand:
+		return w.commandKind(s)
+	case OpExec:
+		return sort{KindCommand, ""}
+	case OpSecret:
+		return sort{KindSecret, ""}
+	case OpWrite:
+		if out := w.outside(s, shellread.Write); out != "" {
+			return sort{KindEditOutside, out}
+		}
+		return sort{KindEdit, ""}
+	case OpRead:
+		return w.readKind(s)
+	case OpConnect:
+		if s.ReadOnly {
+			return sort{KindFetch, ""}
+		}
+		return sort{KindNetwork, ""}
+	}
+	switch {
+	case s.ReadOnly:
+		return sort{KindRead, ""}
+	case s.Operation == OpMCP:
+		return sort{KindMCP, ""}
+	}
+	return sort{KindOther, ""}
+}
+
+func (w *world) readKind(s *subject) sort {
+	if s.Resource == "" && s.ReadOnly && len(w.folders) == 0 {
+		return sort{KindRead, ""}
+	}
+	if p := secretPlace(s); p != "" {
+		return sort{KindSecret, p}
+	}
+	if out := w.outside(s, shellread.Read); out != "" {
+		return sort{KindReadOutside, out}
+	}
+	return sort{KindRead, ""}
+}
+
+func (w *world) commandKind(s *subject) sort {
+	if d := loadDangers().find(w, s); d != nil {
+		return sort{KindDangerous, d.Why}
+	}
+	if p := secretPlace(s); p != "" {
+		return sort{KindSecret, p}
+	}
+	switch {
+	case !s.reading.Static():
+		return sort{KindUnclear, s.reading.Unclear[0]}
+	case !s.reading.Safe():
+		return sort{KindCommand, ""}
+	}
+	if out := w.outside(s, shellread.Read|shellread.Write|shellread.Exec); out != "" {
+		return sort{KindReadOutside, out}
+	}
+	for i := range s.reading.Commands {
+		if dir := s.reading.Commands[i].Dir; !w.inside(w.real(dir)) {
+			return sort{KindReadOutside, "in " + known(dir)}
+		}
+	}
+	return sort{KindSafe, ""}
+}
+
+// outside returns the first path with one of the accesses that is not inside the
+// session's folders; "" when there is none.
+func (w *world) outside(s *subject, access shellread.Access) string {
+	if len(w.folders) == 0 {
+		return ""
+	}
+	for i := range s.places {
+		if p := &s.places[i]; p.access&access != 0 && !w.harmless(p) && !(w.inside(p.path) && w.inside(p.real)) {
+			return known(p.path)
+		}
+	}
+	return ""
+}
+
+// inside reports whether a path is in one of the session's folders. An unknown
+// path is not.
+func (w *world) inside(p string) bool {
+	if len(w.folders) == 0 {
+		return true
+	}
+	for _, f := range w.folders {
+		if _, ok := under(f, p); ok && p != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) real(p string) string { return resolved(p, w.resolve) }
+
+func known(p string) string {
+	if p == "" {
+		return "a path that cannot be known"
+	}
+	return p
+}
+
+// harmless reports whether a path is one of the devices that everybody may use.
+func (w *world) harmless(p *place) bool { return isHarmlessDevice(p.path) }
+
+func isHarmlessDevice(p string) bool {
+	if !strings.HasPrefix(p, "/dev/") {
+		return false
+	}
+	switch p[len("/dev/"):] {
+	case "null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty":
+		return true
+	}
+	return strings.HasPrefix(p, "/dev/fd/")
+}
+
+// secretPlace returns the first path that would be read and is on the list of
+// secrets; "" when there is none.
+func secretPlace(s *subject) string {
+	secrets := &loadProtected().secrets
+	for i := range s.places {
+		p := &s.places[i]
+		if p.access&shellread.Read != 0 && (secrets.has(p.path) || p.real != p.path && secrets.has(p.real)) {
+			return p.path
+		}
+	}
+	return ""
+}
+
+// touchesProtected returns the first path that would certainly be written and is
+// protected. What an unknown program might do with a word that looks like a path
+// is not certain.
+func (s *subject) touchesProtected() (string, bool) {
+	for i := range s.places {
+		if p := &s.places[i]; p.written() && p.protected() {
+			return p.path, true
+		}
+	}
+	return "", false
+}
+
+func (p *place) written() bool {
+	return p.access&shellread.Write != 0 && p.from != shellread.FromShape && p.from != shellread.FromGuess
+}
+
+func (p *place) protected() bool {
+	writes := &loadProtected().writes
+	return writes.has(p.path) || p.real != p.path && writes.has(p.real)
+}
+
+// is reports whether a path that would be written is of one of the classes of
+// [Danger.Paths].
+func (w *world) is(p *place, classes []string) bool {
+	if !p.written() {
+		return false
+	}
+	for _, class := range classes {
+		switch class {
+		case "unknown":
+			if p.path == "" {
+				return true
+			}
+		case "outside":
+			if len(w.folders) > 0 && p.path != "" && !w.harmless(p) && !(w.inside(p.path) && w.inside(p.real)) {
+				return true
+			}
+		case "protected":
+			if p.protected() {
+				return true
+			}
+		case "device":
+			if (strings.HasPrefix(p.path, "/dev/") || strings.HasPrefix(p.real, "/dev/")) && !w.harmless(p) && !strings.HasPrefix(p.path, "/dev/shm/") {
+				return true
+			}
+		case "critical":
+			if p.tree && (w.critical(p.path) || w.critical(p.real)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// critical reports whether a folder is more than a part of the project: the root
+// or what lies directly in it, the home folder, a folder of the session or one
+// above it.
+func (w *world) critical(p string) bool {
+	switch {
+	case p == "":
+		return false
+	case p == "/" || path.Dir(p) == "/" || p == w.home:
+		return true
+	}
+	if w.home != "" {
+		if _, ok := under(p, w.home); ok {
+			return true
+		}
+	}
+	for _, f := range w.folders {
+		if _, ok := under(p, f); ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,123 @@
+package policy
+
+import (
+	_ "embed"
+	"encoding/json"
+	"strings"
+	"sync"
+)
+
+// ProtectedName is the link's name of [ProtectedPaths] in chains.
+const ProtectedName = "protected-paths"
+
+//go:embed protected.json
+var protectedJSON []byte
+
+// namedPaths is a list of paths by the names of their parts.
+type namedPaths struct {
+	exact   map[string]bool // names of files
+	pattern []string        // patterns for names of files
+	folders map[string]bool // names of folders: ".git"
+	pairs   map[string]bool // folders by two parts: ".config/git"
+	except  map[string]bool // folders by two parts whose content does not count
+	not     []string        // patterns for names of files that do not count
+}
+
+type protectedLists struct{ writes, secrets namedPaths }
+
+// loadProtected reads protected.json once. It is part of the program: that it can
+// be read is a test's business.
+var loadProtected = sync.OnceValue(func() *protectedLists {
+	var file struct {
+		Folders, Except, Files, Secrets, SecretFolders, NotSecret []string
+	}
+	dec := json.NewDecoder(strings.NewReader(string(protectedJSON)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&file); err != nil {
+		panic("policy: protected.json: " + err.Error())
+	}
+	return &protectedLists{
+		writes:  newNamedPaths(file.Files, file.Folders, file.Except, nil),
+		secrets: newNamedPaths(file.Secrets, file.SecretFolders, nil, file.NotSecret),
+	}
+})
+
+func newNamedPaths(files, folders, except, not []string) namedPaths {
+	n := namedPaths{exact: map[string]bool{}, folders: map[string]bool{}, pairs: map[string]bool{}, except: map[string]bool{}, not: not}
+	for _, f := range files {
+		if isPattern(f) {
+			n.pattern = append(n.pattern, f)
+		} else {
+			n.exact[f] = true
+		}
+	}
+	for _, f := range folders {
+		if strings.Contains(f, "/") {
+			n.pairs[f] = true
+		} else {
+			n.folders[f] = true
+		}
+	}
+	for _, f := range except {
+		n.except[f] = true
+	}
+	return n
+}
+
+// has reports whether a clean absolute path is on the list. File systems that do
+// not tell capital letters apart are taken into account: ".GIT" is ".git".
+func (n *namedPaths) has(path string) bool {
+	path = strings.ToLower(path)
+	for rest := path; rest != ""; {
+		rest = strings.TrimPrefix(rest, "/")
+		part, tail, more := strings.Cut(rest, "/")
+		if n.folders[part] || more && n.pairs[part+"/"+firstPart(tail)] {
+			if !more || !n.except[part+"/"+firstPart(tail)] {
+				return true
+			}
+		}
+		if !more {
+			return n.file(part)
+		}
+		rest = tail
+	}
+	return false
+}
+
+func (n *namedPaths) file(name string) bool {
+	if !n.exact[name] && !matchAny(n.pattern, name) {
+		return false
+	}
+	return !matchAny(n.not, name)
+}
+
+func firstPart(path string) string {
+	part, _, _ := strings.Cut(path, "/")
+	return part
+}
+
+// ProtectedPaths is a limit that asks before a tool or a command writes a file
+// that decides what other programs do or run: what is below .git and .vscode,
+// shell start-up files, .npmrc, agents' settings; the list is protected.json. It
+// asks in every mode but bypassPermissions, also where an allow rule or the mode
+// would let the edit pass; only a grant of the run lets it pass. [New] puts it
+// into every chain.
+func ProtectedPaths() Policy { return protectedPaths{} }
+
+type protectedPaths struct{}
+
+// Evaluate asks, or has no opinion.
+func (p protectedPaths) Evaluate(r Request) Verdict {
+	var w world
+	return p.judge(w.subject(r))
+}
+
+func (protectedPaths) judge(s *subject) Verdict {
+	if s.Mode == ModeBypass {
+		return Verdict{}
+	}
+	if path, ok := s.touchesProtected(); ok {
+		return Verdict{Effect: Ask, Reason: path + " decides what other programs do: editing it is always asked about"}
+	}
+	return Verdict{}
+}
