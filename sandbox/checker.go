@@ -1,6 +1,12 @@
 package sandbox
 
 import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path"
+
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -16,50 +22,221 @@ const (
 // Options adjusts [NewChecker].
 type Options struct {
 	Home string            // for "~"; default the user's home folder
+	Dir  string            // what relative paths in the settings are relative to: the folder of their file
 	Vars map[string]string // variables with known values, for commands
+
+	// Origin is where the settings were written; verdicts repeat it.
+	Origin policy.Origin
+	// Log gets each denial as "sandbox_denial" at level info, with type, value and
+	// reason (seed 000). Nil: nothing is logged.
+	Log *slog.Logger
 }
 
-// Checker compares paths and commands with settings. It is safe for concurrent
-// use. It is a [policy.Policy] for the limits of a guard: it denies or has no
-// opinion.
-type Checker struct{ checker }
+// Checker compares paths, commands and hosts with settings. It is safe for
+// concurrent use. It is a [policy.Policy] for the limits of a guard: it denies or
+// has no opinion. It looks at links in the file system, and at nothing else.
+type Checker struct {
+	home   string
+	vars   map[string]string
+	origin policy.Origin
+	log    *slog.Logger
 
-// Denial refuses a path or a command. Its text is seed 000's; it says which
-// setting refused.
-type Denial struct {
-	Tool    string // "Read", "Write" or "Bash", derived from the operation as in the seed
-	What    string // the path or the command, as it was given
-	Path    string // the canonical path, when it is about one
-	Reason  string // "command 'rm' is denied by sandbox policy"
-	Setting string // "deniedCommands", "allowedReadPaths", …
-	Rule    string // the entry that decided, or ""
+	denied, read, write []tree
+	deniedPrograms      *programs // nil: none are denied
+	allowedPrograms     *programs // nil: all but the denied are allowed
+	nothing             bool      // the list of allowed commands is empty
+	net                 *network  // nil: every host
 }
 
-func (d *Denial) Error() string { return "Permission denied for " + d.Tool + ": " + d.Reason }
+// NewChecker checks the settings and compiles them. A setting that cannot work,
+// also because this build has no kernel sandbox, is a *[SettingsError]; none is
+// ignored. Links in configured paths are followed now. The settings and options
+// are not kept.
+func NewChecker(s *Settings, o *Options) (*Checker, error) {
+	if s == nil {
+		s = &Settings{}
+	}
+	if o == nil {
+		o = &Options{}
+	}
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	c := &Checker{home: o.Home, vars: maps.Clone(o.Vars), origin: o.Origin, log: o.Log}
+	if c.home == "" {
+		c.home, _ = os.UserHomeDir() // without one, "~" cannot be used
+	}
+	for _, l := range []struct {
+		field string
+		list  []string
+		into  *[]tree
+	}{
+		{fieldDeniedPaths, s.DeniedPaths, &c.denied},
+		{fieldReadPaths, s.AllowedReadPaths, &c.read},
+		{fieldWritePaths, s.AllowedWritePaths, &c.write},
+	} {
+		var err error
+		if *l.into, err = compileTrees(l.field, l.list, o.Dir, c.home); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.compileCommands(s, o.Dir); err != nil {
+		return nil, err
+	}
+	var err error
+	c.net, err = compileNetwork(s.Network)
+	return c, err
+}
 
-// NewChecker checks the settings and compiles them. A setting that cannot work is
-// an error that names it; none is ignored.
-func NewChecker(s *Settings, o *Options) (*Checker, error) { return newChecker(s, o) }
+func (c *Checker) compileCommands(s *Settings, dir string) error {
+	denied, err := compilePrograms(fieldDeniedCommands, s.DeniedCommands, dir, c.home)
+	if err != nil {
+		return err
+	}
+	if s.AllowedCommands != nil {
+		c.allowedPrograms, err = compilePrograms(fieldAllowedCommands, *s.AllowedCommands, dir, c.home)
+		c.nothing = len(*s.AllowedCommands) == 0
+		return err
+	}
+	if len(s.DeniedCommands) > 0 {
+		c.deniedPrograms = denied
+	}
+	return nil
+}
 
 // CheckPath returns nil or a *[Denial]. The path may be relative to cwd, start
-// with "~", hold dots, and pass links; a missing component keeps its name.
-func (c *Checker) CheckPath(path, cwd string, op Op) error { return c.checkPath(path, cwd, op) }
+// with "~", hold dots, and pass links; a missing component keeps its name. One
+// that cannot be judged is denied wherever a list of paths is set.
+func (c *Checker) CheckPath(p, cwd string, op Op) error {
+	if d := c.checkPath(p, cwd, op); d != nil {
+		return c.deny(d)
+	}
+	return nil
+}
 
 // IsPathAllowed is CheckPath as a yes or no.
 func (c *Checker) IsPathAllowed(path, cwd string, op Op) bool {
-	return c.CheckPath(path, cwd, op) == nil
+	return c.checkPath(path, cwd, op) == nil
 }
 
-// CheckCommand returns nil or a *[Denial] for a command line that would start in cwd.
-func (c *Checker) CheckCommand(line, cwd string) error { return c.checkCommand(line, cwd) }
+func (c *Checker) checkPath(p, cwd string, op Op) *Denial {
+	tool, field, list := "Read", fieldReadPaths, c.read
+	switch op {
+	case OpRead:
+	case OpWrite:
+		tool, field, list = "Write", fieldWritePaths, c.write
+	default:
+		return &Denial{Tool: tool, What: p, Reason: fmt.Sprintf("there is no operation %q on paths", op), kind: kindUnclear}
+	}
+	if len(c.denied) == 0 && len(list) == 0 {
+		return nil
+	}
+	d := pathDenial(tool, p, op)
+	d.Setting = field
+	if len(list) == 0 {
+		d.Setting = fieldDeniedPaths
+	}
+	if p == "" {
+		return d
+	}
+	full, err := absolute(p, cwd, c.home)
+	if err == nil {
+		d.Path, err = resolve(full)
+	}
+	if err != nil {
+		d.Reason += ": " + err.Error()
+		d.kind = kindUnclear
+		return d
+	}
+	return c.compare(d, subject{literal: path.Clean(full), resolved: d.Path}, field, list)
+}
+
+// subject is a path that is judged: as it was written, and without links.
+type subject struct {
+	literal, resolved string
+	tree              bool // with everything below it
+}
+
+// compare completes the denial of a path, or returns nil. The path itself and
+// what it leads to must both be outside what is denied; what it leads to must be
+// in one of list, unless that is empty.
+func (c *Checker) compare(d *Denial, s subject, field string, list []tree) *Denial {
+	for i := range c.denied {
+		t := &c.denied[i]
+		if t.covers(s.literal) || t.covers(s.resolved) || s.tree && (t.below(s.literal) || t.below(s.resolved)) {
+			d.Setting, d.Rule = fieldDeniedPaths, t.entry
+			return d
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	for i := range list {
+		if within(s.resolved, list[i].resolved) {
+			return nil
+		}
+	}
+	d.Setting = field
+	return d
+}
+
+// CheckCommand returns nil or a *[Denial] for a command line that would start in
+// cwd. Any restriction at all denies a line that cannot be read.
+func (c *Checker) CheckCommand(line, cwd string) error {
+	if d := c.checkCommand(line, cwd); d != nil {
+		return c.deny(d)
+	}
+	return nil
+}
 
 // IsCommandAllowed is CheckCommand as a yes or no.
-func (c *Checker) IsCommandAllowed(line, cwd string) bool { return c.CheckCommand(line, cwd) == nil }
+func (c *Checker) IsCommandAllowed(line, cwd string) bool {
+	return c.checkCommand(line, cwd) == nil
+}
 
-// Evaluate denies what the settings forbid and has no opinion on the rest.
-func (c *Checker) Evaluate(r policy.Request) policy.Verdict { return c.evaluate(r) }
+// CheckHost returns nil or a *[Denial] for a connection to a host: a name or an
+// address, with or without a port, or a URL.
+func (c *Checker) CheckHost(host string) error {
+	if d := c.net.check(host, "WebFetch"); d != nil {
+		return c.deny(d)
+	}
+	return nil
+}
 
-// Normalize makes a path absolute and canonical: "~", dots, "//", a trailing "/"
-// and links in every part are taken away, ".." after a part that does not exist
-// takes that part away. "" stays "". It is idempotent.
-func Normalize(path, cwd, home string) (string, error) { return normalize(path, cwd, home) }
+// Evaluate denies what the settings forbid and has no opinion on the rest. What
+// the input of a call says about the sandbox changes nothing.
+func (c *Checker) Evaluate(r policy.Request) policy.Verdict {
+	d := c.judge(r)
+	if d == nil {
+		return policy.Verdict{}
+	}
+	origin := c.origin
+	if origin.Rule = d.Setting; d.Rule != "" {
+		origin.Rule += ": " + d.Rule
+	}
+	_ = c.deny(d)
+	return policy.Verdict{Effect: policy.Deny, Reason: "sandbox: " + d.Reason, Rule: &origin}
+}
+
+func (c *Checker) judge(r policy.Request) *Denial {
+	switch r.Operation {
+	case policy.OpRead, policy.OpExec:
+		return c.checkPath(r.Resource, r.Cwd, OpRead)
+	case policy.OpWrite:
+		return c.checkPath(r.Resource, r.Cwd, OpWrite)
+	case policy.OpCommand:
+		return c.checkCommand(r.Resource, r.Cwd)
+	case policy.OpConnect:
+		return c.net.check(r.Resource, "WebFetch")
+	case policy.OpMCP, policy.OpSecret:
+	}
+	return nil
+}
+
+// deny logs a denial and returns it as an error.
+func (c *Checker) deny(d *Denial) error {
+	if c.log != nil {
+		c.log.Info("sandbox_denial", "type", d.kind, "value", d.What, "reason", d.Reason)
+	}
+	return d
+}

@@ -2,6 +2,10 @@ package sandbox
 
 // Settings are seed 000's SandboxSettings, field by field. The zero value
 // restricts nothing.
+//
+// A path means the tree below it. It may start with "~" or "$HOME", and is
+// relative to [Options].Dir; it holds no pattern. A command is the name of a
+// program, or the path of one.
 type Settings struct {
 	AllowedReadPaths  []string  `json:"allowedReadPaths,omitempty"`  // empty: everything may be read
 	AllowedWritePaths []string  `json:"allowedWritePaths,omitempty"` // empty: everything may be written
@@ -14,16 +18,16 @@ type Settings struct {
 	AllowUnsandboxedCommands  bool `json:"allowUnsandboxedCommands,omitempty"`
 	EnableWeakerNestedSandbox bool `json:"enableWeakerNestedSandbox,omitempty"`
 
-	IgnoreViolations map[string][]string `json:"ignoreViolations,omitempty"`
+	IgnoreViolations map[string][]string `json:"ignoreViolations,omitzero"` // nil: not set, which differs from {}
 	Network          *Network            `json:"network,omitempty"`
 	Ripgrep          *Ripgrep            `json:"ripgrep,omitempty"`
 }
 
-// Network is seed 000's SandboxNetworkConfig.
+// Network is seed 000's SandboxNetworkConfig. Its zero value reaches no host.
 type Network struct {
-	AllowedDomains          []string `json:"allowedDomains"`
+	AllowedDomains          []string `json:"allowedDomains"` // "api.example.com", "*.example.com" (any depth below it), "*"
 	AllowManagedDomainsOnly bool     `json:"allowManagedDomainsOnly"`
-	AllowLocalBinding       bool     `json:"allowLocalBinding"`
+	AllowLocalBinding       bool     `json:"allowLocalBinding"` // also: reach localhost
 	AllowUnixSockets        bool     `json:"allowUnixSockets"`
 	AllowAllUnixSockets     bool     `json:"allowAllUnixSockets"`
 	HTTPProxyPort           *int     `json:"httpProxyPort"`
@@ -33,5 +37,24 @@ type Network struct {
 // Ripgrep names the program that searches.
 type Ripgrep struct {
 	Command string    `json:"command"`
-	Args    *[]string `json:"args,omitempty"`
+	Args    *[]string `json:"args,omitempty"` // nil: not set, which differs from []
 }
+
+// SettingsError refuses settings. It says which field cannot be used and why.
+type SettingsError struct {
+	Field  string // "deniedPaths[1]"; "" for the whole
+	Offset int    // in bytes, in what [Decode] was given; 0 otherwise
+	What   string
+
+	hint string
+}
+
+func (e *SettingsError) Error() string {
+	if e.Field == "" {
+		return e.What
+	}
+	return e.Field + ": " + e.What
+}
+
+// Hint says what to do.
+func (e *SettingsError) Hint() string { return e.hint }

@@ -1,0 +1,227 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// checker makes one from JSON, as people write it.
+func checker(t testing.TB, settings string, o *Options) *Checker {
+	t.Helper()
+	s, err := Decode([]byte(settings))
+	if err != nil {
+		t.Fatalf("%s: %v", settings, err)
+	}
+	c, err := NewChecker(s, o)
+	if err != nil {
+		t.Fatalf("%s: %v", settings, err)
+	}
+	return c
+}
+
+// denial is the denial in an error, or an empty one for nil.
+func denial(t testing.TB, err error) Denial {
+	t.Helper()
+	if err == nil {
+		return Denial{}
+	}
+	d, ok := errors.AsType[*Denial](err)
+	if !ok {
+		t.Fatalf("an error that is no denial: %v", err)
+	}
+	return *d
+}
+
+func TestCheckPath(t *testing.T) {
+	for _, tt := range []struct {
+		settings, path, cwd string
+		op                  Op
+		setting, rule       string // "" allows
+	}{
+		{`{"deniedPaths":["/s"]}`, "/s", "", OpRead, "deniedPaths", "/s"},
+		{`{"deniedPaths":["/s/"]}`, "/s", "", OpRead, "deniedPaths", "/s/"},
+		{`{"deniedPaths":["/s"]}`, "/s/x", "", OpWrite, "deniedPaths", "/s"},
+		{`{"deniedPaths":["/s"]}`, "/s-x", "", OpRead, "", ""},
+		{`{"deniedPaths":["/s"]}`, "/", "", OpRead, "", ""},
+		{`{"deniedPaths":["/s/t"]}`, "/s", "", OpWrite, "", ""},
+		{`{"deniedPaths":["/s"]}`, "s/x", "/", OpRead, "deniedPaths", "/s"},
+		{`{"deniedPaths":["/s"]}`, "../s/x", "/p", OpRead, "deniedPaths", "/s"},
+		{`{"deniedPaths":["/s"]}`, "/p/no/../../s", "", OpRead, "deniedPaths", "/s"},
+		{`{"deniedPaths":["/"]}`, "/any/thing", "", OpRead, "deniedPaths", "/"},
+		{`{"deniedPaths":["/s"]}`, "", "/p", OpRead, "deniedPaths", ""},
+		{`{"deniedPaths":["/s"]}`, "x", "", OpRead, "deniedPaths", ""},
+		{`{"deniedPaths":["/s"]}`, "/p/\x00/../../p", "", OpRead, "deniedPaths", ""},
+		{`{"deniedPaths":["/s"]}`, "~other/x", "/p", OpRead, "deniedPaths", ""},
+		{`{"deniedPaths":["~/.ssh"]}`, "/home/u/.ssh/id", "", OpRead, "deniedPaths", "~/.ssh"},
+		{`{"deniedPaths":["$HOME/.ssh"]}`, "~/.ssh/id", "", OpRead, "deniedPaths", "$HOME/.ssh"},
+		{`{"deniedPaths":["${HOME}"]}`, "~", "", OpRead, "deniedPaths", "${HOME}"},
+		{`{"deniedPaths":["secret"]}`, "/set/secret/x", "/p", OpRead, "deniedPaths", "secret"},
+		{`{"deniedPaths":["secret"]}`, "secret/x", "/p", OpRead, "", ""},
+		{`{"deniedPaths":["../up"]}`, "/up", "", OpRead, "deniedPaths", "../up"},
+		{`{"deniedPaths":["."]}`, "/set/x", "", OpRead, "deniedPaths", "."},
+
+		{`{"allowedReadPaths":["/p"]}`, "/q", "", OpRead, "allowedReadPaths", ""},
+		{`{"allowedReadPaths":["/p"]}`, "/q", "", OpWrite, "", ""},
+		{`{"allowedReadPaths":["/p"]}`, "/p-backup/x", "", OpRead, "allowedReadPaths", ""},
+		{`{"allowedReadPaths":["/p"]}`, "/p/../q", "", OpRead, "allowedReadPaths", ""},
+		{`{"allowedReadPaths":["/p"]}`, "", "/p", OpRead, "allowedReadPaths", ""},
+		{`{"allowedReadPaths":["/p","/q"]}`, "/q/x", "", OpRead, "", ""},
+		{`{"allowedReadPaths":["/"]}`, "/q/x", "", OpRead, "", ""},
+		{`{"allowedWritePaths":["/p"]}`, "/q", "", OpWrite, "allowedWritePaths", ""},
+		{`{"allowedWritePaths":["/p"]}`, "/q", "", OpRead, "", ""},
+		{`{"allowedWritePaths":["/p"]}`, "/p/x", "", OpWrite, "", ""},
+		{`{"allowedReadPaths":["/p"],"deniedPaths":["/p/s"]}`, "/p/s/x", "", OpRead, "deniedPaths", "/p/s"},
+		{`{"allowedReadPaths":["/p/s"],"deniedPaths":["/p"]}`, "/p/s/x", "", OpRead, "deniedPaths", "/p"},
+		{`{}`, "\x00", "", OpRead, "", ""},
+		{`{}`, "/any", "", OpWrite, "", ""},
+		{`{"deniedCommands":["rm"]}`, "/any", "", OpWrite, "", ""},
+	} {
+		c := checker(t, tt.settings, &Options{Home: "/home/u", Dir: "/set"})
+		err := c.CheckPath(tt.path, tt.cwd, tt.op)
+		d := denial(t, err)
+		if d.Setting != tt.setting || d.Rule != tt.rule || d.What != "" && d.What != tt.path || (err != nil) != (tt.setting != "") {
+			t.Errorf("%s %s %q: got %+v, want %s %q", tt.settings, tt.op, tt.path, d, tt.setting, tt.rule)
+		}
+		if c.IsPathAllowed(tt.path, tt.cwd, tt.op) != (err == nil) {
+			t.Errorf("%s %s %q: the yes or no differs", tt.settings, tt.op, tt.path)
+		}
+	}
+	if err := checker(t, `{}`, nil).CheckPath("/x", "", "move"); err == nil {
+		t.Error("an operation that does not exist was allowed")
+	}
+}
+
+// Links are followed in settings and in what is judged, and a denied name stays
+// denied wherever it leads.
+func TestCheckPathFollowsLinks(t *testing.T) {
+	root := makeTree(t)
+	for _, tt := range []struct {
+		settings, path string
+		allowed        bool
+	}{
+		{`{"deniedPaths":["d"]}`, "a/up/x", false},
+		{`{"deniedPaths":["d"]}`, "abs", false},
+		{`{"deniedPaths":["abs"]}`, "d/x", false}, // the setting is the link
+		{`{"deniedPaths":["abs"]}`, "abs", false},
+		{`{"deniedPaths":["dangle"]}`, "dangle/x", false},
+		{`{"deniedPaths":["missing"]}`, "dangle", false},
+		{`{"deniedPaths":["a"]}`, "l1/../../d", true}, // leaves a again
+		{`{"allowedReadPaths":["a"]}`, "a/up/x", false},
+		{`{"allowedReadPaths":["a"]}`, "a/b/top/d", false},
+		{`{"allowedReadPaths":["a"]}`, "l1/c", true},
+		{`{"allowedReadPaths":["l1"]}`, "a/b/c", true},
+		{`{"allowedReadPaths":["a"]}`, "loop", false},
+		{`{"allowedReadPaths":["a"]}`, "a/new/file", true},
+	} {
+		c := checker(t, tt.settings, &Options{Dir: root})
+		if got := c.IsPathAllowed(tt.path, root, OpRead); got != tt.allowed {
+			t.Errorf("%s %s: got %v", tt.settings, tt.path, got)
+		}
+	}
+}
+
+// A folder that turns into a link after the settings were read does not open what it leads to.
+func TestCheckPathAfterAChange(t *testing.T) {
+	root := makeTree(t)
+	c := checker(t, `{"allowedWritePaths":["build"]}`, &Options{Dir: root})
+	if !c.IsPathAllowed("build/x", root, OpWrite) {
+		t.Error("refused before")
+	}
+	if err := os.Symlink("d", filepath.Join(root, "build")); err != nil {
+		t.Fatal(err)
+	}
+	if c.IsPathAllowed("build/x", root, OpWrite) {
+		t.Error("allowed through the link")
+	}
+}
+
+func TestDenialTexts(t *testing.T) {
+	c := checker(t, `{"allowedReadPaths":["/p"],"allowedWritePaths":["/p"],"deniedPaths":["/s"],"deniedCommands":["rm"],"network":{"allowedDomains":["a.org"]}}`, nil)
+	for _, tt := range []struct {
+		err        error
+		text, hint string
+	}{
+		{c.CheckPath("/s", "", OpRead), "Permission denied for Read: path '/s' is outside allowed read scope", "take /s out of deniedPaths if this is to be allowed"},
+		{c.CheckPath("/q", "", OpWrite), "Permission denied for Write: path '/q' is outside allowed write scope", "add the folder to allowedWritePaths if this is to be allowed"},
+		{c.CheckPath("x", "", OpRead), "Permission denied for Read: path 'x' is outside allowed read scope: it is relative, and the current folder is not known", "write it out; holdfast sandbox explain shows what can be read"},
+		{c.CheckHost("b.org"), "Permission denied for WebFetch: host 'b.org' is outside allowed domains", "add the host to network.allowedDomains if this is to be allowed"},
+		{c.CheckHost("localhost"), "Permission denied for WebFetch: host 'localhost' is this machine", ""},
+	} {
+		d := denial(t, tt.err)
+		if d.Error() != tt.text || d.Hint() != tt.hint {
+			t.Errorf("got %s\nhint %s", d.Error(), d.Hint())
+		}
+	}
+}
+
+func TestDenialsAreLogged(t *testing.T) {
+	var out bytes.Buffer
+	log := slog.New(slog.NewJSONHandler(&out, nil))
+	c := checker(t, `{"deniedPaths":["/s"],"network":{"allowedDomains":[]}}`, &Options{Log: log})
+	_ = c.CheckPath("/p", "", OpRead)
+	c.IsPathAllowed("/s", "", OpRead)
+	if out.Len() > 0 {
+		t.Fatalf("logged without a denial: %s", out.String())
+	}
+	_ = c.CheckPath("/s", "", OpWrite)
+	c.Evaluate(policy.Request{Operation: policy.OpConnect, Resource: "a.org"})
+	var got []string
+	for line := range strings.SplitSeq(strings.TrimSpace(out.String()), "\n") {
+		var m map[string]string
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		if m["reason"] == "" {
+			t.Error("no reason in " + line)
+		}
+		got = append(got, strings.Join([]string{m["level"], m["msg"], m["type"], m["value"]}, " "))
+	}
+	if want := "INFO sandbox_denial path_write /s\nINFO sandbox_denial host a.org"; strings.Join(got, "\n") != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestEvaluate(t *testing.T) {
+	c := checker(t, `{"allowedReadPaths":["/p"],"allowedWritePaths":["/p/b"],"deniedPaths":["/p/s"],"network":{"allowedDomains":["a.org"]}}`,
+		&Options{Origin: policy.Origin{Layer: policy.LayerProject, File: "x.json"}})
+	var _ policy.Policy = c
+	for _, tt := range []struct {
+		op             policy.Operation
+		resource       string
+		reason, origin string // "" is no opinion
+	}{
+		{policy.OpRead, "/p/s/x", "sandbox: path '/p/s/x' is outside allowed read scope", "deniedPaths: /p/s"},
+		{policy.OpRead, "/q", "sandbox: path '/q' is outside allowed read scope", "allowedReadPaths"},
+		{policy.OpExec, "/q", "sandbox: path '/q' is outside allowed read scope", "allowedReadPaths"},
+		{policy.OpWrite, "/p/x", "sandbox: path '/p/x' is outside allowed write scope", "allowedWritePaths"},
+		{policy.OpConnect, "b.org", "sandbox: host 'b.org' is outside allowed domains", "network.allowedDomains"},
+		{policy.OpConnect, "127.0.0.1:80", "sandbox: host '127.0.0.1' is this machine", "network.allowLocalBinding"},
+		{policy.OpRead, "/p/x", "", ""},
+		{policy.OpWrite, "/p/b/x", "", ""},
+		{policy.OpConnect, "https://a.org/x", "", ""},
+		{policy.OpMCP, "server/tool", "", ""},
+		{policy.OpSecret, "token", "", ""},
+		{"", "", "", ""},
+	} {
+		r := policy.Request{Tool: "T", Operation: tt.op, Resource: tt.resource, Cwd: "/p", Input: json.RawMessage(`{"dangerously_disable_sandbox":true}`)}
+		v := c.Evaluate(r)
+		if tt.reason == "" {
+			if v.Effect != policy.None || v.Rule != nil {
+				t.Errorf("%s %s: got %+v", tt.op, tt.resource, v)
+			}
+			continue
+		}
+		want := policy.Origin{Rule: tt.origin, Layer: policy.LayerProject, File: "x.json"}
+		if v.Effect != policy.Deny || v.Reason != tt.reason || v.Rule == nil || *v.Rule != want {
+			t.Errorf("%s %s: got %+v %+v", tt.op, tt.resource, v, v.Rule)
+		}
+	}
+}

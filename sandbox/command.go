@@ -1,0 +1,169 @@
+package sandbox
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+func (c *Checker) checkCommand(line, cwd string) *Denial {
+	hasPaths := len(c.denied)+len(c.read)+len(c.write) > 0
+	if c.deniedPrograms == nil && c.allowedPrograms == nil && !hasPaths && c.net == nil {
+		return nil
+	}
+	o := shellread.Options{Home: c.home, Vars: c.vars}
+	if path.IsAbs(cwd) {
+		o.Dir = path.Clean(cwd)
+		if hasPaths {
+			dir, err := resolve(cwd)
+			if err != nil {
+				return c.unreadable(line, "the current folder: "+err.Error())
+			}
+			o.Dir = dir
+		}
+	}
+	reading := shellread.Parse(line, &o)
+	for i := range reading.Commands {
+		if d := c.checkProgram(&reading.Commands[i]); d != nil {
+			return d
+		}
+	}
+	if !reading.Static() {
+		return c.unreadable(line, reading.Unclear[0])
+	}
+	for i := range reading.Commands {
+		cmd := &reading.Commands[i]
+		if hasPaths {
+			if d := c.checkPaths(cmd); d != nil {
+				return d
+			}
+		}
+		if d := c.net.checkCommand(cmd); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// unreadable denies a line of which nobody can say what it runs.
+func (c *Checker) unreadable(line, why string) *Denial {
+	d := &Denial{Tool: "Bash", What: line, kind: kindUnclear, Reason: "command cannot be read: " + why}
+	switch {
+	case c.allowedPrograms != nil:
+		d.Setting = fieldAllowedCommands
+	case c.deniedPrograms != nil:
+		d.Setting = fieldDeniedCommands
+	case len(c.denied) > 0:
+		d.Setting = fieldDeniedPaths
+	case len(c.read) > 0:
+		d.Setting = fieldReadPaths
+	case len(c.write) > 0:
+		d.Setting = fieldWritePaths
+	default:
+		d.Setting = fieldDomains
+	}
+	return d
+}
+
+// checkProgram compares one command with the lists of commands. A wrapper, a
+// shell and what they run are commands of their own.
+func (c *Checker) checkProgram(cmd *shellread.Command) *Denial {
+	switch {
+	case c.allowedPrograms != nil:
+		return c.checkAllowed(cmd)
+	case c.deniedPrograms == nil || cmd.Name == "":
+		return nil // a command without a name is unclear
+	}
+	if entry, ok := c.deniedPrograms.denies(cmd); ok {
+		d := programDenial(cmd)
+		d.Setting, d.Rule = fieldDeniedCommands, entry
+		return d
+	}
+	return nil
+}
+
+func programDenial(cmd *shellread.Command) *Denial {
+	return &Denial{
+		Tool: "Bash", What: cmd.Name, kind: kindCommand,
+		Reason: "command '" + cmd.Name + "' is denied by sandbox policy",
+	}
+}
+
+func (c *Checker) checkAllowed(cmd *shellread.Command) *Denial {
+	d := programDenial(cmd)
+	d.Setting = fieldAllowedCommands
+	switch {
+	case cmd.Name == "":
+		d.What = cmd.Source
+		d.Reason = "command '" + cmd.Source + "' is denied by sandbox policy: it cannot be known"
+		return d
+	case slices.Contains(steering, cmd.Name) && cmd.Name == cmd.Program && !c.nothing:
+		return nil
+	case !c.allowedPrograms.allows(cmd):
+		return d
+	}
+	if i := slices.IndexFunc(cmd.Assigns, decides); i >= 0 {
+		d.Reason += ": " + cmd.Assigns[i] + " may make another program of it"
+		return d
+	}
+	return nil
+}
+
+// steering are the builtins that only steer the shell: they start nothing and
+// change nothing outside it. A list of allowed commands need not name them,
+// unless it is empty: then nothing is allowed.
+var steering = []string{
+	":", "[", "break", "cd", "continue", "dirs", "exit", "false", "popd", "pushd", "return", "shift", "test", "true", "wait",
+}
+
+// systemFolders are where a name without a folder is expected to be found.
+var systemFolders = []string{
+	"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin",
+}
+
+// decides reports whether a variable decides what a program's name stands for,
+// or makes it run something else.
+func decides(name string) bool {
+	switch name {
+	case "PATH", "IFS", "ENV", "BASH_ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND",
+		"PAGER", "MANPAGER", "EDITOR", "VISUAL", "BROWSER", "LESSOPEN", "LESSCLOSE", "NODE_OPTIONS", "RUBYOPT",
+		"RUBYLIB", "PERL5OPT", "PERL5LIB", "JAVA_TOOL_OPTIONS", "GCONV_PATH":
+		return true
+	}
+	for _, prefix := range []string{"LD_", "DYLD_", "GIT_", "BASH_FUNC_", "PYTHON"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// denies finds the entry that means a command. A path in the list also means the
+// bare name, which may lead there; case does not matter, as on some file systems.
+func (p *programs) denies(cmd *shellread.Command) (string, bool) {
+	entry, ok := p.folded[strings.ToLower(cmd.Name)]
+	return entry, ok
+}
+
+// allows reports whether a command is listed: by its bare name, which then
+// stands for what the system has under that name, or by its path.
+func (p *programs) allows(cmd *shellread.Command) bool {
+	full, dir := cmd.Program, ""
+	if strings.Contains(full, "/") {
+		if !path.IsAbs(full) {
+			if !path.IsAbs(cmd.Dir) {
+				return false
+			}
+			full = cmd.Dir + "/" + full
+		}
+		full = path.Clean(full)
+		dir = path.Dir(full)
+	}
+	if _, ok := p.paths[full]; ok {
+		return true
+	}
+	_, ok := p.names[cmd.Name]
+	return ok && (dir == "" || slices.Contains(systemFolders, dir))
+}

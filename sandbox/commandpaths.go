@@ -1,0 +1,113 @@
+package sandbox
+
+import (
+	"path"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// checkPaths compares what one command would touch with the lists of paths. A
+// plain word that may be a file's name is compared with what is denied only.
+func (c *Checker) checkPaths(cmd *shellread.Command) *Denial {
+	for i := range cmd.Paths {
+		if d := c.checkCommandPath(&cmd.Paths[i]); d != nil {
+			return d
+		}
+	}
+	if strings.Contains(cmd.Program, "/") && cmd.Name != "" {
+		p := shellread.Path{Path: cmd.Program, Arg: cmd.Program, Access: shellread.Exec}
+		if !path.IsAbs(p.Path) {
+			p.Path = ""
+			if cmd.Dir != "" {
+				p.Path = cmd.Dir + "/" + cmd.Program
+			}
+		}
+		if d := c.checkCommandPath(&p); d != nil {
+			return d
+		}
+	}
+	return c.checkFolder(cmd)
+}
+
+// checkFolder denies a program whose effects are not in the line when it would
+// start in a denied folder: what it reads there, it need not name.
+func (c *Checker) checkFolder(cmd *shellread.Command) *Denial {
+	if cmd.Opaque == "" || cmd.Dir == "" || len(c.denied) == 0 {
+		return nil
+	}
+	return c.compare(pathDenial("Bash", cmd.Dir, OpRead), subject{literal: cmd.Dir, resolved: cmd.Dir}, "", nil)
+}
+
+func (c *Checker) checkCommandPath(p *shellread.Path) *Denial {
+	op, field, list := OpRead, fieldReadPaths, c.read
+	switch {
+	case p.From == shellread.FromGuess:
+		list = nil
+	case p.Access&shellread.Write != 0 && len(c.write) > 0:
+		op, field, list = OpWrite, fieldWritePaths, c.write
+	case p.Access&shellread.Write != 0 && p.Access&^shellread.Write == 0:
+		op, list = OpWrite, nil
+	case p.Access == shellread.Exec && systemProgram(p.Path):
+		list = nil
+	}
+	d := c.comparePath(p, op, field, list)
+	if d == nil && op == OpWrite && list != nil && p.Access&^shellread.Write != 0 && len(c.read) > 0 {
+		return c.comparePath(p, OpRead, fieldReadPaths, c.read)
+	}
+	return d
+}
+
+func (c *Checker) comparePath(p *shellread.Path, op Op, field string, list []tree) *Denial {
+	if len(c.denied) == 0 && len(list) == 0 {
+		return nil
+	}
+	shown := p.Arg
+	if shown == "" {
+		shown = p.Path
+	}
+	d := pathDenial("Bash", shown, op)
+	d.Setting = field
+	if len(list) == 0 {
+		d.Setting = fieldDeniedPaths
+	}
+	if p.Path == "" {
+		d.Reason, d.kind = "path '"+shown+"' cannot be known before the command runs", kindUnclear
+		return d
+	}
+	s := subject{literal: path.Clean(p.Path), tree: p.Tree}
+	d.Path = s.literal
+	if device(s.literal) {
+		s.resolved, list = s.literal, nil
+		return c.compare(d, s, field, list)
+	}
+	var err error
+	if s.resolved, err = resolve(p.Path); err != nil {
+		d.Reason, d.kind = d.Reason+": "+err.Error(), kindUnclear
+		return d
+	}
+	d.Path = s.resolved
+	return c.compare(d, s, field, list)
+}
+
+// systemProgram reports whether a path is a program of the system's own.
+func systemProgram(p string) bool {
+	for _, dir := range systemFolders {
+		if path.Dir(p) == dir {
+			return true
+		}
+	}
+	return false
+}
+
+// device reports whether a path is one of the devices that hold nothing, or what
+// the command has open already: a list of allowed paths need not name them.
+func device(p string) bool {
+	switch p {
+	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
+		"/dev/stdin", "/dev/stdout", "/dev/stderr":
+		return true
+	}
+	fd, ok := strings.CutPrefix(p, "/dev/fd/")
+	return ok && fd != "" && strings.Trim(fd, "0123456789") == ""
+}

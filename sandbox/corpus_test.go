@@ -1,0 +1,422 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// corpusHome is the home folder of the cases ("HOME=/home/u").
+const corpusHome = "/home/u"
+
+func TestCorpus(t *testing.T) {
+	handled := map[string]func(*testing.T, corpus.Case){
+		"sandbox_settings":      checkSettingsCase,
+		"sandbox_path":          checkPathCase,
+		"sandbox_normalize":     checkNormalizeCase,
+		"sandbox_basename":      checkBasenameCase,
+		"sandbox_extract_paths": checkExtractCase,
+		"sandbox_command":       checkCommandCase,
+		"sandbox_error":         checkErrorCase,
+		"sandbox_bypass":        checkBypassCase,
+		"sandbox_benign":        checkCommandCase,
+		"sandbox_network":       checkNetworkCase,
+		"sandbox_file_tools":    checkFileToolCase,
+		"auto_allow_bash":       checkAutoAllowCase,
+	}
+	var areas []string
+	for area := range handled {
+		areas = append(areas, area)
+	}
+	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", areas...), handled, nil)
+}
+
+// place is where a case plays: the folders that its placeholders stand for.
+type place struct{ root, outside string }
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := place{filepath.Join(base, "root"), filepath.Join(base, "outside")}
+	for _, dir := range []string{p.root, p.outside} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// fill puts the real folders in the place of placeholders.
+func (p place) fill(s string) string {
+	return strings.NewReplacer("<root>", p.root, "<outside>", p.outside, "<cwd>", p.root).Replace(s)
+}
+
+// restrictions are the fields of a case's settings that package sandbox knows.
+// The others (hooks, a mode, files that must be there) are the case's own.
+func (p place) restrictions(t *testing.T, raw json.RawMessage) map[string]json.RawMessage {
+	t.Helper()
+	out := map[string]json.RawMessage{}
+	if len(raw) == 0 {
+		return out
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(p.fill(string(raw))), &all); err != nil {
+		t.Fatal(err)
+	}
+	if inner, ok := all["sandbox"]; ok {
+		return p.restrictions(t, inner)
+	}
+	d := &decoder{}
+	for name := range d.settings(&Settings{}) {
+		if v, ok := all[name]; ok {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// checker compiles a case's settings. Fields that need the kernel must be
+// refused; they are then taken out, since the cases are about the rest.
+func (p place) checker(t *testing.T, raw json.RawMessage) *Checker {
+	t.Helper()
+	fields := p.restrictions(t, raw)
+	for {
+		b, err := json.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := false
+		for _, f := range s.kernel() {
+			if !f.set || strings.Contains(f.name, ".") {
+				continue
+			}
+			refused = true
+			delete(fields, f.name)
+			if _, err := NewChecker(s, nil); err == nil {
+				t.Fatalf("%s has no effect and was not refused", f.name)
+			}
+		}
+		if refused {
+			continue
+		}
+		c, err := NewChecker(s, &Options{Home: corpusHome, Dir: "/project"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+}
+
+type corpusInput struct {
+	Command string
+	CWD     string
+	Path    string
+	Op      Op
+	File    string
+	Target  string
+	Tool    string
+	Apply   int
+	What    string
+	Type    string
+	A, B    json.RawMessage
+}
+
+func (p place) input(t *testing.T, c corpus.Case) corpusInput {
+	t.Helper()
+	var in corpusInput
+	c.Decode(t, json.RawMessage(p.fill(string(c.Input))), &in)
+	if in.CWD == "" {
+		in.CWD = "/project"
+	}
+	return in
+}
+
+func wantAllowed(t *testing.T, c corpus.Case) bool {
+	t.Helper()
+	var want string
+	c.Decode(t, c.Expect, &want)
+	switch want {
+	case "allow", "run":
+		return true
+	case "deny":
+		return false
+	}
+	t.Fatalf("expectation %q is not understood", want)
+	return false
+}
+
+func checkSettingsCase(t *testing.T, c corpus.Case) {
+	in := newPlace(t).input(t, c)
+	var expect map[string]any
+	c.Decode(t, c.Expect, &expect)
+	raw := c.Settings
+	switch {
+	case expect["equal"] != nil:
+		read := func(raw json.RawMessage) *Settings {
+			s, err := Decode([]byte(`{"` + settingOf(raw) + `":` + string(raw) + `}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		if got := reflect.DeepEqual(read(in.A), read(in.B)); got != expect["equal"] {
+			t.Errorf("equal: %v", got)
+		}
+		return
+	case expect["present"] != nil:
+		// What the settings forbid must arrive where tools are: as a limit of their guards.
+		var p policy.Policy = newPlace(t).checker(t, raw)
+		if v := p.Evaluate(policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "rm x", Cwd: "/project"}); v.Effect != policy.Deny {
+			t.Errorf("got %+v", v)
+		}
+		return
+	case in.Type == "network":
+		raw = json.RawMessage(`{"network":{}}`)
+	}
+	s, err := Decode(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := plain(t, s)
+	if in.Type == "network" {
+		got = plain(t, s.Network)
+	}
+	for k, want := range expect {
+		have, set := got[k]
+		if !set {
+			have = false // an omitted flag
+			if want == nil {
+				have = nil
+			}
+			if l, ok := want.([]any); ok && len(l) == 0 {
+				have = want
+			}
+		}
+		if !reflect.DeepEqual(have, want) {
+			t.Errorf("%s: got %v, want %v", k, have, want)
+		}
+	}
+}
+
+// settingOf names the setting that a bare value is of.
+func settingOf(raw json.RawMessage) string {
+	if strings.Contains(string(raw), `"command"`) {
+		return "ripgrep"
+	}
+	return "network"
+}
+
+func plain(t *testing.T, v any) map[string]any {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func checkPathCase(t *testing.T, c corpus.Case) {
+	p := newPlace(t)
+	p.makeFiles(t, c.Settings)
+	in := p.input(t, c)
+	in.Path = strings.ReplaceAll(in.Path, "$HOME", corpusHome) // "input shown symbolically"
+	err := p.checker(t, c.Settings).CheckPath(in.Path, in.CWD, in.Op)
+	if (err == nil) != wantAllowed(t, c) {
+		t.Errorf("%s %q under %s: got %v", in.Op, in.Path, c.Settings, err)
+	}
+}
+
+// makeFiles makes the files of a case: {"fs": {"real/": "dir", "link": "-> real"}}.
+func (p place) makeFiles(t *testing.T, raw json.RawMessage) bool {
+	t.Helper()
+	var s struct{ FS map[string]string }
+	if len(raw) > 0 {
+		if err := json.Unmarshal([]byte(p.fill(string(raw))), &s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, what := range s.FS {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(p.root, name)
+		}
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		switch to, link := strings.CutPrefix(what, "-> "); {
+		case link:
+			err = os.Symlink(to, name)
+		case what == "dir":
+			err = os.MkdirAll(name, 0o755)
+		default:
+			err = os.WriteFile(name, []byte(what), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return len(s.FS) > 0
+}
+
+func checkNormalizeCase(t *testing.T, c corpus.Case) {
+	p := newPlace(t)
+	made := p.makeFiles(t, c.Settings)
+	in := p.input(t, c)
+	if in.Path == "<any>" {
+		for _, any := range []string{"/a/../b", "x//y/", "~/x", ".", "", "/"} {
+			once, err := Normalize(any, p.root, corpusHome)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range in.Apply {
+				again, err := Normalize(once, p.root, corpusHome)
+				if err != nil || again != once {
+					t.Errorf("%q became %q, then %q (%v)", any, once, again, err)
+				}
+			}
+		}
+		return
+	}
+	var want string
+	c.Decode(t, c.Expect, &want)
+	want = p.fill(want)
+	if made && !filepath.IsAbs(want) {
+		want = filepath.Join(p.root, want)
+	}
+	got, err := Normalize(in.Path, p.root, corpusHome)
+	if err != nil || got != want {
+		t.Errorf("%q: got %q, %v, want %q", in.Path, got, err, want)
+	}
+}
+
+// The seed's basename of a command is what its first command runs.
+func checkBasenameCase(t *testing.T, c corpus.Case) {
+	in := newPlace(t).input(t, c)
+	var want, got string
+	c.Decode(t, c.Expect, &want)
+	if r := parseCase(in); len(r.Commands) > 0 {
+		got = r.Commands[0].Name
+	}
+	if got != want {
+		t.Errorf("%q: got %q, want %q", in.Command, got, want)
+	}
+}
+
+func parseCase(in corpusInput) *shellread.Reading {
+	return shellread.Parse(in.Command, &shellread.Options{Dir: in.CWD, Home: corpusHome})
+}
+
+// The seed's paths of a command are its arguments that look like paths.
+func checkExtractCase(t *testing.T, c corpus.Case) {
+	in := newPlace(t).input(t, c)
+	want, got := []string{}, []string{}
+	c.Decode(t, c.Expect, &want)
+	for _, cmd := range parseCase(in).Commands {
+		for _, p := range cmd.Paths {
+			if p.From != shellread.FromGuess && (strings.Contains(p.Arg, "/") || strings.HasPrefix(p.Arg, "~")) {
+				got = append(got, p.Arg)
+			}
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%q: got %q, want %q", in.Command, got, want)
+	}
+}
+
+func checkCommandCase(t *testing.T, c corpus.Case) {
+	p := newPlace(t)
+	in := p.input(t, c)
+	err := p.checker(t, c.Settings).CheckCommand(in.Command, in.CWD)
+	if (err == nil) != wantAllowed(t, c) {
+		t.Errorf("%q under %s: got %v", in.Command, c.Settings, err)
+	}
+}
+
+func checkErrorCase(t *testing.T, c corpus.Case) {
+	p := newPlace(t)
+	in := p.input(t, c)
+	var expect struct {
+		Error, Tool, Reason, Content string
+		IsError                      *bool `json:"is_error"`
+		Log                          *struct {
+			Level, Event string
+			Data         map[string]string
+		}
+	}
+	c.Decode(t, c.Expect, &expect)
+	var log strings.Builder
+	checker := p.checker(t, c.Settings)
+	checker.log = jsonLog(&log)
+	var err error
+	if in.Command != "" {
+		err = checker.CheckCommand(in.Command, in.CWD)
+	} else {
+		err = checker.CheckPath(in.Path, in.CWD, in.Op)
+	}
+	d := denial(t, err)
+	if err == nil {
+		t.Fatal("allowed")
+	}
+	if expect.Tool != "" && d.Tool != expect.Tool || expect.Reason != "" && d.Reason != expect.Reason {
+		t.Errorf("got %+v", d)
+	}
+	if expect.Content != "" && "Error: "+err.Error() != expect.Content {
+		t.Errorf("as a result it is %q, want %q", "Error: "+err.Error(), expect.Content)
+	}
+	if l := expect.Log; l != nil {
+		var got map[string]string
+		if err := json.Unmarshal([]byte(log.String()), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got["level"] != strings.ToUpper(l.Level) || got["msg"] != l.Event || got["reason"] == "" {
+			t.Errorf("logged %v", got)
+		}
+		for k, v := range l.Data {
+			if got[k] != v {
+				t.Errorf("logged %s %q, want %q", k, got[k], v)
+			}
+		}
+	}
+}
+
+func checkBypassCase(t *testing.T, c corpus.Case) {
+	p := newPlace(t)
+	in := p.input(t, c)
+	if in.Command == "" {
+		t.Log("it is about hooks and sub-agents, not about the text of a command: the agent runs it")
+		return
+	}
+	checker := p.checker(t, c.Settings)
+	err := checker.CheckCommand(in.Command, in.CWD)
+	var want string
+	c.Decode(t, c.Expect, &want)
+	switch {
+	case want == "isolate":
+		t.Logf("not decidable from the text; the checker says %v, the kernel sandbox must hold it", err)
+	case (err == nil) != wantAllowed(t, c):
+		t.Errorf("[%s] %q under %s in %s: got %v", c.Group, in.Command, c.Settings, in.CWD, err)
+	}
+	// What a model writes into the input of its call changes nothing.
+	v := checker.Evaluate(policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: in.Command, Cwd: in.CWD, Input: c.Input})
+	if (v.Effect == policy.Deny) != (err != nil) {
+		t.Errorf("as a policy it says %+v", v)
+	}
+}

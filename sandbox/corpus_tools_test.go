@@ -1,0 +1,137 @@
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+func jsonLog(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
+
+// checkNetworkCase reads what a case tries from its words.
+func checkNetworkCase(t *testing.T, c corpus.Case) {
+	p := newPlace(t)
+	var fields map[string]any
+	c.Decode(t, c.Settings, &fields)
+	for name, v := range fields {
+		if v == "set" {
+			checkNotIgnored(t, name)
+			return
+		}
+	}
+	in := p.input(t, c)
+	r := policy.Request{Tool: "WebFetch", Operation: policy.OpConnect, Resource: "https://evil.example/x", Cwd: "/project"}
+	switch {
+	case strings.Contains(in.What, "Bash"):
+		r = policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "curl -s https://evil.example/x", Cwd: "/project"}
+	case strings.Contains(in.What, "localhost"):
+		r.Resource = "http://localhost"
+	case strings.Contains(in.What, "redirect"):
+		// Each hop is a request of its own; this is the second.
+	case strings.Contains(in.What, "outside"), strings.Contains(in.What, "disallowed"):
+	case strings.Contains(in.What, "allowedDomains"):
+		r.Resource = "https://api.example.com/x"
+	default:
+		t.Logf("%q is not a connection to a host: the kernel sandbox has it", in.What)
+		return
+	}
+	if v := p.checker(t, c.Settings).Evaluate(r); (v.Effect != policy.Deny) != wantAllowed(t, c) {
+		t.Errorf("%s: got %+v", in.What, v)
+	}
+}
+
+// checkNotIgnored sets one field to a value that asks for something, and wants
+// that this either restricts something or is refused.
+func checkNotIgnored(t *testing.T, name string) {
+	t.Helper()
+	outer, inner, nested := strings.Cut(strings.TrimPrefix(name, "sandbox."), ".")
+	for _, value := range []string{`true`, `["x.example"]`, `8080`, `{"command":"rg"}`, `{}`} {
+		doc := `{"` + outer + `":` + value + `}`
+		if nested {
+			doc = `{"` + outer + `":{"` + inner + `":` + value + `}}`
+		}
+		s, err := Decode([]byte(doc))
+		if err != nil {
+			continue // not this field's type
+		}
+		checker, err := NewChecker(s, &Options{Dir: "/project"})
+		if e, ok := errors.AsType[*SettingsError](err); ok && strings.HasSuffix(e.Field, name) {
+			return
+		}
+		if err == nil && (!checker.IsPathAllowed("/elsewhere", "/", OpRead) || !checker.IsPathAllowed("/elsewhere", "/", OpWrite) ||
+			checker.CheckHost("other.example") != nil || !checker.IsCommandAllowed("x.example", "/project")) {
+			return
+		}
+		t.Errorf("%s: neither an effect nor refused (%v)", doc, err)
+		return
+	}
+	t.Errorf("%s cannot be set at all", name)
+}
+
+// checkFileToolCase answers for the paths that a file tool names. What a tool
+// finds below them, and what changes between the check and the use, is the
+// tool's to hold (package tool opens files beneath a root).
+func checkFileToolCase(t *testing.T, c corpus.Case) {
+	p := newPlace(t)
+	p.makeFiles(t, c.Settings)
+	in := p.input(t, c)
+	var expect map[string]any
+	c.Decode(t, c.Expect, &expect)
+	file := in.File
+	for _, other := range []string{in.Path, in.Target, in.CWD} {
+		if file == "" {
+			file = other
+		}
+	}
+	var raw struct{ Race, Name string }
+	c.Decode(t, c.Input, &raw)
+	want, decided := expect["is_error"].(bool)
+	op, known := map[string]Op{"Read": OpRead, "Glob": OpRead, "Grep": OpRead, "Write": OpWrite, "Edit": OpWrite, "NotebookEdit": OpWrite}[in.Tool]
+	if !decided || !known || raw.Race != "" {
+		t.Logf("%s: no path in the call decides it; the tool, opening files beneath its roots, or the kernel sandbox must", in.Tool)
+		return
+	}
+	err := p.checker(t, c.Settings).CheckPath(file, p.root, op)
+	if (err != nil) != want {
+		t.Errorf("%s %s under %s: got %v", in.Tool, file, c.Settings, err)
+	}
+}
+
+// checkAutoAllowCase: without a kernel sandbox the setting is refused; the rest
+// of the settings denies as ever.
+func checkAutoAllowCase(t *testing.T, c corpus.Case) {
+	p := newPlace(t)
+	if raw, ok := p.restrictions(t, c.Settings)["autoAllowBashIfSandboxed"]; ok && string(raw) == "true" {
+		s, err := Decode([]byte(`{"autoAllowBashIfSandboxed":true}`))
+		if err != nil || !s.AutoAllowBashIfSandboxed {
+			t.Fatalf("got %+v, %v", s, err)
+		}
+		if e, ok := errors.AsType[*SettingsError](s.Check()); !ok || e.Field != "autoAllowBashIfSandboxed" {
+			t.Errorf("accepted without a kernel sandbox: %v", e)
+		}
+	}
+	in := p.input(t, c)
+	if in.Command == "" {
+		t.Log("it is about hooks, which run before")
+		return
+	}
+	err := p.checker(t, c.Settings).CheckCommand(in.Command, in.CWD)
+	var set struct{ CanUseTool, PermissionMode string }
+	c.Decode(t, c.Settings, &set)
+	var want string
+	c.Decode(t, c.Expect, &want)
+	switch {
+	case err != nil && want == "run":
+		t.Errorf("got %v", err)
+	case err == nil && want == "deny" && set.CanUseTool == "":
+		t.Error("nobody else could have denied it")
+	case err == nil:
+		t.Logf("the checker has no objection; %q is for the guard to say", want)
+	}
+}
+

@@ -1,0 +1,215 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestDecodeRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name, in    string
+		field, what string // the field exactly, a part of the text
+		hint        string // a part
+		offset      int
+	}{
+		{"empty", ``, "", "ends too early", "{}", 0},
+		{"cut off", `{"deniedPaths": [`, "deniedPaths", "ends too early", "", 17},
+		{"null", `null`, "", "null stands where an object", "", 0},
+		{"list", `[]`, "", "stands where an object", "", 0},
+		{"comment", `{ // x`, "", "not JSON", "", 2},
+		{"trailing comma", `{"deniedPaths":["/a",]}`, "deniedPaths[1]", "not JSON", "", 21},
+		{"more behind it", `{} {}`, "", "follows", "one object", 4},
+		{"not UTF-8", "{\"deniedPaths\":[\"\xff\"]}", "", "not UTF-8", "UTF-8", 0},
+		{"half a character", `{"deniedPaths":["/\ud800"]}`, "deniedPaths[0]", "half a character", "", 16},
+		{"unknown", `{"deniedPath": []}`, "deniedPath", "no such setting", "deniedPaths", 1},
+		{"wrong case", `{"DeniedPaths": []}`, "DeniedPaths", "no such setting", "did you mean deniedPaths?", 1},
+		{"twice", `{"deniedPaths":[],"deniedPaths":["/"]}`, "deniedPaths", "twice", "keep one", 18},
+		{"twice below", `{"network":{"allowLocalBinding":true,"allowLocalBinding":false}}`, "network.allowLocalBinding", "twice", "", 37},
+		{"null list", `{"deniedPaths": null}`, "deniedPaths", "null stands where a list", "or write []", 16},
+		{"null entry", `{"deniedPaths": [null]}`, "deniedPaths[0]", "null stands where a text", "", 17},
+		{"text for a list", `{"deniedCommands": "rm"}`, "deniedCommands", `"rm" stands where a list`, `["…"]`, 19},
+		{"number entry", `{"deniedPaths": ["/a", 5]}`, "deniedPaths[1]", "5 stands where a text", "", 23},
+		{"object entry", `{"deniedPaths": [{}]}`, "deniedPaths[0]", "stands where a text", "", 17},
+		{"text for a flag", `{"allowNestedSandbox": "yes"}`, "allowNestedSandbox", "true or false", "", 23},
+		{"null flag", `{"allowNestedSandbox": null}`, "allowNestedSandbox", "null stands where true or false", "leave the field out", 23},
+		{"null domains", `{"network": {"allowedDomains": null}}`, "network.allowedDomains", "null stands where a list", "", 31},
+		{"unknown in network", `{"network": {"domains": []}}`, "network.domains", "no such setting", "allowedDomains", 13},
+		{"port too high", `{"network": {"httpProxyPort": 70000}}`, "network.httpProxyPort", "a port (1 to 65535)", "", 30},
+		{"port 0", `{"network": {"socksProxyPort": 0}}`, "network.socksProxyPort", "a port", "", 31},
+		{"port with a point", `{"network": {"httpProxyPort": 80.5}}`, "network.httpProxyPort", "a port", "", 30},
+		{"port as text", `{"network": {"httpProxyPort": "80"}}`, "network.httpProxyPort", "a port", "", 30},
+		{"ripgrep without a command", `{"ripgrep": {"args": []}}`, "ripgrep", "names no command", "rg", 12},
+		{"ripgrep with an empty one", `{"ripgrep": {"command": ""}}`, "ripgrep.command", "is empty", "", 24},
+		{"violations as a list", `{"ignoreViolations": []}`, "ignoreViolations", "an object", "", 21},
+		{"violations of null", `{"ignoreViolations": {"file": null}}`, "ignoreViolations.file", "a list", "", 30},
+		{"empty path", `{"allowedReadPaths": ["/a", ""]}`, "allowedReadPaths[1]", "is empty", `"/" is everything`, 28},
+		{"path with NUL", `{"deniedPaths": ["/a\u0000"]}`, "deniedPaths[0]", "NUL", "", 17},
+		{"path pattern", `{"deniedPaths": ["/a/**"]}`, "deniedPaths[0]", "is a pattern", "everything below", 17},
+		{"other home", `{"deniedPaths": ["~u/.ssh"]}`, "deniedPaths[0]", "another user", "write the folder out", 17},
+		{"variable", `{"deniedPaths": ["$SECRETS/x"]}`, "deniedPaths[0]", "a variable", "$HOME", 17},
+		{"variable inside", `{"deniedPaths": ["/a/${B}"]}`, "deniedPaths[0]", "a variable", "", 17},
+		{"empty command", `{"allowedCommands": [""]}`, "allowedCommands[0]", "is empty", "", 21},
+		{"command with arguments", `{"deniedCommands": ["rm -rf"]}`, "deniedCommands[0]", "more than the name", "name the program alone", 20},
+		{"command pattern", `{"deniedCommands": ["r*"]}`, "deniedCommands[0]", "a pattern", "", 20},
+		{"command folder", `{"deniedCommands": ["/opt/bin/"]}`, "deniedCommands[0]", "a folder", "", 20},
+		{"empty domain", `{"network": {"allowedDomains": [""]}}`, "network.allowedDomains[0]", "is empty", `"*"`, 32},
+		{"domain is a URL", `{"network": {"allowedDomains": ["https://a.example"]}}`, "network.allowedDomains[0]", "more than a host", "", 32},
+		{"domain with a port", `{"network": {"allowedDomains": ["a.example:443"]}}`, "network.allowedDomains[0]", "not a host", "without a port", 32},
+		{"domain with a star inside", `{"network": {"allowedDomains": ["a.*.example"]}}`, "network.allowedDomains[0]", "a * where none", "", 32},
+		{"domain like a number", `{"network": {"allowedDomains": ["127.1"]}}`, "network.allowedDomains[0]", "not a host", "", 32},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Decode([]byte(tt.in))
+			e, ok := errors.AsType[*SettingsError](err)
+			if !ok {
+				t.Fatalf("got %v", err)
+			}
+			if e.Field != tt.field || !strings.Contains(e.What, tt.what) || !strings.Contains(e.Hint(), tt.hint) || e.Offset != tt.offset {
+				t.Errorf("got field %q, what %q, hint %q, offset %d", e.Field, e.What, e.Hint(), e.Offset)
+			}
+			if !strings.HasSuffix(e.Error(), e.What) || !strings.HasPrefix(e.Error(), tt.field) {
+				t.Errorf("text: %s", e)
+			}
+		})
+	}
+}
+
+func TestDecode(t *testing.T) {
+	list := func(s ...string) *[]string { return &s }
+	none := []string{}
+	port := 8080
+	for _, tt := range []struct {
+		in   string
+		want Settings
+	}{
+		{`{}`, Settings{}},
+		{` {"allowedCommands": null, "network": null, "ripgrep": null, "ignoreViolations": null} `, Settings{}},
+		{`{"allowedCommands": []}`, Settings{AllowedCommands: &none}},
+		{
+			`{"allowedReadPaths":["/a/","~/x"],"allowedWritePaths":["build"],"deniedPaths":["$HOME/.ssh"],"deniedCommands":["rm","/bin/dd"]}`,
+			Settings{
+				AllowedReadPaths: []string{"/a/", "~/x"}, AllowedWritePaths: []string{"build"},
+				DeniedPaths: []string{"$HOME/.ssh"}, DeniedCommands: []string{"rm", "/bin/dd"},
+			},
+		},
+		{`{"allowNestedSandbox":true,"autoAllowBashIfSandboxed":true}`, Settings{AllowNestedSandbox: true, AutoAllowBashIfSandboxed: true}},
+		{`{"ignoreViolations":{"file":["/a"]}}`, Settings{IgnoreViolations: map[string][]string{"file": {"/a"}}}},
+		{`{"ripgrep":{"command":"rg","args":null}}`, Settings{Ripgrep: &Ripgrep{Command: "rg"}}},
+		{`{"ripgrep":{"command":"rg","args":["-n"]}}`, Settings{Ripgrep: &Ripgrep{Command: "rg", Args: list("-n")}}},
+		{
+			`{"network":{"allowedDomains":["*.example.com","::1","*"],"httpProxyPort":8080,"socksProxyPort":null}}`,
+			Settings{Network: &Network{AllowedDomains: []string{"*.example.com", "::1", "*"}, HTTPProxyPort: &port}},
+		},
+		{`{"network":{}}`, Settings{Network: &Network{AllowedDomains: []string{}}}},
+	} {
+		got, err := Decode([]byte(tt.in))
+		if err != nil {
+			t.Errorf("%s: %v", tt.in, err)
+			continue
+		}
+		if !reflect.DeepEqual(*got, tt.want) {
+			t.Errorf("%s:\n got %+v\nwant %+v", tt.in, *got, tt.want)
+		}
+	}
+}
+
+// What Decode reads, encoding writes again; reading that gives the same.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `null`, `{"deniedPaths":["/a"],"deniedPaths":[]}`, `{"allowedCommands":[]}`, `{"allowedCommands":null}`,
+		`{"network":{"allowedDomains":["*.x.org"],"httpProxyPort":1}}`, `{"ripgrep":{"command":"rg","args":[]}}`,
+		`{"ignoreViolations":{}}`, `{"deniedPaths":["~/x","$HOME/y","z"]}`, `{"a":{"b":[[[[[[]]]]]]}}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		s, err := Decode(in)
+		if err != nil {
+			if e, ok := errors.AsType[*SettingsError](err); !ok || e.What == "" || e.Offset < 0 || e.Offset > len(in) {
+				t.Fatalf("an error that says too little: %#v", err)
+			}
+			return
+		}
+		again, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s2, err := Decode(again)
+		if err != nil {
+			t.Fatalf("%s → %s: %v", in, again, err)
+		}
+		third, _ := json.Marshal(s2)
+		if string(again) != string(third) {
+			t.Fatalf("%s became %s", again, third)
+		}
+		_, _ = NewChecker(s, &Options{Home: "/nowhere/home", Dir: "/nowhere"}) // it may refuse, and must not panic
+	})
+}
+
+func TestCheckRefusesWhatNeedsTheKernel(t *testing.T) {
+	port := 1080
+	for field, s := range map[string]Settings{
+		"allowNestedSandbox":              {AllowNestedSandbox: true},
+		"autoAllowBashIfSandboxed":        {AutoAllowBashIfSandboxed: true},
+		"allowUnsandboxedCommands":        {AllowUnsandboxedCommands: true},
+		"enableWeakerNestedSandbox":       {EnableWeakerNestedSandbox: true},
+		"ignoreViolations":                {IgnoreViolations: map[string][]string{}},
+		"ripgrep":                         {Ripgrep: &Ripgrep{Command: "rg"}},
+		"network.allowManagedDomainsOnly": {Network: &Network{AllowManagedDomainsOnly: true}},
+		"network.allowUnixSockets":        {Network: &Network{AllowUnixSockets: true}},
+		"network.allowAllUnixSockets":     {Network: &Network{AllowAllUnixSockets: true}},
+		"network.httpProxyPort":           {Network: &Network{HTTPProxyPort: &port}},
+		"network.socksProxyPort":          {Network: &Network{SOCKSProxyPort: &port}},
+	} {
+		for _, err := range []error{s.Check(), func() error { _, err := NewChecker(&s, nil); return err }()} {
+			e, ok := errors.AsType[*SettingsError](err)
+			if !ok || e.Field != field || !strings.Contains(e.What, "kernel sandbox") || e.Hint() != "take it out" {
+				t.Errorf("%s: got %v", field, err)
+			}
+		}
+	}
+}
+
+// Every field either has an effect or is refused: a new one must take a side.
+func TestNoFieldIsIgnored(t *testing.T) {
+	effective := []string{
+		"AllowedReadPaths", "AllowedWritePaths", "DeniedPaths", "DeniedCommands", "AllowedCommands", "Network",
+		"Network.AllowedDomains", "Network.AllowLocalBinding",
+	}
+	refused := (&Settings{Network: &Network{}}).kernel()
+	all := 0
+	for _, typ := range []reflect.Type{reflect.TypeFor[Settings](), reflect.TypeFor[Network]()} {
+		all += typ.NumField()
+	}
+	if got := len(effective) + len(refused); got != all {
+		t.Errorf("%d fields are known to have an effect or to be refused, there are %d", got, all)
+	}
+}
+
+func TestNewCheckerRefuses(t *testing.T) {
+	none := []string{""}
+	for _, tt := range []struct {
+		s     Settings
+		o     Options
+		field string
+	}{
+		{Settings{DeniedPaths: none}, Options{}, "deniedPaths[0]"},
+		{Settings{AllowedReadPaths: []string{"/a", "/b/*"}}, Options{}, "allowedReadPaths[1]"},
+		{Settings{AllowedWritePaths: []string{"build"}}, Options{}, "allowedWritePaths[0]"}, // relative to nothing
+		{Settings{AllowedWritePaths: []string{"build"}}, Options{Dir: "also/relative"}, "allowedWritePaths[0]"},
+		{Settings{DeniedPaths: []string{"~/x"}}, Options{Home: "relative"}, "deniedPaths[0]"},
+		{Settings{DeniedCommands: []string{"rm", "a b"}}, Options{}, "deniedCommands[1]"},
+		{Settings{DeniedCommands: []string{"./x"}}, Options{}, "deniedCommands[0]"},
+		{Settings{AllowedCommands: &none}, Options{}, "allowedCommands[0]"},
+		{Settings{Network: &Network{AllowedDomains: none}}, Options{}, "network.allowedDomains[0]"},
+	} {
+		_, err := NewChecker(&tt.s, &tt.o)
+		e, ok := errors.AsType[*SettingsError](err)
+		if !ok || e.Field != tt.field || e.Hint() == "" {
+			t.Errorf("%+v: got %v", tt.s, err)
+		}
+	}
+}

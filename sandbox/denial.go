@@ -1,0 +1,63 @@
+package sandbox
+
+import "strings"
+
+// Denial refuses a path, a command or a host. Its text is seed 000's; it says
+// which setting refused.
+type Denial struct {
+	Tool    string // "Read", "Write", "Bash" or "WebFetch", derived from the operation as in the seed
+	What    string // the path, the program or the host, as it was given
+	Path    string // the canonical path, when it is about one
+	Reason  string // "command 'rm' is denied by sandbox policy"
+	Setting string // "deniedCommands", "allowedReadPaths", …
+	Rule    string // the entry that decided, or ""
+
+	kind string // as it is logged: "command", "path_read", "path_write", "host"
+}
+
+func (d *Denial) Error() string { return "Permission denied for " + d.Tool + ": " + d.Reason }
+
+// Hint says what a person could do about it.
+func (d *Denial) Hint() string {
+	switch {
+	case d.Rule != "":
+		return "take " + d.Rule + " out of " + d.Setting + " if this is to be allowed"
+	case d.kind == kindUnclear:
+		return "write it out; holdfast sandbox explain shows what can be read"
+	case d.Setting == fieldAllowedCommands:
+		return "add " + d.What + " to " + d.Setting + " if this is to be allowed"
+	case d.Setting == fieldDomains:
+		return "add the host to " + d.Setting + " if this is to be allowed"
+	case strings.HasPrefix(d.Setting, "allowed"):
+		return "add the folder to " + d.Setting + " if this is to be allowed"
+	}
+	return ""
+}
+
+// The names of settings, as denials say them.
+const (
+	fieldReadPaths       = "allowedReadPaths"
+	fieldWritePaths      = "allowedWritePaths"
+	fieldDeniedPaths     = "deniedPaths"
+	fieldDeniedCommands  = "deniedCommands"
+	fieldAllowedCommands = "allowedCommands"
+	fieldDomains         = "network.allowedDomains"
+	fieldLocal           = "network.allowLocalBinding"
+)
+
+// What a denial is about, as it is logged.
+const (
+	kindCommand = "command"
+	kindUnclear = "unclear"
+	kindRead    = "path_read"
+	kindWrite   = "path_write"
+	kindHost    = "host"
+)
+
+func pathDenial(tool, path string, op Op) *Denial {
+	kind := kindRead
+	if op == OpWrite {
+		kind = kindWrite
+	}
+	return &Denial{Tool: tool, What: path, Reason: "path '" + path + "' is outside allowed " + string(op) + " scope", kind: kind}
+}

@@ -1,0 +1,70 @@
+package sandbox_test
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/sandbox"
+)
+
+func ExampleNewChecker() {
+	settings, err := sandbox.Decode([]byte(`{
+		"allowedReadPaths": ["/project/"],
+		"deniedPaths": ["/project/secret/"],
+		"deniedCommands": ["rm", "sudo"]
+	}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := sandbox.NewChecker(settings, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(c.CheckPath("src/main.go", "/project", sandbox.OpRead))
+	fmt.Println(c.CheckPath("/project/secret/key", "", sandbox.OpRead))
+	fmt.Println(c.IsPathAllowed("/project-backup/old.go", "", sandbox.OpRead))
+	// Output:
+	// <nil>
+	// Permission denied for Read: path '/project/secret/key' is outside allowed read scope
+	// false
+}
+
+func ExampleChecker_CheckCommand() {
+	c, err := sandbox.NewChecker(&sandbox.Settings{DeniedCommands: []string{"rm"}}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(c.CheckCommand("git commit -m 'rm old files'", "/project"))
+	err = c.CheckCommand("make && sudo rm -rf build", "/project")
+	if d, ok := errors.AsType[*sandbox.Denial](err); ok {
+		fmt.Println(d.Reason, "by", d.Setting)
+	}
+	// Output:
+	// <nil>
+	// command 'rm' is denied by sandbox policy by deniedCommands
+}
+
+func ExampleDecode() {
+	_, err := sandbox.Decode([]byte(`{"deniedPaths": ["/etc/**"]}`))
+	if e, ok := errors.AsType[*sandbox.SettingsError](err); ok {
+		fmt.Println(e)
+		fmt.Println("hint:", e.Hint())
+	}
+	// Output:
+	// deniedPaths[0]: "/etc/**" is a pattern, and a path is needed
+	// hint: name the folder; everything below it is meant
+}
+
+func ExampleNormalize() {
+	fmt.Println(sandbox.Normalize("../etc//passwd", "/nowhere", ""))
+	// Output: /etc/passwd <nil>
+}
+
+func ExampleSettings_Check() {
+	s := &sandbox.Settings{AllowNestedSandbox: true}
+	fmt.Println(s.Check())
+	// Output: allowNestedSandbox: this needs the kernel sandbox, which this build does not have yet
+}

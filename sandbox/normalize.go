@@ -1,0 +1,152 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// maxLinks is how many links one path may pass, as in Linux.
+const maxLinks = 40
+
+// The reasons why a path cannot be judged. They are wrapped with the path.
+var (
+	errNUL      = errors.New("it holds a NUL byte")
+	errLoop     = errors.New("its links go round in circles")
+	errRelative = errors.New("it is relative, and the current folder is not known")
+	errHome     = errors.New("it starts with ~, and the home folder is not known")
+	errUser     = errors.New("the home folder of another user is not known")
+	errProcess  = errors.New("it means something else in every process")
+)
+
+// Normalize makes a path absolute and canonical: "~", dots, "//", a trailing "/"
+// and links in every part are taken away. ".." is taken after links, as a kernel
+// takes it; after a part that does not exist it takes that part away. What does
+// not exist, or lies where this process may not look, keeps its name. "" stays
+// "". It is idempotent.
+//
+// cwd is what a relative path is relative to, and home what "~" means; both are
+// absolute. "~name", a NUL byte, a circle of links and /proc's links to what a
+// process has open are errors.
+func Normalize(path, cwd, home string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	full, err := absolute(path, cwd, home)
+	if err == nil {
+		full, err = resolve(full)
+	}
+	if err != nil {
+		return "", fmt.Errorf("path '%s': %w", path, err)
+	}
+	return full, nil
+}
+
+// absolute puts cwd or home in front of a path. It takes no dots away.
+func absolute(p, cwd, home string) (string, error) {
+	if strings.IndexByte(p, 0) >= 0 {
+		return "", errNUL
+	}
+	switch {
+	case p[0] == '/':
+		return p, nil
+	case p == "~" || strings.HasPrefix(p, "~/"):
+		if !path.IsAbs(home) {
+			return "", errHome
+		}
+		return home + p[1:], nil
+	case p[0] == '~':
+		return "", errUser
+	case !path.IsAbs(cwd):
+		return "", errRelative
+	}
+	return cwd + "/" + p, nil
+}
+
+// resolve walks an absolute path from the root, as a kernel does.
+func resolve(full string) (string, error) {
+	done := make([]byte, 0, len(full)) // what was walked: canonical, "" is the root
+	missing := 0                       // how many parts of it, at its end, do not exist
+	links := 0
+	for rest := full; rest != ""; {
+		var part string
+		part, rest, _ = strings.Cut(rest, "/")
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			done = done[:max(bytes.LastIndexByte(done, '/'), 0)]
+			missing = max(missing-1, 0)
+			continue
+		}
+		parent := len(done)
+		done = append(append(done, '/'), part...)
+		if missing > 0 {
+			missing++
+			continue
+		}
+		target, err := readLink(string(done))
+		switch {
+		case err != nil && absent(err):
+			missing = 1
+		case err != nil:
+			return "", err
+		case target != "":
+			if links++; links > maxLinks {
+				return "", errLoop
+			}
+			if path.IsAbs(target) {
+				done = done[:0]
+			} else {
+				done = done[:parent]
+			}
+			rest = target + "/" + rest
+		}
+	}
+	if len(done) == 0 {
+		return "/", nil
+	}
+	return string(done), nil
+}
+
+// readLink returns where a link points, or "" for what is no link.
+func readLink(name string) (string, error) {
+	info, err := os.Lstat(name)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return "", err
+	}
+	if ofProcess(name) {
+		return "", errProcess
+	}
+	return os.Readlink(name)
+}
+
+// ofProcess reports whether a path is one of /proc's links whose target is not
+// what its text says, or is another one for the process that will follow it.
+func ofProcess(name string) bool {
+	inner, ok := strings.CutPrefix(name, "/proc/")
+	if !ok || strings.IndexByte(inner, '/') < 0 {
+		return false
+	}
+	switch path.Base(name) {
+	case "cwd", "exe":
+		return true
+	}
+	switch path.Base(path.Dir(name)) {
+	case "fd", "map_files", "ns":
+		return true
+	}
+	return false
+}
+
+// absent reports whether a part of a path does not exist, or cannot be reached
+// by this process at all.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) ||
+		errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
+}
