@@ -5,51 +5,118 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// maxMessage bounds in bytes what an answer tells the model.
-const maxMessage = 4 << 10
+// Limits of an answer, in bytes.
+const (
+	MaxMessage = 4 << 10 // what is told to the model
+	maxScope   = 4 << 10
+	maxName    = 256 // who, and through what
+)
 
 // Check says whether an answer fits a question; the error wraps ErrInvalid. It does
-// not look at the time.
+// not look at the time, nor at whether somebody was faster.
 func Check(q Question, a Answer) error {
-	bad := func(format string, args ...any) error {
-		return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...)
+	switch {
+	case a.Question != "" && a.Question != q.ID:
+		return invalid("it answers question %s, not %s", a.Question, q.ID)
+	case q.Reason == policy.ReasonOverride && a.Decision == AllowSession:
+		return invalid("what was denied for the session can be allowed once only; hint: %s, or revoke the denial", Allow)
 	}
+	if err := a.check(); err != nil {
+		return err
+	}
+	if !a.Decision.Session() {
+		return nil
+	}
+	_, err := Grants(q, a)
+	return err
+}
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}
+
+// check refuses an answer that makes no sense whatever was asked.
+func (a *Answer) check() error {
 	switch a.Decision {
 	case Allow, Deny, AllowSession, DenySession:
 	default:
-		return bad("unknown decision %q\nhint: allow, deny, allow-session or deny-session", a.Decision)
+		return invalid("unknown decision %q; hint: %s, %s, %s or %s", a.Decision, Allow, Deny, AllowSession, DenySession)
 	}
 	switch {
-	case a.Question != "" && a.Question != q.ID:
-		return bad("it answers question %s, not %s", a.Question, q.ID)
 	case a.Scope != "" && !a.Decision.Session():
-		return bad("a scope goes with a decision for the session only")
-	case a.Input != nil && a.Decision != Allow:
-		return bad("a new input goes with a plain allow only")
-	case a.Input != nil && (!json.Valid(a.Input) || !bytes.HasPrefix(bytes.TrimSpace(a.Input), []byte("{"))):
-		return bad("the new input is not a JSON object")
+		return invalid("%s is for once and has no scope; hint: %s-session", a.Decision, a.Decision)
+	case len(a.Scope) > maxScope:
+		return invalid("a scope of %d bytes, at most %d fit", len(a.Scope), maxScope)
 	case a.Stop && a.Decision.Allows():
-		return bad("only a deny can stop the turn")
-	case len(a.Message) > maxMessage:
-		return bad("the message is %d bytes long, at most %d are told to the model", len(a.Message), maxMessage)
-	case a.Scope == "":
-		return nil
-	}
-	if tool, _, _ := strings.Cut(a.Scope, "("); tool != q.Tool {
-		return bad("scope %s is not about %s", a.Scope, q.Tool)
-	}
-	effect := policy.Allow
-	if !a.Decision.Allows() {
-		effect = policy.Deny
-	}
-	_, _, err := policy.CompileRules(
-		[]policy.RuleSource{{Effect: effect, Text: a.Scope, Layer: policy.LayerSession}}, policy.RuleOptions{Cwd: q.Cwd})
-	if err != nil {
-		return bad("scope: %v", err)
+		return invalid("only a deny can stop the turn")
+	case len(a.Message) > MaxMessage:
+		return invalid("a message of %d bytes, at most %d are told to the model", len(a.Message), MaxMessage)
+	case len(a.By) > maxName || len(a.Via) > maxName:
+		return invalid("who answers, and through what, has at most %d bytes", maxName)
+	case a.Input != nil && a.Decision != Allow:
+		return invalid("only a plain allow can bring another input")
+	case a.Input != nil && !isObject(a.Input):
+		return invalid("the new input is not a JSON object")
 	}
 	return nil
+}
+
+func isObject(b json.RawMessage) bool {
+	return json.Valid(b) && bytes.HasPrefix(bytes.TrimSpace(b), []byte("{"))
+}
+
+// inTime refuses an allow that comes too late.
+func (a *Answer) inTime(q Question, now time.Time) error {
+	if !a.Decision.Allows() || q.Expires == nil || a.At.Before(*q.Expires) && now.Before(*q.Expires) {
+		return nil
+	}
+	return fmt.Errorf("%w at %s: it counts as denied", ErrExpired, q.Expires.Format(time.RFC3339))
+}
+
+// checkScope refuses a rule that cannot be the scope of a question: it must be one
+// that can be read and is about the question's tool.
+func checkScope(q Question, rule string, effect policy.Effect) error {
+	if name, _, _ := strings.Cut(rule, "("); !q.covers(name) {
+		return invalid("the scope %q is not about %s; hint: %s", rule, q.Tool, q.example())
+	}
+	source := policy.RuleSource{Effect: effect, Text: rule, Layer: policy.LayerSession, Dir: q.Cwd}
+	// What "~" stands for does not matter to whether the rule can be read.
+	_, problems, err := policy.CompileRules([]policy.RuleSource{source}, policy.RuleOptions{Home: "/", Cwd: q.Cwd})
+	for _, p := range problems {
+		if err == nil && p.Fatal {
+			err = fmt.Errorf("%s; hint: %s", p.What, p.Hint)
+		}
+	}
+	if err != nil {
+		return invalid("the scope %q: %v", rule, err)
+	}
+	return nil
+}
+
+// covers reports whether rules of this name are about the question's tool.
+func (q *Question) covers(name string) bool {
+	if name == q.Tool {
+		return true
+	}
+	for _, r := range q.Requests {
+		if r.Operation == policy.OpWrite && name == "Edit" || r.Operation == policy.OpRead && name == "Read" {
+			return true
+		}
+	}
+	return false
+}
+
+// example is a rule that would do.
+func (q *Question) example() string {
+	for _, s := range q.Scopes {
+		if s.Rule != "" {
+			return s.Rule
+		}
+	}
+	return q.Tool
 }

@@ -1,65 +1,120 @@
 package approval
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-var errTodo = errors.New("approval: not built yet")
-
 // Resolve answers a question of a session: it appends the approval.resolved
-// record, on the condition that nobody has answered meanwhile. It returns the
-// answer that counts.
+// record on the condition that nobody has answered meanwhile, and returns the
+// answer that counts. It needs no lease and works while the session runs
+// elsewhere. An answer without a time gets that of the sessions' clock.
 //
-// The same answer again is fine. Another one is an [*AnsweredError] that names the
-// winner; ErrNoQuestion when the session has no such question, ErrExpired when an
-// allow comes too late, ErrInvalid for an answer that cannot be used.
+// The same answer again (decision, scope and input) is fine and returns the one
+// on record. Another one is an [*AnsweredError] that names the winner.
+// ErrNoQuestion when the session has no such question, ErrExpired when an allow
+// comes too late, ErrInvalid when the answer cannot be used for the question.
 func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, a Answer) (Answer, error) {
-	return Answer{}, errTodo
+	if err := a.check(); err != nil {
+		return Answer{}, err
+	}
+	if a.Question == "" {
+		return Answer{}, invalid("it does not say which question it answers")
+	}
+	if a.At.IsZero() {
+		a.At = sessions.Now()
+	}
+	a.At = a.At.UTC().Truncate(time.Millisecond)
+	for id := sessions.NewID(); ; {
+		m, err := sessions.Get(ctx, sessionID)
+		if err != nil {
+			return Answer{}, err
+		}
+		at, err := look(ctx, sessions, m, a.Question)
+		if err != nil {
+			return Answer{}, err
+		}
+		if at.answer != nil {
+			return at.answer.settle(a)
+		}
+		if err := Check(at.question, a); err != nil {
+			return Answer{}, err
+		}
+		if err := a.inTime(at.question, sessions.Now()); err != nil {
+			return Answer{}, err
+		}
+		d, err := session.NewDraft(session.KindApprovalResolved, a)
+		if err != nil {
+			return Answer{}, err
+		}
+		d.ID = id
+		if _, err = sessions.AppendShared(ctx, sessionID, m.Head, d); err == nil {
+			return a, nil
+		}
+		if !errors.Is(err, session.ErrConflict) {
+			return Answer{}, err
+		}
+		if err := ctx.Err(); err != nil { // somebody was faster; look again
+			return Answer{}, err
+		}
+	}
 }
 
-// Pending lists the open questions of a session, oldest first, or with "" those
-// of all sessions.
-func Pending(ctx context.Context, sessions *session.Sessions, sessionID string) ([]Question, error) {
-	return nil, errTodo
+// settle is what becomes of a later answer.
+func (a *Answer) settle(later Answer) (Answer, error) {
+	if a.Decision != later.Decision || a.Scope != later.Scope || !sameJSON(a.Input, later.Input) {
+		return Answer{}, &AnsweredError{Winner: *a}
+	}
+	return *a, nil
 }
 
-// Find finds a question by its id or an unambiguous beginning of it, and its
-// answer when it has one. ErrNoQuestion otherwise.
-func Find(ctx context.Context, sessions *session.Sessions, id string) (Question, *Answer, error) {
-	return Question{}, nil, errTodo
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) == len(b)
+	}
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// Wait returns the answer to a question as soon as somebody has given one. It
-// looks into the log every so often; 0 means four times a second. When the
-// question expires, Wait answers it with a deny by "timeout".
-func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q Question, every time.Duration) (Answer, error) {
-	return Answer{}, errTodo
+// found is where a question of a session stands.
+type found struct {
+	question Question
+	answer   *Answer // nil while it is open
 }
 
-// QuestionOptions say what is not in a decision. The zero value works.
-type QuestionOptions struct {
-	ID      string        // of the question; required to be unique in its session
-	Agent   string        // default that of the decision
-	Home    string        // of the user: no scope is offered for all of it
-	Cwd     string        // the session's folder
-	Sandbox string        // what would hold the call; default "none"
-	At      time.Time     // when it is asked
-	Timeout time.Duration // then the answer is no; 0 is never
-}
-
-// New makes the question for a decision whose effect is ask. requests are those
-// that were judged.
-func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Question {
-	return Question{ID: o.ID, Use: d.Use, Tool: d.Tool, Requests: requests, Digest: policy.Digest(requests)}
-}
-
-// Grant is what a session decision leaves for the rest of the run. ErrInvalid for
-// a decision that leaves nothing. Its ID and Name are for [policy.Guards.Check] to fill in.
-func Grant(q Question, a Answer) (policy.Grant, error) {
-	return policy.Grant{}, errTodo
+// look finds a question in a session's own records, up to the head that m has. It
+// reads backwards: what is asked about is mostly near the end.
+func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id string) (found, error) {
+	var f found
+	for r, err := range backwards(ctx, sessions, m) {
+		if err != nil {
+			return f, err
+		}
+		switch r.Kind {
+		case session.KindApprovalResolved:
+			a, err := readAnswer(m.ID, r)
+			if err != nil {
+				return f, err
+			}
+			if a.Question == id { // an earlier one wins, should there be two
+				f.answer = &a
+			}
+		case session.KindApprovalAsked:
+			q, err := readQuestion(m.ID, r)
+			if err != nil {
+				return f, err
+			}
+			if q.ID == id {
+				f.question = q
+				return f, nil
+			}
+		}
+	}
+	return f, fmt.Errorf("%w: session %s has no question %s; hint: holdfast approvals list", ErrNoQuestion, m.ID, id)
 }

@@ -1,0 +1,73 @@
+package approval
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// QuestionOptions say what is not in a decision.
+type QuestionOptions struct {
+	ID      string        // unique in the session
+	Cwd     string        // the session's folder
+	Home    string        // of the user: nothing that holds all of it is offered as a scope
+	Sandbox string        // what would hold the call; default "none"
+	At      time.Time     // when it is asked
+	Timeout time.Duration // then the answer is no; 0 is never
+}
+
+// New makes the question for a decision whose effect is ask, about the requests
+// that were judged. It does no I/O. The digest covers the requests as they are;
+// what is shown of each is cut at [MaxShown].
+func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Question {
+	q := Question{
+		ID: o.ID, Agent: d.Agent, Use: d.Use, Tool: d.Tool,
+		Requests: slices.Clone(requests), Digest: policy.Digest(requests),
+		Reason: d.Why, Why: d.Reason, By: d.By, Rule: d.Rule, Mode: d.Mode,
+		Cwd: o.Cwd, Sandbox: o.Sandbox, AskedAt: o.At.UTC().Truncate(time.Millisecond),
+	}
+	if q.Reason == "" {
+		q.Reason = policy.ReasonAsk
+	}
+	if q.Why == "" {
+		q.Why = q.By + " asks"
+	}
+	if q.Sandbox == "" {
+		q.Sandbox = "none"
+	}
+	if o.Timeout > 0 {
+		at := q.AskedAt.Add(o.Timeout)
+		q.Expires = &at
+	}
+	for i := range q.Requests {
+		r := &q.Requests[i]
+		if q.Session == "" {
+			q.Session = r.Session
+		}
+		if q.Agent == "" {
+			q.Agent = r.Agent
+		}
+		r.Shown = capped(r.Shown)
+	}
+	q.Scopes = scopes(q, o.Home)
+	return q
+}
+
+// MaxShown is how much of a request a question shows, in bytes.
+const MaxShown = 64 << 10
+
+// capped cuts what is shown and says so, with the size and digest of the whole.
+func capped(shown string) string {
+	if len(shown) <= MaxShown {
+		return shown
+	}
+	n := MaxShown
+	for n > 0 && !utf8.RuneStart(shown[n]) {
+		n--
+	}
+	return fmt.Sprintf("%s\n[cut here: %d of %d bytes are shown, sha256 of all %x]", shown[:n], n, len(shown), sha256.Sum256([]byte(shown)))
+}

@@ -1,0 +1,93 @@
+package approval
+
+import (
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// subcommands says how many words after a program's name tell what it does: the
+// scope that is offered for a command ends behind them. Programs that are not
+// here get no wider scope, among them all that run what they are given: shells,
+// interpreters, sudo, env, xargs, docker, ssh, npx, make.
+var subcommands = map[string]int{
+	"git": 1, "gh": 2, "go": 1, "cargo": 1, "npm": 1, "pnpm": 1, "yarn": 1, "bun": 1, "pip": 1, "pip3": 1, "uv": 1, "poetry": 1,
+	"bundle": 1, "composer": 1, "dotnet": 1, "swift": 1, "gradle": 1, "mvn": 1, "helm": 1, "kubectl": 1, "terraform": 1, "brew": 1,
+	"pytest": 0, "jest": 0, "vitest": 0, "tsc": 0, "eslint": 0, "prettier": 0, "mypy": 0, "ruff": 0, "black": 0, "gofmt": 0, "gofumpt": 0,
+	"golangci-lint": 0, "rustfmt": 0, "mkdir": 0, "touch": 0,
+}
+
+// deeper are subcommands that say what they do with the next word only.
+var deeper = map[string]bool{
+	"npm run": true, "npm run-script": true, "pnpm run": true, "yarn run": true, "bun run": true,
+	"git stash": true, "git remote": true, "git worktree": true, "go mod": true, "uv pip": true, "composer run": true,
+}
+
+// runners are subcommands that run whatever they are given, or make a program do so later.
+var runners = map[string]bool{
+	"git bisect": true, "git config": true, "git filter-branch": true, "git submodule": true, "git rebase": true, "go run": true, "go tool": true,
+	"npm exec": true, "npm x": true, "npm config": true, "pnpm exec": true, "pnpm dlx": true, "yarn exec": true, "yarn dlx": true, "yarn node": true,
+	"bun x": true, "bun exec": true, "uv run": true, "uv tool": true, "poetry run": true, "bundle exec": true, "composer exec": true,
+	"dotnet exec": true, "kubectl exec": true, "kubectl run": true, "kubectl debug": true, "gh api": true, "gh alias": true, "gh extension": true,
+	"swift repl": true,
+}
+
+// commandPrefix is the beginning of a command that a wider scope may have: the
+// program with its subcommand. There is none unless the line is clear and runs,
+// besides what is harmless, one plain command of a program that is known to run
+// nothing else.
+func commandPrefix(r policy.Request, home string) (string, bool) {
+	reading := shellread.Parse(r.Resource, &shellread.Options{Dir: r.Cwd, Home: home})
+	if !reading.Static() {
+		return "", false
+	}
+	var the *shellread.Command
+	for i := range reading.Commands {
+		c := &reading.Commands[i]
+		if len(c.Assigns) > 0 || len(c.Via) > 0 || c.Wrapper || redirects(c) {
+			return "", false
+		}
+		if c.Safe {
+			continue
+		}
+		if the != nil {
+			return "", false
+		}
+		the = c
+	}
+	if the == nil || the.Program != the.Name {
+		return "", false
+	}
+	words, ok := subcommands[the.Name]
+	prefix := the.Name
+	for i := 0; ok && i < words; i++ {
+		if i >= len(the.Args) || !isWord(the.Args[i]) {
+			return "", false
+		}
+		prefix += " " + the.Args[i].Text
+		if runners[prefix] {
+			return "", false
+		}
+		if deeper[prefix] {
+			words++
+		}
+	}
+	return prefix, ok
+}
+
+// redirects reports whether a command writes a file by a redirect, which a rule
+// for the command does not cover.
+func redirects(c *shellread.Command) bool {
+	for _, p := range c.Paths {
+		if p.From == shellread.FromRedirect && p.Access&shellread.Write != 0 && p.Path != "/dev/null" {
+			return true
+		}
+	}
+	return false
+}
+
+// isWord reports whether an argument is the plain name of a subcommand.
+func isWord(a shellread.Arg) bool {
+	return a.Static && plain(a.Text, "-_:.") && !strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, ".") && !strings.HasSuffix(a.Text, ":")
+}

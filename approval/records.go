@@ -1,0 +1,50 @@
+package approval
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// backwards yields the approval records of a session's own log, newest first. A
+// fork's parent answers for itself.
+func backwards(ctx context.Context, sessions *session.Sessions, m session.Meta) iter.Seq2[session.Record, error] {
+	return func(yield func(session.Record, error) bool) {
+		own := session.Range{After: m.ParentSeq, Until: m.Head, Reverse: true}
+		for r, err := range sessions.Records(ctx, m.ID, own) {
+			asks := r.Kind == session.KindApprovalAsked || r.Kind == session.KindApprovalResolved
+			if err == nil && (!asks || r.Payload == nil) {
+				continue
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+func readQuestion(id string, r session.Record) (Question, error) {
+	var q Question
+	if err := json.Unmarshal(r.Payload, &q); err != nil {
+		return q, damaged(id, r, err)
+	}
+	q.Session = id
+	return q, nil
+}
+
+func readAnswer(id string, r session.Record) (Answer, error) {
+	var a Answer
+	if err := json.Unmarshal(r.Payload, &a); err != nil {
+		return a, damaged(id, r, err)
+	}
+	return a, nil
+}
+
+func damaged(id string, r session.Record, err error) error {
+	return &session.Error{
+		Op: "read " + string(r.Kind), Session: id, Seq: r.Seq, Err: session.ErrCorrupt,
+		Detail: err.Error(), Hint: "holdfast sessions verify " + id,
+	}
+}

@@ -1,0 +1,138 @@
+package approval
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// scopes are what "for this session" may cover: exactly what was asked, then what
+// is a step wider and can be said as a rule. Where the session has denied it there
+// are none: an override is for once.
+func scopes(q Question, home string) []Scope {
+	if q.Reason == policy.ReasonOverride {
+		return nil
+	}
+	out := []Scope{exactScope(q)}
+	for _, r := range q.Requests {
+		s, ok := widerScope(q, r, home)
+		if !ok { // a rule would not cover the whole call
+			return out[:1]
+		}
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	if len(out) > 2 { // several requests, and no one rule for all of them
+		return out[:1]
+	}
+	return out
+}
+
+func exactScope(q Question) Scope {
+	if len(q.Requests) > 1 {
+		return Scope{Text: "exactly the things that are asked for here"}
+	}
+	if len(q.Requests) == 0 {
+		return Scope{Text: "every use of " + q.Tool}
+	}
+	r := q.Requests[0]
+	switch r.Operation {
+	case policy.OpCommand:
+		if r.Cwd == "" {
+			return Scope{Text: "exactly this command"}
+		}
+		return Scope{Text: "exactly this command in " + r.Cwd}
+	case policy.OpWrite:
+		return Scope{Text: "every change of " + r.Resource + " by " + q.Tool}
+	case policy.OpRead, policy.OpSecret:
+		return Scope{Text: "reading " + r.Resource + " by " + q.Tool}
+	case policy.OpExec:
+		return Scope{Text: "running " + r.Resource + " by " + q.Tool}
+	case policy.OpConnect:
+		return Scope{Text: "connections of " + q.Tool + " to exactly " + r.Resource}
+	case policy.OpMCP:
+		return Scope{Text: "every call of " + r.Resource}
+	}
+	if r.Resource == "" {
+		return Scope{Text: "every use of " + q.Tool}
+	}
+	return Scope{Text: q.Tool + " with exactly " + r.Resource}
+}
+
+// widerScope is a rule for requests like this one.
+func widerScope(q Question, r policy.Request, home string) (Scope, bool) {
+	switch r.Operation {
+	case policy.OpCommand:
+		prefix, ok := commandPrefix(r, home)
+		return Scope{Rule: q.Tool + "(" + prefix + ":*)", Text: `every command that begins with "` + prefix + `"`}, ok
+	case policy.OpWrite:
+		return folderScope("Edit", "change every file in ", path.Dir(r.Resource), q.Cwd, home)
+	case policy.OpRead:
+		dir := path.Dir(r.Resource)
+		if slices.Contains([]string{"Glob", "Grep", "LS"}, q.Tool) { // these are about a folder
+			dir = r.Resource
+		}
+		return folderScope("Read", "read every file in ", dir, q.Cwd, home)
+	case policy.OpConnect:
+		host, ok := plainHost(r.Resource)
+		if !ok || q.Tool != "WebFetch" {
+			return Scope{}, false
+		}
+		return Scope{Rule: "WebFetch(domain:" + host + ")", Text: "everything on " + host}, true
+	case policy.OpMCP:
+		if !strings.HasPrefix(q.Tool, "mcp__") || strings.Count(q.Tool, "__") < 2 || !plain(q.Tool, "_-.") {
+			return Scope{}, false
+		}
+		return Scope{Rule: q.Tool, Text: "every call of " + r.Resource + ", whatever its input"}, true
+	case policy.OpExec, policy.OpSecret:
+	}
+	return Scope{}, false
+}
+
+// folderScope covers a folder, unless that is one that holds the user's home or
+// the session's folder and more, or its name would act as a pattern.
+func folderScope(tool, what, dir, cwd, home string) (Scope, bool) {
+	holds := func(inner string) bool { return inner != "" && inner != cwd && within(inner, dir) }
+	if !path.IsAbs(dir) || dir == "/" || holds(home) || cwd != dir && within(cwd, dir) || dir == home || strings.ContainsAny(dir, "*?[]{}()\\:!\x00\n") {
+		return Scope{}, false
+	}
+	name := dir
+	switch {
+	case dir == cwd:
+		name = "the session's folder"
+	case within(dir, cwd):
+		name = strings.TrimPrefix(dir, strings.TrimSuffix(cwd, "/")+"/")
+	}
+	return Scope{Rule: tool + "(/" + dir + "/**)", Text: what + name + " and below"}, true
+}
+
+// within reports whether p is dir or below it.
+func within(p, dir string) bool {
+	return p != "" && dir != "" && (p == dir || dir == "/" || strings.HasPrefix(p, dir+"/"))
+}
+
+// plainHost returns the name of a host without its port, and whether it is a name
+// that a rule can hold.
+func plainHost(resource string) (string, bool) {
+	host := resource
+	if name, port, found := strings.Cut(resource, ":"); found && plain(port, "") {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return host, host != "" && plain(host, ".-") && !strings.HasPrefix(host, ".")
+}
+
+// plain reports whether s is made of ASCII letters, digits and the given others.
+func plain(s, others string) bool {
+	for _, c := range s {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.ContainsRune(others, c):
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
