@@ -1,0 +1,179 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// CommandLists are what [NewCommands] is made from. An entry is a program's name
+// ("rm"), what a rule has in its parentheses ("git push:*", "npm run *"), or the
+// whole rule ("Bash(git push:*)").
+type CommandLists struct {
+	Allow   []string
+	Deny    []string // beats Allow; one command of a line is enough
+	Default Effect   // of a line with a command that neither matches; None is no opinion
+	Cwd     string
+	Home    string
+}
+
+// Commands judges command lines by the commands that they would run, however deep
+// (seed 002's command policies). It denies a line with a denied command, asks
+// about one that cannot be read, allows one whose commands are all allowed, and
+// has no opinion on what is no command.
+type Commands struct {
+	allow, deny []commandEntry
+	rest        Effect
+	home        string
+}
+
+// commandEntry is one entry: a program, or a pattern for lines.
+type commandEntry struct {
+	text    string
+	program string
+	line    linePattern
+}
+
+// NewCommands compiles the lists. No list and no default, an entry that cannot be
+// read, and an unknown default are errors that wrap [ErrInvalid].
+func NewCommands(o CommandLists) (*Commands, error) {
+	c := &Commands{rest: o.Default, home: o.Home}
+	switch {
+	case !slices.Contains([]Effect{None, Allow, Deny, Ask}, o.Default):
+		return nil, fmt.Errorf("%w: the default %q of commands; hint: want allow, deny or ask", ErrInvalid, o.Default)
+	case len(o.Allow) == 0 && len(o.Deny) == 0 && o.Default == None:
+		return nil, fmt.Errorf("%w: the list of commands is empty; hint: name a program, or leave the list away", ErrInvalid)
+	}
+	read := &shellread.Options{Dir: o.Cwd, Home: o.Home}
+	for _, list := range []struct {
+		name  string
+		texts []string
+		to    *[]commandEntry
+	}{{"deny", o.Deny, &c.deny}, {"allow", o.Allow, &c.allow}} {
+		for _, text := range list.texts {
+			e, wrong := newCommandEntry(text, read)
+			if wrong != nil {
+				return nil, fmt.Errorf("%w: %s of commands: %q: %w", ErrInvalid, list.name, text, wrong)
+			}
+			*list.to = append(*list.to, e)
+		}
+	}
+	return c, nil
+}
+
+func newCommandEntry(text string, o *shellread.Options) (commandEntry, *malformed) {
+	e := commandEntry{text: text}
+	spec := strings.TrimSpace(text)
+	if spec == "" {
+		return e, &malformed{"the entry is empty", `write a program's name, or "git push:*"`}
+	}
+	if inner, ok := strings.CutPrefix(spec, "Bash("); ok {
+		if spec, wrong := closeSpec(inner); wrong != nil {
+			return e, wrong
+		} else if strings.TrimSpace(spec) == "" {
+			return e, &malformed{"the parentheses are empty", `write a program's name, or "git push:*"`}
+		} else {
+			return e.read(spec, o)
+		}
+	}
+	if _, wrong := closeSpec(spec + ")"); wrong != nil {
+		return e, wrong
+	}
+	return e.read(spec, o)
+}
+
+func (e commandEntry) read(spec string, o *shellread.Options) (commandEntry, *malformed) {
+	if !strings.ContainsAny(spec, " \t\n*\\'\"|&;<>()$`=:") {
+		e.program = spec
+		return e, nil
+	}
+	var wrong *malformed
+	e.line, wrong = newLinePattern(spec, o)
+	return e, wrong
+}
+
+// denies reports whether the entry is about a command, by any of its lines.
+func (e *commandEntry) denies(c *shellread.Command, lines []string) bool {
+	if e.program != "" {
+		return c.Name == e.program || c.Program == e.program
+	}
+	return slices.ContainsFunc(lines, e.line.match)
+}
+
+// permits reports whether the entry is about a command exactly as it would be looked up.
+func (e *commandEntry) permits(c *shellread.Command) bool {
+	if e.program != "" {
+		return c.Program == e.program
+	}
+	return e.line.match(c.Line)
+}
+
+// Evaluate judges a command line.
+func (c *Commands) Evaluate(r Request) Verdict { return c.judge(newSubject(r, c.home, nil)) }
+
+func (c *Commands) judge(s *subject) Verdict {
+	if s.reading == nil {
+		return Verdict{}
+	}
+	for i := range s.reading.Commands {
+		for j := range c.deny {
+			if e := &c.deny[j]; e.denies(&s.reading.Commands[i], s.lines[i]) {
+				return e.verdict(Deny, "command %s is denied by %s", s.reading.Commands[i].Line, e.text)
+			}
+		}
+	}
+	line := oneSpace(strings.TrimSpace(s.Resource))
+	for j := range c.deny {
+		if e := &c.deny[j]; e.program == "" && e.line.whole && e.line.match(line) {
+			return e.verdict(Deny, "command %s is denied by %s", line, e.text)
+		}
+	}
+	if !s.reading.Static() {
+		if len(c.deny) == 0 && len(c.allow) == 0 {
+			return Verdict{Effect: c.rest, Reason: "the command cannot be read for certain: " + s.reading.Unclear[0]}
+		}
+		if c.rest == Deny {
+			return Verdict{Effect: Deny, Reason: "the command cannot be read for certain: " + s.reading.Unclear[0]}
+		}
+		return Verdict{Effect: Ask, Reason: "the command cannot be read for certain: " + s.reading.Unclear[0]}
+	}
+	return c.others(s)
+}
+
+// others judges a line without a denied command.
+func (c *Commands) others(s *subject) Verdict {
+	var by *commandEntry
+	for i := range s.reading.Commands {
+		cmd := &s.reading.Commands[i]
+		j := slices.IndexFunc(c.allow, func(e commandEntry) bool { return e.permits(cmd) })
+		switch {
+		case j >= 0 && !setsDanger(cmd.Assigns):
+			if by == nil {
+				by = &c.allow[j]
+			}
+		case passesOn(s.reading.Commands, i):
+		case c.rest == None:
+			return Verdict{}
+		default:
+			return Verdict{Effect: c.rest, Reason: "no entry is about the command " + cmd.Line}
+		}
+	}
+	switch {
+	case by == nil:
+		return Verdict{Effect: c.rest}
+	case slices.ContainsFunc(s.places, writesBesides):
+		return Verdict{} // a list of commands says nothing about where their output goes
+	}
+	return by.verdict(Allow, "command %s is allowed by %s", s.reading.Commands[0].Line, by.text)
+}
+
+// writesBesides reports whether a place is written by a redirect.
+func writesBesides(p place) bool {
+	return p.from == shellread.FromRedirect && p.access&shellread.Write != 0 && !isHarmlessDevice(p.path)
+}
+
+func (e *commandEntry) verdict(effect Effect, format string, args ...any) Verdict {
+	return Verdict{Effect: effect, Reason: fmt.Sprintf(format, args...), Rule: &Origin{Rule: e.text}}
+}

@@ -1,0 +1,89 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// ToolNameAllowlist allows the tools that it names and denies all others (seed
+// 000's ToolNameAllowlistPolicy). Names are compared exactly.
+type ToolNameAllowlist struct{ names map[string]bool }
+
+// ToolNameDenylist denies the tools that it names and has no opinion on the rest
+// (seed 000's ToolNameDenylistPolicy, where the rest was allowed).
+type ToolNameDenylist struct{ names map[string]bool }
+
+// ReadOnly allows what changes nothing and denies the rest (seed 000's ReadOnlyPolicy).
+type ReadOnly struct{}
+
+// NewToolNameAllowlist makes an allowlist. An empty one, and a name that cannot be
+// a tool's, are errors that wrap [ErrInvalid].
+func NewToolNameAllowlist(names []string) (*ToolNameAllowlist, error) {
+	set, err := toolNames("allowlist", names)
+	if err != nil {
+		return nil, err
+	}
+	return &ToolNameAllowlist{set}, nil
+}
+
+// NewToolNameDenylist makes a denylist. An empty one, and a name that cannot be a
+// tool's, are errors that wrap [ErrInvalid].
+func NewToolNameDenylist(names []string) (*ToolNameDenylist, error) {
+	set, err := toolNames("denylist", names)
+	if err != nil {
+		return nil, err
+	}
+	return &ToolNameDenylist{set}, nil
+}
+
+func toolNames(list string, names []string) (map[string]bool, error) {
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%w: the %s of tools is empty; hint: name a tool, or leave the list away", ErrInvalid, list)
+	}
+	set := make(map[string]bool, len(names))
+	for i, name := range names {
+		if m := checkTool(name); m != nil {
+			return nil, fmt.Errorf("%w: entry %d of the %s of tools: %w", ErrInvalid, i+1, list, m)
+		}
+		if slices.Contains([]byte(name), '*') {
+			return nil, fmt.Errorf("%w: entry %d of the %s of tools: %q is a pattern; hint: patterns belong into rules", ErrInvalid, i+1, list, name)
+		}
+		set[name] = true
+	}
+	return set, nil
+}
+
+// Names lists the tools, sorted.
+func (p *ToolNameAllowlist) Names() []string { return slices.Sorted(maps.Keys(p.names)) }
+
+// Names lists the tools, sorted.
+func (p *ToolNameDenylist) Names() []string { return slices.Sorted(maps.Keys(p.names)) }
+
+// Evaluate allows or denies.
+func (p *ToolNameAllowlist) Evaluate(r Request) Verdict {
+	if p.names[r.Tool] {
+		return Verdict{Effect: Allow, Reason: fmt.Sprintf("Tool %q is on the allowlist", r.Tool)}
+	}
+	return Verdict{Effect: Deny, Reason: fmt.Sprintf("Tool %q is not on the allowlist", r.Tool)}
+}
+
+// Evaluate denies or has no opinion.
+func (p *ToolNameDenylist) Evaluate(r Request) Verdict {
+	if p.names[r.Tool] {
+		return Verdict{Effect: Deny, Reason: fmt.Sprintf("Tool %q is denied", r.Tool)}
+	}
+	return Verdict{}
+}
+
+// Evaluate allows or denies.
+func (ReadOnly) Evaluate(r Request) Verdict {
+	if r.ReadOnly {
+		return Verdict{Effect: Allow, Reason: fmt.Sprintf("Tool %q changes nothing", r.Tool)}
+	}
+	return Verdict{Effect: Deny, Reason: fmt.Sprintf("Tool %q is not read-only", r.Tool)}
+}
+
+func (p *ToolNameAllowlist) judge(s *subject) Verdict { return p.Evaluate(s.Request) }
+func (p *ToolNameDenylist) judge(s *subject) Verdict  { return p.Evaluate(s.Request) }
+func (p ReadOnly) judge(s *subject) Verdict           { return p.Evaluate(s.Request) }

@@ -1,0 +1,170 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// DefaultForbidden lists the globs that no tool has a business with: the store of
+// version control, secrets and certificates (the list of seed 002's original).
+func DefaultForbidden() []string {
+	return []string{".git/**", "**/.env*", "**/*.pem", "**/*.key", "**/id_rsa*", "**/secrets/**", "**/.npmrc", "**/.yarnrc", "**/*.crt"}
+}
+
+// PathRules are what [NewReadPaths] and [NewWritePaths] are made from (seed 002).
+// Globs are absolute, below "~/", or relative to Cwd; "**/x" in Deny is x anywhere.
+type PathRules struct {
+	Allow   []string
+	Deny    []string // beats Allow
+	Default Effect   // of what neither matches; None is no opinion
+	Cwd     string
+	Home    string
+}
+
+// ReadPaths judges what is read, by its path; it has no opinion on writes. Of a
+// command it judges the paths that the command would read: it denies and asks
+// about them, and never allows the command itself.
+type ReadPaths struct{ pathLists }
+
+// WritePaths judges what is written, like [ReadPaths].
+type WritePaths struct{ pathLists }
+
+// ForbiddenGlobs denies everything that touches a path, whatever is done to it,
+// and has no opinion on the rest. It belongs into [Config.Limits].
+type ForbiddenGlobs struct{ pathLists }
+
+// NewReadPaths compiles the lists. No list and no default, an unusable glob, and
+// an unknown default are errors that wrap [ErrInvalid].
+func NewReadPaths(o PathRules) (*ReadPaths, error) {
+	l, err := newPathLists(shellread.Read|shellread.Exec, "reading", o)
+	if err != nil {
+		return nil, err
+	}
+	return &ReadPaths{l}, nil
+}
+
+// NewWritePaths compiles the lists, with the errors of [NewReadPaths].
+func NewWritePaths(o PathRules) (*WritePaths, error) {
+	l, err := newPathLists(shellread.Write, "writing", o)
+	if err != nil {
+		return nil, err
+	}
+	return &WritePaths{l}, nil
+}
+
+// NewForbiddenGlobs compiles globs: absolute, below "~/", relative to cwd, or
+// "**/x" for x anywhere. An empty list and an unusable glob are errors that wrap
+// [ErrInvalid].
+func NewForbiddenGlobs(globs []string, cwd, home string) (*ForbiddenGlobs, error) {
+	l, err := newPathLists(shellread.Read|shellread.Write|shellread.Exec, "touching", PathRules{Deny: globs, Cwd: cwd, Home: home})
+	if err != nil {
+		return nil, err
+	}
+	return &ForbiddenGlobs{l}, nil
+}
+
+// Evaluate judges the path of a request, or the paths of its command.
+func (p *ReadPaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
+
+// Evaluate judges the path of a request, or the paths of its command.
+func (p *WritePaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
+
+// Evaluate judges the path of a request, or the paths of its command.
+func (p *ForbiddenGlobs) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
+
+// pathLists judge places: deny over allow over the default.
+type pathLists struct {
+	access      shellread.Access
+	doing       string
+	allow, deny []glob
+	rest        Effect
+	home        string
+}
+
+func newPathLists(access shellread.Access, doing string, o PathRules) (pathLists, error) {
+	l := pathLists{access: access, doing: doing, rest: o.Default, home: o.Home}
+	switch {
+	case !slices.Contains([]Effect{None, Allow, Deny, Ask}, o.Default):
+		return l, fmt.Errorf("%w: the default %q of paths for %s; hint: want allow, deny or ask", ErrInvalid, o.Default, doing)
+	case len(o.Allow) == 0 && len(o.Deny) == 0 && o.Default == None:
+		return l, fmt.Errorf("%w: the list of paths for %s is empty; hint: name a path, or leave the list away", ErrInvalid, doing)
+	}
+	var err error
+	if l.deny, err = compileGlobs("deny", doing, o.Deny, o, true); err != nil {
+		return l, err
+	}
+	l.allow, err = compileGlobs("allow", doing, o.Allow, o, false)
+	return l, err
+}
+
+func compileGlobs(list, doing string, texts []string, o PathRules, forbids bool) ([]glob, error) {
+	globs := make([]glob, len(texts))
+	for i, text := range texts {
+		g, err := pathGlob(text, o.Cwd, o.Home, forbids)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s %q for %s: %w", ErrInvalid, list, text, doing, err)
+		}
+		globs[i] = g
+	}
+	return globs, nil
+}
+
+// judge judges every place; the worst verdict counts.
+func (l *pathLists) judge(s *subject) Verdict {
+	var out Verdict
+	for i := range s.places {
+		p := &s.places[i]
+		if p.access&l.access == 0 || isHarmlessDevice(p.path) {
+			continue
+		}
+		switch v := l.place(p); {
+		case v.Effect == Deny:
+			return v
+		case v.Effect == Ask && out.Effect != Ask, v.Effect == Allow && out.Effect == None && s.reading == nil:
+			out = v
+		}
+	}
+	return out
+}
+
+func (l *pathLists) place(p *place) Verdict {
+	doubt := Verdict{}
+	for i := range l.deny {
+		g := &l.deny[i]
+		switch {
+		case p.path == "":
+			return g.verdict(Ask, "it cannot be known which path %s is", nameOf(p.arg))
+		case !g.match(p.path) && !g.match(p.real):
+			if p.tree && doubt.Effect == None && p.mayHold(g) {
+				doubt = g.verdict(Ask, "what is below %s may match %s", p.path, g.text)
+			}
+		case p.from == shellread.FromGuess:
+			if doubt.Effect == None {
+				doubt = g.verdict(Ask, "%s may be a path that matches %s", p.arg, g.text)
+			}
+		default:
+			return g.verdict(Deny, "%s %s is forbidden by %s", l.doing, p.path, g.text)
+		}
+	}
+	if doubt.Effect != None {
+		return doubt
+	}
+	for i := range l.allow {
+		if g := &l.allow[i]; g.covers(p) {
+			return g.verdict(Allow, "%s %s is allowed by %s", l.doing, p.path, g.text)
+		}
+	}
+	if l.rest == None {
+		return Verdict{}
+	}
+	if p.from == shellread.FromGuess && l.rest == Deny {
+		return Verdict{Effect: Ask, Reason: fmt.Sprintf("%s may be a path, and no pattern allows %s it", p.arg, l.doing)}
+	}
+	return Verdict{Effect: l.rest, Reason: fmt.Sprintf("no pattern is about %s %s", l.doing, known(p.path))}
+}
+
+func (g *glob) verdict(e Effect, format string, args ...any) Verdict {
+	return Verdict{Effect: e, Reason: fmt.Sprintf(format, args...), Rule: &Origin{Rule: g.text}}
+}
