@@ -21,7 +21,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
+	"strconv"
 )
 
 // Operation is the kind of effect that a request is about.
@@ -63,20 +63,33 @@ type Request struct {
 // Digest identifies exactly what was asked: tool, operation, resource, folder,
 // base and input.
 func (r Request) Digest() string {
-	h := sha256.New()
-	for _, s := range []string{"holdfast request 2", r.Tool, string(r.Operation), r.Resource, r.Cwd, r.Base, string(r.Input)} {
-		fmt.Fprintf(h, "%d:%s\n", len(s), s)
+	var room [512]byte
+	b := room[:0]
+	for _, s := range [...]string{"holdfast request 2", r.Tool, string(r.Operation), r.Resource, r.Cwd, r.Base} {
+		b = appendPart(b, s)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return digestOf(appendPart(b, r.Input))
 }
 
 // Digest identifies what a whole call asks: all its requests, in order.
 func Digest(requests []Request) string {
-	h := sha256.New()
+	var b []byte
 	for _, r := range requests {
-		fmt.Fprintln(h, r.Digest())
+		b = append(append(b, r.Digest()...), '\n')
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return digestOf(b)
+}
+
+// appendPart writes a part with its length, so that no two lists of parts look alike.
+func appendPart[T string | json.RawMessage](b []byte, part T) []byte {
+	b = strconv.AppendInt(b, int64(len(part)), 10)
+	b = append(append(b, ':'), part...)
+	return append(b, '\n')
+}
+
+func digestOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
 
 // Effect is what a verdict amounts to.

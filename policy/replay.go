@@ -1,0 +1,39 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// ParseChange reads the payload of a policy.changed record. A field that it does
+// not know is an error that wraps [ErrInvalid]: it may have forbidden something.
+func ParseChange(payload json.RawMessage) (Change, error) {
+	var c Change
+	dec := json.NewDecoder(bytes.NewReader(payload))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return Change{}, fmt.Errorf("%w: a change of policy: %w", ErrInvalid, err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return Change{}, fmt.Errorf("%w: a change of policy with something behind it", ErrInvalid)
+	}
+	return c, nil
+}
+
+// Replay applies the changes that a log holds since the run began, oldest first,
+// so that grants and patches survive a restart. It stops at the first that cannot
+// be read or applied; those before it are in force then.
+func (s *Guards) Replay(payloads []json.RawMessage) error {
+	for i, p := range payloads {
+		c, err := ParseChange(p)
+		if err == nil {
+			err = s.Apply(c)
+		}
+		if err != nil {
+			return fmt.Errorf("change %d of %d: %w", i+1, len(payloads), err)
+		}
+	}
+	return nil
+}
