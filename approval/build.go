@@ -13,6 +13,7 @@ import (
 // QuestionOptions say what is not in a decision.
 type QuestionOptions struct {
 	ID      string        // unique in the session
+	Agent   string        // default that of the decision
 	Cwd     string        // the session's folder
 	Home    string        // of the user: nothing that holds all of it is offered as a scope
 	Sandbox string        // what would hold the call; default "none"
@@ -25,7 +26,7 @@ type QuestionOptions struct {
 // what is shown of each is cut at [MaxShown].
 func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Question {
 	q := Question{
-		ID: o.ID, Agent: d.Agent, Use: d.Use, Tool: d.Tool,
+		ID: o.ID, Agent: o.Agent, Use: d.Use, Tool: d.Tool,
 		Requests: slices.Clone(requests), Digest: policy.Digest(requests),
 		Reason: d.Why, Why: d.Reason, By: d.By, Rule: d.Rule, Mode: d.Mode,
 		Cwd: o.Cwd, Sandbox: o.Sandbox, AskedAt: o.At.UTC().Truncate(time.Millisecond),
@@ -38,6 +39,9 @@ func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Questi
 	}
 	if q.Sandbox == "" {
 		q.Sandbox = "none"
+	}
+	if q.Agent == "" {
+		q.Agent = d.Agent
 	}
 	if o.Timeout > 0 {
 		at := q.AskedAt.Add(o.Timeout)

@@ -32,7 +32,7 @@ func Check(q Question, a Answer) error {
 	if !a.Decision.Session() {
 		return nil
 	}
-	_, err := Grants(q, a)
+	_, err := Grant(q, a)
 	return err
 }
 

@@ -25,7 +25,7 @@ type Question struct {
 	Mode     policy.Mode      `json:"mode"`
 	Cwd      string           `json:"cwd,omitempty"`
 	Sandbox  string           `json:"sandbox,omitempty"` // what would hold the call; "none" when nothing does
-	Scopes   []Scope          `json:"scopes,omitempty"`  // offered for "for this session"; the first is the exact one
+	Scopes   []Scope          `json:"scopes,omitempty"`  // offered for "for this session", narrowest first; none for an override
 	AskedAt  time.Time        `json:"asked_at"`
 	Expires  *time.Time       `json:"expires_at,omitempty"` // then the answer is no
 }

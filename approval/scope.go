@@ -9,32 +9,31 @@ import (
 )
 
 // scopes are what "for this session" may cover: exactly what was asked, then what
-// is a step wider and can be said as a rule. Where the session has denied it there
-// are none: an override is for once.
+// is a step wider and can be said as one rule. Where the session has denied it
+// there are none: an override is for once.
 func scopes(q Question, home string) []Scope {
 	if q.Reason == policy.ReasonOverride {
 		return nil
 	}
-	out := []Scope{exactScope(q)}
-	for _, r := range q.Requests {
-		s, ok := widerScope(q, r, home)
-		if !ok { // a rule would not cover the whole call
-			return out[:1]
-		}
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
+	var out []Scope
+	if q.single() {
+		out = append(out, exactScope(q))
 	}
-	if len(out) > 2 { // several requests, and no one rule for all of them
-		return out[:1]
+	var wider Scope
+	for i, r := range q.Requests {
+		s, ok := widerScope(q, r, home)
+		if !ok || i > 0 && s != wider { // no one rule covers the call
+			return out
+		}
+		wider = s
+	}
+	if wider.Rule != "" {
+		out = append(out, wider)
 	}
 	return out
 }
 
 func exactScope(q Question) Scope {
-	if len(q.Requests) > 1 {
-		return Scope{Text: "exactly the things that are asked for here"}
-	}
 	if len(q.Requests) == 0 {
 		return Scope{Text: "every use of " + q.Tool}
 	}
