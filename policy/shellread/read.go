@@ -1,9 +1,194 @@
 package shellread
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+	"sync"
 
-func read(line string, _ *Options) *Reading {
-	return &Reading{Unclear: []string{"not read yet: " + line}}
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// The limits of one reading. A line that needs more is unclear: no everyday line
+// comes near, and a line made to be slow must not be.
+const (
+	maxCommands = 4096
+	maxDepth    = 16      // shells in shells, functions in functions
+	maxNesting  = 100     // parentheses, braces and keywords in each other
+	maxSteps    = 20_000  // statements walked
+	maxText     = 4 << 20 // bytes that expansion makes
+	maxSource   = 1 << 20 // bytes of nested lines
+	maxVars     = 256
+)
+
+// reader is one reading while it is made.
+type reader struct {
+	opts *Options
+	out  *Reading
+
+	depth, nesting, steps, text, source int
+
+	stopped  bool
+	running  []string        // functions that are being read
+	declared []*syntax.Stmt  // bodies of functions, in the order of the line
+	called   []*syntax.Stmt  // those that were read in a call
+	homes    []declaration   // where each body was declared
+	seen     map[string]bool // what was said to be unclear
 }
 
-func canonical(words []string) string { return strings.Join(words, " ") }
+type declaration struct {
+	body  *syntax.Stmt
+	name  string
+	frame *frame
+	scope *scope
+}
+
+// frame is one text that is being read, and what runs it.
+type frame struct {
+	*reader
+	src string
+	via []string
+}
+
+func read(line string, o *Options) *Reading {
+	r := &reader{opts: o, out: &Reading{}}
+	f := &frame{reader: r, src: line}
+	s := &scope{}
+	if o.Dir != "" {
+		s.dirs = []string{cleanPath(o.Dir)}
+		s.fail = s.dirs
+	}
+	if f.plain(s) {
+		return r.out
+	}
+	f.text0(s, &stdin{})
+	f.uncalled()
+	return r.out
+}
+
+var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
+
+// parse reads the frame's text as statements, or says why it cannot.
+func (f *frame) parse() (stmts []*syntax.Stmt, why string) {
+	f.source += len(f.src)
+	switch {
+	case len(f.src) > MaxLine:
+		return nil, fmt.Sprintf("the line has %d bytes, at most %d are read", len(f.src), MaxLine)
+	case f.source > maxSource+MaxLine:
+		return nil, "the line holds too many lines to read again"
+	case strings.IndexByte(f.src, 0) >= 0:
+		return nil, "the line holds a NUL byte"
+	case tooNested(f.src):
+		return nil, "the line is nested too deeply"
+	}
+	p, _ := parsers.Get().(*syntax.Parser)
+	defer parsers.Put(p)
+	file, err := p.Parse(strings.NewReader(f.src), "")
+	if err != nil {
+		return nil, "cannot be parsed: " + err.Error()
+	}
+	if strings.IndexByte(f.src, '\r') >= 0 {
+		f.unclear("the line holds a carriage return, which shells read differently")
+	}
+	return file.Stmts, ""
+}
+
+// tooNested reports whether more brackets are open at one point than any line
+// needs. It does not know quotes and is on the safe side of them.
+func tooNested(src string) bool {
+	open := 0
+	for i := 0; i < len(src); i++ {
+		switch src[i] {
+		case '(', '{', '[':
+			open++
+			if open > 4*maxNesting {
+				return true
+			}
+		case ')', '}', ']':
+			open = max(0, open-1)
+		}
+	}
+	return false
+}
+
+// text0 reads the frame's whole text in the scope.
+func (f *frame) text0(s *scope, in *stdin) output {
+	stmts, why := f.parse()
+	if why != "" {
+		f.unclear(why)
+		return output{}
+	}
+	return f.stmts(s, stmts, in)
+}
+
+// uncalled reads the bodies of functions that nothing in the line calls: their
+// parameters are unknown.
+func (f *frame) uncalled() {
+	for i := 0; i < len(f.homes); i++ {
+		d := f.homes[i]
+		if containsStmt(f.called, d.body) {
+			continue
+		}
+		d.frame.body(d.scope, d.name, d.body, nil, &stdin{kind: stdinUnknown})
+	}
+}
+
+func containsStmt(list []*syntax.Stmt, s *syntax.Stmt) bool {
+	for _, have := range list {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}
+
+// unclear notes why the reading is not static, once.
+func (r *reader) unclear(why string) {
+	if r.seen[why] {
+		return
+	}
+	if r.seen == nil {
+		r.seen = map[string]bool{}
+	}
+	r.seen[why] = true
+	r.out.Unclear = append(r.out.Unclear, why)
+}
+
+// stop ends the reading early.
+func (r *reader) stop(why string) {
+	r.unclear(why)
+	r.stopped = true
+}
+
+// step counts a statement and reports whether there is room for it.
+func (r *reader) step() bool {
+	r.steps++
+	if r.steps > maxSteps {
+		r.stop("the line does more than is read")
+	}
+	return !r.stopped
+}
+
+// spend counts bytes that expansion made.
+func (r *reader) spend(n int) {
+	r.text += n
+	if r.text > maxText {
+		r.stop("the line expands to more than is read")
+	}
+}
+
+// reserve makes room for a command at the end of the list.
+func (r *reader) reserve() int {
+	if len(r.out.Commands) >= maxCommands {
+		r.stop(fmt.Sprintf("the line runs more than %d commands", maxCommands))
+	}
+	r.out.Commands = append(r.out.Commands, Command{})
+	return len(r.out.Commands) - 1
+}
+
+// drop takes a reserved place away again.
+func (r *reader) drop(slot int) {
+	c := r.out.Commands
+	copy(c[slot:], c[slot+1:])
+	c[len(c)-1] = Command{}
+	r.out.Commands = c[:len(c)-1]
+}

@@ -1,0 +1,120 @@
+package shellread
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// decl reads export, declare, local, readonly and typeset: they assign, and they
+// are commands as well.
+func (f *frame) decl(s *scope, c *syntax.DeclClause) {
+	slot := f.reserve()
+	name := c.Variant.Value
+	words := []word{{text: name, static: true}}
+	export, odd := name == "export", name == "readonly"
+	for _, a := range c.Args {
+		if !a.Naked {
+			continue
+		}
+		w := word{}
+		if a.Value != nil {
+			list := f.words(s, []*syntax.Word{a.Value})
+			words = append(words, list...)
+			for _, w := range list {
+				if !w.static || w.glob {
+					f.unclear("what " + name + " sets cannot be known: " + w.text)
+				}
+			}
+			if len(list) == 0 {
+				continue
+			}
+			w = list[0]
+		} else if a.Name != nil {
+			words = append(words, word{text: f.source0(a), static: true})
+			continue
+		}
+		if flags, ok := strings.CutPrefix(w.text, "-"); ok && w.static {
+			export = export || strings.ContainsRune(flags, 'x')
+			odd = odd || strings.ContainsAny(flags, "ilucraA")
+			if strings.ContainsRune(flags, 'n') && name != "export" {
+				f.unclear("a name that refers to another variable")
+			}
+			if strings.ContainsRune(flags, 'f') && export {
+				s.exportFun = true
+			}
+		} else if n, value, ok := strings.Cut(w.text, "="); ok && w.static {
+			f.declared0(s, name, strings.TrimSuffix(n, "+"), word{text: value, static: !strings.HasSuffix(n, "+")}, export, odd)
+		}
+	}
+	for _, a := range c.Args {
+		if a.Name == nil {
+			continue
+		}
+		if a.Naked {
+			v := f.lookup(s, a.Name.Value)
+			f.declared0(s, name, a.Name.Value, word{text: v.text, static: v.known, glob: v.glob}, export, odd)
+			continue
+		}
+		w := f.value(s, a)
+		words = append(words, word{text: a.Name.Value + "=" + w.text, static: w.static})
+		if odd && w.static {
+			f.substituting(w.text)
+		}
+		f.declared0(s, name, a.Name.Value, w, export, odd)
+	}
+	f.out.Commands[slot] = f.built(s, words, strings.TrimSuffix(f.source0(c), ";"), nil, nil, &effects{safe: true})
+	f.out.Commands[slot].Safe = !tainting(c)
+}
+
+func tainting(c *syntax.DeclClause) bool {
+	for _, a := range c.Args {
+		if a.Name == nil && a.Value != nil && strings.IndexByte(a.Value.Lit(), '=') >= 0 || a.Name != nil && dangerous(a.Name.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// declared0 gives a declared variable its value and attributes.
+func (f *frame) declared0(s *scope, decl, name string, w word, export, odd bool) {
+	if !syntax.ValidName(name) {
+		return
+	}
+	if s.jumps != nil && decl != "export" && decl != "readonly" {
+		s.jumps.locals = append(s.jumps.locals, name)
+	}
+	f.assign(s, name, w, export)
+	if odd {
+		v := s.vars[name]
+		v.odd, v.known = true, v.known && decl == "readonly"
+		s.set(name, v)
+	}
+}
+
+// value is what an assignment gives its variable.
+func (f *frame) value(s *scope, a *syntax.Assign) word {
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			if e.Index != nil {
+				f.arith(s, e.Index)
+			}
+			if e.Value != nil {
+				f.scan(s, e.Value)
+			}
+		}
+		return word{text: f.source0(a.Array)}
+	}
+	w := f.one(s, a.Value, true)
+	if a.Index != nil {
+		f.arith(s, a.Index)
+		return word{text: w.text}
+	}
+	if a.Append {
+		v := f.lookup(s, a.Name.Value)
+		w.static = w.static && v.known && len(v.text)+len(w.text) <= MaxLine
+		w.text = v.text + w.text
+		f.spend(len(w.text))
+	}
+	return w
+}

@@ -1,0 +1,101 @@
+package shellread
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// declare notes a function. Its body is read where it is called, or at the end.
+func (f *frame) declare(s *scope, d *syntax.FuncDecl) {
+	if d.Name == nil || d.Body == nil {
+		f.unclear("a function without a name")
+		return
+	}
+	s.define(d.Name.Value, function{bodies: []*syntax.Stmt{d.Body}})
+	if !slices.ContainsFunc(f.homes, func(h declaration) bool { return h.body == d.Body }) {
+		f.homes = append(f.homes, declaration{body: d.Body, name: d.Name.Value, frame: f, scope: s.fork()})
+	}
+}
+
+// body reads the body of a function that is called with params.
+func (f *frame) body(s *scope, name string, body *syntax.Stmt, params *[]word, in *stdin) output {
+	home := f
+	for _, h := range f.homes {
+		if h.body == body {
+			home = &frame{reader: f.reader, src: h.frame.src, via: f.via}
+		}
+	}
+	again := 0
+	for _, running := range f.running {
+		if running == name {
+			again++
+		}
+	}
+	switch {
+	case again >= 2:
+		s.forgetAll()
+		return output{}
+	case again == 1:
+		s.forgetAll() // with whatever it is called in the end
+		params = nil
+	}
+	if f.depth++; f.depth > maxDepth {
+		f.stop("functions are nested too deeply")
+	}
+	defer func() { f.depth-- }()
+	if f.stopped {
+		return output{}
+	}
+	f.running = append(f.running, name)
+	defer func() { f.running = f.running[:len(f.running)-1] }()
+	if !containsStmt(f.called, body) {
+		f.called = append(f.called, body)
+	}
+	outer, before := s.jumps, s.params
+	inner := &jumps{}
+	s.jumps, s.params = inner, params
+	out := home.stmt(s, body, in)
+	for _, j := range inner.scopes {
+		s.settle()
+		s.join(s.fork(), j)
+	}
+	for _, local := range inner.locals {
+		s.forget(local)
+	}
+	s.jumps, s.params, s.ended = outer, before, false
+	if len(inner.scopes) > 0 {
+		out = output{}
+	}
+	return out
+}
+
+// callFunction reads a call. It reports whether the name can only be a function.
+func (f *frame) callFunction(s *scope, fn function, words []word, in *stdin) (out output, only bool) {
+	params := append([]word(nil), words...)
+	if len(fn.bodies) == 1 && !fn.maybe {
+		return f.body(s, words[0].text, fn.bodies[0], &params, in), true
+	}
+	all := s.fork()
+	for _, b := range fn.bodies {
+		turn := s.fork()
+		f.body(turn, words[0].text, b, &params, unsure(in))
+		turn.settle()
+		all.join(all.fork(), turn)
+	}
+	jumps := s.jumps
+	*s = *all
+	s.jumps = jumps
+	return output{}, !fn.maybe
+}
+
+// leave ends a loop, a function or the shell at this point.
+func (s *scope) leave(name string) {
+	s.settle()
+	if s.jumps != nil && name != "exit" {
+		j := s.fork()
+		s.jumps.scopes = append(s.jumps.scopes, j)
+	}
+	s.ended = true
+	s.dirs, s.fail = []string{}, []string{}
+}

@@ -1,0 +1,380 @@
+package shellread
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// command is a simple command after expansion.
+type command struct {
+	words  []word
+	set    []assignment
+	in     *stdin
+	paths  []Path // of its redirects
+	slot   int    // its place in the list of commands
+	source string // as it stands in the line; "" when it does not
+	shell  bool   // it stands in a line, so that a function may be meant
+}
+
+// invoke finds out what a command would do, and reads on where that leads.
+func (f *frame) invoke(s *scope, c *command) output {
+	program := c.words[0]
+	name := base(program.text)
+	switch {
+	case !program.static:
+		f.unclear("the program cannot be known: " + program.text)
+	case program.glob:
+		f.unclear("the program is a pattern: " + program.text)
+	case name == "" || name == "." && program.text != "." || name == "..":
+		f.unclear("not the name of a program: " + canonical([]string{program.text}))
+	default:
+		return f.known(s, c, name)
+	}
+	s.fail = s.dirs
+	f.prefix(s, c)
+	f.out.Commands[c.slot] = f.built(s, c.words, c.source, c.set, c.paths, &effects{})
+	f.out.Commands[c.slot].Name = ""
+	return output{}
+}
+
+// known is invoke for a program whose name is known.
+func (f *frame) known(s *scope, c *command, name string) output {
+	if fn, ok := s.funcs[c.words[0].text]; ok && c.shell {
+		slot := len(f.out.Commands)
+		f.prefix(s, c)
+		out, only := f.callFunction(s, fn, c.words, c.in)
+		if only {
+			f.hand(s, c, slot)
+			return out
+		}
+		s.settle()
+	}
+	inv := invocation{name: name, program: c.words[0], args: c.words[1:], in: *c.in}
+	for _, a := range c.set {
+		inv.assigns = append(inv.assigns, a.name)
+	}
+	e := study(&inv)
+	if e.unclear != "" {
+		f.unclear(e.unclear)
+	}
+	f.out.Commands[c.slot] = f.built(s, c.words, c.source, c.set, c.paths, &e)
+	scope := s
+	if len(c.set) > 0 {
+		scope = f.prefix(s, c)
+	}
+	f.follow(s, scope, c, name, &e)
+	out := output{}
+	if e.output != nil {
+		out = output{text: *e.output, known: true}
+	} else if name == "pwd" && len(inv.args) == 0 && len(s.dirs) == 1 {
+		out = output{text: s.dirs[0] + "\n", known: true}
+	}
+	f.builtin(s, name, inv.args, &e)
+	return out
+}
+
+// hand gives the redirects of a function's call to its first command.
+func (f *frame) hand(s *scope, c *command, slot int) {
+	if len(c.paths) > 0 && slot < len(f.out.Commands) {
+		first := &f.out.Commands[slot]
+		first.Paths = append(first.Paths, c.paths...)
+		first.Safe = first.Safe && !writes(c.paths)
+	} else if len(c.paths) > 0 {
+		f.out.Commands[c.slot] = Command{Name: ":", Program: ":", Line: ":", Source: c.source, Dir: likely(s), Via: f.via, Paths: c.paths, Safe: !writes(c.paths)}
+		return
+	}
+	f.drop(c.slot)
+}
+
+// prefix is the scope of what a command runs: with the variables set for it.
+func (f *frame) prefix(s *scope, c *command) *scope {
+	inner := s.fork()
+	for _, a := range c.set {
+		f.assign(inner, a.name, a.word, true)
+	}
+	return inner
+}
+
+// built makes the command as it is reported.
+func (f *frame) built(s *scope, words []word, source string, set []assignment, redirects []Path, e *effects) Command {
+	program := words[0].text
+	c := Command{
+		Name: base(program), Program: program, Source: source, Dir: likely(s), Via: f.via, Opaque: e.opaque, Wrapper: e.wrapper,
+	}
+	if len(words) > 1 {
+		c.Args = make([]Arg, len(words)-1)
+		for i, w := range words[1:] {
+			c.Args[i] = Arg{Text: w.text, Static: w.static && !w.glob}
+		}
+	}
+	c.Line = lineOf(words, source)
+	if source == "" {
+		c.Source = c.Line
+	}
+	for _, a := range set {
+		c.Assigns = append(c.Assigns, a.name)
+	}
+	for _, name := range s.tainted {
+		if !slices.Contains(c.Assigns, name) {
+			c.Assigns = append(c.Assigns, name)
+		}
+	}
+	dirs := moved(s.dirs, e.moveTo)
+	if strings.IndexByte(program, '/') >= 0 {
+		c.Paths = f.resolve(c.Paths, s.dirs, use{path: words[0], access: Exec, from: FromArgument})
+	}
+	for _, u := range e.paths {
+		c.Paths = f.resolve(c.Paths, dirs, u)
+	}
+	c.Paths = append(c.Paths, redirects...)
+	c.Safe = e.safe && len(s.tainted) == 0 && !writes(c.Paths) &&
+		!slices.ContainsFunc(set, func(a assignment) bool { return dangerous(a.name) })
+	return c
+}
+
+// lineOf is the canonical line of words. A word that is not static stands as it
+// was written.
+func lineOf(words []word, source string) string {
+	n := len(words) - 1
+	same := true
+	for i, w := range words {
+		n += len(w.text)
+		same = same && w.static && !w.glob && bare(w.text, i == 0)
+	}
+	if same && n == len(source) {
+		rest, ok := source, true
+		for i, w := range words {
+			if i > 0 {
+				rest, ok = strings.CutPrefix(rest, " ")
+			}
+			if ok {
+				rest, ok = strings.CutPrefix(rest, w.text)
+			}
+			if !ok {
+				break
+			}
+		}
+		if ok {
+			return source
+		}
+	}
+	var b strings.Builder
+	b.Grow(n + 8)
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if w.static && !w.glob {
+			quote(&b, w.text, i == 0)
+		} else {
+			b.WriteString(shown(w, i == 0))
+		}
+	}
+	return b.String()
+}
+
+// shown is a word as a line has it: a pattern keeps what makes it one.
+func shown(w word, first bool) string {
+	if !w.static {
+		return w.text
+	}
+	if !w.glob {
+		var b strings.Builder
+		quote(&b, w.text, first)
+		return b.String()
+	}
+	var b strings.Builder
+	for i := 0; i < len(w.text); i++ {
+		switch c := w.text[i]; {
+		case c == '\\' && i+1 < len(w.text):
+			b.WriteByte(c)
+			i++
+			b.WriteByte(w.text[i])
+		case plainByte[c] || strings.IndexByte("*?[]^!=", c) >= 0 || c >= 0x80:
+			b.WriteByte(c)
+		case c == '\n':
+			b.WriteString(`$'\n'`)
+		default:
+			b.Write([]byte{'\\', c})
+		}
+	}
+	return b.String()
+}
+
+// base is a program's name without its folder.
+func base(program string) string { return program[strings.LastIndexByte(program, '/')+1:] }
+
+// moved is where a command that changes its own folder works.
+func moved(dirs []string, to *word) []string {
+	switch {
+	case to == nil || to.static && to.text == "":
+		return dirs
+	case !to.static || to.glob:
+		return nil
+	case path.IsAbs(to.text):
+		return []string{path.Clean(to.text)}
+	case dirs == nil:
+		return nil
+	}
+	out := make([]string, len(dirs))
+	for i, d := range dirs {
+		out[i] = path.Join(d, to.text)
+	}
+	return out
+}
+
+// follow reads what a command runs.
+func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) {
+	for i := range e.runs {
+		r := &e.runs[i]
+		if f.stopped {
+			return
+		}
+		var inner *scope
+		switch {
+		case r.here || name == "eval":
+			inner = s
+		case name == "command" || name == "builtin":
+			inner = s
+		case name == "trap":
+			inner = s.fork()
+			inner.forgetAll()
+			inner.dirs, inner.fail = nil, nil
+		case r.argv != nil:
+			inner = prefixed.fork()
+		default:
+			inner = prefixed.child()
+		}
+		if e.moveTo != nil {
+			dirs := moved(inner.dirs, e.moveTo)
+			if inner == s {
+				inner = s.fork()
+			}
+			inner.dirs, inner.fail = dirs, dirs
+		}
+		switch {
+		case r.argv != nil:
+			f.runWords(inner, c, r)
+		case r.code && !looksLikeCommand(r.line):
+		default:
+			var params *[]word
+			if r.args != nil {
+				params = &r.args
+			} else if inner != s {
+				inner.params = nil
+			}
+			f.nested(inner, r.via, r.line, &r.in, params)
+		}
+		if inner == s && i < len(e.runs)-1 {
+			s.settle()
+		}
+	}
+}
+
+// runWords reads a command that another one runs.
+func (f *frame) runWords(s *scope, c *command, r *run) {
+	if f.depth++; f.depth > maxDepth {
+		f.stop("commands are nested too deeply")
+	}
+	defer func() { f.depth-- }()
+	if !f.step() || len(r.argv) == 0 {
+		return
+	}
+	slot := f.reserve()
+	if f.stopped {
+		return
+	}
+	f.under(r.via).invoke(s, &command{words: r.argv, in: &r.in, slot: slot, set: c.set})
+}
+
+// builtin applies what the shell's own commands do to the shell.
+func (f *frame) builtin(s *scope, name string, args []word, e *effects) {
+	for variable, w := range e.sets {
+		if name == "unset" {
+			w = word{}
+		}
+		if syntax.ValidName(variable) {
+			f.assign(s, variable, w, name == "export")
+		}
+	}
+	if e.chdir != nil {
+		f.chdir(s, e.chdir)
+		return
+	}
+	switch name {
+	case "exit", "return", "break", "continue":
+		s.leave(name)
+	case "shift", "set":
+		if name == "shift" || len(args) > 0 {
+			s.params = f.shifted(s, name, args)
+			s.version++
+		}
+	case "alias":
+		for _, a := range args {
+			if n, text, ok := strings.Cut(a.text, "="); a.static && ok {
+				s.alias(n, text)
+			} else if !a.static {
+				f.unclear("what alias defines cannot be known: " + a.text)
+			}
+		}
+	case "popd", "dirs":
+		if name == "popd" {
+			f.chdir(s, &word{})
+		}
+	}
+}
+
+// shifted are the parameters after set and shift.
+func (f *frame) shifted(s *scope, name string, args []word) *[]word {
+	static := !slices.ContainsFunc(args, func(w word) bool { return !w.static || w.glob })
+	if name == "set" {
+		if static && len(args) > 0 && args[0].text == "--" {
+			params := append([]word{{}}, args[1:]...)
+			return &params
+		}
+		if static && len(args) == 1 && len(args[0].text) > 1 && strings.IndexByte("-+", args[0].text[0]) >= 0 && args[0].text[1] != 'o' {
+			return s.params
+		}
+		return nil
+	}
+	if s.params == nil || len(args) > 0 || len(*s.params) < 2 {
+		return nil
+	}
+	params := append([]word{(*s.params)[0]}, (*s.params)[2:]...)
+	return &params
+}
+
+// chdir moves the shell. It may fail, and then it stays.
+func (f *frame) chdir(s *scope, to *word) {
+	from := s.dirs
+	if _, ok := s.vars["CDPATH"]; ok && to.static && !path.IsAbs(to.text) && !strings.HasPrefix(to.text, ".") {
+		to = &word{}
+	}
+	switch {
+	case !to.static || to.glob || to.text == "-":
+		s.dirs = nil
+	case to.text == "":
+		s.dirs = nil
+		if home := f.lookup(s, "HOME"); home.known && path.IsAbs(home.text) {
+			s.dirs = []string{path.Clean(home.text)}
+		}
+	default:
+		s.dirs = moved(from, to)
+	}
+	s.fail, s.old = from, from
+	for _, name := range []string{"PWD", "OLDPWD"} {
+		if _, ok := s.vars[name]; ok {
+			s.forget(name)
+		}
+	}
+}
+
+// looksLikeCommand reports whether a literal of some language's code reads like a
+// command line.
+func looksLikeCommand(line string) bool {
+	first, _, _ := strings.Cut(strings.TrimLeft(line, " \t\n"), " ")
+	return first != "" && strings.Trim(first, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-;&|(){}'\"\\$`=<>\n\t") == ""
+}
