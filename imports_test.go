@@ -20,7 +20,7 @@ const module = "github.com/holdfast-dev/holdfast"
 // entry here, and with it a place in the plan.
 var floors = map[string]int{
 	"transcript":       0,
-	"policy/shellread": 0,
+	"policy/shellread": 1, // with the one library that knows the shell
 
 	"session":             10,
 	"policy":              10,
