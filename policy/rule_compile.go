@@ -280,17 +280,5 @@ func (r *rule) origin() *Origin {
 
 // sentence says what the rule does, in the words of a decision.
 func (r *rule) sentence(verb string) string {
-	var b strings.Builder
-	b.WriteString("rule ")
-	b.WriteString(r.text.String())
-	switch s := r.source; {
-	case s.File != "" && s.Line > 0:
-		fmt.Fprintf(&b, " of %s:%d", s.File, s.Line)
-	case s.File != "":
-		b.WriteString(" of " + s.File)
-	case s.Layer != "":
-		fmt.Fprintf(&b, " of the %s layer", s.Layer)
-	}
-	b.WriteString(" " + verb)
-	return b.String()
+	return "rule " + r.text.String() + position(r.source) + " " + verb
 }

@@ -1,0 +1,157 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Lint says what is wrong with rules: what [CompileRules] refuses, and what it
+// takes though it does nothing: rules that can never match, that others shadow,
+// and that stand there twice. tools are the names of the tools that there are; nil
+// means that they are not known. A rule about an MCP tool is not looked up.
+func Lint(list []RuleSource, o RuleOptions, tools []string) []Problem {
+	_, problems, _ := CompileRules(list, o)
+	l := linting{tools: tools, problems: problems}
+	for _, source := range list {
+		rules, dead, wrong := newRules(source, &o)
+		if wrong != nil || dead != nil || len(rules) == 0 {
+			continue
+		}
+		l.rules = append(l.rules, rules)
+	}
+	for i, rules := range l.rules {
+		l.unknown(&rules[0])
+		l.suspicious(&rules[0])
+		l.shadowed(i)
+	}
+	slices.SortStableFunc(l.problems, func(a, b Problem) int { return index(list, a.Rule) - index(list, b.Rule) })
+	return l.problems
+}
+
+func index(list []RuleSource, r RuleSource) int { return slices.Index(list, r) }
+
+type linting struct {
+	tools    []string
+	rules    [][]rule // of each source that can be read
+	problems []Problem
+}
+
+func (l *linting) warn(r *rule, hint, format string, args ...any) {
+	l.problems = append(l.problems, Problem{Rule: r.source, What: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// unknown warns of a tool that there is not.
+func (l *linting) unknown(r *rule) {
+	if l.tools == nil || strings.HasPrefix(r.text.tool, mcpPrefix) || r.about == aboutEdits || r.about == aboutReads {
+		return
+	}
+	if slices.ContainsFunc(l.tools, func(t string) bool { return r.name.match(toolName(t)) }) {
+		return
+	}
+	hint := ""
+	if near := nearest(r.text.tool, l.tools); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	l.warn(r, hint, "it can never match: there is no tool %q", r.text.tool)
+}
+
+// suspicious warns of rules that can be read and yet hardly mean what they say.
+func (l *linting) suspicious(r *rule) {
+	switch {
+	case r.about == aboutLine && r.source.Effect == Allow && r.line.whole && !r.line.exact && !r.line.sets:
+		l.warn(r, "write one rule for each command",
+			"it can never match: the commands of a line are compared one by one, and this pattern spans several")
+	case r.about == aboutEdits || r.about == aboutReads || r.about == aboutPlaces:
+		spec := strings.TrimSpace(r.text.spec)
+		first, _, _ := strings.Cut(strings.TrimPrefix(spec, "/"), "/")
+		if strings.HasPrefix(spec, "/") && !strings.HasPrefix(spec, "//") && slices.Contains(topFolders, first) {
+			l.warn(r, "write two slashes for a path from the root: "+r.text.tool+"(/"+spec+")",
+				"its path is %s, below the folder of the settings", r.path.shown())
+		}
+	}
+}
+
+// topFolders are names that a path from the root starts with.
+var topFolders = []string{"bin", "boot", "dev", "etc", "home", "lib", "media", "mnt", "opt", "private", "proc", "root", "run", "sbin", "srv", "sys", "tmp", "usr", "Users", "var", "Volumes"}
+
+func (g *glob) shown() string {
+	switch {
+	case g.pattern == "":
+		return g.base
+	case g.base == "/":
+		return "/" + g.pattern
+	}
+	return g.base + "/" + g.pattern
+}
+
+// shadowed warns of a rule that another one makes useless: one of a stronger
+// effect and the same or a wider form, or one that says the same or more.
+func (l *linting) shadowed(i int) {
+	r := &l.rules[i][0]
+	for j, others := range l.rules {
+		other := &others[0]
+		stronger := weight(other.source.Effect) > weight(r.source.Effect)
+		if i == j || !stronger && other.source.Effect != r.source.Effect || !coverAll(others, l.rules[i]) {
+			continue
+		}
+		name := other.text.String() + position(other.source)
+		same := coverAll(l.rules[i], others)
+		switch {
+		case stronger:
+			l.warn(r, "take one of them away", "it can never matter: the %s rule %s comes first", other.source.Effect, name)
+		case !same:
+			l.warn(r, "take it away", "it says no more than rule %s", name)
+		case j < i:
+			l.warn(r, "take one of them away", "it says the same as rule %s", name)
+		default:
+			continue
+		}
+		return
+	}
+}
+
+// position is where a rule stands, for a sentence.
+func position(s RuleSource) string {
+	switch {
+	case s.File != "" && s.Line > 0:
+		return fmt.Sprintf(" of %s:%d", s.File, s.Line)
+	case s.File != "":
+		return " of " + s.File
+	case s.Layer != "":
+		return fmt.Sprintf(" of the %s layer", s.Layer)
+	}
+	return ""
+}
+
+// nearest finds the name with the fewest letters that differ, when they are few.
+func nearest(name string, names []string) string {
+	best, at := "", 3
+	for _, n := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < at {
+			best, at = n, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to add, take away or replace.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,83 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// coverAll reports whether everything that the narrow rules match is matched by
+// one of the wide ones. It may miss that; it never claims it wrongly.
+func coverAll(wide, narrow []rule) bool {
+	for i := range narrow {
+		if !slices.ContainsFunc(wide, func(w rule) bool { return w.covers(&narrow[i]) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *rule) covers(o *rule) bool {
+	if r.about == aboutTool && r.name.covers(&o.name) {
+		// Rules about paths hold for tools of other names, too.
+		return o.about != aboutEdits && o.about != aboutReads || o.text.bare || r.text.tool == "*"
+	}
+	if r.about != o.about {
+		// What may not be read may not be changed.
+		return r.about == aboutReads && o.about == aboutEdits && r.source.Effect == Deny && !r.text.bare && r.path.coversGlob(&o.path)
+	}
+	switch r.about {
+	case aboutTool:
+		return false
+	case aboutLine:
+		return r.name.covers(&o.name) && r.line.covers(&o.line)
+	case aboutEdits, aboutReads:
+		return r.path.coversGlob(&o.path)
+	case aboutPlaces:
+		return r.name.covers(&o.name) && r.path.coversGlob(&o.path)
+	case aboutHost:
+		return r.name.covers(&o.name) && r.host.covers(&o.host)
+	case aboutName:
+		return r.name.covers(&o.name) && r.line.covers(&o.line)
+	case aboutParam:
+		return r.name.covers(&o.name) && strings.EqualFold(r.param.name, o.param.name) &&
+			matchParts(r.param.value, strings.Join(o.param.value, "*"), false)
+	}
+	return false
+}
+
+// A star of the narrow pattern is compared like a letter: only a star of the wide
+// one can stand for it, and then for all that it stands for.
+func (p *namePattern) covers(o *namePattern) bool {
+	switch {
+	case o.parts != nil:
+		return p.match(strings.Join(o.parts, "*"))
+	case o.server != "":
+		return p.match(o.exact) && p.match(o.server+"*")
+	}
+	return p.match(o.exact)
+}
+
+func (p *linePattern) covers(o *linePattern) bool {
+	return p.match(strings.Join(o.parts, "*")) && (p.open() || !o.open()) && p.sets == o.sets
+}
+
+func (p *hostPattern) covers(o *hostPattern) bool {
+	switch {
+	case p.every || p.text == o.text:
+		return true
+	case o.every:
+		return false
+	}
+	return p.below != "" && strings.HasSuffix(o.text, p.below)
+}
+
+func (g *glob) coversGlob(o *glob) bool {
+	switch {
+	case g.base == o.base && g.pattern == o.pattern:
+		return g.below || !o.below
+	case g.literal && g.below, g.pattern == "**":
+		_, in := under(g.base, o.base)
+		return in
+	}
+	return g.below && g.match(o.base)
+}
