@@ -12,6 +12,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -24,16 +25,20 @@ var (
 	ErrClosed          = errors.New("agent is already closed")
 	ErrRunning         = errors.New("the agent is running")
 	ErrApprovalPending = errors.New("a question is waiting for an answer")
-	ErrNoQuestion      = errors.New("no such question is waiting")
 	ErrNothingToDo     = errors.New("there is no input and nothing to answer")
 )
 
 // Agent is one session's loop. Run, Prompt and Driver.Next are for one
-// goroutine at a time (ErrRunning otherwise); Submit, Interrupt, SetMode,
-// SetTools, Snapshot and SessionID may be called at any time from any.
+// goroutine at a time (ErrRunning otherwise); Submit, Interrupt, SetMode, Change,
+// SetCanUseTool, SetTools, Snapshot and SessionID may be called at any time from any.
+//
+// A run, for which grants and patches hold, lasts from an agent's start to its
+// Close. A kill does not end it: the next agent of the session goes on with it.
 type Agent struct {
-	opt   Options
-	model model.Model
+	opt    Options
+	model  model.Model
+	guards *policy.Guards
+	ledger ledger
 
 	running sync.Mutex // held by Run and Next
 	loop    *loop      // nil until started; used under running
@@ -42,7 +47,6 @@ type Agent struct {
 	closed    bool
 	log       *session.Log
 	id        string
-	mode      policy.Mode
 	tools     *tool.Registry
 	toolsNew  bool // since the last request
 	queue     []transcript.Encoded
@@ -64,18 +68,15 @@ func New(m model.Model, o *Options) (*Agent, error) {
 	if err := a.opt.fill(); err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
-	a.mode, a.tools = a.opt.Mode, a.opt.Tools
+	if err := a.makeGuards(); err != nil {
+		return nil, fmt.Errorf("agent: %w", err)
+	}
+	a.tools = a.opt.Tools
 	a.id = a.opt.Session.SessionID
 	return a, nil
 }
 
 func (o *Options) fill() error {
-	if o.Mode == "" {
-		o.Mode = policy.ModeDefault
-	}
-	if _, err := policy.ParseMode(string(o.Mode)); err != nil {
-		return err
-	}
 	if o.Sessions != nil && len(o.Transcript) > 0 {
 		return errors.New("give Transcript or Sessions, not both")
 	}
@@ -172,6 +173,7 @@ func (a *Agent) run(ctx context.Context, emit func(Event), input []transcript.Pa
 		return nil, err
 	}
 	l.emit = emit
+	l.alone = a.opt.Ask == nil
 	defer l.silence()
 	ctx, done := a.interruptible(ctx)
 	defer done()
@@ -189,14 +191,8 @@ func (a *Agent) run(ctx context.Context, emit func(Event), input []transcript.Pa
 		case StepAwaitingInput:
 			return nil, ErrNothingToDo
 		case StepNeedsApproval:
-			for _, q := range step.Questions {
-				ans := l.ask(ctx, q)
-				if ctx.Err() != nil {
-					break // next answers the question and ends the turn
-				}
-				if err := l.resolve(ctx, q.ID, ans); err != nil {
-					return nil, err
-				}
+			if err := l.consult(ctx, step.Questions[0]); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -230,11 +226,17 @@ func (a *Agent) Submit(ctx context.Context, input ...transcript.Part) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.asking && !a.closed {
+		return ErrApprovalPending
+	}
+	return a.enqueue(ctx, input)
+}
+
+// enqueue makes input durable and queues it. a.mu is held.
+func (a *Agent) enqueue(ctx context.Context, input []transcript.Part) error {
 	switch {
 	case a.closed:
 		return ErrClosed
-	case a.asking:
-		return ErrApprovalPending
 	case len(input) == 0:
 		return ErrNothingToDo
 	}
@@ -288,37 +290,6 @@ func (a *Agent) interruptible(ctx context.Context) (_ context.Context, done func
 
 var errInterrupted = errors.New("interrupted")
 
-// SetMode changes the permission mode from the next decision on. With a session
-// it is a policy.changed record. by says who changed it.
-func (a *Agent) SetMode(ctx context.Context, m policy.Mode, by string) error {
-	if _, err := policy.ParseMode(string(m)); err != nil {
-		return err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
-		return ErrClosed
-	}
-	if a.log != nil {
-		d, err := session.NewDraft(session.KindPolicyChanged, session.PolicyChanged{Mode: string(m), By: by})
-		if err != nil {
-			return err
-		}
-		if _, err := a.log.Append(ctx, d); err != nil {
-			return err
-		}
-	}
-	a.mode = m
-	return nil
-}
-
-// Mode is the permission mode in force.
-func (a *Agent) Mode() policy.Mode {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.mode
-}
-
 // SetTools changes what the model may call from the next request on.
 func (a *Agent) SetTools(r *tool.Registry) {
 	a.mu.Lock()
@@ -340,7 +311,7 @@ type Snapshot struct {
 	Seq       int64 // of the last record, or 0 without a store
 	Items     []transcript.Encoded
 	Pending   []transcript.Encoded // input that waits for its turn
-	Questions []Question           // that wait for an answer
+	Questions []approval.Question  // that wait for an answer
 }
 
 // Snapshot returns the transcript and what is pending. It does not stop the loop.
@@ -365,8 +336,9 @@ func (a *Agent) Snapshot() Snapshot {
 }
 
 // Close interrupts a running turn, waits for it to end, and gives the session
-// back. A session id that was given but never used is left behind as an empty
-// session. Closing twice is ErrClosed.
+// back. It ends the run: grants and patches are gone, unless a question is left
+// open, which whoever resumes the session goes on with. A session id that was
+// given but never used is left behind as an empty session. Closing twice is ErrClosed.
 func (a *Agent) Close() error {
 	a.mu.Lock()
 	if a.closed {
@@ -383,12 +355,13 @@ func (a *Agent) Close() error {
 	if a.loop == nil && a.opt.Sessions != nil && a.opt.Session.SessionID != "" && !a.opt.NoPersist {
 		return a.leaveMarker()
 	}
+	err := a.endRun()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.log == nil {
-		return nil
+		return err
 	}
-	return a.log.Close()
+	return errors.Join(err, a.log.Close())
 }
 
 func (a *Agent) leaveMarker() error {

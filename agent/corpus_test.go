@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -285,7 +286,7 @@ func TestOneGoroutineAtATime(t *testing.T) {
 	if _, err := agent.New(nil, nil); err == nil {
 		t.Error("an agent without a model")
 	}
-	if _, err := agent.New(m, &agent.Options{Mode: "yolo"}); err == nil {
+	if _, err := agent.New(m, &agent.Options{Permissions: policy.Config{Mode: "yolo"}}); err == nil {
 		t.Error("an agent with an unknown mode")
 	}
 }

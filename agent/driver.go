@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -21,7 +22,7 @@ const (
 type Step struct {
 	Kind      StepKind
 	Turn      string
-	Questions []Question // StepNeedsApproval
+	Questions []approval.Question // StepNeedsApproval
 	Result    *Result    // StepFinished
 }
 
@@ -46,19 +47,20 @@ func (d *Driver) Submit(ctx context.Context, input ...transcript.Part) error {
 	return d.a.Submit(ctx, input...)
 }
 
-// Resolve answers a question that Next returned. ErrNoQuestion when there is no
-// such question or it was answered.
-func (d *Driver) Resolve(ctx context.Context, id string, ans Answer) error {
+// Resolve answers a question that Next returned. Errors: [approval.ErrNoQuestion]
+// when it does not wait, [approval.ErrInvalid], and an *[approval.AnsweredError]
+// when somebody else was faster and said something else, which counts.
+func (d *Driver) Resolve(ctx context.Context, id string, ans approval.Answer) error {
 	if !d.a.running.TryLock() {
 		return ErrRunning
 	}
 	defer d.a.running.Unlock()
 	if d.a.loop == nil {
-		return ErrNoQuestion
+		return approval.ErrNoQuestion
 	}
 	d.a.loop.emit = d.emit
 	defer d.a.loop.silence()
-	return d.a.loop.resolve(ctx, id, ans)
+	return d.a.loop.resolve(ctx, id, &ans)
 }
 
 // Next goes on until there is something to decide or to tell. Calling it again
@@ -73,7 +75,7 @@ func (d *Driver) Next(ctx context.Context) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	l.emit = d.emit
+	l.emit, l.alone = d.emit, false
 	defer l.silence()
 	return l.next(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -48,15 +49,27 @@ type ItemAppended struct {
 type Decided struct{ Decision policy.Decision }
 
 // ApprovalAsked tells that a person is asked about a tool call.
-type ApprovalAsked struct{ Question Question }
+type ApprovalAsked struct{ Question approval.Question }
 
-// ApprovalResolved tells how the question with this ID was answered.
+// ApprovalResolved tells how the question with this ID was answered, here or
+// elsewhere: Answer.By and Answer.Via say by whom. Of several answers the first
+// counts; Late is the one that was given here and came too late, or nil.
 type ApprovalResolved struct {
 	ID     string
-	Answer Answer
+	Answer approval.Answer
+	Late   *approval.Answer
 }
 
-// ToolStarted comes when the start of a tool call is on disk.
+// PolicyChanged tells of a change that is in force from the next decision on, by
+// this program or by another one. Chain is that of the tool it names, or what
+// all tools have in common.
+type PolicyChanged struct {
+	Change policy.Change
+	Chain  policy.Chain
+}
+
+// ToolStarted comes when the start of a tool call is on disk. Input is what it
+// runs with, which a policy or a person may have changed.
 type ToolStarted struct {
 	Use, Tool string
 	Input     json.RawMessage
@@ -122,6 +135,7 @@ func (ItemAppended) event()     {}
 func (Decided) event()          {}
 func (ApprovalAsked) event()    {}
 func (ApprovalResolved) event() {}
+func (PolicyChanged) event()    {}
 func (ToolStarted) event()      {}
 func (ToolFinished) event()     {}
 func (ToolsChanged) event()     {}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -64,7 +65,7 @@ func ExampleNew() {
 // Run yields what happens as it happens.
 func ExampleAgent_Run() {
 	m := playOf(`steps: [{tool_uses: [{tool: Clock, input: {zone: UTC}}]}, {text: "it is noon"}]`)
-	a, err := agent.New(m, &agent.Options{Tools: clock(), Mode: policy.ModePlan})
+	a, err := agent.New(m, &agent.Options{Tools: clock(), Permissions: policy.Config{Mode: policy.ModePlan}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -142,7 +143,7 @@ func ExampleAgent_Driver() {
 		switch step.Kind {
 		case agent.StepNeedsApproval:
 			q := step.Questions[0]
-			if err := d.Resolve(ctx, q.ID, agent.Answer{Message: "rather not"}); err != nil {
+			if err := d.Resolve(ctx, q.ID, approval.Answer{Decision: approval.Deny, Message: "rather not"}); err != nil {
 				fmt.Println(err)
 				return
 			}

@@ -23,18 +23,32 @@ func itemEntry(e transcript.Encoded, mark *session.RequestMark) entry {
 // observers, then lets them count, then tells. That order is law 1: nothing is
 // acted on or shown before the store has acknowledged it.
 func (l *loop) write(ctx context.Context, entries ...entry) error {
-	var seqs []session.Record
-	if l.log != nil {
-		drafts := make([]session.Draft, len(entries))
-		for i, e := range entries {
-			drafts[i] = e.draft
-		}
-		var err error
-		// An interrupt must not tear an append; appends are short.
-		if seqs, err = l.log.Append(context.WithoutCancel(ctx), drafts...); err != nil {
-			return err
-		}
+	recs, err := l.store(ctx, nil, entries)
+	if err != nil {
+		return err
 	}
+	return l.accept(entries, recs)
+}
+
+// store makes entries durable in one batch: when at is given, only if that is the
+// log's head (ErrConflict otherwise).
+func (l *loop) store(ctx context.Context, at *int64, entries []entry) ([]session.Record, error) {
+	if l.log == nil {
+		return nil, nil
+	}
+	drafts := make([]session.Draft, len(entries))
+	for i, e := range entries {
+		drafts[i] = e.draft
+	}
+	ctx = context.WithoutCancel(ctx) // an interrupt must not tear an append; appends are short
+	if at != nil {
+		return l.log.AppendAt(ctx, *at, drafts...)
+	}
+	return l.log.Append(ctx, drafts...)
+}
+
+// accept lets entries that are durable count, and tells of them.
+func (l *loop) accept(entries []entry, recs []session.Record) error {
 	for _, e := range entries {
 		if e.item.IsZero() {
 			continue
@@ -51,8 +65,8 @@ func (l *loop) write(ctx context.Context, entries ...entry) error {
 	for i, e := range entries {
 		if !e.item.IsZero() {
 			told := ItemAppended{Item: e.item}
-			if seqs != nil {
-				told.Seq = seqs[i].Seq
+			if recs != nil {
+				told.Seq = recs[i].Seq
 			}
 			l.tell(told)
 		}

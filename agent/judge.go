@@ -2,159 +2,102 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
-// judge decides about a call: every request of the call is put to the policy and
-// then to the mode; any deny denies, any ask asks, otherwise it is allowed.
-func (l *loop) judge(c *call) {
-	mode := l.a.Mode()
-	d := policy.Decision{Use: c.use.ID, Tool: c.use.Name, Mode: mode, Effect: policy.Allow, By: "mode " + string(mode)}
-	reqs, err := c.tool.Requests(c.call)
-	if err != nil {
-		// The tool will say the same when it is run, as an error result that
-		// tells the model what to mend. It touches nothing on the way.
-		d.By, d.Reason = "input", err.Error()
-		c.decision = d
-		return
+// asOf is what a decision was made under; it stands until this changes.
+type asOf struct {
+	version int
+	own     int64
+}
+
+func (a *Agent) asOf() asOf {
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	return asOf{a.guards.Version(), a.ledger.own}
+}
+
+// judge asks the tool's guard about a call. An error is the tool's: the input
+// makes no sense.
+func (l *loop) judge(ctx context.Context, c *call) error {
+	now := l.a.asOf()
+	if c.requests != nil && c.judged == now {
+		return nil
 	}
-	for i := range reqs {
-		reqs[i].Session, reqs[i].Tool = l.opened.ID, c.use.Name
-		if reqs[i].Input == nil {
-			reqs[i].Input = c.use.Input
+	c.call.Input = c.use.Input
+	reqs, err := l.requests(c, c.use.Input)
+	if err != nil {
+		return err
+	}
+	d := l.decide(ctx, c, reqs)
+	if d.Input != nil {
+		if reqs, err = l.requests(c, d.Input); err != nil {
+			return err
 		}
-		d.Digests = append(d.Digests, reqs[i].Digest())
-		l.judgeRequest(&d, reqs[i], mode)
+		c.call.Input = d.Input
 	}
-	if d.Effect == policy.Ask {
-		c.question = &Question{Use: c.use.ID, Tool: c.use.Name, Requests: reqs, Reason: d.Reason, Mode: mode}
-	}
-	c.decision = d
-}
-
-func (l *loop) judgeRequest(d *policy.Decision, r policy.Request, mode policy.Mode) {
-	said := policy.Said{Policy: "policy", Resource: r.Resource}
-	if p := l.a.opt.Policy; p != nil {
-		said.Verdict = p.Evaluate(r)
-		d.Said = append(d.Said, said)
-	}
-	if said.Effect == policy.None {
-		said.Policy, said.Verdict = "mode "+string(mode), mode.Evaluate(r)
-		d.Said = append(d.Said, said)
-	}
-	if weight(said.Effect) > weight(d.Effect) {
-		d.Effect, d.By, d.Reason = said.Effect, said.Policy, said.Reason
-	}
-}
-
-// weight orders effects: deny over ask over allow.
-func weight(e policy.Effect) int {
-	switch e {
-	case policy.Deny:
-		return 2
-	case policy.Ask:
-		return 1
-	}
-	return 0
-}
-
-// approvalAsked and approvalResolved are the payloads of the approval records.
-type approvalResolved struct {
-	ID       string `json:"id"`
-	Decision string `json:"decision"` // allow or deny
-	By       string `json:"by,omitempty"`
-	Message  string `json:"message,omitempty"`
-}
-
-// putQuestion records the question and leaves the call waiting.
-func (l *loop) putQuestion(c *call) ([]entry, error) {
-	c.question.ID = l.a.opt.NewID()
-	d, err := session.NewDraft(session.KindApprovalAsked, c.question)
-	if err != nil {
-		return nil, err
-	}
-	l.a.mu.Lock()
-	l.round.asked, l.a.asking = c, true
-	l.a.mu.Unlock()
-	return []entry{{draft: d, event: ApprovalAsked{Question: *c.question}}}, nil
-}
-
-// ask puts a question to whoever answers. Nobody there, or a failure: no.
-func (l *loop) ask(ctx context.Context, q Question) Answer {
-	if l.a.opt.Ask == nil {
-		return Answer{By: "nobody", Message: "nobody is there to ask (" + q.Reason + ")"}
-	}
-	ans, err := l.a.opt.Ask(ctx, q)
-	if err != nil {
-		return Answer{By: "nobody", Message: "the question could not be answered: " + err.Error()}
-	}
-	return ans
-}
-
-// resolve takes an answer: on a yes the call is started, on a no it is refused
-// and the next one is looked at.
-func (l *loop) resolve(ctx context.Context, id string, ans Answer) error {
-	r := l.round
-	if r == nil || r.asked == nil || r.asked.question.ID != id {
-		return ErrNoQuestion
-	}
-	c := r.asked
-	first, err := l.resolved(c, ans)
-	if err != nil {
-		return err
-	}
-	entries := []entry{first}
-	c.decision.Asked = true
-	c.decision.By = "person"
-	if ans.By != "" {
-		c.decision.By = ans.By
-	}
-	var more []entry
-	if ans.Allow {
-		c.decision.Effect = policy.Allow
-		r.ready = []*call{c}
-		more, err = startEntries(c)
-	} else {
-		c.decision.Effect, c.decision.Reason, r.stop = policy.Deny, ans.Message, ans.Stop
-		more, err = l.refuse(c, denial(ans), true)
-		if err == nil && !ans.Stop {
-			var next []entry
-			next, err = l.plan(ctx)
-			more = append(more, next...)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if err := l.write(ctx, append(entries, more...)...); err != nil {
-		l.broken = err
-		return err
-	}
+	c.requests, c.decision, c.judged = reqs, d, now
 	return nil
 }
 
-func denial(ans Answer) string {
-	if ans.Message == "" {
-		return "permission denied by the user"
-	}
-	return "permission denied: " + ans.Message
+// decide has requests judged as those of a call.
+func (l *loop) decide(ctx context.Context, c *call, reqs []policy.Request) policy.Decision {
+	d := l.a.guards.Guard(c.use.Name).Judge(ctx, reqs, func(input json.RawMessage) ([]policy.Request, error) {
+		return l.requests(c, input)
+	})
+	d.Use, d.Tool, d.Agent, d.Sandbox = c.use.ID, c.use.Name, l.a.opt.Name, l.a.opt.Sandbox
+	return d
 }
 
-// resolved records an answer and takes the question off the round.
-func (l *loop) resolved(c *call, ans Answer) (entry, error) {
-	p := approvalResolved{ID: c.question.ID, Decision: "deny", By: ans.By, Message: ans.Message}
-	if ans.Allow {
-		p.Decision = "allow"
-	}
-	d, err := session.NewDraft(session.KindApprovalResolved, p)
+// requests says what the call would touch when it is run with input. A call that
+// names nothing is one about the tool itself.
+func (l *loop) requests(c *call, input json.RawMessage) ([]policy.Request, error) {
+	as := *c.call
+	as.Input = input
+	reqs, err := c.tool.Requests(&as)
 	if err != nil {
-		return entry{}, fmt.Errorf("agent: approval: %w", err)
+		return nil, err
 	}
-	l.a.mu.Lock()
-	l.round.asked, l.a.asking = nil, false
-	l.a.mu.Unlock()
-	return entry{draft: d, event: ApprovalResolved{ID: c.question.ID, Answer: ans}}, nil
+	if len(reqs) == 0 {
+		reqs = []policy.Request{{Resource: c.use.Name, ReadOnly: c.tool.Spec().ReadOnly}}
+	}
+	for i := range reqs {
+		r := &reqs[i]
+		r.Session, r.Agent, r.Tool = l.opened.ID, l.a.opt.Name, c.use.Name
+		if r.Input == nil {
+			r.Input = input
+		}
+		if r.Operation == policy.OpCommand && r.Cwd == "" {
+			r.Cwd = l.cwd()
+		}
+	}
+	return reqs, nil
 }
+
+// cwd is the session's folder, where a command starts that does not say.
+func (l *loop) cwd() string {
+	if folders := l.a.opt.Permissions.Folders; len(folders) > 0 {
+		return folders[0]
+	}
+	return l.a.opt.Session.Opened.CWD
+}
+
+// refusal words a deny for the model.
+func refusal(d policy.Decision) string {
+	switch {
+	case d.By == byNobody && strings.HasPrefix(d.Reason, "Permission required"):
+		return d.Reason + ", and nobody is there to ask"
+	case d.By == byNobody:
+		return fmt.Sprintf("Permission required for tool %q (%s), and nobody is there to ask", d.Tool, d.Reason)
+	case d.Reason == "":
+		return fmt.Sprintf("Permission denied for tool %q", d.Tool)
+	}
+	return "permission denied: " + d.Reason
+}
+
+// byNobody decides where a person would be asked and there is none.
+const byNobody = "nobody"

@@ -18,6 +18,8 @@ type loop struct {
 	a    *Agent
 	emit func(Event)
 	told bool // SessionOpened was emitted
+	// alone: nobody can be asked, and no host answers for itself through a Driver.
+	alone bool
 
 	log    *session.Log // nil without a store
 	opened SessionOpened
@@ -93,12 +95,15 @@ func (l *loop) begin(ctx context.Context, input []transcript.Part) error {
 	return l.openTurn(ctx, items)
 }
 
-// admitNow adds Run's input to a turn that a Driver left open.
+// admitNow adds Run's input to a turn that is open: a Driver left it, or a question
+// did. It is taken in after the round.
 func (l *loop) admitNow(ctx context.Context, input []transcript.Part) error {
 	if len(input) == 0 {
 		return nil
 	}
-	return l.a.Submit(ctx, input...)
+	l.a.mu.Lock()
+	defer l.a.mu.Unlock()
+	return l.a.enqueue(ctx, input)
 }
 
 func (l *loop) takeQueue() []transcript.Encoded {
@@ -116,8 +121,8 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 	if err != nil {
 		return err
 	}
-	t := &turn{id: id, began: l.a.opt.Clock(), fresh: true}
-	t.res = Result{SessionID: l.opened.ID, Turn: id, ByModel: map[string]ModelUsage{}}
+	t := l.newTurn(id)
+	t.fresh = true
 	l.a.mu.Lock()
 	l.turn = t
 	l.a.mu.Unlock()
@@ -130,6 +135,13 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 		return err
 	}
 	return nil
+}
+
+func (l *loop) newTurn(id string) *turn {
+	return &turn{
+		id: id, began: l.a.opt.Clock(),
+		res: Result{SessionID: l.opened.ID, Turn: id, ByModel: map[string]ModelUsage{}},
+	}
 }
 
 // next is the state machine behind Run and Driver.Next.

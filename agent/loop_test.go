@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -217,13 +218,13 @@ func TestInterruptAnswersEveryOpenCall(t *testing.T) {
 
 func TestInterruptEndsAQuestion(t *testing.T) {
 	var a *agent.Agent
-	ask := func(ctx context.Context, _ agent.Question) (agent.Answer, error) {
+	ask := func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 		a.Interrupt()
 		<-ctx.Done()
-		return agent.Answer{}, ctx.Err()
+		return approval.Answer{}, ctx.Err()
 	}
 	m := play(t, step{uses: []transcript.ToolUse{use("a", "Edit", `{}`), use("b", "Edit", `{}`)}}, step{text: "later"})
-	a = newAgent(t, m, agent.Options{Mode: policy.ModeDefault, Ask: ask, Tools: registry(t, says("Edit", "edited"))})
+	a = newAgent(t, m, agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}, Ask: ask, Tools: registry(t, says("Edit", "edited"))})
 	if res := prompt(t, a, "go"); res.Reason != agent.ReasonInterrupted {
 		t.Fatalf("ended by %s", res.Reason)
 	}
@@ -263,8 +264,8 @@ func TestPermission(t *testing.T) {
 		ran++
 		return tool.Text("edited"), nil
 	}}
-	answers := func(a agent.Answer) func(context.Context, agent.Question) (agent.Answer, error) {
-		return func(context.Context, agent.Question) (agent.Answer, error) { return a, nil }
+	answers := func(a approval.Answer) func(context.Context, approval.Question) (approval.Answer, error) {
+		return func(context.Context, approval.Question) (approval.Answer, error) { return a, nil }
 	}
 	for _, c := range []struct {
 		name    string
@@ -273,13 +274,13 @@ func TestPermission(t *testing.T) {
 		denials int
 		reason  agent.Reason
 	}{
-		{"nobody there", agent.Options{Mode: policy.ModeDefault}, 0, 1, agent.ReasonCompleted},
-		{"yes", agent.Options{Mode: policy.ModeDefault, Ask: answers(agent.Answer{Allow: true})}, 1, 0, agent.ReasonCompleted},
-		{"no", agent.Options{Mode: policy.ModePlan, Ask: answers(agent.Answer{Message: "not now"})}, 0, 1, agent.ReasonCompleted},
-		{"no and stop", agent.Options{Mode: policy.ModePlan, Ask: answers(agent.Answer{Stop: true})}, 0, 1, agent.ReasonInterrupted},
-		{"bypass", agent.Options{Mode: policy.ModeBypass}, 1, 0, agent.ReasonCompleted},
-		{"edits", agent.Options{Mode: policy.ModeAcceptEdits}, 1, 0, agent.ReasonCompleted},
-		{"a policy's deny beats bypass", agent.Options{Mode: policy.ModeBypass, Policy: refusing{}}, 0, 1, agent.ReasonCompleted},
+		{"nobody there", agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}}, 0, 1, agent.ReasonCompleted},
+		{"yes", agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Answer{Decision: approval.Allow})}, 1, 0, agent.ReasonCompleted},
+		{"no", agent.Options{Permissions: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Message: "not now"})}, 0, 1, agent.ReasonCompleted},
+		{"no and stop", agent.Options{Permissions: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Stop: true})}, 0, 1, agent.ReasonInterrupted},
+		{"bypass", agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass}}, 1, 0, agent.ReasonCompleted},
+		{"edits", agent.Options{Permissions: policy.Config{Mode: policy.ModeAcceptEdits}}, 1, 0, agent.ReasonCompleted},
+		{"a policy's deny beats bypass", agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass, Policies: []policy.Named{{Name: "refusing", Policy: refusing{}}}}}, 0, 1, agent.ReasonCompleted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ran = 0
@@ -301,7 +302,7 @@ func (refusing) Evaluate(policy.Request) policy.Verdict {
 
 func TestDriverSteps(t *testing.T) {
 	m := play(t, step{uses: []transcript.ToolUse{use("a", "Edit", `{}`)}}, step{text: "done"})
-	a := newAgent(t, m, agent.Options{Mode: policy.ModeDefault, Tools: registry(t, says("Edit", "edited"))})
+	a := newAgent(t, m, agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}, Tools: registry(t, says("Edit", "edited"))})
 	d := a.Driver(nil)
 	next := func() agent.Step {
 		t.Helper()
@@ -327,10 +328,10 @@ func TestDriverSteps(t *testing.T) {
 	if err := d.Submit(t.Context(), transcript.Text{Text: "and"}); !errors.Is(err, agent.ErrApprovalPending) {
 		t.Errorf("submit while a question waits: %v", err)
 	}
-	if err := d.Resolve(t.Context(), "nonsense", agent.Answer{}); !errors.Is(err, agent.ErrNoQuestion) {
+	if err := d.Resolve(t.Context(), "nonsense", approval.Answer{}); !errors.Is(err, approval.ErrNoQuestion) {
 		t.Errorf("resolve of an unknown question: %v", err)
 	}
-	if err := d.Resolve(t.Context(), s.Questions[0].ID, agent.Answer{Allow: true}); err != nil {
+	if err := d.Resolve(t.Context(), s.Questions[0].ID, approval.Answer{Decision: approval.Allow}); err != nil {
 		t.Fatal(err)
 	}
 	var got []agent.StepKind

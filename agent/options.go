@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -37,15 +38,27 @@ type Options struct {
 	// Effort is how much to think: "", "low", "medium" or "high".
 	Effort string
 
-	// Mode decides about tool calls when Policy has no opinion; default
-	// [policy.ModeDefault]. With the default a resumed session goes on in the
-	// mode it was last set to, unless that was plan or bypassPermissions.
-	Mode policy.Mode
-	// Policy is asked before the mode. It may be nil.
-	Policy policy.Policy
-	// Ask puts a question to a person and waits. Nil means that nobody is
-	// there: the answer is no.
-	Ask func(ctx context.Context, q Question) (Answer, error)
+	// Permissions are what the guards of the tools are made from: mode, limits,
+	// callback, policies, rules. Its Now and NewID default to Clock and NewID. With
+	// the mode left at its default a resumed session goes on in the mode it was last
+	// set to, unless that was plan or bypassPermissions.
+	Permissions policy.Config
+	// Guards are used instead by a host that brings its own, a sub-agent's for
+	// example ([policy.Guards.Child]); Permissions must be zero then, and the mode of
+	// a resumed session is not looked at.
+	Guards *policy.Guards
+	// Name is what the agent is called in requests and questions. Main agents have none.
+	Name string
+	// Ask puts a question to a person and waits. It returns when ctx ends: the turn
+	// was interrupted, time is up, or somebody has answered elsewhere. Nil means that
+	// nobody is there: nothing is asked and the answer is no. An error is a no too,
+	// but [approval.ErrLeave] leaves the question open: the run ends with an error
+	// that wraps it, and goes on when the session is resumed.
+	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
+	// AskTimeout is how long a question waits before the answer is no; 0 is for ever.
+	AskTimeout time.Duration
+	// Sandbox says in a question what would hold the call; "" is nothing.
+	Sandbox string
 
 	// MaxTurns bounds the model calls of one run; 0 means no bound.
 	MaxTurns int
@@ -130,22 +143,4 @@ type Cursor struct {
 type Mutator interface {
 	Name() string
 	Mutate(ctx context.Context, c Cursor) ([]transcript.Encoded, error)
-}
-
-// Question asks a person whether a tool call may run.
-type Question struct {
-	ID       string           `json:"id"`
-	Use      string           `json:"use_id"`
-	Tool     string           `json:"tool"`
-	Requests []policy.Request `json:"requests"`
-	Reason   string           `json:"reason"`
-	Mode     policy.Mode      `json:"mode"`
-}
-
-// Answer is a person's answer to a [Question].
-type Answer struct {
-	Allow   bool   `json:"allow"`
-	Message string `json:"message,omitempty"` // told to the model on a no
-	By      string `json:"by,omitempty"`      // who answered
-	Stop    bool   `json:"stop,omitempty"`    // on a no: end the turn as well
 }

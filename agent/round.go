@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -23,16 +24,18 @@ type round struct {
 	at    int     // the first call without a result
 	ready []*call // from at on: started on disk, to be run next
 	asked *call   // calls[at], while its question waits
-	stop  bool    // a person said no and stop
+	stop  bool    // a person or a policy said no and stop
 }
 
 // call is one tool call on its way.
 type call struct {
 	use      transcript.Use
 	tool     tool.Tool
-	call     *tool.Call
+	call     *tool.Call // as it runs: its input may differ from the use's
+	requests []policy.Request
 	decision policy.Decision
-	question *Question
+	judged   asOf
+	question *approval.Question
 	result   tool.Result
 	took     time.Duration
 }
@@ -47,50 +50,73 @@ func (l *loop) openRound(uses []transcript.Use) {
 	l.a.mu.Unlock()
 }
 
-func (r *round) questions() []Question {
+func (r *round) questions() []approval.Question {
 	if r.asked == nil {
 		return nil
 	}
-	return []Question{*r.asked.question}
+	return []approval.Question{*r.asked.question}
 }
 
 // plan decides about the calls that come next, up to something to run or to
-// ask, and returns what must be on disk before that.
+// ask, and returns what must be on disk before that. What others have changed of
+// the policy by then is in force.
 func (l *loop) plan(ctx context.Context) ([]entry, error) {
 	r := l.round
+	if r.at == len(r.calls) {
+		return nil, nil
+	}
+	if err := l.a.takeIn(ctx); err != nil {
+		return nil, err
+	}
+	l.tellChanges()
 	var entries []entry
-	for r.at < len(r.calls) {
+	for r.at < len(r.calls) && !r.stop {
 		c := r.calls[r.at]
-		if refusal, ok := l.lookup(c); !ok {
-			more, err := l.refuse(c, refusal, false)
-			if err != nil {
-				return nil, err
-			}
-			entries = append(entries, more...)
-			continue
+		if c.question != nil { // from before a restart
+			l.lookup(c) // a tool that is gone is told when the answer is there
+			l.await(c)
+			return entries, nil
 		}
-		l.judge(c)
-		switch c.decision.Effect {
-		case policy.Allow:
-			more, err := l.startReady(c)
-			return append(entries, more...), err
-		case policy.Ask:
-			more, err := l.putQuestion(c)
-			return append(entries, more...), err
-		}
-		more, err := l.refuse(c, "permission denied: "+c.decision.Reason, true)
-		if err != nil {
-			return nil, err
-		}
+		more, done, err := l.planCall(ctx, c)
 		entries = append(entries, more...)
+		if done || err != nil {
+			return entries, err
+		}
 	}
 	return entries, nil
 }
 
-// lookup finds the call's tool. Unknown tools and inputs that make no sense are
-// answered without a start.
+// planCall decides about the call that comes next. done means that it is to be
+// run, or waits for an answer.
+func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done bool, err error) {
+	if refusal, ok := l.lookup(c); !ok {
+		entries, err = l.refuse(c, refusal, false)
+		return entries, false, err
+	}
+	if err := l.judge(ctx, c); err != nil {
+		entries, err = l.refuse(c, err.Error(), false)
+		return entries, false, err
+	}
+	switch d := &c.decision; {
+	case d.Effect == policy.Allow:
+		entries, err = l.startReady(ctx, c)
+		return entries, true, err
+	case d.Effect == policy.Ask && !l.alone:
+		entries, err = l.putQuestion(c)
+		return entries, true, err
+	case d.Effect == policy.Ask:
+		d.Effect, d.By = policy.Deny, byNobody
+	}
+	entries, err = l.refuse(c, refusal(c.decision), true)
+	l.round.stop = c.decision.Stop
+	return entries, false, err
+}
+
+// lookup finds the call's tool. Unknown tools are answered without a start.
 func (l *loop) lookup(c *call) (refusal string, ok bool) {
-	c.call = &tool.Call{ID: c.use.ID, Session: l.opened.ID, Tool: c.use.Name, Input: c.use.Input}
+	if c.call == nil {
+		c.call = &tool.Call{ID: c.use.ID, Session: l.opened.ID, Tool: c.use.Name, Input: c.use.Input}
+	}
 	if l.offer.tools != nil {
 		c.tool, ok = l.offer.tools.Lookup(c.use.Name)
 	}
@@ -102,26 +128,26 @@ func (l *loop) lookup(c *call) (refusal string, ok bool) {
 
 // startReady starts c and, when it is read-only, the read-only calls behind it
 // that are allowed too.
-func (l *loop) startReady(c *call) ([]entry, error) {
+func (l *loop) startReady(ctx context.Context, c *call) ([]entry, error) {
 	r := l.round
 	r.ready = []*call{c}
 	if c.tool.Spec().ReadOnly {
 		for _, next := range r.calls[r.at+1:] {
-			if len(r.ready) == maxParallel {
+			if len(r.ready) == maxParallel || next.question != nil {
 				break
 			}
 			if _, ok := l.lookup(next); !ok || !next.tool.Spec().ReadOnly {
 				break
 			}
-			if l.judge(next); next.decision.Effect != policy.Allow {
-				break
+			if err := l.judge(ctx, next); err != nil || next.decision.Effect != policy.Allow {
+				break // told when it is its turn
 			}
 			r.ready = append(r.ready, next)
 		}
 	}
 	var entries []entry
 	for _, c := range r.ready {
-		more, err := startEntries(c)
+		more, err := startEntries(c, c.call)
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +156,7 @@ func (l *loop) startReady(c *call) ([]entry, error) {
 	return entries, nil
 }
 
-func startEntries(c *call) ([]entry, error) {
+func startEntries(c *call, run *tool.Call) ([]entry, error) {
 	decided, err := session.NewDraft(session.KindDecision, c.decision)
 	if err != nil {
 		return nil, err
@@ -141,7 +167,7 @@ func startEntries(c *call) ([]entry, error) {
 	}
 	return []entry{
 		{draft: decided, event: Decided{Decision: c.decision}},
-		{draft: started, event: ToolStarted{Use: c.use.ID, Tool: c.use.Name, Input: c.use.Input}},
+		{draft: started, event: ToolStarted{Use: c.use.ID, Tool: c.use.Name, Input: run.Input}},
 	}, nil
 }
 
@@ -180,12 +206,20 @@ func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
 	case r.stop:
 		return l.abandon(ctx, "not run: the turn was stopped", ReasonInterrupted)
 	case r.asked != nil:
+		if settled, err := l.revisit(ctx); settled || err != nil {
+			return Step{}, false, err
+		}
 		return Step{Kind: StepNeedsApproval, Questions: r.questions()}, true, nil
 	}
 	if over, reason := l.overLimit(); over && reason == ReasonBudget && len(r.ready) == 0 {
 		return l.abandon(ctx, "not run: the budget of this run is used up", reason)
 	}
 	if len(r.ready) == 0 && r.at < len(r.calls) {
+		if l.offer == nil { // the round is from before a restart
+			if err := l.refreshOffer(); err != nil {
+				return Step{}, false, err
+			}
+		}
 		entries, err := l.plan(ctx)
 		if err != nil {
 			return Step{}, false, err
@@ -209,7 +243,7 @@ func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
 			return Step{}, false, err
 		}
 	}
-	if r.at < len(r.calls) {
+	if r.at < len(r.calls) || r.stop {
 		return Step{}, false, nil
 	}
 	l.a.mu.Lock()
@@ -225,6 +259,11 @@ func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
 // was started on disk but not yet run says so.
 func (l *loop) abandon(ctx context.Context, text string, why Reason) (Step, bool, error) {
 	r := l.round
+	if r.asked != nil {
+		if err := l.cancelQuestion(ctx); err != nil {
+			return Step{}, false, err
+		}
+	}
 	var entries []entry
 	for _, c := range r.ready {
 		d, err := session.NewDraft(session.KindToolFinished, session.ToolFinished{Use: c.use.ID, Tool: c.use.Name, IsError: true})
@@ -232,13 +271,6 @@ func (l *loop) abandon(ctx context.Context, text string, why Reason) (Step, bool
 			return Step{}, false, err
 		}
 		entries = append(entries, entry{draft: d})
-	}
-	if c := r.asked; c != nil {
-		more, err := l.resolved(c, Answer{By: "interrupt", Message: text})
-		if err != nil {
-			return Step{}, false, err
-		}
-		entries = append(entries, more)
 	}
 	r.ready = nil
 	for r.at < len(r.calls) {

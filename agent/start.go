@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -91,21 +90,17 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 		ID: got.Log.ID(), Created: got.Created, Forked: got.Forked, Items: len(got.State.Items),
 		Notices: got.Notices, Recovery: got.Log.Recovery(),
 	}
+	err = a.resumePolicy(got.State)
+	if err == nil && got.Waiting {
+		err = l.resume(ctx, got.State)
+	}
+	if err != nil {
+		return nil, errors.Join(err, got.Log.Close())
+	}
 	a.mu.Lock()
 	a.queue = append(got.State.Queue, a.queue...)
-	a.mode = resumedMode(a.opt.Mode, got.State.Mode)
 	a.mu.Unlock()
 	return l, nil
-}
-
-// resumedMode is the mode to go on in. What was loosened or planned by hand
-// does not outlive its process.
-func resumedMode(asked policy.Mode, recorded string) policy.Mode {
-	m, err := policy.ParseMode(recorded)
-	if err != nil || asked != policy.ModeDefault || m == policy.ModePlan || m == policy.ModeBypass {
-		return asked
-	}
-	return m
 }
 
 // startCopy restores a session's transcript and leaves the session alone.

@@ -53,6 +53,10 @@ type Call struct {
 	Session string
 	Tool    string
 	Input   json.RawMessage
+	// Resumed: the call was approved, then the program was restarted, and what it
+	// would touch still is as it was shown. What the tool knew of the model's
+	// reading is gone; the approval stands for it.
+	Resumed bool
 }
 
 // Result is what a call came to.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -33,7 +33,7 @@ func (p *Program) asker(cwd string) *asker {
 
 // ask shows a question and waits for the answer; the end of ctx is a no that
 // stops the turn.
-func (a *asker) ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
+func (a *asker) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	pr := a.out
 	pr.progress().work("")
 	a.show(q)
@@ -42,11 +42,11 @@ func (a *asker) ask(ctx context.Context, q agent.Question) (agent.Answer, error)
 		line, ok, err := a.line(ctx)
 		if err != nil {
 			//nolint:nilerr // the interrupt is the answer
-			return agent.Answer{By: "interrupt", Message: "interrupted while a person was asked", Stop: true}, nil
+			return approval.Answer{Decision: approval.Deny, By: "interrupt", Message: "interrupted while a person was asked", Stop: true}, nil
 		}
 		pr.shape.setMidLine(false) // the person's own newline moved the cursor
 		if !ok {
-			return agent.Answer{By: "nobody", Message: "input ended before there was an answer"}, nil
+			return approval.Answer{Decision: approval.Deny, By: "nobody", Message: "input ended before there was an answer"}, nil
 		}
 		if ans, ok := answer(line); ok {
 			return ans, nil
@@ -56,20 +56,20 @@ func (a *asker) ask(ctx context.Context, q agent.Question) (agent.Answer, error)
 }
 
 // answer reads what a person typed. Only a plain yes is a yes.
-func answer(line string) (agent.Answer, bool) {
+func answer(line string) (approval.Answer, bool) {
 	word, why, _ := strings.Cut(strings.TrimSpace(line), " ")
 	why = strings.TrimSpace(why)
 	switch strings.ToLower(strings.TrimRight(word, ",:")) {
 	case "y", "yes":
 		if why == "" {
-			return agent.Answer{Allow: true, By: "person"}, true
+			return approval.Answer{Decision: approval.Allow, By: "person"}, true
 		}
 	case "n", "no":
-		return agent.Answer{By: "person", Message: why}, true
+		return approval.Answer{Decision: approval.Deny, By: "person", Message: why}, true
 	case "s", "stop":
-		return agent.Answer{By: "person", Message: why, Stop: true}, true
+		return approval.Answer{Decision: approval.Deny, By: "person", Message: why, Stop: true}, true
 	}
-	return agent.Answer{}, false
+	return approval.Answer{}, false
 }
 
 // line reads one line of input, or gives up when ctx ends.
@@ -99,7 +99,7 @@ func readLines(r io.Reader, lines chan<- string) {
 }
 
 // show prints everything that the call would do; nothing is left out.
-func (a *asker) show(q agent.Question) {
+func (a *asker) show(q approval.Question) {
 	pr, t := a.out, a.out.term
 	pr.line("")
 	pr.line("%s %s", t.yellow("permission"), t.bold(exact(q.Tool)))
@@ -122,7 +122,7 @@ func (a *asker) show(q agent.Question) {
 		}
 	}
 	pr.line("  %s  %s", t.dim("in    "), exact(a.cwd))
-	pr.line("  %s  %s", t.dim("why   "), exact(orElse(q.Reason, "mode "+string(q.Mode))))
+	pr.line("  %s  %s", t.dim("why   "), exact(orElse(q.Why, "mode "+string(q.Mode))))
 }
 
 func (a *asker) diffLine(l string) string {

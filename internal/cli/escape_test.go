@@ -94,7 +94,7 @@ func TestAnswer(t *testing.T) {
 		{"\x1b[A", false, false, false, ""},
 	} {
 		ans, ok := answer(tt.in)
-		if ok != tt.clear || ans.Allow != tt.allow || ans.Stop != tt.stop || ans.Message != tt.why {
+		if ok != tt.clear || ans.Decision.Allows() != tt.allow || ans.Stop != tt.stop || ans.Message != tt.why {
 			t.Errorf("answer(%q) = %+v, %v", tt.in, ans, ok)
 		}
 		if ok && ans.By != "person" {

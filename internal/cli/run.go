@@ -100,7 +100,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 	o := agent.Options{
 		Sessions: sessions, NoPersist: c.NoPersist, System: system,
 		Fallback: models.fallback, MaxTokens: c.MaxTokens, Effort: c.Effort,
-		Mode: policy.Mode(c.PermissionMode), Policy: c.allowed(), Tools: box.registry,
+		Permissions: c.permissions(box), Tools: box.registry,
 		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now,
 	}
 	if o.Session, err = c.session(ctx, sessions, cwd); err != nil {

@@ -113,12 +113,13 @@ func (c *runCmd) checkTools(all *tool.Registry) error {
 	return nil
 }
 
-// allowed is the policy behind --allowed-tools, or nil.
-func (c *runCmd) allowed() policy.Policy {
-	if len(c.AllowedTools) == 0 {
-		return nil
+// permissions are what the flags say about tool calls.
+func (c *runCmd) permissions(box *toolbox) policy.Config {
+	p := policy.Config{Mode: policy.Mode(c.PermissionMode), Folders: box.folders.Roots()}
+	if len(c.AllowedTools) > 0 {
+		p.Policies = []policy.Named{{Name: "--allowed-tools", Policy: allowedTools(slices.Clone(c.AllowedTools))}}
 	}
-	return allowedTools(slices.Clone(c.AllowedTools))
+	return p
 }
 
 // allowedTools allows calls of the named tools and has no opinion on others.

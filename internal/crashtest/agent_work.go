@@ -26,8 +26,9 @@ func workAgent(ctx context.Context, j job) (err error) {
 		Session:  session.RestoreOptions{SessionID: j.id},
 		System:   "You are a test.",
 		Tools:    tools,
-		Mode:     policy.ModeBypass,
 		Retry:    agent.Retry{Max: -1},
+
+		Permissions: policy.Config{Mode: policy.ModeBypass},
 	})
 	if err != nil {
 		return err

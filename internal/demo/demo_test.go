@@ -94,10 +94,10 @@ func (s *stage) run(t *testing.T, store session.Store, input ...transcript.Part)
 	m, err := scripted.New(p, &scripted.Options{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
 	must(t, err)
 	a, err := agent.New(m, &agent.Options{
-		Sessions: session.New(store, nil),
-		Session:  session.RestoreOptions{SessionID: "demo", Takeover: true, Opened: session.Opened{CWD: s.dir}},
-		Tools:    tools,
-		Mode:     policy.ModeBypass,
+		Sessions:    session.New(store, nil),
+		Session:     session.RestoreOptions{SessionID: "demo", Takeover: true, Opened: session.Opened{CWD: s.dir}},
+		Tools:       tools,
+		Permissions: policy.Config{Mode: policy.ModeBypass},
 	})
 	must(t, err)
 	defer a.Close()

@@ -1,0 +1,320 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// settlement is what comes of an answer.
+//
+//	answer ─► still what was shown, and not forbidden since? ─► one batch:
+//	            approval.resolved + decision + tool.started (or the refusal) + policy.changed
+type settlement struct {
+	answer   approval.Answer
+	recorded bool             // by another program
+	late     *approval.Answer // the one from here, when another was faster
+	decision policy.Decision
+	call     *tool.Call     // to run, or nil
+	text     string         // told to the model when it is not run
+	change   *policy.Change // a grant for the rest of the run, or nil
+}
+
+// resolve takes an answer to the question that waits: on a yes the call is
+// started, on a no it is refused. An answer that another program has recorded
+// meanwhile counts instead, and own is an AnsweredError when it says something
+// else. own is nil when there is such an answer.
+func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) error {
+	r := l.round
+	if r == nil || r.asked == nil || r.asked.question.ID != id {
+		return approval.ErrNoQuestion
+	}
+	c := r.asked
+	if own != nil {
+		if err := approval.Check(*c.question, *own); err != nil {
+			return err
+		}
+		own = l.complete(c.question, *own)
+	}
+	ctx = context.WithoutCancel(ctx)
+	for {
+		head, theirs, err := l.a.answerTo(ctx, id)
+		if err == nil {
+			s := l.weigh(ctx, c, own, theirs)
+			if err = l.commit(ctx, head, c, s); errors.Is(err, session.ErrConflict) {
+				continue // somebody was faster: see what they said
+			}
+			if err == nil && s.late != nil {
+				return &approval.AnsweredError{Winner: s.answer}
+			}
+		}
+		if err != nil {
+			l.broken = err
+		}
+		return err
+	}
+}
+
+// complete fills in what the record of an answer has. A yes that comes too late is
+// a no.
+func (l *loop) complete(q *approval.Question, ans approval.Answer) *approval.Answer {
+	if ans.Decision.Allows() && l.late(q) {
+		ans = timedOut()
+	}
+	ans.Question, ans.At = q.ID, l.a.opt.Clock()
+	ans.By = cmp.Or(ans.By, "person")
+	return &ans
+}
+
+// answerTo takes in what others have appended, up to head, and returns the answer
+// to a question among it.
+func (a *Agent) answerTo(ctx context.Context, id string) (head int64, theirs *approval.Answer, err error) {
+	log := a.openLog()
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	if head, err = a.catchUp(ctx, log); err != nil {
+		return 0, nil, err
+	}
+	if ans, ok := a.ledger.answers[id]; ok {
+		theirs = &ans
+	}
+	return head, theirs, nil
+}
+
+func (g *ledger) answer(id string) (approval.Answer, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ans, ok := g.answers[id]
+	return ans, ok
+}
+
+// weigh works out what comes of an answer.
+func (l *loop) weigh(ctx context.Context, c *call, own, theirs *approval.Answer) *settlement {
+	s := &settlement{recorded: theirs != nil}
+	if theirs != nil {
+		s.answer = *theirs
+		if own != nil && !agree(*own, *theirs) {
+			s.late = own
+		}
+	} else {
+		s.answer = *own
+	}
+	ans, d := s.answer, c.decision
+	d.Asked, d.Why, d.By, d.Reason = true, c.question.Reason, cmp.Or(ans.By, "person"), ans.Message
+	d.Effect, d.Stop, d.Rule = policy.Deny, ans.Stop, nil
+	if d.By == byNobody && d.Reason == "" {
+		d.Reason = c.question.Why
+	}
+	s.decision = d
+	switch {
+	case !ans.Decision.Allows():
+		s.text = denial(d)
+	case own != nil && own.By == byInterrupt: // and theirs was yes
+		s.decision.By, s.text = byInterrupt, "interrupted before it ran: it was not run"
+	default:
+		l.review(ctx, c, s)
+	}
+	refused := ans.Decision.Allows() && s.call == nil
+	if ans.Decision.Session() && !refused && c.question.Reason != policy.ReasonOverride {
+		l.rememberFor(c, s)
+	}
+	return s
+}
+
+// agree reports whether two answers say the same.
+func agree(a, b approval.Answer) bool {
+	return a.Decision == b.Decision && a.Scope == b.Scope && bytes.Equal(a.Input, b.Input)
+}
+
+// denial words a no of whoever was asked.
+func denial(d policy.Decision) string {
+	if d.Reason == "" {
+		return "permission denied by the user"
+	}
+	return refusal(d)
+}
+
+// review looks whether what was allowed still is what was shown, and whether
+// nothing forbids it meanwhile.
+func (l *loop) review(ctx context.Context, c *call, s *settlement) {
+	refuse := func(by, why, text string) {
+		s.decision.By, s.decision.Reason, s.text = by, why, text
+	}
+	reqs, err := l.asShown(c)
+	if err != nil {
+		refuse("approval", err.Error(), "not run: what was approved has changed: "+err.Error())
+		return
+	}
+	input := c.call.Input
+	if s.answer.Input != nil {
+		input = s.answer.Input
+		if reqs, err = l.requests(c, input); err != nil {
+			refuse("approval", err.Error(), "not run: the input that was approved makes no sense: "+err.Error())
+			return
+		}
+		s.decision.Input = input
+	}
+	if now := l.a.asOf(); s.answer.Input != nil || c.judged != now {
+		d := l.decide(ctx, c, reqs)
+		switch {
+		case d.Effect == policy.Deny:
+			s.decision.Rule, s.decision.Said, s.decision.Stop = d.Rule, d.Said, d.Stop
+			refuse(d.By, d.Reason, refusal(d))
+			return
+		case d.Input != nil && !bytes.Equal(d.Input, input):
+			refuse(d.By, "it wants another input than was approved", "not run: a policy changes the input that was approved")
+			return
+		}
+		s.decision.Said, s.decision.Version, s.decision.Mode = d.Said, d.Version, d.Mode
+	}
+	s.decision.Effect, s.decision.Digests = policy.Allow, digests(reqs)
+	run := *c.call
+	run.Input = input
+	run.Resumed = run.Resumed && s.answer.Input == nil
+	s.call = &run
+}
+
+// asShown asks the tool again what the call would touch. An error says what is
+// not as it was shown.
+func (l *loop) asShown(c *call) ([]policy.Request, error) {
+	q := c.question
+	if c.tool == nil {
+		return nil, errors.New("there is no such tool any more")
+	}
+	reqs, err := l.requests(c, c.call.Input)
+	if err != nil || policy.Digest(reqs) == q.Digest {
+		return reqs, err
+	}
+	if c.call.Resumed && len(q.Requests) > 0 { // a policy had changed the input
+		asked := q.Requests[0].Input
+		if again, err := l.requests(c, asked); err == nil && policy.Digest(again) == q.Digest {
+			c.call.Input = asked
+			return again, nil
+		}
+	}
+	if err := policy.Unchanged(q.Requests, reqs); err != nil {
+		return nil, err
+	}
+	return nil, errors.New("it would do something else now")
+}
+
+func digests(reqs []policy.Request) []string {
+	list := make([]string, len(reqs))
+	for i, r := range reqs {
+		list[i] = r.Digest()
+	}
+	return list
+}
+
+// rememberFor notes what a decision for the session leaves. When that cannot be
+// said, the answer is a no.
+func (l *loop) rememberFor(c *call, s *settlement) {
+	g, err := approval.Grant(*c.question, s.answer)
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	s.change = &policy.Change{Grant: &g, By: s.answer.By}
+}
+
+func (s *settlement) fail(err error) {
+	s.decision.Effect, s.decision.By = policy.Deny, "approval"
+	s.decision.Reason = "it cannot be remembered: " + err.Error()
+	s.call, s.change, s.text = nil, nil, refusal(s.decision)
+}
+
+// commit makes a settlement durable in one batch, on the condition that the log's
+// head still is head, and lets it count.
+func (l *loop) commit(ctx context.Context, head int64, c *call, s *settlement) error {
+	entries, recs, err := l.record(ctx, head, c, s)
+	if err != nil {
+		return err
+	}
+	l.await(nil)
+	r := l.round
+	if s.call != nil {
+		c.call, r.ready = s.call, []*call{c}
+	} else {
+		r.at++
+		r.stop = s.decision.Stop
+		if s.decision.By != byInterrupt {
+			l.turn.res.Denials = append(l.turn.res.Denials, s.decision)
+		}
+	}
+	if s.recorded {
+		l.tell(ApprovalResolved{ID: c.question.ID, Answer: s.answer, Late: s.late})
+	}
+	if err := l.accept(entries, recs); err != nil {
+		return err
+	}
+	l.tellChanges()
+	return nil
+}
+
+func (l *loop) record(ctx context.Context, head int64, c *call, s *settlement) ([]entry, []session.Record, error) {
+	g := &l.a.ledger
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if s.change != nil {
+		checked, err := l.a.guards.Check(*s.change)
+		if err != nil {
+			s.fail(err)
+		} else {
+			s.change, s.decision.Grant = &checked, checked.Grant.ID
+		}
+	}
+	c.decision = s.decision
+	entries, err := l.settled(c, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	recs, err := l.store(ctx, &head, entries)
+	if err == nil && s.change != nil {
+		err = l.a.apply(*s.change, 0)
+	}
+	return entries, recs, err
+}
+
+// settled are the records of a settlement.
+func (l *loop) settled(c *call, s *settlement) ([]entry, error) {
+	var entries []entry
+	add := func(k session.Kind, payload any, e Event) error {
+		d, err := session.NewDraft(k, payload)
+		entries = append(entries, entry{draft: d, event: e})
+		return err
+	}
+	if !s.recorded {
+		if err := add(session.KindApprovalResolved, s.answer, ApprovalResolved{ID: c.question.ID, Answer: s.answer}); err != nil {
+			return nil, err
+		}
+	}
+	if s.call != nil {
+		more, err := startEntries(c, s.call)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, more...)
+	} else {
+		if err := add(session.KindDecision, s.decision, Decided{Decision: s.decision}); err != nil {
+			return nil, err
+		}
+		c.result = tool.Failure(s.text)
+		e, err := l.resultItem(c)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, itemEntry(e, nil))
+	}
+	if s.change != nil {
+		if err := add(session.KindPolicyChanged, *s.change, nil); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}

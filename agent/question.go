@@ -1,0 +1,168 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Who answered when it was no person.
+const (
+	byTimeout   = "timeout"
+	byInterrupt = "interrupt"
+)
+
+// putQuestion records the question about a call and leaves the call waiting. One
+// question waits at a time: what the next call would do depends on this one.
+func (l *loop) putQuestion(c *call) ([]entry, error) {
+	q := approval.New(c.requests, c.decision, approval.QuestionOptions{
+		ID: l.a.opt.NewID(), Home: l.a.opt.Permissions.Home, Cwd: l.cwd(),
+		Sandbox: l.a.opt.Sandbox, At: l.a.opt.Clock(), Timeout: l.a.opt.AskTimeout,
+	})
+	q.Session = l.opened.ID
+	d, err := session.NewDraft(session.KindApprovalAsked, q)
+	if err != nil {
+		return nil, err
+	}
+	c.question = &q
+	l.await(c)
+	return []entry{{draft: d, event: ApprovalAsked{Question: q}}}, nil
+}
+
+// await makes c the call that waits, or none.
+func (l *loop) await(c *call) {
+	l.a.mu.Lock()
+	defer l.a.mu.Unlock()
+	l.round.asked, l.a.asking = c, c != nil
+}
+
+// consult puts a question to whoever answers first, and takes the answer.
+func (l *loop) consult(ctx context.Context, q approval.Question) error {
+	ans, err := l.ask(ctx, q)
+	switch {
+	case ctx.Err() != nil:
+		return nil // next answers the question and ends the turn
+	case errors.Is(err, approval.ErrLeave):
+		return fmt.Errorf("agent: question %s about %s: %w", q.ID, q.Tool, err)
+	case err != nil:
+		return err
+	}
+	err = l.resolve(ctx, q.ID, &ans)
+	if errors.Is(err, approval.ErrAnswered) {
+		return nil // the event has told it
+	}
+	return err
+}
+
+// reply is one answer on its way, from the person here or from the log.
+type reply struct {
+	ans approval.Answer
+	err error
+}
+
+// ask waits for the person here and for an answer that another program records,
+// whichever comes first.
+func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
+	if l.a.opt.Ask == nil {
+		return approval.Answer{Decision: approval.Deny, By: byNobody}, nil
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	replies := make(chan reply, 2)
+	asked := 1
+	go func() { replies <- l.askHere(ctx, q) }()
+	switch {
+	case l.log != nil:
+		asked++
+		go func() {
+			ans, err := approval.Wait(ctx, l.log.Sessions(), l.log.ID(), q, 0)
+			replies <- reply{ans, err}
+		}()
+	case q.Expires != nil:
+		asked++
+		go func() { replies <- expire(ctx, q.Expires.Sub(l.a.opt.Clock())) }()
+	}
+	first := <-replies
+	stop()
+	for range asked - 1 {
+		<-replies // it returns when ctx ends
+	}
+	return first.ans, first.err
+}
+
+// askHere asks the host. Every failure but ErrLeave is a no.
+func (l *loop) askHere(ctx context.Context, q approval.Question) (r reply) {
+	no := func(format string, args ...any) reply {
+		return reply{ans: approval.Answer{Decision: approval.Deny, By: byNobody, Message: fmt.Sprintf(format, args...)}}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			r = no("the question could not be put: panic: %v", p)
+		}
+	}()
+	ans, err := l.a.opt.Ask(ctx, q)
+	switch {
+	case errors.Is(err, approval.ErrLeave):
+		return reply{err: err}
+	case err != nil:
+		return no("the question could not be answered: %v", err)
+	}
+	if err := approval.Check(q, ans); err != nil {
+		return no("the answer cannot be used: %v", err)
+	}
+	return reply{ans: ans}
+}
+
+func expire(ctx context.Context, after time.Duration) reply {
+	t := time.NewTimer(after)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return reply{err: context.Cause(ctx)}
+	case <-t.C:
+		return reply{ans: timedOut()}
+	}
+}
+
+func timedOut() approval.Answer {
+	return approval.Answer{Decision: approval.Deny, By: byTimeout, Message: "timeout: nobody answered in time"}
+}
+
+// revisit looks whether the question that waits was answered elsewhere, or whether
+// its time is up.
+func (l *loop) revisit(ctx context.Context) (settled bool, err error) {
+	if err := l.a.takeIn(ctx); err != nil {
+		return false, err
+	}
+	q := l.round.asked.question
+	if _, answered := l.a.ledger.answer(q.ID); answered {
+		return true, l.resolve(ctx, q.ID, nil)
+	}
+	if !l.late(q) {
+		return false, nil
+	}
+	ans := timedOut()
+	if err = l.resolve(ctx, q.ID, &ans); errors.Is(err, approval.ErrAnswered) {
+		err = nil
+	}
+	return true, err
+}
+
+// cancelQuestion answers the question that waits because the turn ends.
+func (l *loop) cancelQuestion(ctx context.Context) error {
+	err := l.resolve(ctx, l.round.asked.question.ID, &approval.Answer{
+		Decision: approval.Deny, By: byInterrupt, Message: "approval cancelled",
+	})
+	if errors.Is(err, approval.ErrAnswered) {
+		return nil
+	}
+	return err
+}
+
+func (l *loop) late(q *approval.Question) bool {
+	return q.Expires != nil && !l.a.opt.Clock().Before(*q.Expires)
+}

@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// resumePolicy puts what was decided in a run that no Close has ended in force
+// again: grants and patches. The mode follows its own rule.
+func (a *Agent) resumePolicy(st *session.State) error {
+	g := &a.ledger
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.from = st.Head
+	for _, raw := range st.Policy {
+		var c policy.Change
+		if err := json.Unmarshal(raw, &c); err != nil {
+			return fmt.Errorf("agent: restored policy: %w", err)
+		}
+		if c.Mode != "" {
+			continue
+		}
+		if err := a.apply(c, 0); err != nil {
+			return fmt.Errorf("agent: restored policy: %w", err)
+		}
+	}
+	if m, ok := resumedMode(a.guards.Mode(), st.Mode); ok && a.opt.Guards == nil {
+		if err := a.apply(policy.Change{Mode: m}, 0); err != nil {
+			return err
+		}
+	}
+	g.untold = nil // it is no news
+	return nil
+}
+
+// resumedMode is the mode to go on in, when it is another than was asked for. What
+// was loosened or planned by hand does not outlive its process.
+func resumedMode(asked policy.Mode, recorded string) (policy.Mode, bool) {
+	m, err := policy.ParseMode(recorded)
+	if err != nil || asked != policy.ModeDefault || m == policy.ModeDefault || m == policy.ModePlan || m == policy.ModeBypass {
+		return asked, false
+	}
+	return m, true
+}
+
+// resume goes on with the round that a restart has left open: the calls of the last
+// answer that have no result. The question about one of them waits again, under its
+// id; one that was answered meanwhile is settled, and the others are judged.
+func (l *loop) resume(ctx context.Context, st *session.State) error {
+	if st.OpenTurn == "" {
+		if err := l.openTurn(ctx, nil); err != nil {
+			return err
+		}
+	} else {
+		l.turn = l.newTurn(st.OpenTurn)
+	}
+	r := &round{}
+	for _, u := range l.t.OpenUses() {
+		c := &call{use: transcript.Use{ID: u.ID, Name: u.Name, Input: u.Input}}
+		r.calls = append(r.calls, c)
+		if err := l.recall(c, st); err != nil {
+			return err
+		}
+	}
+	l.a.mu.Lock()
+	l.round = r
+	l.a.asking = len(r.calls) > 0 && r.calls[0].question != nil
+	l.a.mu.Unlock()
+	return nil
+}
+
+// recall gives a call the question that was asked about it, if one was.
+func (l *loop) recall(c *call, st *session.State) error {
+	var payload json.RawMessage
+	for _, q := range st.Asked {
+		if q.Use == c.use.ID {
+			payload = q.Payload
+		}
+	}
+	for _, q := range st.Answered {
+		if q.Use != c.use.ID {
+			continue
+		}
+		var ans approval.Answer
+		if err := json.Unmarshal(q.Answer, &ans); err != nil {
+			return fmt.Errorf("agent: answer to question %s: %w", q.ID, err)
+		}
+		payload = q.Payload
+		l.a.ledger.mu.Lock()
+		l.a.ledger.answered(ans)
+		l.a.ledger.mu.Unlock()
+	}
+	if payload == nil {
+		return nil
+	}
+	var q approval.Question
+	if err := json.Unmarshal(payload, &q); err != nil {
+		return fmt.Errorf("agent: question about %s: %w", c.use.ID, err)
+	}
+	c.question, c.requests = &q, q.Requests
+	c.judged = asOf{version: -1} // under what it was judged then is not known
+	c.call = &tool.Call{ID: c.use.ID, Session: l.opened.ID, Tool: c.use.Name, Input: c.use.Input, Resumed: true}
+	c.decision = policy.Decision{
+		Use: q.Use, Agent: q.Agent, Tool: q.Tool, Effect: policy.Ask, By: q.By, Reason: q.Why, Rule: q.Rule,
+		Mode: q.Mode, Why: q.Reason, Digests: digests(q.Requests), Sandbox: q.Sandbox,
+	}
+	return nil
+}
