@@ -81,8 +81,12 @@ func (c *Checker) comparePath(p *shellread.Path, op Op, field string, list []tre
 		s.resolved, list = s.literal, nil
 		return c.compare(d, s, field, list)
 	}
+	full := p.Raw
+	if full == "" {
+		full = p.Path
+	}
 	var err error
-	if s.resolved, err = resolve(p.Path); err != nil {
+	if s.resolved, err = resolve(full); err != nil {
 		d.Reason, d.kind = d.Reason+": "+err.Error(), kindUnclear
 		return d
 	}

@@ -36,17 +36,24 @@ func (f *frame) resolve(paths []Path, dirs []string, u use) []Path {
 	if u.path.glob {
 		text, p.Tree = globRoot(text), true
 	}
+	dots := strings.Contains(text, "..")
 	switch {
 	case !u.path.static || u.path.glob && text == "\x00":
 		add(p)
 	case path.IsAbs(text):
 		p.Path = path.Clean(text)
+		if dots {
+			p.Raw = text
+		}
 		add(p)
 	case dirs == nil:
 		add(p)
 	default:
 		for _, d := range dirs {
 			p.Path = path.Join(d, text)
+			if dots {
+				p.Raw = d + "/" + text
+			}
 			add(p)
 		}
 	}

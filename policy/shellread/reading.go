@@ -92,6 +92,7 @@ const (
 // Path is a path that a command would touch.
 type Path struct {
 	Path   string // absolute and lexically clean; "" when it cannot be known
+	Raw    string // Path before "." and ".." were taken away, when it had ".."; a kernel takes them after links
 	Arg    string // as written
 	Access Access
 	From   From
