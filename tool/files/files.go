@@ -39,13 +39,20 @@ type Files struct {
 
 	mu     sync.Mutex
 	seen   map[string]state  // by canonical path
-	judged map[string]string // the path that Requests named, by call
+	judged map[string]judged // what Requests named, by call
+}
+
+// judged is what a call was judged about: a path, and what lay there if the call
+// would change it.
+type judged struct {
+	abs string
+	now *state
 }
 
 // New makes the tools of one session over its folders, which stay the caller's
 // to close.
 func New(folders *tool.Folders, opts *Options) (*Files, error) {
-	f := &Files{folders: folders, seen: map[string]state{}, judged: map[string]string{}}
+	f := &Files{folders: folders, seen: map[string]state{}, judged: map[string]judged{}}
 	if opts != nil {
 		f.opts = *opts
 	}
@@ -72,22 +79,30 @@ func New(folders *tool.Folders, opts *Options) (*Files, error) {
 func (f *Files) Tools() []tool.Tool { return append([]tool.Tool(nil), f.tools...) }
 
 // request names the place that a call would touch, and remembers it for locate.
+// Of a file that would be changed it names the content, so that a yes does not
+// cover another.
 func (f *Files) request(call *tool.Call, op policy.Operation, path string) (tool.Place, policy.Request, error) {
 	p, err := f.folders.Locate(path)
 	if err != nil {
 		return p, policy.Request{}, err
+	}
+	r := policy.Request{Operation: op, Resource: p.Abs}
+	about := judged{abs: p.Abs}
+	if op == policy.OpWrite {
+		r.Base, about.now = base(p)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.judged) >= 1024 { // calls that were never run
 		clear(f.judged)
 	}
-	f.judged[call.Session+"\x00"+call.ID] = p.Abs
-	return p, policy.Request{Operation: op, Resource: p.Abs}, nil
+	f.judged[call.Session+"\x00"+call.ID] = about
+	return p, r, nil
 }
 
 // locate finds the place again when the call runs. A link that was turned since
-// the call was judged is refused.
+// the call was judged is refused. A call that was approved before a restart knows
+// the file as it was approved.
 func (f *Files) locate(call *tool.Call, path string) (tool.Place, error) {
 	p, err := f.folders.Locate(path)
 	if err != nil {
@@ -96,10 +111,13 @@ func (f *Files) locate(call *tool.Call, path string) (tool.Place, error) {
 	key := call.Session + "\x00" + call.ID
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	judged, ok := f.judged[key]
+	about, ok := f.judged[key]
 	delete(f.judged, key)
-	if ok && judged != p.Abs {
+	if ok && about.abs != p.Abs {
 		return p, &tool.PathError{Path: path, Err: errMoved}
+	}
+	if _, read := f.seen[p.Abs]; call.Resumed && about.now != nil && !read {
+		f.seen[p.Abs] = *about.now
 	}
 	return p, nil
 }

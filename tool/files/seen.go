@@ -2,6 +2,7 @@ package files
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,31 @@ func stateOf(info fs.FileInfo, sum []byte) state {
 	s := state{size: info.Size(), time: info.ModTime(), hashed: len(sum) > 0}
 	copy(s.sum[:], sum)
 	return s
+}
+
+// base identifies what lies at a place: the SHA-256 of a file, "absent" when there
+// is nothing, "" when there is no file that can be read. Of a file beyond maxWhole,
+// size and time stand for the content.
+func base(p tool.Place) (string, *state) {
+	file, info, err := p.Open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return "absent", nil
+	}
+	if err != nil {
+		return "", nil
+	}
+	defer file.Close()
+	h := sha256.New()
+	if info.Size() > maxWhole {
+		fmt.Fprintf(h, "%d bytes at %d", info.Size(), info.ModTime().UnixNano())
+		s := stateOf(info, nil)
+		return hex.EncodeToString(h.Sum(nil)), &s
+	}
+	if _, err := io.Copy(h, io.LimitReader(file, maxWhole+1)); err != nil {
+		return "", nil
+	}
+	s := stateOf(info, h.Sum(nil))
+	return hex.EncodeToString(s.sum[:]), &s
 }
 
 func (f *Files) remember(abs string, s state) {

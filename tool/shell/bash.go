@@ -29,7 +29,7 @@ func (s *Shell) newBash() (tool.Tool, error) {
 		if err := in.check(); err != nil {
 			return nil, err
 		}
-		return []policy.Request{{Operation: policy.OpCommand, Resource: in.Command}}, nil
+		return []policy.Request{{Operation: policy.OpCommand, Resource: in.Command, Cwd: s.folders.Cwd()}}, nil
 	})
 }
 

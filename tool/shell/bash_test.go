@@ -268,6 +268,9 @@ func TestBashRequests(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Operation != policy.OpCommand || got[0].Resource != "ls -l" || got[0].ReadOnly {
 		t.Errorf("%+v, %v", got, err)
 	}
+	if want := b.folders.Cwd(); got[0].Cwd != want {
+		t.Errorf("it would start in %q, want %q", got[0].Cwd, want)
+	}
 	if _, err := b.bash.Requests(&tool.Call{Input: json.RawMessage(`{"command":""}`)}); err == nil {
 		t.Error("an empty command was taken")
 	}
