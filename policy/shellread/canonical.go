@@ -91,7 +91,7 @@ func bare(w string, first bool) bool {
 			return false
 		}
 	}
-	return !first || !reserved(w)
+	return !first || !syntax.IsKeyword(w)
 }
 
 func showable(w string) bool {
@@ -103,12 +103,9 @@ func showable(w string) bool {
 	return true
 }
 
-// reserved reports whether a word has a meaning of its own where a command could
-// start, so that it is not simply looked up.
+// reserved reports whether the parser makes something else of a word than a
+// simple command, where a command could start.
 func reserved(w string) bool {
-	if len(w) > len("function") || w[0] < 'a' || w[0] > 'z' {
-		return false
-	}
 	switch w {
 	case "declare", "export", "local", "readonly", "typeset", "nameref", "let":
 		return true

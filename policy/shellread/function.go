@@ -26,19 +26,9 @@ func (f *frame) body(s *scope, name string, body *syntax.Stmt, params *[]word, i
 			home = &frame{reader: f.reader, src: h.frame.src, via: f.via}
 		}
 	}
-	again := 0
-	for _, running := range f.running {
-		if running == name {
-			again++
-		}
-	}
-	switch {
-	case again >= 2:
-		s.forgetAll()
+	if slices.Contains(f.running, name) {
+		f.unclear("the function " + name + " calls itself")
 		return output{}
-	case again == 1:
-		s.forgetAll() // with whatever it is called in the end
-		params = nil
 	}
 	if f.depth++; f.depth > maxDepth {
 		f.stop("functions are nested too deeply")

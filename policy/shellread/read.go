@@ -1,6 +1,7 @@
 package shellread
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -83,6 +84,14 @@ func (f *frame) parse() (stmts []*syntax.Stmt, why string) {
 	p, _ := parsers.Get().(*syntax.Parser)
 	defer parsers.Put(p)
 	file, err := p.Parse(strings.NewReader(f.src), "")
+	for range maxDepth {
+		fixed, ok := literalParen(f.src, err)
+		if !ok {
+			break
+		}
+		f.src = fixed
+		file, err = p.Parse(strings.NewReader(f.src), "")
+	}
 	if err != nil {
 		return nil, "cannot be parsed: " + err.Error()
 	}
@@ -90,6 +99,23 @@ func (f *frame) parse() (stmts []*syntax.Stmt, why string) {
 		f.unclear("the line holds a carriage return, which shells read differently")
 	}
 	return file.Stmts, ""
+}
+
+// literalParen puts a backslash before the parenthesis of \$( that a line cannot be
+// parsed for, and its partner's when it has none. Shells refuse such a line as a
+// whole; with the parenthesis as text everything that stands beside it is read.
+func literalParen(src string, err error) (string, bool) {
+	var parse syntax.ParseError
+	if !errors.As(err, &parse) {
+		return "", false
+	}
+	at := int(parse.Pos.Offset())
+	for _, from := range []int{at, strings.LastIndexByte(src[:min(at, len(src))], '(')} {
+		if from >= 2 && from < len(src) && src[from] == '(' && src[from-2:from] == `\$` && (from < 3 || src[from-3] != '\\') {
+			return src[:from] + `\` + src[from:], true
+		}
+	}
+	return "", false
 }
 
 // tooNested reports whether more brackets are open at one point than any line

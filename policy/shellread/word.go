@@ -136,7 +136,12 @@ func (e *fields) parts(parts []syntax.WordPart) {
 	for i, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			e.literal(p.Value, i == 0 && len(e.buf) == 0, i == len(parts)-1)
+			last := i == len(parts)-1
+			if !last && i == 0 { // {~,x}/y leaves two literals
+				next, ok := parts[1].(*syntax.Lit)
+				last = ok && strings.HasPrefix(next.Value, "/")
+			}
+			e.literal(p.Value, i == 0 && len(e.buf) == 0, last)
 		case *syntax.SglQuoted:
 			e.any = true
 			if p.Dollar {
