@@ -148,13 +148,13 @@ func (b *ballot) close(m Mode) {
 	mode := "mode " + string(m)
 	switch {
 	case m.silences():
-		b.won.Effect, b.won.Reason = Deny, b.won.Reason+"; "+mode+" asks nobody"
+		b.won.Effect, b.won.Reason = Deny, b.won.Reason+" ("+mode+" asks nobody)"
 	case m == ModeRestricted && b.limited && !b.allowed:
 		b.won.Effect, b.won.Reason = Deny, "nothing allows it, and "+mode+" denies the rest"
 	default:
 		return
 	}
-	b.by = mode
+	b.by, b.grant = mode, ""
 	b.say(mode, Verdict{Effect: Deny, Reason: b.won.Reason})
 }
 
@@ -165,7 +165,7 @@ func (b *ballot) decide() {
 	d.Why, d.Grant = "", b.grant
 	switch d.Effect {
 	case Deny:
-		d.Stop = b.won.Stop
+		d.Stop, d.Input = b.won.Stop, nil
 	case Ask:
 		d.Why = ReasonAsk
 		if b.rank == rankOverride {

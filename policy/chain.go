@@ -40,10 +40,32 @@ func (g *Guard) chain() Chain {
 
 // detail is what a policy says about itself, if it does.
 func detail(p Policy) string {
-	if s, ok := p.(interface{ String() string }); ok {
-		return s.String()
+	switch p := p.(type) {
+	case *ReadPaths:
+		return p.text()
+	case *WritePaths:
+		return p.text()
+	case *ForbiddenGlobs:
+		return p.text()
+	case interface{ String() string }:
+		return p.String()
 	}
 	return ""
+}
+
+// text lists the patterns: "deny secrets/**, allow src/**, default ask".
+func (l *pathLists) text() string {
+	var parts []string
+	for i := range l.deny {
+		parts = append(parts, "deny "+l.deny[i].text)
+	}
+	for i := range l.allow {
+		parts = append(parts, "allow "+l.allow[i].text)
+	}
+	if l.rest != None {
+		parts = append(parts, "default "+string(l.rest))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // detail says what the grant covers.

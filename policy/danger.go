@@ -24,9 +24,9 @@ type Danger struct {
 	Flags    []string `json:"flags,omitempty"`    // flags without their dashes; all of them
 	Without  []string `json:"without,omitempty"`  // flags; none of them
 	Args     []string `json:"args,omitempty"`     // one of its arguments
-	Last     []string `json:"last,omitempty"`     // its last argument
+	Tail     []string `json:"tail,omitempty"`     // one of its arguments behind the first
 	Fold     bool     `json:"fold,omitempty"`     // Args in small letters, runs of spaces as one
-	Paths    []string `json:"paths,omitempty"`    // one of the paths that it writes: critical, outside, protected, device, unknown
+	Paths    []string `json:"paths,omitempty"`    // one of the paths that it writes: critical, above, outside, protected, device, unknown
 	Into     []string `json:"into,omitempty"`     // a program that reads code from its input stands in the same line
 	Line     string   `json:"line,omitempty"`     // a shape of the line: "fork bomb"
 
@@ -141,7 +141,7 @@ func (e *Danger) meets(d *dangers, w *world, s *subject, command int) bool {
 	if len(e.Args) > 0 && !slices.ContainsFunc(c.Args, func(a shellread.Arg) bool { return e.argument(a.Text) }) {
 		return false
 	}
-	if len(e.Last) > 0 && (len(c.Args) == 0 || !matchAny(e.Last, c.Args[len(c.Args)-1].Text)) {
+	if len(e.Tail) > 0 && (len(c.Args) < 2 || !slices.ContainsFunc(c.Args[1:], func(a shellread.Arg) bool { return matchAny(e.Tail, a.Text) })) {
 		return false
 	}
 	return e.worded(d.valued[c.Name], c.Args)
@@ -244,7 +244,7 @@ func hasShape(line, shape string) bool {
 		if !ok {
 			return false
 		}
-		name := head[strings.LastIndexAny(head, ";&|(){}")+1:]
+		name := head[strings.LastIndexAny(head, ";&|(){}'\"")+1:]
 		body, _, _ := strings.Cut(tail, "}")
 		if name != "" && strings.Contains(body, name+"|"+name+"&") {
 			return true

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy/shellread"
@@ -118,12 +119,7 @@ func (w *world) inside(p string) bool {
 	if len(w.folders) == 0 {
 		return true
 	}
-	for _, f := range w.folders {
-		if _, ok := under(f, p); ok && p != "" {
-			return true
-		}
-	}
-	return false
+	return p != "" && slices.ContainsFunc(w.folders, func(f string) bool { return inside(f, p) })
 }
 
 func (w *world) real(p string) string { return resolved(p, w.resolve) }
@@ -207,8 +203,12 @@ func (w *world) is(p *place, classes []string) bool {
 			if (strings.HasPrefix(p.path, "/dev/") || strings.HasPrefix(p.real, "/dev/")) && !w.harmless(p) && !strings.HasPrefix(p.path, "/dev/shm/") {
 				return true
 			}
+		case "above":
+			if p.tree && (w.above(p.path) || w.above(p.real)) {
+				return true
+			}
 		case "critical":
-			if p.tree && (w.critical(p.path) || w.critical(p.real)) {
+			if p.tree && (w.above(p.path) || w.above(p.real) || slices.Contains(w.folders, p.real) && !p.some()) {
 				return true
 			}
 		}
@@ -216,25 +216,24 @@ func (w *world) is(p *place, classes []string) bool {
 	return false
 }
 
-// critical reports whether a folder is more than a part of the project: the root
-// or what lies directly in it, the home folder, a folder of the session or one
-// above it.
-func (w *world) critical(p string) bool {
+// some reports whether the place is some of what lies in a folder, by a pattern
+// such as "*.o", and not all of it.
+func (p *place) some() bool {
+	last := p.arg[strings.LastIndexByte(p.arg, '/')+1:]
+	return strings.ContainsAny(last, "*?[") && strings.Trim(last, "*.") != ""
+}
+
+// above reports whether a folder is more than the project: the root or what lies
+// directly in it, the home folder, or one that holds a folder of the session or
+// the home.
+func (w *world) above(p string) bool {
 	switch {
 	case p == "":
 		return false
-	case p == "/" || path.Dir(p) == "/" || p == w.home:
-		return true
+	case p == "/" || path.Dir(p) == "/":
+		return !slices.Contains(w.folders, p)
+	case w.home != "" && inside(p, w.home):
+		return !slices.Contains(w.folders, p)
 	}
-	if w.home != "" {
-		if _, ok := under(p, w.home); ok {
-			return true
-		}
-	}
-	for _, f := range w.folders {
-		if _, ok := under(p, f); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.folders, func(f string) bool { return f != p && inside(p, f) })
 }

@@ -3,12 +3,10 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
-
-	"github.com/holdfast-dev/holdfast/policy/shellread"
 )
 
-// The names of the links that patches are in (seed 002).
+// The names of the links that patches are in when the configuration has none of
+// its own (seed 002).
 const (
 	readPathName  = "read-path-policy"
 	writePathName = "write-path-policy"
@@ -17,163 +15,79 @@ const (
 // patch is a patch that can be compared with paths.
 type patch struct {
 	Patch
-	access      shellread.Access
-	allow, deny []glob
+	lists pathLists
 }
 
 // compilePatch checks a patch and makes it ready.
 func (src *source) compilePatch(p *Patch) (*patch, error) {
-	switch {
-	case p.Mode != "read" && p.Mode != "write":
-		return nil, fmt.Errorf("%w: a patch is for mode read or write, not %q", ErrInvalid, p.Mode)
-	case len(p.Allow) == 0 && len(p.Deny) == 0 && p.Default == "":
-		return nil, fmt.Errorf("%w: the patch changes nothing", ErrInvalid)
+	rules := PathRules{
+		Allow: slices.Clone(p.Allow), Deny: slices.Clone(p.Deny), Default: p.Default,
+		Cwd: src.world.cwd(), Home: src.world.home,
 	}
-	switch p.Default {
-	case None, Allow, Deny, Ask:
-	default:
-		return nil, fmt.Errorf("%w: a patch's default is allow, deny or ask, not %q", ErrInvalid, p.Default)
-	}
-	c := &patch{Patch: *p, access: shellread.Read}
-	if p.Mode == "write" {
-		c.access = shellread.Write
-	}
-	c.Allow, c.Deny = slices.Clone(p.Allow), slices.Clone(p.Deny)
-	var err error
-	if c.allow, err = src.globs(c.Allow, false); err == nil {
-		c.deny, err = src.globs(c.Deny, true)
-	}
-	return c, err
-}
-
-func (src *source) globs(list []string, forbids bool) ([]glob, error) {
-	out := make([]glob, len(list))
-	for i, text := range list {
-		g, err := pathGlob(text, src.world.cwd(), src.world.home, forbids)
+	c := &patch{Patch: Patch{Tool: p.Tool, Mode: p.Mode, Allow: rules.Allow, Deny: rules.Deny, Default: p.Default}}
+	switch p.Mode {
+	case "read":
+		l, err := NewReadPaths(rules)
 		if err != nil {
-			return nil, fmt.Errorf("%w: path pattern %q: %w", ErrInvalid, text, err)
+			return nil, err
 		}
-		out[i] = g
+		c.lists = l.pathLists
+	case "write":
+		l, err := NewWritePaths(rules)
+		if err != nil {
+			return nil, err
+		}
+		c.lists = l.pathLists
+	default:
+		return nil, fmt.Errorf("%w: a patch is for mode read or write, not %q", ErrInvalid, p.Mode)
 	}
-	return out, nil
+	return c, nil
 }
 
-// patched returns the policies of a tool's chain: those of the configuration, and
-// then the patches that concern the tool, one link for reading and one for
-// writing. It needs the source's lock for reading.
+// patched returns the policies of a tool's chain with the patches that concern
+// the tool in them: in the first path policy of their mode, or in one of their own
+// at the end. It needs the source's lock for reading.
 func (src *source) patched(tool string) []Named {
 	if len(src.patches) == 0 {
 		return src.policies
 	}
 	list := slices.Clone(src.policies)
-	for _, l := range [...]*pathLink{
-		{name: readPathName, access: shellread.Read},
-		{name: writePathName, access: shellread.Write},
-	} {
-		for _, p := range src.patches {
-			if p.access == l.access && (p.Tool == "" || p.Tool == tool) {
-				l.patches = append(l.patches, p)
-			}
-		}
-		if len(l.patches) > 0 {
-			list = append(list, Named{Name: l.name, Policy: l})
+	for _, p := range src.patches {
+		if p.Tool == "" || p.Tool == tool {
+			list = p.into(list)
 		}
 	}
 	return list
 }
 
-// pathLink is what the patches of one mode say to a tool: deny beats allow beats
-// the last default. Its allow counts like that of a rule.
-type pathLink struct {
-	name    string
-	access  shellread.Access
-	patches []*patch
-}
-
-// Evaluate judges a request by its letters; a guard resolves the paths of commands.
-func (l *pathLink) Evaluate(r Request) Verdict { return l.judge(newSubject(r, "", nil)) }
-
-func (l *pathLink) judge(s *subject) Verdict {
-	var worst Verdict
-	for i := range s.places {
-		p := &s.places[i]
-		if p.access&l.access == 0 || isHarmlessDevice(p.path) {
+// into adds the patch to a list of policies; one that it changes is copied first.
+func (p *patch) into(list []Named) []Named {
+	for i, n := range list {
+		var lists *pathLists
+		switch l := n.Policy.(type) {
+		case *ReadPaths:
+			if p.Mode == "read" {
+				c := *l
+				lists, list[i].Policy = &c.pathLists, &c
+			}
+		case *WritePaths:
+			if p.Mode == "write" {
+				c := *l
+				lists, list[i].Policy = &c.pathLists, &c
+			}
+		}
+		if lists == nil {
 			continue
 		}
-		if v := l.place(p); i == 0 || weight(v.Effect) > weight(worst.Effect) {
-			worst = v
+		lists.allow = append(slices.Clip(lists.allow), p.lists.allow...)
+		lists.deny = append(slices.Clip(lists.deny), p.lists.deny...)
+		if p.Default != None {
+			lists.rest = p.Default
 		}
+		return list
 	}
-	if worst.Effect == Allow && s.reading != nil {
-		return Verdict{} // that a command may touch a path does not mean that it may run
+	if p.Mode == "read" {
+		return append(list, Named{Name: readPathName, Policy: &ReadPaths{p.lists}})
 	}
-	return worst
-}
-
-func (l *pathLink) place(p *place) Verdict {
-	if g, doubt := l.denies(p); g != nil {
-		if doubt != "" {
-			return Verdict{Effect: Ask, Reason: l.name + " may deny it (" + g.text + "): " + doubt}
-		}
-		return Verdict{Effect: Deny, Reason: l.name + " denies " + p.path + " (" + g.text + ")"}
-	}
-	for _, c := range l.patches {
-		for i := range c.allow {
-			if c.allow[i].covers(p) {
-				return Verdict{Effect: Allow, Reason: l.name + " allows " + p.path + " (" + c.allow[i].text + ")"}
-			}
-		}
-	}
-	if p.from == shellread.FromGuess || p.from == shellread.FromShape {
-		return Verdict{}
-	}
-	if e := l.otherwise(); e != None {
-		return Verdict{Effect: e, Reason: l.name + ": " + string(e) + " is its default for " + known(p.path)}
-	}
-	return Verdict{}
-}
-
-// denies finds a pattern that denies the path, or may.
-func (l *pathLink) denies(p *place) (found *glob, doubt string) {
-	for _, c := range l.patches {
-		for i := range c.deny {
-			g := &c.deny[i]
-			switch {
-			case p.path == "":
-				found, doubt = g, "it cannot be known which path "+nameOf(p.arg)+" is"
-			case g.match(p.path), g.match(p.real):
-				return g, ""
-			case p.tree && p.mayHold(g):
-				found, doubt = g, "what is below "+p.path+" may be such a path"
-			}
-		}
-	}
-	return found, doubt
-}
-
-// otherwise is the default: of the last patch that has one.
-func (l *pathLink) otherwise() Effect {
-	for _, c := range slices.Backward(l.patches) {
-		if c.Default != None {
-			return c.Default
-		}
-	}
-	return None
-}
-
-// String says what the link holds.
-func (l *pathLink) String() string {
-	var parts []string
-	for _, c := range l.patches {
-		for _, a := range c.Deny {
-			parts = append(parts, "deny "+a)
-		}
-		for _, a := range c.Allow {
-			parts = append(parts, "allow "+a)
-		}
-	}
-	if e := l.otherwise(); e != None {
-		parts = append(parts, "default "+string(e))
-	}
-	return strings.Join(parts, ", ")
+	return append(list, Named{Name: writePathName, Policy: &WritePaths{p.lists}})
 }

@@ -6,19 +6,19 @@ type Kind string
 // The kinds. A request is of the first in this list that fits, except that
 // reading and safe commands come last: they are what is left when nothing else is.
 const (
-	KindDangerous   Kind = "command, dangerous"   // on the list in danger.json
-	KindSecret      Kind = "read of a secret"     // by a tool or a command
-	KindUnclear     Kind = "command, unclear"     // what it runs cannot be read off it
-	KindCommand     Kind = "command"              // not known to be safe
-	KindEdit        Kind = "edit"                 // inside the session's folders
-	KindEditOutside Kind = "edit outside"         // of the session's folders
-	KindNetwork     Kind = "network"              // may change something there
-	KindMCP         Kind = "MCP"                  // a tool of an MCP server
-	KindOther       Kind = "other"                // everything without a name
-	KindFetch       Kind = "network, read-only"   // the tool says that it changes nothing
-	KindReadOutside Kind = "read outside"         // of the session's folders, by a tool or a safe command
-	KindSafe        Kind = "command, safe"        // certainly changes nothing, inside the session's folders
-	KindRead        Kind = "read"                 // inside the session's folders, or of something that is no file
+	KindDangerous   Kind = "command, dangerous" // on the list in danger.json
+	KindSecret      Kind = "read of a secret"   // by a tool or a command
+	KindUnclear     Kind = "command, unclear"   // what it runs cannot be read off it
+	KindCommand     Kind = "command"            // not known to be safe
+	KindEdit        Kind = "edit"               // inside the session's folders
+	KindEditOutside Kind = "edit outside"       // of the session's folders
+	KindNetwork     Kind = "network"            // may change something there
+	KindMCP         Kind = "MCP"                // a tool of an MCP server
+	KindOther       Kind = "other"              // everything without a name
+	KindFetch       Kind = "network, read-only" // the tool says that it changes nothing
+	KindReadOutside Kind = "read outside"       // of the session's folders, by a tool or a safe command
+	KindSafe        Kind = "command, safe"      // certainly changes nothing, inside the session's folders
+	KindRead        Kind = "read"               // inside the session's folders, or of something that is no file
 )
 
 // Kinds lists the kinds in the order of the table in docs/permissions.md.
