@@ -38,10 +38,8 @@ func (src *source) compileGrant(g *Grant) (*grant, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: scope %q: %w", ErrInvalid, g.Scope, err)
 	}
-	for _, p := range problems {
-		if p.Fatal {
-			return nil, fmt.Errorf("%w: scope %q: %s", ErrInvalid, g.Scope, p.What)
-		}
+	if len(problems) > 0 { // it would cover nothing, which is not what was meant
+		return nil, fmt.Errorf("%w: scope %q: %s", ErrInvalid, g.Scope, problems[0].What)
 	}
 	c.rules = rules
 	return c, nil
