@@ -285,6 +285,13 @@ func (l *Log) TakeIn(ctx context.Context) ([]Record, error) {
 	return news, nil
 }
 
+// known says that the records up to a seq need not be handed out any more.
+func (l *Log) known(seq int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.news = slices.DeleteFunc(l.news, func(r Record) bool { return r.Seq <= seq })
+}
+
 // takeIn folds shared records that others have appended. l.mu is held.
 func (l *Log) takeIn(ctx context.Context) ([]Record, error) {
 	var news []Record

@@ -132,7 +132,7 @@ type cutAnswer struct {
 // closeQuestions denies what nobody waits for.
 func (m *mending) closeQuestions() error {
 	for _, q := range m.f.s.Asked {
-		if m.r.Waiting && slices.Contains(m.r.Transcript.Open(), q.Use) {
+		if m.r.Waiting && m.f.waits(q) {
 			continue
 		}
 		a := cutAnswer{ID: q.ID, Decision: "deny", By: "restore", At: m.r.Log.s.opt.Clock().UTC()}

@@ -103,8 +103,21 @@ func (f *folder) leaveParent() {
 	f.s.Asked, f.s.Answered = nil, nil
 }
 
-// waits reports whether somebody waits for the answer to q.
-func (f *folder) waits(q Question) bool { return q.Use != "" && !f.moot[q.Seq] && !f.begun[q.Use] }
+// waits reports whether a tool use waits for the answer to q.
+func (f *folder) waits(q Question) bool { return !f.moot[q.Seq] && !f.begun[q.Use] && f.open(q.Use) }
+
+// open reports whether a use of the last answer has no result.
+func (f *folder) open(use string) bool {
+	for _, e := range slices.Backward(f.s.Items) {
+		if slices.Contains(e.ResultIDs(), use) {
+			return false
+		}
+		if uses := e.UseIDs(); len(uses) > 0 {
+			return slices.Contains(uses, use)
+		}
+	}
+	return false
+}
 
 // waiting is the set of uses with a question that is open, or answered and not
 // acted on.

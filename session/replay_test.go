@@ -49,6 +49,7 @@ func TestReplay(t *testing.T) {
 		}
 		return session.ItemDraft(transcript.MustEncode(it), false, &session.RequestMark{API: "x", Messages: messages, Prefix: session.Sum([]byte(id))})
 	}
+	calls := transcript.Item{ID: "a3", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "c0", Name: "Bash"}}}
 	recs := chain(
 		openedDraft(t, "s"),
 		draft(t, session.KindTurnOpened, session.TurnOpened{Turn: "t1"}),
@@ -58,6 +59,7 @@ func TestReplay(t *testing.T) {
 		draft(t, session.KindPolicyChanged, session.PolicyChanged{By: "no mode"}),
 		draft(t, session.KindTurnOpened, session.TurnOpened{Turn: "t2"}),
 		userDraft("u2", "more"), answer("a2", 3),
+		session.ItemDraft(transcript.MustEncode(calls), false, nil),
 		session.Draft{Kind: session.KindApprovalAsked, Payload: []byte(`{"id":"q1","use_id":"c0","what":1}`)},
 		session.Draft{Kind: session.KindApprovalAsked, Payload: []byte(`{"id":"q2"}`)},
 		session.Draft{Kind: session.KindApprovalResolved, Payload: []byte(`{"id":"q1","decision":"allow"}`)},
@@ -70,12 +72,12 @@ func TestReplay(t *testing.T) {
 	)
 	st := must(session.Replay(t.Context(), seq(recs)))(t)
 	want := &session.State{
-		SessionID: "s", Head: 19, Running: []session.ToolStarted{{Use: "c2", Tool: "B"}}, OpenTurn: "t2", Turns: 2, Mode: "plan",
+		SessionID: "s", Head: 20, Running: []session.ToolStarted{{Use: "c2", Tool: "B"}}, OpenTurn: "t2", Turns: 2, Mode: "plan",
 		Mark:  &session.RequestMark{API: "x", Messages: 3, Prefix: session.Sum([]byte("a2"))},
 		Usage: transcript.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Reasoning: 10}, CostUSD: 0.5,
-		Asked: []session.Question{{Seq: 12, ID: "q2", Payload: []byte(`{"id":"q2"}`)}},
+		Asked: []session.Question{{Seq: 13, ID: "q2", Payload: []byte(`{"id":"q2"}`)}},
 		Answered: []session.AnsweredQuestion{{
-			Question: session.Question{Seq: 11, ID: "q1", Use: "c0", Payload: []byte(`{"id":"q1","use_id":"c0","what":1}`)},
+			Question: session.Question{Seq: 12, ID: "q1", Use: "c0", Payload: []byte(`{"id":"q1","use_id":"c0","what":1}`)},
 			Answer:   []byte(`{"id":"q1","decision":"allow"}`),
 		}},
 		Policy: []rawJSON{rawJSON(`{"mode":"plan"}`), rawJSON(`{"by":"no mode"}`)},
@@ -83,7 +85,7 @@ func TestReplay(t *testing.T) {
 	if d := cmp.Diff(want, st, cmpopts.IgnoreFields(session.State{}, "Items"), cmpopts.EquateEmpty()); d != "" {
 		t.Fatal(d)
 	}
-	wantIDs(t, itemIDs(st.Items), "u1", "a1", "u2", "a2")
+	wantIDs(t, itemIDs(st.Items), "u1", "a1", "u2", "a2", "a3")
 
 	// A cut drops the marks behind it, a rewrite drops them all.
 	cut := chain(slices.Concat(drafts(recs), []session.Draft{draft(t, session.KindRewrite, session.Rewrite{Cut: "u2", Messages: 3})})...)

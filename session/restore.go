@@ -153,6 +153,7 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 	if err := r.mend(ctx, f); err != nil {
 		return err
 	}
+	l.known(f.s.Head)
 	r.compare(o.Opened)
 	r.State = f.state()
 	return nil

@@ -39,6 +39,8 @@ var defects = map[string]string{
 	"reads backwards forwards":      "read/ranges",
 	"hands out its memory":          "append/keeps_no_memory_of_the_caller",
 	"keeps metas back":              "meta/follows_from_the_records",
+	"forgets questions":             "meta/counts_open_questions",
+	"lists who does not ask":        "list/who_asks",
 	"matches ids by pattern":        "ids/are_taken_literally",
 	"repeats on the next page":      "list/pages_without_gaps",
 	"lists oldest first":            "list/newest_first",
@@ -111,6 +113,8 @@ func (b *bad) Append(ctx context.Context, id string, batch session.Batch) error 
 		b.last[id] = session.Batch{Records: slices.Clone(batch.Records)} // the records, but not their payloads
 	case b.is("keeps metas back"):
 		batch.Delta.Patch = nil
+	case b.is("forgets questions"):
+		batch.Delta.Questions = max(batch.Delta.Questions, 0)
 	case b.is("needs a lease for everything") && batch.Epoch == 0 && exists:
 		return session.ErrFenced
 	case b.is("does not fence") && exists:
@@ -158,6 +162,8 @@ func (b *bad) List(ctx context.Context, q session.Query) (session.Page, error) {
 	switch {
 	case b.is("shows worktrees"):
 		q.Worktrees = true
+	case b.is("lists who does not ask"):
+		q.Asked = false
 	case b.is("matches ids by pattern") && strings.Contains(q.Tag, "_"):
 		q.Tag = ""
 	}
