@@ -134,4 +134,3 @@ func checkAutoAllowCase(t *testing.T, c corpus.Case) {
 		t.Logf("the checker has no objection; %q is for the guard to say", want)
 	}
 }
-

@@ -207,7 +207,7 @@ func target(arg string, connects bool) (string, bool) {
 		}
 		return arg[scheme:], true
 	}
-	if !connects || arg == "" || arg[0] == '-' || arg[0] == '.' || arg[0] == '~' || path.IsAbs(arg) {
+	if !connects || arg == "" || strings.ContainsAny(arg, " \t\n") || arg[0] == '-' || arg[0] == '.' || arg[0] == '~' || path.IsAbs(arg) {
 		return "", false
 	}
 	host, _, _ := strings.Cut(arg[strings.LastIndexByte(arg, '@')+1:], "/")

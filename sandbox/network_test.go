@@ -80,6 +80,7 @@ func TestTarget(t *testing.T) {
 		{"localhost", true, "localhost"},
 		{"-s", true, ""},
 		{"POST", true, ""},
+		{"Accept: x", true, ""},
 		{"./out.json", true, ""},
 		{"/out.json", true, ""},
 		{"~/.ssh/id", true, ""},
