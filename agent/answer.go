@@ -238,6 +238,7 @@ func (l *loop) commit(ctx context.Context, head int64, c *call, s *settlement) e
 	}
 	l.await(nil)
 	r := l.round
+	c.decision = s.decision
 	if s.call != nil {
 		c.call, r.ready = s.call, []*call{c}
 	} else {
@@ -269,7 +270,6 @@ func (l *loop) record(ctx context.Context, head int64, c *call, s *settlement) (
 			s.change, s.decision.Grant = &checked, checked.Grant.ID
 		}
 	}
-	c.decision = s.decision
 	entries, err := l.settled(c, s)
 	if err != nil {
 		return nil, nil, err
@@ -295,7 +295,7 @@ func (l *loop) settled(c *call, s *settlement) ([]entry, error) {
 		}
 	}
 	if s.call != nil {
-		more, err := startEntries(c, s.call)
+		more, err := startEntries(c, s.decision, s.call)
 		if err != nil {
 			return nil, err
 		}

@@ -75,6 +75,9 @@ func (l *loop) plan(ctx context.Context) ([]entry, error) {
 		if c.question != nil { // from before a restart
 			l.lookup(c) // a tool that is gone is told when the answer is there
 			l.await(c)
+			if _, answered := l.a.ledger.answer(c.question.ID); !answered {
+				l.tell(ApprovalAsked{Question: *c.question})
+			}
 			return entries, nil
 		}
 		more, done, err := l.planCall(ctx, c)
@@ -96,6 +99,9 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 	if err := l.judge(ctx, c); err != nil {
 		entries, err = l.refuse(c, err.Error(), false)
 		return entries, false, err
+	}
+	if ctx.Err() != nil { // what was said may be because of this
+		return nil, true, nil
 	}
 	switch d := &c.decision; {
 	case d.Effect == policy.Allow:
@@ -147,7 +153,7 @@ func (l *loop) startReady(ctx context.Context, c *call) ([]entry, error) {
 	}
 	var entries []entry
 	for _, c := range r.ready {
-		more, err := startEntries(c, c.call)
+		more, err := startEntries(c, c.decision, c.call)
 		if err != nil {
 			return nil, err
 		}
@@ -156,8 +162,8 @@ func (l *loop) startReady(ctx context.Context, c *call) ([]entry, error) {
 	return entries, nil
 }
 
-func startEntries(c *call, run *tool.Call) ([]entry, error) {
-	decided, err := session.NewDraft(session.KindDecision, c.decision)
+func startEntries(c *call, d policy.Decision, run *tool.Call) ([]entry, error) {
+	decided, err := session.NewDraft(session.KindDecision, d)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +172,7 @@ func startEntries(c *call, run *tool.Call) ([]entry, error) {
 		return nil, err
 	}
 	return []entry{
-		{draft: decided, event: Decided{Decision: c.decision}},
+		{draft: decided, event: Decided{Decision: d}},
 		{draft: started, event: ToolStarted{Use: c.use.ID, Tool: c.use.Name, Input: run.Input}},
 	}, nil
 }

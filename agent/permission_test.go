@@ -1,0 +1,418 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// runner is a tool that counts its runs and keeps what it ran with.
+type runner struct {
+	probe
+	inputs  []string
+	resumed []bool
+}
+
+// command makes a tool whose calls run commands: its input is the command line.
+func command(name string) *runner {
+	r := &runner{probe: probe{name: name}}
+	r.run = func(_ context.Context, c *tool.Call) (tool.Result, error) {
+		r.inputs = append(r.inputs, string(c.Input))
+		r.resumed = append(r.resumed, c.Resumed)
+		return tool.Text("ran " + string(c.Input)), nil
+	}
+	return r
+}
+
+func (r *runner) Requests(c *tool.Call) ([]policy.Request, error) {
+	var in struct {
+		Command string `json:"command"`
+		Bad     bool   `json:"bad"`
+		Again   bool   `json:"override"`
+	}
+	if err := json.Unmarshal(c.Input, &in); err != nil || in.Bad {
+		return nil, errors.New("Failed to decode input: it is bad")
+	}
+	return []policy.Request{{Operation: policy.OpCommand, Resource: in.Command, Override: in.Again}}, nil
+}
+
+// results returns what the model was told, by use.
+func results(t testing.TB, a *agent.Agent) map[string]transcript.ToolResult {
+	t.Helper()
+	out := map[string]transcript.ToolResult{}
+	for _, e := range a.Snapshot().Items {
+		it, err := e.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range it.Parts {
+			if r, ok := p.(transcript.ToolResult); ok {
+				out[r.UseID] = r
+			}
+		}
+	}
+	return out
+}
+
+func says2(v policy.Verdict) policy.CanUseTool {
+	return func(context.Context, policy.Request) (policy.Verdict, error) { return v, nil }
+}
+
+const push = `{"command":"git push"}`
+
+func TestWhatTheModelIsTold(t *testing.T) {
+	deny := func(v policy.Verdict) policy.Config {
+		v.Effect = policy.Deny
+		return policy.Config{Mode: policy.ModeBypass, CanUseTool: says2(v)}
+	}
+	for _, c := range []struct {
+		name  string
+		input string
+		p     policy.Config
+		want  string
+		by    string
+	}{
+		{"a deny with a reason", push, deny(policy.Verdict{Reason: "not on Fridays"}), "permission denied: not on Fridays", "canUseTool"},
+		{"a bare deny", push, deny(policy.Verdict{}), `Permission denied for tool "Bash"`, "canUseTool"},
+		{"nobody is there", push, policy.Config{}, `Permission required for tool "Bash"`, "nobody"},
+		{"a question of the callback, and nobody there", push, policy.Config{CanUseTool: says2(policy.Verdict{Effect: policy.Ask, Reason: "are you sure"})}, `Permission required for tool "Bash" (are you sure), and nobody is there to ask`, "nobody"},
+		{"an input that makes no sense", `{"bad":true}`, policy.Config{Mode: policy.ModeBypass}, "Failed to decode input: it is bad", ""},
+		{"a mode that asks nobody", push, policy.Config{Mode: policy.ModeDontAsk}, "permission denied: ", "mode dontAsk"},
+		{"a callback that panics", push, policy.Config{Mode: policy.ModeBypass, CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) { panic("bang") }}, "bang", "canUseTool"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bash := command("Bash")
+			m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", c.input)}}, step{text: "ok"})
+			a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Permissions: c.p})
+			if c.p.Mode == "" { // newAgent's default is another
+				var err error
+				c.p.Mode = policy.ModeDefault
+				if a, err = agent.New(m, options(agent.Options{Tools: registry(t, bash), Permissions: c.p})); err != nil {
+					t.Fatal(err)
+				}
+			}
+			res := prompt(t, a, "go")
+			got := results(t, a)["c1"]
+			if !got.IsError || !strings.Contains(got.Text(), c.want) || len(bash.inputs) != 0 {
+				t.Errorf("told %q, want %q; ran %v", got.Text(), c.want, bash.inputs)
+			}
+			var by []string
+			for _, d := range res.Denials {
+				by = append(by, d.By)
+			}
+			if strings.Join(by, " ") != c.by {
+				t.Errorf("denied by %v, want %q", by, c.by)
+			}
+		})
+	}
+}
+
+func TestACallbackReplacesTheInput(t *testing.T) {
+	bash := command("Bash")
+	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"rm x"}`)}}, step{text: "ok"})
+	a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Permissions: policy.Config{
+		CanUseTool: says2(policy.Verdict{Effect: policy.Allow, Input: json.RawMessage(`{"command":"echo safe"}`)}),
+	}})
+	var started, decided string
+	for _, e := range events(t, a, "go") {
+		switch e := e.(type) {
+		case agent.ToolStarted:
+			started = string(e.Input)
+		case agent.Decided:
+			decided = string(e.Decision.Input)
+		}
+	}
+	const safe = `{"command":"echo safe"}`
+	if len(bash.inputs) != 1 || bash.inputs[0] != safe || started != safe || decided != safe {
+		t.Errorf("ran %v, told %s, recorded %s", bash.inputs, started, decided)
+	}
+	if u := a.Snapshot().Items[1].Uses(); string(u[0].Input) != `{"command":"rm x"}` {
+		t.Errorf("the transcript holds %s", u[0].Input)
+	}
+}
+
+func TestAStopOfAPolicyEndsTheTurn(t *testing.T) {
+	for _, uses := range [][]transcript.ToolUse{
+		{use("c1", "Bash", push)},
+		{use("c1", "Bash", push), use("c2", "Bash", push)},
+		{use("c0", "Look", `{}`), use("c1", "Bash", push)}, // the last one of a round that ran something
+	} {
+		look := probe{name: "Look", readOnly: true, run: says("Look", "seen").run}
+		m := play(t, step{uses: uses}, step{text: "never"})
+		a := newAgent(t, m, agent.Options{Tools: registry(t, command("Bash"), look), Permissions: policy.Config{
+			CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
+				if r.Tool == "Look" {
+					return policy.Verdict{}, nil
+				}
+				return policy.Verdict{Effect: policy.Deny, Stop: true}, nil
+			},
+		}})
+		if res := prompt(t, a, "go"); res.Reason != agent.ReasonInterrupted || len(m.asked) != 1 {
+			t.Errorf("%d uses: ended by %s after %d requests", len(uses), res.Reason, len(m.asked))
+		}
+		if err := transcript.Validate(a.Snapshot().Items); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestRequestsSayWhoAndWhere(t *testing.T) {
+	var seen []policy.Request
+	silent := probe{name: "Todo", run: says("Todo", "x").run}
+	p := policy.Config{Mode: policy.ModeBypass, Folders: []string{"/w"}, CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
+		seen = append(seen, r)
+		return policy.Verdict{}, nil
+	}}
+	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", push), use("c2", "Todo", `{}`)}}, step{text: "ok"})
+	s := sessions(t)
+	a := newAgent(t, m, agent.Options{
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Name: "helper", Permissions: p,
+		Tools: registry(t, command("Bash"), nameless{silent}),
+	})
+	res := prompt(t, a, "go")
+	if len(seen) != 2 || res.Reason != agent.ReasonCompleted {
+		t.Fatalf("%d requests, %s", len(seen), res.Reason)
+	}
+	for _, r := range seen {
+		if r.Session != "one" || r.Agent != "helper" {
+			t.Errorf("session %q, agent %q", r.Session, r.Agent)
+		}
+	}
+	if seen[0].Cwd != "/w" || string(seen[0].Input) != push {
+		t.Errorf("the command: %+v", seen[0])
+	}
+	if seen[1].Resource != "Todo" || seen[1].Operation != "" {
+		t.Errorf("a call that names nothing: %+v", seen[1])
+	}
+	a.Close()
+}
+
+// nameless is a tool whose calls touch nothing that has a name.
+type nameless struct{ probe }
+
+func (nameless) Requests(*tool.Call) ([]policy.Request, error) { return nil, nil }
+
+func TestAReadIsJudgedOnce(t *testing.T) {
+	asked := map[string]int{}
+	look := probe{name: "Look", readOnly: true, run: says("Look", "seen").run}
+	m := play(t, step{uses: []transcript.ToolUse{use("a", "Look", `{"n":1}`), use("b", "Look", `{"n":2}`)}}, step{text: "ok"})
+	a := newAgent(t, m, agent.Options{Tools: registry(t, look), Permissions: policy.Config{
+		CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
+			asked[string(r.Input)]++
+			if string(r.Input) == `{"n":2}` {
+				return policy.Verdict{Effect: policy.Deny}, nil
+			}
+			return policy.Verdict{}, nil
+		},
+	}})
+	prompt(t, a, "go")
+	if d := cmp.Diff(map[string]int{`{"n":1}`: 1, `{"n":2}`: 1}, asked); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestGuardsOrPermissions(t *testing.T) {
+	g, err := policy.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := play(t)
+	for name, o := range map[string]agent.Options{
+		"both":            {Guards: g, Permissions: policy.Config{Mode: policy.ModePlan}},
+		"an unknown mode": {Permissions: policy.Config{Mode: "yolo"}},
+		"a relative root": {Permissions: policy.Config{Folders: []string{"w"}}},
+	} {
+		if _, err := agent.New(m, &o); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if a, err := agent.New(m, &agent.Options{Guards: g}); err != nil || a.Guards() != g {
+		t.Errorf("a host's guards: %v", err)
+	}
+}
+
+func TestAChildIsNeverWeaker(t *testing.T) {
+	parent := newAgent(t, play(t), agent.Options{Permissions: policy.Config{Mode: policy.ModeDontAsk}})
+	g, err := parent.Guards().Child("helper", policy.ModeBypass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bash := command("Bash")
+	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", push)}}, step{text: "ok"})
+	child := newAgent(t, m, agent.Options{Guards: g, Name: "helper", Tools: registry(t, bash)})
+	prompt(t, child, "go")
+	if child.Mode() != policy.ModeDontAsk || len(bash.inputs) != 0 {
+		t.Errorf("the child is in mode %s and ran %v", child.Mode(), bash.inputs)
+	}
+	// Its end is not the end of the parent's run.
+	if _, err := parent.Change(t.Context(), policy.Change{Patch: &policy.Patch{Mode: "write", Deny: []string{"/secret/**"}}}); err != nil {
+		t.Fatal(err)
+	}
+	before := len(parent.Guards().Guard("Edit").Chain().Links)
+	if err := child.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := len(parent.Guards().Guard("Edit").Chain().Links); after != before {
+		t.Errorf("the child's end left %d of %d links", after, before)
+	}
+}
+
+func TestTheCallbackCanBeReplaced(t *testing.T) {
+	no := says2(policy.Verdict{Effect: policy.Deny, Reason: "no"})
+	for _, c := range []struct {
+		name   string
+		change func(*testing.T, *agent.Agent)
+		ran    int
+	}{
+		{"it stays", func(*testing.T, *agent.Agent) {}, 0},
+		{"taken away", func(_ *testing.T, a *agent.Agent) { a.SetCanUseTool(nil) }, 1},
+		{"replaced", func(_ *testing.T, a *agent.Agent) { a.SetCanUseTool(no) }, 0},
+		{"setting the mode takes it away", func(t *testing.T, a *agent.Agent) {
+			if err := a.SetMode(t.Context(), policy.ModeBypass, "host"); err != nil {
+				t.Fatal(err)
+			}
+		}, 1},
+		{"a mode that does not exist does not", func(t *testing.T, a *agent.Agent) {
+			if err := a.SetMode(t.Context(), "yolo", "host"); err == nil {
+				t.Error("mode yolo was set")
+			}
+		}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bash := command("Bash")
+			m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", push)}}, step{text: "ok"})
+			a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Permissions: policy.Config{Mode: policy.ModeBypass, CanUseTool: no}})
+			c.change(t, a)
+			prompt(t, a, "go")
+			if len(bash.inputs) != c.ran {
+				t.Errorf("ran %d times, want %d", len(bash.inputs), c.ran)
+			}
+		})
+	}
+}
+
+func TestChangesAreDurableAndInForce(t *testing.T) {
+	s := sessions(t)
+	bash := command("Bash")
+	o := agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Permissions: policy.Config{Mode: policy.ModeBypass}}
+	call := step{uses: []transcript.ToolUse{use("c1", "Bash", push)}}
+	m := play(t, call, step{text: "1"}, call, step{text: "2"})
+	a := newAgent(t, m, o)
+	prompt(t, a, "go")
+
+	grant := &policy.Grant{Effect: policy.Deny, Tool: "Bash", Operation: policy.OpCommand, Resource: "git push"}
+	changed, err := a.Change(t.Context(), policy.Change{Grant: grant, By: "ann"})
+	if err != nil || changed.Version != 1 || changed.Grant.ID == "" {
+		t.Fatalf("%+v, %v", changed, err)
+	}
+	stale := 0
+	if _, err := a.Change(t.Context(), policy.Change{Mode: policy.ModePlan, IfVersion: &stale}); !errors.Is(err, policy.ErrStale) {
+		t.Errorf("a stale change: %v", err)
+	}
+	if _, err := a.Change(t.Context(), policy.Change{Mode: "yolo"}); err == nil {
+		t.Error("mode yolo was set")
+	}
+	var told []agent.PolicyChanged
+	for _, e := range events(t, a, "again") {
+		if p, ok := e.(agent.PolicyChanged); ok {
+			told = append(told, p)
+		}
+	}
+	if len(told) != 1 || told[0].Change.Grant.ID != changed.Grant.ID || told[0].Chain.Tool != "Bash" || told[0].Chain.Version != 1 {
+		t.Errorf("told %+v", told)
+	}
+	if len(bash.inputs) != 1 {
+		t.Errorf("ran %d times", len(bash.inputs))
+	}
+	if got := payloads(t, s, "one", session.KindPolicyChanged); len(got) != 1 || !strings.Contains(got[0], `"by":"ann"`) {
+		t.Errorf("recorded %v", got)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Change(t.Context(), policy.Change{Mode: policy.ModePlan}); !errors.Is(err, agent.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	// Close ended the run, so the next one knows nothing of it.
+	if got := payloads(t, s, "one", session.KindPolicyChanged); len(got) != 2 || !strings.Contains(got[1], `"ended":true`) {
+		t.Errorf("recorded %v", got)
+	}
+	b := newAgent(t, play(t, call, step{text: "3"}), o)
+	prompt(t, b, "go on")
+	if len(bash.inputs) != 2 || len(b.Guards().Grants()) != 0 {
+		t.Errorf("ran %d times with %d grants", len(bash.inputs), len(b.Guards().Grants()))
+	}
+	b.Close()
+}
+
+func TestTheChangeOfAnotherProgramIsInForce(t *testing.T) {
+	s := sessions(t)
+	bash := command("Bash")
+	var a *agent.Agent
+	share := func(c policy.Change) {
+		t.Helper()
+		meta, err := s.Get(t.Context(), "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := session.NewDraft(session.KindPolicyChanged, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.AppendShared(t.Context(), "one", meta.Head, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	meddle := probe{name: "Meddle", run: func(context.Context, *tool.Call) (tool.Result, error) {
+		share(policy.Change{Mode: policy.ModeDontAsk, Version: 1, By: "elsewhere"})
+		return tool.Text("done"), nil
+	}}
+	// The rename is met by an append of the agent, not by a look at the log.
+	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", push), use("c2", "Meddle", `{}`), use("c3", "Bash", push)}}, step{text: "ok"})
+	a = newAgent(t, m, agent.Options{
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one"},
+		Tools: registry(t, bash, meddle), Permissions: policy.Config{Mode: policy.ModeBypass},
+	})
+	var by []string
+	for _, e := range events(t, a, "go") {
+		if p, ok := e.(agent.PolicyChanged); ok {
+			by = append(by, p.Change.By)
+		}
+	}
+	if a.Mode() != policy.ModeDontAsk || len(bash.inputs) != 1 || !slices.Equal(by, []string{"elsewhere"}) {
+		t.Errorf("mode %s, ran %v, told %v", a.Mode(), bash.inputs, by)
+	}
+	share(policy.Change{Patch: &policy.Patch{Mode: "exec", Allow: []string{"**"}}})
+	if _, err := a.Prompt(t.Context(), "more"); err == nil {
+		m.steps = []step{{uses: []transcript.ToolUse{use("c4", "Bash", push)}}}
+		if _, err = a.Prompt(t.Context(), "more"); err == nil || !strings.Contains(err.Error(), "of another program") {
+			t.Errorf("a change that cannot be applied: %v", err)
+		}
+	}
+	a.Close()
+}
+
+// payloads returns the payloads of a session's records of a kind.
+func payloads(t testing.TB, s *session.Sessions, id string, k session.Kind) (out []string) {
+	t.Helper()
+	for r, err := range s.Records(t.Context(), id, session.Range{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Kind == k {
+			out = append(out, string(r.Payload))
+		}
+	}
+	return out
+}

@@ -1,0 +1,515 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// asking are options that ask about everything.
+func asking(o agent.Options) agent.Options {
+	o.Permissions.Mode = policy.ModeDefault
+	return o
+}
+
+// gives answers every question alike and counts them.
+type gives struct {
+	answer approval.Answer
+	err    error
+	asked  []approval.Question
+}
+
+func (g *gives) ask(_ context.Context, q approval.Question) (approval.Answer, error) {
+	g.asked = append(g.asked, q)
+	return g.answer, g.err
+}
+
+func pushing(n int) step {
+	var s step
+	for i := range n {
+		s.uses = append(s.uses, use("c"+string(rune('1'+i)), "Bash", push))
+	}
+	return s
+}
+
+func TestAnswers(t *testing.T) {
+	yes, no := approval.Allow, approval.Deny
+	for _, c := range []struct {
+		name   string
+		answer approval.Answer
+		err    error
+		asked  int // about two calls of the same
+		ran    int
+		told   string // about the first
+		reason agent.Reason
+	}{
+		{"yes", approval.Answer{Decision: yes}, nil, 2, 2, "ran " + push, agent.ReasonCompleted},
+		{"yes for the session", approval.Answer{Decision: approval.AllowSession}, nil, 1, 2, "ran " + push, agent.ReasonCompleted},
+		{"no", approval.Answer{Decision: no}, nil, 2, 0, "permission denied by the user", agent.ReasonCompleted},
+		{"no, and why", approval.Answer{Decision: no, Message: "not now"}, nil, 2, 0, "permission denied: not now", agent.ReasonCompleted},
+		{"no for the session", approval.Answer{Decision: approval.DenySession}, nil, 1, 0, "permission denied by the user", agent.ReasonCompleted},
+		{"no, and stop", approval.Answer{Decision: no, Stop: true}, nil, 1, 0, "permission denied by the user", agent.ReasonInterrupted},
+		{"nothing", approval.Answer{}, nil, 2, 0, "the answer cannot be used", agent.ReasonCompleted},
+		{"a word that is none", approval.Answer{Decision: "maybe"}, nil, 2, 0, "the answer cannot be used", agent.ReasonCompleted},
+		{"yes, and stop", approval.Answer{Decision: yes, Stop: true}, nil, 2, 0, "the answer cannot be used", agent.ReasonCompleted},
+		{"a failure", approval.Answer{Decision: yes}, errors.New("the wire broke"), 2, 0, "the wire broke", agent.ReasonCompleted},
+	} {
+		for _, stored := range []bool{false, true} {
+			t.Run(c.name, func(t *testing.T) {
+				bash, person := command("Bash"), &gives{answer: c.answer, err: c.err}
+				o := asking(agent.Options{Tools: registry(t, bash), Ask: person.ask})
+				if stored {
+					o.Sessions = sessions(t)
+				}
+				a := newAgent(t, play(t, pushing(2), step{text: "ok"}), o)
+				res := prompt(t, a, "go")
+				if len(person.asked) != c.asked || len(bash.inputs) != c.ran || res.Reason != c.reason {
+					t.Errorf("asked %d, ran %d, ended by %s", len(person.asked), len(bash.inputs), res.Reason)
+				}
+				if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.told) {
+					t.Errorf("told %q, want %q", got, c.told)
+				}
+				if err := transcript.Validate(a.Snapshot().Items); err != nil {
+					t.Error(err)
+				}
+				a.Close()
+			})
+		}
+	}
+}
+
+func TestAQuestionSaysEverything(t *testing.T) {
+	s := sessions(t)
+	person := &gives{answer: approval.Answer{Decision: approval.Allow, By: "ann", Via: "test"}}
+	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Name: "helper", Tools: registry(t, command("Bash")),
+		Ask: person.ask, AskTimeout: time.Hour, Sandbox: "landlock",
+		Permissions: policy.Config{Folders: []string{"/w"}, Home: "/home/ann"},
+	}))
+	var told []string
+	for _, e := range events(t, a, "go") {
+		switch e := e.(type) {
+		case agent.ApprovalAsked:
+			told = append(told, "asked")
+		case agent.ApprovalResolved:
+			told = append(told, "resolved by "+e.Answer.By)
+		case agent.Decided:
+			told = append(told, "decided "+e.Decision.By)
+		case agent.ToolStarted:
+			told = append(told, "started")
+		}
+	}
+	if want := []string{"asked", "resolved by ann", "decided ann", "started"}; !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+	q := person.asked[0]
+	switch {
+	case q.Session != "one" || q.Agent != "helper" || q.Use != "c1" || q.Tool != "Bash" || q.Cwd != "/w" || q.Sandbox != "landlock":
+		t.Errorf("%+v", q)
+	case q.Digest != policy.Digest(q.Requests) || q.Requests[0].Resource != "git push" || q.Requests[0].Cwd != "/w":
+		t.Errorf("%+v", q.Requests)
+	case q.Expires == nil || q.Expires.Sub(q.AskedAt) != time.Hour || q.Reason != policy.ReasonAsk || q.Mode != policy.ModeDefault || len(q.Scopes) == 0:
+		t.Errorf("%+v", q)
+	}
+	var d policy.Decision
+	if err := json.Unmarshal([]byte(payloads(t, s, "one", session.KindDecision)[0]), &d); err != nil {
+		t.Fatal(err)
+	}
+	if !d.Asked || d.Effect != policy.Allow || d.By != "ann" || d.Why != policy.ReasonAsk || d.Digests[0] != q.Requests[0].Digest() {
+		t.Errorf("recorded %+v", d)
+	}
+	want := []session.Kind{
+		"session.opened", "turn.opened", "item", "item", "approval.asked", "approval.resolved", "decision", "tool.started",
+		"tool.finished", "item", "item", "turn.closed",
+	}
+	if got := kinds(t, s, "one"); !slices.Equal(got, want) {
+		t.Errorf("records %v", got)
+	}
+	a.Close()
+}
+
+func TestAPersonReplacesTheInput(t *testing.T) {
+	const patched = `{"command":"git push --dry-run"}`
+	for _, c := range []struct {
+		name string
+		in   string
+		p    policy.Config
+		ran  string
+		told string
+	}{
+		{"with another", patched, policy.Config{}, patched, "ran"},
+		{"with one that a policy forbids", patched, policy.Config{CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
+			if strings.Contains(r.Resource, "dry") {
+				return policy.Verdict{Effect: policy.Deny, Reason: "no dry runs"}, nil
+			}
+			return policy.Verdict{}, nil
+		}}, "", "permission denied: no dry runs"},
+		{"with one that a policy changes again", patched, policy.Config{CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
+			if strings.Contains(r.Resource, "dry") {
+				return policy.Verdict{Effect: policy.Allow, Input: json.RawMessage(`{"command":"rm -r x"}`)}, nil
+			}
+			return policy.Verdict{}, nil
+		}}, "", "a policy changes the input"},
+		{"with one that makes no sense", `{"bad":true}`, policy.Config{}, "", "makes no sense"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bash := command("Bash")
+			person := &gives{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(c.in)}}
+			s := sessions(t)
+			a := newAgent(t, play(t, pushing(1), step{text: "ok"}, pushing(1), step{text: "ok"}), asking(agent.Options{
+				Tools: registry(t, bash), Ask: person.ask, Permissions: c.p, Sessions: s, Session: session.RestoreOptions{SessionID: "one"},
+			}))
+			prompt(t, a, "go")
+			if got := strings.Join(bash.inputs, " "); got != c.ran {
+				t.Errorf("ran %q, want %q", got, c.ran)
+			}
+			if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.told) {
+				t.Errorf("told %q, want %q", got, c.told)
+			}
+			if in := a.Snapshot().Items[1].Uses()[0].Input; string(in) != push {
+				t.Errorf("the transcript holds %s", in)
+			}
+			asked, answered := payloads(t, s, "one", session.KindApprovalAsked)[0], payloads(t, s, "one", session.KindApprovalResolved)[0]
+			if !strings.Contains(asked, push) || !strings.Contains(answered, c.in) {
+				t.Errorf("the records do not hold both:\n%s\n%s", asked, answered)
+			}
+			prompt(t, a, "again")
+			if len(person.asked) != 2 {
+				t.Errorf("asked %d times: once is once", len(person.asked))
+			}
+			a.Close()
+		})
+	}
+}
+
+// shifting is a tool whose calls touch something else each time one looks.
+type shifting struct {
+	*runner
+	base *string
+}
+
+func (s shifting) Requests(c *tool.Call) ([]policy.Request, error) {
+	return []policy.Request{{Operation: policy.OpWrite, Resource: "/w/a", Base: *s.base}}, nil
+}
+
+func TestAnApprovalCoversOnlyWhatWasShown(t *testing.T) {
+	for _, decision := range []approval.Decision{approval.Allow, approval.AllowSession} {
+		base := "one"
+		edit := shifting{command("Edit"), &base}
+		m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}}, step{text: "ok"})
+		a := newAgent(t, m, asking(agent.Options{Tools: registry(t, edit), Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+			base = "two" // while the person thinks
+			return approval.Answer{Decision: decision}, nil
+		}}))
+		res := prompt(t, a, "go")
+		if got := results(t, a)["c1"].Text(); len(edit.inputs) != 0 || !strings.Contains(got, "what was approved has changed") {
+			t.Errorf("%s: ran %d times, told %q", decision, len(edit.inputs), got)
+		}
+		if len(res.Denials) != 1 || !res.Denials[0].Asked || len(a.Guards().Grants()) != 0 {
+			t.Errorf("%s: %+v, %d grants", decision, res.Denials, len(a.Guards().Grants()))
+		}
+	}
+}
+
+func TestAChangeWhileAPersonThinksCounts(t *testing.T) {
+	bash := command("Bash")
+	var a *agent.Agent
+	a = newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash), Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+		_, err := a.Change(ctx, policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash", Scope: "Bash(git push:*)"}})
+		return approval.Answer{Decision: approval.Allow}, err
+	}}))
+	prompt(t, a, "go")
+	if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "permission denied: ") {
+		t.Errorf("ran %v, told %q", bash.inputs, got)
+	}
+}
+
+func TestASessionDenyCanBeOverriddenOnce(t *testing.T) {
+	const exception = `{"command":"git push","override":true}`
+	bash := command("Bash")
+	person := &gives{answer: approval.Answer{Decision: approval.Allow}}
+	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", exception), use("c2", "Bash", push), use("c3", "Bash", exception)}}, step{text: "ok"})
+	a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Ask: person.ask})
+	_, err := a.Change(t.Context(), policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash", Operation: policy.OpCommand, Resource: "git push"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt(t, a, "go")
+	if len(person.asked) != 2 || person.asked[0].Reason != policy.ReasonOverride || len(bash.inputs) != 2 {
+		t.Errorf("asked %d, ran %v", len(person.asked), bash.inputs)
+	}
+	if got := results(t, a)["c2"]; !got.IsError || len(a.Guards().Grants()) != 1 {
+		t.Errorf("without the exception: %q, %d grants", got.Text(), len(a.Guards().Grants()))
+	}
+}
+
+// elsewhere answers the open question of a session as another program would.
+func elsewhere(t testing.TB, s *session.Sessions, id string, ans approval.Answer) (approval.Answer, error) {
+	t.Helper()
+	open, err := approval.Pending(t.Context(), s, id)
+	if err != nil || len(open) != 1 {
+		t.Fatalf("%d questions are open, %v", len(open), err)
+	}
+	ans.Question = open[0].ID
+	return approval.Resolve(t.Context(), s, id, ans)
+}
+
+func TestSomebodyElseAnswersFirst(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		ans  approval.Answer
+		ran  int
+		told string
+	}{
+		{"yes", approval.Answer{Decision: approval.Allow, By: "bob"}, 2, "ran"},
+		{"yes for the session", approval.Answer{Decision: approval.AllowSession, By: "bob"}, 2, "ran"},
+		{"no", approval.Answer{Decision: approval.Deny, By: "bob", Message: "no"}, 0, "permission denied: no"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := session.New(memory.New(), nil)
+				bash := command("Bash")
+				asked := 0
+				a := newAgent(t, play(t, pushing(2), step{text: "ok"}), asking(agent.Options{
+					Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
+					Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+						asked++
+						if _, err := elsewhere(t, s, "one", c.ans); err != nil {
+							t.Error(err)
+						}
+						<-ctx.Done() // the person here is slow
+						return approval.Answer{}, context.Cause(ctx)
+					},
+				}))
+				var by []string
+				for _, e := range events(t, a, "go") {
+					if r, ok := e.(agent.ApprovalResolved); ok {
+						by = append(by, r.Answer.By)
+						if r.Late != nil {
+							t.Errorf("late: %+v", r.Late)
+						}
+					}
+				}
+				want := 2
+				if c.ans.Decision.Session() {
+					want = 1
+				}
+				if len(bash.inputs) != c.ran || asked != want || len(by) != want || by[0] != "bob" {
+					t.Errorf("ran %d, asked %d, resolved by %v", len(bash.inputs), asked, by)
+				}
+				if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.told) {
+					t.Errorf("told %q", got)
+				}
+				if n := len(payloads(t, s, "one", session.KindApprovalResolved)); n != want {
+					t.Errorf("%d answers on record", n)
+				}
+				if err := a.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestTheAnswerHereComesTooLate(t *testing.T) {
+	s := sessions(t)
+	bash := command("Bash")
+	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
+		Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+			_, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Deny, By: "bob", Message: "no"})
+			return approval.Answer{Decision: approval.Allow, By: "ann"}, err
+		},
+	}))
+	var told *agent.ApprovalResolved
+	for _, e := range events(t, a, "go") {
+		if r, ok := e.(agent.ApprovalResolved); ok {
+			told = &r
+		}
+	}
+	if len(bash.inputs) != 0 || told == nil || told.Answer.By != "bob" || told.Late == nil || told.Late.By != "ann" {
+		t.Errorf("ran %v, told %+v", bash.inputs, told)
+	}
+	a.Close()
+}
+
+func TestADriverIsToldWhoWasFaster(t *testing.T) {
+	s := sessions(t)
+	bash := command("Bash")
+	a := newAgent(t, play(t, pushing(2), step{text: "ok"}), asking(agent.Options{
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
+	}))
+	d := a.Driver(nil)
+	if err := d.Submit(t.Context(), transcript.Text{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	next := func() agent.Step {
+		t.Helper()
+		st, err := d.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	q := next().Questions[0]
+	if err := d.Resolve(t.Context(), q.ID, approval.Answer{Decision: "maybe"}); !errors.Is(err, approval.ErrInvalid) {
+		t.Errorf("a useless answer: %v", err)
+	}
+	if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, By: "bob"}); err != nil {
+		t.Fatal(err)
+	}
+	err := d.Resolve(t.Context(), q.ID, approval.Answer{Decision: approval.Deny})
+	var won *approval.AnsweredError
+	if !errors.As(err, &won) || won.Winner.By != "bob" {
+		t.Errorf("the late answer: %v", err)
+	}
+	second := next().Questions[0]
+	if len(bash.inputs) != 1 || second.ID == q.ID {
+		t.Fatalf("ran %v, asked %s again", bash.inputs, q.ID)
+	}
+	// Next itself finds what another program has said.
+	if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, By: "bob"}); err != nil {
+		t.Fatal(err)
+	}
+	if st := next(); st.Kind != agent.StepAfterToolResult || len(bash.inputs) != 2 {
+		t.Errorf("%+v, ran %v", st, bash.inputs)
+	}
+	a.Close()
+}
+
+func TestTimeRunsOut(t *testing.T) {
+	for _, stored := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			bash := command("Bash")
+			o := asking(agent.Options{
+				Tools: registry(t, bash), AskTimeout: 5 * time.Minute,
+				Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+					<-ctx.Done()
+					return approval.Answer{}, context.Cause(ctx)
+				},
+			})
+			if stored {
+				o.Sessions = session.New(memory.New(), nil)
+			}
+			began := time.Now()
+			a := newAgent(t, play(t, pushing(1), step{text: "ok"}), o)
+			res := prompt(t, a, "go")
+			if took := time.Since(began); took < 5*time.Minute || took > 6*time.Minute {
+				t.Errorf("it took %v", took)
+			}
+			if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "nobody answered in time") || res.Reason != agent.ReasonCompleted {
+				t.Errorf("ran %v, told %q, ended by %s", bash.inputs, got, res.Reason)
+			}
+			if d := res.Denials; len(d) != 1 || d[0].By != "timeout" {
+				t.Errorf("denials %+v", d)
+			}
+			a.Close()
+		})
+	}
+}
+
+func TestAYesAfterTheTimeIsANo(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	bash := command("Bash")
+	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
+		Tools: registry(t, bash), AskTimeout: time.Minute, Clock: func() time.Time { return now },
+	}))
+	d := a.Driver(nil)
+	if err := d.Submit(t.Context(), transcript.Text{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	st, err := d.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(2 * time.Minute)
+	if err := d.Resolve(t.Context(), st.Questions[0].ID, approval.Answer{Decision: approval.Allow}); err != nil {
+		t.Fatal(err)
+	}
+	if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "in time") {
+		t.Errorf("ran %v, told %q", bash.inputs, got)
+	}
+}
+
+func TestCancellingAnswersTheQuestion(t *testing.T) {
+	for _, theirs := range []*approval.Answer{nil, {Decision: approval.Allow, By: "bob"}, {Decision: approval.Deny, By: "bob", Message: "no"}} {
+		s := sessions(t)
+		bash := command("Bash")
+		var a *agent.Agent
+		a = newAgent(t, play(t, pushing(2), step{text: "later"}), asking(agent.Options{
+			Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
+			Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+				if theirs != nil {
+					if _, err := elsewhere(t, s, "one", *theirs); err != nil {
+						t.Error(err)
+					}
+				}
+				a.Interrupt()
+				<-ctx.Done()
+				return approval.Answer{}, ctx.Err()
+			},
+		}))
+		var resolved []approval.Answer
+		all := events(t, a, "go")
+		for _, e := range all {
+			if r, ok := e.(agent.ApprovalResolved); ok {
+				resolved = append(resolved, r.Answer)
+			}
+		}
+		want, by := "approval cancelled", "interrupt"
+		if theirs != nil {
+			by, want = "bob", "permission denied: no"
+			if theirs.Decision.Allows() {
+				want = "it was not run"
+			}
+		}
+		if len(resolved) != 1 || resolved[0].By != by || last(t, all).Reason != agent.ReasonInterrupted || len(bash.inputs) != 0 {
+			t.Errorf("resolved %+v, ran %v", resolved, bash.inputs)
+		}
+		if got := results(t, a)["c1"]; !got.IsError || !strings.Contains(got.Text(), want) {
+			t.Errorf("told %q, want %q", got.Text(), want)
+		}
+		if open, err := approval.Pending(t.Context(), s, "one"); err != nil || len(open) != 0 {
+			t.Errorf("%d questions are open, %v", len(open), err)
+		}
+		if err := transcript.Validate(a.Snapshot().Items); err != nil {
+			t.Error(err)
+		}
+		a.Close()
+	}
+}
+
+func TestAHostMayChangeThePolicyWhileItIsTold(t *testing.T) {
+	// The consumer of the events is inside the loop's call: nothing may be locked.
+	s := sessions(t)
+	person := &gives{answer: approval.Answer{Decision: approval.AllowSession}}
+	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Sessions: s, Tools: registry(t, command("Bash")), Ask: person.ask}))
+	for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e.(type) {
+		case agent.ApprovalAsked, agent.ApprovalResolved, agent.PolicyChanged, agent.ToolStarted:
+			if _, err := a.Change(t.Context(), policy.Change{Patch: &policy.Patch{Mode: "write", Deny: []string{"/never/**"}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, ok := e.(agent.PolicyChanged); ok {
+			break
+		}
+	}
+	a.Close()
+}

@@ -1,0 +1,408 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/tool/files"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// left is a session "one" whose question was left open by the agent that asked.
+type left struct {
+	*session.Sessions
+	question approval.Question
+}
+
+// leave runs a first answer and leaves its first question open.
+func leave(t testing.TB, o agent.Options, first step) left {
+	t.Helper()
+	l := left{Sessions: sessions(t)}
+	o.Sessions, o.Session.SessionID = l.Sessions, "one"
+	o.Ask = func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		l.question = q
+		return approval.Answer{}, approval.ErrLeave
+	}
+	a := newAgent(t, play(t, first), asking(o))
+	if _, err := a.Prompt(t.Context(), "go"); !errors.Is(err, approval.ErrLeave) {
+		t.Fatalf("the run ended with %v", err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if open, err := approval.Pending(t.Context(), l.Sessions, ""); err != nil || len(open) != 1 || open[0].ID != l.question.ID {
+		t.Fatalf("open: %+v, %v", open, err)
+	}
+	return l
+}
+
+// again is the agent of the next process.
+func (l left) again(t testing.TB, m *fake, o agent.Options) *agent.Agent {
+	t.Helper()
+	o.Sessions, o.Session.SessionID = l.Sessions, "one"
+	return newAgent(t, m, asking(o))
+}
+
+func (l left) answer(t testing.TB, a approval.Answer) {
+	t.Helper()
+	a.Question = l.question.ID
+	if _, err := approval.Resolve(t.Context(), l.Sessions, "one", a); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// goOn runs without input.
+func goOn(t testing.TB, a *agent.Agent) agent.Result {
+	t.Helper()
+	var all []agent.Event
+	for e, err := range a.Run(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return last(t, all)
+}
+
+func TestAQuestionOutlivesItsProcess(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before *approval.Answer // between the processes
+		after  *approval.Answer // of the person at the second
+		asked  int              // at the second, about two calls
+		ran    int
+		told   string
+	}{
+		{"answered by the second process", nil, &approval.Answer{Decision: approval.Allow}, 2, 2, "ran"},
+		{"refused by the second process", nil, &approval.Answer{Decision: approval.Deny}, 2, 0, "by the user"},
+		{"and nobody there", nil, nil, 0, 0, "nobody is there to ask"},
+		{"allowed in between", &approval.Answer{Decision: approval.Allow, By: "bob"}, &approval.Answer{Decision: approval.Deny}, 1, 1, "ran"},
+		{"allowed for the session in between", &approval.Answer{Decision: approval.AllowSession, By: "bob"}, nil, 0, 2, "ran"},
+		{"refused in between", &approval.Answer{Decision: approval.Deny, By: "bob", Message: "no"}, &approval.Answer{Decision: approval.Deny}, 1, 0, "permission denied: no"},
+		{"refused for the session in between", &approval.Answer{Decision: approval.DenySession, By: "bob"}, nil, 0, 0, "permission denied"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			first := command("Bash")
+			l := leave(t, agent.Options{Tools: registry(t, first)}, pushing(2))
+			if c.before != nil {
+				l.answer(t, *c.before)
+			}
+			bash := command("Bash")
+			o := agent.Options{Tools: registry(t, bash)}
+			person := &gives{}
+			if c.after != nil {
+				person.answer, o.Ask = *c.after, person.ask
+			}
+			m := play(t, step{text: "done"})
+			a := l.again(t, m, o)
+			res := goOn(t, a)
+			if res.Reason != agent.ReasonCompleted || res.Turn != "turn-1" || res.Text != "done" {
+				t.Errorf("%+v", res)
+			}
+			if len(first.inputs) != 0 || len(bash.inputs) != c.ran || len(person.asked) != c.asked {
+				t.Errorf("ran %d and %d, asked %d", len(first.inputs), len(bash.inputs), len(person.asked))
+			}
+			if c.before == nil && c.asked > 0 && person.asked[0].ID != l.question.ID {
+				t.Error("it is another question")
+			}
+			if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.told) {
+				t.Errorf("told %q, want %q", got, c.told)
+			}
+			if err := transcript.Validate(a.Snapshot().Items); err != nil {
+				t.Error(err)
+			}
+			if err := a.Close(); err != nil {
+				t.Fatal(err)
+			}
+			r, err := l.Verify(t.Context(), "one")
+			if err != nil || !r.OK() {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if open, err := approval.Pending(t.Context(), l.Sessions, ""); err != nil || len(open) != 0 {
+				t.Errorf("open: %+v, %v", open, err)
+			}
+		})
+	}
+}
+
+func TestItIsAskedAgainUntilSomebodyAnswers(t *testing.T) {
+	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+	for range 3 {
+		person := &gives{err: approval.ErrLeave}
+		a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Ask: person.ask})
+		for _, err := range a.Run(t.Context()) {
+			if err != nil && !errors.Is(err, approval.ErrLeave) {
+				t.Fatal(err)
+			}
+		}
+		if len(person.asked) != 1 || person.asked[0].ID != l.question.ID {
+			t.Fatalf("asked %+v", person.asked)
+		}
+		if d := cmp.Diff(l.question, person.asked[0]); d != "" {
+			t.Errorf("it is not as it was (-was +is):\n%s", d)
+		}
+		if err := a.Submit(t.Context(), transcript.Text{Text: "hello"}); !errors.Is(err, agent.ErrApprovalPending) {
+			t.Errorf("submit: %v", err)
+		}
+		a.Close()
+	}
+	if n := len(payloads(t, l.Sessions, "one", session.KindApprovalAsked)); n != 1 {
+		t.Errorf("%d questions on record", n)
+	}
+}
+
+func TestTheSameAgentMayAskAgain(t *testing.T) {
+	bash := command("Bash")
+	person := &gives{err: approval.ErrLeave}
+	a := newAgent(t, play(t, pushing(1), step{text: "done"}), asking(agent.Options{Tools: registry(t, bash), Ask: person.ask}))
+	if _, err := a.Prompt(t.Context(), "go"); !errors.Is(err, approval.ErrLeave) {
+		t.Fatal(err)
+	}
+	if q := a.Snapshot().Questions; len(q) != 1 || q[0].ID != person.asked[0].ID {
+		t.Errorf("questions %+v", q)
+	}
+	person.err, person.answer = nil, approval.Answer{Decision: approval.Allow}
+	if res := prompt(t, a, "and this"); res.Text != "done" || len(bash.inputs) != 1 {
+		t.Errorf("%+v, ran %v", res, bash.inputs)
+	}
+	if got := roles(a.Snapshot().Items); !slices.Equal(got, []transcript.Role{"user", "assistant", "tool", "user", "assistant"}) {
+		t.Errorf("items %v", got)
+	}
+}
+
+func TestNewInputWaitsForTheRound(t *testing.T) {
+	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+	// The first try is left open too: the input must outlive it.
+	a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Ask: (&gives{err: approval.ErrLeave}).ask})
+	if _, err := a.Prompt(t.Context(), "one more thing"); !errors.Is(err, approval.ErrLeave) {
+		t.Fatal(err)
+	}
+	a.Close()
+	l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
+	bash := command("Bash")
+	b := l.again(t, play(t, step{text: "done"}), agent.Options{Tools: registry(t, bash)})
+	if res := prompt(t, b, "and another"); res.Text != "done" || len(bash.inputs) != 1 {
+		t.Errorf("%+v, ran %v", res, bash.inputs)
+	}
+	var texts []string
+	for _, e := range b.Snapshot().Items {
+		if e.Role() == transcript.RoleUser {
+			texts = append(texts, e.Text())
+		}
+	}
+	if d := cmp.Diff([]string{"go", "one more thing", "and another"}, texts); d != "" {
+		t.Error(d)
+	}
+	b.Close()
+}
+
+func TestWhatChangedMeanwhileIsNotRun(t *testing.T) {
+	yes := approval.Answer{Decision: approval.Allow, By: "bob"}
+	t.Run("the file", func(t *testing.T) {
+		base := "one"
+		edit := shifting{command("Edit"), &base}
+		l := leave(t, agent.Options{Tools: registry(t, edit)}, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}})
+		l.answer(t, yes)
+		base = "two"
+		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, edit)})
+		goOn(t, a)
+		if got := results(t, a)["c1"].Text(); len(edit.inputs) != 0 || !strings.Contains(got, "what was approved has changed") {
+			t.Errorf("ran %v, told %q", edit.inputs, got)
+		}
+		a.Close()
+	})
+	t.Run("the policy", func(t *testing.T) {
+		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+		l.answer(t, yes)
+		bash := command("Bash")
+		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: policy.Config{
+			Limits: []policy.Named{{Name: "managed", Policy: refusing{}}},
+		}})
+		goOn(t, a)
+		if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "permission denied: never") {
+			t.Errorf("ran %v, told %q", bash.inputs, got)
+		}
+		a.Close()
+	})
+	t.Run("the tool", func(t *testing.T) {
+		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(2))
+		l.answer(t, yes)
+		a := l.again(t, play(t, step{text: "ok"}), agent.Options{})
+		goOn(t, a)
+		if got := results(t, a)["c1"].Text(); !strings.Contains(got, "no such tool any more") {
+			t.Errorf("told %q", got)
+		}
+		a.Close()
+	})
+	t.Run("the time", func(t *testing.T) {
+		now := time.Now()
+		l := leave(t, agent.Options{Tools: registry(t, command("Bash")), AskTimeout: time.Minute, Clock: func() time.Time { return now }}, pushing(1))
+		now = now.Add(time.Hour)
+		bash, person := command("Bash"), &gives{answer: approval.Answer{Decision: approval.Allow}}
+		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Ask: person.ask, Clock: func() time.Time { return now }})
+		goOn(t, a)
+		if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || len(person.asked) != 0 || !strings.Contains(got, "in time") {
+			t.Errorf("ran %v, asked %d, told %q", bash.inputs, len(person.asked), got)
+		}
+		a.Close()
+	})
+}
+
+// What the callback had made of the input is what was asked about, and what runs.
+func TestAReplacedInputOutlivesItsProcess(t *testing.T) {
+	const safe = `{"command":"git push --dry-run"}`
+	p := policy.Config{CanUseTool: says2(policy.Verdict{Effect: policy.Allow, Input: []byte(safe)}), Limits: []policy.Named{{Name: "careful", Policy: askingAlways{}}}}
+	l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Permissions: p}, pushing(1))
+	if got := l.question.Requests[0].Resource; got != "git push --dry-run" {
+		t.Fatalf("asked about %q", got)
+	}
+	l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
+	bash := command("Bash")
+	a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: p})
+	goOn(t, a)
+	if !slices.Equal(bash.inputs, []string{safe}) || !bash.resumed[0] {
+		t.Errorf("ran %v, resumed %v: %q", bash.inputs, bash.resumed, results(t, a)["c1"].Text())
+	}
+	a.Close()
+}
+
+type askingAlways struct{}
+
+func (askingAlways) Evaluate(policy.Request) policy.Verdict {
+	return policy.Verdict{Effect: policy.Ask, Reason: "always"}
+}
+
+func TestAnApprovedEditIsMadeByTheNextProcess(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders, err := tool.OpenFolders(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { folders.Close() })
+	desk := func() *tool.Registry {
+		f, err := files.New(folders, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return registry(t, f.Tools()...)
+	}
+	name := filepath.Join(dir, "a.txt")
+	for _, c := range []struct {
+		meddle bool
+		want   string
+		told   string
+	}{
+		{false, "two\n", "Successfully edited"},
+		{true, "one, but longer\n", "what was approved has changed"},
+	} {
+		if err := os.WriteFile(name, []byte("one\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l := leave(t, agent.Options{Tools: desk(), Permissions: policy.Config{Folders: []string{dir}}}, step{uses: []transcript.ToolUse{
+			use("c0", "Read", `{"file_path":"a.txt"}`), use("c1", "Edit", `{"file_path":"a.txt","old_string":"one","new_string":"two"}`),
+		}})
+		if shown := l.question.Requests[0].Shown; !strings.Contains(shown, "+two") {
+			t.Errorf("shown %q", shown)
+		}
+		if c.meddle {
+			if err := os.WriteFile(name, []byte(c.want), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
+		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: desk(), Permissions: policy.Config{Folders: []string{dir}}})
+		goOn(t, a)
+		got, err := os.ReadFile(name)
+		if err != nil || string(got) != c.want {
+			t.Errorf("the file holds %q, %v", got, err)
+		}
+		if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.told) {
+			t.Errorf("told %q, want %q", got, c.told)
+		}
+		a.Close()
+	}
+}
+
+func TestGrantsOutliveAKillAndNotAClose(t *testing.T) {
+	s := sessions(t)
+	bash := command("Bash")
+	person := &gives{answer: approval.Answer{Decision: approval.AllowSession}}
+	o := asking(agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Ask: person.ask})
+	a := newAgent(t, play(t, pushing(1), step{text: "1"}), o)
+	prompt(t, a, "go")
+	// The kill: the agent is never heard of again.
+	o.Session.Takeover = true
+	b := newAgent(t, play(t, pushing(1), step{text: "2"}), o)
+	prompt(t, b, "again")
+	if len(person.asked) != 1 || len(bash.inputs) != 2 || len(b.Guards().Grants()) != 1 {
+		t.Errorf("after a kill: asked %d, ran %d, %d grants", len(person.asked), len(bash.inputs), len(b.Guards().Grants()))
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := newAgent(t, play(t, pushing(1), step{text: "3"}), o)
+	prompt(t, c, "again")
+	if len(person.asked) != 2 || len(bash.inputs) != 3 {
+		t.Errorf("after a close: asked %d, ran %d", len(person.asked), len(bash.inputs))
+	}
+	c.Close()
+}
+
+func TestARunGoesOnWhileAQuestionIsOpen(t *testing.T) {
+	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(2))
+	l.answer(t, approval.Answer{Decision: approval.AllowSession, By: "bob"})
+	bash := command("Bash")
+	other := step{uses: []transcript.ToolUse{use("c3", "Bash", `{"command":"rm x"}`)}}
+	a := l.again(t, play(t, other), agent.Options{Tools: registry(t, bash), Ask: (&gives{err: approval.ErrLeave}).ask})
+	for _, err := range a.Run(t.Context()) {
+		if err != nil && !errors.Is(err, approval.ErrLeave) {
+			t.Fatal(err)
+		}
+	}
+	a.Close() // leaves the question about c3
+	b := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Ask: (&gives{answer: approval.Answer{Decision: approval.Allow}}).ask})
+	goOn(t, b)
+	if len(bash.inputs) != 3 || len(b.Guards().Grants()) != 1 {
+		t.Errorf("ran %v with %d grants", bash.inputs, len(b.Guards().Grants()))
+	}
+	b.Close()
+}
+
+func TestADriverGoesOnWithAnOpenQuestion(t *testing.T) {
+	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+	bash := command("Bash")
+	a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
+	d := a.Driver(nil)
+	st, err := d.Next(t.Context())
+	if err != nil || st.Kind != agent.StepNeedsApproval || st.Questions[0].ID != l.question.ID || st.Turn != "turn-1" {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	if err := d.Resolve(t.Context(), l.question.ID, approval.Answer{Decision: approval.Allow}); err != nil {
+		t.Fatal(err)
+	}
+	for st.Kind != agent.StepFinished {
+		if st, err = d.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(bash.inputs) != 1 {
+		t.Errorf("ran %v", bash.inputs)
+	}
+	a.Close()
+}
