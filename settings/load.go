@@ -26,6 +26,10 @@ type Options struct {
 
 	// Alone leaves out every layer but the flags'.
 	Alone bool
+
+	// Tools are the names of the tools that there are. With them rules are looked at
+	// more closely: what they shadow, and whether there is the tool that they name.
+	Tools []string
 }
 
 // Flags are settings from the command line.

@@ -115,15 +115,15 @@ func (m *merger) finish() (*Settings, []Problem) {
 // checkRules compiles the rules, also those that do not count: they would, once
 // the folder is trusted.
 func (m *merger) checkRules() {
-	_, found, err := policy.CompileRules(m.written, m.out.ruleOptions())
+	_, found, _ := policy.CompileRules(m.written, m.out.ruleOptions()) // the problems say the same
+	if tools := m.out.opt.Tools; tools != nil {
+		found = policy.Lint(m.written, m.out.ruleOptions(), tools)
+	}
 	for _, p := range found {
 		m.problems = append(m.problems, Problem{
 			Layer: p.Rule.Layer, File: p.Rule.File, Line: p.Rule.Line, Col: p.Rule.Col,
 			What: fmt.Sprintf("%s rule %q: %s", p.Rule.Effect, p.Rule.Text, p.What), Hint: p.Hint, Fatal: p.Fatal,
 		})
-	}
-	if err != nil && !slices.ContainsFunc(found, func(p policy.Problem) bool { return p.Fatal }) {
-		m.problems = append(m.problems, Problem{What: "rules: " + err.Error(), Fatal: true})
 	}
 }
 

@@ -1,27 +1,11 @@
 package settings
 
-import (
-	"slices"
+import "github.com/holdfast-dev/holdfast/policy"
 
-	"github.com/holdfast-dev/holdfast/policy"
-)
-
-// weaker lists, for each mode, those that are surely weaker: whatever the rules,
-// they let everything pass that this one lets pass. Plan cannot be compared with
-// the modes that never ask: it takes no allow rule for a change, they take no yes.
-var weaker = map[policy.Mode][]policy.Mode{
-	policy.ModeAuto:        {policy.ModeBypass},
-	policy.ModeAcceptEdits: {policy.ModeBypass, policy.ModeAuto},
-	policy.ModeDefault:     {policy.ModeBypass, policy.ModeAuto, policy.ModeAcceptEdits},
-	policy.ModePlan:        {policy.ModeBypass, policy.ModeAuto, policy.ModeAcceptEdits, policy.ModeDefault},
-	policy.ModeDontAsk:     {policy.ModeBypass, policy.ModeAuto, policy.ModeAcceptEdits, policy.ModeDefault},
-	policy.ModeSilent: {
-		policy.ModeBypass, policy.ModeAuto, policy.ModeAcceptEdits, policy.ModeDefault, policy.ModeDontAsk,
-	},
-	policy.ModeRestricted: {
-		policy.ModeBypass, policy.ModeAuto, policy.ModeAcceptEdits, policy.ModeDefault, policy.ModeDontAsk, policy.ModeSilent,
-	},
+// stricter reports whether a mode is surely stricter than another: whatever the
+// rules and the person say, it lets nothing pass that the other would not. The
+// modes that never ask are no stricter than plan in that sense: they take an allow
+// rule for a change, which plan does not.
+func stricter(a, b policy.Mode) bool {
+	return a != b && b != policy.ModePlan && policy.Stricter(a, b) == a
 }
-
-// stricter reports whether a is surely stricter than b.
-func stricter(a, b policy.Mode) bool { return slices.Contains(weaker[a], b) }

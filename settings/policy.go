@@ -18,12 +18,8 @@ func (s *Settings) Policy() (policy.Config, error) {
 	if err != nil {
 		return policy.Config{}, err
 	}
-	limits, err := s.limits()
-	if err != nil {
-		return policy.Config{}, err
-	}
 	return policy.Config{
-		Mode: s.Mode.Value, Rules: rules, Limits: limits, Folders: s.folders(), Home: s.opt.User, Resolve: Resolve,
+		Mode: s.Mode.Value, Rules: rules, Limits: s.limits(), Folders: s.folders(), Home: s.opt.User, Resolve: Resolve,
 	}, nil
 }
 
@@ -44,4 +40,18 @@ func Resolve(path string) string {
 		return filepath.Clean(path)
 	}
 	return plain
+}
+
+// Cwd is the folder that the session works in, without links.
+func (s *Settings) Cwd() string { return s.opt.Cwd }
+
+// In returns the same settings for a session that works in another folder: what is
+// relative to the current folder moves along, and nothing else is read.
+func (s *Settings) In(cwd string) *Settings {
+	if !filepath.IsAbs(cwd) {
+		cwd = filepath.Join(s.opt.Cwd, cwd)
+	}
+	other := *s
+	other.opt.Cwd = Resolve(filepath.Clean(cwd))
+	return &other
 }

@@ -1,38 +1,93 @@
 package settings
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// sandboxBlock reads seed 000's settings of the sandbox.
+// sandboxBlock reads seed 000's settings of the sandbox and compiles them, so that
+// what cannot work is refused where it stands.
 func (s *said) sandboxBlock(path string, n node) {
 	if !s.want(path, n, kindObject) {
 		return
 	}
-	box := &sandbox.Settings{}
-	dec := json.NewDecoder(bytes.NewReader(s.data[n.at:n.end]))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(box); err != nil {
-		s.fault(n.at, "", "%s: %s", path, strings.TrimPrefix(err.Error(), "json: "))
+	box, err := sandbox.Decode(s.data[n.at:n.end])
+	if err != nil {
+		s.sandboxFault(path, n, err)
 		return
 	}
-	s.sandbox = &Sandbox{Origin: s.origin(n, ""), Dir: s.dir, Settings: box}
+	b := &Sandbox{Origin: s.origin(n, ""), Dir: s.dir, Settings: box}
+	b.checker, err = sandbox.NewChecker(box, &sandbox.Options{Home: s.user, Dir: s.dir, Origin: b.Origin})
+	if err != nil {
+		s.sandboxFault(path, n, err)
+		return
+	}
+	s.sandbox = b
+}
+
+// sandboxFault finds the place of what the sandbox refuses: its offset, or the
+// field that it names.
+func (s *said) sandboxFault(path string, n node, err error) {
+	e, ok := errors.AsType[*sandbox.SettingsError](err)
+	if !ok {
+		s.fault(n.at, "", "%s: %v", path, err)
+		return
+	}
+	at := n.at + e.Offset
+	if e.Offset == 0 {
+		at = n.find(e.Field)
+	}
+	s.fault(at, e.Hint(), "%s.%v", path, err)
+}
+
+// find returns where the value of a dotted field stands: "network.allowedDomains",
+// "deniedPaths[1]"; or else the deepest part of it that there is.
+func (n *node) find(field string) int {
+	name, rest, _ := strings.Cut(field, ".")
+	name, index, inList := strings.Cut(name, "[")
+	for _, m := range n.members {
+		if m.key != name {
+			continue
+		}
+		v := &m.value
+		if i, ok := number(strings.TrimSuffix(index, "]")); inList && ok && i < len(v.items) {
+			return v.items[i].at
+		}
+		if rest != "" && v.kind == kindObject {
+			return v.find(rest)
+		}
+		return v.at
+	}
+	return n.at
+}
+
+func number(s string) (n int, ok bool) {
+	for _, c := range s {
+		if c < '0' || c > '9' || n > 1<<20 {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, s != ""
 }
 
 // limits are what no rule and no mode opens.
-func (s *Settings) limits() ([]policy.Named, error) {
+func (s *Settings) limits() []policy.Named {
 	var list []policy.Named
+	names := map[string]int{}
 	for _, box := range s.Sandboxes {
-		c, err := sandbox.NewChecker(box.Settings, &sandbox.Options{Home: s.opt.User})
-		if err != nil {
-			return nil, err
+		name := "sandbox"
+		if len(s.Sandboxes) > 1 {
+			name += " " + string(box.Origin.Layer)
 		}
-		list = append(list, policy.Named{Name: "sandbox " + string(box.Origin.Layer), Policy: c})
+		if names[name]++; names[name] > 1 {
+			name += fmt.Sprintf(" %d", names[name])
+		}
+		list = append(list, policy.Named{Name: name, Policy: box.checker})
 	}
-	return list, nil
+	return list
 }

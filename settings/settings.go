@@ -59,6 +59,8 @@ type Sandbox struct {
 	Settings *sandbox.Settings `json:"settings"`
 	// Untrusted: it may restrict, but what it loosens does not count.
 	Untrusted bool `json:"untrusted,omitempty"`
+
+	checker *sandbox.Checker
 }
 
 // Ignored is a setting of an untrusted folder that does not count.

@@ -6,7 +6,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/settings"
 )
 
 // Coded is an error that knows its outcome.
@@ -32,6 +34,10 @@ var of = []struct {
 	{session.ErrUnsupported, Usage},
 	{agent.ErrApprovalPending, Approval},
 	{agent.ErrNothingToDo, Usage},
+	{settings.ErrInvalid, Usage},
+	{policy.ErrInvalid, Usage},
+	{policy.ErrStale, Busy},
+	{policy.ErrUnknownGrant, NotFound},
 	{context.Canceled, Interrupted},
 }
 

@@ -8,7 +8,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/settings"
 )
 
 // Codes are unique, ordered and complete: a script can rely on each of them.
@@ -56,6 +58,10 @@ func TestOf(t *testing.T) {
 		{session.ErrPoisoned, Failed},
 		{agent.ErrApprovalPending, Approval},
 		{agent.ErrNothingToDo, Usage},
+		{&settings.Error{Problems: []settings.Problem{{What: "x"}}}, Usage},
+		{fmt.Errorf("settings: %w", policy.ErrInvalid), Usage},
+		{policy.ErrStale, Busy},
+		{policy.ErrUnknownGrant, NotFound},
 		{context.Canceled, Interrupted},
 		{fmt.Errorf("wrapped: %w", coded{}), Sandbox},
 		{&model.Error{Kind: model.ErrorAuth}, Failed},
