@@ -13,18 +13,20 @@ const maxBraces = 1024
 // braces expands {a,b} and {1..3} in a word. It reports false when that would be
 // too much.
 func braces(w *syntax.Word) ([][]syntax.WordPart, bool) {
-	if !syntax.SplitBraces(w) && !hasBraces(w.Parts) {
+	split := *w // the line's own word stays as it is
+	if !syntax.SplitBraces(&split) {
 		return [][]syntax.WordPart{w.Parts}, true
 	}
-	if countBraces(w.Parts) > maxBraces {
+	if countBraces(split.Parts) > maxBraces {
 		return nil, false
 	}
-	return spread(w.Parts), true
+	return spread(split.Parts), true
 }
 
-func hasBraces(parts []syntax.WordPart) bool {
+// maybeBraces reports whether the parts may have braces to expand.
+func maybeBraces(parts []syntax.WordPart) bool {
 	for _, p := range parts {
-		if _, ok := p.(*syntax.BraceExp); ok {
+		if l, ok := p.(*syntax.Lit); ok && strings.IndexByte(l.Value, '{') >= 0 {
 			return true
 		}
 	}

@@ -69,8 +69,11 @@ func bare(w string, first bool) bool {
 	if w == "" {
 		return false
 	}
-	if w == "{}" || w == "!" {
+	switch w {
+	case "{}", "!":
 		return !first
+	case "[", "]":
+		return true
 	}
 	for i := 0; i < len(w); i++ {
 		c := w[i]

@@ -62,7 +62,7 @@ func (f *frame) command(s *scope, name string, w word) {
 		if !w.static || strings.ContainsAny(w.text, "$`") {
 			f.unclear("what $" + name + " would run cannot be known")
 		}
-	case strings.HasPrefix(name, "GIT_CONFIG"):
+	case strings.HasPrefix(name, "GIT_CONFIG") && name != "GIT_CONFIG_NOSYSTEM" && (!w.static || w.text != "/dev/null"):
 		f.unclear("what $" + name + " configures git to run is not read")
 	}
 }

@@ -14,54 +14,39 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) {
 	words := []word{{text: name, static: true}}
 	export, odd := name == "export", name == "readonly"
 	for _, a := range c.Args {
-		if !a.Naked {
-			continue
-		}
-		w := word{}
-		if a.Value != nil {
+		switch {
+		case a.Naked && a.Name == nil:
 			list := f.words(s, []*syntax.Word{a.Value})
 			words = append(words, list...)
 			for _, w := range list {
 				if !w.static || w.glob {
 					f.unclear("what " + name + " sets cannot be known: " + w.text)
+					continue
+				}
+				if flags, ok := strings.CutPrefix(w.text, "-"); ok {
+					export = export || strings.ContainsRune(flags, 'x')
+					odd = odd || strings.ContainsAny(flags, "ilucraA")
+					if strings.ContainsRune(flags, 'n') && name != "export" {
+						f.unclear("a name that refers to another variable")
+					}
+					s.exportFun = s.exportFun || export && strings.ContainsRune(flags, 'f')
+				} else if n, value, ok := strings.Cut(w.text, "="); ok {
+					f.attribute(s, name, strings.TrimSuffix(n, "+"), word{text: value, static: !strings.HasSuffix(n, "+")}, export, odd)
+				} else {
+					f.kept(s, name, w.text, export, odd)
 				}
 			}
-			if len(list) == 0 {
-				continue
-			}
-			w = list[0]
-		} else if a.Name != nil {
+		case a.Naked:
 			words = append(words, word{text: f.source0(a), static: true})
-			continue
-		}
-		if flags, ok := strings.CutPrefix(w.text, "-"); ok && w.static {
-			export = export || strings.ContainsRune(flags, 'x')
-			odd = odd || strings.ContainsAny(flags, "ilucraA")
-			if strings.ContainsRune(flags, 'n') && name != "export" {
-				f.unclear("a name that refers to another variable")
+			f.kept(s, name, a.Name.Value, export, odd)
+		default:
+			w := f.value(s, a)
+			words = append(words, word{text: a.Name.Value + "=" + w.text, static: w.static})
+			if odd && w.static {
+				f.substituting(w.text)
 			}
-			if strings.ContainsRune(flags, 'f') && export {
-				s.exportFun = true
-			}
-		} else if n, value, ok := strings.Cut(w.text, "="); ok && w.static {
-			f.declared0(s, name, strings.TrimSuffix(n, "+"), word{text: value, static: !strings.HasSuffix(n, "+")}, export, odd)
+			f.attribute(s, name, a.Name.Value, w, export, odd)
 		}
-	}
-	for _, a := range c.Args {
-		if a.Name == nil {
-			continue
-		}
-		if a.Naked {
-			v := f.lookup(s, a.Name.Value)
-			f.declared0(s, name, a.Name.Value, word{text: v.text, static: v.known, glob: v.glob}, export, odd)
-			continue
-		}
-		w := f.value(s, a)
-		words = append(words, word{text: a.Name.Value + "=" + w.text, static: w.static})
-		if odd && w.static {
-			f.substituting(w.text)
-		}
-		f.declared0(s, name, a.Name.Value, w, export, odd)
 	}
 	f.out.Commands[slot] = f.built(s, words, strings.TrimSuffix(f.source0(c), ";"), nil, nil, &effects{safe: true})
 	f.out.Commands[slot].Safe = !tainting(c)
@@ -76,13 +61,19 @@ func tainting(c *syntax.DeclClause) bool {
 	return false
 }
 
-// declared0 gives a declared variable its value and attributes.
-func (f *frame) declared0(s *scope, decl, name string, w word, export, odd bool) {
+// kept declares a variable without giving it a value.
+func (f *frame) kept(s *scope, decl, name string, export, odd bool) {
+	v := f.lookup(s, name)
+	f.attribute(s, decl, name, word{text: v.text, static: v.known, glob: v.glob}, export, odd)
+}
+
+// attribute gives a declared variable its value and attributes.
+func (f *frame) attribute(s *scope, decl, name string, w word, export, odd bool) {
 	if !syntax.ValidName(name) {
 		return
 	}
-	if s.jumps != nil && decl != "export" && decl != "readonly" {
-		s.jumps.locals = append(s.jumps.locals, name)
+	if s.call != nil && decl != "export" && decl != "readonly" {
+		s.call.locals = append(s.call.locals, name)
 	}
 	f.assign(s, name, w, export)
 	if odd {

@@ -14,6 +14,9 @@ func (f *frame) declare(s *scope, d *syntax.FuncDecl) {
 	}
 	s.define(d.Name.Value, function{bodies: []*syntax.Stmt{d.Body}})
 	if !slices.ContainsFunc(f.homes, func(h declaration) bool { return h.body == d.Body }) {
+		if len(f.homes) >= maxVars {
+			f.stop("the line defines more functions than are read")
+		}
 		f.homes = append(f.homes, declaration{body: d.Body, name: d.Name.Value, frame: f, scope: s.fork()})
 	}
 }
@@ -39,12 +42,12 @@ func (f *frame) body(s *scope, name string, body *syntax.Stmt, params *[]word, i
 	}
 	f.running = append(f.running, name)
 	defer func() { f.running = f.running[:len(f.running)-1] }()
-	if !containsStmt(f.called, body) {
+	if !slices.Contains(f.called, body) {
 		f.called = append(f.called, body)
 	}
-	outer, before := s.jumps, s.params
+	loop, call, before := s.loop, s.call, s.params
 	inner := &jumps{}
-	s.jumps, s.params = inner, params
+	s.loop, s.call, s.params = nil, inner, params
 	out := home.stmt(s, body, in)
 	for _, j := range inner.scopes {
 		s.settle()
@@ -53,7 +56,7 @@ func (f *frame) body(s *scope, name string, body *syntax.Stmt, params *[]word, i
 	for _, local := range inner.locals {
 		s.forget(local)
 	}
-	s.jumps, s.params, s.ended = outer, before, false
+	s.loop, s.call, s.params = loop, call, before
 	if len(inner.scopes) > 0 {
 		out = output{}
 	}
@@ -73,19 +76,6 @@ func (f *frame) callFunction(s *scope, fn function, words []word, in *stdin) (ou
 		turn.settle()
 		all.join(all.fork(), turn)
 	}
-	jumps := s.jumps
 	*s = *all
-	s.jumps = jumps
 	return output{}, !fn.maybe
-}
-
-// leave ends a loop, a function or the shell at this point.
-func (s *scope) leave(name string) {
-	s.settle()
-	if s.jumps != nil && name != "exit" {
-		j := s.fork()
-		s.jumps.scopes = append(s.jumps.scopes, j)
-	}
-	s.ended = true
-	s.dirs, s.fail = []string{}, []string{}
 }

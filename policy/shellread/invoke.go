@@ -4,8 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // command is a simple command after expansion.
@@ -44,8 +42,9 @@ func (f *frame) invoke(s *scope, c *command) output {
 func (f *frame) known(s *scope, c *command, name string) output {
 	if fn, ok := s.funcs[c.words[0].text]; ok && c.shell {
 		slot := len(f.out.Commands)
-		f.prefix(s, c)
+		unset := f.lend(s, c.set)
 		out, only := f.callFunction(s, fn, c.words, c.in)
+		unset()
 		if only {
 			f.hand(s, c, slot)
 			return out
@@ -53,6 +52,9 @@ func (f *frame) known(s *scope, c *command, name string) output {
 		s.settle()
 	}
 	inv := invocation{name: name, program: c.words[0], args: c.words[1:], in: *c.in}
+	if s.fed && inv.in.kind == stdinNone {
+		inv.in.kind = stdinUnknown
+	}
 	for _, a := range c.set {
 		inv.assigns = append(inv.assigns, a.name)
 	}
@@ -72,7 +74,9 @@ func (f *frame) known(s *scope, c *command, name string) output {
 	} else if name == "pwd" && len(inv.args) == 0 && len(s.dirs) == 1 {
 		out = output{text: s.dirs[0] + "\n", known: true}
 	}
-	f.builtin(s, name, inv.args, &e)
+	if ofShell(c) {
+		f.builtin(s, c, name, &e)
+	}
 	return out
 }
 
@@ -96,6 +100,19 @@ func (f *frame) prefix(s *scope, c *command) *scope {
 		f.assign(inner, a.name, a.word, true)
 	}
 	return inner
+}
+
+// lend sets variables in the shell itself while a function or an eval runs. After
+// that they are unknown: which shell takes them back differs.
+func (f *frame) lend(s *scope, set []assignment) (unset func()) {
+	for _, a := range set {
+		f.assign(s, a.name, a.word, true)
+	}
+	return func() {
+		for _, a := range set {
+			s.forget(a.name)
+		}
+	}
 }
 
 // built makes the command as it is reported.
@@ -123,6 +140,9 @@ func (f *frame) built(s *scope, words []word, source string, set []assignment, r
 		}
 	}
 	dirs := moved(s.dirs, e.moveTo)
+	if n := len(e.paths) + len(redirects); n > 0 {
+		c.Paths = make([]Path, 0, n+1)
+	}
 	if strings.IndexByte(program, '/') >= 0 {
 		c.Paths = f.resolve(c.Paths, s.dirs, use{path: words[0], access: Exec, from: FromArgument})
 	}
@@ -221,7 +241,7 @@ func moved(dirs []string, to *word) []string {
 	}
 	out := make([]string, len(dirs))
 	for i, d := range dirs {
-		out[i] = path.Join(d, to.text)
+		out[i] = join(d, to.text)
 	}
 	return out
 }
@@ -235,14 +255,11 @@ func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) 
 		}
 		var inner *scope
 		switch {
-		case r.here || name == "eval":
-			inner = s
-		case name == "command" || name == "builtin":
-			inner = s
-		case name == "trap":
-			inner = s.fork()
+		case name == "trap": // it runs later, and then everything may be different
+			inner = s.subshell()
 			inner.forgetAll()
-			inner.dirs, inner.fail = nil, nil
+		case ofShell(c) && (r.here || name == "eval" || name == "command" || name == "builtin"):
+			inner = s
 		case r.argv != nil:
 			inner = prefixed.fork()
 		default:
@@ -254,6 +271,10 @@ func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) 
 				inner = s.fork()
 			}
 			inner.dirs, inner.fail = dirs, dirs
+		}
+		unset := func() {}
+		if inner == s {
+			unset = f.lend(s, c.set)
 		}
 		switch {
 		case r.argv != nil:
@@ -268,6 +289,7 @@ func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) 
 			}
 			f.nested(inner, r.via, r.line, &r.in, params)
 		}
+		unset()
 		if inner == s && i < len(e.runs)-1 {
 			s.settle()
 		}
@@ -288,88 +310,6 @@ func (f *frame) runWords(s *scope, c *command, r *run) {
 		return
 	}
 	f.under(r.via).invoke(s, &command{words: r.argv, in: &r.in, slot: slot, set: c.set})
-}
-
-// builtin applies what the shell's own commands do to the shell.
-func (f *frame) builtin(s *scope, name string, args []word, e *effects) {
-	for variable, w := range e.sets {
-		if name == "unset" {
-			w = word{}
-		}
-		if syntax.ValidName(variable) {
-			f.assign(s, variable, w, name == "export")
-		}
-	}
-	if e.chdir != nil {
-		f.chdir(s, e.chdir)
-		return
-	}
-	switch name {
-	case "exit", "return", "break", "continue":
-		s.leave(name)
-	case "shift", "set":
-		if name == "shift" || len(args) > 0 {
-			s.params = f.shifted(s, name, args)
-			s.version++
-		}
-	case "alias":
-		for _, a := range args {
-			if n, text, ok := strings.Cut(a.text, "="); a.static && ok {
-				s.alias(n, text)
-			} else if !a.static {
-				f.unclear("what alias defines cannot be known: " + a.text)
-			}
-		}
-	case "popd", "dirs":
-		if name == "popd" {
-			f.chdir(s, &word{})
-		}
-	}
-}
-
-// shifted are the parameters after set and shift.
-func (f *frame) shifted(s *scope, name string, args []word) *[]word {
-	static := !slices.ContainsFunc(args, func(w word) bool { return !w.static || w.glob })
-	if name == "set" {
-		if static && len(args) > 0 && args[0].text == "--" {
-			params := append([]word{{}}, args[1:]...)
-			return &params
-		}
-		if static && len(args) == 1 && len(args[0].text) > 1 && strings.IndexByte("-+", args[0].text[0]) >= 0 && args[0].text[1] != 'o' {
-			return s.params
-		}
-		return nil
-	}
-	if s.params == nil || len(args) > 0 || len(*s.params) < 2 {
-		return nil
-	}
-	params := append([]word{(*s.params)[0]}, (*s.params)[2:]...)
-	return &params
-}
-
-// chdir moves the shell. It may fail, and then it stays.
-func (f *frame) chdir(s *scope, to *word) {
-	from := s.dirs
-	if _, ok := s.vars["CDPATH"]; ok && to.static && !path.IsAbs(to.text) && !strings.HasPrefix(to.text, ".") {
-		to = &word{}
-	}
-	switch {
-	case !to.static || to.glob || to.text == "-":
-		s.dirs = nil
-	case to.text == "":
-		s.dirs = nil
-		if home := f.lookup(s, "HOME"); home.known && path.IsAbs(home.text) {
-			s.dirs = []string{path.Clean(home.text)}
-		}
-	default:
-		s.dirs = moved(from, to)
-	}
-	s.fail, s.old = from, from
-	for _, name := range []string{"PWD", "OLDPWD"} {
-		if _, ok := s.vars[name]; ok {
-			s.forget(name)
-		}
-	}
 }
 
 // looksLikeCommand reports whether a literal of some language's code reads like a

@@ -13,13 +13,14 @@ const maxTurns = 16
 // body starts with no longer changes.
 func (f *frame) loop(s *scope, body func(*scope)) {
 	mark, said := len(f.out.Commands), len(f.out.Unclear)
-	outer := s.jumps
+	outer := s.loop
 	for try := 0; !f.stopped; try++ {
 		turn := s.fork()
-		turn.jumps = &jumps{}
+		early := &jumps{outer: outer}
+		turn.loop = early
 		body(turn)
 		turn.settle()
-		for _, j := range turn.jumps.scopes {
+		for _, j := range early.scopes {
 			turn.join(turn.fork(), j)
 		}
 		joined := s.fork()
@@ -29,7 +30,7 @@ func (f *frame) loop(s *scope, body func(*scope)) {
 			joined.dirs, joined.fail = nil, nil
 		}
 		*s = *joined
-		s.jumps, s.ended = outer, false
+		s.loop, s.ended = outer, false
 		if done {
 			return
 		}
@@ -82,19 +83,20 @@ func (f *frame) forClause(s *scope, c *syntax.ForClause, in *stdin) {
 		return
 	}
 	mark := len(f.out.Commands)
-	outer := s.jumps
+	outer := s.loop
 	for _, w := range items {
 		f.assign(s, it.Name.Value, w, false)
-		s.jumps = &jumps{}
+		early := &jumps{outer: outer}
+		s.loop = early
 		f.stmts(s, c.Do, unsure(in))
-		for _, j := range s.jumps.scopes {
+		for _, j := range early.scopes {
 			s.join(s.fork(), j)
 		}
 		if f.stopped {
 			break
 		}
 	}
-	s.jumps, s.ended = outer, false
+	s.loop, s.ended = outer, false
 	f.unique(mark)
 }
 

@@ -14,20 +14,16 @@ func (f *frame) under(via string) *frame {
 
 // substitute reads $( ) or backquotes.
 func (f *frame) substitute(s *scope, c *syntax.CmdSubst) output {
-	inner := s.fork()
-	inner.jumps = nil
-	return f.under("$()").stmts(inner, c.Stmts, &stdin{})
+	return f.under("$()").stmts(s.subshell(), c.Stmts, &stdin{})
 }
 
 // process reads <( ) or >( ).
 func (f *frame) process(s *scope, p *syntax.ProcSubst) {
-	inner := s.fork()
-	inner.jumps = nil
 	in, via := &stdin{}, "<()"
 	if p.Op != syntax.CmdIn {
 		in, via = &stdin{kind: stdinUnknown}, ">()"
 	}
-	f.under(via).stmts(inner, p.Stmts, in)
+	f.under(via).stmts(s.subshell(), p.Stmts, in)
 }
 
 // nested reads a text as a line of its own.
@@ -82,7 +78,7 @@ func (f *frame) peculiar(s *scope, p *syntax.ParamExp) {
 			}
 		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 			if p.Param != nil && syntax.ValidName(p.Param.Value) {
-				f.forgetIn(s, p.Param.Value)
+				f.assign(s, p.Param.Value, word{}, false)
 			}
 		}
 	}
@@ -90,15 +86,13 @@ func (f *frame) peculiar(s *scope, p *syntax.ParamExp) {
 		f.subscript(s, p.Param.Value)
 	}
 	if p.Index != nil {
-		f.arith(s, p.Index)
+		f.evaluate(s, p.Index)
 	}
 	if p.Slice != nil {
-		f.arith(s, p.Slice.Offset)
-		f.arith(s, p.Slice.Length)
+		f.evaluate(s, p.Slice.Offset)
+		f.evaluate(s, p.Slice.Length)
 	}
 }
-
-func (f *frame) forgetIn(s *scope, name string) { f.assign(s, name, word{}, false) }
 
 // arith reads an arithmetic expression: what it substitutes runs, and what it
 // assigns is unknown afterwards.
@@ -106,17 +100,19 @@ func (f *frame) arith(s *scope, x syntax.ArithmExpr) {
 	if x == nil {
 		return
 	}
-	f.names(s, x)
+	f.scan(s, x)
+	f.evaluate(s, x)
+}
+
+// evaluate notes what evaluating an expression does besides substituting. The
+// shell evaluates the values of its variables as expressions again.
+func (f *frame) evaluate(s *scope, x syntax.Node) {
+	if x == nil {
+		return
+	}
 	syntax.Walk(x, func(n syntax.Node) bool {
-		if f.stopped {
-			return false
-		}
 		switch n := n.(type) {
-		case *syntax.CmdSubst:
-			f.substitute(s, n)
-			return false
-		case *syntax.ProcSubst:
-			f.process(s, n)
+		case *syntax.CmdSubst, *syntax.ProcSubst:
 			return false
 		case *syntax.BinaryArithm:
 			if w, ok := n.X.(*syntax.Word); ok && assigns(n.Op) {
@@ -130,9 +126,13 @@ func (f *frame) arith(s *scope, x syntax.ArithmExpr) {
 			if n.Param != nil && syntax.ValidName(n.Param.Value) {
 				f.subscript(s, n.Param.Value)
 			}
-			if n.Exp != nil {
-				f.peculiar(s, &syntax.ParamExp{Param: n.Param, Exp: n.Exp})
+		case *syntax.Lit:
+			name, _, _ := strings.Cut(n.Value, "[")
+			if syntax.ValidName(name) {
+				f.subscript(s, name)
 			}
+		case *syntax.SglQuoted:
+			f.substituting(n.Value)
 		}
 		return true
 	})
@@ -156,32 +156,13 @@ func (f *frame) target(s *scope, w *syntax.Word) {
 	case *syntax.Lit:
 		name, _, _ := strings.Cut(p.Value, "[")
 		if syntax.ValidName(name) {
-			f.forgetIn(s, name)
+			f.assign(s, name, word{}, false)
 		}
 	case *syntax.ParamExp:
 		if p.Param != nil && syntax.ValidName(p.Param.Value) {
-			f.forgetIn(s, p.Param.Value)
+			f.assign(s, p.Param.Value, word{}, false)
 		}
 	}
-}
-
-// names checks the variables that an arithmetic expression reads: the shell
-// evaluates their values as expressions again, with what these substitute.
-func (f *frame) names(s *scope, x syntax.Node) {
-	syntax.Walk(x, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Lit:
-			name, _, _ := strings.Cut(n.Value, "[")
-			if syntax.ValidName(name) {
-				f.subscript(s, name)
-			}
-		case *syntax.SglQuoted:
-			f.substituting(n.Value)
-		case *syntax.CmdSubst, *syntax.ProcSubst:
-			return false
-		}
-		return true
-	})
 }
 
 // subscript notes a variable whose value would run something when it is evaluated.
@@ -201,26 +182,15 @@ func (f *frame) test(s *scope, x syntax.TestExpr) {
 		case *syntax.BinaryTest:
 			switch n.Op {
 			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-				f.evaluated(s, n.X)
-				f.evaluated(s, n.Y)
+				f.evaluate(s, n.X)
+				f.evaluate(s, n.Y)
 			case syntax.TsReMatch:
 				s.forget("BASH_REMATCH")
 			}
 		case *syntax.UnaryTest:
 			if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
-				f.evaluated(s, n.X)
+				f.evaluate(s, n.X)
 			}
-		}
-		return true
-	})
-}
-
-// evaluated checks a word that [[ evaluates as arithmetic.
-func (f *frame) evaluated(s *scope, x syntax.TestExpr) {
-	f.names(s, x)
-	syntax.Walk(x, func(n syntax.Node) bool {
-		if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil && syntax.ValidName(p.Param.Value) {
-			f.subscript(s, p.Param.Value)
 		}
 		return true
 	})

@@ -6,7 +6,33 @@ import (
 	"strings"
 )
 
-func cleanPath(p string) string { return path.Clean("/" + p) }
+func cleanPath(p string) string {
+	if path.IsAbs(p) {
+		return path.Clean(p)
+	}
+	return path.Clean("/" + p)
+}
+
+// join is path.Join for a clean folder, without a copy more than it takes.
+func join(dir, name string) string {
+	if path.IsAbs(name) || dir == "/" || !isClean(name) {
+		return path.Join(dir, name)
+	}
+	return dir + "/" + name
+}
+
+// isClean reports whether a relative path has no parts to take away.
+func isClean(name string) bool {
+	start := true
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if start && (c == '/' || c == '.' && (i+1 == len(name) || name[i+1] == '/' || name[i+1] == '.')) {
+			return false
+		}
+		start = c == '/'
+	}
+	return !start
+}
 
 // likely is where a command would run: where it would be if all before it
 // succeeded.
@@ -26,38 +52,48 @@ func (f *frame) resolve(paths []Path, dirs []string, u use) []Path {
 	if u.arg == "" {
 		u.arg = u.path.text
 	}
-	p := Path{Arg: u.arg, Access: u.access, From: u.from, Tree: u.tree}
-	add := func(p Path) {
-		if !slices.Contains(paths, p) {
-			paths = append(paths, p)
-		}
-	}
+	p := Path{Arg: u.arg, Access: u.access, From: u.from, Tree: u.tree || u.path.glob}
 	text := u.path.text
 	if u.path.glob {
-		text, p.Tree = globRoot(text), true
+		text = globRoot(text)
 	}
 	dots := strings.Contains(text, "..")
 	switch {
-	case !u.path.static || u.path.glob && text == "\x00":
-		add(p)
+	case !u.path.static && isProcess(text):
+		return paths
+	case !u.path.static || u.path.glob && text == outside:
 	case path.IsAbs(text):
 		p.Path = path.Clean(text)
 		if dots {
 			p.Raw = text
 		}
-		add(p)
 	case dirs == nil:
-		add(p)
 	default:
 		for _, d := range dirs {
-			p.Path = path.Join(d, text)
+			p.Path = join(d, text)
 			if dots {
 				p.Raw = d + "/" + text
 			}
-			add(p)
+			paths = addPath(paths, p)
+		}
+		return paths
+	}
+	return addPath(paths, p)
+}
+
+func addPath(paths []Path, p Path) []Path {
+	for i := range paths {
+		if q := &paths[i]; q.Path == p.Path && q.Access == p.Access && *q == p {
+			return paths
 		}
 	}
-	return paths
+	return append(paths, p)
+}
+
+// isProcess reports whether a word is <( ) or >( ): a pipe to what has been read,
+// not a file.
+func isProcess(source string) bool {
+	return len(source) > 2 && (source[0] == '<' || source[0] == '>') && source[1] == '(' && source[len(source)-1] == ')'
 }
 
 // device reports whether a name is no file: where output is thrown away or goes to
@@ -74,8 +110,11 @@ func device(p string) bool {
 	return ok && n != "" && strings.Trim(n, "0123456789") == ""
 }
 
-// globRoot is the folder below which all matches of a pattern lie, or NUL when a
-// ".." after the first pattern character leads out of it.
+// outside is what globRoot says when it cannot say.
+const outside = "\x00"
+
+// globRoot is the folder below which all matches of a pattern lie, or outside when
+// a ".." after the first pattern character, or one that it may match, leads out.
 func globRoot(pattern string) string {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
@@ -86,13 +125,13 @@ func globRoot(pattern string) string {
 			}
 		case '*', '?', '[':
 			if slices.Contains(strings.Split(pattern[i:], "/"), "..") || strings.Contains(pattern[i:], ".[") || strings.Contains(pattern[i:], ".?") {
-				return "\x00"
+				return outside
 			}
 			root := b.String()
 			cut := strings.LastIndexByte(root, '/')
 			// "..*" and ".?" may match ".."
 			if last := root[cut+1:]; last == "." || last == ".." {
-				return "\x00"
+				return outside
 			}
 			return root[:cut+1]
 		default:

@@ -2,7 +2,7 @@ package shellread
 
 // plain reads a line that is one command of plain words, without the parser, and
 // reports whether it is one. The reading is the same as the parser's way gives.
-func (f *frame) plain(s *scope) bool {
+func (f *frame) plain(s *scope, in *stdin) bool {
 	if len(f.src) > MaxLine {
 		return false
 	}
@@ -47,7 +47,7 @@ func (f *frame) plain(s *scope) bool {
 		return false
 	}
 	f.step()
-	f.out.Commands = make([]Command, 1, 4)
-	f.invoke(s, &command{words: words, in: &stdin{}, source: f.src[first:last], shell: true})
+	f.out.Commands = make([]Command, 1, 2)
+	f.invoke(s, &command{words: words, in: in, source: f.src[first:last], shell: true})
 	return true
 }

@@ -3,6 +3,7 @@ package shellread
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,7 +19,7 @@ const (
 	maxSteps    = 20_000  // statements walked
 	maxText     = 4 << 20 // bytes that expansion makes
 	maxSource   = 1 << 20 // bytes of nested lines
-	maxVars     = 256
+	maxVars     = 256 // variables, and functions
 )
 
 // reader is one reading while it is made.
@@ -28,12 +29,11 @@ type reader struct {
 
 	depth, nesting, steps, text, source int
 
-	stopped  bool
-	running  []string        // functions that are being read
-	declared []*syntax.Stmt  // bodies of functions, in the order of the line
-	called   []*syntax.Stmt  // those that were read in a call
-	homes    []declaration   // where each body was declared
-	seen     map[string]bool // what was said to be unclear
+	stopped bool
+	running []string        // functions that are being read
+	called  []*syntax.Stmt  // those that were read in a call
+	homes   []declaration   // where each body was declared
+	seen    map[string]bool // what was said to be unclear
 }
 
 type declaration struct {
@@ -50,20 +50,51 @@ type frame struct {
 	via []string
 }
 
-func read(line string, o *Options) *Reading {
-	r := &reader{opts: o, out: &Reading{}}
-	f := &frame{reader: r, src: line}
-	s := &scope{}
+// start is all that a reading begins with.
+type start struct {
+	reader reader
+	frame  frame
+	scope  scope
+	in     stdin
+	dirs   [1]string
+	clock  int
+}
+
+// failed is what a reading says that came upon a mistake of ours or the parser's.
+const failed = "reading the line failed: "
+
+func read(line string, o *Options) (r *Reading) {
+	b := begin(line, o)
+	defer func() {
+		if bug := recover(); bug != nil {
+			r = &Reading{Unclear: []string{fmt.Sprint(failed, bug)}}
+		}
+	}()
+	if !b.frame.plain(&b.scope, &b.in) {
+		b.full()
+	}
+	return b.reader.out
+}
+
+func begin(line string, o *Options) *start {
+	b := &start{}
+	b.scope.clock = &b.clock
+	b.reader.opts, b.reader.out = o, &Reading{}
+	b.frame.reader, b.frame.src = &b.reader, line
 	if o.Dir != "" {
-		s.dirs = []string{cleanPath(o.Dir)}
-		s.fail = s.dirs
+		b.dirs[0] = cleanPath(o.Dir)
+		b.scope.dirs, b.scope.fail = b.dirs[:], b.dirs[:]
 	}
-	if f.plain(s) {
-		return r.out
+	return b
+}
+
+// full reads the line with the parser.
+func (b *start) full() {
+	b.frame.text0(&b.scope, &b.in)
+	b.frame.uncalled()
+	if b.reader.stopped { // some places were reserved and never filled
+		b.reader.out.Commands = slices.DeleteFunc(b.reader.out.Commands, func(c Command) bool { return c.Line == "" })
 	}
-	f.text0(s, &stdin{})
-	f.uncalled()
-	return r.out
 }
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
@@ -82,9 +113,8 @@ func (f *frame) parse() (stmts []*syntax.Stmt, why string) {
 		return nil, "the line is nested too deeply"
 	}
 	p, _ := parsers.Get().(*syntax.Parser)
-	defer parsers.Put(p)
 	file, err := p.Parse(strings.NewReader(f.src), "")
-	for range maxDepth {
+	for tries := 0; err != nil && tries < maxDepth; tries++ {
 		fixed, ok := literalParen(f.src, err)
 		if !ok {
 			break
@@ -92,6 +122,7 @@ func (f *frame) parse() (stmts []*syntax.Stmt, why string) {
 		f.src = fixed
 		file, err = p.Parse(strings.NewReader(f.src), "")
 	}
+	parsers.Put(p)
 	if err != nil {
 		return nil, "cannot be parsed: " + err.Error()
 	}
@@ -151,20 +182,11 @@ func (f *frame) text0(s *scope, in *stdin) output {
 func (f *frame) uncalled() {
 	for i := 0; i < len(f.homes); i++ {
 		d := f.homes[i]
-		if containsStmt(f.called, d.body) {
+		if slices.Contains(f.called, d.body) {
 			continue
 		}
 		d.frame.body(d.scope, d.name, d.body, nil, &stdin{kind: stdinUnknown})
 	}
-}
-
-func containsStmt(list []*syntax.Stmt, s *syntax.Stmt) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
 }
 
 // unclear notes why the reading is not static, once.

@@ -34,19 +34,23 @@ type scope struct {
 	aliases map[string]string
 	params  *[]word  // $0, $1 …; nil: unknown
 	tainted []string // names of variables assigned so far that change what programs do
-	jumps   *jumps   // of the innermost loop or function
+	loop    *jumps   // of the innermost loop
+	call    *jumps   // of the function that is being read
 
-	version    int  // counts changes of all but the folders
+	version    int  // of all but the folders; no two states of one reading have the same
+	clock      *int // the last version given out
 	sharedVars bool // copy vars before writing
 	sharedFun  bool // the same for funcs and aliases
 	lost       bool // no variable is known, not even the given ones
 	exportFun  bool // functions are exported
 	ended      bool // exit, return, break: what follows is not reached from here
+	fed        bool // standard input comes from somewhere in the line (exec <f)
 }
 
 // jumps collects the scopes in which a loop or a function is left early.
 type jumps struct {
 	scopes []*scope
+	outer  *jumps   // of a loop in a loop
 	locals []string // of a function
 }
 
@@ -54,6 +58,19 @@ func (s *scope) fork() *scope {
 	s.sharedVars, s.sharedFun = true, true
 	c := *s
 	return &c
+}
+
+// subshell is the scope of a part that runs in a process of its own: whatever it
+// does stays there.
+func (s *scope) subshell() *scope {
+	c := s.fork()
+	c.loop, c.call = nil, nil
+	return c
+}
+
+func (s *scope) change() {
+	*s.clock++
+	s.version = *s.clock
 }
 
 func (s *scope) set(name string, v value) {
@@ -65,7 +82,7 @@ func (s *scope) set(name string, v value) {
 	}
 	s.sharedVars = false
 	s.vars[name] = v
-	s.version++
+	s.change()
 	if dangerous(name) && !slices.Contains(s.tainted, name) {
 		s.tainted = append(slices.Clip(s.tainted), name)
 	}
@@ -80,7 +97,7 @@ func (s *scope) forget(name string) {
 func (s *scope) forgetAll() {
 	s.vars, s.sharedVars, s.lost, s.params = nil, false, true, nil
 	s.dirs, s.fail, s.old = nil, nil, nil
-	s.version++
+	s.change()
 }
 
 func (s *scope) define(name string, f function) {
@@ -92,7 +109,7 @@ func (s *scope) define(name string, f function) {
 	}
 	s.sharedFun = false
 	s.funcs[name] = f
-	s.version++
+	s.change()
 }
 
 func (s *scope) alias(name, text string) {
@@ -104,7 +121,7 @@ func (s *scope) alias(name, text string) {
 	}
 	s.sharedFun = false
 	s.aliases[name] = text
-	s.version++
+	s.change()
 }
 
 // settle forgets whether the last command succeeded.
@@ -127,7 +144,7 @@ func (s *scope) in(dirs []string) *scope {
 
 // join makes s what is known when either a or b came to pass. Both are settled.
 func (s *scope) join(a, b *scope) {
-	jumps := s.jumps
+	loop, call := s.loop, s.call
 	switch {
 	case a.ended:
 		*s = *b
@@ -145,12 +162,12 @@ func (s *scope) join(a, b *scope) {
 			s.old = nil
 		}
 	}
-	s.jumps = jumps
+	s.loop, s.call = loop, call
 }
 
 // merge keeps of the variables, functions and parameters what is the same in b.
 func (s *scope) merge(b *scope) {
-	s.version = max(s.version, b.version) + 1
+	s.change()
 	vars := map[string]value{}
 	for name, v := range s.vars {
 		if w, ok := b.vars[name]; !ok || v != w {
@@ -203,6 +220,7 @@ func (s *scope) merge(b *scope) {
 		}
 	}
 	s.lost = s.lost || b.lost
+	s.fed = s.fed || b.fed
 	s.exportFun = s.exportFun || b.exportFun
 }
 
@@ -221,7 +239,7 @@ func (s *scope) sameAs(b *scope) bool {
 
 // child is the scope of a new shell: it has what is exported.
 func (s *scope) child() *scope {
-	c := &scope{dirs: s.dirs, fail: s.dirs, tainted: s.tainted, lost: s.lost, exportFun: s.exportFun}
+	c := &scope{clock: s.clock, version: s.version, dirs: s.dirs, fail: s.dirs, tainted: s.tainted, lost: s.lost, exportFun: s.exportFun, fed: s.fed}
 	for name, v := range s.vars {
 		if !v.exported {
 			v = value{}

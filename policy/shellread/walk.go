@@ -50,12 +50,7 @@ func (f *frame) stmt(s *scope, st *syntax.Stmt, in *stdin) output {
 	}
 	defer func() { f.nesting-- }()
 	if st.Background || st.Coprocess || st.Disown {
-		inner := s.fork()
-		inner.jumps = nil
-		s = inner
-		if in.kind == stdinNone {
-			in = &stdin{}
-		}
+		s = s.subshell()
 	}
 	if call, ok := st.Cmd.(*syntax.CallExpr); ok {
 		out := f.simple(s, st, call, in)
@@ -87,9 +82,7 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 		}
 		return f.pipeline(s, c, in)
 	case *syntax.Subshell:
-		inner := s.fork()
-		inner.jumps = nil
-		return f.stmts(inner, c.Stmts, in)
+		return f.stmts(s.subshell(), c.Stmts, in)
 	case *syntax.Block:
 		return f.last(s, c.Stmts, in)
 	case *syntax.IfClause:
@@ -116,9 +109,7 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 			return f.stmt(s, c.Stmt, in)
 		}
 	case *syntax.CoprocClause:
-		inner := s.fork()
-		inner.jumps = nil
-		f.stmt(inner, c.Stmt, &stdin{kind: stdinUnknown})
+		f.stmt(s.subshell(), c.Stmt, &stdin{kind: stdinUnknown})
 		if c.Name != nil {
 			f.scan(s, c.Name)
 		}
@@ -214,9 +205,7 @@ func (f *frame) pipeline(s *scope, c *syntax.BinaryCmd, in *stdin) output {
 		if i > 0 {
 			in = piped(out)
 		}
-		inner := s.fork()
-		inner.jumps = nil
-		out = f.stmt(inner, st, in)
+		out = f.stmt(s.subshell(), st, in)
 		if f.stopped {
 			break
 		}
@@ -269,9 +258,7 @@ func (f *frame) caseClause(s *scope, c *syntax.CaseClause, in *stdin) {
 			break
 		}
 	}
-	jumps := s.jumps
 	*s = *all
-	s.jumps = jumps
 }
 
 // redirected reads a compound command with redirects, or redirects alone.

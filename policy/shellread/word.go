@@ -35,6 +35,11 @@ func (f *frame) words(s *scope, args []*syntax.Word) []word {
 			}
 		}
 		e.src = f.source0(w)
+		if !maybeBraces(w.Parts) {
+			e.parts(w.Parts)
+			e.flush()
+			continue
+		}
 		list, ok := braces(w)
 		if !ok {
 			f.scan(s, w)
