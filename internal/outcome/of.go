@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -34,6 +35,11 @@ var of = []struct {
 	{session.ErrUnsupported, Usage},
 	{agent.ErrApprovalPending, Approval},
 	{agent.ErrNothingToDo, Usage},
+	{approval.ErrLeave, Approval},
+	{approval.ErrAnswered, Approval},
+	{approval.ErrExpired, Approval},
+	{approval.ErrNoQuestion, NotFound},
+	{approval.ErrInvalid, Usage},
 	{settings.ErrInvalid, Usage},
 	{policy.ErrInvalid, Usage},
 	{policy.ErrStale, Busy},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -61,6 +62,11 @@ func TestOf(t *testing.T) {
 		{&settings.Error{Problems: []settings.Problem{{What: "x"}}}, Usage},
 		{fmt.Errorf("settings: %w", policy.ErrInvalid), Usage},
 		{policy.ErrStale, Busy},
+		{fmt.Errorf("agent: %w", approval.ErrLeave), Approval},
+		{&approval.AnsweredError{}, Approval},
+		{approval.ErrExpired, Approval},
+		{approval.ErrNoQuestion, NotFound},
+		{approval.ErrInvalid, Usage},
 		{policy.ErrUnknownGrant, NotFound},
 		{context.Canceled, Interrupted},
 		{fmt.Errorf("wrapped: %w", coded{}), Sandbox},
