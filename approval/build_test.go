@@ -1,0 +1,104 @@
+package approval_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+func TestNew(t *testing.T) {
+	r := policy.Request{
+		Session: "s", Agent: "reviewer", Tool: "Bash", Operation: policy.OpCommand, Resource: "git push origin main", Cwd: "/w/sub",
+		Input: json.RawMessage(`{"command":"git push origin main"}`),
+	}
+	rule := &policy.Origin{Rule: "Bash(git push:*)", Layer: policy.LayerProject, File: "settings.json", Line: 4}
+	d := policy.Decision{
+		Use: "u", Agent: "main", Tool: "Bash", Effect: policy.Ask, By: "rules", Reason: "rule Bash(git push:*) asks", Rule: rule,
+		Mode: policy.ModeAcceptEdits, Why: policy.ReasonAsk,
+	}
+	got := approval.New([]policy.Request{r}, d, approval.QuestionOptions{
+		ID: "q", Cwd: "/w", Sandbox: "workspace only", At: start.Add(1500 * time.Microsecond).Local(), Timeout: 10 * time.Minute,
+	})
+	expires := start.Add(10*time.Minute + time.Millisecond)
+	want := approval.Question{
+		ID: "q", Session: "s", Agent: "main", Use: "u", Tool: "Bash", Requests: []policy.Request{r}, Digest: policy.Digest([]policy.Request{r}),
+		Reason: policy.ReasonAsk, Why: "rule Bash(git push:*) asks", By: "rules", Rule: rule, Mode: policy.ModeAcceptEdits, Cwd: "/w",
+		Sandbox: "workspace only", AskedAt: start.Add(time.Millisecond), Expires: &expires,
+		Scopes: []approval.Scope{
+			{Text: "exactly this command in /w/sub"}, {Rule: "Bash(git push:*)", Text: `every command that begins with "git push"`},
+		},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	var again approval.Question
+	if err := json.Unmarshal(must(json.Marshal(got))(t), &again); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(got, again); d != "" {
+		t.Errorf("it does not read back as it was (-was +is)\n%s", d)
+	}
+}
+
+func TestNewFillsIn(t *testing.T) {
+	r := command("ls")
+	r.Agent = "child"
+	q := approval.New([]policy.Request{r}, policy.Decision{By: "mode plan"}, approval.QuestionOptions{})
+	if q.Reason != policy.ReasonAsk || q.Why != "mode plan asks" || q.Sandbox != "none" || q.Agent != "child" || q.Expires != nil {
+		t.Errorf("%+v", q)
+	}
+	if q := approval.New([]policy.Request{r}, policy.Decision{Agent: "b"}, approval.QuestionOptions{Agent: "a"}); q.Agent != "a" {
+		t.Errorf("agent %q", q.Agent)
+	}
+	q = approval.New([]policy.Request{r}, policy.Decision{Why: policy.ReasonOverride}, approval.QuestionOptions{})
+	if q.Reason != policy.ReasonOverride || q.Scopes != nil {
+		t.Errorf("an override is for once, and: %+v", q)
+	}
+	if r.Shown != "" || q.Requests[0].Resource != "ls" {
+		t.Errorf("%+v", q)
+	}
+}
+
+func TestNewCutsWhatIsShown(t *testing.T) {
+	for name, c := range map[string]struct {
+		shown string
+		kept  int // bytes; the whole when it is all of it
+	}{
+		"nothing":             {"", 0},
+		"as much as fits":     {strings.Repeat("x", approval.MaxShown), approval.MaxShown},
+		"a byte more":         {strings.Repeat("x", approval.MaxShown+1), approval.MaxShown},
+		"5 MB":                {strings.Repeat("0123456789", 500_000), approval.MaxShown},
+		"between two letters": {strings.Repeat("é", approval.MaxShown), approval.MaxShown},
+		"not within a letter": {"x" + strings.Repeat("é", approval.MaxShown), approval.MaxShown - 1},
+		"what is not text":    {strings.Repeat("\x80", 2*approval.MaxShown), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a", Shown: c.shown}
+			requests := []policy.Request{r}
+			q := approval.New(requests, asked("u", "Write"), approval.QuestionOptions{ID: "q"})
+			got := q.Requests[0].Shown
+			if len(c.shown) <= approval.MaxShown {
+				if got != c.shown {
+					t.Errorf("%d bytes became %d", len(c.shown), len(got))
+				}
+				return
+			}
+			want := fmt.Sprintf("%s\n[cut here: %d of %d bytes are shown, sha256 of all %x]", c.shown[:c.kept], c.kept, len(c.shown), sha256.Sum256([]byte(c.shown)))
+			if got != want || utf8.ValidString(c.shown) && !utf8.ValidString(got) {
+				t.Errorf("%d bytes end in %q", len(got), got[max(0, len(got)-150):])
+			}
+			if q.Digest != policy.Digest(requests) || requests[0].Shown != c.shown {
+				t.Error("the digest, or the caller's request, changed")
+			}
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package approval_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+func TestCheckRefuses(t *testing.T) {
+	q := question("q", "npm run test")
+	override := q
+	override.Reason = policy.ReasonOverride
+	several := approval.New([]policy.Request{command("a"), command("b")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
+	for name, c := range map[string]struct {
+		q    approval.Question
+		a    approval.Answer
+		says string
+	}{
+		"no decision":                {q, approval.Answer{}, `unknown decision ""`},
+		"an unknown decision":        {q, approval.Answer{Decision: "maybe"}, `unknown decision "maybe"`},
+		"a decision in another case": {q, approval.Answer{Decision: "Allow"}, "unknown decision"},
+		"another question":           {q, approval.Answer{Question: "r", Decision: approval.Allow}, "it answers question r, not q"},
+		"a scope for once":           {q, approval.Answer{Decision: approval.Allow, Scope: "Bash(npm run test:*)"}, "hint: allow-session"},
+		"a scope for a deny":         {q, approval.Answer{Decision: approval.Deny, Scope: "Bash"}, "hint: deny-session"},
+		"another tool's scope":       {q, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(//w/**)"}, "hint: Bash(npm run test:*)"},
+		"every tool":                 {q, approval.Answer{Decision: approval.DenySession, Scope: "*"}, "is not about Bash"},
+		"an empty scope rule":        {q, approval.Answer{Decision: approval.AllowSession, Scope: "Bash()"}, "the scope"},
+		"a scope that is not closed": {q, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm"}, "the scope"},
+		"a scope in words":           {q, approval.Answer{Decision: approval.AllowSession, Scope: "everything"}, "is not about Bash"},
+		"a scope with a space":       {q, approval.Answer{Decision: approval.AllowSession, Scope: " Bash(x)"}, "is not about Bash"},
+		"a scope without end":        {q, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(" + strings.Repeat("x", 5000) + ")"}, "a scope of"},
+		"an input with a deny":       {q, approval.Answer{Decision: approval.Deny, Input: json.RawMessage(`{}`)}, "only a plain allow"},
+		"an input for the session":   {q, approval.Answer{Decision: approval.AllowSession, Input: json.RawMessage(`{}`)}, "only a plain allow"},
+		"an input that is a list":    {q, approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`[]`)}, "not a JSON object"},
+		"an input that is broken":    {q, approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"a":`)}, "not a JSON object"},
+		"an input that is empty":     {q, approval.Answer{Decision: approval.Allow, Input: json.RawMessage{}}, "not a JSON object"},
+		"a stop with an allow":       {q, approval.Answer{Decision: approval.Allow, Stop: true}, "only a deny can stop"},
+		"a long message":             {q, approval.Answer{Decision: approval.Deny, Message: strings.Repeat("m", approval.MaxMessage+1)}, "a message of 4097 bytes"},
+		"a long name":                {q, approval.Answer{Decision: approval.Deny, By: strings.Repeat("n", 257)}, "at most 256"},
+		"a long way":                 {q, approval.Answer{Decision: approval.Deny, Via: strings.Repeat("n", 257)}, "at most 256"},
+		"an override for good":       {override, approval.Answer{Decision: approval.AllowSession}, "once only"},
+		"several things, no scope":   {several, approval.Answer{Decision: approval.AllowSession}, "several things at once"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := approval.Check(c.q, c.a)
+			wantErr(t, err, approval.ErrInvalid)
+			if !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want something about %q", err, c.says)
+			}
+		})
+	}
+}
+
+func TestCheckTakes(t *testing.T) {
+	q := question("q", "npm run test")
+	override := q
+	override.Reason = policy.ReasonOverride
+	write := approval.New([]policy.Request{{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a"}}, asked("u", "Write"), approval.QuestionOptions{ID: "q", Cwd: "/w"})
+	grep := approval.New([]policy.Request{{Tool: "Grep", Operation: policy.OpRead, Resource: "/w"}}, asked("u", "Grep"), approval.QuestionOptions{ID: "q", Cwd: "/w"})
+	several := approval.New([]policy.Request{command("a"), command("b")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
+	for name, c := range map[string]struct {
+		q approval.Question
+		a approval.Answer
+	}{
+		"an allow":                  {q, approval.Answer{Question: "q", Decision: approval.Allow}},
+		"without the question's id": {q, approval.Answer{Decision: approval.Allow}},
+		"an allow with input":       {q, approval.Answer{Decision: approval.Allow, Input: json.RawMessage(` {"command":"ls"}`)}},
+		"a deny":                    {q, approval.Answer{Decision: approval.Deny, Message: strings.Repeat("m", approval.MaxMessage), Stop: true}},
+		"exactly this":              {q, approval.Answer{Decision: approval.AllowSession}},
+		"a scope":                   {q, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run test:*)"}},
+		"a scope that was edited":   {q, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm *)"}},
+		"the whole tool":            {q, approval.Answer{Decision: approval.DenySession, Scope: "Bash"}},
+		"deny and stop":             {q, approval.Answer{Decision: approval.DenySession, Stop: true}},
+		"an override":               {override, approval.Answer{Decision: approval.Allow}},
+		"no override":               {override, approval.Answer{Decision: approval.DenySession}},
+		"a folder to write":         {write, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(//w/**)"}},
+		"at home":                   {write, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(~/x/**)"}},
+		"from the folder":           {write, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(/src/**)"}},
+		"a folder to read":          {grep, approval.Answer{Decision: approval.AllowSession, Scope: "Read(//w/**)"}},
+		"several once":              {several, approval.Answer{Decision: approval.Allow}},
+		"several with a scope":      {several, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(a)"}},
+	} {
+		if err := approval.Check(c.q, c.a); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Whatever somebody sends as an answer: it is refused, or it is one of the four
+// decisions with no more than goes with it, and reads back as it was.
+func FuzzAnswer(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `null`, `{"id":"q","decision":"allow"}`, `{"decision":"allow","input":{"command":"ls"}}`, `{"decision":"deny","stop":true,"message":"no"}`,
+		`{"decision":"allow-session","scope":"Bash(npm run test:*)"}`, `{"decision":"deny-session","scope":"Bash(\\(:*)"}`,
+		`{"decision":"allow-session","scope":"Bash(a*b:c)"}`, `{"decision":"maybe"}`, `{"decision":"allow","input":[1]}`,
+	} {
+		f.Add(seed)
+	}
+	q := question("q", "npm run test -- --watch")
+	f.Fuzz(func(t *testing.T, text string) {
+		var a approval.Answer
+		if json.Unmarshal([]byte(text), &a) != nil {
+			return
+		}
+		if err := approval.Check(q, a); err != nil {
+			if !errors.Is(err, approval.ErrInvalid) {
+				t.Fatal(err)
+			}
+			return
+		}
+		g, err := approval.Grant(q, a)
+		if a.Decision.Session() != (err == nil) {
+			t.Fatalf("%s leaves a grant: %v", a.Decision, err)
+		}
+		if err == nil && (g.Effect == policy.Allow) != a.Decision.Allows() {
+			t.Fatalf("%s leaves %+v", a.Decision, g)
+		}
+		b, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again approval.Answer
+		if err := json.Unmarshal(b, &again); err != nil || approval.Check(q, again) != nil {
+			t.Fatalf("%s reads back as %+v, %v", b, again, err)
+		}
+	})
+}

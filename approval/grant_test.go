@@ -1,0 +1,88 @@
+package approval_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+func TestGrant(t *testing.T) {
+	bash := question("q", "npm run test")
+	write := approval.New(
+		[]policy.Request{{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a*.txt", Cwd: "/w", Base: "absent"}},
+		asked("u", "Write"), approval.QuestionOptions{ID: "q"})
+	twice := approval.New([]policy.Request{command("ls"), command("ls")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
+	bare := approval.New(nil, asked("u", "Todo"), approval.QuestionOptions{ID: "q"})
+	for name, c := range map[string]struct {
+		q    approval.Question
+		a    approval.Answer
+		want policy.Grant
+	}{
+		"exactly this command, in its folder": {
+			bash, approval.Answer{Decision: approval.AllowSession, By: "ann", At: start},
+			policy.Grant{Effect: policy.Allow, Tool: "Bash", Operation: policy.OpCommand, Resource: "npm run test", Cwd: "/w", Question: "q", By: "ann", At: start},
+		},
+		"a scope, and then nothing else": {
+			bash, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run test:*)"},
+			policy.Grant{Effect: policy.Allow, Tool: "Bash", Scope: "Bash(npm run test:*)", Question: "q"},
+		},
+		"a denial": {
+			bash, approval.Answer{Decision: approval.DenySession, Scope: "Bash(npm:*)", By: "bob"},
+			policy.Grant{Effect: policy.Deny, Tool: "Bash", Scope: "Bash(npm:*)", Question: "q", By: "bob"},
+		},
+		"a file, by its letters and wherever the tool stood": {
+			write, approval.Answer{Decision: approval.DenySession},
+			policy.Grant{Effect: policy.Deny, Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a*.txt", Question: "q"},
+		},
+		"the same thing twice": {
+			twice, approval.Answer{Decision: approval.AllowSession},
+			policy.Grant{Effect: policy.Allow, Tool: "Bash", Operation: policy.OpCommand, Resource: "ls", Cwd: "/w", Question: "q"},
+		},
+		"a tool that touches nothing": {
+			bare, approval.Answer{Decision: approval.AllowSession}, policy.Grant{Effect: policy.Allow, Tool: "Todo", Question: "q"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := cmp.Diff(c.want, must(approval.Grant(c.q, c.a))(t)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// A decision for once leaves nothing.
+func TestNoGrantForOnce(t *testing.T) {
+	for _, d := range []approval.Decision{approval.Allow, approval.Deny, "", "maybe"} {
+		g, err := approval.Grant(question("q", "ls"), approval.Answer{Decision: d})
+		wantErr(t, err, approval.ErrInvalid)
+		if d := cmp.Diff(policy.Grant{}, g); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+// What a grant says is what the guards take.
+func TestGuardsTakeTheGrant(t *testing.T) {
+	for _, scope := range []string{"", "Bash(npm run test:*)"} {
+		n := 0
+		guards := must(policy.New(&policy.Config{NewID: func() string { n++; return "g" }, Folders: []string{"/w"}}))(t)
+		q := question("q", "npm run test")
+		if got := guards.Guard("Bash").Judge(t.Context(), q.Requests, nil); got.Effect != policy.Ask {
+			t.Fatalf("%+v", got)
+		}
+		g := must(approval.Grant(q, approval.Answer{Decision: approval.AllowSession, Scope: scope, At: start}))(t)
+		c := must(guards.Check(policy.Change{Grant: &g}))(t)
+		if err := guards.Apply(c); err != nil {
+			t.Fatal(err)
+		}
+		if got := guards.Guard("Bash").Judge(t.Context(), q.Requests, nil); got.Effect != policy.Allow {
+			t.Errorf("scope %q: %+v", scope, got)
+		}
+		if got := guards.Guard("Bash").Judge(t.Context(), []policy.Request{command("npm run build")}, nil); got.Effect != policy.Ask {
+			t.Errorf("scope %q covers another command: %+v", scope, got)
+		}
+	}
+}

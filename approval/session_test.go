@@ -1,0 +1,117 @@
+package approval_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// start is when the tests' clocks begin.
+var start = time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
+
+// clock is a clock that stands still until it is moved.
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time { return c.now }
+
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func wantErr(t testing.TB, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Fatalf("got error %v, want %v", err, target)
+	}
+}
+
+// newSessions returns an empty set of sessions and its clock.
+func newSessions() (*session.Sessions, *clock) {
+	c := &clock{now: start}
+	return session.New(memory.New(), &session.Options{Clock: c.Now}), c
+}
+
+func newLog(t testing.TB, s *session.Sessions, id string) *session.Log {
+	t.Helper()
+	l := must(s.Create(context.Background(), session.Opened{SessionID: id}))(t)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func command(line string) policy.Request {
+	return policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: "/w"}
+}
+
+func asked(use, tool string) policy.Decision {
+	return policy.Decision{
+		Use: use, Tool: tool, Effect: policy.Ask, By: "mode default", Reason: "mode default asks", Mode: policy.ModeDefault, Why: policy.ReasonAsk,
+	}
+}
+
+// question makes a question about a command.
+func question(id, line string) approval.Question {
+	return approval.New([]policy.Request{command(line)}, asked("use-"+id, "Bash"), approval.QuestionOptions{ID: id, Cwd: "/w", Home: "/home/u", At: start})
+}
+
+// put appends a question to a log, with the tool use that it is about.
+func put(t testing.TB, l *session.Log, q approval.Question) approval.Question {
+	t.Helper()
+	use := transcript.Item{
+		ID: "item-" + q.ID, Role: transcript.RoleAssistant,
+		Parts: []transcript.Part{transcript.ToolUse{ID: q.Use, Name: q.Tool, Input: json.RawMessage(`{}`)}},
+	}
+	d := must(session.NewDraft(session.KindApprovalAsked, q))(t)
+	must(l.Append(context.Background(), session.ItemDraft(transcript.MustEncode(use), false, nil), d))(t)
+	q.Session = l.ID()
+	return q
+}
+
+// settle appends the result of a question's use, as the agent does.
+func settle(t testing.TB, l *session.Log, q approval.Question) {
+	t.Helper()
+	it := transcript.ResultItem(transcript.ToolResult{UseID: q.Use})
+	it.ID = "result-" + q.ID
+	must(l.Append(context.Background(), session.ItemDraft(transcript.MustEncode(it), false, nil)))(t)
+}
+
+// answers lists the payloads of a session's approval.resolved records.
+func answers(t testing.TB, s *session.Sessions, id string) []approval.Answer {
+	t.Helper()
+	var all []approval.Answer
+	for r, err := range s.Records(context.Background(), id, session.Range{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Kind != session.KindApprovalResolved {
+			continue
+		}
+		var a approval.Answer
+		if err := json.Unmarshal(r.Payload, &a); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+func ids(qs []approval.Question) []string {
+	out := []string{}
+	for _, q := range qs {
+		out = append(out, q.ID)
+	}
+	return out
+}
