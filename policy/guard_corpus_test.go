@@ -1,0 +1,490 @@
+package policy_test
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+func TestGuardCorpus(t *testing.T) {
+	const socket = "a message on the socket, which belongs to the daemon; "
+	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json",
+		"guard", "update-policy", "permission-wire", "permission+persistence", "permission+sandbox", "approval+sandbox"),
+		map[string]func(*testing.T, corpus.Case){
+			"guard": guardCase, "update-policy": updateCase, "permission-wire": wireCase,
+			"permission+persistence": persistenceCase, "approval+sandbox": canonicalCase,
+		},
+		map[string]string{
+			"cd-guard-010": "which spellings of a path a tool takes is the tool's business; what reaches a guard is canonical",
+			"cd-perm-001":  socket + "what it says is a question's record (package approval)",
+			"cd-perm-002":  socket + "that a yes is once is tested here as cd-guard-014",
+			"cd-perm-004":  socket + "approval.Resolve answers ErrNoQuestion",
+			"cd-perm-008":  socket + "the agent ends a question with its run",
+			"cd-perm-010":  socket + "approval.Resolve refuses unknown decisions",
+			"cd-perm-012":  socket + "the question is in the log, approval.Pending lists it",
+			"cd-perm-013":  socket + "the answer is in the log",
+			"cd-perm-014":  socket + "the agent denies when a question expires",
+			"cd-perm-018":  socket + "approval.New caps what is shown",
+			"xx-005":       "what a container can see is the sandbox's answer, not a guard's",
+		})
+}
+
+// given are the shapes in which the cases set the scene.
+type given struct {
+	Chain     []string `json:"chain decisions in order"`
+	Path      *lists   `json:"path policy"`
+	Read      *lists   `json:"read"`
+	Write     *lists   `json:"write"`
+	Forbidden []string `json:"forbidden globs"`
+	Policy    string   `json:"policy"`
+	Jail      bool     `json:"jail"`
+	Cwd       string   `json:"cwd"`
+	Tool      string   `json:"tool"`
+	Approve   []string `json:"approve commands"`
+	Decided   string   `json:"session decision for"`
+	Allowed   string   `json:"session allow"`
+	Rule      string   `json:"session rule"`
+	RuleFor   string   `json:"session rule for"`
+	Regexp    string   `json:"invalid regex in deny-commands"`
+	State     string   `json:"state"`
+	Mode      string   `json:"mode"`
+	Message   string   `json:"message"`
+	Run       string   `json:"run"`
+}
+
+type lists struct {
+	Allow, Deny []string
+	Default     policy.Effect
+}
+
+type expect struct {
+	Decision  string
+	Decisions []string
+	Error     string
+	Errors    []string
+	Asks      *int
+	Name      string
+	Reply     json.RawMessage
+	Default   string
+	Version   string
+	Updated   *int `json:"policy_updated events"`
+}
+
+func unpack(t *testing.T, c corpus.Case) (g given, when []string, e expect, all map[string]any) {
+	c.Decode(t, c.Given, &g)
+	c.Decode(t, c.When, &when)
+	_ = json.Unmarshal(c.Expect, &e) // what has another type is in all
+	c.Decode(t, c.Expect, &all)
+	if g.Cwd == "" {
+		g.Cwd = "/p"
+	}
+	return g, when, e, all
+}
+
+// stage builds guards for a scene.
+func stage(t *testing.T, g given) *policy.Guards {
+	t.Helper()
+	c := policy.Config{Folders: []string{g.Cwd}}
+	for name, l := range map[string]*lists{"read": g.Read, "write": g.Write} {
+		if l == nil {
+			continue
+		}
+		rules := policy.PathRules{Allow: l.Allow, Deny: l.Deny, Default: l.Default, Cwd: g.Cwd}
+		var p policy.Policy
+		var err error
+		if name == "read" {
+			p, err = policy.NewReadPaths(rules)
+		} else {
+			p, err = policy.NewWritePaths(rules)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Policies = append(c.Policies, policy.Named{Name: name + "-path-policy", Policy: p})
+	}
+	if len(g.Forbidden) > 0 {
+		f, err := policy.NewForbiddenGlobs(g.Forbidden, g.Cwd, "/home/me")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Limits = append(c.Limits, policy.Named{Name: "forbidden-globs", Policy: f})
+	}
+	if g.Jail {
+		for name, make := range map[string]func(policy.PathRules) (policy.Policy, error){
+			"jail-read":  func(r policy.PathRules) (policy.Policy, error) { return policy.NewReadPaths(r) },
+			"jail-write": func(r policy.PathRules) (policy.Policy, error) { return policy.NewWritePaths(r) },
+		} {
+			p, err := make(policy.PathRules{Allow: []string{"**"}, Default: policy.Deny, Cwd: g.Cwd})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Limits = append(c.Limits, policy.Named{Name: name, Policy: p})
+		}
+	}
+	if len(g.Approve) > 0 {
+		var list []string
+		for _, word := range g.Approve {
+			list = append(list, "ask Bash(* "+word+"*)")
+		}
+		c.Rules = rulesOf(t, list...)
+	}
+	return running(t, c)
+}
+
+var step = regexp.MustCompile(`^(?:(read|write|access) )?(.+?)(?: again)?(?: -> (?:user answers )?(allow|deny|allow-session|deny-session))?$`)
+
+// request reads "write a.txt", "read link -> /etc" and "git push".
+func request(g given, text string) (r policy.Request, answer string) {
+	m := step.FindStringSubmatch(text)
+	verb, what, answer := m[1], m[2], m[3]
+	if _, target, ok := strings.Cut(what, " -> "); ok { // a link: requests are about what it leads to
+		what = target
+	}
+	if !path.IsAbs(what) {
+		what = path.Join(g.Cwd, what)
+	}
+	switch {
+	case g.Tool == "run_command":
+		return policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: strings.TrimSpace(m[2]), Cwd: g.Cwd}, answer
+	case verb == "write":
+		return policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: what}, answer
+	}
+	return policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: what}, answer
+}
+
+// remember makes the grant of a session answer.
+func remember(r policy.Request, answer string) (policy.Change, bool) {
+	g := policy.Grant{Effect: policy.Effect(strings.TrimSuffix(answer, "-session")), Tool: r.Tool, Operation: r.Operation, Resource: r.Resource, Cwd: r.Cwd}
+	return policy.Change{Grant: &g}, strings.HasSuffix(answer, "-session")
+}
+
+func guardCase(t *testing.T, c corpus.Case) {
+	g, when, e, all := unpack(t, c)
+	switch {
+	case g.Chain != nil:
+		chainCase(t, g.Chain, e.Decision)
+	case g.Path != nil:
+		pathCase(t, g, when, e.Decisions)
+	case g.Forbidden != nil:
+		guards := stage(t, g)
+		for i, w := range when {
+			r, _ := request(g, w)
+			if d := judge(guards, r); (d.Effect == policy.Deny) != (e.Decisions[i] == "deny") {
+				t.Errorf("%s: %s by %s, want %s", w, d.Effect, d.By, e.Decisions[i])
+			}
+		}
+	case g.Policy == "ask": // what becomes of a question is the agent's part
+		guards := newGuards(t, policy.Config{Policies: []policy.Named{{Name: "own", Policy: say(policy.Ask)}}})
+		if d := judge(guards, edit("/p/a")); d.Effect != policy.Ask || d.Why != policy.ReasonAsk {
+			t.Errorf("%+v", d)
+		}
+	case g.Jail:
+		guards := stage(t, g)
+		for _, w := range when {
+			r, _ := request(g, w)
+			if d := judge(guards, r); d.Effect != policy.Deny || !strings.HasPrefix(d.By, "jail") {
+				t.Errorf("%s: %s by %s", w, d.Effect, d.By)
+			}
+		}
+	case g.Write != nil || g.Read != nil || g.Approve != nil:
+		answersCase(t, g, when, all)
+	case g.Decided != "":
+		guards := stage(t, g)
+		for _, w := range []string{"write " + g.Decided, "write " + strings.TrimPrefix(when[0], "session decision for ")} {
+			r, _ := request(g, w)
+			ch, _ := remember(r, "allow-session")
+			apply(t, guards, ch)
+		}
+		if list := guards.Grants(); len(list) != 2 || list[0].ID == list[1].ID || list[0].Name != list[1].Name {
+			t.Errorf("%+v", list)
+		}
+	case g.Allowed != "":
+		words := strings.Fields(strings.TrimSuffix(g.Allowed, " (listed)"))
+		guards := stage(t, g)
+		r, _ := request(g, "write "+words[len(words)-1])
+		ch, _ := remember(r, "allow-session")
+		apply(t, guards, ch)
+		r, _ = request(g, when[0])
+		if d := judge(guards, r); (d.Effect == policy.Ask) != strings.HasPrefix(e.Decision, "asked") {
+			t.Errorf("%s by %s, want %s", d.Effect, d.By, e.Decision)
+		}
+	case g.RuleFor != "":
+		guards := stage(t, g)
+		r, _ := request(g, g.RuleFor)
+		ch, _ := remember(r, "allow-session")
+		if got := apply(t, guards, ch).Grant.Name; got != e.Name || guards.Guard(r.Tool).Chain().Links[1].Name != e.Name {
+			t.Errorf("%q, want %q", got, e.Name)
+		}
+	case g.Regexp != "":
+		if _, err := policy.NewCommands(policy.CommandLists{Deny: []string{g.Regexp}}); err == nil {
+			t.Errorf("%q was taken", g.Regexp)
+		}
+	case strings.Contains(g.State, "MCP"):
+		guards := newGuards(t, policy.Config{CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) {
+			return policy.Verdict{Effect: policy.Deny, Reason: "seen"}, nil
+		}})
+		for _, tool := range []string{"mcp__srv__tool", "WebFetch"} {
+			if d := judge(guards, callOf(tool, "", false)); d.Reason != "seen" {
+				t.Errorf("%s: %+v", tool, d)
+			}
+		}
+	default:
+		t.Skipf("a shape of which the policy package has no part: %s", c.Given)
+	}
+}
+
+// chainCase: here a deny wins wherever it stands, a question next (the issue);
+// the original took the first answer, and its end of the chain was an allow.
+func chainCase(t *testing.T, chain []string, want string) {
+	var c policy.Config
+	for i, s := range chain {
+		e := policy.Effect(s)
+		if s == "pass" {
+			e = policy.None
+		}
+		c.Policies = append(c.Policies, policy.Named{Name: string(rune('a' + i)), Policy: say(e)})
+	}
+	switch {
+	case slices.Contains(chain, "deny"):
+		want = "deny"
+	case slices.Contains(chain, "ask"), !slices.Contains(chain, "allow"):
+		want = "ask"
+	}
+	if d := judge(newGuards(t, c), edit("/p/a")); string(d.Effect) != want {
+		t.Errorf("%v: %s by %s, want %s", chain, d.Effect, d.By, want)
+	}
+}
+
+func pathCase(t *testing.T, g given, when, want []string) {
+	rules := policy.PathRules{Allow: g.Path.Allow, Deny: g.Path.Deny, Default: g.Path.Default, Cwd: g.Cwd}
+	read, err := policy.NewReadPaths(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write, err := policy.NewWritePaths(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range when {
+		if i >= len(want) {
+			t.Skipf("%q has no expectation of its own", w)
+		}
+		expected := policy.Effect(want[i])
+		if want[i] == "pass" {
+			expected = policy.None
+		}
+		var got policy.Effect
+		switch {
+		case strings.HasPrefix(w, "read policy"):
+			got = read.Evaluate(policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/p/a"}).Effect
+		case strings.HasPrefix(w, "write policy"):
+			got = write.Evaluate(policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: "/p/a"}).Effect
+		case strings.HasPrefix(w, "write"):
+			r, _ := request(g, w)
+			got = write.Evaluate(r).Effect
+		default:
+			r, _ := request(g, w)
+			got = read.Evaluate(r).Effect
+		}
+		if got != expected {
+			t.Errorf("%s: %s, want %s", w, got, want[i])
+		}
+	}
+}
+
+// answersCase plays accesses and answers and counts questions and changes.
+func answersCase(t *testing.T, g given, when []string, want map[string]any) {
+	guards := stage(t, g)
+	asks, changes := 0, 0
+	seen := map[string]int{}
+	for _, w := range when {
+		r, answer := request(g, w)
+		before := guards.Guard(r.Tool).Chain()
+		d := judge(guards, r)
+		if seen[r.Resource]++; d.Effect == policy.Ask {
+			asks++
+		}
+		if ch, ok := remember(r, answer); ok && d.Effect == policy.Ask {
+			apply(t, guards, ch)
+			changes++
+		} else if after := guards.Guard(r.Tool).Chain(); after.Version != before.Version || len(after.Links) != len(before.Links) {
+			t.Errorf("%s: the chain changed from %+v to %+v", w, before, after)
+		}
+		for key, v := range want {
+			text, _ := v.(string)
+			if key == "second" && seen[r.Resource] == 2 || key == r.Resource && seen[key] == 1 || key == r.Resource+" second time" && seen[r.Resource] == 2 {
+				checkWord(t, w, d, text)
+			}
+		}
+	}
+	for key, v := range want {
+		n, isNumber := v.(float64)
+		text, _ := v.(string)
+		switch {
+		case key == "asks" && isNumber && asks != int(n):
+			t.Errorf("asked %d times, want %v", asks, n)
+		case key == "policy_updated events" && isNumber && changes != int(n):
+			t.Errorf("%d changes, want %v", changes, n)
+		case strings.HasPrefix(key, "next "):
+			r, _ := request(g, strings.Replace(strings.TrimPrefix(key, "next "), " of ", " ", 1))
+			checkWord(t, key, judge(guards, r), text)
+		}
+	}
+}
+
+// checkWord compares a decision with a case's words: "asked again", "allowed",
+// "deny without asking".
+func checkWord(t *testing.T, when string, d policy.Decision, word string) {
+	t.Helper()
+	for prefix, e := range map[string]policy.Effect{"ask": policy.Ask, "allow": policy.Allow, "den": policy.Deny} {
+		if strings.HasPrefix(word, prefix) && d.Effect != e {
+			t.Errorf("%s: %s by %s because %s, want %s", when, d.Effect, d.By, d.Reason, word)
+		}
+	}
+}
+
+var (
+	listOf     = regexp.MustCompile(`(allow|deny) \[([^\]]*)\]`)
+	defaultOf  = regexp.MustCompile(`default (allow|deny|ask)`)
+	validation = "VALIDATION_ERROR"
+)
+
+// patches reads "update_policy allow [x/**]" and "deny [x/**] then allow [x/**]",
+// for reading and for writing.
+func patches(text string) []policy.Patch {
+	var out []policy.Patch
+	for part := range strings.SplitSeq(text, " then ") {
+		for _, mode := range []string{"read", "write"} {
+			p := policy.Patch{Mode: mode}
+			for _, m := range listOf.FindAllStringSubmatch(part, -1) {
+				globs := strings.Split(m[2], ", ")
+				if m[1] == "allow" {
+					p.Allow = globs
+				} else {
+					p.Deny = globs
+				}
+			}
+			if m := defaultOf.FindStringSubmatch(part); m != nil {
+				p.Default = policy.Effect(m[1])
+			}
+			if p.Allow != nil || p.Deny != nil || p.Default != "" {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+func updateCase(t *testing.T, c corpus.Case) {
+	g, when, e, all := unpack(t, c)
+	guards := stage(t, g)
+	existing := guards.Guard("Write")
+	child, err := guards.Child("sub", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := false
+	for _, text := range append([]string{g.State, g.Message}, when...) {
+		for _, p := range patches(text) {
+			apply(t, guards, policy.Change{Patch: &p})
+			said = true
+		}
+	}
+	outside := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/p/elsewhere"}
+	switch reply := string(e.Reply); {
+	case strings.Contains(reply, validation):
+		if _, err := guards.Check(policy.Change{Patch: &policy.Patch{Mode: g.Mode, Allow: []string{"x/**"}}}); err == nil {
+			t.Errorf("mode %q was taken", g.Mode)
+		}
+	case e.Default == "unchanged":
+		if d := judge(guards, outside); !said || d.Effect != policy.Ask || d.By != "mode default" {
+			t.Errorf("%s by %s", d.Effect, d.By)
+		}
+	case e.Decision != "":
+		r, _ := request(g, when[len(when)-1])
+		checkWord(t, c.ID, judge(guards, r), e.Decision)
+	case e.Version != "":
+		for i := range 2 {
+			apply(t, guards, policy.Change{Patch: &policy.Patch{Mode: "read", Allow: []string{"x/**"}}})
+			if chain := existing.Chain(); chain.Version != i+1 || len(chain.Links) < 2 {
+				t.Errorf("%+v", chain)
+			}
+		}
+	case all["applies to"] != nil: // guards that exist, guards to come, and those of sub-runs
+		apply(t, guards, policy.Change{Patch: &policy.Patch{Mode: "write", Deny: []string{"elsewhere"}}})
+		for _, guard := range []*policy.Guard{existing, guards.Guard("Write"), child.Guard("Write")} {
+			if d := guard.Judge(t.Context(), []policy.Request{outside}, nil); d.Effect != policy.Deny {
+				t.Errorf("%+v", d)
+			}
+		}
+	default:
+		t.Skipf("a shape of which the policy package has no part: %s", c.Given)
+	}
+}
+
+// wireCase: what of the permission messages is decided here is the override.
+func wireCase(t *testing.T, c corpus.Case) {
+	g, _, _, all := unpack(t, c)
+	verb, file, ok := strings.Cut(g.Rule, " ")
+	if !ok || verb != "deny" {
+		t.Skip("a message on the socket, which belongs to the daemon")
+	}
+	guards := stage(t, g)
+	r, _ := request(g, "write "+file)
+	ch, _ := remember(r, "deny-session")
+	apply(t, guards, ch)
+	once := r
+	once.Override = true
+	if d := judge(guards, once); d.Effect != policy.Ask || d.Why != all["message.reason"] {
+		t.Errorf("%s for %q, want a question for %v", d.Effect, d.Why, all["message.reason"])
+	}
+	if d := judge(guards, r); d.Effect != policy.Deny || len(guards.Grants()) != 1 {
+		t.Errorf("the rule did not stay: %+v", d)
+	}
+}
+
+// persistenceCase: a grant is in the log and holds again after a restart.
+func persistenceCase(t *testing.T, c corpus.Case) {
+	g, _, _, _ := unpack(t, c)
+	if !strings.Contains(g.State, "allow-session") {
+		t.Skipf("a shape of which the policy package has no part: %s", c.Given)
+	}
+	before := stage(t, g)
+	r, _ := request(g, "write a.txt")
+	ch, _ := remember(r, "allow-session")
+	record, err := json.Marshal(apply(t, before, ch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := stage(t, g)
+	if err := after.Replay([]json.RawMessage{record}); err != nil {
+		t.Fatal(err)
+	}
+	if d := judge(after, r); d.Effect != policy.Allow || d.Grant != before.Grants()[0].ID {
+		t.Errorf("%+v", d)
+	}
+}
+
+// canonicalCase: how a path is shown does not matter to what is judged and approved.
+func canonicalCase(t *testing.T, c corpus.Case) {
+	g, _, _, _ := unpack(t, c)
+	guards := stage(t, g)
+	inside := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/p/a", Shown: "/inner/a"}
+	host := inside
+	host.Shown = "/p/a"
+	ch, _ := remember(inside, "allow-session")
+	apply(t, guards, ch)
+	if d := judge(guards, host); d.Effect != policy.Allow {
+		t.Errorf("%+v", d)
+	}
+	if err := policy.Unchanged([]policy.Request{host}, []policy.Request{inside}); err != nil {
+		t.Error(err)
+	}
+}
