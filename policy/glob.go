@@ -100,6 +100,8 @@ func (g *glob) match(p string) bool {
 		return false
 	case g.literal:
 		return rest == "" || g.below
+	case rest == "": // a star stands for a name, and this has none
+		return strings.HasPrefix(g.pattern, "**") && strings.Trim(g.pattern, "*/") == ""
 	}
 	return doublestar.MatchUnvalidated(g.pattern, rest) ||
 		g.deeper != "" && doublestar.MatchUnvalidated(g.deeper, rest)
@@ -128,6 +130,40 @@ func (g *glob) reaches(tree string) (certainly, perhaps bool) {
 		return false, g.match(tree)
 	}
 	return false, doublestar.MatchUnvalidated(strings.Join(parts[:depth], "/"), rest)
+}
+
+// disjoint reports whether a word of a command in which stars stand for names in
+// dir cannot lead to what the glob matches: "*.go" is neither ".env" nor "id.key"
+// nor anything in "secrets/". A word whose names may be folders ("*", "x*") leads
+// everywhere unless a literal part of the glob says otherwise.
+func (g *glob) disjoint(dir, arg string) bool {
+	name := lastSegment(arg)
+	if !wild(name) || wild(arg[:len(arg)-len(name)]) {
+		return false
+	}
+	if rest, in := under(dir, g.base); in && rest != "" {
+		child, _, _ := strings.Cut(rest, "/")
+		ok, err := doublestar.Match(name, child)
+		return err == nil && !ok
+	}
+	end := nameEnd(name)
+	if dot := strings.LastIndexByte(end, '.'); dot < 0 || dot == len(end)-1 {
+		return false // may be a folder
+	}
+	for part := range strings.SplitSeq(g.pattern, "/") {
+		switch mine := nameEnd(part); {
+		case part == "**":
+		case strings.HasPrefix(part, ".") && wild(name[:1]): // a star is no dot at the start of a name
+		case strings.HasSuffix(end, mine), strings.HasSuffix(mine, end):
+			return false
+		}
+	}
+	return true
+}
+
+// nameEnd is what stands behind the last special letter.
+func nameEnd(pattern string) string {
+	return pattern[strings.LastIndexAny(pattern, special+"]}")+1:]
 }
 
 // under returns what of p is below dir: "" is dir itself.

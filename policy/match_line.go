@@ -13,8 +13,8 @@ type linePattern struct {
 	parts []string // the literals between stars
 	word  bool     // the last one ends where a word ends
 	exact bool
-	whole bool // the pattern names operators or assignments: compare it with the whole line, too
-	sets  bool // the pattern starts with an assignment
+	whole bool   // the pattern names operators or assignments: compare it with the whole line, too
+	sets  bool   // the pattern starts with an assignment
 	text  string // the first literal as it is written
 }
 

@@ -101,7 +101,7 @@ func (set *ruleSet) allowLine(s *subject, cwd string) ruling {
 			if ruled |= 1 << i; first == nil { // beyond bit 63: as if no rule did
 				first = r
 			}
-		case setsDanger(c.Assigns):
+		case setsDanger(c.Assigns), c.Wrapper && envDanger(c):
 			return ruling{}
 		case c.Safe, passesOn(s.reading.Commands, i):
 		default:
@@ -132,7 +132,6 @@ func (set *ruleSet) permits(s *subject, c *shellread.Command, line string) *rule
 	if c.Name == "" {
 		return nil
 	}
-	more := len(c.Via) > 0 && strings.HasPrefix(c.Via[len(c.Via)-1], "xargs") // adds arguments that are not in the line
 	danger := setsDanger(c.Assigns)
 	for _, r := range set.lines {
 		switch {
@@ -140,7 +139,7 @@ func (set *ruleSet) permits(s *subject, c *shellread.Command, line string) *rule
 			if len(s.reading.Commands) != 1 || !r.line.match(oneSpace(line)) {
 				continue
 			}
-		case danger, more && !r.line.open(), !r.line.match(c.Line):
+		case danger, !r.line.match(c.Line):
 			continue
 		}
 		if r.text.tool == s.Tool {
@@ -204,20 +203,17 @@ func passesOn(commands []shellread.Command, i int) bool {
 	if dir := path.Dir(c.Program); c.Program != c.Name && dir != "/usr/bin" && dir != "/bin" {
 		return false
 	}
+	return !envDanger(c) && (options || len(c.Args) == 0 || !isOption(c.Args[0].Text))
+}
+
+// envDanger reports whether a wrapper sets a dangerous variable for what it runs:
+// env PATH=x npm test.
+func envDanger(c *shellread.Command) bool {
 	for _, a := range c.Args {
 		name, _, assigns := strings.Cut(a.Text, "=")
-		switch {
-		case isOption(a.Text):
-			if !options {
-				return false
-			}
-		case c.Name == "env" && assigns:
-			if !a.Static || dangerous(name) {
-				return false
-			}
-		default:
-			return true // the words behind are the wrapped command
+		if assigns && !isOption(a.Text) && dangerous(name) {
+			return true
 		}
 	}
-	return true
+	return false
 }

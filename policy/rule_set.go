@@ -199,6 +199,9 @@ func (p *place) judge(rules []*rule, pathsOnly bool, f *finding) bool {
 // mayHold reports whether something below the place may match. What is only
 // changed or removed counts where the pattern names a place in it.
 func (p *place) mayHold(g *glob) bool {
+	if g.disjoint(p.path, p.arg) {
+		return false
+	}
 	for _, tree := range [...]string{p.path, p.real} {
 		certainly, perhaps := g.reaches(tree)
 		if certainly || perhaps && p.access&shellread.Read != 0 {

@@ -64,8 +64,12 @@ func (s *subject) readPlaces(resolve func(string) string) {
 	s.places = make([]place, 0, n)
 	for i := range s.reading.Commands {
 		for _, p := range s.reading.Commands[i].Paths {
+			named := p.Path
+			if p.Raw != "" && resolve != nil {
+				named = p.Raw // ".." is taken after a link
+			}
 			s.places = append(s.places, place{
-				path: p.Path, real: resolved(p.Path, resolve), arg: p.Arg,
+				path: p.Path, real: resolved(named, resolve), arg: p.Arg,
 				access: p.Access, from: p.From, tree: p.Tree, command: i,
 			})
 		}
@@ -115,7 +119,7 @@ func resolved(p string, resolve func(string) string) string {
 	if resolve == nil || p == "" {
 		return p
 	}
-	return resolve(p)
+	return path.Clean(resolve(p))
 }
 
 // linesOf writes down, for each command, every line that a deny or ask rule may

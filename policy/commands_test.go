@@ -1,0 +1,59 @@
+package policy
+
+import (
+	"errors"
+	"testing"
+)
+
+func TestCommandsRefuse(t *testing.T) {
+	for _, o := range []CommandLists{
+		{},
+		{Default: "x"},
+		{Deny: []string{""}},
+		{Deny: []string{"("}},
+		{Deny: []string{"rm", "a)"}},
+		{Allow: []string{"git:* x"}},
+		{Allow: []string{":*"}},
+		{Deny: []string{"Bash("}},
+		{Deny: []string{"Bash()"}},
+		{Deny: []string{"*"}},
+	} {
+		if c, err := NewCommands(o); c != nil || !errors.Is(err, ErrInvalid) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+func TestCommands(t *testing.T) {
+	c, err := NewCommands(CommandLists{Deny: []string{"rm", "Bash(git push:*)", "curl * | sh"}, Allow: []string{"git:*", "ls"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]Effect{
+		"rm x": Deny, "/bin/rm x": Deny, "sudo rm x": Deny, "ls; rm x": Deny, "rmdir x": None, "git -C d push": Deny,
+		"curl x | sh": Deny, "curl x": None, "git status": Allow, "git status && ls": Allow, "ls && make": None, "./ls": None,
+		"$X": Ask, "ls $(rm y)": Deny, "ls > a": None, "ls > /dev/null": Allow, "timeout 5 git status": Allow,
+		"PATH=. git status": None, "echo rm": None,
+	} {
+		if got := c.Evaluate(bash(line)); got.Effect != want {
+			t.Errorf("%s: %+v, want %q", line, got, want)
+		}
+	}
+	for _, r := range []Request{read("/w/rm"), fetch("rm"), {Tool: "rm"}} {
+		if got := c.Evaluate(r); got.Effect != None {
+			t.Errorf("%+v: %+v", r, got)
+		}
+	}
+}
+
+func TestCommandsWithADefault(t *testing.T) {
+	c, err := NewCommands(CommandLists{Allow: []string{"ls"}, Default: Deny})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]Effect{"ls -l": Allow, "make": Deny, "$X": Deny, "ls; make": Deny} {
+		if got := c.Evaluate(bash(line)); got.Effect != want || got.Reason == "" {
+			t.Errorf("%s: %+v, want %q", line, got, want)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package policy
+
+import (
+	"errors"
+	"slices"
+	"testing"
+)
+
+func TestToolNameListsRefuse(t *testing.T) {
+	for _, names := range [][]string{nil, {}, {""}, {"Read", ""}, {"Web*"}, {"Bash(ls)"}, {"a b"}, {"Re\x00ad"}} {
+		if p, err := NewToolNameAllowlist(names); p != nil || !errors.Is(err, ErrInvalid) {
+			t.Errorf("allowlist %q: %v", names, err)
+		}
+		if p, err := NewToolNameDenylist(names); p != nil || !errors.Is(err, ErrInvalid) {
+			t.Errorf("denylist %q: %v", names, err)
+		}
+	}
+}
+
+func TestToolNameLists(t *testing.T) {
+	names := []string{"Read", "Glob"}
+	allow, err := NewToolNameAllowlist(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deny, err := NewToolNameDenylist(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names[0] = "Bash" // the lists are their own
+	for tool, want := range map[string][2]Effect{
+		"Read": {Allow, Deny}, "Glob": {Allow, Deny}, "Bash": {Deny, None}, "read": {Deny, None}, "": {Deny, None}, "Read ": {Deny, None},
+	} {
+		r := Request{Tool: tool}
+		if got := [2]Effect{allow.Evaluate(r).Effect, deny.Evaluate(r).Effect}; got != want {
+			t.Errorf("%q: %q, want %q", tool, got, want)
+		}
+	}
+	if v := deny.Evaluate(Request{Tool: "Glob"}); v.Reason != `Tool "Glob" is denied` {
+		t.Error(v.Reason)
+	}
+	if !slices.Equal(allow.Names(), []string{"Glob", "Read"}) || !slices.Equal(deny.Names(), allow.Names()) {
+		t.Error(allow.Names(), deny.Names())
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	if v := (ReadOnly{}).Evaluate(Request{Tool: "Read", ReadOnly: true}); v.Effect != Allow {
+		t.Errorf("%+v", v)
+	}
+	if v := (ReadOnly{}).Evaluate(Request{Tool: "Read", Operation: OpRead}); v.Effect != Deny {
+		t.Errorf("%+v", v)
+	}
+}

@@ -1,0 +1,511 @@
+package policy
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// rulesOf compiles rules written as "deny Bash(rm:*)".
+func rulesOf(t testing.TB, lines ...string) *Rules {
+	t.Helper()
+	r, _, err := CompileRules(sources(lines...), RuleOptions{Home: "/home/u", Cwd: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func sources(lines ...string) []RuleSource {
+	list := make([]RuleSource, len(lines))
+	for i, line := range lines {
+		effect, text, _ := strings.Cut(line, " ")
+		list[i] = RuleSource{Effect: Effect(effect), Text: text, Layer: LayerProject, File: "s.json", Line: i + 1, Col: 3, Dir: "/p"}
+	}
+	return list
+}
+
+func bash(line string) Request {
+	return Request{Tool: "Bash", Operation: OpCommand, Resource: line, Cwd: "/w"}
+}
+
+func read(p string) Request  { return Request{Tool: "Read", Operation: OpRead, Resource: p} }
+func write(p string) Request { return Request{Tool: "Write", Operation: OpWrite, Resource: p} }
+func fetch(h string) Request { return Request{Tool: "WebFetch", Operation: OpConnect, Resource: h} }
+func mcp(name string) Request {
+	return Request{Tool: name, Operation: OpMCP, Resource: strings.Replace(strings.TrimPrefix(name, "mcp__"), "__", "/", 1)}
+}
+
+func input(tool, input string) Request { return Request{Tool: tool, Input: []byte(input)} }
+
+type judged struct {
+	request Request
+	want    Effect
+}
+
+func judgeAll(t *testing.T, rules []string, list []judged) {
+	t.Helper()
+	r := rulesOf(t, rules...)
+	for _, c := range list {
+		if got := r.Evaluate(c.request); got.Effect != c.want {
+			t.Errorf("%q on %s %s %s: %q (%s), want %q", rules, c.request.Tool, c.request.Resource, c.request.Input, got.Effect, got.Reason, c.want)
+		}
+	}
+}
+
+func TestDenyBeatsAskBeatsAllow(t *testing.T) {
+	for _, order := range [][]string{
+		{"allow Bash", "ask Bash(git push:*)", "deny Bash(git push --force:*)"},
+		{"deny Bash(git push --force:*)", "ask Bash(git push:*)", "allow Bash"},
+	} {
+		judgeAll(t, order, []judged{
+			{bash("git push --force"), Deny},
+			{bash("git push"), Ask},
+			{bash("git pull"), Allow},
+			{read("/w/a"), None},
+		})
+	}
+}
+
+func TestCommandDenied(t *testing.T) {
+	judgeAll(t, []string{"deny Bash(rm:*)", "allow Bash"}, []judged{
+		{bash("rm x"), Deny},
+		{bash("rm"), Deny},
+		{bash("/bin/rm x"), Deny},
+		{bash(`"rm" x`), Deny},
+		{bash(`\rm x`), Deny},
+		{bash("echo a; rm x"), Deny},
+		{bash("echo a && rm x"), Deny},
+		{bash("echo $(rm x)"), Deny},
+		{bash("sudo rm x"), Deny},
+		{bash("A=1 PATH=x rm x"), Deny},
+		{bash("bash -c 'rm x'"), Deny},
+		{bash("echo x | xargs rm"), Deny},
+		{bash("(cd /; rm x)"), Deny},
+		{bash("$X x"), Ask},    // may be rm
+		{bash("echo 'a"), Ask}, // cannot be read
+		{bash("rmdir x"), Allow},
+		{bash("echo rm x"), Allow},
+		{bash("git commit -m 'rm x'"), Allow},
+	})
+	judgeAll(t, []string{"deny Bash(git push:*)", "allow Bash"}, []judged{
+		{bash("git push"), Deny},
+		{bash("git -C x push origin"), Deny},
+		{bash("git --no-pager -c a=b push"), Deny},
+		{bash("git 'push' x"), Deny},
+		{bash("git pushx"), Allow},
+		{bash("git log push"), Allow},
+		{bash("git commit -m push"), Allow},
+	})
+	judgeAll(t, []string{"deny Bash(sudo:*)", "deny Bash(curl * | sh)", "deny Bash(*--force*)", "allow Bash"}, []judged{
+		{bash("sudo ls"), Deny},
+		{bash("curl x | sh"), Deny},
+		{bash("curl -s  x  |  sh"), Deny},
+		{bash("git push --force-with-lease"), Deny},
+		{bash("git push"), Allow},
+	})
+	judgeAll(t, []string{"deny Bash(npm run build)"}, []judged{
+		{bash("npm run build"), Deny},
+		{bash("npm  run 'build'"), Deny},
+		{bash("cd x; npm run build"), Deny},
+		{bash("npm run build:dev"), None},
+		{bash("npm run build x"), None},
+	})
+	judgeAll(t, []string{"ask Bash(npm publish)"}, []judged{{bash("npm publish"), Ask}, {bash("npm test"), None}, {bash("$X"), Ask}})
+}
+
+func TestBashRulesHoldForEveryToolThatRunsCommands(t *testing.T) {
+	other := bash("rm x")
+	other.Tool = "Monitor"
+	judgeAll(t, []string{"deny Bash(rm:*)"}, []judged{{other, Deny}})
+	judgeAll(t, []string{"allow Bash(rm:*)"}, []judged{{other, None}, {bash("rm x"), Allow}})
+	judgeAll(t, []string{"deny Bash"}, []judged{{other, None}, {bash("rm x"), Deny}})
+	judgeAll(t, []string{"deny PowerShell(rm:*)"}, []judged{{bash("rm x"), None}})
+}
+
+func TestCommandAllowed(t *testing.T) {
+	judgeAll(t, []string{"allow Bash(npm run test:*)", "allow Bash(npm test)"}, []judged{
+		{bash("npm run test"), Allow},
+		{bash("npm run test --watch"), Allow},
+		{bash("npm 'run' test"), Allow},
+		{bash("npm run test:unit"), None},
+		{bash("npm run testing"), None},
+		{bash("npm run"), None},
+		{bash("npm test"), Allow},
+		{bash("npm test x"), None},
+		{bash("./npm test"), None},
+		{bash("/tmp/npm test"), None},
+		{bash("npm test && npm run test a"), Allow},
+		{bash("npm test && rm x"), None},
+		{bash("npm test; $X"), None},
+		{bash("npm test $(rm x)"), None},
+		{bash("npm test | sh"), None},
+		{bash("npm test &"), Allow},
+		{bash("FOO=1 npm test"), Allow},
+		{bash("PATH=/tmp npm test"), None},
+		{bash("LD_PRELOAD=x npm test"), None},
+		{bash("GIT_SSH_COMMAND=x npm test"), None},
+		{bash("timeout 5 npm test"), Allow},
+		{bash("nice -n 5 npm test"), Allow},
+		{bash("env A=1 npm test"), Allow},
+		{bash("env PATH=/tmp npm test"), None},
+		{bash("sudo npm test"), None},
+		{bash("./timeout 5 npm test"), None},
+		{bash("timeout 5 rm x"), None},
+		{bash("npm test > out.txt"), None},
+		{bash("npm test > /dev/null 2>&1"), Allow},
+		{bash("npm test < in.txt"), Allow},
+		{bash("npm test < /etc/shadow"), None},
+		{bash("ls"), None},
+		{bash(""), None},
+		{bash("A=1"), None},
+	})
+}
+
+func TestStars(t *testing.T) {
+	judgeAll(t, []string{"allow Bash(ls*)", "allow Bash(git * main)", "allow Bash(* --version)", `allow Bash(foo \*)`, `allow Bash(bar '\*')`, "allow Bash(make * -j *)"}, []judged{
+		{bash("ls"), Allow},
+		{bash("lsof"), Allow},
+		{bash("ls -la x"), Allow},
+		{bash("git checkout main"), Allow},
+		{bash("git push x main"), Allow},
+		{bash("git main"), None},
+		{bash("git checkout maintenance"), None},
+		{bash("node --version"), Allow},
+		{bash("node --version x"), None},
+		{bash(`foo *`), Allow},
+		{bash(`foo '*'`), None}, // another word: a star, and no files
+		{bash(`bar '*'`), Allow},
+		{bash(`bar \*`), Allow},
+		{bash("foo x"), None},
+		{bash("make all -j"), Allow},
+		{bash("make all -j 4"), Allow},
+		{bash("make all -j4"), None},
+	})
+	judgeAll(t, []string{"allow Bash(ls *)"}, []judged{{bash("ls"), Allow}, {bash("ls -la"), Allow}, {bash("lsof"), None}})
+}
+
+// An exact rule may say a line that cannot be read, sets a dangerous variable or
+// writes: the person saw all of it.
+func TestExactRulesAllowWhatTheySay(t *testing.T) {
+	judgeAll(t, []string{"allow Bash(PATH=x make)", "allow Bash($CC -v)", "allow Bash(make > log)", "allow Bash(A=1 make:*)", `allow Bash(echo "a  b" && $X)`}, []judged{
+		{bash("PATH=x make"), Allow},
+		{bash("PATH=y make"), None},
+		{bash("PATH=x make; make"), None},
+		{bash("$CC -v"), Allow},
+		{bash("$CC -v x"), None},
+		{bash("make > log"), Allow},
+		{bash("make > log2"), None},
+		{bash("A=1 make all"), Allow},
+		{bash("A=2 make all"), None},
+		{bash("A=1 make all && rm x"), None},
+		{bash(`echo "a  b" && $X`), Allow},
+		{bash(`echo "a b" && $X`), None},
+	})
+}
+
+func TestRedirectsNeedAnEditRule(t *testing.T) {
+	judgeAll(t, []string{"allow Bash(make:*)", "allow Edit(out/**)", "deny Edit(out/keep)"}, []judged{
+		{bash("make > out/log"), Allow},
+		{bash("make >> out/a/log"), Allow},
+		{bash("make > log"), None},
+		{bash("make > out/../log"), None},
+		{bash("make > /w/out/log"), Allow},
+		{bash("make > $X"), Ask}, // may be out/keep
+		{bash("make > out/keep"), Deny},
+		{bash("cd out && make > keep"), Deny},
+	})
+	r := rulesOf(t, "allow Bash(make:*)")
+	got := r.rule(newSubject(bash("make > a 2> b"), "", nil))
+	if got.Effect != None || got.by == nil || len(got.open) != 2 || got.open[0].path != "/w/a" || got.open[1].path != "/w/b" {
+		t.Errorf("what the rules leave open: %+v", got)
+	}
+}
+
+func TestPathRules(t *testing.T) {
+	judgeAll(t, []string{"deny Read(.env)", "deny Read(secrets/**)", "deny Edit(src/gen/**)", "deny Read(//etc/**)", "deny Edit(~/.ssh/**)", "deny Edit(/x)", "allow Edit", "allow Read"}, []judged{
+		{read("/w/.env"), Deny},
+		{read("/w/a/b/.env"), Deny},
+		{read("/w/.env/x"), Deny},
+		{read("/v/.env"), Allow},
+		{read("/w/.envrc"), Allow},
+		{write("/w/.env"), Deny}, // what may not be read may not be changed
+		{read("/w/secrets/a"), Deny},
+		{read("/w/a/secrets/a"), Deny},
+		{write("/w/src/gen/a.go"), Deny},
+		{read("/w/src/gen/a.go"), Allow},
+		{write("/w/b/src/gen/a.go"), Allow},
+		{read("/etc/passwd"), Deny},
+		{read("/w/../etc/passwd"), Deny},
+		{read("/etcetera"), Allow},
+		{write("/home/u/.ssh/config"), Deny},
+		{write("/p/x"), Deny},
+		{write("/w/x"), Allow},
+	})
+	judgeAll(t, []string{"allow Edit(src/**)", "allow Edit(*.md)", "allow Edit(docs/)", "allow Read(lib/*)", "allow Write(w.txt)", "allow Glob(g/**)"}, []judged{
+		{write("/w/src/a/b"), Allow},
+		{write("/w/x/src/a"), None}, // one part and "/**": only below the session's folder
+		{read("/w/src/a"), None},
+		{write("/w/README.md"), Allow},
+		{write("/w/a/b/README.md"), Allow},
+		{write("/w/a.md/b"), None},
+		{write("/v/README.md"), None},
+		{write("/w/docs/a/b"), Allow},
+		{write("/w/x/docs/a"), None},
+		{read("/w/lib/a"), Allow},
+		{read("/w/lib/a/b"), None},
+		{write("/w/w.txt"), Allow},
+		{Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/w.txt"}, Allow},
+		{Request{Tool: "NotebookEdit", Operation: OpWrite, Resource: "/w/src/a.ipynb"}, Allow},
+		{Request{Tool: "Glob", Operation: OpRead, Resource: "/w/g/a"}, Allow},
+		{read("/w/g/a"), None},
+		{write(""), None},
+		{write("relative"), None},
+	})
+	judgeAll(t, []string{"deny Glob(g/**)", "ask Read(asked)", "deny Write(w)"}, []judged{
+		{read("/w/g/a"), Deny},
+		{write("/w/asked"), None},
+		{read("/w/asked"), Ask},
+		{Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/w"}, Deny},
+		{Request{Tool: "Run", Operation: OpExec, Resource: "/w/g/a"}, Deny},
+		{Request{Tool: "Vault", Operation: OpSecret, Resource: "/w/g/a"}, Deny},
+		{Request{Tool: "Vault", Operation: OpSecret, Resource: "g/a"}, None},
+		{read(""), Ask},
+	})
+}
+
+func TestPathRulesHoldForCommands(t *testing.T) {
+	judgeAll(t, []string{"deny Read(.env)", "deny Edit(keep/**)", "allow Bash"}, []judged{
+		{bash("cat .env"), Deny},
+		{bash("cat ./a/../.env"), Deny},
+		{bash("cd a && cat .env"), Deny},
+		{bash("cat < .env"), Deny},
+		{bash("echo x > .env"), Deny},
+		{bash("echo x > keep/a"), Deny},
+		{bash("cat keep/a"), Allow},
+		{bash("cat a"), Allow},
+		{bash("cat $X"), Ask},
+		{bash("echo $X"), Allow},
+		{bash("echo .env"), Allow},
+		{bash("cat *.go"), Allow},
+		{bash("grep -r x ."), Ask},
+		{bash("ls > /dev/null"), Allow},
+	})
+}
+
+func TestLinksAreFollowed(t *testing.T) {
+	resolve := func(p string) string {
+		return strings.Replace(p, "/w/link", "/outside", 1)
+	}
+	r := rulesOf(t, "deny Read(//outside/secret)", "allow Bash(make:*)", "allow Edit(**)")
+	for line, want := range map[string]Effect{
+		"cat link/secret":  Deny,
+		"cat link/other":   None,
+		"make > a":         Allow,
+		"make > link/a":    None, // only the link is in the folder
+		"make > link/../a": None, // next to what the link leads to
+		"make > b/../a":    Allow,
+	} {
+		if got := r.judge(newSubject(bash(line), "", resolve)); got.Effect != want {
+			t.Errorf("%s: %q (%s), want %q", line, got.Effect, got.Reason, want)
+		}
+	}
+}
+
+func TestEveryUse(t *testing.T) {
+	judgeAll(t, []string{"deny Edit", "ask Read(*)", "allow Todo", "deny Task"}, []judged{
+		{write("/w/a"), Deny},
+		{Request{Tool: "NotebookEdit", Operation: OpWrite, Resource: "/x"}, Deny},
+		{bash("echo a > b"), Deny},
+		{bash("echo a > /dev/null"), None},
+		{read("/w/a"), Ask},
+		{Request{Tool: "Grep", Operation: OpRead, Resource: "/w"}, Ask},
+		{Request{Tool: "Todo"}, Allow},
+		{Request{Tool: "todo"}, None},
+		{Request{Tool: "Agent"}, Deny},
+		{Request{Tool: "Task"}, Deny},
+	})
+	judgeAll(t, []string{"deny Read"}, []judged{{read("/w/a"), Deny}, {write("/w/a"), None}})
+	judgeAll(t, []string{"deny Write"}, []judged{{write("/w/a"), Deny}, {Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a"}, None}})
+	judgeAll(t, []string{"deny *"}, []judged{{write("/w/a"), Deny}, {Request{Tool: "x"}, Deny}})
+}
+
+func TestMCPRules(t *testing.T) {
+	judgeAll(t, []string{"allow mcp__git", "allow mcp__web__get_*", "allow mcp__fs__*", "deny mcp__*__delete*", "ask mcp__git__push", "deny mcp__db__query(mode:write*)"}, []judged{
+		{mcp("mcp__git__log"), Allow},
+		{mcp("mcp__git2__log"), None},
+		{mcp("mcp__git"), Allow},
+		{mcp("mcp__git__push"), Ask},
+		{mcp("mcp__git__delete_branch"), Deny},
+		{mcp("mcp__web__get_page"), Allow},
+		{mcp("mcp__web__post"), None},
+		{mcp("mcp__fs__read"), Allow},
+		{input("mcp__db__query", `{"mode":"write-all"}`), Deny},
+		{input("mcp__db__query", `{"mode":"read"}`), None},
+	})
+}
+
+func TestHostRules(t *testing.T) {
+	judgeAll(t, []string{"deny WebFetch(domain:*.evil.org)", "ask WebFetch(domain:Example.ORG.)", "allow WebFetch(domain:*.example.org)", "allow WebFetch(domain:api.*.net)"}, []judged{
+		{fetch("a.evil.org"), Deny},
+		{fetch("a.b.EVIL.org."), Deny},
+		{fetch("evil.org"), None},
+		{fetch("notevil.org"), None},
+		{fetch("https://u@a.evil.org:8443/x"), Deny},
+		{fetch("example.org"), Ask},
+		{fetch("www.example.org"), Allow},
+		{fetch("api.x.net"), Allow},
+		{fetch("api.x.y.net"), None},
+		{fetch("api.net"), None},
+		{fetch(""), Ask},
+		{Request{Tool: "Bash", Operation: OpConnect, Resource: "a.evil.org"}, Deny},
+		{Request{Tool: "Bash", Operation: OpConnect, Resource: "www.example.org"}, None},
+	})
+}
+
+func TestParamRules(t *testing.T) {
+	judgeAll(t, []string{"deny Agent(model:opus*)", "ask Bash(run_in_background:true)", "deny Deploy(target:prod)", "deny Deploy(count:3)", "ask Deploy(extra:*)"}, []judged{
+		{input("Agent", `{"model":"opus-4"}`), Deny},
+		{input("Agent", `{"model":"haiku","subagent_type":"x"}`), None},
+		{input("Deploy", `{"target":"prod"}`), Deny},
+		{input("Deploy", `{"Target":"prod","target":"test"}`), Deny},
+		{input("Deploy", `{"target":"test","target":"prod"}`), Deny},
+		{input("Deploy", `{"target":{"x":"prod"}}`), None},
+		{input("Deploy", `{"deep":{"target":"prod"}}`), None},
+		{input("Deploy", `{"count":3}`), Deny},
+		{input("Deploy", `{"count":30}`), None},
+		{input("Deploy", `{"extra":[1]}`), Ask},
+		{input("Deploy", `["target"]`), Ask},
+		{input("Deploy", `{"target":`), Ask},
+		{input("Deploy", ``), None},
+		{Request{Tool: "Bash", Operation: OpCommand, Resource: "ls", Cwd: "/w", Input: []byte(`{"command":"ls","run_in_background":true}`)}, Ask},
+		{Request{Tool: "Bash", Operation: OpCommand, Resource: "ls", Cwd: "/w", Input: []byte(`{"command":"ls"}`)}, None},
+	})
+}
+
+func TestAgentAndSkillRules(t *testing.T) {
+	judgeAll(t, []string{"deny Agent(Explore)", "allow Agent(review*)", "allow Skill(pdf)", "allow Skill(deploy:*)", "deny Skill(team:release)"}, []judged{
+		{input("Agent", `{"subagent_type":"Explore"}`), Deny},
+		{input("Task", `{"subagent_type":"Explore"}`), Deny},
+		{input("Agent", `{"SubAgent_Type":"Explore"}`), Deny},
+		{Request{Tool: "Agent", Resource: "Explore"}, Deny},
+		{input("Agent", `{"subagent_type":"reviewer","name":"bob"}`), Allow},
+		{input("Agent", `{"subagent_type":"other","name":"reviewer"}`), None},
+		{input("Agent", `{}`), Ask},
+		{input("Skill", `{"skill":"pdf"}`), Allow},
+		{input("Skill", `{"skill":"pdfx"}`), None},
+		{input("Skill", `{"skill":"deploy prod"}`), Allow},
+		{input("Skill", `{"skill":"team:release"}`), Deny},
+	})
+}
+
+func TestReasonsNameTheRule(t *testing.T) {
+	r := rulesOf(t, "allow Bash(ls:*)", "deny  Bash(git push:*) ", "ask Edit(//etc/**)")
+	v := r.Evaluate(bash("git push"))
+	if want := "rule Bash(git push:*) of s.json:2 denies it"; v.Reason != want {
+		t.Errorf("%q, want %q", v.Reason, want)
+	}
+	if want := (Origin{Rule: "Bash(git push:*)", Layer: LayerProject, File: "s.json", Line: 2, Col: 3}); v.Rule == nil || *v.Rule != want {
+		t.Errorf("%+v", v.Rule)
+	}
+	if v := r.Evaluate(bash("cd x; git push a")); v.Reason != "rule Bash(git push:*) of s.json:2 denies it: git push a" {
+		t.Errorf("%q", v.Reason)
+	}
+	if v := r.Evaluate(bash("ls -l")); v.Reason != "rule Bash(ls:*) of s.json:1 allows it" {
+		t.Errorf("%q", v.Reason)
+	}
+	if v := r.Evaluate(write("/etc/hosts")); v.Reason != "rule Edit(//etc/**) of s.json:3 asks about it" {
+		t.Errorf("%q", v.Reason)
+	}
+	if v := r.Evaluate(bash("$X")); v.Effect != Ask || !strings.HasPrefix(v.Reason, "rule Bash(git push:*) of s.json:2 may be about it: the command cannot be read for certain (") {
+		t.Errorf("%q", v.Reason)
+	}
+	session, _, err := CompileRules([]RuleSource{{Effect: Deny, Text: "Bash", Layer: LayerSession}}, RuleOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := session.Evaluate(bash("ls")); v.Reason != "rule Bash of the session layer denies it" {
+		t.Errorf("%q", v.Reason)
+	}
+}
+
+func TestNoRules(t *testing.T) {
+	var none *Rules
+	if v := none.Evaluate(bash("ls")); v.Effect != None {
+		t.Errorf("%+v", v)
+	}
+	if v := rulesOf(t).Evaluate(bash("$X")); v.Effect != None {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestCompileRefuses(t *testing.T) {
+	for _, c := range []struct{ rule, want string }{
+		{"deny ", "the rule is empty"},
+		{"deny (x)", "has no tool"},
+		{"deny Bash(rm", "not balanced"},
+		{"deny Bash(rm))", "text behind"},
+		{"deny Bash(rm) x", "text behind"},
+		{"deny Bash(a ( b)", "not balanced"},
+		{"deny Bash()", "parentheses are empty"},
+		{"allow Bash( )", "parentheses are empty"},
+		{"deny Bash (rm)", "space between"},
+		{"deny Bash,Edit", "cannot hold"},
+		{"deny bash(rm:*)", `hint: write Bash`},
+		{"deny Bash(:*)", "names no command"},
+		{"deny Bash(git:* push)", "only at the end"},
+		{"allow Bash(git:*:*)", "only at the end"},
+		{`allow Bash(git\:*)`, "neither a colon nor a prefix"},
+		{"deny Bash(command:rm)", "without the field"},
+		{"deny Bash(domain:x.org)", "has no domain"},
+		{"deny Read(domain:x.org)", "has no domain"},
+		{"deny Read(file_path:x)", "Read(src/**)"},
+		{"deny Read(!x)", "cannot take back"},
+		{"deny Read(a[)", "not a usable pattern"},
+		{"deny Read(~bob/x)", "another user"},
+		{"deny WebFetch(https://x.org/a)", "not a form of rule"},
+		{"allow WebFetch(url:x)", "without the field"},
+		{"deny WebFetch(domain:x.org/a)", "not a domain"},
+		{"deny WebFetch(domain:x.org:80)", "more than a domain"},
+		{"deny WebFetch(domain:bücher.de)", "xn--"},
+		{"deny WebFetch(domain:a..b)", "empty part"},
+		{"deny WebSearch(query:x)", "without the field"},
+		{"deny mcp__", "names no MCP tool"},
+		{"deny mcp__s__", "names no MCP tool"},
+		{"deny mcp__s__t(x)", "field:value"},
+		{"deny Deploy(prod)", "field:value"},
+		{"permit Bash", "want allow, ask or deny"},
+		{" Bash", "want allow, ask or deny"},
+	} {
+		r, problems, err := CompileRules(sources("allow Read", c.rule), RuleOptions{Home: "/home/u", Cwd: "/w"})
+		if r != nil || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "s.json:2:3: rule ") {
+			t.Errorf("%q: %v, want %q", c.rule, err, c.want)
+		}
+		if len(problems) != 1 || !problems[0].Fatal || problems[0].Rule.Line != 2 {
+			t.Errorf("%q: %+v", c.rule, problems)
+		}
+	}
+	if _, _, err := CompileRules(sources("deny Read(x)"), RuleOptions{}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a relative path without a folder: %v", err)
+	}
+	if _, _, err := CompileRules(sources("deny Read(~/x)"), RuleOptions{Cwd: "/w"}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a path below an unknown home: %v", err)
+	}
+	if _, _, err := CompileRules(sources("deny Read(x[)", "deny Bash("), RuleOptions{Cwd: "/w"}); err == nil || strings.Count(err.Error(), "s.json:") != 2 {
+		t.Errorf("not every problem is named: %v", err)
+	}
+}
+
+// What would allow, and never can, is said and not refused.
+func TestDeadAllowRulesAreSaid(t *testing.T) {
+	for _, rule := range []string{"allow *", "allow Web*", "allow mcp__*", "allow mcp__g*__x", "allow Deploy(target:test)"} {
+		r, problems, err := CompileRules(sources(rule), RuleOptions{Cwd: "/w"})
+		if err != nil || len(problems) != 1 || problems[0].Fatal || problems[0].Hint == "" {
+			t.Errorf("%q: %v %+v", rule, err, problems)
+			continue
+		}
+		if v := r.Evaluate(Request{Tool: "WebSearch"}); v.Effect != None {
+			t.Errorf("%q: %+v", rule, v)
+		}
+	}
+}
