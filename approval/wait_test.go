@@ -1,0 +1,164 @@
+package approval_test
+
+import (
+	"context"
+	"iter"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+)
+
+// counted is a store that counts how often a log was read.
+type counted struct {
+	*memory.Store
+	reads atomic.Int64
+}
+
+func (c *counted) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+	c.reads.Add(1)
+	return c.Store.Read(ctx, id, r)
+}
+
+// Time is that of a bubble in these tests: nothing really waits.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &counted{Store: memory.New()}
+		s := session.New(store, nil)
+		l := newLog(t, s, "s")
+		q := put(t, l, question("q", "ls"))
+		go func() {
+			time.Sleep(10*time.Second + time.Millisecond)
+			if err := s.Rename(context.Background(), "s", "something else happens"); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(20 * time.Second)
+			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, By: "ann"}); err != nil {
+				t.Error(err)
+			}
+		}()
+		began := time.Now()
+		got := must(approval.Wait(t.Context(), s, "s", q, 100*time.Millisecond))(t)
+		if got.By != "ann" || got.Decision != approval.Allow {
+			t.Errorf("%+v", got)
+		}
+		if took := time.Since(began); took != 30*time.Second+100*time.Millisecond {
+			t.Errorf("it took %s", took)
+		}
+		// Ours at the start, Resolve's own, and one for each of the two news.
+		if n := store.reads.Load(); n != 4 {
+			t.Errorf("the log was read %d times in 300 looks", n)
+		}
+		// Who comes later gets the same at once.
+		again := must(approval.Wait(t.Context(), s, "s", q, 0))(t)
+		if d := cmp.Diff(got, again); d != "" || time.Since(began) > 31*time.Second {
+			t.Error(d)
+		}
+	})
+}
+
+func TestWaitUntilItExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := session.New(memory.New(), nil)
+		q := question("q", "ls")
+		expires := time.Now().Add(5 * time.Minute).UTC()
+		q.Expires = &expires
+		q = put(t, newLog(t, s, "s"), q)
+		got := must(approval.Wait(t.Context(), s, "s", q, time.Hour))(t)
+		if got.Decision != approval.Deny || got.By != "timeout" || got.Message == "" || !got.At.Equal(expires) {
+			t.Errorf("%+v", got)
+		}
+		if d := cmp.Diff([]approval.Answer{got}, answers(t, s, "s")); d != "" {
+			t.Error(d)
+		}
+		if left := must(approval.Pending(t.Context(), s, ""))(t); len(left) != 0 {
+			t.Errorf("%v", ids(left))
+		}
+	})
+}
+
+// Many wait for the same question until it expires: one writes that down.
+func TestWaitTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := session.New(memory.New(), nil)
+		q := question("q", "ls")
+		expires := time.Now().Add(time.Minute).UTC()
+		q.Expires = &expires
+		q = put(t, newLog(t, s, "s"), q)
+		got := make(chan approval.Answer, 8)
+		for i := range cap(got) {
+			go func() {
+				a, err := approval.Wait(context.Background(), s, "s", q, time.Duration(i+1)*7*time.Second)
+				if err != nil {
+					t.Error(err)
+				}
+				got <- a
+			}()
+		}
+		for range cap(got) {
+			if a := <-got; a.By != "timeout" {
+				t.Errorf("%+v", a)
+			}
+		}
+		if n := len(answers(t, s, "s")); n != 1 {
+			t.Errorf("%d answers", n)
+		}
+	})
+}
+
+// The last moment counts: an answer before the end wins over the timeout.
+func TestWaitAndTheLastMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := session.New(memory.New(), nil)
+		q := question("q", "ls")
+		expires := time.Now().Add(time.Minute).UTC()
+		q.Expires = &expires
+		q = put(t, newLog(t, s, "s"), q)
+		go func() {
+			time.Sleep(time.Minute - time.Millisecond)
+			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, By: "ann"}); err != nil {
+				t.Error(err)
+			}
+		}()
+		if got := must(approval.Wait(t.Context(), s, "s", q, time.Hour))(t); got.By != "ann" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestWaitEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := session.New(memory.New(), nil)
+		l := newLog(t, s, "s")
+		q := put(t, l, question("q", "ls"))
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, err := approval.Wait(ctx, s, "s", q, 0)
+		wantErr(t, err, context.DeadlineExceeded)
+		if left := must(approval.Pending(t.Context(), s, ""))(t); len(left) != 1 {
+			t.Error("who stops waiting has answered")
+		}
+		_, err = approval.Wait(t.Context(), s, "none", q, 0)
+		wantErr(t, err, session.ErrNotFound)
+		q.ID = "r"
+		_, err = approval.Wait(t.Context(), s, "s", q, 0)
+		wantErr(t, err, approval.ErrNoQuestion)
+
+		q.ID = "q"
+		go func() {
+			time.Sleep(time.Second)
+			l.Close()
+			if err := s.Delete(context.Background(), "s"); err != nil {
+				t.Error(err)
+			}
+		}()
+		_, err = approval.Wait(t.Context(), s, "s", q, 0)
+		wantErr(t, err, session.ErrNotFound)
+	})
+}
