@@ -42,7 +42,7 @@ func FuzzParse(f *testing.F) {
 			checkCommand(t, r, c)
 		}
 		words := strings.Split(line, " ")
-		if strings.IndexByte(line, 0) < 0 {
+		if strings.IndexByte(line, 0) < 0 && !slices.Contains([]string{"declare", "export", "local", "readonly", "typeset", "nameref", "let"}, words[0]) {
 			checkCanonical(t, words)
 		}
 	})
@@ -88,9 +88,6 @@ func checkCanonical(t *testing.T, words []string) {
 	}
 	call, ok := file.Stmts[0].Cmd.(*syntax.CallExpr)
 	if !ok {
-		if _, ok := file.Stmts[0].Cmd.(*syntax.DeclClause); ok || words[0] == "let" {
-			return // what it declares are its words
-		}
 		t.Fatalf("%q is a %T", line, file.Stmts[0].Cmd)
 	}
 	b := begin(line, &Options{})

@@ -19,7 +19,7 @@ const (
 	maxSteps    = 20_000  // statements walked
 	maxText     = 4 << 20 // bytes that expansion makes
 	maxSource   = 1 << 20 // bytes of nested lines
-	maxVars     = 256 // variables, and functions
+	maxVars     = 256     // variables, and functions
 )
 
 // reader is one reading while it is made.
