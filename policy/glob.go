@@ -20,10 +20,12 @@ import (
 // special meaning away.
 type glob struct {
 	text    string
-	base    string // absolute, clean, literal
-	pattern string // below base; "" is base itself
-	deeper  string // pattern + "/**" when everything below a match matches too, else ""
-	literal bool   // pattern has no special letters
+	origin  *Origin // where it was written, when that is known
+	base    string  // absolute, clean, literal
+	pattern string  // below base; "" is base itself
+	deeper  string  // pattern + "/**" when everything below a match matches too, else ""
+	needle  string  // a text that every match holds below base; it is looked for first
+	literal bool    // pattern has no special letters
 	below   bool
 }
 
@@ -70,6 +72,9 @@ func newGlob(text, base, pattern string, s span) (glob, error) {
 	if !doublestar.ValidatePattern(pattern) {
 		return glob{}, fmt.Errorf("%q is not a usable pattern", pattern)
 	}
+	if alternatives(pattern) > maxAlternatives {
+		return glob{}, fmt.Errorf("%q has more than %d alternatives", pattern, maxAlternatives)
+	}
 	if s.deep {
 		g.base, g.pattern = path.Clean(base), "**/"+pattern
 	} else {
@@ -85,6 +90,7 @@ func newGlob(text, base, pattern string, s span) (glob, error) {
 		if g.below {
 			g.deeper = g.pattern + "/**"
 		}
+		g.needle = needle(g.pattern)
 		return g, nil
 	}
 	// Without special letters the whole pattern is a path.
@@ -102,9 +108,52 @@ func (g *glob) match(p string) bool {
 		return rest == "" || g.below
 	case rest == "": // a star stands for a name, and this has none
 		return strings.HasPrefix(g.pattern, "**") && strings.Trim(g.pattern, "*/") == ""
+	case !strings.Contains(rest, g.needle):
+		return false
 	}
 	return doublestar.MatchUnvalidated(g.pattern, rest) ||
 		g.deeper != "" && doublestar.MatchUnvalidated(g.deeper, rest)
+}
+
+// maxAlternatives bounds what the matcher may have to try for one path.
+const maxAlternatives = 256
+
+// alternatives counts the ways through the braces of a pattern, at most.
+func alternatives(pattern string) int {
+	ways := 1
+	for i, c := range []byte(pattern) {
+		if c != '{' || ways > maxAlternatives {
+			continue
+		}
+		here, depth := 1, 0
+		for j := i; j < len(pattern) && (j == i || depth > 0); j++ {
+			switch pattern[j] {
+			case '{':
+				depth++
+			case '}':
+				depth--
+			case ',':
+				here++
+			}
+		}
+		ways *= here
+	}
+	return ways
+}
+
+// needle is the longest text without special letters and slashes in a pattern of
+// stars; "" where there is none, or where alternatives or classes make that unclear.
+func needle(pattern string) string {
+	longest := ""
+	if strings.ContainsAny(pattern, `{[\`) {
+		return ""
+	}
+	for part := range strings.FieldsFuncSeq(pattern, func(c rune) bool { return c == '*' || c == '?' || c == '/' }) {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return longest
 }
 
 // reaches says whether something below a folder may match: certainly is about a

@@ -65,6 +65,15 @@ func NewForbiddenGlobs(globs []string, cwd, home string) (*ForbiddenGlobs, error
 	return &ForbiddenGlobs{l}, nil
 }
 
+// At says where the globs were written, in their order; verdicts repeat it. It
+// returns p, and is called before p is used.
+func (p *ForbiddenGlobs) At(origins ...Origin) *ForbiddenGlobs {
+	for i := range min(len(origins), len(p.deny)) {
+		p.deny[i].origin = &origins[i]
+	}
+	return p
+}
+
 // Evaluate judges the path of a request, or the paths of its command.
 func (p *ReadPaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
 
@@ -136,7 +145,7 @@ func (l *pathLists) place(p *place) Verdict {
 		switch {
 		case p.path == "":
 			return g.verdict(Ask, "it cannot be known which path %s is", nameOf(p.arg))
-		case !g.match(p.path) && !g.match(p.real):
+		case !g.match(p.path) && (p.real == p.path || !g.match(p.real)):
 			if p.tree && doubt.Effect == None && p.mayHold(g) {
 				doubt = g.verdict(Ask, "what is below %s may match %s", p.path, g.text)
 			}
@@ -166,5 +175,9 @@ func (l *pathLists) place(p *place) Verdict {
 }
 
 func (g *glob) verdict(e Effect, format string, args ...any) Verdict {
-	return Verdict{Effect: e, Reason: fmt.Sprintf(format, args...), Rule: &Origin{Rule: g.text}}
+	o := Origin{Rule: g.text}
+	if g.origin != nil {
+		o = *g.origin
+	}
+	return Verdict{Effect: e, Reason: fmt.Sprintf(format, args...), Rule: &o}
 }

@@ -142,3 +142,16 @@ func TestForbiddenGlobs(t *testing.T) {
 		t.Error("the default list can be changed from outside")
 	}
 }
+
+// TestForbiddenAt: a verdict says where the glob was written.
+func TestForbiddenAt(t *testing.T) {
+	p, err := NewForbiddenGlobs([]string{"a/**", "b/**"}, "/w", "/u")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.At(Origin{Rule: "a/**", File: "s.json", Line: 1}, Origin{Rule: "b/**", File: "s.json", Line: 2}, Origin{})
+	v := p.Evaluate(Request{Tool: "Read", Operation: OpRead, Resource: "/w/b/x"})
+	if v.Effect != Deny || v.Rule == nil || v.Rule.Line != 2 || v.Rule.Rule != "b/**" {
+		t.Errorf("%+v", v)
+	}
+}

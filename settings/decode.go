@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -113,8 +111,12 @@ func (s *said) directories(path string, n node) {
 
 func (s *said) globs(path string, n node) {
 	s.texts(path, n, func(at string, item node) {
-		if !doublestar.ValidatePattern(item.text) {
-			s.fault(item.at, `look for a "[" or "{" without its end`, "%s: %q is not a glob", at, item.text)
+		home := s.user
+		if home == "" {
+			home = "/" // whether there is one shows when the glob is used
+		}
+		if _, err := policy.NewForbiddenGlobs([]string{item.text}, s.dir, home); err != nil {
+			s.fault(item.at, `write a glob such as "**/.env*" or "secrets/**"`, "%s: %q is not a usable glob", at, item.text)
 			return
 		}
 		s.forbidden = append(s.forbidden, Value[string]{item.text, s.origin(item, item.text)})

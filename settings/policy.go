@@ -18,8 +18,12 @@ func (s *Settings) Policy() (policy.Config, error) {
 	if err != nil {
 		return policy.Config{}, err
 	}
+	limits, err := s.limits()
+	if err != nil {
+		return policy.Config{}, err
+	}
 	return policy.Config{
-		Mode: s.Mode.Value, Rules: rules, Limits: s.limits(), Folders: s.folders(), Home: s.opt.User, Resolve: Resolve,
+		Mode: s.Mode.Value, Rules: rules, Limits: limits, Folders: s.folders(), Home: s.opt.User, Resolve: Resolve,
 	}, nil
 }
 

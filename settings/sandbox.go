@@ -2,10 +2,8 @@ package settings
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -73,21 +71,4 @@ func number(s string) (n int, ok bool) {
 		n = n*10 + int(c-'0')
 	}
 	return n, s != ""
-}
-
-// limits are what no rule and no mode opens.
-func (s *Settings) limits() []policy.Named {
-	var list []policy.Named
-	names := map[string]int{}
-	for _, box := range s.Sandboxes {
-		name := "sandbox"
-		if len(s.Sandboxes) > 1 {
-			name += " " + string(box.Origin.Layer)
-		}
-		if names[name]++; names[name] > 1 {
-			name += fmt.Sprintf(" %d", names[name])
-		}
-		list = append(list, policy.Named{Name: name, Policy: box.checker})
-	}
-	return list
 }

@@ -1,0 +1,73 @@
+package settings
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// limits are what no rule and no mode opens: forbidden globs and the sandboxes.
+func (s *Settings) limits() ([]policy.Named, error) {
+	var list []policy.Named
+	seen := map[string]int{}
+	add := func(name string, p policy.Policy) {
+		if seen[name]++; seen[name] > 1 {
+			name += fmt.Sprintf(" %d", seen[name])
+		}
+		list = append(list, policy.Named{Name: name, Policy: p})
+	}
+	for _, g := range s.globGroups() {
+		p, err := policy.NewForbiddenGlobs(g.globs, g.dir, s.opt.User)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", Where(g.origins[0]), err)
+		}
+		add("forbidden-globs", p.At(g.origins...))
+	}
+	for _, box := range s.Sandboxes {
+		name := "sandbox"
+		if len(s.Sandboxes) > 1 {
+			name += " " + string(box.Origin.Layer)
+		}
+		add(name, box.checker)
+	}
+	return list, nil
+}
+
+// globGroup are globs that are relative to the same folder.
+type globGroup struct {
+	dir     string
+	globs   []string
+	origins []policy.Origin
+}
+
+// globGroups puts the forbidden globs together by what they are relative to: all
+// to the session's folder, and relative ones also to the folder of the project or
+// the file, so that working in a folder below does not open what they close.
+func (s *Settings) globGroups() []*globGroup {
+	var groups []*globGroup
+	into := func(dir string, v Value[string]) {
+		for _, g := range groups {
+			if g.dir == dir {
+				g.globs, g.origins = append(g.globs, v.Value), append(g.origins, v.Origin)
+				return
+			}
+		}
+		groups = append(groups, &globGroup{dir, []string{v.Value}, []policy.Origin{v.Origin}})
+	}
+	for _, v := range s.Forbidden {
+		into(s.opt.Cwd, v)
+		if strings.HasPrefix(v.Value, "/") || strings.HasPrefix(v.Value, "~") || strings.HasPrefix(v.Value, "**/") {
+			continue
+		}
+		base := s.Project
+		if v.Origin.Layer == policy.LayerFlag && filepath.IsAbs(v.Origin.File) {
+			base = filepath.Dir(v.Origin.File)
+		}
+		if base != s.opt.Cwd {
+			into(base, v)
+		}
+	}
+	return groups
+}
