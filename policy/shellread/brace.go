@@ -1,6 +1,7 @@
 package shellread
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,7 +83,7 @@ func spread(parts []syntax.WordPart) [][]syntax.WordPart {
 		next := make([][]syntax.WordPart, 0, len(out)*len(ends))
 		for _, start := range out {
 			for _, end := range ends {
-				next = append(next, append(start[:len(start):len(start)], end...))
+				next = append(next, append(slices.Clip(start), end...))
 			}
 		}
 		out = next

@@ -19,6 +19,75 @@ func canonical(words []string) string {
 	return b.String()
 }
 
+// lineOf is the canonical line of words. A word that is not static stands as it
+// was written.
+func lineOf(words []word, source string) string {
+	n := len(words) - 1
+	same := true
+	for i, w := range words {
+		n += len(w.text)
+		same = same && w.static && !w.glob && bare(w.text, i == 0)
+	}
+	if same && n == len(source) {
+		rest, ok := source, true
+		for i, w := range words {
+			if i > 0 {
+				rest, ok = strings.CutPrefix(rest, " ")
+			}
+			if ok {
+				rest, ok = strings.CutPrefix(rest, w.text)
+			}
+			if !ok {
+				break
+			}
+		}
+		if ok {
+			return source
+		}
+	}
+	var b strings.Builder
+	b.Grow(n + 8)
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if w.static && !w.glob {
+			quote(&b, w.text, i == 0)
+		} else {
+			b.WriteString(shown(w, i == 0))
+		}
+	}
+	return b.String()
+}
+
+// shown is a word as a line has it: a pattern keeps what makes it one.
+func shown(w word, first bool) string {
+	if !w.static {
+		return w.text
+	}
+	if !w.glob {
+		var b strings.Builder
+		quote(&b, w.text, first)
+		return b.String()
+	}
+	var b strings.Builder
+	for i := 0; i < len(w.text); i++ {
+		switch c := w.text[i]; {
+		case c == '\\' && i+1 < len(w.text):
+			b.WriteByte(c)
+			i++
+			b.WriteByte(w.text[i])
+		case plainByte[c] || strings.IndexByte("*?[]^!=", c) >= 0 || c >= 0x80:
+			b.WriteByte(c)
+		case c == '\n':
+			b.WriteString(`$'\n'`)
+		default:
+			b.Write([]byte{'\\', c})
+		}
+	}
+	return b.String()
+}
+
 // quote writes a word so that bash reads it back as it is: bare when it can be,
 // in $” when it holds what a terminal would not show, else in ”.
 func quote(b *strings.Builder, w string, first bool) {

@@ -144,7 +144,7 @@ func (e *fields) operator(p *syntax.ParamExp, name string, v *value, quoted bool
 		return false
 	}
 	empty := colon && v.text == ""
-	use := false
+	var use bool
 	switch p.Exp.Op {
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
 		if empty {

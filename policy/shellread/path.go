@@ -24,7 +24,7 @@ func join(dir, name string) string {
 // isClean reports whether a relative path has no parts to take away.
 func isClean(name string) bool {
 	start := true
-	for i := 0; i < len(name); i++ {
+	for i := range len(name) {
 		c := name[i]
 		if start && (c == '/' || c == '.' && (i+1 == len(name) || name[i+1] == '/' || name[i+1] == '.')) {
 			return false

@@ -7,7 +7,7 @@ func (f *frame) plain(s *scope, in *stdin) bool {
 		return false
 	}
 	n, inWord := 0, false
-	for i := 0; i < len(f.src); i++ {
+	for i := range len(f.src) {
 		c := f.src[i]
 		switch {
 		case c == ' ':

@@ -153,7 +153,7 @@ func literalParen(src string, err error) (string, bool) {
 // needs. It does not know quotes and is on the safe side of them.
 func tooNested(src string) bool {
 	open := 0
-	for i := 0; i < len(src); i++ {
+	for i := range len(src) {
 		switch src[i] {
 		case '(', '{', '[':
 			open++
@@ -167,21 +167,22 @@ func tooNested(src string) bool {
 	return false
 }
 
-// text0 reads the frame's whole text in the scope.
+// text0 reads the frame's whole text in the scope, which is left as the last
+// command leaves it.
 func (f *frame) text0(s *scope, in *stdin) output {
 	stmts, why := f.parse()
 	if why != "" {
 		f.unclear(why)
 		return output{}
 	}
-	return f.stmts(s, stmts, in)
+	return f.last(s, stmts, in)
 }
 
 // uncalled reads the bodies of functions that nothing in the line calls: their
 // parameters are unknown.
 func (f *frame) uncalled() {
-	for i := 0; i < len(f.homes); i++ {
-		d := f.homes[i]
+	for next := 0; next < len(f.homes); next++ { // a body may declare more
+		d := f.homes[next]
 		if slices.Contains(f.called, d.body) {
 			continue
 		}

@@ -137,7 +137,7 @@ func listed(text string) []word {
 		return nil
 	}
 	var out []word
-	for _, w := range strings.Fields(text) {
+	for w := range strings.FieldsSeq(text) {
 		out = append(out, word{text: w, static: true})
 	}
 	return out

@@ -45,11 +45,10 @@ func (f *frame) simple(s *scope, st *syntax.Stmt, c *syntax.CallExpr, in *stdin)
 		words: words, set: set, in: io.in, paths: io.paths, slot: slot, shell: true,
 		source: f.stretch(c, st.Redirs),
 	}
-	out := output{}
 	if alias, ok := s.aliases[c.Args[0].Lit()]; ok && len(s.aliases) > 0 && words[0].static {
 		f.aliased(s, alias, words, io.in)
 	}
-	out = f.invoke(s, cmd)
+	out := f.invoke(s, cmd)
 	if io.moved {
 		return output{}
 	}
