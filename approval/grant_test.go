@@ -22,23 +22,28 @@ func TestGrant(t *testing.T) {
 		want policy.Grant
 	}{
 		"exactly this command, in its folder": {
-			bash, approval.Answer{Decision: approval.AllowSession, By: "ann", At: start},
+			bash,
+			approval.Answer{Decision: approval.AllowSession, By: "ann", At: start},
 			policy.Grant{Effect: policy.Allow, Tool: "Bash", Operation: policy.OpCommand, Resource: "npm run test", Cwd: "/w", Question: "q", By: "ann", At: start},
 		},
 		"a scope, and then nothing else": {
-			bash, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run test:*)"},
+			bash,
+			approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run test:*)"},
 			policy.Grant{Effect: policy.Allow, Tool: "Bash", Scope: "Bash(npm run test:*)", Question: "q"},
 		},
 		"a denial": {
-			bash, approval.Answer{Decision: approval.DenySession, Scope: "Bash(npm:*)", By: "bob"},
+			bash,
+			approval.Answer{Decision: approval.DenySession, Scope: "Bash(npm:*)", By: "bob"},
 			policy.Grant{Effect: policy.Deny, Tool: "Bash", Scope: "Bash(npm:*)", Question: "q", By: "bob"},
 		},
 		"a file, by its letters and wherever the tool stood": {
-			write, approval.Answer{Decision: approval.DenySession},
+			write,
+			approval.Answer{Decision: approval.DenySession},
 			policy.Grant{Effect: policy.Deny, Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a*.txt", Question: "q"},
 		},
 		"the same thing twice": {
-			twice, approval.Answer{Decision: approval.AllowSession},
+			twice,
+			approval.Answer{Decision: approval.AllowSession},
 			policy.Grant{Effect: policy.Allow, Tool: "Bash", Operation: policy.OpCommand, Resource: "ls", Cwd: "/w", Question: "q"},
 		},
 		"a tool that touches nothing": {

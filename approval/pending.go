@@ -91,7 +91,8 @@ func Find(ctx context.Context, sessions *session.Sessions, id string) (Question,
 		all = append(all, found{question: q})
 	}
 	if f, ok := choose(all, id); ok {
-		return f.question, f.answer, nil
+		f, err := exact(ctx, sessions, f, id)
+		return f.question, f.answer, err
 	}
 	if err != nil {
 		return Question{}, nil, err
@@ -128,6 +129,23 @@ func choose(all []found, id string) (found, bool) {
 		return found{}, false
 	}
 	return fits[0], true
+}
+
+// exact returns the question with exactly this id when the session of f, whose id
+// begins with it, has one: then it was no beginning.
+func exact(ctx context.Context, sessions *session.Sessions, f found, id string) (found, error) {
+	if f.question.ID == id {
+		return f, nil
+	}
+	m, err := sessions.Get(ctx, f.question.Session)
+	if err != nil {
+		return found{}, err
+	}
+	whole, err := look(ctx, sessions, m, id)
+	if errors.Is(err, ErrNoQuestion) {
+		return f, nil
+	}
+	return whole, err
 }
 
 // history reads all questions of a session whose id begins with prefix.

@@ -1,0 +1,140 @@
+package approval_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/file"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/session/sqlite"
+)
+
+// stores opens each store twice, as two programs would; the memory store is one.
+func stores(t *testing.T) map[string][2]session.Store {
+	t.Helper()
+	dir := t.TempDir()
+	m := memory.New()
+	all := map[string][2]session.Store{"memory": {m, m}}
+	var files, dbs [2]session.Store
+	for i := range 2 {
+		f := must(file.Open(filepath.Join(dir, "files"), nil))(t)
+		db := must(sqlite.Open(filepath.Join(dir, "sessions.db"), nil))(t)
+		t.Cleanup(func() { f.Close(); db.Close() })
+		files[i], dbs[i] = f, db
+	}
+	all["file"], all["sqlite"] = files, dbs
+	return all
+}
+
+// Many answer each question at once, from two programs, while the session goes on:
+// one wins, the others are told who, and whoever waits hears the winner.
+func TestOneOfManyWins(t *testing.T) {
+	for name, both := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			here, there := session.New(both[0], nil), session.New(both[1], nil)
+			l := newLog(t, here, "s")
+			for round := range 5 {
+				q := put(t, l, question(fmt.Sprint("q", round), "ls"))
+				winners := contest(t, here, there, l, q)
+				for _, w := range winners[1:] {
+					if d := cmp.Diff(winners[0], w); d != "" {
+						t.Errorf("two winners of %s\n%s", q.ID, d)
+					}
+				}
+				if got := answers(t, there, "s"); len(got) != round+1 || cmp.Diff(winners[0], got[round]) != "" {
+					t.Errorf("%s is on record as %+v", q.ID, got)
+				}
+				settle(t, l, q)
+			}
+			if r := must(there.Verify(t.Context(), "s"))(t); !r.OK() || r.Meta.Questions != 0 {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// contest lets many answer and many wait, and returns what each takes for the answer.
+func contest(t *testing.T, here, there *session.Sessions, l *session.Log, q approval.Question) []approval.Answer {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var (
+		mu      sync.Mutex
+		winners []approval.Answer
+		wg      sync.WaitGroup
+	)
+	heard := func(a approval.Answer, err error) {
+		if won, ok := errors.AsType[*approval.AnsweredError](err); ok {
+			a, err = won.Winner, nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		winners = append(winners, a)
+	}
+	decisions := []approval.Decision{approval.Allow, approval.Deny, approval.AllowSession, approval.DenySession}
+	for i := range 8 {
+		s := []*session.Sessions{here, there}[i%2]
+		wg.Go(func() {
+			heard(approval.Resolve(ctx, s, "s", approval.Answer{Question: q.ID, Decision: decisions[i%4], By: fmt.Sprint("person ", i)}))
+		})
+	}
+	for _, s := range []*session.Sessions{here, there} {
+		wg.Go(func() { heard(approval.Wait(ctx, s, "s", q, time.Millisecond)) })
+		wg.Go(func() {
+			if err := s.Tag(ctx, "s", q.ID); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Go(func() {
+		if _, err := l.TakeIn(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Wait()
+	if len(winners) != 10 {
+		t.Fatalf("%d of 10 heard an answer", len(winners))
+	}
+	return winners
+}
+
+// A question outlives who asked it: another program finds it, answers it, and who
+// comes back learns the answer.
+func TestQuestionsOutliveTheirProcess(t *testing.T) {
+	for name, both := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			here, there := session.New(both[0], nil), session.New(both[1], nil)
+			l := newLog(t, here, "s")
+			q := put(t, l, question("q", "ls")) // and then it is gone, with its lease
+			open := must(approval.Pending(t.Context(), there, ""))(t)
+			if d := cmp.Diff([]approval.Question{q}, open); d != "" {
+				t.Fatal(d)
+			}
+			answer := must(approval.Resolve(t.Context(), there, "s", approval.Answer{Question: "q", Decision: approval.Allow, By: "ann", Via: "cli"}))(t)
+			r := must(there.Restore(t.Context(), session.RestoreOptions{SessionID: "s", Takeover: true}))(t)
+			defer r.Log.Close()
+			if !r.Waiting || len(r.State.Asked) != 0 || len(r.State.Answered) != 1 || r.State.Answered[0].Use != q.Use {
+				t.Fatalf("%+v", r.State)
+			}
+			if got := must(approval.Wait(t.Context(), here, "s", q, 0))(t); cmp.Diff(answer, got) != "" {
+				t.Error(cmp.Diff(answer, got))
+			}
+			if _, err := l.TakeIn(t.Context()); err != nil {
+				t.Errorf("an answer alone fences nobody: %v", err)
+			}
+		})
+	}
+}
