@@ -85,9 +85,19 @@ func (p place) restrictions(t *testing.T, raw json.RawMessage) map[string]json.R
 	return out
 }
 
-// checker compiles a case's settings. Fields that need the kernel must be
-// refused; they are then taken out, since the cases are about the rest.
+// checker compiles a case's settings, or ends the test.
 func (p place) checker(t *testing.T, raw json.RawMessage) *Checker {
+	t.Helper()
+	c, err := p.compile(t, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// compile compiles a case's settings. Fields that need the kernel must be
+// refused; they are then taken out, since the cases are about the rest.
+func (p place) compile(t *testing.T, raw json.RawMessage) (*Checker, error) {
 	t.Helper()
 	fields := p.restrictions(t, raw)
 	for {
@@ -97,7 +107,7 @@ func (p place) checker(t *testing.T, raw json.RawMessage) *Checker {
 		}
 		s, err := Decode(b)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		refused := false
 		for _, f := range s.kernel() {
@@ -113,11 +123,20 @@ func (p place) checker(t *testing.T, raw json.RawMessage) *Checker {
 		if refused {
 			continue
 		}
-		c, err := NewChecker(s, &Options{Home: corpusHome, Dir: "/project"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+		return NewChecker(s, &Options{Home: corpusHome, Dir: "/project"})
+	}
+}
+
+// judge compares what a case's settings say with what it expects. Settings that
+// are refused allow nothing.
+func (p place) judge(t *testing.T, c corpus.Case, check func(*Checker) error) {
+	t.Helper()
+	checker, err := p.compile(t, c.Settings)
+	if err == nil {
+		err = check(checker)
+	}
+	if (err == nil) != wantAllowed(t, c) {
+		t.Errorf("%s under %s: got %v", c.Input, c.Settings, err)
 	}
 }
 
@@ -152,7 +171,7 @@ func wantAllowed(t *testing.T, c corpus.Case) bool {
 	switch want {
 	case "allow", "run":
 		return true
-	case "deny":
+	case "deny", "block", "reject", "refuse", "error":
 		return false
 	}
 	t.Fatalf("expectation %q is not understood", want)
@@ -235,25 +254,29 @@ func plain(t *testing.T, v any) map[string]any {
 
 func checkPathCase(t *testing.T, c corpus.Case) {
 	p := newPlace(t)
-	p.makeFiles(t, c.Settings)
+	made := p.makeFiles(t, c.Settings) || p.makeFiles(t, c.Input)
 	in := p.input(t, c)
-	in.Path = strings.ReplaceAll(in.Path, "$HOME", corpusHome) // "input shown symbolically"
-	err := p.checker(t, c.Settings).CheckPath(in.Path, in.CWD, in.Op)
-	if (err == nil) != wantAllowed(t, c) {
-		t.Errorf("%s %q under %s: got %v", in.Op, in.Path, c.Settings, err)
+	if made && in.CWD == "/project" {
+		in.CWD = p.root
 	}
+	in.Path = strings.ReplaceAll(in.Path, "$HOME", corpusHome) // "input shown symbolically"
+	p.judge(t, c, func(k *Checker) error { return k.CheckPath(in.Path, in.CWD, in.Op) })
 }
 
 // makeFiles makes the files of a case: {"fs": {"real/": "dir", "link": "-> real"}}.
 func (p place) makeFiles(t *testing.T, raw json.RawMessage) bool {
 	t.Helper()
-	var s struct{ FS map[string]string }
+	var s struct{ FS json.RawMessage }
 	if len(raw) > 0 {
 		if err := json.Unmarshal([]byte(p.fill(string(raw))), &s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, what := range s.FS {
+	var files map[string]string
+	if len(s.FS) > 0 && json.Unmarshal(s.FS, &files) != nil {
+		t.Logf("files only described: %s", s.FS)
+	}
+	for name, what := range files {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(p.root, name)
 		}
@@ -273,7 +296,7 @@ func (p place) makeFiles(t *testing.T, raw json.RawMessage) bool {
 			t.Fatal(err)
 		}
 	}
-	return len(s.FS) > 0
+	return len(files) > 0
 }
 
 func checkNormalizeCase(t *testing.T, c corpus.Case) {
@@ -281,15 +304,15 @@ func checkNormalizeCase(t *testing.T, c corpus.Case) {
 	made := p.makeFiles(t, c.Settings)
 	in := p.input(t, c)
 	if in.Path == "<any>" {
-		for _, any := range []string{"/a/../b", "x//y/", "~/x", ".", "", "/"} {
-			once, err := Normalize(any, p.root, corpusHome)
+		for _, path := range []string{"/a/../b", "x//y/", "~/x", ".", "", "/"} {
+			once, err := Normalize(path, p.root, corpusHome)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range in.Apply {
 				again, err := Normalize(once, p.root, corpusHome)
 				if err != nil || again != once {
-					t.Errorf("%q became %q, then %q (%v)", any, once, again, err)
+					t.Errorf("%q became %q, then %q (%v)", path, once, again, err)
 				}
 			}
 		}
@@ -331,11 +354,14 @@ func checkExtractCase(t *testing.T, c corpus.Case) {
 	c.Decode(t, c.Expect, &want)
 	for _, cmd := range parseCase(in).Commands {
 		for _, p := range cmd.Paths {
-			if p.From != shellread.FromGuess && (strings.Contains(p.Arg, "/") || strings.HasPrefix(p.Arg, "~")) {
+			if p.From != shellread.FromGuess && p.Access != shellread.Exec && (strings.Contains(p.Arg, "/") || strings.HasPrefix(p.Arg, "~")) {
 				// The seed's words are as written, the reader's as a shell passes them on.
 				arg := p.Arg
 				if rest, ok := strings.CutPrefix(arg, corpusHome+"/"); ok {
 					arg = "~/" + rest
+				}
+				if strings.HasPrefix(arg, "-") {
+					arg = p.Path // in the value of a flag
 				}
 				got = append(got, arg)
 			}
@@ -349,10 +375,7 @@ func checkExtractCase(t *testing.T, c corpus.Case) {
 func checkCommandCase(t *testing.T, c corpus.Case) {
 	p := newPlace(t)
 	in := p.input(t, c)
-	err := p.checker(t, c.Settings).CheckCommand(in.Command, in.CWD)
-	if (err == nil) != wantAllowed(t, c) {
-		t.Errorf("%q under %s: got %v", in.Command, c.Settings, err)
-	}
+	p.judge(t, c, func(k *Checker) error { return k.CheckCommand(in.Command, in.CWD) })
 }
 
 func checkErrorCase(t *testing.T, c corpus.Case) {

@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -88,6 +90,16 @@ func checkFileToolCase(t *testing.T, c corpus.Case) {
 			file = other
 		}
 	}
+	checker := p.checker(t, c.Settings)
+	if expect["contains_secret"] == false || expect["lists_secret"] == false {
+		// A search leaves out what the checker does not let be read.
+		for _, hidden := range p.secrets(t, c.Settings) {
+			if checker.IsPathAllowed(hidden, p.root, OpRead) {
+				t.Errorf("%s is not hidden from a search", hidden)
+			}
+		}
+		return
+	}
 	var raw struct{ Race, Name string }
 	c.Decode(t, c.Input, &raw)
 	want, decided := expect["is_error"].(bool)
@@ -96,10 +108,36 @@ func checkFileToolCase(t *testing.T, c corpus.Case) {
 		t.Logf("%s: no path in the call decides it; the tool, opening files beneath its roots, or the kernel sandbox must", in.Tool)
 		return
 	}
-	err := p.checker(t, c.Settings).CheckPath(file, p.root, op)
+	err := checker.CheckPath(file, p.root, op)
 	if (err != nil) != want {
 		t.Errorf("%s %s under %s: got %v", in.Tool, file, c.Settings, err)
 	}
+}
+
+// secrets are files that a case's settings keep from being read: below what they
+// deny, and behind the links that they make.
+func (p place) secrets(t *testing.T, raw json.RawMessage) []string {
+	t.Helper()
+	var s struct {
+		DeniedPaths []string
+		FS          map[string]string
+	}
+	if err := json.Unmarshal([]byte(p.fill(string(raw))), &s); err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, dir := range s.DeniedPaths {
+		files = append(files, filepath.Join(dir, "key.pem"))
+	}
+	for name, what := range s.FS {
+		if strings.HasPrefix(what, "-> ") {
+			files = append(files, name)
+		}
+	}
+	if len(files) == 0 {
+		t.Fatal("the case hides nothing")
+	}
+	return files
 }
 
 // checkAutoAllowCase: without a kernel sandbox the setting is refused; the rest

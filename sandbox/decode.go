@@ -154,7 +154,7 @@ func (d *decoder) next(field string) (json.Token, error) {
 }
 
 func (d *decoder) wrong(field string, t json.Token, want string) error {
-	got, hint := "", ""
+	var got, hint string
 	switch t := t.(type) {
 	case nil:
 		got, hint = "null", "leave the field out"
