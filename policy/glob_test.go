@@ -16,6 +16,8 @@ func TestPathGlobRefuses(t *testing.T) {
 		{"a*/./b", "/w", "", "behind a wildcard"},
 		{"a*//b", "/w", "", "behind a wildcard"},
 		{"a\x00", "/w", "", "NUL"},
+		{strings.Repeat("{,a}", 9), "/w", "", "more than 256 alternatives"},
+		{strings.Repeat("{a,", 12) + strings.Repeat("}", 12), "/w", "", "more than 256 alternatives"},
 		{"a", "", "", "not known"},
 		{"a", "relative", "", "not known"},
 		{"~/a", "/w", "", "not known"},

@@ -47,7 +47,7 @@ func (set *ruleSet) allow(s *subject, cwd string) ruling {
 }
 
 func (r *rule) allows() ruling {
-	return ruling{Verdict: Verdict{Effect: Allow, Reason: r.sentence("allows it"), Rule: r.origin()}}
+	return ruling{Verdict: Verdict{Effect: Allow, Reason: r.said, Rule: r.origin()}}
 }
 
 // access reports whether rules about edits or reads permit an access.
@@ -69,7 +69,7 @@ func (r *rule) namesAll(s *subject) bool {
 // path as named and for what it leads to, with all that is below when that is
 // touched.
 func (g *glob) covers(p *place) bool {
-	if p.path == "" || !g.match(p.path) || !g.match(p.real) {
+	if p.path == "" || !g.match(p.path) || p.real != p.path && !g.match(p.real) {
 		return false
 	}
 	return !p.tree || g.below || strings.HasSuffix(g.pattern, "**")

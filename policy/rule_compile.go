@@ -15,6 +15,7 @@ type rule struct {
 	name   namePattern
 	family family
 	about  about
+	said   string // what it does, in the words of a decision
 
 	line  linePattern
 	path  glob
@@ -62,6 +63,7 @@ func newRules(source RuleSource, o *RuleOptions) (out []rule, dead, wrong *malfo
 	known, _ := lookTool(text.tool)
 	c := compiling{source: source, text: text, known: known, o: o}
 	c.base = rule{source: source, text: text, name: name, family: known.family}
+	c.base.said = c.base.sentence(map[Effect]string{Deny: "denies it", Ask: "asks about it", Allow: "allows it"}[source.Effect])
 	if source.Effect == Allow && !mayAllow(text.tool) {
 		dead = &malformed{"an allow rule cannot have a star in the tool's name", "name each tool; behind mcp__server__ a star may stand"}
 		return nil, dead, nil

@@ -176,7 +176,7 @@ func (p *place) judge(rules []*rule, pathsOnly bool, f *finding) bool {
 		case p.path == "" && r.text.bare:
 		case p.path == "":
 			why = "it cannot be known which path " + nameOf(p.arg) + " is"
-		case r.path.match(p.path), r.path.match(p.real):
+		case r.path.match(p.path), p.real != p.path && r.path.match(p.real):
 			if p.from == shellread.FromGuess {
 				why = p.arg + " may be a path"
 			}

@@ -166,10 +166,8 @@ func (f finding) ruling(e Effect) ruling {
 	switch {
 	case f.doubt != "":
 		v.Reason = f.rule.sentence("may be about it: " + f.doubt)
-	case e == Deny:
-		v.Reason = f.rule.sentence("denies it")
 	default:
-		v.Reason = f.rule.sentence("asks about it")
+		v.Reason = f.rule.said
 	}
 	if f.what != "" {
 		v.Reason += ": " + f.what
