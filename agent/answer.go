@@ -129,7 +129,7 @@ func (l *loop) weigh(ctx context.Context, c *call, own, theirs *approval.Answer)
 
 // agree reports whether two answers say the same.
 func agree(a, b approval.Answer) bool {
-	return a.Decision == b.Decision && a.Scope == b.Scope && bytes.Equal(a.Input, b.Input)
+	return a.Decision == b.Decision && a.Scope == b.Scope && bytes.Equal(compact(a.Input), compact(b.Input))
 }
 
 // denial words a no of whoever was asked.
@@ -153,7 +153,7 @@ func (l *loop) review(ctx context.Context, c *call, s *settlement) {
 	}
 	input := c.call.Input
 	if s.answer.Input != nil {
-		input = s.answer.Input
+		input = compact(s.answer.Input)
 		if reqs, err = l.requests(c, input); err != nil {
 			refuse("approval", err.Error(), "not run: the input that was approved makes no sense: "+err.Error())
 			return
@@ -167,7 +167,7 @@ func (l *loop) review(ctx context.Context, c *call, s *settlement) {
 			s.decision.Rule, s.decision.Said, s.decision.Stop = d.Rule, d.Said, d.Stop
 			refuse(d.By, d.Reason, refusal(d))
 			return
-		case d.Input != nil && !bytes.Equal(d.Input, input):
+		case d.Input != nil && !bytes.Equal(compact(d.Input), input):
 			refuse(d.By, "it wants another input than was approved", "not run: a policy changes the input that was approved")
 			return
 		}

@@ -23,7 +23,7 @@ type Step struct {
 	Kind      StepKind
 	Turn      string
 	Questions []approval.Question // StepNeedsApproval
-	Result    *Result    // StepFinished
+	Result    *Result             // StepFinished
 }
 
 // Driver steps an agent's loop for a host that wants to decide when it goes on.

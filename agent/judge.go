@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,6 +36,7 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 	}
 	d := l.decide(ctx, c, reqs)
 	if d.Input != nil {
+		d.Input = compact(d.Input)
 		if reqs, err = l.requests(c, d.Input); err != nil {
 			return err
 		}
@@ -56,6 +58,7 @@ func (l *loop) decide(ctx context.Context, c *call, reqs []policy.Request) polic
 // requests says what the call would touch when it is run with input. A call that
 // names nothing is one about the tool itself.
 func (l *loop) requests(c *call, input json.RawMessage) ([]policy.Request, error) {
+	input = compact(input)
 	as := *c.call
 	as.Input = input
 	reqs, err := c.tool.Requests(&as)
@@ -76,6 +79,15 @@ func (l *loop) requests(c *call, input json.RawMessage) ([]policy.Request, error
 		}
 	}
 	return reqs, nil
+}
+
+// compact is JSON as the log keeps it, so that a digest is the same after a restart.
+func compact(raw json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw // the tool will say what is wrong with it
+	}
+	return b.Bytes()
 }
 
 // cwd is the session's folder, where a command starts that does not say.

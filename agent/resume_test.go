@@ -264,7 +264,7 @@ func TestWhatChangedMeanwhileIsNotRun(t *testing.T) {
 // What the callback had made of the input is what was asked about, and what runs.
 func TestAReplacedInputOutlivesItsProcess(t *testing.T) {
 	const safe = `{"command":"git push --dry-run"}`
-	p := policy.Config{CanUseTool: says2(policy.Verdict{Effect: policy.Allow, Input: []byte(safe)}), Limits: []policy.Named{{Name: "careful", Policy: askingAlways{}}}}
+	p := policy.Config{CanUseTool: says2(policy.Verdict{Effect: policy.Allow, Input: []byte(`{ "command" : "git push --dry-run" }`)}), Limits: []policy.Named{{Name: "careful", Policy: askingAlways{}}}}
 	l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Permissions: p}, pushing(1))
 	if got := l.question.Requests[0].Resource; got != "git push --dry-run" {
 		t.Fatalf("asked about %q", got)

@@ -21,7 +21,7 @@ func workAgent(ctx context.Context, j job) (err error) {
 	if err != nil {
 		return err
 	}
-	a, err := agent.New(&strict{job: j}, &agent.Options{
+	a, err := agent.New(&strict{job: j, round: []string{"Look", "Look", "Effect"}, rounds: 2}, &agent.Options{
 		Sessions: j.sessions,
 		Session:  session.RestoreOptions{SessionID: j.id},
 		System:   "You are a test.",
@@ -38,6 +38,11 @@ func workAgent(ctx context.Context, j job) (err error) {
 			err = e
 		}
 	}()
+	return j.prompt(ctx, a)
+}
+
+// prompt runs the job's turns.
+func (j job) prompt(ctx context.Context, a *agent.Agent) error {
 	for range j.rounds {
 		for ev, err := range a.Run(ctx, transcript.Text{Text: "go on " + strings.Repeat("please ", 40)}) {
 			if err != nil {
@@ -77,9 +82,12 @@ func (j job) tools() (*tool.Registry, error) {
 }
 
 // strict is a model that reports a transcript which breaks the pairing rule. It
-// answers a prompt with two rounds of tool calls and a text.
+// answers a prompt with rounds of tool calls and a text.
 type strict struct {
 	job
+	round  []string // the tools that it calls
+	rounds int      // for a prompt
+
 	calls, uses int
 }
 
@@ -133,11 +141,11 @@ func (m *strict) answer(items []transcript.Encoded, text string) transcript.Item
 	}
 	it := transcript.Item{Role: transcript.RoleAssistant, Model: "strict", Finish: transcript.FinishStop, Usage: &transcript.Usage{}}
 	it.Parts = append(it.Parts, transcript.Text{Text: text})
-	if rounds >= 2 {
+	if rounds >= m.rounds {
 		return it
 	}
 	it.Finish = transcript.FinishToolUse
-	for _, name := range []string{"Look", "Look", "Effect"} {
+	for _, name := range m.round {
 		m.uses++
 		input := fmt.Appendf(nil, `{"n":%d}`, m.uses)
 		it.Parts = append(it.Parts, transcript.ToolUse{ID: m.use(m.uses), Name: name, Input: input})

@@ -19,12 +19,13 @@ type Task struct {
 	Store    string   // its kind
 	Dir      string   // its folder
 	Ledger   string   // the ledger's path
-	Work     string   // "agent" or "log"
+	Work     string   // "agent", "log", "ask" or "answer"
 	Sessions []string // worked on side by side
 	Run      int      // differs from child to child, for ids that never repeat
 	Rounds   int      // prompts before it is done
 	NoSync   bool     // make fsync and fdatasync do nothing
 	Early    bool     // acknowledge before the store does
+	Person   bool     // somebody is there who answers questions
 }
 
 // Child runs a child's task when this process is one, and does not return then.
@@ -59,7 +60,9 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 		return err
 	}
 	defer func() { _ = ledger.Close() }()
-	work := map[string]func(context.Context, job) error{"agent": workAgent, "log": workLog}[t.Work]
+	work := map[string]func(context.Context, job) error{
+		"agent": workAgent, "log": workLog, "ask": workAsk, "answer": workAnswer,
+	}[t.Work]
 	if work == nil {
 		return fmt.Errorf("crashtest: no work %q", t.Work)
 	}
@@ -78,7 +81,7 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 	var group errgroup.Group
 	for _, id := range t.Sessions {
 		group.Go(func() error {
-			return work(ctx, job{sessions: sessions, id: id, run: t.Run, rounds: t.Rounds, ledger: ledger, report: report})
+			return work(ctx, job{sessions: sessions, id: id, run: t.Run, rounds: t.Rounds, person: t.Person, ledger: ledger, report: report})
 		})
 	}
 	return group.Wait()
@@ -90,6 +93,7 @@ type job struct {
 	id       string
 	run      int
 	rounds   int
+	person   bool
 	ledger   *Ledger
 	report   *Reporter
 }

@@ -2,6 +2,7 @@ package crashtest
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -62,8 +63,10 @@ func (f *Finding) results(id string, r session.Record, ran map[string]Runs) erro
 				f.wrong("session %s: the model was told that %s did not run, and it did", id, res.UseID)
 			}
 		default:
-			if r.Times == 0 {
+			if told := strings.HasPrefix(res.Text(), "ran"); told && r.Times == 0 {
 				f.wrong("session %s: the model was told that %s ran, and it did not", id, res.UseID)
+			} else if !told && r.Times > 0 {
+				f.wrong("session %s: the model was told %q about %s, and it ran", id, res.Text(), res.UseID)
 			}
 		}
 	}

@@ -1,0 +1,144 @@
+package crashtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Asked is what a session's log says about one question, and what came of it.
+type Asked struct {
+	Question approval.Question
+	Answers  []approval.Answer // more than one is a fault
+	Started  int               // starts of its tool use
+	Early    bool              // one of them before the answer
+	Result   string            // what the model was told, "" while nothing was
+	Runs     Runs
+}
+
+// Stage says how far a question has come.
+func (a *Asked) Stage() string {
+	switch {
+	case a.Result != "":
+		return "done"
+	case a.Started > 0:
+		return "running"
+	case len(a.Answers) > 0:
+		return "answered"
+	}
+	return "open"
+}
+
+// AskedIn reads all questions of a session from a store, and the ledger at path.
+func AskedIn(ctx context.Context, store session.Store, id, ledger string) ([]*Asked, error) {
+	ran, err := ReadLedger(ledger)
+	if err != nil {
+		return nil, err
+	}
+	recs, err := read(ctx, session.New(store, nil), id)
+	if err != nil {
+		return nil, err
+	}
+	r := asking{byUse: map[string]*Asked{}, byID: map[string]*Asked{}}
+	for _, rec := range recs {
+		if err := r.add(rec); err != nil {
+			return nil, fmt.Errorf("session %s, record %d: %w", id, rec.Seq, err)
+		}
+	}
+	for use, a := range r.byUse {
+		a.Runs = ran[id][use]
+	}
+	return r.list, nil
+}
+
+type asking struct {
+	list        []*Asked
+	byUse, byID map[string]*Asked
+}
+
+func (r *asking) add(rec session.Record) error {
+	switch rec.Kind {
+	case session.KindApprovalAsked:
+		a := &Asked{}
+		if err := json.Unmarshal(rec.Payload, &a.Question); err != nil {
+			return err
+		}
+		if r.byUse[a.Question.Use] != nil {
+			return fmt.Errorf("%s was asked about twice", a.Question.Use)
+		}
+		r.list = append(r.list, a)
+		r.byUse[a.Question.Use], r.byID[a.Question.ID] = a, a
+	case session.KindApprovalResolved:
+		var ans approval.Answer
+		if err := json.Unmarshal(rec.Payload, &ans); err != nil {
+			return err
+		}
+		a := r.byID[ans.Question]
+		if a == nil {
+			return fmt.Errorf("nobody asked %s", ans.Question)
+		}
+		a.Answers = append(a.Answers, ans)
+	case session.KindToolStarted:
+		var s session.ToolStarted
+		if err := json.Unmarshal(rec.Payload, &s); err != nil {
+			return err
+		}
+		if a := r.byUse[s.Use]; a != nil {
+			a.Started++
+			a.Early = a.Early || len(a.Answers) == 0
+		} else if s.Tool == "Effect" {
+			return fmt.Errorf("%s started and nobody was asked", s.Use)
+		}
+	case session.KindItem:
+		return r.item(rec)
+	}
+	return nil
+}
+
+func (r *asking) item(rec session.Record) error {
+	stored, err := session.ReadItem(rec.Payload)
+	if err != nil || len(stored.Item.ResultIDs()) == 0 {
+		return err
+	}
+	it, err := stored.Item.Decode()
+	if err != nil {
+		return err
+	}
+	for _, p := range it.Parts {
+		if res, ok := p.(transcript.ToolResult); ok && r.byUse[res.UseID] != nil {
+			r.byUse[res.UseID].Result = res.Text()
+		}
+	}
+	return nil
+}
+
+// Check says what is wrong about a question. Over means that the session has come
+// to its end since: then everything that was asked has an answer and a result.
+func (a *Asked) Check(over bool) error {
+	use := a.Question.Use
+	switch {
+	case len(a.Answers) > 1:
+		return fmt.Errorf("%s has %d answers", use, len(a.Answers))
+	case a.Early:
+		return fmt.Errorf("%s started before there was an answer", use)
+	case a.Started > 1 || a.Runs.Times > 1:
+		return fmt.Errorf("%s started %d times and ran %d times", use, a.Started, a.Runs.Times)
+	case a.Runs.Times > a.Started:
+		return fmt.Errorf("%s ran and its start is not on record", use)
+	case len(a.Answers) == 0 && over:
+		return fmt.Errorf("%s was never answered", use)
+	case len(a.Answers) == 0:
+		return nil
+	case !a.Answers[0].Decision.Allows() && a.Started > 0:
+		return fmt.Errorf("%s was denied and started", use)
+	case over && a.Result == "":
+		return fmt.Errorf("%s has no result", use)
+	case over && a.Answers[0].Decision.Allows() && a.Runs.Times == 0 && a.Result != transcript.OutcomeUnknown:
+		return fmt.Errorf("%s was allowed and never ran; the model was told %q", use, a.Result)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package crashtest
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Check has to see each fault, or a green run says nothing.
+func TestAskedCheck(t *testing.T) {
+	yes := []approval.Answer{{Decision: approval.Allow}}
+	no := []approval.Answer{{Decision: approval.Deny}}
+	once := Runs{Times: 1}
+	for _, tt := range []struct {
+		name  string
+		asked Asked
+		over  bool
+		stage string
+		fault string
+	}{
+		{"open", Asked{}, false, "open", ""},
+		{"open at the end", Asked{}, true, "open", "never answered"},
+		{"answered", Asked{Answers: yes}, false, "answered", ""},
+		{"answered twice", Asked{Answers: append(yes, no...)}, false, "answered", "2 answers"},
+		{"running", Asked{Answers: yes, Started: 1}, false, "running", ""},
+		{"started before the answer", Asked{Answers: yes, Started: 1, Early: true}, false, "running", "before there was an answer"},
+		{"started twice", Asked{Answers: yes, Started: 2}, false, "running", "started 2 times"},
+		{"ran twice", Asked{Answers: yes, Started: 1, Runs: Runs{Times: 2}}, false, "running", "ran 2 times"},
+		{"ran without a start", Asked{Answers: yes, Runs: once}, false, "answered", "its start is not on record"},
+		{"denied and started", Asked{Answers: no, Started: 1}, false, "running", "denied and started"},
+		{"denied", Asked{Answers: no, Result: "permission denied"}, true, "done", ""},
+		{"ran", Asked{Answers: yes, Started: 1, Runs: once, Result: "ran"}, true, "done", ""},
+		{"no result", Asked{Answers: yes, Started: 1, Runs: once}, true, "running", "no result"},
+		{"never ran", Asked{Answers: yes, Result: transcript.NotRun}, true, "done", "allowed and never ran"},
+		{"cut off", Asked{Answers: yes, Started: 1, Result: transcript.OutcomeUnknown}, true, "done", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.asked.Stage(); got != tt.stage {
+				t.Errorf("stage %s, want %s", got, tt.stage)
+			}
+			err := tt.asked.Check(tt.over)
+			if (err == nil) != (tt.fault == "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
+				t.Errorf("got %v, want %q", err, tt.fault)
+			}
+		})
+	}
+}
+
+// An undisturbed run has questions of both outcomes, and nothing is wrong.
+func TestAskedIn(t *testing.T) {
+	store := memory.New()
+	path := filepath.Join(t.TempDir(), "ledger")
+	ledger, err := OpenLedger(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ledger.Close() }()
+	sessions := session.New(store, nil)
+	allowed, denied := 0, 0
+	for run := 0; (allowed == 0 || denied == 0) && run < 40; run++ {
+		j := job{sessions: sessions, id: "s", run: run, rounds: 1, person: true, ledger: ledger, report: NewReporter(&strings.Builder{})}
+		if err := workAsk(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+		list, err := AskedIn(t.Context(), store, "s", path)
+		if err != nil || len(list) < run+1 {
+			t.Fatalf("%d questions after %d runs, %v", len(list), run+1, err)
+		}
+		last := list[len(list)-1]
+		if err := last.Check(true); err != nil || last.Stage() != "done" {
+			t.Fatalf("%s: %v", last.Stage(), err)
+		}
+		if last.Answers[0].Decision.Allows() {
+			allowed++
+		} else {
+			denied++
+		}
+	}
+	if allowed == 0 || denied == 0 {
+		t.Errorf("%d allowed, %d denied", allowed, denied)
+	}
+}
