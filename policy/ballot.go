@@ -145,7 +145,7 @@ func (b *ballot) close(m Mode) {
 	if b.won.Effect != Ask {
 		return
 	}
-	mode := "mode " + string(m)
+	mode := m.link()
 	switch {
 	case m.silences():
 		b.won.Effect, b.won.Reason = Deny, b.won.Reason+" ("+mode+" asks nobody)"

@@ -34,7 +34,7 @@ func (g *Guard) chain() Chain {
 	if src.rules != nil {
 		add(Link{Name: rulesName, Stage: stageRules, Detail: detail(src.rules)})
 	}
-	add(Link{Name: "mode " + string(v.mode), Stage: stageMode})
+	add(Link{Name: v.mode.link(), Stage: stageMode})
 	return c
 }
 

@@ -235,7 +235,7 @@ func feeds(r *shellread.Reading, programs []string) bool {
 // hasShape looks for a shape that is not about one command. The only one is the
 // fork bomb: a function that pipes itself into itself in the background.
 func hasShape(line, shape string) bool {
-	if shape != "fork bomb" {
+	if shape != "fork bomb" || !strings.Contains(line, "{") {
 		return false
 	}
 	line = strings.Join(strings.Fields(line), "")

@@ -127,7 +127,7 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 	if src.rules != nil {
 		b.rules(rulesName, src.world.rule(src.rules, s, v.mode), v.mode, kind.kind)
 	}
-	b.add(rankMode, "mode "+string(v.mode), v.mode.judge(s, kind), "")
+	b.add(rankMode, v.mode.link(), v.mode.judge(s, kind), "")
 }
 
 // rule is what rules say. Where they permit every command of a line and not all

@@ -64,6 +64,18 @@ func (m Mode) Evaluate(r Request) Verdict {
 	return m.judge(s, w.kind(s))
 }
 
+// links are the modes' names in chains, made once.
+var links = func() map[Mode]string {
+	m := map[Mode]string{}
+	for _, mode := range Modes() {
+		m[mode] = "mode " + string(mode)
+	}
+	return m
+}()
+
+// link is the mode's name in chains.
+func (m Mode) link() string { return links[m] }
+
 // judge is the end of the chain. Its words are seed 000's, so that what a model
 // is told stays the same.
 func (m Mode) judge(s *subject, k sort) Verdict {

@@ -89,7 +89,9 @@ func appendPart[T string | json.RawMessage](b []byte, part T) []byte {
 
 func digestOf(b []byte) string {
 	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:])
 }
 
 // Effect is what a verdict amounts to.
