@@ -62,12 +62,12 @@ func TestPathGlob(t *testing.T) {
 			t.Errorf("%q: %v", c.text, err)
 			continue
 		}
-		for _, p := range strings.Fields(c.yes) {
+		for p := range strings.FieldsSeq(c.yes) {
 			if !g.match(p) {
 				t.Errorf("%q (forbids %t) does not match %s: %+v", c.text, c.forbids, p, g)
 			}
 		}
-		for _, p := range strings.Fields(c.no) {
+		for p := range strings.FieldsSeq(c.no) {
 			if g.match(p) {
 				t.Errorf("%q (forbids %t) matches %s: %+v", c.text, c.forbids, p, g)
 			}

@@ -19,10 +19,10 @@ const hostHint = `write a host: "WebFetch(domain:example.org)" or "WebFetch(doma
 // newHostPattern reads a host or a pattern of hosts.
 func newHostPattern(s string) (hostPattern, *malformed) {
 	p := hostPattern{text: strings.ToLower(strings.TrimSuffix(strings.TrimSpace(s), "."))}
-	switch {
-	case p.text == "":
+	switch p.text {
+	case "":
 		return p, &malformed{"the domain is empty", hostHint}
-	case p.text == "*":
+	case "*":
 		p.every = true
 		return p, nil
 	}

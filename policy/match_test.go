@@ -64,12 +64,12 @@ func TestHostPatterns(t *testing.T) {
 			t.Error(m)
 			continue
 		}
-		for _, h := range strings.Fields(c.yes) {
+		for h := range strings.FieldsSeq(c.yes) {
 			if !p.match(h) {
 				t.Errorf("%s does not match %s", c.pattern, h)
 			}
 		}
-		for _, h := range strings.Fields(c.no) {
+		for h := range strings.FieldsSeq(c.no) {
 			if p.match(h) {
 				t.Errorf("%s matches %s", c.pattern, h)
 			}

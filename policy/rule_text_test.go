@@ -65,12 +65,12 @@ func TestNamePatterns(t *testing.T) {
 			t.Error(m)
 			continue
 		}
-		for _, name := range strings.Fields(c.yes) {
+		for name := range strings.FieldsSeq(c.yes) {
 			if !p.match(name) {
 				t.Errorf("%s does not match %s", c.pattern, name)
 			}
 		}
-		for _, name := range strings.Fields(c.no) {
+		for name := range strings.FieldsSeq(c.no) {
 			if p.match(name) {
 				t.Errorf("%s matches %s", c.pattern, name)
 			}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy/shellread"
@@ -76,13 +77,6 @@ func (s *subject) readPlaces(resolve func(string) string) {
 	}
 }
 
-// withInput is the same subject with another input.
-func (s *subject) withInput(input []byte) *subject {
-	other := *s
-	other.Input, other.params = input, nil
-	return &other
-}
-
 // accessOf says how a request that is not a command touches its resource; 0 when
 // its resource is not a path.
 func accessOf(r Request) shellread.Access {
@@ -140,12 +134,9 @@ func linesOf(reading *shellread.Reading) [][]string {
 func appendLines(out []string, c *shellread.Command) []string {
 	start := len(out)
 	add := func(line string) {
-		for _, had := range out[start:] {
-			if had == line {
-				return
-			}
+		if !slices.Contains(out[start:], line) {
+			out = append(out, line)
 		}
-		out = append(out, line)
 	}
 	out = append(out, c.Line)
 	if c.Source != "" {
