@@ -1,0 +1,116 @@
+package approval_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+)
+
+// exampleSession is a session in which an agent has asked about a command.
+func exampleSession() (*session.Sessions, approval.Question) {
+	ctx := context.Background()
+	sessions := session.New(memory.New(), nil)
+	l, err := sessions.Create(ctx, session.Opened{SessionID: "fix"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	q := approval.New(
+		[]policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: "npm run test -- --watch", Cwd: "/w"}},
+		policy.Decision{Use: "call-1", Tool: "Bash", Effect: policy.Ask, By: "mode default", Reason: "mode default asks about commands"},
+		approval.QuestionOptions{ID: "01JT", Cwd: "/w", At: time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)},
+	)
+	d, err := session.NewDraft(session.KindApprovalAsked, q)
+	if err == nil {
+		_, err = l.Append(ctx, d)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	q.Session = l.ID()
+	return sessions, q
+}
+
+func ExampleNew() {
+	_, q := exampleSession()
+	fmt.Println(q.Why)
+	for _, s := range q.Scopes {
+		fmt.Printf("%q: %s\n", s.Rule, s.Text)
+	}
+	// Output:
+	// mode default asks about commands
+	// "": exactly this command in /w
+	// "Bash(npm run test:*)": every command that begins with "npm run test"
+}
+
+func ExampleResolve() {
+	ctx := context.Background()
+	sessions, q := exampleSession()
+	won, err := approval.Resolve(ctx, sessions, q.Session, approval.Answer{Question: q.ID, Decision: approval.Allow, By: "ann", Via: "cli"})
+	fmt.Println(won.Decision, won.By, err)
+	_, err = approval.Resolve(ctx, sessions, q.Session, approval.Answer{Question: q.ID, Decision: approval.Deny, By: "bob"})
+	fmt.Println(err, errors.Is(err, approval.ErrAnswered))
+	// Output:
+	// allow ann <nil>
+	// the question was answered already: allow by ann true
+}
+
+func ExampleCheck() {
+	_, q := exampleSession()
+	fmt.Println(approval.Check(q, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run *)"}))
+	fmt.Println(approval.Check(q, approval.Answer{Decision: approval.AllowSession, Scope: "Edit"}))
+	// Output:
+	// <nil>
+	// not a usable answer: the scope "Edit" is not about Bash; hint: Bash(npm run test:*)
+}
+
+func ExamplePending() {
+	sessions, _ := exampleSession()
+	open, err := approval.Pending(context.Background(), sessions, "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, q := range open {
+		fmt.Println(q.Session, q.ID, q.Tool, q.Requests[0].Resource)
+	}
+	// Output: fix 01JT Bash npm run test -- --watch
+}
+
+func ExampleFind() {
+	q, answer, err := approval.Find(context.Background(), first(exampleSession()), "01")
+	fmt.Println(q.ID, answer == nil, err)
+	// Output: 01JT true <nil>
+}
+
+func first(s *session.Sessions, _ approval.Question) *session.Sessions { return s }
+
+func ExampleWait() {
+	ctx := context.Background()
+	sessions, q := exampleSession()
+	go func() {
+		_, err := approval.Resolve(ctx, sessions, q.Session, approval.Answer{Question: q.ID, Decision: approval.Deny, By: "ann", Message: "not today"})
+		if err != nil {
+			log.Print(err)
+		}
+	}()
+	a, err := approval.Wait(ctx, sessions, q.Session, q, time.Millisecond)
+	fmt.Println(a.Decision, a.Message, err)
+	// Output: deny not today <nil>
+}
+
+func ExampleGrant() {
+	_, q := exampleSession()
+	g, err := approval.Grant(q, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run test:*)", By: "ann"})
+	fmt.Println(g.Effect, g.Scope, g.By, err)
+	_, err = approval.Grant(q, approval.Answer{Decision: approval.Allow})
+	fmt.Println(err)
+	// Output:
+	// allow Bash(npm run test:*) ann <nil>
+	// not a usable answer: allow is for once: it leaves no grant
+}
