@@ -59,21 +59,29 @@ func commandPrefix(r policy.Request, home string) (string, bool) {
 	if the == nil || the.Program != the.Name {
 		return "", false
 	}
-	words, ok := subcommands[the.Name]
-	prefix := the.Name
-	for i := 0; ok && i < words; i++ {
-		if i >= len(the.Args) || !isWord(the.Args[i]) {
+	return withSubcommand(the)
+}
+
+// withSubcommand is the program's name with the words that tell what it does.
+func withSubcommand(c *shellread.Command) (string, bool) {
+	left, known := subcommands[c.Name]
+	if !known {
+		return "", false
+	}
+	words := []string{c.Name}
+	for ; left > 0; left-- {
+		if len(words) > len(c.Args) || !isWord(c.Args[len(words)-1]) {
 			return "", false
 		}
-		prefix += " " + the.Args[i].Text
-		if runners[prefix] {
+		words = append(words, c.Args[len(words)-1].Text)
+		switch so := strings.Join(words, " "); {
+		case runners[so]:
 			return "", false
-		}
-		if deeper[prefix] {
-			words++
+		case deeper[so]:
+			left++
 		}
 	}
-	return prefix, ok
+	return strings.Join(words, " "), true
 }
 
 // redirects reports whether a command writes a file by a redirect, which a rule

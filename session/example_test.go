@@ -225,3 +225,47 @@ func ExampleProjectID() {
 	fmt.Println(len(id), id == again, branch == "")
 	// Output: 32 true true
 }
+
+// Somebody renames the session while another runs it: the other takes that in.
+func ExampleLog_TakeIn() {
+	ctx := context.Background()
+	sessions := session.New(memory.New(), nil)
+	l, err := sessions.Create(ctx, session.Opened{SessionID: "s"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	if err := sessions.Rename(ctx, "s", "the failing test"); err != nil {
+		log.Fatal(err)
+	}
+	records, err := l.TakeIn(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range records {
+		fmt.Println(r.Seq, r.Kind, string(r.Payload))
+	}
+	// Output: 2 meta.changed {"title":"the failing test"}
+}
+
+// A change that only counts when nothing else has happened since somebody looked.
+func ExampleSessions_AppendShared() {
+	ctx := context.Background()
+	sessions := session.New(memory.New(), nil)
+	l, err := sessions.Create(ctx, session.Opened{SessionID: "s"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	d, err := session.NewDraft(session.KindPolicyChanged, session.PolicyChanged{Mode: "plan"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		_, err := sessions.AppendShared(ctx, "s", 1, d)
+		fmt.Println(err)
+	}
+	// Output:
+	// <nil>
+	// append session s at seq 2: the log has moved on
+}

@@ -22,7 +22,7 @@ type Report struct {
 	Erased  int // of those: payload erased on purpose
 	Items   int // in the transcript
 	Faults  []Fault
-	Notices []string // tool uses without a result at the end: restoring answers them
+	Notices []string // tool uses without a result at the end: restoring answers them, or waits
 
 	Meta        Meta // as the store has it
 	Rebuilt     Meta // as it follows from the records

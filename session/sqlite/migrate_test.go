@@ -120,7 +120,7 @@ func TestOpenMigratesVersion1(t *testing.T) {
 		}
 	}
 	// What was migrated is what a new file is.
-	columns := `SELECT group_concat(name || type || "notnull" || pk, ' ') FROM (SELECT * FROM pragma_table_info('sessions'))`
+	columns := `SELECT group_concat(name || type || "notnull" || pk, ' ') FROM pragma_table_info('sessions')`
 	indexes := `SELECT group_concat(sql, '; ') FROM (SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name)`
 	made := fresh(t)
 	for _, query := range []string{columns, indexes} {
