@@ -1,169 +1,201 @@
 package cli
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// asker puts questions to the person at the terminal. It shows exactly what
-// would happen and takes nothing but a clear answer.
+// asker puts questions to the person at the terminal. It shows exactly what would
+// happen and takes nothing but a clear answer: keys that were pressed before the
+// question was on the screen count for nothing, and Enter is no answer.
 type asker struct {
-	in    io.Reader
+	keys  *keyboard
 	out   *printer
-	cwd   string
 	close func()
-	lines chan string // nil until the first question; closed at the end of input
+	now   func() time.Time
+	by    string
 }
 
+// viaTerminal is how an answer from here is marked.
+const viaTerminal = "terminal"
+
 // asker returns nil when nobody is there to ask. The caller closes it.
-func (p *Program) asker(cwd string) *asker {
+func (p *Program) asker() *asker {
 	out, done := p.screen()
 	if out == nil {
 		return nil
 	}
-	return &asker{in: p.Stdin, out: out, cwd: cwd, close: done}
+	return &asker{
+		keys: newKeyboard(p.Stdin), out: out, close: done, now: p.Now, by: orElse(p.env("USER"), "person"),
+	}
 }
 
-// ask shows a question and waits for the answer; the end of ctx is a no that
-// stops the turn.
+// ask shows a question and waits for the answer. The error is the end of ctx:
+// an interrupt, or somebody else's answer.
 func (a *asker) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	pr := a.out
 	pr.progress().work("")
-	a.show(q)
+	pr.line("")
+	pr.question(q, a.now())
+	a.keys.flush()
+	ans := approval.Answer{Question: q.ID, By: a.by, Via: viaTerminal}
 	for {
-		pr.text(pr.term.bold("allow this once? ") + "[y]es · [n]o, or n and why · [s]top: ")
-		line, ok, err := a.line(ctx)
+		pr.text(a.choices(q))
+		key, ok, err := a.keys.key(ctx)
 		if err != nil {
-			//nolint:nilerr // the interrupt is the answer
-			return approval.Answer{Decision: approval.Deny, By: "interrupt", Message: "interrupted while a person was asked", Stop: true}, nil
+			pr.endLine()
+			return ans, err
 		}
-		pr.shape.setMidLine(false) // the person's own newline moved the cursor
 		if !ok {
-			return approval.Answer{Decision: approval.Deny, By: "nobody", Message: "input ended before there was an answer"}, nil
-		}
-		if ans, ok := answer(line); ok {
+			pr.endLine()
+			ans.Decision, ans.By, ans.Message = approval.Deny, "nobody", "input ended before there was an answer"
 			return ans, nil
 		}
-		pr.line("please answer y, n or s")
-	}
-}
-
-// answer reads what a person typed. Only a plain yes is a yes.
-func answer(line string) (approval.Answer, bool) {
-	word, why, _ := strings.Cut(strings.TrimSpace(line), " ")
-	why = strings.TrimSpace(why)
-	switch strings.ToLower(strings.TrimRight(word, ",:")) {
-	case "y", "yes":
-		if why == "" {
-			return approval.Answer{Decision: approval.Allow, By: "person"}, true
-		}
-	case "n", "no":
-		return approval.Answer{Decision: approval.Deny, By: "person", Message: why}, true
-	case "s", "stop":
-		return approval.Answer{Decision: approval.Deny, By: "person", Message: why, Stop: true}, true
-	}
-	return approval.Answer{}, false
-}
-
-// line reads one line of input, or gives up when ctx ends.
-func (a *asker) line(ctx context.Context) (string, bool, error) {
-	if a.lines == nil {
-		a.lines = make(chan string)
-		go readLines(a.in, a.lines) // ends with its input, or with the process
-	}
-	select {
-	case s, ok := <-a.lines:
-		return s, ok, nil
-	case <-ctx.Done():
-		return "", false, context.Cause(ctx)
-	}
-}
-
-func readLines(r io.Reader, lines chan<- string) {
-	defer close(lines)
-	br := bufio.NewReader(r)
-	for {
-		s, err := br.ReadString('\n')
+		done, err := a.take(ctx, key, q, &ans)
 		if err != nil {
-			return // a line without its end is no answer
+			pr.endLine()
+			return ans, err
 		}
-		lines <- strings.TrimRight(s, "\r\n")
+		if done {
+			ans.At = a.now()
+			return ans, nil
+		}
 	}
 }
 
-// show prints everything that the call would do; nothing is left out.
-func (a *asker) show(q approval.Question) {
-	pr, t := a.out, a.out.term
-	pr.line("")
-	pr.line("%s %s", t.yellow("permission"), t.bold(exact(q.Tool)))
-	for i, r := range q.Requests {
-		if len(q.Requests) > 1 {
-			pr.line("  %s", t.dim(fmt.Sprintf("%d of %d", i+1, len(q.Requests))))
-		}
-		pr.line("  %s  %s", t.dim("what  "), operation(r.Operation))
-		lines := strings.Split(exact(r.Resource), "\n")
-		pr.line("  %s  %s", t.dim("exact "), t.bold(lines[0]))
-		for _, l := range lines[1:] {
-			pr.line("          %s", t.bold(l))
-		}
-		if r.Shown != "" && r.Shown != r.Resource {
-			for l := range strings.Lines(r.Shown) {
-				pr.line("  %s", a.diffLine(exact(strings.TrimRight(l, "\n"))))
-			}
-		} else if r.Operation != policy.OpCommand {
-			a.input(r.Input)
-		}
-	}
-	pr.line("  %s  %s", t.dim("in    "), exact(a.cwd))
-	pr.line("  %s  %s", t.dim("why   "), exact(orElse(q.Why, "mode "+string(q.Mode))))
-}
-
-func (a *asker) diffLine(l string) string {
+// choices is the line of keys.
+func (a *asker) choices(q approval.Question) string {
 	t := a.out.term
-	switch {
-	case strings.HasPrefix(l, "+"):
-		return t.green(l)
-	case strings.HasPrefix(l, "-"):
-		return t.red(l)
+	key := func(k, what string) string { return t.bold(k) + " " + what }
+	list := []string{key("y", "yes, once")}
+	if q.Reason != policy.ReasonOverride {
+		list = append(list, key("a", "always in this run"))
 	}
-	return t.dim(l)
+	list = append(list, key("n", "no"), key("d", "never in this run"), key("m", "no, and say why"), key("s", "no, and stop"))
+	return strings.Join(list, " · ") + ": "
 }
 
-// input prints the call's input, member by member.
-func (a *asker) input(raw json.RawMessage) {
-	var v any
-	if json.Unmarshal(raw, &v) != nil {
-		return
+// take makes an answer of a key, and reports whether it did.
+func (a *asker) take(ctx context.Context, key byte, q approval.Question, ans *approval.Answer) (bool, error) {
+	said := func(d approval.Decision, words string) (bool, error) {
+		ans.Decision = d
+		a.tell(words)
+		return true, nil
 	}
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return
+	switch key {
+	case 'y':
+		return said(approval.Allow, "yes, once")
+	case 'n':
+		return said(approval.Deny, "no")
+	case 's':
+		ans.Stop = true
+		return said(approval.Deny, "no, and stop")
+	case 'm':
+		a.tell("no")
+		line, ok, err := a.prompt(ctx, "tell the model why: ")
+		if err != nil || !ok {
+			return false, err
+		}
+		ans.Decision, ans.Message = approval.Deny, strings.TrimSpace(line)
+		return true, nil
+	case 'a':
+		if q.Reason == policy.ReasonOverride {
+			break
+		}
+		a.tell("always in this run")
+		ans.Decision = approval.AllowSession
+		return a.scope(ctx, q, ans)
+	case 'd':
+		a.tell("never in this run")
+		ans.Decision = approval.DenySession
+		return a.scope(ctx, q, ans)
 	}
-	for l := range strings.Lines(string(b)) {
-		a.out.line("    %s", exact(strings.TrimRight(l, "\n")))
+	a.tell("")
+	a.out.line("%s", a.out.term.dim("press one of the keys; y and n are for this call alone"))
+	return false, nil
+}
+
+// scope asks what a decision for the run covers.
+func (a *asker) scope(ctx context.Context, q approval.Question, ans *approval.Answer) (bool, error) {
+	t := a.out.term
+	offered := q.Scopes[:min(len(q.Scopes), 9)]
+	for i, s := range offered {
+		a.out.line("  %s %s", t.bold(fmt.Sprint(i+1)), exact(scopeText(s)))
+	}
+	for {
+		a.out.text(strings.Join([]string{
+			t.bold("1") + upTo(len(offered)) + " what it covers", t.bold("e") + " write a rule", t.bold("b") + " back: ",
+		}, " · "))
+		key, ok, err := a.keys.key(ctx)
+		if err != nil || !ok {
+			return false, err
+		}
+		switch n := int(key - '0'); {
+		case key == 'b':
+			a.tell("back")
+			return false, nil
+		case key == 'e':
+			a.tell("")
+			if ok, err := a.edit(ctx, q, ans); ok || err != nil {
+				return ok, err
+			}
+		case n >= 1 && n <= len(offered):
+			ans.Scope = offered[n-1].Rule
+			a.tell(scopeText(offered[n-1]))
+			return true, nil
+		default:
+			a.tell("")
+		}
 	}
 }
 
-// operation says in words what kind of effect is asked for.
-func operation(op policy.Operation) string {
-	switch op {
-	case policy.OpRead:
-		return "read a file (fs.read)"
-	case policy.OpWrite:
-		return "write a file (fs.write)"
-	case policy.OpExec:
-		return "run a program (fs.exec)"
-	case policy.OpCommand:
-		return "run a command (command.execute)"
-	case policy.OpConnect:
-		return "connect to a host (net.connect)"
+// edit takes a rule that the person writes.
+func (a *asker) edit(ctx context.Context, q approval.Question, ans *approval.Answer) (bool, error) {
+	for _, s := range q.Scopes {
+		if s.Rule != "" {
+			a.out.line("%s", a.out.term.dim("for example "+exact(s.Rule)))
+			break
+		}
 	}
-	return exact(string(op))
+	line, ok, err := a.prompt(ctx, "rule: ")
+	if err != nil || !ok {
+		return false, err
+	}
+	with := *ans
+	with.Scope = strings.TrimSpace(line)
+	if err := approval.Check(q, with); err != nil {
+		a.out.line("%s", exact(oneLine(err.Error())))
+		return false, nil
+	}
+	*ans = with
+	return true, nil
+}
+
+func (a *asker) prompt(ctx context.Context, text string) (string, bool, error) {
+	a.out.text(a.out.term.bold(text))
+	line, ok, err := a.keys.line(ctx)
+	a.out.shape.setMidLine(false) // the person's own newline moved the cursor
+	return line, ok, err
+}
+
+// tell ends the line that a key was awaited on with what the key meant.
+func (a *asker) tell(words string) {
+	if a.keys.tty == nil {
+		a.out.shape.setMidLine(false) // Enter did
+		return
+	}
+	a.out.text(exact(words))
+	a.out.endLine()
+}
+
+func upTo(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf("-%d", n)
 }

@@ -73,32 +73,3 @@ func FuzzShown(f *testing.F) {
 		}
 	})
 }
-
-func TestAnswer(t *testing.T) {
-	for _, tt := range []struct {
-		in                 string
-		clear, allow, stop bool
-		why                string
-	}{
-		{"y", true, true, false, ""},
-		{" YES ", true, true, false, ""},
-		{"y please", false, false, false, ""},
-		{"yep", false, false, false, ""},
-		{"", false, false, false, ""},
-		{"n", true, false, false, ""},
-		{"no, use make", true, false, false, "use make"},
-		{"n use make test", true, false, false, "use make test"},
-		{"s", true, false, true, ""},
-		{"stop here", true, false, true, "here"},
-		{"nope", false, false, false, ""},
-		{"\x1b[A", false, false, false, ""},
-	} {
-		ans, ok := answer(tt.in)
-		if ok != tt.clear || ans.Decision.Allows() != tt.allow || ans.Stop != tt.stop || ans.Message != tt.why {
-			t.Errorf("answer(%q) = %+v, %v", tt.in, ans, ok)
-		}
-		if ok && ans.By != "person" {
-			t.Errorf("answer(%q) is by %q", tt.in, ans.By)
-		}
-	}
-}

@@ -29,7 +29,11 @@ const inputPatience = 3 * time.Second
 func (c *runCmd) input(p *Program) ([]transcript.Part, error) {
 	text := c.Prompt
 	if f, ok := p.Stdin.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-		if text == "" || text == "-" {
+		switch {
+		case text != "" && text != "-":
+		case c.goesOn():
+			return nil, nil
+		default:
 			return nil, usage("there is no prompt", `holdfast run "what to do"`)
 		}
 		return []transcript.Part{transcript.Text{Text: text}}, nil
@@ -47,13 +51,17 @@ func (c *runCmd) input(p *Program) ([]transcript.Part, error) {
 		text += "\n\n" + in
 	}
 	if strings.TrimSpace(text) == "" {
-		if c.Continue || c.Resume != "" || c.SessionID != "" {
+		if c.goesOn() {
 			return nil, nil
 		}
 		return nil, usage("there is no prompt", `holdfast run "what to do"`)
 	}
 	return []transcript.Part{transcript.Text{Text: text}}, nil
 }
+
+// goesOn reports whether a session is named, which may have something to go on
+// with: an answer that is missing, a question that waits.
+func (c *runCmd) goesOn() bool { return c.Continue || c.Resume != "" || c.SessionID != "" }
 
 // readInput reads standard input to its end. With optional it gives up on a
 // pipe from which nothing comes, so that a caller who forgot to close it does

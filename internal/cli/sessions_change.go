@@ -120,14 +120,14 @@ func (c *deleteCmd) confirm(ctx context.Context, p *Program, m session.Meta) err
 	if c.Yes {
 		return nil
 	}
-	a := p.asker("")
+	a := p.asker()
 	if a == nil {
 		return usage("deleting is for good and nobody is there to confirm it", "holdfast sessions delete --yes "+quoteArg(m.ID))
 	}
 	defer a.close()
 	a.out.line("session %s  %s  %s", m.ID, shown(fit(orElse(m.Title, m.FirstPrompt), 60)), count(m.MessageCount, "item"))
 	a.out.text("delete it for good? [y]es · [n]o: ")
-	line, _, err := a.line(ctx)
+	line, _, err := a.keys.line(ctx)
 	a.out.shape.setMidLine(false)
 	if err != nil {
 		return err

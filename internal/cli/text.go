@@ -67,6 +67,10 @@ func (v *textView) show(e agent.Event) error {
 	case agent.ApprovalAsked:
 		v.asked = e.Question.Use
 		v.p.err.progress().work("")
+	case agent.ApprovalResolved:
+		v.resolved(e)
+	case agent.PolicyChanged:
+		v.policyChanged(e)
 	case agent.Retrying:
 		v.retrying(e)
 	case agent.ModelSwitched:
@@ -234,6 +238,35 @@ func (v *textView) decided(d policy.Decision) {
 	v.p.err.line("%s %s", t.yellow("  ⎿ not allowed:"), shown(oneLine(fmt.Sprintf("%s (%s)", d.Tool, orElse(d.Reason, d.By)))))
 }
 
+// resolved tells of an answer that was not given at this terminal.
+func (v *textView) resolved(e agent.ApprovalResolved) {
+	if e.Late != nil {
+		v.note("somebody was faster, your answer does not count: %s", answerText(e.Answer))
+		return
+	}
+	if e.Answer.Via != viaTerminal && e.Answer.By != "nobody" && e.Answer.By != "interrupt" {
+		v.note("answered: %s", answerText(e.Answer))
+	}
+}
+
+func (v *textView) policyChanged(e agent.PolicyChanged) {
+	c := e.Change
+	by := ""
+	if c.By != "" {
+		by = ", by " + c.By
+	}
+	switch {
+	case c.Mode != "":
+		v.note("the mode is %s from here on%s", c.Mode, by)
+	case c.Grant != nil:
+		v.note("for the rest of this run: %s %s%s", c.Grant.Effect, orElse(c.Grant.Scope, c.Grant.Tool+" "+c.Grant.Resource), by)
+	case c.Revoke != "":
+		v.note("what was decided for this run as %s is revoked%s", c.Revoke, by)
+	case c.Patch != nil:
+		v.note("the policy for %s is changed%s", orElse(c.Patch.Tool, "every tool"), by)
+	}
+}
+
 func (v *textView) retrying(e agent.Retrying) {
 	if v.said {
 		v.p.out.endLine()
@@ -306,7 +339,9 @@ func denied(list []policy.Decision) string {
 }
 
 // answered reports whether a person decided, or was about to.
-func answered(d policy.Decision) bool { return d.By == "person" || d.By == "interrupt" }
+func answered(d policy.Decision) bool {
+	return d.By == "interrupt" || d.Grant != "" || d.Asked && d.By != "nobody" && d.By != "timeout"
+}
 
 // whyEnded says why a turn did not complete, or "".
 func whyEnded(r agent.Result) string {

@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// approvalsCmd is `holdfast approvals`.
+type approvalsCmd struct {
+	List  approvalsListCmd  `cmd:"" help:"List the questions that wait for an answer, oldest first." aliases:"ls"`
+	Show  approvalsShowCmd  `cmd:"" help:"Show a question with everything it would do."`
+	Allow approvalsAllowCmd `cmd:"" help:"Answer yes; the run goes on, or can be resumed."`
+	Deny  approvalsDenyCmd  `cmd:"" help:"Answer no."`
+}
+
+// questionDoc is a question in JSON, with its answer when it has one.
+type questionDoc struct {
+	approval.Question
+	Answer *approval.Answer `json:"answer,omitempty"`
+}
+
+// approvalsListCmd is `holdfast approvals list`.
+type approvalsListCmd struct {
+	Session string `placeholder:"SESSION" help:"Only of this session."`
+	storeFlags
+	jsonFlag
+}
+
+func (c *approvalsListCmd) run(ctx context.Context, p *Program) error {
+	sessions, closeStore, err := p.openStore(c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	id := ""
+	if c.Session != "" {
+		m, err := sessions.Find(ctx, c.Session)
+		if err != nil {
+			return err
+		}
+		id = m.ID
+	}
+	open, err := approval.Pending(ctx, sessions, id)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(open, func(a, b approval.Question) int { return a.AskedAt.Compare(b.AskedAt) })
+	if c.JSON {
+		return p.out.json(struct {
+			Approvals []approval.Question `json:"approvals"`
+		}{append([]approval.Question{}, open...)}, p.out.term.tty)
+	}
+	if len(open) == 0 {
+		p.err.line("no question waits for an answer")
+		return nil
+	}
+	rows := [][]string{{"ID", "TOOL", "WHAT", "AGE", "UNTIL", "SESSION"}}
+	for _, q := range open {
+		until := "-"
+		if q.Expires != nil {
+			until = q.Expires.Local().Format(time.TimeOnly)
+		}
+		rows = append(rows, []string{q.ID, q.Tool, subject(q), age(p.Now().Sub(q.AskedAt)), until, q.Session})
+	}
+	p.table(rows, 2)
+	return nil
+}
+
+// approvalArg names one question.
+type approvalArg struct {
+	ID string `arg:"" placeholder:"ID" help:"The question's id, or the beginning of it."`
+}
+
+// with opens the store, finds the question and calls do.
+func (a approvalArg) with(ctx context.Context, p *Program, url string, do func(*session.Sessions, questionDoc) error) error {
+	sessions, closeStore, err := p.openStore(url)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	q, ans, err := approval.Find(ctx, sessions, a.ID)
+	if errors.Is(err, approval.ErrNoQuestion) {
+		return &failure{
+			msg: fmt.Sprintf("there is no question %q", a.ID), out: outcome.NotFound, err: err,
+			hint: "holdfast approvals list",
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return do(sessions, questionDoc{q, ans})
+}
+
+// approvalsShowCmd is `holdfast approvals show`.
+type approvalsShowCmd struct {
+	approvalArg
+	storeFlags
+	jsonFlag
+}
+
+func (c *approvalsShowCmd) run(ctx context.Context, p *Program) error {
+	return c.with(ctx, p, c.Store, func(_ *session.Sessions, d questionDoc) error {
+		if c.JSON {
+			return p.out.json(d, p.out.term.tty)
+		}
+		t := p.out.term
+		p.out.question(d.Question, p.Now())
+		p.out.line("  %s  %s", t.dim("session"), shown(d.Session))
+		for i, s := range d.Scopes {
+			name := "scope  "
+			if i > 0 {
+				name = "       "
+			}
+			p.out.line("  %s  %s", t.dim(name), exact(scopeText(s)))
+		}
+		if a := d.Answer; a != nil {
+			p.out.line("  %s  %s", t.dim("answer "), exact(answerText(*a)))
+			return nil
+		}
+		p.err.line("%s holdfast approvals allow %s, or deny", p.err.term.bold("hint:"), d.ID)
+		return nil
+	})
+}
+
+// scopeText is a scope in words, with the rule that it is.
+func scopeText(s approval.Scope) string {
+	if s.Rule == "" {
+		return s.Text
+	}
+	return s.Rule + "  " + s.Text
+}
+
+// answerText tells an answer in one line: "allow by ann (cli): because".
+func answerText(a approval.Answer) string {
+	s := string(a.Decision) + " by " + orElse(a.By, "somebody")
+	if a.Via != "" {
+		s += " (" + a.Via + ")"
+	}
+	if a.Scope != "" {
+		s += ", for " + a.Scope
+	}
+	if a.Message != "" {
+		s += ": " + a.Message
+	}
+	return s
+}
+
+// answerFlags are shared by allow and deny.
+type answerFlags struct {
+	ForSession bool   `group:"answer" help:"For the rest of the run, not only once."`
+	Scope      string `placeholder:"RULE" group:"answer" help:"With --for-session: what it covers, as a rule; default exactly this request."`
+	Message    string `short:"m" placeholder:"TEXT" group:"answer" help:"Tell the model."`
+	By         string `placeholder:"NAME" group:"answer" help:"Who answers; default $$USER."`
+}
+
+func (f *answerFlags) answer(p *Program, id string, once, always approval.Decision) (approval.Answer, error) {
+	a := approval.Answer{
+		Question: id, Decision: once, Scope: f.Scope, Message: f.Message, Via: "cli",
+		By: cmp.Or(f.By, p.env("USER"), p.env("LOGNAME"), "person"), At: p.Now(),
+	}
+	if f.ForSession {
+		a.Decision = always
+	} else if f.Scope != "" {
+		return a, usage("--scope says what a decision for the session covers", "add --for-session")
+	}
+	return a, nil
+}
+
+// approvalsAllowCmd is `holdfast approvals allow`.
+type approvalsAllowCmd struct {
+	approvalArg
+	answerFlags
+	storeFlags
+	jsonFlag
+}
+
+func (c *approvalsAllowCmd) run(ctx context.Context, p *Program) error {
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
+		a, err := c.answer(p, d.ID, approval.Allow, approval.AllowSession)
+		if err != nil {
+			return err
+		}
+		return p.decide(ctx, s, d, a, c.Store, c.JSON)
+	})
+}
+
+// approvalsDenyCmd is `holdfast approvals deny`.
+type approvalsDenyCmd struct {
+	approvalArg
+	answerFlags
+	Stop bool `group:"answer" help:"End the turn as well."`
+	storeFlags
+	jsonFlag
+}
+
+func (c *approvalsDenyCmd) run(ctx context.Context, p *Program) error {
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
+		a, err := c.answer(p, d.ID, approval.Deny, approval.DenySession)
+		if err != nil {
+			return err
+		}
+		a.Stop = c.Stop
+		return p.decide(ctx, s, d, a, c.Store, c.JSON)
+	})
+}
+
+// decide records an answer and says who goes on.
+func (p *Program) decide(ctx context.Context, s *session.Sessions, d questionDoc, a approval.Answer, store string, asJSON bool) error {
+	won, err := approval.Resolve(ctx, s, d.Session, a)
+	if lost, ok := errors.AsType[*approval.AnsweredError](err); ok {
+		return &failure{
+			msg: fmt.Sprintf("question %s was answered already: %s", d.ID, answerText(lost.Winner)), out: outcome.Approval, err: err,
+		}
+	}
+	if err != nil {
+		return err
+	}
+	d.Answer = &won
+	if asJSON {
+		return p.out.json(d, p.out.term.tty)
+	}
+	p.err.line("%s  %s: %s", d.ID, shown(d.Tool), shown(answerText(won)))
+	if holder(ctx, s, d.Session, p.Now()) == nil {
+		p.err.line("%s nobody runs session %s; go on: holdfast run %s--resume %s", p.err.term.bold("hint:"), d.Session, storeArg(store), d.Session)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// keyboard reads what a person types, a key or a line at a time. What was typed
+// before a question was on the screen is thrown away: it answered nothing.
+type keyboard struct {
+	in    io.Reader
+	tty   *os.File  // nil when single keys cannot be had: then every key needs Enter
+	typed chan byte // nil until the first read; closed at the end of input
+}
+
+func newKeyboard(in io.Reader) *keyboard {
+	k := &keyboard{in: in}
+	if f, ok := in.(*os.File); ok && singleKeys {
+		k.tty = f
+	}
+	return k
+}
+
+// flush forgets what was typed so far.
+func (k *keyboard) flush() {
+	if k.tty != nil {
+		flushInput(k.tty)
+	}
+	for {
+		select {
+		case _, ok := <-k.typed:
+			if !ok {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// alone is how long after a key nothing else may come. What comes in one go is no
+// key that a person pressed for an answer: an arrow, a pasted text.
+const alone = 25 * time.Millisecond
+
+// key waits for one key. Without single keys it is a line of one character. It is
+// 0 for what is no single key. ok is false at the end of input; the error is the
+// end of ctx.
+func (k *keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
+	if k.tty == nil {
+		line, ok, err := k.line(ctx)
+		if line = strings.TrimSpace(line); len(line) != 1 {
+			return 0, ok, err
+		}
+		return line[0], ok, err
+	}
+	restore, err := rawKeys(k.tty)
+	if err != nil {
+		k.tty = nil
+		return k.key(ctx)
+	}
+	defer restore()
+	if key, ok, err = k.next(ctx); !ok || err != nil {
+		return 0, ok, err
+	}
+	for more := false; ; more = true {
+		silence := time.NewTimer(alone)
+		select {
+		case _, open := <-k.typed:
+			silence.Stop()
+			if !open {
+				return 0, false, nil
+			}
+		case <-silence.C:
+			if more {
+				key = 0
+			}
+			return key, true, nil
+		}
+	}
+}
+
+// line waits for a line and returns it without its end.
+func (k *keyboard) line(ctx context.Context) (string, bool, error) {
+	var b strings.Builder
+	for {
+		c, ok, err := k.next(ctx)
+		if !ok || err != nil { // a line without its end is no answer
+			return "", false, err
+		}
+		if c == '\n' {
+			return strings.TrimRight(b.String(), "\r"), true, nil
+		}
+		b.WriteByte(c)
+	}
+}
+
+func (k *keyboard) next(ctx context.Context) (byte, bool, error) {
+	if k.typed == nil {
+		k.typed = make(chan byte, 4096)
+		go readBytes(k.in, k.typed) // ends with its input, or with the process
+	}
+	select {
+	case c, ok := <-k.typed:
+		return c, ok, nil
+	case <-ctx.Done():
+		return 0, false, context.Cause(ctx)
+	}
+}
+
+func readBytes(r io.Reader, typed chan<- byte) {
+	defer close(typed)
+	buf := make([]byte, 512)
+	for {
+		n, err := r.Read(buf)
+		for _, c := range buf[:n] {
+			typed <- c
+		}
+		if err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// console is a person at a terminal of their own, in front of a running program.
+type console struct {
+	t      *testing.T
+	master *os.File
+	code   chan int
+
+	mu   sync.Mutex
+	seen bytes.Buffer
+	more chan struct{} // one token when seen has grown
+	at   int           // up to where expect has looked
+}
+
+// sit starts the program with a terminal as its three streams.
+func sit(t *testing.T, env []string, dir string, args ...string) *console {
+	t.Helper()
+	master, slave := openPTY(t)
+	c := &console{t: t, master: master, code: make(chan int, 1), more: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &Program{
+		Args: args, Env: env, Stdin: slave, Stdout: slave, Stderr: slave,
+		Getwd: func() (string, error) { return dir, nil },
+	}
+	go c.watch()
+	go func() { c.code <- p.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		_ = slave.Close()
+		_ = master.Close()
+	})
+	return c
+}
+
+func openPTY(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatalf("open a terminal: %v", err)
+	}
+	master = os.NewFile(uintptr(fd), "ptmx")
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 120})
+	}
+	if err == nil {
+		slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Fatalf("open a terminal: %v", err)
+	}
+	return master, slave
+}
+
+func (c *console) watch() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := c.master.Read(buf)
+		c.mu.Lock()
+		c.seen.Write(buf[:n])
+		c.mu.Unlock()
+		select {
+		case c.more <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// expect waits until the screen shows a pattern after what was expected before.
+func (c *console) expect(pattern string) {
+	c.t.Helper()
+	re := regexp.MustCompile(pattern)
+	giveUp := time.NewTimer(20 * time.Second)
+	defer giveUp.Stop()
+	for {
+		c.mu.Lock()
+		text := c.seen.String()
+		c.mu.Unlock()
+		if m := re.FindStringIndex(text[c.at:]); m != nil {
+			c.at += m[1]
+			return
+		}
+		select {
+		case <-c.more:
+		case <-giveUp.C:
+			c.t.Fatalf("the screen never showed %q; it has:\n%s", pattern, text[c.at:])
+		}
+	}
+}
+
+// press types keys.
+func (c *console) press(keys string) {
+	c.t.Helper()
+	if _, err := c.master.WriteString(keys); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// exit waits for the program's exit code.
+func (c *console) exit() int {
+	c.t.Helper()
+	select {
+	case code := <-c.code:
+		return code
+	case <-time.After(20 * time.Second):
+		c.t.Fatalf("the program does not end; the screen:\n%s", c.screen())
+		return -1
+	}
+}
+
+func (c *console) screen() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.ReplaceAll(c.seen.String(), "\r\n", "\n")
+}
