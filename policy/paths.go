@@ -146,7 +146,7 @@ func (l *pathLists) place(p *place) Verdict {
 		case p.path == "":
 			return g.verdict(Ask, "it cannot be known which path %s is", nameOf(p.arg))
 		case !g.match(p.path) && (p.real == p.path || !g.match(p.real)):
-			if p.tree && doubt.Effect == None && p.mayHold(g) {
+			if doubt.Effect == None && p.mayHold(g) {
 				doubt = g.verdict(Ask, "what is below %s may match %s", p.path, g.text)
 			}
 		case p.from == shellread.FromGuess:

@@ -101,9 +101,9 @@ func (set *ruleSet) allowLine(s *subject, cwd string) ruling {
 			if ruled |= 1 << i; first == nil { // beyond bit 63: as if no rule did
 				first = r
 			}
-		case setsDanger(c.Assigns), c.Wrapper && envDanger(c):
+		case setsDanger(c.Assigns):
 			return ruling{}
-		case c.Safe, passesOn(s.reading.Commands, i):
+		case c.Safe && !c.Wrapper, passesOn(s.reading.Commands, i):
 		default:
 			return ruling{}
 		}

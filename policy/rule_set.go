@@ -180,7 +180,7 @@ func (p *place) judge(rules []*rule, pathsOnly bool, f *finding) bool {
 			if p.from == shellread.FromGuess {
 				why = p.arg + " may be a path"
 			}
-		case p.tree && p.mayHold(&r.path):
+		case p.mayHold(&r.path):
 			why = "what is below " + p.path + " may be such a path"
 		default:
 			continue
@@ -197,14 +197,16 @@ func (p *place) judge(rules []*rule, pathsOnly bool, f *finding) bool {
 }
 
 // mayHold reports whether something below the place may match. What is only
-// changed or removed counts where the pattern names a place in it.
+// changed or removed, and what is moved without a word on whether it is a folder,
+// counts where the pattern names a place in it.
 func (p *place) mayHold(g *glob) bool {
-	if g.disjoint(p.path, p.arg) {
+	const moved = shellread.Read | shellread.Write
+	if !p.tree && p.access&moved != moved || g.disjoint(p.path, p.arg) {
 		return false
 	}
 	for _, tree := range [...]string{p.path, p.real} {
 		certainly, perhaps := g.reaches(tree)
-		if certainly || perhaps && p.access&shellread.Read != 0 {
+		if certainly || perhaps && p.tree && p.access&shellread.Read != 0 {
 			return true
 		}
 	}
