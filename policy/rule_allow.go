@@ -153,7 +153,8 @@ func (set *ruleSet) permits(s *subject, c *shellread.Command, line string) *rule
 func (p *linePattern) open() bool { return p.word || p.parts[len(p.parts)-1] == "" }
 
 // coversPlace reports whether rules permit what a command does to a path, beyond
-// the command itself. Reading inside of the session's folder needs no rule.
+// the command itself. Reading inside of the session's folder needs no rule, except
+// of secrets.
 func (set *ruleSet) coversPlace(p *place, cwd string) bool {
 	switch {
 	case isHarmlessDevice(p.path):
@@ -167,7 +168,8 @@ func (set *ruleSet) coversPlace(p *place, cwd string) bool {
 	if p.access&shellread.Read == 0 || coveredBy(set.reads, p) {
 		return true
 	}
-	return cwd != "" && p.path != "" && inside(cwd, p.path) && inside(cwd, p.real)
+	secrets := &loadProtected().secrets
+	return cwd != "" && p.path != "" && inside(cwd, p.path) && inside(cwd, p.real) && !secrets.has(p.path) && !secrets.has(p.real)
 }
 
 func coveredBy(rules []*rule, p *place) bool {

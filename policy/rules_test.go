@@ -159,6 +159,7 @@ func TestCommandAllowed(t *testing.T) {
 		{bash("npm test && cat a"), Allow},
 		{bash("npm test && cat /etc/passwd"), None}, // nobody said that it may be read
 		{bash("cd /etc && npm test"), None},
+		{bash("npm test && cat .env"), None}, // a secret
 		{bash("for i in 1 2; do npm test; done"), Allow},
 		{bash("npm test\nrm x"), None},
 		{bash("./timeout 5 npm test"), None},
