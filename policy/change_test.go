@@ -336,8 +336,11 @@ func TestReplay(t *testing.T) {
 	old := running(t, policy.Config{})
 	var log []json.RawMessage
 	for _, c := range []policy.Change{
-		{Mode: policy.ModePlan}, deny(fileGrant("/p/a")), allow(policy.Grant{Tool: "Bash", Scope: "Bash(make:*)"}),
-		{Patch: &policy.Patch{Mode: "write", Allow: []string{"out/**"}}}, allow(fileGrant("/p/b")), {Revoke: "g3"},
+		{Mode: policy.ModePlan},
+		deny(fileGrant("/p/a")), allow(policy.Grant{Tool: "Bash", Scope: "Bash(make:*)"}),
+		{Patch: &policy.Patch{Mode: "write", Allow: []string{"out/**"}}},
+		allow(fileGrant("/p/b")),
+		{Revoke: "g3"},
 	} {
 		b, err := json.Marshal(apply(t, old, c))
 		if err != nil {

@@ -178,8 +178,7 @@ func FuzzLike(f *testing.F) {
 		if len(pattern) > 1<<10 || len(text) > 1<<10 {
 			return
 		}
-		like(pattern, text)
-		if !like("*", text) || !isPattern(pattern) && like(pattern, text) != (pattern == text) {
+		if like(pattern, text) && !like(pattern+"*", text) || !like("*", text) || !isPattern(pattern) && like(pattern, text) != (pattern == text) {
 			t.Errorf("%q %q", pattern, text)
 		}
 	})

@@ -29,12 +29,12 @@ func TestPermissionsDocument(t *testing.T) {
 	}
 	made := generated.ReplaceAllStringFunc(string(old), func(part string) string {
 		m := generated.FindStringSubmatch(part)
-		make, ok := parts[m[2]]
+		text, ok := parts[m[2]]
 		if !ok {
 			t.Fatalf("nobody makes the part %q", m[2])
 		}
 		delete(parts, m[2])
-		return m[1] + make() + m[3]
+		return m[1] + text() + m[3]
 	})
 	for name := range parts {
 		t.Errorf("the document has no part %q", name)
@@ -76,7 +76,7 @@ var kindWords = map[Kind]string{
 	KindEditOutside: "writing a file outside",
 	KindSafe:        "a command that certainly changes nothing and stays inside: `ls`, `git status`, `cat a \\| grep b`",
 	KindCommand:     "any other command; also one that only writes files",
-	KindUnclear:     "a command line of which it cannot be known what it runs",
+	KindUnclear:     "a command line of which it cannot be known what it runs, or what it writes",
 	KindDangerous:   "a command line that meets an entry of the list below",
 	KindFetch:       "the network, when the tool says that it changes nothing there",
 	KindNetwork:     "the network",

@@ -77,6 +77,11 @@ type expect struct {
 	Updated   *int `json:"policy_updated events"`
 }
 
+func sceneOf(t *testing.T, c corpus.Case) given {
+	g, _, _, _ := unpack(t, c) //nolint:dogsled // only the scene
+	return g
+}
+
 func unpack(t *testing.T, c corpus.Case) (g given, when []string, e expect, all map[string]any) {
 	c.Decode(t, c.Given, &g)
 	c.Decode(t, c.When, &when)
@@ -117,11 +122,11 @@ func stage(t *testing.T, g given) *policy.Guards {
 		c.Limits = append(c.Limits, policy.Named{Name: "forbidden-globs", Policy: f})
 	}
 	if g.Jail {
-		for name, make := range map[string]func(policy.PathRules) (policy.Policy, error){
+		for name, compile := range map[string]func(policy.PathRules) (policy.Policy, error){
 			"jail-read":  func(r policy.PathRules) (policy.Policy, error) { return policy.NewReadPaths(r) },
 			"jail-write": func(r policy.PathRules) (policy.Policy, error) { return policy.NewWritePaths(r) },
 		} {
-			p, err := make(policy.PathRules{Allow: []string{"**"}, Default: policy.Deny, Cwd: g.Cwd})
+			p, err := compile(policy.PathRules{Allow: []string{"**"}, Default: policy.Deny, Cwd: g.Cwd})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -452,7 +457,7 @@ func wireCase(t *testing.T, c corpus.Case) {
 
 // persistenceCase: a grant is in the log and holds again after a restart.
 func persistenceCase(t *testing.T, c corpus.Case) {
-	g, _, _, _ := unpack(t, c)
+	g := sceneOf(t, c)
 	if !strings.Contains(g.State, "allow-session") {
 		t.Skipf("a shape of which the policy package has no part: %s", c.Given)
 	}
@@ -474,7 +479,7 @@ func persistenceCase(t *testing.T, c corpus.Case) {
 
 // canonicalCase: how a path is shown does not matter to what is judged and approved.
 func canonicalCase(t *testing.T, c corpus.Case) {
-	g, _, _, _ := unpack(t, c)
+	g := sceneOf(t, c)
 	guards := stage(t, g)
 	inside := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/p/a", Shown: "/inner/a"}
 	host := inside

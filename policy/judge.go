@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/holdfast-dev/holdfast/policy/shellread"
 )
@@ -49,7 +50,7 @@ func (g *Guard) judge(ctx context.Context, requests []Request, remake Remake) (d
 		default:
 			made, err := remake(next.input)
 			if err == nil {
-				requests, input, before = made, next.input, append(before[:len(before):len(before)], next.said)
+				requests, input, before = made, next.input, append(slices.Clip(before), next.said)
 				continue
 			}
 			d.refuse(next.by, fmt.Sprintf("%s gave an input that the tool does not take: %v", next.by, err))
@@ -153,7 +154,7 @@ func (w *world) rule(rules *Rules, s *subject, m Mode) Verdict {
 func (w *world) placeKind(p *place, in, out Kind) Kind {
 	secrets := &loadProtected().secrets
 	switch {
-	case p.path == "" || !w.inside(p.path) || !w.inside(p.real):
+	case !w.holds(p):
 		return out
 	case in == KindRead && (secrets.has(p.path) || secrets.has(p.real)):
 		return KindSecret

@@ -85,6 +85,8 @@ func (w *world) commandKind(s *subject) sort {
 	switch {
 	case !s.reading.Static():
 		return sort{KindUnclear, s.reading.Unclear[0]}
+	case w.writesAnywhere(s):
+		return sort{KindUnclear, "it cannot be known what it writes"}
 	case !s.reading.Safe():
 		return sort{KindCommand, ""}
 	}
@@ -99,6 +101,11 @@ func (w *world) commandKind(s *subject) sort {
 	return sort{KindSafe, ""}
 }
 
+// writesAnywhere reports whether a path that is certainly written cannot be known.
+func (w *world) writesAnywhere(s *subject) bool {
+	return len(w.folders) > 0 && slices.ContainsFunc(s.places, func(p place) bool { return p.path == "" && p.written() })
+}
+
 // outside returns the first path with one of the accesses that is not inside the
 // session's folders; "" when there is none.
 func (w *world) outside(s *subject, access shellread.Access) string {
@@ -106,12 +113,15 @@ func (w *world) outside(s *subject, access shellread.Access) string {
 		return ""
 	}
 	for i := range s.places {
-		if p := &s.places[i]; p.access&access != 0 && !w.harmless(p) && !(w.inside(p.path) && w.inside(p.real)) {
+		if p := &s.places[i]; p.access&access != 0 && !isHarmlessDevice(p.path) && !w.holds(p) {
 			return known(p.path)
 		}
 	}
 	return ""
 }
+
+// holds reports whether a place is inside, both as it is named and without links.
+func (w *world) holds(p *place) bool { return w.inside(p.path) && w.inside(p.real) }
 
 // inside reports whether a path is in one of the session's folders. An unknown
 // path is not.
@@ -131,9 +141,7 @@ func known(p string) string {
 	return p
 }
 
-// harmless reports whether a path is one of the devices that everybody may use.
-func (w *world) harmless(p *place) bool { return isHarmlessDevice(p.path) }
-
+// isHarmlessDevice reports whether a path is one of the devices that everybody may use.
 func isHarmlessDevice(p string) bool {
 	if !strings.HasPrefix(p, "/dev/") {
 		return false
@@ -192,7 +200,7 @@ func (w *world) is(p *place, classes []string) bool {
 				return true
 			}
 		case "outside":
-			if len(w.folders) > 0 && p.path != "" && !w.harmless(p) && !(w.inside(p.path) && w.inside(p.real)) {
+			if len(w.folders) > 0 && p.path != "" && !isHarmlessDevice(p.path) && !w.holds(p) {
 				return true
 			}
 		case "protected":
@@ -200,7 +208,7 @@ func (w *world) is(p *place, classes []string) bool {
 				return true
 			}
 		case "device":
-			if (strings.HasPrefix(p.path, "/dev/") || strings.HasPrefix(p.real, "/dev/")) && !w.harmless(p) && !strings.HasPrefix(p.path, "/dev/shm/") {
+			if (strings.HasPrefix(p.path, "/dev/") || strings.HasPrefix(p.real, "/dev/")) && !isHarmlessDevice(p.path) && !strings.HasPrefix(p.path, "/dev/shm/") {
 				return true
 			}
 		case "above":

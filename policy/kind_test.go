@@ -64,6 +64,8 @@ func TestKinds(t *testing.T) {
 		{run("$X"), KindUnclear},
 		{run("ls; $X"), KindUnclear},
 		{run("ls '"), KindUnclear},
+		{run("rm -f $X"), KindUnclear},
+		{run("echo x > $X"), KindUnclear},
 		{run(""), KindCommand},
 		{run("sudo ls"), KindDangerous},
 		{run("$X; sudo ls"), KindDangerous},

@@ -24,7 +24,8 @@ func ParseChange(payload json.RawMessage) (Change, error) {
 
 // Replay applies the changes that a log holds since the run began, oldest first,
 // so that grants and patches survive a restart. It stops at the first that cannot
-// be read or applied; those before it are in force then.
+// be read or applied; those before it are in force then, and the one that failed
+// may have forbidden something: whoever gets the error must not go on with the run.
 func (s *Guards) Replay(payloads []json.RawMessage) error {
 	for i, p := range payloads {
 		c, err := ParseChange(p)

@@ -1,5 +1,7 @@
 package policy
 
+import "slices"
+
 // Kind is what a mode looks at: what sort of thing a request would do.
 type Kind string
 
@@ -69,10 +71,8 @@ func (m Mode) Decide(k Kind) Effect {
 }
 
 func allowOnly(k Kind, otherwise Effect, allowed ...Kind) Effect {
-	for _, a := range allowed {
-		if a == k {
-			return Allow
-		}
+	if slices.Contains(allowed, k) {
+		return Allow
 	}
 	return otherwise
 }

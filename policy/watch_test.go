@@ -26,7 +26,7 @@ func TestTheHostsCodeGoesWrong(t *testing.T) {
 		reason string
 	}{
 		{"panic", func() (policy.Verdict, error) { panic("oops") }, "panicked: oops"},
-		{"nil panic", func() (policy.Verdict, error) { panic(nil) }, "panicked"}, //nolint:govet // that is the case
+		{"nil panic", func() (policy.Verdict, error) { panic(nil) }, "panicked"},
 		{"goexit", func() (policy.Verdict, error) { runtime.Goexit(); return policy.Verdict{}, nil }, "ended its goroutine"},
 		{"no effect of ours", func() (policy.Verdict, error) { return policy.Verdict{Effect: "maybe"}, nil }, `"maybe"`},
 		{"capital letters", func() (policy.Verdict, error) { return policy.Verdict{Effect: "Allow"}, nil }, `"Allow"`},
