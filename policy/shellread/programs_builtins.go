@@ -28,9 +28,9 @@ alias | =alias | -* | -p~ -g -s -L~
 unalias | safe | -* | -a
 hash | =hash | -* | -r~ -l~ -d~ -t~ -p:i
 enable | =enable | -* | -a~ -n -p~ -s -f:i -d:
-bind | =bind | -* | -m: -l~ -p~ -P~ -s~ -S~ -v~ -V~ -q:~ -u: -r: -f:x -x:u -X~
-complete | =bind | -* | -abcdefgjksuv -D -E -I -p -r -o: -A: -G: -W: -P: -S: -X: -F:u -C:l
-history | =bind | -* | -c! -d:! -a -n -r -w! -p -s!
+bind | | -* | -m: -l~ -p~ -P~ -s~ -S~ -v~ -V~ -q:~ -u: -r: -f:x -x:u -X~
+complete | | -* | -abcdefgjksuv -D -E -I -p -r -o: -A: -G: -W: -P: -S: -X: -F:u -C:l
+history | | -* | -c! -d:! -a -n -r -w! -p -s!
 fc | alters | -* | -e:l -l -n -r -s
 `
 

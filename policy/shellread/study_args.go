@@ -95,6 +95,9 @@ func (c *call) option(w word, next []word) int {
 			c.missing(w, eq)
 			return 1
 		case eq || !o.value:
+			if eq && !o.value && !o.attached {
+				c.shape(w, false)
+			}
 			c.give(given{o, attached, eq, w.text})
 			return 1
 		}
@@ -129,6 +132,10 @@ func (c *call) nextValue(o *option, w word, next []word) int {
 		return 0
 	}
 	c.vague = c.vague || maySplit(next[0])
+	if o.two && len(next) > 1 {
+		c.give(given{o, next[1], true, next[1].text})
+		return 2
+	}
 	c.give(given{o, next[0], true, next[0].text})
 	return 1
 }
@@ -140,6 +147,7 @@ func (c *call) give(g given) {
 	c.only = c.only || g.only
 	c.unsafe = c.unsafe || g.unsafe
 	c.instead = c.instead || g.instead
+	c.dashes = c.dashes || g.last
 }
 
 // missing notes an option that the table does not have. What it holds is looked

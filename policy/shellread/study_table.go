@@ -25,6 +25,8 @@ import (
 //	^  takes the place of the operand that stands alone (grep -e, cp -t)
 //	>  the operands are written, too (sed -i)
 //	~  then it runs nothing and changes nothing (command -v)
+//	$  options end with it (python -c)
+//	2  it takes two words, and the second is the one (jq --slurpfile NAME FILE)
 //
 // Marks: safe (changes nothing, with these options), wrapper (does nothing but run
 // its operands), once (one dash in front of long options), late (options may stand
@@ -78,11 +80,11 @@ type program struct {
 type marks struct{ safe, wrapper, once, late, early, any, runs, alters bool }
 
 type option struct {
-	name                                string // the first spelling
-	value                               bool   // it needs one
-	attached                            bool   // it may have one, attached
-	role                                role
-	unsafe, tree, instead, writes, only bool
+	name                                           string // the first spelling
+	value                                          bool   // it needs one
+	attached                                       bool   // it may have one, attached
+	role                                           role
+	unsafe, tree, instead, writes, only, two, last bool
 }
 
 // tables are all rows by name, not yet compiled.
@@ -172,8 +174,8 @@ func (p *program) compile() {
 }
 
 func (p *program) addOption(token string) {
-	end := strings.IndexAny(token, ":?!+^>~")
-	if end < 0 {
+	end := strings.IndexAny(token[1:], ":?!+^>~$")
+	if end++; end == 0 {
 		end = len(token)
 	}
 	names, kind := token[:end], token[end:]
@@ -197,6 +199,10 @@ func (p *program) addOption(token string) {
 			o.writes = true
 		case '~':
 			o.only = true
+		case '2':
+			o.two = true
+		case '$':
+			o.last = true
 		default:
 			panic("shellread: the row of " + p.name + " has the unknown option " + token)
 		}
