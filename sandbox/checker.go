@@ -154,7 +154,21 @@ func (c *Checker) checkPath(p, cwd string, op Op) *Denial {
 // subject is a path that is judged: as it was written, and without links.
 type subject struct {
 	literal, resolved string
-	tree              bool // with everything below it
+	tree              bool     // with everything below it
+	pattern           []string // or with what matches this below it, part by part
+}
+
+// reaches reports whether something below a subject that is touched, too, is a
+// tree or lies in it.
+func (s *subject) reaches(t *tree) bool {
+	for _, root := range [2]string{s.literal, s.resolved} {
+		for _, denied := range [2]string{t.literal, t.resolved} {
+			if within(denied, root) && (s.pattern == nil || mayMatch(s.pattern, parts(denied[len(root):]))) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // compare completes the denial of a path, or returns nil. The path itself and
@@ -163,7 +177,7 @@ type subject struct {
 func (c *Checker) compare(d *Denial, s subject, field string, list []tree) *Denial {
 	for i := range c.denied {
 		t := &c.denied[i]
-		if t.covers(s.literal) || t.covers(s.resolved) || s.tree && (t.below(s.literal) || t.below(s.resolved)) {
+		if t.covers(s.literal) || t.covers(s.resolved) || s.tree && s.reaches(t) {
 			d.Setting, d.Rule = fieldDeniedPaths, t.entry
 			return d
 		}

@@ -142,6 +142,13 @@ func TestCommandPaths(t *testing.T) {
 		{sub, "mytool secret", "deniedPaths", "/project/secret"}, // it may be a file
 		{sub, "cat secret/key", "deniedPaths", "/project/secret"},
 		{sub, "cp -r . /tmp/x", "deniedPaths", "/project/secret"},
+		{sub, "cat *", "deniedPaths", "/project/secret"},
+		{sub, "cat */key", "deniedPaths", "/project/secret"},
+		{sub, "cat s?cret/*", "deniedPaths", "/project/secret"},
+		{sub, "cat [a-z]*.go", "deniedPaths", "/project/secret"}, // not worked out
+		{sub, "rm -r *.d", "deniedPaths", "/project/secret"},     // with what is below
+		{sub, "cat ../project/s*/key", "deniedPaths", "/project/secret"},
+		{`{"deniedPaths":["/project/a/secret"]}`, "cat */*/x", "deniedPaths", "/project/a/secret"},
 		{`{"deniedPaths":["/"]}`, "ls > /dev/null", "deniedPaths", "/"},
 		{`{"deniedPaths":["~/.ssh"]}`, "cat $HOME/.ssh/id", "deniedPaths", "~/.ssh"},
 
@@ -162,6 +169,10 @@ func TestCommandPaths(t *testing.T) {
 		{etc, "git commit -m 'about /etc'", "", ""},
 		{etc, "ls /", "", ""},
 		{sub, "cat a secrets", "", ""},
+		{sub, "cat *.go src/*", "", ""},
+		{sub, "wc -l /project/*.md", "", ""},
+		{sub, "cat *.go/key", "", ""},
+		{`{"deniedPaths":["/project/a/secret"]}`, "cat *.go b/*/x", "", ""},
 		{sub, "ls -l > /dev/null 2>&1", "", ""},
 		{read, "cat a ./b /project/c", "", ""},
 		{read, "echo x > /outside", "", ""},
@@ -229,7 +240,7 @@ func TestCommandHosts(t *testing.T) {
 		{some, "sh -c 'wget http://evil.example'", "network.allowedDomains", ""},
 		{some, "curl http://localhost:8080", "network.allowLocalBinding", ""},
 		{some, "$X", "network.allowedDomains", ""},
-		{some, "curl -s https://api.example.com/v1 -H 'Accept: x'", "", ""},
+		{some, "curl -s https://api.example.com/v1 -H 'Accept: x' -o out.json", "", ""},
 		{some, "git fetch https://a.x.org/r", "", ""},
 		{some, "ssh u@a.x.org ls", "", ""},
 		{some, "ls; go build ./...", "", ""},

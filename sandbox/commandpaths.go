@@ -75,7 +75,7 @@ func (c *Checker) comparePath(p *shellread.Path, op Op, field string, list []tre
 		d.Reason, d.kind = "path '"+shown+"' cannot be known before the command runs", kindUnclear
 		return d
 	}
-	s := subject{literal: path.Clean(p.Path), tree: p.Tree}
+	s := subject{literal: path.Clean(p.Path), tree: p.Tree, pattern: patternBelow(p)}
 	d.Path = s.literal
 	if device(s.literal) {
 		s.resolved, list = s.literal, nil

@@ -72,9 +72,6 @@ type tree struct {
 // covers reports whether a canonical path is the tree or lies in it.
 func (t *tree) covers(p string) bool { return within(p, t.literal) || within(p, t.resolved) }
 
-// below reports whether the tree lies in a canonical path.
-func (t *tree) below(p string) bool { return within(t.literal, p) || within(t.resolved, p) }
-
 // within reports whether p is root or lies in it. Both are clean.
 func within(p, root string) bool {
 	switch {

@@ -161,7 +161,7 @@ func (n *network) checkCommand(cmd *shellread.Command) *Denial {
 			continue
 		}
 		host, ok := target(a.Text, connects)
-		if !ok {
+		if !ok || isFile(cmd, a.Text) && !strings.Contains(a.Text, "://") {
 			continue
 		}
 		named = true
@@ -185,6 +185,11 @@ func (n *network) checkCommand(cmd *shellread.Command) *Denial {
 		return n.unknown(cmd, "the host is not clear")
 	}
 	return nil
+}
+
+// isFile reports whether the program takes an argument for a file.
+func isFile(cmd *shellread.Command, arg string) bool {
+	return slices.ContainsFunc(cmd.Paths, func(p shellread.Path) bool { return p.Arg == arg && p.From == shellread.FromArgument })
 }
 
 func (n *network) unknown(cmd *shellread.Command, why string) *Denial {

@@ -134,7 +134,7 @@ func ofProcess(name string) bool {
 		return false
 	}
 	switch path.Base(name) {
-	case "cwd", "exe":
+	case "cwd", "exe", "root":
 		return true
 	}
 	switch path.Base(path.Dir(name)) {

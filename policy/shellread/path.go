@@ -53,8 +53,11 @@ func (f *frame) resolve(paths []Path, dirs []string, u use) []Path {
 		u.arg = u.path.text
 	}
 	p := Path{Arg: u.arg, Access: u.access, From: u.from, Tree: u.tree || u.path.glob}
-	text := u.path.text
+	text, pattern := u.path.text, ""
 	if u.path.glob {
+		if !u.tree && !strings.Contains(text, "..") {
+			pattern = text
+		}
 		text = globRoot(text)
 	}
 	dots := strings.Contains(text, "..")
@@ -63,7 +66,7 @@ func (f *frame) resolve(paths []Path, dirs []string, u use) []Path {
 		return paths
 	case !u.path.static || u.path.glob && text == outside:
 	case path.IsAbs(text):
-		p.Path = path.Clean(text)
+		p.Path, p.Pattern = path.Clean(text), pattern
 		if dots {
 			p.Raw = text
 		}
@@ -71,6 +74,9 @@ func (f *frame) resolve(paths []Path, dirs []string, u use) []Path {
 	default:
 		for _, d := range dirs {
 			p.Path = join(d, text)
+			if pattern != "" {
+				p.Pattern = d + "/" + pattern
+			}
 			if dots {
 				p.Raw = d + "/" + text
 			}

@@ -97,6 +97,9 @@ type Path struct {
 	Access Access
 	From   From
 	Tree   bool // with everything below it (rm -r, a folder given to grep -r, a glob)
+	// Pattern is the absolute pattern of a glob, when nothing but its matches is
+	// touched: Path is then the folder below which they lie.
+	Pattern string
 }
 
 // Canonical writes words as one line: joined by single spaces, each quoted only

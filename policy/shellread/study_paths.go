@@ -76,7 +76,7 @@ func (c *call) touch(w word, arg string, access Access, from From, tree bool) {
 	if w.static && strings.HasPrefix(w.text, "file://") {
 		w.text = fileURL(w.text)
 	}
-	c.out.paths = append(c.out.paths, use{path: w, arg: arg, access: access, from: from, tree: tree || w.glob})
+	c.out.paths = append(c.out.paths, use{path: w, arg: arg, access: access, from: from, tree: tree})
 }
 
 func fileURL(u string) string {
