@@ -38,7 +38,9 @@ func exampleSession() (*session.Sessions, approval.Question) {
 }
 
 func ExampleNew() {
-	_, q := exampleSession()
+	requests := []policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: "npm run test -- --watch", Cwd: "/w"}}
+	decision := policy.Decision{Use: "call-1", Tool: "Bash", Effect: policy.Ask, By: "mode default", Reason: "mode default asks about commands"}
+	q := approval.New(requests, decision, approval.QuestionOptions{ID: "01JT", Cwd: "/w", Timeout: 10 * time.Minute})
 	fmt.Println(q.Why)
 	for _, s := range q.Scopes {
 		fmt.Printf("%q: %s\n", s.Rule, s.Text)
