@@ -136,6 +136,8 @@ func TestLinesOfACommand(t *testing.T) {
 		"git -C d push":     {"git -C d push", "git d push", "git push"},
 		"git -p push x":     {"git -p push x", "git push x", "git x"},
 		"cargo +beta build": {"cargo +beta build", "cargo build"},
+		"git push $A $B":    {"git push $A $B", "git push"},
+		"git $A push":       {"git $A push"},
 	} {
 		s := newSubject(bash(line), "", nil)
 		if len(s.lines) != 1 || !slices.Equal(s.lines[0], want) {

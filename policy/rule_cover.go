@@ -30,7 +30,10 @@ func (r *rule) covers(o *rule) bool {
 		return false
 	case aboutLine:
 		return r.name.covers(&o.name) && r.line.covers(&o.line)
-	case aboutEdits, aboutReads:
+	case aboutReads:
+		// The bare name is about reading only; a path is about all that is done to it.
+		return r.path.coversGlob(&o.path) && (!r.text.bare || o.text.bare || o.source.Effect == Allow)
+	case aboutEdits:
 		return r.path.coversGlob(&o.path)
 	case aboutPlaces:
 		return r.name.covers(&o.name) && r.path.coversGlob(&o.path)

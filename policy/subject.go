@@ -118,8 +118,8 @@ func resolved(p string, resolve func(string) string) string {
 
 // linesOf writes down, for each command, every line that a deny or ask rule may
 // know it by: the canonical one, its plain words, its source, the program without
-// its folder, and the line without the options that stand before a subcommand
-// (git -C x push). An allow rule is compared with the first only.
+// its folder, the line without the options that stand before a subcommand (git -C x
+// push), and without the words at the end that are not known. An allow rule is compared with the first only.
 func linesOf(reading *shellread.Reading) [][]string {
 	out := make([][]string, len(reading.Commands))
 	all := make([]string, 0, 2*len(reading.Commands))
@@ -150,6 +150,12 @@ func appendLines(out []string, c *shellread.Command) []string {
 	}
 	for _, rest := range afterOptions(c.Args) {
 		add(plain(c.Name, rest))
+	}
+	if known := len(c.Args); known > 0 && !c.Args[known-1].Static { // what is not known may be nothing
+		for known > 0 && !c.Args[known-1].Static {
+			known--
+		}
+		add(plain(c.Name, c.Args[:known]))
 	}
 	return out
 }
