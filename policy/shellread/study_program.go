@@ -173,6 +173,9 @@ func (c *call) operands() {
 	}
 	tail := min(len(after), len(rest))
 	if p.repeat != 0 {
+		if len(rest) == tail && c.touched(p.repeat) == roleReadAll && c.inv.in.kind == stdinNone {
+			c.touch(word{text: ".", static: true}, ".", Read, FromArgument, true) // rg x, du, grep -r x
+		}
 		for _, w := range rest[:len(rest)-tail] {
 			c.as(w, w.text, c.touched(p.repeat))
 		}
