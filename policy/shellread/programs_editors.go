@@ -111,8 +111,16 @@ func (c *call) sed() {
 	if len(script) == 0 && !files && len(c.rest) > 0 {
 		script, c.rest = c.rest[:1], c.rest[1:]
 	}
-	if c.vague && (c.vagueOption() || len(script) > 0 && mayBeOption(script[0])) {
+	if len(script) == 0 && !files || len(script) > 0 && mayBeOption(script[0]) {
 		c.out.unclear = "what sed runs cannot be known"
+	}
+	for _, w := range c.args { // a file that is not known may be an option, too
+		if len(script) > 0 && w == script[0] {
+			break
+		}
+		if mayBeOption(w) || maySplit(w) {
+			c.opaque("a word of sed that is not known may be an option")
+		}
 	}
 	harmless := true
 	if len(script) > 0 {
