@@ -37,8 +37,10 @@ func callOf(tool, command string, readOnly bool) policy.Request {
 	return r
 }
 
+// writesFiles reports whether the original's tool says that it writes a file. Its
+// notebook tool does not, so it is a tool like any other to a mode.
 func writesFiles(tool string) bool {
-	return slices.Contains([]string{"Write", "Edit", "MultiEdit", "NotebookEdit"}, tool)
+	return slices.Contains([]string{"Write", "Edit", "MultiEdit"}, tool)
 }
 
 var setMode = regexp.MustCompile(`^setPermissionMode\((\w+)\)$`)

@@ -74,9 +74,9 @@ func (a *asker) choices(q approval.Question) string {
 	key := func(k, what string) string { return t.bold(k) + " " + what }
 	list := []string{key("y", "yes, once")}
 	if q.Reason != policy.ReasonOverride {
-		list = append(list, key("a", "always in this run"))
+		list = append(list, key("a", "yes, this run"))
 	}
-	list = append(list, key("n", "no"), key("d", "never in this run"), key("m", "no, and say why"), key("s", "no, and stop"))
+	list = append(list, key("n", "no"), key("d", "no, this run"), key("m", "no, and why"), key("s", "no, and stop"))
 	return strings.Join(list, " · ") + ": "
 }
 
@@ -107,11 +107,11 @@ func (a *asker) take(ctx context.Context, key byte, q approval.Question, ans *ap
 		if q.Reason == policy.ReasonOverride {
 			break
 		}
-		a.tell("always in this run")
+		a.tell("yes, for this run")
 		ans.Decision = approval.AllowSession
 		return a.scope(ctx, q, ans)
 	case 'd':
-		a.tell("never in this run")
+		a.tell("no, for this run")
 		ans.Decision = approval.DenySession
 		return a.scope(ctx, q, ans)
 	}

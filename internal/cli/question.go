@@ -97,8 +97,8 @@ func whyAsked(q approval.Question) string {
 	if q.Reason == policy.ReasonOverride {
 		why = "it was denied for this session, and asks for one exception: " + why
 	}
-	if mode := "mode " + string(q.Mode); q.Mode != "" && !strings.Contains(why, mode) {
-		why += ", " + mode
+	if m := string(q.Mode); m != "" && !strings.Contains(why, m+" mode") {
+		why += ", mode " + m
 	}
 	return why
 }
