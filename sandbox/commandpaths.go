@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy/shellread"
@@ -30,14 +31,17 @@ func (c *Checker) checkPaths(cmd *shellread.Command) *Denial {
 	return c.checkFolder(cmd)
 }
 
-// checkFolder denies a program whose effects are not in the line when it would
-// start in a denied folder: what it reads there, it need not name.
+// checkFolder denies a program that would start in a denied folder: what it reads
+// there, it need not name.
 func (c *Checker) checkFolder(cmd *shellread.Command) *Denial {
-	if cmd.Opaque == "" || cmd.Dir == "" || len(c.denied) == 0 {
+	if cmd.Dir == "" || cmd.Wrapper || len(c.denied) == 0 || slices.Contains(steering, cmd.Name) || slices.Contains(folderless, cmd.Name) {
 		return nil
 	}
 	return c.compare(pathDenial("Bash", cmd.Dir, OpRead), subject{literal: cmd.Dir, resolved: cmd.Dir}, "", nil)
 }
+
+// folderless are commands to which it does not matter where they run.
+var folderless = []string{"echo", "printf", "pwd", "sleep"}
 
 func (c *Checker) checkCommandPath(p *shellread.Path) *Denial {
 	op, field, list := OpRead, fieldReadPaths, c.read
