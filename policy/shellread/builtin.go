@@ -24,6 +24,9 @@ func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
 		}
 	}
 	if e.chdir != nil {
+		if last := len(args) - 1; last >= 0 && args[last].static && args[last].text == "" {
+			return // cd "" stays
+		}
 		f.chdir(s, e.chdir)
 		return
 	}

@@ -72,6 +72,9 @@ func (f *frame) attribute(s *scope, decl, name string, w word, export, odd bool)
 	if !syntax.ValidName(name) {
 		return
 	}
+	if decl == "local" && s.call == nil {
+		w = word{} // an error in bash, not everywhere
+	}
 	if s.call != nil && decl != "export" && decl != "readonly" {
 		s.call.locals = append(s.call.locals, name)
 	}

@@ -21,6 +21,22 @@ func (f *frame) declare(s *scope, d *syntax.FuncDecl) {
 	}
 }
 
+// hoist puts a function's declaration where it belongs: of f() { a; } && b the
+// parser makes all that follows the braces a part of the body.
+func hoist(d *syntax.FuncDecl, body *syntax.Stmt) *syntax.Stmt {
+	list, _ := body.Cmd.(*syntax.BinaryCmd)
+	outer, inner := *body, *list
+	if _, ok := list.X.Cmd.(*syntax.BinaryCmd); ok {
+		inner.X = hoist(d, list.X)
+	} else {
+		decl := *d
+		decl.Body = list.X
+		inner.X = &syntax.Stmt{Cmd: &decl, Position: d.Position}
+	}
+	outer.Cmd = &inner
+	return &outer
+}
+
 // body reads the body of a function that is called with params.
 func (f *frame) body(s *scope, name string, body *syntax.Stmt, params *[]word, in *stdin) output {
 	home := f

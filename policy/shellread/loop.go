@@ -84,6 +84,7 @@ func (f *frame) forClause(s *scope, c *syntax.ForClause, in *stdin) {
 	}
 	mark := len(f.out.Commands)
 	outer := s.loop
+	var left []*scope // a break ends the loop, whatever later values would do
 	for _, w := range items {
 		f.assign(s, it.Name.Value, w, false)
 		early := &jumps{outer: outer}
@@ -92,9 +93,13 @@ func (f *frame) forClause(s *scope, c *syntax.ForClause, in *stdin) {
 		for _, j := range early.scopes {
 			s.join(s.fork(), j)
 		}
+		left = append(left, early.scopes...)
 		if f.stopped {
 			break
 		}
+	}
+	for _, j := range left {
+		s.join(s.fork(), j)
 	}
 	s.loop, s.ended = outer, false
 	f.unique(mark)

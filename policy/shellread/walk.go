@@ -103,6 +103,11 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 	case *syntax.CaseClause:
 		f.caseClause(s, c, in)
 	case *syntax.FuncDecl:
+		if c.Body != nil {
+			if _, ok := c.Body.Cmd.(*syntax.BinaryCmd); ok {
+				return f.stmt(s, hoist(c, c.Body), in)
+			}
+		}
 		f.declare(s, c)
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
