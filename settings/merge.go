@@ -95,21 +95,24 @@ func (m *merger) finish() (*Settings, []Problem) {
 	}
 	m.checkRules()
 	m.checkMode()
-	slices.SortStableFunc(m.problems, func(a, b Problem) int {
-		switch {
-		case a.Fatal == b.Fatal:
-			return 0
-		case a.Fatal:
-			return -1
-		}
-		return 1
-	})
+	m.sortProblems()
 	for _, p := range m.problems {
 		if !p.Fatal {
 			m.out.Warnings = append(m.out.Warnings, p)
 		}
 	}
 	return m.out, m.problems
+}
+
+// sortProblems puts the fatal ones first, then follows the layers and their lines.
+func (m *merger) sortProblems() {
+	file := func(p Problem) int {
+		return slices.IndexFunc(m.out.Layers, func(l Layer) bool { return l.File == p.File })
+	}
+	rank := map[bool]int{true: 0, false: 1}
+	slices.SortStableFunc(m.problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(rank[a.Fatal], rank[b.Fatal]), cmp.Compare(file(a), file(b)), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
 }
 
 // checkRules compiles the rules, also those that do not count: they would, once
@@ -150,7 +153,9 @@ func (s *Settings) allowsAnything() bool {
 // CheckMode says why a mode may not be used: a layer disables it.
 func (s *Settings) CheckMode(mode policy.Mode) error {
 	if mode == policy.ModeBypass && s.NoBypass != nil {
-		return fmt.Errorf("%w: mode %s is disabled by %s", ErrInvalid, mode, Where(*s.NoBypass))
+		return &Error{Problems: []Problem{{
+			What: fmt.Sprintf("mode %s is disabled by %s", mode, Where(*s.NoBypass)), Hint: "choose another mode", Fatal: true,
+		}}}
 	}
 	return nil
 }

@@ -14,6 +14,10 @@ import (
 type grammar struct {
 	Run        runCmd        `cmd:"" help:"Give an agent a prompt and run it until it is done."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, read, change and check sessions."`
+	Policy     policyCmd     `cmd:"" help:"Show, explain, test and check what may happen."`
+	Trust      trustCmd      `cmd:"" help:"Trust the settings that a folder brings along."`
+	Sandbox    sandboxCmd    `cmd:"" help:"Check paths and commands against sandbox settings."`
+	Approvals  approvalsCmd  `cmd:"" help:"List and answer the questions that wait."`
 	Demo       demoCmd       `cmd:"" help:"Watch an agent mend a small project and survive a kill -9; needs no key."`
 	Doctor     doctorCmd     `cmd:"" help:"Say what this machine and this setup offer."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
@@ -80,6 +84,7 @@ func groups() []kong.Group {
 		{Key: "permission", Title: "Permission:"},
 		{Key: "limit", Title: "Limits:"},
 		{Key: "output", Title: "Output:"},
+		{Key: "answer", Title: "Answer:"},
 	}
 }
 

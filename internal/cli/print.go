@@ -57,6 +57,18 @@ func (p *printer) text(s string) {
 	p.shape.midLine = !strings.HasSuffix(s, "\n")
 }
 
+// bytes writes whole lines that are known to hold nothing that steers a terminal.
+func (p *printer) bytes(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	p.shape.mu.Lock()
+	defer p.shape.mu.Unlock()
+	p.spinner.erase()
+	_, err := p.w.Write(b)
+	return err
+}
+
 // line writes a line of its own: what stands unfinished is ended first.
 func (p *printer) line(format string, args ...any) {
 	s := format

@@ -41,6 +41,10 @@ type Program struct {
 	Getwd  func() (string, error) // default os.Getwd
 	Now    func() time.Time       // default time.Now
 
+	// Managed is the administrator's settings file; default settings.DefaultManaged.
+	// There is no variable for it: who may set one could do without those settings.
+	Managed string
+
 	// Executable is what the demo runs as its child; default os.Executable.
 	Executable func() (string, error)
 

@@ -44,9 +44,7 @@ type runCmd struct {
 	AppendSystemPrompt     string `placeholder:"TEXT" group:"prompt" help:"Add to the system prompt."`
 	AppendSystemPromptFile string `placeholder:"FILE" group:"prompt" help:"Add a file's text to the system prompt."`
 
-	PermissionMode  string   `placeholder:"MODE" default:"" group:"permission" help:"default, plan, acceptEdits or bypassPermissions."`
-	AllowedTools    []string `placeholder:"TOOLS" aliases:"allowedTools" group:"permission" help:"Tools that run without asking, by name."`
-	DisallowedTools []string `placeholder:"TOOLS" aliases:"disallowedTools" group:"permission" help:"Tools that the model does not get."`
+	permissionFlags
 
 	MaxTurns     int     `placeholder:"N" group:"limit" help:"Bound of model calls."`
 	MaxBudgetUSD float64 `name:"max-budget-usd" placeholder:"USD" group:"limit" help:"Bound of the cost."`
@@ -87,7 +85,11 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 	if err != nil {
 		return outcome.Usage, err
 	}
-	box, err := c.toolbox(p, cwd)
+	rules, err := c.settings(p, cwd)
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	box, err := c.toolbox(p, cwd, rules)
 	if err != nil {
 		return outcome.Usage, err
 	}
@@ -100,14 +102,15 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 	o := agent.Options{
 		Sessions: sessions, NoPersist: c.NoPersist, System: system,
 		Fallback: models.fallback, MaxTokens: c.MaxTokens, Effort: c.Effort,
-		Permissions: c.permissions(box), Tools: box.registry,
+		Permissions: box.permissions, Tools: box.registry, AskTimeout: rules.AskTimeout.Value,
 		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now,
 	}
 	if o.Session, err = c.session(ctx, sessions, cwd); err != nil {
 		return outcome.Of(err), err
 	}
+	o.Ask = unattended(rules.OnAsk.Value)
 	if c.OutputFormat == "text" {
-		if person := p.asker(cwd); person != nil {
+		if person := p.asker(); person != nil {
 			defer person.close()
 			o.Ask = person.ask
 		}
@@ -117,6 +120,9 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 		return outcome.Usage, err
 	}
 	defer func() { _ = a.Close() }()
+	if c.OutputFormat == "text" && !c.Quiet {
+		p.notice(rules)
+	}
 	view.begin(scene{
 		cwd: cwd, model: models.primary.Info().String(), keySource: models.keySource,
 		mode: a.Mode, tools: box.names(), args: c.again(),

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -48,10 +47,8 @@ func (c *runCmd) check() error {
 	case c.MaxBudgetUSD < 0 || math.IsNaN(c.MaxBudgetUSD):
 		return usage("--max-budget-usd must not be negative", "")
 	}
-	if c.PermissionMode != "" {
-		if _, err := policy.ParseMode(c.PermissionMode); err != nil {
-			return usage(err.Error(), "")
-		}
+	if err := c.permissionFlags.check(); err != nil {
+		return err
 	}
 	if c.SessionID != "" {
 		return session.CheckID(c.SessionID)

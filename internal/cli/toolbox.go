@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/tool/files"
 	"github.com/holdfast-dev/holdfast/tool/search"
@@ -17,24 +19,22 @@ import (
 
 // toolbox is what the model may call in a run, over the run's folders.
 type toolbox struct {
-	registry *tool.Registry
-	folders  *tool.Folders
+	registry    *tool.Registry
+	folders     *tool.Folders
+	permissions policy.Config
 }
 
-func (c *runCmd) toolbox(p *Program, cwd string) (*toolbox, error) {
-	var more []string
-	for _, dir := range c.AddDir {
-		abs, err := p.folder(dir)
-		if err != nil {
-			return nil, err
-		}
-		more = append(more, abs)
-	}
-	folders, err := tool.OpenFolders(cwd, more...)
+// toolbox makes the tools of a run as its settings want them.
+func (c *runCmd) toolbox(p *Program, cwd string, s *settings.Settings) (*toolbox, error) {
+	config, err := s.Policy()
 	if err != nil {
 		return nil, err
 	}
-	all, err := p.tools(folders)
+	folders, err := openFolders(cwd, s)
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.tools(folders, hidden(&config))
 	if err == nil {
 		err = c.checkTools(all)
 	}
@@ -42,12 +42,26 @@ func (c *runCmd) toolbox(p *Program, cwd string) (*toolbox, error) {
 		_ = folders.Close()
 		return nil, err
 	}
-	return &toolbox{registry: all.Without(c.DisallowedTools...), folders: folders}, nil
+	config.Folders = folders.Roots()
+	return &toolbox{registry: withoutDenied(all, s.Rules), folders: folders, permissions: config}, nil
+}
+
+// openFolders opens the folders that the tools may touch. One that settings name
+// and that cannot be opened is told with its place.
+func openFolders(cwd string, s *settings.Settings) (*tool.Folders, error) {
+	var more []string
+	for _, f := range s.Folders {
+		if info, err := os.Stat(f.Value); err != nil || !info.IsDir() {
+			return nil, usage(fmt.Sprintf("%s: there is no folder %s", settings.Where(f.Origin), f.Value), "make it, or take it out of additionalDirectories")
+		}
+		more = append(more, f.Value)
+	}
+	return tool.OpenFolders(cwd, more...)
 }
 
 // tools makes the tools side by side: inferring and resolving their schemas is
 // the longest part of a start.
-func (p *Program) tools(folders *tool.Folders) (*tool.Registry, error) {
+func (p *Program) tools(folders *tool.Folders, hide func(string) bool) (*tool.Registry, error) {
 	var made [3][]tool.Tool
 	var g errgroup.Group
 	g.Go(func() error {
@@ -58,7 +72,7 @@ func (p *Program) tools(folders *tool.Folders) (*tool.Registry, error) {
 		return err
 	})
 	g.Go(func() error {
-		s, err := search.New(folders, nil)
+		s, err := search.New(folders, &search.Options{Hide: hide})
 		if err == nil {
 			made[1] = s.Tools()
 		}
@@ -91,43 +105,23 @@ func (b *toolbox) names() []string {
 
 func (b *toolbox) close() { _ = b.folders.Close() }
 
-// checkTools refuses names that no tool has: a rule that never applies would be
-// taken for one that does.
+// checkTools refuses rules about tools that there are not: a rule that never
+// applies would be taken for one that does.
 func (c *runCmd) checkTools(all *tool.Registry) error {
-	for flag, names := range map[string][]string{"--allowed-tools": c.AllowedTools, "--disallowed-tools": c.DisallowedTools} {
-		for _, name := range names {
-			if _, ok := all.Lookup(name); ok {
-				continue
-			}
-			var known []string
-			for _, s := range all.Specs() {
-				known = append(known, s.Name)
-			}
-			msg := fmt.Sprintf("%s: there is no tool %q", flag, name)
-			if strings.Contains(name, "(") {
-				msg = fmt.Sprintf("%s: %q is a rule, and only names of tools are understood", flag, name)
-			}
-			return usage(msg, "the tools are "+strings.Join(known, ", "))
+	flags, err := c.flags()
+	if err != nil {
+		return err
+	}
+	for _, f := range slices.Concat(flags.Allow, flags.Deny) {
+		name, _ := ruleTool(f.Text)
+		if _, ok := all.Lookup(name); ok || strings.Contains(name, "*") || strings.HasPrefix(name, "mcp__") {
+			continue
 		}
+		var known []string
+		for _, s := range all.Specs() {
+			known = append(known, s.Name)
+		}
+		return usage(fmt.Sprintf("%s: there is no tool %q", f.Name, name), "the tools are "+strings.Join(known, ", "))
 	}
 	return nil
-}
-
-// permissions are what the flags say about tool calls.
-func (c *runCmd) permissions(box *toolbox) policy.Config {
-	p := policy.Config{Mode: policy.Mode(c.PermissionMode), Folders: box.folders.Roots()}
-	if len(c.AllowedTools) > 0 {
-		p.Policies = []policy.Named{{Name: "--allowed-tools", Policy: allowedTools(slices.Clone(c.AllowedTools))}}
-	}
-	return p
-}
-
-// allowedTools allows calls of the named tools and has no opinion on others.
-type allowedTools []string
-
-func (a allowedTools) Evaluate(r policy.Request) policy.Verdict {
-	if slices.Contains(a, r.Tool) {
-		return policy.Verdict{Effect: policy.Allow, Reason: "--allowed-tools " + r.Tool}
-	}
-	return policy.Verdict{}
 }

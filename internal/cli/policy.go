@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// policyCmd is `holdfast policy`.
+type policyCmd struct {
+	Show    policyShowCmd    `cmd:"" help:"Show the mode, the rules with where they were written, the limits, and each tool's chain."`
+	Explain policyExplainCmd `cmd:"" help:"Say what would become of one tool call, and why."`
+	Test    policyTestCmd    `cmd:"" help:"Run tables of calls and what is to become of them."`
+	Lint    policyLintCmd    `cmd:"" help:"Find rules and settings that cannot work."`
+	Check   policyCheckCmd   `cmd:"" help:"Judge many calls, one JSON object per line."`
+	Replay  policyReplayCmd  `cmd:"" help:"Judge a past session by today's policy and say what would differ."`
+	Mode    policyModeCmd    `cmd:"" help:"Change the permission mode of a session, also while it runs."`
+	Grants  policyGrantsCmd  `cmd:"" help:"List or revoke what people decided for the rest of a run."`
+}
+
+// policyFlags say which settings judge.
+type policyFlags struct {
+	CWD            string   `name:"cwd" placeholder:"FOLDER" help:"The folder the session would work in; default the current one."`
+	PermissionMode string   `placeholder:"MODE" help:"The permission mode; default what settings say."`
+	Settings       []string `sep:"none" placeholder:"FILE|JSON" help:"More settings, stronger than those of the folder and the user; may be repeated."`
+}
+
+// load reads the settings of the folder, and those named by the flags.
+func (f *policyFlags) load(p *Program, alone bool) (*settings.Settings, error) {
+	o, err := f.options(p, alone)
+	if err != nil {
+		return nil, err
+	}
+	return settings.Load(o)
+}
+
+func (f *policyFlags) options(p *Program, alone bool) (*settings.Options, error) {
+	if f.PermissionMode != "" {
+		if _, err := policy.ParseMode(f.PermissionMode); err != nil {
+			return nil, usage(err.Error(), "")
+		}
+	}
+	cwd, err := p.folder(f.CWD)
+	if err != nil {
+		return nil, err
+	}
+	files, err := p.settingsFiles(f.Settings)
+	if err != nil {
+		return nil, err
+	}
+	o := &settings.Options{User: p.userHome(), Cwd: cwd, Files: files, Alone: true}
+	if !alone {
+		if o, err = p.settingsOptions(cwd, files); err != nil {
+			return nil, err
+		}
+	}
+	o.Flags.Mode = policy.Mode(f.PermissionMode)
+	return o, nil
+}
+
+// settingsFiles makes what --settings names absolute: the paths are relative to
+// where the program was started, not to --cwd.
+func (p *Program) settingsFiles(given []string) ([]string, error) {
+	var files []string
+	for _, f := range given {
+		if !isInline(f) && f != "" && !filepath.IsAbs(f) {
+			wd, err := p.Getwd()
+			if err != nil {
+				return nil, err
+			}
+			f = filepath.Join(wd, f)
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// judge judges tool calls by settings, in whatever folder and mode they would be
+// made. Guards are made once for each pair.
+type judge struct {
+	settings *settings.Settings
+	home     string
+	made     map[seat]*guards
+}
+
+type seat struct {
+	cwd  string
+	mode policy.Mode
+}
+
+type guards struct {
+	cwd   string // without links
+	all   *policy.Guards
+	tools map[string]*policy.Guard
+}
+
+// maxSeats bounds the guards that are kept.
+const maxSeats = 128
+
+func newJudge(s *settings.Settings, home string) *judge {
+	return &judge{settings: s, home: home, made: map[seat]*guards{}}
+}
+
+// guards returns the guards of a folder, "" for the settings' own, and a mode, ""
+// for the settings' own.
+func (j *judge) guards(cwd string, mode policy.Mode) (*guards, error) {
+	at := seat{cwd, mode}
+	if g, ok := j.made[at]; ok {
+		return g, nil
+	}
+	s := j.settings
+	if cwd != "" {
+		s = s.In(cwd)
+	}
+	if mode == "" {
+		mode = s.Mode.Value
+	}
+	if err := s.CheckMode(mode); err != nil {
+		return nil, err
+	}
+	config, err := s.Policy()
+	if err != nil {
+		return nil, err
+	}
+	config.Mode = mode
+	all, err := policy.New(&config)
+	if err != nil {
+		return nil, err
+	}
+	if len(j.made) >= maxSeats {
+		clear(j.made)
+	}
+	g := &guards{cwd: s.Cwd(), all: all, tools: map[string]*policy.Guard{}}
+	j.made[at] = g
+	return g, nil
+}
+
+// decide judges a call whose requests are made from its input.
+func (j *judge) decide(ctx context.Context, g *guards, c toolCall) (policy.Decision, []policy.Request, error) {
+	c.cwd, c.home = g.cwd, j.home
+	requests, err := c.requests()
+	if err != nil {
+		return policy.Decision{}, nil, err
+	}
+	return g.judge(ctx, c.tool, requests), requests, nil
+}
+
+func (g *guards) judge(ctx context.Context, tool string, requests []policy.Request) policy.Decision {
+	guard, ok := g.tools[tool]
+	if !ok {
+		if len(g.tools) >= maxSeats {
+			clear(g.tools)
+		}
+		guard = g.all.Guard(tool)
+		g.tools[tool] = guard
+	}
+	return guard.Judge(ctx, requests, nil)
+}
+
+// isInline reports whether what --settings got is JSON rather than a file's name.
+func isInline(given string) bool { return strings.HasPrefix(strings.TrimSpace(given), "{") }

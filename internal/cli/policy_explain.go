@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// policyExplainCmd is `holdfast policy explain`.
+type policyExplainCmd struct {
+	Call []string `arg:"" optional:"" placeholder:"TOOL INPUT" help:"A tool and its input, as JSON or its main field alone; or, behind --, a command."`
+	policyFlags
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *policyExplainCmd) Help() string {
+	return `The answer is printed with what each link of the chain said, in order, and the exit
+code is 0 for allow, 3 for deny and 4 for ask. Nothing is run, and no file is opened.
+
+  holdfast policy explain -- git push --force
+  holdfast policy explain Read ~/.ssh/id_ed25519
+  holdfast policy explain Edit '{"file_path": "src/a.go"}' --permission-mode acceptEdits`
+}
+
+func (c *policyExplainCmd) run(ctx context.Context, p *Program) error {
+	call, err := c.call(p.Args)
+	if err != nil {
+		return err
+	}
+	s, err := c.load(p, false)
+	if err != nil {
+		return err
+	}
+	j := newJudge(s, p.userHome())
+	g, err := j.guards("", "")
+	if err != nil {
+		return err
+	}
+	d, requests, err := j.decide(ctx, g, call)
+	if err != nil {
+		return usage(call.tool+": "+err.Error(), `give the whole input: holdfast policy explain `+call.tool+` '{"…": "…"}'`)
+	}
+	v := newVerdict(&d, requests, g.cwd)
+	if c.JSON {
+		err = p.out.json(v, p.out.term.tty)
+	} else {
+		p.notice(s)
+		p.out.decision(&v)
+	}
+	if err != nil {
+		return err
+	}
+	return end(verdictOutcome(d.Effect))
+}
+
+// call reads the words: TOOL INPUT, or -- COMMAND…
+func (c *policyExplainCmd) call(args []string) (toolCall, error) {
+	words := c.Call
+	bad := func(msg string) (toolCall, error) {
+		return toolCall{}, usage(msg, "holdfast policy explain -- git push, or: holdfast policy explain Read README.md")
+	}
+	if at := slices.Index(args, "--"); at >= 0 {
+		if behind := len(args) - at - 1; behind != len(words) || behind == 0 {
+			return bad("-- stands before the command, and nothing before it")
+		}
+		words = []string{"Bash", commandLine(words)}
+	}
+	if len(words) != 2 {
+		return bad("give a tool and its input, or a command behind --")
+	}
+	call := toolCall{tool: words[0]}
+	if input := strings.TrimSpace(words[1]); strings.HasPrefix(input, "{") {
+		if !json.Valid([]byte(input)) {
+			return bad("the input is not JSON")
+		}
+		call.input = json.RawMessage(input)
+		return call, nil
+	}
+	var err error
+	if call.input, err = inputOf(call.tool, words[1]); err != nil {
+		return bad(err.Error())
+	}
+	return call, nil
+}

@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// policyModeCmd is `holdfast policy mode`.
+type policyModeCmd struct {
+	sessionArg
+	Mode string `arg:"" help:"The mode; holdfast run --help lists them."`
+	By   string `placeholder:"NAME" help:"Who changes it; default $$USER."`
+	storeFlags
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *policyModeCmd) Help() string {
+	return `The change is a record of the session's log. A run that is under way follows from its
+next decision on; a session that is resumed later goes on in the mode, unless that is
+plan or bypassPermissions.`
+}
+
+func (c *policyModeCmd) run(ctx context.Context, p *Program) error {
+	mode, err := policy.ParseMode(c.Mode)
+	if err != nil {
+		return usage(err.Error(), "")
+	}
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		if err := p.allowMode(m, mode); err != nil {
+			return err
+		}
+		done, err := p.changePolicy(ctx, s, m.ID, func(*policy.Guards) (policy.Change, error) {
+			return policy.Change{Mode: mode, By: p.who(c.By)}, nil
+		})
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return p.out.json(done, false)
+		}
+		when := "it counts when somebody goes on with the session"
+		if holder(ctx, s, m.ID, p.Now()) != nil {
+			when = "it counts from the next decision on"
+		}
+		p.err.line("session %s is in mode %s; %s", m.ID, mode, when)
+		return nil
+	})
+}
+
+// allowMode refuses a mode that the settings of the session's folder disable.
+func (p *Program) allowMode(m session.Meta, mode policy.Mode) error {
+	if mode != policy.ModeBypass {
+		return nil
+	}
+	o, err := p.settingsOptions(m.CWD, nil)
+	if err != nil {
+		return err
+	}
+	s, err := settings.Load(o)
+	if err != nil {
+		return err
+	}
+	return s.CheckMode(mode)
+}
+
+func (p *Program) who(given string) string {
+	return cmp.Or(given, p.env("USER"), p.env("LOGNAME"), "person")
+}
+
+// changePolicy records a change of a session's policy, under way or not. make gets
+// the guards as the log has left them.
+func (p *Program) changePolicy(ctx context.Context, s *session.Sessions, id string, make func(*policy.Guards) (policy.Change, error)) (policy.Change, error) {
+	for {
+		m, err := s.Get(ctx, id)
+		if err != nil {
+			return policy.Change{}, err
+		}
+		all, err := recordedGuards(ctx, s, m)
+		if err != nil {
+			return policy.Change{}, err
+		}
+		c, err := make(all)
+		if err == nil {
+			c, err = all.Check(c)
+		}
+		if err != nil {
+			return c, err
+		}
+		d, err := session.NewDraft(session.KindPolicyChanged, c)
+		if err != nil {
+			return c, err
+		}
+		if _, err = s.AppendShared(ctx, id, m.Head, d); !errors.Is(err, session.ErrConflict) {
+			return c, err
+		}
+		if ctx.Err() != nil { // somebody was faster: look again
+			return c, context.Cause(ctx)
+		}
+	}
+}
+
+// recordedGuards replays what the log says about policy since the run began.
+func recordedGuards(ctx context.Context, s *session.Sessions, m session.Meta) (*policy.Guards, error) {
+	var changes []json.RawMessage
+	for rec, err := range s.Records(ctx, m.ID, session.Range{Until: m.Head}) {
+		if err != nil {
+			return nil, err
+		}
+		if rec.Kind != session.KindPolicyChanged || rec.Payload == nil {
+			continue
+		}
+		c, err := policy.ParseChange(rec.Payload)
+		if err != nil {
+			return nil, fmt.Errorf("record %d: %w", rec.Seq, err)
+		}
+		if c.Ended {
+			changes = nil
+		}
+		changes = append(changes, rec.Payload)
+	}
+	all, err := policy.New(nil)
+	if err == nil {
+		err = all.Replay(changes)
+	}
+	return all, err
+}
+
+// policyGrantsCmd is `holdfast policy grants`.
+type policyGrantsCmd struct {
+	sessionArg
+	Revoke string `placeholder:"GRANT" help:"Take this grant back, by its id or the beginning of it."`
+	By     string `placeholder:"NAME" help:"Who revokes; default $$USER."`
+	storeFlags
+	jsonFlag
+}
+
+type grantsDoc struct {
+	Session string         `json:"session_id"`
+	Grants  []policy.Grant `json:"grants"`
+}
+
+func (c *policyGrantsCmd) run(ctx context.Context, p *Program) error {
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		if c.Revoke != "" {
+			return c.revoke(ctx, p, s, m.ID)
+		}
+		all, err := recordedGuards(ctx, s, m)
+		if err != nil {
+			return err
+		}
+		list := all.Grants()
+		if c.JSON {
+			return p.out.json(grantsDoc{m.ID, append([]policy.Grant{}, list...)}, p.out.term.tty)
+		}
+		for _, g := range list {
+			p.grant(g)
+		}
+		if len(list) == 0 {
+			p.err.line("nothing is granted in the run of session %s", m.ID)
+		}
+		return nil
+	})
+}
+
+// grant prints what a person decided, and what it covers.
+func (p *Program) grant(g policy.Grant) {
+	t := p.out.term
+	covers := g.Scope
+	if covers == "" {
+		covers = g.Tool + " " + g.Resource
+	}
+	if g.Cwd != "" {
+		covers += " in " + g.Cwd
+	}
+	p.out.line("%s  %s %s", shown(g.ID), effectWord(t, g.Effect), shown(oneLine(covers)))
+	p.out.line("  %s", t.dim(shown(fmt.Sprintf("%s, by %s at %s", g.Name, orElse(g.By, "somebody"), g.At.Local().Format("2006-01-02 15:04:05")))))
+}
+
+func (c *policyGrantsCmd) revoke(ctx context.Context, p *Program, s *session.Sessions, id string) error {
+	done, err := p.changePolicy(ctx, s, id, func(all *policy.Guards) (policy.Change, error) {
+		g, err := findGrant(all.Grants(), c.Revoke, id)
+		return policy.Change{Revoke: g.ID, By: p.who(c.By)}, err
+	})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.out.json(done, false)
+	}
+	p.err.line("grant %s is revoked", shown(done.Revoke))
+	return nil
+}
+
+// findGrant finds a grant by its id or the beginning of it.
+func findGrant(list []policy.Grant, id, in string) (policy.Grant, error) {
+	var found []policy.Grant
+	for _, g := range list {
+		if g.ID == id {
+			return g, nil
+		}
+		if len(id) <= len(g.ID) && g.ID[:len(id)] == id {
+			found = append(found, g)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return policy.Grant{}, &failure{
+			msg: fmt.Sprintf("there is no grant %q", id), hint: "holdfast policy grants " + in, out: outcome.NotFound, err: policy.ErrUnknownGrant,
+		}
+	}
+	return policy.Grant{}, usage(fmt.Sprintf("%q is the beginning of %d grants", id, len(found)), "holdfast policy grants "+in)
+}

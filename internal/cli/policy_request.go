@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// touch says what a tool touches and which field of its input names it.
+type touch struct {
+	op       policy.Operation
+	fields   []string // the first one that is there counts
+	readOnly bool
+	here     bool // without the field it is the current folder
+}
+
+// touches lists the tools whose requests can be told from their input alone: the
+// built-in ones, and Claude Code's of the same kind. Others are judged by name.
+var touches = map[string]touch{
+	"Read":         {op: policy.OpRead, fields: []string{"file_path"}, readOnly: true},
+	"Glob":         {op: policy.OpRead, fields: []string{"path"}, readOnly: true, here: true},
+	"Grep":         {op: policy.OpRead, fields: []string{"path"}, readOnly: true, here: true},
+	"LS":           {op: policy.OpRead, fields: []string{"path"}, readOnly: true, here: true},
+	"Write":        {op: policy.OpWrite, fields: []string{"file_path"}},
+	"Edit":         {op: policy.OpWrite, fields: []string{"file_path"}},
+	"MultiEdit":    {op: policy.OpWrite, fields: []string{"file_path"}},
+	"NotebookEdit": {op: policy.OpWrite, fields: []string{"notebook_path", "file_path"}},
+	"Bash":         {op: policy.OpCommand, fields: []string{"command"}},
+	"WebFetch":     {op: policy.OpConnect, fields: []string{"url"}},
+}
+
+// toolCall is a tool call that is judged and not run.
+type toolCall struct {
+	tool  string
+	input json.RawMessage // an object, or nil
+	cwd   string          // absolute, without links
+	home  string          // of the user, for "~"; may be ""
+}
+
+// requests says what the call would touch, the way the tool itself would say it.
+// It looks at links in the file system and opens nothing.
+func (c toolCall) requests() ([]policy.Request, error) {
+	if c.tool == "" {
+		return nil, errors.New("it names no tool")
+	}
+	r := policy.Request{Tool: c.tool, Input: c.input}
+	if server, name, ok := mcpTool(c.tool); ok {
+		r.Operation, r.Resource = policy.OpMCP, server+"/"+name
+		return []policy.Request{r}, nil
+	}
+	t, ok := touches[c.tool]
+	if !ok {
+		r.Resource = c.tool
+		return []policy.Request{r}, nil
+	}
+	r.Operation, r.ReadOnly = t.op, t.readOnly
+	value, err := t.value(c)
+	if err != nil {
+		return nil, err
+	}
+	switch t.op {
+	case policy.OpCommand:
+		r.Resource, r.Cwd = value, c.cwd
+	case policy.OpConnect:
+		r.Resource, err = host(value)
+	default:
+		r.Resource, err = c.path(value)
+	}
+	return []policy.Request{r}, err
+}
+
+// value reads the field of the input that names what is touched.
+func (t touch) value(c toolCall) (string, error) {
+	var found [2]*string // by the order of t.fields
+	if len(c.input) > 0 {
+		err := jsonMembers(c.input, func(key string, value []byte) error {
+			for i, field := range t.fields {
+				switch {
+				case key == field:
+					s, err := jsonText(value)
+					found[i] = &s
+					return err
+				case strings.EqualFold(key, field): // some decoders take it for the field
+					return fmt.Errorf("it is written %s", field)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return "", fmt.Errorf("input: %w", err)
+		}
+	}
+	for i, field := range t.fields {
+		switch s := found[i]; {
+		case s == nil:
+		case *s == "" && !t.here:
+			return "", fmt.Errorf("input: %s is empty", field)
+		default:
+			return *s, nil
+		}
+	}
+	if t.here {
+		return "", nil
+	}
+	return "", fmt.Errorf("the input of %s has no %s", c.tool, t.fields[0])
+}
+
+// path makes a path canonical: absolute, without dots and links.
+func (c toolCall) path(value string) (string, error) {
+	switch {
+	case strings.ContainsRune(value, 0):
+		return "", errors.New("the path holds a NUL")
+	case value == "~" || strings.HasPrefix(value, "~/"):
+		if c.home == "" {
+			return "", errors.New("the path starts with ~, and there is no home folder")
+		}
+		value = c.home + value[1:]
+	case !filepath.IsAbs(value):
+		value = filepath.Join(c.cwd, value)
+	}
+	return settings.Resolve(filepath.Clean(value)), nil
+}
+
+// host is what a URL connects to.
+func host(value string) (string, error) {
+	u, err := url.Parse(value)
+	if err != nil || u.Hostname() == "" {
+		return "", fmt.Errorf("%q is not a URL with a host", value)
+	}
+	return strings.ToLower(u.Hostname()), nil
+}
+
+// mcpTool takes the name of an MCP tool apart: mcp__server__tool.
+func mcpTool(name string) (server, tool string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "mcp__")
+	if !ok {
+		return "", "", false
+	}
+	server, tool, ok = strings.Cut(rest, "__")
+	return server, tool, ok && server != "" && tool != ""
+}
+
+// inputOf makes a tool's input of its main field, as people write it.
+func inputOf(tool, value string) (json.RawMessage, error) {
+	t, ok := touches[tool]
+	if !ok {
+		return nil, fmt.Errorf("the input of %s must be a JSON object", tool)
+	}
+	return json.Marshal(map[string]string{t.fields[0]: value})
+}

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// policyShowCmd is `holdfast policy show`.
+type policyShowCmd struct {
+	Tool []string `arg:"" optional:"" placeholder:"TOOL" help:"Only the chains of these tools."`
+	policyFlags
+	jsonFlag
+}
+
+// policyDoc is a whole policy in JSON.
+type policyDoc struct {
+	Folder     string             `json:"folder"`
+	Project    string             `json:"project"`
+	Mode       policy.Mode        `json:"mode"`
+	ModeFrom   *policy.Origin     `json:"mode_from,omitempty"`
+	NoBypass   *policy.Origin     `json:"bypass_disabled_by,omitempty"`
+	Layers     []settings.Layer   `json:"layers"`
+	Rules      []ruleDoc          `json:"rules"`
+	Folders    []originDoc        `json:"folders"`
+	Forbidden  []originDoc        `json:"forbidden"`
+	Sandboxes  []settings.Sandbox `json:"sandbox"`
+	OnAsk      settings.OnAsk     `json:"on_ask,omitempty"`
+	AskTimeout string             `json:"ask_timeout,omitempty"`
+	Ignored    []settings.Ignored `json:"ignored"`
+	Warnings   []settings.Problem `json:"warnings"`
+	Chains     []policy.Chain     `json:"chains"`
+}
+
+type ruleDoc struct {
+	Effect policy.Effect `json:"effect"`
+	policy.Origin
+}
+
+type originDoc struct {
+	Value  string        `json:"value"`
+	Origin policy.Origin `json:"origin"`
+}
+
+func (c *policyShowCmd) run(_ context.Context, p *Program) error {
+	s, err := c.load(p, false)
+	if err != nil {
+		return err
+	}
+	config, err := s.Policy()
+	if err != nil {
+		return err
+	}
+	all, err := policy.New(&config)
+	if err != nil {
+		return err
+	}
+	d := describe(s, all, c.Tool)
+	if c.JSON {
+		return p.out.json(d, p.out.term.tty)
+	}
+	p.notice(s)
+	p.policy(&d)
+	return nil
+}
+
+func describe(s *settings.Settings, all *policy.Guards, tools []string) policyDoc {
+	d := policyDoc{
+		Folder: s.Cwd(), Project: s.Project, Mode: all.Mode(), NoBypass: s.NoBypass, OnAsk: s.OnAsk.Value,
+		Layers: s.Layers, Sandboxes: s.Sandboxes, Ignored: s.Ignored, Warnings: s.Warnings,
+		Rules: []ruleDoc{}, Folders: origins(s.Folders), Forbidden: origins(s.Forbidden), Chains: []policy.Chain{},
+	}
+	if s.Mode.Value != "" {
+		d.ModeFrom = &s.Mode.Origin
+	}
+	if t := s.AskTimeout.Value; t > 0 {
+		d.AskTimeout = t.String()
+	}
+	for _, r := range s.Rules {
+		d.Rules = append(d.Rules, ruleDoc{r.Effect, policy.Origin{Rule: r.Text, Layer: r.Layer, File: r.File, Line: r.Line, Col: r.Col}})
+	}
+	if len(tools) == 0 {
+		tools = slices.Sorted(maps.Keys(touches))
+	}
+	for _, t := range tools {
+		d.Chains = append(d.Chains, all.Guard(t).Chain())
+	}
+	return d
+}
+
+func origins(list []settings.Value[string]) []originDoc {
+	out := []originDoc{}
+	for _, v := range list {
+		out = append(out, originDoc{v.Value, v.Origin})
+	}
+	return out
+}
+
+// policy prints a policy.
+func (p *Program) policy(d *policyDoc) {
+	t := p.out.term
+	mode := string(d.Mode)
+	if d.ModeFrom != nil {
+		mode += "  " + t.dim(shown(settings.Where(*d.ModeFrom)))
+	}
+	p.out.line("%s %s", t.dim(column("mode", 9)), mode)
+	p.out.line("%s %s", t.dim(column("folder", 9)), shown(d.Folder))
+	p.out.line("%s %s", t.dim(column("project", 9)), shown(d.Project))
+	for _, f := range d.Folders {
+		p.out.line("%s %s  %s", t.dim(column("also", 9)), shown(f.Value), t.dim(shown(settings.Where(f.Origin))))
+	}
+	if d.OnAsk != "" {
+		p.out.line("%s %s", t.dim(column("on ask", 9)), d.OnAsk)
+	}
+	if d.AskTimeout != "" {
+		p.out.line("%s %s", t.dim(column("timeout", 9)), d.AskTimeout)
+	}
+	if d.NoBypass != nil {
+		p.out.line("%s bypassPermissions  %s", t.dim(column("disabled", 9)), t.dim(shown(settings.Where(*d.NoBypass))))
+	}
+	p.heading("settings, the strongest first", len(d.Layers))
+	for _, l := range d.Layers {
+		more := ""
+		if l.Untrusted {
+			more = t.yellow("  not trusted: it may forbid and ask, not allow")
+		}
+		p.out.line("  %s %s  %s%s", column(string(l.Layer), 8), shown(l.File), t.dim(count(l.Rules, "rule")), more)
+	}
+	p.heading("limits", len(d.Forbidden)+len(d.Sandboxes))
+	for _, f := range d.Forbidden {
+		p.out.line("  %s", ruleLine(t, policy.Deny, f.Value, settings.Where(f.Origin)))
+	}
+	for _, s := range d.Sandboxes {
+		p.out.line("  sandbox  %s", t.dim(shown(settings.Where(s.Origin))))
+	}
+	p.heading("rules", len(d.Rules))
+	for _, effect := range []policy.Effect{policy.Deny, policy.Ask, policy.Allow} {
+		for _, r := range d.Rules {
+			if r.Effect == effect {
+				p.out.line("  %s", ruleLine(t, effect, r.Rule, settings.Where(r.Origin)))
+			}
+		}
+	}
+	p.heading("what does not count, since the folder is not trusted", len(d.Ignored))
+	for _, i := range d.Ignored {
+		p.out.line("  %s  %s", shown(i.What), t.dim(shown(settings.Where(i.Origin))))
+	}
+	p.chains(d.Chains)
+}
+
+// chains prints each chain once, with the tools that have it.
+func (p *Program) chains(list []policy.Chain) {
+	p.heading("chains: who is asked, in order", len(list))
+	tools := map[string][]string{}
+	var order []string
+	for _, c := range list {
+		var names []string
+		for _, l := range c.Links {
+			name := l.Name
+			if l.Detail != "" && l.Stage != "rules" {
+				name += " (" + l.Detail + ")"
+			}
+			names = append(names, name)
+		}
+		chain := strings.Join(names, " · ")
+		if tools[chain] == nil {
+			order = append(order, chain)
+		}
+		tools[chain] = append(tools[chain], c.Tool)
+	}
+	for _, chain := range order {
+		p.out.line("  %s", shown(strings.Join(tools[chain], ", ")))
+		p.out.line("    %s", shown(chain))
+	}
+}
+
+func (p *Program) heading(text string, n int) {
+	if n > 0 {
+		p.out.line("")
+		p.out.line("%s", p.out.term.bold(fmt.Sprintf("%s:", text)))
+	}
+}

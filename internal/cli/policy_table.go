@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// policyTestCmd is `holdfast policy test`.
+type policyTestCmd struct {
+	Files []string `arg:"" placeholder:"FILE" help:"Tables of calls, in YAML or JSON."`
+	policyFlags
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *policyTestCmd) Help() string {
+	return `A table is a list of calls with what is to become of them:
+
+  - {command: git status, expect: allow}
+  - {command: git push --force, expect: deny, by: rules}
+  - {tool: Edit, path: src/a.go, mode: acceptEdits, expect: allow}
+  - {tool: WebFetch, input: {url: "https://example.org"}, expect: ask}
+
+name, cwd and mode may be added. by is a link of the chain, or the rule that decided.
+The exit code is 1 when a call is judged otherwise. With --settings, those files alone
+judge; without, the settings of the folder do.`
+}
+
+// tableCase is one line of a table.
+type tableCase struct {
+	Name    string         `yaml:"name"`
+	Tool    string         `yaml:"tool"`
+	Input   map[string]any `yaml:"input"`
+	Command *string        `yaml:"command"`
+	Path    *string        `yaml:"path"`
+	CWD     string         `yaml:"cwd"`
+	Mode    string         `yaml:"mode"`
+	Expect  policy.Effect  `yaml:"expect"`
+	By      string         `yaml:"by"`
+
+	file string
+	line int
+	call toolCall
+}
+
+// tableResult is what became of a case, in JSON.
+type tableResult struct {
+	File   string        `json:"file"`
+	Line   int           `json:"line"`
+	Name   string        `json:"name"`
+	OK     bool          `json:"ok"`
+	Want   policy.Effect `json:"want"`
+	WantBy string        `json:"want_by,omitempty"`
+	verdictDoc
+}
+
+func (c *policyTestCmd) run(ctx context.Context, p *Program) error {
+	files, err := p.settingsFiles(c.Files)
+	if err != nil {
+		return err
+	}
+	var cases []tableCase
+	for i, f := range files {
+		more, err := readTable(f, c.Files[i])
+		if err != nil {
+			return err
+		}
+		cases = append(cases, more...)
+	}
+	s, err := c.load(p, len(c.Settings) > 0)
+	if err != nil {
+		return err
+	}
+	if !c.JSON {
+		p.notice(s)
+	}
+	j, failed := newJudge(s, p.userHome()), 0
+	for i := range cases {
+		r, err := j.table(ctx, &cases[i])
+		if err != nil {
+			return err
+		}
+		if !r.OK {
+			failed++
+		}
+		if c.JSON {
+			if err := p.out.json(r, false); err != nil {
+				return err
+			}
+		} else if !r.OK {
+			p.tableFailure(&r)
+		}
+	}
+	if !c.JSON {
+		p.out.line("%s: %d ok, %d failed", count(len(cases), "case"), len(cases)-failed, failed)
+	}
+	if failed > 0 {
+		return ended{outcome.Failed}
+	}
+	return nil
+}
+
+// table judges a case.
+func (j *judge) table(ctx context.Context, c *tableCase) (tableResult, error) {
+	g, err := j.guards(c.CWD, policy.Mode(c.Mode))
+	if err != nil {
+		return tableResult{}, err
+	}
+	d, requests, err := j.decide(ctx, g, c.call)
+	if err != nil {
+		return tableResult{}, c.wrong("%v", err)
+	}
+	r := tableResult{
+		File: c.file, Line: c.line, Name: c.Name, Want: c.Expect, WantBy: c.By, verdictDoc: newVerdict(&d, requests, g.cwd),
+	}
+	r.OK = d.Effect == c.Expect && (c.By == "" || d.By == c.By || d.Rule != nil && d.Rule.Rule == c.By)
+	return r, nil
+}
+
+func (p *Program) tableFailure(r *tableResult) {
+	t := p.out.term
+	p.out.line("%s %s:%d  %s", t.red("FAIL"), shown(r.File), r.Line, shown(oneLine(r.Name)))
+	want := string(r.Want)
+	if r.WantBy != "" {
+		want += " by " + r.WantBy
+	}
+	p.out.line("     %s  %s", t.dim("want"), t.green(shown(want)))
+	p.out.line("     %s   %s", t.dim("got"), t.red(shown(oneLine(r.gist()))))
+	p.out.trace(&r.verdictDoc, "     ")
+}
+
+// readTable reads the cases of a file; told is how the person named it.
+func readTable(file, told string) ([]tableCase, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, usage(err.Error(), "")
+	}
+	f, err := parser.ParseBytes(b, 0)
+	if err != nil {
+		return nil, usage(told+": "+yamlError(err), "a table is a list: holdfast policy test --help")
+	}
+	var list []ast.Node
+	for _, doc := range f.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.CommentType || doc.Body.Type() == ast.NullType {
+			continue
+		}
+		seq, ok := doc.Body.(*ast.SequenceNode)
+		if !ok {
+			return nil, usage(fmt.Sprintf("%s:%d: not a list of cases", told, doc.Body.GetToken().Position.Line), "holdfast policy test --help")
+		}
+		list = append(list, seq.Values...)
+	}
+	if len(list) == 0 {
+		return nil, usage(told+" holds no case", "a table is a list: holdfast policy test --help")
+	}
+	cases := make([]tableCase, len(list))
+	for i, n := range list {
+		c := &cases[i]
+		c.file, c.line = told, firstLine(n)
+		if err := yaml.NodeToValue(n, c, yaml.Strict()); err != nil {
+			return nil, c.wrong("%s", yamlError(err))
+		}
+		if err := c.check(); err != nil {
+			return nil, err
+		}
+	}
+	return cases, nil
+}
+
+// firstLine is where a node begins; a mapping's own token is its first colon.
+func firstLine(n ast.Node) int {
+	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) > 0 && !m.IsFlowStyle {
+		return m.Values[0].Key.GetToken().Position.Line
+	}
+	return n.GetToken().Position.Line
+}
+
+func yamlError(err error) string {
+	first, _, _ := strings.Cut(yaml.FormatError(err, false, false), "\n")
+	return first
+}
+
+func (c *tableCase) wrong(format string, args ...any) error {
+	return usage(fmt.Sprintf("%s:%d: %s", c.file, c.line, fmt.Sprintf(format, args...)), "holdfast policy test --help")
+}
+
+// check refuses what makes no sense, and makes the call.
+func (c *tableCase) check() error {
+	given := 0
+	for _, on := range []bool{c.Input != nil, c.Command != nil, c.Path != nil} {
+		if on {
+			given++
+		}
+	}
+	if c.Tool == "" && c.Command != nil {
+		c.Tool = "Bash"
+	}
+	switch c.Expect {
+	case policy.Allow, policy.Deny, policy.Ask:
+	default:
+		return c.wrong("expect is %q, want allow, deny or ask", string(c.Expect))
+	}
+	switch {
+	case c.Tool == "":
+		return c.wrong("it names no tool")
+	case given > 1:
+		return c.wrong("input, command and path exclude each other")
+	case given == 0 && touches[c.Tool].fields != nil && !touches[c.Tool].here:
+		return c.wrong("it has no input, command or path")
+	case c.Command != nil && c.Tool != "Bash":
+		return c.wrong("a command belongs to the tool Bash")
+	case c.CWD != "" && strings.HasPrefix(c.CWD, "~"):
+		return c.wrong("cwd %q: write the whole path, or one relative to the folder", c.CWD)
+	}
+	if c.Mode != "" {
+		if _, err := policy.ParseMode(c.Mode); err != nil {
+			return c.wrong("%v", err)
+		}
+	}
+	c.call = toolCall{tool: c.Tool}
+	var err error
+	switch {
+	case c.Command != nil:
+		c.call.input, err = inputOf(c.Tool, *c.Command)
+	case c.Path != nil:
+		c.call.input, err = inputOf(c.Tool, *c.Path)
+	case c.Input != nil:
+		c.call.input, err = json.Marshal(c.Input)
+	}
+	if err != nil {
+		return c.wrong("%v", err)
+	}
+	if c.Name == "" {
+		c.Name = c.Tool + " " + headline(c.Tool, c.call.input, filepath.Clean("/"+c.CWD))
+	}
+	return nil
+}

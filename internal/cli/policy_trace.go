@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// verdictDoc is a decision in JSON.
+type verdictDoc struct {
+	Tool    string         `json:"tool"`
+	Exact   []string       `json:"exact"` // what the call would touch
+	Verdict policy.Effect  `json:"verdict"`
+	Reason  string         `json:"reason"`
+	By      string         `json:"by"`
+	Rule    *policy.Origin `json:"rule,omitempty"`
+	Mode    policy.Mode    `json:"mode"`
+	CWD     string         `json:"cwd"`
+	Trace   []policy.Said  `json:"trace"`
+}
+
+func newVerdict(d *policy.Decision, requests []policy.Request, cwd string) verdictDoc {
+	v := verdictDoc{
+		Tool: d.Tool, Verdict: d.Effect, Reason: d.Reason, By: d.By, Rule: d.Rule, Mode: d.Mode, CWD: cwd, Trace: d.Said, Exact: []string{},
+	}
+	if v.Trace == nil {
+		v.Trace = []policy.Said{}
+	}
+	for _, r := range requests {
+		v.Exact = append(v.Exact, r.Resource)
+	}
+	return v
+}
+
+// verdictOutcome is the exit code of a command that says what would become of a call.
+func verdictOutcome(e policy.Effect) outcome.Outcome {
+	switch e {
+	case policy.Allow:
+		return outcome.OK
+	case policy.Ask:
+		return outcome.Approval
+	}
+	return outcome.Denied
+}
+
+// decision prints a decision: the verdict, why, and what each link said in order.
+func (p *printer) decision(v *verdictDoc) {
+	t := p.term
+	row := func(name, value string) {
+		if value != "" {
+			p.line("%s %s", t.dim(column(name, 8)), value)
+		}
+	}
+	row("verdict", strings.TrimSpace(effectWord(t, v.Verdict))+" by "+shown(v.By))
+	row("because", shown(oneLine(v.Reason)))
+	if v.Rule != nil {
+		row("rule", shown(v.Rule.Rule)+"  "+t.dim(shown(settings.Where(*v.Rule))))
+	}
+	row("tool", shown(v.Tool))
+	for _, e := range v.Exact {
+		row("exact", shown(oneLine(e)))
+	}
+	row("folder", shown(v.CWD))
+	row("mode", string(v.Mode))
+	p.line("")
+	p.trace(v, "")
+}
+
+// trace prints what each link said; the one that decided is marked.
+func (p *printer) trace(v *verdictDoc, indent string) {
+	for i := range v.Trace {
+		said := &v.Trace[i]
+		mark := " "
+		if said.Policy == v.By && said.Effect == v.Verdict {
+			mark = "►"
+		}
+		why := shown(oneLine(said.Reason))
+		if said.Rule != nil {
+			why += "  " + p.term.dim(shown(settings.Where(*said.Rule)))
+		}
+		if said.Resource != "" && len(v.Exact) > 1 {
+			why += "  " + p.term.dim("("+shown(said.Resource)+")")
+		}
+		line := fmt.Sprintf("%s%s %s %s %s", indent, mark, effectWord(p.term, said.Effect), column(shown(said.Policy), 16), why)
+		p.line("%s", strings.TrimRight(line, " "))
+	}
+}
+
+// gist is a verdict in one line.
+func (v *verdictDoc) gist() string {
+	return fmt.Sprintf("%s by %s: %s", v.Verdict, v.By, v.Reason)
+}

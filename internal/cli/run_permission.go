@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// settings reads what applies in a run, flags included.
+func (c *runCmd) settings(p *Program, cwd string) (*settings.Settings, error) {
+	files, err := p.settingsFiles(c.Settings)
+	if err != nil {
+		return nil, err
+	}
+	o, err := p.settingsOptions(cwd, files)
+	if err != nil {
+		return nil, err
+	}
+	if o.Flags, err = c.flags(); err != nil {
+		return nil, err
+	}
+	for _, dir := range c.AddDir {
+		abs, err := p.folder(dir)
+		if err != nil {
+			return nil, err
+		}
+		o.Flags.Folders = append(o.Flags.Folders, abs)
+	}
+	return settings.Load(o)
+}
+
+// unattended answers questions when no terminal is there. Nil denies.
+func unattended(way settings.OnAsk) func(context.Context, approval.Question) (approval.Answer, error) {
+	switch way {
+	case settings.OnAskWait:
+		return func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+			<-ctx.Done() // somebody has answered elsewhere, time is up, or the run is interrupted
+			return approval.Answer{}, context.Cause(ctx)
+		}
+	case settings.OnAskFail:
+		return func(context.Context, approval.Question) (approval.Answer, error) {
+			return approval.Answer{}, approval.ErrLeave
+		}
+	case settings.OnAskDeny:
+	}
+	return nil
+}
+
+// hidden reports which files the rules keep from being read, for Glob and Grep.
+func hidden(config *policy.Config) func(abs string) bool {
+	var limits []policy.Policy
+	for _, l := range config.Limits {
+		limits = append(limits, l.Policy)
+	}
+	return func(abs string) bool {
+		r := policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: abs, ReadOnly: true}
+		for _, l := range limits {
+			if l.Evaluate(r).Effect == policy.Deny {
+				return true
+			}
+		}
+		return config.Rules.Evaluate(r).Effect == policy.Deny
+	}
+}
+
+// withoutDenied takes the tools away that a rule denies altogether, so that the
+// model does not try them.
+func withoutDenied(all *tool.Registry, rules []policy.RuleSource) *tool.Registry {
+	var gone []string
+	for _, s := range all.Specs() {
+		if slices.ContainsFunc(rules, func(r policy.RuleSource) bool {
+			name, bare := ruleTool(r.Text)
+			return r.Effect == policy.Deny && bare && matchName(name, s.Name)
+		}) {
+			gone = append(gone, s.Name)
+		}
+	}
+	return all.Without(gone...)
+}
+
+// matchName compares a tool's name with one that may hold stars.
+func matchName(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == name
+	}
+	rest, ok := strings.CutPrefix(name, parts[0])
+	if !ok {
+		return false
+	}
+	last := len(parts) - 1
+	for _, part := range parts[1:last] {
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			return false
+		}
+		rest = after
+	}
+	return strings.HasSuffix(rest, parts[last])
+}

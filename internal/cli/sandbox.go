@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/sandbox"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// sandboxCmd is `holdfast sandbox`.
+type sandboxCmd struct {
+	Check   sandboxCheckCmd   `cmd:"" help:"Say whether the sandbox settings let a path or a command pass; exit code 3 when not."`
+	Explain sandboxExplainCmd `cmd:"" help:"Show what a command line would run and touch, as the checker reads it."`
+}
+
+// box is the sandbox settings of one file or layer, compiled.
+type box struct {
+	checker *sandbox.Checker
+	where   string
+}
+
+// boxes returns what applies in cwd: what was given with --settings alone, or
+// else the sandbox blocks of all layers. None at all is an error: a check
+// against nothing would allow everything.
+func (p *Program) boxes(given, cwd string) ([]box, error) {
+	if given != "" {
+		return p.givenBoxes(given, cwd)
+	}
+	o, err := p.settingsOptions(cwd, nil)
+	if err != nil {
+		return nil, err
+	}
+	s, err := settings.Load(o)
+	if err != nil {
+		return nil, err
+	}
+	list, err := p.compileBoxes(s.Sandboxes)
+	if err == nil && len(list) == 0 {
+		return nil, usage("no sandbox settings apply in "+cwd, "give some with --settings FILE")
+	}
+	return list, err
+}
+
+func (p *Program) compileBoxes(blocks []settings.Sandbox) ([]box, error) {
+	var list []box
+	for _, b := range blocks {
+		c, err := sandbox.NewChecker(b.Settings, &sandbox.Options{Home: p.userHome(), Dir: b.Dir, Origin: b.Origin})
+		if err != nil {
+			return nil, settingsFailure(err, nil, settings.Where(b.Origin))
+		}
+		list = append(list, box{c, settings.Where(b.Origin)})
+	}
+	return list, nil
+}
+
+// givenBoxes reads what --settings names: a file or JSON; a settings file, or
+// the sandbox settings alone.
+func (p *Program) givenBoxes(given, cwd string) ([]box, error) {
+	source, file, dir := []byte(given), "--settings", cwd
+	if !strings.HasPrefix(strings.TrimSpace(given), "{") {
+		file = given
+		if !filepath.IsAbs(file) {
+			wd, err := p.Getwd()
+			if err != nil {
+				return nil, fmt.Errorf("current folder: %w", err)
+			}
+			file = filepath.Join(wd, file)
+		}
+		var err error
+		if source, err = os.ReadFile(file); err != nil {
+			return nil, usage(err.Error(), "give a settings file, or JSON")
+		}
+		dir = filepath.Dir(file)
+	}
+	b, err := p.readBox(source, file, dir)
+	if err != nil {
+		return nil, err
+	}
+	return []box{b}, nil
+}
+
+// readBox reads sandbox settings: alone, or as the block of a settings file.
+func (p *Program) readBox(source []byte, file, dir string) (box, error) {
+	if inSettingsFile(source) {
+		given := file
+		if file == "--settings" {
+			given = string(source)
+		}
+		s, err := settings.Load(&settings.Options{User: p.userHome(), Cwd: dir, Files: []string{given}, Alone: true})
+		if err != nil {
+			return box{}, err
+		}
+		list, err := p.compileBoxes(s.Sandboxes)
+		if err != nil {
+			return box{}, err
+		}
+		if len(list) != 1 {
+			return box{}, usage(file+` has no "sandbox" block`, "")
+		}
+		return list[0], nil
+	}
+	s, err := sandbox.Decode(source)
+	if err != nil {
+		return box{}, settingsFailure(err, source, file)
+	}
+	c, err := sandbox.NewChecker(s, &sandbox.Options{Home: p.userHome(), Dir: dir, Origin: policy.Origin{Layer: policy.LayerFlag, File: file}})
+	if err != nil {
+		return box{}, settingsFailure(err, source, file)
+	}
+	return box{c, file}, nil
+}
+
+// inSettingsFile reports whether a text is a settings file rather than sandbox
+// settings alone.
+func inSettingsFile(source []byte) bool {
+	var top map[string]json.RawMessage
+	if json.Unmarshal(source, &top) != nil {
+		return false
+	}
+	for _, key := range []string{"sandbox", "permissions", "$schema"} {
+		if _, ok := top[key]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// checkBoxes asks all settings; the first denial counts.
+func checkBoxes(list []box, check func(*sandbox.Checker) error) (error, string) {
+	for _, b := range list {
+		if err := check(b.checker); err != nil {
+			return err, b.where
+		}
+	}
+	return nil, ""
+}
+
+// commandLine makes one line of what follows "--": one word is a line as a shell
+// would get it, several are the words of one command.
+func commandLine(words []string) string {
+	if len(words) == 1 {
+		return words[0]
+	}
+	return shellread.Canonical(words...)
+}
+
+// anyFolder makes a folder of the command line absolute. It need not exist.
+func (p *Program) anyFolder(dir string) (string, error) {
+	if filepath.IsAbs(dir) {
+		return filepath.Clean(dir), nil
+	}
+	wd, err := p.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("current folder: %w", err)
+	}
+	return filepath.Join(wd, dir), nil
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/sandbox"
+)
+
+// sandboxCheckCmd is `holdfast sandbox check`.
+type sandboxCheckCmd struct {
+	Settings string   `placeholder:"FILE|JSON" help:"Judge by these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user."`
+	CWD      string   `name:"cwd" placeholder:"FOLDER" help:"Where the command would start, and what paths are relative to; it need not exist. Default the current one."`
+	Read     string   `placeholder:"PATH" help:"May this path be read?"`
+	Write    string   `placeholder:"PATH" help:"May this path be written?"`
+	Batch    string   `placeholder:"FILE" help:"Answer a line of JSON for each line of JSON: {id, settings, cwd, command} or {id, settings, cwd, path, op}. - is standard input."`
+	Command  []string `arg:"" optional:"" placeholder:"COMMAND" help:"May this run? One argument is a line as a shell gets it; several are the words of one command. Put -- before it."`
+	jsonFlag
+}
+
+type checkDoc struct {
+	Decision string `json:"decision"` // allow or deny
+	Reason   string `json:"reason,omitempty"`
+	Setting  string `json:"setting,omitempty"`
+	Rule     string `json:"rule,omitempty"`
+	Path     string `json:"path,omitempty"` // canonical
+	File     string `json:"file,omitempty"` // where the setting is
+	Hint     string `json:"hint,omitempty"`
+}
+
+func (c *sandboxCheckCmd) run(ctx context.Context, p *Program) error {
+	asked := 0
+	for _, given := range []bool{c.Read != "", c.Write != "", c.Batch != "", len(c.Command) > 0} {
+		if given {
+			asked++
+		}
+	}
+	if asked != 1 {
+		return usage("say one thing to check: --read PATH, --write PATH, --batch FILE or -- COMMAND", "holdfast sandbox check -- rm -rf build")
+	}
+	cwd, err := p.anyFolder(c.CWD)
+	if err != nil {
+		return err
+	}
+	if c.Batch != "" {
+		return c.batch(ctx, p, cwd)
+	}
+	list, err := p.boxes(c.Settings, cwd)
+	if err != nil {
+		return err
+	}
+	denied, where := checkBoxes(list, func(s *sandbox.Checker) error {
+		switch {
+		case c.Read != "":
+			return s.CheckPath(c.Read, cwd, sandbox.OpRead)
+		case c.Write != "":
+			return s.CheckPath(c.Write, cwd, sandbox.OpWrite)
+		}
+		return s.CheckCommand(commandLine(c.Command), cwd)
+	})
+	return c.tell(p, checkOf(denied, where))
+}
+
+func checkOf(denied error, where string) checkDoc {
+	if denied == nil {
+		return checkDoc{Decision: "allow"}
+	}
+	d, ok := errors.AsType[*sandbox.Denial](denied)
+	if !ok {
+		return checkDoc{Decision: "deny", Reason: denied.Error(), File: where}
+	}
+	return checkDoc{Decision: "deny", Reason: d.Reason, Setting: d.Setting, Rule: d.Rule, Path: d.Path, File: where, Hint: d.Hint()}
+}
+
+func (c *sandboxCheckCmd) tell(p *Program, d checkDoc) error {
+	out := end(outcome.OK)
+	if d.Decision == "deny" {
+		out = end(outcome.Denied)
+	}
+	if c.JSON {
+		return errors.Join(p.out.json(d, p.out.term.tty), out)
+	}
+	t := p.out.term
+	if d.Decision == "allow" {
+		p.out.line("%s", t.green("allowed"))
+		return nil
+	}
+	p.out.line("%s  %s", t.red("denied"), shown(oneLine(d.Reason)))
+	by := d.Setting
+	if d.Rule != "" {
+		by += ": " + d.Rule
+	}
+	if by != "" {
+		p.out.line("        by %s %s", shown(by), t.dim("("+shown(d.File)+")"))
+	}
+	if d.Hint != "" {
+		p.err.line("%s %s", p.err.term.bold("hint:"), shown(oneLine(d.Hint)))
+	}
+	return out
+}
+
+// settingsFailure says where in a file a setting cannot be used.
+func settingsFailure(err error, source []byte, file string) error {
+	e, ok := errors.AsType[*sandbox.SettingsError](err)
+	if !ok {
+		return err
+	}
+	where := file
+	if e.Offset > 0 {
+		before := source[:min(e.Offset, len(source))]
+		where = fmt.Sprintf("%s:%d:%d", file, bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'))
+	}
+	return usage(where+": "+e.Error(), e.Hint())
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// sandboxExplainCmd is `holdfast sandbox explain`.
+type sandboxExplainCmd struct {
+	CWD     string   `name:"cwd" placeholder:"FOLDER" help:"Where the command would start; it need not exist. Default the current one."`
+	Command []string `arg:"" placeholder:"COMMAND" help:"One argument is a line as a shell gets it; several are the words of one command. Put -- before it."`
+	jsonFlag
+}
+
+type explainDoc struct {
+	Line     string       `json:"line"`
+	Static   bool         `json:"static"` // everything that it runs by itself is known
+	Safe     bool         `json:"safe"`   // it certainly changes nothing
+	Unclear  []string     `json:"unclear"`
+	Commands []commandDoc `json:"commands"`
+}
+
+type commandDoc struct {
+	Name    string    `json:"name"` // "" when it cannot be known
+	Program string    `json:"program"`
+	Line    string    `json:"line"`
+	Via     []string  `json:"via,omitempty"`
+	Dir     string    `json:"dir,omitempty"`
+	Assigns []string  `json:"assigns,omitempty"`
+	Paths   []pathDoc `json:"paths,omitempty"`
+	Safe    bool      `json:"safe,omitempty"`
+	Wrapper bool      `json:"wrapper,omitempty"`
+	Opaque  string    `json:"opaque,omitempty"`
+}
+
+type pathDoc struct {
+	Path   string   `json:"path"` // "" when it cannot be known
+	Arg    string   `json:"arg"`
+	Access []string `json:"access"`
+	From   string   `json:"from"`
+	Tree   bool     `json:"tree,omitempty"`
+}
+
+func (c *sandboxExplainCmd) run(_ context.Context, p *Program) error {
+	cwd, err := p.anyFolder(c.CWD)
+	if err != nil {
+		return err
+	}
+	line := commandLine(c.Command)
+	d := explain(line, shellread.Parse(line, &shellread.Options{Dir: cwd, Home: p.userHome()}))
+	if c.JSON {
+		return p.out.json(d, p.out.term.tty)
+	}
+	tellReading(p, d)
+	return nil
+}
+
+func explain(line string, r *shellread.Reading) explainDoc {
+	d := explainDoc{Line: line, Static: r.Static(), Safe: r.Safe(), Unclear: append([]string{}, r.Unclear...), Commands: []commandDoc{}}
+	for i := range r.Commands {
+		cmd := &r.Commands[i]
+		doc := commandDoc{
+			Name: cmd.Name, Program: cmd.Program, Line: cmd.Line, Via: cmd.Via, Dir: cmd.Dir, Assigns: cmd.Assigns,
+			Safe: cmd.Safe, Wrapper: cmd.Wrapper, Opaque: cmd.Opaque,
+		}
+		for _, path := range cmd.Paths {
+			doc.Paths = append(doc.Paths, pathDoc{path.Path, path.Arg, accesses(path.Access), string(path.From), path.Tree})
+		}
+		d.Commands = append(d.Commands, doc)
+	}
+	return d
+}
+
+func accesses(a shellread.Access) []string {
+	words := []string{}
+	for _, w := range []struct {
+		bit  shellread.Access
+		word string
+	}{{shellread.Read, "read"}, {shellread.Write, "write"}, {shellread.Exec, "exec"}} {
+		if a&w.bit != 0 {
+			words = append(words, w.word)
+		}
+	}
+	return words
+}
+
+func tellReading(p *Program, d explainDoc) {
+	t := p.out.term
+	for _, cmd := range d.Commands {
+		notes := ""
+		switch {
+		case cmd.Wrapper:
+			notes = "runs others"
+		case cmd.Safe:
+			notes = "changes nothing"
+		case cmd.Opaque != "":
+			notes = cmd.Opaque
+		}
+		p.out.line("%s  %s", t.bold(shown(oneLine(cmd.Line))), t.dim(shown(oneLine(notes))))
+		if len(cmd.Via) > 0 {
+			p.out.line("  via %s", shown(oneLine(strings.Join(cmd.Via, ", "))))
+		}
+		if cmd.Dir != "" {
+			p.out.line("  in %s", shown(cmd.Dir))
+		}
+		if len(cmd.Assigns) > 0 {
+			p.out.line("  sets %s", shown(strings.Join(cmd.Assigns, ", ")))
+		}
+		for _, path := range cmd.Paths {
+			what := path.Path
+			if what == "" {
+				what = "a path that cannot be known (" + path.Arg + ")"
+			}
+			if path.Tree {
+				what += ", with what is below"
+			}
+			p.out.line("  %s %s %s", strings.Join(path.Access, "+"), shown(oneLine(what)), t.dim("("+path.From+")"))
+		}
+	}
+	for _, u := range d.Unclear {
+		p.out.line("%s %s", t.yellow("unclear:"), shown(oneLine(u)))
+	}
+	switch {
+	case len(d.Unclear) > 0:
+		p.out.line("%s", t.yellow("not everything that it runs can be known"))
+	case d.Safe:
+		p.out.line("%s", t.green("it changes nothing"))
+	}
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// settingsOptions say where this program's settings lie for a session that works
+// in cwd.
+func (p *Program) settingsOptions(cwd string, files []string) (*settings.Options, error) {
+	home, err := p.home()
+	if err != nil {
+		return nil, err
+	}
+	return &settings.Options{Home: home, User: p.userHome(), Cwd: cwd, Managed: p.Managed, Files: files}, nil
+}
+
+// userHome is the person's home folder, or "".
+func (p *Program) userHome() string {
+	if h := p.env("HOME"); strings.HasPrefix(h, "/") {
+		return strings.TrimRight(h, "/")
+	}
+	return ""
+}
+
+// notice tells once what an untrusted folder asks for and does not get.
+func (p *Program) notice(s *settings.Settings) {
+	if what, hint := s.Notice(); what != "" {
+		p.warn("%s", what)
+		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
+	}
+	for _, w := range s.Warnings {
+		p.warn("%s", w)
+	}
+}
+
+// splitRules takes the rules of a flag apart: they are separated by commas and
+// spaces that are not in parentheses.
+func splitRules(flag string, given []string) ([]settings.Flag, error) {
+	var rules []settings.Flag
+	for _, text := range given {
+		depth, start := 0, 0
+		add := func(end int) {
+			if word := strings.TrimSpace(text[start:end]); word != "" {
+				rules = append(rules, settings.Flag{Name: flag, Text: word})
+			}
+			start = end + 1
+		}
+		for i := 0; i < len(text); i++ {
+			switch c := text[i]; {
+			case c == '\\':
+				i++
+			case c == '(':
+				depth++
+			case c == ')':
+				depth--
+			case depth <= 0 && strings.IndexByte(", \t\n", c) >= 0:
+				add(i)
+			}
+		}
+		add(len(text))
+		if strings.Trim(text, ", \t\n") == "" {
+			return nil, usage(flag+" is empty", "name a tool, or leave the flag out")
+		}
+	}
+	return rules, nil
+}
+
+// ruleTool is the tool that a rule is about: what stands before its parenthesis.
+func ruleTool(rule string) (tool string, bare bool) {
+	tool, what, some := strings.Cut(rule, "(")
+	return tool, !some || strings.TrimSpace(what) == "*)"
+}
+
+// permissionFlags are the flags of run that say what is allowed.
+type permissionFlags struct {
+	PermissionMode  string        `placeholder:"MODE" default:"" group:"permission" help:"default, plan, auto, acceptEdits, dontAsk, bypassPermissions, restricted or silent."`
+	AllowedTools    []string      `sep:"none" placeholder:"RULES" aliases:"allowedTools" group:"permission" help:"What runs without asking: tools and rules, Read,Bash(git log:*); may be repeated."`
+	DisallowedTools []string      `sep:"none" placeholder:"RULES" aliases:"disallowedTools" group:"permission" help:"What is denied: rules; and tools that the model does not get, by name; may be repeated."`
+	Settings        []string      `sep:"none" placeholder:"FILE|JSON" group:"permission" help:"More settings, stronger than those of the folder and the user; may be repeated."`
+	OnAsk           string        `placeholder:"WAY" enum:",deny,wait,fail" default:"" group:"permission" help:"Without a terminal: deny what would be asked (default), wait for an answer from elsewhere, or fail and leave the question open."`
+	AskTimeout      time.Duration `placeholder:"TIME" group:"permission" help:"How long a question waits before the answer is no, such as 10m."`
+}
+
+func (f *permissionFlags) check() error {
+	if f.AskTimeout < 0 {
+		return usage("--ask-timeout must not be negative", "")
+	}
+	if f.PermissionMode != "" {
+		if _, err := policy.ParseMode(f.PermissionMode); err != nil {
+			return usage(err.Error(), "")
+		}
+	}
+	return nil
+}
+
+// flags are what the command line says, as the flag layer of settings.
+func (f *permissionFlags) flags() (settings.Flags, error) {
+	out := settings.Flags{Mode: policy.Mode(f.PermissionMode), OnAsk: settings.OnAsk(f.OnAsk), AskTimeout: f.AskTimeout}
+	var err error
+	if out.Allow, err = splitRules("--allowed-tools", f.AllowedTools); err != nil {
+		return out, err
+	}
+	out.Deny, err = splitRules("--disallowed-tools", f.DisallowedTools)
+	return out, err
+}
+
+// ruleLine is a rule as people read it: "deny   Bash(rm:*)  /w/.holdfast/settings.json:3:14".
+func ruleLine(t terminal, effect policy.Effect, text, where string) string {
+	return fmt.Sprintf("%s %s  %s", effectWord(t, effect), shown(text), t.dim(shown(where)))
+}
+
+// effectWord is an effect in its colour, padded to six characters.
+func effectWord(t terminal, e policy.Effect) string {
+	word := column(string(e), 6)
+	switch e {
+	case policy.Allow:
+		return t.green(word)
+	case policy.Deny:
+		return t.red(word)
+	case policy.Ask:
+		return t.yellow(word)
+	}
+	return t.dim(column("-", 6))
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// trustCmd is `holdfast trust`.
+type trustCmd struct {
+	Dir    string `arg:"" optional:"" placeholder:"FOLDER" help:"The folder, or one inside it; default the current one."`
+	List   bool   `xor:"what" help:"List the folders that are trusted."`
+	Revoke bool   `xor:"what" help:"Trust the folder no longer."`
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *trustCmd) Help() string {
+	return `What a folder's .holdfast/settings.json and settings.local.json forbid and ask holds at
+once. What they allow counts when you trust the folder, with just what they say now:
+when they change, they need your trust again.`
+}
+
+type trustDoc struct {
+	Folder string     `json:"folder"`
+	Digest string     `json:"digest,omitempty"`
+	At     *time.Time `json:"at,omitempty"`
+	Gains  []string   `json:"now_counts,omitempty"`
+}
+
+func (c *trustCmd) run(_ context.Context, p *Program) error {
+	home, err := p.home()
+	if err != nil {
+		return err
+	}
+	list, err := settings.OpenTrust(home)
+	if err != nil {
+		return err
+	}
+	if c.List {
+		if c.Dir != "" {
+			return usage("--list takes no folder", "")
+		}
+		return c.list(p, list)
+	}
+	if c.Revoke {
+		return c.revoke(p, list, home)
+	}
+	dir, err := p.folder(c.Dir)
+	if err != nil {
+		return err
+	}
+	o, err := p.settingsOptions(dir, nil)
+	if err != nil {
+		return err
+	}
+	s, err := settings.Load(o)
+	if err != nil {
+		return err
+	}
+	ok, err := list.Add(s, p.Now())
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return usage(s.Project+" brings no settings along that could be trusted", "its settings would be in "+s.Project+"/.holdfast/settings.json")
+	}
+	d := trustDoc{Folder: s.Project}
+	for _, i := range s.Ignored {
+		if i.Origin.Layer == policy.LayerProject || i.Origin.Layer == policy.LayerLocal {
+			d.Gains = append(d.Gains, i.What)
+		}
+	}
+	if c.JSON {
+		return p.out.json(d, p.out.term.tty)
+	}
+	p.err.line("%s is trusted with what its settings say now", shown(s.Project))
+	for _, g := range d.Gains {
+		p.err.line("  %s", shown(g))
+	}
+	return nil
+}
+
+func (c *trustCmd) list(p *Program, list *settings.Trust) error {
+	docs := []trustDoc{}
+	for _, f := range list.List() {
+		docs = append(docs, trustDoc{Folder: f.Folder, Digest: f.Digest, At: &f.At})
+	}
+	if c.JSON {
+		return p.out.json(docs, p.out.term.tty)
+	}
+	for _, d := range docs {
+		p.out.line("%s  %s", d.At.Local().Format("2006-01-02 15:04"), shown(d.Folder))
+	}
+	if len(docs) == 0 {
+		p.err.line("no folder is trusted")
+	}
+	return nil
+}
+
+// revoke takes a folder off the list; the folder need not be there any more.
+func (c *trustCmd) revoke(p *Program, list *settings.Trust, home string) error {
+	dir, err := p.anyFolder(c.Dir)
+	if err != nil {
+		return err
+	}
+	ok, err := list.Revoke(dir)
+	if err == nil && !ok {
+		if project, perr := settings.FindProject(dir, home); perr == nil {
+			dir = project
+			ok, err = list.Revoke(dir)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return &failure{msg: dir + " is not trusted", hint: "holdfast trust --list", out: outcome.NotFound}
+	}
+	if c.JSON {
+		return p.out.json(trustDoc{Folder: dir}, p.out.term.tty)
+	}
+	p.err.line("%s is trusted no longer", shown(dir))
+	return nil
+}
