@@ -73,12 +73,19 @@ func (a *asker) choices(q approval.Question) string {
 	t := a.out.term
 	key := func(k, what string) string { return t.bold(k) + " " + what }
 	list := []string{key("y", "yes, once")}
-	if q.Reason != policy.ReasonOverride {
+	if remembers(q) {
 		list = append(list, key("a", "yes, this run"))
 	}
-	list = append(list, key("n", "no"), key("d", "no, this run"), key("m", "no, and why"), key("s", "no, and stop"))
+	list = append(list, key("n", "no"))
+	if remembers(q) {
+		list = append(list, key("d", "no, this run"))
+	}
+	list = append(list, key("m", "no, and why"), key("s", "no, and stop"))
 	return strings.Join(list, " · ") + ": "
 }
+
+// remembers reports whether an answer may hold for the rest of the run.
+func remembers(q approval.Question) bool { return q.Reason != policy.ReasonOverride }
 
 // take makes an answer of a key, and reports whether it did.
 func (a *asker) take(ctx context.Context, key byte, q approval.Question, ans *approval.Answer) (bool, error) {
@@ -103,16 +110,16 @@ func (a *asker) take(ctx context.Context, key byte, q approval.Question, ans *ap
 		}
 		ans.Decision, ans.Message = approval.Deny, strings.TrimSpace(line)
 		return true, nil
-	case 'a':
-		if q.Reason == policy.ReasonOverride {
+	case 'a', 'd':
+		if !remembers(q) {
 			break
 		}
-		a.tell("yes, for this run")
 		ans.Decision = approval.AllowSession
-		return a.scope(ctx, q, ans)
-	case 'd':
-		a.tell("no, for this run")
-		ans.Decision = approval.DenySession
+		words := "yes, for this run"
+		if key == 'd' {
+			ans.Decision, words = approval.DenySession, "no, for this run"
+		}
+		a.tell(words)
 		return a.scope(ctx, q, ans)
 	}
 	a.tell("")
@@ -128,9 +135,11 @@ func (a *asker) scope(ctx context.Context, q approval.Question, ans *approval.An
 		a.out.line("  %s %s", t.bold(fmt.Sprint(i+1)), exact(scopeText(s)))
 	}
 	for {
-		a.out.text(strings.Join([]string{
-			t.bold("1") + upTo(len(offered)) + " what it covers", t.bold("e") + " write a rule", t.bold("b") + " back: ",
-		}, " · "))
+		covers := ""
+		if n := len(offered); n > 0 {
+			covers = t.bold("1") + upTo(n) + " what it covers · "
+		}
+		a.out.text(covers + t.bold("e") + " write a rule · " + t.bold("b") + " back: ")
 		key, ok, err := a.keys.key(ctx)
 		if err != nil || !ok {
 			return false, err
