@@ -265,10 +265,8 @@ func (g *gate) compare(key string, raw json.RawMessage) {
 			g.Errorf("the loop ended by %s, want %s", g.end.Reason, text)
 		}
 	case "tool_input":
-		want := []byte(updated)
-		if text == "original" {
-			want = g.input.Input
-		} else if text == "" {
+		want := map[string]json.RawMessage{"original": g.input.Input, "updated": json.RawMessage(updated)}[text]
+		if text == "" {
 			want = raw
 		}
 		g.sameInput(want)

@@ -19,6 +19,12 @@
 // kill -9. [Agent.Run] yields events as they happen; a host that wants to hold
 // the reins steps the [Driver] itself.
 //
+// What a tool call may do is decided by the guards of package policy, made from
+// [Options].Permissions. Where they ask, a question is put on record first; then
+// whoever answers first has answered: the person behind [Options].Ask, a [Driver]'s
+// host, or another program (package approval). A question outlives the process: the
+// next agent of the session asks it again, or acts on the answer, once.
+//
 // The three primitives of persistence (seed 001) are [Options].Transcript,
 // [TranscriptObserver] and [Agent.Snapshot]; a host with its own storage needs
 // nothing else.

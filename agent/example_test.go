@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -157,4 +158,77 @@ func ExampleAgent_Driver() {
 	// after_tool_result
 	// finished
 	// as you wish
+}
+
+// Nobody answers here, so the question is left open. Another program answers it, and
+// the next agent of the session acts on that.
+func ExampleOptions_ask() {
+	sessions := session.New(memory.New(), nil)
+	ctx := context.Background()
+	write, err := tool.NewRegistry(says("Write", "written"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	run := func() {
+		m := playOf(`steps: [{tool_uses: [{tool: Write, input: {}}]}, {text: done}]`)
+		a, err := agent.New(m, &agent.Options{
+			Sessions: sessions, Session: session.RestoreOptions{SessionID: "notes"}, Tools: write,
+			Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+				return approval.Answer{}, approval.ErrLeave
+			},
+		})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer a.Close()
+		for e, err := range a.Run(ctx, transcript.Text{Text: "go on"}) {
+			switch e := e.(type) {
+			case agent.ToolFinished:
+				fmt.Println(e.Tool, "ran")
+			case agent.Result:
+				fmt.Println(e.Text)
+			}
+			if err != nil {
+				fmt.Println("left open:", errors.Is(err, approval.ErrLeave))
+			}
+		}
+	}
+	run()
+	open, err := approval.Pending(ctx, sessions, "notes")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	won, err := approval.Resolve(ctx, sessions, "notes", approval.Answer{Question: open[0].ID, Decision: approval.Allow, By: "ann"})
+	fmt.Println(won.By, won.Decision, err)
+	run()
+	// Output:
+	// left open: true
+	// ann allow <nil>
+	// Write ran
+	// done
+}
+
+// A change of policy is on record and in force from the next decision on.
+func ExampleAgent_Change() {
+	a, err := agent.New(playOf(`steps: [{text: hello}]`), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer a.Close()
+	changed, err := a.Change(context.Background(), policy.Change{Mode: policy.ModePlan, By: "ann"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(a.Mode(), "is version", changed.Version)
+	stale := 0
+	_, err = a.Change(context.Background(), policy.Change{Mode: policy.ModeBypass, IfVersion: &stale})
+	fmt.Println(errors.Is(err, policy.ErrStale))
+	// Output:
+	// plan is version 1
+	// true
 }

@@ -45,7 +45,7 @@ func (l *loop) consult(ctx context.Context, q approval.Question) error {
 	ans, err := l.ask(ctx, q)
 	switch {
 	case ctx.Err() != nil:
-		return nil // next answers the question and ends the turn
+		return nil //nolint:nilerr // next answers the question and ends the turn
 	case errors.Is(err, approval.ErrLeave):
 		return fmt.Errorf("agent: question %s about %s: %w", q.ID, q.Tool, err)
 	case err != nil:

@@ -406,3 +406,57 @@ func TestADriverGoesOnWithAnOpenQuestion(t *testing.T) {
 	}
 	a.Close()
 }
+
+// Records that no program of ours would write do not open anything.
+func TestRecordsThatMakeNoSense(t *testing.T) {
+	for name, ans := range map[string]approval.Answer{
+		"a scope that is no rule":       {Decision: approval.AllowSession, Scope: "Bash(((", By: "bob"},
+		"a scope about another tool":    {Decision: approval.AllowSession, Scope: "Edit", By: "bob"},
+		"a decision that is none":       {Decision: "sure", By: "bob"},
+		"an input that is not for once": {Decision: approval.Deny, Input: []byte(`{"command":"rm"}`), By: "bob"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+			ans.Question = l.question.ID
+			d, err := session.NewDraft(session.KindApprovalResolved, ans)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := l.Get(t.Context(), "one")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.AppendShared(t.Context(), "one", m.Head, d); err != nil {
+				t.Fatal(err)
+			}
+			bash := command("Bash")
+			a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
+			if res := goOn(t, a); len(bash.inputs) != 0 || len(res.Denials) != 1 || len(a.Guards().Grants()) != 0 {
+				t.Errorf("ran %v, denials %+v", bash.inputs, res.Denials)
+			}
+			a.Close()
+		})
+	}
+}
+
+func TestARunThatWasTakenOverIsNotEnded(t *testing.T) {
+	s := sessions(t)
+	o := asking(agent.Options{
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, command("Bash")),
+		Ask: (&gives{answer: approval.Answer{Decision: approval.AllowSession}}).ask,
+	})
+	a := newAgent(t, play(t, pushing(1), step{text: "1"}), o)
+	prompt(t, a, "go")
+	o.Session.Takeover = true
+	b := newAgent(t, play(t, step{text: "2"}), o)
+	prompt(t, b, "mine now")
+	if err := a.Close(); err != nil {
+		t.Errorf("close of the one that lost the session: %v", err)
+	}
+	for _, p := range payloads(t, s, "one", session.KindPolicyChanged) {
+		if strings.Contains(p, "ended") {
+			t.Error("the run was ended by the one that lost it")
+		}
+	}
+	b.Close()
+}

@@ -101,7 +101,7 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 		return entries, false, err
 	}
 	if ctx.Err() != nil { // what was said may be because of this
-		return nil, true, nil
+		return nil, true, nil //nolint:nilerr // the turn ends with the interrupt
 	}
 	switch d := &c.decision; {
 	case d.Effect == policy.Allow:
