@@ -19,7 +19,7 @@ func TestFindProject(t *testing.T) {
 	os.MkdirAll(p.path("own/link/.holdfast"), 0o700)
 	os.Symlink("nowhere", p.path("own/link/.holdfast/settings.json"))
 	p.write("user/.holdfast/settings.json", "{}")
-	p.write("user/work/x", "")
+	p.write("user/sub/x", "")
 	p.write("plain/file/.holdfast", "a file")
 	os.Symlink("own/sub", p.path("alias"))
 	for _, tt := range []struct{ dir, want string }{
@@ -32,7 +32,7 @@ func TestFindProject(t *testing.T) {
 		{"own/link", "own/link"},
 		{"alias", "own"},
 		{"plain/file", "plain/file"},
-		{"user/work", "user/work"}, // the home's own .holdfast makes it no project
+		{"user/sub", "user/sub"}, // the home's own .holdfast makes it no project
 	} {
 		got, err := settings.FindProject(p.path(tt.dir), p.path("user/.holdfast"))
 		if err != nil || got != p.path(tt.want) {
