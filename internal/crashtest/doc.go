@@ -14,6 +14,13 @@
 // Acknowledgements travel through a pipe, and tools note that they ran in a
 // [Ledger] that lies outside the store: both survive what happens to the store.
 //
+// A third kind of trial is about questions: the child's tool has to be allowed, and
+// the child is killed before it asks, while it waits, while this process, the child
+// or a third program (which may be killed too) answers, before the tool starts and
+// while it runs. Afterwards every question that was put can be answered, has one
+// answer, and its tool ran once when that was yes, never when it was no, and at
+// most once when the kill met it running.
+//
 // A power cut is an ext4 file system on a loop device, mounted where nobody else
 // sees it, which is shut down without flushing its journal: what was not synced
 // is gone. The control runs the same program with fsync and fdatasync turned
