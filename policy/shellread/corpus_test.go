@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 )
 
-type listed0 struct {
+type lists struct {
 	Denied  []string `json:"deniedCommands"`
 	Allowed []string `json:"allowedCommands"`
 	Paths   []string `json:"deniedPaths"`
@@ -31,10 +31,10 @@ func TestCorpus(t *testing.T) {
 	}, nil)
 }
 
-func readCase(t *testing.T, c corpus.Case) (*Reading, listed0) {
+func readCase(t *testing.T, c corpus.Case) (*Reading, lists) {
 	t.Helper()
 	var in ran
-	var set listed0
+	var set lists
 	c.Decode(t, c.Input, &in)
 	c.Decode(t, c.Settings, &set)
 	if in.Cwd == "" {

@@ -37,7 +37,7 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) {
 				}
 			}
 		case a.Naked:
-			words = append(words, word{text: f.source0(a), static: true})
+			words = append(words, word{text: f.written(a), static: true})
 			f.kept(s, name, a.Name.Value, export, odd)
 		default:
 			w := f.value(s, a)
@@ -48,7 +48,7 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) {
 			f.attribute(s, name, a.Name.Value, w, export, odd)
 		}
 	}
-	f.out.Commands[slot] = f.built(s, words, strings.TrimSuffix(f.source0(c), ";"), nil, nil, &effects{safe: true})
+	f.out.Commands[slot] = f.built(s, words, strings.TrimSuffix(f.written(c), ";"), nil, nil, &effects{safe: true})
 	f.out.Commands[slot].Safe = !tainting(c)
 }
 
@@ -97,7 +97,7 @@ func (f *frame) value(s *scope, a *syntax.Assign) word {
 				f.scan(s, e.Value)
 			}
 		}
-		return word{text: f.source0(a.Array)}
+		return word{text: f.written(a.Array)}
 	}
 	w := f.one(s, a.Value, true)
 	if a.Index != nil {

@@ -40,7 +40,7 @@ func (f *frame) nested(s *scope, via, line string, in *stdin, params *[]word) ou
 	}
 	inner := f.under(via)
 	inner.src = line
-	return inner.text0(s, in)
+	return inner.line(s, in)
 }
 
 // scan reads the substitutions anywhere in a node whose own value does not matter
@@ -59,7 +59,7 @@ func (f *frame) scan(s *scope, node syntax.Node) {
 			return false
 		case *syntax.ExtGlob:
 			if strings.ContainsAny(n.Pattern.Value, "$`<>") {
-				f.unclear("the pattern " + f.source0(n) + " may run something")
+				f.unclear("the pattern " + f.written(n) + " may run something")
 			}
 		case *syntax.ParamExp:
 			f.peculiar(s, n)

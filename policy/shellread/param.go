@@ -84,7 +84,7 @@ func (e *fields) expansion(p syntax.WordPart, quoted bool) {
 		e.dynamic = true
 	case *syntax.ExtGlob:
 		if strings.ContainsAny(p.Pattern.Value, "$`<>") {
-			e.unclear("the pattern " + e.source0(p) + " may run something")
+			e.unclear("the pattern " + e.written(p) + " may run something")
 		}
 		e.dynamic = true
 	default:

@@ -90,7 +90,7 @@ func begin(line string, o *Options) *start {
 
 // full reads the line with the parser.
 func (b *start) full() {
-	b.frame.text0(&b.scope, &b.in)
+	b.frame.line(&b.scope, &b.in)
 	b.frame.uncalled()
 	if b.reader.stopped { // some places were reserved and never filled
 		b.reader.out.Commands = slices.DeleteFunc(b.reader.out.Commands, func(c Command) bool { return c.Line == "" })
@@ -167,9 +167,9 @@ func tooNested(src string) bool {
 	return false
 }
 
-// text0 reads the frame's whole text in the scope, which is left as the last
+// line reads the frame's whole text in the scope, which is left as the last
 // command leaves it.
-func (f *frame) text0(s *scope, in *stdin) output {
+func (f *frame) line(s *scope, in *stdin) output {
 	stmts, why := f.parse()
 	if why != "" {
 		f.unclear(why)
@@ -181,8 +181,10 @@ func (f *frame) text0(s *scope, in *stdin) output {
 // uncalled reads the bodies of functions that nothing in the line calls: their
 // parameters are unknown.
 func (f *frame) uncalled() {
-	for next := 0; next < len(f.homes); next++ { // a body may declare more
+	next := 0
+	for next < len(f.homes) { // a body may declare more
 		d := f.homes[next]
+		next++
 		if slices.Contains(f.called, d.body) {
 			continue
 		}

@@ -47,9 +47,9 @@ type Command struct {
 	Line    string   // program and arguments in canonical form, see [Canonical]; what rules match
 	Source  string   // as it stands in the line, without assignments and redirects
 	Assigns []string // names of variables that are set for it: "PATH"
-	Dir     string   // where it would run, absolute; "" when it cannot be known
+	Dir     string   // where it would run if each cd before it worked, absolute; "" when it cannot be known
 	Via     []string // what it is run through, outermost first: "sudo", "bash -c", "$()", "find -exec", "python code"
-	Paths   []Path   // what it would touch, redirects included
+	Paths   []Path   // what it would touch, redirects included; relative ones once for each folder it may run in
 
 	// Safe: known to change nothing with exactly these arguments (ls, git status),
 	// and none of its paths is written.

@@ -54,14 +54,14 @@ func (f *frame) redirects(s *scope, list []*syntax.Redirect, in *stdin) redirect
 			if r.Op == syntax.DplIn {
 				access = Read
 			}
-			io.paths = f.resolve(io.paths, s.dirs, use{path: w, arg: f.source0(r.Word), access: access, from: FromRedirect})
+			io.paths = f.resolve(io.paths, s.dirs, use{path: w, arg: f.written(r.Word), access: access, from: FromRedirect})
 			continue
 		case syntax.RdrAll, syntax.AppAll:
 			access, io.moved = Write, true
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob:
 			access = Write
 		default:
-			f.unclear("a redirect that is not read: " + f.source0(r))
+			f.unclear("a redirect that is not read: " + f.written(r))
 			continue
 		}
 		w := f.one(s, r.Word, false)
@@ -74,7 +74,7 @@ func (f *frame) redirects(s *scope, list []*syntax.Redirect, in *stdin) redirect
 		if access&Write != 0 && fd1 {
 			io.moved = true
 		}
-		io.paths = f.resolve(io.paths, s.dirs, use{path: w, arg: f.source0(r.Word), access: access, from: FromRedirect})
+		io.paths = f.resolve(io.paths, s.dirs, use{path: w, arg: f.written(r.Word), access: access, from: FromRedirect})
 	}
 	return io
 }
@@ -90,7 +90,7 @@ func (f *frame) document(s *scope, r *syntax.Redirect) *stdin {
 	if r.Hdoc == nil {
 		return &stdin{kind: stdinKnown}
 	}
-	e := fields{frame: f, s: s, src: f.source0(r.Hdoc), whole: true, raw: true, any: true}
+	e := fields{frame: f, s: s, src: f.written(r.Hdoc), whole: true, raw: true, any: true}
 	if isQuoted(r.Word) {
 		for _, p := range r.Hdoc.Parts {
 			l, ok := p.(*syntax.Lit)

@@ -100,7 +100,7 @@ func (f *frame) stretch(c *syntax.CallExpr, redirs []*syntax.Redirect) string {
 	}
 	parts := make([]string, len(c.Args))
 	for i, a := range c.Args {
-		parts[i] = f.source0(a)
+		parts[i] = f.written(a)
 	}
 	return strings.Join(parts, " ")
 }

@@ -130,7 +130,7 @@ func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
 	case *syntax.DeclClause:
 		f.decl(s, c)
 	default:
-		f.unclear("a construct that is not read: " + f.source0(cmd))
+		f.unclear("a construct that is not read: " + f.written(cmd))
 	}
 	return output{}
 }
@@ -295,6 +295,6 @@ func (f *frame) redirected(s *scope, st *syntax.Stmt, in *stdin) (out output) {
 // null is the command ":", which stands for redirects that belong to no other.
 func (f *frame) null(s *scope, st *syntax.Stmt, paths []Path) Command {
 	return Command{
-		Name: ":", Program: ":", Line: ":", Source: f.source0(st), Dir: likely(s), Via: f.via, Paths: paths, Safe: !writes(paths),
+		Name: ":", Program: ":", Line: ":", Source: f.written(st), Dir: likely(s), Via: f.via, Paths: paths, Safe: !writes(paths),
 	}
 }

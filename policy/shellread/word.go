@@ -34,7 +34,7 @@ func (f *frame) words(s *scope, args []*syntax.Word) []word {
 				continue
 			}
 		}
-		e.src = f.source0(w)
+		e.src = f.written(w)
 		if !maybeBraces(w.Parts) {
 			e.parts(w.Parts)
 			e.flush()
@@ -63,14 +63,14 @@ func (f *frame) one(s *scope, w *syntax.Word, raw bool) word {
 	if w == nil {
 		return word{static: true}
 	}
-	e := fields{frame: f, s: s, src: f.source0(w), whole: true, raw: raw, any: true}
+	e := fields{frame: f, s: s, src: f.written(w), whole: true, raw: raw, any: true}
 	e.parts(w.Parts)
 	e.flush()
 	return e.out[0]
 }
 
-// source0 is the text of a node in the line.
-func (f *frame) source0(n syntax.Node) string { return f.between(n.Pos(), n.End()) }
+// written is the text of a node in the line.
+func (f *frame) written(n syntax.Node) string { return f.between(n.Pos(), n.End()) }
 
 func (f *frame) between(from, to syntax.Pos) string {
 	a, b := min(int(from.Offset()), len(f.src)), min(int(to.Offset()), len(f.src))
