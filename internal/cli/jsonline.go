@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -80,10 +81,8 @@ func jsonMembers(object []byte, each func(key string, value []byte) error) error
 		if err != nil {
 			return err
 		}
-		for _, s := range seen {
-			if s == key {
-				return fmt.Errorf("%q stands there twice", key)
-			}
+		if slices.Contains(seen, key) {
+			return fmt.Errorf("%q stands there twice", key)
 		}
 		seen = append(seen, key)
 		rest = skipSpace(skipSpace(rest[n:])[1:]) // the colon
@@ -124,9 +123,10 @@ func valueLength(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
 		case quoted:
-			if c == '\\' {
+			switch c {
+			case '\\':
 				i++
-			} else if c == '"' {
+			case '"':
 				quoted = false
 			}
 		case c == '"':

@@ -132,13 +132,13 @@ func inSettingsFile(source []byte) bool {
 }
 
 // checkBoxes asks all settings; the first denial counts.
-func checkBoxes(list []box, check func(*sandbox.Checker) error) (error, string) {
+func checkBoxes(list []box, check func(*sandbox.Checker) error) (where string, err error) {
 	for _, b := range list {
 		if err := check(b.checker); err != nil {
-			return err, b.where
+			return b.where, err
 		}
 	}
-	return nil, ""
+	return "", nil
 }
 
 // commandLine makes one line of what follows "--": one word is a line as a shell

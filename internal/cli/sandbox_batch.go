@@ -134,7 +134,7 @@ func (b *batch) answer(line []byte, err error) (batchAnswer, error) {
 		return a, err
 	}
 	a.Decision = "allow"
-	if err, _ := checkBoxes(list, check); err != nil {
+	if _, err := checkBoxes(list, check); err != nil {
 		a.Decision, a.Reason = "deny", err.Error()
 		if d, ok := errors.AsType[*sandbox.Denial](err); ok {
 			a.Reason, a.Setting, a.Rule = d.Reason, d.Setting, d.Rule

@@ -52,7 +52,7 @@ func (c *sandboxCheckCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	denied, where := checkBoxes(list, func(s *sandbox.Checker) error {
+	where, denied := checkBoxes(list, func(s *sandbox.Checker) error {
 		switch {
 		case c.Read != "":
 			return s.CheckPath(c.Read, cwd, sandbox.OpRead)
