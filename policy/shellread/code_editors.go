@@ -47,7 +47,7 @@ func (c *call) exLine(line, via string, depth int) {
 	case name == "" && bang:
 		run(arg[1:])
 	case in("sil silent verb verbose keepj keepjumps keepa keepalt noa noautocmd bufdo windo argdo tabdo cdo lockm vert vertical tab topleft bo botright bel conf confirm bro browse", name):
-		c.exLine(strings.TrimLeft(arg, "!0123456789 "), via, depth+1)
+		c.exLine(strings.TrimLeft(strings.TrimPrefix(arg, "!"), "0123456789 "), via, depth+1)
 	case in("g global v vglobal", name):
 		if len(rest) > 1 {
 			if parts := strings.SplitN(rest[1:], rest[:1], 2); len(parts) == 2 {

@@ -55,14 +55,14 @@ func (l *language) scan(ts []token) (starts, means bool, evals string, ticks boo
 	means = l.means == ""
 	for i := range ts {
 		t := &ts[i]
-		means = means || t.kind <= tokenString && in(l.means, t.text)
+		means = means || t.kind <= tokenString && in(l.means, strings.TrimPrefix(t.text, "node:"))
 		ticks = ticks || t.kind == tokenTick
 		switch {
 		case t.kind == tokenName && in(l.evals, t.text) || t.kind == tokenString && t.text != "$" && (in(l.evals, t.text) || in(l.calls, t.text)) && index(ts, i):
 			evals = t.text
 		case t.kind == tokenName && l == langPHP && t.text[0] == '$' && i+1 < len(ts) && ts[i+1].text == "(" && ts[i+1].kind == tokenMark:
 			evals = t.text
-		case (t.text == "require" || t.text == "import") && t.kind == tokenName && l == langNode && i+2 < len(ts) && ts[i+1].text == "(" && ts[i+2].kind != tokenString:
+		case (t.text == "require" || t.text == "import") && t.kind == tokenName && l == langNode && i+3 < len(ts) && ts[i+1].text == "(" && (ts[i+2].kind != tokenString || ts[i+3].text != ")"):
 			evals = t.text
 		}
 	}
@@ -82,7 +82,7 @@ func index(ts []token, i int) bool {
 // programs, though no call of it is seen.
 func (l *language) onlyMeans(ts []token) bool {
 	for i := range ts {
-		if ts[i].kind <= tokenString && in("subprocess pty commands pexpect child_process execa shelljs zx popen2 plumbum ProcessBuilder", ts[i].text) {
+		if ts[i].kind <= tokenString && in("subprocess pty commands pexpect child_process execa shelljs zx popen2 plumbum ProcessBuilder", strings.TrimPrefix(ts[i].text, "node:")) {
 			return true
 		}
 	}

@@ -12,8 +12,8 @@ const codeRows = `
 find,gfind,bfs | =find | -* | --
 fd,fdfind | safe =fd | - R* | -HIauFsilLp0q1g -t/--type: -e/--extension: -d/--max-depth: -E/--exclude: -c/--color: -S/--size: -j/--threads: --min-depth: --exact-depth: --changed-within: --changed-before: --hidden --no-ignore --unrestricted --absolute-path --glob --regex --fixed-strings --ignore-case --case-sensitive --follow --full-path --print0 --list-details --max-results: --base-directory:d --search-path:R --type: --owner: --and: --prune --no-ignore-vcs --ignore-file:r --one-file-system --strip-cwd-prefix? --show-errors --quiet --format:
 python,python2,pypy,ipython,bpython,jython,micropython,pythonw | early =code | -* | -c:i$ -m:$ -W: -X: -Q: -BbdEhiIOPqsSuvVx --check-hash-based-pycs:
-perl,raku | early =code | -* | -e:i -E:i -n -p -a -l? -0? -i?> -M: -m: -I:r -wWTtcvsSuUXf -x? -C? -d? -D? -F? -V? -h
-ruby,jruby,truffleruby | early =code | -* | -e:i -n -p -a -l -i?> -r: -I:r -C:d -X:d -F: -x? -w -W? -v -c -s -S -T? -K? -E: -U -h -y -d -0? --disable: --enable: --encoding: --jit --yjit
+perl,raku | early =code | -* | -e:i -E:i -n -p -a -l?# -0?# -i?> -M: -m: -I:r -wWTtcvsSuUXf -x? -C? -d? -D? -F? -V? -h
+ruby,jruby,truffleruby | early =code | -* | -e:i -n -p -a -l -i?> -r: -I:r -C:d -X:d -F: -x? -w -W?# -v -c -s -S -T? -K? -E: -U -h -y -d -0?# --disable: --enable: --encoding: --jit --yjit
 node,nodejs | early any =code | -* | -e/--eval:i -p/--print -c/--check -r/--require:x -i/--interactive -C/--conditions: --import:x --loader/--experimental-loader:x --input-type: --env-file:r --test --watch --inspect? --inspect-brk? --max-old-space-size: --experimental-strip-types --no-warnings --trace-warnings --enable-source-maps -v --run
 deno | | @ | -q -L/--log-level:
 deno eval | =deno | -* | -p/--print --ext: -A --allow-all -c/--config:r --no-check -T
@@ -24,7 +24,7 @@ deno install,deno add,deno cache,deno compile,deno upgrade | alters any | s* | -
 bun | any =bun | -* | -e/--eval:i -p/--print:i -r/--preload:x -i --cwd:d --watch --hot --bun -b
 php | early =code | -* | -r/--run:i -B/--process-begin:i -R/--process-code:i -E/--process-end:i -f/--file:x -F/--process-file:x -d: -c/--php-ini:r -n -l -q -a -m -i -s -S: -t:d -z:x -w -v -h --ini --rf: --rc: --re: -H
 lua,luajit,texlua,luau | early =code | -* | -e:i -l: -i -v -W -E -j: -O? -b -
-tclsh,wish,jimsh,itclsh | early =code | -* | -encoding:
+tclsh,wish,jimsh,itclsh | early =code | -* | --
 expect,expectk | early =code | -* | -c:i -f:x$ -b:x$ -d -D: -i -n -N -v
 osascript | early =code | -* | -e:i -l: -s: -i
 R,Rterm | any =code | -* | -e:i -f:x --file:x -g: -d: --slave --no-save --no-restore --vanilla -q --quiet -s
@@ -34,8 +34,8 @@ emacs,emacsclient | once any =emacs | m* | -eval/-execute/-e:i -l/-load:x -scrip
 guile | early =code | -* | -c:i$ -s:x$ -l:x -L:r -e: -q --no-auto-compile --debug --listen?
 sbcl,clisp,ecl,racket,mzscheme,chez,scheme,csi,gsi,bb,clojure,clj,fennel,hy,newlisp | any =code | -* | -e/--eval/-x/-eval:i --load/-l:x --script:x -q --noinform --non-interactive --quit --no-userinit --disable-debugger
 ghc,runghc,runhaskell | any =code | x | -e:i -o:w
-groovy,scala,kotlin,kscript,jshell,scala-cli,amm | any =code | -* | -e:i -c:i -cp: -classpath: --execution-code:i
-elixir,iex | early any =code | -* | -e/--eval:i -r:x -S:x -pr:x --no-halt
+groovy,scala,kotlin,kscript,jshell,scala-cli,amm | any =code | -* | -e:i -c:i --execution-code:i
+elixir,iex | early any =code | -* | -e/--eval:i -r:x -S:x --no-halt
 erl | once any =code | -* | -eval:i -noshell -s: -run: -pa:r
 crystal,nim,ocaml,swift,zx,tsx,ts-node,coffee,dart,v,d8,qjs,quickjs,jsc,csharp,fsi,dotnet-script | any =code | -* | -e/--eval/-eval:i -p -r:x -c
 gnuplot,octave,octave-cli,matlab,maxima,gap,sage,gp,scilab,ngspice,m4 | any =code | -* | -e/--eval/-batch/--execute:i -c:i -r:i -p -q --no-gui
@@ -47,7 +47,7 @@ ed,red | =ed | m* | -p: -s -v -G -r -E -l --quiet --silent --restricted
 nano,pico,micro,joe,jed,mcedit,ne,mg | | m* | -ABDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnpqtuvwxyz -r: -s:l -o:w -#
 gdb,cgdb,lldb | once any =gdb | -* | -ex/-eval-command/-iex/-o/-one-line/-O/-k:i -x/-command/-s/-source/-ix/-S:x -args/-- -batch/-b -p/-pid: -q/-quiet -n/-nx -nh -cd:d -se: -e/-exec: -c/-core:r -d/-directory:r -w -f/-file:r
 sqlite3,duckdb | once =sql | m -* | -cmd/-c:i -s:i -init/-f:x -batch -csv -header -headers -json -line -list -html -markdown -box -table -column -quote -tabs -readonly -noheader -bail -echo -separator: -nullvalue: -newline: -mmap: -interactive -ascii -safe -safemode -stats -unsigned -vfs: -zip -A -deserialize -maxsize: -lookaside: -pagecache: -nofollow -append -version~ -help~
-psql,pgcli | =sql | -* | -c/--command:i -f/--file:x -d/--dbname: -h/--host: -p/--port: -U/--username: -L/--log-file:w -o/--output:w -v/--set/--variable: -F/--field-separator: -P/--pset: -R/--record-separator: -T: -aAbeEHlnqsStwWxXz01? --csv --list --no-psqlrc --tuples-only --no-align --quiet --echo-all --echo-errors --echo-queries --single-transaction --no-password --password --expanded --html
+psql,pgcli | =sql | -* | -c/--command:i -f/--file:x -d/--dbname: -h/--host: -p/--port: -U/--username: -L/--log-file:w -o/--output:w -v/--set/--variable: -F/--field-separator: -P/--pset: -R/--record-separator: -T: -aAbeEHlnqsStwWxXz01 --csv --list --no-psqlrc --tuples-only --no-align --quiet --echo-all --echo-errors --echo-queries --single-transaction --no-password --password --expanded --html
 mysql,mariadb,mycli | =sql | -* | -e/--execute:i --init-command:i -u/--user: -p? -h/--host: -P/--port: -D/--database: -S/--socket: -AbBCEfGHijLNnoqrsTtUvwX --password? --protocol: --defaults-file:r --defaults-extra-file:r --tee:w --pager:l --skip-column-names --batch --raw --table --vertical --silent --verbose --ssl-mode: --default-character-set: --compress --force --no-defaults --delimiter: --local-infile?
 mongosh,mongo | any =code | -* | --eval:i -f/--file:x --quiet --norc -u: -p: --host: --port: --nodb
 redis-cli,clickhouse-client,cqlsh,sqlcmd,bq,snowsql,influx | alters any | -* | -h: -p: -a: -n: -u: --eval:x -f:x -i:x -o:w -q: -e:

@@ -75,13 +75,15 @@ func (c *call) copies() {
 		c.rest = nil
 		return
 	}
-	dir, from := word{}, c.rest
+	var dir word
+	from := c.rest
 	if t, ok := c.value("-t"); ok {
 		dir = t
 	} else if n := len(c.rest); n > 1 {
 		dir, from = c.rest[n-1], c.rest[:n-1]
 	} else if n == 1 && c.prog.name == "ln" {
-		dir = word{text: ".", static: true}
+		c.touch(c.rest[0], c.rest[0].text, Read, FromArgument, false)
+		dir, c.rest = here, nil
 	} else {
 		return
 	}
@@ -137,7 +139,10 @@ func (c *call) dd() {
 }
 
 func (c *call) mktemp() {
-	dir, _ := c.value("-p")
+	dir, ok := c.value("-p")
+	if !ok {
+		dir, _ = c.value("--tmpdir")
+	}
 	name := word{text: "tmp.XXXXXXXXXX", static: true}
 	if len(c.rest) > 0 {
 		name = c.rest[0]

@@ -20,7 +20,7 @@ df | safe | r* | -aghHiklmPTvbtY -B/--block-size: -t/--type: -x/--exclude-type: 
 ncdu,dust,duf,gdu | safe any | R* | -x -o:w -f:r -X:r -d:
 realpath,readlink,grealpath,greadlink | safe | r* | -efmLPqsz -n -v --canonicalize --canonicalize-existing --canonicalize-missing --relative-to:r --relative-base:r --no-newline --strip --zero --logical --physical --no-symlinks --quiet
 basename,dirname | safe | -* | -a/--multiple -s/--suffix: -z/--zero
-mktemp | =mktemp | -* | -d/--directory -u/--dry-run -q/--quiet -p/--tmpdir?s --suffix: -t
+mktemp | =mktemp | -* | -d/--directory -u/--dry-run -q/--quiet -p: --tmpdir? --suffix: -t
 mkdir | | w* | -m/--mode: -p/--parents -v/--verbose -Z --context?
 rmdir | | w* | -p/--parents -v/--verbose --ignore-fail-on-non-empty
 touch | | w* | -acfhm -d/--date: -r/--reference:r -t: -A: --no-create --no-dereference --time:

@@ -191,6 +191,7 @@ func (c *call) gitRunners() {
 				dir = c.args[i+1]
 			}
 			c.touch(dir, dir.text, Write, FromArgument, true)
+			c.rest = slices.DeleteFunc(c.rest, func(w word) bool { return w == dir })
 		}
 		safe = safe && !match && w.static && opt != "-f" && opt != "--textconv"
 		c.shape(w, false)

@@ -153,8 +153,9 @@ func (c *call) trace() {
 
 // setarch may leave out the architecture.
 func (c *call) setarch() {
-	if len(c.rest) == 1 {
+	if len(c.args) > 0 && strings.HasPrefix(c.args[0].text, "-") || len(c.rest) == 1 {
 		c.command(c.rest)
+		c.rest = nil
 	}
 }
 

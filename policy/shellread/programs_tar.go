@@ -11,6 +11,11 @@ func (c *call) archives() {
 	case "tar":
 		c.tar()
 	case "zip":
+		for i, w := range c.args {
+			if w.static && w.text == "-TT" && i+1 < len(c.args) {
+				c.line(c.args[i+1], "zip -TT", stdin{})
+			}
+		}
 		c.writes = c.has("-m") || c.has("--move")
 		if c.writes {
 			for _, w := range c.rest[min(1, len(c.rest)):] {

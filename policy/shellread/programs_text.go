@@ -37,6 +37,6 @@ diffstat,cloc,tokei,scc,wdiff,cal,ncal,figlet,cowsay,banner,lolcat,fortune,toile
 pv | safe | r* | -ptebrnqfaTAWcI -s: -L: -N: -i: -w: -H: -B: -l -S -o/--output:w
 pandoc | | r* | -f/--from/-r/--read: -t/--to/-w/--write: -o/--output:w -s/--standalone -d/--defaults:x --template:r -F/--filter:x -L/--lua-filter:x --pdf-engine:x -M/--metadata: -V/--variable: --toc --wrap: --columns: -c/--css:r -H:r -B:r -A:r --extract-media:W -N --metadata-file:r --reference-doc:r --bibliography:r --citeproc --self-contained --embed-resources --list-input-formats~
 open,xdg-open,start,explorer,code,cursor,subl,atom,idea,gio | runs | s* | -a: -n -g -W -R -e -t -w -r -b:
-pbcopy,xclip,xsel,wl-copy,pbpaste,wl-paste | alters | -* | -selection: -o -i -b
+pbcopy,xclip,xsel,wl-copy,pbpaste,wl-paste | alters | -* | -o -i -b
 notify-send,say,wall,write,mail,mailx,sendmail,logger | alters | s* | -s: -a: -r: -f: -t -p: -c: -u: -i: -t: -e -d
 `

@@ -114,6 +114,12 @@ func (c *call) option(w word, next []word) int {
 			return 1
 		}
 		rest := w.text[k+1:]
+		if o.number {
+			n := len(rest) - len(strings.TrimLeft(rest, "0123456789xX"))
+			c.give(given{o, word{text: rest[:n], static: w.static}, n > 0, w.text})
+			k += n
+			continue
+		}
 		if (o.value || o.attached) && rest != "" {
 			c.give(given{o, word{text: rest, static: w.static, glob: w.glob}, true, w.text})
 			return 1

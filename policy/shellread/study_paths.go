@@ -27,8 +27,8 @@ func (c *call) as(w word, arg string, r role) {
 			c.opaque("runs " + w.text)
 		}
 	case roleDir:
-		c.touch(w, arg, Read, FromArgument, false)
 		c.moveTo(w)
+		c.touch(here, arg, Read, FromArgument, false)
 	case roleLine:
 		c.line(w, c.via, stdin{})
 	case roleUnclear:

@@ -162,6 +162,9 @@ func (c *call) operands() {
 			return
 		}
 		if r == roleCommand {
+			if rest[0].static && rest[0].text == "--" {
+				rest = rest[1:]
+			}
 			c.command(rest)
 			return
 		}

@@ -26,6 +26,7 @@ import (
 //	>  the operands are written, too (sed -i)
 //	~  then it runs nothing and changes nothing (command -v)
 //	$  options end with it (python -c)
+//	#  its attached value is a number (perl -l0)
 //	2  it takes two words, and the second is the one (jq --slurpfile NAME FILE)
 //
 // Marks: safe (changes nothing, with these options), wrapper (does nothing but run
@@ -84,7 +85,7 @@ type option struct {
 	value                                          bool   // it needs one
 	attached                                       bool   // it may have one, attached
 	role                                           role
-	unsafe, tree, instead, writes, only, two, last bool
+	unsafe, tree, instead, writes, only, two, last, number bool
 }
 
 // tables are all rows by name, not yet compiled.
@@ -201,6 +202,8 @@ func (p *program) addOption(token string) {
 			o.only = true
 		case '2':
 			o.two = true
+		case '#':
+			o.number = true
 		case '$':
 			o.last = true
 		default:
@@ -211,6 +214,9 @@ func (p *program) addOption(token string) {
 	p.harms = p.harms || o.unsafe
 	spellings := strings.Split(names, "/")
 	if !p.marks.once && len(spellings) == 1 && len(names) > 2 && names[1] != '-' {
+		if o.value || o.attached {
+			panic("shellread: the row of " + p.name + " gives a value to several options: " + token)
+		}
 		spellings = nil
 		for _, c := range names[1:] {
 			spellings = append(spellings, "-"+string(c))
