@@ -48,7 +48,7 @@ func TestAgainstBashRuns(t *testing.T) {
 		}
 		// Programs named c0 to c5 are looked up and not found; odd ones fail.
 		// The counters and FUNCNEST end what would go on for ever.
-		script := "FUNCNEST=8\n" + fmt.Sprintf(`command_not_found_handle() { printf '%%s\x01' "$PWD" "$@" >>%s; printf '\n' >>%s; case $1 in *[135]) return 1;; esac; }`, log, log)
+		script := "FUNCNEST=8\n" + fmt.Sprintf(`command_not_found_handle() { local e; printf -v e '%%s\x01' "$PWD" "$@"; printf '%%s\n' "$e" >>%s; case $1 in *[135]) return 1;; esac; }`, log)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		cmd := exec.CommandContext(ctx, bash, "--norc", "--noprofile", "-c", script+"\n"+line)
 		cmd.Env = []string{"HOME=/nowhere", "PATH=/nowhere"}
