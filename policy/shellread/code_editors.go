@@ -74,8 +74,8 @@ func (c *call) exLine(line, via string, depth int) {
 			c.out.unclear = "what " + via + "s runs cannot be known"
 		}
 	case in(exHarmless, name) && !strings.Contains(arg, "`") && (name != "echo" || !strings.Contains(arg, "(")):
-		if i := strings.IndexByte(arg, '|'); i >= 0 {
-			c.exLine(arg[i+1:], via, depth+1)
+		if _, next, ok := strings.Cut(arg, "|"); ok {
+			c.exLine(next, via, depth+1)
 		}
 	default:
 		c.out.unclear = "what " + via + name + " runs cannot be known"

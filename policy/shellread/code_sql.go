@@ -11,12 +11,12 @@ func (c *call) sqlCode(w word) {
 	}
 	for line := range strings.SplitSeq(w.text, "\n") {
 		line = strings.TrimSpace(line)
-		switch {
-		case c.prog.name == "sqlite3" || c.prog.name == "duckdb":
+		switch c.prog.name {
+		case "sqlite3", "duckdb":
 			if strings.HasPrefix(line, ".") {
 				c.sqliteDot(line[1:])
 			}
-		case c.prog.name == "psql":
+		case "psql":
 			for i := strings.IndexByte(line, '\\'); i >= 0 && i+1 < len(line); i = strings.IndexByte(line, '\\') {
 				line = line[i+1:]
 				c.psqlBackslash(line)
@@ -127,8 +127,8 @@ func (c *call) psqlBackslash(line string) {
 	case name == "cd":
 		c.sqlFile(arg, Read)
 	}
-	if i := strings.IndexByte(line, '`'); i >= 0 {
-		cmd, _, _ := strings.Cut(line[i+1:], "`")
+	if _, cmd, ok := strings.Cut(line, "`"); ok {
+		cmd, _, _ = strings.Cut(cmd, "`")
 		c.codeLine(cmd, "psql ``", false)
 	}
 }
@@ -148,8 +148,8 @@ func (c *call) mysqlCommand(line string) {
 	case "edit", `\e`:
 		c.opaque("starts an editor")
 	default:
-		if i := strings.Index(line, `\!`); i >= 0 {
-			c.codeLine(line[i+2:], c.inv.name+` \!`, false)
+		if _, cmd, ok := strings.Cut(line, `\!`); ok {
+			c.codeLine(cmd, c.inv.name+` \!`, false)
 		}
 	}
 }

@@ -112,14 +112,14 @@ func delimited(code string, i int) (string, int) {
 	}
 	depth := 1
 	for k := i + 1; k < len(code); k++ {
-		switch {
-		case code[k] == '\\':
+		switch code[k] {
+		case '\\':
 			k++
-		case code[k] == shut:
+		case shut:
 			if depth--; depth == 0 {
 				return code[i+1 : k], k + 1
 			}
-		case code[k] == open:
+		case open:
 			depth++
 		}
 	}

@@ -66,8 +66,8 @@ func (c *call) builtin() {
 		}
 	case "eval":
 		c.handled = true
-		c.out.wrapper = true
 		c.line(joined(c.rest), "eval", c.inv.in)
+		c.out.wrapper = len(c.out.runs) > 0
 		c.here()
 		c.out.safe = c.out.unclear == ""
 	case "source":

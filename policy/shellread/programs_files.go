@@ -10,7 +10,7 @@ cat | safe =cat | r* | -AbeEnstTuv --show-all --number --number-nonblank --show-
 tac | safe | r* | -br -s/--separator: --before --regex
 head | safe | r* | -n/--lines: -c/--bytes: -q/--quiet/--silent -v/--verbose -z/--zero-terminated -#
 tail | safe | r* | -n/--lines: -c/--bytes: -q/--quiet/--silent -v/--verbose -z/--zero-terminated -f -F -r -b: --follow? -s/--sleep-interval: --pid: --retry --max-unchanged-stats: -#
-less,more,most,pg | =pager | r* | -aABcCdeEfFgGhHiIJKLmMnNqQrRsSuUVwWX -# -b: -h: -j: -k:x -o/-O:w -p: -P: -t: -T:r -x: -y: -z: --use-color --quit-if-one-screen --RAW-CONTROL-CHARS --no-init --chop-long-lines --LINE-NUMBERS
+less,more,most,pg | safe =pager | r* | -aABcCdeEfFgGhHiIJKLmMnNqQrRsSuUVwWX -# -b: -h: -j: -k:x -o/-O:w -p: -P: -t: -T:r -x: -y: -z: --use-color --quit-if-one-screen --RAW-CONTROL-CHARS --no-init --chop-long-lines --LINE-NUMBERS
 wc | safe | r* | -cmlLw --bytes --chars --lines --max-line-length --words --files0-from:r --total:
 stat | safe | r* | -L -f -t -c/--format: --printf: --dereference --file-system --terse --cached: -x -s -n -q -r -l -F
 file | safe | r* | -bcdEhiIkLNnprsSvzZ0 -m/--magic-file:r -f/--files-from:r -e: -F: -P: -C! --mime --mime-type --mime-encoding --brief --dereference --uncompress

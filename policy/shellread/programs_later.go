@@ -65,7 +65,7 @@ func (c *call) at() {
 		c.as(f, f.text, roleCode)
 	case c.has("-d"), c.has("-r"), c.has("-c"):
 	case c.inv.in.kind == stdinKnown:
-		c.out.runs = append(c.out.runs, run{via: c.inv.name, line: c.inv.in.text})
+		c.line(word{text: c.inv.in.text, static: true}, c.inv.name, stdin{})
 	default:
 		c.out.unclear = "the commands that " + c.inv.name + " reads from standard input cannot be known"
 	}

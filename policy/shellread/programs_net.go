@@ -18,7 +18,7 @@ ssh-keygen | =keygen | -* | -qlBEHiLcpPQyAehvUkMg -f:m -F: -R: -t: -b: -C: -N: -
 ssh-add,ssh-agent | =sshagent | -* | -AacDdEeKkLlMqSsTtvXx
 nc,ncat,netcat,nc.openbsd,nc.traditional,pnc | =nc | -* | -46bCDdhklNnrStUuvzZF -c/--sh-exec:i -e/--exec:i --lua-exec:x -g: -G: -I: -i: -m: -M: -O: -o:w -P: -p: -q: -s: -T: -V: -w: -W: -X: -x: --ssl --ssl-cert:r --ssl-key:r --listen --source: --output:w --hex-dump:w --keep-open --proxy: --proxy-type: --proxy-auth: --recv-only --send-only --udp --sctp --wait: --broker --chat --allow: --allowfile:r --deny: --denyfile:r --crlf --no-shutdown --ssl-verify --ssl-trustfile:r --max-conns: --idle-timeout: --delay: --verbose
 socat | =socat | -* | -dDhvVxuUsglW46 -t: -T: -b: -L:w -r:w -R:w
-telnet,whois,dig,nslookup,host,ping,ping6,traceroute,tracepath,mtr,arp,nmap,masscan,tcpdump,tshark,iperf,iperf3,speedtest,ab,wrk,hey,vegeta,k6,siege,websocat,grpcurl,mosquitto_pub,mosquitto_sub,openfortivpn,openvpn,wg,tailscale,cloudflared,ngrok,caddy,nginx,httpd,apachectl,iptables,nft,ufw,firewall-cmd,ip,ifconfig,route,iw,nmcli,networksetup | alters any | s* | -w:w -z:l -r:r -f:r --script:x
+telnet,whois,dig,nslookup,host,ping,ping6,traceroute,tracepath,mtr,arp,nmap,masscan,tcpdump,tshark,iperf,iperf3,speedtest,ab,wrk,hey,vegeta,k6,siege,websocat,grpcurl,openfortivpn,openvpn,wg,tailscale,cloudflared,ngrok,caddy,nginx,httpd,apachectl,iptables,nft,ufw,firewall-cmd,ip,ifconfig,route,iw,nmcli,networksetup | alters any | s* | -w:w -z:l -r:r -f:r --script:x
 `
 
 // nets reads the arguments of programs that talk to other machines.

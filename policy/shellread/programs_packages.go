@@ -176,11 +176,11 @@ func (c *call) lists(reads string) {
 			vague = true
 		}
 	}
-	switch {
-	case c.prog.name == "gh" || c.prog.name == "glab":
+	switch c.prog.name {
+	case "gh", "glab":
 		c.gh(words, vague)
 		return
-	case c.prog.name == "terraform" || c.prog.name == "tofu":
+	case "terraform", "tofu":
 		for i := range c.args {
 			vague = vague || strings.HasPrefix(c.args[i].text, "-chdir") || strings.HasPrefix(c.args[i].text, "-out")
 		}

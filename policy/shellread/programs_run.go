@@ -137,7 +137,7 @@ func (c *call) withoutCommand() {
 func (c *call) shellReads(via string) {
 	switch c.inv.in.kind {
 	case stdinKnown:
-		c.out.runs = append(c.out.runs, run{via: via, line: c.inv.in.text})
+		c.line(word{text: c.inv.in.text, static: true}, via, stdin{})
 	case stdinUnknown:
 		c.out.unclear = "the commands that " + via + " reads from standard input cannot be known"
 	default:

@@ -1,6 +1,9 @@
 package shellread
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // call is one invocation while it is studied.
 type call struct {
@@ -32,9 +35,9 @@ type given struct {
 
 // value returns the last value of an option by its first spelling.
 func (c *call) value(name string) (word, bool) {
-	for i := len(c.given) - 1; i >= 0; i-- {
-		if c.given[i].name == name {
-			return c.given[i].value, true
+	for _, g := range slices.Backward(c.given) {
+		if g.name == name {
+			return g.value, true
 		}
 	}
 	return word{}, false
@@ -107,7 +110,6 @@ func (c *call) option(w word, next []word) int {
 		return 1
 	}
 	for k := 1; k < len(w.text); k++ {
-
 		o := c.prog.options["-"+w.text[k:k+1]]
 		if o == nil {
 			c.missing(w, k > 1 || len(w.text) > 2)

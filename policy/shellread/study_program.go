@@ -138,7 +138,7 @@ func (c *call) apply(depth int) {
 		c.out.wrapper = len(c.out.runs) > 0
 	}
 	c.out.safe = m.safe && !c.unsafe && c.unknown == "" && c.out.opaque == "" && c.out.unclear == "" &&
-		!c.out.changes() && (m.wrapper || len(c.out.runs) == 0) && !(c.vague && c.prog.harms)
+		!c.out.changes() && (m.wrapper || len(c.out.runs) == 0) && (!c.vague || !c.prog.harms)
 }
 
 // changes reports whether a path is written or loaded.

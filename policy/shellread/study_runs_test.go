@@ -8,7 +8,7 @@ import (
 )
 
 // linesOf reads a file of lines in testdata; comments are left out.
-func linesOf(t *testing.T, file string) []string {
+func linesOf(t testing.TB, file string) []string {
 	t.Helper()
 	b, err := os.ReadFile("testdata/" + file)
 	if err != nil {

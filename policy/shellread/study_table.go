@@ -81,10 +81,10 @@ type program struct {
 type marks struct{ safe, wrapper, once, late, early, any, runs, alters bool }
 
 type option struct {
-	name                                           string // the first spelling
-	value                                          bool   // it needs one
-	attached                                       bool   // it may have one, attached
-	role                                           role
+	name                                                   string // the first spelling
+	value                                                  bool   // it needs one
+	attached                                               bool   // it may have one, attached
+	role                                                   role
 	unsafe, tree, instead, writes, only, two, last, number bool
 }
 
