@@ -15,6 +15,7 @@ func cleanPath(p string) string {
 
 // join is path.Join for a clean folder, without a copy more than it takes.
 func join(dir, name string) string {
+	name = strings.TrimPrefix(name, "./")
 	if path.IsAbs(name) || dir == "/" || !isClean(name) {
 		return path.Join(dir, name)
 	}
@@ -26,12 +27,23 @@ func isClean(name string) bool {
 	start := true
 	for i := range len(name) {
 		c := name[i]
-		if start && (c == '/' || c == '.' && (i+1 == len(name) || name[i+1] == '/' || name[i+1] == '.')) {
+		if start && (c == '/' || c == '.' && dotted(name[i:])) {
 			return false
 		}
 		start = c == '/'
 	}
 	return !start
+}
+
+// dotted reports whether the first part of a path is "." or "..".
+func dotted(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	return first == "." || first == ".."
+}
+
+// climbs reports whether one of the parts of a path is "..".
+func climbs(name string) bool {
+	return strings.HasPrefix(name, "../") || strings.HasSuffix(name, "/..") || name == ".." || strings.Contains(name, "/../")
 }
 
 // likely is where a command would run: where it would be if all before it
@@ -60,7 +72,7 @@ func (f *frame) resolve(paths []Path, dirs []string, u use) []Path {
 		}
 		text = globRoot(text)
 	}
-	dots := strings.Contains(text, "..")
+	dots := climbs(text)
 	switch {
 	case !u.path.static && isProcess(text):
 		return paths

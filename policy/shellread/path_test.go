@@ -143,6 +143,11 @@ func TestResolve(t *testing.T) {
 		{[]string{"/w"}, word{text: "..", static: true}, []string{"read /"}},
 		{[]string{"/w"}, word{text: "...", static: true}, []string{"read /w/..."}},
 		{[]string{"/w"}, word{text: ".x", static: true}, []string{"read /w/.x"}},
+		{[]string{"/w"}, word{text: ".//x", static: true}, []string{"read /w/x"}},
+		{[]string{"/w"}, word{text: "./", static: true}, []string{"read /w"}},
+		{[]string{"/w"}, word{text: ".", static: true}, []string{"read /w"}},
+		{[]string{"/w"}, word{text: "././../x", static: true}, []string{"read /x"}},
+		{[]string{"/w"}, word{text: "./a/...", static: true}, []string{"read /w/a/..."}},
 		{[]string{"/a", "/b"}, word{text: "x", static: true}, []string{"read /a/x", "read /b/x"}},
 		{[]string{"/a", "/b"}, word{text: "/x", static: true}, []string{"read /x"}},
 		{[]string{"/w"}, word{text: "a/*.go", static: true, glob: true}, []string{"read /w/a tree"}},
@@ -156,8 +161,8 @@ func TestResolve(t *testing.T) {
 
 // A path with ".." is also kept as it was, for those who follow links.
 func TestRaw(t *testing.T) {
-	r := Parse("echo a > l/../x > y", &Options{Dir: "/w"})
-	if p := r.Commands[0].Paths; p[0].Raw != "/w/l/../x" || p[1].Raw != "" {
+	r := Parse("echo a > l/../x > y > ... > l/..", &Options{Dir: "/w"})
+	if p := r.Commands[0].Paths; p[0].Raw != "/w/l/../x" || p[1].Raw != "" || p[2].Raw != "" || p[3].Raw != "/w/l/.." {
 		t.Errorf("%+v", p)
 	}
 }
