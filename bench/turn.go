@@ -220,10 +220,12 @@ func longTranscript(s *session.Sessions, n int) []transcript.Item {
 		use := fmt.Sprintf("toolu_%06d", i)
 		blocks := fmt.Sprintf(`[{"type":"text","text":%q},{"type":"tool_use","id":%q,"name":"Bash","input":{"command":"true"}}]`, said, use)
 		items = append(items,
-			transcript.Item{Role: transcript.RoleAssistant, Model: "bench", Finish: transcript.FinishToolUse,
+			transcript.Item{
+				Role: transcript.RoleAssistant, Model: "bench", Finish: transcript.FinishToolUse,
 				Usage:  &transcript.Usage{Input: 10, Output: 20},
 				Parts:  []transcript.Part{transcript.Text{Text: said}, transcript.ToolUse{ID: use, Name: "Bash", Input: []byte(`{"command":"true"}`)}},
-				Native: &transcript.Native{API: "anthropic-messages", JSON: []byte(blocks)}},
+				Native: &transcript.Native{API: "anthropic-messages", JSON: []byte(blocks)},
+			},
 			transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: text}}}),
 		)
 	}
