@@ -100,7 +100,7 @@ func TestBadFiles(t *testing.T) {
 		{"inner key twice", "{\"permissions\": {\"deny\": [], \"ask\": [],\n\"deny\": []}}", 2, 1, `"deny" stands here twice`, "keep one"},
 		{"escaped key twice", `{"permissions": {"deny": [], "d\u0065ny": []}}`, 1, 30, `"deny" stands here twice`, "keep one"},
 
-		{"unknown key", "{\n  \"premissions\": {}\n}", 2, 3, `unknown key "premissions"`, "known here: $schema, permissions, sandbox"},
+		{"unknown key", "{\n  \"permission\": {}\n}", 2, 3, `unknown key "permission"`, "known here: $schema, permissions, sandbox"},
 		{"case of a key", `{"Permissions": {}}`, 1, 2, `unknown key "Permissions"`, "write it as permissions"},
 		{"hooks", `{"hooks": {}}`, 1, 2, `unknown key "hooks"`, "take it out: hooks are not there yet"},
 		{"env", `{"env": {}}`, 1, 2, `unknown key "env"`, "take it out"},

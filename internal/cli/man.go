@@ -80,7 +80,9 @@ func manPage(root *kong.Node) string {
 	for _, e := range environment {
 		fmt.Fprintf(&b, ".It Ev %s\n%s\n", roff(e[0]), roff(e[1]))
 	}
-	b.WriteString(".El\n.Sh FILES\n.Bl -tag -width Ds\n.It Pa ~/.holdfast/sessions.db\nthe sessions, unless told otherwise\n.El\n")
+	b.WriteString(".El\n.Sh FILES\n.Bl -tag -width Ds\n.It Pa ~/.holdfast/sessions.db\nthe sessions, unless told otherwise\n" +
+		".It Pa ~/.holdfast/settings.json\nyour settings\n.It Pa .holdfast/settings.json , .holdfast/settings.local.json\nthose of a project\n" +
+		".It Pa /etc/holdfast/settings.json\nthose of the administrator\n.El\n")
 	b.WriteString(".Sh EXIT STATUS\n.Bl -tag -width Ds\n")
 	for _, o := range outcome.All() {
 		fmt.Fprintf(&b, ".It %d\n%s\n", o.Exit, roff(o.Meaning))

@@ -253,7 +253,7 @@ func inert(id []byte) []byte {
 func appendText(b []byte, s string) []byte {
 	start := len(b)
 	b = append(b, '"')
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		switch c := s[i]; {
 		case c < ' ' || c > '~':
 			text, err := marshal(s, false)

@@ -76,9 +76,9 @@ func (p *Program) who(given string) string {
 	return cmp.Or(given, p.env("USER"), p.env("LOGNAME"), "person")
 }
 
-// changePolicy records a change of a session's policy, under way or not. make gets
+// changePolicy records a change of a session's policy, under way or not. change gets
 // the guards as the log has left them.
-func (p *Program) changePolicy(ctx context.Context, s *session.Sessions, id string, make func(*policy.Guards) (policy.Change, error)) (policy.Change, error) {
+func (p *Program) changePolicy(ctx context.Context, s *session.Sessions, id string, change func(*policy.Guards) (policy.Change, error)) (policy.Change, error) {
 	for {
 		m, err := s.Get(ctx, id)
 		if err != nil {
@@ -88,7 +88,7 @@ func (p *Program) changePolicy(ctx context.Context, s *session.Sessions, id stri
 		if err != nil {
 			return policy.Change{}, err
 		}
-		c, err := make(all)
+		c, err := change(all)
 		if err == nil {
 			c, err = all.Check(c)
 		}

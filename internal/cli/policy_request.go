@@ -20,8 +20,10 @@ type touch struct {
 	here     bool // without the field it is the current folder
 }
 
-// touches lists the tools whose requests can be told from their input alone: the
-// built-in ones, and Claude Code's of the same kind. Others are judged by name.
+// touches lists the tools whose requests can be told from their input alone: those
+// that there are, and those of seed 000 and Claude Code whose calls people judge
+// with the same rules. Others are judged by their name, as tools that may change
+// something.
 var touches = map[string]touch{
 	"Read":         {op: policy.OpRead, fields: []string{"file_path"}, readOnly: true},
 	"Glob":         {op: policy.OpRead, fields: []string{"path"}, readOnly: true, here: true},
@@ -32,7 +34,12 @@ var touches = map[string]touch{
 	"MultiEdit":    {op: policy.OpWrite, fields: []string{"file_path"}},
 	"NotebookEdit": {op: policy.OpWrite, fields: []string{"notebook_path", "file_path"}},
 	"Bash":         {op: policy.OpCommand, fields: []string{"command"}},
-	"WebFetch":     {op: policy.OpConnect, fields: []string{"url"}},
+	"WebFetch":     {op: policy.OpConnect, fields: []string{"url"}, readOnly: true},
+	"WebSearch":    {op: policy.OpConnect, readOnly: true},
+
+	"AskUser": {readOnly: true}, "CronList": {readOnly: true}, "ListMcpResources": {readOnly: true}, "LSP": {readOnly: true},
+	"ReadMcpResource": {readOnly: true}, "TaskGet": {readOnly: true}, "TaskList": {readOnly: true}, "TaskOutput": {readOnly: true},
+	"ToolSearch": {readOnly: true}, "pause_for_human": {readOnly: true},
 }
 
 // toolCall is a tool call that is judged and not run.
@@ -54,12 +61,12 @@ func (c toolCall) requests() ([]policy.Request, error) {
 		r.Operation, r.Resource = policy.OpMCP, server+"/"+name
 		return []policy.Request{r}, nil
 	}
-	t, ok := touches[c.tool]
-	if !ok {
+	t := touches[c.tool]
+	r.Operation, r.ReadOnly = t.op, t.readOnly
+	if t.fields == nil { // it names nothing but itself
 		r.Resource = c.tool
 		return []policy.Request{r}, nil
 	}
-	r.Operation, r.ReadOnly = t.op, t.readOnly
 	value, err := t.value(c)
 	if err != nil {
 		return nil, err
@@ -148,8 +155,8 @@ func mcpTool(name string) (server, tool string, ok bool) {
 
 // inputOf makes a tool's input of its main field, as people write it.
 func inputOf(tool, value string) (json.RawMessage, error) {
-	t, ok := touches[tool]
-	if !ok {
+	t := touches[tool]
+	if t.fields == nil {
 		return nil, fmt.Errorf("the input of %s must be a JSON object", tool)
 	}
 	return json.Marshal(map[string]string{t.fields[0]: value})

@@ -85,7 +85,11 @@ func describe(s *settings.Settings, all *policy.Guards, tools []string) policyDo
 		d.Rules = append(d.Rules, ruleDoc{r.Effect, policy.Origin{Rule: r.Text, Layer: r.Layer, File: r.File, Line: r.Line, Col: r.Col}})
 	}
 	if len(tools) == 0 {
-		tools = slices.Sorted(maps.Keys(touches))
+		for _, name := range slices.Sorted(maps.Keys(touches)) {
+			if touches[name].fields != nil {
+				tools = append(tools, name)
+			}
+		}
 	}
 	for _, t := range tools {
 		d.Chains = append(d.Chains, all.Guard(t).Chain())

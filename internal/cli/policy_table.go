@@ -30,7 +30,7 @@ func (c *policyTestCmd) Help() string {
   - {command: git status, expect: allow}
   - {command: git push --force, expect: deny, by: rules}
   - {tool: Edit, path: src/a.go, mode: acceptEdits, expect: allow}
-  - {tool: WebFetch, input: {url: "https://example.org"}, expect: ask}
+  - {tool: WebFetch, input: {url: "https://example.org"}, mode: silent, expect: deny}
 
 name, cwd and mode may be added. by is a link of the chain, or the rule that decided.
 The exit code is 1 when a call is judged otherwise. With --settings, those files alone

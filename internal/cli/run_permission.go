@@ -51,8 +51,13 @@ func unattended(way settings.OnAsk) func(context.Context, approval.Question) (ap
 	return nil
 }
 
-// hidden reports which files the rules keep from being read, for Glob and Grep.
-func hidden(config *policy.Config) func(abs string) bool {
+// hidden reports which files rules and limits keep from being read, for Glob and
+// Grep; nil when nothing does.
+func hidden(rules []policy.RuleSource, config *policy.Config) func(abs string) bool {
+	denies := func(r policy.RuleSource) bool { return r.Effect == policy.Deny }
+	if len(config.Limits) == 0 && !slices.ContainsFunc(rules, denies) {
+		return nil
+	}
 	var limits []policy.Policy
 	for _, l := range config.Limits {
 		limits = append(limits, l.Policy)

@@ -73,7 +73,7 @@ func splitRules(flag string, given []string) ([]settings.Flag, error) {
 // ruleTool is the tool that a rule is about: what stands before its parenthesis.
 func ruleTool(rule string) (tool string, bare bool) {
 	tool, what, some := strings.Cut(rule, "(")
-	return tool, !some || strings.TrimSpace(what) == "*)"
+	return tool, !some || strings.TrimSpace(strings.TrimSuffix(what, ")")) == "*"
 }
 
 // permissionFlags are the flags of run that say what is allowed.

@@ -34,7 +34,7 @@ func (c *runCmd) toolbox(p *Program, cwd string, s *settings.Settings) (*toolbox
 	if err != nil {
 		return nil, err
 	}
-	all, err := p.tools(folders, hidden(&config))
+	all, err := p.tools(folders, hidden(s.Rules, &config))
 	if err == nil {
 		err = c.checkTools(all)
 	}

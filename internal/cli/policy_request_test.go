@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+func TestToolCallRequests(t *testing.T) {
+	for _, tt := range []struct {
+		tool, input string
+		op          policy.Operation
+		resource    string
+		readOnly    bool
+		err         string
+	}{
+		{"", `{}`, "", "", false, "it names no tool"},
+		{"Read", ``, "", "", false, "the input of Read has no file_path"},
+		{"Read", `[]`, "", "", false, "not an object"},
+		{"Read", `{"file_path": null}`, "", "", false, "null is not a text"},
+		{"Read", `{"file_path": ["x"]}`, "", "", false, "is not a text"},
+		{"Read", `{"file_path": ""}`, "", "", false, "file_path is empty"},
+		{"Read", `{"FILE_PATH": "x"}`, "", "", false, "it is written file_path"},
+		{"Read", `{"file_path": "a\u0000b"}`, "", "", false, "NUL"},
+		{"Bash", `{"command": "ls", "command": "rm x"}`, "", "", false, "stands there twice"},
+		{"Bash", `{"comm`, "", "", false, "not JSON"},
+		{"WebFetch", `{"url": "example.org"}`, "", "", false, "is not a URL with a host"},
+		{"WebFetch", `{"url": "http://%zz/"}`, "", "", false, "is not a URL with a host"},
+
+		{"Read", `{"file_path": "a/../b"}`, policy.OpRead, "/w/b", true, ""},
+		{"Read", `{"file_path": "~/x"}`, policy.OpRead, "/home/u/x", true, ""},
+		{"Write", `{"file_path": "/x//y/", "content": "z"}`, policy.OpWrite, "/x/y", false, ""},
+		{"MultiEdit", `{"file_path": "x", "edits": []}`, policy.OpWrite, "/w/x", false, ""},
+		{"NotebookEdit", `{"notebook_path": "x"}`, policy.OpWrite, "/w/x", false, ""},
+		{"NotebookEdit", `{"file_path": "x"}`, policy.OpWrite, "/w/x", false, ""},
+		{"Glob", `{"pattern": "*"}`, policy.OpRead, "/w", true, ""},
+		{"Grep", `{"pattern": "x", "path": "sub"}`, policy.OpRead, "/w/sub", true, ""},
+		{"Grep", `{"pattern": "x", "path": ""}`, policy.OpRead, "/w", true, ""},
+		{"Bash", `{"command": " ls\t; x"}`, policy.OpCommand, " ls\t; x", false, ""},
+		{"WebFetch", `{"url": "https://Example.ORG:8080/x?y"}`, policy.OpConnect, "example.org", true, ""},
+		{"WebFetch", `{"url": "http://[::1]/"}`, policy.OpConnect, "::1", true, ""},
+		{"mcp__git__push__all", `{}`, policy.OpMCP, "git/push__all", false, ""},
+		{"mcp__git", ``, "", "mcp__git", false, ""},
+		{"TaskList", ``, "", "TaskList", true, ""},
+		{"Anything", `{"x": 1}`, "", "Anything", false, ""},
+	} {
+		c := toolCall{tool: tt.tool, input: json.RawMessage(tt.input), cwd: "/w", home: "/home/u"}
+		got, err := c.requests()
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s %s: %v %v, want %q", tt.tool, tt.input, got, err, tt.err)
+			}
+			continue
+		}
+		if err != nil || len(got) != 1 {
+			t.Errorf("%s %s: %v %v", tt.tool, tt.input, got, err)
+			continue
+		}
+		r := got[0]
+		if r.Tool != tt.tool || r.Operation != tt.op || r.Resource != tt.resource || r.ReadOnly != tt.readOnly || string(r.Input) != tt.input {
+			t.Errorf("%s %s: %+v", tt.tool, tt.input, r)
+		}
+		if (r.Operation == policy.OpCommand) != (r.Cwd == "/w") {
+			t.Errorf("%s: cwd %q", tt.tool, r.Cwd)
+		}
+	}
+	if _, err := (toolCall{tool: "Read", input: json.RawMessage(`{"file_path": "~/x"}`), cwd: "/w"}).requests(); err == nil {
+		t.Error("there is no home folder, and ~ was taken")
+	}
+}
+
+// The table says what the tools themselves say.
+func TestTouchesAreTheTools(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"x", "sub/y"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, name, "text")
+	}
+	if err := os.Symlink("sub", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	folders, err := tool.OpenFolders(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folders.Close()
+	p := Program{Env: []string{"HOLDFAST_HOME=" + filepath.Join(dir, "home")}}
+	all, err := p.tools(folders, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := map[string]string{
+		"Read": `{"file_path": "link/y"}`, "Write": `{"file_path": "link/new", "content": "z"}`, "Glob": `{"pattern": "*", "path": "link"}`,
+		"Edit":      `{"file_path": "x", "old_string": "text", "new_string": "b"}`,
+		"MultiEdit": `{"file_path": "./sub/../x", "edits": [{"old_string": "text", "new_string": "b"}]}`,
+		"Grep":      `{"pattern": "x"}`, "Bash": `{"command": "ls | wc"}`,
+	}
+	for _, s := range all.Specs() {
+		input, ok := inputs[s.Name]
+		if !ok {
+			t.Errorf("the test has no input for %s", s.Name)
+			continue
+		}
+		made, _ := all.Lookup(s.Name)
+		want, err := made.Requests(&tool.Call{ID: "c", Tool: s.Name, Input: json.RawMessage(input)})
+		if err != nil || len(want) != 1 {
+			t.Fatalf("%s: %v %v", s.Name, want, err)
+		}
+		got, err := toolCall{tool: s.Name, input: json.RawMessage(input), cwd: dir}.requests()
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%s: %v %v", s.Name, got, err)
+		}
+		if got[0].Operation != want[0].Operation || got[0].Resource != want[0].Resource || got[0].ReadOnly != s.ReadOnly {
+			t.Errorf("%s: %+v, the tool says %+v", s.Name, got[0], want[0])
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+func TestSplitRules(t *testing.T) {
+	for _, tt := range []struct {
+		given []string
+		want  string // joined by " | "
+	}{
+		{[]string{"Read"}, "Read"},
+		{[]string{"Read,Write"}, "Read | Write"},
+		{[]string{" Read , Write "}, "Read | Write"},
+		{[]string{"Read Write", "Bash"}, "Read | Write | Bash"},
+		{[]string{"Bash(git log:*),Read"}, "Bash(git log:*) | Read"},
+		{[]string{"Bash(a, b) Bash(c (d, e))"}, "Bash(a, b) | Bash(c (d, e))"},
+		{[]string{`Bash(echo \), x) Read`}, `Bash(echo \), x) | Read`},
+		{[]string{"Bash(a"}, "Bash(a"},
+		{[]string{"Bash) , Read"}, "Bash) | Read"},
+		{nil, ""},
+	} {
+		got, err := splitRules("--allowed-tools", tt.given)
+		var words []string
+		for _, f := range got {
+			words = append(words, f.Text)
+		}
+		if joined := strings.Join(words, " | "); err != nil || joined != tt.want {
+			t.Errorf("%q: %s, %v; want %s", tt.given, joined, err, tt.want)
+		}
+	}
+	for _, empty := range []string{"", " ", ",", " , "} {
+		if _, err := splitRules("--allowed-tools", []string{"Read", empty}); outcome.Of(err) != outcome.Usage {
+			t.Errorf("%q: %v", empty, err)
+		}
+	}
+}
+
+func TestRuleTool(t *testing.T) {
+	for _, tt := range []struct {
+		rule, tool string
+		bare       bool
+	}{
+		{"Bash", "Bash", true},
+		{"Bash(*)", "Bash", true},
+		{"Bash( * )", "Bash", true},
+		{"Bash(rm:*)", "Bash", false},
+		{"mcp__x__*", "mcp__x__*", true},
+	} {
+		if name, bare := ruleTool(tt.rule); name != tt.tool || bare != tt.bare {
+			t.Errorf("%s: %s %v", tt.rule, name, bare)
+		}
+	}
+}
+
+func TestMatchName(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"Bash", "Bash", true},
+		{"Bash", "BashX", false},
+		{"*", "Bash", true},
+		{"B*", "Bash", true},
+		{"*sh", "Bash", true},
+		{"B*s*h", "Bash", true},
+		{"Ba*ash", "Bash", false},
+		{"mcp__*__x", "mcp__a__x", true},
+		{"mcp__*__x", "mcp__a__y", false},
+	} {
+		if got := matchName(tt.pattern, tt.name); got != tt.want {
+			t.Errorf("%s of %s: %v", tt.pattern, tt.name, got)
+		}
+	}
+}
+
+// Without the administrator's consent no flag opens what those settings close.
+func TestManagedSettings(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "managed.json", `{"permissions": {"deny": ["Bash(touch:*)"], "disableBypassPermissionsMode": "disable"}}`)
+	write(t, dir, "play.yaml", "steps: [{tool_uses: [{tool: Bash, input: {command: touch made}}]}, {text: done}]")
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"policy", "explain", "--settings", `{"permissions": {"allow": ["Bash"]}}`, "--", "touch", "x"}, 3, "managed.json:1:"},
+		{[]string{"policy", "show", "--permission-mode", "bypassPermissions"}, 2, "mode bypassPermissions is disabled by"},
+		{[]string{"run", "-m", "scripted/play.yaml", "--permission-mode", "bypassPermissions", "go"}, 2, "mode bypassPermissions is disabled by"},
+		{[]string{"run", "-m", "scripted/play.yaml", "--permission-mode", "auto", "--allowed-tools", "Bash", "go"}, 3, "denies it"},
+	} {
+		p, out, errs := program(t, dir, tt.args...)
+		p.Managed = filepath.Join(dir, "managed.json")
+		if code := p.Run(t.Context()); code != tt.code || !strings.Contains(out.String()+errs.String(), tt.want) {
+			t.Errorf("%v: code %d, want %d with %q\n%s%s", tt.args, code, tt.code, tt.want, out, errs)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
+			t.Fatal("it ran")
+		}
+	}
+	write(t, dir, "managed.json", "{")
+	p, _, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "go")
+	p.Managed = filepath.Join(dir, "managed.json")
+	if code := p.Run(t.Context()); code != 2 || !strings.Contains(errs.String(), "managed.json:1:1: not JSON") {
+		t.Errorf("code %d: %s", code, errs)
+	}
+}
+
+// Files are hidden from the search tools when a rule, a glob or a sandbox keeps
+// them from being read, and not when something is asked or allowed.
+func TestHidden(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := settings.Load(&settings.Options{Cwd: dir, Alone: true, Files: []string{`{
+		"permissions": {"deny": ["Read(a)"], "ask": ["Read(b)"], "allow": ["Read(c)"], "forbidden": ["d"]},
+		"sandbox": {"deniedPaths": ["` + dir + `/e"]}}`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := s.Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hide := hidden(s.Rules, &config)
+	for name, want := range map[string]bool{"a": true, "b": false, "c": false, "d": true, "e": true, "e/x": true, "f": false} {
+		if got := hide(filepath.Join(dir, name)); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if hide := hidden(nil, &policy.Config{}); hide != nil {
+		t.Error("nothing is denied, and every file is looked at")
+	}
+}
