@@ -2,10 +2,13 @@ package shellread
 
 import "strings"
 
+// maxEx bounds how many commands of vi follow each other in a line.
+const maxEx = 64
+
 // exCode reads a command of vi's command line: "!cmd", "r file", "w !cmd".
 func (c *call) exCode(w word, depth int) {
 	via := c.inv.name + " :"
-	if !w.static || depth > maxStudies {
+	if !w.static {
 		c.out.unclear = "the command of " + via + " cannot be known"
 		return
 	}
@@ -19,6 +22,10 @@ const exHarmless = `q qa quit qall q! qa! quit! qall! cq cq! noh nohlsearch e ed
 	> < help h version ve syntax syn filetype filet colorscheme colo hi highlight split sp vsplit vs only on tabnew tabe set se setlocal setl echo ec echom wincmd winc close clo bdelete`
 
 func (c *call) exLine(line, via string, depth int) {
+	if depth > maxEx {
+		c.out.unclear = "the commands of " + via + " are nested too deep"
+		return
+	}
 	line = strings.TrimLeft(line, ": \t0123456789$%.,;+-*'<>")
 	name, arg := cutName(line)
 	bang := strings.HasPrefix(arg, "!")

@@ -88,16 +88,16 @@ var (
 
 // in reports whether a list of words has the word.
 func in(list, word string) bool {
-	for word != "" {
-		i := strings.Index(list, word)
+	for from := 0; word != ""; {
+		i := strings.Index(list[from:], word)
 		if i < 0 {
 			return false
 		}
-		end := i + len(word)
-		if (i == 0 || list[i-1] <= ' ') && (end == len(list) || list[end] <= ' ') {
+		start, end := from+i, from+i+len(word)
+		if (start == 0 || list[start-1] <= ' ') && (end == len(list) || list[end] <= ' ') {
 			return true
 		}
-		list = list[end:]
+		from = start + 1
 	}
 	return false
 }

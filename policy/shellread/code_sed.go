@@ -11,9 +11,11 @@ func (c *call) sedCode(w word) (harmless bool) {
 		return false
 	}
 	s := sedReader{c: c, code: w.text, harmless: true}
-	for s.i < len(s.code) && s.command() {
+	ok := true
+	for ok && s.i < len(s.code) {
+		ok = s.command()
 	}
-	if s.i < len(s.code) {
+	if !ok {
 		c.out.unclear = "the sed script cannot be read"
 		return false
 	}

@@ -5,6 +5,10 @@ import "strings"
 // sqlCode reads what a database's client does by itself: the dot commands of
 // sqlite3, the backslash commands of psql, mysql's system and source.
 func (c *call) sqlCode(w word) {
+	if t := strings.TrimLeft(w.text, `"`); !w.static && c.prog.name != "mysql" && t != "" && t[0]|0x20 >= 'a' && t[0]|0x20 <= 'z' {
+		c.opaque("acts on a database as is not in the line") // a query: no command of the client starts so
+		return
+	}
 	if !w.static {
 		c.out.unclear = "what " + c.inv.name + " is told cannot be known"
 		return

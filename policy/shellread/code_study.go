@@ -12,7 +12,8 @@ func (c *call) code(w word, l *language) {
 	}
 	ts := l.tokens(w.text)
 	c.codePaths(ts)
-	starts, means, evals, ticks := l.scan(ts)
+	starts, evals := l.scan(ts)
+	pipes := false
 	for i := range ts {
 		t := &ts[i]
 		if t.kind == tokenTick {
@@ -20,23 +21,24 @@ func (c *call) code(w word, l *language) {
 		}
 		if l.pipes && t.kind == tokenString {
 			if s := strings.TrimSpace(t.text); strings.HasPrefix(s, "|") || strings.HasSuffix(s, "|") || s == "-|" {
-				means = true
+				pipes = true
 				c.codeLine(strings.Trim(strings.TrimPrefix(s, "-"), "| "), via, t.open)
 			}
 		}
 	}
-	if evals != "" {
+	all := evals != ""
+	switch {
+	case all:
 		c.out.unclear = "the " + via + " uses " + evals + ", so what it runs cannot be known"
-		means = true
-	}
-	if !starts && !means {
+	case starts && !l.literalStarts(ts), !starts && l.onlyMeans(ts):
+		c.out.unclear = "what the " + via + " starts cannot be known"
+		all = true
+	case !starts && !pipes:
 		return
 	}
-	if starts && !l.literalStarts(ts) || !starts && !ticks && l.means != "" && l.onlyMeans(ts) {
-		c.out.unclear = "what the " + via + " starts cannot be known"
-	}
-	for i := 0; i < len(ts); i++ {
-		if ts[i].kind != tokenString {
+	all = all || l == langLisp
+	for i := 0; i < len(ts); i++ { // what is started; when that cannot be known, all that might be
+		if ts[i].kind != tokenString || !all && !l.handedOver(ts, i) {
 			continue
 		}
 		words, end := stringRun(ts, i)
@@ -49,14 +51,26 @@ func (c *call) code(w word, l *language) {
 	}
 }
 
-// scan says whether code has calls that start programs, the means for them, what
-// cannot be followed, and commands in backticks.
-func (l *language) scan(ts []token) (starts, means bool, evals string, ticks bool) {
-	means = l.means == ""
+// handedOver reports whether a string is the first thing that a call gets which
+// starts programs.
+func (l *language) handedOver(ts []token, i int) bool {
+	for i--; i >= 0; i-- {
+		switch {
+		case ts[i].kind == tokenMark && strings.Contains("([{\n", ts[i].text), ts[i].kind == tokenName && (isNumber(ts[i].text) || ts[i].text == "array"):
+		default:
+			return ts[i].kind == tokenName && in(l.calls, ts[i].text)
+		}
+	}
+	return false
+}
+
+// scan says whether code has calls that start programs, and which of its words
+// cannot be followed.
+func (l *language) scan(ts []token) (starts bool, evals string) {
+	means := l.means == ""
 	for i := range ts {
 		t := &ts[i]
 		means = means || t.kind <= tokenString && in(l.means, strings.TrimPrefix(t.text, "node:"))
-		ticks = ticks || t.kind == tokenTick
 		switch {
 		case t.kind == tokenName && in(l.evals, t.text) || t.kind == tokenString && t.text != "$" && (in(l.evals, t.text) || in(l.calls, t.text)) && index(ts, i):
 			evals = t.text
@@ -69,7 +83,7 @@ func (l *language) scan(ts []token) (starts, means bool, evals string, ticks boo
 	for i := range ts {
 		starts = starts || means && ts[i].kind == tokenName && in(l.calls, ts[i].text)
 	}
-	return starts, means && l.means != "", evals, ticks
+	return starts, evals
 }
 
 // index reports whether a string stands in brackets or after a comma, as the name
@@ -82,7 +96,7 @@ func index(ts []token, i int) bool {
 // programs, though no call of it is seen.
 func (l *language) onlyMeans(ts []token) bool {
 	for i := range ts {
-		if ts[i].kind <= tokenString && in("subprocess pty commands pexpect child_process execa shelljs zx popen2 plumbum ProcessBuilder", strings.TrimPrefix(ts[i].text, "node:")) {
+		if l.means != "" && ts[i].kind <= tokenString && in("subprocess pty commands pexpect child_process execa shelljs zx popen2 plumbum ProcessBuilder", strings.TrimPrefix(ts[i].text, "node:")) {
 			return true
 		}
 	}
@@ -96,8 +110,14 @@ func (l *language) literalStarts(ts []token) bool {
 			continue
 		}
 		k := i + 1
+		if l == langPython && i > 0 && ts[i-1].text == "import" && (k == len(ts) || ts[k].text == ";" || ts[k].text == "\n") {
+			continue
+		}
 		for k < len(ts) && (ts[k].kind == tokenMark && strings.Contains("([{\n", ts[k].text) || ts[k].kind == tokenName && (ts[k].text == "array" || ts[k].text == "nil" || ts[k].text == "t" || isNumber(ts[k].text))) {
 			k++
+		}
+		if k < len(ts) && ts[k].kind == tokenTick && !ts[k].open {
+			continue
 		}
 		if k >= len(ts) || ts[k].kind != tokenString || ts[k].open {
 			return false

@@ -41,14 +41,18 @@ func (c *call) find() {
 		roots = append(roots, word{text: ".", static: true})
 	}
 	for _, w := range roots {
-		vague = vague || mayBeOption(w)
+		if vague = vague || maySplit(w); mayBeOption(w) {
+			c.opaque("a word of find that is not known may be -delete")
+		}
 		c.touch(w, w.text, Read, FromArgument, true)
 	}
 	unknown := false
 	for ; i < len(c.args); i++ {
 		w := c.args[i]
 		if !w.static {
-			vague = vague || mayBeOption(w) || maySplit(w)
+			if vague = vague || maySplit(w); mayBeOption(w) {
+				c.opaque("a word of find that is not known may be -delete")
+			}
 			continue
 		}
 		switch w.text {
@@ -78,7 +82,7 @@ func (c *call) find() {
 	if vague {
 		c.out.unclear = "what find does cannot be known: a word of it may be -exec"
 	}
-	c.out.safe = !unknown && !vague && len(c.out.runs) == 0 && !c.out.changes()
+	c.out.safe = !unknown && !vague && c.out.opaque == "" && len(c.out.runs) == 0 && !c.out.changes()
 }
 
 // findExec reads the command of -exec and says how many words it took.

@@ -116,7 +116,7 @@ func (c *call) gitCheckout() {
 		switch {
 		case dashes >= 0 && i > dashes:
 			c.touch(w, w.text, Write, FromArgument, true)
-		case dashes < 0 && c.prog.name == "git checkout" && w.text != "" && w.text[0] != '-' && (!w.static || looksLikePath(w.text)):
+		case dashes < 0 && c.prog.name == "git checkout" && w.text != "" && w.text[0] != '-' && w.static && looksLikePath(w.text):
 			c.touch(w, w.text, Write, FromShape, true)
 		}
 	}
