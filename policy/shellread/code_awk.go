@@ -63,7 +63,7 @@ func (c *call) awkCall(ts []token, i int) {
 	c.out.unclear = "what the awk code starts cannot be known"
 	for ; i < len(ts) && ts[i].text != ")" && ts[i].text != ";"; i++ {
 		if ts[i].kind == tokenString && strings.TrimSpace(ts[i].text) != "" {
-			c.out.runs = append(c.out.runs, run{via: "awk code", line: ts[i].text, code: true})
+			c.out.runs = append(c.out.runs, run{via: "awk code", line: ts[i].text, code: true, in: stdin{kind: stdinUnknown}})
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (c *call) awkOperand(ts []token, i int, access Access) {
 		c.out.unclear = "what the awk code starts cannot be known"
 		for k := max(0, i-4); k < min(len(ts), i+5); k++ {
 			if ts[k].kind == tokenString && strings.TrimSpace(ts[k].text) != "" {
-				c.out.runs = append(c.out.runs, run{via: "awk code", line: ts[k].text, code: true})
+				c.out.runs = append(c.out.runs, run{via: "awk code", line: ts[k].text, code: true, in: stdin{kind: stdinUnknown}})
 			}
 		}
 	}

@@ -44,8 +44,11 @@ func (c *call) exLine(line, via string, depth int) {
 			run(strings.TrimPrefix(strings.TrimSpace(arg), "!"))
 			return
 		}
+		rest, next, bar := strings.Cut(rest, "|")
+		if bar {
+			c.exLine(next, via, depth+1)
+		}
 		if f, _, _ := strings.Cut(rest, " "); f != "" && f != "%" {
-			f, _, _ = strings.Cut(f, "|")
 			c.touch(word{text: f, static: true}, f, access, FromCode, false)
 		}
 	}
@@ -61,6 +64,8 @@ func (c *call) exLine(line, via string, depth int) {
 				c.exLine(parts[1], via, depth+1)
 			}
 		}
+	case in("r read", name) && bang:
+		run(rest)
 	case in("r read", name):
 		file(Read)
 	case in("e edit sp split vs vsplit tabe tabnew tabedit vi view new vnew fin find dr drop diffs diffsplit badd bad ar args", name):

@@ -20,7 +20,10 @@ func (c *call) code(w word, l *language) {
 			c.codeLine(t.text, via, t.open)
 		}
 		if l.pipes && t.kind == tokenString {
-			if s := strings.TrimSpace(t.text); strings.HasPrefix(s, "|") || strings.HasSuffix(s, "|") || s == "-|" {
+			if s := strings.TrimSpace(t.text); s == "-|" || s == "|-" {
+				pipes = true
+				c.pipedTo(ts, i, via)
+			} else if strings.HasPrefix(s, "|") || strings.HasSuffix(s, "|") {
 				pipes = true
 				c.codeLine(strings.Trim(strings.TrimPrefix(s, "-"), "| "), via, t.open)
 			}
@@ -46,8 +49,22 @@ func (c *call) code(w word, l *language) {
 		if len(words) > 1 {
 			line = Canonical(words...)
 		}
-		c.out.runs = append(c.out.runs, run{via: via, line: line, code: true})
+		c.out.runs = append(c.out.runs, run{via: via, line: line, code: true, in: stdin{kind: stdinUnknown}})
 		i = end
+	}
+}
+
+// pipedTo reads what stands behind the mode of a pipe: open(F, "-|", "rm", "x").
+func (c *call) pipedTo(ts []token, i int, via string) {
+	if i+2 >= len(ts) || ts[i+2].kind != tokenString {
+		c.out.unclear = "what the " + via + " starts cannot be known"
+		return
+	}
+	words, _ := stringRun(ts, i+2)
+	if len(words) == 1 {
+		c.codeLine(words[0], via, ts[i+2].open)
+	} else {
+		c.codeLine(Canonical(words...), via, ts[i+2].open)
 	}
 }
 
@@ -74,6 +91,8 @@ func (l *language) scan(ts []token) (starts bool, evals string) {
 		switch {
 		case t.kind == tokenName && in(l.evals, t.text) || t.kind == tokenString && t.text != "$" && (in(l.evals, t.text) || in(l.calls, t.text)) && index(ts, i):
 			evals = t.text
+		case l == langPHP && t.kind == tokenMark && t.text == ")" && i+1 < len(ts) && ts[i+1].kind == tokenMark && ts[i+1].text == "(":
+			evals = ")("
 		case t.kind == tokenName && l == langPHP && t.text[0] == '$' && i+1 < len(ts) && ts[i+1].text == "(" && ts[i+1].kind == tokenMark:
 			evals = t.text
 		case (t.text == "require" || t.text == "import") && t.kind == tokenName && l == langNode && i+3 < len(ts) && ts[i+1].text == "(" && (ts[i+2].kind != tokenString || ts[i+3].text != ")"):
@@ -165,7 +184,7 @@ func (c *call) codeLine(text, via string, open bool) {
 		c.out.unclear = "what the " + via + " starts cannot be known"
 	}
 	if strings.TrimSpace(text) != "" {
-		c.out.runs = append(c.out.runs, run{via: via, line: text, code: open})
+		c.out.runs = append(c.out.runs, run{via: via, line: text, code: open, in: stdin{kind: stdinUnknown}})
 	}
 }
 

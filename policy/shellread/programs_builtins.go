@@ -122,6 +122,9 @@ func (c *call) cd() {
 // declare: the reader has already followed the assignments that it can see as such.
 func (c *call) declare() {
 	for _, w := range c.rest {
+		if strings.Contains(w.text, "[") && (strings.Contains(w.text, "$(") || strings.Contains(w.text, "`")) {
+			c.out.unclear = "the subscript in " + w.text + " runs what cannot be known"
+		}
 		name, value, ok := strings.Cut(w.text, "=")
 		if ok && isName(name) {
 			c.set(name, word{text: value, static: w.static})

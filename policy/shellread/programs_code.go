@@ -206,7 +206,10 @@ func (c *call) module(m word) {
 			}
 		}
 	case "pdb", "cProfile", "profile", "trace", "runpy", "coverage", "memory_profiler", "line_profiler":
-		for _, w := range rest {
+		for i, w := range rest {
+			if w.text == "-c" && m.text == "pdb" || strings.HasPrefix(w.text, "-c") && i == 0 && m.text == "pdb" {
+				c.out.unclear = "the commands of pdb are not read"
+			}
 			if strings.HasSuffix(w.text, ".py") {
 				c.as(w, w.text, roleCode)
 			}

@@ -78,6 +78,9 @@ func (c *call) awk() {
 			}
 		}
 	}
+	if w, ok := c.value("-W"); ok && (strings.HasPrefix(w.text, "e") || !w.static) {
+		c.out.unclear = "what awk -W " + w.text + " runs cannot be known"
+	}
 	inPlace, _ := c.value("-i")
 	for _, w := range rest {
 		if name, _, ok := strings.Cut(w.text, "="); ok && isName(name) {

@@ -51,16 +51,18 @@ func (c *call) npm() {
 		}
 	}
 	writes := false
-	for i, w := range rest {
+	for _, w := range rest {
 		c.shape(w, false)
+		writes = writes || !w.static && mayBeOption(w) || w.text == "fix" || w.text == "--fix"
+	}
+	for i, w := range c.args {
 		if strings.HasPrefix(w.text, "--script-shell") || strings.HasPrefix(w.text, "--git=") || strings.HasPrefix(w.text, "--editor") || strings.HasPrefix(w.text, "--viewer") {
 			_, v, ok := strings.Cut(w.text, "=")
-			if !ok && i+1 < len(rest) {
-				v = rest[i+1].text
+			if !ok && i+1 < len(c.args) {
+				v = c.args[i+1].text
 			}
 			c.codeLine(v, name+" "+w.text, !w.static)
 		}
-		writes = writes || !w.static && mayBeOption(w) || w.text == "fix" || w.text == "--fix"
 	}
 	if in(npmReads, sub.text) && !writes && len(c.out.runs) == 0 && (sub.text != "version" || len(rest) == 0 && name != "yarn") && !in("docs repo bugs help", sub.text) {
 		c.out.safe = true

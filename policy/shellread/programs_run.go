@@ -81,6 +81,7 @@ func (c *call) sudo() {
 		for _, w := range c.rest {
 			c.touch(w, w.text, Read|Write, FromArgument, false)
 		}
+		c.opaque("starts an editor")
 		c.rest = nil
 	case (c.has("-i") || c.has("-s")) && len(c.rest) == 0:
 		c.shellReads("sudo shell")
@@ -234,6 +235,18 @@ func (c *call) nixCommand() {
 			return
 		}
 	}
+}
+
+// daemon: the operands are arguments of the program of -x or -a.
+func (c *call) daemon() {
+	program, ok := c.value("-a")
+	if !ok {
+		program, ok = c.value("-x")
+	}
+	if ok && !c.has("-K") && !c.has("--stop") {
+		c.out.runs = append(c.out.runs, run{via: c.via, argv: append([]word{program}, c.rest...)})
+	}
+	c.opaque("starts or stops a daemon")
 }
 
 // bwrapTakes says how many values an option of bwrap has, when not one.

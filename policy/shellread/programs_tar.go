@@ -14,6 +14,8 @@ func (c *call) archives() {
 		for i, w := range c.args {
 			if w.static && w.text == "-TT" && i+1 < len(c.args) {
 				c.line(c.args[i+1], "zip -TT", stdin{})
+			} else if line, ok := strings.CutPrefix(w.text, "-TT"); ok && line != "" {
+				c.line(word{text: line, static: w.static}, "zip -TT", stdin{})
 			}
 		}
 		c.writes = c.has("-m") || c.has("--move")

@@ -84,7 +84,7 @@ trickle | wrapper | c | -s -d: -u: -w: -t: -l: -n: -L: -P: -v
 chpst,envuidgid,softlimit | wrapper | c | -u: -U: -b: -e:r -/:d -C:d -n: -l:w -L:w -m: -d: -o: -p: -f: -c: -t: -v -P -0 -1 -2
 envdir,setlock | wrapper | r c | -nNxX
 ccache,distcc,sccache,icecc | wrapper late | c | -s~ --show-stats~ -C! -c! -z! --clear!
-start-stop-daemon | | -* | -S -K! -x/--exec:x -a/--startas:x -p/--pidfile:m -n/--name: -u/--user: -c/--chuid: -d/--chdir:d -b -m -q -v -t -o -R: -s: -g: -k: -N: -I: -P: --start --stop --background --make-pidfile --quiet
+start-stop-daemon | =daemon | -* | -S -K! -x/--exec: -a/--startas: -p/--pidfile:m -n/--name: -u/--user: -c/--chuid: -d/--chdir:d -b -m -q -v -t -o -R: -s: -g: -k: -N: -I: -P: --start --stop --background --make-pidfile --quiet
 tmux,screen,zellij,byobu | =multiplexer | -* | --
 `
 

@@ -55,6 +55,8 @@ func (c *call) special(depth int) {
 		c.capsh()
 	case "multiplexer":
 		c.multiplexer()
+	case "daemon":
+		c.daemon()
 	case "shell":
 		c.shell()
 	default:
