@@ -183,7 +183,7 @@ func (c *call) codeLine(text, via string, open bool) {
 	if open {
 		c.out.unclear = "what the " + via + " starts cannot be known"
 	}
-	if strings.TrimSpace(text) != "" {
+	if text = strings.TrimSpace(text); text != "" {
 		c.out.runs = append(c.out.runs, run{via: via, line: text, code: open, in: stdin{kind: stdinUnknown}})
 	}
 }

@@ -51,6 +51,9 @@ func (c *call) has(name string) bool {
 // parse sorts the arguments into options and operands, as getopt does.
 func (c *call) parse() {
 	command := c.prog.command()
+	if c.rest == nil && len(c.args) > 0 {
+		c.rest = make([]word, 0, len(c.args))
+	}
 	for i := 0; i < len(c.args); {
 		w := unquoted(c.args[i])
 		option := !c.dashes && len(w.text) > 1 && w.text[0] == '-'
@@ -149,6 +152,9 @@ func (c *call) nextValue(o *option, w word, next []word) int {
 }
 
 func (c *call) give(g given) {
+	if c.given == nil {
+		c.given = make([]given, 0, 4)
+	}
 	c.given = append(c.given, g)
 	c.tree = c.tree || g.tree
 	c.writes = c.writes || g.writes
