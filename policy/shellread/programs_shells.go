@@ -31,7 +31,7 @@ func (c *call) shell() {
 	}
 	via := c.inv.name
 	if c.only {
-		c.out.safe = true
+		c.out.safe = len(c.out.runs) == 0 && c.out.unclear == "" && c.out.opaque == "" && !c.out.changes()
 		return
 	}
 	if c.unknown != "" {

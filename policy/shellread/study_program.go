@@ -116,7 +116,7 @@ func (c *call) apply(depth int) {
 		}
 	}
 	if c.only {
-		c.out.safe = len(c.out.runs) == 0 && c.unknown == ""
+		c.out.safe = len(c.out.runs) == 0 && c.unknown == "" && c.out.unclear == "" && c.out.opaque == "" && !c.out.changes()
 		return
 	}
 	c.operands()
