@@ -120,7 +120,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 		return outcome.Usage, err
 	}
 	defer func() { _ = a.Close() }()
-	if c.OutputFormat == "text" && !c.Quiet {
+	if !c.Quiet {
 		p.notice(rules)
 	}
 	view.begin(scene{
