@@ -177,7 +177,9 @@ func (s *sedReader) substitute(flags bool) bool {
 		case b == 'e':
 			s.harmless = false
 			s.c.out.unclear = "the lines that sed s///e runs cannot be known"
-			s.c.out.runs = append(s.c.out.runs, run{via: "sed s///e", line: by, code: true})
+			if strings.TrimSpace(by) != "" {
+				s.c.out.runs = append(s.c.out.runs, run{via: "sed s///e", line: by, code: true})
+			}
 		case b == 'w':
 			s.i++
 			s.file(Write)

@@ -49,8 +49,11 @@ func (c *call) code(w word, l *language) {
 		if len(words) > 1 {
 			line = Canonical(words...)
 		}
-		c.out.runs = append(c.out.runs, run{via: via, line: line, code: true, in: stdin{kind: stdinUnknown}})
 		i = end
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		c.out.runs = append(c.out.runs, run{via: via, line: line, code: true, in: stdin{kind: stdinUnknown}})
 	}
 }
 
