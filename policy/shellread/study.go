@@ -37,15 +37,15 @@ type invocation struct {
 
 // effects are what the tables know about an invocation.
 type effects struct {
-	runs    []run  // what it would run
-	wrapper bool   // it does nothing but that
-	paths   []use  // what it would touch
-	chdir   *word  // cd, pushd: the commands after it run there; "" is home, "-" is unclear
-	moveTo  *word  // git -C, make -C, tar -C, env -C: its own paths and runs are relative to this
-	safe    bool   // certainly changes nothing with these arguments
-	opaque  string // see Command.Opaque
-	unclear string // what it runs cannot be known: the reading is not static
-	output  *string // what it certainly prints (echo, printf), for a pipe into a shell or xargs
+	runs    []run           // what it would run
+	wrapper bool            // it does nothing but that
+	paths   []use           // what it would touch
+	chdir   *word           // cd, pushd: the commands after it run there; "" is home, "-" is unclear
+	moveTo  *word           // git -C, make -C, tar -C, env -C: its own paths and runs are relative to this
+	safe    bool            // certainly changes nothing with these arguments
+	opaque  string          // see Command.Opaque
+	unclear string          // what it runs cannot be known: the reading is not static
+	output  *string         // what it certainly prints (echo, printf), for a pipe into a shell or xargs
 	sets    map[string]word // variables that it sets (export, read makes them unknown, printf -v)
 }
 
