@@ -100,13 +100,13 @@ func (b *ballot) opinion(by string, v Verdict) {
 
 // rules takes in what rules say. In plan mode they do not open what changes
 // something.
-func (b *ballot) rules(by string, v Verdict, m Mode, k Kind) {
+func (b *ballot) rules(by string, v Verdict, in *view, k Kind) {
 	switch {
 	case v.Effect == Deny:
 		b.add(rankDeny, by, v, "")
 	case v.Effect == Ask:
 		b.add(rankAsk, by, v, "")
-	case v.Effect == Allow && m == ModePlan && k.changes():
+	case v.Effect == Allow && k.changes() && in.plans():
 		v.Effect, v.Reason = None, v.Reason+"; it does not count in plan mode"
 		b.say(by, v)
 	default:
@@ -141,15 +141,17 @@ func (b *ballot) grants(list []*grant, s *subject) {
 }
 
 // close applies what modes do to questions.
-func (b *ballot) close(m Mode) {
+func (b *ballot) close(v *view) {
 	if b.won.Effect != Ask {
 		return
 	}
-	mode := m.link()
+	mode := v.mode.link()
+	silent, silences := v.has(Mode.silences)
 	switch {
-	case m.silences():
+	case silences:
+		mode = silent.link()
 		b.won.Effect, b.won.Reason = Deny, b.won.Reason+" ("+mode+" asks nobody)"
-	case m == ModeRestricted && b.limited && !b.allowed:
+	case v.mode == ModeRestricted && b.limited && !b.allowed:
 		b.won.Effect, b.won.Reason = Deny, "nothing allows it, and "+mode+" denies the rest"
 	default:
 		return

@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The stages of a chain, in the order in which they are asked.
 const (
@@ -57,7 +60,9 @@ func detail(p Policy) string {
 func (l *pathLists) text() string {
 	var parts []string
 	for i := range l.deny {
-		parts = append(parts, "deny "+l.deny[i].text)
+		if part := "deny " + l.deny[i].text; !slices.Contains(parts, part) { // a link makes two of one
+			parts = append(parts, part)
+		}
 	}
 	for i := range l.allow {
 		parts = append(parts, "allow "+l.allow[i].text)

@@ -69,6 +69,9 @@ func newCommandEntry(text string, o *shellread.Options) (commandEntry, *malforme
 	if spec == "" {
 		return e, &malformed{"the entry is empty", `write a program's name, or "git push:*"`}
 	}
+	if wrong := invisible(spec); wrong != nil {
+		return e, wrong
+	}
 	if inner, ok := strings.CutPrefix(spec, "Bash("); ok {
 		if spec, wrong := closeSpec(inner); wrong != nil {
 			return e, wrong

@@ -98,6 +98,18 @@ func newGlob(text, base, pattern string, s span) (glob, error) {
 	return g, nil
 }
 
+// follow returns the glob at the place that its folder leads to, when there are
+// links on the way: what is compared with it has none. What keeps something away
+// holds in both places.
+func (g *glob) follow(resolve func(string) string) (glob, bool) {
+	if resolve == nil {
+		return glob{}, false
+	}
+	to := *g
+	to.base = resolved(g.base, resolve)
+	return to, to.base != g.base
+}
+
 // match reports whether the glob matches an absolute, clean path.
 func (g *glob) match(p string) bool {
 	rest, ok := under(g.base, p)

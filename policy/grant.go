@@ -33,7 +33,7 @@ func (src *source) compileGrant(g *Grant) (*grant, error) {
 	}
 	rules, problems, err := CompileRules(
 		[]RuleSource{{Effect: g.Effect, Text: g.Scope, Layer: LayerSession, Dir: src.world.cwd()}},
-		RuleOptions{Home: src.world.home, Cwd: src.world.cwd()},
+		RuleOptions{Home: src.world.home, Cwd: src.world.cwd(), Resolve: src.world.resolve},
 	)
 	if err != nil {
 		return nil, fmt.Errorf("%w: scope %q: %w", ErrInvalid, g.Scope, err)

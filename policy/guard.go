@@ -39,7 +39,8 @@ type source struct {
 
 // view is what one decision is made from.
 type view struct {
-	mode     Mode
+	mode     Mode   // the strictest of those that hold
+	held     []Mode // all of them, of a sub-agent: its own and those above it
 	version  int
 	callback CanUseTool
 	grants   []*grant
@@ -110,7 +111,8 @@ func checkNames(lists ...[]Named) error {
 
 // Child makes the guards of a sub-agent from the same source: every later change
 // reaches it, and its mode is never weaker than its parent's, also when the
-// parent's becomes stricter later. The mode "" is the parent's.
+// parent's becomes stricter later: where two modes differ the stricter answer
+// counts, and a child of an agent that plans plans. The mode "" is the parent's.
 func (s *Guards) Child(agent string, mode Mode) (*Guards, error) {
 	if mode == "" {
 		mode = ModeBypass // the weakest: the parent's is in force
@@ -144,6 +146,48 @@ func (s *Guards) mode() Mode {
 	return Stricter(s.own, s.parent.mode())
 }
 
+// held needs the source's lock.
+func (s *Guards) held() []Mode {
+	if s.parent == nil {
+		return nil
+	}
+	var list []Mode
+	for at := s; at != nil; at = at.parent {
+		list = append(list, at.own)
+	}
+	return list
+}
+
+// decide says what the modes that hold say to a kind, and which one decides: the
+// worst answer counts. One mode is not stricter than another to every kind: auto
+// denies what is dangerous where acceptEdits asks.
+func (v *view) decide(k Kind) (Effect, Mode) {
+	worst, by := v.mode.Decide(k), v.mode
+	for _, m := range v.held {
+		if e := m.Decide(k); weight(e) > weight(worst) {
+			worst, by = e, m
+		}
+	}
+	return worst, by
+}
+
+// has returns the first of the modes that hold for which is is true.
+func (v *view) has(is func(Mode) bool) (Mode, bool) {
+	if is(v.mode) {
+		return v.mode, true
+	}
+	if i := slices.IndexFunc(v.held, is); i >= 0 {
+		return v.held[i], true
+	}
+	return "", false
+}
+
+// plans reports whether the agent, or one above it, is in plan mode.
+func (v *view) plans() bool {
+	_, plans := v.has(func(m Mode) bool { return m == ModePlan })
+	return plans
+}
+
 // Version counts the changes.
 func (s *Guards) Version() int {
 	s.source.mu.RLock()
@@ -168,7 +212,7 @@ func (s *Guards) view(tool string) view {
 	src.mu.RLock()
 	defer src.mu.RUnlock()
 	return view{
-		mode: s.mode(), version: src.version, callback: src.callback, grants: src.grants,
+		mode: s.mode(), held: s.held(), version: src.version, callback: src.callback, grants: src.grants,
 		policies: src.patched(tool),
 	}
 }

@@ -30,7 +30,6 @@ func (m *model) mode(agent int) policy.Mode {
 }
 
 func (m *model) decide(agent int, tool, path string) policy.Effect {
-	mode := m.mode(agent)
 	granted := func(e policy.Effect) bool {
 		return slices.ContainsFunc(m.grants, func(g policy.Grant) bool { return g.Effect == e && g.Tool == tool && g.Resource == path })
 	}
@@ -41,7 +40,14 @@ func (m *model) decide(agent int, tool, path string) policy.Effect {
 	case m.allow[path]:
 		listed = policy.Allow
 	}
-	out := mode.Decide(policy.KindEdit)
+	out, plans, silent := policy.Allow, false, false
+	for _, m := range m.modes[:agent+1] {
+		if e := m.Decide(policy.KindEdit); e == policy.Deny || e == policy.Ask && out == policy.Allow {
+			out = e
+		}
+		plans = plans || m == policy.ModePlan
+		silent = silent || m == policy.ModeDontAsk || m == policy.ModeSilent
+	}
 	switch {
 	case granted(policy.Deny) || listed == policy.Deny:
 		return policy.Deny
@@ -49,10 +55,10 @@ func (m *model) decide(agent int, tool, path string) policy.Effect {
 		return policy.Allow
 	case listed == policy.Ask:
 		out = policy.Ask
-	case listed == policy.Allow && mode != policy.ModePlan:
+	case listed == policy.Allow && !plans:
 		out = policy.Allow
 	}
-	if out == policy.Ask && (mode == policy.ModeDontAsk || mode == policy.ModeSilent) {
+	if out == policy.Ask && silent {
 		return policy.Deny
 	}
 	return out

@@ -82,12 +82,15 @@ func (g *Guard) round(ctx context.Context, v *view, d *Decision, requests []Requ
 			r.Tool = g.tool
 		}
 		b := ballot{decision: d, several: len(requests) > 1, input: r.Input, resource: r.Resource}
-		if r.Tool != g.tool {
+		switch {
+		case !knownOperation(r.Operation):
+			b.add(rankDeny, "guard", denied("the operation %q is not known", r.Operation), "")
+		case r.Tool != g.tool:
 			b.add(rankDeny, "guard", denied("the request is of tool %q, the guard of %q", r.Tool, g.tool), "")
-		} else {
+		default:
 			g.poll(ctx, v, &b, src.world.subject(r))
 		}
-		b.close(v.mode)
+		b.close(v)
 		if next.input == nil {
 			next = b.next
 		}
@@ -120,35 +123,40 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 		}
 		switch verdict := src.ask(ctx, n, s); n.Policy.(type) {
 		case *ReadPaths, *WritePaths: // lists like those of rules: no more in plan mode than they
-			b.rules(n.Name, verdict, v.mode, kind.kind)
+			b.rules(n.Name, verdict, v, kind.kind)
 		default:
 			b.opinion(n.Name, verdict)
 		}
 	}
 	if src.rules != nil {
-		b.rules(rulesName, src.world.rule(src.rules, s, v.mode), v.mode, kind.kind)
+		b.rules(rulesName, src.world.rule(src.rules, s, v), v, kind.kind)
 	}
-	b.add(rankMode, v.mode.link(), v.mode.judge(s, kind), "")
+	_, mode := v.decide(kind.kind)
+	b.add(rankMode, mode.link(), mode.judge(s, kind), "")
 }
 
 // rule is what rules say. Where they permit every command of a line and not all
 // that it touches besides, the mode may permit the rest: in acceptEdits, a file
 // that the output goes to.
-func (w *world) rule(rules *Rules, s *subject, m Mode) Verdict {
+func (w *world) rule(rules *Rules, s *subject, v *view) Verdict {
 	said := rules.rule(s)
 	if said.Effect != None || said.by == nil {
 		return said.Verdict
 	}
 	for i := range said.open {
 		p := &said.open[i]
-		if p.access&shellread.Exec != 0 || p.access&shellread.Write != 0 && m.Decide(w.placeKind(p, KindEdit, KindEditOutside)) != Allow ||
-			p.access&shellread.Read != 0 && m.Decide(w.placeKind(p, KindRead, KindReadOutside)) != Allow {
+		allows := func(in, out Kind) bool {
+			e, _ := v.decide(w.placeKind(p, in, out))
+			return e == Allow
+		}
+		if p.access&shellread.Exec != 0 || p.access&shellread.Write != 0 && !allows(KindEdit, KindEditOutside) ||
+			p.access&shellread.Read != 0 && !allows(KindRead, KindReadOutside) {
 			return Verdict{Reason: said.by.sentence("allows the command and not what it touches: " + known(p.path))}
 		}
 	}
-	v := said.by.allows().Verdict
-	v.Reason += ", and mode " + string(m) + " what it touches"
-	return v
+	out := said.by.allows().Verdict
+	out.Reason += ", and mode " + string(v.mode) + " what it touches"
+	return out
 }
 
 func (w *world) placeKind(p *place, in, out Kind) Kind {

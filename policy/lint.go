@@ -62,6 +62,9 @@ func (l *linting) suspicious(r *rule) {
 	case r.about == aboutLine && r.source.Effect == Allow && r.line.whole && !r.line.exact && !r.line.sets:
 		l.warn(r, "write one rule for each command",
 			"it can never match: the commands of a line are compared one by one, and this pattern spans several")
+	case r.about == aboutLine && r.source.Effect != Allow && r.line.exact && !strings.ContainsAny(r.line.text, " \t"):
+		l.warn(r, "write "+r.text.tool+"("+r.text.spec+":*) for every use",
+			"it is about %s without any argument only", r.line.text)
 	case r.about == aboutEdits || r.about == aboutReads || r.about == aboutPlaces:
 		spec := strings.TrimSpace(r.text.spec)
 		first, _, _ := strings.Cut(strings.TrimPrefix(spec, "/"), "/")

@@ -38,6 +38,7 @@ func TestLint(t *testing.T) {
 		{"allow *", "1: never match"},
 		{"allow Agent(model:opus)", ""},
 		{"allow Bash(a && b:*)", "1: spans several"},
+		{"deny Bash(rm);allow Bash(ls);ask Bash(make test)", "1: without any argument"},
 		{"deny Read(/etc/passwd)", "1: its path is /p/etc/passwd"},
 
 		// Rules that others shadow.

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"net"
+	"net/netip"
+	"strconv"
 	"strings"
 )
 
@@ -35,8 +37,8 @@ func newHostPattern(s string) (hostPattern, *malformed) {
 			return p, &malformed{`"` + s + `" is not a domain`, hostHint}
 		}
 	}
-	if net.ParseIP(strings.Trim(p.text, "[]")) != nil {
-		p.text = strings.Trim(p.text, "[]")
+	if ip, ok := ipOf(strings.Trim(p.text, "[]")); ok {
+		p.text = ip
 		return p, nil
 	}
 	if strings.ContainsAny(p.text, ":[]") {
@@ -93,7 +95,9 @@ func matchLabels(labels []string, host string) bool {
 }
 
 // hostOf writes a resource of a net.connect request as rules compare it: lower
-// case, without scheme, path, port, brackets and the dot at the end.
+// case, without scheme, path, port, brackets and the dot at the end, an IP address
+// in its shortest form. "" is a host that cannot be compared: an empty one, and one
+// with letters that a client may take for others ("%65", "\uff45").
 func hostOf(resource string) string {
 	host := resource
 	if _, rest, ok := strings.Cut(host, "://"); ok {
@@ -108,5 +112,48 @@ func hostOf(resource string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
-	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	if ip, ok := ipOf(host); ok {
+		return ip
+	}
+	if strings.Contains("."+host+".", "..") {
+		return ""
+	}
+	for _, c := range []byte(host) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-', c == '_', c == '.':
+		default:
+			return ""
+		}
+	}
+	return host
+}
+
+// ipOf reads an IP address in any of the forms that programs take: "127.1",
+// "0x7f000001" and "::ffff:127.0.0.1" are 127.0.0.1.
+func ipOf(host string) (string, bool) {
+	if host == "" || host[0] > '9' && !strings.Contains(host, ":") {
+		return "", false
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.WithZone("").Unmap().String(), true
+	}
+	parts := strings.Split(host, ".")
+	if len(parts) > 4 {
+		return "", false
+	}
+	var sum uint64
+	for i, part := range parts {
+		n, err := strconv.ParseUint(part, 0, 32) // 0x is hexadecimal, a leading 0 octal
+		last := i == len(parts)-1
+		switch {
+		case err != nil, strings.Contains(part, "_"), len(part) > 1 && strings.Contains("bo", part[1:2]), !last && n > 255, last && n >= 1<<(8*(5-len(parts))):
+			return "", false
+		case last:
+			sum = sum<<(8*(5-len(parts))) | n
+		default:
+			sum = sum<<8 | n
+		}
+	}
+	return netip.AddrFrom4([4]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}).String(), true
 }

@@ -14,7 +14,8 @@ type ToolNameAllowlist struct{ names map[string]bool }
 // (seed 000's ToolNameDenylistPolicy, where the rest was allowed).
 type ToolNameDenylist struct{ names map[string]bool }
 
-// ReadOnly allows what changes nothing and denies the rest (seed 000's ReadOnlyPolicy).
+// ReadOnly allows what changes nothing and denies the rest (seed 000's
+// ReadOnlyPolicy). A tool that says so of a write or a command is not believed.
 type ReadOnly struct{}
 
 // NewToolNameAllowlist makes an allowlist. An empty one, and a name that cannot be
@@ -78,7 +79,8 @@ func (p *ToolNameDenylist) Evaluate(r Request) Verdict {
 
 // Evaluate allows or denies.
 func (ReadOnly) Evaluate(r Request) Verdict {
-	if r.ReadOnly {
+	changes := r.Operation == OpWrite || r.Operation == OpExec || r.Operation == OpCommand
+	if r.ReadOnly && !changes {
 		return Verdict{Effect: Allow, Reason: fmt.Sprintf("Tool %q changes nothing", r.Tool)}
 	}
 	return Verdict{Effect: Deny, Reason: fmt.Sprintf("Tool %q is not read-only", r.Tool)}

@@ -52,3 +52,19 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// A tool that claims to change nothing while it writes or runs something lies.
+func TestReadOnlyIsNotBelieved(t *testing.T) {
+	for _, op := range []Operation{OpWrite, OpExec, OpCommand} {
+		if v := (ReadOnly{}).Evaluate(Request{Tool: "X", Operation: op, Resource: "/w/a", ReadOnly: true}); v.Effect != Deny {
+			t.Errorf("%s: %+v", op, v)
+		}
+	}
+	g, err := New(&Config{Mode: ModeBypass})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := g.Guard("X").Judge(t.Context(), []Request{{Tool: "X", Operation: "fs.delete", Resource: "/w/a", ReadOnly: true}}, nil); d.Effect != Deny {
+		t.Errorf("an operation that nobody knows: %s", d.Effect)
+	}
+}

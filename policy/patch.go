@@ -22,7 +22,7 @@ type patch struct {
 func (src *source) compilePatch(p *Patch) (*patch, error) {
 	rules := PathRules{
 		Allow: slices.Clone(p.Allow), Deny: slices.Clone(p.Deny), Default: p.Default,
-		Cwd: src.world.cwd(), Home: src.world.home,
+		Cwd: src.world.cwd(), Home: src.world.home, Resolve: src.world.resolve,
 	}
 	c := &patch{Patch: Patch{Tool: p.Tool, Mode: p.Mode, Allow: rules.Allow, Deny: rules.Deny, Default: p.Default}}
 	switch p.Mode {

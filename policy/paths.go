@@ -21,6 +21,9 @@ type PathRules struct {
 	Default Effect   // of what neither matches; None is no opinion
 	Cwd     string
 	Home    string
+	// Resolve is [Config.Resolve]: a denied folder that is a link stands for what it
+	// leads to as well. Nil takes paths by their letters.
+	Resolve func(path string) string
 }
 
 // ReadPaths judges what is read, by its path; it has no opinion on writes. Of a
@@ -74,6 +77,14 @@ func (p *ForbiddenGlobs) At(origins ...Origin) *ForbiddenGlobs {
 	return p
 }
 
+// Follow forbids also what the globs' folders lead to, where there are links on
+// the way; resolve is [Config.Resolve]. It returns p, and is called before p is
+// used and after [ForbiddenGlobs.At].
+func (p *ForbiddenGlobs) Follow(resolve func(string) string) *ForbiddenGlobs {
+	p.deny = followAll(p.deny, resolve)
+	return p
+}
+
 // Evaluate judges the path of a request, or the paths of its command.
 func (p *ReadPaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
 
@@ -117,7 +128,20 @@ func compileGlobs(list, doing string, texts []string, o PathRules, forbids bool)
 		}
 		globs[i] = g
 	}
+	if forbids {
+		globs = followAll(globs, o.Resolve)
+	}
 	return globs, nil
+}
+
+// followAll adds the places that the globs' folders lead to.
+func followAll(globs []glob, resolve func(string) string) []glob {
+	for i := range globs {
+		if to, linked := globs[i].follow(resolve); linked {
+			globs = append(globs, to)
+		}
+	}
+	return globs
 }
 
 // judge judges every place; the worst verdict counts.

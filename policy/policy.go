@@ -47,6 +47,7 @@ type Request struct {
 	Tool      string          `json:"tool"`
 	Operation Operation       `json:"operation"`
 	Resource  string          `json:"resource"`        // canonical: an absolute path, a command line, a host, "server/tool"
+	Named     string          `json:"named,omitempty"` // of a path: how it was named, absolute, when links on the way lead to Resource
 	Shown     string          `json:"shown,omitempty"` // how a person sees it, when different: a diff
 	Cwd       string          `json:"cwd,omitempty"`   // of a command: where it would start, absolute
 	Base      string          `json:"base,omitempty"`  // of a write: SHA-256 of what is there now, or "absent"

@@ -57,6 +57,9 @@ func newRules(source RuleSource, o *RuleOptions) (out []rule, dead, wrong *malfo
 	if wrong != nil {
 		return nil, nil, wrong
 	}
+	if name.exact != "" && source.Effect != Allow && strings.HasPrefix(name.exact, mcpPrefix) {
+		name.server = name.exact + "__" // mcp__a__b may be all of the server "a__b"
+	}
 	if other := misspelt(text.tool); other != "" {
 		return nil, nil, &malformed{fmt.Sprintf("there is no tool %q", text.tool), "write " + other}
 	}
@@ -130,7 +133,15 @@ func (c *compiling) specific() (out []rule, dead, wrong *malformed) {
 		if wrong != nil {
 			return nil, nil, wrong
 		}
-		return []rule{r}, nil, nil
+		out = append(out, r)
+		if to, linked := r.path.follow(c.o.Resolve); linked && c.forbids() {
+			r.path = to
+			out = append(out, r)
+		}
+		if isParam && c.forbids() {
+			out = append(out, c.paramRule(field, value))
+		}
+		return out, nil, nil
 	case familyHost:
 		return c.hostRule(field, value, isParam)
 	case familyNamed:

@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"fmt"
 	"strings"
+	"unicode"
 )
 
 // ruleText is a rule taken apart: Tool, or Tool(spec).
@@ -28,8 +30,8 @@ func parseRule(text string) (ruleText, *malformed) {
 	if text == "" {
 		return ruleText{}, &malformed{"the rule is empty", `write a tool's name, or Tool(what): "Bash(npm test)"`}
 	}
-	if strings.ContainsRune(text, 0) {
-		return ruleText{}, &malformed{"the rule holds a NUL byte", ""}
+	if m := invisible(text); m != nil {
+		return ruleText{}, m
 	}
 	tool, rest, parens := strings.Cut(text, "(")
 	if m := checkTool(tool); m != nil {
@@ -49,6 +51,21 @@ func parseRule(text string) (ruleText, *malformed) {
 		return ruleText{tool: tool, bare: true}, nil
 	}
 	return ruleText{tool: tool, spec: spec}, nil
+}
+
+// invisible refuses letters that nobody sees: a rule that holds one never matches
+// what it seems to be about.
+func invisible(text string) *malformed {
+	for _, c := range text {
+		switch {
+		case c == 0:
+			return &malformed{"it holds a NUL byte", ""}
+		case c == ' ', c == '\t', c == '\n':
+		case !unicode.IsPrint(c):
+			return &malformed{fmt.Sprintf("it holds the letter %U, which cannot be seen", c), "write it again without that letter"}
+		}
+	}
+	return nil
 }
 
 // closeSpec finds the end of what stands in parentheses: the last letter of the

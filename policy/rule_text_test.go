@@ -136,3 +136,22 @@ func FuzzRule(f *testing.F) {
 		Lint([]RuleSource{{Effect: Allow, Text: text}, {Effect: Deny, Text: text}}, o, []string{"Bash"})
 	})
 }
+
+// What nobody sees would keep a rule from matching what it seems to be about.
+func TestInvisibleLetters(t *testing.T) {
+	for _, text := range []string{
+		"Bash(rm\u200b:*)", "Bash(rm\u00a0-rf:*)", "Read(\u202e.env)", "Read(.e\u00adnv)", "WebFetch(domain:a\u2060.org)", "Bash(rm\x7f)", "Read(a\r)", "\ufeffBash",
+	} {
+		if _, wrong := parseRule(text); wrong == nil {
+			t.Errorf("%+q is taken", text)
+		}
+		if _, err := NewCommands(CommandLists{Deny: []string{text}}); err == nil {
+			t.Errorf("%+q is taken as a command", text)
+		}
+	}
+	for _, text := range []string{"Read(\u00e4\u65e5\U0001f600/**)", "Bash(a\tb)", "Bash(a\nb)"} {
+		if _, wrong := parseRule(text); wrong != nil {
+			t.Errorf("%+q is refused: %v", text, wrong)
+		}
+	}
+}

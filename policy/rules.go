@@ -37,6 +37,9 @@ type RuleSource struct {
 type RuleOptions struct {
 	Home string // for "~/"
 	Cwd  string // the session's folder, for bare paths
+	// Resolve is [Config.Resolve]: a deny or ask rule whose folder is a link holds for
+	// what it leads to as well. Nil takes paths by their letters.
+	Resolve func(path string) string
 }
 
 // Rules is a compiled set of rules. It is immutable and safe for concurrent use.

@@ -530,3 +530,27 @@ func TestDeadAllowRulesAreSaid(t *testing.T) {
 		}
 	}
 }
+
+// A server's name may hold "__". What forbids "mcp__a__b" forbids all of the server
+// "a__b"; what allows it allows the tool "b" of "a".
+func TestServersWithUnderscores(t *testing.T) {
+	for _, effect := range []string{"deny", "ask", "allow"} {
+		want := map[string]Effect{"deny": Deny, "ask": Ask, "allow": None}[effect]
+		judgeAll(t, []string{effect + " mcp__a__b"}, []judged{
+			{mcp("mcp__a__b__c"), want}, {mcp("mcp__a__b"), Effect(effect)}, {mcp("mcp__a__bc"), None}, {mcp("mcp__a"), None},
+		})
+	}
+	judgeAll(t, []string{"deny mcp__a"}, []judged{{mcp("mcp__a__b__c"), Deny}, {mcp("mcp__ab__c"), None}})
+}
+
+// Fields of the input can be forbidden on tools whose rules are about paths, too.
+func TestFieldsOfPathTools(t *testing.T) {
+	grep := Request{Tool: "Grep", Operation: OpRead, Resource: "/w/src", Input: []byte(`{"pattern":"x","output_mode":"content"}`)}
+	judgeAll(t, []string{"deny Grep(output_mode:content)"}, []judged{{grep, Deny}})
+	judgeAll(t, []string{"ask Edit(replace_all:true)"}, []judged{
+		{Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a", Input: []byte(`{"replace_all":true}`)}, Ask},
+		{Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a", Input: []byte(`{"replace_all":false}`)}, None},
+		{write("/w/replace_all:true"), Ask},
+	})
+	judgeAll(t, []string{"allow Grep(output_mode:content)"}, []judged{{grep, None}})
+}

@@ -49,6 +49,9 @@ func newSubject(r Request, home string, resolve func(string) string) *subject {
 	if access := accessOf(r); access != 0 {
 		p := place{path: absolute(r.Resource, r.Cwd), access: access, command: -1}
 		p.real = resolved(p.path, resolve)
+		if named := absolute(r.Named, r.Cwd); named != "" {
+			p.path = named
+		}
 		s.places = []place{p}
 	}
 	return s

@@ -23,7 +23,7 @@ func (s *Settings) limits() ([]policy.Named, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", Where(g.origins[0]), err)
 		}
-		add("forbidden-globs", p.At(g.origins...))
+		add("forbidden-globs", p.At(g.origins...).Follow(Resolve))
 	}
 	for _, box := range s.Sandboxes {
 		name := "sandbox"

@@ -8,7 +8,7 @@ import (
 )
 
 func (s *Settings) ruleOptions() policy.RuleOptions {
-	return policy.RuleOptions{Home: s.opt.User, Cwd: s.opt.Cwd}
+	return policy.RuleOptions{Home: s.opt.User, Cwd: s.opt.Cwd, Resolve: Resolve}
 }
 
 // Policy builds what guards are made from: rules, mode, limits and folders. What

@@ -152,14 +152,19 @@ func (f *Folders) Locate(path string) (Place, error) {
 	if at == nil {
 		return Place{}, f.outside(path, abs)
 	}
-	rel, err := walk(at.root, at.rel(abs))
+	given := at.rel(abs)
+	rel, err := walk(at.root, given)
 	if errors.Is(err, ErrOutside) {
 		return Place{}, &PathError{Path: path, Err: err, Help: "links must be relative and stay inside their folder"}
 	}
 	if err != nil {
 		return Place{}, &PathError{Path: path, Err: bare(err)}
 	}
-	return Place{Root: at.root, Rel: rel, Abs: filepath.Join(at.real, rel)}, nil
+	p := Place{Root: at.root, Rel: rel, Abs: filepath.Join(at.real, rel)}
+	if given != rel {
+		p.Named = filepath.Join(at.real, given)
+	}
+	return p, nil
 }
 
 func (f *Folders) absolute(path string) (string, error) {

@@ -19,6 +19,10 @@ type Place struct {
 	Root *os.Root
 	Rel  string // relative to Root, with slashes, "." for the root itself
 	Abs  string // canonical: absolute and without links; what policies see
+
+	// Named is the same as it was named, when links inside the folder led to Abs;
+	// else "". What policies say about the link holds, too.
+	Named string
 }
 
 // maxLinks is how many links one path may pass, as in the kernel.

@@ -77,7 +77,7 @@ func (c toolCall) requests() ([]policy.Request, error) {
 	case policy.OpConnect:
 		r.Resource, err = host(value)
 	default:
-		r.Resource, err = c.path(value)
+		r.Resource, r.Named, err = c.path(value)
 	}
 	return []policy.Request{r}, err
 }
@@ -118,20 +118,30 @@ func (t touch) value(c toolCall) (string, error) {
 	return "", fmt.Errorf("the input of %s has no %s", c.tool, t.fields[0])
 }
 
-// path makes a path canonical: absolute, without dots and links.
-func (c toolCall) path(value string) (string, error) {
+// path makes a path canonical: absolute, without dots and links. named is how it
+// was named when there were links.
+func (c toolCall) path(value string) (plain, named string, err error) {
 	switch {
 	case strings.ContainsRune(value, 0):
-		return "", errors.New("the path holds a NUL")
+		return "", "", errors.New("the path holds a NUL")
 	case value == "~" || strings.HasPrefix(value, "~/"):
 		if c.home == "" {
-			return "", errors.New("the path starts with ~, and there is no home folder")
+			return "", "", errors.New("the path starts with ~, and there is no home folder")
 		}
 		value = c.home + value[1:]
 	case !filepath.IsAbs(value):
 		value = filepath.Join(c.cwd, value)
 	}
-	return settings.Resolve(filepath.Clean(value)), nil
+	value = filepath.Clean(value)
+	plain = settings.Resolve(value)
+	if plain != value && (within(c.cwd, value) || !within(c.cwd, plain)) {
+		named = value // and not when only the way to the session's folder is another
+	}
+	return plain, named, nil
+}
+
+func within(dir, p string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // host is what a URL connects to.

@@ -86,7 +86,7 @@ func (f *Files) request(call *tool.Call, op policy.Operation, path string) (tool
 	if err != nil {
 		return p, policy.Request{}, err
 	}
-	r := policy.Request{Operation: op, Resource: p.Abs}
+	r := policy.Request{Operation: op, Resource: p.Abs, Named: p.Named}
 	about := judged{abs: p.Abs}
 	if op == policy.OpWrite {
 		r.Base, about.now = base(p)

@@ -35,7 +35,7 @@ func (s *Search) newGlob() (tool.Tool, error) {
 		ReadOnly: true,
 	}, s.glob, func(_ *tool.Call, in globInput) ([]policy.Request, error) {
 		p, _, err := s.globStart(in)
-		return []policy.Request{{Operation: policy.OpRead, Resource: p.Abs}}, err
+		return []policy.Request{{Operation: policy.OpRead, Resource: p.Abs, Named: p.Named}}, err
 	})
 }
 

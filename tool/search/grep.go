@@ -55,7 +55,7 @@ func (s *Search) newGrep() (tool.Tool, error) {
 			return nil, err
 		}
 		p, err := s.folders.Locate(cmp.Or(in.Path, "."))
-		return []policy.Request{{Operation: policy.OpRead, Resource: p.Abs}}, err
+		return []policy.Request{{Operation: policy.OpRead, Resource: p.Abs, Named: p.Named}}, err
 	})
 }
 

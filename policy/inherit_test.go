@@ -1,0 +1,51 @@
+package policy
+
+import "testing"
+
+// A child never gets more than its parent would: for every pair of modes, every
+// kind of call, and with rules that allow and ask.
+func TestChildIsNeverWeaker(t *testing.T) {
+	calls := map[Kind]Request{
+		KindRead:        {Tool: "T", Operation: OpRead, Resource: "/w/a", ReadOnly: true},
+		KindReadOutside: {Tool: "T", Operation: OpRead, Resource: "/x/a", ReadOnly: true},
+		KindSecret:      {Tool: "T", Operation: OpRead, Resource: "/w/.env", ReadOnly: true},
+		KindEdit:        {Tool: "T", Operation: OpWrite, Resource: "/w/a"},
+		KindEditOutside: {Tool: "T", Operation: OpWrite, Resource: "/x/a"},
+		KindSafe:        {Tool: "T", Operation: OpCommand, Resource: "ls", Cwd: "/w"},
+		KindCommand:     {Tool: "T", Operation: OpCommand, Resource: "make", Cwd: "/w"},
+		KindUnclear:     {Tool: "T", Operation: OpCommand, Resource: "$x", Cwd: "/w"},
+		KindDangerous:   {Tool: "T", Operation: OpCommand, Resource: "rm -rf /", Cwd: "/w"},
+		KindFetch:       {Tool: "T", Operation: OpConnect, Resource: "a.org", ReadOnly: true},
+		KindNetwork:     {Tool: "T", Operation: OpConnect, Resource: "a.org"},
+		KindMCP:         {Tool: "T", Operation: OpMCP, Resource: "s/t"},
+		KindOther:       {Tool: "T"},
+	}
+	for _, rules := range [][]string{{}, {"allow T"}, {"ask T"}, {"ask T", "allow T"}} {
+		for _, parent := range Modes() {
+			for _, child := range Modes() {
+				g, err := New(&Config{Mode: parent, Rules: rulesOf(t, rules...), Folders: []string{"/w"}, Home: "/home/u"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, err := g.Child("sub", child)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for kind, call := range calls {
+					his := g.Guard("T").Judge(t.Context(), []Request{call}, nil)
+					own := c.Guard("T").Judge(t.Context(), []Request{call}, nil)
+					if weight(own.Effect) < weight(his.Effect) {
+						t.Errorf("%q, parent %s, child %s, %s: the child gets %s by %s, the parent %s by %s",
+							rules, parent, child, kind, own.Effect, own.By, his.Effect, his.By)
+					}
+				}
+			}
+		}
+	}
+	for kind, call := range calls {
+		w := world{folders: []string{"/w"}, home: "/home/u"}
+		if got := w.kind(w.subject(call)).kind; got != kind {
+			t.Errorf("%+v is %q, want %q", call, got, kind)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+)
+
+// linked resolves paths below /var/run to /run and below /home/u/dot to /data/dot.
+func linked(p string) string {
+	for from, to := range map[string]string{"/var/run": "/run", "/home/u/dot": "/data/dot", "/w/secrets": "/data/secrets", "/w/.env": "/w/env.local"} {
+		if rest, ok := under(from, p); ok {
+			return strings.TrimSuffix(to+"/"+rest, "/")
+		}
+	}
+	return p
+}
+
+// Tools name paths without links. What forbids a folder by the name of a link must
+// hold for what the link leads to.
+func TestForbiddenFoldersThatAreLinks(t *testing.T) {
+	for _, c := range []struct {
+		rule, path string
+		want       Effect
+	}{
+		{"deny Read(//var/run/**)", "/run/x", Deny},
+		{"deny Read(//var/run/)", "/run/x/y", Deny},
+		{"deny Read(//var/run/*.sock)", "/run/a.sock", Deny},
+		{"deny Read(//var/run/*.sock)", "/run/a.pid", None},
+		{"ask Edit(~/dot/**)", "/data/dot/x", Ask},
+		{"deny Read(./secrets/**)", "/data/secrets/a", Deny},
+		{"deny Read(secrets/**)", "/data/secrets/a", None}, // at any depth: known by the name that a tool gives
+		{"deny Glob(//var/run/**)", "/run/x", Deny},
+		{"deny Read(//var/run/**)", "/var/run/x", Deny},
+		{"deny Read(//var/run/**)", "/running/x", None},
+		{"allow Read(//var/run/**)", "/run/x", None}, // a permission is for both names
+	} {
+		r, problems, err := CompileRules(sources(c.rule), RuleOptions{Home: "/home/u", Cwd: "/w", Resolve: linked})
+		if err != nil || len(problems) > 0 {
+			t.Fatal(c.rule, problems, err)
+		}
+		for _, request := range []Request{write(c.path), bash("echo > " + c.path)} {
+			if strings.HasPrefix(c.rule, "deny Glob") {
+				request = Request{Tool: "Glob", Operation: OpRead, Resource: c.path}
+			}
+			if got := r.Evaluate(request).Effect; got != c.want {
+				t.Errorf("%s on %s %s: %q, want %q", c.rule, request.Tool, request.Resource, got, c.want)
+			}
+		}
+	}
+}
+
+func TestPatchesAndGlobsFollowLinks(t *testing.T) {
+	g, err := New(&Config{Mode: ModeBypass, Folders: []string{"/w"}, Resolve: linked})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Apply(Change{Patch: &Patch{Mode: "read", Deny: []string{"/var/run/**"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if d := g.Guard("Read").Judge(t.Context(), []Request{read("/run/x")}, nil); d.Effect != Deny {
+		t.Errorf("a patch: %s because %s", d.Effect, d.Reason)
+	}
+	p, err := NewForbiddenGlobs([]string{"/etc/x", "/var/run/**"}, "/w", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.At(Origin{Rule: "a"}, Origin{Rule: "b", File: "f"}).Follow(linked)
+	if v := p.Evaluate(read("/run/x")); v.Effect != Deny || v.Rule.File != "f" {
+		t.Errorf("%+v", v)
+	}
+	if text := p.text(); strings.Count(text, "/var/run") != 1 {
+		t.Errorf("it is shown as %q", text)
+	}
+}
+
+// A file that is a link is forbidden by its own name and by that of what it leads
+// to, and permitted by both.
+func TestRequestsOfLinks(t *testing.T) {
+	env := Request{Tool: "Read", Operation: OpRead, Resource: "/w/env.local", Named: "/w/.env"}
+	judgeAll(t, []string{"deny Read(.env)"}, []judged{{env, Deny}, {read("/w/env.local"), None}})
+	judgeAll(t, []string{"deny Read(env.local)"}, []judged{{env, Deny}})
+	judgeAll(t, []string{"allow Read(.env)"}, []judged{{env, None}})
+	judgeAll(t, []string{"allow Read(env.local)"}, []judged{{env, None}})
+	judgeAll(t, []string{"allow Read(env.local)", "allow Read(.env)"}, []judged{{env, None}}) // one rule for both
+	judgeAll(t, []string{"allow Read({.env,env.local})"}, []judged{{env, Allow}})
+	w := world{folders: []string{"/w"}}
+	if k := w.kind(w.subject(env)).kind; k != KindSecret {
+		t.Errorf("a link with a secret's name is %q", k)
+	}
+	out := Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a", Named: "/elsewhere/a"}
+	if k := w.kind(w.subject(out)).kind; k != KindEditOutside {
+		t.Errorf("a link outside is %q", k)
+	}
+}
