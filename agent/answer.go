@@ -36,6 +36,9 @@ func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) err
 		return approval.ErrNoQuestion
 	}
 	c := r.asked
+	if err := l.surface(c); err != nil {
+		return err
+	}
 	if own != nil {
 		if err := approval.Check(*c.question, *own); err != nil {
 			return err
@@ -146,6 +149,10 @@ func (l *loop) review(ctx context.Context, c *call, s *settlement) {
 	refuse := func(by, why, text string) {
 		s.decision.By, s.decision.Reason, s.text = by, why, text
 	}
+	if err := approval.Check(*c.question, s.answer); err != nil { // of a program that did not look
+		refuse("approval", err.Error(), "not run: the answer cannot be used: "+err.Error())
+		return
+	}
 	reqs, err := l.asShown(c)
 	if err != nil {
 		refuse("approval", err.Error(), "not run: what was approved has changed: "+err.Error())
@@ -166,6 +173,9 @@ func (l *loop) review(ctx context.Context, c *call, s *settlement) {
 		case d.Effect == policy.Deny:
 			s.decision.Rule, s.decision.Said, s.decision.Stop = d.Rule, d.Said, d.Stop
 			refuse(d.By, d.Reason, refusal(d))
+			return
+		case d.Why == policy.ReasonOverride && c.question.Reason != policy.ReasonOverride:
+			refuse(d.By, "it was denied for the session while it was asked about", "not run: it was denied for the session while it was asked about")
 			return
 		case d.Input != nil && !bytes.Equal(compact(d.Input), input):
 			refuse(d.By, "it wants another input than was approved", "not run: a policy changes the input that was approved")
@@ -240,7 +250,7 @@ func (l *loop) commit(ctx context.Context, head int64, c *call, s *settlement) e
 	r := l.round
 	c.decision = s.decision
 	if s.call != nil {
-		c.call, r.ready = s.call, []*call{c}
+		c.call, c.note, r.ready = s.call, s.answer.Message, []*call{c}
 	} else {
 		r.at++
 		r.stop = s.decision.Stop
@@ -251,6 +261,7 @@ func (l *loop) commit(ctx context.Context, head int64, c *call, s *settlement) e
 	if s.recorded {
 		l.tell(ApprovalResolved{ID: c.question.ID, Answer: s.answer, Late: s.late})
 	}
+	c.question = nil
 	if err := l.accept(entries, recs); err != nil {
 		return err
 	}

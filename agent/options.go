@@ -40,8 +40,8 @@ type Options struct {
 
 	// Permissions are what the guards of the tools are made from: mode, limits,
 	// callback, policies, rules. Its Now and NewID default to Clock and NewID. With
-	// the mode left at its default a resumed session goes on in the mode it was last
-	// set to, unless that was plan or bypassPermissions.
+	// no mode a resumed session goes on in the mode it was last set to, unless that
+	// was plan or bypassPermissions.
 	Permissions policy.Config
 	// Guards are used instead by a host that brings its own, a sub-agent's for
 	// example ([policy.Guards.Child]); Permissions must be zero then, and the mode of
@@ -50,7 +50,8 @@ type Options struct {
 	// Name is what the agent is called in requests and questions. Main agents have none.
 	Name string
 	// Ask puts a question to a person and waits. It returns when ctx ends: the turn
-	// was interrupted, time is up, or somebody has answered elsewhere. Nil means that
+	// was interrupted, time is up, or somebody has answered elsewhere; one that does
+	// not return soon is left behind, and its answer counts for nothing. Nil means that
 	// nobody is there: nothing is asked and the answer is no. An error is a no too,
 	// but [approval.ErrLeave] leaves the question open: the run ends with an error
 	// that wraps it, and goes on when the session is resumed.

@@ -26,6 +26,7 @@ type ledger struct {
 	passing bool       // there are grants or patches, which end with the run
 	answers map[string]approval.Answer
 	untold  []PolicyChanged
+	early   []policy.Change // from before the session was opened: to be recorded then
 }
 
 // makeGuards makes the agent's guards from its options, or takes the host's.
@@ -83,7 +84,7 @@ func (a *Agent) SetCanUseTool(f policy.CanUseTool) {
 
 // Change changes the policy of the run: a mode, a patch, a grant, a revocation. It
 // is durable and in force from the next decision on when Change returns what was
-// recorded. Errors are those of [policy.Guards.Check], ErrClosed and the store's.
+// recorded; before the session is opened it is recorded as soon as it is. Errors are those of [policy.Guards.Check], ErrClosed and the store's.
 func (a *Agent) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
 	a.mu.Lock()
 	closed := a.closed
@@ -95,9 +96,9 @@ func (a *Agent) Change(ctx context.Context, c policy.Change) (policy.Change, err
 }
 
 func (a *Agent) change(ctx context.Context, c policy.Change) (policy.Change, error) {
-	log := a.openLog()
 	a.ledger.mu.Lock()
 	defer a.ledger.mu.Unlock()
+	log := a.openLog()
 	for {
 		head, err := a.catchUp(ctx, log)
 		if err != nil {
@@ -122,8 +123,36 @@ func (a *Agent) change(ctx context.Context, c policy.Change) (policy.Change, err
 			}
 			seq = recs[0].Seq
 		}
-		return checked, a.apply(checked, seq)
+		if err = a.apply(checked, seq); err == nil && log == nil {
+			a.ledger.early = append(a.ledger.early, checked)
+		}
+		return checked, err
 	}
+}
+
+// opened makes the loop that of the agent, and records what was changed before
+// there was a session.
+func (a *Agent) opened(ctx context.Context, l *loop) error {
+	g := &a.ledger
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if l.log != nil && len(g.early) > 0 {
+		drafts := make([]session.Draft, len(g.early))
+		for i, c := range g.early {
+			var err error
+			if drafts[i], err = session.NewDraft(session.KindPolicyChanged, c); err != nil {
+				return err
+			}
+		}
+		if _, err := l.log.Append(context.WithoutCancel(ctx), drafts...); err != nil {
+			return err
+		}
+	}
+	g.early = nil
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.loop, a.log, a.id, a.snapshot = l, l.log, l.opened.ID, l.snapshotOf
+	return nil
 }
 
 func (a *Agent) openLog() *session.Log {
@@ -257,8 +286,8 @@ func (l *loop) tellChanges() {
 // whose question is open goes on when somebody resumes the session.
 func (a *Agent) endRun() error {
 	l := a.loop
-	if l == nil || l.broken != nil || l.log == nil || l.round != nil && l.round.asked != nil {
-		return nil //nolint:nilerr // what broke the loop was told when it did
+	if l == nil || l.log == nil || l.round != nil && l.round.asked != nil {
+		return nil
 	}
 	a.ledger.mu.Lock()
 	passing := a.ledger.passing
@@ -267,8 +296,8 @@ func (a *Agent) endRun() error {
 		return nil
 	}
 	_, err := a.change(context.Background(), policy.Change{Ended: true})
-	if errors.Is(err, session.ErrFenced) {
-		return nil // whoever took the session over goes on with the run
+	if errors.Is(err, session.ErrFenced) || l.broken != nil {
+		return nil // whoever took the session over goes on with the run; what broke the loop was told when it did
 	}
 	return err
 }

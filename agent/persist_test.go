@@ -328,7 +328,7 @@ func TestQueuedInputOutlivesTheProcess(t *testing.T) {
 
 func TestModeIsRecordedAndComesBack(t *testing.T) {
 	s := sessions(t)
-	o := agent.Options{Sessions: s, Permissions: policy.Config{Mode: policy.ModeDefault}, Session: session.RestoreOptions{SessionID: "one"}}
+	o := agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}}
 	for _, c := range []struct{ set, back policy.Mode }{
 		{policy.ModeAcceptEdits, policy.ModeAcceptEdits},
 		{policy.ModeBypass, policy.ModeDefault},
@@ -352,6 +352,16 @@ func TestModeIsRecordedAndComesBack(t *testing.T) {
 			t.Errorf("after %s the next process is in mode %s, want %s", c.set, b.Mode(), c.back)
 		}
 		b.Close()
+		asked := o
+		asked.Permissions.Mode = policy.ModeDefault // who says default means it
+		d, _ := agent.New(play(t), &asked)
+		if _, err := d.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d.Mode() != policy.ModeDefault {
+			t.Errorf("after %s mode default was asked for, and it is %s", c.set, d.Mode())
+		}
+		d.Close()
 	}
 }
 

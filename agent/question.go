@@ -28,7 +28,7 @@ func (l *loop) putQuestion(c *call) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.question = &q
+	c.question, c.told = &q, true
 	l.await(c)
 	return []entry{{draft: d, event: ApprovalAsked{Question: q}}}, nil
 }
@@ -38,6 +38,24 @@ func (l *loop) await(c *call) {
 	l.a.mu.Lock()
 	defer l.a.mu.Unlock()
 	l.round.asked, l.a.asking = c, c != nil
+}
+
+// surface tells of a question from before a restart, once.
+func (l *loop) surface(c *call) error {
+	if c.told {
+		return nil
+	}
+	c.told = true
+	if l.offer == nil {
+		if err := l.refreshOffer(); err != nil {
+			return err
+		}
+	}
+	l.lookup(c) // a tool that is gone is told when the answer is there
+	if _, answered := l.a.ledger.answer(c.question.ID); !answered {
+		l.tell(ApprovalAsked{Question: *c.question})
+	}
+	return nil
 }
 
 // consult puts a question to whoever answers first, and takes the answer.
@@ -64,6 +82,10 @@ type reply struct {
 	err error
 }
 
+// patience is how long those who were asked may take to notice that it is over.
+// Whoever takes longer is left behind, and what he says then counts for nothing.
+const patience = 2 * time.Second
+
 // ask waits for the person here and for an answer that another program records,
 // whichever comes first.
 func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
@@ -74,7 +96,11 @@ func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	defer stop()
 	replies := make(chan reply, 2)
 	asked := 1
-	go func() { replies <- l.askHere(ctx, q) }()
+	go func() {
+		r := unasked("it ended without an answer")
+		defer func() { replies <- r }() // whatever becomes of this goroutine
+		r = l.askHere(ctx, q)
+	}()
 	switch {
 	case l.log != nil:
 		asked++
@@ -86,22 +112,31 @@ func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 		asked++
 		go func() { replies <- expire(ctx, q.Expires.Sub(l.a.opt.Clock())) }()
 	}
-	first := <-replies
+	var first reply
+	select {
+	case first = <-replies:
+		asked--
+	case <-ctx.Done():
+		first.err = context.Cause(ctx)
+	}
 	stop()
-	for range asked - 1 {
-		<-replies // it returns when ctx ends
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	for range asked {
+		select {
+		case <-replies:
+		case <-over.C:
+			return first.ans, first.err
+		}
 	}
 	return first.ans, first.err
 }
 
 // askHere asks the host. Every failure but ErrLeave is a no.
 func (l *loop) askHere(ctx context.Context, q approval.Question) (r reply) {
-	no := func(format string, args ...any) reply {
-		return reply{ans: approval.Answer{Decision: approval.Deny, By: byNobody, Message: fmt.Sprintf(format, args...)}}
-	}
 	defer func() {
 		if p := recover(); p != nil {
-			r = no("the question could not be put: panic: %v", p)
+			r = unasked(fmt.Sprintf("panic: %v", p))
 		}
 	}()
 	ans, err := l.a.opt.Ask(ctx, q)
@@ -109,12 +144,19 @@ func (l *loop) askHere(ctx context.Context, q approval.Question) (r reply) {
 	case errors.Is(err, approval.ErrLeave):
 		return reply{err: err}
 	case err != nil:
-		return no("the question could not be answered: %v", err)
+		return nothing("the question could not be answered: " + err.Error())
 	}
 	if err := approval.Check(q, ans); err != nil {
-		return no("the answer cannot be used: %v", err)
+		return nothing("the answer cannot be used: " + err.Error())
 	}
 	return reply{ans: ans}
+}
+
+func unasked(why string) reply { return nothing("the question could not be put: " + why) }
+
+// nothing is the no of somebody who could not be asked.
+func nothing(why string) reply {
+	return reply{ans: approval.Answer{Decision: approval.Deny, By: byNobody, Message: why}}
 }
 
 func expire(ctx context.Context, after time.Duration) reply {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -31,7 +32,8 @@ func (a *Agent) resumePolicy(st *session.State) error {
 			return fmt.Errorf("agent: restored policy: %w", err)
 		}
 	}
-	if m, ok := resumedMode(a.guards.Mode(), st.Mode); ok && a.opt.Guards == nil {
+	set := slices.ContainsFunc(g.early, func(c policy.Change) bool { return c.Mode != "" })
+	if m, ok := resumedMode(st.Mode); ok && !set && a.opt.Permissions.Mode == "" && a.opt.Guards == nil {
 		if err := a.apply(policy.Change{Mode: m}, 0); err != nil {
 			return err
 		}
@@ -40,14 +42,11 @@ func (a *Agent) resumePolicy(st *session.State) error {
 	return nil
 }
 
-// resumedMode is the mode to go on in, when it is another than was asked for. What
-// was loosened or planned by hand does not outlive its process.
-func resumedMode(asked policy.Mode, recorded string) (policy.Mode, bool) {
+// resumedMode is the mode to go on in when nobody asks for one. What was loosened
+// or planned by hand does not outlive its process.
+func resumedMode(recorded string) (policy.Mode, bool) {
 	m, err := policy.ParseMode(recorded)
-	if err != nil || asked != policy.ModeDefault || m == policy.ModeDefault || m == policy.ModePlan || m == policy.ModeBypass {
-		return asked, false
-	}
-	return m, true
+	return m, err == nil && m != policy.ModeDefault && m != policy.ModePlan && m != policy.ModeBypass
 }
 
 // resume goes on with the round that a restart has left open: the calls of the last
@@ -65,19 +64,21 @@ func (l *loop) resume(ctx context.Context, st *session.State) error {
 	for _, u := range l.t.OpenUses() {
 		c := &call{use: transcript.Use{ID: u.ID, Name: u.Name, Input: u.Input}}
 		r.calls = append(r.calls, c)
-		if err := l.recall(c, st); err != nil {
+		if err := l.recall(ctx, c, st); err != nil {
 			return err
 		}
 	}
 	l.a.mu.Lock()
 	l.round = r
-	l.a.asking = len(r.calls) > 0 && r.calls[0].question != nil
+	if len(r.calls) > 0 && r.calls[0].question != nil {
+		r.asked, l.a.asking = r.calls[0], true
+	}
 	l.a.mu.Unlock()
 	return nil
 }
 
 // recall gives a call the question that was asked about it, if one was.
-func (l *loop) recall(c *call, st *session.State) error {
+func (l *loop) recall(ctx context.Context, c *call, st *session.State) error {
 	var payload json.RawMessage
 	for _, q := range st.Asked {
 		if q.Use == c.use.ID {
@@ -104,6 +105,9 @@ func (l *loop) recall(c *call, st *session.State) error {
 	if err := json.Unmarshal(payload, &q); err != nil {
 		return fmt.Errorf("agent: question about %s: %w", c.use.ID, err)
 	}
+	if q.Digest == "" { // of a version that did not say what exactly was shown
+		return l.withdraw(ctx, q)
+	}
 	c.question, c.requests = &q, q.Requests
 	c.judged = asOf{version: -1} // under what it was judged then is not known
 	c.call = &tool.Call{ID: c.use.ID, Session: l.opened.ID, Tool: c.use.Name, Input: c.use.Input, Resumed: true}
@@ -112,4 +116,20 @@ func (l *loop) recall(c *call, st *session.State) error {
 		Mode: q.Mode, Why: q.Reason, Digests: digests(q.Requests), Sandbox: q.Sandbox,
 	}
 	return nil
+}
+
+// withdraw closes a question whose answer could not be held against what will run.
+// The call is judged anew, and asked about anew.
+func (l *loop) withdraw(ctx context.Context, q approval.Question) error {
+	if _, answered := l.a.ledger.answer(q.ID); answered {
+		return nil
+	}
+	ans := approval.Answer{
+		Question: q.ID, Decision: approval.Deny, By: "restart", At: l.a.opt.Clock(), Message: "it is asked anew",
+	}
+	d, err := session.NewDraft(session.KindApprovalResolved, ans)
+	if err != nil {
+		return err
+	}
+	return l.write(ctx, entry{draft: d})
 }

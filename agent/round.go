@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,7 +36,9 @@ type call struct {
 	requests []policy.Request
 	decision policy.Decision
 	judged   asOf
-	question *approval.Question
+	question *approval.Question // until it is settled
+	told     bool               // that it waits
+	note     string             // of whoever allowed it, for the model
 	result   tool.Result
 	took     time.Duration
 }
@@ -73,11 +76,7 @@ func (l *loop) plan(ctx context.Context) ([]entry, error) {
 	for r.at < len(r.calls) && !r.stop {
 		c := r.calls[r.at]
 		if c.question != nil { // from before a restart
-			l.lookup(c) // a tool that is gone is told when the answer is there
 			l.await(c)
-			if _, answered := l.a.ledger.answer(c.question.ID); !answered {
-				l.tell(ApprovalAsked{Question: *c.question})
-			}
 			return entries, nil
 		}
 		more, done, err := l.planCall(ctx, c)
@@ -212,6 +211,9 @@ func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
 	case r.stop:
 		return l.abandon(ctx, "not run: the turn was stopped", ReasonInterrupted)
 	case r.asked != nil:
+		if err := l.surface(r.asked); err != nil {
+			return Step{}, false, err
+		}
 		if settled, err := l.revisit(ctx); settled || err != nil {
 			return Step{}, false, err
 		}
@@ -280,7 +282,19 @@ func (l *loop) abandon(ctx context.Context, text string, why Reason) (Step, bool
 	}
 	r.ready = nil
 	for r.at < len(r.calls) {
-		more, err := l.refuse(r.calls[r.at], text, false)
+		c := r.calls[r.at]
+		if c.question != nil { // from before a restart, behind others
+			if err := l.write(ctx, entries...); err != nil {
+				return Step{}, false, err
+			}
+			entries = nil
+			l.await(c)
+			if err := l.cancelQuestion(ctx); err != nil {
+				return Step{}, false, err
+			}
+			continue
+		}
+		more, err := l.refuse(c, text, false)
 		if err != nil {
 			return Step{}, false, err
 		}
@@ -335,6 +349,9 @@ func (l *loop) finishReady() ([]entry, error) {
 		})
 		if err != nil {
 			return nil, err
+		}
+		if c.note != "" {
+			c.result.Content = append(slices.Clip(c.result.Content), transcript.Text{Text: "note of whoever allowed it: " + c.note})
 		}
 		e, err := l.resultItem(c)
 		if err != nil {

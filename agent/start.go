@@ -39,11 +39,12 @@ func (a *Agent) start(ctx context.Context, emit func(Event)) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.mu.Lock()
-	a.loop = l
-	a.log, a.id = l.log, l.opened.ID
-	a.snapshot = l.snapshotOf
-	a.mu.Unlock()
+	if err := a.opened(ctx, l); err != nil {
+		if l.log != nil {
+			err = errors.Join(err, l.log.Close())
+		}
+		return nil, err
+	}
 	l.tellOpened(emit)
 	return l, nil
 }

@@ -1,0 +1,247 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+var denyRm = policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash", Scope: "Bash(rm:*)"}}
+
+// Who only opens a session that waits, and closes it, has ended nothing.
+func TestOpeningAWaitingSessionEndsNoRun(t *testing.T) {
+	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+	share(t, l.Sessions, "one", session.KindPolicyChanged, mustCheck(t, denyRm))
+	a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash"))})
+	if _, err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if q := a.Snapshot().Questions; len(q) != 1 || q[0].ID != l.question.ID {
+		t.Errorf("the question that waits is not in the snapshot: %+v", q)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash"))})
+	if _, err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.Guards().Grants()); n != 1 {
+		t.Errorf("%d grants are left of the run, whose question is open", n)
+	}
+	b.Close()
+}
+
+// An interrupt right after a restart answers the question as any other does: it
+// does not stay open with nobody to take the answer.
+func TestAnInterruptBeforeTheQuestionIsPutAgain(t *testing.T) {
+	for _, answered := range []bool{false, true} {
+		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(2))
+		if answered {
+			l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
+		}
+		bash := command("Bash")
+		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Ask: (&gives{}).ask})
+		if _, err := a.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		st, err := a.Driver(nil).Next(ctx)
+		if err != nil || st.Kind != agent.StepFinished || st.Result.Reason != agent.ReasonInterrupted {
+			t.Fatalf("%+v, %v", st, err)
+		}
+		if open, err := approval.Pending(t.Context(), l.Sessions, ""); err != nil || len(open) != 0 {
+			t.Errorf("answered %v: open %+v, %v", answered, open, err)
+		}
+		if n := len(payloads(t, l.Sessions, "one", session.KindApprovalResolved)); n != 1 || len(bash.inputs) != 0 {
+			t.Errorf("answered %v: %d answers, ran %v", answered, n, bash.inputs)
+		}
+		if err := transcript.Validate(a.Snapshot().Items); err != nil {
+			t.Error(err)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// An interrupt after a yes was recorded, and before the tool ran, answers nothing
+// a second time.
+func TestAnInterruptAfterTheAnswer(t *testing.T) {
+	s := sessions(t)
+	bash := command("Bash")
+	var a *agent.Agent
+	a = newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
+		Ask: (&gives{answer: approval.Answer{Decision: approval.Allow}}).ask,
+	}))
+	for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := e.(agent.ToolStarted); ok {
+			a.Interrupt()
+		}
+	}
+	if n := len(payloads(t, s, "one", session.KindApprovalResolved)); n != 1 || len(bash.inputs) != 0 {
+		t.Errorf("%d answers, ran %v", n, bash.inputs)
+	}
+	a.Close()
+}
+
+// What is changed before the session is opened is on record once it is.
+func TestAChangeBeforeTheFirstTurnOutlivesAKill(t *testing.T) {
+	s := sessions(t)
+	o := asking(agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, command("Bash"))})
+	a := newAgent(t, play(t), o)
+	if _, err := a.Change(t.Context(), denyRm); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// The kill.
+	o.Session.Takeover = true
+	b := newAgent(t, play(t), o)
+	if _, err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.Guards().Grants()); n != 1 {
+		t.Errorf("%d grants after the kill", n)
+	}
+	b.Close()
+}
+
+// breaking is an observer that stops the agent at a tool's result.
+type breaking struct{}
+
+func (breaking) ItemAppended(_ string, it transcript.Encoded) error {
+	if len(it.ResultIDs()) > 0 {
+		return errors.New("the mirror broke")
+	}
+	return nil
+}
+
+// A run that something of the host's has stopped ends with its Close as well: its
+// grants are not those of the next run.
+func TestGrantsEndWithARunThatBroke(t *testing.T) {
+	s := sessions(t)
+	o := asking(agent.Options{
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, command("Bash")),
+		Ask: (&gives{answer: approval.Answer{Decision: approval.AllowSession}}).ask,
+	})
+	broken := o
+	broken.TranscriptObservers = []agent.TranscriptObserver{breaking{}}
+	a := newAgent(t, play(t, pushing(1), step{text: "1"}), broken)
+	if _, err := a.Prompt(t.Context(), "go"); err == nil {
+		t.Fatal("the observer did not stop the agent")
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	b := newAgent(t, play(t), o)
+	if _, err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.Guards().Grants()); n != 0 {
+		t.Errorf("%d grants outlived their run", n)
+	}
+	b.Close()
+}
+
+// A scope that a person wrote stays about the folder in which it was written, also
+// when the session goes on in another one.
+func TestAScopeStaysWhereItWasWritten(t *testing.T) {
+	write := func() *probe {
+		return &probe{name: "Write", run: says("Write", "written").run}
+	}
+	l := leave(t, agent.Options{Tools: registry(t, paths{write()}), Permissions: policy.Config{Folders: []string{"/one"}}}, step{uses: []transcript.ToolUse{use("c1", "Write", `"/one/src/a"`)}})
+	l.answer(t, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(src/**)", By: "bob"})
+	ask := &gives{answer: approval.Answer{Decision: approval.Deny}}
+	o := agent.Options{Tools: registry(t, paths{write()}), Ask: ask.ask, Permissions: policy.Config{Folders: []string{"/one"}}}
+	a := l.again(t, play(t, step{text: "ok"}), o)
+	goOn(t, a)
+	if n := len(a.Guards().Grants()); n != 1 || len(ask.asked) != 0 {
+		t.Fatalf("%d grants, asked %d", n, len(ask.asked))
+	}
+	// The kill, and the next process runs in another folder.
+	o.Permissions.Folders, o.Session.Takeover = []string{"/two"}, true
+	b := l.again(t, play(t, step{uses: []transcript.ToolUse{use("c2", "Write", `"/two/src/a"`), use("c3", "Write", `"/one/src/b"`)}}, step{text: "ok"}), o)
+	prompt(t, b, "again")
+	if got := results(t, b); len(ask.asked) != 1 || ask.asked[0].Use != "c2" || got["c3"].IsError {
+		t.Errorf("asked %d: %q, %q", len(ask.asked), got["c2"].Text(), got["c3"].Text())
+	}
+	b.Close()
+}
+
+// paths is a tool that writes the file that its input names.
+type paths struct{ *probe }
+
+func (p paths) Requests(c *tool.Call) ([]policy.Request, error) {
+	return []policy.Request{{Operation: policy.OpWrite, Resource: strings.Trim(string(c.Input), `"`)}}, nil
+}
+
+func mustCheck(t testing.TB, c policy.Change) policy.Change {
+	t.Helper()
+	g, err := policy.New(&policy.Config{NewID: func() string { return "g1" }, Folders: []string{"/w"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err = g.Check(c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A question of the previous version does not say what exactly was shown: it is
+// closed, and the person is asked anew. A yes to it runs nothing.
+func TestAQuestionOfThePreviousVersion(t *testing.T) {
+	for _, answered := range []bool{false, true} {
+		s := sessions(t)
+		log, err := s.Create(t.Context(), session.Opened{SessionID: "one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []struct {
+			kind    session.Kind
+			payload string
+		}{
+			{session.KindTurnOpened, `{"turn":"turn-1"}`},
+			{session.KindItem, `{"item":{"v":1,"id":"i1","time":"2026-05-01T09:00:00Z","role":"user","parts":[{"type":"text","text":"go"}]}}`},
+			{session.KindItem, `{"item":{"v":1,"id":"i2","time":"2026-05-01T09:00:01Z","role":"assistant","parts":[{"type":"tool_use","id":"c1","name":"Bash","input":` + push + `}]}}`},
+			{session.KindApprovalAsked, `{"id":"old","use_id":"c1","tool":"Bash","requests":[{"tool":"Bash","operation":"command.execute","resource":"git push","input":` + push + `}],"reason":"mode default asks","mode":"default"}`},
+		} {
+			if _, err := log.Append(t.Context(), session.Draft{Kind: r.kind, Payload: []byte(r.payload)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		l := left{Sessions: s}
+		l.question.ID = "old"
+		if answered {
+			l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
+		}
+		bash := command("Bash")
+		person := &gives{answer: approval.Answer{Decision: approval.Allow}}
+		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Ask: person.ask})
+		goOn(t, a)
+		if len(person.asked) != 1 || person.asked[0].ID == "old" || person.asked[0].Digest == "" || len(bash.inputs) != 1 {
+			t.Errorf("answered %v: asked %+v, ran %v: %s", answered, person.asked, bash.inputs, results(t, a)["c1"].Text())
+		}
+		if open, err := approval.Pending(t.Context(), s, ""); err != nil || len(open) != 0 {
+			t.Errorf("open %+v, %v", open, err)
+		}
+		a.Close()
+	}
+}
