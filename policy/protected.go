@@ -3,8 +3,11 @@ package policy
 import (
 	_ "embed"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
 )
 
 // ProtectedName is the link's name of [ProtectedPaths] in chains.
@@ -101,10 +104,11 @@ func firstPart(path string) string {
 // shell start-up files, .npmrc, agents' settings; the list is protected.json. It
 // asks in every mode but bypassPermissions, also where an allow rule or the mode
 // would let the edit pass; only a grant of the run lets it pass. [New] puts it
-// into every chain.
-func ProtectedPaths() Policy { return protectedPaths{} }
+// into every chain that has none. also names more files and folders, absolute and
+// without links: the settings that are in force, wherever they lie.
+func ProtectedPaths(also ...string) Policy { return protectedPaths{slices.Clone(also)} }
 
-type protectedPaths struct{}
+type protectedPaths struct{ also []string }
 
 // Evaluate asks, or has no opinion.
 func (p protectedPaths) Evaluate(r Request) Verdict {
@@ -112,12 +116,30 @@ func (p protectedPaths) Evaluate(r Request) Verdict {
 	return p.judge(w.subject(r))
 }
 
-func (protectedPaths) judge(s *subject) Verdict {
+func (p protectedPaths) judge(s *subject) Verdict {
 	if s.Mode == ModeBypass {
 		return Verdict{}
 	}
 	if path, ok := s.touchesProtected(); ok {
 		return Verdict{Effect: Ask, Reason: path + " decides what other programs do: editing it is always asked about"}
 	}
+	for i := range s.places {
+		if place := &s.places[i]; place.written() && slices.ContainsFunc(p.also, place.reaches) {
+			return Verdict{Effect: Ask, Reason: place.path + " decides what this program does: editing it is always asked about"}
+		}
+	}
 	return Verdict{}
+}
+
+// reaches reports whether a file or folder is the place, holds it, or lies in what
+// it changes or moves as a whole.
+func (p *place) reaches(file string) bool {
+	const moved = shellread.Read | shellread.Write
+	whole := p.tree || p.access&moved == moved
+	for _, at := range [...]string{p.path, p.real} {
+		if at != "" && (inside(file, at) || whole && inside(at, file)) {
+			return true
+		}
+	}
+	return false
 }

@@ -102,6 +102,10 @@ func (s *said) directories(path string, n node) {
 			}
 			dir = s.user + dir[1:]
 		}
+		if strings.HasPrefix(dir, "~") {
+			s.fault(item.at, "write the whole path", "%s: %q: the home of another user is not known", path, dir)
+			return
+		}
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(s.dir, dir)
 		}

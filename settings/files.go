@@ -143,6 +143,11 @@ func readFile(layer policy.Layer, file string) ([]byte, error) {
 			Layer: layer, File: file, What: "everybody may write these settings", Hint: "chmod o-w " + quote(file), Fatal: true,
 		}}}
 	}
+	if layer == policy.LayerUser || layer == policy.LayerManaged {
+		if err := openFolder(layer, filepath.Dir(file)); err != nil {
+			return nil, err
+		}
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, unreadable(layer, file, err)
@@ -151,6 +156,21 @@ func readFile(layer policy.Layer, file string) ([]byte, error) {
 		return nil, unreadable(layer, file, fmt.Errorf("it is larger than %d KiB", maxFile>>10))
 	}
 	return data, nil
+}
+
+// openFolder refuses a folder in which everybody may put other settings in the
+// place of those that are there.
+func openFolder(layer policy.Layer, dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return unreadable(layer, dir, err)
+	case info.Mode().Perm()&0o002 != 0:
+		return &Error{Problems: []Problem{{
+			Layer: layer, File: dir, What: "everybody may put settings into this folder", Hint: "chmod o-w " + quote(dir), Fatal: true,
+		}}}
+	}
+	return nil
 }
 
 func unreadable(layer policy.Layer, file string, err error) error {

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -32,7 +33,33 @@ func (s *Settings) limits() ([]policy.Named, error) {
 		}
 		add(name, box.checker)
 	}
+	add(policy.ProtectedName, policy.ProtectedPaths(s.own()...))
 	return list, nil
+}
+
+// own are the files that say what is allowed, and the user's HOLDFAST_HOME unless
+// the session works in it: who writes them writes the policy, whatever they are
+// called.
+func (s *Settings) own() []string {
+	var list []string
+	add := func(path string) {
+		if filepath.IsAbs(path) {
+			list = append(list, filepath.Clean(path), Resolve(filepath.Clean(path)))
+		}
+	}
+	add(s.opt.Managed)
+	if home := s.opt.Home; home != "" {
+		add(filepath.Join(home, projectFile))
+		add(filepath.Join(home, trustFile))
+		if home = Resolve(filepath.Clean(home)); !strings.HasPrefix(s.opt.Cwd+"/", home+"/") {
+			add(home)
+		}
+	}
+	for _, l := range s.Layers {
+		add(l.File)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // globGroup are globs that are relative to the same folder.

@@ -92,6 +92,9 @@ func (o *Options) complete() (Options, error) {
 	if opt.Cwd, err = canonical(opt.Cwd); err != nil {
 		return opt, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
+	if home, err := canonical(opt.User); err == nil {
+		opt.User = home // what is compared with "~/x" has no links
+	}
 	if opt.Managed == "" {
 		opt.Managed = DefaultManaged
 	}

@@ -137,6 +137,9 @@ func TestBadFiles(t *testing.T) {
 		{"empty parentheses", `{"permissions": {"ask": ["Bash()"]}}`, 1, 26, `ask rule "Bash()"`, ""},
 		{"schema as number", `{"$schema": 1}`, 1, 13, "$schema is a number, want a text", ""},
 		{"restricted without rules", `{"permissions": {"defaultMode": "restricted"}}`, 1, 33, "the list of what is allowed is empty", "--allowed-tools"},
+		{"restricted with a rule that never matches", `{"permissions": {"defaultMode": "restricted", "allow": ["*"]}}`, 1, 33, "the list of what is allowed is empty", "--allowed-tools"},
+		{"somebody's home", `{"permissions": {"additionalDirectories": ["~root/x"]}}`, 1, 44, "the home of another user is not known", "whole path"},
+		{"invisible letter", "{\"permissions\": {\"deny\": [\"Bash(rm\u200b:*)\"]}}", 1, 27, "cannot be seen", "without that letter"},
 		{"bypass disabled", `{"permissions": {"disableBypassPermissionsMode": "disable", "defaultMode": "bypassPermissions"}}`, 1, 76, "mode bypassPermissions is disabled", "another mode"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -238,6 +241,18 @@ func TestWorldWritable(t *testing.T) {
 		_, err := settings.Load(p.options())
 		if e, ok := errors.AsType[*settings.Error](err); !ok || !strings.HasPrefix(e.Hint(), "chmod o-w /") {
 			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+func TestWorldWritableFolder(t *testing.T) {
+	for folder, file := range map[string]string{"home": "home/settings.json", "etc": "etc/settings.json", "etc/settings.d": "etc/settings.d/a.json"} {
+		p := newPlace(t)
+		p.write(file, "{}")
+		os.Chmod(p.path(folder), 0o707)
+		_, err := settings.Load(p.options())
+		if e, ok := errors.AsType[*settings.Error](err); !ok || e.Hint() != "chmod o-w "+p.path(folder) {
+			t.Errorf("%s: %v", folder, err)
 		}
 	}
 }

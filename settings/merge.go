@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -15,6 +16,7 @@ type merger struct {
 	trusted  bool                 // the project's folder
 	written  []policy.RuleSource  // all rules, also those that do not count
 	wishes   []Value[policy.Mode] // modes that an untrusted folder asks for
+	dead     []policy.RuleSource  // rules that can never match
 	problems []Problem
 }
 
@@ -123,6 +125,9 @@ func (m *merger) checkRules() {
 		found = policy.Lint(m.written, m.out.ruleOptions(), tools)
 	}
 	for _, p := range found {
+		if strings.HasPrefix(p.What, "it can never match") {
+			m.dead = append(m.dead, p.Rule)
+		}
 		m.problems = append(m.problems, Problem{
 			Layer: p.Rule.Layer, File: p.Rule.File, Line: p.Rule.Line, Col: p.Rule.Col,
 			What: fmt.Sprintf("%s rule %q: %s", p.Rule.Effect, p.Rule.Text, p.What), Hint: p.Hint, Fatal: p.Fatal,
@@ -137,7 +142,7 @@ func (m *merger) checkMode() {
 			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, What: err.Error(), Hint: "choose another mode", Fatal: true,
 		})
 	}
-	if m.out.Mode.Value == policy.ModeRestricted && !m.out.allowsAnything() {
+	if m.out.Mode.Value == policy.ModeRestricted && !m.allowsAnything() {
 		o := m.out.Mode.Origin
 		m.problems = append(m.problems, Problem{
 			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, Fatal: true,
@@ -146,8 +151,11 @@ func (m *merger) checkMode() {
 	}
 }
 
-func (s *Settings) allowsAnything() bool {
-	return slices.ContainsFunc(s.Rules, func(r policy.RuleSource) bool { return r.Effect == policy.Allow })
+// allowsAnything reports whether there is an allow rule that can match.
+func (m *merger) allowsAnything() bool {
+	return slices.ContainsFunc(m.out.Rules, func(r policy.RuleSource) bool {
+		return r.Effect == policy.Allow && !slices.Contains(m.dead, r)
+	})
 }
 
 // CheckMode says why a mode may not be used: a layer disables it.

@@ -84,7 +84,7 @@ func TestSandboxesAddUp(t *testing.T) {
 			}
 		}
 		config, err := s.Policy()
-		if err != nil || len(config.Limits) != 2 || config.Limits[0].Name != "sandbox project" || config.Limits[1].Name != "sandbox user" {
+		if err != nil || len(config.Limits) != 3 || config.Limits[0].Name != "sandbox project" || config.Limits[1].Name != "sandbox user" {
 			t.Errorf("%+v %v", config.Limits, err)
 		}
 		p.trust()
@@ -168,6 +168,75 @@ func TestForbidden(t *testing.T) {
 			case rule != "" && (d.Effect != policy.Deny || d.Rule == nil || d.Rule.Rule != rule || d.Rule.Line != 1):
 				t.Errorf("%s %s: %s by %s: %s %+v", r.Tool, file, d.Effect, d.By, d.Reason, d.Rule)
 			}
+		}
+	}
+}
+
+// Whoever writes the settings writes the policy, whatever they are called and
+// wherever they lie: it is asked about, also where edits pass.
+func TestSettingsProtectThemselves(t *testing.T) {
+	p := newPlace(t)
+	p.write("home/settings.json", `{"permissions": {"allow": ["Edit"], "defaultMode": "acceptEdits"}}`)
+	p.write("project/conf/agent.json", `{}`)
+	p.write("project/src/a", "")
+	if err := os.Symlink("agent.json", p.path("project/conf/alias.json")); err != nil {
+		t.Fatal(err)
+	}
+	o := p.options()
+	o.Home = p.path("project/state")
+	p.write("project/state/settings.json", `{"permissions": {"allow": ["Edit", "Bash(mv:*)"], "defaultMode": "acceptEdits"}}`)
+	o.Files = []string{"conf/alias.json"}
+	s, err := settings.Load(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]policy.Effect{
+		"project/src/a": policy.Allow, "project/conf/x": policy.Allow,
+		"project/conf/agent.json": policy.Ask, "project/conf/alias.json": policy.Ask,
+		"project/state/settings.json": policy.Ask, "project/state/trust.json": policy.Ask, "project/state/new": policy.Ask,
+	} {
+		for _, r := range []policy.Request{
+			{Tool: "Write", Operation: policy.OpWrite, Resource: p.path(file)},
+			{Tool: "Bash", Operation: policy.OpCommand, Resource: "echo > " + p.path(file), Cwd: p.path("project")},
+		} {
+			if d := judge(t, s, r); d.Effect != want && (want == policy.Ask || r.Tool == "Write") {
+				t.Errorf("%s %s: %s by %s: %s", r.Tool, file, d.Effect, d.By, d.Reason)
+			}
+		}
+	}
+	for _, line := range []string{"mv conf x", "mv state x", "mv a conf/agent.json"} {
+		if d := judge(t, s, policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: p.path("project")}); d.Effect != policy.Ask {
+			t.Errorf("%s: %s by %s: %s", line, d.Effect, d.By, d.Reason)
+		}
+	}
+}
+
+// A home that is reached by a link, and folders that are links, are what they lead to.
+func TestRulesThroughLinks(t *testing.T) {
+	p := newPlace(t)
+	p.write("user/.ssh/id", "")
+	p.write("data/x", "")
+	for from, to := range map[string]string{"me": "user", "store": "data"} {
+		if err := os.Symlink(to, p.path(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.write("home/settings.json", `{"permissions": {"deny": ["Read(~/.ssh/**)", "Edit(/`+p.path("store")+`/**)"],
+		"forbidden": ["`+p.path("store")+`/secret"], "defaultMode": "bypassPermissions"}}`)
+	o := p.options()
+	o.User = p.path("me")
+	s, err := settings.Load(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []policy.Request{
+		{Tool: "Read", Operation: policy.OpRead, Resource: p.path("user/.ssh/id")},
+		{Tool: "Write", Operation: policy.OpWrite, Resource: p.path("data/x")},
+		{Tool: "Read", Operation: policy.OpRead, Resource: p.path("data/secret")},
+		{Tool: "Bash", Operation: policy.OpCommand, Resource: "cat ~/.ssh/id", Cwd: p.path("project")},
+	} {
+		if d := judge(t, s, r); d.Effect != policy.Deny {
+			t.Errorf("%s %s: %s by %s: %s", r.Tool, r.Resource, d.Effect, d.By, d.Reason)
 		}
 	}
 }
