@@ -52,6 +52,7 @@ type Grant struct {
 	Resource  string          `json:"resource,omitempty"`
 	Cwd       string          `json:"cwd,omitempty"`
 	Scope     string          `json:"scope,omitempty"` // a rule: "Bash(npm run test:*)"; then Resource and Cwd are empty
+	Dir       string          `json:"dir,omitempty"`   // of a scope: the folder that its bare paths are below; default the session's
 	Question  string          `json:"question,omitempty"`
 	By        string          `json:"by,omitempty"`
 	At        time.Time       `json:"at"`
@@ -73,6 +74,9 @@ func (s *Guards) Check(c Change) (Change, error) {
 		filled := *g
 		c.Grant = &filled
 		filled.Name = src.world.grantName(&filled)
+		if filled.Scope != "" && filled.Dir == "" { // it stays there, wherever the session goes on
+			filled.Dir = src.world.cwd()
+		}
 		if filled.ID == "" {
 			if src.newID == nil {
 				return c, fmt.Errorf("%w: a grant needs an ID, and there is no Config.NewID", ErrInvalid)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -24,6 +25,8 @@ func (src *source) compileGrant(g *Grant) (*grant, error) {
 		return nil, fmt.Errorf("%w: a grant has a scope or a resource, not both", ErrInvalid)
 	case g.Scope == "" && g.Operation != "" && g.Resource == "":
 		return nil, fmt.Errorf("%w: a grant for %s must name a resource", ErrInvalid, g.Operation)
+	case g.Dir != "" && (g.Scope == "" || !strings.HasPrefix(g.Dir, "/")):
+		return nil, fmt.Errorf("%w: only a grant with a scope has a dir, and it is absolute", ErrInvalid)
 	case g.Cwd != "" && g.Operation != OpCommand:
 		return nil, fmt.Errorf("%w: only a grant for a command has a folder", ErrInvalid)
 	}
@@ -31,9 +34,10 @@ func (src *source) compileGrant(g *Grant) (*grant, error) {
 	if g.Scope == "" {
 		return c, nil
 	}
+	dir := cmp.Or(g.Dir, src.world.cwd())
 	rules, problems, err := CompileRules(
-		[]RuleSource{{Effect: g.Effect, Text: g.Scope, Layer: LayerSession, Dir: src.world.cwd()}},
-		RuleOptions{Home: src.world.home, Cwd: src.world.cwd(), Resolve: src.world.resolve},
+		[]RuleSource{{Effect: g.Effect, Text: g.Scope, Layer: LayerSession, Dir: dir}},
+		RuleOptions{Home: src.world.home, Cwd: dir, Resolve: src.world.resolve},
 	)
 	if err != nil {
 		return nil, fmt.Errorf("%w: scope %q: %w", ErrInvalid, g.Scope, err)

@@ -44,6 +44,8 @@ func TestGrantsThatMakeNoSense(t *testing.T) {
 		"unknown operation":     allow(policy.Grant{Tool: "Edit", Operation: "fs.shred", Resource: "/p/a"}),
 		"scope and resource":    allow(policy.Grant{Tool: "Edit", Scope: "Edit(/a)", Resource: "/p/a"}),
 		"scope and folder":      allow(policy.Grant{Tool: "Bash", Scope: "Bash(ls)", Cwd: "/p"}),
+		"dir is relative":       allow(policy.Grant{Tool: "Edit", Scope: "Edit(a)", Dir: "p"}),
+		"dir without a scope":   allow(policy.Grant{Tool: "Edit", Operation: policy.OpWrite, Resource: "/p/a", Dir: "/p"}),
 		"folder of a file":      allow(policy.Grant{Tool: "Edit", Operation: policy.OpWrite, Resource: "/p/a", Cwd: "/p"}),
 		"scope is no rule":      allow(policy.Grant{Tool: "Bash", Scope: "Bash(ls"}),
 		"scope is a name glob":  allow(policy.Grant{Tool: "Bash", Scope: "*"}),
@@ -184,5 +186,23 @@ func TestNamesAreNoKeys(t *testing.T) {
 	}
 	if !slices.Equal(ids, []string{"g1", "g2"}) {
 		t.Errorf("grants %v", ids)
+	}
+}
+
+// A scope that names a bare path stays below the folder in which it was granted.
+func TestAScopeKeepsItsFolder(t *testing.T) {
+	c, err := running(t, policy.Config{Folders: []string{"/one"}}).Check(allow(policy.Grant{Tool: "Write", Scope: "Edit(src/**)"}))
+	if err != nil || c.Grant.Dir != "/one" {
+		t.Fatalf("%+v, %v", c.Grant, err)
+	}
+	g := running(t, policy.Config{Folders: []string{"/two"}})
+	if err := g.Apply(c); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]policy.Effect{"/one/src/a": policy.Allow, "/two/src/a": policy.Ask} {
+		r := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: path}
+		if d := g.Guard("Write").Judge(t.Context(), []policy.Request{r}, nil); d.Effect != want {
+			t.Errorf("%s: %s, want %s", path, d.Effect, want)
+		}
 	}
 }
