@@ -99,6 +99,10 @@ func firstPart(path string) string {
 	return part
 }
 
+// IsSecret reports whether reading a path, absolute and clean, is the kind "read of
+// a secret": it is on the list of secrets in protected.json.
+func IsSecret(path string) bool { return loadProtected().secrets.has(path) }
+
 // ProtectedPaths is a limit that asks before a tool or a command writes a file
 // that decides what other programs do or run: what is below .git and .vscode,
 // shell start-up files, .npmrc, agents' settings; the list is protected.json. It

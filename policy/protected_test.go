@@ -78,6 +78,14 @@ func TestProtectedPathsAsk(t *testing.T) {
 	}
 }
 
+func TestIsSecret(t *testing.T) {
+	for path, want := range map[string]bool{"/w/.env": true, "/w/ID_RSA": true, "/w/secrets/a": true, "/w/.env.example": false, "/w/a": false} {
+		if IsSecret(path) != want {
+			t.Errorf("%s: %v", path, !want)
+		}
+	}
+}
+
 func TestReadingProtectedPathsIsReading(t *testing.T) {
 	for _, r := range []Request{
 		{Tool: "Read", Operation: OpRead, Resource: "/p/.git/config", ReadOnly: true},

@@ -51,25 +51,41 @@ func unattended(way settings.OnAsk) func(context.Context, approval.Question) (ap
 	return nil
 }
 
-// hidden reports which files rules and limits keep from being read, for Glob and
-// Grep; nil when nothing does.
+// hidden reports which files are kept out of what Glob and Grep find: those that
+// rules and limits deny, and those that reading would be asked about, since a search
+// asks only about the folder. A question about the whole session's folder is asked
+// by the search itself and hides nothing. Nil hides nothing at all.
 func hidden(rules []policy.RuleSource, config *policy.Config) func(abs string) bool {
-	denies := func(r policy.RuleSource) bool { return r.Effect == policy.Deny }
-	if len(config.Limits) == 0 && !slices.ContainsFunc(rules, denies) {
+	forbids := func(r policy.RuleSource) bool { return r.Effect != policy.Allow }
+	secrets := config.Mode != policy.ModeBypass
+	if !secrets && len(config.Limits) == 0 && !slices.ContainsFunc(rules, forbids) {
 		return nil
 	}
 	var limits []policy.Policy
 	for _, l := range config.Limits {
 		limits = append(limits, l.Policy)
 	}
+	read := func(abs string) policy.Request {
+		return policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: abs, ReadOnly: true}
+	}
+	everywhere := len(config.Folders) > 0 && config.Rules.Evaluate(read(config.Folders[0])).Effect == policy.Ask
 	return func(abs string) bool {
-		r := policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: abs, ReadOnly: true}
+		r := read(abs)
 		for _, l := range limits {
 			if l.Evaluate(r).Effect == policy.Deny {
 				return true
 			}
 		}
-		return config.Rules.Evaluate(r).Effect == policy.Deny
+		switch config.Rules.Evaluate(r).Effect {
+		case policy.Deny:
+			return true
+		case policy.Ask:
+			return !everywhere || secrets && policy.IsSecret(abs)
+		case policy.Allow:
+			return false
+		case policy.None:
+		}
+		return secrets && policy.IsSecret(abs)
 	}
 }
 

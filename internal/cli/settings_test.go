@@ -114,14 +114,15 @@ func TestManagedSettings(t *testing.T) {
 }
 
 // Files are hidden from the search tools when a rule, a glob or a sandbox keeps
-// them from being read, and not when something is asked or allowed.
+// them from being read, and when reading them would be asked about: a search is
+// judged by its folder.
 func TestHidden(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	s, err := settings.Load(&settings.Options{Cwd: dir, Alone: true, Files: []string{`{
-		"permissions": {"deny": ["Read(a)"], "ask": ["Read(b)"], "allow": ["Read(c)"], "forbidden": ["d"]},
+		"permissions": {"deny": ["Read(a)"], "ask": ["Read(b)"], "allow": ["Read(c)", "Read(known.pem)"], "forbidden": ["d"]},
 		"sandbox": {"deniedPaths": ["` + dir + `/e"]}}`}})
 	if err != nil {
 		t.Fatal(err)
@@ -131,12 +132,22 @@ func TestHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	hide := hidden(s.Rules, &config)
-	for name, want := range map[string]bool{"a": true, "b": false, "c": false, "d": true, "e": true, "e/x": true, "f": false} {
+	for name, want := range map[string]bool{"a": true, "b": true, "c": false, ".env": true, "secrets/x": true, "x.pem": true, "known.pem": false, "d": true, "e": true, "e/x": true, "f": false} {
 		if got := hide(filepath.Join(dir, name)); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if hide := hidden(nil, &policy.Config{}); hide != nil {
+	ask, _, err := policy.CompileRules([]policy.RuleSource{{Effect: policy.Ask, Text: "Read"}}, policy.RuleOptions{Cwd: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hide := hidden(nil, &policy.Config{Rules: ask, Folders: []string{"/w"}}); hide("/w/a") || !hide("/w/.env") {
+		t.Error("a question about every file, which the search asks itself, hides them")
+	}
+	if hide := hidden(nil, &policy.Config{Mode: policy.ModeBypass}); hide != nil {
 		t.Error("nothing is denied, and every file is looked at")
+	}
+	if hide := hidden(nil, &policy.Config{}); hide("/w/a") || !hide("/w/id_rsa") {
+		t.Error("a search shows a secret that reading would ask about")
 	}
 }
