@@ -50,27 +50,28 @@ const (
 	stateCrashed = "crashed" // a turn is open and nobody runs it
 )
 
-// state looks at the last record and, when that leaves a turn open, at who holds
-// the session.
+// state looks at the last record of the run and, when that leaves a turn open, at
+// who holds the session. What anybody may append says nothing about the run.
 func (p *Program) state(ctx context.Context, s *session.Sessions, m session.Meta) (string, *session.Lease) {
-	var last session.Record
-	for r, err := range s.Records(ctx, m.ID, session.Range{Reverse: true, Limit: 1}) {
+	var last session.Kind
+	for r, err := range s.Records(ctx, m.ID, session.Range{Reverse: true}) {
 		if err != nil {
 			return "damaged", nil
 		}
-		last = r
+		if last = r.Kind; !last.Shared() {
+			break
+		}
 	}
-	switch last.Kind {
-	case session.KindTurnClosed, session.KindOpened, session.KindMetaChanged, session.KindPolicyChanged,
-		session.KindRewrite, session.KindRedacted, "":
+	switch last {
+	case session.KindTurnClosed, session.KindOpened, session.KindRewrite, session.KindRedacted, "":
 		return stateIdle, nil
 	}
 	held := holder(ctx, s, m.ID, p.Now())
 	switch {
+	case m.Questions > 0:
+		return stateWaiting, held
 	case held == nil:
 		return stateCrashed, nil
-	case last.Kind == session.KindApprovalAsked:
-		return stateWaiting, held
 	}
 	return stateRunning, held
 }

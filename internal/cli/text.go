@@ -340,7 +340,11 @@ func denied(list []policy.Decision) string {
 
 // answered reports whether a person decided, or was about to.
 func answered(d policy.Decision) bool {
-	return d.By == "interrupt" || d.Grant != "" || d.Asked && d.By != "nobody" && d.By != "timeout"
+	switch d.By {
+	case "nobody", "timeout", "approval": // and "approval": what was approved had changed
+		return false
+	}
+	return d.By == "interrupt" || d.Grant != "" || d.Asked
 }
 
 // whyEnded says why a turn did not complete, or "".
