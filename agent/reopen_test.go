@@ -245,3 +245,23 @@ func TestAQuestionOfThePreviousVersion(t *testing.T) {
 		a.Close()
 	}
 }
+
+// What was allowed and cannot be read any more, here because the home folder is
+// not known, keeps nobody from the session; what was denied does.
+func TestAGrantThatCannotBeTakenUp(t *testing.T) {
+	for _, effect := range []policy.Effect{policy.Allow, policy.Deny} {
+		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
+		share(t, l.Sessions, "one", session.KindPolicyChanged, policy.Change{Grant: &policy.Grant{
+			ID: "g", Name: "notes", Effect: effect, Tool: "Write", Scope: "Edit(~/notes/**)",
+		}})
+		a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash"))})
+		opened, err := a.Start(t.Context())
+		switch {
+		case effect == policy.Deny && !errors.Is(err, policy.ErrInvalid):
+			t.Errorf("a denial that cannot be read: %v", err)
+		case effect == policy.Allow && (err != nil || len(a.Guards().Grants()) != 0 || !strings.Contains(strings.Join(opened.Notices, ";"), "notes")):
+			t.Errorf("%+v, %v", opened.Notices, err)
+		}
+		a.Close()
+	}
+}

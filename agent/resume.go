@@ -14,8 +14,9 @@ import (
 )
 
 // resumePolicy puts what was decided in a run that no Close has ended in force
-// again: grants and patches. The mode follows its own rule.
-func (a *Agent) resumePolicy(st *session.State) error {
+// again: grants and patches. The mode follows its own rule. A permission that
+// cannot be read here is left out, which the notices say; a denial stops.
+func (a *Agent) resumePolicy(st *session.State) (notices []string, err error) {
 	g := &a.ledger
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -23,23 +24,26 @@ func (a *Agent) resumePolicy(st *session.State) error {
 	for _, raw := range st.Policy {
 		var c policy.Change
 		if err := json.Unmarshal(raw, &c); err != nil {
-			return fmt.Errorf("agent: restored policy: %w", err)
+			return nil, fmt.Errorf("agent: restored policy: %w", err)
 		}
 		if c.Mode != "" {
 			continue
 		}
-		if err := a.apply(c, 0); err != nil {
-			return fmt.Errorf("agent: restored policy: %w", err)
+		switch err := a.apply(c, 0); {
+		case err != nil && c.Grant != nil && c.Grant.Effect == policy.Allow:
+			notices = append(notices, fmt.Sprintf("what was allowed for the run (%s) is left out: %v", c.Grant.Name, err))
+		case err != nil:
+			return nil, fmt.Errorf("agent: restored policy: %w", err)
 		}
 	}
 	set := slices.ContainsFunc(g.early, func(c policy.Change) bool { return c.Mode != "" })
 	if m, ok := resumedMode(st.Mode); ok && !set && a.opt.Permissions.Mode == "" && a.opt.Guards == nil {
 		if err := a.apply(policy.Change{Mode: m}, 0); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	g.untold = nil // it is no news
-	return nil
+	return notices, nil
 }
 
 // resumedMode is the mode to go on in when nobody asks for one. What was loosened

@@ -91,7 +91,8 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 		ID: got.Log.ID(), Created: got.Created, Forked: got.Forked, Items: len(got.State.Items),
 		Notices: got.Notices, Recovery: got.Log.Recovery(),
 	}
-	err = a.resumePolicy(got.State)
+	left, err := a.resumePolicy(got.State)
+	l.opened.Notices = append(l.opened.Notices, left...)
 	if err == nil && got.Waiting {
 		err = l.resume(ctx, got.State)
 	}
