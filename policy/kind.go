@@ -162,6 +162,9 @@ func secretPlace(s *subject) string {
 		if p.access&shellread.Read != 0 && (secrets.has(p.path) || p.real != p.path && secrets.has(p.real)) {
 			return p.path
 		}
+		if p.access&shellread.Read != 0 && p.pattern != "" && secrets.aimsAt(p.pattern) {
+			return p.pattern
+		}
 	}
 	return ""
 }

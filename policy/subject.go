@@ -25,6 +25,7 @@ type place struct {
 	path    string // absolute and clean, as it is named; "" when it cannot be known
 	real    string // the same without links; what does not exist keeps its name
 	arg     string // as a command writes it
+	pattern string // absolute, of a glob when nothing but its matches is touched
 	access  shellread.Access
 	from    shellread.From // "" when the request is about the path itself
 	tree    bool           // with everything below
@@ -48,7 +49,7 @@ func newSubject(r Request, home string, resolve func(string) string) *subject {
 	}
 	if access := accessOf(r); access != 0 {
 		p := place{path: absolute(r.Resource, r.Cwd), access: access, command: -1}
-		p.real = resolved(p.path, resolve)
+		p.real = resolved(throughProc(p.path, r.Cwd), resolve)
 		if named := absolute(r.Named, r.Cwd); named != "" {
 			p.path = named
 		}
@@ -73,7 +74,7 @@ func (s *subject) readPlaces(resolve func(string) string) {
 				named = p.Raw // ".." is taken after a link
 			}
 			s.places = append(s.places, place{
-				path: p.Path, real: resolved(named, resolve), arg: p.Arg,
+				path: p.Path, real: resolved(throughProc(named, s.reading.Commands[i].Dir), resolve), arg: p.Arg, pattern: p.Pattern,
 				access: p.Access, from: p.From, tree: p.Tree, command: i,
 			})
 		}

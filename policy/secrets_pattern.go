@@ -1,0 +1,71 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// aimsAt reports whether a shell's pattern, absolute, looks as if it were meant for
+// something on the list: ".en*", "id_rs?", "*.pem", "sec*/x". A pattern that says
+// little ("*", "*.json", "s*") does not aim: it is about whatever lies there.
+func (n *namedPaths) aimsAt(pattern string) bool {
+	parts := strings.Split(strings.ToLower(pattern), "/")
+	for i, part := range parts {
+		if i == len(parts)-1 {
+			return n.aimsAtFile(part)
+		}
+		for folder := range n.folders {
+			if aimsAtName(part, folder) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (n *namedPaths) aimsAtFile(part string) bool {
+	if !wild(part) {
+		return n.file(part)
+	}
+	if matchAny(n.not, part) {
+		return false
+	}
+	for name := range n.exact {
+		if aimsAtName(part, name) {
+			return true
+		}
+	}
+	for _, p := range n.pattern {
+		start, end, _ := strings.Cut(p, "*")
+		switch {
+		case start == "": // by the end of the name, "*.pem"
+			kind := part[strings.LastIndexByte(part, '.')+1:]
+			if ok, err := doublestar.Match(kind, strings.TrimPrefix(end, ".")); kind != part && err == nil && ok && strings.Trim(kind, "*") != "" {
+				return true
+			}
+		case !tells(part):
+		default:
+			lead, tail := part[:strings.IndexAny(part, special)], nameEnd(part)
+			if (strings.HasPrefix(lead, start) || strings.HasPrefix(start, lead)) && (strings.HasSuffix(tail, end) || strings.HasSuffix(end, tail)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func aimsAtName(part, name string) bool {
+	if part == name || !wild(part) || !tells(part) {
+		return part == name
+	}
+	ok, err := doublestar.Match(part, name)
+	return err == nil && ok
+}
+
+// tells reports whether a pattern begins with enough letters to mean a certain file:
+// two, or a dot.
+func tells(part string) bool {
+	lead := strings.IndexAny(part, special)
+	return lead >= 2 || lead == 1 && part[0] == '.'
+}

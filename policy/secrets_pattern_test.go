@@ -1,0 +1,42 @@
+package policy
+
+import "testing"
+
+// A pattern that is meant for a secret is a read of a secret, like its name.
+func TestPatternsForSecrets(t *testing.T) {
+	w := world{folders: []string{"/w"}, home: "/home/u"}
+	for line, want := range map[string]Kind{
+		"cat .en*": KindSecret, "cat .e?v": KindSecret, "cat .[e]nv": KindReadOutside, "cat .*": KindReadOutside, "cat a/.env.*": KindSecret,
+		"cat *.pem": KindSecret, "cat x*.p?m": KindSecret, "cat *.[k]ey": KindReadOutside, "cat id_rs?": KindSecret, "cat id_*": KindSecret,
+		"cat sec*/*": KindSecret, "cat */.env": KindSecret, "cat cred*.json": KindSecret, "cat service-acc*": KindSecret,
+		"cat *": KindSafe, "cat *.go": KindSafe, "cat *.*": KindSafe, "cat s*": KindSafe, "cat src/*.json": KindSafe, "cat main*": KindSafe,
+		"cat id_rsa*.pub": KindSafe, "cat .env.exam*": KindSecret, "cat '.en*'": KindSafe,
+		"echo .en*": KindSafe,
+	} {
+		if got := w.kind(w.subject(bash(line))); got.kind != want {
+			t.Errorf("%s: %q (%s), want %q", line, got.kind, got.why, want)
+		}
+	}
+}
+
+// The links of /proc lead to what other names lead to.
+func TestThroughProc(t *testing.T) {
+	for p, want := range map[string]string{
+		"/proc/self/root/etc/shadow": "/etc/shadow", "/proc/1/root": "/", "/proc/thread-self/root/x": "/x", "/proc/self/task/7/root/x": "/x",
+		"/proc/self/cwd/.env": "/w/.env", "/proc/self/root/proc/self/cwd/a": "/w/a", "/proc/self/environ": "/proc/self/environ",
+		"/proc/root": "/proc/root", "/procs/self/root/x": "/procs/self/root/x", "/proc/self/cwd": "/w",
+	} {
+		if got := throughProc(p, "/w"); got != want {
+			t.Errorf("%s: %s, want %s", p, got, want)
+		}
+	}
+	if got := throughProc("/proc/self/cwd/a", ""); got != "/proc/self/cwd/a" {
+		t.Error(got)
+	}
+	judgeAll(t, []string{"allow Bash(cat:*)", "deny Read(//etc/shadow)", "deny Read(.env)"}, []judged{
+		{bash("cat /proc/self/root/etc/shadow"), Deny},
+		{bash("cat /proc/self/cwd/.env"), Deny},
+		{read("/proc/1/root/etc/shadow"), Deny},
+		{bash("cat /proc/cpuinfo"), Allow},
+	})
+}
