@@ -38,6 +38,7 @@ type Patch struct {
 	Allow   []string `json:"allow,omitempty"` // globs, relative to the session's folder or absolute
 	Deny    []string `json:"deny,omitempty"`
 	Default Effect   `json:"default,omitempty"` // allow, deny, ask; "": as it was
+	Dir     string   `json:"dir,omitempty"`     // the folder that relative globs are below; default the session's
 }
 
 // Grant is a decision that a person made for the rest of the run. It covers
@@ -87,6 +88,11 @@ func (s *Guards) Check(c Change) (Change, error) {
 			filled.At = src.now()
 		}
 		c.Grant = &filled
+	}
+	if p := c.Patch; p != nil && p.Dir == "" { // it stays there, wherever the session goes on
+		filled := *p
+		filled.Dir = src.world.cwd()
+		c.Patch = &filled
 	}
 	c.Version = src.version + 1
 	_, err := src.compile(c)

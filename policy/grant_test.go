@@ -189,6 +189,29 @@ func TestNamesAreNoKeys(t *testing.T) {
 	}
 }
 
+// So do the relative globs of a patch.
+func TestAPatchKeepsItsFolder(t *testing.T) {
+	one := running(t, policy.Config{Folders: []string{"/one"}})
+	c, err := one.Check(policy.Change{Patch: &policy.Patch{Mode: "write", Allow: []string{"src/**"}, Deny: []string{"secret/**"}}})
+	if err != nil || c.Patch.Dir != "/one" {
+		t.Fatalf("%+v, %v", c.Patch, err)
+	}
+	g := running(t, policy.Config{Folders: []string{"/two"}})
+	if err := g.Apply(c); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]policy.Effect{"/one/src/a": policy.Allow, "/two/src/a": policy.Ask, "/one/secret/a": policy.Deny} {
+		r := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: path}
+		if d := g.Guard("Write").Judge(t.Context(), []policy.Request{r}, nil); d.Effect != want {
+			t.Errorf("%s: %s, want %s", path, d.Effect, want)
+		}
+	}
+	c.Patch.Dir = "src"
+	if err := g.Apply(c); !errors.Is(err, policy.ErrInvalid) {
+		t.Errorf("a relative dir: %v", err)
+	}
+}
+
 // A scope that names a bare path stays below the folder in which it was granted.
 func TestAScopeKeepsItsFolder(t *testing.T) {
 	c, err := running(t, policy.Config{Folders: []string{"/one"}}).Check(allow(policy.Grant{Tool: "Write", Scope: "Edit(src/**)"}))

@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // The names of the links that patches are in when the configuration has none of
@@ -20,11 +22,14 @@ type patch struct {
 
 // compilePatch checks a patch and makes it ready.
 func (src *source) compilePatch(p *Patch) (*patch, error) {
+	if p.Dir != "" && !strings.HasPrefix(p.Dir, "/") {
+		return nil, fmt.Errorf("%w: the dir of a patch is absolute, not %q", ErrInvalid, p.Dir)
+	}
 	rules := PathRules{
 		Allow: slices.Clone(p.Allow), Deny: slices.Clone(p.Deny), Default: p.Default,
-		Cwd: src.world.cwd(), Home: src.world.home, Resolve: src.world.resolve,
+		Cwd: cmp.Or(p.Dir, src.world.cwd()), Home: src.world.home, Resolve: src.world.resolve,
 	}
-	c := &patch{Patch: Patch{Tool: p.Tool, Mode: p.Mode, Allow: rules.Allow, Deny: rules.Deny, Default: p.Default}}
+	c := &patch{Patch: Patch{Tool: p.Tool, Mode: p.Mode, Allow: rules.Allow, Deny: rules.Deny, Default: p.Default, Dir: p.Dir}}
 	switch p.Mode {
 	case "read":
 		l, err := NewReadPaths(rules)
