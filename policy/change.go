@@ -94,6 +94,9 @@ func (s *Guards) Check(c Change) (Change, error) {
 		filled.Dir = src.world.cwd()
 		c.Patch = &filled
 	}
+	if err := src.forbids(c.Mode); err != nil {
+		return c, err
+	}
 	c.Version = src.version + 1
 	_, err := src.compile(c)
 	return c, err
@@ -102,7 +105,8 @@ func (s *Guards) Check(c Change) (Change, error) {
 // Apply takes a change in: from the next decision on it is in force. A change of
 // mode is this agent's, everything else the whole run's. A change of another
 // process, or one that is read from a log, has the version that it was given;
-// versions never go back. IfVersion is not looked at again.
+// versions never go back. IfVersion is not looked at again. A mode that is disabled
+// here, and that somebody else has set, becomes the default.
 func (s *Guards) Apply(c Change) error {
 	src := s.source
 	src.mu.Lock()
@@ -113,7 +117,9 @@ func (s *Guards) Apply(c Change) error {
 	}
 	switch {
 	case c.Mode != "":
-		s.own = c.Mode
+		if s.own = c.Mode; src.forbids(c.Mode) != nil {
+			s.own = ModeDefault
+		}
 	case c.Patch != nil:
 		src.patches = append(slices.Clip(src.patches), made.patch)
 	case c.Grant != nil:

@@ -431,3 +431,24 @@ func TestUnchanged(t *testing.T) {
 		}
 	}
 }
+
+func TestADisabledModeCannotBeSet(t *testing.T) {
+	bypass := policy.Change{Mode: policy.ModeBypass}
+	if _, err := policy.New(&policy.Config{Mode: policy.ModeBypass, NoBypass: true}); !errors.Is(err, policy.ErrInvalid) {
+		t.Errorf("guards start in a mode that is disabled: %v", err)
+	}
+	g, err := policy.New(&policy.Config{Mode: policy.ModeAuto, NoBypass: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Check(bypass); !errors.Is(err, policy.ErrInvalid) {
+		t.Errorf("a change to the mode that is disabled: %v", err)
+	}
+	if err := g.Apply(bypass); err != nil || g.Mode() != policy.ModeDefault {
+		t.Errorf("somebody else's change: mode %s, %v; want %s", g.Mode(), err, policy.ModeDefault)
+	}
+	child, err := g.Child("c", policy.ModeBypass)
+	if err != nil || child.Mode() != policy.ModeDefault {
+		t.Errorf("a child: mode %s, %v; want its parent's", child.Mode(), err)
+	}
+}

@@ -29,6 +29,7 @@ type source struct {
 	watch    watch
 	now      func() time.Time
 	newID    func() string
+	noBypass bool
 
 	mu       sync.RWMutex // guards what follows, and the modes of all agents
 	callback CanUseTool
@@ -62,6 +63,7 @@ func New(c *Config) (*Guards, error) {
 		watch:    watch{timeout: c.Timeout},
 		now:      c.Now,
 		newID:    c.NewID,
+		noBypass: c.NoBypass,
 		callback: c.CanUseTool,
 	}
 	if s.watch.timeout <= 0 {
@@ -77,6 +79,9 @@ func New(c *Config) (*Guards, error) {
 	if _, err := ParseMode(string(mode)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
+	if err := s.forbids(mode); err != nil {
+		return nil, err
+	}
 	for _, f := range append(slices.Clone(c.Folders), c.Home) {
 		if f != "" && (!path.IsAbs(f) || path.Clean(f) != f) || f == "" && slices.Contains(c.Folders, "") {
 			return nil, fmt.Errorf("%w: folder %q is not absolute and clean", ErrInvalid, f)
@@ -89,6 +94,14 @@ func New(c *Config) (*Guards, error) {
 		return nil, err
 	}
 	return &Guards{guardsState{source: s, own: mode}}, nil
+}
+
+// forbids refuses a mode that nobody may set.
+func (src *source) forbids(m Mode) error {
+	if m == ModeBypass && src.noBypass {
+		return fmt.Errorf("%w: mode %s is disabled here; hint: choose another mode", ErrInvalid, m)
+	}
+	return nil
 }
 
 func checkNames(lists ...[]Named) error {

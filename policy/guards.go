@@ -9,6 +9,9 @@ import (
 // Config is what guards are made from. The zero value asks about every effect.
 type Config struct {
 	Mode Mode // default [ModeDefault]
+	// NoBypass forbids the mode bypassPermissions for the whole run, also to
+	// whoever changes the mode later.
+	NoBypass bool
 
 	// Limits are hard: their deny is final in every mode (managed denies,
 	// forbidden globs, the sandbox checker), and their ask is not skipped by an

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,7 +128,8 @@ func TestRulesThatLintNamesCanBeTakenAway(t *testing.T) {
 		request := drawRequest(t)
 		list := sources(lines...)
 		o := RuleOptions{Home: "/home/u", Cwd: "/w"}
-		problems := Lint(list, o, nil)
+		// A rule that matches less than its author may think does matter.
+		problems := slices.DeleteFunc(Lint(list, o, nil), func(p Problem) bool { return strings.HasSuffix(p.What, "without any argument only") })
 		if len(problems) == 0 {
 			return
 		}
