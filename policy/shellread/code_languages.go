@@ -42,6 +42,11 @@ var (
 		means: `child_process Deno Bun execa shelljs zx execaCommand cluster worker_threads`,
 		evals: `eval Function vm binding dlopen constructor mainModule _load createRequire Reflect runInThisContext runInNewContext globalThis WebAssembly`,
 	}
+	langMongo = &language{
+		name: "javascript", quotes: `"'`, ticks: "string", comment: "//",
+		calls: `run runProgram runNonMongoProgram _runMongoProgram startMongoProgram exec execSync spawn spawnSync`,
+		evals: `eval Function load require process`,
+	}
 	langPHP = &language{
 		name: "php", quotes: `"'`, ticks: "run", expands: "$", comment: "//",
 		calls: `system exec shell_exec passthru popen proc_open pcntl_exec`,

@@ -23,6 +23,9 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) {
 					f.unclear("what " + name + " sets cannot be known: " + w.text)
 					continue
 				}
+				if at := strings.IndexByte(w.text, '['); at > 0 {
+					f.substituting(w.text[at:])
+				}
 				if flags, ok := strings.CutPrefix(w.text, "-"); ok {
 					export = export || strings.ContainsRune(flags, 'x')
 					odd = odd || strings.ContainsAny(flags, "ilucraA")
@@ -49,7 +52,21 @@ func (f *frame) decl(s *scope, c *syntax.DeclClause) {
 		}
 	}
 	f.out.Commands[slot] = f.built(s, words, strings.TrimSuffix(f.written(c), ";"), nil, nil, &effects{safe: true})
-	f.out.Commands[slot].Safe = !tainting(c)
+	f.out.Commands[slot].Safe = !tainting(c) && !prints(words[1:])
+}
+
+// prints reports whether a declaration shows the values of variables, tokens too:
+// it names none, or says so.
+func prints(args []word) bool {
+	names := false
+	for _, w := range args {
+		flag := strings.HasPrefix(w.text, "-")
+		if flag && strings.ContainsRune(w.text, 'p') {
+			return true
+		}
+		names = names || !flag
+	}
+	return !names
 }
 
 func tainting(c *syntax.DeclClause) bool {

@@ -71,6 +71,8 @@ func (f *frame) known(s *scope, c *command, name string) output {
 	out := output{}
 	if e.output != nil {
 		out = output{text: *e.output, known: true}
+	} else if e.names != nil {
+		out.below = e.names
 	} else if name == "pwd" && len(inv.args) == 0 && len(s.dirs) == 1 {
 		out = output{text: s.dirs[0] + "\n", known: true}
 	}

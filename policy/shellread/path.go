@@ -64,6 +64,14 @@ func (f *frame) resolve(paths []Path, dirs []string, u use) []Path {
 	if u.arg == "" {
 		u.arg = u.path.text
 	}
+	if u.path.below != nil && !u.path.static {
+		for _, root := range *u.path.below {
+			inner := u
+			inner.path, inner.tree = root, true
+			paths = f.resolve(paths, dirs, inner)
+		}
+		return paths
+	}
 	p := Path{Arg: u.arg, Access: u.access, From: u.from, Tree: u.tree || u.path.glob}
 	text, pattern := u.path.text, ""
 	if u.path.glob {

@@ -9,11 +9,11 @@ import (
 const builtinRows = `
 echo | safe early =echo | -* | --
 printf | safe early =printf | -* | -v:
-true,false,:,pwd,wait,times,jobs,return,exit,break,continue,shift,dirs,caller,logout,suspend,umask,ulimit,set,shopt,bg,fg,disown,let,getopts,hostid,tty,nproc,logname,groups,users,who,w,uptime,free,lscpu,lsblk,lsmod,lspci,lsusb,vmstat,iostat,sw_vers,cal | safe any | -* | --
+true,false,:,pwd,wait,times,jobs,return,exit,break,continue,shift,dirs,caller,logout,suspend,umask,ulimit,shopt,bg,fg,disown,getopts,hostid,tty,nproc,logname,groups,users,who,w,uptime,free,lscpu,lsblk,lsmod,lspci,lsusb,vmstat,iostat,sw_vers,cal | safe any | -* | --
 kill,killall,pkill,skill,xkill,killall5 | alters any | -* | -s: -n: -l~ -L~ -f -9 -15
 test | safe =test | -* | --
 [ | safe =test | -* | --
-type,which,whereis,compgen,whence,where | safe any | -* | -a -p -P -t -f -s --all --skip-alias
+type,which,whereis,whence,where | safe any | -* | -a -p -P -t -f -s --all --skip-alias
 cd,chdir | safe =cd | -* | -LPe@
 pushd | safe =pushd | -* | -n
 popd | safe =popd | -* | -n
@@ -29,7 +29,10 @@ unalias | safe | -* | -a
 hash | =hash | -* | -r~ -l~ -d~ -t~ -p:i
 enable | =enable | -* | -a~ -n -p~ -s -f:i -d:
 bind | | -* | -m: -l~ -p~ -P~ -s~ -S~ -v~ -V~ -q:~ -u: -r: -f:x -x:u -X~
-complete | | -* | -abcdefgjksuv -D -E -I -p -r -o: -A: -G: -W: -P: -S: -X: -F:u -C:l
+set | safe any =set | -* | --
+let | safe =let | -* | --
+compgen | safe =compgen | -* | -abcdefgjksuv -V: -o: -A: -G: -W: -P: -S: -X: -F:u -C:l
+complete | =compgen | -* | -abcdefgjksuv -D -E -I -p -r -o: -A: -G: -W: -P: -S: -X: -F:u -C:l
 history | | -* | -c! -d:! -a -n -r -w! -p -s!
 fc | alters | -* | -e:l -l -n -r -s
 `
@@ -79,6 +82,16 @@ func (c *call) builtin() {
 		}
 	case "alias":
 		c.alias()
+	case "let":
+		for _, w := range c.args {
+			c.evaluated(w)
+		}
+	case "set":
+		c.unsafe = c.unsafe || len(c.args) == 0 // prints every variable, tokens too
+	case "compgen":
+		if w, ok := c.value("-W"); ok {
+			c.evaluated(w)
+		}
 	case "hash":
 		if w, ok := c.value("-p"); ok {
 			c.out.unclear = "hash -p makes a name run " + w.text
@@ -97,8 +110,16 @@ func (c *call) set(name string, value word) {
 	if c.out.sets == nil {
 		c.out.sets = map[string]word{}
 	}
-	name, _, _ = strings.Cut(name, "[")
+	name, subscript, _ := strings.Cut(name, "[")
+	c.evaluated(word{text: subscript, static: true})
 	c.out.sets[name] = value
+}
+
+// evaluated is text that the shell expands once more.
+func (c *call) evaluated(w word) {
+	if strings.Contains(w.text, "$(") || strings.Contains(w.text, "`") {
+		c.out.unclear = "what " + c.via + " evaluates runs something: " + w.text
+	}
 }
 
 func (c *call) cd() {
@@ -121,6 +142,7 @@ func (c *call) cd() {
 
 // declare: the reader has already followed the assignments that it can see as such.
 func (c *call) declare() {
+	c.unsafe = c.unsafe || c.has("-p") || len(c.rest) == 0 // prints values
 	for _, w := range c.rest {
 		if strings.Contains(w.text, "[") && (strings.Contains(w.text, "$(") || strings.Contains(w.text, "`")) {
 			c.out.unclear = "the subscript in " + w.text + " runs what cannot be known"
@@ -293,6 +315,9 @@ func (c *call) test() {
 		if i+1 < len(c.args) && len(w.text) == 2 && strings.Contains(testFiles, w.text) {
 			c.touch(c.args[i+1], c.args[i+1].text, Read, FromArgument, false)
 		}
+		if i+1 < len(c.args) && (w.text == "-v" || w.text == "-R") {
+			c.evaluated(c.args[i+1])
+		}
 		if w.text == "-nt" || w.text == "-ot" || w.text == "-ef" {
 			for _, k := range []int{i - 1, i + 1} {
 				if k >= 0 && k < len(c.args) {
@@ -301,7 +326,7 @@ func (c *call) test() {
 			}
 		}
 	}
-	c.out.safe = true
+	c.out.safe = c.out.unclear == ""
 }
 
 // here marks the line that runs as one of the very same shell.

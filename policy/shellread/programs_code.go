@@ -62,7 +62,7 @@ var languages = map[string]*language{
 	"micropython": langPython, "pythonw": langPython, "sage": langPython, "xonsh": langPython,
 	"perl": langPerl, "raku": langPerl, "ruby": langRuby, "jruby": langRuby, "truffleruby": langRuby, "crystal": langRuby,
 	"node": langNode, "nodejs": langNode, "deno eval": langNode, "bun": langNode, "zx": langNode, "tsx": langNode, "ts-node": langNode,
-	"coffee": langNode, "mongosh": langNode, "mongo": langNode, "d8": langNode, "qjs": langNode, "quickjs": langNode, "jsc": langNode,
+	"coffee": langNode, "mongosh": langMongo, "mongo": langMongo, "d8": langNode, "qjs": langNode, "quickjs": langNode, "jsc": langNode,
 	"php": langPHP, "lua": langLua, "luajit": langLua, "texlua": langLua, "luau": langLua, "R": langR, "Rscript": langR, "littler": langR,
 	"julia": langJulia, "emacs": langLisp, "emacsclient": langLisp, "guile": langLisp, "sbcl": langLisp, "clisp": langLisp, "ecl": langLisp, "racket": langLisp,
 	"mzscheme": langLisp, "chez": langLisp, "scheme": langLisp, "csi": langLisp, "gsi": langLisp, "bb": langLisp, "clojure": langLisp,

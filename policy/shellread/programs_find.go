@@ -1,6 +1,9 @@
 package shellread
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // findTakes are find's tests and actions with the number of their values and what
 // the first one is. What is not here is not known.
@@ -46,7 +49,7 @@ func (c *call) find() {
 		}
 		c.touch(w, w.text, Read, FromArgument, true)
 	}
-	unknown := false
+	unknown, names, prints := false, false, 0
 	for ; i < len(c.args); i++ {
 		w := c.args[i]
 		if !w.static {
@@ -57,8 +60,12 @@ func (c *call) find() {
 		}
 		switch w.text {
 		case "-exec", "-execdir", "-ok", "-okdir":
-			i += c.findExec(w.text, c.args[i+1:])
+			prints = 2
+			i += c.findExec(w.text, c.args[i+1:], roots)
 			continue
+		}
+		if names = names || w.text == "-print0"; in("-print -printf -ls -print0", w.text) {
+			prints++
 		}
 		takes, ok := findTakes[w.text]
 		unknown = unknown || !ok
@@ -82,11 +89,15 @@ func (c *call) find() {
 	if vague {
 		c.out.unclear = "what find does cannot be known: a word of it may be -exec"
 	}
+	if names && prints == 1 && !unknown && !vague && !slices.ContainsFunc(c.args, func(w word) bool { return w.text == "-files0-from" }) {
+		c.out.names = &roots
+	}
 	c.out.safe = !unknown && !vague && c.out.opaque == "" && len(c.out.runs) == 0 && !c.out.changes()
 }
 
 // findExec reads the command of -exec and says how many words it took.
-func (c *call) findExec(action string, args []word) int {
+// What it finds lies below the roots, and is not known otherwise.
+func (c *call) findExec(action string, args []word, roots []word) int {
 	end := len(args)
 	for i, w := range args {
 		if w.static && (w.text == ";" || w.text == "+" && i > 0 && args[i-1].text == "{}") {
@@ -95,7 +106,7 @@ func (c *call) findExec(action string, args []word) int {
 		}
 	}
 	if end > 0 {
-		argv := substitute(args[:end], "{}", word{text: "{}"})
+		argv := substitute(args[:end], "{}", word{text: "{}", below: &roots})
 		if !argv[0].static {
 			c.out.unclear = "what find " + action + " runs cannot be known"
 		}

@@ -15,8 +15,8 @@ func (c *call) git() {
 				c.gitSetting(c.given[i].value)
 			}
 		}
-		if c.has("--exec-path") {
-			c.opaque("runs git's programs out of another folder")
+		if w, ok := c.value("--exec-path"); ok && w.text != "" {
+			c.out.unclear = "what git runs out of " + w.text + " cannot be known"
 		}
 	case "gitlist":
 		c.gitList()
@@ -127,7 +127,7 @@ func (c *call) gitCheckout() {
 func (c *call) gitAddress(w word) {
 	switch {
 	case strings.HasPrefix(w.text, "ext::"):
-		c.codeLine(w.text[len("ext::"):], "git ext::", !w.static)
+		c.codeLine(strings.NewReplacer("% ", " ", "%%", "%").Replace(w.text[len("ext::"):]), "git ext::", !w.static)
 	case !w.static && mayBeOption(w):
 		c.opaque("the address is not in the line")
 	case w.static && looksLikePath(w.text) && !strings.Contains(w.text, "::") && !strings.Contains(strings.SplitN(w.text, "/", 2)[0], ":"):

@@ -12,7 +12,8 @@ curl | =curl | -* | -#0123456789aBfgGiIjJklLnNOqRsSvVZ -A/--user-agent: -b/--coo
 wget,wget2 | =wget | -* | -bcdEFghHkKLmNpqrSvVx46 -a/--append-output:w -A/--accept: -B/--base: -D/--domains: -e/--execute:i -G: -i/--input-file:r -I/--include-directories: -l/--level: -n: -o/--output-file:w -O/--output-document:w -P/--directory-prefix:W -Q/--quota: -R/--reject: -t/--tries: -T/--timeout: -U/--user-agent: -w/--wait: -X/--exclude-directories:
  --use-askpass:l --post-file:r --body-file:r --post-data: --body-data: --method: --header: --load-cookies:r --save-cookies:w --ca-certificate:r --ca-directory:R --certificate:r --private-key:r --config:r --warc-file:w --rejected-log:w --hsts-file:m --user: --password: --http-user: --http-password: --progress: --show-progress --no-check-certificate --no-clobber --continue --quiet --no-verbose --verbose --spider --server-response --recursive --mirror --no-parent --page-requisites --convert-links --adjust-extension --no-directories --no-host-directories --cut-dirs: --timestamping --content-disposition --trust-server-names --https-only --max-redirect: --limit-rate: --random-wait --retry-connrefused --waitretry: --no-proxy --no-cache --no-cookies --secure-protocol: --inet4-only --inet6-only --background --restrict-file-names: --compression: --referer: --domains: --span-hosts --no-hsts --delete-after --dns-timeout: --connect-timeout: --read-timeout: --unlink
 aria2c,axel,lftp,ftp,tftp,http,https,xh,httpie,youtube-dl,yt-dlp,rclone,s3cmd,croc | =download | -* | --
-ssh,autossh,mosh,dbclient,slogin,rsh | late wrapper =ssh | - c | -46AaCfGgKkMNnqsTtVvXxYy -B: -b: -c: -D: -E:w -e: -F:x -I:x -i:r -J: -L: -l: -m: -O: -o:i -P: -p: -Q:~ -R: -S:r -W: -w: --ssh:l --client:x --server: --predict:
+ssh,mosh,dbclient,slogin,rsh | late wrapper =ssh | - c | -46AaCfGgKkMNnqsTtVvXxYy -B: -b: -c: -D: -E:w -e: -F:x -I:x -i:r -J: -L: -l: -m: -O: -o:i -P: -p: -Q:~ -R: -S:r -W: -w: --ssh:l --client:x --server: --predict:
+autossh | late wrapper =ssh | - c | -46AaCfGgKkNnqsTtVvXxYy -M: -B: -b: -c: -D: -E:w -e: -F:x -I:x -i:r -J: -L: -l: -m: -O: -o:i -P: -p: -R: -S:r -W: -w:
 sshpass | wrapper | c | -p: -f:r -d: -e? -P: -v
 ssh-keygen | =keygen | -* | -qlBEHiLcpPQyAehvUkMg -f:m -F: -R: -t: -b: -C: -N: -P: -m: -O: -s:r -I: -n: -z: -V: -D:x -r: -a: -Y: -w:x -Z: -K
 ssh-add,ssh-agent | =sshagent | -* | -AacDdEeKkLlMqSsTtvXx
@@ -63,6 +64,7 @@ func (c *call) nets() {
 				}
 			}
 		}
+		c.escapes()
 		c.opaque("downloads files")
 	case "ssh", "scp":
 		c.ssh()
@@ -105,6 +107,23 @@ func (c *call) nets() {
 		c.opaque("talks to another machine")
 	default:
 		c.interpreters()
+	}
+}
+
+// escapes reads the commands on standard input of a client in which "!" starts a shell.
+func (c *call) escapes() {
+	if !in("ftp tftp lftp sftp", c.prog.name) {
+		return
+	}
+	switch c.inv.in.kind {
+	case stdinKnown:
+		for line := range strings.SplitSeq(c.inv.in.text, "\n") {
+			if line, ok := strings.CutPrefix(strings.TrimSpace(line), "!"); ok {
+				c.codeLine(line, c.inv.name+" !", false)
+			}
+		}
+	case stdinUnknown:
+		c.out.unclear = "the commands that " + c.inv.name + " reads from standard input cannot be known"
 	}
 }
 
@@ -164,6 +183,7 @@ func (c *call) ssh() {
 			c.as(word{text: value, static: g.value.static}, g.arg, roleCode)
 		}
 	}
+	c.escapes()
 	c.opaque("talks to another machine")
 	if len(c.prog.before) == 2 && len(c.rest) > 1 {
 		if c.vagueBefore(c.rest[1:]) {

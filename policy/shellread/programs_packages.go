@@ -39,15 +39,23 @@ func (c *call) npm() {
 	case "exec", "x", "dlx", "node":
 		c.npmExec(name+" "+sub.text, rest)
 		return
+	case "workspaces", "workspace":
+		c.afterExec("exec dlx")
 	case "explore":
 		if at := slices.IndexFunc(rest, func(w word) bool { return w.text == "--" }); at >= 0 {
 			c.command(rest[at+1:])
 		}
 	case "config", "c", "set":
-		for _, w := range rest {
-			if strings.Contains(w.text, "shell") || strings.Contains(w.text, "editor") {
-				c.opaque("sets a program that " + name + " runs")
+		for i, w := range rest {
+			key, value, eq := strings.Cut(w.text, "=")
+			if !in("script-shell shell editor viewer git browser", key) {
+				continue
 			}
+			if !eq && i+1 < len(rest) {
+				value = rest[i+1].text
+			}
+			c.opaque("sets a program that " + name + " runs")
+			c.codeLine(value, name+" config", !w.static)
 		}
 	}
 	writes := false
@@ -130,6 +138,9 @@ func (c *call) packages() {
 	}
 	for i, w := range c.args {
 		c.shape(w, false)
+		if line, ok := strings.CutPrefix(w.text, "--command="); ok && c.prog.name == "flatpak" {
+			c.codeLine(line, "flatpak run", !w.static)
+		}
 		if strings.HasPrefix(w.text, "-o") || strings.HasPrefix(w.text, "--option") {
 			v := w.text[2:]
 			if v == "" && i+1 < len(c.args) {
@@ -139,6 +150,16 @@ func (c *call) packages() {
 			if key, line, ok := strings.Cut(v, "="); ok && strings.Contains(key, "nvoke") {
 				c.codeLine(line, c.prog.name+" -o", !w.static)
 			}
+		}
+		if name, line, ok := strings.Cut(w.text, "="); in("--pre-invoke --post-invoke --status-logger --pipe", name) {
+			if !ok && i+1 < len(c.args) {
+				line = c.args[i+1].text
+			}
+			c.out.safe = false
+			c.codeLine(line, c.prog.name+" "+name, !w.static)
+		}
+		if strings.Contains(w.text, "%(") && (c.prog.name == "rpm" || c.prog.name == "dnf") {
+			c.out.unclear = "a macro of rpm runs what cannot be known"
 		}
 		if strings.HasPrefix(w.text, "--eval") || w.text == "-E" && c.prog.name == "rpm" {
 			c.out.unclear = "what rpm --eval runs cannot be known"
@@ -191,7 +212,13 @@ func (c *call) lists(reads string) {
 			return
 		}
 	}
-	c.out.safe = len(words) > 0 && in(reads, words[0]) && !vague && (len(c.args) == 0 || !strings.HasPrefix(c.args[0].text, "-"))
+	if c.prog.special == "lists" {
+		c.guess()
+		if len(c.out.runs) == 0 {
+			c.afterExec("exec")
+		}
+	}
+	c.out.safe = len(words) > 0 && in(reads, words[0]) && len(c.out.runs) == 0 && !c.out.changes() && !vague && (len(c.args) == 0 || !strings.HasPrefix(c.args[0].text, "-"))
 	if !c.out.safe {
 		c.opaque("acts on what is not in the line")
 	}

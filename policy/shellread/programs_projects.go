@@ -87,7 +87,7 @@ func (c *call) containers() {
 	case "starter":
 		c.starter()
 	default:
-		panic("shellread: the row of " + c.prog.name + " names the unknown special " + c.prog.special)
+		c.starters()
 	}
 }
 
@@ -180,6 +180,9 @@ func (c *call) formatter() {
 func (c *call) compiler() {
 	if !c.has("-o") && !c.has("-E") && !c.has("-v") && !c.has("-dumpversion") && !c.has("-dumpmachine") && len(c.rest) > 0 {
 		c.touch(here, c.inv.name, Write, FromArgument, false)
+	}
+	if w, ok := c.value("-wrapper"); ok {
+		c.codeLine(strings.ReplaceAll(w.text, ",", " "), c.inv.name+" -wrapper", !w.static)
 	}
 	for _, w := range c.rest {
 		if strings.HasPrefix(w.text, "@") {

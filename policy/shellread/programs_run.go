@@ -7,6 +7,9 @@ import (
 
 // dropAssigns takes NAME=value words away in front of the command.
 func (c *call) dropAssigns() {
+	if c.prog.special == "dotenv" {
+		c.dotenvRun()
+	}
 	for len(c.rest) > 0 {
 		w := c.rest[0]
 		name, value, ok := strings.Cut(w.text, "=")
@@ -18,6 +21,25 @@ func (c *call) dropAssigns() {
 			c.line(word{text: value, static: w.static}, name, stdin{})
 		}
 		c.rest = c.rest[1:]
+	}
+}
+
+// dotenvRun takes the word run and its options away.
+func (c *call) dotenvRun() {
+	if len(c.rest) == 0 || c.rest[0].text != "run" {
+		return
+	}
+	c.rest = c.rest[1:]
+	for len(c.rest) > 0 && strings.HasPrefix(c.rest[0].text, "-") {
+		name := c.rest[0].text
+		c.rest = c.rest[1:]
+		if name == "--" {
+			return
+		}
+		if in("-f --file --env-file -e --env -fk --env-keys-file", name) && len(c.rest) > 0 {
+			c.touch(c.rest[0], c.rest[0].text, Read, FromArgument, false)
+			c.rest = c.rest[1:]
+		}
 	}
 }
 
@@ -40,6 +62,7 @@ func (c *call) env(depth int) {
 		c.rest = c.rest[1:]
 	}
 	c.dropAssigns()
+	c.unsafe = c.unsafe || len(c.rest) == 0 // prints every variable, tokens too
 }
 
 // splitString splits what env -S is given. What it would replace is not known.
@@ -315,6 +338,14 @@ func (c *call) multiplexer() {
 			c.out.unclear = "what " + c.prog.name + " runs cannot be known"
 			return
 		}
+		if c.prog.name == "screen" {
+			if next, done := c.screen(i); done {
+				return
+			} else if next > i {
+				i = next
+				continue
+			}
+		}
 		switch w.text {
 		case "new", "new-session", "new-window", "neww", "split-window", "splitw", "respawn-pane", "respawn-window", "run", "run-shell",
 			"send-keys", "send", "if-shell", "display-popup", "popup", "pipe-pane", "action":
@@ -341,4 +372,31 @@ func (c *call) multiplexer() {
 		return
 	}
 	c.opaque(c.prog.name + " acts on other terminals")
+}
+
+// screen reads one option: how far it reaches, and whether what follows is done, too.
+func (c *call) screen(i int) (last int, done bool) {
+	t, rest := c.args[i].text, c.args[i+1:]
+	if len(t) < 2 || t[0] != '-' || len(rest) == 0 {
+		return i, false
+	}
+	switch t[len(t)-1] {
+	case 'X':
+		c.opaque("screen acts on other terminals")
+		switch what := rest[0].text; what {
+		case "stuff", "exec", "screen", "register", "process", "paste":
+			line := joined(rest[1:])
+			line.text = strings.NewReplacer(`\n`, "\n", `\r`, "\n", "^M", "\n", `\015`, "\n", `\012`, "\n", "\r", "\n").Replace(line.text)
+			c.line(line, "screen -X "+what, stdin{})
+		case "eval", "bind", "source", "readbuf", "at", "bindkey", "backtick", "shell", "zombie":
+			c.out.unclear = "what screen -X " + what + " runs cannot be known"
+		}
+		return i, true
+	case 's':
+		c.line(rest[0], "screen -s", stdin{})
+		return i + 1, false
+	case 'S', 'c', 'e', 'h', 'p', 't', 'T':
+		return i + 1, false
+	}
+	return i, false
 }

@@ -8,7 +8,7 @@ grep,egrep,fgrep,zgrep,bzgrep,xzgrep,pcregrep,pcre2grep | safe | - r* | -abcEFGh
 rg,ripgrep | safe | - R* | -abcFHhiIlLnNoPpqsSTuUvVwxZ.0 -z! -e/--regexp:^ -f/--file:r^ -m/--max-count: -A/--after-context: -B/--before-context: -C/--context: -d/--max-depth: -E/--encoding: -g/--glob: -M/--max-columns: -r/--replace: -t/--type: -T/--type-not: -j/--threads: -#
  --pre:l --pre-glob: --hostname-bin:l --iglob: --color: --colors: --column --count --count-matches --files^ --files-with-matches --files-without-match --fixed-strings --follow --heading --no-heading --hidden --no-hidden --ignore-case --ignore-file:r --invert-match --json --line-number --no-line-number --line-regexp
  --max-filesize: --multiline --multiline-dotall --no-filename --with-filename --no-ignore --no-ignore-vcs --no-ignore-parent --no-config --no-messages --null --one-file-system --only-matching --passthru --pcre2 --pretty --quiet --smart-case --case-sensitive --sort: --sortr: --stats --text --trim --type-list^ --type-add: --unrestricted --vimgrep --word-regexp --context-separator: --path-separator: --field-match-separator: --crlf --binary --search-zip! --debug --engine: --block-buffered --line-buffered --glob-case-insensitive --no-require-git --include-zero --null-data --mmap --no-mmap --dfa-size-limit: --regex-size-limit: --max-columns-preview --version~
-ag,ack,ugrep | safe any | - R* | -acfFghHilLnopqQrRsSuvwW -A: -B: -C: -G: -m: -g: --pager!
+ag,ack,ugrep | safe any | - R* | -acfFghHilLnopqQrRsSuvwW -A: -B: -C: -G: -m: -g: --pager:l
 sort | safe | r* | -bdfghiMnRrVcCmsuz -k/--key: -t/--field-separator: -o/--output:w -S/--buffer-size: -T/--temporary-directory:w --compress-program:l --files0-from:r --random-source:r --parallel: --batch-size: --sort: --check? --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --ignore-nonprinting
  --month-sort --human-numeric-sort --numeric-sort --random-sort --reverse --version-sort --debug --merge --stable --unique --zero-terminated
 uniq | safe | r w | -cdDiuz -f/--skip-fields: -s/--skip-chars: -w/--check-chars: --count --repeated --all-repeated? --group? --ignore-case --unique --zero-terminated
@@ -31,8 +31,9 @@ xsltproc,xmlstarlet | alters | s* | -o/--output:w
 csvcut,csvlook,csvgrep,csvstat,csvsort,xsv,mlr,qsv,miller,hck,choose,gron,htmlq,pup | any | r* | -o:w -c: -d: -I>
 fzf,sk,peco,gum | =fzf | -* | --
 man,apropos,whatis,info,tldr,cheat | safe | -* | -afiklKPwWDd7utZ -P/--pager:l -C/--config-file:r -H/--html?l -M/--manpath:r -S/-s/--sections: -m: -L: -r: -e: -E: -p: -R: -X? -T? --all --where --apropos --whatis --local-file --path --no-pager
-id,whoami,uname,pwdx,getent,locale,getconf,lsb_release,sw_vers,tput,clear,reset,printenv,ps,pgrep,pidof,pstree,top,htop,lsof,ss,netstat,last,lastlog,finger,acpi,free,sensors,nvidia-smi,lshw,hwinfo,dmidecode,blkid,findmnt,ulimit | safe any | -* | -aefuxlmnopqrstwvAFHLT -o: -C: -p: -u: -k: -i! -K! -c:
+id,whoami,uname,pwdx,getent,locale,getconf,lsb_release,sw_vers,tput,clear,reset,ps,pgrep,pidof,pstree,top,htop,lsof,ss,netstat,last,lastlog,finger,acpi,free,sensors,nvidia-smi,lshw,hwinfo,dmidecode,blkid,findmnt,ulimit | safe any | -* | -aefuxlmnopqrstwvAFHLT -o: -C: -p: -u: -k: -i! -K! -c:
 hostname,domainname | safe =hostname | -* | -aAdfiIsy -F:r -b! --fqdn --short --ip-address --all-ip-addresses --long --domain
+printenv | | -* | -0/--null
 diffstat,cloc,tokei,scc,wdiff,cal,ncal,figlet,cowsay,banner,lolcat,fortune,toilet | safe any | r* | -p:
 pv | safe | r* | -ptebrnqfaTAWcI -s: -L: -N: -i: -w: -H: -B: -l -S -o/--output:w
 pandoc | | r* | -f/--from/-r/--read: -t/--to/-w/--write: -o/--output:w -s/--standalone -d/--defaults:x --template:r -F/--filter:x -L/--lua-filter:x --pdf-engine:x -M/--metadata: -V/--variable: --toc --wrap: --columns: -c/--css:r -H:r -B:r -A:r --extract-media:W -N --metadata-file:r --reference-doc:r --bibliography:r --citeproc --self-contained --embed-resources --list-input-formats~

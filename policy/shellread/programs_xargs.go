@@ -39,7 +39,7 @@ func (c *call) xargs() {
 	}
 	if replaces {
 		if !known {
-			words = []word{{text: "{}"}}
+			words = []word{c.named("{}")}
 		}
 		for _, w := range words {
 			add(substitute(argv, mark.text, w))
@@ -47,7 +47,7 @@ func (c *call) xargs() {
 		return
 	}
 	if !known {
-		add(append(slices.Clone(argv), word{text: "$input"}))
+		add(append(slices.Clone(argv), c.named("$input")))
 		return
 	}
 	size := len(words)
@@ -67,6 +67,15 @@ func (c *call) xargs() {
 	for batch := range slices.Chunk(words, max(1, size)) {
 		add(append(slices.Clone(argv), batch...))
 	}
+}
+
+// named is a word of the input that is not known, or not more of it than where the
+// file lies that it names. Names that do not end with a NUL may be split anywhere.
+func (c *call) named(text string) word {
+	if b := c.inv.in.below; b != nil && c.has("-0") && !c.has("-a") {
+		return word{text: "{}", below: b}
+	}
+	return word{text: text}
 }
 
 // inputWords are the words that xargs makes of its input, when they are known and few.
@@ -106,6 +115,9 @@ func substitute(argv []word, mark string, by word) []word {
 		if strings.Contains(w.text, mark) {
 			out[i].text = strings.ReplaceAll(w.text, mark, by.text)
 			out[i].static = w.static && by.static
+			if w.text == mark {
+				out[i].below = by.below
+			}
 			out[i].glob = w.glob || by.glob
 		}
 	}

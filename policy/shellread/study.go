@@ -9,13 +9,18 @@ type word struct {
 	text   string // its value when static, else its source
 	static bool
 	glob   bool // holds an unquoted *, ? or [ (text then has the pattern)
+
+	// below are folders in one of which the file lies that the word, not known
+	// otherwise, stands for: the {} of find -exec.
+	below *[]word
 }
 
 // stdin is what a command reads from standard input.
 type stdin struct {
 	kind  stdinKind
-	text  string // when known
-	words []word // of a pipe whose writer prints a list of known words, one per line (for xargs)
+	text  string  // when known
+	below *[]word // NUL-separated names of files below these folders, otherwise unknown (find -print0)
+	words []word  // of a pipe whose writer prints a list of known words, one per line (for xargs)
 }
 
 type stdinKind uint8
@@ -46,6 +51,7 @@ type effects struct {
 	opaque  string          // see Command.Opaque
 	unclear string          // what it runs cannot be known: the reading is not static
 	output  *string         // what it certainly prints (echo, printf), for a pipe into a shell or xargs
+	names   *[]word         // it prints names of files below these, each ended by a NUL
 	sets    map[string]word // variables that it sets (export, read makes them unknown, printf -v)
 }
 

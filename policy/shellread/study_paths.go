@@ -22,6 +22,9 @@ func (c *call) as(w word, arg string, r role) {
 	case roleEditAll:
 		c.touch(w, arg, Read|Write, FromArgument, true)
 	case roleCode:
+		if !w.static && isProcess(w.text) {
+			c.out.unclear = "the code that " + c.via + " runs is made by " + w.text
+		}
 		if w.text != "-" {
 			c.touch(w, arg, Read|Exec, FromArgument, false)
 			c.opaque("runs " + w.text)
@@ -85,13 +88,6 @@ func fileURL(u string) string {
 		return rest[i:] // file://localhost/x
 	}
 	return rest
-}
-
-// guess looks for paths in the arguments of a program that has no row.
-func (c *call) guess() {
-	for _, w := range c.args {
-		c.shape(w, true)
-	}
 }
 
 // shape adds a word that looks like a path, or whose value does; guess adds plain

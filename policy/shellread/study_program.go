@@ -30,6 +30,9 @@ func studyNested(inv *invocation, depth int) effects {
 		c.known(depth)
 	default:
 		c.guess()
+		if len(c.out.runs) == 0 {
+			c.afterExec("exec")
+		}
 		c.out.opaque = inv.name + " is not a known program"
 	}
 	if inv.program.text != inv.name && !inSystem(inv.program.text) {

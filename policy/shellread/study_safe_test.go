@@ -6,7 +6,7 @@ func TestSafeLines(t *testing.T) {
 	for _, line := range []string{
 		"ls", "ls -la src", "cat a b", "head -n 5 a", "head -5 a", "tail -f a", "wc -l a", "grep -rn x .", "grep -e x a", "rg x", "rg -n x src -g '*.go'",
 		"find . -name '*.go'", "find . -type f -not -path './v/*' -print0", "fd x", "echo hi", "printf '%s' x", "pwd", "true", "false", "test -f a", "[ -f a ]",
-		"which go", "type ls", "command -v go", "date", "date +%F", "id", "whoami", "uname -a", "hostname", "env", "printenv PATH", "basename /a/b", "dirname /a",
+		"which go", "type ls", "command -v go", "date", "date +%F", "id", "whoami", "uname -a", "hostname", "env A=b ls", "declare X=1", "basename /a/b", "dirname /a",
 		"realpath a", "readlink -f a", "stat a", "file a", "du -sh a", "df -h", "tree -L 2", "sort a", "sort -k2 -n a", "uniq -c a", "cut -d: -f1 a", "tr a b",
 		"diff -u a b", "cmp a b", "comm -12 a b", "sha256sum a", "md5sum a", "xxd a", "jq . a", "jq -r '.x' a", "yq .a b",
 		"git status", "git status -sb", "git log --oneline -5", "git log -p -- a", "git diff", "git diff --stat HEAD~1", "git show HEAD", "git branch", "git branch -a",
@@ -40,7 +40,7 @@ func TestUnsafeLines(t *testing.T) {
 		"docker run x", "docker exec c ls", "kubectl delete pod x", "kubectl exec p -- ls", "sed -i s/a/b/ c", "sed 'w x' a", "sed 's/a/b/w x' c", "sed -n '1e ls' a", "sed -f s a", "awk '{print}' a",
 		"python3 -c 1", "node -e 1", "perl -e 1", "PATH=/x ls", "LD_PRELOAD=x ls", "env PATH=/x ls", "env LD_PRELOAD=./x ls", "export PATH=/x", "bash a.sh", "source a", "eval 'rm x'", "alias ls=rm",
 		"sort *", "sort $X", "find * -name x", "rg $X", "git diff $X", "git log \"$X\"", "yq -i .a b", "gofmt -w .", "gzip a", "tar xf a", "tar cf a b", "less '+!ls' a", "less -o x a", "man -P x ls", "journalctl --rotate",
-		"curl http://x", "wget x", "ssh h ls", "nc h 1", "crontab a", "at now", "systemctl restart x", "terraform apply", "apt install x", "brew install x", "gh pr merge 1", "openssl genrsa -out a", "ssh-keygen -f a", "dmesg -C", "dd if=a of=b", "trap ls EXIT; rm x", "kill 1", "bash", "bash -i", "gpg -d a", "vim a", "shfmt -w a", "prettier --write a", "ls &> a", "history -c", "history -w x", "watch rm x", "unshare ls", "chroot . ls",
+		"curl http://x", "wget x", "ssh h ls", "nc h 1", "crontab a", "at now", "systemctl restart x", "terraform apply", "apt install x", "brew install x", "gh pr merge 1", "openssl genrsa -out a", "ssh-keygen -f a", "dmesg -C", "dd if=a of=b", "trap ls EXIT; rm x", "kill 1", "env", "env -0", "env | sort", "env A=b", "printenv", "printenv TOKEN", "set", "export", "export -p", "declare -p", "declare -p X", "declare -x", "typeset -p", "readonly -p", "builtin declare -p", "bash", "bash -i", "gpg -d a", "vim a", "shfmt -w a", "prettier --write a", "ls &> a", "history -c", "history -w x", "watch rm x", "unshare ls", "chroot . ls",
 	} {
 		if Parse(line, &Options{Dir: "/w", Home: "/home/u"}).Safe() {
 			t.Errorf("%s\n\tis safe", line)

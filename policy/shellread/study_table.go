@@ -93,7 +93,7 @@ var tables = sync.OnceValue(func() map[string]*program {
 	out := make(map[string]*program, 1024)
 	for _, t := range [...]string{
 		wrapperRows, toolRows, shellRows, builtinRows, fileRows, textRows, archiveRows, netRows,
-		gitRows, buildRows, systemRows, containerRows, codeRows,
+		gitRows, buildRows, systemRows, containerRows, codeRows, machineRows, starterRows,
 	} {
 		for row := range strings.SplitSeq(strings.ReplaceAll(t, "\n ", " "), "\n") {
 			names, rest, ok := strings.Cut(row, "|")
@@ -115,6 +115,9 @@ func lookup(name string) *program {
 	t := tables()
 	p := t[name]
 	if p == nil {
+		if bare := strings.TrimSuffix(strings.ToLower(name), ".exe"); len(bare) != len(name) {
+			return lookup(bare) // in the Linux of a Windows machine
+		}
 		if base := strings.TrimRight(name, "0123456789.-"); base != name && base != "" {
 			if p = t[base]; p != nil && strings.Contains(strings.SplitN(p.row, "|", 2)[0], "safe") {
 				p = nil // nobody knows a program ls2

@@ -10,6 +10,7 @@ import (
 type output struct {
 	text  string
 	known bool
+	below *[]word // not known, but names of files below these, each ended by a NUL
 }
 
 // stmts reads a list of statements in order.
@@ -221,7 +222,7 @@ func (f *frame) pipeline(s *scope, c *syntax.BinaryCmd, in *stdin) output {
 // piped is what the right side of a pipe reads.
 func piped(out output) *stdin {
 	if !out.known {
-		return &stdin{kind: stdinUnknown}
+		return &stdin{kind: stdinUnknown, below: out.below}
 	}
 	return &stdin{kind: stdinKnown, text: out.text, words: listed(out.text)}
 }
