@@ -298,3 +298,31 @@ func ExampleOpenFolders() {
 	// main.go <nil>
 	// true
 }
+
+// A place that links led to is known by both names, so that what is said about
+// the link holds, too.
+func TestPlaceKeepsTheNameOfALink(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "env.local"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("env.local", filepath.Join(dir, ".env")); err != nil {
+		t.Fatal(err)
+	}
+	f, err := tool.OpenFolders(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for given, named := range map[string]string{".env": ".env", "x/../.env": ".env", "env.local": "", "new": "", ".": ""} {
+		if named != "" {
+			named = filepath.Join(dir, named)
+		}
+		if p, err := f.Locate(given); err != nil || p.Named != named {
+			t.Errorf("%s: named %q, want %q (%v)", given, p.Named, named, err)
+		}
+	}
+}
