@@ -176,6 +176,9 @@ func (src *source) ask(ctx context.Context, n Named, s *subject) Verdict {
 	if p, ok := n.Policy.(judging); ok {
 		return sane(n.Name, p.judge(s))
 	}
+	if p, ok := n.Policy.(LineJudge); ok && s.reading != nil {
+		return sane(n.Name, p.EvaluateLine(s.Request, s.reading, &s.read))
+	}
 	return src.watch.policy(ctx, n, s.Request)
 }
 

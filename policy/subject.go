@@ -15,6 +15,7 @@ type subject struct {
 	Request
 
 	reading *shellread.Reading // of a command; nil of everything else
+	read    shellread.Options  // that it was made with
 	places  []place            // what the request, or its command, would touch
 	lines   [][]string         // by command: what a deny or ask rule is compared with
 	params  *params            // of the input; nil until somebody asks
@@ -42,7 +43,8 @@ type judging interface {
 func newSubject(r Request, home string, resolve func(string) string) *subject {
 	s := &subject{Request: r}
 	if r.Operation == OpCommand {
-		s.reading = shellread.Parse(r.Resource, &shellread.Options{Dir: r.Cwd, Home: home})
+		s.read = shellread.Options{Dir: r.Cwd, Home: home}
+		s.reading = shellread.Parse(r.Resource, &s.read)
 		s.readPlaces(resolve)
 		s.lines = linesOf(s.reading)
 		return s

@@ -8,7 +8,10 @@ import (
 	"path"
 
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/policy/shellread"
 )
+
+var _ policy.LineJudge = (*Checker)(nil)
 
 // Op is what is done to a path.
 type Op string
@@ -219,8 +222,15 @@ func (c *Checker) CheckHost(host string) error {
 
 // Evaluate denies what the settings forbid and has no opinion on the rest. What
 // the input of a call says about the sandbox changes nothing.
-func (c *Checker) Evaluate(r policy.Request) policy.Verdict {
-	d := c.judge(r)
+func (c *Checker) Evaluate(r policy.Request) policy.Verdict { return c.verdict(c.judge(r)) }
+
+// EvaluateLine is Evaluate for a command line that has been read. It is a
+// [policy.LineJudge].
+func (c *Checker) EvaluateLine(r policy.Request, reading *shellread.Reading, o *shellread.Options) policy.Verdict {
+	return c.verdict(c.checkReading(r.Resource, r.Cwd, reading, o))
+}
+
+func (c *Checker) verdict(d *Denial) policy.Verdict {
 	if d == nil {
 		return policy.Verdict{}
 	}

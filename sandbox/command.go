@@ -9,6 +9,13 @@ import (
 )
 
 func (c *Checker) checkCommand(line, cwd string) *Denial {
+	return c.checkReading(line, cwd, nil, nil)
+}
+
+// checkReading is checkCommand for a line that has been read already, with what was
+// known then; a reading is nil when there is none. Another home, variables of its
+// own or a folder behind a link make the checker read the line itself.
+func (c *Checker) checkReading(line, cwd string, reading *shellread.Reading, known *shellread.Options) *Denial {
 	hasPaths := len(c.denied)+len(c.read)+len(c.write) > 0
 	if c.deniedPrograms == nil && c.allowedPrograms == nil && !hasPaths && c.net == nil {
 		return nil
@@ -24,7 +31,9 @@ func (c *Checker) checkCommand(line, cwd string) *Denial {
 			o.Dir = dir
 		}
 	}
-	reading := shellread.Parse(line, &o)
+	if reading == nil || known.Dir != o.Dir || known.Home != o.Home || len(known.Vars)+len(o.Vars) > 0 {
+		reading = shellread.Parse(line, &o)
+	}
 	for i := range reading.Commands {
 		if d := c.checkProgram(&reading.Commands[i]); d != nil {
 			return d
