@@ -296,8 +296,8 @@ func (a *Agent) endRun() error {
 		return nil
 	}
 	_, err := a.change(context.Background(), policy.Change{Ended: true})
-	if errors.Is(err, session.ErrFenced) || l.broken != nil {
-		return nil // whoever took the session over goes on with the run; what broke the loop was told when it did
+	if l.broken == nil && !errors.Is(err, session.ErrFenced) {
+		return err
 	}
-	return err
+	return nil // whoever took the session over goes on with the run; what broke the loop was told when it did
 }

@@ -79,8 +79,7 @@ func TestAnInterruptBeforeTheQuestionIsPutAgain(t *testing.T) {
 func TestAnInterruptAfterTheAnswer(t *testing.T) {
 	s := sessions(t)
 	bash := command("Bash")
-	var a *agent.Agent
-	a = newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
+	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
 		Ask: (&gives{answer: approval.Answer{Decision: approval.Allow}}).ask,
 	}))
