@@ -87,7 +87,7 @@ func (c *call) option(w word, next []word) int {
 	attached := word{text: value, static: w.static, glob: w.glob}
 	if c.prog.marks.once || strings.HasPrefix(name, "--") {
 		o := c.prog.long(name)
-		if o == nil && c.prog.marks.once {
+		if o == nil && c.prog.marks.once && len(name) > 1 {
 			if name[1] == '-' {
 				o = c.prog.long(name[1:])
 			} else if o = c.prog.options[name[:2]]; o != nil && (o.value || o.attached) && len(name) > 2 {
