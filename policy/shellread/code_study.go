@@ -199,6 +199,9 @@ func (c *call) codePaths(ts []token) {
 			continue
 		}
 		t = strings.TrimPrefix(t, "file://")
+		if bare := strings.TrimLeft(t, "+<> "); strings.HasPrefix(bare, "/") || strings.HasPrefix(bare, "../") {
+			t = bare // perl's open
+		}
 		if strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~/") || strings.HasPrefix(t, "./") || strings.HasPrefix(t, "../") || t == ".." {
 			c.touch(word{text: t, static: !ts[i].open}, t, Read|Write, FromCode, false)
 		}

@@ -62,6 +62,9 @@ func (f *frame) known(s *scope, c *command, name string) output {
 	if e.unclear != "" {
 		f.unclear(e.unclear)
 	}
+	if (len(c.set) > 0 || len(s.tainted) > 0) && !in(stateless, name) {
+		f.varPaths(s, c.set, &e)
+	}
 	f.out.Commands[c.slot] = f.built(s, c.words, c.source, c.set, c.paths, &e)
 	scope := s
 	if len(c.set) > 0 {

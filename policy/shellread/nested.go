@@ -177,10 +177,24 @@ func (f *frame) substituting(text string) {
 // test reads [[ … ]].
 func (f *frame) test(s *scope, x syntax.TestExpr) {
 	f.scan(s, x)
+	var paths []Path
+	look := func(x syntax.TestExpr) {
+		if w, ok := x.(*syntax.Word); ok {
+			paths = f.resolve(paths, s.dirs, use{path: f.one(s, w, true), access: Read, from: FromArgument})
+		}
+	}
+	defer func() {
+		if len(paths) > 0 && !f.stopped {
+			f.out.Commands[f.reserve()] = Command{Name: ":", Program: ":", Line: ":", Source: f.written(x), Dir: likely(s), Via: f.via, Paths: paths, Safe: true}
+		}
+	}()
 	syntax.Walk(x, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.BinaryTest:
 			switch n.Op {
+			case syntax.TsNewer, syntax.TsOlder, syntax.TsDevIno:
+				look(n.X)
+				look(n.Y)
 			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
 				f.evaluate(s, n.X)
 				f.evaluate(s, n.Y)
@@ -190,6 +204,8 @@ func (f *frame) test(s *scope, x syntax.TestExpr) {
 		case *syntax.UnaryTest:
 			if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
 				f.evaluate(s, n.X)
+			} else if n.Op >= syntax.TsExists && n.Op <= syntax.TsUsrOwn || n.Op == syntax.TsModif {
+				look(n.X)
 			}
 		}
 		return true

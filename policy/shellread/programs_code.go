@@ -52,7 +52,7 @@ mysql,mariadb,mycli | =sql | -* | -e/--execute:i --init-command:i -u/--user: -p?
 mongosh,mongo | any =code | -* | --eval:i -f/--file:x --quiet --norc -u: -p: --host: --port: --nodb
 redis-cli,clickhouse-client,cqlsh,sqlcmd,bq,snowsql,influx | alters any | -* | -h: -p: -a: -n: -u: --eval:x -f:x -i:x -o:w -q: -e:
 createdb,dropdb,createuser,dropuser,pg_restore,mysqladmin,mysqlimport,mongorestore,mongoimport | alters any | s* | -h: -p: -U: -d: -f: -c -C -e
-pg_dump,pg_dumpall,mysqldump,mongodump,mongoexport | any | -* | -f/--file/--result-file/-o/--out:w -h/--host: -p/--port: -U/--username/-u/--user: -d/--dbname: -F/--format: -t/--table: -n/--schema: -s -a -O -x -c -C -v -w -W
+pg_dump,pg_dumpall,mysqldump,mongodump,mongoexport | any | -* | -f/--file/--result-file/-o/--out:w -h/--host: -p/--port: -U/--username/-u/--user: -r:w -d/--dbname: -F/--format: -t/--table: -n/--schema: -s -a -O -x -c -C -v -w -W
 pg_isready | safe any | -* | -h: -p: -U: -d: -t:
 `
 
@@ -212,6 +212,13 @@ func (c *call) module(m word) {
 			}
 			if strings.HasSuffix(w.text, ".py") {
 				c.as(w, w.text, roleCode)
+			}
+		}
+	case "venv", "virtualenv", "zipfile", "tarfile", "compileall", "build", "pip":
+		c.outputs()
+		for _, w := range rest {
+			if m.text != "pip" && looksLikePath(w.text) {
+				c.touch(w, w.text, Write, FromShape, true)
 			}
 		}
 	case "json.tool":

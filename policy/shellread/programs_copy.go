@@ -28,6 +28,9 @@ func (c *call) programs() {
 	case "patch":
 		c.touch(word{text: ".", static: true}, "patch", Read|Write, FromArgument, true)
 	case "split":
+		if w, ok := c.value("-f"); ok && c.prog.name == "csplit" {
+			c.touch(w, w.text, Write, FromArgument, true)
+		}
 		if len(c.rest) < 2 && !c.has("--filter") {
 			c.touch(word{text: ".", static: true}, "split", Write, FromArgument, true)
 		}
@@ -86,6 +89,11 @@ func (c *call) copies() {
 		dir, c.rest = here, nil
 	} else {
 		return
+	}
+	if c.prog.name == "mv" {
+		for _, w := range from {
+			c.touch(w, w.text, Read|Write, FromArgument, true) // a folder goes with everything in it
+		}
 	}
 	c.into(dir, from, c.tree)
 }

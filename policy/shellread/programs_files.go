@@ -58,6 +58,8 @@ hexdump,hd,od | safe | r* | -bcCdovxBDeFHhiIlLOsXaf -A/--address-radix: -e: -f:r
 strings,nm,objdump,readelf,size,otool,dwarfdump | safe any | r* | -adfnptxCShlWsSuvgADrRjTDe -n: -t: -j: -e: -o
 ldd | runs | r* | -druv --verbose
 strip |  | m* | -sgSdxX -o:w -R: -K: -N: -v -p -D --strip-all --strip-debug --strip-unneeded
+objcopy | any | r w | -I: -O: -B: -j: -R: -S -g
+ctags,etags,cscope,gtags | any | r* | -f:w -o:w -R -e -a -L:r
 logrotate | runs | r* | -d -f -v -s/--state:w -m/--mail:l -l/--log:w
 updatedb | alters | -* | --
 locate,mlocate,plocate | safe any | -* | -i -c -l: -n: -r: -d:r

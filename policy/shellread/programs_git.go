@@ -1,6 +1,9 @@
 package shellread
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // gitRows are git and its subcommands, and other tools of version control.
 const gitRows = `
@@ -18,7 +21,8 @@ git stash | =gitlist | -* | -p -u -a -k -q -m: -S --patch --include-untracked --
 git remote | =gitlist | -* | -v/--verbose -f -t: -m: --tags --no-tags --mirror? --push --all --add --delete -n -p --dry-run
 git config | =gitlist | -* | --global --system --local --worktree -f/--file:r --blob: -l/--list --get --get-all --get-regexp --get-urlmatch --get-color --name-only --show-origin --show-scope -z/--null -t/--type: --bool --int --path --default: --includes --no-includes --add! --unset! --unset-all! --replace-all! -e/--edit! --rename-section! --remove-section! --fixed-value --all --value: --url: --regexp
 git worktree | =gitlist | -* | -b: -B: -f -d --detach --checkout --no-checkout --lock --reason: --track --no-track --guess-remote -v --porcelain -z --expire: -n --orphan -q
-git notes,git bundle,git sparse-checkout,git maintenance,git lfs,git flow,git subtree,git annex,git svn,git p4,git replace,git rerere,git hook,git multi-pack-index,git commit-graph,git credential,git update-server-info,git pack-refs,git update-ref,git symbolic-ref,git write-tree,git commit-tree,git mktree,git mktag,git hash-object,git read-tree,git update-index,git fast-import,git fast-export,git unpack-objects,git pack-objects,git prune,git repack,git gc,git fsck,git verify-pack,git verify-tag,git mailinfo,git mailsplit,git quiltimport,git imap-send,git request-pull,git interpret-trailers,git bugreport,git diagnose | alters any | s* | -m: -F:r -o:w -w
+git notes,git sparse-checkout,git maintenance,git lfs,git flow,git subtree,git annex,git svn,git p4,git replace,git rerere,git hook,git multi-pack-index,git commit-graph,git credential,git update-server-info,git pack-refs,git update-ref,git symbolic-ref,git write-tree,git commit-tree,git mktree,git mktag,git hash-object,git read-tree,git update-index,git fast-import,git fast-export,git unpack-objects,git pack-objects,git prune,git repack,git gc,git fsck,git verify-pack,git verify-tag,git mailinfo,git mailsplit,git quiltimport,git imap-send,git request-pull,git interpret-trailers,git bugreport,git diagnose | alters any | s* | -m: -F:r -o:w -w
+git bundle | alters any | - w -* | -q
 git add,git stage | alters | r* | -nvfipuAN -e --all --update --dry-run --verbose --force --interactive --patch --edit --intent-to-add --refresh --ignore-errors --ignore-missing --sparse --renormalize --chmod: --pathspec-from-file:r --no-all --ignore-removal
 git rm | alters | w* | -f -n -q -r+ --force --dry-run --cached --quiet --ignore-unmatch --sparse --pathspec-from-file:r
 git mv | alters =into | m* w | -f -k -n -v --force --dry-run --verbose --sparse
@@ -99,6 +103,9 @@ func (c *call) gitSetting(w word) {
 		}
 		c.codeLine(strings.TrimPrefix(value, "!"), "git "+key, false)
 	default:
+		if path.IsAbs(value) || strings.HasPrefix(value, "~") || strings.HasPrefix(value, "..") {
+			c.touch(word{text: value, static: w.static}, w.text, Read, FromArgument, false)
+		}
 		c.unsafe = !strings.HasPrefix(low, "color.") && !strings.HasPrefix(low, "user.") && low != "core.quotepath" && low != "advice.detachedhead"
 	}
 }

@@ -252,6 +252,7 @@ const vcsReads = "status st log diff di info annotate blame cat heads tip parent
 
 func (c *call) otherVCS() {
 	c.handled = true
+	c.lastWritten("clone checkout co export switch")
 	safe := len(c.rest) > 0 && in(vcsReads, c.rest[0].text) && len(c.rest) < 4
 	for i, w := range c.args {
 		name, value, eq := strings.Cut(w.text, "=")

@@ -65,6 +65,7 @@ func (c *call) nets() {
 			}
 		}
 		c.escapes()
+		c.lastWritten("copy copyto sync move moveto get bisync clone")
 		c.opaque("downloads files")
 	case "ssh", "scp":
 		c.ssh()

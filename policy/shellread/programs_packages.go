@@ -18,6 +18,7 @@ func (c *call) npm() {
 			if len(rest) > 1 {
 				if rest[0].text != "-w" && rest[0].text != "-F" && rest[0].text != "--filter" && rest[0].text != "--workspace" {
 					c.moveTo(rest[1])
+					c.touch(here, rest[1].text, Read|Write, FromArgument, false)
 				}
 				rest = rest[1:]
 			}
@@ -72,6 +73,8 @@ func (c *call) npm() {
 			c.codeLine(v, name+" "+w.text, !w.static)
 		}
 	}
+	c.outputs()
+	writes = writes || c.out.changes()
 	if in(npmReads, sub.text) && !writes && len(c.out.runs) == 0 && (sub.text != "version" || len(rest) == 0 && name != "yarn") && !in("docs repo bugs help", sub.text) {
 		c.out.safe = true
 		return
@@ -199,8 +202,10 @@ func (c *call) lists(reads string) {
 			vague = true
 		}
 	}
+	c.lastWritten("cp copy copyto sync mv move clone download rsync")
 	switch c.prog.name {
 	case "gh", "glab":
+		c.outputs()
 		c.gh(words, vague)
 		return
 	case "terraform", "tofu":
@@ -212,7 +217,10 @@ func (c *call) lists(reads string) {
 			return
 		}
 	}
-	if c.prog.special == "lists" {
+	if c.prog.special == "pip" {
+		c.outputs()
+	} else {
+		c.outputs()
 		c.guess()
 		if len(c.out.runs) == 0 {
 			c.afterExec("exec")
@@ -225,7 +233,7 @@ func (c *call) lists(reads string) {
 }
 
 func (c *call) gh(words []string, vague bool) {
-	if c.out.safe = len(words) > 1 && in("pr issue repo run workflow release label gist cache variable mr ci auth", words[0]) && in(ghReads, words[1]) && !vague; c.out.safe {
+	if c.out.safe = len(words) > 1 && in("pr issue repo run workflow release label gist cache variable mr ci auth", words[0]) && in(ghReads, words[1]) && !c.out.changes() && !vague; c.out.safe {
 		return
 	}
 	if len(words) > 2 && words[0] == "alias" && words[1] == "set" {

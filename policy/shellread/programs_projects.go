@@ -131,6 +131,9 @@ func (c *call) dockerRun() {
 func (c *call) make() {
 	for _, w := range c.rest {
 		if name, value, ok := strings.Cut(w.text, "="); ok {
+			if in("DESTDIR PREFIX prefix O OUT OUTDIR BUILDDIR BUILD_DIR", name) && looksLikePath(value) {
+				c.touch(word{text: value, static: w.static}, w.text, Write, FromShape, true)
+			}
 			if strings.TrimRight(name, ":?+!") == "SHELL" || strings.HasPrefix(value, "$(shell") || strings.Contains(value, "$(shell ") {
 				c.out.unclear = "what make runs with " + w.text + " cannot be known"
 			}

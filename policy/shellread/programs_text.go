@@ -14,6 +14,8 @@ sort | safe | r* | -bdfghiMnRrVcCmsuz -k/--key: -t/--field-separator: -o/--outpu
 uniq | safe | r w | -cdDiuz -f/--skip-fields: -s/--skip-chars: -w/--check-chars: --count --repeated --all-repeated? --group? --ignore-case --unique --zero-terminated
 cut | safe | r* | -b/--bytes: -c/--characters: -d/--delimiter: -f/--fields: -n -s/--only-delimited -z/--zero-terminated -w --complement --output-delimiter:
 paste,join,fmt,fold,expand,unexpand,column,pr,tsort,ptx,nl,rev | safe | r* | -acCeimnrsStuvxz1 -d/--delimiters: -w/--width: -o: -j: -t/--tabs/--separator/--table: -1: -2: -b: -f: -h: -i: -l: -N: -R: -v: -p: -g: -y: -# --serial --zero-terminated --table-columns: --output-separator: --json --header --check-order --nocheck-order --spaces --bytes --first-only --all
+column | safe | r* | -tnxeJLdm -c/--output-width/--columns: -s/--separator: -o/--output-separator: -N/--table-columns: -R/--table-right: -T/--table-truncate: -H/--table-hide: -W/--table-wrap: -O/--table-order: -n/--table-name: -E: -r/--tree: -i/--tree-id: -p/--tree-parent: -l/--table-columns-limit: --table --json --fillrows --table-noheadings
+logger | alters any | -* | -f/--file:r -t/--tag: -p/--priority: -n/--server: -P/--port: -u/--socket:w -i -s -e -d -T
 iconv | safe | r* | -f/--from-code: -t/--to-code: -o/--output:w -c -s -l --list
 tr | safe | -* | -cCdst --complement --delete --squeeze-repeats --truncate-set1
 seq,factor,expr,numfmt,nproc,sleep,yes,jot,units | safe any | -* | -f: -s: -w -#
@@ -39,5 +41,5 @@ pv | safe | r* | -ptebrnqfaTAWcI -s: -L: -N: -i: -w: -H: -B: -l -S -o/--output:w
 pandoc | | r* | -f/--from/-r/--read: -t/--to/-w/--write: -o/--output:w -s/--standalone -d/--defaults:x --template:r -F/--filter:x -L/--lua-filter:x --pdf-engine:x -M/--metadata: -V/--variable: --toc --wrap: --columns: -c/--css:r -H:r -B:r -A:r --extract-media:W -N --metadata-file:r --reference-doc:r --bibliography:r --citeproc --self-contained --embed-resources --list-input-formats~
 open,xdg-open,start,explorer,code,cursor,subl,atom,idea,gio | runs | s* | -a: -n -g -W -R -e -t -w -r -b:
 pbcopy,xclip,xsel,wl-copy,pbpaste,wl-paste | alters | -* | -o -i -b
-notify-send,say,wall,write,mail,mailx,sendmail,logger | alters | s* | -s: -a: -r: -f: -t -p: -c: -u: -i: -t: -e -d
+notify-send,say,wall,write,mail,mailx,sendmail | alters | s* | -s: -a: -r: -f: -t -p: -c: -u: -i: -t: -e -d
 `

@@ -91,7 +91,7 @@ var readings = []struct {
 	{`f() { g; }; g() { r; }; f`, `r`, false},
 	{`if t; then f() { r; }; fi; f`, `t ; f ; r`, false},
 	{`f() { $1 x; }; f a`, `a x`, false},
-	{`[[ -f x && $(a) == b ]]`, `a`, false},
+	{`[[ -f x && $(a) == b ]]`, `a ; :`, false},
 	{`(( x = $(a) ))`, `a`, false},
 	{`let "x=$(a)"`, `a`, false},
 	{`x=(1 $(a)); y[$(b)]=1`, `a ; b`, false},

@@ -13,7 +13,7 @@ import (
 // outputNames are names of options whose value is a file or folder that is written.
 const outputNames = `o O output out outfile out-file output-file outputfile outdir out-dir output-dir output-directory output-path outputpath outpath dest destination
 	dest-dir dist-dir target-dir target-directory build-dir builddir prefix install-dir install-prefix destdir root-dir save save-to save-as save-dir write write-to writeto
-	log log-file logfile log-dir report report-file export export-to extract-to extract-dir dump dump-file cache-dir cachedir download-dir pidfile pid-file tee record directory-prefix`
+	log log-file logfile log-dir report report-file export export-to extract-to extract-dir dump dump-file cache-dir cachedir download-dir pidfile pid-file tee record directory-prefix export-filename export-file`
 
 // runNames are names of options whose value is a command.
 const runNames = `exec execute command cmd run shell run-command on-change onchange pre-invoke post-invoke pager editor browser hook script-shell startup-command init-command
@@ -76,5 +76,42 @@ func (c *call) guessCommand(argv []word) {
 	plain := name != "" && !strings.ContainsAny(name, "/.*?[]{}() \t\n\"'$=:,@\\") && name[0] != '-'
 	if plain || path.IsAbs(name) && slices.Contains(systemDirs, path.Dir(name)) {
 		c.out.runs = append(c.out.runs, run{via: c.via, argv: argv, in: c.inv.in})
+	}
+}
+
+// outputs finds what a known program writes by options that its row does not have,
+// or gives no meaning, but whose names say so; and folders for its work.
+func (c *call) outputs() {
+	for i, w := range c.args {
+		if len(w.text) < 2 || w.text[0] != '-' {
+			continue
+		}
+		name, value, attached := strings.Cut(w.text, "=")
+		if o := c.prog.options[name]; o != nil && o.role != roleData {
+			continue
+		}
+		v := word{text: value, static: w.static, glob: w.glob}
+		if !attached && i+1 < len(c.args) {
+			v = c.args[i+1]
+		}
+		long := strings.TrimLeft(name, "-")
+		switch {
+		case in(outputNames, long) && len(long) > 1 && (attached || writable(v)), strings.HasSuffix(long, "_out") && writable(v),
+			in("target pack-destination cwd Logfile", long) && looksLikePath(v.text),
+			in("d t w D o O p", long) && writable(v) && looksLikePath(v.text) && !strings.HasPrefix(c.prog.name, "git "):
+			c.touch(v, w.text, Write, FromShape, true)
+		}
+	}
+}
+
+// lastWritten notes that the last operand of a program that copies is written, when
+// a word says that it copies.
+func (c *call) lastWritten(verbs string) {
+	n := len(c.args)
+	if n < 2 || !slices.ContainsFunc(c.args[:n-1], func(w word) bool { return w.static && in(verbs, w.text) }) {
+		return
+	}
+	if last := c.args[n-1]; last.text != "" && last.text[0] != '-' && !strings.Contains(last.text, ":") {
+		c.touch(last, last.text, Write, FromShape, true)
 	}
 }

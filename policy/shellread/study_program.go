@@ -123,6 +123,12 @@ func (c *call) apply(depth int) {
 		return
 	}
 	c.operands()
+	if m.runs || m.alters {
+		c.outputs()
+		if c.out.moveTo != nil {
+			c.touch(here, c.prog.name, Read|Write, FromArgument, false)
+		}
+	}
 	if m.runs && c.out.opaque == "" {
 		c.out.opaque = "runs code that is not in the line"
 	}
@@ -202,7 +208,7 @@ func (c *call) touched(r role) role {
 		switch r {
 		case roleRead:
 			r = roleEdit
-		case roleReadAll:
+		case roleReadAll, roleShape:
 			r = roleEditAll
 		}
 	}
