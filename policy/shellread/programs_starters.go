@@ -1,6 +1,9 @@
 package shellread
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // starterRows are programs that start others: watchers, keepers of secrets, tools
 // that configure machines, and programs with commands of their own that reach a
@@ -84,8 +87,8 @@ func (c *call) starters() {
 // zargs: the command stands behind the last "--".
 func (c *call) zargs() {
 	c.handled = true
-	for i := len(c.args) - 1; i >= 0; i-- {
-		if w := c.args[i]; w.static && w.text == "--" {
+	for i, w := range slices.Backward(c.args) {
+		if w.static && w.text == "--" {
 			c.out.runs = append(c.out.runs, run{via: "zargs", argv: append(c.args[i+1:len(c.args):len(c.args)], word{text: "$input"})})
 			c.out.wrapper = i+1 < len(c.args)
 			return
