@@ -33,6 +33,7 @@ type ballot struct {
 	grant   string
 	allowed bool // somebody allowed, whether or not it counted
 	limited bool // the answer that counts is a limit's
+	mode    Said // what the mode says
 	next    replaced
 }
 
@@ -140,24 +141,21 @@ func (b *ballot) grants(list []*grant, s *subject) {
 	}
 }
 
-// close applies what modes do to questions.
+// close applies what modes do to questions. What a limit asks about stays denied
+// where the mode denies it and nobody allowed it: a limit only limits.
 func (b *ballot) close(v *view) {
 	if b.won.Effect != Ask {
 		return
 	}
-	mode := v.mode.link()
-	silent, silences := v.has(Mode.silences)
-	switch {
-	case silences:
-		mode = silent.link()
-		b.won.Effect, b.won.Reason = Deny, b.won.Reason+" ("+mode+" asks nobody)"
-	case v.mode == ModeRestricted && b.limited && !b.allowed:
-		b.won.Effect, b.won.Reason = Deny, "nothing allows it, and "+mode+" denies the rest"
-	default:
+	if silent, ok := v.has(Mode.silences); ok {
+		b.won.Effect, b.won.Reason = Deny, b.won.Reason+" ("+silent.link()+" asks nobody)"
+		b.by, b.grant = silent.link(), ""
+		b.say(b.by, Verdict{Effect: Deny, Reason: b.won.Reason})
 		return
 	}
-	b.by, b.grant = mode, ""
-	b.say(mode, Verdict{Effect: Deny, Reason: b.won.Reason})
+	if b.limited && !b.allowed && b.mode.Effect == Deny {
+		b.by, b.won, b.grant = b.mode.Policy, b.mode.Verdict, ""
+	}
 }
 
 // decide makes the outcome the call's.

@@ -132,7 +132,8 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 		b.rules(rulesName, src.world.rule(src.rules, s, v), v, kind.kind)
 	}
 	_, mode := v.decide(kind.kind)
-	b.add(rankMode, mode.link(), mode.judge(s, kind), "")
+	b.mode = Said{Policy: mode.link(), Verdict: mode.judge(s, kind)}
+	b.add(rankMode, b.mode.Policy, b.mode.Verdict, "")
 }
 
 // rule is what rules say. Where they permit every command of a line and not all

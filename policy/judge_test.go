@@ -306,3 +306,40 @@ func TestDecisionsKeepTheirShape(t *testing.T) {
 		t.Errorf("%+v %v", back, err)
 	}
 }
+
+// A question of a limit opens nothing that the mode denies; whoever allowed it
+// before the mode is asked about it.
+func TestALimitsQuestionDoesNotSoftenAMode(t *testing.T) {
+	for _, tt := range []struct {
+		mode  policy.Mode
+		line  string
+		allow string
+		want  policy.Effect
+		by    string
+	}{
+		{policy.ModeAuto, "rm -rf /", "", policy.Deny, "mode auto"},
+		{policy.ModeAuto, "touch .git/hooks/x", "", policy.Deny, "mode auto"},
+		{policy.ModeAuto, "touch .git/hooks/x", "Bash(touch:*)", policy.Ask, policy.ProtectedName},
+		{policy.ModeRestricted, "touch .git/hooks/x", "", policy.Deny, "mode restricted"},
+		{policy.ModeRestricted, "touch .git/hooks/x", "Bash(touch:*)", policy.Ask, policy.ProtectedName},
+		{policy.ModeDefault, "touch .git/hooks/x", "", policy.Ask, policy.ProtectedName},
+		{policy.ModeDontAsk, "touch .git/hooks/x", "", policy.Deny, "mode dontAsk"},
+	} {
+		var list []policy.RuleSource
+		if tt.allow != "" {
+			list = append(list, policy.RuleSource{Effect: policy.Allow, Text: tt.allow, Layer: policy.LayerUser})
+		}
+		rules, _, err := policy.CompileRules(list, policy.RuleOptions{Home: "/home/u", Cwd: "/w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := policy.New(&policy.Config{Mode: tt.mode, Rules: rules, Folders: []string{"/w"}, Home: "/home/u"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: tt.line, Cwd: "/w"}
+		if d := g.Guard("Bash").Judge(t.Context(), []policy.Request{r}, nil); d.Effect != tt.want || d.By != tt.by {
+			t.Errorf("mode %s, %q, allowed %q: %s by %s (%s), want %s by %s", tt.mode, tt.line, tt.allow, d.Effect, d.By, d.Reason, tt.want, tt.by)
+		}
+	}
+}
