@@ -343,3 +343,25 @@ func TestALimitsQuestionDoesNotSoftenAMode(t *testing.T) {
 		}
 	}
 }
+
+func TestRemovingWhatIsCriticalIsAskedAboutDespiteARule(t *testing.T) {
+	g := newGuards(t, policy.Config{Rules: rulesOf(t, "allow Bash(rm:*)"), Folders: []string{"/w/app"}, Home: "/home/u"})
+	for line, want := range map[string]policy.Effect{
+		"rm -rf /":             policy.Ask,
+		"rm -rf /usr":          policy.Ask,
+		"rm -rf ~":             policy.Ask,
+		"rm -rf /home":         policy.Ask,
+		"rm -r .":              policy.Ask,
+		"rm -r ..":             policy.Ask,
+		`rm -rf "$X"/*`:        policy.Ask,
+		`echo $(rm -rf "$X"/)`: policy.Ask,
+		"rm -rf build":         policy.Allow,
+		"rm -rf /usr/lib/x":    policy.Allow,
+		"rm /w/app/a":          policy.Allow,
+	} {
+		r := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: "/w/app"}
+		if d := judge(g, r); d.Effect != want {
+			t.Errorf("%s: %s by %s (%s), want %s", line, d.Effect, d.By, d.Reason, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package policy
 import (
 	_ "embed"
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -127,12 +128,36 @@ func (p protectedPaths) judge(s *subject) Verdict {
 	if path, ok := s.touchesProtected(); ok {
 		return Verdict{Effect: Ask, Reason: path + " decides what other programs do: editing it is always asked about"}
 	}
+	if what, ok := s.removesCritical(); ok {
+		return Verdict{Effect: Ask, Reason: "it removes " + what + " with everything below: that is always asked about"}
+	}
 	for i := range s.places {
 		if place := &s.places[i]; place.written() && slices.ContainsFunc(p.also, place.reaches) {
 			return Verdict{Effect: Ask, Reason: place.path + " decides what this program does: editing it is always asked about"}
 		}
 	}
 	return Verdict{}
+}
+
+// removesCritical finds a tree that no allow rule alone lets a command remove: the
+// root and what lies directly in it, the home folder, the folder in which the
+// command runs, their parents, and what cannot be known.
+func (s *subject) removesCritical() (what string, ok bool) {
+	for i := range s.places {
+		p := &s.places[i]
+		if p.command < 0 || !p.tree || !p.written() || s.reading.Commands[p.command].Name != "rm" {
+			continue
+		}
+		if p.path == "" {
+			return p.arg, true
+		}
+		for _, at := range [...]string{p.path, p.real} {
+			if path.Dir(at) == "/" || s.Cwd != "" && inside(at, s.Cwd) || s.read.Home != "" && inside(at, s.read.Home) {
+				return at, true
+			}
+		}
+	}
+	return "", false
 }
 
 // reaches reports whether a file or folder is the place, holds it, or lies in what
