@@ -48,10 +48,11 @@ var floors = map[string]int{
 	"agent":    40,
 	"settings": 40,
 
-	"internal/demo":    0, // files only
-	"internal/outcome": 45,
-	"internal/version": 0,
-	"internal/early":   5, // next to nothing: it must start before the libraries
+	"internal/demo":     0, // files only
+	"internal/outcome":  45,
+	"internal/version":  0,
+	"internal/spelling": 0,
+	"internal/early":    5, // next to nothing: it must start before the libraries
 
 	"workspace": 50,
 

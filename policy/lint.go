@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
 // Lint says what is wrong with rules: what [CompileRules] refuses, and what it
@@ -131,30 +133,9 @@ func position(s RuleSource) string {
 func nearest(name string, names []string) string {
 	best, at := "", 3
 	for _, n := range names {
-		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < at {
+		if d := spelling.Edits(strings.ToLower(name), strings.ToLower(n)); d < at {
 			best, at = n, d
 		}
 	}
 	return best
-}
-
-// distance counts the letters to add, take away or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
 // Find resolves what a person typed to one session: an id, else a title, else
@@ -89,7 +91,7 @@ func nearest(name string, names []string) []string {
 		case name != "" && (strings.HasPrefix(n, name) || strings.HasPrefix(name, n)):
 			score = 0
 		default:
-			if d := edits(name, n); d <= max(2, len(name)/4) {
+			if d := spelling.Edits(clip(name, MaxIDBytes), clip(n, MaxIDBytes)); d <= max(2, len(name)/4) {
 				score = d
 			}
 		}
@@ -103,27 +105,4 @@ func nearest(name string, names []string) []string {
 		out = append(out, n.name)
 	}
 	return out
-}
-
-// edits is the Levenshtein distance of a and b, byte by byte, of their first
-// 128 bytes.
-func edits(a, b string) int {
-	a, b = clip(a, MaxIDBytes), clip(b, MaxIDBytes)
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

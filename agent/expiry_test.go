@@ -1,0 +1,140 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func TestTimeRunsOut(t *testing.T) {
+	for _, stored := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			bash := command("Bash")
+			o := asking(agent.Options{
+				Tools: registry(t, bash), AskTimeout: 5 * time.Minute,
+				Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+					<-ctx.Done()
+					return approval.Answer{}, context.Cause(ctx)
+				},
+			})
+			if stored {
+				o.Sessions = session.New(memory.New(), nil)
+			}
+			began := time.Now()
+			a := newAgent(t, play(t, pushing(1), step{text: "ok"}), o)
+			res := prompt(t, a, "go")
+			if took := time.Since(began); took < 5*time.Minute || took > 6*time.Minute {
+				t.Errorf("it took %v", took)
+			}
+			if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "nobody answered in time") || res.Reason != agent.ReasonCompleted {
+				t.Errorf("ran %v, told %q, ended by %s", bash.inputs, got, res.Reason)
+			}
+			if d := res.Denials; len(d) != 1 || d[0].By != "timeout" {
+				t.Errorf("denials %+v", d)
+			}
+			a.Close()
+		})
+	}
+}
+
+func TestAYesAfterTheTimeIsANo(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	bash := command("Bash")
+	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
+		Tools: registry(t, bash), AskTimeout: time.Minute, Clock: func() time.Time { return now },
+	}))
+	d := a.Driver(nil)
+	if err := d.Submit(t.Context(), transcript.Text{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	st, err := d.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(2 * time.Minute)
+	if err := d.Resolve(t.Context(), st.Questions[0].ID, approval.Answer{Decision: approval.Allow}); err != nil {
+		t.Fatal(err)
+	}
+	if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "in time") {
+		t.Errorf("ran %v, told %q", bash.inputs, got)
+	}
+}
+
+func TestCancellingAnswersTheQuestion(t *testing.T) {
+	for _, theirs := range []*approval.Answer{nil, {Decision: approval.Allow, By: "bob"}, {Decision: approval.Deny, By: "bob", Message: "no"}} {
+		s := sessions(t)
+		bash := command("Bash")
+		var a *agent.Agent
+		a = newAgent(t, play(t, pushing(2), step{text: "later"}), asking(agent.Options{
+			Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
+			Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+				if theirs != nil {
+					if _, err := elsewhere(t, s, "one", *theirs); err != nil {
+						t.Error(err)
+					}
+				}
+				a.Interrupt()
+				<-ctx.Done()
+				return approval.Answer{}, ctx.Err()
+			},
+		}))
+		var resolved []approval.Answer
+		all := events(t, a, "go")
+		for _, e := range all {
+			if r, ok := e.(agent.ApprovalResolved); ok {
+				resolved = append(resolved, r.Answer)
+			}
+		}
+		want, by := "approval cancelled", "interrupt"
+		if theirs != nil {
+			by, want = "bob", "permission denied: no"
+			if theirs.Decision.Allows() {
+				want = "it was not run"
+			}
+		}
+		if len(resolved) != 1 || resolved[0].By != by || last(t, all).Reason != agent.ReasonInterrupted || len(bash.inputs) != 0 {
+			t.Errorf("resolved %+v, ran %v", resolved, bash.inputs)
+		}
+		if got := results(t, a)["c1"]; !got.IsError || !strings.Contains(got.Text(), want) {
+			t.Errorf("told %q, want %q", got.Text(), want)
+		}
+		if open, err := approval.Pending(t.Context(), s, "one"); err != nil || len(open) != 0 {
+			t.Errorf("%d questions are open, %v", len(open), err)
+		}
+		if err := transcript.Validate(a.Snapshot().Items); err != nil {
+			t.Error(err)
+		}
+		a.Close()
+	}
+}
+
+func TestAHostMayChangeThePolicyWhileItIsTold(t *testing.T) {
+	// The consumer of the events is inside the loop's call: nothing may be locked.
+	s := sessions(t)
+	person := &gives{answer: approval.Answer{Decision: approval.AllowSession}}
+	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Sessions: s, Tools: registry(t, command("Bash")), Ask: person.ask}))
+	for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e.(type) {
+		case agent.ApprovalAsked, agent.ApprovalResolved, agent.PolicyChanged, agent.ToolStarted:
+			if _, err := a.Change(t.Context(), policy.Change{Patch: &policy.Patch{Mode: "write", Deny: []string{"/never/**"}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, ok := e.(agent.PolicyChanged); ok {
+			break
+		}
+	}
+	a.Close()
+}

@@ -1,0 +1,142 @@
+package policy
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestReasonsNameTheRule(t *testing.T) {
+	r := rulesOf(t, "allow Bash(ls:*)", "deny  Bash(git push:*) ", "ask Edit(//etc/**)")
+	v := r.Evaluate(bash("git push"))
+	if want := "rule Bash(git push:*) of s.json:2 denies it"; v.Reason != want {
+		t.Errorf("%q, want %q", v.Reason, want)
+	}
+	if want := (Origin{Rule: "Bash(git push:*)", Layer: LayerProject, File: "s.json", Line: 2, Col: 3}); v.Rule == nil || *v.Rule != want {
+		t.Errorf("%+v", v.Rule)
+	}
+	if v := r.Evaluate(bash("cd x; git push a")); v.Reason != "rule Bash(git push:*) of s.json:2 denies it: git push a" {
+		t.Errorf("%q", v.Reason)
+	}
+	if v := r.Evaluate(bash("ls -l")); v.Reason != "rule Bash(ls:*) of s.json:1 allows it" {
+		t.Errorf("%q", v.Reason)
+	}
+	if v := r.Evaluate(write("/etc/hosts")); v.Reason != "rule Edit(//etc/**) of s.json:3 asks about it" {
+		t.Errorf("%q", v.Reason)
+	}
+	if v := r.Evaluate(bash("$X")); v.Effect != Ask || !strings.HasPrefix(v.Reason, "rule Bash(git push:*) of s.json:2 may be about it: the command cannot be read for certain (") {
+		t.Errorf("%q", v.Reason)
+	}
+	session, _, err := CompileRules([]RuleSource{{Effect: Deny, Text: "Bash", Layer: LayerSession}}, RuleOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := session.Evaluate(bash("ls")); v.Reason != "rule Bash of the session layer denies it" {
+		t.Errorf("%q", v.Reason)
+	}
+}
+
+func TestNoRules(t *testing.T) {
+	var none *Rules
+	if v := none.Evaluate(bash("ls")); v.Effect != None {
+		t.Errorf("%+v", v)
+	}
+	if v := rulesOf(t).Evaluate(bash("$X")); v.Effect != None {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestCompileRefuses(t *testing.T) {
+	for _, c := range []struct{ rule, want string }{
+		{"deny ", "the rule is empty"},
+		{"deny (x)", "has no tool"},
+		{"deny Bash(rm", "not balanced"},
+		{"deny Bash(rm))", "text behind"},
+		{"deny Bash(rm) x", "text behind"},
+		{"deny Bash(a ( b)", "not balanced"},
+		{"deny Bash()", "parentheses are empty"},
+		{"allow Bash( )", "parentheses are empty"},
+		{"deny Bash (rm)", "space between"},
+		{"deny Bash,Edit", "cannot hold"},
+		{"deny bash(rm:*)", `hint: write Bash`},
+		{"deny Bash(:*)", "names no command"},
+		{"deny Bash(git:* push)", "only at the end"},
+		{"allow Bash(git:*:*)", "only at the end"},
+		{`allow Bash(git\:*)`, "neither a colon nor a prefix"},
+		{"deny Bash(command:rm)", "without the field"},
+		{"deny Bash(domain:x.org)", "has no domain"},
+		{"deny Read(domain:x.org)", "has no domain"},
+		{"deny Read(file_path:x)", "Read(src/**)"},
+		{"deny Read(!x)", "cannot take back"},
+		{"deny Read(a[)", "not a usable pattern"},
+		{"deny Read(~bob/x)", "another user"},
+		{"deny WebFetch(https://x.org/a)", "not a form of rule"},
+		{"allow WebFetch(url:x)", "without the field"},
+		{"deny WebFetch(domain:x.org/a)", "not a domain"},
+		{"deny WebFetch(domain:x.org:80)", "more than a domain"},
+		{"deny WebFetch(domain:bücher.de)", "xn--"},
+		{"deny WebFetch(domain:a..b)", "empty part"},
+		{"deny WebSearch(query:x)", "without the field"},
+		{"deny mcp__", "names no MCP tool"},
+		{"deny mcp__s__", "names no MCP tool"},
+		{"deny mcp__s__t(x)", "field:value"},
+		{"deny Deploy(prod)", "field:value"},
+		{"permit Bash", "want allow, ask or deny"},
+		{" Bash", "want allow, ask or deny"},
+	} {
+		r, problems, err := CompileRules(sources("allow Read", c.rule), RuleOptions{Home: "/home/u", Cwd: "/w"})
+		if r != nil || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "s.json:2:3: rule ") {
+			t.Errorf("%q: %v, want %q", c.rule, err, c.want)
+		}
+		if len(problems) != 1 || !problems[0].Fatal || problems[0].Rule.Line != 2 {
+			t.Errorf("%q: %+v", c.rule, problems)
+		}
+	}
+	if _, _, err := CompileRules(sources("deny Read(x)"), RuleOptions{}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a relative path without a folder: %v", err)
+	}
+	if _, _, err := CompileRules(sources("deny Read(~/x)"), RuleOptions{Cwd: "/w"}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a path below an unknown home: %v", err)
+	}
+	if _, _, err := CompileRules(sources("deny Read(x[)", "deny Bash("), RuleOptions{Cwd: "/w"}); err == nil || strings.Count(err.Error(), "s.json:") != 2 {
+		t.Errorf("not every problem is named: %v", err)
+	}
+}
+
+// What would allow, and never can, is said and not refused.
+func TestDeadAllowRulesAreSaid(t *testing.T) {
+	for _, rule := range []string{"allow *", "allow Web*", "allow mcp__*", "allow mcp__g*__x", "allow Deploy(target:test)"} {
+		r, problems, err := CompileRules(sources(rule), RuleOptions{Cwd: "/w"})
+		if err != nil || len(problems) != 1 || problems[0].Fatal || problems[0].Hint == "" {
+			t.Errorf("%q: %v %+v", rule, err, problems)
+			continue
+		}
+		if v := r.Evaluate(Request{Tool: "WebSearch"}); v.Effect != None {
+			t.Errorf("%q: %+v", rule, v)
+		}
+	}
+}
+
+// A server's name may hold "__". What forbids "mcp__a__b" forbids all of the server
+// "a__b"; what allows it allows the tool "b" of "a".
+func TestServersWithUnderscores(t *testing.T) {
+	for _, effect := range []string{"deny", "ask", "allow"} {
+		want := map[string]Effect{"deny": Deny, "ask": Ask, "allow": None}[effect]
+		judgeAll(t, []string{effect + " mcp__a__b"}, []judged{
+			{mcp("mcp__a__b__c"), want}, {mcp("mcp__a__b"), Effect(effect)}, {mcp("mcp__a__bc"), None}, {mcp("mcp__a"), None},
+		})
+	}
+	judgeAll(t, []string{"deny mcp__a"}, []judged{{mcp("mcp__a__b__c"), Deny}, {mcp("mcp__ab__c"), None}})
+}
+
+// Fields of the input can be forbidden on tools whose rules are about paths, too.
+func TestFieldsOfPathTools(t *testing.T) {
+	grep := Request{Tool: "Grep", Operation: OpRead, Resource: "/w/src", Input: []byte(`{"pattern":"x","output_mode":"content"}`)}
+	judgeAll(t, []string{"deny Grep(output_mode:content)"}, []judged{{grep, Deny}})
+	judgeAll(t, []string{"ask Edit(replace_all:true)"}, []judged{
+		{Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a", Input: []byte(`{"replace_all":true}`)}, Ask},
+		{Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a", Input: []byte(`{"replace_all":false}`)}, None},
+		{write("/w/replace_all:true"), Ask},
+	})
+	judgeAll(t, []string{"allow Grep(output_mode:content)"}, []judged{{grep, None}})
+}
