@@ -34,6 +34,10 @@ var floors = map[string]int{
 	"model/internal/call":      20,
 	"model/internal/modeltest": 25,
 	"sandbox":                  20,
+	"sandbox/seccomp":          1,
+	"sandbox/cgroup":           1,
+	"sandbox/egress":           1,
+	"sandbox/kernel":           5,
 	"approval":                 20,
 	"audit":                    20,
 

@@ -1,5 +1,7 @@
 package sandbox
 
+import "time"
+
 // Settings are seed 000's SandboxSettings, field by field. The zero value
 // restricts nothing.
 //
@@ -21,6 +23,21 @@ type Settings struct {
 	IgnoreViolations map[string][]string `json:"ignoreViolations,omitzero"` // nil: not set, which differs from {}
 	Network          *Network            `json:"network,omitempty"`
 	Ripgrep          *Ripgrep            `json:"ripgrep,omitempty"`
+
+	// These are beyond seed 000.
+	ProtectedPaths   []string `json:"protectedPaths,omitempty"`   // readable, but never written, made, moved or removed: also inside AllowedWritePaths
+	ExcludedCommands []string `json:"excludedCommands,omitempty"` // may run outside the kernel sandbox; always a question to a person
+	Limits           *Limits  `json:"limits,omitempty"`
+}
+
+// Limits bound what the commands of a sandbox may use. 0 is no limit.
+type Limits struct {
+	CPU         float64       `json:"cpu,omitempty"`         // processors: 1.5
+	Memory      int64         `json:"memory,omitempty"`      // bytes; in JSON also "512MiB"
+	Pids        int           `json:"pids,omitempty"`        // processes and threads
+	FileSize    int64         `json:"fileSize,omitempty"`    // bytes that one file may grow to
+	WallTime    time.Duration `json:"wallTime,omitempty"`    // of one command; in JSON "30s"
+	OutputBytes int64         `json:"outputBytes,omitempty"` // of one command; the rest is dropped and told
 }
 
 // Network is seed 000's SandboxNetworkConfig. Its zero value reaches no host.
@@ -32,6 +49,9 @@ type Network struct {
 	AllowAllUnixSockets     bool     `json:"allowAllUnixSockets"`
 	HTTPProxyPort           *int     `json:"httpProxyPort"`
 	SOCKSProxyPort          *int     `json:"socksProxyPort"`
+
+	DeniedDomains []string `json:"deniedDomains,omitempty"` // beats AllowedDomains; beyond seed 000
+	Ask           bool     `json:"ask,omitempty"`           // a host that is in no list is a question to a person; beyond seed 000
 }
 
 // Ripgrep names the program that searches.

@@ -1,0 +1,30 @@
+package seccomp
+
+import "errors"
+
+// Options say what a filter opens beyond the minimum.
+type Options struct {
+	Inet     bool // sockets of IPv4 and IPv6: streams and datagrams, never raw ones
+	TCPOnly  bool // with Inet: streams only, and no MPTCP
+	Unix     bool // unix sockets; a socketpair is always possible
+	Nested   bool // namespaces of the command's own
+	NoEscape bool // no process may leave its process group or session: without a pid namespace, that is how all are found
+	Notify   bool // tell a [Watcher] about each refusal
+}
+
+// Instruction is one instruction of classic BPF, as the kernel reads it
+// (struct sock_filter).
+type Instruction struct {
+	Code   uint16
+	Jt, Jf uint8
+	K      uint32
+}
+
+// ErrArch: there are no tables for this processor.
+var ErrArch = errors.New("no table of system calls for this processor")
+
+// Refusal is a system call that was refused, with how often.
+type Refusal struct {
+	Call  string `json:"call"` // "ptrace", "socket(AF_UNIX)", "ioctl(TIOCSTI)"
+	Count int    `json:"count"`
+}
