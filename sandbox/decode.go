@@ -46,10 +46,10 @@ func (d *decoder) settings(s *Settings) fields {
 		"deniedPaths":               d.list(&s.DeniedPaths, checkPathEntry),
 		"deniedCommands":            d.list(&s.DeniedCommands, checkCommandEntry),
 		"allowedCommands":           d.optional(func(f string) error { return d.listPointer(&s.AllowedCommands, checkCommandEntry)(f) }),
-		"allowNestedSandbox":        d.flag(&s.AllowNestedSandbox),
-		"autoAllowBashIfSandboxed":  d.flag(&s.AutoAllowBashIfSandboxed),
-		"allowUnsandboxedCommands":  d.flag(&s.AllowUnsandboxedCommands),
-		"enableWeakerNestedSandbox": d.flag(&s.EnableWeakerNestedSandbox),
+		"allowNestedSandbox":        d.flagPointer(&s.AllowNestedSandbox),
+		"autoAllowBashIfSandboxed":  d.flagPointer(&s.AutoAllowBashIfSandboxed),
+		"allowUnsandboxedCommands":  d.flagPointer(&s.AllowUnsandboxedCommands),
+		"enableWeakerNestedSandbox": d.flagPointer(&s.EnableWeakerNestedSandbox),
 		"ignoreViolations":          d.optional(func(f string) error { return d.violations(f, s) }),
 		"network":                   d.optional(func(f string) error { return d.network(f, s) }),
 		"ripgrep":                   d.optional(func(f string) error { return d.ripgrep(f, s) }),
@@ -284,6 +284,13 @@ func (d *decoder) flag(into *bool) func(string) error {
 		}
 		*into = b
 		return nil
+	}
+}
+
+func (d *decoder) flagPointer(into **bool) func(string) error {
+	return func(field string) error {
+		*into = new(bool)
+		return d.flag(*into)(field)
 	}
 }
 

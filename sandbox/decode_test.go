@@ -95,7 +95,7 @@ func TestDecode(t *testing.T) {
 				DeniedPaths: []string{"$HOME/.ssh"}, DeniedCommands: []string{"rm", "/bin/dd"},
 			},
 		},
-		{`{"allowNestedSandbox":true,"autoAllowBashIfSandboxed":true}`, Settings{AllowNestedSandbox: true, AutoAllowBashIfSandboxed: true}},
+		{`{"allowNestedSandbox":true,"autoAllowBashIfSandboxed":true}`, Settings{AllowNestedSandbox: new(true), AutoAllowBashIfSandboxed: new(true)}},
 		{`{"ignoreViolations":{"file":["/a"]}}`, Settings{IgnoreViolations: map[string][]string{"file": {"/a"}}}},
 		{`{"ripgrep":{"command":"rg","args":null}}`, Settings{Ripgrep: &Ripgrep{Command: "rg"}}},
 		{`{"ripgrep":{"command":"rg","args":["-n"]}}`, Settings{Ripgrep: &Ripgrep{Command: "rg", Args: list("-n")}}},
@@ -152,10 +152,10 @@ func FuzzDecode(f *testing.F) {
 func TestCheckRefusesWhatNeedsTheKernel(t *testing.T) {
 	port := 1080
 	for field, s := range map[string]Settings{
-		"allowNestedSandbox":              {AllowNestedSandbox: true},
-		"autoAllowBashIfSandboxed":        {AutoAllowBashIfSandboxed: true},
-		"allowUnsandboxedCommands":        {AllowUnsandboxedCommands: true},
-		"enableWeakerNestedSandbox":       {EnableWeakerNestedSandbox: true},
+		"allowNestedSandbox":              {AllowNestedSandbox: new(true)},
+		"autoAllowBashIfSandboxed":        {AutoAllowBashIfSandboxed: new(true)},
+		"allowUnsandboxedCommands":        {AllowUnsandboxedCommands: new(true)},
+		"enableWeakerNestedSandbox":       {EnableWeakerNestedSandbox: new(true)},
 		"ignoreViolations":                {IgnoreViolations: map[string][]string{}},
 		"ripgrep":                         {Ripgrep: &Ripgrep{Command: "rg"}},
 		"network.allowManagedDomainsOnly": {Network: &Network{AllowManagedDomainsOnly: true}},

@@ -64,7 +64,7 @@ func ExampleNormalize() {
 }
 
 func ExampleSettings_Check() {
-	s := &sandbox.Settings{AllowNestedSandbox: true}
+	s := &sandbox.Settings{AllowNestedSandbox: new(true)}
 	fmt.Println(s.Check())
 	// Output: allowNestedSandbox: this needs the kernel sandbox, which this build does not have yet
 }

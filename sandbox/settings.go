@@ -15,19 +15,22 @@ type Settings struct {
 	DeniedCommands    []string  `json:"deniedCommands,omitempty"`
 	AllowedCommands   *[]string `json:"allowedCommands,omitempty"` // set: only these, and DeniedCommands does not matter
 
-	AllowNestedSandbox        bool `json:"allowNestedSandbox,omitempty"`
-	AutoAllowBashIfSandboxed  bool `json:"autoAllowBashIfSandboxed,omitempty"`
-	AllowUnsandboxedCommands  bool `json:"allowUnsandboxedCommands,omitempty"`
-	EnableWeakerNestedSandbox bool `json:"enableWeakerNestedSandbox,omitempty"`
+	// These loosen. Nil: not set, which differs from false, see [Merge].
+	AllowNestedSandbox        *bool `json:"allowNestedSandbox,omitempty"`        // commands may make namespaces of their own
+	AutoAllowBashIfSandboxed  *bool `json:"autoAllowBashIfSandboxed,omitempty"`  // no question for a command that runs confined
+	AllowUnsandboxedCommands  *bool `json:"allowUnsandboxedCommands,omitempty"`  // the model may ask a person for a run outside
+	EnableWeakerNestedSandbox *bool `json:"enableWeakerNestedSandbox,omitempty"` // without namespaces, Landlock and seccomp will do
 
 	IgnoreViolations map[string][]string `json:"ignoreViolations,omitzero"` // nil: not set, which differs from {}
 	Network          *Network            `json:"network,omitempty"`
 	Ripgrep          *Ripgrep            `json:"ripgrep,omitempty"`
 
 	// These are beyond seed 000.
-	ProtectedPaths   []string `json:"protectedPaths,omitempty"`   // readable, but never written, made, moved or removed: also inside AllowedWritePaths
-	ExcludedCommands []string `json:"excludedCommands,omitempty"` // may run outside the kernel sandbox; always a question to a person
-	Limits           *Limits  `json:"limits,omitempty"`
+	ProtectedPaths       []string `json:"protectedPaths,omitempty"`       // readable, but never written, made, moved or removed: also inside AllowedWritePaths
+	AdditionalWritePaths []string `json:"additionalWritePaths,omitempty"` // may be written besides the workspace; restricts nothing, and opens nothing that AllowedWritePaths of any layer closes
+	ExcludedCommands     []string `json:"excludedCommands,omitempty"`     // "docker", "git push": may run outside the kernel sandbox; always a question to a person
+	Limits               *Limits  `json:"limits,omitempty"`
+	Enabled              *bool    `json:"enabled,omitempty"` // false: the whole block has no say; nil is true
 }
 
 // Limits bound what the commands of a sandbox may use. 0 is no limit.

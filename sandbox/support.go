@@ -1,14 +1,27 @@
 package sandbox
 
+import "runtime"
+
+// hasKernel says whether this build can hold commands by the kernel.
+const hasKernel = runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
+
 // Check says whether this build can do what the settings ask for. A setting that
 // would have no effect is a *[SettingsError]: a person who wrote it relies on it.
 func (s *Settings) Check() error {
+	if s.Ripgrep != nil {
+		return &SettingsError{
+			Field: "ripgrep", What: "it would have no effect: searching is built in, and starts no program",
+			hint: "take it out",
+		}
+	}
+	if hasKernel {
+		return nil
+	}
 	for _, f := range s.kernel() {
 		if f.set {
 			return &SettingsError{
-				Field: f.name,
-				What:  "this needs the kernel sandbox, which this build does not have yet",
-				hint:  "take it out",
+				Field: f.name, What: "this needs the kernel sandbox, which " + runtime.GOOS + "/" + runtime.GOARCH + " does not have",
+				hint: "take it out",
 			}
 		}
 	}
@@ -20,15 +33,18 @@ type field struct {
 	set  bool
 }
 
-// kernel lists the fields that only a kernel can enforce.
+// kernel lists the fields that only a kernel can enforce. One that says false
+// asks for nothing.
 func (s *Settings) kernel() []field {
 	out := []field{
-		{"allowNestedSandbox", s.AllowNestedSandbox},
-		{"autoAllowBashIfSandboxed", s.AutoAllowBashIfSandboxed},
-		{"allowUnsandboxedCommands", s.AllowUnsandboxedCommands},
-		{"enableWeakerNestedSandbox", s.EnableWeakerNestedSandbox},
+		{"allowNestedSandbox", isTrue(s.AllowNestedSandbox)},
+		{"autoAllowBashIfSandboxed", isTrue(s.AutoAllowBashIfSandboxed)},
+		{"allowUnsandboxedCommands", isTrue(s.AllowUnsandboxedCommands)},
+		{"enableWeakerNestedSandbox", isTrue(s.EnableWeakerNestedSandbox)},
 		{"ignoreViolations", s.IgnoreViolations != nil},
-		{"ripgrep", s.Ripgrep != nil},
+		{"additionalWritePaths", len(s.AdditionalWritePaths) > 0},
+		{"excludedCommands", len(s.ExcludedCommands) > 0},
+		{"limits", s.Limits != nil && *s.Limits != Limits{}},
 	}
 	if n := s.Network; n != nil {
 		out = append(out, []field{
@@ -37,7 +53,10 @@ func (s *Settings) kernel() []field {
 			{"network.allowAllUnixSockets", n.AllowAllUnixSockets},
 			{"network.httpProxyPort", n.HTTPProxyPort != nil},
 			{"network.socksProxyPort", n.SOCKSProxyPort != nil},
+			{"network.ask", n.Ask},
 		}...)
 	}
 	return out
 }
+
+func isTrue(b *bool) bool { return b != nil && *b }
