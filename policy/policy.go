@@ -57,19 +57,33 @@ type Request struct {
 	// the reason [ReasonOverride] (seed 002). Nothing else can be overridden.
 	Override bool `json:"override,omitempty"`
 
+	// Confined says that a kernel sandbox that is in force would hold the command, or
+	// that the connection is one out of it. Unsandboxed says that the session has such
+	// a sandbox and the command would run outside of it: only a person allows that,
+	// once. At most one of the two is set, by the tool.
+	Confined    bool `json:"confined,omitempty"`
+	Unsandboxed bool `json:"unsandboxed,omitempty"`
+
 	// Mode is the mode in force. The guard sets it; policies may read it.
 	Mode Mode `json:"-"`
 }
 
 // Digest identifies exactly what was asked: tool, operation, resource, folder,
-// base and input.
+// base, input, and what would hold it.
 func (r Request) Digest() string {
 	var room [512]byte
 	b := room[:0]
 	for _, s := range [...]string{"holdfast request 2", r.Tool, string(r.Operation), r.Resource, r.Cwd, r.Base} {
 		b = appendPart(b, s)
 	}
-	return digestOf(appendPart(b, r.Input))
+	b = appendPart(b, r.Input)
+	if r.Confined {
+		b = appendPart(b, "confined")
+	}
+	if r.Unsandboxed {
+		b = appendPart(b, "unsandboxed")
+	}
+	return digestOf(b)
 }
 
 // Digest identifies what a whole call asks: all its requests, in order.

@@ -40,6 +40,19 @@ func unchanged(asked, now Request) error {
 		return differ("folder", asked.Cwd, now.Cwd)
 	case asked.Base != now.Base:
 		return fmt.Errorf("%w: the content of %s has changed meanwhile", ErrChanged, now.Resource)
+	case asked.Confined != now.Confined || asked.Unsandboxed != now.Unsandboxed:
+		return fmt.Errorf("%w: it was to run %s and would run %s", ErrChanged, asked.where(), now.where())
 	}
 	return fmt.Errorf("%w: the input is another", ErrChanged)
+}
+
+// where says in words what would hold a request.
+func (r Request) where() string {
+	switch {
+	case r.Unsandboxed:
+		return "outside the sandbox"
+	case r.Confined:
+		return "in the sandbox"
+	}
+	return "without a sandbox"
 }
