@@ -4,13 +4,14 @@ import "encoding/json"
 
 // rank is how much an answer counts: the smallest wins, the first of equals.
 //
-//	deny of anybody > a question about overriding a session deny > session allow >
-//	ask of anybody > allow of the callback and policies > allow rules > the mode
+//	deny of anybody > a question about overriding a session deny > a question about
+//	running outside the sandbox > session allow > ask of anybody > allow of the callback and policies > allow rules > the mode
 type rank int
 
 const (
 	rankDeny rank = iota
 	rankOverride
+	rankOutside
 	rankGrant
 	rankAsk
 	rankPolicy

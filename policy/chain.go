@@ -8,6 +8,7 @@ import (
 // The stages of a chain, in the order in which they are asked.
 const (
 	stageLimits   = "limits"
+	stageSandbox  = "sandbox"
 	stageGrants   = "grants"
 	stageCallback = "callback"
 	stagePolicies = "policies"
@@ -22,6 +23,10 @@ func (g *Guard) chain() Chain {
 	add := func(l Link) { c.Links = append(c.Links, l) }
 	for _, n := range src.limits {
 		add(Link{Name: n.Name, Stage: stageLimits, Detail: detail(n.Policy)})
+	}
+	if src.confined != nil && g.tool == bashTool {
+		rule := *src.confined
+		add(Link{Name: sandboxName, Stage: stageSandbox, Detail: "autoAllowBashIfSandboxed: what runs in the sandbox is not asked about", Rule: &rule})
 	}
 	for _, g := range v.grants {
 		if g.Tool == c.Tool {

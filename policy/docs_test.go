@@ -80,6 +80,7 @@ var kindWords = map[Kind]string{
 	KindDangerous:   "a command line that meets an entry of the list below",
 	KindFetch:       "the network, when the tool says that it changes nothing there",
 	KindNetwork:     "the network",
+	KindReach:       "a connection of a command out of the sandbox, to a host that none of its lists names, where its settings say ask",
 	KindMCP:         "a tool of an MCP server",
 	KindOther:       "everything else: to-do lists, sub-agents, tools that name nothing",
 }

@@ -30,6 +30,7 @@ type source struct {
 	now      func() time.Time
 	newID    func() string
 	noBypass bool
+	confined *Origin // who says that commands in the sandbox need no question
 
 	mu       sync.RWMutex // guards what follows, and the modes of all agents
 	callback CanUseTool
@@ -65,6 +66,10 @@ func New(c *Config) (*Guards, error) {
 		newID:    c.NewID,
 		noBypass: c.NoBypass,
 		callback: c.CanUseTool,
+	}
+	if c.AutoAllowConfined != nil {
+		by := *c.AutoAllowConfined
+		s.confined = &by
 	}
 	if s.watch.timeout <= 0 {
 		s.watch.timeout = defaultTimeout

@@ -24,6 +24,12 @@ type Config struct {
 	// Rules are what settings files and flags say; nil means none.
 	Rules *Rules
 
+	// AutoAllowConfined is where autoAllowBashIfSandboxed was set to true; nil: nowhere.
+	// Bash commands whose request is Confined then pass without the callback and
+	// without the mode's question. Everything else counts: limits, policies, rules,
+	// and plan mode.
+	AutoAllowConfined *Origin
+
 	// Folders are the session's folders, absolute and without links: the first is
 	// the one it was started in. Reads inside are what modes let pass; edits inside
 	// are what acceptEdits lets pass.
@@ -60,7 +66,7 @@ type Guard struct {
 // Link is one link of a guard's chain, as it is shown.
 type Link struct {
 	Name   string  `json:"name"`  // seed 002's "policies" shows this
-	Stage  string  `json:"stage"` // limits, grants, callback, policies, rules, mode
+	Stage  string  `json:"stage"` // limits, sandbox, grants, callback, policies, rules, mode
 	Detail string  `json:"detail,omitempty"`
 	Rule   *Origin `json:"rule,omitempty"`
 }

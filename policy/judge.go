@@ -108,11 +108,16 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 	for _, n := range src.limits {
 		b.limit(n.Name, src.ask(ctx, n, s))
 	}
+	b.outside(s)
 	b.grants(v.grants, s)
+	auto := src.autoAllow(s)
 	if v.callback != nil {
-		if b.denied() {
+		switch {
+		case b.denied():
 			b.note(callbackName, "not asked: "+b.by+" has denied")
-		} else {
+		case auto:
+			b.note(callbackName, "not asked: the command runs in the sandbox (autoAllowBashIfSandboxed)")
+		default:
 			b.opinion(callbackName, src.watch.callback(ctx, v.callback, s.Request))
 		}
 	}
@@ -129,7 +134,14 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 		}
 	}
 	if src.rules != nil {
-		b.rules(rulesName, src.world.rule(src.rules, s, v), v, kind.kind)
+		verdict := src.world.rule(src.rules, s, v)
+		if everyUse(s, verdict) {
+			verdict = Verdict{Reason: verdict.Reason + "; to reach out of the sandbox a rule must name the host"}
+		}
+		b.rules(rulesName, verdict, v, kind.kind)
+	}
+	if auto {
+		b.confined(src, v, kind.kind)
 	}
 	_, mode := v.decide(kind.kind)
 	b.mode = Said{Policy: mode.link(), Verdict: mode.judge(s, kind)}

@@ -48,6 +48,9 @@ func (w *world) kind(s *subject) sort {
 	case OpRead:
 		return w.readKind(s)
 	case OpConnect:
+		if s.Confined {
+			return sort{KindReach, ""}
+		}
 		if s.ReadOnly {
 			return sort{KindFetch, ""}
 		}

@@ -43,6 +43,7 @@ func TestKinds(t *testing.T) {
 		{Request{Tool: "X", Operation: OpExec, Resource: "/home/me/app/x", ReadOnly: true}, KindCommand},
 		{Request{Tool: "WebFetch", Operation: OpConnect, Resource: "a.org", ReadOnly: true}, KindFetch},
 		{Request{Tool: "Send", Operation: OpConnect, Resource: "a.org"}, KindNetwork},
+		{Request{Tool: "WebFetch", Operation: OpConnect, Resource: "a.org:443", Confined: true, ReadOnly: true}, KindReach},
 		{Request{Tool: "mcp__s__t", Operation: OpMCP, Resource: "s/t"}, KindMCP},
 		{Request{Tool: "mcp__s__t", Operation: OpMCP, Resource: "s/t", ReadOnly: true}, KindRead},
 		{Request{Tool: "TodoRead", ReadOnly: true}, KindRead},

@@ -60,6 +60,8 @@ func TestDigestCoversWhatWasAsked(t *testing.T) {
 		"operation": func(r *policy.Request) { r.Operation = policy.OpRead },
 		"resource":  func(r *policy.Request) { r.Resource = "/p/ab" },
 		"input":     func(r *policy.Request) { r.Input = []byte(`{"x":2}`) },
+		"sandbox":   func(r *policy.Request) { r.Confined = true },
+		"no sandbox": func(r *policy.Request) { r.Unsandboxed = true },
 		"a shifted boundary": func(r *policy.Request) {
 			r.Tool, r.Operation = "Editf", "s.write"
 		},

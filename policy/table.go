@@ -15,6 +15,7 @@ const (
 	KindEdit        Kind = "edit"               // inside the session's folders
 	KindEditOutside Kind = "edit outside"       // of the session's folders
 	KindNetwork     Kind = "network"            // may change something there
+	KindReach       Kind = "network, sandbox"   // out of the sandbox, to a host that none of its lists names
 	KindMCP         Kind = "MCP"                // a tool of an MCP server
 	KindOther       Kind = "other"              // everything without a name
 	KindFetch       Kind = "network, read-only" // the tool says that it changes nothing
@@ -28,7 +29,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindRead, KindReadOutside, KindSecret, KindEdit, KindEditOutside,
 		KindSafe, KindCommand, KindUnclear, KindDangerous,
-		KindFetch, KindNetwork, KindMCP, KindOther,
+		KindFetch, KindNetwork, KindReach, KindMCP, KindOther,
 	}
 }
 
@@ -47,6 +48,9 @@ func (k Kind) changes() bool {
 func (m Mode) Decide(k Kind) Effect {
 	switch m {
 	case ModeBypass:
+		if k == KindReach {
+			return Ask // the sandbox is a hard limit
+		}
 		return Allow
 	case ModeRestricted:
 		return Deny
@@ -62,7 +66,7 @@ func (m Mode) Decide(k Kind) Effect {
 		switch k {
 		case KindDangerous, KindSecret, KindEditOutside:
 			return Deny
-		case KindUnclear:
+		case KindUnclear, KindReach:
 			return Ask
 		}
 		return allowOnly(k, Ask, Kinds()...)

@@ -26,6 +26,7 @@ func TestTable(t *testing.T) {
 		policy.KindDangerous:   {d, d, d, q, q, q, d, a},
 		policy.KindFetch:       {d, d, a, a, a, a, a, a},
 		policy.KindNetwork:     {d, d, d, q, q, q, a, a},
+		policy.KindReach:       {d, d, d, q, q, q, q, q},
 		policy.KindMCP:         {d, d, d, q, q, q, a, a},
 		policy.KindOther:       {d, d, d, q, q, q, a, a},
 	}

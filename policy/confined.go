@@ -1,0 +1,59 @@
+package policy
+
+import "slices"
+
+// sandboxName is the link that speaks for the kernel sandbox: it asks about what
+// would run outside, and allows what runs inside where [Config.AutoAllowConfined]
+// says so.
+const sandboxName = "sandbox"
+
+const bashTool = "Bash"
+
+const outsideReason = "it would run outside the sandbox, which only a person can allow, each time"
+
+// autoAllow reports whether a request is one that autoAllowBashIfSandboxed is about.
+func (src *source) autoAllow(s *subject) bool {
+	return src.confined != nil && s.Confined && !s.Unsandboxed && s.Tool == bashTool && s.Operation == OpCommand
+}
+
+// outside takes in the question about a command outside of the sandbox. Nobody but
+// a person answers it, so it counts more than every allow; what a mode denies, it
+// does not soften.
+func (b *ballot) outside(s *subject) {
+	if !s.Unsandboxed {
+		return
+	}
+	first := !b.started || rankOutside < b.rank
+	b.add(rankOutside, sandboxName, Verdict{Effect: Ask, Reason: outsideReason}, "")
+	b.limited = b.limited || first
+}
+
+// confined takes in the permission for a command that runs in the sandbox: it
+// stands where the mode would ask, or would deny because it asks nobody.
+func (b *ballot) confined(src *source, v *view, k Kind) {
+	switch by, asks := v.question(k); {
+	case v.plans():
+		b.note(sandboxName, "autoAllowBashIfSandboxed does not count in plan mode")
+	case !asks:
+		b.note(sandboxName, "autoAllowBashIfSandboxed answers no denial of "+by.link())
+	default:
+		rule := *src.confined
+		b.add(rankRule, sandboxName, Verdict{Effect: Allow, Reason: "it runs in the sandbox (autoAllowBashIfSandboxed)", Rule: &rule}, "")
+	}
+}
+
+// question reports whether all that the modes that hold have against a kind is
+// that somebody should be asked; if not, which one denies.
+func (v *view) question(k Kind) (Mode, bool) {
+	denies := func(m Mode) bool { return m.Decide(k) == Deny && !m.silences() }
+	if m, ok := v.has(denies); ok {
+		return m, false
+	}
+	return "", true
+}
+
+// everyUse reports whether an allow rule is about a tool as a whole. To reach out
+// of the sandbox a rule must name the host.
+func everyUse(s *subject, v Verdict) bool {
+	return s.Confined && s.Operation == OpConnect && v.Effect == Allow && v.Rule != nil && !slices.Contains([]byte(v.Rule.Rule), '(')
+}
