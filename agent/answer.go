@@ -124,7 +124,7 @@ func (l *loop) weigh(ctx context.Context, c *call, own, theirs *approval.Answer)
 		l.review(ctx, c, s)
 	}
 	refused := ans.Decision.Allows() && s.call == nil
-	if ans.Decision.Session() && !refused && c.question.Reason != policy.ReasonOverride {
+	if ans.Decision.Session() && !refused && !c.question.Once() {
 		l.rememberFor(c, s)
 	}
 	return s

@@ -63,6 +63,11 @@ func TestNewFillsIn(t *testing.T) {
 	if q.Reason != policy.ReasonOverride || q.Scopes != nil {
 		t.Errorf("an override is for once, and: %+v", q)
 	}
+	outside := command("ls -l")
+	outside.Unsandboxed = true
+	if q := approval.New([]policy.Request{outside}, policy.Decision{}, approval.QuestionOptions{}); !q.Once() || q.Scopes != nil {
+		t.Errorf("a run outside of the sandbox is for once, and: %+v", q)
+	}
 	if r.Shown != "" || q.Requests[0].Resource != "ls" {
 		t.Errorf("%+v", q)
 	}

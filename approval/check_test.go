@@ -14,6 +14,8 @@ func TestCheckRefuses(t *testing.T) {
 	q := question("q", "npm run test")
 	override := q
 	override.Reason = policy.ReasonOverride
+	outside := question("q", "npm run test")
+	outside.Requests[0].Unsandboxed = true
 	several := approval.New([]policy.Request{command("a"), command("b")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
 	for name, c := range map[string]struct {
 		q    approval.Question
@@ -43,6 +45,7 @@ func TestCheckRefuses(t *testing.T) {
 		"a long name":                {q, approval.Answer{Decision: approval.Deny, By: strings.Repeat("n", 257)}, "at most 256"},
 		"a long way":                 {q, approval.Answer{Decision: approval.Deny, Via: strings.Repeat("n", 257)}, "at most 256"},
 		"an override for good":       {override, approval.Answer{Decision: approval.AllowSession}, "once only"},
+		"outside for good":           {outside, approval.Answer{Decision: approval.AllowSession}, "outside the sandbox"},
 		"several things, no scope":   {several, approval.Answer{Decision: approval.AllowSession}, "several things at once"},
 	} {
 		t.Run(name, func(t *testing.T) {

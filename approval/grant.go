@@ -1,6 +1,8 @@
 package approval
 
 import (
+	"slices"
+
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -18,6 +20,7 @@ func Grant(q Question, a Answer) (policy.Grant, error) {
 		return policy.Grant{}, invalid("%s is for once: it leaves no grant", a.Decision)
 	case a.Decision.Allows():
 		g.Effect = policy.Allow
+		g.Confined = q.confined()
 	}
 	if a.Scope != "" {
 		if err := checkScope(q, a.Scope, g.Effect); err != nil {
@@ -37,6 +40,11 @@ func Grant(q Question, a Answer) (policy.Grant, error) {
 		}
 	}
 	return g, nil
+}
+
+// confined reports whether a sandbox would hold all that was asked about.
+func (q *Question) confined() bool {
+	return len(q.Requests) > 0 && !slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return !r.Confined })
 }
 
 // single reports whether one exact grant covers the whole call.

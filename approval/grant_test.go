@@ -91,3 +91,16 @@ func TestGuardsTakeTheGrant(t *testing.T) {
 		}
 	}
 }
+
+func TestAGrantOfTheSandboxIsForTheSandbox(t *testing.T) {
+	q := question("q", "npm run test")
+	q.Requests[0].Confined = true
+	for d, want := range map[approval.Decision]bool{approval.AllowSession: true, approval.DenySession: false} {
+		for _, scope := range []string{"", "Bash(npm run test:*)"} {
+			g, err := approval.Grant(q, approval.Answer{Decision: d, Scope: scope})
+			if err != nil || g.Confined != want {
+				t.Errorf("%s %q: %+v, %v", d, scope, g, err)
+			}
+		}
+	}
+}

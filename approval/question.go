@@ -2,6 +2,7 @@ package approval
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -28,6 +29,12 @@ type Question struct {
 	Scopes   []Scope          `json:"scopes,omitempty"`  // offered for "for this session", narrowest first; none for an override
 	AskedAt  time.Time        `json:"asked_at"`
 	Expires  *time.Time       `json:"expires_at,omitempty"` // then the answer is no
+}
+
+// Once reports whether a yes can be for this call alone: the session has denied it,
+// or it would run outside of the sandbox.
+func (q *Question) Once() bool {
+	return q.Reason == policy.ReasonOverride || slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return r.Unsandboxed })
 }
 
 // Scope is what "for this session" would cover. A person may edit Rule; what

@@ -10,9 +10,9 @@ import (
 
 // scopes are what "for this session" may cover: exactly what was asked, then what
 // is a step wider and can be said as one rule. Where the session has denied it
-// there are none: an override is for once.
+// there are none: an override is for once, and so is a run outside of the sandbox.
 func scopes(q Question, home string) []Scope {
-	if q.Reason == policy.ReasonOverride {
+	if q.Once() {
 		return nil
 	}
 	var out []Scope

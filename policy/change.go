@@ -52,8 +52,9 @@ type Grant struct {
 	Operation Operation       `json:"operation,omitempty"`
 	Resource  string          `json:"resource,omitempty"`
 	Cwd       string          `json:"cwd,omitempty"`
-	Scope     string          `json:"scope,omitempty"` // a rule: "Bash(npm run test:*)"; then Resource and Cwd are empty
-	Dir       string          `json:"dir,omitempty"`   // of a scope: the folder that its bare paths are below; default the session's
+	Scope     string          `json:"scope,omitempty"`    // a rule: "Bash(npm run test:*)"; then Resource and Cwd are empty
+	Dir       string          `json:"dir,omitempty"`      // of a scope: the folder that its bare paths are below; default the session's
+	Confined  bool            `json:"confined,omitempty"` // of an allow: only for what the sandbox holds
 	Question  string          `json:"question,omitempty"`
 	By        string          `json:"by,omitempty"`
 	At        time.Time       `json:"at"`

@@ -126,11 +126,13 @@ func TestOutsideIsAlwaysAQuestion(t *testing.T) {
 // A no is a no: the question about running outside softens none.
 func TestOutsideSoftensNoDenial(t *testing.T) {
 	for name, c := range map[string]policy.Config{
-		"rule":     {Rules: rulesOf(t, "deny Bash(git:*)")},
-		"limit":    {Limits: []policy.Named{{Name: "hard", Policy: say(policy.Deny)}}},
-		"policy":   {Policies: []policy.Named{{Name: "own", Policy: say(policy.Deny)}}},
-		"auto":     {Mode: policy.ModeAuto},
-		"callback": {CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) { return policy.Verdict{}, errors.New("no") }},
+		"rule":   {Rules: rulesOf(t, "deny Bash(git:*)")},
+		"limit":  {Limits: []policy.Named{{Name: "hard", Policy: say(policy.Deny)}}},
+		"policy": {Policies: []policy.Named{{Name: "own", Policy: say(policy.Deny)}}},
+		"auto":   {Mode: policy.ModeAuto},
+		"callback": {CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) {
+			return policy.Verdict{}, errors.New("no")
+		}},
 	} {
 		c.Folders = []string{"/p"}
 		if d := judge(newGuards(t, c), outside("git reset --hard")); d.Effect != policy.Deny {
@@ -180,5 +182,21 @@ func TestChainShowsAutoAllow(t *testing.T) {
 	}
 	if !shown("Bash") || shown("Read") {
 		t.Errorf("Bash %v, Read %v", shown("Bash"), shown("Read"))
+	}
+}
+
+// What a person allows for the run in the sandbox is not allowed without it.
+func TestGrantsOfTheSandboxStayInIt(t *testing.T) {
+	g := newGuards(t, policy.Config{Folders: []string{"/p"}, NewID: func() string { return "1" }})
+	apply(t, g, policy.Change{Grant: &policy.Grant{Effect: policy.Allow, Tool: "Bash", Scope: "Bash(make:*)", Confined: true}})
+	for r, want := range map[*policy.Request]policy.Effect{
+		new(confined("make x")): policy.Allow, new(bash("make x")): policy.Ask, new(outside("make x")): policy.Ask,
+	} {
+		if d := judge(g, *r); d.Effect != want {
+			t.Errorf("confined %v, unsandboxed %v: %s by %s", r.Confined, r.Unsandboxed, d.Effect, d.By)
+		}
+	}
+	if _, err := g.Check(policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash", Confined: true}}); !errors.Is(err, policy.ErrInvalid) {
+		t.Errorf("a deny for the sandbox alone: %v", err)
 	}
 }

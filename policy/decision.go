@@ -26,8 +26,9 @@ type Decision struct {
 	Grant   string          `json:"grant,omitempty"`   // the grant that decided
 	Input   json.RawMessage `json:"input,omitempty"`   // to run with instead, when a policy or a person changed it
 	Stop    bool            `json:"stop,omitempty"`
-	Digests []string        `json:"digests"` // of the requests
-	Sandbox string          `json:"sandbox,omitempty"`
+	Digests []string        `json:"digests"`                   // of the requests
+	Sandbox string          `json:"sandbox,omitempty"`         // what would hold the call, in words
+	Profile string          `json:"sandbox_profile,omitempty"` // the digest of what that sandbox holds calls to
 }
 
 // Said is one link's contribution to a decision.

@@ -17,6 +17,8 @@ func (src *source) compileGrant(g *Grant) (*grant, error) {
 	switch {
 	case g.Effect != Allow && g.Effect != Deny:
 		return nil, fmt.Errorf("%w: a grant allows or denies, it cannot %q", ErrInvalid, g.Effect)
+	case g.Confined && g.Effect != Allow:
+		return nil, fmt.Errorf("%w: only a grant that allows can be for the sandbox alone", ErrInvalid)
 	case g.Tool == "":
 		return nil, fmt.Errorf("%w: a grant must name a tool", ErrInvalid)
 	case !knownOperation(g.Operation):
@@ -62,7 +64,7 @@ func knownOperation(op Operation) bool {
 // resource is never a pattern, and a folder does not stand for what is in it.
 func (g *grant) covers(s *subject) bool {
 	switch {
-	case g.Tool != s.Tool:
+	case g.Tool != s.Tool, g.Confined && !s.Confined:
 		return false
 	case g.rules != nil:
 		return (g.Operation == "" || g.Operation == s.Operation) && g.rules.judge(s).Effect == g.Effect

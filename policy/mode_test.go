@@ -56,11 +56,11 @@ func TestDigestCoversWhatWasAsked(t *testing.T) {
 		t.Error("the digest depends on where it was asked or how it was shown")
 	}
 	for name, change := range map[string]func(*policy.Request){
-		"tool":      func(r *policy.Request) { r.Tool = "Write" },
-		"operation": func(r *policy.Request) { r.Operation = policy.OpRead },
-		"resource":  func(r *policy.Request) { r.Resource = "/p/ab" },
-		"input":     func(r *policy.Request) { r.Input = []byte(`{"x":2}`) },
-		"sandbox":   func(r *policy.Request) { r.Confined = true },
+		"tool":       func(r *policy.Request) { r.Tool = "Write" },
+		"operation":  func(r *policy.Request) { r.Operation = policy.OpRead },
+		"resource":   func(r *policy.Request) { r.Resource = "/p/ab" },
+		"input":      func(r *policy.Request) { r.Input = []byte(`{"x":2}`) },
+		"sandbox":    func(r *policy.Request) { r.Confined = true },
 		"no sandbox": func(r *policy.Request) { r.Unsandboxed = true },
 		"a shifted boundary": func(r *policy.Request) {
 			r.Tool, r.Operation = "Editf", "s.write"
