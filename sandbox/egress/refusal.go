@@ -1,0 +1,82 @@
+package egress
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+)
+
+// Refusal is a connection that was refused, with how often.
+type Refusal struct {
+	Host    string `json:"host"` // as it is compared; as it was given when it cannot be read
+	Port    int    `json:"port,omitempty"`
+	Reason  string `json:"reason"`            // "no entry names it"
+	Setting string `json:"setting,omitempty"` // SettingAllowed, SettingDenied; "" is built in
+	Entry   string `json:"entry,omitempty"`   // the entry that decided
+	Layer   int    `json:"layer"`             // which layer decided; -1: none
+	Hint    string `json:"hint,omitempty"`    // how to allow it, when that is possible
+	Count   int    `json:"count"`
+}
+
+// Target is the host and the port.
+func (f *Refusal) Target() string {
+	if f.Port == 0 {
+		return f.Host
+	}
+	return net.JoinHostPort(f.Host, strconv.Itoa(f.Port))
+}
+
+// Text says it to a person or a model.
+func (f *Refusal) Text() string {
+	text := "the sandbox refused " + f.Target() + ": " + f.Reason
+	if f.Setting != "" {
+		text += " (" + f.Setting + ")"
+	}
+	text += "\n"
+	if f.Hint != "" {
+		text += "hint: " + f.Hint + "\n"
+	}
+	return text
+}
+
+func denied(h Host, port, layer int, e *entry) Refusal {
+	return Refusal{
+		Host: h.String(), Port: port, Layer: layer, Setting: SettingDenied, Entry: e.text,
+		Reason: fmt.Sprintf("it is denied by %q", e.text),
+		Hint:   fmt.Sprintf("take %q out of %s if this is to be allowed", e.text, SettingDenied),
+	}
+}
+
+// outside is a host that no entry names, or none with this port.
+func outside(h Host, port, layer int, otherPort bool) Refusal {
+	f := Refusal{Host: h.String(), Port: port, Layer: layer, Setting: SettingAllowed, Reason: "no entry names it"}
+	add := f.Host
+	switch {
+	case otherPort:
+		f.Reason = fmt.Sprintf("no entry that names it is for port %d", port)
+		add = f.Target()
+	case h.IsAddr():
+		f.Reason = "no entry names this address"
+	case isLocal(h.Name):
+		f.Reason, add = "no entry names this machine", f.Target()
+	}
+	if !(&entry{}).opens(port) {
+		add = f.Target()
+	}
+	f.Hint = fmt.Sprintf("add %q to %s if this is to be allowed", add, SettingAllowed)
+	return f
+}
+
+func private(h Host, port, layer int, a netip.Addr) *Refusal {
+	return &Refusal{
+		Host: h.String(), Port: port, Layer: layer, Setting: SettingAllowed,
+		Reason: fmt.Sprintf("it resolves to a private address, %s", a),
+		Hint:   fmt.Sprintf("add %q to %s too if this address is meant", net.JoinHostPort(a.String(), strconv.Itoa(port)), SettingAllowed),
+	}
+}
+
+// unreadable is a host, a port or a request that is none.
+func unreadable(what string, err error) *Refusal {
+	return &Refusal{Host: clip(what), Layer: -1, Reason: err.Error()}
+}

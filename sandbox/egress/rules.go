@@ -1,0 +1,213 @@
+package egress
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// The settings that refusals name.
+const (
+	SettingAllowed = "network.allowedDomains"
+	SettingDenied  = "network.deniedDomains"
+)
+
+// Layer is the lists of one place where settings are written. An entry is a host
+// ("api.example.com"), what is below one at any depth ("*.example.com"), every
+// name ("*"), an address or a range of them ("127.0.0.1", "10.0.0.0/8"), each with
+// a port ("api.example.com:22", "[::1]:80") or without one. Without one an Allow
+// entry opens 80, 443 and every port from 1024 on, and a Deny entry closes all.
+type Layer struct {
+	Allow []string // empty: nothing is allowed
+	Deny  []string // beats every Allow, and Ask
+	Ask   bool     // what no entry names is a question to a person
+}
+
+// Rules are compiled layers. What all of them allow is allowed; no layer at all
+// allows nothing. They are safe for concurrent use.
+type Rules struct{ layers []layer }
+
+type layer struct {
+	allow, deny []entry
+	ask         bool
+}
+
+// EntryError refuses an entry of a list. It says which one and why.
+type EntryError struct {
+	Layer   int
+	Setting string // SettingAllowed or SettingDenied
+	Index   int
+	What    string
+
+	hint string
+}
+
+func (e *EntryError) Error() string { return fmt.Sprintf("%s[%d]: %s", e.Setting, e.Index, e.What) }
+
+// Hint says what to write.
+func (e *EntryError) Hint() string { return e.hint }
+
+// Compile reads layers. The error is an *[EntryError].
+func Compile(layers ...Layer) (*Rules, error) {
+	r := &Rules{layers: make([]layer, len(layers))}
+	for i, l := range layers {
+		allow, err := parseList(i, SettingAllowed, l.Allow)
+		if err != nil {
+			return nil, err
+		}
+		deny, err := parseList(i, SettingDenied, l.Deny)
+		if err != nil {
+			return nil, err
+		}
+		r.layers[i] = layer{allow: allow, deny: deny, ask: l.Ask}
+	}
+	return r, nil
+}
+
+func parseList(layer int, setting string, texts []string) ([]entry, error) {
+	out := make([]entry, len(texts))
+	for i, text := range texts {
+		e, wrong := parseEntry(text)
+		if wrong != nil {
+			return nil, &EntryError{Layer: layer, Setting: setting, Index: i, What: wrong.what, hint: wrong.hint}
+		}
+		out[i] = e
+	}
+	return out, nil
+}
+
+// verdict is what the rules say of a host and a port.
+type verdict int
+
+const (
+	refused verdict = iota
+	asks
+	allowed
+)
+
+// ruling is a verdict with its reason.
+type ruling struct {
+	verdict verdict
+	wild    string  // the wildcard without which it would not be allowed, when it is one like "*.example.com"
+	why     Refusal // of what is not allowed
+}
+
+// judge looks at a host as it was named, before its addresses are known.
+func (r *Rules) judge(h Host, port int) ruling {
+	for i := range r.layers {
+		if e := r.layers[i].denies(h, port); e != nil {
+			return ruling{why: denied(h, port, i, e)}
+		}
+	}
+	if len(r.layers) == 0 {
+		return ruling{why: outside(h, port, -1, false)}
+	}
+	out := ruling{verdict: allowed}
+	exact := false
+	for i := range r.layers {
+		l := &r.layers[i]
+		e, covered := l.allows(h, port)
+		switch {
+		case e != nil && e.kind == below:
+			out.wild = e.text
+		case e != nil:
+			exact = exact || e.kind != everyName
+		case !l.ask || !isAskable(h):
+			return ruling{why: outside(h, port, i, covered)}
+		case out.verdict == allowed:
+			out.verdict, out.why = asks, outside(h, port, i, covered)
+		}
+	}
+	if exact {
+		out.wild = ""
+	}
+	return out
+}
+
+// isAskable says whether a person may be asked about a host. An address that is
+// not public needs an entry: nobody can judge it from a question.
+func isAskable(h Host) bool {
+	if h.IsAddr() {
+		return isPublic(h.Addr)
+	}
+	return !isLocal(h.Name)
+}
+
+// isLocal says whether a name is this machine's by RFC 6761.
+func isLocal(name string) bool { return name == "localhost" || strings.HasSuffix(name, ".localhost") }
+
+func (l *layer) denies(h Host, port int) *entry {
+	for i := range l.deny {
+		e := &l.deny[i]
+		if e.closes(port) && (e.covers(h) || h.IsAddr() && e.coversForm(h.Addr)) {
+			return e
+		}
+	}
+	return nil
+}
+
+// coversForm says whether a deny entry is about an address, or the one inside it.
+func (e *entry) coversForm(a netip.Addr) bool {
+	if e.kind == everyName {
+		return true
+	}
+	for _, form := range forms(a) {
+		if e.kind == addresses && e.prefix.Contains(form) || e.kind == oneName && isLocal(e.name) && form.IsLoopback() {
+			return true
+		}
+	}
+	return false
+}
+
+// allows finds the narrowest entry for a host and a port, and says whether there
+// is one for the host at all.
+func (l *layer) allows(h Host, port int) (found *entry, covered bool) {
+	for i := range l.allow {
+		e := &l.allow[i]
+		if !e.covers(h) || isLocal(h.Name) && e.kind != oneName {
+			continue
+		}
+		covered = true
+		if e.opens(port) && (found == nil || e.kind > found.kind) {
+			found = e
+		}
+	}
+	return found, covered
+}
+
+// judgeAddress looks at an address that an allowed host has. One that is not
+// public must be in an entry for addresses of each layer, or be loopback and be
+// meant by an entry "localhost".
+func (r *Rules) judgeAddress(h Host, port int, a netip.Addr) *Refusal {
+	for i := range r.layers {
+		for j := range r.layers[i].deny {
+			if e := &r.layers[i].deny[j]; e.closes(port) && e.coversForm(a) {
+				f := denied(h, port, i, e)
+				f.Reason = fmt.Sprintf("its address %s is denied by %q", a, e.text)
+				return &f
+			}
+		}
+	}
+	if isPublic(a) {
+		return nil
+	}
+	for i := range r.layers {
+		if !r.layers[i].lists(h, port, a) {
+			return private(h, port, i, a)
+		}
+	}
+	return nil
+}
+
+func (l *layer) lists(h Host, port int, a netip.Addr) bool {
+	for i := range l.allow {
+		e := &l.allow[i]
+		if !e.opens(port) {
+			continue
+		}
+		if e.kind == addresses && e.prefix.Contains(a) || e.kind == oneName && isLocal(e.name) && e.name == h.Name && a.IsLoopback() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,132 @@
+package egress
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+)
+
+// Session is one command. It collects what was refused to it and what a person
+// answered for it. The zero value is ready; it is safe for concurrent use, and is
+// not to be copied.
+type Session struct {
+	ID string // names the command in the log
+
+	mu       sync.Mutex
+	refusals map[refusalKey]*Refusal
+	order    []refusalKey
+	more     int // refusals beyond maxRefusals different ones
+	logged   int
+	answers  map[string]*answer
+}
+
+type refusalKey struct {
+	host   string
+	port   int
+	reason string
+}
+
+// The bounds of what a session remembers.
+const (
+	maxRefusals = 64
+	maxAsks     = 64
+	maxLogged   = 1000
+)
+
+// Refusals returns what was refused so far, oldest first: at most 64 different
+// ones.
+func (s *Session) Refusals() []Refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Refusal, len(s.order))
+	for i, k := range s.order {
+		out[i] = *s.refusals[k]
+	}
+	return out
+}
+
+// More returns how many refusals there were beyond those of [Session.Refusals].
+func (s *Session) More() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.more
+}
+
+// note remembers a refusal and says whether it is to be logged.
+func (s *Session) note(f *Refusal) (logs bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := refusalKey{f.Host, f.Port, f.Reason}
+	switch old := s.refusals[k]; {
+	case old != nil:
+		old.Count++
+	case len(s.order) >= maxRefusals:
+		s.more++
+	default:
+		if s.refusals == nil {
+			s.refusals = map[refusalKey]*Refusal{}
+		}
+		kept := *f
+		kept.Count = 1
+		s.refusals[k] = &kept
+		s.order = append(s.order, k)
+	}
+	s.logged++
+	return s.logged <= maxLogged
+}
+
+// answer is a person's answer about one host and port, once it is there.
+type answer struct {
+	done   chan struct{}
+	ok     bool
+	reason string // why not
+}
+
+// ask has a question answered once: who asks the same meanwhile or later gets the
+// same answer. What makes up the answer runs on a goroutine that start owns.
+func (s *Session) ask(ctx context.Context, target string, start func(func()), decide func() (bool, string)) (bool, string) {
+	s.mu.Lock()
+	a := s.answers[target]
+	if a == nil {
+		if len(s.answers) >= maxAsks {
+			s.mu.Unlock()
+			return false, "too many hosts were asked about"
+		}
+		a = &answer{done: make(chan struct{})}
+		if s.answers == nil {
+			s.answers = map[string]*answer{}
+		}
+		s.answers[target] = a
+		start(func() {
+			defer close(a.done)
+			a.reason = "nobody answered"
+			a.ok, a.reason = decide()
+		})
+	}
+	s.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.ok, cmp.Or(a.reason, "a person refused it")
+	case <-ctx.Done():
+		return false, "nobody answered"
+	}
+}
+
+// Allowed returns the hosts with ports that a person allowed, sorted.
+func (s *Session) Allowed() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for target, a := range s.answers {
+		select {
+		case <-a.done:
+			if a.ok {
+				out = append(out, target)
+			}
+		default:
+		}
+	}
+	slices.Sort(out)
+	return out
+}
