@@ -1,0 +1,73 @@
+package seccomp
+
+// A decision is what happens to a call: an answer, or a look at one of its
+// arguments that leads to two further decisions. Decisions are never changed, so
+// calls that are treated alike share one.
+//
+//	word & mask == value ─ yes ─► then
+//	                     ─ no ──► otherwise
+type decision struct {
+	answer answer
+
+	word            word
+	mask, value     uint32
+	then, otherwise *decision // nil: the answer holds
+}
+
+// answer is how a call ends.
+type answer int
+
+const (
+	allowed  answer = iota
+	refused         // EPERM, and told
+	withheld        // EPERM, and not told: programs try it and go on without
+	absent          // ENOSYS: callers take the older call that does the same
+	occupied        // EBUSY: what the kernel says to a second listener
+	foreign         // ENOSYS, and told: a call of another processor's interface
+)
+
+// Decisions that need no look.
+var (
+	allow    = &decision{answer: allowed}
+	refuse   = &decision{answer: refused}
+	withhold = &decision{answer: withheld}
+	lack     = &decision{answer: absent}
+	occupy   = &decision{answer: occupied}
+	alien    = &decision{answer: foreign}
+)
+
+// word is a half of an argument. The kernel reads of most arguments only the low
+// one; whoever looked at both could be misled by what is in the high one.
+type word int
+
+// low is the half of the i-th argument that an int, a mode or a flag is in.
+func low(i int) word { return word(2 * i) }
+
+// high is the other half, of pointers and of what the kernel takes as a long.
+func high(i int) word { return word(2*i + 1) }
+
+const whole = ^uint32(0)
+
+// masked decides by whether some bits of a word have a value.
+func masked(w word, mask, value uint32, then, otherwise *decision) *decision {
+	return &decision{word: w, mask: mask, value: value, then: then, otherwise: otherwise}
+}
+
+// equal decides by whether a word is one of the values.
+func equal(w word, then, otherwise *decision, values ...uint32) *decision {
+	d := otherwise
+	for _, v := range values {
+		d = masked(w, whole, v, then, d)
+	}
+	return d
+}
+
+// anyOf decides by whether any of the bits is set in a word.
+func anyOf(w word, bits uint32, then, otherwise *decision) *decision {
+	return masked(w, bits, 0, otherwise, then)
+}
+
+// zero decides by whether an argument is zero in both halves: a null pointer.
+func zero(arg int, then, otherwise *decision) *decision {
+	return equal(low(arg), equal(high(arg), then, otherwise, 0), otherwise, 0)
+}

@@ -1,0 +1,145 @@
+package seccomp
+
+import "slices"
+
+// Operations of classic BPF that a filter needs.
+const (
+	opLoad    = 0x20 // A = the word at K
+	opAnd     = 0x54 // A &= K
+	opJump    = 0x05 // to K
+	opEqual   = 0x15 // A == K
+	opAtLeast = 0x35 // A >= K
+	opAnyBit  = 0x45 // A & K != 0
+	opReturn  = 0x06
+)
+
+// Where the kernel puts what a filter looks at (struct seccomp_data).
+const (
+	offsetNumber = 0
+	offsetArch   = 4
+	offsetArgs   = 16
+)
+
+// What a filter returns.
+const (
+	returnAllow  = 0x7fff0000
+	returnErrno  = 0x00050000 // with the error in the low half
+	returnNotify = 0x7fc00000
+)
+
+// Errors as filters return them; these numbers are the same on both processors.
+const (
+	errnoPerm  = 1
+	errnoBusy  = 16
+	errnoNosys = 38
+)
+
+const farthest = 255 // instructions that a conditional jump can skip
+
+// span is a run of call numbers that are decided alike, up to the next span.
+type span struct {
+	first    uint32
+	decision *decision
+}
+
+// assembler writes a program from its end to its start, since jumps only go
+// forward: what a jump leads to is there already. Places are counted from the end.
+type assembler struct {
+	code   []Instruction // the last one first
+	places map[*decision]int
+	rets   map[uint32]int
+	notify bool
+}
+
+// assemble makes a program of the spans, which begin at 0 and rise.
+func assemble(arch uint32, spans []span, notify bool) []Instruction {
+	a := &assembler{places: map[*decision]int{}, rets: map[uint32]int{}, notify: notify}
+	a.tree(spans)
+	number := a.emit(Instruction{Code: opLoad, K: offsetNumber})
+	a.branch(opEqual, arch, number, a.decide(alien))
+	a.emit(Instruction{Code: opLoad, K: offsetArch})
+	slices.Reverse(a.code)
+	return a.code
+}
+
+// tree writes the search for a number's span and says where it is.
+func (a *assembler) tree(spans []span) int {
+	if len(spans) == 1 {
+		return a.decide(spans[0].decision)
+	}
+	mid := len(spans) / 2
+	upper, lower := a.tree(spans[mid:]), a.tree(spans[:mid])
+	return a.branch(opAtLeast, spans[mid].first, upper, lower)
+}
+
+// decide writes a decision, unless it is within reach, and says where it is.
+func (a *assembler) decide(d *decision) int {
+	if d.then == nil {
+		return a.end(a.verdict(d.answer))
+	}
+	if at, ok := a.places[d]; ok && a.reaches(at) {
+		return at
+	}
+	then, otherwise := a.decide(d.then), a.decide(d.otherwise)
+	if d.value == 0 && d.mask != whole {
+		a.branch(opAnyBit, d.mask, otherwise, then)
+	} else {
+		a.branch(opEqual, d.value, then, otherwise)
+		if d.mask != whole {
+			a.emit(Instruction{Code: opAnd, K: d.mask})
+		}
+	}
+	at := a.emit(Instruction{Code: opLoad, K: offsetArgs + 4*uint32(d.word)})
+	a.places[d] = at
+	return at
+}
+
+// end writes the end of the program with a verdict, unless one is within reach.
+func (a *assembler) end(verdict uint32) int {
+	if at, ok := a.rets[verdict]; ok && a.reaches(at) {
+		return at
+	}
+	at := a.emit(Instruction{Code: opReturn, K: verdict})
+	a.rets[verdict] = at
+	return at
+}
+
+// verdict is the number that the kernel knows an answer by.
+func (a *assembler) verdict(w answer) uint32 {
+	switch {
+	case w == allowed:
+		return returnAllow
+	case a.notify && (w == refused || w == foreign):
+		return returnNotify
+	case w == absent || w == foreign:
+		return returnErrno | errnoNosys
+	case w == occupied:
+		return returnErrno | errnoBusy
+	default:
+		return returnErrno | errnoPerm
+	}
+}
+
+// branch writes a comparison that leads to one of two places.
+func (a *assembler) branch(op uint16, k uint32, yes, no int) int {
+	// A step that leads on can move the other place out of reach.
+	if !a.reaches(yes) || !a.reaches(no) {
+		yes, no = a.step(yes), a.step(no)
+	}
+	here := len(a.code)
+	return a.emit(Instruction{Code: op, K: k, Jt: uint8(here - 1 - yes), Jf: uint8(here - 1 - no)})
+}
+
+// step writes a jump of any length to a place.
+func (a *assembler) step(to int) int {
+	return a.emit(Instruction{Code: opJump, K: uint32(len(a.code) - 1 - to)})
+}
+
+// reaches says whether a comparison that is written soon can lead to a place. The
+// margin is for what comes before it: two steps.
+func (a *assembler) reaches(at int) bool { return len(a.code)-1-at <= farthest-8 }
+
+func (a *assembler) emit(i Instruction) int {
+	a.code = append(a.code, i)
+	return len(a.code) - 1
+}

@@ -1,0 +1,158 @@
+//go:build linux && (amd64 || arm64)
+
+package seccomp
+
+import "golang.org/x/sys/unix"
+
+// newNamespaces are the flags of clone that make namespaces. CLONE_NEWTIME is
+// none of them: its bit is part of the signal there.
+const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// unsharable is what unshare may take apart without making a namespace.
+const unsharable = unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SYSVSEM | unix.CLONE_VM |
+	unix.CLONE_SIGHAND | unix.CLONE_THREAD
+
+// ownerBits make a program run as the owner of its file.
+const ownerBits = unix.S_ISUID | unix.S_ISGID
+
+// never lists what no command gets, whatever the options say.
+var never = map[*decision][]uint32{
+	refuse: {
+		// other processes
+		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD,
+		// keys, which belong to the user and not to the sandbox
+		unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+		// programs in the kernel, and its measuring of others
+		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
+		// files by other ways than names
+		unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK,
+		// the machine
+		unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
+		unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
+		unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
+		unix.SYS_SYSLOG, unix.SYS_VHANGUP,
+	},
+	withhold: {
+		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // libuv tries
+		unix.SYS_USERFAULTFD,     // virtual machines try
+		unix.SYS_PROCESS_MADVISE, // allocators try
+		unix.SYS_KCMP,            // graphics drivers try
+		unix.SYS_LOOKUP_DCOOKIE,
+	},
+	lack: {
+		unix.SYS_OPENAT2, // its flags and mode are behind a pointer; openat does the same
+		unix.SYS_STATMOUNT, unix.SYS_LISTMOUNT, unix.SYS_LISTNS,
+		unix.SYS_LSM_SET_SELF_ATTR,
+		unix.SYS_NFSSERVCTL,
+	},
+}
+
+// The calls that make namespaces usable: within ones of their own commands may
+// make these, the kernel holds them to what they own.
+var (
+	mounting = []uint32{
+		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
+		unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SETNS,
+	}
+	// newMounting is never needed: programs go back to mount where it is absent.
+	newMounting = []uint32{
+		unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
+		unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
+	}
+)
+
+// sharedIPC is what reaches other processes of the user when there is no
+// namespace between.
+var sharedIPC = []uint32{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL,
+	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+}
+
+// rules is what happens to the calls that are not simply allowed.
+func rules(o *Options) map[uint32]*decision {
+	m := map[uint32]*decision{}
+	set := func(d *decision, numbers ...uint32) {
+		for _, nr := range numbers {
+			m[nr] = d
+		}
+	}
+	for d, numbers := range never {
+		set(d, numbers...)
+	}
+	namespaceRules(o, set)
+	fileRules(set)
+	socketRules(o, set)
+	processRules(o, set)
+	archRules(set)
+	return m
+}
+
+type setter func(d *decision, numbers ...uint32)
+
+func namespaceRules(o *Options, set setter) {
+	if o.Nested {
+		set(lack, newMounting...)
+		if o.NoEscape { // clone3 could give a child to our parent
+			set(lack, unix.SYS_CLONE3)
+		}
+	} else {
+		set(refuse, mounting...)
+		set(refuse, newMounting...)
+		set(lack, unix.SYS_CLONE3) // its flags are behind a pointer; clone does the same
+		set(anyOf(low(0), ^uint32(unsharable), refuse, equal(high(0), allow, refuse, 0)), unix.SYS_UNSHARE)
+	}
+	var flags uint32
+	if !o.Nested {
+		flags |= newNamespaces
+	}
+	if o.NoEscape {
+		flags |= unix.CLONE_PARENT
+	}
+	if flags != 0 {
+		set(anyOf(low(0), flags, refuse, allow), unix.SYS_CLONE)
+	}
+}
+
+// creating is how open makes a file, so that its mode counts.
+const creating = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+
+func fileRules(set setter) {
+	set(chmodAt(1), unix.SYS_FCHMOD)
+	set(chmodAt(2), unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2)
+	set(openAt(2), unix.SYS_OPENAT)
+	set(mknodAt(2), unix.SYS_MKNODAT)
+	set(equal(low(1), refuse, allow, unix.TIOCSTI, unix.TIOCLINUX), unix.SYS_IOCTL)
+}
+
+// chmodAt looks at a mode.
+func chmodAt(arg int) *decision { return anyOf(low(arg), ownerBits, refuse, allow) }
+
+// openAt looks at the flags and the mode behind them.
+func openAt(arg int) *decision { return anyOf(low(arg), creating, chmodAt(arg+1), allow) }
+
+// mknodAt looks at a mode that holds what kind of file it is: no devices.
+func mknodAt(arg int) *decision {
+	const device = unix.S_IFCHR           // a block device has one bit more
+	const bits = unix.S_IFMT &^ 0o040000 // which is left out here
+	return masked(low(arg), bits, device, refuse, chmodAt(arg))
+}
+
+func processRules(o *Options, set setter) {
+	const randomize = 0x0040000 // ADDR_NO_RANDOMIZE
+	set(equal(low(0), allow, refuse, 0, whole, randomize), unix.SYS_PERSONALITY)
+	set(equal(low(0), withhold, allow, unix.PR_SET_MM), unix.SYS_PRCTL)
+	set(equal(low(0), allow, withhold, 0), unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES)
+	if o.Notify {
+		// A second listener could let through what we were told of, as soon as the
+		// first is gone: the filter that came last is asked.
+		set(anyOf(low(1), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, occupy, allow), unix.SYS_SECCOMP)
+	}
+	if o.NoEscape {
+		set(refuse, unix.SYS_SETSID, unix.SYS_SETPGID)
+		set(refuse, sharedIPC...)
+		set(equal(low(0), allow, zero(2, allow, refuse), 0), unix.SYS_PRLIMIT64)
+	}
+}

@@ -1,0 +1,49 @@
+//go:build linux
+
+package seccomp
+
+import "golang.org/x/sys/unix"
+
+const arch = unix.AUDIT_ARCH_X86_64
+
+// known are the calls that were looked at, in runs from the first to the last.
+// Any other is newer than this table, or one of the x32 interface, whose numbers
+// all lie above.
+var known = [][2]uint32{
+	{unix.SYS_READ, unix.SYS_UPROBE},
+	{unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_RSEQ_SLICE_YIELD},
+}
+
+// archRules decide about the calls that only this processor has.
+func archRules(set setter) {
+	set(chmodAt(1), unix.SYS_CHMOD, unix.SYS_CREAT)
+	set(openAt(1), unix.SYS_OPEN)
+	set(mknodAt(1), unix.SYS_MKNOD)
+	set(refuse, unix.SYS_IOPL, unix.SYS_IOPERM)
+	set(withhold, unix.SYS_MODIFY_LDT, unix.SYS_USELIB, unix.SYS_USTAT, unix.SYS_SYSFS)
+	set(lack, unix.SYS__SYSCTL, unix.SYS_CREATE_MODULE, unix.SYS_GET_KERNEL_SYMS, unix.SYS_QUERY_MODULE,
+		unix.SYS_GETPMSG, unix.SYS_PUTPMSG, unix.SYS_AFS_SYSCALL, unix.SYS_TUXCALL, unix.SYS_SECURITY,
+		unix.SYS_VSERVER, unix.SYS_EPOLL_CTL_OLD, unix.SYS_EPOLL_WAIT_OLD)
+}
+
+// archNames are the names of the calls above that are told.
+var archNames = map[uint32]string{
+	unix.SYS_CHMOD: "chmod",
+	unix.SYS_CREAT: "creat",
+	unix.SYS_OPEN:  "open",
+	unix.SYS_MKNOD: "mknod",
+	unix.SYS_IOPL:  "iopl", unix.SYS_IOPERM: "ioperm",
+}
+
+// archDecisive is decisive for the calls that only this processor has.
+func (c *call) archDecisive() string {
+	switch c.number {
+	case unix.SYS_MKNOD:
+		return c.node(1)
+	case unix.SYS_OPEN:
+		return ownerNames.has(c.arg(2))
+	case unix.SYS_CHMOD, unix.SYS_CREAT:
+		return ownerNames.has(c.arg(1))
+	}
+	return ""
+}
