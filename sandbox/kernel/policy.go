@@ -50,8 +50,8 @@ type Network int
 // The networks.
 const (
 	NoNetwork    Network = iota // an own one with nothing in it
+	NoSockets                   // no sockets but pairs, which is quicker to make than an own network
 	ProxyNetwork                // an own one with one listener in it, which we accept on
-	HostNetwork                 // that of the host: nothing is held back
 )
 
 // ProxyAddr is where the listener of [ProxyNetwork] is inside.
@@ -73,7 +73,7 @@ type Attr struct {
 	Args  []string
 	Env   []string
 	Dir   string     // absolute, readable by the policy
-	Files []*os.File // descriptors 0, 1, …; nil: /dev/null
+	Files []*os.File // descriptors 0, 1, …; nil: that one is closed
 
 	// Terminal: stay in the caller's session, so that the terminal works. Otherwise
 	// the command has a session and a process group of its own.

@@ -1,0 +1,114 @@
+//go:build linux && (amd64 || arm64)
+
+package kernel
+
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// descriptors are the numbers that a program works with.
+type descriptors struct {
+	files         []int // of the command, by number; -1: closed
+	control, init int
+	groups        []int
+}
+
+// assemble adds a command's own part to the program that all share. Where memory
+// is shared, the user namespace and the descriptors are still to be set up.
+func (j *Jail) assemble(a *Attr, d *descriptors, shared bool) *program {
+	shares := j.program
+	p := shares.clone()
+	p.ops = p.ops[:0]
+	p.begin("start")
+	if shared && !j.weaker {
+		j.ids(p)
+	}
+	p.ops = append(p.ops, shares.ops[:j.cut]...)
+	j.own(p, a, d, shared)
+	p.ops = append(p.ops, shares.ops[j.cut:]...)
+	j.execute(p, a, len(d.files))
+	return p
+}
+
+// own adds the control group, the session, the descriptors and the folder.
+func (j *Jail) own(p *program, a *Attr, d *descriptors, shared bool) {
+	p.begin("enter the control group")
+	zero := p.bytes([]byte("0"))
+	for _, g := range d.groups {
+		p.call(unix.SYS_WRITE, num(g), at(zero), num(1))
+	}
+	if shared {
+		p.begin("begin a session")
+		if j.weaker || !a.Terminal {
+			p.call(unix.SYS_SETSID)
+		}
+		if noClone3.Load() {
+			action := p.words(0, 0, 0, 0) // SIG_DFL
+			for s := 1; s < 65; s++ {
+				p.try(unix.SYS_RT_SIGACTION, num(s), at(action), num(0), num(8))
+			}
+		}
+		j.descriptors(p, d)
+	}
+	j.tie(p)
+	if a.Dir != "" {
+		p.begin("enter " + a.Dir)
+		p.call(unix.SYS_CHDIR, p.path(a.Dir))
+	}
+}
+
+// descriptors puts the command's files where they belong, the control socket
+// behind them, and marks all others to be closed.
+func (j *Jail) descriptors(p *program, d *descriptors) {
+	p.begin("place the descriptors")
+	n := len(d.files)
+	high := make([]arg, n)
+	for i, fd := range d.files {
+		if fd >= 0 { // out of the way first: a number that is wanted may be another's
+			high[i] = p.keep(p.call(unix.SYS_FCNTL, num(fd), num(unix.F_DUPFD_CLOEXEC), num(n+1)))
+		}
+	}
+	keepIn(p.call(unix.SYS_FCNTL, slot(slotControl), num(unix.F_DUPFD_CLOEXEC), num(n+1)), slotControl)
+	keepIn(p.try(unix.SYS_FCNTL, slot(slotInit), num(unix.F_DUPFD_CLOEXEC), num(n+1)), slotInit)
+	for i, fd := range d.files {
+		if fd >= 0 {
+			p.call(unix.SYS_DUP3, high[i], num(i), num(0))
+		} else {
+			p.try(unix.SYS_CLOSE, num(i))
+		}
+	}
+	flags := 0
+	if j.weaker {
+		flags = unix.O_CLOEXEC
+	}
+	keepIn(p.call(unix.SYS_DUP3, slot(slotControl), num(n), num(flags)), slotControl)
+	p.call(unix.SYS_CLOSE_RANGE, num(n+1), num(^uint32(0)), num(unix.CLOSE_RANGE_CLOEXEC))
+}
+
+// tie makes the end of our process the end of the command's.
+func (j *Jail) tie(p *program) {
+	p.begin("tie init to us") // when our end of the socket goes, so does it
+	if j.weaker {
+		p.call(unix.SYS_PRCTL, num(unix.PR_SET_PDEATHSIG), num(int(unix.SIGKILL)), num(0), num(0), num(0))
+		return
+	}
+	p.call(unix.SYS_FCNTL, slot(slotControl), num(unix.F_SETOWN), num(1))
+	p.call(unix.SYS_FCNTL, slot(slotControl), num(unix.F_SETSIG), num(int(unix.SIGIO)))
+	p.call(unix.SYS_FCNTL, slot(slotControl), num(unix.F_SETFL), num(unix.O_RDWR|unix.O_ASYNC))
+}
+
+// execute ends the program.
+func (j *Jail) execute(p *program, a *Attr, control int) {
+	p.begin("execute " + a.Path)
+	env := p.texts(a.Env)
+	if j.weaker {
+		none := p.words(0)
+		p.call(unix.SYS_RT_SIGPROCMASK, num(unix.SIG_SETMASK), at(none), num(0), num(8))
+		p.call(unix.SYS_EXECVE, p.path(a.Path), at(p.texts(a.Args)), at(env))
+		return
+	}
+	args := append([]string{"holdfast-init", strconv.Itoa(control), a.Path}, a.Args...)
+	p.call(unix.SYS_EXECVEAT, slot(slotInit), p.path(""), at(p.texts(args)), at(env), num(unix.AT_EMPTY_PATH))
+}

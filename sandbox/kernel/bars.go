@@ -1,0 +1,162 @@
+//go:build linux && (amd64 || arm64)
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// linger is how long placeholders stay after the last command: making them anew
+// for each of many quick commands would cost more than the commands.
+const linger = time.Second
+
+// bars keeps names from being made: while commands run, each is taken by a
+// placeholder on which a read-only mount can lie. Other sandboxes of the same
+// folder share them; a lock on the folder tells.
+type bars struct {
+	names []Name
+
+	mu    sync.Mutex
+	users int
+	locks map[string]*os.File // by folder
+	timer *time.Timer
+}
+
+// A placeholder is a socket that nobody can open, since programs that read folders
+// (git among them) pass over sockets; or an empty folder of this mode.
+const (
+	barredFile   = os.ModeSocket
+	barredFolder = os.ModeDir | os.ModeSticky | 0o700
+)
+
+// IsPlaceholder says whether a name is only taken by a running sandbox, or was left
+// by one that was killed: nobody has made it.
+func IsPlaceholder(name string) bool {
+	info, err := os.Lstat(name)
+	if err != nil {
+		return false
+	}
+	switch info.Mode() {
+	case barredFile:
+		return true
+	case barredFolder:
+		entries, err := os.ReadDir(name)
+		return err == nil && len(entries) == 0
+	}
+	return false
+}
+
+// add makes sure that all names are taken.
+func (b *bars) add() error {
+	if len(b.names) == 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range b.names {
+		if err := b.take(n); err != nil {
+			if b.users == 0 {
+				b.sweep()
+			}
+			return &StartError{"keep " + n.Path + " from being made", err}
+		}
+	}
+	b.users++
+	return nil
+}
+
+func (b *bars) take(n Name) error {
+	dir := filepath.Dir(n.Path)
+	if b.locks[dir] == nil {
+		f, err := os.Open(dir)
+		if err != nil {
+			return err
+		}
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_SH); err != nil {
+			f.Close()
+			return err
+		}
+		if b.locks == nil {
+			b.locks = map[string]*os.File{}
+		}
+		b.locks[dir] = f
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(n.Path, &st); err == nil {
+		if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+			return errors.New("it is a link now")
+		}
+		return nil
+	}
+	if n.Dir {
+		if err := os.Mkdir(n.Path, 0o700); err != nil {
+			return err
+		}
+		return os.Chmod(n.Path, barredFolder.Perm()|os.ModeSticky)
+	}
+	err := unix.Mknod(n.Path, unix.S_IFSOCK, 0)
+	if err != nil {
+		return fmt.Errorf("make a placeholder: %w", err)
+	}
+	return nil
+}
+
+// done says that a command has ended.
+func (b *bars) done() {
+	if len(b.names) == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.users--
+	if b.users > 0 {
+		return
+	}
+	if b.timer == nil {
+		b.timer = time.AfterFunc(linger, b.idle)
+	} else {
+		b.timer.Reset(linger)
+	}
+}
+
+func (b *bars) idle() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.users == 0 {
+		b.sweep()
+	}
+}
+
+// remove ends the lingering.
+func (b *bars) remove() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	b.sweep()
+}
+
+// sweep removes the placeholders of folders that no other sandbox uses.
+func (b *bars) sweep() {
+	for _, n := range b.names {
+		f := b.locks[filepath.Dir(n.Path)]
+		if f == nil || unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+			continue
+		}
+		if IsPlaceholder(n.Path) {
+			_ = os.Remove(n.Path)
+		}
+	}
+	for _, f := range b.locks {
+		f.Close()
+	}
+	clear(b.locks)
+}

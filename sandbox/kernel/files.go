@@ -1,0 +1,257 @@
+//go:build linux && (amd64 || arm64)
+
+package kernel
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// How a path gets its own mount.
+const (
+	mountWrite = iota // the host's, to be written
+	mountRead         // the host's, read only: under a folder that a fresh one covers
+	mountFixed        // itself, read only
+	mountPin          // itself
+	mountHide         // something empty and closed
+	mountTemp         // a folder of the fresh file system
+)
+
+type mount struct {
+	kind   int
+	path   string
+	dir    bool
+	origin string // mountTemp: the folder; mountWrite: the host's path, when it is another
+	from   arg    // its descriptor, once there is one
+}
+
+const (
+	attrRead  = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID
+	attrWrite = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+)
+
+// within says whether p is base or lies below it.
+func within(p, base string) bool {
+	return p == base || base == "/" || strings.HasPrefix(p, base) && p[len(base)] == '/'
+}
+
+func anyHolds(list []string, p string) bool {
+	return slices.ContainsFunc(list, func(base string) bool { return within(p, base) })
+}
+
+// plan lists the mounts of a policy, a folder before what is in it.
+func (j *Jail) plan() []mount {
+	p := j.policy
+	var list []mount
+	fresh := []string{"/dev/shm", "/dev/pts"}
+	list = append(list, mount{kind: mountTemp, path: "/dev/shm", dir: true, origin: "shm"})
+	for _, tmp := range []string{"/tmp", "/var/tmp"} {
+		if !anyHolds(p.Write, tmp) && j.isDir(tmp) {
+			fresh = append(fresh, tmp)
+			m := mount{kind: mountTemp, path: tmp, dir: true, origin: "tmp"}
+			if p.Temp != "" {
+				m.kind, m.origin = mountWrite, p.Temp
+			}
+			list = append(list, m)
+		}
+	}
+	for _, w := range p.Write {
+		if !slices.ContainsFunc(p.Write, func(other string) bool { return other != w && within(w, other) }) {
+			list = append(list, mount{kind: mountWrite, path: w, dir: j.isDir(w), origin: w})
+		}
+	}
+	for _, r := range p.Read {
+		if anyHolds(fresh, r) && !anyHolds(p.Write, r) {
+			list = append(list, mount{kind: mountRead, path: r, dir: j.isDir(r)})
+		}
+	}
+	covered := func(path string) bool { // by a fresh folder, with nothing of the host put back
+		return anyHolds(fresh, path) && !slices.ContainsFunc(list, func(m mount) bool {
+			return (m.kind == mountWrite || m.kind == mountRead) && m.origin != p.Temp && within(path, m.path)
+		})
+	}
+	add := func(kind int, paths []string) {
+		for _, path := range paths {
+			if !covered(path) {
+				list = append(list, mount{kind: kind, path: path, dir: j.isDir(path)})
+			}
+		}
+	}
+	add(mountHide, p.Hide)
+	add(mountPin, p.Pin)
+	add(mountFixed, p.Fixed)
+	for _, n := range p.Bar {
+		if !covered(n.Path) {
+			list = append(list, mount{kind: mountFixed, path: n.Path, dir: n.Dir})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b mount) int { return strings.Compare(a.path+"/", b.path+"/") })
+	return slices.CompactFunc(list, func(a, b mount) bool { return a.path == b.path && a.kind == b.kind })
+}
+
+// files adds what makes the command's view of the file system.
+func (j *Jail) files(p *program) {
+	list := j.plan()
+	own := p.words(attrWrite, 0, unix.MS_PRIVATE, 0)
+	const size = 32
+	tree := func(path string, dir bool) *instruction {
+		flags := unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_SYMLINK_NOFOLLOW
+		if dir {
+			flags |= unix.AT_RECURSIVE
+		}
+		return p.call(unix.SYS_OPEN_TREE, num(atCwd), p.path(path), num(flags))
+	}
+	for i, m := range list {
+		if m.kind != mountWrite {
+			continue
+		}
+		p.begin("open " + m.origin + " for writing")
+		list[i].from = p.keep(tree(m.origin, m.dir))
+		p.call(unix.SYS_MOUNT_SETATTR, list[i].from, p.path(""), num(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE), at(own), num(size))
+	}
+
+	p.begin("make everything read-only")
+	all := p.words(attrRead, 0, unix.MS_PRIVATE, 0)
+	p.call(unix.SYS_MOUNT_SETATTR, num(atCwd), p.path("/"), num(unix.AT_RECURSIVE), at(all), num(size))
+	for i, m := range list {
+		if m.kind == mountFixed || m.kind == mountRead {
+			p.begin("keep " + m.path + " as it is")
+			list[i].from = p.keep(tree(m.path, m.dir))
+		}
+	}
+	j.fresh(p, list)
+	for i, m := range list {
+		j.attach(p, list[i], freshAbove(list[:i], m.path))
+	}
+	j.devices(p)
+}
+
+// freshAbove returns the fresh folder in which the place for a mount has to be
+// made, or "".
+func freshAbove(before []mount, p string) string {
+	for _, m := range slices.Backward(before) {
+		if within(p, m.path) && p != m.path {
+			if m.kind == mountTemp {
+				return m.path
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
+// attach puts one mount in its place.
+func (j *Jail) attach(p *program, m mount, fresh string) {
+	p.begin("mount " + m.path)
+	if fresh != "" {
+		for at := len(fresh) + 1; ; {
+			i := strings.IndexByte(m.path[at:], '/')
+			if i < 0 {
+				break
+			}
+			at += i
+			p.try(unix.SYS_MKDIRAT, num(atCwd), p.path(m.path[:at]), num(0o755))
+			at++
+		}
+		if m.dir {
+			p.try(unix.SYS_MKDIRAT, num(atCwd), p.path(m.path), num(0o755))
+		} else {
+			p.try(unix.SYS_MKNODAT, num(atCwd), p.path(m.path), num(unix.S_IFREG|0o644), num(0))
+		}
+	}
+	from := m.from
+	switch m.kind {
+	case mountPin:
+		flags := unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC
+		if m.dir {
+			flags |= unix.AT_RECURSIVE
+		}
+		from = p.keep(p.call(unix.SYS_OPEN_TREE, num(atCwd), p.path(m.path), num(flags)))
+	case mountHide:
+		name := "file"
+		if m.dir {
+			name = "folder"
+		}
+		from = p.keep(p.call(unix.SYS_OPEN_TREE, slot(slotMasks), p.path(name), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)))
+	}
+	p.call(unix.SYS_MOVE_MOUNT, from, p.path(""), num(atCwd), p.path(m.path), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
+}
+
+// fresh makes a file system in memory. Its folders become /tmp and /dev/shm, and
+// what is closed in it covers what is hidden.
+func (j *Jail) fresh(p *program, list []mount) {
+	p.begin("make a file system in memory")
+	config := func(fs arg, cmd int, key, value string) {
+		k, v := num(0), num(0)
+		if key != "" {
+			k, v = p.path(key), p.path(value)
+		}
+		p.call(unix.SYS_FSCONFIG, fs, num(cmd), k, v, num(0))
+	}
+	fs := p.keep(p.call(unix.SYS_FSOPEN, p.path("tmpfs"), num(unix.FSOPEN_CLOEXEC)))
+	if j.policy.TempSize > 0 {
+		config(fs, unix.FSCONFIG_SET_STRING, "size", itoa(j.policy.TempSize))
+	}
+	config(fs, unix.FSCONFIG_CMD_CREATE, "", "")
+	root := p.keep(p.call(unix.SYS_FSMOUNT, fs, num(unix.FSMOUNT_CLOEXEC), num(attrWrite)))
+	keepIn(p.call(unix.SYS_UMASK, num(0)), slotUmask)
+	made := map[string]bool{}
+	for i, m := range list {
+		if m.kind != mountTemp {
+			continue
+		}
+		if !made[m.origin] {
+			made[m.origin] = true
+			p.call(unix.SYS_MKDIRAT, root, p.path(m.origin), num(0o1777))
+		}
+		list[i].from = p.keep(p.call(unix.SYS_OPEN_TREE, root, p.path(m.origin), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)))
+	}
+	if slices.ContainsFunc(list, func(m mount) bool { return m.kind == mountHide }) {
+		p.call(unix.SYS_MKDIRAT, root, p.path("folder"), num(0))
+		p.call(unix.SYS_MKNODAT, root, p.path("file"), num(unix.S_IFREG), num(0))
+		closed := p.words(unix.MOUNT_ATTR_RDONLY|attrWrite|unix.MOUNT_ATTR_NOEXEC, 0, 0, 0)
+		p.call(unix.SYS_MOUNT_SETATTR, root, p.path(""), num(unix.AT_EMPTY_PATH), at(closed), num(32))
+		keepIn(p.call(unix.SYS_DUP, root), slotMasks)
+	}
+	p.call(unix.SYS_UMASK, slot(slotUmask))
+}
+
+// devices mounts terminals of the command's own, and its processes.
+func (j *Jail) devices(p *program) {
+	const plain = unix.MS_NOSUID | unix.MS_NOEXEC
+	p.begin("mount /dev/pts")
+	p.call(unix.SYS_MOUNT, p.path("devpts"), p.path("/dev/pts"), p.path("devpts"), num(plain), p.path("newinstance,ptmxmode=0666,mode=0620"))
+	if !j.ptmxLink {
+		ptmx := p.keep(p.call(unix.SYS_OPEN_TREE, num(atCwd), p.path("/dev/pts/ptmx"), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)))
+		p.call(unix.SYS_MOVE_MOUNT, ptmx, p.path(""), num(atCwd), p.path("/dev/ptmx"), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	}
+	p.begin("mount /proc")
+	flags := plain | unix.MS_NODEV
+	if !j.policy.Nested {
+		flags |= unix.MS_RDONLY
+	}
+	p.call(unix.SYS_MOUNT, p.path("proc"), p.path("/proc"), p.path("proc"), num(flags), num(0))
+	if j.policy.Nested { // a namespace of the command's own needs its maps; the settings of the machine stay as they are
+		for _, name := range []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"} {
+			if j.exists(name) {
+				j.readOnly(p, name)
+			}
+		}
+	}
+}
+
+func (j *Jail) readOnly(p *program, name string) {
+	from := p.keep(p.call(unix.SYS_OPEN_TREE, num(atCwd), p.path(name), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)))
+	read := p.words(attrRead, 0, 0, 0)
+	p.call(unix.SYS_MOUNT_SETATTR, from, p.path(""), num(unix.AT_EMPTY_PATH), at(read), num(32))
+	p.call(unix.SYS_MOVE_MOUNT, from, p.path(""), num(atCwd), p.path(name), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
+}
+
+// system are the devices that every command may use.
+var system = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// clean returns p without dots; it is absolute already.
+func clean(p string) string { return path.Clean(p) }

@@ -1,0 +1,351 @@
+//go:build linux && (amd64 || arm64)
+
+package kernel
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-dev/holdfast/sandbox/seccomp"
+)
+
+// Messages of a command's process over its control socket. Each is one byte, and
+// has a descriptor or a number.
+const (
+	messageListener = 'L' // the proxy's listener
+	messageNotify   = 'N' // the descriptor of refused system calls
+	messageStatus   = 'S' // from init: how the command ended
+	messageExec     = 'E' // from init: why it could not be executed
+)
+
+const messageSize = 8
+
+// Process is a command that was started.
+type Process struct {
+	jail    *Jail
+	path    string
+	pid     int
+	pidfd   *os.File
+	control *os.File
+	began   time.Time
+	killed  int // for memory, when it started
+
+	program *program // its memory is the child's until the child executes something
+	slots   []uint64
+	shared  *os.File // or: where the child, a copy of our program, has its slots
+	offset  int64
+
+	reader   chan struct{} // closed when the control socket has ended; nil: nobody reads it yet
+	watcher  *seccomp.Watcher
+	listener net.Listener
+	status   syscall.WaitStatus // of the command, by init
+	told     bool
+	exec     syscall.Errno
+
+	mu   sync.Mutex
+	done bool
+}
+
+// noClone3 is set where the kernel, or a filter around us, has no clone3.
+var noClone3 atomic.Bool
+
+// Start starts a command and returns when the kernel has made its process. That
+// it could not be executed, a *[StartError], may come from Wait only.
+func (j *Jail) Start(a *Attr) (*Process, error) {
+	if err := j.bars.add(); err != nil {
+		return nil, err
+	}
+	proc, err := j.start(a)
+	if err != nil {
+		j.bars.done()
+	}
+	return proc, err
+}
+
+func (j *Jail) start(a *Attr) (*Process, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, &StartError{"make the control socket", err}
+	}
+	theirs := os.NewFile(uintptr(pair[1]), "control")
+	defer theirs.Close()
+	_ = unix.SetNonblock(pair[0], true)
+	p := &Process{jail: j, path: a.Path, control: os.NewFile(uintptr(pair[0]), "control"), began: time.Now()}
+	if j.group != nil {
+		p.killed = j.group.OOM()
+	}
+	if j.reexec {
+		err = p.again(a, theirs)
+	} else {
+		err = p.share(a, theirs)
+	}
+	if err != nil {
+		p.control.Close()
+		if p.shared != nil {
+			p.shared.Close()
+		}
+		return nil, err
+	}
+	if j.policy.Notify || j.policy.Network == ProxyNetwork {
+		p.reader = make(chan struct{})
+		go p.listen(a.Serve)
+	}
+	return p, nil
+}
+
+// flags are the namespaces of a command.
+func (j *Jail) flags() uintptr {
+	if j.weaker {
+		return 0
+	}
+	flags := unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
+	if j.policy.Network != NoSockets {
+		flags |= unix.CLONE_NEWNET
+	}
+	return uintptr(flags)
+}
+
+// share starts the command in a process that shares our memory until it executes
+// something.
+func (p *Process) share(a *Attr, control *os.File) error {
+	fds := descriptors{control: int(control.Fd())}
+	for _, f := range a.Files {
+		fd := -1
+		if f != nil {
+			fd = int(f.Fd())
+		}
+		fds.files = append(fds.files, fd)
+	}
+	if err := p.open(&fds); err != nil {
+		return err
+	}
+	p.program = p.jail.assemble(a, &fds, true)
+	p.slots = p.program.load()
+	p.slots[slotControl], p.slots[slotInit] = uint64(fds.control), uint64(fds.init)
+	ops, slots, data := &p.program.ops[0], &p.slots[0], &p.program.data[0]
+
+	pidfd := int32(-1)
+	flags := p.jail.flags() | unix.CLONE_VM | unix.CLONE_PIDFD
+	pid := -int64(unix.ENOSYS)
+	if !noClone3.Load() {
+		args := [8]uint64{uint64(flags) | unix.CLONE_CLEAR_SIGHAND, uint64(uintptr(unsafe.Pointer(&pidfd))), 0, 0, uint64(unix.SIGCHLD), 0, 0, 0}
+		pid = spawn(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0, ops, slots, data)
+		if pid == -int64(unix.ENOSYS) {
+			noClone3.Store(true)
+		}
+	}
+	if pid == -int64(unix.ENOSYS) {
+		pid = spawn(unix.SYS_CLONE, flags|uintptr(unix.SIGCHLD), 0, uintptr(unsafe.Pointer(&pidfd)), ops, slots, data)
+	}
+	runtime.KeepAlive(a)
+	if pid < 0 {
+		return &StartError{"make namespaces", unix.Errno(-pid)}
+	}
+	p.pid, p.pidfd = int(pid), os.NewFile(uintptr(pidfd), "pidfd")
+	return nil
+}
+
+// open finds the descriptors that are not the command's.
+func (p *Process) open(d *descriptors) error {
+	if !p.jail.weaker {
+		f, err := initProgram()
+		if err != nil {
+			return &StartError{"make init", err}
+		}
+		d.init = int(f.Fd())
+	}
+	if p.jail.group != nil {
+		for _, f := range p.jail.group.Procs() {
+			d.groups = append(d.groups, int(f.Fd()))
+		}
+	}
+	return nil
+}
+
+// listen takes what the command's process sends, until it has ended.
+func (p *Process) listen(serve func(net.Listener)) {
+	defer close(p.reader)
+	for {
+		kind, value, fd, err := p.receive(true)
+		if err != nil {
+			return
+		}
+		switch kind {
+		case messageListener:
+			l, err := net.FileListener(fd)
+			fd.Close()
+			if err == nil && serve != nil {
+				p.listener = l
+				go serve(l)
+			}
+		case messageNotify:
+			p.watcher = seccomp.Watch(fd)
+		default:
+			p.take(kind, value)
+		}
+	}
+}
+
+func (p *Process) take(kind byte, value uint32) {
+	switch kind {
+	case messageStatus:
+		p.status, p.told = syscall.WaitStatus(value), true
+	case messageExec:
+		p.exec = syscall.Errno(value)
+	}
+}
+
+var errEnd = errors.New("end of messages")
+
+// receive reads one message.
+func (p *Process) receive(wait bool) (kind byte, value uint32, fd *os.File, err error) {
+	raw, err := p.control.SyscallConn()
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	var buf [messageSize]byte
+	oob := make([]byte, unix.CmsgSpace(4))
+	var n, oobn int
+	var got error
+	err = raw.Read(func(s uintptr) bool {
+		n, oobn, _, _, got = unix.Recvmsg(int(s), buf[:], oob, unix.MSG_CMSG_CLOEXEC|unix.MSG_DONTWAIT)
+		return !wait || !errors.Is(got, unix.EAGAIN)
+	})
+	if err = errors.Join(err, got); err != nil {
+		return 0, 0, nil, err
+	}
+	if n < messageSize {
+		return 0, 0, nil, errEnd
+	}
+	if oobn > 0 {
+		if list, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(list) == 1 {
+			if fds, err := unix.ParseUnixRights(&list[0]); err == nil && len(fds) == 1 {
+				_ = unix.SetNonblock(fds[0], true)
+				fd = os.NewFile(uintptr(fds[0]), "from the sandbox")
+			}
+		}
+		if fd == nil {
+			return 0, 0, nil, errEnd
+		}
+	}
+	return buf[0], uint32(buf[4]) | uint32(buf[5])<<8 | uint32(buf[6])<<16 | uint32(buf[7])<<24, fd, nil
+}
+
+// Pid returns the process id, as the host counts. Where there is a pid namespace,
+// it is that of its init.
+func (p *Process) Pid() int { return p.pid }
+
+// Signal sends a signal to the command; SIGKILL ends it and all it started. After
+// the end it returns [os.ErrProcessDone].
+func (p *Process) Signal(s syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return os.ErrProcessDone
+	}
+	if p.jail.weaker && s == syscall.SIGKILL {
+		return unix.Kill(-p.pid, s)
+	}
+	return unix.PidfdSendSignal(int(p.pidfd.Fd()), s, nil, 0)
+}
+
+// Wait waits until the command has ended, and everything that it started. It is
+// called once.
+func (p *Process) Wait() (*State, error) {
+	s := &State{}
+	if err := p.reap(s); err != nil {
+		return nil, err
+	}
+	s.Elapsed = time.Since(p.began)
+	p.finish()
+	if errno, step := p.failure(); errno != 0 {
+		return nil, &StartError{p.program.steps[step], errno}
+	}
+	if p.exec != 0 {
+		return nil, &StartError{"execute " + p.path, p.exec}
+	}
+	if p.told {
+		s.Status = p.status
+	}
+	if p.watcher != nil {
+		s.Refused = p.watcher.Done()
+	}
+	if g := p.jail.group; g != nil {
+		s.OOM = g.OOM() > p.killed
+	}
+	return s, nil
+}
+
+// failure returns the error of the instruction that failed, and what it was for.
+func (p *Process) failure() (errno syscall.Errno, step uint64) {
+	if p.shared == nil {
+		return syscall.Errno(p.slots[slotErrno]), p.slots[slotStep]
+	}
+	defer p.shared.Close()
+	var b [16]byte
+	if _, err := p.shared.ReadAt(b[:], p.offset); err != nil {
+		return syscall.EIO, 0
+	}
+	return syscall.Errno(binary.LittleEndian.Uint64(b[:])), binary.LittleEndian.Uint64(b[8:])
+}
+
+func (p *Process) reap(s *State) error {
+	var info unix.Siginfo
+	for {
+		err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done = true
+	if p.jail.weaker {
+		_ = unix.Kill(-p.pid, unix.SIGKILL) // nobody may leave the group
+	}
+	for {
+		_, err := syscall.Wait4(p.pid, &s.Status, 0, &s.Usage)
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+// finish takes what is left to be told and closes what was opened.
+func (p *Process) finish() {
+	if p.reader != nil {
+		<-p.reader
+	} else {
+		for {
+			kind, value, fd, err := p.receive(false)
+			if err != nil {
+				break
+			}
+			if fd != nil {
+				fd.Close()
+			}
+			p.take(kind, value)
+		}
+	}
+	if p.listener != nil {
+		p.listener.Close()
+	}
+	p.control.Close()
+	if p.pidfd != nil {
+		p.pidfd.Close()
+	}
+	p.jail.bars.done()
+}

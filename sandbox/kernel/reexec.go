@@ -1,0 +1,154 @@
+//go:build linux && (amd64 || arm64)
+
+package kernel
+
+import (
+	"encoding/binary"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// childName is what our own program is called when it is started to become a
+// command: where memory cannot be shared, it runs the same instructions.
+const childName = "holdfast-sandbox-child"
+
+func init() {
+	if len(os.Args) == 3 && os.Args[0] == childName {
+		runtime.LockOSThread()
+		child(os.Args[1], os.Args[2])
+	}
+}
+
+// again starts the command by way of our own program.
+func (p *Process) again(a *Attr, control *os.File) error {
+	memory, err := unix.MemfdCreate("holdfast-sandbox", unix.MFD_CLOEXEC)
+	if err != nil {
+		return &StartError{"make a file in memory", err}
+	}
+	text := os.NewFile(uintptr(memory), "instructions")
+	p.shared = text
+	own := descriptors{}
+	if err := p.open(&own); err != nil {
+		return err
+	}
+	n := len(a.Files)
+	d := descriptors{files: make([]int, n), control: n, init: n + 1}
+	var fds []uintptr
+	for _, f := range a.Files {
+		if f == nil {
+			fds = append(fds, ^uintptr(0))
+		} else {
+			fds = append(fds, f.Fd())
+		}
+	}
+	fds = append(fds, control.Fd(), uintptr(own.init), text.Fd())
+	for i, g := range own.groups {
+		fds = append(fds, uintptr(g))
+		d.groups = append(d.groups, n+3+i)
+	}
+	p.program = p.jail.assemble(a, &d, false)
+	if p.offset, err = p.program.write(text, n, n+1); err != nil {
+		return &StartError{"write the instructions", err}
+	}
+	sys := &syscall.SysProcAttr{Setsid: !a.Terminal || p.jail.weaker, Cloneflags: p.jail.flags(), PidFD: new(int)}
+	if !p.jail.weaker {
+		inner := func(id int) int {
+			if id == 0 {
+				return nobody
+			}
+			return id
+		}
+		uid, gid := os.Geteuid(), os.Getegid()
+		sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: inner(uid), HostID: uid, Size: 1}}
+		sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: inner(gid), HostID: gid, Size: 1}}
+		for c := range p.jail.lastCap + 1 {
+			sys.AmbientCaps = append(sys.AmbientCaps, uintptr(c))
+		}
+	}
+	argv := []string{childName, strconv.Itoa(n + 2), strconv.Itoa(n)}
+	p.pid, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{Files: fds, Sys: sys, Env: []string{"GOMAXPROCS=1", "GOGC=off"}})
+	if err != nil {
+		return &StartError{"make namespaces", err}
+	}
+	p.pidfd = os.NewFile(uintptr(*sys.PidFD), "pidfd")
+	return nil
+}
+
+// write stores a program for the child, and behind it its slots, which both sides
+// map. It returns where these are.
+func (p *program) write(f *os.File, control, init int) (slots int64, err error) {
+	page := os.Getpagesize()
+	size := 8*headerWords + len(p.ops)*int(unsafe.Sizeof(instruction{})) + len(p.data) + 4*len(p.fixes)
+	size = (size + page - 1) / page * page
+	header := [headerWords]uint64{
+		uint64(len(p.ops)), uint64(len(p.data)), uint64(len(p.fixes)), uint64(p.slots), uint64(control), uint64(init), uint64(size),
+	}
+	for _, part := range []any{header, p.ops, p.data, p.fixes} {
+		if err := binary.Write(f, binary.LittleEndian, part); err != nil {
+			return 0, err
+		}
+	}
+	return int64(size), f.Truncate(int64(size + 8*p.slots))
+}
+
+const headerWords = 7
+
+// child is our own program as a command's process. It does not return.
+func child(instructions, control string) {
+	fail := func(errno syscall.Errno) {
+		if n, err := strconv.Atoi(control); err == nil {
+			message := [messageSize]byte{messageExec, 4: byte(errno)}
+			_, _ = syscall.Write(n, message[:])
+		}
+		os.Exit(126)
+	}
+	fd, err := strconv.Atoi(instructions)
+	if err != nil {
+		fail(syscall.EINVAL)
+	}
+	own, err := strconv.Atoi(control)
+	if err != nil {
+		fail(syscall.EINVAL)
+	}
+	p, slots, err := readProgram(fd)
+	if err != nil {
+		fail(syscall.EIO)
+	}
+	_ = unix.CloseRange(uint(own+1), ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC)
+	become(&p.ops[0], &slots[0], &p.data[0])
+	runtime.KeepAlive(p)
+}
+
+func readProgram(fd int) (*program, []uint64, error) {
+	size, err := unix.Seek(fd, 0, io.SeekEnd)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := unix.Mmap(fd, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, nil, err
+	}
+	word := func(i int) int { return int(binary.LittleEndian.Uint64(b[8*i:])) }
+	ops, data, fixes, slots, control, init, offset := word(0), word(1), word(2), word(3), word(4), word(5), word(6)
+	rest := b[8*headerWords:]
+	n := ops * int(unsafe.Sizeof(instruction{}))
+	if len(b) != offset+8*slots || len(rest) < n+data+4*fixes {
+		return nil, nil, io.ErrUnexpectedEOF
+	}
+	p := &program{ops: make([]instruction, ops), data: slices.Clone(rest[n : n+data])}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p.ops))), n), rest)
+	for i := range fixes {
+		p.fixes = append(p.fixes, binary.LittleEndian.Uint32(rest[n+data+4*i:]))
+	}
+	p.load()
+	values := unsafe.Slice((*uint64)(unsafe.Pointer(&b[offset])), slots)
+	values[slotControl], values[slotInit] = uint64(control), uint64(init)
+	return p, values, nil
+}

@@ -1,0 +1,123 @@
+//go:build linux && (amd64 || arm64)
+
+package kernel
+
+import (
+	"net"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func itoa[T ~int | ~int64](n T) string { return strconv.FormatInt(int64(n), 10) }
+
+// ids maps the caller into the new user namespace: as itself, and root as nobody,
+// so that nothing inside believes that it may do more than it may.
+func (j *Jail) ids(p *program) {
+	p.begin("map the user into its namespace")
+	inner := func(id int) int {
+		if id == 0 {
+			return nobody
+		}
+		return id
+	}
+	write := func(file, text string) {
+		fd := p.keep(p.call(unix.SYS_OPENAT, num(atCwd), p.path(file), num(unix.O_WRONLY|unix.O_CLOEXEC), num(0)))
+		p.call(unix.SYS_WRITE, fd, at(p.bytes([]byte(text))), num(len(text)))
+		p.call(unix.SYS_CLOSE, fd) // a file that is open for writing keeps its mount writable
+	}
+	line := func(id int) string { return itoa(inner(id)) + " " + itoa(id) + " 1\n" }
+	write("/proc/self/setgroups", "deny")
+	write("/proc/self/uid_map", line(syscall.Geteuid()))
+	write("/proc/self/gid_map", line(syscall.Getegid()))
+}
+
+const nobody = 65534
+
+// network brings localhost up and makes the listener that is the way out.
+func (j *Jail) network(p *program) {
+	if j.policy.Network != ProxyNetwork && !j.policy.LocalBind {
+		return
+	}
+	p.begin("bring localhost up")
+	keepIn(p.call(unix.SYS_SOCKET, num(unix.AF_INET), num(unix.SOCK_STREAM|unix.SOCK_CLOEXEC), num(0)), slotSocket)
+	request := make([]byte, 40) // struct ifreq
+	copy(request, "lo")
+	request[16] = unix.IFF_UP
+	p.call(unix.SYS_IOCTL, slot(slotSocket), num(unix.SIOCSIFFLAGS), at(p.bytes(request)))
+	if j.policy.Network != ProxyNetwork {
+		return
+	}
+	p.begin("listen for the proxy")
+	address := []byte{unix.AF_INET, 0, byte(proxyPort >> 8), byte(proxyPort), 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0}
+	p.call(unix.SYS_BIND, slot(slotSocket), at(p.bytes(address)), num(len(address)))
+	p.call(unix.SYS_LISTEN, slot(slotSocket), num(128))
+	descriptor, send := p.sender(messageListener)
+	keepAt(p.call(unix.SYS_FCNTL, slot(slotSocket), num(unix.F_DUPFD_CLOEXEC), num(0)), descriptor)
+	send()
+}
+
+var proxyPort = func() int {
+	_, port, _ := net.SplitHostPort(ProxyAddr)
+	n, _ := strconv.Atoi(port)
+	return n
+}()
+
+// limits sets what each process may use by itself.
+func (j *Jail) limits(p *program) {
+	p.begin("set limits")
+	set := func(resource int, most uint64) {
+		p.call(unix.SYS_PRLIMIT64, num(0), num(resource), at(p.words(most, most)), num(0))
+	}
+	set(unix.RLIMIT_CORE, 0)
+	if j.policy.FileSize > 0 {
+		set(unix.RLIMIT_FSIZE, uint64(j.policy.FileSize))
+	}
+	for _, l := range j.rlimits {
+		set(l.resource, l.most)
+	}
+}
+
+type rlimit struct {
+	resource int
+	most     uint64
+}
+
+// capabilities gives up every one, and every way to get one back.
+func (j *Jail) capabilities(p *program) {
+	p.begin("give up capabilities")
+	call := p.call
+	if j.weaker {
+		call = p.try // without a namespace of our own there may be nothing to give up
+	}
+	const noRoot = 0x01 | 0x02 | 0x04 | 0x08 | 0x20 | 0x40 | 0x80 // securebits and their locks, without KEEP_CAPS
+	call(unix.SYS_PRCTL, num(unix.PR_SET_SECUREBITS), num(noRoot), num(0), num(0), num(0))
+	for c := range j.lastCap + 1 {
+		call(unix.SYS_PRCTL, num(unix.PR_CAPBSET_DROP), num(c), num(0), num(0), num(0))
+	}
+	p.call(unix.SYS_PRCTL, num(unix.PR_CAP_AMBIENT), num(unix.PR_CAP_AMBIENT_CLEAR_ALL), num(0), num(0), num(0))
+	header := p.words(unix.LINUX_CAPABILITY_VERSION_3)
+	p.call(unix.SYS_CAPSET, at(header), at(p.words(0, 0, 0)))
+	p.begin("give up new privileges")
+	p.call(unix.SYS_PRCTL, num(unix.PR_SET_NO_NEW_PRIVS), num(1), num(0), num(0), num(0))
+}
+
+// filter installs the filter of system calls.
+func (j *Jail) filter(p *program) {
+	p.begin("install the filter of system calls")
+	code := make([]byte, 0, 8*len(j.instructions))
+	for _, in := range j.instructions {
+		code = append(code, byte(in.Code), byte(in.Code>>8), in.Jt, in.Jf, byte(in.K), byte(in.K>>8), byte(in.K>>16), byte(in.K>>24))
+	}
+	where := p.bytes(code)
+	prog := p.words(uint64(len(j.instructions)), 0)
+	p.address(prog+8, where)
+	if !j.policy.Notify {
+		p.call(unix.SYS_SECCOMP, num(unix.SECCOMP_SET_MODE_FILTER), num(0), at(prog))
+		return
+	}
+	descriptor, send := p.sender(messageNotify)
+	keepAt(p.call(unix.SYS_SECCOMP, num(unix.SECCOMP_SET_MODE_FILTER), num(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER), at(prog)), descriptor)
+	send()
+}
