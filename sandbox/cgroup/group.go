@@ -1,0 +1,178 @@
+//go:build linux
+
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Group is a control group: one folder in each hierarchy that its limits need. It
+// is safe for concurrent use.
+type Group struct {
+	folders []*folder
+
+	mu     sync.Mutex
+	closed bool
+	last   counts // when it was closed
+	ours   int    // forks that were refused because we were killing
+}
+
+// counts is what happened in a group.
+type counts struct {
+	oom, forks int
+	peak       int64
+}
+
+// Open makes a group, and removes groups that processes which are gone have left.
+// A limit whose controller is not there is an *[AbsentError]; then nothing is
+// left. Without any limit the group has no folders, and nothing can be moved into
+// it. The caller closes it.
+func Open(l Limits) (*Group, error) { return machine().open(&l) }
+
+func (s *system) open(l *Limits) (*Group, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	places, err := s.places(l.wants())
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{}
+	for i := range places {
+		if err := g.add(s, &places[i], l); err != nil {
+			return nil, errors.Join(err, g.Close())
+		}
+	}
+	return g, nil
+}
+
+func (g *Group) add(s *system, p *place, l *Limits) error {
+	s.sweep(p)
+	if len(p.enable) > 0 {
+		if err := write(s.root+filepath.Join(p.dir, "cgroup.subtree_control"), "+"+strings.Join(p.enable, " +")); err != nil {
+			return refused(p, fmt.Errorf("give controllers to groups in it: %w", err))
+		}
+	}
+	f, err := s.make(p)
+	if err != nil {
+		return refused(p, err)
+	}
+	g.folders = append(g.folders, f)
+	if err := f.limit(l); err != nil {
+		return err
+	}
+	f.procs, err = os.OpenFile(filepath.Join(f.path, "cgroup.procs"), os.O_WRONLY, 0)
+	return err
+}
+
+// refused tells what the kernel forbids, whatever the rights of the folders said,
+// as something that is not there.
+func refused(p *place, err error) error {
+	for _, e := range []error{fs.ErrPermission, syscall.EROFS, syscall.EBUSY} {
+		if errors.Is(err, e) {
+			hint := hintV1
+			if p.version == 2 {
+				hint = hintV2
+			}
+			return &AbsentError{Controller: p.controllers[0], Why: p.dir + ": " + err.Error(), hint: hint}
+		}
+	}
+	return err
+}
+
+// Procs are the lists of the group's processes, opened to write, one for each
+// hierarchy: a process that writes "0" into each of them moves itself, with all of
+// its threads, and what it starts later. The rights are those of this process, also
+// when a child writes. They are closed with the group and on exec.
+func (g *Group) Procs() []*os.File {
+	var out []*os.File
+	for _, f := range g.folders {
+		out = append(out, f.procs)
+	}
+	return out
+}
+
+// OOM counts the processes that were killed for the group's memory, so far.
+func (g *Group) OOM() int { return g.counts().oom }
+
+// RefusedForks counts the processes and threads that were not made for the limit of
+// processes, so far.
+func (g *Group) RefusedForks() int { return g.counts().forks }
+
+// Peak is the most memory that the group had, in bytes, or 0 when that is not known.
+func (g *Group) Peak() int64 { return g.counts().peak }
+
+func (g *Group) counts() counts {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.count()
+}
+
+func (g *Group) count() counts {
+	if g.closed {
+		return g.last
+	}
+	var c counts
+	for _, f := range g.folders {
+		if slices.Contains(f.controllers, memory) {
+			if f.version == 2 {
+				c.oom, c.peak = int(f.number("memory.events", "oom_kill")), f.number("memory.peak", "")
+			} else {
+				c.oom, c.peak = int(f.number("memory.oom_control", "oom_kill")), f.number("memory.max_usage_in_bytes", "")
+			}
+		}
+		if slices.Contains(f.controllers, pids) {
+			c.forks = int(f.number("pids.events", "max")) - g.ours
+		}
+	}
+	return c
+}
+
+// Kill kills all processes of the group and waits until none runs. The group can be
+// used again; the kernel counts a process that was killed as one of
+// [Limits].Processes until its parent has waited for it. An error says which process
+// does not end.
+func (g *Group) Kill() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil
+	}
+	return g.kill()
+}
+
+func (g *Group) kill() error {
+	before, deadline := g.count().forks, time.Now().Add(closeTime)
+	err := all(g.folders, func(f *folder) error { return f.kill(deadline) })
+	g.ours += g.count().forks - before
+	return err
+}
+
+// Close kills what is left in the group and removes it. Closing again does nothing.
+func (g *Group) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil
+	}
+	err := g.kill()
+	g.last = g.count()
+	g.closed = true
+	deadline := time.Now().Add(closeTime)
+	return errors.Join(err, all(g.folders, func(f *folder) error {
+		var errs []error
+		if f.procs != nil {
+			errs = append(errs, f.procs.Close())
+		}
+		return errors.Join(append(errs, f.remove(deadline), f.lock.Close())...)
+	}))
+}

@@ -1,0 +1,102 @@
+//go:build linux
+
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// kill ends all processes in the folder and below it, and returns when it is empty.
+func (f *folder) kill(deadline time.Time) error {
+	stop := f.stopForks()
+	defer stop()
+	for {
+		all := f.processes()
+		if len(all) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("control group %s: %d processes do not end, the first is %d", f.path, len(all), all[0].pid)
+		}
+		if f.write("cgroup.kill", "1") != nil { // version 1, and version 2 before Linux 5.14
+			for _, p := range all {
+				p.kill()
+			}
+		}
+		time.Sleep(tick)
+	}
+}
+
+// stopForks lets nothing in the group fork until the returned function is called,
+// when it has the controller. Otherwise who forks fast enough could run ahead.
+func (f *folder) stopForks() (again func()) {
+	const name = "pids.max"
+	b, err := os.ReadFile(filepath.Join(f.path, name))
+	if err != nil || f.write(name, "0") != nil {
+		return func() {}
+	}
+	return func() { _ = f.write(name, strings.TrimSpace(string(b))) }
+}
+
+// member is a process in a group.
+type member struct {
+	pid    int
+	folder string
+}
+
+func (f *folder) processes() []member {
+	var out []member
+	for _, dir := range f.folders() {
+		for _, pid := range pidsIn(dir) {
+			out = append(out, member{pid, dir})
+		}
+	}
+	return out
+}
+
+// pidsIn reads the list of a group. The kernel writes 0 for processes that our
+// pid namespace does not show.
+func pidsIn(dir string) []int {
+	b, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	var out []int
+	for _, w := range strings.Fields(string(b)) {
+		if pid, err := strconv.Atoi(w); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// kill kills a process if it is still in the group: its id may have become
+// another's since the list was read. The handle is taken before the list is read
+// again, so that it means the process that was found there.
+func (m member) kill() {
+	if m.pid <= 0 {
+		return
+	}
+	p, err := os.FindProcess(m.pid)
+	if err != nil {
+		return
+	}
+	defer func() { _ = p.Release() }()
+	if slices.Contains(pidsIn(m.folder), m.pid) {
+		_ = p.Signal(syscall.SIGKILL)
+	}
+}
+
+// all joins what becomes of each folder.
+func all(list []*folder, do func(*folder) error) error {
+	var errs []error
+	for _, f := range list {
+		errs = append(errs, do(f))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,202 @@
+//go:build linux
+
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// system is the machine, or for tests a folder that looks like it.
+type system struct {
+	root         string // before every path
+	mkdir, rmdir func(string) error
+	writable     func(string) bool
+}
+
+func machine() *system {
+	return &system{mkdir: func(p string) error { return os.Mkdir(p, 0o755) }, rmdir: syscall.Rmdir, writable: writable}
+}
+
+// writable asks for the rights of the effective user, and for the mount's.
+func writable(p string) bool {
+	const atEaccess, wOK = 0x200, 2
+	return syscall.Faccessat(-100 /* AT_FDCWD */, p, wOK, atEaccess) == nil
+}
+
+// place is a folder in which groups can be made.
+type place struct {
+	version     int
+	dir         string
+	controllers []string // that groups in it are to have
+	enable      []string // of version 2: those that dir does not give yet
+}
+
+// places finds where to make groups with some controllers, or says in an
+// *[AbsentError] which is missing. Places of one hierarchy are one.
+func (s *system) places(wanted []string) ([]place, error) {
+	all, err := s.hierarchies()
+	if err != nil {
+		return nil, err
+	}
+	var out []place
+	var unified []string
+	for _, c := range wanted {
+		i := slices.IndexFunc(all, func(h hierarchy) bool { return slices.Contains(h.controllers, c) })
+		if i < 0 {
+			unified = append(unified, c)
+			continue
+		}
+		if why := s.refuses(&all[i]); why != "" {
+			return nil, &AbsentError{Controller: c, Why: why, hint: hintV1}
+		}
+		if j := slices.IndexFunc(out, func(p place) bool { return p.dir == all[i].own }); j >= 0 {
+			out[j].controllers = append(out[j].controllers, c)
+			continue
+		}
+		out = append(out, place{version: 1, dir: all[i].own, controllers: []string{c}})
+	}
+	if len(unified) == 0 {
+		return out, nil
+	}
+	i := slices.IndexFunc(all, func(h hierarchy) bool { return h.version == 2 })
+	if i < 0 {
+		return nil, &AbsentError{Controller: unified[0], Why: "no hierarchy with it is mounted", hint: hintNone}
+	}
+	p, err := s.unified(&all[i], unified)
+	if err != nil {
+		return nil, err
+	}
+	return append(out, p), nil
+}
+
+// What to do when there is none.
+const (
+	hintV1   = "run as root, or take the limit out of the settings"
+	hintV2   = "start it with: systemd-run --user --scope -p Delegate=yes holdfast …"
+	hintNone = "mount the control groups, or take the limit out of the settings"
+)
+
+func (s *system) hierarchies() ([]hierarchy, error) {
+	mounts, err := os.ReadFile(s.root + "/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("list of mounts: %w", err)
+	}
+	membership, err := os.ReadFile(s.root + "/proc/self/cgroup")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // a kernel without control groups
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list of control groups: %w", err)
+	}
+	return hierarchies(string(mounts), string(membership))
+}
+
+// refuses says why groups cannot be made in our own group of version 1, or "".
+func (s *system) refuses(h *hierarchy) string {
+	switch {
+	case h.own == "":
+		return h.mount + " does not show the group that this process is in"
+	case !s.writable(s.root + h.own):
+		return h.own + " may not be written"
+	}
+	return ""
+}
+
+// unified finds the nearest group of version 2, from ours upwards, that gives the
+// controllers to groups in it, or else the nearest that can be made to.
+func (s *system) unified(h *hierarchy, wanted []string) (place, error) {
+	if p, ok := s.nearest(h, wanted); ok {
+		return p, nil
+	}
+	for _, c := range wanted {
+		if _, ok := s.nearest(h, []string{c}); !ok {
+			return place{}, s.explain(h, c)
+		}
+	}
+	return place{}, s.explain(h, wanted[len(wanted)-1]) // each somewhere, but not together
+}
+
+func (s *system) nearest(h *hierarchy, wanted []string) (place, bool) {
+	var able *place
+	for _, dir := range upwards(h) {
+		switch p, ok := s.gives(dir, wanted); {
+		case ok && len(p.enable) == 0:
+			return p, true
+		case ok && able == nil:
+			able = &p
+		}
+	}
+	if able == nil {
+		return place{}, false
+	}
+	return *able, true
+}
+
+// upwards lists our own group, those that it is in, and the mount.
+func upwards(h *hierarchy) []string {
+	if h.own == "" {
+		return nil
+	}
+	out := []string{h.own}
+	for dir := h.own; dir != h.mount && dir != "/"; {
+		dir = path.Dir(dir)
+		out = append(out, dir)
+	}
+	return out
+}
+
+// gives says whether groups in a folder have the controllers, or can be given
+// them. A group with processes cannot give any, unless it is the root of all. To
+// move a process from ours to one below dir takes rights to dir's list, too.
+func (s *system) gives(dir string, wanted []string) (place, bool) {
+	p := place{version: 2, dir: dir, controllers: wanted}
+	kind := s.words(dir, "cgroup.type")
+	top := len(kind) == 0
+	if !top && kind[0] != "domain" || !s.writable(s.root+dir) || !s.writable(s.root+path.Join(dir, "cgroup.procs")) {
+		return p, false
+	}
+	there, given := s.words(dir, "cgroup.controllers"), s.words(dir, "cgroup.subtree_control")
+	for _, c := range wanted {
+		switch {
+		case slices.Contains(given, c):
+		case slices.Contains(there, c) && (top || len(s.words(dir, "cgroup.procs")) == 0) &&
+			s.writable(s.root+path.Join(dir, "cgroup.subtree_control")):
+			p.enable = append(p.enable, c)
+		default:
+			return p, false
+		}
+	}
+	return p, true
+}
+
+// words reads a file of a group; what cannot be read has none.
+func (s *system) words(dir, name string) []string {
+	b, err := os.ReadFile(s.root + path.Join(dir, name))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(b))
+}
+
+func (s *system) explain(h *hierarchy, controller string) *AbsentError {
+	e := &AbsentError{Controller: controller, hint: hintV2}
+	dirs := upwards(h)
+	switch {
+	case h.own == "":
+		e.Why, e.hint = h.mount+" does not show the group that this process is in", hintNone
+	case !slices.Contains(s.words(h.mount, "cgroup.controllers"), controller):
+		e.Why, e.hint = h.mount+" does not have the controller", hintNone
+	case !slices.ContainsFunc(dirs, func(d string) bool { return s.writable(s.root + d) }):
+		e.Why = h.own + " and what it is in may not be written"
+	default:
+		e.Why = "no group from " + h.own + " upwards that may be written can give the controller to another"
+	}
+	return e
+}
