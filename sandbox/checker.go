@@ -28,33 +28,44 @@ type Options struct {
 	Dir  string            // what relative paths in the settings are relative to: the folder of their file
 	Vars map[string]string // variables with known values, for commands
 
-	// Origin is where the settings were written; verdicts repeat it.
+	// Origin is where the settings were written; verdicts repeat it. Its layer counts
+	// in [Merge].
 	Origin policy.Origin
+	// Trusted: a person trusts the folder that brings the settings along (the layers
+	// local and project). Otherwise they may restrict, and loosen nothing. Other
+	// layers are trusted anyhow.
+	Trusted bool
 	// Log gets each denial as "sandbox_denial" at level info, with type, value and
 	// reason (seed 000). Nil: nothing is logged.
 	Log *slog.Logger
 }
 
 // Checker compares paths, commands and hosts with settings. It is safe for
-// concurrent use. It is a [policy.Policy] for the limits of a guard: it denies or
-// has no opinion. It looks at links in the file system, and at nothing else.
+// concurrent use. It is a [policy.Policy] for the limits of a guard: it denies, asks
+// or has no opinion. It looks at links in the file system, and at nothing else.
 type Checker struct {
-	home   string
-	vars   map[string]string
-	origin policy.Origin
-	log    *slog.Logger
+	home      string
+	vars      map[string]string
+	origin    policy.Origin
+	untrusted bool
+	log       *slog.Logger
+	settings  Settings // what it was made from
 
 	denied, read, write []tree
+	protected           []tree
+	additional          []tree    // see [Merge]; restricts nothing
 	deniedPrograms      *programs // nil: none are denied
 	allowedPrograms     *programs // nil: all but the denied are allowed
 	nothing             bool      // the list of allowed commands is empty
 	net                 *network  // nil: every host
+	excluded            []prefix
+	mutes               []mute
 }
 
 // NewChecker checks the settings and compiles them. A setting that cannot work,
 // also because this build has no kernel sandbox, is a *[SettingsError]; none is
-// ignored. Links in configured paths are followed now. The settings and options
-// are not kept.
+// ignored. Settings that are not enabled are checked, and restrict nothing. Links
+// in configured paths are followed now. The settings and options are not kept.
 func NewChecker(s *Settings, o *Options) (*Checker, error) {
 	if s == nil {
 		s = &Settings{}
@@ -65,10 +76,22 @@ func NewChecker(s *Settings, o *Options) (*Checker, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	c := &Checker{home: o.Home, vars: maps.Clone(o.Vars), origin: o.Origin, log: o.Log}
+	c := &Checker{home: o.Home, vars: maps.Clone(o.Vars), origin: o.Origin, log: o.Log, settings: s.clone()}
+	c.untrusted = !o.Trusted && (o.Origin.Layer == policy.LayerLocal || o.Origin.Layer == policy.LayerProject)
 	if c.home == "" {
 		c.home, _ = os.UserHomeDir() // without one, "~" cannot be used
 	}
+	if err := c.compile(&c.settings, o.Dir); err != nil {
+		return nil, err
+	}
+	if s.Enabled != nil && !*s.Enabled {
+		off := Settings{Enabled: new(false)}
+		return &Checker{home: c.home, vars: c.vars, origin: c.origin, untrusted: c.untrusted, log: c.log, settings: off}, nil
+	}
+	return c, nil
+}
+
+func (c *Checker) compile(s *Settings, dir string) error {
 	for _, l := range []struct {
 		field string
 		list  []string
@@ -77,18 +100,28 @@ func NewChecker(s *Settings, o *Options) (*Checker, error) {
 		{fieldDeniedPaths, s.DeniedPaths, &c.denied},
 		{fieldReadPaths, s.AllowedReadPaths, &c.read},
 		{fieldWritePaths, s.AllowedWritePaths, &c.write},
+		{fieldProtectedPaths, s.ProtectedPaths, &c.protected},
+		{fieldAdditional, s.AdditionalWritePaths, &c.additional},
 	} {
 		var err error
-		if *l.into, err = compileTrees(l.field, l.list, o.Dir, c.home); err != nil {
-			return nil, err
+		if *l.into, err = compileTrees(l.field, l.list, dir, c.home); err != nil {
+			return err
 		}
 	}
-	if err := c.compileCommands(s, o.Dir); err != nil {
-		return nil, err
+	err := c.compileCommands(s, dir)
+	if err == nil {
+		c.excluded, err = compilePrefixes(fieldExcluded, s.ExcludedCommands, dir, c.home)
 	}
-	var err error
-	c.net, err = compileNetwork(s.Network)
-	return c, err
+	if err == nil {
+		c.mutes, err = compileMutes(s, dir, c.home)
+	}
+	if err == nil {
+		c.net, err = compileNetwork(s.Network)
+	}
+	if err == nil {
+		err = s.Limits.check()
+	}
+	return err
 }
 
 func (c *Checker) compileCommands(s *Settings, dir string) error {
@@ -131,14 +164,12 @@ func (c *Checker) checkPath(p, cwd string, op Op) *Denial {
 	default:
 		return &Denial{Tool: tool, What: p, Reason: fmt.Sprintf("there is no operation %q on paths", op), kind: kindUnclear}
 	}
-	if len(c.denied) == 0 && len(list) == 0 {
+	write := op == OpWrite
+	if !c.judges(list, write) {
 		return nil
 	}
 	d := pathDenial(tool, p, op)
-	d.Setting = field
-	if len(list) == 0 {
-		d.Setting = fieldDeniedPaths
-	}
+	d.Setting = c.judging(field, list)
 	if p == "" {
 		return d
 	}
@@ -151,12 +182,30 @@ func (c *Checker) checkPath(p, cwd string, op Op) *Denial {
 		d.kind = kindUnclear
 		return d
 	}
-	return c.compare(d, subject{literal: path.Clean(full), resolved: d.Path}, field, list)
+	return c.compare(d, subject{literal: path.Clean(full), resolved: d.Path, write: write}, field, list)
+}
+
+// judges reports whether any list has a say about a path, list being that of what
+// is done to it.
+func (c *Checker) judges(list []tree, write bool) bool {
+	return len(c.denied)+len(list) > 0 || write && len(c.protected) > 0
+}
+
+// judging names the setting that denies what cannot be judged.
+func (c *Checker) judging(field string, list []tree) string {
+	switch {
+	case len(list) > 0:
+		return field
+	case len(c.denied) > 0:
+		return fieldDeniedPaths
+	}
+	return fieldProtectedPaths
 }
 
 // subject is a path that is judged: as it was written, and without links.
 type subject struct {
 	literal, resolved string
+	write             bool     // it would be written, made, moved or removed
 	tree              bool     // with everything below it
 	pattern           []string // or with what matches this below it, part by part
 }
@@ -174,16 +223,30 @@ func (s *subject) reaches(t *tree) bool {
 	return false
 }
 
-// compare completes the denial of a path, or returns nil. The path itself and
-// what it leads to must both be outside what is denied; what it leads to must be
-// in one of list, unless that is empty.
-func (c *Checker) compare(d *Denial, s subject, field string, list []tree) *Denial {
-	for i := range c.denied {
-		t := &c.denied[i]
+// meets returns the first of the trees that a subject touches, or nil.
+func (s *subject) meets(list []tree) *tree {
+	for i := range list {
+		t := &list[i]
 		if t.covers(s.literal) || t.covers(s.resolved) || s.tree && s.reaches(t) {
-			d.Setting, d.Rule = fieldDeniedPaths, t.entry
-			return d
+			return t
 		}
+	}
+	return nil
+}
+
+// compare completes the denial of a path, or returns nil. The path itself and
+// what it leads to must both be outside what is denied, and outside what is
+// protected when it is written; what it leads to must be in one of list, unless
+// that is empty.
+func (c *Checker) compare(d *Denial, s subject, field string, list []tree) *Denial {
+	if t := s.meets(c.denied); t != nil {
+		d.Setting, d.Rule = fieldDeniedPaths, t.entry
+		return d
+	}
+	if t := s.meets(c.protected); t != nil && s.write {
+		d.Setting, d.Rule, d.kind = fieldProtectedPaths, t.entry, kindWrite
+		d.Reason = "path '" + d.What + "' is protected: it may be read, and not changed"
+		return d
 	}
 	if len(list) == 0 {
 		return nil
@@ -220,23 +283,29 @@ func (c *Checker) CheckHost(host string) error {
 	return nil
 }
 
-// Evaluate denies what the settings forbid and has no opinion on the rest. What
-// the input of a call says about the sandbox changes nothing.
-func (c *Checker) Evaluate(r policy.Request) policy.Verdict { return c.verdict(c.judge(r)) }
+// Evaluate denies what the settings forbid, asks about hosts where they say so, and
+// has no opinion on the rest. What the input of a call says about the sandbox
+// changes nothing.
+func (c *Checker) Evaluate(r policy.Request) policy.Verdict { return c.verdict(r, c.judge(r)) }
 
 // EvaluateLine is Evaluate for a command line that has been read. It is a
 // [policy.LineJudge].
 func (c *Checker) EvaluateLine(r policy.Request, reading *shellread.Reading, o *shellread.Options) policy.Verdict {
-	return c.verdict(c.checkReading(r.Resource, r.Cwd, reading, o))
+	return c.verdict(r, c.checkReading(r.Resource, r.Cwd, reading, o))
 }
 
-func (c *Checker) verdict(d *Denial) policy.Verdict {
-	if d == nil {
+// verdict makes a policy's answer of a denial. What a person may allow is a
+// question, unless the command is confined: then the connection itself is one.
+func (c *Checker) verdict(r policy.Request, d *Denial) policy.Verdict {
+	if d == nil || d.asks && r.Confined {
 		return policy.Verdict{}
 	}
 	origin := c.origin
 	if origin.Rule = d.Setting; d.Rule != "" {
 		origin.Rule += ": " + d.Rule
+	}
+	if d.asks {
+		return policy.Verdict{Effect: policy.Ask, Reason: "sandbox: " + d.Reason, Rule: &origin}
 	}
 	_ = c.deny(d)
 	return policy.Verdict{Effect: policy.Deny, Reason: "sandbox: " + d.Reason, Rule: &origin}

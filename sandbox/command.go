@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ func (c *Checker) checkCommand(line, cwd string) *Denial {
 // known then; a reading is nil when there is none. Another home, variables of its
 // own or a folder behind a link make the checker read the line itself.
 func (c *Checker) checkReading(line, cwd string, reading *shellread.Reading, known *shellread.Options) *Denial {
-	hasPaths := len(c.denied)+len(c.read)+len(c.write) > 0
+	hasPaths := len(c.denied)+len(c.read)+len(c.write)+len(c.protected) > 0
 	if c.deniedPrograms == nil && c.allowedPrograms == nil && !hasPaths && c.net == nil {
 		return nil
 	}
@@ -42,6 +43,7 @@ func (c *Checker) checkReading(line, cwd string, reading *shellread.Reading, kno
 	if !reading.Static() {
 		return c.unreadable(line, reading.Unclear[0])
 	}
+	var asked *Denial // what a person may allow: said when nothing denies
 	for i := range reading.Commands {
 		cmd := &reading.Commands[i]
 		if hasPaths {
@@ -49,11 +51,13 @@ func (c *Checker) checkReading(line, cwd string, reading *shellread.Reading, kno
 				return d
 			}
 		}
-		if d := c.net.checkCommand(cmd); d != nil {
+		d := c.net.checkCommand(cmd)
+		if d != nil && !d.asks {
 			return d
 		}
+		asked = cmp.Or(asked, d)
 	}
-	return nil
+	return asked
 }
 
 // unreadable denies a line of which nobody can say what it runs.
@@ -70,6 +74,8 @@ func (c *Checker) unreadable(line, why string) *Denial {
 		d.Setting = fieldReadPaths
 	case len(c.write) > 0:
 		d.Setting = fieldWritePaths
+	case len(c.protected) > 0:
+		d.Setting = fieldProtectedPaths
 	default:
 		d.Setting = fieldDomains
 	}

@@ -63,7 +63,8 @@ func (c *Checker) checkCommandPath(p *shellread.Path) *Denial {
 }
 
 func (c *Checker) comparePath(p *shellread.Path, op Op, field string, list []tree) *Denial {
-	if len(c.denied) == 0 && len(list) == 0 {
+	write := p.Access&shellread.Write != 0 && p.From != shellread.FromGuess
+	if !c.judges(list, write) {
 		return nil
 	}
 	shown := p.Arg
@@ -71,15 +72,12 @@ func (c *Checker) comparePath(p *shellread.Path, op Op, field string, list []tre
 		shown = p.Path
 	}
 	d := pathDenial("Bash", shown, op)
-	d.Setting = field
-	if len(list) == 0 {
-		d.Setting = fieldDeniedPaths
-	}
+	d.Setting = c.judging(field, list)
 	if p.Path == "" {
 		d.Reason, d.kind = "path '"+shown+"' cannot be known before the command runs", kindUnclear
 		return d
 	}
-	s := subject{literal: path.Clean(p.Path), tree: p.Tree, pattern: patternBelow(p)}
+	s := subject{literal: path.Clean(p.Path), write: write, tree: p.Tree, pattern: patternBelow(p)}
 	d.Path = s.literal
 	if device(s.literal) {
 		s.resolved, list = s.literal, nil

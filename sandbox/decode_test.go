@@ -57,9 +57,10 @@ func TestDecodeRefuses(t *testing.T) {
 		{"command folder", `{"deniedCommands": ["/opt/bin/"]}`, "deniedCommands[0]", "a folder", "", 20},
 		{"empty domain", `{"network": {"allowedDomains": [""]}}`, "network.allowedDomains[0]", "is empty", `"*"`, 32},
 		{"domain is a URL", `{"network": {"allowedDomains": ["https://a.example"]}}`, "network.allowedDomains[0]", "more than a host", "", 32},
-		{"domain with a port", `{"network": {"allowedDomains": ["a.example:443"]}}`, "network.allowedDomains[0]", "not a host", "without a port", 32},
+		{"domain with a bad port", `{"network": {"allowedDomains": ["a.example:0"]}}`, "network.allowedDomains[0]", "is no port", "1 to 65535", 32},
+		{"denied domain", `{"network": {"deniedDomains": ["a b"]}}`, "network.deniedDomains[0]", "more than a host", "", 31},
 		{"domain with a star inside", `{"network": {"allowedDomains": ["a.*.example"]}}`, "network.allowedDomains[0]", "a * where none", "", 32},
-		{"domain like a number", `{"network": {"allowedDomains": ["127.1"]}}`, "network.allowedDomains[0]", "not a host", "", 32},
+		{"domain like a number", `{"network": {"allowedDomains": ["127.1"]}}`, "network.allowedDomains[0]", "an address in disguise", "write 127.0.0.1", 32},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Decode([]byte(tt.in))
@@ -149,7 +150,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestCheckRefusesWhatNeedsTheKernel(t *testing.T) {
+// What the kernel does is accepted where there is that kernel, and refused elsewhere.
+func TestCheck(t *testing.T) {
 	port := 1080
 	for field, s := range map[string]Settings{
 		"allowNestedSandbox":              {AllowNestedSandbox: new(true)},
@@ -157,34 +159,58 @@ func TestCheckRefusesWhatNeedsTheKernel(t *testing.T) {
 		"allowUnsandboxedCommands":        {AllowUnsandboxedCommands: new(true)},
 		"enableWeakerNestedSandbox":       {EnableWeakerNestedSandbox: new(true)},
 		"ignoreViolations":                {IgnoreViolations: map[string][]string{}},
-		"ripgrep":                         {Ripgrep: &Ripgrep{Command: "rg"}},
+		"additionalWritePaths":            {AdditionalWritePaths: []string{"/x"}},
+		"excludedCommands":                {ExcludedCommands: []string{"docker"}},
+		"limits":                          {Limits: &Limits{Pids: 100}},
 		"network.allowManagedDomainsOnly": {Network: &Network{AllowManagedDomainsOnly: true}},
 		"network.allowUnixSockets":        {Network: &Network{AllowUnixSockets: true}},
 		"network.allowAllUnixSockets":     {Network: &Network{AllowAllUnixSockets: true}},
 		"network.httpProxyPort":           {Network: &Network{HTTPProxyPort: &port}},
 		"network.socksProxyPort":          {Network: &Network{SOCKSProxyPort: &port}},
+		"network.ask":                     {Network: &Network{Ask: true}},
 	} {
 		for _, err := range []error{s.Check(), func() error { _, err := NewChecker(&s, nil); return err }()} {
-			e, ok := errors.AsType[*SettingsError](err)
-			if !ok || e.Field != field || !strings.Contains(e.What, "kernel sandbox") || e.Hint() != "take it out" {
+			if e, ok := errors.AsType[*SettingsError](err); hasKernel != (err == nil) || ok && e.Field != field {
 				t.Errorf("%s: got %v", field, err)
 			}
+		}
+		set := 0
+		for _, f := range s.kernel() {
+			if f.set {
+				set++
+			}
+		}
+		if set != 1 {
+			t.Errorf("%s: %d fields need the kernel", field, set)
+		}
+	}
+	off := &Settings{AllowNestedSandbox: new(false), Limits: &Limits{}, Network: &Network{}}
+	for _, f := range off.kernel() {
+		if f.set {
+			t.Errorf("%s is false and asks for something", f.name)
+		}
+	}
+	for _, err := range []error{(&Settings{Ripgrep: &Ripgrep{Command: "rg"}}).Check()} {
+		if e, ok := errors.AsType[*SettingsError](err); !ok || e.Field != "ripgrep" || e.Hint() != "take it out" {
+			t.Errorf("got %v", err)
 		}
 	}
 }
 
-// Every field either has an effect or is refused: a new one must take a side.
+// Every field has an effect here, in the kernel, or is refused: a new one must take
+// a side.
 func TestNoFieldIsIgnored(t *testing.T) {
 	effective := []string{
-		"AllowedReadPaths", "AllowedWritePaths", "DeniedPaths", "DeniedCommands", "AllowedCommands", "Network",
-		"Network.AllowedDomains", "Network.AllowLocalBinding",
+		"AllowedReadPaths", "AllowedWritePaths", "DeniedPaths", "ProtectedPaths", "DeniedCommands", "AllowedCommands", "Enabled",
+		"Network", "Network.AllowedDomains", "Network.DeniedDomains", "Network.AllowLocalBinding",
 	}
-	refused := (&Settings{Network: &Network{}}).kernel()
+	refused := []string{"Ripgrep"}
+	kernel := (&Settings{Network: &Network{}}).kernel()
 	all := 0
 	for _, typ := range []reflect.Type{reflect.TypeFor[Settings](), reflect.TypeFor[Network]()} {
 		all += typ.NumField()
 	}
-	if got := len(effective) + len(refused); got != all {
+	if got := len(effective) + len(refused) + len(kernel); got != all {
 		t.Errorf("%d fields are known to have an effect or to be refused, there are %d", got, all)
 	}
 }

@@ -13,6 +13,7 @@ type Denial struct {
 	Rule    string // the entry that decided, or ""
 
 	kind string // as it is logged: "command", "path_read", "path_write", "host"
+	asks bool   // a person may allow it: see network.ask
 }
 
 func (d *Denial) Error() string { return "Permission denied for " + d.Tool + ": " + d.Reason }
@@ -42,7 +43,12 @@ const (
 	fieldDeniedCommands  = "deniedCommands"
 	fieldAllowedCommands = "allowedCommands"
 	fieldDomains         = "network.allowedDomains"
+	fieldDeniedDomains   = "network.deniedDomains"
 	fieldLocal           = "network.allowLocalBinding"
+	fieldProtectedPaths  = "protectedPaths"
+	fieldAdditional      = "additionalWritePaths"
+	fieldExcluded        = "excludedCommands"
+	fieldIgnore          = "ignoreViolations"
 )
 
 // What a denial is about, as it is logged.

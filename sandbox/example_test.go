@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -64,7 +65,30 @@ func ExampleNormalize() {
 }
 
 func ExampleSettings_Check() {
-	s := &sandbox.Settings{AllowNestedSandbox: new(true)}
+	s := &sandbox.Settings{Ripgrep: &sandbox.Ripgrep{Command: "rg"}}
 	fmt.Println(s.Check())
-	// Output: allowNestedSandbox: this needs the kernel sandbox, which this build does not have yet
+	// Output: ripgrep: it would have no effect: searching is built in, and starts no program
+}
+
+func ExampleMerge() {
+	layer := func(name policy.Layer, settings string) *sandbox.Checker {
+		s, err := sandbox.Decode([]byte(settings))
+		if err != nil {
+			panic(err)
+		}
+		c, err := sandbox.NewChecker(s, &sandbox.Options{Origin: policy.Origin{Layer: name}})
+		if err != nil {
+			panic(err)
+		}
+		return c
+	}
+	m := sandbox.Merge([]*sandbox.Checker{
+		layer(policy.LayerManaged, `{"autoAllowBashIfSandboxed": true, "limits": {"memory": "2GiB"}}`),
+		layer(policy.LayerUser, `{"autoAllowBashIfSandboxed": true, "allowUnsandboxedCommands": true, "limits": {"memory": "4GiB"}}`),
+	})
+	fmt.Println(m.AutoAllow.On, m.Limits.Memory>>20)
+	fmt.Println(m.AllowUnsandboxed.On, "because of the layer", m.AllowUnsandboxed.By.Layer)
+	// Output:
+	// true 2048
+	// false because of the layer managed
 }

@@ -1,30 +1,39 @@
 package sandbox
 
-import "github.com/holdfast-dev/holdfast/policy"
+import (
+	"cmp"
+	"path"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/sandbox/egress"
+)
 
 // Merged is what the settings of several layers say together, where that is more
-// than each of them restricting by itself.
+// than each of them restricting by itself. It does not change.
 type Merged struct {
 	AutoAllow        Loosened // autoAllowBashIfSandboxed
 	AllowUnsandboxed Loosened // allowUnsandboxedCommands
 	Weaker           Loosened // enableWeakerNestedSandbox
 	Nested           Loosened // allowNestedSandbox
 
-	// Network: there is a way out at all. A host must be let through by each of Hosts.
+	// Network: there is a way out. A host must then be let through by each of Hosts,
+	// which HostOrigins says the places of.
 	Network        Loosened
+	Hosts          []egress.Layer
+	HostOrigins    []policy.Origin
 	LocalBinding   Loosened // network.allowLocalBinding
-	UnixSockets    Loosened // network.allowUnixSockets: those of the command's own files
+	UnixSockets    Loosened // network.allowUnixSockets: those among the command's own files
 	AllUnixSockets Loosened // network.allowAllUnixSockets
-	Ask            Loosened // network.ask
-	Hosts          []Hosts  // one for each layer with a network block, in order
-	HTTPProxyPort  Port     // the person's own proxy, which what passes goes through
+	HTTPProxyPort  Port     // the person's own proxy, which what passes goes on through
 	SOCKSProxyPort Port
 
 	Limits       Limits                   // the smallest of each
 	LimitOrigins map[string]policy.Origin // "memory" → who set it
 
 	// AdditionalWritePaths are the trees that may be written besides the workspace:
-	// what is left when every layer's allowedWritePaths have been taken into account.
+	// what every layer's allowedWritePaths leave of them.
 	AdditionalWritePaths []WriteTree
 
 	layers []*Checker
@@ -34,13 +43,6 @@ type Merged struct {
 type Loosened struct {
 	On bool
 	By policy.Origin // who sets it; when somebody did and it is not On: who stands against it
-}
-
-// Hosts are the domain lists of one layer.
-type Hosts struct {
-	Allow, Deny  []string
-	LocalBinding bool
-	Origin       policy.Origin
 }
 
 // Port is a port of this machine. 0: none.
@@ -56,20 +58,267 @@ type WriteTree struct {
 	Origin policy.Origin
 }
 
-// Merge joins layers, the strongest first.
+// Merge joins layers, the strongest first. Those that are not enabled have no say.
 //
 // What loosens (the first four flags, excludedCommands, additionalWritePaths)
 // holds when a trusted layer sets it, no layer says false, and no managed layer is
 // silent about it. Of network each block restricts by itself: a flag there holds
 // when every network block sets it, and there is a network only when a trusted
-// layer has a block. allowManagedDomainsOnly ends every question. A limit is the
-// smallest that any layer sets.
-func Merge(layers []*Checker) *Merged { return &Merged{layers: layers} }
+// layer has a block. A limit is the smallest that any layer sets.
+func Merge(layers []*Checker) *Merged {
+	m := &Merged{LimitOrigins: map[string]policy.Origin{}}
+	for _, c := range layers {
+		if c != nil && !c.off() {
+			m.layers = append(m.layers, c)
+		}
+	}
+	m.AutoAllow = m.loosened("autoAllowBashIfSandboxed", func(s *Settings) *bool { return s.AutoAllowBashIfSandboxed })
+	m.AllowUnsandboxed = m.loosened("allowUnsandboxedCommands", func(s *Settings) *bool { return s.AllowUnsandboxedCommands })
+	m.Weaker = m.loosened("enableWeakerNestedSandbox", func(s *Settings) *bool { return s.EnableWeakerNestedSandbox })
+	m.Nested = m.loosened("allowNestedSandbox", func(s *Settings) *bool { return s.AllowNestedSandbox })
+	m.mergeNetwork()
+	for _, c := range m.layers {
+		m.addLimits(c)
+		m.addWritePaths(c)
+	}
+	return m
+}
+
+// Loosens names the fields that open something: what does not count in the settings
+// of a folder that nobody trusts. network.allowedDomains is one of them, but
+// restricts as well.
+func (s *Settings) Loosens() []string {
+	n := s.Network
+	if n == nil {
+		n = &Network{}
+	}
+	var out []string
+	for _, f := range []field{
+		{"autoAllowBashIfSandboxed", isTrue(s.AutoAllowBashIfSandboxed)},
+		{"allowUnsandboxedCommands", isTrue(s.AllowUnsandboxedCommands)},
+		{"enableWeakerNestedSandbox", isTrue(s.EnableWeakerNestedSandbox)},
+		{"allowNestedSandbox", isTrue(s.AllowNestedSandbox)},
+		{fieldExcluded, len(s.ExcludedCommands) > 0},
+		{fieldAdditional, len(s.AdditionalWritePaths) > 0},
+		{fieldIgnore, len(s.IgnoreViolations) > 0},
+		{fieldDomains, len(n.AllowedDomains) > 0},
+		{fieldLocal, n.AllowLocalBinding},
+		{"network.allowUnixSockets", n.AllowUnixSockets},
+		{"network.allowAllUnixSockets", n.AllowAllUnixSockets},
+		{"network.httpProxyPort", n.HTTPProxyPort != nil},
+		{"network.socksProxyPort", n.SOCKSProxyPort != nil},
+		{"network.ask", n.Ask},
+	} {
+		if f.set {
+			out = append(out, f.name)
+		}
+	}
+	return out
+}
+
+// off reports whether the settings say that they have no say.
+func (c *Checker) off() bool { return c.settings.Enabled != nil && !*c.settings.Enabled }
+
+func (c *Checker) managed() bool { return c.origin.Layer == policy.LayerManaged }
+
+// at is where a layer says a setting.
+func (c *Checker) at(setting string) policy.Origin {
+	o := c.origin
+	o.Rule = setting
+	return o
+}
+
+func (m *Merged) loosened(name string, get func(*Settings) *bool) Loosened {
+	var out Loosened
+	var against *Checker
+	for _, c := range m.layers {
+		switch v := get(&c.settings); {
+		case v == nil && c.managed(), v != nil && !*v:
+			against = cmp.Or(against, c)
+		case v != nil && !out.On && !c.untrusted:
+			out = Loosened{On: true, By: c.at(name)}
+		}
+	}
+	return out.against(against, name)
+}
+
+// against takes back what a layer stands against.
+func (l Loosened) against(c *Checker, name string) Loosened {
+	if l.On && c != nil {
+		return Loosened{By: c.at(name)}
+	}
+	return l
+}
+
+func (m *Merged) mergeNetwork() {
+	m.Network = m.loosenedNetwork("network", func(*Network) bool { return true })
+	m.LocalBinding = m.loosenedNetwork(fieldLocal, func(n *Network) bool { return n.AllowLocalBinding })
+	m.UnixSockets = m.loosenedNetwork("network.allowUnixSockets", func(n *Network) bool { return n.AllowUnixSockets || n.AllowAllUnixSockets })
+	m.AllUnixSockets = m.loosenedNetwork("network.allowAllUnixSockets", func(n *Network) bool { return n.AllowAllUnixSockets })
+	listsOnly := slices.ContainsFunc(m.layers, func(c *Checker) bool {
+		return c.settings.Network != nil && c.settings.Network.AllowManagedDomainsOnly
+	})
+	for _, c := range m.layers {
+		n := c.settings.Network
+		if n == nil {
+			continue
+		}
+		m.Hosts = append(m.Hosts, egress.Layer{Allow: n.AllowedDomains, Deny: n.DeniedDomains, Ask: n.Ask && !listsOnly})
+		m.HostOrigins = append(m.HostOrigins, c.at("network"))
+		m.HTTPProxyPort.prefer(c, n.HTTPProxyPort, "network.httpProxyPort")
+		m.SOCKSProxyPort.prefer(c, n.SOCKSProxyPort, "network.socksProxyPort")
+	}
+}
+
+func (m *Merged) loosenedNetwork(name string, get func(*Network) bool) Loosened {
+	var out Loosened
+	var against *Checker
+	for _, c := range m.layers {
+		switch n := c.settings.Network; {
+		case n == nil:
+		case !get(n):
+			against = cmp.Or(against, c)
+		case !out.On && !c.untrusted:
+			out = Loosened{On: true, By: c.at(name)}
+		}
+	}
+	return out.against(against, name)
+}
+
+// prefer keeps what the stronger layer said.
+func (p *Port) prefer(c *Checker, port *int, name string) {
+	if p.Number == 0 && port != nil && !c.untrusted {
+		*p = Port{*port, c.at(name)}
+	}
+}
+
+func (m *Merged) addLimits(c *Checker) {
+	if c.settings.Limits == nil {
+		return
+	}
+	before, said := m.Limits, *c.settings.Limits
+	m.Limits = before.least(said)
+	for _, l := range []struct {
+		name string
+		set  bool
+	}{
+		{"cpu", m.Limits.CPU != before.CPU},
+		{"memory", m.Limits.Memory != before.Memory},
+		{"pids", m.Limits.Pids != before.Pids},
+		{"fileSize", m.Limits.FileSize != before.FileSize},
+		{"wallTime", m.Limits.WallTime != before.WallTime},
+		{"outputBytes", m.Limits.OutputBytes != before.OutputBytes},
+	} {
+		if l.set {
+			m.LimitOrigins[l.name] = c.at("limits." + l.name)
+		}
+	}
+}
+
+// addWritePaths adds what a layer opens besides the workspace, as far as every
+// layer lets it.
+func (m *Merged) addWritePaths(c *Checker) {
+	if c.untrusted {
+		return
+	}
+	for _, t := range c.additional {
+		left := []string{t.resolved}
+		for _, other := range m.layers {
+			switch {
+			case len(other.write) > 0:
+				left = intersect(left, other.write)
+			case other.managed():
+				left = intersect(left, other.additional)
+			}
+		}
+		for _, p := range left {
+			if !slices.ContainsFunc(m.AdditionalWritePaths, func(w WriteTree) bool { return within(p, w.Path) }) {
+				m.AdditionalWritePaths = append(m.AdditionalWritePaths, WriteTree{Path: p, Entry: t.entry, Origin: c.at(fieldAdditional)})
+			}
+		}
+	}
+}
+
+// intersect returns what of some trees is in others: of two, one of which holds
+// the other, the deeper.
+func intersect(list []string, others []tree) []string {
+	var out []string
+	for _, p := range list {
+		for i := range others {
+			switch o := others[i].resolved; {
+			case within(p, o):
+				out = append(out, p)
+			case within(o, p):
+				out = append(out, o)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
 
 // Excluded says whether a command line may run outside the kernel sandbox when a
-// person agrees: every command of it is in excludedCommands. It returns who says so.
-func (m *Merged) Excluded(line, cwd string) (policy.Origin, bool) { return policy.Origin{}, false }
+// person agrees, and who says so: every command of it begins like an entry of a
+// trusted layer's excludedCommands, and of each managed layer's. Builtins that only
+// steer the shell (cd, test) need no entry, but something else must have one.
+func (m *Merged) Excluded(line, cwd string) (policy.Origin, bool) {
+	r := m.read(line, cwd)
+	if r == nil || !r.Static() {
+		return policy.Origin{}, false
+	}
+	var by policy.Origin
+	for i := range r.Commands {
+		cmd := &r.Commands[i]
+		if slices.Contains(steering, cmd.Name) && cmd.Name == cmd.Program {
+			continue
+		}
+		o, ok := m.excludes(cmd)
+		if !ok {
+			return policy.Origin{}, false
+		}
+		by = cmp.Or(by, o)
+	}
+	return by, by != policy.Origin{}
+}
 
-// Muted says whether ignoreViolations keeps a violation of a command from being
-// told. It changes nothing about what is refused.
-func (m *Merged) Muted(v *Violation, line string) bool { return false }
+func (m *Merged) excludes(cmd *shellread.Command) (by policy.Origin, ok bool) {
+	for _, c := range m.layers {
+		entry, begins := begins(c.excluded, cmd)
+		switch {
+		case !begins && c.managed():
+			return policy.Origin{}, false
+		case begins && !ok && !c.untrusted:
+			by, ok = c.at(fieldExcluded+": "+entry), true
+		}
+	}
+	return by, ok
+}
+
+// Muted says whether a trusted layer's ignoreViolations keep a violation of a
+// command line from being told. It changes nothing about what is refused.
+func (m *Merged) Muted(v *Violation, line, cwd string) bool {
+	var r *shellread.Reading
+	for _, c := range m.layers {
+		for i := range c.mutes {
+			if r == nil {
+				r = m.read(line, cwd)
+			}
+			if !c.untrusted && c.mutes[i].mutes(v, r) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// read reads a line as the strongest layer does; nil when there is none.
+func (m *Merged) read(line, cwd string) *shellread.Reading {
+	if len(m.layers) == 0 {
+		return nil
+	}
+	o := shellread.Options{Home: m.layers[0].home, Vars: m.layers[0].vars}
+	if path.IsAbs(cwd) {
+		o.Dir = path.Clean(cwd)
+	}
+	return shellread.Parse(line, &o)
+}

@@ -1,66 +1,44 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/sandbox/egress"
 )
 
 // network is a compiled [Network]. Nil lets every host pass.
 type network struct {
-	all   bool
-	exact map[string]string // a host → the entry
-	below []string          // ".example.com", of "*.example.com"
-	local bool
+	allowed, denied []string
+	local, ask      bool
 }
 
-// checkDomainEntry judges an entry of allowedDomains by its text.
-func checkDomainEntry(text string) (what, hint string) {
-	name := strings.TrimPrefix(text, "*.")
-	switch {
-	case text == "":
-		return `"" is empty`, `take it out; "*" is every host`
-	case text == "*":
-		return "", ""
-	case strings.Contains(text, "://") || strings.ContainsAny(text, "/@ \t\n"):
-		return fmt.Sprintf("%q is more than a host", text), "write the host alone: api.example.com"
-	case strings.Contains(name, "*"):
-		return fmt.Sprintf("%q has a * where none can be", text), `write "*.example.com", or "*" for every host`
-	}
-	if h, ok := hostName(name); !ok || h == "" {
-		return fmt.Sprintf("%q is not a host", text), "write the host alone, without a port: api.example.com"
-	}
-	return "", ""
-}
+// checkDomainEntry judges an entry of a list of domains by its text.
+func checkDomainEntry(text string) (what, hint string) { return egress.CheckEntry(text) }
 
 func compileNetwork(n *Network) (*network, error) {
 	if n == nil {
 		return nil, nil
 	}
-	out := &network{exact: map[string]string{}, local: n.AllowLocalBinding}
-	for i, entry := range n.AllowedDomains {
-		if what, hint := checkDomainEntry(entry); what != "" {
-			return nil, &SettingsError{Field: fmt.Sprintf("%s[%d]", fieldDomains, i), What: what, hint: hint}
-		}
-		if entry == "*" {
-			out.all = true
-			continue
-		}
-		name, wild := strings.CutPrefix(entry, "*.")
-		h, _ := hostName(name)
-		if wild {
-			out.below = append(out.below, "."+h)
-		} else {
-			out.exact[h] = entry
+	for _, l := range []struct {
+		field string
+		list  []string
+	}{{fieldDomains, n.AllowedDomains}, {fieldDeniedDomains, n.DeniedDomains}} {
+		for i, entry := range l.list {
+			if what, hint := checkDomainEntry(entry); what != "" {
+				return nil, &SettingsError{Field: fmt.Sprintf("%s[%d]", l.field, i), What: what, hint: hint}
+			}
 		}
 	}
-	return out, nil
+	return &network{allowed: n.AllowedDomains, denied: n.DeniedDomains, local: n.AllowLocalBinding, ask: n.Ask && !n.AllowManagedDomainsOnly}, nil
 }
 
 // check judges a connection to a host, or to a URL's.
@@ -69,45 +47,90 @@ func (n *network) check(target, tool string) *Denial {
 		return nil
 	}
 	d := &Denial{Tool: tool, What: target, Setting: fieldDomains, kind: kindHost}
-	host, ok := hostOf(target)
-	switch {
-	case !ok:
+	host, port, ok := hostOf(target)
+	if !ok {
 		d.Reason, d.kind = "host '"+target+"' cannot be read", kindUnclear
 		return d
-	case isLocal(host):
-		if n.local {
-			return nil
-		}
+	}
+	if entry, ok := n.denies(host, port); ok {
+		d.Setting, d.Rule = fieldDeniedDomains, entry
+		d.Reason = "host '" + host + "' is a denied domain"
+		return d
+	}
+	switch local := isLocal(host); {
+	case n.allows(host, port, local):
+		return nil
+	case local && n.local:
+		return nil
+	case local:
 		d.Setting = fieldLocal
 		d.Reason = "host '" + host + "' is this machine"
 		return d
-	case n.allows(host):
-		return nil
 	}
 	d.Reason = "host '" + host + "' is outside allowed domains"
+	d.asks = n.ask
 	return d
 }
 
-func (n *network) allows(host string) bool {
-	if _, ok := n.exact[host]; ok || n.all {
-		return true
-	}
-	return slices.ContainsFunc(n.below, func(suffix string) bool { return strings.HasSuffix(host, suffix) })
+// allows reports whether an entry covers a host. One with a star never means this
+// machine.
+func (n *network) allows(host string, port int, local bool) bool {
+	return slices.ContainsFunc(n.allowed, func(entry string) bool {
+		return egress.Match(entry, host, port) && (!local || entry[0] != '*')
+	})
 }
 
-// hostOf takes the host out of a URL, "host:port" or a host.
-func hostOf(target string) (string, bool) {
+// denies finds the entry that closes a host. One without a port closes all; one
+// with a port closes that, and what may be that.
+func (n *network) denies(host string, port int) (string, bool) {
+	for _, entry := range n.denied {
+		if hasPort(entry) && port != 0 && !egress.Match(entry, host, port) {
+			continue
+		}
+		if egress.Match(entry, host, 0) {
+			return entry, true
+		}
+	}
+	return "", false
+}
+
+// hasPort reports whether an entry of a list of domains names a port.
+func hasPort(entry string) bool {
+	return strings.Count(entry, ":") == 1 || strings.Contains(entry, "]:")
+}
+
+// ports are those that a scheme means when the URL names none.
+var ports = map[string]int{
+	"http": 80, "ws": 80, "https": 443, "wss": 443, "ftp": 21, "ssh": 22, "sftp": 22, "git+ssh": 22, "git": 9418,
+	"socks5": 1080, "socks5h": 1080,
+}
+
+// hostOf takes the host and the port out of a URL, "host:port" or a host. A port
+// that is not known is 0.
+func hostOf(target string) (host string, port int, ok bool) {
 	if strings.Contains(target, "://") {
 		u, err := url.Parse(target)
 		if err != nil {
-			return "", false
+			return "", 0, false
 		}
-		return hostName(u.Hostname())
+		port = ports[strings.ToLower(u.Scheme)]
+		if u.Port() != "" {
+			port, err = strconv.Atoi(u.Port())
+		}
+		host, ok = hostName(u.Hostname())
+		return host, port, ok && err == nil
 	}
-	if host, _, err := net.SplitHostPort(target); err == nil {
-		return hostName(host)
+	if name, text, err := net.SplitHostPort(target); err == nil {
+		if text != "" {
+			if port, err = strconv.Atoi(text); err != nil {
+				return "", 0, false
+			}
+		}
+		host, ok = hostName(name)
+		return host, port, ok
 	}
-	return hostName(strings.TrimSuffix(strings.TrimPrefix(target, "["), "]"))
+	host, ok = hostName(strings.TrimSuffix(strings.TrimPrefix(target, "["), "]"))
+	return host, 0, ok
 }
 
 // hostName brings a name or an address into the one form that is compared. A
@@ -146,28 +169,43 @@ var connecting = []string{
 
 // checkCommand judges the hosts that a command names: URLs in any argument, and
 // whatever looks like a host in those of a program of the network, which must
-// name one. What a program connects to by itself is not in the line.
+// name one. What a program connects to by itself is not in the line. What a person
+// may allow is returned when nothing denies.
 func (n *network) checkCommand(cmd *shellread.Command) *Denial {
 	if n == nil {
 		return nil
 	}
+	hosts, asked := n.hosts(cmd)
+	if asked != nil && !asked.asks {
+		return asked
+	}
+	for _, host := range hosts {
+		d := n.check(host, "Bash")
+		if d != nil && !d.asks {
+			return d
+		}
+		asked = cmp.Or(asked, d)
+	}
+	return asked
+}
+
+// hosts are what a command names; the denial is about what it does not.
+func (n *network) hosts(cmd *shellread.Command) (list []string, unknown *Denial) {
 	connects := slices.Contains(connecting, cmd.Name)
-	named := false
 	for _, a := range cmd.Args {
 		if !a.Static {
 			if connects || strings.Contains(a.Text, "://") {
-				return n.unknown(cmd, "'"+a.Text+"' cannot be known before the command runs")
+				unknown = cmp.Or(unknown, n.unknown(cmd, "'"+a.Text+"' cannot be known before the command runs"))
 			}
 			continue
 		}
 		host, ok := target(a.Text, connects)
-		if !ok || isFile(cmd, a.Text) && !strings.Contains(a.Text, "://") {
-			continue
+		if ok && (!isFile(cmd, a.Text) || strings.Contains(a.Text, "://")) {
+			list = append(list, host)
 		}
-		named = true
-		if d := n.check(host, "Bash"); d != nil {
-			return d
-		}
+	}
+	if connects && len(list) == 0 {
+		unknown = cmp.Or(unknown, n.unknown(cmd, "the host is not clear"))
 	}
 	for _, p := range cmd.Paths {
 		host, ok := strings.CutPrefix(p.Path, "/dev/tcp/")
@@ -176,15 +214,10 @@ func (n *network) checkCommand(cmd *shellread.Command) *Denial {
 		}
 		if ok {
 			host, _, _ = strings.Cut(host, "/")
-			if d := n.check(host, "Bash"); d != nil {
-				return d
-			}
+			list = append(list, host)
 		}
 	}
-	if connects && !named {
-		return n.unknown(cmd, "the host is not clear")
-	}
-	return nil
+	return list, unknown
 }
 
 // isFile reports whether the program takes an argument for a file.
@@ -194,7 +227,7 @@ func isFile(cmd *shellread.Command, arg string) bool {
 
 func (n *network) unknown(cmd *shellread.Command, why string) *Denial {
 	return &Denial{
-		Tool: "Bash", What: cmd.Name, Setting: fieldDomains, kind: kindUnclear,
+		Tool: "Bash", What: cmd.Name, Setting: fieldDomains, kind: kindUnclear, asks: n.ask,
 		Reason: "command '" + cmd.Name + "' may reach a host outside allowed domains: " + why,
 	}
 }

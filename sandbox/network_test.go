@@ -47,7 +47,8 @@ func TestCheckHost(t *testing.T) {
 		{some, "https://u:p@api.example.com/x?y#z", ""},
 		{some, "a.x.org", ""},
 		{some, "a.b.x.org", ""},
-		{some, "192.0.2.7:22", ""},
+		{some, "192.0.2.7:8443", ""},
+		{some, "192.0.2.7:22", fieldDomains}, // without a port an entry opens 80, 443 and what is not reserved
 		{some, "[2001:db8:0::1]:443", ""},
 		{all, "anything.example", ""},
 		{all, "single", ""},

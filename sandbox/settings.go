@@ -1,6 +1,9 @@
 package sandbox
 
-import "time"
+import (
+	"maps"
+	"slices"
+)
 
 // Settings are seed 000's SandboxSettings, field by field. The zero value
 // restricts nothing.
@@ -33,14 +36,40 @@ type Settings struct {
 	Enabled              *bool    `json:"enabled,omitempty"` // false: the whole block has no say; nil is true
 }
 
-// Limits bound what the commands of a sandbox may use. 0 is no limit.
-type Limits struct {
-	CPU         float64       `json:"cpu,omitempty"`         // processors: 1.5
-	Memory      int64         `json:"memory,omitempty"`      // bytes; in JSON also "512MiB"
-	Pids        int           `json:"pids,omitempty"`        // processes and threads
-	FileSize    int64         `json:"fileSize,omitempty"`    // bytes that one file may grow to
-	WallTime    time.Duration `json:"wallTime,omitempty"`    // of one command; in JSON "30s"
-	OutputBytes int64         `json:"outputBytes,omitempty"` // of one command; the rest is dropped and told
+// clone returns settings that share nothing with s that can change.
+func (s *Settings) clone() Settings {
+	c := *s
+	for _, l := range []*[]string{
+		&c.AllowedReadPaths, &c.AllowedWritePaths, &c.DeniedPaths, &c.DeniedCommands, &c.ProtectedPaths, &c.AdditionalWritePaths, &c.ExcludedCommands,
+	} {
+		*l = slices.Clone(*l)
+	}
+	for _, b := range []**bool{
+		&c.AllowNestedSandbox, &c.AutoAllowBashIfSandboxed, &c.AllowUnsandboxedCommands, &c.EnableWeakerNestedSandbox, &c.Enabled,
+	} {
+		*b = clonePointer(*b)
+	}
+	if c.AllowedCommands != nil {
+		c.AllowedCommands = new(slices.Clone(*c.AllowedCommands))
+	}
+	c.IgnoreViolations = maps.Clone(c.IgnoreViolations)
+	for key, list := range c.IgnoreViolations {
+		c.IgnoreViolations[key] = slices.Clone(list)
+	}
+	c.Limits = clonePointer(c.Limits)
+	if n := clonePointer(c.Network); n != nil {
+		n.AllowedDomains, n.DeniedDomains = slices.Clone(n.AllowedDomains), slices.Clone(n.DeniedDomains)
+		n.HTTPProxyPort, n.SOCKSProxyPort = clonePointer(n.HTTPProxyPort), clonePointer(n.SOCKSProxyPort)
+		c.Network = n
+	}
+	return c
+}
+
+func clonePointer[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
 }
 
 // Network is seed 000's SandboxNetworkConfig. Its zero value reaches no host.

@@ -17,6 +17,8 @@ type source struct {
 	dir   string // what "/x" in a rule and relative folders are relative to
 	user  string // the home folder, for "~"
 	data  []byte
+
+	untrusted bool // it may forbid and ask, and not allow
 }
 
 // said is what one source says.

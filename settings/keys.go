@@ -9,18 +9,16 @@ import (
 // foreign are keys of Claude Code's settings files that people bring along and
 // that mean something there. To skip one silently could open what it closes.
 var foreign = map[string]string{
-	"hooks":            "hooks are not there yet",
-	"env":              "set variables in the shell that starts holdfast",
-	"model":            "use --model or HOLDFAST_MODEL",
-	"apiKeyHelper":     "use ANTHROPIC_API_KEY or OPENAI_API_KEY",
-	"mcpServers":       "MCP servers are not there yet",
-	"statusLine":       "there is no status line",
-	"disableAutoMode":  "deny what auto mode may not do",
-	"autoMode":         "what auto mode refuses is in holdfast policy show",
-	"filesystem":       "write allowedWritePaths, allowedReadPaths and deniedPaths",
-	"excludedCommands": "write deniedCommands, or take it out",
-	"allowedTools":     "write permissions.allow",
-	"disallowedTools":  "write permissions.deny",
+	"hooks":           "hooks are not there yet",
+	"env":             "set variables in the shell that starts holdfast",
+	"model":           "use --model or HOLDFAST_MODEL",
+	"apiKeyHelper":    "use ANTHROPIC_API_KEY or OPENAI_API_KEY",
+	"mcpServers":      "MCP servers are not there yet",
+	"statusLine":      "there is no status line",
+	"disableAutoMode": "deny what auto mode may not do",
+	"autoMode":        "what auto mode refuses is in holdfast policy show",
+	"allowedTools":    "write permissions.allow",
+	"disallowedTools": "write permissions.deny",
 }
 
 // keyHint says what to do about a key that is not known where it stands.
@@ -36,7 +34,15 @@ func keyHint[T any](path, key string, known map[string]T) string {
 	if path == "" && slices.Contains(permissionKeys, key) {
 		return "move it into permissions"
 	}
+	if path == "" && slices.Contains(sandboxKeys, key) {
+		return "move it into sandbox"
+	}
 	return "known here: " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 }
 
 var permissionKeys = []string{"allow", "ask", "deny", "defaultMode", "additionalDirectories", "forbidden", "onAsk", "askTimeout"}
+
+var sandboxKeys = []string{
+	"allowedReadPaths", "allowedWritePaths", "deniedPaths", "protectedPaths", "deniedCommands", "allowedCommands", "excludedCommands",
+	"autoAllowBashIfSandboxed", "filesystem", "network", "limits",
+}

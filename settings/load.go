@@ -70,7 +70,7 @@ func Examine(o *Options) (*Settings, []Problem, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m := merger{out: &Settings{Project: opt.Project, brought: in.brought, opt: opt}, trusted: in.trusted}
+	m := merger{out: &Settings{Project: opt.Project, brought: in.brought, opt: opt}}
 	for _, src := range in.managed {
 		m.add(decode(src))
 	}
@@ -117,13 +117,11 @@ func (o *Options) complete() (Options, error) {
 type inputs struct {
 	managed, rest []source
 	brought       string // the digest of what the project's folder brings along
-	trusted       bool
 }
 
 // sources reads every layer's files.
 func (o *Options) sources() (in inputs, err error) {
 	if in.rest, err = o.flags(); err != nil || o.Alone {
-		in.trusted = true
 		return in, err
 	}
 	managed, err1 := o.managed()
@@ -138,7 +136,9 @@ func (o *Options) sources() (in inputs, err error) {
 			return in, err
 		}
 		in.brought = digest(project)
-		in.trusted = t.trusts(o.Project, in.brought)
+		for i := range project {
+			project[i].untrusted = !t.trusts(o.Project, in.brought)
+		}
 	}
 	in.managed, in.rest = managed, slices.Concat(in.rest, project, user)
 	return in, nil

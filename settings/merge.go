@@ -13,7 +13,6 @@ import (
 // merger joins what the layers say. They are added in order, the strongest first.
 type merger struct {
 	out      *Settings
-	trusted  bool                 // the project's folder
 	written  []policy.RuleSource  // all rules, also those that do not count
 	wishes   []Value[policy.Mode] // modes that an untrusted folder asks for
 	dead     []policy.RuleSource  // rules that can never match
@@ -23,19 +22,17 @@ type merger struct {
 func (m *merger) add(s *said) {
 	m.problems = append(m.problems, s.problems...)
 	m.written = append(m.written, s.rules...)
-	untrusted := !m.trusted && (s.layer == policy.LayerLocal || s.layer == policy.LayerProject)
 	if s.file != "" {
-		m.out.Layers = append(m.out.Layers, Layer{Layer: s.layer, File: s.file, Rules: len(s.rules), Untrusted: untrusted})
+		m.out.Layers = append(m.out.Layers, Layer{Layer: s.layer, File: s.file, Rules: len(s.rules), Untrusted: s.untrusted})
 	}
 	m.out.Forbidden = append(m.out.Forbidden, s.forbidden...)
 	if m.out.NoBypass == nil {
 		m.out.NoBypass = s.noBypass
 	}
 	if s.sandbox != nil {
-		s.sandbox.Untrusted = untrusted
 		m.out.Sandboxes = append(m.out.Sandboxes, *s.sandbox)
 	}
-	if untrusted {
+	if s.untrusted {
 		m.addUntrusted(s)
 		return
 	}
@@ -63,6 +60,9 @@ func (m *merger) addUntrusted(s *said) {
 	}
 	if s.askTimeout.Value != 0 {
 		m.ignore("askTimeout "+s.askTimeout.Origin.Rule, s.askTimeout.Origin)
+	}
+	if s.sandbox != nil {
+		m.out.Ignored = append(m.out.Ignored, s.sandbox.loosens...)
 	}
 	switch {
 	case s.mode.Value == "":
@@ -95,6 +95,7 @@ func (m *merger) finish() (*Settings, []Problem) {
 		}
 		m.ignore("defaultMode "+wish.Origin.Rule, wish.Origin)
 	}
+	m.checkNetwork()
 	m.checkRules()
 	m.checkMode()
 	m.sortProblems()
@@ -104,6 +105,15 @@ func (m *merger) finish() (*Settings, []Problem) {
 		}
 	}
 	return m.out, m.problems
+}
+
+// checkNetwork takes back that the hosts of an untrusted folder do not count: where
+// a trusted layer has a network, they restrict it.
+func (m *merger) checkNetwork() {
+	if !slices.ContainsFunc(m.out.Sandboxes, func(b Sandbox) bool { return !b.Untrusted && b.Settings.Network != nil }) {
+		return
+	}
+	m.out.Ignored = slices.DeleteFunc(m.out.Ignored, func(i Ignored) bool { return i.What == "sandbox.network.allowedDomains" })
 }
 
 // sortProblems puts the fatal ones first, then follows the layers and their lines.

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// sandboxBlock reads seed 000's settings of the sandbox and compiles them, so that
-// what cannot work is refused where it stands.
+// sandboxBlock reads the settings of the sandbox, seed 000's or Claude Code's, and
+// compiles them, so that what cannot work is refused where it stands. A block that
+// is not enabled must be right, and has no say.
 func (s *said) sandboxBlock(path string, n node) {
 	if !s.want(path, n, kindObject) {
 		return
@@ -18,13 +20,42 @@ func (s *said) sandboxBlock(path string, n node) {
 		s.sandboxFault(path, n, err)
 		return
 	}
-	b := &Sandbox{Origin: s.origin(n, ""), Dir: s.dir, Settings: box}
-	b.checker, err = sandbox.NewChecker(box, &sandbox.Options{Home: s.user, Dir: s.dir, Origin: b.Origin})
+	if box.Network != nil && box.Network.AllowManagedDomainsOnly && s.layer != policy.LayerManaged {
+		s.fault(n.find("network.allowManagedDomainsOnly"), "take it out; an administrator can write it in "+DefaultManaged,
+			"%s.network.allowManagedDomainsOnly: only managed settings may say this", path)
+		return
+	}
+	b := &Sandbox{Origin: s.origin(n, ""), Dir: s.dir, Settings: box, Untrusted: s.untrusted}
+	b.checker, err = sandbox.NewChecker(box, &sandbox.Options{Home: s.user, Dir: s.dir, Origin: b.Origin, Trusted: !s.untrusted})
 	if err != nil {
 		s.sandboxFault(path, n, err)
 		return
 	}
+	if box.Enabled != nil && !*box.Enabled {
+		line, col := position(s.data, n.find("enabled"))
+		s.problems = append(s.problems, Problem{
+			Layer: s.layer, File: s.file, Line: line, Col: col, What: path + ".enabled is false: the whole block has no say",
+			Hint: "take the block out, or write true",
+		})
+		return
+	}
+	for _, field := range box.Loosens() {
+		at := node{at: n.find(field)}
+		b.loosens = append(b.loosens, Ignored{What: path + "." + field, Origin: s.origin(at, field)})
+	}
 	s.sandbox = b
+}
+
+// Checker is the block, compiled.
+func (b *Sandbox) Checker() *sandbox.Checker { return b.checker }
+
+// Checkers are the sandbox blocks of all layers, compiled, the strongest first.
+func (s *Settings) Checkers() []*sandbox.Checker {
+	list := make([]*sandbox.Checker, len(s.Sandboxes))
+	for i := range s.Sandboxes {
+		list[i] = s.Sandboxes[i].checker
+	}
+	return list
 }
 
 // sandboxFault finds the place of what the sandbox refuses: its offset, or the

@@ -61,6 +61,7 @@ type Sandbox struct {
 	Untrusted bool `json:"untrusted,omitempty"`
 
 	checker *sandbox.Checker
+	loosens []Ignored // what would not count when it is untrusted
 }
 
 // Ignored is a setting of an untrusted folder that does not count.

@@ -1,0 +1,159 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+)
+
+// claude reads the fields that only Claude Code's sandbox block has, into the
+// settings that say the same.
+func (d *decoder) claude(s *Settings) fields {
+	return fields{
+		"filesystem":                func(f string) error { return d.filesystem(f, s) },
+		"allowNestedUserNamespaces": d.once("allowNestedSandbox", d.flagPointer(&s.AllowNestedSandbox)),
+		"failIfUnavailable": d.only(true, "false would run commands without the sandbox where it cannot be had",
+			"take it out; --no-sandbox does this for one run"),
+
+		"allowAppleEvents":             d.only(false, "it is about macOS, where there is no kernel sandbox", takeOut),
+		"enableWeakerNetworkIsolation": d.only(false, "there is one network isolation, and no weaker one", takeOut),
+		"bwrapPath":                    d.refused("no helper program is used", takeOut),
+		"socatPath":                    d.refused("no helper program is used", takeOut),
+		"enabledPlatforms":             d.refused("a block counts on every system", "take it out, or keep such settings in a file of their own"),
+		"credentials": d.refused("credentials are not put into requests, and files are not masked in part",
+			"name files with secrets in deniedPaths; commands get no variables but a few"),
+	}
+}
+
+const takeOut = "take it out"
+
+func (d *decoder) claudeNetwork(n *Network) fields {
+	return fields{
+		"strictAllowlist": d.once("ask", func(field string) error {
+			err := d.flag(&n.Ask)(field)
+			n.Ask = err == nil && !n.Ask
+			return err
+		}),
+		"allowMachLookup": d.refused("it is about macOS, where there is no kernel sandbox", takeOut),
+		"tlsTerminate":    d.refused("the proxy does not look into TLS", takeOut),
+	}
+}
+
+// filesystem reads Claude Code's lists of paths. There, everything may be read but
+// denyRead, unless allowRead opens it again, and the working folder may be written
+// besides allowWrite.
+func (d *decoder) filesystem(field string, s *Settings) error {
+	var denyRead, allowRead []string
+	opens := 0
+	err := d.object(field, fields{
+		"allowWrite": d.once("additionalWritePaths", d.claudePaths(&s.AdditionalWritePaths)),
+		"denyWrite":  d.once("protectedPaths", d.claudePaths(&s.ProtectedPaths)),
+		"denyRead":   d.once("deniedPaths", d.claudePaths(&denyRead)),
+		"allowRead": d.once("allowedReadPaths", func(f string) error {
+			opens = d.offset()
+			return d.claudePaths(&allowRead)(f)
+		}),
+	}, fields{
+		"allowManagedReadPathsOnly": d.only(false, "each layer restricts reading by itself, and none opens what another closes", takeOut),
+		"disabled":                  d.only(false, "files are always held", takeOut),
+	})
+	if err != nil {
+		return err
+	}
+	if len(allowRead) > 0 {
+		if denyRead, err = reopen(denyRead, allowRead); err != nil {
+			e := &SettingsError{Field: field + ".allowRead", Offset: opens, What: err.Error(), hint: reopenHint}
+			return e
+		}
+		s.AllowedReadPaths = allowRead
+	}
+	if denyRead != nil {
+		s.DeniedPaths = denyRead
+	}
+	return nil
+}
+
+const reopenHint = `what deniedPaths closes nothing opens: deny the folders beside it one by one, or write "denyRead": ["/"] to allow only allowRead`
+
+type cannotReopen string
+
+func (e cannotReopen) Error() string { return string(e) }
+
+// reopen returns what stays denied when allowRead opens parts of "/". That is the
+// one thing that allowRead can open here: then only its trees may be read.
+func reopen(denyRead, allowRead []string) ([]string, error) {
+	if !slices.Contains(denyRead, "/") {
+		return nil, cannotReopen(`it could only open parts of "/", which denyRead does not close`)
+	}
+	rest := slices.DeleteFunc(slices.Clone(denyRead), func(p string) bool { return p == "/" })
+	for _, open := range allowRead {
+		for _, closed := range rest {
+			if within(path.Clean(open), path.Clean(closed)) {
+				return nil, cannotReopen("it would open " + open + " inside " + closed + ", which denyRead closes")
+			}
+		}
+	}
+	return rest, nil
+}
+
+// claudePaths reads a list of Claude Code's paths: "//x" is "/x", and "x/**" is
+// the tree below x, which "x" means as well.
+func (d *decoder) claudePaths(into *[]string) func(string) error {
+	return func(field string) error {
+		err := d.list(into, func(text string) (what, hint string) { return checkPathEntry(claudePath(text)) })(field)
+		for i, text := range *into {
+			(*into)[i] = claudePath(text)
+		}
+		return err
+	}
+}
+
+func claudePath(text string) string {
+	if strings.HasPrefix(text, "//") {
+		text = text[1:]
+	}
+	switch text {
+	case "/**":
+		return "/"
+	case "**":
+		return "."
+	}
+	return strings.TrimSuffix(text, "/**")
+}
+
+// only reads a flag that can have one value here; with the other one it is refused.
+func (d *decoder) only(value bool, why, hint string) func(string) error {
+	return func(field string) error {
+		var got bool
+		if err := d.flag(&got)(field); err != nil || got == value {
+			return err
+		}
+		return &SettingsError{Field: field, Offset: d.at, What: why, hint: hint}
+	}
+}
+
+// refused refuses a field whatever it says.
+func (d *decoder) refused(why, hint string) func(string) error {
+	return func(field string) error {
+		return &SettingsError{Field: field, Offset: d.at, What: "it would have no effect: " + why, hint: hint}
+	}
+}
+
+// flagOrList reads seed 000's allowUnixSockets, or Claude Code's list of sockets,
+// which must be empty: only macOS can tell one socket from another.
+func (d *decoder) flagOrList(into *bool) func(string) error {
+	return func(field string) error {
+		t, err := d.peek(field)
+		if err != nil || t != json.Delim('[') {
+			return d.flag(into)(field)
+		}
+		var sockets []string
+		if err := d.list(&sockets, func(string) (what, hint string) {
+			return "a list of sockets works on macOS only: the kernel's filter does not see their names", "write true for all sockets among the command's own files, or take it out"
+		})(field); err != nil {
+			return err
+		}
+		return nil
+	}
+}

@@ -1,0 +1,83 @@
+package sandbox
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// prefix is a compiled beginning of commands: "docker", "git push".
+type prefix struct {
+	entry   string
+	program *programs
+	args    []string
+}
+
+// prefixWords are the words of an entry. Claude Code ends some with " *" or ":*",
+// which a beginning means anyhow.
+func prefixWords(entry string) []string {
+	entry = strings.TrimSuffix(strings.TrimSuffix(entry, ":*"), " *")
+	return strings.Fields(entry)
+}
+
+// checkPrefixEntry judges an entry of excludedCommands by its text.
+func checkPrefixEntry(text string) (what, hint string) {
+	words := prefixWords(text)
+	if len(words) == 0 {
+		return fmt.Sprintf("%q is empty", text), `name the program, and the words that follow it: "git push"`
+	}
+	for i, w := range words {
+		if i == 0 {
+			what, hint = checkCommandEntry(w)
+		} else if strings.ContainsAny(w, "*?\x00\"'\\|&;<>()$`") {
+			what, hint = fmt.Sprintf("%q holds more than plain words", text), `name the program, and the words that follow it: "git push"`
+		}
+		if what != "" {
+			return what, hint
+		}
+	}
+	return "", ""
+}
+
+func compilePrefixes(field string, list []string, dir, home string) ([]prefix, error) {
+	out := make([]prefix, len(list))
+	for i, entry := range list {
+		name := fmt.Sprintf("%s[%d]", field, i)
+		if what, hint := checkPrefixEntry(entry); what != "" {
+			return nil, &SettingsError{Field: name, What: what, hint: hint}
+		}
+		words := prefixWords(entry)
+		program, err := compilePrograms(field, words[:1], dir, home)
+		if e, ok := err.(*SettingsError); ok {
+			e.Field = name
+			return nil, e
+		}
+		out[i] = prefix{entry, program, words[1:]}
+	}
+	return out, nil
+}
+
+// matches reports whether a command begins like this, with the program that the
+// system has under that name.
+func (p *prefix) matches(cmd *shellread.Command) bool {
+	if len(cmd.Args) < len(p.args) || !p.program.allows(cmd) || slices.ContainsFunc(cmd.Assigns, decides) {
+		return false
+	}
+	for i, word := range p.args {
+		if a := cmd.Args[i]; !a.Static || a.Text != word {
+			return false
+		}
+	}
+	return true
+}
+
+// begins returns the entry that a command begins with.
+func begins(list []prefix, cmd *shellread.Command) (string, bool) {
+	i := slices.IndexFunc(list, func(p prefix) bool { return p.matches(cmd) })
+	if i < 0 {
+		return "", false
+	}
+	return list[i].entry, true
+}

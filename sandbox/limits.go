@@ -1,0 +1,209 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The least that a command can be started with.
+const (
+	minCPU      = 0.01
+	minMemory   = 4 << 20
+	minPids     = 4
+	minFileSize = 1 << 10
+	minWallTime = 100 * time.Millisecond
+	minOutput   = 1 << 10
+)
+
+// The most that is no slip of the pen.
+const (
+	maxCPU  = 1 << 12
+	maxPids = 1 << 22 // PID_MAX_LIMIT
+)
+
+// Limits bound what the commands of a sandbox may use. 0 is no limit.
+type Limits struct {
+	CPU         float64       `json:"cpu,omitempty"`         // processors: 1.5
+	Memory      int64         `json:"memory,omitempty"`      // bytes; in JSON also "512MiB"
+	Pids        int           `json:"pids,omitempty"`        // processes and threads
+	FileSize    int64         `json:"fileSize,omitempty"`    // bytes that one file may grow to
+	WallTime    time.Duration `json:"wallTime,omitempty"`    // of one command; in JSON "30s"
+	OutputBytes int64         `json:"outputBytes,omitempty"` // of one command; the rest is dropped and told
+}
+
+// MarshalJSON writes the limits as [Decode] reads them.
+func (l Limits) MarshalJSON() ([]byte, error) {
+	type plain Limits
+	var wall string
+	if l.WallTime != 0 {
+		wall = l.WallTime.String()
+	}
+	return json.Marshal(struct {
+		plain
+		WallTime string `json:"wallTime,omitempty"`
+	}{plain(l), wall})
+}
+
+// least is the stricter of two sets of limits, each limit by itself.
+func (l Limits) least(o Limits) Limits {
+	return Limits{
+		CPU: smaller(l.CPU, o.CPU), Memory: smaller(l.Memory, o.Memory), Pids: smaller(l.Pids, o.Pids),
+		FileSize: smaller(l.FileSize, o.FileSize), WallTime: smaller(l.WallTime, o.WallTime), OutputBytes: smaller(l.OutputBytes, o.OutputBytes),
+	}
+}
+
+// smaller is the smaller of two limits, of which 0 is none.
+func smaller[T int | int64 | float64 | time.Duration](a, b T) T {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// check says what is wrong with limits that no file said.
+func (l *Limits) check() error {
+	if l == nil {
+		return nil
+	}
+	for _, c := range []struct {
+		field string
+		what  string
+	}{
+		{"cpu", tooSmall(l.CPU, minCPU, "processors") + tooLarge(l.CPU, maxCPU, "processors")},
+		{"memory", tooSmall(l.Memory, minMemory, "bytes")},
+		{"pids", tooSmall(l.Pids, minPids, "processes") + tooLarge(l.Pids, maxPids, "processes")},
+		{"fileSize", tooSmall(l.FileSize, minFileSize, "bytes")},
+		{"wallTime", tooSmall(l.WallTime, minWallTime, "of time")},
+		{"outputBytes", tooSmall(l.OutputBytes, minOutput, "bytes")},
+	} {
+		if c.what != "" {
+			return &SettingsError{Field: "limits." + c.field, What: c.what, hint: limitHint}
+		}
+	}
+	return nil
+}
+
+const limitHint = "leave it out for no limit"
+
+func tooSmall[T int | int64 | float64 | time.Duration](v, least T, unit string) string {
+	if v != 0 && !(v >= least) { // also not a number
+		return fmt.Sprintf("%v %s is less than a command needs, at least %v", v, unit, least)
+	}
+	return ""
+}
+
+func tooLarge[T int | float64](v, most T, unit string) string {
+	if v > most {
+		return fmt.Sprintf("%v %s is more than there can be, at most %v", v, unit, most)
+	}
+	return ""
+}
+
+func (d *decoder) limits(field string, s *Settings) error {
+	l := &Limits{}
+	s.Limits = l
+	return d.object(field, fields{
+		"cpu":         limit(d, readCPU, "a number of processors such as 1.5", &l.CPU, minCPU, maxCPU),
+		"memory":      limit(d, readBytes, wantBytes, &l.Memory, minMemory, math.MaxInt64),
+		"pids":        limit(d, readCount, "a number of processes such as 200", &l.Pids, minPids, maxPids),
+		"fileSize":    limit(d, readBytes, wantBytes, &l.FileSize, minFileSize, math.MaxInt64),
+		"wallTime":    limit(d, readTime, `a time such as "30s"`, &l.WallTime, minWallTime, math.MaxInt64),
+		"outputBytes": limit(d, readBytes, wantBytes, &l.OutputBytes, minOutput, math.MaxInt64),
+	})
+}
+
+const wantBytes = `a number of bytes, or a text such as "512MiB"`
+
+// limit reads one limit and holds it to its bounds.
+func limit[T int | int64 | float64 | time.Duration](d *decoder, read func(json.Token) (T, bool), want string, into *T, least, most T) func(string) error {
+	return func(field string) error {
+		t, err := d.next(field)
+		if err != nil {
+			return err
+		}
+		v, ok := read(t)
+		switch {
+		case !ok:
+			return d.wrong(field, t, want)
+		case v < least:
+			return &SettingsError{Field: field, Offset: d.at, What: fmt.Sprintf("%v is less than a command needs", t), hint: fmt.Sprintf("write at least %s, or leave it out for no limit", written(least))}
+		case v > most:
+			return &SettingsError{Field: field, Offset: d.at, What: fmt.Sprintf("%v is more than there can be", t), hint: fmt.Sprintf("write at most %v, or leave it out for no limit", most)}
+		}
+		*into = v
+		return nil
+	}
+}
+
+// written is a bound as a person would write it.
+func written[T int | int64 | float64 | time.Duration](v T) string {
+	switch n, ok := any(v).(int64); {
+	case !ok:
+		return fmt.Sprint(v)
+	case n >= 1<<20:
+		return fmt.Sprintf("%dMiB", n>>20)
+	default:
+		return fmt.Sprintf("%dKiB", n>>10)
+	}
+}
+
+func readCPU(t json.Token) (float64, bool) {
+	n, ok := t.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	v, err := n.Float64()
+	return v, err == nil
+}
+
+func readCount(t json.Token) (int, bool) {
+	n, ok := t.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	v, err := strconv.Atoi(n.String())
+	return v, err == nil
+}
+
+func readTime(t json.Token) (time.Duration, bool) {
+	text, _ := t.(string)
+	v, err := time.ParseDuration(text)
+	return v, err == nil
+}
+
+// units are what a number of bytes may end with; the longer before the shorter.
+var units = []struct {
+	name  string
+	bytes float64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+}
+
+func readBytes(t json.Token) (int64, bool) {
+	switch t := t.(type) {
+	case json.Number:
+		v, err := t.Int64()
+		return v, err == nil
+	case string:
+		for _, u := range units {
+			if number, ok := strings.CutSuffix(t, u.name); ok {
+				return scale(strings.TrimSuffix(number, " "), u.bytes)
+			}
+		}
+	}
+	return 0, false
+}
+
+// scale reads "1.5" in a unit: digits with at most one point.
+func scale(number string, unit float64) (int64, bool) {
+	if strings.Trim(number, "0123456789.") != "" {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	v *= unit
+	return int64(v), err == nil && v < 1<<62
+}
