@@ -3,41 +3,355 @@
 package kernel
 
 import (
+	"errors"
 	"io"
+	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
-// run runs a shell script and returns what it printed.
-func run(t testing.TB, p *Policy, dir, script string) (string, *State, error) {
-	t.Helper()
-	j, err := Prepare(p)
-	if err != nil {
-		t.Fatal(err)
+// stranger is a user of no rights; the tests run as root and as this one.
+const stranger = 12345
+
+// TestMain runs everything once more as an ordinary user, in a folder of its own.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 && os.Getuid() == 0 && os.Getenv("HOLDFAST_TEST_USER") == "" {
+		code = asUser()
 	}
-	defer j.Close()
-	return runIn(t, j, dir, script)
+	os.Exit(code)
 }
 
-func runIn(t testing.TB, j *Jail, dir, script string) (string, *State, error) {
+func asUser() int {
+	dir, err := os.MkdirTemp("", "user")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	self := filepath.Join(dir, "kernel.test")
+	program, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		panic(err)
+	}
+	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(self, program, 0o755), os.Mkdir(dir+"/tmp", 0o755), os.Chown(dir+"/tmp", stranger, stranger)); err != nil {
+		panic(err)
+	}
+	cmd := exec.Command(self, os.Args[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOLDFAST_TEST_USER=1", "TMPDIR="+dir+"/tmp", "HOME="+dir+"/tmp", "GOCOVERDIR=")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
+	if err := cmd.Run(); err != nil {
+		println("as an ordinary user:", err.Error())
+		return 1
+	}
+	return 0
+}
+
+// ways are the two ways to start a command.
+func ways(t *testing.T, test func(t *testing.T, prepare func(*Policy) *Jail)) {
+	for _, way := range []struct {
+		name   string
+		reexec bool
+	}{{"memory shared", false}, {"by our own program", true}} {
+		t.Run(way.name, func(t *testing.T) {
+			if mustReexec && !way.reexec {
+				t.Skip("the race detector does not allow it")
+			}
+			test(t, func(p *Policy) *Jail {
+				t.Helper()
+				j, err := Prepare(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				j.reexec = way.reexec
+				t.Cleanup(func() {
+					if err := j.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+				return j
+			})
+		})
+	}
+}
+
+// ended is a command that has ended.
+type ended struct {
+	out string
+	*State
+}
+
+func start(t testing.TB, j *Jail, a Attr, script string) (*Process, *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	proc, err := j.Start(&Attr{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir, Files: []*os.File{nil, w, w}})
-	w.Close()
+	defer w.Close()
+	t.Cleanup(func() { r.Close() })
+	a.Path, a.Args, a.Files = "/bin/sh", []string{"sh", "-c", script}, append([]*os.File{nil, w, w}, a.Files...)
+	a.Env = append(a.Env, "PATH="+os.Getenv("PATH"))
+	proc, err := j.Start(&a)
 	if err != nil {
-		return "", nil, err
+		t.Fatal(err)
 	}
-	out, _ := io.ReadAll(r)
-	s, err := proc.Wait()
-	return string(out), s, err
+	return proc, r
 }
 
-func TestFirst(t *testing.T) {
-	dir := t.TempDir()
-	out, s, err := run(t, &Policy{Read: []string{"/"}, Write: []string{dir}}, dir, "id; pwd; echo $$; ls -la /proc | head -3; touch /etc/x; touch y; ls /tmp; cat /proc/self/status | grep -E 'Cap|Secc|NoNew'; ls -l /proc/self/fd; kill -9 $$")
-	t.Log(out, s, err)
+func sh(t testing.TB, j *Jail, dir, script string) ended {
+	t.Helper()
+	proc, r := start(t, j, Attr{Dir: dir}, script)
+	out, err := io.ReadAll(r)
+	if err != nil {
+		t.Error(err)
+	}
+	s, err := proc.Wait()
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return ended{string(out), s}
+}
+
+func write(t testing.TB, name, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestFiles(t *testing.T) {
+	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+		outside, work := t.TempDir(), t.TempDir()
+		write(t, outside+"/file", "outside")
+		write(t, work+"/file", "inside")
+		write(t, work+"/secret/key", "hidden")
+		write(t, work+"/.env", "hidden")
+		write(t, work+"/.git/config", "config")
+		write(t, work+"/.git/hooks/sample", "sample")
+		home, err := os.MkdirTemp("/var/tmp", "home")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(home)
+		j := prepare(&Policy{
+			Read: []string{"/", outside}, Write: []string{work},
+			Hide: []string{work + "/secret", work + "/.env"}, Pin: []string{work + "/.git"},
+			Fixed: []string{work + "/.git/config", work + "/.git/hooks"},
+			Bar:   []Name{{work + "/.mcp.json", false}, {work + "/.vscode", true}},
+		})
+		for _, tt := range []struct {
+			name, script, want string
+			fails              bool
+		}{
+			{"read", "cat file ../*/file", "insideoutside", false},
+			{"write", "echo new > made && cat made", "new\n", false},
+			{"write outside", "echo x > " + outside + "/file", "Read-only file system", true},
+			{"make outside", "mkdir " + outside + "/d", "Read-only file system", true},
+			{"chmod outside", "chmod 777 " + outside + "/file", "Read-only file system", true},
+			{"read a hidden file", "cat .env", "Permission denied", true},
+			{"read in a hidden folder", "cat secret/key", "Permission denied", true},
+			{"list a hidden folder", "ls secret", "Permission denied", true},
+			{"open what hides", "chmod 777 secret", "Read-only file system", true},
+			{"remove what hides", "rm -rf secret", "busy", true},
+			{"move what hides", "mv secret elsewhere", "busy", true},
+			{"write a fixed file", "echo x >> .git/config", "Read-only file system", true},
+			{"make a hook", "echo x > .git/hooks/pre-commit", "Read-only file system", true},
+			{"move the hooks", "mv .git/hooks .git/old", "busy", true},
+			{"move what is pinned", "mv .git old", "busy", true},
+			{"write in what is pinned", "echo x > .git/index && cat .git/index", "x\n", false},
+			{"make a barred file", "echo x > .mcp.json", "", true},
+			{"put a barred file", "echo x > y && mv -f y .mcp.json", "", true},
+			{"link a barred file", "echo x > y; ln -f y .mcp.json", "", true},
+			{"remove what bars", "rm -f .mcp.json", "busy", true},
+			{"make a barred folder's file", "mkdir -p .vscode; echo x > .vscode/tasks.json", "Read-only file system", true},
+			{"temporary files are its own", "ls -A /tmp /var/tmp | grep -v /; echo x > /tmp/x; cat /var/tmp/x", "x\n", false},
+			{"shared memory is its own", "ls -A /dev/shm; echo x > /dev/shm/x", "", false},
+			{"devices", "head -c 4 /dev/zero | wc -c; echo x > /dev/null; head -c 1 /dev/urandom | wc -c", "4\n1\n", false},
+			{"disks", "head -c 1 /dev/vda", "ermission denied", true},
+			{"kernel messages", "head -c 1 /dev/kmsg", "ermission denied", true},
+			{"kernel settings", "echo x > /proc/sys/kernel/core_pattern", "Read-only file system", true},
+			{"processes are its own", "ls -d /proc/[0-9]* | wc -l", "", false},
+			{"set the user", "cp /bin/sh s && chmod u+s s", "not permitted", true},
+			{"capabilities", "grep Cap /proc/self/status | tr -d '0\\t\\n'", "CapInh:CapPrm:CapEff:CapBnd:CapAmb:", false},
+			{"no new privileges", "grep NoNewPrivs /proc/self/status", "NoNewPrivs:\t1\n", false},
+			{"descriptors", "ls /proc/self/fd | tr '\\n' ' '", "0 1 2 ", false},
+			{"network", "cat /proc/net/dev | wc -l", "3\n", false},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				got := sh(t, j, work, tt.script)
+				if !strings.Contains(got.out, tt.want) || (got.Status != 0) != tt.fails {
+					t.Errorf("%s: %q, status %d; want %q", tt.script, got.out, got.Status, tt.want)
+				}
+			})
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, name := range []string{".mcp.json", ".vscode"} {
+			if _, err := os.Lstat(work + "/" + name); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s is left: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestEnd(t *testing.T) {
+	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+		j := prepare(&Policy{Read: []string{"/"}})
+		for _, tt := range []struct {
+			script string
+			code   int
+			signal syscall.Signal
+		}{
+			{"true", 0, 0},
+			{"exit 42", 42, 0},
+			{"kill -9 $$", -1, syscall.SIGKILL},
+			{"kill -TERM $$", -1, syscall.SIGTERM},
+			{"kill -9 1; kill -TERM 1; while :; do sleep 0.01; done", -1, syscall.SIGTERM}, // init takes it for the command's
+			{"(sleep 100 &) ; setsid sleep 100 & exit 5", 5, 0},
+			{"trap 'exit 6' USR1; kill -USR1 1; while :; do sleep 0.01; done", 6, 0},
+		} {
+			got := sh(t, j, "/", tt.script)
+			if got.Status.ExitStatus() != tt.code && tt.signal == 0 || tt.signal != 0 && got.Status.Signal() != tt.signal {
+				t.Errorf("%s: %v, %q", tt.script, got.Status, got.out)
+			}
+		}
+	})
+}
+
+func TestStartFails(t *testing.T) {
+	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+		j := prepare(&Policy{Read: []string{"/"}})
+		for _, tt := range []struct {
+			path, dir, step string
+			err             error
+		}{
+			{"/no/such", "/", "execute /no/such", os.ErrNotExist},
+			{"/etc/passwd", "/", "execute /etc/passwd", os.ErrPermission},
+			{"/bin/true", "/no/such", "enter /no/such", os.ErrNotExist},
+		} {
+			proc, err := j.Start(&Attr{Path: tt.path, Args: []string{"x"}, Dir: tt.dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = proc.Wait()
+			e, ok := errors.AsType[*StartError](err)
+			if !ok || e.Step != tt.step || !errors.Is(err, tt.err) {
+				t.Errorf("%s in %s: %v", tt.path, tt.dir, err)
+			}
+		}
+	})
+}
+
+func TestSignal(t *testing.T) {
+	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+		j := prepare(&Policy{Read: []string{"/"}})
+		proc, r := start(t, j, Attr{Dir: "/"}, "trap 'echo got; exit 7' TERM; echo begun; while :; do sleep 0.01; done")
+		buf := make([]byte, 6)
+		if _, err := io.ReadFull(r, buf); err != nil {
+			t.Fatal(err)
+		}
+		if err := proc.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		rest, _ := io.ReadAll(r)
+		s, err := proc.Wait()
+		if err != nil || s.Status.ExitStatus() != 7 || string(rest) != "got\n" {
+			t.Errorf("%v, %v, %q", s, err, rest)
+		}
+		if err := proc.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
+			t.Errorf("after the end: %v", err)
+		}
+
+		proc, r = start(t, j, Attr{Dir: "/"}, "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo begun; sleep 100' & wait; sleep 100")
+		if _, err := io.ReadFull(r, buf); err != nil {
+			t.Fatal(err)
+		}
+		if err := proc.Signal(syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(r); err != nil { // until the last that holds it is gone
+			t.Error(err)
+		}
+		if s, err := proc.Wait(); err != nil || s.Status.Signal() != syscall.SIGKILL {
+			t.Errorf("%v, %v", s, err)
+		}
+	})
+}
+
+// Killing whoever started a command leaves nothing of it.
+func TestParentDies(t *testing.T) {
+	if os.Getenv("HOLDFAST_TEST_PARENT") != "" {
+		j, err := Prepare(&Policy{Read: []string{"/"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.reexec = j.reexec || os.Getenv("HOLDFAST_TEST_PARENT") == "true"
+		_, _ = j.Start(&Attr{Path: "/bin/sh", Args: []string{"sh", "-c", "setsid sleep 100 & echo begun; sleep 100"}, Files: []*os.File{nil, os.Stdout}})
+		time.Sleep(time.Minute) // it is killed
+	}
+	for _, again := range []bool{false, true} {
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestParentDies$")
+		cmd.Env = append(os.Environ(), "HOLDFAST_TEST_USER=1", "HOLDFAST_TEST_PARENT="+strconv.FormatBool(again))
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		buf := make([]byte, 6)
+		if _, err := io.ReadFull(out, buf); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, out); err != nil { // it ends when nobody holds it any more
+			t.Error(err)
+		}
+		_ = cmd.Wait()
+	}
+}
+
+func TestProxy(t *testing.T) {
+	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+		j := prepare(&Policy{Read: []string{"/"}, Network: ProxyNetwork})
+		proc, r := start(t, j, Attr{Dir: "/", Serve: func(l net.Listener) {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = io.WriteString(c, "hello from outside\n")
+				c.Close()
+			}
+		}}, `bash -c 'exec 5<>/dev/tcp/127.0.0.1/3128; cat <&5; exec 6<>/dev/tcp/127.0.0.1/3129'`)
+		out, _ := io.ReadAll(r)
+		s, err := proc.Wait()
+		if err != nil || !strings.Contains(string(out), "hello from outside") || !strings.Contains(string(out), "ermission denied") {
+			t.Errorf("%v, %v, %q", s, err, out)
+		}
+	})
+}
+
+func TestRefusedCallsAreTold(t *testing.T) {
+	ways(t, func(t *testing.T, prepare func(*Policy) *Jail) {
+		j := prepare(&Policy{Read: []string{"/"}, Notify: true})
+		got := sh(t, j, "/", "unshare -Ur true; unshare -Ur true")
+		if len(got.Refused) != 1 || got.Refused[0].Call != "unshare(CLONE_NEWUSER)" || got.Refused[0].Count != 2 {
+			t.Errorf("%v, %q", got.Refused, got.out)
+		}
+	})
 }
