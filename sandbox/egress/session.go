@@ -100,7 +100,6 @@ func (s *Session) ask(ctx context.Context, target string, start func(func()), de
 		s.answers[target] = a
 		start(func() {
 			defer close(a.done)
-			a.reason = "nobody answered"
 			a.ok, a.reason = decide()
 		})
 	}

@@ -1,0 +1,105 @@
+package egress
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// target is what is to be connected to.
+type target struct {
+	host Host
+	port int
+}
+
+func (t target) String() string { return net.JoinHostPort(t.host.String(), strconv.Itoa(t.port)) }
+
+// admit judges a target by its name, asks where that is to be done, and records
+// what is refused. It returns nil for what may be connected to.
+func (c *client) admit(t target) *Refusal {
+	ruling := c.p.rules.judge(t.host, t.port)
+	switch ruling.verdict {
+	case refused:
+		return c.refuse(ruling.why)
+	case asks:
+		if ok, why := c.ask(t); !ok {
+			ruling.why.Reason += ", and " + why
+			return c.refuse(ruling.why)
+		}
+	}
+	if ruling.wild == "" {
+		return nil
+	}
+	fresh, ok := c.p.names.note(t.host.Name, time.Now())
+	if !ok {
+		return c.refuse(Refusal{
+			Host: t.host.String(), Port: t.port, Layer: -1, Setting: SettingAllowed, Entry: ruling.wild,
+			Reason: fmt.Sprintf("more than %d different names under %q in a minute", c.p.names.limit, ruling.wild),
+			Hint:   "wait a minute, or list the names themselves",
+		})
+	}
+	if fresh {
+		c.p.o.Log.Info("sandbox: a name under a wildcard", "command", c.s.ID, "host", t.host.String(), "entry", ruling.wild)
+	}
+	return nil
+}
+
+// refuse records a refusal.
+func (c *client) refuse(f Refusal) *Refusal {
+	if c.s.note(&f) {
+		c.p.o.Log.Info("sandbox refused a connection", "command", c.s.ID, "host", f.Host, "port", f.Port,
+			"reason", f.Reason, "setting", f.Setting, "entry", f.Entry)
+	}
+	return &f
+}
+
+func (c *client) ask(t target) (bool, string) {
+	if c.p.o.Ask == nil {
+		return false, "there is nobody to ask"
+	}
+	return c.s.ask(c.ctx, t.String(), c.start, func() (bool, string) {
+		ctx, cancel := context.WithTimeout(c.serving, c.p.o.Limits.AskTime)
+		defer cancel()
+		ok, err := c.p.o.Ask(ctx, t.host.String(), t.port)
+		switch {
+		case ctx.Err() != nil:
+			return false, "nobody answered"
+		case err != nil:
+			return false, "asking failed: " + err.Error()
+		}
+		return ok, ""
+	})
+}
+
+// names are the different names under wildcards of the last minute.
+type names struct {
+	limit int
+
+	mu   sync.Mutex
+	seen map[string]time.Time
+}
+
+// note counts a name. One that was seen within the minute costs nothing.
+func (n *names) note(name string, now time.Time) (fresh, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.seen == nil {
+		n.seen = map[string]time.Time{}
+	}
+	if at, there := n.seen[name]; there && now.Sub(at) < time.Minute {
+		return false, true
+	}
+	for old, at := range n.seen {
+		if now.Sub(at) >= time.Minute {
+			delete(n.seen, old)
+		}
+	}
+	if len(n.seen) >= n.limit {
+		return false, false
+	}
+	n.seen[name] = now
+	return true, true
+}

@@ -1,0 +1,157 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// lookup asks the system's resolver. The dot at the end keeps search domains away.
+func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host+".")
+}
+
+// dialError says why an allowed target could not be reached.
+type dialError struct {
+	refusal *Refusal // every address was refused
+	lookup  bool     // it has no address
+	err     error
+}
+
+func (e *dialError) Error() string { return e.err.Error() }
+
+func (e *dialError) Unwrap() error { return e.err }
+
+// timeout says whether it took too long.
+func (e *dialError) timeout() bool {
+	var t net.Error
+	return errors.Is(e.err, context.DeadlineExceeded) || errors.As(e.err, &t) && t.Timeout()
+}
+
+// dial connects to a target that was admitted, until the client is gone. forward
+// says that plain HTTP requests follow, which an HTTP upstream takes as they are.
+func (c *client) dial(t target, forward bool) (*end, *dialError) {
+	ctx, cancel := context.WithTimeout(c.ctx, c.p.o.Limits.ConnectTime)
+	defer cancel()
+	var e *end
+	kind, port := c.upstream()
+	if kind == upstreamNone {
+		addrs, wrong := c.resolve(ctx, t)
+		if wrong != nil {
+			return nil, wrong
+		}
+		conn, err := c.p.race(ctx, addrs, t.port)
+		if err != nil {
+			return nil, &dialError{err: err}
+		}
+		e = newEnd(conn)
+	} else {
+		var err error
+		if e, err = c.p.dialUpstream(ctx, kind, port, t, forward); err != nil {
+			return nil, &dialError{err: fmt.Errorf("the proxy of your own on 127.0.0.1:%d: %w", port, err)}
+		}
+	}
+	e.stop = context.AfterFunc(c.ctx, func() { e.Conn.Close() })
+	return e, nil
+}
+
+// maxAddresses bounds how many addresses of one name are tried.
+const maxAddresses = 16
+
+// resolve returns the addresses of a target that may be connected to.
+func (c *client) resolve(ctx context.Context, t target) ([]netip.Addr, *dialError) {
+	all, err := c.addresses(ctx, t.host)
+	if err != nil {
+		return nil, &dialError{lookup: true, err: err}
+	}
+	var out []netip.Addr
+	var first *Refusal
+	for _, a := range all[:min(len(all), maxAddresses)] {
+		f := c.p.rules.judgeAddress(t.host, t.port, a)
+		if f == nil {
+			out = append(out, a)
+		} else if first == nil {
+			first = f
+		}
+	}
+	switch {
+	case len(out) > 0:
+		return out, nil
+	case first != nil:
+		return nil, &dialError{refusal: c.refuse(*first), err: errors.New(first.Reason)}
+	}
+	return nil, &dialError{lookup: true, err: fmt.Errorf("%s has no address", t.host)}
+}
+
+func (c *client) addresses(ctx context.Context, h Host) ([]netip.Addr, error) {
+	switch {
+	case h.IsAddr():
+		return []netip.Addr{h.Addr}, nil
+	case isLocal(h.Name):
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
+	}
+	list, err := c.p.o.Resolve(ctx, h.Name)
+	for i := range list {
+		list[i] = list[i].Unmap()
+	}
+	return list, err
+}
+
+// nextAfter is how long one address is waited for before the next one is tried too.
+const nextAfter = 250 * time.Millisecond
+
+// race connects to the first address that answers.
+func (p *Proxy) race(ctx context.Context, addrs []netip.Addr, port int) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	results := make(chan result)
+	var errs []error
+	running, next := 0, 0
+	try := func() {
+		address := net.JoinHostPort(addrs[next].String(), strconv.Itoa(port))
+		running, next = running+1, next+1
+		go func() {
+			conn, err := p.o.Dial(ctx, "tcp", address)
+			results <- result{conn, err}
+		}()
+	}
+	try()
+	timer := time.NewTicker(nextAfter)
+	defer timer.Stop()
+	for running > 0 {
+		select {
+		case <-timer.C:
+			if next < len(addrs) {
+				try()
+			}
+		case r := <-results:
+			running--
+			if r.err == nil {
+				cancel()
+				for range running {
+					if late := <-results; late.err == nil {
+						late.conn.Close()
+					}
+				}
+				return r.conn, nil
+			}
+			errs = append(errs, r.err)
+			if next < len(addrs) && ctx.Err() == nil {
+				try()
+			}
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+// isRefused says whether nobody listens there.
+func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

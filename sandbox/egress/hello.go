@@ -1,0 +1,71 @@
+package egress
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+)
+
+// tlsHandshake is the first byte of a TLS client.
+const tlsHandshake = 0x16
+
+// alertAccessDenied is what a TLS client gets whose server name is refused.
+var alertAccessDenied = []byte{0x15, 3, 3, 0, 2, 2, 49}
+
+// readHello reads a ClientHello. It returns the server's name in it, "" when there
+// is none, and all bytes that it read. crypto/tls does the reading.
+func readHello(r io.Reader) (name string, hello []byte, err error) {
+	var read bytes.Buffer
+	done := errors.New("read")
+	server := tls.Server(&readOnly{r: io.TeeReader(r, &read)}, &tls.Config{
+		GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+			name = h.ServerName
+			return nil, done
+		},
+	})
+	if err := server.Handshake(); !errors.Is(err, done) {
+		return "", read.Bytes(), fmt.Errorf("its TLS hello cannot be read: %w", err)
+	}
+	return name, read.Bytes(), nil
+}
+
+// readOnly is a connection that nothing is written to.
+type readOnly struct{ r io.Reader }
+
+func (c *readOnly) Read(b []byte) (int, error)       { return c.r.Read(b) }
+func (c *readOnly) Write(b []byte) (int, error)      { return len(b), nil }
+func (c *readOnly) Close() error                     { return nil }
+func (c *readOnly) LocalAddr() net.Addr              { return nil }
+func (c *readOnly) RemoteAddr() net.Addr             { return nil }
+func (c *readOnly) SetDeadline(time.Time) error      { return nil }
+func (c *readOnly) SetReadDeadline(time.Time) error  { return nil }
+func (c *readOnly) SetWriteDeadline(time.Time) error { return nil }
+
+// judgeHello says why a tunnel to a target may not hold TLS for a name.
+func (c *client) judgeHello(t target, name string) *Refusal {
+	why := Refusal{Host: t.host.String(), Port: t.port, Layer: -1}
+	if name == "" {
+		if t.host.IsAddr() {
+			return nil
+		}
+		why.Reason = "the TLS inside does not say which host it is for"
+		return c.refuse(why)
+	}
+	h, err := ParseHost(name)
+	switch {
+	case err != nil:
+		why.Reason = fmt.Sprintf("the TLS inside is for %q, which is no host", clip(name))
+		return c.refuse(why)
+	case h == t.host:
+		return nil
+	case t.host.IsAddr() && !h.IsAddr():
+		return c.admit(target{h, t.port})
+	}
+	why.Reason = "the TLS inside is for " + strings.ToLower(h.String())
+	return c.refuse(why)
+}

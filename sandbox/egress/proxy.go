@@ -1,0 +1,221 @@
+package egress
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Options adjust [New].
+type Options struct {
+	// Ask decides about a host that no list names, where a layer asks. It is called
+	// once for a session, host and port; an error and no answer in time refuse.
+	// Nil: refused.
+	Ask func(ctx context.Context, host string, port int) (bool, error)
+	// Log gets each refusal, and each name under a wildcard. Nil: nothing is logged.
+	Log *slog.Logger
+
+	// HTTPUpstream and SOCKSUpstream are ports on 127.0.0.1 of proxies of the
+	// person's own, through which goes what passes: what came over HTTP through the
+	// first, what came over SOCKS through the second, all through the one where only
+	// one is set. 0: none.
+	HTTPUpstream  int
+	SOCKSUpstream int
+
+	// Resolve finds the addresses of a name. Default: the system's resolver.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Dial connects to an address that was judged, or to an upstream. Default: [net.Dialer].
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	Limits Limits
+}
+
+// Limits bound what a command can make the proxy do. A zero field is its default.
+type Limits struct {
+	Connections    int           // of one session at a time; the next ones wait; default 256
+	NamesPerMinute int           // different names under wildcards, of all sessions; default 120
+	HeaderTime     time.Duration // for a request's head, or the first bytes of a tunnel; default 15 s
+	IdleTime       time.Duration // between two requests; default 2 min
+	ConnectTime    time.Duration // to look a name up and connect; default 30 s
+	AskTime        time.Duration // for a person's answer; default 5 min
+}
+
+// Proxy connects commands to what the rules allow. It is safe for concurrent use.
+type Proxy struct {
+	rules *Rules
+	o     Options
+	names names
+}
+
+// New makes a proxy that holds to rules. It has nothing to close: what it does ends
+// with Serve.
+func New(rules *Rules, o *Options) (*Proxy, error) {
+	if rules == nil {
+		return nil, errors.New("egress: no rules")
+	}
+	p := &Proxy{rules: rules}
+	if o != nil {
+		p.o = *o
+	}
+	for _, port := range []int{p.o.HTTPUpstream, p.o.SOCKSUpstream} {
+		if port < 0 || port > 65535 {
+			return nil, fmt.Errorf("egress: %d is no port of a proxy", port)
+		}
+	}
+	if p.o.Log == nil {
+		p.o.Log = slog.New(slog.DiscardHandler)
+	}
+	if p.o.Dial == nil {
+		p.o.Dial = (&net.Dialer{}).DialContext
+	}
+	if p.o.Resolve == nil {
+		p.o.Resolve = lookup
+	}
+	p.o.Limits = p.o.Limits.withDefaults()
+	p.names.limit = p.o.Limits.NamesPerMinute
+	return p, nil
+}
+
+func (l Limits) withDefaults() Limits {
+	number := func(n *int, standard int) {
+		if *n <= 0 {
+			*n = standard
+		}
+	}
+	duration := func(d *time.Duration, standard time.Duration) {
+		if *d <= 0 {
+			*d = standard
+		}
+	}
+	number(&l.Connections, 256)
+	number(&l.NamesPerMinute, 120)
+	duration(&l.HeaderTime, 15*time.Second)
+	duration(&l.IdleTime, 2*time.Minute)
+	duration(&l.ConnectTime, 30*time.Second)
+	duration(&l.AskTime, 5*time.Minute)
+	return l
+}
+
+// Serve answers what connects to a listener, for one command, until ctx ends or the
+// listener is closed. It closes the listener and every connection, and waits for
+// all that it started. A nil error means that it was ended.
+func (p *Proxy) Serve(ctx context.Context, l net.Listener, s *Session) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	defer l.Close()
+	free := make(chan struct{}, p.o.Limits.Connections)
+	for {
+		select {
+		case free <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		conn, err := accept(ctx, l)
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			return fmt.Errorf("accept for the sandbox: %w", err)
+		}
+		work.Go(func() {
+			defer func() { <-free }()
+			c := &client{end: newEnd(conn), p: p, s: s, serving: ctx, start: work.Go}
+			c.serve(ctx)
+		})
+	}
+}
+
+// accept waits for a connection, also while there are no descriptors left.
+func accept(ctx context.Context, l net.Listener) (net.Conn, error) {
+	for {
+		conn, err := l.Accept()
+		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+			return conn, err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// bufferSize bounds the head of a request and of an answer.
+const bufferSize = 32 << 10
+
+// end is one end of a connection, with what was read ahead of it.
+type end struct {
+	net.Conn
+	r        *bufio.Reader
+	stop     func() bool // ends what would close it with the client
+	absolute bool        // it leads to an upstream that takes whole URLs
+}
+
+// Close closes the connection.
+func (e *end) Close() error {
+	if e.stop != nil {
+		e.stop()
+	}
+	return e.Conn.Close()
+}
+
+func newEnd(c net.Conn) *end { return &end{Conn: c, r: bufio.NewReaderSize(c, bufferSize)} }
+
+// client is a connection from the command.
+type client struct {
+	*end
+	p       *Proxy
+	s       *Session
+	ctx     context.Context // ends with the connection
+	serving context.Context // ends with Serve
+	start   func(func())    // starts what Serve waits for
+	socks   bool
+
+	up   *end // the connection that the last request went over, when it can take the next one
+	upTo target
+}
+
+// serve tells the protocols apart by the first byte.
+func (c *client) serve(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.ctx = ctx
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	defer stop()
+	defer c.Close()
+	defer c.dropUpstream()
+	c.within(c.p.o.Limits.HeaderTime)
+	first, err := c.r.Peek(1)
+	if err != nil {
+		return
+	}
+	switch first[0] {
+	case 5:
+		c.serveSOCKS()
+	case 4:
+		// SOCKS4 has no names; its answer for "rejected" is all that it gets.
+		c.Write([]byte{0, 0x5b, 0, 0, 0, 0, 0, 0})
+	case tlsHandshake:
+		// TLS to the proxy itself: an alert, so that the client does not wait.
+		c.Write(alertAccessDenied)
+	default:
+		c.serveHTTP(nil)
+	}
+}
+
+// within bounds how long the next reads may take.
+func (e *end) within(d time.Duration) { e.SetReadDeadline(time.Now().Add(d)) }
+
+// unbound takes the bound away.
+func (e *end) unbound() { e.SetReadDeadline(time.Time{}) }

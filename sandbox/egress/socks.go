@@ -1,0 +1,153 @@
+package egress
+
+import (
+	"io"
+	"net/netip"
+)
+
+// The numbers of RFC 1928.
+const (
+	atypIPv4 = 1
+	atypName = 3
+	atypIPv6 = 4
+
+	socksOK          = 0
+	socksFailed      = 1
+	socksRefused     = 2 // not allowed by ruleset
+	socksUnreachable = 4
+	socksNoListener  = 5
+	socksTimeout     = 6
+	socksNoCommand   = 7
+	socksNoAddress   = 8
+)
+
+// serveSOCKS answers one SOCKS5 client: CONNECT only, without a password.
+func (c *client) serveSOCKS() {
+	c.socks = true
+	if !c.greet() {
+		return
+	}
+	t, code, err := readSOCKS(c.r)
+	if err != nil {
+		if code == socksRefused {
+			c.refuse(*unreadable(t.host.Name, err))
+		}
+		c.replySOCKS(code)
+		return
+	}
+	c.unbound()
+	if c.admit(t) != nil {
+		c.replySOCKS(socksRefused)
+		return
+	}
+	up, wrong := c.dial(t, false)
+	if wrong != nil {
+		c.replySOCKS(wrong.socksCode())
+		return
+	}
+	if c.replySOCKS(socksOK) != nil {
+		up.Close()
+		return
+	}
+	c.tunnel(t, up)
+}
+
+// greet agrees on no password.
+func (c *client) greet() bool {
+	var head [2]byte
+	if _, err := io.ReadFull(c.r, head[:]); err != nil {
+		return false
+	}
+	methods := make([]byte, head[1])
+	if _, err := io.ReadFull(c.r, methods); err != nil {
+		return false
+	}
+	for _, m := range methods {
+		if m == 0 {
+			_, err := c.Write([]byte{5, 0})
+			return err == nil
+		}
+	}
+	c.Write([]byte{5, 0xff})
+	return false
+}
+
+// requestError is a SOCKS request that cannot be answered.
+type requestError string
+
+func (e requestError) Error() string { return string(e) }
+
+// readSOCKS reads a request. With an error comes the code to answer; with
+// socksRefused also the host, as it was given.
+func readSOCKS(r io.Reader) (target, byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return target{}, socksFailed, err
+	}
+	if head[0] != 5 || head[2] != 0 {
+		return target{}, socksFailed, requestError("it is not SOCKS5")
+	}
+	host, raw, code, err := readAddress(r, head[3])
+	if err != nil && code != socksRefused {
+		return target{}, code, err
+	}
+	var port [2]byte
+	if _, err := io.ReadFull(r, port[:]); err != nil {
+		return target{}, socksFailed, err
+	}
+	t := target{host, int(port[0])<<8 | int(port[1])}
+	switch {
+	case head[1] != 1:
+		return target{}, socksNoCommand, requestError("only CONNECT is there")
+	case err != nil:
+		return target{host: Host{Name: raw}}, code, err
+	case t.port == 0:
+		return target{host: Host{Name: host.String()}}, socksRefused, requestError("0 is no port")
+	}
+	return t, socksOK, nil
+}
+
+func readAddress(r io.Reader, atyp byte) (h Host, raw string, code byte, err error) {
+	size := map[byte]int{atypIPv4: 4, atypIPv6: 16}[atyp]
+	if atyp == atypName {
+		var length [1]byte
+		if _, err := io.ReadFull(r, length[:]); err != nil {
+			return h, "", socksFailed, err
+		}
+		size = int(length[0])
+	} else if size == 0 {
+		return h, "", socksNoAddress, requestError("an address of this kind is unknown")
+	}
+	b := make([]byte, size)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return h, "", socksFailed, err
+	}
+	if atyp != atypName {
+		a, _ := netip.AddrFromSlice(b)
+		return Host{Addr: a.Unmap()}, "", socksOK, nil
+	}
+	if h, err = ParseHost(string(b)); err != nil {
+		return h, string(b), socksRefused, err
+	}
+	return h, "", socksOK, nil
+}
+
+func (c *client) replySOCKS(code byte) error {
+	_, err := c.Write([]byte{5, code, 0, atypIPv4, 0, 0, 0, 0, 0, 0})
+	if err == nil && code != socksOK {
+		c.linger()
+	}
+	return err
+}
+
+func (e *dialError) socksCode() byte {
+	switch {
+	case e.refusal != nil:
+		return socksRefused
+	case e.timeout():
+		return socksTimeout
+	case isRefused(e.err):
+		return socksNoListener
+	}
+	return socksUnreachable
+}

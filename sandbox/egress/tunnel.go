@@ -1,0 +1,192 @@
+package egress
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// tunnel connects the client with a target, once the first bytes are judged. It
+// closes up.
+func (c *client) tunnel(t target, up *end) {
+	defer up.Close()
+	if !c.clientSpeaksFirst(up) {
+		c.join(up)
+		return
+	}
+	c.within(c.p.o.Limits.HeaderTime)
+	first, err := c.r.Peek(1)
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			c.unbound()
+			c.join(up)
+		}
+		return
+	}
+	if first[0] == tlsHandshake {
+		c.tunnelTLS(t, up)
+		return
+	}
+	what, err := sniff(c.r)
+	if err != nil {
+		return
+	}
+	c.unbound()
+	switch what {
+	case sniffHTTP:
+		c.up, c.upTo = up, t
+		c.serveHTTP(&t)
+	case sniffHTTP2:
+		c.refuse(Refusal{Host: t.host.String(), Port: t.port, Layer: -1, Reason: "HTTP/2 without TLS cannot be judged"})
+	default:
+		c.join(up)
+	}
+}
+
+func (c *client) tunnelTLS(t target, up *end) {
+	name, hello, err := readHello(c.r)
+	var refusal *Refusal
+	switch {
+	case err != nil:
+		refusal = c.refuse(Refusal{Host: t.host.String(), Port: t.port, Layer: -1, Reason: "the TLS inside cannot be read"})
+	default:
+		refusal = c.judgeHello(t, name)
+	}
+	if refusal != nil {
+		c.Write(alertAccessDenied)
+		c.linger()
+		return
+	}
+	c.unbound()
+	if _, err := up.Write(hello); err == nil {
+		c.join(up)
+	}
+}
+
+// clientSpeaksFirst waits for the first byte of either side. A server that speaks
+// first (ssh, mail) is not one whose client names a host.
+func (c *client) clientSpeaksFirst(up *end) bool {
+	c.unbound()
+	type word struct{ client bool }
+	words := make(chan word, 2)
+	var work sync.WaitGroup
+	listen := func(e *end, w word) {
+		work.Go(func() {
+			e.r.Peek(1)
+			words <- w
+		})
+	}
+	listen(c.end, word{true})
+	listen(up, word{false})
+	first := <-words
+	silent := up
+	if !first.client {
+		silent = c.end
+	}
+	silent.SetReadDeadline(time.Unix(1, 0))
+	work.Wait()
+	silent.unbound()
+	return first.client || c.r.Buffered() > 0
+}
+
+// sniffed is what a tunnel holds, by its first line.
+type sniffed int
+
+const (
+	sniffOther sniffed = iota
+	sniffHTTP
+	sniffHTTP2
+)
+
+// maxLine bounds the first line that may be a request's.
+const maxLine = 8 << 10
+
+// sniff looks at the first line of a tunnel without reading it. It needs the whole
+// line, or a byte that no request line has.
+func sniff(r *bufio.Reader) (sniffed, error) {
+	for n := 1; n <= maxLine; {
+		if _, err := r.Peek(n); err != nil {
+			if errors.Is(err, io.EOF) {
+				return sniffOther, nil
+			}
+			return sniffOther, err
+		}
+		b, _ := r.Peek(r.Buffered())
+		line := bytes.TrimLeft(b, "\r\n")
+		if what, sure := sniffLine(line); sure {
+			return what, nil
+		}
+		n = len(b) + 1
+	}
+	return sniffHTTP, nil
+}
+
+func sniffLine(line []byte) (what sniffed, sure bool) {
+	for i, c := range line {
+		switch {
+		case c == '\n':
+			if bytes.HasPrefix(line, []byte("PRI * HTTP/2")) {
+				return sniffHTTP2, true
+			}
+			if bytes.Contains(bytes.ToUpper(line[:i]), []byte(" HTTP/")) {
+				return sniffHTTP, true
+			}
+			return sniffOther, true
+		case c < ' ' && c != '\t' && c != '\r' || c == 0x7f:
+			return sniffOther, true
+		}
+	}
+	return sniffOther, false
+}
+
+// join copies both ways until both are done. The end of one way is passed on, so
+// that the other can go on.
+func (c *client) join(up *end) {
+	var work sync.WaitGroup
+	work.Go(func() { pour(up.Conn, c.end) })
+	pour(c.Conn, up)
+	work.Wait()
+}
+
+// pour copies what was read ahead, then the rest, which the kernel moves by itself
+// between two TCP connections. After an error both are closed.
+func pour(dst net.Conn, src *end) {
+	b, _ := src.r.Peek(src.r.Buffered())
+	_, err := dst.Write(b)
+	src.r.Discard(len(b))
+	if err == nil {
+		_, err = io.Copy(dst, src.Conn)
+	}
+	if err == nil {
+		err = closeWrite(dst)
+	}
+	if err != nil {
+		dst.Close()
+		src.Close()
+	}
+}
+
+func closeWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}
+
+// lingerTime and lingerBytes bound how long a client may still send what nobody
+// reads, so that it gets the answer before the connection is reset.
+const (
+	lingerTime  = time.Second
+	lingerBytes = 1 << 20
+)
+
+func (c *client) linger() {
+	if closeWrite(c.Conn) == nil {
+		c.within(lingerTime)
+		io.CopyN(io.Discard, c.r, lingerBytes)
+	}
+}

@@ -1,0 +1,131 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// upstreamKind is what the proxy of the person's own speaks.
+type upstreamKind int
+
+const (
+	upstreamNone upstreamKind = iota
+	upstreamHTTP
+	upstreamSOCKS
+)
+
+// upstream says through which proxy the client's connections go on.
+func (c *client) upstream() (upstreamKind, int) {
+	h, s := c.p.o.HTTPUpstream, c.p.o.SOCKSUpstream
+	switch {
+	case h != 0 && (!c.socks || s == 0):
+		return upstreamHTTP, h
+	case s != 0:
+		return upstreamSOCKS, s
+	}
+	return upstreamNone, 0
+}
+
+// dialUpstream connects to a target through an upstream, which gets its name.
+func (p *Proxy) dialUpstream(ctx context.Context, kind upstreamKind, port int, t target, forward bool) (*end, error) {
+	conn, err := p.o.Dial(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, err
+	}
+	e := newEnd(conn)
+	if e.absolute = kind == upstreamHTTP && forward; e.absolute {
+		return e, nil
+	}
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	if kind == upstreamHTTP {
+		err = connectHTTP(e, t)
+	} else {
+		err = connectSOCKS(e, t)
+	}
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func connectHTTP(e *end, t target) error {
+	if _, err := fmt.Fprintf(e, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", t, t); err != nil {
+		return err
+	}
+	if _, err := peekHead(e.r); err != nil {
+		return err
+	}
+	resp, err := http.ReadResponse(e.r, &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("it answered %s", resp.Status)
+	}
+	return nil
+}
+
+func connectSOCKS(e *end, t target) error {
+	request := []byte{5, 1, 0, 5, 1, 0}
+	switch {
+	case !t.host.IsAddr():
+		request = append(request, atypName, byte(len(t.host.Name)))
+		request = append(request, t.host.Name...)
+	case t.host.Addr.Is4():
+		request = append(append(request, atypIPv4), t.host.Addr.AsSlice()...)
+	default:
+		request = append(append(request, atypIPv6), t.host.Addr.AsSlice()...)
+	}
+	request = append(request, byte(t.port>>8), byte(t.port))
+	if _, err := e.Write(request[:3]); err != nil {
+		return err
+	}
+	var answer [4]byte
+	if _, err := io.ReadFull(e.r, answer[:2]); err != nil {
+		return err
+	}
+	if answer[0] != 5 || answer[1] != 0 {
+		return errors.New("it wants a password")
+	}
+	if _, err := e.Write(request[3:]); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(e.r, answer[:]); err != nil {
+		return err
+	}
+	if answer[0] != 5 || answer[1] != 0 {
+		return fmt.Errorf("it answered %d", answer[1])
+	}
+	return skipAddress(e.r, answer[3])
+}
+
+// skipAddress reads over the address that a SOCKS5 answer ends with.
+func skipAddress(r io.Reader, atyp byte) error {
+	n := int64(2)
+	switch atyp {
+	case atypIPv4:
+		n += 4
+	case atypIPv6:
+		n += 16
+	case atypName:
+		var length [1]byte
+		if _, err := io.ReadFull(r, length[:]); err != nil {
+			return err
+		}
+		n += int64(length[0])
+	default:
+		return fmt.Errorf("its answer has an address of kind %d", atyp)
+	}
+	_, err := io.CopyN(io.Discard, r, n)
+	return err
+}
