@@ -185,6 +185,12 @@ func (m *Merged) loosenedNetwork(name string, get func(*Network) bool) Loosened 
 	return out.against(against, name)
 }
 
+// WayOut says whether some host can be reached: there is a network, and each
+// layer's list names one or asks.
+func (m *Merged) WayOut() bool {
+	return m.Network.On && !slices.ContainsFunc(m.Hosts, func(l egress.Layer) bool { return len(l.Allow) == 0 && !l.Ask })
+}
+
 // prefer keeps what the stronger layer said.
 func (p *Port) prefer(c *Checker, port *int, name string) {
 	if p.Number == 0 && port != nil && !c.untrusted {
@@ -296,12 +302,12 @@ func (m *Merged) excludes(cmd *shellread.Command) (by policy.Origin, ok bool) {
 
 // Muted says whether a trusted layer's ignoreViolations keep a violation of a
 // command line from being told. It changes nothing about what is refused.
-func (m *Merged) Muted(v *Violation, line, cwd string) bool {
+func (m *Merged) Muted(v *Violation, line string) bool {
 	var r *shellread.Reading
 	for _, c := range m.layers {
 		for i := range c.mutes {
 			if r == nil {
-				r = m.read(line, cwd)
+				r = m.read(line, "")
 			}
 			if !c.untrusted && c.mutes[i].mutes(v, r) {
 				return true
