@@ -192,7 +192,7 @@ func (a *Agent) run(ctx context.Context, emit func(Event), input []transcript.Pa
 			return nil, ErrNothingToDo
 		case StepNeedsApproval:
 			if err := l.consult(ctx, step.Questions[0]); err != nil {
-				return nil, err
+				return nil, errors.Join(err, l.halt(ctx))
 			}
 		}
 	}
@@ -355,7 +355,11 @@ func (a *Agent) Close() error {
 	if a.loop == nil && a.opt.Sessions != nil && a.opt.Session.SessionID != "" && !a.opt.NoPersist {
 		return a.leaveMarker()
 	}
-	err := a.endRun()
+	var err error
+	if a.loop != nil {
+		err = a.loop.halt(context.Background())
+	}
+	err = errors.Join(err, a.endRun())
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.log == nil {

@@ -249,9 +249,13 @@ func (l *loop) commit(ctx context.Context, head int64, c *call, s *settlement) e
 	l.await(nil)
 	r := l.round
 	c.decision = s.decision
-	if s.call != nil {
+	switch {
+	case c.wish != nil:
+		r.stop = r.stop || s.decision.Stop
+		c.grantWish()
+	case s.call != nil:
 		c.call, c.note, r.ready = s.call, s.answer.Message, []*call{c}
-	} else {
+	default:
 		r.at++
 		r.stop = s.decision.Stop
 		if s.decision.By != byInterrupt {
@@ -305,7 +309,11 @@ func (l *loop) settled(c *call, s *settlement) ([]entry, error) {
 			return nil, err
 		}
 	}
-	if s.call != nil {
+	if c.wish != nil {
+		if err := add(session.KindDecision, s.decision, Decided{Decision: s.decision}); err != nil {
+			return nil, err
+		}
+	} else if s.call != nil {
 		more, err := startEntries(c, s.decision, s.call)
 		if err != nil {
 			return nil, err

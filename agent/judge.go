@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -51,8 +52,20 @@ func (l *loop) decide(ctx context.Context, c *call, reqs []policy.Request) polic
 	d := l.a.guards.Guard(c.use.Name).Judge(ctx, reqs, func(input json.RawMessage) ([]policy.Request, error) {
 		return l.requests(c, input)
 	})
-	d.Use, d.Tool, d.Agent, d.Sandbox = c.use.ID, c.use.Name, l.a.opt.Name, l.a.opt.Sandbox
+	d.Use, d.Tool, d.Agent = c.use.ID, c.use.Name, l.a.opt.Name
+	d.Sandbox, d.Profile = l.a.heldBy(reqs)
 	return d
+}
+
+// heldBy says what would hold a call, in words and as a digest. A sandbox with a
+// profile holds what says so; any other is the host's, who knows.
+func (a *Agent) heldBy(reqs []policy.Request) (words, profile string) {
+	confined := func(r policy.Request) bool { return r.Confined }
+	outside := func(r policy.Request) bool { return r.Unsandboxed }
+	if slices.ContainsFunc(reqs, outside) || a.opt.Profile != "" && !slices.ContainsFunc(reqs, confined) {
+		return "none", ""
+	}
+	return a.opt.Sandbox, a.opt.Profile
 }
 
 // requests says what the call would touch when it is run with input. A call that

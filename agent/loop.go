@@ -161,6 +161,7 @@ func (l *loop) next(ctx context.Context) (Step, error) {
 		step, done, err := l.advance(ctx)
 		if err != nil {
 			l.broken = err
+			_ = l.halt(ctx) // what broke the loop is told
 			return Step{}, err
 		}
 		if done {

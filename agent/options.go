@@ -58,8 +58,11 @@ type Options struct {
 	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
 	// AskTimeout is how long a question waits before the answer is no; 0 is for ever.
 	AskTimeout time.Duration
-	// Sandbox says in a question what would hold the call; "" is nothing.
+	// Sandbox says in questions and decisions what would hold a call; "" is nothing.
 	Sandbox string
+	// Profile is the digest of what the sandbox holds calls to, for decisions. With
+	// one, Sandbox is said of the calls that are [policy.Request].Confined only.
+	Profile string
 
 	// MaxTurns bounds the model calls of one run; 0 means no bound.
 	MaxTurns int

@@ -21,7 +21,7 @@ const (
 func (l *loop) putQuestion(c *call) ([]entry, error) {
 	q := approval.New(c.requests, c.decision, approval.QuestionOptions{
 		ID: l.a.opt.NewID(), Home: l.a.opt.Permissions.Home, Cwd: l.cwd(),
-		Sandbox: l.a.opt.Sandbox, At: l.a.opt.Clock(), Timeout: l.a.opt.AskTimeout,
+		Sandbox: c.decision.Sandbox, At: l.a.opt.Clock(), Timeout: l.a.opt.AskTimeout,
 	})
 	q.Session = l.opened.ID
 	d, err := session.NewDraft(session.KindApprovalAsked, q)
@@ -60,10 +60,14 @@ func (l *loop) surface(c *call) error {
 
 // consult puts a question to whoever answers first, and takes the answer.
 func (l *loop) consult(ctx context.Context, q approval.Question) error {
-	ans, err := l.ask(ctx, q)
+	asking, stop := l.whileWished(ctx)
+	defer stop()
+	ans, err := l.ask(asking, q)
 	switch {
-	case ctx.Err() != nil:
-		return nil //nolint:nilerr // next answers the question and ends the turn
+	case asking.Err() != nil:
+		return nil //nolint:nilerr // next answers the question
+	case errors.Is(err, approval.ErrLeave) && l.round.asked.wish != nil:
+		ans = nothing("a command that runs cannot be left waiting").ans
 	case errors.Is(err, approval.ErrLeave):
 		return fmt.Errorf("agent: question %s about %s: %w", q.ID, q.Tool, err)
 	case err != nil:

@@ -2,10 +2,7 @@ package agent
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
@@ -24,7 +21,8 @@ type round struct {
 	calls []*call
 	at    int     // the first call without a result
 	ready []*call // from at on: started on disk, to be run next
-	asked *call   // calls[at], while its question waits
+	asked *call   // calls[at], or what a call that runs would do besides, while its question waits
+	work  *work   // of ready, while it runs
 	stop  bool    // a person or a policy said no and stop
 }
 
@@ -39,6 +37,7 @@ type call struct {
 	question *approval.Question // until it is settled
 	told     bool               // that it waits
 	note     string             // of whoever allowed it, for the model
+	wish     *wish              // it is no call of its own: one that runs would do this, too
 	result   tool.Result
 	took     time.Duration
 }
@@ -206,6 +205,8 @@ func (l *loop) resultItem(c *call) (transcript.Encoded, error) {
 func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
 	r := l.round
 	switch {
+	case r.work != nil:
+		return l.attend(ctx)
 	case ctx.Err() != nil:
 		return l.abandon(ctx, "interrupted before it ran: it was not run", ReasonInterrupted)
 	case r.stop:
@@ -235,23 +236,34 @@ func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
 		return Step{}, false, l.write(ctx, entries...)
 	}
 	if len(r.ready) > 0 {
-		l.runReady(ctx)
-		entries, err := l.finishReady()
+		r.work = l.startWork(ctx, r.ready)
+		return Step{}, false, nil
+	}
+	return l.closeRound(ctx)
+}
+
+// goOn records what has run and what comes next.
+func (l *loop) goOn(ctx context.Context) (Step, bool, error) {
+	entries, err := l.finishReady()
+	if err != nil {
+		return Step{}, false, err
+	}
+	if ctx.Err() == nil {
+		more, err := l.plan(ctx)
 		if err != nil {
 			return Step{}, false, err
 		}
-		if ctx.Err() == nil {
-			more, err := l.plan(ctx)
-			if err != nil {
-				return Step{}, false, err
-			}
-			entries = append(entries, more...)
-		}
-		if err := l.write(ctx, entries...); err != nil {
-			return Step{}, false, err
-		}
+		entries = append(entries, more...)
 	}
-	if r.at < len(r.calls) || r.stop {
+	if err := l.write(ctx, entries...); err != nil {
+		return Step{}, false, err
+	}
+	return l.closeRound(ctx)
+}
+
+// closeRound ends the round when all calls have results.
+func (l *loop) closeRound(ctx context.Context) (Step, bool, error) {
+	if r := l.round; r.at < len(r.calls) || r.stop {
 		return Step{}, false, nil
 	}
 	l.a.mu.Lock()
@@ -304,38 +316,6 @@ func (l *loop) abandon(ctx context.Context, text string, why Reason) (Step, bool
 		return Step{}, false, err
 	}
 	return l.finish(ctx, why, nil)
-}
-
-// runReady runs the ready calls, side by side when there are several.
-func (l *loop) runReady(ctx context.Context) {
-	ready := l.round.ready
-	if len(ready) == 1 {
-		l.runCall(ctx, ready[0])
-		return
-	}
-	var wg sync.WaitGroup
-	for _, c := range ready {
-		wg.Go(func() { l.runCall(ctx, c) })
-	}
-	wg.Wait()
-}
-
-func (l *loop) runCall(ctx context.Context, c *call) {
-	began := l.a.opt.Clock()
-	defer func() {
-		if p := recover(); p != nil {
-			c.result = tool.Failure(fmt.Sprintf("tool execution failed: panic: %v\n%s", p, debug.Stack()))
-		}
-		c.took = l.a.opt.Clock().Sub(began)
-	}()
-	res, err := c.tool.Run(ctx, c.call)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		res = tool.Failure("interrupted while it ran: it may have taken effect in part")
-	case err != nil:
-		res = tool.Failure("tool execution failed: " + err.Error())
-	}
-	c.result = res
 }
 
 // finishReady makes the results of the ready calls into entries, in call order.

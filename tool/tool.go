@@ -57,6 +57,12 @@ type Call struct {
 	// would touch still is as it was shown. What the tool knew of the model's
 	// reading is gone; the approval stands for it.
 	Resumed bool
+
+	// Ask asks for one more effect that only shows while the call runs, such as a
+	// connection; nil is a yes, an error says why not. It waits for whoever decides,
+	// until ctx or the call ends, and may be called from any goroutine. Nil: nobody
+	// can be asked, which is a no.
+	Ask func(ctx context.Context, r policy.Request) error
 }
 
 // Result is what a call came to.
