@@ -26,6 +26,7 @@ type Jail struct {
 	reexec       bool // start commands by way of our own program
 	abi          int
 	lastCap      int
+	memory       int64 // bytes that we watch ourselves, where no control group does; 0: none
 	ptmxLink     bool
 	top          []string // what of "/" a policy means that reads it
 	rlimits      []rlimit
@@ -133,20 +134,6 @@ func (j *Jail) look() error {
 		}
 	}
 	return nil
-}
-
-// bound makes the control group, or finds what else there is.
-func (j *Jail) bound() error {
-	l := j.policy.Limits
-	if l == (cgroup.Limits{}) {
-		return nil
-	}
-	g, err := cgroup.Open(l)
-	if err == nil {
-		j.group = g
-		return nil
-	}
-	return err
 }
 
 // compile writes the program that all commands share.

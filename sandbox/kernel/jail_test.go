@@ -355,3 +355,41 @@ func TestRefusedCallsAreTold(t *testing.T) {
 		}
 	})
 }
+
+// Two sandboxes share placeholders: the first that ends leaves them to the other.
+func TestPlaceholdersAreShared(t *testing.T) {
+	work := t.TempDir()
+	p := &Policy{Read: []string{"/"}, Write: []string{work}, Bar: []Name{{work + "/.mcp.json", false}, {work + "/.idea", true}}}
+	a, err := Prepare(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Prepare(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proc, _ := start(t, b, Attr{Dir: work}, "sleep 100")
+	if got := sh(t, a, work, "true"); got.Status != 0 {
+		t.Error(got)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, n := range p.Bar {
+		if !IsPlaceholder(n.Path) {
+			t.Errorf("%s is no placeholder while the second runs", n.Path)
+		}
+	}
+	if err := proc.Signal(syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	if _, err := proc.Wait(); err != nil {
+		t.Error(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(work); err != nil || len(entries) != 0 {
+		t.Errorf("%v, %v are left", entries, err)
+	}
+}

@@ -52,6 +52,9 @@ type Process struct {
 	told     bool
 	exec     syscall.Errno
 
+	ended   chan struct{} // closed when the process was waited for
+	overran atomic.Bool   // it was killed for its memory
+
 	mu   sync.Mutex
 	done bool
 }
@@ -80,7 +83,7 @@ func (j *Jail) start(a *Attr) (*Process, error) {
 	theirs := os.NewFile(uintptr(pair[1]), "control")
 	defer theirs.Close()
 	_ = unix.SetNonblock(pair[0], true)
-	p := &Process{jail: j, path: a.Path, control: os.NewFile(uintptr(pair[0]), "control"), began: time.Now()}
+	p := &Process{jail: j, path: a.Path, control: os.NewFile(uintptr(pair[0]), "control"), began: time.Now(), ended: make(chan struct{})}
 	if j.group != nil {
 		p.killed = j.group.OOM()
 	}
@@ -99,6 +102,9 @@ func (j *Jail) start(a *Attr) (*Process, error) {
 	if j.policy.Notify || j.policy.Network == ProxyNetwork {
 		p.reader = make(chan struct{})
 		go p.listen(a.Serve)
+	}
+	if j.memory > 0 {
+		go p.guard()
 	}
 	return p, nil
 }
@@ -283,6 +289,7 @@ func (p *Process) Wait() (*State, error) {
 	if g := p.jail.group; g != nil {
 		s.OOM = g.OOM() > p.killed
 	}
+	s.OOM = s.OOM || p.overran.Load()
 	return s, nil
 }
 
@@ -313,6 +320,7 @@ func (p *Process) reap(s *State) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done = true
+	close(p.ended)
 	if p.jail.weaker {
 		_ = unix.Kill(-p.pid, unix.SIGKILL) // nobody may leave the group
 	}
