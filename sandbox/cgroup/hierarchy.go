@@ -95,7 +95,11 @@ func parseMount(line string) (mount, error) {
 	if !ok || len(f) < 6 || len(g) < 3 {
 		return mount{}, fmt.Errorf("list of mounts: cannot read %q", line)
 	}
-	return mount{root: unescape(f[3]), point: unescape(f[4]), kind: g[0], options: g[len(g)-1]}, nil
+	m := mount{root: unescape(f[3]), point: unescape(f[4]), kind: g[0], options: g[len(g)-1]}
+	if !path.IsAbs(m.point) {
+		return mount{}, fmt.Errorf("list of mounts: %q is no folder", m.point)
+	}
+	return m, nil
 }
 
 // unescape undoes the kernel's \040 for what would end a field.

@@ -38,7 +38,7 @@ func TestUnescape(t *testing.T) {
 }
 
 func TestParseMountRefuses(t *testing.T) {
-	for _, line := range []string{"", "36 35 0:30 / /m rw", "36 35 0:30 / /m - cgroup cgroup rw", "36 35 0:30 / /m rw - cgroup"} {
+	for _, line := range []string{"", "36 35 0:30 / /m rw", "36 35 0:30 / /m - cgroup cgroup rw", "36 35 0:30 / /m rw - cgroup", "36 35 0:30 / m rw - cgroup cgroup rw"} {
 		if m, err := parseMount(line); err == nil {
 			t.Errorf("%q: %+v", line, m)
 		}
@@ -50,6 +50,7 @@ func FuzzHierarchies(f *testing.F) {
 	const line = "31 30 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n33 30 0:29 /a /p\\040q rw shared:1 - cgroup cgroup rw,pids,cpu\n"
 	f.Add(line, "0::/x\n8:cpu,pids:/a/b\n")
 	f.Add(line, "0::/../x\n8:pids:/ab\n::\n")
+	f.Add("0 0 0 /  0 0 - cgroup2 0 0", "0::/")
 	f.Fuzz(func(t *testing.T, mounts, membership string) {
 		list, err := hierarchies(mounts, membership)
 		if err != nil && list != nil {

@@ -1,0 +1,26 @@
+//go:build linux
+
+package cgroup
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+)
+
+// BenchmarkOpen is what a sandbox pays once.
+func BenchmarkOpen(b *testing.B) {
+	for b.Loop() {
+		g, err := Open(Limits{Memory: 64 << 20, Processes: 50, CPUs: 1})
+		if errors.Is(err, ErrAbsent) {
+			missing.Skip(b, "%v: run this as root where control groups may be written", err)
+		}
+		if err == nil {
+			err = g.Close()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
