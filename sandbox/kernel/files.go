@@ -24,7 +24,8 @@ type mount struct {
 	kind   int
 	path   string
 	dir    bool
-	origin string // mountTemp: the folder; mountWrite: the host's path, when it is another
+	ours   bool   // what is mounted below it needs a place made there
+	origin string // mountTemp: the folder; mountWrite: the host's path
 	from   arg    // its descriptor, once there is one
 }
 
@@ -47,11 +48,11 @@ func (j *Jail) plan() []mount {
 	p := j.policy
 	var list []mount
 	fresh := []string{"/dev/shm", "/dev/pts"}
-	list = append(list, mount{kind: mountTemp, path: "/dev/shm", dir: true, origin: "shm"})
+	list = append(list, mount{kind: mountTemp, path: "/dev/shm", dir: true, ours: true, origin: "shm"})
 	for _, tmp := range []string{"/tmp", "/var/tmp"} {
 		if !anyHolds(p.Write, tmp) && j.isDir(tmp) {
 			fresh = append(fresh, tmp)
-			m := mount{kind: mountTemp, path: tmp, dir: true, origin: "tmp"}
+			m := mount{kind: mountTemp, path: tmp, dir: true, ours: true, origin: "tmp"}
 			if p.Temp != "" {
 				m.kind, m.origin = mountWrite, p.Temp
 			}
@@ -70,7 +71,7 @@ func (j *Jail) plan() []mount {
 	}
 	covered := func(path string) bool { // by a fresh folder, with nothing of the host put back
 		return anyHolds(fresh, path) && !slices.ContainsFunc(list, func(m mount) bool {
-			return (m.kind == mountWrite || m.kind == mountRead) && m.origin != p.Temp && within(path, m.path)
+			return (m.kind == mountWrite || m.kind == mountRead) && !m.ours && within(path, m.path)
 		})
 	}
 	add := func(kind int, paths []string) {
@@ -134,7 +135,7 @@ func (j *Jail) files(p *program) {
 func freshAbove(before []mount, p string) string {
 	for _, m := range slices.Backward(before) {
 		if within(p, m.path) && p != m.path {
-			if m.kind == mountTemp {
+			if m.ours {
 				return m.path
 			}
 			return ""
