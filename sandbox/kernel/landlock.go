@@ -46,6 +46,7 @@ type grant struct {
 	path   string
 	rights uint64
 	file   bool
+	gone   bool // it may be gone when a command starts
 }
 
 // landlock adds the ruleset. Its rules are about the files that the paths lead to
@@ -81,9 +82,13 @@ func (j *Jail) landlock(p *program, grants []grant) {
 			rights &= rightsOfFile
 		}
 		p.begin("allow " + g.path)
-		rule := p.words(rights, 0)
-		keepAt(p.call(unix.SYS_OPENAT, num(atCwd), p.path(g.path), num(unix.O_PATH|unix.O_CLOEXEC), num(0)), rule+8)
-		p.call(unix.SYS_LANDLOCK_ADD_RULE, slot(slotRuleset), num(rulePathBeneath), at(rule), num(0))
+		call := p.call
+		if g.gone {
+			call = p.try
+		}
+		rule := p.words(rights, uint64(^uint32(0))) // no descriptor yet
+		keepAt(call(unix.SYS_OPENAT, num(atCwd), p.path(g.path), num(unix.O_PATH|unix.O_CLOEXEC), num(0)), rule+8)
+		call(unix.SYS_LANDLOCK_ADD_RULE, slot(slotRuleset), num(rulePathBeneath), at(rule), num(0))
 	}
 	if nets != 0 && j.policy.Network == ProxyNetwork {
 		p.begin("allow the proxy's port")

@@ -34,7 +34,7 @@ func (j *Jail) split() ([]grant, error) {
 	}{{read, rightsRead}, {p.Write, rightsWrite}} {
 		for _, tree := range kind.trees {
 			if err := j.without(tree, p.Hide, func(name string, dir bool) {
-				list = append(list, grant{path: name, rights: kind.rights, file: !dir})
+				list = append(list, grant{path: name, rights: kind.rights, file: !dir, gone: name != tree})
 			}); err != nil {
 				return nil, err
 			}
