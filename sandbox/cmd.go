@@ -1,41 +1,313 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
+	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
 // Cmd is a command that runs under a [Sandbox]. It is shaped like exec.Cmd: the
-// fields mean the same, and so do Start, Wait, Run, Output and CombinedOutput.
+// fields mean the same, and so do Start, Wait, Run, Output and CombinedOutput. A
+// Cmd is used once. Its methods are called from one goroutine, but for
+// [Cmd.Signal], [Cmd.Kill] and [Cmd.Pid], which may come from any.
+//
+//	c := box.Command(ctx, "make", "test")
+//	out, err := c.CombinedOutput()
+//	if text := c.Report().Text(); text != "" { … } // what was refused, by which setting
+//
+// Wait returns when the command has ended, and everything that it started.
 type Cmd struct {
 	Path   string
 	Args   []string
-	Env    []string // nil: what commands may know of ours, see [Environ]
+	Env    []string // nil: what commands may know of ours, see [Sandbox.Environ]
 	Dir    string   // "": the first folder
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 
 	ExtraFiles []*os.File
-	WaitDelay  time.Duration
-	Err        error // why Path could not be found
-	Terminal   bool  // keep the terminal: see [kernel.Attr]
 
-	ctx     context.Context
-	sandbox *Sandbox
+	// Cancel is called when the context ends. Nil, or when it fails: Kill.
+	Cancel func() error
+	// WaitDelay is how long the command may live on after Cancel, and how long Wait
+	// waits for Stdin to be read after the command has ended. 0: without end.
+	WaitDelay time.Duration
+
+	Err      error // why Path could not be found
+	Terminal bool  // keep the terminal: see [kernel.Attr]
+
+	// ReadStderr makes a Stderr that is a file go through a pipe, so that [Report]
+	// can tell which of the errors there are the sandbox's. Other writers always do.
+	ReadStderr bool
+
+	ctx      context.Context
+	sandbox  *Sandbox
+	settings *Settings // of a sandbox of its own
+	origin   *Sandbox  // that sandbox, to be closed
+
+	streams streams
+	cancel  context.CancelFunc // ends the proxy's asking
+	watch   *watcher
+	dir     string
+	env     []string
+	line    string // for ignoreViolations
+	hosts   func() []Violation
+
+	mu      sync.Mutex
+	process *kernel.Process
+	ended   bool
+	state   *State
+	report  *Report
 }
 
-// Command prepares a command in this sandbox.
+// Command prepares a command in this sandbox. A name without a slash is looked for
+// in the PATH that the command will have.
 func (s *Sandbox) Command(ctx context.Context, name string, arg ...string) *Cmd {
 	return &Cmd{Path: name, Args: append([]string{name}, arg...), ctx: ctx, sandbox: s}
 }
 
 // Command prepares a command in a sandbox of its own, with these settings, and the
-// current folder as its workspace.
+// current folder as its workspace. The sandbox is opened when the command starts
+// and closed by Wait.
 func Command(ctx context.Context, s *Settings, name string, arg ...string) *Cmd {
-	return &Cmd{Path: name, Args: append([]string{name}, arg...), ctx: ctx, Err: kernel.ErrUnsupported}
+	if s == nil {
+		s = &Settings{}
+	}
+	return &Cmd{Path: name, Args: append([]string{name}, arg...), ctx: ctx, settings: s}
+}
+
+// ExitError says that a command ended in another way than with status 0.
+type ExitError struct {
+	*State
+	Stderr []byte // what [Cmd.Output] kept of it when nobody else wanted it
+}
+
+func (e *ExitError) Error() string { return e.String() }
+
+// Run starts the command and waits for its end.
+func (c *Cmd) Run() error {
+	if err := c.Start(); err != nil {
+		return err
+	}
+	return c.Wait()
+}
+
+// Output runs the command and returns its standard output.
+func (c *Cmd) Output() ([]byte, error) {
+	if c.Stdout != nil {
+		return nil, errors.New("sandbox: Stdout is set already")
+	}
+	var out bytes.Buffer
+	c.Stdout = &out
+	kept := &tail{}
+	if c.Stderr == nil {
+		c.Stderr = kept
+	}
+	err := c.Run()
+	if e, ok := errors.AsType[*ExitError](err); ok {
+		e.Stderr = bytes.Clone(kept.bytes())
+	}
+	return out.Bytes(), err
+}
+
+// CombinedOutput runs the command and returns its standard output and standard
+// error, as they came.
+func (c *Cmd) CombinedOutput() ([]byte, error) {
+	if c.Stdout != nil || c.Stderr != nil {
+		return nil, errors.New("sandbox: Stdout or Stderr is set already")
+	}
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	err := c.Run()
+	return out.Bytes(), err
+}
+
+// Start starts the command. After it, Wait must be called.
+func (c *Cmd) Start() error {
+	if c.process != nil || c.ended {
+		return errors.New("sandbox: the command was started before")
+	}
+	err := c.start()
+	if err != nil {
+		c.streams.abandon()
+		c.end()
+		c.report = &Report{CouldNotStart: startText(err), Hint: startHint(err)}
+		return err
+	}
+	return nil
+}
+
+func (c *Cmd) start() error {
+	if c.ctx == nil {
+		c.ctx = context.Background()
+	}
+	if c.Err != nil {
+		return c.Err
+	}
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	if err := c.open(); err != nil {
+		return err
+	}
+	attr, err := c.attr()
+	if err != nil {
+		return err
+	}
+	limits := c.sandbox.merged().Limits
+	if attr.Files, err = c.streams.connect(c, limits.OutputBytes); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	c.cancel = cancel
+	attr.Serve, c.hosts = c.sandbox.serve(ctx, c.Args)
+	p, err := c.sandbox.start(attr)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.process = p
+	c.mu.Unlock()
+	c.streams.started()
+	c.watch = newWatcher(c, limits.WallTime)
+	return nil
+}
+
+// open opens the sandbox of a command that has its own.
+func (c *Cmd) open() error {
+	if c.sandbox != nil {
+		return nil
+	}
+	if c.settings == nil {
+		return errors.New("sandbox: the command was made without a sandbox; use Command")
+	}
+	checker, err := NewChecker(c.settings, nil)
+	if err != nil {
+		return err
+	}
+	if c.origin, err = Open([]*Checker{checker}, nil); err != nil {
+		return err
+	}
+	c.sandbox = c.origin
+	return nil
+}
+
+// attr is what the kernel gets, but for the streams.
+func (c *Cmd) attr() (*kernel.Attr, error) {
+	env, dir := c.Env, c.Dir
+	if dir == "" {
+		dir = c.sandbox.dir()
+	}
+	dir, err := absolute(dir, c.sandbox.dir(), "")
+	if err != nil {
+		return nil, err
+	}
+	if env == nil {
+		env = append(c.sandbox.Environ(os.Environ()), "PWD="+dir)
+	}
+	path, err := lookPath(c.Path, dir, env)
+	if err != nil {
+		return nil, err
+	}
+	c.Path, c.dir, c.env = path, dir, env
+	args := c.Args
+	if len(args) == 0 {
+		args = []string{path}
+	}
+	c.line = strings.Join(args, " ")
+	return &kernel.Attr{Path: path, Args: args, Env: env, Dir: dir, Terminal: c.Terminal}, nil
+}
+
+// Wait waits for the end of the command, and until all output is copied. The error
+// is an *[ExitError] when the command did not end with 0, a *[kernel.StartError]
+// when it could not be executed, and otherwise about the streams.
+func (c *Cmd) Wait() error {
+	if c.process == nil {
+		return errors.New("sandbox: the command was not started")
+	}
+	if c.ended {
+		return errors.New("sandbox: Wait was called before")
+	}
+	state, err := c.process.Wait()
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	stopped, wall := c.watch.stop()
+	copied := c.streams.wait(c.WaitDelay)
+	if state != nil {
+		c.state = &State{State: *state, pid: c.process.Pid()}
+	}
+	c.report = c.newReport(err, wall)
+	c.end()
+	switch {
+	case err != nil:
+		return err
+	case !c.state.Success():
+		return &ExitError{State: c.state}
+	case stopped != nil:
+		return stopped
+	}
+	return copied
+}
+
+// end gives back what was made for the command.
+func (c *Cmd) end() {
+	c.ended = true
+	if c.cancel != nil {
+		c.cancel()
+	}
+	if c.origin != nil {
+		_ = c.origin.Close()
+		c.origin = nil
+	}
+}
+
+// State is how the command ended; nil before Wait, and when it never ran.
+func (c *Cmd) State() *State { return c.state }
+
+// Report says what the sandbox had to do with how the command ended. It is nil
+// before the end.
+func (c *Cmd) Report() *Report { return c.report }
+
+// Pid is the process id as the host counts, or 0 when there is none yet.
+func (c *Cmd) Pid() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.process == nil {
+		return 0
+	}
+	return c.process.Pid()
+}
+
+// Signal sends a signal to the command. After its end it is os.ErrProcessDone.
+func (c *Cmd) Signal(sig os.Signal) error {
+	s, ok := sig.(syscall.Signal)
+	if !ok {
+		return errors.New("sandbox: this is no signal of this system")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.process == nil:
+		return errors.New("sandbox: the command was not started")
+	case c.ended:
+		return os.ErrProcessDone
+	}
+	return c.process.Signal(s)
+}
+
+// Kill ends the command and everything that it started.
+func (c *Cmd) Kill() error { return c.Signal(syscall.SIGKILL) }
+
+// String is the command line, for people.
+func (c *Cmd) String() string {
+	return strings.Join(append([]string{c.Path}, c.Args[min(1, len(c.Args)):]...), " ")
 }

@@ -1,0 +1,44 @@
+package confine
+
+import (
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// End ends this process as a command ended: with its status, or by the same
+// signal, so that a shell around us sees what it would see without us. Where that
+// signal does not end us, the status is 128 and its number, as shells say it.
+func End(status syscall.WaitStatus) {
+	if !status.Signaled() {
+		os.Exit(status.ExitStatus())
+	}
+	sig := status.Signal()
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // the core would be ours
+	signal.Reset(sig)
+	_ = unix.Kill(os.Getpid(), sig)
+	os.Exit(128 + int(sig))
+}
+
+func isTerminal(s any) bool {
+	f, ok := s.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+func sameFile(a, b io.Writer) bool {
+	f, ok := a.(*os.File)
+	g, also := b.(*os.File)
+	if !ok || !also {
+		return ok == also
+	}
+	x, err := f.Stat()
+	y, err2 := g.Stat()
+	return err != nil || err2 != nil || os.SameFile(x, y)
+}

@@ -1,0 +1,35 @@
+// Package first runs `holdfast sandbox exec` before the libraries that it does not
+// need have started, as package early does for the version.
+//
+//	runtime ─► sandbox, settings ─► first ─► provider SDKs, kong, … ─► main
+//	                                  └─ sandbox exec? run, end
+//
+// Only cmd/holdfast imports it. When the command cannot run, nothing has happened
+// and nothing is said: package cli does the same once more and tells why.
+package first
+
+import (
+	"context"
+	"os"
+
+	"github.com/holdfast-dev/holdfast/internal/confine"
+)
+
+func init() {
+	args, ok := confine.Asked(os.Args[1:])
+	if !ok {
+		return
+	}
+	flags, err := confine.Parse(args)
+	if err != nil {
+		return
+	}
+	call, err := confine.Here(flags)
+	if err != nil {
+		return
+	}
+	call.Again = true
+	if status, err := call.Run(context.Background()); err == nil {
+		confine.End(status)
+	}
+}

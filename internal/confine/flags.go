@@ -1,0 +1,79 @@
+package confine
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Flags are the command line. The tags are package cli's.
+type Flags struct {
+	Settings    string   `placeholder:"FILE|JSON" help:"Hold to these settings alone: a settings file, or its sandbox block. Default: those of the folder and the user."`
+	Write       []string `sep:"none" placeholder:"PATH" help:"Only this tree may be written, and /tmp; may be repeated. Default: the current folder."`
+	Read        []string `sep:"none" placeholder:"PATH" help:"Only this tree may be read, and what programs need to start; may be repeated. Default: everything but secrets."`
+	Deny        []string `sep:"none" placeholder:"PATH" help:"This tree may not be read or written; may be repeated."`
+	AllowDomain []string `sep:"none" placeholder:"HOST" help:"This host may be reached, by the proxy: api.example.com, *.example.com; may be repeated. Default: none."`
+	Env         []string `sep:"none" placeholder:"NAME[=VALUE]" help:"The command gets this variable, too; may be repeated."`
+	KeepEnv     bool     `help:"The command gets the whole environment, with keys and tokens."`
+	CWD         string   `name:"cwd" placeholder:"FOLDER" help:"Where the command starts; default the current folder."`
+	JSONReport  string   `name:"json-report" placeholder:"FILE|FD" help:"Write how it ended and what was refused there, as JSON: a file, or the number of an open descriptor."`
+	Quiet       bool     `help:"Do not tell what was refused."`
+	Command     []string `arg:"" passthrough:"" placeholder:"COMMAND" help:"The program and its arguments. Put -- before it."`
+}
+
+// Asked reports whether a command line, without the program's name, is one for
+// this package, and returns what follows.
+func Asked(args []string) ([]string, bool) {
+	if len(args) < 2 || args[0] != "sandbox" || args[1] != "exec" {
+		return nil, false
+	}
+	return args[2:], true
+}
+
+// Parse reads what follows "sandbox exec". The first word that is no flag, or what
+// follows "--", is the command; its arguments are its own.
+func Parse(args []string) (*Flags, error) {
+	f := &Flags{}
+	texts := map[string]*string{"--settings": &f.Settings, "--cwd": &f.CWD, "--json-report": &f.JSONReport}
+	lists := map[string]*[]string{
+		"--write": &f.Write, "--read": &f.Read, "--deny": &f.Deny, "--allow-domain": &f.AllowDomain, "--env": &f.Env,
+	}
+	marks := map[string]*bool{"--keep-env": &f.KeepEnv, "--quiet": &f.Quiet}
+	for len(args) > 0 {
+		word := args[0]
+		if word == "--" || !strings.HasPrefix(word, "-") {
+			break
+		}
+		args = args[1:]
+		name, value, given := strings.Cut(word, "=")
+		if mark := marks[name]; mark != nil && !given {
+			*mark = true
+			continue
+		}
+		text, list := texts[name], lists[name]
+		if text == nil && list == nil {
+			return nil, fmt.Errorf("unknown flag %s", word)
+		}
+		if !given {
+			if len(args) == 0 {
+				return nil, fmt.Errorf("%s: a value is missing", name)
+			}
+			value, args = args[0], args[1:]
+		}
+		switch {
+		case value == "":
+			return nil, fmt.Errorf("%s is empty", name)
+		case list != nil:
+			*list = append(*list, value)
+		default:
+			*text = value
+		}
+	}
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 || args[0] == "" {
+		return nil, fmt.Errorf("say which command to run")
+	}
+	f.Command = args
+	return f, nil
+}

@@ -1,0 +1,68 @@
+package confine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/holdfast-dev/holdfast/sandbox"
+)
+
+// report is where --json-report goes: a file, or a descriptor that we were given.
+type report struct {
+	file *os.File
+	fd   int
+}
+
+// openReport is called before the command runs, so that a file which cannot be
+// written is known in time.
+func openReport(where, dir string) (*report, error) {
+	if where == "" {
+		return nil, nil
+	}
+	if fd, err := strconv.Atoi(where); err == nil && fd >= 0 {
+		return &report{fd: fd}, nil
+	}
+	if !filepath.IsAbs(where) {
+		where = filepath.Join(dir, where)
+	}
+	f, err := os.OpenFile(where, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, &NotRun{NotConfined, fmt.Errorf("--json-report: %w", err)}
+	}
+	return &report{file: f}, nil
+}
+
+// ending is what is written.
+type ending struct {
+	ExitCode int    `json:"exit_code"` // -1 when it did not end by itself
+	Signal   string `json:"signal,omitempty"`
+	*sandbox.Report
+}
+
+// write writes how a command ended, and closes. A nil state: it did not run.
+func (r *report) write(s *sandbox.State, told *sandbox.Report) error {
+	if r == nil {
+		return nil
+	}
+	e := ending{ExitCode: -1, Report: told}
+	if s != nil {
+		e.ExitCode = s.ExitCode()
+		if s.Status.Signaled() {
+			e.Signal = s.Status.Signal().String()
+		}
+	}
+	b, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	f := r.file
+	if f == nil {
+		f = os.NewFile(uintptr(r.fd), "descriptor "+strconv.Itoa(r.fd))
+	}
+	_, err = f.Write(append(b, '\n'))
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,290 @@
+package confine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/sandbox"
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// Call is one call of the command.
+type Call struct {
+	Flags  *Flags
+	Env    []string // ours
+	Dir    string   // the current folder, absolute
+	Home   string   // $HOLDFAST_HOME: the user's settings; never visible inside
+	User   string   // the user's home folder, or ""
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+
+	Managed string // as in [settings.Options]
+
+	// Again: when the command cannot run, somebody does all of this once more and
+	// tells why. So nothing is told now.
+	Again bool
+}
+
+// Run runs the command and waits for its end. Signals that we get meanwhile are
+// passed on. The status is the command's. An error says that it never ran: a
+// *[NotRun], or one of [settings] or [sandbox].
+func (c *Call) Run(ctx context.Context) (syscall.WaitStatus, error) {
+	report, err := openReport(c.Flags.JSONReport, c.Dir)
+	if err != nil {
+		return 0, err
+	}
+	box, dir, err := c.open()
+	if err != nil {
+		return 0, c.failed(report, nil, &NotRun{NotConfined, err})
+	}
+	defer box.Close()
+	cmd := box.Command(ctx, c.Flags.Command[0], c.Flags.Command[1:]...)
+	cmd.Dir, cmd.Env = dir, c.environ(box, dir)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
+	cmd.Terminal = isTerminal(c.Stdin)
+	cmd.ReadStderr = !isTerminal(c.Stderr) && !sameFile(c.Stdout, c.Stderr)
+	relay := newRelay(cmd, cmd.Terminal)
+	err = cmd.Start()
+	if err == nil {
+		relay.start()
+		err = cmd.Wait()
+	}
+	relay.stop()
+	if cmd.State() == nil {
+		return 0, c.failed(report, cmd.Report(), notRun(err))
+	}
+	if err := report.write(cmd.State(), cmd.Report()); err != nil {
+		fmt.Fprintln(c.Stderr, "holdfast: --json-report:", err)
+	}
+	if !c.Flags.Quiet {
+		_, _ = io.WriteString(c.Stderr, cmd.Report().Text())
+	}
+	return cmd.State().Status, nil
+}
+
+// failed reports that the command did not run.
+func (c *Call) failed(to *report, r *sandbox.Report, err *NotRun) error {
+	if c.Again {
+		return err
+	}
+	if r == nil {
+		r = &sandbox.Report{CouldNotStart: err.Error()}
+	}
+	if wrong := to.write(nil, r); wrong != nil {
+		return errors.Join(err, fmt.Errorf("--json-report: %w", wrong))
+	}
+	return err
+}
+
+// open opens the sandbox: the flags are a layer of their own, the strongest. Each
+// layer restricts by itself, so a flag opens nothing that the settings close.
+func (c *Call) open() (*sandbox.Sandbox, string, error) {
+	dir := c.Dir
+	if d := c.Flags.CWD; d != "" {
+		dir = c.absolute(d)
+	}
+	list, err := c.layers(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	folders := []string{dir}
+	for _, w := range c.Flags.Write {
+		folders = append(folders, c.absolute(w))
+	}
+	own, err := sandbox.NewChecker(c.own(), &sandbox.Options{
+		Home: c.User, Dir: c.Dir, Origin: policy.Origin{Layer: policy.LayerFlag}, Trusted: true,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	o := &sandbox.OpenOptions{Folders: folders, Home: c.User}
+	if c.Home != "" {
+		o.State = []string{c.Home}
+	}
+	box, err := sandbox.Open(append([]*sandbox.Checker{own}, list...), o)
+	return box, dir, err
+}
+
+// own are the settings that the flags are.
+func (c *Call) own() *sandbox.Settings {
+	s := &sandbox.Settings{AllowedWritePaths: c.Flags.Write, AllowedReadPaths: c.Flags.Read, DeniedPaths: c.Flags.Deny}
+	if len(c.Flags.AllowDomain) > 0 {
+		s.Network = &sandbox.Network{AllowedDomains: c.Flags.AllowDomain}
+	}
+	return s
+}
+
+// layers are the settings of files: what --settings says alone, or else those of
+// the folder, the user and the administrator.
+func (c *Call) layers(dir string) ([]*sandbox.Checker, error) {
+	o := &settings.Options{Home: c.Home, User: c.User, Cwd: dir, Managed: c.Managed}
+	if given := c.Flags.Settings; given != "" {
+		if !strings.HasPrefix(strings.TrimSpace(given), "{") {
+			given = c.absolute(given)
+		}
+		source, err := read(given)
+		if err != nil {
+			return nil, err
+		}
+		if !inSettingsFile(source) {
+			return c.block(source, given)
+		}
+		o.Files, o.Alone, o.Cwd = []string{given}, true, c.Dir
+	}
+	s, err := settings.Load(o)
+	if err != nil {
+		return nil, err
+	}
+	list := s.Checkers()
+	if o.Alone && len(list) == 0 {
+		return nil, &NotRun{err: fmt.Errorf(`%s has no "sandbox" block`, c.Flags.Settings), Kind: NotConfined}
+	}
+	return list, nil
+}
+
+func read(given string) ([]byte, error) {
+	if strings.HasPrefix(strings.TrimSpace(given), "{") {
+		return []byte(given), nil
+	}
+	return os.ReadFile(given)
+}
+
+// block compiles sandbox settings that stand alone.
+func (c *Call) block(source []byte, given string) ([]*sandbox.Checker, error) {
+	origin, dir := policy.Origin{Layer: policy.LayerFlag, File: "--settings"}, c.Dir
+	if filepath.IsAbs(given) {
+		origin.File, dir = given, filepath.Dir(given)
+	}
+	s, err := sandbox.Decode(source)
+	if err == nil {
+		var own *sandbox.Checker
+		if own, err = sandbox.NewChecker(s, &sandbox.Options{Home: c.User, Dir: dir, Origin: origin, Trusted: true}); err == nil {
+			return []*sandbox.Checker{own}, nil
+		}
+	}
+	return nil, &settingsError{err: err, file: origin.File}
+}
+
+// inSettingsFile reports whether a text is a settings file rather than sandbox
+// settings alone.
+func inSettingsFile(source []byte) bool {
+	var top map[string]json.RawMessage
+	if json.Unmarshal(source, &top) != nil {
+		return false
+	}
+	for _, key := range []string{"sandbox", "permissions", "$schema"} {
+		if _, ok := top[key]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// environ is what the command knows.
+func (c *Call) environ(box *sandbox.Sandbox, dir string) []string {
+	var env []string
+	if c.Flags.KeepEnv {
+		env = box.Enter(c.Env)
+	} else {
+		env = box.Environ(c.Env)
+	}
+	env = append(env, "PWD="+dir)
+	for _, entry := range c.Flags.Env {
+		if strings.Contains(entry, "=") {
+			env = append(env, entry)
+			continue
+		}
+		for _, ours := range c.Env {
+			if strings.HasPrefix(ours, entry+"=") {
+				env = append(env, ours)
+			}
+		}
+	}
+	return last(env)
+}
+
+// last keeps the last value of each variable, since some programs take the first.
+func last(env []string) []string {
+	at := map[string]int{}
+	var out []string
+	for _, entry := range env {
+		name, _, _ := strings.Cut(entry, "=")
+		if i, ok := at[name]; ok {
+			out[i] = entry
+			continue
+		}
+		at[name] = len(out)
+		out = append(out, entry)
+	}
+	return out
+}
+
+func (c *Call) absolute(p string) string {
+	if p == "~" || strings.HasPrefix(p, "~/") {
+		return filepath.Join(c.User, p[1:])
+	}
+	if !filepath.IsAbs(p) {
+		p = filepath.Join(c.Dir, p)
+	}
+	return filepath.Clean(p)
+}
+
+// Kind is why a command did not run.
+type Kind int
+
+// The kinds.
+const (
+	NotConfined   Kind = iota // the sandbox, or what it needs, failed
+	NotExecutable             // the program is there and cannot be executed
+	NotFound                  // there is no such program
+)
+
+// NotRun says that the command did not run.
+type NotRun struct {
+	Kind Kind
+	err  error
+}
+
+func (e *NotRun) Error() string { return e.err.Error() }
+
+func (e *NotRun) Unwrap() error { return e.err }
+
+// notRun sorts why a command could not start.
+func notRun(err error) *NotRun {
+	start, started := errors.AsType[*kernel.StartError](err)
+	switch {
+	case started && !strings.HasPrefix(start.Step, "execute"):
+		return &NotRun{NotConfined, err}
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return &NotRun{NotFound, err}
+	case started, errors.Is(err, fs.ErrPermission), isPathError(err):
+		return &NotRun{NotExecutable, err}
+	}
+	return &NotRun{NotConfined, err}
+}
+
+func isPathError(err error) bool {
+	_, ok := errors.AsType[*fs.PathError](err)
+	return ok
+}
+
+// settingsError is a block of sandbox settings that cannot be used.
+type settingsError struct {
+	err  error
+	file string
+}
+
+func (e *settingsError) Error() string { return e.file + ": " + e.err.Error() }
+func (e *settingsError) Unwrap() error { return e.err }

@@ -1,0 +1,77 @@
+package sandbox
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+)
+
+// Environ picks what commands may know of an environment: where programs and the
+// home are, who the user is, the language, the terminal and the time zone. Keys and
+// tokens are not in it.
+func Environ(all []string) []string {
+	var kept []string
+	for _, entry := range all {
+		name, _, _ := strings.Cut(entry, "=")
+		switch name {
+		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ":
+			kept = append(kept, entry)
+		default:
+			if strings.HasPrefix(name, "LC_") {
+				kept = append(kept, entry)
+			}
+		}
+	}
+	return kept
+}
+
+// Environ is [Environ] for commands of this sandbox: TMPDIR is the /tmp that they
+// have, HOLDFAST_SANDBOX says that there is a sandbox, and where the network is the
+// proxy, the variables and settings that programs find it by are set.
+func (s *Sandbox) Environ(all []string) []string {
+	return s.within(Environ(all))
+}
+
+// Enter is what an environment needs to be of use inside: the whole of it, with
+// what [Sandbox.Environ] changes.
+func (s *Sandbox) Enter(all []string) []string { return s.within(slices.Clone(all)) }
+
+func (s *Sandbox) within(env []string) []string {
+	set := []string{"TMPDIR=" + s.temp(), "HOLDFAST_SANDBOX=1"}
+	if s.network() == kernel.ProxyNetwork {
+		set = append(set, proxyEnviron(kernel.ProxyAddr)...)
+	}
+	names := map[string]bool{}
+	for _, entry := range set {
+		names[nameOf(entry)] = true
+	}
+	return append(slices.DeleteFunc(env, func(entry string) bool { return names[nameOf(entry)] }), set...)
+}
+
+func nameOf(entry string) string {
+	name, _, _ := strings.Cut(entry, "=")
+	return name
+}
+
+// proxyEnviron tells programs about the proxy. Where a program's own settings would
+// beat HTTP_PROXY, its settings are set as well: git, npm, cargo, and by their
+// option variables Maven and Gradle, since Java reads none. JAVA_TOOL_OPTIONS would
+// reach every Java program, and is not set since each of them prints it. Git over
+// ssh does not pass: it would need a helper program and keys, which commands do not
+// have.
+func proxyEnviron(addr string) []string {
+	host, port, _ := strings.Cut(addr, ":")
+	const local = "localhost,127.0.0.1,::1"
+	web, socks := "http://"+addr, "socks5h://"+addr
+	java := "-Dhttp.proxyHost=" + host + " -Dhttp.proxyPort=" + port + " -Dhttps.proxyHost=" + host + " -Dhttps.proxyPort=" + port +
+		" -Dhttp.nonProxyHosts=localhost|127.*|[::1]"
+	return []string{
+		"HTTP_PROXY=" + web, "http_proxy=" + web, "HTTPS_PROXY=" + web, "https_proxy=" + web,
+		"ALL_PROXY=" + socks, "all_proxy=" + socks, "NO_PROXY=" + local, "no_proxy=" + local,
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.proxy", "GIT_CONFIG_VALUE_0=" + web,
+		"npm_config_proxy=" + web, "npm_config_https_proxy=" + web, "npm_config_noproxy=" + local,
+		"NODE_USE_ENV_PROXY=1", "CARGO_HTTP_PROXY=" + web, "PIP_PROXY=" + web,
+		"MAVEN_OPTS=" + java, "GRADLE_OPTS=" + java,
+	}
+}

@@ -1,0 +1,65 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// lookPath finds the program of a command: a name with a slash is relative to dir,
+// another one is looked for in the PATH of env. Relative folders in there are left
+// out, as exec.LookPath does.
+func lookPath(name, dir string, env []string) (string, error) {
+	if name == "" {
+		return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
+	}
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return name, executable(name)
+	}
+	var found error = exec.ErrNotFound
+	for _, folder := range filepath.SplitList(variable(env, "PATH")) {
+		if !filepath.IsAbs(folder) {
+			continue
+		}
+		file := filepath.Join(folder, name)
+		err := executable(file)
+		if err == nil {
+			return file, nil
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			found = fs.ErrPermission
+		}
+	}
+	return "", &exec.Error{Name: name, Err: found}
+}
+
+// executable says why a file cannot be executed, or nil.
+func executable(file string) error {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return &fs.PathError{Op: "execute", Path: file, Err: errors.New("it is a folder")}
+	case info.Mode()&0o111 == 0:
+		return &fs.PathError{Op: "execute", Path: file, Err: fs.ErrPermission}
+	}
+	return nil
+}
+
+// variable is the value of a variable, the last one when there are several.
+func variable(env []string, name string) string {
+	for _, entry := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+package sandbox
+
+import (
+	"fmt"
+	"io"
+	"sync"
+)
+
+// tailSize is how much of the end of standard error is read for what was refused.
+const tailSize = 16 << 10
+
+// tail keeps the end of what is written to it.
+type tail struct{ b []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	n := len(p)
+	if len(p) > tailSize {
+		p = p[len(p)-tailSize:]
+	}
+	if len(t.b)+len(p) > 2*tailSize {
+		t.b = t.b[:copy(t.b, t.bytes())]
+	}
+	t.b = append(t.b, p...)
+	return n, nil
+}
+
+func (t *tail) bytes() []byte { return t.b[max(0, len(t.b)-tailSize):] }
+
+// teed writes and keeps the end.
+type teed struct {
+	io.Writer
+	tail *tail
+}
+
+func (t *teed) Write(p []byte) (int, error) {
+	_, _ = t.tail.Write(p)
+	return t.Writer.Write(p)
+}
+
+// budget is how much output a command has left, on all its streams together.
+type budget struct {
+	limit int64
+
+	mu      sync.Mutex
+	used    int64
+	dropped int64
+}
+
+// take returns how many of n bytes may pass.
+func (b *budget) take(n int) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	pass := min(int64(n), b.limit-b.used)
+	b.used += pass
+	b.dropped += int64(n) - pass
+	return int(pass)
+}
+
+func (b *budget) lost() int64 {
+	if b == nil {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.dropped
+}
+
+// budgeted writes what the budget allows and drops the rest, so that a command
+// that says too much is not stopped by that.
+type budgeted struct {
+	w       io.Writer
+	budget  *budget
+	dropped int64
+	last    byte // the last byte that passed
+}
+
+func (b *budgeted) Write(p []byte) (int, error) {
+	pass := b.budget.take(len(p))
+	b.dropped += int64(len(p) - pass)
+	if pass > 0 {
+		b.last = p[pass-1]
+		if n, err := b.w.Write(p[:pass]); err != nil {
+			return n, err
+		}
+	}
+	return len(p), nil
+}
+
+// finish says what was dropped, on a line of its own.
+func (b *budgeted) finish() error {
+	if b.dropped == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("[output limit of %s reached; %d bytes dropped]\n", byteText(b.budget.limit), b.dropped)
+	if b.last != '\n' && b.last != 0 {
+		text = "\n" + text
+	}
+	_, err := io.WriteString(b.w, text)
+	return err
+}
+
+// byteText is a number of bytes as settings write it: "1 MiB".
+func byteText(n int64) string {
+	for _, u := range []struct {
+		name  string
+		bytes int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.bytes && n%u.bytes == 0 {
+			return fmt.Sprintf("%d %s", n/u.bytes, u.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,58 @@
+package sandbox
+
+import (
+	"errors"
+	"io"
+)
+
+// StdinPipe returns a pipe to the command's standard input. Whoever writes to it
+// closes it; Wait closes it as well.
+func (c *Cmd) StdinPipe() (io.WriteCloser, error) {
+	if c.Stdin != nil {
+		return nil, errors.New("sandbox: Stdin is set already")
+	}
+	if c.process != nil {
+		return nil, errStarted
+	}
+	ours, callers, err := c.streams.pipe(true)
+	if err != nil {
+		return nil, err
+	}
+	c.Stdin = ours
+	return callers, nil
+}
+
+// StdoutPipe returns a pipe from the command's standard output. Wait closes it, so
+// all must have been read before.
+func (c *Cmd) StdoutPipe() (io.ReadCloser, error) {
+	if c.Stdout != nil {
+		return nil, errors.New("sandbox: Stdout is set already")
+	}
+	if c.process != nil {
+		return nil, errStarted
+	}
+	ours, callers, err := c.streams.pipe(false)
+	if err != nil {
+		return nil, err
+	}
+	c.Stdout = ours
+	return callers, nil
+}
+
+// StderrPipe is StdoutPipe for standard error.
+func (c *Cmd) StderrPipe() (io.ReadCloser, error) {
+	if c.Stderr != nil {
+		return nil, errors.New("sandbox: Stderr is set already")
+	}
+	if c.process != nil {
+		return nil, errStarted
+	}
+	ours, callers, err := c.streams.pipe(false)
+	if err != nil {
+		return nil, err
+	}
+	c.Stderr, c.ReadStderr = ours, true
+	return callers, nil
+}
+
+var errStarted = errors.New("sandbox: the command was started already")

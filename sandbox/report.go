@@ -1,0 +1,205 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+)
+
+// Report says what the sandbox had to do with how a command ended. Three things are
+// kept apart: the command could not start, it was denied something, and an error of
+// its own, of which the report says nothing.
+type Report struct {
+	CouldNotStart string      `json:"could_not_start,omitempty"` // the step, and why
+	Hint          string      `json:"hint,omitempty"`            // what to do about that
+	Violations    []Violation `json:"violations,omitempty"`
+
+	OOM      bool          `json:"oom,omitempty"`       // killed for its memory
+	WallTime bool          `json:"wall_time,omitempty"` // killed because its time was up
+	Dropped  int64         `json:"dropped,omitempty"`   // bytes of output beyond the limit
+	Elapsed  time.Duration `json:"elapsed,omitempty"`   // nanoseconds
+	Failed   bool          `json:"failed,omitempty"`    // it ended with another status than 0
+}
+
+// maxViolations is how many a report tells of.
+const maxViolations = 32
+
+// newReport is made when the command has ended and its output is copied.
+func (c *Cmd) newReport(err error, wall bool) *Report {
+	if err != nil {
+		return &Report{CouldNotStart: startText(err), Hint: startHint(err)}
+	}
+	m := c.sandbox.merged()
+	r := &Report{OOM: c.state.OOM, WallTime: wall, Dropped: c.streams.budget.lost(), Elapsed: c.state.Elapsed, Failed: !c.state.Success()}
+	f := finder{box: c.sandbox, dir: c.dir, env: c.env, hosts: map[string]bool{}}
+	all := f.limits(r, c.state)
+	if c.hosts != nil {
+		all = append(all, f.told(c.hosts())...)
+	}
+	if c.streams.tail != nil {
+		all = append(all, f.said(string(c.streams.tail.bytes()))...)
+	}
+	for _, refused := range c.state.Refused {
+		all = append(all, syscallViolation(refused.Call))
+	}
+	seen := map[Violation]bool{}
+	for _, v := range all {
+		key := Violation{Kind: v.Kind, What: v.What, Op: v.Op}
+		if !seen[key] && len(r.Violations) < maxViolations && !m.Muted(&v, c.line) {
+			r.Violations = append(r.Violations, v)
+		}
+		seen[key] = true
+	}
+	return r
+}
+
+// Text tells a model and a person in a few lines what was refused, under which
+// setting, and how to allow it. It is empty when the sandbox had no part in how the
+// command ended. System calls are told only of a command that failed: many programs
+// try one and do without.
+func (r *Report) Text() string {
+	if r == nil {
+		return ""
+	}
+	var b strings.Builder
+	if r.CouldNotStart != "" {
+		line(&b, "could not start: "+r.CouldNotStart, r.Hint)
+	}
+	var calls []string
+	for i := range r.Violations {
+		v := &r.Violations[i]
+		if v.Kind != KindSyscall {
+			line(&b, v.String(), v.Hint)
+		} else if v.Hint != "" && r.Failed {
+			line(&b, v.String(), v.Hint)
+		} else {
+			calls = append(calls, v.What)
+		}
+	}
+	if r.Failed && len(calls) > 0 {
+		line(&b, "refused system calls, which may or may not be why it failed: "+strings.Join(calls, ", "), "")
+	}
+	return b.String()
+}
+
+func line(b *strings.Builder, text, hint string) {
+	b.WriteString("sandbox: " + inert(text))
+	if hint != "" {
+		b.WriteString("; hint: " + inert(hint))
+	}
+	b.WriteByte('\n')
+}
+
+// inert takes line breaks and what could steer a terminal out of names that a
+// command chose.
+func inert(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029 {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// String is what happened and by which setting: "write to /etc/x was refused:
+// outside allowedWritePaths (/w/settings.json:4:3)".
+func (v *Violation) String() string {
+	text := v.action()
+	switch {
+	case v.Kind == KindLimit && v.Setting == "":
+	case v.Kind == KindLimit:
+		text += " (" + v.Setting
+		if w := where(v.Origin); w != "" {
+			text += ", " + w
+		}
+		return text + ")"
+	case v.Setting == "":
+		text += ": a rule that is built in"
+	case strings.HasPrefix(v.Setting, "allowed") || v.Setting == fieldDomains:
+		text += ": outside " + v.Setting
+	case v.Origin.Rule != "":
+		text += ": " + v.Setting + " has " + v.Origin.Rule
+	default:
+		text += ": " + v.Setting
+	}
+	if w := where(v.Origin); w != "" {
+		text += " (" + w + ")"
+	}
+	return text
+}
+
+func (v *Violation) action() string {
+	switch v.Kind {
+	case KindHost:
+		return "connection to " + v.What + " was refused"
+	case KindSyscall:
+		return "system call " + v.What + " was refused"
+	case KindLimit:
+		if text := limitWords[v.What]; text != "" {
+			return text
+		}
+		return "the limit " + v.What + " was reached"
+	}
+	switch v.Op {
+	case string(OpRead):
+		return "reading " + v.What + " was refused"
+	case string(OpWrite):
+		return "write to " + v.What + " was refused"
+	case "run":
+		return "running " + v.What + " was refused"
+	}
+	return v.What + " was refused"
+}
+
+var limitWords = map[string]string{
+	"memory":      "it was killed because it used more memory than allowed",
+	"wallTime":    "it was killed because its time was up",
+	"outputBytes": "it wrote more output than is kept",
+	"fileSize":    "a file grew larger than allowed",
+	"pids":        "no more processes may be started",
+}
+
+// where is the place of a setting: "settings.json:4:3".
+func where(o policy.Origin) string {
+	switch {
+	case o.File == "" || o.Line == 0:
+		return o.File
+	case o.Col == 0:
+		return fmt.Sprintf("%s:%d", o.File, o.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", o.File, o.Line, o.Col)
+}
+
+// startText says why a command could not start.
+func startText(err error) string {
+	if s, ok := errors.AsType[*kernel.StartError](err); ok {
+		return s.Error()
+	}
+	return err.Error()
+}
+
+// startHint says what to do when a command could not start, or "".
+func startHint(err error) string {
+	if h, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok && h.Hint() != "" {
+		return h.Hint()
+	}
+	switch {
+	case errors.Is(err, kernel.ErrUnsupported):
+		return "holdfast doctor says what is missing on this machine"
+	case errors.Is(err, syscall.ENOEXEC):
+		return "the file is no program; a script needs #! and an interpreter in its first line"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "too many files are open; ulimit -n raises the limit"
+	case errors.Is(err, syscall.EAGAIN):
+		return "too many processes are running"
+	}
+	return ""
+}

@@ -1,0 +1,233 @@
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// streams are what a command reads from and writes to.
+//
+//	Stdin  (a reader) ─ copy ─► pipe ─► 0
+//	Stdout (a writer) ◄─ budget ◄─ copy ◄─ pipe ◄─ 1
+//	Stderr (a writer) ◄─ budget ◄─ tail ◄─ copy ◄─ pipe ◄─ 2
+//
+// A file goes to the command as it is, unless what passes must be counted or read.
+type streams struct {
+	made   map[*os.File]bool // our pipes that the caller has the other end of
+	child  []io.Closer       // closed when the command has started, or could not
+	parent []io.Closer       // closed when the command has ended
+	copies []func() error
+	ended  chan error // the result of each copy
+
+	budget *budget // nil: no limit
+	tail   *tail   // of standard error; nil when it is not read
+}
+
+// pipe makes a pipe for the caller; ours is the command's end.
+func (s *streams) pipe(toCommand bool) (ours, callers *os.File, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	ours, callers = w, r
+	if toCommand {
+		ours, callers = r, w
+	}
+	if s.made == nil {
+		s.made = map[*os.File]bool{}
+	}
+	s.made[ours] = true
+	s.parent = append(s.parent, callers)
+	return ours, callers, nil
+}
+
+// connect returns the command's descriptors, from 0 on.
+func (s *streams) connect(c *Cmd, limit int64) ([]*os.File, error) {
+	if limit > 0 {
+		s.budget = &budget{limit: limit}
+	}
+	if c.Stderr != nil && (!isOSFile(c.Stderr) || c.ReadStderr || s.budget != nil) {
+		s.tail = &tail{}
+	}
+	in, err := s.input(c.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	var out, errs *os.File
+	if c.Stderr != nil && sameWriter(c.Stdout, c.Stderr) {
+		out, err = s.output(c.Stdout, s.tail)
+		errs = out
+	} else {
+		if out, err = s.output(c.Stdout, nil); err == nil {
+			errs, err = s.output(c.Stderr, s.tail)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append([]*os.File{in, out, errs}, c.ExtraFiles...), nil
+}
+
+func (s *streams) input(r io.Reader) (*os.File, error) {
+	if r == nil {
+		return s.null(os.O_RDONLY)
+	}
+	if f, ok := r.(*os.File); ok {
+		return s.direct(f), nil
+	}
+	theirs, ours, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	s.child, s.parent = append(s.child, theirs), append(s.parent, ours)
+	s.copies = append(s.copies, func() error {
+		_, err := io.Copy(ours, r)
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+			err = nil // the command did not want all of it
+		}
+		return errors.Join(err, closed(ours))
+	})
+	return theirs, nil
+}
+
+func (s *streams) output(w io.Writer, t *tail) (*os.File, error) {
+	if w == nil {
+		return s.null(os.O_WRONLY)
+	}
+	f, file := w.(*os.File)
+	if file && t == nil && s.budget == nil {
+		return s.direct(f), nil
+	}
+	ours, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	s.child, s.parent = append(s.child, theirs), append(s.parent, ours)
+	mine := file && s.made[f]
+	if mine {
+		s.parent = append(s.parent, f)
+	}
+	s.copies = append(s.copies, func() error {
+		err := s.carry(w, ours, t)
+		if mine {
+			err = errors.Join(err, closed(f))
+		}
+		return errors.Join(err, closed(ours))
+	})
+	return theirs, nil
+}
+
+// direct passes a file as it is.
+func (s *streams) direct(f *os.File) *os.File {
+	if s.made[f] {
+		s.child = append(s.child, f)
+	}
+	return f
+}
+
+// carry copies one stream of output.
+func (s *streams) carry(w io.Writer, r io.Reader, t *tail) error {
+	var b *budgeted
+	if s.budget != nil {
+		b = &budgeted{w: w, budget: s.budget}
+		w = b
+	}
+	if t != nil {
+		w = &teed{w, t}
+	}
+	_, err := io.Copy(w, r)
+	if errors.Is(err, os.ErrClosed) {
+		err = nil // it was given up
+	}
+	if b != nil && err == nil {
+		err = b.finish()
+	}
+	return err
+}
+
+func (s *streams) null(mode int) (*os.File, error) {
+	f, err := os.OpenFile(os.DevNull, mode, 0)
+	if err == nil {
+		s.child = append(s.child, f)
+	}
+	return f, err
+}
+
+// started closes what only the command needs, and begins to copy.
+func (s *streams) started() {
+	closeAll(s.child)
+	s.child = nil
+	s.ended = make(chan error, len(s.copies))
+	for _, run := range s.copies {
+		go func() { s.ended <- run() }()
+	}
+}
+
+// wait waits for the copies. After delay, 0 for never, it gives them up; a reader
+// that never returns keeps its goroutine until it does.
+func (s *streams) wait(delay time.Duration) error {
+	defer func() { closeAll(s.parent) }()
+	var late <-chan time.Time
+	if delay > 0 && len(s.copies) > 0 {
+		t := time.NewTimer(delay)
+		defer t.Stop()
+		late = t.C
+	}
+	var first error
+	for range s.copies {
+		select {
+		case err := <-s.ended:
+			if first == nil {
+				first = err
+			}
+		case <-late:
+			if first == nil {
+				first = exec.ErrWaitDelay
+			}
+			return first
+		}
+	}
+	return first
+}
+
+// abandon closes everything of a command that did not start.
+func (s *streams) abandon() {
+	closeAll(s.child)
+	closeAll(s.parent)
+	for f := range s.made {
+		_ = f.Close()
+	}
+}
+
+func closeAll(list []io.Closer) {
+	for _, c := range list {
+		_ = c.Close()
+	}
+}
+
+// closed closes a file that may be closed already.
+func closed(f *os.File) error {
+	if err := f.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+func isOSFile(w io.Writer) bool {
+	_, ok := w.(*os.File)
+	return ok
+}
+
+// sameWriter compares two writers, which may be of a type that cannot be compared.
+func sameWriter(a, b io.Writer) (same bool) {
+	defer func() {
+		if recover() != nil {
+			same = false
+		}
+	}()
+	return a == b
+}

@@ -1,0 +1,73 @@
+package sandbox
+
+import (
+	"sync"
+	"time"
+)
+
+// watcher ends a command whose context ends or whose time is up.
+type watcher struct {
+	cmd  *Cmd
+	done chan struct{} // the command has ended
+	gone sync.WaitGroup
+
+	err  error // of the context
+	wall bool  // the time was up
+}
+
+// newWatcher watches a command that was started. It has no goroutine when there is
+// nothing to watch.
+func newWatcher(c *Cmd, limit time.Duration) *watcher {
+	w := &watcher{cmd: c, done: make(chan struct{})}
+	if c.ctx.Done() != nil || limit > 0 {
+		w.gone.Go(func() { w.run(limit) })
+	}
+	return w
+}
+
+func (w *watcher) run(limit time.Duration) {
+	var up <-chan time.Time
+	if limit > 0 {
+		t := time.NewTimer(limit)
+		defer t.Stop()
+		up = t.C
+	}
+	select {
+	case <-w.done:
+	case <-up:
+		w.wall = true
+		_ = w.cmd.Kill()
+	case <-w.cmd.ctx.Done():
+		w.err = w.cmd.ctx.Err()
+		w.interrupt(up)
+	}
+}
+
+// interrupt ends the command as its context wants it.
+func (w *watcher) interrupt(up <-chan time.Time) {
+	if w.cmd.Cancel == nil || w.cmd.Cancel() != nil {
+		_ = w.cmd.Kill()
+		return
+	}
+	var late <-chan time.Time
+	if w.cmd.WaitDelay > 0 {
+		t := time.NewTimer(w.cmd.WaitDelay)
+		defer t.Stop()
+		late = t.C
+	}
+	select {
+	case <-w.done:
+		return
+	case <-up:
+		w.wall = true
+	case <-late:
+	}
+	_ = w.cmd.Kill()
+}
+
+// stop is called when the command has ended. It says why it was stopped.
+func (w *watcher) stop() (err error, wall bool) {
+	close(w.done)
+	w.gone.Wait()
+	return w.err, w.wall
+}
