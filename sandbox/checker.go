@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"slices"
 
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/policy/shellread"
@@ -108,7 +109,10 @@ func (c *Checker) compile(s *Settings, dir string) error {
 			return err
 		}
 	}
-	err := c.compileCommands(s, dir)
+	err := c.checkAdditional()
+	if err == nil {
+		err = c.compileCommands(s, dir)
+	}
 	if err == nil {
 		c.excluded, err = compilePrefixes(fieldExcluded, s.ExcludedCommands, dir, c.home)
 	}
@@ -122,6 +126,20 @@ func (c *Checker) compile(s *Settings, dir string) error {
 		err = s.Limits.check()
 	}
 	return err
+}
+
+// checkAdditional refuses what the same settings open and close.
+func (c *Checker) checkAdditional() error {
+	for i := range c.additional {
+		t := &c.additional[i]
+		if len(c.write) > 0 && !slices.ContainsFunc(c.write, func(w tree) bool { return within(t.resolved, w.resolved) }) {
+			return &SettingsError{
+				Field: fmt.Sprintf("%s[%d]", fieldAdditional, i), What: fmt.Sprintf("%q lies outside allowedWritePaths, which closes it", t.entry),
+				hint: "add it to allowedWritePaths, or take those out",
+			}
+		}
+	}
+	return nil
 }
 
 func (c *Checker) compileCommands(s *Settings, dir string) error {
