@@ -2,11 +2,20 @@ package sandbox
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
+
+// ErrClosed: the sandbox was closed.
+var ErrClosed = errors.New("sandbox is closed")
 
 // OpenOptions adjust [Open].
 type OpenOptions struct {
@@ -26,29 +35,166 @@ type OpenOptions struct {
 	Log *slog.Logger
 }
 
-// Sandbox runs commands that the kernel holds to settings. It is safe for
-// concurrent use.
-type Sandbox struct {
-	policy kernel.Policy
-	jail   *kernel.Jail
+// OpenError says why settings cannot be held in a workspace.
+type OpenError struct {
+	Field  string        // "allowedWritePaths[1]"; "" when no setting is at fault
+	Origin policy.Origin // where the setting was written
+	What   string
+	Err    error // what the kernel said
+
+	hint string
+}
+
+func (e *OpenError) Error() string {
+	text := e.What
+	if e.Field != "" {
+		text = e.Field + ": " + text
+	}
+	if where := position(e.Origin); where != "" {
+		text = where + ": " + text
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Hint says what to do.
+func (e *OpenError) Hint() string { return e.hint }
+
+func (e *OpenError) Unwrap() error { return e.Err }
+
+// position writes where a setting stands: file:line:column, as far as known.
+func position(o policy.Origin) string {
+	switch {
+	case o.File == "" || o.Line == 0:
+		return o.File
+	case o.Col == 0:
+		return fmt.Sprintf("%s:%d", o.File, o.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", o.File, o.Line, o.Col)
 }
 
 // Open prepares a sandbox in which all of the checkers' settings hold: what one of
-// them refuses is refused. What cannot be enforced here is an error. The caller
-// closes it.
+// them refuses is refused. They come in the order of [Merge]. What cannot be held
+// here is an *[OpenError]. The caller closes it.
+//
+// Whatever the settings say, commands see neither secrets of the home folder and
+// the system that no setting names, nor State, and cannot change what decides about
+// other programs: git's hooks and configuration, start-up files, settings of agents
+// and editors, also such as are not there yet.
 func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
-	return nil, kernel.ErrUnsupported
+	if o == nil {
+		o = &OpenOptions{}
+	}
+	if !hasKernel {
+		return nil, &OpenError{What: "commands cannot be held", Err: kernel.ErrUnsupported, hint: "the kernel sandbox needs Linux on amd64 or arm64"}
+	}
+	c, err := newCompiler(list, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sandbox{compiler: c, ask: o.Ask, log: o.Log, running: map[*kernel.Process]*kernel.Jail{}}
+	if err := s.renew(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
-// Close ends the sandbox. Commands that still run are killed.
-func (s *Sandbox) Close() error { return nil }
-
-// Violation is something that the sandbox refused.
-type Violation struct {
-	Kind    string        `json:"kind"`              // "path", "host", "syscall", "limit"
-	What    string        `json:"what"`              // "/etc/x", "evil.test:443", "ptrace", "memory"
-	Op      string        `json:"op,omitempty"`      // "read", "write", "run", "connect"
-	Setting string        `json:"setting,omitempty"` // "allowedWritePaths"; "" is built in
-	Origin  policy.Origin `json:"origin,omitzero"`   // where the setting was written
-	Hint    string        `json:"hint,omitempty"`    // how to allow it, when that is possible
+func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
+	c := &compiler{merged: Merge(list), searchPath: os.Getenv("PATH")}
+	c.checkers = c.merged.layers
+	if c.home = o.Home; c.home == "" {
+		c.home, _ = os.UserHomeDir() // without one, nothing of it is protected
+	}
+	if home, err := resolve(c.home); err == nil && c.home != "" && home != "/" {
+		c.home = home
+	} else {
+		c.home = ""
+	}
+	folders := o.Folders
+	if len(folders) == 0 {
+		folders = []string{"."}
+	}
+	for _, f := range folders {
+		a, err := workspace(f)
+		if err != nil {
+			return nil, err
+		}
+		c.folders = append(c.folders, a)
+	}
+	for _, s := range o.State {
+		a, err := own(s, "this program's state is its own")
+		if err != nil {
+			return nil, err
+		}
+		c.state = append(c.state, a)
+	}
+	if o.Temp != "" {
+		a, err := own(o.Temp, "")
+		if err != nil {
+			return nil, err
+		}
+		if c.temp = a.path; !isDir(c.temp) {
+			return nil, &OpenError{What: "the folder for /tmp, " + c.temp + ", is not there"}
+		}
+	}
+	return c, nil
 }
+
+// workspace looks at one folder of the workspace.
+func workspace(folder string) (area, error) {
+	refuse := func(why, hint string) (area, error) {
+		return area{}, &OpenError{What: fmt.Sprintf("the workspace %q %s", folder, why), hint: hint}
+	}
+	if strings.ContainsFunc(folder, func(r rune) bool { return r < ' ' || r == 0x7f || r == ':' }) {
+		return refuse("has a control character or a colon in its name", "rename it: programs take such names apart")
+	}
+	a, err := own(folder, "")
+	if err != nil {
+		return area{}, err
+	}
+	if info, err := os.Stat(a.path); err != nil || !info.IsDir() {
+		return refuse("is not a folder that is there", "make it, or work elsewhere")
+	}
+	if strings.ContainsRune(a.path, ':') {
+		return refuse("leads to "+a.path+", which has a colon in its name", "rename it: programs take such names apart")
+	}
+	a.what = "the workspace"
+	return a, nil
+}
+
+// own makes an area of a folder that no setting names.
+func own(folder, what string) (area, error) {
+	full, err := filepath.Abs(folder)
+	if err == nil && folder == "" {
+		err = errors.New("it is empty")
+	}
+	var resolved string
+	if err == nil {
+		resolved, err = Normalize(full, "", "")
+	}
+	if err != nil {
+		return area{}, &OpenError{What: fmt.Sprintf("the folder %q cannot be used", folder), Err: err}
+	}
+	return area{path: resolved, literal: filepath.Clean(full), folder: true, ground: ground{what: what}}, nil
+}
+
+// Merged is what the settings of the layers say together.
+func (s *Sandbox) Merged() *Merged { return s.compiler.merged }
+
+// Notices tell what a person should know about how the settings are held: a secret
+// with a second name, a program that has others.
+func (s *Sandbox) Notices() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.plan.notices)
+}
+
+// The kinds of violations.
+const (
+	KindPath    = "path"
+	KindHost    = "host"
+	KindSyscall = "syscall"
+	KindLimit   = "limit"
+)

@@ -1,0 +1,206 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+)
+
+// hidden finds what commands do not see: deniedPaths, our own state, secrets and
+// programs of deniedCommands.
+func (c *compiler) hidden() error {
+	for _, l := range c.layers {
+		for _, d := range l.denied {
+			if err := c.close(d); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range c.state {
+		if err := c.close(s); err != nil {
+			return err
+		}
+	}
+	if err := c.secrets(); err != nil {
+		return err
+	}
+	c.programs()
+	return nil
+}
+
+// close hides a tree that must not be seen, wherever its name leads, or bars it
+// where it could be made.
+func (c *compiler) close(a area) error {
+	for _, at := range []string{a.path, a.literal} {
+		full, err := resolve(at)
+		if err != nil {
+			return a.wrong(fmt.Sprintf("%s: %v", at, err), "name it without links")
+		}
+		if full == "/" {
+			return a.wrong("it leaves nothing that could be read", "name the folders")
+		}
+		info, there := lookAt(full)
+		switch {
+		case there:
+			c.conceal(full, info, a.ground)
+		case c.written(full):
+			c.barFirst(full, a.folder, a.ground)
+		}
+	}
+	return nil
+}
+
+// barFirst bars the first part of a path that is not there.
+func (c *compiler) barFirst(full string, dir bool, g ground) {
+	at := full
+	for parent := path.Dir(at); parent != "/"; parent = path.Dir(parent) {
+		if _, there := lookAt(parent); there {
+			break
+		}
+		at, dir = parent, true
+	}
+	if at != full {
+		c.notice("%s does not exist, so %s cannot be made", full, at)
+	}
+	c.barred(at, dir, g)
+}
+
+// conceal hides what is there, when something makes it visible.
+func (c *compiler) conceal(full string, info os.FileInfo, g ground) {
+	if slices.Contains(c.hide, full) {
+		return
+	}
+	holds := func(a area) bool { return within(a.path, full) }
+	if !c.visible(full, c.write) && !c.visible(full, c.read) && !slices.ContainsFunc(c.write, holds) && !slices.ContainsFunc(c.read, holds) {
+		return
+	}
+	c.hide = append(c.hide, full)
+	c.grounds[full] = g
+	c.otherNames(full, info)
+}
+
+// otherNames tells about hard links to what is hidden: by another name, a file is
+// readable still.
+func (c *compiler) otherNames(full string, info os.FileInfo) {
+	tell := func(name string, info os.FileInfo) {
+		if n := links(info); info.Mode().IsRegular() && n > 1 {
+			c.notice("%s has %d names: by another one than this, its content can be read", name, n)
+		}
+	}
+	tell(full, info)
+	if !info.IsDir() {
+		return
+	}
+	f, err := os.Open(full)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	const enough = 1000
+	entries, _ := f.Readdir(enough) // what cannot be listed can be read by nobody else either
+	for _, e := range entries {
+		tell(path.Join(full, e.Name()), e)
+	}
+}
+
+// secrets hides the built-in secrets that no setting opens by name.
+func (c *compiler) secrets() error {
+	opened := c.literals()
+	for _, p := range secretPaths(c.home) {
+		full, err := resolve(p)
+		if err != nil {
+			continue // nobody can follow it
+		}
+		info, err := os.Lstat(full)
+		if err != nil || !readable(full, info) || slices.ContainsFunc(opened, func(o area) bool { return o.path == full }) {
+			continue
+		}
+		for _, f := range c.folders {
+			if within(f.path, full) && !slices.ContainsFunc(opened, func(o area) bool { return within(o.path, full) }) {
+				return &OpenError{What: "the workspace " + f.path + " lies in " + full + ", which holds secrets", hint: "work elsewhere, or name it in allowedWritePaths"}
+			}
+		}
+		c.concealAround(full, info, opened, secretGround)
+	}
+	return nil
+}
+
+// literals are the trees that a trusted setting opens by name.
+func (c *compiler) literals() []area {
+	var out []area
+	for _, l := range c.layers {
+		if !l.untrusted {
+			out = append(out, l.read...)
+			out = append(out, l.write...)
+		}
+	}
+	return append(out, keep(slices.Clone(c.write), func(a area) bool { return a.setting == fieldAdditional })...)
+}
+
+// concealAround hides a tree but for what is opened by name in it.
+func (c *compiler) concealAround(full string, info os.FileInfo, opened []area, g ground) {
+	inside := func(o area) bool { return within(o.path, full) }
+	if !slices.ContainsFunc(opened, inside) {
+		c.conceal(full, info, g)
+		return
+	}
+	if slices.ContainsFunc(opened, func(o area) bool { return o.path == full }) {
+		return
+	}
+	entries, err := os.ReadDir(full)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode()&os.ModeSymlink == 0 {
+			c.concealAround(path.Join(full, e.Name()), info, opened, g)
+		}
+	}
+}
+
+// programs hides the programs of deniedCommands, so that scripts cannot run them
+// either.
+func (c *compiler) programs() {
+	for _, k := range c.checkers {
+		if k.deniedPrograms == nil {
+			continue
+		}
+		var names []string
+		for _, entry := range k.deniedPrograms.folded {
+			names = append(names, path.Base(entry))
+		}
+		slices.Sort(names)
+		found, shared := findPrograms(names, c.searchPath)
+		for named := range k.deniedPrograms.paths {
+			full, err := resolve(named)
+			switch {
+			case err != nil:
+			case path.Base(full) != path.Base(named):
+				shared = append(shared, named+" is "+full+", which has other names, too")
+			default:
+				found = append(found, program{path.Base(full), full})
+			}
+		}
+		for _, p := range found {
+			if info, err := os.Lstat(p.path); err == nil && info.Mode().IsRegular() {
+				c.conceal(p.path, info, settingGround(fieldDeniedCommands, k.origin, k.deniedPrograms.folded[strings.ToLower(p.name)]))
+			}
+		}
+		for _, what := range shared {
+			c.notice("deniedCommands: a script can still run %s", what)
+		}
+	}
+}
+
+// barred keeps a name from being made.
+func (c *compiler) barred(full string, dir bool, g ground) {
+	if _, ok := c.grounds[full]; ok {
+		return
+	}
+	c.bar = append(c.bar, kernel.Name{Path: full, Dir: dir})
+	c.grounds[full] = g
+}

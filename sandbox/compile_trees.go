@@ -1,0 +1,95 @@
+package sandbox
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// common returns the trees that lie in both lists: of two that contain each other,
+// the inner one; of two that are the same, the one that a setting names.
+func common(a, b []area) []area {
+	out := []area{}
+	for _, x := range a {
+		for _, y := range b {
+			switch {
+			case x.path == y.path && x.setting == "", within(y.path, x.path) && x.path != y.path:
+				out = append(out, y)
+			case within(x.path, y.path):
+				out = append(out, x)
+			}
+		}
+	}
+	return outermost(out)
+}
+
+// outermost returns the trees that lie in no other, sorted.
+func outermost(list []area) []area {
+	out := slices.Clone(list)
+	slices.SortStableFunc(out, func(a, b area) int {
+		if a.path != b.path {
+			return strings.Compare(a.path+"/", b.path+"/")
+		}
+		return -strings.Compare(a.setting, b.setting) // one that a setting names comes first
+	})
+	kept := out[:0]
+	for _, a := range out {
+		if holding(kept, a.path) == nil {
+			kept = append(kept, a)
+		}
+	}
+	return kept
+}
+
+// tops returns the paths that lie in no other, sorted.
+func tops(list []string) []string {
+	sorted := slices.Clone(list)
+	slices.SortFunc(sorted, func(a, b string) int { return strings.Compare(a+"/", b+"/") })
+	kept := sorted[:0]
+	for _, p := range sorted {
+		if !inAny(kept, p) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// inAny reports whether a path is one of the trees or lies in one.
+func inAny(list []string, p string) bool {
+	return slices.ContainsFunc(list, func(root string) bool { return within(p, root) })
+}
+
+func keep[T any](list []T, good func(T) bool) []T {
+	return slices.DeleteFunc(list, func(x T) bool { return !good(x) })
+}
+
+// linksOn returns the links that an absolute path passes, in order.
+func linksOn(full string) []string {
+	var out []string
+	done := ""
+	for rest := full; rest != "" && len(out) < maxLinks; {
+		var part string
+		part, rest, _ = strings.Cut(rest, "/")
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			done = done[:max(strings.LastIndexByte(done, '/'), 0)]
+			continue
+		}
+		target, err := readLink(done + "/" + part)
+		switch {
+		case err != nil:
+			return out
+		case target == "":
+			done += "/" + part
+			continue
+		case path.IsAbs(target):
+			out, done = append(out, done+"/"+part), ""
+		default:
+			out = append(out, done+"/"+part)
+		}
+		rest = target + "/" + rest
+	}
+	return out
+}

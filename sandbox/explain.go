@@ -1,0 +1,152 @@
+package sandbox
+
+import (
+	"path"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+)
+
+// opRun is the operation of starting a program.
+const opRun Op = "run"
+
+// Violation is something that the sandbox refused.
+type Violation struct {
+	Kind    string        `json:"kind"`              // "path", "host", "syscall", "limit"
+	What    string        `json:"what"`              // "/etc/x", "evil.test:443", "ptrace", "memory"
+	Op      string        `json:"op,omitempty"`      // "read", "write", "run", "connect"
+	Setting string        `json:"setting,omitempty"` // "allowedWritePaths"; "" is built in
+	Origin  policy.Origin `json:"origin,omitzero"`   // where the setting was written
+	Hint    string        `json:"hint,omitempty"`    // how to allow it, when that is possible
+}
+
+// Explain says why the kernel refuses an operation on a path, or nil when it does
+// not. The path is absolute; what a link leads to counts, as for the kernel. A
+// write is also making, moving and removing.
+func (s *Sandbox) Explain(name string, op Op) *Violation {
+	s.mu.Lock()
+	p := s.plan
+	s.mu.Unlock()
+	return p.explain(name, op)
+}
+
+func (p *plan) explain(name string, op Op) *Violation {
+	if !path.IsAbs(name) {
+		return nil
+	}
+	full, err := resolve(name)
+	if err != nil {
+		full = path.Clean(name)
+	}
+	if inAny(private, full) && holding(p.write, full) == nil && holding(p.read[:min(1, len(p.read))], full) == nil && p.own(full) {
+		return nil
+	}
+	v := &Violation{Kind: KindPath, What: full, Op: string(op)}
+	if at := p.above(p.policy.Hide, full); at != "" {
+		return v.by(p.grounds[at], at)
+	}
+	if op == OpWrite {
+		return p.explainWrite(v)
+	}
+	return p.explainRead(v)
+}
+
+// own says whether commands have a private folder there, with nothing of ours.
+func (p *plan) own(full string) bool {
+	return holding(p.read, full) == nil || holding(p.read, full).path == "/"
+}
+
+// above returns which of some trees holds a path, or "".
+func (p *plan) above(list []string, full string) string {
+	if i := slices.IndexFunc(list, func(root string) bool { return within(full, root) }); i >= 0 {
+		return list[i]
+	}
+	return ""
+}
+
+func (p *plan) explainRead(v *Violation) *Violation {
+	for i := range p.read {
+		if a := &p.read[i]; within(v.What, a.path) && (a.path != "/" || !inAny(apart, v.What)) {
+			return nil
+		}
+	}
+	if holding(p.write, v.What) != nil || inAny(devices, v.What) || v.What == "/" {
+		return nil
+	}
+	for _, l := range p.layers {
+		if l.read != nil && holding(l.read, v.What) == nil {
+			return v.outside(fieldReadPaths, l.origin)
+		}
+	}
+	v.Hint = "name it in allowedReadPaths, next to what else may be read"
+	return v
+}
+
+func (p *plan) explainWrite(v *Violation) *Violation {
+	if inAny(devices, v.What) {
+		return nil
+	}
+	w := holding(p.write, v.What)
+	if w == nil || w.path == v.What && w.path != "/" && slices.Contains(p.policy.Write, path.Dir(w.path)) {
+		return p.outsideWrite(v)
+	}
+	if at := p.above(p.policy.Fixed, v.What); at != "" {
+		return v.by(p.grounds[at], at)
+	}
+	i := slices.IndexFunc(p.policy.Bar, func(n kernel.Name) bool { return within(v.What, n.Path) })
+	if i >= 0 {
+		at := p.policy.Bar[i].Path
+		return v.by(p.grounds[at], at)
+	}
+	if slices.Contains(p.policy.Pin, v.What) {
+		v.Hint = "something in it is protected, so it cannot be moved or removed; do that outside of the sandbox"
+		return v
+	}
+	return nil
+}
+
+func (p *plan) outsideWrite(v *Violation) *Violation {
+	for _, l := range p.layers {
+		if l.write != nil && holding(l.write, v.What) == nil {
+			return v.outside(fieldWritePaths, l.origin)
+		}
+	}
+	for _, l := range p.layers {
+		for _, a := range l.protected {
+			if within(v.What, a.path) {
+				return v.by(a.ground, a.path)
+			}
+		}
+	}
+	v.Setting = fieldWritePaths
+	v.Hint = "it is outside of the workspace: add the folder to additionalWritePaths"
+	return v
+}
+
+func (v *Violation) outside(setting string, o policy.Origin) *Violation {
+	v.Setting, v.Origin = setting, o
+	v.Hint = "add the folder to " + setting + " there if this is to be allowed"
+	return v
+}
+
+// by completes a violation with what refuses it.
+func (v *Violation) by(g ground, at string) *Violation {
+	v.Setting, v.Origin = g.setting, g.origin
+	switch {
+	case g.setting == fieldDeniedCommands:
+		v.Hint = "take " + g.origin.Rule + " out of deniedCommands if it is to be run"
+	case g.setting != "":
+		v.Hint = "take " + g.origin.Rule + " out of " + g.setting + " if this is to be allowed"
+	case g.what == secretGround.what:
+		v.Hint = at + " holds secrets: name it in allowedReadPaths, next to what else may be read, if it is to be seen"
+	case g.what == decidingGround.what:
+		v.Hint = at + " decides what other programs do: only a person changes it, outside of the sandbox"
+	case g.what != "":
+		v.Hint = g.what
+	}
+	return v
+}
+
+// devices may be used by every command.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}

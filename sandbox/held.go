@@ -1,0 +1,315 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+)
+
+// fresh is how long a look at all protected places holds. What is known to be
+// protected is looked at for each command.
+const fresh = 2 * time.Second
+
+// Sandbox runs commands that the kernel holds to settings. It is safe for
+// concurrent use.
+type Sandbox struct {
+	ask func(ctx context.Context, host string, port int) (bool, error)
+	log *slog.Logger
+
+	mu       sync.Mutex
+	compiler *compiler
+	plan     *plan
+	jail     *kernel.Jail
+	looked   time.Time
+	running  map[*kernel.Process]*kernel.Jail
+	closed   bool
+	starting sync.WaitGroup
+}
+
+// mark is something whose change makes a plan stale.
+type mark struct {
+	path string
+	kind fs.FileMode // its type
+	size int64       // of what is read by us
+	time time.Time   // of what is read by us; zero: the type alone counts
+	none bool        // nothing is there
+}
+
+// remember marks a file that was read for the plan, or is not there yet.
+func (c *compiler) remember(full string) {
+	m := mark{path: full}
+	if info, there := lookAt(full); there {
+		m.kind, m.size, m.time = info.Mode().Type(), info.Size(), info.ModTime()
+	} else {
+		m.none = true
+	}
+	c.marks = append(c.marks, m)
+}
+
+// mark marks all that the plan names in trees that may be written, and what is
+// hidden.
+func (c *compiler) mark() {
+	p := &c.policy
+	for _, at := range slices.Concat(p.Hide, p.Fixed, p.Pin, p.Write) {
+		if info, err := os.Lstat(at); err == nil {
+			c.marks = append(c.marks, mark{path: at, kind: info.Mode().Type()})
+		}
+	}
+	for _, n := range p.Bar {
+		c.marks = append(c.marks, mark{path: n.Path, none: true})
+	}
+}
+
+// holds reports whether nothing that is marked has changed.
+func (p *plan) holds() bool {
+	for i := range p.marks {
+		m := &p.marks[i]
+		info, err := os.Lstat(m.path)
+		switch {
+		case m.none:
+			if err == nil && !kernel.IsPlaceholder(m.path) {
+				return false
+			}
+		case err != nil || info.Mode().Type() != m.kind:
+			return false
+		case !m.time.IsZero() && (info.Size() != m.size || !info.ModTime().Equal(m.time)):
+			return false
+		}
+	}
+	return true
+}
+
+// Refresh looks whether what is protected is still what is there, and makes the
+// kernel's policy anew when it is not. Each command does so when it starts.
+func (s *Sandbox) Refresh() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refresh()
+}
+
+func (s *Sandbox) refresh() error {
+	if s.closed {
+		return ErrClosed
+	}
+	if time.Since(s.looked) < fresh && s.plan.holds() {
+		return nil
+	}
+	return s.renew()
+}
+
+// renew makes a plan of how things are now, and a jail when it differs.
+func (s *Sandbox) renew() error {
+	now := time.Now()
+	p, err := s.compiler.compile()
+	if err != nil {
+		return err
+	}
+	if s.plan != nil && reflect.DeepEqual(p.policy, s.plan.policy) {
+		s.plan, s.looked = p, now
+		return nil
+	}
+	jail, err := kernel.Prepare(&p.policy)
+	if err != nil {
+		return cannotHold(err, p.policy.Weaker)
+	}
+	old := s.jail
+	s.plan, s.jail, s.looked = p, jail, now
+	return s.drop(old)
+}
+
+func cannotHold(err error, weaker bool) error {
+	hint := "holdfast doctor says what is missing"
+	if errors.Is(err, kernel.ErrUnsupported) && !weaker {
+		hint += "; inside a container, enableWeakerNestedSandbox accepts Landlock and seccomp alone"
+	}
+	return &OpenError{What: "the kernel cannot hold commands to these settings", Err: err, hint: hint}
+}
+
+// drop closes a jail that is not in use any more.
+func (s *Sandbox) drop(j *kernel.Jail) error {
+	if j == nil || j == s.jail {
+		return nil
+	}
+	for _, used := range s.running {
+		if used == j {
+			return nil
+		}
+	}
+	return j.Close()
+}
+
+// start starts a command under the settings as they apply now. done is called with
+// the process when it has ended.
+func (s *Sandbox) start(a *kernel.Attr) (*kernel.Process, error) {
+	s.mu.Lock()
+	if err := s.refresh(); err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	jail := s.jail
+	s.starting.Add(1)
+	s.mu.Unlock()
+	p, err := jail.Start(a)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starting.Done()
+	if err != nil {
+		return nil, err
+	}
+	s.running[p] = jail
+	return p, nil
+}
+
+// done says that a command has ended.
+func (s *Sandbox) done(p *kernel.Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	jail := s.running[p]
+	delete(s.running, p)
+	if err := s.drop(jail); err != nil && s.log != nil {
+		s.log.Warn("sandbox: take down what held commands", "error", err)
+	}
+}
+
+// Close ends the sandbox. Commands that still run are killed.
+func (s *Sandbox) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	s.starting.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	jails := []*kernel.Jail{s.jail}
+	for p, j := range s.running {
+		_ = p.Signal(syscall.SIGKILL) // it may have ended already
+		if !slices.Contains(jails, j) {
+			jails = append(jails, j)
+		}
+	}
+	clear(s.running)
+	var err error
+	for _, j := range jails {
+		err = errors.Join(err, j.Close())
+	}
+	return err
+}
+
+// Status says in one line what holds commands, for prompts and for people.
+func (s *Sandbox) Status() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &s.plan.policy
+	parts := []string{"files", "network " + s.networkText(), fmt.Sprintf("%d protected names", len(p.Fixed)+len(p.Pin)+len(p.Bar))}
+	if len(p.Write) == 0 {
+		parts[0] += " (none may be written)"
+	} else {
+		parts[0] += " (writes to " + strings.Join(p.Write, ", ") + ")"
+	}
+	if len(p.Hide) > 0 {
+		parts = append(parts, fmt.Sprintf("%d hidden", len(p.Hide)))
+	}
+	name := "kernel: "
+	if s.jail.Weaker() {
+		name = "kernel, without namespaces: "
+	}
+	return name + strings.Join(parts, ", ")
+}
+
+func (s *Sandbox) networkText() string {
+	switch m := s.compiler.merged; {
+	case s.plan.policy.Network != kernel.ProxyNetwork && s.plan.policy.LocalBind:
+		return "localhost of its own"
+	case s.plan.policy.Network != kernel.ProxyNetwork:
+		return "none"
+	case len(m.Hosts) == 1 && len(m.Hosts[0].Allow) > 0 && len(m.Hosts[0].Allow) <= 3:
+		return "to " + strings.Join(m.Hosts[0].Allow, ", ") + " through a proxy"
+	}
+	return "to allowed hosts through a proxy"
+}
+
+// Digest is a digest of all that commands are held to, for the audit: the same
+// text means the same sandbox.
+func (s *Sandbox) Digest() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text, err := json.Marshal(struct {
+		Policy kernel.Policy
+		Hosts  []egress.Layer
+		Weaker bool
+	}{s.plan.policy, s.compiler.merged.Hosts, s.jail.Weaker()})
+	if err != nil {
+		return "" // these types can always be written
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// What a command needs of its sandbox.
+
+func (s *Sandbox) merged() *Merged { return s.compiler.merged }
+
+// dir is where commands start.
+func (s *Sandbox) dir() string { return s.compiler.folders[0].path }
+
+// temp is the folder for temporary files, as commands see it.
+func (s *Sandbox) temp() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.jail.TempDir()
+}
+
+func (s *Sandbox) weaker() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.jail.Weaker()
+}
+
+func (s *Sandbox) network() kernel.Network {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.plan.policy.Network
+}
+
+// describe says in words why a command could not start, and what to do.
+func (s *Sandbox) describe(e *kernel.StartError) (what, hint string) {
+	step, name, _ := strings.Cut(e.Step, " ")
+	if step == "execute" {
+		if v := s.Explain(name, opRun); v != nil {
+			return name + " was refused: " + v.Setting, v.Hint
+		}
+		switch {
+		case errors.Is(e.Err, fs.ErrNotExist):
+			return path.Base(name) + " is not there, or the program that it names to read it", "look at its first line"
+		case errors.Is(e.Err, fs.ErrPermission):
+			return name + " is not a program that may be executed", "chmod +x makes it one"
+		}
+		return e.Error(), ""
+	}
+	switch {
+	case errors.Is(e.Err, fs.ErrNotExist):
+		return "what is protected changed while the command started: " + e.Error(), "run it again"
+	case errors.Is(e.Err, syscall.EAGAIN), errors.Is(e.Err, syscall.ENOSPC), errors.Is(e.Err, syscall.ENOMEM):
+		return "the machine has no more room for a sandbox: " + e.Error(), "look at limits, and at /proc/sys/user/max_*_namespaces"
+	}
+	return "the kernel refused a part of the sandbox: " + e.Error(), "holdfast doctor says what this machine can do"
+}

@@ -1,0 +1,289 @@
+package sandbox
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+)
+
+// protectedNames is policy's list, ready for comparing.
+var protectedNames = sync.OnceValue(func() *nameSet {
+	names := policy.ProtectedNames()
+	n := &nameSet{names: map[string]bool{}, pairs: map[string]bool{}}
+	for _, name := range slices.Concat(names.Folders, names.Files) {
+		switch {
+		case strings.ContainsAny(name, "*?[{"):
+			n.patterns = append(n.patterns, name)
+		case strings.Contains(name, "/"):
+			n.pairs[name] = true
+		default:
+			n.names[name] = true
+		}
+	}
+	return n
+})
+
+type nameSet struct {
+	names    map[string]bool
+	pairs    map[string]bool // ".config/git"
+	patterns []string
+}
+
+// has reports whether a name in a folder with the name parent is protected.
+func (n *nameSet) has(parent, name string) bool {
+	name = strings.ToLower(name)
+	if n.names[name] || n.pairs[strings.ToLower(parent)+"/"+name] {
+		return true
+	}
+	for _, p := range n.patterns {
+		lead, _, _ := strings.Cut(p, "*")
+		if strings.HasPrefix(name, lead) {
+			if ok, err := doublestar.Match(p, name); ok && err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// workspaceBars are the names that cannot be made directly in a tree that may be
+// written: those that agents and editors obey as soon as they are there. The list
+// is short, since each name has a placeholder while a command runs and costs time.
+// A name that ends in "/" is a folder.
+var workspaceBars = []string{
+	".holdfast/", ".claude/", ".mcp.json", ".codex/", ".gemini/", ".cursor/", ".vscode/", ".idea/", ".devcontainer/", ".envrc",
+}
+
+// homeBars are the names that cannot be made in the home folder, where every
+// program looks for its settings: all of policy's list but those of projects.
+var homeBars = sync.OnceValue(func() []string {
+	var out []string
+	names := policy.ProtectedNames()
+	for _, name := range slices.Concat(names.Folders, names.Files) {
+		if name[0] != '.' || strings.ContainsAny(name, "*?[{") || name == ".git" || partly[name] != nil {
+			continue
+		}
+		if slices.Contains(names.Folders, name) {
+			name += "/"
+		}
+		out = append(out, name)
+	}
+	return out
+})
+
+// partly are protected folders of which programs write the rest in their daily
+// work. A name that ends in "/" is a folder.
+var partly = map[string][]string{
+	".yarn":  {"releases/", "plugins/", "sdks/"},
+	".cargo": {"config", "config.toml", "env"},
+}
+
+// besideWorktrees are the names in .claude that matter when its worktrees, which
+// may be written, are there.
+var besideWorktrees = []string{
+	"settings.json", "settings.local.json", "CLAUDE.md", "agents/", "commands/", "hooks/", "skills/", "plugins/", "rules/", "output-styles/",
+}
+
+// Grounds that are built in.
+var (
+	secretGround   = ground{what: "secrets are not readable"}
+	decidingGround = ground{what: "it decides what other programs do"}
+)
+
+// protect keeps what decides about other programs from being changed in the trees
+// that may be written, and what protectedPaths name.
+func (c *compiler) protect() error {
+	for _, l := range c.layers {
+		for _, p := range l.protected {
+			if err := c.protectArea(p); err != nil {
+				return err
+			}
+		}
+	}
+	for _, w := range c.write {
+		if info, err := os.Lstat(w.path); err != nil || !info.IsDir() {
+			continue
+		}
+		if err := c.protectTree(w.path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// protectArea fixes or bars an entry of protectedPaths, wherever its name leads.
+func (c *compiler) protectArea(p area) error {
+	for _, link := range linksOn(p.literal) {
+		if c.written(link) {
+			return p.wrong(link+" is a link that commands could change", "name what it leads to: "+p.path)
+		}
+	}
+	full, err := resolve(p.path)
+	if err != nil {
+		return p.wrong(fmt.Sprintf("%s: %v", p.path, err), "name it without links")
+	}
+	if _, there := lookAt(full); there {
+		c.fix(full, p.ground)
+	} else if c.written(full) {
+		c.barFirst(full, p.folder, p.ground)
+	}
+	return nil
+}
+
+func (c *compiler) protectTree(root string) error {
+	found := scan(root)
+	if found.cut {
+		c.notice("%s holds too much to look through: protected names and repositories deep in it may be missed", root)
+	}
+	for _, f := range found.names {
+		if err := c.protectName(f.path, f.mode); err != nil {
+			return err
+		}
+	}
+	for _, dir := range found.bare {
+		c.notice("%s is a repository without a .git folder: git in it obeys its config", dir)
+		if err := c.repository(dir); err != nil {
+			return err
+		}
+	}
+	c.remember(path.Join(root, ".git"))
+	if c.home != "" && within(c.home, root) {
+		if err := c.barNames(c.home, homeBars()); err != nil {
+			return err
+		}
+	}
+	return c.barNames(root, workspaceBars)
+}
+
+// barNames bars names in a folder that are not there. What is there was found by
+// the scan, unless it lies deeper than that looks.
+func (c *compiler) barNames(dir string, names []string) error {
+	for _, name := range names {
+		full := path.Join(dir, name)
+		info, there := lookAt(full)
+		switch {
+		case !there:
+			c.barFirst(full, strings.HasSuffix(name, "/"), decidingGround)
+		case c.grounds[full] == (ground{}) && !slices.Contains(c.pin, full):
+			if err := c.protectName(full, info.Mode()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lookAt looks at what a name is, without following it. The placeholder of a
+// running sandbox is nothing.
+func lookAt(full string) (os.FileInfo, bool) {
+	info, err := os.Lstat(full)
+	if err != nil || (info.IsDir() || info.Mode()&fs.ModeSocket != 0) && kernel.IsPlaceholder(full) {
+		return nil, false
+	}
+	return info, true
+}
+
+// protectName protects a file or folder with a protected name that is there.
+func (c *compiler) protectName(full string, mode fs.FileMode) error {
+	if inAny(c.hide, full) || mode&(fs.ModeDir|fs.ModeSocket) != 0 && kernel.IsPlaceholder(full) {
+		return nil
+	}
+	name := strings.ToLower(path.Base(full))
+	if mode&fs.ModeSymlink != 0 {
+		return c.linked(full)
+	}
+	switch {
+	case name == ".git":
+		return c.git(full, mode)
+	case !mode.IsDir():
+	case partly[name] != nil:
+		return c.inner(full, partly[name])
+	case name == ".claude" && isDir(path.Join(full, "worktrees")):
+		return c.besideWorktrees(full)
+	}
+	c.fix(full, decidingGround)
+	return nil
+}
+
+// inner protects names in a folder that may be written otherwise.
+func (c *compiler) inner(dir string, names []string) error {
+	c.pinned(dir)
+	for _, name := range names {
+		plain, folder := strings.CutSuffix(name, "/")
+		if err := c.guard(path.Join(dir, plain), folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// besideWorktrees protects .claude but for its worktrees.
+func (c *compiler) besideWorktrees(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		full := path.Join(dir, e.Name())
+		switch {
+		case e.Name() == "worktrees":
+		case e.Type()&fs.ModeSymlink != 0:
+			return c.linked(full)
+		default:
+			c.fix(full, decidingGround)
+		}
+	}
+	return c.inner(dir, besideWorktrees)
+}
+
+// guard fixes what is there and bars what is not.
+func (c *compiler) guard(full string, dir bool) error {
+	info, there := lookAt(full)
+	switch {
+	case !there:
+		c.barred(full, dir, decidingGround)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return c.linked(full)
+	default:
+		c.fix(full, decidingGround)
+	}
+	return nil
+}
+
+// linked refuses a protected name that is a link: a link cannot be held in place.
+func (c *compiler) linked(full string) error {
+	what := full + " is a link: a command could put something else in its place, and it decides what other programs do"
+	hint := "put a file or a folder there"
+	if w := holding(c.write, full); w != nil {
+		hint += ", or take " + w.path + " out of what may be written"
+	}
+	return &OpenError{What: what, hint: hint}
+}
+
+func (c *compiler) fix(full string, g ground) {
+	if _, ok := c.grounds[full]; ok {
+		return
+	}
+	c.fixed = append(c.fixed, full)
+	c.grounds[full] = g
+}
+
+func (c *compiler) pinned(dir string) {
+	if !slices.Contains(c.pin, dir) {
+		c.pin = append(c.pin, dir)
+	}
+}
+
+func isDir(name string) bool {
+	info, err := os.Lstat(name)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,241 @@
+package sandbox
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// git protects a .git folder, or the file that stands for one in a linked worktree
+// and in a submodule.
+func (c *compiler) git(full string, mode fs.FileMode) error {
+	if mode.IsDir() {
+		return c.repository(full)
+	}
+	c.fix(full, decidingGround)
+	c.remember(full)
+	target, ok := strings.CutPrefix(firstLine(full), "gitdir:")
+	if !ok {
+		return nil
+	}
+	dir, err := Normalize(strings.TrimSpace(target), path.Dir(full), c.home)
+	if err != nil || !isDir(dir) {
+		return nil // git finds nothing there either
+	}
+	if !c.written(dir) {
+		c.notice("the repository of %s is %s, which commands cannot write: git commit will not work there", path.Dir(full), dir)
+		return nil
+	}
+	if err := c.repository(dir); err != nil {
+		return err
+	}
+	if shared := c.commonDir(dir); shared != "" && c.written(shared) {
+		return c.repository(shared)
+	}
+	return nil
+}
+
+// repository protects what of a repository makes git run programs: its hooks and
+// its configuration, those of its worktrees and submodules, and the files in which
+// it is said where these are.
+func (c *compiler) repository(dir string) error {
+	if inAny(c.pin, dir) && c.grounds[path.Join(dir, "config")] != (ground{}) {
+		return nil // it was found by another way
+	}
+	c.pinned(dir)
+	for _, name := range []string{"hooks/", "config", "config.worktree"} {
+		plain, folder := strings.CutSuffix(name, "/")
+		if err := c.guard(path.Join(dir, plain), folder); err != nil {
+			return err
+		}
+	}
+	if err := c.redirected(dir); err != nil {
+		return err
+	}
+	if err := c.configured(dir); err != nil {
+		return err
+	}
+	for _, e := range entriesOf(path.Join(dir, "worktrees"), scanEntries) {
+		if e.IsDir() {
+			if err := c.worktree(path.Join(dir, "worktrees", e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return c.modules(path.Join(dir, "modules"), scanDepth)
+}
+
+// redirected protects the file that sends git to another repository's settings.
+// Only linked worktrees have one, and an empty one would stop git: so where there is
+// none it cannot be barred, and one that came to be is an error.
+func (c *compiler) redirected(dir string) error {
+	full := path.Join(dir, "commondir")
+	info, err := os.Lstat(full)
+	switch {
+	case err != nil:
+		c.remember(full)
+		return nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		return c.linked(full)
+	case isDir(path.Join(dir, "objects")):
+		return &OpenError{
+			What: full + " sends git to the settings and hooks of another repository, and does not belong there",
+			hint: "do not run git in it; look at the file, and remove it",
+		}
+	}
+	c.fix(full, decidingGround)
+	return nil
+}
+
+// worktree protects a linked worktree's part of the repository.
+func (c *compiler) worktree(dir string) error {
+	c.pinned(dir)
+	for _, name := range []string{"commondir", "config.worktree"} {
+		full := path.Join(dir, name)
+		if _, err := os.Lstat(full); err != nil && name == "commondir" {
+			continue // git takes it for none
+		}
+		if err := c.guard(full, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// modules protects the repositories of submodules, whose names may hold slashes.
+func (c *compiler) modules(dir string, depth int) error {
+	if depth == 0 {
+		return nil
+	}
+	for _, e := range entriesOf(dir, scanEntries) {
+		if !e.IsDir() {
+			continue
+		}
+		sub := path.Join(dir, e.Name())
+		var err error
+		if _, no := os.Lstat(path.Join(sub, "HEAD")); no == nil {
+			err = c.repository(sub)
+		} else {
+			err = c.modules(sub, depth-1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// configured protects what a repository's configuration names: the folder of its
+// hooks, and files that it includes.
+func (c *compiler) configured(dir string) error {
+	full := path.Join(dir, "config")
+	c.remember(full)
+	for _, s := range gitSettings(head(full, 1<<20)) {
+		from := dir
+		switch s.key {
+		case "core.hookspath":
+			from = path.Dir(dir) // where hooks run
+		case "include.path", "includeif.path":
+		default:
+			continue
+		}
+		named, err := Normalize(s.value, from, c.home)
+		if err != nil || s.value == "" || !c.written(named) || within(named, dir) && within(named, path.Join(dir, "hooks")) {
+			continue
+		}
+		if inAny(c.fixed, named) {
+			continue
+		}
+		for _, w := range c.write {
+			if w.path == named {
+				return &OpenError{What: full + ": " + s.key + " is " + named + ", all of which may be written", hint: "give the hooks a folder of their own"}
+			}
+		}
+		if _, there := lookAt(named); !there {
+			c.barFirst(named, s.key == "core.hookspath", decidingGround)
+		} else {
+			c.fix(named, decidingGround)
+		}
+	}
+	return nil
+}
+
+// commonDir returns the repository of a linked worktree, or "".
+func (c *compiler) commonDir(dir string) string {
+	line := firstLine(path.Join(dir, "commondir"))
+	if line == "" {
+		return ""
+	}
+	shared, err := Normalize(line, dir, c.home)
+	if err != nil {
+		return ""
+	}
+	return shared
+}
+
+type gitSetting struct{ key, value string }
+
+// gitSettings reads a git configuration as far as one line holds one value. Keys
+// are in lower case and without the name of the subsection.
+func gitSettings(text []byte) []gitSetting {
+	var out []gitSetting
+	section := ""
+	for line := range bytes.Lines(text) {
+		s := strings.TrimSpace(string(line))
+		if rest, ok := strings.CutPrefix(s, "["); ok {
+			name, tail, _ := strings.Cut(rest, "]")
+			section, _, _ = strings.Cut(strings.TrimSpace(name), " ")
+			section, _, _ = strings.Cut(section, ".")
+			s = strings.TrimSpace(tail)
+		}
+		key, value, ok := strings.Cut(s, "=")
+		if !ok || s[0] == '#' || s[0] == ';' {
+			continue
+		}
+		out = append(out, gitSetting{strings.ToLower(section + "." + strings.TrimSpace(key)), gitValue(strings.TrimSpace(value))})
+	}
+	return out
+}
+
+// gitValue takes quotes and comments away.
+func gitValue(text string) string {
+	var out strings.Builder
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch ch := text[i]; {
+		case ch == '"':
+			quoted = !quoted
+		case ch == '\\' && i+1 < len(text):
+			i++
+			out.WriteByte(text[i])
+		case !quoted && (ch == '#' || ch == ';'):
+			return strings.TrimSpace(out.String())
+		default:
+			out.WriteByte(ch)
+		}
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// head reads the beginning of a regular file; what cannot be read is empty.
+func head(name string, limit int64) []byte {
+	info, err := os.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, _ := io.ReadAll(io.LimitReader(f, limit))
+	return data
+}
+
+func firstLine(name string) string {
+	line, _, _ := strings.Cut(string(head(name, 4096)), "\n")
+	return strings.TrimRight(line, "\r")
+}

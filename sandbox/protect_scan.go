@@ -1,0 +1,99 @@
+package sandbox
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// How far a tree is looked through.
+const (
+	scanDepth   = 4      // a/b/c/.git is found
+	scanEntries = 20_000 // then the rest is left out, the deepest first
+)
+
+// found is what a scan found.
+type found struct {
+	names []foundName
+	bare  []string // folders that are repositories themselves
+	cut   bool     // not everything was looked at
+}
+
+type foundName struct {
+	path string
+	mode fs.FileMode
+}
+
+// notScanned are folders that hold packages, caches and what was built: their
+// content is replaced often, and nobody works in it.
+var notScanned = map[string]bool{
+	"node_modules": true, "bower_components": true, "vendor": true, "site-packages": true, ".venv": true, "venv": true,
+	"__pycache__": true, ".tox": true, ".nox": true, ".cache": true, ".mypy_cache": true, ".pytest_cache": true, ".ruff_cache": true,
+	".gradle": true, ".next": true, ".nuxt": true, ".svelte-kit": true, ".turbo": true, ".npm": true, ".pnpm-store": true, ".terraform": true,
+}
+
+// elsewhere are folders of a system in which no project lies.
+var elsewhere = map[string]bool{"/proc": true, "/sys": true, "/dev": true, "/run": true, "/tmp": true, "/var/tmp": true}
+
+// scan looks for protected names and repositories in a tree, level by level. It
+// follows no links, and does not look into what it found.
+func scan(root string) *found {
+	out := &found{}
+	names := protectedNames()
+	level := []string{root}
+	left := scanEntries
+	for depth := 0; depth < scanDepth && len(level) > 0; depth++ {
+		var next []string
+		for _, dir := range level {
+			entries := entriesOf(dir, left)
+			left -= len(entries)
+			next = append(next, out.look(dir, entries, names)...)
+			if left <= 0 {
+				out.cut = true
+				return out
+			}
+		}
+		level = next
+	}
+	return out
+}
+
+// entriesOf returns some of what is in a folder, in no order. What cannot be listed is
+// empty: commands are not more than this process.
+func entriesOf(dir string, limit int) []fs.DirEntry {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(limit)
+	return entries
+}
+
+// look sorts out what is in one folder and returns the folders to look into.
+func (f *found) look(dir string, entries []fs.DirEntry, names *nameSet) []string {
+	var next []string
+	parent := path.Base(dir)
+	repository := 0
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case names.has(parent, name):
+			f.names = append(f.names, foundName{path.Join(dir, name), e.Type()})
+			continue
+		case name == "HEAD" || name == "objects" || name == "refs":
+			repository++
+		}
+		if e.IsDir() && !notScanned[strings.ToLower(name)] {
+			if full := path.Join(dir, name); !elsewhere[full] {
+				next = append(next, full)
+			}
+		}
+	}
+	if repository == 3 {
+		f.bare = append(f.bare, dir)
+		return nil
+	}
+	return next
+}

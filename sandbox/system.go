@@ -1,0 +1,165 @@
+package sandbox
+
+import (
+	_ "embed"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+//go:embed system.txt
+var systemText string
+
+// systemLists is system.txt: section → paths.
+var systemLists = sync.OnceValue(func() map[string][]string {
+	lists := map[string][]string{}
+	section := ""
+	for line := range strings.Lines(systemText) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || line[0] == '#':
+		case line[0] == '[':
+			section, _, _ = strings.Cut(line[1:], "]")
+		default:
+			lists[section] = append(lists[section], line)
+		}
+	}
+	return lists
+})
+
+// existing returns the canonical paths of a list that are there.
+func existing(list []string) []string {
+	var out []string
+	for _, p := range list {
+		if full, err := resolve(p); err == nil {
+			if _, err := os.Lstat(full); err == nil {
+				out = append(out, full)
+			}
+		}
+	}
+	return out
+}
+
+// secretPaths returns the files and folders of the system and of the home folder
+// that hold secrets, whether they are there or not, and the homes of others.
+func secretPaths(home string) []string {
+	lists := systemLists()
+	out := make([]string, 0, 160)
+	for _, p := range lists["secret"] {
+		switch {
+		case path.IsAbs(p):
+			out = append(out, p)
+		case home != "":
+			out = append(out, path.Join(home, p))
+		}
+	}
+	for _, p := range lists["pattern"] {
+		found, _ := filepath.Glob(p) // the patterns are ours
+		out = append(out, found...)
+	}
+	if home == "" {
+		return out
+	}
+	for _, name := range homeSecrets() {
+		out = append(out, path.Join(home, name))
+	}
+	for _, p := range lists["home"] {
+		found, _ := filepath.Glob(p)
+		for _, other := range found {
+			if !within(home, other) && !within(other, home) {
+				out = append(out, other)
+			}
+		}
+	}
+	return out
+}
+
+// homeSecrets are the names of policy's list that mean a secret in a home folder:
+// those with a dot in front. Others, and .env, are names in projects.
+var homeSecrets = sync.OnceValue(func() []string {
+	names := policy.SecretNames()
+	return slices.DeleteFunc(append(names.Folders, names.Files...), func(name string) bool {
+		return name[0] != '.' || strings.ContainsAny(name, "*?[{") || strings.HasPrefix(name, ".env")
+	})
+})
+
+// notWorkspace says why a folder cannot be a workspace by itself, or "".
+func notWorkspace(folder, home string) string {
+	lists := systemLists()
+	switch {
+	case home != "" && folder == home:
+		return ""
+	case slices.Contains(lists["workspace"], folder):
+		return "it is a folder of the system"
+	case home != "" && within(home, folder):
+		return "it holds the home folder"
+	}
+	for _, p := range lists["system"] {
+		if within(folder, p) {
+			return "it belongs to the system"
+		}
+	}
+	return ""
+}
+
+// private are the folders that commands have of their own: the host's are not there.
+var private = []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/pts", "/proc"}
+
+// apart are the folders that reading "/" does not open.
+var apart = []string{"/tmp", "/var/tmp", "/dev", "/proc", "/run", "/sys"}
+
+// program is a file that deniedCommands hides.
+type program struct {
+	name string // as deniedCommands has it
+	path string
+}
+
+// findPrograms looks for programs by name in the folders of searchPath and in
+// those of the system. shared tells about names that are links to a program with
+// another name: hiding that would take more away than was denied.
+func findPrograms(names []string, searchPath string) (found []program, shared []string) {
+	dirs := filepath.SplitList(searchPath)
+	dirs = append(dirs, "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		if !path.IsAbs(dir) {
+			continue
+		}
+		for _, name := range names {
+			full, err := resolve(path.Join(dir, name))
+			if err != nil || seen[full+"\x00"+name] {
+				continue
+			}
+			seen[full+"\x00"+name] = true
+			info, err := os.Lstat(full)
+			switch {
+			case err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
+			case path.Base(full) != name:
+				shared = append(shared, name+" is "+full+", which has other names, too")
+			default:
+				found = append(found, program{name, full})
+			}
+		}
+	}
+	return found, shared
+}
+
+// readable reports whether this process may read a file or list a folder: what it
+// may not, commands may not either.
+func readable(name string, info fs.FileInfo) bool {
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		return true
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package sandbox
+
+import "io/fs"
+
+// links returns 1: the number of names is not known here.
+func links(fs.FileInfo) uint64 { return 1 }
