@@ -73,9 +73,6 @@ func readRequest(r *bufio.Reader) (*http.Request, error) {
 	if req.ProtoMajor != 1 {
 		return nil, fmt.Errorf("%s is not spoken here", req.Proto)
 	}
-	if req.ProtoMinor == 0 && len(req.TransferEncoding) > 0 {
-		return nil, errors.New("HTTP/1.0 has no Transfer-Encoding")
-	}
 	return req, nil
 }
 
@@ -106,6 +103,8 @@ func checkHead(head string) error {
 		}
 	}
 	switch {
+	case count["transfer-encoding"] > 0 && !strings.HasSuffix(lines[0], " HTTP/1.1"):
+		return errors.New("only HTTP/1.1 has Transfer-Encoding")
 	case count["host"] > 1:
 		return errors.New("there are two Host headers")
 	case count["host"] == 0 && strings.HasSuffix(lines[0], " HTTP/1.1") && !strings.HasPrefix(lines[0], http.MethodConnect+" "):

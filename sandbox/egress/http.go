@@ -38,10 +38,10 @@ func (c *client) serveHTTP(inside *target) {
 	}
 }
 
-// badRequest answers what cannot be read. Nothing to whom is gone.
+// badRequest answers what cannot be read, and says nothing to a client that is gone.
 func (c *client) badRequest(err error) {
-	var t net.Error
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &t) {
+	var gone *net.OpError
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &gone) {
 		return
 	}
 	c.cannotRead("a request", err)
