@@ -16,6 +16,12 @@ func Prepare(*Policy) (*Jail, error) { return nil, ErrUnsupported }
 // Weaker says whether namespaces are missing.
 func (*Jail) Weaker() bool { return true }
 
+// TempDir returns "".
+func (*Jail) TempDir() string { return "" }
+
+// IsPlaceholder returns false.
+func IsPlaceholder(string) bool { return false }
+
 // Start returns [ErrUnsupported].
 func (*Jail) Start(*Attr) (*Process, error) { return nil, ErrUnsupported }
 
