@@ -1,11 +1,17 @@
 package sandbox
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
 
 func TestCheckHost(t *testing.T) {
 	const some = `{"network":{"allowedDomains":["api.example.com","*.x.org","192.0.2.7","2001:db8::1"]}}`
 	const local = `{"network":{"allowedDomains":["api.example.com"],"allowLocalBinding":true}}`
 	const all = `{"network":{"allowedDomains":["*"]}}`
+	const denied = `{"network":{"allowedDomains":["*"],"allowLocalBinding":true,"deniedDomains":["bad.example.com","*.evil.org","git.org:22","localhost:9999"]}}`
+	const listed = `{"network":{"allowedDomains":["localhost:4873","127.0.0.1","10.0.0.0/8","git.org:22","*.localhost"]}}`
 	for _, tt := range []struct {
 		settings, host, setting string // "" allows
 	}{
@@ -38,6 +44,24 @@ func TestCheckHost(t *testing.T) {
 		{all, "0.0.0.0", fieldLocal},
 		{all, "[::]", fieldLocal},
 		{`{"network":{}}`, "a.org", fieldDomains}, // no host at all
+		{denied, "bad.example.com", fieldDeniedDomains},
+		{denied, "https://x.bad.example.com/", ""}, // the entry is for the one host
+		{denied, "a.evil.org:8443", fieldDeniedDomains},
+		{denied, "evil.org", ""},
+		{denied, "ssh://git.org/x", fieldDeniedDomains},
+		{denied, "git.org", fieldDeniedDomains}, // it may be that port
+		{denied, "https://git.org/x", ""},
+		{denied, "http://localhost:9999", fieldDeniedDomains},
+		{denied, "10.1.2.3", fieldDomains}, // a star covers no address
+		{listed, "http://localhost:4873/x", ""},
+		{listed, "http://localhost:4874/x", fieldLocal},
+		{listed, "127.0.0.1", ""},
+		{listed, "127.0.0.2", fieldLocal},
+		{listed, "10.9.8.7:5000", ""},
+		{listed, "11.9.8.7:5000", fieldDomains},
+		{listed, "ssh://git.org/x", ""},
+		{listed, "ssh://git.org:23/x", fieldDomains},
+		{listed, "https://a.git.org:99999/", fieldDomains},
 		{local, "evil.example", fieldDomains},
 		{local, "localhost:3000", ""},
 		{local, "http://[::1]:3000/", ""},
@@ -59,6 +83,46 @@ func TestCheckHost(t *testing.T) {
 		if d := denial(t, err); d.Setting != tt.setting {
 			t.Errorf("%s %q: got %v", tt.settings, tt.host, err)
 		}
+	}
+}
+
+// Where settings say ask, a host that no list names is a question, unless the
+// command is confined: then the connection itself is one.
+func TestAsk(t *testing.T) {
+	c := checker(t, `{"network":{"allowedDomains":["a.org"],"deniedDomains":["bad.org"],"ask":true},"deniedPaths":["/s"]}`, nil)
+	only := checker(t, `{"network":{"allowedDomains":["a.org"],"ask":true,"allowManagedDomainsOnly":true}}`, nil)
+	for _, tt := range []struct {
+		op        policy.Operation
+		resource  string
+		confined  bool
+		want, not policy.Effect // with ask, and with lists only
+	}{
+		{policy.OpConnect, "https://a.org/", false, "", ""},
+		{policy.OpConnect, "https://b.org/", false, policy.Ask, policy.Deny},
+		{policy.OpConnect, "https://b.org/", true, "", policy.Deny},
+		{policy.OpConnect, "https://bad.org/", true, policy.Deny, policy.Deny},
+		{policy.OpConnect, "localhost", false, policy.Deny, policy.Deny},
+		{policy.OpConnect, "127.1", false, policy.Deny, policy.Deny},
+		{policy.OpCommand, "curl https://a.org", false, "", ""},
+		{policy.OpCommand, "curl https://b.org", false, policy.Ask, policy.Deny},
+		{policy.OpCommand, "curl https://b.org", true, "", policy.Deny},
+		{policy.OpCommand, "curl $X", false, policy.Ask, policy.Deny},
+		{policy.OpCommand, "curl https://b.org https://bad.org", false, policy.Deny, policy.Deny},
+		{policy.OpCommand, "curl $X https://bad.org", true, policy.Deny, policy.Deny},
+		{policy.OpCommand, "curl https://b.org; cat /s/x", true, policy.Deny, policy.Deny},
+		{policy.OpCommand, "curl https://b.org; curl https://bad.org", true, policy.Deny, policy.Deny},
+		{policy.OpCommand, "curl https://b.org; $X", true, policy.Deny, policy.Deny},
+	} {
+		r := policy.Request{Tool: "T", Operation: tt.op, Resource: tt.resource, Cwd: "/w", Confined: tt.confined}
+		if v := c.Evaluate(r); v.Effect != tt.want || (v.Effect == policy.None) != (v.Reason == "") {
+			t.Errorf("%s confined %v: got %+v", tt.resource, tt.confined, v)
+		}
+		if v := only.Evaluate(r); v.Effect != tt.not {
+			t.Errorf("%s with lists only: got %+v", tt.resource, v)
+		}
+	}
+	if d := denial(t, c.CheckHost("b.org")); d.Hint() == "" {
+		t.Errorf("got %+v", d)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/sandbox"
 	"github.com/holdfast-dev/holdfast/settings"
 )
 
@@ -48,6 +49,77 @@ func TestUntrustedFolder(t *testing.T) {
 		if s = p.load(); len(s.Rules) != 2 {
 			t.Error("changed settings are still trusted")
 		}
+	}
+}
+
+// What an untrusted folder's sandbox block loosens does not count, and is told;
+// what it restricts counts.
+func TestUntrustedSandbox(t *testing.T) {
+	p := newPlace(t)
+	p.write("home/settings.json", `{"sandbox": {"limits": {"pids": 500}}}`)
+	p.write("project/.holdfast/settings.json", `{"sandbox": {
+		"allowUnsandboxedCommands": true, "excludedCommands": ["git"], "additionalWritePaths": ["/var/x"],
+		"network": {"allowedDomains": ["evil.example"], "httpProxyPort": 9}, "limits": {"pids": 100}}}`)
+	want := "the settings of " + p.path("project") + " are not trusted: sandbox.allowUnsandboxedCommands, sandbox.excludedCommands, " +
+		"sandbox.additionalWritePaths, sandbox.network.allowedDomains, sandbox.network.httpProxyPort do not count"
+	s := p.load()
+	if what, _ := s.Notice(); what != want {
+		t.Errorf("got %s\nwant %s", what, want)
+	}
+	if o := s.Ignored[3].Origin; o.Line != 3 || o.Col != 33 {
+		t.Errorf("allowedDomains is said to be at %+v", o)
+	}
+	m := sandbox.Merge(s.Checkers())
+	if _, ok := m.Excluded("git push", "/"); ok || m.AllowUnsandboxed.On || m.Network.On || m.HTTPProxyPort.Number != 0 || len(m.AdditionalWritePaths) > 0 {
+		t.Errorf("it counts: %+v", m)
+	}
+	if m.Limits.Pids != 100 {
+		t.Errorf("what restricts does not count: %+v", m.Limits)
+	}
+	p.write("home/settings.json", `{"sandbox": {"network": {"allowedDomains": ["*"]}}}`)
+	if what, _ := p.load().Notice(); strings.Contains(what, "allowedDomains") {
+		t.Errorf("hosts restrict where there is a network: %s", what)
+	}
+	p.trust()
+	s = p.load()
+	m = sandbox.Merge(s.Checkers())
+	if _, ok := m.Excluded("git push", "/"); !ok || !m.AllowUnsandboxed.On || m.HTTPProxyPort.Number != 9 || len(m.AdditionalWritePaths) != 1 || len(s.Ignored) > 0 {
+		t.Errorf("trusted: %+v, ignored %v", m, s.Ignored)
+	}
+}
+
+// A block that is not enabled must be right, has no say, and says so.
+func TestDisabledSandbox(t *testing.T) {
+	p := newPlace(t)
+	p.write("home/settings.json", "{\"sandbox\": {\n\"enabled\": false, \"deniedCommands\": [\"rm\"]}}")
+	s := p.load()
+	if len(s.Sandboxes) != 0 || len(s.Warnings) != 1 || s.Warnings[0].Line != 2 || !strings.Contains(s.Warnings[0].What, "no say") {
+		t.Errorf("%+v %+v", s.Sandboxes, s.Warnings)
+	}
+	p.write("home/settings.json", `{"sandbox": {"enabled": false, "deniedCommands": ["rm *"]}}`)
+	if _, err := settings.Load(p.options()); !errors.Is(err, settings.ErrInvalid) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Only an administrator may say that managed domains alone count.
+func TestManagedDomainsOnly(t *testing.T) {
+	const block = `{"sandbox": {"network": {"allowManagedDomainsOnly": true, "allowedDomains": ["a.org"]}}}`
+	for _, file := range []string{"home/settings.json", "project/.holdfast/settings.json", "project/.holdfast/settings.local.json"} {
+		p := newPlace(t)
+		p.write(file, block)
+		_, err := settings.Load(p.options())
+		e, ok := errors.AsType[*settings.Error](err)
+		if !ok || !strings.Contains(e.Problems[0].What, "only managed settings") || e.Problems[0].Col != 53 || e.Hint() == "" {
+			t.Errorf("%s: %+v", file, err)
+		}
+	}
+	p := newPlace(t)
+	p.write("etc/settings.json", block)
+	p.write("home/settings.json", `{"sandbox": {"network": {"allowedDomains": ["*"], "ask": true}}}`)
+	m := sandbox.Merge(p.load().Checkers())
+	if len(m.Hosts) != 2 || m.Hosts[0].Ask || m.Hosts[1].Ask {
+		t.Errorf("%+v", m.Hosts)
 	}
 }
 
