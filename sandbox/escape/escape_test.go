@@ -1,0 +1,78 @@
+//go:build linux
+
+package escape
+
+import (
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/corpus"
+)
+
+// attempts are all there are.
+func attempts() [][]attempt {
+	return [][]attempt{
+		reads, ipcs, writes, protects, homeAttempts(), processes, limits, denied(), terminals, calls, networks, exchange, linked,
+	}
+}
+
+// elsewhere are the cases that another package runs by their ids.
+var elsewhere = map[string]string{}
+
+func init() {
+	for _, id := range []string{"N22", "N25", "N27", "N28", "N32", "N33", "N36", "N37", "N40"} {
+		elsewhere[id] = "package egress runs it: it is about what the proxy says"
+	}
+}
+
+// Every attempt of the corpus is stopped, and succeeds where nothing stops it.
+func TestCorpusEscapes(t *testing.T) {
+	cases := corpus.Load(t, "escapes.json")
+	handled := map[string]func(*testing.T, corpus.Case){}
+	for id, run := range wholes {
+		handled[id] = func(t *testing.T, _ corpus.Case) { run(t) }
+	}
+	for _, c := range cases {
+		if a := find(c.ID); a != nil {
+			handled[c.ID] = func(t *testing.T, _ corpus.Case) { a.runAll(t) }
+		}
+	}
+	corpus.Claim(t, cases, handled, elsewhere)
+}
+
+// So is every attempt of ours, which is written by who has read the design.
+func TestOwnEscapes(t *testing.T) {
+	listed := map[string]bool{}
+	for _, c := range corpus.Load(t, "escapes.json") {
+		listed[c.ID] = true
+	}
+	for _, list := range attempts() {
+		for i := range list {
+			if a := &list[i]; !listed[a.id] && a.what != "" {
+				t.Run(a.id, a.runAll)
+			}
+		}
+	}
+}
+
+// An id stands for one attempt.
+func TestIDs(t *testing.T) {
+	seen := map[string]bool{}
+	for _, list := range attempts() {
+		for _, a := range list {
+			if seen[a.id] || (a.try == nil) == (a.script == "") {
+				t.Errorf("%s is there twice, or has not one of a function and a script", a.id)
+			}
+			seen[a.id] = true
+		}
+	}
+	if len(seen) < 180 {
+		t.Errorf("%d attempts", len(seen))
+	}
+}
+
+// runAll makes an attempt as root and as an ordinary user.
+func (a *attempt) runAll(t *testing.T) {
+	for _, c := range callers() {
+		t.Run(c.name, func(t *testing.T) { a.run(t, c) })
+	}
+}

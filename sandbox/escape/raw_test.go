@@ -1,0 +1,88 @@
+//go:build linux
+
+package escape
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// call makes a system call; nil says that it worked.
+func call(nr uintptr, args ...uintptr) error {
+	_, err := result(nr, args...)
+	return err
+}
+
+// result makes a system call.
+func result(nr uintptr, args ...uintptr) (uintptr, error) {
+	var a [6]uintptr
+	copy(a[:], args)
+	r, _, e := unix.Syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5])
+	return r, errno(e)
+}
+
+// permitted makes a call that cannot work as it is given. That it is refused for
+// what it is, and not for how, is what stops the attempt.
+func permitted(nr uintptr, args ...uintptr) error {
+	switch err := call(nr, args...); err {
+	case unix.EPERM, unix.ENOSYS, unix.EACCES:
+		return err
+	default:
+		return nil
+	}
+}
+
+// text is a string for the kernel.
+func text(s string) uintptr {
+	b, _ := unix.BytePtrFromString(s)
+	kept = append(kept, b)
+	return uintptr(unsafe.Pointer(b))
+}
+
+// kept are the strings that the kernel was given: a probe is short.
+var kept []*byte
+
+func ioctlByte(fd int, request uintptr, c *byte) error {
+	_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(unsafe.Pointer(c)))
+	return errno(e)
+}
+
+// memoryOf reads memory of another process in two ways.
+func memoryOf(pid int, at uint64, size int) ([]byte, error) {
+	b := make([]byte, size)
+	local := []unix.Iovec{{Base: &b[0], Len: uint64(size)}}
+	n, err := unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: uintptr(at), Len: size}}, 0)
+	if err != nil {
+		return nil, fmt.Errorf("process_vm_readv: %w", err)
+	}
+	return b[:n], nil
+}
+
+// inChild makes a system call that makes a process, in which nothing happens.
+func inChild(nr uintptr, args ...uintptr) error {
+	var a [6]uintptr
+	copy(a[:], args)
+	pid, _, e := unix.RawSyscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5])
+	if e == 0 && pid == 0 {
+		for {
+			_, _, _ = unix.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
+		}
+	}
+	if e != 0 {
+		return e
+	}
+	_, _ = unix.Wait4(int(pid), nil, 0, nil)
+	return nil
+}
+
+// cloneArgs are clone3's.
+type cloneArgs struct {
+	flags, pidfd, childTid, parentTid, exitSignal, stack, stackSize, tls, setTid, setTidSize, cgroup uint64
+}
+
+func clone3(flags, cgroup uint64) error {
+	a := &cloneArgs{flags: flags, exitSignal: uint64(unix.SIGCHLD), cgroup: cgroup}
+	return inChild(unix.SYS_CLONE3, uintptr(unsafe.Pointer(a)), unsafe.Sizeof(*a))
+}

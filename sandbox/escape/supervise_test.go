@@ -1,0 +1,211 @@
+//go:build linux
+
+package escape
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-dev/holdfast/sandbox"
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+)
+
+// order is what a supervisor does; it is told in a file.
+type order struct {
+	Plain    bool // no sandbox: the control
+	Settings json.RawMessage
+	Folders  []string
+	Home     string
+	State    string
+	Out      string // stays open, as what a careless parent leaves open
+	Dir      string
+	Before   []string
+	Probe    []string
+	Beside   []string
+	Ready    string // is there when the probe waits
+	Go       string // is there when the probe may go on
+	Terminal bool
+	Apart    bool // what runs plainly has mounts of its own
+}
+
+// report is what a supervisor says at the end.
+type report struct {
+	Absent  bool // there is no kernel sandbox here
+	Open    string
+	Start   string
+	Code    int
+	Out     string
+	Total   int    // bytes of output
+	Tail    string // the end of it
+	Notices string
+}
+
+// leaked is the number of a descriptor that the supervisor forgot to close on exec.
+const leaked = 9
+
+// runner is what exec.Cmd and sandbox.Cmd have in common.
+type runner interface {
+	Start() error
+	Wait() error
+}
+
+// supervise runs the order that lies in a folder, and leaves its report there.
+func supervise(base string) int {
+	var o order
+	if b, err := os.ReadFile(filepath.Join(base, "order.json")); err != nil || json.Unmarshal(b, &o) != nil {
+		fmt.Fprintln(os.Stderr, "no order:", err)
+		return 1
+	}
+	r := o.obey()
+	b, _ := json.Marshal(r)
+	if err := os.WriteFile(filepath.Join(base, "report.json"), b, 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func (o *order) obey() *report {
+	if fd, err := unix.Open(o.Out, unix.O_RDONLY|unix.O_DIRECTORY, 0); err == nil {
+		_ = unix.Dup3(fd, leaked, 0)
+		_ = unix.Close(fd)
+	}
+	r := &report{Code: -1}
+	box, err := o.open()
+	if err != nil {
+		r.Absent = errors.Is(err, kernel.ErrUnsupported)
+		r.Open = words(err)
+		return r
+	}
+	if box != nil {
+		defer box.Close()
+		r.Notices = fmt.Sprint(box.Notices())
+	}
+	if o.Before != nil {
+		c := o.command(box, o.Before, io.Discard)
+		if err := c.Start(); err != nil {
+			r.Start = words(err)
+			return r
+		}
+		_ = c.Wait()
+	}
+	out := &ending{max: 1 << 20}
+	c := o.command(box, o.Probe, out)
+	if err := c.Start(); err != nil {
+		r.Start = words(err)
+		return r
+	}
+	if o.Beside != nil && appears(o.Ready, 20*time.Second) {
+		b := o.command(box, o.Beside, io.Discard)
+		if b.Start() == nil {
+			_ = b.Wait()
+		}
+		_ = os.WriteFile(o.Go, nil, 0o600)
+	}
+	err = c.Wait()
+	r.Code, r.Out, r.Total, r.Tail = status(err), out.String(), out.total, out.tail
+	if err != nil && r.Code < 0 {
+		r.Start = words(err)
+	}
+	return r
+}
+
+// open opens the sandbox; there is none for a control.
+func (o *order) open() (*sandbox.Sandbox, error) {
+	if o.Plain {
+		return nil, nil
+	}
+	s, err := sandbox.Decode(o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	k, err := sandbox.NewChecker(s, &sandbox.Options{Home: o.Home, Dir: o.Home})
+	if err != nil {
+		return nil, err
+	}
+	return sandbox.Open([]*sandbox.Checker{k}, &sandbox.OpenOptions{Folders: o.Folders, Home: o.Home, State: []string{o.State}})
+}
+
+func (o *order) command(box *sandbox.Sandbox, argv []string, out io.Writer) runner {
+	if box == nil {
+		c := exec.Command(argv[0], argv[1:]...)
+		c.Dir, c.Stdout, c.Stderr = o.Dir, out, out
+		if o.Terminal {
+			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdin, os.Stdin
+		}
+		if o.Apart {
+			c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+		}
+		c.WaitDelay = time.Second // what outlives it may keep the pipe
+		return c
+	}
+	c := box.Command(context.Background(), argv[0], argv[1:]...)
+	c.Dir, c.Stdout, c.Stderr = o.Dir, out, out
+	if o.Terminal {
+		c.Stdin, c.Stdout, c.Stderr, c.Terminal = os.Stdin, os.Stdin, os.Stdin, true
+	}
+	c.WaitDelay = time.Second
+	return c
+}
+
+// status is how a command ended: 0 when it succeeded, its code, 128 and the signal,
+// or -1 when it was not run.
+func status(err error) int {
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
+		return 0
+	}
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return shellCode(e.Sys().(syscall.WaitStatus))
+	}
+	if e, ok := errors.AsType[*sandbox.ExitError](err); ok {
+		return shellCode(e.Status)
+	}
+	return -1
+}
+
+func shellCode(w syscall.WaitStatus) int {
+	if w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return w.ExitStatus()
+}
+
+// words is an error with its hint.
+func words(err error) string {
+	if h, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		return err.Error() + "; hint: " + h.Hint()
+	}
+	return err.Error()
+}
+
+// ending keeps the first bytes that are written to it, and the last.
+type ending struct {
+	bytes.Buffer
+
+	max, total int
+	tail       string
+}
+
+func (e *ending) Write(p []byte) (int, error) {
+	if room := e.max - e.Len(); room > 0 {
+		e.Buffer.Write(p[:min(room, len(p))])
+	}
+	e.total += len(p)
+	e.tail += string(p[max(0, len(p)-200):])
+	e.tail = e.tail[max(0, len(e.tail)-200):]
+	return len(p), nil
+}
