@@ -9,7 +9,7 @@
 // Commands are read by policy/shellread: a deny needs one denied command anywhere
 // in the line, an allow needs every one allowed, and what cannot be read is denied
 // wherever anything is restricted. What a program does that is not in its line is
-// not seen here. docs/sandbox-checker.md says what each setting means.
+// not seen here. docs/sandbox.md says what each setting means.
 //
 //	c, err := sandbox.NewChecker(&sandbox.Settings{DeniedCommands: []string{"rm"}}, nil)
 //	err = c.CheckCommand("echo $(rm x)", "/w")
