@@ -138,8 +138,8 @@ func (c *Cmd) Start() error {
 	err := c.start()
 	if err != nil {
 		c.streams.abandon()
+		c.report = c.notStarted(err)
 		c.end()
-		c.report = &Report{CouldNotStart: startText(err), Hint: startHint(err)}
 		return err
 	}
 	return nil
@@ -168,7 +168,9 @@ func (c *Cmd) start() error {
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	c.cancel = cancel
-	attr.Serve, c.hosts = c.sandbox.serve(ctx, c.Args)
+	if attr.Serve, c.hosts, err = c.sandbox.serve(ctx, c.Args); err != nil {
+		return err
+	}
 	p, err := c.sandbox.start(attr)
 	if err != nil {
 		return err
@@ -189,7 +191,11 @@ func (c *Cmd) open() error {
 	if c.settings == nil {
 		return errors.New("sandbox: the command was made without a sandbox; use Command")
 	}
-	checker, err := NewChecker(c.settings, nil)
+	wd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	checker, err := NewChecker(c.settings, &Options{Dir: wd, Trusted: true})
 	if err != nil {
 		return err
 	}
@@ -246,6 +252,7 @@ func (c *Cmd) Wait() error {
 		c.state = &State{State: *state, pid: c.process.Pid()}
 	}
 	c.report = c.newReport(err, wall)
+	c.sandbox.done(c.process)
 	c.end()
 	switch {
 	case err != nil:

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -117,22 +118,22 @@ func says(row string, words []string) bool {
 }
 
 // pathNames are the words around a message that may be a path: what is quoted, what
-// stands before it behind a colon, and what follows it.
+// stands before it between colons, and what follows it.
 func pathNames(row string, from, to int) []string {
 	names := quoted(row)
 	before := strings.TrimRight(row[:from], " ([:")
 	if i := strings.LastIndex(before, " [Errno"); i >= 0 {
 		before = before[:i]
 	}
-	if i := strings.LastIndex(before, ": "); i >= 0 {
-		before = before[i+2:]
-	}
-	names = add(names, before)
-	if i := strings.LastIndexByte(before, ' '); i >= 0 {
-		names = add(names, before[i+1:])
-	}
-	if i := strings.Index(before, " /"); i >= 0 {
-		names = add(names, before[i+1:])
+	pieces := strings.Split(before, ": ")
+	for _, piece := range slices.Backward(pieces[max(0, len(pieces)-3):]) {
+		names = add(names, piece)
+		if i := strings.LastIndexByte(piece, ' '); i >= 0 {
+			names = add(names, piece[i+1:])
+		}
+		if i := strings.Index(piece, " /"); i >= 0 {
+			names = add(names, piece[i+1:])
+		}
 	}
 	after := strings.TrimSuffix(row[to:], ")")
 	for _, mark := range []string{": ", " - "} { // the second is Ruby's

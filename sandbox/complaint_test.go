@@ -36,7 +36,7 @@ func TestComplaints(t *testing.T) {
 		{"chown: changing ownership of 'f': Operation not permitted", faultPerm, "f", true},
 		{"sed: couldn't open temporary file /etc/sedX: Read-only file system", faultReadOnly, "/etc/sedX", false},
 		{"dd: failed to open '/dev/sda': Permission denied", faultDenied, "/dev/sda", false},
-		{"tar: x/y: Cannot open: Permission denied", faultDenied, "", false},
+		{"tar: x/y: Cannot open: Permission denied", faultDenied, "x/y", false},
 		// shells
 		{"bash: line 1: /etc/x: Read-only file system", faultReadOnly, "/etc/x", false},
 		{"bash: /etc/x: Permission denied", faultDenied, "/etc/x", false},

@@ -71,14 +71,14 @@ type budgeted struct {
 	w       io.Writer
 	budget  *budget
 	dropped int64
-	last    byte // the last byte that passed
+	midLine bool // what passed does not end a line
 }
 
 func (b *budgeted) Write(p []byte) (int, error) {
 	pass := b.budget.take(len(p))
 	b.dropped += int64(len(p) - pass)
 	if pass > 0 {
-		b.last = p[pass-1]
+		b.midLine = p[pass-1] != '\n'
 		if n, err := b.w.Write(p[:pass]); err != nil {
 			return n, err
 		}
@@ -92,7 +92,7 @@ func (b *budgeted) finish() error {
 		return nil
 	}
 	text := fmt.Sprintf("[output limit of %s reached; %d bytes dropped]\n", byteText(b.budget.limit), b.dropped)
-	if b.last != '\n' && b.last != 0 {
+	if b.midLine {
 		text = "\n" + text
 	}
 	_, err := io.WriteString(b.w, text)

@@ -2,12 +2,10 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
@@ -32,7 +30,7 @@ const maxViolations = 32
 // newReport is made when the command has ended and its output is copied.
 func (c *Cmd) newReport(err error, wall bool) *Report {
 	if err != nil {
-		return &Report{CouldNotStart: startText(err), Hint: startHint(err)}
+		return c.notStarted(err)
 	}
 	m := c.sandbox.merged()
 	r := &Report{OOM: c.state.OOM, WallTime: wall, Dropped: c.streams.budget.lost(), Elapsed: c.state.Elapsed, Failed: !c.state.Success()}
@@ -114,12 +112,14 @@ func (v *Violation) String() string {
 	case v.Kind == KindLimit && v.Setting == "":
 	case v.Kind == KindLimit:
 		text += " (" + v.Setting
-		if w := where(v.Origin); w != "" {
+		if w := position(v.Origin); w != "" {
 			text += ", " + w
 		}
 		return text + ")"
 	case v.Setting == "":
 		text += ": a rule that is built in"
+	case v.Kind == KindSyscall:
+		text += ": " + v.Setting + " is not set"
 	case strings.HasPrefix(v.Setting, "allowed") || v.Setting == fieldDomains:
 		text += ": outside " + v.Setting
 	case v.Origin.Rule != "":
@@ -127,7 +127,7 @@ func (v *Violation) String() string {
 	default:
 		text += ": " + v.Setting
 	}
-	if w := where(v.Origin); w != "" {
+	if w := position(v.Origin); w != "" {
 		text += " (" + w + ")"
 	}
 	return text
@@ -164,23 +164,13 @@ var limitWords = map[string]string{
 	"pids":        "no more processes may be started",
 }
 
-// where is the place of a setting: "settings.json:4:3".
-func where(o policy.Origin) string {
-	switch {
-	case o.File == "" || o.Line == 0:
-		return o.File
-	case o.Col == 0:
-		return fmt.Sprintf("%s:%d", o.File, o.Line)
+// notStarted is the report of a command that did not run.
+func (c *Cmd) notStarted(err error) *Report {
+	r := &Report{CouldNotStart: err.Error(), Hint: startHint(err), Failed: true}
+	if s, ok := errors.AsType[*kernel.StartError](err); ok && c.sandbox != nil {
+		r.CouldNotStart, r.Hint = c.sandbox.describe(s)
 	}
-	return fmt.Sprintf("%s:%d:%d", o.File, o.Line, o.Col)
-}
-
-// startText says why a command could not start.
-func startText(err error) string {
-	if s, ok := errors.AsType[*kernel.StartError](err); ok {
-		return s.Error()
-	}
-	return err.Error()
+	return r
 }
 
 // startHint says what to do when a command could not start, or "".

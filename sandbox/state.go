@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
@@ -29,12 +28,6 @@ func (s *State) ExitCode() int {
 
 // Success reports whether the command ended with status 0.
 func (s *State) Success() bool { return s.Status.Exited() && s.Status.ExitStatus() == 0 }
-
-// UserTime is the processor time of the command and all it waited for.
-func (s *State) UserTime() time.Duration { return time.Duration(s.Usage.Utime.Nano()) }
-
-// SystemTime is the kernel's time for the command and all it waited for.
-func (s *State) SystemTime() time.Duration { return time.Duration(s.Usage.Stime.Nano()) }
 
 // String is "exit status 1" or "signal: killed".
 func (s *State) String() string {

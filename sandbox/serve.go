@@ -1,0 +1,56 @@
+package sandbox
+
+import (
+	"context"
+	"net"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+)
+
+// serve returns what serves the listener of a command's network, and what tells
+// afterwards which hosts were refused. Both are nil where there is no proxy.
+func (s *Sandbox) serve(ctx context.Context, args []string) (func(net.Listener), func() []Violation, error) {
+	if s.network() != kernel.ProxyNetwork {
+		return nil, nil, nil
+	}
+	proxy, err := newProxy(s.merged(), &egress.Options{Ask: s.ask, Log: s.log})
+	if err != nil {
+		return nil, nil, err
+	}
+	session := &egress.Session{ID: strings.Join(args, " ")}
+	served := func(l net.Listener) {
+		if err := proxy.Serve(ctx, l, session); err != nil && ctx.Err() == nil && s.log != nil {
+			s.log.Warn("sandbox: serve the network of a command", "error", err)
+		}
+	}
+	return served, func() []Violation { return hostViolations(session.Refusals(), s.merged().HostOrigins) }, nil
+}
+
+// newProxy makes the way out of a sandbox.
+func newProxy(m *Merged, o *egress.Options) (*egress.Proxy, error) {
+	rules, err := egress.Compile(m.Hosts...)
+	if err != nil {
+		return nil, err
+	}
+	o.HTTPUpstream, o.SOCKSUpstream = m.HTTPProxyPort.Number, m.SOCKSProxyPort.Number
+	return egress.New(rules, o)
+}
+
+func hostViolations(list []egress.Refusal, origins []policy.Origin) []Violation {
+	out := make([]Violation, len(list))
+	for i := range list {
+		f := &list[i]
+		out[i] = Violation{Kind: KindHost, What: f.Target(), Op: "connect", Setting: f.Setting, Hint: f.Hint}
+		if f.Setting == "" {
+			out[i].Hint = f.Reason
+		}
+		if f.Layer >= 0 && f.Layer < len(origins) {
+			out[i].Origin = origins[f.Layer]
+			out[i].Origin.Rule = f.Entry
+		}
+	}
+	return out
+}
