@@ -38,6 +38,7 @@ const (
 	flagData    = 1 << 8  // the argument is an offset in the data
 	flagIgnore  = 1 << 16 // a failure does not matter
 	flagOutData = 1 << 17
+	flagFork    = 1 << 18 // where the result is 0, out is how many instructions to go on; else it goes into the data at the last argument
 )
 
 // The first slots. Failure reporting uses 0 and 1.

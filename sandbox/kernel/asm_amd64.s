@@ -5,11 +5,8 @@
 // The numbers of system calls are those of x86-64.
 #define SYS_write 1
 #define SYS_rt_sigprocmask 14
-#define SYS_clone 56
-#define SYS_execve 59
 #define SYS_wait4 61
 #define SYS_kill 62
-#define SYS_fcntl 72
 #define SYS_rt_sigtimedwait 128
 #define SYS_prctl 157
 #define SYS_exit_group 231
@@ -54,6 +51,8 @@ fine:
 	MOVL 8(R12), CX
 	TESTL CX, CX
 	JZ   step
+	TESTL $0x40000, R15
+	JNZ  fork
 	TESTL $0x20000, R15
 	JNZ  indata
 	MOVQ AX, (R13)(CX*8)
@@ -63,6 +62,16 @@ indata:
 step:
 	ADDQ $64, R12
 	JMP  next
+fork:
+	TESTQ AX, AX
+	JNZ  forked
+	SHLQ $6, CX
+	ADDQ CX, R12
+	JMP  next
+forked:
+	MOVQ 56(R12), CX
+	MOVL AX, (BX)(CX*1)
+	JMP  step
 
 // func spawn(nr, a1, a2, a3 uintptr, ops *instruction, slots *uint64, data *byte) int64
 TEXT ·spawn(SB), NOSPLIT, $16-64
@@ -113,19 +122,19 @@ TEXT ·become(SB), NOSPLIT, $16-24
 	JMP  interpret<>(SB)
 
 // supervise is the whole text of init, process 1 of a command's pid namespace; it
-// is copied into a program of its own and knows no address. Its stack is that of a
-// new program: argc, argv, a null, the environment, a null. argv is its own name,
-// the number of the control descriptor, the path to execute, and the command's argv.
-// All signals are blocked; it takes them one by one.
+// is copied into a program of its own and knows no address. Its arguments are
+// the number of the control descriptor in decimal, and one byte: the process id of
+// the command, which was started beside it. All signals are blocked; it takes them one by one. When the command has
+// ended, it kills all others, waits for them and tells how the command ended; so
+// nobody has to wait for the end of the namespaces.
 TEXT ·supervise(SB), NOSPLIT|NOFRAME, $0
-	MOVQ SP, R12
-	SUBQ $256, SP
+	MOVQ 24(SP), CX
+	MOVBLZX (CX), R12      // the command
+	MOVQ 16(SP), SI
+	SUBQ $512, SP
 	MOVQ $-1, AX
 	MOVQ AX, 0(SP)         // every signal
-	MOVQ $0, 8(SP)         // no signal
-	// the control descriptor, in decimal
-	MOVQ 16(R12), SI
-	XORL R13, R13
+	XORL R13, R13          // the control descriptor, from decimal
 digit:
 	MOVBLZX (SI), AX
 	TESTL AX, AX
@@ -140,49 +149,21 @@ parsed:
 	MOVL $4, DI
 	XORL SI, SI
 	SYSCALL
-	MOVL $SYS_clone, AX    // CLONE_VM | CLONE_VFORK | SIGCHLD
-	MOVL $0x4111, DI
-	XORL SI, SI
-	XORL DX, DX
-	XORL R10, R10
-	XORL R8, R8
+reap:
+	MOVL $SYS_wait4, AX
+	MOVQ $-1, DI
+	LEAQ 20(SP), SI
+	MOVL $1, DX            // WNOHANG
+	LEAQ 24(SP), R10       // what it used
 	SYSCALL
+	CMPQ AX, R12
+	JEQ  ended
 	TESTQ AX, AX
-	JNZ  parent
-	MOVL $SYS_fcntl, AX    // F_SETFD, FD_CLOEXEC
-	MOVQ R13, DI
-	MOVL $2, SI
-	MOVL $1, DX
-	SYSCALL
-	MOVL $SYS_rt_sigprocmask, AX
-	MOVL $2, DI
-	LEAQ 8(SP), SI
-	XORL DX, DX
-	MOVL $8, R10
-	SYSCALL
-	MOVQ 0(R12), CX        // argc
-	MOVL $SYS_execve, AX
-	MOVQ 24(R12), DI
-	LEAQ 32(R12), SI
-	LEAQ 16(R12)(CX*8), DX
-	SYSCALL
-	NEGQ AX
-	MOVL $0x45, 16(SP)     // 'E', errno
-	MOVL AX, 20(SP)
-	MOVL $SYS_write, AX
-	MOVQ R13, DI
-	LEAQ 16(SP), SI
-	MOVL $8, DX
-	SYSCALL
-	MOVL $SYS_exit_group, AX
-	MOVL $127, DI
-	SYSCALL
-parent:
-	MOVQ AX, R14           // the command
+	JGT  reap
 wait:
 	MOVL $SYS_rt_sigtimedwait, AX
 	MOVQ SP, DI
-	LEAQ 32(SP), SI
+	LEAQ 256(SP), SI
 	XORL DX, DX
 	MOVL $8, R10
 	SYSCALL
@@ -190,39 +171,43 @@ wait:
 	JLE  wait
 	CMPQ AX, $17           // SIGCHLD
 	JEQ  reap
-	MOVL 40(SP), CX        // si_code
+	MOVL 264(SP), CX       // si_code
 	CMPQ AX, $29           // SIGIO
 	JNE  relay
 	CMPL CX, $6            // POLL_HUP: whoever started us is gone
 	JNE  relay
-	MOVL $SYS_exit_group, AX
-	MOVL $137, DI
-	SYSCALL
+	JMP  exit
 relay:
 	TESTL CX, CX           // what the kernel sends, the command has got by itself
 	JGT  wait
 	MOVQ AX, SI
 	MOVL $SYS_kill, AX
-	MOVQ R14, DI
+	MOVQ R12, DI
 	SYSCALL
 	JMP  wait
-reap:
+ended:
+	MOVL 20(SP), R14
+	MOVL $SYS_kill, AX     // all but this one
+	MOVQ $-1, DI
+	MOVL $9, SI
+	SYSCALL
+rest:
 	MOVL $SYS_wait4, AX
 	MOVQ $-1, DI
-	LEAQ 20(SP), SI
-	MOVL $1, DX            // WNOHANG
+	XORL SI, SI
+	XORL DX, DX
 	XORL R10, R10
 	SYSCALL
 	TESTQ AX, AX
-	JLE  wait
-	CMPQ AX, R14
-	JNE  reap
-	MOVL $0x53, 16(SP)     // 'S', status
+	JGT  rest
+	MOVL $0x53, 16(SP)     // 'S', status, usage
+	MOVL R14, 20(SP)
 	MOVL $SYS_write, AX
 	MOVQ R13, DI
 	LEAQ 16(SP), SI
-	MOVL $8, DX
+	MOVL $152, DX
 	SYSCALL
+exit:
 	MOVL $SYS_exit_group, AX
 	XORL DI, DI
 	SYSCALL

@@ -3,15 +3,12 @@
 #include "textflag.h"
 
 // The numbers of system calls are those of arm64.
-#define SYS_fcntl 25
 #define SYS_write 64
 #define SYS_exit_group 94
 #define SYS_kill 129
 #define SYS_rt_sigprocmask 135
 #define SYS_rt_sigtimedwait 137
 #define SYS_prctl 167
-#define SYS_clone 220
-#define SYS_execve 221
 #define SYS_wait4 260
 
 // ARG loads an argument of the instruction at R19: as it is, or the value of a
@@ -50,6 +47,7 @@ next:
 fine:
 	MOVWU 8(R19), R1
 	CBZ  R1, step
+	TBNZ $18, R22, fork
 	TBNZ $17, R22, indata
 	MOVD R0, (R20)(R1<<3)
 	B    step
@@ -58,6 +56,14 @@ indata:
 step:
 	ADD  $64, R19
 	B    next
+fork:
+	CBNZ R0, forked
+	ADD  R1<<6, R19
+	B    next
+forked:
+	MOVD 56(R19), R1
+	MOVW R0, (R21)(R1)
+	B    step
 
 // func spawn(nr, a1, a2, a3 uintptr, ops *instruction, slots *uint64, data *byte) int64
 TEXT ·spawn(SB), NOSPLIT, $16-64
@@ -107,18 +113,19 @@ TEXT ·become(SB), NOSPLIT, $16-24
 	B    interpret<>(SB)
 
 // supervise is the whole text of init, process 1 of a command's pid namespace; it
-// is copied into a program of its own and knows no address. Its stack is that of a
-// new program: argc, argv, a null, the environment, a null. argv is its own name,
-// the number of the control descriptor, the path to execute, and the command's argv.
-// All signals are blocked; it takes them one by one.
+// is copied into a program of its own and knows no address. Its arguments are
+// the number of the control descriptor in decimal, and one byte: the process id of
+// the command, which was started beside it. All signals are blocked; it takes them one by one. When the command has
+// ended, it kills all others, waits for them and tells how the command ended; so
+// nobody has to wait for the end of the namespaces.
 TEXT ·supervise(SB), NOSPLIT|NOFRAME, $0
-	MOVD RSP, R19
-	SUB  $256, RSP
+	MOVD 24(RSP), R1
+	MOVBU (R1), R19        // the command
+	MOVD 16(RSP), R1
+	SUB  $512, RSP
 	MOVD $-1, R0
 	MOVD R0, 0(RSP)        // every signal
-	MOVD ZR, 8(RSP)        // no signal
-	MOVD 16(R19), R1       // the control descriptor, in decimal
-	MOVD ZR, R20
+	MOVD ZR, R20           // the control descriptor, from decimal
 	MOVD $10, R2
 digit:
 	MOVBU (R1), R0
@@ -133,50 +140,21 @@ parsed:
 	MOVD $4, R0
 	MOVD ZR, R1
 	SVC
-	MOVD $SYS_clone, R8    // CLONE_VM | CLONE_VFORK | SIGCHLD
-	MOVD $0x4111, R0
-	MOVD ZR, R1
-	MOVD ZR, R2
-	MOVD ZR, R3
-	MOVD ZR, R4
+reap:
+	MOVD $SYS_wait4, R8
+	MOVD $-1, R0
+	ADD  $20, RSP, R1
+	MOVD $1, R2            // WNOHANG
+	ADD  $24, RSP, R3      // what it used
 	SVC
-	CBNZ R0, parent
-	MOVD $SYS_fcntl, R8    // F_SETFD, FD_CLOEXEC
-	MOVD R20, R0
-	MOVD $2, R1
-	MOVD $1, R2
-	SVC
-	MOVD $SYS_rt_sigprocmask, R8
-	MOVD $2, R0
-	ADD  $8, RSP, R1
-	MOVD ZR, R2
-	MOVD $8, R3
-	SVC
-	MOVD 0(R19), R3        // argc
-	MOVD $SYS_execve, R8
-	MOVD 24(R19), R0
-	ADD  $32, R19, R1
-	ADD  R3<<3, R19, R2
-	ADD  $16, R2
-	SVC
-	NEG  R0, R0
-	MOVD $0x45, R1         // 'E', errno
-	MOVW R1, 16(RSP)
-	MOVW R0, 20(RSP)
-	MOVD $SYS_write, R8
-	MOVD R20, R0
-	ADD  $16, RSP, R1
-	MOVD $8, R2
-	SVC
-	MOVD $SYS_exit_group, R8
-	MOVD $127, R0
-	SVC
-parent:
-	MOVD R0, R21           // the command
+	CMP  R19, R0
+	BEQ  ended
+	CMP  $0, R0
+	BGT  reap
 wait:
 	MOVD $SYS_rt_sigtimedwait, R8
 	ADD  $0, RSP, R0
-	ADD  $32, RSP, R1
+	ADD  $256, RSP, R1
 	MOVD ZR, R2
 	MOVD $8, R3
 	SVC
@@ -184,40 +162,44 @@ wait:
 	BLE  wait
 	CMP  $17, R0           // SIGCHLD
 	BEQ  reap
-	MOVW 40(RSP), R3       // si_code
+	MOVW 264(RSP), R3      // si_code
 	CMP  $29, R0           // SIGIO
 	BNE  relay
 	CMPW $6, R3            // POLL_HUP: whoever started us is gone
 	BNE  relay
-	MOVD $SYS_exit_group, R8
-	MOVD $137, R0
-	SVC
+	B    exit
 relay:
 	CMPW $0, R3            // what the kernel sends, the command has got by itself
 	BGT  wait
 	MOVD R0, R1
 	MOVD $SYS_kill, R8
-	MOVD R21, R0
+	MOVD R19, R0
 	SVC
 	B    wait
-reap:
+ended:
+	MOVWU 20(RSP), R21
+	MOVD $SYS_kill, R8     // all but this one
+	MOVD $-1, R0
+	MOVD $9, R1
+	SVC
+rest:
 	MOVD $SYS_wait4, R8
 	MOVD $-1, R0
-	ADD  $20, RSP, R1
-	MOVD $1, R2            // WNOHANG
+	MOVD ZR, R1
+	MOVD ZR, R2
 	MOVD ZR, R3
 	SVC
 	CMP  $0, R0
-	BLE  wait
-	CMP  R21, R0
-	BNE  reap
-	MOVD $0x53, R1         // 'S', status
+	BGT  rest
+	MOVD $0x53, R1         // 'S', status, usage
 	MOVW R1, 16(RSP)
+	MOVW R21, 20(RSP)
 	MOVD $SYS_write, R8
 	MOVD R20, R0
 	ADD  $16, RSP, R1
-	MOVD $8, R2
+	MOVD $152, R2
 	SVC
+exit:
 	MOVD $SYS_exit_group, R8
 	MOVD ZR, R0
 	SVC

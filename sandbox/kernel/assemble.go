@@ -27,8 +27,8 @@ func (j *Jail) assemble(a *Attr, d *descriptors, shared bool) *program {
 	}
 	p.ops = append(p.ops, shares.ops[:j.cut]...)
 	j.own(p, a, d, shared)
-	p.ops = append(p.ops, shares.ops[j.cut:]...)
-	j.execute(p, a, len(d.files))
+	p.ops = append(p.ops, shares.ops[j.cut:j.fork]...)
+	j.execute(p, a, len(d.files), shares.ops[j.fork:])
 	return p
 }
 
@@ -99,16 +99,22 @@ func (j *Jail) tie(p *program) {
 	p.call(unix.SYS_FCNTL, slot(slotControl), num(unix.F_SETFL), num(unix.O_RDWR|unix.O_ASYNC))
 }
 
-// execute ends the program.
-func (j *Jail) execute(p *program, a *Attr, control int) {
-	p.begin("execute " + a.Path)
-	env := p.texts(a.Env)
-	if j.weaker {
-		none := p.words(0)
-		p.call(unix.SYS_RT_SIGPROCMASK, num(unix.SIG_SETMASK), at(none), num(0), num(8))
-		p.call(unix.SYS_EXECVE, p.path(a.Path), at(p.texts(a.Args)), at(env))
-		return
+// execute ends the program. Init and the command start side by side: the command
+// is in a Landlock domain that init is not in, so it cannot reach into the memory
+// that init shares with us until it is a program of its own.
+func (j *Jail) execute(p *program, a *Attr, control int, restrict []instruction) {
+	if !j.weaker {
+		p.begin("start init")
+		const command = "\x02\x00\x00\x00" // its process id, which fork puts here
+		args := p.texts([]string{"holdfast-init", strconv.Itoa(control), command})
+		number := len(p.data) - len(command) - 1
+		fork := p.call(unix.SYS_CLONE, num(uintptr(unix.CLONE_VM)|uintptr(unix.SIGCHLD)), num(0), num(0), num(0), num(0), num(number))
+		fork.flags |= flagFork
+		fork.out = 2 // the command goes on after what init executes
+		p.call(unix.SYS_EXECVEAT, slot(slotInit), p.path(""), at(args), at(p.words(0)), num(unix.AT_EMPTY_PATH))
 	}
-	args := append([]string{"holdfast-init", strconv.Itoa(control), a.Path}, a.Args...)
-	p.call(unix.SYS_EXECVEAT, slot(slotInit), p.path(""), at(p.texts(args)), at(env), num(unix.AT_EMPTY_PATH))
+	p.ops = append(p.ops, restrict...)
+	p.begin("execute " + a.Path)
+	p.call(unix.SYS_RT_SIGPROCMASK, num(unix.SIG_SETMASK), at(p.words(0)), num(0), num(8))
+	p.call(unix.SYS_EXECVE, p.path(a.Path), at(p.texts(a.Args)), at(p.texts(a.Env)))
 }

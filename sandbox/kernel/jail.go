@@ -33,10 +33,12 @@ type Jail struct {
 	instructions []seccomp.Instruction
 	group        *cgroup.Group
 	bars         bars
+	commands     sync.WaitGroup
 	temp         string // in the weaker mode: what stands for /tmp, when it is ours
 
 	program *program // what all commands share
 	cut     int      // where in it a command's descriptors and folder come
+	fork    int      // where in it init and the command part
 }
 
 // Prepare looks at what the policy names and what the kernel can do. A policy that
@@ -160,8 +162,9 @@ func (j *Jail) compile() error {
 	j.cut = len(p.ops)
 	j.limits(p)
 	j.capabilities(p)
-	j.landlock(p, grants)
 	j.filter(p)
+	j.fork = len(p.ops)
+	j.landlock(p, grants)
 	j.program = p
 	return nil
 }
@@ -169,10 +172,11 @@ func (j *Jail) compile() error {
 // Weaker says whether commands run without namespaces.
 func (j *Jail) Weaker() bool { return j.weaker }
 
-// Close removes what was made for the commands. They should have ended.
+// Close waits for the commands to end and removes what was made for them.
 func (j *Jail) Close() error {
-	var err error
+	j.commands.Wait()
 	j.bars.remove()
+	var err error
 	if j.group != nil {
 		err = j.group.Close()
 	}
@@ -202,7 +206,7 @@ var Namespaces = sync.OnceValue(func() error {
 	p.begin("mount /proc")
 	p.call(unix.SYS_MOUNT, p.path("proc"), p.path("/proc"), p.path("proc"), num(unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV), num(0))
 	p.call(unix.SYS_EXIT_GROUP, num(0))
-	j.program, j.cut = p, len(p.ops)
+	j.program, j.cut, j.fork = p, len(p.ops), len(p.ops)
 	proc, err := j.Start(&Attr{})
 	if err == nil {
 		_, err = proc.Wait()

@@ -128,7 +128,9 @@ func (j *Jail) named(read, write, names []string) []grant {
 	for _, r := range read {
 		if r == "/" {
 			add([]string{"/"}, rightsList)
-			add(j.top, rightsRead)
+			for _, name := range j.top {
+				list = append(list, grant{path: name, rights: rightsRead, file: !j.isDir(name), gone: true})
+			}
 			continue
 		}
 		add([]string{r}, rightsRead)

@@ -25,10 +25,13 @@ const (
 	messageListener = 'L' // the proxy's listener
 	messageNotify   = 'N' // the descriptor of refused system calls
 	messageStatus   = 'S' // from init: how the command ended
-	messageExec     = 'E' // from init: why it could not be executed
+	messageExec     = 'E' // from our own program as a child: why it could not go on
 )
 
-const messageSize = 8
+const (
+	messageSize = 8
+	statusSize  = messageSize + int(unsafe.Sizeof(syscall.Rusage{}))
+)
 
 // Process is a command that was started.
 type Process struct {
@@ -36,7 +39,7 @@ type Process struct {
 	path    string
 	pid     int
 	pidfd   *os.File
-	control *os.File
+	control int // the socket, of which the other end is init's
 	began   time.Time
 	killed  int // for memory, when it started
 
@@ -45,14 +48,14 @@ type Process struct {
 	shared  *os.File // or: where the child, a copy of our program, has its slots
 	offset  int64
 
-	reader   chan struct{} // closed when the control socket has ended; nil: nobody reads it yet
+	reader   chan struct{} // closed when all messages are there; nil: nobody reads them yet
 	watcher  *seccomp.Watcher
 	listener net.Listener
-	status   syscall.WaitStatus // of the command, by init
+	state    State // as init tells it
 	told     bool
 	exec     syscall.Errno
 
-	ended   chan struct{} // closed when the process was waited for
+	ended   chan struct{} // closed when the command has ended
 	overran atomic.Bool   // it was killed for its memory
 
 	mu   sync.Mutex
@@ -80,28 +83,30 @@ func (j *Jail) start(a *Attr) (*Process, error) {
 	if err != nil {
 		return nil, &StartError{"make the control socket", err}
 	}
-	theirs := os.NewFile(uintptr(pair[1]), "control")
-	defer theirs.Close()
-	_ = unix.SetNonblock(pair[0], true)
-	p := &Process{jail: j, path: a.Path, control: os.NewFile(uintptr(pair[0]), "control"), began: time.Now(), ended: make(chan struct{})}
+	defer unix.Close(pair[1])
+	p := &Process{jail: j, path: a.Path, control: pair[0], began: time.Now(), ended: make(chan struct{})}
 	if j.group != nil {
 		p.killed = j.group.OOM()
 	}
 	if j.reexec {
-		err = p.again(a, theirs)
+		err = p.again(a, pair[1])
 	} else {
-		err = p.share(a, theirs)
+		err = p.share(a, pair[1])
 	}
 	if err != nil {
-		p.control.Close()
+		unix.Close(p.control)
 		if p.shared != nil {
 			p.shared.Close()
 		}
 		return nil, err
 	}
+	j.commands.Add(1)
 	if j.policy.Notify || j.policy.Network == ProxyNetwork {
 		p.reader = make(chan struct{})
-		go p.listen(a.Serve)
+		go func() {
+			defer close(p.reader)
+			p.listen(a.Serve)
+		}()
 	}
 	if j.memory > 0 {
 		go p.guard()
@@ -123,8 +128,8 @@ func (j *Jail) flags() uintptr {
 
 // share starts the command in a process that shares our memory until it executes
 // something.
-func (p *Process) share(a *Attr, control *os.File) error {
-	fds := descriptors{control: int(control.Fd())}
+func (p *Process) share(a *Attr, control int) error {
+	fds := descriptors{control: control}
 	for _, f := range a.Files {
 		fd := -1
 		if f != nil {
@@ -180,13 +185,12 @@ func (p *Process) open(d *descriptors) error {
 
 // listen takes what the command's process sends, until it has ended.
 func (p *Process) listen(serve func(net.Listener)) {
-	defer close(p.reader)
-	for {
-		kind, value, fd, err := p.receive(true)
+	for !p.told {
+		m, fd, err := p.receive()
 		if err != nil {
 			return
 		}
-		switch kind {
+		switch m[0] {
 		case messageListener:
 			l, err := net.FileListener(fd)
 			fd.Close()
@@ -196,55 +200,47 @@ func (p *Process) listen(serve func(net.Listener)) {
 			}
 		case messageNotify:
 			p.watcher = seccomp.Watch(fd)
-		default:
-			p.take(kind, value)
+		case messageExec:
+			p.exec = syscall.Errno(binary.LittleEndian.Uint32(m[4:]))
+		case messageStatus:
+			if len(m) == statusSize {
+				p.state.Status = syscall.WaitStatus(binary.LittleEndian.Uint32(m[4:]))
+				copy((*[statusSize - messageSize]byte)(unsafe.Pointer(&p.state.Usage))[:], m[messageSize:])
+				p.told = true
+			}
 		}
-	}
-}
-
-func (p *Process) take(kind byte, value uint32) {
-	switch kind {
-	case messageStatus:
-		p.status, p.told = syscall.WaitStatus(value), true
-	case messageExec:
-		p.exec = syscall.Errno(value)
 	}
 }
 
 var errEnd = errors.New("end of messages")
 
-// receive reads one message.
-func (p *Process) receive(wait bool) (kind byte, value uint32, fd *os.File, err error) {
-	raw, err := p.control.SyscallConn()
-	if err != nil {
-		return 0, 0, nil, err
-	}
-	var buf [messageSize]byte
+// receive waits for one message.
+func (p *Process) receive() (message []byte, fd *os.File, err error) {
+	var buf [statusSize]byte
 	oob := make([]byte, unix.CmsgSpace(4))
-	var n, oobn int
-	var got error
-	err = raw.Read(func(s uintptr) bool {
-		n, oobn, _, _, got = unix.Recvmsg(int(s), buf[:], oob, unix.MSG_CMSG_CLOEXEC|unix.MSG_DONTWAIT)
-		return !wait || !errors.Is(got, unix.EAGAIN)
-	})
-	if err = errors.Join(err, got); err != nil {
-		return 0, 0, nil, err
+	n, oobn, _, _, err := unix.Recvmsg(p.control, buf[:], oob, unix.MSG_CMSG_CLOEXEC)
+	for errors.Is(err, unix.EINTR) {
+		n, oobn, _, _, err = unix.Recvmsg(p.control, buf[:], oob, unix.MSG_CMSG_CLOEXEC)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	if n < messageSize {
-		return 0, 0, nil, errEnd
+		return nil, nil, errEnd
 	}
-	if oobn > 0 {
-		if list, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(list) == 1 {
-			if fds, err := unix.ParseUnixRights(&list[0]); err == nil && len(fds) == 1 {
-				_ = unix.SetNonblock(fds[0], true)
-				fd = os.NewFile(uintptr(fds[0]), "from the sandbox")
-			}
-		}
-		if fd == nil {
-			return 0, 0, nil, errEnd
-		}
+	if kind := buf[0]; kind != messageListener && kind != messageNotify {
+		return buf[:n], nil, nil
 	}
-	return buf[0], uint32(buf[4]) | uint32(buf[5])<<8 | uint32(buf[6])<<16 | uint32(buf[7])<<24, fd, nil
+	list, err := unix.ParseSocketControlMessage(oob[:oobn])
+	if err != nil || len(list) != 1 {
+		return nil, nil, errEnd
+	}
+	fds, err := unix.ParseUnixRights(&list[0])
+	if err != nil || len(fds) != 1 {
+		return nil, nil, errEnd
+	}
+	_ = unix.SetNonblock(fds[0], true)
+	return buf[:n], os.NewFile(uintptr(fds[0]), "from the sandbox"), nil
 }
 
 // Pid returns the process id, as the host counts. Where there is a pid namespace,
@@ -268,29 +264,83 @@ func (p *Process) Signal(s syscall.Signal) error {
 // Wait waits until the command has ended, and everything that it started. It is
 // called once.
 func (p *Process) Wait() (*State, error) {
-	s := &State{}
-	if err := p.reap(s); err != nil {
+	if p.reader != nil {
+		<-p.reader
+	} else {
+		p.listen(nil)
+	}
+	var err error
+	if p.told {
+		p.over()
+		go func() { _ = p.reap(&State{}) }() // init and its namespaces take their time
+	} else {
+		err = p.reap(&p.state)
+	}
+	s := &p.state
+	s.Elapsed = time.Since(p.began)
+	if err != nil {
 		return nil, err
 	}
-	s.Elapsed = time.Since(p.began)
-	p.finish()
 	if errno, step := p.failure(); errno != 0 {
 		return nil, &StartError{p.program.steps[step], errno}
 	}
 	if p.exec != 0 {
 		return nil, &StartError{"execute " + p.path, p.exec}
 	}
-	if p.told {
-		s.Status = p.status
-	}
 	if p.watcher != nil {
-		s.Refused = p.watcher.Done()
+		s.Refused = p.watcher.Refused()
 	}
 	if g := p.jail.group; g != nil {
 		s.OOM = g.OOM() > p.killed
 	}
 	s.OOM = s.OOM || p.overran.Load()
 	return s, nil
+}
+
+// over says that the process id means this process no more.
+func (p *Process) over() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return
+	}
+	p.done = true
+	close(p.ended)
+	if p.listener != nil {
+		p.listener.Close()
+	}
+	p.jail.bars.done()
+}
+
+// reap waits for the process and closes what was opened for it.
+func (p *Process) reap(s *State) error {
+	defer p.jail.commands.Done()
+	var info unix.Siginfo
+	for {
+		err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+	if p.jail.weaker {
+		_ = unix.Kill(-p.pid, unix.SIGKILL) // nobody may leave the group
+	}
+	p.over()
+	_, err := syscall.Wait4(p.pid, &s.Status, 0, &s.Usage)
+	for errors.Is(err, syscall.EINTR) {
+		_, err = syscall.Wait4(p.pid, &s.Status, 0, &s.Usage)
+	}
+	if p.watcher != nil {
+		p.watcher.Done()
+	}
+	unix.Close(p.control)
+	if p.pidfd != nil {
+		p.pidfd.Close()
+	}
+	return err
 }
 
 // failure returns the error of the instruction that failed, and what it was for.
@@ -304,56 +354,4 @@ func (p *Process) failure() (errno syscall.Errno, step uint64) {
 		return syscall.EIO, 0
 	}
 	return syscall.Errno(binary.LittleEndian.Uint64(b[:])), binary.LittleEndian.Uint64(b[8:])
-}
-
-func (p *Process) reap(s *State) error {
-	var info unix.Siginfo
-	for {
-		err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.done = true
-	close(p.ended)
-	if p.jail.weaker {
-		_ = unix.Kill(-p.pid, unix.SIGKILL) // nobody may leave the group
-	}
-	for {
-		_, err := syscall.Wait4(p.pid, &s.Status, 0, &s.Usage)
-		if !errors.Is(err, syscall.EINTR) {
-			return err
-		}
-	}
-}
-
-// finish takes what is left to be told and closes what was opened.
-func (p *Process) finish() {
-	if p.reader != nil {
-		<-p.reader
-	} else {
-		for {
-			kind, value, fd, err := p.receive(false)
-			if err != nil {
-				break
-			}
-			if fd != nil {
-				fd.Close()
-			}
-			p.take(kind, value)
-		}
-	}
-	if p.listener != nil {
-		p.listener.Close()
-	}
-	p.control.Close()
-	if p.pidfd != nil {
-		p.pidfd.Close()
-	}
-	p.jail.bars.done()
 }

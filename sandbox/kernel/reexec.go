@@ -27,7 +27,7 @@ func init() {
 }
 
 // again starts the command by way of our own program.
-func (p *Process) again(a *Attr, control *os.File) error {
+func (p *Process) again(a *Attr, control int) error {
 	memory, err := unix.MemfdCreate("holdfast-sandbox", unix.MFD_CLOEXEC)
 	if err != nil {
 		return &StartError{"make a file in memory", err}
@@ -48,7 +48,7 @@ func (p *Process) again(a *Attr, control *os.File) error {
 			fds = append(fds, f.Fd())
 		}
 	}
-	fds = append(fds, control.Fd(), uintptr(own.init), text.Fd())
+	fds = append(fds, uintptr(control), uintptr(own.init), text.Fd())
 	for i, g := range own.groups {
 		fds = append(fds, uintptr(g))
 		d.groups = append(d.groups, n+3+i)
