@@ -135,7 +135,7 @@ func openAt(arg int) *decision { return anyOf(low(arg), creating, chmodAt(arg+1)
 
 // mknodAt looks at a mode that holds what kind of file it is: no devices.
 func mknodAt(arg int) *decision {
-	const device = unix.S_IFCHR           // a block device has one bit more
+	const device = unix.S_IFCHR          // a block device has one bit more
 	const bits = unix.S_IFMT &^ 0o040000 // which is left out here
 	return masked(low(arg), bits, device, refuse, chmodAt(arg))
 }

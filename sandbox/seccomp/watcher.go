@@ -24,8 +24,8 @@ const (
 
 // Watcher hears which calls were refused under one filter, and refuses them.
 type Watcher struct {
-	file *os.File // nil when it could not be listened on
-	err  error    // why
+	file *os.File
+	err  error // why it cannot listen
 	done chan struct{}
 
 	request, response []uint64 // of the size that the kernel has for them
@@ -41,7 +41,12 @@ type Watcher struct {
 // Close says why.
 func Watch(fd *os.File) *Watcher {
 	w := &Watcher{done: make(chan struct{}), count: map[string]int{}}
-	if err := errors.Join(w.measure(), w.take(fd)); err != nil {
+	err := w.take(fd)
+	if err == nil {
+		err = w.measure()
+	}
+	if err != nil {
+		_ = w.file.Close() // nobody gets an answer from a descriptor that nobody reads
 		w.err = fmt.Errorf("listen for refused calls: %w", err)
 		close(w.done)
 		return w
