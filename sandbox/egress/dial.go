@@ -11,9 +11,11 @@ import (
 	"time"
 )
 
-// lookup asks the system's resolver. The dot at the end keeps search domains away.
+// lookup asks /etc/hosts and the system's name servers. The dot at the end keeps
+// search domains away; Go's own resolver finds such a name in /etc/hosts too.
 func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
-	return net.DefaultResolver.LookupNetIP(ctx, "ip", host+".")
+	resolver := net.Resolver{PreferGo: true}
+	return resolver.LookupNetIP(ctx, "ip", host+".")
 }
 
 // dialError says why an allowed target could not be reached.
