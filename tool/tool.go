@@ -69,7 +69,8 @@ type Call struct {
 type Result struct {
 	Content  []transcript.Part // Text, Media, File or Structured
 	IsError  bool
-	ExitCode *int // of a command
+	ExitCode *int     // of a command
+	Notes    []string // for the person who watches: what a sandbox refused. The model reads them in Content
 }
 
 // Text returns a result of one text.

@@ -18,19 +18,61 @@ type bashInput struct {
 	Command     string `json:"command" jsonschema:"The command line"`
 	Timeout     int64  `json:"timeout,omitempty" jsonschema:"In milliseconds: 120000 if not given and at most 600000"`
 	Description string `json:"description,omitempty" jsonschema:"What the command does, in a few words, for the person who is asked"`
+
+	DangerouslyDisableSandbox bool `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run outside the sandbox. A person is asked each time. Only for a command that the sandbox has refused and that the task needs"`
 }
 
+const about = "Runs a shell command. The current directory is kept from call to call, variables are not. Standard input is empty, " +
+	"long output is cut in the middle, and what still runs in the background when the command returns is stopped."
+
+const aboutSandbox = " It runs in a sandbox: lines that begin with \"sandbox:\" say what was refused and how a person can allow it."
+
 func (s *Shell) newBash() (tool.Tool, error) {
-	return tool.New(tool.Spec{
-		Name: "Bash",
-		Description: "Runs a shell command. The current directory is kept from call to call, variables are not. Standard input is empty, " +
-			"long output is cut in the middle, and what still runs in the background when the command returns is stopped.",
-	}, s.run, func(_ *tool.Call, in bashInput) ([]policy.Request, error) {
+	spec := tool.Spec{Name: "Bash", Description: about}
+	if s.opts.Sandbox != nil {
+		spec.Description += aboutSandbox
+	}
+	t, err := tool.New(spec, s.run, func(_ *tool.Call, in bashInput) ([]policy.Request, error) {
 		if err := in.check(); err != nil {
 			return nil, err
 		}
-		return []policy.Request{{Operation: policy.OpCommand, Resource: in.Command, Cwd: s.folders.Cwd()}}, nil
+		outside, err := s.outside(in)
+		if err != nil {
+			return nil, err
+		}
+		return []policy.Request{{
+			Operation: policy.OpCommand, Resource: in.Command, Cwd: s.folders.Cwd(),
+			Confined: s.opts.Sandbox != nil && !outside, Unsandboxed: outside,
+		}}, nil
 	})
+	if err != nil || s.mayLeave() {
+		return t, err
+	}
+	return withoutField(t, "dangerouslyDisableSandbox")
+}
+
+// mayLeave reports whether the model may ask for a run outside of the sandbox.
+func (s *Shell) mayLeave() bool {
+	return s.opts.Sandbox != nil && s.opts.Sandbox.Merged().AllowUnsandboxed.On
+}
+
+// outside reports whether a command would run outside of the sandbox, where there
+// is one. The error is for the model.
+func (s *Shell) outside(in bashInput) (bool, error) {
+	box := s.opts.Sandbox
+	switch {
+	case box == nil && in.DangerouslyDisableSandbox:
+		return false, errors.New("dangerouslyDisableSandbox: there is no sandbox here; leave it out")
+	case box == nil:
+		return false, nil
+	case in.DangerouslyDisableSandbox && !s.mayLeave():
+		return false, errors.New("dangerouslyDisableSandbox: the settings do not let commands run outside the sandbox (allowUnsandboxedCommands); " +
+			"run it inside, or tell the person what it needs")
+	case in.DangerouslyDisableSandbox:
+		return true, nil
+	}
+	_, excluded := box.Merged().Excluded(in.Command, s.folders.Cwd())
+	return excluded, nil
 }
 
 func (in bashInput) check() error {
@@ -53,6 +95,10 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 	if in.Timeout > 0 {
 		limit = time.Duration(min(in.Timeout, s.opts.Longest.Milliseconds())) * time.Millisecond
 	}
+	outside, err := s.outside(in)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
 	cwd, err := s.startDir()
 	if err != nil {
 		return tool.Failure(err.Error()), nil
@@ -64,9 +110,13 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 		progress = func(b []byte) { s.opts.Progress(call.ID, b) }
 	}
 	c := command{program: s.program, line: in.Command, dir: cwd, env: s.env, limit: limit, grace: s.opts.Grace}
+	if s.opts.Sandbox != nil && !outside {
+		c.box, c.env, c.clock = s.opts.Sandbox, s.inside, newClock()
+		ctx = context.WithValue(ctx, runningKey{}, &running{call: call, line: in.Command, clock: c.clock})
+	}
 	end, err := c.run(ctx, out, progress)
 	if err != nil {
-		return tool.Failure(fmt.Sprintf("the command could not be started: %v", bare(err))), nil
+		return end.unstarted(err), nil
 	}
 	note := ""
 	if end.dir != "" && end.dir != cwd {
@@ -98,7 +148,8 @@ func (s *Shell) startDir() (string, error) {
 // result words how a command ended.
 func (e ending) result(out *output, limit time.Duration, notes ...string) tool.Result {
 	text := out.text()
-	r := tool.Result{ExitCode: &e.code}
+	r := tool.Result{ExitCode: &e.code, Notes: e.refused()}
+	notes = append(notes, r.Notes...)
 	if e.leftovers {
 		notes = append(notes, "[processes left in the background were stopped]")
 	}
@@ -128,6 +179,20 @@ func (e ending) result(out *output, limit time.Duration, notes ...string) tool.R
 		text = "(no output)"
 	}
 	r.Content = []transcript.Part{transcript.Text{Text: text}}
+	return r
+}
+
+// unstarted words why a command could not be started.
+func (e ending) unstarted(err error) tool.Result {
+	if e.report == nil || e.report.CouldNotStart == "" {
+		return tool.Failure(fmt.Sprintf("the command could not be started: %v", bare(err)))
+	}
+	text := "the command could not be started: " + e.report.CouldNotStart
+	if e.report.Hint != "" {
+		text += "\nhint: " + e.report.Hint
+	}
+	r := tool.Failure(text)
+	r.Notes = e.refused()
 	return r
 }
 

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
 // command is one command line to run.
@@ -18,6 +19,8 @@ type command struct {
 	program, line, dir string
 	env                []string
 	limit, grace       time.Duration
+	box                *sandbox.Sandbox // nil: nothing holds it
+	clock              *clock           // of a confined command
 }
 
 // ending says how it ended.
@@ -26,8 +29,9 @@ type ending struct {
 	signal    syscall.Signal // that ended the shell, or 0
 	timedOut  bool
 	cancelled bool
-	leftovers bool   // processes outlived the shell and were killed
-	dir       string // where the shell was in the end, or "" when that is not known
+	leftovers bool            // processes outlived the shell and were killed
+	dir       string          // where the shell was in the end, or "" when that is not known
+	report    *sandbox.Report // nil without a sandbox
 }
 
 // run starts the command and copies its output until the shell itself is done.
@@ -36,21 +40,24 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 	if err := ctx.Err(); err != nil {
 		return ending{}, err
 	}
+	if c.box != nil {
+		return c.confined(ctx, out, progress)
+	}
 	pipe, sink, err := openPipe()
 	if err != nil {
 		return ending{}, err
 	}
 	defer pipe.Close()
 	cmd := &exec.Cmd{
-		Path: c.program, Dir: c.dir, Env: append(slices.Clip(c.env), "PWD="+c.dir),
+		Path: c.program, Dir: c.dir, Env: c.environ(),
 		Stdout: sink, Stderr: sink, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	where, line, err := c.follow(cmd)
+	where, line, err := c.follow()
 	if err != nil {
 		return ending{}, errors.Join(err, sink.Close())
 	}
 	defer where.close()
-	cmd.Args = []string{c.program, "-c", line}
+	cmd.Args, cmd.ExtraFiles = []string{c.program, "-c", line}, where.files()
 	watch := newWatcher(cmd)
 	err = cmd.Start()
 	sink.Close()
@@ -59,7 +66,8 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 		return ending{}, err
 	}
 
-	k := &killer{group: -cmd.Process.Pid, grace: c.grace}
+	group := -cmd.Process.Pid
+	k := &killer{grace: c.grace, signal: func(s syscall.Signal) error { return syscall.Kill(group, s) }}
 	release := context.AfterFunc(ctx, func() { k.stop(byCancel) })
 	var end ending
 	end.leftovers = watch.copy(cmd, pipe, k, c.limit, func(b []byte) {
@@ -70,19 +78,20 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 	})
 	release()
 	end.dir = where.read()
-	end.settle(cmd.ProcessState, k.why.Load())
+	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	end.settleStatus(status, k.why.Load())
 	return end, nil
 }
 
-// settle fills in how the shell ended.
-func (e *ending) settle(state *os.ProcessState, why int32) {
+// settleStatus fills in how the shell ended.
+func (e *ending) settleStatus(status syscall.WaitStatus, why int32) {
 	e.timedOut, e.cancelled = why == byTimeout, why == byCancel
 	if e.timedOut || e.cancelled {
 		e.leftovers = false // expected
 	}
-	e.code = state.ExitCode()
-	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		e.signal = ws.Signal()
+	e.code = status.ExitStatus()
+	if status.Signaled() {
+		e.signal = status.Signal()
 		e.code = 128 + int(e.signal)
 	}
 }
@@ -93,40 +102,48 @@ const (
 	byCancel
 )
 
-// killer ends a process group: politely, then for good.
+// killer ends a command and what it started: politely, then for good.
 type killer struct {
-	group int // negative
-	grace time.Duration
-	why   atomic.Int32
-	over  atomic.Bool // the shell was reaped; the number may mean others soon
-	timer atomic.Pointer[time.Timer]
+	signal func(syscall.Signal) error // reaches them all
+	grace  time.Duration
+	why    atomic.Int32
+	over   atomic.Bool // the shell was reaped; its number may mean others soon
+	timer  atomic.Pointer[time.Timer]
 }
 
 func (k *killer) stop(why int32) {
 	if !k.why.CompareAndSwap(0, why) || k.over.Load() {
 		return
 	}
-	_ = syscall.Kill(k.group, syscall.SIGTERM)
-	_ = syscall.Kill(k.group, syscall.SIGCONT)
+	_ = k.signal(syscall.SIGTERM)
+	_ = k.signal(syscall.SIGCONT)
 	k.timer.Store(time.AfterFunc(k.grace, func() {
 		if !k.over.Load() {
-			_ = syscall.Kill(k.group, syscall.SIGKILL)
+			_ = k.signal(syscall.SIGKILL)
 		}
 	}))
 }
 
 // finish kills what the shell left behind and says whether there was anything.
 func (k *killer) finish() bool {
-	left := syscall.Kill(k.group, syscall.SIGKILL) == nil
+	left := k.signal(syscall.SIGKILL) == nil
+	k.end()
+	return left
+}
+
+// end is finish where nothing can be left.
+func (k *killer) end() {
 	k.over.Store(true)
 	if t := k.timer.Load(); t != nil {
 		t.Stop()
 	}
-	return left
 }
 
 // follower learns where a shell ends up.
-type follower struct{ pipe, sink *os.File }
+type follower struct {
+	pipe, sink *os.File
+	number     int // of the descriptor inside
+}
 
 // maxPath is the longest directory name that is taken from a command.
 const maxPath = 4096
@@ -134,7 +151,7 @@ const maxPath = 4096
 // follow makes the shell report its last directory, when the command may change
 // it, on a descriptor of its own by a trap at its end. Other commands run as
 // they are, so a shell can still become its last command without a fork.
-func (c command) follow(cmd *exec.Cmd) (*follower, string, error) {
+func (c command) follow() (*follower, string, error) {
 	if !mayMove(c.line) {
 		return nil, c.line, nil
 	}
@@ -146,9 +163,7 @@ func (c command) follow(cmd *exec.Cmd) (*follower, string, error) {
 	if !strings.HasSuffix(c.program, "bash") {
 		number = 8
 	}
-	cmd.ExtraFiles = make([]*os.File, number-2)
-	cmd.ExtraFiles[number-3] = sink
-	return &follower{pipe, sink}, fmt.Sprintf("trap 'pwd -P >&%d' EXIT\n%s", number, c.line), nil
+	return &follower{pipe, sink, number}, fmt.Sprintf("trap 'pwd -P >&%d' EXIT\n%s", number, c.line), nil
 }
 
 // mayMove says whether a command line could change the directory. A line that

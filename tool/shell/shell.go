@@ -3,6 +3,7 @@
 //	command ─► /bin/bash -c, own session and process group, stdin empty, clean environment
 //	             │ stdout and stderr: one pipe ─► head + tail for the model, all of it in a file when long
 //	             │ leaves the directory it ended in ─► where the next command starts
+//	             ├ in the sandbox, where there is one: sandbox.Cmd ─► what was refused is told
 //	             └ timeout or cancel ─► SIGTERM to the group, then SIGKILL
 //
 //	sh, err := shell.New(folders, &shell.Options{OutputDir: dir})
@@ -13,16 +14,17 @@
 // command that could not start are errors.
 //
 // When the shell is done, what it left behind in its process group is killed and
-// the model is told; a command that makes its own session escapes that. This
-// package does not confine what a command may touch: that is the sandbox's.
+// the model is told; a command that makes its own session escapes that. With
+// [Options].Sandbox nothing outlives the command, and what it may touch is held to
+// the sandbox's settings. Only a person lets a command run outside of it.
 package shell
 
 import (
 	"os"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/sandbox"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -43,6 +45,10 @@ type Options struct {
 	Longest   time.Duration // no call may take more; 10 minutes
 	Grace     time.Duration // between SIGTERM and SIGKILL; 2 seconds
 
+	// Sandbox holds commands to its settings; nil: nothing does. One that should ask
+	// about hosts is opened with [AskHost]. It stays the caller's to close.
+	Sandbox *sandbox.Sandbox
+
 	// Progress is given output as it comes, from one goroutine per call. It must
 	// not keep the slice and should not block: the command waits for it.
 	Progress func(callID string, chunk []byte)
@@ -53,7 +59,8 @@ type Shell struct {
 	folders *tool.Folders
 	opts    Options
 	program string
-	env     []string
+	env     []string // of commands that nothing holds
+	inside  []string // of confined ones
 	bash    tool.Tool
 }
 
@@ -84,7 +91,10 @@ func New(folders *tool.Folders, opts *Options) (*Shell, error) {
 	if o.Grace <= 0 {
 		o.Grace = 2 * time.Second
 	}
-	s.env = slices.Concat(environment(os.Environ()), o.Env)
+	s.env = slices.Concat(sandbox.Environ(os.Environ()), o.Env)
+	if o.Sandbox != nil {
+		s.inside = slices.Concat(o.Sandbox.Environ(os.Environ()), o.Env)
+	}
 	var err error
 	s.bash, err = s.newBash()
 	return s, err
@@ -92,20 +102,3 @@ func New(folders *tool.Folders, opts *Options) (*Shell, error) {
 
 // Tools returns Bash.
 func (s *Shell) Tools() []tool.Tool { return []tool.Tool{s.bash} }
-
-// environment picks what commands may know of our environment.
-func environment(all []string) []string {
-	var kept []string
-	for _, entry := range all {
-		name, _, _ := strings.Cut(entry, "=")
-		switch name {
-		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ":
-			kept = append(kept, entry)
-		default:
-			if strings.HasPrefix(name, "LC_") {
-				kept = append(kept, entry)
-			}
-		}
-	}
-	return kept
-}

@@ -1,0 +1,47 @@
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"strconv"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// running is a call whose command runs. It travels in the command's context.
+type running struct {
+	call  *tool.Call
+	line  string
+	clock *clock
+}
+
+type runningKey struct{}
+
+// AskHost is what a sandbox is given as its [sandbox.OpenOptions].Ask: it asks about
+// a host that a command of this tool wants to connect to and that no list names. The
+// command's time stands still meanwhile. The context must be the command's.
+func AskHost(ctx context.Context, host string, port int) (bool, error) {
+	r, ok := ctx.Value(runningKey{}).(*running)
+	if !ok || r.call.Ask == nil {
+		return false, errors.New("nobody is there to ask")
+	}
+	in, err := json.Marshal(struct {
+		Host    string `json:"host"`
+		Port    int    `json:"port"`
+		Command string `json:"command"`
+	}{host, port, r.line})
+	if err != nil {
+		return false, err
+	}
+	defer r.clock.pause()()
+	err = r.call.Ask(ctx, policy.Request{
+		Tool: webFetch, Operation: policy.OpConnect, Resource: net.JoinHostPort(host, strconv.Itoa(port)), Input: in, Confined: true,
+	})
+	return err == nil, err
+}
+
+// webFetch is the tool whose rules are about hosts.
+const webFetch = "WebFetch"

@@ -1,0 +1,139 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/sandbox"
+)
+
+// sink takes the output of a confined command, both streams in order.
+type sink struct {
+	out      *output
+	progress func([]byte)
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	s.out.write(b)
+	if s.progress != nil {
+		s.progress(b)
+	}
+	return len(b), nil
+}
+
+// confined runs the command in the sandbox. Nothing that it starts outlives it.
+func (c command) confined(ctx context.Context, out *output, progress func([]byte)) (ending, error) {
+	where, line, err := c.follow()
+	if err != nil {
+		return ending{}, err
+	}
+	defer where.close()
+	both := &sink{out: out, progress: progress}
+	// The command is ended by the killer, which is polite first.
+	cmd := c.box.Command(context.WithoutCancel(ctx), c.program, "-c", line)
+	cmd.Dir, cmd.Env = c.dir, c.environ()
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = both, both, where.files()
+	err = cmd.Start()
+	where.started()
+	if err != nil {
+		return ending{report: cmd.Report()}, err
+	}
+	k := &killer{grace: c.grace, signal: func(s syscall.Signal) error { return cmd.Signal(s) }}
+	release := context.AfterFunc(ctx, func() { k.stop(byCancel) })
+	c.clock.start(c.limit, func() { k.stop(byTimeout) })
+	err = cmd.Wait()
+	c.clock.stop()
+	release()
+	k.end()
+	end := ending{dir: where.read(), report: cmd.Report()}
+	if err != nil && cmd.State() == nil {
+		return end, err
+	}
+	end.settleStatus(cmd.State().Status, k.why.Load())
+	if _, ended := errors.AsType[*sandbox.ExitError](err); err != nil && !ended && end.code == 0 {
+		return end, err // the streams broke
+	}
+	return end, nil
+}
+
+// refused is what the sandbox had to do with how the command ended, for whoever
+// reads the result.
+func (e *ending) refused() []string {
+	if e.report == nil {
+		return nil
+	}
+	if text := strings.TrimSpace(e.report.Text()); text != "" {
+		return strings.Split(text, "\n")
+	}
+	return nil
+}
+
+// clock is the time that a command has. It stands still while a person is asked.
+type clock struct {
+	ask chan asking
+	end chan struct{}
+}
+
+type asking struct{ on bool }
+
+func newClock() *clock { return &clock{ask: make(chan asking), end: make(chan struct{})} }
+
+func (c *clock) start(limit time.Duration, over func()) {
+	go func() {
+		left, since, asked := limit, time.Now(), 0
+		t := time.NewTimer(left)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				over()
+				<-c.end
+				return
+			case a := <-c.ask:
+				if a.on {
+					if asked++; asked == 1 {
+						t.Stop()
+						left -= time.Since(since)
+					}
+				} else if asked--; asked == 0 {
+					since = time.Now()
+					t.Reset(max(left, 0))
+				}
+			case <-c.end:
+				return
+			}
+		}
+	}()
+}
+
+func (c *clock) stop() { close(c.end) }
+
+// pause stops the clock until the function that it returns is called.
+func (c *clock) pause() (resume func()) {
+	c.tell(true)
+	return func() { c.tell(false) }
+}
+
+func (c *clock) tell(on bool) {
+	select {
+	case c.ask <- asking{on}:
+	case <-c.end:
+	}
+}
+
+// environ is the environment of the command, which knows where it is.
+func (c command) environ() []string { return append(c.env[:len(c.env):len(c.env)], "PWD="+c.dir) }
+
+// files are the descriptors from 3 on.
+func (f *follower) files() []*os.File {
+	if f == nil {
+		return nil
+	}
+	list := make([]*os.File, f.number-2)
+	list[f.number-3] = f.sink
+	return list
+}

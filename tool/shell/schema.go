@@ -1,0 +1,34 @@
+package shell
+
+import (
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// narrowed is a tool that does not tell the model of one of its fields. A model that
+// gives it all the same is answered by the tool.
+type narrowed struct {
+	tool.Tool
+	spec tool.Spec
+}
+
+func (t *narrowed) Spec() tool.Spec { return t.spec }
+
+func withoutField(t tool.Tool, field string) (tool.Tool, error) {
+	n := &narrowed{Tool: t, spec: t.Spec()}
+	var schema, properties map[string]json.RawMessage
+	if err := json.Unmarshal(n.spec.Input, &schema); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(schema["properties"], &properties); err != nil {
+		return nil, err
+	}
+	delete(properties, field)
+	var err error
+	if schema["properties"], err = json.Marshal(properties); err != nil {
+		return nil, err
+	}
+	n.spec.Input, err = json.Marshal(schema)
+	return n, err
+}
