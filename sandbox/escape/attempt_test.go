@@ -25,6 +25,7 @@ type attempt struct {
 	inner    bool // success is seen by the command alone; the host has nothing to look at
 	private  bool // that it works is right as long as the host sees nothing: the command has such a place of its own
 	refused  bool // that the sandbox does not open is as good
+	lingers  bool // what appears in the workspace after the end is harm
 	tty      bool // the supervisor has a terminal
 	terminal bool // and the command, too
 
@@ -87,13 +88,13 @@ func (a *attempt) sandboxed(t *testing.T, c caller) {
 		t.Fatalf("the sandbox could not be opened: %s", o.open)
 	case o.code == codeBroken:
 		t.Fatalf("%s: the probe did not get to its attempt: %s", a.what, o)
-	case len(o.harm) > 0:
-		t.Errorf("ESCAPED: %s: %s; %s", a.what, strings.Join(o.harm, "; "), o)
-	case o.code == 0 && a.private:
 	case o.code == 0 && a.documented != nil:
 		if why := a.documented(f, o); why != "" {
 			t.Errorf("ESCAPED: %s: %s", a.what, why)
 		}
+	case len(o.harm) > 0:
+		t.Errorf("ESCAPED: %s: %s; %s", a.what, strings.Join(o.harm, "; "), o)
+	case o.code == 0 && a.private:
 	case o.code == 0:
 		t.Errorf("ESCAPED: %s: %s", a.what, o)
 	}

@@ -246,6 +246,9 @@ func (f *fixture) run(t *testing.T, a *attempt, plain bool) *outcome {
 	if a.beside != "" {
 		f.box.Beside = f.script(a.beside)
 	}
+	if a.lingers {
+		f.box.Linger = f.WS + "/survivor"
+	}
 	if a.tty || a.terminal {
 		f.openTerminal(t)
 	}
@@ -327,6 +330,12 @@ func (f *fixture) supervise(t *testing.T, a *attempt, plain bool) *outcome {
 	}
 	if r.Start != "" {
 		t.Fatalf("the probe did not start: %s", r.Start)
+	}
+	if r.Lingers {
+		f.beat("the command goes on after its end")
+	}
+	if r.Limits {
+		f.beat("the supervisor's limits were changed")
 	}
 	return &outcome{absent: r.Absent, open: r.Open, code: r.Code, out: r.Out + out.String(), total: r.Total, tail: r.Tail, notices: r.Notices}
 }

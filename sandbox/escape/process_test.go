@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -82,11 +83,12 @@ var processes = []attempt{
 		return writeMemory(os.Getppid())
 	}},
 	{id: "K09", what: "trace the parent", inner: true, try: func(*place) error { return traced(os.Getppid()) }},
-	{id: "K10", what: "change limits of the parent", inner: true, try: func(*place) error {
+	{id: "K10", what: "change limits of the parent", private: true, try: func(*place) error {
 		var now unix.Rlimit
 		if err := unix.Prlimit(os.Getppid(), unix.RLIMIT_NOFILE, nil, &now); err != nil {
 			return err
 		}
+		now.Cur, now.Max = now.Max-1, now.Max-1
 		return unix.Prlimit(os.Getppid(), unix.RLIMIT_NOFILE, &now, nil)
 	}},
 	{id: "K11", what: "make a user namespace with unshare", script: `unshare -U true`, inner: true, absent: lacks("unshare")},
@@ -134,6 +136,7 @@ var processes = []attempt{
 		_, err = unix.FcntlInt(r.Fd(), unix.F_SETOWN, p.Victim)
 		return err
 	}},
+	{id: "K24", what: "tell the supervisor that the command has ended, and go on", lingers: true, private: true, try: pretend},
 	{id: "K22", what: "keep powers: an exec that gains some (no_new_privs is off)", inner: true, script: `grep -q 'NoNewPrivs:.*0' /proc/self/status`},
 	{id: "K23", what: "have the host's user ids", root: true, inner: true, script: `[ "$(id -u)" = 0 ] || [ "$(awk '{print $3}' /proc/self/uid_map)" -gt 1 ]`},
 }
@@ -312,6 +315,26 @@ func denied() []attempt {
 
 func denyShred(f *fixture) *sandbox.Settings {
 	return &sandbox.Settings{DeniedPaths: []string{f.Secret}, DeniedCommands: []string{"shred"}}
+}
+
+// pretend leaves a process, and tells whoever listens on a socket that this one left
+// behind that all is over. Where somebody does, this process goes on, too.
+func pretend(p *place) error {
+	c := exec.Command("/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.02; done; echo x >survivor")
+	c.Dir, c.SysProcAttr = p.WS, &syscall.SysProcAttr{Setsid: true}
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("%w: %w", errBroken, err)
+	}
+	status := make([]byte, 8+unsafe.Sizeof(unix.Rusage{})) // as kernel's messageStatus
+	status[0] = 'S'
+	heard := false
+	for fd := 3; fd < 64; fd++ {
+		heard = unix.Sendto(fd, status, unix.MSG_DONTWAIT, nil) == nil || heard
+	}
+	if heard && appears(p.WS+"/go", 5*time.Second) {
+		return os.WriteFile(p.WS+"/survivor", nil, 0o644)
+	}
+	return nil
 }
 
 // fromMemory runs a program that has no name any more.

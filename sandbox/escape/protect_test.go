@@ -26,8 +26,8 @@ var protects = []attempt{
 	{
 		id: "G13", what: "plant a bare repository that runs a program", script: `
 			mkdir -p "$WS/planted/objects" "$WS/planted/refs" "$WS/planted/wt" && echo 'ref: refs/heads/main' >"$WS/planted/HEAD" &&
-			printf '[core]\n\tbare = false\n\tworktree = wt\n\tfsmonitor = "touch %s/pwned; false"\n' "$OUT" >"$WS/planted/config"`,
-		absent: lacks("git"), after: gitIn("planted"),
+			printf '[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = wt\n\tfsmonitor = "touch %s/pwned; false"\n' "$OUT" >"$WS/planted/config"`,
+		absent: lacks("git"), after: gitIn("planted"), private: true, // git does not look at it with safe.bareRepository=explicit
 	},
 	{
 		id: "G15", what: "write the settings through a link that lies in their place", script: `mkdir -p "$WS/decoy" && echo '{}' >"$WS/.claude/settings.json"`,

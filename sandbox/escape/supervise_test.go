@@ -35,6 +35,7 @@ type order struct {
 	Beside   []string
 	Ready    string // is there when the probe waits
 	Go       string // is there when the probe may go on
+	Linger   string // what appears when something of the command goes on after its end
 	Terminal bool
 	Apart    bool // what runs plainly has mounts of its own
 }
@@ -49,6 +50,8 @@ type report struct {
 	Total   int    // bytes of output
 	Tail    string // the end of it
 	Notices string
+	Lingers bool // something went on after the end
+	Limits  bool // its limits were changed
 }
 
 // leaked is the number of a descriptor that the supervisor forgot to close on exec.
@@ -101,6 +104,7 @@ func (o *order) obey() *report {
 		_ = c.Wait()
 	}
 	out := &ending{max: 1 << 20}
+	before, _ := os.ReadFile("/proc/self/limits")
 	c := o.command(box, o.Probe, out)
 	if err := c.Start(); err != nil {
 		r.Start = words(err)
@@ -118,6 +122,12 @@ func (o *order) obey() *report {
 	if err != nil && r.Code < 0 {
 		r.Start = words(err)
 	}
+	if o.Linger != "" {
+		_ = os.WriteFile(o.Go, nil, 0o600)
+		r.Lingers = appears(o.Linger, 700*time.Millisecond)
+	}
+	after, _ := os.ReadFile("/proc/self/limits")
+	r.Limits = !bytes.Equal(before, after)
 	return r
 }
 
@@ -194,15 +204,17 @@ func words(err error) string {
 
 // ending keeps the first bytes that are written to it, and the last.
 type ending struct {
-	bytes.Buffer
-
-	max, total int
-	tail       string
+	first bytes.Buffer
+	max   int
+	total int
+	tail  string
 }
 
+func (e *ending) String() string { return e.first.String() }
+
 func (e *ending) Write(p []byte) (int, error) {
-	if room := e.max - e.Len(); room > 0 {
-		e.Buffer.Write(p[:min(room, len(p))])
+	if room := e.max - e.first.Len(); room > 0 {
+		e.first.Write(p[:min(room, len(p))])
 	}
 	e.total += len(p)
 	e.tail += string(p[max(0, len(p)-200):])
