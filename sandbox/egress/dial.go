@@ -11,11 +11,15 @@ import (
 	"time"
 )
 
-// lookup asks /etc/hosts and the system's name servers. The dot at the end keeps
-// search domains away; Go's own resolver finds such a name in /etc/hosts too.
+// lookup asks /etc/hosts, then the system's name servers. The dot at the end keeps
+// search domains away; with it Go's resolver finds nothing in /etc/hosts.
 func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
-	resolver := net.Resolver{PreferGo: true}
-	return resolver.LookupNetIP(ctx, "ip", host+".")
+	file := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, net.ErrClosed }}
+	if addrs, err := file.LookupNetIP(ctx, "ip", host); err == nil {
+		return addrs, nil
+	}
+	servers := net.Resolver{PreferGo: true}
+	return servers.LookupNetIP(ctx, "ip", host+".")
 }
 
 // dialError says why an allowed target could not be reached.

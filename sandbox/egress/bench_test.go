@@ -1,0 +1,162 @@
+package egress
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+// downloadSize is what one measured download has.
+const downloadSize = 256 << 20
+
+// BenchmarkDownload compares downloads through the proxy with direct ones over
+// loopback, in turn, and reports the ratios of the best rounds. The client and the
+// server do as little as they can.
+func BenchmarkDownload(b *testing.B) {
+	n := newInternet(b)
+	server := serveBytes(b)
+	n.name("allowed.test", allowedIP)
+	n.route(allowedIP+":80", server)
+	n.route(allowedIP+":8443", server)
+	r := n.proxy(nil, allow("allowed.test"))
+	direct := func() net.Conn {
+		c, err := net.Dial("tcp", server)
+		if err != nil {
+			b.Fatal(err)
+		}
+		io.WriteString(c, "\x01GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n")
+		return c
+	}
+	connect := func() net.Conn {
+		p := r.tunnel(b, "allowed.test:8443")
+		p.Conn.SetDeadline(time.Time{})
+		p.send("\x01GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n") // not HTTP, so that it passes as it is
+		return p.Conn
+	}
+	plain := func() net.Conn {
+		p := r.connect(b)
+		p.Conn.SetDeadline(time.Time{})
+		p.send("GET http://allowed.test/ HTTP/1.1\r\nHost: allowed.test\r\n\r\n")
+		return p.Conn
+	}
+	best := map[string]float64{}
+	kinds := []string{"direct", "CONNECT", "HTTP"}
+	b.SetBytes(downloadSize * int64(len(kinds)))
+	for b.Loop() {
+		for i, open := range []func() net.Conn{direct, connect, plain} {
+			start := time.Now()
+			drain(b, open())
+			best[kinds[i]] = max(best[kinds[i]], downloadSize/time.Since(start).Seconds()/1e6)
+		}
+	}
+	b.ReportMetric(best["direct"], "direct-MB/s")
+	b.ReportMetric(best["CONNECT"]/best["direct"], "CONNECT/direct")
+	b.ReportMetric(best["HTTP"]/best["direct"], "HTTP/direct")
+}
+
+// serveBytes answers each connection with a download.
+func serveBytes(b *testing.B) string {
+	l := listen(b)
+	block := make([]byte, 256<<10)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				io.ReadFull(c, make([]byte, 16))
+				fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", downloadSize)
+				for range downloadSize / len(block) {
+					if _, err := c.Write(block); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func drain(b *testing.B, c net.Conn) {
+	defer c.Close()
+	buffer := make([]byte, 256<<10)
+	for total := 0; total < downloadSize; {
+		k, err := c.Read(buffer)
+		if total += k; err != nil {
+			b.Fatalf("%d bytes, then %v", total, err)
+		}
+	}
+}
+
+// BenchmarkTLSDownload is the same with TLS at both ends, as downloads are.
+func BenchmarkTLSDownload(b *testing.B) {
+	n := newInternet(b)
+	block := make([]byte, 256<<10)
+	_, secure := n.web(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for range downloadSize / len(block) / 4 {
+			w.Write(block)
+		}
+	}))
+	r := n.proxy(nil, allow("allowed.test"))
+	config := &tls.Config{ServerName: "allowed.test", InsecureSkipVerify: true}
+	get := func(c net.Conn) time.Duration {
+		start := time.Now()
+		s := tls.Client(c, config)
+		defer s.Close()
+		io.WriteString(s, "GET / HTTP/1.0\r\n\r\n")
+		if k, err := io.Copy(io.Discard, s); k < downloadSize/4 {
+			b.Fatal(k, err)
+		}
+		return time.Since(start)
+	}
+	var direct, proxied time.Duration
+	for b.Loop() {
+		c, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", secure.Listener.Addr().String())
+		if err != nil {
+			b.Fatal(err)
+		}
+		d := get(c)
+		p := get(r.tunnel(b, "allowed.test:443").Conn)
+		if direct == 0 || d < direct {
+			direct = d
+		}
+		if proxied == 0 || p < proxied {
+			proxied = p
+		}
+	}
+	b.ReportMetric(direct.Seconds()/proxied.Seconds(), "CONNECT/direct")
+}
+
+// BenchmarkRequest is what one small request costs over a kept connection.
+func BenchmarkRequest(b *testing.B) {
+	n := newInternet(b)
+	plain, _ := n.web(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }))
+	r := n.proxy(nil, allow("allowed.test"))
+	for name, get := range map[string]func() (*http.Response, error){
+		"direct": func() (*http.Response, error) { return plain.Client().Get(plain.URL) },
+		"proxy":  sync.OnceValue(func() *getter { return &getter{r.client(b)} })().get,
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				resp, err := get()
+				if err != nil {
+					b.Fatal(err)
+				}
+				io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+		})
+	}
+}
+
+type getter struct{ c *http.Client }
+
+func (g *getter) get() (*http.Response, error) { return g.c.Get("http://allowed.test/") }
