@@ -44,12 +44,21 @@ func (c *doctorCmd) run(ctx context.Context, p *Program) error {
 	add(c.project(p))
 	add(c.programs(p)...)
 	add(c.models(p)...)
+	add(c.sandboxChecks(ctx, p)...)
 	if c.Net {
 		add(c.reach(ctx, p)...)
 	}
+	out := outcome.OK
 	for _, k := range d.Checks {
-		d.OK = d.OK && k.State != "fail"
+		switch {
+		case k.State != "fail":
+		case k.Name != sandboxCheck:
+			out = outcome.Failed
+		case out == outcome.OK:
+			out = outcome.Sandbox
+		}
 	}
+	d.OK = out == outcome.OK
 	if c.JSON {
 		if err := p.out.json(d, p.out.term.tty); err != nil {
 			return err
@@ -57,10 +66,7 @@ func (c *doctorCmd) run(ctx context.Context, p *Program) error {
 	} else {
 		c.tell(p, d)
 	}
-	if !d.OK {
-		return ended{outcome.Failed}
-	}
-	return nil
+	return end(out)
 }
 
 func (c *doctorCmd) tell(p *Program, d doctorDoc) {

@@ -24,8 +24,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/confine"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
@@ -50,6 +52,8 @@ type Program struct {
 
 	out, err *printer
 	json     bool // errors are told as JSON
+
+	end func(syscall.WaitStatus) // ends the process as a command of it ended
 }
 
 // Run runs the command and returns the exit code. When ctx ends, a running turn
@@ -94,6 +98,9 @@ func (p *Program) run(ctx context.Context) error {
 		return nil
 	}
 	cmd, err := p.parse()
+	if _, exec := confine.Asked(p.Args); exec && err != nil {
+		return execFailure(err)
+	}
 	if err != nil || cmd == nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 // sandboxCmd is `holdfast sandbox`.
 type sandboxCmd struct {
 	Check   sandboxCheckCmd   `cmd:"" help:"Say whether the sandbox settings let a path or a command pass; exit code 3 when not."`
+	Exec    sandboxExecCmd    `cmd:"" help:"Run a command in the kernel sandbox; its exit status, streams and signals stay its own."`
 	Explain sandboxExplainCmd `cmd:"" help:"Show what a command line would run and touch, as the checker reads it."`
 }
 

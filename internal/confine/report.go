@@ -31,7 +31,7 @@ func openReport(where, dir string) (*report, error) {
 	}
 	f, err := os.OpenFile(where, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return nil, &NotRun{NotConfined, fmt.Errorf("--json-report: %w", err)}
+		return nil, &NotRun{Kind: NotConfined, err: fmt.Errorf("--json-report: %w", err)}
 	}
 	return &report{file: f}, nil
 }

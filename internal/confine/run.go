@@ -47,7 +47,7 @@ func (c *Call) Run(ctx context.Context) (syscall.WaitStatus, error) {
 	}
 	box, dir, err := c.open()
 	if err != nil {
-		return 0, c.failed(report, nil, &NotRun{NotConfined, err})
+		return 0, c.failed(report, nil, &NotRun{Kind: NotConfined, err: err})
 	}
 	defer box.Close()
 	cmd := box.Command(ctx, c.Flags.Command[0], c.Flags.Command[1:]...)
@@ -266,13 +266,13 @@ func notRun(err error) *NotRun {
 	start, started := errors.AsType[*kernel.StartError](err)
 	switch {
 	case started && !strings.HasPrefix(start.Step, "execute"):
-		return &NotRun{NotConfined, err}
+		return &NotRun{Kind: NotConfined, err: err}
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return &NotRun{NotFound, err}
+		return &NotRun{Kind: NotFound, err: err}
 	case started, errors.Is(err, fs.ErrPermission), isPathError(err):
-		return &NotRun{NotExecutable, err}
+		return &NotRun{Kind: NotExecutable, err: err}
 	}
-	return &NotRun{NotConfined, err}
+	return &NotRun{Kind: NotConfined, err: err}
 }
 
 func isPathError(err error) bool {

@@ -29,6 +29,9 @@ var (
 	Busy        = Outcome{"busy", 7, 409, "the session is open elsewhere or was taken over"}
 	Corrupt     = Outcome{"corrupt", 8, 500, "a log is damaged or was written by a newer version"}
 	NotFound    = Outcome{"not_found", 9, 404, "there is no such session or item"}
+	ExecFailed  = Outcome{"exec_failed", 125, 503, "sandbox exec: the sandbox could not be set up, or the command line makes no sense"}
+	ExecDenied  = Outcome{"exec_denied", 126, 403, "sandbox exec: the command is there and cannot be executed"}
+	ExecMissing = Outcome{"exec_missing", 127, 404, "sandbox exec: there is no such command"}
 	Interrupted = Outcome{"interrupted", 130, 503, "interrupted; what was done is saved"}
 	Terminated  = Outcome{"terminated", 143, 503, "terminated; what was done is saved"}
 )
@@ -36,6 +39,15 @@ var (
 // All lists the outcomes in the order of their exit codes.
 func All() []Outcome {
 	return []Outcome{
-		OK, Failed, Usage, Denied, Approval, Limit, Sandbox, Busy, Corrupt, NotFound, Interrupted, Terminated,
+		OK, Failed, Usage, Denied, Approval, Limit, Sandbox, Busy, Corrupt, NotFound, ExecFailed, ExecDenied, ExecMissing,
+		Interrupted, Terminated,
 	}
+}
+
+// Command is how a command of somebody else's ended, whose exit code is passed on.
+func Command(exit int) Outcome {
+	if exit == 0 {
+		return OK
+	}
+	return Outcome{"command", exit, 500, "the command ended with another status than 0"}
 }

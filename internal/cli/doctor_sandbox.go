@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/sandbox"
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+)
+
+// sandboxCheck is the name of the finding that says whether the sandbox works.
+const sandboxCheck = "sandbox"
+
+// sandboxChecks are what this machine can hold commands with, and whether it does.
+func (c *doctorCmd) sandboxChecks(ctx context.Context, p *Program) []check {
+	var out []check
+	for _, m := range kernel.Probe() {
+		k := check{m.Name, "ok", m.Detail, ""}
+		if !m.There {
+			k = check{m.Name, "warn", "absent: " + m.Detail, m.Follows}
+		}
+		out = append(out, k)
+	}
+	return append(out, c.selfTest(ctx, p))
+}
+
+// selfTest runs a command in the sandbox, and one that writes where none may.
+func (c *doctorCmd) selfTest(ctx context.Context, p *Program) check {
+	began := p.Now()
+	elapsed, err := tryConfined(ctx, p)
+	if err != nil {
+		hint := outcome.Hint(err)
+		if hint == "" {
+			hint = "commands cannot be confined here; what is absent above says why"
+		}
+		return check{sandboxCheck, "fail", "a command in the sandbox: " + err.Error(), hint}
+	}
+	return check{sandboxCheck, "ok", fmt.Sprintf(
+		"/bin/true runs confined in %.1f ms; a write to the home folder was refused (both in %s)",
+		float64(elapsed.Microseconds())/1000, took(p.Now().Sub(began))), ""}
+}
+
+func tryConfined(ctx context.Context, p *Program) (elapsed time.Duration, err error) {
+	dir, err := os.MkdirTemp("", "holdfast-doctor-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	o := &sandbox.OpenOptions{Folders: []string{dir}, Home: p.userHome()}
+	if home, err := p.home(); err == nil {
+		o.State = []string{home}
+	}
+	box, err := sandbox.Open(nil, o)
+	if err != nil {
+		return 0, err
+	}
+	defer box.Close()
+	first := box.Command(ctx, "/bin/true")
+	if err := first.Run(); err != nil {
+		return 0, err
+	}
+	return first.State().Elapsed, refusesWrite(ctx, box, p.userHome())
+}
+
+// refusesWrite checks on the outside that a write did not happen, and that it was
+// the sandbox that refused it.
+func refusesWrite(ctx context.Context, box *sandbox.Sandbox, home string) error {
+	if home == "" {
+		home = "/"
+	}
+	target := filepath.Join(home, "holdfast-doctor-"+strconv.Itoa(os.Getpid()))
+	c := box.Command(ctx, "/bin/sh", "-c", `echo x > "$0"`, target)
+	_, err := c.CombinedOutput()
+	if _, there := os.Lstat(target); err == nil || there == nil {
+		_ = os.Remove(target)
+		return fmt.Errorf("a write to %s was not refused", target)
+	}
+	if !slices.ContainsFunc(c.Report().Violations, func(v sandbox.Violation) bool { return v.What == target }) {
+		return fmt.Errorf("a write to %s failed, but not for the sandbox: %w", target, err)
+	}
+	return nil
+}

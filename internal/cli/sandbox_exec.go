@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"syscall"
+
+	"github.com/holdfast-dev/holdfast/internal/confine"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// sandboxExecCmd is `holdfast sandbox exec`. The program runs it by package
+// confine before this package has started; here are its help and its errors.
+type sandboxExecCmd struct{ confine.Flags }
+
+func (c *sandboxExecCmd) run(ctx context.Context, p *Program) error {
+	args, _ := confine.Asked(p.Args)
+	flags, err := confine.Parse(args)
+	if err != nil {
+		return execFailure(usage(err.Error(), execHelp))
+	}
+	call, err := p.call(flags)
+	if err != nil {
+		return execFailure(err)
+	}
+	// Signals are passed on to the command, which decides when it ends.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	status, err := call.Run(ctx)
+	if err != nil {
+		return execFailure(err)
+	}
+	if p.end != nil {
+		p.end(status)
+	}
+	return commandEnd(status)
+}
+
+const execHelp = "holdfast sandbox exec --help"
+
+// call is a call of package confine by this program.
+func (p *Program) call(f *confine.Flags) (*confine.Call, error) {
+	dir, err := p.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	home, err := p.home()
+	if err != nil {
+		return nil, err
+	}
+	return &confine.Call{
+		Flags: f, Env: p.Env, Dir: dir, Home: home, User: p.userHome(), Managed: p.Managed,
+		Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr,
+	}, nil
+}
+
+// commandEnd ends the program as a shell would say that the command ended.
+func commandEnd(s syscall.WaitStatus) error {
+	code := s.ExitStatus()
+	if s.Signaled() {
+		code = 128 + int(s.Signal())
+	}
+	return end(outcome.Command(code))
+}
+
+// execFailure gives a command that did not run the exit codes that env and timeout
+// have for it.
+func execFailure(err error) error {
+	out := outcome.ExecFailed
+	hint := outcome.Hint(err)
+	if n, ok := errors.AsType[*confine.NotRun](err); ok {
+		switch n.Kind {
+		case confine.NotExecutable:
+			out, hint = outcome.ExecDenied, cmp.Or(hint, "a program has the mode to be executed, and lies where the settings let it be read")
+		case confine.NotFound:
+			out, hint = outcome.ExecMissing, cmp.Or(hint, "check the name, and PATH")
+		case confine.NotConfined:
+		}
+	}
+	if hint == "" && out == outcome.ExecFailed {
+		hint = "holdfast doctor says what this machine can do"
+	}
+	return &failure{msg: err.Error(), hint: hint, out: out, err: err}
+}
