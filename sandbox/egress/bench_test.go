@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -72,7 +73,9 @@ func serveBytes(b *testing.B) string {
 			}
 			go func() {
 				defer c.Close()
-				io.ReadFull(c, make([]byte, 16))
+				if _, err := peekHead(bufio.NewReaderSize(c, bufferSize)); err != nil {
+					return
+				}
 				fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", downloadSize)
 				for range downloadSize / len(block) {
 					if _, err := c.Write(block); err != nil {

@@ -27,6 +27,7 @@ func ExampleNew() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	session := &egress.Session{ID: "command 7"}
 	served := make(chan error)
 	go func() { served <- proxy.Serve(ctx, listener, session) }()
