@@ -29,15 +29,15 @@ type attempt struct {
 	tty      bool // the supervisor has a terminal
 	terminal bool // and the command, too
 
-	absent   func() string                      // why this machine has not what the control needs; "" is nothing
-	settings func(*fixture) *sandbox.Settings   // default: the secrets are denied
-	folders  func(*fixture) []string            // default: the workspace
-	arrange  func(*testing.T, *fixture)         // on the host, before
-	before   string                             // a script that is an earlier command of the same sandbox
-	beside   string                             // one that runs, in the same sandbox, while the probe waits for it
-	during   func(*fixture, <-chan struct{})    // on the host, meanwhile; the channel closes at the end
-	after    func(*testing.T, *fixture, *outcome) // on the host, when all is over
-	documented func(*fixture, *outcome) string    // success is documented where this says nothing
+	absent     func() string                        // why this machine has not what the control needs; "" is nothing
+	settings   func(*fixture) *sandbox.Settings     // default: the secrets are denied
+	folders    func(*fixture) []string              // default: the workspace
+	arrange    func(*testing.T, *fixture)           // on the host, before
+	before     string                               // a script that is an earlier command of the same sandbox
+	beside     string                               // one that runs, in the same sandbox, while the probe waits for it
+	during     func(*fixture, <-chan struct{})      // on the host, meanwhile; the channel closes at the end
+	after      func(*testing.T, *fixture, *outcome) // on the host, when all is over
+	documented func(*fixture, *outcome) string      // success is documented where this says nothing
 }
 
 // run makes the attempt plainly and under the sandbox, as one caller.
