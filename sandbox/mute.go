@@ -8,18 +8,10 @@ import (
 	"github.com/holdfast-dev/holdfast/policy/shellread"
 )
 
-// The kinds of [Violation], as ignoreViolations names them.
-const (
-	mutedPath    = "path"
-	mutedHost    = "host"
-	mutedSyscall = "syscall"
-	mutedLimit   = "limit"
-)
-
 // muteKinds are the keys of ignoreViolations that mean a kind, and not a command.
 // Seed 000 says file and network.
 var muteKinds = map[string]string{
-	"path": mutedPath, "file": mutedPath, "host": mutedHost, "network": mutedHost, "syscall": mutedSyscall, "limit": mutedLimit,
+	"path": KindPath, "file": KindPath, "host": KindHost, "network": KindHost, "syscall": KindSyscall, "limit": KindLimit,
 }
 
 // limitNames are what a violation of a limit is about.
@@ -56,15 +48,15 @@ func checkMuteEntry(key string) entry {
 			return "", ""
 		}
 		switch muteKinds[key] {
-		case mutedPath:
+		case KindPath:
 			return checkPathEntry(text)
-		case mutedHost:
+		case KindHost:
 			return checkDomainEntry(text)
-		case mutedSyscall:
+		case KindSyscall:
 			if !isSyscall(text) {
 				return fmt.Sprintf("%q is not a system call", text), `write its name: "ptrace", "socket(AF_UNIX)"`
 			}
-		case mutedLimit:
+		case KindLimit:
 			if !slices.Contains(limitNames, text) {
 				return fmt.Sprintf("%q is not a limit", text), "the limits are " + strings.Join(limitNames, ", ")
 			}
@@ -145,12 +137,12 @@ func (value *muteValue) means(v *Violation) bool {
 		return true
 	}
 	switch v.Kind {
-	case mutedPath:
+	case KindPath:
 		return value.tree != nil && value.tree.covers(v.What)
-	case mutedHost:
+	case KindHost:
 		host, port, ok := hostOf(v.What)
 		return ok && value.host != nil && value.host.allows(host, port, false)
-	case mutedSyscall:
+	case KindSyscall:
 		return value.text == v.What || strings.HasPrefix(v.What, value.text+"(")
 	}
 	return value.text == v.What
