@@ -56,6 +56,7 @@ type compiler struct {
 	searchPath string // where programs are looked for
 	checkers   []*Checker
 	merged     *Merged
+	scanner    scanner
 
 	hide, fixed, pin []string
 	bar              []kernel.Name
@@ -295,9 +296,9 @@ func (c *compiler) finish() {
 	p := &c.policy
 	p.Hide = tops(c.hide)
 	open := func(a area) bool { return !inAny(p.Hide, a.path) }
-	c.fixed = slices.DeleteFunc(c.fixed, func(f string) bool { return inAny(p.Hide, f) || !c.written(f) })
-	p.Fixed = tops(c.fixed)
-	c.write = keep(c.write, func(a area) bool { return open(a) && (!inAny(p.Fixed, a.path)) })
+	c.write = keep(c.write, func(a area) bool { return open(a) && !inAny(c.fixed, a.path) })
+	p.Fixed = tops(keep(c.fixed, func(f string) bool { return !inAny(p.Hide, f) && c.written(f) }))
+	slices.Sort(p.Fixed)
 	c.read = keep(c.read, open)
 	closed := slices.Concat(p.Hide, p.Fixed)
 	for _, n := range c.bar {

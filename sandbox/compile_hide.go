@@ -111,6 +111,9 @@ func (c *compiler) otherNames(full string, info os.FileInfo) {
 func (c *compiler) secrets() error {
 	opened := c.literals()
 	for _, p := range secretPaths(c.home) {
+		if _, err := os.Lstat(p); err != nil {
+			continue // as most of them
+		}
 		full, err := resolve(p)
 		if err != nil {
 			continue // nobody can follow it

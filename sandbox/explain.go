@@ -39,7 +39,7 @@ func (p *plan) explain(name string, op Op) *Violation {
 	if err != nil {
 		full = path.Clean(name)
 	}
-	if inAny(private, full) && holding(p.write, full) == nil && holding(p.read[:min(1, len(p.read))], full) == nil && p.own(full) {
+	if p.private(full) {
 		return nil
 	}
 	v := &Violation{Kind: KindPath, What: full, Op: string(op)}
@@ -52,9 +52,11 @@ func (p *plan) explain(name string, op Op) *Violation {
 	return p.explainRead(v)
 }
 
-// own says whether commands have a private folder there, with nothing of ours.
-func (p *plan) own(full string) bool {
-	return holding(p.read, full) == nil || holding(p.read, full).path == "/"
+// private says whether a path lies in a folder that commands have of their own,
+// with nothing of the host in that place.
+func (p *plan) private(full string) bool {
+	return inAny(private, full) && holding(p.write, full) == nil &&
+		!slices.ContainsFunc(p.read, func(a area) bool { return a.path != "/" && within(full, a.path) })
 }
 
 // above returns which of some trees holds a path, or "".
@@ -71,7 +73,7 @@ func (p *plan) explainRead(v *Violation) *Violation {
 			return nil
 		}
 	}
-	if holding(p.write, v.What) != nil || inAny(devices, v.What) || v.What == "/" {
+	if holding(p.write, v.What) != nil || inAny(devices, v.What) || within(v.What, "/proc") || v.What == "/" {
 		return nil
 	}
 	for _, l := range p.layers {
@@ -87,8 +89,7 @@ func (p *plan) explainWrite(v *Violation) *Violation {
 	if inAny(devices, v.What) {
 		return nil
 	}
-	w := holding(p.write, v.What)
-	if w == nil || w.path == v.What && w.path != "/" && slices.Contains(p.policy.Write, path.Dir(w.path)) {
+	if holding(p.write, v.What) == nil {
 		return p.outsideWrite(v)
 	}
 	if at := p.above(p.policy.Fixed, v.What); at != "" {
@@ -149,4 +150,4 @@ func (v *Violation) by(g ground, at string) *Violation {
 }
 
 // devices may be used by every command.
-var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"}

@@ -140,7 +140,7 @@ func (c *compiler) protectArea(p area) error {
 }
 
 func (c *compiler) protectTree(root string) error {
-	found := scan(root)
+	found := c.scanner.scan(root)
 	if found.cut {
 		c.notice("%s holds too much to look through: protected names and repositories deep in it may be missed", root)
 	}

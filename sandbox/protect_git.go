@@ -29,13 +29,14 @@ func (c *compiler) git(full string, mode fs.FileMode) error {
 		c.notice("the repository of %s is %s, which commands cannot write: git commit will not work there", path.Dir(full), dir)
 		return nil
 	}
-	if err := c.repository(dir); err != nil {
+	shared := c.commonDir(dir)
+	if shared == "" {
+		return c.repository(dir)
+	}
+	if err := c.worktree(dir); err != nil || !c.written(shared) {
 		return err
 	}
-	if shared := c.commonDir(dir); shared != "" && c.written(shared) {
-		return c.repository(shared)
-	}
-	return nil
+	return c.repository(shared)
 }
 
 // repository protects what of a repository makes git run programs: its hooks and

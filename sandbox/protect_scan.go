@@ -36,27 +36,63 @@ var notScanned = map[string]bool{
 // elsewhere are folders of a system in which no project lies.
 var elsewhere = map[string]bool{"/proc": true, "/sys": true, "/dev": true, "/run": true, "/tmp": true, "/var/tmp": true}
 
-// scan looks for protected names and repositories in a tree, level by level. It
-// follows no links, and does not look into what it found.
-func scan(root string) *found {
+// scanner looks for protected names and repositories in trees. It remembers what
+// folders held, and reads again only those that have changed.
+type scanner struct{ seen map[string]*folder }
+
+// folder is what one folder held.
+type folder struct {
+	state   folderState
+	entries int
+	names   []foundName
+	next    []string // the folders to look into
+	bare    bool     // it is a repository itself
+}
+
+// scan looks through a tree, level by level. It follows no links, and does not look
+// into what it found.
+func (s *scanner) scan(root string) *found {
 	out := &found{}
-	names := protectedNames()
+	seen := make(map[string]*folder, len(s.seen))
 	level := []string{root}
 	left := scanEntries
-	for depth := 0; depth < scanDepth && len(level) > 0; depth++ {
+	for depth := 0; depth < scanDepth && len(level) > 0 && !out.cut; depth++ {
 		var next []string
 		for _, dir := range level {
-			entries := entriesOf(dir, left)
-			left -= len(entries)
-			next = append(next, out.look(dir, entries, names)...)
-			if left <= 0 {
+			f := s.folder(dir, left)
+			seen[dir] = f
+			out.names = append(out.names, f.names...)
+			if f.bare {
+				out.bare = append(out.bare, dir)
+			}
+			next = append(next, f.next...)
+			if left -= f.entries; left <= 0 {
 				out.cut = true
-				return out
+				break
 			}
 		}
 		level = next
 	}
+	for dir, f := range s.seen {
+		if !within(dir, root) {
+			seen[dir] = f
+		}
+	}
+	s.seen = seen
 	return out
+}
+
+// folder looks into one folder, when it is not as it was.
+func (s *scanner) folder(dir string, limit int) *folder {
+	now := stateOf(dir)
+	if f := s.seen[dir]; f != nil && now.same(&f.state) && f.entries <= limit {
+		return f
+	}
+	f := &folder{state: now}
+	entries := entriesOf(dir, limit)
+	f.entries = len(entries)
+	f.look(dir, entries, protectedNames())
+	return f
 }
 
 // entriesOf returns some of what is in a folder, in no order. What cannot be listed is
@@ -71,9 +107,8 @@ func entriesOf(dir string, limit int) []fs.DirEntry {
 	return entries
 }
 
-// look sorts out what is in one folder and returns the folders to look into.
-func (f *found) look(dir string, entries []fs.DirEntry, names *nameSet) []string {
-	var next []string
+// look sorts out what is in a folder.
+func (f *folder) look(dir string, entries []fs.DirEntry, names *nameSet) {
 	parent := path.Base(dir)
 	repository := 0
 	for _, e := range entries {
@@ -87,13 +122,11 @@ func (f *found) look(dir string, entries []fs.DirEntry, names *nameSet) []string
 		}
 		if e.IsDir() && !notScanned[strings.ToLower(name)] {
 			if full := path.Join(dir, name); !elsewhere[full] {
-				next = append(next, full)
+				f.next = append(f.next, full)
 			}
 		}
 	}
 	if repository == 3 {
-		f.bare = append(f.bare, dir)
-		return nil
+		f.bare, f.next = true, nil
 	}
-	return next
 }

@@ -109,7 +109,7 @@ func notWorkspace(folder, home string) string {
 }
 
 // private are the folders that commands have of their own: the host's are not there.
-var private = []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/pts", "/proc"}
+var private = []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/pts"}
 
 // apart are the folders that reading "/" does not open.
 var apart = []string{"/tmp", "/var/tmp", "/dev", "/proc", "/run", "/sys"}

@@ -1,0 +1,161 @@
+package sandbox
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+)
+
+// barredAlways is what every workspace bars, below ws.
+func barredAlways(root string) []string {
+	var out []string
+	for _, name := range workspaceBars {
+		out = append(out, root+"/ws/"+strings.TrimSuffix(name, "/"))
+	}
+	return out
+}
+
+func TestProtect(t *testing.T) {
+	for name, tt := range map[string]struct {
+		tree             []string
+		layer            Settings
+		fixed, pin, bars string // below ws
+	}{
+		"nothing there": {nil, Settings{}, "", "", ""},
+		"a repository":  {[]string{".git/hooks/", ".git/config"}, Settings{}, ".git/config .git/hooks", ".git", ".git/config.worktree"},
+		"an empty one":  {[]string{".git/"}, Settings{}, "", ".git", ".git/config .git/config.worktree .git/hooks"},
+		"a nested one": {
+			[]string{"a/b/.git/hooks/", "a/b/.git/config", "a/b/.git/config.worktree"}, Settings{},
+			"a/b/.git/config a/b/.git/config.worktree a/b/.git/hooks", "a a/b a/b/.git", "",
+		},
+		"too deep":         {[]string{"a/b/c/d/.git/"}, Settings{}, "", "", ""},
+		"among packages":   {[]string{"node_modules/x/.git/", "vendor/.npmrc"}, Settings{}, "", "", ""},
+		"settings":         {[]string{".claude/x", ".mcp.json", "a/.vscode/", "a/.NPMRC", "lefthook.yml"}, Settings{}, ".claude .mcp.json a/.NPMRC a/.vscode lefthook.yml", "a", ""},
+		"worktrees":        {[]string{".claude/worktrees/x/", ".claude/settings.json", ".claude/own/"}, Settings{}, ".claude/own .claude/settings.json", ".claude", ".claude/CLAUDE.md .claude/agents .claude/commands .claude/hooks .claude/output-styles .claude/plugins .claude/rules .claude/settings.local.json .claude/skills"},
+		"by parts":         {[]string{".yarn/cache/", ".yarn/releases/"}, Settings{}, ".yarn/releases", ".yarn", ".yarn/plugins .yarn/sdks"},
+		"named":            {[]string{"a/f"}, Settings{ProtectedPaths: []string{"@/ws/a/f", "@/ws/a/g", "@/ws/d/"}}, "a/f", "a", "a/g d"},
+		"named, far away":  {nil, Settings{ProtectedPaths: []string{"@/ws/n/m/f"}}, "", "", "n"},
+		"a folder is all":  {[]string{"a/.git/config"}, Settings{ProtectedPaths: []string{"@/ws/a"}}, "a", "", ""},
+		"denied beats":     {[]string{".git/config", "a/.mcp.json"}, Settings{DeniedPaths: []string{"@/ws/.git", "@/ws/a"}}, "", "", ""},
+		"denied, absent":   {[]string{"a/"}, Settings{DeniedPaths: []string{"@/ws/a/.env"}}, "", "a", "a/.env"},
+		"denied, deep":     {[]string{"a/b/c"}, Settings{DeniedPaths: []string{"@/ws/a/b/c"}}, "", "a a/b", ""},
+		"a bare one":       {[]string{"r/HEAD", "r/objects/", "r/refs/", "r/config"}, Settings{}, "r/config", "r", "r/config.worktree r/hooks"},
+		"hooks elsewhere":  {[]string{".git/config: [core]\n\thooksPath = .husky/_ ; x", ".git/hooks/", "tools/"}, Settings{}, ".git/config .git/hooks", ".git", ".git/config.worktree .husky"},
+		"what is included": {[]string{".git/config: [include]\n\tpath = ../git.conf", ".git/hooks/", "git.conf"}, Settings{}, ".git/config .git/hooks git.conf", ".git", ".git/config.worktree"},
+		"linked": {
+			[]string{".git/config", ".git/hooks/", ".git/worktrees/w/commondir: ../..", ".git/worktrees/w/HEAD", "w/.git: gitdir: ../.git/worktrees/w"}, Settings{},
+			".git/config .git/hooks .git/worktrees/w/commondir w/.git", ".git .git/worktrees .git/worktrees/w w",
+			".git/config.worktree .git/worktrees/w/config.worktree",
+		},
+		"submodule": {
+			[]string{".git/config", ".git/hooks/", ".git/modules/l/s/HEAD", ".git/modules/l/s/config", "l/s/.git: gitdir: ../../.git/modules/l/s"}, Settings{},
+			".git/config .git/hooks .git/modules/l/s/config l/s/.git", ".git .git/modules .git/modules/l .git/modules/l/s l l/s",
+			".git/config.worktree .git/modules/l/s/config.worktree .git/modules/l/s/hooks",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := []string{"home/", "ws/"}
+			for _, line := range tt.tree {
+				tree = append(tree, "ws/"+line)
+			}
+			root := plant(t, tree...)
+			p, err := planFor(t, root, testLayer{Settings: tt.layer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			always := barredAlways(root)
+			others := slices.DeleteFunc(bars(p), func(b string) bool { return slices.Contains(always, b) })
+			for what, got := range map[string][2]string{
+				"fixed": {relative(root+"/ws", p.policy.Fixed), tt.fixed},
+				"pin":   {relative(root+"/ws", p.policy.Pin), tt.pin},
+				"bar":   {relative(root+"/ws", others), tt.bars},
+			} {
+				if got[0] != got[1] {
+					t.Errorf("%s:\n got %s\nwant %s", what, got[0], got[1])
+				}
+			}
+		})
+	}
+}
+
+func TestHomeIsProtectedWholly(t *testing.T) {
+	root := plant(t, "home/.bashrc", "home/.config/", "ws/")
+	p, err := planFor(t, root, testLayer{Settings: Settings{AllowedWritePaths: []string{"@/home"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".profile", ".zshenv", ".gitconfig", ".config/git", ".config/systemd", ".ssh", ".holdfast"} {
+		i := slices.IndexFunc(p.policy.Bar, func(n kernel.Name) bool { return n.Path == root+"/home/"+name })
+		if i < 0 {
+			t.Errorf("%s can be made", name)
+		} else if p.policy.Bar[i].Dir != (strings.Contains(name, "/") || name == ".ssh" || name == ".holdfast") {
+			t.Errorf("%s: folder is %v", name, p.policy.Bar[i].Dir)
+		}
+	}
+	if !slices.Contains(p.policy.Fixed, root+"/home/.bashrc") {
+		t.Errorf("got %q", p.policy.Fixed)
+	}
+}
+
+func TestHide(t *testing.T) {
+	tree := []string{
+		"ws/.env", "ws/secret/x", "ws/to-secret -> secret", "ws/a.pem", "home/.ssh/id", "home/.ssh/known_hosts", "home/.aws/credentials",
+		"home/.config/gh/hosts.yml", "home/.holdfast/sessions.db", "home/.netrc", "home/.env", "home/src/f", "out/f",
+	}
+	all := []string{"@/home", "@/ws"}
+	const builtIn = "home/.aws home/.config/gh home/.holdfast home/.netrc home/.ssh"
+	for name, tt := range map[string]struct {
+		layer testLayer
+		want  string
+	}{
+		"out of sight": {testLayer{}, ""},
+		"built in":     {testLayer{Settings: Settings{AllowedReadPaths: all}}, builtIn},
+		"denied":       {testLayer{Settings: Settings{DeniedPaths: []string{"@/ws/.env", "@/ws/secret", "@/out/f"}}}, "ws/.env ws/secret"},
+		"by a link":    {testLayer{Settings: Settings{DeniedPaths: []string{"@/ws/to-secret/x"}}}, "ws/secret/x"},
+		"by name":      {testLayer{Settings: Settings{AllowedReadPaths: append(all, "@/home/.netrc", "@/home/.aws")}}, "home/.config/gh home/.holdfast home/.ssh"},
+		"one inside":   {testLayer{Settings: Settings{AllowedReadPaths: append(all, "@/home/.ssh/known_hosts")}}, "home/.aws home/.config/gh home/.holdfast home/.netrc home/.ssh/id"},
+		"by a stranger": {
+			testLayer{Settings: Settings{AllowedReadPaths: append(all, "@/home/.ssh")}, untrusted: true}, builtIn,
+		},
+		"never our own": {testLayer{Settings: Settings{AllowedReadPaths: append(all, "@/home/.holdfast")}}, builtIn},
+		"denied wins":   {testLayer{Settings: Settings{AllowedReadPaths: append(all, "@/home/.netrc"), DeniedPaths: []string{"@/home"}}}, "home"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := plant(t, tree...)
+			p, err := planFor(t, root, tt.layer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := relative(root, p.policy.Hide); got != tt.want {
+				t.Errorf("got %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestScanRemembers(t *testing.T) {
+	root := plant(t, "a/b/.git/", "c/")
+	var s scanner
+	count := func() int { return len(s.scan(root).names) }
+	if count() != 1 || count() != 1 {
+		t.Error("the repository is not found twice")
+	}
+	for f := range s.seen { // as if it had been looked at long after the last change
+		s.seen[f].state.looked += int64(time.Hour)
+	}
+	before := s.seen[root]
+	if count(); s.seen[root] != before {
+		t.Skip("this system does not tell changes")
+	}
+	added := plant(t, ".git/")
+	if err := os.Rename(added+"/.git", root+"/c/.git"); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(); n != 2 {
+		t.Errorf("%d repositories after one was added", n)
+	}
+}

@@ -1,0 +1,30 @@
+package sandbox
+
+import (
+	"syscall"
+	"time"
+)
+
+// folderState tells whether the content of a folder has changed. A command can set
+// a folder's time of change by content, but not the one of change by anything.
+type folderState struct {
+	dev, ino, mode uint64
+	changed        int64 // nanoseconds
+	looked         int64
+}
+
+func stateOf(dir string) folderState {
+	var st syscall.Stat_t
+	if syscall.Lstat(dir, &st) != nil {
+		return folderState{}
+	}
+	return folderState{st.Dev, st.Ino, uint64(st.Mode), syscall.TimespecToNsec(st.Ctim), time.Now().UnixNano()}
+}
+
+// same reports whether nothing has changed since before, which was long enough
+// after the last change for a later one to have another time.
+func (s *folderState) same(before *folderState) bool {
+	const tick = int64(100 * time.Millisecond)
+	return s.ino != 0 && s.dev == before.dev && s.ino == before.ino && s.mode == before.mode && s.changed == before.changed &&
+		before.looked-before.changed > tick
+}
