@@ -14,6 +14,10 @@ import (
 // tlsHandshake is the first byte of a TLS client.
 const tlsHandshake = 0x16
 
+// isTLS says whether a tunnel's first byte is one of TLS. Some servers take other
+// records before the hello; readHello does not.
+func isTLS(first byte) bool { return first >= 0x14 && first <= 0x18 }
+
 // alertAccessDenied is what a TLS client gets whose server name is refused.
 var alertAccessDenied = []byte{0x15, 3, 3, 0, 2, 2, 49}
 

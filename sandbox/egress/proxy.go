@@ -104,9 +104,12 @@ func (l Limits) withDefaults() Limits {
 }
 
 // Serve answers what connects to a listener, for one command, until ctx ends or the
-// listener is closed. It closes the listener and every connection, and waits for
+// listener is closed. Without a session nothing is collected. It closes the listener and every connection, and waits for
 // all that it started. A nil error means that it was ended.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener, s *Session) error {
+	if s == nil {
+		s = &Session{}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	defer work.Wait()

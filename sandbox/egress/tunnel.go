@@ -27,7 +27,7 @@ func (c *client) tunnel(t target, up *end) {
 		}
 		return
 	}
-	if first[0] == tlsHandshake {
+	if isTLS(first[0]) {
 		c.tunnelTLS(t, up)
 		return
 	}
@@ -40,6 +40,8 @@ func (c *client) tunnel(t target, up *end) {
 	case sniffHTTP:
 		c.up, c.upTo = up, t
 		c.serveHTTP(&t)
+	case sniffSSL2:
+		c.refuse(Refusal{Host: t.host.String(), Port: t.port, Layer: -1, Reason: "the TLS inside does not say which host it is for"})
 	case sniffHTTP2:
 		c.refuse(Refusal{Host: t.host.String(), Port: t.port, Layer: -1, Reason: "HTTP/2 without TLS cannot be judged"})
 	default:
@@ -100,6 +102,7 @@ const (
 	sniffOther sniffed = iota
 	sniffHTTP
 	sniffHTTP2
+	sniffSSL2
 )
 
 // maxLine bounds the first line that may be a request's.
@@ -126,6 +129,15 @@ func sniff(r *bufio.Reader) (sniffed, error) {
 }
 
 func sniffLine(line []byte) (what sniffed, sure bool) {
+	if len(line) > 0 && line[0] >= 0x80 {
+		// A hello in the form of SSL 2, which servers still take, has no name.
+		if len(line) < 4 {
+			return sniffOther, false
+		}
+		if line[2] == 1 && line[3] == 3 {
+			return sniffSSL2, true
+		}
+	}
 	for i, c := range line {
 		switch {
 		case c == '\n':

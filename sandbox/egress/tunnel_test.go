@@ -84,6 +84,29 @@ func TestHelloInPieces(t *testing.T) {
 	}
 }
 
+// What some servers read over before a hello does not hide the hello.
+func TestHelloBehindOtherRecords(t *testing.T) {
+	n := newInternet(t)
+	n.web(http.HandlerFunc(echo))
+	r := n.proxy(nil, allow("allowed.test"))
+	hello := string(clientHello(t, "evil.test"))
+	for name, begun := range map[string]string{
+		"a warning":     "\x15\x03\x01\x00\x02\x01\x5a" + hello,
+		"change cipher": "\x14\x03\x01\x00\x01\x01" + hello,
+		"heartbeat":     "\x18\x03\x01\x00\x03\x01\x00\x00" + hello,
+		"empty record":  "\x16\x03\x01\x00\x00" + hello,
+		"SSL 2":         "\x80\x2e\x01\x03\x01\x00\x15\x00\x00\x00\x10" + strings.Repeat("x", 37),
+	} {
+		before := r.More() + len(r.Refusals())
+		if got := r.tunnel(t, "allowed.test:443").send(begun).rest(); strings.Trim(got, string(alertAccessDenied)) != "" {
+			t.Errorf("%s: the server answered %q", name, got)
+		}
+		if before == 0 && len(r.Refusals()) == 0 {
+			t.Errorf("%s: not recorded", name)
+		}
+	}
+}
+
 // clientHello is the first flight of a client.
 func clientHello(t testing.TB, name string) []byte {
 	var b bytes.Buffer
