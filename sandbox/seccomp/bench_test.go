@@ -3,8 +3,9 @@
 package seccomp
 
 import (
-	"runtime"
+	"slices"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,13 +20,24 @@ func linear(b *testing.B) []Instruction {
 	}
 	a.branch(opAtLeast, known[len(known)-1][1]+1, a.end(returnErrno|errnoNosys), next)
 	a.emit(Instruction{Code: opLoad, K: offsetNumber})
-	for i, j := 0, len(a.code)-1; i < j; i, j = i+1, j-1 {
-		a.code[i], a.code[j] = a.code[j], a.code[i]
-	}
+	slices.Reverse(a.code)
 	return a.code
 }
 
-// What a filter adds to a call. Of calls that are allowed whatever their arguments
+// blockCalls are few enough that some blocks are not disturbed by other processes.
+const blockCalls = 500
+
+// block measures some calls in a row.
+func (a attempt) block() time.Duration {
+	nr, x, y, z := uintptr(a.Number), uintptr(a.Args[0]), uintptr(a.Args[1]), uintptr(a.Args[2])
+	start := time.Now()
+	for range blockCalls {
+		_, _, _ = unix.RawSyscall(nr, x, y, z)
+	}
+	return time.Since(start)
+}
+
+// What a filter adds to a call; the least is what any filter costs. Of calls that are allowed whatever their arguments
 // the kernel remembers that; the others go through the tree.
 func BenchmarkCall(b *testing.B) {
 	tree, err := Filter(&Options{})
@@ -43,7 +55,7 @@ func BenchmarkCall(b *testing.B) {
 		for _, f := range []struct {
 			name    string
 			program []Instruction
-		}{{"bare", nil}, {"tree", tree}, {"linear", linear(b)}} {
+		}{{"bare", nil}, {"least", []Instruction{{Code: opReturn, K: returnAllow}}}, {"tree", tree}, {"linear", linear(b)}} {
 			b.Run(c.name+"/"+f.name, func(b *testing.B) {
 				onOwnThread(func() {
 					if f.program != nil {
@@ -52,11 +64,12 @@ func BenchmarkCall(b *testing.B) {
 							return
 						}
 					}
-					x := c.call.Args
+					best := time.Hour
 					b.ResetTimer()
 					for b.Loop() {
-						_, _, _ = unix.RawSyscall6(uintptr(c.call.Number), uintptr(x[0]), uintptr(x[1]), uintptr(x[2]), 0, 0, 0)
+						best = min(best, c.call.block())
 					}
+					b.ReportMetric(float64(best.Nanoseconds())/blockCalls, "best-ns/call")
 				})
 			})
 		}
@@ -86,7 +99,6 @@ func BenchmarkInstall(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				onOwnThread(func() {
-					runtime.LockOSThread()
 					b.StartTimer()
 					if _, errno := load(f.program, 0); errno != 0 {
 						b.Error(errno)

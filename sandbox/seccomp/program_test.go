@@ -115,11 +115,11 @@ func TestDecisions(t *testing.T) {
 			}
 		}
 		for nr := range known[len(known)-1][1] + 20 {
-			for range 60 {
+			for range 15 {
 				check(arch, nr, randomArgs(random))
 			}
 		}
-		for range 2000 { // where much depends on arguments
+		for range 400 { // where much depends on arguments
 			for _, nr := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_OPENAT, unix.SYS_MKNODAT, unix.SYS_PRLIMIT64} {
 				check(arch, nr, randomArgs(random))
 			}

@@ -4,11 +4,15 @@ import "errors"
 
 // Options say what a filter opens beyond the minimum.
 type Options struct {
-	Inet     bool // sockets of IPv4 and IPv6: streams and datagrams, never raw ones
-	TCPOnly  bool // with Inet: streams only, and no MPTCP
-	Unix     bool // unix sockets; a socketpair is always possible
-	Nested   bool // namespaces of the command's own
-	NoEscape bool // no process may leave its process group or session: without a pid namespace, that is how all are found
+	Inet    bool // sockets of IPv4 and IPv6: streams and datagrams, never raw ones
+	TCPOnly bool // with Inet: streams only, no MPTCP, and no connection that is made by sending
+	Unix    bool // unix sockets; a socketpair of streams or packets is always possible
+	Nested  bool // namespaces of the command's own
+
+	// NoEscape is for where there are no namespaces: no process may leave its process
+	// group or session, by which all are found, nor reach others of the same user
+	// through System V IPC, message queues and limits.
+	NoEscape bool
 	Notify   bool // tell a [Watcher] about each refusal
 }
 
