@@ -25,6 +25,8 @@ type attempt struct {
 	inner    bool // success is seen by the command alone; the host has nothing to look at
 	private  bool // that it works is right as long as the host sees nothing: the command has such a place of its own
 	refused  bool // that the sandbox does not open is as good
+	stdin    bool // standard input is outside/file, open for reading
+	stdout   bool // standard output is outside/file, open for appending
 	lingers  bool // what appears in the workspace after the end is harm
 	tty      bool // the supervisor has a terminal
 	terminal bool // and the command, too

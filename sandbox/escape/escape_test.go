@@ -11,7 +11,7 @@ import (
 // attempts are all there are.
 func attempts() [][]attempt {
 	return [][]attempt{
-		reads, ipcs, writes, protects, homeAttempts(), processes, limits, denied(), terminals, calls, networks, exchange, linked,
+		reads, ipcs, writes, streams, protects, homeAttempts(), processes, limits, denied(), terminals, calls, networks, exchange, linked, insides,
 	}
 }
 
@@ -47,7 +47,7 @@ func TestOwnEscapes(t *testing.T) {
 	}
 	for _, list := range attempts() {
 		for i := range list {
-			if a := &list[i]; !listed[a.id] && a.what != "" {
+			if a := &list[i]; !listed[a.id] && a.what != "" && a.id[0] != 'Y' {
 				t.Run(a.id, a.runAll)
 			}
 		}

@@ -246,6 +246,12 @@ func (f *fixture) run(t *testing.T, a *attempt, plain bool) *outcome {
 	if a.beside != "" {
 		f.box.Beside = f.script(a.beside)
 	}
+	if a.stdin {
+		f.box.Stdin = f.Out + "/file"
+	}
+	if a.stdout {
+		f.box.Stdout = f.Out + "/file"
+	}
 	if a.lingers {
 		f.box.Linger = f.WS + "/survivor"
 	}

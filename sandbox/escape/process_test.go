@@ -118,15 +118,15 @@ var processes = []attempt{
 	}},
 	{
 		id: "K18", what: "in a namespace of its own, remove what hides and make the rest writable", settings: nested, absent: lacks("unshare"),
-		script: `unshare -Urm sh -c 'umount -l "$SECRET" "$STATE"; mount -o remount,bind,rw "$OUT"; mount -o remount,bind,rw /; cat "$SECRET/key"; echo x >>"$OUT/file"'`,
+		script: `unshare -Ur --propagation unchanged -m sh -c 'umount -l "$SECRET" "$STATE"; mount -o remount,bind,rw "$OUT"; mount -o remount,bind,rw /; cat "$SECRET/key"; echo x >>"$OUT/file"'`,
 	},
 	{
 		id: "K19", what: "in a namespace of its own, remove what protects a hook", settings: nested, absent: lacks("unshare"),
-		script: `unshare -Urm sh -c 'umount -l "$WS/.git/hooks" "$WS/.git"; : >"$WS/.git/hooks/pre-commit"'`,
+		script: `unshare -Ur --propagation unchanged -m sh -c 'umount -l "$WS/.git/hooks" "$WS/.git"; : >"$WS/.git/hooks/pre-commit"'`,
 	},
 	{
 		id: "K20", what: "in a namespace of its own, see the host's tree by a fresh mount", settings: nested, absent: lacks("unshare"),
-		script: `mkdir "$WS/m"; unshare -Urm sh -c 'mount --rbind / "$WS/m"; cat "$WS/m$SECRET/key" || cat "$SECRET/key"'`,
+		script: `mkdir "$WS/m"; unshare -Ur --propagation unchanged -m sh -c 'mount --rbind / "$WS/m"; cat "$WS/m$SECRET/key" || cat "$SECRET/key"'`,
 	},
 	{id: "K21", what: "follow the supervisor's fate with a signal from the kernel (F_SETOWN)", inner: true, try: func(p *place) error {
 		r, _, err := os.Pipe()

@@ -36,6 +36,8 @@ type order struct {
 	Ready    string // is there when the probe waits
 	Go       string // is there when the probe may go on
 	Linger   string // what appears when something of the command goes on after its end
+	Stdin    string // a file that the command reads
+	Stdout   string // a file that the command appends to
 	Terminal bool
 	Apart    bool // what runs plainly has mounts of its own
 }
@@ -105,7 +107,18 @@ func (o *order) obey() *report {
 	}
 	out := &ending{max: 1 << 20}
 	before, _ := os.ReadFile("/proc/self/limits")
+	var streams [2]*os.File
+	for i, name := range []string{o.Stdin, o.Stdout} {
+		if name != "" {
+			var err error
+			if streams[i], err = os.OpenFile(name, []int{os.O_RDONLY, os.O_WRONLY | os.O_APPEND}[i], 0); err != nil {
+				r.Start = err.Error()
+				return r
+			}
+		}
+	}
 	c := o.command(box, o.Probe, out)
+	redirect(c, streams)
 	if err := c.Start(); err != nil {
 		r.Start = words(err)
 		return r
@@ -167,6 +180,27 @@ func (o *order) command(box *sandbox.Sandbox, argv []string, out io.Writer) runn
 	}
 	c.WaitDelay = time.Second
 	return c
+}
+
+// redirect gives a command files of the host as its standard streams.
+func redirect(r runner, streams [2]*os.File) {
+	in, out := streams[0], streams[1]
+	switch c := r.(type) {
+	case *exec.Cmd:
+		if in != nil {
+			c.Stdin = in
+		}
+		if out != nil {
+			c.Stdout = out
+		}
+	case *sandbox.Cmd:
+		if in != nil {
+			c.Stdin = in
+		}
+		if out != nil {
+			c.Stdout = out
+		}
+	}
 }
 
 // status is how a command ended: 0 when it succeeded, its code, 128 and the signal,
