@@ -54,11 +54,16 @@ func (c *compiler) close(a area) error {
 	return nil
 }
 
-// barFirst bars the first part of a path that is not there.
+// barFirst bars the first part of a path that is not there. A file where a folder
+// would have to be stays one.
 func (c *compiler) barFirst(full string, dir bool, g ground) {
 	at := full
 	for parent := path.Dir(at); parent != "/"; parent = path.Dir(parent) {
-		if _, there := lookAt(parent); there {
+		if info, there := lookAt(parent); there {
+			if !info.IsDir() {
+				c.pinned(parent)
+				return
+			}
 			break
 		}
 		at, dir = parent, true

@@ -1,0 +1,175 @@
+package sandbox
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+func drawAreas(t *rapid.T, label string) []area {
+	names := rapid.SliceOfN(rapid.StringMatching(`(/[ab]){0,4}`), 0, 5).Draw(t, label)
+	out := make([]area, len(names))
+	for i, name := range names {
+		out[i].path = path.Clean("/" + name)
+	}
+	return out
+}
+
+func pathsOf(list []area) []string {
+	var out []string
+	for _, a := range list {
+		out = append(out, a.path)
+	}
+	return out
+}
+
+// TestCommon: what lies in both lists is what lies in their common trees.
+func TestCommon(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := drawAreas(t, "a"), drawAreas(t, "b"), drawAreas(t, "c")
+		p := path.Clean("/" + rapid.StringMatching(`(/[ab]){0,5}`).Draw(t, "p"))
+		both := common(a, b)
+		if got, want := holding(both, p) != nil, holding(a, p) != nil && holding(b, p) != nil; got != want {
+			t.Errorf("%s in %q and %q: %v, in %q: %v", p, pathsOf(a), pathsOf(b), want, pathsOf(both), got)
+		}
+		for what, two := range map[string][2][]area{
+			"the other way around": {both, common(b, a)},
+			"with itself":          {common(a, a), outermost(a)},
+			"in another order":     {common(both, c), common(a, common(b, c))},
+			"everything":           {common(a, []area{{path: "/"}}), outermost(a)},
+		} {
+			if !slices.Equal(pathsOf(two[0]), pathsOf(two[1])) {
+				t.Errorf("%s: %q, %q", what, pathsOf(two[0]), pathsOf(two[1]))
+			}
+		}
+	})
+}
+
+func drawName(t *rapid.T, label string) string {
+	return rapid.SampledFrom([]string{".git", ".git/hooks", ".git/config", "a", "b", "a/b", ".mcp.json", ".claude", ".claude/worktrees", ".npmrc", ".vscode/x", ".env", "c.pem", "lefthook.yml"}).Draw(t, label)
+}
+
+// drawTree makes files and folders with names that matter in ws.
+func drawTree(t *rapid.T, root string) {
+	for _, dir := range []string{"ws", "home"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range rapid.IntRange(0, 8).Draw(t, "entries") {
+		full := filepath.Join(root, "ws", rapid.SampledFrom([]string{"", "a", "b", "a/b"}).Draw(t, "in"), drawName(t, "name"))
+		if rapid.Bool().Draw(t, "folder") {
+			_ = os.MkdirAll(full, 0o755) // or something else has the name
+		} else if os.MkdirAll(filepath.Dir(full), 0o755) == nil {
+			if _, err := os.Lstat(full); err != nil {
+				_ = os.WriteFile(full, nil, 0o600)
+			}
+		}
+	}
+}
+
+// TestPlansHold: whatever lies in a workspace, every protected name in it is held,
+// and so are the folders on the way; what is denied is neither read nor written; and
+// the kernel gets what it asks for.
+func TestPlansHold(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		root, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		drawTree(rt, root)
+		s := Settings{}
+		for range rapid.IntRange(0, 2).Draw(rt, "denied") {
+			s.DeniedPaths = append(s.DeniedPaths, "@/ws/"+drawName(rt, "deny"))
+		}
+		for range rapid.IntRange(0, 2).Draw(rt, "kept") {
+			s.ProtectedPaths = append(s.ProtectedPaths, "@/ws/"+drawName(rt, "keep"))
+		}
+		p, err := planFor(t, root, testLayer{Settings: s})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		checkPlan(rt, p, root+"/ws")
+		for _, d := range s.DeniedPaths {
+			full := strings.ReplaceAll(d, "@", root)
+			if !belowFile(full) && (p.explain(full, OpWrite) == nil || p.explain(full+"/x", OpWrite) == nil) {
+				rt.Errorf("%s is denied, and can be written", d)
+			}
+		}
+		for _, d := range s.ProtectedPaths {
+			if full := strings.ReplaceAll(d, "@", root); !belowFile(full) && p.explain(full, OpWrite) == nil {
+				rt.Errorf("%s is protected, and can be written", d)
+			}
+		}
+	})
+}
+
+// belowFile reports whether a file is where a folder of a path would be, so that
+// the path cannot be made.
+func belowFile(full string) bool {
+	for dir := path.Dir(full); dir != "/"; dir = path.Dir(dir) {
+		if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
+func checkPlan(t *rapid.T, p *plan, ws string) {
+	k := &p.policy
+	held := slices.Concat(k.Hide, k.Fixed, namesOf(k.Bar))
+	names := policy.ProtectedNames()
+	err := filepath.WalkDir(ws, func(full string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.Name() == ".git" && e.IsDir():
+			for _, name := range []string{"hooks", "config", "config.worktree"} {
+				if !inAny(held, full+"/"+name) {
+					t.Errorf("%s/%s is not held", full, name)
+				}
+			}
+			return fs.SkipDir
+		case e.Name() == ".claude" && isDir(full+"/worktrees"):
+			return fs.SkipDir
+		case slices.Contains(names.Folders, e.Name()), slices.Contains(names.Files, e.Name()):
+			if !inAny(held, full) {
+				t.Errorf("%s is not held", full)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range held {
+		for dir := path.Dir(at); within(dir, ws) && dir != ws; dir = path.Dir(dir) {
+			if !slices.Contains(k.Pin, dir) && !inAny(k.Fixed, dir) {
+				t.Errorf("%s is held, and %s can be moved", at, dir)
+			}
+		}
+	}
+	for _, at := range slices.Concat(k.Hide, k.Fixed, k.Pin, k.Write) {
+		if info, err := os.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink != 0 {
+			t.Errorf("the kernel cannot have %s: %v", at, err)
+		}
+	}
+	for _, at := range namesOf(k.Bar) {
+		if _, err := os.Lstat(at); err == nil || !isDir(path.Dir(at)) {
+			t.Errorf("%s cannot be barred", at)
+		}
+	}
+	for _, at := range slices.Concat(k.Read, k.Write) {
+		if inAny(k.Hide, at) {
+			t.Errorf("%s is hidden and open", at)
+		}
+	}
+}

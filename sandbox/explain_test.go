@@ -1,0 +1,130 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+)
+
+func TestExplain(t *testing.T) {
+	root := plant(t, "ws/.git/hooks/", "ws/.git/config", "ws/secret/x", "ws/keep", "ws/src/", "ws/to-out -> ../out/f", "home/.netrc", "out/f", "data/")
+	restricted := Settings{
+		AllowedReadPaths: []string{"@/data", "@/home"}, DeniedPaths: []string{"@/ws/secret", "@/ws/none"}, ProtectedPaths: []string{"@/ws/keep"},
+	}
+	for _, tt := range []struct {
+		layer   Settings
+		path    string
+		op      Op
+		setting string // "-": it is allowed; "": a rule that is built in
+		hint    string
+	}{
+		{Settings{}, "@/ws/src/x", OpWrite, "-", ""},
+		{Settings{}, "/etc/passwd", OpRead, "-", ""},
+		{Settings{}, "/etc/passwd", OpWrite, fieldWritePaths, "additionalWritePaths"},
+		{Settings{}, "@/ws/.git/hooks/pre-commit", OpWrite, "", "decides what other programs do"},
+		{Settings{}, "@/ws/.git/hooks", OpRead, "-", ""},
+		{Settings{}, "@/ws/.git/config.worktree", OpWrite, "", "decides"},
+		{Settings{}, "@/ws/.mcp.json", OpWrite, "", "decides"},
+		{Settings{}, "@/ws/.git", OpWrite, "", "moved or removed"},
+		{Settings{}, "@/ws/.git/index", OpWrite, "-", ""},
+		{Settings{}, "@/ws/to-out", OpWrite, "-", ""}, // in /tmp, which is the command's own
+		{Settings{}, "/tmp/x", OpWrite, "-", ""},
+		{Settings{}, "/dev/null", OpWrite, "-", ""},
+		{Settings{}, "/run/docker.sock", OpRead, "", "allowedReadPaths"},
+		{Settings{}, "relative", OpRead, "-", ""},
+		{restricted, "@/data/x", OpRead, "-", ""},
+		{restricted, "@/data/x", OpWrite, fieldWritePaths, "additionalWritePaths"},
+		{restricted, "/usr/bin/env", OpRead, "-", ""},
+		{restricted, "/srv/x", OpRead, fieldReadPaths, "add the folder"},
+		{restricted, "@/ws/src", OpRead, "-", ""},
+		{restricted, "@/ws/secret/x", OpRead, fieldDeniedPaths, "take @/ws/secret out"},
+		{restricted, "@/ws/none", OpWrite, fieldDeniedPaths, "take @/ws/none out"},
+		{restricted, "@/ws/keep", OpWrite, fieldProtectedPaths, "take @/ws/keep out"},
+		{restricted, "@/home/.netrc", OpRead, "", "holds secrets"},
+		{Settings{AllowedWritePaths: []string{"@/data"}}, "/srv/x", OpWrite, fieldWritePaths, "add the folder to allowedWritePaths"},
+	} {
+		p, err := planFor(t, root, testLayer{Settings: tt.layer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := p.explain(strings.ReplaceAll(tt.path, "@", root), tt.op)
+		switch {
+		case v == nil && tt.setting != "-":
+			t.Errorf("%s %s: nothing refuses it", tt.op, tt.path)
+		case v == nil:
+		case tt.setting == "-":
+			t.Errorf("%s %s: %+v", tt.op, tt.path, v)
+		case v.Setting != tt.setting || !strings.Contains(v.Hint, strings.ReplaceAll(tt.hint, "@", root)) || v.Op != string(tt.op) || v.Kind != KindPath:
+			t.Errorf("%s %s: %+v", tt.op, tt.path, v)
+		case tt.setting != "" && len(tt.layer.AllowedReadPaths)+len(tt.layer.AllowedWritePaths) > 0 && !strings.Contains(tt.hint, "additional") && v.Origin.File != "settings.json":
+			t.Errorf("%s %s: from %+v", tt.op, tt.path, v.Origin)
+		}
+	}
+}
+
+func TestDeniedProgramsAreHidden(t *testing.T) {
+	root := plant(t, "ws/", "home/", "bin/tool", "bin/busy", "bin/applet -> busy", "bin/plain")
+	for _, name := range []string{"tool", "busy"} {
+		if err := os.Chmod(root+"/bin/"+name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", root+"/bin")
+	p, err := planFor(t, root, testLayer{Settings: Settings{DeniedCommands: []string{"tool", "applet", "plain"}, AdditionalWritePaths: []string{"@/bin"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := relative(root, p.policy.Hide); got != "bin/tool" {
+		t.Errorf("hidden: %s", got)
+	}
+	if v := p.explain(root+"/bin/tool", opRun); v == nil || v.Setting != fieldDeniedCommands || v.Origin.Rule != "tool" {
+		t.Errorf("got %+v", v)
+	}
+	if len(p.notices) != 1 || !strings.Contains(p.notices[0], "applet is "+root+"/bin/busy") {
+		t.Errorf("notices: %q", p.notices)
+	}
+}
+
+func TestNoticesTellOtherNames(t *testing.T) {
+	root := plant(t, "ws/secret/x", "home/")
+	if err := os.Link(root+"/ws/secret/x", root+"/ws/y"); err != nil {
+		t.Fatal(err)
+	}
+	p, err := planFor(t, root, testLayer{Settings: Settings{DeniedPaths: []string{"@/ws/secret"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.notices) != 1 || !strings.Contains(p.notices[0], "secret/x has 2 names") {
+		t.Errorf("notices: %q", p.notices)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	root := plant(t, "ws/", "home/")
+	p, err := planFor(t, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Sandbox{plan: p}
+	for _, tt := range []struct {
+		step string
+		err  error
+		want string
+	}{
+		{"execute /usr/bin/x", fs.ErrNotExist, "x is not there"},
+		{"execute /usr/bin/x", syscall.EACCES, "not a program"},
+		{"mount /w/.git", syscall.ENOENT, "changed while"},
+		{"make namespaces", syscall.ENOSPC, "no more room"},
+		{"mount /proc", syscall.EPERM, "refused a part"},
+	} {
+		e := &kernel.StartError{Step: tt.step, Err: tt.err}
+		if what, hint := s.describe(e); !strings.Contains(what, tt.want) || hint == "" || errors.Unwrap(e) == nil {
+			t.Errorf("%v: %q, %q", e, what, hint)
+		}
+	}
+}
