@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,9 +51,11 @@ func compilePrefixes(field string, list []string, dir, home string) ([]prefix, e
 		}
 		words := prefixWords(entry)
 		program, err := compilePrograms(field, words[:1], dir, home)
-		if e, ok := err.(*SettingsError); ok {
+		if e, ok := errors.AsType[*SettingsError](err); ok {
 			e.Field = name
-			return nil, e
+		}
+		if err != nil {
+			return nil, err
 		}
 		out[i] = prefix{entry, program, words[1:]}
 	}

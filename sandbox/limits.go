@@ -90,7 +90,7 @@ func (l *Limits) check() error {
 const limitHint = "leave it out for no limit"
 
 func tooSmall[T int | int64 | float64 | time.Duration](v, least T, unit string) string {
-	if v != 0 && !(v >= least) { // also not a number
+	if v != 0 && v < least || v != v { // also what is no number
 		return fmt.Sprintf("%v %s is less than a command needs, at least %v", v, unit, least)
 	}
 	return ""
