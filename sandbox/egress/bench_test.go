@@ -36,13 +36,13 @@ func BenchmarkDownload(b *testing.B) {
 	}
 	connect := func() net.Conn {
 		p := r.tunnel(b, "allowed.test:8443")
-		p.Conn.SetDeadline(time.Time{})
+		p.SetDeadline(time.Time{})
 		p.send("\x01GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n") // not HTTP, so that it passes as it is
 		return p.Conn
 	}
 	plain := func() net.Conn {
 		p := r.connect(b)
-		p.Conn.SetDeadline(time.Time{})
+		p.SetDeadline(time.Time{})
 		p.send("GET http://allowed.test/ HTTP/1.1\r\nHost: allowed.test\r\n\r\n")
 		return p.Conn
 	}

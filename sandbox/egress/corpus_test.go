@@ -105,7 +105,7 @@ func escapeCRLF(t *testing.T, n *internet, r *running) {
 func escapeHost(t *testing.T, n *internet, _ *running) {
 	r := n.proxy(nil, allow("allowed.test:80"))
 	resp, body := r.connect(t).send("GET http://allowed.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n").answer("GET")
-	if resp.StatusCode != 200 || !strings.Contains(body, "host=allowed.test ") {
+	if resp.StatusCode != http.StatusOK || !strings.Contains(body, "host=allowed.test ") {
 		t.Errorf("got %s %q", resp.Status, body)
 	}
 	if lookups, dials := n.seen(); !slices.Equal(lookups, []string{"allowed.test"}) || !slices.Equal(dials, []string{allowedIP + ":80"}) {
@@ -174,7 +174,7 @@ func escapeEmpty(t *testing.T, n *internet, _ *running) {
 			t.Errorf("%v: got %d", layers, code)
 		}
 		resp, _ := r.connect(t).send("GET http://allowed.test/ HTTP/1.1\r\nHost: a\r\n\r\n").answer("GET")
-		if resp.StatusCode != 403 {
+		if resp.StatusCode != http.StatusForbidden {
 			t.Errorf("%v: got %s", layers, resp.Status)
 		}
 		if _, code := r.socks(t, socksRequest(1, "allowed.test", 443)); code != socksRefused {
@@ -204,9 +204,9 @@ func TestSeedNetwork(t *testing.T) {
 			n.web(http.RedirectHandler("http://evil.test/", http.StatusFound))
 			n.name("api.example.com", allowedIP)
 			r := n.proxy(nil, Layer{Allow: settings.Network.AllowedDomains})
-			resp, err := r.client(t).Get(url)
-			if err != nil || resp.StatusCode != 403 || resp.Header.Get(RefusedHeader) == "" {
-				t.Errorf("got %v, %v", resp, err)
+			resp, _ := fetch(t, r.client(t), "GET", url)
+			if resp.StatusCode != http.StatusForbidden || resp.Header.Get(RefusedHeader) == "" {
+				t.Errorf("got %v", resp)
 			}
 			if _, dials := n.seen(); redirects != (len(dials) == 1) {
 				t.Errorf("connected to %v", dials)

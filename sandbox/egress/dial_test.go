@@ -158,7 +158,7 @@ func TestUpstream(t *testing.T) {
 			r := inside.proxy(&tt.o, allow("allowed.test", "elsewhere.test", evilIP))
 			if tt.http {
 				resp, body := r.connect(t).send("GET http://allowed.test/x HTTP/1.1\r\nHost: a\r\n\r\n").answer("GET")
-				if resp.StatusCode != 200 || !strings.HasPrefix(body, "GET /x host=allowed.test") {
+				if resp.StatusCode != http.StatusOK || !strings.HasPrefix(body, "GET /x host=allowed.test") {
 					t.Errorf("got %s %q", resp.Status, body)
 				}
 				if _, err := handshake(r.tunnel(t, "allowed.test:443"), "allowed.test"); err != nil {
@@ -171,7 +171,7 @@ func TestUpstream(t *testing.T) {
 					t.Error("another name passed")
 				}
 				resp, body = r.connect(t).send("CONNECT elsewhere.test:443 HTTP/1.1\r\nHost: a\r\n\r\n").answer("CONNECT")
-				if resp.StatusCode != 502 || !strings.Contains(body, "the proxy of your own") {
+				if resp.StatusCode != http.StatusBadGateway || !strings.Contains(body, "the proxy of your own") {
 					t.Errorf("got %s %q", resp.Status, body)
 				}
 			}
@@ -189,7 +189,7 @@ func TestUpstream(t *testing.T) {
 				t.Error(err)
 			}
 			resp, _ := r.connect(t).send("GET http://evil.test/ HTTP/1.1\r\nHost: a\r\n\r\n").answer("GET")
-			if resp.StatusCode != 403 {
+			if resp.StatusCode != http.StatusForbidden {
 				t.Errorf("got %s", resp.Status)
 			}
 			if lookups, _ := inside.seen(); len(lookups) != 0 {

@@ -208,20 +208,54 @@ func (p *peer) send(text string) *peer {
 	return p
 }
 
+// answerHead is what came back of a request, without its body.
+type answerHead struct {
+	StatusCode int
+	Status     string
+	Header     http.Header
+	Trailer    http.Header
+	Length     int64
+	Close      bool
+}
+
+func headOf(r *http.Response) answerHead {
+	return answerHead{r.StatusCode, r.Status, r.Header, r.Trailer, r.ContentLength, r.Close}
+}
+
+// fetch does a request with the client of a program.
+func fetch(t testing.TB, c *http.Client, method, url string) (answerHead, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, url, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, url, err)
+	}
+	return headOf(resp), string(body)
+}
+
 // answer reads one answer to a request of a method.
-func (p *peer) answer(method string) (*http.Response, string) {
+func (p *peer) answer(method string) (answerHead, string) {
 	p.t.Helper()
 	resp, err := http.ReadResponse(p.r, &http.Request{Method: method})
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	defer resp.Body.Close()
 	var body []byte
-	if method != http.MethodConnect || resp.StatusCode != 200 {
+	if method != http.MethodConnect || resp.StatusCode != http.StatusOK {
 		if body, err = io.ReadAll(resp.Body); err != nil {
 			p.t.Fatal(err)
 		}
 	}
-	return resp, string(body)
+	return headOf(resp), string(body)
 }
 
 // tunnel opens a tunnel with CONNECT.
@@ -229,7 +263,7 @@ func (r *running) tunnel(t testing.TB, to string) *peer {
 	t.Helper()
 	p := r.connect(t)
 	resp, body := p.send("CONNECT " + to + " HTTP/1.1\r\nHost: " + to + "\r\n\r\n").answer(http.MethodConnect)
-	if resp.StatusCode != 200 {
+	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("CONNECT %s: %s: %s", to, resp.Status, body)
 	}
 	return p

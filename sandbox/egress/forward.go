@@ -23,7 +23,7 @@ func (c *client) forward(req *http.Request, t target) bool {
 		return false
 	}
 	sent := c.send(req, up)
-	resp, err := c.receive(req, up)
+	resp, err := c.receive(req, up) //nolint:bodyclose // it is read to its end or its connection is closed
 	if err != nil && !fresh && req.Body == http.NoBody && isIdempotent(req.Method) {
 		c.dropUpstream()
 		if up, wrong = c.dial(t, true); wrong != nil {
@@ -32,7 +32,7 @@ func (c *client) forward(req *http.Request, t target) bool {
 		}
 		c.up, c.upTo = up, t
 		sent = c.send(req, up)
-		resp, err = c.receive(req, up)
+		resp, err = c.receive(req, up) //nolint:bodyclose // as above
 	}
 	answered(req)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *client) prepare(req *http.Request, t target, websocket bool) {
 	trailers := hasToken(req.Header["Te"], "trailers")
 	dropHop(req.Header)
 	if trailers {
-		req.Header.Set("Te", "trailers")
+		req.Header.Set("TE", "trailers")
 	}
 	if websocket {
 		req.Header.Set("Connection", "Upgrade")
@@ -94,7 +94,7 @@ type expecting struct {
 }
 
 func (e *expecting) Read(b []byte) (int, error) {
-	e.told.Do(func() { io.WriteString(e.w, "HTTP/1.1 100 Continue\r\n\r\n") })
+	e.told.Do(func() { _, _ = io.WriteString(e.w, "HTTP/1.1 100 Continue\r\n\r\n") })
 	return e.ReadCloser.Read(b)
 }
 
@@ -164,8 +164,8 @@ func (c *client) finish(sent <-chan error) bool {
 	case <-wait.C:
 	}
 	c.dropUpstream()
-	c.SetReadDeadline(time.Unix(1, 0))
-	<-sent
+	_ = c.SetReadDeadline(time.Unix(1, 0))
+	_ = <-sent
 	c.unbound()
 	return false
 }
@@ -198,11 +198,11 @@ func (c *client) writeHead(resp *http.Response, lines ...string) error {
 	dropHop(resp.Header)
 	w := bufio.NewWriter(c)
 	fmt.Fprintf(w, "HTTP/1.1 %s\r\n", resp.Status)
-	resp.Header.Write(w)
+	_ = resp.Header.Write(w)
 	for _, line := range lines {
-		w.WriteString(line + "\r\n")
+		_, _ = w.WriteString(line + "\r\n")
 	}
-	w.WriteString("\r\n")
+	_, _ = w.WriteString("\r\n")
 	return w.Flush()
 }
 
@@ -240,7 +240,7 @@ func (c *client) reply(req *http.Request, resp *http.Response, up *end, last boo
 		lines = append(lines, "Connection: close")
 	}
 	if c.writeHead(resp, lines...) == nil {
-		io.Copy(c.Conn, resp.Body)
+		_, _ = io.Copy(c.Conn, resp.Body)
 	}
 	return false, false
 }
@@ -252,7 +252,7 @@ func pourN(dst, src *end, n int64) error {
 	if _, err := dst.Write(ahead); err != nil {
 		return err
 	}
-	src.r.Discard(len(ahead))
+	_, _ = src.r.Discard(len(ahead))
 	_, err := io.CopyN(dst.Conn, src.Conn, n-int64(len(ahead)))
 	return err
 }
@@ -283,7 +283,7 @@ func (c *client) pourChunks(resp *http.Response) error {
 		return err
 	}
 	dropHop(resp.Trailer)
-	resp.Trailer.Write(w)
-	w.WriteString("\r\n")
+	_ = resp.Trailer.Write(w)
+	_, _ = w.WriteString("\r\n")
 	return w.Flush()
 }

@@ -2,6 +2,7 @@ package egress
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func readHello(r io.Reader) (name string, hello []byte, err error) {
 			return nil, done
 		},
 	})
-	if err := server.Handshake(); !errors.Is(err, done) {
+	if err := server.HandshakeContext(context.Background()); !errors.Is(err, done) {
 		return "", read.Bytes(), fmt.Errorf("its TLS hello cannot be read: %w", err)
 	}
 	return name, read.Bytes(), nil

@@ -50,7 +50,7 @@ func TestForward(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			resp, body := r.connect(t).send(tt.request).answer("GET")
-			if resp.StatusCode != 200 || body != tt.want {
+			if resp.StatusCode != http.StatusOK || body != tt.want {
 				t.Errorf("got %s %q, want %q", resp.Status, body, tt.want)
 			}
 		})
@@ -67,13 +67,13 @@ func TestRefusedRequest(t *testing.T) {
 	resp, body := r.connect(t).send("GET http://evil.test/x HTTP/1.1\r\nHost: allowed.test\r\n\r\n").answer("GET")
 	const want = "the sandbox refused evil.test:80: no entry names it (network.allowedDomains)\n" +
 		"hint: add \"evil.test\" to network.allowedDomains if this is to be allowed\n"
-	if resp.StatusCode != 403 || resp.Header.Get(RefusedHeader) != "evil.test:80" || body != want {
+	if resp.StatusCode != http.StatusForbidden || resp.Header.Get(RefusedHeader) != "evil.test:80" || body != want {
 		t.Errorf("got %s %v %q", resp.Status, resp.Header, body)
 	}
 	if lookups, dials := n.seen(); len(lookups)+len(dials) != 0 {
 		t.Errorf("looked up %v, connected to %v", lookups, dials)
 	}
-	r.client(t).Get("http://evil.test/y")
+	fetch(t, r.client(t), "GET", "http://evil.test/y")
 	list := r.Refusals()
 	if len(list) != 1 || list[0].Count != 2 || list[0].Host != "evil.test" || list[0].Port != 80 || list[0].Layer != 0 {
 		t.Errorf("got %+v", list)
@@ -142,7 +142,7 @@ func TestBadRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, body := r.connect(t).send(request).answer("GET")
-			if resp.StatusCode != 400 || !resp.Close {
+			if resp.StatusCode != http.StatusBadRequest || !resp.Close {
 				t.Errorf("got %s %q", resp.Status, body)
 			}
 		})
@@ -158,12 +158,12 @@ func TestLargeHead(t *testing.T) {
 	r := n.proxy(nil, allow("allowed.test"))
 	big := strings.Repeat("x", bufferSize)
 	resp, _ := r.connect(t).send("GET http://allowed.test/ HTTP/1.1\r\nHost: a\r\nX: " + big + "\r\n\r\n").answer("GET")
-	if resp.StatusCode != 431 {
+	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("got %s", resp.Status)
 	}
 	fits := strings.Repeat("x", bufferSize-200)
 	resp, _ = r.connect(t).send("GET http://allowed.test/ HTTP/1.1\r\nHost: a\r\nX: " + fits + "\r\n\r\n").answer("GET")
-	if resp.StatusCode != 200 {
+	if resp.StatusCode != http.StatusOK {
 		t.Errorf("got %s", resp.Status)
 	}
 }
@@ -184,7 +184,7 @@ func TestKeepAlive(t *testing.T) {
 		t.Errorf("connected to %v", dials)
 	}
 	resp, _ := p.send("GET http://evil.test/ HTTP/1.1\r\nHost: allowed.test\r\n\r\n").answer("GET")
-	if resp.StatusCode != 403 {
+	if resp.StatusCode != http.StatusForbidden {
 		t.Errorf("got %s", resp.Status)
 	}
 	if rest := p.rest(); rest != "" {
@@ -228,10 +228,10 @@ func TestAnswers(t *testing.T) {
 			rw.Flush()
 			conn.Close()
 		case "/empty":
-			w.WriteHeader(204)
+			w.WriteHeader(http.StatusNoContent)
 		case "/early":
 			w.Header().Set("Link", "</x>; rel=preload")
-			w.WriteHeader(103)
+			w.WriteHeader(http.StatusEarlyHints)
 			w.Write([]byte("late"))
 		case "/gone":
 			conn, _, _ := w.(http.Hijacker).Hijack()
@@ -246,29 +246,21 @@ func TestAnswers(t *testing.T) {
 	r := n.proxy(nil, allow("allowed.test"))
 	client := r.client(t)
 	for _, path := range []string{"/large", "/chunked", "/close", "/large"} {
-		resp, err := client.Get("http://allowed.test" + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		if err != nil || !bytes.Equal(body, large) || resp.Header.Get("Proxy-Connection") != "" {
-			t.Errorf("%s: %d bytes, %v, %v", path, len(body), err, resp.Header)
+		resp, body := fetch(t, client, "GET", "http://allowed.test"+path)
+		if body != string(large) || resp.Header.Get("Proxy-Connection") != "" {
+			t.Errorf("%s: %d bytes, %v", path, len(body), resp.Header)
 		}
 		if path == "/chunked" && resp.Trailer.Get("X-Sum") != "42" {
 			t.Errorf("trailer %v", resp.Trailer)
 		}
 	}
 	for path, want := range map[string]int{"/empty": 204, "/early": 200, "/gone": 502, "/switch": 502} {
-		resp, err := client.Get("http://allowed.test" + path)
-		if err != nil || resp.StatusCode != want {
-			t.Errorf("%s: %v, %v", path, resp, err)
-			continue
+		if resp, _ := fetch(t, client, "GET", "http://allowed.test"+path); resp.StatusCode != want {
+			t.Errorf("%s: %v", path, resp)
 		}
-		resp.Body.Close()
 	}
-	resp, err := client.Head("http://allowed.test/large")
-	if err != nil || resp.ContentLength != int64(len(large)) {
-		t.Errorf("HEAD: %v, %v", resp, err)
+	if resp, _ := fetch(t, client, "HEAD", "http://allowed.test/large"); resp.Length != int64(len(large)) {
+		t.Errorf("HEAD: %v", resp)
 	}
 }
 
@@ -304,7 +296,7 @@ func TestExpectContinue(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/no" {
-			http.Error(w, "no", 413)
+			http.Error(w, "no", http.StatusRequestEntityTooLarge)
 			return
 		}
 		echo(w, r)
@@ -320,7 +312,7 @@ func TestExpectContinue(t *testing.T) {
 		t.Errorf("got %s %q", resp.Status, body)
 	}
 	resp, _ := r.connect(t).send("POST http://evil.test/ HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n").answer("POST")
-	if resp.StatusCode != 403 {
+	if resp.StatusCode != http.StatusForbidden {
 		t.Errorf("got %s", resp.Status)
 	}
 }
@@ -329,7 +321,7 @@ func TestWebSocket(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !wantsWebSocket(r.Header) {
-			http.Error(w, "no upgrade", 400)
+			http.Error(w, "no upgrade", http.StatusBadRequest)
 			return
 		}
 		conn, rw, _ := w.(http.Hijacker).Hijack()
@@ -346,7 +338,7 @@ func TestWebSocket(t *testing.T) {
 		r.tunnel(t, "allowed.test:80").send("GET /ws" + upgrade),
 	} {
 		resp, _ := p.answer("GET")
-		if resp.StatusCode != 101 || !wantsWebSocket(resp.Header) || resp.Header.Get("Sec-WebSocket-Accept") != "x" {
+		if resp.StatusCode != http.StatusSwitchingProtocols || !wantsWebSocket(resp.Header) || resp.Header.Get("Sec-WebSocket-Accept") != "x" {
 			t.Fatalf("got %s %v", resp.Status, resp.Header)
 		}
 		if got := p.send("hello\n").rest(); got != "echo hello\n" {
@@ -396,7 +388,7 @@ func TestUnreachable(t *testing.T) {
 		"http://absent.test/": "cannot find absent.test:80",
 	} {
 		resp, body := r.connect(t).send("GET " + url + " HTTP/1.1\r\nHost: a\r\n\r\n").answer("GET")
-		if resp.StatusCode != 502 || !strings.Contains(body, want) || resp.Header.Get(RefusedHeader) != "" {
+		if resp.StatusCode != http.StatusBadGateway || !strings.Contains(body, want) || resp.Header.Get(RefusedHeader) != "" {
 			t.Errorf("%s: %s %q", url, resp.Status, body)
 		}
 	}
@@ -414,7 +406,7 @@ func TestConnectTimesOut(t *testing.T) {
 	defer l.Close()
 	r := n.proxy(&Options{HTTPUpstream: l.Addr().(*net.TCPAddr).Port, Limits: Limits{ConnectTime: 50 * time.Millisecond}}, allow("*"))
 	resp, _ := r.connect(t).send("CONNECT a.test:443 HTTP/1.1\r\nHost: a\r\n\r\n").answer("CONNECT")
-	if resp.StatusCode != 504 {
+	if resp.StatusCode != http.StatusGatewayTimeout {
 		t.Errorf("got %s", resp.Status)
 	}
 }

@@ -208,17 +208,17 @@ func (c *client) serve(ctx context.Context) {
 		c.serveSOCKS()
 	case 4:
 		// SOCKS4 has no names; its answer for "rejected" is all that it gets.
-		c.Write([]byte{0, 0x5b, 0, 0, 0, 0, 0, 0})
+		_, _ = c.Write([]byte{0, 0x5b, 0, 0, 0, 0, 0, 0})
 	case tlsHandshake:
 		// TLS to the proxy itself: an alert, so that the client does not wait.
-		c.Write(alertAccessDenied)
+		_, _ = c.Write(alertAccessDenied)
 	default:
 		c.serveHTTP(nil)
 	}
 }
 
 // within bounds how long the next reads may take.
-func (e *end) within(d time.Duration) { e.SetReadDeadline(time.Now().Add(d)) }
+func (e *end) within(d time.Duration) { _ = e.SetReadDeadline(time.Now().Add(d)) }
 
 // unbound takes the bound away.
-func (e *end) unbound() { e.SetReadDeadline(time.Time{}) }
+func (e *end) unbound() { _ = e.SetReadDeadline(time.Time{}) }

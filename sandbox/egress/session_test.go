@@ -108,7 +108,7 @@ func TestAskWithoutAnswer(t *testing.T) {
 	}
 	r := n.proxy(&Options{Ask: ask, Limits: Limits{AskTime: time.Millisecond}}, Layer{Ask: true})
 	resp, body := r.connect(t).send("CONNECT allowed.test:443 HTTP/1.1\r\nHost: a\r\n\r\n").answer("CONNECT")
-	if resp.StatusCode != 403 || !strings.Contains(body, "nobody answered") {
+	if resp.StatusCode != http.StatusForbidden || !strings.Contains(body, "nobody answered") {
 		t.Errorf("got %s %q", resp.Status, body)
 	}
 	<-waiting

@@ -3,6 +3,7 @@ package egress
 import (
 	"io"
 	"net/netip"
+	"slices"
 )
 
 // The numbers of RFC 1928.
@@ -32,17 +33,17 @@ func (c *client) serveSOCKS() {
 		if code == socksRefused {
 			c.refuse(*unreadable(t.host.Name, err))
 		}
-		c.replySOCKS(code)
+		_ = c.replySOCKS(code)
 		return
 	}
 	c.unbound()
 	if c.admit(t) != nil {
-		c.replySOCKS(socksRefused)
+		_ = c.replySOCKS(socksRefused)
 		return
 	}
 	up, wrong := c.dial(t, false)
 	if wrong != nil {
-		c.replySOCKS(wrong.socksCode())
+		_ = c.replySOCKS(wrong.socksCode())
 		return
 	}
 	if c.replySOCKS(socksOK) != nil {
@@ -62,13 +63,11 @@ func (c *client) greet() bool {
 	if _, err := io.ReadFull(c.r, methods); err != nil {
 		return false
 	}
-	for _, m := range methods {
-		if m == 0 {
-			_, err := c.Write([]byte{5, 0})
-			return err == nil
-		}
+	if slices.Contains(methods, 0) {
+		_, err := c.Write([]byte{5, 0})
+		return err == nil
 	}
-	c.Write([]byte{5, 0xff})
+	_, _ = c.Write([]byte{5, 0xff})
 	return false
 }
 

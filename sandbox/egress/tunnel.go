@@ -59,7 +59,7 @@ func (c *client) tunnelTLS(t target, up *end) {
 		refusal = c.judgeHello(t, name)
 	}
 	if refusal != nil {
-		c.Write(alertAccessDenied)
+		_, _ = c.Write(alertAccessDenied)
 		c.linger()
 		return
 	}
@@ -78,7 +78,7 @@ func (c *client) clientSpeaksFirst(up *end) bool {
 	var work sync.WaitGroup
 	listen := func(e *end, w word) {
 		work.Go(func() {
-			e.r.Peek(1)
+			_, _ = e.r.Peek(1)
 			words <- w
 		})
 	}
@@ -89,7 +89,7 @@ func (c *client) clientSpeaksFirst(up *end) bool {
 	if !first.client {
 		silent = c.end
 	}
-	silent.SetReadDeadline(time.Unix(1, 0))
+	_ = silent.SetReadDeadline(time.Unix(1, 0))
 	work.Wait()
 	silent.unbound()
 	return first.client || c.r.Buffered() > 0
@@ -169,7 +169,7 @@ func (c *client) join(up *end) {
 func pour(dst net.Conn, src *end) {
 	b, _ := src.r.Peek(src.r.Buffered())
 	_, err := dst.Write(b)
-	src.r.Discard(len(b))
+	_, _ = src.r.Discard(len(b))
 	if err == nil {
 		_, err = io.Copy(dst, src.Conn)
 	}
@@ -199,6 +199,6 @@ const (
 func (c *client) linger() {
 	if closeWrite(c.Conn) == nil {
 		c.within(lingerTime)
-		io.CopyN(io.Discard, c.r, lingerBytes)
+		_, _ = io.CopyN(io.Discard, c.r, lingerBytes)
 	}
 }

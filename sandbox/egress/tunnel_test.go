@@ -192,7 +192,7 @@ func TestTunnelHTTP(t *testing.T) {
 		"GET http://allowed.test/z HTTP/1.1\r\nHost: evil.test\r\n\r\n",
 	} {
 		resp, body := p.send(request).answer("GET")
-		if resp.StatusCode != 200 || !strings.Contains(body, "host=allowed.test") {
+		if resp.StatusCode != http.StatusOK || !strings.Contains(body, "host=allowed.test") {
 			t.Errorf("%q: %s %q", request, resp.Status, body)
 		}
 	}

@@ -42,7 +42,7 @@ func (p *Proxy) dialUpstream(ctx context.Context, kind upstreamKind, port int, t
 	if e.absolute = kind == upstreamHTTP && forward; e.absolute {
 		return e, nil
 	}
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	if kind == upstreamHTTP {
 		err = connectHTTP(e, t)
 	} else {
@@ -65,7 +65,7 @@ func connectHTTP(e *end, t target) error {
 	if _, err := peekHead(e.r); err != nil {
 		return err
 	}
-	resp, err := http.ReadResponse(e.r, &http.Request{Method: http.MethodConnect})
+	resp, err := http.ReadResponse(e.r, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // what follows is the tunnel
 	if err != nil {
 		return err
 	}
