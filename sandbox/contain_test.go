@@ -172,8 +172,8 @@ func TestContainDaemons(t *testing.T) {
 		s := supervise(t, who, `{"enableWeakerNestedSandbox":true}`)
 		for name, script := range map[string]string{
 			"fork twice":   "(/bin/sleep 1000 &) ; echo started",
-			"setsid":       "setsid /bin/sleep 1000 & echo started",
-			"setsid twice": "(setsid /bin/sh -c '(setsid /bin/sleep 1000 &) ; exec /bin/sleep 1000' &) ; echo started",
+			"setsid":       "setsid /bin/sleep 1000 2>/dev/null & echo started",
+			"setsid twice": "(setsid /bin/sh -c '(setsid /bin/sleep 1000 &) ; exec /bin/sleep 1000' 2>/dev/null &) ; echo started",
 			"deaf":         `setsid /bin/sh -c 'trap "" HUP INT TERM; while :; do /bin/sleep 1; done' >/dev/null 2>&1 & echo started`,
 			"nohup":        "nohup /bin/sleep 1000 >/dev/null 2>&1 & echo started",
 			"stopped":      "/bin/sleep 1000 & kill -STOP $!; echo started",
