@@ -73,11 +73,17 @@ func (f *finder) said(text string) []Violation {
 	return out
 }
 
-// paths are the first of the words in a complaint that the policy refuses.
+// paths are the first of the words in a complaint that the policy refuses. Words
+// that begin with a slash are the likelier paths.
 func (f *finder) paths(c *complaint) []Violation {
-	for _, name := range c.names {
-		if v := f.path(c, name); v != nil {
-			return []Violation{*v}
+	for _, rooted := range []bool{true, false} {
+		for _, name := range c.names {
+			if filepath.IsAbs(name) != rooted {
+				continue
+			}
+			if v := f.path(c, name); v != nil {
+				return []Violation{*v}
+			}
 		}
 	}
 	return nil
@@ -91,6 +97,9 @@ func (f *finder) path(c *complaint, name string) *Violation {
 	p, err := absolute(name, f.dir, variable(f.env, "HOME"))
 	if err != nil {
 		return nil
+	}
+	if _, err := os.Lstat(filepath.Dir(p)); err != nil && !os.IsPermission(err) {
+		return nil // words of the message, and no path
 	}
 	switch c.fault {
 	case faultReadOnly, faultBusy:

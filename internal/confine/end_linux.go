@@ -3,8 +3,9 @@ package confine
 import (
 	"io"
 	"os"
-	"os/signal"
+	"runtime"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,8 +19,12 @@ func End(status syscall.WaitStatus) {
 	}
 	sig := status.Signal()
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // the core would be ours
-	signal.Reset(sig)
-	_ = unix.Kill(os.Getpid(), sig)
+	// Go has a handler for each signal, which would not always end us. This thread
+	// gets the signal before the call returns.
+	runtime.LockOSThread()
+	var byDefault struct{ handler, flags, restorer, mask uint64 }
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), sig)
 	os.Exit(128 + int(sig))
 }
 
