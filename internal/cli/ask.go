@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // asker puts questions to the person at the terminal. It shows exactly what would
@@ -85,7 +84,7 @@ func (a *asker) choices(q approval.Question) string {
 }
 
 // remembers reports whether an answer may hold for the rest of the run.
-func remembers(q approval.Question) bool { return q.Reason != policy.ReasonOverride }
+func remembers(q approval.Question) bool { return !q.Once() }
 
 // take makes an answer of a key, and reports whether it did.
 func (a *asker) take(ctx context.Context, key byte, q approval.Question, ans *approval.Answer) (bool, error) {

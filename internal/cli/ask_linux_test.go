@@ -127,7 +127,7 @@ steps:
 	c.press("n")
 	for _, want := range []string{
 		`permission Bash`, `run a command \(command.execute\)`, `exact    printf \\x1b\[31m \\u202e > new.txt`, `touch made`,
-		`in       ` + dir, `sandbox  none`, `and stop: `,
+		`in       ` + dir, `sandbox  kernel: files`, `and stop: `,
 	} {
 		c.expect(want)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -27,7 +28,7 @@ func (s *stage) child(ctx context.Context, args ...string) *exec.Cmd {
 		"--permission-mode", "bypassPermissions",
 	}, args...)
 	cmd := exec.CommandContext(ctx, s.exe, args...)
-	cmd.Env = append(append([]string{}, s.p.Env...), "HOLDFAST_HOME="+s.dir, "HOLDFAST_MODEL=", "HOLDFAST_STORE=")
+	cmd.Env = append(append([]string{}, s.p.Env...), "HOLDFAST_HOME="+filepath.Join(s.dir, "home"), "HOLDFAST_MODEL=", "HOLDFAST_STORE=")
 	cmd.Stdout, cmd.Stderr = s.p.Stdout, s.p.Stdout
 	return cmd
 }

@@ -94,8 +94,7 @@ func TestTouchesAreTheTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer folders.Close()
-	p := Program{Env: []string{"HOLDFAST_HOME=" + filepath.Join(dir, "home")}}
-	all, err := p.tools(folders, nil)
+	all, err := (&toolbox{folders: folders, held: &held{}}).tools(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,6 +48,9 @@ func agentOf(q approval.Question) string {
 func (p *printer) request(r policy.Request) {
 	t := p.term
 	p.line("  %s  %s", t.dim("what   "), operation(r.Operation))
+	if r.Unsandboxed {
+		p.line("  %s  %s", t.dim("where  "), t.yellow("outside the sandbox: nothing holds it"))
+	}
 	lines := strings.Split(exact(r.Resource), "\n")
 	p.line("  %s  %s", t.dim("exact  "), t.bold(lines[0]))
 	for _, l := range lines[1:] {

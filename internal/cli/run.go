@@ -45,6 +45,7 @@ type runCmd struct {
 	AppendSystemPromptFile string `placeholder:"FILE" group:"prompt" help:"Add a file's text to the system prompt."`
 
 	permissionFlags
+	NoSandbox bool `name:"no-sandbox" group:"permission" help:"Run commands without the kernel sandbox. Refused where the administrator's settings want it."`
 
 	MaxTurns     int     `placeholder:"N" group:"limit" help:"Bound of model calls."`
 	MaxBudgetUSD float64 `name:"max-budget-usd" placeholder:"USD" group:"limit" help:"Bound of the cost."`
@@ -94,6 +95,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 		return outcome.Usage, err
 	}
 	defer box.close()
+	held, profile := box.held.status()
 	sessions, closeStore, err := p.openStore(c.Store)
 	if err != nil {
 		return outcome.Failed, err
@@ -103,6 +105,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 		Sessions: sessions, NoPersist: c.NoPersist, System: system,
 		Fallback: models.fallback, MaxTokens: c.MaxTokens, Effort: c.Effort,
 		Permissions: box.permissions, Tools: box.registry, AskTimeout: rules.AskTimeout.Value,
+		Sandbox: held, Profile: profile,
 		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now,
 	}
 	if o.Session, err = c.session(ctx, sessions, cwd); err != nil {

@@ -200,6 +200,9 @@ func (v *textView) toolFinished(e agent.ToolFinished) {
 		of = fit(e.Tool+" "+v.names[e.Use], t.width/2) + ": "
 	}
 	v.p.err.line("%s", t.dim("  ⎿ "+of)+say(state)+t.dim("  "+took(e.Took)))
+	for _, n := range e.Result.Notes {
+		v.p.err.line("    %s", t.yellow(shown(oneLine(n))))
+	}
 	text := resultText(e.Result)
 	switch {
 	case v.verbose:

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,68 +21,83 @@ type toolbox struct {
 	registry    *tool.Registry
 	folders     *tool.Folders
 	permissions policy.Config
+	held        *held
 }
 
 // toolbox makes the tools of a run as its settings want them.
-func (c *runCmd) toolbox(p *Program, cwd string, s *settings.Settings) (*toolbox, error) {
-	config, err := s.Policy()
+func (c *runCmd) toolbox(p *Program, cwd string, s *settings.Settings) (b *toolbox, err error) {
+	b = &toolbox{held: &held{}}
+	defer func() {
+		if err != nil {
+			b.close()
+		}
+	}()
+	if b.permissions, err = s.Policy(); err != nil {
+		return b, err
+	}
+	work, err := workFolders(cwd, s)
 	if err != nil {
-		return nil, err
+		return b, err
 	}
-	folders, err := openFolders(cwd, s)
+	if b.held, err = c.hold(p, s, work); err != nil {
+		return b, err
+	}
+	if err = b.held.outputs(p); err != nil {
+		return b, err
+	}
+	if b.held.output != "" {
+		work = append(work, b.held.output)
+	}
+	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
+		return b, err
+	}
+	all, err := b.tools(hidden(s.Rules, &b.permissions))
 	if err != nil {
-		return nil, err
+		return b, err
 	}
-	all, err := p.tools(folders, hidden(s.Rules, &config))
-	if err == nil {
-		err = c.checkTools(all)
+	if err = c.checkTools(all); err != nil {
+		return b, err
 	}
-	if err != nil {
-		_ = folders.Close()
-		return nil, err
-	}
-	config.Folders = folders.Roots()
-	return &toolbox{registry: withoutDenied(all, s.Rules), folders: folders, permissions: config}, nil
+	b.registry = withoutDenied(all, s.Rules)
+	b.permissions.Folders = b.folders.Roots()
+	b.permissions.AutoAllowConfined = b.held.autoAllow()
+	return b, nil
 }
 
-// openFolders opens the folders that the tools may touch. One that settings name
-// and that cannot be opened is told with its place.
-func openFolders(cwd string, s *settings.Settings) (*tool.Folders, error) {
-	var more []string
+// workFolders are the folders that the session works in. One that settings name and
+// that is not there is told with its place.
+func workFolders(cwd string, s *settings.Settings) ([]string, error) {
+	list := []string{cwd}
 	for _, f := range s.Folders {
 		if info, err := os.Stat(f.Value); err != nil || !info.IsDir() {
 			return nil, usage(fmt.Sprintf("%s: there is no folder %s", settings.Where(f.Origin), f.Value), "make it, or take it out of additionalDirectories")
 		}
-		more = append(more, f.Value)
+		list = append(list, f.Value)
 	}
-	return tool.OpenFolders(cwd, more...)
+	return list, nil
 }
 
 // tools makes the tools side by side: inferring and resolving their schemas is
 // the longest part of a start.
-func (p *Program) tools(folders *tool.Folders, hide func(string) bool) (*tool.Registry, error) {
+func (b *toolbox) tools(hide func(string) bool) (*tool.Registry, error) {
 	var made [3][]tool.Tool
 	var g errgroup.Group
 	g.Go(func() error {
-		f, err := files.New(folders, nil)
+		f, err := files.New(b.folders, nil)
 		if err == nil {
 			made[0] = f.Tools()
 		}
 		return err
 	})
 	g.Go(func() error {
-		s, err := search.New(folders, &search.Options{Hide: hide})
+		s, err := search.New(b.folders, &search.Options{Hide: hide})
 		if err == nil {
 			made[1] = s.Tools()
 		}
 		return err
 	})
 	g.Go(func() error {
-		o := shell.Options{}
-		if home, err := p.home(); err == nil {
-			o.OutputDir = filepath.Join(home, "output")
-		}
-		sh, err := shell.New(folders, &o)
+		sh, err := shell.New(b.folders, &shell.Options{OutputDir: b.held.output, Sandbox: b.held.box})
 		if err == nil {
 			made[2] = sh.Tools()
 		}
@@ -103,7 +117,14 @@ func (b *toolbox) names() []string {
 	return names
 }
 
-func (b *toolbox) close() { _ = b.folders.Close() }
+func (b *toolbox) close() {
+	if b.folders != nil {
+		_ = b.folders.Close()
+	}
+	if b.held != nil {
+		b.held.close()
+	}
+}
 
 // checkTools refuses rules about tools that there are not: a rule that never
 // applies would be taken for one that does.

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/sandbox"
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/tool/shell"
+)
+
+// held is what holds the commands of a run, and the folders that go with it.
+//
+//	settings' sandbox blocks ─► sandbox.Open ─► Bash
+//	temp ──────────────────────► /tmp inside; gone when the run ends
+//	output ────────────────────► long outputs, which Read may read; stays
+type held struct {
+	box    *sandbox.Sandbox // nil with --no-sandbox
+	temp   string
+	output string
+}
+
+// hold opens the sandbox of a run that works in folders. The person may do without
+// it, unless an administrator wants it; nothing else makes a run do without.
+func (c *runCmd) hold(p *Program, s *settings.Settings, folders []string) (h *held, err error) {
+	h = &held{}
+	defer func() {
+		if err != nil {
+			h.close()
+		}
+	}()
+	if c.NoSandbox {
+		return h, unheld(p, s)
+	}
+	if h.temp, err = os.MkdirTemp(p.env("TMPDIR"), "holdfast-run-"); err != nil {
+		return h, fmt.Errorf("temporary folder of the run: %w", err)
+	}
+	home, err := p.home()
+	if err != nil {
+		return h, err
+	}
+	h.box, err = sandbox.Open(s.Checkers(), &sandbox.OpenOptions{
+		Folders: folders, Home: p.userHome(), State: []string{home}, Temp: h.temp, Ask: shell.AskHost,
+	})
+	if err != nil {
+		return h, cannotHold(err)
+	}
+	if c.Verbose {
+		for _, n := range h.box.Notices() {
+			p.warn("sandbox: %s", n)
+		}
+	}
+	return h, nil
+}
+
+// unheld says that nothing holds commands, or refuses that.
+func unheld(p *Program, s *settings.Settings) error {
+	managed := func(b settings.Sandbox) bool {
+		return b.Origin.Layer == policy.LayerManaged && (b.Settings.Enabled == nil || *b.Settings.Enabled)
+	}
+	if i := slices.IndexFunc(s.Sandboxes, managed); i >= 0 {
+		return &failure{
+			msg:  "--no-sandbox: the administrator's settings want the sandbox (" + settings.Where(s.Sandboxes[i].Origin) + ")",
+			hint: "leave --no-sandbox out", out: outcome.Denied,
+		}
+	}
+	p.warn("commands run without the kernel sandbox (--no-sandbox)")
+	return nil
+}
+
+// cannotHold words why there is no sandbox.
+func cannotHold(err error) error {
+	hint := outcome.Hint(err)
+	if _, ok := errors.AsType[*sandbox.OpenError](err); !ok || hint == "" || errors.Is(err, kernel.ErrUnsupported) {
+		hint = "holdfast doctor says what is missing; --no-sandbox runs commands without it"
+	}
+	return &failure{msg: "the sandbox cannot hold commands here: " + err.Error(), hint: hint, out: outcome.Sandbox, err: err}
+}
+
+// outputs makes the folder for long outputs of this run.
+func (h *held) outputs(p *Program) error {
+	home, err := p.home()
+	if err != nil {
+		return nil //nolint:nilerr // without a home there is nowhere to keep them
+	}
+	parent := filepath.Join(home, "output")
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return fmt.Errorf("folder for outputs: %w", err)
+	}
+	if h.output, err = os.MkdirTemp(parent, "run-"); err != nil {
+		return fmt.Errorf("folder for outputs: %w", err)
+	}
+	h.output = settings.Resolve(h.output)
+	return nil
+}
+
+// status is what questions say about the sandbox, and the digest of what it holds to.
+func (h *held) status() (words, digest string) {
+	if h.box == nil {
+		return "", ""
+	}
+	return h.box.Status(), h.box.Digest()
+}
+
+// autoAllow is where autoAllowBashIfSandboxed was set, when it holds.
+func (h *held) autoAllow() *policy.Origin {
+	if h.box == nil || !h.box.Merged().AutoAllow.On {
+		return nil
+	}
+	by := h.box.Merged().AutoAllow.By
+	by.Rule = "autoAllowBashIfSandboxed"
+	return &by
+}
+
+func (h *held) close() {
+	if h.box != nil {
+		_ = h.box.Close()
+	}
+	if h.temp != "" {
+		_ = os.RemoveAll(h.temp)
+	}
+	if h.output != "" {
+		_ = os.Remove(h.output) // what holds something stays
+	}
+}
