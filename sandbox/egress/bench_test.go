@@ -14,7 +14,7 @@ import (
 )
 
 // downloadSize is what one measured download has.
-const downloadSize = 256 << 20
+const downloadSize = 64 << 20
 
 // BenchmarkDownload compares downloads through the proxy with direct ones over
 // loopback, in turn, and reports the ratios of the best rounds. The client and the
@@ -104,7 +104,7 @@ func BenchmarkTLSDownload(b *testing.B) {
 	n := newInternet(b)
 	block := make([]byte, 256<<10)
 	_, secure := n.web(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		for range downloadSize / len(block) / 4 {
+		for range downloadSize / len(block) {
 			w.Write(block)
 		}
 	}))
@@ -115,7 +115,7 @@ func BenchmarkTLSDownload(b *testing.B) {
 		s := tls.Client(c, config)
 		defer s.Close()
 		io.WriteString(s, "GET / HTTP/1.0\r\n\r\n")
-		if k, err := io.Copy(io.Discard, s); k < downloadSize/4 {
+		if k, err := io.Copy(io.Discard, s); k < downloadSize {
 			b.Fatal(k, err)
 		}
 		return time.Since(start)

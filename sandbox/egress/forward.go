@@ -165,7 +165,7 @@ func (c *client) finish(sent <-chan error) bool {
 	}
 	c.dropUpstream()
 	_ = c.SetReadDeadline(time.Unix(1, 0))
-	_ = <-sent
+	<-sent //nolint:errcheck // it was stopped
 	c.unbound()
 	return false
 }

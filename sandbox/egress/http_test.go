@@ -176,7 +176,7 @@ func TestKeepAlive(t *testing.T) {
 	p := r.connect(t)
 	p.send(strings.Repeat("GET http://allowed.test/ HTTP/1.1\r\nHost: a\r\n\r\n", 3))
 	for range 3 {
-		if resp, _ := p.answer("GET"); resp.StatusCode != 200 || resp.Close {
+		if resp, _ := p.answer("GET"); resp.StatusCode != http.StatusOK || resp.Close {
 			t.Fatalf("got %s, close %v", resp.Status, resp.Close)
 		}
 	}
@@ -199,7 +199,7 @@ func TestKeptConnectionWasClosed(t *testing.T) {
 	r := n.proxy(nil, allow("allowed.test"))
 	p := r.connect(t)
 	for range 2 {
-		if resp, _ := p.send("GET http://allowed.test/ HTTP/1.1\r\nHost: a\r\n\r\n").answer("GET"); resp.StatusCode != 200 {
+		if resp, _ := p.send("GET http://allowed.test/ HTTP/1.1\r\nHost: a\r\n\r\n").answer("GET"); resp.StatusCode != http.StatusOK {
 			t.Fatalf("got %s", resp.Status)
 		}
 		plain.CloseClientConnections()
@@ -308,7 +308,7 @@ func TestExpectContinue(t *testing.T) {
 		t.Fatalf("got %q", line)
 	}
 	p.r.ReadString('\n')
-	if resp, body := p.send("abc").answer("POST"); resp.StatusCode != 200 || !strings.Contains(body, "body=abc") {
+	if resp, body := p.send("abc").answer("POST"); resp.StatusCode != http.StatusOK || !strings.Contains(body, "body=abc") {
 		t.Errorf("got %s %q", resp.Status, body)
 	}
 	resp, _ := r.connect(t).send("POST http://evil.test/ HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n").answer("POST")
@@ -366,7 +366,7 @@ func TestEarlyAnswer(t *testing.T) {
 	}()
 	r := n.proxy(nil, allow("allowed.test"))
 	p := r.connect(t).send("POST http://allowed.test/ HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nabc")
-	if resp, body := p.answer("POST"); resp.StatusCode != 413 || body != "no" {
+	if resp, body := p.answer("POST"); resp.StatusCode != http.StatusRequestEntityTooLarge || body != "no" {
 		t.Errorf("got %s %q", resp.Status, body)
 	}
 	if rest := p.rest(); rest != "" {

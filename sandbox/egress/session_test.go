@@ -205,7 +205,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 	second.SetReadDeadline(time.Now().Add(20 * time.Second))
 	first.Close()
-	if resp, _ := second.answer("GET"); resp.StatusCode != 200 {
+	if resp, _ := second.answer("GET"); resp.StatusCode != http.StatusOK {
 		t.Errorf("got %s", resp.Status)
 	}
 }

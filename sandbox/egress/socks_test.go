@@ -85,7 +85,7 @@ func TestSOCKS(t *testing.T) {
 			if code != socksOK {
 				return
 			}
-			if resp, _ := p.send("GET / HTTP/1.0\r\n\r\n").answer("GET"); resp.StatusCode != 200 {
+			if resp, _ := p.send("GET / HTTP/1.0\r\n\r\n").answer("GET"); resp.StatusCode != http.StatusOK {
 				t.Errorf("got %s", resp.Status)
 			}
 		})
@@ -106,7 +106,7 @@ func TestSOCKSTunnel(t *testing.T) {
 		t.Error(err)
 	}
 	p, _ = r.socks(t, socksRequest(1, "allowed.test", 80))
-	if resp, _ := p.send("GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n").answer("GET"); resp.StatusCode != 403 {
+	if resp, _ := p.send("GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n").answer("GET"); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("got %s", resp.Status)
 	}
 }

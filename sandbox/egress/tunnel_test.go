@@ -196,7 +196,7 @@ func TestTunnelHTTP(t *testing.T) {
 			t.Errorf("%q: %s %q", request, resp.Status, body)
 		}
 	}
-	if resp, _ := p.send("GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n").answer("GET"); resp.StatusCode != 403 {
+	if resp, _ := p.send("GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n").answer("GET"); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("got %s", resp.Status)
 	}
 	for request, want := range map[string]int{
