@@ -127,13 +127,16 @@ func pathNames(row string, from, to int) []string {
 	}
 	pieces := strings.Split(before, ": ")
 	for _, piece := range slices.Backward(pieces[max(0, len(pieces)-3):]) {
-		names = add(names, piece)
-		if i := strings.LastIndexByte(piece, ' '); i >= 0 {
-			names = add(names, piece[i+1:])
+		if strings.HasPrefix(piece, "/") {
+			names = add(names, piece)
 		}
 		if i := strings.Index(piece, " /"); i >= 0 {
 			names = add(names, piece[i+1:])
 		}
+		if i := strings.LastIndexByte(piece, ' '); i >= 0 {
+			names = add(names, piece[i+1:])
+		}
+		names = add(names, piece)
 	}
 	after := strings.TrimSuffix(row[to:], ")")
 	for _, mark := range []string{": ", " - "} { // the second is Ruby's

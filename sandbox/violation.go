@@ -73,17 +73,11 @@ func (f *finder) said(text string) []Violation {
 	return out
 }
 
-// paths are the first of the words in a complaint that the policy refuses. Words
-// that begin with a slash are the likelier paths.
+// paths are the first of the words in a complaint that the policy refuses.
 func (f *finder) paths(c *complaint) []Violation {
-	for _, rooted := range []bool{true, false} {
-		for _, name := range c.names {
-			if filepath.IsAbs(name) != rooted {
-				continue
-			}
-			if v := f.path(c, name); v != nil {
-				return []Violation{*v}
-			}
+	for _, name := range c.names {
+		if v := f.path(c, name); v != nil {
+			return []Violation{*v}
 		}
 	}
 	return nil
