@@ -1,0 +1,194 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/sandbox"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/tool/shell"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func TestCorpusOfAutoAllow(t *testing.T) {
+	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "auto_allow_bash"),
+		map[string]func(*testing.T, corpus.Case){"auto_allow_bash": autoAllowCase},
+		map[string]string{"auto_allow_bash-013": "needs hooks: the hook layer comes later"})
+}
+
+// confined are options of an agent whose Bash is held by a real sandbox, as a run
+// sets them up. Nil settings: no sandbox.
+func confined(t testing.TB, s *sandbox.Settings) agent.Options {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault, Folders: []string{dir}}}
+	with := &shell.Options{}
+	if s != nil {
+		checker, err := sandbox.NewChecker(s, &sandbox.Options{Home: "/home/me", Trusted: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		with.Sandbox, err = sandbox.Open([]*sandbox.Checker{checker}, &sandbox.OpenOptions{Folders: []string{dir}, Ask: shell.AskHost})
+		if err != nil {
+			missing.Skip(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
+		}
+		t.Cleanup(func() { _ = with.Sandbox.Close() })
+		o.Permissions.Limits = []policy.Named{{Name: "sandbox settings", Policy: checker}}
+		if auto := with.Sandbox.Merged().AutoAllow; auto.On {
+			o.Permissions.AutoAllowConfined = &auto.By
+		}
+		o.Sandbox, o.Profile = with.Sandbox.Status(), with.Sandbox.Digest()
+	}
+	folders, err := tool.OpenFolders(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = folders.Close() })
+	sh, err := shell.New(folders, with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Tools = registry(t, sh.Tools()...)
+	return o
+}
+
+func bashes(lines ...string) step {
+	var s step
+	for i, l := range lines {
+		in, _ := json.Marshal(map[string]string{"command": l})
+		s.uses = append(s.uses, use("c"+string(rune('1'+i)), "Bash", string(in)))
+	}
+	return s
+}
+
+func autoAllowCase(t *testing.T, c corpus.Case) {
+	var given struct {
+		Sandbox        json.RawMessage
+		PermissionMode policy.Mode
+		CanUseTool     policy.Effect
+	}
+	var in struct{ Command string }
+	var want string
+	c.Decode(t, c.Settings, &given)
+	c.Decode(t, c.Input, &in)
+	c.Decode(t, c.Expect, &want)
+	var s *sandbox.Settings
+	if len(given.Sandbox) > 0 && string(given.Sandbox) != "null" {
+		var err error
+		if s, err = sandbox.Decode(given.Sandbox); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := confined(t, s)
+	if given.PermissionMode != "" {
+		o.Permissions.Mode = given.PermissionMode
+	}
+	if o.Permissions.Mode == policy.ModePlan {
+		// What certainly changes nothing runs in plan mode here (docs/permissions.md):
+		// the case is about what the mode blocks.
+		in.Command += " > made"
+	}
+	called := 0
+	if given.CanUseTool != "" {
+		o.Permissions.CanUseTool = func(context.Context, policy.Request) (policy.Verdict, error) {
+			called++
+			return policy.Verdict{Effect: given.CanUseTool}, nil
+		}
+	}
+	a := newAgent(t, play(t, bashes(in.Command), step{text: "ok"}), o)
+	prompt(t, a, "go")
+	got := results(t, a)["c1"]
+	if ran := !got.IsError; ran != (want == "run") {
+		t.Errorf("told %q, want %s", got.Text(), want)
+	}
+	if skips := s != nil && s.AutoAllowBashIfSandboxed != nil && *s.AutoAllowBashIfSandboxed; skips && called > 0 {
+		t.Errorf("the callback was asked %d times", called)
+	}
+}
+
+// A model under the real sandbox: what runs inside runs unasked, what is refused is
+// told, and the decision says what held it.
+func TestAModelInTheSandbox(t *testing.T) {
+	o := confined(t, &sandbox.Settings{AutoAllowBashIfSandboxed: new(true)})
+	s := sessions(t)
+	o.Sessions, o.Session.SessionID = s, "one"
+	a := newAgent(t, play(t, bashes("echo x > inside; cat inside", "echo x > /var/holdfast-agent-test"), step{text: "ok"}), o)
+	prompt(t, a, "go")
+	told := results(t, a)
+	if got := told["c1"].Text(); got != "x\n" {
+		t.Errorf("inside: %q", got)
+	}
+	if got := told["c2"].Text(); !strings.Contains(got, "sandbox: ") || !strings.Contains(got, "/var/holdfast-agent-test") {
+		t.Errorf("outside: %q", got)
+	}
+	if _, err := os.Stat("/var/holdfast-agent-test"); err == nil {
+		t.Error("it was written")
+	}
+	var d policy.Decision
+	if err := json.Unmarshal([]byte(payloads(t, s, "one", "decision")[0]), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.By != "sandbox" || d.Profile != o.Profile || d.Profile == "" || d.Sandbox != o.Sandbox {
+		t.Errorf("decided %+v", d)
+	}
+}
+
+// Plan mode still asks, autoAllow or not.
+func TestPlanModeInTheSandboxAsks(t *testing.T) {
+	o := confined(t, &sandbox.Settings{AutoAllowBashIfSandboxed: new(true)})
+	o.Permissions.Mode = policy.ModePlan
+	person := &gives{answer: approval.Answer{Decision: approval.Deny}}
+	o.Ask = person.ask
+	prompt(t, newAgent(t, play(t, bashes("touch x"), step{text: "ok"}), o), "go")
+	if len(person.asked) != 1 || !person.asked[0].Requests[0].Confined {
+		t.Errorf("asked %+v", person.asked)
+	}
+}
+
+// Outside of the sandbox is a question in the weakest mode, for once, and what was
+// approved in the sandbox does not run without it.
+func TestAModelWantsOutOfTheSandbox(t *testing.T) {
+	o := confined(t, &sandbox.Settings{AllowUnsandboxedCommands: new(true)})
+	o.Permissions.Mode = policy.ModeBypass
+	person := &gives{answer: approval.Answer{Decision: approval.AllowSession}}
+	o.Ask = person.ask
+	first := step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"echo $HOLDFAST_SANDBOX.","dangerouslyDisableSandbox":true}`)}}
+	a := newAgent(t, play(t, first, step{text: "ok"}), o)
+	prompt(t, a, "go")
+	if got := results(t, a)["c1"]; len(person.asked) != 1 || !strings.Contains(got.Text(), "once only") || person.asked[0].Sandbox != "none" || len(person.asked[0].Scopes) > 0 {
+		t.Errorf("asked %+v, told %q", person.asked, got.Text())
+	}
+	person.answer.Decision = approval.Allow
+	a = newAgent(t, play(t, first, step{text: "ok"}), o)
+	prompt(t, a, "go")
+	if got := results(t, a)["c1"].Text(); len(person.asked) != 2 || got != ".\n" {
+		t.Errorf("asked %d times, told %q", len(person.asked), got)
+	}
+}
+
+// A question about a command in the sandbox, answered when the next process has
+// none: it does not run.
+func TestAYesInTheSandboxIsNoneWithout(t *testing.T) {
+	o := confined(t, &sandbox.Settings{})
+	l := leave(t, o, bashes("touch ran"))
+	l.answer(t, approval.Answer{Decision: approval.Allow, By: "ann"})
+	bare := confined(t, nil)
+	bare.Permissions.Folders = o.Permissions.Folders
+	a := l.again(t, play(t, step{text: "ok"}), bare)
+	goOn(t, a)
+	if got := results(t, a)["c1"].Text(); !strings.Contains(got, "what was approved has changed") {
+		t.Errorf("told %q", got)
+	}
+}
