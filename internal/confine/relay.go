@@ -3,6 +3,7 @@ package confine
 import (
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/sandbox"
@@ -11,6 +12,7 @@ import (
 // relay passes signals on to a command.
 type relay struct {
 	cmd  *sandbox.Cmd
+	drop []os.Signal
 	ch   chan os.Signal
 	done chan struct{}
 	gone sync.WaitGroup
@@ -27,9 +29,7 @@ func newRelay(cmd *sandbox.Cmd, terminal bool) *relay {
 		}
 	}
 	if terminal {
-		for _, s := range keyed {
-			signal.Ignore(s)
-		}
+		r.drop = keyed // and not ignored, since the command would inherit that
 	}
 	return r
 }
@@ -40,7 +40,9 @@ func (r *relay) start() {
 		for {
 			select {
 			case s := <-r.ch:
-				_ = r.cmd.Signal(s)
+				if !slices.Contains(r.drop, s) {
+					_ = r.cmd.Signal(s) // it may have ended just now
+				}
 			case <-r.done:
 				return
 			}
@@ -53,7 +55,4 @@ func (r *relay) stop() {
 	signal.Stop(r.ch)
 	close(r.done)
 	r.gone.Wait()
-	for _, s := range keyed {
-		signal.Reset(s)
-	}
 }
