@@ -1,6 +1,9 @@
 package policy
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Why a person is asked, in the words of seed 002.
 const (
@@ -36,4 +39,10 @@ type Said struct {
 	Policy   string `json:"policy"`
 	Resource string `json:"resource,omitempty"` // of the request it is about, when there are several
 	Verdict
+}
+
+// Outside reports whether the call was one that would run outside of the sandbox,
+// about which nobody but a person decides.
+func (d *Decision) Outside() bool {
+	return slices.ContainsFunc(d.Said, func(s Said) bool { return s.Policy == sandboxName && s.Effect == Ask })
 }

@@ -310,7 +310,11 @@ func (v *textView) result(r agent.Result) {
 	}
 	if n := slices.DeleteFunc(slices.Clone(r.Denials), answered); len(n) > 0 {
 		v.p.err.line("%s %s", t.yellow("not allowed:"), shown(denied(n)))
-		v.p.err.line("%s %s", t.bold("hint:"), "run it in a terminal to be asked, or allow it: --allowed-tools "+n[0].Tool+" or --permission-mode acceptEdits")
+		hint := "run it in a terminal to be asked"
+		if !n[0].Outside() { // which nobody but a person answers
+			hint += ", or allow it: --allowed-tools " + n[0].Tool + " or --permission-mode acceptEdits"
+		}
+		v.p.err.line("%s %s", t.bold("hint:"), hint)
 	}
 	facts := []string{"session " + r.SessionID, count(r.Turns, "turn"), tokens(r.Usage)}
 	if r.SessionID == "" {
