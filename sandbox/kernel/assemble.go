@@ -13,6 +13,7 @@ type descriptors struct {
 	files         []int // of the command, by number; -1: closed
 	control, init int
 	groups        []int
+	gate          [2]int // a pipe that ends when init begins; 0: memory is shared, and there is none
 }
 
 // assemble adds a command's own part to the program that all share. Where memory
@@ -28,7 +29,7 @@ func (j *Jail) assemble(a *Attr, d *descriptors, shared bool) *program {
 	p.ops = append(p.ops, shares.ops[:j.cut]...)
 	j.own(p, a, d, shared)
 	p.ops = append(p.ops, shares.ops[j.cut:j.fork]...)
-	j.execute(p, a, len(d.files), shares.ops[j.fork:])
+	j.execute(p, a, d, shares.ops[j.fork:])
 	return p
 }
 
@@ -44,13 +45,14 @@ func (j *Jail) own(p *program, a *Attr, d *descriptors, shared bool) {
 		if j.weaker || !a.Terminal {
 			p.call(unix.SYS_SETSID)
 		}
-		if noClone3.Load() {
-			action := p.words(0, 0, 0, 0) // SIG_DFL
-			for s := 1; s < 65; s++ {
-				p.try(unix.SYS_RT_SIGACTION, num(s), at(action), num(0), num(8))
-			}
-		}
 		j.descriptors(p, d)
+	}
+	if !shared || noClone3.Load() { // else clone3 has done it
+		p.begin("forget our signal handlers")
+		action := p.words(0, 0, 0, 0) // SIG_DFL
+		for s := 1; s < 65; s++ {
+			p.try(unix.SYS_RT_SIGACTION, num(s), at(action), num(0), num(8))
+		}
 	}
 	j.tie(p)
 	if a.Dir != "" {
@@ -102,17 +104,23 @@ func (j *Jail) tie(p *program) {
 // execute ends the program. Init and the command start side by side: the command
 // is in a Landlock domain that init is not in, so it cannot reach into the memory
 // that init shares with us until it is a program of its own.
-func (j *Jail) execute(p *program, a *Attr, control int, restrict []instruction) {
+func (j *Jail) execute(p *program, a *Attr, d *descriptors, restrict []instruction) {
 	if !j.weaker {
 		p.begin("start init")
 		const command = "\x02\x00\x00\x00" // its process id, which fork puts here
-		args := p.texts([]string{"holdfast-init", strconv.Itoa(control), command})
+		args := p.texts([]string{"holdfast-init", strconv.Itoa(len(d.files)), command})
 		number := len(p.data) - len(command) - 1
 		fork := p.call(unix.SYS_CLONE, num(uintptr(unix.CLONE_VM)|uintptr(unix.SIGCHLD)), num(0), num(0), num(0), num(0), num(number))
 		fork.flags |= flagFork
 		fork.out = 2 // the command goes on after what init executes
 		p.call(unix.SYS_EXECVEAT, slot(slotInit), p.path(""), at(args), at(p.words(0)), num(unix.AT_EMPTY_PATH))
 	}
+	p.begin("leave init alone")
+	if d.gate[0] > 0 { // until init is a program of its own, signals would reach the threads of ours
+		p.call(unix.SYS_CLOSE, num(d.gate[1]))
+		p.call(unix.SYS_READ, num(d.gate[0]), at(p.words(0)), num(1))
+	}
+	p.call(unix.SYS_CLOSE, slot(slotControl))
 	p.ops = append(p.ops, restrict...)
 	p.begin("execute " + a.Path)
 	p.call(unix.SYS_RT_SIGPROCMASK, num(unix.SIG_SETMASK), at(p.words(0)), num(0), num(8))

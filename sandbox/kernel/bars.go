@@ -24,6 +24,7 @@ type bars struct {
 	names []Name
 
 	mu    sync.Mutex
+	there map[string]bool // made before a command began: not ours to bar
 	users int
 	locks map[string]*os.File // by folder
 	timer *time.Timer
@@ -67,6 +68,10 @@ func (b *bars) add() error {
 			}
 			return &StartError{"keep " + n.Path + " from being made", err}
 		}
+		if b.there == nil {
+			b.there = map[string]bool{}
+		}
+		b.there[n.Path] = !IsPlaceholder(n.Path)
 	}
 	b.users++
 	return nil
@@ -108,22 +113,29 @@ func (b *bars) take(n Name) error {
 	return nil
 }
 
-// done says that a command has ended.
-func (b *bars) done() {
+// done says that a command has ended. It returns the names that were made meanwhile:
+// when somebody outside removes a placeholder, nothing bars the name any more.
+func (b *bars) done() (appeared []string) {
 	if len(b.names) == 0 {
-		return
+		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	for _, n := range b.names {
+		if _, err := os.Lstat(n.Path); err == nil && !b.there[n.Path] && !IsPlaceholder(n.Path) {
+			appeared = append(appeared, n.Path)
+		}
+	}
 	b.users--
 	if b.users > 0 {
-		return
+		return appeared
 	}
 	if b.timer == nil {
 		b.timer = time.AfterFunc(linger, b.idle)
 	} else {
 		b.timer.Reset(linger)
 	}
+	return appeared
 }
 
 func (b *bars) idle() {

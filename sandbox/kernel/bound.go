@@ -21,6 +21,9 @@ func (j *Jail) bound() error {
 	if limits == (cgroup.Limits{}) {
 		return nil
 	}
+	if limits.Processes > 0 && !j.weaker {
+		limits.Processes++ // init
+	}
 	support := cgroup.Detect()
 	lacks := func(l cgroup.Limits) error { return support.Allows(l) }
 	if err := lacks(cgroup.Limits{CPUs: limits.CPUs}); err != nil {
@@ -31,7 +34,7 @@ func (j *Jail) bound() error {
 		if os.Geteuid() == 0 || j.weaker {
 			return err
 		}
-		j.rlimits = append(j.rlimits, rlimit{unix.RLIMIT_NPROC, uint64(limits.Processes) + 1}) // and init
+		j.rlimits = append(j.rlimits, rlimit{unix.RLIMIT_NPROC, uint64(limits.Processes)})
 		limits.Processes = 0
 	}
 	if err := lacks(cgroup.Limits{Memory: limits.Memory}); err != nil {

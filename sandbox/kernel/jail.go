@@ -93,8 +93,8 @@ func (j *Jail) check() error {
 			}
 		}
 	}
-	if p.Nested && p.Notify {
-		p.Notify = false // a filter of a nested sandbox could not have a listener of its own
+	if mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); p.Nested || err != nil || mode != 0 {
+		p.Notify = false // there can be one listener only, and the filters around or inside this one may have it
 	}
 	return nil
 }
@@ -142,7 +142,8 @@ func (j *Jail) look() error {
 func (j *Jail) compile() error {
 	var err error
 	j.instructions, err = seccomp.Filter(&seccomp.Options{
-		Inet: !j.weaker && j.policy.Network != NoSockets, Unix: j.policy.Unix != NoUnix, Nested: j.policy.Nested,
+		Inet: !j.weaker && j.policy.Network != NoSockets, TCPOnly: !j.policy.LocalBind, // the rules on ports are about TCP
+		Unix: j.policy.Unix != NoUnix, Nested: j.policy.Nested,
 		NoEscape: j.weaker, Notify: j.policy.Notify,
 	})
 	if err != nil {

@@ -355,6 +355,30 @@ func TestRefusedCallsAreTold(t *testing.T) {
 	})
 }
 
+// A name that is made although it is barred is told.
+func TestAppeared(t *testing.T) {
+	work := t.TempDir()
+	j, err := Prepare(&Policy{Read: []string{"/"}, Write: []string{work}, Bar: []Name{{work + "/.mcp.json", false}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	proc, r := start(t, j, Attr{Dir: work}, "echo begun; while ! echo '{}' 2>/dev/null > .mcp.json; do sleep 0.01; done")
+	if _, err := io.ReadFull(r, make([]byte, 6)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(work + "/.mcp.json"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := proc.Wait()
+	if err != nil || len(s.Appeared) != 1 || s.Appeared[0] != work+"/.mcp.json" {
+		t.Error(s, err)
+	}
+	if got := sh(t, j, work, "true"); len(got.Appeared) != 0 {
+		t.Errorf("told again: %v", got.Appeared)
+	}
+}
+
 // Two sandboxes share placeholders: the first that ends leaves them to the other.
 func TestPlaceholdersAreShared(t *testing.T) {
 	work := t.TempDir()

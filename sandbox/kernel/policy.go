@@ -90,6 +90,9 @@ type State struct {
 	Elapsed time.Duration
 	Refused []seccomp.Refusal // with Policy.Notify
 	OOM     bool              // it was killed for its memory
+	// Appeared are barred names that came to be while it ran: somebody outside has
+	// removed what barred them, or has made them.
+	Appeared []string
 }
 
 // StartError says that a command could not be started, and at what.

@@ -309,7 +309,7 @@ func (p *Process) over() {
 	if p.listener != nil {
 		p.listener.Close()
 	}
-	p.jail.bars.done()
+	p.state.Appeared = p.jail.bars.done()
 }
 
 // reap waits for the process and closes what was opened for it.

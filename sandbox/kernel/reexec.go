@@ -49,9 +49,19 @@ func (p *Process) again(a *Attr, control int) error {
 		}
 	}
 	fds = append(fds, uintptr(control), uintptr(own.init), text.Fd())
-	for i, g := range own.groups {
+	var gate [2]int
+	if !p.jail.weaker {
+		if err := unix.Pipe2(gate[:], unix.O_CLOEXEC); err != nil {
+			return &StartError{"make a pipe", err}
+		}
+		defer unix.Close(gate[0])
+		defer unix.Close(gate[1])
+		d.gate = [2]int{n + 3, n + 4}
+		fds = append(fds, uintptr(gate[0]), uintptr(gate[1]))
+	}
+	for _, g := range own.groups {
+		d.groups = append(d.groups, len(fds))
 		fds = append(fds, uintptr(g))
-		d.groups = append(d.groups, n+3+i)
 	}
 	p.program = p.jail.assemble(a, &d, false)
 	if p.offset, err = p.program.write(text, n, n+1); err != nil {

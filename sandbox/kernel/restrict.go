@@ -5,6 +5,7 @@ package kernel
 import (
 	"net"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -118,6 +119,18 @@ func (j *Jail) filter(p *program) {
 		return
 	}
 	descriptor, send := p.sender(messageNotify)
-	keepAt(p.call(unix.SYS_SECCOMP, num(unix.SECCOMP_SET_MODE_FILTER), num(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER), at(prog)), descriptor)
+	keepAt(p.call(unix.SYS_SECCOMP, num(unix.SECCOMP_SET_MODE_FILTER), num(listenerFlags()), at(prog)), descriptor)
 	send()
 }
+
+// listenerFlags asks for a listener that the command's signals do not disturb, where
+// the kernel has that (5.19). A filter at address 0 shows whether it knows a flag.
+var listenerFlags = sync.OnceValue(func() int {
+	const killable = 1 << 5 // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+	flags := unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | killable
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, uintptr(flags), 0)
+	if errno == unix.EINVAL {
+		flags &^= killable
+	}
+	return flags
+})
