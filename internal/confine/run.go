@@ -40,14 +40,14 @@ type Call struct {
 // Run runs the command and waits for its end. Signals that we get meanwhile are
 // passed on. The status is the command's. An error says that it never ran: a
 // *[NotRun], or one of [settings] or [sandbox].
-func (c *Call) Run(ctx context.Context) (syscall.WaitStatus, error) {
+func (c *Call) Run(ctx context.Context) (status syscall.WaitStatus, err error) {
 	report, err := openReport(c.Flags.JSONReport, c.Dir)
 	if err != nil {
-		return 0, err
+		return status, err
 	}
 	box, dir, err := c.open()
 	if err != nil {
-		return 0, c.failed(report, nil, &NotRun{Kind: NotConfined, err: err})
+		return status, c.failed(report, nil, &NotRun{Kind: NotConfined, err: err})
 	}
 	defer box.Close()
 	cmd := box.Command(ctx, c.Flags.Command[0], c.Flags.Command[1:]...)
@@ -63,7 +63,7 @@ func (c *Call) Run(ctx context.Context) (syscall.WaitStatus, error) {
 	}
 	relay.stop()
 	if cmd.State() == nil {
-		return 0, c.failed(report, cmd.Report(), notRun(err))
+		return status, c.failed(report, cmd.Report(), notRun(err))
 	}
 	if err := report.write(cmd.State(), cmd.Report()); err != nil {
 		fmt.Fprintln(c.Stderr, "holdfast: --json-report:", err)
