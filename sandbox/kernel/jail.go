@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -25,7 +24,6 @@ type Jail struct {
 	weaker       bool
 	reexec       bool // start commands by way of our own program
 	abi          int
-	lastCap      int
 	memory       int64 // bytes that we watch ourselves, where no control group does; 0: none
 	ptmxLink     bool
 	top          []string // what of "/" a policy means that reads it
@@ -116,13 +114,6 @@ func (j *Jail) look() error {
 	}
 	if j.weaker && (j.policy.Network == ProxyNetwork || j.policy.LocalBind) {
 		return fmt.Errorf("%w: network settings need a network namespace", ErrUnsupported)
-	}
-	last, err := os.ReadFile("/proc/sys/kernel/cap_last_cap")
-	if err != nil {
-		return err
-	}
-	if j.lastCap, err = strconv.Atoi(strings.TrimSpace(string(last))); err != nil {
-		return err
 	}
 	var st unix.Stat_t
 	j.ptmxLink = unix.Lstat("/dev/ptmx", &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK

@@ -78,9 +78,7 @@ func (p *Process) again(a *Attr, control int) error {
 		uid, gid := os.Geteuid(), os.Getegid()
 		sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: inner(uid), HostID: uid, Size: 1}}
 		sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: inner(gid), HostID: gid, Size: 1}}
-		for c := range p.jail.lastCap + 1 {
-			sys.AmbientCaps = append(sys.AmbientCaps, uintptr(c))
-		}
+		sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 	}
 	argv := []string{childName, strconv.Itoa(n + 2), strconv.Itoa(n)}
 	p.pid, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{Files: fds, Sys: sys, Env: []string{"GOMAXPROCS=1", "GOGC=off"}})
