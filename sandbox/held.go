@@ -38,8 +38,8 @@ type Sandbox struct {
 	jail     *kernel.Jail
 	looked   time.Time
 	running  map[*kernel.Process]*kernel.Jail
+	uses     map[*kernel.Jail]int // commands that start or run in it
 	closed   bool
-	starting sync.WaitGroup
 }
 
 // mark is something whose change makes a plan stale.
@@ -130,7 +130,10 @@ func (s *Sandbox) renew() error {
 	}
 	old := s.jail
 	s.plan, s.jail, s.looked = p, jail, now
-	return s.drop(old)
+	if old != nil && s.uses[old] == 0 {
+		return old.Close()
+	}
+	return nil
 }
 
 func cannotHold(err error, weaker bool) error {
@@ -139,19 +142,6 @@ func cannotHold(err error, weaker bool) error {
 		hint += "; inside a container, enableWeakerNestedSandbox accepts Landlock and seccomp alone"
 	}
 	return &OpenError{What: "the kernel cannot hold commands to these settings", Err: err, hint: hint}
-}
-
-// drop closes a jail that is not in use any more.
-func (s *Sandbox) drop(j *kernel.Jail) error {
-	if j == nil || j == s.jail {
-		return nil
-	}
-	for _, used := range s.running {
-		if used == j {
-			return nil
-		}
-	}
-	return j.Close()
 }
 
 // start starts a command under the settings as they apply now. done is called with
@@ -163,16 +153,19 @@ func (s *Sandbox) start(a *kernel.Attr) (*kernel.Process, error) {
 		return nil, err
 	}
 	jail := s.jail
-	s.starting.Add(1)
+	s.uses[jail]++
 	s.mu.Unlock()
 	p, err := jail.Start(a)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.starting.Done()
 	if err != nil {
+		s.release(jail)
 		return nil, err
 	}
 	s.running[p] = jail
+	if s.closed {
+		_ = p.Signal(syscall.SIGKILL) // it may have ended already
+	}
 	return p, nil
 }
 
@@ -180,38 +173,42 @@ func (s *Sandbox) start(a *kernel.Attr) (*kernel.Process, error) {
 func (s *Sandbox) done(p *kernel.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	jail := s.running[p]
-	delete(s.running, p)
-	if err := s.drop(jail); err != nil && s.log != nil {
+	if jail := s.running[p]; jail != nil {
+		delete(s.running, p)
+		s.release(jail)
+	}
+}
+
+// release gives a jail back; the last command of one that is out of use closes it.
+func (s *Sandbox) release(j *kernel.Jail) {
+	if s.uses[j]--; s.uses[j] > 0 {
+		return
+	}
+	delete(s.uses, j)
+	if j == s.jail && !s.closed {
+		return
+	}
+	if err := j.Close(); err != nil && s.log != nil {
 		s.log.Warn("sandbox: take down what held commands", "error", err)
 	}
 }
 
-// Close ends the sandbox. Commands that still run are killed.
+// Close ends the sandbox. Commands that still run are killed; what held them is
+// taken down when whoever started them has waited for them.
 func (s *Sandbox) Close() error {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.closed {
-		s.mu.Unlock()
 		return nil
 	}
 	s.closed = true
-	s.mu.Unlock()
-	s.starting.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	jails := []*kernel.Jail{s.jail}
-	for p, j := range s.running {
+	for p := range s.running {
 		_ = p.Signal(syscall.SIGKILL) // it may have ended already
-		if !slices.Contains(jails, j) {
-			jails = append(jails, j)
-		}
 	}
-	clear(s.running)
-	var err error
-	for _, j := range jails {
-		err = errors.Join(err, j.Close())
+	if s.uses[s.jail] > 0 {
+		return nil
 	}
-	return err
+	return s.jail.Close()
 }
 
 // Status says in one line what holds commands, for prompts and for people.

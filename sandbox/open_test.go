@@ -1,0 +1,139 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+)
+
+// opened opens a sandbox for the workspace ws of a tree.
+func opened(t testing.TB, root string, list ...testLayer) *Sandbox {
+	t.Helper()
+	s, err := Open(layersFor(t, root, list), &OpenOptions{Folders: []string{root + "/ws"}, Home: root + "/home", State: []string{root + "/home/.holdfast"}})
+	if errors.Is(err, kernel.ErrUnsupported) {
+		missing.Skip(t, "this kernel cannot hold commands: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// shell runs a line in a sandbox and returns its output and whether it succeeded.
+func shell(t testing.TB, s *Sandbox, line string) (string, bool) {
+	t.Helper()
+	out, err := s.Command(t.Context(), "/bin/sh", "-c", line).CombinedOutput()
+	if _, ended := errors.AsType[*ExitError](err); err != nil && !ended {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return string(out), err == nil
+}
+
+// TestOrdinaryWork: what is protected does not stop git.
+func TestOrdinaryWork(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		missing.Skip(t, "no git on the PATH: apt-get install git makes this run")
+	}
+	root := plant(t, "ws/f: x", "home/")
+	for _, args := range [][]string{{"init", "-q"}, {"config", "user.email", "a@b.test"}, {"config", "user.name", "a"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = root + "/ws"
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	s := opened(t, root)
+	for _, line := range []string{
+		"git add -A && git commit -q -m one && git branch other && git checkout -q -b third && echo y > f && git commit -qam two",
+		"git checkout -q other && git merge -q third && git log --oneline && test -z \"$(git status --porcelain)\"",
+		"git init -q sub && cd sub && git status", "mkdir -p a/b && mv a c && rm -r c",
+	} {
+		if out, ok := shell(t, s, line); !ok {
+			t.Errorf("%s: %s", line, out)
+		}
+	}
+	for _, line := range []string{
+		"echo x > .git/hooks/pre-commit", "git config core.hooksPath /tmp", "mv .git g", "mkdir .claude", "echo > .mcp.json", "touch .vscode/x",
+		"rm -rf .git/hooks", "echo > .git/config.worktree",
+	} {
+		if out, ok := shell(t, s, line); ok {
+			t.Errorf("%s succeeded: %s", line, out)
+		}
+	}
+	if list := entriesOf(root+"/ws/.git/hooks", 100); slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() == "pre-commit" }) {
+		t.Error("a hook was planted")
+	}
+}
+
+// TestRefreshSees: what a person changes between two commands is protected in the
+// second, and what a command left behind stops it when it cannot be.
+func TestRefreshSees(t *testing.T) {
+	root := plant(t, "ws/", "home/")
+	s := opened(t, root)
+	before := s.Digest()
+	if err := s.Refresh(); err != nil || s.Digest() != before {
+		t.Errorf("nothing changed: %v", err)
+	}
+	if err := os.MkdirAll(root+"/ws/.git/hooks", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, ok := shell(t, s, "echo x > .git/hooks/post-commit"); ok {
+		t.Errorf("a hook was planted: %s", out)
+	}
+	if s.Digest() == before {
+		t.Error("the digest is the same")
+	}
+	if err := os.WriteFile(root+"/.mcp.json", []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(root+"/.mcp.json", root+"/ws/.mcp.json"); err != nil { // as editors save, also over a placeholder
+		t.Fatal(err)
+	}
+	if out, ok := shell(t, s, "cat .mcp.json && ! echo x > .mcp.json"); !ok {
+		t.Errorf("a file that came to be: %s", out)
+	}
+	if err := os.Rename(root+"/ws", root+"/moved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("home", root+"/ws"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Refresh(); err == nil || !strings.Contains(err.Error(), "has become a link") {
+		t.Errorf("a workspace that became a link: %v", err)
+	}
+}
+
+func TestStatusAndClose(t *testing.T) {
+	root := plant(t, "ws/", "home/")
+	s := opened(t, root)
+	if got := s.Status(); !strings.HasPrefix(got, "kernel: files (writes to "+root+"/ws), network none, 10 protected names") {
+		t.Errorf("got %q", got)
+	}
+	if !strings.HasPrefix(s.Digest(), "sha256:") || len(s.Digest()) != 71 {
+		t.Errorf("got %q", s.Digest())
+	}
+	c := s.Command(t.Context(), "/bin/sleep", "1000")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := c.Wait(); err == nil {
+		t.Error("the command was not killed")
+	}
+	if err := s.Command(t.Context(), "/bin/true").Run(); !errors.Is(err, ErrClosed) {
+		t.Errorf("a command of a closed sandbox: %v", err)
+	}
+}
