@@ -30,28 +30,15 @@ type bars struct {
 	timer *time.Timer
 }
 
-// A placeholder is a socket that nobody can open, since programs that read folders
-// (git among them) pass over sockets; or an empty folder of this mode.
-const (
-	barredFile   = os.ModeSocket
-	barredFolder = os.ModeDir | os.ModeSticky | 0o700
-)
+// A placeholder is a socket that nobody can open: programs that read folders, git
+// among them, pass over sockets, and one costs next to nothing to make and remove.
+const placeholder = os.ModeSocket
 
 // IsPlaceholder says whether a name is only taken by a running sandbox, or was left
 // by one that was killed: nobody has made it.
 func IsPlaceholder(name string) bool {
 	info, err := os.Lstat(name)
-	if err != nil {
-		return false
-	}
-	switch info.Mode() {
-	case barredFile:
-		return true
-	case barredFolder:
-		entries, err := os.ReadDir(name)
-		return err == nil && len(entries) == 0
-	}
-	return false
+	return err == nil && info.Mode() == placeholder
 }
 
 // add makes sure that all names are taken.
@@ -99,12 +86,6 @@ func (b *bars) take(n Name) error {
 			return errors.New("it is a link now")
 		}
 		return nil
-	}
-	if n.Dir {
-		if err := os.Mkdir(n.Path, 0o700); err != nil {
-			return err
-		}
-		return os.Chmod(n.Path, barredFolder.Perm()|os.ModeSticky)
 	}
 	err := unix.Mknod(n.Path, unix.S_IFSOCK, 0)
 	if err != nil {

@@ -86,7 +86,7 @@ func (j *Jail) plan() []mount {
 	add(mountFixed, p.Fixed)
 	for _, n := range p.Bar {
 		if !covered(n.Path) {
-			list = append(list, mount{kind: mountFixed, path: n.Path, dir: n.Dir})
+			list = append(list, mount{kind: mountFixed, path: n.Path, dir: j.isDir(n.Path)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b mount) int { return strings.Compare(a.path+"/", b.path+"/") })

@@ -31,7 +31,6 @@ type Jail struct {
 	instructions []seccomp.Instruction
 	group        *cgroup.Group
 	bars         bars
-	commands     sync.WaitGroup
 	temp         string // in the weaker mode: what stands for /tmp, when it is ours
 
 	program *program // what all commands share
@@ -164,9 +163,8 @@ func (j *Jail) compile() error {
 // Weaker says whether commands run without namespaces.
 func (j *Jail) Weaker() bool { return j.weaker }
 
-// Close waits for the commands to end and removes what was made for them.
+// Close removes what was made for the commands. They should have ended.
 func (j *Jail) Close() error {
-	j.commands.Wait()
 	j.bars.remove()
 	var err error
 	if j.group != nil {

@@ -100,7 +100,6 @@ func (j *Jail) start(a *Attr) (*Process, error) {
 		}
 		return nil, err
 	}
-	j.commands.Add(1)
 	if j.policy.Notify || j.policy.Network == ProxyNetwork {
 		p.reader = make(chan struct{})
 		go func() {
@@ -314,7 +313,6 @@ func (p *Process) over() {
 
 // reap waits for the process and closes what was opened for it.
 func (p *Process) reap(s *State) error {
-	defer p.jail.commands.Done()
 	var info unix.Siginfo
 	for {
 		err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
