@@ -1,11 +1,9 @@
 package sandbox
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
@@ -134,28 +132,5 @@ func TestHide(t *testing.T) {
 				t.Errorf("got %s\nwant %s", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestScanRemembers(t *testing.T) {
-	root := plant(t, "a/b/.git/", "c/")
-	var s scanner
-	count := func() int { return len(s.scan(root).names) }
-	if count() != 1 || count() != 1 {
-		t.Error("the repository is not found twice")
-	}
-	for f := range s.seen { // as if it had been looked at long after the last change
-		s.seen[f].state.looked += int64(time.Hour)
-	}
-	before := s.seen[root]
-	if count(); s.seen[root] != before {
-		t.Skip("this system does not tell changes")
-	}
-	added := plant(t, ".git/")
-	if err := os.Rename(added+"/.git", root+"/c/.git"); err != nil {
-		t.Fatal(err)
-	}
-	if n := count(); n != 2 {
-		t.Errorf("%d repositories after one was added", n)
 	}
 }
