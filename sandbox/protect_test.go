@@ -27,7 +27,8 @@ func TestProtect(t *testing.T) {
 		"a repository":  {[]string{".git/hooks/", ".git/config"}, Settings{}, ".git/config .git/hooks", ".git", ".git/config.worktree"},
 		"an empty one":  {[]string{".git/"}, Settings{}, "", ".git", ".git/config .git/config.worktree .git/hooks"},
 		"a nested one": {
-			[]string{"a/b/.git/hooks/", "a/b/.git/config", "a/b/.git/config.worktree"}, Settings{},
+			[]string{"a/b/.git/hooks/", "a/b/.git/config", "a/b/.git/config.worktree"},
+			Settings{},
 			"a/b/.git/config a/b/.git/config.worktree a/b/.git/hooks", "a a/b a/b/.git", "",
 		},
 		"too deep":         {[]string{"a/b/c/d/.git/"}, Settings{}, "", "", ""},
@@ -45,12 +46,14 @@ func TestProtect(t *testing.T) {
 		"hooks elsewhere":  {[]string{".git/config: [core]\n\thooksPath = .husky/_ ; x", ".git/hooks/", "tools/"}, Settings{}, ".git/config .git/hooks", ".git", ".git/config.worktree .husky"},
 		"what is included": {[]string{".git/config: [include]\n\tpath = ../git.conf", ".git/hooks/", "git.conf"}, Settings{}, ".git/config .git/hooks git.conf", ".git", ".git/config.worktree"},
 		"linked": {
-			[]string{".git/config", ".git/hooks/", ".git/worktrees/w/commondir: ../..", ".git/worktrees/w/HEAD", "w/.git: gitdir: ../.git/worktrees/w"}, Settings{},
+			[]string{".git/config", ".git/hooks/", ".git/worktrees/w/commondir: ../..", ".git/worktrees/w/HEAD", "w/.git: gitdir: ../.git/worktrees/w"},
+			Settings{},
 			".git/config .git/hooks .git/worktrees/w/commondir w/.git", ".git .git/worktrees .git/worktrees/w w",
 			".git/config.worktree .git/worktrees/w/config.worktree",
 		},
 		"submodule": {
-			[]string{".git/config", ".git/hooks/", ".git/modules/l/s/HEAD", ".git/modules/l/s/config", "l/s/.git: gitdir: ../../.git/modules/l/s"}, Settings{},
+			[]string{".git/config", ".git/hooks/", ".git/modules/l/s/HEAD", ".git/modules/l/s/config", "l/s/.git: gitdir: ../../.git/modules/l/s"},
+			Settings{},
 			".git/config .git/hooks .git/modules/l/s/config l/s/.git", ".git .git/modules .git/modules/l .git/modules/l/s l l/s",
 			".git/config.worktree .git/modules/l/s/config.worktree .git/modules/l/s/hooks",
 		},

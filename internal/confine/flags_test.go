@@ -15,11 +15,14 @@ func TestParse(t *testing.T) {
 		{"-- ls -l", Flags{Command: []string{"ls", "-l"}}, ""},
 		{"ls -l -- x", Flags{Command: []string{"ls", "-l", "--", "x"}}, ""},
 		{"--quiet -- --odd", Flags{Quiet: true, Command: []string{"--odd"}}, ""},
-		{"--write a --write=b=c --read . --deny d --allow-domain *.x --env A --env B=1 --keep-env --cwd w --json-report 3 --settings {} x",
+		{
+			"--write a --write=b=c --read . --deny d --allow-domain *.x --env A --env B=1 --keep-env --cwd w --json-report 3 --settings {} x",
 			Flags{
 				Settings: "{}", Write: []string{"a", "b=c"}, Read: []string{"."}, Deny: []string{"d"}, AllowDomain: []string{"*.x"},
 				Env: []string{"A", "B=1"}, KeepEnv: true, CWD: "w", JSONReport: "3", Command: []string{"x"},
-			}, ""},
+			},
+			"",
+		},
 		{"", Flags{}, "which command"},
 		{"--", Flags{}, "which command"},
 		{"--quiet", Flags{}, "which command"},

@@ -103,8 +103,10 @@ func (j *Jail) landlock(p *program, grants []grant) {
 func (j *Jail) grants() []grant {
 	p := j.policy
 	list := []grant{
-		{path: "/dev/shm", rights: rightsWrite}, {path: "/dev/pts", rights: rightsTerminal},
-		{path: "/dev/ptmx", rights: rightsTerminal, file: true}, {path: "/proc", rights: rightsProc},
+		{path: "/dev/shm", rights: rightsWrite},
+		{path: "/dev/pts", rights: rightsTerminal},
+		{path: "/dev/ptmx", rights: rightsTerminal, file: true},
+		{path: "/proc", rights: rightsProc},
 	}
 	for _, tmp := range []string{"/tmp", "/var/tmp"} {
 		if j.isDir(tmp) {
