@@ -230,7 +230,7 @@ func (c *client) reply(req *http.Request, resp *http.Response, up *end, last boo
 		return !resp.Close, c.writeHead(resp, lines...) == nil && !last
 	case resp.ContentLength >= 0:
 		resp.Header.Set("Content-Length", fmt.Sprint(resp.ContentLength))
-		ok := c.writeHead(resp, lines...) == nil && pourN(c.end, up, resp.ContentLength) == nil
+		ok := c.writeHead(resp, lines...) == nil && c.pourN(c.Conn, up, resp.ContentLength) == nil
 		return ok && !resp.Close, ok && !last
 	case chunked && req.ProtoMinor > 0:
 		ok := c.writeHead(resp, append(lines, "Transfer-Encoding: chunked")...) == nil && c.pourChunks(resp) == nil
@@ -240,44 +240,17 @@ func (c *client) reply(req *http.Request, resp *http.Response, up *end, last boo
 		lines = append(lines, "Connection: close")
 	}
 	if c.writeHead(resp, lines...) == nil {
-		_, _ = io.Copy(c.Conn, resp.Body)
+		_ = c.p.blocks.stream(c.Conn, resp.Body, func() {}) // its end is all that the client learns
 	}
 	return false, false
-}
-
-// pourN copies n bytes: what was read ahead, then the rest, which the kernel moves
-// by itself between two TCP connections.
-func pourN(dst, src *end, n int64) error {
-	ahead, _ := src.r.Peek(int(min(n, int64(src.r.Buffered()))))
-	if _, err := dst.Write(ahead); err != nil {
-		return err
-	}
-	_, _ = src.r.Discard(len(ahead))
-	_, err := io.CopyN(dst.Conn, src.Conn, n-int64(len(ahead)))
-	return err
 }
 
 // pourChunks copies a body in chunks, each as soon as it is there, and the trailer.
 func (c *client) pourChunks(resp *http.Response) error {
 	w := bufio.NewWriterSize(c, bufferSize+16)
-	chunks := httputil.NewChunkedWriter(w)
-	b := make([]byte, bufferSize)
-	for {
-		n, err := resp.Body.Read(b)
-		if n > 0 {
-			if _, err := chunks.Write(b[:n]); err != nil {
-				return err
-			}
-			if err := w.Flush(); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
+	chunks := flusher{httputil.NewChunkedWriter(w), w}
+	if err := c.p.blocks.stream(chunks, resp.Body, func() {}); err != nil {
+		return err
 	}
 	if err := chunks.Close(); err != nil {
 		return err
@@ -286,4 +259,15 @@ func (c *client) pourChunks(resp *http.Response) error {
 	_ = resp.Trailer.Write(w)
 	_, _ = w.WriteString("\r\n")
 	return w.Flush()
+}
+
+// flusher sends each chunk at once.
+type flusher struct {
+	io.WriteCloser
+	w *bufio.Writer
+}
+
+func (f flusher) Write(b []byte) (int, error) {
+	n, err := f.WriteCloser.Write(b)
+	return n, errors.Join(err, f.w.Flush())
 }

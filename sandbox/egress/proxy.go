@@ -43,15 +43,17 @@ type Limits struct {
 	NamesPerMinute int           // different names under wildcards, of all sessions; default 120
 	HeaderTime     time.Duration // for a request's head, or the first bytes of a tunnel; default 15 s
 	IdleTime       time.Duration // between two requests; default 2 min
+	TunnelTime     time.Duration // in which nothing passes through a tunnel; default 1 h
 	ConnectTime    time.Duration // to look a name up and connect; default 30 s
 	AskTime        time.Duration // for a person's answer; default 5 min
 }
 
 // Proxy connects commands to what the rules allow. It is safe for concurrent use.
 type Proxy struct {
-	rules *Rules
-	o     Options
-	names names
+	rules  *Rules
+	o      Options
+	names  names
+	blocks blocks
 }
 
 // New makes a proxy that holds to rules. It has nothing to close: what it does ends
@@ -98,6 +100,7 @@ func (l Limits) withDefaults() Limits {
 	number(&l.NamesPerMinute, 120)
 	duration(&l.HeaderTime, 15*time.Second)
 	duration(&l.IdleTime, 2*time.Minute)
+	duration(&l.TunnelTime, time.Hour)
 	duration(&l.ConnectTime, 30*time.Second)
 	duration(&l.AskTime, 5*time.Minute)
 	return l
@@ -131,6 +134,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, s *Session) error {
 			}
 			return fmt.Errorf("accept for the sandbox: %w", err)
 		}
+		boundSending(conn)
 		work.Go(func() {
 			defer func() { <-free }()
 			c := &client{end: newEnd(conn), p: p, s: s, serving: ctx, start: work.Go}

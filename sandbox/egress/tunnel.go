@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net"
 	"sync"
 	"time"
 )
@@ -73,6 +72,8 @@ func (c *client) tunnelTLS(t target, up *end) {
 // first (ssh, mail) is not one whose client names a host.
 func (c *client) clientSpeaksFirst(up *end) bool {
 	c.unbound()
+	idle := c.closeWhenIdle(up)
+	defer idle.Stop()
 	type word struct{ client bool }
 	words := make(chan word, 2)
 	var work sync.WaitGroup
@@ -153,40 +154,6 @@ func sniffLine(line []byte) (what sniffed, sure bool) {
 		}
 	}
 	return sniffOther, false
-}
-
-// join copies both ways until both are done. The end of one way is passed on, so
-// that the other can go on.
-func (c *client) join(up *end) {
-	var work sync.WaitGroup
-	work.Go(func() { pour(up.Conn, c.end) })
-	pour(c.Conn, up)
-	work.Wait()
-}
-
-// pour copies what was read ahead, then the rest, which the kernel moves by itself
-// between two TCP connections. After an error both are closed.
-func pour(dst net.Conn, src *end) {
-	b, _ := src.r.Peek(src.r.Buffered())
-	_, err := dst.Write(b)
-	_, _ = src.r.Discard(len(b))
-	if err == nil {
-		_, err = io.Copy(dst, src.Conn)
-	}
-	if err == nil {
-		err = closeWrite(dst)
-	}
-	if err != nil {
-		dst.Close()
-		src.Close()
-	}
-}
-
-func closeWrite(c net.Conn) error {
-	if half, ok := c.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return c.Close()
 }
 
 // lingerTime and lingerBytes bound how long a client may still send what nobody

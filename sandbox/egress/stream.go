@@ -1,0 +1,136 @@
+package egress
+
+import (
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// Copying with few large reads and writes is quicker between local sockets than
+// letting the kernel move pages (splice): each wakes the other side once for much,
+// and the client copies out of whole blocks. The send buffer is bounded so that what
+// is under way stays in the processor's cache.
+const (
+	blockSize  = 1 << 20
+	sendBuffer = 512 << 10
+)
+
+// boundSending bounds what may be under way to a client.
+func boundSending(c net.Conn) {
+	if s, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
+		_ = s.SetWriteBuffer(sendBuffer) // it only makes copying quicker
+	}
+}
+
+// blocks are the buffers of connections that much passes through. Others have a
+// small one, so that many quiet ones cost little.
+type blocks struct{ pool sync.Pool }
+
+func (b *blocks) take() *[blockSize]byte {
+	if block, ok := b.pool.Get().(*[blockSize]byte); ok {
+		return block
+	}
+	return new([blockSize]byte)
+}
+
+// stream copies until src ends, and calls passed after each piece. Src ending is no
+// error.
+func (b *blocks) stream(dst io.Writer, src io.Reader, passed func()) error {
+	small := make([]byte, bufferSize)
+	buf := small
+	var block *[blockSize]byte
+	release := func() {
+		if block != nil {
+			b.pool.Put(block)
+			block, buf = nil, small
+		}
+	}
+	defer release()
+	for {
+		n, err := src.Read(buf)
+		if n > 0 {
+			if _, err := dst.Write(buf[:n]); err != nil {
+				return err
+			}
+			passed()
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case n < bufferSize:
+			release()
+		case block == nil:
+			block = b.take()
+			buf = block[:]
+		}
+	}
+}
+
+// join copies both ways until both are done, or nothing passed for long. The end of
+// one way is passed on, so that the other can go on.
+func (c *client) join(up *end) {
+	idle := c.closeWhenIdle(up)
+	defer idle.Stop()
+	passed := func() { idle.Reset(c.p.o.Limits.TunnelTime) }
+	var work sync.WaitGroup
+	work.Go(func() { c.pour(up.Conn, c.end, passed) })
+	c.pour(c.Conn, up, passed)
+	work.Wait()
+}
+
+// closeWhenIdle closes both ends of a tunnel after its time, unless it is reset.
+func (c *client) closeWhenIdle(up *end) *time.Timer {
+	return time.AfterFunc(c.p.o.Limits.TunnelTime, func() {
+		up.Close()
+		c.Close()
+	})
+}
+
+// pour copies what was read ahead, then the rest. After an error both are closed.
+func (c *client) pour(dst net.Conn, src *end, passed func()) {
+	_, err := src.ahead(dst, src.r.Buffered())
+	if err == nil {
+		err = c.p.blocks.stream(dst, src.Conn, passed)
+	}
+	if err == nil {
+		err = closeWrite(dst)
+	}
+	if err != nil {
+		dst.Close()
+		src.Close()
+	}
+}
+
+// pourN copies n bytes: what was read ahead, then the rest.
+func (c *client) pourN(dst net.Conn, src *end, n int64) error {
+	k, err := src.ahead(dst, int(min(n, int64(src.r.Buffered()))))
+	if err != nil {
+		return err
+	}
+	rest := &io.LimitedReader{R: src.Conn, N: n - int64(k)}
+	if rest.N == 0 {
+		return nil
+	}
+	if err = c.p.blocks.stream(dst, rest, func() {}); err == nil && rest.N > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// ahead passes on n bytes that were read ahead.
+func (e *end) ahead(dst io.Writer, n int) (int, error) {
+	b, _ := e.r.Peek(n)
+	_, err := dst.Write(b)
+	_, _ = e.r.Discard(len(b))
+	return len(b), err
+}
+
+func closeWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}
