@@ -4,7 +4,7 @@
 // table of medians and ratios.
 //
 //	go run ./bench              everything, a few minutes
-//	go run ./bench -only turn   one group: append, session, turn, start
+//	go run ./bench -only turn   one group: append, session, turn, start, sandbox
 //	go run ./bench -quick       smaller sessions, fewer rounds
 //
 // Every row names its control, the simplest program that does the same work,
@@ -30,7 +30,8 @@ func main() {
 	}
 	var b bench
 	flag.BoolVar(&b.quick, "quick", false, "smaller sessions and fewer rounds")
-	flag.StringVar(&b.only, "only", "", "one group: append, session, turn, start")
+	flag.StringVar(&b.only, "only", "", "one group: append, session, turn, start, sandbox")
+	flag.StringVar(&b.container, "container", "", "a running container with /bin/true in it, for docker exec")
 	flag.Parse()
 	if err := b.run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -44,11 +45,13 @@ type bench struct {
 	only  string
 	dir   string // temporary, on the disk that is measured
 	rows  []row
+
+	container string
 }
 
 // row is one line of the table.
 type row struct {
-	what, ours, control, ratio, goal string
+	what, measured, control, ratio, goal string
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
@@ -59,7 +62,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	groups := []struct {
 		name string
 		run  func(context.Context) error
-	}{{"append", b.appends}, {"session", b.sessions}, {"start", b.starts}, {"turn", b.turns}}
+	}{{"append", b.appends}, {"session", b.sessions}, {"start", b.starts}, {"turn", b.turns}, {"sandbox", b.sandboxes}}
 	known := b.only == ""
 	for _, g := range groups {
 		if b.only != "" && b.only != g.name {
@@ -75,15 +78,15 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return fmt.Errorf("unknown group %q", b.only)
 	}
 	w := tabwriter.NewWriter(os.Stdout, 2, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "what\tours\tcontrol\tratio\tgoal")
+	fmt.Fprintln(w, "what\tmeasured\tcontrol\tratio\tgoal")
 	for _, r := range b.rows {
-		fmt.Fprintln(w, strings.Join([]string{r.what, r.ours, r.control, r.ratio, r.goal}, "\t"))
+		fmt.Fprintln(w, strings.Join([]string{r.what, r.measured, r.control, r.ratio, r.goal}, "\t"))
 	}
 	return w.Flush()
 }
 
-func (b *bench) add(what, ours, control, ratio, goal string) {
-	b.rows = append(b.rows, row{what, ours, control, ratio, goal})
+func (b *bench) add(what, measured, control, ratio, goal string) {
+	b.rows = append(b.rows, row{what, measured, control, ratio, goal})
 }
 
 // rounds picks a number by size of the run.
@@ -95,12 +98,13 @@ func (b *bench) rounds(full, quick int) int {
 }
 
 // build compiles a program of this module into the bench's directory.
-func (b *bench) build(ctx context.Context, pkg, name string) (string, error) {
+func (b *bench) build(ctx context.Context, pkg, name string, flags ...string) (string, error) {
 	out := filepath.Join(b.dir, name)
 	if _, err := os.Stat(out); err == nil {
 		return out, nil
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
+	args := append([]string{"build", "-trimpath", "-ldflags", "-s -w", "-o", out}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr
 	return out, cmd.Run()

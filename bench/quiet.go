@@ -1,0 +1,96 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// quiet waits until nothing else runs, so that what one row leaves to the kernel,
+// such as network namespaces to be taken down, does not slow the next row. It gives
+// up after a while, and counts that.
+type quiet struct {
+	waits, vain int
+	spent       time.Duration // in vain
+}
+
+const (
+	quietWindow  = 60 * time.Millisecond // with 100 ticks a second, a few ticks of each processor
+	quietWindows = 2                     // in a row: the kernel takes namespaces down with pauses
+
+	quietPatience = 700 * time.Millisecond // for a busy machine
+	quietBudget   = 20 * time.Second       // of all that, so that a run ends on a busy machine, too
+)
+
+func (q *quiet) wait() error {
+	q.waits++
+	if q.spent >= quietBudget {
+		q.vain++
+		return nil
+	}
+	before, err := busyTicks()
+	if err != nil {
+		return err
+	}
+	window := time.NewTicker(quietWindow)
+	defer window.Stop()
+	calm := 0
+	for end := time.Now().Add(quietPatience); time.Now().Before(end); {
+		<-window.C
+		now, err := busyTicks()
+		if err != nil {
+			return err
+		}
+		if calm++; now-before > 1 {
+			calm = 0
+		}
+		if before = now; calm == quietWindows {
+			return nil
+		}
+	}
+	q.vain++
+	q.spent += quietPatience
+	return nil
+}
+
+// String says how quiet it was, when it was not.
+func (q *quiet) String() string {
+	if q.vain == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d blocks began while other programs ran: measure again when they have ended", q.vain, q.waits)
+}
+
+// busyTicks is the time that all processors have worked, in ticks.
+func busyTicks() (int64, error) {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	return parseBusy(string(b))
+}
+
+func parseBusy(stat string) (int64, error) {
+	line, _, _ := strings.Cut(stat, "\n")
+	f := strings.Fields(line)
+	if len(f) < 8 || f[0] != "cpu" {
+		return 0, errors.New("/proc/stat: the first line is not about all processors")
+	}
+	var sum int64
+	for i, text := range f[1:8] {
+		if i == 3 || i == 4 { // idle, and idle while a disk works
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("/proc/stat: %w", err)
+		}
+		sum += n
+	}
+	return sum, nil
+}

@@ -1,0 +1,93 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// equal makes bubblewrap's command line for what `holdfast sandbox exec` does by
+// mounts in a folder: it asks a command inside for its mounts. It leaves out what
+// bubblewrap has no word for: Landlock, the filter of system calls, limits. The
+// command line is for the folder twin, which is like the first one.
+func equal(ctx context.Context, bwrap, holdfast, folder, twin, empty string, env []string) ([]string, error) {
+	cmd := exec.CommandContext(ctx, holdfast, "sandbox", "exec", "--", "/bin/cat", "/proc/self/mountinfo")
+	cmd.Dir, cmd.Env, cmd.Stderr = folder, env, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list the mounts of our sandbox: %w", err)
+	}
+	mounts, err := parseMounts(string(out))
+	if err != nil {
+		return nil, err
+	}
+	args := []string{
+		bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp",
+		"--bind", twin, twin,
+	}
+	n := len(args)
+	for _, m := range mounts {
+		args = append(args, m.flags(folder, twin, empty)...)
+	}
+	if len(args) == n {
+		return nil, errors.New("our sandbox has no mounts that hide or protect anything")
+	}
+	return append(args, "--chdir", twin, "/bin/true"), nil
+}
+
+// mount is a line of /proc/self/mountinfo, as far as it is asked for.
+type mount struct {
+	root, at, kind string
+	readOnly       bool
+}
+
+// parseMounts reads mounts in the order of their paths, so that what is mounted on
+// another mount comes after it.
+func parseMounts(text string) ([]mount, error) {
+	var list []mount
+	spaces := strings.NewReplacer(`\040`, " ", `\134`, `\`)
+	for s := bufio.NewScanner(strings.NewReader(text)); s.Scan(); {
+		before, after, ok := strings.Cut(s.Text(), " - ")
+		f, kind := strings.Fields(before), strings.Fields(after)
+		if !ok || len(f) < 6 || len(kind) == 0 {
+			return nil, fmt.Errorf("mountinfo: %q cannot be read", s.Text())
+		}
+		list = append(list, mount{
+			root: spaces.Replace(f[3]), at: spaces.Replace(f[4]), kind: kind[0],
+			readOnly: slices.Contains(strings.Split(f[5], ","), "ro"),
+		})
+	}
+	slices.SortStableFunc(list, func(a, b mount) int { return strings.Compare(a.at, b.at) })
+	return list, nil
+}
+
+// flags are bubblewrap's words for a mount: a mask, or a protected or pinned name
+// in the folder. Others are part of every command line.
+func (m *mount) flags(folder, twin, empty string) []string {
+	switch {
+	case m.kind == "tmpfs" && m.root == "/file":
+		return []string{"--ro-bind", "/dev/null", m.at}
+	case m.kind == "tmpfs" && m.root == "/folder":
+		return []string{"--ro-bind", empty, m.at}
+	case !strings.HasPrefix(m.at, folder+"/"):
+		return nil
+	}
+	own := twin + strings.TrimPrefix(m.at, folder)
+	switch {
+	case unix.Access(own, unix.F_OK) != nil: // barred: bubblewrap leaves an empty file there
+		return []string{"--ro-bind", "/dev/null", own}
+	case m.readOnly:
+		return []string{"--ro-bind", own, own}
+	}
+	return []string{"--bind", own, own}
+}

@@ -1,0 +1,155 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/bench/spawn"
+)
+
+// The runners that others are compared with.
+const (
+	namePlain  = "plain fork+exec"
+	nameKernel = "network namespace"
+	nameOpen   = "sandbox.Open, Command"
+	nameExec   = "holdfast sandbox exec"
+	nameEqual  = "bubblewrap, equal policy"
+)
+
+// list makes the runners. What is not on this machine is listed with the reason.
+func (s *sandboxBench) list(ctx context.Context) error {
+	folder, err := s.workspace(ctx, "folder", false)
+	if err != nil {
+		return err
+	}
+	repository, err := s.workspace(ctx, "repository", true)
+	if err != nil {
+		return err
+	}
+	s.library(folder, repository)
+	holdfast, err := s.build(ctx, "./cmd/holdfast", "holdfast")
+	if err != nil {
+		return err
+	}
+	s.addRunner(nameExec, "", usual, spawn.Fork, repository, holdfast, "sandbox", "exec", "--", "/bin/true")
+	return s.others(ctx, holdfast, repository)
+}
+
+// workspace makes a folder for commands, with a repository or without.
+func (s *sandboxBench) workspace(ctx context.Context, name string, git bool) (string, error) {
+	dir := filepath.Join(s.dir, name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	if !git {
+		return dir, nil
+	}
+	cmd := exec.CommandContext(ctx, "git", "init", "-q", dir)
+	cmd.Stderr = os.Stderr
+	return dir, cmd.Run()
+}
+
+func (s *sandboxBench) addRunner(name, goal, build string, way spawn.Way, dir string, argv ...string) *runner {
+	r := &runner{name: name, goal: goal, build: build, ask: spawn.Ask{Way: way, Argv: argv, Dir: dir, Env: s.environ()}}
+	s.runners = append(s.runners, r)
+	return r
+}
+
+// environ is what all runners get: the person's home folder, of which secrets are
+// hidden, and no settings.
+func (s *sandboxBench) environ() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "HOLDFAST_HOME=" + filepath.Join(s.dir, "home")}
+}
+
+// library adds what a running program starts by way of our packages.
+func (s *sandboxBench) library(folder, repository string) {
+	for _, r := range []struct {
+		name, goal, build string
+		way               spawn.Way
+		dir               string
+	}{
+		{namePlain, "", usual, spawn.Fork, folder},
+		{"os/exec", "", usual, spawn.OSExec, folder},
+		{"plain, where namespaces are refused", "", refused, spawn.Fork, folder},
+		{"Landlock and seccomp alone", "≤ 1.2 ×", refused, spawn.Weaker, folder},
+		{"namespaces without network", "≤ 1.6 ×", usual, spawn.NoSockets, folder},
+		{nameKernel, "≤ 2.2 ×", usual, spawn.NoNetwork, folder},
+		{"network namespace, refusals told", "≤ 2.2 ×", usual, spawn.Told, folder},
+		{"network namespace with listener", "≤ 2.2 ×", usual, spawn.Proxy, folder},
+		{"network namespace, by re-exec", "≤ 4.5 ×", again, spawn.NoNetwork, folder},
+		{nameOpen, "≤ 2.2 ×", usual, spawn.Open, folder},
+		{"sandbox.Open, Command: in a git repository", "≤ 2.2 ×", usual, spawn.Open, repository},
+		{"sandbox.Open, Command: with proxy", "≤ 2.2 ×", usual, spawn.OpenProxy, folder},
+	} {
+		s.addRunner(r.name, r.goal, r.build, r.way, r.dir, "/bin/true")
+	}
+}
+
+// others adds the sandboxes of others, each as its users start it, with the
+// repository to be written and no network.
+func (s *sandboxBench) others(ctx context.Context, holdfast, repository string) error {
+	twin, err := s.workspace(ctx, "twin", true)
+	if err != nil {
+		return err
+	}
+	for _, o := range []struct {
+		name, program string
+		argv          func(path string) ([]string, error)
+	}{
+		{"bubblewrap --ro-bind / /", "bwrap", func(path string) ([]string, error) {
+			return []string{path, "--ro-bind", "/", "/", "/bin/true"}, nil
+		}},
+		{nameEqual, "bwrap", func(path string) ([]string, error) {
+			empty, err := s.workspace(ctx, "empty-folder", false)
+			if err != nil {
+				return nil, err
+			}
+			return equal(ctx, path, holdfast, repository, twin, empty, s.environ())
+		}},
+		{"landrun", "landrun", func(path string) ([]string, error) {
+			return []string{path, "--rox", "/", "--rw", twin, "/bin/true"}, nil
+		}},
+		{"codex sandbox", "codex", func(path string) ([]string, error) {
+			return []string{path, "sandbox", "-c", `sandbox_mode="workspace-write"`, "--", "/bin/true"}, nil
+		}},
+		{"srt", "srt", s.srt},
+	} {
+		r := s.addRunner(o.name, "", usual, spawn.Fork, twin)
+		path, err := exec.LookPath(o.program)
+		if err != nil {
+			r.absent = o.program + " is not on PATH"
+			continue
+		}
+		if r.ask.Argv, err = o.argv(path); err != nil {
+			return err
+		}
+	}
+	s.containers(twin)
+	return nil
+}
+
+// srt writes the settings that srt needs.
+func (s *sandboxBench) srt(path string) ([]string, error) {
+	const settings = `{"network":{"allowedDomains":[],"deniedDomains":[]},"filesystem":{"denyRead":[],"allowWrite":["."],"denyWrite":[]}}`
+	file := filepath.Join(s.dir, "srt.json")
+	return []string{path, "-s", file, "/bin/true"}, os.WriteFile(file, []byte(settings), 0o600)
+}
+
+// containers adds docker exec into a container that the person has started for it.
+func (s *sandboxBench) containers(dir string) {
+	r := s.addRunner("docker exec", "", usual, spawn.Fork, dir)
+	docker, err := exec.LookPath("docker")
+	switch {
+	case err != nil:
+		r.absent = "docker is not on PATH"
+	case strings.HasPrefix(s.container, "-") || s.container == "":
+		r.absent = "no container is named by -container"
+	default:
+		r.ask.Argv = []string{docker, "exec", s.container, "/bin/true"}
+	}
+}

@@ -1,0 +1,106 @@
+//go:build linux
+
+package spawn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/holdfast-dev/holdfast/sandbox"
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+)
+
+// jail starts under a kernel policy.
+type jail struct {
+	*kernel.Jail
+	attr kernel.Attr
+	null *os.File
+}
+
+func newJail(a *Ask) (starter, error) {
+	policy := kernel.Policy{Read: []string{"/"}, Write: []string{a.Dir}}
+	switch a.Way {
+	case Weaker:
+		policy.Weaker = true
+	case NoSockets:
+		policy.Network = kernel.NoSockets
+	case Told:
+		policy.Notify = true
+	case Proxy:
+		policy.Network = kernel.ProxyNetwork
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	j, err := kernel.Prepare(&policy)
+	if err != nil {
+		return nil, errors.Join(err, null.Close())
+	}
+	s := &jail{j, kernel.Attr{Path: a.Argv[0], Args: a.Argv, Env: a.Env, Dir: a.Dir, Files: []*os.File{null, null, null}}, null}
+	if a.Way == Proxy {
+		s.attr.Serve = accept
+	}
+	if policy.Weaker && !j.Weaker() {
+		return nil, errors.Join(errors.New("namespaces can be made here, so the weaker way is not taken"), s.close())
+	}
+	return s, nil
+}
+
+// accept is a proxy that nobody asks.
+func accept(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		_ = c.Close()
+	}
+}
+
+func (j *jail) start() error {
+	p, err := j.Start(&j.attr)
+	if err != nil {
+		return err
+	}
+	state, err := p.Wait()
+	if err == nil && state.Status != 0 {
+		err = fmt.Errorf("status %#x", int(state.Status))
+	}
+	return err
+}
+
+func (j *jail) close() error { return errors.Join(j.Close(), j.null.Close()) }
+
+// box starts as users of the library do.
+type box struct {
+	*sandbox.Sandbox
+	ask *Ask
+}
+
+func openBox(a *Ask) (starter, error) {
+	settings := &sandbox.Settings{}
+	if a.Way == OpenProxy {
+		settings.Network = &sandbox.Network{AllowedDomains: []string{"example.com"}}
+	}
+	checker, err := sandbox.NewChecker(settings, &sandbox.Options{Dir: a.Dir, Trusted: true})
+	if err != nil {
+		return nil, err
+	}
+	s, err := sandbox.Open([]*sandbox.Checker{checker}, &sandbox.OpenOptions{Folders: []string{a.Dir}})
+	if err != nil {
+		return nil, err
+	}
+	return &box{s, a}, nil
+}
+
+func (b *box) start() error {
+	cmd := b.Command(context.Background(), b.ask.Argv[0], b.ask.Argv[1:]...)
+	cmd.Dir, cmd.Env = b.ask.Dir, b.ask.Env
+	return cmd.Run()
+}
+
+func (b *box) close() error { return b.Close() }

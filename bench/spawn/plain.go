@@ -1,0 +1,76 @@
+//go:build linux
+
+package spawn
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// prepare makes what a way needs once.
+func prepare(a *Ask) (starter, error) {
+	if len(a.Argv) == 0 || a.Times < 1 {
+		return nil, errors.New("nothing to start")
+	}
+	switch a.Way {
+	case OSExec:
+		return (*viaExec)(a), nil
+	case Fork:
+		return newFork(a)
+	case Open, OpenProxy:
+		return openBox(a)
+	case Weaker, NoSockets, NoNetwork, Told, Proxy:
+		return newJail(a)
+	}
+	return nil, fmt.Errorf("unknown way %q", a.Way)
+}
+
+// fork is the plainest start there is.
+type fork struct {
+	argv []string
+	attr syscall.ProcAttr
+	null *os.File
+}
+
+func newFork(a *Ask) (*fork, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	fd := null.Fd()
+	return &fork{a.Argv, syscall.ProcAttr{Dir: a.Dir, Env: a.Env, Files: []uintptr{fd, fd, fd}}, null}, nil
+}
+
+func (f *fork) start() error {
+	pid, err := syscall.ForkExec(f.argv[0], f.argv, &f.attr)
+	if err != nil {
+		return err
+	}
+	var status syscall.WaitStatus
+	for {
+		_, err = syscall.Wait4(pid, &status, 0, nil)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err == nil && status != 0 {
+		err = fmt.Errorf("status %#x", int(status))
+	}
+	return err
+}
+
+func (f *fork) close() error { return f.null.Close() }
+
+// viaExec starts as most Go programs do.
+type viaExec Ask
+
+func (e *viaExec) start() error {
+	cmd := exec.Command(e.Argv[0], e.Argv[1:]...)
+	cmd.Dir, cmd.Env = e.Dir, e.Env
+	return cmd.Run()
+}
+
+func (e *viaExec) close() error { return nil }

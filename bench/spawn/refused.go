@@ -1,0 +1,44 @@
+//go:build linux
+
+package spawn
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// RefuseFlag is the argument after which a serving process makes no namespaces.
+const RefuseFlag = "-refuse-namespaces"
+
+// Refused says how to start a serving process for which the kernel refuses
+// namespaces, as it does in many containers: in a user namespace of its own, of
+// which [Refuse] then sets the limit to none.
+func Refused() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+}
+
+// Refuse has the kernel refuse namespaces from here on. It is for a process that
+// was started as [Refused] says: elsewhere it would hold for the whole machine, so
+// it fails there.
+func Refuse() error {
+	return refuse("/proc/self/uid_map", "/proc/sys/user/max_user_namespaces")
+}
+
+// refuse sets the limit of the user namespace whose map of users this is.
+func refuse(users, limit string) error {
+	b, err := os.ReadFile(users)
+	if err != nil {
+		return err
+	}
+	f := strings.Fields(string(b))
+	if len(f) != 3 || f[2] != "1" {
+		return errors.New("this process has no user namespace of its own")
+	}
+	return os.WriteFile(limit, []byte("0"), 0)
+}

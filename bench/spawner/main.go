@@ -1,0 +1,27 @@
+//go:build linux
+
+// Command spawner is the small process in which package spawn measures.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/holdfast-dev/holdfast/bench/spawn"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "spawner:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	if len(os.Args) > 1 && os.Args[1] == spawn.RefuseFlag {
+		if err := spawn.Refuse(); err != nil {
+			return err
+		}
+	}
+	return spawn.Serve(os.Stdin, os.Stdout)
+}
