@@ -5,16 +5,19 @@ FUZZTIME ?= 10s
 VERSION = github.com/holdfast-dev/holdfast/internal/version
 GOFLAGS_TEST ?=
 
-.PHONY: help test race bench lint fuzz build
+.PHONY: help test race cross bench lint fuzz build
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: ## install what the tests need, vet, run all tests
+test: ## install what the tests need, vet, cross-compile, run all tests
 	@scripts/test $(GOFLAGS_TEST)
 
 race: ## run the packages with goroutines under the race detector
 	@scripts/race
+
+cross: ## compile for macOS, Windows and arm64 Linux
+	@scripts/cross
 
 bench: ## measure against bare controls and print the table
 	@go run ./bench
