@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
@@ -40,7 +41,7 @@ func (s *Sandbox) Enter(all []string) []string { return s.within(slices.Clone(al
 func (s *Sandbox) within(env []string) []string {
 	set := []string{"TMPDIR=" + s.temp(), "HOLDFAST_SANDBOX=1"}
 	if s.network() == kernel.ProxyNetwork {
-		set = append(set, proxyEnviron(kernel.ProxyAddr)...)
+		set = append(set, proxyEnviron(kernel.ProxyAddr, ownNames(s.merged().Hosts))...)
 	}
 	names := map[string]bool{}
 	for _, entry := range set {
@@ -54,18 +55,32 @@ func nameOf(entry string) string {
 	return name
 }
 
-// proxyEnviron tells programs about the proxy. Where a program's own settings would
+// ownNames are the names of this machine that lead to the command's own network, past
+// the proxy. One that every layer lists means the host's, which only the proxy
+// reaches.
+func ownNames(layers []egress.Layer) []string {
+	return slices.DeleteFunc([]string{"localhost", "127.0.0.1", "::1"}, func(name string) bool {
+		return len(layers) > 0 && !slices.ContainsFunc(layers, func(l egress.Layer) bool {
+			return !slices.ContainsFunc(l.Allow, func(entry string) bool {
+				return !strings.HasPrefix(entry, "*") && egress.Match(entry, name, 0)
+			})
+		})
+	})
+}
+
+// proxyEnviron tells programs about the proxy, but for the names that it is not for.
+// Where a program's own settings would
 // beat HTTP_PROXY, its settings are set as well: git, npm, cargo, and by their
 // option variables Maven and Gradle, since Java reads none. JAVA_TOOL_OPTIONS would
 // reach every Java program, and is not set since each of them prints it. Git over
 // ssh does not pass: it would need a helper program and keys, which commands do not
 // have.
-func proxyEnviron(addr string) []string {
+func proxyEnviron(addr string, own []string) []string {
 	host, port, _ := strings.Cut(addr, ":")
-	const local = "localhost,127.0.0.1,::1"
+	local := strings.Join(own, ",")
 	web, socks := "http://"+addr, "socks5h://"+addr
 	java := "-Dhttp.proxyHost=" + host + " -Dhttp.proxyPort=" + port + " -Dhttps.proxyHost=" + host + " -Dhttps.proxyPort=" + port +
-		" -Dhttp.nonProxyHosts=localhost|127.*|[::1]"
+		" -Dhttp.nonProxyHosts=" + strings.NewReplacer("127.0.0.1", "127.*", "::1", "[::1]").Replace(strings.Join(own, "|"))
 	return []string{
 		"HTTP_PROXY=" + web, "http_proxy=" + web, "HTTPS_PROXY=" + web, "https_proxy=" + web,
 		"ALL_PROXY=" + socks, "all_proxy=" + socks, "NO_PROXY=" + local, "no_proxy=" + local,

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
@@ -20,7 +21,7 @@ func TestEnviron(t *testing.T) {
 
 // Every address of the proxy in the environment is the one that the kernel listens on.
 func TestProxyEnviron(t *testing.T) {
-	env := proxyEnviron(kernel.ProxyAddr)
+	env := proxyEnviron(kernel.ProxyAddr, ownNames(nil))
 	names := map[string]bool{}
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
@@ -35,6 +36,36 @@ func TestProxyEnviron(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "https_proxy", "ALL_PROXY", "no_proxy", "GIT_CONFIG_COUNT", "npm_config_https_proxy", "NODE_USE_ENV_PROXY"} {
 		if !names[name] {
 			t.Errorf("no %s", name)
+		}
+	}
+}
+
+// A name of this machine that is listed goes to the proxy; the others stay inside.
+func TestListedLocalhostGoesToProxy(t *testing.T) {
+	layer := func(allow ...string) egress.Layer { return egress.Layer{Allow: allow} }
+	for _, tt := range []struct {
+		layers  []egress.Layer
+		want    string
+		nonJava string
+	}{
+		{[]egress.Layer{layer("a.org")}, "localhost,127.0.0.1,::1", "localhost|127.*|[::1]"},
+		{nil, "localhost,127.0.0.1,::1", "localhost|127.*|[::1]"},
+		{[]egress.Layer{layer("*")}, "localhost,127.0.0.1,::1", "localhost|127.*|[::1]"},
+		{[]egress.Layer{layer("a.org", "localhost:4873")}, "127.0.0.1,::1", "127.*|[::1]"},
+		{[]egress.Layer{layer("LOCALHOST.")}, "127.0.0.1,::1", "127.*|[::1]"},
+		{[]egress.Layer{layer("127.0.0.0/8")}, "localhost,::1", "localhost|[::1]"},
+		{[]egress.Layer{layer("localhost", "127.0.0.1", "[::1]:80")}, "", ""},
+		{[]egress.Layer{layer("localhost"), layer("a.org")}, "localhost,127.0.0.1,::1", "localhost|127.*|[::1]"},
+		{[]egress.Layer{layer("localhost"), layer("localhost:80")}, "127.0.0.1,::1", "127.*|[::1]"},
+	} {
+		env := proxyEnviron(kernel.ProxyAddr, ownNames(tt.layers))
+		for _, want := range []string{"NO_PROXY=" + tt.want, "no_proxy=" + tt.want, "npm_config_noproxy=" + tt.want} {
+			if !slices.Contains(env, want) {
+				t.Errorf("%v: no %s", tt.layers, want)
+			}
+		}
+		if i := slices.IndexFunc(env, func(e string) bool { return strings.HasPrefix(e, "MAVEN_OPTS=") }); !strings.HasSuffix(env[i], "nonProxyHosts="+tt.nonJava) {
+			t.Errorf("%v: %s", tt.layers, env[i])
 		}
 	}
 }
