@@ -44,7 +44,8 @@
 // the rules allow. What is behind the hello nobody sees: an outer name that is
 // right hides an inner one (ECH), and a host of many names may answer for another.
 // HTTP/1 inside a tunnel is judged request by request, as outside; HTTP/2 without
-// TLS is closed. Everything else, such as ssh, passes as it is.
+// TLS is closed. Everything else, such as ssh, passes as it is. A tunnel through
+// which nothing passes for an hour is closed ([Limits].TunnelTime).
 //
 // A wildcard lets a command tell the owner of the domain something by the names it
 // looks up: that is what such an entry allows. How many different ones a minute is
