@@ -48,7 +48,7 @@ func (c *compiler) close(a area) error {
 		case there:
 			c.conceal(full, info, a.ground)
 		case c.written(full):
-			c.barFirst(full, a.folder, a.ground)
+			c.barFirst(full, a.ground)
 		}
 	}
 	return nil
@@ -56,7 +56,7 @@ func (c *compiler) close(a area) error {
 
 // barFirst bars the first part of a path that is not there. A file where a folder
 // would have to be stays one.
-func (c *compiler) barFirst(full string, dir bool, g ground) {
+func (c *compiler) barFirst(full string, g ground) {
 	at := full
 	for parent := path.Dir(at); parent != "/"; parent = path.Dir(parent) {
 		if info, there := lookAt(parent); there {
@@ -66,12 +66,12 @@ func (c *compiler) barFirst(full string, dir bool, g ground) {
 			}
 			break
 		}
-		at, dir = parent, true
+		at = parent
 	}
 	if at != full {
 		c.notice("%s does not exist, so %s cannot be made", full, at)
 	}
-	c.barred(at, dir, g)
+	c.barred(at, g)
 }
 
 // conceal hides what is there, when something makes it visible.
@@ -205,10 +205,10 @@ func (c *compiler) programs() {
 }
 
 // barred keeps a name from being made.
-func (c *compiler) barred(full string, dir bool, g ground) {
+func (c *compiler) barred(full string, g ground) {
 	if _, ok := c.grounds[full]; ok {
 		return
 	}
-	c.bar = append(c.bar, kernel.Name{Path: full, Dir: dir})
+	c.bar = append(c.bar, kernel.Name{Path: full, Dot: path.Base(full) == commonDir})
 	c.grounds[full] = g
 }

@@ -134,7 +134,7 @@ func (c *compiler) protectArea(p area) error {
 	if _, there := lookAt(full); there {
 		c.fix(full, p.ground)
 	} else if c.written(full) {
-		c.barFirst(full, p.folder, p.ground)
+		c.barFirst(full, p.ground)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (c *compiler) barNames(dir string, names []string) error {
 		info, there := lookAt(full)
 		switch {
 		case !there:
-			c.barFirst(full, strings.HasSuffix(name, "/"), decidingGround)
+			c.barFirst(full, decidingGround)
 		case c.grounds[full] == (ground{}) && !slices.Contains(c.pin, full):
 			if err := c.protectName(full, info.Mode()); err != nil {
 				return err
@@ -186,7 +186,7 @@ func (c *compiler) barNames(dir string, names []string) error {
 // running sandbox is nothing.
 func lookAt(full string) (os.FileInfo, bool) {
 	info, err := os.Lstat(full)
-	if err != nil || (info.IsDir() || info.Mode()&fs.ModeSocket != 0) && kernel.IsPlaceholder(full) {
+	if err != nil || kernel.IsPlaceholder(full) {
 		return nil, false
 	}
 	return info, true
@@ -194,7 +194,7 @@ func lookAt(full string) (os.FileInfo, bool) {
 
 // protectName protects a file or folder with a protected name that is there.
 func (c *compiler) protectName(full string, mode fs.FileMode) error {
-	if inAny(c.hide, full) || mode&(fs.ModeDir|fs.ModeSocket) != 0 && kernel.IsPlaceholder(full) {
+	if inAny(c.hide, full) || kernel.IsPlaceholder(full) {
 		return nil
 	}
 	name := strings.ToLower(path.Base(full))
@@ -218,8 +218,7 @@ func (c *compiler) protectName(full string, mode fs.FileMode) error {
 func (c *compiler) inner(dir string, names []string) error {
 	c.pinned(dir)
 	for _, name := range names {
-		plain, folder := strings.CutSuffix(name, "/")
-		if err := c.guard(path.Join(dir, plain), folder); err != nil {
+		if err := c.guard(path.Join(dir, name)); err != nil {
 			return err
 		}
 	}
@@ -246,11 +245,11 @@ func (c *compiler) besideWorktrees(dir string) error {
 }
 
 // guard fixes what is there and bars what is not.
-func (c *compiler) guard(full string, dir bool) error {
+func (c *compiler) guard(full string) error {
 	info, there := lookAt(full)
 	switch {
 	case !there:
-		c.barred(full, dir, decidingGround)
+		c.barred(full, decidingGround)
 	case info.Mode()&fs.ModeSymlink != 0:
 		return c.linked(full)
 	default:

@@ -48,8 +48,7 @@ func (c *compiler) repository(dir string) error {
 	}
 	c.pinned(dir)
 	for _, name := range []string{"hooks/", "config", "config.worktree"} {
-		plain, folder := strings.CutSuffix(name, "/")
-		if err := c.guard(path.Join(dir, plain), folder); err != nil {
+		if err := c.guard(path.Join(dir, name)); err != nil {
 			return err
 		}
 	}
@@ -69,15 +68,17 @@ func (c *compiler) repository(dir string) error {
 	return c.modules(path.Join(dir, "modules"), scanDepth)
 }
 
+// commonDir is the file that sends git to another repository's settings.
+const commonDir = "commondir"
+
 // redirected protects the file that sends git to another repository's settings.
-// Only linked worktrees have one, and an empty one would stop git: so where there is
-// none it cannot be barred, and one that came to be is an error.
+// Only linked worktrees have one; elsewhere one that came to be is an error.
 func (c *compiler) redirected(dir string) error {
-	full := path.Join(dir, "commondir")
-	info, err := os.Lstat(full)
+	full := path.Join(dir, commonDir)
+	info, there := lookAt(full)
 	switch {
-	case err != nil:
-		c.remember(full)
+	case !there:
+		c.barred(full, decidingGround)
 		return nil
 	case info.Mode()&fs.ModeSymlink != 0:
 		return c.linked(full)
@@ -94,12 +95,12 @@ func (c *compiler) redirected(dir string) error {
 // worktree protects a linked worktree's part of the repository.
 func (c *compiler) worktree(dir string) error {
 	c.pinned(dir)
-	for _, name := range []string{"commondir", "config.worktree"} {
+	for _, name := range []string{commonDir, "config.worktree"} {
 		full := path.Join(dir, name)
-		if _, err := os.Lstat(full); err != nil && name == "commondir" {
+		if _, err := os.Lstat(full); err != nil && name == commonDir {
 			continue // git takes it for none
 		}
-		if err := c.guard(full, false); err != nil {
+		if err := c.guard(full); err != nil {
 			return err
 		}
 	}
@@ -156,7 +157,7 @@ func (c *compiler) configured(dir string) error {
 			}
 		}
 		if _, there := lookAt(named); !there {
-			c.barFirst(named, s.key == "core.hookspath", decidingGround)
+			c.barFirst(named, decidingGround)
 		} else {
 			c.fix(named, decidingGround)
 		}
@@ -166,7 +167,7 @@ func (c *compiler) configured(dir string) error {
 
 // commonDir returns the repository of a linked worktree, or "".
 func (c *compiler) commonDir(dir string) string {
-	line := firstLine(path.Join(dir, "commondir"))
+	line := firstLine(path.Join(dir, commonDir))
 	if line == "" {
 		return ""
 	}

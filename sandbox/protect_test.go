@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -69,7 +70,7 @@ func TestProtect(t *testing.T) {
 				t.Fatal(err)
 			}
 			always := barredAlways(root)
-			others := slices.DeleteFunc(bars(p), func(b string) bool { return slices.Contains(always, b) })
+			others := slices.DeleteFunc(bars(p), func(b string) bool { return slices.Contains(always, b) || path.Base(b) == commonDir })
 			for what, got := range map[string][2]string{
 				"fixed": {relative(root+"/ws", p.policy.Fixed), tt.fixed},
 				"pin":   {relative(root+"/ws", p.policy.Pin), tt.pin},
@@ -93,8 +94,6 @@ func TestHomeIsProtectedWholly(t *testing.T) {
 		i := slices.IndexFunc(p.policy.Bar, func(n kernel.Name) bool { return n.Path == root+"/home/"+name })
 		if i < 0 {
 			t.Errorf("%s can be made", name)
-		} else if p.policy.Bar[i].Dir != (strings.Contains(name, "/") || name == ".ssh" || name == ".holdfast") {
-			t.Errorf("%s: folder is %v", name, p.policy.Bar[i].Dir)
 		}
 	}
 	if !slices.Contains(p.policy.Fixed, root+"/home/.bashrc") {
@@ -135,5 +134,20 @@ func TestHide(t *testing.T) {
 				t.Errorf("got %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// What sends git to another repository's hooks cannot be made in any repository, and
+// what bars it does not disturb git.
+func TestCommonDirCannotBeMade(t *testing.T) {
+	root := plant(t, "ws/.git/config", "ws/.git/hooks/", "ws/.git/objects/", "ws/a/b/.git/config", "ws/a/b/.git/objects/")
+	p, err := planFor(t, root, testLayer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"/ws/.git/", "/ws/a/b/.git/"} {
+		if !slices.Contains(p.policy.Bar, kernel.Name{Path: root + dir + commonDir, Dot: true}) {
+			t.Errorf("%s can be made", dir+commonDir)
+		}
 	}
 }

@@ -34,11 +34,21 @@ type bars struct {
 // among them, pass over sockets, and one costs next to nothing to make and remove.
 const placeholder = os.ModeSocket
 
+// dotted is the mode of one that says ".".
+const dotted = 0o440
+
 // IsPlaceholder says whether a name is only taken by a running sandbox, or was left
 // by one that was killed: nobody has made it.
 func IsPlaceholder(name string) bool {
 	info, err := os.Lstat(name)
-	return err == nil && info.Mode() == placeholder
+	switch {
+	case err != nil:
+		return false
+	case info.Mode() == dotted && info.Size() == 1:
+		b, err := os.ReadFile(name)
+		return err == nil && string(b) == "."
+	}
+	return info.Mode() == placeholder
 }
 
 // add makes sure that all names are taken.
@@ -87,11 +97,25 @@ func (b *bars) take(n Name) error {
 		}
 		return nil
 	}
-	err := unix.Mknod(n.Path, unix.S_IFSOCK, 0)
+	var err error
+	if n.Dot {
+		err = dot(n.Path)
+	} else {
+		err = unix.Mknod(n.Path, unix.S_IFSOCK, 0)
+	}
 	if err != nil {
 		return fmt.Errorf("make a placeholder: %w", err)
 	}
 	return nil
+}
+
+func dot(name string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, dotted)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(".")
+	return errors.Join(err, f.Chmod(dotted), f.Close())
 }
 
 // done says that a command has ended. It returns the names that were made meanwhile:

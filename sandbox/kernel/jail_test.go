@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,7 +43,10 @@ func asUser() int {
 	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(self, program, 0o755), os.Mkdir(dir+"/tmp", 0o755), os.Chown(dir+"/tmp", stranger, stranger)); err != nil {
 		panic(err)
 	}
-	cmd := exec.Command(self, os.Args[1:]...)
+	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(arg string) bool { // files of ours
+		return strings.HasPrefix(arg, "-test.testlogfile") || strings.HasPrefix(arg, "-test.coverprofile")
+	})
+	cmd := exec.Command(self, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOLDFAST_TEST_USER=1", "TMPDIR="+dir+"/tmp", "HOME="+dir+"/tmp", "GOCOVERDIR=")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -148,7 +152,7 @@ func TestFiles(t *testing.T) {
 			Read: []string{"/", outside}, Write: []string{work},
 			Hide: []string{work + "/secret", work + "/.env"}, Pin: []string{work + "/.git"},
 			Fixed: []string{work + "/.git/config", work + "/.git/hooks"},
-			Bar:   []Name{{work + "/.mcp.json", false}, {work + "/.vscode", true}},
+			Bar:   []Name{{work + "/.mcp.json", false}, {work + "/.vscode", false}},
 		})
 		for _, tt := range []struct {
 			name, script, want string
@@ -382,7 +386,7 @@ func TestAppeared(t *testing.T) {
 // Two sandboxes share placeholders: the first that ends leaves them to the other.
 func TestPlaceholdersAreShared(t *testing.T) {
 	work := t.TempDir()
-	p := &Policy{Read: []string{"/"}, Write: []string{work}, Bar: []Name{{work + "/.mcp.json", false}, {work + "/.idea", true}}}
+	p := &Policy{Read: []string{"/"}, Write: []string{work}, Bar: []Name{{work + "/.mcp.json", false}, {work + "/commondir", true}}}
 	a, err := Prepare(p)
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ type Policy struct {
 // Name is a name that must not come to be.
 type Name struct {
 	Path string
-	Dir  bool // a folder would have this name
+	Dot  bool // what takes the name is a file that says ".", for git's commondir, which has to be readable
 }
 
 // Network is how much of the network there is.
