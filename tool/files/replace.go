@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"syscall"
 
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -86,13 +85,6 @@ func writeTemp(root *os.Root, temp string, data []byte, before fs.FileInfo) (fs.
 	return info, errors.Join(err, out.Close())
 }
 
-// keepOwner gives the new file to the old one's owner, as far as we may.
-func keepOwner(out *os.File, before fs.FileInfo) {
-	if s, ok := before.Sys().(*syscall.Stat_t); ok && (int(s.Uid) != os.Geteuid() || int(s.Gid) != os.Getegid()) {
-		_ = out.Chown(int(s.Uid), int(s.Gid))
-	}
-}
-
 // makeParents creates the missing folders above a file and returns the deepest
 // folder that was there before.
 func makeParents(root *os.Root, dir string) (there string, err error) {
@@ -118,11 +110,7 @@ func syncFolders(root *os.Root, dir, there string) error {
 		if err != nil {
 			return err
 		}
-		err = d.Sync()
-		if errors.Is(err, syscall.EINVAL) { // some file systems cannot
-			err = nil
-		}
-		if err = errors.Join(err, d.Close()); err != nil || dir == there || dir == "." {
+		if err = errors.Join(syncFolder(d), d.Close()); err != nil || dir == there || dir == "." {
 			return err
 		}
 		dir = path.Dir(dir)

@@ -50,7 +50,7 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 	defer pipe.Close()
 	cmd := &exec.Cmd{
 		Path: c.program, Dir: c.dir, Env: c.environ(),
-		Stdout: sink, Stderr: sink, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+		Stdout: sink, Stderr: sink, SysProcAttr: ownGroup(),
 	}
 	where, line, err := c.follow()
 	if err != nil {
@@ -66,8 +66,7 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 		return ending{}, err
 	}
 
-	group := -cmd.Process.Pid
-	k := &killer{grace: c.grace, signal: func(s syscall.Signal) error { return syscall.Kill(group, s) }}
+	k := &killer{grace: c.grace, signal: func(s syscall.Signal) error { return signalGroup(cmd.Process, s) }}
 	release := context.AfterFunc(ctx, func() { k.stop(byCancel) })
 	var end ending
 	end.leftovers = watch.copy(cmd, pipe, k, c.limit, func(b []byte) {
@@ -115,8 +114,9 @@ func (k *killer) stop(why int32) {
 	if !k.why.CompareAndSwap(0, why) || k.over.Load() {
 		return
 	}
-	_ = k.signal(syscall.SIGTERM)
-	_ = k.signal(syscall.SIGCONT)
+	for _, s := range polite {
+		_ = k.signal(s)
+	}
 	k.timer.Store(time.AfterFunc(k.grace, func() {
 		if !k.over.Load() {
 			_ = k.signal(syscall.SIGKILL)
@@ -152,7 +152,7 @@ const maxPath = 4096
 // it, on a descriptor of its own by a trap at its end. Other commands run as
 // they are, so a shell can still become its last command without a fork.
 func (c command) follow() (*follower, string, error) {
-	if !mayMove(c.line) {
+	if !canFollow || !mayMove(c.line) {
 		return nil, c.line, nil
 	}
 	pipe, sink, err := os.Pipe()
@@ -201,7 +201,7 @@ func (f *follower) read() string {
 	}
 	buf := make([]byte, maxPath+1)
 	n := 0
-	err = raw.Read(func(fd uintptr) bool { n, _ = syscall.Read(int(fd), buf); return true })
+	err = raw.Read(func(fd uintptr) bool { n, _ = readNow(fd, buf); return true })
 	if err != nil || n <= 0 || n > maxPath {
 		return ""
 	}

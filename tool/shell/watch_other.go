@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
 )
 
@@ -56,7 +55,7 @@ func rest(pipe *os.File, buf []byte, take func([]byte)) {
 	}
 	limit := 1 << 20 // a writer that escaped is not waited for
 	for n := 1; n > 0 && limit > 0; limit -= n {
-		if err := raw.Read(func(fd uintptr) bool { n, _ = syscall.Read(int(fd), buf); return true }); err != nil || n <= 0 {
+		if err := raw.Read(func(fd uintptr) bool { n, _ = readNow(fd, buf); return true }); err != nil || n <= 0 {
 			return
 		}
 		take(buf[:n])
