@@ -219,9 +219,7 @@ func (s *sandboxBench) addRatio(r, control *runner, goal string) {
 	for i := range ratios {
 		ratios[i] = float64(r.medians[i]) / float64(control.medians[i])
 	}
-	slices.Sort(ratios)
-	n := len(ratios)
-	spread := fmt.Sprintf("%s (%.2f to %.2f)", times(ratios[n/2]), ratios[n/4], ratios[(3*n-1)/4])
+	spread := fmt.Sprintf("%s (%.2f to %.2f)", times(between(ratios, 0.5)), between(ratios, 0.25), between(ratios, 0.75))
 	s.add(what, micros(median(r.medians)), control.name+" "+micros(median(control.medians)), spread, goal)
 }
 

@@ -95,3 +95,21 @@ func TestParseBusy(t *testing.T) {
 		}
 	}
 }
+
+func TestBetween(t *testing.T) {
+	for _, tt := range []struct {
+		of   []float64
+		q    float64
+		want float64
+	}{
+		{[]float64{3}, 0.5, 3},
+		{[]float64{4, 1}, 0.5, 2.5},
+		{[]float64{5, 1, 3}, 0.5, 3},
+		{[]float64{5, 1, 4, 2, 3}, 0.25, 2},
+		{[]float64{1, 2}, 1, 2},
+	} {
+		if got := between(tt.of, tt.q); got != tt.want {
+			t.Errorf("%v at %v: %v, want %v", tt.of, tt.q, got, tt.want)
+		}
+	}
+}

@@ -33,3 +33,14 @@ func middle(f []float64) float64 {
 	s := slices.Sorted(slices.Values(f))
 	return s[len(s)/2]
 }
+
+// between is a quantile of few figures, between two of them where need be.
+func between(f []float64, q float64) float64 {
+	s := slices.Sorted(slices.Values(f))
+	at := q * float64(len(s)-1)
+	low := int(at)
+	if low+1 == len(s) {
+		return s[low]
+	}
+	return s[low] + (at-float64(low))*(s[low+1]-s[low])
+}

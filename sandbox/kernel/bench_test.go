@@ -38,15 +38,24 @@ func BenchmarkTrue(b *testing.B) {
 		{"proxy", Policy{Network: ProxyNetwork}, nil},
 		{"network namespace, refusals told", Policy{Notify: true}, nil},
 		{"by our own program", Policy{}, func(j *Jail) { j.reexec = true }},
+		{"Landlock and seccomp alone", Policy{Weaker: true}, nil},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			p := bb.policy
 			p.Read, p.Write = []string{"/"}, []string{dir}
+			if p.Weaker {
+				was := Namespaces
+				Namespaces = func() error { return os.ErrPermission }
+				defer func() { Namespaces = was }()
+			}
 			j, err := Prepare(&p)
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer j.Close()
+			if j.Weaker() != p.Weaker {
+				b.Fatal("another way is measured than was asked for")
+			}
 			if bb.change != nil {
 				bb.change(j)
 			}
