@@ -51,6 +51,7 @@ type complaint struct {
 	fault fault
 	names []string
 	write bool // it says that something was to be made, changed or removed
+	port  bool // it is about listening on a port
 }
 
 // maxComplaints is how many lines of an output are looked at closely.
@@ -64,7 +65,7 @@ func complaints(text string) []complaint {
 		row = strings.TrimRight(row, "\r")
 		at, phrase, f := findPhrase(row)
 		if f != faultNone {
-			c := complaint{fault: f, write: says(row, writeWords)}
+			c := complaint{fault: f, write: says(row, writeWords), port: says(row, portWords)}
 			if f == faultHost {
 				c.names = hostNames(row)
 			} else {
@@ -76,6 +77,9 @@ func complaints(text string) []complaint {
 					c.names = append(c.names, quoted(up)...)
 					c.write = c.write || says(up, writeWords)
 				}
+			}
+			for _, up := range above {
+				c.port = c.port || says(up, portWords) // a traceback has the call further up
 			}
 			if out = append(out, c); len(out) > maxComplaints {
 				out = out[1:]
@@ -106,6 +110,9 @@ var writeWords = []string{
 	"creat", "touch", "write", "writing", "remov", "delet", "unlink", "renam", "move", "mkdir", "rmdir", "lock", "sav", "append",
 	"truncat", "symlink", "symbolic", "copy", "mode of", "permissions of", "ownership", "times of", "install", "w+", "'w'",
 }
+
+// portWords are in messages about a port that was to be listened on.
+var portWords = []string{".bind(", "bind()", "bind:", "bind to", "listen eacces", "listen eperm", "listen tcp", "listen udp", "socket.__init__"}
 
 func says(row string, words []string) bool {
 	lower := strings.ToLower(row)

@@ -11,6 +11,9 @@ import (
 // opRun is the operation of starting a program.
 const opRun Op = "run"
 
+// opListen is the operation of taking connections.
+const opListen = "listen"
+
 // Violation is something that the sandbox refused.
 type Violation struct {
 	Kind    string        `json:"kind"`              // "path", "host", "syscall", "limit"

@@ -118,7 +118,7 @@ func (v *Violation) String() string {
 		return text + ")"
 	case v.Setting == "":
 		text += ": a rule that is built in"
-	case v.Kind == KindSyscall:
+	case v.Kind == KindSyscall, v.Op == opListen:
 		text += ": " + v.Setting + " is not set"
 	case strings.HasPrefix(v.Setting, "allowed") || v.Setting == fieldDomains:
 		text += ": outside " + v.Setting
@@ -136,6 +136,9 @@ func (v *Violation) String() string {
 func (v *Violation) action() string {
 	switch v.Kind {
 	case KindHost:
+		if v.Op == opListen {
+			return "listening on " + v.What + " was refused"
+		}
 		return "connection to " + v.What + " was refused"
 	case KindSyscall:
 		return "system call " + v.What + " was refused"

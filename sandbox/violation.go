@@ -67,10 +67,26 @@ func (f *finder) said(text string) []Violation {
 		case faultHost:
 			out = append(out, f.host(&c)...)
 		default:
-			out = append(out, f.paths(&c)...)
+			found := f.paths(&c)
+			if len(found) == 0 && c.port && (c.fault == faultDenied || c.fault == faultPerm) {
+				found = f.port()
+			}
+			out = append(out, found...)
 		}
 	}
 	return out
+}
+
+// port tells that there is no listening, where the settings have none.
+func (f *finder) port() []Violation {
+	m := f.box.merged()
+	if m.LocalBinding.On {
+		return nil
+	}
+	return []Violation{{
+		Kind: KindHost, What: "a port of localhost", Op: opListen, Setting: fieldLocal, Origin: m.LocalBinding.By,
+		Hint: "set " + fieldLocal + " to true if commands may listen on a localhost of their own",
+	}}
 }
 
 // paths are the first of the words in a complaint that the policy refuses.
@@ -92,7 +108,7 @@ func (f *finder) path(c *complaint, name string) *Violation {
 	if err != nil {
 		return nil
 	}
-	if _, err := os.Lstat(filepath.Dir(p)); err != nil && !os.IsPermission(err) {
+	if _, err := os.Lstat(filepath.Dir(p)); err != nil && !os.IsPermission(err) && !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "../") {
 		return nil // words of the message, and no path
 	}
 	switch c.fault {

@@ -1,0 +1,273 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+)
+
+// desk is somebody at work: a home and a workspace of their own, and the program.
+// It is not below /tmp, which commands have of their own.
+type desk struct {
+	t       *testing.T
+	who     caller
+	base    string
+	dir     string // the workspace
+	program string
+	env     []string
+}
+
+// work runs a test at a desk, for root and for an ordinary user.
+func work(t *testing.T, test func(d *desk)) {
+	t.Helper()
+	base, err := os.MkdirTemp("/srv", "holdfast-work-")
+	if err != nil {
+		missing.Skip(t, "no folder outside of /tmp (%v): run this as root, after mkdir -p /srv", err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(base); err != nil {
+			t.Error(err)
+		}
+	})
+	program := filepath.Join(base, "holdfast")
+	if out, err := exec.Command("go", "build", "-o", program, "../cmd/holdfast").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.Chmod(base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	each(t, both, func(t *testing.T, who caller) { test(newDesk(t, who, program)) })
+}
+
+func newDesk(t *testing.T, who caller, program string) *desk {
+	t.Helper()
+	base := filepath.Join(filepath.Dir(program), filepath.Base(t.Name()))
+	d := &desk{t: t, who: who, base: base, dir: filepath.Join(base, "work"), program: program}
+	home := filepath.Join(base, "home")
+	for _, dir := range []string{base, d.dir, home} {
+		if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chown(dir, int(who.uid), int(who.uid))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.env = []string{"PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "LANG=C.UTF-8"}
+	d.write("../home/.gitconfig", "[user]\n\tname = A\n\temail = a@example.test\n[init]\n\tdefaultBranch = main\n")
+	return d
+}
+
+// write writes a file of the workspace.
+func (d *desk) write(name, text string) {
+	d.t.Helper()
+	full := filepath.Join(d.dir, name)
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
+		d.t.Fatal(err)
+	}
+	for ; len(full) > len(d.base); full = filepath.Dir(full) {
+		if err := os.Lchown(full, int(d.who.uid), int(d.who.uid)); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+// ending is how a call of the program ended.
+type ending struct {
+	out, errs string
+	code      int
+}
+
+// exec is `holdfast sandbox exec` with these arguments.
+func (d *desk) exec(args ...string) ending {
+	d.t.Helper()
+	var out, errs bytes.Buffer
+	c := exec.CommandContext(d.t.Context(), d.program, append([]string{"sandbox", "exec"}, args...)...)
+	c.Dir, c.Env, c.Stdout, c.Stderr = d.dir, append(d.env, "PWD="+d.dir), &out, &errs
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: d.who.uid, Gid: d.who.uid}}
+	c.WaitDelay = 10 * time.Second
+	if err := c.Run(); err != nil && c.ProcessState == nil {
+		d.t.Fatal(err)
+	}
+	e := ending{out.String(), errs.String(), c.ProcessState.ExitCode()}
+	if e.code == 125 && strings.Contains(e.errs, "namespaces") {
+		missing.Skip(d.t, "%s: run this outside of a container", strings.TrimSpace(e.errs))
+	}
+	return e
+}
+
+// good wants a command line to succeed, with nothing refused, and returns its output.
+func (d *desk) good(line string, flags ...string) string {
+	d.t.Helper()
+	e := d.exec(append(flags, "--", "/bin/sh", "-c", line)...)
+	if e.code != 0 || strings.Contains(e.errs, "sandbox:") {
+		d.t.Errorf("%s: exit status %d: %s%s", line, e.code, e.out, e.errs)
+	}
+	return e.out
+}
+
+// refused wants a command line to fail, and to be told why in these words.
+func (d *desk) refused(line string, words []string, flags ...string) {
+	d.t.Helper()
+	e := d.exec(append(flags, "--", "/bin/sh", "-c", line)...)
+	var told string
+	for row := range strings.Lines(e.errs) {
+		if strings.HasPrefix(row, "sandbox: ") {
+			told += row
+		}
+	}
+	for _, w := range words {
+		if e.code == 0 || !strings.Contains(told, w) {
+			d.t.Errorf("%s: exit status %d, %q is not told:\n%s", line, e.code, w, e.errs)
+		}
+	}
+}
+
+// need skips where a program is not there.
+func (d *desk) need(program, packages string) {
+	d.t.Helper()
+	if !there(program) {
+		missing.Skip(d.t, "no %s: apt-get install %s makes this run", program, packages)
+	}
+}
+
+// there says whether the system has a program.
+func there(program string) bool {
+	for _, dir := range []string{"/usr/local/go/bin", "/usr/local/bin", "/usr/bin", "/bin"} {
+		if info, err := os.Stat(filepath.Join(dir, program)); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
+// TestWorkGit: what people do with git all day.
+func TestWorkGit(t *testing.T) {
+	work(t, func(d *desk) {
+		d.need("git", "git")
+		d.write("a", "1\n")
+		for _, line := range []string{
+			"git init -q",
+			"git add -A && git commit -qm first && test -z \"$(git status --porcelain)\"",
+			"git branch x && git checkout -q -b y && echo 2 >b && git add -A && git commit -qm second",
+			"git checkout -q main && echo 3 >c && git add c && git commit -qm third && git merge -q -m merged y && test -f b",
+			"git checkout -q x && echo 4 >d && git add d && git commit -qm fourth && git rebase -q main && test -f c",
+			"echo 5 >>a && git stash -q && git stash pop -q && git diff --stat && git commit -qam fifth",
+			"git tag v1 && git log --oneline | wc -l && git gc -q && git fsck",
+			"git worktree add -q tree y && git -C tree status --porcelain && git worktree remove tree",
+			"git clone -q . /tmp/copy && git -C /tmp/copy log -1",
+			"git clone -q --bare . mirror.git && git push -q ./mirror.git HEAD:refs/heads/pushed",
+			"mkdir new && cd new && git init -q && echo x >x && git add x && git commit -qm x",
+			"git reset -q --hard && git clean -fdxq",
+		} {
+			d.good(line)
+		}
+	})
+}
+
+// TestWorkGitRefused: what git must not change is told with its name.
+func TestWorkGitRefused(t *testing.T) {
+	work(t, func(d *desk) {
+		d.need("git", "git")
+		d.good("git init -q && echo 1 >a && git add -A && git commit -qm first")
+		d.refused("git config user.name B", []string{".git/config", "decides what other programs do"})
+		d.refused("echo x >.git/hooks/pre-commit", []string{".git/hooks/pre-commit", "decides what other programs do"})
+		d.refused("git worktree add ../tree", []string{d.base + "/tree", "outside allowedWritePaths", "additionalWritePaths"})
+	})
+}
+
+// TestWorkTools: compilers, archives and what scripts use.
+func TestWorkTools(t *testing.T) {
+	work(t, func(d *desk) {
+		d.write("hello.c", "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 0; }\n")
+		d.write("Makefile", "hello: hello.c\n\tgcc -pipe -O1 -o $@ $<\n")
+		d.write("test_it.py", "import tempfile, unittest\nclass T(unittest.TestCase):\n\tdef test_it(self):\n\t\ttempfile.TemporaryFile().write(b'x')\n")
+		for _, tt := range []struct{ program, line, want string }{
+			{"make", "make -j2 -s && ./hello", "hello\n"},
+			{"tar", "tar czf x.tgz hello.c && mkdir -p out && tar xzf x.tgz -C out && ls out && rm -r x.tgz out", "hello.c\n"},
+			{"find", "find . -name '*.c' -exec basename {} ';'", "hello.c\n"},
+			{"rsync", "rsync -a --include='*.c' --exclude='*' ./ /tmp/copy/ && ls /tmp/copy", "hello.c\n"},
+			{"script", "script -qec 'test -t 0 && test -t 1 && echo terminal' /dev/null | tr -d '\\r'", "terminal\n"},
+			{"bash", "bash -c 'cat <(echo piped) && mkfifo f && (echo x >f & cat f) && rm f'", "piped\nx\n"},
+			{"flock", "flock lock true && rm lock && mktemp -u >/dev/null && echo done", "done\n"},
+			{"java", "java -version 2>&1 | grep -c version", "1\n"},
+			{"cargo", "cargo --version | cut -d' ' -f1", "cargo\n"},
+			{"node", `node -e 'const {Worker}=require("worker_threads");` +
+				`new Worker("require(\"worker_threads\").parentPort.postMessage(7)",{eval:true}).on("message",console.log)'`, "7\n"},
+			{"python3", "/usr/bin/python3 -m unittest -q test_it 2>&1 | grep -c OK", "1\n"},
+			{"python3", `/usr/bin/python3 -c 'import multiprocessing as m; p=m.Pool(2); print(p.map(abs,[-1,2]))'`, "[1, 2]\n"},
+		} {
+			if !there(tt.program) {
+				d.t.Logf("not tried, since it is not here: %s", tt.program)
+				continue
+			}
+			if got := d.good(tt.line); got != tt.want {
+				d.t.Errorf("%s: %q, want %q", tt.line, got, tt.want)
+			}
+		}
+	})
+}
+
+// TestWorkServer: a server on a port of the sandbox's own, and what is told when
+// the settings have none.
+func TestWorkServer(t *testing.T) {
+	const serve = `import http.server, threading, urllib.request as u
+s = http.server.HTTPServer(("127.0.0.1", 8123), http.server.SimpleHTTPRequestHandler)
+threading.Thread(target=s.serve_forever, daemon=True).start()
+print(u.urlopen("http://localhost:8123/").status)
+`
+	work(t, func(d *desk) {
+		d.write("serve.py", serve)
+		if got := d.good("/usr/bin/python3 serve.py 2>/dev/null", "--settings", `{"network":{"allowLocalBinding":true}}`); got != "200\n" {
+			t.Errorf("%q", got)
+		}
+		why := []string{"network.allowLocalBinding"}
+		d.refused("/usr/bin/python3 serve.py", why)
+		d.refused("/usr/bin/python3 serve.py", why, "--allow-domain", "example.com")
+		if _, err := os.Stat("/usr/bin/node"); err == nil {
+			d.refused(`node -e 'require("http").createServer().listen(8123)'`, why)
+		}
+	})
+}
+
+// TestWorkGo: this project is built with the module cache read-only and the build
+// cache given, and a small module with a cache of its own.
+func TestWorkGo(t *testing.T) {
+	work(t, func(d *desk) {
+		d.need("go", "golang")
+		d.write("go.mod", "module example.test/m\n\ngo 1.26\n")
+		d.write("main.go", "package main\n\nfunc main() { println(\"built\") }\n")
+		d.good("GOCACHE=$PWD/cache go build -o m . && ./m 2>&1")
+		if d.who.uid != 0 || testing.Short() {
+			return // another user reads no cache of root's
+		}
+		root, err := filepath.Abs("..")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cache, modules := goEnv(t, "GOCACHE"), goEnv(t, "GOMODCACHE")
+		d.env = append(d.env, "HOME="+os.Getenv("HOME"))
+		d.good(fmt.Sprintf("! touch %[1]s/x 2>/dev/null && export GOPROXY=off GOFLAGS=-buildvcs=false GOCACHE=%[2]s GOMODCACHE=%[1]s && "+
+			"go build -C %[3]s -o $PWD/built ./cmd/holdfast && ./built version", modules, cache, root),
+			"--settings", fmt.Sprintf(`{"additionalWritePaths":[%q]}`, cache))
+	})
+}
+
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
