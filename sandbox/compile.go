@@ -275,11 +275,8 @@ func (c *compiler) bounds() {
 		p.Unix = kernel.OwnUnix
 	}
 	p.Network = kernel.NoNetwork
-	switch {
-	case c.hasWayOut():
+	if c.hasWayOut() {
 		p.Network = kernel.ProxyNetwork
-	case !p.LocalBind && p.Unix == kernel.NoUnix && !p.Nested:
-		p.Network = kernel.NoSockets
 	}
 }
 

@@ -29,7 +29,32 @@ func (c *compiler) hidden() error {
 		return err
 	}
 	c.programs()
+	if c.merged.UnixSockets.On && !c.merged.AllUnixSockets.On {
+		c.sockets()
+	}
 	return nil
+}
+
+// sockets hides the unix sockets of others that have a name: neither a mount that is
+// read-only nor Landlock of this age keeps anybody from connecting to one.
+func (c *compiler) sockets() {
+	list, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(string(list)) {
+		fields := strings.Fields(line)
+		if len(fields) != 8 || fields[7][0] != '/' {
+			continue
+		}
+		full, err := resolve(fields[7])
+		if err != nil || c.written(full) {
+			continue
+		}
+		if info, there := lookAt(full); there && info.Mode().Type() == os.ModeSocket {
+			c.conceal(full, info, ground{what: "sockets of other programs are not reachable"})
+		}
+	}
 }
 
 // close hides a tree that must not be seen, wherever its name leads, or bars it

@@ -241,10 +241,10 @@ func TestBounds(t *testing.T) {
 		layers []Settings
 		want   kernel.Network
 	}{
-		"nobody says":     {[]Settings{{}}, kernel.NoSockets},
-		"an empty block":  {[]Settings{{Network: &Network{}}}, kernel.NoSockets},
+		"nobody says":     {[]Settings{{}}, kernel.NoNetwork},
+		"an empty block":  {[]Settings{{Network: &Network{}}}, kernel.NoNetwork},
 		"a host":          {[]Settings{{Network: open}}, kernel.ProxyNetwork},
-		"one has nothing": {[]Settings{{Network: open}, {Network: &Network{}}}, kernel.NoSockets},
+		"one has nothing": {[]Settings{{Network: open}, {Network: &Network{}}}, kernel.NoNetwork},
 		"one says none":   {[]Settings{{Network: open}, {}}, kernel.ProxyNetwork},
 		"a question":      {[]Settings{{Network: &Network{Ask: true}}}, kernel.ProxyNetwork},
 		"its own":         {[]Settings{{Network: &Network{AllowLocalBinding: true}}}, kernel.NoNetwork},

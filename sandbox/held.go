@@ -128,6 +128,10 @@ func (s *Sandbox) renew() error {
 	if err != nil {
 		return cannotHold(err, p.policy.Weaker)
 	}
+	if jail.Weaker() {
+		p.notices = append(p.notices, "the kernel refuses namespaces: names that decide about other programs are not protected in folders that may be written, "+
+			"modes and times of files elsewhere can be changed, other processes are listed, and nothing reaches the network")
+	}
 	old := s.jail
 	s.plan, s.jail, s.looked = p, jail, now
 	if old != nil && s.uses[old] == 0 {

@@ -29,6 +29,10 @@ type OpenOptions struct {
 	// next one finds. Default: each command has a fresh one in memory.
 	Temp string
 
+	// Once says that one command will run: that the kernel refuses namespaces is found
+	// when it starts, and not by a try before.
+	Once bool
+
 	// Ask decides about a host that no list names, when settings say ask. Nil: refused.
 	Ask func(ctx context.Context, host string, port int) (bool, error)
 	// Log gets what is refused. Nil: nothing is logged.
@@ -93,6 +97,9 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 	c, err := newCompiler(list, o)
 	if err != nil {
 		return nil, err
+	}
+	if err := kernel.Namespaces(); !o.Once && err != nil && !c.merged.Weaker.On {
+		return nil, &OpenError{What: "the kernel refuses namespaces of our own", Err: err, hint: "holdfast doctor says why; enableWeakerNestedSandbox accepts a sandbox without them"}
 	}
 	s := &Sandbox{compiler: c, ask: o.Ask, log: o.Log, running: map[*kernel.Process]*kernel.Jail{}, uses: map[*kernel.Jail]int{}}
 	if err := s.renew(); err != nil {

@@ -109,7 +109,7 @@ func (c *Call) open() (*sandbox.Sandbox, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	o := &sandbox.OpenOptions{Folders: folders, Home: c.User}
+	o := &sandbox.OpenOptions{Folders: folders, Home: c.User, Once: true}
 	if c.Home != "" {
 		o.State = []string{c.Home}
 	}

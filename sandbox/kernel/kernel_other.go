@@ -41,3 +41,6 @@ func (*Process) Signal(syscall.Signal) error { return ErrUnsupported }
 func Probe() []Mechanism {
 	return []Mechanism{{Name: "kernel sandbox", Detail: "only Linux on amd64 and arm64 has one", Follows: "commands run only where settings allow it without"}}
 }
+
+// Namespaces returns [ErrUnsupported].
+var Namespaces = func() error { return ErrUnsupported }
