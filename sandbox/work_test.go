@@ -166,7 +166,7 @@ func TestWorkGit(t *testing.T) {
 			"git tag v1 && git log --oneline | wc -l && git gc -q && git fsck",
 			"git worktree add -q tree y && git -C tree status --porcelain && git worktree remove tree",
 			"git clone -q . /tmp/copy && git -C /tmp/copy log -1",
-			"git clone -q --bare . mirror.git && git push -q ./mirror.git HEAD:refs/heads/pushed",
+			"git clone -q --bare . /tmp/mirror.git && git push -q /tmp/mirror.git HEAD:refs/heads/pushed",
 			"mkdir new && cd new && git init -q && echo x >x && git add x && git commit -qm x",
 			"git reset -q --hard && git clean -fdxq",
 		} {
