@@ -31,7 +31,7 @@ func (s *sandboxBench) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.library(folder, repository)
+	s.inProcess(folder, repository)
 	holdfast, err := s.build(ctx, "./cmd/holdfast", "holdfast")
 	if err != nil {
 		return err
@@ -66,8 +66,8 @@ func (s *sandboxBench) environ() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "HOLDFAST_HOME=" + filepath.Join(s.dir, "home")}
 }
 
-// library adds what a running program starts by way of our packages.
-func (s *sandboxBench) library(folder, repository string) {
+// inProcess adds what a running program starts by way of our packages.
+func (s *sandboxBench) inProcess(folder, repository string) {
 	for _, r := range []struct {
 		name, goal, build string
 		way               spawn.Way

@@ -98,8 +98,10 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := kernel.Namespaces(); !o.Once && err != nil && !c.merged.Weaker.On {
-		return nil, &OpenError{What: "the kernel refuses namespaces of our own", Err: err, hint: "holdfast doctor says why; enableWeakerNestedSandbox accepts a sandbox without them"}
+	if !o.Once && !c.merged.Weaker.On {
+		if err := kernel.Namespaces(); err != nil {
+			return nil, &OpenError{What: "the kernel refuses namespaces of our own", Err: err, hint: "holdfast doctor says why; enableWeakerNestedSandbox accepts a sandbox without them"}
+		}
 	}
 	s := &Sandbox{compiler: c, ask: o.Ask, log: o.Log, running: map[*kernel.Process]*kernel.Jail{}, uses: map[*kernel.Jail]int{}}
 	if err := s.renew(); err != nil {

@@ -17,6 +17,10 @@ type Report struct {
 	Hint          string      `json:"hint,omitempty"`            // what to do about that
 	Violations    []Violation `json:"violations,omitempty"`
 
+	// Appeared are protected names that came to be while it ran: somebody outside took
+	// away what held the name, or made it.
+	Appeared []string `json:"appeared,omitempty"`
+
 	OOM      bool          `json:"oom,omitempty"`       // killed for its memory
 	WallTime bool          `json:"wall_time,omitempty"` // killed because its time was up
 	Dropped  int64         `json:"dropped,omitempty"`   // bytes of output beyond the limit
@@ -33,7 +37,7 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 		return c.notStarted(err)
 	}
 	m := c.sandbox.merged()
-	r := &Report{OOM: c.state.OOM, WallTime: wall, Dropped: c.streams.budget.lost(), Elapsed: c.state.Elapsed, Failed: !c.state.Success()}
+	r := &Report{Appeared: c.state.Appeared, OOM: c.state.OOM, WallTime: wall, Dropped: c.streams.budget.lost(), Elapsed: c.state.Elapsed, Failed: !c.state.Success()}
 	f := finder{box: c.sandbox, dir: c.dir, env: c.env, hosts: map[string]bool{}}
 	all := f.limits(r, c.state)
 	if c.hosts != nil {
@@ -67,6 +71,9 @@ func (r *Report) Text() string {
 	var b strings.Builder
 	if r.CouldNotStart != "" {
 		line(&b, "could not start: "+r.CouldNotStart, r.Hint)
+	}
+	for _, name := range r.Appeared {
+		line(&b, name+" was made while the command ran, although its name is protected", "look at it before a program obeys it: what held the name was taken away from outside")
 	}
 	var calls []string
 	for i := range r.Violations {

@@ -2,7 +2,9 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"syscall"
@@ -15,7 +17,9 @@ import (
 //	Stdout (a writer) ◄─ budget ◄─ copy ◄─ pipe ◄─ 1
 //	Stderr (a writer) ◄─ budget ◄─ tail ◄─ copy ◄─ pipe ◄─ 2
 //
-// A file goes to the command as it is, unless what passes must be counted or read.
+// A terminal, a pipe or a device goes to the command as it is, unless what passes
+// must be counted or read. A file of the disk never does: who has it open can change
+// its mode, times and attributes, wherever it lies.
 type streams struct {
 	made   map[*os.File]bool // our pipes that the caller has the other end of
 	child  []io.Closer       // closed when the command has started, or could not
@@ -58,7 +62,7 @@ func (s *streams) connect(c *Cmd, limit int64) ([]*os.File, error) {
 		return nil, err
 	}
 	var out, errs *os.File
-	if c.Stderr != nil && sameWriter(c.Stdout, c.Stderr) {
+	if c.Stderr != nil && (sameWriter(c.Stdout, c.Stderr) || sameFile(c.Stdout, c.Stderr)) {
 		out, err = s.output(c.Stdout, s.tail)
 		errs = out
 	} else {
@@ -77,7 +81,12 @@ func (s *streams) input(r io.Reader) (*os.File, error) {
 		return s.null(os.O_RDONLY)
 	}
 	if f, ok := r.(*os.File); ok {
-		return s.direct(f), nil
+		switch kind, err := kindOf(f); {
+		case err != nil:
+			return nil, err
+		case !kind.IsRegular():
+			return s.direct(f), nil
+		}
 	}
 	theirs, ours, err := os.Pipe()
 	if err != nil {
@@ -99,8 +108,13 @@ func (s *streams) output(w io.Writer, t *tail) (*os.File, error) {
 		return s.null(os.O_WRONLY)
 	}
 	f, file := w.(*os.File)
-	if file && t == nil && s.budget == nil {
-		return s.direct(f), nil
+	if file {
+		switch kind, err := kindOf(f); {
+		case err != nil:
+			return nil, err
+		case !kind.IsRegular() && t == nil && s.budget == nil:
+			return s.direct(f), nil
+		}
 	}
 	ours, theirs, err := os.Pipe()
 	if err != nil {
@@ -119,6 +133,18 @@ func (s *streams) output(w io.Writer, t *tail) (*os.File, error) {
 		return errors.Join(err, closed(ours))
 	})
 	return theirs, nil
+}
+
+// kindOf returns what a file is. Through a folder the whole disk would be open.
+func kindOf(f *os.File) (fs.FileMode, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if info.IsDir() {
+		return 0, fmt.Errorf("%s is a folder, and cannot be a standard stream of a command in the sandbox", f.Name())
+	}
+	return info.Mode(), nil
 }
 
 // direct passes a file as it is.
@@ -220,6 +246,18 @@ func closed(f *os.File) error {
 func isOSFile(w io.Writer) bool {
 	_, ok := w.(*os.File)
 	return ok
+}
+
+// sameFile says whether two writers are one file of the disk.
+func sameFile(a, b io.Writer) bool {
+	f, ok := a.(*os.File)
+	g, also := b.(*os.File)
+	if !ok || !also {
+		return false
+	}
+	x, err := f.Stat()
+	y, err2 := g.Stat()
+	return err == nil && err2 == nil && x.Mode().IsRegular() && os.SameFile(x, y)
 }
 
 // sameWriter compares two writers, which may be of a type that cannot be compared.

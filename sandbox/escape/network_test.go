@@ -163,7 +163,7 @@ var networks = []attempt{
 		}
 		return err
 	}},
-	{id: "E21", what: "list the host's sockets", inner: true, script: `awk 'NR>1' /proc/net/tcp /proc/net/unix | grep -q .`},
+	{id: "E21", what: "list the host's sockets", inner: true, script: `awk 'FNR>1' /proc/net/tcp /proc/net/unix | grep -q .`},
 }
 
 // linked is the second half of an attempt that begins as a script.

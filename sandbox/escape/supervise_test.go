@@ -52,8 +52,9 @@ type report struct {
 	Total   int    // bytes of output
 	Tail    string // the end of it
 	Notices string
-	Lingers bool // something went on after the end
-	Limits  bool // its limits were changed
+	Told    string // what the sandbox says of the command, after its end
+	Lingers bool   // something went on after the end
+	Limits  bool   // its limits were changed
 }
 
 // leaked is the number of a descriptor that the supervisor forgot to close on exec.
@@ -131,6 +132,9 @@ func (o *order) obey() *report {
 		_ = os.WriteFile(o.Go, nil, 0o600)
 	}
 	err = c.Wait()
+	if c, ok := c.(*sandbox.Cmd); ok {
+		r.Told = c.Report().Text()
+	}
 	r.Code, r.Out, r.Total, r.Tail = status(err), out.String(), out.total, out.tail
 	if err != nil && r.Code < 0 {
 		r.Start = words(err)
