@@ -248,7 +248,8 @@ func isOSFile(w io.Writer) bool {
 	return ok
 }
 
-// sameFile says whether two writers are one file of the disk.
+// sameFile says whether two writers are one file, pipe or terminal: what is written
+// to both then stays in order.
 func sameFile(a, b io.Writer) bool {
 	f, ok := a.(*os.File)
 	g, also := b.(*os.File)
@@ -257,7 +258,7 @@ func sameFile(a, b io.Writer) bool {
 	}
 	x, err := f.Stat()
 	y, err2 := g.Stat()
-	return err == nil && err2 == nil && x.Mode().IsRegular() && os.SameFile(x, y)
+	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
 // sameWriter compares two writers, which may be of a type that cannot be compared.

@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"io"
 	"os"
 	"runtime"
 	"syscall"
@@ -35,15 +34,4 @@ func isTerminal(s any) bool {
 	}
 	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
 	return err == nil
-}
-
-func sameFile(a, b io.Writer) bool {
-	f, ok := a.(*os.File)
-	g, also := b.(*os.File)
-	if !ok || !also {
-		return ok == also
-	}
-	x, err := f.Stat()
-	y, err2 := g.Stat()
-	return err != nil || err2 != nil || os.SameFile(x, y)
 }

@@ -54,7 +54,7 @@ func (c *Call) Run(ctx context.Context) (status syscall.WaitStatus, err error) {
 	cmd.Dir, cmd.Env = dir, c.environ(box, dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	cmd.Terminal = isTerminal(c.Stdin)
-	cmd.ReadStderr = !isTerminal(c.Stderr) && !sameFile(c.Stdout, c.Stderr)
+	cmd.ReadStderr = !isTerminal(c.Stderr)
 	relay := newRelay(cmd, cmd.Terminal)
 	err = cmd.Start()
 	if err == nil {
