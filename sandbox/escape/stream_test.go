@@ -9,10 +9,10 @@ import (
 )
 
 // streams try to use a file that the caller gave as a standard stream for more than
-// it was opened for. Its mount is the host's, where nothing is read-only.
+// it was opened for. What they get is a pipe, of which they may change what they like.
 var streams = []attempt{
 	{id: "Q01", what: "change the mode of the file that is standard input", stdin: true, private: true, try: func(*place) error { return unix.Fchmod(0, 0o777) }},
-	{id: "Q02", what: "write to the file that is standard input, by /proc", stdin: true, try: func(*place) error {
+	{id: "Q02", what: "write to the file that is standard input, by /proc", stdin: true, private: true, try: func(*place) error {
 		return os.WriteFile("/proc/self/fd/0", []byte("x"), 0)
 	}},
 	{id: "Q03", what: "change the times of the file that is standard input", stdin: true, private: true, try: func(*place) error {
