@@ -178,6 +178,6 @@ func (f *folder) remove(deadline time.Time) error {
 		if !errors.Is(err, syscall.EBUSY) || time.Now().After(deadline) {
 			return fmt.Errorf("remove control group %s: %w", f.path, err)
 		}
-		time.Sleep(tick)
+		time.Sleep(tick) // the kernel tells nobody when the last process has left
 	}
 }

@@ -31,7 +31,7 @@ func (f *folder) kill(deadline time.Time) error {
 				p.kill()
 			}
 		}
-		time.Sleep(tick)
+		time.Sleep(tick) // these are not our children, so there is nothing to wait on
 	}
 }
 

@@ -3,7 +3,6 @@
 package kernel
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -253,6 +252,3 @@ func (j *Jail) readOnly(p *program, name string) {
 
 // system are the devices that every command may use.
 var system = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
-
-// clean returns p without dots; it is absolute already.
-func clean(p string) string { return path.Clean(p) }
