@@ -196,10 +196,13 @@ func (f *fixture) startVictim(t *testing.T) {
 	}
 	f.Victim = f.victim.Process.Pid
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", f.Victim))
+		// The environment first: the name changes before the new memory is laid out, and until then the address is 0.
 		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", f.Victim))
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", f.Victim))
 		if fields := strings.Fields(string(stat)); strings.Contains(string(env), f.token) && len(fields) > 50 && fields[1] == "(sleep)" {
-			_, _ = fmt.Sscan(fields[49], &f.VictimEnv)
+			if _, err := fmt.Sscan(fields[49], &f.VictimEnv); err != nil || f.VictimEnv == 0 {
+				t.Fatalf("where the victim's environment lies is not told: %q, %v", fields[49], err)
+			}
 			return
 		}
 	}
