@@ -40,7 +40,6 @@ var floors = map[string]int{
 	"sandbox/kernel":           5,
 	"sandbox/escape":           80, // tests only
 	"approval":                 20,
-	"audit":                    20,
 
 	"tool/files":      30,
 	"tool/search":     30,
@@ -49,9 +48,13 @@ var floors = map[string]int{
 	"model/openai":    30,
 	"model/scripted":  30,
 	"hook":            30,
+	"audit":           35, // it reads what the floors below have recorded
+	"audit/secret":    1,
 
 	"agent":    40,
 	"settings": 40,
+
+	"otel": 45, // it watches an agent
 
 	"internal/demo":     0, // files only
 	"internal/outcome":  45,
@@ -99,6 +102,11 @@ var heavy = map[string][]string{
 	"github.com/landlock-lsm/go-landlock":    {"sandbox/kernel"},
 	"kernel.org/pub/linux/libs/security":     {"sandbox/kernel"}, // psx, of go-landlock
 	"github.com/mattn/go-isatty":             {"internal/cli"},
+	"github.com/dlclark/regexp2":             {"hook"},
+	"golang.org/x/mod":                       {"audit"},
+	"github.com/gowebpki/jcs":                {"audit"},
+	"go.opentelemetry.io":                    {"otel"},
+	"github.com/prometheus":                  {"otel"},
 }
 
 // light names the libraries that any package above floor 0 may import.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -116,6 +117,36 @@ type ModelSwitched struct {
 	Err      error
 }
 
+// HookRan tells that hooks ran, and what they say to the person.
+type HookRan struct {
+	Ran     hook.Ran
+	Notices []hook.Said
+	// Terminal are sequences for a terminal, checked to be titles, notifications or the bell.
+	Terminal []string
+}
+
+// Notified is a notification: of a hook, or that somebody is asked.
+type Notified struct {
+	Title, Body string
+	Level       string // info, warning, error
+	By          string // the hook, or ""
+}
+
+// ModelStarted comes before each attempt of a model call.
+type ModelStarted struct {
+	Provider, Model string
+	Attempt         int // 0 for the first
+}
+
+// ModelFinished comes after it: with Err, or with what the answer cost.
+type ModelFinished struct {
+	Provider, Model string
+	Usage           *transcript.Usage
+	Finish          transcript.Finish
+	Took            time.Duration
+	Err             error
+}
+
 // Notice is something a person may want to know.
 type Notice struct{ Text string }
 
@@ -143,6 +174,10 @@ func (MutationFinished) event() {}
 func (UsageUpdated) event()     {}
 func (Retrying) event()         {}
 func (ModelSwitched) event()    {}
+func (HookRan) event()          {}
+func (Notified) event()         {}
+func (ModelStarted) event()     {}
+func (ModelFinished) event()    {}
 func (Notice) event()           {}
 func (TurnFinished) event()     {}
 func (Result) event()           {}
@@ -158,6 +193,8 @@ const (
 	ReasonInterrupted Reason = "interrupted"
 	ReasonRefused     Reason = "refused" // by the provider
 	ReasonFailed      Reason = "failed"
+	ReasonHook        Reason = "hook"     // a hook blocked the prompt or ended the turn; Result.Err is a *HookError
+	ReasonDeferred    Reason = "deferred" // a hook put a call off: the session waits to be resumed
 )
 
 // Result is the last event of a run and what [Agent.Prompt] returns.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -63,6 +65,18 @@ type Options struct {
 	// Profile is the digest of what the sandbox holds calls to, for decisions. With
 	// one, Sandbox is said of the calls that are [policy.Request].Confined only.
 	Profile string
+
+	// Hooks are told what happens and may intervene (package hook); nil: nobody is told.
+	// The caller closes the registry.
+	Hooks *hook.Registry
+	// Setup is the trigger of the Setup event: "init" or "maintenance" when the person
+	// asked for it, "" otherwise.
+	Setup string
+	// TranscriptPath names a file that hooks may read the transcript from; "" is none.
+	TranscriptPath string
+	// Mask masks secrets in everything that is written down, and so in what models
+	// read; nil masks nothing.
+	Mask *secret.Masker
 
 	// MaxTurns bounds the model calls of one run; 0 means no bound.
 	MaxTurns int

@@ -1,6 +1,9 @@
 package policy
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // rank is how much an answer counts: the smallest wins, the first of equals.
 //
@@ -116,6 +119,26 @@ func (b *ballot) rules(by string, v Verdict, in *view, k Kind) {
 	}
 }
 
+// hook takes in what a hook has said. Its allow passes the question of the mode,
+// and not what the mode denies.
+func (b *ballot) hook(h Said, in *view, k Kind) {
+	switch h.Effect {
+	case Deny:
+		b.add(rankDeny, h.Policy, h.Verdict, "")
+	case Ask:
+		b.add(rankAsk, h.Policy, h.Verdict, "")
+	case Allow:
+		if effect, mode := in.decide(k); effect == Deny {
+			h.Effect, h.Reason = None, strings.TrimPrefix(h.Reason+"; "+mode.link()+" denies it, which a hook does not open", "; ")
+			b.say(h.Policy, h.Verdict)
+			return
+		}
+		b.add(rankPolicy, h.Policy, h.Verdict, "")
+	case None:
+		b.note(h.Policy, h.Reason)
+	}
+}
+
 // grants takes in what people decided for the run: denies first.
 func (b *ballot) grants(list []*grant, s *subject) {
 	if len(list) == 0 {
@@ -126,7 +149,7 @@ func (b *ballot) grants(list []*grant, s *subject) {
 		switch {
 		case g.Effect == Deny && deny == nil && g.covers(s):
 			deny = g
-		case g.Effect == Allow && allow == nil && g.covers(s):
+		case g.Effect == Allow && (allow == nil || allow.Weak && !g.Weak) && g.covers(s):
 			allow = g
 		}
 	}
@@ -135,6 +158,8 @@ func (b *ballot) grants(list []*grant, s *subject) {
 		b.add(rankOverride, grantsName, Verdict{Effect: Ask, Reason: deny.Name + " denies it; the tool asks for an exception, once"}, deny.ID)
 	case deny != nil:
 		b.add(rankDeny, grantsName, Verdict{Effect: Deny, Reason: deny.Name + deny.whose()}, deny.ID)
+	case allow != nil && allow.Weak:
+		b.add(rankPolicy, grantsName, Verdict{Effect: Allow, Reason: allow.Name + allow.whose()}, allow.ID)
 	case allow != nil:
 		b.add(rankGrant, grantsName, Verdict{Effect: Allow, Reason: allow.Name + allow.whose()}, allow.ID)
 	default:

@@ -55,6 +55,7 @@ type Grant struct {
 	Scope     string          `json:"scope,omitempty"`    // a rule: "Bash(npm run test:*)"; then Resource and Cwd are empty
 	Dir       string          `json:"dir,omitempty"`      // of a scope: the folder that its bare paths are below; default the session's
 	Confined  bool            `json:"confined,omitempty"` // of an allow: only for what the sandbox holds
+	Weak      bool            `json:"weak,omitempty"`     // of an allow that no person gave: an ask of anybody is stronger
 	Question  string          `json:"question,omitempty"`
 	By        string          `json:"by,omitempty"`
 	At        time.Time       `json:"at"`

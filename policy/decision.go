@@ -30,8 +30,15 @@ type Decision struct {
 	Input   json.RawMessage `json:"input,omitempty"`   // to run with instead, when a policy or a person changed it
 	Stop    bool            `json:"stop,omitempty"`
 	Digests []string        `json:"digests"`                   // of the requests
+	Touches []Touch         `json:"touches,omitempty"`         // what the requests were about, in the same order
 	Sandbox string          `json:"sandbox,omitempty"`         // what would hold the call, in words
 	Profile string          `json:"sandbox_profile,omitempty"` // the digest of what that sandbox holds calls to
+}
+
+// Touch is what one request was about.
+type Touch struct {
+	Operation Operation `json:"operation,omitempty"`
+	Resource  string    `json:"resource"`
 }
 
 // Said is one link's contribution to a decision.

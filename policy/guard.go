@@ -47,6 +47,7 @@ type view struct {
 	callback CanUseTool
 	grants   []*grant
 	policies []Named
+	hooks    []Said // what hooks have said to the call
 }
 
 // New makes guards. c may be nil. An unknown mode, a nameless limit or policy,

@@ -88,9 +88,12 @@ type Remake func(input json.RawMessage) ([]Request, error)
 // and they are judged in turn; without remake, or when inputs keep changing, the
 // call is denied. No request at all is judged as one about the tool itself.
 //
+// said is what hooks have said to the call: a deny and an ask count like anybody's,
+// an allow passes the question of the mode and nothing else.
+//
 // ctx ends a callback early. Deny and Ask are decisions, not errors.
-func (g *Guard) Judge(ctx context.Context, requests []Request, remake Remake) Decision {
-	return g.judge(ctx, requests, remake)
+func (g *Guard) Judge(ctx context.Context, requests []Request, remake Remake, said ...Said) Decision {
+	return g.judge(ctx, requests, remake, said)
 }
 
 // Chain describes the chain in the order in which it is asked.

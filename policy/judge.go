@@ -21,8 +21,9 @@ const (
 const maxRounds = 4
 
 // judge looks at the call's requests, and again at those of each new input.
-func (g *Guard) judge(ctx context.Context, requests []Request, remake Remake) (d Decision) {
+func (g *Guard) judge(ctx context.Context, requests []Request, remake Remake, hooks []Said) (d Decision) {
 	v := g.guards.view(g.tool)
+	v.hooks = hooks
 	fresh := func() Decision {
 		return Decision{Agent: g.guards.agent, Tool: g.tool, Mode: v.mode, Version: v.version}
 	}
@@ -110,6 +111,9 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 	}
 	b.outside(s)
 	b.grants(v.grants, s)
+	for _, h := range v.hooks {
+		b.hook(h, v, kind.kind)
+	}
 	auto := src.autoAllow(s)
 	if v.callback != nil {
 		switch {

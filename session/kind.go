@@ -74,6 +74,7 @@ type Opened struct {
 	Summary   string    `json:"summary,omitempty"`
 	Tag       string    `json:"tag,omitempty"`
 	Prompt    string    `json:"first_prompt,omitempty"`
+	User      string    `json:"user,omitempty"` // on whose behalf: the account that the program ran as
 	Base      *Base     `json:"base,omitempty"`
 }
 
@@ -131,6 +132,17 @@ type ToolFinished struct {
 	IsError  bool   `json:"is_error,omitempty"`
 	Millis   int64  `json:"ms"`
 	ExitCode *int   `json:"exit_code,omitempty"`
+	// Changes are the files that the tool itself has changed. What a command did is
+	// not among them.
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Change is what became of a file. Before and After are SHA-256 of its content, in
+// hexadecimal, or "absent".
+type Change struct {
+	Path   string `json:"path"`
+	Before string `json:"before"`
+	After  string `json:"after"`
 }
 
 // PolicyChanged is what this package reads of the payload of [KindPolicyChanged];

@@ -16,6 +16,9 @@ type Options struct {
 	NewID  func() string    // record and item ids; default ULIDs that sort by time
 	Holder Holder           // who leases are for; default this process
 	TTL    time.Duration    // of a lease between renewals; default 30 s
+
+	// Witness is told of every append; nil: nobody is.
+	Witness Witness
 }
 
 // Sessions is the set of sessions in one store, with the operations of the

@@ -71,6 +71,7 @@ type Result struct {
 	IsError  bool
 	ExitCode *int     // of a command
 	Notes    []string // for the person who watches: what a sandbox refused. The model reads them in Content
+	Changes  []Change // files that the tool has changed
 }
 
 // Text returns a result of one text.
@@ -84,3 +85,7 @@ func Failure(s string) Result {
 	r.IsError = true
 	return r
 }
+
+// Change is what became of a file. Before and After are SHA-256 of its content, in
+// hexadecimal, or "absent".
+type Change struct{ Path, Before, After string }

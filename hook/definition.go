@@ -1,0 +1,111 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Func is a hook in Go. It may be called from several goroutines at once when
+// several agents share a registry. ctx ends when its time is up, or the run.
+type Func func(ctx context.Context, in Input) (*Output, error)
+
+// OnFailure says what it means when a hook cannot say anything: it does not
+// start, runs out of time, panics, ends with an exit code other than 0 and 2, or
+// prints what is no answer.
+type OnFailure string
+
+// The ways. Without one it is block on events that guard ([Info].Guards) for
+// functions and in seed 000's dialect, and in Claude's with [Options].Strict;
+// everywhere else continue.
+const (
+	FailBlock    OnFailure = "block"
+	FailContinue OnFailure = "continue"
+)
+
+// Access is what the sandbox of a command lets it do with the project.
+type Access string
+
+// The ways: read the project, also write it, or no sandbox at all.
+const (
+	AccessRead  Access = "read" // default
+	AccessWrite Access = "write"
+	AccessOff   Access = "off"
+)
+
+// The types of hooks.
+const (
+	TypeFunction = "function"
+	TypeCommand  = "command"
+	TypeHTTP     = "http"
+)
+
+// Definition is one hook. Event and one of Func, Command and URL are required.
+type Definition struct {
+	Event   Event
+	Dialect Dialect // default Claude
+	Name    string  // for people; default the command, the URL, or "function"
+	// Matcher picks by the field that [Info].Matches names; "" and "*" are all. In
+	// Claude's dialect names (letters, digits, "_", "-", separated by "|" or ",") are
+	// compared whole and anything else is a JavaScript regular expression; in seed
+	// 000's it always is one. Expressions match anywhere.
+	Matcher string
+	// If is one permission rule, "Bash(git push:*)": of tool events, the hook runs for
+	// calls that it covers, and for those that cannot be read.
+	If string
+
+	Func Func
+
+	Command string            // for /bin/bash -c
+	Args    []string          // with it: Command is a program, started as it is
+	Env     []string          // names of further variables that it may know (allowedEnvVars; also for Headers)
+	Access  Access            // "sandbox" in settings
+	URL     string            // POST
+	Headers map[string]string // "$NAME" and "${NAME}" stand for variables in Env
+
+	Timeout   time.Duration // default: SeedTimeout, or [Info].Timeout
+	OnFailure OnFailure
+	Async     bool // the agent does not wait; what it says is taken in later
+	Once      bool // per registry
+	Status    string
+
+	// Origin is where it was written; Digest identifies its text, see [Definition.Seal].
+	Origin policy.Origin
+	Digest string
+}
+
+// Type is TypeFunction, TypeCommand or TypeHTTP.
+func (d *Definition) Type() string {
+	switch {
+	case d.Func != nil:
+		return TypeFunction
+	case d.URL != "":
+		return TypeHTTP
+	}
+	return TypeCommand
+}
+
+// DecodeOptions say where a block of hooks was written.
+type DecodeOptions struct {
+	Layer policy.Layer
+	File  string
+	Dir   string                           // what relative file rules are relative to
+	Place func(offset int) (line, col int) // of an offset in the block; nil: unknown
+}
+
+// Decode reads the "hooks" block of a settings file: Claude Code's form under
+// Claude's names of events, seed 000's (a list of {command, matcher, timeout in
+// milliseconds}) under its names.
+//
+//	{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./check.sh", "timeout": 5}]}],
+//	 "postToolUse": [{"command": "logger done", "matcher": "Bash", "timeout": 5000}]}
+//
+// Errors are *[Error]; unknown events and fields, bad expressions and values that
+// cannot work are among them. What could be read is returned with the error.
+func Decode(raw json.RawMessage, o *DecodeOptions) ([]Definition, error) { return decode(raw, o) }
+
+// Seal fills in Digest: over everything that says what the hook does, and what is
+// in those files below project that its command line names. It reads files.
+func (d *Definition) Seal(project string) error { return d.seal(project) }

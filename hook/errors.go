@@ -1,0 +1,26 @@
+package hook
+
+import "errors"
+
+// ErrInvalid is what every [Error] wraps.
+var ErrInvalid = errors.New("not a valid hook")
+
+// Error says what is wrong with a hook, or with a block of hooks.
+type Error struct {
+	Field  string // "PreToolUse[0].hooks[1].timeout", or ""
+	Offset int    // in bytes, of the JSON text that was decoded; 0 when it is not known
+	What   string
+	Advice string // what to do about it, or ""
+}
+
+func (e *Error) Error() string {
+	if e.Field != "" {
+		return e.Field + ": " + e.What
+	}
+	return e.What
+}
+
+// Hint says what to do about it.
+func (e *Error) Hint() string { return e.Advice }
+
+func (e *Error) Unwrap() error { return ErrInvalid }

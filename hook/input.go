@@ -1,0 +1,70 @@
+package hook
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Input is what a hook is told. Fields that an event does not have are zero, and
+// are not written to commands.
+type Input struct {
+	Event          Event
+	SessionID      string
+	TranscriptPath string // a file in Claude Code's JSONL form, or ""
+	CWD            string
+	PermissionMode string
+	Agent          string // the sub-agent's name; "" for the main agent (agent_id, agentId)
+	AgentType      string
+
+	// Tool events.
+	Tool       string
+	ToolInput  json.RawMessage
+	ToolUseID  string
+	ToolOutput string          // text of the result (seed 000's toolOutput)
+	Response   json.RawMessage // the same in Claude Code's form: tool_response
+	Error      string          // PostToolUseFailure; StopFailure
+	Interrupt  bool            // PostToolUseFailure
+	Took       time.Duration
+	Calls      []ToolCall // PostToolBatch
+	// Suggestions are what a person could choose for the rest of the session:
+	// PermissionUpdate values in Claude Code's form.
+	Suggestions json.RawMessage
+
+	Prompt       string  // UserPromptSubmit
+	Source       string  // SessionStart: startup, resume, fork, compact; UserPromptSubmit: user; ConfigChange: user_settings …
+	Reason       string  // SessionEnd: other …; PermissionDenied: why; Stop: how the turn ended: completed, interrupted …
+	Trigger      string  // PreCompact, PostCompact: manual, auto; Setup: init, maintenance, or "" at every start
+	Instructions *string // PreCompact
+	Summary      string  // PostCompact
+	Active       bool    // Stop, SubagentStop: a hook has already kept the agent going (stop_hook_active)
+	LastMessage  string  // Stop, SubagentStop, StopFailure: of the assistant
+	Details      string  // StopFailure
+	Model        string  // SessionStart; PostModelSwitch: the model from now on
+	FromModel    string  // PostModelSwitch
+
+	AgentTranscriptPath string // SubagentStop
+
+	Message, Title, NotificationType string // Notification
+
+	TaskID, TaskSubject, TaskDescription string // TaskCreated, TaskCompleted
+	Teammate, Team                       string // and TeammateIdle
+
+	FilePath, Change string // FileChanged: change, add, unlink; FilePath also of ConfigChange
+	OldCWD, NewCWD   string // CwdChanged
+	Name             string // WorktreeCreate
+	Worktree         string // WorktreeRemove
+
+	// Requests are what the call would touch, for the "if" of a hook. It is not
+	// written to commands.
+	Requests []policy.Request
+}
+
+// ToolCall is one call of a finished round.
+type ToolCall struct {
+	Tool     string          `json:"tool_name"`
+	Input    json.RawMessage `json:"tool_input"`
+	UseID    string          `json:"tool_use_id"`
+	Response json.RawMessage `json:"tool_response,omitempty"`
+}
