@@ -135,7 +135,16 @@ type ToolFinished struct {
 	// Changes are the files that the tool itself has changed. What a command did is
 	// not among them.
 	Changes []Change `json:"changes,omitempty"`
+	// Outcome is how a call ended that did not end by itself: [OutcomeUnknown] or
+	// [OutcomeNotRun]. Otherwise it is "", and IsError tells.
+	Outcome string `json:"outcome,omitempty"`
 }
+
+// Outcomes of a [ToolFinished].
+const (
+	OutcomeUnknown = "unknown" // the program stopped while it ran
+	OutcomeNotRun  = "not-run" // it was started on record, and then the turn ended
+)
 
 // Change is what became of a file. Before and After are SHA-256 of its content, in
 // hexadecimal, or "absent".

@@ -56,7 +56,7 @@ func (m *mending) add(k Kind, payload any) error {
 func (m *mending) plan() error {
 	s := &m.f.s
 	for _, t := range s.Running {
-		if err := m.add(KindToolFinished, ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true}); err != nil {
+		if err := m.add(KindToolFinished, ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: OutcomeUnknown}); err != nil {
 			return err
 		}
 		m.r.notice("tool %s (%s) was running when the session stopped: its outcome is unknown", t.Tool, t.Use)
