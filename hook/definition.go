@@ -54,7 +54,8 @@ type Definition struct {
 	Matcher string
 	// If is one permission rule, "Bash(git push:*)": of tool events, the hook runs for
 	// calls that it covers, and for those that cannot be read.
-	If string
+	If  string
+	Dir string // what a path in If that starts with one "/" is relative to; default [policy.RuleOptions].Cwd
 
 	Func Func
 
