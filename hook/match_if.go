@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -18,15 +19,15 @@ func newCondition(d *Definition, o policy.RuleOptions) (*condition, error) {
 	if d.If == "" {
 		return nil, nil
 	}
-	return compileIf(d.If, o)
+	return compileIf(d.If, cmp.Or(d.Dir, o.Cwd), o)
 }
 
 // compileIf reads one permission rule. The errors are *[Error]; a rule that can
-// never match is one.
-func compileIf(rule string, o policy.RuleOptions) (*condition, error) {
+// never match is one. dir is what a path that starts with one "/" is relative to.
+func compileIf(rule, dir string, o policy.RuleOptions) (*condition, error) {
 	// A rule that asks covers a line when it covers one of its commands. One that
 	// denies would, of reads, cover writes as well.
-	source := policy.RuleSource{Effect: policy.Ask, Text: rule, Dir: o.Cwd}
+	source := policy.RuleSource{Effect: policy.Ask, Text: rule, Dir: dir}
 	rules, problems, err := policy.CompileRules([]policy.RuleSource{source}, o)
 	if len(problems) > 0 {
 		return nil, &Error{What: "the rule " + strconv.Quote(rule) + ": " + problems[0].What, Advice: problems[0].Hint}

@@ -1,6 +1,9 @@
 package hook
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // decodeOutput reads the JSON object that a command printed, or an HTTP hook
 // answered. What has no effect is in the notices; the error says what has the wrong
@@ -10,6 +13,6 @@ func decodeOutput(d Dialect, e Event, stdout []byte) (out *Output, notices []str
 	return out, nil, json.Unmarshal(stdout, out)
 }
 
-// isAsync reports whether stdout is {"async": true}, and the asyncTimeout that it
-// gives in seconds, or 0.
-func isAsync(stdout []byte) (seconds float64, ok bool) { return 0, false }
+// isAsync reports whether stdout is {"async": true}, with the asyncTimeout that it
+// gives (in milliseconds), or 0.
+func isAsync(stdout []byte) (timeout time.Duration, ok bool) { return 0, false }
