@@ -43,7 +43,7 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	if c.hosts != nil {
 		all = append(all, f.told(c.hosts())...)
 	}
-	if c.streams.tail != nil {
+	if c.streams.tail != nil && !c.sandbox.compiler.unheld {
 		all = append(all, f.said(string(c.streams.tail.bytes()))...)
 	}
 	for _, refused := range c.state.Refused {

@@ -23,7 +23,7 @@ func (j *Jail) assemble(a *Attr, d *descriptors, shared bool) *program {
 	p := shares.clone()
 	p.ops = p.ops[:0]
 	p.begin("start")
-	if shared && !j.weaker {
+	if shared && j.ownUser() {
 		j.ids(p)
 	}
 	p.ops = append(p.ops, shares.ops[:j.cut]...)

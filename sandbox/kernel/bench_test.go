@@ -38,6 +38,7 @@ func BenchmarkTrue(b *testing.B) {
 		{"proxy", Policy{Network: ProxyNetwork}, nil},
 		{"network namespace, refusals told", Policy{Notify: true}, nil},
 		{"by our own program", Policy{}, func(j *Jail) { j.reexec = true }},
+		{"kept together only", Policy{Open: true}, nil},
 		{"Landlock and seccomp alone", Policy{Weaker: true}, nil},
 	} {
 		b.Run(bb.name, func(b *testing.B) {

@@ -36,6 +36,10 @@ type Policy struct {
 	Limits   cgroup.Limits
 	FileSize int64 // bytes that a file may grow to; 0: any
 	Notify   bool  // learn which system calls were refused
+
+	// Open holds commands to nothing at all, whatever else is said: there is a pid
+	// namespace, so that what a command starts does not outlive it, and no more.
+	Open bool
 }
 
 // Name is a name that must not come to be.

@@ -118,6 +118,12 @@ func (j *Jail) flags() uintptr {
 	if j.weaker {
 		return 0
 	}
+	if j.policy.Open {
+		if mighty() {
+			return unix.CLONE_NEWPID
+		}
+		return unix.CLONE_NEWUSER | unix.CLONE_NEWPID
+	}
 	flags := unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 	if j.policy.Network != NoSockets {
 		flags |= unix.CLONE_NEWNET

@@ -68,17 +68,8 @@ func (p *Process) again(a *Attr, control int) error {
 		return &StartError{"write the instructions", err}
 	}
 	sys := &syscall.SysProcAttr{Setsid: !a.Terminal || p.jail.weaker, Cloneflags: p.jail.flags(), PidFD: new(int)}
-	if !p.jail.weaker {
-		inner := func(id int) int {
-			if id == 0 {
-				return nobody
-			}
-			return id
-		}
-		uid, gid := os.Geteuid(), os.Getegid()
-		sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: inner(uid), HostID: uid, Size: 1}}
-		sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: inner(gid), HostID: gid, Size: 1}}
-		sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+	if p.jail.ownUser() {
+		p.jail.mapUser(sys)
 	}
 	argv := []string{childName, strconv.Itoa(n + 2), strconv.Itoa(n)}
 	p.pid, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{Files: fds, Sys: sys, Env: []string{"GOMAXPROCS=1", "GOGC=off"}})

@@ -13,23 +13,16 @@ import (
 
 func itoa[T ~int | ~int64](n T) string { return strconv.FormatInt(int64(n), 10) }
 
-// ids maps the caller into the new user namespace: as itself, and root as nobody,
-// so that nothing inside believes that it may do more than it may.
+// ids maps the caller into the new user namespace.
 func (j *Jail) ids(p *program) {
 	p.begin("map the user into its namespace")
-	inner := func(id int) int {
-		if id == 0 {
-			return nobody
-		}
-		return id
-	}
 	self := p.keep(p.call(unix.SYS_OPENAT, num(atCwd), p.path("/proc/self"), num(unix.O_PATH|unix.O_CLOEXEC), num(0)))
 	write := func(file, text string) {
 		fd := p.keep(p.call(unix.SYS_OPENAT, self, p.path(file), num(unix.O_WRONLY|unix.O_CLOEXEC), num(0)))
 		p.call(unix.SYS_WRITE, fd, at(p.bytes([]byte(text))), num(len(text)))
 		p.call(unix.SYS_CLOSE, fd) // a file that is open for writing keeps its mount writable
 	}
-	line := func(id int) string { return itoa(inner(id)) + " " + itoa(id) + " 1\n" }
+	line := func(id int) string { return itoa(j.inner(id)) + " " + itoa(id) + " 1\n" }
 	write("setgroups", "deny")
 	write("uid_map", line(syscall.Geteuid()))
 	write("gid_map", line(syscall.Getegid()))
