@@ -69,8 +69,8 @@ func (l *Log) Lease() Lease { return l.lease }
 // ErrClosed.
 //
 // When a failure leaves open whether the batch was written (a cancelled
-// context, a lost connection), appending the same drafts again is safe: they
-// are recognised if they are there.
+// context, a lost connection), or when the [Witness] could not be told of it,
+// appending the same drafts again is safe: they are recognised if they are there.
 func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]Record, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,7 +148,7 @@ func (l *Log) append(ctx context.Context, drafts []Draft) ([]Record, error) {
 		if err == nil {
 			return recs, nil
 		}
-		if opening || !errors.Is(err, ErrConflict) {
+		if opening || l.unsure != nil || !errors.Is(err, ErrConflict) {
 			return nil, err
 		}
 		news, takes := l.takeIn(ctx)
@@ -206,6 +206,10 @@ func (l *Log) write(ctx context.Context, recs []Record) error {
 		}
 		return err
 	}
+	if err := l.s.witnessed(ctx, l.id, recs[len(recs)-1]); err != nil {
+		l.unsure = recs
+		return err
+	}
 	l.fold(delta)
 	return nil
 }
@@ -250,6 +254,9 @@ func (l *Log) settle(ctx context.Context, drafts []Draft) ([]Record, error) {
 	}
 	delta, err := Fold(doubted)
 	if err != nil {
+		return nil, err
+	}
+	if err := l.s.witnessed(ctx, l.id, doubted[len(doubted)-1]); err != nil {
 		return nil, err
 	}
 	l.fold(delta)
@@ -391,7 +398,7 @@ func (l *Log) recover(ctx context.Context) error {
 		return err
 	}
 	l.meta = m
-	return nil
+	return l.witnessHead(ctx)
 }
 
 // releaseTimeout bounds how long Close waits for a store that hangs.

@@ -16,6 +16,7 @@ import (
 // transcript ought to be: a list of item ids.
 type machine struct {
 	s     *session.Sessions
+	w     *bystander
 	model map[string][]string     // live sessions
 	gone  map[string]bool         // deleted ones
 	open  map[string]*session.Log // kept open between steps
@@ -166,6 +167,22 @@ func (m *machine) Restart(t *rapid.T) {
 	clear(m.open)
 }
 
+// Unseen is an append whose witness fails, and its retry.
+func (m *machine) Unseen(t *rapid.T) {
+	id := m.live(t)
+	l := m.log(t, id)
+	it := m.name("i")
+	blind := errors.New("blind")
+	m.w.fail(blind, 1)
+	if _, err := l.Append(ctx, userDraft(it, it)); !errors.Is(err, blind) {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(ctx, userDraft(it, it)); err != nil {
+		t.Fatal(err)
+	}
+	m.model[id] = append(slices.Clip(m.model[id]), it)
+}
+
 func (m *machine) Check(t *rapid.T) {
 	page, err := m.s.List(ctx, session.Query{})
 	if err != nil || len(page.Sessions) != len(m.model) {
@@ -187,6 +204,9 @@ func (m *machine) Check(t *rapid.T) {
 		if err != nil || !slices.Equal(itemIDs(st.Items), want) || st.Head != got.Meta.Head {
 			t.Fatalf("replaying %s: %v", id, err)
 		}
+		if seen := m.w.heads[id]; seen.Seq != got.Meta.Head || seen.Digest != got.Meta.HeadDigest {
+			t.Fatalf("%s ends at %d, witnessed at %d", id, got.Meta.Head, seen.Seq)
+		}
 		r, err := m.s.Verify(ctx, id)
 		if err != nil || !r.OK() {
 			t.Fatalf("%s: %+v %v", id, r, err)
@@ -204,7 +224,8 @@ func TestSessionsMachine(t *testing.T) {
 }
 
 func runMachine(t *rapid.T, store session.Store) {
-	m := &machine{s: session.New(store, nil), model: map[string][]string{}, gone: map[string]bool{}, open: map[string]*session.Log{}}
+	w := &bystander{store: store}
+	m := &machine{s: session.New(store, &session.Options{Witness: w}), w: w, model: map[string][]string{}, gone: map[string]bool{}, open: map[string]*session.Log{}}
 	defer func() {
 		for _, l := range m.open {
 			l.Close()
@@ -212,6 +233,6 @@ func runMachine(t *rapid.T, store session.Store) {
 	}()
 	t.Repeat(map[string]func(*rapid.T){
 		"create": m.Create, "append": m.Append, "append more": m.Append, "rename": m.Rename, "cut": m.Cut, "rewrite": m.Rewrite,
-		"fork": m.Fork, "delete": m.Delete, "restart": m.Restart, "": m.Check,
+		"fork": m.Fork, "delete": m.Delete, "restart": m.Restart, "unseen": m.Unseen, "": m.Check,
 	})
 }

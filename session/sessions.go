@@ -17,7 +17,7 @@ type Options struct {
 	Holder Holder           // who leases are for; default this process
 	TTL    time.Duration    // of a lease between renewals; default 30 s
 
-	// Witness is told of every append; nil: nobody is.
+	// Witness is told of every append, before it returns; nil: nobody is.
 	Witness Witness
 }
 
@@ -129,7 +129,8 @@ type OpenOptions struct {
 
 // Open opens an existing session for writing: it takes the lease (a
 // [*BusyError] names who else has it), lets the store cut a torn tail, and
-// reads the head.
+// reads the head. The witness is told of the head, since whoever wrote it may
+// have ended before telling.
 func (s *Sessions) Open(ctx context.Context, id string, o *OpenOptions) (*Log, error) {
 	if _, err := s.Get(ctx, id); err != nil {
 		return nil, err
@@ -199,5 +200,8 @@ func (s *Sessions) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	defer func() { _ = l.release() }() // what was deleted has no lease either
+	if err := s.witnessDelete(ctx, id); err != nil {
+		return err
+	}
 	return d.Delete(ctx, id)
 }

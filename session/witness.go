@@ -20,3 +20,51 @@ type Witness interface {
 type Eraser interface {
 	Erase(ctx context.Context, id string, epoch int64, seqs []int64) error
 }
+
+// witnessed tells the witness how a log ends now. A batch that it could not be
+// told of counts as unsure, so that the next append tells it again.
+func (s *Sessions) witnessed(ctx context.Context, id string, head Record) error {
+	if s.opt.Witness == nil {
+		return nil
+	}
+	if err := s.opt.Witness.Appended(ctx, id, head); err != nil {
+		return unwitnessed(id, head.Seq, "the record is on disk and nobody may act on it", err)
+	}
+	return nil
+}
+
+// witnessHead tells the witness of the last record of a log that was opened:
+// whoever appended it may have ended before that.
+func (l *Log) witnessHead(ctx context.Context) error {
+	if l.s.opt.Witness == nil {
+		return nil
+	}
+	for r, err := range l.s.store.Read(ctx, l.id, Range{After: l.meta.Head - 1, Until: l.meta.Head}) {
+		if err != nil {
+			return err
+		}
+		return l.s.witnessed(ctx, l.id, r)
+	}
+	return &Error{
+		Op: "open", Session: l.id, Seq: l.meta.Head, Err: ErrCorrupt, Detail: "its last record is gone",
+		Hint: "holdfast sessions verify " + l.id,
+	}
+}
+
+func (s *Sessions) witnessDelete(ctx context.Context, id string) error {
+	if s.opt.Witness == nil {
+		return nil
+	}
+	if err := s.opt.Witness.Deleted(ctx, id); err != nil {
+		return unwitnessed(id, 0, "nothing was deleted", err)
+	}
+	return nil
+}
+
+func unwitnessed(id string, seq int64, detail string, err error) error {
+	e := &Error{Op: "witness", Session: id, Seq: seq, Detail: detail, Hint: Hint(err), Err: err}
+	if e.Hint == "" {
+		e.Hint = "make room for the audit trail and its folder writable, then try again"
+	}
+	return e
+}
