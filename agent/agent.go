@@ -50,6 +50,7 @@ type Agent struct {
 	tools     *tool.Registry
 	toolsNew  bool // since the last request
 	queue     []transcript.Encoded
+	untold    []Event // of hooks, from away from the loop's goroutine
 	asking    bool
 	interrupt context.CancelCauseFunc
 	snapshot  func() Snapshot
@@ -178,6 +179,10 @@ func (a *Agent) run(ctx context.Context, emit func(Event), input []transcript.Pa
 	ctx, done := a.interruptible(ctx)
 	defer done()
 	if err := l.begin(ctx, input); err != nil {
+		if blocked, ok := errors.AsType[*HookError](err); ok {
+			l.tellUntold()
+			return &Result{SessionID: l.opened.ID, Reason: ReasonHook, Err: blocked, ByModel: map[string]ModelUsage{}}, nil
+		}
 		return nil, err
 	}
 	for {
@@ -214,7 +219,8 @@ func (a *Agent) Start(ctx context.Context) (SessionOpened, error) {
 
 // Submit queues input for the running turn (it is taken in after the current
 // tool round) or for the next. It is durable when Submit returns, and opens the
-// session for that if nothing has yet. ErrApprovalPending while a question waits.
+// session for that if nothing has yet. ErrApprovalPending while a question waits, and
+// a *HookError when a hook blocks the prompt, of which nothing is kept then.
 func (a *Agent) Submit(ctx context.Context, input ...transcript.Part) error {
 	a.mu.Lock()
 	started := a.snapshot != nil || a.closed
@@ -224,37 +230,54 @@ func (a *Agent) Submit(ctx context.Context, input ...transcript.Part) error {
 			return err
 		}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.asking && !a.closed {
-		return ErrApprovalPending
-	}
-	return a.enqueue(ctx, input)
+	return a.enqueue(ctx, input, false)
 }
 
-// enqueue makes input durable and queues it. a.mu is held.
-func (a *Agent) enqueue(ctx context.Context, input []transcript.Part) error {
+// enqueue makes input durable and queues it; while a question waits only when
+// asking says so.
+func (a *Agent) enqueue(ctx context.Context, input []transcript.Part, asking bool) error {
+	if err := a.takes(input, asking); err != nil {
+		return err
+	}
+	items, err := a.admit(ctx, input)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return ErrClosed
+	}
+	drafts := make([]session.Draft, len(items))
+	for i, e := range items {
+		drafts[i] = session.ItemDraft(e, true, nil)
+	}
+	if a.log != nil {
+		if _, err := a.log.Append(ctx, drafts...); err != nil {
+			return err
+		}
+	}
+	a.queue = append(a.queue, items...)
+	return nil
+}
+
+// takes says why input is not taken now.
+func (a *Agent) takes(input []transcript.Part, asking bool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	switch {
+	case a.asking && !a.closed && !asking:
+		return ErrApprovalPending
 	case a.closed:
 		return ErrClosed
 	case len(input) == 0:
 		return ErrNothingToDo
 	}
-	e, err := a.userItem(input)
-	if err != nil {
-		return err
-	}
-	if a.log != nil {
-		if _, err := a.log.Append(ctx, session.ItemDraft(e, true, nil)); err != nil {
-			return err
-		}
-	}
-	a.queue = append(a.queue, e)
 	return nil
 }
 
 func (a *Agent) userItem(input []transcript.Part) (transcript.Encoded, error) {
-	return transcript.Encode(transcript.Item{
+	return a.encode(transcript.Item{
 		ID: a.opt.NewID(), Time: a.opt.Clock(), Role: transcript.RoleUser, Parts: input,
 	})
 }
@@ -358,6 +381,7 @@ func (a *Agent) Close() error {
 	var err error
 	if a.loop != nil {
 		err = a.loop.halt(context.Background())
+		err = errors.Join(err, a.loop.closing(context.Background()))
 	}
 	err = errors.Join(err, a.endRun())
 	a.mu.Lock()

@@ -242,6 +242,9 @@ func (s *settlement) fail(err error) {
 // commit makes a settlement durable in one batch, on the condition that the log's
 // head still is head, and lets it count.
 func (l *loop) commit(ctx context.Context, head int64, c *call, s *settlement) error {
+	if s.call == nil && s.decision.Effect == policy.Deny && c.wish == nil {
+		s.text += l.lament(ctx, c, &s.decision)
+	}
 	entries, recs, err := l.record(ctx, head, c, s)
 	if err != nil {
 		return err
@@ -320,10 +323,12 @@ func (l *loop) settled(c *call, s *settlement) ([]entry, error) {
 		}
 		entries = append(entries, more...)
 	} else {
+		entries = append(entries, c.hooks.takeEntries()...)
 		if err := add(session.KindDecision, s.decision, Decided{Decision: s.decision}); err != nil {
 			return nil, err
 		}
 		c.result = tool.Failure(s.text)
+		c.addContext()
 		e, err := l.resultItem(c)
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -36,6 +37,12 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 	if err != nil {
 		return l.finish(ctx, ReasonFailed, err)
 	}
+	uses := e.Uses()
+	if l.a.opt.Mask != nil && len(uses) > 0 { // what runs is what the model wrote
+		if whole, err := transcript.Encode(answer); err == nil {
+			uses = whole.Uses()
+		}
+	}
 	if text := answer.Text(); text != "" {
 		l.turn.text = append(l.turn.text, text)
 	}
@@ -44,9 +51,12 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 	if ev := l.count(answer); ev != nil {
 		entries[0].event = *ev
 	}
-	if len(e.UseIDs()) > 0 {
+	if len(uses) > 0 {
 		l.turn.cutOff = 0
-		l.openRound(e.Uses())
+		l.openRound(uses)
+		if l.a.opt.Hooks.Has(hook.PreToolUse) { // who is told of a call acts on it
+			return Step{}, false, l.write(ctx, entries...)
+		}
 		more, err := l.plan(ctx)
 		if err != nil {
 			return Step{}, false, err
@@ -126,7 +136,11 @@ func (l *loop) answer(ctx context.Context) (transcript.Item, session.RequestMark
 			return it, mark, err
 		}
 		l.turn.fell = true
-		l.tell(ModelSwitched{From: l.primary.m.Info().String(), To: l.fallback.m.Info().String(), Err: err})
+		from, to := l.primary.m.Info().String(), l.fallback.m.Info().String()
+		l.tell(ModelSwitched{From: from, To: to, Err: err})
+		if err := l.modelSwitched(ctx, from, to); err != nil {
+			return it, mark, err
+		}
 	}
 }
 
@@ -157,7 +171,13 @@ func (l *loop) insist(ctx context.Context, enc *encoder) (transcript.Item, error
 		MaxTokens: l.a.opt.MaxTokens, Effort: l.a.opt.Effort,
 	}
 	for attempt := 0; ; attempt++ {
+		info, began := enc.m.Info(), l.a.opt.Clock()
+		l.tell(ModelStarted{Provider: info.Provider, Model: info.Model, Attempt: attempt})
 		it, err := l.stream(ctx, enc.m, req)
+		l.tell(ModelFinished{
+			Provider: info.Provider, Model: info.Model, Usage: it.Usage, Finish: it.Finish,
+			Took: l.a.opt.Clock().Sub(began), Err: err,
+		})
 		if err == nil || ctx.Err() != nil {
 			return it, err
 		}

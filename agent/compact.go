@@ -26,21 +26,28 @@ type compactor struct{ o Compact }
 
 func (compactor) Name() string { return "compaction" }
 
-func (c compactor) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded, error) {
+// due says whether there is something to summarise now: the items before cut, and
+// prompt is the index of the last user item.
+func (c compactor) due(cur Cursor) (cut, prompt int, due bool) {
 	reserve := c.o.Reserve
 	if reserve <= 0 {
 		reserve = min(defaultReserve, cur.Context/4)
 	}
 	if estimate(cur) < cur.Context-reserve {
-		return nil, nil
+		return 0, 0, false
 	}
 	keep := c.o.Keep
 	if keep <= 0 {
 		keep = cur.Context / 5
 	}
-	cut, prompt := split(cur.Items, keep*bytesPerToken)
-	if cut < 2 {
-		return nil, nil // nothing worth a summary
+	cut, prompt = split(cur.Items, keep*bytesPerToken)
+	return cut, prompt, cut >= 2 // less is not worth a summary
+}
+
+func (c compactor) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded, error) {
+	cut, prompt, due := c.due(cur)
+	if !due {
+		return nil, nil
 	}
 	summary, err := c.summarise(ctx, cur, cur.Items[:cut])
 	if err != nil {

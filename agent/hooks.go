@@ -1,9 +1,15 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // HookError says that a hook kept a prompt from being taken, or ended a turn.
@@ -14,16 +20,181 @@ type HookError struct {
 }
 
 func (e *HookError) Error() string {
-	if e.Reason == "" {
-		return string(e.Event) + " hook " + e.By + " stopped it"
-	}
-	return e.Reason
+	return cmp.Or(e.Reason, fmt.Sprintf("stopped by the %s hook %s", e.Event, e.By))
 }
 
 // Fire fires an event of which only the host, or a tool, knows the moment: a task
 // was created, the folder changed. What hooks say to the person and to the policy is
-// taken care of; whether the thing happens is the caller's to heed ([hook.Outcome].Block).
-// It may be called from any goroutine.
+// taken care of, and durable when Fire returns; whether the thing happens
+// ([hook.Outcome].Block) is the caller's to heed. It may be called from any
+// goroutine. The error is the store's.
 func (a *Agent) Fire(ctx context.Context, in hook.Input) (hook.Outcome, error) {
-	return hook.Outcome{Event: in.Event}, nil
+	out, entries := a.fire(ctx, in)
+	return out, a.record(ctx, entries)
+}
+
+// record makes what hooks have done durable, away from the loop's goroutine, and
+// leaves it to the loop to tell.
+func (a *Agent) record(ctx context.Context, entries []entry) error {
+	log := a.openLog()
+	if len(entries) == 0 {
+		return nil
+	}
+	if drafts := a.drafts(entries); log != nil && len(drafts) > 0 {
+		if _, err := log.Append(context.WithoutCancel(ctx), drafts...); err != nil {
+			return err
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, e := range entries {
+		if e.event != nil {
+			a.untold = append(a.untold, e.event)
+		}
+	}
+	return nil
+}
+
+// fire tells hooks of a moment, puts what they want of the policy in force, and
+// returns what is to be recorded. What they say to the model is the caller's.
+func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) {
+	if !a.opt.Hooks.Has(in.Event) {
+		return hook.Outcome{Event: in.Event}, nil
+	}
+	out := a.opt.Hooks.Fire(ctx, a.about(in))
+	entries := a.told(&out)
+	for _, u := range out.Updates {
+		if err := a.update(ctx, u); err != nil {
+			entries = append(entries, entry{event: Notice{Text: fmt.Sprintf("hook %s: the policy was not changed: %v", u.By, err)}})
+		}
+	}
+	if title := out.SessionTitle; title != "" && a.openLog() != nil {
+		d, err := session.NewDraft(session.KindMetaChanged, session.MetaPatch{Title: &title, By: "hook"})
+		if err == nil {
+			entries = append(entries, entry{draft: d})
+		}
+	}
+	if in.Event == hook.Notification {
+		return out, entries
+	}
+	for _, n := range out.Notes {
+		_, more := a.fire(ctx, hook.Input{Event: hook.Notification, Title: n.Title, Message: n.Body, NotificationType: "hook"})
+		entries = append(entries, more...)
+	}
+	return out, entries
+}
+
+// about fills in what every input has.
+func (a *Agent) about(in hook.Input) hook.Input {
+	in.SessionID, in.TranscriptPath, in.Agent = a.SessionID(), a.opt.TranscriptPath, a.opt.Name
+	in.CWD = cmp.Or(in.CWD, a.cwd())
+	in.PermissionMode = string(a.Mode())
+	return in
+}
+
+// told is what a person learns of an outcome, and its record.
+func (a *Agent) told(out *hook.Outcome) []entry {
+	var entries []entry
+	if out.Ran != nil {
+		if d, err := session.NewDraft(session.KindHookRan, out.Ran); err == nil {
+			entries = append(entries, entry{draft: d, event: HookRan{Ran: *out.Ran, Notices: out.Notices, Terminal: out.Terminal}})
+		}
+	}
+	for _, n := range out.Notes {
+		entries = append(entries, entry{event: Notified{Title: n.Title, Body: n.Body, Level: n.Level, By: "hook"}})
+	}
+	return entries
+}
+
+// update changes the policy of the run as a hook wants it. What a hook allows is
+// weaker than what anybody asks about.
+func (a *Agent) update(ctx context.Context, u hook.BySaid[hook.Update]) error {
+	by := "hook " + u.By
+	if u.What.Mode != "" {
+		m, err := policy.ParseMode(u.What.Mode)
+		if err != nil {
+			return err
+		}
+		if m == policy.ModeBypass {
+			return fmt.Errorf("a hook cannot set mode %s", m)
+		}
+		_, err = a.Change(ctx, policy.Change{Mode: m, By: by})
+		return err
+	}
+	for _, rule := range u.What.Rules {
+		g := policy.Grant{Effect: policy.Effect(u.What.Behavior), Scope: rule, By: by, Weak: u.What.Behavior == string(policy.Allow)}
+		g.Tool, _, _ = strings.Cut(rule, "(")
+		if _, err := a.Change(ctx, policy.Change{Grant: &g, By: by}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fire is Agent.fire for the loop: its ctx may be one that has ended already, and
+// hooks are still told, for a moment.
+func (l *loop) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) {
+	if !l.a.opt.Hooks.Has(in.Event) {
+		return hook.Outcome{Event: in.Event}, nil
+	}
+	if ctx.Err() != nil {
+		short, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer done()
+		ctx = short
+	}
+	out, entries := l.a.fire(ctx, in)
+	if out.Stop != nil && l.turn != nil && l.turn.stopped == nil {
+		l.turn.stopped = &HookError{Event: in.Event, By: out.Stop.By, Reason: out.Stop.What}
+	}
+	return out, entries
+}
+
+// tellUntold tells of what happened away from the loop's goroutine.
+func (l *loop) tellUntold() {
+	l.a.mu.Lock()
+	untold := l.a.untold
+	l.a.untold = nil
+	l.a.mu.Unlock()
+	for _, e := range untold {
+		l.tell(e)
+	}
+}
+
+// contextItem is what hooks add for the model to read, or false.
+func (a *Agent) contextItem(e hook.Event, said []hook.Said) (transcript.Encoded, bool, error) {
+	if len(said) == 0 {
+		return transcript.Encoded{}, false, nil
+	}
+	enc, err := a.encode(transcript.Item{
+		ID: a.opt.NewID(), Time: a.opt.Clock(), Role: transcript.RoleNotification,
+		Parts: []transcript.Part{transcript.Text{Text: hookText(e, said)}},
+	})
+	return enc, err == nil, err
+}
+
+// hookText words what hooks say to the model.
+func hookText(e hook.Event, said []hook.Said) string {
+	lines := make([]string, len(said))
+	for i, s := range said {
+		lines[i] = fmt.Sprintf("%s hook: %s", e, s.What)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// takeLate takes in what hooks that nobody waited for have said since.
+func (l *loop) takeLate(ctx context.Context) error {
+	for _, out := range l.a.opt.Hooks.Late() {
+		entries := l.a.told(&out)
+		e, ok, err := l.a.contextItem(out.Event, out.Context)
+		if err != nil {
+			return err
+		}
+		if ok {
+			entries = append(entries, itemEntry(e, nil))
+		}
+		if err := l.write(ctx, entries...); err != nil {
+			return err
+		}
+	}
+	return nil
 }

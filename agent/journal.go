@@ -13,7 +13,7 @@ type entry struct {
 	draft session.Draft
 	item  transcript.Encoded // set when the draft is an item of the transcript
 	event Event              // nil: nothing to tell besides ItemAppended
-}
+} // without a draft there is only something to tell
 
 func itemEntry(e transcript.Encoded, mark *session.RequestMark) entry {
 	return entry{draft: session.ItemDraft(e, false, mark), item: e}
@@ -36,15 +36,26 @@ func (l *loop) store(ctx context.Context, at *int64, entries []entry) ([]session
 	if l.log == nil {
 		return nil, nil
 	}
-	drafts := make([]session.Draft, len(entries))
-	for i, e := range entries {
-		drafts[i] = e.draft
+	drafts := l.a.drafts(entries)
+	if len(drafts) == 0 {
+		return nil, nil
 	}
 	ctx = context.WithoutCancel(ctx) // an interrupt must not tear an append; appends are short
 	if at != nil {
 		return l.log.AppendAt(ctx, *at, drafts...)
 	}
 	return l.log.Append(ctx, drafts...)
+}
+
+// drafts are what of entries is to be on disk, secrets masked.
+func (a *Agent) drafts(entries []entry) []session.Draft {
+	list := make([]session.Draft, 0, len(entries))
+	for _, e := range entries {
+		if e.draft.Kind != "" {
+			list = append(list, a.masked(e.draft))
+		}
+	}
+	return list
 }
 
 // accept lets entries that are durable count, and tells of them.
@@ -62,13 +73,13 @@ func (l *loop) accept(entries []entry, recs []session.Record) error {
 			return err
 		}
 	}
-	for i, e := range entries {
+	for _, e := range entries {
+		var seq int64
+		if e.draft.Kind != "" && len(recs) > 0 {
+			seq, recs = recs[0].Seq, recs[1:]
+		}
 		if !e.item.IsZero() {
-			told := ItemAppended{Item: e.item}
-			if recs != nil {
-				told.Seq = recs[i].Seq
-			}
-			l.tell(told)
+			l.tell(ItemAppended{Seq: seq, Item: e.item})
 		}
 		if e.event != nil {
 			l.tell(e.event)
@@ -86,5 +97,5 @@ func (l *loop) remember(e transcript.Encoded) error {
 // item gives a new item its id and time and encodes it.
 func (l *loop) item(it transcript.Item) (transcript.Encoded, error) {
 	it.ID, it.Time = l.a.opt.NewID(), l.a.opt.Clock()
-	return transcript.Encode(it)
+	return l.a.encode(it)
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,13 +31,15 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 	if c.requests != nil && c.judged == now {
 		return nil
 	}
-	c.call.Input = c.use.Input
-	reqs, err := l.requests(c, c.use.Input)
+	c.call.Input = c.input()
+	reqs, err := l.requests(c, c.call.Input)
 	if err != nil {
 		return err
 	}
 	d := l.decide(ctx, c, reqs)
-	if d.Input != nil {
+	if d.Input == nil && d.Effect != policy.Deny {
+		d.Input = c.hooks.input
+	} else if d.Input != nil {
 		d.Input = compact(d.Input)
 		if reqs, err = l.requests(c, d.Input); err != nil {
 			return err
@@ -51,7 +54,8 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 func (l *loop) decide(ctx context.Context, c *call, reqs []policy.Request) policy.Decision {
 	d := l.a.guards.Guard(c.use.Name).Judge(ctx, reqs, func(input json.RawMessage) ([]policy.Request, error) {
 		return l.requests(c, input)
-	})
+	}, c.hooks.said...)
+	d.Touches = touches(reqs)
 	d.Use, d.Tool, d.Agent = c.use.ID, c.use.Name, l.a.opt.Name
 	d.Sandbox, d.Profile = l.a.heldBy(reqs)
 	return d
@@ -104,16 +108,20 @@ func compact(raw json.RawMessage) json.RawMessage {
 }
 
 // cwd is the session's folder, where a command starts that does not say.
-func (l *loop) cwd() string {
-	if folders := l.a.opt.Permissions.Folders; len(folders) > 0 {
+func (l *loop) cwd() string { return l.a.cwd() }
+
+func (a *Agent) cwd() string {
+	if folders := a.opt.Permissions.Folders; len(folders) > 0 {
 		return folders[0]
 	}
-	return l.a.opt.Session.Opened.CWD
+	return a.opt.Session.Opened.CWD
 }
 
 // refusal words a deny for the model.
 func refusal(d policy.Decision) string {
 	switch {
+	case strings.HasPrefix(d.By, "hook "):
+		return cmp.Or(d.Reason, "Tool execution blocked by hook")
 	case d.By == byNobody && strings.HasPrefix(d.Reason, "Permission required"):
 		return d.Reason + ", and nobody is there to ask"
 	case d.By == byNobody:

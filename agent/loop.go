@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -32,6 +33,9 @@ type loop struct {
 	turns             int              // turns opened so far in the session
 	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
 
+	prelude []hook.Said // of SessionStart hooks, for the next turn
+	initial string      // input of a SessionStart hook, when there is no other
+
 	turn  *turn  // the open turn, or nil
 	round *round // the open tool round, or nil
 }
@@ -45,6 +49,10 @@ type turn struct {
 	cutOff int  // answers in a row that hit the output limit
 	text   []string
 	res    Result
+
+	kept        int        // how often hooks have kept the agent from stopping
+	stopped     *HookError // a hook wants the turn to end
+	uncompacted bool       // a hook keeps the transcript as it is
 }
 
 func newLoop(a *Agent) *loop {
@@ -77,22 +85,36 @@ func (l *loop) snapshotOf() Snapshot {
 // begin opens a turn for Run: with input, with what is queued, or with what the
 // transcript ends with.
 func (l *loop) begin(ctx context.Context, input []transcript.Part) error {
+	if err := l.takeUp(ctx); err != nil {
+		return err
+	}
 	if l.turn != nil {
 		return l.admitNow(ctx, input)
 	}
-	var items []transcript.Encoded
+	items := l.takeQueue()
+	if len(input) == 0 && len(items) == 0 && l.initial != "" {
+		input = []transcript.Part{transcript.Text{Text: l.initial}}
+	}
+	l.initial = ""
 	if len(input) > 0 {
-		e, err := l.a.userItem(input)
+		own, err := l.a.admit(ctx, input)
 		if err != nil {
+			l.requeue(items)
 			return err
 		}
-		items = append(items, e)
+		items = append(items, own...)
 	}
-	items = append(l.takeQueue(), items...)
 	if len(items) == 0 && !l.t.Dispatchable() {
 		return ErrNothingToDo
 	}
 	return l.openTurn(ctx, items)
+}
+
+// requeue puts back what was taken from the queue and is not used now.
+func (l *loop) requeue(items []transcript.Encoded) {
+	l.a.mu.Lock()
+	defer l.a.mu.Unlock()
+	l.a.queue = append(items, l.a.queue...)
 }
 
 // admitNow adds Run's input to a turn that is open: a Driver left it, or a question
@@ -101,9 +123,7 @@ func (l *loop) admitNow(ctx context.Context, input []transcript.Part) error {
 	if len(input) == 0 {
 		return nil
 	}
-	l.a.mu.Lock()
-	defer l.a.mu.Unlock()
-	return l.a.enqueue(ctx, input)
+	return l.a.enqueue(ctx, input, true)
 }
 
 func (l *loop) takeQueue() []transcript.Encoded {
@@ -127,13 +147,18 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 	l.turn = t
 	l.a.mu.Unlock()
 	entries := []entry{{draft: opened, event: TurnStarted{Turn: id}}}
-	for _, e := range items {
+	prelude, err := l.takePrelude()
+	if err != nil {
+		return err
+	}
+	for _, e := range append(prelude, items...) {
 		entries = append(entries, itemEntry(e, nil))
 	}
 	if err := l.write(ctx, entries...); err != nil {
 		l.turn = nil
 		return err
 	}
+	l.tellUntold()
 	return nil
 }
 
@@ -190,6 +215,9 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 	if ctx.Err() != nil {
 		return l.finish(ctx, ReasonInterrupted, nil)
 	}
+	if l.turn.stopped != nil {
+		return l.stopTurn(ctx)
+	}
 	if over, reason := l.overLimit(); over {
 		return l.finish(ctx, reason, nil)
 	}
@@ -198,6 +226,9 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 			return l.finish(ctx, ReasonInterrupted, nil)
 		}
 		return l.finish(ctx, ReasonFailed, err)
+	}
+	if err := l.takeLate(ctx); err != nil {
+		return Step{}, false, err
 	}
 	if !l.t.Dispatchable() {
 		// A mutator may have removed what asked for an answer.
@@ -219,9 +250,17 @@ func (l *loop) overLimit() (bool, Reason) {
 	return false, ""
 }
 
-// finish closes the turn. Open tool calls were answered by whoever got here.
+// finish closes the turn, unless hooks keep the agent going. Open tool calls were
+// answered by whoever got here.
 func (l *loop) finish(ctx context.Context, why Reason, cause error) (Step, bool, error) {
 	t := l.turn
+	if stays, err := l.keepGoing(ctx, why, cause); stays || err != nil {
+		return Step{}, false, err
+	}
+	if why == ReasonCompleted && t.stopped != nil {
+		why, cause = ReasonHook, t.stopped
+	}
+	l.tellUntold()
 	closed := session.TurnClosed{Turn: t.id, Reason: string(why), Cost: t.res.CostUSD}
 	if cause != nil {
 		closed.Error = cause.Error()

@@ -21,11 +21,21 @@ func (l *loop) mutate(ctx context.Context) error {
 	}
 	for _, m := range l.mutators() {
 		before := l.t.Items()
-		items, err := m.Mutate(ctx, Cursor{
+		cursor := Cursor{
 			Moment: moment, Items: before, Usage: l.lastUsage, Context: l.contextSize(),
 			NewID: l.a.opt.NewID, Ask: l.askModel,
-		})
-		if _, ours := m.(compactor); err != nil && ours && ctx.Err() == nil {
+		}
+		c, ours := m.(compactor)
+		if ours {
+			if _, _, due := c.due(cursor); !due {
+				continue
+			}
+			if goes, err := l.beforeCompaction(ctx); !goes || err != nil {
+				return err
+			}
+		}
+		items, err := m.Mutate(ctx, cursor)
+		if err != nil && ours && ctx.Err() == nil {
 			l.tell(Notice{Text: "the transcript could not be compacted: " + err.Error()})
 			continue
 		}
@@ -39,6 +49,11 @@ func (l *loop) mutate(ctx context.Context) error {
 			return fmt.Errorf("mutator %s: %w", m.Name(), err)
 		}
 		l.tell(MutationFinished{By: m.Name(), Moment: moment, Dirty: true, Before: len(before), After: len(items)})
+		if ours {
+			if err := l.afterCompaction(ctx, items); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

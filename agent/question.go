@@ -30,7 +30,7 @@ func (l *loop) putQuestion(c *call) ([]entry, error) {
 	}
 	c.question, c.told = &q, true
 	l.await(c)
-	return []entry{{draft: d, event: ApprovalAsked{Question: q}}}, nil
+	return append(c.hooks.takeEntries(), entry{draft: d, event: ApprovalAsked{Question: q}}), nil
 }
 
 // await makes c the call that waits, or none.

@@ -109,7 +109,7 @@ func (l *loop) recall(ctx context.Context, c *call, st *session.State) error {
 	if err := json.Unmarshal(payload, &q); err != nil {
 		return fmt.Errorf("agent: question about %s: %w", c.use.ID, err)
 	}
-	if q.Digest == "" { // of a version that did not say what exactly was shown
+	if q.Digest == "" || q.Reason == reasonDefer { // put off, or of a version that did not say what exactly was shown
 		return l.withdraw(ctx, q)
 	}
 	c.question, c.requests = &q, q.Requests

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -37,7 +38,9 @@ type call struct {
 	question *approval.Question // until it is settled
 	told     bool               // that it waits
 	note     string             // of whoever allowed it, for the model
-	wish     *wish              // it is no call of its own: one that runs would do this, too
+	notified bool               // hooks know that it waits
+	hooks    hooked
+	wish     *wish // it is no call of its own: one that runs would do this, too
 	result   tool.Result
 	took     time.Duration
 }
@@ -94,7 +97,15 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 		entries, err = l.refuse(c, refusal, false)
 		return entries, false, err
 	}
+	if err := l.announce(ctx, c); err != nil {
+		entries, err = l.refuse(c, err.Error(), false)
+		return entries, false, err
+	}
 	if err := l.judge(ctx, c); err != nil {
+		entries, err = l.refuse(c, err.Error(), false)
+		return entries, false, err
+	}
+	if err := l.consultHooks(ctx, c); err != nil {
 		entries, err = l.refuse(c, err.Error(), false)
 		return entries, false, err
 	}
@@ -105,13 +116,18 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 	case d.Effect == policy.Allow:
 		entries, err = l.startReady(ctx, c)
 		return entries, true, err
+	case d.Effect == policy.Ask && c.hooks.defers && len(l.round.calls) == 1:
+		d.Why = reasonDefer
+		entries, err = l.putQuestion(c)
+		return entries, true, err
 	case d.Effect == policy.Ask && !l.alone:
 		entries, err = l.putQuestion(c)
 		return entries, true, err
 	case d.Effect == policy.Ask:
 		d.Effect, d.By = policy.Deny, byNobody
 	}
-	entries, err = l.refuse(c, refusal(c.decision), true)
+	more := l.lament(ctx, c, &c.decision)
+	entries, err = l.refuse(c, refusal(c.decision)+more, true)
 	l.round.stop = c.decision.Stop
 	return entries, false, err
 }
@@ -143,6 +159,9 @@ func (l *loop) startReady(ctx context.Context, c *call) ([]entry, error) {
 			if _, ok := l.lookup(next); !ok || !next.tool.Spec().ReadOnly {
 				break
 			}
+			if l.announce(ctx, next) != nil {
+				break // told when it is its turn
+			}
 			if err := l.judge(ctx, next); err != nil || next.decision.Effect != policy.Allow {
 				break // told when it is its turn
 			}
@@ -169,15 +188,15 @@ func startEntries(c *call, d policy.Decision, run *tool.Call) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []entry{
-		{draft: decided, event: Decided{Decision: d}},
-		{draft: started, event: ToolStarted{Use: c.use.ID, Tool: c.use.Name, Input: run.Input}},
-	}, nil
+	return append(c.hooks.takeEntries(),
+		entry{draft: decided, event: Decided{Decision: d}},
+		entry{draft: started, event: ToolStarted{Use: c.use.ID, Tool: c.use.Name, Input: run.Input}},
+	), nil
 }
 
 // refuse answers the call at r.at without running it.
 func (l *loop) refuse(c *call, text string, decided bool) ([]entry, error) {
-	var entries []entry
+	entries := c.hooks.takeEntries()
 	if decided {
 		d, err := session.NewDraft(session.KindDecision, c.decision)
 		if err != nil {
@@ -187,6 +206,7 @@ func (l *loop) refuse(c *call, text string, decided bool) ([]entry, error) {
 		l.turn.res.Denials = append(l.turn.res.Denials, c.decision)
 	}
 	c.result = tool.Failure(text)
+	c.addContext()
 	e, err := l.resultItem(c)
 	if err != nil {
 		return nil, err
@@ -218,7 +238,13 @@ func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
 		if settled, err := l.revisit(ctx); settled || err != nil {
 			return Step{}, false, err
 		}
-		return Step{Kind: StepNeedsApproval, Questions: r.questions()}, true, nil
+		if r.asked.question.Reason == reasonDefer {
+			return l.putOff()
+		}
+		return Step{Kind: StepNeedsApproval, Questions: r.questions()}, true, l.notifyAsked(ctx, r.asked)
+	}
+	if l.turn.stopped != nil && len(r.ready) == 0 && r.at < len(r.calls) {
+		return l.abandonBy(ctx, "not run: a hook has ended the turn", ReasonHook, l.turn.stopped)
 	}
 	if over, reason := l.overLimit(); over && reason == ReasonBudget && len(r.ready) == 0 {
 		return l.abandon(ctx, "not run: the budget of this run is used up", reason)
@@ -244,11 +270,11 @@ func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
 
 // goOn records what has run and what comes next.
 func (l *loop) goOn(ctx context.Context) (Step, bool, error) {
-	entries, err := l.finishReady()
+	entries, err := l.finishReady(ctx)
 	if err != nil {
 		return Step{}, false, err
 	}
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && !l.a.opt.Hooks.Has(hook.PreToolUse) && l.turn.stopped == nil {
 		more, err := l.plan(ctx)
 		if err != nil {
 			return Step{}, false, err
@@ -266,6 +292,9 @@ func (l *loop) closeRound(ctx context.Context) (Step, bool, error) {
 	if r := l.round; r.at < len(r.calls) || r.stop {
 		return Step{}, false, nil
 	}
+	if err := l.batchDone(ctx, l.round); err != nil {
+		return Step{}, false, err
+	}
 	l.a.mu.Lock()
 	l.round = nil
 	l.a.mu.Unlock()
@@ -278,6 +307,10 @@ func (l *loop) closeRound(ctx context.Context) (Step, bool, error) {
 // abandon answers every call that has no result and ends the turn. A call that
 // was started on disk but not yet run says so.
 func (l *loop) abandon(ctx context.Context, text string, why Reason) (Step, bool, error) {
+	return l.abandonBy(ctx, text, why, nil)
+}
+
+func (l *loop) abandonBy(ctx context.Context, text string, why Reason, cause error) (Step, bool, error) {
 	r := l.round
 	if r.asked != nil {
 		if err := l.cancelQuestion(ctx); err != nil {
@@ -315,17 +348,19 @@ func (l *loop) abandon(ctx context.Context, text string, why Reason) (Step, bool
 	if err := l.write(ctx, entries...); err != nil {
 		return Step{}, false, err
 	}
-	return l.finish(ctx, why, nil)
+	return l.finish(ctx, why, cause)
 }
 
-// finishReady makes the results of the ready calls into entries, in call order.
-func (l *loop) finishReady() ([]entry, error) {
+// finishReady makes the results of the ready calls into entries, in call order,
+// with what hooks say to them.
+func (l *loop) finishReady(ctx context.Context) ([]entry, error) {
 	r := l.round
 	var entries []entry
 	for _, c := range r.ready {
+		entries = append(entries, l.reviewResult(ctx, c)...)
 		d, err := session.NewDraft(session.KindToolFinished, session.ToolFinished{
 			Use: c.use.ID, Tool: c.use.Name, IsError: c.result.IsError,
-			Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode,
+			Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode, Changes: changes(c.result.Changes),
 		})
 		if err != nil {
 			return nil, err

@@ -45,6 +45,10 @@ func (a *Agent) start(ctx context.Context, emit func(Event)) (*loop, error) {
 		}
 		return nil, err
 	}
+	if err := l.opening(ctx); err != nil {
+		l.broken = err
+		return nil, err
+	}
 	l.tellOpened(emit)
 	return l, nil
 }
@@ -56,6 +60,7 @@ func (l *loop) tellOpened(emit func(Event)) {
 	l.told = true
 	l.emit = emit
 	l.tell(l.opened)
+	l.tellUntold()
 }
 
 // describe completes what a new session is opened with.

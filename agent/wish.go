@@ -56,6 +56,10 @@ func (l *loop) weighWish(ctx context.Context, w *wish) error {
 	}
 	c.judged = l.a.asOf()
 	c.decision = l.decide(ctx, c, c.requests)
+	if err := l.consultHooks(ctx, c); err != nil {
+		w.reply <- err
+		return nil
+	}
 	if ctx.Err() != nil { // what was said may be because of this
 		w.reply <- context.Cause(ctx)
 		return nil
@@ -75,7 +79,7 @@ func (l *loop) weighWish(ctx context.Context, w *wish) error {
 	if err != nil {
 		return err
 	}
-	if err := l.write(ctx, entry{draft: draft, event: Decided{Decision: *d}}); err != nil {
+	if err := l.write(ctx, append(c.hooks.takeEntries(), entry{draft: draft, event: Decided{Decision: *d}})...); err != nil {
 		return err
 	}
 	l.round.stop = l.round.stop || d.Stop

@@ -75,7 +75,7 @@ func (l *loop) attend(ctx context.Context) (Step, bool, error) {
 		if settled, err := l.revisit(ctx); settled || err != nil {
 			return Step{}, false, err
 		}
-		return Step{Kind: StepNeedsApproval, Questions: r.questions()}, true, nil
+		return Step{Kind: StepNeedsApproval, Questions: r.questions()}, true, l.notifyAsked(ctx, c)
 	}
 	if r.stop {
 		w.stop(errInterrupted)
@@ -110,7 +110,7 @@ func (l *loop) halt(ctx context.Context) error {
 			return err
 		}
 	}
-	entries, err := l.finishReady()
+	entries, err := l.finishReady(ctx)
 	if err != nil {
 		return err
 	}

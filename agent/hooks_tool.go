@@ -1,0 +1,364 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// hooked is what hooks have said to a call.
+type hooked struct {
+	told    bool            // PreToolUse was fired
+	said    []policy.Said   // for the guard
+	input   json.RawMessage // instead of the model's, or nil
+	defers  bool            // a hook puts the call off
+	context []string        // for the model, beside the result
+	denied  bool            // PermissionDenied was fired
+	entries []entry         // not yet on disk
+}
+
+// hookName is how the guard and decisions call a hook.
+func hookName(by string) string { return "hook " + by }
+
+// says keeps what hooks say to the model until there is a result to put it beside.
+func (h *hooked) says(e hook.Event, said []hook.Said) {
+	if len(said) > 0 {
+		h.context = append(h.context, hookText(e, said))
+	}
+}
+
+// takeEntries are the records of hooks that are not on disk yet.
+func (h *hooked) takeEntries() []entry {
+	e := h.entries
+	h.entries = nil
+	return e
+}
+
+// input is what the call is judged with.
+func (c *call) input() json.RawMessage {
+	if c.hooks.input != nil {
+		return c.hooks.input
+	}
+	return c.use.Input
+}
+
+// announce fires PreToolUse, once per call. An error is the tool's: the input makes
+// no sense, and no hook is asked about it.
+func (l *loop) announce(ctx context.Context, c *call) error {
+	h := &c.hooks
+	if h.told || c.wish != nil || !l.a.opt.Hooks.Has(hook.PreToolUse) {
+		return nil
+	}
+	reqs, err := l.requests(c, c.use.Input)
+	if err != nil {
+		return err
+	}
+	h.told = true
+	in := hook.Input{Event: hook.PreToolUse, Tool: c.use.Name, ToolInput: c.use.Input, ToolUseID: c.use.ID, Requests: reqs}
+	out, entries := l.fire(ctx, in)
+	h.entries = append(h.entries, entries...)
+	h.says(in.Event, out.Context)
+	if out.Input != nil {
+		h.input = compact(out.Input)
+	}
+	h.said = opinions(&out)
+	h.defers = out.Permission != nil && out.Permission.Behavior == "defer"
+	if out.Stop != nil {
+		h.said = append(h.said, policy.Said{Policy: hookName(out.Stop.By), Verdict: policy.Verdict{Effect: policy.Deny, Reason: out.Stop.What, Stop: true}})
+	}
+	return nil
+}
+
+// opinions are what an outcome means for the guard.
+func opinions(out *hook.Outcome) (said []policy.Said) {
+	add := func(by string, e policy.Effect, reason string) {
+		said = append(said, policy.Said{Policy: hookName(by), Verdict: policy.Verdict{Effect: e, Reason: reason, Stop: e == policy.Deny && out.Interrupt}})
+	}
+	if out.Block != nil {
+		add(out.Block.By, policy.Deny, out.Block.What)
+	}
+	if p := out.Permission; p != nil {
+		switch p.Behavior {
+		case "defer":
+			add(p.By, policy.Ask, cmp.Or(p.Reason, "the hook puts it off"))
+		case "allow", "deny", "ask":
+			add(p.By, policy.Effect(p.Behavior), p.Reason)
+		}
+	}
+	return said
+}
+
+// consultHooks fires PermissionRequest when a person would be asked about a call.
+// What the hooks say is judged like everything else: their allow passes the question
+// of a mode, and no other.
+func (l *loop) consultHooks(ctx context.Context, c *call) error {
+	if c.decision.Effect != policy.Ask || c.hooks.defers || !l.a.opt.Hooks.Has(hook.PermissionRequest) {
+		return nil
+	}
+	out, entries := l.fire(ctx, hook.Input{
+		Event: hook.PermissionRequest, Tool: c.use.Name, ToolInput: c.call.Input, ToolUseID: c.use.ID,
+		Suggestions: l.suggestions(c), Requests: c.requests,
+	})
+	c.hooks.entries = append(c.hooks.entries, entries...)
+	c.hooks.says(hook.PermissionRequest, out.Context)
+	said := opinions(&out)
+	if len(said) == 0 && len(out.Updates) == 0 {
+		return nil
+	}
+	c.hooks.said = append(c.hooks.said, said...)
+	if out.Input != nil && c.wish == nil {
+		c.hooks.input = compact(out.Input)
+	}
+	asked := c.decision
+	c.requests = nil // judge anew
+	if err := l.judge(ctx, c); err != nil {
+		return err
+	}
+	if p := out.Permission; c.decision.Effect == policy.Ask && p != nil && p.Behavior == "allow" {
+		c.hooks.entries = append(c.hooks.entries, entry{event: Notice{
+			Text: hookName(p.By) + " allows it, which does not count here: " + cmp.Or(asked.Reason, asked.By),
+		}})
+	}
+	return nil
+}
+
+// suggestions are what a person could choose for the rest of the run, in Claude
+// Code's form.
+func (l *loop) suggestions(c *call) json.RawMessage {
+	type rule struct {
+		Tool    string `json:"toolName"`
+		Content string `json:"ruleContent,omitempty"`
+	}
+	type update struct {
+		Type        string `json:"type"`
+		Rules       []rule `json:"rules"`
+		Behavior    string `json:"behavior"`
+		Destination string `json:"destination"`
+	}
+	var list []update
+	q := approval.New(c.requests, c.decision, approval.QuestionOptions{
+		ID: "suggestions", Home: l.a.opt.Permissions.Home, Cwd: l.a.cwd(), At: l.a.opt.Clock(),
+	})
+	for _, s := range q.Scopes {
+		if s.Rule == "" {
+			continue
+		}
+		name, content, _ := strings.Cut(s.Rule, "(")
+		list = append(list, update{"addRules", []rule{{name, strings.TrimSuffix(content, ")")}}, "allow", "session"})
+	}
+	if list == nil {
+		return nil
+	}
+	raw, _ := json.Marshal(list) // plain strings cannot fail
+	return raw
+}
+
+// lament fires PermissionDenied, once per call, and returns what to add to the
+// refusal that the model reads.
+func (l *loop) lament(ctx context.Context, c *call, d *policy.Decision) (more string) {
+	h := &c.hooks
+	if h.denied || d.By == byInterrupt || !l.a.opt.Hooks.Has(hook.PermissionDenied) {
+		return ""
+	}
+	h.denied = true
+	out, entries := l.fire(ctx, hook.Input{
+		Event: hook.PermissionDenied, Tool: c.use.Name, ToolInput: c.input(), ToolUseID: c.use.ID,
+		Reason: cmp.Or(d.Reason, d.By), Requests: c.requests,
+	})
+	h.entries = append(h.entries, entries...)
+	h.says(hook.PermissionDenied, out.Context)
+	if out.Retry {
+		return "\nyou may try it again"
+	}
+	return ""
+}
+
+// review fires PostToolUse or PostToolUseFailure for a call that has run, and puts
+// what the hooks say into its result.
+func (l *loop) reviewResult(ctx context.Context, c *call) []entry {
+	in := hook.Input{
+		Event: hook.PostToolUse, Tool: c.use.Name, ToolInput: c.call.Input, ToolUseID: c.use.ID,
+		Took: c.took, Requests: c.requests,
+	}
+	if c.result.IsError {
+		in.Event = hook.PostToolUseFailure
+	}
+	if l.a.opt.Hooks.Has(in.Event) {
+		in.ToolOutput, in.Response = resultText(&c.result), response(c)
+		if c.result.IsError {
+			in.Error, in.Interrupt = in.ToolOutput, ctx.Err() != nil
+		}
+		out, entries := l.fire(ctx, in)
+		c.hooks.entries = append(c.hooks.entries, entries...)
+		if out.ToolOutput != nil {
+			c.result.Content = tool.Text(outputText(out.ToolOutput)).Content
+		}
+		if out.Block != nil {
+			c.hooks.says(in.Event, []hook.Said{{By: out.Block.By, What: cmp.Or(out.Block.What, "blocked")}})
+		}
+		c.hooks.says(in.Event, out.Context)
+	}
+	for _, ch := range c.result.Changes {
+		_, entries := l.fire(ctx, hook.Input{Event: hook.FileChanged, FilePath: ch.Path, Change: changeOf(ch)})
+		c.hooks.entries = append(c.hooks.entries, entries...)
+	}
+	c.addContext()
+	return c.hooks.takeEntries()
+}
+
+// addContext puts what hooks say to the model beside the result of their call.
+func (c *call) addContext() {
+	if len(c.hooks.context) == 0 {
+		return
+	}
+	c.result.Content = append(slices.Clip(c.result.Content), transcript.Text{Text: strings.Join(c.hooks.context, "\n")})
+	c.hooks.context = nil
+}
+
+func changeOf(ch tool.Change) string {
+	switch {
+	case ch.Before == "absent":
+		return "add"
+	case ch.After == "absent":
+		return "unlink"
+	}
+	return "change"
+}
+
+// resultText is the text of a result.
+func resultText(r *tool.Result) string {
+	var list []string
+	for _, p := range r.Content {
+		switch p := p.(type) {
+		case transcript.Text:
+			list = append(list, p.Text)
+		case transcript.Structured:
+			list = append(list, string(p.Value))
+		}
+	}
+	return strings.Join(list, "\n")
+}
+
+// response is a result in the form that hooks of Claude Code read.
+func response(c *call) json.RawMessage {
+	text := resultText(&c.result)
+	doc := map[string]any{"content": text, "is_error": c.result.IsError, "success": !c.result.IsError}
+	var in struct {
+		File string `json:"file_path"`
+	}
+	if json.Unmarshal(c.call.Input, &in) == nil && in.File != "" {
+		doc["filePath"] = in.File
+	}
+	if c.use.Name == "Bash" {
+		doc["stdout"], doc["stderr"], doc["interrupted"] = text, "", false
+		if c.result.ExitCode != nil {
+			doc["exitCode"] = *c.result.ExitCode
+		}
+	}
+	raw, _ := json.Marshal(doc) // strings, numbers and booleans cannot fail
+	return raw
+}
+
+// outputText is what the model reads of an output that a hook has replaced.
+func outputText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// batchDone fires PostToolBatch when all calls of an answer have results. False
+// means that a hook ends the turn.
+func (l *loop) batchDone(ctx context.Context, r *round) error {
+	if !l.a.opt.Hooks.Has(hook.PostToolBatch) {
+		return nil
+	}
+	in := hook.Input{Event: hook.PostToolBatch}
+	for _, c := range r.calls {
+		one := hook.ToolCall{Tool: c.use.Name, Input: c.use.Input, UseID: c.use.ID}
+		if c.call != nil {
+			one.Response = response(c)
+		}
+		in.Calls = append(in.Calls, one)
+	}
+	out, entries := l.fire(ctx, in)
+	if out.Block != nil && l.turn.stopped == nil {
+		l.turn.stopped = &HookError{Event: hook.PostToolBatch, By: out.Block.By, Reason: out.Block.What}
+	}
+	e, ok, err := l.a.contextItem(hook.PostToolBatch, out.Context)
+	if err != nil {
+		return err
+	}
+	if ok {
+		entries = append(entries, itemEntry(e, nil))
+	}
+	return l.write(ctx, entries...)
+}
+
+// notifyAsked tells hooks that a person is asked.
+func (l *loop) notifyAsked(ctx context.Context, c *call) error {
+	if c.notified {
+		return nil
+	}
+	c.notified = true
+	_, entries := l.fire(ctx, hook.Input{
+		Event: hook.Notification, NotificationType: "permission_prompt", Title: "Permission needed",
+		Message: "Holdfast needs your permission to use " + c.use.Name,
+	})
+	return l.write(ctx, entries...)
+}
+
+// putOff ends a run whose call a hook has put off: its question stays open, and is
+// put anew when the session goes on.
+func (l *loop) putOff() (Step, bool, error) {
+	res := l.turn.res
+	res.Reason, res.Text = ReasonDeferred, strings.Join(l.turn.text, "\n")
+	res.Took = l.a.opt.Clock().Sub(l.turn.began)
+	return Step{Kind: StepFinished, Result: &res}, true, nil
+}
+
+// takeUp judges a call anew that was put off in an earlier run.
+func (l *loop) takeUp(ctx context.Context) error {
+	r := l.round
+	if r == nil || r.asked == nil || r.asked.question.Reason != reasonDefer {
+		return nil
+	}
+	c := r.asked
+	if err := l.withdraw(ctx, *c.question); err != nil {
+		return err
+	}
+	*c = call{use: c.use}
+	l.await(nil)
+	return nil
+}
+
+// reasonDefer is the reason of a question about a call that a hook has put off.
+const reasonDefer = "hook-defer"
+
+// touches say what requests are about, for the decision's record.
+func touches(reqs []policy.Request) []policy.Touch {
+	list := make([]policy.Touch, len(reqs))
+	for i, r := range reqs {
+		list[i] = policy.Touch{Operation: r.Operation, Resource: r.Resource}
+	}
+	return list
+}
+
+// changes are a result's, as the log has them.
+func changes(list []tool.Change) []session.Change {
+	var out []session.Change
+	for _, c := range list {
+		out = append(out, session.Change{Path: c.Path, Before: c.Before, After: c.After})
+	}
+	return out
+}

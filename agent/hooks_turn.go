@@ -1,0 +1,193 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// maxKept is how often in a turn hooks may keep the agent from stopping.
+const maxKept = 8
+
+// opening fires Setup and SessionStart when the session is open.
+func (l *loop) opening(ctx context.Context) error {
+	_, entries := l.fire(ctx, hook.Input{Event: hook.Setup, Trigger: l.a.opt.Setup})
+	source := "resume"
+	switch {
+	case l.opened.Forked != "":
+		source = "fork"
+	case l.opened.Created:
+		source = "startup"
+	}
+	out, more := l.fire(ctx, hook.Input{Event: hook.SessionStart, Source: source, Model: l.a.model.Info().Model})
+	l.prelude, l.initial = out.Context, out.InitialMessage
+	return l.a.record(ctx, append(entries, more...))
+}
+
+// takePrelude is what SessionStart hooks add for the model to read, once.
+func (l *loop) takePrelude() ([]transcript.Encoded, error) {
+	e, ok, err := l.a.contextItem(hook.SessionStart, l.prelude)
+	l.prelude = nil
+	if !ok {
+		return nil, err
+	}
+	return []transcript.Encoded{e}, nil
+}
+
+// closing fires SessionEnd.
+func (l *loop) closing(ctx context.Context) error {
+	_, entries := l.fire(ctx, hook.Input{Event: hook.SessionEnd, Reason: "other"})
+	if l.broken != nil {
+		return nil
+	}
+	return l.a.record(ctx, entries)
+}
+
+// admit takes input in past the hooks of UserPromptSubmit: the items to append, or a
+// *HookError. Nothing of a blocked prompt is kept.
+func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcript.Encoded, error) {
+	var items []transcript.Encoded
+	if a.opt.Hooks.Has(hook.UserPromptSubmit) {
+		out, entries := a.fire(ctx, hook.Input{
+			Event: hook.UserPromptSubmit, Prompt: transcript.Item{Parts: input}.Text(), Source: "user",
+		})
+		if err := a.record(ctx, entries); err != nil {
+			return nil, err
+		}
+		if b := cmp.Or(out.Block, out.Stop); b != nil {
+			return nil, &HookError{Event: hook.UserPromptSubmit, By: b.By, Reason: b.What}
+		}
+		e, ok, err := a.contextItem(hook.UserPromptSubmit, out.Context)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			items = append(items, e)
+		}
+	}
+	e, err := a.userItem(input)
+	if err != nil {
+		return nil, err
+	}
+	return append(items, e), nil
+}
+
+// keepGoing fires the hooks of a turn's end. True means that one of them keeps the
+// agent going, and that what it says is the next input.
+func (l *loop) keepGoing(ctx context.Context, why Reason, cause error) (bool, error) {
+	t := l.turn
+	var entries []entry
+	if why == ReasonFailed || why == ReasonRefused {
+		in := hook.Input{Event: hook.StopFailure, Error: failureKind(cause), LastMessage: t.last()}
+		if cause != nil {
+			in.Details = cause.Error()
+		}
+		_, entries = l.fire(ctx, in)
+	}
+	out, more := l.fire(ctx, hook.Input{
+		Event: hook.Stop, Active: t.kept > 0, LastMessage: t.last(), Reason: string(why),
+	})
+	entries = append(entries, more...)
+	says := out.Context
+	if out.Block != nil {
+		says = append([]hook.Said{{By: out.Block.By, What: cmp.Or(out.Block.What, "go on")}}, says...)
+	}
+	stays := why == ReasonCompleted && out.Stop == nil && t.stopped == nil && len(says) > 0
+	if stays && t.kept == maxKept {
+		entries = append(entries, entry{event: Notice{
+			Text: fmt.Sprintf("Stop hooks have kept the agent going %d times in this turn: it stops now (hook %s wanted it to go on)", maxKept, says[0].By),
+		}})
+		stays = false
+	}
+	if stays {
+		t.kept++
+		e, err := l.item(transcript.UserText(hookText(hook.Stop, says)))
+		if err != nil {
+			return false, err
+		}
+		entries = append(entries, itemEntry(e, nil))
+	}
+	return stays, l.write(ctx, entries...)
+}
+
+// last is the newest text of the assistant in this turn.
+func (t *turn) last() string {
+	if len(t.text) == 0 {
+		return ""
+	}
+	return t.text[len(t.text)-1]
+}
+
+// failureKind is an error in Claude Code's words.
+func failureKind(err error) string {
+	me, ok := errors.AsType[*model.Error](err)
+	if !ok {
+		return "unknown"
+	}
+	switch me.Kind {
+	case model.ErrorAuth:
+		return "authentication_failed"
+	case model.ErrorRateLimit, model.ErrorOverloaded:
+		return "rate_limit"
+	case model.ErrorInvalid, model.ErrorNotFound, model.ErrorTooLong:
+		return "invalid_request"
+	case model.ErrorNetwork, model.ErrorMalformed:
+		return "server_error"
+	case model.ErrorRefused, model.ErrorCancelled:
+	}
+	return "unknown"
+}
+
+// stopTurn ends a turn that a hook wants to end.
+func (l *loop) stopTurn(ctx context.Context) (Step, bool, error) {
+	return l.finish(ctx, ReasonHook, l.turn.stopped)
+}
+
+// beforeCompaction fires PreCompact; false keeps the transcript as it is for this turn.
+func (l *loop) beforeCompaction(ctx context.Context) (bool, error) {
+	if l.turn.uncompacted {
+		return false, nil
+	}
+	out, entries := l.fire(ctx, hook.Input{Event: hook.PreCompact, Trigger: "auto"})
+	if out.Block != nil {
+		l.turn.uncompacted = true
+		entries = append(entries, entry{event: Notice{
+			Text: fmt.Sprintf("hook %s keeps the transcript from being compacted: %s", out.Block.By, out.Block.What),
+		}})
+	}
+	return out.Block == nil, l.write(ctx, entries...)
+}
+
+// afterCompaction fires PostCompact, and SessionStart for what hooks want the model
+// to know again.
+func (l *loop) afterCompaction(ctx context.Context, items []transcript.Encoded) error {
+	_, entries := l.fire(ctx, hook.Input{Event: hook.PostCompact, Trigger: "auto", Summary: items[0].Text()})
+	out, more := l.fire(ctx, hook.Input{Event: hook.SessionStart, Source: "compact", Model: l.encoder().m.Info().Model})
+	entries = append(entries, more...)
+	e, ok, err := l.a.contextItem(hook.SessionStart, out.Context)
+	if err != nil {
+		return err
+	}
+	if ok {
+		entries = append(entries, itemEntry(e, nil))
+	}
+	return l.write(ctx, entries...)
+}
+
+// modelSwitched fires PostModelSwitch.
+func (l *loop) modelSwitched(ctx context.Context, from, to string) error {
+	out, entries := l.fire(ctx, hook.Input{Event: hook.PostModelSwitch, FromModel: from, Model: to, Source: "auto"})
+	e, ok, err := l.a.contextItem(hook.PostModelSwitch, out.Context)
+	if err != nil {
+		return err
+	}
+	if ok {
+		entries = append(entries, itemEntry(e, nil))
+	}
+	return l.write(ctx, entries...)
+}
