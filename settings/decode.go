@@ -32,6 +32,8 @@ type said struct {
 	askTimeout Value[time.Duration]
 	noBypass   *policy.Origin
 	sandbox    *Sandbox
+	hooks      hooksSaid
+	secrets    secretsSaid
 	problems   []Problem
 }
 
@@ -46,7 +48,16 @@ func decode(src source) *said {
 	s.object("", root, map[string]func(string, node){
 		"permissions": s.permissions,
 		"sandbox":     s.sandboxBlock,
-		"$schema":     func(path string, n node) { s.text(path, n) },
+		"hooks":       s.hooksBlock,
+		"secrets":     s.secretsBlock,
+
+		"strictHooks":            s.flag(&s.hooks.strict),
+		"disableAllHooks":        s.flag(&s.hooks.off),
+		"allowManagedHooksOnly":  s.managedHooksOnly,
+		"allowedHttpHookUrls":    s.hookURLs,
+		"httpHookAllowedEnvVars": s.hookEnv,
+
+		"$schema": func(path string, n node) { s.text(path, n) },
 	})
 	return s
 }

@@ -9,7 +9,6 @@ import (
 // foreign are keys of Claude Code's settings files that people bring along and
 // that mean something there. To skip one silently could open what it closes.
 var foreign = map[string]string{
-	"hooks":           "hooks are not there yet",
 	"env":             "set variables in the shell that starts holdfast",
 	"model":           "use --model or HOLDFAST_MODEL",
 	"apiKeyHelper":    "use ANTHROPIC_API_KEY or OPENAI_API_KEY",

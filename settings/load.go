@@ -40,6 +40,7 @@ type Flags struct {
 	Folders    []string
 	OnAsk      OnAsk
 	AskTimeout time.Duration
+	NoHooks    bool // none but the administrator's
 }
 
 // Flag is a rule that a flag gave.
@@ -70,7 +71,7 @@ func Examine(o *Options) (*Settings, []Problem, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m := merger{out: &Settings{Project: opt.Project, brought: in.brought, opt: opt}}
+	m := merger{out: &Settings{Project: opt.Project, brought: in.brought, opt: opt}, trust: in.trust}
 	for _, src := range in.managed {
 		m.add(decode(src))
 	}
@@ -117,6 +118,7 @@ func (o *Options) complete() (Options, error) {
 type inputs struct {
 	managed, rest []source
 	brought       string // the digest of what the project's folder brings along
+	trust         *Trust // nil when there is no such thing
 }
 
 // sources reads every layer's files.
@@ -135,7 +137,7 @@ func (o *Options) sources() (in inputs, err error) {
 		if err != nil {
 			return in, err
 		}
-		in.brought = digest(project)
+		in.brought, in.trust = digest(project), t
 		for i := range project {
 			project[i].untrusted = !t.trusts(o.Project, in.brought)
 		}

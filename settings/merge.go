@@ -17,6 +17,9 @@ type merger struct {
 	wishes   []Value[policy.Mode] // modes that an untrusted folder asks for
 	dead     []policy.RuleSource  // rules that can never match
 	problems []Problem
+
+	strict, off, mask Value[*bool]
+	trust             *Trust // nil: nothing is trusted
 }
 
 func (m *merger) add(s *said) {
@@ -29,6 +32,8 @@ func (m *merger) add(s *said) {
 	if m.out.NoBypass == nil {
 		m.out.NoBypass = s.noBypass
 	}
+	m.addHooks(s)
+	m.addSecrets(s)
 	if s.sandbox != nil {
 		m.out.Sandboxes = append(m.out.Sandboxes, *s.sandbox)
 	}
@@ -98,6 +103,8 @@ func (m *merger) finish() (*Settings, []Problem) {
 	m.checkNetwork()
 	m.checkRules()
 	m.checkMode()
+	m.checkHooks()
+	m.checkSecrets()
 	m.sortProblems()
 	for _, p := range m.problems {
 		if !p.Fatal {
@@ -199,6 +206,9 @@ func (f *Flags) said(cwd string) *said {
 	}
 	if f.AskTimeout != 0 {
 		s.askTimeout.Value, s.askTimeout.Origin = f.AskTimeout, origin("--ask-timeout", f.AskTimeout.String())
+	}
+	if f.NoHooks {
+		s.hooks.off = Value[*bool]{&f.NoHooks, origin("--no-hooks", "")}
 	}
 	for _, dir := range f.Folders {
 		if !filepath.IsAbs(dir) {

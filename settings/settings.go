@@ -37,8 +37,17 @@ type Settings struct {
 	AskTimeout Value[time.Duration] // 0 when nobody says
 	NoBypass   *policy.Origin       // who disables the mode bypassPermissions, or nil
 	Sandboxes  []Sandbox            // each restricts by itself
-	Warnings   []Problem            // what can have no effect, but opens nothing
-	Ignored    []Ignored            // what an untrusted folder asks for
+	Hooks      []Hook               // of all layers, the strongest first, also those that do not run
+	Secrets    Secrets
+	Warnings   []Problem // what can have no effect, but opens nothing
+	Ignored    []Ignored // what an untrusted folder asks for
+
+	StrictHooks      Value[bool]    // what cannot be asked blocks
+	NoHooks          Value[bool]    // disableAllHooks: none but the administrator's run
+	ManagedHooksOnly *policy.Origin // who wants none but the administrator's, or nil
+	HookURLs         []Value[string]
+	HookEnv          []Value[string] // httpHookAllowedEnvVars; without HookEnvBound nothing is bounded
+	HookEnvBound     bool
 
 	brought string // the digest of what the project's folder brings along
 	opt     Options

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/hook"
 )
 
 const trustFile = "trust.json"
@@ -34,6 +36,27 @@ type TrustedFolder struct {
 	Folder string    `json:"-"`
 	Digest string    `json:"digest"` // of the settings files, SHA-256 in hexadecimal
 	At     time.Time `json:"at"`
+	// Hooks are those that may run, each as it was then. Without a Digest it is only
+	// these that are trusted.
+	Hooks []TrustedHook `json:"hooks,omitempty"`
+}
+
+// TrustedHook is a hook that a person trusts.
+type TrustedHook struct {
+	Event   string `json:"event"`
+	Matcher string `json:"matcher,omitempty"`
+	Name    string `json:"name"`   // the command or the URL
+	Digest  string `json:"digest"` // [hook.Definition].Digest
+}
+
+func trustedHook(d *hook.Definition) TrustedHook {
+	return TrustedHook{Event: string(d.Event), Matcher: d.Matcher, Name: HookName(d), Digest: d.Digest}
+}
+
+// same reports whether two are one hook, if at different times.
+func (h TrustedHook) same(other TrustedHook) bool {
+	h.Digest = other.Digest
+	return h == other
 }
 
 // OpenTrust reads the list in a home folder; without one, or without a list in it,
@@ -78,13 +101,38 @@ func (t *Trust) List() []TrustedFolder {
 }
 
 // Add trusts the folder of settings that were loaded, with just what its files
-// said then. It reports false when that folder brings no settings along.
+// and the files that its hooks name said then. It reports false when that folder
+// brings no settings along.
 func (t *Trust) Add(s *Settings, now time.Time) (bool, error) {
 	if s.brought == "" {
 		return false, nil
 	}
-	t.doc.Folders[s.Project] = TrustedFolder{Digest: s.brought, At: now.UTC()}
+	t.doc.Folders[s.Project] = TrustedFolder{Digest: s.brought, At: now.UTC(), Hooks: s.trustable()}
 	return true, t.save()
+}
+
+// AddHooks trusts the hooks of the folder of settings that were loaded, as they
+// were then, and leaves alone what else is trusted. It reports false when that
+// folder brings no hooks along and none were trusted.
+func (t *Trust) AddHooks(s *Settings, now time.Time) (bool, error) {
+	hooks, f := s.trustable(), t.doc.Folders[s.Project]
+	if len(hooks) == 0 && len(f.Hooks) == 0 {
+		return false, nil
+	}
+	f.At, f.Hooks = now.UTC(), hooks
+	t.doc.Folders[s.Project] = f
+	return true, t.save()
+}
+
+// trustable are the hooks that the folder brings along, as far as they have a digest.
+func (s *Settings) trustable() []TrustedHook {
+	var list []TrustedHook
+	for i := range s.Hooks {
+		if h := &s.Hooks[i]; brought(h.Origin.Layer) && h.Digest != "" {
+			list = append(list, trustedHook(&h.Definition))
+		}
+	}
+	return list
 }
 
 // Revoke takes a folder off the list; false when it is not on it.
@@ -99,9 +147,17 @@ func (t *Trust) Revoke(folder string) (bool, error) {
 	return true, t.save()
 }
 
+// hooks are those that are trusted in a folder.
+func (t *Trust) hooks(folder string) []TrustedHook {
+	if t == nil {
+		return nil
+	}
+	return t.doc.Folders[folder].Hooks
+}
+
 func (t *Trust) trusts(folder, digest string) bool {
 	f, ok := t.doc.Folders[folder]
-	return ok && f.Digest == digest
+	return ok && digest != "" && f.Digest == digest
 }
 
 // save replaces the list as a whole: a crash leaves the old one or the new one.

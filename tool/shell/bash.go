@@ -109,7 +109,11 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 	if s.opts.Progress != nil {
 		progress = func(b []byte) { s.opts.Progress(call.ID, b) }
 	}
-	c := command{program: s.program, line: in.Command, dir: cwd, env: s.env, limit: limit, grace: s.opts.Grace}
+	script, err := s.variables()
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	c := command{program: s.program, line: in.Command, dir: cwd, env: s.env, variables: script, limit: limit, grace: s.opts.Grace}
 	if s.opts.Sandbox != nil && !outside {
 		c.box, c.env, c.clock = s.opts.Sandbox, s.inside, newClock()
 		ctx = context.WithValue(ctx, runningKey{}, &running{call: call, line: in.Command, clock: c.clock})

@@ -17,6 +17,7 @@ import (
 // command is one command line to run.
 type command struct {
 	program, line, dir string
+	variables          string // a script that comes first
 	env                []string
 	limit, grace       time.Duration
 	box                *sandbox.Sandbox // nil: nothing holds it
@@ -153,7 +154,7 @@ const maxPath = 4096
 // they are, so a shell can still become its last command without a fork.
 func (c command) follow() (*follower, string, error) {
 	if !canFollow || !mayMove(c.line) {
-		return nil, c.line, nil
+		return nil, c.first() + c.line, nil
 	}
 	pipe, sink, err := os.Pipe()
 	if err != nil {
@@ -163,7 +164,7 @@ func (c command) follow() (*follower, string, error) {
 	if !strings.HasSuffix(c.program, "bash") {
 		number = 8
 	}
-	return &follower{pipe, sink, number}, fmt.Sprintf("trap 'pwd -P >&%d' EXIT\n%s", number, c.line), nil
+	return &follower{pipe, sink, number}, fmt.Sprintf("trap 'pwd -P >&%d' EXIT\n%s%s", number, c.first(), c.line), nil
 }
 
 // mayMove says whether a command line could change the directory. A line that

@@ -126,7 +126,13 @@ func (c *clock) tell(on bool) {
 }
 
 // environ is the environment of the command, which knows where it is.
-func (c command) environ() []string { return append(c.env[:len(c.env):len(c.env)], "PWD="+c.dir) }
+func (c command) environ() []string {
+	env := append(c.env[:len(c.env):len(c.env)], "PWD="+c.dir)
+	if c.variables != "" {
+		env = append(env, variablesName+"="+c.variables)
+	}
+	return env
+}
 
 // files are the descriptors from 3 on.
 func (f *follower) files() []*os.File {

@@ -49,6 +49,12 @@ type Options struct {
 	// about hosts is opened with [AskHost]. It stays the caller's to close.
 	Sandbox *sandbox.Sandbox
 
+	// EnvFile is a script that every command begins with, for the variables that it
+	// exports (CLAUDE_ENV_FILE of hooks). It is read anew for each command, here and
+	// not by the command; who may write it decides what commands do, so it lies where
+	// they cannot. Empty, or not there: none. Longer than 64 KiB: no command starts.
+	EnvFile string
+
 	// Progress is given output as it comes, from one goroutine per call. It must
 	// not keep the slice and should not block: the command waits for it.
 	Progress func(callID string, chunk []byte)

@@ -1,0 +1,277 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// HookStatus says whether a hook runs.
+type HookStatus string
+
+// The states. Hooks of other layers than local and project are trusted anyhow.
+const (
+	HookTrusted   HookStatus = "trusted"   // it runs
+	HookUntrusted HookStatus = "untrusted" // nobody has trusted it in this folder
+	HookModified  HookStatus = "modified"  // it, or a file that it names, has changed since
+	HookDisabled  HookStatus = "disabled"  // a setting keeps it from running
+)
+
+// Hook is a hook that a settings file names.
+type Hook struct {
+	hook.Definition
+	Status HookStatus
+	Why    string // why it does not run, for people; "" when it does
+}
+
+// hooksSaid is what one source says about hooks.
+type hooksSaid struct {
+	list        []hook.Definition
+	strict      Value[*bool]
+	off         Value[*bool]
+	managedOnly *policy.Origin
+	urls        []Value[string]
+	env         []Value[string]
+	bound       bool // env was said, if only as an empty list
+}
+
+// brought reports whether a layer comes with the folder.
+func brought(l policy.Layer) bool { return l == policy.LayerLocal || l == policy.LayerProject }
+
+func (s *said) hooksBlock(path string, n node) {
+	if !s.want(path, n, kindObject) {
+		return
+	}
+	list, err := hook.Decode(s.data[n.at:n.end], &hook.DecodeOptions{
+		Layer: s.layer, File: s.file, Dir: s.dir,
+		Place: func(offset int) (line, col int) { return position(s.data, n.at+offset) },
+	})
+	s.hooks.list = list
+	for _, e := range hookErrors(err) {
+		s.fault(n.at+e.Offset, e.Hint(), "%s.%v", path, e)
+	}
+}
+
+// hookErrors takes joined errors apart.
+func hookErrors(err error) []*hook.Error {
+	if err == nil {
+		return nil
+	}
+	if list, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the list itself is wanted
+		var all []*hook.Error
+		for _, e := range list.Unwrap() {
+			all = append(all, hookErrors(e)...)
+		}
+		return all
+	}
+	if e, ok := errors.AsType[*hook.Error](err); ok {
+		return []*hook.Error{e}
+	}
+	return []*hook.Error{{What: err.Error()}}
+}
+
+func (s *said) flag(into *Value[*bool]) func(string, node) {
+	return func(path string, n node) {
+		if s.want(path, n, kindBool) {
+			on := n.text == "true"
+			*into = Value[*bool]{&on, s.origin(n, n.text)}
+		}
+	}
+}
+
+func (s *said) managedHooksOnly(path string, n node) {
+	switch {
+	case !s.want(path, n, kindBool):
+	case s.layer != policy.LayerManaged:
+		s.fault(n.at, "take it out; an administrator can write it in "+DefaultManaged, "%s: only managed settings may say this", path)
+	case n.text == "true":
+		o := s.origin(n, n.text)
+		s.hooks.managedOnly = &o
+	}
+}
+
+func (s *said) hookURLs(path string, n node) {
+	s.texts(path, n, func(at string, item node) {
+		u, err := url.Parse(strings.ReplaceAll(item.text, "*", "x"))
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+			s.fault(item.at, `write it as "https://hooks.example.com/*"`, "%s: %q is no pattern of URLs", at, item.text)
+			return
+		}
+		s.hooks.urls = append(s.hooks.urls, Value[string]{item.text, s.origin(item, item.text)})
+	})
+}
+
+var variable = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
+
+func (s *said) hookEnv(path string, n node) {
+	s.hooks.bound = true
+	s.texts(path, n, func(at string, item node) {
+		if !variable.MatchString(item.text) {
+			s.fault(item.at, `write its name alone, as "HOOK_TOKEN"`, "%s: %q is no name of a variable", at, item.text)
+			return
+		}
+		s.hooks.env = append(s.hooks.env, Value[string]{item.text, s.origin(item, item.text)})
+	})
+}
+
+// addHooks takes in what a layer says about hooks. An untrusted folder may be
+// stricter about failures, and nothing else: to switch hooks off would switch off
+// those that watch it.
+func (m *merger) addHooks(s *said) {
+	h := &s.hooks
+	for _, d := range h.list {
+		m.out.Hooks = append(m.out.Hooks, Hook{Definition: d})
+	}
+	if m.out.ManagedHooksOnly == nil {
+		m.out.ManagedHooksOnly = h.managedOnly
+	}
+	if !s.untrusted || h.strict.Value != nil && *h.strict.Value {
+		preferFlag(&m.strict, h.strict)
+	} else if h.strict.Value != nil {
+		m.ignore("strictHooks false", h.strict.Origin)
+	}
+	if !s.untrusted {
+		preferFlag(&m.off, h.off)
+		m.out.HookURLs = append(m.out.HookURLs, h.urls...)
+		m.out.HookEnv = append(m.out.HookEnv, h.env...)
+		m.out.HookEnvBound = m.out.HookEnvBound || h.bound
+		return
+	}
+	if h.off.Value != nil {
+		m.ignore("disableAllHooks "+h.off.Origin.Rule, h.off.Origin)
+	}
+	for _, v := range h.urls {
+		m.ignore("allowedHttpHookUrls "+v.Value, v.Origin)
+	}
+	for _, v := range h.env {
+		m.ignore("httpHookAllowedEnvVars "+v.Value, v.Origin)
+	}
+}
+
+func preferFlag(into *Value[*bool], v Value[*bool]) {
+	if into.Value == nil {
+		*into = v
+	}
+}
+
+// checkHooks says of every hook whether it runs.
+func (m *merger) checkHooks() {
+	if m.strict.Value != nil {
+		m.out.StrictHooks = Value[bool]{*m.strict.Value, m.strict.Origin}
+	}
+	if m.off.Value != nil {
+		m.out.NoHooks = Value[bool]{*m.off.Value, m.off.Origin}
+	}
+	for i := range m.out.Hooks {
+		h := &m.out.Hooks[i]
+		err := h.Seal(m.out.Project)
+		switch {
+		case err == nil:
+			h.Status, h.Why = m.status(h)
+		case brought(h.Origin.Layer):
+			h.Status, h.Why = HookModified, err.Error()
+		default:
+			hint := ""
+			if e, ok := errors.AsType[*hook.Error](err); ok {
+				hint = e.Hint()
+			}
+			o := h.Origin
+			m.problems = append(m.problems, Problem{
+				Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, What: err.Error(), Hint: hint, Fatal: true,
+			})
+		}
+	}
+}
+
+// status says whether a hook with a digest runs.
+func (m *merger) status(h *Hook) (HookStatus, string) {
+	o := h.Origin
+	switch only, off := m.out.ManagedHooksOnly, m.out.NoHooks; {
+	case only != nil && o.Layer != policy.LayerManaged:
+		return HookDisabled, "allowManagedHooksOnly, " + Where(*only)
+	case off.Value && (o.Layer != policy.LayerManaged || off.Origin.Layer == policy.LayerManaged):
+		if off.Origin.Line == 0 {
+			return HookDisabled, Where(off.Origin)
+		}
+		return HookDisabled, "disableAllHooks, " + Where(off.Origin)
+	}
+	if !brought(o.Layer) {
+		return HookTrusted, ""
+	}
+	known := m.trust.hooks(m.out.Project)
+	if slices.ContainsFunc(known, func(t TrustedHook) bool { return t.Digest == h.Digest }) {
+		return HookTrusted, ""
+	}
+	this := trustedHook(&h.Definition)
+	if slices.ContainsFunc(known, func(t TrustedHook) bool { return t.same(this) }) {
+		return HookModified, "it, or a file that it names, has changed since it was trusted"
+	}
+	return HookUntrusted, "nobody has trusted it in this folder"
+}
+
+// ActiveHooks are the hooks that run, in their order: the strongest layer first.
+func (s *Settings) ActiveHooks() []hook.Definition {
+	var list []hook.Definition
+	for i := range s.Hooks {
+		if s.Hooks[i].Status == HookTrusted {
+			list = append(list, s.Hooks[i].Definition)
+		}
+	}
+	return list
+}
+
+// HookOptions are what a registry of these hooks is made with. What runs commands
+// is for the caller to fill in.
+func (s *Settings) HookOptions() hook.Options {
+	return hook.Options{Strict: s.StrictHooks.Value, Rules: s.ruleOptions()}
+}
+
+// HookNotice says which hooks of the folder do not run, and what to do about it.
+// Both are "" when there is nothing to say.
+func (s *Settings) HookNotice() (what, hint string) {
+	var names []string
+	for i := range s.Hooks {
+		h := &s.Hooks[i]
+		if h.Status == HookUntrusted || h.Status == HookModified {
+			names = append(names, fmt.Sprintf("%s %s (%s)", h.Event, short(HookName(&h.Definition)), h.Status))
+		}
+	}
+	if len(names) == 0 {
+		return "", ""
+	}
+	count := "1 hook of this folder does not run: "
+	if n := len(names); n > 1 {
+		count = fmt.Sprintf("%d hooks of this folder do not run: ", n)
+	}
+	if len(names) > 4 {
+		names = append(names[:3], "…")
+	}
+	return count + strings.Join(names, ", "), "look at them and trust them: holdfast hooks trust " + quote(s.Project)
+}
+
+// HookName is what a hook is called where it has no name of its own.
+func HookName(d *hook.Definition) string {
+	switch {
+	case d.Name != "":
+		return d.Name
+	case d.Command != "":
+		return strings.Join(append([]string{d.Command}, d.Args...), " ")
+	case d.URL != "":
+		return d.URL
+	}
+	return d.Type()
+}
+
+func short(name string) string {
+	name = strings.Join(strings.Fields(name), " ")
+	if r := []rune(name); len(r) > 40 {
+		return string(r[:39]) + "…"
+	}
+	return name
+}

@@ -1,0 +1,106 @@
+package settings
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/audit/secret"
+)
+
+// Secrets say what is masked when it is written down.
+type Secrets struct {
+	Mask     Value[bool]             // true when nobody says
+	Patterns []Value[secret.Pattern] // besides the built-in ones
+}
+
+type secretsSaid struct {
+	mask     Value[*bool]
+	patterns []Value[secret.Pattern]
+}
+
+func (s *said) secretsBlock(path string, n node) {
+	s.object(path, n, map[string]func(string, node){
+		"mask":     s.flag(&s.secrets.mask),
+		"patterns": s.patterns,
+	})
+}
+
+func (s *said) patterns(path string, n node) {
+	if !s.want(path, n, kindList) {
+		return
+	}
+	for _, item := range n.items {
+		if p, ok := s.pattern(path, item); ok {
+			s.secrets.patterns = append(s.secrets.patterns, Value[secret.Pattern]{p, s.origin(item, p.ID)})
+		}
+	}
+}
+
+const patternHint = `write {"id": "our-token", "words": ["ours_"], "expr": "\\bours_[0-9a-f]{32}\\b"}`
+
+func (s *said) pattern(path string, n node) (p secret.Pattern, ok bool) {
+	if !s.want(path, n, kindObject) {
+		return p, false
+	}
+	dec := json.NewDecoder(strings.NewReader(string(s.data[n.at:n.end])))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&p)
+	if err == nil {
+		_, err = secret.New(&secret.Options{Patterns: []secret.Pattern{p}, Alone: true})
+	}
+	switch {
+	case err != nil:
+		s.fault(n.at, patternHint, "%s: %v", path, err)
+	case p.ID == "" || p.Expr == "":
+		s.fault(n.at, patternHint, "%s: a pattern needs an id and an expr", path)
+	default:
+		return p, true
+	}
+	return p, false
+}
+
+// addSecrets takes in what a layer says about secrets. Of an untrusted folder
+// nothing counts: a pattern can also hide what happened from who reads it later.
+func (m *merger) addSecrets(s *said) {
+	if !s.untrusted {
+		preferFlag(&m.mask, s.secrets.mask)
+		m.out.Secrets.Patterns = append(m.out.Secrets.Patterns, s.secrets.patterns...)
+		return
+	}
+	if s.secrets.mask.Value != nil && !*s.secrets.mask.Value {
+		m.ignore("secrets.mask false", s.secrets.mask.Origin)
+	}
+	for _, v := range s.secrets.patterns {
+		m.ignore("secrets.patterns "+v.Value.ID, v.Origin)
+	}
+}
+
+// checkSecrets settles what is masked, and looks at the patterns of all layers together.
+func (m *merger) checkSecrets() {
+	m.out.Secrets.Mask = Value[bool]{Value: true}
+	if m.mask.Value != nil {
+		m.out.Secrets.Mask = Value[bool]{*m.mask.Value, m.mask.Origin}
+	}
+	if len(m.out.Secrets.Patterns) == 0 {
+		return
+	}
+	if _, err := m.out.Masker(); err != nil {
+		o := m.out.Secrets.Patterns[0].Origin
+		m.problems = append(m.problems, Problem{
+			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, What: "secrets.patterns: " + err.Error(), Hint: patternHint, Fatal: true,
+		})
+	}
+}
+
+// Masker masks secrets as the settings want it; nil, which masks nothing, when they
+// switch it off.
+func (s *Settings) Masker() (*secret.Masker, error) {
+	if !s.Secrets.Mask.Value {
+		return nil, nil
+	}
+	var more []secret.Pattern
+	for _, v := range s.Secrets.Patterns {
+		more = append(more, v.Value)
+	}
+	return secret.New(&secret.Options{Patterns: more})
+}

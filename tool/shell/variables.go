@@ -1,0 +1,51 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// variablesName carries the script to the shell, and is gone before it runs.
+const variablesName = "HOLDFAST_VARIABLES"
+
+// maxVariables bounds the script: the kernel takes 128 KiB for one variable.
+const maxVariables = 64 << 10
+
+// variables reads the script that commands begin with.
+func (s *Shell) variables() (string, error) {
+	if s.opts.EnvFile == "" {
+		return "", nil
+	}
+	f, err := os.Open(s.opts.EnvFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("the variables that hooks set cannot be read: %w", bare(err))
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxVariables+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the variables that hooks set cannot be read: %w", bare(err))
+	case len(b) > maxVariables:
+		return "", fmt.Errorf("the script of variables that hooks set is larger than %d KiB", maxVariables>>10)
+	case strings.ContainsRune(string(b), 0):
+		return "", errors.New("the script of variables that hooks set holds a NUL")
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// first stands before the command, on its first line so that lines keep their
+// numbers. What the script prints is no output of the command, and what it returns
+// no status that the command sees.
+func (c command) first() string {
+	if c.variables == "" {
+		return ""
+	}
+	return `eval "unset ` + variablesName + `; $` + variablesName + `" >/dev/null;:;`
+}
