@@ -2,8 +2,9 @@ package audit
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -18,24 +19,59 @@ const (
 	KindPolicy    = "policy"    // the policy of the run changed
 	KindHook      = "hook"      // hooks ran
 	KindRedaction = "redaction" // content was erased
-	KindSession   = "session"   // opened, forked, taken over
+	KindSession   = "session"   // opened, forked
 )
 
-// Entry is one piece of evidence, made from one record. Digest is SHA-256 of the
-// entry's canonical JSON (RFC 8785) without Digest; Prev is the Digest of the
-// session's entry before it. So an export can be checked by itself.
+// Kinds lists what entries can be about.
+func Kinds() []string {
+	return []string{KindSession, KindDecision, KindEffect, KindApproval, KindPolicy, KindHook, KindRedaction}
+}
+
+// The actions of decisions and questions are allow, deny and ask. Those of what else
+// entries are about:
+const (
+	ActionRun    = "run"    // a call
+	ActionAnswer = "answer" // a question
+	ActionMode   = "mode"   // the mode was set
+	ActionGrant  = "grant"  // a person's decision counts for the rest of the run
+	ActionRevoke = "revoke" // a grant was taken back
+	ActionPatch  = "patch"  // path rules were added
+	ActionEnd    = "end"    // the run ended, and its grants and patches with it
+	ActionFire   = "fire"   // hooks were told, and none of them intervened
+	ActionErase  = "erase"  // content
+	ActionOpen   = "open"   // a session
+	ActionFork   = "fork"   // a session off another
+	ActionErased = "erased" // what it was is erased
+)
+
+// Outcomes of an effect. Of an answer the outcome is what was decided: "allow",
+// "deny", "allow-session", "deny-session"; of hooks it is ok or error; of a grant and
+// a mode what was granted or set.
+const (
+	OutcomeOK      = "ok"
+	OutcomeError   = "error"
+	OutcomeUnknown = session.OutcomeUnknown // it was started, and nothing says how it ended
+	OutcomeNotRun  = session.OutcomeNotRun  // it was started on record, and then not run
+)
+
+// Entry is one piece of evidence, made from one record: a call that ran from the
+// record that says how it ended, one of unknown outcome from the record of its start.
+// Digest is SHA-256, in hexadecimal, of the entry's canonical JSON (RFC 8785) without
+// Digest; Prev is the Digest of the session's entry before it, "" of the first. So an
+// export can be checked by itself.
 type Entry struct {
 	Session string    `json:"session"`
 	Seq     int64     `json:"seq"`
-	Time    time.Time `json:"time"`
+	Time    time.Time `json:"time"` // UTC, whole milliseconds
 	Kind    string    `json:"kind"`
-	Action  string    `json:"action"` // "allow", "deny", "ask", "run", "answer", "grant", "mode", "opened" …
+	Action  string    `json:"action"` // "allow", "deny", "ask", ActionRun …
 
 	Actor    Actor  `json:"actor"`               // who decided or did it
-	OnBehalf string `json:"on_behalf,omitempty"` // of whom: the account and the agent, "ann (main)"
+	OnBehalf string `json:"on_behalf,omitempty"` // of whom: the account, and the agent unless it is the main one: "ann", "ann (tests)"
 
 	Use       string         `json:"use_id,omitempty"`
 	Tool      string         `json:"tool,omitempty"`
+	Event     string         `json:"event,omitempty"` // that hooks were told of
 	Resources []Resource     `json:"resources,omitempty"`
 	Requests  []string       `json:"requests,omitempty"` // digests of exactly what was asked
 	Rule      *policy.Origin `json:"rule,omitempty"`
@@ -43,11 +79,15 @@ type Entry struct {
 	Reason    string         `json:"reason,omitempty"`
 	Sandbox   string         `json:"sandbox,omitempty"`
 	Profile   string         `json:"sandbox_profile,omitempty"`
+	Question  string         `json:"question,omitempty"` // the id of the question that was asked or answered
+	Grant     string         `json:"grant,omitempty"`    // the id of the grant that decided, was given or was revoked
+	Policy    int            `json:"policy_version,omitempty"`
+	Hooks     []HookRun      `json:"hooks,omitempty"` // that ran
 
-	Outcome  string           `json:"outcome,omitempty"` // of an effect: ok, error, unknown
+	Outcome  string           `json:"outcome,omitempty"`
 	ExitCode *int             `json:"exit_code,omitempty"`
 	Millis   int64            `json:"ms,omitempty"`
-	Changes  []session.Change `json:"changes,omitempty"`
+	Changes  []session.Change `json:"changes,omitempty"` // files that the tool changed, with SHA-256 before and after
 
 	Erased bool   `json:"erased,omitempty"` // the record's content was erased
 	Record string `json:"record"`           // digest of the log's record
@@ -55,35 +95,116 @@ type Entry struct {
 	Digest string `json:"digest"`
 }
 
-// Actor is who decided. Kind is person, rule, mode, hook, policy, callback, grant,
-// sandbox, nobody or program.
+// The kinds of actors.
+const (
+	ActorPerson   = "person"   // somebody who answered, or changed the policy
+	ActorRule     = "rule"     // of settings or flags; Name is its text, Entry.Rule says where it stands
+	ActorMode     = "mode"     // the permission mode
+	ActorHook     = "hook"     //
+	ActorPolicy   = "policy"   // a limit or a policy of the host
+	ActorCallback = "callback" // the host's canUseTool
+	ActorGrant    = "grant"    // what a person decided earlier in the run; Name is its id
+	ActorSandbox  = "sandbox"  // what the sandbox would refuse, or holds
+	ActorNobody   = "nobody"   // nobody was there to ask, or time ran out
+	ActorProgram  = "program"  // Holdfast itself: an interrupt, a restart
+	ActorUnknown  = "unknown"  // it is erased
+)
+
+// Actor is who decided or did something.
 type Actor struct {
 	Kind string `json:"kind"`
 	Name string `json:"name,omitempty"`
 	Via  string `json:"via,omitempty"` // the client through which a person answered
 }
 
+func (a Actor) String() string {
+	s := a.Kind
+	if a.Name != "" && a.Name != a.Kind {
+		s += " " + a.Name
+	}
+	if a.Via != "" {
+		s += " via " + a.Via
+	}
+	return s
+}
+
 // Resource is one thing that a call would touch.
 type Resource struct {
-	Operation string `json:"operation"`
+	Operation string `json:"operation,omitempty"` // read, write, exec, command, connect, mcp_call, secret …
 	Name      string `json:"name"`
 }
 
-// ReadOptions picks entries.
+// HookRun is one hook's part in an event: what package hook has on record of it.
+type HookRun struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest,omitempty"` // of its definition and its script
+	Type   string `json:"type"`             // function, command, http
+	Source string `json:"source,omitempty"` // file:line
+	Millis int64  `json:"ms"`
+	Exit   *int   `json:"exit_code,omitempty"`
+	Effect string `json:"effect,omitempty"` // what it wanted: deny, block, allow, input …
+	Reason string `json:"reason,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// seal fills in the chain.
+func (e *Entry) seal(prev string) error {
+	e.Prev = prev
+	sum, err := e.sum()
+	e.Digest = sum
+	return err
+}
+
+// sum computes the entry's digest.
+func (e *Entry) sum() (string, error) {
+	text, err := Canonical(struct {
+		*Entry
+		Digest string `json:"digest,omitempty"`
+	}{Entry: e})
+	if err != nil {
+		return "", err
+	}
+	return session.Sum(text).String(), nil
+}
+
+// CheckAfter reports whether the entry's digest fits its content and the entry follows
+// the one whose digest is prev, "" for the first of a session.
+func (e *Entry) CheckAfter(prev string) error {
+	sum, err := e.sum()
+	switch {
+	case err != nil:
+		return err
+	case sum != e.Digest:
+		return fmt.Errorf("audit: entry %s/%d does not match its digest", e.Session, e.Seq)
+	case prev != e.Prev:
+		return fmt.Errorf("audit: entry %s/%d does not follow the one before it", e.Session, e.Seq)
+	}
+	return nil
+}
+
+// ReadOptions picks entries. The zero value picks all.
 type ReadOptions struct {
-	Kinds []string
-	Since time.Time
-	Until time.Time
+	Kinds []string  // of these only
+	Since time.Time // not before
+	Until time.Time // before
 	Tool  string
 	Actor string // kind or name
 }
 
-// Read yields the evidence of a session, oldest first. The chain of Prev and Digest
-// is over all entries, also those that o leaves out.
+// Read yields the evidence of a session, its parents' included, oldest first. The
+// chain of Prev and Digest is over all entries, also those that o leaves out; what is
+// appended to a log later goes on with the chain, but for calls that still run.
+//
+// A record that does not match its digests, or that cannot be read, yields an error
+// that wraps [session.ErrCorrupt] with its seq, and reading goes on behind it. Memory
+// does not grow with the log.
 func Read(ctx context.Context, s *session.Sessions, id string, o *ReadOptions) iter.Seq2[Entry, error] {
 	return read(ctx, s, id, o)
 }
 
-func read(context.Context, *session.Sessions, string, *ReadOptions) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) { yield(Entry{}, errors.New("audit: not built")) }
+// picks reports whether o asks for the entry.
+func (o *ReadOptions) picks(e *Entry) bool {
+	return o == nil || (len(o.Kinds) == 0 || slices.Contains(o.Kinds, e.Kind)) &&
+		(o.Since.IsZero() || !e.Time.Before(o.Since)) && (o.Until.IsZero() || e.Time.Before(o.Until)) &&
+		(o.Tool == "" || o.Tool == e.Tool) && (o.Actor == "" || o.Actor == e.Actor.Kind || o.Actor == e.Actor.Name)
 }

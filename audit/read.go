@@ -1,0 +1,160 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func read(ctx context.Context, s *session.Sessions, id string, o *ReadOptions) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		r := newReader(id)
+		give := func(list []Entry) bool {
+			for i := range list {
+				if err := r.seal(&list[i]); err != nil {
+					return yield(Entry{}, err)
+				}
+				if o.picks(&list[i]) && !yield(list[i], nil) {
+					return false
+				}
+			}
+			return true
+		}
+		for rec, err := range s.Records(ctx, id, session.Range{}) {
+			var made []Entry
+			if err == nil {
+				made, err = r.record(&rec)
+			} else {
+				r.lost = true
+			}
+			if !give(made) || err != nil && !yield(Entry{}, err) {
+				return
+			}
+			if err != nil && !errors.Is(err, session.ErrCorrupt) {
+				return
+			}
+		}
+		if !give(r.flush()) {
+			return
+		}
+		if err := ctx.Err(); err != nil {
+			yield(Entry{}, context.Cause(ctx))
+		}
+	}
+}
+
+// reader makes entries of a session's records, in order. What it keeps is bounded by
+// what goes on at one time.
+//
+//	decision ─► tool.started ─► (held back: decisions, questions while it runs) ─► tool.finished
+type reader struct {
+	id   string
+	prev session.Record
+	lost bool   // a record could not be read: the next one has nothing to follow
+	last string // digest of the last entry
+
+	user    string            // of session.opened
+	wanted  map[string]item   // the calls of the last assistant item that has some
+	asked   map[string]asked  // open questions and those just answered, by question
+	decided map[string]Entry  // decisions about calls that have not ended, by use
+	running map[string]*Entry // effects to be, by use
+	held    []*Entry          // entries from the first running call on
+}
+
+func newReader(id string) *reader {
+	r := &reader{id: id}
+	r.forget()
+	return r
+}
+
+// forget drops what went on: in a fork, it goes on in the parent.
+func (r *reader) forget() {
+	r.wanted, r.asked = map[string]item{}, map[string]asked{}
+	r.decided, r.running = map[string]Entry{}, map[string]*Entry{}
+}
+
+func (r *reader) seal(e *Entry) error {
+	if err := e.seal(r.last); err != nil {
+		return fmt.Errorf("record %d: %w", e.Seq, err)
+	}
+	r.last = e.Digest
+	return nil
+}
+
+// record takes a record in and returns the entries that are complete with it.
+func (r *reader) record(rec *session.Record) ([]Entry, error) {
+	if err := r.check(rec); err != nil {
+		return nil, r.named(err)
+	}
+	if rec.Kind == session.KindTurnClosed { // whatever has not ended by now has no end on record
+		return r.flush(), nil
+	}
+	e, err := r.entry(rec)
+	if err != nil {
+		return nil, r.named(&session.Error{
+			Op: "read evidence", Seq: rec.Seq, Err: session.ErrCorrupt, Detail: string(rec.Kind) + ": " + err.Error(),
+		})
+	}
+	if rec.Kind == session.KindOpened {
+		made := r.flush()
+		r.forget()
+		if e != nil {
+			made = append(made, *e)
+		}
+		return made, nil
+	}
+	if e != nil {
+		r.held = append(r.held, e)
+	}
+	if len(r.running) > 0 {
+		return nil, nil
+	}
+	return r.release(), nil
+}
+
+// check compares a record with its digests, and with the one before it.
+func (r *reader) check(rec *session.Record) error {
+	var err error
+	if r.lost || r.prev.Seq == 0 && rec.Seq != 1 {
+		err = rec.Check()
+	} else {
+		err = rec.CheckAfter(&r.prev)
+	}
+	r.lost = err != nil
+	r.prev = session.Record{Seq: rec.Seq, Digest: rec.Digest}
+	return err
+}
+
+// named fills in whose record an error is about.
+func (r *reader) named(err error) error {
+	e, ok := errors.AsType[*session.Error](err)
+	if !ok {
+		return err
+	}
+	full := *e
+	full.Session, full.Hint = r.id, "holdfast audit verify --session "+r.id
+	return &full
+}
+
+// flush releases what is held, and calls that still run with it: how they ended is
+// not known.
+func (r *reader) flush() []Entry {
+	clear(r.running)
+	clear(r.decided)
+	return r.release()
+}
+
+// release hands out what is held. A start that an end followed has no entry of its own.
+func (r *reader) release() []Entry {
+	var list []Entry
+	for _, e := range r.held {
+		if e.Kind != "" {
+			list = append(list, *e)
+		}
+	}
+	r.held = r.held[:0]
+	return list
+}

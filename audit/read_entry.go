@@ -1,0 +1,270 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// evidence says what a record of a kind is evidence of; the others are of nothing.
+var evidence = map[session.Kind]string{
+	session.KindOpened:           KindSession,
+	session.KindDecision:         KindDecision,
+	session.KindToolStarted:      KindEffect,
+	session.KindToolFinished:     KindEffect,
+	session.KindApprovalAsked:    KindApproval,
+	session.KindApprovalResolved: KindApproval,
+	session.KindPolicyChanged:    KindPolicy,
+	session.KindHookRan:          KindHook,
+	session.KindRedacted:         KindRedaction,
+}
+
+// entry makes the entry of a record; nil when it is no evidence.
+func (r *reader) entry(rec *session.Record) (*Entry, error) {
+	if rec.Kind == session.KindItem {
+		return nil, r.item(rec.Payload)
+	}
+	kind, ok := evidence[rec.Kind]
+	if !ok {
+		return nil, nil
+	}
+	e := &Entry{
+		Session: r.id, Seq: rec.Seq, Time: rec.Time.UTC(), Kind: kind, OnBehalf: r.user, Record: rec.Digest.String(),
+	}
+	if rec.Payload == nil {
+		r.erased(rec.Kind, e)
+		return e, nil
+	}
+	return e, r.fill(rec, e)
+}
+
+func (r *reader) fill(rec *session.Record, e *Entry) error {
+	switch rec.Kind {
+	case session.KindOpened:
+		return into(rec, func(o *session.Opened) { r.opened(o, e) })
+	case session.KindDecision:
+		return into(rec, func(d *policy.Decision) { r.decision(d, e) })
+	case session.KindToolStarted:
+		return into(rec, func(s *session.ToolStarted) { r.started(s, e) })
+	case session.KindToolFinished:
+		return into(rec, func(f *session.ToolFinished) { r.finished(f, e) })
+	case session.KindApprovalAsked:
+		return r.question(rec.Payload, e)
+	case session.KindApprovalResolved:
+		return r.answer(rec.Payload, e)
+	case session.KindPolicyChanged:
+		return into(rec, func(c *policy.Change) { changed(c, e) })
+	case session.KindHookRan:
+		return into(rec, func(h *ran) { hooked(h, e) })
+	case session.KindRedacted:
+		return into(rec, func(x *session.Redacted) { redacted(x, e) })
+	}
+	return nil
+}
+
+// into unpacks a payload.
+func into[T any](rec *session.Record, use func(*T)) error {
+	var v T
+	if err := json.Unmarshal(rec.Payload, &v); err != nil {
+		return err
+	}
+	use(&v)
+	return nil
+}
+
+// erased is the entry of a record whose content is gone: that there was one, and its
+// digest, are what is left. The end of the only call that runs is that call's.
+func (r *reader) erased(k session.Kind, e *Entry) {
+	e.Erased, e.Action, e.Actor = true, ActionErased, Actor{Kind: ActorUnknown}
+	switch k {
+	case session.KindOpened:
+		r.user, e.OnBehalf = "", ""
+	case session.KindToolStarted, session.KindToolFinished:
+		e.Outcome = OutcomeUnknown
+		if k == session.KindToolFinished && len(r.running) == 1 {
+			for use := range r.running {
+				r.end(use)
+			}
+		}
+	}
+}
+
+func (r *reader) opened(o *session.Opened, e *Entry) {
+	r.user = o.User // a fork's parent may have been another's
+	e.OnBehalf, e.Action = o.User, ActionOpen
+	e.Actor = Actor{Kind: ActorPerson, Name: o.User}
+	if o.User == "" {
+		e.Actor = Actor{Kind: ActorProgram}
+	}
+	if o.CWD != "" {
+		e.Resources = []Resource{{Operation: "folder", Name: o.CWD}}
+	}
+	if b := o.Base; b != nil {
+		e.Action = ActionFork
+		e.Resources = append(e.Resources, Resource{Operation: "session", Name: fmt.Sprintf("%s/%d", b.Parent, b.Seq)})
+	}
+}
+
+func (r *reader) decision(d *policy.Decision, e *Entry) {
+	e.Action, e.Actor, e.OnBehalf = string(d.Effect), r.whoDecided(d), r.behalf(d.Agent)
+	e.Use, e.Tool, e.Requests, e.Rule, e.Mode = d.Use, d.Tool, d.Digests, d.Rule, string(d.Mode)
+	e.Reason, e.Sandbox, e.Profile, e.Grant, e.Policy = d.Reason, d.Sandbox, d.Profile, d.Grant, d.Version
+	q, asked := r.questionOf(d)
+	switch {
+	case len(d.Touches) > 0:
+		for _, t := range d.Touches {
+			e.Resources = append(e.Resources, Resource{string(t.Operation), t.Resource})
+		}
+	case asked && d.Input == nil:
+		e.Resources = q.resources
+	default:
+		e.Resources = r.touched(d)
+	}
+	if asked && d.Asked {
+		e.Question = q.id
+	}
+	delete(r.asked, q.id)
+	if _, runs := r.running[d.Use]; !runs && d.Effect == policy.Allow { // one about what a call that runs asks for is no start
+		r.decided[d.Use] = *e
+	}
+}
+
+// started holds back what follows until the call has ended.
+func (r *reader) started(s *session.ToolStarted, e *Entry) {
+	d := r.decided[s.Use]
+	delete(r.decided, s.Use)
+	e.Use, e.Tool, e.Action, e.Outcome = s.Use, s.Tool, ActionRun, OutcomeUnknown
+	e.Actor = Actor{Kind: ActorProgram}
+	e.Resources, e.Requests, e.Sandbox, e.Profile, e.Mode = d.Resources, d.Requests, d.Sandbox, d.Profile, d.Mode
+	if d.OnBehalf != "" {
+		e.OnBehalf = d.OnBehalf
+	}
+	r.running[s.Use] = e
+}
+
+func (r *reader) finished(f *session.ToolFinished, e *Entry) {
+	start := r.end(f.Use)
+	e.Use, e.Tool, e.Action = f.Use, f.Tool, ActionRun
+	e.Actor = Actor{Kind: ActorProgram}
+	e.Resources, e.Requests, e.Sandbox, e.Profile, e.Mode = start.Resources, start.Requests, start.Sandbox, start.Profile, start.Mode
+	if start.OnBehalf != "" {
+		e.OnBehalf = start.OnBehalf
+	}
+	e.ExitCode, e.Millis, e.Changes = f.ExitCode, f.Millis, f.Changes
+	switch {
+	case f.Outcome != "":
+		e.Outcome = f.Outcome
+	case f.IsError:
+		e.Outcome = OutcomeError
+	default:
+		e.Outcome = OutcomeOK
+	}
+}
+
+// end takes the start of a call back: its end is the evidence.
+func (r *reader) end(use string) Entry {
+	p, ok := r.running[use]
+	if !ok {
+		return Entry{}
+	}
+	delete(r.running, use)
+	start := *p
+	*p = Entry{}
+	return start
+}
+
+func changed(c *policy.Change, e *Entry) {
+	e.Actor, e.Policy = whoChanged(c.By), c.Version
+	switch {
+	case c.Mode != "":
+		e.Action, e.Mode, e.Outcome = ActionMode, string(c.Mode), string(c.Mode)
+	case c.Grant != nil:
+		g := c.Grant
+		e.Action, e.Grant, e.Tool, e.Outcome, e.Question = ActionGrant, g.ID, g.Tool, string(g.Effect), g.Question
+		name := g.Scope
+		if name == "" {
+			name = g.Resource
+		}
+		if name == "" {
+			name = g.Tool
+		}
+		e.Resources = []Resource{{string(g.Operation), name}}
+	case c.Revoke != "":
+		e.Action, e.Grant = ActionRevoke, c.Revoke
+	case c.Patch != nil:
+		e.Action, e.Tool = ActionPatch, c.Patch.Tool
+		e.Resources = patched(c.Patch)
+	case c.Ended:
+		e.Action, e.Actor = ActionEnd, Actor{Kind: ActorProgram}
+	}
+}
+
+func patched(p *policy.Patch) []Resource {
+	var list []Resource
+	for _, g := range p.Deny {
+		list = append(list, Resource{p.Mode, "deny " + g})
+	}
+	for _, g := range p.Allow {
+		list = append(list, Resource{p.Mode, "allow " + g})
+	}
+	if p.Default != "" {
+		list = append(list, Resource{p.Mode, "default " + string(p.Default)})
+	}
+	return list
+}
+
+// ran is the payload of a hook.ran record.
+type ran struct {
+	Event string    `json:"event"`
+	Use   string    `json:"use_id"`
+	Tool  string    `json:"tool"`
+	Hooks []HookRun `json:"hooks"`
+	Quiet int       `json:"quiet"`
+}
+
+// hooked is about the first hook that intervened, else the first one.
+func hooked(h *ran, e *Entry) {
+	e.Event, e.Use, e.Tool, e.Hooks = h.Event, h.Use, h.Tool, h.Hooks
+	e.Action, e.Outcome, e.Actor = ActionFire, OutcomeOK, Actor{Kind: ActorHook}
+	if len(h.Hooks) == 0 {
+		e.Actor.Name = fmt.Sprintf("%d functions", h.Quiet)
+		return
+	}
+	at := max(0, slices.IndexFunc(h.Hooks, func(r HookRun) bool { return r.Effect != "" }))
+	first := h.Hooks[at]
+	e.Actor.Name, e.Reason, e.ExitCode = first.Name, first.Reason, first.Exit
+	if first.Effect != "" {
+		e.Action = first.Effect
+	}
+	for _, r := range h.Hooks {
+		e.Millis += r.Millis
+		if r.Error != "" {
+			e.Outcome = OutcomeError
+		}
+	}
+}
+
+func redacted(x *session.Redacted, e *Entry) {
+	e.Action, e.Actor, e.Reason = ActionErase, whoChanged(x.By), x.Reason
+	seqs := slices.Clone(x.Seqs)
+	slices.Sort(seqs)
+	var spans []string
+	for i := 0; i < len(seqs); {
+		end := i
+		for end+1 < len(seqs) && seqs[end+1] <= seqs[end]+1 {
+			end++
+		}
+		span := fmt.Sprint(seqs[i])
+		if end > i && seqs[end] != seqs[i] {
+			span += fmt.Sprintf("-%d", seqs[end])
+		}
+		spans, i = append(spans, span), end+1
+	}
+	if len(spans) > 0 {
+		e.Resources = []Resource{{Operation: "records", Name: strings.Join(spans, ", ")}}
+	}
+}

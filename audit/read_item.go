@@ -1,0 +1,64 @@
+package audit
+
+import (
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// item is a call as the model made it.
+type item struct {
+	input json.RawMessage
+}
+
+// item remembers the calls of an assistant item: decisions of older logs do not say
+// what they are about.
+func (r *reader) item(payload json.RawMessage) error {
+	if payload == nil {
+		return nil
+	}
+	it, err := session.ReadItem(payload)
+	if err != nil || it.Queued || it.Item.Role() != transcript.RoleAssistant {
+		return err
+	}
+	uses := it.Item.Uses()
+	if len(uses) == 0 {
+		return nil
+	}
+	clear(r.wanted)
+	for _, u := range uses {
+		r.wanted[u.ID] = item{u.Input}
+	}
+	return nil
+}
+
+// subject is the field of a tool's input that says what it is about.
+type subject struct {
+	operation policy.Operation
+	field     string
+}
+
+var subjects = map[string]subject{
+	"Bash": {policy.OpCommand, "command"}, "Read": {policy.OpRead, "file_path"}, "Write": {policy.OpWrite, "file_path"},
+	"Edit": {policy.OpWrite, "file_path"}, "MultiEdit": {policy.OpWrite, "file_path"}, "NotebookEdit": {policy.OpWrite, "notebook_path"},
+	"Glob": {policy.OpRead, "path"}, "Grep": {policy.OpRead, "path"}, "WebFetch": {policy.OpConnect, "url"},
+}
+
+// touched reads what a call is about out of its input.
+func (r *reader) touched(d *policy.Decision) []Resource {
+	input := d.Input
+	if input == nil {
+		input = r.wanted[d.Use].input
+	}
+	s, ok := subjects[d.Tool]
+	if ok {
+		var fields map[string]json.RawMessage
+		var name string
+		if json.Unmarshal(input, &fields) == nil && json.Unmarshal(fields[s.field], &name) == nil && name != "" {
+			return []Resource{{string(s.operation), name}}
+		}
+	}
+	return []Resource{{Name: d.Tool}}
+}
