@@ -1,15 +1,266 @@
 package hook
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
 
-type registry struct{}
+var errClosed = errors.New("the registry of hooks is closed")
 
-func newRegistry(*Options) *Registry { return &Registry{} }
+// overtime is why a hook was not heard out: it has had its time.
+type overtime struct{ limit time.Duration }
 
-func (r *registry) register([]Definition) error { return &Error{What: "not built"} }
-func (r *registry) has(Event) bool              { return false }
-func (r *registry) hooks() []Definition         { return nil }
-func (r *registry) late() []Outcome             { return nil }
-func (r *registry) close() error                { return nil }
+func (o *overtime) Error() string { return fmt.Sprintf("ran out of time (%v)", o.limit) }
+func (o *overtime) Unwrap() error { return context.DeadlineExceeded }
 
-func (r *registry) fire(context.Context, Input) Outcome { return Outcome{} }
+// firing is one [Registry.Fire], or one hook that nobody waits for.
+type firing struct {
+	r         *registry
+	in        Input // as those before have left it
+	rewritten bool  // the call is no longer the one that in.Requests were about
+	out       Outcome
+	seen      []string      // of commands that ran: what they do
+	left      time.Duration // of what commands share at the end of a session
+	chosen    bool          // what is run has been found due
+}
+
+func (r *registry) fire(ctx context.Context, in Input) Outcome {
+	list := r.of(in.Event)
+	f := &firing{r: r, in: in, out: Outcome{Event: in.Event}}
+	if len(list) == 0 {
+		if _, _, err := ParseEvent(string(in.Event)); err != nil {
+			f.out.Notices = append(f.out.Notices, Said{What: err.Error()})
+		}
+		return f.out
+	}
+	picked := f.pick(list)
+	if len(picked) == 0 {
+		return f.out
+	}
+	if !r.enter() {
+		f.fail(picked, errClosed)
+		return f.out
+	}
+	defer r.firing.Done()
+	f.left = shared(picked)
+	for len(picked) > 0 {
+		n := stretch(picked)
+		f.run(ctx, picked[:n])
+		picked = picked[n:]
+	}
+	return f.out
+}
+
+// pick finds the hooks that the event, its dialect's rules and their matchers let
+// run. Their conditions wait until it is their turn.
+func (f *firing) pick(list []*entry) []*entry {
+	picked := make([]*entry, 0, len(list))
+	for _, e := range list {
+		if !e.hears(&f.in) {
+			continue
+		}
+		ok, notice := true, ""
+		if !e.match.all {
+			ok, notice = e.match.look(f.in.field(e.info.Matches))
+		}
+		if notice != "" {
+			f.notice(e, notice)
+		}
+		if ok {
+			picked = append(picked, e)
+		}
+	}
+	return picked
+}
+
+// hears reports whether the moment is one in the hook's dialect. Claude Code's Stop
+// is only of turns that the model has ended, and its Setup only of a setup that was
+// asked for.
+func (e *entry) hears(in *Input) bool {
+	if e.kind == TypeFunction || e.Dialect == Seed {
+		return true
+	}
+	switch e.Event {
+	case Stop:
+		return in.Reason == "" || in.Reason == "completed"
+	case Setup:
+		return in.Trigger != ""
+	}
+	return true
+}
+
+// stretch is how many hooks at the head of the list are run together: functions
+// one after another, commands side by side where nothing is rewritten.
+func stretch(list []*entry) int {
+	together := func(e *entry) bool {
+		return !e.Async && (e.kind == TypeFunction) == (list[0].kind == TypeFunction)
+	}
+	if list[0].Async || list[0].kind != TypeFunction && list[0].info.Rewrites {
+		return 1
+	}
+	n := 1
+	for n < len(list) && together(list[n]) {
+		n++
+	}
+	return n
+}
+
+func (f *firing) run(ctx context.Context, list []*entry) {
+	switch {
+	case ctx.Err() != nil:
+		f.fail(list, cancelled(ctx))
+	case f.r.done():
+		f.fail(list, errClosed)
+	case list[0].Async:
+		f.later(ctx, list[0])
+	case list[0].kind == TypeFunction:
+		f.functions(ctx, list)
+	default:
+		f.commands(ctx, list)
+	}
+}
+
+// due decides, when it is a hook's turn, whether it runs: by its condition, and
+// because neither it nor one that does the same has had its run.
+func (f *firing) due(e *entry) bool {
+	return f.chosen || f.holds(e) && !f.repeats(e) && f.r.once(e)
+}
+
+// holds judges the condition. Of a call that was rewritten it cannot be known what
+// it touches: the hook runs.
+func (f *firing) holds(e *entry) bool {
+	return e.cond == nil || f.rewritten || e.cond.holds(&f.in)
+}
+
+func (f *firing) repeats(e *entry) bool {
+	if e.key == "" {
+		return false
+	}
+	for _, key := range f.seen {
+		if key == e.key {
+			return true
+		}
+	}
+	f.seen = append(f.seen, e.key)
+	return false
+}
+
+// once takes the one run of a hook that has only one.
+func (r *registry) once(e *entry) bool {
+	if !e.Once {
+		return true
+	}
+	if !e.ran.CompareAndSwap(false, true) {
+		return false
+	}
+	r.remove(e)
+	return true
+}
+
+// result is what came of running a hook.
+type result struct {
+	Answer
+	err  error
+	took time.Duration
+}
+
+// commands runs commands and HTTP hooks side by side. What they say is taken in
+// order.
+func (f *firing) commands(ctx context.Context, list []*entry) {
+	start := time.Now()
+	var due []*entry
+	for _, e := range list {
+		if f.due(e) {
+			due = append(due, e)
+		}
+	}
+	results := make([]result, len(due))
+	var wg sync.WaitGroup
+	for i, e := range due[min(1, len(due)):] {
+		wg.Go(func() { results[i+1] = f.command(ctx, e) })
+	}
+	if len(due) > 0 {
+		results[0] = f.command(ctx, due[0])
+	}
+	wg.Wait()
+	f.left -= time.Since(start)
+	for i, e := range due {
+		if results[i].Later != nil {
+			f.await(e, results[i])
+			continue
+		}
+		f.take(e, results[i])
+	}
+}
+
+func (f *firing) command(ctx context.Context, e *entry) (res result) {
+	start := f.r.now()
+	defer func() {
+		if p := recover(); p != nil {
+			res = result{err: fmt.Errorf("panicked: %v", p)}
+		}
+		res.took = f.r.now().Sub(start)
+	}()
+	limit := f.allowance(e)
+	within, cancel := context.WithTimeoutCause(ctx, limit, &overtime{limit})
+	defer cancel()
+	defer context.AfterFunc(f.r.life(), cancel)()
+	a, err := f.r.o.Runner.Run(within, &e.Definition, &f.in)
+	return result{Answer: a, err: f.why(ctx, within, err)}
+}
+
+// why words the failure of a command by what ended it.
+func (f *firing) why(ctx, within context.Context, err error) error {
+	var late *overtime
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return cancelled(ctx)
+	case f.r.done():
+		return errClosed
+	case !errors.As(context.Cause(within), &late):
+		return err
+	case errors.As(err, &late), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return late
+	}
+	return fmt.Errorf("%w: %w", late, err)
+}
+
+// shared is the time that commands in Claude's dialect have together at the end of
+// a session: that of the event, or the longest that one of them asks for.
+func shared(list []*entry) time.Duration {
+	var most time.Duration
+	for _, e := range list {
+		if e.sharesTime() {
+			most = max(most, e.limit, e.info.Timeout)
+		}
+	}
+	return most
+}
+
+func (e *entry) sharesTime() bool {
+	return e.Event == SessionEnd && e.Dialect == Claude && e.kind != TypeFunction && !e.Async
+}
+
+func (f *firing) allowance(e *entry) time.Duration {
+	switch {
+	case !e.sharesTime():
+		return e.limit
+	case e.explicit:
+		return min(e.limit, f.left)
+	}
+	return f.left
+}
+
+// stopped is why a run's end kept a hook from being heard. The person who ended it
+// need not be told.
+type stopped struct{ cause error }
+
+func (s *stopped) Error() string { return "the run was stopped: " + s.cause.Error() }
+func (s *stopped) Unwrap() error { return s.cause }
+
+func cancelled(ctx context.Context) error { return &stopped{context.Cause(ctx)} }

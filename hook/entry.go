@@ -1,0 +1,249 @@
+package hook
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+)
+
+// entry is a definition that has been checked and compiled. It is immutable but
+// for ran.
+type entry struct {
+	Definition
+	info     Info
+	kind     string
+	by       string // its name, in what is said of it
+	key      string // the same of hooks that do the same; "" of functions
+	match    *matcher
+	cond     *condition
+	explicit bool // the definition says how long it may take
+	limit    time.Duration
+	closed   bool // a failure counts as a block
+	ran      atomic.Bool
+}
+
+// newEntry checks a definition and fills in what it leaves out.
+func (r *registry) newEntry(d Definition) (*entry, error) {
+	if err := d.spell(); err != nil {
+		return nil, err
+	}
+	info, _ := d.Event.Info()
+	e := &entry{Definition: d, info: info, kind: d.Type(), explicit: d.Timeout > 0}
+	if err := r.check(e); err != nil {
+		return nil, err
+	}
+	var err error
+	if e.match, err = newMatcher(&e.Definition); err != nil {
+		return nil, err
+	}
+	if e.cond, err = newCondition(&e.Definition, r.rules(&e.Definition)); err != nil {
+		return nil, err
+	}
+	e.fill(r.o.Strict)
+	return e, nil
+}
+
+// spell takes either spelling of the event's name, and the dialect from it.
+func (d *Definition) spell() error {
+	event, dialect, err := ParseEvent(string(d.Event))
+	switch {
+	case err != nil:
+		return err
+	case dialect == Seed && d.Dialect == Claude:
+		return &Error{What: fmt.Sprintf("%s is not spelled so in the dialect %q", d.Event, Claude), Advice: "write " + string(event)}
+	}
+	d.Event = event
+	if d.Dialect == "" {
+		d.Dialect = dialect
+	}
+	info, _ := event.Info()
+	switch {
+	case d.Dialect != Claude && d.Dialect != Seed:
+		return &Error{What: fmt.Sprintf("there is no dialect %q", d.Dialect), Advice: `write "claude" or "seed"`}
+	case d.Dialect == Seed && info.Seed == "":
+		return &Error{What: fmt.Sprintf("seed 000 has no event %s", event), Advice: fmt.Sprintf("use the dialect %q", Claude)}
+	}
+	return nil
+}
+
+func (r *registry) check(e *entry) error {
+	for _, check := range [...]func(*entry) error{checkKind, checkFields, checkValues, checkFailure} {
+		if err := check(e); err != nil {
+			return err
+		}
+	}
+	if e.kind != TypeFunction && r.o.Runner == nil {
+		return &Error{What: "there is nothing here that runs " + e.kind + " hooks", Advice: "give the registry a Runner: hook.NewCommands makes one"}
+	}
+	return nil
+}
+
+// checkKind wants exactly one of a function, a command and a URL.
+func checkKind(e *entry) error {
+	var has []string
+	if e.Func != nil {
+		has = append(has, TypeFunction)
+	}
+	if strings.TrimSpace(e.Command) != "" {
+		has = append(has, TypeCommand)
+	}
+	if e.URL != "" {
+		has = append(has, TypeHTTP)
+	}
+	switch len(has) {
+	case 0:
+		return &Error{What: "the hook has nothing to run", Advice: "give it a function, a command or a URL"}
+	case 1:
+		return nil
+	}
+	return &Error{What: "the hook is " + strings.Join(has, " and ") + " at once", Advice: "make it two hooks"}
+}
+
+// checkFields refuses what hooks of the type have no use for.
+func checkFields(e *entry) error {
+	for _, f := range []struct {
+		name string
+		set  bool
+		of   []string
+	}{
+		{"Args", e.Args != nil, []string{TypeCommand}},
+		{"Access", e.Access != "", []string{TypeCommand}},
+		{"Headers", len(e.Headers) > 0, []string{TypeHTTP}},
+		{"Env", len(e.Env) > 0, []string{TypeCommand, TypeHTTP}},
+	} {
+		if f.set && !slices.Contains(f.of, e.kind) {
+			return &Error{Field: f.name, What: "a " + e.kind + " hook has no use for it", Advice: "take it out"}
+		}
+	}
+	if e.If != "" && e.info.Matches != "tool_name" {
+		return &Error{Field: "If", What: fmt.Sprintf("%s is not about a tool call: the hook would never run", e.Event), Advice: "take it out"}
+	}
+	return nil
+}
+
+func checkValues(e *entry) error {
+	switch e.Access {
+	case "", AccessRead, AccessWrite, AccessOff:
+	default:
+		return &Error{Field: "Access", What: fmt.Sprintf("there is no access %q", e.Access), Advice: "write read, write or off"}
+	}
+	if e.Timeout < 0 {
+		return &Error{Field: "Timeout", What: fmt.Sprintf("%v is no time", e.Timeout), Advice: "write more than 0, or nothing for the default"}
+	}
+	return nil
+}
+
+// checkFailure refuses a failure that should block where that is impossible, or
+// would keep the agent going for nothing.
+func checkFailure(e *entry) error {
+	refuse := func(why string) error {
+		return &Error{Field: "OnFailure", What: why, Advice: `write "continue", or leave it out`}
+	}
+	switch e.OnFailure {
+	case "", FailContinue:
+		return nil
+	case FailBlock:
+	default:
+		return refuse(fmt.Sprintf("there is no way %q", e.OnFailure))
+	}
+	switch {
+	case e.Async:
+		return refuse("nobody waits for an async hook: its failure cannot block")
+	case !e.info.Blocks && !e.info.Guards:
+		return refuse(fmt.Sprintf("%s cannot be blocked", e.Event))
+	case slices.Contains([]Event{Stop, SubagentStop, TaskCompleted, TeammateIdle}, e.Event):
+		return refuse(fmt.Sprintf("a failure on %s would keep the agent going", e.Event))
+	}
+	return nil
+}
+
+func (e *entry) fill(strict bool) {
+	if e.kind == TypeCommand && e.Access == "" {
+		e.Access = AccessRead
+	}
+	if e.Name == "" {
+		e.Name = map[string]string{TypeFunction: TypeFunction, TypeCommand: e.Command, TypeHTTP: e.URL}[e.kind]
+	}
+	e.by = oneLine(e.Name, maxName)
+	e.limit = e.time()
+	e.closed = e.OnFailure == FailBlock
+	if e.OnFailure == "" {
+		e.closed = e.info.Guards && !e.Async && (strict || e.kind == TypeFunction || e.Dialect == Seed)
+	}
+	if e.kind != TypeFunction {
+		e.key = e.identity()
+	}
+}
+
+// maxEnd is how long a hook of SessionEnd may take at most.
+const maxEnd = time.Minute
+
+func (e *entry) time() time.Duration {
+	limit := e.Timeout
+	switch {
+	case limit > 0:
+	case e.kind == TypeFunction || e.Dialect == Seed:
+		limit = SeedTimeout
+	default:
+		limit = e.info.Timeout
+	}
+	if e.Event == SessionEnd {
+		limit = min(limit, maxEnd)
+	}
+	return limit
+}
+
+// identity is the same of hooks that run the same thing in the same way. What
+// picks them (matcher, if) and how long they may take is no part of it.
+func (e *entry) identity() string {
+	var b strings.Builder
+	for _, s := range []string{
+		e.kind, string(e.Dialect), e.Command, e.URL, string(e.Access),
+		strconv.FormatBool(e.Async), strconv.FormatBool(e.closed), strconv.FormatBool(e.Args != nil),
+	} {
+		b.WriteString(strconv.Quote(s))
+	}
+	fmt.Fprintf(&b, "%q%q%q", e.Args, slices.Sorted(slices.Values(e.Env)), e.Headers)
+	return b.String()
+}
+
+const maxName = 120
+
+// oneLine is the first line of s, cut after most characters.
+func oneLine(s string, most int) string {
+	line, _, more := strings.Cut(strings.TrimSpace(s), "\n")
+	if utf8.RuneCountInString(line) > most {
+		line, more = string([]rune(line)[:most]), true
+	}
+	if more {
+		line += " …"
+	}
+	return line
+}
+
+// field is the value that matchers of the event compare.
+func (in *Input) field(name string) string {
+	switch name {
+	case "tool_name":
+		return in.Tool
+	case "source":
+		return in.Source
+	case "reason":
+		return in.Reason
+	case "trigger":
+		return in.Trigger
+	case "error":
+		return in.Error
+	case "agent_type":
+		return in.AgentType
+	case "file_path":
+		return in.FilePath
+	case "notification_type":
+		return in.NotificationType
+	}
+	return ""
+}

@@ -1,0 +1,185 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// worker runs functions one after another on a goroutine of its own. The firing
+// waits and watches the time; a function that does not end is left behind with its
+// worker, and another worker goes on after it.
+//
+//	firing ── go ─► worker: f1, f2, f3 (too long …)     its answer counts for nothing
+//	       ── go ─►                        worker: f4, f5 ─► done
+type worker struct {
+	f      *firing
+	list   []*entry
+	calls  []call
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when the goroutine has ended
+
+	// mu is of what follows and, while the goroutine runs and is not left, of what
+	// is in f.
+	mu    sync.Mutex
+	next  int // the function that runs; len(list) when all have
+	since time.Time
+	left  bool
+}
+
+// functions runs a stretch of functions.
+func (f *firing) functions(ctx context.Context, list []*entry) {
+	for len(list) > 0 {
+		switch {
+		case ctx.Err() != nil:
+			f.fail(list, cancelled(ctx))
+			return
+		case f.r.done():
+			f.fail(list, errClosed)
+			return
+		}
+		list = list[f.work(ctx, list):]
+	}
+}
+
+// work runs functions with one worker, and says how many it has dealt with.
+func (f *firing) work(ctx context.Context, list []*entry) int {
+	w := &worker{f: f, list: list, calls: make([]call, len(list)), done: make(chan struct{}), since: time.Now()}
+	ctx, w.cancel = context.WithCancelCause(ctx)
+	defer w.cancel(nil)
+	go w.run(ctx)
+	timer := time.NewTimer(list[0].limit)
+	defer timer.Stop()
+	for {
+		select {
+		case <-w.done:
+			return w.ended()
+		case <-ctx.Done():
+			return w.leave(cancelled(ctx))
+		case <-f.r.life().Done():
+			return w.leave(errClosed)
+		case <-timer.C:
+			n, wait := w.overdue()
+			if n > 0 {
+				return n
+			}
+			timer.Reset(wait)
+		}
+	}
+}
+
+func (w *worker) run(ctx context.Context) {
+	defer close(w.done)
+	var last result
+	var ran *entry
+	for {
+		e, in := w.step(ran, last)
+		if e == nil {
+			return
+		}
+		start := w.f.r.now()
+		c := &w.calls[w.next]
+		*c = call{Context: ctx, deadline: w.since.Add(e.limit)}
+		last = invoke(c, e.Func, in)
+		last.took = w.f.r.now().Sub(start)
+		ran = e
+	}
+}
+
+// step takes in what the function that ran has said, and finds the next one to
+// run: nil when there is none, or when the worker has been left.
+func (w *worker) step(ran *entry, last result) (*entry, Input) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.left {
+		return nil, Input{}
+	}
+	if ran != nil {
+		w.f.take(ran, last)
+		w.next++
+	}
+	for ; w.next < len(w.list); w.next++ {
+		if e := w.list[w.next]; w.f.due(e) {
+			w.since = time.Now()
+			return e, w.f.in
+		}
+	}
+	return nil, Input{}
+}
+
+// invoke calls a function. A panic is an error.
+func invoke(ctx context.Context, fn Func, in Input) (res result) {
+	defer func() {
+		if p := recover(); p != nil {
+			res = result{err: fmt.Errorf("panicked: %v", p)}
+		}
+	}()
+	out, err := fn(ctx, in)
+	return result{Answer: Answer{Output: out}, err: err}
+}
+
+// ended is after the goroutine has ended: having run all, or in the midst of a
+// function that called runtime.Goexit.
+func (w *worker) ended() int {
+	if w.next < len(w.list) {
+		return w.leave(errors.New("it ended its goroutine"))
+	}
+	return w.next
+}
+
+// leave gives up the function that runs, if one does, for a reason, and says how
+// many have been dealt with.
+func (w *worker) leave(why error) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.abandon(why)
+}
+
+func (w *worker) abandon(why error) int {
+	if w.next == len(w.list) {
+		return w.next
+	}
+	w.left = true
+	w.cancel(why)
+	e := w.list[w.next]
+	w.f.take(e, result{err: why, took: time.Since(w.since)})
+	return w.next + 1
+}
+
+// overdue gives up the function that runs when it has had its time; else it says
+// how long it still has.
+func (w *worker) overdue() (n int, wait time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.next == len(w.list) {
+		return w.next, 0
+	}
+	e := w.list[w.next]
+	if wait = e.limit - time.Since(w.since); wait > 0 {
+		return 0, wait
+	}
+	return w.abandon(&overtime{e.limit}), 0
+}
+
+// call is the context of one function: that of its worker, with its own deadline.
+type call struct {
+	context.Context
+	deadline time.Time
+}
+
+func (c *call) Deadline() (time.Time, bool) {
+	if at, ok := c.Context.Deadline(); ok && at.Before(c.deadline) {
+		return at, true
+	}
+	return c.deadline, true
+}
+
+func (c *call) Err() error {
+	err := c.Context.Err()
+	if err != nil && errors.Is(context.Cause(c.Context), context.DeadlineExceeded) {
+		return context.DeadlineExceeded
+	}
+	return err
+}

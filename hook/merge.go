@@ -1,0 +1,282 @@
+package hook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// take merges what a hook has said, or that it could not say anything.
+func (f *firing) take(e *entry, res result) {
+	out := res.Output
+	if res.err == nil {
+		res.err = out.check()
+	}
+	if res.Notice != "" {
+		f.notice(e, res.Notice)
+	}
+	run := Run{Exit: res.Exit, Millis: res.took.Milliseconds()}
+	switch {
+	case res.err != nil:
+		run.Error = cut(res.err.Error(), maxReason)
+		run.Effect, run.Reason = f.failed(e, res.err)
+	case out.silent():
+		if e.kind == TypeFunction {
+			f.ran().Quiet++
+			return
+		}
+	default:
+		f.out.Outputs = append(f.out.Outputs, out)
+		run.Effect, run.Reason = f.merge(e, out)
+		run.Reason = cut(run.Reason, maxReason)
+	}
+	f.log(run, e)
+}
+
+// maxReason bounds a reason or an error in the log, in characters.
+const maxReason = 2000
+
+func (f *firing) ran() *Ran {
+	if f.out.Ran == nil {
+		f.out.Ran = &Ran{Event: f.in.Event, Use: f.in.ToolUseID, Tool: f.in.Tool}
+	}
+	return f.out.Ran
+}
+
+func (f *firing) log(run Run, e *entry) {
+	run.Name, run.Digest, run.Type = e.by, e.Digest, e.kind
+	if o := e.Origin; o.File != "" {
+		run.Source = o.File
+		if o.Line > 0 {
+			run.Source = fmt.Sprintf("%s:%d", o.File, o.Line)
+		}
+	}
+	ran := f.ran()
+	ran.Hooks = append(ran.Hooks, run)
+}
+
+func (f *firing) notice(e *entry, what string) {
+	f.out.Notices = append(f.out.Notices, Said{By: e.by, What: what})
+}
+
+func (f *firing) info() Info {
+	info, _ := f.in.Event.Info()
+	return info
+}
+
+// fail is of hooks that were not run.
+func (f *firing) fail(list []*entry, why error) {
+	for _, e := range list {
+		f.take(e, result{err: why})
+	}
+}
+
+// failed says what a failure means: a block, or nothing but a notice.
+func (f *firing) failed(e *entry, err error) (effect, reason string) {
+	var s *stopped
+	quiet := errors.As(err, &s)
+	what := "the hook failed: " + err.Error()
+	if !e.closed {
+		if !quiet {
+			f.notice(e, what)
+		}
+		return "", ""
+	}
+	what = fmt.Sprintf("hook %q failed: %v; a hook that fails here blocks, unless its onFailure is \"continue\"", e.by, err)
+	if f.out.Block == nil {
+		f.out.Block = &Said{By: e.by, What: what}
+	} else if !quiet {
+		f.notice(e, what)
+	}
+	return "block", ""
+}
+
+// merge takes in an output that has been checked. The effect is the first of those
+// that [Run] lists.
+func (f *firing) merge(e *entry, out *Output) (effect, reason string) {
+	f.unusable(e, out)
+	m := merging{firing: f, e: e, out: out, can: abilities(e.info)}
+	m.block()
+	m.permission()
+	m.rewrite()
+	m.texts()
+	m.stop()
+	m.rest()
+	m.message()
+	return m.effect, m.reason
+}
+
+// merging is one output on its way into an outcome.
+type merging struct {
+	*firing
+	e              *entry
+	out            *Output
+	can            ability
+	effect, reason string
+	served         bool // the message was the reason of a block or a denial
+}
+
+// had notes an effect; the first one counts.
+func (m *merging) had(effect, reason string) {
+	if m.effect == "" {
+		m.effect, m.reason = effect, reason
+	}
+}
+
+// reasonFor is the first text that is given, and else the message.
+func (m *merging) reasonFor(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	m.served = m.out.Message != ""
+	return m.out.Message
+}
+
+func (m *merging) block() {
+	if !m.out.blocks() || m.can&canBlock == 0 {
+		return
+	}
+	reason := m.reasonFor(m.out.Reason)
+	m.had("block", reason)
+	switch {
+	case m.firing.out.Block == nil:
+		m.firing.out.Block = &Said{By: m.e.by, What: reason}
+	case reason != "":
+		m.notice(m.e, "blocks as well: "+reason)
+	}
+	m.firing.out.HidePrompt = m.firing.out.HidePrompt || m.out.HidePrompt && m.can&canHide != 0
+}
+
+// strength orders opinions.
+var strength = map[string]int{"allow": 1, "ask": 2, "defer": 3, "deny": 4}
+
+func (m *merging) permission() {
+	p := m.out.permission()
+	if p == "" || !m.permits(p) {
+		return
+	}
+	reason := m.out.PermissionReason
+	if p == "deny" {
+		reason = m.reasonFor(reason, m.out.Reason)
+	} else if reason == "" {
+		reason = m.out.Reason
+	}
+	m.had(p, reason)
+	if old := m.firing.out.Permission; old == nil || strength[old.Behavior] < strength[p] {
+		m.firing.out.Permission = &Permission{Behavior: p, Reason: reason, By: m.e.by}
+	}
+	m.firing.out.Interrupt = m.firing.out.Interrupt || m.out.Interrupt && p == "deny" && m.can&canInterrupt != 0
+}
+
+// permits reports whether the event takes an opinion: a permission request cannot be
+// answered with a question.
+func (m *merging) permits(p string) bool {
+	return m.can&canPermit != 0 && (m.e.Event != PermissionRequest || p == "allow" || p == "deny")
+}
+
+func (m *merging) rewrite() {
+	if in := m.out.Input; in != nil && m.can&canInput != 0 && (m.e.Event != PermissionRequest || m.out.permission() == "allow") {
+		m.had("input", "")
+		m.in.ToolInput, m.in.Requests, m.rewritten = in, nil, true
+		m.firing.out.Input, m.firing.out.InputBy = in, m.e.by
+	}
+	if res := m.out.ToolOutput; res != nil && m.can&canOutput != 0 {
+		m.had("output", "")
+		m.in.Response, m.in.ToolOutput = res, string(res)
+		var text string
+		if json.Unmarshal(res, &text) == nil {
+			m.in.ToolOutput = text
+		}
+		m.firing.out.ToolOutput = res
+	}
+}
+
+// MaxContext is how many characters one text for the model may have.
+const MaxContext = 10_000
+
+func (m *merging) texts() {
+	if m.can&canTell == 0 {
+		return
+	}
+	for _, text := range [...]string{m.out.Context, m.out.SystemMessage} {
+		if text == "" {
+			continue
+		}
+		m.had("context", "")
+		if short := cut(text, MaxContext); short != text {
+			text = short
+			m.notice(m.e, fmt.Sprintf("a text for the model was cut off after %d characters", MaxContext))
+		}
+		m.firing.out.Context = append(m.firing.out.Context, Said{By: m.e.by, What: text})
+	}
+}
+
+func (m *merging) stop() {
+	if !m.out.Stop || m.can&canStop == 0 {
+		return
+	}
+	reason := m.out.StopReason
+	if reason == "" {
+		reason = m.out.Reason
+	}
+	m.had("stop", reason)
+	if m.firing.out.Stop == nil {
+		m.firing.out.Stop = &Said{By: m.e.by, What: reason}
+	}
+}
+
+func (m *merging) rest() {
+	o, out := &m.firing.out, m.out
+	if n := out.Notification; n != nil {
+		o.Notes = append(o.Notes, n.normal())
+	}
+	for _, u := range out.Updates {
+		o.Updates = append(o.Updates, BySaid[Update]{By: m.e.by, What: u})
+	}
+	o.Retry = o.Retry || out.Retry && m.can&canRetry != 0
+	if out.TerminalSequence != "" {
+		o.Terminal = append(o.Terminal, out.TerminalSequence)
+	}
+	if out.SessionTitle != "" && m.can&canTitle != 0 {
+		o.SessionTitle = out.SessionTitle
+	}
+	if out.InitialMessage != "" && m.can&canBegin != 0 {
+		o.InitialMessage = out.InitialMessage
+	}
+	if m.can&canWatch != 0 {
+		o.WatchPaths = append(o.WatchPaths, out.WatchPaths...)
+	}
+	if out.WorktreePath != "" && m.can&canWorktree != 0 {
+		o.WorktreePath = out.WorktreePath
+	}
+}
+
+func (m *merging) message() {
+	if m.out.Message != "" && !m.served && !m.out.SuppressOutput {
+		m.notice(m.e, m.out.Message)
+	}
+	if m.out.Warning != "" {
+		m.notice(m.e, m.out.Warning)
+	}
+}
+
+// normal is a note with one of the levels.
+func (n *Note) normal() Note {
+	level := strings.ToLower(n.Level)
+	if level != "warning" && level != "error" {
+		level = "info"
+	}
+	return Note{Title: n.Title, Body: n.Body, Level: level}
+}
+
+// cut is s with at most a number of characters.
+func cut(s string, most int) string {
+	if len(s) <= most || utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most])
+}

@@ -1,0 +1,179 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// ability is a set of effects that an event has.
+type ability uint32
+
+const (
+	canBlock ability = 1 << iota
+	canPermit
+	canInput
+	canOutput
+	canTell
+	canStop
+	canInterrupt
+	canRetry
+	canTitle
+	canBegin
+	canWatch
+	canWorktree
+	canHide
+)
+
+// effects name the abilities, and say whether an output asks for one.
+var effects = []struct {
+	can   ability
+	name  string
+	asked func(*Output) bool
+}{
+	{canBlock, "a block", (*Output).blocks},
+	{canPermit, "a permission", func(o *Output) bool { return o.Permission != "" }},
+	{canInput, "another input", func(o *Output) bool { return o.Input != nil }},
+	{canOutput, "another result", func(o *Output) bool { return o.ToolOutput != nil }},
+	{canTell, "a text for the model", func(o *Output) bool { return o.Context != "" || o.SystemMessage != "" }},
+	{canStop, "an end of the turn", func(o *Output) bool { return o.Stop }},
+	{canInterrupt, "an interrupt", func(o *Output) bool { return o.Interrupt }},
+	{canRetry, "another try", func(o *Output) bool { return o.Retry }},
+	{canTitle, "a session title", func(o *Output) bool { return o.SessionTitle != "" }},
+	{canBegin, "a first message", func(o *Output) bool { return o.InitialMessage != "" }},
+	{canWatch, "paths to watch", func(o *Output) bool { return len(o.WatchPaths) > 0 }},
+	{canWorktree, "a worktree", func(o *Output) bool { return o.WorktreePath != "" }},
+	{canHide, "a hidden prompt", func(o *Output) bool { return o.HidePrompt }},
+}
+
+// abilities are the effects that an event has. Texts for the person, notifications,
+// changes of policy and terminal sequences are taken from every event.
+func abilities(info Info) ability {
+	can := canTell | canStop
+	if info.Blocks || info.Guards {
+		can |= canBlock
+	}
+	switch info.Event {
+	case PreToolUse:
+		can |= canPermit | canInput
+	case PermissionRequest:
+		can |= canPermit | canInput | canInterrupt
+	case PostToolUse:
+		can |= canOutput
+	case PermissionDenied:
+		can |= canRetry
+	case UserPromptSubmit:
+		can |= canTitle | canHide
+	case SessionStart:
+		can |= canTitle | canBegin | canWatch
+	case CwdChanged, FileChanged:
+		can |= canWatch
+	case WorktreeCreate:
+		can |= canWorktree
+	case SessionEnd:
+		can &^= canTell | canStop
+	case StopFailure:
+		can &^= canStop
+	}
+	return can
+}
+
+// unusable tells the person what a hook has asked for in vain.
+func (f *firing) unusable(e *entry, out *Output) {
+	can := abilities(e.info)
+	var vain []string
+	for _, x := range effects {
+		if can&x.can == 0 && x.asked(out) {
+			vain = append(vain, x.name)
+		}
+	}
+	if len(vain) > 0 {
+		f.notice(e, fmt.Sprintf("asked for %s, which %s cannot have", list(vain), e.Event)+because(out))
+	}
+	p := out.permission()
+	switch {
+	case e.Event != PermissionRequest:
+	case p == "ask" || p == "defer":
+		f.notice(e, fmt.Sprintf("answered a permission request with %q: it can only allow or deny", p))
+	case out.Input != nil && p != "allow":
+		f.notice(e, "gave another input without allowing the call: it was left out")
+	case out.Interrupt && p != "deny":
+		f.notice(e, "asked for an interrupt without denying the call: it was left out")
+	}
+}
+
+// because keeps the reason of a block that cannot be.
+func because(out *Output) string {
+	if out.blocks() && out.Reason != "" {
+		return ": " + out.Reason
+	}
+	return ""
+}
+
+func list(names []string) string {
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+func (o *Output) blocks() bool { return o.Block || o.Decision == "block" }
+
+// permission is the opinion about a call, in either spelling.
+func (o *Output) permission() string {
+	if o.Permission == "" && o.Decision == "approve" && !o.Block {
+		return "allow"
+	}
+	return o.Permission
+}
+
+// silent reports whether an output says nothing.
+func (o *Output) silent() bool { return o == nil || reflect.ValueOf(o).Elem().IsZero() }
+
+// check refuses an output that says what cannot be understood.
+func (o *Output) check() error {
+	if o == nil {
+		return nil
+	}
+	switch o.Decision {
+	case "", "approve", "block":
+	default:
+		return fmt.Errorf("the decision %q is none: it is approve or block", o.Decision)
+	}
+	if _, ok := strength[o.Permission]; !ok && o.Permission != "" {
+		return fmt.Errorf("the permission %q is none: it is allow, deny, ask or defer", o.Permission)
+	}
+	if o.Input != nil && !isObject(o.Input) {
+		return errors.New("the new input is no JSON object")
+	}
+	if o.ToolOutput != nil && !json.Valid(o.ToolOutput) {
+		return errors.New("the new result is no JSON")
+	}
+	for i := range o.Updates {
+		if err := o.Updates[i].check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isObject(raw json.RawMessage) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) && json.Valid(raw)
+}
+
+func (u *Update) check() error {
+	switch {
+	case u.Mode != "" && (len(u.Rules) > 0 || u.Behavior != ""):
+		return errors.New("a change of policy is of rules or of the mode, not of both")
+	case u.Mode != "":
+		return nil
+	case len(u.Rules) == 0:
+		return errors.New("a change of policy names neither rules nor a mode")
+	case u.Behavior != "allow" && u.Behavior != "deny":
+		return fmt.Errorf("a change of policy has the behavior %q: it is allow or deny", u.Behavior)
+	}
+	return nil
+}
