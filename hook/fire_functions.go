@@ -50,7 +50,7 @@ func (f *firing) work(ctx context.Context, list []*entry) int {
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	defer w.cancel(nil)
 	go w.run(ctx)
-	timer := time.NewTimer(list[0].limit)
+	timer := time.NewTimer(shortest(list))
 	defer timer.Stop()
 	for {
 		select {
@@ -68,6 +68,15 @@ func (f *firing) work(ctx context.Context, list []*entry) int {
 			timer.Reset(wait)
 		}
 	}
+}
+
+// shortest is the least time that a function of the list has.
+func shortest(list []*entry) time.Duration {
+	least := list[0].limit
+	for _, e := range list[1:] {
+		least = min(least, e.limit)
+	}
+	return least
 }
 
 func (w *worker) run(ctx context.Context) {
@@ -149,7 +158,7 @@ func (w *worker) abandon(why error) int {
 }
 
 // overdue gives up the function that runs when it has had its time; else it says
-// how long it still has.
+// when to look again: when this one, or the shortest of those after it, could be.
 func (w *worker) overdue() (n int, wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +167,7 @@ func (w *worker) overdue() (n int, wait time.Duration) {
 	}
 	e := w.list[w.next]
 	if wait = e.limit - time.Since(w.since); wait > 0 {
-		return 0, wait
+		return 0, min(wait, shortest(w.list[w.next:]))
 	}
 	return w.abandon(&overtime{e.limit}), 0
 }
