@@ -15,6 +15,7 @@ type grammar struct {
 	Run        runCmd        `cmd:"" help:"Give an agent a prompt and run it until it is done."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, read, change and check sessions."`
 	Policy     policyCmd     `cmd:"" help:"Show, explain, test and check what may happen."`
+	Hooks      hooksCmd      `cmd:"" help:"List, trust, test and replay hooks."`
 	Trust      trustCmd      `cmd:"" help:"Trust the settings that a folder brings along."`
 	Sandbox    sandboxCmd    `cmd:"" help:"Check paths and commands against sandbox settings."`
 	Approvals  approvalsCmd  `cmd:"" help:"List and answer the questions that wait."`

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/user"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -36,8 +38,10 @@ type runCmd struct {
 	NoPersist   bool   `name:"no-session-persistence" group:"session" help:"Write nothing to the session."`
 	storeFlags  `group:"session"`
 
-	CWD    string   `name:"cwd" placeholder:"FOLDER" group:"work" help:"Work in this folder; default the current one."`
-	AddDir []string `sep:"none" placeholder:"FOLDER" group:"work" help:"Another folder that the tools may touch; may be repeated."`
+	CWD         string   `name:"cwd" placeholder:"FOLDER" group:"work" help:"Work in this folder; default the current one."`
+	Init        bool     `xor:"setup" group:"work" help:"Tell Setup hooks to prepare the folder, first."`
+	Maintenance bool     `xor:"setup" group:"work" help:"Tell Setup hooks to tidy up, first."`
+	AddDir      []string `sep:"none" placeholder:"FOLDER" group:"work" help:"Another folder that the tools may touch; may be repeated."`
 
 	SystemPrompt           string `placeholder:"TEXT" group:"prompt" help:"Replace the system prompt."`
 	SystemPromptFile       string `placeholder:"FILE" group:"prompt" help:"Replace the system prompt by a file's text."`
@@ -45,6 +49,7 @@ type runCmd struct {
 	AppendSystemPromptFile string `placeholder:"FILE" group:"prompt" help:"Add a file's text to the system prompt."`
 
 	permissionFlags
+	NoHooks   bool `name:"no-hooks" group:"permission" help:"Run no hooks. Refused where the administrator's settings have some."`
 	NoSandbox bool `name:"no-sandbox" group:"permission" help:"Run commands without the kernel sandbox. Refused where the administrator's settings want it."`
 
 	MaxTurns     int     `placeholder:"N" group:"limit" help:"Bound of model calls."`
@@ -95,6 +100,13 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 		return outcome.Usage, err
 	}
 	defer box.close()
+	if err := c.checkHooks(rules); err != nil {
+		return outcome.Of(err), err
+	}
+	mask, err := rules.Masker()
+	if err != nil {
+		return outcome.Usage, err
+	}
 	held, profile := box.held.status()
 	sessions, closeStore, err := p.openStore(c.Store)
 	if err != nil {
@@ -106,6 +118,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 		Fallback: models.fallback, MaxTokens: c.MaxTokens, Effort: c.Effort,
 		Permissions: box.permissions, Tools: box.registry, AskTimeout: rules.AskTimeout.Value,
 		Sandbox: held, Profile: profile,
+		Hooks: box.hooks.registry, Setup: c.setup(), Mask: mask,
 		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now,
 	}
 	if o.Session, err = c.session(ctx, sessions, cwd); err != nil {
@@ -203,11 +216,20 @@ func ending(ctx context.Context, r *agent.Result) outcome.Outcome {
 	return out
 }
 
+// account is the name of the account that the process runs as, or its number.
+func account() string {
+	u, err := user.Current()
+	if err != nil {
+		return fmt.Sprintf("uid %d", os.Getuid())
+	}
+	return u.Username
+}
+
 // session says which session the agent goes on with.
 func (c *runCmd) session(ctx context.Context, sessions *session.Sessions, cwd string) (session.RestoreOptions, error) {
 	o := session.RestoreOptions{
 		Fork: c.ForkSession, At: c.At, Takeover: c.Takeover, SessionID: c.SessionID,
-		Opened: session.Opened{CWD: cwd, Title: c.Name},
+		Opened: session.Opened{CWD: cwd, Title: c.Name, User: account()},
 	}
 	switch {
 	case c.Resume != "":

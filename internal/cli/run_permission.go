@@ -24,6 +24,7 @@ func (c *runCmd) settings(p *Program, cwd string) (*settings.Settings, error) {
 	if o.Flags, err = c.flags(); err != nil {
 		return nil, err
 	}
+	o.Flags.NoHooks = c.NoHooks
 	for _, dir := range c.AddDir {
 		abs, err := p.folder(dir)
 		if err != nil {

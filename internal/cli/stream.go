@@ -24,11 +24,12 @@ type streamView struct {
 	began   time.Time
 	scene   scene
 
-	id      string
-	blocks  partialBlocks
-	answer  string // the text of the last assistant item
-	denials []wireDenial
-	inputs  map[string]json.RawMessage // by tool use, for denials
+	id       string
+	blocks   partialBlocks
+	answer   string // the text of the last assistant item
+	denials  []wireDenial
+	inputs   map[string]json.RawMessage // by tool use, for denials
+	deferred *wireDeferred
 }
 
 func (v *streamView) begin(s scene) {
@@ -59,6 +60,10 @@ func (v *streamView) show(e agent.Event) error {
 		return v.system("compact_boundary", map[string]any{
 			"compact_metadata": map[string]any{"trigger": "auto", "by": e.By, "pre_items": e.Before, "post_items": e.After},
 		})
+	case agent.HookRan:
+		return v.hookRan(e)
+	case agent.Notified:
+		return v.notified(e)
 	case agent.Notice:
 		return v.system("informational", map[string]any{"content": e.Text})
 	case agent.Result:
@@ -169,12 +174,18 @@ func (v *streamView) result(r agent.Result) error {
 		w.Result = &v.answer
 	case agent.ReasonMaxTurns:
 		w.Subtype, w.IsError = "error_max_turns", true
+	case agent.ReasonHook:
+		stop := "hook"
+		w.Subtype, w.IsError, w.StopReason = "error_during_execution", true, &stop
+	case agent.ReasonDeferred:
+		stop := "tool_deferred"
+		w.StopReason, w.Deferred = &stop, v.deferred
 	case agent.ReasonBudget:
 		w.Subtype, w.IsError = "error_max_budget_usd", true
 	default:
 		w.Subtype, w.IsError = "error_during_execution", true
 	}
-	if why := whyEnded(r); why != "" {
+	if why := whyEnded(r); why != "" && r.Reason != agent.ReasonDeferred {
 		w.Errors = []string{why}
 		w.Hint = outcome.Hint(r.Err)
 	}

@@ -100,6 +100,13 @@ type wireDenial struct {
 	ToolInput json.RawMessage `json:"tool_input"`
 }
 
+// wireDeferred is a call that a hook put off.
+type wireDeferred struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
 type wireStreamEvent struct {
 	Type            string  `json:"type"`
 	Event           any     `json:"event"`
@@ -124,6 +131,7 @@ type wireResult struct {
 	Usage             wireUsage                 `json:"usage"`
 	ModelUsage        map[string]wireModelUsage `json:"modelUsage"`
 	PermissionDenials []wireDenial              `json:"permission_denials"`
+	Deferred          *wireDeferred             `json:"deferred_tool_use,omitempty"`
 	UUID              string                    `json:"uuid"`
 	Code              string                    `json:"code,omitempty"`
 	Hint              string                    `json:"hint,omitempty"`

@@ -77,6 +77,10 @@ func (v *textView) show(e agent.Event) error {
 		v.note("%s does not answer (%v); going on with %s", e.From, e.Err, e.To)
 	case agent.MutationFinished:
 		v.note("the transcript was rewritten by %s: %d items became %d", e.By, e.Before, e.After)
+	case agent.HookRan:
+		v.hookRan(e)
+	case agent.Notified:
+		v.notified(e)
 	case agent.Notice:
 		v.note("%s", e.Text)
 	case agent.Result:
@@ -365,6 +369,10 @@ func whyEnded(r agent.Result) string {
 		return "the budget was reached (--max-budget-usd)"
 	case agent.ReasonInterrupted:
 		return "interrupted; what was done is saved"
+	case agent.ReasonHook:
+		return "a hook stopped it" + reasonOf(r.Err)
+	case agent.ReasonDeferred:
+		return "a hook put a call off until the session is resumed"
 	case agent.ReasonRefused:
 		return "the provider refused to answer"
 	}

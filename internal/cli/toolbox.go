@@ -22,11 +22,12 @@ type toolbox struct {
 	folders     *tool.Folders
 	permissions policy.Config
 	held        *held
+	hooks       *hooks
 }
 
 // toolbox makes the tools of a run as its settings want them.
 func (c *runCmd) toolbox(p *Program, cwd string, s *settings.Settings) (b *toolbox, err error) {
-	b = &toolbox{held: &held{}}
+	b = &toolbox{held: &held{}, hooks: &hooks{}}
 	defer func() {
 		if err != nil {
 			b.close()
@@ -40,6 +41,9 @@ func (c *runCmd) toolbox(p *Program, cwd string, s *settings.Settings) (b *toolb
 		return b, err
 	}
 	if b.held, err = c.hold(p, s, work); err != nil {
+		return b, err
+	}
+	if b.hooks, err = p.hooks(&hooksNeed{settings: s, folders: work, noSandbox: c.NoSandbox}); err != nil {
 		return b, err
 	}
 	if err = b.held.outputs(p); err != nil {
@@ -97,7 +101,7 @@ func (b *toolbox) tools(hide func(string) bool) (*tool.Registry, error) {
 		return err
 	})
 	g.Go(func() error {
-		sh, err := shell.New(b.folders, &shell.Options{OutputDir: b.held.output, Sandbox: b.held.box})
+		sh, err := shell.New(b.folders, &shell.Options{OutputDir: b.held.output, Sandbox: b.held.box, EnvFile: b.hooks.envFile})
 		if err == nil {
 			made[2] = sh.Tools()
 		}
@@ -120,6 +124,9 @@ func (b *toolbox) names() []string {
 func (b *toolbox) close() {
 	if b.folders != nil {
 		_ = b.folders.Close()
+	}
+	if b.hooks != nil {
+		b.hooks.close()
 	}
 	if b.held != nil {
 		b.held.close()

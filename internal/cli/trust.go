@@ -21,7 +21,8 @@ type trustCmd struct {
 func (c *trustCmd) Help() string {
 	return `What a folder's .holdfast/settings.json and settings.local.json forbid and ask holds at
 once. What they allow counts when you trust the folder, with just what they say now:
-when they change, they need your trust again.`
+when they change, they need your trust again. Its hooks run from then on, each until it
+or a file that it names changes.`
 }
 
 type trustDoc struct {
@@ -29,6 +30,8 @@ type trustDoc struct {
 	Digest string     `json:"digest,omitempty"`
 	At     *time.Time `json:"at,omitempty"`
 	Gains  []string   `json:"now_counts,omitempty"`
+
+	Hooks []settings.TrustedHook `json:"hooks,omitempty"`
 }
 
 func (c *trustCmd) run(_ context.Context, p *Program) error {
@@ -68,7 +71,8 @@ func (c *trustCmd) run(_ context.Context, p *Program) error {
 	if !ok {
 		return usage(s.Project+" brings no settings along that could be trusted", "its settings would be in "+s.Project+"/.holdfast/settings.json")
 	}
-	d := trustDoc{Folder: s.Project}
+	hooks := broughtHooks(s)
+	d := trustDoc{Folder: s.Project, Hooks: trustedHooks(hooks)}
 	for _, i := range s.Ignored {
 		if i.Origin.Layer == policy.LayerProject || i.Origin.Layer == policy.LayerLocal {
 			d.Gains = append(d.Gains, i.What)
@@ -81,19 +85,32 @@ func (c *trustCmd) run(_ context.Context, p *Program) error {
 	for _, g := range d.Gains {
 		p.err.line("  %s", shown(g))
 	}
+	for _, h := range hooks {
+		if h.Digest == "" {
+			p.warn("%s: this hook is not trusted: %s", settings.Where(h.Origin), h.Why)
+		}
+	}
+	p.showHooks(s, hooks)
 	return nil
 }
 
 func (c *trustCmd) list(p *Program, list *settings.Trust) error {
 	docs := []trustDoc{}
 	for _, f := range list.List() {
-		docs = append(docs, trustDoc{Folder: f.Folder, Digest: f.Digest, At: &f.At})
+		docs = append(docs, trustDoc{Folder: f.Folder, Digest: f.Digest, At: &f.At, Hooks: f.Hooks})
 	}
 	if c.JSON {
 		return p.out.json(docs, p.out.term.tty)
 	}
 	for _, d := range docs {
-		p.out.line("%s  %s", d.At.Local().Format("2006-01-02 15:04"), shown(d.Folder))
+		more := ""
+		switch {
+		case d.Digest == "":
+			more = "  (" + count(len(d.Hooks), "hook") + " only)"
+		case len(d.Hooks) > 0:
+			more = "  (with " + count(len(d.Hooks), "hook") + ")"
+		}
+		p.out.line("%s  %s%s", d.At.Local().Format("2006-01-02 15:04"), shown(d.Folder), p.out.term.dim(more))
 	}
 	if len(docs) == 0 {
 		p.err.line("no folder is trusted")

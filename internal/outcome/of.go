@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -42,6 +43,7 @@ var of = []struct {
 	{approval.ErrInvalid, Usage},
 	{settings.ErrInvalid, Usage},
 	{policy.ErrInvalid, Usage},
+	{hook.ErrInvalid, Usage},
 	{policy.ErrStale, Busy},
 	{policy.ErrUnknownGrant, NotFound},
 	{context.Canceled, Interrupted},
@@ -51,6 +53,9 @@ var of = []struct {
 func Of(err error) Outcome {
 	if err == nil {
 		return OK
+	}
+	if _, ok := errors.AsType[*agent.HookError](err); ok {
+		return Denied
 	}
 	if c, ok := errors.AsType[Coded](err); ok {
 		return c.Outcome()
@@ -70,6 +75,10 @@ func OfResult(r *agent.Result) Outcome {
 		return OK
 	case agent.ReasonMaxTurns, agent.ReasonBudget:
 		return Limit
+	case agent.ReasonHook:
+		return Denied
+	case agent.ReasonDeferred:
+		return Approval
 	case agent.ReasonInterrupted:
 		return Interrupted
 	}

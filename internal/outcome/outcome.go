@@ -22,8 +22,8 @@ var (
 	OK          = Outcome{"ok", 0, 200, "done"}
 	Failed      = Outcome{"failed", 1, 500, "the run or the command failed"}
 	Usage       = Outcome{"usage", 2, 400, "the command line or the request makes no sense"}
-	Denied      = Outcome{"denied", 3, 403, "something was not allowed and nobody was there to ask, or a person stopped it"}
-	Approval    = Outcome{"approval", 4, 409, "a question waits for an answer, or its time ran out"}
+	Denied      = Outcome{"denied", 3, 403, "something was not allowed and nobody was there to ask, or a person or a hook stopped it"}
+	Approval    = Outcome{"approval", 4, 409, "a question waits for an answer, or its time ran out, or a hook put a call off"}
 	Limit       = Outcome{"limit", 5, 429, "a limit of turns, tokens or money was reached"}
 	Sandbox     = Outcome{"sandbox", 6, 503, "the sandbox cannot be set up on this machine"}
 	Busy        = Outcome{"busy", 7, 409, "the session is open elsewhere or was taken over"}

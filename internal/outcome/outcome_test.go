@@ -81,6 +81,7 @@ func TestOf(t *testing.T) {
 func TestOfResult(t *testing.T) {
 	for reason, want := range map[agent.Reason]Outcome{
 		agent.ReasonCompleted: OK, agent.ReasonMaxTurns: Limit, agent.ReasonBudget: Limit,
+		agent.ReasonHook: Denied, agent.ReasonDeferred: Approval,
 		agent.ReasonInterrupted: Interrupted, agent.ReasonRefused: Failed, agent.ReasonFailed: Failed,
 	} {
 		if got := OfResult(&agent.Result{Reason: reason}); got != want {

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// hooksCmd is `holdfast hooks`.
+type hooksCmd struct {
+	List   hooksListCmd   `cmd:"" help:"List the hooks that settings name, and which of them run." aliases:"ls"`
+	Trust  hooksTrustCmd  `cmd:"" help:"Trust the hooks that a folder brings along, as they are now."`
+	Test   hooksTestCmd   `cmd:"" help:"Fire one event and say what its hooks answer."`
+	Replay hooksReplayCmd `cmd:"" help:"Ask today's hooks about the prompts and calls of a past session."`
+}
+
+// hooksFlags say which settings name the hooks.
+type hooksFlags struct {
+	CWD      string   `name:"cwd" placeholder:"FOLDER" help:"The folder the session would work in; default the current one."`
+	Settings []string `sep:"none" placeholder:"FILE|JSON" help:"More settings, stronger than those of the folder and the user; may be repeated."`
+}
+
+func (f *hooksFlags) load(p *Program) (*settings.Settings, error) {
+	return (&policyFlags{CWD: f.CWD, Settings: f.Settings}).load(p, false)
+}
+
+// hookDoc is a hook in JSON.
+type hookDoc struct {
+	Event     hook.Event          `json:"event"`
+	Dialect   hook.Dialect        `json:"dialect"`
+	Matcher   string              `json:"matcher,omitempty"`
+	If        string              `json:"if,omitempty"`
+	Type      string              `json:"type"`
+	Command   string              `json:"command,omitempty"`
+	Args      []string            `json:"args,omitempty"`
+	URL       string              `json:"url,omitempty"`
+	Timeout   float64             `json:"timeout"` // seconds
+	OnFailure hook.OnFailure      `json:"on_failure"`
+	Sandbox   hook.Access         `json:"sandbox,omitempty"`
+	Async     bool                `json:"async,omitempty"`
+	Once      bool                `json:"once,omitempty"`
+	Status    settings.HookStatus `json:"status"`
+	Why       string              `json:"why,omitempty"`
+	Origin    policy.Origin       `json:"origin"`
+	Digest    string              `json:"digest"`
+}
+
+func newHookDoc(h *settings.Hook, strict bool) hookDoc {
+	d := hookDoc{
+		Event: h.Event, Dialect: h.Dialect, Matcher: h.Matcher, If: h.If, Type: h.Type(), Command: h.Command, Args: h.Args, URL: h.URL,
+		Timeout: hookTimeout(&h.Definition).Seconds(), OnFailure: onFailure(&h.Definition, strict), Async: h.Async, Once: h.Once,
+		Status: h.Status, Why: h.Why, Origin: h.Origin, Digest: h.Digest,
+	}
+	if d.Dialect == "" {
+		d.Dialect = hook.Claude
+	}
+	if d.Type == hook.TypeCommand {
+		if d.Sandbox = h.Access; d.Sandbox == "" {
+			d.Sandbox = hook.AccessRead
+		}
+	}
+	return d
+}
+
+// hookTimeout is how long a hook may take.
+func hookTimeout(d *hook.Definition) time.Duration {
+	if d.Timeout > 0 {
+		return d.Timeout
+	}
+	if d.Dialect == hook.Seed {
+		return hook.SeedTimeout
+	}
+	in, _ := d.Event.Info()
+	return in.Timeout
+}
+
+// onFailure is what a failure of a hook means.
+func onFailure(d *hook.Definition, strict bool) hook.OnFailure {
+	in, _ := d.Event.Info()
+	switch {
+	case d.OnFailure != "":
+		return d.OnFailure
+	case in.Guards && (strict || d.Dialect == hook.Seed):
+		return hook.FailBlock
+	}
+	return hook.FailContinue
+}
+
+// hooksListCmd is `holdfast hooks list`.
+type hooksListCmd struct {
+	hooksFlags
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *hooksListCmd) Help() string {
+	return `In the order in which they run. Hooks of a folder run when they are trusted as they are
+now: "untrusted" was never trusted here, "modified" has changed since, or a file that it
+names has.`
+}
+
+func (c *hooksListCmd) run(_ context.Context, p *Program) error {
+	s, err := c.load(p)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		docs := []hookDoc{}
+		for i := range s.Hooks {
+			docs = append(docs, newHookDoc(&s.Hooks[i], s.StrictHooks.Value))
+		}
+		return p.out.json(map[string]any{"hooks": docs}, p.out.term.tty)
+	}
+	for i := range s.Hooks {
+		p.out.hook(&s.Hooks[i], s.StrictHooks.Value)
+	}
+	if len(s.Hooks) == 0 {
+		p.err.line("no hooks here")
+	}
+	if _, hint := s.HookNotice(); hint != "" {
+		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
+	}
+	return nil
+}
+
+// hook prints a hook on two lines, and a third one when it does not run.
+func (p *printer) hook(h *settings.Hook, strict bool) {
+	t, d := p.term, newHookDoc(h, strict)
+	style := map[settings.HookStatus]func(string) string{
+		settings.HookTrusted: t.green, settings.HookUntrusted: t.yellow, settings.HookModified: t.yellow, settings.HookDisabled: t.dim,
+	}[h.Status]
+	event := string(h.Event)
+	if info, ok := h.Event.Info(); ok && h.Dialect == hook.Seed {
+		event = info.Seed
+	}
+	if h.Matcher != "" {
+		event += " " + h.Matcher
+	}
+	p.line("%s %s", style(column(string(h.Status), 9)), t.bold(shown(oneLine(event))))
+	p.line("          %s", fit(settings.HookName(&h.Definition), t.width-10))
+	facts := []string{d.Type, "at most " + spell(hookTimeout(&h.Definition)), "on failure " + string(d.OnFailure)}
+	if d.Sandbox != "" {
+		facts = append(facts, "sandbox "+string(d.Sandbox))
+	}
+	if d.If != "" {
+		facts = append(facts, "if "+d.If)
+	}
+	if d.Async {
+		facts = append(facts, "async")
+	}
+	if d.Once {
+		facts = append(facts, "once")
+	}
+	p.line("          %s", t.dim(shown(oneLine(strings.Join(facts, " · ")))))
+	p.line("          %s", t.dim(shown(settings.Where(h.Origin))))
+	if h.Why != "" {
+		p.line("          %s", style(shown(oneLine(h.Why))))
+	}
+}
+
+// spell writes a time to wait: "5 s", "1.5 s", "10 min".
+func spell(d time.Duration) string {
+	switch {
+	case d >= time.Minute && d%time.Minute == 0:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%g s", d.Seconds())
+}

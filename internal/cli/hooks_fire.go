@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/hook"
+)
+
+// hookWatch looks on while hooks run, to tell what each of them said.
+type hookWatch struct {
+	hook.Runner
+	mu   sync.Mutex
+	said map[string]hook.Answer // by digest
+}
+
+func (w *hookWatch) over(r hook.Runner) hook.Runner {
+	w.Runner, w.said = r, map[string]hook.Answer{}
+	return w
+}
+
+// Run implements [hook.Runner].
+func (w *hookWatch) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (hook.Answer, error) {
+	a, err := w.Runner.Run(ctx, d, in)
+	w.mu.Lock()
+	w.said[d.Digest] = a
+	w.mu.Unlock()
+	return a, err
+}
+
+// Close closes what is watched.
+func (w *hookWatch) Close() error {
+	if c, ok := w.Runner.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// firedDoc is what the hooks of one event said, in JSON.
+type firedDoc struct {
+	Event   hook.Event `json:"event"`
+	Hooks   []ranDoc   `json:"hooks"`
+	Outcome outcomeDoc `json:"outcome"`
+}
+
+type ranDoc struct {
+	hook.Run
+	Said   map[string]any `json:"said,omitempty"`
+	Notice string         `json:"notice,omitempty"`
+}
+
+// outcomeDoc is an outcome in JSON: only what was said.
+type outcomeDoc struct {
+	Blocked    bool            `json:"blocked"`
+	By         string          `json:"by,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	Permission string          `json:"permission,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	ToolOutput json.RawMessage `json:"tool_output,omitempty"`
+	Context    []saidDoc       `json:"context,omitempty"`
+	Notices    []saidDoc       `json:"notices,omitempty"`
+	Notes      []hook.Note     `json:"notifications,omitempty"`
+	Updates    []string        `json:"policy,omitempty"`
+	Stop       bool            `json:"stop,omitempty"`
+}
+
+type saidDoc struct {
+	By   string `json:"by"`
+	Text string `json:"text"`
+}
+
+// fire fires an event and tells what came of it.
+func (w *hookWatch) fire(ctx context.Context, r *hook.Registry, in hook.Input) firedDoc {
+	out := r.Fire(ctx, in)
+	d := firedDoc{Event: in.Event, Hooks: []ranDoc{}, Outcome: newOutcomeDoc(&out)}
+	if out.Ran == nil {
+		return d
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, run := range out.Ran.Hooks {
+		a := w.said[run.Digest]
+		d.Hooks = append(d.Hooks, ranDoc{Run: run, Said: plain(a.Output), Notice: a.Notice})
+	}
+	return d
+}
+
+func newOutcomeDoc(out *hook.Outcome) outcomeDoc {
+	d := outcomeDoc{Input: out.Input, ToolOutput: out.ToolOutput, Notes: out.Notes, Stop: out.Stop != nil}
+	if perm := out.Permission; perm != nil {
+		d.Permission, d.By, d.Reason = perm.Behavior, perm.By, perm.Reason
+		d.Blocked = perm.Behavior == "deny"
+	}
+	for _, s := range []*hook.Said{out.Stop, out.Block} {
+		if s != nil {
+			d.Blocked, d.By, d.Reason = true, s.By, s.What
+		}
+	}
+	texts := func(list []hook.Said) (docs []saidDoc) {
+		for _, s := range list {
+			docs = append(docs, saidDoc{s.By, s.What})
+		}
+		return docs
+	}
+	d.Context, d.Notices = texts(out.Context), texts(out.Notices)
+	for _, u := range out.Updates {
+		d.Updates = append(d.Updates, updateText(u.What))
+	}
+	return d
+}
+
+func updateText(u hook.Update) string {
+	if u.Mode != "" {
+		return "mode " + u.Mode
+	}
+	return u.Behavior + " " + strings.Join(u.Rules, ", ")
+}
+
+// plain is what a hook answered, without what it did not say.
+func plain(o *hook.Output) map[string]any {
+	if o == nil {
+		return nil
+	}
+	said := map[string]any{}
+	v := reflect.ValueOf(*o)
+	for i := range v.NumField() {
+		if f := v.Field(i); !f.IsZero() {
+			name := v.Type().Field(i).Name
+			said[strings.ToLower(name[:1])+name[1:]] = f.Interface()
+		}
+	}
+	return said
+}
+
+// fired prints what each hook said, and what that means together.
+func (p *Program) fired(d *firedDoc) {
+	t := p.out.term
+	for _, r := range d.Hooks {
+		state := t.green("ok")
+		switch {
+		case r.Error != "":
+			state = t.red("failed")
+		case r.Effect != "":
+			state = t.yellow(shown(r.Effect))
+		}
+		if r.Exit != nil {
+			state += t.dim(fmt.Sprintf("  exit %d", *r.Exit))
+		}
+		p.out.line("%s  %s%s", fit(r.Name, t.width-30), state, t.dim("  "+took(time.Duration(r.Millis)*time.Millisecond)))
+		for _, text := range []string{r.Error, r.Notice} {
+			if text != "" {
+				p.out.line("    %s", shown(oneLine(text)))
+			}
+		}
+		if len(r.Said) > 0 {
+			if b, err := marshal(r.Said, false); err == nil {
+				p.out.line("    %s", t.dim(string(b)))
+			}
+		}
+	}
+	p.together(&d.Outcome)
+}
+
+// together prints an outcome.
+func (p *Program) together(o *outcomeDoc) {
+	t := p.out.term
+	tell := func(what, text string) {
+		if text != "" {
+			p.out.line("%s %s", t.dim(column(what, 8)), shown(oneLine(text)))
+		}
+	}
+	verdict := "nothing stands in the way"
+	switch {
+	case o.Blocked:
+		verdict = "blocked by " + o.By
+	case o.Permission != "":
+		verdict = o.Permission + " by " + o.By
+	}
+	if o.Reason != "" {
+		verdict += ": " + o.Reason
+	}
+	if o.Stop {
+		verdict += " (ends the turn)"
+	}
+	tell("outcome", verdict)
+	for name, raw := range map[string]json.RawMessage{"input": o.Input, "output": o.ToolOutput} {
+		if len(raw) > 0 {
+			var b bytes.Buffer
+			if json.Compact(&b, raw) == nil {
+				tell(name, b.String())
+			}
+		}
+	}
+	for _, s := range o.Context {
+		tell("context", s.Text)
+	}
+	for _, s := range o.Notices {
+		tell("notice", s.By+": "+s.Text)
+	}
+	for _, n := range o.Notes {
+		tell("notify", strings.TrimPrefix(n.Title+": "+n.Body, ": "))
+	}
+	for _, u := range o.Updates {
+		tell("policy", u)
+	}
+}

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// hooksReplayCmd is `holdfast hooks replay`.
+type hooksReplayCmd struct {
+	sessionArg
+	All       bool     `short:"a" help:"Everything, not only that about which hooks said something."`
+	Yes       bool     `short:"y" help:"Do not ask."`
+	NoSandbox bool     `name:"no-sandbox" help:"Run commands of hooks without the kernel sandbox."`
+	Settings  []string `sep:"none" placeholder:"FILE|JSON" help:"More settings, stronger than those of the session's folder and the user; may be repeated."`
+	storeFlags
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *hooksReplayCmd) Help() string {
+	return `The hooks of the session's folder as they are now are told of every prompt
+(UserPromptSubmit) and every tool call (PreToolUse) of its log. No tool and no model is
+run, and nothing is done about what hooks answer; but the hooks themselves really run,
+in their sandbox, so you are asked first, and where nobody can be asked --yes is needed.`
+}
+
+// replayedDoc is one moment then and now, in JSON.
+type replayedDoc struct {
+	Seq  int64         `json:"seq"`
+	Tool string        `json:"tool,omitempty"`
+	Use  string        `json:"use_id,omitempty"`
+	Then policy.Effect `json:"then,omitempty"` // what was decided about a call
+	firedDoc
+
+	text string
+}
+
+func (c *hooksReplayCmd) run(ctx context.Context, p *Program) error {
+	files, err := p.settingsFiles(c.Settings)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		o, err := p.settingsOptions(m.CWD, files)
+		if err != nil {
+			return err
+		}
+		today, err := settings.Load(o)
+		if err != nil {
+			return err
+		}
+		p.notice(today)
+		moments, err := c.moments(ctx, p, s, m, today)
+		if err != nil {
+			return err
+		}
+		return c.replay(ctx, p, today, moments, m.ID)
+	})
+}
+
+// moment is what hooks are told of again.
+type moment struct {
+	doc replayedDoc
+	in  hook.Input
+}
+
+// moments reads the prompts and calls of a log.
+func (c *hooksReplayCmd) moments(ctx context.Context, p *Program, s *session.Sessions, m session.Meta, today *settings.Settings) ([]moment, error) {
+	var list []moment
+	uses := map[string]transcript.Use{}
+	for rec, err := range s.Records(ctx, m.ID, session.Range{}) {
+		if err != nil {
+			return nil, err
+		}
+		if rec.Payload == nil { // erased
+			continue
+		}
+		in := hook.Input{SessionID: m.ID, CWD: today.Cwd(), PermissionMode: orElse(string(today.Mode.Value), "default")}
+		switch rec.Kind {
+		case session.KindItem:
+			it, err := readItem(rec)
+			if err != nil {
+				return nil, err
+			}
+			for _, u := range it.Uses() {
+				uses[u.ID] = u
+			}
+			if it.Role() != transcript.RoleUser {
+				continue
+			}
+			in.Event, in.Prompt, in.Source = hook.UserPromptSubmit, it.Text(), "user"
+			list = append(list, moment{replayedDoc{Seq: rec.Seq, text: in.Prompt}, in})
+		case session.KindDecision:
+			var then policy.Decision
+			if err := json.Unmarshal(rec.Payload, &then); err != nil {
+				return nil, fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err)
+			}
+			u, ok := uses[then.Use]
+			if !ok || then.By == "input" {
+				continue
+			}
+			in.Event, in.Tool, in.ToolInput, in.ToolUseID = hook.PreToolUse, u.Name, u.Input, u.ID
+			if then.Mode != "" {
+				in.PermissionMode = string(then.Mode)
+			}
+			list = append(list, moment{replayedDoc{
+				Seq: rec.Seq, Tool: u.Name, Use: u.ID, Then: then.Effect, text: headline(u.Name, u.Input, m.CWD),
+			}, p.withRequests(in)})
+		}
+	}
+	return list, nil
+}
+
+func readItem(rec session.Record) (transcript.Encoded, error) {
+	var item session.ItemAppended
+	err := json.Unmarshal(rec.Payload, &item)
+	if err == nil {
+		var e transcript.Encoded
+		if e, err = transcript.ParseTrusted(item.Item); err == nil {
+			return e, nil
+		}
+	}
+	return transcript.Encoded{}, fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err)
+}
+
+// replay tells the hooks of every moment.
+func (c *hooksReplayCmd) replay(ctx context.Context, p *Program, today *settings.Settings, moments []moment, id string) error {
+	watch := &hookWatch{}
+	h, err := p.hooks(&hooksNeed{settings: today, folders: hookFolders(today), noSandbox: c.NoSandbox, watch: watch.over})
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	if !h.registry.Has(hook.UserPromptSubmit) && !h.registry.Has(hook.PreToolUse) {
+		p.err.line("no hook of UserPromptSubmit or PreToolUse runs in %s", shown(today.Cwd()))
+		return nil
+	}
+	if !c.Yes {
+		question := fmt.Sprintf("run the hooks of %s for %s?", shown(today.Cwd()), count(len(moments), "prompt and call"))
+		ok, err := p.confirm(ctx, question, "holdfast hooks replay --yes "+storeArg(c.Store)+quoteArg(id))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return usage("nothing was run", "")
+		}
+	}
+	said, blocked := 0, 0
+	for i := range moments {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		d := moments[i].doc
+		d.firedDoc = watch.fire(ctx, h.registry, moments[i].in)
+		speaks := d.speaks()
+		if speaks {
+			said++
+		}
+		if d.Outcome.Blocked {
+			blocked++
+		}
+		if speaks || c.All {
+			if err := c.tell(p, &d); err != nil {
+				return err
+			}
+		}
+	}
+	if !c.JSON {
+		p.err.line("%d prompts and calls, hooks say something about %d and block %d", len(moments), said, blocked)
+	}
+	return nil
+}
+
+// speaks reports whether a hook said anything, or failed.
+func (d *firedDoc) speaks() bool {
+	for _, r := range d.Hooks {
+		if r.Effect != "" || r.Error != "" || len(r.Said) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *hooksReplayCmd) tell(p *Program, d *replayedDoc) error {
+	if c.JSON {
+		return p.out.json(d, false)
+	}
+	t := p.out.term
+	what := orElse(d.Tool, "prompt")
+	p.out.line("%s  %s", t.bold(shown(what)), fit(d.text, t.width-len(what)-4))
+	if d.Then != "" {
+		p.out.line("%s %s", t.dim(column("then", 8)), effectWord(t, d.Then))
+	}
+	p.fired(&d.firedDoc)
+	return nil
+}

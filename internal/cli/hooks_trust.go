@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// hooksTrustCmd is `holdfast hooks trust`.
+type hooksTrustCmd struct {
+	Dir string `arg:"" optional:"" placeholder:"FOLDER" help:"The folder, or one inside it; default the current one."`
+	Yes bool   `short:"y" help:"Do not ask."`
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *hooksTrustCmd) Help() string {
+	return `Shows what would run, and asks. A hook is trusted with its whole text and with the files
+of the folder that its command names: when one of them changes, that hook needs trust
+again, and the others do not. What else the folder's settings say is not trusted by
+this; holdfast trust does both.`
+}
+
+func (c *hooksTrustCmd) run(ctx context.Context, p *Program) error {
+	home, err := p.home()
+	if err != nil {
+		return err
+	}
+	list, err := settings.OpenTrust(home)
+	if err != nil {
+		return err
+	}
+	dir, err := p.folder(c.Dir)
+	if err != nil {
+		return err
+	}
+	o, err := p.settingsOptions(dir, nil)
+	if err != nil {
+		return err
+	}
+	s, err := settings.Load(o)
+	if err != nil {
+		return err
+	}
+	brought := broughtHooks(s)
+	for _, h := range brought {
+		if h.Digest == "" {
+			return &failure{msg: settings.Where(h.Origin) + ": " + h.Why, hint: "mend it, or take the hook out", out: outcome.Usage}
+		}
+	}
+	if !c.JSON {
+		p.showHooks(s, brought)
+	}
+	if err := c.confirm(ctx, p, s, len(brought)); err != nil {
+		return err
+	}
+	ok, err := list.AddHooks(s, p.Now())
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return usage(s.Project+" brings no hooks along that could be trusted", "its hooks would be in "+s.Project+"/.holdfast/settings.json")
+	}
+	if c.JSON {
+		return p.out.json(trustDoc{Folder: s.Project, Hooks: trustedHooks(brought)}, p.out.term.tty)
+	}
+	p.err.line("%s of %s: trusted as they are now", count(len(brought), "hook"), shown(s.Project))
+	return nil
+}
+
+// broughtHooks are the hooks that the folder brings along.
+func broughtHooks(s *settings.Settings) []*settings.Hook {
+	var list []*settings.Hook
+	for i := range s.Hooks {
+		if l := s.Hooks[i].Origin.Layer; l == policy.LayerProject || l == policy.LayerLocal {
+			list = append(list, &s.Hooks[i])
+		}
+	}
+	return list
+}
+
+func trustedHooks(list []*settings.Hook) []settings.TrustedHook {
+	var docs []settings.TrustedHook
+	for _, h := range list {
+		docs = append(docs, settings.TrustedHook{
+			Event: string(h.Event), Matcher: h.Matcher, Name: settings.HookName(&h.Definition), Digest: h.Digest,
+		})
+	}
+	return docs
+}
+
+// showHooks shows the whole of what would run: nothing is left out of a command, and
+// nothing in it stays invisible.
+func (p *Program) showHooks(s *settings.Settings, list []*settings.Hook) {
+	t := p.err.term
+	for _, h := range list {
+		event := string(h.Event)
+		if h.Matcher != "" {
+			event += " " + h.Matcher
+		}
+		state := ""
+		if h.Status != settings.HookTrusted {
+			state = "  " + t.yellow(string(h.Status))
+		}
+		p.err.line("%s%s  %s", t.bold(exact(event)), state, t.dim(shown(settings.Where(h.Origin))))
+		what := h.URL
+		if h.Type() == hook.TypeCommand {
+			what = commandText(&h.Definition)
+		}
+		for line := range strings.SplitSeq(what, "\n") {
+			p.err.line("    %s", exact(line))
+		}
+		d := newHookDoc(h, s.StrictHooks.Value)
+		if d.Sandbox != "" && d.Sandbox != hook.AccessRead {
+			p.err.line("    %s", t.yellow("sandbox "+string(d.Sandbox)))
+		}
+		if len(h.Env) > 0 {
+			p.err.line("    %s", t.yellow(exact("knows of "+strings.Join(h.Env, ", "))))
+		}
+	}
+}
+
+// commandText is the command line of a hook, or its program with the arguments.
+func commandText(d *hook.Definition) string {
+	if d.Args == nil {
+		return d.Command
+	}
+	words := []string{quoteArg(d.Command)}
+	for _, a := range d.Args {
+		words = append(words, quoteArg(a))
+	}
+	return strings.Join(words, " ")
+}
+
+// confirm asks the person at the terminal. Without one, --yes is required.
+func (c *hooksTrustCmd) confirm(ctx context.Context, p *Program, s *settings.Settings, n int) error {
+	if c.Yes || n == 0 {
+		return nil
+	}
+	ok, err := p.confirm(ctx, "let them run, as they are now?", "holdfast hooks trust --yes "+quoteArg(s.Project))
+	if err != nil || ok {
+		return err
+	}
+	return usage("nothing was trusted", "")
+}
+
+// confirm puts a question that is answered with yes or no. Where nobody is there to
+// answer, the error's hint is what to do instead.
+func (p *Program) confirm(ctx context.Context, question, otherwise string) (bool, error) {
+	a := p.asker()
+	if a == nil {
+		return false, usage("nobody is there to confirm it", otherwise)
+	}
+	defer a.close()
+	a.out.text(question + " [y]es · [n]o: ")
+	a.keys.flush()
+	line, _, err := a.keys.line(ctx)
+	a.out.shape.setMidLine(false)
+	if err != nil {
+		return false, err
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
+}

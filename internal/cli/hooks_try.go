@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// hooksTestCmd is `holdfast hooks test`.
+type hooksTestCmd struct {
+	Event     string `arg:"" placeholder:"EVENT" help:"PreToolUse, or any other event; the names of either dialect."`
+	Input     string `placeholder:"FILE" help:"What the hooks are told, as JSON in the form of either dialect; - is standard input. Default nothing but the event."`
+	NoSandbox bool   `name:"no-sandbox" help:"Run commands of hooks without the kernel sandbox."`
+	hooksFlags
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *hooksTestCmd) Help() string {
+	return `The hooks that match really run, as they would in a session, and nothing is done about
+what they answer. Hooks that are not trusted do not run here either. The exit code is 0,
+or 3 when they block.
+
+  echo '{"tool_name": "Bash", "tool_input": {"command": "rm -rf /"}}' |
+    holdfast hooks test PreToolUse --input -`
+}
+
+func (c *hooksTestCmd) run(ctx context.Context, p *Program) error {
+	event, _, err := hook.ParseEvent(c.Event)
+	if err != nil {
+		return usage(err.Error(), outcome.Hint(err))
+	}
+	s, err := c.load(p)
+	if err != nil {
+		return err
+	}
+	in, err := c.input(p, event, s)
+	if err != nil {
+		return err
+	}
+	watch := &hookWatch{}
+	h, err := p.hooks(&hooksNeed{settings: s, folders: hookFolders(s), noSandbox: c.NoSandbox, watch: watch.over})
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	p.notice(s)
+	d := watch.fire(ctx, h.registry, in)
+	if c.JSON {
+		if err := p.out.json(d, p.out.term.tty); err != nil {
+			return err
+		}
+	} else {
+		if len(d.Hooks) == 0 {
+			p.err.line("no hook ran for this %s", event)
+		}
+		p.fired(&d)
+	}
+	if d.Outcome.Blocked {
+		return end(outcome.Denied)
+	}
+	return nil
+}
+
+// input reads what the hooks are told, and completes it.
+func (c *hooksTestCmd) input(p *Program, event hook.Event, s *settings.Settings) (hook.Input, error) {
+	raw := []byte("{}")
+	var err error
+	switch c.Input {
+	case "":
+	case "-":
+		raw, err = io.ReadAll(io.LimitReader(p.Stdin, inputLimit))
+	default:
+		raw, err = os.ReadFile(c.Input)
+	}
+	if err != nil {
+		return hook.Input{}, usage("--input: "+err.Error(), "name a file of JSON, or - for standard input")
+	}
+	in, err := parseHookInput(event, raw)
+	if err != nil {
+		return in, usage("--input: "+err.Error(), orElse(outcome.Hint(err), `write {"tool_name": "Bash", "tool_input": {"command": "ls"}}`))
+	}
+	if in.CWD == "" {
+		in.CWD = s.Cwd()
+	}
+	if !filepath.IsAbs(in.CWD) {
+		return in, usage(fmt.Sprintf("--input: the cwd %q is not absolute", in.CWD), "")
+	}
+	if in.SessionID == "" {
+		in.SessionID = "test"
+	}
+	if in.PermissionMode == "" {
+		in.PermissionMode = orElse(string(s.Mode.Value), "default")
+	}
+	return p.withRequests(in), nil
+}
+
+// withRequests adds what the call would touch, for the "if" of hooks. What cannot be
+// told is left out, and such hooks then run.
+func (p *Program) withRequests(in hook.Input) hook.Input {
+	if in.Tool == "" {
+		return in
+	}
+	call := toolCall{tool: in.Tool, input: in.ToolInput, cwd: in.CWD, home: p.userHome()}
+	if requests, err := call.requests(); err == nil {
+		in.Requests = requests
+	}
+	return in
+}
+
+// hookFolders are the folders of a session, as far as they are there.
+func hookFolders(s *settings.Settings) []string {
+	list := []string{s.Cwd()}
+	for _, f := range s.Folders {
+		list = append(list, f.Value)
+	}
+	return slices.DeleteFunc(list, func(dir string) bool {
+		info, err := os.Stat(dir)
+		return err != nil || !info.IsDir()
+	})
+}

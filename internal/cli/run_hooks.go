@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/sandbox"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// hooks are the hooks of a run, and what they need.
+//
+//	settings' hooks ─► registry ─► PinHooks ─┬─ held: in a sandbox ─┐
+//	                                         └─ free: without one   ├─► command, URL
+//	temp ─► /tmp inside: the transcript for them, CLAUDE_ENV_FILE ──┘
+//
+// Their /tmp is not that of the agent's commands, which could put something there
+// for them to trust.
+type hooks struct {
+	registry *hook.Registry // nil when there are none
+	temp     string         // "" when there is no command and no URL
+	envFile  string         // where hooks leave variables for commands; "" when none can
+
+	boxes   []*sandbox.Sandbox
+	runners []*hook.Commands
+}
+
+// hooksNeed is what hooks are made from.
+type hooksNeed struct {
+	settings  *settings.Settings
+	folders   []string // of the session
+	noSandbox bool
+	watch     func(hook.Runner) hook.Runner // looks on; may be nil
+}
+
+// hooks makes the hooks that run. The caller closes them, after the agent.
+func (p *Program) hooks(need *hooksNeed) (h *hooks, err error) {
+	h = &hooks{}
+	list := need.settings.ActiveHooks()
+	if len(list) == 0 {
+		return h, nil
+	}
+	defer func() {
+		if err != nil {
+			h.close()
+		}
+	}()
+	if h.temp, err = os.MkdirTemp(p.env("TMPDIR"), "holdfast-hooks-"); err != nil {
+		return h, fmt.Errorf("temporary folder of the hooks: %w", err)
+	}
+	h.temp = settings.Resolve(h.temp)
+	if err = h.variables(list); err != nil {
+		return h, err
+	}
+	o := need.settings.HookOptions()
+	o.Clock = p.Now
+	if o.Runner, err = h.runner(p, need, list); err != nil {
+		return h, err
+	}
+	if need.watch != nil {
+		o.Runner = need.watch(o.Runner)
+	}
+	h.registry = hook.New(&o)
+	if err = h.registry.Register(list...); err != nil {
+		return h, usage("hooks: "+err.Error(), outcome.Hint(err))
+	}
+	return h, nil
+}
+
+// variables makes the file in which hooks leave variables, when one of them can.
+func (h *hooks) variables(list []hook.Definition) error {
+	if !slices.ContainsFunc(list, func(d hook.Definition) bool {
+		in, _ := d.Event.Info()
+		return in.EnvFile && d.Type() == hook.TypeCommand
+	}) {
+		return nil
+	}
+	h.envFile = filepath.Join(h.temp, "env.sh")
+	f, err := os.OpenFile(h.envFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("file for variables of hooks: %w", err)
+	}
+	return f.Close()
+}
+
+// runner makes what runs commands and URLs.
+func (h *hooks) runner(p *Program, need *hooksNeed, list []hook.Definition) (hook.Runner, error) {
+	s := need.settings
+	o := hook.CommandsOptions{Project: s.Project, Environ: p.Env, EnvFile: h.envFile, Unheld: true}
+	for _, v := range s.HookURLs {
+		o.URLs = append(o.URLs, v.Value)
+	}
+	if s.HookEnvBound {
+		o.EnvVars = []string{}
+		for _, v := range s.HookEnv {
+			o.EnvVars = append(o.EnvVars, v.Value)
+		}
+	}
+	free, err := h.commands(&o)
+	if err != nil {
+		return nil, err
+	}
+	r := &hookRunner{held: free, free: free, temp: h.temp, inside: h.temp}
+	if need.noSandbox || !slices.ContainsFunc(list, wantsBox) {
+		return s.PinHooks(r), nil
+	}
+	o.Unheld = false
+	for _, d := range list {
+		box := &o.Read
+		if d.Access == hook.AccessWrite {
+			box = &o.Write
+		}
+		if !wantsBox(d) || *box != nil {
+			continue
+		}
+		if *box, err = h.box(p, need, d.Access == hook.AccessWrite); err != nil {
+			return nil, err
+		}
+		r.inside = insideTemp(*box, h.temp)
+	}
+	if h.envFile != "" {
+		o.EnvFile = filepath.Join(r.inside, filepath.Base(h.envFile))
+	}
+	r.held, err = h.commands(&o)
+	return s.PinHooks(r), err
+}
+
+func (h *hooks) commands(o *hook.CommandsOptions) (*hook.Commands, error) {
+	c, err := hook.NewCommands(o)
+	if err != nil {
+		return nil, usage("hooks: "+err.Error(), outcome.Hint(err))
+	}
+	h.runners = append(h.runners, c)
+	return c, nil
+}
+
+// wantsBox reports whether a hook runs in a sandbox.
+func wantsBox(d hook.Definition) bool {
+	return d.Type() == hook.TypeCommand && d.Access != hook.AccessOff
+}
+
+// box opens a sandbox for hooks: as that of the agent's commands, and without write
+// only their /tmp may be written.
+func (h *hooks) box(p *Program, need *hooksNeed, write bool) (*sandbox.Sandbox, error) {
+	home, err := p.home()
+	if err != nil {
+		return nil, err
+	}
+	checkers := need.settings.Checkers()
+	if !write {
+		only, err := sandbox.NewChecker(&sandbox.Settings{AllowedWritePaths: []string{h.temp}}, &sandbox.Options{
+			Home: p.userHome(), Dir: h.temp, Origin: policy.Origin{Rule: `hooks with "sandbox": "read"`, Layer: policy.LayerManaged},
+		})
+		if err != nil {
+			return nil, err
+		}
+		checkers = append(checkers, only)
+	}
+	box, err := sandbox.Open(checkers, &sandbox.OpenOptions{
+		Folders: need.folders, Home: p.userHome(), State: []string{home}, Temp: h.temp,
+	})
+	if err != nil {
+		return nil, cannotHold(err)
+	}
+	h.boxes = append(h.boxes, box)
+	return box, nil
+}
+
+// insideTemp is what a sandbox calls its folder for temporary files.
+func insideTemp(box *sandbox.Sandbox, temp string) string {
+	for _, pair := range box.Environ(nil) {
+		if dir, ok := strings.CutPrefix(pair, "TMPDIR="); ok {
+			return dir
+		}
+	}
+	return temp
+}
+
+// close ends what hooks still do and removes what they had.
+func (h *hooks) close() {
+	if h.registry != nil {
+		_ = h.registry.Close()
+	}
+	for _, c := range h.runners {
+		_ = closeCommands(c)
+	}
+	for _, box := range h.boxes {
+		_ = box.Close()
+	}
+	if h.temp != "" {
+		_ = os.RemoveAll(h.temp)
+	}
+}
+
+// hookRunner tells commands of their files by the names that they see.
+type hookRunner struct {
+	held, free   *hook.Commands // one, when there is no sandbox
+	temp, inside string
+}
+
+// Close ends what commands still do that went on by themselves.
+func (r *hookRunner) Close() error {
+	if r.held == r.free {
+		return closeCommands(r.free)
+	}
+	return errors.Join(closeCommands(r.held), closeCommands(r.free))
+}
+
+func closeCommands(c *hook.Commands) error {
+	if c, ok := any(c).(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// Run implements [hook.Runner].
+func (r *hookRunner) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (hook.Answer, error) {
+	if !wantsBox(*d) || r.held == r.free {
+		return r.free.Run(ctx, d, in)
+	}
+	if rest, ok := strings.CutPrefix(in.TranscriptPath, r.temp+"/"); ok {
+		inside := *in
+		inside.TranscriptPath = filepath.Join(r.inside, rest)
+		in = &inside
+	}
+	return r.held.Run(ctx, d, in)
+}
+
+// checkHooks refuses --no-hooks where the administrator's hooks run all the same.
+func (c *runCmd) checkHooks(s *settings.Settings) error {
+	if !c.NoHooks {
+		return nil
+	}
+	i := slices.IndexFunc(s.Hooks, func(h settings.Hook) bool { return h.Status == settings.HookTrusted })
+	if i < 0 {
+		return nil
+	}
+	return &failure{
+		msg:  "--no-hooks: the administrator's settings have hooks (" + settings.Where(s.Hooks[i].Origin) + ")",
+		hint: "leave --no-hooks out", out: outcome.Denied,
+	}
+}
+
+// setup is the trigger of the Setup event.
+func (c *runCmd) setup() string {
+	switch {
+	case c.Init:
+		return "init"
+	case c.Maintenance:
+		return "maintenance"
+	}
+	return ""
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/holdfast-dev/holdfast/agent"
+)
+
+// hookRan writes a hook_response for each hook that ran, as Claude Code names it,
+// and what hooks say to the person.
+func (v *streamView) hookRan(e agent.HookRan) error {
+	for _, r := range e.Ran.Hooks {
+		if r.Effect == "defer" {
+			v.deferred = &wireDeferred{ID: e.Ran.Use, Name: e.Ran.Tool, Input: v.inputs[e.Ran.Use]}
+		}
+		name := string(e.Ran.Event)
+		if e.Ran.Tool != "" {
+			name += ":" + e.Ran.Tool
+		}
+		fields := map[string]any{
+			"hook_id": uuid.NewString(), "hook_name": name, "hook_event": e.Ran.Event, "outcome": "success",
+			"hook": r.Name, "hook_type": r.Type, "duration_ms": r.Millis,
+		}
+		if r.Error != "" {
+			fields["outcome"] = "error"
+		}
+		if r.Exit != nil {
+			fields["exit_code"] = *r.Exit
+		}
+		for key, value := range map[string]string{
+			"effect": r.Effect, "reason": r.Reason, "error": r.Error, "source": r.Source, "tool_use_id": e.Ran.Use,
+		} {
+			if value != "" {
+				fields[key] = value
+			}
+		}
+		if err := v.system("hook_response", fields); err != nil {
+			return err
+		}
+	}
+	for _, n := range e.Notices {
+		if err := v.system("informational", map[string]any{"content": n.What, "hook": n.By}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *streamView) notified(e agent.Notified) error {
+	fields := map[string]any{"title": e.Title, "body": e.Body, "level": e.Level}
+	if e.By != "" {
+		fields["hook"] = e.By
+	}
+	return v.system("notification", fields)
+}
