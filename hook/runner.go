@@ -3,7 +3,12 @@ package hook
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
 
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
@@ -22,28 +27,122 @@ type CommandsOptions struct {
 	// EnvFile is CLAUDE_ENV_FILE, as commands see it; "" for none.
 	EnvFile string
 	// URLs are patterns that http hooks may reach besides loopback addresses:
-	// "https://hooks.example.com/*". EnvVars bounds what any hook's Env may name; nil
-	// is no bound.
+	// "https://hooks.example.com/*". "*" stands for any text within the host, or within
+	// the path and query. EnvVars bounds what any hook's Env may name; nil is no bound.
 	URLs    []string
 	EnvVars []string
-	Client  *http.Client // default one without proxy and redirects
+	Client  *http.Client // default one without proxy; redirects are never followed
 }
 
 // Commands runs commands and HTTP hooks. It is safe for concurrent use.
+//
+// A command ends with everything that it started, in a sandbox or without: when its
+// main process has ended, when ctx has (SIGTERM, and SIGKILL 400 ms later), and when
+// its own process goes. Where the kernel has no pid namespaces for this process, a
+// command without a sandbox takes its process group along, and what has left that
+// group lives on.
 type Commands struct{ commands }
 
-// NewCommands returns a runner.
-func NewCommands(o *CommandsOptions) (*Commands, error) { return newCommands(o) }
+// NewCommands returns a runner. The error is an *[Error] about a setting. The caller
+// closes it.
+func NewCommands(o *CommandsOptions) (*Commands, error) {
+	c := &Commands{}
+	if o != nil {
+		c.opt = *o
+	}
+	if err := c.prepare(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
 
-// Run implements [Runner].
+// Run implements [Runner]. After [Answer].Later is returned, ctx is heeded no more.
 func (c *Commands) Run(ctx context.Context, d *Definition, in *Input) (Answer, error) {
 	return c.run(ctx, d, in)
 }
 
-type commands struct{}
+// Close ends the commands that have detached themselves, and waits for that. The
+// sandboxes are the caller's.
+func (c *Commands) Close() error { return c.close() }
 
-func newCommands(*CommandsOptions) (*Commands, error) { return nil, errors.New("hook: not built") }
+type commands struct {
+	opt    CommandsOptions
+	urls   []urlPattern
+	client *http.Client
 
-func (c *commands) run(context.Context, *Definition, *Input) (Answer, error) {
-	return Answer{}, errors.New("hook: not built")
+	life     context.Context // of commands that have detached themselves
+	end      context.CancelFunc
+	mu       sync.Mutex
+	detached sync.WaitGroup
+	closed   bool
+	asked    bool             // whether the kernel keeps commands without a sandbox together
+	unheld   *sandbox.Sandbox // that does; or nil
+}
+
+var errRunnerClosed = errors.New("the runner of hooks is closed")
+
+func (c *commands) prepare() error {
+	o := &c.opt
+	for name, value := range map[string]string{"Project": o.Project, "EnvFile": o.EnvFile} {
+		if value != "" && !filepath.IsAbs(value) {
+			return &Error{Field: name, What: fmt.Sprintf("%q is not absolute", value)}
+		}
+	}
+	o.EnvVars = slices.Clone(o.EnvVars)
+	if o.Environ = slices.Clone(o.Environ); o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	for i, text := range o.URLs {
+		p, err := parseURLPattern(text)
+		if err != nil {
+			return &Error{Field: fmt.Sprintf("URLs[%d]", i), What: err.Error(), Advice: `write it like "https://hooks.example.com/*"`}
+		}
+		c.urls = append(c.urls, p)
+	}
+	c.client = newClient(o.Client)
+	c.life, c.end = context.WithCancel(context.Background())
+	return nil
+}
+
+func (c *commands) run(ctx context.Context, d *Definition, in *Input) (Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return Answer{}, err
+	}
+	switch d.Type() {
+	case TypeHTTP:
+		return c.post(ctx, d, in)
+	case TypeCommand:
+		return c.command(ctx, d, in)
+	}
+	return Answer{}, errors.New("a function is not a command")
+}
+
+func (c *commands) close() error {
+	c.mu.Lock()
+	c.closed = true
+	box := c.unheld
+	c.mu.Unlock()
+	c.end()
+	c.detached.Wait()
+	if c.opt.Client == nil {
+		c.client.CloseIdleConnections()
+	}
+	if box != nil {
+		return box.Close()
+	}
+	return nil
+}
+
+// together returns what keeps commands without a sandbox together, or nil.
+func (c *commands) together() (*sandbox.Sandbox, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errRunnerClosed
+	}
+	if !c.asked {
+		c.asked = true
+		c.unheld, _ = sandbox.Unheld() // without it the process group must do
+	}
+	return c.unheld, nil
 }

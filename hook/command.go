@@ -1,0 +1,218 @@
+package hook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/sandbox"
+)
+
+const (
+	shellPath = "/bin/bash"
+
+	// grace is how long a command has between SIGTERM and SIGKILL.
+	grace = 400 * time.Millisecond
+	// Bounds of what is kept of a command's output, in bytes.
+	maxStdout, maxStderr = 1 << 20, 64 << 10
+	// asyncTimeout is how long a command that detaches itself goes on unless it says so.
+	asyncTimeout = 10 * time.Minute
+)
+
+// job is one command to be run.
+type job struct {
+	path string
+	args []string // with the program's name
+	env  []string
+	dir  string
+	in   []byte
+	out  kept
+	errs kept
+	box  *sandbox.Sandbox // nil: only its process group is kept together
+	held bool             // box refuses things
+}
+
+// ending is how a command ended.
+type ending struct {
+	exit   int            // 128 + signal for a signal
+	signal syscall.Signal // or 0
+	report *sandbox.Report
+}
+
+// command runs one and understands what it says.
+func (c *commands) command(ctx context.Context, d *Definition, in *Input) (Answer, error) {
+	j, notices, err := c.job(d, in)
+	if err != nil {
+		return Answer{Notice: join(notices)}, err
+	}
+	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	tied := context.AfterFunc(ctx, func() { cancel(ctx.Err()) })
+	defer tied()
+	done := make(chan error, 1)
+	var end ending
+	go func() {
+		var err error
+		end, err = j.run(life)
+		done <- err
+	}()
+	finish := func(err error) (Answer, error) {
+		defer cancel(nil)
+		if why := context.Cause(life); why != nil {
+			return Answer{Notice: join(notices)}, endedEarly(why, d.Timeout)
+		}
+		if err != nil {
+			return Answer{Notice: join(notices)}, j.notStarted(err, &end)
+		}
+		r := reading{d: d, e: in.Event, j: j, end: &end, notices: notices}
+		return r.answer()
+	}
+	select {
+	case err := <-done:
+		return finish(err)
+	case limit := <-j.out.async:
+		return c.detach(tied, cancel, limit, done, finish)
+	}
+}
+
+// detach lets a command go on that nobody waits for any more.
+func (c *commands) detach(tied func() bool, cancel context.CancelCauseFunc, limit time.Duration, done <-chan error, finish func(error) (Answer, error)) (Answer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !tied() || c.closed { // it is being ended already
+		cancel(errRunnerClosed)
+		return finish(<-done)
+	}
+	later := make(chan Late, 1)
+	c.detached.Go(func() {
+		over := context.AfterFunc(c.life, func() { cancel(errRunnerClosed) })
+		defer over()
+		timer := time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
+		defer timer.Stop()
+		a, err := finish(<-done)
+		later <- Late{Answer: a, Err: err}
+		close(later)
+	})
+	return Answer{Later: later}, nil
+}
+
+// job prepares a command.
+func (c *commands) job(d *Definition, in *Input) (j *job, notices []string, err error) {
+	j = &job{dir: in.CWD, out: kept{max: maxStdout}, errs: kept{max: maxStderr}}
+	if j.dir == "" {
+		j.dir = c.opt.Project
+	}
+	if info, err := os.Stat(j.dir); err != nil || !info.IsDir() {
+		return nil, nil, fmt.Errorf("the folder %q, where it would start, is not there", j.dir)
+	}
+	if err := c.choose(j, d.Access); err != nil {
+		return nil, nil, err
+	}
+	if j.in, err = in.wire(dialectOf(d)); err != nil {
+		return nil, nil, fmt.Errorf("write its input: %w", err)
+	}
+	j.in = append(j.in, '\n')
+	var vars map[string]string
+	j.env, vars, notices = c.environ(d, in, j)
+	j.path, j.args = shellPath, []string{"bash", "-c", d.Command}
+	if d.Args != nil {
+		j.path = substitute(d.Command, vars)
+		j.args = []string{j.path}
+		for _, a := range d.Args {
+			j.args = append(j.args, substitute(a, vars))
+		}
+	}
+	if dialectOf(d) == Claude {
+		j.out.async = make(chan time.Duration, 1)
+	}
+	return j, notices, nil
+}
+
+// choose picks what holds a command.
+func (c *commands) choose(j *job, a Access) error {
+	switch a {
+	case AccessRead, "":
+		j.box = c.opt.Read
+	case AccessWrite:
+		j.box = c.opt.Write
+	case AccessOff:
+	default:
+		return fmt.Errorf("there is no access %q", a)
+	}
+	switch {
+	case j.box != nil:
+		j.held = true
+		return nil
+	case a != AccessOff && !c.opt.Unheld:
+		return errors.New("there is no sandbox to hold it, and it does not run without one; hint: holdfast doctor says what is missing, and \"sandbox\": \"off\" lets this hook run without one")
+	}
+	var err error
+	j.box, err = c.together()
+	return err
+}
+
+// run runs the command to its end, and that of everything that it started.
+func (j *job) run(ctx context.Context) (ending, error) {
+	if j.box == nil {
+		return j.group(ctx)
+	}
+	cmd := j.box.Command(ctx, j.path)
+	cmd.Args, cmd.Env, cmd.Dir = j.args, j.env, j.dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(j.in), &j.out, &j.errs
+	cmd.Cancel = func() error { return cmd.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = grace
+	err := cmd.Run()
+	end := ending{}
+	if j.held {
+		end.report = cmd.Report()
+	}
+	state := cmd.State()
+	if state == nil {
+		return end, err
+	}
+	end.settle(state.Status)
+	return end, nil
+}
+
+// settle fills in how the main process ended.
+func (e *ending) settle(status syscall.WaitStatus) {
+	e.exit = status.ExitStatus()
+	if status.Signaled() {
+		e.signal = status.Signal()
+		e.exit = 128 + int(e.signal)
+	}
+}
+
+// endedEarly is the failure of a command that was ended.
+func endedEarly(why error, limit time.Duration) error {
+	switch {
+	case errors.Is(why, context.DeadlineExceeded) && limit > 0:
+		return fmt.Errorf("it did not end within %s: %w", limit, why)
+	case errors.Is(why, context.DeadlineExceeded):
+		return fmt.Errorf("it did not end in time: %w", why)
+	}
+	return fmt.Errorf("it was ended: %w", why)
+}
+
+// notStarted is the failure of a command that could not be executed.
+func (j *job) notStarted(err error, end *ending) error {
+	what := filepath.Base(j.path) + " could not be started"
+	if end.report != nil && end.report.CouldNotStart != "" {
+		return fmt.Errorf("%s: %s: %w", what, strings.TrimSpace(end.report.Text()), err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+func dialectOf(d *Definition) Dialect {
+	if d.Dialect == "" {
+		return Claude
+	}
+	return d.Dialect
+}
+
+func join(notices []string) string { return strings.Join(notices, "\n") }

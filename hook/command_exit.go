@@ -1,0 +1,248 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/sandbox"
+)
+
+// reading understands what a command that has ended said.
+type reading struct {
+	d       *Definition
+	e       Event
+	j       *job
+	end     *ending
+	notices []string
+}
+
+// answer is the answer by the rules of the hook's dialect.
+func (r *reading) answer() (Answer, error) {
+	text := r.j.out.answered()
+	r.cutOff()
+	out, err := r.claude, error(nil)
+	if dialectOf(r.d) == Seed {
+		out = r.seed
+	}
+	o, err := out(text)
+	r.refused(err == nil && (r.end.exit == 0 || o != nil))
+	exit := r.end.exit
+	a := Answer{Output: o, Exit: &exit}
+	if err != nil {
+		a.Output = nil
+		if len(r.notices) > 0 {
+			err = fmt.Errorf("%w\n%s", err, join(r.notices))
+		}
+		return a, err
+	}
+	a.Notice = join(r.notices)
+	return a, nil
+}
+
+func (r *reading) note(format string, args ...any) {
+	r.notices = append(r.notices, fmt.Sprintf(format, args...))
+}
+
+// cutOff tells of output that was not kept.
+func (r *reading) cutOff() {
+	for _, k := range []struct {
+		name string
+		kept *kept
+	}{{"output", &r.j.out}, {"error output", &r.j.errs}} {
+		if k.kept.dropped > 0 {
+			r.note("of its %s the first %d bytes were kept and %d dropped", k.name, len(k.kept.b), k.kept.dropped)
+		}
+	}
+}
+
+// refused tells what the sandbox refused. Of a hook that answered, system calls are
+// left out: many programs try one and do without.
+func (r *reading) refused(answered bool) {
+	if r.end.report == nil {
+		return
+	}
+	report := *r.end.report
+	if answered {
+		report.Failed = false
+	}
+	text := strings.TrimSpace(report.Text())
+	if text == "" {
+		return
+	}
+	r.notices = append(r.notices, text)
+	for i := range report.Violations {
+		if v := &report.Violations[i]; v.Kind == sandbox.KindPath || v.Kind == sandbox.KindHost {
+			r.note("hint: %s", r.wider())
+			return
+		}
+	}
+}
+
+// wider says what in the hook's settings would let it do more.
+func (r *reading) wider() string {
+	if r.d.Access == AccessWrite {
+		return `"sandbox": "off" in the hook's settings runs it without a sandbox`
+	}
+	return `"sandbox": "write" in the hook's settings lets it write the project, "off" runs it without a sandbox`
+}
+
+// seed reads an answer in seed 000's dialect: only exit code 0 says something.
+func (r *reading) seed(text []byte) (*Output, error) {
+	switch {
+	case r.end.exit != 0:
+		return nil, r.failure()
+	case len(text) == 0:
+		return nil, nil
+	case wholeObject(text):
+		return r.decode(text)
+	case r.half(text):
+		return nil, r.tooLong()
+	}
+	return &Output{Message: string(text)}, nil
+}
+
+// claude reads an answer in Claude's dialect.
+func (r *reading) claude(text []byte) (*Output, error) {
+	var out *Output
+	var err error
+	object := wholeObject(text)
+	if object {
+		out, err = r.decode(text)
+	}
+	switch {
+	case r.end.exit == 2:
+		return r.two(out, err), nil
+	case object:
+		return out, err
+	case r.half(text):
+		return nil, r.tooLong()
+	case r.end.exit != 0:
+		return r.other()
+	}
+	return r.plain(text), nil
+}
+
+// plain is what text that is no JSON says.
+func (r *reading) plain(text []byte) *Output {
+	if bytes.HasPrefix(text, []byte("{")) {
+		r.note("its output begins like JSON but is none, and was taken for text")
+	}
+	info, _ := r.e.Info()
+	switch {
+	case len(text) == 0:
+		return nil
+	case r.e == WorktreeCreate:
+		return &Output{WorktreePath: string(text)}
+	case info.Context:
+		return &Output{Context: string(text)}
+	}
+	return nil
+}
+
+// other is an exit code that is neither 0 nor 2, without JSON.
+func (r *reading) other() (*Output, error) {
+	err := r.failure()
+	if r.e == WorktreeCreate { // any failure there keeps the worktree from being made
+		return &Output{Block: true, Reason: err.Error()}, nil
+	}
+	return nil, err
+}
+
+// two is exit code 2: a block, whatever the JSON beside it says, where the event
+// has something to block. Elsewhere standard error is for the person.
+func (r *reading) two(out *Output, bad error) *Output {
+	if bad != nil {
+		r.note("%v", bad)
+	}
+	if bad != nil || out == nil {
+		out = &Output{}
+	}
+	said := r.said()
+	info, _ := r.e.Info()
+	denied := out.Permission == "deny"
+	if out.Permission != "" && !denied { // an allow beside it counts for nothing
+		out.Permission, out.PermissionReason = "", ""
+	}
+	if !info.Blocks {
+		r.note("exit code 2 has no effect on %s: %s", r.e, said)
+		return out
+	}
+	reason := out.Reason
+	if reason == "" && denied {
+		reason = out.PermissionReason
+	}
+	if reason == "" {
+		reason = said
+	}
+	out.Block, out.Decision, out.Reason = true, "", reason
+	return out
+}
+
+// said is standard error, or that there is none.
+func (r *reading) said() string {
+	if text := strings.TrimSpace(strings.ToValidUTF8(string(r.j.errs.b), "\uFFFD")); text != "" {
+		return text
+	}
+	return "it ended with exit code 2 and said nothing on standard error"
+}
+
+func (r *reading) decode(text []byte) (*Output, error) {
+	out, notices, err := decodeOutput(dialectOf(r.d), r.e, text)
+	r.notices = append(r.notices, notices...)
+	if err != nil {
+		return nil, fmt.Errorf("its answer cannot be used: %w", err)
+	}
+	return out, nil
+}
+
+// failure says how a command ended that has no answer.
+func (r *reading) failure() error {
+	how := fmt.Sprintf("exit code %d", r.end.exit)
+	switch {
+	case r.end.signal != 0:
+		how = "it was ended by signal " + r.end.signal.String()
+	case r.end.exit == 127 && r.d.Args == nil:
+		how += " (a program was not found)"
+	case r.end.exit == 126 && r.d.Args == nil:
+		how += " (a file is not a program that may be executed)"
+	}
+	if text := firstLines(string(r.j.errs.b)); text != "" {
+		how += ": " + text
+	}
+	return fmt.Errorf("%s", how)
+}
+
+const maxFailureLines, maxFailureText = 5, 1000
+
+// firstLines is the beginning of an error output.
+func firstLines(text string) string {
+	lines := strings.SplitN(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")), "\n", maxFailureLines+1)
+	more := len(lines) > maxFailureLines
+	if more {
+		lines = lines[:maxFailureLines]
+	}
+	text = strings.Join(lines, "\n")
+	if len(text) > maxFailureText {
+		text, more = strings.ToValidUTF8(text[:maxFailureText], ""), true
+	}
+	if more {
+		text += " …"
+	}
+	return text
+}
+
+// wholeObject says whether a text is one JSON object.
+func wholeObject(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("{")) && json.Valid(text)
+}
+
+// half says whether a text is the beginning of a JSON object that was cut off.
+func (r *reading) half(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("{")) && r.j.out.dropped > 0
+}
+
+func (r *reading) tooLong() error {
+	return fmt.Errorf("its answer is longer than %d bytes", r.j.out.max)
+}

@@ -1,0 +1,106 @@
+package hook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// group runs the command where nothing but its process group keeps it together. It
+// ends with the main process; the rest of the group is killed then.
+func (j *job) group(ctx context.Context) (ending, error) {
+	path, err := exec.LookPath(j.path)
+	if err != nil {
+		return ending{}, err
+	}
+	var ours, theirs []*os.File
+	closeAll := func(files []*os.File) {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}
+	for range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(append(ours, theirs...))
+			return ending{}, err
+		}
+		if len(ours) == 0 {
+			r, w = w, r // the command reads the first
+		}
+		ours, theirs = append(ours, r), append(theirs, w)
+	}
+	cmd := &exec.Cmd{
+		Path: path, Args: j.args, Env: j.env, Dir: j.dir, SysProcAttr: ownGroup(),
+		Stdin: theirs[0], Stdout: theirs[1], Stderr: theirs[2],
+	}
+	err = cmd.Start()
+	closeAll(theirs)
+	if err != nil {
+		closeAll(ours)
+		return ending{}, err
+	}
+	var copies sync.WaitGroup
+	copies.Go(func() {
+		_, _ = io.Copy(ours[0], bytes.NewReader(j.in)) // it need not read all of it
+		_ = ours[0].Close()
+	})
+	copies.Go(func() { _, _ = io.Copy(&j.out, ours[1]) })
+	copies.Go(func() { _, _ = io.Copy(&j.errs, ours[2]) })
+	end := ending{}
+	state, err := waitGroup(ctx, cmd)
+	if status, ok := state.Sys().(syscall.WaitStatus); ok {
+		end.settle(status)
+	}
+	settle(&copies, func() { closeAll(ours) })
+	return end, err
+}
+
+// waitGroup waits for the main process, and ends the group.
+func waitGroup(ctx context.Context, cmd *exec.Cmd) (*os.ProcessState, error) {
+	var mu sync.Mutex
+	over := false
+	signal := func(s syscall.Signal) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over { // its number may mean others by now
+			_ = signalGroup(cmd.Process, s)
+		}
+	}
+	var timer *time.Timer
+	ended := make(chan struct{})
+	release := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		signal(syscall.SIGTERM)
+		timer = time.AfterFunc(grace, func() { signal(syscall.SIGKILL) })
+	})
+	err := cmd.Wait()
+	signal(syscall.SIGKILL)
+	mu.Lock()
+	over = true
+	mu.Unlock()
+	if !release() {
+		<-ended
+		timer.Stop()
+	}
+	if _, failed := errors.AsType[*exec.ExitError](err); failed {
+		err = nil // the state says it
+	}
+	return cmd.ProcessState, err
+}
+
+// settle waits for the copies of a command whose group has ended. Somebody who has
+// left the group may hold the pipes: it is not waited for.
+func settle(copies *sync.WaitGroup, giveUp func()) {
+	timer := time.AfterFunc(grace/2, giveUp)
+	copies.Wait()
+	if timer.Stop() {
+		giveUp()
+	}
+}

@@ -1,0 +1,71 @@
+package hook
+
+import (
+	"bytes"
+	"time"
+)
+
+// kept takes all output, and keeps the first of it.
+type kept struct {
+	max     int
+	b       []byte
+	dropped int64
+	// async gets told, once, when the first line says that the command detaches itself.
+	async chan time.Duration
+	read  bool // the first line was looked at
+}
+
+func (k *kept) Write(p []byte) (int, error) {
+	keep := min(len(p), k.max-len(k.b))
+	k.b = append(k.b, p[:keep]...)
+	k.dropped += int64(len(p) - keep)
+	if k.async != nil && !k.read {
+		k.look()
+	}
+	return len(p), nil
+}
+
+// look reads the first line as soon as it is whole.
+func (k *kept) look() {
+	if len(k.b) > 0 && k.b[0] != '{' {
+		k.read = true
+		return
+	}
+	line, _, whole := bytes.Cut(k.b, []byte("\n"))
+	if !whole {
+		k.read = len(k.b) > maxAsyncLine
+		return
+	}
+	k.read = true
+	if limit, ok := asyncLine(line); ok {
+		k.async <- limit
+	}
+}
+
+// maxAsyncLine is how long a line may be that detaches a command.
+const maxAsyncLine = 4 << 10
+
+// asyncLine reads {"async": true, "asyncTimeout": 30}.
+func asyncLine(line []byte) (time.Duration, bool) {
+	if len(line) > maxAsyncLine {
+		return 0, false
+	}
+	limit, ok := isAsync(line)
+	if limit <= 0 || limit > asyncTimeout {
+		limit = asyncTimeout
+	}
+	return limit, ok
+}
+
+// answered is what was printed, without the line that detached the command.
+func (k *kept) answered() []byte {
+	text := bytes.TrimSpace(k.b)
+	if k.async == nil {
+		return text
+	}
+	line, rest, _ := bytes.Cut(text, []byte("\n"))
+	if _, ok := asyncLine(line); ok {
+		return bytes.TrimSpace(rest)
+	}
+	return text
+}

@@ -1,0 +1,81 @@
+package hook
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/sandbox"
+)
+
+// environ is the environment of a command, and of it the variables that stand for
+// themselves in the exec form. What was named and is not passed on is told.
+func (c *commands) environ(d *Definition, in *Input, j *job) (env []string, vars map[string]string, notices []string) {
+	if j.held {
+		env = j.box.Environ(c.opt.Environ)
+	} else {
+		env = sandbox.Environ(c.opt.Environ)
+	}
+	named, notices := c.named(d)
+	vars = map[string]string{"CLAUDE_PROJECT_DIR": c.opt.Project, "CLAUDE_CODE_SESSION_ID": in.SessionID}
+	if info, _ := in.Event.Info(); info.EnvFile && c.opt.EnvFile != "" {
+		vars["CLAUDE_ENV_FILE"] = c.opt.EnvFile
+	}
+	set := map[string]string{
+		"HOOK_EVENT": spell(in.Event, dialectOf(d)), "HOOK_TOOL_NAME": in.Tool,
+		"HOOK_SESSION_ID": in.SessionID, "HOOK_CWD": in.CWD, "PWD": j.dir,
+	}
+	maps.Copy(set, vars)
+	for name, value := range named {
+		if _, ours := set[name]; !ours {
+			set[name] = value
+		}
+	}
+	env = slices.DeleteFunc(env, func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		_, again := set[name]
+		return again
+	})
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		env = append(env, name+"="+set[name])
+	}
+	return env, vars, notices
+}
+
+// named are the variables that a hook names in Env, as far as it may have them.
+func (c *commands) named(d *Definition) (vars map[string]string, notices []string) {
+	vars = map[string]string{}
+	for _, name := range d.Env {
+		switch {
+		case strings.HasPrefix(name, "OTEL_") || name == "CLAUDE_CODE_REMOTE":
+			notices = append(notices, fmt.Sprintf("the variable %s is never passed on to hooks", name))
+			continue
+		case c.opt.EnvVars != nil && !slices.Contains(c.opt.EnvVars, name):
+			notices = append(notices, fmt.Sprintf("the variable %s is not passed on: the settings name those that hooks may have, and it is not among them", name))
+			continue
+		}
+		for _, entry := range c.opt.Environ { // the last one counts
+			if key, value, _ := strings.Cut(entry, "="); key == name {
+				vars[name] = value
+			}
+		}
+	}
+	return vars, notices
+}
+
+// spell is an event's name in a dialect.
+func spell(e Event, d Dialect) string {
+	if info, _ := e.Info(); d == Seed && info.Seed != "" {
+		return info.Seed
+	}
+	return string(e)
+}
+
+// substitute puts variables in the place of "${NAME}". Others stay as they are.
+func substitute(text string, vars map[string]string) string {
+	for name, value := range vars {
+		text = strings.ReplaceAll(text, "${"+name+"}", value)
+	}
+	return text
+}

@@ -1,0 +1,132 @@
+package hook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"time"
+)
+
+// maxBody is how much of a response is read, in bytes.
+const maxBody = 1 << 20
+
+// post runs an HTTP hook.
+func (c *commands) post(ctx context.Context, d *Definition, in *Input) (Answer, error) {
+	if err := c.mayReach(d.URL); err != nil {
+		return Answer{}, err
+	}
+	body, err := in.wire(dialectOf(d))
+	if err != nil {
+		return Answer{}, fmt.Errorf("write its input: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, bytes.NewReader(body))
+	if err != nil {
+		return Answer{}, err
+	}
+	vars, notices := c.named(d)
+	req.Header.Set("Content-Type", "application/json")
+	for name, value := range d.Headers {
+		value = expand(value, vars)
+		if http.CanonicalHeaderKey(name) == "Host" {
+			req.Host = value
+		}
+		req.Header.Set(name, value)
+	}
+	text, err := c.exchange(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = endedEarly(ctx.Err(), d.Timeout)
+		}
+		return Answer{Notice: join(notices)}, err
+	}
+	if len(text) == 0 {
+		return Answer{Notice: join(notices)}, nil
+	}
+	if !wholeObject(text) {
+		return Answer{Notice: join(notices)}, errors.New("the response is not a JSON object")
+	}
+	out, more, err := decodeOutput(dialectOf(d), in.Event, text)
+	a := Answer{Output: out, Notice: join(append(notices, more...))}
+	if err != nil {
+		a.Output = nil
+		return a, fmt.Errorf("the response cannot be used: %w", err)
+	}
+	return a, nil
+}
+
+// exchange sends a request and returns the body of a response that says yes.
+func (c *commands) exchange(req *http.Request) ([]byte, error) {
+	resp, err := c.client.Do(req)
+	if err != nil {
+		var failed *url.Error
+		if errors.As(err, &failed) {
+			err = failed.Err // the URL may hold a token
+		}
+		return nil, fmt.Errorf("ask %s: %w", req.URL.Host, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		err := fmt.Errorf("%s answered %s", req.URL.Host, resp.Status)
+		if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
+			err = fmt.Errorf("%w; redirects are not followed", err)
+		}
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the response: %w", err)
+	}
+	if len(text) > maxBody {
+		return nil, fmt.Errorf("the response is longer than %d bytes", maxBody)
+	}
+	return bytes.TrimSpace(text), nil
+}
+
+// newClient returns a client that follows no redirects: of the one that is given,
+// or one without a proxy.
+func newClient(given *http.Client) *http.Client {
+	c := &http.Client{}
+	if given != nil {
+		*c = *given
+	} else {
+		c.Transport = &http.Transport{
+			DialContext: dial, TLSHandshakeTimeout: 10 * time.Second,
+			MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second,
+		}
+	}
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c
+}
+
+// dial connects; localhost is this machine's loopback, whatever a resolver says.
+func dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	var d net.Dialer
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || !isLocalhost(host) {
+		return d.DialContext(ctx, network, addr)
+	}
+	conn, err := d.DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port))
+	if err != nil {
+		if six, err6 := d.DialContext(ctx, network, net.JoinHostPort("::1", port)); err6 == nil {
+			return six, nil
+		}
+	}
+	return conn, err
+}
+
+var variable = regexp.MustCompile(`\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))`)
+
+// expand puts variables in the place of "$NAME" and "${NAME}"; those that the hook
+// may not know are empty.
+func expand(text string, vars map[string]string) string {
+	return variable.ReplaceAllStringFunc(text, func(ref string) string {
+		m := variable.FindStringSubmatch(ref)
+		return vars[m[1]+m[2]]
+	})
+}

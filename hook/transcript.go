@@ -1,0 +1,185 @@
+package hook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// MirrorOptions adjusts [NewMirror].
+type MirrorOptions struct {
+	Name  string           // of the file; default "transcript-", random letters and ".jsonl"
+	CWD   string           // what the entries say the folder is
+	Clock func() time.Time // of entries whose item has no time; default time.Now
+}
+
+// Mirror writes the transcript of a session to a file in Claude Code's JSONL form,
+// for hooks that read transcript_path. Each line is one entry:
+//
+//	{"parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/w","sessionId":"…","type":"user",
+//	 "message":{"role":"user","content":[{"type":"text","text":"hello"}]},"uuid":"…","timestamp":"2026-01-02T03:04:05.000Z"}
+//
+// Results of tools are entries of the user, as in the original. System prompts are
+// in no entry; what the runtime itself told the model has "isMeta": true. It is an
+// agent's TranscriptObserver, and safe for concurrent use.
+type Mirror struct {
+	cwd   string
+	clock func() time.Time
+
+	mu   sync.Mutex
+	file *os.File
+	last string // uuid of the entry before
+}
+
+// NewMirror makes an empty file in dir, which is made when it is not there; both are
+// for their owner alone. A file of that name is emptied. The caller closes the mirror;
+// the file stays.
+func NewMirror(dir string, o *MirrorOptions) (*Mirror, error) {
+	m := &Mirror{clock: time.Now}
+	name := ""
+	if o != nil {
+		name, m.cwd = o.Name, o.CWD
+		if o.Clock != nil {
+			m.clock = o.Clock
+		}
+	}
+	if name != "" && (filepath.Base(name) != name || !filepath.IsLocal(name)) {
+		return nil, fmt.Errorf("the name %q of a transcript is not that of a file in a folder", name)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		m.file, err = os.CreateTemp(dir, "transcript-*.jsonl")
+	} else {
+		m.file, err = os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o600)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Path is the file, as an absolute name.
+func (m *Mirror) Path() string { return m.file.Name() }
+
+// Load writes the items that a session had before.
+func (m *Mirror) Load(sessionID string, items []transcript.Encoded) error {
+	for _, e := range items {
+		if err := m.ItemAppended(sessionID, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ItemAppended writes one item. The line is whole when it returns.
+func (m *Mirror) ItemAppended(sessionID string, item transcript.Encoded) error {
+	it, err := item.Decode()
+	if err != nil {
+		return fmt.Errorf("write the transcript for hooks: %w", err)
+	}
+	e, ok := m.entry(sessionID, &it)
+	if !ok {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.last != "" {
+		e.Parent = &m.last
+	}
+	line, err := json.Marshal(e)
+	if err == nil {
+		_, err = m.file.Write(append(line, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write the transcript for hooks: %w", err)
+	}
+	m.last = e.UUID
+	return nil
+}
+
+// Close closes the file.
+func (m *Mirror) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// transcriptEntry is one line of the file.
+type transcriptEntry struct {
+	Parent    *string           `json:"parentUuid"`
+	Sidechain bool              `json:"isSidechain"`
+	UserType  string            `json:"userType"`
+	CWD       string            `json:"cwd"`
+	Session   string            `json:"sessionId"`
+	Type      string            `json:"type"`
+	Message   transcriptMessage `json:"message"`
+	Meta      bool              `json:"isMeta,omitempty"`
+	UUID      string            `json:"uuid"`
+	Timestamp string            `json:"timestamp"`
+}
+
+type transcriptMessage struct {
+	ID         string           `json:"id,omitempty"`
+	Type       string           `json:"type,omitempty"`
+	Role       string           `json:"role"`
+	Model      string           `json:"model,omitempty"`
+	Content    []any            `json:"content"`
+	StopReason *string          `json:"stop_reason,omitempty"`
+	Usage      *transcriptUsage `json:"usage,omitempty"`
+}
+
+type transcriptUsage struct {
+	Input      int64 `json:"input_tokens"`
+	CacheWrite int64 `json:"cache_creation_input_tokens"`
+	CacheRead  int64 `json:"cache_read_input_tokens"`
+	Output     int64 `json:"output_tokens"`
+}
+
+// stopReasons are Claude's words for how an answer ended; others stay.
+var stopReasons = map[transcript.Finish]string{transcript.FinishStop: "end_turn"}
+
+// entry is the line of an item; false when it has none.
+func (m *Mirror) entry(sessionID string, it *transcript.Item) (*transcriptEntry, bool) {
+	e := &transcriptEntry{UserType: "external", CWD: m.cwd, Session: sessionID, UUID: it.ID, Type: "user"}
+	switch it.Role {
+	case transcript.RoleSystem, transcript.RoleDeveloper:
+		return nil, false
+	case transcript.RoleAssistant:
+		e.Type = "assistant"
+		e.Message.ID, e.Message.Type, e.Message.Model = it.ID, "message", it.Model
+		if reason := string(it.Finish); reason != "" {
+			if word := stopReasons[it.Finish]; word != "" {
+				reason = word
+			}
+			e.Message.StopReason = &reason
+		}
+		if u := it.Usage; u != nil {
+			e.Message.Usage = &transcriptUsage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+		}
+	case transcript.RoleContext, transcript.RoleNotification:
+		e.Meta = true
+	}
+	e.Message.Role = e.Type
+	e.Message.Content = blocks(it.Parts)
+	at := it.Time
+	if at.IsZero() {
+		at = m.clock()
+	}
+	e.Timestamp = at.UTC().Format("2006-01-02T15:04:05.000Z")
+	return e, true
+}
