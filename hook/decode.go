@@ -1,9 +1,236 @@
 package hook
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
-func decode(json.RawMessage, *DecodeOptions) ([]Definition, error) {
-	return nil, &Error{What: "not built"}
+	"github.com/holdfast-dev/holdfast/internal/spelling"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// decoding is a block of hooks while it is read: what was found, and what is wrong.
+type decoding struct {
+	o     DecodeOptions
+	found []Definition
+	errs  []error
 }
 
-func (d *Definition) seal(string) error { return &Error{What: "not built"} }
+func decode(raw json.RawMessage, o *DecodeOptions) ([]Definition, error) {
+	d := &decoding{}
+	if o != nil {
+		d.o = *o
+	}
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	root, err := parseNodes(raw)
+	switch {
+	case err != nil:
+		return nil, err
+	case root.kind == 'n':
+		return nil, nil
+	case root.kind != '{':
+		return nil, &Error{Offset: root.at, What: root.show() + " stands where an object is needed", Advice: `write {"PreToolUse": [...]}`}
+	}
+	for i := range root.members {
+		d.event(&root.members[i])
+	}
+	return d.found, errors.Join(d.errs...)
+}
+
+func (d *decoding) event(m *member) {
+	event, dialect, err := ParseEvent(m.name)
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Field, e.Offset = m.name, m.at
+		if m.name == "hooks" {
+			e.Advice = `take away the outer "hooks": this is the block itself`
+		}
+		d.errs = append(d.errs, e)
+		return
+	}
+	list, ok := d.list(m.name, &m.value)
+	if !ok {
+		return
+	}
+	for i := range list {
+		path := fmt.Sprintf("%s[%d]", m.name, i)
+		if dialect == Seed {
+			d.seed(path, event, &list[i])
+		} else {
+			d.group(path, event, &list[i])
+		}
+	}
+}
+
+// wrong notes an error.
+func (d *decoding) wrong(field string, at int, hint, format string, args ...any) {
+	d.errs = append(d.errs, &Error{Field: field, Offset: at, What: fmt.Sprintf(format, args...), Advice: hint})
+}
+
+func (d *decoding) expected(field string, n *node, want, hint string) {
+	d.wrong(field, n.at, hint, "%s stands where %s is needed", n.show(), want)
+}
+
+func (d *decoding) list(field string, n *node) ([]node, bool) {
+	if n.kind == '[' {
+		return n.items, true
+	}
+	d.expected(field, n, "a list", "put it into [ ]")
+	return nil, false
+}
+
+// reader reads one field of an object.
+type reader func(path string, n *node)
+
+// object reads the fields of an object; null is a field that is not there. It
+// returns false when the object cannot be used.
+func (d *decoding) object(path string, n *node, known map[string]reader) bool {
+	if n.kind != '{' {
+		d.expected(path, n, "an object", "")
+		return false
+	}
+	before := len(d.errs)
+	for i := range n.members {
+		m := &n.members[i]
+		sub := path + "." + m.name
+		read, ok := known[m.name]
+		switch {
+		case !ok:
+			d.wrong(sub, m.at, nearest(m.name, known), "there is no such field")
+		case m.value.kind != 'n':
+			read(sub, &m.value)
+		}
+	}
+	return len(d.errs) == before
+}
+
+// nearest is the hint for a name that is not among the known ones.
+func nearest[V any](name string, known map[string]V) string {
+	names := make([]string, 0, len(known))
+	for k := range known {
+		names = append(names, k)
+	}
+	return nearestOf(name, names)
+}
+
+func nearestOf(name string, names []string) string {
+	slices.Sort(names)
+	far := func(k string) int { return spelling.Edits(strings.ToLower(k), strings.ToLower(name)) }
+	near := slices.MinFunc(names, func(a, b string) int {
+		return cmp.Or(far(a)-far(b), spelling.Edits(a, name)-spelling.Edits(b, name))
+	})
+	if far(near) <= max(1, len(name)/3) {
+		return "did you mean " + near + "?"
+	}
+	return "known are " + strings.Join(names, ", ")
+}
+
+func (d *decoding) text(into *string) reader {
+	return func(path string, n *node) {
+		switch {
+		case n.kind != '"':
+			d.expected(path, n, "a text", "")
+		case strings.ContainsRune(n.text, 0):
+			d.wrong(path, n.at, "take it out", "it holds a NUL character")
+		default:
+			*into = n.text
+		}
+	}
+}
+
+// needed is a text that is not empty.
+func (d *decoding) needed(into *string) reader {
+	return func(path string, n *node) {
+		d.text(into)(path, n)
+		if n.kind == '"' && strings.TrimSpace(n.text) == "" {
+			d.wrong(path, n.at, "", "it is empty")
+		}
+	}
+}
+
+// word is a text out of a set.
+func word[T ~string](d *decoding, into *T, words ...T) reader {
+	return func(path string, n *node) {
+		if n.kind == '"' && slices.Contains(words, T(n.text)) {
+			*into = T(n.text)
+			return
+		}
+		var list []string
+		for _, w := range words {
+			list = append(list, fmt.Sprintf("%q", string(w)))
+		}
+		d.wrong(path, n.at, "write "+strings.Join(list, " or "), "%s cannot stand here", n.show())
+	}
+}
+
+func (d *decoding) flag(into *bool) reader {
+	return func(path string, n *node) {
+		if n.kind != 't' {
+			d.expected(path, n, "true or false", "")
+			return
+		}
+		*into = n.text == "true"
+	}
+}
+
+func (d *decoding) texts(into *[]string, check func(string) (what, hint string)) reader {
+	return func(path string, n *node) {
+		items, ok := d.list(path, n)
+		if !ok {
+			return
+		}
+		*into = []string{}
+		for i := range items {
+			sub := fmt.Sprintf("%s[%d]", path, i)
+			var s string
+			d.text(&s)(sub, &items[i])
+			if what, hint := check(s); what != "" && items[i].kind == '"' {
+				d.wrong(sub, items[i].at, hint, "%s", what)
+			}
+			*into = append(*into, s)
+		}
+	}
+}
+
+// origin says where a definition was written.
+func (d *decoding) origin(at int) policy.Origin {
+	o := policy.Origin{Layer: d.o.Layer, File: d.o.File}
+	if d.o.Place != nil {
+		o.Line, o.Col = d.o.Place(at)
+	}
+	return o
+}
+
+// add keeps a definition whose matcher and condition can be used.
+func (d *decoding) add(path string, n *node, def Definition) {
+	def.Origin, def.Dir = d.origin(n.at), d.o.Dir
+	if def.If != "" {
+		if _, err := compileIf(def.If, def.Dir, policy.RuleOptions{Home: "/", Cwd: cmp.Or(def.Dir, "/")}); err != nil {
+			d.place(err, path+".if", n.field("if").at)
+			return
+		}
+	}
+	d.found = append(d.found, def)
+}
+
+// place notes an error with its place in the block.
+func (d *decoding) place(err error, path string, at int) {
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Field, e.Offset = path, at
+	}
+	d.errs = append(d.errs, err)
+}
+
+// field is the value of a member, or the object itself when there is none.
+func (n *node) field(name string) *node {
+	for i := range n.members {
+		if n.members[i].name == name {
+			return &n.members[i].value
+		}
+	}
+	return n
+}

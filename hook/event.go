@@ -146,13 +146,16 @@ func ParseEvent(name string) (Event, Dialect, error) {
 	if why, ok := absent[name]; ok {
 		return "", "", &Error{What: name + " is never fired here: " + why, Advice: "take the hook out"}
 	}
-	var names []string
+	var names, claude []string
 	for _, in := range events {
-		names = append(names, string(in.Event))
+		names, claude = append(names, string(in.Event)), append(claude, string(in.Event))
+		if in.Seed != "" {
+			names = append(names, in.Seed)
+		}
 	}
-	hint := "known are " + strings.Join(names, ", ")
-	near := slices.MinFunc(names, func(a, b string) int { return spelling.Edits(a, name) - spelling.Edits(b, name) })
-	if spelling.Edits(near, name) <= 3 {
+	far := func(known string) int { return spelling.Edits(known, name) }
+	hint := "known are " + strings.Join(claude, ", ")
+	if near := slices.MinFunc(names, func(a, b string) int { return far(a) - far(b) }); far(near) <= 3 {
 		hint = "did you mean " + near + "?"
 	}
 	return "", "", &Error{What: fmt.Sprintf("there is no event %q", name), Advice: hint}

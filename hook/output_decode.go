@@ -1,18 +1,263 @@
 package hook
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
+	"unicode/utf8"
 )
 
+// maxText is how many characters of a text count in Claude's dialect.
+const maxText = 10_000
+
 // decodeOutput reads the JSON object that a command printed, or an HTTP hook
-// answered. What has no effect is in the notices; the error says what has the wrong
-// type, and then nothing of the answer counts.
-func decodeOutput(d Dialect, e Event, stdout []byte) (out *Output, notices []string, err error) {
-	out = &Output{}
-	return out, nil, json.Unmarshal(stdout, out)
+// answered. Fields are taken in whatever the event is; what an event cannot use is
+// found by who merges outputs. What has no effect at all is in the notices; the
+// error says what has the wrong type, and then nothing of the answer counts.
+func decodeOutput(d Dialect, e Event, stdout []byte) (*Output, []string, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(stdout, &fields); err != nil {
+		return nil, nil, fmt.Errorf("the answer is no JSON object: %w", err)
+	}
+	a := &answer{dialect: d, event: e, out: &Output{}}
+	if d == "" {
+		a.dialect = Claude
+	}
+	a.read("", fields, a.top())
+	a.out.Block = a.block
+	switch a.out.Decision {
+	case decisionBlock:
+		a.out.Block = true
+	case decisionApprove:
+		a.out.Block = a.block && a.dialect == Claude // seed 000: the decision is stronger
+	}
+	if a.err != nil {
+		return nil, a.notices, a.err
+	}
+	return a.out, a.notices, nil
 }
+
+const (
+	decisionBlock   = "block"
+	decisionApprove = "approve"
+)
 
 // isAsync reports whether stdout is {"async": true}, with the asyncTimeout that it
 // gives (in milliseconds), or 0.
-func isAsync(stdout []byte) (timeout time.Duration, ok bool) { return 0, false }
+func isAsync(stdout []byte) (timeout time.Duration, ok bool) {
+	var said struct {
+		Async        bool    `json:"async"`
+		AsyncTimeout float64 `json:"asyncTimeout"`
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(stdout), []byte("{")) || json.Unmarshal(stdout, &said) != nil || !said.Async {
+		return 0, false
+	}
+	ms := min(max(said.AsyncTimeout, 0), float64(maxTimeout.Milliseconds()))
+	return time.Duration(ms * float64(time.Millisecond)), true
+}
+
+// answer is an output while it is read.
+type answer struct {
+	dialect Dialect
+	event   Event
+	out     *Output
+	block   bool
+	notices []string
+	err     error // the first
+}
+
+// taker reads one field's value.
+type taker func(path string, raw json.RawMessage)
+
+func (a *answer) read(path string, fields map[string]json.RawMessage, known map[string]taker) {
+	names := make([]string, 0, len(fields))
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		sub := name
+		if path != "" {
+			sub = path + "." + name
+		}
+		take, ok := known[name]
+		switch raw := fields[name]; {
+		case !ok:
+			a.notice("there is no field %q in the answer; %s", sub, nearest(name, known))
+		case !isNull(raw):
+			take(sub, raw)
+		}
+	}
+}
+
+func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
+
+// top are the fields beside hookSpecificOutput.
+func (a *answer) top() map[string]taker {
+	o := a.out
+	known := map[string]taker{
+		"message":                  a.text(&o.Message),
+		"block":                    a.flag(&a.block),
+		"decision":                 a.word(&o.Decision, decisionApprove, decisionBlock),
+		"reason":                   a.text(&o.Reason),
+		"systemMessage":            a.text(&o.SystemMessage),
+		"additionalContext":        a.text(&o.Context),
+		"permissionDecision":       a.permission,
+		"permissionDecisionReason": a.text(&o.PermissionReason),
+		"updatedInput":             a.object(&o.Input),
+		"updatedMCPToolOutput":     a.whatever(&o.ToolOutput),
+		"permissionUpdate":         a.update,
+		"notification":             a.notification,
+		"continue":                 a.goOn,
+		"stopReason":               a.text(&o.StopReason),
+		"suppressOutput":           a.flag(&o.SuppressOutput),
+	}
+	if a.dialect == Claude {
+		known["systemMessage"] = a.text(&o.Warning)
+		known["terminalSequence"] = a.terminal
+		known["hookSpecificOutput"] = a.specific
+		known["async"] = func(string, json.RawMessage) {}
+		known["asyncTimeout"] = func(string, json.RawMessage) {}
+	}
+	return known
+}
+
+func (a *answer) notice(format string, args ...any) {
+	a.notices = append(a.notices, fmt.Sprintf(format, args...))
+}
+
+// into unmarshals a value; a wrong type is the answer's error.
+func (a *answer) into(path string, raw json.RawMessage, v any, want string) bool {
+	if err := json.Unmarshal(raw, v); err != nil {
+		a.fail("%s of the answer: %s stands where %s is needed", path, shorten(raw), want)
+		return false
+	}
+	return true
+}
+
+func (a *answer) fail(format string, args ...any) {
+	if a.err == nil {
+		a.err = fmt.Errorf(format, args...)
+	}
+}
+
+// shorten is a value as a message shows it.
+func shorten(raw json.RawMessage) string {
+	const most = 60
+	if len(raw) <= most {
+		return string(raw)
+	}
+	end := most
+	for end > 0 && !utf8.RuneStart(raw[end]) {
+		end--
+	}
+	return string(raw[:end]) + "…"
+}
+
+func (a *answer) text(into *string) taker {
+	return func(path string, raw json.RawMessage) {
+		if a.into(path, raw, into, "a text") && a.dialect == Claude {
+			*into = a.cut(path, *into)
+		}
+	}
+}
+
+// cut keeps the beginning of a text that is too long.
+func (a *answer) cut(path, text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	n := 0
+	for at := range text {
+		if n++; n > maxText {
+			a.notice("%s of the answer was cut to %d characters", path, maxText)
+			return text[:at]
+		}
+	}
+	return text
+}
+
+func (a *answer) flag(into *bool) taker {
+	return func(path string, raw json.RawMessage) { a.into(path, raw, into, "true or false") }
+}
+
+func (a *answer) goOn(path string, raw json.RawMessage) {
+	on := true
+	a.into(path, raw, &on, "true or false")
+	a.out.Stop = !on
+}
+
+func (a *answer) word(into *string, words ...string) taker {
+	return func(path string, raw json.RawMessage) {
+		var s string
+		if !a.into(path, raw, &s, "a text") {
+			return
+		}
+		if !slices.Contains(words, s) {
+			a.fail("%s of the answer: %s is none of %q", path, shorten(raw), words)
+			return
+		}
+		*into = s
+	}
+}
+
+func (a *answer) permission(path string, raw json.RawMessage) {
+	var s string
+	a.word(&s, permissions...)(path, raw)
+	a.permit(s)
+}
+
+// permissions are the opinions about a call, the strongest first.
+var permissions = []string{"deny", "defer", "ask", "allow"}
+
+// permit keeps the strongest opinion of an answer that has several.
+func (a *answer) permit(s string) {
+	if p := &a.out.Permission; s != "" && (*p == "" || slices.Index(permissions, s) < slices.Index(permissions, *p)) {
+		*p = s
+	}
+}
+
+// object keeps an object as it is written.
+func (a *answer) object(into *json.RawMessage) taker {
+	return func(path string, raw json.RawMessage) {
+		var fields map[string]json.RawMessage
+		if a.into(path, raw, &fields, "an object") {
+			*into = slices.Clone(raw)
+		}
+	}
+}
+
+func (a *answer) whatever(into *json.RawMessage) taker {
+	return func(_ string, raw json.RawMessage) { *into = slices.Clone(raw) }
+}
+
+func (a *answer) texts(into *[]string) taker {
+	return func(path string, raw json.RawMessage) { a.into(path, raw, into, "a list of texts") }
+}
+
+// notification needs a title and a body.
+func (a *answer) notification(path string, raw json.RawMessage) {
+	var fields map[string]json.RawMessage
+	if !a.into(path, raw, &fields, "an object") {
+		return
+	}
+	var n Note
+	a.read(path, fields, map[string]taker{"title": a.text(&n.Title), "body": a.text(&n.Body), "level": a.text(&n.Level)})
+	if n.Title == "" || n.Body == "" {
+		a.notice("%s of the answer is not shown: it needs a title and a body", path)
+		return
+	}
+	n.Level = noteLevel(n.Level)
+	a.out.Notification = &n
+}
+
+// noteLevel is a level that exists.
+func noteLevel(level string) string {
+	switch level {
+	case "warning", "error":
+		return level
+	}
+	return "info"
+}

@@ -1,0 +1,71 @@
+package hook
+
+import (
+	"iter"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+func (d *decoding) url(into *string) reader {
+	return func(path string, n *node) {
+		d.needed(into)(path, n)
+		if n.kind != '"' || strings.TrimSpace(n.text) == "" {
+			return
+		}
+		u, err := url.Parse(n.text)
+		switch {
+		case err != nil || u.Hostname() == "":
+			d.wrong(path, n.at, `write "http://127.0.0.1:8080/hook"`, "%s is no URL", n.show())
+		case u.Scheme != "http" && u.Scheme != "https":
+			d.wrong(path, n.at, "write http or https", "a hook cannot be posted to %s:", u.Scheme)
+		case u.User != nil:
+			d.wrong(path, n.at, `put it into "headers", as a variable`, "there is a name or password in the URL")
+		}
+	}
+}
+
+// headerName is a header's name in HTTP.
+var headerName = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
+
+// ownHeaders are headers that are not the configuration's to set.
+var ownHeaders = regexp.MustCompile(`(?i)^(host|content-length|content-type|transfer-encoding|connection|trailer|te|upgrade)$`)
+
+func (d *decoding) headers(into *map[string]string) reader {
+	return func(path string, n *node) {
+		if n.kind != '{' {
+			d.expected(path, n, "an object", `write {"X-Name": "value"}`)
+			return
+		}
+		*into = map[string]string{}
+		for i := range n.members {
+			m := &n.members[i]
+			sub := path + "." + m.name
+			var value string
+			d.text(&value)(sub, &m.value)
+			switch {
+			case !headerName.MatchString(m.name):
+				d.wrong(sub, m.at, "", "%q is no name of a header", m.name)
+			case ownHeaders.MatchString(m.name):
+				d.wrong(sub, m.at, "take it out", "this header is set by the program")
+			case strings.ContainsAny(value, "\r\n"):
+				d.wrong(sub, m.value.at, "write it in one line", "it holds a line break")
+			}
+			(*into)[m.name] = value
+		}
+	}
+}
+
+// headerVariable is $NAME or ${NAME} in a header.
+var headerVariable = regexp.MustCompile(`\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})`)
+
+// headerVariables lists the names of the variables in a header's value.
+func headerVariables(value string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, m := range headerVariable.FindAllStringSubmatch(value, -1) {
+			if !yield(m[1] + m[2]) {
+				return
+			}
+		}
+	}
+}

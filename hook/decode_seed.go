@@ -1,0 +1,54 @@
+package hook
+
+import (
+	"math"
+	"strconv"
+	"time"
+)
+
+// seed reads one entry of seed 000's form: {"command", "matcher", "timeout"}, and
+// what is ours besides.
+func (d *decoding) seed(path string, event Event, n *node) {
+	def := Definition{Event: event, Dialect: Seed}
+	if n.kind == '{' && n.field("hooks") != n {
+		d.wrong(path, n.at, "write "+string(event)+` for that form, or {"command": ...}`, `a group with "hooks" stands where a command is needed`)
+		return
+	}
+	ok := d.object(path, n, map[string]reader{
+		"command":        d.needed(&def.Command),
+		"matcher":        d.text(&def.Matcher),
+		"timeout":        d.milliseconds(&def.Timeout),
+		"onFailure":      word(d, &def.OnFailure, FailBlock, FailContinue),
+		"sandbox":        word(d, &def.Access, AccessRead, AccessWrite, AccessOff),
+		"allowedEnvVars": d.texts(&def.Env, checkVariable),
+	})
+	if !ok {
+		return
+	}
+	if def.Command == "" {
+		d.wrong(path, n.at, `write {"command": ...}`, `"command" is missing: the hook would do nothing`)
+		return
+	}
+	if _, err := compileMatcher(Seed, event, def.Matcher); err != nil {
+		d.place(err, path+".matcher", n.field("matcher").at)
+		return
+	}
+	d.add(path, n, def)
+}
+
+// milliseconds reads a time; 0 and less is the shortest there is.
+func (d *decoding) milliseconds(into *time.Duration) reader {
+	return func(path string, n *node) {
+		ms, err := strconv.ParseFloat(n.text, 64)
+		switch {
+		case n.kind != '0':
+			d.expected(path, n, "a number of milliseconds", "")
+		case err != nil || ms > float64(maxTimeout.Milliseconds()):
+			d.wrong(path, n.at, "it is in milliseconds, at most 86400000", "%s is too long", n.text)
+		case ms != math.Trunc(ms):
+			d.wrong(path, n.at, "it is in milliseconds", "%s is no whole number", n.text)
+		default:
+			*into = time.Duration(max(ms, 1)) * time.Millisecond
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package hook
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// sealed is what a digest is made over. Its JSON is canonical: the fields in this
+// order, the keys of headers sorted. Where the hook was written is not in it: text
+// that has moved is the same text.
+type sealed struct {
+	Event     Event             `json:"event"`
+	Dialect   Dialect           `json:"dialect"`
+	Type      string            `json:"type"`
+	Matcher   string            `json:"matcher"`
+	If        string            `json:"if"`
+	Command   string            `json:"command"`
+	Args      []string          `json:"args"`
+	Env       []string          `json:"env"`
+	Access    Access            `json:"access"`
+	URL       string            `json:"url"`
+	Headers   map[string]string `json:"headers"`
+	Timeout   int64             `json:"timeout_ns"`
+	OnFailure OnFailure         `json:"on_failure"`
+	Async     bool              `json:"async"`
+	Once      bool              `json:"once"`
+	Files     []sealedFile      `json:"files"`
+}
+
+type sealedFile struct {
+	Name   string `json:"name"` // below the project, with slashes
+	Digest string `json:"sha256"`
+}
+
+func (d *Definition) seal(project string) error {
+	if d.Func != nil {
+		return nil
+	}
+	s := sealed{
+		Event: d.Event, Dialect: d.Dialect, Type: d.Type(), Matcher: d.Matcher, If: d.If, Command: d.Command, Args: d.Args, Env: d.Env,
+		Access: d.Access, URL: d.URL, Headers: d.Headers, Timeout: int64(d.Timeout), OnFailure: d.OnFailure, Async: d.Async, Once: d.Once,
+	}
+	if s.Dialect == "" {
+		s.Dialect = Claude
+	}
+	if s.Access == "" && s.Type == TypeCommand {
+		s.Access = AccessRead
+	}
+	var err error
+	if s.Files, err = sealFiles(d.named(project), project); err != nil {
+		return &Error{Field: d.Command, What: err.Error(), Advice: "make the file readable, or take it out of the hook's command"}
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	d.Digest = "sha256:" + hex.EncodeToString(sum[:])
+	return nil
+}
+
+// sealFiles makes the digests of those words that name regular files below the
+// project.
+func sealFiles(words []string, project string) ([]sealedFile, error) {
+	root := filepath.Clean(project)
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	files := map[string]string{}
+	if project == "" {
+		words = nil
+	}
+	for _, word := range words {
+		name, ok := below(word, filepath.Clean(project), root)
+		if _, done := files[name]; !ok || done {
+			continue
+		}
+		path := filepath.Join(root, filepath.FromSlash(name))
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			return nil, fmt.Errorf("the file %s cannot be read: %w", name, err)
+		case err != nil || !info.Mode().IsRegular():
+			continue
+		}
+		if files[name], err = fileDigest(path); err != nil {
+			return nil, fmt.Errorf("the file %s cannot be read: %w", name, err)
+		}
+	}
+	out := make([]sealedFile, 0, len(files))
+	for name, digest := range files {
+		out = append(out, sealedFile{Name: name, Digest: digest})
+	}
+	slices.SortFunc(out, func(a, b sealedFile) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// below is the name of a word's file relative to the project.
+func below(word, project, root string) (string, bool) {
+	if word == "" || strings.ContainsRune(word, 0) {
+		return "", false
+	}
+	if !filepath.IsAbs(word) {
+		word = filepath.Join(root, word)
+	}
+	for _, dir := range [...]string{root, project} {
+		name, err := filepath.Rel(dir, filepath.Clean(word))
+		if err == nil && filepath.IsLocal(name) && name != "." {
+			return filepath.ToSlash(name), true
+		}
+	}
+	return "", false
+}
+
+func fileDigest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// named lists what may be names of files in the command: what a reading of the
+// line finds, and every word of it. A word too many only asks again too often.
+func (d *Definition) named(project string) []string {
+	if d.Command == "" {
+		return nil
+	}
+	words := append([]string{d.Command}, d.Args...)
+	if d.Args == nil {
+		words = lineWords(d.Command, project)
+		r := shellread.Parse(d.Command, &shellread.Options{Dir: project, Vars: map[string]string{"CLAUDE_PROJECT_DIR": project}})
+		for i := range r.Commands {
+			c := &r.Commands[i]
+			if words = append(words, c.Program); c.Dir != "" && !filepath.IsAbs(c.Program) {
+				words = append(words, filepath.Join(c.Dir, c.Program))
+			}
+			for _, p := range c.Paths {
+				words = append(words, p.Path)
+			}
+		}
+	}
+	for i := range words {
+		words = append(words, pieces(words[i])...)
+	}
+	return words
+}
+
+// quotes and separators of a line that is split without being read.
+var wordBreak = regexp.MustCompile("[\\s;&|<>()`]+")
+
+// lineWords splits a line into words, with quotes taken away. Words in quotes are
+// there whole, and in pieces.
+func lineWords(line, project string) []string {
+	bare := strings.NewReplacer(`\ `, " ", `"`, "", "'", "", `\`, "").Replace
+	words := wordBreak.Split(bare(line), -1)
+	var b strings.Builder
+	var quote rune
+	for _, r := range line + " " {
+		switch {
+		case quote == 0 && (r == '"' || r == '\''):
+			quote = r
+		case r == quote:
+			quote = 0
+		case quote == 0 && wordBreak.MatchString(string(r)) && !strings.HasSuffix(b.String(), `\`):
+			words = append(words, b.String(), bare(b.String()))
+			b.Reset()
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return words
+}
+
+// expansion is what stands for a folder in front of a path: $NAME, ${NAME:-x},
+// $(git rev-parse --show-toplevel) and the like.
+var expansion = regexp.MustCompile(`\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^}]*\}|\([^)]*\))|^~[^/]*|^.*\)`)
+
+// pieces are the parts of a word that may be a path by themselves: behind a
+// variable, which is taken for the project, and behind an option's "=".
+func pieces(word string) []string {
+	var out []string
+	if _, value, ok := strings.Cut(word, "="); ok {
+		out = append(append(out, value), pieces(value)...)
+	}
+	if rest := strings.TrimLeft(word, "/"); rest != word {
+		out = append(out, rest) // what stood before it may have been cut off
+	}
+	if at := expansion.FindAllStringIndex(word, -1); at != nil {
+		out = append(out, strings.TrimLeft(word[at[len(at)-1][1]:], "/"))
+	}
+	return out
+}

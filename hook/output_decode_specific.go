@@ -1,0 +1,88 @@
+package hook
+
+import "encoding/json"
+
+// specific reads hookSpecificOutput.
+func (a *answer) specific(path string, raw json.RawMessage) {
+	var fields map[string]json.RawMessage
+	if !a.into(path, raw, &fields, "an object") {
+		return
+	}
+	var name string
+	switch said, ok := fields["hookEventName"]; {
+	case !ok:
+		a.notice("%s of the answer has no hookEventName: it is taken for %s", path, a.event)
+	case !a.into(path+".hookEventName", said, &name, "the name of an event"):
+		return
+	case name != string(a.event):
+		a.fail("%s.hookEventName of the answer: it is about %q, and the event is %s", path, name, a.event)
+		return
+	}
+	o := a.out
+	a.read(path, fields, map[string]taker{
+		"hookEventName":            func(string, json.RawMessage) {},
+		"additionalContext":        a.text(&o.Context),
+		"permissionDecision":       a.permission,
+		"permissionDecisionReason": a.text(&o.PermissionReason),
+		"updatedInput":             a.object(&o.Input),
+		"decision":                 a.decide,
+		"retry":                    a.flag(&o.Retry),
+		"updatedToolOutput":        a.whatever(&o.ToolOutput),
+		"updatedMCPToolOutput":     a.mcpOutput(fields),
+		"sessionTitle":             a.text(&o.SessionTitle),
+		"suppressOriginalPrompt":   a.flag(&o.HidePrompt),
+		"initialUserMessage":       a.text(&o.InitialMessage),
+		"watchPaths":               a.texts(&o.WatchPaths),
+		"worktreePath":             a.text(&o.WorktreePath),
+		"classifierContext":        a.unused("no classifier reads it"),
+		"reloadSkills":             a.unused("there are no skills"),
+	})
+}
+
+// mcpOutput is the older name of updatedToolOutput.
+func (a *answer) mcpOutput(fields map[string]json.RawMessage) taker {
+	if _, both := fields["updatedToolOutput"]; both {
+		return a.unused("updatedToolOutput is there as well")
+	}
+	return a.whatever(&a.out.ToolOutput)
+}
+
+func (a *answer) unused(why string) taker {
+	return func(path string, _ json.RawMessage) { a.notice("%s of the answer has no effect: %s", path, why) }
+}
+
+// decide reads the decision of PermissionRequest: {"behavior": "allow",
+// "updatedInput", "updatedPermissions"} or {"behavior": "deny", "message",
+// "interrupt"}.
+func (a *answer) decide(path string, raw json.RawMessage) {
+	var fields map[string]json.RawMessage
+	if !a.into(path, raw, &fields, "an object") {
+		return
+	}
+	var behavior string
+	known := map[string]taker{"behavior": a.word(&behavior, "allow", "deny")}
+	o := a.out
+	own := map[string]map[string]taker{
+		"allow": {"updatedInput": a.object(&o.Input), "updatedPermissions": a.updates},
+		"deny":  {"message": a.text(&o.PermissionReason), "interrupt": a.flag(&o.Interrupt)},
+	}
+	if a.word(&behavior, "allow", "deny")(path+".behavior", orNull(fields["behavior"])); behavior == "" {
+		return
+	}
+	for of, takers := range own {
+		for name, take := range takers {
+			if known[name] = take; of != behavior {
+				known[name] = a.unused("it does not go with " + behavior)
+			}
+		}
+	}
+	a.read(path, fields, known)
+	a.permit(behavior)
+}
+
+func orNull(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage(`""`)
+	}
+	return raw
+}

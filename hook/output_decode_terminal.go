@@ -1,0 +1,30 @@
+package hook
+
+import (
+	"encoding/json"
+	"regexp"
+)
+
+// terminalPart is the bell, or one operating system command that sets a title or
+// shows a notification: ESC ] number ; text, ended by BEL or ESC \. The text has no
+// control characters.
+const terminalPart = `(?:\x07|\x1b\](?:0|1|2|9|99|777)(?:;[^\x00-\x1f\x7f-\x{9f}]*)?(?:\x07|\x1b\\))`
+
+var terminalSafe = regexp.MustCompile(`^` + terminalPart + `+$`)
+
+// maxTerminal bounds a sequence, in bytes.
+const maxTerminal = 4096
+
+// terminal keeps a sequence when it is one of those that cannot write on the
+// screen, read the clipboard or make the terminal answer.
+func (a *answer) terminal(path string, raw json.RawMessage) {
+	var s string
+	if !a.into(path, raw, &s, "a text") || s == "" {
+		return
+	}
+	if len(s) > maxTerminal || !terminalSafe.MatchString(s) {
+		a.notice("%s of the answer is not sent: only titles, notifications and the bell are", path)
+		return
+	}
+	a.out.TerminalSequence = s
+}

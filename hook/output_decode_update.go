@@ -1,0 +1,103 @@
+package hook
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// updates reads a list of changes in Claude Code's form.
+func (a *answer) updates(path string, raw json.RawMessage) {
+	var list []json.RawMessage
+	if !a.into(path, raw, &list, "a list") {
+		return
+	}
+	for i, item := range list {
+		a.update(fmt.Sprintf("%s[%d]", path, i), item)
+	}
+}
+
+// updateText is a change in either form, see [Update].
+type updateText struct {
+	Tool     string `json:"tool"`
+	Type     string `json:"type"`
+	Behavior string `json:"behavior"`
+	Rules    []struct {
+		Tool string `json:"toolName"`
+		Text string `json:"ruleContent"`
+	} `json:"rules"`
+	Mode        string   `json:"mode"`
+	Directories []string `json:"directories"`
+	Destination string   `json:"destination"`
+}
+
+// update reads one change. What cannot be done in this session is not applied, and
+// told.
+func (a *answer) update(path string, raw json.RawMessage) {
+	var s updateText
+	if !a.into(path, raw, &s, "a change of permissions") {
+		return
+	}
+	up, why := s.update()
+	if why != "" {
+		a.notice("not applied: %s of the answer: %s", path, why)
+		return
+	}
+	a.out.Updates = append(a.out.Updates, up)
+}
+
+// update is the change that is meant, or why it cannot be made.
+func (s *updateText) update() (up Update, why string) {
+	if s.Destination != "" && s.Destination != "session" {
+		return up, fmt.Sprintf("a hook changes this session only, not %q", s.Destination)
+	}
+	switch s.Type {
+	case "setMode":
+		mode, err := policy.ParseMode(s.Mode)
+		if err != nil {
+			return up, fmt.Sprintf("there is no mode %q", s.Mode)
+		}
+		return Update{Mode: string(mode)}, ""
+	case "addRules":
+		for _, r := range s.Rules {
+			up.Rules = append(up.Rules, ruleText(r.Tool, r.Text))
+		}
+	case "":
+		if s.Tool != "" {
+			up.Rules = []string{s.Tool}
+		}
+	default:
+		return up, fmt.Sprintf("%q is not a change that a hook can make (addRules and setMode are)", s.Type)
+	}
+	up.Behavior = s.Behavior
+	switch {
+	case len(up.Rules) == 0:
+		return up, "it names no tool"
+	case up.Behavior != "allow" && up.Behavior != "deny":
+		return up, fmt.Sprintf("the behavior is %q, not allow or deny", up.Behavior)
+	}
+	return up, ""
+}
+
+// ruleText writes a rule; parentheses that have no partner are escaped.
+func ruleText(tool, text string) string {
+	if text == "" {
+		return tool
+	}
+	depth, open := 0, false
+	for _, r := range text {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth--
+			open = open || depth < 0
+		}
+	}
+	if open || depth != 0 {
+		text = strings.NewReplacer(`\(`, `\(`, `\)`, `\)`, "(", `\(`, ")", `\)`).Replace(text)
+	}
+	return tool + "(" + text + ")"
+}

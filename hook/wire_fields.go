@@ -1,0 +1,164 @@
+package hook
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// wireField is one field of the JSON that commands read: its names in the two
+// dialects, and where it is in an [Input]. at returns a pointer: to a string, a
+// *string, a bool, a time.Duration (milliseconds), raw JSON or a list of calls.
+type wireField struct {
+	claude, seed string
+	at           func(*Input) any
+}
+
+// Field names of the base, which every event has.
+const (
+	claudeEvent = "hook_event_name"
+	seedEvent   = "event"
+)
+
+// wireFields is every field besides the event's name. Two fields may have one name
+// where no event has both.
+var wireFields = []wireField{
+	{"session_id", "sessionId", func(in *Input) any { return &in.SessionID }},
+	{"transcript_path", "transcriptPath", func(in *Input) any { return &in.TranscriptPath }},
+	{"cwd", "cwd", func(in *Input) any { return &in.CWD }},
+	{"permission_mode", "permissionMode", func(in *Input) any { return &in.PermissionMode }},
+	{"agent_id", "agentId", func(in *Input) any { return &in.Agent }},
+	{"agent_type", "agentType", func(in *Input) any { return &in.AgentType }},
+
+	{"tool_name", "toolName", func(in *Input) any { return &in.Tool }},
+	{"tool_input", "toolInput", func(in *Input) any { return &in.ToolInput }},
+	{"tool_use_id", "toolUseId", func(in *Input) any { return &in.ToolUseID }},
+	{"tool_response", "", func(in *Input) any { return &in.Response }},
+	{"", "toolOutput", func(in *Input) any { return &in.ToolOutput }},
+	{"error", "error", func(in *Input) any { return &in.Error }},
+	{"is_interrupt", "isInterrupt", func(in *Input) any { return &in.Interrupt }},
+	{"duration_ms", "", func(in *Input) any { return &in.Took }},
+	{"permission_suggestions", "permissionSuggestions", func(in *Input) any { return &in.Suggestions }},
+	{"tool_calls", "", func(in *Input) any { return &in.Calls }},
+
+	{"prompt", "prompt", func(in *Input) any { return &in.Prompt }},
+	{"source", "source", func(in *Input) any { return &in.Source }},
+	{"reason", "reason", func(in *Input) any { return &in.Reason }},
+	{"trigger", "trigger", func(in *Input) any { return &in.Trigger }},
+	{"custom_instructions", "customInstructions", func(in *Input) any { return &in.Instructions }},
+	{"compact_summary", "compactSummary", func(in *Input) any { return &in.Summary }},
+	{"stop_hook_active", "stopHookActive", func(in *Input) any { return &in.Active }},
+	{"last_assistant_message", "lastAssistantMessage", func(in *Input) any { return &in.LastMessage }},
+	{"error_details", "", func(in *Input) any { return &in.Details }},
+	{"model", "model", func(in *Input) any { return &in.Model }},
+	{"from_model", "", func(in *Input) any { return &in.FromModel }},
+	{"to_model", "", func(in *Input) any { return &in.Model }},
+	{"agent_transcript_path", "agentTranscriptPath", func(in *Input) any { return &in.AgentTranscriptPath }},
+
+	{"message", "message", func(in *Input) any { return &in.Message }},
+	{"title", "title", func(in *Input) any { return &in.Title }},
+	{"notification_type", "notificationType", func(in *Input) any { return &in.NotificationType }},
+	{"task_id", "taskId", func(in *Input) any { return &in.TaskID }},
+	{"task_subject", "taskSubject", func(in *Input) any { return &in.TaskSubject }},
+	{"task_description", "taskDescription", func(in *Input) any { return &in.TaskDescription }},
+	{"teammate_name", "teammateName", func(in *Input) any { return &in.Teammate }},
+	{"team_name", "teamName", func(in *Input) any { return &in.Team }},
+	{"file_path", "filePath", func(in *Input) any { return &in.FilePath }},
+	{"event", "change", func(in *Input) any { return &in.Change }},
+	{"old_cwd", "oldCwd", func(in *Input) any { return &in.OldCWD }},
+	{"new_cwd", "newCwd", func(in *Input) any { return &in.NewCWD }},
+	{"name", "name", func(in *Input) any { return &in.Name }},
+	{"worktree_path", "worktreePath", func(in *Input) any { return &in.Worktree }},
+}
+
+// claudeBase and claudeOf are the fields of Claude's dialect by their names there.
+// "?" marks one that is left out when there is nothing in it.
+const claudeBase = "session_id transcript_path cwd permission_mode? agent_id? agent_type?"
+
+var claudeOf = map[Event]string{
+	PreToolUse:         "tool_name tool_input tool_use_id",
+	PostToolUse:        "tool_name tool_input tool_response tool_use_id duration_ms?",
+	PostToolUseFailure: "tool_name tool_input tool_use_id error is_interrupt? duration_ms?",
+	PostToolBatch:      "tool_calls",
+	PermissionRequest:  "tool_name tool_input permission_suggestions?",
+	PermissionDenied:   "tool_name tool_input tool_use_id reason",
+	SessionStart:       "source model?",
+	SessionEnd:         "reason",
+	Setup:              "trigger",
+	Stop:               "stop_hook_active last_assistant_message?",
+	StopFailure:        "error error_details? last_assistant_message?",
+	SubagentStart:      "agent_id agent_type",
+	SubagentStop:       "stop_hook_active agent_id agent_transcript_path agent_type last_assistant_message?",
+	UserPromptSubmit:   "prompt source?",
+	TaskCreated:        "task_id task_subject task_description? teammate_name? team_name?",
+	TaskCompleted:      "task_id task_subject task_description? teammate_name? team_name?",
+	TeammateIdle:       "teammate_name team_name",
+	ConfigChange:       "source file_path?",
+	CwdChanged:         "old_cwd new_cwd",
+	FileChanged:        "file_path event",
+	Notification:       "message title? notification_type",
+	PreCompact:         "trigger custom_instructions",
+	PostCompact:        "trigger compact_summary",
+	PostModelSwitch:    "from_model to_model source?",
+	WorktreeCreate:     "name",
+	WorktreeRemove:     "worktree_path",
+}
+
+// seedBase and seedOf are the same of seed 000's dialect. Seed 000 has one set of
+// fields for all events; those of events that the original never fired, and which
+// it has no field for, are added under Claude Code's names in its spelling.
+const seedBase = "toolName? toolInput? toolOutput? toolUseId? sessionId? cwd? error? transcriptPath? permissionMode? agentId? agentType? " +
+	"lastAssistantMessage? trigger? customInstructions? permissionSuggestions? isInterrupt? agentTranscriptPath?"
+
+var seedOf = map[Event]string{
+	PermissionDenied: "reason?",
+	SessionStart:     "source? model?",
+	SessionEnd:       "reason?",
+	Stop:             "stopHookActive reason?",
+	SubagentStop:     "stopHookActive",
+	UserPromptSubmit: "prompt source?",
+	TaskCreated:      "taskId taskSubject taskDescription? teammateName? teamName?",
+	TaskCompleted:    "taskId taskSubject taskDescription? teammateName? teamName?",
+	TeammateIdle:     "teammateName teamName",
+	ConfigChange:     "source filePath?",
+	CwdChanged:       "oldCwd newCwd",
+	FileChanged:      "filePath change",
+	Notification:     "message title? notificationType",
+	PostCompact:      "compactSummary",
+	WorktreeCreate:   "name",
+	WorktreeRemove:   "worktreePath",
+}
+
+// wirePart is a field as one event has it.
+type wirePart struct {
+	name     string
+	optional bool
+	at       func(*Input) any
+}
+
+// wirePlans say what an event's JSON holds besides its name, by dialect.
+var wirePlans = sync.OnceValue(func() map[Dialect]map[Event][]wirePart {
+	return map[Dialect]map[Event][]wirePart{Claude: planWire(Claude, claudeBase, claudeOf), Seed: planWire(Seed, seedBase, seedOf)}
+})
+
+func planWire(d Dialect, base string, of map[Event]string) map[Event][]wirePart {
+	plan := map[Event][]wirePart{}
+	for _, info := range events {
+		own := strings.Fields(of[info.Event])
+		for _, name := range strings.Fields(base) {
+			if bare := strings.TrimSuffix(name, "?"); !slices.Contains(own, bare) && !slices.Contains(own, bare+"?") {
+				plan[info.Event] = append(plan[info.Event], newWirePart(d, name))
+			}
+		}
+		for _, name := range own {
+			plan[info.Event] = append(plan[info.Event], newWirePart(d, name))
+		}
+	}
+	return plan
+}
+
+func newWirePart(d Dialect, name string) wirePart {
+	name, optional := strings.CutSuffix(name, "?")
+	i := slices.IndexFunc(wireFields, func(f wireField) bool { return d == Claude && f.claude == name || d == Seed && f.seed == name })
+	return wirePart{name: name, optional: optional, at: wireFields[i].at}
+}
