@@ -16,10 +16,18 @@ import "encoding/json"
 
 // Pattern is one kind of secret.
 type Pattern struct {
-	ID       string   `json:"id"`                 // "github-token": what is shown instead
-	Words    []string `json:"words"`              // one of them is in every such secret's text, any case: a fast look before Expr
-	Expr     string   `json:"expr"`               // regular expression (RE2); its first group, when there is one, is the secret
-	Entropy  float64  `json:"entropy,omitempty"`  // bits per character that the secret must have at least
+	ID    string   `json:"id"`    // "github-token": what is shown instead; lower-case letters, digits and dashes
+	Words []string `json:"words"` // one of them is in every such secret's text, any case: a fast look before Expr; none: every text is searched
+	Expr  string   `json:"expr"`  // regular expression (RE2); its first group that matches, when there is one, is the secret
+
+	Starts bool `json:"starts,omitempty"` // what Expr matches begins with one of the words: it is tried nowhere else
+	Apart  bool `json:"apart,omitempty"`  // and no letter or digit stands before that
+
+	Entropy float64 `json:"entropy,omitempty"` // bits per character that the secret must have at least
+	Digits  bool    `json:"digits,omitempty"`  // it must have a digit and a letter
+	Literal bool    `json:"literal,omitempty"` // it must not look like a variable, a call or a stand-in such as "changeme"
+	Show    string  `json:"show,omitempty"`    // what stands in its place; default "[secret:ID]"
+
 	Examples []string `json:"examples,omitempty"` // made up; each is found
 	Not      []string `json:"not,omitempty"`      // and these are not
 }
@@ -36,10 +44,12 @@ type Found struct{ ID string }
 // Masker masks secrets. It is safe for concurrent use; a nil one masks nothing.
 type Masker struct{ masker }
 
-// New compiles the patterns. A bad one is an error that names it.
+// New compiles the patterns. A bad one is an error that names it: its expression
+// does not compile, or it does not do with its examples what it says.
 func New(o *Options) (*Masker, error) { return newMasker(o) }
 
-// Text masks the secrets in a text. What has none is returned as it is, without a copy.
+// Text masks the secrets in a text. What has none is returned as it is, without a
+// copy. Masking a masked text changes nothing.
 func (m *Masker) Text(s string) (string, []Found) {
 	if m == nil {
 		return s, nil
@@ -48,18 +58,12 @@ func (m *Masker) Text(s string) (string, []Found) {
 }
 
 // JSON masks the secrets in the strings of a JSON text, names of fields excepted;
-// everything else keeps its bytes. What is no JSON is masked as text.
+// everything else keeps its bytes. A string is read with its escapes undone, and
+// together with the name of its field: {"password": "…"} is found as password="…"
+// is. What is no JSON is masked as text.
 func (m *Masker) JSON(raw json.RawMessage) (json.RawMessage, []Found) {
 	if m == nil {
 		return raw, nil
 	}
 	return m.json(raw)
 }
-
-type masker struct{}
-
-func newMasker(*Options) (*Masker, error) { return &Masker{}, nil }
-
-func (m *masker) text(s string) (string, []Found) { return s, nil }
-
-func (m *masker) json(raw json.RawMessage) (json.RawMessage, []Found) { return raw, nil }

@@ -1,0 +1,186 @@
+package secret
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
+
+// marker begins what stands in the place of a secret.
+const marker = "[secret:"
+
+// What of a text an expression is shown around a word, in bytes. It is shown more
+// when it matches up to the edge.
+const (
+	before = 256
+	after  = 1024
+	least  = 512 // what a later word must have had behind it to count as searched
+)
+
+// rounds bounds how often a text is masked again: what is left after a secret was
+// taken out may look like another one.
+const rounds = 8
+
+// span is a secret in a text.
+type span struct{ start, end, pattern int }
+
+func (m *masker) text(s string) (string, []Found) {
+	var found []Found
+	for range rounds {
+		spans := m.spans(s)
+		if len(spans) == 0 {
+			break
+		}
+		var b strings.Builder
+		b.Grow(len(s))
+		at := 0
+		for _, sp := range spans {
+			b.WriteString(s[at:sp.start])
+			b.WriteString(m.patterns[sp.pattern].Show)
+			at = sp.end
+			found = append(found, Found{m.patterns[sp.pattern].ID})
+		}
+		b.WriteString(s[at:])
+		s = b.String()
+	}
+	return s, found
+}
+
+// spans finds the secrets in a text, in order, none within another.
+func (m *masker) spans(s string) []span {
+	var (
+		state    uint32
+		spans    []span
+		searched []int // by pattern: up to where
+	)
+	for at := 0; ; {
+		ends, end := find(m.words, s, at, &state)
+		if end > len(s) {
+			break
+		}
+		at = end
+		if searched == nil {
+			searched = make([]int, len(m.patterns))
+		}
+		for _, w := range ends {
+			if end+least > searched[w.pattern] {
+				spans, searched[w.pattern] = m.around(s, w, end, max(searched[w.pattern]-least, 0), spans)
+			}
+		}
+	}
+	for _, p := range m.always {
+		spans, _ = m.search(s, p, 0, len(s), spans)
+	}
+	return distinct(spans)
+}
+
+// around searches what lies about a word that ends at end and returns up to where
+// it has searched.
+func (m *masker) around(s string, w word, end, from int, spans []span) ([]span, int) {
+	p := &m.patterns[w.pattern]
+	from = max(from, end-len(w.text)-before)
+	if p.Starts {
+		from = end - len(w.text)
+		if p.Apart && from > 0 && alnum(s[from-1]) {
+			return spans, 0
+		}
+	}
+	for reach := after; ; reach *= 4 {
+		to := min(end+reach, len(s))
+		if to+least > len(s) {
+			to = len(s)
+		}
+		more, edge := m.search(s, w.pattern, from, to, spans)
+		switch {
+		case edge && to < len(s):
+			continue
+		case p.Starts && len(more) == len(spans):
+			return more, 0
+		case p.Starts: // nothing else begins within it
+			return more, more[len(more)-1].end + least
+		case to == len(s):
+			return more, len(s) + least
+		}
+		return more, to
+	}
+}
+
+func alnum(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// search runs an expression over s[from:to] and reports whether a match reaches to
+// the end of that.
+func (m *masker) search(s string, pattern, from, to int, spans []span) (_ []span, edge bool) {
+	p := &m.patterns[pattern]
+	for _, loc := range p.expr().FindAllStringSubmatchIndex(s[from:to], -1) {
+		edge = edge || from+loc[1] == to
+		start, end := loc[0], loc[1]
+		for g := 2; g+1 < len(loc); g += 2 {
+			if loc[g] >= 0 {
+				start, end = loc[g], loc[g+1]
+				break
+			}
+		}
+		sp := span{from + start, from + end, pattern}
+		if start < end && p.fits(s[sp.start:sp.end]) && !masked(s, sp) {
+			spans = append(spans, sp)
+		}
+	}
+	return spans, edge
+}
+
+// masked reports whether a span touches what stands for a secret already.
+func masked(s string, sp span) bool {
+	if strings.Contains(s[sp.start:sp.end], marker) {
+		return true
+	}
+	i := strings.LastIndex(s[max(0, sp.start-80):sp.start], marker)
+	return i >= 0 && !strings.Contains(s[max(0, sp.start-80)+i:sp.start], "]")
+}
+
+// distinct sorts spans and joins those that overlap; the one that begins first
+// gives its name, and of several the pattern that stands first.
+func distinct(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pattern, b.pattern))
+	})
+	out := spans[:0]
+	for _, sp := range spans {
+		if n := len(out); n > 0 && sp.start < out[n-1].end {
+			out[n-1].end = max(out[n-1].end, sp.end)
+			continue
+		}
+		out = append(out, sp)
+	}
+	return out
+}
+
+// fits reports whether a text looks like a secret of the pattern.
+func (p *pattern) fits(s string) bool {
+	return (!p.Digits || mixed(s)) && (p.Entropy == 0 || entropy(s) >= p.Entropy) && (!p.Literal || literal(s))
+}
+
+// mixed reports whether there is a digit and a letter.
+func mixed(s string) bool {
+	digit, letter := false, false
+	for _, c := range []byte(s) {
+		digit = digit || c >= '0' && c <= '9'
+		letter = letter || c|0x20 >= 'a' && c|0x20 <= 'z'
+	}
+	return digit && letter
+}
+
+// entropy is the bits per character that a text has by its own frequencies.
+func entropy(s string) float64 {
+	var count [256]int
+	for _, c := range []byte(s) {
+		count[c]++
+	}
+	h, n := 0.0, float64(len(s))
+	for _, c := range count {
+		if c > 0 {
+			h -= float64(c) / n * math.Log2(float64(c)/n)
+		}
+	}
+	return h
+}

@@ -1,0 +1,215 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+func (m *masker) json(raw json.RawMessage) (json.RawMessage, []Found) {
+	words := len(m.always) > 0 || has(m.words, raw)
+	if !words && bytes.IndexByte(raw, '\\') < 0 {
+		return raw, nil
+	}
+	if words && !json.Valid(raw) {
+		s, found := m.text(string(raw))
+		if len(found) == 0 {
+			return raw, nil
+		}
+		return json.RawMessage(s), found
+	}
+	was := raw
+	var found []Found
+	for range rounds {
+		w := walker{m: m, raw: raw}
+		w.walk()
+		if len(w.found) == 0 {
+			break
+		}
+		raw = append(w.out, raw[w.done:]...)
+		found = append(found, w.found...)
+	}
+	if len(found) > 0 && !words && !json.Valid(was) {
+		return was, nil
+	}
+	return raw, found
+}
+
+// walker goes over JSON from string to string. What it makes of text that is no
+// JSON means nothing, but it comes to an end.
+type walker struct {
+	m     *masker
+	raw   []byte
+	out   []byte // raw[:done] masked
+	done  int
+	found []Found
+	plain []byte // the string at hand without its escapes
+}
+
+func (w *walker) walk() {
+	key := "" // the name of the field whose value comes next
+	for i := 0; i < len(w.raw); {
+		switch w.raw[i] {
+		case '"':
+			end := closing(w.raw, i+1)
+			next := end + 1
+			for next < len(w.raw) && strings.IndexByte(" \t\r\n", w.raw[next]) >= 0 {
+				next++
+			}
+			if next < len(w.raw) && w.raw[next] == ':' {
+				key = w.name(i+1, end)
+				i = next + 1
+				continue
+			}
+			w.value(key, i+1, end)
+			key, i = "", end+1
+		case ',', '{', '[':
+			key = ""
+			i++
+		default:
+			i++
+		}
+	}
+}
+
+// closing returns the index of the quote that ends the string whose content
+// begins at i, or the end of b.
+func closing(b []byte, i int) int {
+	for i < len(b) && b[i] != '"' {
+		if b[i] == '\\' {
+			i++
+		}
+		i++
+	}
+	return min(i, len(b))
+}
+
+// name returns the name of a field when it may say that a secret follows.
+func (w *walker) name(start, end int) string {
+	if b := w.raw[start:end]; end-start > 100 || !has(w.m.words, b) {
+		return ""
+	}
+	w.decode(start, end)
+	return string(w.plain)
+}
+
+// value masks one string. Of what it masks, all else keeps its bytes.
+func (w *walker) value(key string, start, end int) {
+	text := w.raw[start:end]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		w.decode(start, end)
+		text = w.plain
+	}
+	var spans []span
+	if len(w.m.always) > 0 || has(w.m.words, text) {
+		spans = w.m.spans(string(text))
+	}
+	if len(spans) == 0 && key != "" {
+		named := w.m.spans(key + `: "` + string(text) + `"`)
+		before := len(key) + len(`: "`)
+		for _, sp := range named {
+			sp.start, sp.end = max(sp.start-before, 0), min(sp.end-before, len(text))
+			if sp.start < sp.end {
+				spans = append(spans, sp)
+			}
+		}
+	}
+	at := place{raw: start}
+	for _, sp := range spans {
+		at = w.place(at, sp.start)
+		from := at.raw
+		at = w.place(at, sp.end)
+		w.replace(from, at.raw, sp.pattern)
+	}
+}
+
+// place is the same place in a string with escapes and without.
+type place struct{ raw, plain int }
+
+// place goes on to where a byte of the string without escapes comes from.
+func (w *walker) place(p place, plain int) place {
+	for p.plain < plain {
+		if w.raw[p.raw] != '\\' {
+			p.raw++
+			p.plain++
+			continue
+		}
+		r, next := escape(w.raw, p.raw)
+		p.raw = next
+		p.plain += len(string(r))
+	}
+	return p
+}
+
+// replace puts the mark of a pattern in the place of raw[from:to].
+func (w *walker) replace(from, to, pattern int) {
+	p := &w.m.patterns[pattern]
+	show, _ := json.Marshal(p.Show)
+	w.out = append(w.out, w.raw[w.done:from]...)
+	w.out = append(w.out, show[1:len(show)-1]...)
+	w.done = to
+	w.found = append(w.found, Found{p.ID})
+}
+
+// decode undoes the escapes of raw[start:end].
+func (w *walker) decode(start, end int) {
+	w.plain = slices.Grow(w.plain[:0], end-start)
+	for i := start; i < end; {
+		n := bytes.IndexByte(w.raw[i:end], '\\')
+		if n < 0 {
+			n = end - i
+		}
+		w.plain = append(w.plain, w.raw[i:i+n]...)
+		if i += n; i < end {
+			var r rune
+			r, i = escape(w.raw, i)
+			w.plain = utf8.AppendRune(w.plain, r)
+		}
+	}
+}
+
+// escape reads the escape at raw[i] and returns the index behind it.
+func escape(raw []byte, i int) (rune, int) {
+	if i+1 == len(raw) || raw[i+1] == 'u' && i+6 > len(raw) { // no JSON
+		return utf8.RuneError, len(raw)
+	}
+	switch c := raw[i+1]; c {
+	case 'n':
+		return '\n', i + 2
+	case 't':
+		return '\t', i + 2
+	case 'r':
+		return '\r', i + 2
+	case 'b':
+		return '\b', i + 2
+	case 'f':
+		return '\f', i + 2
+	case 'u':
+		r := hex4(raw[i+2:])
+		if utf16.IsSurrogate(r) && i+11 < len(raw) && raw[i+6] == '\\' && raw[i+7] == 'u' {
+			if both := utf16.DecodeRune(r, hex4(raw[i+8:])); both != utf8.RuneError {
+				return both, i + 12
+			}
+		}
+		return r, i + 6
+	default:
+		return rune(c), i + 2
+	}
+}
+
+func hex4(b []byte) rune {
+	var r rune
+	for _, c := range b[:4] {
+		switch {
+		case c <= '9':
+			c -= '0'
+		default:
+			c = c&^0x20 - 'A' + 10
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}

@@ -1,0 +1,141 @@
+package secret
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed patterns.json
+var builtinJSON []byte
+
+// builtin are the patterns of patterns.json.
+var builtin = sync.OnceValues(func() ([]Pattern, error) {
+	var list []Pattern
+	err := json.Unmarshal(builtinJSON, &list)
+	return list, err
+})
+
+// pattern is a Pattern ready for use. The built-in expressions are compiled when
+// one of their words is first met: most programs never meet most of them.
+type pattern struct {
+	Pattern
+	expr func() *regexp.Regexp
+}
+
+type masker struct {
+	patterns []pattern
+	words    *words
+	always   []int // patterns without words
+}
+
+var validID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+
+func newMasker(o *Options) (*Masker, error) {
+	var opt Options
+	if o != nil {
+		opt = *o
+	}
+	m := &Masker{}
+	if !opt.Alone {
+		list, err := builtin()
+		if err != nil {
+			return nil, fmt.Errorf("secret: patterns.json: %w", err)
+		}
+		for _, p := range list {
+			m.patterns = append(m.patterns, pattern{p, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(p.anchored()) })})
+		}
+	}
+	for i, p := range opt.Patterns {
+		ready, err := compile(p)
+		if err == nil && slices.ContainsFunc(m.patterns, func(q pattern) bool { return q.ID == p.ID }) {
+			err = fmt.Errorf("secret: pattern %q: there is one of this id already", p.ID)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w (pattern %d of those given)", err, i+1)
+		}
+		m.patterns = append(m.patterns, ready)
+	}
+	m.index()
+	return m, m.try(opt.Patterns)
+}
+
+// compile checks a pattern that was given.
+func compile(p Pattern) (pattern, error) {
+	bad := func(format string, args ...any) (pattern, error) {
+		return pattern{}, fmt.Errorf("secret: pattern %q: %s", p.ID, fmt.Sprintf(format, args...))
+	}
+	if !validID.MatchString(p.ID) {
+		return bad("the id is not made of lower-case letters, digits and dashes")
+	}
+	if slices.Contains(p.Words, "") {
+		return bad("a word is empty: leave words out to search every text")
+	}
+	re, err := regexp.Compile(p.Expr)
+	switch {
+	case err != nil:
+		return bad("%v", err)
+	case p.Starts && len(p.Words) == 0, p.Apart && !p.Starts:
+		return bad("starts needs words, and apart needs starts")
+	case re.MatchString(""):
+		return bad("the expression %q matches nothing at all: demand a character", p.Expr)
+	case p.Show != "" && re.MatchString(p.Show):
+		return bad("the expression matches what it shows, %q", p.Show)
+	case p.Entropy < 0 || p.Entropy > 8:
+		return bad("entropy %g is not between 0 and 8 bits", p.Entropy)
+	}
+	p.Words = slices.Clone(p.Words)
+	re = regexp.MustCompile(p.anchored())
+	return pattern{p, func() *regexp.Regexp { return re }}, nil
+}
+
+// anchored is the expression as it is run.
+func (p *Pattern) anchored() string {
+	if p.Starts {
+		return `\A(?:` + p.Expr + `)`
+	}
+	return p.Expr
+}
+
+// index prepares the search for words.
+func (m *masker) index() {
+	var list []word
+	for i := range m.patterns {
+		p := &m.patterns[i]
+		if p.Show == "" {
+			p.Show = marker + p.ID + "]"
+		}
+		if len(p.Words) == 0 {
+			m.always = append(m.always, i)
+		}
+		for _, w := range p.Words {
+			list = append(list, word{strings.ToLower(w), i})
+		}
+	}
+	m.words = newWords(list)
+}
+
+// try holds given patterns to their own examples.
+func (m *Masker) try(given []Pattern) error {
+	for _, p := range given {
+		has := func(text string) bool {
+			_, found := m.text(text)
+			return slices.Contains(found, Found{p.ID})
+		}
+		for _, e := range p.Examples {
+			if !has(e) {
+				return fmt.Errorf("secret: pattern %q does not find its example %q", p.ID, e)
+			}
+		}
+		for _, e := range p.Not {
+			if has(e) {
+				return fmt.Errorf("secret: pattern %q finds %q, which it says is none", p.ID, e)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package secret
+
+// word is what a pattern's secrets contain, in lower case.
+type word struct {
+	text    string
+	pattern int
+}
+
+// words finds many words in one pass over a text, upper and lower case alike: an
+// automaton after Aho and Corasick with all its steps in one table.
+type words struct {
+	class [256]uint16 // of a byte; those in no word share class 0
+	width int         // classes
+	next  []uint32    // state*width + class → state*width, with the hit bit
+	ends  [][]word    // by state: the words that end there
+}
+
+// hit marks a state at which a word ends.
+const hit = 1 << 31
+
+func newWords(list []word) *words {
+	w := &words{width: 1}
+	for _, word := range list {
+		for _, c := range []byte(word.text) {
+			if w.class[c] == 0 {
+				w.class[c] = uint16(w.width)
+				w.width++
+			}
+		}
+	}
+	for c := byte('a'); c <= 'z'; c++ {
+		w.class[c-'a'+'A'] = w.class[c]
+	}
+	const none = ^uint32(0)
+	grow := func() uint32 {
+		for range w.width {
+			w.next = append(w.next, none)
+		}
+		w.ends = append(w.ends, nil)
+		return uint32(len(w.ends) - 1)
+	}
+	grow()
+	for _, word := range list {
+		at := uint32(0)
+		for _, c := range []byte(word.text) {
+			i := int(at)*w.width + int(w.class[c])
+			if w.next[i] == none {
+				s := grow()
+				w.next[i] = s
+			}
+			at = w.next[i]
+		}
+		w.ends[at] = append(w.ends[at], word)
+	}
+	w.link(none)
+	return w
+}
+
+// link fills in where to go on when the next byte does not continue a word, from
+// the states near the root outwards.
+func (w *words) link(none uint32) {
+	back := make([]uint32, len(w.ends))
+	var queue []uint32
+	for c := range w.width {
+		if s := w.next[c]; s == none {
+			w.next[c] = 0
+		} else {
+			queue = append(queue, s)
+		}
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		s := queue[0]
+		w.ends[s] = append(w.ends[s], w.ends[back[s]]...)
+		for c := range w.width {
+			i, f := int(s)*w.width+c, int(back[s])*w.width+c
+			if t := w.next[i]; t == none {
+				w.next[i] = w.next[f]
+			} else {
+				back[t] = w.next[f]
+				queue = append(queue, t)
+			}
+		}
+	}
+	for i, s := range w.next { // rows instead of numbers: one multiplication less per byte
+		row := s * uint32(w.width)
+		if len(w.ends[s]) > 0 {
+			row |= hit
+		}
+		w.next[i] = row
+	}
+}
+
+// find returns the words that end at the first place at or after from at which any
+// does, and the index behind it; len(text)+1 when there is none. state goes in and
+// out, 0 at first.
+func find[T ~string | ~[]byte](w *words, text T, from int, state *uint32) ([]word, int) {
+	s, next := *state, w.next
+	for i := from; i < len(text); i++ {
+		s = next[s+uint32(w.class[text[i]])]
+		if s&hit != 0 {
+			s &^= hit
+			*state = s
+			return w.ends[int(s)/w.width], i + 1
+		}
+	}
+	return nil, len(text) + 1
+}
+
+// has reports whether any word is in the text.
+func has[T ~string | ~[]byte](w *words, text T) bool {
+	var s uint32
+	_, end := find(w, text, 0, &s)
+	return end <= len(text)
+}
