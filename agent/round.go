@@ -319,7 +319,9 @@ func (l *loop) abandonBy(ctx context.Context, text string, why Reason, cause err
 	}
 	var entries []entry
 	for _, c := range r.ready {
-		d, err := session.NewDraft(session.KindToolFinished, session.ToolFinished{Use: c.use.ID, Tool: c.use.Name, IsError: true})
+		d, err := session.NewDraft(session.KindToolFinished, session.ToolFinished{
+			Use: c.use.ID, Tool: c.use.Name, IsError: true, Outcome: session.OutcomeNotRun,
+		})
 		if err != nil {
 			return Step{}, false, err
 		}

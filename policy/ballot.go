@@ -128,8 +128,9 @@ func (b *ballot) hook(h Said, in *view, k Kind) {
 	case Ask:
 		b.add(rankAsk, h.Policy, h.Verdict, "")
 	case Allow:
-		if effect, mode := in.decide(k); effect == Deny {
-			h.Effect, h.Reason = None, strings.TrimPrefix(h.Reason+"; "+mode.link()+" denies it, which a hook does not open", "; ")
+		effect, mode := in.decide(k)
+		if effect == Deny || k.changes() && in.plans() {
+			h.Effect, h.Reason = None, strings.TrimPrefix(h.Reason+"; a hook does not open what "+mode.link()+" keeps shut", "; ")
 			b.say(h.Policy, h.Verdict)
 			return
 		}

@@ -1,0 +1,269 @@
+package agent_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// witness is a registry whose hooks note every event that is fired.
+type witness struct {
+	*hook.Registry
+	mu  sync.Mutex
+	saw []hook.Input
+}
+
+func watched(t testing.TB) *witness {
+	t.Helper()
+	w := &witness{Registry: hook.New(nil)}
+	t.Cleanup(func() { _ = w.Close() })
+	for _, in := range hook.Events() {
+		if err := w.On(in.Event, "", w.note); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+func (w *witness) note(_ context.Context, in hook.Input) (*hook.Output, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.saw = append(w.saw, in)
+	return nil, nil
+}
+
+// of returns the inputs of one event.
+func (w *witness) of(e hook.Event) (list []hook.Input) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, in := range w.saw {
+		if in.Event == e {
+			list = append(list, in)
+		}
+	}
+	return list
+}
+
+// order lists the events in the order in which they were fired.
+func (w *witness) order() (list []hook.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, in := range w.saw {
+		list = append(list, in.Event)
+	}
+	return list
+}
+
+// scene is a run that makes an event happen.
+type scene struct {
+	event hook.Event
+	o     agent.Options
+	m     *fake
+	tools []tool.Tool
+	fork  bool
+	check func(t *testing.T, in hook.Input)
+	later string // the part that will fire it; until then a tool of the host does
+	fires hook.Input
+}
+
+func wants(ok bool, t *testing.T, in hook.Input) {
+	t.Helper()
+	if !ok {
+		t.Errorf("told %+v", in)
+	}
+}
+
+// calls is a play of one call and an answer.
+func calls(t testing.TB, name, input string) *fake {
+	return play(t, step{uses: []transcript.ToolUse{use("c1", name, input)}}, step{text: "done"})
+}
+
+func answers(d approval.Decision) func(context.Context, approval.Question) (approval.Answer, error) {
+	return func(context.Context, approval.Question) (approval.Answer, error) {
+		return approval.Answer{Decision: d, By: "ann"}, nil
+	}
+}
+
+// scenes is every event and a run that does the thing.
+func scenes(t *testing.T) []scene {
+	asks := policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}}
+	long := strings.Repeat("many words ", 4000)
+	small := func() *fake {
+		m := play(t, step{text: long}, step{text: long}, step{text: "a short summary"}, step{text: "done"})
+		m.info.Context = 20_000
+		return m
+	}
+	broken := play(t, step{err: &model.Error{Kind: model.ErrorAuth, Provider: "fake", Message: "no key"}})
+	gone := play(t, step{err: &model.Error{Kind: model.ErrorNotFound, Provider: "fake", Message: "gone"}})
+	second := play(t, step{text: "I am here"})
+	second.info.Model = "second"
+	edit := probe{name: "Edit", run: func(context.Context, *tool.Call) (tool.Result, error) {
+		r := tool.Text("edited")
+		r.Changes = []tool.Change{{Path: "/p/new.txt", Before: "absent", After: "00"}}
+		return r, nil
+	}}
+	list := []scene{
+		{event: hook.Setup, o: agent.Options{Setup: "init"}, check: func(t *testing.T, in hook.Input) { wants(in.Trigger == "init", t, in) }},
+		{event: hook.SessionStart, check: func(t *testing.T, in hook.Input) { wants(in.Source == "startup" && in.Model == "m", t, in) }},
+		{event: hook.SessionStart, fork: true, check: func(t *testing.T, in hook.Input) { wants(in.Source == "fork", t, in) }},
+		{event: hook.SessionEnd, check: func(t *testing.T, in hook.Input) { wants(in.Reason == "other", t, in) }},
+		{event: hook.UserPromptSubmit, check: func(t *testing.T, in hook.Input) { wants(in.Prompt == "go" && in.Source == "user", t, in) }},
+		{event: hook.Stop, check: func(t *testing.T, in hook.Input) {
+			wants(in.LastMessage == "done" && in.Reason == "completed" && !in.Active, t, in)
+		}},
+		{event: hook.StopFailure, m: broken, check: func(t *testing.T, in hook.Input) {
+			wants(in.Error == "authentication_failed" && strings.Contains(in.Details, "no key"), t, in)
+		}},
+		{event: hook.PreToolUse, check: func(t *testing.T, in hook.Input) {
+			wants(in.Tool == "Edit" && in.ToolUseID == "c1" && string(in.ToolInput) == `{"file_path":"/p/a"}`, t, in)
+		}},
+		{event: hook.PostToolUse, check: func(t *testing.T, in hook.Input) {
+			wants(in.Tool == "Edit" && in.ToolOutput == "edited" && strings.Contains(string(in.Response), `"filePath":"/p/a"`), t, in)
+		}},
+		{event: hook.PostToolBatch, check: func(t *testing.T, in hook.Input) {
+			wants(len(in.Calls) == 1 && in.Calls[0].UseID == "c1", t, in)
+		}},
+		{event: hook.PostToolUseFailure, tools: []tool.Tool{probe{name: "Edit", run: func(context.Context, *tool.Call) (tool.Result, error) {
+			return tool.Failure("no such file"), nil
+		}}}, check: func(t *testing.T, in hook.Input) { wants(in.Error == "no such file" && !in.Interrupt, t, in) }},
+		{event: hook.PermissionRequest, o: agent.Options{Permissions: asks, Ask: answers(approval.Allow)}, check: func(t *testing.T, in hook.Input) {
+			wants(in.Tool == "Edit" && in.PermissionMode == "default", t, in)
+		}},
+		{event: hook.PermissionDenied, o: agent.Options{Permissions: asks, Ask: answers(approval.Deny)}, check: func(t *testing.T, in hook.Input) {
+			wants(in.Tool == "Edit" && in.Reason != "", t, in)
+		}},
+		{event: hook.PermissionDenied, o: agent.Options{Permissions: policy.Config{Mode: policy.ModeDontAsk}}, check: func(t *testing.T, in hook.Input) {
+			wants(in.Tool == "Edit" && in.Reason != "", t, in)
+		}},
+		{event: hook.Notification, o: agent.Options{Permissions: asks, Ask: answers(approval.Allow)}, check: func(t *testing.T, in hook.Input) {
+			wants(in.NotificationType == "permission_prompt" && strings.Contains(in.Message, "Edit"), t, in)
+		}},
+		{event: hook.PreCompact, m: small(), check: func(t *testing.T, in hook.Input) { wants(in.Trigger == "auto", t, in) }},
+		{event: hook.PostCompact, m: small(), check: func(t *testing.T, in hook.Input) {
+			wants(in.Trigger == "auto" && strings.Contains(in.Summary, "a short summary"), t, in)
+		}},
+		{event: hook.PostModelSwitch, m: gone, o: agent.Options{Fallback: second}, check: func(t *testing.T, in hook.Input) {
+			wants(strings.Contains(in.Model, "second") && in.FromModel != in.Model, t, in)
+		}},
+		{event: hook.FileChanged, check: func(t *testing.T, in hook.Input) { wants(in.FilePath == "/p/new.txt" && in.Change == "add", t, in) }},
+	}
+	for i := range list {
+		if list[i].tools == nil {
+			list[i].tools = []tool.Tool{edit}
+		}
+		if list[i].m == nil {
+			list[i].m = calls(t, "Edit", `{"file_path":"/p/a"}`)
+		}
+	}
+	return append(list, laterScenes(t)...)
+}
+
+// laterScenes are events whose moment comes with a later part: a tool of the host
+// does the thing and fires them.
+func laterScenes(t *testing.T) []scene {
+	var list []scene
+	add := func(part string, in hook.Input) {
+		list = append(list, scene{event: in.Event, later: part, fires: in, m: calls(t, "Edit", `{}`), check: func(t *testing.T, got hook.Input) {
+			wants(got.Name == in.Name && got.TaskID == in.TaskID && got.NewCWD == in.NewCWD && got.AgentType == in.AgentType, t, got)
+		}})
+	}
+	add("sub-agents", hook.Input{Event: hook.SubagentStart, AgentType: "explore"})
+	add("sub-agents", hook.Input{Event: hook.SubagentStop, AgentType: "explore"})
+	add("tasks", hook.Input{Event: hook.TaskCreated, TaskID: "1", TaskSubject: "build"})
+	add("tasks", hook.Input{Event: hook.TaskCompleted, TaskID: "1", TaskSubject: "build"})
+	add("teams", hook.Input{Event: hook.TeammateIdle, Teammate: "bob", Team: "red"})
+	add("worktrees", hook.Input{Event: hook.WorktreeCreate, Name: "w"})
+	add("worktrees", hook.Input{Event: hook.WorktreeRemove, Worktree: "/w"})
+	add("worktrees", hook.Input{Event: hook.CwdChanged, OldCWD: "/p", NewCWD: "/q"})
+	add("watching settings", hook.Input{Event: hook.ConfigChange, Source: "user_settings"})
+	return list
+}
+
+// run plays a scene and returns what the hooks saw.
+func (s *scene) run(t *testing.T) *witness {
+	t.Helper()
+	w := watched(t)
+	sessions := session.New(memory.New(), nil)
+	s.o.Hooks, s.o.Sessions = w.Registry, sessions
+	if s.fork {
+		a := newAgent(t, play(t, step{text: "before"}), agent.Options{Sessions: sessions})
+		prompt(t, a, "first")
+		s.o.Session = session.RestoreOptions{SessionID: a.SessionID(), Fork: true}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var a *agent.Agent
+	if s.later != "" {
+		s.tools = []tool.Tool{probe{name: "Edit", run: func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
+			_, err := a.Fire(ctx, s.fires)
+			return tool.Text("done"), err
+		}}}
+	}
+	s.o.Tools = registry(t, s.tools...)
+	a = newAgent(t, s.m, s.o)
+	for range max(1, strings.Count(string(s.event), "Compact")*3) {
+		if _, err := a.Prompt(t.Context(), "go"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestEveryEventIsFired: each event by a run that does the thing.
+func TestEveryEventIsFired(t *testing.T) {
+	have := map[hook.Event]bool{}
+	for _, s := range scenes(t) {
+		have[s.event] = true
+		t.Run(string(s.event), func(t *testing.T) {
+			w := s.run(t)
+			got := w.of(s.event)
+			if len(got) == 0 {
+				t.Fatalf("%s was not fired: %v", s.event, w.order())
+			}
+			in := got[0]
+			s.check(t, in)
+			if in.SessionID == "" || in.PermissionMode == "" {
+				t.Errorf("it does not say which session or mode: %+v", in)
+			}
+			if s.later != "" {
+				t.Logf("the moment comes with %s; the host's tool fires it here", s.later)
+			}
+		})
+	}
+	for _, in := range hook.Events() {
+		if !have[in.Event] {
+			t.Errorf("no run makes %s happen", in.Event)
+		}
+	}
+}
+
+// TestTheOrderOfEvents of a run with one call.
+func TestTheOrderOfEvents(t *testing.T) {
+	s := scene{
+		event: hook.Stop, m: calls(t, "Edit", `{}`), tools: []tool.Tool{says("Edit", "x")},
+		o: agent.Options{Permissions: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Allow)},
+	}
+	want := []hook.Event{
+		hook.Setup, hook.SessionStart, hook.UserPromptSubmit, hook.PreToolUse, hook.PermissionRequest, hook.Notification,
+		hook.PostToolUse, hook.PostToolBatch, hook.Stop, hook.SessionEnd,
+	}
+	if got := s.run(t).order(); !slices.Equal(got, want) {
+		t.Errorf("fired %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,463 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// hooking returns a registry with one function.
+func hooking(t testing.TB, e hook.Event, f hook.Func) *hook.Registry {
+	t.Helper()
+	r := hook.New(nil)
+	t.Cleanup(func() { _ = r.Close() })
+	if err := r.On(e, "", f); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func saying(o hook.Output) hook.Func {
+	return func(context.Context, hook.Input) (*hook.Output, error) { return &o, nil }
+}
+
+// echo runs what it is given, and notes it.
+type echo struct{ ran []string }
+
+func (e *echo) tool(name string) probe {
+	return probe{name: name, run: func(_ context.Context, c *tool.Call) (tool.Result, error) {
+		e.ran = append(e.ran, string(c.Input))
+		return tool.Text("ran " + string(c.Input)), nil
+	}}
+}
+
+func rules(t testing.TB, effect policy.Effect, text string) *policy.Rules {
+	t.Helper()
+	r, _, err := policy.CompileRules([]policy.RuleSource{{Effect: effect, Text: text, Layer: policy.LayerUser, File: "settings.json", Line: 3}}, policy.RuleOptions{Cwd: "/p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestWhatAHookSaysToACall(t *testing.T) {
+	in := policy.ModeDefault
+	for _, c := range []struct {
+		name  string
+		event hook.Event
+		out   hook.Output
+		p     policy.Config
+		ran   bool
+		told  string // a part of what the model reads
+		by    string // who decided
+	}{
+		{"block", hook.PreToolUse, hook.Output{Block: true, Reason: "not today", Message: "log"}, policy.Config{Mode: policy.ModeBypass}, false, "not today", "hook"},
+		{"block without a word", hook.PreToolUse, hook.Output{Block: true}, policy.Config{Mode: policy.ModeBypass}, false, "Tool execution blocked by hook", "hook"},
+		{"decision block", hook.PreToolUse, hook.Output{Decision: "block", Message: "m"}, policy.Config{Mode: policy.ModeBypass}, false, "m", "hook"},
+		{"deny", hook.PreToolUse, hook.Output{Permission: "deny", PermissionReason: "no"}, policy.Config{Mode: policy.ModeBypass}, false, "no", "hook"},
+		{"ask beats bypass", hook.PreToolUse, hook.Output{Permission: "ask", PermissionReason: "look"}, policy.Config{Mode: policy.ModeBypass}, false, "nobody is there to ask", "nobody"},
+		{"allow passes a mode's question", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: in}, true, "ran", "hook"},
+		{"decision approve", hook.PreToolUse, hook.Output{Decision: "approve"}, policy.Config{Mode: in}, true, "ran", "hook"},
+		{"allow against a deny rule", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: in, Rules: rules(t, policy.Deny, "Edit")}, false, "denied", "rules"},
+		{"allow against an ask rule", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: in, Rules: rules(t, policy.Ask, "Edit")}, false, "nobody is there to ask", "nobody"},
+		{"allow against plan mode", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: policy.ModePlan}, false, "", ""},
+		{"allow against dontAsk", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: policy.ModeDontAsk}, false, "", ""},
+		{"context", hook.PreToolUse, hook.Output{Context: "mind the gap"}, policy.Config{Mode: policy.ModeBypass}, true, "mind the gap", ""},
+		{"system message", hook.PreToolUse, hook.Output{SystemMessage: "stay inside"}, policy.Config{Mode: policy.ModeBypass}, true, "stay inside", ""},
+		{"stop", hook.PreToolUse, hook.Output{Stop: true, StopReason: "enough"}, policy.Config{Mode: policy.ModeBypass}, false, "enough", "hook"},
+
+		{"request: allow", hook.PermissionRequest, hook.Output{Permission: "allow"}, policy.Config{Mode: in}, true, "ran", "hook"},
+		{"request: deny", hook.PermissionRequest, hook.Output{Permission: "deny", PermissionReason: "no"}, policy.Config{Mode: in}, false, "no", "hook"},
+		{"request: block", hook.PermissionRequest, hook.Output{Block: true, Reason: "no"}, policy.Config{Mode: in}, false, "no", "hook"},
+		{"request: allow against an ask rule", hook.PermissionRequest, hook.Output{Permission: "allow"}, policy.Config{Mode: in, Rules: rules(t, policy.Ask, "Edit")}, false, "nobody is there to ask", "nobody"},
+		{"request: other input", hook.PermissionRequest, hook.Output{Permission: "allow", Input: json.RawMessage(`{"b":2}`)}, policy.Config{Mode: in}, true, `ran {"b":2}`, "hook"},
+		{"request: nothing", hook.PermissionRequest, hook.Output{}, policy.Config{Mode: in}, false, "nobody is there to ask", "nobody"},
+
+		{"denied: retry", hook.PermissionDenied, hook.Output{Retry: true}, policy.Config{Mode: policy.ModeDontAsk}, false, "try it again", ""},
+
+		{"output", hook.PostToolUse, hook.Output{ToolOutput: json.RawMessage(`"redone"`)}, policy.Config{Mode: policy.ModeBypass}, true, "redone", ""},
+		{"output as JSON", hook.PostToolUse, hook.Output{ToolOutput: json.RawMessage(`{"result":1}`)}, policy.Config{Mode: policy.ModeBypass}, true, `{"result":1}`, ""},
+		{"feedback", hook.PostToolUse, hook.Output{Block: true, Reason: "lint fails"}, policy.Config{Mode: policy.ModeBypass}, true, "lint fails", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var e echo
+			c.p.Folders = []string{"/p"}
+			a := newAgent(t, calls(t, "Edit", `{"a":1}`), agent.Options{
+				Tools: registry(t, e.tool("Edit")), Permissions: c.p, Hooks: hooking(t, c.event, saying(c.out)),
+			})
+			res := prompt(t, a, "go")
+			got := results(t, a)["c1"]
+			if (len(e.ran) > 0) != c.ran || !strings.Contains(got.Text(), c.told) || got.IsError == c.ran {
+				t.Errorf("ran %v, told %q", e.ran, got.Text())
+			}
+			if !c.ran && c.by != "" && (len(res.Denials) != 1 || !strings.HasPrefix(res.Denials[0].By, c.by)) {
+				t.Errorf("denied by %+v, want %s", res.Denials, c.by)
+			}
+			if (res.Reason == agent.ReasonCompleted) == c.out.Stop {
+				t.Errorf("ended by %s", res.Reason)
+			}
+		})
+	}
+}
+
+func TestAHooksInputIsJudged(t *testing.T) {
+	for _, c := range []struct {
+		name, input string
+		p           policy.Config
+		ran         string
+	}{
+		{"allowed", `{"command":"ls -l"}`, policy.Config{Mode: policy.ModeBypass}, `{"command":"ls -l"}`},
+		{"denied by a rule", `{"command":"rm -rf x"}`, policy.Config{Mode: policy.ModeBypass, Rules: rules(t, policy.Deny, "Bash(rm:*)")}, ""},
+		{"asked by a rule", `{"command":"git push"}`, policy.Config{Mode: policy.ModeBypass, Rules: rules(t, policy.Ask, "Bash(git push:*)")}, ""},
+		{"the same, spelled otherwise", `{ "command": "make" }`, policy.Config{Mode: policy.ModeBypass}, `{"command":"make"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := command("Bash")
+			sessions := session.New(memory.New(), nil)
+			c.p.Folders = []string{"/p"}
+			a := newAgent(t, calls(t, "Bash", `{"command":"make"}`), agent.Options{
+				Sessions: sessions, Tools: registry(t, b), Permissions: c.p,
+				Hooks: hooking(t, hook.PreToolUse, saying(hook.Output{Input: json.RawMessage(c.input)})),
+			})
+			prompt(t, a, "go")
+			var ran string
+			if len(b.inputs) > 0 {
+				ran = b.inputs[0]
+			}
+			if ran != c.ran {
+				t.Errorf("ran %q, want %q", ran, c.ran)
+			}
+			decided := payloads(t, sessions, a.SessionID(), session.KindDecision)
+			if len(decided) != 1 || c.ran != "" && !strings.Contains(decided[0], c.ran) {
+				t.Errorf("on record: %v", decided)
+			}
+		})
+	}
+}
+
+// TestACallIsOnDiskBeforeHooksHearOfIt is law 1 for hooks.
+func TestACallIsOnDiskBeforeHooksHearOfIt(t *testing.T) {
+	sessions := session.New(memory.New(), nil)
+	var e echo
+	var a *agent.Agent
+	heard := 0
+	r := hooking(t, hook.PreToolUse, func(ctx context.Context, in hook.Input) (*hook.Output, error) {
+		heard++
+		items := a.Snapshot().Items
+		if len(items) == 0 || !slices.Contains(items[len(items)-1].UseIDs(), in.ToolUseID) && heard == 1 {
+			t.Errorf("the transcript ends with %v", roles(items))
+		}
+		if got := kinds(t, sessions, a.SessionID()); got[len(got)-1] != session.KindItem {
+			t.Errorf("the log ends with %v", got)
+		}
+		return nil, nil
+	})
+	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`), use("c2", "Edit", `{}`)}}, step{text: "done"})
+	a = newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, e.tool("Edit")), Hooks: r})
+	prompt(t, a, "go")
+	if heard != 2 || len(e.ran) != 2 {
+		t.Errorf("heard of %d, ran %d", heard, len(e.ran))
+	}
+}
+
+func TestHooksAreOnRecord(t *testing.T) {
+	sessions := session.New(memory.New(), nil)
+	var e echo
+	a := newAgent(t, calls(t, "Edit", `{}`), agent.Options{
+		Sessions: sessions, Tools: registry(t, e.tool("Edit")),
+		Hooks: hooking(t, hook.PreToolUse, saying(hook.Output{Block: true, Reason: "no"})),
+	})
+	all := events(t, a, "go")
+	i := slices.IndexFunc(all, func(e agent.Event) bool { _, ok := e.(agent.HookRan); return ok })
+	if i < 0 {
+		t.Fatalf("nobody was told: %v", all)
+	}
+	got := payloads(t, sessions, a.SessionID(), session.KindHookRan)
+	if len(got) != 1 || !strings.Contains(got[0], `"effect":"block"`) || !strings.Contains(got[0], `"use_id":"c1"`) {
+		t.Errorf("on record: %v", got)
+	}
+	order := kinds(t, sessions, a.SessionID())
+	if slices.Index(order, session.KindHookRan) > slices.Index(order, session.KindDecision) {
+		t.Errorf("order %v", order)
+	}
+}
+
+func TestADeferredCallIsPutAnew(t *testing.T) {
+	sessions := session.New(memory.New(), nil)
+	var e echo
+	later := false
+	fired := 0
+	r := hooking(t, hook.PreToolUse, func(context.Context, hook.Input) (*hook.Output, error) {
+		fired++
+		if later {
+			return nil, nil
+		}
+		return &hook.Output{Permission: "defer", PermissionReason: "come back"}, nil
+	})
+	o := agent.Options{Sessions: sessions, Tools: registry(t, e.tool("Edit")), Hooks: r}
+	a := newAgent(t, calls(t, "Edit", `{}`), o)
+	if res := prompt(t, a, "go"); res.Reason != agent.ReasonDeferred || len(e.ran) > 0 {
+		t.Fatalf("ended by %s, ran %v", res.Reason, e.ran)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	later = true
+	o.Session = session.RestoreOptions{SessionID: a.SessionID()}
+	b := newAgent(t, play(t, step{text: "done"}), o)
+	var res agent.Result
+	for ev, err := range b.Run(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := ev.(agent.Result); ok {
+			res = r
+		}
+	}
+	if res.Reason != agent.ReasonCompleted || len(e.ran) != 1 || fired != 2 {
+		t.Errorf("ended by %s, ran %v, fired %d", res.Reason, e.ran, fired)
+	}
+	// In the same process, too.
+	later = false
+	c := newAgent(t, calls(t, "Edit", `{}`), agent.Options{Sessions: sessions, Tools: registry(t, e.tool("Edit")), Hooks: r})
+	prompt(t, c, "go")
+	later = true
+	for ev, err := range c.Run(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := ev.(agent.Result); ok && r.Reason != agent.ReasonCompleted {
+			t.Errorf("ended by %s", r.Reason)
+		}
+	}
+	if len(e.ran) != 2 {
+		t.Errorf("ran %d", len(e.ran))
+	}
+}
+
+func TestUpdatesOfHooks(t *testing.T) {
+	two := func() *fake {
+		return play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}}, step{uses: []transcript.ToolUse{use("c2", "Edit", `{}`)}}, step{text: "done"})
+	}
+	for _, c := range []struct {
+		name   string
+		update hook.Update
+		p      policy.Config
+		ran    int
+	}{
+		{"deny", hook.Update{Rules: []string{"Edit"}, Behavior: "deny"}, policy.Config{Mode: policy.ModeBypass}, 1},
+		{"allow", hook.Update{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault}, 1},
+		{"allow is weaker than an ask rule", hook.Update{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault, Rules: rules(t, policy.Ask, "Edit")}, 0},
+		{"allow is weaker than a deny rule", hook.Update{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault, Rules: rules(t, policy.Deny, "Edit")}, 0},
+		{"mode", hook.Update{Mode: "plan"}, policy.Config{Mode: policy.ModeBypass}, 1},
+		{"not bypass", hook.Update{Mode: "bypassPermissions"}, policy.Config{Mode: policy.ModeDefault}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var e echo
+			event := hook.PostToolUse
+			if c.ran == 0 || c.update.Behavior == "allow" {
+				event = hook.PostToolUseFailure // nobody: the first call is refused, and the hook must hear of it
+			}
+			r := hook.New(nil)
+			for _, ev := range []hook.Event{event, hook.PermissionDenied} {
+				if err := r.On(ev, "", saying(hook.Output{Updates: []hook.Update{c.update}})); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.p.Folders = []string{"/p"}
+			a := newAgent(t, two(), agent.Options{Tools: registry(t, e.tool("Edit")), Permissions: c.p, Hooks: r})
+			prompt(t, a, "go")
+			if len(e.ran) != c.ran {
+				t.Errorf("ran %d of 2, want %d", len(e.ran), c.ran)
+			}
+		})
+	}
+}
+
+func TestHooksAroundAPrompt(t *testing.T) {
+	t.Run("context", func(t *testing.T) {
+		m := play(t, step{text: "done"})
+		r := hooking(t, hook.UserPromptSubmit, saying(hook.Output{Context: "it is Friday"}))
+		if err := r.On(hook.SessionStart, "", saying(hook.Output{Context: "branch main", SessionTitle: "Friday"})); err != nil {
+			t.Fatal(err)
+		}
+		sessions := session.New(memory.New(), nil)
+		a := newAgent(t, m, agent.Options{Hooks: r, Sessions: sessions})
+		prompt(t, a, "go")
+		var texts []string
+		for _, e := range m.items(&m.asked[0]) {
+			texts = append(texts, e.Text())
+		}
+		if got := strings.Join(texts, "|"); !strings.Contains(got, "branch main|") || !strings.HasSuffix(got, "it is Friday|go") {
+			t.Errorf("the model read %q", got)
+		}
+		meta, err := sessions.Get(t.Context(), a.SessionID())
+		if err != nil || meta.Title != "Friday" {
+			t.Errorf("title %q, %v", meta.Title, err)
+		}
+	})
+	t.Run("block", func(t *testing.T) {
+		sessions := session.New(memory.New(), nil)
+		r := hooking(t, hook.UserPromptSubmit, saying(hook.Output{Block: true, Reason: "no secrets here"}))
+		a := newAgent(t, play(t), agent.Options{Hooks: r, Sessions: sessions})
+		all := events(t, a, "the secret plan")
+		res := last(t, all)
+		var he *agent.HookError
+		if res.Reason != agent.ReasonHook || !errors.As(res.Err, &he) || he.Reason != "no secrets here" {
+			t.Errorf("ended by %s: %v", res.Reason, res.Err)
+		}
+		if err := a.Submit(t.Context(), transcript.Text{Text: "the secret plan"}); !errors.As(err, &he) {
+			t.Errorf("submit: %v", err)
+		}
+		for _, k := range session.Kinds() {
+			for _, p := range payloads(t, sessions, a.SessionID(), k) {
+				if strings.Contains(p, "secret plan") {
+					t.Errorf("the blocked prompt is on record: %s", p)
+				}
+			}
+		}
+	})
+	t.Run("first message", func(t *testing.T) {
+		m := play(t, step{text: "done"})
+		a := newAgent(t, m, agent.Options{Hooks: hooking(t, hook.SessionStart, saying(hook.Output{InitialMessage: "say hello"}))})
+		for _, err := range a.Run(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if items := m.items(&m.asked[0]); items[len(items)-1].Text() != "say hello" {
+			t.Errorf("the model read %v", roles(items))
+		}
+	})
+}
+
+func TestStopHooks(t *testing.T) {
+	t.Run("once", func(t *testing.T) {
+		m := play(t, step{text: "half"}, step{text: "whole"})
+		var active []bool
+		r := hooking(t, hook.Stop, func(_ context.Context, in hook.Input) (*hook.Output, error) {
+			active = append(active, in.Active)
+			return &hook.Output{Block: !in.Active, Reason: "the tests fail"}, nil
+		})
+		res := prompt(t, newAgent(t, m, agent.Options{Hooks: r}), "go")
+		items := m.items(&m.asked[1])
+		if res.Text != "half\nwhole" || !slices.Equal(active, []bool{false, true}) || !strings.Contains(items[len(items)-1].Text(), "the tests fail") {
+			t.Errorf("%q, %v", res.Text, active)
+		}
+	})
+	t.Run("capped", func(t *testing.T) {
+		m := play(t, slices.Repeat([]step{{text: "x"}}, 20)...)
+		a := newAgent(t, m, agent.Options{Hooks: hooking(t, hook.Stop, saying(hook.Output{Block: true, Reason: "more"}))})
+		all := events(t, a, "go")
+		told := slices.ContainsFunc(all, func(e agent.Event) bool {
+			n, ok := e.(agent.Notice)
+			return ok && strings.Contains(n.Text, "8 times")
+		})
+		if len(m.asked) != 9 || !told || last(t, all).Reason != agent.ReasonCompleted {
+			t.Errorf("%d model calls, told %v", len(m.asked), told)
+		}
+	})
+	t.Run("every end", func(t *testing.T) {
+		w := watched(t)
+		m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}})
+		var e echo
+		res := prompt(t, newAgent(t, m, agent.Options{Hooks: w.Registry, MaxTurns: 1, Tools: registry(t, e.tool("Edit"))}), "go")
+		if got := w.of(hook.Stop); len(got) != 1 || got[0].Reason != string(res.Reason) || res.Reason != agent.ReasonMaxTurns {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestAHookEndsTheTurn(t *testing.T) {
+	for _, e := range []hook.Event{hook.PreToolUse, hook.PostToolUse, hook.PostToolBatch} {
+		t.Run(string(e), func(t *testing.T) {
+			var tools echo
+			m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`), use("c2", "Edit", `{}`)}}, step{text: "not reached"})
+			out := hook.Output{Stop: true, StopReason: "enough"}
+			a := newAgent(t, m, agent.Options{Hooks: hooking(t, e, saying(out)), Tools: registry(t, tools.tool("Edit"))})
+			res := prompt(t, a, "go")
+			var he *agent.HookError
+			if len(m.asked) != 1 || res.Reason == agent.ReasonCompleted || e != hook.PreToolUse && !errors.As(res.Err, &he) {
+				t.Errorf("%d model calls, ended by %s: %v", len(m.asked), res.Reason, res.Err)
+			}
+			if got := results(t, a); len(got) != 2 {
+				t.Errorf("%d results", len(got))
+			}
+		})
+	}
+}
+
+func TestAPersonIsAskedWhenHooksSayNothing(t *testing.T) {
+	var e echo
+	asked := 0
+	w := watched(t)
+	a := newAgent(t, calls(t, "Edit", `{}`), agent.Options{
+		Tools: registry(t, e.tool("Edit")), Permissions: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}}, Hooks: w.Registry,
+		Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+			asked++
+			return approval.Answer{Decision: approval.Allow}, nil
+		},
+	})
+	prompt(t, a, "go")
+	if asked != 1 || len(e.ran) != 1 || len(w.of(hook.PermissionRequest)) != 1 || len(w.of(hook.PreToolUse)) != 1 {
+		t.Errorf("asked %d, ran %d, %v", asked, len(e.ran), w.order())
+	}
+}
+
+func TestSecretsAreNotWrittenDown(t *testing.T) {
+	m, err := secret.New(&secret.Options{Alone: true, Patterns: []secret.Pattern{{ID: "test", Words: []string{"tok_"}, Expr: `tok_[a-z0-9]{8}`}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const key = "tok_abcd1234"
+	if masked, _ := m.Text(key); masked == key {
+		t.Fatalf("the pattern finds nothing in %q", key)
+	}
+	sessions := session.New(memory.New(), nil)
+	e := &echo{}
+	asked := ""
+	fakeModel := calls(t, "Edit", `{"token":"`+key+`"}`)
+	a := newAgent(t, fakeModel, agent.Options{
+		Sessions: sessions, Mask: m, Tools: registry(t, e.tool("Edit")),
+		Permissions: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
+		Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+			asked = q.Requests[0].Resource
+			return approval.Answer{Decision: approval.Allow}, nil
+		},
+	})
+	prompt(t, a, "my key is "+key)
+	if len(e.ran) != 1 || !strings.Contains(e.ran[0], key) {
+		t.Errorf("the call ran with %q", e.ran)
+	}
+	if asked == "" {
+		t.Error("nobody was asked")
+	}
+	for r, err := range sessions.Records(t.Context(), a.SessionID(), session.Range{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(r.Payload), key) {
+			t.Errorf("record %d (%s) holds the key: %s", r.Seq, r.Kind, r.Payload)
+		}
+	}
+	for _, req := range fakeModel.asked {
+		for _, it := range fakeModel.items(&req) {
+			if strings.Contains(string(it.JSON), key) {
+				t.Errorf("the model was sent the key: %s", it.JSON)
+			}
+		}
+	}
+}
