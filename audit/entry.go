@@ -130,7 +130,7 @@ func (a Actor) String() string {
 
 // Resource is one thing that a call would touch.
 type Resource struct {
-	Operation string `json:"operation,omitempty"` // read, write, exec, command, connect, mcp_call, secret …
+	Operation string `json:"operation,omitempty"` // a policy.Operation; folder, session, scope or records where it is no call
 	Name      string `json:"name"`
 }
 

@@ -205,14 +205,15 @@ func changed(c *policy.Change, e *Entry) {
 
 func patched(p *policy.Patch) []Resource {
 	var list []Resource
+	op := "fs." + p.Mode
 	for _, g := range p.Deny {
-		list = append(list, Resource{p.Mode, "deny " + g})
+		list = append(list, Resource{op, "deny " + g})
 	}
 	for _, g := range p.Allow {
-		list = append(list, Resource{p.Mode, "allow " + g})
+		list = append(list, Resource{op, "allow " + g})
 	}
 	if p.Default != "" {
-		list = append(list, Resource{p.Mode, "default " + string(p.Default)})
+		list = append(list, Resource{op, "default " + string(p.Default)})
 	}
 	return list
 }
