@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
@@ -27,8 +29,7 @@ func TestCorpusOfPermissions(t *testing.T) {
 			"can_use_tool": gateCase,
 			"gate_order":   gateCase,
 			// Hard limits, the sandbox among them, come before the callback here: their
-			// deny is final (DESIGN.md, permission order). The hooks at both ends come
-			// with the hook layer.
+			// deny is final (DESIGN.md, permission order).
 			"gate_order-003": by(testOrderOfTheGates),
 		}, nil)
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "approval"),
@@ -57,7 +58,9 @@ type gate struct {
 	}
 	expect map[string]json.RawMessage
 
-	called  []policy.Request // of the callback
+	called  []policy.Request        // of the callback
+	heard   map[string]int          // what hooks were told, by their word and by event
+	shown   map[hook.Event][]string // the inputs that hooks saw
 	ran     []string
 	started []string
 	result  transcript.ToolResult
@@ -67,16 +70,10 @@ type gate struct {
 
 func gateCase(t *testing.T, c corpus.Case) {
 	synctest.Test(t, func(t *testing.T) { // callbacks may hang
-		g := &gate{T: t}
+		g := &gate{T: t, heard: map[string]int{}, shown: map[hook.Event][]string{}}
 		c.Decode(t, c.Settings, &g.settings)
 		c.Decode(t, c.Input, &g.input)
 		c.Decode(t, c.Expect, &g.expect)
-		if g.settings.Hooks != nil {
-			t.Log("needs hooks: what they see comes with the hook layer; the rest is checked")
-			if !watching.Match(g.settings.Hooks) {
-				return // these hooks decide
-			}
-		}
 		if g.input.A != "" {
 			g.equal()
 			return
@@ -88,8 +85,35 @@ func gateCase(t *testing.T, c corpus.Case) {
 	})
 }
 
-// watching are hooks that only look.
-var watching = regexp.MustCompile(`^\{("\w+":\s*"(count|record|c\d)",?\s*)*\}$`)
+// hooks registers the case's hooks: words that count, record or block.
+func (g *gate) hooks() *hook.Registry {
+	g.Helper()
+	r := hook.New(nil)
+	words := map[string]string{}
+	if g.settings.Hooks != nil && json.Unmarshal(g.settings.Hooks, &words) != nil {
+		g.Fatalf("hooks %s", g.settings.Hooks)
+	}
+	if words == nil {
+		words = map[string]string{}
+	}
+	words["preToolUse"] = cmp.Or(words["preToolUse"], "record")
+	for name, word := range words {
+		event, _, err := hook.ParseEvent(name)
+		if err != nil {
+			g.Fatal(err)
+		}
+		err = r.On(event, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
+			g.heard[word]++
+			g.heard[string(event)]++
+			g.shown[event] = append(g.shown[event], string(in.ToolInput))
+			return &hook.Output{Block: word == "block"}, nil
+		})
+		if err != nil {
+			g.Fatal(err)
+		}
+	}
+	return r
+}
 
 // play makes the call with a real agent.
 func (g *gate) play(op string) {
@@ -121,7 +145,7 @@ func (g *gate) play(op string) {
 		offered = append(offered, gated{g, name})
 	}
 	m := play(g, step{uses: []transcript.ToolUse{{ID: "c1", Name: name, Input: in}}}, step{text: "ok"})
-	a, err := agent.New(m, &agent.Options{Tools: registry(g, offered...), Permissions: p})
+	a, err := agent.New(m, &agent.Options{Tools: registry(g, offered...), Permissions: p, Hooks: g.hooks()})
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -290,16 +314,33 @@ func (g *gate) compare(key string, raw json.RawMessage) {
 			g.Errorf("a person would be asked: %v, want %v", got, yes)
 		}
 	case "within": // play has returned
-	case "hook_toolInput": // what a hook would be shown is what runs
+	case "hook_toolInput": // of the hook behind the call: what ran
 		g.sameInput(raw)
-	case "preToolUse_input", "hook_calls", "count", "c1", "c2", "c3": // of hooks
-		if key != "preToolUse_input" && executed {
-			g.Errorf("executed: %q", g.ran)
+		if got := g.shown[hook.PostToolUse]; !slices.Equal(got, g.ran) {
+			g.Errorf("the hook was shown %v, and %v ran", got, g.ran)
+		}
+	case "preToolUse_input":
+		want := map[string]string{"original": string(g.input.Input), "updated": updated}[text]
+		if want == "" {
+			want = `{"command":"make","file_path":"/p/a"}`
+		}
+		if got := g.shown[hook.PreToolUse]; !slices.Equal(got, []string{want}) {
+			g.Errorf("the hook was shown %v, want %s", got, want)
+		}
+	case "hook_calls", "count":
+		if string(raw) != strconv.Itoa(g.heard["count"]) {
+			g.Errorf("hooks were told %v times, want %s", g.heard, raw)
+		}
+	case "c1", "c2", "c3":
+		want := string(raw)
+		if strings.Contains(string(g.settings.Hooks), `"permissionDenied": "`+key+`"`) || strings.Contains(string(g.settings.Hooks), `"permissionDenied":"`+key+`"`) {
+			want = "1" // it is fired here (gate_order-007)
+		}
+		if want != strconv.Itoa(g.heard[key]) {
+			g.Errorf("hook %s was told %d times, want %s", key, g.heard[key], want)
 		}
 	default:
-		if g.settings.Hooks == nil {
-			g.Errorf("nobody knows what %q: %s means", key, raw)
-		}
+		g.Errorf("nobody knows what %q: %s means", key, raw)
 	}
 }
 
@@ -336,13 +377,22 @@ func (g *gate) equal() {
 
 func testOrderOfTheGates(t *testing.T) {
 	var order []string
+	hooks := hook.New(nil)
+	for event, name := range map[hook.Event]string{hook.PreToolUse: "preToolUse", hook.PostToolUse: "postToolUse"} {
+		if err := hooks.On(event, "", func(context.Context, hook.Input) (*hook.Output, error) {
+			order = append(order, name)
+			return nil, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	note := func(name string) policy.Named { return policy.Named{Name: name, Policy: noting{name, &order}} }
 	bash := probe{name: "Bash", run: func(context.Context, *tool.Call) (tool.Result, error) {
 		order = append(order, "execute")
 		return tool.Text("x"), nil
 	}}
 	a, err := agent.New(play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", `{}`)}}, step{text: "ok"}), &agent.Options{
-		Tools: registry(t, bash),
+		Tools: registry(t, bash), Hooks: hooks,
 		Permissions: policy.Config{
 			Limits: []policy.Named{note("sandbox")}, Policies: []policy.Named{note("policies")},
 			CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) {
@@ -355,7 +405,7 @@ func testOrderOfTheGates(t *testing.T) {
 		t.Fatal(err)
 	}
 	prompt(t, a, "go")
-	if want := []string{"sandbox", "canUseTool", "policies", "execute"}; !slices.Equal(order, want) {
+	if want := []string{"preToolUse", "sandbox", "canUseTool", "policies", "execute", "postToolUse"}; !slices.Equal(order, want) {
 		t.Errorf("order %v, want %v", order, want)
 	}
 }

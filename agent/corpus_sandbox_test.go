@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -22,7 +23,7 @@ import (
 func TestCorpusOfAutoAllow(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "auto_allow_bash"),
 		map[string]func(*testing.T, corpus.Case){"auto_allow_bash": autoAllowCase},
-		map[string]string{"auto_allow_bash-013": "needs hooks: the hook layer comes later"})
+		nil)
 }
 
 // confined are options of an agent whose Bash is held by a real sandbox, as a run
@@ -78,6 +79,7 @@ func autoAllowCase(t *testing.T, c corpus.Case) {
 		Sandbox        json.RawMessage
 		PermissionMode policy.Mode
 		CanUseTool     policy.Effect
+		Hooks          map[string]string
 	}
 	var in struct{ Command string }
 	var want string
@@ -106,6 +108,16 @@ func autoAllowCase(t *testing.T, c corpus.Case) {
 			called++
 			return policy.Verdict{Effect: given.CanUseTool}, nil
 		}
+	}
+	for name, word := range given.Hooks {
+		event, _, err := hook.ParseEvent(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Hooks = hooking(t, event, saying(hook.Output{Block: word == "block"}))
+	}
+	if in.Command == "" {
+		in.Command = "echo hi"
 	}
 	a := newAgent(t, play(t, bashes(in.Command), step{text: "ok"}), o)
 	prompt(t, a, "go")

@@ -1,0 +1,281 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// TestCorpusOfHooks plays the cases in which an agent takes part; package hook has
+// those of the registry alone.
+func TestCorpusOfHooks(t *testing.T) {
+	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "hook_registry"),
+		map[string]func(*testing.T, corpus.Case){"hook_registry": hookCase}, nil)
+}
+
+func hookCase(t *testing.T, c corpus.Case) {
+	var in struct {
+		Event, Tool, Op string
+	}
+	_ = json.Unmarshal(c.Input, &in) // some are no objects
+	expect := map[string]json.RawMessage{}
+	_ = json.Unmarshal(c.Expect, &expect)
+	field, isEffect := strings.CutPrefix(c.Name, "output field effect: ")
+	switch {
+	case isEffect:
+		effectCase(t, field)
+	case expect["fired"] != nil:
+		firedCase(t, in.Event, string(expect["fired"]) == "true")
+	case in.Event != "":
+		inputCase(t, c, in.Event, expect)
+	case in.Op == "prompt":
+		promptCase(t, c)
+	case in.Tool != "" && (expect["content"] != nil || expect["executed"] != nil):
+		callCase(t, c, in.Tool, expect)
+	default:
+		t.Skip("it is about the registry alone: package hook has it")
+	}
+}
+
+// firedCase: the event is fired by a real run, or by the part that will have the
+// moment, of which the host's tool takes the place.
+func firedCase(t *testing.T, name string, want bool) {
+	event, _, err := hook.ParseEvent(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, s := range scenes(t) {
+		if s.event != event {
+			continue
+		}
+		found = true
+		if got := len(s.run(t).of(event)) > 0; got != want {
+			t.Errorf("%s fired: %v, want %v", event, got, want)
+		}
+		if s.later != "" {
+			t.Logf("by the host's tool, until there are %s", s.later)
+		}
+	}
+	if !found {
+		t.Errorf("no run makes %s happen", event)
+	}
+}
+
+// inputCase: what the input of an event carries.
+func inputCase(t *testing.T, c corpus.Case, name string, expect map[string]json.RawMessage) {
+	event, _, err := hook.ParseEvent(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var settings struct{ SessionID, PermissionMode string }
+	c.Decode(t, c.Settings, &settings)
+	var wants map[string]string
+	_ = json.Unmarshal(c.Expect, &wants)
+	for _, s := range scenes(t) {
+		if s.event != event {
+			continue
+		}
+		s.o.Session = session.RestoreOptions{SessionID: settings.SessionID, Opened: session.Opened{CWD: t.TempDir()}}
+		if settings.PermissionMode != "" {
+			s.o.Permissions.Mode = policy.Mode(settings.PermissionMode)
+		}
+		saw := s.run(t).of(event)
+		if len(saw) == 0 {
+			t.Fatalf("%s was not fired", event)
+		}
+		has := seedFields(saw[0])
+		for key, want := range wants {
+			if has[key] != want {
+				t.Errorf("%s is %q, want %q", key, has[key], want)
+			}
+		}
+		var set []string
+		if expect["set"] != nil {
+			c.Decode(t, expect["set"], &set)
+		}
+		for _, key := range set {
+			if has[key] == "" {
+				t.Errorf("%s is not set: %+v", key, saw[0])
+			}
+		}
+		return
+	}
+	t.Fatalf("no run makes %s happen", event)
+}
+
+// seedFields are an input's fields by the seed's names.
+func seedFields(in hook.Input) map[string]string {
+	info, _ := in.Event.Info()
+	f := map[string]string{
+		"event": info.Seed, "sessionId": in.SessionID, "cwd": in.CWD, "permissionMode": in.PermissionMode,
+		"toolName": in.Tool, "toolInput": string(in.ToolInput), "toolUseId": in.ToolUseID, "toolOutput": in.ToolOutput,
+		"error": in.Error, "agentId": in.Agent, "agentType": in.AgentType, "trigger": in.Trigger,
+		"lastAssistantMessage": in.LastMessage, "transcriptPath": in.TranscriptPath, "permissionSuggestions": string(in.Suggestions),
+	}
+	if in.Event == hook.Stop || in.Event == hook.SubagentStop {
+		f["stopHookActive"] = map[bool]string{true: "true", false: "false"}[in.Active]
+	}
+	return f
+}
+
+// promptCase: a prompt fires these events in this order.
+func promptCase(t *testing.T, c corpus.Case) {
+	var expect struct{ Events []string }
+	c.Decode(t, c.Expect, &expect)
+	w := (&scene{event: hook.Stop, m: play(t, step{text: "ok"})}).run(t)
+	var got []string
+	for _, e := range w.order() {
+		if info, _ := e.Info(); slices.Contains(expect.Events, info.Seed) {
+			got = append(got, info.Seed)
+		}
+	}
+	if !slices.Equal(got, expect.Events) {
+		t.Errorf("fired %v, want %v", got, expect.Events)
+	}
+}
+
+// callCase: a call with these hooks before it.
+func callCase(t *testing.T, c corpus.Case, name string, expect map[string]json.RawMessage) {
+	synctest.Test(t, func(t *testing.T) { // hooks may sleep
+		var settings struct {
+			Hooks []struct {
+				Matcher, Message, Reason, Would string
+				Block                           bool
+				SleepMS                         int  `json:"sleep_ms"`
+				TimeoutMS                       *int `json:"timeout_ms"`
+			}
+		}
+		c.Decode(t, c.Settings, &settings)
+		r := hook.New(nil)
+		for _, h := range settings.Hooks {
+			d := hook.Definition{Event: hook.PreToolUse, Dialect: hook.Seed, Matcher: h.Matcher, Func: func(ctx context.Context, _ hook.Input) (*hook.Output, error) {
+				select {
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				case <-time.After(time.Duration(h.SleepMS) * time.Millisecond):
+				}
+				return &hook.Output{Block: h.Block || h.Would == "block", Message: h.Message, Reason: h.Reason}, nil
+			}}
+			if h.TimeoutMS != nil {
+				d.Timeout = time.Duration(max(1, *h.TimeoutMS)) * time.Millisecond
+			}
+			if err := r.Register(d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var e echo
+		a := newAgent(t, calls(t, name, `{"command":"make"}`), agent.Options{Hooks: r, Tools: registry(t, e.tool(name))})
+		prompt(t, a, "go")
+		got := results(t, a)["c1"]
+		if want := expect["executed"]; want != nil && (len(e.ran) > 0) != (string(want) == "true") {
+			t.Errorf("executed %v, want %s: %s", e.ran, want, got.Text())
+		}
+		var content string
+		if expect["content"] != nil {
+			c.Decode(t, expect["content"], &content)
+		}
+		if !strings.Contains(got.Text(), strings.TrimPrefix(content, "Error: ")) || strings.HasPrefix(content, "Error: ") && !got.IsError {
+			t.Errorf("told %q, want %q", got.Text(), content)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// effectCase: a field of what a hook answers has its effect.
+func effectCase(t *testing.T, field string) {
+	name, value, _ := strings.Cut(field, "=")
+	name, _, _ = strings.Cut(name, "{")
+	name, _, _ = strings.Cut(name, ":")
+	name = strings.TrimSpace(name)
+	event, mode, out := hook.PreToolUse, policy.ModeBypass, hook.Output{}
+	var holds func(e *echo, m *fake, told string, all []agent.Event) bool
+	blocked := func(e *echo, _ *fake, told string, _ []agent.Event) bool {
+		return len(e.ran) == 0 && strings.Contains(told, "because")
+	}
+	reads := func(text string) func(*echo, *fake, string, []agent.Event) bool {
+		return func(_ *echo, m *fake, _ string, _ []agent.Event) bool {
+			return slices.ContainsFunc(m.items(&m.asked[len(m.asked)-1]), func(e transcript.Encoded) bool { return strings.Contains(string(e.JSON), text) })
+		}
+	}
+	switch name {
+	case "block":
+		out, holds = hook.Output{Block: true, Reason: "because"}, blocked
+	case "reason":
+		out, holds = hook.Output{Decision: "block", Reason: "because", Message: "log"}, blocked
+	case "decision":
+		out, holds = hook.Output{Decision: "block", Reason: "because"}, blocked
+		if value == "approve" {
+			mode, out = policy.ModeDefault, hook.Output{Decision: "approve"}
+			holds = func(e *echo, _ *fake, _ string, _ []agent.Event) bool { return len(e.ran) == 1 }
+		}
+	case "message":
+		out = hook.Output{Message: "a word"}
+		holds = func(_ *echo, _ *fake, _ string, all []agent.Event) bool {
+			return slices.ContainsFunc(all, func(e agent.Event) bool {
+				h, ok := e.(agent.HookRan)
+				return ok && slices.ContainsFunc(h.Notices, func(s hook.Said) bool { return s.What == "a word" })
+			})
+		}
+	case "permissionDecision":
+		out = hook.Output{Permission: value, PermissionReason: "because"}
+		switch value {
+		case "allow":
+			mode = policy.ModeDefault
+			holds = func(e *echo, _ *fake, _ string, _ []agent.Event) bool { return len(e.ran) == 1 }
+		case "ask":
+			holds = func(e *echo, _ *fake, told string, _ []agent.Event) bool {
+				return len(e.ran) == 0 && strings.Contains(told, "nobody is there to ask")
+			}
+		default:
+			holds = blocked
+		}
+	case "permissionUpdate":
+		out = hook.Output{Updates: []hook.Update{{Rules: []string{"Bash"}, Behavior: "deny"}}}
+		holds = func(e *echo, _ *fake, _ string, _ []agent.Event) bool { return len(e.ran) == 0 }
+	case "systemMessage":
+		out, holds = hook.Output{SystemMessage: "stay inside"}, reads("stay inside")
+	case "additionalContext":
+		out, holds = hook.Output{Context: "it is Friday"}, reads("it is Friday")
+	case "updatedInput":
+		out = hook.Output{Input: json.RawMessage(`{"command":"echo safe"}`)}
+		holds = func(e *echo, _ *fake, _ string, _ []agent.Event) bool {
+			return slices.Equal(e.ran, []string{`{"command":"echo safe"}`})
+		}
+	case "updatedMCPToolOutput", "updatedToolOutput":
+		event, out = hook.PostToolUse, hook.Output{ToolOutput: json.RawMessage(`{"result":"modified output"}`)}
+		holds = reads("modified output")
+	case "notification":
+		out = hook.Output{Notification: &hook.Note{Title: "t", Body: "b", Level: "bogus"}}
+		holds = func(_ *echo, _ *fake, _ string, all []agent.Event) bool {
+			return slices.Contains(all, agent.Event(agent.Notified{Title: "t", Body: "b", Level: "info", By: "hook"}))
+		}
+	default:
+		t.Fatalf("nobody knows the field %q", field)
+	}
+	var e echo
+	m := calls(t, "Bash", `{"command":"make"}`)
+	a := newAgent(t, m, agent.Options{
+		Sessions: session.New(memory.New(), nil), Tools: registry(t, tool.Tool(e.tool("Bash"))), Hooks: hooking(t, event, saying(out)),
+		Permissions: policy.Config{Mode: mode, Folders: []string{"/p"}},
+	})
+	all := events(t, a, "go")
+	if told := results(t, a)["c1"].Text(); !holds(&e, m, told, all) {
+		t.Errorf("%s has no effect: ran %v, told %q", field, e.ran, told)
+	}
+}
