@@ -36,7 +36,7 @@ type ballot struct {
 	won     Verdict
 	grant   string
 	allowed bool // somebody allowed, whether or not it counted
-	limited bool // the answer that counts is a limit's
+	limited bool // the answer that counts is of who only limits
 	mode    Said // what the mode says
 	next    replaced
 }
@@ -75,12 +75,17 @@ func (b *ballot) limit(by string, v Verdict) {
 	case Deny:
 		b.add(rankDeny, by, v, "")
 	case Ask:
-		first := !b.started || rankAsk < b.rank
-		b.add(rankAsk, by, v, "")
-		b.limited = b.limited || first
+		b.doubt(by, v)
 	case Allow, None:
 		b.note(by, v.Reason)
 	}
+}
+
+// doubt takes in the ask of who only limits.
+func (b *ballot) doubt(by string, v Verdict) {
+	first := !b.started || rankAsk < b.rank
+	b.add(rankAsk, by, v, "")
+	b.limited = b.limited || first
 }
 
 // opinion takes in what the callback or a policy says.
@@ -120,13 +125,13 @@ func (b *ballot) rules(by string, v Verdict, in *view, k Kind) {
 }
 
 // hook takes in what a hook has said. Its allow passes the question of the mode,
-// and not what the mode denies.
+// and not what the mode denies; its ask limits.
 func (b *ballot) hook(h Said, in *view, k Kind) {
 	switch h.Effect {
 	case Deny:
 		b.add(rankDeny, h.Policy, h.Verdict, "")
 	case Ask:
-		b.add(rankAsk, h.Policy, h.Verdict, "")
+		b.doubt(h.Policy, h.Verdict)
 	case Allow:
 		effect, mode := in.decide(k)
 		if effect == Deny || k.changes() && in.plans() {
