@@ -25,7 +25,8 @@ type worker struct {
 	// is in f.
 	mu    sync.Mutex
 	next  int // the function that runs; len(list) when all have
-	since time.Time
+	since time.Time // when it began
+	began time.Time // the same by the registry's clock
 	left  bool
 }
 
@@ -88,12 +89,9 @@ func (w *worker) run(ctx context.Context) {
 		if e == nil {
 			return
 		}
-		start := w.f.r.now()
 		c := &w.calls[w.next]
 		*c = call{Context: ctx, deadline: w.since.Add(e.limit)}
-		last = invoke(c, e.Func, in)
-		last.took = w.f.r.now().Sub(start)
-		ran = e
+		last, ran = invoke(c, e.Func, in), e
 	}
 }
 
@@ -105,13 +103,18 @@ func (w *worker) step(ran *entry, last result) (*entry, Input) {
 	if w.left {
 		return nil, Input{}
 	}
+	now, began := time.Now(), w.began
+	w.since, w.began = now, now
+	if clock := w.f.r.o.Clock; clock != nil {
+		w.began = clock()
+	}
 	if ran != nil {
+		last.took = w.began.Sub(began)
 		w.f.take(ran, last)
 		w.next++
 	}
 	for ; w.next < len(w.list); w.next++ {
 		if e := w.list[w.next]; w.f.due(e) {
-			w.since = time.Now()
 			return e, w.f.in
 		}
 	}

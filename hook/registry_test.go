@@ -1,0 +1,274 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// runFunc is a Runner.
+type runFunc func(ctx context.Context, d *Definition, in *Input) (Answer, error)
+
+func (f runFunc) Run(ctx context.Context, d *Definition, in *Input) (Answer, error) {
+	return f(ctx, d, in)
+}
+
+// says runs commands that each say their own text.
+func says(_ context.Context, d *Definition, _ *Input) (Answer, error) {
+	return Answer{Output: &Output{Message: d.Command + d.URL}}, nil
+}
+
+func quiet(context.Context, Input) (*Output, error) { return nil, nil }
+
+// returns is a function that always says the same.
+func returns(o *Output) Func {
+	return func(context.Context, Input) (*Output, error) { return o, nil }
+}
+
+// registryOf holds definitions, and runs commands with run.
+func registryOf(t *testing.T, run runFunc, list ...Definition) *Registry {
+	t.Helper()
+	r := New(&Options{Runner: run})
+	if err := r.Register(list...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// texts are the messages of outputs.
+func texts(out *Outcome) []string {
+	list := []string{}
+	for _, o := range out.Outputs {
+		list = append(list, o.Message)
+	}
+	return list
+}
+
+func TestRegisterRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		d    Definition
+		want string // in the error
+		hint string
+	}{
+		"nothing to run":   {Definition{Event: Stop}, "nothing to run", "a function, a command or a URL"},
+		"blank command":    {Definition{Event: Stop, Command: " \n"}, "nothing to run", ""},
+		"two at once":      {Definition{Event: Stop, Func: quiet, Command: "true"}, "function and command at once", "two hooks"},
+		"three at once":    {Definition{Event: Stop, Func: quiet, Command: "true", URL: "http://localhost"}, "at once", ""},
+		"no event":         {Definition{Func: quiet}, `no event ""`, ""},
+		"misspelled event": {Definition{Event: "PreTolUse", Func: quiet}, `no event "PreTolUse"`, "did you mean PreToolUse?"},
+		"absent event":     {Definition{Event: "MessageDisplay", Func: quiet}, "never fired", "take the hook out"},
+		"spelling against dialect": {
+			Definition{Event: "preToolUse", Dialect: Claude, Func: quiet}, `in the dialect "claude"`, "write PreToolUse",
+		},
+		"dialect":                {Definition{Event: Stop, Dialect: "codex", Func: quiet}, `no dialect "codex"`, ""},
+		"event the seed has not": {Definition{Event: PostToolBatch, Dialect: Seed, Func: quiet}, "seed 000 has no event PostToolBatch", ""},
+		"bad expression":         {Definition{Event: PreToolUse, Matcher: "Bash(", Func: quiet}, "no regular expression", ""},
+		"matcher without field":  {Definition{Event: Stop, Matcher: "Bash", Func: quiet}, "nothing to compare", "take the matcher out"},
+		"bad condition":          {Definition{Event: PreToolUse, If: "Bash(", Func: quiet}, "Bash(", ""},
+		"condition elsewhere":    {Definition{Event: Stop, If: "Bash(ls:*)", Func: quiet}, "If: Stop is not about a tool call", "take it out"},
+		"args of a function":     {Definition{Event: Stop, Func: quiet, Args: []string{"a"}}, "Args: a function hook", "take it out"},
+		"access of a URL":        {Definition{Event: Stop, URL: "http://localhost", Access: AccessRead}, "Access: a http hook", ""},
+		"headers of a command":   {Definition{Event: Stop, Command: "true", Headers: map[string]string{"A": "b"}}, "Headers: a command hook", ""},
+		"variables of function":  {Definition{Event: Stop, Func: quiet, Env: []string{"HOME"}}, "Env: a function hook", ""},
+		"access":                 {Definition{Event: Stop, Command: "true", Access: "all"}, `no access "all"`, "read, write or off"},
+		"negative time":          {Definition{Event: Stop, Func: quiet, Timeout: -1}, "no time", "more than 0"},
+		"way of failing":         {Definition{Event: PreToolUse, Func: quiet, OnFailure: "panic"}, `no way "panic"`, ""},
+		"failure of async":       {Definition{Event: PreToolUse, Func: quiet, Async: true, OnFailure: FailBlock}, "nobody waits", ""},
+		"failure not blockable":  {Definition{Event: SessionStart, Func: quiet, OnFailure: FailBlock}, "cannot be blocked", ""},
+		"failure of stop":        {Definition{Event: Stop, Func: quiet, OnFailure: FailBlock}, "keep the agent going", `write "continue"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := registryOf(t, says)
+			err := r.Register(tt.d)
+			var e *Error
+			if !errors.As(err, &e) || !errors.Is(err, ErrInvalid) {
+				t.Fatalf("got %v, want a *hook.Error", err)
+			}
+			if !strings.Contains(err.Error(), tt.want) || !strings.Contains(e.Hint(), tt.hint) {
+				t.Errorf("got %q (hint %q), want %q (hint %q)", err, e.Hint(), tt.want, tt.hint)
+			}
+			if len(r.Hooks()) != 0 {
+				t.Errorf("it is there: %+v", r.Hooks())
+			}
+		})
+	}
+}
+
+func TestRegisterAllOrNone(t *testing.T) {
+	r := registryOf(t, says, Definition{Event: Stop, Func: quiet})
+	err := r.Register(Definition{Event: PreToolUse, Func: quiet}, Definition{Event: PreToolUse, Func: quiet, Access: AccessRead})
+	if err == nil || !strings.HasPrefix(err.Error(), "[1].Access: ") {
+		t.Errorf("got %v, want the place of the second", err)
+	}
+	if r.Has(PreToolUse) || len(r.Hooks()) != 1 {
+		t.Errorf("the first of a bad list is there: %+v", r.Hooks())
+	}
+}
+
+func TestRegisterNeedsRunner(t *testing.T) {
+	for _, d := range []Definition{{Event: Stop, Command: "true"}, {Event: Stop, URL: "http://localhost/"}} {
+		if err := New(nil).Register(d); err == nil || !strings.Contains(err.Error(), "nothing here that runs "+d.Type()) {
+			t.Errorf("%s: got %v", d.Type(), err)
+		}
+	}
+}
+
+func TestHooksAreFilledIn(t *testing.T) {
+	origin := policy.Origin{File: "settings.json", Line: 3}
+	r := registryOf(t, says,
+		Definition{Event: "preToolUse", Command: "a", Digest: "d", Origin: origin},
+		Definition{Event: PreToolUse, Command: "b"},
+		Definition{Event: UserPromptSubmit, URL: "http://localhost/x"},
+		Definition{Event: SessionEnd, Command: "c"},
+		Definition{Event: SessionEnd, Command: "d", Timeout: time.Hour},
+		Definition{Event: Stop, Func: quiet},
+	)
+	want := []struct {
+		name    string
+		event   Event
+		dialect Dialect
+		timeout time.Duration
+		access  Access
+	}{
+		{"a", PreToolUse, Seed, 30 * time.Second, AccessRead},
+		{"b", PreToolUse, Claude, 10 * time.Minute, AccessRead},
+		{"http://localhost/x", UserPromptSubmit, Claude, 30 * time.Second, ""},
+		{"c", SessionEnd, Claude, 1500 * time.Millisecond, AccessRead},
+		{"d", SessionEnd, Claude, time.Minute, AccessRead},
+		{"function", Stop, Claude, 30 * time.Second, ""},
+	}
+	got := r.Hooks()
+	if len(got) != len(want) {
+		t.Fatalf("got %d", len(got))
+	}
+	for i, w := range want {
+		g := got[i]
+		if g.Name != w.name || g.Event != w.event || g.Dialect != w.dialect || g.Timeout != w.timeout || g.Access != w.access {
+			t.Errorf("%d: got %+v, want %+v", i, g, w)
+		}
+	}
+	if got[0].Digest != "d" || got[0].Origin != origin {
+		t.Errorf("origin and digest are lost: %+v", got[0])
+	}
+}
+
+func TestHas(t *testing.T) {
+	var none *Registry
+	if none.Has(Stop) || none.Late() != nil || none.Fire(t.Context(), Input{Event: Stop}).Event != Stop {
+		t.Error("a nil registry has hooks")
+	}
+	r := registryOf(t, says, Definition{Event: PreToolUse, Func: quiet}, Definition{Event: SessionStart, Func: quiet})
+	for e, want := range map[Event]bool{PreToolUse: true, SessionStart: true, Stop: false} {
+		if r.Has(e) != want {
+			t.Errorf("%s: got %v", e, !want)
+		}
+	}
+}
+
+func TestZeroRegistry(t *testing.T) {
+	var r Registry
+	if err := r.On(Stop, "", returns(&Output{Message: "x"})); err != nil {
+		t.Fatal(err)
+	}
+	if out := r.Fire(t.Context(), Input{Event: Stop}); len(out.Outputs) != 1 {
+		t.Errorf("got %+v", out)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOnce(t *testing.T) {
+	r := registryOf(t, says,
+		Definition{Event: PreToolUse, Matcher: "Edit", Command: "once", Once: true},
+		Definition{Event: PreToolUse, Func: returns(&Output{Message: "always"})},
+	)
+	for i, tt := range []struct {
+		tool string
+		want string
+	}{{"Bash", "always"}, {"Edit", "once always"}, {"Edit", "always"}} {
+		out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: tt.tool})
+		if got := strings.Join(texts(&out), " "); got != tt.want {
+			t.Errorf("%d: got %q, want %q", i, got, tt.want)
+		}
+	}
+	if len(r.Hooks()) != 1 {
+		t.Errorf("it is still there: %+v", r.Hooks())
+	}
+}
+
+func TestOnceAtOnce(t *testing.T) {
+	r := registryOf(t, says, Definition{Event: Stop, Func: returns(&Output{Message: "x"}), Once: true})
+	var wg sync.WaitGroup
+	ran := make(chan int, 50)
+	for range cap(ran) {
+		wg.Go(func() {
+			out := r.Fire(t.Context(), Input{Event: Stop})
+			ran <- len(out.Outputs)
+		})
+	}
+	wg.Wait()
+	close(ran)
+	sum := 0
+	for n := range ran {
+		sum += n
+	}
+	if sum != 1 {
+		t.Errorf("it ran %d times", sum)
+	}
+}
+
+func TestRegisterWhileFiring(t *testing.T) {
+	r := registryOf(t, says)
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			if err := r.Register(Definition{Event: Stop, Func: returns(&Output{Message: "x"})}, Definition{Event: Stop, Command: "c"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range 20 {
+		wg.Go(func() { r.Fire(t.Context(), Input{Event: Stop}) })
+	}
+	wg.Wait()
+	out := r.Fire(t.Context(), Input{Event: Stop})
+	if len(r.Hooks()) != 100 || len(out.Outputs) != 51 {
+		t.Errorf("%d hooks, %d outputs: want 100, and 51 as the commands are the same", len(r.Hooks()), len(out.Outputs))
+	}
+}
+
+type closing struct {
+	runFunc
+	closed *int
+}
+
+func (c closing) Close() error { *c.closed++; return errors.New("left something") }
+
+func TestClose(t *testing.T) {
+	n := 0
+	r := New(&Options{Runner: closing{says, &n}})
+	if err := r.Register(Definition{Event: PreToolUse, Func: returns(&Output{Message: "x"})}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err == nil {
+		t.Error("the runner's error is lost")
+	}
+	if err := r.Close(); err != nil || n != 1 {
+		t.Errorf("closed %d times: %v", n, err)
+	}
+	out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash"})
+	if len(out.Outputs) != 0 || out.Block == nil || !strings.Contains(out.Block.What, "closed") {
+		t.Errorf("a guard of a closed registry: %+v", out)
+	}
+}
