@@ -22,7 +22,7 @@ const (
 	// Bounds of what is kept of a command's output, in bytes.
 	maxStdout, maxStderr = 1 << 20, 64 << 10
 	// asyncTimeout is how long a command that detaches itself goes on unless it says so.
-	asyncTimeout = 10 * time.Minute
+	asyncTimeout = 15 * time.Second
 )
 
 // job is one command to be run.

@@ -51,7 +51,7 @@ func asyncLine(line []byte) (time.Duration, bool) {
 		return 0, false
 	}
 	limit, ok := isAsync(line)
-	if limit <= 0 || limit > asyncTimeout {
+	if limit <= 0 {
 		limit = asyncTimeout
 	}
 	return limit, ok

@@ -13,6 +13,12 @@ import (
 // there, and in the rest for any text.
 type urlPattern struct{ scheme, host, port, rest string }
 
+// CheckURLPattern says what is wrong with an entry of [CommandsOptions].URLs, or nil.
+func CheckURLPattern(text string) error {
+	_, err := parseURLPattern(text)
+	return err
+}
+
 // parseURLPattern reads "https://*.example.com/hooks/*".
 func parseURLPattern(text string) (urlPattern, error) {
 	scheme, after, ok := strings.Cut(text, "://")

@@ -237,7 +237,20 @@ func (c *compiler) readable() error {
 		}
 		c.read = append(c.read, area{path: p, literal: p, ground: ground{what: "programs need it to start"}})
 	}
+	if !restricted {
+		c.seen()
+	}
 	return nil
+}
+
+// seen makes folders of the workspace visible that lie where commands have a /tmp of
+// their own, and may not be written.
+func (c *compiler) seen() {
+	for _, f := range c.folders {
+		if !c.written(f.path) && (within(f.path, "/tmp") || within(f.path, "/var/tmp")) {
+			c.read = append(c.read, f)
+		}
+	}
 }
 
 // visible says whether trees make a path visible.
