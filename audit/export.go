@@ -1,21 +1,93 @@
 package audit
 
 import (
-	"errors"
+	"bufio"
+	"fmt"
 	"io"
 	"iter"
+	"slices"
+	"strings"
 )
 
 // Formats of [Export].
 const (
 	FormatJSONL       = "jsonl"       // entries, one canonical JSON object a line
-	FormatCSV         = "csv"         //
-	FormatOCSF        = "ocsf"        // Open Cybersecurity Schema Framework events, one a line
-	FormatCloudEvents = "cloudevents" // CloudEvents 1.0 JSON, one a line
+	FormatCSV         = "csv"         // a table with a header (RFC 4180); nothing in it is a formula
+	FormatOCSF        = "ocsf"        // Open Cybersecurity Schema Framework 1.3 events, one a line
+	FormatCloudEvents = "cloudevents" // CloudEvents 1.0 in JSON, one a line
 	FormatHTML        = "html"        // one page that needs nothing else
 )
 
-// Export writes entries in a format.
+// Formats lists the formats.
+func Formats() []string {
+	return []string{FormatJSONL, FormatCSV, FormatOCSF, FormatCloudEvents, FormatHTML}
+}
+
+// exporter writes one format.
+type exporter interface {
+	begin(w io.Writer) error
+	entry(w io.Writer, e *Entry) error
+	end(w io.Writer) error
+}
+
+// Export writes entries in a format. An error among the entries, or of w, ends it; what
+// was written by then is not whole. An unknown format is an error that names those
+// that there are.
 func Export(w io.Writer, format string, entries iter.Seq2[Entry, error]) error {
-	return errors.New("audit: not built")
+	x, err := newExporter(format)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	if err := x.begin(out); err != nil {
+		return fmt.Errorf("audit: export: %w", err)
+	}
+	for e, err := range entries {
+		if err == nil {
+			err = x.entry(out, &e)
+		}
+		if err != nil {
+			_ = out.Flush() // err says more
+			return fmt.Errorf("audit: export: %w", err)
+		}
+	}
+	if err := x.end(out); err != nil {
+		return fmt.Errorf("audit: export: %w", err)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("audit: export: %w", err)
+	}
+	return nil
+}
+
+func newExporter(format string) (exporter, error) {
+	switch format {
+	case FormatJSONL:
+		return lines(func(e *Entry) any { return e }), nil
+	case FormatOCSF:
+		return lines(ocsf), nil
+	case FormatCloudEvents:
+		return lines(cloudEvent), nil
+	case FormatCSV:
+		return table{}, nil
+	case FormatHTML:
+		return &page{}, nil
+	}
+	known := slices.Clone(Formats())
+	return nil, fmt.Errorf("audit: export: there is no format %q; the formats are %s", format, strings.Join(known, ", "))
+}
+
+// lines writes one canonical JSON object for each entry.
+type lines func(*Entry) any
+
+func (lines) begin(io.Writer) error { return nil }
+func (lines) end(io.Writer) error   { return nil }
+
+func (as lines) entry(w io.Writer, e *Entry) error {
+	b, err := Canonical(as(e))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
 }

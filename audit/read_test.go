@@ -68,7 +68,11 @@ func library(t *testing.T) (*session.Sessions, *shelf) {
 	t.Helper()
 	store := &shelf{Store: memory.New(), erased: map[int64]bool{}}
 	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	return session.New(store, &session.Options{Clock: func() time.Time { at = at.Add(time.Second); return at }}), store
+	ids := 0
+	return session.New(store, &session.Options{
+		Clock: func() time.Time { at = at.Add(time.Second); return at },
+		NewID: func() string { ids++; return fmt.Sprint("r", ids) },
+	}), store
 }
 
 // log writes a session. The opened record is the first.

@@ -1,0 +1,180 @@
+package audit
+
+import (
+	"crypto/sha256"
+	_ "embed" // the page's style and script
+	"encoding/base64"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+//go:embed page.css
+var pageStyle string
+
+//go:embed page.js
+var pageScript string
+
+// page writes one HTML page: a table with filters that work without a network. Its
+// content security policy lets nothing run or load but its own style and script.
+type page struct {
+	session string
+	started bool
+}
+
+const pageHead = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>Holdfast audit</title>
+<style>%s</style>
+</head>
+<body>
+<header><h1>Audit</h1><p>Who let what happen, on whose behalf, and what came of it. Times are UTC.</p></header>
+<form hidden>
+<input type="search" name="text" placeholder="Search" aria-label="Search">
+<select name="kind" aria-label="Kind"><option value="">every kind</option></select>
+<select name="action" aria-label="Action"><option value="">every action</option></select>
+<select name="actor" aria-label="Actor"><option value="">every actor</option></select>
+<output></output>
+</form>
+<div class="wide"><table>
+<thead><tr><th scope="col">Seq</th><th scope="col">Time</th><th scope="col">Kind</th><th scope="col">Action</th><th scope="col">By</th><th scope="col">What</th><th scope="col">Why and how</th></tr></thead>
+`
+
+func (p *page) begin(w io.Writer) error {
+	_, err := fmt.Fprintf(w, pageHead, sourceHash(pageStyle), sourceHash(pageScript), pageStyle)
+	return err
+}
+
+func sourceHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func (p *page) end(w io.Writer) error {
+	if p.started {
+		if _, err := io.WriteString(w, "</tbody>\n"); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "</table></div>\n<script>%s</script>\n</body>\n</html>\n", pageScript)
+	return err
+}
+
+func (p *page) entry(w io.Writer, e *Entry) error {
+	var b strings.Builder
+	if !p.started || e.Session != p.session {
+		if p.started {
+			b.WriteString("</tbody>\n")
+		}
+		p.started, p.session = true, e.Session
+		fmt.Fprintf(&b, "<tbody>\n<tr class=\"session\"><th colspan=\"7\" scope=\"rowgroup\">session %s</th></tr>\n", text(e.Session))
+	}
+	fmt.Fprintf(&b, `<tr class="e" data-kind="%s" data-action="%s" data-actor="%s">`,
+		html.EscapeString(e.Kind), html.EscapeString(e.Action), html.EscapeString(e.Actor.Kind))
+	fmt.Fprintf(&b, `<td class="n">%d</td><td class="t">%s</td><td class="k">%s</td>`, e.Seq, e.Time.UTC().Format("2006-01-02 15:04:05.000"), text(e.Kind))
+	fmt.Fprintf(&b, `<td class="k %s">%s</td>`, class(e.Action), text(e.Action))
+	fmt.Fprintf(&b, `<td>%s`, text(e.Actor.String()))
+	if e.OnBehalf != "" {
+		fmt.Fprintf(&b, `<div class="dim">for %s</div>`, text(e.OnBehalf))
+	}
+	b.WriteString(`</td><td>`)
+	if about := strings.TrimSpace(e.Event + " " + e.Tool); about != "" {
+		fmt.Fprintf(&b, `<div>%s</div>`, text(about))
+	}
+	if list := e.resources(); list != nil {
+		fmt.Fprintf(&b, `<div class="what">%s</div>`, text(strings.Join(list, "\n")))
+	}
+	b.WriteString(`</td><td>`)
+	e.why(&b)
+	e.proof(&b)
+	b.WriteString("</td></tr>\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (e *Entry) why(b *strings.Builder) {
+	if e.Outcome != "" {
+		fmt.Fprintf(b, `<span class="%s">%s</span> `, class(e.Outcome), text(e.Outcome))
+	}
+	if e.ExitCode != nil {
+		fmt.Fprintf(b, `exit %d `, *e.ExitCode)
+	}
+	if e.Millis > 0 {
+		fmt.Fprintf(b, `<span class="dim">%d ms</span> `, e.Millis)
+	}
+	if e.Erased {
+		b.WriteString(`<span class="unknown">the content was erased</span> `)
+	}
+	if e.Reason != "" {
+		fmt.Fprintf(b, `<div>%s</div>`, text(e.Reason))
+	}
+	if e.Rule != nil {
+		fmt.Fprintf(b, `<div><code>%s</code> <span class="dim">%s</span></div>`, text(e.ruleText()), text(e.rulePlace()))
+	}
+}
+
+// proof has what else there is, folded away.
+func (e *Entry) proof(b *strings.Builder) {
+	b.WriteString(`<details><summary>proof</summary><dl>`)
+	for _, f := range [...][2]string{
+		{"call", e.Use}, {"mode", e.Mode}, {"sandbox", e.Sandbox}, {"profile", e.Profile}, {"question", e.Question}, {"grant", e.Grant},
+		{"changed", strings.Join(e.changes(), "\n")}, {"hooks", strings.Join(e.hookLines(), "\n")}, {"requests", strings.Join(e.Requests, "\n")},
+		{"record", e.Record}, {"prev", e.Prev}, {"digest", e.Digest},
+	} {
+		if f[1] != "" {
+			fmt.Fprintf(b, `<dt>%s</dt><dd>%s</dd>`, f[0], text(f[1]))
+		}
+	}
+	b.WriteString(`</dl></details>`)
+}
+
+func (e *Entry) hookLines() []string {
+	var list []string
+	for _, h := range e.Hooks {
+		s := fmt.Sprintf("%s %s, %d ms", h.Type, h.Name, h.Millis)
+		for _, more := range []string{h.Source, h.Effect, h.Reason, h.Error} {
+			if more != "" {
+				s += ", " + more
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// class is a word as a class of the style; anything else has none.
+func class(s string) string {
+	for _, r := range s {
+		if (r < 'a' || r > 'z') && r != '-' {
+			return ""
+		}
+	}
+	return s
+}
+
+// text escapes a text for HTML and shows what would be invisible, or would turn the
+// direction of writing.
+func text(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case r < utf8.RuneSelf && strings.ContainsRune(`<>&'"`, r):
+			b.WriteString(html.EscapeString(string(r)))
+		case !unicode.IsPrint(r) && r != ' ':
+			fmt.Fprintf(&b, `<span class="bad">U+%04X</span>`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

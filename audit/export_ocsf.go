@@ -1,0 +1,228 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/version"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// ocsfVersion is the version of the schema that events are of.
+const ocsfVersion = "1.3.0"
+
+// The classes that entries become (docs/audit.md has the whole mapping).
+const (
+	categoryIAM, categoryApplication   = 3, 6
+	classEntity, classAPI              = 3004, 6003 // Entity Management, API Activity
+	activityUnknown, activityOther     = 0, 99
+	activityCreate, activityRead       = 1, 2
+	activityUpdate, activityDelete     = 3, 4
+	severityInfo, severityLow          = 1, 2
+	severityMedium                     = 3
+	statusUnknown, statusOK, statusBad = 0, 1, 2
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// ocsf is an entry as an event of the Open Cybersecurity Schema Framework: changes of
+// the policy as Entity Management, everything else as API Activity. The whole entry is
+// in raw_data, so that its digest can be checked.
+func ocsf(e *Entry) any {
+	activity := e.activity()
+	class, category, className, categoryName := classAPI, categoryApplication, "API Activity", "Application Activity"
+	if e.Kind == KindPolicy {
+		class, category, className, categoryName = classEntity, categoryIAM, "Entity Management", "Identity & Access Management"
+	}
+	raw, err := Canonical(e)
+	if err != nil {
+		raw = nil // the event then fails as the entry does
+	}
+	ev := object{
+		"activity_id": activity, "activity_name": activityName(activity, e.Action),
+		"category_uid": category, "category_name": categoryName, "class_uid": class, "class_name": className,
+		"type_uid": class*100 + activity, "type_name": className + ": " + activityName(activity, e.Action),
+		"severity_id": e.severity(), "time": e.Time.UnixMilli(), "message": e.Sentence(),
+		"metadata": object{
+			"version": ocsfVersion, "uid": fmt.Sprintf("%s/%d", e.Session, e.Seq), "sequence": e.Seq,
+			"correlation_uid": e.Session, "log_name": "session",
+			"product": object{"name": "Holdfast", "vendor_name": "Holdfast", "version": version.Release},
+		},
+		"actor": e.ocsfActor(), "raw_data": string(raw),
+	}
+	id, status := e.status()
+	ev["status_id"], ev["status"] = id, status
+	if e.Outcome != "" {
+		ev["status_detail"] = e.Outcome
+	}
+	if e.ExitCode != nil {
+		ev["status_code"] = fmt.Sprint(*e.ExitCode)
+	}
+	if e.Millis > 0 {
+		ev["duration"] = e.Millis
+	}
+	if e.Kind == KindPolicy {
+		ev["entity"] = e.entity()
+		return ev
+	}
+	e.ocsfAPI(ev)
+	e.ocsfControl(ev)
+	return ev
+}
+
+// activity is what the call does to its first resource, or the program to the session.
+func (e *Entry) activity() int {
+	switch {
+	case e.Erased:
+		return activityUnknown
+	case e.Kind == KindPolicy && (e.Action == ActionGrant || e.Action == ActionPatch), e.Kind == KindSession:
+		return activityCreate
+	case e.Kind == KindPolicy && (e.Action == ActionRevoke || e.Action == ActionEnd), e.Kind == KindRedaction:
+		return activityDelete
+	case e.Kind == KindPolicy:
+		return activityUpdate
+	case e.Kind == KindHook || len(e.Resources) == 0:
+		return activityOther
+	}
+	switch op := policy.Operation(e.Resources[0].Operation); {
+	case op == policy.OpRead || op == policy.OpSecret:
+		return activityRead
+	case op == policy.OpWrite && slices.ContainsFunc(e.Changes, func(c session.Change) bool { return c.Before == "absent" }):
+		return activityCreate
+	case op == policy.OpWrite:
+		return activityUpdate
+	}
+	return activityOther
+}
+
+func activityName(id int, action string) string {
+	switch id {
+	case activityUnknown:
+		return "Unknown"
+	case activityCreate:
+		return "Create"
+	case activityRead:
+		return "Read"
+	case activityUpdate:
+		return "Update"
+	case activityDelete:
+		return "Delete"
+	}
+	return action
+}
+
+func (e *Entry) severity() int {
+	switch {
+	case e.Kind == KindRedaction, e.Erased, e.Outcome == OutcomeUnknown:
+		return severityMedium
+	case e.refused() || e.Outcome == OutcomeError:
+		return severityLow
+	}
+	return severityInfo
+}
+
+// refused reports whether the entry says no to something.
+func (e *Entry) refused() bool {
+	return e.Action == "deny" || e.Action == "block" || e.Action == ActionAnswer && strings.HasPrefix(e.Outcome, "deny")
+}
+
+func (e *Entry) status() (int, string) {
+	switch {
+	case e.Erased || e.Outcome == OutcomeUnknown:
+		return statusUnknown, "Unknown"
+	case e.refused() || e.Outcome == OutcomeError || e.Outcome == OutcomeNotRun:
+		return statusBad, "Failure"
+	}
+	return statusOK, "Success"
+}
+
+// ocsfActor names the account on whose behalf the session runs, and who decided as the
+// application or, a person, as the user.
+func (e *Entry) ocsfActor() object {
+	a := object{"session": object{"uid": e.Session}, "app_name": "holdfast"}
+	switch {
+	case e.Actor.Kind == ActorPerson:
+		a["user"] = object{"name": e.Actor.Name}
+		if e.Actor.Via != "" {
+			a["app_name"] = "holdfast " + e.Actor.Via
+		}
+	case e.OnBehalf != "":
+		a["user"] = object{"name": e.OnBehalf}
+	}
+	return a
+}
+
+// ocsfAPI fills in what API Activity requires.
+func (e *Entry) ocsfAPI(ev object) {
+	op := e.Tool
+	if op == "" {
+		op = e.Kind + "." + e.Action
+	}
+	api := object{"operation": op, "service": object{"name": "holdfast"}}
+	if e.Use != "" {
+		api["request"] = object{"uid": e.Use}
+	}
+	ev["api"] = api
+	ev["src_endpoint"] = object{"name": "holdfast", "instance_uid": e.Session}
+	var list []object
+	for i, r := range e.Resources {
+		res := object{"name": r.Name}
+		if r.Operation != "" {
+			res["type"] = r.Operation
+		}
+		if i < len(e.Requests) {
+			res["uid"] = e.Requests[i]
+		}
+		list = append(list, res)
+	}
+	if list != nil {
+		ev["resources"] = list
+	}
+}
+
+// ocsfControl adds the profile security_control to what is a decision.
+func (e *Entry) ocsfControl(ev object) {
+	var action, disposition int
+	switch {
+	case e.Kind != KindDecision && e.Kind != KindApproval || e.Action == "ask" || e.Erased:
+		return
+	case e.refused():
+		action, disposition = 2, 2 // Denied, Blocked
+	default:
+		action, disposition = 1, 1 // Allowed, Allowed
+	}
+	ev["action_id"], ev["disposition_id"] = action, disposition
+	ev["metadata"].(object)["profiles"] = []string{"security_control"}
+	by := object{"name": e.Actor.String()}
+	if e.Rule != nil {
+		by["uid"], by["desc"] = e.ruleText(), "at "+e.rulePlace()
+	}
+	ev["authorizations"] = []object{{"decision": []string{"", "allowed", "denied"}[action], "policy": by}}
+}
+
+// entity is the policy that was changed.
+func (e *Entry) entity() object {
+	name := "permissions of session " + e.Session
+	if e.Tool != "" {
+		name = "permissions of " + e.Tool + " in session " + e.Session
+	}
+	o := object{"name": name, "type": "policy"}
+	if e.Grant != "" {
+		o["uid"], o["type"] = e.Grant, "grant"
+	}
+	if e.Policy > 0 {
+		o["version"] = fmt.Sprint(e.Policy)
+	}
+	data := object{"action": e.Action}
+	if list := e.resources(); list != nil {
+		data["scope"] = list
+	}
+	if e.Outcome != "" {
+		data["value"] = e.Outcome
+	}
+	o["data"] = data
+	return o
+}
