@@ -54,7 +54,7 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 	if len(uses) > 0 {
 		l.turn.cutOff = 0
 		l.openRound(uses)
-		if l.a.opt.Hooks.Has(hook.PreToolUse) { // who is told of a call acts on it
+		if l.a.opt.Hooks.Outside(hook.PreToolUse) { // what others hear of is on disk
 			return Step{}, false, l.write(ctx, entries...)
 		}
 		more, err := l.plan(ctx)

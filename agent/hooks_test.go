@@ -148,23 +148,38 @@ func TestAHooksInputIsJudged(t *testing.T) {
 	}
 }
 
-// TestACallIsOnDiskBeforeHooksHearOfIt is law 1 for hooks.
-func TestACallIsOnDiskBeforeHooksHearOfIt(t *testing.T) {
+// outside is a runner of hooks that is a function.
+type outside func(in *hook.Input) hook.Answer
+
+func (o outside) Run(_ context.Context, _ *hook.Definition, in *hook.Input) (hook.Answer, error) {
+	return o(in), nil
+}
+
+// TestOthersHearOfWhatIsOnDisk is law 1 for hooks that are no functions of the
+// host: a call, and the result of the one before it.
+func TestOthersHearOfWhatIsOnDisk(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	var e echo
 	var a *agent.Agent
 	heard := 0
-	r := hooking(t, hook.PreToolUse, func(ctx context.Context, in hook.Input) (*hook.Output, error) {
+	r := hook.New(&hook.Options{Runner: outside(func(in *hook.Input) hook.Answer {
 		heard++
-		items := a.Snapshot().Items
-		if len(items) == 0 || !slices.Contains(items[len(items)-1].UseIDs(), in.ToolUseID) && heard == 1 {
-			t.Errorf("the transcript ends with %v", roles(items))
+		var on []string
+		for r, err := range sessions.Records(t.Context(), a.SessionID(), session.Range{}) {
+			if err != nil {
+				t.Error(err)
+			}
+			on = append(on, string(r.Payload))
 		}
-		if got := kinds(t, sessions, a.SessionID()); got[len(got)-1] != session.KindItem {
-			t.Errorf("the log ends with %v", got)
+		all := strings.Join(on, "\n")
+		if !strings.Contains(all, `"id":"`+in.ToolUseID+`"`) || heard == 2 && !strings.Contains(on[len(on)-1], `"use_id":"c1"`) {
+			t.Errorf("hook %d: on disk is\n%s", heard, all)
 		}
-		return nil, nil
-	})
+		return hook.Answer{}
+	})})
+	if err := r.Register(hook.Definition{Event: hook.PreToolUse, Command: "true"}); err != nil {
+		t.Fatal(err)
+	}
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`), use("c2", "Edit", `{}`)}}, step{text: "done"})
 	a = newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, e.tool("Edit")), Hooks: r})
 	prompt(t, a, "go")

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -59,6 +60,12 @@ func (r *Registry) On(e Event, matcher string, f Func) error {
 
 // Has reports whether anything is registered for e.
 func (r *Registry) Has(e Event) bool { return r != nil && r.has(e) }
+
+// Outside reports whether a command or an HTTP hook is registered for e: one that
+// hears of things outside of this process.
+func (r *Registry) Outside(e Event) bool {
+	return r != nil && slices.ContainsFunc(r.of(e), func(e *entry) bool { return e.Type() != TypeFunction })
+}
 
 // Hooks lists what is registered, in order.
 func (r *Registry) Hooks() []Definition { return r.hooks() }
