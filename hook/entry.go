@@ -40,7 +40,7 @@ func (r *registry) newEntry(d Definition) (*entry, error) {
 	if e.match, err = newMatcher(&e.Definition); err != nil {
 		return nil, err
 	}
-	if e.cond, err = newCondition(&e.Definition, r.rules(&e.Definition)); err != nil {
+	if e.cond, err = newCondition(&e.Definition, r.o.Rules); err != nil {
 		return nil, err
 	}
 	e.fill(r.o.Strict)

@@ -24,7 +24,7 @@ type worker struct {
 	// mu is of what follows and, while the goroutine runs and is not left, of what
 	// is in f.
 	mu    sync.Mutex
-	next  int // the function that runs; len(list) when all have
+	next  int       // the function that runs; len(list) when all have
 	since time.Time // when it began
 	began time.Time // the same by the registry's clock
 	left  bool

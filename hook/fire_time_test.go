@@ -124,10 +124,12 @@ func TestTimeouts(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	for name, fn := range map[string]Func{
-		"ran out of time (1ms)":    deaf(time.Second, &Output{Block: true, Reason: "too late"}),
-		"panicked: oh":             func(context.Context, Input) (*Output, error) { panic("oh") },
-		"it ended its goroutine":   func(context.Context, Input) (*Output, error) { runtime.Goexit(); return nil, nil },
-		"no such table":            func(context.Context, Input) (*Output, error) { return &Output{Message: "x"}, errors.New("no such table") },
+		"ran out of time (1ms)":  deaf(time.Second, &Output{Block: true, Reason: "too late"}),
+		"panicked: oh":           func(context.Context, Input) (*Output, error) { panic("oh") },
+		"it ended its goroutine": func(context.Context, Input) (*Output, error) { runtime.Goexit(); return nil, nil },
+		"no such table": func(context.Context, Input) (*Output, error) {
+			return &Output{Message: "x"}, errors.New("no such table")
+		},
 		`the decision "maybe"`:     returns(&Output{Decision: "maybe"}),
 		`the permission "alow"`:    returns(&Output{Permission: "alow"}),
 		"the new input is no JSON": returns(&Output{Input: []byte(`[1]`)}),

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -238,7 +237,11 @@ func (m *merging) rest() {
 		o.Updates = append(o.Updates, BySaid[Update]{By: m.e.by, What: u})
 	}
 	o.Retry = o.Retry || out.Retry && m.can&canRetry != 0
-	if out.TerminalSequence != "" {
+	switch seq := out.TerminalSequence; {
+	case seq == "":
+	case len(seq) > maxTerminal || !terminalSafe.MatchString(seq):
+		m.notice(m.e, "a terminal sequence was not sent: only titles, notifications and the bell are")
+	default:
 		o.Terminal = append(o.Terminal, out.TerminalSequence)
 	}
 	if out.SessionTitle != "" && m.can&canTitle != 0 {
@@ -266,11 +269,7 @@ func (m *merging) message() {
 
 // normal is a note with one of the levels.
 func (n *Note) normal() Note {
-	level := strings.ToLower(n.Level)
-	if level != "warning" && level != "error" {
-		level = "info"
-	}
-	return Note{Title: n.Title, Body: n.Body, Level: level}
+	return Note{Title: n.Title, Body: n.Body, Level: noteLevel(n.Level)}
 }
 
 // cut is s with at most a number of characters.

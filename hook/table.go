@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // registry is what is inside a [Registry]: a table that is replaced as a whole, so
@@ -40,14 +38,6 @@ func newRegistry(o *Options) *Registry {
 	}
 	r.end, r.cancel = context.WithCancel(context.Background())
 	return r
-}
-
-func (r *registry) rules(d *Definition) policy.RuleOptions {
-	o := r.o.Rules
-	if d.Dir != "" {
-		o.Cwd = d.Dir
-	}
-	return o
 }
 
 func (r *registry) register(list []Definition) error {

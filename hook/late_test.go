@@ -1,0 +1,140 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAsync(t *testing.T) {
+	for name, d := range map[string]Definition{
+		"command":  {Command: "c"},
+		"function": {Func: waits(time.Minute, &Output{Context: "done", Message: "m"}), Timeout: time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				run := func(ctx context.Context, _ *Definition, _ *Input) (Answer, error) {
+					out, err := waits(time.Minute, &Output{Context: "done", Message: "m"})(ctx, Input{})
+					return Answer{Output: out}, err
+				}
+				d.Event, d.Async, d.Name = PreToolUse, true, "slow"
+				r := registryOf(t, run, d, Definition{Event: PreToolUse, Func: returns(&Output{Message: "at once"})})
+				ctx, cancel := context.WithCancel(t.Context())
+				start := time.Now()
+				out := r.Fire(ctx, Input{Event: PreToolUse, Tool: "Bash"})
+				cancel() // of the run: the hook outlives it
+				if time.Since(start) != 0 || strings.Join(texts(&out), " ") != "at once" {
+					t.Errorf("after %v: %+v", time.Since(start), out)
+				}
+				if h := out.Ran.Hooks; len(h) != 2 || h[0].Name != "slow" || h[0].Effect != "async" {
+					t.Errorf("log %+v", out.Ran)
+				}
+				if late := r.Late(); late != nil {
+					t.Errorf("early: %+v", late)
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				late := r.Late()
+				if len(late) != 1 || sayings(late[0].Context) != "slow: done" || sayings(late[0].Notices) != "slow: m" || late[0].Ran.Hooks[0].Millis != 60_000 {
+					t.Errorf("late: %+v", late)
+				}
+				if again := r.Late(); again != nil {
+					t.Errorf("twice: %+v", again)
+				}
+			})
+		})
+	}
+}
+
+func TestLateDecidesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		all := &Output{
+			Block: true, Permission: "allow", Input: []byte(`{}`), Updates: []Update{{Mode: "plan"}}, Stop: true,
+			Notification: &Note{Title: "t", Body: "b"}, TerminalSequence: "\x07", Context: "c",
+		}
+		r := registryOf(t, says, Definition{Event: PreToolUse, Name: "h", Func: returns(all), Async: true})
+		out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash"})
+		synctest.Wait()
+		late := r.Late()
+		if out.Block != nil || len(late) != 1 {
+			t.Fatalf("%+v, late %+v", out, late)
+		}
+		l := late[0]
+		if l.Block != nil || l.Permission != nil || l.Input != nil || l.Updates != nil || l.Stop != nil || l.Terminal != nil || l.Notes != nil {
+			t.Errorf("it decides: %+v", l)
+		}
+		want := ": t: b; h: asked too late, as nobody waits for it, for a block, a permission, another input, a change of policy, an end of the turn and a terminal sequence"
+		if got := sayings(l.Notices); got != want || sayings(l.Context) != "h: c" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestAsyncTimeout(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := registryOf(t, waitRun,
+			Definition{Event: PreToolUse, Command: "1h", Async: true, Timeout: time.Second, Dialect: Seed},
+			Definition{Event: PreToolUse, Func: deaf(time.Hour, nil), Async: true, Timeout: 2 * time.Second},
+		)
+		out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash"})
+		if out.Block != nil {
+			t.Errorf("blocked: %+v", out.Block)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		late := r.Late()
+		if len(late) != 2 || !strings.Contains(sayings(late[0].Notices), "ran out of time (1s)") || !strings.Contains(sayings(late[1].Notices), "ran out of time (2s)") {
+			t.Errorf("late: %+v", late)
+		}
+	})
+}
+
+// A command may itself say that it goes on.
+func TestDetached(t *testing.T) {
+	for name, tt := range map[string]struct {
+		late    *Late // nil: the channel is closed
+		context string
+		notices string
+	}{
+		"answers": {&Late{Answer: Answer{Output: &Output{Context: "found", Block: true}}}, "c: found", "c: asked too late, as nobody waits for it, for a block"},
+		"fails":   {&Late{Err: errors.New("exit status 1")}, "", "c: the hook failed: exit status 1"},
+		"is lost": {nil, "", "c: the hook failed: it ended without an answer"},
+	} {
+		for _, async := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					ch := make(chan Late, 1)
+					r := registryOf(t, func(context.Context, *Definition, *Input) (Answer, error) { return Answer{Later: ch}, nil },
+						Definition{Event: PreToolUse, Command: "c", Async: async})
+					out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash"})
+					synctest.Wait()
+					if len(r.Late()) != 0 || out.Block != nil || out.Ran.Hooks[0].Effect != "async" {
+						t.Errorf("%+v", out)
+					}
+					if tt.late != nil {
+						ch <- *tt.late
+					}
+					close(ch)
+					synctest.Wait()
+					late := r.Late()
+					if len(late) != 1 || sayings(late[0].Context) != tt.context || sayings(late[0].Notices) != tt.notices {
+						t.Errorf("late: %+v", late)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestLateIsBounded(t *testing.T) {
+	var r Registry
+	for range maxLate + 5 {
+		r.keep(Outcome{Event: Stop})
+	}
+	if n := len(r.Late()); n != maxLate {
+		t.Errorf("%d kept", n)
+	}
+}
