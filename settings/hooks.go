@@ -3,7 +3,6 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,7 +53,11 @@ func (s *said) hooksBlock(path string, n node) {
 	})
 	s.hooks.list = list
 	for _, e := range hookErrors(err) {
-		s.fault(n.at+e.Offset, e.Hint(), "%s.%v", path, e)
+		at := path
+		if e.Field != "" {
+			at += "." + e.Field
+		}
+		s.fault(n.at+e.Offset, e.Hint(), "%s: %s", at, e.What)
 	}
 }
 
@@ -98,9 +101,8 @@ func (s *said) managedHooksOnly(path string, n node) {
 
 func (s *said) hookURLs(path string, n node) {
 	s.texts(path, n, func(at string, item node) {
-		u, err := url.Parse(strings.ReplaceAll(item.text, "*", "x"))
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-			s.fault(item.at, `write it as "https://hooks.example.com/*"`, "%s: %q is no pattern of URLs", at, item.text)
+		if err := hook.CheckURLPattern(item.text); err != nil {
+			s.fault(item.at, `write it as "https://hooks.example.com/*"`, "%s: %v", at, err)
 			return
 		}
 		s.hooks.urls = append(s.hooks.urls, Value[string]{item.text, s.origin(item, item.text)})
@@ -235,24 +237,34 @@ func (s *Settings) HookOptions() hook.Options {
 // HookNotice says which hooks of the folder do not run, and what to do about it.
 // Both are "" when there is nothing to say.
 func (s *Settings) HookNotice() (what, hint string) {
-	var names []string
+	var events, modified []string
+	n := 0
 	for i := range s.Hooks {
 		h := &s.Hooks[i]
-		if h.Status == HookUntrusted || h.Status == HookModified {
-			names = append(names, fmt.Sprintf("%s %s (%s)", h.Event, short(HookName(&h.Definition)), h.Status))
+		if h.Status != HookUntrusted && h.Status != HookModified {
+			continue
+		}
+		n++
+		if h.Status == HookModified {
+			modified = append(modified, short(HookName(&h.Definition)))
+		}
+		if !slices.Contains(events, string(h.Event)) {
+			events = append(events, string(h.Event))
 		}
 	}
-	if len(names) == 0 {
+	switch n {
+	case 0:
 		return "", ""
+	case 1:
+		what = "1 hook of this folder is not trusted and does not run: "
+	default:
+		what = fmt.Sprintf("%d hooks of this folder are not trusted and do not run: ", n)
 	}
-	count := "1 hook of this folder does not run: "
-	if n := len(names); n > 1 {
-		count = fmt.Sprintf("%d hooks of this folder do not run: ", n)
+	what += strings.Join(events, ", ")
+	if len(modified) > 0 {
+		what += "; changed since: " + strings.Join(modified, ", ")
 	}
-	if len(names) > 4 {
-		names = append(names[:3], "…")
-	}
-	return count + strings.Join(names, ", "), "look at them and trust them: holdfast hooks trust " + quote(s.Project)
+	return what, "holdfast hooks trust " + quote(s.Project)
 }
 
 // HookName is what a hook is called where it has no name of its own.

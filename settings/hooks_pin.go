@@ -2,8 +2,12 @@ package settings
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/hook"
 )
@@ -33,16 +37,41 @@ func (p *pinned) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (h
 	if !brought(d.Origin.Layer) {
 		return p.Runner.Run(ctx, d, in)
 	}
-	now := *d
-	err := now.Seal(p.project)
-	if err == nil && now.Digest == d.Digest {
-		return p.Runner.Run(ctx, d, in)
-	}
+	err := p.changed(d, in.CWD)
 	if err == nil {
-		err = fmt.Errorf("a file that the hook names has changed since it was trusted (look at it, then: holdfast hooks trust %s)", quote(p.project))
+		return p.Runner.Run(ctx, d, in)
 	}
 	if info, ok := d.Event.Info(); ok && info.Guards {
 		return hook.Answer{Output: &hook.Output{Block: true, Reason: HookName(d) + ": " + err.Error()}}, nil
 	}
 	return hook.Answer{}, err
+}
+
+// changed says why a hook is not what was trusted, or nil.
+func (p *pinned) changed(d *hook.Definition, cwd string) error {
+	now, elsewhere := *d, *d
+	if err := now.Seal(p.project); err != nil {
+		return err
+	}
+	if now.Digest != d.Digest {
+		return fmt.Errorf("a file that the hook names has changed since it was trusted (look at it, then: holdfast hooks trust %s)", quote(p.project))
+	}
+	if cwd == "" || cwd == p.project {
+		return nil
+	}
+	// It starts in a folder where relative names may be those of other files. What is
+	// named from the project on is the same everywhere.
+	away := strings.NewReplacer("${CLAUDE_PROJECT_DIR}", os.DevNull, "$CLAUDE_PROJECT_DIR", os.DevNull, p.project, os.DevNull)
+	elsewhere.Command, elsewhere.Args = away.Replace(d.Command), slices.Clone(d.Args)
+	for i, a := range elsewhere.Args {
+		elsewhere.Args[i] = away.Replace(a)
+	}
+	bare := elsewhere
+	if err := errors.Join(elsewhere.Seal(cwd), bare.Seal("")); err != nil {
+		return err
+	}
+	if elsewhere.Digest != bare.Digest {
+		return fmt.Errorf("it starts in %s, where its words name a file that nobody has trusted (write $CLAUDE_PROJECT_DIR/ before the file's name)", cwd)
+	}
+	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
 // foreign are keys of Claude Code's settings files that people bring along and
@@ -36,7 +38,13 @@ func keyHint[T any](path, key string, known map[string]T) string {
 	if path == "" && slices.Contains(sandboxKeys, key) {
 		return "move it into sandbox"
 	}
-	return "known here: " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")
+	names := slices.Sorted(maps.Keys(known))
+	for _, name := range names {
+		if n := len(name); len(key) < 2*n && spelling.Edits(name, key) <= min(2, (n-1)/2) {
+			return "did you mean " + name + "?"
+		}
+	}
+	return "known here: " + strings.Join(names, ", ")
 }
 
 var permissionKeys = []string{"allow", "ask", "deny", "defaultMode", "additionalDirectories", "forbidden", "onAsk", "askTimeout"}

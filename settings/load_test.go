@@ -100,9 +100,9 @@ func TestBadFiles(t *testing.T) {
 		{"inner key twice", "{\"permissions\": {\"deny\": [], \"ask\": [],\n\"deny\": []}}", 2, 1, `"deny" stands here twice`, "keep one"},
 		{"escaped key twice", `{"permissions": {"deny": [], "d\u0065ny": []}}`, 1, 30, `"deny" stands here twice`, "keep one"},
 
-		{"unknown key", "{\n  \"permission\": {}\n}", 2, 3, `unknown key "permission"`, "known here: $schema, permissions, sandbox"},
+		{"unknown key", "{\n  \"permission\": {}\n}", 2, 3, `unknown key "permission"`, "did you mean permissions?"},
 		{"case of a key", `{"Permissions": {}}`, 1, 2, `unknown key "Permissions"`, "write it as permissions"},
-		{"hooks", `{"hooks": {}}`, 1, 2, `unknown key "hooks"`, "take it out: hooks are not there yet"},
+		{"model", `{"model": "x"}`, 1, 2, `unknown key "model"`, "take it out: use --model"},
 		{"env", `{"env": {}}`, 1, 2, `unknown key "env"`, "take it out"},
 		{"misplaced", `{"deny": ["Bash"]}`, 1, 2, `unknown key "deny"`, "move it into permissions"},
 		{"unknown permission", `{"permissions": {"denied": []}}`, 1, 18, `unknown key "permissions.denied"`, "known here:"},
@@ -182,7 +182,7 @@ func checkRefused(t *testing.T, err error, file string, line, col int, what, hin
 // All that is wrong is told, not only the first.
 func TestAllProblems(t *testing.T) {
 	p := newPlace(t)
-	p.write("home/settings.json", `{"permissions": {"deny": [1, ""], "onAsk": "x"}, "hooks": {}}`)
+	p.write("home/settings.json", `{"permissions": {"deny": [1, ""], "onAsk": "x"}, "env": {}}`)
 	_, problems, err := settings.Examine(p.options())
 	if err != nil || len(problems) != 4 {
 		t.Fatalf("%v, %v", problems, err)
@@ -274,7 +274,7 @@ func TestFlagFiles(t *testing.T) {
 		{"none.json", "cannot be read: no such file"},
 		{".", "it is a folder"},
 		{"", "it is a folder"},
-		{`{"hooks": {}}`, `--settings:1:2: unknown key "hooks"`},
+		{`{"env": {}}`, `--settings:1:2: unknown key "env"`},
 		{"{", "--settings:1:1: not JSON"},
 	} {
 		o.Files = []string{tt.file}

@@ -123,7 +123,8 @@ func TestKeyHint(t *testing.T) {
 		{"permissions", "Allow", "write it as allow"},
 		{"permissions", "defaultmode", "write it as defaultMode"},
 		{"permissions", "autoMode", "take it out: "},
-		{"", "hooks", "take it out: hooks are not there yet"},
+		{"", "env", "take it out: set variables in the shell"},
+		{"permissions", "alow", "did you mean allow?"},
 		{"", "forbidden", "move it into permissions"},
 		{"permissions", "x", "known here: allow, defaultMode"},
 	} {

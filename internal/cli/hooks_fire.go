@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -165,11 +166,11 @@ func (p *Program) fired(d *firedDoc) {
 			}
 		}
 	}
-	p.together(&d.Outcome)
+	p.together(d.Hooks, &d.Outcome)
 }
 
-// together prints an outcome.
-func (p *Program) together(o *outcomeDoc) {
+// together prints an outcome; failures have been told.
+func (p *Program) together(ran []ranDoc, o *outcomeDoc) {
 	t := p.out.term
 	tell := func(what, text string) {
 		if text != "" {
@@ -179,9 +180,9 @@ func (p *Program) together(o *outcomeDoc) {
 	verdict := "nothing stands in the way"
 	switch {
 	case o.Blocked:
-		verdict = "blocked by " + o.By
+		verdict = "blocked by " + hookLabel(o.By)
 	case o.Permission != "":
-		verdict = o.Permission + " by " + o.By
+		verdict = o.Permission + " by " + hookLabel(o.By)
 	}
 	if o.Reason != "" {
 		verdict += ": " + o.Reason
@@ -190,19 +191,22 @@ func (p *Program) together(o *outcomeDoc) {
 		verdict += " (ends the turn)"
 	}
 	tell("outcome", verdict)
-	for name, raw := range map[string]json.RawMessage{"input": o.Input, "output": o.ToolOutput} {
-		if len(raw) > 0 {
-			var b bytes.Buffer
-			if json.Compact(&b, raw) == nil {
-				tell(name, b.String())
-			}
+	for _, r := range []struct {
+		what string
+		raw  json.RawMessage
+	}{{"input", o.Input}, {"output", o.ToolOutput}} {
+		var b bytes.Buffer
+		if len(r.raw) > 0 && json.Compact(&b, r.raw) == nil {
+			tell(r.what, b.String())
 		}
 	}
 	for _, s := range o.Context {
 		tell("context", s.Text)
 	}
 	for _, s := range o.Notices {
-		tell("notice", s.By+": "+s.Text)
+		if !slices.ContainsFunc(ran, func(r ranDoc) bool { return r.Error != "" && strings.Contains(s.Text, r.Error) }) {
+			tell("notice", hookLabel(s.By)+": "+s.Text)
+		}
 	}
 	for _, n := range o.Notes {
 		tell("notify", strings.TrimPrefix(n.Title+": "+n.Body, ": "))

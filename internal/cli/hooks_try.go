@@ -83,7 +83,7 @@ func (c *hooksTestCmd) input(p *Program, event hook.Event, s *settings.Settings)
 	if err != nil {
 		return hook.Input{}, usage("--input: "+err.Error(), "name a file of JSON, or - for standard input")
 	}
-	in, err := parseHookInput(event, raw)
+	in, err := hook.ParseInput(event, raw)
 	if err != nil {
 		return in, usage("--input: "+err.Error(), orElse(outcome.Hint(err), `write {"tool_name": "Bash", "tool_input": {"command": "ls"}}`))
 	}

@@ -118,7 +118,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 		Fallback: models.fallback, MaxTokens: c.MaxTokens, Effort: c.Effort,
 		Permissions: box.permissions, Tools: box.registry, AskTimeout: rules.AskTimeout.Value,
 		Sandbox: held, Profile: profile,
-		Hooks: box.hooks.registry, Setup: c.setup(), Mask: mask,
+		Setup: c.setup(), Mask: mask,
 		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now,
 	}
 	if o.Session, err = c.session(ctx, sessions, cwd); err != nil {
@@ -131,10 +131,12 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 			o.Ask = person.ask
 		}
 	}
+	attached := box.hooks.attach(&o)
 	a, err := agent.New(models.primary, &o)
 	if err != nil {
 		return outcome.Usage, err
 	}
+	attached(a)
 	defer func() { _ = a.Close() }()
 	if !c.Quiet {
 		p.notice(rules)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -29,6 +29,7 @@ type hooks struct {
 	registry *hook.Registry // nil when there are none
 	temp     string         // "" when there is no command and no URL
 	envFile  string         // where hooks leave variables for commands; "" when none can
+	mirror   *hookTranscript
 
 	boxes   []*sandbox.Sandbox
 	runners []*hook.Commands
@@ -58,6 +59,11 @@ func (p *Program) hooks(need *hooksNeed) (h *hooks, err error) {
 		return h, fmt.Errorf("temporary folder of the hooks: %w", err)
 	}
 	h.temp = settings.Resolve(h.temp)
+	m, err := hook.NewMirror(h.temp, &hook.MirrorOptions{Name: "transcript.jsonl", CWD: need.settings.Cwd(), Clock: p.Now})
+	if err != nil {
+		return h, fmt.Errorf("transcript for hooks: %w", err)
+	}
+	h.mirror = &hookTranscript{mirror: m}
 	if err = h.variables(list); err != nil {
 		return h, err
 	}
@@ -74,6 +80,17 @@ func (p *Program) hooks(need *hooksNeed) (h *hooks, err error) {
 		return h, usage("hooks: "+err.Error(), outcome.Hint(err))
 	}
 	return h, nil
+}
+
+// attach makes an agent have the hooks: once with its options, and once it is there.
+func (h *hooks) attach(o *agent.Options) func(*agent.Agent) {
+	o.Hooks = h.registry
+	if h.mirror == nil {
+		return func(*agent.Agent) {}
+	}
+	o.TranscriptPath = h.mirror.mirror.Path()
+	o.TranscriptObservers = append(o.TranscriptObservers, h.mirror)
+	return func(a *agent.Agent) { h.mirror.snapshot = a.Snapshot }
 }
 
 // variables makes the file in which hooks leave variables, when one of them can.
@@ -109,7 +126,7 @@ func (h *hooks) runner(p *Program, need *hooksNeed, list []hook.Definition) (hoo
 	if err != nil {
 		return nil, err
 	}
-	r := &hookRunner{held: free, free: free, temp: h.temp, inside: h.temp}
+	r := &hookRunner{held: free, free: free, temp: h.temp, inside: h.temp, mirror: h.mirror}
 	if need.noSandbox || !slices.ContainsFunc(list, wantsBox) {
 		return s.PinHooks(r), nil
 	}
@@ -191,10 +208,13 @@ func (h *hooks) close() {
 		_ = h.registry.Close()
 	}
 	for _, c := range h.runners {
-		_ = closeCommands(c)
+		_ = c.Close() // again, when the registry has closed it
 	}
 	for _, box := range h.boxes {
 		_ = box.Close()
+	}
+	if h.mirror != nil {
+		_ = h.mirror.mirror.Close()
 	}
 	if h.temp != "" {
 		_ = os.RemoveAll(h.temp)
@@ -205,25 +225,22 @@ func (h *hooks) close() {
 type hookRunner struct {
 	held, free   *hook.Commands // one, when there is no sandbox
 	temp, inside string
+	mirror       *hookTranscript
 }
 
 // Close ends what commands still do that went on by themselves.
 func (r *hookRunner) Close() error {
 	if r.held == r.free {
-		return closeCommands(r.free)
+		return r.free.Close()
 	}
-	return errors.Join(closeCommands(r.held), closeCommands(r.free))
-}
-
-func closeCommands(c *hook.Commands) error {
-	if c, ok := any(c).(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
+	return errors.Join(r.held.Close(), r.free.Close())
 }
 
 // Run implements [hook.Runner].
 func (r *hookRunner) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (hook.Answer, error) {
+	if err := r.mirror.ready(); err != nil {
+		return hook.Answer{}, err
+	}
 	if !wantsBox(*d) || r.held == r.free {
 		return r.free.Run(ctx, d, in)
 	}

@@ -315,7 +315,9 @@ func (v *textView) result(r agent.Result) {
 	if n := slices.DeleteFunc(slices.Clone(r.Denials), answered); len(n) > 0 {
 		v.p.err.line("%s %s", t.yellow("not allowed:"), shown(denied(n)))
 		hint := "run it in a terminal to be asked"
-		if !n[0].Outside() { // which nobody but a person answers
+		if strings.HasPrefix(n[0].By, "hook ") {
+			hint = "holdfast hooks list says which hooks there are"
+		} else if !n[0].Outside() { // which nobody but a person answers
 			hint += ", or allow it: --allowed-tools " + n[0].Tool + " or --permission-mode acceptEdits"
 		}
 		v.p.err.line("%s %s", t.bold("hint:"), hint)

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// hookTranscript is the file that hooks read the transcript from. Nothing is written
+// to it before the first hook runs, which finds all that is there by then.
+type hookTranscript struct {
+	mirror *hook.Mirror
+
+	mu       sync.Mutex
+	loaded   bool
+	snapshot func() agent.Snapshot // nil: there is no agent
+}
+
+// ready brings the file up to date.
+func (t *hookTranscript) ready() error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.loaded || t.snapshot == nil {
+		return nil
+	}
+	t.loaded = true
+	s := t.snapshot()
+	return t.mirror.Load(s.SessionID, s.Items)
+}
+
+// ItemAppended implements [agent.TranscriptObserver].
+func (t *hookTranscript) ItemAppended(sessionID string, item transcript.Encoded) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.loaded {
+		return nil // it will be in the snapshot
+	}
+	return t.mirror.ItemAppended(sessionID, item)
+}
