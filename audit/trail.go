@@ -1,8 +1,14 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
@@ -11,43 +17,312 @@ import (
 // TrailOptions adjusts [OpenTrail].
 type TrailOptions struct {
 	Clock func() time.Time // default time.Now
-	// Name is what checkpoints are signed as; default the host's name.
+	// Name is what a new key and its checkpoints are called; default the host's
+	// name. It is UTF-8 without spaces and plus signs.
 	Name string
 }
 
 // Trail is the evidence that lies beside a store: what each log said, when. Several
 // programs may append to one trail at once. It is a [session.Witness] and safe for
 // concurrent use.
-type Trail struct{ trail }
+//
+// A checkpoint is signed after every 1,024 leaves of this Trail and by Close.
+type Trail struct {
+	folder string
+	clock  func() time.Time
+	name   string
 
-// OpenTrail opens the trail in a folder, and makes it (0700) when there is none.
-func OpenTrail(dir string, o *TrailOptions) (*Trail, error) { return openTrail(dir, o) }
+	signing sync.Mutex // one checkpoint at a time
 
-// Appended implements [session.Witness].
+	mu     sync.Mutex // one leaf at a time
+	leaves *os.File
+	lock   *os.File
+	end    int64           // of the leaves after this trail's last one
+	last   map[string]leaf // of each session, as far as this trail knows
+	fresh  int             // own leaves that no checkpoint covers
+	closed bool
+}
+
+// The files of a trail's folder; docs/formats/audit-trail.md tells what they hold.
+const (
+	leavesName     = "leaves"
+	leavesLock     = "leaves.lock"
+	treeName       = "tree"
+	checkpointName = "checkpoint"
+	historyName    = "checkpoints"
+	checkpointLock = "checkpoint.lock"
+	keyName        = "key"
+	verifierName   = "key.pub"
+	tornPrefix     = "torn-"
+)
+
+const (
+	// signEvery is after how many own leaves a checkpoint is signed.
+	signEvery = 1024
+	// tailBytes is how much of the leaves' end is searched for a session's last leaf.
+	tailBytes = 64 << 10
+)
+
+const lookHint = "holdfast audit verify tells what was changed; to begin a new trail, move this folder away and keep it"
+
+func trailError(op, dir string, err error, detail, hint string) error {
+	return &session.Error{Op: op, Err: err, Detail: detail + " (" + dir + ")", Hint: hint}
+}
+
+// OpenTrail opens the trail in a folder, and makes it (0700) when there is none. A
+// line that a crash left unfinished is cut off the leaves and kept beside them. A
+// folder that others can write to, and leaves that end before the last checkpoint,
+// are errors.
+func OpenTrail(dir string, o *TrailOptions) (*Trail, error) {
+	t := &Trail{folder: dir, clock: time.Now, last: map[string]leaf{}}
+	if o != nil {
+		t.name = o.Name
+		if o.Clock != nil {
+			t.clock = o.Clock
+		}
+	}
+	if t.name == "" {
+		t.name = hostName()
+	}
+	if err := checkName(t.name); err != nil {
+		return nil, trailError("open trail", dir, session.ErrInvalid, err.Error(), "give it another name")
+	}
+	if err := t.open(); err != nil {
+		t.closeFiles()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *Trail) open() (err error) {
+	if err := makeFolder(t.folder); err != nil {
+		return trailError("open trail", t.folder, err, "it cannot be used", "chmod 700 it, or move it away")
+	}
+	if t.lock, err = t.file(leavesLock, os.O_RDWR); err != nil {
+		return err
+	}
+	if t.leaves, err = t.file(leavesName, os.O_RDWR|os.O_APPEND); err != nil {
+		return err
+	}
+	unlock, err := lockFile(t.lock)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	cp, _, err := readCheckpoint(t.folder)
+	if err != nil {
+		return trailError("open trail", t.folder, session.ErrCorrupt, err.Error(), lookHint)
+	}
+	return t.mend(cp)
+}
+
+// file opens a file of the trail, and makes it (0600).
+func (t *Trail) file(name string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(t.folder, name), flags|os.O_CREATE|openFlags, 0o600)
+	if err != nil {
+		return nil, trailError("open trail", t.folder, err, "a file of it cannot be opened", "make the folder and its files yours and writable")
+	}
+	return f, nil
+}
+
+// makeFolder makes a private folder, or checks that it is one.
+func makeFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return errors.New("it is no folder")
+	case private && info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("others can write to it (mode %04o)", info.Mode().Perm())
+	}
+	return nil
+}
+
+// Appended implements [session.Witness]. What it was told last of a session is not
+// written again.
 func (t *Trail) Appended(ctx context.Context, id string, head session.Record) error {
-	return t.appended(ctx, id, head)
+	if err := session.CheckID(id); err != nil {
+		return err
+	}
+	due, err := t.write(leaf{session: id, seq: head.Seq, digest: head.Digest})
+	if err != nil || !due {
+		return err
+	}
+	_, err = t.Checkpoint()
+	return err
 }
 
 // Deleted implements [session.Witness].
-func (t *Trail) Deleted(ctx context.Context, id string) error { return t.deleted(ctx, id) }
+func (t *Trail) Deleted(ctx context.Context, id string) error {
+	if err := session.CheckID(id); err != nil {
+		return err
+	}
+	_, err := t.write(leaf{session: id, deleted: true})
+	return err
+}
 
-// Checkpoint signs what the trail holds now and returns the signed note.
-func (t *Trail) Checkpoint() ([]byte, error) { return t.checkpoint() }
+// write appends a leaf and reports whether a checkpoint is due. There is no sync:
+// a program that ends takes nothing along, and what a machine that ends takes along
+// is witnessed anew when the session is opened.
+func (t *Trail) write(l leaf) (due bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return false, trailError("witness", t.folder, session.ErrClosed, "the trail was closed", "")
+	}
+	unlock, err := lockFile(t.lock)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	if err := t.settle(); err != nil {
+		return false, err
+	}
+	if known, err := t.knows(l); known || err != nil {
+		return false, err
+	}
+	l.time = t.clock()
+	line := l.append(make([]byte, 0, maxLeaf))
+	if n, err := t.leaves.Write(line); err != nil {
+		if n > 0 {
+			err = errors.Join(err, t.leaves.Truncate(t.end))
+		}
+		return false, trailError("witness", t.folder, err, "the leaf could not be written", "make room, and the folder writable")
+	}
+	t.end += int64(len(line))
+	t.last[l.session] = l
+	t.fresh++
+	return t.fresh >= signEvery, nil
+}
+
+// settle finds where the leaves end now. The lock is held.
+func (t *Trail) settle() error {
+	info, err := t.leaves.Stat()
+	switch {
+	case err != nil:
+		return trailError("witness", t.folder, err, "the leaves cannot be seen", "")
+	case unlinked(info):
+		return trailError("witness", t.folder, session.ErrPoisoned, "the leaves were removed while they were in use", "start again")
+	case info.Size() == t.end:
+		return nil
+	case info.Size() < t.end:
+		return trailError("witness", t.folder, session.ErrCorrupt, "the leaves became shorter while they were in use", lookHint)
+	}
+	tail := make([]byte, min(info.Size(), maxLeaf))
+	if _, err := t.leaves.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
+		return trailError("witness", t.folder, err, "the leaves cannot be read", "")
+	}
+	if i := bytes.LastIndexByte(tail[:len(tail)-1], '\n') + 1; wholeLines(tail[i:]) == len(tail)-i {
+		t.end = info.Size()
+		return nil
+	}
+	return t.mend(checkpoint{bytes: t.end}) // somebody else ended in the middle of a line
+}
+
+// knows reports whether l is what the trail says of its session already.
+func (t *Trail) knows(l leaf) (bool, error) {
+	if l.deleted {
+		return false, nil
+	}
+	before, ok := t.last[l.session]
+	if !ok {
+		tail := make([]byte, min(t.end, tailBytes))
+		if _, err := t.leaves.ReadAt(tail, t.end-int64(len(tail))); err != nil {
+			return false, trailError("witness", t.folder, err, "the leaves cannot be read", "")
+		}
+		before, ok = lastOf(tail, l.session)
+	}
+	return ok && !before.deleted && before.seq == l.seq && before.digest == l.digest, nil
+}
+
+// mend cuts off what is no whole line at the end of the leaves, but nothing that a
+// checkpoint covers, and keeps it in a file of its own. The lock is held.
+func (t *Trail) mend(cp checkpoint) error {
+	info, err := t.leaves.Stat()
+	if err != nil {
+		return trailError("open trail", t.folder, err, "the leaves cannot be seen", "")
+	}
+	size := info.Size()
+	if size < cp.bytes {
+		return trailError("open trail", t.folder, session.ErrCorrupt,
+			fmt.Sprintf("the leaves have %d bytes, the last checkpoint covers %d: their end is gone", size, cp.bytes), lookHint)
+	}
+	if t.end = size; size == cp.bytes {
+		return nil
+	}
+	rest := make([]byte, size-cp.bytes)
+	if _, err := t.leaves.ReadAt(rest, cp.bytes); err != nil {
+		return trailError("open trail", t.folder, err, "the leaves cannot be read", "")
+	}
+	n := wholeLines(rest)
+	if n == len(rest) {
+		return nil
+	}
+	t.end = cp.bytes + int64(n)
+	name := fmt.Sprintf("%s%d-%d", tornPrefix, t.end, len(rest)-n)
+	if err := writeWhole(t.folder, name, rest[n:]); err != nil {
+		return trailError("open trail", t.folder, err, "what a crash left cannot be set aside", "make room, and the folder writable")
+	}
+	return t.leaves.Truncate(t.end)
+}
 
 // Dir is the trail's folder.
-func (t *Trail) Dir() string { return t.dir() }
+func (t *Trail) Dir() string { return t.folder }
 
-// Close signs a checkpoint when there is anything new, and closes the trail.
-func (t *Trail) Close() error { return t.close() }
-
-type trail struct{}
-
-func openTrail(string, *TrailOptions) (*Trail, error) { return nil, errors.New("audit: not built") }
-
-func (t *trail) appended(context.Context, string, session.Record) error {
-	return errors.New("audit: not built")
+// Close signs a checkpoint when this trail has added anything, and closes it.
+// Closing twice does nothing.
+func (t *Trail) Close() error {
+	t.mu.Lock()
+	fresh, closed := t.fresh > 0, t.closed
+	t.mu.Unlock()
+	if closed {
+		return nil
+	}
+	var err error
+	if fresh {
+		_, err = t.Checkpoint()
+	}
+	t.signing.Lock()
+	defer t.signing.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	return errors.Join(err, t.closeFiles())
 }
-func (t *trail) deleted(context.Context, string) error { return errors.New("audit: not built") }
-func (t *trail) checkpoint() ([]byte, error)           { return nil, errors.New("audit: not built") }
-func (t *trail) dir() string                           { return "" }
-func (t *trail) close() error                          { return nil }
+
+func (t *Trail) closeFiles() error {
+	var err error
+	for _, f := range []io.Closer{t.leaves, t.lock} {
+		if f != (*os.File)(nil) {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	t.leaves, t.lock = nil, nil
+	return err
+}
+
+// writeWhole puts a file (0600) in place at once, durably.
+func writeWhole(dir, name string, data []byte) error {
+	f, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, name))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	_ = d.Sync() // not every system can
+	return d.Close()
+}

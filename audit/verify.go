@@ -1,8 +1,12 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -18,6 +22,7 @@ type VerifyOptions struct {
 type Report struct {
 	Sessions, Records, Leaves int
 	Checkpoint                int       // leaves that the last checkpoint covers
+	Signed                    string    // when it was signed, RFC 3339; "" when there is none
 	Key                       string    // the verifier key that it was signed with
 	Findings                  []Finding // none: nothing was changed
 	Notes                     []string  // what is no fault: records that no leaf covers yet
@@ -31,8 +36,149 @@ type Finding struct {
 	What    string `json:"what"`           // "the payload does not match its digest", "records 12 to 15 are gone" …
 }
 
+// String is the finding in one line.
+func (f Finding) String() string {
+	var where []string
+	if f.Session != "" {
+		where = append(where, "session "+f.Session)
+	}
+	if f.Seq != 0 {
+		where = append(where, fmt.Sprint("record ", f.Seq))
+	}
+	if f.Leaf != 0 {
+		where = append(where, fmt.Sprint("leaf ", f.Leaf))
+	}
+	if len(where) == 0 {
+		return f.What
+	}
+	return strings.Join(where, ", ") + ": " + f.What
+}
+
 // Verify compares logs with their chains, with the trail, and that with its
-// checkpoints. Faults are findings; the error is about what could not be read at all.
+// checkpoints. Faults are findings; the error is about what could not be read at
+// all. It changes nothing, makes no files, and may run while others append.
+//
+// Findings about the trail come first, then those of each session, oldest record
+// first. It reads records one by one and keeps some 60 bytes for each leaf. A folder
+// that is not there is a trail that never began: a note, or a finding when o names a
+// checkpoint.
 func Verify(ctx context.Context, s *session.Sessions, dir string, o *VerifyOptions) (*Report, error) {
-	return nil, errors.New("audit: not built")
+	v := verifying{ctx: ctx, s: s, dir: dir, r: &Report{}}
+	if o != nil {
+		v.o = *o
+	}
+	if v.o.Session != "" {
+		if err := session.CheckID(v.o.Session); err != nil {
+			return nil, err
+		}
+	}
+	if err := v.trail(); err != nil {
+		return nil, err
+	}
+	if err := v.logs(); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(v.r.Findings, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Session, b.Session), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Leaf, b.Leaf))
+	})
+	return v.r, nil
+}
+
+// verifying is a Verify under way.
+type verifying struct {
+	ctx context.Context
+	s   *session.Sessions
+	dir string
+	o   VerifyOptions
+	r   *Report
+
+	pasts map[string]*past // what the leaves say of each session
+	end   int64            // of the leaves that were read, in bytes
+	bare  []string         // sessions without a leaf
+}
+
+func (v *verifying) find(f Finding) { v.r.Findings = append(v.r.Findings, f) }
+
+func (v *verifying) note(format string, args ...any) {
+	v.r.Notes = append(v.r.Notes, fmt.Sprintf(format, args...))
+}
+
+// logs verifies every session that there is, and misses those that are not.
+func (v *verifying) logs() error {
+	metas, err := v.metas()
+	if err != nil {
+		return err
+	}
+	for _, id := range v.ids(metas) {
+		if err := v.log(id, metas); err != nil {
+			return err
+		}
+	}
+	if n := len(v.bare); n > 0 && len(v.pasts) > 0 {
+		v.note("%d %s no leaf, so only the chain of the records was checked: %s", n, plural(n, "session has", "sessions have"), some(v.bare))
+	}
+	return nil
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// some names the first few.
+func some(ids []string) string {
+	const few = 5
+	if len(ids) <= few {
+		return strings.Join(ids, ", ")
+	}
+	return strings.Join(ids[:few], ", ") + ", …"
+}
+
+// metas lists what the store has.
+func (v *verifying) metas() (map[string]session.Meta, error) {
+	p, err := v.s.Store().List(v.ctx, session.Query{Worktrees: true, ID: v.o.Session})
+	if errors.Is(err, session.ErrCorrupt) {
+		v.find(Finding{What: "the list of sessions cannot be read: " + detail(err)})
+	} else if err != nil {
+		return nil, err
+	}
+	metas := map[string]session.Meta{}
+	for _, m := range p.Sessions {
+		metas[m.ID] = m
+	}
+	return metas, nil
+}
+
+// ids are the sessions to look at: those listed, those that leaves name, and the
+// parents of forks, which may be deleted.
+func (v *verifying) ids(metas map[string]session.Meta) []string {
+	if v.o.Session != "" {
+		return []string{v.o.Session}
+	}
+	all := map[string]bool{}
+	for id, m := range metas {
+		all[id] = true
+		if m.Parent != "" {
+			all[m.Parent] = true
+		}
+	}
+	for id := range v.pasts {
+		all[id] = true
+	}
+	ids := make([]string, 0, len(all))
+	for id := range all {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// detail is what an error says is wrong, without what was attempted.
+func detail(err error) string {
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Detail != "" {
+		return e.Detail
+	}
+	return err.Error()
 }

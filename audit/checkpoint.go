@@ -1,0 +1,245 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Checkpoint signs what the trail holds now and returns the signed note: that of
+// before when nothing was added since. The first one makes the key. When the leaves
+// that a checkpoint covers were changed there is no new one: ErrCorrupt.
+func (t *Trail) Checkpoint() ([]byte, error) {
+	t.signing.Lock()
+	defer t.signing.Unlock()
+	t.mu.Lock()
+	closed, fresh := t.closed, t.fresh
+	t.mu.Unlock()
+	if closed {
+		return nil, trailError("sign", t.folder, session.ErrClosed, "the trail was closed", "")
+	}
+	lock, err := t.file(checkpointLock, os.O_RDWR)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	unlock, err := lockFile(lock)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	signed, err := t.sign()
+	if err != nil {
+		hint := "make room, and the folder and its files yours and writable"
+		if errors.Is(err, session.ErrCorrupt) || errors.Is(err, errNoCheckpoint) {
+			hint = lookHint
+		}
+		return nil, trailError("sign", t.folder, err, "there is no new checkpoint", hint)
+	}
+	t.mu.Lock()
+	t.fresh -= fresh // what came meanwhile waits for the next
+	t.mu.Unlock()
+	return signed, nil
+}
+
+// sign is Checkpoint with its lock held.
+func (t *Trail) sign() ([]byte, error) {
+	before, signed, err := readCheckpoint(t.folder)
+	if err != nil {
+		return nil, err
+	}
+	end, err := t.whole(before)
+	if err != nil {
+		return nil, err
+	}
+	if signed != nil && end == before.bytes {
+		return signed, nil
+	}
+	signer, verifier, err := t.key(signed != nil)
+	if err != nil {
+		return nil, err
+	}
+	if signed != nil {
+		if _, err := note.Open(signed, note.VerifierList(verifier)); err != nil {
+			return nil, fmt.Errorf("the last checkpoint: %w: %w", session.ErrCorrupt, err)
+		}
+	}
+	if err := t.leaves.Sync(); err != nil {
+		return nil, err
+	}
+	now := checkpoint{origin: signer.Name(), bytes: end, time: t.clock()}
+	if now.size, now.root, err = t.grow(before, end); err != nil {
+		return nil, err
+	}
+	signed, err = note.Sign(&note.Note{Text: now.text()}, signer)
+	if err != nil {
+		return nil, err
+	}
+	if err := appendHistory(filepath.Join(t.folder, historyName), signed); err != nil {
+		return nil, err
+	}
+	return signed, writeWhole(t.folder, checkpointName, signed)
+}
+
+// whole is where the leaves end, unfinished ones cut off.
+func (t *Trail) whole(cp checkpoint) (int64, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	unlock, err := lockFile(t.lock)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	err = t.mend(cp)
+	return t.end, err
+}
+
+// grow brings the tree's file from a checkpoint to the leaves that end at byte end.
+func (t *Trail) grow(from checkpoint, end int64) (size int64, root tlog.Hash, err error) {
+	f, err := t.file(treeName, os.O_RDWR)
+	if err != nil {
+		return 0, root, err
+	}
+	defer f.Close()
+	h := hashes{file: f, stored: tlog.StoredHashCount(from.size)}
+	if was, err := tlog.TreeHash(from.size, &h); err != nil || was != from.root && from.size > 0 {
+		// The file is lost or older than the checkpoint: make it anew from the leaves.
+		h = hashes{file: f}
+		if err := t.add(&h, 0, 0, from.bytes); err != nil {
+			return 0, root, err
+		}
+		if h.size != from.size || h.root() != from.root {
+			return 0, root, fmt.Errorf("%w: the first %d leaves are not those that were signed", session.ErrCorrupt, from.size)
+		}
+	}
+	if err := t.add(&h, from.size, from.bytes, end); err != nil {
+		return 0, root, err
+	}
+	return h.size, h.root(), errors.Join(h.flush(), f.Sync())
+}
+
+// add adds the leaves between two bytes to the tree, the first of them number n.
+func (t *Trail) add(h *hashes, n, from, to int64) error {
+	h.size = n
+	lines := bufio.NewReader(io.NewSectionReader(t.leaves, from, to-from))
+	for {
+		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, io.EOF) && len(line) == 0 {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("leaf %d: %w", h.size+1, err)
+		}
+		line = line[:len(line)-1]
+		if _, err := parseLeaf(line); err != nil {
+			return fmt.Errorf("%w: leaf %d is %w", session.ErrCorrupt, h.size+1, err)
+		}
+		if err := h.add(tlog.RecordHash(line)); err != nil {
+			return err
+		}
+	}
+}
+
+// hashes is the tree's file with what is to be added to it: 32 bytes a hash, in the
+// order of [tlog.StoredHashIndex].
+type hashes struct {
+	file   *os.File
+	stored int64 // in the file, of those that count
+	size   int64 // leaves
+	news   []tlog.Hash
+}
+
+// ReadHashes implements [tlog.HashReader].
+func (h *hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	out := make([]tlog.Hash, len(indexes))
+	for i, at := range indexes {
+		if at >= h.stored {
+			out[i] = h.news[at-h.stored]
+			continue
+		}
+		if _, err := h.file.ReadAt(out[i][:], at*tlog.HashSize); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (h *hashes) add(record tlog.Hash) error {
+	more, err := tlog.StoredHashesForRecordHash(h.size, record, h)
+	if err != nil {
+		return err
+	}
+	h.size++
+	if h.news = append(h.news, more...); len(h.news) >= 8192 {
+		return h.flush()
+	}
+	return nil
+}
+
+func (h *hashes) flush() error {
+	buf := make([]byte, 0, len(h.news)*tlog.HashSize)
+	for i := range h.news {
+		buf = append(buf, h.news[i][:]...)
+	}
+	_, err := h.file.WriteAt(buf, h.stored*tlog.HashSize)
+	h.stored += int64(len(h.news))
+	h.news = h.news[:0]
+	return err
+}
+
+func (h *hashes) root() tlog.Hash {
+	root, err := tlog.TreeHash(h.size, h)
+	if err != nil {
+		return tlog.Hash{}
+	}
+	return root
+}
+
+// appendHistory adds a note to the list of all, cutting off what a crash left
+// unfinished.
+func appendHistory(path string, signed []byte) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|openFlags, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	const notes = 4096 // more than one of ours
+	tail := make([]byte, min(info.Size(), notes))
+	if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
+		return err
+	}
+	end := info.Size() - int64(len(tail)) + int64(wholeNotes(tail))
+	if err := f.Truncate(end); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(append(slices.Clip(signed), '\n'), end); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// wholeNotes is how many bytes at the beginning of b end with a whole note.
+func wholeNotes(b []byte) int {
+	i := bytes.LastIndex(b, []byte("\n— "))
+	for i >= 0 {
+		if end := bytes.Index(b[i:], []byte("\n\n")); end >= 0 {
+			return i + end + 2
+		}
+		i = bytes.LastIndex(b[:i], []byte("\n— "))
+	}
+	return 0
+}

@@ -1,0 +1,87 @@
+package audit
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// checkName says why a key cannot have a name.
+func checkName(name string) error {
+	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '+' }
+	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
+		return fmt.Errorf("%q cannot name a key: it must be UTF-8 without spaces and plus signs", name)
+	}
+	return nil
+}
+
+// key reads the signing key. There is a new one when there is none, unless
+// something was signed with one.
+func (t *Trail) key(signed bool) (note.Signer, note.Verifier, error) {
+	text, err := readLine(t.folder, keyName)
+	if errors.Is(err, fs.ErrNotExist) && !signed {
+		text, err = t.newKey()
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the signing key: %w", err)
+	}
+	signer, err := note.NewSigner(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the signing key: %w", err)
+	}
+	public, err := publicKey(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	if known, err := readLine(t.folder, verifierName); errors.Is(err, fs.ErrNotExist) { // a crash came between the two
+		if err := writeWhole(t.folder, verifierName, []byte(public+"\n")); err != nil {
+			return nil, nil, err
+		}
+	} else if err != nil || known != public {
+		return nil, nil, errors.Join(err, fmt.Errorf("the file %s is not that of the signing key", verifierName))
+	}
+	verifier, err := note.NewVerifier(public)
+	return signer, verifier, err
+}
+
+func (t *Trail) newKey() (string, error) {
+	secret, _, err := note.GenerateKey(rand.Reader, t.name)
+	if err == nil {
+		err = writeWhole(t.folder, keyName, []byte(secret+"\n"))
+	}
+	return secret, err
+}
+
+// publicKey is the verifier key that belongs to a signing key.
+func publicKey(secret string) (string, error) {
+	bad := errors.New("the signing key is none")
+	parts := strings.SplitN(secret, "+", 5) // PRIVATE, KEY, name, hash, data
+	if len(parts) != 5 {
+		return "", bad
+	}
+	data, err := base64.StdEncoding.DecodeString(parts[4])
+	if err != nil || len(data) != 1+ed25519.SeedSize {
+		return "", bad
+	}
+	public, ok := ed25519.NewKeyFromSeed(data[1:]).Public().(ed25519.PublicKey)
+	if !ok {
+		return "", bad
+	}
+	return note.NewEd25519VerifierKey(parts[2], public)
+}
+
+// readLine reads a file of one line.
+func readLine(dir, name string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	return strings.TrimSuffix(string(b), "\n"), err
+}

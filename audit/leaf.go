@@ -1,0 +1,104 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// leaf is one line of a trail: that a log ended with a record, or that a session
+// was deleted on purpose.
+type leaf struct {
+	session string
+	seq     int64
+	digest  session.Digest
+	deleted bool
+	time    time.Time
+}
+
+// leafTime is how times are written, in UTC.
+const leafTime = "2006-01-02T15:04:05.000Z"
+
+// maxLeaf bounds a line: an id has at most 128 bytes.
+const maxLeaf = 512
+
+// append adds the leaf's line, with its end, to b. The line is canonical JSON
+// (RFC 8785): a session id holds nothing to escape but quotes.
+func (l leaf) append(b []byte) []byte {
+	if l.deleted {
+		b = append(b, `{"deleted":true`...)
+	} else {
+		b = append(b, `{"digest":"`...)
+		b = append(b, l.digest.String()...)
+		b = append(b, `","seq":`...)
+		b = strconv.AppendInt(b, l.seq, 10)
+	}
+	b = append(b, `,"session":"`...)
+	b = append(b, strings.ReplaceAll(l.session, `"`, `\"`)...)
+	b = append(b, `","time":"`...)
+	b = l.time.UTC().AppendFormat(b, leafTime)
+	return append(b, '"', '}', '\n')
+}
+
+var errNoLeaf = errors.New("not a leaf: a line of canonical JSON with digest, seq, session and time, or deleted, session and time")
+
+// parseLeaf reads a line without its end. It takes nothing but what append writes.
+func parseLeaf(line []byte) (leaf, error) {
+	var raw struct {
+		Digest  session.Digest `json:"digest"`
+		Seq     int64          `json:"seq"`
+		Session string         `json:"session"`
+		Time    string         `json:"time"`
+		Deleted bool           `json:"deleted"`
+	}
+	if !plausible(line) || json.Unmarshal(line, &raw) != nil || session.CheckID(raw.Session) != nil {
+		return leaf{}, errNoLeaf
+	}
+	at, err := time.Parse(leafTime, raw.Time)
+	if err != nil || !raw.Deleted && raw.Seq < 1 {
+		return leaf{}, errNoLeaf
+	}
+	l := leaf{session: raw.Session, seq: raw.Seq, digest: raw.Digest, deleted: raw.Deleted, time: at}
+	if again := l.append(make([]byte, 0, maxLeaf)); !bytes.Equal(again[:len(again)-1], line) {
+		return leaf{}, errNoLeaf
+	}
+	return l, nil
+}
+
+// plausible is the quick look at a line: what a crash leaves behind fails it.
+func plausible(line []byte) bool {
+	return len(line) > 2 && len(line) < maxLeaf && line[0] == '{' && line[len(line)-1] == '}' && bytes.IndexByte(line, 0) < 0
+}
+
+// wholeLines is how many bytes at the beginning of b are plausible lines.
+func wholeLines(b []byte) int {
+	n := 0
+	for {
+		i := bytes.IndexByte(b[n:], '\n')
+		if i < 0 || !plausible(b[n:n+i]) {
+			return n
+		}
+		n += i + 1
+	}
+}
+
+// lastOf finds the last leaf of a session among the whole lines of b.
+func lastOf(b []byte, id string) (leaf, bool) {
+	name := []byte(`"session":"` + strings.ReplaceAll(id, `"`, `\"`) + `","`)
+	i := bytes.LastIndex(b, name)
+	if i < 0 {
+		return leaf{}, false
+	}
+	start := bytes.LastIndexByte(b[:i], '\n') + 1
+	end := bytes.IndexByte(b[i:], '\n')
+	if end < 0 {
+		return leaf{}, false
+	}
+	l, err := parseLeaf(b[start : i+end])
+	return l, err == nil
+}

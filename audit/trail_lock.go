@@ -1,0 +1,55 @@
+package audit
+
+import (
+	"os"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// lockWait bounds how long a lock is waited for. It is held for microseconds, or
+// for some milliseconds while a checkpoint is signed.
+const lockWait = 10 * time.Second
+
+// lockFile takes the lock of a file among programs; the caller keeps its own
+// goroutines apart.
+func lockFile(f *os.File) (func(), error) {
+	until := time.Time{}
+	for pause := 20 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
+		ok, err := tryLock(f)
+		if ok {
+			return func() { unlock(f) }, nil
+		}
+		if err == nil && until.IsZero() {
+			until = time.Now().Add(lockWait)
+		}
+		if err == nil && time.Now().After(until) {
+			err = session.ErrBusy
+		}
+		if err != nil {
+			return nil, &session.Error{
+				Op: "lock trail", Err: err, Detail: f.Name(), Hint: "end the program that holds it: fuser " + f.Name(),
+			}
+		}
+		time.Sleep(pause)
+	}
+}
+
+// hostName is this machine's name, made fit for a key.
+func hostName() string {
+	name, err := os.Hostname()
+	if err == nil {
+		name = strings.Map(func(r rune) rune {
+			if unicode.IsSpace(r) || unicode.IsControl(r) || r == '+' || r == unicode.ReplacementChar {
+				return '-'
+			}
+			return r
+		}, name)
+	}
+	if err != nil || checkName(name) != nil {
+		return "holdfast"
+	}
+	return name
+}

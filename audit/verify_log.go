@@ -1,0 +1,358 @@
+package audit
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// past is what the leaves say of a session.
+type past struct {
+	leaves  []seen
+	deletes []cut
+}
+
+// seen is a leaf: the log ended with this record.
+type seen struct {
+	seq, leaf int64
+	digest    session.Digest
+}
+
+// cut is where in a session's leaves it was deleted.
+type cut struct {
+	at   int
+	leaf int64
+}
+
+func (v *verifying) past(id string) *past {
+	p := v.pasts[id]
+	if p == nil {
+		p = &past{}
+		v.pasts[id] = p
+	}
+	return p
+}
+
+// since returns the leaves after the last delete but n, by seq. An id may be used
+// again after a delete.
+func (p *past) since(n int) []seen {
+	leaves := p.leaves
+	if i := len(p.deletes) - 1 - n; i >= 0 {
+		leaves = leaves[p.deletes[i].at:]
+	}
+	leaves = slices.Clone(leaves)
+	slices.SortStableFunc(leaves, func(a, b seen) int { return cmp.Compare(a.seq, b.seq) })
+	return leaves
+}
+
+// log verifies one session.
+func (v *verifying) log(id string, metas map[string]session.Meta) error {
+	m, ok := metas[id]
+	if !ok {
+		page, err := v.s.Store().List(v.ctx, session.Query{ID: id, Worktrees: true})
+		if errors.Is(err, session.ErrCorrupt) {
+			v.find(Finding{Session: id, What: "the session cannot be found: " + detail(err)})
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(page.Sessions) == 0 {
+			return v.gone(id)
+		}
+		m = page.Sessions[0]
+	}
+	p := v.pasts[id]
+	if p == nil {
+		p = &past{}
+		if !m.Deleted {
+			v.bare = append(v.bare, id)
+		}
+	}
+	v.r.Sessions++
+	l := logCheck{v: v, m: m, id: id, leaves: p.since(0)}
+	if n := len(p.deletes); n > 0 && len(l.leaves) == 0 {
+		l.leaves = p.since(1)
+		if !m.Deleted {
+			v.note("session %s: leaf %d says that it is deleted, and it is not: deleting was cut short", id, p.deletes[n-1].leaf)
+		}
+	} else if n == 0 && m.Deleted && len(l.leaves) > 0 {
+		v.find(Finding{Session: id, What: "the session is marked as deleted, and no leaf says so"})
+	}
+	return l.run()
+}
+
+// gone judges a session that is not there.
+func (v *verifying) gone(id string) error {
+	p := v.pasts[id]
+	if p == nil {
+		if v.o.Session != "" {
+			_, err := v.s.Get(v.ctx, id)
+			return err
+		}
+		v.find(Finding{Session: id, What: "the session is gone, and forks of it are there"})
+		return nil
+	}
+	left := p.since(0)
+	if n := len(p.deletes); n > 0 {
+		// A leaf of somebody who wrote while it was deleted is no new session.
+		before := p.leaves[:p.deletes[n-1].at]
+		last := int64(1)
+		for _, s := range before {
+			last = max(last, s.seq)
+		}
+		left = slices.DeleteFunc(left, func(s seen) bool { return s.seq > last })
+	}
+	if len(left) == 0 || v.deletedMeanwhile(id) {
+		return nil
+	}
+	last := left[len(left)-1]
+	v.find(Finding{Session: id, Seq: 1, Leaf: last.leaf, What: fmt.Sprintf("the session is gone; its log had %d records, and no leaf says that it was deleted", last.seq)})
+	return nil
+}
+
+// deletedMeanwhile looks whether a session was deleted after the leaves were read.
+func (v *verifying) deletedMeanwhile(id string) bool {
+	f, err := os.Open(filepath.Join(v.dir, leavesName))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	lines := bufio.NewReader(io.NewSectionReader(f, v.end, math.MaxInt64-v.end))
+	for {
+		line, err := readLeaf(lines)
+		if err != nil {
+			return false
+		}
+		if l, err := parseLeaf(line[:len(line)-1]); err == nil && l.deleted && l.session == id {
+			return true
+		}
+	}
+}
+
+// logCheck verifies a log's own records: the chain, then the leaves against it.
+type logCheck struct {
+	v      *verifying
+	m      session.Meta
+	id     string
+	leaves []seen // by seq
+
+	prev    session.Record
+	lost    bool // a record could not be read: the next one has nothing to follow
+	first   Finding
+	good    int64 // the last record that a leaf proves
+	erased  []int64
+	named   map[int64]bool // records that a redacted record names
+	rebuilt session.Meta
+}
+
+// fault keeps the fault that comes first.
+func (l *logCheck) fault(seq, leaf int64, what string) {
+	if l.first.What != "" && l.first.Seq <= seq {
+		if l.first.Leaf == 0 && l.first.Seq == seq {
+			l.first.Leaf = leaf
+		}
+		return
+	}
+	l.first = Finding{Session: l.id, Seq: seq, Leaf: leaf, What: what}
+}
+
+func (l *logCheck) run() error {
+	if err := l.base(); err != nil {
+		return err
+	}
+	for r, err := range l.v.s.Store().Read(l.v.ctx, l.id, session.Range{}) {
+		switch {
+		case err == nil:
+			l.record(r)
+		case errors.Is(err, session.ErrCorrupt):
+			l.unreadable(err)
+		default:
+			return err
+		}
+	}
+	if err := l.ends(); err != nil {
+		return err
+	}
+	l.erasures()
+	if l.first.What != "" {
+		l.v.find(l.first)
+	}
+	return nil
+}
+
+// base is the record that the log begins after: a fork's is its parent's.
+func (l *logCheck) base() error {
+	if l.m.ParentSeq == 0 {
+		return nil
+	}
+	for r, err := range l.v.s.Records(l.v.ctx, l.id, session.Range{After: l.m.ParentSeq - 1, Until: l.m.ParentSeq}) {
+		if err != nil && !errors.Is(err, session.ErrCorrupt) && !errors.Is(err, session.ErrNotFound) {
+			return err
+		}
+		if err == nil {
+			l.prev = session.Record{Seq: r.Seq, Digest: r.Digest}
+			return nil
+		}
+	}
+	l.prev.Seq, l.lost = l.m.ParentSeq, true
+	if !l.m.Deleted { // Records does not find those
+		l.fault(l.m.ParentSeq, 0, fmt.Sprintf("record %d of session %s, which it was forked at, is gone", l.m.ParentSeq, l.m.Parent))
+	}
+	return nil
+}
+
+func (l *logCheck) unreadable(err error) {
+	seq := l.prev.Seq + 1
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Seq != 0 {
+		seq = e.Seq
+	}
+	l.fault(seq, 0, detail(err))
+	l.lost = true
+}
+
+func (l *logCheck) record(r session.Record) {
+	l.v.r.Records++
+	l.chain(&r)
+	l.compare(&r)
+	if r.Payload == nil {
+		l.erased = append(l.erased, r.Seq)
+	} else if r.Kind == session.KindRedacted {
+		l.redacted(r.Payload)
+	}
+	if r.Seq <= l.m.Head && !l.m.Deleted {
+		if d, err := session.Fold([]session.Record{r}); err != nil {
+			l.fault(r.Seq, 0, detail(err))
+		} else {
+			l.rebuilt = l.rebuilt.Apply(d)
+		}
+	}
+	l.lost = false
+	l.prev = session.Record{Seq: r.Seq, Digest: r.Digest}
+}
+
+// chain checks a record's digests and that it follows the one before it.
+func (l *logCheck) chain(r *session.Record) {
+	if err := r.Check(); err != nil {
+		l.fault(r.Seq, 0, detail(err))
+		return
+	}
+	if l.lost && r.Seq > l.prev.Seq {
+		return
+	}
+	switch err := r.CheckAfter(&l.prev); {
+	case err == nil:
+	case r.Seq > l.prev.Seq+1:
+		l.fault(l.prev.Seq+1, 0, records(l.prev.Seq+1, r.Seq-1)+" gone")
+	default:
+		l.fault(r.Seq, 0, detail(err))
+	}
+}
+
+// records names some of them: "record 4 is", "records 4 to 6 are".
+func records(from, to int64) string {
+	if from == to {
+		return fmt.Sprintf("record %d is", from)
+	}
+	return fmt.Sprintf("records %d to %d are", from, to)
+}
+
+// compare holds a record against the leaves that name it.
+func (l *logCheck) compare(r *session.Record) {
+	for len(l.leaves) > 0 && l.leaves[0].seq <= r.Seq {
+		s := l.leaves[0]
+		l.leaves = l.leaves[1:]
+		switch {
+		case s.seq < r.Seq:
+			l.fault(s.seq, s.leaf, fmt.Sprintf("record %d is not in the log, and leaf %d names it", s.seq, s.leaf))
+		case s.digest != r.Digest:
+			first := max(l.good, l.m.ParentSeq) + 1
+			l.fault(first, s.leaf, records(first, s.seq)+fmt.Sprintf(" not what leaf %d says: the chain was written anew", s.leaf))
+		default:
+			l.good = s.seq
+		}
+	}
+}
+
+func (l *logCheck) redacted(payload json.RawMessage) {
+	var p session.Redacted
+	if json.Unmarshal(payload, &p) != nil {
+		return // folding says so
+	}
+	if l.named == nil {
+		l.named = map[int64]bool{}
+	}
+	for _, seq := range p.Seqs {
+		l.named[seq] = true
+	}
+}
+
+// ends looks at what must follow the last record, and does not.
+func (l *logCheck) ends() error {
+	last := l.prev.Seq
+	if l.m.Deleted { // what no fork needs is gone on purpose
+		return nil
+	}
+	if l.m.Head < last || l.m.Head > last && len(l.leaves) == 0 {
+		now, err := l.v.s.Get(l.v.ctx, l.id) // somebody may have appended, or deleted it
+		if errors.Is(err, session.ErrNotFound) && l.v.deletedMeanwhile(l.id) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, session.ErrNotFound) {
+			return err
+		}
+		if now.Head < last {
+			l.fault(now.Head+1, 0, fmt.Sprintf("the session's metadata ends at record %d, the log at %d", now.Head, last))
+		} else if l.m.Head > last {
+			l.fault(last+1, 0, records(last+1, l.m.Head)+" gone")
+		}
+	}
+	if len(l.leaves) > 0 {
+		to := l.leaves[len(l.leaves)-1]
+		l.fault(last+1, l.leaves[0].leaf, records(last+1, to.seq)+fmt.Sprintf(" gone: leaf %d names record %d", to.leaf, to.seq))
+		return nil
+	}
+	if l.good > 0 && l.good < last && l.first.What == "" {
+		l.v.note("session %s: %s not in the trail yet", l.id, records(l.good+1, last))
+	}
+	if l.first.What == "" && !l.sameMeta() {
+		l.fault(last, 0, "the session's metadata is not what follows from its records")
+	}
+	return nil
+}
+
+// sameMeta compares what the store says of the session with its records. What was
+// erased counts no more.
+func (l *logCheck) sameMeta() bool {
+	a, b := l.m, l.rebuilt
+	if len(l.erased) > 0 {
+		return a.Head == b.Head && a.HeadDigest == b.HeadDigest && a.Parent == b.Parent && a.ParentSeq == b.ParentSeq
+	}
+	if !a.CreatedAt.Equal(b.CreatedAt) || !a.UpdatedAt.Equal(b.UpdatedAt) {
+		return false
+	}
+	a.CreatedAt, a.UpdatedAt = b.CreatedAt, b.UpdatedAt
+	return a == b
+}
+
+// erasures looks for payloads that are gone and that no redacted record names.
+func (l *logCheck) erasures() {
+	if l.m.Deleted { // the record that names them may be gone with the rest
+		return
+	}
+	for _, seq := range l.erased {
+		if !l.named[seq] {
+			l.fault(seq, 0, "the payload was erased, and no redacted record says so")
+			return
+		}
+	}
+}

@@ -1,0 +1,338 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// claim is a checkpoint to hold against the leaves, and whose it is.
+type claim struct {
+	checkpoint
+	from string
+}
+
+// trail reads the trail: its checkpoints first, so that the leaves that are read
+// after them hold all that they cover.
+func (v *verifying) trail() error {
+	v.pasts = map[string]*past{}
+	if _, err := os.Stat(v.dir); errors.Is(err, fs.ErrNotExist) {
+		if v.o.Checkpoint != nil || v.o.Key != "" {
+			v.find(Finding{What: "the trail is gone: there is no folder " + v.dir})
+		} else {
+			v.note("there is no trail (%s): only the chain of each log was checked", v.dir)
+		}
+		return nil
+	}
+	claims, err := v.claims()
+	if err != nil {
+		return err
+	}
+	return v.leaves(claims)
+}
+
+// claims reads the checkpoints, smallest first.
+func (v *verifying) claims() ([]claim, error) {
+	last, err := trailFile(v.dir, checkpointName)
+	if err != nil {
+		return nil, err
+	}
+	history, err := trailFile(v.dir, historyName)
+	if err != nil {
+		return nil, err
+	}
+	verifier, err := v.verifier(len(last)+len(history) > 0)
+	if err != nil {
+		return nil, err
+	}
+	var claims []claim
+	add := func(signed []byte, from string) {
+		if c, err := openCheckpoint(signed, verifier); err != nil {
+			v.find(Finding{What: from + ": " + err.Error()})
+		} else {
+			claims = append(claims, claim{c, from})
+		}
+	}
+	notes, torn := splitNotes(history)
+	for i, signed := range notes {
+		add(signed, fmt.Sprintf("note %d of the file %s", i+1, historyName))
+	}
+	if len(torn) > 0 {
+		v.note("the file %s ends in the middle of a note, as a crash leaves it", historyName)
+	}
+	if len(last) > 0 {
+		add(last, "the file "+checkpointName)
+	} else if len(notes) > 0 {
+		v.note("the file %s is missing: the newest note of the file %s counts", checkpointName, historyName)
+	}
+	if v.o.Checkpoint != nil {
+		add(v.o.Checkpoint, "the checkpoint from elsewhere")
+	}
+	slices.SortStableFunc(claims, func(a, b claim) int { return cmp.Compare(a.size, b.size) })
+	for _, c := range claims {
+		if c.size >= int64(v.r.Checkpoint) && !strings.HasSuffix(c.from, "elsewhere") {
+			v.r.Checkpoint, v.r.Signed = int(c.size), c.time.Format(leafTime)
+		}
+	}
+	return claims, nil
+}
+
+// trailFile reads a file that need not be there.
+func trailFile(dir, name string) ([]byte, error) {
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// verifier is the key that notes must be signed with, or nil when there is none.
+func (v *verifying) verifier(signed bool) (note.Verifier, error) {
+	own, err := trailFile(v.dir, verifierName)
+	if err != nil {
+		return nil, err
+	}
+	v.r.Key = strings.TrimSpace(v.o.Key)
+	if v.r.Key == "" {
+		v.r.Key = strings.TrimSpace(string(own))
+		v.compareKeys()
+	}
+	if v.r.Key == "" {
+		if signed {
+			v.find(Finding{What: "the file " + verifierName + " is gone: nothing tells whose the checkpoints are"})
+		}
+		return nil, nil
+	}
+	verifier, err := note.NewVerifier(v.r.Key)
+	if err != nil && v.o.Key != "" {
+		return nil, &session.Error{
+			Op: "verify", Err: session.ErrInvalid, Detail: "the key is no verifier key: " + v.o.Key,
+			Hint: "a verifier key reads name+hash+data, as in the file " + verifierName,
+		}
+	}
+	if err != nil {
+		v.find(Finding{What: "the file " + verifierName + " holds no verifier key"})
+		return nil, nil
+	}
+	return verifier, nil
+}
+
+// compareKeys looks whether the public key is that of the signing key, where that
+// can be read.
+func (v *verifying) compareKeys() {
+	secret, err := readLine(v.dir, keyName)
+	if err != nil {
+		return
+	}
+	if public, err := publicKey(secret); err != nil {
+		v.find(Finding{What: "the file " + keyName + " holds no signing key"})
+	} else if public != v.r.Key && v.r.Key != "" {
+		v.find(Finding{What: "the file " + verifierName + " is not that of the signing key"})
+	}
+}
+
+func openCheckpoint(signed []byte, verifier note.Verifier) (checkpoint, error) {
+	if verifier == nil {
+		return checkpoint{}, errors.New("it cannot be checked without a key")
+	}
+	n, err := note.Open(signed, note.VerifierList(verifier))
+	if e, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
+		by := "another key"
+		if len(e.Note.Sigs)+len(e.Note.UnverifiedSigs) > 0 {
+			by = fmt.Sprintf("%s+%08x", e.Note.UnverifiedSigs[0].Name, e.Note.UnverifiedSigs[0].Hash)
+		}
+		return checkpoint{}, fmt.Errorf("it is signed with %s, not with %s+%08x", by, verifier.Name(), verifier.KeyHash())
+	}
+	if err != nil {
+		return checkpoint{}, fmt.Errorf("it was changed: %w", err)
+	}
+	c, err := parseCheckpoint(n.Text)
+	if err == nil && c.origin != verifier.Name() {
+		err = fmt.Errorf("it is of another trail: %s", c.origin)
+	}
+	return c, err
+}
+
+// leaves reads every leaf, and holds tree and checkpoints against them.
+func (v *verifying) leaves(claims []claim) error {
+	f, err := os.Open(filepath.Join(v.dir, leavesName))
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.Open(os.DevNull)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	tree, err := os.Open(filepath.Join(v.dir, treeName))
+	if errors.Is(err, fs.ErrNotExist) {
+		tree, err = os.Open(os.DevNull)
+	}
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	w := walk{v: v, claims: claims, tree: bufio.NewReader(tree)}
+	w.reach(0)
+	lines := bufio.NewReaderSize(f, 64<<10)
+	for {
+		line, err := readLeaf(lines)
+		if errors.Is(err, io.EOF) {
+			if len(line) > 0 {
+				v.note("the leaves end in the middle of a line, as a crash leaves it, or somebody was writing")
+			}
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if w.size%1024 == 0 {
+			if err := v.ctx.Err(); err != nil {
+				return err
+			}
+		}
+		v.end += int64(len(line))
+		w.leaf(line[:len(line)-1])
+		w.reach(v.end)
+	}
+	v.r.Leaves = int(w.size)
+	w.finish()
+	return nil
+}
+
+// readLeaf reads a line with its end, however long it is.
+func readLeaf(r *bufio.Reader) ([]byte, error) {
+	line, err := r.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		line = bytes.Clone(line)
+		rest, more := r.ReadBytes('\n')
+		return append(line, rest...), more
+	}
+	return line, err
+}
+
+// walk goes over the leaves with the tree that they amount to.
+type walk struct {
+	v      *verifying
+	claims []claim // that are still ahead
+	tree   *bufio.Reader
+	short  bool        // the tree's file has ended
+	size   int64       // leaves
+	right  []tlog.Hash // roots of the whole subtrees, greatest first
+	good   int64       // leaves that a checkpoint proves
+	odd    int64       // the first leaf that the tree's file has another hash for
+	bad    bool        // a checkpoint that does not fit
+}
+
+func (w *walk) leaf(line []byte) {
+	w.size++
+	l, err := parseLeaf(line)
+	if err != nil {
+		w.v.find(Finding{Leaf: w.size, What: "the line is " + err.Error()})
+	} else if past := w.v.past(l.session); l.deleted {
+		past.deletes = append(past.deletes, cut{at: len(past.leaves), leaf: w.size})
+	} else {
+		past.leaves = append(past.leaves, seen{seq: l.seq, leaf: w.size, digest: l.digest})
+	}
+	h := tlog.RecordHash(line)
+	w.compare(h)
+	for n := w.size - 1; n&1 == 1; n >>= 1 {
+		last := len(w.right) - 1
+		h = tlog.NodeHash(w.right[last], h)
+		w.right = w.right[:last]
+		w.compare(h)
+	}
+	w.right = append(w.right, h)
+}
+
+// compare holds a hash against the next of the tree's file, as far as a checkpoint
+// covers it.
+func (w *walk) compare(h tlog.Hash) {
+	if w.short || w.odd != 0 || w.size > int64(w.v.r.Checkpoint) {
+		return
+	}
+	var stored tlog.Hash
+	if _, err := io.ReadFull(w.tree, stored[:]); err != nil {
+		w.short = true
+	} else if stored != h {
+		w.odd = w.size
+	}
+}
+
+func (w *walk) root() tlog.Hash {
+	if w.size == 0 {
+		root, _ := tlog.TreeHash(0, nil) // the hash of nothing: there is nothing to read
+		return root
+	}
+	h := w.right[len(w.right)-1]
+	for i := len(w.right) - 2; i >= 0; i-- {
+		h = tlog.NodeHash(w.right[i], h)
+	}
+	return h
+}
+
+// reach holds the checkpoints of this size against the leaves, which end at a byte.
+func (w *walk) reach(end int64) {
+	for len(w.claims) > 0 && w.claims[0].size == w.size {
+		c := w.claims[0]
+		w.claims = w.claims[1:]
+		switch {
+		case c.root == w.root() && c.bytes == end:
+			w.good = w.size
+		case w.bad: // said already
+		default:
+			w.bad = true
+			w.differs(c)
+		}
+	}
+}
+
+// differs says which leaf is not the one that was signed, where the tree's file
+// tells.
+func (w *walk) differs(c claim) {
+	if w.odd > w.good {
+		w.v.find(Finding{Leaf: w.odd, What: fmt.Sprintf("the leaf was changed, removed or moved after it was signed (%s covers %d leaves)", c.from, c.size)})
+		return
+	}
+	f := Finding{What: fmt.Sprintf("leaves %d to %d are not those that were signed (%s)", w.good+1, c.size, c.from)}
+	if w.good < c.size {
+		f.Leaf = w.good + 1
+	}
+	w.v.find(f)
+}
+
+// finish tells of checkpoints that cover more than there is.
+func (w *walk) finish() {
+	if len(w.claims) > 0 {
+		c := w.claims[len(w.claims)-1]
+		w.v.find(Finding{
+			Leaf: w.size + 1,
+			What: fmt.Sprintf("leaves %d to %d are gone: %s covers %d", w.size+1, c.size, c.from, c.size),
+		})
+	}
+	switch covered := int64(w.v.r.Checkpoint); {
+	case w.odd != 0 && !w.bad && len(w.claims) == 0:
+		w.v.find(Finding{Leaf: w.odd, What: "the file " + treeName + " was changed; the leaf is the one that was signed"})
+	case w.short && covered > 0:
+		w.v.note("the file %s is shorter than the last checkpoint; it is made anew from the leaves", treeName)
+	case covered == 0 && w.size > 0:
+		w.v.note("no checkpoint was signed yet: that leaves were cut off would not be seen")
+	case covered < w.size:
+		w.v.note("leaves %d to %d came after the last checkpoint: that they were cut off would not be seen", covered+1, w.size)
+	}
+	if torn, _ := filepath.Glob(filepath.Join(w.v.dir, tornPrefix+"*")); len(torn) > 0 {
+		w.v.note("%d %s cut off the leaves: %s", len(torn), plural(len(torn), "piece that a crash left was", "pieces that crashes left were"), torn[0])
+	}
+}
