@@ -1,0 +1,248 @@
+package hook
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDecodeOutput(t *testing.T) {
+	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
+	for _, c := range []struct {
+		dialect Dialect
+		event   Event
+		stdout  string
+		want    Output
+		notices []string // parts of them, in order
+	}{
+		{Claude, PreToolUse, `{}`, Output{}, nil},
+		{Claude, PreToolUse, `{"continue": false, "stopReason": "enough", "suppressOutput": true, "systemMessage": "careful"}`,
+			Output{Stop: true, StopReason: "enough", SuppressOutput: true, Warning: "careful"}, nil},
+		{Claude, PreToolUse, `{"continue": true, "reason": null, "decision": null}`, Output{}, nil},
+		{Claude, PreToolUse, `{"decision": "block", "reason": "no"}`, Output{Decision: "block", Block: true, Reason: "no"}, nil},
+		{Claude, PreToolUse, `{"decision": "approve", "reason": "fine"}`, Output{Decision: "approve", Reason: "fine"}, nil},
+		{Claude, PreToolUse, `{"decision": "approve", "block": true}`, Output{Decision: "approve", Block: true}, nil},
+		{Claude, PreToolUse, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "why",
+			"updatedInput": {"command": "ls"}, "additionalContext": "ctx"}}`,
+			Output{Permission: "deny", PermissionReason: "why", Input: raw(`{"command": "ls"}`), Context: "ctx"}, nil},
+		{Claude, PreToolUse, `{"hookSpecificOutput": {"permissionDecision": "defer"}}`, Output{Permission: "defer"}, []string{"has no hookEventName: it is taken for PreToolUse"}},
+		{Claude, PreToolUse, `{"permissionDecision": "allow", "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}`,
+			Output{Permission: "deny"}, nil},
+		{Claude, PreToolUse, `{"message": "m", "block": true, "permissionDecision": "ask", "updatedInput": {}, "additionalContext": "c",
+			"notification": {"title": "t", "body": "b", "level": "warning"}, "permissionUpdate": {"tool": "Bash", "behavior": "deny"}}`,
+			Output{
+				Message: "m", Block: true, Permission: "ask", Input: raw(`{}`), Context: "c",
+				Notification: &Note{Title: "t", Body: "b", Level: "warning"}, Updates: []Update{{Rules: []string{"Bash"}, Behavior: "deny"}},
+			}, nil},
+		{Claude, PreToolUse, `{"desicion": "block"}`, Output{}, []string{`no field "desicion" in the answer; did you mean decision?`}},
+		{Claude, PreToolUse, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "frob": 1}}`, Output{}, []string{`"hookSpecificOutput.frob"`}},
+		{Claude, PostToolUse, `{"decision": "block", "reason": "r", "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "c",
+			"updatedToolOutput": {"a": 1}, "updatedMCPToolOutput": "x", "classifierContext": "y"}}`,
+			Output{Decision: "block", Block: true, Reason: "r", Context: "c", ToolOutput: raw(`{"a": 1}`)}, []string{"no classifier", "updatedToolOutput is there as well"}},
+		{Claude, PostToolUse, `{"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedMCPToolOutput": [1]}}`, Output{ToolOutput: raw(`[1]`)}, nil},
+		{Claude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow", "updatedInput": {"x": 1},
+			"updatedPermissions": [{"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "ls:*"}, {"toolName": "Read"}], "behavior": "allow", "destination": "session"},
+			{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]}}}`,
+			Output{
+				Permission: "allow", Input: raw(`{"x": 1}`),
+				Updates: []Update{{Rules: []string{"Bash(ls:*)", "Read"}, Behavior: "allow"}, {Mode: "acceptEdits"}},
+			}, nil},
+		{Claude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "message": "no", "interrupt": true}}}`,
+			Output{Permission: "deny", PermissionReason: "no", Interrupt: true}, nil},
+		{Claude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "updatedInput": {}}}}`,
+			Output{Permission: "deny"}, []string{"does not go with deny"}},
+		{Claude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow", "updatedPermissions": [
+			{"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "userSettings"},
+			{"type": "replaceRules", "rules": [], "behavior": "allow", "destination": "session"},
+			{"type": "addDirectories", "directories": ["/x"], "destination": "session"},
+			{"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "ask", "destination": "session"},
+			{"type": "addRules", "rules": [], "behavior": "allow"},
+			{"type": "setMode", "mode": "yolo"}]}}}`,
+			Output{Permission: "allow"}, []string{`not "userSettings"`, `"replaceRules" is not`, `"addDirectories" is not`, `behavior is "ask"`, "names no tool", `no mode "yolo"`}},
+		{Claude, PermissionDenied, `{"hookSpecificOutput": {"hookEventName": "PermissionDenied", "retry": true}}`, Output{Retry: true}, nil},
+		{Claude, UserPromptSubmit, `{"decision": "block", "reason": "r", "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "sessionTitle": "t", "suppressOriginalPrompt": true}}`,
+			Output{Decision: "block", Block: true, Reason: "r", SessionTitle: "t", HidePrompt: true}, nil},
+		{Claude, SessionStart, `{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "c", "initialUserMessage": "hi", "watchPaths": ["/a", "b"], "reloadSkills": true}}`,
+			Output{Context: "c", InitialMessage: "hi", WatchPaths: []string{"/a", "b"}}, []string{"there are no skills"}},
+		{Claude, WorktreeCreate, `{"hookSpecificOutput": {"hookEventName": "WorktreeCreate", "worktreePath": "/w"}}`, Output{WorktreePath: "/w"}, nil},
+		{Claude, Stop, `{"async": false}`, Output{}, nil},
+		{Claude, Stop, `{"terminalSequence": "\u001b]0;title\u0007\u0007"}`, Output{TerminalSequence: "\x1b]0;title\a\a"}, nil},
+		{Claude, Stop, `{"terminalSequence": "\u001b[2J"}`, Output{}, []string{"is not sent"}},
+		{Claude, Stop, `{"reason": "` + strings.Repeat("é", 10_001) + `"}`, Output{Reason: strings.Repeat("é", 10_000)}, []string{"cut to 10000 characters"}},
+		{Claude, Stop, `{"reason": "` + strings.Repeat("é", 10_000) + `"}`, Output{Reason: strings.Repeat("é", 10_000)}, nil},
+
+		{Seed, PreToolUse, `{"message": "m", "systemMessage": "s", "reason": "r", "decision": "block", "updatedInput": {"a": 1}, "additionalContext": "c"}`,
+			Output{Message: "m", SystemMessage: "s", Reason: "r", Decision: "block", Block: true, Input: raw(`{"a": 1}`), Context: "c"}, nil},
+		{Seed, PreToolUse, `{"block": true, "decision": "approve"}`, Output{Decision: "approve"}, nil},
+		{Seed, PreToolUse, `{"block": false, "decision": "block"}`, Output{Decision: "block", Block: true}, nil},
+		{Seed, PreToolUse, `{"permissionDecision": "deny", "permissionUpdate": {"tool": "Bash", "behavior": "allow"}}`,
+			Output{Permission: "deny", Updates: []Update{{Rules: []string{"Bash"}, Behavior: "allow"}}}, nil},
+		{Seed, PostToolUse, `{"updatedMCPToolOutput": {"result": "x"}}`, Output{ToolOutput: raw(`{"result": "x"}`)}, nil},
+		{Seed, PreToolUse, `{"notification": {"title": "t", "body": "b", "level": "bogus"}}`, Output{Notification: &Note{"t", "b", "info"}}, nil},
+		{Seed, PreToolUse, `{"message": "m", "notification": {"title": "t"}}`, Output{Message: "m"}, []string{"needs a title and a body"}},
+		{Seed, PreToolUse, `{"message": "m", "permissionUpdate": {"tool": "Bash"}}`, Output{Message: "m"}, []string{"not applied: permissionUpdate"}},
+		{Seed, PreToolUse, `{"permissionUpdate": {"tool": "Bash", "behavior": "maybe"}}`, Output{}, []string{`behavior is "maybe"`}},
+		{Seed, PreToolUse, `{"hookSpecificOutput": {}}`, Output{}, []string{`no field "hookSpecificOutput"`}},
+		{Seed, PreToolUse, `{"message": "` + strings.Repeat("a", 200_000) + `"}`, Output{Message: strings.Repeat("a", 200_000)}, nil},
+	} {
+		got, notices, err := decodeOutput(c.dialect, c.event, []byte(c.stdout))
+		if err != nil {
+			t.Errorf("%s %.200s: %v", c.dialect, c.stdout, err)
+			continue
+		}
+		if d := cmp.Diff(&c.want, got); d != "" {
+			t.Errorf("%s %.200s: %s", c.dialect, c.stdout, d)
+		}
+		if len(notices) != len(c.notices) {
+			t.Errorf("%s %.200s: notices %q, want %q", c.dialect, c.stdout, notices, c.notices)
+			continue
+		}
+		for i, part := range c.notices {
+			if !strings.Contains(notices[i], part) {
+				t.Errorf("%.200s: %q does not say %q", c.stdout, notices[i], part)
+			}
+		}
+	}
+}
+
+func TestDecodeOutputRefuses(t *testing.T) {
+	for _, c := range []struct {
+		dialect     Dialect
+		stdout, say string
+	}{
+		{Claude, `{"decision": "deny"}`, `decision of the answer: "deny" is none of ["approve" "block"]`},
+		{Claude, `{"decision": 1}`, "1 stands where a text is needed"},
+		{Claude, `{"reason": ["` + strings.Repeat("é", 60) + `"]}`, "a text is needed"},
+		{Claude, `{"continue": "no"}`, "true or false is needed"},
+		{Claude, `{"block": 1}`, "true or false is needed"},
+		{Claude, `{"hookSpecificOutput": []}`, "an object is needed"},
+		{Claude, `{"hookSpecificOutput": {"hookEventName": "Stop"}}`, `it is about "Stop", and the event is PreToolUse`},
+		{Claude, `{"hookSpecificOutput": {"hookEventName": 5}}`, "the name of an event is needed"},
+		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "yes"}}`, `"yes" is none of`},
+		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": "x"}}`, "an object is needed"},
+		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "watchPaths": "x"}}`, "a list of texts is needed"},
+		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {}}}`, `behavior of the answer: "" is none of`},
+		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {"behavior": "ask"}}}`, `"ask" is none of`},
+		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {"behavior": "allow", "updatedPermissions": {}}}}`, "a list is needed"},
+		{Claude, `{"permissionUpdate": {"tool": 5}}`, "a change of permissions is needed"},
+		{Claude, `{"terminalSequence": 1}`, "a text is needed"},
+		{Seed, `{"decision": "maybe"}`, "is none of"},
+		{Seed, `{"notification": "x"}`, "an object is needed"},
+		{Seed, `[1]`, "no JSON object"},
+		{Seed, `{"a":`, "no JSON object"},
+	} {
+		got, _, err := decodeOutput(c.dialect, PreToolUse, []byte(c.stdout))
+		if err == nil || got != nil || !strings.Contains(err.Error(), c.say) {
+			t.Errorf("%s: %v, %v; want %q", c.stdout, got, err, c.say)
+		}
+	}
+}
+
+func TestTerminalSequences(t *testing.T) {
+	for seq, want := range map[string]bool{
+		"\a":                             true,
+		"\x1b]0;title\a":                 true,
+		"\x1b]2;täglich\x1b\\":           true,
+		"\x1b]9;done\a\x1b]1;icon\x1b\\": true,
+		"\x1b]99;i=1:d=0;Hello\x1b\\":    true,
+		"\x1b]777;notify;T;B\a":          true,
+		"\x1b]0\a":                       true,
+		"\x1b]52;c;aGk=\a":               false, // the clipboard
+		"\x1b]8;;http://x\a":             false,
+		"\x1b]4;1;?\a":                   false, // the terminal would answer
+		"\x1b]10;?\a":                    false,
+		"\x1b]0;a\x1b[2Jb\a":             false,
+		"\x1b]0;a\nb\a":                  false,
+		"\x1b]0;open":                    false,
+		"\u009d0;c1\a":                   false,
+		"\x1b]0;a\u009cb\a":              false,
+		"x\a":                            false,
+		"\x1b[31m":                       false,
+		"\x1bc":                          false,
+		"\x1b]0;" + strings.Repeat("a", 5000) + "\a": false,
+	} {
+		raw, err := json.Marshal(map[string]string{"terminalSequence": seq})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, notices, err := decodeOutput(Claude, Stop, raw)
+		if err != nil || (out.TerminalSequence == seq) != want || (len(notices) == 0) != want {
+			t.Errorf("%q: %+v, %q, %v", seq, out, notices, err)
+		}
+	}
+}
+
+func TestRuleText(t *testing.T) {
+	for _, c := range []struct{ tool, text, want string }{
+		{"Bash", "", "Bash"},
+		{"Bash", "ls:*", "Bash(ls:*)"},
+		{"Bash", "echo $(x)", "Bash(echo $(x))"},
+		{"Bash", "echo (", `Bash(echo \()`},
+		{"Bash", "a)b(", `Bash(a\)b\()`},
+		{"Bash", `a\)`, `Bash(a\))`},
+	} {
+		got := ruleText(c.tool, c.text)
+		if got != c.want {
+			t.Errorf("%q becomes %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+func TestIsAsync(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		ok   bool
+		time time.Duration
+	}{
+		{`{"async": true}`, true, 0},
+		{` {"async":true,"asyncTimeout":2500}`, true, 2500 * time.Millisecond},
+		{`{"async":true,"asyncTimeout":-1}`, true, 0},
+		{`{"async":true,"asyncTimeout":1e300}`, true, 24 * time.Hour},
+		{`{"async": false}`, false, 0},
+		{`{"async": "yes"}`, false, 0},
+		{`{"reason": "async"}`, false, 0},
+		{`[{"async": true}]`, false, 0},
+		{`true`, false, 0},
+		{``, false, 0},
+	} {
+		if got, ok := isAsync([]byte(c.line)); got != c.time || ok != c.ok {
+			t.Errorf("%s: %v, %v", c.line, got, ok)
+		}
+	}
+}
+
+func FuzzDecodeOutput(f *testing.F) {
+	f.Add(`{"decision": "block", "reason": "x", "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask"}}`, false)
+	f.Add(`{"message": "m", "notification": {"title": "t", "body": "b"}, "permissionUpdate": {"tool": "Bash", "behavior": "deny"}}`, true)
+	f.Add(`{"hookSpecificOutput": {"decision": {"behavior": "allow", "updatedPermissions": [{"type": "setMode", "mode": "plan"}]}}, "terminalSequence": "\u0007"}`, false)
+	f.Fuzz(func(t *testing.T, stdout string, seed bool) {
+		d := Claude
+		if seed {
+			d = Seed
+		}
+		isAsync([]byte(stdout))
+		out, _, err := decodeOutput(d, PermissionRequest, []byte(stdout))
+		if (out == nil) != (err != nil) {
+			t.Fatalf("%v, %v", out, err)
+		}
+		if out == nil {
+			return
+		}
+		if out.Input != nil && !json.Valid(out.Input) || out.ToolOutput != nil && !json.Valid(out.ToolOutput) {
+			t.Fatalf("%+v", out)
+		}
+		if strings.Contains(out.TerminalSequence, "[") || strings.ContainsAny(out.TerminalSequence, "\n\r\t") {
+			if !terminalSafe.MatchString(out.TerminalSequence) {
+				t.Fatalf("%q", out.TerminalSequence)
+			}
+		}
+		for _, u := range out.Updates {
+			if (u.Mode == "") == (len(u.Rules) == 0) {
+				t.Fatalf("%+v", u)
+			}
+		}
+	})
+}

@@ -1,0 +1,303 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// full is an input that has something in every field.
+func full(e Event) Input {
+	told := "keep the tests"
+	return Input{
+		Event: e, SessionID: "s1", TranscriptPath: "/t.jsonl", CWD: "/p", PermissionMode: "default", Agent: "a1", AgentType: "Explore",
+		Tool: "Bash", ToolInput: json.RawMessage(`{"command": "ls <x>"}`), ToolUseID: "u1", ToolOutput: "out", Response: json.RawMessage(`{"stdout": "out"}`),
+		Error: "failed", Interrupt: true, Took: 1500 * time.Millisecond,
+		Calls:       []ToolCall{{Tool: "Read", Input: json.RawMessage(`{"file_path":"a"}`), UseID: "u1", Response: json.RawMessage(`"x"`)}},
+		Suggestions: json.RawMessage(`[{"type":"setMode","mode":"plan","destination":"session"}]`),
+		Prompt:      "go", Source: "startup", Reason: "other", Trigger: "auto", Instructions: &told, Summary: "story", Active: true, LastMessage: "done",
+		Details: "more", Model: "m2", FromModel: "m1", AgentTranscriptPath: "/a.jsonl", Message: "hi", Title: "T", NotificationType: "idle_prompt",
+		TaskID: "t1", TaskSubject: "sub", TaskDescription: "desc", Teammate: "mate", Team: "team", FilePath: "/p/x", Change: "add",
+		OldCWD: "/o", NewCWD: "/n", Name: "wt", Worktree: "/wt",
+	}
+}
+
+func wireMap(t *testing.T, in Input, d Dialect) map[string]any {
+	t.Helper()
+	raw, err := in.wire(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.ContainsRune(raw, '\n') {
+		t.Errorf("%s is more than one line: %s", in.Event, raw)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(raw, &out); err != nil {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	return out
+}
+
+// The fields of Claude's dialect are those that Claude Code documents; they are
+// written down here a second time.
+func TestWireFieldsOfClaude(t *testing.T) {
+	base := "agent_id agent_type cwd hook_event_name permission_mode session_id transcript_path "
+	for _, info := range Events() {
+		own, ok := map[Event]string{
+			PreToolUse:         "tool_input tool_name tool_use_id",
+			PostToolUse:        "duration_ms tool_input tool_name tool_response tool_use_id",
+			PostToolUseFailure: "duration_ms error is_interrupt tool_input tool_name tool_use_id",
+			PostToolBatch:      "tool_calls",
+			Notification:       "message notification_type title",
+			UserPromptSubmit:   "prompt source",
+			SessionStart:       "model source",
+			SessionEnd:         "reason",
+			Stop:               "last_assistant_message stop_hook_active",
+			StopFailure:        "error error_details last_assistant_message",
+			SubagentStart:      "",
+			SubagentStop:       "agent_transcript_path last_assistant_message stop_hook_active",
+			PreCompact:         "custom_instructions trigger",
+			PostCompact:        "compact_summary trigger",
+			PostModelSwitch:    "from_model source to_model",
+			PermissionRequest:  "permission_suggestions tool_input tool_name",
+			PermissionDenied:   "reason tool_input tool_name tool_use_id",
+			Setup:              "trigger",
+			TeammateIdle:       "team_name teammate_name",
+			TaskCreated:        "task_description task_id task_subject team_name teammate_name",
+			TaskCompleted:      "task_description task_id task_subject team_name teammate_name",
+			ConfigChange:       "file_path source",
+			WorktreeCreate:     "name",
+			WorktreeRemove:     "worktree_path",
+			CwdChanged:         "new_cwd old_cwd",
+			FileChanged:        "event file_path",
+		}[info.Event]
+		if !ok {
+			t.Errorf("%s is not tested", info.Event)
+			continue
+		}
+		want := strings.Fields(base + own)
+		slices.Sort(want)
+		got := wireMap(t, full(info.Event), Claude)
+		if d := cmp.Diff(want, slices.Sorted(maps.Keys(got))); d != "" {
+			t.Errorf("%s: %s", info.Event, d)
+		}
+		if got["hook_event_name"] != string(info.Event) {
+			t.Errorf("%s: %v", info.Event, got)
+		}
+	}
+}
+
+func TestWireValues(t *testing.T) {
+	got := wireMap(t, full(PostToolUse), Claude)
+	want := map[string]any{
+		"session_id": "s1", "transcript_path": "/t.jsonl", "cwd": "/p", "permission_mode": "default", "hook_event_name": "PostToolUse",
+		"agent_id": "a1", "agent_type": "Explore", "tool_name": "Bash", "tool_input": map[string]any{"command": "ls <x>"},
+		"tool_response": map[string]any{"stdout": "out"}, "tool_use_id": "u1", "duration_ms": 1500.0,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	got = wireMap(t, full(PreToolUse), Seed)
+	want = map[string]any{
+		"event": "preToolUse", "toolName": "Bash", "toolInput": map[string]any{"command": "ls <x>"}, "toolOutput": "out", "toolUseId": "u1",
+		"sessionId": "s1", "cwd": "/p", "error": "failed", "transcriptPath": "/t.jsonl", "permissionMode": "default", "agentId": "a1",
+		"agentType": "Explore", "lastAssistantMessage": "done", "trigger": "auto", "customInstructions": "keep the tests", "isInterrupt": true,
+		"permissionSuggestions": []any{map[string]any{"type": "setMode", "mode": "plan", "destination": "session"}}, "agentTranscriptPath": "/a.jsonl",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// What there is nothing to say about is left out, or is there and empty.
+func TestWireOfAnEmptyInput(t *testing.T) {
+	for _, c := range []struct {
+		event   Event
+		dialect Dialect
+		want    string
+	}{
+		{PreToolUse, Seed, `{"event":"preToolUse"}`},
+		{Stop, Seed, `{"event":"stop","stopHookActive":false}`},
+		{Stop, Claude, `{"hook_event_name":"Stop","session_id":"","transcript_path":"","cwd":"","stop_hook_active":false}`},
+		{PreCompact, "", `{"hook_event_name":"PreCompact","session_id":"","transcript_path":"","cwd":"","trigger":"","custom_instructions":null}`},
+		{PostToolUse, Claude, `{"hook_event_name":"PostToolUse","session_id":"","transcript_path":"","cwd":"","tool_name":"","tool_input":null,"tool_response":"","tool_use_id":""}`},
+		{PostToolBatch, Claude, `{"hook_event_name":"PostToolBatch","session_id":"","transcript_path":"","cwd":"","tool_calls":[]}`},
+	} {
+		in := Input{Event: c.event}
+		if got, err := in.wire(c.dialect); err != nil || string(got) != c.want {
+			t.Errorf("%s, %v\nwant %s", got, err, c.want)
+		}
+	}
+	for _, in := range []Input{{Event: "Nope"}, {Event: PostToolBatch, ToolInput: nil}} {
+		if _, err := in.wire(Seed); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s in the dialect of seed 000 gives %v", in.Event, err)
+		}
+	}
+	for _, in := range []Input{{Event: PreToolUse, ToolInput: []byte(`{"a"`)}, {Event: PostToolBatch, Calls: []ToolCall{{Response: []byte(`{`)}}}} {
+		if got, err := in.wire(Claude); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+}
+
+func TestWireMakesPathsAbsolute(t *testing.T) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct{ tool, in, want string }{
+		{"Edit", `{"file_path":"a.go","old_string":"x"}`, `{"file_path":"/p/a.go","old_string":"x"}`},
+		{"Edit", `{"file_path":"../a.go"}`, `{"file_path":"/a.go"}`},
+		{"Edit", `{"file_path":"/x/../a.go"}`, `{"file_path":"/x/../a.go"}`},
+		{"Edit", `{"file_path":"~/a"}`, `{"file_path":"` + filepath.ToSlash(filepath.Join(home, "a")) + `"}`},
+		{"Edit", `{"file_path":"~other/a"}`, `{"file_path":"/p/~other/a"}`},
+		{"Edit", `{"file\u005fpath":"a"}`, `{"file\u005fpath":"/p/a"}`},
+		{"Edit", `{"file_path":"a","file_path":"b"}`, `{"file_path":"/p/a","file_path":"/p/b"}`},
+		{"NotebookEdit", `{"notebook_path":"n.ipynb","x":{"file_path":"in"}}`, `{"notebook_path":"/p/n.ipynb","x":{"file_path":"in"}}`},
+		{"Grep", `{"pattern":"\"path\":\"x\"","path":"src"}`, `{"pattern":"\"path\":\"x\"","path":"/p/src"}`},
+		{"Grep", `{"":"path","path":"","glob":["path","y"]}`, `{"":"path","path":"","glob":["path","y"]}`},
+		{"Edit", `{"old_string":"a\\","file_path":"b\"c"}`, `{"old_string":"a\\","file_path":"/p/b\"c"}`},
+		{"Edit", `{"n":1,"b":true,"z":null,"file_path":"a"}`, `{"n":1,"b":true,"z":null,"file_path":"/p/a"}`},
+		{"Edit", `{"file_path":5,"path":{"path":"x"}}`, `{"file_path":5,"path":{"path":"x"}}`},
+		{"Edit", `["file_path","x"]`, `["file_path","x"]`},
+		{"Edit", `"file_path"`, `"file_path"`},
+		{"mcp__a__b", `{"path":"x"}`, `{"path":"x"}`},
+	} {
+		in := Input{Event: PreToolUse, Tool: c.tool, CWD: "/p", ToolInput: json.RawMessage(c.in)}
+		var got struct {
+			Input json.RawMessage `json:"tool_input"`
+		}
+		raw, err := in.wire(Claude)
+		if err != nil || json.Unmarshal(raw, &got) != nil || string(got.Input) != c.want {
+			t.Errorf("%s: %s, %v; want %s", c.in, got.Input, err, c.want)
+		}
+		if string(in.ToolInput) != c.in {
+			t.Errorf("the input was changed: %s", in.ToolInput)
+		}
+	}
+	batch := wireMap(t, full(PostToolBatch), Claude)["tool_calls"]
+	want := []any{map[string]any{"tool_name": "Read", "tool_input": map[string]any{"file_path": "/p/a"}, "tool_use_id": "u1", "tool_response": "x"}}
+	if d := cmp.Diff(want, batch); d != "" {
+		t.Error(d)
+	}
+}
+
+func FuzzAbsoluteInput(f *testing.F) {
+	for _, s := range []string{`{"file_path":"a"}`, `{"x":["\"",{"path":"b"}],"path":"~"}`, `{"":"","path":"\\"}`, `[{"path":"x"}]`, `{"a":"\\\""`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := absoluteInput("Edit", json.RawMessage(s), "/p")
+		var before map[string]any
+		if json.Unmarshal([]byte(s), &before) != nil {
+			return
+		}
+		after := map[string]any{}
+		if err := json.Unmarshal(got, &after); err != nil {
+			t.Fatalf("%s became %s: %v", s, got, err)
+		}
+		for k, v := range before {
+			path, text := v.(string)
+			if text && (k == "path" || k == "file_path" || k == "notebook_path") {
+				v = absolutePath(path, "/p")
+			}
+			before[k] = v
+		}
+		if d := cmp.Diff(before, after); d != "" && before != nil {
+			t.Errorf("%s became %s: %s", s, got, d)
+		}
+	})
+}
+
+// What is written is read again, in both dialects.
+func TestParseInputReadsWhatIsWritten(t *testing.T) {
+	for _, info := range Events() {
+		for _, d := range []Dialect{Claude, Seed} {
+			if d == Seed && info.Seed == "" {
+				continue
+			}
+			in := full(info.Event)
+			raw, err := in.wire(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			back, err := ParseInput(info.Event, raw)
+			if err != nil {
+				t.Errorf("%s %s: %v", d, info.Event, err)
+				continue
+			}
+			again, err := back.wire(d)
+			if err != nil || !bytes.Equal(again, raw) {
+				t.Errorf("%s %s:\n%s became\n%s, %v", d, info.Event, raw, again, err)
+			}
+		}
+	}
+	in, err := ParseInput(PreToolUse, []byte(`{"tool_name": "Bash", "tool_input": {"command": "ls"}, "agent_id": null}`))
+	want := Input{Event: PreToolUse, Tool: "Bash", ToolInput: json.RawMessage(`{"command": "ls"}`)}
+	if d := cmp.Diff(want, in); d != "" || err != nil {
+		t.Error(err, d)
+	}
+	in, err = ParseInput(FileChanged, []byte(`{"file_path": "/x", "event": "unlink"}`))
+	if in.Change != "unlink" || err != nil {
+		t.Errorf("%+v, %v", in, err)
+	}
+}
+
+func TestParseInputRefuses(t *testing.T) {
+	for _, c := range []struct {
+		event                  Event
+		raw, field, what, hint string
+	}{
+		{"Nope", `{}`, "", "no event", ""},
+		{PreToolUse, `[]`, "", "an object is needed", ""},
+		{PreToolUse, `{"tool_nam": "x"}`, "tool_nam", `PreToolUse has no field "tool_nam"`, "did you mean tool_name?"},
+		{PreToolUse, `{"prompt": "x"}`, "prompt", "has no field", "known are"},
+		{PreToolUse, `{"tool_name": 5}`, "tool_name", "wrong type", ""},
+		{Stop, `{"stop_hook_active": "yes"}`, "stop_hook_active", "wrong type", ""},
+		{PostToolUse, `{"duration_ms": "1"}`, "duration_ms", "wrong type", ""},
+		{PreToolUse, `{"hook_event_name": "Stop"}`, "hook_event_name", "it is an input of Stop, not of PreToolUse", "name that event"},
+		{PreToolUse, `{"event": "stop"}`, "event", "it is an input of Stop", ""},
+		{PreToolUse, `{"hook_event_name": "PreToolUs"}`, "hook_event_name", "no event", "did you mean PreToolUse?"},
+		{PreToolUse, `{"hook_event_name": 1}`, "hook_event_name", "name of an event", ""},
+		{PreToolUse, `{"hook_event_name": "PreToolUse", "toolName": "x"}`, "toolName", "has no field", "tool_name"},
+		{PreToolUse, `{"cwd": "a", "cwd": "b"}`, "", "stands here twice", ""},
+	} {
+		_, err := ParseInput(c.event, []byte(c.raw))
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Field != c.field || !strings.Contains(e.What, c.what) || !strings.Contains(e.Advice, c.hint) {
+			t.Errorf("%s: %+v, want %q %q %q", c.raw, err, c.field, c.what, c.hint)
+		}
+	}
+}
+
+func BenchmarkWire(b *testing.B) {
+	small := full(PreToolUse)
+	big := small
+	big.Tool = "Write"
+	text, err := json.Marshal(map[string]string{"file_path": "a.go", "content": strings.Repeat("x := \"y\"\n", 1<<17)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	big.ToolInput = text
+	for name, in := range map[string]Input{"small": small, "MiB": big} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				raw, err := in.wire(Claude)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.SetBytes(int64(len(raw)))
+			}
+		})
+	}
+}
