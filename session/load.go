@@ -72,6 +72,8 @@ type backwards struct {
 	m       Meta
 	notices []string
 	err     error
+	erased  erased // what stands in the place of payloads
+	asked   bool   // the parents were asked, too
 }
 
 // found is an item of the transcript and the record that has it. In a rewrite
@@ -115,10 +117,17 @@ func (b *backwards) items(yield func(found) bool) {
 			b.skipped(r, err)
 			continue
 		}
+		if r = b.effective(r); b.err != nil {
+			return
+		}
 		if r.Payload == nil {
 			continue
 		}
 		switch r.Kind {
+		case KindRedacted:
+			if err := b.erased.note(r.Payload, false); err != nil {
+				b.skipped(r, err)
+			}
 		case KindItem:
 			it, err := ReadItem(r.Payload)
 			if err != nil {
@@ -148,6 +157,32 @@ func (b *backwards) items(yield func(found) bool) {
 			return
 		}
 	}
+}
+
+// effective is a record with what stands in the place of its payload. The records
+// that say so come first, but for those in a parent behind the fork.
+func (b *backwards) effective(r Record) Record {
+	instead, ok := b.erased[r.Seq]
+	if !ok && r.Payload == nil && !b.asked {
+		b.asked = true
+		if b.erased == nil {
+			b.erased = erased{}
+		}
+		above := erased{}
+		if b.err = b.s.erasedAbove(b.ctx, b.m, above); b.err != nil {
+			return r
+		}
+		for seq, payload := range above {
+			if _, told := b.erased[seq]; !told {
+				b.erased[seq] = payload
+			}
+		}
+		instead, ok = b.erased[r.Seq]
+	}
+	if ok {
+		r.Payload = instead
+	}
+	return r
 }
 
 func (b *backwards) skipped(r Record, err error) {

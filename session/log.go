@@ -361,7 +361,7 @@ func (l *Log) Tail(ctx context.Context, n int) ([]Record, error) {
 
 // Snapshot replays the log as it is now.
 func (l *Log) Snapshot(ctx context.Context) (*State, error) {
-	f, err := replay(ctx, l.Records(ctx, Range{}), l.Meta())
+	f, err := l.s.replay(ctx, l.Meta())
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,7 @@ type Delta struct {
 	Bytes     int64      // added to Size
 	Updated   time.Time  // of the last record
 	Prompt    string     // becomes FirstPrompt when that is empty
+	Replaced  *string    // becomes FirstPrompt in any case, before Prompt
 	Patch     *MetaPatch // fields set by meta.changed, later ones winning
 	Head      int64
 	Digest    Digest
@@ -127,8 +128,26 @@ func (d *Delta) add(r *Record) error {
 			d.Patch = &MetaPatch{}
 		}
 		d.Patch.merge(p)
+	case KindRedacted:
+		var p Redacted
+		if err := json.Unmarshal(r.Payload, &p); err != nil {
+			return bad(err)
+		}
+		if p.Listed != nil {
+			d.relist(p.Listed)
+		}
 	}
 	return nil
+}
+
+// relist takes what a list shows from a redacted record.
+func (d *Delta) relist(l *Listed) {
+	d.Reset, d.Messages, d.Prompt, d.LastModel = true, l.Messages, "", ""
+	d.Replaced = &l.Prompt
+	if d.Patch == nil {
+		d.Patch = &MetaPatch{}
+	}
+	d.Patch.merge(l.Patch)
 }
 
 func (p *MetaPatch) merge(q MetaPatch) {
@@ -165,6 +184,9 @@ func (m Meta) Apply(d Delta) Meta {
 	m.Questions += d.Questions
 	m.Size += d.Bytes
 	m.UpdatedAt, m.Head, m.HeadDigest = d.Updated, d.Head, d.Digest
+	if d.Replaced != nil {
+		m.FirstPrompt = *d.Replaced
+	}
 	if m.FirstPrompt == "" {
 		m.FirstPrompt = d.Prompt
 	}

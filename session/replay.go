@@ -19,9 +19,12 @@ const replayBatch = 256
 // is an [Error] that wraps ErrCorrupt and names session and seq. A kind or a
 // format that is not known here is ErrNewer.
 //
+// Where payloads were erased, the records are ranged over a second time, to read what
+// a later record has in their place.
+//
 // The state's items share memory with the records' payloads.
 func Replay(ctx context.Context, records iter.Seq2[Record, error]) (*State, error) {
-	f, err := replay(ctx, records, Meta{})
+	f, err := replayErased(ctx, records, Meta{}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -31,9 +34,9 @@ func Replay(ctx context.Context, records iter.Seq2[Record, error]) (*State, erro
 // replay is Replay for who goes on folding. Checking runs beside indexing. m
 // tells how many items to make room for, and whose they are, should the first
 // record be damaged.
-func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta) (*folder, error) {
+func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known erased) (*folder, error) {
 	var (
-		f       folder
+		f       = folder{erasures: erasures{known: known}}
 		batches = make(chan []Record, 8)
 		checked = make(chan error, 1)
 		first   error
@@ -93,6 +96,7 @@ type folder struct {
 	s     State
 	marks []markAt
 	questions
+	erasures
 }
 
 // markAt is an assistant item with a request mark and its place in the transcript.
@@ -118,9 +122,25 @@ func (f *folder) located(err error) error {
 
 func (f *folder) add(r *Record) error {
 	f.s.Head = r.Seq
-	if r.Payload == nil { // erased; only the chain needs it
+	r = f.effective(r)
+	switch {
+	case r.Payload == nil: // erased; only the chain needs it
+		return nil
+	case f.lost == nil:
+	case r.Kind == KindRedacted:
+		return f.redacted(r)
+	default:
 		return nil
 	}
+	err := f.take(r)
+	if err != nil && len(f.blank) > 0 && f.known == nil {
+		f.lost, err = err, nil // what is missing may be why
+	}
+	return err
+}
+
+// take folds a record that has a payload.
+func (f *folder) take(r *Record) error {
 	var err error
 	switch r.Kind {
 	case KindItem:
@@ -160,7 +180,9 @@ func (f *folder) add(r *Record) error {
 		f.resolved(r)
 	case KindRewrite:
 		err = f.rewrite(r.Payload)
-	case KindDecision, KindHookRan, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRedacted:
+	case KindRedacted:
+		err = f.redacted(r)
+	case KindDecision, KindHookRan, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent:
 	default:
 		return &Error{
 			Op: "replay", Session: f.s.SessionID, Seq: r.Seq, Err: ErrNewer,

@@ -133,8 +133,11 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 	if rec := l.Recovery(); rec != nil && rec.Cut > 0 {
 		r.notice("a torn tail of %d bytes was cut after record %d and kept at %s", rec.Cut, rec.Head, rec.Kept)
 	}
-	f, err := replay(ctx, l.Records(ctx, Range{}), l.Meta())
+	f, err := l.s.replay(ctx, l.Meta())
 	if err != nil {
+		return err
+	}
+	if err := r.finishErasing(ctx, f); err != nil {
 		return err
 	}
 	if f.s.Head != l.Head() { // what came while it was read
@@ -192,6 +195,16 @@ func (r *Restored) catchUp(ctx context.Context, f *folder) error {
 		}
 	}
 	return nil
+}
+
+// finishErasing erases what was to be erased when the last run ended.
+func (r *Restored) finishErasing(ctx context.Context, f *folder) error {
+	seqs := f.unfinished(r.Log.Meta().ParentSeq)
+	if len(seqs) == 0 {
+		return nil
+	}
+	r.notice("%d records that were to be erased still had their content: it is erased now", len(seqs))
+	return r.Log.erase(ctx, seqs)
 }
 
 func (r *Restored) truncate(ctx context.Context, f *folder, at string) error {

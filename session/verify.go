@@ -61,7 +61,26 @@ func (s *Sessions) Verify(ctx context.Context, id string) (*Report, error) {
 }
 
 func (s *Sessions) verify(ctx context.Context, m Meta) (*Report, error) {
-	v := verifier{r: Report{Meta: m}}
+	v, err := s.verifyWith(ctx, m, nil)
+	if err == nil && v.f.again { // once more, with what stands in the place of erased payloads
+		known := v.f.told
+		if known == nil {
+			known = erased{}
+		}
+		if err := s.erasedAbove(ctx, m, known); err != nil && !errors.Is(err, ErrCorrupt) {
+			return nil, err
+		}
+		v, err = s.verifyWith(ctx, m, known)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.finish(m)
+	return &v.r, nil
+}
+
+func (s *Sessions) verifyWith(ctx context.Context, m Meta, known erased) (*verifier, error) {
+	v := &verifier{r: Report{Meta: m}, f: folder{erasures: erasures{known: known}}}
 	for r, err := range s.records(ctx, m, Range{}) {
 		switch {
 		case err == nil:
@@ -72,8 +91,7 @@ func (s *Sessions) verify(ctx context.Context, m Meta) (*Report, error) {
 			return nil, err
 		}
 	}
-	v.finish(m)
-	return &v.r, nil
+	return v, nil
 }
 
 // Rebuild replaces a session's meta by what follows from its records, and
@@ -144,7 +162,8 @@ func (v *verifier) record(r Record, m Meta) {
 	v.prev = Record{Seq: r.Seq, Digest: r.Digest}
 	if r.Payload == nil {
 		v.r.Erased++
-	} else if !json.Valid(r.Payload) {
+	}
+	if r.Payload != nil && !json.Valid(r.Payload) {
 		v.fault(r.Seq, fmt.Errorf("the payload of %s is not JSON", r.Kind))
 		return
 	} else if err := v.f.add(&r); err != nil {
@@ -167,7 +186,10 @@ func (v *verifier) record(r Record, m Meta) {
 func (v *verifier) finish(m Meta) {
 	items := v.f.s.Items
 	v.r.Items = len(items)
-	if t, err := transcript.Of(items...); err != nil {
+	v.erased(m)
+	if t, err := transcript.Of(items...); err != nil && len(v.f.blank) > 0 {
+		v.r.Notices = append(v.r.Notices, "what was erased is missing in the transcript: "+err.Error())
+	} else if err != nil {
 		v.fault(0, err)
 	} else if err := t.Check(); err != nil {
 		v.r.Notices = append(v.r.Notices, err.Error())
@@ -179,6 +201,19 @@ func (v *verifier) finish(m Meta) {
 		v.fault(1, errors.New("the log is empty"))
 	}
 	v.r.MetaDiffers = !v.r.Rebuilt.same(m, v.r.Erased > 0)
+}
+
+// erased checks that a record says so where a payload is gone, and the other way
+// round. Of a parent that was deleted nothing is left that could say it.
+func (v *verifier) erased(m Meta) {
+	for _, seq := range v.f.blank {
+		if seq > m.ParentSeq {
+			v.fault(seq, errors.New("its payload is gone and no record says that it was erased"))
+		}
+	}
+	if n := len(v.f.unfinished(m.ParentSeq)); n > 0 {
+		v.r.Notices = append(v.r.Notices, fmt.Sprintf("%d records were to be erased and still have their payloads: redacting or going on with the session erases them", n))
+	}
 }
 
 // same reports whether two metas say the same. Erasing makes the real size

@@ -152,9 +152,14 @@ func (h *handle) load(create bool) error {
 		}
 		h.log, h.loaded = f, false
 	}
-	st, _, err := statFile(h.log)
+	st, names, err := statFile(h.log)
 	if err != nil {
 		return err
+	}
+	if names == 0 { // another process has erased payloads: there is a new file
+		h.log.Close()
+		h.log, h.loaded = nil, false
+		return h.load(create)
 	}
 	if h.loaded && st.Size == h.mark.End {
 		return nil
@@ -280,8 +285,8 @@ func (h *handle) saveMark() {
 	if !h.loaded || h.dir == nil || h.log == nil || h.mark.End == h.saved || h.poisoned.Load() {
 		return
 	}
-	st, _, err := statFile(h.log)
-	if err != nil || st.Size != h.mark.End {
+	st, names, err := statFile(h.log)
+	if err != nil || names == 0 || st.Size != h.mark.End {
 		return
 	}
 	h.mark.Stamp = st

@@ -137,6 +137,10 @@ func clone(d session.Delta) session.Delta {
 		}
 		d.Patch = &q
 	}
+	if d.Replaced != nil {
+		v := *d.Replaced
+		d.Replaced = &v
+	}
 	return d
 }
 

@@ -51,6 +51,10 @@ var defects = map[string]string{
 	"needs a lease for everything":  "lease/shared_records_need_none",
 	"deletes what forks need":       "delete/forks_keep_what_they_need",
 	"deletes nothing":               "delete/is_gone",
+	"erases nothing":                "erase/keeps_all_but_the_payloads",
+	"erases too much":               "erase/keeps_all_but_the_payloads",
+	"erases for anybody":            "erase/needs_the_lease",
+	"keeps the first prompt":        "erase/what_lists_show_can_be_replaced",
 	"forks of nothing":              "fork/of_what_is_not_there",
 }
 
@@ -111,6 +115,8 @@ func (b *bad) Append(ctx context.Context, id string, batch session.Batch) error 
 		}
 	case b.is("hands out its memory"):
 		b.last[id] = session.Batch{Records: slices.Clone(batch.Records)} // the records, but not their payloads
+	case b.is("keeps the first prompt"):
+		batch.Delta.Replaced = nil
 	case b.is("keeps metas back"):
 		batch.Delta.Patch = nil
 	case b.is("forgets questions"):
@@ -211,4 +217,20 @@ func (b *bad) Delete(ctx context.Context, id string) error {
 		return b.Store.Delete(ctx, m.ID)
 	}
 	return b.Store.Delete(ctx, id)
+}
+
+func (b *bad) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
+	switch {
+	case b.is("erases nothing"):
+		return nil
+	case b.is("erases too much"):
+		seqs = append(slices.Clone(seqs), seqs[0]+1)
+	case b.is("erases for anybody"):
+		l, err := b.Store.Acquire(ctx, id, session.Lease{}, func(session.Lease) bool { return true })
+		if err != nil {
+			return err
+		}
+		epoch = l.Epoch
+	}
+	return b.Store.Erase(ctx, id, epoch, seqs)
 }

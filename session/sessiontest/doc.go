@@ -14,8 +14,8 @@
 //
 // Each subtest is named after one sentence of the contract and opens stores of
 // its own, so it can be run alone with -run. The optional interfaces
-// [session.Leaser], [session.Deleter], [session.Rebuilder] are checked when
-// [session.As] finds them. With -short the long logs are shorter; nothing is
+// [session.Leaser], [session.Deleter], [session.Eraser], [session.Rebuilder] are
+// checked when [session.As] finds them. With -short the long logs are shorter; nothing is
 // left out.
 //
 // It does not check what happens when power fails or the process is killed:

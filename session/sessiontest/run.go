@@ -65,6 +65,12 @@ func Run(t *testing.T, open func(t testing.TB) session.Store, caps Caps) {
 		{"fork/goes on from its base", testFork},
 		{"fork/of what is not there", testForkMissing},
 		{"fork/begins with more than one record", testForkCut},
+		{"erase/keeps all but the payloads", testErase},
+		{"erase/needs the lease", testEraseFenced},
+		{"erase/of what is not there", testEraseMissing},
+		{"erase/is seen by forks", testEraseFork},
+		{"erase/is seen by a second client", testEraseSecondClient},
+		{"erase/what lists show can be replaced", testErasePrompt},
 		{"delete/is gone", testDelete},
 		{"delete/forks keep what they need", testDeleteParent},
 		{"delete/the last fork frees its parents", testDeleteLast},
@@ -96,6 +102,15 @@ func (e *env) leaser() session.Leaser {
 		e.Skip("the store is no session.Leaser; a store that is runs this by itself")
 	}
 	return l
+}
+
+func (e *env) eraser() session.Eraser {
+	e.Helper()
+	er, ok := session.As[session.Eraser](e.store)
+	if !ok {
+		e.Skip("the store is no session.Eraser; a store that is runs this by itself")
+	}
+	return er
 }
 
 func (e *env) deleter() session.Deleter {

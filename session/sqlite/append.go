@@ -20,9 +20,10 @@ const (
 	advancePatch = `,
   title = coalesce(?, title), summary = coalesce(?, summary), tag = coalesce(?, tag),
   cwd = coalesce(?, cwd), project = coalesce(?, project), git_branch = coalesce(?, git_branch)`
-	advanceAsking = `, questions = questions + ?`
-	advanceWhere  = ` WHERE num = ? AND id = ? AND head = ? AND deleted = 0`
-	advanceLeased = ` AND (SELECT epoch FROM leases WHERE leases.id = sessions.id) = ?`
+	advanceReplaced = `, first_prompt = ?`
+	advanceAsking   = `, questions = questions + ?`
+	advanceWhere    = ` WHERE num = ? AND id = ? AND head = ? AND deleted = 0`
+	advanceLeased   = ` AND (SELECT epoch FROM leases WHERE leases.id = sessions.id) = ?`
 
 	insertRecord = `INSERT INTO records (key, id, time_ms, kind, chain, payload) VALUES (?, ?, ?, ?, ?, ?)`
 )
@@ -129,6 +130,14 @@ func (c *conn) advance(num int64, id string, b *session.Batch) (int64, error) {
 				args = append(args, *v)
 			}
 		}
+	}
+	if d.Replaced != nil {
+		prompt := *d.Replaced
+		if prompt == "" {
+			prompt = d.Prompt
+		}
+		sql += advanceReplaced // the later of two assignments counts
+		args = append(args, prompt)
 	}
 	if d.Questions != 0 {
 		sql += advanceAsking

@@ -1,0 +1,169 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+var _ session.Eraser = (*Store)(nil)
+
+// rewriteName is a log that is being written anew, without the payloads that are
+// erased. Only its new name makes it count.
+const rewriteName = logName + ".new"
+
+// Erase implements [session.Eraser]. The log is written anew beside the old one,
+// synced, and renamed over it: at any time one of the two is there, whole. What a
+// crash once left behind and was put aside (torn-*.bin) is removed, for it may repeat
+// what is erased. The blocks of the old files are the file system's to reuse.
+func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
+	h, err := s.use("erase", id)
+	if err != nil {
+		return err
+	}
+	defer s.release(h)
+	if err := h.enter(ctx, false); err != nil {
+		return explain("erase", id, err)
+	}
+	defer h.leave()
+	return explain("erase", id, h.erase(epoch, seqs))
+}
+
+func (h *handle) erase(epoch int64, seqs []int64) error {
+	if err := h.load(false); err != nil {
+		return err
+	}
+	if h.mark.End == 0 {
+		return &session.Error{Op: "erase", Session: h.id, Err: session.ErrNotFound}
+	}
+	if err := h.fence(epoch); err != nil {
+		return err
+	}
+	if h.corrupt != 0 {
+		return corrupt("erase", h.id, h.corrupt, h.detail)
+	}
+	gone := map[int64]bool{}
+	for _, seq := range seqs {
+		if seq <= h.mark.Meta.ParentSeq || seq > h.mark.Meta.Head {
+			return &session.Error{Op: "erase", Session: h.id, Seq: seq, Err: session.ErrInvalid, Detail: "the session has no such record of its own"}
+		}
+		gone[seq] = true
+	}
+	if err := h.sync(); err != nil { // the record that says what is erased, above all
+		return h.poison(err)
+	}
+	if err := h.rewrite(gone); err != nil {
+		return err
+	}
+	return h.removeTorn()
+}
+
+// rewrite replaces the log by one without some payloads.
+func (h *handle) rewrite(gone map[int64]bool) error {
+	if err := h.dir.Remove(rewriteName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := h.s.disk.open(h.dir, rewriteName, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	m, err := h.copyLog(f, gone)
+	if err == nil {
+		err = h.s.disk.sync(f)
+	}
+	if err == nil { // the cache is of the old log and may show what is erased
+		if err = h.s.disk.remove(h.dir, metaName); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = h.s.disk.rename(h.dir, rewriteName, logName)
+	}
+	if err != nil {
+		f.Close()
+		_ = h.dir.Remove(rewriteName)
+		return err
+	}
+	h.log.Close()
+	h.log, h.mark, h.loaded = f, m, true
+	h.acked.Store(m.End)
+	if err := h.s.disk.syncDir(h.dir); err != nil {
+		return h.poison(err) // which of the two is there after a crash is open
+	}
+	if h.mark.Stamp, _, err = statFile(f); err != nil {
+		return err
+	}
+	if err := h.s.disk.replace(h.dir, metaName, h.mark.encode(), true); err != nil {
+		return err
+	}
+	h.saved = m.End
+	h.s.forget(h.id)
+	return nil
+}
+
+// copyLog writes the log's lines to f, some without their payloads, and returns the
+// mark of the copy.
+func (h *handle) copyLog(f *os.File, gone map[int64]bool) (mark, error) {
+	m := h.mark
+	s := scanner{f: h.log, limit: h.mark.End}
+	var (
+		buf []byte
+		off int64
+	)
+	flush := func() error {
+		err := h.s.disk.write(f, buf, off)
+		off += int64(len(buf))
+		buf = buf[:0]
+		return err
+	}
+	for {
+		l, err := s.next()
+		if errors.Is(err, io.EOF) {
+			m.End = off + int64(len(buf))
+			return m, flush()
+		}
+		if err != nil {
+			return m, err
+		}
+		if l.bad {
+			return m, corrupt("erase", h.id, 0, "the line is damaged")
+		}
+		if gone[l.rec.Seq] {
+			m.Meta.Size -= int64(len(l.rec.Payload))
+			l.rec.Payload = nil
+		}
+		m.Start = off + int64(len(buf))
+		buf = appendLine(buf, &l.rec, l.left)
+		if len(buf) >= chunk {
+			if err := flush(); err != nil {
+				return m, err
+			}
+		}
+	}
+}
+
+// removeTorn removes what crashes have left behind.
+func (h *handle) removeTorn() error {
+	entries, err := fs.ReadDir(h.dir.FS(), ".")
+	if err != nil {
+		return err
+	}
+	removed := false
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "torn-") && strings.HasSuffix(e.Name(), ".bin") {
+			if err := h.s.disk.remove(h.dir, e.Name()); err != nil {
+				return err
+			}
+			removed = true
+		}
+	}
+	if !removed {
+		return nil
+	}
+	return h.s.disk.syncDir(h.dir)
+}

@@ -1,0 +1,194 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Erased is what stands where text was erased.
+const Erased = "[erased]"
+
+// heldItems lists the transcript items that a record has.
+func heldItems(r *Record) ([]transcript.Encoded, error) {
+	switch r.Kind {
+	case KindItem:
+		it, err := ReadItem(r.Payload)
+		return []transcript.Encoded{it.Item}, err
+	case KindRewrite:
+		items, _, err := readRewrite(r.Payload)
+		return items, err
+	}
+	return nil, nil
+}
+
+// mentions reports whether a payload has the id of a tool use as one of its strings.
+func mentions(payload json.RawMessage, use string) bool {
+	quoted, _ := json.Marshal(use)
+	return bytes.Contains(payload, quoted)
+}
+
+// emptied is what is read instead of a payload that is erased: what the session
+// needs to go on. Of a rewrite the items of these ids are emptied; nil: all.
+func emptied(r *Record, ids map[string]bool) json.RawMessage {
+	switch r.Kind {
+	case KindItem:
+		return withItem(r.Payload, emptyItem)
+	case KindRewrite:
+		return withItems(r.Payload, func(e transcript.Encoded) transcript.Encoded {
+			if ids != nil && !ids[e.ID()] {
+				return e
+			}
+			return emptyItem(e)
+		})
+	case KindApprovalAsked:
+		return fieldsOf(r.Payload, "id", "use_id")
+	case KindApprovalResolved:
+		return fieldsOf(r.Payload, "id", "decision", "by", "at")
+	}
+	return nil
+}
+
+// withItem is the payload of an item record with another item in it. What was sent
+// to the model before it is left out: it was sent something else.
+func withItem(payload json.RawMessage, change func(transcript.Encoded) transcript.Encoded) json.RawMessage {
+	it, err := ReadItem(payload)
+	if err != nil {
+		return nil
+	}
+	return ItemDraft(change(it.Item), it.Queued, nil).Payload
+}
+
+// withItems does the same with the items of a rewrite.
+func withItems(payload json.RawMessage, change func(transcript.Encoded) transcript.Encoded) json.RawMessage {
+	var w Rewrite
+	items, _, err := readRewrite(payload)
+	if err != nil || json.Unmarshal(payload, &w) != nil {
+		return nil
+	}
+	for i, e := range items {
+		w.Items[i] = change(e).JSON
+	}
+	d, err := NewDraft(KindRewrite, Rewrite{Reason: w.Reason, By: w.By, Items: w.Items, Messages: w.Messages})
+	if err != nil {
+		return nil
+	}
+	return d.Payload
+}
+
+// fieldsOf keeps some fields of an object.
+func fieldsOf(payload json.RawMessage, fields ...string) json.RawMessage {
+	kept := map[string]json.RawMessage{}
+	for _, f := range fields {
+		if v := transcript.RawPart(payload).Field(f); v != nil {
+			kept[f] = v
+		}
+	}
+	b, err := json.Marshal(kept)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// emptyItem is an item of the same id, role, time and tool uses without its content.
+func emptyItem(e transcript.Encoded) transcript.Encoded {
+	it, err := e.Decode()
+	if err != nil {
+		it = transcript.Item{ID: e.ID(), Role: e.Role(), Model: e.Model(), Finish: e.Finish()}
+	}
+	was := it.Parts
+	it.Parts, it.Native, it.Metadata, it.Extra = nil, nil, nil, nil
+	for _, part := range was {
+		switch part := part.(type) {
+		case transcript.ToolUse:
+			it.Parts = append(it.Parts, transcript.ToolUse{ID: part.ID, Name: part.Name, Input: json.RawMessage(`{}`)})
+		case transcript.ToolResult:
+			it.Parts = append(it.Parts, transcript.ToolResult{
+				UseID: part.UseID, IsError: part.IsError, Content: []transcript.Part{transcript.Text{Text: Erased}},
+			})
+		}
+	}
+	if len(it.Parts) == 0 {
+		it.Parts = []transcript.Part{transcript.Text{Text: Erased}}
+	}
+	empty, err := transcript.Encode(it)
+	if err != nil {
+		return transcript.MustEncode(transcript.Item{ID: e.ID(), Role: e.Role(), Parts: []transcript.Part{transcript.Text{Text: Erased}}})
+	}
+	return empty
+}
+
+// maskedPayload is what is read instead of a payload of which parts are erased.
+func maskedPayload(r *Record, mask func(json.RawMessage) json.RawMessage) json.RawMessage {
+	item := func(e transcript.Encoded) transcript.Encoded { return maskItem(e, mask) }
+	switch r.Kind {
+	case KindItem:
+		return withItem(r.Payload, item)
+	case KindRewrite:
+		if items, _, err := readRewrite(r.Payload); err == nil && len(items) > 0 {
+			return withItems(r.Payload, item)
+		}
+	}
+	out := mask(r.Payload)
+	needs := []string{"id", "use_id", "decision"}
+	if r.Kind == KindRewrite {
+		needs = []string{"cut", "messages"}
+	}
+	for _, f := range needs { // what the session goes on by
+		was := transcript.RawPart(r.Payload).Field(f)
+		if !json.Valid(out) || !bytes.Equal(was, transcript.RawPart(out).Field(f)) {
+			if r.Kind == KindRewrite {
+				return fieldsOf(r.Payload, "reason", "cut", "messages")
+			}
+			return emptied(r, nil)
+		}
+	}
+	return out
+}
+
+// maskItem masks an item. One whose structure the mask would change is emptied. A
+// provider's own form of it, and thinking that was changed, would be refused.
+func maskItem(e transcript.Encoded, mask func(json.RawMessage) json.RawMessage) transcript.Encoded {
+	out := mask(json.RawMessage(e.JSON))
+	if bytes.Equal(out, e.JSON) {
+		return e
+	}
+	m, err := transcript.Parse(out)
+	if err != nil || m.ID() != e.ID() || m.Role() != e.Role() || m.Finish() != e.Finish() ||
+		!slices.Equal(m.UseIDs(), e.UseIDs()) || !slices.Equal(m.ResultIDs(), e.ResultIDs()) {
+		return emptyItem(e)
+	}
+	it, err := m.Decode()
+	if err != nil {
+		return emptyItem(e)
+	}
+	was, err := e.Decode()
+	if err != nil {
+		return emptyItem(e)
+	}
+	it.Native = nil
+	if !slices.Equal(thoughts(it), thoughts(was)) {
+		it.Parts = slices.DeleteFunc(it.Parts, func(p transcript.Part) bool { _, ok := p.(transcript.Thinking); return ok })
+	}
+	if len(it.Parts) == 0 {
+		it.Parts = []transcript.Part{transcript.Text{Text: Erased}}
+	}
+	if m, err = transcript.Encode(it); err != nil {
+		return emptyItem(e)
+	}
+	return m
+}
+
+// thoughts lists what an item has of thinking.
+func thoughts(it transcript.Item) []string {
+	var list []string
+	for _, p := range it.Parts {
+		if t, ok := p.(transcript.Thinking); ok {
+			list = append(list, t.Text, t.Data, t.Signature)
+		}
+	}
+	return list
+}
