@@ -125,16 +125,11 @@ func left(t testing.TB, variable string) []string {
 // take a namespace down.
 func gone(t testing.TB, variable string) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Second)
-	for {
-		list := left(t, variable)
-		if len(list) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("still there: %s", list)
-		}
-	}
+	var list []string
+	waitFor(t, func() bool {
+		list = left(t, variable)
+		return len(list) == 0
+	})
 }
 
 func toJSON(t testing.TB, v any) string {
@@ -144,4 +139,19 @@ func toJSON(t testing.TB, v any) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// waitFor waits until a condition holds.
+func waitFor(t testing.TB, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(30 * time.Second)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("it did not come to pass")
+		}
+	}
 }
