@@ -9,7 +9,9 @@ import (
 )
 
 // Func is a hook in Go. It may be called from several goroutines at once when
-// several agents share a registry. ctx ends when its time is up, or the run.
+// several agents share a registry. ctx ends when its time is up, or the run; a
+// function that goes on is left behind, and what it answers counts for nothing. It
+// must not change what in points to: an answer is an [Output].
 type Func func(ctx context.Context, in Input) (*Output, error)
 
 // OnFailure says what it means when a hook cannot say anything: it does not

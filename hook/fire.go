@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -139,10 +140,8 @@ func (f *firing) repeats(e *entry) bool {
 	if e.key == "" {
 		return false
 	}
-	for _, key := range f.seen {
-		if key == e.key {
-			return true
-		}
+	if slices.Contains(f.seen, e.key) {
+		return true
 	}
 	f.seen = append(f.seen, e.key)
 	return false

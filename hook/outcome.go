@@ -61,7 +61,9 @@ type Run struct {
 	Source string `json:"source,omitempty"` // file:line
 	Millis int64  `json:"ms"`
 	Exit   *int   `json:"exit_code,omitempty"`
-	Effect string `json:"effect,omitempty"` // block, deny, defer, ask, allow, input, output, context, stop; of several the first
+	// Effect is the first that it had of block, deny, defer, ask, allow, input, output,
+	// context and stop; or async: started, and not waited for (see [Registry.Late]).
+	Effect string `json:"effect,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Error  string `json:"error,omitempty"`
 }

@@ -10,7 +10,8 @@ import (
 
 // Options adjusts [New]. The zero value works, for functions.
 type Options struct {
-	// Runner runs commands and HTTP hooks; without one they are refused.
+	// Runner runs commands and HTTP hooks; without one they are refused. One that is
+	// an io.Closer is closed with the registry.
 	Runner Runner
 	// Strict makes what cannot be asked count as a block on events that guard
 	// (strictHooks); functions and seed 000's dialect are so anyway.
@@ -22,7 +23,8 @@ type Options struct {
 
 // Runner runs a hook that is no function. The error is a failure of the hook
 // (see [OnFailure]); a block by exit code 2 is an Answer. It returns soon after
-// ctx has ended, with nothing left running.
+// ctx has ended, with nothing left running, and neither changes d and in nor keeps
+// them. It may be called from several goroutines at once.
 type Runner interface {
 	Run(ctx context.Context, d *Definition, in *Input) (Answer, error)
 }
@@ -51,6 +53,7 @@ type Registry struct{ registry }
 func New(o *Options) *Registry { return newRegistry(o) }
 
 // Register adds hooks after those that are there. All or none: errors are *[Error].
+// An event may be spelled in either dialect, which is then the hook's.
 func (r *Registry) Register(list ...Definition) error { return r.register(list) }
 
 // On adds a function. matcher is that of [Definition]; "" is all.
@@ -67,14 +70,15 @@ func (r *Registry) Outside(e Event) bool {
 	return r != nil && slices.ContainsFunc(r.of(e), func(e *entry) bool { return e.Type() != TypeFunction })
 }
 
-// Hooks lists what is registered, in order.
+// Hooks lists what is registered, in order, with defaults filled in.
 func (r *Registry) Hooks() []Definition { return r.hooks() }
 
 // Fire tells the hooks that match of a moment and merges what they say. They run
 // in order, each with the input as those before have left it; where nothing can be
 // rewritten, commands and HTTP hooks that follow one another run side by side. A
 // block does not keep later hooks from being told. It never fails: what goes wrong
-// with a hook is in the outcome. A nil registry fires nothing.
+// with a hook is in the outcome. Once ctx has ended no hook is started, which counts
+// as a failure of each, see [OnFailure]. A nil registry fires nothing.
 func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 	if r == nil {
 		return Outcome{Event: in.Event}
@@ -82,7 +86,9 @@ func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 	return r.fire(ctx, in)
 }
 
-// Late returns what hooks that nobody waited for have said since.
+// Late returns what hooks that nobody waited for have said since, one outcome each:
+// texts for the model and the person, and the record of the run. The last 1000 are
+// kept.
 func (r *Registry) Late() []Outcome {
 	if r == nil {
 		return nil
@@ -90,5 +96,6 @@ func (r *Registry) Late() []Outcome {
 	return r.late()
 }
 
-// Close ends hooks that still run, and waits for that.
+// Close ends hooks that still run, and waits for that; functions that do not heed
+// their context are left behind. From then on no hook is run: each counts as failed.
 func (r *Registry) Close() error { return r.close() }

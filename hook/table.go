@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"slices"
@@ -57,8 +58,8 @@ func (r *registry) register(list []Definition) error {
 
 // placed says which of several definitions an error is about.
 func placed(err error, i, of int) error {
-	e, ok := err.(*Error)
-	if !ok || of == 1 {
+	var e *Error
+	if of == 1 || !errors.As(err, &e) {
 		return err
 	}
 	at := *e
