@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -153,10 +154,18 @@ func ParseEvent(name string) (Event, Dialect, error) {
 			names = append(names, in.Seed)
 		}
 	}
-	far := func(known string) int { return spelling.Edits(known, name) }
+	far := func(known string) int { return spelling.Edits(bare(known), bare(name)) }
 	hint := "known are " + strings.Join(claude, ", ")
-	if near := slices.MinFunc(names, func(a, b string) int { return far(a) - far(b) }); far(near) <= 3 {
+	near := slices.MinFunc(names, func(a, b string) int {
+		return cmp.Or(far(a)-far(b), spelling.Edits(a, name)-spelling.Edits(b, name))
+	})
+	if far(near) <= 3 {
 		hint = "did you mean " + near + "?"
 	}
 	return "", "", &Error{What: fmt.Sprintf("there is no event %q", name), Advice: hint}
+}
+
+// bare is a name without its spelling: "pre_tool_use" is "pretooluse".
+func bare(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }

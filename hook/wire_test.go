@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
 // full is an input that has something in every field.
@@ -152,7 +154,7 @@ func TestWireOfAnEmptyInput(t *testing.T) {
 func TestWireMakesPathsAbsolute(t *testing.T) {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		t.Skip(err)
+		missing.Skip(t, "no home: %v", err)
 	}
 	for _, c := range []struct{ tool, in, want string }{
 		{"Edit", `{"file_path":"a.go","old_string":"x"}`, `{"file_path":"/p/a.go","old_string":"x"}`},
