@@ -18,6 +18,7 @@ type grammar struct {
 	Hooks      hooksCmd      `cmd:"" help:"List, trust, test and replay hooks."`
 	Trust      trustCmd      `cmd:"" help:"Trust the settings that a folder brings along."`
 	Sandbox    sandboxCmd    `cmd:"" help:"Check paths and commands against sandbox settings."`
+	Audit      auditCmd      `cmd:"" help:"Show, prove and export who let what happen."`
 	Approvals  approvalsCmd  `cmd:"" help:"List and answer the questions that wait."`
 	Demo       demoCmd       `cmd:"" help:"Watch an agent mend a small project and survive a kill -9; needs no key."`
 	Doctor     doctorCmd     `cmd:"" help:"Say what this machine and this setup offer."`

@@ -13,11 +13,19 @@ import (
 )
 
 // openStore opens the store that a URL names and returns its sessions. The
-// function it returns closes the store.
+// function it returns closes the store. What is appended is witnessed by the
+// store's trail (lateTrail); a store in memory has none.
 func (p *Program) openStore(url string) (*session.Sessions, func(), error) {
 	url, err := p.storeURL(url)
 	if err != nil {
 		return nil, nil, err
+	}
+	o := session.Options{Clock: p.Now}
+	var trail *lateTrail
+	if url != inMemory {
+		trail = &lateTrail{clock: p.Now}
+		trail.dir, trail.err = p.trailDir(url)
+		o.Witness = trail
 	}
 	scheme, path, _ := strings.Cut(url, ":")
 	var store session.Store
@@ -33,14 +41,20 @@ func (p *Program) openStore(url string) (*session.Sessions, func(), error) {
 		return nil, nil, err
 	}
 	closeStore := func() {
+		if err := trail.close(); err != nil {
+			p.warn("close the audit trail: %v", err)
+		}
 		if c, ok := store.(io.Closer); ok {
 			if err := c.Close(); err != nil {
 				p.warn("close the store: %v", err)
 			}
 		}
 	}
-	return session.New(store, &session.Options{Clock: p.Now}), closeStore, nil
+	return session.New(store, &o), closeStore, nil
 }
+
+// inMemory is the URL of a store that ends with the program.
+const inMemory = "memory:"
 
 // storeURL completes a store's URL: the flag, else HOLDFAST_STORE, else the
 // database in the home folder. Paths come out absolute.
@@ -55,7 +69,7 @@ func (p *Program) storeURL(url string) (string, error) {
 	scheme, path, ok := strings.Cut(url, ":")
 	const hint = "use sqlite:PATH, file:FOLDER or memory:"
 	switch {
-	case ok && scheme == "memory" && path == "":
+	case url == inMemory:
 		return url, nil
 	case !ok || scheme != "sqlite" && scheme != "file":
 		return "", usage(fmt.Sprintf("%q is not a store", url), hint)

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// auditCmd is `holdfast audit`.
+type auditCmd struct {
+	Show       auditShowCmd       `cmd:"" help:"Show who let what happen in a session, and what came of it."`
+	Verify     auditVerifyCmd     `cmd:"" help:"Prove that nothing was changed, or say where the first bad record is."`
+	Export     auditExportCmd     `cmd:"" help:"Write evidence as jsonl, csv, ocsf, cloudevents or html."`
+	Checkpoint auditCheckpointCmd `cmd:"" help:"Sign what the trail holds and print it, to be kept elsewhere."`
+}
+
+// auditFilter picks entries.
+type auditFilter struct {
+	Kind  []string `placeholder:"KIND" help:"Only entries of this kind: session, decision, effect, approval, policy, hook or redaction; may be repeated."`
+	Tool  string   `placeholder:"TOOL" help:"Only entries about this tool."`
+	Actor string   `placeholder:"NAME" help:"Only what this one decided or did: a name, or person, rule, mode, hook, nobody …"`
+	Since string   `placeholder:"TIME" help:"Only entries from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 3d ago."`
+	Until string   `placeholder:"TIME" help:"Only entries before then."`
+}
+
+func (f *auditFilter) options(now time.Time) (*audit.ReadOptions, error) {
+	o := &audit.ReadOptions{Kinds: f.Kind, Tool: f.Tool, Actor: f.Actor}
+	for _, k := range f.Kind {
+		if !slices.Contains(audit.Kinds(), k) {
+			return nil, usage(strconv.Quote(k)+" is no kind of evidence", "use "+strings.Join(audit.Kinds(), ", "))
+		}
+	}
+	var err error
+	if o.Since, err = readTime("--since", f.Since, now); err != nil {
+		return nil, err
+	}
+	o.Until, err = readTime("--until", f.Until, now)
+	return o, err
+}
+
+// readTime reads a time as people write it: a date, a date with a time, or how long ago.
+// Without a zone it is the local one.
+func readTime(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 100_000 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, usage(flag+" "+strconv.Quote(text)+" is no time", "write 2026-11-20, 2026-11-20T15:04:05Z, 90m or 3d")
+}
+
+// evidenceOf finds the session that is meant: the newest when none is named.
+func evidenceOf(ctx context.Context, s *session.Sessions, name string) (session.Meta, error) {
+	if name != "" {
+		return s.Find(ctx, name)
+	}
+	page, err := s.List(ctx, session.Query{Worktrees: true, Limit: 1})
+	if err != nil {
+		return session.Meta{}, err
+	}
+	if len(page.Sessions) == 0 {
+		return session.Meta{}, &failure{msg: "there are no sessions", hint: "holdfast run", out: outcome.NotFound, err: session.ErrNotFound}
+	}
+	return page.Sessions[0], nil
+}
+
+// oldestFirst lists all sessions.
+func oldestFirst(ctx context.Context, s *session.Sessions) ([]session.Meta, error) {
+	page, err := s.List(ctx, session.Query{Worktrees: true})
+	slices.SortFunc(page.Sessions, func(a, b session.Meta) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+	return page.Sessions, err
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/audit"
+)
+
+// auditCheckpointCmd is `holdfast audit checkpoint`.
+type auditCheckpointCmd struct {
+	storeFlags
+}
+
+// Help says more than one line.
+func (c *auditCheckpointCmd) Help() string {
+	return `The checkpoint is a signed note: how many leaves the trail has, and the hash that stands
+for all of them. Whoever keeps it where the account that runs agents cannot write can prove
+later that nothing from before was changed: holdfast audit verify --checkpoint FILE.`
+}
+
+func (c *auditCheckpointCmd) run(_ context.Context, p *Program) error {
+	dir, err := p.recorded(c.Store, true)
+	if err != nil {
+		return err
+	}
+	t, err := audit.OpenTrail(dir, &audit.TrailOptions{Clock: p.Now})
+	if err != nil {
+		return err
+	}
+	note, err := t.Checkpoint()
+	if err != nil {
+		_ = t.Close() // err says more
+		return err
+	}
+	p.out.text(shown(string(note)))
+	return t.Close()
+}

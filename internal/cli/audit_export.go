@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// auditExportCmd is `holdfast audit export`.
+type auditExportCmd struct {
+	Session string `arg:"" optional:"" placeholder:"SESSION" help:"An id, a title, or the beginning of an id; default the newest session."`
+	All     bool   `short:"a" help:"Every session of the store, the oldest first."`
+	Format  string `enum:"jsonl,csv,ocsf,cloudevents,html" default:"jsonl" placeholder:"FORMAT" help:"jsonl: canonical JSON, one entry per line; csv; ocsf: Open Cybersecurity Schema Framework 1.3; cloudevents: CloudEvents 1.0; html: one page."`
+	Output  string `short:"o" placeholder:"FILE" help:"Write to this file, which appears when it is whole; default standard output."`
+	auditFilter
+	storeFlags
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *auditExportCmd) Help() string {
+	return `Every entry has the digest of the one before it, so an export of a whole session can be
+checked by itself. A record that was changed ends the export: nothing is exported that is
+no evidence.
+
+  holdfast audit export --format html -o audit.html
+  holdfast audit export --all --format ocsf | gzip >events.gz`
+}
+
+func (c *auditExportCmd) run(ctx context.Context, p *Program) error {
+	if c.All && c.Session != "" {
+		return usage("name a session or say --all, not both", "")
+	}
+	o, err := c.options(p.Now())
+	if err != nil {
+		return err
+	}
+	sessions, closeStore, err := p.openStore(c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	var list []session.Meta
+	if c.All {
+		list, err = oldestFirst(ctx, sessions)
+	} else {
+		var m session.Meta
+		m, err = evidenceOf(ctx, sessions, c.Session)
+		list = []session.Meta{m}
+	}
+	if err != nil {
+		return err
+	}
+	n := 0
+	entries := func(yield func(audit.Entry, error) bool) {
+		for _, m := range list {
+			for e, err := range audit.Read(ctx, sessions, m.ID, o) {
+				if err == nil {
+					n++
+				}
+				if !yield(e, err) {
+					return
+				}
+			}
+		}
+	}
+	if c.Output == "" {
+		return audit.Export(p.plain(c.Format), c.Format, entries)
+	}
+	name, err := c.write(p, entries)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.out.json(exportedDoc{name, c.Format, n}, false)
+	}
+	p.err.line("%s in %s", entryCount(n), shown(name))
+	return nil
+}
+
+type exportedDoc struct {
+	File    string `json:"file"`
+	Format  string `json:"format"`
+	Entries int    `json:"entries"`
+}
+
+func entryCount(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
+// write writes the file whole or not at all. It is the caller's alone.
+func (c *auditExportCmd) write(p *Program, entries iter.Seq2[audit.Entry, error]) (string, error) {
+	name := c.Output
+	if !filepath.IsAbs(name) {
+		wd, err := p.Getwd()
+		if err != nil {
+			return "", err
+		}
+		name = filepath.Join(wd, name)
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return "", usage(name+" is there and is no regular file", "leave -o out and redirect standard output")
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".holdfast-audit-*")
+	if err != nil {
+		return "", usage(fmt.Sprintf("%s cannot be written: %v", name, errors.Unwrap(err)), "")
+	}
+	if err = audit.Export(f, c.Format, entries); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return name, nil
+}
+
+// plain is where an export goes. A terminal gets nothing that would steer it.
+func (p *Program) plain(format string) io.Writer {
+	if !p.out.term.tty {
+		return p.Stdout
+	}
+	return &harmless{p: p.out, json: format != audit.FormatCSV && format != audit.FormatHTML}
+}
+
+// harmless writes whole lines to a terminal.
+type harmless struct {
+	p    *printer
+	json bool
+	rest []byte
+}
+
+func (h *harmless) Write(b []byte) (int, error) {
+	h.rest = append(h.rest, b...)
+	for {
+		line, rest, ok := bytes.Cut(h.rest, []byte("\n"))
+		if !ok {
+			return len(b), nil
+		}
+		h.rest = rest
+		text := []byte(shown(string(line)))
+		if h.json {
+			text = inertJSON(string(line))
+		}
+		if err := h.p.bytes(append(text, '\n')); err != nil {
+			return 0, err
+		}
+	}
+}

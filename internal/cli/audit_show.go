@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// auditShowCmd is `holdfast audit show`.
+type auditShowCmd struct {
+	Session string `arg:"" optional:"" placeholder:"SESSION" help:"An id, a title, or the beginning of an id; default the newest session."`
+	auditFilter
+	storeFlags
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *auditShowCmd) Help() string {
+	return `Each line is a piece of evidence: a decision with who made it, a call with what came of
+it, a question and its answer, a change of the policy, hooks that ran. A person, a rule, a
+mode, a hook or nobody is who decided; with --json it stands there with file and line, the
+digests of what was asked, the files that changed, and the chain of the evidence.
+
+  holdfast audit show
+  holdfast audit show --kind decision --actor person --since 1d`
+}
+
+func (c *auditShowCmd) run(ctx context.Context, p *Program) error {
+	o, err := c.options(p.Now())
+	if err != nil {
+		return err
+	}
+	sessions, closeStore, err := p.openStore(c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	m, err := evidenceOf(ctx, sessions, c.Session)
+	if err != nil {
+		return err
+	}
+	var list []audit.Entry
+	damaged := false
+	for e, err := range audit.Read(ctx, sessions, m.ID, o) {
+		switch {
+		case err != nil && !isCorrupt(err):
+			return err
+		case err != nil:
+			damaged = true
+			p.warn("%v", err)
+		case c.JSON:
+			line, err := audit.Canonical(&e)
+			if err != nil {
+				return err
+			}
+			if err := p.out.bytes(append(inertJSON(string(line)), '\n')); err != nil {
+				return err
+			}
+		default:
+			list = append(list, e)
+		}
+	}
+	if !c.JSON {
+		p.evidence(m.ID, list)
+	}
+	if damaged {
+		p.err.line("%s holdfast audit verify --session %s", p.err.term.bold("hint:"), quoteArg(m.ID))
+		return ended{outcome.Corrupt}
+	}
+	return nil
+}
+
+// evidence prints entries as a table.
+func (p *Program) evidence(id string, list []audit.Entry) {
+	if len(list) == 0 {
+		p.err.line("nothing of session %s is evidence of that", shown(id))
+		return
+	}
+	t := p.out.term
+	head := t.dim(column("session", 9)) + " " + shown(id)
+	if by := list[len(list)-1].OnBehalf; by != "" {
+		head += "  " + t.dim("on behalf of") + " " + shown(by)
+	}
+	p.out.line("%s", head)
+	first, last := list[0].Time.Local(), list[len(list)-1].Time.Local()
+	layout := time.TimeOnly
+	if first.Format(time.DateOnly) != last.Format(time.DateOnly) {
+		layout = "01-02 15:04"
+	}
+	p.out.line("%s %s", t.dim(column("day", 9)), first.Format(time.DateOnly))
+	p.out.line("")
+	rows := [][]string{{"SEQ", "TIME", "EVIDENCE", "BY", "WHAT", "OUTCOME"}}
+	for i := range list {
+		e := &list[i]
+		rows = append(rows, []string{
+			strconv.FormatInt(e.Seq, 10), e.Time.Local().Format(layout), e.Kind + " " + e.Action, clipWidth(oneLine(e.Actor.String()), 28), what(e), came(e),
+		})
+	}
+	p.table(rows, 4)
+}
+
+// what says what an entry is about, and why.
+func what(e *audit.Entry) string {
+	var words []string
+	for _, w := range []string{e.Event, e.Tool} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	for _, r := range e.Resources {
+		words = append(words, r.Name)
+	}
+	s := strings.Join(words, " ")
+	if e.Mode != "" && e.Action == audit.ActionMode {
+		s = e.Mode
+	}
+	if e.Reason != "" && (e.Action == "deny" || e.Action == "block" || s == "") {
+		s = strings.TrimPrefix(s+": "+e.Reason, ": ")
+	}
+	return orElse(oneLine(s), "-")
+}
+
+// came says what came of it.
+func came(e *audit.Entry) string {
+	switch {
+	case e.Erased:
+		return "erased"
+	case e.Kind == audit.KindPolicy && e.Action == audit.ActionMode:
+		return "-"
+	case e.ExitCode != nil && *e.ExitCode != 0:
+		return fmt.Sprintf("%s, exit %d", orElse(e.Outcome, "-"), *e.ExitCode)
+	case len(e.Changes) > 0:
+		return fmt.Sprintf("%s, %s", orElse(e.Outcome, "-"), count(len(e.Changes), "file"))
+	}
+	return orElse(e.Outcome, "-")
+}
