@@ -119,9 +119,27 @@ func (p *redactionPlan) whole() error {
 		}
 	}
 	if len(items) > 0 || len(uses) > 0 {
-		return p.repeats(items, uses)
+		if err := p.repeats(items, uses); err != nil {
+			return err
+		}
 	}
+	p.answers()
 	return nil
+}
+
+// answers plans the answers to the questions that are planned.
+func (p *redactionPlan) answers() {
+	asked := map[string]bool{}
+	for i := range p.own {
+		r := &p.own[i]
+		_, planned := p.targets[r.Seq]
+		switch id := payloadText(r.Payload, "id"); {
+		case r.Kind == KindApprovalAsked && planned:
+			asked[id] = true
+		case r.Kind == KindApprovalResolved && !planned && r.Payload != nil && asked[id]:
+			p.targets[r.Seq] = emptied(r, nil)
+		}
+	}
 }
 
 // empty plans to erase a record whole and notes the items and tool uses it had.

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -36,4 +37,26 @@ func raw(t testing.TB, path, query string, args ...any) string {
 		return ""
 	}
 	return fmt.Sprint(v)
+}
+
+// hold begins to read a file and stays there until the function it returns is called.
+func hold(t *testing.T, path string) (free func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := tx.QueryRow("SELECT count(*) FROM records").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(tx.Rollback(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	}
 }

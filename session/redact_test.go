@@ -1,0 +1,381 @@
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/file"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/session/sqlite"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+const private = "Rosebud-4711"
+
+// eachStore runs a test on every kind of store.
+func eachStore(t *testing.T, test func(t *testing.T, store session.Store)) {
+	t.Run("memory", func(t *testing.T) { test(t, memory.New()) })
+	t.Run("file", func(t *testing.T) {
+		s := must(file.Open(t.TempDir(), nil))(t)
+		t.Cleanup(func() { s.Close() })
+		test(t, s)
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		s := must(sqlite.Open(filepath.Join(t.TempDir(), "s.db"), nil))(t)
+		t.Cleanup(func() { s.Close() })
+		test(t, s)
+	})
+}
+
+// mask replaces the word private in payloads.
+func mask(t testing.TB) func(json.RawMessage) json.RawMessage {
+	t.Helper()
+	m, err := secret.New(&secret.Options{Alone: true, Patterns: []secret.Pattern{{ID: "x", Expr: private, Show: session.Erased}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(raw json.RawMessage) json.RawMessage {
+		out, _ := m.JSON(raw)
+		return out
+	}
+}
+
+// secretive is a session in which the word private is everywhere: 1 opened, 2 prompt, 3 hook,
+// 4 answer with a tool use, 5 asked, 6 resolved, 7 decision, 8 started, 9 finished,
+// 10 result, 11 answer, 12 turn closed, 13 prompt.
+func secretive(t *testing.T, s *session.Sessions, id string) {
+	t.Helper()
+	l := must(s.Create(t.Context(), session.Opened{SessionID: id, CWD: "/src"}))(t)
+	defer l.Close()
+	item := func(it transcript.Item) session.Draft {
+		return session.ItemDraft(transcript.MustEncode(it), false, nil)
+	}
+	raw := func(k session.Kind, payload string) session.Draft {
+		return session.Draft{Kind: k, Payload: json.RawMessage(payload)}
+	}
+	must(l.Append(t.Context(),
+		userDraft("p1", "the word is "+private),
+		raw(session.KindHookRan, `{"event":"UserPromptSubmit","message":"`+private+`"}`),
+		item(transcript.Item{
+			ID: "a1", Role: transcript.RoleAssistant, Model: "m1", Finish: transcript.FinishToolUse,
+			Parts: []transcript.Part{
+				transcript.Thinking{Text: "hm, " + private, Signature: "sig"},
+				transcript.ToolUse{ID: "u1", Name: "Bash", Input: json.RawMessage(`{"command":"echo ` + private + `"}`)},
+			},
+			Native: &transcript.Native{API: "test", JSON: json.RawMessage(`{"c":"` + private + `"}`)},
+		}),
+		raw(session.KindApprovalAsked, `{"id":"q1","use_id":"u1","input":"`+private+`"}`),
+		raw(session.KindApprovalResolved, `{"id":"q1","decision":"allow","by":"me","message":"`+private+`"}`),
+		raw(session.KindDecision, `{"use_id":"u1","behavior":"allow","input":"`+private+`"}`),
+		draft(t, session.KindToolStarted, session.ToolStarted{Use: "u1", Tool: "Bash"}),
+		draft(t, session.KindToolFinished, session.ToolFinished{Use: "u1", Tool: "Bash"}),
+		item(transcript.Item{ID: "r1", Role: transcript.RoleTool, Parts: []transcript.Part{
+			transcript.ToolResult{UseID: "u1", Content: []transcript.Part{transcript.Text{Text: private + " said"}}},
+		}}),
+		item(transcript.Item{ID: "a2", Role: transcript.RoleAssistant, Model: "m2", Finish: transcript.FinishStop, Parts: []transcript.Part{transcript.Text{Text: "done"}}}),
+		draft(t, session.KindTurnClosed, session.TurnClosed{Turn: "t", Reason: "completed"}),
+		userDraft("p2", "once more: "+private+" please"),
+	))(t)
+	if err := s.Rename(t.Context(), id, "about "+private); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// everything is all that a session shows, as one text.
+func everything(t testing.TB, s *session.Sessions, id string) string {
+	t.Helper()
+	var b strings.Builder
+	for r, err := range s.Records(t.Context(), id, session.Range{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(r.Payload)
+	}
+	for _, e := range must(s.Load(t.Context(), id, nil))(t).Items {
+		b.Write(e.JSON)
+	}
+	meta, _ := json.Marshal(must(s.Get(t.Context(), id))(t))
+	b.Write(meta)
+	return b.String()
+}
+
+func sound(t testing.TB, s *session.Sessions, id string) *session.Report {
+	t.Helper()
+	r := must(s.Verify(t.Context(), id))(t)
+	if !r.OK() {
+		t.Errorf("%s: faults %+v, notices %v\nmeta    %+v\nrebuilt %+v", id, r.Faults, r.Notices, r.Meta, r.Rebuilt)
+	}
+	return r
+}
+
+func TestRedactMask(t *testing.T) {
+	eachStore(t, func(t *testing.T, store session.Store) {
+		s := session.New(store, nil)
+		secretive(t, s, "s")
+		before := must(s.Get(t.Context(), "s"))(t)
+		o := session.RedactOptions{Mask: mask(t), Reason: "a word that must not stay", By: "me", DryRun: true}
+		plan := must(s.Redact(t.Context(), "s", o))(t)
+		if now := must(s.Get(t.Context(), "s"))(t); now != before {
+			t.Fatalf("a dry run changed the session: %+v", now)
+		}
+		o.DryRun = false
+		did := must(s.Redact(t.Context(), "s", o))(t)
+		seqs := func(r *session.Redaction) (out []int64) {
+			for _, e := range r.Erased {
+				out = append(out, e.Record.Seq)
+			}
+			return out
+		}
+		if want := "[2 3 4 5 6 7 10 13 14]"; fmt.Sprint(seqs(did)) != want || fmt.Sprint(seqs(plan)) != want || len(did.Left) != 0 {
+			t.Errorf("planned %v, did %v, want %s; left %+v", seqs(plan), seqs(did), want, did.Left)
+		}
+		if all := everything(t, s, "s"); strings.Contains(all, private) {
+			t.Errorf("it is still there: %s", all)
+		}
+		m := must(s.Get(t.Context(), "s"))(t)
+		if m.FirstPrompt != "the word is [erased]" || m.Title != "about [erased]" || m.MessageCount != 5 || m.Model != "m2" || m.CWD != "/src" {
+			t.Errorf("meta %+v", m)
+		}
+		if r := sound(t, s, "s"); r.Erased != 9 || r.Items != 5 {
+			t.Errorf("%d erased, %d items", r.Erased, r.Items)
+		}
+		got := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: "s"}))(t)
+		defer got.Log.Close()
+		if len(got.Notices) != 0 || len(got.State.Items) != 5 || len(got.State.Asked) != 0 {
+			t.Errorf("restored with %v: %+v", got.Notices, got.State)
+		}
+		wantIDs(t, loaded(t, s, "s"), "p1", "a1", "r1", "a2", "p2")
+		if it := must(got.State.Items[1].Decode())(t); it.Native != nil || len(it.Parts) != 1 || string(it.ToolUses()[0].Input) != `{"command":"echo [erased]"}` {
+			t.Errorf("the answer is %+v", it)
+		}
+		if _, err := got.Log.Append(t.Context(), userDraft("p3", "it goes on")); err != nil {
+			t.Fatal(err)
+		}
+		got.Log.Close()
+		again := must(s.Redact(t.Context(), "s", o))(t)
+		if len(again.Erased) != 0 || must(s.Get(t.Context(), "s"))(t).Head != m.Head+1 {
+			t.Errorf("redacting again erased %v", seqs(again))
+		}
+		sound(t, s, "s")
+	})
+}
+
+func TestRedactSeqs(t *testing.T) {
+	eachStore(t, func(t *testing.T, store session.Store) {
+		s := session.New(store, nil)
+		secretive(t, s, "s")
+		fork := must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "fork", At: "a2"}))(t)
+		did := must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{4, 2}}))(t)
+		var got []int64
+		for _, e := range did.Erased {
+			got = append(got, e.Record.Seq)
+		}
+		if fmt.Sprint(got) != "[2 4 5 6 7]" { // with what was asked and decided about the use
+			t.Errorf("erased %v", got)
+		}
+		if len(did.Left) != 1 || did.Left[0].Session != fork || did.Left[0].Kind != session.KindOpened {
+			t.Errorf("left %+v", did.Left)
+		}
+		for _, id := range []string{"s", fork} {
+			items := must(s.Load(t.Context(), id, nil))(t).Items
+			wantIDs(t, itemIDs(items)[:4], "p1", "a1", "r1", "a2")
+			if items[0].Text() != session.Erased || items[0].Role() != transcript.RoleUser {
+				t.Errorf("%s: the prompt is %s", id, items[0].JSON)
+			}
+			if use := items[1].Uses()[0]; use.ID != "u1" || use.Name != "Bash" || string(use.Input) != "{}" {
+				t.Errorf("%s: the use is %+v", id, use)
+			}
+			sound(t, s, id)
+			r := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: id}))(t)
+			if len(r.Notices) != 0 || len(r.State.Items) != len(items) {
+				t.Errorf("%s: restored %d items with %v", id, len(r.State.Items), r.Notices)
+			}
+			r.Log.Close()
+		}
+		if m := must(s.Get(t.Context(), "s"))(t); m.FirstPrompt != session.Erased || m.Title != "about "+private || m.MessageCount != 5 {
+			t.Errorf("meta %+v", m)
+		}
+		// What stands in its place can be erased, too: the result was masked before.
+		must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}))(t)
+		must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{10, 13}}))(t)
+		items := must(s.Load(t.Context(), "s", nil))(t).Items
+		if items[4].Text() != session.Erased || strings.Contains(string(items[2].JSON), "said") || items[3].Text() != "done" {
+			t.Errorf("items %s %s", items[2].JSON, items[4].JSON)
+		}
+		if all := everything(t, s, "s"); strings.Contains(all, "said") || strings.Contains(all, "once more") {
+			t.Errorf("what stood in its place is still there: %s", all)
+		}
+		sound(t, s, "s")
+		sound(t, s, fork)
+		// A fork whose parent is gone, and with it the record that says what was erased.
+		if err := s.Delete(t.Context(), "s"); err != nil {
+			t.Fatal(err)
+		}
+		sound(t, s, fork)
+		r := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: fork}))(t)
+		defer r.Log.Close()
+		if err := r.Transcript.Check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestRedactRewrite(t *testing.T) {
+	eachStore(t, func(t *testing.T, store session.Store) {
+		s := session.New(store, nil)
+		l := newSession(t, s, "s", "a", "b", "c")
+		items := must(l.Snapshot(t.Context()))(t).Items
+		if err := l.Rewrite(t.Context(), session.Rewrite{Reason: "compaction", Items: []rawJSON{rawJSON(items[1].JSON), rawJSON(items[2].JSON)}}); err != nil {
+			t.Fatal(err)
+		}
+		must(l.Append(t.Context(), userDraft("d", "text of d"), draft(t, session.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "c", Messages: 2})))(t)
+		l.Close()
+		did := must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{3}}))(t)
+		if len(did.Erased) != 2 || did.Erased[1].Record.Seq != 5 {
+			t.Errorf("the copy in the rewrite was not erased: %+v", did.Erased)
+		}
+		got := must(s.Load(t.Context(), "s", nil))(t)
+		wantIDs(t, itemIDs(got.Items), "b", "c")
+		if got.Items[0].Text() != session.Erased || got.Items[1].Text() != "text of c" {
+			t.Errorf("%s %s", got.Items[0].JSON, got.Items[1].JSON)
+		}
+		if all := everything(t, s, "s"); strings.Contains(all, "text of b") {
+			t.Error(all)
+		}
+		// The item that a later record cuts at.
+		must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{5}}))(t)
+		wantIDs(t, loaded(t, s, "s"), "b", "c")
+		sound(t, s, "s")
+		r := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: "s", Fork: true, At: "b"}))(t)
+		defer r.Log.Close()
+		wantIDs(t, itemIDs(r.State.Items), "b")
+		sound(t, s, r.Log.ID())
+	})
+}
+
+func TestRedactRefuses(t *testing.T) {
+	s := session.New(memory.New(), nil)
+	secretive(t, s, "s")
+	fork := must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "fork"}))(t)
+	open := newSession(t, s, "open", "a")
+	must(open.Append(t.Context(), useDraft("b", "u"), session.Draft{Kind: session.KindApprovalAsked, Payload: rawJSON(`{"id":"q","use_id":"u"}`)}))(t)
+	open.Close()
+	for _, tt := range []struct {
+		id   string
+		seq  int64
+		want string
+	}{
+		{"s", 1, "the first record says what the session is"},
+		{"s", 8, "it says how far"},
+		{"s", 9, "it says how far"},
+		{"s", 12, "it says how far"},
+		{"s", 99, "there is none of this number"},
+		{"s", 0, "there is none of this number"},
+		{"s", -4, "there is none of this number"},
+		{fork, 2, "it belongs to session s"},
+		{"open", 4, "the question is open"},
+		{"open", 3, "it asks about a tool use of what is to be erased, and is open"},
+	} {
+		_, err := s.Redact(t.Context(), tt.id, session.RedactOptions{Seqs: []int64{tt.seq}})
+		wantErr(t, err, session.ErrInvalid)
+		if e := asError(t, err); !strings.Contains(e.Detail, tt.want) || e.Hint == "" {
+			t.Errorf("%s %d: %v (hint %q), want %q", tt.id, tt.seq, err, e.Hint, tt.want)
+		}
+	}
+	_, err := s.Redact(t.Context(), "s", session.RedactOptions{})
+	wantErr(t, err, session.ErrInvalid)
+	_, err = s.Redact(t.Context(), "none", session.RedactOptions{Seqs: []int64{1}})
+	wantErr(t, err, session.ErrNotFound)
+	type plain struct{ session.Store }
+	_, err = session.New(plain{s.Store()}, nil).Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{2}})
+	wantErr(t, err, session.ErrUnsupported)
+	l := must(s.Open(t.Context(), "s", nil))(t)
+	_, err = s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{2}})
+	wantErr(t, err, session.ErrBusy)
+	l.Close()
+	// What a mask finds in a parent's records is told, not erased.
+	did := must(s.Redact(t.Context(), fork, session.RedactOptions{Mask: mask(t)}))(t)
+	if len(did.Left) != 10 || did.Left[0].Session != "s" || did.Left[9].Kind != session.KindOpened {
+		t.Errorf("%+v", did.Left)
+	}
+	if m := must(s.Get(t.Context(), fork))(t); strings.Contains(m.FirstPrompt+m.Title, private) {
+		t.Errorf("the list still shows %+v", m)
+	}
+	sound(t, s, fork)
+}
+
+// lazy is a store in which erasing fails until it is told to work.
+type lazy struct {
+	*memory.Store
+	works bool
+}
+
+func (l *lazy) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
+	if !l.works {
+		return errors.New("the power went")
+	}
+	return l.Store.Erase(ctx, id, epoch, seqs)
+}
+
+// What comes between the record that says so and the erasing is made good.
+func TestRedactIsFinished(t *testing.T) {
+	for name, finish := range map[string]func(t *testing.T, s *session.Sessions){
+		"by redacting": func(t *testing.T, s *session.Sessions) {
+			must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}))(t)
+		},
+		"by restoring": func(t *testing.T, s *session.Sessions) {
+			r := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: "s"}))(t)
+			if len(r.Notices) != 1 || !strings.Contains(r.Notices[0], "still had their content") {
+				t.Error(r.Notices)
+			}
+			r.Log.Close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &lazy{Store: memory.New()}
+			s := session.New(store, nil)
+			secretive(t, s, "s")
+			if _, err := s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}); err == nil {
+				t.Fatal("no error")
+			}
+			// It is read as if it were erased.
+			for _, e := range must(s.Load(t.Context(), "s", nil))(t).Items {
+				if strings.Contains(string(e.JSON), private) {
+					t.Errorf("%s", e.JSON)
+				}
+			}
+			if r := sound(t, s, "s"); len(r.Notices) != 1 {
+				t.Errorf("notices %v", r.Notices)
+			}
+			store.works = true
+			finish(t, s)
+			if all := everything(t, s, "s"); strings.Contains(all, private) {
+				t.Error(all)
+			}
+			if r := sound(t, s, "s"); len(r.Notices) != 0 || r.Erased != 9 {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// A payload that is gone without a record that says so is a fault.
+func TestVerifyFindsSecretErasing(t *testing.T) {
+	store := memory.New()
+	s := session.New(store, nil)
+	l := newSession(t, s, "s", "a", "b")
+	if err := store.Erase(t.Context(), "s", l.Lease().Epoch, []int64{2}); err != nil {
+		t.Fatal(err)
+	}
+	r := must(s.Verify(t.Context(), "s"))(t)
+	if len(r.Faults) != 1 || r.Faults[0].Seq != 2 || !strings.Contains(r.Faults[0].Detail, "no record says") {
+		t.Errorf("%+v", r)
+	}
+}
