@@ -1,0 +1,204 @@
+package otel
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// Error says which variable of the environment has a value that cannot be used.
+type Error struct {
+	Variable, Value string // Value is empty where it may hold a secret
+	What            string
+	Advice          string // what to do about it
+}
+
+func (e *Error) Error() string {
+	if e.Value == "" {
+		return e.Variable + ": " + e.What
+	}
+	return e.Variable + "=" + e.Value + ": " + e.What
+}
+
+// Hint says what to do about it.
+func (e *Error) Hint() string { return e.Advice }
+
+// environment is what OTEL_* says.
+type environment struct {
+	resource        []attribute.KeyValue
+	sampler         sdktrace.Sampler
+	traceparent     map[string]string
+	traces, metrics *target // nil: not sent
+	queue, batch    int
+	delay, interval time.Duration
+}
+
+// target is where one signal goes.
+type target struct {
+	url     string
+	headers map[string]string
+	timeout time.Duration
+	gzip    bool
+	client  *http.Client
+}
+
+const (
+	endpointVar = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	tracesVar   = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	metricsVar  = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
+	defaultURL  = "http://localhost:4318"
+)
+
+// Wanted reports whether the environment says that spans or metrics are to be sent
+// somewhere, or says it in a way that [New] will refuse. It costs next to nothing.
+func Wanted(env func(name string) string) bool {
+	if strings.EqualFold(strings.TrimSpace(env("OTEL_SDK_DISABLED")), "true") {
+		return false
+	}
+	for _, name := range []string{endpointVar, tracesVar, metricsVar} {
+		if env(name) != "" {
+			return true
+		}
+	}
+	for _, name := range []string{"OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER"} {
+		if v := env(name); v != "" && v != "none" {
+			return true
+		}
+	}
+	return false
+}
+
+// readEnvironment reads what OTEL_* says; errors are *[Error].
+func readEnvironment(get func(string) string) (environment, error) {
+	r := &reader{get: get}
+	off := r.boolean("OTEL_SDK_DISABLED")
+	e := environment{sampler: r.sampler()}
+	e.resource = r.resource()
+	e.queue = r.count("OTEL_BSP_MAX_QUEUE_SIZE", sdktrace.DefaultMaxQueueSize)
+	e.batch = min(r.count("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", sdktrace.DefaultMaxExportBatchSize), e.queue)
+	e.delay = r.millis("OTEL_BSP_SCHEDULE_DELAY", sdktrace.DefaultScheduleDelay*time.Millisecond)
+	e.interval = r.millis("OTEL_METRIC_EXPORT_INTERVAL", time.Minute)
+	e.traceparent = map[string]string{"traceparent": get("TRACEPARENT"), "tracestate": get("TRACESTATE")}
+	if !off && r.sends("TRACES") {
+		e.traces = r.target("TRACES", "/v1/traces")
+	}
+	if !off && r.sends("METRICS") {
+		e.metrics = r.target("METRICS", "/v1/metrics")
+	}
+	if r.err != nil {
+		return environment{}, r.err
+	}
+	return e, nil
+}
+
+// sends reports whether a signal is to be sent.
+func (r *reader) sends(signal string) bool {
+	name := "OTEL_" + signal + "_EXPORTER"
+	switch v := r.text(name); v {
+	case "otlp":
+		return true
+	case "none":
+		return false
+	case "":
+		return r.text(endpointVar) != "" || r.text("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
+	case "prometheus":
+		r.refuse(name, v, "a run has no page that could be read", "the daemon serves /metrics; for a run set it to otlp or none")
+	default:
+		r.refuse(name, v, "there is no such exporter here", "set it to otlp or none")
+	}
+	return false
+}
+
+// signal reads a variable of OTLP that one signal may have its own value of.
+func (r *reader) signal(signal, name string) (variable, value string) {
+	variable = "OTEL_EXPORTER_OTLP_" + signal + "_" + name
+	if v := r.text(variable); v != "" {
+		return variable, v
+	}
+	variable = "OTEL_EXPORTER_OTLP_" + name
+	return variable, r.text(variable)
+}
+
+func (r *reader) target(signal, path string) *target {
+	if name, v := r.signal(signal, "PROTOCOL"); v != "" && v != "http/protobuf" {
+		r.refuse(name, v, "this protocol is not spoken here", "set it to http/protobuf; collectors listen for it at port 4318")
+	}
+	t := &target{url: r.endpoint(signal, path)}
+	name, v := r.signal(signal, "HEADERS")
+	t.headers = r.pairs(name, v, true)
+	t.timeout = 10 * time.Second
+	if name, v := r.signal(signal, "TIMEOUT"); v != "" {
+		t.timeout = r.millis(name, t.timeout)
+	}
+	switch name, v := r.signal(signal, "COMPRESSION"); v {
+	case "", "none":
+	case "gzip":
+		t.gzip = true
+	default:
+		r.refuse(name, v, "there is no such compression here", "set it to gzip or none")
+	}
+	t.client = &http.Client{
+		Timeout:       t.timeout,
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: r.certificates(signal), ForceAttemptHTTP2: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return t
+}
+
+// endpoint is the URL that a signal is posted to. The general one is a base that the
+// signal's path is added to; that of a signal is taken as it is.
+func (r *reader) endpoint(signal, path string) string {
+	name, v := r.signal(signal, "ENDPOINT")
+	if v == "" {
+		v = defaultURL
+	}
+	const hint = "set it to a URL such as " + defaultURL
+	u, err := url.Parse(v)
+	switch {
+	case err != nil:
+		r.refuse(name, "", "this is not a URL", hint)
+		return ""
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		r.refuse(name, u.Redacted(), "this is not an address of a web server", hint)
+	case u.User != nil:
+		r.refuse(name, u.Redacted(), "names and passwords in it would be left out", "send them with OTEL_EXPORTER_OTLP_HEADERS=authorization=…")
+	case u.RawQuery != "" || u.Fragment != "":
+		r.refuse(name, u.Redacted(), "a query would be left out", hint)
+	}
+	switch {
+	case name == endpointVar:
+		u = u.JoinPath(path)
+	case u.Path == "":
+		u.Path = "/"
+	}
+	return u.String()
+}
+
+// certificates are what a collector is known by and what we are known by, or nil.
+func (r *reader) certificates(signal string) *tls.Config {
+	var c tls.Config
+	if name, v := r.signal(signal, "CERTIFICATE"); v != "" {
+		c.RootCAs = r.pool(name, v)
+	}
+	certVar, cert := r.signal(signal, "CLIENT_CERTIFICATE")
+	keyVar, key := r.signal(signal, "CLIENT_KEY")
+	switch {
+	case cert != "" && key != "":
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			r.refuse(certVar, cert, err.Error(), "name a PEM file, and that of its key in "+keyVar)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	case cert != "" || key != "":
+		r.refuse(certVar, cert, "a certificate and its key go together", "set "+keyVar+" as well")
+	}
+	if c.RootCAs == nil && c.Certificates == nil {
+		return nil
+	}
+	return &c
+}

@@ -1,0 +1,197 @@
+package otel
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/holdfast-dev/holdfast/agent"
+)
+
+// Options adjusts [New]. The zero value works: numbers for [Telemetry.Handler] only.
+type Options struct {
+	// Env reads a variable of the environment, "" when it is not set. Nil reads none:
+	// nothing is sent.
+	Env func(name string) string
+	// Version is the service's version.
+	Version string
+	// Spans and Metrics get what is sent, too. They are shut down with the telemetry.
+	Spans   []sdktrace.SpanProcessor
+	Metrics []sdkmetric.Reader
+	// Grace is how long Shutdown waits for a collector; default 2 s.
+	Grace time.Duration
+	Clock func() time.Time // default time.Now
+}
+
+// Telemetry makes spans and metrics of what agents do. It observes any number of
+// agents, each on its own goroutine; nothing in it waits for a collector.
+type Telemetry struct {
+	grace  time.Duration
+	clock  func() time.Time
+	tracer trace.Tracer
+	spans  *sdktrace.TracerProvider
+	meter  *sdkmetric.MeterProvider
+	meters *meters
+	page   *sdkmetric.ManualReader
+	parent context.Context //nolint:containedctx // it only carries the span that all others lie in
+	sent   *delivery
+
+	mu      sync.Mutex
+	watches map[string]*watch // by session, while a turn is open
+	named   []*watch
+}
+
+var _ agent.LoopObserver = (*Telemetry)(nil)
+
+// New returns telemetry that sends what the environment says; a value that cannot be
+// used is an *[Error]. Nothing is dialled yet. Spans lie in the span that ctx or the
+// variable TRACEPARENT carries. The caller shuts it down.
+func New(ctx context.Context, o *Options) (*Telemetry, error) {
+	var opt Options
+	if o != nil {
+		opt = *o
+	}
+	if opt.Env == nil {
+		opt.Env = func(string) string { return "" }
+	}
+	if opt.Clock == nil {
+		opt.Clock = time.Now
+	}
+	if opt.Grace <= 0 {
+		opt.Grace = 2 * time.Second
+	}
+	env, err := readEnvironment(opt.Env)
+	if err != nil {
+		return nil, err
+	}
+	t := &Telemetry{
+		grace: opt.Grace, clock: opt.Clock, page: sdkmetric.NewManualReader(),
+		parent: parentOf(ctx, env), watches: map[string]*watch{}, sent: newDelivery(),
+	}
+	if err := t.provide(ctx, &opt, env); err != nil {
+		return nil, err
+	}
+	t.meters, err = newMeters(t.meter.Meter(scopeName, metric.WithInstrumentationVersion(opt.Version), metric.WithSchemaURL(schemaURL)))
+	return t, err
+}
+
+func parentOf(ctx context.Context, env environment) context.Context {
+	out := trace.ContextWithSpanContext(context.Background(), trace.SpanContextFromContext(ctx))
+	if !trace.SpanContextFromContext(out).IsValid() {
+		out = propagation.TraceContext{}.Extract(out, propagation.MapCarrier(env.traceparent))
+	}
+	return out
+}
+
+// provide makes what spans and metrics go through.
+func (t *Telemetry) provide(ctx context.Context, opt *Options, env environment) error {
+	res, err := describe(opt.Version, env.resource)
+	if err != nil {
+		return err
+	}
+	spans := []sdktrace.TracerProviderOption{sdktrace.WithResource(res), sdktrace.WithSampler(env.sampler)}
+	for _, p := range opt.Spans {
+		spans = append(spans, sdktrace.WithSpanProcessor(p))
+	}
+	meters := []sdkmetric.Option{sdkmetric.WithResource(res), sdkmetric.WithReader(t.page)}
+	for _, r := range opt.Metrics {
+		meters = append(meters, sdkmetric.WithReader(r))
+	}
+	if env.traces != nil {
+		e, err := t.sent.spans(ctx, env.traces)
+		if err != nil {
+			return err
+		}
+		spans = append(spans, sdktrace.WithBatcher(e, sdktrace.WithMaxQueueSize(env.queue),
+			sdktrace.WithMaxExportBatchSize(env.batch), sdktrace.WithBatchTimeout(env.delay)))
+	}
+	if env.metrics != nil {
+		e, err := t.sent.metrics(ctx, env.metrics)
+		if err != nil {
+			return err
+		}
+		meters = append(meters, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, sdkmetric.WithInterval(env.interval))))
+	}
+	t.spans = sdktrace.NewTracerProvider(spans...)
+	t.meter = sdkmetric.NewMeterProvider(meters...)
+	t.tracer = t.spans.Tracer(scopeName, trace.WithInstrumentationVersion(opt.Version), trace.WithSchemaURL(schemaURL))
+	return nil
+}
+
+// describe is the resource: what the environment says goes before our own words.
+func describe(version string, said []attribute.KeyValue) (*resource.Resource, error) {
+	own := []attribute.KeyValue{
+		attribute.String("service.name", serviceName),
+		attribute.String("telemetry.sdk.name", "opentelemetry"),
+		attribute.String("telemetry.sdk.language", "go"),
+	}
+	if version != "" {
+		own = append(own, attribute.String("service.version", version))
+	}
+	return resource.Merge(resource.NewSchemaless(own...), resource.NewSchemaless(said...))
+}
+
+// Observe takes part in a run as an [agent.LoopObserver]. Agents are told apart by
+// their sessions; for those without a store use [Telemetry.Agent].
+func (t *Telemetry) Observe(session string, e agent.Event) {
+	t.mu.Lock()
+	w := t.watches[session]
+	if w == nil {
+		w = &watch{t: t}
+		t.watches[session] = w
+	}
+	t.mu.Unlock()
+	w.Observe(session, e)
+	if w.idle() {
+		t.mu.Lock()
+		delete(t.watches, session)
+		t.mu.Unlock()
+	}
+}
+
+// Agent returns an observer for one agent alone. The name is that of a sub-agent;
+// main agents have none.
+func (t *Telemetry) Agent(name string) agent.LoopObserver {
+	w := &watch{t: t, name: name}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.named = append(t.named, w)
+	return w
+}
+
+// Shutdown ends what is open, sends what is left and stops. It takes no longer than
+// Options.Grace, or until ctx ends. The error is a *[DeliveryError] when something
+// could not be sent, now or before; it matters to nobody but the operator.
+func (t *Telemetry) Shutdown(ctx context.Context) error {
+	t.mu.Lock()
+	open := t.named
+	for _, w := range t.watches {
+		open = append(open, w)
+	}
+	t.named, t.watches = nil, map[string]*watch{}
+	t.mu.Unlock()
+	for _, w := range open {
+		w.abandon()
+	}
+	give := time.AfterFunc(t.grace, t.sent.giveUp)
+	defer give.Stop()
+	defer context.AfterFunc(ctx, t.sent.giveUp)()
+	var group sync.WaitGroup
+	var errs [2]error
+	group.Go(func() { errs[0] = t.spans.Shutdown(context.WithoutCancel(ctx)) })
+	group.Go(func() { errs[1] = t.meter.Shutdown(context.WithoutCancel(ctx)) })
+	group.Wait()
+	if err := t.sent.failure(); err != nil {
+		return err
+	}
+	return errors.Join(errs[:]...)
+}

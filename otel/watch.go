@@ -1,0 +1,198 @@
+package otel
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// watch follows one agent.
+type watch struct {
+	t    *Telemetry
+	name string
+
+	mu      sync.Mutex // Shutdown comes from elsewhere
+	session string
+	turn    *span
+	chat    *span
+	first   bool             // a piece of the answer has come
+	tools   map[string]*span // by use
+	waits   map[string]*span // by question
+	decided map[string]policy.Decision
+	turnNow running
+}
+
+// running is what a turn adds up to.
+type running struct {
+	id       string
+	provider string
+	model    string
+	usage    transcript.Usage
+	cost     float64
+}
+
+// span is an open span with what its metric will be labelled.
+type span struct {
+	trace.Span
+	ctx    context.Context //nolint:containedctx // the parent of spans that lie in this one
+	began  time.Time
+	labels []attribute.KeyValue
+}
+
+func (w *watch) idle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.turn == nil
+}
+
+// Observe is called on the agent's goroutine.
+func (w *watch) Observe(session string, e agent.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.session = session
+	now := w.t.clock()
+	switch e := e.(type) {
+	case agent.TextDelta, agent.ThinkingDelta, agent.ToolInputDelta:
+		w.firstChunk(now)
+	case agent.TurnStarted:
+		w.close(now, "unfinished", nil)
+		w.open(now, e.Turn)
+	case agent.TurnFinished:
+		w.open(now, e.Turn)
+		w.close(now, string(e.Reason), e.Err)
+	case agent.ModelStarted:
+		w.open(now, "")
+		w.modelStarted(now, e)
+	case agent.ModelFinished:
+		w.modelFinished(now, e)
+	case agent.UsageUpdated:
+		w.used(e)
+	case agent.Decided:
+		w.decision(e.Decision)
+	case agent.ToolStarted:
+		w.open(now, "")
+		w.toolStarted(now, e)
+	case agent.ToolFinished:
+		w.toolFinished(now, e)
+	case agent.ApprovalAsked:
+		w.open(now, "")
+		w.asked(now, e)
+	case agent.ApprovalResolved:
+		w.answered(now, e)
+	case agent.HookRan:
+		w.hooks(now, e.Ran)
+	}
+}
+
+// start begins a span in the turn, or in what all lies in.
+func (w *watch) start(name string, kind trace.SpanKind, at time.Time, labels, more []attribute.KeyValue) *span {
+	parent := w.t.parent
+	if w.turn != nil {
+		parent = w.turn.ctx
+	}
+	attrs := append(append([]attribute.KeyValue(nil), labels...), more...)
+	if w.session != "" {
+		attrs = append(attrs, attribute.String(attrConversation, w.session))
+	}
+	if w.name != "" {
+		attrs = append(attrs, attribute.String(attrAgent, w.name))
+	}
+	ctx, s := w.t.tracer.Start(parent, name, trace.WithTimestamp(at), trace.WithSpanKind(kind), trace.WithAttributes(attrs...))
+	return &span{Span: s, ctx: ctx, began: at, labels: labels}
+}
+
+// fail marks a span, and its metric, as ended by an error of a kind. What the error
+// says stays out of it: it may quote a prompt or a file.
+func (s *span) fail(kind string) {
+	if kind == "" {
+		return
+	}
+	s.SetStatus(codes.Error, "")
+	s.SetAttributes(attribute.String(attrError, kind))
+	s.labels = append(s.labels, attribute.String(attrError, kind))
+}
+
+// end ends the span and notes how long it took.
+func (s *span) end(at time.Time, h metric.Float64Histogram) {
+	if at.Before(s.began) {
+		at = s.began
+	}
+	s.End(trace.WithTimestamp(at))
+	h.Record(context.Background(), at.Sub(s.began).Seconds(), metric.WithAttributes(s.labels...))
+}
+
+// open opens a turn's span unless there is one: a resumed turn was started long ago.
+func (w *watch) open(now time.Time, turn string) {
+	if w.turn != nil {
+		return
+	}
+	w.turnNow = running{id: turn}
+	w.tools, w.waits, w.decided = map[string]*span{}, map[string]*span{}, map[string]policy.Decision{}
+	name := spanAgent
+	if w.name != "" {
+		name += " " + w.name
+	}
+	w.turn = w.start(name, trace.SpanKindInternal, now, []attribute.KeyValue{attribute.String(attrOperation, spanAgent)}, nil)
+	w.t.meters.active.Add(context.Background(), 1)
+}
+
+// close ends the turn's span and all that is open in it.
+func (w *watch) close(now time.Time, reason string, err error) {
+	if w.turn == nil {
+		return
+	}
+	if w.chat != nil {
+		w.chat.fail(reason)
+		w.chat.end(now, w.t.meters.operation)
+	}
+	for _, s := range w.tools {
+		s.fail(reason)
+		s.end(now, w.t.meters.tool)
+	}
+	for _, s := range w.waits {
+		w.stopWaiting(now, s, reason)
+	}
+	w.turn.SetAttributes(w.totals(reason)...)
+	switch agent.Reason(reason) {
+	case agent.ReasonFailed:
+		w.turn.fail(errorType(err))
+	case agent.ReasonRefused:
+		w.turn.fail(reason)
+	}
+	w.turn.end(now, w.t.meters.agent)
+	w.t.meters.active.Add(context.Background(), -1)
+	w.t.meters.turns.Add(context.Background(), 1, metric.WithAttributes(attribute.String(attrReason, reason)))
+	w.turn, w.chat, w.tools, w.waits, w.decided = nil, nil, nil, nil, nil
+}
+
+// totals are what is known of a turn at its end only.
+func (w *watch) totals(reason string) []attribute.KeyValue {
+	r := &w.turnNow
+	attrs := append(usage(r.usage), attribute.String(attrReason, reason))
+	if r.id != "" {
+		attrs = append(attrs, attribute.String(attrTurn, r.id))
+	}
+	if r.model != "" {
+		attrs = append(attrs, attribute.String(attrProvider, r.provider), attribute.String(attrModel, r.model))
+	}
+	if r.cost > 0 {
+		attrs = append(attrs, attribute.Float64(attrCost, r.cost))
+	}
+	return attrs
+}
+
+// abandon ends what is open when nobody will tell how it ended.
+func (w *watch) abandon() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.close(w.t.clock(), "unfinished", nil)
+}

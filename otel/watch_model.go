@@ -1,0 +1,111 @@
+package otel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func (w *watch) modelStarted(now time.Time, e agent.ModelStarted) {
+	if w.chat != nil {
+		w.chat.fail("unfinished")
+		w.chat.end(now, w.t.meters.operation)
+	}
+	w.turnNow.provider, w.turnNow.model = e.Provider, e.Model
+	more := []attribute.KeyValue{attribute.Bool(attrStream, true)}
+	if e.Attempt > 0 {
+		more = append(more, attribute.Int(attrAttempt, e.Attempt))
+	}
+	w.chat = w.start(spanChat+" "+e.Model, trace.SpanKindClient, now, []attribute.KeyValue{
+		attribute.String(attrOperation, spanChat),
+		attribute.String(attrProvider, e.Provider),
+		attribute.String(attrModel, e.Model),
+	}, more)
+	w.first = false
+}
+
+// firstChunk notes when an answer begins to come.
+func (w *watch) firstChunk(now time.Time) {
+	if w.chat == nil || w.first {
+		return
+	}
+	w.first = true
+	took := now.Sub(w.chat.began).Seconds()
+	w.chat.SetAttributes(attribute.Float64(attrFirstChunk, took))
+	w.t.meters.firstChunk.Record(context.Background(), took, metric.WithAttributes(w.chat.labels...))
+}
+
+func (w *watch) modelFinished(now time.Time, e agent.ModelFinished) {
+	if w.chat == nil {
+		return
+	}
+	s := w.chat
+	w.chat = nil
+	if e.Usage != nil {
+		s.SetAttributes(usage(*e.Usage)...)
+		w.turnNow.usage = w.turnNow.usage.Add(*e.Usage)
+		w.tokens(s.labels, "input", input(*e.Usage))
+		w.tokens(s.labels, "output", e.Usage.Output)
+	}
+	if e.Finish != "" {
+		s.SetAttributes(attribute.StringSlice(attrFinish, []string{string(e.Finish)}))
+	}
+	if e.Err != nil {
+		s.fail(errorType(e.Err))
+	}
+	s.end(now, w.t.meters.operation)
+}
+
+func (w *watch) tokens(labels []attribute.KeyValue, kind string, n int64) {
+	set := append(append([]attribute.KeyValue(nil), labels...), attribute.String(attrTokenType, kind))
+	w.t.meters.tokens.Record(context.Background(), n, metric.WithAttributes(set...))
+}
+
+// used notes what the run has cost so far; the event tells the sum.
+func (w *watch) used(e agent.UsageUpdated) {
+	more := e.CostUSD - w.turnNow.cost
+	if w.turn == nil || more <= 0 {
+		return
+	}
+	w.turnNow.cost = e.CostUSD
+	w.t.meters.cost.Add(context.Background(), more, metric.WithAttributes(attribute.String(attrModel, e.Model)))
+}
+
+// input counts what the conventions call input: cached tokens as well.
+func input(u transcript.Usage) int64 { return u.Input + u.CacheRead + u.CacheWrite }
+
+func usage(u transcript.Usage) []attribute.KeyValue {
+	attrs := []attribute.KeyValue{attribute.Int64(attrInput, input(u)), attribute.Int64(attrOutput, u.Output)}
+	for _, more := range []struct {
+		name string
+		n    int64
+	}{{attrCacheRead, u.CacheRead}, {attrCacheWrite, u.CacheWrite}, {attrReasoning, u.Reasoning}} {
+		if more.n > 0 {
+			attrs = append(attrs, attribute.Int64(more.name, more.n))
+		}
+	}
+	return attrs
+}
+
+// errorType is the class of an error: a model's kind, cancelled, timeout, or what the
+// conventions say for any other one.
+func errorType(err error) string {
+	var me *model.Error
+	switch {
+	case errors.As(err, &me) && me.Kind != "":
+		return string(me.Kind)
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	}
+	return "_OTHER"
+}

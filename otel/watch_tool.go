@@ -1,0 +1,162 @@
+package otel
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+func (w *watch) decision(d policy.Decision) {
+	attrs := []attribute.KeyValue{attribute.String(attrEffect, string(d.Effect)), attribute.String(attrDecider, decider(&d))}
+	w.t.meters.decisions.Add(context.Background(), 1, metric.WithAttributes(attrs...))
+	switch {
+	case w.turn == nil:
+	case d.Effect == policy.Deny:
+		attrs = append(attrs, attribute.String(attrTool, d.Tool), attribute.String(attrToolCall, d.Use), attribute.String(attrMode, string(d.Mode)))
+		w.turn.AddEvent(eventDenied, trace.WithTimestamp(w.t.clock()), trace.WithAttributes(attrs...))
+	default:
+		w.decided[d.Use] = d
+	}
+}
+
+// decider is the kind of who decided: one of few words, which the documentation lists.
+func decider(d *policy.Decision) string {
+	kind, _, _ := strings.Cut(d.By, " ")
+	switch {
+	case kind == "mode" || kind == "hook" || kind == "sandbox":
+		return kind
+	case d.By == "rules":
+		return "rule"
+	case d.By == "grants":
+		return "grant"
+	case d.By == "canUseTool":
+		return "callback"
+	case d.By == "nobody" || d.By == "timeout":
+		return "nobody"
+	case d.By == "" || slices.Contains([]string{"interrupt", "restart", "restore", "cut", "approval", "guard", "input"}, d.By):
+		return "program"
+	case d.Asked:
+		return "person"
+	}
+	return "policy"
+}
+
+func (w *watch) toolStarted(now time.Time, e agent.ToolStarted) {
+	more := []attribute.KeyValue{attribute.String(attrToolCall, e.Use)}
+	if d, ok := w.decided[e.Use]; ok {
+		more = append(more, attribute.String(attrEffect, string(d.Effect)), attribute.String(attrDecider, decider(&d)), attribute.String(attrMode, string(d.Mode)))
+	}
+	w.tools[e.Use] = w.start(spanTool+" "+e.Tool, trace.SpanKindInternal, now, []attribute.KeyValue{
+		attribute.String(attrOperation, spanTool),
+		attribute.String(attrTool, e.Tool),
+		attribute.String(attrToolType, "function"),
+	}, more)
+}
+
+// toolFinished ends the span when the tool had ended; that its result was on disk,
+// and the other calls of the round, came later.
+func (w *watch) toolFinished(now time.Time, e agent.ToolFinished) {
+	s := w.tools[e.Use]
+	if s == nil {
+		return
+	}
+	delete(w.tools, e.Use)
+	if e.Result.ExitCode != nil {
+		s.SetAttributes(attribute.Int(attrExit, *e.Result.ExitCode))
+	}
+	if e.Result.IsError {
+		s.fail("tool_error")
+	}
+	if ended := s.began.Add(e.Took); e.Took > 0 && ended.Before(now) {
+		now = ended
+	}
+	s.end(now, w.t.meters.tool)
+}
+
+func (w *watch) asked(now time.Time, e agent.ApprovalAsked) {
+	q := &e.Question
+	if w.waits[q.ID] != nil {
+		return
+	}
+	w.waits[q.ID] = w.start(spanPerson, trace.SpanKindInternal, now, nil, []attribute.KeyValue{
+		attribute.String(attrTool, q.Tool), attribute.String(attrToolCall, q.Use),
+		attribute.String(attrQuestion, q.ID), attribute.String(attrMode, string(q.Mode)),
+	})
+	w.t.meters.pending.Add(context.Background(), 1)
+}
+
+func (w *watch) answered(now time.Time, e agent.ApprovalResolved) {
+	s := w.waits[e.ID]
+	if s == nil {
+		return
+	}
+	delete(w.waits, e.ID)
+	s.SetAttributes(attribute.String(attrBy, whoAnswered(e.Answer)))
+	if e.Answer.Via != "" {
+		s.SetAttributes(attribute.String(attrVia, e.Answer.Via))
+	}
+	w.stopWaiting(now, s, string(e.Answer.Decision))
+}
+
+// whoAnswered is a person, whatever the name, or why there was none.
+func whoAnswered(a approval.Answer) string {
+	return decider(&policy.Decision{By: a.By, Asked: true})
+}
+
+func (w *watch) stopWaiting(now time.Time, s *span, answer string) {
+	label := attribute.String(attrAnswer, answer)
+	s.SetAttributes(label)
+	s.labels = append(s.labels, label)
+	s.end(now, w.t.meters.wait)
+	w.t.meters.pending.Add(context.Background(), -1)
+}
+
+// hooks makes a span of each hook that ran. Those of an event that rewrites have run
+// one after another, the others side by side.
+func (w *watch) hooks(now time.Time, ran hook.Ran) {
+	info, _ := ran.Event.Info()
+	event := attribute.String(attrEvent, string(ran.Event))
+	ended := now
+	for _, r := range slices.Backward(ran.Hooks) {
+		began := ended.Add(-time.Duration(r.Millis) * time.Millisecond)
+		w.hook(began, ended, event, &ran, &r)
+		if info.Rewrites {
+			ended = began
+		}
+	}
+	if ran.Quiet > 0 {
+		w.t.meters.hooks.Add(context.Background(), int64(ran.Quiet), metric.WithAttributes(event, attribute.String(attrHookSays, "none")))
+	}
+}
+
+func (w *watch) hook(began, ended time.Time, event attribute.KeyValue, ran *hook.Ran, r *hook.Run) {
+	says := attribute.String(attrHookSays, r.Effect)
+	if r.Effect == "" {
+		says = attribute.String(attrHookSays, "none")
+	}
+	more := []attribute.KeyValue{says}
+	for name, v := range map[string]string{attrSource: r.Source, attrTool: ran.Tool, attrToolCall: ran.Use} {
+		if v != "" {
+			more = append(more, attribute.String(name, v))
+		}
+	}
+	if r.Exit != nil {
+		more = append(more, attribute.Int(attrExit, *r.Exit))
+	}
+	s := w.start(spanHook+" "+string(ran.Event), trace.SpanKindInternal, began, []attribute.KeyValue{event, attribute.String(attrHookType, r.Type)}, more)
+	if r.Error != "" {
+		s.fail("hook_error")
+	}
+	s.end(ended, w.t.meters.hookTime)
+	w.t.meters.hooks.Add(context.Background(), 1, metric.WithAttributes(event, says))
+}
