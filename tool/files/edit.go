@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -97,14 +98,20 @@ func (f *Files) change(ctx context.Context, call *tool.Call, path string, edits 
 	if len(c.text.raw) > maxWhole {
 		return tool.Failure(fmt.Sprintf("%s: would grow beyond %d bytes", p.Abs, maxWhole)), nil
 	}
-	if err := f.replace(p, c.text.bytes(), before); err != nil {
-		return tool.Failure(failed(p, err)), nil
+	was, _ := f.recall(p.Abs) // current has compared it
+	changes, err := f.replace(p, c.text.bytes(), before, hex.EncodeToString(was.sum[:]))
+	if err != nil {
+		r := tool.Failure(failed(p, err))
+		r.Changes = changes
+		return r, nil
 	}
 	what := "1 replacement"
 	if c.count != 1 {
 		what = fmt.Sprintf("%d replacements", c.count)
 	}
-	return tool.Text(fmt.Sprintf("Successfully edited %s (%s)\n%s", p.Abs, what, c.snippet())), nil
+	r := tool.Text(fmt.Sprintf("Successfully edited %s (%s)\n%s", p.Abs, what, c.snippet()))
+	r.Changes = changes
+	return r, nil
 }
 
 // changed is a text after edits: how many replacements, and the span of its seen

@@ -3,6 +3,7 @@ package files
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -15,12 +16,14 @@ import (
 // the same folder is synced and renamed, then the folder is synced. before
 // describes the file that is replaced, or is nil for a new one; when that is no
 // longer what lies there, nothing happens. Mode and owner of an existing file
-// are kept; other hard links to it keep the old content.
-func (f *Files) replace(p tool.Place, data []byte, before fs.FileInfo) error {
+// are kept; other hard links to it keep the old content. was is the digest of the
+// content before. The changes are there when the content was replaced, also with an
+// error.
+func (f *Files) replace(p tool.Place, data []byte, before fs.FileInfo, was string) ([]tool.Change, error) {
 	dir := path.Dir(p.Rel)
 	fresh, err := makeParents(p.Root, dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	temp := path.Join(dir, ".holdfast-"+rand.Text()[:16])
 	info, err := writeTemp(p.Root, temp, data, before)
@@ -31,11 +34,12 @@ func (f *Files) replace(p tool.Place, data []byte, before fs.FileInfo) error {
 		err = p.Root.Rename(temp, p.Rel)
 	}
 	if err != nil {
-		return errors.Join(err, ignoreMissing(p.Root.Remove(temp)))
+		return nil, errors.Join(err, ignoreMissing(p.Root.Remove(temp)))
 	}
 	sum := sha256.Sum256(data)
 	f.remember(p.Abs, stateOf(info, sum[:]))
-	return syncFolders(p.Root, dir, fresh)
+	changes := []tool.Change{{Path: p.Abs, Before: was, After: hex.EncodeToString(sum[:])}}
+	return changes, syncFolders(p.Root, dir, fresh)
 }
 
 // unmoved checks, right before the rename, that the place still is what it was.

@@ -49,7 +49,7 @@ func TestReplaceAfterARace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := f.replace(p, []byte("ours"), before); err == nil {
+			if changes, err := f.replace(p, []byte("ours"), before, ""); err == nil || changes != nil {
 				t.Error("it was replaced")
 			}
 			_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
@@ -80,7 +80,7 @@ func TestReplaceNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.replace(p, []byte("ours"), nil); err == nil {
+	if changes, err := f.replace(p, []byte("ours"), nil, absent); err == nil || changes != nil {
 		t.Error("a file that appeared was replaced")
 	}
 }

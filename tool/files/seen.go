@@ -15,6 +15,9 @@ import (
 // maxWhole is the largest file that is edited, or hashed to notice a change.
 const maxWhole = 16 << 20
 
+// absent stands for the digest of a file that is not there.
+const absent = "absent"
+
 var errMoved = errors.New("leads somewhere else than when the call was judged")
 
 // state is what a file looked like when the model last saw or wrote it.
@@ -37,7 +40,7 @@ func stateOf(info fs.FileInfo, sum []byte) state {
 func base(p tool.Place) (string, *state) {
 	file, info, err := p.Open()
 	if errors.Is(err, fs.ErrNotExist) {
-		return "absent", nil
+		return absent, nil
 	}
 	if err != nil {
 		return "", nil
@@ -94,30 +97,30 @@ func (f *Files) current(p tool.Place) ([]byte, fs.FileInfo, error) {
 	return data, info, nil
 }
 
-// overwritable checks that a file may be replaced without being looked at again.
-func (f *Files) overwritable(p tool.Place) (fs.FileInfo, error) {
+// overwritable checks that a file may be replaced without being looked at again, and
+// returns the digest of its content.
+func (f *Files) overwritable(p tool.Place) (info fs.FileInfo, sum string, err error) {
 	file, info, err := p.Open()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer file.Close()
 	was, ok := f.recall(p.Abs)
 	if !ok {
-		return nil, unread(p)
+		return nil, "", unread(p)
 	}
 	if was.size != info.Size() || (!was.hashed && !was.time.Equal(info.ModTime())) {
-		return nil, stale(p)
+		return nil, "", stale(p)
 	}
-	if was.hashed {
-		h := sha256.New()
-		if _, err := io.Copy(h, io.LimitReader(file, maxWhole+1)); err != nil {
-			return nil, &tool.PathError{Path: p.Abs, Err: err}
-		}
-		if [sha256.Size]byte(h.Sum(nil)) != was.sum {
-			return nil, stale(p)
-		}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(file, info.Size()+1)); err != nil {
+		return nil, "", &tool.PathError{Path: p.Abs, Err: err}
 	}
-	return info, nil
+	now := h.Sum(nil)
+	if was.hashed && [sha256.Size]byte(now) != was.sum {
+		return nil, "", stale(p)
+	}
+	return info, hex.EncodeToString(now), nil
 }
 
 func unread(p tool.Place) error {

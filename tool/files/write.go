@@ -42,10 +42,10 @@ func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool
 		return tool.Failure(err.Error()), nil
 	}
 	verb := "Wrote"
-	before, err := f.overwritable(p)
+	before, was, err := f.overwritable(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		verb, before = "Created", nil
+		verb, before, was = "Created", nil, absent
 	case err == nil:
 		err = writable(p)
 		fallthrough
@@ -54,10 +54,13 @@ func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool
 			return tool.Failure(err.Error()), nil
 		}
 	}
-	if err := f.replace(p, []byte(in.Content), before); err != nil {
-		return tool.Failure(failed(p, err)), nil
+	changes, err := f.replace(p, []byte(in.Content), before, was)
+	r := tool.Text(fmt.Sprintf("%s %s (%d lines, %d bytes)", verb, p.Abs, countLines(in.Content), len(in.Content)))
+	if err != nil {
+		r = tool.Failure(failed(p, err))
 	}
-	return tool.Text(fmt.Sprintf("%s %s (%d lines, %d bytes)", verb, p.Abs, countLines(in.Content), len(in.Content))), nil
+	r.Changes = changes
+	return r, nil
 }
 
 // writable checks that the file itself may be written: a rename would not ask.
