@@ -125,9 +125,18 @@ func (e *Entry) why(b *strings.Builder) {
 func (e *Entry) proof(b *strings.Builder) {
 	b.WriteString(`<details><summary>proof</summary><dl>`)
 	for _, f := range [...][2]string{
-		{"call", e.Use}, {"mode", e.Mode}, {"sandbox", e.Sandbox}, {"profile", e.Profile}, {"question", e.Question}, {"grant", e.Grant},
-		{"changed", strings.Join(e.changes(), "\n")}, {"hooks", strings.Join(e.hookLines(), "\n")}, {"requests", strings.Join(e.Requests, "\n")},
-		{"record", e.Record}, {"prev", e.Prev}, {"digest", e.Digest},
+		{"call", e.Use},
+		{"mode", e.Mode},
+		{"sandbox", e.Sandbox},
+		{"profile", e.Profile},
+		{"question", e.Question},
+		{"grant", e.Grant},
+		{"changed", strings.Join(e.changes(), "\n")},
+		{"hooks", strings.Join(e.hookLines(), "\n")},
+		{"requests", strings.Join(e.Requests, "\n")},
+		{"record", e.Record},
+		{"prev", e.Prev},
+		{"digest", e.Digest},
 	} {
 		if f[1] != "" {
 			fmt.Fprintf(b, `<dt>%s</dt><dd>%s</dd>`, f[0], text(f[1]))

@@ -158,7 +158,7 @@ func (r *reader) finished(f *session.ToolFinished, e *Entry) {
 	switch {
 	case f.Outcome != "":
 		e.Outcome = f.Outcome
-	case f.IsError:
+	case f.IsError || f.ExitCode != nil && *f.ExitCode != 0:
 		e.Outcome = OutcomeError
 	default:
 		e.Outcome = OutcomeOK

@@ -330,7 +330,7 @@ func TestErasedRecordsStayEvidence(t *testing.T) {
 	drafts := []draft{
 		decide("a", "Bash", "mode auto", policy.Allow, nil), start("a", "Bash"), finish("a", "Bash"), // 2 3 4
 		ask("q", "b", "Bash", bashLs), reply("q", approval.Deny, "bob", "cli"), // 5 6
-		draft{session.KindHookRan, hook.Ran{Event: "Stop", Quiet: 1}}, // 7
+		{session.KindHookRan, hook.Ran{Event: "Stop", Quiet: 1}}, // 7
 		calls(transcript.ToolUse{ID: "c", Name: "Read", Input: json.RawMessage(`{}`)}),
 	}
 	log(t, s, "s", drafts...)
