@@ -108,7 +108,7 @@ var claudeOf = map[Event]string{
 // fields for all events; those of events that the original never fired, and which
 // it has no field for, are added under Claude Code's names in its spelling.
 const seedBase = "toolName? toolInput? toolOutput? toolUseId? sessionId? cwd? error? transcriptPath? permissionMode? agentId? agentType? " +
-	"lastAssistantMessage? trigger? customInstructions? permissionSuggestions? isInterrupt? agentTranscriptPath?"
+	"stopHookActive? lastAssistantMessage? trigger? customInstructions? permissionSuggestions? isInterrupt? agentTranscriptPath?"
 
 var seedOf = map[Event]string{
 	PermissionDenied: "reason?",

@@ -112,7 +112,7 @@ func TestWireValues(t *testing.T) {
 	want = map[string]any{
 		"event": "preToolUse", "toolName": "Bash", "toolInput": map[string]any{"command": "ls <x>"}, "toolOutput": "out", "toolUseId": "u1",
 		"sessionId": "s1", "cwd": "/p", "error": "failed", "transcriptPath": "/t.jsonl", "permissionMode": "default", "agentId": "a1",
-		"agentType": "Explore", "lastAssistantMessage": "done", "trigger": "auto", "customInstructions": "keep the tests", "isInterrupt": true,
+		"agentType": "Explore", "stopHookActive": true, "lastAssistantMessage": "done", "trigger": "auto", "customInstructions": "keep the tests", "isInterrupt": true,
 		"permissionSuggestions": []any{map[string]any{"type": "setMode", "mode": "plan", "destination": "session"}}, "agentTranscriptPath": "/a.jsonl",
 	}
 	if d := cmp.Diff(want, got); d != "" {
