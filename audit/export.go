@@ -63,11 +63,11 @@ func Export(w io.Writer, format string, entries iter.Seq2[Entry, error]) error {
 func newExporter(format string) (exporter, error) {
 	switch format {
 	case FormatJSONL:
-		return lines(func(e *Entry) any { return e }), nil
+		return objects(func(e *Entry) any { return e }), nil
 	case FormatOCSF:
-		return lines(ocsf), nil
+		return objects(ocsf), nil
 	case FormatCloudEvents:
-		return lines(cloudEvent), nil
+		return objects(cloudEvent), nil
 	case FormatCSV:
 		return table{}, nil
 	case FormatHTML:
@@ -77,13 +77,13 @@ func newExporter(format string) (exporter, error) {
 	return nil, fmt.Errorf("audit: export: there is no format %q; the formats are %s", format, strings.Join(known, ", "))
 }
 
-// lines writes one canonical JSON object for each entry.
-type lines func(*Entry) any
+// objects writes one canonical JSON object for each entry.
+type objects func(*Entry) any
 
-func (lines) begin(io.Writer) error { return nil }
-func (lines) end(io.Writer) error   { return nil }
+func (objects) begin(io.Writer) error { return nil }
+func (objects) end(io.Writer) error   { return nil }
 
-func (as lines) entry(w io.Writer, e *Entry) error {
+func (as objects) entry(w io.Writer, e *Entry) error {
 	b, err := Canonical(as(e))
 	if err != nil {
 		return err
