@@ -206,7 +206,7 @@ func (h *hashes) root() tlog.Hash {
 }
 
 // appendHistory adds a note to the list of all, cutting off what a crash left
-// unfinished.
+// unfinished. It is not synced: the last note has a file of its own.
 func appendHistory(path string, signed []byte) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|openFlags, 0o600)
 	if err != nil {
@@ -226,10 +226,8 @@ func appendHistory(path string, signed []byte) error {
 	if err := f.Truncate(end); err != nil {
 		return err
 	}
-	if _, err := f.WriteAt(append(slices.Clip(signed), '\n'), end); err != nil {
-		return err
-	}
-	return f.Sync()
+	_, err = f.WriteAt(append(slices.Clip(signed), '\n'), end)
+	return err
 }
 
 // wholeNotes is how many bytes at the beginning of b end with a whole note.

@@ -57,7 +57,7 @@ func (t *Trail) key(signed bool) (note.Signer, note.Verifier, error) {
 func (t *Trail) newKey() (string, error) {
 	secret, _, err := note.GenerateKey(rand.Reader, t.name)
 	if err == nil {
-		err = writeWhole(t.folder, keyName, []byte(secret+"\n"))
+		err = errors.Join(writeWhole(t.folder, keyName, []byte(secret+"\n")), syncFolder(t.folder))
 	}
 	return secret, err
 }

@@ -88,8 +88,7 @@ func OpenTrail(dir string, o *TrailOptions) (*Trail, error) {
 		return nil, trailError("open trail", dir, session.ErrInvalid, err.Error(), "give it another name")
 	}
 	if err := t.open(); err != nil {
-		t.closeFiles()
-		return nil, err
+		return nil, errors.Join(err, t.closeFiles())
 	}
 	return t, nil
 }
@@ -305,7 +304,8 @@ func (t *Trail) closeFiles() error {
 	return err
 }
 
-// writeWhole puts a file (0600) in place at once, durably.
+// writeWhole puts a file (0600) in place at once: after a crash there is what was
+// before or all of it.
 func writeWhole(dir, name string, data []byte) error {
 	f, err := os.CreateTemp(dir, ".new-*")
 	if err != nil {
@@ -319,6 +319,11 @@ func writeWhole(dir, name string, data []byte) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
+	return nil
+}
+
+// syncFolder makes the names in a folder durable.
+func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

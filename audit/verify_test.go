@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -193,7 +194,7 @@ func TestVerifyFindsMissingSession(t *testing.T) {
 			st := perform(t, m)
 			st.remove(t, st.dir, "beta")
 			r := st.verify(t, nil)
-			if len(r.Findings) != 1 || r.Findings[0].Session != "beta" || !strings.Contains(r.Findings[0].What, "the session is gone; its log had 4 records") {
+			if len(r.Findings) != 1 || r.Findings[0].Session != "beta" || !strings.Contains(r.Findings[0].What, "the session is gone: no leaf says that it was deleted, and its log went up to record 4") {
 				t.Fatalf("%+v", r)
 			}
 			st.remove(t, st.dir, "gone") // the second of this name
@@ -207,6 +208,7 @@ func TestVerifyFindsMissingSession(t *testing.T) {
 
 func TestVerifyMetadata(t *testing.T) {
 	m := inSQLite{}
+	whole := perform(t, m)
 	for _, c := range []struct {
 		q, want string
 		seq     int64
@@ -217,7 +219,7 @@ func TestVerifyMetadata(t *testing.T) {
 		{"UPDATE sessions SET deleted = 1 WHERE id = 'alpha'", "marked as deleted, and no leaf says so", 0},
 		{"UPDATE sessions SET head = 30 WHERE id = 'alpha'", "", 19},
 	} {
-		st := perform(t, m)
+		st := whole.copy(t)
 		m.exec(t, st.dir, c.q)
 		r := st.verify(t, nil)
 		i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Session == "alpha" })
@@ -248,23 +250,6 @@ func TestVerifyNotes(t *testing.T) {
 		"1 session has no leaf, so only the chain of the records was checked: bare",
 	}
 	if len(r.Findings) > 0 || !slices.Equal(r.Notes, want) {
-		t.Errorf("%+v", r)
-	}
-	// What a redacted record names may be erased.
-	store = m.open(t, st.dir)
-	trail, err := OpenTrail(st.trailDir(), nil)
-	check(t, err)
-	l, err = session.New(store, &session.Options{Witness: trail}).Open(ctx, "beta", nil)
-	check(t, err)
-	d, err := session.NewDraft(session.KindRedacted, session.Redacted{Seqs: []int64{3}})
-	check(t, err)
-	_, err = l.Append(ctx, d)
-	check(t, err)
-	check(t, l.Close())
-	check(t, trail.Close())
-	closeStore(t, store)
-	m.exec(t, st.dir, "UPDATE records SET payload = NULL WHERE key = (SELECT num << 32 | 3 FROM sessions WHERE id = 'beta')")
-	if r := st.verify(t, nil); len(r.Findings) > 0 || len(r.Notes) != 1 {
 		t.Errorf("%+v", r)
 	}
 	// Without a trail only the chains count.
@@ -303,4 +288,36 @@ func (m inSQLite) exec(t testing.TB, dir, q string) {
 		_, err := tx.Exec(q)
 		check(t, err)
 	})
+}
+
+// Redaction is no fault, erasing without telling is.
+func TestVerifyRedacted(t *testing.T) {
+	for name, m := range media {
+		t.Run(name, func(t *testing.T) {
+			st := perform(t, m)
+			store := m.open(t, st.dir)
+			trail, err := OpenTrail(st.trailDir(), nil)
+			check(t, err)
+			s := session.New(store, &session.Options{Witness: trail})
+			for _, id := range []string{"alpha", "orphan"} {
+				o := session.RedactOptions{Reason: "test", Mask: func(p json.RawMessage) json.RawMessage {
+					return bytes.ReplaceAll(p, []byte("two"), []byte("***"))
+				}}
+				if id == "alpha" {
+					o = session.RedactOptions{Seqs: []int64{3, 16}}
+				}
+				_, err = s.Redact(context.Background(), id, o)
+				check(t, err)
+			}
+			check(t, trail.Close())
+			closeStore(t, store)
+			if r := st.verify(t, nil); len(r.Findings)+len(r.Notes) > 0 {
+				t.Errorf("%+v", r)
+			}
+			recs := st.load(t, st.dir, "alpha")
+			if recs[2].Payload != nil && string(recs[2].Payload) != "null" {
+				t.Fatalf("not erased: %s", recs[2].Payload)
+			}
+		})
+	}
 }

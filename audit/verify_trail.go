@@ -116,18 +116,17 @@ func (v *verifying) verifier(signed bool) (note.Verifier, error) {
 		}
 		return nil, nil
 	}
-	verifier, err := note.NewVerifier(v.r.Key)
-	if err != nil && v.o.Key != "" {
+	if verifier, err := note.NewVerifier(v.r.Key); err == nil {
+		return verifier, nil
+	}
+	if v.o.Key != "" {
 		return nil, &session.Error{
 			Op: "verify", Err: session.ErrInvalid, Detail: "the key is no verifier key: " + v.o.Key,
 			Hint: "a verifier key reads name+hash+data, as in the file " + verifierName,
 		}
 	}
-	if err != nil {
-		v.find(Finding{What: "the file " + verifierName + " holds no verifier key"})
-		return nil, nil
-	}
-	return verifier, nil
+	v.find(Finding{What: "the file " + verifierName + " holds no verifier key"})
+	return nil, nil
 }
 
 // compareKeys looks whether the public key is that of the signing key, where that
@@ -151,7 +150,7 @@ func openCheckpoint(signed []byte, verifier note.Verifier) (checkpoint, error) {
 	n, err := note.Open(signed, note.VerifierList(verifier))
 	if e, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
 		by := "another key"
-		if len(e.Note.Sigs)+len(e.Note.UnverifiedSigs) > 0 {
+		if len(e.Note.UnverifiedSigs) > 0 {
 			by = fmt.Sprintf("%s+%08x", e.Note.UnverifiedSigs[0].Name, e.Note.UnverifiedSigs[0].Hash)
 		}
 		return checkpoint{}, fmt.Errorf("it is signed with %s, not with %s+%08x", by, verifier.Name(), verifier.KeyHash())

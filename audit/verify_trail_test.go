@@ -38,7 +38,7 @@ func (s stage) forgeTrail(t testing.TB) {
 	check(t, trail.Close())
 }
 
-func lines(b []byte) [][]byte { return slices.Collect(bytes.Lines(b)) }
+func splitLines(b []byte) [][]byte { return slices.Collect(bytes.Lines(b)) }
 
 func TestVerifyFindsTamperedTrail(t *testing.T) {
 	whole := perform(t, inFiles{})
@@ -49,22 +49,22 @@ func TestVerifyFindsTamperedTrail(t *testing.T) {
 		what string
 	}{
 		{"leaves cut", func(t *testing.T, s stage) {
-			s.change(t, leavesName, func(b []byte) []byte { return bytes.Join(lines(b)[:20], nil) })
+			s.change(t, leavesName, func(b []byte) []byte { return bytes.Join(splitLines(b)[:20], nil) })
 		}, 21, "leaves 21 to "},
 		{"leaves gone", func(t *testing.T, s stage) { check(t, os.Remove(filepath.Join(s.trailDir(), leavesName))) }, 1, "leaves 1 to "},
 		{"a leaf edited", func(t *testing.T, s stage) {
 			s.change(t, leavesName, func(b []byte) []byte {
-				l := lines(b)
+				l := splitLines(b)
 				l[9] = bytes.Replace(l[9], []byte(`"seq":10`), []byte(`"seq":11`), 1)
 				return bytes.Join(l, nil)
 			})
 		}, 10, "the leaf was changed, removed or moved after it was signed"},
 		{"a leaf removed", func(t *testing.T, s stage) {
-			s.change(t, leavesName, func(b []byte) []byte { return bytes.Join(slices.Delete(lines(b), 9, 10), nil) })
+			s.change(t, leavesName, func(b []byte) []byte { return bytes.Join(slices.Delete(splitLines(b), 9, 10), nil) })
 		}, 10, "the leaf was changed, removed or moved after it was signed"},
 		{"two leaves swapped", func(t *testing.T, s stage) {
 			s.change(t, leavesName, func(b []byte) []byte {
-				l := lines(b)
+				l := splitLines(b)
 				l[4], l[9] = l[9], l[4]
 				return bytes.Join(l, nil)
 			})
@@ -75,7 +75,7 @@ func TestVerifyFindsTamperedTrail(t *testing.T) {
 		}, 1, "are not those that were signed"},
 		{"a line that is no leaf", func(t *testing.T, s stage) {
 			s.change(t, leavesName, func(b []byte) []byte {
-				l := lines(b)
+				l := splitLines(b)
 				l[2] = []byte("{}\n")
 				return bytes.Join(l, nil)
 			})
@@ -154,7 +154,7 @@ func TestVerifyAgainstElsewhere(t *testing.T) {
 	st.save(t, st.dir, "alpha", recs)
 	st.change(t, leavesName, func(b []byte) []byte {
 		var out []byte
-		for i, line := range lines(b) {
+		for i, line := range splitLines(b) {
 			l, err := parseLeaf(line[:len(line)-1])
 			check(t, err)
 			if l.session == "alpha" && !l.deleted {

@@ -1,0 +1,54 @@
+package audit_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+)
+
+// A trail witnesses what sessions append, and a log that was changed is found.
+func ExampleOpenTrail() {
+	ctx := context.Background()
+	home, err := os.MkdirTemp("", "audit")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(home)
+	trail, err := audit.OpenTrail(filepath.Join(home, "trail"), &audit.TrailOptions{Name: "example"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	store := memory.New()
+	s := session.New(store, &session.Options{Witness: trail})
+	log, err := s.Create(ctx, session.Opened{SessionID: "demo"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := log.Close(); err != nil {
+		fmt.Println(err)
+	}
+	if err := trail.Close(); err != nil { // signs a checkpoint
+		fmt.Println(err)
+	}
+
+	r, err := audit.Verify(ctx, s, trail.Dir(), nil)
+	fmt.Println(r.Sessions, "session,", r.Leaves, "leaf,", len(r.Findings), "findings,", err)
+
+	// Somebody deletes the session behind the trail's back.
+	if err := store.Delete(ctx, "demo"); err != nil {
+		fmt.Println(err)
+	}
+	r, err = audit.Verify(ctx, s, trail.Dir(), nil)
+	fmt.Println(r.Findings, err)
+	// Output:
+	// 1 session, 1 leaf, 0 findings, <nil>
+	// [session demo, record 1, leaf 1: the session is gone: no leaf says that it was deleted, and its log went up to record 1] <nil>
+}
