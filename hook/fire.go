@@ -204,6 +204,9 @@ func (f *firing) command(ctx context.Context, e *entry) (res result) {
 		res.took = f.r.now().Sub(start)
 	}()
 	limit := f.allowance(e)
+	if limit <= 0 {
+		return result{err: errors.New("no time was left for it")}
+	}
 	within, cancel := context.WithTimeoutCause(ctx, limit, &overtime{limit})
 	defer cancel()
 	defer context.AfterFunc(f.r.life(), cancel)()

@@ -194,9 +194,6 @@ func (m *merging) rewrite() {
 	}
 }
 
-// MaxContext is how many characters one text for the model may have.
-const MaxContext = 10_000
-
 func (m *merging) texts() {
 	if m.can&canTell == 0 {
 		return
@@ -206,9 +203,9 @@ func (m *merging) texts() {
 			continue
 		}
 		m.had("context", "")
-		if short := cut(text, MaxContext); short != text {
+		if short := cut(text, maxText); short != text {
 			text = short
-			m.notice(m.e, fmt.Sprintf("a text for the model was cut off after %d characters", MaxContext))
+			m.notice(m.e, fmt.Sprintf("a text for the model was cut off after %d characters", maxText))
 		}
 		m.firing.out.Context = append(m.firing.out.Context, Said{By: m.e.by, What: text})
 	}
@@ -264,6 +261,19 @@ func (m *merging) message() {
 	}
 	if m.out.Warning != "" {
 		m.notice(m.e, m.out.Warning)
+	}
+	out := m.out
+	for _, r := range [...]struct {
+		text string
+		used bool
+	}{
+		{out.Reason, out.blocks() || out.permission() != "" || out.Stop},
+		{out.PermissionReason, out.permission() != ""},
+		{out.StopReason, out.Stop},
+	} {
+		if r.text != "" && !r.used {
+			m.notice(m.e, "gave a reason for nothing: "+r.text)
+		}
 	}
 }
 

@@ -48,6 +48,8 @@ func TestBlock(t *testing.T) {
 		"decision":                 {Stop, []*Output{{Decision: "block", Reason: "go on"}}, "a: go on", ""},
 		"block and approve":        {Stop, []*Output{{Block: true, Decision: "approve", Reason: "r"}}, "a: r", ""},
 		"suppressed":               {PreToolUse, []*Output{{Message: "m", SuppressOutput: true}}, "-", ""},
+		"a reason for nothing":     {Stop, []*Output{{Reason: "r"}, {StopReason: "s", PermissionReason: "p"}}, "-", "a: gave a reason for nothing: r; b: gave a reason for nothing: p; b: gave a reason for nothing: s"},
+		"an approval's reason":     {Stop, []*Output{{Decision: "approve", Reason: "r"}}, "-", ""},
 		"warning":                  {PreToolUse, []*Output{{Warning: "w", SuppressOutput: true}}, "-", "a: w"},
 		"of a permission request":  {PermissionRequest, []*Output{{Block: true, Reason: "r"}}, "a: r", ""},
 		"where nothing is blocked": {SessionStart, []*Output{{Block: true, Reason: "r"}}, "-", "a: asked for a block, which SessionStart cannot have: r"},
@@ -203,8 +205,8 @@ func TestRequestsInputNeedsAllow(t *testing.T) {
 }
 
 func TestLongTexts(t *testing.T) {
-	out := fired(t, Stop, &Output{Context: strings.Repeat("é", MaxContext)}, &Output{Context: strings.Repeat("é", MaxContext+1), Message: strings.Repeat("m", 200_000)})
-	if len([]rune(out.Context[1].What)) != MaxContext || out.Context[0].What != out.Context[1].What {
+	out := fired(t, Stop, &Output{Context: strings.Repeat("é", maxText)}, &Output{Context: strings.Repeat("é", maxText+1), Message: strings.Repeat("m", 200_000)})
+	if len([]rune(out.Context[1].What)) != maxText || out.Context[0].What != out.Context[1].What {
 		t.Errorf("%d and %d bytes", len(out.Context[0].What), len(out.Context[1].What))
 	}
 	if n := out.Notices; len(n) != 2 || !strings.Contains(n[0].What, "cut off after 10000") || len(n[1].What) != 200_000 {

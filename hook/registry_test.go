@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -270,5 +271,40 @@ func TestClose(t *testing.T) {
 	out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash"})
 	if len(out.Outputs) != 0 || out.Block == nil || !strings.Contains(out.Block.What, "closed") {
 		t.Errorf("a guard of a closed registry: %+v", out)
+	}
+}
+
+// When Close has returned, no command runs, and none is started.
+func TestCloseWhileFiring(t *testing.T) {
+	for range 20 {
+		var running atomic.Int32
+		began := make(chan struct{}, 100)
+		r := New(&Options{Runner: runFunc(func(ctx context.Context, _ *Definition, _ *Input) (Answer, error) {
+			running.Add(1)
+			defer running.Add(-1)
+			began <- struct{}{}
+			<-ctx.Done()
+			return Answer{}, ctx.Err()
+		})})
+		err := r.Register(Definition{Event: Stop, Command: "a"}, Definition{Event: Stop, Command: "b"}, Definition{Event: Stop, Command: "c", Async: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() { r.Fire(t.Context(), Input{Event: Stop}) })
+		}
+		<-began
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := running.Load(); n != 0 {
+			t.Errorf("%d run after Close", n)
+		}
+		wg.Wait()
+		r.Fire(t.Context(), Input{Event: Stop})
+		if n := running.Load(); n != 0 {
+			t.Errorf("%d were started after Close", n)
+		}
 	}
 }
