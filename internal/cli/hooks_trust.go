@@ -156,8 +156,8 @@ func (p *Program) confirm(ctx context.Context, question, otherwise string) (bool
 		return false, usage("nobody is there to confirm it", otherwise)
 	}
 	defer a.close()
-	a.out.text(question + " [y]es · [n]o: ")
 	a.keys.flush()
+	a.out.text(question + " [y]es · [n]o: ")
 	line, _, err := a.keys.line(ctx)
 	a.out.shape.setMidLine(false)
 	if err != nil {
