@@ -13,6 +13,9 @@ type RedactOptions struct {
 	// Seqs are erased whole, and with them what repeats them: other records of the
 	// same item, and what was asked and decided about its tool uses.
 	Seqs []int64
+	// Skip reports those of Seqs that may not be erased as left, and erases the rest,
+	// where otherwise nothing is erased: for ranges that a person gave.
+	Skip bool
 	// Mask returns a payload without what is to go, and the same bytes when nothing
 	// is; package audit/secret has one. What it returns is read instead.
 	Mask func(payload json.RawMessage) json.RawMessage

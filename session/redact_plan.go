@@ -99,23 +99,19 @@ func (p *redactionPlan) whole() error {
 	)
 	for _, seq := range p.o.Seqs {
 		r := p.record(seq)
-		switch {
-		case seq >= 1 && seq <= p.meta.ParentSeq:
-			return p.refuse(seq, "it belongs to session "+p.meta.Parent, "holdfast sessions redact "+p.meta.Parent)
-		case r == nil:
-			return p.refuse(seq, "there is none of this number", "")
-		case r.Payload == nil:
+		if r != nil && r.Payload == nil {
 			continue // erased already
-		case p.open[seq]:
-			return p.refuse(seq, "the question is open, or its answer was not acted on", "holdfast approvals list")
-		case r.Kind == KindRedacted:
-			return p.refuse(seq, "name the records that it stands for", "")
 		}
-		if why := mayNotErase(r.Kind); why != "" {
-			return p.refuse(seq, why, "")
-		}
-		if err := p.empty(r, items, &uses); err != nil {
-			return err
+		why, hint := p.mayNot(seq, r)
+		switch {
+		case why != "" && p.o.Skip && r != nil:
+			p.left = append(p.left, Leftover{p.meta.ID, seq, r.Kind, why})
+		case why != "":
+			return p.refuse(seq, why, hint)
+		default:
+			if err := p.empty(r, items, &uses); err != nil {
+				return err
+			}
 		}
 	}
 	if len(items) > 0 || len(uses) > 0 {
@@ -142,14 +138,30 @@ func (p *redactionPlan) answers() {
 	}
 }
 
+// mayNot says why a record that was named may not be erased, or "".
+func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
+	switch {
+	case seq >= 1 && seq <= p.meta.ParentSeq:
+		return "it belongs to session " + p.meta.Parent, "holdfast sessions redact " + p.meta.Parent
+	case r == nil:
+		return "there is none of this number", ""
+	case p.open[seq]:
+		return "the question is open, or its answer was not acted on", "holdfast approvals list"
+	case r.Kind == KindRedacted:
+		return "it stands for other records: name those", ""
+	case r.Kind == KindRewrite:
+		if held, err := heldItems(r); err != nil || len(held) == 0 {
+			return "it cuts the transcript and has none of its content", ""
+		}
+	}
+	return mayNotErase(r.Kind), ""
+}
+
 // empty plans to erase a record whole and notes the items and tool uses it had.
 func (p *redactionPlan) empty(r *Record, items map[string]bool, uses *[]string) error {
 	held, err := heldItems(r)
 	if err != nil {
 		return p.refuse(r.Seq, err.Error(), "")
-	}
-	if r.Kind == KindRewrite && len(held) == 0 {
-		return p.refuse(r.Seq, "it cuts the transcript and has none of its content", "")
 	}
 	for _, e := range held {
 		if e.ID() != "" {

@@ -289,6 +289,10 @@ func TestRedactRefuses(t *testing.T) {
 			t.Errorf("%s %d: %v (hint %q), want %q", tt.id, tt.seq, err, e.Hint, tt.want)
 		}
 	}
+	some := must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{1, 8, 9, 10, 11}, Skip: true, DryRun: true}))(t)
+	if len(some.Erased) != 2 || len(some.Left) != 3 || some.Left[0].Seq != 1 || some.Left[0].Why == "" {
+		t.Errorf("skipping: %+v", some)
+	}
 	_, err := s.Redact(t.Context(), "s", session.RedactOptions{})
 	wantErr(t, err, session.ErrInvalid)
 	_, err = s.Redact(t.Context(), "none", session.RedactOptions{Seqs: []int64{1}})

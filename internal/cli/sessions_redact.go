@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// redactCmd is `holdfast sessions redact`.
+type redactCmd struct {
+	sessionArg
+	Seq     []string `placeholder:"N[-M]" help:"Erase these records whole; sessions show --records has the numbers."`
+	Match   string   `placeholder:"REGEXP" help:"Erase what this regular expression finds in any text of the session."`
+	Secrets bool     `help:"Mask keys, tokens and private keys."`
+	Reason  string   `placeholder:"TEXT" help:"Why; it is kept in the log."`
+	DryRun  bool     `help:"Only show what would be erased."`
+	Yes     bool     `short:"y" help:"Do not ask."`
+	storeFlags
+	jsonFlag
+}
+
+type redactDoc struct {
+	Session string      `json:"session"`
+	DryRun  bool        `json:"dry_run,omitempty"`
+	Erased  []erasedDoc `json:"erased"`
+	Left    []leftDoc   `json:"left,omitempty"`
+}
+
+type erasedDoc struct {
+	Seq     int64           `json:"seq"`
+	Kind    session.Kind    `json:"kind"`
+	Instead json.RawMessage `json:"instead,omitempty"`
+}
+
+type leftDoc struct {
+	Session string       `json:"session"`
+	Seq     int64        `json:"seq"`
+	Kind    session.Kind `json:"kind"`
+	Why     string       `json:"why"`
+}
+
+func (c *redactCmd) run(ctx context.Context, p *Program) error {
+	o, err := c.options(p)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		if !c.DryRun && !c.Yes && p.wouldNotAsk() {
+			return usage("erasing is for good and nobody is there to confirm it",
+				"holdfast sessions redact --dry-run … "+quoteArg(m.ID)+" shows what would be erased, --yes erases it")
+		}
+		dry := o
+		dry.DryRun = true
+		plan, err := s.Redact(ctx, m.ID, dry)
+		if err != nil {
+			return err
+		}
+		if c.DryRun {
+			return c.tell(p, m.ID, plan, "would be erased")
+		}
+		if !c.Yes && len(plan.Erased) > 0 {
+			if err := c.confirm(ctx, p, m, plan); err != nil {
+				return err
+			}
+		}
+		did, err := s.Redact(ctx, m.ID, o)
+		if err != nil {
+			return err
+		}
+		return c.tell(p, m.ID, did, "erased")
+	})
+}
+
+// options says what is to be erased.
+func (c *redactCmd) options(p *Program) (session.RedactOptions, error) {
+	o := session.RedactOptions{Reason: c.Reason, By: orElse(p.env("USER"), "person")}
+	ways := 0
+	for _, given := range []bool{len(c.Seq) > 0, c.Match != "", c.Secrets} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return o, usage("say what to erase: one of --seq, --match and --secrets", "holdfast sessions redact --secrets --dry-run SESSION")
+	}
+	var (
+		m   *secret.Masker
+		err error
+	)
+	switch {
+	case c.Match != "":
+		m, err = secret.New(&secret.Options{Alone: true, Patterns: []secret.Pattern{{ID: "match", Expr: c.Match, Show: session.Erased}}})
+		if err != nil {
+			return o, usage("--match: "+err.Error(), "to erase whole records use --seq")
+		}
+	case c.Secrets:
+		if m, err = p.secrets(); err != nil {
+			return o, err
+		}
+	default:
+		o.Seqs, err = seqs(c.Seq)
+		o.Skip = len(o.Seqs) > len(c.Seq) // a range goes over what stays
+		return o, err
+	}
+	o.Mask = func(payload json.RawMessage) json.RawMessage {
+		masked, _ := m.JSON(payload)
+		return masked
+	}
+	return o, nil
+}
+
+// secrets is the masker of the settings here, also when they switch masking off.
+func (p *Program) secrets() (*secret.Masker, error) {
+	cwd, err := p.folder("")
+	if err != nil {
+		return nil, err
+	}
+	o, err := p.settingsOptions(cwd, nil)
+	if err != nil {
+		return nil, err
+	}
+	s, err := settings.Load(o)
+	if err != nil {
+		return nil, err
+	}
+	s.Secrets.Mask.Value = true
+	return s.Masker()
+}
+
+// maxSeqs bounds how many records a range names, so that a slip of the finger does
+// not fill the memory.
+const maxSeqs = 1_000_000
+
+// seqs reads numbers and ranges: 12, 14-16.
+func seqs(given []string) ([]int64, error) {
+	var list []int64
+	for _, s := range given {
+		from, to, isRange := strings.Cut(s, "-")
+		a, err := strconv.ParseInt(strings.TrimSpace(from), 10, 64)
+		b := a
+		if err == nil && isRange {
+			b, err = strconv.ParseInt(strings.TrimSpace(to), 10, 64)
+		}
+		if err != nil || a < 1 || b < a || b-a >= maxSeqs {
+			return nil, usage(fmt.Sprintf("--seq %q is neither a number nor a range", s), "write --seq 12-14,20")
+		}
+		for ; a <= b; a++ {
+			list = append(list, a)
+		}
+	}
+	return list, nil
+}
+
+// wouldNotAsk reports whether nobody can be asked.
+func (p *Program) wouldNotAsk() bool {
+	a := p.asker()
+	if a == nil {
+		return true
+	}
+	a.close()
+	return false
+}
+
+// confirm shows what will be erased and asks the person at the terminal.
+func (c *redactCmd) confirm(ctx context.Context, p *Program, m session.Meta, plan *session.Redaction) error {
+	a := p.asker()
+	if a == nil {
+		return usage("erasing is for good and nobody is there to confirm it", "holdfast sessions redact --yes … "+quoteArg(m.ID))
+	}
+	defer a.close()
+	a.out.line("session %s  %s", shown(m.ID), shown(fit(orElse(m.Title, m.FirstPrompt), 60)))
+	for _, e := range plan.Erased {
+		a.out.line("%s", c.row(e))
+	}
+	a.out.text(fmt.Sprintf("erase %s for good? [y]es · [n]o: ", c.amount(len(plan.Erased))))
+	line, _, err := a.keys.line(ctx)
+	a.out.shape.setMidLine(false)
+	if err != nil {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return usage("nothing was erased", "")
+}
+
+func (c *redactCmd) amount(n int) string {
+	if len(c.Seq) > 0 {
+		return count(n, "record")
+	}
+	return "this in " + count(n, "record")
+}
+
+// row is one record for a person: what will be gone or, of a secret, what stays.
+func (c *redactCmd) row(e session.Erasure) string {
+	text := e.Record.Payload
+	if c.Secrets || c.Match != "" {
+		text = e.Instead
+	}
+	return fmt.Sprintf("%5d  %s  %s", e.Record.Seq, column(string(e.Record.Kind), 17), shown(clipWidth(around(string(text)), 160)))
+}
+
+// around is a payload from shortly before the first place where something is masked.
+func around(payload string) string {
+	at := -1
+	for _, mark := range []string{"[secret:", session.Erased} {
+		if i := strings.Index(payload, mark); i >= 0 && (at < 0 || i < at) {
+			at = i
+		}
+	}
+	if at < 100 {
+		return payload
+	}
+	return "…" + strings.ToValidUTF8(payload[at-80:], "")
+}
+
+func (c *redactCmd) tell(p *Program, id string, r *session.Redaction, what string) error {
+	if c.JSON {
+		d := redactDoc{Session: id, DryRun: c.DryRun, Erased: []erasedDoc{}}
+		for _, e := range r.Erased {
+			d.Erased = append(d.Erased, erasedDoc{e.Record.Seq, e.Record.Kind, e.Instead})
+		}
+		for _, l := range r.Left {
+			d.Left = append(d.Left, leftDoc(l))
+		}
+		return p.out.json(d, false)
+	}
+	for _, e := range r.Erased {
+		if c.DryRun || c.Yes {
+			p.out.line("%s", c.row(e))
+		}
+	}
+	p.err.line("session %s: %s %s", shown(id), count(len(r.Erased), "record"), what)
+	for _, l := range r.Left {
+		if len(c.Seq) > 0 && l.Session == id { // within a range
+			p.err.line("record %d (%s) stays: %s", l.Seq, l.Kind, l.Why)
+			continue
+		}
+		p.warn("session %s, record %d (%s) has it and keeps it: %s", l.Session, l.Seq, l.Kind, l.Why)
+	}
+	return nil
+}
