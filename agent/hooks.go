@@ -74,6 +74,9 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 			entries = append(entries, entry{draft: d})
 		}
 	}
+	if len(out.WatchPaths) > 0 {
+		entries = append(entries, entry{event: Notice{Text: fmt.Sprintf("a %s hook names files to watch: nothing watches files yet", in.Event)}})
+	}
 	if in.Event == hook.Notification {
 		return out, entries
 	}
