@@ -108,6 +108,9 @@ func (d *decoding) object(path string, n *node, known map[string]reader) bool {
 	return len(d.errs) == before
 }
 
+// maxNear is how long a name may be that is compared with others.
+const maxNear = 64
+
 // nearest is the hint for a name that is not among the known ones.
 func nearest[V any](name string, known map[string]V) string {
 	names := make([]string, 0, len(known))
@@ -119,6 +122,9 @@ func nearest[V any](name string, known map[string]V) string {
 
 func nearestOf(name string, names []string) string {
 	slices.Sort(names)
+	if len(name) > maxNear {
+		return "known are " + strings.Join(names, ", ")
+	}
 	far := func(k string) int { return spelling.Edits(strings.ToLower(k), strings.ToLower(name)) }
 	near := slices.MinFunc(names, func(a, b string) int {
 		return cmp.Or(far(a)-far(b), spelling.Edits(a, name)-spelling.Edits(b, name))

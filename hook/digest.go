@@ -75,8 +75,8 @@ func (d *Definition) seal(project string) error {
 // project.
 func sealFiles(words []string, project string) ([]sealedFile, error) {
 	root := filepath.Clean(project)
-	if real, err := filepath.EvalSymlinks(root); err == nil {
-		root = real
+	if led, err := filepath.EvalSymlinks(root); err == nil {
+		root = led
 	}
 	files := map[string]string{}
 	if project == "" {

@@ -154,15 +154,16 @@ func ParseEvent(name string) (Event, Dialect, error) {
 			names = append(names, in.Seed)
 		}
 	}
-	far := func(known string) int { return spelling.Edits(bare(known), bare(name)) }
+	short := name[:min(len(name), maxNear)]
+	far := func(known string) int { return spelling.Edits(bare(known), bare(short)) }
 	hint := "known are " + strings.Join(claude, ", ")
 	near := slices.MinFunc(names, func(a, b string) int {
-		return cmp.Or(far(a)-far(b), spelling.Edits(a, name)-spelling.Edits(b, name))
+		return cmp.Or(far(a)-far(b), spelling.Edits(a, short)-spelling.Edits(b, short))
 	})
 	if far(near) <= 3 {
 		hint = "did you mean " + near + "?"
 	}
-	return "", "", &Error{What: fmt.Sprintf("there is no event %q", name), Advice: hint}
+	return "", "", &Error{What: fmt.Sprintf("there is no event %.60q", name), Advice: hint}
 }
 
 // bare is a name without its spelling: "pre_tool_use" is "pretooluse".

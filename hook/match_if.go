@@ -2,6 +2,7 @@ package hook
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,12 +49,7 @@ func (c *condition) holds(in *Input) bool {
 	if len(in.Requests) == 0 {
 		return c.tool == in.Tool || c.covers(policy.Request{Tool: in.Tool, Input: in.ToolInput})
 	}
-	for i := range in.Requests {
-		if c.covers(in.Requests[i]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(in.Requests, c.covers)
 }
 
 func (c *condition) covers(r policy.Request) bool {

@@ -58,7 +58,7 @@ func TestMatcher(t *testing.T) {
 			t.Errorf("%s %q: %v", c.dialect, c.text, err)
 			continue
 		}
-		for _, v := range strings.Fields(c.yes) {
+		for v := range strings.FieldsSeq(c.yes) {
 			if !m.matches(v) {
 				t.Errorf("%s %s %q does not match %q", c.dialect, c.event, c.text, v)
 			}

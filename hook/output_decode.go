@@ -84,9 +84,9 @@ func (a *answer) read(path string, fields map[string]json.RawMessage, known map[
 		}
 		take, ok := known[name]
 		switch raw := fields[name]; {
-		case !ok:
-			a.notice("there is no field %q in the answer; %s", sub, nearest(name, known))
-		case !isNull(raw):
+		case !ok && len(a.notices) < maxNotices:
+			a.notice("there is no field %.60q in the answer; %s", sub, nearest(name, known))
+		case ok && !isNull(raw):
 			take(sub, raw)
 		}
 	}
@@ -124,7 +124,16 @@ func (a *answer) top() map[string]taker {
 	return known
 }
 
+// maxNotices is how much is told about one answer.
+const maxNotices = 20
+
 func (a *answer) notice(format string, args ...any) {
+	switch len(a.notices) {
+	case maxNotices:
+		return
+	case maxNotices - 1:
+		format, args = "and more of that kind", nil
+	}
 	a.notices = append(a.notices, fmt.Sprintf(format, args...))
 }
 

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -176,6 +177,20 @@ func TestDecodeOutputRefuses(t *testing.T) {
 		got, _, err := decodeOutput(c.dialect, PreToolUse, []byte(c.stdout))
 		if err == nil || got != nil || !strings.Contains(err.Error(), c.say) {
 			t.Errorf("%s: %v, %v; want %q", c.stdout, got, err, c.say)
+		}
+	}
+}
+
+// However much nonsense an answer holds, little is said about it, soon.
+func TestDecodeOutputBoundsNotices(t *testing.T) {
+	var many strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&many, `"field%d":1,`, i)
+	}
+	for _, stdout := range []string{"{" + many.String() + `"block":true}`, `{"` + strings.Repeat("x", 1<<20) + `":1,"block":true}`} {
+		out, notices, err := decodeOutput(Claude, Stop, []byte(stdout))
+		if err != nil || !out.Block || len(notices) > maxNotices || len(strings.Join(notices, "")) > 20_000 {
+			t.Errorf("%v, %d notices, %v", out, len(notices), err)
 		}
 	}
 }

@@ -145,7 +145,7 @@ func planWire(d Dialect, base string, of map[Event]string) map[Event][]wirePart 
 	plan := map[Event][]wirePart{}
 	for _, info := range events {
 		own := strings.Fields(of[info.Event])
-		for _, name := range strings.Fields(base) {
+		for name := range strings.FieldsSeq(base) {
 			if bare := strings.TrimSuffix(name, "?"); !slices.Contains(own, bare) && !slices.Contains(own, bare+"?") {
 				plan[info.Event] = append(plan[info.Event], newWirePart(d, name))
 			}
