@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/audit"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 // auditShowCmd is `holdfast audit show`.
@@ -66,7 +67,7 @@ func (c *auditShowCmd) run(ctx context.Context, p *Program) error {
 		}
 	}
 	if !c.JSON {
-		p.evidence(m.ID, list)
+		p.evidence(m, list)
 	}
 	if damaged {
 		p.err.line("%s holdfast audit verify --session %s", p.err.term.bold("hint:"), quoteArg(m.ID))
@@ -76,13 +77,13 @@ func (c *auditShowCmd) run(ctx context.Context, p *Program) error {
 }
 
 // evidence prints entries as a table.
-func (p *Program) evidence(id string, list []audit.Entry) {
+func (p *Program) evidence(m session.Meta, list []audit.Entry) {
 	if len(list) == 0 {
-		p.err.line("nothing of session %s is evidence of that", shown(id))
+		p.err.line("nothing of session %s is evidence of that", shown(m.ID))
 		return
 	}
 	t := p.out.term
-	head := t.dim(column("session", 9)) + " " + shown(id)
+	head := t.dim(column("session", 9)) + " " + shown(m.ID)
 	if by := list[len(list)-1].OnBehalf; by != "" {
 		head += "  " + t.dim("on behalf of") + " " + shown(by)
 	}
@@ -98,14 +99,15 @@ func (p *Program) evidence(id string, list []audit.Entry) {
 	for i := range list {
 		e := &list[i]
 		rows = append(rows, []string{
-			strconv.FormatInt(e.Seq, 10), e.Time.Local().Format(layout), e.Kind + " " + e.Action, clipWidth(oneLine(e.Actor.String()), 28), what(e), came(e),
+			strconv.FormatInt(e.Seq, 10), e.Time.Local().Format(layout), e.Kind + " " + e.Action, clipWidth(oneLine(e.Actor.String()), 28), what(e, m.CWD), came(e),
 		})
 	}
 	p.table(rows, 4)
 }
 
-// what says what an entry is about, and why.
-func what(e *audit.Entry) string {
+// what says what an entry is about, and why. Paths in the session's folder are
+// relative to it.
+func what(e *audit.Entry, cwd string) string {
 	var words []string
 	for _, w := range []string{e.Event, e.Tool} {
 		if w != "" {
@@ -113,7 +115,7 @@ func what(e *audit.Entry) string {
 		}
 	}
 	for _, r := range e.Resources {
-		words = append(words, r.Name)
+		words = append(words, strings.TrimPrefix(r.Name, cwd+"/"))
 	}
 	s := strings.Join(words, " ")
 	if e.Mode != "" && e.Action == audit.ActionMode {
