@@ -22,11 +22,11 @@ type reading struct {
 func (r *reading) answer() (Answer, error) {
 	text := r.j.out.answered()
 	r.cutOff()
-	out, err := r.claude, error(nil)
+	say := r.claude
 	if dialectOf(r.d) == Seed {
-		out = r.seed
+		say = r.seed
 	}
-	o, err := out(text)
+	o, err := say(text)
 	r.refused(err == nil && (r.end.exit == 0 || o != nil))
 	exit := r.end.exit
 	a := Answer{Output: o, Exit: &exit}

@@ -30,7 +30,7 @@ func newScripted(t *testing.T, script string) *scripted {
 		}
 	}
 	s := &scripted{fixture: newFixture(t, func(o *CommandsOptions) { o.EnvFile = "/tmp/env.sh" })}
-	settings, name := "", filepath.Join("testdata/scripts", script)
+	name := filepath.Join("testdata/scripts", script)
 	dir := filepath.Join(s.dir, ".claude/hooks")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func newScripted(t *testing.T, script string) *scripted {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings = strings.TrimSuffix(name, filepath.Ext(name)) + ".json"
+	settings := strings.TrimSuffix(name, filepath.Ext(name)) + ".json"
 	b, err = os.ReadFile(settings)
 	if err != nil {
 		t.Fatal(err)

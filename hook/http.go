@@ -64,8 +64,7 @@ func (c *commands) post(ctx context.Context, d *Definition, in *Input) (Answer, 
 func (c *commands) exchange(req *http.Request) ([]byte, error) {
 	resp, err := c.client.Do(req)
 	if err != nil {
-		var failed *url.Error
-		if errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
 			err = failed.Err // the URL may hold a token
 		}
 		return nil, fmt.Errorf("ask %s: %w", req.URL.Host, err)

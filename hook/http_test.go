@@ -50,7 +50,7 @@ func TestPost(t *testing.T) {
 	if err != nil || a.Output == nil || !a.Output.Block || a.Output.Reason != "not now" || a.Exit != nil {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	if seen.Method != "POST" || seen.URL.String() != "/hook?x=1" || seen.Header.Get("Content-Type") != "application/json" {
+	if seen.Method != http.MethodPost || seen.URL.String() != "/hook?x=1" || seen.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("it sent %s %s %v", seen.Method, seen.URL, seen.Header)
 	}
 	if got := seen.Header.Get("Authorization") + seen.Header.Get("X-More") + seen.Host; got != "Bearer t0kent0ken---$hooks.example.com" {
@@ -85,9 +85,19 @@ func TestResponses(t *testing.T) {
 	defer s.Close()
 	c := webhooks(t, nil)
 	for _, tt := range []struct{ path, says, fails string }{
-		{"/empty", "", ""}, {"/none", "", ""}, {"/space", "", ""}, {"/object", "hello", ""},
-		{"/text", "", "not a JSON object"}, {"/array", "", "not a JSON object"}, {"/half", "", "not a JSON object"}, {"/type", "", "cannot be used"},
-		{"/bad", "", "500"}, {"/big", "", "longer than"}, {"/redirect", "", "redirects are not followed"}, {"/drop", "", "EOF"}, {"/unknown", "", "404"},
+		{"/empty", "", ""},
+		{"/none", "", ""},
+		{"/space", "", ""},
+		{"/object", "hello", ""},
+		{"/text", "", "not a JSON object"},
+		{"/array", "", "not a JSON object"},
+		{"/half", "", "not a JSON object"},
+		{"/type", "", "cannot be used"},
+		{"/bad", "", "500"},
+		{"/big", "", "longer than"},
+		{"/redirect", "", "redirects are not followed"},
+		{"/drop", "", "EOF"},
+		{"/unknown", "", "404"},
 	} {
 		a, err := c.Run(context.Background(), &Definition{Event: Stop, URL: s.URL + tt.path}, &Input{Event: Stop})
 		switch {

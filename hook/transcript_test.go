@@ -21,8 +21,11 @@ func conversation() []transcript.Encoded {
 		{
 			ID: "a", Role: transcript.RoleAssistant, Time: at, Model: "m-1", Finish: transcript.FinishToolUse, Usage: &transcript.Usage{Input: 5, Output: 7, CacheRead: 2},
 			Parts: []transcript.Part{
-				transcript.Thinking{Text: "hm", Signature: "sig"}, transcript.Thinking{Redacted: true, Data: "zz"}, transcript.Text{Text: "I read."},
-				transcript.ToolUse{ID: "t1", Name: "Read", Input: []byte(`{"file_path":"/x"}`)}, transcript.ToolUse{ID: "t2", Name: "Shot", Input: []byte(`{}`)},
+				transcript.Thinking{Text: "hm", Signature: "sig"},
+				transcript.Thinking{Redacted: true, Data: "zz"},
+				transcript.Text{Text: "I read."},
+				transcript.ToolUse{ID: "t1", Name: "Read", Input: []byte(`{"file_path":"/x"}`)},
+				transcript.ToolUse{ID: "t2", Name: "Shot", Input: []byte(`{}`)},
 			},
 		},
 		{ID: "r1", Role: transcript.RoleTool, Parts: []transcript.Part{transcript.ToolResult{UseID: "t1", Content: []transcript.Part{transcript.Text{Text: "one"}, transcript.Text{Text: "two"}}}}},
@@ -86,8 +89,10 @@ func TestMirror(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
 		}
 	}
-	if m.Close() != nil || m.Close() != nil {
-		t.Error("closing twice")
+	for range 2 {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 	if err := m.ItemAppended("s1", list[1]); err == nil {
 		t.Error("it writes after its end")

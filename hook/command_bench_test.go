@@ -1,0 +1,62 @@
+package hook
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+)
+
+// BenchmarkCommand compares a command hook with the bare start of the same shell:
+// os/exec, with a pipe for each stream. The two take turns, so that what else the
+// machine does troubles both; the metrics are the medians' ratio and the minima's. A
+// hook of no sandbox is kept together by a pid namespace, or by its process group
+// where there is none.
+func BenchmarkCommand(b *testing.B) {
+	for _, bb := range []struct {
+		name   string
+		access Access
+		group  bool
+	}{{"group", AccessOff, true}, {"off", AccessOff, false}, {"read", AccessRead, false}, {"write", AccessWrite, false}} {
+		for _, script := range []string{"exit 0", "cat >/dev/null; echo '{}'"} {
+			b.Run(bb.name+"/"+script, func(b *testing.B) {
+				f := newFixture(b, nil)
+				f.asked = bb.group
+				benchmarkCommand(b, f, Definition{Event: PreToolUse, Access: bb.access, Command: script})
+			})
+		}
+	}
+}
+
+func benchmarkCommand(b *testing.B, f *fixture, d Definition) {
+	in := Input{Event: PreToolUse, Tool: "Bash", SessionID: "s1", CWD: f.dir, ToolInput: []byte(`{"command":"ls -l"}`)}
+	text, err := in.wire(Claude)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var bare, hook []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		cmd := exec.Command(shellPath, "-c", d.Command)
+		var out, errs bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = bytes.NewReader(text), &out, &errs, f.dir
+		if err := cmd.Run(); err != nil {
+			b.Fatal(err, errs.String())
+		}
+		bare = append(bare, time.Since(began))
+		began = time.Now()
+		if answer, err := f.Run(context.Background(), &d, &in); err != nil || answer.Notice != "" {
+			b.Fatal(answer, err)
+		}
+		hook = append(hook, time.Since(began))
+	}
+	slices.Sort(bare)
+	slices.Sort(hook)
+	middle := len(bare) / 2
+	b.ReportMetric(float64(bare[middle].Microseconds()), "bare-µs")
+	b.ReportMetric(float64(hook[middle].Microseconds()), "hook-µs")
+	b.ReportMetric(float64(hook[middle])/float64(bare[middle]), "medians")
+	b.ReportMetric(float64(hook[0])/float64(bare[0]), "minima")
+}
