@@ -18,7 +18,7 @@ import (
 type DeliveryError struct {
 	URL    string
 	Failed int   // requests
-	Err    error // of the last
+	Err    error // of the first that says why
 }
 
 func (e *DeliveryError) Error() string {
@@ -72,9 +72,11 @@ func (d *delivery) send(ctx context.Context, url string, request func(context.Co
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.failed == nil {
-		d.failed = &DeliveryError{}
+		d.failed = &DeliveryError{URL: url, Err: err}
 	}
-	d.failed.URL, d.failed.Err = url, err
+	if errors.Is(d.failed.Err, errGrace) {
+		d.failed.URL, d.failed.Err = url, err // a later one may know more
+	}
 	d.failed.Failed++
 }
 

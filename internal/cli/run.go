@@ -131,6 +131,11 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 			o.Ask = person.ask
 		}
 	}
+	told, err := p.telemetry(ctx, &o)
+	if err != nil {
+		return outcome.Usage, err
+	}
+	defer told()
 	attached := box.hooks.attach(&o)
 	a, err := agent.New(models.primary, &o)
 	if err != nil {

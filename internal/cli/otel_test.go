@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// A run sends its spans and metrics where the environment says, and says nothing of it.
+func TestRunSendsTelemetry(t *testing.T) {
+	var mu sync.Mutex
+	got := map[string][]byte{}
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		got[r.URL.Path] = append(got[r.URL.Path], b...)
+	}))
+	defer s.Close()
+	dir := t.TempDir()
+	write(t, dir, "play.yaml", streamPlay)
+	write(t, dir, "a.txt", "x")
+	p, _, errs := program(t, dir, "run", "-q", "-m", "scripted/play.yaml", "--session-id", "s", "go")
+	p.Env = append(p.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL)
+	p.Run(t.Context())
+	for path, want := range map[string][]string{
+		"/v1/traces":  {"invoke_agent", "chat play", "execute_tool Read", "holdfast.denied"},
+		"/v1/metrics": {"gen_ai.client.token.usage", "holdfast.decisions"},
+	} {
+		for _, w := range want {
+			if !bytes.Contains(got[path], []byte(w)) {
+				t.Errorf("%s: no %s in %d bytes; stderr %s", path, w, len(got[path]), errs)
+			}
+		}
+	}
+	if strings.Contains(errs.String(), "telemetry") {
+		t.Errorf("stderr %s", errs)
+	}
+}
+
+// A collector that is not there is told once at the end and changes nothing else.
+func TestRunWithoutCollector(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	dir := t.TempDir()
+	write(t, dir, "play.yaml", "steps: [{text: well done}]")
+	p, out, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "go")
+	p.Env = append(p.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+gone.URL)
+	if code := p.Run(t.Context()); code != 0 || !strings.Contains(out.String(), "well done") {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+	if s := errs.String(); strings.Count(s, "telemetry was not delivered") != 1 || !strings.Contains(s, "hint:") {
+		t.Errorf("stderr %s", s)
+	}
+}
+
+func TestRunRefusesTelemetry(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "play.yaml", "steps: [{text: well done}]")
+	p, out, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "go")
+	p.Env = append(p.Env, "OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
+	if code := p.Run(t.Context()); code != outcome.Usage.Exit || strings.Contains(out.String(), "well done") {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+	if s := errs.String(); !strings.Contains(s, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc") || !strings.Contains(s, "hint: set it to http/protobuf") {
+		t.Errorf("stderr %s", s)
+	}
+}
