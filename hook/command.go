@@ -82,13 +82,13 @@ func (c *commands) command(ctx context.Context, d *Definition, in *Input) (Answe
 
 // detach lets a command go on that nobody waits for any more.
 func (c *commands) detach(tied func() bool, cancel context.CancelCauseFunc, limit time.Duration, done <-chan error, finish func(error) (Answer, error)) (Answer, error) {
+	later := make(chan Late, 1)
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if !tied() || c.closed { // it is being ended already
+		c.mu.Unlock()
 		cancel(errRunnerClosed)
 		return finish(<-done)
 	}
-	later := make(chan Late, 1)
 	c.detached.Go(func() {
 		over := context.AfterFunc(c.life, func() { cancel(errRunnerClosed) })
 		defer over()
@@ -98,6 +98,7 @@ func (c *commands) detach(tied func() bool, cancel context.CancelCauseFunc, limi
 		later <- Late{Answer: a, Err: err}
 		close(later)
 	})
+	c.mu.Unlock()
 	return Answer{Later: later}, nil
 }
 
