@@ -138,8 +138,8 @@ func (d *decoding) fits(path string, n *node, def *Definition) bool {
 			d.wrong(path+".onFailure", n.field("onFailure").at, "take it out", "it is never heeded on %s", def.Event)
 		}
 	}
-	for name, value := range def.Headers {
-		for v := range headerVariables(value) {
+	for _, name := range slices.Sorted(maps.Keys(def.Headers)) {
+		for v := range headerVariables(def.Headers[name]) {
 			if !slices.Contains(def.Env, v) {
 				d.wrong(path+".headers."+name, n.field("headers").field(name).at, `name it in "allowedEnvVars"`, "$%s would be empty", v)
 			}
