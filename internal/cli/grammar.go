@@ -41,6 +41,7 @@ type sessionsCmd struct {
 	Delete   deleteCmd   `cmd:"" help:"Delete a session; what forks of it need stays." aliases:"rm"`
 	Export   exportCmd   `cmd:"" help:"Write a session to standard output."`
 	Verify   verifyCmd   `cmd:"" help:"Check logs record by record."`
+	Redact   redactCmd   `cmd:"" help:"Erase content of a session for good, and keep the proof of what was there."`
 	Relocate relocateCmd `cmd:"" help:"Tell a session where its folder is now."`
 }
 
