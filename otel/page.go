@@ -70,7 +70,9 @@ func numbers[N int64 | float64](p *page, name, help string, counts bool, points 
 		kind, name = "counter", name+"_total"
 	}
 	p.head(name, kind, help)
-	slices.SortFunc(points, func(a, b metricdata.DataPoint[N]) int { return slices.Compare(labels(a.Attributes), labels(b.Attributes)) })
+	slices.SortFunc(points, func(a, b metricdata.DataPoint[N]) int {
+		return slices.Compare(labels(a.Attributes), labels(b.Attributes))
+	})
 	for _, d := range points {
 		p.sample(name, labels(d.Attributes), float64(d.Value))
 	}
