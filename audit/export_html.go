@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -148,13 +149,8 @@ func (e *Entry) proof(b *strings.Builder) {
 func (e *Entry) hookLines() []string {
 	var list []string
 	for _, h := range e.Hooks {
-		s := fmt.Sprintf("%s %s, %d ms", h.Type, h.Name, h.Millis)
-		for _, more := range []string{h.Source, h.Effect, h.Reason, h.Error} {
-			if more != "" {
-				s += ", " + more
-			}
-		}
-		list = append(list, s)
+		words := []string{h.Type + " " + h.Name, fmt.Sprintf("%d ms", h.Millis), h.Source, h.Effect, h.Reason, h.Error}
+		list = append(list, strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), ", "))
 	}
 	return list
 }

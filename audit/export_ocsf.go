@@ -41,17 +41,18 @@ func ocsf(e *Entry) any {
 	if err != nil {
 		raw = nil // the event then fails as the entry does
 	}
+	meta := object{
+		"version": ocsfVersion, "uid": fmt.Sprintf("%s/%d", e.Session, e.Seq), "sequence": e.Seq,
+		"correlation_uid": e.Session, "log_name": "session",
+		"product": object{"name": "Holdfast", "vendor_name": "Holdfast", "version": version.Release},
+	}
 	ev := object{
 		"activity_id": activity, "activity_name": activityName(activity, e.Action),
 		"category_uid": category, "category_name": categoryName, "class_uid": class, "class_name": className,
 		"type_uid": class*100 + activity, "type_name": className + ": " + activityName(activity, e.Action),
 		"severity_id": e.severity(), "time": e.Time.UnixMilli(), "message": e.Sentence(),
-		"metadata": object{
-			"version": ocsfVersion, "uid": fmt.Sprintf("%s/%d", e.Session, e.Seq), "sequence": e.Seq,
-			"correlation_uid": e.Session, "log_name": "session",
-			"product": object{"name": "Holdfast", "vendor_name": "Holdfast", "version": version.Release},
-		},
-		"actor": e.ocsfActor(), "raw_data": string(raw),
+		"metadata": meta,
+		"actor":    e.ocsfActor(), "raw_data": string(raw),
 	}
 	id, status := e.status()
 	ev["status_id"], ev["status"] = id, status
@@ -69,7 +70,7 @@ func ocsf(e *Entry) any {
 		return ev
 	}
 	e.ocsfAPI(ev)
-	e.ocsfControl(ev)
+	e.ocsfControl(ev, meta)
 	return ev
 }
 
@@ -184,7 +185,7 @@ func (e *Entry) ocsfAPI(ev object) {
 }
 
 // ocsfControl adds the profile security_control to what is a decision.
-func (e *Entry) ocsfControl(ev object) {
+func (e *Entry) ocsfControl(ev, meta object) {
 	var action, disposition int
 	switch {
 	case e.Kind != KindDecision && e.Kind != KindApproval || e.Action == "ask" || e.Erased:
@@ -195,7 +196,7 @@ func (e *Entry) ocsfControl(ev object) {
 		action, disposition = 1, 1 // Allowed, Allowed
 	}
 	ev["action_id"], ev["disposition_id"] = action, disposition
-	ev["metadata"].(object)["profiles"] = []string{"security_control"}
+	meta["profiles"] = []string{"security_control"}
 	by := object{"name": e.Actor.String()}
 	if e.Rule != nil {
 		by["uid"], by["desc"] = e.ruleText(), "at "+e.rulePlace()
