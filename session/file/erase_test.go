@@ -2,10 +2,12 @@ package file
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -152,5 +154,55 @@ func TestEraseOfADamagedLog(t *testing.T) {
 	}
 	if now, _ := os.ReadFile(path); string(now) != strings.Join(lines, "") {
 		t.Error("the log was changed")
+	}
+}
+
+// childErases takes the lease and erases, and dies on the way.
+func childErases(dir string) error {
+	nth, _ := strconv.Atoi(os.Getenv(killAtEnv))
+	s, err := open(dir, nil, medium{fault: dieAt(nth)})
+	if err != nil {
+		return err
+	}
+	l, err := s.Acquire(context.Background(), "s", session.Lease{}, func(session.Lease) bool { return true })
+	if err != nil {
+		return err
+	}
+	return s.Erase(context.Background(), "s", l.Epoch, []int64{2, 30})
+}
+
+// TestEraseKilled kills who erases at each of its operations on the disk in turn.
+func TestEraseKilled(t *testing.T) {
+	dir := fastDir(t)
+	s := openStore(t, dir)
+	for nth := 1; ; nth++ {
+		a, l := begin(t, s, "s")
+		add(t, s, a, l.Epoch, a.items(40, 1000)...)
+		c := child(t, "erase", dir)
+		c.Env = append(c.Env, fmt.Sprintf("%s=%d", killAtEnv, nth))
+		died := c.Run() != nil
+		rs, faults := readAll(t, s, "s", session.Range{})
+		if len(rs) != 41 || faults != nil || (rs[1].Payload == nil) != (rs[29].Payload == nil) || !died && rs[1].Payload != nil {
+			t.Fatalf("killed at operation %d: %d records, faults %v", nth, len(rs), faults)
+		}
+		again, err := s.Acquire(t.Context(), "s", session.Lease{}, func(session.Lease) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Erase(t.Context(), "s", again.Epoch, []int64{2, 30}); err != nil {
+			t.Fatalf("after a kill at operation %d: %v", nth, err)
+		}
+		if rs, _ := readAll(t, s, "s", session.Range{}); len(rs) != 41 || rs[1].Payload != nil || rs[29].Payload != nil {
+			t.Fatalf("after a kill at operation %d it was not finished", nth)
+		}
+		if err := s.Delete(t.Context(), "s"); err != nil {
+			t.Fatal(err)
+		}
+		if !died {
+			if nth < 8 {
+				t.Errorf("only %d operations", nth)
+			}
+			return
+		}
 	}
 }

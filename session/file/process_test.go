@@ -33,6 +33,8 @@ func TestMain(m *testing.M) {
 		err = childWrites(os.Getenv(dirEnv))
 	case "race":
 		err = childRaces(os.Getenv(dirEnv))
+	case "erase":
+		err = childErases(os.Getenv(dirEnv))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
