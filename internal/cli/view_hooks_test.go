@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func ranHook(exit int, effect, failure string) agent.HookRan {
+	return agent.HookRan{
+		Ran: hook.Ran{Event: hook.PreToolUse, Use: "u1", Tool: "Bash", Hooks: []hook.Run{{
+			Name: "./check.sh", Type: hook.TypeCommand, Source: "/w/s.json:3", Millis: 12, Exit: &exit, Effect: effect, Error: failure,
+		}}},
+		Notices: []hook.Said{{By: "./check.sh", What: "mind\x1b[2J the gap"}}, Terminal: []string{"\x1b]0;title\a"},
+	}
+}
+
+var errHook = &agent.HookError{Event: hook.UserPromptSubmit, By: "./ask.sh", Reason: "not today"}
+
+func TestHooksInText(t *testing.T) {
+	for _, tt := range []struct {
+		name                string
+		tty, quiet, verbose bool
+		event               agent.Event
+		want                string
+	}{
+		{"a notice", false, false, false, ranHook(0, "", ""), "· hook ./check.sh: mind\\x1b[2J the gap\n"},
+		{"quiet", false, true, false, ranHook(0, "", ""), ""},
+		{"verbose", false, false, true, ranHook(2, "block", ""), "· hook PreToolUse ./check.sh: block, exit 2, 12 ms\n· hook ./check.sh: mind\\x1b[2J the gap\n"},
+		{"a failure", false, false, true, ranHook(1, "", "it broke"), "· hook PreToolUse ./check.sh: failed, exit 1, 12 ms\n· hook ./check.sh: mind\\x1b[2J the gap\n"},
+		{"a terminal's title", true, true, false, ranHook(0, "", ""), "\x1b]0;title\a"},
+		{"a notification", false, false, false, agent.Notified{Title: "done", Body: "all\nof it", Level: "info", By: "./n.sh"}, "· done: all; of it (hook ./n.sh)\n"},
+		{"without a title", false, false, false, agent.Notified{Body: "asked", Level: "warning"}, "· asked\n"},
+		{"quiet notification", false, true, false, agent.Notified{Body: "asked", Level: "info"}, ""},
+		{"an error is told", false, true, false, agent.Notified{Body: "broken", Level: "error"}, "· broken\n"},
+		{"a blocked prompt", false, true, false, agent.Result{Reason: agent.ReasonHook, Err: errHook}, "holdfast: a hook stopped it (UserPromptSubmit, ./ask.sh): not today\n"},
+		{"without a reason", false, true, false, agent.Result{Reason: agent.ReasonHook, Err: &agent.HookError{Event: hook.Stop, By: "f"}}, "holdfast: a hook stopped it (Stop, f)\n"},
+		{"another error", false, true, false, agent.Result{Reason: agent.ReasonHook, Err: errors.New("x")}, "holdfast: a hook stopped it\n"},
+		{"put off", false, true, false, agent.Result{Reason: agent.ReasonDeferred}, "holdfast: a hook put a call off until the session is resumed\n"},
+	} {
+		p, b := screen(t, tt.tty)
+		v := &textView{p: p, quiet: tt.quiet, verbose: tt.verbose}
+		v.names = map[string]string{}
+		if err := v.show(tt.event); err != nil || b.String() != tt.want {
+			t.Errorf("%s: got %q, want %q (%v)", tt.name, b.String(), tt.want, err)
+		}
+	}
+}
+
+func TestHooksInTheStream(t *testing.T) {
+	var out bytes.Buffer
+	p := &Program{Stdout: &out}
+	p.fill()
+	v := &streamView{p: p, all: true, began: time.Now()}
+	v.begin(scene{mode: func() policy.Mode { return policy.ModeDefault }})
+	use := transcript.MustEncode(transcript.Item{ID: "1", Role: transcript.RoleAssistant, Parts: []transcript.Part{
+		transcript.ToolUse{ID: "u1", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
+	}})
+	for _, e := range []agent.Event{
+		agent.ItemAppended{Item: use}, ranHook(0, "defer", ""), ranHook(1, "", "it broke"),
+		agent.Notified{Title: "t", Body: "b", Level: "warning", By: "f"}, agent.Result{Reason: agent.ReasonDeferred},
+		agent.Result{Reason: agent.ReasonHook, Err: errHook},
+	} {
+		if err := v.show(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var lines []map[string]any
+	for line := range strings.Lines(out.String()) {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, m)
+	}
+	for _, tt := range []struct {
+		line int
+		want map[string]any
+	}{
+		{1, map[string]any{
+			"type": "system", "subtype": "hook_response", "hook_name": "PreToolUse:Bash", "hook_event": "PreToolUse", "outcome": "success",
+			"exit_code": 0.0, "effect": "defer", "hook": "./check.sh", "hook_type": "command", "duration_ms": 12.0, "tool_use_id": "u1", "source": "/w/s.json:3",
+		}},
+		{2, map[string]any{"subtype": "informational", "hook": "./check.sh", "content": "mind\x1b[2J the gap"}},
+		{3, map[string]any{"subtype": "hook_response", "outcome": "error", "error": "it broke", "effect": nil}},
+		{5, map[string]any{"subtype": "notification", "title": "t", "body": "b", "level": "warning", "hook": "f"}},
+		{6, map[string]any{"type": "result", "subtype": "success", "is_error": false, "stop_reason": "tool_deferred", "terminal_reason": "deferred", "errors": nil}},
+		{7, map[string]any{"type": "result", "subtype": "error_during_execution", "is_error": true, "stop_reason": "hook", "terminal_reason": "hook"}},
+	} {
+		for key, want := range tt.want {
+			if got := lines[tt.line][key]; got != want {
+				t.Errorf("line %d: %s is %v, want %v", tt.line, key, got, want)
+			}
+		}
+	}
+	put, ok := lines[6]["deferred_tool_use"].(map[string]any)
+	if !ok || put["id"] != "u1" || put["name"] != "Bash" {
+		t.Errorf("%v", lines[6])
+	}
+	if put, ok := put["input"].(map[string]any); !ok || put["command"] != "ls" {
+		t.Errorf("%v", put)
+	}
+	if _, ok := lines[0]["uuid"]; !ok || len(lines) != 8 {
+		t.Errorf("%d lines", len(lines))
+	}
+}
