@@ -85,10 +85,39 @@ func (v *verifying) log(id string, metas map[string]session.Meta) error {
 		if !m.Deleted {
 			v.note("session %s: leaf %d says that it is deleted, and it is not: deleting was cut short", id, p.deletes[n-1].leaf)
 		}
-	} else if n == 0 && m.Deleted && len(l.leaves) > 0 {
+	} else if n == 0 && m.Deleted && len(l.leaves) > 0 && !v.deletedMeanwhile(id) {
 		v.find(Finding{Session: id, What: "the session is marked as deleted, and no leaf says so"})
 	}
-	return l.run()
+	return v.settle(l)
+}
+
+// settle runs a check, and runs it again when the log has changed meanwhile: a
+// fault may be that somebody appends, redacts or deletes.
+func (v *verifying) settle(l logCheck) error {
+	for again := 3; ; again-- {
+		try, notes := l, len(v.r.Notes)
+		if err := try.run(); err != nil {
+			return err
+		}
+		if try.first.What == "" {
+			v.r.Records += try.count
+			return nil
+		}
+		now, err := v.s.Get(v.ctx, l.id)
+		if errors.Is(err, session.ErrNotFound) && !l.m.Deleted && v.deleted(l.id) {
+			v.r.Notes = v.r.Notes[:notes]
+			return nil
+		}
+		if err != nil && !errors.Is(err, session.ErrNotFound) && !errors.Is(err, session.ErrCorrupt) {
+			return err
+		}
+		if again == 0 || err != nil || now.HeadDigest == l.m.HeadDigest {
+			v.r.Records += try.count
+			v.find(try.first)
+			return nil
+		}
+		l.m, v.r.Notes = now, v.r.Notes[:notes]
+	}
 }
 
 // gone judges a session that is not there.
@@ -120,6 +149,12 @@ func (v *verifying) gone(id string) error {
 	return nil
 }
 
+// deleted reports whether the last leaf of a session says that it is deleted.
+func (v *verifying) deleted(id string) bool {
+	p := v.pasts[id]
+	return p != nil && len(p.deletes) > 0 && len(p.since(0)) == 0 || v.deletedMeanwhile(id)
+}
+
 // deletedMeanwhile looks whether a session was deleted after the leaves were read.
 func (v *verifying) deletedMeanwhile(id string) bool {
 	f, err := os.Open(filepath.Join(v.dir, leavesName))
@@ -149,6 +184,7 @@ type logCheck struct {
 	prev    session.Record
 	lost    bool // a record could not be read: the next one has nothing to follow
 	first   Finding
+	count   int
 	good    int64 // the last record that a leaf proves
 	erased  []int64
 	named   map[int64]bool // records that a redacted record names
@@ -176,6 +212,8 @@ func (l *logCheck) run() error {
 			l.record(r)
 		case errors.Is(err, session.ErrCorrupt):
 			l.unreadable(err)
+		case errors.Is(err, session.ErrNotFound): // deleted after it was listed
+			l.fault(l.prev.Seq+1, 0, "the log is gone")
 		default:
 			return err
 		}
@@ -184,9 +222,6 @@ func (l *logCheck) run() error {
 		return err
 	}
 	l.erasures()
-	if l.first.What != "" {
-		l.v.find(l.first)
-	}
 	return nil
 }
 
@@ -221,7 +256,7 @@ func (l *logCheck) unreadable(err error) {
 }
 
 func (l *logCheck) record(r session.Record) {
-	l.v.r.Records++
+	l.count++
 	l.chain(&r)
 	l.compare(&r)
 	if r.Payload == nil {
