@@ -111,7 +111,7 @@ func (v *verifying) settle(l logCheck) error {
 		if err != nil && !errors.Is(err, session.ErrNotFound) && !errors.Is(err, session.ErrCorrupt) {
 			return err
 		}
-		if again == 0 || err != nil || now.HeadDigest == l.m.HeadDigest {
+		if still := err != nil || now.HeadDigest == l.m.HeadDigest; still || again == 0 {
 			v.r.Records += try.count
 			v.find(try.first)
 			return nil
