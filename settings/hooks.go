@@ -66,7 +66,7 @@ func hookErrors(err error) []*hook.Error {
 	if err == nil {
 		return nil
 	}
-	if list, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the list itself is wanted
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []*hook.Error
 		for _, e := range list.Unwrap() {
 			all = append(all, hookErrors(e)...)

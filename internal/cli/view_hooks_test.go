@@ -65,8 +65,10 @@ func TestHooksInTheStream(t *testing.T) {
 		transcript.ToolUse{ID: "u1", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
 	}})
 	for _, e := range []agent.Event{
-		agent.ItemAppended{Item: use}, ranHook(0, "defer", ""), ranHook(1, "", "it broke"),
-		agent.Notified{Title: "t", Body: "b", Level: "warning", By: "f"}, agent.Result{Reason: agent.ReasonDeferred},
+		agent.ItemAppended{Item: use},
+		ranHook(0, "defer", ""), ranHook(1, "", "it broke"),
+		agent.Notified{Title: "t", Body: "b", Level: "warning", By: "f"},
+		agent.Result{Reason: agent.ReasonDeferred},
 		agent.Result{Reason: agent.ReasonHook, Err: errHook},
 	} {
 		if err := v.show(e); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -127,7 +128,7 @@ func (c *clock) tell(on bool) {
 
 // environ is the environment of the command, which knows where it is.
 func (c command) environ() []string {
-	env := append(c.env[:len(c.env):len(c.env)], "PWD="+c.dir)
+	env := append(slices.Clip(c.env), "PWD="+c.dir)
 	if c.variables != "" {
 		env = append(env, variablesName+"="+c.variables)
 	}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +35,7 @@ func (s *Shell) variables() (string, error) {
 		return "", fmt.Errorf("the variables that hooks set cannot be read: %w", bare(err))
 	case len(b) > maxVariables:
 		return "", fmt.Errorf("the script of variables that hooks set is larger than %d KiB", maxVariables>>10)
-	case strings.ContainsRune(string(b), 0):
+	case bytes.IndexByte(b, 0) >= 0:
 		return "", errors.New("the script of variables that hooks set holds a NUL")
 	}
 	return strings.TrimSpace(string(b)), nil
