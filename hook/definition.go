@@ -90,6 +90,16 @@ func (d *Definition) Type() string {
 	return TypeCommand
 }
 
+// Blocks reports whether a failure of the hook counts as a block, see [OnFailure].
+// strict is [Options].Strict.
+func (d *Definition) Blocks(strict bool) bool {
+	if d.OnFailure != "" {
+		return d.OnFailure == FailBlock
+	}
+	info, _ := d.Event.Info()
+	return info.Guards && !d.Async && (strict || d.Func != nil || d.Dialect == Seed)
+}
+
 // DecodeOptions say where a block of hooks was written.
 type DecodeOptions struct {
 	Layer policy.Layer

@@ -170,10 +170,7 @@ func (e *entry) fill(strict bool) {
 	}
 	e.by = oneLine(e.Name, maxName)
 	e.limit = e.time()
-	e.closed = e.OnFailure == FailBlock
-	if e.OnFailure == "" {
-		e.closed = e.info.Guards && !e.Async && (strict || e.kind == TypeFunction || e.Dialect == Seed)
-	}
+	e.closed = e.Blocks(strict)
 	if e.kind != TypeFunction {
 		e.key = e.identity()
 	}

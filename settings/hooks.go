@@ -27,6 +27,11 @@ type Hook struct {
 	hook.Definition
 	Status HookStatus
 	Why    string // why it does not run, for people; "" when it does
+	// Blocks: it does not run because it was changed, and its failure would block; so
+	// what it guards is blocked until it is trusted again.
+	Blocks bool
+
+	everything bool // it is not known any more what it guarded of its event
 }
 
 // hooksSaid is what one source says about hooks.
@@ -177,7 +182,9 @@ func (m *merger) checkHooks() {
 		case err == nil:
 			h.Status, h.Why = m.status(h)
 		case brought(h.Origin.Layer):
-			h.Status, h.Why = HookModified, err.Error()
+			if h.Status, h.Why = HookUntrusted, err.Error(); m.wasTrusted(h) != nil {
+				h.Status = HookModified
+			}
 		default:
 			hint := ""
 			if e, ok := errors.AsType[*hook.Error](err); ok {
@@ -189,6 +196,7 @@ func (m *merger) checkHooks() {
 			})
 		}
 	}
+	m.missHooks()
 }
 
 // status says whether a hook with a digest runs.
@@ -210,19 +218,22 @@ func (m *merger) status(h *Hook) (HookStatus, string) {
 	if slices.ContainsFunc(known, func(t TrustedHook) bool { return t.Digest == h.Digest }) {
 		return HookTrusted, ""
 	}
-	this := trustedHook(&h.Definition)
-	if slices.ContainsFunc(known, func(t TrustedHook) bool { return t.same(this) }) {
+	if m.wasTrusted(h) != nil {
 		return HookModified, "it, or a file that it names, has changed since it was trusted"
 	}
 	return HookUntrusted, "nobody has trusted it in this folder"
 }
 
-// ActiveHooks are the hooks that run, in their order: the strongest layer first.
+// ActiveHooks are the hooks that run, in their order: the strongest layer first. In
+// the place of those that were changed and block stand functions that do.
 func (s *Settings) ActiveHooks() []hook.Definition {
 	var list []hook.Definition
 	for i := range s.Hooks {
-		if s.Hooks[i].Status == HookTrusted {
-			list = append(list, s.Hooks[i].Definition)
+		switch h := &s.Hooks[i]; {
+		case h.Status == HookTrusted:
+			list = append(list, h.Definition)
+		case h.Blocks:
+			list = append(list, s.standIn(h))
 		}
 	}
 	return list
@@ -237,7 +248,7 @@ func (s *Settings) HookOptions() hook.Options {
 // HookNotice says which hooks of the folder do not run, and what to do about it.
 // Both are "" when there is nothing to say.
 func (s *Settings) HookNotice() (what, hint string) {
-	var events, modified []string
+	var events, modified, blocked, gone []string
 	n := 0
 	for i := range s.Hooks {
 		h := &s.Hooks[i]
@@ -248,13 +259,23 @@ func (s *Settings) HookNotice() (what, hint string) {
 		if h.Status == HookModified {
 			modified = append(modified, short(HookName(&h.Definition)))
 		}
+		if h.Blocks && !slices.Contains(blocked, string(h.Event)) {
+			blocked = append(blocked, string(h.Event))
+		}
 		if !slices.Contains(events, string(h.Event)) {
 			events = append(events, string(h.Event))
 		}
 	}
-	switch n {
-	case 0:
+	for _, t := range s.gone {
+		gone = append(gone, t.Event+" "+short(t.Name))
+	}
+	switch {
+	case n == 0 && len(gone) == 0:
 		return "", ""
+	case n == 0:
+		return "hooks that were trusted are not in this folder's settings any more: " + strings.Join(gone, ", "), "holdfast hooks trust " + quote(s.Project)
+	}
+	switch n {
 	case 1:
 		what = "1 hook of this folder is not trusted and does not run: "
 	default:
@@ -263,6 +284,12 @@ func (s *Settings) HookNotice() (what, hint string) {
 	what += strings.Join(events, ", ")
 	if len(modified) > 0 {
 		what += "; changed since: " + strings.Join(modified, ", ")
+	}
+	if len(blocked) > 0 {
+		what += "; until it is trusted again, what was guarded is blocked: " + strings.Join(blocked, ", ")
+	}
+	if len(gone) > 0 {
+		what += "; trusted and not there any more: " + strings.Join(gone, ", ")
 	}
 	return what, "holdfast hooks trust " + quote(s.Project)
 }

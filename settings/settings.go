@@ -45,6 +45,7 @@ type Settings struct {
 	StrictHooks      Value[bool]    // what cannot be asked blocks
 	NoHooks          Value[bool]    // disableAllHooks: none but the administrator's run
 	ManagedHooksOnly *policy.Origin // who wants none but the administrator's, or nil
+	gone             []TrustedHook  // that guarded, and are not in the folder any more
 	HookURLs         []Value[string]
 	HookEnv          []Value[string] // httpHookAllowedEnvVars; without HookEnvBound nothing is bounded
 	HookEnvBound     bool

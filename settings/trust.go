@@ -47,15 +47,17 @@ type TrustedHook struct {
 	Matcher string `json:"matcher,omitempty"`
 	Name    string `json:"name"`   // the command or the URL
 	Digest  string `json:"digest"` // [hook.Definition].Digest
+	// Blocks: its failure blocks, whatever strictHooks says.
+	Blocks bool `json:"blocks,omitempty"`
 }
 
 func trustedHook(d *hook.Definition) TrustedHook {
-	return TrustedHook{Event: string(d.Event), Matcher: d.Matcher, Name: HookName(d), Digest: d.Digest}
+	return TrustedHook{Event: string(d.Event), Matcher: d.Matcher, Name: HookName(d), Digest: d.Digest, Blocks: d.Blocks(false)}
 }
 
 // same reports whether two are one hook, if at different times.
 func (h TrustedHook) same(other TrustedHook) bool {
-	h.Digest = other.Digest
+	h.Digest, h.Blocks = other.Digest, other.Blocks
 	return h == other
 }
 

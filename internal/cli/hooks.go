@@ -81,11 +81,7 @@ func hookTimeout(d *hook.Definition) time.Duration {
 
 // onFailure is what a failure of a hook means.
 func onFailure(d *hook.Definition, strict bool) hook.OnFailure {
-	in, _ := d.Event.Info()
-	switch {
-	case d.OnFailure != "":
-		return d.OnFailure
-	case in.Guards && (strict || d.Dialect == hook.Seed):
+	if d.Blocks(strict) {
 		return hook.FailBlock
 	}
 	return hook.FailContinue

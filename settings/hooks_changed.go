@@ -1,0 +1,70 @@
+package settings
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/hook"
+)
+
+// wasTrusted is the hook as it was trusted, perhaps with another text; nil when it
+// never was.
+func (m *merger) wasTrusted(h *Hook) *TrustedHook {
+	known, this := m.trust.hooks(m.out.Project), trustedHook(&h.Definition)
+	i := slices.IndexFunc(known, func(t TrustedHook) bool { return t.same(this) })
+	if i < 0 {
+		return nil
+	}
+	return &known[i]
+}
+
+// missHooks looks for what was trusted and is not there any more. Where the folder
+// has an untrusted hook of the same event, that one is taken for what became of it.
+// A changed hook that would block if it failed blocks: nobody gets rid of a guard by
+// writing something else in its place.
+func (m *merger) missHooks() {
+	strict := m.out.StrictHooks.Value
+	for i := range m.out.Hooks {
+		h := &m.out.Hooks[i]
+		if t := m.wasTrusted(h); t != nil && h.Status == HookModified {
+			h.Blocks = t.Blocks || h.Definition.Blocks(strict)
+		}
+	}
+	for _, t := range m.trust.hooks(m.out.Project) {
+		here := func(h Hook) bool {
+			this := trustedHook(&h.Definition)
+			return brought(h.Origin.Layer) && (h.Status == HookDisabled || t.Digest == h.Digest || t.same(this))
+		}
+		if slices.ContainsFunc(m.out.Hooks, here) {
+			continue
+		}
+		i := slices.IndexFunc(m.out.Hooks, func(h Hook) bool { return h.Status == HookUntrusted && string(h.Event) == t.Event })
+		if i < 0 {
+			if info, ok := hook.Event(t.Event).Info(); ok && info.Guards && !m.out.NoHooks.Value && m.out.ManagedHooksOnly == nil {
+				m.out.gone = append(m.out.gone, t)
+			}
+			continue
+		}
+		h := &m.out.Hooks[i]
+		h.Status, h.Why = HookModified, "it stands where another one was trusted: "+t.Name
+		h.Blocks, h.everything = t.Blocks || h.Definition.Blocks(strict), t.Matcher != h.Matcher
+	}
+}
+
+// standIn blocks whatever a hook that was changed would have been asked about, its
+// condition aside: that may be what was changed.
+func (s *Settings) standIn(h *Hook) hook.Definition {
+	d := hook.Definition{
+		Event: h.Event, Dialect: h.Dialect, Matcher: h.Matcher, Name: HookName(&h.Definition), Origin: h.Origin, Digest: h.Digest,
+	}
+	if h.everything {
+		d.Matcher = ""
+	}
+	reason := fmt.Sprintf("the hook %s has changed since it was trusted: it does not run, and what it guards is blocked (a person looks at it, then: holdfast hooks trust %s)",
+		short(d.Name), quote(s.Project))
+	d.Func = func(context.Context, hook.Input) (*hook.Output, error) {
+		return &hook.Output{Block: true, Reason: reason}, nil
+	}
+	return d
+}
