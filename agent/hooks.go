@@ -165,12 +165,25 @@ func (l *loop) tellUntold() {
 
 // contextItem is what hooks add for the model to read, or false.
 func (a *Agent) contextItem(e hook.Event, said []hook.Said) (transcript.Encoded, bool, error) {
+	return a.asideItem(asides(e, said))
+}
+
+// asides are what hooks say to the model, each as a text.
+func asides(e hook.Event, said []hook.Said) []string {
 	if len(said) == 0 {
+		return nil
+	}
+	return []string{hookText(e, said)}
+}
+
+// asideItem puts texts for the model into an item, or says that there are none.
+func (a *Agent) asideItem(texts []string) (transcript.Encoded, bool, error) {
+	if len(texts) == 0 {
 		return transcript.Encoded{}, false, nil
 	}
 	enc, err := a.encode(transcript.Item{
 		ID: a.opt.NewID(), Time: a.opt.Clock(), Role: transcript.RoleNotification,
-		Parts: []transcript.Part{transcript.Text{Text: hookText(e, said)}},
+		Parts: []transcript.Part{transcript.Text{Text: strings.Join(texts, "\n")}},
 	})
 	return enc, err == nil, err
 }
@@ -184,20 +197,27 @@ func hookText(e hook.Event, said []hook.Said) string {
 	return strings.Join(lines, "\n")
 }
 
-// takeLate takes in what hooks that nobody waited for have said since.
-func (l *loop) takeLate(ctx context.Context) error {
+// takeAsides takes in what hooks have said to the model at moments that have no
+// place of their own for it, and what those have said that nobody waited for.
+func (l *loop) takeAsides(ctx context.Context) error {
+	var entries []entry
 	for _, out := range l.a.opt.Hooks.Late() {
-		entries := l.a.told(&out)
-		e, ok, err := l.a.contextItem(out.Event, out.Context)
-		if err != nil {
-			return err
-		}
-		if ok {
-			entries = append(entries, itemEntry(e, nil))
-		}
-		if err := l.write(ctx, entries...); err != nil {
-			return err
-		}
+		entries = append(entries, l.a.told(&out)...)
+		l.asides = append(l.asides, asides(out.Event, out.Context)...)
 	}
-	return nil
+	e, ok, err := l.a.asideItem(l.asides)
+	if err != nil {
+		return err
+	}
+	if l.asides = nil; ok {
+		entries = append(entries, itemEntry(e, nil))
+	}
+	return l.write(ctx, entries...)
+}
+
+// aside is fire at a moment that has no place of its own for what the model is told.
+func (l *loop) aside(ctx context.Context, in hook.Input) (hook.Outcome, []entry) {
+	out, entries := l.fire(ctx, in)
+	l.asides = append(l.asides, asides(in.Event, out.Context)...)
+	return out, entries
 }

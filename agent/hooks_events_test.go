@@ -76,6 +76,7 @@ type scene struct {
 	check func(t *testing.T, in hook.Input)
 	later string // the part that will fire it; until then a tool of the host does
 	fires hook.Input
+	says  string // to the model, by a hook of the event
 }
 
 func wants(ok bool, t *testing.T, in hook.Input) {
@@ -195,6 +196,11 @@ func laterScenes(t *testing.T) []scene {
 func (s *scene) run(t *testing.T) *witness {
 	t.Helper()
 	w := watched(t)
+	if s.says != "" {
+		if err := w.On(s.event, "", saying(hook.Output{Context: s.says})); err != nil {
+			t.Fatal(err)
+		}
+	}
 	sessions := session.New(memory.New(), nil)
 	s.o.Hooks, s.o.Sessions = w.Registry, sessions
 	if s.fork {
@@ -250,6 +256,32 @@ func TestEveryEventIsFired(t *testing.T) {
 		if !have[in.Event] {
 			t.Errorf("no run makes %s happen", in.Event)
 		}
+	}
+}
+
+// TestTheModelReadsWhatHooksSay at every moment after which there is a model call.
+func TestTheModelReadsWhatHooksSay(t *testing.T) {
+	for _, s := range scenes(t) {
+		if s.later != "" || s.event == hook.SessionEnd || s.event == hook.Stop || s.event == hook.StopFailure {
+			continue // the caller's to tell, or nobody is there to read
+		}
+		t.Run(string(s.event), func(t *testing.T) {
+			s.says = "mind " + string(s.event)
+			s.run(t)
+			for _, req := range s.m.asked {
+				for _, e := range s.m.items(&req) {
+					if strings.Contains(string(e.JSON), s.says) {
+						return
+					}
+				}
+			}
+			if second, ok := s.o.Fallback.(*fake); ok && len(second.asked) > 0 {
+				if items := second.items(&second.asked[0]); strings.Contains(items[len(items)-1].Text(), s.says) {
+					return
+				}
+			}
+			t.Errorf("no request has what the hook says: %d requests", len(s.m.asked))
+		})
 	}
 }
 

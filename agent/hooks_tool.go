@@ -208,7 +208,7 @@ func (l *loop) reviewResult(ctx context.Context, c *call) []entry {
 		c.hooks.says(in.Event, out.Context)
 	}
 	for _, ch := range c.result.Changes {
-		_, entries := l.fire(ctx, hook.Input{Event: hook.FileChanged, FilePath: ch.Path, Change: changeOf(ch)})
+		_, entries := l.aside(ctx, hook.Input{Event: hook.FileChanged, FilePath: ch.Path, Change: changeOf(ch)})
 		c.hooks.entries = append(c.hooks.entries, entries...)
 	}
 	c.addContext()
@@ -291,16 +291,9 @@ func (l *loop) batchDone(ctx context.Context, r *round) error {
 		}
 		in.Calls = append(in.Calls, one)
 	}
-	out, entries := l.fire(ctx, in)
+	out, entries := l.aside(ctx, in)
 	if out.Block != nil && l.turn.stopped == nil {
 		l.turn.stopped = &HookError{Event: hook.PostToolBatch, By: out.Block.By, Reason: out.Block.What}
-	}
-	e, ok, err := l.a.contextItem(hook.PostToolBatch, out.Context)
-	if err != nil {
-		return err
-	}
-	if ok {
-		entries = append(entries, itemEntry(e, nil))
 	}
 	return l.write(ctx, entries...)
 }
@@ -311,7 +304,7 @@ func (l *loop) notifyAsked(ctx context.Context, c *call) error {
 		return nil
 	}
 	c.notified = true
-	_, entries := l.fire(ctx, hook.Input{
+	_, entries := l.aside(ctx, hook.Input{
 		Event: hook.Notification, NotificationType: "permission_prompt", Title: "Permission needed",
 		Message: "Holdfast needs your permission to use " + c.use.Name,
 	})

@@ -16,7 +16,7 @@ const maxKept = 8
 
 // opening fires Setup and SessionStart when the session is open.
 func (l *loop) opening(ctx context.Context) error {
-	_, entries := l.fire(ctx, hook.Input{Event: hook.Setup, Trigger: l.a.opt.Setup})
+	_, entries := l.aside(ctx, hook.Input{Event: hook.Setup, Trigger: l.a.opt.Setup})
 	source := "resume"
 	switch {
 	case l.opened.Forked != "":
@@ -24,19 +24,9 @@ func (l *loop) opening(ctx context.Context) error {
 	case l.opened.Created:
 		source = "startup"
 	}
-	out, more := l.fire(ctx, hook.Input{Event: hook.SessionStart, Source: source, Model: l.a.model.Info().Model})
-	l.prelude, l.initial = out.Context, out.InitialMessage
+	out, more := l.aside(ctx, hook.Input{Event: hook.SessionStart, Source: source, Model: l.a.model.Info().Model})
+	l.initial = out.InitialMessage
 	return l.a.record(ctx, append(entries, more...))
-}
-
-// takePrelude is what SessionStart hooks add for the model to read, once.
-func (l *loop) takePrelude() ([]transcript.Encoded, error) {
-	e, ok, err := l.a.contextItem(hook.SessionStart, l.prelude)
-	l.prelude = nil
-	if !ok {
-		return nil, err
-	}
-	return []transcript.Encoded{e}, nil
 }
 
 // closing fires SessionEnd.
@@ -87,7 +77,7 @@ func (l *loop) keepGoing(ctx context.Context, why Reason, cause error) (bool, er
 		if cause != nil {
 			in.Details = cause.Error()
 		}
-		_, entries = l.fire(ctx, in)
+		_, entries = l.aside(ctx, in)
 	}
 	out, more := l.fire(ctx, hook.Input{
 		Event: hook.Stop, Active: t.kept > 0, LastMessage: t.last(), Reason: string(why),
@@ -104,7 +94,9 @@ func (l *loop) keepGoing(ctx context.Context, why Reason, cause error) (bool, er
 		}})
 		stays = false
 	}
-	if stays {
+	if !stays {
+		l.asides = append(l.asides, asides(hook.Stop, out.Context)...)
+	} else {
 		t.kept++
 		e, err := l.item(transcript.UserText(hookText(hook.Stop, says)))
 		if err != nil {
@@ -153,7 +145,7 @@ func (l *loop) beforeCompaction(ctx context.Context) (bool, error) {
 	if l.turn.uncompacted {
 		return false, nil
 	}
-	out, entries := l.fire(ctx, hook.Input{Event: hook.PreCompact, Trigger: "auto"})
+	out, entries := l.aside(ctx, hook.Input{Event: hook.PreCompact, Trigger: "auto"})
 	if out.Block != nil {
 		l.turn.uncompacted = true
 		entries = append(entries, entry{event: Notice{
@@ -166,28 +158,16 @@ func (l *loop) beforeCompaction(ctx context.Context) (bool, error) {
 // afterCompaction fires PostCompact, and SessionStart for what hooks want the model
 // to know again.
 func (l *loop) afterCompaction(ctx context.Context, items []transcript.Encoded) error {
-	_, entries := l.fire(ctx, hook.Input{Event: hook.PostCompact, Trigger: "auto", Summary: items[0].Text()})
-	out, more := l.fire(ctx, hook.Input{Event: hook.SessionStart, Source: "compact", Model: l.encoder().m.Info().Model})
-	entries = append(entries, more...)
-	e, ok, err := l.a.contextItem(hook.SessionStart, out.Context)
-	if err != nil {
-		return err
-	}
-	if ok {
-		entries = append(entries, itemEntry(e, nil))
-	}
-	return l.write(ctx, entries...)
+	_, entries := l.aside(ctx, hook.Input{Event: hook.PostCompact, Trigger: "auto", Summary: items[0].Text()})
+	_, more := l.aside(ctx, hook.Input{Event: hook.SessionStart, Source: "compact", Model: l.encoder().m.Info().Model})
+	return l.write(ctx, append(entries, more...)...)
 }
 
 // modelSwitched fires PostModelSwitch.
 func (l *loop) modelSwitched(ctx context.Context, from, to string) error {
-	out, entries := l.fire(ctx, hook.Input{Event: hook.PostModelSwitch, FromModel: from, Model: to, Source: "auto"})
-	e, ok, err := l.a.contextItem(hook.PostModelSwitch, out.Context)
-	if err != nil {
+	_, entries := l.aside(ctx, hook.Input{Event: hook.PostModelSwitch, FromModel: from, Model: to, Source: "auto"})
+	if err := l.write(ctx, entries...); err != nil {
 		return err
 	}
-	if ok {
-		entries = append(entries, itemEntry(e, nil))
-	}
-	return l.write(ctx, entries...)
+	return l.takeAsides(ctx)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -33,8 +32,8 @@ type loop struct {
 	turns             int              // turns opened so far in the session
 	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
 
-	prelude []hook.Said // of SessionStart hooks, for the next turn
-	initial string      // input of a SessionStart hook, when there is no other
+	asides  []string // of hooks, for the model to read next
+	initial string   // input of a SessionStart hook, when there is no other
 
 	turn  *turn  // the open turn, or nil
 	round *round // the open tool round, or nil
@@ -147,11 +146,14 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 	l.turn = t
 	l.a.mu.Unlock()
 	entries := []entry{{draft: opened, event: TurnStarted{Turn: id}}}
-	prelude, err := l.takePrelude()
+	before, told, err := l.a.asideItem(l.asides)
 	if err != nil {
 		return err
 	}
-	for _, e := range append(prelude, items...) {
+	if l.asides = nil; told {
+		items = append([]transcript.Encoded{before}, items...)
+	}
+	for _, e := range items {
 		entries = append(entries, itemEntry(e, nil))
 	}
 	if err := l.write(ctx, entries...); err != nil {
@@ -227,7 +229,7 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 		}
 		return l.finish(ctx, ReasonFailed, err)
 	}
-	if err := l.takeLate(ctx); err != nil {
+	if err := l.takeAsides(ctx); err != nil {
 		return Step{}, false, err
 	}
 	if !l.t.Dispatchable() {
