@@ -3,9 +3,12 @@ package hook
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -64,6 +67,18 @@ func (r *reading) refused(answered bool) {
 		return
 	}
 	report := *r.end.report
+	report.Violations = slices.Clone(report.Violations)
+	wider := false
+	for i := range report.Violations {
+		v := &report.Violations[i]
+		if v.Kind != sandbox.KindPath && v.Kind != sandbox.KindHost {
+			continue
+		}
+		wider = true
+		if v.Origin == (policy.Origin{}) { // no file says so: it is what a hook's sandbox is
+			v.Hint = ""
+		}
+	}
 	if answered {
 		report.Failed = false
 	}
@@ -72,11 +87,8 @@ func (r *reading) refused(answered bool) {
 		return
 	}
 	r.notices = append(r.notices, text)
-	for i := range report.Violations {
-		if v := &report.Violations[i]; v.Kind == sandbox.KindPath || v.Kind == sandbox.KindHost {
-			r.note("hint: %s", r.wider())
-			return
-		}
+	if wider {
+		r.note("hint: %s", r.wider())
 	}
 }
 
@@ -100,6 +112,9 @@ func (r *reading) seed(text []byte) (*Output, error) {
 	case r.half(text):
 		return nil, r.tooLong()
 	}
+	if out := r.behind(text); out != nil {
+		return out, nil
+	}
 	return &Output{Message: string(text)}, nil
 }
 
@@ -121,24 +136,47 @@ func (r *reading) claude(text []byte) (*Output, error) {
 	case r.end.exit != 0:
 		return r.other()
 	}
-	return r.plain(text), nil
+	return r.plain(text)
 }
 
-// plain is what text that is no JSON says.
-func (r *reading) plain(text []byte) *Output {
+// plain is what text that is no JSON says. One that is meant to be JSON is no answer
+// of a guard.
+func (r *reading) plain(text []byte) (*Output, error) {
+	info, _ := r.e.Info()
+	if out := r.behind(text); out != nil {
+		return out, nil
+	}
 	if bytes.HasPrefix(text, []byte("{")) {
+		if info.Guards && (!info.Context || r.d.OnFailure == FailBlock) {
+			return nil, errors.New("its output begins like JSON but is none")
+		}
 		r.note("its output begins like JSON but is none, and was taken for text")
 	}
-	info, _ := r.e.Info()
 	switch {
 	case len(text) == 0:
-		return nil
+		return nil, nil
 	case r.e == WorktreeCreate:
-		return &Output{WorktreePath: string(text)}
+		return &Output{WorktreePath: string(text)}, nil
 	case info.Context:
-		return &Output{Context: string(text)}
+		return &Output{Context: string(text)}, nil
 	}
-	return nil
+	return nil, nil
+}
+
+// behind is what a guard refuses in an answer that stands below other text, such as
+// that of a shell's profile; nil without one.
+func (r *reading) behind(text []byte) *Output {
+	info, _ := r.e.Info()
+	at := bytes.Index(text, []byte("\n{"))
+	if !info.Guards || at < 0 || !wholeObject(text[at+1:]) {
+		return nil
+	}
+	out, _, err := decodeOutput(dialectOf(r.d), r.e, text[at+1:])
+	if err != nil {
+		return nil
+	}
+	r.note("its answer stands below other text, where only what it refuses counts; print nothing but the JSON")
+	return out.refusal()
 }
 
 // other is an exit code that is neither 0 nor 2, without JSON.

@@ -26,6 +26,12 @@ func TestExitCodes(t *testing.T) {
 		{name: "0 and JSON of the wrong type", event: PreToolUse, script: `echo '{"reason":7}'`, fails: "cannot be used"},
 		{name: "0 and a huge JSON", event: PreToolUse, script: `printf '{"reason":"'; head -c 2000000 /dev/zero | tr '\0' a; echo '"}'`, fails: "longer than 1048576"},
 		{name: "0 and a path", event: WorktreeCreate, script: "echo /w/tree", want: Output{WorktreePath: "/w/tree"}},
+		{name: "0 and half of JSON of a guard", event: PreToolUse, script: `echo '{"decision":"block",'`, fails: "begins like JSON"},
+		{name: "0 and a mark before JSON", event: PreToolUse, script: `printf '\357\273\277{"decision":"block"}'`, want: Output{Block: true, Decision: "block"}},
+		{name: "0 and text above a block", event: PreToolUse, script: `echo welcome; echo '{"decision":"block","reason":"no"}'`, want: Output{Block: true, Reason: "no"}, notice: "below other text"},
+		{name: "0 and text above a block of a prompt", event: UserPromptSubmit, script: `echo welcome; echo '{"decision":"block"}'`, want: Output{Block: true}, notice: "below other text"},
+		{name: "0 and text above an allow", event: PreToolUse, script: `echo welcome; echo '{"permissionDecision":"allow"}'`, none: true, notice: "below other text"},
+		{name: "0 and text above a block after the tool", event: PostToolUse, script: `echo welcome; echo '{"decision":"block"}'`, none: true},
 		{name: "errors at 0 are nothing", event: PreToolUse, script: "echo careful >&2", none: true},
 
 		{name: "2 blocks", event: PreToolUse, script: "echo not this >&2; exit 2", want: Output{Block: true, Reason: "not this"}},

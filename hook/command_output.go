@@ -59,7 +59,7 @@ func asyncLine(line []byte) (time.Duration, bool) {
 
 // answered is what was printed, without the line that detached the command.
 func (k *kept) answered() []byte {
-	text := bytes.TrimSpace(k.b)
+	text := bytes.TrimSpace(bytes.TrimPrefix(k.b, []byte("\xef\xbb\xbf"))) // a mark of the byte order, of PowerShell and others
 	if k.async == nil {
 		return text
 	}

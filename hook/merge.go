@@ -143,7 +143,7 @@ func (m *merging) block() {
 	m.had("block", reason)
 	switch {
 	case m.firing.out.Block == nil:
-		m.firing.out.Block = &Said{By: m.e.by, What: reason}
+		m.firing.out.Block = &Said{By: m.e.by, What: cut(reason, maxText)}
 	case reason != "":
 		m.notice(m.e, "blocks as well: "+reason)
 	}
@@ -166,7 +166,7 @@ func (m *merging) permission() {
 	}
 	m.had(p, reason)
 	if old := m.firing.out.Permission; old == nil || strength[old.Behavior] < strength[p] {
-		m.firing.out.Permission = &Permission{Behavior: p, Reason: reason, By: m.e.by}
+		m.firing.out.Permission = &Permission{Behavior: p, Reason: cut(reason, maxText), By: m.e.by}
 	}
 	m.firing.out.Interrupt = m.firing.out.Interrupt || m.out.Interrupt && p == "deny" && m.can&canInterrupt != 0
 }
@@ -221,7 +221,7 @@ func (m *merging) stop() {
 	}
 	m.had("stop", reason)
 	if m.firing.out.Stop == nil {
-		m.firing.out.Stop = &Said{By: m.e.by, What: reason}
+		m.firing.out.Stop = &Said{By: m.e.by, What: cut(reason, maxText)}
 	}
 }
 

@@ -214,6 +214,17 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
+// What the model and the log get of a reason is bounded as other texts are.
+func TestLongReasons(t *testing.T) {
+	long := strings.Repeat("é", maxText+1)
+	out := fired(t, PreToolUse, &Output{Block: true, Message: long, Permission: "deny", PermissionReason: long, Stop: true, StopReason: long})
+	for _, text := range []string{out.Block.What, out.Permission.Reason, out.Stop.What} {
+		if text != long[:2*maxText] {
+			t.Errorf("%d bytes", len(text))
+		}
+	}
+}
+
 func TestUnsafeSequences(t *testing.T) {
 	for _, s := range []string{"\x1b[2J", "\x1b]52;c;aGk=\x07", "text", "\x07text", strings.Repeat("\x07", maxTerminal+1)} {
 		out := fired(t, Stop, &Output{TerminalSequence: s})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -15,7 +16,8 @@ const maxText = 10_000
 // decodeOutput reads the JSON object that a command printed, or an HTTP hook
 // answered. Fields are taken in whatever the event is; what an event cannot use is
 // found by who merges outputs. What has no effect at all is in the notices; the
-// error says what has the wrong type, and then nothing of the answer counts.
+// error says what has the wrong type, and then nothing of the answer counts but what
+// it refuses, if it does: then that is the output, and the error a notice.
 func decodeOutput(d Dialect, e Event, stdout []byte) (*Output, []string, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(stdout, &fields); err != nil {
@@ -33,15 +35,31 @@ func decodeOutput(d Dialect, e Event, stdout []byte) (*Output, []string, error) 
 	case decisionApprove:
 		a.out.Block = a.block && a.dialect == Claude // seed 000: the decision is stronger
 	}
-	if a.err != nil {
+	switch out := a.out.refusal(); {
+	case a.err != nil && out != nil:
+		return out, append(a.notices, a.err.Error()+"; what the answer refuses counts, and nothing else of it"), nil
+	case a.err != nil:
 		return nil, a.notices, a.err
 	}
 	return a.out, a.notices, nil
 }
 
+// refusal is of an output what keeps something from happening, or nil.
+func (o *Output) refusal() *Output {
+	r := &Output{Block: o.blocks(), Stop: o.Stop, StopReason: o.StopReason, Message: o.Message, Reason: o.Reason}
+	if o.Permission == decisionDeny {
+		r.Permission, r.PermissionReason, r.Interrupt = o.Permission, o.PermissionReason, o.Interrupt
+	}
+	if !r.Block && !r.Stop && r.Permission == "" {
+		return nil
+	}
+	return r
+}
+
 const (
 	decisionBlock   = "block"
 	decisionApprove = "approve"
+	decisionDeny    = "deny"
 )
 
 // isAsync reports whether stdout is {"async": true}, with the asyncTimeout that it
@@ -100,7 +118,7 @@ func (a *answer) top() map[string]taker {
 	known := map[string]taker{
 		"message":                  a.text(&o.Message),
 		"block":                    a.flag(&a.block),
-		"decision":                 a.word(&o.Decision, decisionApprove, decisionBlock),
+		"decision":                 a.decision,
 		"reason":                   a.text(&o.Reason),
 		"systemMessage":            a.text(&o.SystemMessage),
 		"additionalContext":        a.text(&o.Context),
@@ -113,11 +131,11 @@ func (a *answer) top() map[string]taker {
 		"continue":                 a.goOn,
 		"stopReason":               a.text(&o.StopReason),
 		"suppressOutput":           a.flag(&o.SuppressOutput),
+		"terminalSequence":         a.terminal,
+		"hookSpecificOutput":       a.specific,
 	}
 	if a.dialect == Claude {
 		known["systemMessage"] = a.text(&o.Warning)
-		known["terminalSequence"] = a.terminal
-		known["hookSpecificOutput"] = a.specific
 		known["async"] = func(string, json.RawMessage) {}
 		known["asyncTimeout"] = func(string, json.RawMessage) {}
 	}
@@ -212,14 +230,30 @@ func (a *answer) word(into *string, words ...string) taker {
 	}
 }
 
+// decision reads the one at the top. A word that other programs have for a block is
+// an error, and refuses all the same.
+func (a *answer) decision(path string, raw json.RawMessage) {
+	if a.word(&a.out.Decision, decisionApprove, decisionBlock)(path, raw); refuses(raw) {
+		a.block = true
+	}
+}
+
 func (a *answer) permission(path string, raw json.RawMessage) {
 	var s string
-	a.word(&s, permissions...)(path, raw)
+	if a.word(&s, permissions...)(path, raw); refuses(raw) {
+		s = decisionDeny
+	}
 	a.permit(s)
 }
 
+// refuses reports whether a value is a no, in whatever spelling.
+func refuses(raw json.RawMessage) bool {
+	var s string
+	return json.Unmarshal(raw, &s) == nil && (strings.EqualFold(s, decisionDeny) || strings.EqualFold(s, decisionBlock))
+}
+
 // permissions are the opinions about a call, the strongest first.
-var permissions = []string{"deny", "defer", "ask", "allow"}
+var permissions = []string{decisionDeny, "defer", "ask", "allow"}
 
 // permit keeps the strongest opinion of an answer that has several.
 func (a *answer) permit(s string) {

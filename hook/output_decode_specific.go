@@ -13,10 +13,8 @@ func (a *answer) specific(path string, raw json.RawMessage) {
 	case !ok:
 		a.notice("%s of the answer has no hookEventName: it is taken for %s", path, a.event)
 	case !a.into(path+".hookEventName", said, &name, "the name of an event"):
-		return
-	case name != string(a.event):
+	case name != string(a.event) && (a.dialect == Claude || name != spell(a.event, Seed)):
 		a.fail("%s.hookEventName of the answer: it is about %q, and the event is %s", path, name, a.event)
-		return
 	}
 	o := a.out
 	a.read(path, fields, map[string]taker{
@@ -66,7 +64,10 @@ func (a *answer) decide(path string, raw json.RawMessage) {
 		"allow": {"updatedInput": a.object(&o.Input), "updatedPermissions": a.updates},
 		"deny":  {"message": a.text(&o.PermissionReason), "interrupt": a.flag(&o.Interrupt)},
 	}
-	if a.word(&behavior, "allow", "deny")(path+".behavior", orNull(fields["behavior"])); behavior == "" {
+	if a.word(&behavior, "allow", decisionDeny)(path+".behavior", orNull(fields["behavior"])); refuses(fields["behavior"]) {
+		behavior = decisionDeny
+	}
+	if behavior == "" {
 		return
 	}
 	for of, takers := range own {

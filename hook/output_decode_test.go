@@ -125,7 +125,23 @@ func TestDecodeOutput(t *testing.T) {
 		{Seed, PreToolUse, `{"message": "m", "notification": {"title": "t"}}`, Output{Message: "m"}, []string{"needs a title and a body"}},
 		{Seed, PreToolUse, `{"message": "m", "permissionUpdate": {"tool": "Bash"}}`, Output{Message: "m"}, []string{"not applied: permissionUpdate"}},
 		{Seed, PreToolUse, `{"permissionUpdate": {"tool": "Bash", "behavior": "maybe"}}`, Output{}, []string{`behavior is "maybe"`}},
-		{Seed, PreToolUse, `{"hookSpecificOutput": {}}`, Output{}, []string{`no field "hookSpecificOutput"`}},
+		{Seed, PreToolUse, `{"hookSpecificOutput": {}}`, Output{}, []string{`has no hookEventName`}},
+		{
+			Seed, PreToolUse, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "no"}}`,
+			Output{Permission: "deny", PermissionReason: "no"},
+			nil,
+		},
+		{
+			Seed, PreToolUse, `{"hookSpecificOutput": {"hookEventName": "preToolUse", "updatedInput": {"a": 1}, "additionalContext": "c"}}`,
+			Output{Input: raw(`{"a": 1}`), Context: "c"},
+			nil,
+		},
+		{
+			Seed, PermissionRequest, `{"systemMessage": "s", "hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "message": "no", "interrupt": true}}}`,
+			Output{SystemMessage: "s", Permission: "deny", PermissionReason: "no", Interrupt: true},
+			nil,
+		},
+		{Seed, PostToolUse, `{"terminalSequence": "\u0007", "hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": "x"}}`, Output{TerminalSequence: "\a", ToolOutput: raw(`"x"`)}, nil},
 		{Seed, PreToolUse, `{"message": "` + strings.Repeat("a", 200_000) + `"}`, Output{Message: strings.Repeat("a", 200_000)}, nil},
 	} {
 		got, notices, err := decodeOutput(c.dialect, c.event, []byte(c.stdout))
@@ -153,7 +169,7 @@ func TestDecodeOutputRefuses(t *testing.T) {
 		dialect     Dialect
 		stdout, say string
 	}{
-		{Claude, `{"decision": "deny"}`, `decision of the answer: "deny" is none of ["approve" "block"]`},
+		{Claude, `{"decision": "allow"}`, `decision of the answer: "allow" is none of ["approve" "block"]`},
 		{Claude, `{"decision": 1}`, "1 stands where a text is needed"},
 		{Claude, `{"reason": ["` + strings.Repeat("é", 60) + `"]}`, "a text is needed"},
 		{Claude, `{"continue": "no"}`, "true or false is needed"},
@@ -177,6 +193,47 @@ func TestDecodeOutputRefuses(t *testing.T) {
 		got, _, err := decodeOutput(c.dialect, PreToolUse, []byte(c.stdout))
 		if err == nil || got != nil || !strings.Contains(err.Error(), c.say) {
 			t.Errorf("%s: %v, %v; want %q", c.stdout, got, err, c.say)
+		}
+	}
+}
+
+// What an answer refuses counts, however wrong the rest of it is; the rest does not.
+func TestDecodeOutputKeepsRefusals(t *testing.T) {
+	for _, c := range []struct {
+		dialect     Dialect
+		stdout, say string
+		want        Output
+	}{
+		{Claude, `{"decision": "deny", "reason": "no"}`, `"deny" is none of`, Output{Block: true, Reason: "no"}},
+		{Claude, `{"decision": "BLOCK"}`, "is none of", Output{Block: true}},
+		{Claude, `{"decision": "block", "reason": 5, "updatedInput": {}, "additionalContext": "c"}`, "a text is needed", Output{Block: true}},
+		{Seed, `{"block": true, "message": "m", "notification": "x"}`, "an object is needed", Output{Block: true, Message: "m"}},
+		{Claude, `{"continue": false, "stopReason": "s", "suppressOutput": 1}`, "true or false", Output{Stop: true, StopReason: "s"}},
+		{Claude, `{"permissionDecision": "Deny"}`, "is none of", Output{Permission: "deny"}},
+		{
+			Claude, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "permissionDecision": "deny", "permissionDecisionReason": "no"}}`,
+			`it is about "PermissionRequest"`,
+			Output{Permission: "deny", PermissionReason: "no"},
+		},
+		{Claude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "block"}}`, "is none of", Output{Permission: "deny"}},
+		{Claude, `{"hookSpecificOutput": {"decision": {"behavior": "DENY", "message": "no"}}}`, "is none of", Output{Permission: "deny", PermissionReason: "no"}},
+	} {
+		got, notices, err := decodeOutput(c.dialect, PreToolUse, []byte(c.stdout))
+		if err != nil {
+			t.Errorf("%s: %v", c.stdout, err)
+			continue
+		}
+		if d := cmp.Diff(&c.want, got); d != "" || !strings.Contains(strings.Join(notices, "\n"), c.say) {
+			t.Errorf("%s: %s; %q", c.stdout, d, notices)
+		}
+	}
+	for _, stdout := range []string{
+		`{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "permissionDecision": "allow"}}`,
+		`{"permissionDecision": "Allow"}`,
+		`{"decision": "approve", "reason": 5}`,
+	} {
+		if out, _, err := decodeOutput(Claude, PreToolUse, []byte(stdout)); err == nil {
+			t.Errorf("%s: %+v", stdout, out)
 		}
 	}
 }
