@@ -159,6 +159,10 @@ func (l *loop) review(ctx context.Context, c *call, s *settlement) {
 		return
 	}
 	input := c.call.Input
+	if s.recorded && s.answer.Input == nil && l.a.hidden(reqs) {
+		refuse("approval", whyHidden, "not run: "+whyHidden)
+		return
+	}
 	if s.answer.Input != nil {
 		input = compact(s.answer.Input)
 		if reqs, err = l.requests(c, input); err != nil {
@@ -200,6 +204,9 @@ func (l *loop) asShown(c *call) ([]policy.Request, error) {
 	reqs, err := l.requests(c, c.call.Input)
 	if err != nil || policy.Digest(reqs) == q.Digest {
 		return reqs, err
+	}
+	if l.a.lostInput(c) {
+		return nil, errors.New(whyMasked)
 	}
 	if c.call.Resumed && len(q.Requests) > 0 { // a policy had changed the input
 		asked := q.Requests[0].Input

@@ -1,6 +1,10 @@
 package agent
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -34,4 +38,25 @@ func (a *Agent) masked(d session.Draft) session.Draft {
 	}
 	d.Payload, _ = a.opt.Mask.JSON(d.Payload)
 	return d
+}
+
+// whyMasked says why a call of before a restart is not run.
+const whyMasked = "a secret in its input was masked when it was written down, and the program was started again since: make the call again"
+
+// lostInput reports whether the input of a call was read from a log that has it
+// masked or erased.
+func (a *Agent) lostInput(c *call) bool {
+	in := string(c.use.Input)
+	return c.recalled && (a.opt.Mask.Shows(in) || strings.Contains(in, session.Erased))
+}
+
+// whyHidden says why an answer from elsewhere is no yes.
+const whyHidden = "whoever allowed it elsewhere saw the command with a secret masked, and what was masked may do more: it must be allowed where the agent runs"
+
+// hidden reports whether those who read a question in the log do not see all that the
+// command does: a shell would act on what is masked.
+func (a *Agent) hidden(reqs []policy.Request) bool {
+	return slices.ContainsFunc(reqs, func(r policy.Request) bool {
+		return r.Operation == policy.OpCommand && a.opt.Mask.Hides(r.Resource, "&;|<>`$()\\\n\r")
+	})
 }

@@ -66,7 +66,7 @@ func (l *loop) resume(ctx context.Context, st *session.State) error {
 	}
 	r := &round{}
 	for _, u := range l.t.OpenUses() {
-		c := &call{use: transcript.Use{ID: u.ID, Name: u.Name, Input: u.Input}}
+		c := &call{use: transcript.Use{ID: u.ID, Name: u.Name, Input: u.Input}, recalled: true}
 		r.calls = append(r.calls, c)
 		if err := l.recall(ctx, c, st); err != nil {
 			return err

@@ -36,6 +36,7 @@ type call struct {
 	decision policy.Decision
 	judged   asOf
 	question *approval.Question // until it is settled
+	recalled bool               // from the log of before a restart
 	told     bool               // that it waits
 	note     string             // of whoever allowed it, for the model
 	notified bool               // hooks know that it waits
@@ -142,6 +143,9 @@ func (l *loop) lookup(c *call) (refusal string, ok bool) {
 	}
 	if !ok {
 		return "tool not found: " + c.use.Name, false
+	}
+	if l.a.lostInput(c) {
+		return "not run: " + whyMasked, false
 	}
 	return "", true
 }

@@ -138,6 +138,8 @@ func (p *redactionPlan) answers() {
 	}
 }
 
+const whyOpen = "the question is open, or its answer was not acted on"
+
 // mayNot says why a record that was named may not be erased, or "".
 func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
 	switch {
@@ -146,7 +148,7 @@ func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
 	case r == nil:
 		return "there is none of this number", ""
 	case p.open[seq]:
-		return "the question is open, or its answer was not acted on", "holdfast approvals list"
+		return whyOpen, "holdfast approvals list"
 	case r.Kind == KindRedacted:
 		return "it stands for other records: name those", ""
 	case r.Kind == KindRewrite:
@@ -209,7 +211,11 @@ func (p *redactionPlan) masked() {
 		if _, planned := p.targets[r.Seq]; planned || r.Payload == nil || r.Kind == KindRedacted || !p.hits(*r) {
 			continue
 		}
-		if why := mayNotErase(r.Kind); why != "" {
+		why := mayNotErase(r.Kind)
+		if p.open[r.Seq] {
+			why = whyOpen
+		}
+		if why != "" {
 			p.left = append(p.left, Leftover{p.meta.ID, r.Seq, r.Kind, why})
 			continue
 		}

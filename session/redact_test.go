@@ -260,6 +260,23 @@ func TestRedactRewrite(t *testing.T) {
 	})
 }
 
+// A question that is open must stay as it was asked.
+func TestRedactLeavesOpenQuestions(t *testing.T) {
+	s := session.New(memory.New(), nil)
+	l := newSession(t, s, "s", "a")
+	asked := session.Draft{Kind: session.KindApprovalAsked, Payload: rawJSON(`{"id":"q","use_id":"u","why":"` + private + `"}`)}
+	must(l.Append(t.Context(), useDraft("b", "u"), asked))(t)
+	l.Close()
+	did := must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}))(t)
+	if len(did.Erased) != 0 || len(did.Left) != 1 || did.Left[0].Seq != 4 || !strings.Contains(did.Left[0].Why, "open") {
+		t.Errorf("%+v", did)
+	}
+	if all := everything(t, s, "s"); !strings.Contains(all, private) {
+		t.Error(all)
+	}
+	sound(t, s, "s")
+}
+
 func TestRedactRefuses(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	secretive(t, s, "s")

@@ -27,6 +27,12 @@ type span struct{ start, end, pattern int }
 
 func (m *masker) text(s string) (string, []Found) {
 	var found []Found
+	s = m.each(s, func(_ string, pattern int) { found = append(found, Found{m.patterns[pattern].ID}) })
+	return s, found
+}
+
+// each masks a text and tells of every secret.
+func (m *masker) each(s string, tell func(secret string, pattern int)) string {
 	for range rounds {
 		spans := m.spans(s)
 		if len(spans) == 0 {
@@ -39,12 +45,17 @@ func (m *masker) text(s string) (string, []Found) {
 			b.WriteString(s[at:sp.start])
 			b.WriteString(m.patterns[sp.pattern].Show)
 			at = sp.end
-			found = append(found, Found{m.patterns[sp.pattern].ID})
+			tell(s[sp.start:sp.end], sp.pattern)
 		}
 		b.WriteString(s[at:])
 		s = b.String()
 	}
-	return s, found
+	return s
+}
+
+// shows reports whether a text has what stands in the place of a secret.
+func (m *masker) shows(s string) bool {
+	return slices.ContainsFunc(m.patterns, func(p pattern) bool { return strings.Contains(s, p.Show) })
 }
 
 // spans finds the secrets in a text, in order, none within another.

@@ -12,7 +12,10 @@
 // and no wall: a secret without a known shape passes.
 package secret
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Pattern is one kind of secret.
 type Pattern struct {
@@ -55,6 +58,22 @@ func (m *Masker) Text(s string) (string, []Found) {
 		return s, nil
 	}
 	return m.text(s)
+}
+
+// Hides reports whether a secret in a text has one of these characters: then whoever
+// sees the text masked does not see what they do.
+func (m *Masker) Hides(s, chars string) bool {
+	hides := false
+	if m != nil {
+		m.each(s, func(secret string, _ int) { hides = hides || strings.ContainsAny(secret, chars) })
+	}
+	return hides
+}
+
+// Shows reports whether a text has what stands in the place of a secret: it was
+// masked, or somebody wrote it so.
+func (m *Masker) Shows(s string) bool {
+	return strings.Contains(s, marker) || m != nil && m.shows(s)
 }
 
 // JSON masks the secrets in the strings of a JSON text, names of fields excepted;

@@ -161,6 +161,27 @@ func TestNothingFound(t *testing.T) {
 	}
 }
 
+func TestHidesAndShows(t *testing.T) {
+	m := masker0(t)
+	for text, want := range map[string]bool{
+		"git push https://ghp_" + strings.Repeat("aB3", 12) + "@host": false,
+		"psql postgres://me:" + "Kx9;reboot&q2@host":                  true,
+		"ls; reboot": false,
+	} {
+		if m.Hides(text, ";&") != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+		masked, found := m.Text(text)
+		if m.Shows(text) || m.Shows(masked) != (len(found) > 0) {
+			t.Errorf("%q, %q", text, masked)
+		}
+	}
+	var none *Masker
+	if none.Hides("a;b", ";") || !none.Shows("[secret:jwt]") {
+		t.Error("without a masker")
+	}
+}
+
 // This repository has no secrets.
 func TestOwnSources(t *testing.T) {
 	m := masker0(t)

@@ -1,0 +1,96 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func masker(t testing.TB) *secret.Masker {
+	t.Helper()
+	m, err := secret.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+const (
+	masked = `{"command":"git push https://ghp_` + `Zq8Lx2Vn4Rb7Tc9Wk3Md6Yp1Hs5Jf0Ga8Ue2@host"}`
+	hiding = `{"command":"git push postgres://me:` + `Kx9;reboot&q2@host"}`
+)
+
+// What was written down has no secret in it: after a restart it is not what the model
+// wanted to run.
+func TestMaskedCallsDoNotRunAfterARestart(t *testing.T) {
+	first := step{}
+	first.uses = append(first.uses, use("c1", "Bash", push), use("c2", "Bash", masked))
+	for _, c := range []struct {
+		name  string
+		first step
+		ran   int
+	}{
+		{"asked about", step{uses: first.uses[1:]}, 0},
+		{"not asked about yet", first, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Mask: masker(t)}, c.first)
+			l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
+			bash := command("Bash")
+			person := &gives{answer: approval.Answer{Decision: approval.Allow}}
+			a := l.again(t, play(t, step{text: "done"}), agent.Options{Tools: registry(t, bash), Mask: masker(t), Ask: person.ask})
+			goOn(t, a)
+			if len(bash.inputs) != c.ran || len(person.asked) > 0 {
+				t.Errorf("ran %q, asked %d", bash.inputs, len(person.asked))
+			}
+			if got := results(t, a)["c2"].Text(); !strings.Contains(got, "a secret in its input was masked") {
+				t.Errorf("told %q", got)
+			}
+		})
+	}
+}
+
+func TestAYesFromElsewhereCoversOnlyWhatWasSeen(t *testing.T) {
+	for _, c := range []struct {
+		name, input, told string
+		ran               int
+	}{
+		{"a secret", masked, "ran", 1},
+		{"more than a secret", hiding, "it must be allowed where the agent runs", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, bash := sessions(t), command("Bash")
+			a := newAgent(t, play(t, step{uses: append(step{}.uses, use("c1", "Bash", c.input))}, step{text: "ok"}), asking(agent.Options{
+				Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Mask: masker(t),
+				Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+					if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.AllowSession, By: "bob"}); err != nil {
+						t.Error(err)
+					}
+					<-ctx.Done()
+					return approval.Answer{}, context.Cause(ctx)
+				},
+			}))
+			prompt(t, a, "go")
+			if got := results(t, a)["c1"].Text(); len(bash.inputs) != c.ran || !strings.Contains(got, c.told) {
+				t.Errorf("ran %d, told %q", len(bash.inputs), got)
+			}
+			if n := len(a.Guards().Grants()); n != c.ran {
+				t.Errorf("%d grants", n)
+			}
+			here := command("Bash") // where it is shown whole
+			person := &gives{answer: approval.Answer{Decision: approval.Allow}}
+			b := newAgent(t, play(t, step{uses: append(step{}.uses, use("c1", "Bash", c.input))}, step{text: "ok"}), asking(agent.Options{
+				Sessions: sessions(t), Tools: registry(t, here), Mask: masker(t), Ask: person.ask,
+			}))
+			prompt(t, b, "go")
+			if len(here.inputs) != 1 || here.inputs[0] != c.input {
+				t.Errorf("ran %q here", here.inputs)
+			}
+		})
+	}
+}
