@@ -72,7 +72,7 @@ func (d *Definition) seal(project string) error {
 }
 
 // sealFiles makes the digests of those words that name regular files below the
-// project.
+// project, and of the files there that these run.
 func sealFiles(words []string, project string) ([]sealedFile, error) {
 	root := filepath.Clean(project)
 	if led, err := filepath.EvalSymlinks(root); err == nil {
@@ -82,22 +82,27 @@ func sealFiles(words []string, project string) ([]sealedFile, error) {
 	if project == "" {
 		words = nil
 	}
-	for _, word := range words {
-		name, ok := below(word, filepath.Clean(project), root)
-		if _, done := files[name]; !ok || done {
-			continue
+	for step := 0; len(words) > 0 && step <= maxLoading; step++ {
+		var next []string
+		for _, word := range words {
+			name, ok := below(word, filepath.Clean(project), root)
+			if _, done := files[name]; !ok || done || len(files) >= maxSealed {
+				continue
+			}
+			path := filepath.Join(root, filepath.FromSlash(name))
+			info, err := os.Stat(path)
+			switch {
+			case errors.Is(err, fs.ErrPermission):
+				return nil, fmt.Errorf("the file %s cannot be read: %w", name, err)
+			case err != nil || !info.Mode().IsRegular():
+				continue
+			}
+			if files[name], err = fileDigest(path); err != nil {
+				return nil, fmt.Errorf("the file %s cannot be read: %w", name, err)
+			}
+			next = append(next, found(root, name)...)
 		}
-		path := filepath.Join(root, filepath.FromSlash(name))
-		info, err := os.Stat(path)
-		switch {
-		case errors.Is(err, fs.ErrPermission):
-			return nil, fmt.Errorf("the file %s cannot be read: %w", name, err)
-		case err != nil || !info.Mode().IsRegular():
-			continue
-		}
-		if files[name], err = fileDigest(path); err != nil {
-			return nil, fmt.Errorf("the file %s cannot be read: %w", name, err)
-		}
+		words = next
 	}
 	out := make([]sealedFile, 0, len(files))
 	for name, digest := range files {
@@ -160,7 +165,7 @@ func (d *Definition) named(project string) []string {
 	for i := range words {
 		words = append(words, pieces(words[i])...)
 	}
-	return words
+	return append(words, implied(words, project)...)
 }
 
 // quotes and separators of a line that is split without being read.
