@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -75,7 +74,7 @@ func (r *reading) refused(answered bool) {
 			continue
 		}
 		wider = true
-		if v.Origin == (policy.Origin{}) { // no file says so: it is what a hook's sandbox is
+		if v.Origin.File == "" { // no settings say so: it is what a hook's sandbox is
 			v.Hint = ""
 		}
 	}
