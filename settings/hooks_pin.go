@@ -21,7 +21,8 @@ type pinned struct {
 // PinHooks returns a runner that does not run a hook of the folder when it, or a
 // file that it names, has changed since the settings were loaded: what an agent can
 // write must not become a hook, and a hook that guards must not be written away.
-// On events that guard, such a hook counts as a block.
+// On events that guard, such a hook counts as a block. Of hooks that are not the
+// folder's that holds where they guard, or run without a sandbox.
 func (s *Settings) PinHooks(r hook.Runner) hook.Runner { return &pinned{r, s.Project} }
 
 // Close closes the runner, when it can be.
@@ -34,17 +35,33 @@ func (p *pinned) Close() error {
 
 // Run implements hook.Runner.
 func (p *pinned) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (hook.Answer, error) {
-	if !brought(d.Origin.Layer) {
-		return p.Runner.Run(ctx, d, in)
+	info, _ := d.Event.Info()
+	var err error
+	switch {
+	case brought(d.Origin.Layer):
+		err = p.changed(d, in.CWD)
+	case info.Guards || d.Type() == hook.TypeCommand && d.Access == hook.AccessOff:
+		err = p.edited(d)
 	}
-	err := p.changed(d, in.CWD)
 	if err == nil {
 		return p.Runner.Run(ctx, d, in)
 	}
-	if info, ok := d.Event.Info(); ok && info.Guards {
+	if info.Guards {
 		return hook.Answer{Output: &hook.Output{Block: true, Reason: HookName(d) + ": " + err.Error()}}, nil
 	}
 	return hook.Answer{}, err
+}
+
+// edited says why a hook that nobody needs to trust is not what was loaded, or nil.
+func (p *pinned) edited(d *hook.Definition) error {
+	now := *d
+	if err := now.Seal(p.project); err != nil {
+		return err
+	}
+	if now.Digest != d.Digest {
+		return errors.New("a file of the project that the hook runs has changed while the agent worked (look at it, then start the run anew)")
+	}
+	return nil
 }
 
 // changed says why a hook is not what was trusted, or nil.
@@ -54,7 +71,7 @@ func (p *pinned) changed(d *hook.Definition, cwd string) error {
 		return err
 	}
 	if now.Digest != d.Digest {
-		return fmt.Errorf("a file that the hook names has changed since it was trusted (look at it, then: holdfast hooks trust %s)", quote(p.project))
+		return fmt.Errorf("a file that the hook runs has changed since it was trusted (look at it, then: holdfast hooks trust %s)", quote(p.project))
 	}
 	if cwd == "" || cwd == p.project {
 		return nil

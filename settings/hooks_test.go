@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -325,11 +324,22 @@ func TestPinHooks(t *testing.T) {
 	if len(inner.list) != n {
 		t.Errorf("%v ran", inner.list[n:])
 	}
-	if _, err := run(users, p.path("project")); err != nil || len(inner.list) != n+1 {
-		t.Errorf("the user's own: %v", err)
+	if a, err := run(users, p.path("project")); err != nil || a.Output == nil || !a.Output.Block || len(inner.list) != n {
+		t.Errorf("the user's guard was written away: %+v %v", a, err)
 	}
-	if filepath.Base(inner.list[n]) == "" {
-		t.Error(inner.list)
+	later := s.Hooks[users].Definition
+	later.Event = hook.PostToolUse
+	if later.Seal(p.path("project")) != nil {
+		t.Fatal("no digest")
+	}
+	p.write("project/check.sh", "echo again")
+	in := &hook.Input{Event: hook.PostToolUse, CWD: p.path("project")}
+	if _, err := pinned.Run(t.Context(), &later, in); err != nil || len(inner.list) != n+1 {
+		t.Errorf("a hook of the user in the sandbox, which guards nothing: %v", err)
+	}
+	later.Access = hook.AccessOff
+	if _, err := pinned.Run(t.Context(), &later, in); err == nil || len(inner.list) != n+1 {
+		t.Error("what the agent wrote ran without a sandbox")
 	}
 }
 
