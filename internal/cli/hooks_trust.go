@@ -34,15 +34,7 @@ func (c *hooksTrustCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	dir, err := p.folder(c.Dir)
-	if err != nil {
-		return err
-	}
-	o, err := p.settingsOptions(dir, nil)
-	if err != nil {
-		return err
-	}
-	s, err := settings.Load(o)
+	s, err := p.settingsOf(c.Dir)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/settings"
 )
 
 // policyModeCmd is `holdfast policy mode`.
@@ -61,11 +60,7 @@ func (p *Program) allowMode(m session.Meta, mode policy.Mode) error {
 	if mode != policy.ModeBypass {
 		return nil
 	}
-	o, err := p.settingsOptions(m.CWD, nil)
-	if err != nil {
-		return err
-	}
-	s, err := settings.Load(o)
+	s, err := p.loadSettings(m.CWD, nil)
 	if err != nil {
 		return err
 	}

@@ -33,31 +33,24 @@ func (p *Program) boxes(given, cwd string) ([]box, error) {
 	if given != "" {
 		return p.givenBoxes(given, cwd)
 	}
-	o, err := p.settingsOptions(cwd, nil)
+	s, err := p.loadSettings(cwd, nil)
 	if err != nil {
 		return nil, err
 	}
-	s, err := settings.Load(o)
-	if err != nil {
-		return nil, err
-	}
-	list, err := p.compileBoxes(s.Sandboxes)
-	if err == nil && len(list) == 0 {
+	list := boxesOf(s)
+	if len(list) == 0 {
 		return nil, usage("no sandbox settings apply in "+cwd, "give some with --settings FILE")
 	}
-	return list, err
+	return list, nil
 }
 
-func (p *Program) compileBoxes(blocks []settings.Sandbox) ([]box, error) {
+func boxesOf(s *settings.Settings) []box {
 	var list []box
-	for _, b := range blocks {
-		c, err := sandbox.NewChecker(b.Settings, &sandbox.Options{Home: p.userHome(), Dir: b.Dir, Origin: b.Origin})
-		if err != nil {
-			return nil, settingsFailure(err, nil, settings.Where(b.Origin))
-		}
-		list = append(list, box{c, settings.Where(b.Origin)})
+	for i := range s.Sandboxes {
+		b := &s.Sandboxes[i]
+		list = append(list, box{b.Checker(), settings.Where(b.Origin)})
 	}
-	return list, nil
+	return list
 }
 
 // givenBoxes reads what --settings names: a file or JSON; a settings file, or
@@ -97,10 +90,7 @@ func (p *Program) readBox(source []byte, file, dir string) (box, error) {
 		if err != nil {
 			return box{}, err
 		}
-		list, err := p.compileBoxes(s.Sandboxes)
-		if err != nil {
-			return box{}, err
-		}
+		list := boxesOf(s)
 		if len(list) != 1 {
 			return box{}, usage(file+` has no "sandbox" block`, "")
 		}

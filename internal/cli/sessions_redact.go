@@ -9,7 +9,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/settings"
 )
 
 // redactCmd is `holdfast sessions redact`.
@@ -117,15 +116,7 @@ func (c *redactCmd) options(p *Program) (session.RedactOptions, error) {
 
 // secrets is the masker of the settings here, also when they switch masking off.
 func (p *Program) secrets() (*secret.Masker, error) {
-	cwd, err := p.folder("")
-	if err != nil {
-		return nil, err
-	}
-	o, err := p.settingsOptions(cwd, nil)
-	if err != nil {
-		return nil, err
-	}
-	s, err := settings.Load(o)
+	s, err := p.settingsOf("")
 	if err != nil {
 		return nil, err
 	}

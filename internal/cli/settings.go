@@ -19,6 +19,25 @@ func (p *Program) settingsOptions(cwd string, files []string) (*settings.Options
 	return &settings.Options{Home: home, User: p.userHome(), Cwd: cwd, Managed: p.Managed, Files: files}, nil
 }
 
+// loadSettings loads the settings of a session that works in cwd.
+func (p *Program) loadSettings(cwd string, files []string) (*settings.Settings, error) {
+	o, err := p.settingsOptions(cwd, files)
+	if err != nil {
+		return nil, err
+	}
+	return settings.Load(o)
+}
+
+// settingsOf loads the settings of a folder that the command line names, or else of
+// the current one.
+func (p *Program) settingsOf(folder string) (*settings.Settings, error) {
+	dir, err := p.folder(folder)
+	if err != nil {
+		return nil, err
+	}
+	return p.loadSettings(dir, nil)
+}
+
 // userHome is the person's home folder, or "".
 func (p *Program) userHome() string {
 	if h := p.env("HOME"); strings.HasPrefix(h, "/") {

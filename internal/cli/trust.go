@@ -52,15 +52,7 @@ func (c *trustCmd) run(_ context.Context, p *Program) error {
 	if c.Revoke {
 		return c.revoke(p, list, home)
 	}
-	dir, err := p.folder(c.Dir)
-	if err != nil {
-		return err
-	}
-	o, err := p.settingsOptions(dir, nil)
-	if err != nil {
-		return err
-	}
-	s, err := settings.Load(o)
+	s, err := p.settingsOf(c.Dir)
 	if err != nil {
 		return err
 	}
