@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -137,6 +138,27 @@ func makeFolder(dir string) error {
 		return errors.New("it is no folder")
 	case private && info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("others can write to it (mode %04o)", info.Mode().Perm())
+	case private && info.Mode().Perm()&0o011 != 0:
+		return checkFiles(dir)
+	}
+	return nil
+}
+
+// checkFiles checks the files of a folder that others can enter: they may read all
+// but the key, and write to none.
+func checkFiles(dir string) error {
+	for _, name := range []string{keyName, verifierName, leavesName, treeName, checkpointName, historyName} {
+		info, err := os.Lstat(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		mode := info.Mode().Perm()
+		if mode&0o022 != 0 || name == keyName && mode&0o044 != 0 {
+			return fmt.Errorf("others can get at its file %s (mode %04o)", name, mode)
+		}
 	}
 	return nil
 }

@@ -233,7 +233,13 @@ func TestOpenTrailRefuses(t *testing.T) {
 			check(t, os.RemoveAll(dir))
 			check(t, os.WriteFile(dir, nil, 0o600))
 		},
-		"others may write":  func(t *testing.T, dir string) { check(t, os.Chmod(dir, 0o770)) },
+		"others may write": func(t *testing.T, dir string) { check(t, os.Chmod(dir, 0o770)) },
+		"others may read the key": func(t *testing.T, dir string) {
+			check(t, errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Join(dir, keyName), 0o644)))
+		},
+		"others may write leaves": func(t *testing.T, dir string) {
+			check(t, errors.Join(os.Chmod(dir, 0o711), os.Chmod(filepath.Join(dir, leavesName), 0o620)))
+		},
 		"a link for leaves": func(t *testing.T, dir string) { replaceByLink(t, filepath.Join(dir, leavesName)) },
 		"leaves cut":        func(t *testing.T, dir string) { check(t, os.Truncate(filepath.Join(dir, leavesName), 5)) },
 		"leaves removed":    func(t *testing.T, dir string) { check(t, os.Remove(filepath.Join(dir, leavesName))) },

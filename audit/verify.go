@@ -95,6 +95,8 @@ type verifying struct {
 	pasts map[string]*past // what the leaves say of each session
 	end   int64            // of the leaves that were read, in bytes
 	bare  []string         // sessions without a leaf
+
+	signed bool // there is a checkpoint
 }
 
 func (v *verifying) find(f Finding) { v.r.Findings = append(v.r.Findings, f) }

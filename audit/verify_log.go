@@ -1,15 +1,10 @@
 package audit
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/session"
@@ -155,25 +150,6 @@ func (v *verifying) deleted(id string) bool {
 	return p != nil && len(p.deletes) > 0 && len(p.since(0)) == 0 || v.deletedMeanwhile(id)
 }
 
-// deletedMeanwhile looks whether a session was deleted after the leaves were read.
-func (v *verifying) deletedMeanwhile(id string) bool {
-	f, err := os.Open(filepath.Join(v.dir, leavesName))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	lines := bufio.NewReader(io.NewSectionReader(f, v.end, math.MaxInt64-v.end))
-	for {
-		line, err := readLeaf(lines)
-		if err != nil {
-			return false
-		}
-		if l, err := parseLeaf(line[:len(line)-1]); err == nil && l.deleted && l.session == id {
-			return true
-		}
-	}
-}
-
 // logCheck verifies a log's own records: the chain, then the leaves against it.
 type logCheck struct {
 	v      *verifying
@@ -187,7 +163,7 @@ type logCheck struct {
 	count   int
 	good    int64 // the last record that a leaf proves
 	erased  []int64
-	named   map[int64]bool // records that a redacted record names
+	named   map[int64]int64 // by record: the first redacted record that names it
 	rebuilt session.Meta
 }
 
@@ -262,7 +238,7 @@ func (l *logCheck) record(r session.Record) {
 	if r.Payload == nil {
 		l.erased = append(l.erased, r.Seq)
 	} else if r.Kind == session.KindRedacted {
-		l.redacted(r.Payload)
+		l.redacted(r.Seq, r.Payload)
 	}
 	if r.Seq <= l.m.Head && !l.m.Deleted {
 		if d, err := session.Fold([]session.Record{r}); err != nil {
@@ -318,16 +294,18 @@ func (l *logCheck) compare(r *session.Record) {
 	}
 }
 
-func (l *logCheck) redacted(payload json.RawMessage) {
+func (l *logCheck) redacted(by int64, payload json.RawMessage) {
 	var p session.Redacted
 	if json.Unmarshal(payload, &p) != nil {
 		return // folding says so
 	}
 	if l.named == nil {
-		l.named = map[int64]bool{}
+		l.named = map[int64]int64{}
 	}
 	for _, seq := range p.Seqs {
-		l.named[seq] = true
+		if l.named[seq] == 0 {
+			l.named[seq] = by
+		}
 	}
 }
 
@@ -379,14 +357,20 @@ func (l *logCheck) sameMeta() bool {
 	return a == b
 }
 
-// erasures looks for payloads that are gone and that no redacted record names.
+// erasures looks for payloads that are gone and that no redacted record names, or
+// only one that the trail does not know: a leaf is written before anything is erased.
 func (l *logCheck) erasures() {
 	if l.m.Deleted { // the record that names them may be gone with the rest
 		return
 	}
 	for _, seq := range l.erased {
-		if !l.named[seq] {
+		by := l.named[seq]
+		switch {
+		case by == 0:
 			l.fault(seq, 0, "the payload was erased, and no redacted record says so")
+			return
+		case l.good > 0 && by > l.good && !l.v.meanwhile(l.id, func(f leaf) bool { return f.seq >= by }):
+			l.fault(seq, 0, fmt.Sprintf("the payload was erased, and no leaf names record %d, which says so", by))
 			return
 		}
 	}

@@ -321,3 +321,34 @@ func TestVerifyRedacted(t *testing.T) {
 		})
 	}
 }
+
+// Who can write to the store and not to the trail erases something, with a record
+// that says so and that no leaf names.
+func TestVerifyFindsForgedRedaction(t *testing.T) {
+	for name, m := range media {
+		t.Run(name, func(t *testing.T) {
+			st := perform(t, m)
+			store := m.open(t, st.dir)
+			ctx := context.Background()
+			_, err := session.New(store, nil).Redact(ctx, "alpha", session.RedactOptions{Seqs: []int64{7}})
+			check(t, err)
+			closeStore(t, store)
+			want := Finding{Session: "alpha", Seq: 7, What: "the payload was erased, and no leaf names record 19, which says so"}
+			if r := st.verify(t, nil); len(r.Findings) != 1 || r.Findings[0] != want {
+				t.Fatalf("%+v", r)
+			}
+			// A trail that lost its last leaves with the machine is told when the session is opened.
+			store = m.open(t, st.dir)
+			trail, err := OpenTrail(st.trailDir(), nil)
+			check(t, err)
+			l, err := session.New(store, &session.Options{Witness: trail}).Open(ctx, "alpha", nil)
+			check(t, err)
+			check(t, l.Close())
+			check(t, trail.Close())
+			closeStore(t, store)
+			if r := st.verify(t, nil); len(r.Findings) > 0 {
+				t.Fatalf("%+v", r)
+			}
+		})
+	}
+}

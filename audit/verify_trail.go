@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,7 +55,8 @@ func (v *verifying) claims() ([]claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	verifier, err := v.verifier(len(last)+len(history) > 0)
+	v.signed = len(last)+len(history) > 0
+	verifier, err := v.verifier(v.signed)
 	if err != nil {
 		return nil, err
 	}
@@ -211,6 +213,30 @@ func (v *verifying) leaves(claims []claim) error {
 	return nil
 }
 
+// deletedMeanwhile looks whether a session was deleted after the leaves were read.
+func (v *verifying) deletedMeanwhile(id string) bool {
+	return v.meanwhile(id, func(l leaf) bool { return l.deleted })
+}
+
+// meanwhile looks for a leaf of a session that was written after the leaves were read.
+func (v *verifying) meanwhile(id string, is func(leaf) bool) bool {
+	f, err := os.Open(filepath.Join(v.dir, leavesName))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	lines := bufio.NewReader(io.NewSectionReader(f, v.end, math.MaxInt64-v.end))
+	for {
+		line, err := readLeaf(lines)
+		if err != nil {
+			return false
+		}
+		if l, err := parseLeaf(line[:len(line)-1]); err == nil && l.session == id && is(l) {
+			return true
+		}
+	}
+}
+
 // readLeaf reads a line with its end, however long it is.
 func readLeaf(r *bufio.Reader) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
@@ -322,6 +348,10 @@ func (w *walk) finish() {
 		})
 	}
 	switch covered := int64(w.v.r.Checkpoint); {
+	case w.v.r.Key != "" && !w.v.signed && w.size == 0:
+		w.v.find(Finding{What: "the leaves and the checkpoints are gone: there is a key, which the first checkpoint made"})
+	case w.v.r.Key != "" && !w.v.signed:
+		w.v.note("there is a key and no checkpoint: a crash came when the first one was signed, or somebody removed them all")
 	case w.odd != 0 && !w.bad && len(w.claims) == 0:
 		w.v.find(Finding{Leaf: w.odd, What: "the file " + treeName + " was changed; the leaf is the one that was signed"})
 	case w.short && covered > 0:

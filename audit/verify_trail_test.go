@@ -104,6 +104,11 @@ func TestVerifyFindsTamperedTrail(t *testing.T) {
 		{"a public key that is none", func(t *testing.T, s stage) {
 			s.change(t, verifierName, func([]byte) []byte { return []byte("x") })
 		}, 0, "key.pub"},
+		{"all but the keys gone", func(t *testing.T, s stage) {
+			for _, name := range []string{leavesName, checkpointName, historyName, treeName} {
+				check(t, os.Remove(filepath.Join(s.trailDir(), name)))
+			}
+		}, 0, "the leaves and the checkpoints are gone"},
 		{"the tree edited", func(t *testing.T, s stage) {
 			s.change(t, treeName, func(b []byte) []byte {
 				b[0] ^= 1
