@@ -118,8 +118,8 @@ func (a *Agent) update(ctx context.Context, u hook.BySaid[hook.Update]) error {
 		if err != nil {
 			return err
 		}
-		if m == policy.ModeBypass {
-			return fmt.Errorf("a hook cannot set mode %s", m)
+		if now := a.Mode(); m == policy.ModeBypass || opens(now, m) {
+			return fmt.Errorf("a hook cannot set mode %s in mode %s", m, now)
 		}
 		_, err = a.Change(ctx, policy.Change{Mode: m, By: by})
 		return err
@@ -132,6 +132,21 @@ func (a *Agent) update(ctx context.Context, u hook.BySaid[hook.Update]) error {
 		}
 	}
 	return nil
+}
+
+// opens reports whether a change of mode opens what the old one keeps shut. From
+// plan every change does, as others take allow rules for changes.
+func opens(from, to policy.Mode) bool {
+	switch from {
+	case to:
+		return false
+	case policy.ModePlan:
+		return true
+	case policy.ModeDontAsk, policy.ModeSilent, policy.ModeRestricted:
+		return policy.Stricter(from, to) == from
+	case policy.ModeDefault, policy.ModeAcceptEdits, policy.ModeAuto, policy.ModeBypass:
+	}
+	return false
 }
 
 // fire is Agent.fire for the loop: its ctx may be one that has ended already, and

@@ -263,45 +263,6 @@ func TestADeferredCallIsPutAnew(t *testing.T) {
 	}
 }
 
-func TestUpdatesOfHooks(t *testing.T) {
-	two := func() *fake {
-		return play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}}, step{uses: []transcript.ToolUse{use("c2", "Edit", `{}`)}}, step{text: "done"})
-	}
-	for _, c := range []struct {
-		name   string
-		update hook.Update
-		p      policy.Config
-		ran    int
-	}{
-		{"deny", hook.Update{Rules: []string{"Edit"}, Behavior: "deny"}, policy.Config{Mode: policy.ModeBypass}, 1},
-		{"allow", hook.Update{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault}, 1},
-		{"allow is weaker than an ask rule", hook.Update{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault, Rules: rules(t, policy.Ask, "Edit")}, 0},
-		{"allow is weaker than a deny rule", hook.Update{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault, Rules: rules(t, policy.Deny, "Edit")}, 0},
-		{"mode", hook.Update{Mode: "plan"}, policy.Config{Mode: policy.ModeBypass}, 1},
-		{"not bypass", hook.Update{Mode: "bypassPermissions"}, policy.Config{Mode: policy.ModeDefault}, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var e echo
-			event := hook.PostToolUse
-			if c.ran == 0 || c.update.Behavior == "allow" {
-				event = hook.PostToolUseFailure // nobody: the first call is refused, and the hook must hear of it
-			}
-			r := hook.New(nil)
-			for _, ev := range []hook.Event{event, hook.PermissionDenied} {
-				if err := r.On(ev, "", saying(hook.Output{Updates: []hook.Update{c.update}})); err != nil {
-					t.Fatal(err)
-				}
-			}
-			c.p.Folders = []string{"/p"}
-			a := newAgent(t, two(), agent.Options{Tools: registry(t, e.tool("Edit")), Permissions: c.p, Hooks: r})
-			prompt(t, a, "go")
-			if len(e.ran) != c.ran {
-				t.Errorf("ran %d of 2, want %d", len(e.ran), c.ran)
-			}
-		})
-	}
-}
-
 func TestHooksAroundAPrompt(t *testing.T) {
 	t.Run("context", func(t *testing.T) {
 		m := play(t, step{text: "done"})

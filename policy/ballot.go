@@ -133,20 +133,25 @@ func (b *ballot) hook(h Said, in *view, k Kind) {
 	case Ask:
 		b.doubt(h.Policy, h.Verdict)
 	case Allow:
-		effect, mode := in.decide(k)
-		if effect == Deny || k.changes() && in.plans() {
-			h.Effect, h.Reason = None, strings.TrimPrefix(h.Reason+"; a hook does not open what "+mode.link()+" keeps shut", "; ")
-			b.say(h.Policy, h.Verdict)
-			return
-		}
-		b.add(rankPolicy, h.Policy, h.Verdict, "")
+		b.weakly(h, "", in, k)
 	case None:
 		b.note(h.Policy, h.Reason)
 	}
 }
 
+// weakly takes in an allow that no person gave, as it is said or as a grant.
+func (b *ballot) weakly(h Said, grant string, in *view, k Kind) {
+	effect, mode := in.decide(k)
+	if effect == Deny || k.changes() && in.plans() {
+		h.Effect, h.Reason = None, strings.TrimPrefix(h.Reason+"; a hook does not open what "+mode.link()+" keeps shut", "; ")
+		b.say(h.Policy, h.Verdict)
+		return
+	}
+	b.add(rankPolicy, h.Policy, h.Verdict, grant)
+}
+
 // grants takes in what people decided for the run: denies first.
-func (b *ballot) grants(list []*grant, s *subject) {
+func (b *ballot) grants(list []*grant, s *subject, in *view, k Kind) {
 	if len(list) == 0 {
 		return
 	}
@@ -165,7 +170,7 @@ func (b *ballot) grants(list []*grant, s *subject) {
 	case deny != nil:
 		b.add(rankDeny, grantsName, Verdict{Effect: Deny, Reason: deny.Name + deny.whose()}, deny.ID)
 	case allow != nil && allow.Weak:
-		b.add(rankPolicy, grantsName, Verdict{Effect: Allow, Reason: allow.Name + allow.whose()}, allow.ID)
+		b.weakly(Said{Policy: grantsName, Verdict: Verdict{Effect: Allow, Reason: allow.Name + allow.whose()}}, allow.ID, in, k)
 	case allow != nil:
 		b.add(rankGrant, grantsName, Verdict{Effect: Allow, Reason: allow.Name + allow.whose()}, allow.ID)
 	default:

@@ -64,6 +64,8 @@ func TestAWeakGrant(t *testing.T) {
 		{"passes the mode", policy.Config{}, nil, policy.Allow, "grants"},
 		{"not an ask rule", policy.Config{Rules: rulesOf(t, "ask Edit")}, nil, policy.Ask, "rules"},
 		{"not a deny rule", policy.Config{Rules: rulesOf(t, "deny Edit")}, nil, policy.Deny, "rules"},
+		{"not what the mode denies", policy.Config{Mode: policy.ModeDontAsk}, nil, policy.Deny, "mode dontAsk"},
+		{"not in plan mode", policy.Config{Mode: policy.ModePlan}, nil, policy.Ask, "mode plan"},
 		{"beside a person's", policy.Config{Rules: rulesOf(t, "ask Edit")}, &policy.Grant{Effect: policy.Allow, Tool: "Edit", Scope: "Edit"}, policy.Allow, "grants"},
 		{"beside a person's no", policy.Config{}, &policy.Grant{Effect: policy.Deny, Tool: "Edit", Scope: "Edit"}, policy.Deny, "grants"},
 	} {
