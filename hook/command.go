@@ -46,7 +46,7 @@ type ending struct {
 }
 
 // command runs one and understands what it says.
-func (c *commands) command(ctx context.Context, d *Definition, in *Input) (Answer, error) {
+func (c *Commands) command(ctx context.Context, d *Definition, in *Input) (Answer, error) {
 	j, notices, err := c.job(d, in)
 	if err != nil {
 		return Answer{Notice: join(notices)}, err
@@ -81,7 +81,7 @@ func (c *commands) command(ctx context.Context, d *Definition, in *Input) (Answe
 }
 
 // detach lets a command go on that nobody waits for any more.
-func (c *commands) detach(tied func() bool, cancel context.CancelCauseFunc, limit time.Duration, done <-chan error, finish func(error) (Answer, error)) (Answer, error) {
+func (c *Commands) detach(tied func() bool, cancel context.CancelCauseFunc, limit time.Duration, done <-chan error, finish func(error) (Answer, error)) (Answer, error) {
 	later := make(chan Late, 1)
 	c.mu.Lock()
 	if !tied() || c.closed { // it is being ended already
@@ -103,7 +103,7 @@ func (c *commands) detach(tied func() bool, cancel context.CancelCauseFunc, limi
 }
 
 // job prepares a command.
-func (c *commands) job(d *Definition, in *Input) (j *job, notices []string, err error) {
+func (c *Commands) job(d *Definition, in *Input) (j *job, notices []string, err error) {
 	j = &job{dir: in.CWD, out: kept{max: maxStdout}, errs: kept{max: maxStderr}}
 	if j.dir == "" {
 		j.dir = c.opt.Project
@@ -135,7 +135,7 @@ func (c *commands) job(d *Definition, in *Input) (j *job, notices []string, err 
 }
 
 // choose picks what holds a command.
-func (c *commands) choose(j *job, a Access) error {
+func (c *Commands) choose(j *job, a Access) error {
 	switch a {
 	case AccessRead, "":
 		j.box = c.opt.Read

@@ -12,14 +12,24 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// decoding is a block of hooks while it is read: what was found, and what is wrong.
-type decoding struct {
-	o     DecodeOptions
-	found []Definition
-	errs  []error
+// DecodeOptions say where a block of hooks was written.
+type DecodeOptions struct {
+	Layer policy.Layer
+	File  string
+	Dir   string                           // what relative file rules are relative to
+	Place func(offset int) (line, col int) // of an offset in the block; nil: unknown
 }
 
-func decode(raw json.RawMessage, o *DecodeOptions) ([]Definition, error) {
+// Decode reads the "hooks" block of a settings file: Claude Code's form under
+// Claude's names of events, seed 000's (a list of {command, matcher, timeout in
+// milliseconds}) under its names.
+//
+//	{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./check.sh", "timeout": 5}]}],
+//	 "postToolUse": [{"command": "logger done", "matcher": "Bash", "timeout": 5000}]}
+//
+// Errors are *[Error]; unknown events and fields, bad expressions and values that
+// cannot work are among them. What could be read is returned with the error.
+func Decode(raw json.RawMessage, o *DecodeOptions) ([]Definition, error) {
 	d := &decoding{}
 	if o != nil {
 		d.o = *o
@@ -40,6 +50,13 @@ func decode(raw json.RawMessage, o *DecodeOptions) ([]Definition, error) {
 		d.event(&root.members[i])
 	}
 	return d.found, errors.Join(d.errs...)
+}
+
+// decoding is a block of hooks while it is read: what was found, and what is wrong.
+type decoding struct {
+	o     DecodeOptions
+	found []Definition
+	errs  []error
 }
 
 func (d *decoding) event(m *member) {

@@ -2,7 +2,6 @@ package hook
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -99,26 +98,3 @@ func (d *Definition) Blocks(strict bool) bool {
 	info, _ := d.Event.Info()
 	return info.Guards && !d.Async && (strict || d.Func != nil || d.Dialect == Seed)
 }
-
-// DecodeOptions say where a block of hooks was written.
-type DecodeOptions struct {
-	Layer policy.Layer
-	File  string
-	Dir   string                           // what relative file rules are relative to
-	Place func(offset int) (line, col int) // of an offset in the block; nil: unknown
-}
-
-// Decode reads the "hooks" block of a settings file: Claude Code's form under
-// Claude's names of events, seed 000's (a list of {command, matcher, timeout in
-// milliseconds}) under its names.
-//
-//	{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./check.sh", "timeout": 5}]}],
-//	 "postToolUse": [{"command": "logger done", "matcher": "Bash", "timeout": 5000}]}
-//
-// Errors are *[Error]; unknown events and fields, bad expressions and values that
-// cannot work are among them. What could be read is returned with the error.
-func Decode(raw json.RawMessage, o *DecodeOptions) ([]Definition, error) { return decode(raw, o) }
-
-// Seal fills in Digest: over everything that says what the hook does, and what is
-// in those files below project that its command line names. It reads files.
-func (d *Definition) Seal(project string) error { return d.seal(project) }

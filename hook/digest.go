@@ -44,7 +44,9 @@ type sealedFile struct {
 	Digest string `json:"sha256"`
 }
 
-func (d *Definition) seal(project string) error {
+// Seal fills in Digest: over everything that says what the hook does, and what is
+// in those files below project that its command line names. It reads files.
+func (d *Definition) Seal(project string) error {
 	if d.Func != nil {
 		return nil
 	}

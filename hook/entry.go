@@ -27,7 +27,7 @@ type entry struct {
 }
 
 // newEntry checks a definition and fills in what it leaves out.
-func (r *registry) newEntry(d Definition) (*entry, error) {
+func (r *Registry) newEntry(d Definition) (*entry, error) {
 	if err := d.spell(); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (d *Definition) spell() error {
 	return nil
 }
 
-func (r *registry) check(e *entry) error {
+func (r *Registry) check(e *entry) error {
 	for _, check := range [...]func(*entry) error{checkKind, checkFields, checkValues, checkFailure} {
 		if err := check(e); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 
 // environ is the environment of a command, and of it the variables that stand for
 // themselves in the exec form. What was named and is not passed on is told.
-func (c *commands) environ(d *Definition, in *Input, j *job) (env []string, vars map[string]string, notices []string) {
+func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars map[string]string, notices []string) {
 	if j.held {
 		env = j.box.Environ(c.opt.Environ)
 	} else {
@@ -44,7 +44,7 @@ func (c *commands) environ(d *Definition, in *Input, j *job) (env []string, vars
 }
 
 // named are the variables that a hook names in Env, as far as it may have them.
-func (c *commands) named(d *Definition) (vars map[string]string, notices []string) {
+func (c *Commands) named(d *Definition) (vars map[string]string, notices []string) {
 	vars = map[string]string{}
 	for _, name := range d.Env {
 		switch {

@@ -19,40 +19,13 @@ func (o *overtime) Unwrap() error { return context.DeadlineExceeded }
 
 // firing is one [Registry.Fire], or one hook that nobody waits for.
 type firing struct {
-	r         *registry
+	r         *Registry
 	in        Input // as those before have left it
 	rewritten bool  // the call is no longer the one that in.Requests were about
 	out       Outcome
 	seen      []string      // of commands that ran: what they do
 	left      time.Duration // of what commands share at the end of a session
 	chosen    bool          // what is run has been found due
-}
-
-func (r *registry) fire(ctx context.Context, in Input) Outcome {
-	list := r.of(in.Event)
-	f := &firing{r: r, in: in, out: Outcome{Event: in.Event}}
-	if len(list) == 0 {
-		if _, _, err := ParseEvent(string(in.Event)); err != nil {
-			f.out.Notices = append(f.out.Notices, Said{What: err.Error()})
-		}
-		return f.out
-	}
-	picked := f.pick(list)
-	if len(picked) == 0 {
-		return f.out
-	}
-	if !r.enter() {
-		f.fail(picked, errClosed)
-		return f.out
-	}
-	defer r.firing.Done()
-	f.left = shared(picked)
-	for len(picked) > 0 {
-		n := stretch(picked)
-		f.run(ctx, picked[:n])
-		picked = picked[n:]
-	}
-	return f.out
 }
 
 // pick finds the hooks that the event, its dialect's rules and their matchers let
@@ -148,7 +121,7 @@ func (f *firing) repeats(e *entry) bool {
 }
 
 // once takes the one run of a hook that has only one.
-func (r *registry) once(e *entry) bool {
+func (r *Registry) once(e *entry) bool {
 	if !e.Once {
 		return true
 	}

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"time"
 )
 
@@ -17,7 +16,7 @@ import (
 const maxBody = 1 << 20
 
 // post runs an HTTP hook.
-func (c *commands) post(ctx context.Context, d *Definition, in *Input) (Answer, error) {
+func (c *Commands) post(ctx context.Context, d *Definition, in *Input) (Answer, error) {
 	if err := c.mayReach(d.URL); err != nil {
 		return Answer{}, err
 	}
@@ -61,7 +60,7 @@ func (c *commands) post(ctx context.Context, d *Definition, in *Input) (Answer, 
 }
 
 // exchange sends a request and returns the body of a response that says yes.
-func (c *commands) exchange(req *http.Request) ([]byte, error) {
+func (c *Commands) exchange(req *http.Request) ([]byte, error) {
 	resp, err := c.client.Do(req)
 	if err != nil {
 		if failed, ok := errors.AsType[*url.Error](err); ok {
@@ -119,13 +118,11 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return conn, err
 }
 
-var variable = regexp.MustCompile(`\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))`)
-
 // expand puts variables in the place of "$NAME" and "${NAME}"; those that the hook
 // may not know are empty.
 func expand(text string, vars map[string]string) string {
-	return variable.ReplaceAllStringFunc(text, func(ref string) string {
-		m := variable.FindStringSubmatch(ref)
+	return headerVariable.ReplaceAllStringFunc(text, func(ref string) string {
+		m := headerVariable.FindStringSubmatch(ref)
 		return vars[m[1]+m[2]]
 	})
 }

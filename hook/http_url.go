@@ -90,7 +90,7 @@ func glob(pattern, text string) bool {
 }
 
 // mayReach says why an HTTP hook may not be sent to a URL, or nil.
-func (c *commands) mayReach(text string) error {
+func (c *Commands) mayReach(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:

@@ -110,19 +110,11 @@ func (o *Outcome) decided() []string {
 	return names
 }
 
-func (r *registry) keep(o Outcome) {
+func (r *Registry) keep(o Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.said) == maxLate {
 		r.said = r.said[1:]
 	}
 	r.said = append(r.said, o)
-}
-
-func (r *registry) late() []Outcome {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	said := r.said
-	r.said = nil
-	return said
 }

@@ -2,7 +2,12 @@ package hook
 
 import (
 	"context"
+	"errors"
+	"io"
 	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -47,14 +52,44 @@ type Late struct {
 }
 
 // Registry holds hooks and fires events. It is safe for concurrent use.
-type Registry struct{ registry }
+type Registry struct {
+	o     Options
+	table atomic.Pointer[table] // replaced as a whole, so that firing takes no lock while it runs hooks
+
+	mu     sync.Mutex // of what follows, and of replacing the table
+	end    context.Context
+	cancel context.CancelFunc
+	closed bool
+	firing sync.WaitGroup // firings, and hooks that nobody waits for
+	said   []Outcome      // see Late
+}
 
 // New returns an empty registry.
-func New(o *Options) *Registry { return newRegistry(o) }
+func New(o *Options) *Registry {
+	r := &Registry{}
+	if o != nil {
+		r.o = *o
+	}
+	r.end, r.cancel = context.WithCancel(context.Background())
+	return r
+}
 
 // Register adds hooks after those that are there. All or none: errors are *[Error].
 // An event may be spelled in either dialect, which is then the hook's.
-func (r *Registry) Register(list ...Definition) error { return r.register(list) }
+func (r *Registry) Register(list ...Definition) error {
+	added := make([]*entry, len(list))
+	for i, d := range list {
+		e, err := r.newEntry(d)
+		if err != nil {
+			return placed(err, i, len(list))
+		}
+		added[i] = e
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.table.Store(r.table.Load().with(added))
+	return nil
+}
 
 // On adds a function. matcher is that of [Definition]; "" is all.
 func (r *Registry) On(e Event, matcher string, f Func) error {
@@ -62,7 +97,7 @@ func (r *Registry) On(e Event, matcher string, f Func) error {
 }
 
 // Has reports whether anything is registered for e.
-func (r *Registry) Has(e Event) bool { return r != nil && r.has(e) }
+func (r *Registry) Has(e Event) bool { return r != nil && len(r.of(e)) > 0 }
 
 // Outside reports whether a command or an HTTP hook is registered for e: one that
 // hears of things outside of this process.
@@ -71,7 +106,18 @@ func (r *Registry) Outside(e Event) bool {
 }
 
 // Hooks lists what is registered, in order, with defaults filled in.
-func (r *Registry) Hooks() []Definition { return r.hooks() }
+func (r *Registry) Hooks() []Definition {
+	t := r.table.Load()
+	if t == nil {
+		return nil
+	}
+	list := make([]Definition, len(t.all))
+	for i, e := range t.all {
+		list[i] = e.Definition
+		list[i].Timeout = e.limit
+	}
+	return list
+}
 
 // Fire tells the hooks that match of a moment and merges what they say. They run
 // in order, each with the input as those before have left it; where nothing can be
@@ -83,7 +129,30 @@ func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 	if r == nil {
 		return Outcome{Event: in.Event}
 	}
-	return r.fire(ctx, in)
+	list := r.of(in.Event)
+	f := &firing{r: r, in: in, out: Outcome{Event: in.Event}}
+	if len(list) == 0 {
+		if _, _, err := ParseEvent(string(in.Event)); err != nil {
+			f.out.Notices = append(f.out.Notices, Said{What: err.Error()})
+		}
+		return f.out
+	}
+	picked := f.pick(list)
+	if len(picked) == 0 {
+		return f.out
+	}
+	if !r.enter() {
+		f.fail(picked, errClosed)
+		return f.out
+	}
+	defer r.firing.Done()
+	f.left = shared(picked)
+	for len(picked) > 0 {
+		n := stretch(picked)
+		f.run(ctx, picked[:n])
+		picked = picked[n:]
+	}
+	return f.out
 }
 
 // Late returns what hooks that nobody waited for have said since, one outcome each:
@@ -93,9 +162,68 @@ func (r *Registry) Late() []Outcome {
 	if r == nil {
 		return nil
 	}
-	return r.late()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	said := r.said
+	r.said = nil
+	return said
 }
 
 // Close ends hooks that still run, and waits for that; functions that do not heed
 // their context are left behind. From then on no hook is run: each counts as failed.
-func (r *Registry) Close() error { return r.close() }
+func (r *Registry) Close() error {
+	r.mu.Lock()
+	again := r.closed
+	r.closed = true
+	r.mu.Unlock()
+	if r.cancel != nil {
+		r.cancel()
+	}
+	var err error
+	if c, ok := r.o.Runner.(io.Closer); ok && !again {
+		err = c.Close()
+	}
+	r.firing.Wait()
+	return err
+}
+
+// enter counts a firing; false when the registry has been closed.
+func (r *Registry) enter() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.firing.Add(1)
+	}
+	return !r.closed
+}
+
+// life ends when the registry is closed.
+func (r *Registry) life() context.Context {
+	if r.end == nil {
+		return context.Background()
+	}
+	return r.end
+}
+
+func (r *Registry) done() bool { return r.life().Err() != nil }
+
+func (r *Registry) now() time.Time {
+	if r.o.Clock != nil {
+		return r.o.Clock()
+	}
+	return time.Now()
+}
+
+// placed says which of several definitions an error is about.
+func placed(err error, i, of int) error {
+	var e *Error
+	if of == 1 || !errors.As(err, &e) {
+		return err
+	}
+	at := *e
+	at.Field = "[" + strconv.Itoa(i) + "]"
+	if e.Field != "" {
+		at.Field += "." + e.Field
+	}
+	return &at
+}

@@ -41,7 +41,19 @@ type CommandsOptions struct {
 // its own process goes. Where the kernel has no pid namespaces for this process, a
 // command without a sandbox takes its process group along, and what has left that
 // group lives on.
-type Commands struct{ commands }
+type Commands struct {
+	opt    CommandsOptions
+	urls   []urlPattern
+	client *http.Client
+
+	life     context.Context // of commands that have detached themselves
+	end      context.CancelFunc
+	mu       sync.Mutex
+	detached sync.WaitGroup
+	closed   bool
+	asked    bool             // whether the kernel keeps commands without a sandbox together
+	unheld   *sandbox.Sandbox // that does; or nil
+}
 
 // NewCommands returns a runner. The error is an *[Error] about a setting. The caller
 // closes it.
@@ -58,30 +70,39 @@ func NewCommands(o *CommandsOptions) (*Commands, error) {
 
 // Run implements [Runner]. After [Answer].Later is returned, ctx is heeded no more.
 func (c *Commands) Run(ctx context.Context, d *Definition, in *Input) (Answer, error) {
-	return c.run(ctx, d, in)
+	if err := ctx.Err(); err != nil {
+		return Answer{}, err
+	}
+	switch d.Type() {
+	case TypeHTTP:
+		return c.post(ctx, d, in)
+	case TypeCommand:
+		return c.command(ctx, d, in)
+	}
+	return Answer{}, errors.New("a function is not a command")
 }
 
 // Close ends the commands that have detached themselves, and waits for that. The
 // sandboxes are the caller's.
-func (c *Commands) Close() error { return c.close() }
-
-type commands struct {
-	opt    CommandsOptions
-	urls   []urlPattern
-	client *http.Client
-
-	life     context.Context // of commands that have detached themselves
-	end      context.CancelFunc
-	mu       sync.Mutex
-	detached sync.WaitGroup
-	closed   bool
-	asked    bool             // whether the kernel keeps commands without a sandbox together
-	unheld   *sandbox.Sandbox // that does; or nil
+func (c *Commands) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	box := c.unheld
+	c.mu.Unlock()
+	c.end()
+	c.detached.Wait()
+	if c.opt.Client == nil {
+		c.client.CloseIdleConnections()
+	}
+	if box != nil {
+		return box.Close()
+	}
+	return nil
 }
 
 var errRunnerClosed = errors.New("the runner of hooks is closed")
 
-func (c *commands) prepare() error {
+func (c *Commands) prepare() error {
 	o := &c.opt
 	for name, value := range map[string]string{"Project": o.Project, "EnvFile": o.EnvFile} {
 		if value != "" && !filepath.IsAbs(value) {
@@ -104,37 +125,8 @@ func (c *commands) prepare() error {
 	return nil
 }
 
-func (c *commands) run(ctx context.Context, d *Definition, in *Input) (Answer, error) {
-	if err := ctx.Err(); err != nil {
-		return Answer{}, err
-	}
-	switch d.Type() {
-	case TypeHTTP:
-		return c.post(ctx, d, in)
-	case TypeCommand:
-		return c.command(ctx, d, in)
-	}
-	return Answer{}, errors.New("a function is not a command")
-}
-
-func (c *commands) close() error {
-	c.mu.Lock()
-	c.closed = true
-	box := c.unheld
-	c.mu.Unlock()
-	c.end()
-	c.detached.Wait()
-	if c.opt.Client == nil {
-		c.client.CloseIdleConnections()
-	}
-	if box != nil {
-		return box.Close()
-	}
-	return nil
-}
-
 // together returns what keeps commands without a sandbox together, or nil.
-func (c *commands) together() (*sandbox.Sandbox, error) {
+func (c *Commands) together() (*sandbox.Sandbox, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {

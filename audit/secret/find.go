@@ -25,14 +25,14 @@ const rounds = 8
 // span is a secret in a text.
 type span struct{ start, end, pattern int }
 
-func (m *masker) text(s string) (string, []Found) {
+func (m *Masker) text(s string) (string, []Found) {
 	var found []Found
 	s = m.each(s, func(_ string, pattern int) { found = append(found, Found{m.patterns[pattern].ID}) })
 	return s, found
 }
 
 // each masks a text and tells of every secret.
-func (m *masker) each(s string, tell func(secret string, pattern int)) string {
+func (m *Masker) each(s string, tell func(secret string, pattern int)) string {
 	for range rounds {
 		spans := m.spans(s)
 		if len(spans) == 0 {
@@ -54,12 +54,12 @@ func (m *masker) each(s string, tell func(secret string, pattern int)) string {
 }
 
 // shows reports whether a text has what stands in the place of a secret.
-func (m *masker) shows(s string) bool {
+func (m *Masker) shows(s string) bool {
 	return slices.ContainsFunc(m.patterns, func(p pattern) bool { return strings.Contains(s, p.Show) })
 }
 
 // spans finds the secrets in a text, in order, none within another.
-func (m *masker) spans(s string) []span {
+func (m *Masker) spans(s string) []span {
 	var (
 		state    uint32
 		spans    []span
@@ -88,7 +88,7 @@ func (m *masker) spans(s string) []span {
 
 // around searches what lies about a word that ends at end and returns up to where
 // it has searched.
-func (m *masker) around(s string, w word, end, from int, spans []span) ([]span, int) {
+func (m *Masker) around(s string, w word, end, from int, spans []span) ([]span, int) {
 	p := &m.patterns[w.pattern]
 	from = max(from, end-len(w.text)-before)
 	if p.Starts {
@@ -121,7 +121,7 @@ func alnum(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20
 
 // search runs an expression over s[from:to] and reports whether a match reaches to
 // the end of that.
-func (m *masker) search(s string, pattern, from, to int, spans []span) (_ []span, edge bool) {
+func (m *Masker) search(s string, pattern, from, to int, spans []span) (_ []span, edge bool) {
 	p := &m.patterns[pattern]
 	for _, loc := range p.expr().FindAllStringSubmatchIndex(s[from:to], -1) {
 		edge = edge || from+loc[1] == to

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-func (m *masker) json(raw json.RawMessage) (json.RawMessage, []Found) {
+func (m *Masker) json(raw json.RawMessage) (json.RawMessage, []Found) {
 	words := len(m.always) > 0 || has(m.words, raw)
 	if !words && bytes.IndexByte(raw, '\\') < 0 {
 		return raw, nil
@@ -41,7 +41,7 @@ func (m *masker) json(raw json.RawMessage) (json.RawMessage, []Found) {
 // walker goes over JSON from string to string. What it makes of text that is no
 // JSON means nothing, but it comes to an end.
 type walker struct {
-	m     *masker
+	m     *Masker
 	raw   []byte
 	out   []byte // raw[:done] masked
 	done  int

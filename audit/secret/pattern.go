@@ -27,15 +27,11 @@ type pattern struct {
 	expr func() *regexp.Regexp
 }
 
-type masker struct {
-	patterns []pattern
-	words    *words
-	always   []int // patterns without words
-}
-
 var validID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
-func newMasker(o *Options) (*Masker, error) {
+// New compiles the patterns. A bad one is an error that names it: its expression
+// does not compile, or it does not do with its examples what it says.
+func New(o *Options) (*Masker, error) {
 	var opt Options
 	if o != nil {
 		opt = *o
@@ -102,7 +98,7 @@ func (p *Pattern) anchored() string {
 }
 
 // index prepares the search for words.
-func (m *masker) index() {
+func (m *Masker) index() {
 	var list []word
 	for i := range m.patterns {
 		p := &m.patterns[i]

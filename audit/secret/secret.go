@@ -45,11 +45,11 @@ type Options struct {
 type Found struct{ ID string }
 
 // Masker masks secrets. It is safe for concurrent use; a nil one masks nothing.
-type Masker struct{ masker }
-
-// New compiles the patterns. A bad one is an error that names it: its expression
-// does not compile, or it does not do with its examples what it says.
-func New(o *Options) (*Masker, error) { return newMasker(o) }
+type Masker struct {
+	patterns []pattern
+	words    *words
+	always   []int // patterns without words
+}
 
 // Text masks the secrets in a text. What has none is returned as it is, without a
 // copy. Masking a masked text changes nothing.
