@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -150,8 +151,8 @@ func (m *merging) block() {
 	m.firing.out.HidePrompt = m.firing.out.HidePrompt || m.out.HidePrompt && m.can&canHide != 0
 }
 
-// strength orders opinions.
-var strength = map[string]int{"allow": 1, "ask": 2, "defer": 3, "deny": 4}
+// strength orders opinions; none at all is the weakest.
+func strength(permission string) int { return slices.Index(permissions, permission) }
 
 func (m *merging) permission() {
 	p := m.out.permission()
@@ -165,7 +166,7 @@ func (m *merging) permission() {
 		reason = m.out.Reason
 	}
 	m.had(p, reason)
-	if old := m.firing.out.Permission; old == nil || strength[old.Behavior] < strength[p] {
+	if old := m.firing.out.Permission; old == nil || strength(old.Behavior) < strength(p) {
 		m.firing.out.Permission = &Permission{Behavior: p, Reason: cut(reason, maxText), By: m.e.by}
 	}
 	m.firing.out.Interrupt = m.firing.out.Interrupt || m.out.Interrupt && p == "deny" && m.can&canInterrupt != 0
@@ -236,7 +237,7 @@ func (m *merging) rest() {
 	o.Retry = o.Retry || out.Retry && m.can&canRetry != 0
 	switch seq := out.TerminalSequence; {
 	case seq == "":
-	case len(seq) > maxTerminal || !terminalSafe.MatchString(seq):
+	case !safeForTerminal(seq):
 		m.notice(m.e, "a terminal sequence was not sent: only titles, notifications and the bell are")
 	default:
 		o.Terminal = append(o.Terminal, out.TerminalSequence)

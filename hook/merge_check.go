@@ -143,7 +143,7 @@ func (o *Output) check() error {
 	default:
 		return fmt.Errorf("the decision %q is none: it is approve or block", o.Decision)
 	}
-	if _, ok := strength[o.Permission]; !ok && o.Permission != "" {
+	if o.Permission != "" && strength(o.Permission) < 0 {
 		return fmt.Errorf("the permission %q is none: it is allow, deny, ask or defer", o.Permission)
 	}
 	if o.Input != nil && !isObject(o.Input) {

@@ -193,17 +193,11 @@ func (a *answer) text(into *string) taker {
 
 // cut keeps the beginning of a text that is too long.
 func (a *answer) cut(path, text string) string {
-	if len(text) <= maxText {
-		return text
+	short := cut(text, maxText)
+	if short != text {
+		a.notice("%s of the answer was cut to %d characters", path, maxText)
 	}
-	n := 0
-	for at := range text {
-		if n++; n > maxText {
-			a.notice("%s of the answer was cut to %d characters", path, maxText)
-			return text[:at]
-		}
-	}
-	return text
+	return short
 }
 
 func (a *answer) flag(into *bool) taker {
@@ -252,12 +246,12 @@ func refuses(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &s) == nil && (strings.EqualFold(s, decisionDeny) || strings.EqualFold(s, decisionBlock))
 }
 
-// permissions are the opinions about a call, the strongest first.
-var permissions = []string{decisionDeny, "defer", "ask", "allow"}
+// permissions are the opinions about a call, the weakest first.
+var permissions = []string{"allow", "ask", "defer", decisionDeny}
 
 // permit keeps the strongest opinion of an answer that has several.
 func (a *answer) permit(s string) {
-	if p := &a.out.Permission; s != "" && (*p == "" || slices.Index(permissions, s) < slices.Index(permissions, *p)) {
+	if p := &a.out.Permission; strength(s) > strength(*p) {
 		*p = s
 	}
 }

@@ -15,14 +15,17 @@ var terminalSafe = regexp.MustCompile(`^` + terminalPart + `+$`)
 // maxTerminal bounds a sequence, in bytes.
 const maxTerminal = 4096
 
-// terminal keeps a sequence when it is one of those that cannot write on the
-// screen, read the clipboard or make the terminal answer.
+// safeForTerminal reports whether a sequence cannot write on the screen, read the
+// clipboard or make the terminal answer.
+func safeForTerminal(s string) bool { return len(s) <= maxTerminal && terminalSafe.MatchString(s) }
+
+// terminal keeps a sequence that is safe.
 func (a *answer) terminal(path string, raw json.RawMessage) {
 	var s string
 	if !a.into(path, raw, &s, "a text") || s == "" {
 		return
 	}
-	if len(s) > maxTerminal || !terminalSafe.MatchString(s) {
+	if !safeForTerminal(s) {
 		a.notice("%s of the answer is not sent: only titles, notifications and the bell are", path)
 		return
 	}
