@@ -1,0 +1,89 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// audits measures what evidence costs: the trail's leaf to an append, verifying, and
+// masking.
+func (b *bench) audits(ctx context.Context) error {
+	if err := b.witnessed(ctx); err != nil {
+		return err
+	}
+	if err := b.verified(ctx); err != nil {
+		return err
+	}
+	return b.masked(ctx)
+}
+
+// witnessed compares durable appends with and without a trail, which take turns. A
+// disk's latency wanders, so the median of rounds is told.
+func (b *bench) witnessed(ctx context.Context) error {
+	with, without, ratios := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
+	stores := []string{"sqlite", "file"}
+	for range b.rounds(7, 2) {
+		figures, err := b.partBench(ctx, "./audit", "^BenchmarkAppend$", "1s")
+		if err != nil {
+			return err
+		}
+		for _, s := range stores {
+			w, err := figures.find("BenchmarkAppend/"+s, "µs-with")
+			o, err2 := figures.find("BenchmarkAppend/"+s, "µs-without")
+			r, err3 := figures.find("BenchmarkAppend/"+s, "ratio")
+			if err := errors.Join(err, err2, err3); err != nil {
+				return err
+			}
+			with[s], without[s], ratios[s] = append(with[s], w), append(without[s], o), append(ratios[s], r)
+		}
+	}
+	for _, s := range stores {
+		r := ratios[s]
+		b.add("durable append with a trail, "+s, nanos(middle(with[s])*1000), "without "+nanos(middle(without[s])*1000),
+			fmt.Sprintf("%s (%.2f to %.2f)", times(middle(r)), between(r, 0.25), between(r, 0.75)), "≤ 1.10 ×")
+	}
+	return nil
+}
+
+func (b *bench) verified(ctx context.Context) error {
+	figures, err := b.partBench(ctx, "./audit", "^BenchmarkVerify$", "5x")
+	if err != nil {
+		return err
+	}
+	for _, s := range []string{"sqlite", "file"} {
+		ns, err := figures.find("BenchmarkVerify/"+s, "ns/op")
+		if err != nil {
+			return err
+		}
+		b.add("audit verify, 100,000 records of 1.4 KB, "+s, fmt.Sprintf("%.2f s", ns/1e9), "", fmt.Sprintf("%.0f records/s", 100_000/ns*1e9), "")
+	}
+	return nil
+}
+
+func (b *bench) masked(ctx context.Context) error {
+	figures, err := b.partBench(ctx, "./audit/secret", "^Benchmark(Text|JSON|New)$", "1s")
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct{ name, what string }{
+		{"Text/without", "text without secrets"},
+		{"Text/one_in_1000_lines", "text with one in 1,000 lines"},
+		{"Text/one_in_10_lines", "text with one in 10 lines"},
+		{"JSON/without", "JSON without secrets"},
+	} {
+		v, err := figures.find("Benchmark"+c.name, "MB/s")
+		if err != nil {
+			return err
+		}
+		b.add("masking: "+c.what, fmt.Sprintf("%.0f MB/s", v), "", "", "")
+	}
+	ns, err := figures.find("BenchmarkNew", "ns/op")
+	if err != nil {
+		return err
+	}
+	b.add("masking: the patterns made ready", nanos(ns), "", "", "")
+	return nil
+}
