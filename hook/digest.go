@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -91,15 +92,15 @@ func sealFiles(words []string, project string) ([]sealedFile, error) {
 			if _, done := files[name]; !ok || done || len(files) >= maxSealed {
 				continue
 			}
-			path := filepath.Join(root, filepath.FromSlash(name))
-			info, err := os.Stat(path)
+			file := filepath.Join(root, filepath.FromSlash(name))
+			info, err := os.Stat(file)
 			switch {
 			case errors.Is(err, fs.ErrPermission):
 				return nil, fmt.Errorf("the file %s cannot be read: %w", name, err)
 			case err != nil || !info.Mode().IsRegular():
 				continue
 			}
-			if files[name], err = fileDigest(path); err != nil {
+			if files[name], err = fileDigest(file); err != nil {
 				return nil, fmt.Errorf("the file %s cannot be read: %w", name, err)
 			}
 			next = append(next, found(root, name)...)
@@ -167,7 +168,26 @@ func (d *Definition) named(project string) []string {
 	for i := range words {
 		words = append(words, pieces(words[i])...)
 	}
+	if d.Args == nil {
+		out := outputs(d.Command)
+		words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(out, path.Base(w)) })
+	}
 	return append(words, implied(words, project)...)
+}
+
+// redirected is a word that the output of a command goes to.
+var redirected = regexp.MustCompile(`(?:>>?\|?|\btee[ \t]+-a)[ \t]*("[^"\n]*"|'[^'\n]*'|[^\s;&|<>()]+)`)
+
+// outputs are the last parts of names that a line writes to and does nothing else
+// with: a hook that keeps a log is the same hook afterwards.
+func outputs(line string) []string {
+	var names []string
+	for _, m := range redirected.FindAllStringSubmatch(line, -1) {
+		if name := path.Base(strings.Trim(m[1], `"'`)); strings.Count(line, name) == 1 {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // quotes and separators of a line that is split without being read.

@@ -64,3 +64,29 @@ func TestSealFollows(t *testing.T) {
 		t.Error("what a script runs indirectly is not covered")
 	}
 }
+
+// A hook that writes a log is the same hook afterwards; one that runs what it has
+// written is not.
+func TestSealLeavesLogsOut(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		changes bool
+	}{
+		{"date >> hooks/log.txt", false},
+		{`jq -r .tool_input.command >> "$CLAUDE_PROJECT_DIR/hooks/log.txt"`, false},
+		{"date | tee -a hooks/log.txt", false},
+		{"date 2>hooks/log.txt", false},
+		{"date > hooks/log.txt; sh hooks/log.txt", true},
+		{"date > hooks/log.txt; cd hooks; sh log.txt", true},
+		{"sh < hooks/log.txt", true},
+		{"tee hooks/log.txt", true},
+	} {
+		dir := project(t, "hooks/other.txt")
+		d := Definition{Event: PostToolUse, Dialect: Claude, Command: c.command}
+		before := sealOf(t, d, dir)
+		write(t, filepath.Join(dir, "hooks/log.txt"), "v1")
+		if got := sealOf(t, d, dir) != before; got != c.changes {
+			t.Errorf("%s: changes %v", c.command, got)
+		}
+	}
+}

@@ -100,24 +100,22 @@ func (f *firing) run(ctx context.Context, list []*entry) {
 // due decides, when it is a hook's turn, whether it runs: by its condition, and
 // because neither it nor one that does the same has had its run.
 func (f *firing) due(e *entry) bool {
-	return f.chosen || f.holds(e) && !f.repeats(e) && f.r.once(e)
+	if f.chosen {
+		return true
+	}
+	if !f.holds(e) || e.key != "" && slices.Contains(f.seen, e.key) || !f.r.once(e) {
+		return false
+	}
+	if e.key != "" { // only what runs stands for those that do the same
+		f.seen = append(f.seen, e.key)
+	}
+	return true
 }
 
 // holds judges the condition. Of a call that was rewritten it cannot be known what
 // it touches: the hook runs.
 func (f *firing) holds(e *entry) bool {
 	return e.cond == nil || f.rewritten || e.cond.holds(&f.in)
-}
-
-func (f *firing) repeats(e *entry) bool {
-	if e.key == "" {
-		return false
-	}
-	if slices.Contains(f.seen, e.key) {
-		return true
-	}
-	f.seen = append(f.seen, e.key)
-	return false
 }
 
 // once takes the one run of a hook that has only one.
