@@ -20,7 +20,14 @@ var foreign = map[string]string{
 	"autoMode":        "what auto mode refuses is in holdfast policy show",
 	"allowedTools":    "write permissions.allow",
 	"disallowedTools": "write permissions.deny",
+
+	"includeCoAuthoredBy": noEffect, "attribution": noEffect, "cleanupPeriodDays": noEffect, "outputStyle": noEffect,
+	"alwaysThinkingEnabled": noEffect, "spinnerTipsEnabled": noEffect, "autoUpdatesChannel": noEffect, "language": noEffect,
+	"enabledPlugins": noEffect, "extraKnownMarketplaces": noEffect, "enableAllProjectMcpServers": noEffect,
+	"enabledMcpjsonServers": noEffect, "disabledMcpjsonServers": noEffect, "fileSuggestion": noEffect,
 }
+
+const noEffect = "it is a key of Claude Code and has no effect here"
 
 // keyHint says what to do about a key that is not known where it stands.
 func keyHint[T any](path, key string, known map[string]T) string {

@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -45,13 +46,27 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Problems[0].String())
 	if n := len(e.Problems) - 1; n > 0 {
-		fmt.Fprintf(&b, " (and %d more, see: holdfast policy lint)", n)
+		fmt.Fprintf(&b, " (and %d more, see: holdfast policy lint%s)", n, e.given())
 	}
 	return b.String()
 }
 
+// given is the file to look at, when it is not one that is looked at by itself.
+func (e *Error) given() string {
+	if first := e.Problems[0]; first.Layer == policy.LayerFlag && filepath.IsAbs(first.File) {
+		return " " + first.File
+	}
+	return ""
+}
+
 // Hint says what to do about the first problem.
-func (e *Error) Hint() string { return e.Problems[0].Hint }
+func (e *Error) Hint() string {
+	first := e.Problems[0]
+	if dir := filepath.Base(filepath.Dir(first.File)); len(e.Problems) > 1 && dir == ".claude" {
+		return fmt.Sprintf("this is Claude Code's file; what works here can be taken out of it: jq '{hooks}' %s", first.File)
+	}
+	return first.Hint
+}
 
 // Unwrap returns ErrInvalid and Err.
 func (e *Error) Unwrap() []error {

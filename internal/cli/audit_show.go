@@ -99,10 +99,18 @@ func (p *Program) evidence(m session.Meta, list []audit.Entry) {
 	for i := range list {
 		e := &list[i]
 		rows = append(rows, []string{
-			strconv.FormatInt(e.Seq, 10), e.Time.Local().Format(layout), e.Kind + " " + e.Action, clipWidth(oneLine(e.Actor.String()), 28), what(e, m.CWD), came(e),
+			strconv.FormatInt(e.Seq, 10), e.Time.Local().Format(layout), e.Kind + " " + e.Action, clipWidth(oneLine(by(e.Actor)), 28), what(e, m.CWD), came(e),
 		})
 	}
-	p.table(rows, 4)
+	p.table(rows, 4, 3)
+}
+
+// by is who it was; of a hook without the words that all of them begin with.
+func by(a audit.Actor) string {
+	if a.Kind == audit.ActorHook {
+		a.Name = hookName(a.Name)
+	}
+	return a.String()
 }
 
 // what says what an entry is about, and why. Paths in the session's folder are

@@ -75,6 +75,7 @@ type moment struct {
 func (c *hooksReplayCmd) moments(ctx context.Context, p *Program, s *session.Sessions, m session.Meta, today *settings.Settings) ([]moment, error) {
 	var list []moment
 	uses := map[string]transcript.Use{}
+	kept := false // the item that follows is what a hook keeps the agent going with
 	for rec, err := range s.Records(ctx, m.ID, session.Range{}) {
 		if err != nil {
 			return nil, err
@@ -92,11 +93,20 @@ func (c *hooksReplayCmd) moments(ctx context.Context, p *Program, s *session.Ses
 			for _, u := range it.Uses() {
 				uses[u.ID] = u
 			}
-			if it.Role() != transcript.RoleUser {
+			if it.Role() != transcript.RoleUser || kept {
+				kept = false
 				continue
 			}
 			in.Event, in.Prompt, in.Source = hook.UserPromptSubmit, it.Text(), "user"
 			list = append(list, moment{replayedDoc{Seq: rec.Seq, text: in.Prompt}, in})
+		case session.KindHookRan:
+			var ran hook.Ran
+			if err := json.Unmarshal(rec.Payload, &ran); err != nil {
+				return nil, fmt.Errorf("record %d (%s): %w", rec.Seq, rec.Kind, err)
+			}
+			kept = ran.Event == hook.Stop || ran.Event == hook.SubagentStop
+		case session.KindTurnOpened:
+			kept = false
 		case session.KindDecision:
 			var then policy.Decision
 			if err := json.Unmarshal(rec.Payload, &then); err != nil {

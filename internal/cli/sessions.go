@@ -58,7 +58,7 @@ func (p *Program) state(ctx context.Context, s *session.Sessions, m session.Meta
 		if err != nil {
 			return "damaged", nil
 		}
-		if last = r.Kind; !last.Shared() {
+		if last = r.Kind; !last.Shared() && last != session.KindHookRan { // SessionEnd is behind the last turn
 			break
 		}
 	}

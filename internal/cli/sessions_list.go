@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,9 +104,9 @@ func stateWord(d listedDoc) string {
 	return fmt.Sprintf("%s (pid %d on %s)", d.State, d.Holder.PID, d.Holder.Host)
 }
 
-// table prints rows in columns. The elastic column is cut so that rows fit the
-// terminal; in a pipe nothing is cut but at 60 characters.
-func (p *Program) table(rows [][]string, elastic int) {
+// table prints rows in columns. The elastic columns are cut, the widest one first,
+// so that rows fit the terminal; in a pipe nothing is cut but at 60 characters.
+func (p *Program) table(rows [][]string, elastic ...int) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i := range row {
@@ -117,8 +118,12 @@ func (p *Program) table(rows [][]string, elastic int) {
 	for _, w := range widths {
 		total += w
 	}
-	if over := total - p.out.term.width; p.out.term.tty && over > 0 {
-		widths[elastic] = max(12, widths[elastic]-over)
+	for over := total - p.out.term.width; p.out.term.tty && over > 0; over-- {
+		widest := slices.MaxFunc(elastic, func(a, b int) int { return widths[a] - widths[b] })
+		if widths[widest] <= 12 {
+			break
+		}
+		widths[widest]--
 	}
 	for n, row := range rows {
 		var b strings.Builder

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -29,6 +30,7 @@ type textView struct {
 	abreast  bool     // several of this round ran at once
 	asked    string   // the tool use that a person was asked about last
 	names    map[string]string
+	failures map[hook.Said]bool // of hooks, that were told
 }
 
 func (v *textView) begin(s scene) {
@@ -160,6 +162,9 @@ func (v *textView) item(it transcript.Encoded) {
 		v.note("the answer was cut off here")
 	}
 	v.said = false
+	for _, u := range it.Uses() {
+		v.names[u.ID] = headline(u.Name, u.Input, v.scene.cwd)
+	}
 }
 
 func (v *textView) toolStarted(e agent.ToolStarted) {
@@ -170,17 +175,22 @@ func (v *textView) toolStarted(e agent.ToolStarted) {
 	if v.quiet {
 		return
 	}
-	t := v.p.err.term
-	if t.tty && !v.abreast {
-		v.p.err.line("")
-	}
-	v.p.err.line("%s %s  %s", t.cyan("●"), t.bold(shown(e.Tool)), fit(line, t.width-len(e.Tool)-5))
+	v.call(e.Tool, line)
 	if v.asked != e.Use { // then the person has just seen it
 		for _, l := range v.change(e) {
 			v.p.err.line("    %s", l)
 		}
 	}
 	v.p.err.progress().work(shown(e.Tool))
+}
+
+// call prints what a tool is called with.
+func (v *textView) call(name, line string) {
+	t := v.p.err.term
+	if t.tty && !v.abreast {
+		v.p.err.line("")
+	}
+	v.p.err.line("%s %s  %s", t.cyan("●"), t.bold(shown(name)), fit(line, t.width-len(name)-5))
 }
 
 func (v *textView) toolFinished(e agent.ToolFinished) {
@@ -242,6 +252,9 @@ func (v *textView) decided(d policy.Decision) {
 		return
 	}
 	t := v.p.err.term
+	if line := v.names[d.Use]; line != "" && v.asked != d.Use { // then the person has just seen it
+		v.call(d.Tool, line)
+	}
 	v.p.err.line("%s %s", t.yellow("  ⎿ not allowed:"), shown(oneLine(fmt.Sprintf("%s (%s)", d.Tool, orElse(d.Reason, d.By)))))
 }
 

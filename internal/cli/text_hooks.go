@@ -3,9 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/hook"
 )
 
 // hookRan tells what hooks say to the person; with --verbose also which ran.
@@ -22,8 +26,13 @@ func (v *textView) hookRan(e agent.HookRan) {
 			v.note("hook %s %s: %s, %s", e.Ran.Event, hookLabel(r.Name), what, took(time.Duration(r.Millis)*time.Millisecond))
 		}
 	}
+	for _, r := range e.Ran.Hooks {
+		if r.Effect == "block" && (e.Ran.Event == hook.Stop || e.Ran.Event == hook.SubagentStop) {
+			v.note("hook %s: not done yet: %s", hookLabel(r.Name), orElse(r.Reason, "go on"))
+		}
+	}
 	for _, n := range e.Notices {
-		v.note("hook %s: %s", hookLabel(n.By), n.What)
+		v.notice(e.Ran, n)
 	}
 	if v.p.err.term.tty && !v.p.err.term.dumb {
 		for _, seq := range e.Terminal { // checked to move nothing
@@ -32,8 +41,45 @@ func (v *textView) hookRan(e agent.HookRan) {
 	}
 }
 
+// notice prints what a hook says. The same failure of a hook is told in full once:
+// one that runs at every call would fill the screen with it.
+func (v *textView) notice(ran hook.Ran, n hook.Said) {
+	if v.quiet {
+		return
+	}
+	first, rest, _ := strings.Cut(strings.TrimSpace(n.What), "\n")
+	if slices.ContainsFunc(ran.Hooks, func(r hook.Run) bool { return r.Name == n.By && r.Error != "" }) {
+		if v.failures[n] {
+			v.note("hook %s: failed again in the same way", hookLabel(n.By))
+			return
+		}
+		if v.failures == nil {
+			v.failures = map[hook.Said]bool{}
+		}
+		v.failures[n] = true
+	}
+	v.note("hook %s: %s", hookLabel(n.By), first)
+	for line := range strings.Lines(rest) {
+		v.p.err.line("%s", v.p.err.term.dim("    "+shown(strings.TrimRight(line, "\r\n"))))
+	}
+}
+
+// projectDir is how command lines of hooks name the project's folder.
+var projectDir = regexp.MustCompile(`("?)\$(?:CLAUDE_PROJECT_DIR|\{CLAUDE_PROJECT_DIR\})("?)/`)
+
+// hookName is a hook's name without the project's folder, which is the same in all
+// of them and leaves no room for what differs.
+func hookName(name string) string {
+	return projectDir.ReplaceAllStringFunc(name, func(s string) string {
+		if strings.HasPrefix(s, `"`) && !strings.HasSuffix(s, `"/`) {
+			return `"` // the file's name is quoted, too
+		}
+		return ""
+	})
+}
+
 // hookLabel is a hook's name on one line with other things.
-func hookLabel(name string) string { return fit(name, 40) }
+func hookLabel(name string) string { return fit(hookName(name), 40) }
 
 // notified prints a notification.
 func (v *textView) notified(e agent.Notified) {

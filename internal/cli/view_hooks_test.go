@@ -55,6 +55,56 @@ func TestHooksInText(t *testing.T) {
 	}
 }
 
+// A hook that fails in the same way at every call is told in full once.
+func TestRepeatedFailuresOfHooks(t *testing.T) {
+	p, b := screen(t, false)
+	v := &textView{p: p, names: map[string]string{}}
+	e := ranHook(1, "", "it broke")
+	e.Notices[0].What = "it broke\n  in two lines"
+	for range 2 {
+		if err := v.show(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.Notices[0].What = "in another way"
+	if err := v.show(e); err != nil {
+		t.Fatal(err)
+	}
+	want := "· hook ./check.sh: it broke\n      in two lines\n· hook ./check.sh: failed again in the same way\n· hook ./check.sh: in another way\n"
+	if b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
+
+// Why the agent goes on after it was done is told.
+func TestStopHookInText(t *testing.T) {
+	p, b := screen(t, false)
+	v := &textView{p: p, names: map[string]string{}}
+	err := v.show(agent.HookRan{Ran: hook.Ran{Event: hook.Stop, Hooks: []hook.Run{
+		{Name: "$CLAUDE_PROJECT_DIR/test.sh", Effect: "block", Reason: "tests fail"}, {Name: "b", Effect: "block"}, {Name: "c"},
+	}}})
+	if want := "· hook test.sh: not done yet: tests fail\n· hook b: not done yet: go on\n"; err != nil || b.String() != want {
+		t.Errorf("got %q, want %q (%v)", b.String(), want, err)
+	}
+}
+
+func TestHookName(t *testing.T) {
+	for name, want := range map[string]string{
+		`"$CLAUDE_PROJECT_DIR"/.claude/hooks/a.sh`:         `.claude/hooks/a.sh`,
+		`"$CLAUDE_PROJECT_DIR/my hooks/a.sh" --x`:          `"my hooks/a.sh" --x`,
+		`python3 ${CLAUDE_PROJECT_DIR}/a.py`:               `python3 a.py`,
+		`uv run "${CLAUDE_PROJECT_DIR}"/a.py`:              `uv run a.py`,
+		`$CLAUDE_PROJECT_DIRECTORY/a`:                      `$CLAUDE_PROJECT_DIRECTORY/a`,
+		`cd "$CLAUDE_PROJECT_DIR" && make`:                 `cd "$CLAUDE_PROJECT_DIR" && make`,
+		`http://127.0.0.1:9/x`:                             `http://127.0.0.1:9/x`,
+		`$CLAUDE_PROJECT_DIR/a | $CLAUDE_PROJECT_DIR/b.sh`: `a | b.sh`,
+	} {
+		if got := hookName(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
 func TestHooksInTheStream(t *testing.T) {
 	var out bytes.Buffer
 	p := &Program{Stdout: &out}
