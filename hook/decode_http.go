@@ -3,8 +3,9 @@ package hook
 import (
 	"iter"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
 func (d *decoding) url(into *string) reader {
@@ -26,10 +27,10 @@ func (d *decoding) url(into *string) reader {
 }
 
 // headerName is a header's name in HTTP.
-var headerName = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
+var headerName = lazyregexp.Must("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
 
 // ownHeaders are headers that are not the configuration's to set.
-var ownHeaders = regexp.MustCompile(`(?i)^(host|content-length|content-type|transfer-encoding|connection|trailer|te|upgrade)$`)
+var ownHeaders = lazyregexp.Must(`(?i)^(host|content-length|content-type|transfer-encoding|connection|trailer|te|upgrade)$`)
 
 func (d *decoding) headers(into *map[string]string) reader {
 	return func(path string, n *node) {
@@ -44,9 +45,9 @@ func (d *decoding) headers(into *map[string]string) reader {
 			var value string
 			d.text(&value)(sub, &m.value)
 			switch {
-			case !headerName.MatchString(m.name):
+			case !headerName().MatchString(m.name):
 				d.wrong(sub, m.at, "", "%q is no name of a header", m.name)
-			case ownHeaders.MatchString(m.name):
+			case ownHeaders().MatchString(m.name):
 				d.wrong(sub, m.at, "take it out", "this header is set by the program")
 			case strings.ContainsAny(value, "\r\n"):
 				d.wrong(sub, m.value.at, "write it in one line", "it holds a line break")
@@ -57,12 +58,12 @@ func (d *decoding) headers(into *map[string]string) reader {
 }
 
 // headerVariable is $NAME or ${NAME} in a header.
-var headerVariable = regexp.MustCompile(`\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})`)
+var headerVariable = lazyregexp.Must(`\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})`)
 
 // headerVariables lists the names of the variables in a header's value.
 func headerVariables(value string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for _, m := range headerVariable.FindAllStringSubmatch(value, -1) {
+		for _, m := range headerVariable().FindAllStringSubmatch(value, -1) {
 			if !yield(m[1] + m[2]) {
 				return
 			}

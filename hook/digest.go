@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"github.com/holdfast-dev/holdfast/policy/shellread"
 )
 
@@ -191,13 +192,13 @@ func outputs(line string) []string {
 }
 
 // quotes and separators of a line that is split without being read.
-var wordBreak = regexp.MustCompile("[\\s;&|<>()`]+")
+var wordBreak = lazyregexp.Must("[\\s;&|<>()`]+")
 
 // lineWords splits a line into words, with quotes taken away. Words in quotes are
 // there whole, and in pieces.
 func lineWords(line, project string) []string {
 	bare := strings.NewReplacer(`\ `, " ", `"`, "", "'", "", `\`, "").Replace
-	words := wordBreak.Split(bare(line), -1)
+	words := wordBreak().Split(bare(line), -1)
 	var b strings.Builder
 	var quote rune
 	for _, r := range line + " " {
@@ -206,7 +207,7 @@ func lineWords(line, project string) []string {
 			quote = r
 		case r == quote:
 			quote = 0
-		case quote == 0 && wordBreak.MatchString(string(r)) && !strings.HasSuffix(b.String(), `\`):
+		case quote == 0 && wordBreak().MatchString(string(r)) && !strings.HasSuffix(b.String(), `\`):
 			words = append(words, b.String(), bare(b.String()))
 			b.Reset()
 		default:
@@ -218,7 +219,7 @@ func lineWords(line, project string) []string {
 
 // expansion is what stands for a folder in front of a path: $NAME, ${NAME:-x},
 // $(git rev-parse --show-toplevel) and the like.
-var expansion = regexp.MustCompile(`\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^}]*\}|\([^)]*\))|^~[^/]*|^.*\)`)
+var expansion = lazyregexp.Must(`\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^}]*\}|\([^)]*\))|^~[^/]*|^.*\)`)
 
 // pieces are the parts of a word that may be a path by themselves: behind a
 // variable, which is taken for the project, and behind an option's "=".
@@ -230,7 +231,7 @@ func pieces(word string) []string {
 	if rest := strings.TrimLeft(word, "/"); rest != word {
 		out = append(out, rest) // what stood before it may have been cut off
 	}
-	if at := expansion.FindAllStringIndex(word, -1); at != nil {
+	if at := expansion().FindAllStringIndex(word, -1); at != nil {
 		out = append(out, strings.TrimLeft(word[at[len(at)-1][1]:], "/"))
 	}
 	return out

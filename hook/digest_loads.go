@@ -5,9 +5,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
 // Bounds of what is followed from file to file. What lies beyond is not covered.
@@ -20,34 +21,34 @@ const (
 // Where programs and scripts name other files that they run.
 var (
 	// What stands before a word: "source", "." or the name of an interpreter.
-	ranBefore = regexp.MustCompile(`(?m)(?:^|[\s;&|({"'` + "`" + `/])(?:source|\.|bash|sh|zsh|dash|python[0-9.]*|node|ruby|perl|php|bun|tsx|run)[ \t]+(?:-\S+[ \t]+)*`)
+	ranBefore = lazyregexp.Must(`(?m)(?:^|[\s;&|({"'` + "`" + `/])(?:source|\.|bash|sh|zsh|dash|python[0-9.]*|node|ruby|perl|php|bun|tsx|run)[ \t]+(?:-\S+[ \t]+)*`)
 	// What stands before a command of a shell.
-	shellBefore = regexp.MustCompile(`(?m)(?:^|[;&|({!` + "`" + `]|\b(?:then|do|else|if|while|elif|exec)[ \t])[ \t]*`)
+	shellBefore = lazyregexp.Must(`(?m)(?:^|[;&|({!` + "`" + `]|\b(?:then|do|else|if|while|elif|exec)[ \t])[ \t]*`)
 	// What stands for a folder at the head of a word.
-	folder = regexp.MustCompile(`^\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^}\n]*\}|\((?:[^()\n]|\([^()\n]*\))*\))`)
+	folder = lazyregexp.Must(`^\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^}\n]*\}|\((?:[^()\n]|\([^()\n]*\))*\))`)
 	// A module of JavaScript, Ruby and the like.
-	quotedModule = regexp.MustCompile(`\b(?:require|require_relative|load|import|from)\b\s*\(?\s*["']([^"'\n]+)["']`)
+	quotedModule = lazyregexp.Must(`\b(?:require|require_relative|load|import|from)\b\s*\(?\s*["']([^"'\n]+)["']`)
 	// Modules of Python.
-	pythonModule = regexp.MustCompile(`(?m)^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+\(?([\w, \t]+)|import[ \t]+([\w., \t]+))`)
+	pythonModule = lazyregexp.Must(`(?m)^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+\(?([\w, \t]+)|import[ \t]+([\w., \t]+))`)
 )
 
 // loads lists what may be names of files that a script runs, as they stand in it.
 func loads(text string) []string {
 	var names []string
-	for _, at := range ranBefore.FindAllStringIndex(text, -1) {
+	for _, at := range ranBefore().FindAllStringIndex(text, -1) {
 		names = append(names, shellWord(text[at[1]:]))
 	}
-	for _, at := range shellBefore.FindAllStringIndex(text, -1) {
+	for _, at := range shellBefore().FindAllStringIndex(text, -1) {
 		if w := shellWord(text[at[1]:]); strings.ContainsRune(w, '/') {
 			names = append(names, w)
 		}
 	}
-	for _, m := range quotedModule.FindAllStringSubmatch(text, -1) {
+	for _, m := range quotedModule().FindAllStringSubmatch(text, -1) {
 		for _, end := range [...]string{"", ".js", ".mjs", ".cjs", ".ts", ".json", ".rb", "/index.js", "/index.ts"} {
 			names = append(names, m[1]+end)
 		}
 	}
-	for _, m := range pythonModule.FindAllStringSubmatch(text, -1) {
+	for _, m := range pythonModule().FindAllStringSubmatch(text, -1) {
 		names = append(names, pythonFiles(m[1], m[2])...)
 		names = append(names, pythonFiles("", m[3])...)
 	}
@@ -62,7 +63,7 @@ const maxWord = 500
 func shellWord(text string) string {
 	text, _, _ = strings.Cut(text[:min(len(text), maxWord)], "\n")
 	text = strings.NewReplacer(`"`, "", "'", "").Replace(text)
-	for at := folder.FindStringIndex(text); at != nil; at = folder.FindStringIndex(text) {
+	for at := folder().FindStringIndex(text); at != nil; at = folder().FindStringIndex(text) {
 		text = strings.TrimLeft(text[at[1]:], "/")
 	}
 	if end := strings.IndexAny(text, " \t;&|()<>`"); end >= 0 {

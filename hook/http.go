@@ -121,8 +121,8 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 // expand puts variables in the place of "$NAME" and "${NAME}"; those that the hook
 // may not know are empty.
 func expand(text string, vars map[string]string) string {
-	return headerVariable.ReplaceAllStringFunc(text, func(ref string) string {
-		m := headerVariable.FindStringSubmatch(ref)
+	return headerVariable().ReplaceAllStringFunc(text, func(ref string) string {
+		m := headerVariable().FindStringSubmatch(ref)
 		return vars[m[1]+m[2]]
 	})
 }

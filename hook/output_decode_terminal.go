@@ -2,7 +2,8 @@ package hook
 
 import (
 	"encoding/json"
-	"regexp"
+
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
 // terminalPart is the bell, or one operating system command that sets a title or
@@ -10,14 +11,14 @@ import (
 // control characters.
 const terminalPart = `(?:\x07|\x1b\](?:0|1|2|9|99|777)(?:;[^\x00-\x1f\x7f-\x{9f}]*)?(?:\x07|\x1b\\))`
 
-var terminalSafe = regexp.MustCompile(`^` + terminalPart + `+$`)
+var terminalSafe = lazyregexp.Must(`^` + terminalPart + `+$`)
 
 // maxTerminal bounds a sequence, in bytes.
 const maxTerminal = 4096
 
 // safeForTerminal reports whether a sequence cannot write on the screen, read the
 // clipboard or make the terminal answer.
-func safeForTerminal(s string) bool { return len(s) <= maxTerminal && terminalSafe.MatchString(s) }
+func safeForTerminal(s string) bool { return len(s) <= maxTerminal && terminalSafe().MatchString(s) }
 
 // terminal keeps a sequence that is safe.
 func (a *answer) terminal(path string, raw json.RawMessage) {

@@ -346,7 +346,7 @@ func FuzzDecodeOutput(f *testing.F) {
 			t.Fatalf("%+v", out)
 		}
 		if strings.Contains(out.TerminalSequence, "[") || strings.ContainsAny(out.TerminalSequence, "\n\r\t") {
-			if !terminalSafe.MatchString(out.TerminalSequence) {
+			if !terminalSafe().MatchString(out.TerminalSequence) {
 				t.Fatalf("%q", out.TerminalSequence)
 			}
 		}

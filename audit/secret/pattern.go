@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
 //go:embed patterns.json
@@ -27,7 +29,7 @@ type pattern struct {
 	expr func() *regexp.Regexp
 }
 
-var validID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+var validID = lazyregexp.Must(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
 // New compiles the patterns. A bad one is an error that names it: its expression
 // does not compile, or it does not do with its examples what it says.
@@ -65,7 +67,7 @@ func compile(p Pattern) (pattern, error) {
 	bad := func(format string, args ...any) (pattern, error) {
 		return pattern{}, fmt.Errorf("secret: pattern %q: %s", p.ID, fmt.Sprintf(format, args...))
 	}
-	if !validID.MatchString(p.ID) {
+	if !validID().MatchString(p.ID) {
 		return bad("the id is not made of lower-case letters, digits and dashes")
 	}
 	if slices.Contains(p.Words, "") {

@@ -19,8 +19,9 @@ type words struct {
 const hit = 1 << 31
 
 func newWords(list []word) *words {
-	w := &words{width: 1}
+	w, most := &words{width: 1}, 1 // states at most
 	for _, word := range list {
+		most += len(word.text)
 		for _, c := range []byte(word.text) {
 			if w.class[c] == 0 {
 				w.class[c] = uint16(w.width)
@@ -31,6 +32,7 @@ func newWords(list []word) *words {
 	for c := byte('a'); c <= 'z'; c++ {
 		w.class[c-'a'+'A'] = w.class[c]
 	}
+	w.next, w.ends = make([]uint32, 0, most*w.width), make([][]word, 0, most)
 	const none = ^uint32(0)
 	grow := func() uint32 {
 		for range w.width {
