@@ -227,7 +227,8 @@ type ran struct {
 	Quiet int       `json:"quiet"`
 }
 
-// hooked is about the first hook that intervened, else the first one.
+// hooked is about the first hook that intervened, else the first that failed, else the
+// first one.
 func hooked(h *ran, e *Entry) {
 	e.Event, e.Use, e.Tool, e.Hooks = h.Event, h.Use, h.Tool, h.Hooks
 	e.Action, e.Outcome, e.Actor = ActionFire, OutcomeOK, Actor{Kind: ActorHook}
@@ -235,8 +236,11 @@ func hooked(h *ran, e *Entry) {
 		e.Actor.Name = fmt.Sprintf("%d functions", h.Quiet)
 		return
 	}
-	at := max(0, slices.IndexFunc(h.Hooks, func(r HookRun) bool { return r.Effect != "" }))
-	first := h.Hooks[at]
+	at := slices.IndexFunc(h.Hooks, func(r HookRun) bool { return r.Effect != "" })
+	if at < 0 {
+		at = slices.IndexFunc(h.Hooks, func(r HookRun) bool { return r.Error != "" })
+	}
+	first := h.Hooks[max(0, at)]
 	e.Actor.Name, e.Reason, e.ExitCode = first.Name, first.Reason, first.Exit
 	if first.Effect != "" {
 		e.Action = first.Effect
