@@ -161,8 +161,14 @@ func (l *loop) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) 
 		ctx = short
 	}
 	out, entries := l.a.fire(ctx, in)
-	if out.Stop != nil && l.turn != nil && l.turn.stopped == nil {
-		l.turn.stopped = &HookError{Event: in.Event, By: out.Stop.By, Reason: out.Stop.What}
+	if out.Stop != nil {
+		stops := &l.ended
+		if l.turn != nil {
+			stops = &l.turn.stopped
+		}
+		if *stops == nil {
+			*stops = &HookError{Event: in.Event, By: out.Stop.By, Reason: out.Stop.What}
+		}
 	}
 	return out, entries
 }

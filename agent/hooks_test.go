@@ -376,6 +376,22 @@ func TestAHookEndsTheTurn(t *testing.T) {
 	}
 }
 
+// A hook of the session's start ends the first turn before the model is asked.
+func TestAHookEndsTheFirstTurn(t *testing.T) {
+	for _, e := range []hook.Event{hook.Setup, hook.SessionStart} {
+		m := play(t, step{text: "the second"})
+		a := newAgent(t, m, agent.Options{Hooks: hooking(t, e, saying(hook.Output{Stop: true, StopReason: "not here"}))})
+		res := prompt(t, a, "go")
+		var he *agent.HookError
+		if len(m.asked) != 0 || res.Reason != agent.ReasonHook || !errors.As(res.Err, &he) || he.Reason != "not here" {
+			t.Errorf("%s: %d model calls, ended by %s: %v", e, len(m.asked), res.Reason, res.Err)
+		}
+		if res = prompt(t, a, "again"); res.Reason != agent.ReasonCompleted {
+			t.Errorf("%s: the second turn: %+v", e, res)
+		}
+	}
+}
+
 func TestAPersonIsAskedWhenHooksSayNothing(t *testing.T) {
 	var e echo
 	asked := 0

@@ -32,8 +32,9 @@ type loop struct {
 	turns             int              // turns opened so far in the session
 	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
 
-	asides  []string // of hooks, for the model to read next
-	initial string   // input of a SessionStart hook, when there is no other
+	asides  []string   // of hooks, for the model to read next
+	initial string     // input of a SessionStart hook, when there is no other
+	ended   *HookError // a hook ends the next turn before it has begun
 
 	turn  *turn  // the open turn, or nil
 	round *round // the open tool round, or nil
@@ -165,10 +166,12 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 }
 
 func (l *loop) newTurn(id string) *turn {
-	return &turn{
-		id: id, began: l.a.opt.Clock(),
+	t := &turn{
+		id: id, began: l.a.opt.Clock(), stopped: l.ended,
 		res: Result{SessionID: l.opened.ID, Turn: id, ByModel: map[string]ModelUsage{}},
 	}
+	l.ended = nil
+	return t
 }
 
 // next is the state machine behind Run and Driver.Next.
