@@ -74,6 +74,9 @@ func (a *Agent) describe(o session.Opened) session.Opened {
 			o.Project, o.GitBranch = id, branch
 		}
 	}
+	for _, text := range []*string{&o.Title, &o.Summary, &o.Tag, &o.Prompt} { // the first record is never erased
+		*text, _ = a.opt.Mask.Text(*text)
+	}
 	return o
 }
 

@@ -162,8 +162,12 @@ type answerFlags struct {
 }
 
 func (f *answerFlags) answer(p *Program, id string, once, always approval.Decision) (approval.Answer, error) {
+	message, err := p.masked(f.Message)
+	if err != nil {
+		return approval.Answer{}, err
+	}
 	a := approval.Answer{
-		Question: id, Decision: once, Scope: f.Scope, Message: f.Message, Via: "cli",
+		Question: id, Decision: once, Scope: f.Scope, Message: message, Via: "cli",
 		By: cmp.Or(f.By, p.env("USER"), p.env("LOGNAME"), "person"), At: p.Now(),
 	}
 	if f.ForSession {

@@ -107,6 +107,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 	if err != nil {
 		return outcome.Usage, err
 	}
+	c.Name, _ = mask.Text(c.Name)
 	held, profile := box.held.status()
 	sessions, closeStore, err := p.openStore(c.Store)
 	if err != nil {

@@ -18,10 +18,14 @@ type renameCmd struct {
 
 func (c *renameCmd) run(ctx context.Context, p *Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		if err := s.Rename(ctx, m.ID, c.Title); err != nil {
+		title, err := p.masked(c.Title)
+		if err != nil {
 			return err
 		}
-		return p.changed(ctx, s, m.ID, c.JSON, fmt.Sprintf("session %s is now called %q", m.ID, c.Title))
+		if err := s.Rename(ctx, m.ID, title); err != nil {
+			return err
+		}
+		return p.changed(ctx, s, m.ID, c.JSON, fmt.Sprintf("session %s is now called %q", m.ID, title))
 	})
 }
 
@@ -35,10 +39,14 @@ type tagCmd struct {
 
 func (c *tagCmd) run(ctx context.Context, p *Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		if err := s.Tag(ctx, m.ID, c.Tag); err != nil {
+		tag, err := p.masked(c.Tag)
+		if err != nil {
 			return err
 		}
-		return p.changed(ctx, s, m.ID, c.JSON, fmt.Sprintf("session %s is now tagged %q", m.ID, c.Tag))
+		if err := s.Tag(ctx, m.ID, tag); err != nil {
+			return err
+		}
+		return p.changed(ctx, s, m.ID, c.JSON, fmt.Sprintf("session %s is now tagged %q", m.ID, tag))
 	})
 }
 
