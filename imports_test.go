@@ -57,6 +57,7 @@ var floors = map[string]int{
 	"otel": 45, // it watches an agent
 
 	"internal/demo":       0, // files only
+	"internal/diskfile":   1,
 	"internal/outcome":    45,
 	"internal/confine":    50,
 	"internal/version":    0,

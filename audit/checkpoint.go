@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -88,7 +89,7 @@ func (t *Trail) sign() ([]byte, error) {
 	if err := appendHistory(filepath.Join(t.folder, historyName), signed); err != nil {
 		return nil, err
 	}
-	return signed, writeWhole(t.folder, checkpointName, signed)
+	return signed, diskfile.Write(filepath.Join(t.folder, checkpointName), signed)
 }
 
 // whole is where the leaves end, unfinished ones cut off.

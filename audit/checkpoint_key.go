@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/mod/sumdb/note"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
 // checkName says why a key cannot have a name.
@@ -44,7 +46,7 @@ func (t *Trail) key(signed bool) (note.Signer, note.Verifier, error) {
 		return nil, nil, err
 	}
 	if known, err := readLine(t.folder, verifierName); errors.Is(err, fs.ErrNotExist) { // a crash came between the two
-		if err := writeWhole(t.folder, verifierName, []byte(public+"\n")); err != nil {
+		if err := diskfile.Write(filepath.Join(t.folder, verifierName), []byte(public+"\n")); err != nil {
 			return nil, nil, err
 		}
 	} else if err != nil || known != public {
@@ -57,7 +59,7 @@ func (t *Trail) key(signed bool) (note.Signer, note.Verifier, error) {
 func (t *Trail) newKey() (string, error) {
 	secret, _, err := note.GenerateKey(rand.Reader, t.name)
 	if err == nil {
-		err = errors.Join(writeWhole(t.folder, keyName, []byte(secret+"\n")), syncFolder(t.folder))
+		err = errors.Join(diskfile.Write(filepath.Join(t.folder, keyName), []byte(secret+"\n")), syncFolder(t.folder))
 	}
 	return secret, err
 }

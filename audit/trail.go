@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -285,7 +286,7 @@ func (t *Trail) mend(cp checkpoint) error {
 	}
 	t.end = cp.bytes + int64(n)
 	name := fmt.Sprintf("%s%d-%d", tornPrefix, t.end, len(rest)-n)
-	if err := writeWhole(t.folder, name, rest[n:]); err != nil {
+	if err := diskfile.Write(filepath.Join(t.folder, name), rest[n:]); err != nil {
 		return trailError("open trail", t.folder, err, "what a crash left cannot be set aside", "make room, and the folder writable")
 	}
 	return t.leaves.Truncate(t.end)
@@ -324,24 +325,6 @@ func (t *Trail) closeFiles() error {
 	}
 	t.leaves, t.lock = nil, nil
 	return err
-}
-
-// writeWhole puts a file (0600) in place at once: after a crash there is what was
-// before or all of it.
-func writeWhole(dir, name string, data []byte) error {
-	f, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, name))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
 
 // syncFolder makes the names in a folder durable.

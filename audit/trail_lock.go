@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -18,9 +19,9 @@ const lockWait = 10 * time.Second
 func lockFile(f *os.File) (func(), error) {
 	until := time.Time{}
 	for pause := 20 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
-		ok, err := tryLock(f)
+		ok, err := diskfile.TryLock(f)
 		if ok {
-			return func() { unlock(f) }, nil
+			return func() { diskfile.Unlock(f) }, nil
 		}
 		if err == nil && until.IsZero() {
 			until = time.Now().Add(lockWait)

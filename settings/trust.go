@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
 const trustFile = "trust.json"
@@ -171,23 +172,10 @@ func (t *Trust) save() error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(t.file)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(t.file), 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, ".trust-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(append(b, '\n'))
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), t.file)
+	return diskfile.Write(t.file, append(b, '\n'))
 }
 
 // digest identifies what settings files say, names included.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -61,7 +62,7 @@ func (s *Store) delete(h *handle) error {
 	if err := s.disk.syncDir(s.root); err != nil {
 		return err
 	}
-	unlock(h.lock)
+	diskfile.Unlock(h.lock)
 	h.closeFiles()
 	return s.sweep(h.id, m.Meta.Parent)
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -111,7 +112,7 @@ func (h *handle) enterLocked(ctx context.Context, create bool) error {
 
 func (h *handle) leave() {
 	if h.lock != nil {
-		unlock(h.lock)
+		diskfile.Unlock(h.lock)
 	}
 	h.mu.Unlock()
 }

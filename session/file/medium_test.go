@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -260,7 +261,7 @@ func TestLockWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if ok, err := tryLock(f); !ok || err != nil {
+	if ok, err := diskfile.TryLock(f); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	b := batchOf(l.Epoch, a.item("x"))
@@ -273,7 +274,7 @@ func TestLockWait(t *testing.T) {
 	if err := patient.Append(ctx, "s", b); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	unlock(f)
+	diskfile.Unlock(f)
 	if err := s.Append(t.Context(), "s", b); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -236,14 +237,14 @@ func (s *Store) lockNames(ctx context.Context) (func(), error) {
 		return nil, err
 	}
 	return func() {
-		unlock(s.lock)
+		diskfile.Unlock(s.lock)
 		s.namesMu.Unlock()
 	}, nil
 }
 
 // waitLock takes a file's lock.
 func waitLock(ctx context.Context, f *os.File, wait time.Duration) error {
-	ok, err := tryLock(f)
+	ok, err := diskfile.TryLock(f)
 	if ok || err != nil {
 		return err
 	}
@@ -258,7 +259,7 @@ func waitLock(ctx context.Context, f *os.File, wait time.Duration) error {
 			return context.Cause(ctx)
 		case <-timer.C:
 		}
-		if ok, err = tryLock(f); ok || err != nil {
+		if ok, err = diskfile.TryLock(f); ok || err != nil {
 			return err
 		}
 		pause = min(2*pause, 5*time.Millisecond)

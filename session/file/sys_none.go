@@ -22,6 +22,4 @@ type stamp struct {
 
 func statFile(*os.File) (stamp, uint64, error) { return stamp{}, 0, session.ErrUnsupported }
 func statAt(*os.File, string) (stamp, error)   { return stamp{}, session.ErrUnsupported }
-func tryLock(*os.File) (bool, error)           { return false, session.ErrUnsupported }
-func unlock(*os.File)                          {}
 func fdatasync(*os.File) error                 { return session.ErrUnsupported }

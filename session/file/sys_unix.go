@@ -50,19 +50,3 @@ func statAt(root *os.File, path string) (stamp, error) {
 func stampOf(st *unix.Stat_t) stamp {
 	return stamp{Ino: uint64(st.Ino), Size: st.Size, Mtime: st.Mtim.Nano()}
 }
-
-// tryLock takes the lock of a file unless another open file has it.
-func tryLock(f *os.File) (bool, error) {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return false, nil
-		}
-		return err == nil, err
-	}
-}
-
-func unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }

@@ -1,20 +1,14 @@
-package audit
+package diskfile
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 
 	"golang.org/x/sys/windows"
 )
 
-const (
-	openFlags = 0
-	private   = false // a folder's mode says nothing here
-)
-
-// tryLock takes the lock of a file unless another open file has it.
-func tryLock(f *os.File) (bool, error) {
+// TryLock takes the lock of a file unless another open file has it.
+func TryLock(f *os.File) (bool, error) {
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &windows.Overlapped{})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return false, nil
@@ -22,8 +16,7 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-func unlock(f *os.File) {
+// Unlock gives the lock back.
+func Unlock(f *os.File) {
 	_ = windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{})
 }
-
-func unlinked(fs.FileInfo) bool { return false }

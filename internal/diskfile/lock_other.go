@@ -1,0 +1,14 @@
+//go:build !(linux || darwin || dragonfly || freebsd || netbsd || openbsd || windows)
+
+package diskfile
+
+import (
+	"errors"
+	"os"
+)
+
+// TryLock is not possible here.
+func TryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }
+
+// Unlock does nothing here.
+func Unlock(*os.File) {}

@@ -1,0 +1,29 @@
+//go:build linux || darwin || dragonfly || freebsd || netbsd || openbsd
+
+package diskfile
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// TryLock takes the lock of a file for this open file, and reports false when
+// another one has it. The lock ends with [Unlock], when the file is closed, and with
+// the process. Where the system has none, the error is [errors.ErrUnsupported].
+func TryLock(f *os.File) (bool, error) {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return false, nil
+		}
+		return err == nil, err
+	}
+}
+
+// Unlock gives the lock back.
+func Unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
