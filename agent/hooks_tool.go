@@ -182,7 +182,7 @@ func (l *loop) lament(ctx context.Context, c *call, d *policy.Decision) (more st
 	return ""
 }
 
-// review fires PostToolUse or PostToolUseFailure for a call that has run, and puts
+// reviewResult fires PostToolUse or PostToolUseFailure for a call that has run, and puts
 // what the hooks say into its result.
 func (l *loop) reviewResult(ctx context.Context, c *call) []entry {
 	in := hook.Input{
@@ -277,8 +277,8 @@ func outputText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// batchDone fires PostToolBatch when all calls of an answer have results. False
-// means that a hook ends the turn.
+// batchDone fires PostToolBatch when all calls of an answer have results. A hook that
+// blocks ends the turn.
 func (l *loop) batchDone(ctx context.Context, r *round) error {
 	if !l.a.opt.Hooks.Has(hook.PostToolBatch) {
 		return nil
