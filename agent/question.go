@@ -65,7 +65,7 @@ func (l *loop) consult(ctx context.Context, q approval.Question) error {
 	ans, err := l.ask(asking, q)
 	switch {
 	case asking.Err() != nil:
-		return nil //nolint:nilerr // next answers the question
+		return nil // next answers the question
 	case errors.Is(err, approval.ErrLeave) && l.round.asked.wish != nil:
 		ans = nothing("a command that runs cannot be left waiting").ans
 	case errors.Is(err, approval.ErrLeave):

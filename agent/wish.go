@@ -52,17 +52,17 @@ func (l *loop) weighWish(ctx context.Context, w *wish) error {
 	c, err := l.wishCall(w)
 	if err != nil {
 		w.reply <- err
-		return nil
+		return nil //nolint:nilerr // it is the caller's error, who has it
 	}
 	c.judged = l.a.asOf()
 	c.decision = l.decide(ctx, c, c.requests)
-	if err := l.consultHooks(ctx, c); err != nil {
-		w.reply <- err
-		return nil
-	}
+	err = l.consultHooks(ctx, c)
 	if ctx.Err() != nil { // what was said may be because of this
-		w.reply <- context.Cause(ctx)
-		return nil
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		w.reply <- err
+		return l.write(ctx, c.hooks.takeEntries()...)
 	}
 	d := &c.decision
 	switch {

@@ -103,7 +103,7 @@ func (l *loop) halt(ctx context.Context) error {
 	<-r.work.over
 	r.work = nil
 	if l.broken != nil {
-		return nil
+		return nil //nolint:nilerr // it was told when it broke, and nothing can be recorded
 	}
 	if r.asked != nil {
 		if err := l.cancelQuestion(ctx); err != nil {
