@@ -123,7 +123,7 @@ func (s *sandboxBench) buildAgain(ctx context.Context) (string, error) {
 	if err := os.WriteFile(overlay, []byte(text), 0o600); err != nil {
 		return "", err
 	}
-	return s.bench.build(ctx, "./bench/spawner", "spawner-again", "-overlay", overlay)
+	return s.build(ctx, "./bench/spawner", "spawner-again", "-overlay", overlay)
 }
 
 // launch starts a process that starts.

@@ -57,7 +57,7 @@ func newScripted(t *testing.T, script string) *scripted {
 	}
 	s.Registry = New(&Options{Runner: s.Commands})
 	t.Cleanup(func() {
-		if err := s.Registry.Close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -37,11 +38,11 @@ func collect(t testing.TB) *collector {
 	mux.HandleFunc("POST /base/v1/traces", func(w http.ResponseWriter, r *http.Request) {
 		var m colltraces.ExportTraceServiceRequest
 		c.take(r, &m, func() {
-			for _, rs := range m.ResourceSpans {
-				c.noteResource(rs.Resource.Attributes)
-				for _, ss := range rs.ScopeSpans {
-					for _, s := range ss.Spans {
-						c.spans[s.Name] = text(s.Attributes)
+			for _, rs := range m.GetResourceSpans() {
+				c.noteResource(rs.GetResource().GetAttributes())
+				for _, ss := range rs.GetScopeSpans() {
+					for _, s := range ss.GetSpans() {
+						c.spans[s.GetName()] = text(s.GetAttributes())
 					}
 				}
 			}
@@ -50,11 +51,11 @@ func collect(t testing.TB) *collector {
 	mux.HandleFunc("POST /base/v1/metrics", func(w http.ResponseWriter, r *http.Request) {
 		var m collmetrics.ExportMetricsServiceRequest
 		c.take(r, &m, func() {
-			for _, rm := range m.ResourceMetrics {
-				c.noteResource(rm.Resource.Attributes)
-				for _, sm := range rm.ScopeMetrics {
-					for _, one := range sm.Metrics {
-						c.metrics[one.Name] += len(one.GetSum().GetDataPoints()) + len(one.GetHistogram().GetDataPoints())
+			for _, rm := range m.GetResourceMetrics() {
+				c.noteResource(rm.GetResource().GetAttributes())
+				for _, sm := range rm.GetScopeMetrics() {
+					for _, one := range sm.GetMetrics() {
+						c.metrics[one.GetName()] += len(one.GetSum().GetDataPoints()) + len(one.GetHistogram().GetDataPoints())
 					}
 				}
 			}
@@ -90,15 +91,13 @@ func (c *collector) take(r *http.Request, m proto.Message, note func()) {
 }
 
 func (c *collector) noteResource(list []*common.KeyValue) {
-	for k, v := range text(list) {
-		c.about[k] = v
-	}
+	maps.Copy(c.about, text(list))
 }
 
 func text(list []*common.KeyValue) map[string]string {
 	m := map[string]string{}
 	for _, a := range list {
-		m[a.Key] = a.Value.GetStringValue()
+		m[a.GetKey()] = a.GetValue().GetStringValue()
 	}
 	return m
 }

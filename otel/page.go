@@ -127,7 +127,7 @@ func labels(set attribute.Set) []string {
 	var names []string
 	values := map[string]string{}
 	for _, a := range set.ToSlice() {
-		name, value := plain(string(a.Key)), strings.ToValidUTF8(a.Value.Emit(), "\uFFFD")
+		name, value := plain(string(a.Key)), strings.ToValidUTF8(a.Value.String(), "\uFFFD")
 		if was, twice := values[name]; twice {
 			values[name] = was + ";" + value
 			continue

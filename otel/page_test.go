@@ -75,28 +75,28 @@ func TestPageIsThatOfTheLibrary(t *testing.T) {
 // flat is a family's samples without times and exemplars, sorted.
 func flat(f *dto.MetricFamily) []string {
 	var list []string
-	for _, m := range f.Metric {
+	for _, m := range f.GetMetric() {
 		var b strings.Builder
-		labels := slices.Clone(m.Label)
+		labels := slices.Clone(m.GetLabel())
 		slices.SortFunc(labels, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
 		for _, l := range labels {
 			b.WriteString(l.GetName() + "=" + l.GetValue() + ";")
 		}
 		write := func(v float64) { b.WriteString(" " + strconv.FormatFloat(v, 'g', -1, 64)) }
 		switch {
-		case m.Histogram != nil:
-			write(float64(m.Histogram.GetSampleCount()))
-			write(m.Histogram.GetSampleSum())
-			for _, k := range m.Histogram.Bucket {
+		case m.GetHistogram() != nil:
+			write(float64(m.GetHistogram().GetSampleCount()))
+			write(m.GetHistogram().GetSampleSum())
+			for _, k := range m.GetHistogram().GetBucket() {
 				if !math.IsInf(k.GetUpperBound(), 1) {
 					write(k.GetUpperBound())
 					write(float64(k.GetCumulativeCount()))
 				}
 			}
-		case m.Counter != nil:
-			write(m.Counter.GetValue())
+		case m.GetCounter() != nil:
+			write(m.GetCounter().GetValue())
 		default:
-			write(m.Gauge.GetValue())
+			write(m.GetGauge().GetValue())
 		}
 		list = append(list, b.String())
 	}
@@ -117,8 +117,8 @@ func TestPageQuotes(t *testing.T) {
 	tel.Observe("s", agent.ToolFinished{Use: "v", Tool: "\xff"})
 	f := parsePage(t, tel)["gen_ai_execute_tool_duration_seconds"]
 	var got []string
-	for _, m := range f.Metric {
-		for _, l := range m.Label {
+	for _, m := range f.GetMetric() {
+		for _, l := range m.GetLabel() {
 			if l.GetName() == "gen_ai_tool_name" {
 				got = append(got, l.GetValue())
 			}
