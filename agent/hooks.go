@@ -92,6 +92,12 @@ func (a *Agent) about(in hook.Input) hook.Input {
 	in.SessionID, in.TranscriptPath, in.Agent = a.SessionID(), a.opt.TranscriptPath, a.opt.Name
 	in.CWD = cmp.Or(in.CWD, a.cwd())
 	in.PermissionMode = string(a.Mode())
+	in.Model = cmp.Or(in.Model, a.model.Info().Model)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.loop != nil && a.loop.turn != nil {
+		in.Turn = a.loop.turn.id
+	}
 	return in
 }
 

@@ -15,6 +15,7 @@ type Input struct {
 	TranscriptPath string // a file in Claude Code's JSONL form, or ""
 	CWD            string
 	PermissionMode string
+	Turn           string // turn_id, as Codex has it
 	Agent          string // the sub-agent's name; "" for the main agent (agent_id, agentId)
 	AgentType      string
 
@@ -41,7 +42,7 @@ type Input struct {
 	Active       bool    // Stop, SubagentStop: a hook has already kept the agent going (stop_hook_active)
 	LastMessage  string  // Stop, SubagentStop, StopFailure: of the assistant
 	Details      string  // StopFailure
-	Model        string  // SessionStart; PostModelSwitch: the model from now on
+	Model        string  // that answers; PostModelSwitch: from now on
 	FromModel    string  // PostModelSwitch
 
 	AgentTranscriptPath string // SubagentStop

@@ -27,6 +27,7 @@ var wireFields = []wireField{
 	{"transcript_path", "transcriptPath", func(in *Input) any { return &in.TranscriptPath }},
 	{"cwd", "cwd", func(in *Input) any { return &in.CWD }},
 	{"permission_mode", "permissionMode", func(in *Input) any { return &in.PermissionMode }},
+	{"turn_id", "", func(in *Input) any { return &in.Turn }},
 	{"agent_id", "agentId", func(in *Input) any { return &in.Agent }},
 	{"agent_type", "agentType", func(in *Input) any { return &in.AgentType }},
 
@@ -73,7 +74,8 @@ var wireFields = []wireField{
 
 // claudeBase and claudeOf are the fields of Claude's dialect by their names there.
 // "?" marks one that is left out when there is nothing in it.
-const claudeBase = "session_id transcript_path cwd permission_mode? agent_id? agent_type?"
+// turn_id and model are Codex's, whose hooks read the same form.
+const claudeBase = "session_id transcript_path cwd permission_mode? agent_id? agent_type? turn_id? model?"
 
 var claudeOf = map[Event]string{
 	PreToolUse:         "tool_name tool_input tool_use_id",
@@ -82,7 +84,7 @@ var claudeOf = map[Event]string{
 	PostToolBatch:      "tool_calls",
 	PermissionRequest:  "tool_name tool_input permission_suggestions?",
 	PermissionDenied:   "tool_name tool_input tool_use_id reason",
-	SessionStart:       "source model?",
+	SessionStart:       "source",
 	SessionEnd:         "reason",
 	Setup:              "trigger",
 	Stop:               "stop_hook_active last_assistant_message?",

@@ -21,7 +21,7 @@ import (
 func full(e Event) Input {
 	told := "keep the tests"
 	return Input{
-		Event: e, SessionID: "s1", TranscriptPath: "/t.jsonl", CWD: "/p", PermissionMode: "default", Agent: "a1", AgentType: "Explore",
+		Event: e, SessionID: "s1", TranscriptPath: "/t.jsonl", CWD: "/p", PermissionMode: "default", Turn: "turn-1", Agent: "a1", AgentType: "Explore",
 		Tool: "Bash", ToolInput: json.RawMessage(`{"command": "ls <x>"}`), ToolUseID: "u1", ToolOutput: "out", Response: json.RawMessage(`{"stdout": "out"}`),
 		Error: "failed", Interrupt: true, Took: 1500 * time.Millisecond,
 		Calls:       []ToolCall{{Tool: "Read", Input: json.RawMessage(`{"file_path":"a"}`), UseID: "u1", Response: json.RawMessage(`"x"`)}},
@@ -52,7 +52,7 @@ func wireMap(t *testing.T, in Input, d Dialect) map[string]any {
 // The fields of Claude's dialect are those that Claude Code documents; they are
 // written down here a second time.
 func TestWireFieldsOfClaude(t *testing.T) {
-	base := "agent_id agent_type cwd hook_event_name permission_mode session_id transcript_path "
+	base := "agent_id agent_type cwd hook_event_name model permission_mode session_id transcript_path turn_id "
 	for _, info := range Events() {
 		own, ok := map[Event]string{
 			PreToolUse:         "tool_input tool_name tool_use_id",
@@ -61,7 +61,7 @@ func TestWireFieldsOfClaude(t *testing.T) {
 			PostToolBatch:      "tool_calls",
 			Notification:       "message notification_type title",
 			UserPromptSubmit:   "prompt source",
-			SessionStart:       "model source",
+			SessionStart:       "source",
 			SessionEnd:         "reason",
 			Stop:               "last_assistant_message stop_hook_active",
 			StopFailure:        "error error_details last_assistant_message",
@@ -103,7 +103,7 @@ func TestWireValues(t *testing.T) {
 	want := map[string]any{
 		"session_id": "s1", "transcript_path": "/t.jsonl", "cwd": "/p", "permission_mode": "default", "hook_event_name": "PostToolUse",
 		"agent_id": "a1", "agent_type": "Explore", "tool_name": "Bash", "tool_input": map[string]any{"command": "ls <x>"},
-		"tool_response": map[string]any{"stdout": "out"}, "tool_use_id": "u1", "duration_ms": 1500.0,
+		"tool_response": map[string]any{"stdout": "out"}, "tool_use_id": "u1", "duration_ms": 1500.0, "turn_id": "turn-1", "model": "m2",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

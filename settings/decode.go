@@ -52,6 +52,7 @@ func decode(src source) *said {
 		"secrets":     s.secretsBlock,
 
 		"strictHooks":            s.flag(&s.hooks.strict),
+		"hooksSandbox":           s.hookSandbox,
 		"disableAllHooks":        s.flag(&s.hooks.off),
 		"allowManagedHooksOnly":  s.managedHooksOnly,
 		"allowedHttpHookUrls":    s.hookURLs,

@@ -42,7 +42,8 @@ type hooksSaid struct {
 	managedOnly *policy.Origin
 	urls        []Value[string]
 	env         []Value[string]
-	bound       bool // env was said, if only as an empty list
+	access      hook.Access // of the commands here that do not say
+	bound       bool        // env was said, if only as an empty list
 }
 
 // brought reports whether a layer comes with the folder.
@@ -114,6 +115,17 @@ func (s *said) hookURLs(path string, n node) {
 	})
 }
 
+// hookSandbox is the access of the hooks in the same file that do not say.
+func (s *said) hookSandbox(path string, n node) {
+	if !s.want(path, n, kindText) {
+		return
+	}
+	all := []hook.Access{hook.AccessRead, hook.AccessWrite, hook.AccessOff}
+	if s.hooks.access = hook.Access(n.text); !slices.Contains(all, s.hooks.access) {
+		s.fault(n.at, "write read, write or off", "%s: %q is no access to the project", path, n.text)
+	}
+}
+
 var variable = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
 
 func (s *said) hookEnv(path string, n node) {
@@ -133,6 +145,9 @@ func (s *said) hookEnv(path string, n node) {
 func (m *merger) addHooks(s *said) {
 	h := &s.hooks
 	for _, d := range h.list {
+		if d.Access == "" && d.Type() == hook.TypeCommand {
+			d.Access = h.access
+		}
 		m.out.Hooks = append(m.out.Hooks, Hook{Definition: d})
 	}
 	if m.out.ManagedHooksOnly == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,6 +203,25 @@ func TestHookSwitches(t *testing.T) {
 	}
 }
 
+// A file's hooksSandbox is for its own commands that do not say it themselves, and
+// is a part of what is trusted.
+func TestHooksSandbox(t *testing.T) {
+	p := newPlace(t)
+	block := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}, {"type": "command", "command": "false", "sandbox": "read"}]}]}`
+	p.write("home/settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "date"}]}]}}`)
+	p.write("project/.holdfast/settings.json", block+"}")
+	p.trust()
+	before := p.load().Hooks
+	p.write("project/.holdfast/settings.json", block+`, "hooksSandbox": "write"}`)
+	after := p.load().Hooks
+	if got := []hook.Access{after[0].Access, after[1].Access, after[2].Access}; !slices.Equal(got, []hook.Access{hook.AccessWrite, hook.AccessRead, ""}) {
+		t.Errorf("access %q", got)
+	}
+	if before[0].Status != settings.HookTrusted || after[0].Status != settings.HookModified || after[1].Status != settings.HookTrusted {
+		t.Errorf("%s, then %s and %s", before[0].Status, after[0].Status, after[1].Status)
+	}
+}
+
 // A folder that is not trusted may be stricter; it cannot switch off what watches it.
 func TestUntrustedHookKeys(t *testing.T) {
 	p := newPlace(t)
@@ -242,6 +262,7 @@ func TestBadHookKeys(t *testing.T) {
 		{`{"hooks": {"PreTolUse": []}}`, 12, `hooks.PreTolUse: there is no event "PreTolUse"`, false},
 		{`{"hooks": {"PreToolUse": [{"hooks": [{"type": "prompt", "prompt": "x"}]}]}}`, 47, "hooks.PreToolUse[0].hooks[0].type: ", false},
 		{`{"strictHooks": "yes"}`, 17, "strictHooks is a text, want true or false", false},
+		{`{"hooksSandbox": "all"}`, 18, `hooksSandbox: "all" is no access to the project`, false},
 		{`{"disableAllHooks": null}`, 21, "disableAllHooks is null", false},
 		{`{"allowManagedHooksOnly": true}`, 27, "only managed settings may say this", true},
 		{`{"allowedHttpHookUrls": ["ftp://x/*"]}`, 26, "allowedHttpHookUrls[0]: ", false},
