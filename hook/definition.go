@@ -47,7 +47,7 @@ const (
 type Definition struct {
 	Event   Event
 	Dialect Dialect // default Claude
-	Name    string  // for people; default the command, the URL, or "function"
+	Name    string  // for people; default the command, the URL, or what Go calls the function
 	// Matcher picks by the field that [Info].Matches names; "" and "*" are all. In
 	// Claude's dialect names (letters, digits, "_", "-", separated by "|" or ",") are
 	// compared whole and anything else is a JavaScript regular expression; in seed

@@ -2,6 +2,8 @@ package hook
 
 import (
 	"fmt"
+	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,6 +47,15 @@ func (r *Registry) newEntry(d Definition) (*entry, error) {
 	}
 	e.fill(r.o.Strict)
 	return e, nil
+}
+
+// functionName is what Go calls a function: "main.checkBash", "main.run.func1".
+func functionName(f Func) string {
+	if f == nil {
+		return ""
+	}
+	name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
+	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
 // spell takes either spelling of the event's name, and the dialect from it.
@@ -166,7 +177,7 @@ func (e *entry) fill(strict bool) {
 		e.Access = AccessRead
 	}
 	if e.Name == "" {
-		e.Name = map[string]string{TypeFunction: TypeFunction, TypeCommand: e.Command, TypeHTTP: e.URL}[e.kind]
+		e.Name = map[string]string{TypeFunction: functionName(e.Func), TypeCommand: e.Command, TypeHTTP: e.URL}[e.kind]
 	}
 	e.by = oneLine(e.Name, maxName)
 	e.limit = e.time()

@@ -146,7 +146,7 @@ func TestHooksAreFilledIn(t *testing.T) {
 		{"http://localhost/x", UserPromptSubmit, Claude, 30 * time.Second, ""},
 		{"c", SessionEnd, Claude, 1500 * time.Millisecond, AccessRead},
 		{"d", SessionEnd, Claude, time.Minute, AccessRead},
-		{"function", Stop, Claude, 30 * time.Second, ""},
+		{"hook.quiet", Stop, Claude, 30 * time.Second, ""},
 	}
 	got := r.Hooks()
 	if len(got) != len(want) {
