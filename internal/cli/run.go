@@ -62,16 +62,20 @@ type runCmd struct {
 }
 
 func (c *runCmd) run(ctx context.Context, p *Program) error {
+	usual := debug.SetGCPercent(openingGC)
+	settle := sync.OnceFunc(func() { debug.SetGCPercent(usual) })
+	defer settle()
 	view := c.view(p)
-	code, err := c.start(ctx, p, view)
+	code, err := c.start(ctx, p, view, settle)
 	if err != nil {
 		return view.failed(stopped(ctx, err))
 	}
 	return end(code)
 }
 
-// start sets the agent up, runs it, and says how it ended.
-func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outcome, error) {
+// start sets the agent up, runs it, and says how it ended. It calls settle when the
+// model has answered.
+func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()) (outcome.Outcome, error) {
 	if err := c.check(); err != nil {
 		return outcome.Usage, err
 	}
@@ -152,7 +156,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view) (outcome.Outc
 		mode: a.Mode, tools: box.names(), args: c.again(),
 		again: c.Store != "memory:" && !c.NoPersist && models.primary.Info().Provider != "scripted", // a play has an end
 	})
-	return c.drive(ctx, sessions, a, input, view)
+	return c.drive(ctx, sessions, a, input, view, settle)
 }
 
 // again is what a command that goes on with the session must say again.
@@ -169,15 +173,13 @@ func (c *runCmd) again() string {
 
 // openingGC is the garbage collector's percentage until the first answer. A
 // session's transcript is allocated once and stays; to look for garbage in it
-// again and again while the heap grows is a good part of a long resume.
+// again and again while the heap grows is a good part of a long resume, and to look once
+// in what the start allocates is a part of a short run.
 const openingGC = 400
 
 // drive runs one turn and shows it. The end of ctx interrupts the turn, which
 // is then saved.
-func (c *runCmd) drive(ctx context.Context, sessions *session.Sessions, a *agent.Agent, input []transcript.Part, view view) (outcome.Outcome, error) {
-	usual := debug.SetGCPercent(openingGC)
-	settle := sync.OnceFunc(func() { debug.SetGCPercent(usual) })
-	defer settle()
+func (c *runCmd) drive(ctx context.Context, sessions *session.Sessions, a *agent.Agent, input []transcript.Part, view view, settle func()) (outcome.Outcome, error) {
 	for e, err := range a.Run(ctx, input...) {
 		if err != nil {
 			return outcome.Of(err), err
