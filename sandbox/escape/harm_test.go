@@ -173,9 +173,21 @@ func (f *fixture) awaitHarm(a *attempt, o *outcome) {
 	}
 }
 
+// ending says whether all processes that the run left are inits. One has told that
+// nothing is left but itself, and ends in its own time.
+func (f *fixture) ending() bool {
+	list := f.processes()
+	return len(list) > 0 && !slices.ContainsFunc(list, func(pid int) bool {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		return err == nil && len(line) > 0 && !bytes.HasPrefix(line, []byte("holdfast-init\x00"))
+	})
+}
+
 // leftovers are processes and mounts that the run left.
 func (f *fixture) leftovers() []string {
 	var left []string
+	for end := time.Now().Add(2 * time.Second); f.ending() && time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	}
 	for _, pid := range f.processes() {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		left = append(left, fmt.Sprintf("process %d (%q) is left", pid, strings.ReplaceAll(string(line), "\x00", " ")))

@@ -97,6 +97,7 @@ func (o *order) obey() *report {
 	if box != nil {
 		defer box.Close()
 		r.Notices = fmt.Sprint(box.Notices())
+		o.warm(box)
 	}
 	if o.Before != nil {
 		c := o.command(box, o.Before, io.Discard)
@@ -146,6 +147,16 @@ func (o *order) obey() *report {
 	after, _ := os.ReadFile("/proc/self/limits")
 	r.Limits = !bytes.Equal(before, after)
 	return r
+}
+
+// warm runs a command before the probe, which then enters the namespaces that the
+// commands of a sandbox without network share from the second one on. Those with
+// network settings have namespaces of their own each. That a sandbox starts nothing
+// is told by the probe.
+func (o *order) warm(box *sandbox.Sandbox) {
+	if c := box.Command(context.Background(), "/bin/true"); c.Start() == nil {
+		_ = c.Wait()
+	}
 }
 
 // open opens the sandbox; there is none for a control.

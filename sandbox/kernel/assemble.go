@@ -17,20 +17,23 @@ type descriptors struct {
 }
 
 // assemble adds a command's own part to the program that all share. Where memory
-// is shared, the user namespace and the descriptors are still to be set up.
-func (j *Jail) assemble(a *Attr, d *descriptors, shared bool) *program {
+// is shared, the user namespace and the descriptors are still to be set up. With a room, a process that enters it makes the command's.
+func (j *Jail) assemble(a *Attr, d *descriptors, shared bool, r *room) (p *program, born birth) {
 	shares := j.program
-	p := shares.clone()
+	p = shares.clone()
 	p.ops = p.ops[:0]
 	p.begin("start")
-	if shared && j.ownUser() {
+	switch {
+	case r != nil:
+		born = j.usher(p, r)
+	case shared && j.ownUser():
 		j.ids(p)
 	}
 	p.ops = append(p.ops, shares.ops[:j.cut]...)
 	j.own(p, a, d, shared)
 	p.ops = append(p.ops, shares.ops[j.cut:j.fork]...)
 	j.execute(p, a, d, shares.ops[j.fork:])
-	return p
+	return p, born
 }
 
 // own adds the control group, the session, the descriptors and the folder.

@@ -31,6 +31,7 @@ type Jail struct {
 	instructions []seccomp.Instruction
 	group        *cgroup.Group
 	bars         bars
+	room         room
 	temp         string // in the weaker mode: what stands for /tmp, when it is ours
 
 	program *program // what all commands share
@@ -169,6 +170,7 @@ func (j *Jail) Weaker() bool { return j.weaker }
 // Close removes what was made for the commands. They should have ended.
 func (j *Jail) Close() error {
 	j.bars.remove()
+	j.room.close()
 	var err error
 	if j.group != nil {
 		err = j.group.Close()

@@ -53,8 +53,8 @@ type Network int
 
 // The networks.
 const (
-	NoNetwork    Network = iota // an own one with nothing in it
-	NoSockets                   // no sockets but pairs, which is quicker to make than an own network
+	NoNetwork    Network = iota // one with nothing in it, which a jail's commands may share
+	NoSockets                   // no sockets but pairs; the host's is there to be looked at
 	ProxyNetwork                // an own one with one listener in it, which we accept on
 )
 

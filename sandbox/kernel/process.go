@@ -26,6 +26,7 @@ const (
 	messageNotify   = 'N' // the descriptor of refused system calls
 	messageStatus   = 'S' // from init: how the command ended
 	messageExec     = 'E' // from our own program as a child: why it could not go on
+	messageRoom     = 'R' // a namespace of a room
 )
 
 const (
@@ -38,6 +39,7 @@ type Process struct {
 	jail    *Jail
 	path    string
 	pid     int
+	usher   int // the process that has made it in a room; 0: none
 	pidfd   *os.File
 	control int // the socket, of which the other end is init's
 	began   time.Time
@@ -51,7 +53,8 @@ type Process struct {
 	reader   chan struct{} // closed when all messages are there; nil: nobody reads them yet
 	watcher  *seccomp.Watcher
 	listener net.Listener
-	state    State // as init tells it
+	spaces   []*os.File // of a room
+	state    State      // as init tells it
 	told     bool
 	exec     syscall.Errno
 
@@ -145,9 +148,16 @@ func (p *Process) share(a *Attr, control int) error {
 	if err := p.open(&fds); err != nil {
 		return err
 	}
-	p.program = p.jail.assemble(a, &fds, true)
-	p.slots = p.program.load()
-	p.slots[slotControl], p.slots[slotInit] = uint64(fds.control), uint64(fds.init)
+	if r := p.jail.enter(); r != nil {
+		born := p.write(a, &fds, r)
+		err := p.visit(born)
+		runtime.KeepAlive(a)
+		if err == nil {
+			return nil
+		}
+		r.refuse() // namespaces of its own will do
+	}
+	p.write(a, &fds, nil)
 	ops, slots, data := &p.program.ops[0], &p.slots[0], &p.program.data[0]
 
 	pidfd := int32(-1)
@@ -169,6 +179,15 @@ func (p *Process) share(a *Attr, control int) error {
 	}
 	p.pid, p.pidfd = int(pid), os.NewFile(uintptr(pidfd), "pidfd")
 	return nil
+}
+
+// write makes the program for a command that shares our memory.
+func (p *Process) write(a *Attr, d *descriptors, r *room) birth {
+	var born birth
+	p.program, born = p.jail.assemble(a, d, true, r)
+	p.slots = p.program.load()
+	p.slots[slotControl], p.slots[slotInit] = uint64(d.control), uint64(d.init)
+	return born
 }
 
 // open finds the descriptors that are not the command's.
@@ -205,6 +224,8 @@ func (p *Process) listen(serve func(net.Listener)) {
 			}
 		case messageNotify:
 			p.watcher = seccomp.Watch(fd)
+		case messageRoom:
+			p.spaces = append(p.spaces, fd)
 		case messageExec:
 			p.exec = syscall.Errno(binary.LittleEndian.Uint32(m[4:]))
 		case messageStatus:
@@ -233,7 +254,7 @@ func (p *Process) receive() (message []byte, fd *os.File, err error) {
 	if n < messageSize {
 		return nil, nil, errEnd
 	}
-	if kind := buf[0]; kind != messageListener && kind != messageNotify {
+	if kind := buf[0]; kind != messageListener && kind != messageNotify && kind != messageRoom {
 		return buf[:n], nil, nil
 	}
 	list, err := unix.ParseSocketControlMessage(oob[:oobn])
@@ -333,6 +354,7 @@ func (p *Process) reap(s *State) error {
 		_ = unix.Kill(-p.pid, unix.SIGKILL) // nobody may leave the group
 	}
 	p.over()
+	p.dismiss()
 	_, err := syscall.Wait4(p.pid, &s.Status, 0, &s.Usage)
 	for errors.Is(err, syscall.EINTR) {
 		_, err = syscall.Wait4(p.pid, &s.Status, 0, &s.Usage)

@@ -63,8 +63,8 @@ func (p *Process) again(a *Attr, control int) error {
 		d.groups = append(d.groups, len(fds))
 		fds = append(fds, uintptr(g))
 	}
-	p.program = p.jail.assemble(a, &d, false)
-	if p.offset, err = p.program.write(text, n, n+1); err != nil {
+	p.program, _ = p.jail.assemble(a, &d, false, nil)
+	if p.offset, err = p.program.store(text, n, n+1); err != nil {
 		return &StartError{"write the instructions", err}
 	}
 	sys := &syscall.SysProcAttr{Setsid: !a.Terminal || p.jail.weaker, Cloneflags: p.jail.flags(), PidFD: new(int)}
@@ -80,9 +80,9 @@ func (p *Process) again(a *Attr, control int) error {
 	return nil
 }
 
-// write stores a program for the child, and behind it its slots, which both sides
+// store stores a program for the child, and behind it its slots, which both sides
 // map. It returns where these are.
-func (p *program) write(f *os.File, control, init int) (slots int64, err error) {
+func (p *program) store(f *os.File, control, init int) (slots int64, err error) {
 	page := os.Getpagesize()
 	size := 8*headerWords + len(p.ops)*int(unsafe.Sizeof(instruction{})) + len(p.data) + 4*len(p.fixes)
 	size = (size + page - 1) / page * page

@@ -1,0 +1,254 @@
+//go:build linux && (amd64 || arm64)
+
+package kernel
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// spacesOf runs a command that tells its namespaces, in the order of names.
+func spacesOf(t *testing.T, j *Jail, names ...string) []string {
+	t.Helper()
+	proc, r := start(t, j, Attr{Dir: "/"}, "cd /proc/self/ns && readlink "+strings.Join(names, " "))
+	state, err := proc.Wait()
+	out, readErr := io.ReadAll(r)
+	if err != nil || readErr != nil || state.Status != 0 {
+		t.Fatal(state, err, readErr, string(out))
+	}
+	return strings.Fields(string(out))
+}
+
+func prepareRoom(t *testing.T, p Policy) *Jail {
+	t.Helper()
+	if mustReexec {
+		t.Skip("the race detector does not allow it")
+	}
+	p.Read = []string{"/"}
+	j, err := Prepare(&p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { j.Close() })
+	return j
+}
+
+func TestRoomIsSharedFromTheSecondCommandOn(t *testing.T) {
+	j := prepareRoom(t, Policy{})
+	names := []string{"user", "net", "uts", "mnt", "pid", "ipc"}
+	runs := [][]string{spacesOf(t, j, names...), spacesOf(t, j, names...), spacesOf(t, j, names...)}
+	for i, name := range names {
+		host, err := os.Readlink("/proc/self/ns/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, second, third := runs[0][i], runs[1][i], runs[2][i]
+		for _, space := range []string{first, second, third} {
+			if space == host {
+				t.Errorf("%s: a command is in our own", name)
+			}
+		}
+		if name == "mnt" || name == "pid" || name == "ipc" {
+			continue // these are a command's own; numbers may come again
+		}
+		if second != third {
+			t.Errorf("%s: the second command is in %s and the third in %s", name, second, third)
+		}
+	}
+}
+
+// Commands that run side by side share a room and nothing else.
+func TestRoomKeepsCommandsApart(t *testing.T) {
+	j := prepareRoom(t, Policy{})
+	spacesOf(t, j, "net")
+	names := []string{"net", "user", "mnt", "pid", "ipc"}
+	tell := "cd /proc/self/ns && readlink " + strings.Join(names, " ") + "; echo ready; read line <&3; ls -d /proc/[0-9]* | wc -l"
+	type side struct {
+		proc *Process
+		out  *os.File
+		gate *os.File
+	}
+	var sides []side
+	for range 2 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		proc, out := start(t, j, Attr{Dir: "/", Files: []*os.File{r}}, tell)
+		r.Close()
+		sides = append(sides, side{proc, out, w})
+	}
+	var said [2]string
+	for i, s := range sides { // both have told their namespaces before one goes on
+		var text strings.Builder
+		for buf := make([]byte, 256); !strings.Contains(text.String(), "ready"); {
+			n, err := s.out.Read(buf)
+			if err != nil {
+				t.Fatal(err, text.String())
+			}
+			text.Write(buf[:n])
+		}
+		said[i] = text.String()
+	}
+	for i, s := range sides {
+		s.gate.Close()
+		if _, err := s.proc.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		rest, err := io.ReadAll(s.out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said[i] += string(rest)
+	}
+	a, b := strings.Fields(said[0]), strings.Fields(said[1])
+	for i, name := range names {
+		if shared := name == "net" || name == "user"; (a[i] == b[i]) != shared {
+			t.Errorf("%s: %s and %s", name, a[i], b[i])
+		}
+	}
+	for _, last := range []string{a[len(a)-1], b[len(b)-1]} {
+		if !slices.Contains([]string{"3", "4", "5"}, last) { // init, the shell, ls, wc
+			t.Errorf("a command sees %s processes", last)
+		}
+	}
+}
+
+func TestRoomIsEmpty(t *testing.T) {
+	j := prepareRoom(t, Policy{Write: []string{t.TempDir()}})
+	spacesOf(t, j, "net")
+	proc, r := start(t, j, Attr{Dir: "/"}, `
+		grep -c : /proc/net/dev; cat /proc/net/tcp /proc/net/udp | grep -c -v local_address; cat /proc/net/route | wc -l
+		grep Cap /proc/self/status | grep -v 000000000000000 | grep -v Bnd; cat /proc/self/setgroups; grep -c . /proc/self/uid_map`)
+	if _, err := proc.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(strings.Fields(string(out)), " "); got != "1 0 0 deny 1" { // lo, no socket, no route
+		t.Errorf("it says %q", got)
+	}
+}
+
+// What could reach another command keeps each in namespaces of its own.
+func TestRoomIsForCommandsThatReachNothing(t *testing.T) {
+	for name, p := range map[string]Policy{
+		"proxy": {Network: ProxyNetwork}, "localhost": {LocalBind: true}, "own sockets": {Unix: OwnUnix},
+		"every socket": {Unix: EveryUnix}, "nested": {Nested: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := prepareRoom(t, p)
+			if j.shares() {
+				t.Fatal("its commands share a room")
+			}
+			spacesOf(t, j, "net")
+			a := spacesOf(t, j, "net")
+			if host, _ := os.Readlink("/proc/self/ns/net"); a[0] == host {
+				t.Error("a command is in our network")
+			}
+			if j.room.spaces != nil {
+				t.Error("there is a room")
+			}
+		})
+	}
+	j := prepareRoom(t, Policy{})
+	j.rlimits = []rlimit{{unix.RLIMIT_NPROC, 10}}
+	if j.shares() {
+		t.Error("processes of all commands would be counted together")
+	}
+}
+
+// A room that cannot be entered is none: commands have namespaces of their own.
+func TestRoomThatIsShut(t *testing.T) {
+	j := prepareRoom(t, Policy{})
+	spacesOf(t, j, "net")
+	in := spacesOf(t, j, "net")
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.room.spaces[1].Close()
+	j.room.spaces[1] = null
+	out := spacesOf(t, j, "net")
+	if host, _ := os.Readlink("/proc/self/ns/net"); out[0] == host || out[0] == in[0] {
+		t.Errorf("a command is in %s, which is ours or the room's", out[0])
+	}
+	if !j.room.refused {
+		t.Error("the room is tried again")
+	}
+}
+
+// What cannot be executed is told as without a room, and nothing is left of a start:
+// no process, no descriptor.
+func TestRoomLeavesNothing(t *testing.T) {
+	j := prepareRoom(t, Policy{})
+	spacesOf(t, j, "net")
+	spacesOf(t, j, "net")
+	waitUntil(t, "no process is left", func() bool { return children(t) == 0 })
+	before := descriptorsOpen(t)
+	for range 20 {
+		proc, err := j.Start(&Attr{Path: "/absent", Args: []string{"absent"}, Dir: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := proc.Wait(); err == nil || !strings.Contains(err.Error(), "execute /absent") {
+			t.Fatal(err)
+		}
+	}
+	spacesOf(t, j, "net")
+	waitUntil(t, "no process is left", func() bool { return children(t) == 0 })
+	waitUntil(t, "no descriptor is left", func() bool { return descriptorsOpen(t) <= before+1 }) // the pipe of the last
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if j.room.spaces != nil {
+		t.Error("the room is there after Close")
+	}
+}
+
+// waitUntil waits for what happens after a command's end in its own time.
+func waitUntil(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(10 * time.Second); !done(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatal("in vain: ", what)
+		}
+	}
+}
+
+func descriptorsOpen(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// children counts our child processes, those that have ended and wait for us too.
+func children(t *testing.T) int {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, list := range lists {
+		b, err := os.ReadFile(list)
+		if err == nil {
+			n += len(strings.Fields(string(b)))
+		}
+	}
+	return n
+}
