@@ -217,6 +217,9 @@ func (j *Jail) fresh(p *program, list []mount) {
 		keepIn(p.call(unix.SYS_DUP, root), slotMasks)
 	}
 	p.call(unix.SYS_UMASK, slot(slotUmask))
+	// Beneath what is mounted there next, where nobody sees it: what is mounted nowhere
+	// is unmounted when its descriptor is closed, for which the kernel waits.
+	p.call(unix.SYS_MOVE_MOUNT, root, p.path(""), num(atCwd), p.path("/dev/shm"), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
 }
 
 // devices mounts terminals of the command's own, and its processes.
