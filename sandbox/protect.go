@@ -100,7 +100,8 @@ var (
 )
 
 // protect keeps what decides about other programs from being changed in the trees
-// that may be written, and what protectedPaths name.
+// that may be written, and what protectedPaths name. What commands have as /tmp is
+// open under that name, so a setting that names it opens it under its own too.
 func (c *compiler) protect() error {
 	for _, l := range c.layers {
 		for _, p := range l.protected {
@@ -111,6 +112,9 @@ func (c *compiler) protect() error {
 	}
 	for _, w := range c.write {
 		if info, err := os.Lstat(w.path); err != nil || !info.IsDir() {
+			continue
+		}
+		if w.field != "" && c.temp != "" && within(w.path, c.temp) {
 			continue
 		}
 		if err := c.protectTree(w.path); err != nil {
