@@ -63,6 +63,7 @@ var floors = map[string]int{
 	"internal/version":    0,
 	"internal/spelling":   0,
 	"internal/lazyregexp": 0,
+	"internal/jsontree":   1,
 	"internal/early":      5, // next to nothing: it must start before the libraries
 
 	"workspace": 50,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -37,17 +38,17 @@ func Decode(raw json.RawMessage, o *DecodeOptions) ([]Definition, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	root, err := parseNodes(raw)
+	root, err := parseTree(raw)
 	switch {
 	case err != nil:
 		return nil, err
-	case root.kind == 'n':
+	case root.Kind == jsontree.Null:
 		return nil, nil
-	case root.kind != '{':
-		return nil, &Error{Offset: root.at, What: root.show() + " stands where an object is needed", Advice: `write {"PreToolUse": [...]}`}
+	case root.Kind != jsontree.Object:
+		return nil, &Error{Offset: root.At, What: root.Show() + " stands where an object is needed", Advice: `write {"PreToolUse": [...]}`}
 	}
-	for i := range root.members {
-		d.event(&root.members[i])
+	for i := range root.Members {
+		d.event(&root.Members[i])
 	}
 	return d.found, errors.Join(d.errs...)
 }
@@ -59,22 +60,22 @@ type decoding struct {
 	errs  []error
 }
 
-func (d *decoding) event(m *member) {
-	event, dialect, err := ParseEvent(m.name)
+func (d *decoding) event(m *jsontree.Member) {
+	event, dialect, err := ParseEvent(m.Key)
 	if e, ok := errors.AsType[*Error](err); ok {
-		e.Field, e.Offset = m.name, m.at
-		if m.name == "hooks" {
+		e.Field, e.Offset = m.Key, m.At
+		if m.Key == "hooks" {
 			e.Advice = `take away the outer "hooks": this is the block itself`
 		}
 		d.errs = append(d.errs, e)
 		return
 	}
-	list, ok := d.list(m.name, &m.value)
+	list, ok := d.list(m.Key, &m.Value)
 	if !ok {
 		return
 	}
 	for i := range list {
-		path := fmt.Sprintf("%s[%d]", m.name, i)
+		path := fmt.Sprintf("%s[%d]", m.Key, i)
 		if dialect == Seed {
 			d.seed(path, event, &list[i])
 		} else {
@@ -88,38 +89,38 @@ func (d *decoding) wrong(field string, at int, hint, format string, args ...any)
 	d.errs = append(d.errs, &Error{Field: field, Offset: at, What: fmt.Sprintf(format, args...), Advice: hint})
 }
 
-func (d *decoding) expected(field string, n *node, want, hint string) {
-	d.wrong(field, n.at, hint, "%s stands where %s is needed", n.show(), want)
+func (d *decoding) expected(field string, n *jsontree.Node, want, hint string) {
+	d.wrong(field, n.At, hint, "%s stands where %s is needed", n.Show(), want)
 }
 
-func (d *decoding) list(field string, n *node) ([]node, bool) {
-	if n.kind == '[' {
-		return n.items, true
+func (d *decoding) list(field string, n *jsontree.Node) ([]jsontree.Node, bool) {
+	if n.Kind == jsontree.List {
+		return n.Items, true
 	}
 	d.expected(field, n, "a list", "put it into [ ]")
 	return nil, false
 }
 
 // reader reads one field of an object.
-type reader func(path string, n *node)
+type reader func(path string, n *jsontree.Node)
 
 // object reads the fields of an object; null is a field that is not there. It
 // returns false when the object cannot be used.
-func (d *decoding) object(path string, n *node, known map[string]reader) bool {
-	if n.kind != '{' {
+func (d *decoding) object(path string, n *jsontree.Node, known map[string]reader) bool {
+	if n.Kind != jsontree.Object {
 		d.expected(path, n, "an object", "")
 		return false
 	}
 	before := len(d.errs)
-	for i := range n.members {
-		m := &n.members[i]
-		sub := path + "." + m.name
-		read, ok := known[m.name]
+	for i := range n.Members {
+		m := &n.Members[i]
+		sub := path + "." + m.Key
+		read, ok := known[m.Key]
 		switch {
 		case !ok:
-			d.wrong(sub, m.at, nearest(m.name, known), "there is no such field")
-		case m.value.kind != 'n':
-			read(sub, &m.value)
+			d.wrong(sub, m.At, nearest(m.Key, known), "there is no such field")
+		case m.Value.Kind != jsontree.Null:
+			read(sub, &m.Value)
 		}
 	}
 	return len(d.errs) == before
@@ -153,55 +154,55 @@ func nearestOf(name string, names []string) string {
 }
 
 func (d *decoding) text(into *string) reader {
-	return func(path string, n *node) {
+	return func(path string, n *jsontree.Node) {
 		switch {
-		case n.kind != '"':
+		case n.Kind != jsontree.Text:
 			d.expected(path, n, "a text", "")
-		case strings.ContainsRune(n.text, 0):
-			d.wrong(path, n.at, "take it out", "it holds a NUL character")
+		case strings.ContainsRune(n.Text, 0):
+			d.wrong(path, n.At, "take it out", "it holds a NUL character")
 		default:
-			*into = n.text
+			*into = n.Text
 		}
 	}
 }
 
 // needed is a text that is not empty.
 func (d *decoding) needed(into *string) reader {
-	return func(path string, n *node) {
+	return func(path string, n *jsontree.Node) {
 		d.text(into)(path, n)
-		if n.kind == '"' && strings.TrimSpace(n.text) == "" {
-			d.wrong(path, n.at, "", "it is empty")
+		if n.Kind == jsontree.Text && strings.TrimSpace(n.Text) == "" {
+			d.wrong(path, n.At, "", "it is empty")
 		}
 	}
 }
 
 // word is a text out of a set.
 func word[T ~string](d *decoding, into *T, words ...T) reader {
-	return func(path string, n *node) {
-		if n.kind == '"' && slices.Contains(words, T(n.text)) {
-			*into = T(n.text)
+	return func(path string, n *jsontree.Node) {
+		if n.Kind == jsontree.Text && slices.Contains(words, T(n.Text)) {
+			*into = T(n.Text)
 			return
 		}
 		var list []string
 		for _, w := range words {
 			list = append(list, fmt.Sprintf("%q", string(w)))
 		}
-		d.wrong(path, n.at, "write "+strings.Join(list, " or "), "%s cannot stand here", n.show())
+		d.wrong(path, n.At, "write "+strings.Join(list, " or "), "%s cannot stand here", n.Show())
 	}
 }
 
 func (d *decoding) flag(into *bool) reader {
-	return func(path string, n *node) {
-		if n.kind != 't' {
+	return func(path string, n *jsontree.Node) {
+		if n.Kind != jsontree.Bool {
 			d.expected(path, n, "true or false", "")
 			return
 		}
-		*into = n.text == "true"
+		*into = n.Text == "true"
 	}
 }
 
 func (d *decoding) texts(into *[]string, check func(string) (what, hint string)) reader {
-	return func(path string, n *node) {
+	return func(path string, n *jsontree.Node) {
 		items, ok := d.list(path, n)
 		if !ok {
 			return
@@ -211,8 +212,8 @@ func (d *decoding) texts(into *[]string, check func(string) (what, hint string))
 			sub := fmt.Sprintf("%s[%d]", path, i)
 			var s string
 			d.text(&s)(sub, &items[i])
-			if what, hint := check(s); what != "" && items[i].kind == '"' {
-				d.wrong(sub, items[i].at, hint, "%s", what)
+			if what, hint := check(s); what != "" && items[i].Kind == jsontree.Text {
+				d.wrong(sub, items[i].At, hint, "%s", what)
 			}
 			*into = append(*into, s)
 		}
@@ -229,11 +230,11 @@ func (d *decoding) origin(at int) policy.Origin {
 }
 
 // add keeps a definition whose matcher and condition can be used.
-func (d *decoding) add(path string, n *node, def Definition) {
-	def.Origin, def.Dir = d.origin(n.at), d.o.Dir
+func (d *decoding) add(path string, n *jsontree.Node, def Definition) {
+	def.Origin, def.Dir = d.origin(n.At), d.o.Dir
 	if def.If != "" {
 		if _, err := compileIf(def.If, def.Dir, policy.RuleOptions{Home: "/", Cwd: cmp.Or(def.Dir, "/")}); err != nil {
-			d.place(err, path+".if", n.field("if").at)
+			d.place(err, path+".if", n.Field("if").At)
 			return
 		}
 	}
@@ -248,12 +249,14 @@ func (d *decoding) place(err error, path string, at int) {
 	d.errs = append(d.errs, err)
 }
 
-// field is the value of a member, or the object itself when there is none.
-func (n *node) field(name string) *node {
-	for i := range n.members {
-		if n.members[i].name == name {
-			return &n.members[i].value
+// parseTree reads a JSON text. Errors are *[Error], with the offset.
+func parseTree(source []byte) (jsontree.Node, error) {
+	root, err := jsontree.Parse(source)
+	if e, ok := errors.AsType[*jsontree.Error](err); ok {
+		if errors.Is(e, jsontree.ErrDeep) {
+			e.Hint = "nothing here needs such a depth"
 		}
+		err = &Error{Offset: e.Offset, What: e.What, Advice: e.Hint}
 	}
-	return n
+	return root, err
 }

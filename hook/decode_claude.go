@@ -7,37 +7,39 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
 // maxTimeout is the longest time that may be given: more is a mistaken unit.
 const maxTimeout = 24 * time.Hour
 
 // group reads one entry of Claude's form: {"matcher", "hooks"}.
-func (d *decoding) group(path string, event Event, n *node) {
+func (d *decoding) group(path string, event Event, n *jsontree.Node) {
 	var matcher string
-	var handlers *node
+	var handlers *jsontree.Node
 	known := map[string]reader{
 		"matcher": d.text(&matcher),
-		"hooks":   func(_ string, n *node) { handlers = n },
+		"hooks":   func(_ string, n *jsontree.Node) { handlers = n },
 	}
-	if n.kind == '{' && n.field("hooks") == n && n.field("command") != n {
+	if n.Kind == jsontree.Object && n.Field("hooks") == n && n.Field("command") != n {
 		info, _ := event.Info()
 		hint := `write {"hooks": [{"type": "command", "command": ...}]}`
 		if info.Seed != "" {
 			hint += ", or " + info.Seed + " for the flat form"
 		}
-		d.wrong(path, n.at, hint, `a command stands here, not a list of "hooks"`)
+		d.wrong(path, n.At, hint, `a command stands here, not a list of "hooks"`)
 		return
 	}
 	ok := d.object(path, n, known)
 	if handlers == nil {
 		if ok {
-			d.wrong(path, n.at, `write {"hooks": [{"type": "command", "command": ...}]}`, `"hooks" is missing`)
+			d.wrong(path, n.At, `write {"hooks": [{"type": "command", "command": ...}]}`, `"hooks" is missing`)
 		}
 		return
 	}
 	if _, err := compileMatcher(Claude, event, matcher); err != nil {
-		d.place(err, path+".matcher", n.field("matcher").at)
+		d.place(err, path+".matcher", n.Field("matcher").At)
 		ok = false
 	}
 	list, is := d.list(path+".hooks", handlers)
@@ -61,28 +63,28 @@ var absentTypes = map[string]string{
 }
 
 // handler reads {"type", …}.
-func (d *decoding) handler(path string, event Event, n *node) (Definition, bool) {
+func (d *decoding) handler(path string, event Event, n *jsontree.Node) (Definition, bool) {
 	def := Definition{Event: event, Dialect: Claude}
-	if n.kind != '{' {
+	if n.Kind != jsontree.Object {
 		d.expected(path, n, "an object", `write {"type": "command", "command": ...}`)
 		return def, false
 	}
-	kind := n.field("type")
-	why, absent := absentTypes[kind.text]
+	kind := n.Field("type")
+	why, absent := absentTypes[kind.Text]
 	switch {
 	case kind == n:
-		d.wrong(path, n.at, `write "type": "command"`, `"type" is missing`)
+		d.wrong(path, n.At, `write "type": "command"`, `"type" is missing`)
 		return def, false
-	case absent && kind.kind == '"':
-		d.wrong(path+".type", kind.at, `write a "command" that does it, or take the hook out`, "hooks of type %q are not run: %s", kind.text, why)
+	case absent && kind.Kind == jsontree.Text:
+		d.wrong(path+".type", kind.At, `write a "command" that does it, or take the hook out`, "hooks of type %q are not run: %s", kind.Text, why)
 		return def, false
-	case kind.kind != '"' || kind.text != TypeCommand && kind.text != TypeHTTP:
-		d.wrong(path+".type", kind.at, `write "command" or "http"`, "there is no type %s", kind.show())
+	case kind.Kind != jsontree.Text || kind.Text != TypeCommand && kind.Text != TypeHTTP:
+		d.wrong(path+".type", kind.At, `write "command" or "http"`, "there is no type %s", kind.Show())
 		return def, false
 	}
 	var shell, rewake string
 	common := map[string]reader{
-		"type":           func(string, *node) {},
+		"type":           func(string, *jsontree.Node) {},
 		"if":             d.needed(&def.If),
 		"timeout":        d.seconds(&def.Timeout),
 		"statusMessage":  d.text(&def.Status),
@@ -103,45 +105,45 @@ func (d *decoding) handler(path string, event Event, n *node) (Definition, bool)
 		"headers": d.headers(&def.Headers),
 	}
 	own, other, must := command, http, "command"
-	if kind.text == TypeHTTP {
+	if kind.Text == TypeHTTP {
 		own, other, must = http, command, "url"
 	}
 	known := maps.Clone(common)
 	maps.Copy(known, own)
 	for name := range other {
-		known[name] = func(path string, n *node) {
-			d.wrong(path, n.at, "take it out", "it has no meaning for hooks of type %q", kind.text)
+		known[name] = func(path string, n *jsontree.Node) {
+			d.wrong(path, n.At, "take it out", "it has no meaning for hooks of type %q", kind.Text)
 		}
 	}
 	ok := d.object(path, n, known)
-	if m := n.field(must); m == n || m.kind == 'n' {
-		d.wrong(path, n.at, "", "%q is missing", must)
+	if m := n.Field(must); m == n || m.Kind == jsontree.Null {
+		d.wrong(path, n.At, "", "%q is missing", must)
 		return def, false
 	}
 	return def, d.fits(path, n, &def) && ok
 }
 
 // fits checks what the fields of a handler mean together and for its event.
-func (d *decoding) fits(path string, n *node, def *Definition) bool {
+func (d *decoding) fits(path string, n *jsontree.Node, def *Definition) bool {
 	before := len(d.errs)
 	if def.URL != "" && (def.Event == SessionStart || def.Event == Setup) {
-		d.wrong(path+".type", n.field("type").at, `write a "command"`, "%s runs commands only", def.Event)
+		d.wrong(path+".type", n.Field("type").At, `write a "command"`, "%s runs commands only", def.Event)
 	}
 	if def.If != "" && !isToolEvent(def.Event) {
-		d.wrong(path+".if", n.field("if").at, `take "if" out`, "%s is not about a tool: the hook would never run", def.Event)
+		d.wrong(path+".if", n.Field("if").At, `take "if" out`, "%s is not about a tool: the hook would never run", def.Event)
 	}
 	if def.OnFailure != "" {
 		switch {
 		case def.Async:
-			d.wrong(path+".onFailure", n.field("onFailure").at, "take one of them out", `nobody waits for an "async" hook: its failure changes nothing`)
+			d.wrong(path+".onFailure", n.Field("onFailure").At, "take one of them out", `nobody waits for an "async" hook: its failure changes nothing`)
 		case slices.Contains([]Event{Stop, SubagentStop, TaskCompleted, TeammateIdle}, def.Event):
-			d.wrong(path+".onFailure", n.field("onFailure").at, "take it out", "it is never heeded on %s", def.Event)
+			d.wrong(path+".onFailure", n.Field("onFailure").At, "take it out", "it is never heeded on %s", def.Event)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(def.Headers)) {
 		for v := range headerVariables(def.Headers[name]) {
 			if !slices.Contains(def.Env, v) {
-				d.wrong(path+".headers."+name, n.field("headers").field(name).at, `name it in "allowedEnvVars"`, "$%s would be empty", v)
+				d.wrong(path+".headers."+name, n.Field("headers").Field(name).At, `name it in "allowedEnvVars"`, "$%s would be empty", v)
 			}
 		}
 	}
@@ -154,15 +156,15 @@ func isToolEvent(e Event) bool {
 }
 
 func (d *decoding) seconds(into *time.Duration) reader {
-	return func(path string, n *node) {
-		s, err := strconv.ParseFloat(n.text, 64)
+	return func(path string, n *jsontree.Node) {
+		s, err := strconv.ParseFloat(n.Text, 64)
 		switch {
-		case n.kind != '0':
+		case n.Kind != jsontree.Number:
 			d.expected(path, n, "a number of seconds", "")
 		case err != nil || s > maxTimeout.Seconds():
-			d.wrong(path, n.at, "it is in seconds, at most 86400", "%s is too long", n.text)
+			d.wrong(path, n.At, "it is in seconds, at most 86400", "%s is too long", n.Text)
 		case s < 1e-3:
-			d.wrong(path, n.at, "it is in seconds, at least 0.001", "%s is too short", n.text)
+			d.wrong(path, n.At, "it is in seconds, at least 0.001", "%s is too short", n.Text)
 		default:
 			*into = time.Duration(s * float64(time.Second)).Round(time.Microsecond)
 		}
@@ -170,9 +172,9 @@ func (d *decoding) seconds(into *time.Duration) reader {
 }
 
 func (d *decoding) shell(into *string) reader {
-	return func(path string, n *node) {
-		if n.kind == '"' && n.text == "powershell" {
-			d.wrong(path, n.at, `write it for bash, or start powershell with "args"`, "powershell is not run")
+	return func(path string, n *jsontree.Node) {
+		if n.Kind == jsontree.Text && n.Text == "powershell" {
+			d.wrong(path, n.At, `write it for bash, or start powershell with "args"`, "powershell is not run")
 			return
 		}
 		word(d, into, "bash")(path, n)
@@ -180,11 +182,11 @@ func (d *decoding) shell(into *string) reader {
 }
 
 func (d *decoding) rewake(into *string) reader {
-	return func(path string, n *node) {
+	return func(path string, n *jsontree.Node) {
 		var on bool
 		if d.flag(&on)(path, n); on {
-			*into = n.text
-			d.wrong(path, n.at, `write "async": true: its answer is read with the next turn`, "an agent that has stopped is not woken by a hook")
+			*into = n.Text
+			d.wrong(path, n.At, `write "async": true: its answer is read with the next turn`, "an agent that has stopped is not woken by a hook")
 		}
 	}
 }

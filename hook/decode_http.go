@@ -5,23 +5,24 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
 func (d *decoding) url(into *string) reader {
-	return func(path string, n *node) {
+	return func(path string, n *jsontree.Node) {
 		d.needed(into)(path, n)
-		if n.kind != '"' || strings.TrimSpace(n.text) == "" {
+		if n.Kind != jsontree.Text || strings.TrimSpace(n.Text) == "" {
 			return
 		}
-		u, err := url.Parse(n.text)
+		u, err := url.Parse(n.Text)
 		switch {
 		case err != nil || u.Hostname() == "":
-			d.wrong(path, n.at, `write "http://127.0.0.1:8080/hook"`, "%s is no URL", n.show())
+			d.wrong(path, n.At, `write "http://127.0.0.1:8080/hook"`, "%s is no URL", n.Show())
 		case u.Scheme != "http" && u.Scheme != "https":
-			d.wrong(path, n.at, "write http or https", "a hook cannot be posted to %s:", u.Scheme)
+			d.wrong(path, n.At, "write http or https", "a hook cannot be posted to %s:", u.Scheme)
 		case u.User != nil:
-			d.wrong(path, n.at, `put it into "headers", as a variable`, "there is a name or password in the URL")
+			d.wrong(path, n.At, `put it into "headers", as a variable`, "there is a name or password in the URL")
 		}
 	}
 }
@@ -33,26 +34,26 @@ var headerName = lazyregexp.Must("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
 var ownHeaders = lazyregexp.Must(`(?i)^(host|content-length|content-type|transfer-encoding|connection|trailer|te|upgrade)$`)
 
 func (d *decoding) headers(into *map[string]string) reader {
-	return func(path string, n *node) {
-		if n.kind != '{' {
+	return func(path string, n *jsontree.Node) {
+		if n.Kind != jsontree.Object {
 			d.expected(path, n, "an object", `write {"X-Name": "value"}`)
 			return
 		}
 		*into = map[string]string{}
-		for i := range n.members {
-			m := &n.members[i]
-			sub := path + "." + m.name
+		for i := range n.Members {
+			m := &n.Members[i]
+			sub := path + "." + m.Key
 			var value string
-			d.text(&value)(sub, &m.value)
+			d.text(&value)(sub, &m.Value)
 			switch {
-			case !headerName().MatchString(m.name):
-				d.wrong(sub, m.at, "", "%q is no name of a header", m.name)
-			case ownHeaders().MatchString(m.name):
-				d.wrong(sub, m.at, "take it out", "this header is set by the program")
+			case !headerName().MatchString(m.Key):
+				d.wrong(sub, m.At, "", "%q is no name of a header", m.Key)
+			case ownHeaders().MatchString(m.Key):
+				d.wrong(sub, m.At, "take it out", "this header is set by the program")
 			case strings.ContainsAny(value, "\r\n"):
-				d.wrong(sub, m.value.at, "write it in one line", "it holds a line break")
+				d.wrong(sub, m.Value.At, "write it in one line", "it holds a line break")
 			}
-			(*into)[m.name] = value
+			(*into)[m.Key] = value
 		}
 	}
 }

@@ -4,14 +4,16 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
 // seed reads one entry of seed 000's form: {"command", "matcher", "timeout"}, and
 // what is ours besides.
-func (d *decoding) seed(path string, event Event, n *node) {
+func (d *decoding) seed(path string, event Event, n *jsontree.Node) {
 	def := Definition{Event: event, Dialect: Seed}
-	if n.kind == '{' && n.field("hooks") != n {
-		d.wrong(path, n.at, "write "+string(event)+` for that form, or {"command": ...}`, `a group with "hooks" stands where a command is needed`)
+	if n.Kind == jsontree.Object && n.Field("hooks") != n {
+		d.wrong(path, n.At, "write "+string(event)+` for that form, or {"command": ...}`, `a group with "hooks" stands where a command is needed`)
 		return
 	}
 	ok := d.object(path, n, map[string]reader{
@@ -26,11 +28,11 @@ func (d *decoding) seed(path string, event Event, n *node) {
 		return
 	}
 	if def.Command == "" {
-		d.wrong(path, n.at, `write {"command": ...}`, `"command" is missing: the hook would do nothing`)
+		d.wrong(path, n.At, `write {"command": ...}`, `"command" is missing: the hook would do nothing`)
 		return
 	}
 	if _, err := compileMatcher(Seed, event, def.Matcher); err != nil {
-		d.place(err, path+".matcher", n.field("matcher").at)
+		d.place(err, path+".matcher", n.Field("matcher").At)
 		return
 	}
 	d.add(path, n, def)
@@ -38,15 +40,15 @@ func (d *decoding) seed(path string, event Event, n *node) {
 
 // milliseconds reads a time; 0 and less is the shortest there is.
 func (d *decoding) milliseconds(into *time.Duration) reader {
-	return func(path string, n *node) {
-		ms, err := strconv.ParseFloat(n.text, 64)
+	return func(path string, n *jsontree.Node) {
+		ms, err := strconv.ParseFloat(n.Text, 64)
 		switch {
-		case n.kind != '0':
+		case n.Kind != jsontree.Number:
 			d.expected(path, n, "a number of milliseconds", "")
 		case err != nil || ms > float64(maxTimeout.Milliseconds()):
-			d.wrong(path, n.at, "it is in milliseconds, at most 86400000", "%s is too long", n.text)
+			d.wrong(path, n.At, "it is in milliseconds, at most 86400000", "%s is too long", n.Text)
 		case ms != math.Trunc(ms):
-			d.wrong(path, n.at, "it is in milliseconds", "%s is no whole number", n.text)
+			d.wrong(path, n.At, "it is in milliseconds", "%s is no whole number", n.Text)
 		default:
 			*into = time.Duration(max(ms, 1)) * time.Millisecond
 		}

@@ -161,7 +161,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"stop": [{"command": "x", "matcher": "Bash"}]}`, "stop[0].matcher", "nothing to compare", "", ``},
 		{"{\"stop\": [{\"command\": \"\xff\"}]}", "", "not UTF-8", "", "\xff"},
 		{`{"stop": [{"command": "\ud800"}]}`, "", "half a character", "", ``},
-		{strings.Repeat(`{"a":`, 100) + `1` + strings.Repeat(`}`, 100), "", "nested deeper", "", ``},
+		{strings.Repeat(`{"a":`, 100) + `1` + strings.Repeat(`}`, 100), "", "nested deeper", "such a depth", ``},
 	} {
 		got, err := hook.Decode(json.RawMessage(c.block), nil)
 		e, ok := errors.AsType[*hook.Error](err)

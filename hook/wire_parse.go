@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
 // ParseInput reads the JSON that a command would be given for an event, in either
@@ -17,23 +19,23 @@ func ParseInput(event Event, raw []byte) (Input, error) {
 	if _, ok := event.Info(); !ok {
 		return in, &Error{What: fmt.Sprintf("there is no event %q", event)}
 	}
-	root, err := parseNodes(raw)
+	root, err := parseTree(raw)
 	if err != nil {
 		return in, err
 	}
-	if root.kind != '{' {
-		return in, &Error{Offset: root.at, What: root.show() + " stands where an object is needed"}
+	if root.Kind != jsontree.Object {
+		return in, &Error{Offset: root.At, What: root.Show() + " stands where an object is needed"}
 	}
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &values); err != nil {
 		return in, &Error{What: "not JSON: " + err.Error()}
 	}
 	parts := inputParts(event, values)
-	for i := range root.members {
-		m := &root.members[i]
-		if err := in.take(m.name, values[m.name], parts); err != nil {
+	for i := range root.Members {
+		m := &root.Members[i]
+		if err := in.take(m.Key, values[m.Key], parts); err != nil {
 			if e, ok := errors.AsType[*Error](err); ok {
-				e.Field, e.Offset = m.name, m.at
+				e.Field, e.Offset = m.Key, m.At
 			}
 			return in, err
 		}

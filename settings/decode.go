@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -41,11 +42,11 @@ type said struct {
 func decode(src source) *said {
 	s := &said{source: src}
 	root, err := parse(src.data)
-	if f, ok := errors.AsType[*fault](err); ok {
-		s.fault(f.at, f.hint, "%s", f.what)
+	if e, ok := errors.AsType[*jsontree.Error](err); ok {
+		s.fault(e.Offset, e.Hint, "%s", e.What)
 		return s
 	}
-	s.object("", root, map[string]func(string, node){
+	s.object("", root, map[string]func(string, jsontree.Node){
 		"permissions": s.permissions,
 		"sandbox":     s.sandboxBlock,
 		"hooks":       s.hooksBlock,
@@ -58,13 +59,13 @@ func decode(src source) *said {
 		"allowedHttpHookUrls":    s.hookURLs,
 		"httpHookAllowedEnvVars": s.hookEnv,
 
-		"$schema": func(path string, n node) { s.text(path, n) },
+		"$schema": func(path string, n jsontree.Node) { s.text(path, n) },
 	})
 	return s
 }
 
-func (s *said) permissions(path string, n node) {
-	s.object(path, n, map[string]func(string, node){
+func (s *said) permissions(path string, n jsontree.Node) {
+	s.object(path, n, map[string]func(string, jsontree.Node){
 		"allow":                        s.ruleList(policy.Allow),
 		"ask":                          s.ruleList(policy.Ask),
 		"deny":                         s.ruleList(policy.Deny),
@@ -77,18 +78,18 @@ func (s *said) permissions(path string, n node) {
 	})
 }
 
-func (s *said) ruleList(effect policy.Effect) func(string, node) {
-	return func(path string, n node) {
-		s.texts(path, n, func(_ string, item node) {
-			line, col := position(s.data, item.at)
+func (s *said) ruleList(effect policy.Effect) func(string, jsontree.Node) {
+	return func(path string, n jsontree.Node) {
+		s.texts(path, n, func(_ string, item jsontree.Node) {
+			line, col := position(s.data, item.At)
 			s.rules = append(s.rules, policy.RuleSource{
-				Effect: effect, Text: item.text, Layer: s.layer, File: s.file, Line: line, Col: col, Dir: s.dir,
+				Effect: effect, Text: item.Text, Layer: s.layer, File: s.file, Line: line, Col: col, Dir: s.dir,
 			})
 		})
 	}
 }
 
-func (s *said) defaultMode(path string, n node) {
+func (s *said) defaultMode(path string, n jsontree.Node) {
 	text, ok := s.text(path, n)
 	if !ok {
 		return
@@ -96,59 +97,59 @@ func (s *said) defaultMode(path string, n node) {
 	mode, err := policy.ParseMode(text)
 	if err != nil {
 		what, hint, _ := strings.Cut(err.Error(), ", want ")
-		s.fault(n.at, "write "+hint, "%s: %s", path, what)
+		s.fault(n.At, "write "+hint, "%s: %s", path, what)
 		return
 	}
 	s.mode = Value[policy.Mode]{mode, s.origin(n, text)}
 }
 
-func (s *said) directories(path string, n node) {
-	s.texts(path, n, func(_ string, item node) {
-		dir := item.text
+func (s *said) directories(path string, n jsontree.Node) {
+	s.texts(path, n, func(_ string, item jsontree.Node) {
+		dir := item.Text
 		if strings.ContainsRune(dir, 0) {
-			s.fault(item.at, "", "%s: the folder's name holds a NUL", path)
+			s.fault(item.At, "", "%s: the folder's name holds a NUL", path)
 			return
 		}
 		if dir == "~" || strings.HasPrefix(dir, "~/") {
 			if s.user == "" {
-				s.fault(item.at, "write the whole path", "%s: %q, but there is no home folder", path, dir)
+				s.fault(item.At, "write the whole path", "%s: %q, but there is no home folder", path, dir)
 				return
 			}
 			dir = s.user + dir[1:]
 		}
 		if strings.HasPrefix(dir, "~") {
-			s.fault(item.at, "write the whole path", "%s: %q: the home of another user is not known", path, dir)
+			s.fault(item.At, "write the whole path", "%s: %q: the home of another user is not known", path, dir)
 			return
 		}
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(s.dir, dir)
 		}
-		s.folders = append(s.folders, Value[string]{filepath.Clean(dir), s.origin(item, item.text)})
+		s.folders = append(s.folders, Value[string]{filepath.Clean(dir), s.origin(item, item.Text)})
 	})
 }
 
-func (s *said) globs(path string, n node) {
-	s.texts(path, n, func(at string, item node) {
+func (s *said) globs(path string, n jsontree.Node) {
+	s.texts(path, n, func(at string, item jsontree.Node) {
 		home := s.user
 		if home == "" {
 			home = "/" // whether there is one shows when the glob is used
 		}
-		if _, err := policy.NewForbiddenGlobs([]string{item.text}, s.dir, home); err != nil {
-			s.fault(item.at, `write a glob such as "**/.env*" or "secrets/**"`, "%s: %q is not a usable glob", at, item.text)
+		if _, err := policy.NewForbiddenGlobs([]string{item.Text}, s.dir, home); err != nil {
+			s.fault(item.At, `write a glob such as "**/.env*" or "secrets/**"`, "%s: %q is not a usable glob", at, item.Text)
 			return
 		}
-		s.forbidden = append(s.forbidden, Value[string]{item.text, s.origin(item, item.text)})
+		s.forbidden = append(s.forbidden, Value[string]{item.Text, s.origin(item, item.Text)})
 	})
 }
 
-func (s *said) onAskWord(path string, n node) {
+func (s *said) onAskWord(path string, n jsontree.Node) {
 	text, ok := s.text(path, n)
 	if !ok {
 		return
 	}
 	way, err := ParseOnAsk(text)
 	if err != nil {
-		s.fault(n.at, "write deny, wait or fail", "%s: there is no %q", path, text)
+		s.fault(n.At, "write deny, wait or fail", "%s: there is no %q", path, text)
 		return
 	}
 	s.onAsk = Value[OnAsk]{way, s.origin(n, text)}
@@ -163,25 +164,25 @@ func ParseOnAsk(text string) (OnAsk, error) {
 	return "", fmt.Errorf("%w: %q, want deny, wait or fail", ErrInvalid, text)
 }
 
-func (s *said) timeout(path string, n node) {
+func (s *said) timeout(path string, n jsontree.Node) {
 	text, ok := s.text(path, n)
 	if !ok {
 		return
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		s.fault(n.at, `write a time such as "10m" or "1h30m"`, "%s: %q is not a time to wait", path, text)
+		s.fault(n.At, `write a time such as "10m" or "1h30m"`, "%s: %q is not a time to wait", path, text)
 		return
 	}
 	s.askTimeout = Value[time.Duration]{d, s.origin(n, text)}
 }
 
-func (s *said) disableBypass(path string, n node) {
+func (s *said) disableBypass(path string, n jsontree.Node) {
 	text, ok := s.text(path, n)
 	switch {
 	case !ok:
 	case text != "disable":
-		s.fault(n.at, `write "disable", or take the line out`, "%s: %q is not known", path, text)
+		s.fault(n.At, `write "disable", or take the line out`, "%s: %q is not known", path, text)
 	default:
 		o := s.origin(n, text)
 		s.noBypass = &o
@@ -189,27 +190,27 @@ func (s *said) disableBypass(path string, n node) {
 }
 
 // object hands each member of an object to the function of its name.
-func (s *said) object(path string, n node, fields map[string]func(string, node)) {
-	if !s.want(path, n, kindObject) {
+func (s *said) object(path string, n jsontree.Node, fields map[string]func(string, jsontree.Node)) {
+	if !s.want(path, n, jsontree.Object) {
 		return
 	}
-	for _, m := range n.members {
-		read, ok := fields[m.key]
+	for _, m := range n.Members {
+		read, ok := fields[m.Key]
 		if !ok {
-			hint := keyHint(path, m.key, fields)
-			s.fault(m.at, hint, "unknown key %q", strings.TrimPrefix(path+"."+m.key, "."))
+			hint := keyHint(path, m.Key, fields)
+			s.fault(m.At, hint, "unknown key %q", strings.TrimPrefix(path+"."+m.Key, "."))
 			continue
 		}
-		read(strings.TrimPrefix(path+"."+m.key, "."), m.value)
+		read(strings.TrimPrefix(path+"."+m.Key, "."), m.Value)
 	}
 }
 
 // texts hands each item of a list of non-empty texts to a function.
-func (s *said) texts(path string, n node, each func(string, node)) {
-	if !s.want(path, n, kindList) {
+func (s *said) texts(path string, n jsontree.Node, each func(string, jsontree.Node)) {
+	if !s.want(path, n, jsontree.List) {
 		return
 	}
-	for i, item := range n.items {
+	for i, item := range n.Items {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if _, ok := s.text(at, item); ok {
 			each(at, item)
@@ -218,25 +219,25 @@ func (s *said) texts(path string, n node, each func(string, node)) {
 }
 
 // text wants a text that is not empty.
-func (s *said) text(path string, n node) (string, bool) {
-	if !s.want(path, n, kindText) {
+func (s *said) text(path string, n jsontree.Node) (string, bool) {
+	if !s.want(path, n, jsontree.Text) {
 		return "", false
 	}
-	if strings.TrimSpace(n.text) == "" {
-		s.fault(n.at, "take it out", "%s is empty", path)
+	if strings.TrimSpace(n.Text) == "" {
+		s.fault(n.At, "take it out", "%s is empty", path)
 		return "", false
 	}
-	return n.text, true
+	return n.Text, true
 }
 
-func (s *said) want(path string, n node, k kind) bool {
-	if n.kind == k {
+func (s *said) want(path string, n jsontree.Node, k jsontree.Kind) bool {
+	if n.Kind == k {
 		return true
 	}
 	if path == "" {
 		path = "the file"
 	}
-	s.fault(n.at, "", "%s is %s, want %s", path, n.kind, k)
+	s.fault(n.At, "", "%s is %s, want %s", path, n.Kind, k)
 	return false
 }
 
@@ -247,7 +248,7 @@ func (s *said) fault(at int, hint, format string, args ...any) {
 	})
 }
 
-func (s *said) origin(n node, text string) policy.Origin {
-	line, col := position(s.data, n.at)
+func (s *said) origin(n jsontree.Node, text string) policy.Origin {
+	line, col := position(s.data, n.At)
 	return policy.Origin{Rule: text, Layer: s.layer, File: s.file, Line: line, Col: col}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -49,13 +50,13 @@ type hooksSaid struct {
 // brought reports whether a layer comes with the folder.
 func brought(l policy.Layer) bool { return l == policy.LayerLocal || l == policy.LayerProject }
 
-func (s *said) hooksBlock(path string, n node) {
-	if !s.want(path, n, kindObject) {
+func (s *said) hooksBlock(path string, n jsontree.Node) {
+	if !s.want(path, n, jsontree.Object) {
 		return
 	}
-	list, err := hook.Decode(s.data[n.at:n.end], &hook.DecodeOptions{
+	list, err := hook.Decode(s.data[n.At:n.End], &hook.DecodeOptions{
 		Layer: s.layer, File: s.file, Dir: s.dir,
-		Place: func(offset int) (line, col int) { return position(s.data, n.at+offset) },
+		Place: func(offset int) (line, col int) { return position(s.data, n.At+offset) },
 	})
 	s.hooks.list = list
 	for _, e := range hookErrors(err) {
@@ -63,7 +64,7 @@ func (s *said) hooksBlock(path string, n node) {
 		if e.Field != "" {
 			at += "." + e.Field
 		}
-		s.fault(n.at+e.Offset, e.Hint(), "%s: %s", at, e.What)
+		s.fault(n.At+e.Offset, e.Hint(), "%s: %s", at, e.What)
 	}
 }
 
@@ -85,57 +86,57 @@ func hookErrors(err error) []*hook.Error {
 	return []*hook.Error{{What: err.Error()}}
 }
 
-func (s *said) flag(into *Value[*bool]) func(string, node) {
-	return func(path string, n node) {
-		if s.want(path, n, kindBool) {
-			on := n.text == "true"
-			*into = Value[*bool]{&on, s.origin(n, n.text)}
+func (s *said) flag(into *Value[*bool]) func(string, jsontree.Node) {
+	return func(path string, n jsontree.Node) {
+		if s.want(path, n, jsontree.Bool) {
+			on := n.Text == "true"
+			*into = Value[*bool]{&on, s.origin(n, n.Text)}
 		}
 	}
 }
 
-func (s *said) managedHooksOnly(path string, n node) {
+func (s *said) managedHooksOnly(path string, n jsontree.Node) {
 	switch {
-	case !s.want(path, n, kindBool):
+	case !s.want(path, n, jsontree.Bool):
 	case s.layer != policy.LayerManaged:
-		s.fault(n.at, "take it out; an administrator can write it in "+DefaultManaged, "%s: only managed settings may say this", path)
-	case n.text == "true":
-		o := s.origin(n, n.text)
+		s.fault(n.At, "take it out; an administrator can write it in "+DefaultManaged, "%s: only managed settings may say this", path)
+	case n.Text == "true":
+		o := s.origin(n, n.Text)
 		s.hooks.managedOnly = &o
 	}
 }
 
-func (s *said) hookURLs(path string, n node) {
-	s.texts(path, n, func(at string, item node) {
-		if err := hook.CheckURLPattern(item.text); err != nil {
-			s.fault(item.at, `write it as "https://hooks.example.com/*"`, "%s: %v", at, err)
+func (s *said) hookURLs(path string, n jsontree.Node) {
+	s.texts(path, n, func(at string, item jsontree.Node) {
+		if err := hook.CheckURLPattern(item.Text); err != nil {
+			s.fault(item.At, `write it as "https://hooks.example.com/*"`, "%s: %v", at, err)
 			return
 		}
-		s.hooks.urls = append(s.hooks.urls, Value[string]{item.text, s.origin(item, item.text)})
+		s.hooks.urls = append(s.hooks.urls, Value[string]{item.Text, s.origin(item, item.Text)})
 	})
 }
 
 // hookSandbox is the access of the hooks in the same file that do not say.
-func (s *said) hookSandbox(path string, n node) {
-	if !s.want(path, n, kindText) {
+func (s *said) hookSandbox(path string, n jsontree.Node) {
+	if !s.want(path, n, jsontree.Text) {
 		return
 	}
 	all := []hook.Access{hook.AccessRead, hook.AccessWrite, hook.AccessOff}
-	if s.hooks.access = hook.Access(n.text); !slices.Contains(all, s.hooks.access) {
-		s.fault(n.at, "write read, write or off", "%s: %q is no access to the project", path, n.text)
+	if s.hooks.access = hook.Access(n.Text); !slices.Contains(all, s.hooks.access) {
+		s.fault(n.At, "write read, write or off", "%s: %q is no access to the project", path, n.Text)
 	}
 }
 
 var variable = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
 
-func (s *said) hookEnv(path string, n node) {
+func (s *said) hookEnv(path string, n jsontree.Node) {
 	s.hooks.bound = true
-	s.texts(path, n, func(at string, item node) {
-		if !variable.MatchString(item.text) {
-			s.fault(item.at, `write its name alone, as "HOOK_TOKEN"`, "%s: %q is no name of a variable", at, item.text)
+	s.texts(path, n, func(at string, item jsontree.Node) {
+		if !variable.MatchString(item.Text) {
+			s.fault(item.At, `write its name alone, as "HOOK_TOKEN"`, "%s: %q is no name of a variable", at, item.Text)
 			return
 		}
-		s.hooks.env = append(s.hooks.env, Value[string]{item.text, s.origin(item, item.text)})
+		s.hooks.env = append(s.hooks.env, Value[string]{item.Text, s.origin(item, item.Text)})
 	})
 }
 

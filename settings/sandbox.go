@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
@@ -11,17 +12,17 @@ import (
 // sandboxBlock reads the settings of the sandbox, seed 000's or Claude Code's, and
 // compiles them, so that what cannot work is refused where it stands. A block that
 // is not enabled must be right, and has no say.
-func (s *said) sandboxBlock(path string, n node) {
-	if !s.want(path, n, kindObject) {
+func (s *said) sandboxBlock(path string, n jsontree.Node) {
+	if !s.want(path, n, jsontree.Object) {
 		return
 	}
-	box, err := sandbox.Decode(s.data[n.at:n.end])
+	box, err := sandbox.Decode(s.data[n.At:n.End])
 	if err != nil {
 		s.sandboxFault(path, n, err)
 		return
 	}
 	if box.Network != nil && box.Network.AllowManagedDomainsOnly && s.layer != policy.LayerManaged {
-		s.fault(n.find("network.allowManagedDomainsOnly"), "take it out; an administrator can write it in "+DefaultManaged,
+		s.fault(find(&n, "network.allowManagedDomainsOnly"), "take it out; an administrator can write it in "+DefaultManaged,
 			"%s.network.allowManagedDomainsOnly: only managed settings may say this", path)
 		return
 	}
@@ -32,7 +33,7 @@ func (s *said) sandboxBlock(path string, n node) {
 		return
 	}
 	if box.Enabled != nil && !*box.Enabled {
-		line, col := position(s.data, n.find("enabled"))
+		line, col := position(s.data, find(&n, "enabled"))
 		s.problems = append(s.problems, Problem{
 			Layer: s.layer, File: s.file, Line: line, Col: col, What: path + ".enabled is false: the whole block has no say",
 			Hint: "take the block out, or write true",
@@ -40,7 +41,7 @@ func (s *said) sandboxBlock(path string, n node) {
 		return
 	}
 	for _, field := range box.Loosens() {
-		at := node{at: n.find(field)}
+		at := jsontree.Node{At: find(&n, field)}
 		b.loosens = append(b.loosens, Ignored{What: path + "." + field, Origin: s.origin(at, field)})
 	}
 	s.sandbox = b
@@ -60,38 +61,38 @@ func (s *Settings) Checkers() []*sandbox.Checker {
 
 // sandboxFault finds the place of what the sandbox refuses: its offset, or the
 // field that it names.
-func (s *said) sandboxFault(path string, n node, err error) {
+func (s *said) sandboxFault(path string, n jsontree.Node, err error) {
 	e, ok := errors.AsType[*sandbox.SettingsError](err)
 	if !ok {
-		s.fault(n.at, "", "%s: %v", path, err)
+		s.fault(n.At, "", "%s: %v", path, err)
 		return
 	}
-	at := n.at + e.Offset
+	at := n.At + e.Offset
 	if e.Offset == 0 {
-		at = n.find(e.Field)
+		at = find(&n, e.Field)
 	}
 	s.fault(at, e.Hint(), "%s.%v", path, err)
 }
 
 // find returns where the value of a dotted field stands: "network.allowedDomains",
 // "deniedPaths[1]"; or else the deepest part of it that there is.
-func (n *node) find(field string) int {
+func find(n *jsontree.Node, field string) int {
 	name, rest, _ := strings.Cut(field, ".")
 	name, index, inList := strings.Cut(name, "[")
-	for _, m := range n.members {
-		if m.key != name {
+	for _, m := range n.Members {
+		if m.Key != name {
 			continue
 		}
-		v := &m.value
-		if i, ok := number(strings.TrimSuffix(index, "]")); inList && ok && i < len(v.items) {
-			return v.items[i].at
+		v := &m.Value
+		if i, ok := number(strings.TrimSuffix(index, "]")); inList && ok && i < len(v.Items) {
+			return v.Items[i].At
 		}
-		if rest != "" && v.kind == kindObject {
-			return v.find(rest)
+		if rest != "" && v.Kind == jsontree.Object {
+			return find(v, rest)
 		}
-		return v.at
+		return v.At
 	}
-	return n.at
+	return n.At
 }
 
 func number(s string) (n int, ok bool) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
 // Secrets say what is masked when it is written down.
@@ -18,18 +19,18 @@ type secretsSaid struct {
 	patterns []Value[secret.Pattern]
 }
 
-func (s *said) secretsBlock(path string, n node) {
-	s.object(path, n, map[string]func(string, node){
+func (s *said) secretsBlock(path string, n jsontree.Node) {
+	s.object(path, n, map[string]func(string, jsontree.Node){
 		"mask":     s.flag(&s.secrets.mask),
 		"patterns": s.patterns,
 	})
 }
 
-func (s *said) patterns(path string, n node) {
-	if !s.want(path, n, kindList) {
+func (s *said) patterns(path string, n jsontree.Node) {
+	if !s.want(path, n, jsontree.List) {
 		return
 	}
-	for _, item := range n.items {
+	for _, item := range n.Items {
 		if p, ok := s.pattern(path, item); ok {
 			s.secrets.patterns = append(s.secrets.patterns, Value[secret.Pattern]{p, s.origin(item, p.ID)})
 		}
@@ -38,11 +39,11 @@ func (s *said) patterns(path string, n node) {
 
 const patternHint = `write {"id": "our-token", "words": ["ours_"], "expr": "\\bours_[0-9a-f]{32}\\b"}`
 
-func (s *said) pattern(path string, n node) (p secret.Pattern, ok bool) {
-	if !s.want(path, n, kindObject) {
+func (s *said) pattern(path string, n jsontree.Node) (p secret.Pattern, ok bool) {
+	if !s.want(path, n, jsontree.Object) {
 		return p, false
 	}
-	dec := json.NewDecoder(strings.NewReader(string(s.data[n.at:n.end])))
+	dec := json.NewDecoder(strings.NewReader(string(s.data[n.At:n.End])))
 	dec.DisallowUnknownFields()
 	err := dec.Decode(&p)
 	if err == nil {
@@ -50,9 +51,9 @@ func (s *said) pattern(path string, n node) (p secret.Pattern, ok bool) {
 	}
 	switch {
 	case err != nil:
-		s.fault(n.at, patternHint, "%s: %v", path, err)
+		s.fault(n.At, patternHint, "%s: %v", path, err)
 	case p.ID == "" || p.Expr == "":
-		s.fault(n.at, patternHint, "%s: a pattern needs an id and an expr", path)
+		s.fault(n.At, patternHint, "%s: a pattern needs an id and an expr", path)
 	default:
 		return p, true
 	}

@@ -1,0 +1,145 @@
+package jsontree
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxDepth bounds how deep a text may be nested.
+const maxDepth = 64
+
+// ErrDeep is what an [Error] wraps when a text is nested too deep.
+var ErrDeep = errors.New("nested too deep")
+
+// Error says what is wrong with a text, and where.
+type Error struct {
+	Offset int // in bytes
+	What   string
+	Hint   string // what to do about it, or ""
+	Err    error  // a *[json.SyntaxError], [ErrDeep] or nil
+}
+
+func (e *Error) Error() string { return e.What }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Parse reads one JSON text: UTF-8, no comments, no key twice, nothing behind it,
+// at most 64 deep. Errors are *[Error].
+func Parse(source []byte) (Node, error) {
+	if at := invalidUTF8(source); at >= 0 {
+		return Node{}, &Error{Offset: at, What: "not UTF-8", Hint: "save the file as UTF-8"}
+	}
+	var whole json.RawMessage
+	if err := json.Unmarshal(source, &whole); err != nil {
+		e := &Error{What: "not JSON: " + err.Error(), Err: err}
+		if s, ok := errors.AsType[*json.SyntaxError](err); ok {
+			e.Offset = min(max(int(s.Offset)-1, 0), len(source))
+		}
+		return Node{}, e
+	}
+	r := reader{source: source, dec: json.NewDecoder(bytes.NewReader(source))}
+	r.dec.UseNumber()
+	return r.value(0)
+}
+
+func invalidUTF8(b []byte) int {
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// reader walks the tokens of a text that is known to be JSON.
+type reader struct {
+	source []byte
+	dec    *json.Decoder
+}
+
+// token returns the next token and where it begins.
+func (r *reader) token() (json.Token, int, error) {
+	at := int(r.dec.InputOffset())
+	for at < len(r.source) && strings.IndexByte(" \t\r\n,:", r.source[at]) >= 0 {
+		at++
+	}
+	t, err := r.dec.Token()
+	if err != nil {
+		return nil, at, &Error{Offset: at, What: "not JSON: " + err.Error()}
+	}
+	return t, at, nil
+}
+
+func (r *reader) value(depth int) (Node, error) {
+	t, at, err := r.token()
+	if err != nil {
+		return Node{}, err
+	}
+	n := Node{At: at}
+	switch t := t.(type) {
+	case json.Delim:
+		switch {
+		case depth == maxDepth:
+			err = &Error{Offset: at, What: fmt.Sprintf("nested deeper than %d", maxDepth), Err: ErrDeep}
+		case t == '{':
+			err = r.object(&n, depth)
+		default:
+			err = r.list(&n, depth)
+		}
+	case string:
+		n.Kind, n.Text = Text, t
+		if strings.ContainsRune(t, utf8.RuneError) {
+			err = &Error{Offset: at, What: "the text holds half a character (U+FFFD)", Hint: "write the character itself"}
+		}
+	case json.Number:
+		n.Kind, n.Text = Number, t.String()
+	case bool:
+		n.Kind, n.Text = Bool, fmt.Sprint(t)
+	case nil:
+		n.Kind, n.Text = Null, "null"
+	}
+	n.End = int(r.dec.InputOffset())
+	return n, err
+}
+
+func (r *reader) object(n *Node, depth int) error {
+	n.Kind = Object
+	seen := map[string]bool{}
+	for r.dec.More() {
+		t, at, err := r.token()
+		if err != nil {
+			return err
+		}
+		key, _ := t.(string)
+		if seen[key] {
+			return &Error{Offset: at, What: fmt.Sprintf("%q stands here twice", key), Hint: "keep one of them"}
+		}
+		seen[key] = true
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		n.Members = append(n.Members, Member{Key: key, At: at, Value: v})
+	}
+	_, _, err := r.token()
+	return err
+}
+
+func (r *reader) list(n *Node, depth int) error {
+	n.Kind = List
+	for r.dec.More() {
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		n.Items = append(n.Items, v)
+	}
+	_, _, err := r.token()
+	return err
+}
