@@ -34,6 +34,21 @@ func (p *Program) asker() *asker {
 	}
 }
 
+// yes puts a question that is answered with yes or no, in a line.
+func (a *asker) yes(ctx context.Context, question string) (bool, error) {
+	a.out.text(question + " [y]es · [n]o: ")
+	line, _, err := a.keys.line(ctx)
+	a.out.shape.setMidLine(false)
+	if err != nil {
+		return false, err
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
+}
+
 // ask shows a question and waits for the answer. The error is the end of ctx:
 // an interrupt, or somebody else's answer.
 func (a *asker) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {

@@ -48,11 +48,7 @@ func (c *hooksReplayCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		o, err := p.settingsOptions(m.CWD, files)
-		if err != nil {
-			return err
-		}
-		today, err := settings.Load(o)
+		today, err := p.loadSettings(m.CWD, files)
 		if err != nil {
 			return err
 		}

@@ -149,15 +149,5 @@ func (p *Program) confirm(ctx context.Context, question, otherwise string) (bool
 	}
 	defer a.close()
 	a.keys.flush()
-	a.out.text(question + " [y]es · [n]o: ")
-	line, _, err := a.keys.line(ctx)
-	a.out.shape.setMidLine(false)
-	if err != nil {
-		return false, err
-	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true, nil
-	}
-	return false, nil
+	return a.yes(ctx, question)
 }

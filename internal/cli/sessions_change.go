@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -134,15 +133,9 @@ func (c *deleteCmd) confirm(ctx context.Context, p *Program, m session.Meta) err
 	}
 	defer a.close()
 	a.out.line("session %s  %s  %s", m.ID, shown(fit(orElse(m.Title, m.FirstPrompt), 60)), count(m.MessageCount, "item"))
-	a.out.text("delete it for good? [y]es · [n]o: ")
-	line, _, err := a.keys.line(ctx)
-	a.out.shape.setMidLine(false)
-	if err != nil {
+	ok, err := a.yes(ctx, "delete it for good?")
+	if err != nil || ok {
 		return err
-	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return nil
 	}
 	return usage("nothing was deleted", "")
 }

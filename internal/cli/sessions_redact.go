@@ -187,15 +187,9 @@ func (c *redactCmd) confirm(ctx context.Context, p *Program, m session.Meta, pla
 	for _, e := range plan.Erased {
 		a.out.line("%s", c.row(e))
 	}
-	a.out.text(fmt.Sprintf("erase %s for good? [y]es · [n]o: ", c.amount(len(plan.Erased))))
-	line, _, err := a.keys.line(ctx)
-	a.out.shape.setMidLine(false)
-	if err != nil {
+	ok, err := a.yes(ctx, fmt.Sprintf("erase %s for good?", c.amount(len(plan.Erased))))
+	if err != nil || ok {
 		return err
-	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return nil
 	}
 	return usage("nothing was erased", "")
 }
