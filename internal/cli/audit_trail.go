@@ -93,8 +93,8 @@ func (p *Program) trailDir(url string) (string, error) {
 // straight is a path without links as far as it exists: a store has one trail, however
 // it is named.
 func straight(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if plain, err := filepath.EvalSymlinks(path); err == nil {
+		return plain
 	}
 	if dir := filepath.Dir(path); dir != path {
 		return filepath.Join(straight(dir), filepath.Base(path))
