@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -90,49 +88,52 @@ func (d *delivery) failure() error {
 }
 
 type spanSender struct {
-	sdktrace.SpanExporter
-	d   *delivery
-	url string
+	*poster
+	d *delivery
 }
 
-func (d *delivery) spans(ctx context.Context, t *target) (sdktrace.SpanExporter, error) {
-	compress := otlptracehttp.NoCompression
-	if t.gzip {
-		compress = otlptracehttp.GzipCompression
-	}
-	e, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(t.url), otlptracehttp.WithHeaders(t.headers),
-		otlptracehttp.WithTimeout(t.timeout), otlptracehttp.WithCompression(compress), otlptracehttp.WithHTTPClient(t.client))
-	if err != nil {
-		return nil, err
-	}
-	return &spanSender{SpanExporter: e, d: d, url: t.url}, nil
+func (d *delivery) spans(t *target) sdktrace.SpanExporter {
+	return &spanSender{newPoster(t, "spans"), d}
 }
 
 func (s *spanSender) ExportSpans(ctx context.Context, list []sdktrace.ReadOnlySpan) error {
-	s.d.send(ctx, s.url, func(ctx context.Context) error { return s.SpanExporter.ExportSpans(ctx, list) })
+	if m := encodeSpans(list); m != nil {
+		s.d.send(ctx, s.to.url, func(ctx context.Context) error { return s.post(ctx, m) })
+	}
+	return nil
+}
+
+func (s *spanSender) Shutdown(context.Context) error {
+	s.shut()
 	return nil
 }
 
 type metricSender struct {
-	sdkmetric.Exporter
-	d   *delivery
-	url string
+	*poster
+	d *delivery
 }
 
-func (d *delivery) metrics(ctx context.Context, t *target) (sdkmetric.Exporter, error) {
-	compress := otlpmetrichttp.NoCompression
-	if t.gzip {
-		compress = otlpmetrichttp.GzipCompression
-	}
-	e, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(t.url), otlpmetrichttp.WithHeaders(t.headers),
-		otlpmetrichttp.WithTimeout(t.timeout), otlpmetrichttp.WithCompression(compress), otlpmetrichttp.WithHTTPClient(t.client))
-	if err != nil {
-		return nil, err
-	}
-	return &metricSender{Exporter: e, d: d, url: t.url}, nil
+func (d *delivery) metrics(t *target) sdkmetric.Exporter {
+	return &metricSender{newPoster(t, "data points"), d}
 }
 
-func (s *metricSender) Export(ctx context.Context, m *metricdata.ResourceMetrics) error {
-	s.d.send(ctx, s.url, func(ctx context.Context) error { return s.Exporter.Export(ctx, m) })
+func (s *metricSender) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
+	m, untold := encodeMetrics(all)
+	s.d.send(ctx, s.to.url, func(ctx context.Context) error { return errors.Join(untold, s.post(ctx, m)) })
+	return nil
+}
+
+func (s *metricSender) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
+	return s.to.temporality(k)
+}
+
+func (s *metricSender) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+	return s.to.aggregation(k)
+}
+
+func (*metricSender) ForceFlush(context.Context) error { return nil }
+
+func (s *metricSender) Shutdown(context.Context) error {
+	s.shut()
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
@@ -45,6 +46,9 @@ type target struct {
 	timeout time.Duration
 	gzip    bool
 	client  *http.Client
+
+	temporality sdkmetric.TemporalitySelector // of metrics
+	aggregation sdkmetric.AggregationSelector
 }
 
 const (
@@ -89,6 +93,7 @@ func readEnvironment(get func(string) string) (environment, error) {
 	}
 	if !off && r.sends("METRICS") {
 		e.metrics = r.target("METRICS", "/v1/metrics")
+		e.metrics.temporality, e.metrics.aggregation = r.temporality(), r.aggregation()
 	}
 	if r.err != nil {
 		return environment{}, r.err

@@ -77,7 +77,7 @@ func New(ctx context.Context, o *Options) (*Telemetry, error) {
 		grace: opt.Grace, clock: opt.Clock, page: sdkmetric.NewManualReader(),
 		parent: parentOf(ctx, env), watches: map[string]*watch{}, sent: newDelivery(),
 	}
-	if err := t.provide(ctx, &opt, env); err != nil {
+	if err := t.provide(&opt, env); err != nil {
 		return nil, err
 	}
 	t.meters, err = newMeters(t.meter.Meter(scopeName, metric.WithInstrumentationVersion(opt.Version), metric.WithSchemaURL(schemaURL)))
@@ -93,7 +93,7 @@ func parentOf(ctx context.Context, env environment) context.Context {
 }
 
 // provide makes what spans and metrics go through.
-func (t *Telemetry) provide(ctx context.Context, opt *Options, env environment) error {
+func (t *Telemetry) provide(opt *Options, env environment) error {
 	res, err := describe(opt.Version, env.resource)
 	if err != nil {
 		return err
@@ -107,19 +107,11 @@ func (t *Telemetry) provide(ctx context.Context, opt *Options, env environment) 
 		meters = append(meters, sdkmetric.WithReader(r))
 	}
 	if env.traces != nil {
-		e, err := t.sent.spans(ctx, env.traces)
-		if err != nil {
-			return err
-		}
-		spans = append(spans, sdktrace.WithBatcher(e, sdktrace.WithMaxQueueSize(env.queue),
+		spans = append(spans, sdktrace.WithBatcher(t.sent.spans(env.traces), sdktrace.WithMaxQueueSize(env.queue),
 			sdktrace.WithMaxExportBatchSize(env.batch), sdktrace.WithBatchTimeout(env.delay)))
 	}
 	if env.metrics != nil {
-		e, err := t.sent.metrics(ctx, env.metrics)
-		if err != nil {
-			return err
-		}
-		meters = append(meters, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, sdkmetric.WithInterval(env.interval))))
+		meters = append(meters, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(t.sent.metrics(env.metrics), sdkmetric.WithInterval(env.interval))))
 	}
 	t.spans = sdktrace.NewTracerProvider(spans...)
 	t.meter = sdkmetric.NewMeterProvider(meters...)
