@@ -107,7 +107,7 @@ func (w *watch) start(name string, kind trace.SpanKind, at time.Time, labels, mo
 		attrs = append(attrs, attribute.String(attrAgent, w.name))
 	}
 	ctx, s := w.t.tracer.Start(parent, name, trace.WithTimestamp(at), trace.WithSpanKind(kind), trace.WithAttributes(attrs...)) //nolint:spancheck // who starts it ends it
-	return &span{Span: s, ctx: ctx, began: at, labels: labels} //nolint:spancheck // who starts it ends it
+	return &span{Span: s, ctx: ctx, began: at, labels: labels}                                                                  //nolint:spancheck // who starts it ends it
 }
 
 // fail marks a span, and its metric, as ended by an error of a kind. What the error
