@@ -104,7 +104,7 @@ func (a *Agent) about(in hook.Input) hook.Input {
 // told is what a person learns of an outcome, and its record.
 func (a *Agent) told(out *hook.Outcome) []entry {
 	var entries []entry
-	if out.Ran != nil {
+	if out.Ran != nil && (len(out.Ran.Hooks) > 0 || len(out.Notices) > 0) { // what ran and said nothing is no news
 		if d, err := session.NewDraft(session.KindHookRan, out.Ran); err == nil {
 			entries = append(entries, entry{draft: d, event: HookRan{Ran: *out.Ran, Notices: out.Notices, Terminal: out.Terminal}})
 		}

@@ -17,13 +17,14 @@ import (
 
 // hooked is what hooks have said to a call.
 type hooked struct {
-	told    bool            // PreToolUse was fired
-	said    []policy.Said   // for the guard
-	input   json.RawMessage // instead of the model's, or nil
-	defers  bool            // a hook puts the call off
-	context []string        // for the model, beside the result
-	denied  bool            // PermissionDenied was fired
-	entries []entry         // not yet on disk
+	told    bool             // PreToolUse was fired
+	shown   []policy.Request // with it, for the judgement that follows
+	said    []policy.Said    // for the guard
+	input   json.RawMessage  // instead of the model's, or nil
+	defers  bool             // a hook puts the call off
+	context []string         // for the model, beside the result
+	denied  bool             // PermissionDenied was fired
+	entries []entry          // not yet on disk
 }
 
 // hookName is how the guard and decisions call a hook.
@@ -62,7 +63,9 @@ func (l *loop) announce(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	h.told = true
+	if h.told = true; !l.a.opt.Hooks.Outside(hook.PreToolUse) { // a command may have changed what the call would touch
+		h.shown = reqs
+	}
 	in := hook.Input{Event: hook.PreToolUse, Tool: c.use.Name, ToolInput: c.use.Input, ToolUseID: c.use.ID, Requests: reqs}
 	out, entries := l.fire(ctx, in)
 	h.entries = append(h.entries, entries...)

@@ -32,9 +32,11 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 		return nil
 	}
 	c.call.Input = c.input()
-	reqs, err := l.requests(c, c.call.Input)
-	if err != nil {
-		return err
+	reqs, err := c.hooks.shown, error(nil)
+	if c.hooks.shown = nil; reqs == nil || c.hooks.input != nil {
+		if reqs, err = l.requests(c, c.call.Input); err != nil {
+			return err
+		}
 	}
 	d := l.decide(ctx, c, reqs)
 	if d.Input == nil && d.Effect != policy.Deny {
