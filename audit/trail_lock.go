@@ -34,7 +34,7 @@ func lockFile(f *os.File) (func(), error) {
 				Op: "lock trail", Err: err, Detail: f.Name(), Hint: "end the program that holds it: fuser " + f.Name(),
 			}
 		}
-		time.Sleep(pause)
+		time.Sleep(pause) // the kernel has no lock that waits for a bounded time
 	}
 }
 
