@@ -32,17 +32,15 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 		return l.noAnswer(ctx, err)
 	}
 	l.turn.fresh = false
-	answer = l.uniqueUses(answer)
-	e, err := l.item(answer)
+	whole, err := transcript.Encode(l.stamp(l.uniqueUses(answer)))
 	if err != nil {
 		return l.finish(ctx, ReasonFailed, err)
 	}
-	uses := e.Uses()
-	if l.a.opt.Mask != nil && len(uses) > 0 { // what runs is what the model wrote
-		if whole, err := transcript.Encode(answer); err == nil {
-			uses = whole.Uses()
-		}
+	e, err := l.a.mask(whole)
+	if err != nil {
+		return l.finish(ctx, ReasonFailed, err)
 	}
+	uses := whole.Uses() // what runs is what the model wrote
 	if text := answer.Text(); text != "" {
 		l.turn.text = append(l.turn.text, text)
 	}

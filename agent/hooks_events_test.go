@@ -112,7 +112,7 @@ func scenes(t *testing.T) []scene {
 	second.info.Model = "second"
 	edit := probe{name: "Edit", run: func(context.Context, *tool.Call) (tool.Result, error) {
 		r := tool.Text("edited")
-		r.Changes = []tool.Change{{Path: "/p/new.txt", Before: "absent", After: "00"}}
+		r.Changes = []session.Change{{Path: "/p/new.txt", Before: "absent", After: "00"}}
 		return r, nil
 	}}
 	list := []scene{

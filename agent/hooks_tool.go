@@ -227,7 +227,7 @@ func (c *call) addContext() {
 	c.hooks.context = nil
 }
 
-func changeOf(ch tool.Change) string {
+func changeOf(ch session.Change) string {
 	switch {
 	case ch.Before == "absent":
 		return "add"
@@ -348,13 +348,4 @@ func touches(reqs []policy.Request) []policy.Touch {
 		list[i] = policy.Touch{Operation: r.Operation, Resource: r.Resource}
 	}
 	return list
-}
-
-// changes are a result's, as the log has them.
-func changes(list []tool.Change) []session.Change {
-	var out []session.Change
-	for _, c := range list {
-		out = append(out, session.Change{Path: c.Path, Before: c.Before, After: c.After})
-	}
-	return out
 }

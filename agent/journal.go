@@ -94,8 +94,12 @@ func (l *loop) remember(e transcript.Encoded) error {
 	return l.t.Append(e)
 }
 
-// item gives a new item its id and time and encodes it.
+// item gives a new item its id and time and encodes it, secrets masked.
 func (l *loop) item(it transcript.Item) (transcript.Encoded, error) {
+	return l.a.encode(l.stamp(it))
+}
+
+func (l *loop) stamp(it transcript.Item) transcript.Item {
 	it.ID, it.Time = l.a.opt.NewID(), l.a.opt.Clock()
-	return l.a.encode(it)
+	return it
 }

@@ -9,21 +9,31 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// encode encodes a new item with its secrets masked. What the provider had signed
-// does not fit any more then, and is left out.
+// encode encodes a new item with its secrets masked.
 func (a *Agent) encode(it transcript.Item) (transcript.Encoded, error) {
 	e, err := transcript.Encode(it)
-	if err != nil || a.opt.Mask == nil {
+	if err != nil {
 		return e, err
+	}
+	return a.mask(e)
+}
+
+// mask masks the secrets of an item. What the provider had signed does not fit any
+// more then, and is left out.
+func (a *Agent) mask(e transcript.Encoded) (transcript.Encoded, error) {
+	if a.opt.Mask == nil {
+		return e, nil
 	}
 	masked, found := a.opt.Mask.JSON(e.JSON)
 	if len(found) == 0 {
 		return e, nil
 	}
-	if e, err = transcript.Parse(masked); err != nil {
+	e, err := transcript.Parse(masked)
+	if err != nil {
 		return e, err
 	}
-	if it, err = e.Decode(); err != nil || it.Native == nil {
+	it, err := e.Decode()
+	if err != nil || it.Native == nil {
 		return e, err
 	}
 	it.Native = nil

@@ -366,7 +366,7 @@ func (l *loop) finishReady(ctx context.Context) ([]entry, error) {
 		entries = append(entries, l.reviewResult(ctx, c)...)
 		d, err := session.NewDraft(session.KindToolFinished, session.ToolFinished{
 			Use: c.use.ID, Tool: c.use.Name, IsError: c.result.IsError,
-			Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode, Changes: changes(c.result.Changes),
+			Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode, Changes: c.result.Changes,
 		})
 		if err != nil {
 			return nil, err

@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -69,9 +70,9 @@ type Call struct {
 type Result struct {
 	Content  []transcript.Part // Text, Media, File or Structured
 	IsError  bool
-	ExitCode *int     // of a command
-	Notes    []string // for the person who watches: what a sandbox refused. The model reads them in Content
-	Changes  []Change // files that the tool has changed
+	ExitCode *int             // of a command
+	Notes    []string         // for the person who watches: what a sandbox refused. The model reads them in Content
+	Changes  []session.Change // files that the tool has changed
 }
 
 // Text returns a result of one text.
@@ -85,7 +86,3 @@ func Failure(s string) Result {
 	r.IsError = true
 	return r
 }
-
-// Change is what became of a file. Before and After are SHA-256 of its content, in
-// hexadecimal, or "absent".
-type Change struct{ Path, Before, After string }

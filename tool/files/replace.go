@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -19,7 +20,7 @@ import (
 // are kept; other hard links to it keep the old content. was is the digest of the
 // content before. The changes are there when the content was replaced, also with an
 // error.
-func (f *Files) replace(p tool.Place, data []byte, before fs.FileInfo, was string) ([]tool.Change, error) {
+func (f *Files) replace(p tool.Place, data []byte, before fs.FileInfo, was string) ([]session.Change, error) {
 	dir := path.Dir(p.Rel)
 	fresh, err := makeParents(p.Root, dir)
 	if err != nil {
@@ -38,7 +39,7 @@ func (f *Files) replace(p tool.Place, data []byte, before fs.FileInfo, was strin
 	}
 	sum := sha256.Sum256(data)
 	f.remember(p.Abs, stateOf(info, sum[:]))
-	changes := []tool.Change{{Path: p.Abs, Before: was, After: hex.EncodeToString(sum[:])}}
+	changes := []session.Change{{Path: p.Abs, Before: was, After: hex.EncodeToString(sum[:])}}
 	return changes, syncFolders(p.Root, dir, fresh)
 }
 

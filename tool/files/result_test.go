@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -20,7 +21,7 @@ func TestResultsTellWhatChanged(t *testing.T) {
 	d := newDesk(t, nil)
 	want := func(what string, r tool.Result, name, before, after string) {
 		t.Helper()
-		change := []tool.Change{{Path: d.dir + "/" + name, Before: before, After: after}}
+		change := []session.Change{{Path: d.dir + "/" + name, Before: before, After: after}}
 		if r.IsError || !slices.Equal(r.Changes, change) {
 			t.Errorf("%s: %q with %v, want %v", what, textOf(r), r.Changes, change)
 		}
@@ -53,7 +54,7 @@ func TestALargeFileIsHashedWhenItIsReplaced(t *testing.T) {
 	if r.IsError {
 		t.Skip(textOf(r)) // it cannot be read as text
 	}
-	if want := (tool.Change{Path: d.dir + "/big", Before: digestOf(content), After: digestOf("small")}); !slices.Equal(r.Changes, []tool.Change{want}) {
+	if want := (session.Change{Path: d.dir + "/big", Before: digestOf(content), After: digestOf("small")}); !slices.Equal(r.Changes, []session.Change{want}) {
 		t.Errorf("%v, want %v", r.Changes, want)
 	}
 }
