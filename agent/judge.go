@@ -32,7 +32,8 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 		return nil
 	}
 	c.call.Input = c.input()
-	reqs, err := c.hooks.shown, error(nil)
+	var err error
+	reqs := c.hooks.shown
 	if c.hooks.shown = nil; reqs == nil || c.hooks.input != nil {
 		if reqs, err = l.requests(c, c.call.Input); err != nil {
 			return err
