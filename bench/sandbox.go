@@ -219,7 +219,7 @@ func (s *sandboxBench) addRatio(r, control *runner, goal string) {
 	for i := range ratios {
 		ratios[i] = float64(r.medians[i]) / float64(control.medians[i])
 	}
-	spread := fmt.Sprintf("%s (%.2f to %.2f)", times(between(ratios, 0.5)), between(ratios, 0.25), between(ratios, 0.75))
+	spread := fmt.Sprintf("%s (%.2f to %.2f)", times(middle(ratios)), between(ratios, 0.25), between(ratios, 0.75))
 	s.add(what, micros(median(r.medians)), control.name+" "+micros(median(control.medians)), spread, goal)
 }
 
