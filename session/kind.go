@@ -27,6 +27,7 @@ const (
 	KindVendorMapped     Kind = "vendor.mapped"     // package workspace
 	KindWorkspaceEvent   Kind = "workspace.event"   // package workspace
 	KindRedacted         Kind = "redacted"          // Redacted
+	KindRunEvent         Kind = "run.event"         // package daemon/wire; RunEvent is what this package reads of it
 )
 
 // Kinds lists the closed set.
@@ -34,7 +35,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
 		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
-		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRedacted,
+		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRedacted, KindRunEvent,
 	}
 }
 
@@ -43,7 +44,7 @@ func (k Kind) known() bool {
 	switch k {
 	case KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
 		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
-		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRedacted:
+		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRedacted, KindRunEvent:
 		return true
 	}
 	return false
@@ -51,9 +52,9 @@ func (k Kind) known() bool {
 
 // Shared reports whether a record of this kind may be appended by someone who
 // does not hold the session's lease: a rename, an answer to a question, a
-// change of policy. Everything else belongs to the one writer.
+// change of policy, what became of a run. Everything else belongs to the one writer.
 func (k Kind) Shared() bool {
-	return k == KindMetaChanged || k == KindApprovalResolved || k == KindPolicyChanged
+	return k == KindMetaChanged || k == KindApprovalResolved || k == KindPolicyChanged || k == KindRunEvent
 }
 
 // FormatVersion is the version of the record format that this package writes.
@@ -75,7 +76,9 @@ type Opened struct {
 	Tag       string    `json:"tag,omitempty"`
 	Prompt    string    `json:"first_prompt,omitempty"`
 	User      string    `json:"user,omitempty"` // on whose behalf: the account that the program ran as
-	Base      *Base     `json:"base,omitempty"`
+	// Owner is the session whose run this one works for, or "".
+	Owner string `json:"owner,omitempty"`
+	Base  *Base  `json:"base,omitempty"`
 }
 
 // Base is where a fork leaves its parent: the fork sees the parent's records up
@@ -161,6 +164,13 @@ type PolicyChanged struct {
 	By   string `json:"by,omitempty"`
 	// Ended ends the run: what was granted in it is gone.
 	Ended bool `json:"ended,omitempty"`
+}
+
+// RunEvent is what this package reads of the payload of [KindRunEvent]; package
+// daemon/wire has the rest of it.
+type RunEvent struct {
+	// Status is that of the session's run from here on; "" leaves it.
+	Status string `json:"status,omitempty"`
 }
 
 // Rewrite is the payload of [KindRewrite]. Exactly one of Items and Cut is set.

@@ -26,6 +26,8 @@ type Meta struct {
 	Size         int64     `json:"size"`                 // bytes of own payloads
 	Parent       string    `json:"parent,omitempty"`     // forks
 	ParentSeq    int64     `json:"parent_seq,omitempty"` // the last record shared with it
+	Run          string    `json:"run,omitempty"`        // the status of its run: pending, running, waiting, completed, failed, cancelled, interrupted
+	Owner        string    `json:"owner,omitempty"`      // the session whose run this one works for
 
 	Head       int64  `json:"head"`        // seq of the last record
 	HeadDigest Digest `json:"head_digest"` // and its digest
@@ -52,6 +54,7 @@ type Delta struct {
 	Head      int64
 	Digest    Digest
 	LastModel string // becomes Model when the patch does not say otherwise
+	Run       string // becomes Run when not ""
 }
 
 // promptLimit bounds FirstPrompt in bytes.
@@ -128,6 +131,14 @@ func (d *Delta) add(r *Record) error {
 			d.Patch = &MetaPatch{}
 		}
 		d.Patch.merge(p)
+	case KindRunEvent:
+		var e RunEvent
+		if err := json.Unmarshal(r.Payload, &e); err != nil {
+			return bad(err)
+		}
+		if e.Status != "" {
+			d.Run = e.Status
+		}
 	case KindRedacted:
 		var p Redacted
 		if err := json.Unmarshal(r.Payload, &p); err != nil {
@@ -171,7 +182,7 @@ func (m Meta) Apply(d Delta) Meta {
 	if o := d.Opened; o != nil {
 		m = Meta{
 			ID: o.SessionID, Project: o.Project, CWD: o.CWD, Model: o.Model, GitBranch: o.GitBranch,
-			CreatedAt: o.Created, Title: o.Title, Summary: o.Summary, Tag: o.Tag, FirstPrompt: o.Prompt,
+			CreatedAt: o.Created, Title: o.Title, Summary: o.Summary, Tag: o.Tag, FirstPrompt: o.Prompt, Owner: o.Owner,
 		}
 		if b := o.Base; b != nil {
 			m.Parent, m.ParentSeq, m.MessageCount = b.Parent, b.Seq, b.Messages
@@ -192,6 +203,9 @@ func (m Meta) Apply(d Delta) Meta {
 	}
 	if d.LastModel != "" {
 		m.Model = d.LastModel
+	}
+	if d.Run != "" {
+		m.Run = d.Run
 	}
 	if p := d.Patch; p != nil {
 		for _, f := range []struct {

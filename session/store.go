@@ -69,6 +69,8 @@ type Query struct {
 	Parent    string // forks of this session
 	Worktrees bool   // include sessions whose id starts with "wt-"
 	Asked     bool   // sessions with open questions only, see [Meta.Questions]
+	Run       string // sessions whose run has this status, see [Meta.Run]; "*" is any
+	Owner     string // sessions that work for the run of this one
 	Limit     int    // 0 or less: no limit
 	After     string // cursor from [Page]
 }

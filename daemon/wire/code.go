@@ -1,0 +1,30 @@
+package wire
+
+// Code says what is wrong, in the words of seed 002's original.
+type Code string
+
+// The codes of error and of strategy_error.
+const (
+	CodeParse               Code = "PARSE_ERROR"      // not one JSON object, or a key twice
+	CodeValidation          Code = "VALIDATION_ERROR" // a field is missing, unknown, or has an unusable value
+	CodeInvalidMessage      Code = "INVALID_MESSAGE"  // there is no message of this type
+	CodeInternal            Code = "INTERNAL_ERROR"
+	CodePrepareFailed       Code = "PREPARE_FAILED"
+	CodeStartFailed         Code = "START_FAILED"
+	CodeContinueFailed      Code = "CONTINUE_FAILED"
+	CodeExecution           Code = "EXECUTION_ERROR" // of a run
+	CodeCancelled           Code = "CANCELLED"       // of a run
+	CodeInterrupted         Code = "INTERRUPTED"     // of a run: the daemon ended while it ran
+	CodeNoPendingInput      Code = "NO_PENDING_INPUT"
+	CodeNoPendingPermission Code = "NO_PENDING_PERMISSION"
+	CodeAlreadyDecided      Code = "ALREADY_DECIDED" // somebody was faster and said something else
+	CodeRunNotFound         Code = "RUN_NOT_FOUND"
+	CodeRunNotSteerable     Code = "RUN_NOT_STEERABLE"
+	CodeSubscribe           Code = "SUBSCRIBE_ERROR"
+	CodeConflict            Code = "CONFLICT"          // ifVersion, or a state that changed meanwhile
+	CodeUnauthorized        Code = "UNAUTHORIZED"      // no credential, or one that is not good
+	CodeForbidden           Code = "FORBIDDEN"         // the credential lacks the scope
+	CodeRateLimited         Code = "RATE_LIMITED"      // too many messages in too short a time
+	CodeTooLarge            Code = "MESSAGE_TOO_LARGE" // the connection is closed then
+	CodeDraining            Code = "DRAINING"          // the daemon is about to end
+)

@@ -1,0 +1,133 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Raw is JSON that is passed on as it is.
+type Raw = json.RawMessage
+
+// Status is where a run stands.
+//
+//	pending ─► running ⇄ waiting ─► completed | failed | cancelled | interrupted
+//	             ▲                              │
+//	             └────────── continue ◄─────────┘
+type Status string
+
+// The statuses of a run. A pending one is in memory only.
+const (
+	Pending     Status = "pending"
+	Running     Status = "running"
+	Waiting     Status = "waiting" // for an answer or for input
+	Completed   Status = "completed"
+	Failed      Status = "failed"
+	Cancelled   Status = "cancelled"
+	Interrupted Status = "interrupted" // its daemon ended; it can be continued
+)
+
+// Ended reports whether nothing more happens until the run is continued.
+func (s Status) Ended() bool {
+	return s == Completed || s == Failed || s == Cancelled || s == Interrupted
+}
+
+// What a [RunEvent] tells.
+const (
+	RunStarted       = "started" // and continued: Segment tells
+	RunStepStarted   = "step_started"
+	RunStepCompleted = "step_completed"
+	RunStepFailed    = "step_failed"
+	RunRelayed       = "relayed" // records of an agent that has a session of its own
+	RunInputAsked    = "input_asked"
+	RunInputGiven    = "input_given"
+	RunSteered       = "steered"
+	RunStatus        = "status"         // running or waiting again
+	RunPolicy        = "policy_updated" // the chains after a change
+	RunCompleted     = "completed"
+	RunFailed        = "failed"
+	RunCancelled     = "cancelled"
+	RunInterrupted   = "interrupted"
+)
+
+// RunEvent is the payload of a run.event record ([session.KindRunEvent]).
+type RunEvent struct {
+	Event   string `json:"event"`
+	Status  Status `json:"status,omitempty"`  // the run's from here on
+	Segment int    `json:"segment,omitempty"` // 1 is the first start, each continuation adds one
+
+	By        string `json:"by,omitempty"`         // who asked for it
+	Via       string `json:"via,omitempty"`        // websocket, http, console, cli
+	RequestID string `json:"request_id,omitempty"` // of the message that asked for it
+
+	// of started
+	Strategy *StrategyInfo `json:"strategy,omitempty"`
+	Resumed  bool          `json:"resumed,omitempty"` // the segment that was interrupted goes on
+
+	Step     string `json:"step,omitempty"` // where in the flow: "1.r2.writer"; unique in a segment
+	StepName string `json:"step_name,omitempty"`
+	Agent    string `json:"agent,omitempty"`    // of steps, input, relayed
+	Session  string `json:"session,omitempty"`  // of relayed: whose records
+	From     int64  `json:"from,omitempty"`     // the first of them
+	To       int64  `json:"to,omitempty"`       // the last of them
+	Input    string `json:"input,omitempty"`    // of started and step_started
+	InputID  string `json:"input_id,omitempty"` // of input_asked and input_given
+	Text     string `json:"text,omitempty"`     // prompt, given input, steering, or a result
+
+	Usage  *transcript.Usage `json:"usage,omitempty"`
+	Cost   float64           `json:"cost_usd,omitempty"`
+	Finish string            `json:"finish,omitempty"` // of step_completed: agent.Reason
+
+	Code    Code           `json:"code,omitempty"`    // of failed, cancelled, interrupted
+	Message string         `json:"message,omitempty"` // what was wrong
+	Chains  []policy.Chain `json:"chains,omitempty"`  // of policy_updated
+}
+
+// StrategyInfo describes what a run runs, for strategy_started and for going on with it.
+type StrategyInfo struct {
+	Name   string   `json:"name"`
+	Path   string   `json:"path,omitempty"`
+	Agents []string `json:"agents"`
+	Flow   Raw      `json:"flow"` // the flow tree as the strategy has it
+	// Source is the strategy itself: a run goes on with what it was started with.
+	Source Raw    `json:"source,omitempty"`
+	Cwd    string `json:"cwd,omitempty"`
+	Model  string `json:"model,omitempty"` // override
+	Mode   string `json:"mode,omitempty"`
+}
+
+// RunInfo is a run in run_list, and in the HTTP API.
+type RunInfo struct {
+	RunID        string     `json:"runId"`
+	SessionID    string     `json:"sessionId"`
+	Status       Status     `json:"status"`
+	StrategyName string     `json:"strategyName"`
+	StrategyPath string     `json:"strategyPath,omitempty"`
+	Agents       []string   `json:"agents,omitempty"`
+	Cwd          string     `json:"cwd"`
+	Mode         string     `json:"mode,omitempty"`
+	Segment      int        `json:"segment"`
+	StartedAt    time.Time  `json:"startedAt"`
+	CompletedAt  *time.Time `json:"completedAt"`
+	Questions    int        `json:"questions"` // open ones
+	Inputs       []Input    `json:"inputs,omitempty"`
+	Result       string     `json:"result,omitempty"`
+	Error        *Problem   `json:"error,omitempty"`
+	LastSeq      int64      `json:"lastSeq"`
+}
+
+// Input is a request_input that waits.
+type Input struct {
+	InputRequestID string    `json:"inputRequestId"`
+	AgentName      string    `json:"agentName"`
+	Prompt         string    `json:"prompt,omitempty"`
+	AskedAt        time.Time `json:"askedAt"`
+}
+
+// Problem is what went wrong, in error and strategy_error.
+type Problem struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+}
