@@ -68,8 +68,14 @@ var floors = map[string]int{
 
 	"workspace": 50,
 
-	"daemon":  60,
-	"console": 60,
+	"daemon/strategy": 50,
+	"daemon/auth":     50,
+	"daemon/wire":     52,
+	"daemon/feed":     52,
+	"daemon/runs":     55,
+	"daemon/client":   57,
+	"daemon":          60,
+	"console":         60, // the page, no logic
 
 	"internal/cli":           70,
 	"internal/confine/first": 70, // for cmd/holdfast: what it runs, it runs before other packages start
@@ -94,9 +100,10 @@ var heavy = map[string][]string{
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/openai/openai-go":            {"model/openai"},
 	"github.com/alecthomas/kong":             {"internal/cli"},
-	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli"},
-	"github.com/google/jsonschema-go":        {"tool"},
-	"github.com/coder/websocket":             {"daemon"},
+	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "daemon/strategy"},
+	"github.com/google/jsonschema-go":        {"tool", "daemon/wire", "daemon"},
+	"github.com/coder/websocket":             {"daemon", "daemon/client", "bench"},
+	"github.com/coreos/go-systemd":           {"internal/cli"},
 	"github.com/anishathalye/porcupine":      {"session/sessiontest"},
 	"pgregory.net/rapid":                     {"session/sessiontest"},
 	"github.com/rogpeppe/go-internal":        {"model/internal/modeltest"},
