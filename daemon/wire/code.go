@@ -17,7 +17,6 @@ const (
 	CodeInterrupted         Code = "INTERRUPTED"     // of a run: the daemon ended while it ran
 	CodeNoPendingInput      Code = "NO_PENDING_INPUT"
 	CodeNoPendingPermission Code = "NO_PENDING_PERMISSION"
-	CodeAlreadyDecided      Code = "ALREADY_DECIDED" // somebody was faster and said something else
 	CodeRunNotFound         Code = "RUN_NOT_FOUND"
 	CodeRunNotSteerable     Code = "RUN_NOT_STEERABLE"
 	CodeSubscribe           Code = "SUBSCRIBE_ERROR"

@@ -44,7 +44,6 @@ const (
 	RunInputAsked    = "input_asked"
 	RunInputGiven    = "input_given"
 	RunSteered       = "steered"
-	RunStatus        = "status"         // running or waiting again
 	RunPolicy        = "policy_updated" // the chains after a change
 	RunCompleted     = "completed"
 	RunFailed        = "failed"
@@ -62,9 +61,10 @@ type RunEvent struct {
 	Via       string `json:"via,omitempty"`        // websocket, http, console, cli
 	RequestID string `json:"request_id,omitempty"` // of the message that asked for it
 
-	// of started
-	Strategy *StrategyInfo `json:"strategy,omitempty"`
-	Resumed  bool          `json:"resumed,omitempty"` // the segment that was interrupted goes on
+	// of started, and without Flow and Source of what ends a run
+	Strategy  *StrategyInfo `json:"strategy,omitempty"`
+	StartedAt *time.Time    `json:"started_at,omitempty"` // of what ends a run
+	Resumed   bool          `json:"resumed,omitempty"`    // the segment that was interrupted goes on
 
 	Step     string `json:"step,omitempty"` // where in the flow: "1.r2.writer"; unique in a segment
 	StepName string `json:"step_name,omitempty"`
