@@ -19,7 +19,7 @@ type runModels struct {
 	keySource         string
 }
 
-func (c *runCmd) models(p *Program) (*runModels, error) {
+func (c *agentFlags) models(p *Program) (*runModels, error) {
 	name := orElse(c.Model, p.env("HOLDFAST_MODEL"))
 	if name == "" {
 		return nil, usage("no model is named", `use --model anthropic/claude-sonnet-4-6, or set HOLDFAST_MODEL; "holdfast demo" needs none`)

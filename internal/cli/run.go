@@ -22,11 +22,7 @@ import (
 type runCmd struct {
 	Prompt string `arg:"" optional:"" help:"What to do; - or nothing reads standard input, which is also added to a prompt when it is not a terminal."`
 
-	Model         string `short:"m" placeholder:"PROVIDER/MODEL" group:"model" help:"anthropic/…, openai/…, ollama/… or scripted/PATH; default $$HOLDFAST_MODEL."`
-	FallbackModel string `placeholder:"PROVIDER/MODEL" group:"model" help:"Answers for the rest of a turn when the model stays unavailable."`
-	BaseURL       string `name:"base-url" placeholder:"URL" group:"model" help:"The provider's address; default ANTHROPIC_BASE_URL or OPENAI_BASE_URL."`
-	MaxTokens     int    `placeholder:"N" group:"model" help:"Bound of one answer, in tokens."`
-	Effort        string `placeholder:"LEVEL" enum:",low,medium,high" default:"" group:"model" help:"How much to think: low, medium or high."`
+	agentFlags
 
 	Continue    bool   `short:"c" group:"session" help:"Go on with the newest session of this project."`
 	Resume      string `short:"r" placeholder:"ID|NAME" group:"session" help:"Go on with this session."`
@@ -36,24 +32,8 @@ type runCmd struct {
 	Name        string `placeholder:"TITLE" group:"session" help:"Give the session a title."`
 	Takeover    bool   `group:"session" help:"Take the session from a process that holds it."`
 	NoPersist   bool   `name:"no-session-persistence" group:"session" help:"Write nothing to the session."`
+	NoDaemon    bool   `name:"no-daemon" group:"session" help:"Run here, also when a daemon serves this home; or HOLDFAST_NO_DAEMON=1."`
 	storeFlags  `group:"session"`
-
-	CWD         string   `name:"cwd" placeholder:"FOLDER" group:"work" help:"Work in this folder; default the current one."`
-	Init        bool     `xor:"setup" group:"work" help:"Tell Setup hooks to prepare the folder, first."`
-	Maintenance bool     `xor:"setup" group:"work" help:"Tell Setup hooks to tidy up, first."`
-	AddDir      []string `sep:"none" placeholder:"FOLDER" group:"work" help:"Another folder that the tools may touch; may be repeated."`
-
-	SystemPrompt           string `placeholder:"TEXT" group:"prompt" help:"Replace the system prompt."`
-	SystemPromptFile       string `placeholder:"FILE" group:"prompt" help:"Replace the system prompt by a file's text."`
-	AppendSystemPrompt     string `placeholder:"TEXT" group:"prompt" help:"Add to the system prompt."`
-	AppendSystemPromptFile string `placeholder:"FILE" group:"prompt" help:"Add a file's text to the system prompt."`
-
-	permissionFlags
-	NoHooks   bool `name:"no-hooks" group:"permission" help:"Run no hooks. Refused where the administrator's settings have some."`
-	NoSandbox bool `name:"no-sandbox" group:"permission" help:"Run commands without the kernel sandbox. Refused where the administrator's settings want it."`
-
-	MaxTurns     int     `placeholder:"N" group:"limit" help:"Bound of model calls."`
-	MaxBudgetUSD float64 `name:"max-budget-usd" placeholder:"USD" group:"limit" help:"Bound of the cost."`
 
 	OutputFormat           string `placeholder:"FORMAT" enum:"text,json,stream-json" default:"text" group:"output" help:"text, json or stream-json."`
 	IncludePartialMessages bool   `group:"output" help:"With stream-json: stream_event lines while the model writes."`
@@ -87,74 +67,42 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	if err != nil {
 		return outcome.Usage, err
 	}
-	system, err := c.system(p, cwd)
-	if err != nil {
-		return outcome.Usage, err
-	}
-	models, err := c.models(p)
-	if err != nil {
-		return outcome.Usage, err
-	}
-	rules, err := c.settings(p, cwd)
+	m, err := c.agentFlags.make(ctx, p, cwd, c.Verbose)
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	box, err := c.toolbox(p, cwd, rules)
-	if err != nil {
-		return outcome.Usage, err
-	}
-	defer box.close()
-	if err := c.checkHooks(rules); err != nil {
-		return outcome.Of(err), err
-	}
-	mask, err := rules.Masker()
-	if err != nil {
-		return outcome.Usage, err
-	}
-	c.Name, _ = mask.Text(c.Name)
-	held, profile := box.held.status()
+	defer m.close()
+	c.Name, _ = m.options.Mask.Text(c.Name)
 	sessions, closeStore, err := p.openStore(c.Store)
 	if err != nil {
 		return outcome.Failed, err
 	}
 	defer closeStore()
-	o := agent.Options{
-		Sessions: sessions, NoPersist: c.NoPersist, System: system,
-		Fallback: models.fallback, MaxTokens: c.MaxTokens, Effort: c.Effort,
-		Permissions: box.permissions, Tools: box.registry, AskTimeout: rules.AskTimeout.Value,
-		Sandbox: held, Profile: profile,
-		Setup: c.setup(), Mask: mask,
-		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now,
-	}
+	o := m.options
+	o.Sessions, o.NoPersist = sessions, c.NoPersist
 	if o.Session, err = c.session(ctx, sessions, cwd); err != nil {
 		return outcome.Of(err), err
 	}
-	o.Ask = unattended(rules.OnAsk.Value)
+	o.Ask = unattended(m.rules.OnAsk.Value)
 	if c.OutputFormat == "text" {
 		if person := p.asker(); person != nil {
 			defer person.close()
 			o.Ask = person.ask
 		}
 	}
-	told, err := p.telemetry(ctx, &o)
+	a, err := agent.New(m.models.primary, &o)
 	if err != nil {
 		return outcome.Usage, err
 	}
-	defer told()
-	attached := box.hooks.attach(&o)
-	a, err := agent.New(models.primary, &o)
-	if err != nil {
-		return outcome.Usage, err
-	}
-	attached(a)
+	m.attach(a)
 	defer func() { _ = a.Close() }()
 	if !c.Quiet {
-		p.notice(rules)
+		p.notice(m.rules)
 	}
 	view.begin(scene{
-		cwd: cwd, model: models.primary.Info().String(), keySource: models.keySource,
-		mode: a.Mode, tools: box.names(), args: c.again(),
-		again: c.Store != "memory:" && !c.NoPersist && models.primary.Info().Provider != "scripted", // a play has an end
+		cwd: cwd, model: m.models.primary.Info().String(), keySource: m.models.keySource,
+		mode: a.Mode, tools: m.box.names(), args: c.again(),
+		again: c.Store != inMemory && !c.NoPersist && m.models.primary.Info().Provider != "scripted", // a play has an end
 	})
 	return c.drive(ctx, sessions, a, input, view, settle)
 }

@@ -253,7 +253,7 @@ func (r *hookRunner) Run(ctx context.Context, d *hook.Definition, in *hook.Input
 }
 
 // checkHooks refuses --no-hooks where the administrator's hooks run all the same.
-func (c *runCmd) checkHooks(s *settings.Settings) error {
+func (c *agentFlags) checkHooks(s *settings.Settings) error {
 	if !c.NoHooks {
 		return nil
 	}
@@ -268,7 +268,7 @@ func (c *runCmd) checkHooks(s *settings.Settings) error {
 }
 
 // setup is the trigger of the Setup event.
-func (c *runCmd) setup() string {
+func (c *agentFlags) setup() string {
 	switch {
 	case c.Init:
 		return "init"

@@ -114,7 +114,7 @@ func (p *Program) readInput(optional bool) (string, error) {
 //go:embed prompt.md
 var systemPrompt string
 
-func (c *runCmd) system(p *Program, cwd string) (string, error) {
+func (c *agentFlags) system(p *Program, cwd string) (string, error) {
 	text := fmt.Sprintf("%s\nWorking folder: %s\nPlatform: %s/%s\n", systemPrompt, cwd, runtime.GOOS, runtime.GOARCH)
 	for _, dir := range c.AddDir {
 		abs, err := p.folder(dir)

@@ -12,7 +12,7 @@ import (
 )
 
 // settings reads what applies in a run, flags included.
-func (c *runCmd) settings(p *Program, cwd string) (*settings.Settings, error) {
+func (c *agentFlags) settings(p *Program, cwd string) (*settings.Settings, error) {
 	files, err := p.settingsFiles(c.Settings)
 	if err != nil {
 		return nil, err

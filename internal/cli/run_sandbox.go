@@ -28,7 +28,7 @@ type held struct {
 
 // hold opens the sandbox of a run that works in folders. The person may do without
 // it, unless an administrator wants it; nothing else makes a run do without.
-func (c *runCmd) hold(p *Program, s *settings.Settings, folders []string) (h *held, err error) {
+func (c *agentFlags) hold(p *Program, s *settings.Settings, folders []string, loud bool) (h *held, err error) {
 	h = &held{}
 	defer func() {
 		if err != nil {
@@ -51,7 +51,7 @@ func (c *runCmd) hold(p *Program, s *settings.Settings, folders []string) (h *he
 	if err != nil {
 		return h, cannotHold(err)
 	}
-	if c.Verbose {
+	if loud {
 		for _, n := range h.box.Notices() {
 			p.warn("sandbox: %s", n)
 		}

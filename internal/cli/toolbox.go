@@ -26,7 +26,7 @@ type toolbox struct {
 }
 
 // toolbox makes the tools of a run as its settings want them.
-func (c *runCmd) toolbox(p *Program, cwd string, s *settings.Settings) (b *toolbox, err error) {
+func (c *agentFlags) toolbox(p *Program, cwd string, s *settings.Settings, loud bool) (b *toolbox, err error) {
 	b = &toolbox{held: &held{}, hooks: &hooks{}}
 	defer func() {
 		if err != nil {
@@ -40,7 +40,7 @@ func (c *runCmd) toolbox(p *Program, cwd string, s *settings.Settings) (b *toolb
 	if err != nil {
 		return b, err
 	}
-	if b.held, err = c.hold(p, s, work); err != nil {
+	if b.held, err = c.hold(p, s, work, loud); err != nil {
 		return b, err
 	}
 	if b.hooks, err = p.hooks(&hooksNeed{settings: s, folders: work, noSandbox: c.NoSandbox}); err != nil {
@@ -60,6 +60,9 @@ func (c *runCmd) toolbox(p *Program, cwd string, s *settings.Settings) (b *toolb
 		return b, err
 	}
 	if err = c.checkTools(all); err != nil {
+		return b, err
+	}
+	if all, err = c.only(all); err != nil {
 		return b, err
 	}
 	b.registry = withoutDenied(all, s.Rules)
@@ -113,13 +116,7 @@ func (b *toolbox) tools(hide func(string) bool) (*tool.Registry, error) {
 	return tool.NewRegistry(slices.Concat(made[:]...)...)
 }
 
-func (b *toolbox) names() []string {
-	names := []string{}
-	for _, s := range b.registry.Specs() {
-		names = append(names, s.Name)
-	}
-	return names
-}
+func (b *toolbox) names() []string { return toolNames(b.registry) }
 
 func (b *toolbox) close() {
 	if b.folders != nil {
@@ -135,7 +132,7 @@ func (b *toolbox) close() {
 
 // checkTools refuses rules about tools that there are not: a rule that never
 // applies would be taken for one that does.
-func (c *runCmd) checkTools(all *tool.Registry) error {
+func (c *agentFlags) checkTools(all *tool.Registry) error {
 	flags, err := c.flags()
 	if err != nil {
 		return err
@@ -145,11 +142,7 @@ func (c *runCmd) checkTools(all *tool.Registry) error {
 		if _, ok := all.Lookup(name); ok || strings.Contains(name, "*") || strings.HasPrefix(name, "mcp__") {
 			continue
 		}
-		var known []string
-		for _, s := range all.Specs() {
-			known = append(known, s.Name)
-		}
-		return usage(fmt.Sprintf("%s: there is no tool %q", f.Name, name), "the tools are "+strings.Join(known, ", "))
+		return usage(fmt.Sprintf("%s: there is no tool %q", f.Name, name), "the tools are "+strings.Join(toolNames(all), ", "))
 	}
 	return nil
 }
