@@ -182,7 +182,7 @@ func (f *folder) take(r *Record) error {
 		err = f.rewrite(r.Payload)
 	case KindRedacted:
 		err = f.redacted(r)
-	case KindDecision, KindHookRan, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent:
+	case KindDecision, KindHookRan, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRunEvent:
 	default:
 		return &Error{
 			Op: "replay", Session: f.s.SessionID, Seq: r.Seq, Err: ErrNewer,
