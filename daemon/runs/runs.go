@@ -15,16 +15,16 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/daemon/feed"
 	"github.com/holdfast-dev/holdfast/daemon/strategy"
-	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/model"
-	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -60,6 +60,9 @@ type Options struct {
 	Hub      *feed.Hub
 	// Make makes the parts of an agent: settings, tools, sandbox, hooks, model.
 	Make func(ctx context.Context, n Need) (*Made, error)
+	// Mask makes what masks secrets in what a run's record holds, as the settings of a
+	// folder want it; nil: nothing is masked.
+	Mask func(ctx context.Context, cwd, settings string) (*secret.Masker, error)
 	// Resume goes on with interrupted runs by itself.
 	Resume bool
 	// Limit bounds the runs that run at once; 0 is 256.
@@ -69,119 +72,80 @@ type Options struct {
 }
 
 // Runs has all runs of a store. It is safe for concurrent use.
-type Runs struct{}
+type Runs struct {
+	o    Options
+	root context.Context // of all runs; ends with Close
+	stop context.CancelFunc
+
+	mu       sync.Mutex
+	live     map[string]*run // prepared, running and waiting
+	draining bool
+	leave    chan struct{} // closed when questions are left open
+	wg       sync.WaitGroup
+}
+
+// Limits of what is kept in memory.
+const (
+	defaultLimit = 256
+	maxPrepared  = 1000
+)
 
 // New returns the runs of a store.
-func New(o *Options) (*Runs, error) { panic("not yet") }
-
-// Recover marks the runs that a daemon left behind as interrupted, and goes on with
-// them when Options.Resume says so. It is called once, before clients are served.
-func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) { panic("not yet") }
-
-// Prepared is a run that can be started or continued.
-type Prepared struct {
-	Run      string
-	Again    bool // there was a run of this id: continue it
-	Strategy wire.StrategyInfo
-	Session  *session.Meta // of a run that is there
+func New(o *Options) (*Runs, error) {
+	if o == nil || o.Sessions == nil || o.Hub == nil || o.Make == nil {
+		return nil, errors.New("runs: Sessions, Hub and Make are needed")
+	}
+	r := &Runs{o: *o, live: map[string]*run{}, leave: make(chan struct{})}
+	if r.o.Limit <= 0 {
+		r.o.Limit = defaultLimit
+	}
+	if r.o.Clock == nil {
+		r.o.Clock = time.Now
+	}
+	if r.o.Log == nil {
+		r.o.Log = slog.New(slog.DiscardHandler)
+	}
+	r.root, r.stop = context.WithCancel(context.Background())
+	return r, nil
 }
 
-// Prepare makes a run ready. Errors: *Error with PREPARE_FAILED.
-func (r *Runs) Prepare(ctx context.Context, p PrepareOptions) (*Prepared, error) { panic("not yet") }
-
-// PrepareOptions describe a run. One of Run, Strategy is needed.
-type PrepareOptions struct {
-	Run      string             // id of a run on record, or for a new one; "" makes one
-	Strategy *strategy.Strategy // nil: that of the run on record
-	Model    string
-	Cwd      string
-	Settings string
-	Mode     string
-	Title    string
-	Environ  []string
-	By       Actor
+// lookup returns a run that is prepared or runs, or nil.
+func (r *Runs) lookup(id string) *run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.live[id]
 }
 
-// Start starts a prepared run; it goes on in the background. START_FAILED.
-func (r *Runs) Start(ctx context.Context, id, input, requestID string, by Actor) error {
-	panic("not yet")
+// forget takes a run out of memory.
+func (r *Runs) forget(x *run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.live[x.id] == x {
+		delete(r.live, x.id)
+	}
 }
-
-// Continue goes on with a run that has ended. CONTINUE_FAILED.
-func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Actor) error {
-	panic("not yet")
-}
-
-// Stop cancels a run; it returns when that is on record. RUN_NOT_FOUND when nothing
-// of this id runs or is prepared.
-func (r *Runs) Stop(ctx context.Context, id, requestID string, by Actor) error { panic("not yet") }
-
-// Input answers a request_input. NO_PENDING_INPUT.
-func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, by Actor) error {
-	panic("not yet")
-}
-
-// Steer gives a running run a text to heed. RUN_NOT_STEERABLE, RUN_NOT_FOUND.
-func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) error {
-	panic("not yet")
-}
-
-// Decide answers a question of a run, running or not, and returns the answer that
-// counts. The run may be "": then the question is looked for. Errors are those of
-// [approval.Resolve]; a digest that is not "" must be the question's.
-func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, digest string) (approval.Answer, error) {
-	panic("not yet")
-}
-
-// Change changes the policy of a run that runs: of all its agents, and of those that
-// start later. RUN_NOT_FOUND; [policy.ErrStale], [policy.ErrInvalid].
-func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor) (version int, err error) {
-	panic("not yet")
-}
-
-// Chains are the chains of a run's guards as they are: of its agents that run.
-func (r *Runs) Chains(ctx context.Context, id string) ([]policy.Chain, []policy.Grant, error) {
-	panic("not yet")
-}
-
-// List lists runs on record, and those that are only prepared when pending asks for it.
-func (r *Runs) List(ctx context.Context, q ListOptions) (list []wire.RunInfo, next string, err error) {
-	panic("not yet")
-}
-
-// ListOptions filter [Runs.List].
-type ListOptions struct {
-	Cwd    string
-	Status wire.Status
-	Limit  int
-	Cursor string
-}
-
-// Get describes a run, running or on record. RUN_NOT_FOUND.
-func (r *Runs) Get(ctx context.Context, id string) (*wire.RunInfo, error) { panic("not yet") }
 
 // Active counts the runs that run or wait.
-func (r *Runs) Active() int { panic("not yet") }
-
-// Busy reports whether a session is one of a run that runs here.
-func (r *Runs) Busy(id string) bool { panic("not yet") }
-
-// Drain refuses new runs, and returns when those that run have ended or ctx has; what
-// runs then is interrupted: its questions stay open and it can be continued.
-func (r *Runs) Drain(ctx context.Context) error { panic("not yet") }
-
-// Close is Drain that does not wait. Closing twice does nothing.
-func (r *Runs) Close() error { panic("not yet") }
-
-// Error is what went wrong, with its code on the wire.
-type Error struct {
-	Code    wire.Code
-	Message string
-	Hint    string
-	Err     error
+func (r *Runs) Active() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, x := range r.live {
+		if x.begun() {
+			n++
+		}
+	}
+	return n
 }
 
-func (e *Error) Error() string { return e.Message }
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+// Busy reports whether a session is one of a run that runs here.
+func (r *Runs) Busy(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range r.live {
+		if x.begun() && x.works(id) {
+			return true
+		}
+	}
+	return false
+}

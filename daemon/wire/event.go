@@ -90,7 +90,8 @@ type StrategyInfo struct {
 	Name   string   `json:"name"`
 	Path   string   `json:"path,omitempty"`
 	Agents []string `json:"agents"`
-	Flow   Raw      `json:"flow"` // the flow tree as the strategy has it
+	Sole   string   `json:"sole,omitempty"` // the agent that works in the run's session; "": each has its own
+	Flow   Raw      `json:"flow"`           // the flow tree as the strategy has it
 	// Source is the strategy itself: a run goes on with what it was started with.
 	Source Raw    `json:"source,omitempty"`
 	Cwd    string `json:"cwd,omitempty"`

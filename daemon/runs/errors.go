@@ -1,0 +1,45 @@
+package runs
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+)
+
+// Error is what went wrong, with its code on the wire.
+type Error struct {
+	Code    wire.Code
+	Message string
+	Tip     string // what to do about it, or ""
+	Err     error
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint says what to do about it, or "".
+func (e *Error) Hint() string { return e.Tip }
+
+// fail is an error with the words of its cause.
+func fail(code wire.Code, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return &Error{Code: code, Message: e.Message, Tip: e.Tip, Err: err}
+	}
+	return &Error{Code: code, Message: err.Error(), Err: err}
+}
+
+// notFound is seed 002's answer about a run that does not run.
+func notFound(id string) error {
+	return &Error{Code: wire.CodeRunNotFound, Message: "No active run found for runId " + id}
+}
+
+func draining(code wire.Code) error {
+	return &Error{Code: code, Message: "the daemon is about to end: it starts nothing more", Tip: "try again when it is back"}
+}
+
+func refuse(code wire.Code, format string, args ...any) error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}

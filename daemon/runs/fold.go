@@ -1,0 +1,113 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// past is what a run's log says about it, as far as going on needs it.
+type past struct {
+	segment  int
+	started  *wire.RunEvent // the newest start, with its strategy
+	begun    time.Time
+	status   wire.Status
+	steps    map[string]*pastStep // of the newest segment, by path
+	inputs   map[string]*pastInput
+	relayed  map[string]int64 // by session: the last record that the log names
+	steering []string         // that no step has begun after
+}
+
+// pastStep is a step that was begun.
+type pastStep struct {
+	began wire.RunEvent
+	seq   int64
+	ended *wire.RunEvent // nil: it was interrupted
+}
+
+// pastInput is a question to a person.
+type pastInput struct {
+	asked wire.RunEvent
+	at    time.Time
+	given *wire.RunEvent
+}
+
+// fold reads a run's log.
+func (r *Runs) fold(ctx context.Context, id string) (*past, error) {
+	p := &past{relayed: map[string]int64{}}
+	p.reset()
+	for rec, err := range r.o.Sessions.Records(ctx, id, session.Range{}) {
+		if err != nil {
+			return nil, err
+		}
+		if rec.Kind != session.KindRunEvent || rec.Payload == nil {
+			continue
+		}
+		var e wire.RunEvent
+		if err := json.Unmarshal(rec.Payload, &e); err != nil {
+			return nil, fmt.Errorf("record %d of run %s: %w", rec.Seq, id, err)
+		}
+		p.take(e, rec)
+	}
+	return p, nil
+}
+
+func (p *past) reset() {
+	p.steps, p.inputs, p.steering = map[string]*pastStep{}, map[string]*pastInput{}, nil
+}
+
+func (p *past) take(e wire.RunEvent, rec session.Record) {
+	if e.Status != "" {
+		p.status = e.Status
+	}
+	switch e.Event {
+	case wire.RunStarted:
+		if !e.Resumed {
+			p.reset()
+			p.begun = rec.Time
+		}
+		p.segment, p.started = e.Segment, &e
+	case wire.RunStepStarted:
+		p.steps[e.Step] = &pastStep{began: e, seq: rec.Seq}
+		p.steering = nil
+	case wire.RunStepCompleted, wire.RunStepFailed:
+		if s := p.steps[e.Step]; s != nil && e.Event == wire.RunStepCompleted {
+			s.ended = &e
+		}
+	case wire.RunInputAsked:
+		p.inputs[e.InputID] = &pastInput{asked: e, at: rec.Time}
+	case wire.RunInputGiven:
+		if in := p.inputs[e.InputID]; in != nil && in.given == nil {
+			in.given = &e
+		}
+	case wire.RunRelayed:
+		p.relayed[e.Session] = max(p.relayed[e.Session], e.To)
+	case wire.RunSteered:
+		p.steering = append(p.steering, e.Text)
+	}
+}
+
+// input finds what was asked of a person at a step.
+func (p *past) input(step string) *pastInput {
+	if p == nil {
+		return nil
+	}
+	for _, in := range p.inputs {
+		if in.asked.Step == step {
+			return in
+		}
+	}
+	return nil
+}
+
+// step finds a step of the segment that goes on.
+func (p *past) step(path string) *pastStep {
+	if p == nil {
+		return nil
+	}
+	return p.steps[path]
+}

@@ -1,0 +1,140 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+)
+
+// input is what a person is asked for.
+type input struct {
+	id, agent, prompt, step string
+	at                      time.Time
+	given                   chan string // takes one
+	taken                   bool        // under run.mu
+}
+
+// askPerson is a step of a user agent: it waits for a client's words. The input of
+// the start is the answer to the first one, when no other agent came before.
+func (x *run) askPerson(ctx context.Context, s strategy.Step, spec strategy.Agent) (strategy.Output, error) {
+	if before := x.resumed.input(s.Path); before != nil {
+		if before.given != nil {
+			return strategy.Output{Text: before.given.Text}, nil
+		}
+		return x.wait(ctx, &input{
+			id: before.asked.InputID, agent: s.Agent, prompt: before.asked.Text, step: s.Path, at: before.at, given: make(chan string, 1),
+		})
+	}
+	if text := x.takeFirst(); text != "" {
+		return strategy.Output{Text: text}, nil
+	}
+	in := &input{
+		id: x.r.o.Sessions.NewID(), agent: s.Agent, prompt: spec.Prompt, step: s.Path, at: x.r.o.Clock(), given: make(chan string, 1),
+	}
+	e := wire.RunEvent{
+		Event: wire.RunInputAsked, Segment: x.segment, Step: s.Path, StepName: s.Name, Agent: s.Agent, InputID: in.id, Text: in.prompt,
+	}
+	x.put(in) // before it is told: who follows the log may be faster
+	if _, err := x.append(ctx, e, wire.Running); err != nil {
+		return strategy.Output{}, err
+	}
+	return x.wait(ctx, in)
+}
+
+func (x *run) takeFirst() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	text := x.first
+	x.first = ""
+	return text
+}
+
+func (x *run) put(in *input) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.inputs[in.id] = in
+}
+
+func (x *run) wait(ctx context.Context, in *input) (strategy.Output, error) {
+	x.put(in)
+	defer func() {
+		x.mu.Lock()
+		delete(x.inputs, in.id)
+		x.mu.Unlock()
+	}()
+	select {
+	case text := <-in.given:
+		return strategy.Output{Text: text}, nil
+	case <-ctx.Done():
+		return strategy.Output{}, context.Cause(ctx)
+	case <-x.r.leave:
+		return strategy.Output{}, errLeft
+	}
+}
+
+// Input answers a request_input: that of inputID, or the one that waits for the
+// agent. It is on record when Input returns. NO_PENDING_INPUT when nobody waits for
+// it, or somebody was faster.
+func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, by Actor) error {
+	none := refuse(wire.CodeNoPendingInput, "No pending input request for agent %s of run %s", cmp.Or(agentName, inputID), id)
+	x := r.lookup(id)
+	if x == nil {
+		return none
+	}
+	in := x.claim(agentName, inputID)
+	if in == nil {
+		return none
+	}
+	e := wire.RunEvent{
+		Event: wire.RunInputGiven, Segment: x.segment, Step: in.step, Agent: in.agent, InputID: in.id, Text: text, By: by.Name, Via: by.Via,
+	}
+	if _, err := x.append(ctx, e, wire.Running); err != nil {
+		x.mu.Lock()
+		in.taken = false
+		x.mu.Unlock()
+		if errors.Is(err, errOvertaken) {
+			return none
+		}
+		return err
+	}
+	in.given <- text
+	return nil
+}
+
+// claim takes the oldest input that fits for one who answers it, or returns nil.
+func (x *run) claim(agentName, inputID string) *input {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var found *input
+	for _, in := range x.inputs {
+		if in.taken || agentName != "" && in.agent != agentName || inputID != "" && in.id != inputID {
+			continue
+		}
+		if found == nil || in.id < found.id {
+			found = in
+		}
+	}
+	if found != nil {
+		found.taken = true
+	}
+	return found
+}
+
+// waiting lists what a run asks people for, oldest first.
+func (x *run) waiting() []wire.Input {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var list []wire.Input
+	for _, in := range x.inputs {
+		if !in.taken {
+			list = append(list, wire.Input{InputRequestID: in.id, AgentName: in.agent, Prompt: in.prompt, AskedAt: in.at})
+		}
+	}
+	slices.SortFunc(list, func(a, b wire.Input) int { return cmp.Compare(a.InputRequestID, b.InputRequestID) })
+	return list
+}

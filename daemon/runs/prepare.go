@@ -1,0 +1,170 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// PrepareOptions describe a run. What is left out of a run that is on record is as it
+// was.
+type PrepareOptions struct {
+	Run      string             // id of a run on record, or for a new one; "" makes one
+	Strategy *strategy.Strategy // nil: that of the run on record; a new one needs it
+	Model    string             // overrides that of the agents
+	Cwd      string             // absolute
+	Settings string             // a file with more settings
+	Mode     string             // permission mode
+	Title    string             // of a new session
+	Environ  []string           // instead of the daemon's own; in memory only
+	By       Actor
+}
+
+// Prepared is a run that can be started or continued.
+type Prepared struct {
+	Run      string
+	Again    bool // it is on record: continue it
+	Strategy wire.StrategyInfo
+	Status   wire.Status // of a run on record; "" of a session that had none
+}
+
+// Prepare makes a run ready. Nothing is kept of it until it is started. Errors are
+// *Error with PREPARE_FAILED: what is missing or unknown, an id that somebody has
+// prepared or that runs already.
+func (r *Runs) Prepare(ctx context.Context, o PrepareOptions) (*Prepared, error) {
+	x, err := r.prepare(ctx, o)
+	if err != nil {
+		return nil, fail(wire.CodePrepareFailed, err)
+	}
+	p := &Prepared{Run: x.id, Again: x.past != nil, Strategy: x.info}
+	if x.past != nil {
+		p.Status = x.past.status
+	}
+	return p, nil
+}
+
+func (r *Runs) prepare(ctx context.Context, o PrepareOptions) (*run, error) {
+	if o.Run == "" {
+		if o.Strategy == nil {
+			return nil, errors.New("a run needs a strategy")
+		}
+		o.Run = "run_" + strings.ToLower(r.o.Sessions.NewID())
+	} else if err := session.CheckID(o.Run); err != nil {
+		return nil, err
+	}
+	x := newRun(r, o.Run)
+	if err := r.claim(x); err != nil {
+		return nil, err
+	}
+	if err := x.describe(ctx, o); err != nil {
+		r.forget(x)
+		return nil, err
+	}
+	x.mu.Lock()
+	x.state = prepared
+	x.mu.Unlock()
+	return x, nil
+}
+
+// claim takes an id for a run, before anything is looked up: of two who prepare the
+// same one, one fails.
+func (r *Runs) claim(x *run) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch there := r.live[x.id]; {
+	case r.draining:
+		return draining(wire.CodePrepareFailed)
+	case there != nil && there.begun():
+		return refuse(wire.CodePrepareFailed, "Run %s is running already", x.id)
+	case there != nil:
+		return refuse(wire.CodePrepareFailed, "Run %s is prepared already", x.id)
+	case len(r.live) >= r.o.Limit+maxPrepared:
+		return &Error{Code: wire.CodePrepareFailed, Message: "too many runs are prepared", Tip: "start them, or stop them"}
+	}
+	r.live[x.id] = x
+	return nil
+}
+
+// describe completes a run by what is on record.
+func (x *run) describe(ctx context.Context, o PrepareOptions) error {
+	meta, err := x.r.o.Sessions.Get(ctx, x.id)
+	switch {
+	case errors.Is(err, session.ErrNotFound) && o.Strategy == nil:
+		return refuse(wire.CodePrepareFailed, "there is no run %s to continue, and no strategy to start", x.id)
+	case errors.Is(err, session.ErrNotFound):
+	case err != nil:
+		return err
+	case meta.Owner != "":
+		return refuse(wire.CodePrepareFailed, "session %s works for run %s: continue that", x.id, meta.Owner)
+	default:
+		if x.past, err = x.r.fold(ctx, x.id); err != nil {
+			return err
+		}
+		if err := x.inherit(&o, meta); err != nil {
+			return err
+		}
+	}
+	if o.Cwd == "" {
+		return refuse(wire.CodePrepareFailed, "a run needs a folder: cwd")
+	}
+	if x.r.o.Mask != nil {
+		if x.mask, err = x.r.o.Mask(ctx, o.Cwd, o.Settings); err != nil {
+			return err
+		}
+	}
+	o.Title, _ = x.mask.Text(o.Title)
+	x.opt, x.strategy = o, o.Strategy
+	x.info = wire.StrategyInfo{
+		Name: o.Strategy.Name, Path: o.Strategy.Path, Agents: []string{}, Sole: sole(o.Strategy), Flow: o.Strategy.Flow.Tree(),
+		Source: o.Strategy.Source, Cwd: o.Cwd, Model: o.Model, Mode: o.Mode,
+	}
+	for _, a := range o.Strategy.Agents {
+		x.info.Agents = append(x.info.Agents, a.Name)
+	}
+	return nil
+}
+
+// inherit takes over from a run on record what o does not say.
+func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
+	o.Cwd = cmp.Or(o.Cwd, meta.CWD)
+	old := x.past.started
+	if old == nil || old.Strategy == nil { // a session that no daemon has run
+		if o.Strategy == nil {
+			o.Strategy = strategy.Single(strategy.Agent{Name: defaultAgent, Type: strategy.LLM})
+		}
+		if sole(o.Strategy) == "" {
+			return refuse(wire.CodePrepareFailed, "session %s is that of one agent: a strategy with several needs a run of its own", x.id)
+		}
+		return nil
+	}
+	was := old.Strategy
+	o.Cwd, o.Model, o.Mode = cmp.Or(o.Cwd, was.Cwd), cmp.Or(o.Model, was.Model), cmp.Or(o.Mode, was.Mode)
+	before, err := strategy.Parse("the strategy of run "+x.id, was.Source)
+	if err != nil {
+		return err
+	}
+	before.Path = was.Path
+	if o.Strategy == nil {
+		o.Strategy = before
+	}
+	if (sole(before) == "") != (sole(o.Strategy) == "") {
+		return refuse(wire.CodePrepareFailed, "run %s cannot go on with a strategy of another kind: one agent works in the run's session, several have their own", x.id)
+	}
+	return nil
+}
+
+// sole is the name of the one agent with a session that a strategy has, or "".
+func sole(s *strategy.Strategy) string {
+	worker := func(a strategy.Agent) bool { return a.Type != strategy.User }
+	i := slices.IndexFunc(s.Agents, worker)
+	if i < 0 || slices.ContainsFunc(s.Agents[i+1:], worker) {
+		return ""
+	}
+	return s.Agents[i].Name
+}

@@ -1,0 +1,170 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Recover marks the runs that a daemon has left behind as interrupted, and returns
+// their ids. With Options.Resume it goes on with all that are interrupted. It is called
+// once, before clients are served; a run that cannot be gone on with stays interrupted.
+func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
+	left, err := r.all(ctx, wire.Running)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range left {
+		held, err := r.o.Sessions.Held(ctx, m.ID)
+		if err != nil {
+			return interrupted, err
+		}
+		if held != nil {
+			continue // another daemon of another home runs it
+		}
+		if err := r.interrupt(ctx, m); err != nil && !errors.Is(err, errOvertaken) {
+			return interrupted, err
+		}
+		interrupted = append(interrupted, m.ID)
+	}
+	if !r.o.Resume {
+		return interrupted, nil
+	}
+	again, err := r.all(ctx, wire.Interrupted)
+	for _, m := range again {
+		if err := r.Continue(ctx, m.ID, "", "", Actor{Name: "daemon", Via: "daemon"}); err != nil {
+			r.o.Log.Warn("an interrupted run does not go on", slog.String("run", m.ID), slog.Any("error", err))
+		}
+	}
+	return interrupted, err
+}
+
+// all lists the sessions whose run has a status.
+func (r *Runs) all(ctx context.Context, s wire.Status) ([]session.Meta, error) {
+	var list []session.Meta
+	q := session.Query{Run: string(s), Limit: 500}
+	for {
+		page, err := r.o.Sessions.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, page.Sessions...)
+		if q.After = page.Next; q.After == "" {
+			return list, nil
+		}
+	}
+}
+
+// interrupt puts the end of a run on record whose daemon has ended, after what its
+// agents did.
+func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
+	p, err := r.fold(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: m.ID})
+	if err != nil {
+		return err
+	}
+	for _, o := range owned.Sessions {
+		if o.Head <= p.relayed[o.ID] {
+			continue
+		}
+		e := wire.RunEvent{
+			Event: wire.RunRelayed, Segment: p.segment, Agent: o.ID[len(m.ID)+1:], Session: o.ID, From: p.relayed[o.ID] + 1, To: o.Head,
+		}
+		if _, err := r.append(ctx, m.ID, e, wire.Running); err != nil {
+			return err
+		}
+	}
+	e := wire.RunEvent{
+		Event: wire.RunInterrupted, Status: wire.Interrupted, Segment: p.segment, By: "daemon",
+		Code: wire.CodeInterrupted, Message: "the daemon ended while it ran", StartedAt: &p.begun,
+	}
+	if p.started != nil {
+		e.RequestID = p.started.RequestID
+		if s := p.started.Strategy; s != nil {
+			info := *s
+			info.Flow, info.Source = nil, nil
+			e.Strategy = &info
+		}
+	}
+	_, err = r.append(ctx, m.ID, e, wire.Running)
+	return err
+}
+
+// stopInterrupted cancels a run that was interrupted.
+func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Actor) error {
+	m, err := r.o.Sessions.Get(ctx, id)
+	if err != nil || wire.Status(m.Run) != wire.Interrupted {
+		if err == nil || errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrInvalidID) {
+			return notFound(id)
+		}
+		return err
+	}
+	e := wire.RunEvent{
+		Event: wire.RunCancelled, Status: wire.Cancelled, Code: wire.CodeCancelled, Message: "Run was cancelled",
+		By: by.Name, Via: by.Via, RequestID: requestID,
+	}
+	if last, err := r.tail(ctx, m); err == nil && last != nil {
+		e.Segment, e.Strategy, e.StartedAt = last.Segment, last.Strategy, last.StartedAt
+	}
+	if _, err := r.append(ctx, id, e, wire.Interrupted); err != nil {
+		return err
+	}
+	sessions, err := r.sessionsOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, s := range sessions {
+		open, err := approval.Pending(ctx, r.o.Sessions, s)
+		if err != nil {
+			return err
+		}
+		for _, q := range open {
+			_, err := approval.Resolve(ctx, r.o.Sessions, s, approval.Answer{
+				Question: q.ID, Decision: approval.Deny, Message: "approval cancelled: the run was stopped", By: by.Name, Via: by.Via,
+			})
+			if err != nil && !errors.Is(err, approval.ErrAnswered) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Drain refuses new runs, leaves the questions that wait open, and returns when those
+// that run have ended or stand where they can be continued. When ctx ends first, what
+// runs is interrupted.
+func (r *Runs) Drain(ctx context.Context) error {
+	r.mu.Lock()
+	if !r.draining {
+		r.draining = true
+		close(r.leave)
+	}
+	r.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		r.wg.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		r.stop()
+		<-ended
+	}
+	r.stop()
+	return nil
+}
+
+// Close is Drain that does not wait. Closing twice does nothing.
+func (r *Runs) Close() error {
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	return r.Drain(ctx)
+}

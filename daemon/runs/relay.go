@@ -1,0 +1,182 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+)
+
+// relay names the records of agents that have sessions of their own in the run's log,
+// in the order in which they came, and puts deltas where they belong between them.
+//
+//	agent's append ─► wake ─┐
+//	agent's delta ─► publish ┴─► queue ─► relayed {session, from, to} │ Hub.Publish
+type relay struct {
+	x    *run
+	quit chan struct{}
+	done chan struct{}
+	bell chan struct{} // there is something in the queue
+
+	mu      sync.Mutex
+	queue   []relayed
+	told    map[string]int64 // by session: the last record that the run's log names
+	settled sync.Cond        // the queue is empty and nothing of it is on its way
+	working bool
+	err     error // of the store: nothing more is relayed
+}
+
+// relayed is a delta, or, without one, that a session has new records.
+type relayed struct {
+	session string
+	agent   string
+	delta   agent.Event
+}
+
+// relayQueue bounds the deltas that wait. More of them are lost, as deltas may be.
+const relayQueue = 4096
+
+func newRelay(x *run) *relay {
+	l := &relay{x: x, quit: make(chan struct{}), done: make(chan struct{}), bell: make(chan struct{}, 1), told: map[string]int64{}}
+	l.settled.L = &l.mu
+	if x.past != nil {
+		for id, seq := range x.past.relayed {
+			l.told[id] = seq
+		}
+	}
+	go l.work()
+	return l
+}
+
+// wake says that a session has new records.
+func (l *relay) wake(session string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.queue); n == 0 || l.queue[n-1].delta != nil || l.queue[n-1].session != session {
+		l.add(relayed{session: session})
+	}
+}
+
+func (l *relay) publish(m *member, e agent.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) < relayQueue {
+		l.add(relayed{session: m.session, agent: m.spec.Name, delta: e})
+	}
+}
+
+func (l *relay) add(r relayed) {
+	l.queue = append(l.queue, r)
+	select {
+	case l.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (l *relay) work() {
+	defer close(l.done)
+	for {
+		select {
+		case <-l.bell:
+			l.drain()
+		case <-l.quit:
+			l.drain()
+			return
+		}
+	}
+}
+
+func (l *relay) drain() {
+	for {
+		l.mu.Lock()
+		list := l.queue
+		l.queue, l.working = nil, len(list) > 0
+		if len(list) == 0 {
+			l.settled.Broadcast()
+			l.mu.Unlock()
+			return
+		}
+		l.mu.Unlock()
+		for _, r := range list {
+			if r.delta != nil {
+				l.x.r.o.Hub.Publish(l.x.id, r.agent, r.delta)
+			} else if err := l.catchUp(context.Background(), r.session); err != nil {
+				l.fail(err)
+			}
+		}
+	}
+}
+
+func (l *relay) fail(err error) {
+	l.mu.Lock()
+	first := l.err == nil
+	l.err = errors.Join(l.err, err)
+	l.mu.Unlock()
+	if first {
+		l.x.r.o.Log.Error("records of an agent are not in the run's log", slog.String("run", l.x.id), slog.Any("error", err))
+	}
+}
+
+// catchUp names what a session has and the run's log does not.
+func (l *relay) catchUp(ctx context.Context, id string) error {
+	m, err := l.x.r.o.Sessions.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	from := l.told[id] + 1
+	l.mu.Unlock()
+	if m.Head < from {
+		return nil
+	}
+	if err := l.x.relayRange(ctx, id, from, m.Head); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.told[id] = m.Head
+	l.mu.Unlock()
+	return nil
+}
+
+func (x *run) relayRange(ctx context.Context, id string, from, to int64) error {
+	_, err := x.append(ctx, wire.RunEvent{
+		Event: wire.RunRelayed, Segment: x.segment, Agent: x.agentOf(id), Session: id, From: from, To: to,
+	})
+	return err
+}
+
+// agentOf is the name of the agent whose session it is.
+func (x *run) agentOf(id string) string {
+	for _, a := range x.strategy.Agents {
+		if x.sessionOf(a.Name) == id {
+			return a.Name
+		}
+	}
+	return ""
+}
+
+// settle waits until everything that the agents have done is in the run's log.
+func (l *relay) settle(context.Context) error {
+	for _, m := range l.x.all() {
+		l.wake(m.session)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.queue) > 0 || l.working {
+		l.settled.Wait()
+	}
+	return l.err
+}
+
+// close relays the rest of these sessions, and ends.
+func (l *relay) close(sessions []string) error {
+	for _, id := range sessions {
+		l.wake(id)
+	}
+	close(l.quit)
+	<-l.done
+	return l.err
+}
