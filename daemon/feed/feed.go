@@ -12,10 +12,12 @@
 //
 // Records of the agents of a run that have sessions of their own are relayed: the
 // run's log names them (run.event "relayed"), and the feed puts them in its place.
+//
+// The package encodes nothing by itself, and does not know who may read what.
 package feed
 
 import (
-	"context"
+	"sync"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -37,79 +39,71 @@ const (
 // all subscribers: do not change one.
 type Event struct {
 	Kind    Kind
-	Session string    // whose feed it is: the run's
-	Seq     int64     // Durable: of the record in that session; otherwise of the last one told
-	Time    time.Time // of the record, or now
-	Records []Record  // Durable: one, or those that a relay stands for
+	Session string // whose feed it is: the run's
+	Seq     int64  // Durable: of the record in that session; otherwise of the last one told
+	Time    time.Time
+	// Records are those of a Durable event: one, or those that a relay stands for. A
+	// relay whose records are gone has none.
+	Records []Record
 
 	Agent string      // Delta: the agent's name
 	Delta agent.Event // Delta
 	encodings
 }
 
-// Record is a record and where it comes from.
+// Record is a record and where it comes from. Payload is nil when it was erased.
 type Record struct {
 	Agent   string // name of the agent whose session it is, when relayed
 	Session string // whose log it is in
 	session.Record
 }
 
-// Encoding makes frames of events. It is pure. The frames of an event are made once
-// for all subscribers.
+// Encoding makes frames of events. It is pure, and asks no event for frames itself.
+// The frames of an event are made once for all subscribers; encodings are told apart
+// by their address.
 type Encoding struct {
 	Encode func(e *Event) [][]byte
 }
 
-// Frames are the frames of e in an encoding; the same slices for everybody.
-func (e *Event) Frames(in *Encoding) [][]byte { panic("not yet") }
-
-type encodings struct{}
-
-// Options adjusts [New]. The zero value works.
-type Options struct {
-	Ring  int           // events that a feed keeps; default 1024
-	Bytes int           // bytes of payloads that a feed keeps at most; default 4 MiB
-	Poll  time.Duration // how often to look for what other programs append; default 250 ms
-	Clock func() time.Time
+// Frames are the frames of e in an encoding; the same slices for everybody. It is
+// safe for concurrent use.
+func (e *Event) Frames(in *Encoding) [][]byte {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, m := range e.made {
+		if m.in == in {
+			return m.frames
+		}
+	}
+	frames := in.Encode(e)
+	e.made = append(e.made, encoded{in, frames})
+	return frames
 }
 
-// Hub has the feeds of all sessions. A feed is made when somebody subscribes, and is
-// forgotten when nobody does any more.
-type Hub struct{}
-
-// New returns a hub without sessions: they need its witness first.
-func New(o *Options) *Hub { panic("not yet") }
-
-// Witness passes what it is told on to inner, which may be nil, and then wakes the
-// feed of the session. A failure of inner's wakes nobody.
-func (h *Hub) Witness(inner session.Witness) session.Witness { panic("not yet") }
-
-// Serve says whose logs are told. It is called once, before anything is subscribed.
-func (h *Hub) Serve(s *session.Sessions) { panic("not yet") }
-
-// Publish tells those who follow a session of something that is not on record. It
-// never blocks.
-func (h *Hub) Publish(id, agentName string, d agent.Event) { panic("not yet") }
-
-// FromNow, as the seq of a subscription, begins with what is appended next.
-const FromNow int64 = -1
-
-// Subscribe begins behind a seq: 0 is from the beginning, [FromNow] is the end. The
-// error is the store's: [session.ErrNotFound]. A seq behind the head is ErrInvalid.
-func (h *Hub) Subscribe(ctx context.Context, id string, after int64) (*Subscription, error) {
-	panic("not yet")
+// encodings are the frames of an event that were made already.
+type encodings struct {
+	mu   sync.Mutex
+	made []encoded
 }
 
-// Close ends all subscriptions and waits for what the hub does in the background.
-func (h *Hub) Close() error { panic("not yet") }
+type encoded struct {
+	in     *Encoding
+	frames [][]byte
+}
 
-// Subscription is one reader of a feed. It is for one goroutine, but for Close.
-type Subscription struct{}
-
-// Next returns the next event as soon as there is one. Errors: that of ctx, io.EOF
-// after Close, session.ErrNotFound when the session was deleted, and the store's; a
-// record that cannot be read is session.ErrCorrupt and the next call goes on behind it.
-func (s *Subscription) Next(ctx context.Context) (*Event, error) { panic("not yet") }
-
-// Close ends the subscription; a Next that waits returns.
-func (s *Subscription) Close() { panic("not yet") }
+// size is about how many bytes an event keeps.
+func (e *Event) size() int {
+	n := 64
+	for i := range e.Records {
+		n += 256 + len(e.Records[i].Payload)
+	}
+	switch d := e.Delta.(type) {
+	case agent.TextDelta:
+		n += len(d.Text)
+	case agent.ThinkingDelta:
+		n += len(d.Text)
+	case agent.ToolInputDelta:
+		n += len(d.JSON)
+	}
+	return n
+}

@@ -1,0 +1,252 @@
+package feed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// What is read of a log at once: this many records, or about this many bytes.
+const (
+	chunk      = 256
+	chunkBytes = 512 << 10
+)
+
+// patience is how often reading may fail in a row before subscribers are told.
+const patience = 20
+
+// load sees to it that what is known to be on record gets into the ring. f.mu is held.
+func (f *feed) load() {
+	if f.loading || f.head == unknown || f.known <= f.head || f.gone != nil || f.hub.ctx.Err() != nil {
+		return
+	}
+	f.hub.mu.RLock() // so that Close waits for it, or it does not begin
+	defer f.hub.mu.RUnlock()
+	if f.hub.closed {
+		return
+	}
+	f.loading = true
+	f.hub.work.Go(f.loadAll)
+}
+
+func (f *feed) loadAll() {
+	for f.loadSome() {
+	}
+}
+
+// loadSome reads a piece and reports whether there is more to read.
+func (f *feed) loadSome() bool {
+	f.mu.Lock()
+	after, known := f.head, f.known
+	f.mu.Unlock()
+	records, err := f.read(f.hub.ctx, after, known)
+	if errors.Is(err, session.ErrNotFound) {
+		f.end(err)
+		return false
+	}
+	f.mu.Lock()
+	if replaced := f.takeAll(records); replaced != nil {
+		f.mu.Unlock()
+		f.end(replaced)
+		return false
+	}
+	defer f.mu.Unlock()
+	if len(records) == 0 && err != nil {
+		f.loading = false
+		f.failed(err)
+		return false
+	}
+	f.failures = 0
+	f.tell()
+	f.loading = f.known > f.head && f.gone == nil && f.hub.ctx.Err() == nil
+	return f.loading
+}
+
+// takeAll puts records into the ring. The error says that they belong to another
+// session of the same id. f.mu is held.
+func (f *feed) takeAll(records []found) error {
+	for _, r := range records {
+		if r.seq <= f.head {
+			continue
+		}
+		if r.seq == f.head+1 && r.err == nil && !f.digest.IsZero() && f.digest != r.prev {
+			return f.replaced()
+		}
+		f.take(r)
+	}
+	return nil
+}
+
+func (f *feed) replaced() error {
+	return &session.Error{
+		Op: "read", Session: f.id, Err: session.ErrNotFound,
+		Detail: "it was deleted, and there is another one of this id", Hint: "holdfast sessions show " + f.id,
+	}
+}
+
+// failed counts a failure of the store. f.mu is held.
+func (f *feed) failed(err error) {
+	if f.hub.ctx.Err() != nil {
+		return
+	}
+	f.failures++
+	if f.failures%patience == 0 {
+		f.push(entry{err: err, seq: f.head, state: transient})
+		f.tell()
+	}
+}
+
+// check looks for what other programs have appended.
+func (f *feed) check(ctx context.Context) {
+	f.mu.Lock()
+	head, digest := f.head, f.digest
+	f.load() // what could not be read before
+	f.mu.Unlock()
+	if head == unknown {
+		return
+	}
+	m, err := f.sessions.Get(ctx, f.id)
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		f.end(err)
+		return
+	case err == nil && (m.Head < head || m.Head == head && !digest.IsZero() && m.HeadDigest != digest):
+		f.end(f.replaced())
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil {
+		f.failed(err)
+		return
+	}
+	f.known = max(f.known, m.Head)
+	if f.known <= f.head {
+		f.failures = 0
+	}
+	f.load()
+}
+
+// read reads records behind after and up to until, which are there, and makes events
+// of them: some at least, unless the store fails. A record that cannot be read is
+// found with its error.
+func (f *feed) read(ctx context.Context, after, until int64) ([]found, error) {
+	records, size := []found(nil), 0
+	var raw []session.Record // relays are read when this reading has ended: it may hold one of few connections
+	var failed error
+	for r, err := range f.sessions.Records(ctx, f.id, session.Range{After: after, Until: until, Limit: chunk}) {
+		if err != nil && damaged(err) == nil {
+			failed = err
+			break
+		}
+		if err != nil {
+			r = session.Record{Seq: damaged(err).Seq}
+		}
+		if err != nil && (r.Seq <= after || r.Seq > until) {
+			r.Seq = f.behind(ctx, after, until)
+		}
+		after = max(after, r.Seq)
+		raw = append(raw, r)
+		records = append(records, found{entry: entry{err: err, seq: r.Seq}})
+		if size += len(r.Payload); size > chunkBytes || after >= until {
+			break
+		}
+	}
+	if len(records) == 0 && failed == nil {
+		err := &session.Error{
+			Op: "read", Session: f.id, Seq: after + 1, Err: session.ErrCorrupt, Detail: "the record is missing",
+			Hint: "holdfast sessions verify " + f.id,
+		}
+		return []found{{entry: entry{err: err, seq: until}}}, nil
+	}
+	for i := range records {
+		if records[i].err != nil {
+			continue
+		}
+		r, err := f.unwrap(ctx, raw[i])
+		if err != nil {
+			return records[:i], err
+		}
+		records[i] = r
+	}
+	return records, failed
+}
+
+// damaged returns the error that says which record cannot be read, or nil for one of
+// another kind.
+func damaged(err error) *session.Error {
+	if !errors.Is(err, session.ErrCorrupt) && !errors.Is(err, session.ErrNewer) {
+		return nil
+	}
+	if e, ok := errors.AsType[*session.Error](err); ok {
+		return e
+	}
+	return &session.Error{Err: err}
+}
+
+// behind says where to go on when the log cannot be read at all behind after: with
+// what the session has of its own, if those were its parent's records.
+func (f *feed) behind(ctx context.Context, after, until int64) int64 {
+	m, err := f.sessions.Get(ctx, f.id)
+	if err == nil && after < m.ParentSeq && m.ParentSeq < until {
+		return m.ParentSeq
+	}
+	return until
+}
+
+// plain is a record that stands for itself.
+func plain(id string, r session.Record) found {
+	e := &Event{Kind: Durable, Session: id, Seq: r.Seq, Time: r.Time, Records: []Record{{Session: id, Record: r}}}
+	return found{
+		entry: entry{event: e, seq: r.Seq, size: e.size()}, redacts: r.Kind == session.KindRedacted,
+		prev: r.Prev, digest: r.Digest,
+	}
+}
+
+// relay is what a run.event says of records of another session.
+type relay struct {
+	Event   string `json:"event"`
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	From    int64  `json:"from"`
+	To      int64  `json:"to"`
+}
+
+// relayOf returns what a record relays, or nil.
+func relayOf(r *session.Record) *relay {
+	if r.Kind != session.KindRunEvent || r.Payload == nil {
+		return nil
+	}
+	var l relay
+	if json.Unmarshal(r.Payload, &l) != nil || l.Event != "relayed" {
+		return nil
+	}
+	return &l
+}
+
+// unwrap makes the event of a record: with what it relays in its place. Records that
+// are gone are left out; the error is one of the store, and may pass.
+func (f *feed) unwrap(ctx context.Context, r session.Record) (found, error) {
+	out := plain(f.id, r)
+	l := relayOf(&r)
+	if l == nil {
+		return out, nil
+	}
+	out.event.Records, out.relay = nil, l.Session
+	if l.From >= 1 && l.To >= l.From && l.To < math.MaxInt64 && session.CheckID(l.Session) == nil {
+		for r, err := range f.sessions.Records(ctx, l.Session, session.Range{After: l.From - 1, Until: l.To}) {
+			switch {
+			case err == nil:
+				out.event.Records = append(out.event.Records, Record{Agent: l.Agent, Session: l.Session, Record: r})
+			case errors.Is(err, session.ErrNotFound), damaged(err) != nil:
+			default:
+				return found{}, err
+			}
+		}
+	}
+	out.size = out.event.size()
+	return out, nil
+}

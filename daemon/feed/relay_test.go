@@ -1,0 +1,147 @@
+package feed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+)
+
+func relayed(t testing.TB, id string, from, to int64) session.Draft {
+	t.Helper()
+	return runEvent(t, relay{Event: "relayed", Agent: "writer", Session: id, From: from, To: to})
+}
+
+// parts reads an event and lists the seqs of its records.
+func (h *house) parts(s *Subscription, seq int64) []int64 {
+	h.Helper()
+	e, err := s.Next(context.Background())
+	if err != nil || e.Kind != Durable || e.Seq != seq {
+		h.Fatalf("got %s, want event %d", told(e, err), seq)
+	}
+	var seqs []int64
+	for _, r := range e.Records {
+		if r.Session != "s" && r.Agent != "writer" {
+			h.Errorf("record %d of %s is of agent %q", r.Seq, r.Session, r.Agent)
+		}
+		seqs = append(seqs, r.Seq)
+	}
+	return seqs
+}
+
+func TestRelay(t *testing.T) {
+	h := open(t, nil)
+	writer := h.create("s.writer")
+	live := h.subscribe(FromNow)
+	h.expect(live, "caught_up@1")
+	h.add(writer, item(1), item(2))
+	h.add(h.log, relayed(t, "s.writer", 1, 3))
+	h.add(writer, item(3))
+	h.add(h.log, item(9), relayed(t, "s.writer", 4, 4))
+	replay := h.subscribe(1)
+	for _, s := range []*Subscription{live, replay} {
+		if got := h.parts(s, 2); len(got) != 3 || got[0] != 1 || got[2] != 3 {
+			t.Errorf("the first relay stands for %v", got)
+		}
+		if got := h.parts(s, 3); len(got) != 1 || got[0] != 3 {
+			t.Errorf("the record between stands for %v", got)
+		}
+		if got := h.parts(s, 4); len(got) != 1 || got[0] != 4 {
+			t.Errorf("the second relay stands for %v", got)
+		}
+	}
+}
+
+// A relay of what is gone, or never was, is an event without records.
+func TestRelayGone(t *testing.T) {
+	store := &badStore{Store: memory.New()}
+	h := openOn(t, store, nil)
+	writer := h.create("w")
+	h.add(writer, item(1), item(2))
+	store.set(func(id string, seq int64) error {
+		if id == "w" && seq == 2 {
+			return &session.Error{Op: "read", Session: id, Seq: seq, Err: session.ErrCorrupt}
+		}
+		return nil
+	})
+	live := h.subscribe(FromNow)
+	h.expect(live, "caught_up@1")
+	h.add(
+		h.log, relayed(t, "nobody", 1, 2), relayed(t, "../x", 1, 1), relayed(t, "w", 3, 2), relayed(t, "w", 0, 2),
+		relayed(t, "w", -5, 1<<62), relayed(t, "w", 1, 3), relayed(t, "w", 50, 60),
+		session.Draft{Kind: session.KindRunEvent, Payload: json.RawMessage(`{"event":"relayed","from":"x"}`)},
+	)
+	for _, s := range []*Subscription{live, h.subscribe(1)} {
+		for seq := int64(2); seq <= 9; seq++ {
+			switch got := h.parts(s, seq); {
+			case seq == 7 && len(got) != 2:
+				t.Errorf("a relay of which a record is damaged stands for %v", got)
+			case seq == 9 && len(got) != 1:
+				t.Errorf("what is no relay stands for %v", got)
+			case seq < 7 && len(got) != 0, seq == 8 && len(got) != 0:
+				t.Errorf("relay %d stands for %v", seq, got)
+			}
+		}
+	}
+}
+
+// A store that fails for a moment does not empty a relay.
+func TestRelayLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &badStore{Store: memory.New()}
+		h := openOn(t, store, nil)
+		writer := h.create("w")
+		h.add(writer, item(1))
+		s := h.subscribe(FromNow)
+		h.expect(s, "caught_up@1")
+		store.set(func(id string, _ int64) error {
+			if id == "w" {
+				return errors.New("not now")
+			}
+			return nil
+		})
+		h.add(h.log, relayed(t, "w", 1, 2))
+		h.silent(s)
+		store.set(func(string, int64) error { return nil })
+		if got := h.parts(s, 2); len(got) != 2 {
+			t.Errorf("the relay stands for %v", got)
+		}
+	})
+}
+
+// What is erased is not told from memory.
+func TestErased(t *testing.T) {
+	for _, id := range []string{"s", "w"} {
+		t.Run(id, func(t *testing.T) {
+			h := open(t, nil)
+			logs := map[string]*session.Log{"s": h.log, "w": h.create("w")}
+			s := h.subscribe(FromNow)
+			h.expect(s, "caught_up@1")
+			h.add(logs["s"], item(1))
+			h.add(logs["w"], item(1))
+			h.add(logs["s"], relayed(t, "w", 2, 2))
+			if got := h.parts(h.subscribe(2), 3); len(got) != 1 {
+				t.Fatalf("the relay stands for %v", got)
+			}
+			logs[id].Close()
+			if _, err := h.sessions.Redact(t.Context(), id, session.RedactOptions{Seqs: []int64{2}}); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				e, err := s.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range e.Records {
+					if r.Session == id && r.Payload != nil {
+						t.Errorf("record %d of %s has its payload", r.Seq, r.Session)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,229 @@
+package feed
+
+import (
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// unknown is the head of a feed that has not begun.
+const unknown = -1
+
+// feed is what is told of one session: a ring of what came last, which all its
+// subscribers read, each from its own place.
+type feed struct {
+	hub      *Hub
+	id       string
+	sessions *session.Sessions
+	readers  int // guarded by hub.mu
+
+	mu    sync.Mutex
+	ring  []entry // seqs never fall; of one seq the record is first
+	first int64   // the place of ring[0]
+	bytes int     // of the ring
+	wake  chan struct{}
+	gone  error // the session is no more
+
+	head   int64          // the last record that was put into the ring, or before the ring began
+	digest session.Digest // of head; zero when it is not known
+	known  int64          // the last record that is known to be on record
+	deltas int64          // put into the ring so far
+	atHead int64          // of those: before head
+
+	pending      []entry // deltas that come after a record that is not in the ring yet
+	pendingBytes int
+	loading      bool
+	failures     int             // of reading, in a row
+	relayed      map[string]bool // sessions whose records are in the ring
+}
+
+// entry is a place of a ring.
+type entry struct {
+	event *Event
+	err   error // instead: the record of this seq cannot be read, or with transient, nothing can
+	seq   int64
+	prior int64 // deltas before it, those that the ring has lost included
+	size  int
+	state state
+}
+
+type state int
+
+const (
+	record    state = iota
+	delta           // comes after the record of its seq
+	lost            // deltas after the record of its seq were dropped
+	transient       // reading fails
+)
+
+// before is the seq of the last record that comes before an entry.
+func (n *entry) before() int64 {
+	if n.state == record {
+		return n.seq - 1
+	}
+	return n.seq
+}
+
+// found is a record that was read.
+type found struct {
+	entry
+	relay        string // the session that its event was read from, or ""
+	redacts      bool
+	prev, digest session.Digest // zero when the record cannot be read
+}
+
+// begin places a new subscriber.
+func (f *feed) begin(s *Subscription, m session.Meta, after int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.head == unknown {
+		f.head, f.digest = m.Head, m.HeadDigest
+		f.known = max(f.known, m.Head)
+		f.load()
+	}
+	s.seq, s.catching = after, true
+	s.target, s.mark = max(f.head, m.Head), f.deltas
+	if s.target == f.head {
+		s.mark = max(f.atHead, f.dropped())
+	}
+	if after == FromNow {
+		s.seq = s.target
+	}
+	s.pos, s.deltas = f.first, f.dropped()
+}
+
+// appended is told how the log ends now. The next record in line needs no reading.
+func (f *feed) appended(r session.Record) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next := f.head != unknown && !f.loading && r.Seq == f.head+1 && f.digest == r.Prev && f.known == f.head
+	f.known = max(f.known, r.Seq)
+	if !next || r.Payload == nil || relayOf(&r) != nil {
+		f.load()
+		return
+	}
+	f.take(plain(f.id, r))
+	f.tell()
+}
+
+// publish puts a delta behind what is on record.
+func (f *feed) publish(e *Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.head == unknown || f.gone != nil {
+		return
+	}
+	n := entry{event: e, seq: f.known, size: e.size(), state: delta}
+	if f.known <= f.head {
+		f.push(n)
+		f.tell()
+		return
+	}
+	if len(f.pending) >= f.hub.opt.Ring || f.pendingBytes+n.size > f.hub.opt.Bytes {
+		f.pending, f.pendingBytes = append(f.pending[:0], entry{seq: f.known, state: lost}), 0
+	}
+	f.pending = append(f.pending, n)
+	f.pendingBytes += n.size
+}
+
+// take puts a record into the ring, and the deltas that come before it. f.mu is held.
+func (f *feed) take(r found) {
+	f.settle(r.seq - 1)
+	if r.redacts { // whoever comes later must not find here what is erased there
+		f.drop(len(f.ring))
+	}
+	if r.relay != "" {
+		if f.relayed == nil {
+			f.relayed = map[string]bool{}
+		}
+		f.relayed[r.relay] = true
+	}
+	f.push(r.entry)
+	f.head, f.digest, f.atHead = r.seq, r.digest, f.deltas
+	f.known = max(f.known, f.head)
+	f.settle(f.head)
+}
+
+// settle puts the deltas into the ring that come after a record of at most seq.
+func (f *feed) settle(seq int64) {
+	n := 0
+	for n < len(f.pending) && f.pending[n].seq <= seq {
+		f.pendingBytes -= f.pending[n].size
+		f.push(f.pending[n])
+		n++
+	}
+	f.pending = append(f.pending[:0], f.pending[n:]...)
+	clear(f.pending[len(f.pending):cap(f.pending)])
+	if len(f.pending) == 0 {
+		f.pending = nil
+	}
+}
+
+// push adds an entry and drops what is too much.
+func (f *feed) push(n entry) {
+	n.prior = f.deltas
+	if n.state != record {
+		n.seq = max(n.seq, f.head) // also when that was not there to be read
+	}
+	if n.state == delta {
+		n.event.Seq = n.seq
+		f.deltas++
+	}
+	f.ring = append(f.ring, n)
+	f.bytes += n.size
+	for len(f.ring) > f.hub.opt.Ring || f.bytes > f.hub.opt.Bytes && len(f.ring) > 1 {
+		f.drop(1)
+	}
+}
+
+// drop forgets the oldest n entries.
+func (f *feed) drop(n int) {
+	for i := range f.ring[:n] {
+		f.bytes -= f.ring[i].size
+	}
+	clear(f.ring[:n])
+	f.ring = f.ring[n:]
+	f.first += int64(n)
+}
+
+// dropped counts the deltas that are in the ring no more.
+func (f *feed) dropped() int64 {
+	if len(f.ring) > 0 {
+		return f.ring[0].prior
+	}
+	return f.deltas
+}
+
+// tell wakes whoever waits. f.mu is held.
+func (f *feed) tell() {
+	if f.wake != nil {
+		close(f.wake)
+		f.wake = nil
+	}
+}
+
+// erased forgets what the ring has when it has records of a session in which
+// payloads are erased.
+func (f *feed) erased(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.relayed[id] {
+		f.drop(len(f.ring))
+		f.relayed = nil
+	}
+}
+
+// end says that the session is gone.
+func (f *feed) end(err error) {
+	f.mu.Lock()
+	if f.gone == nil {
+		f.gone = err
+	}
+	f.drop(len(f.ring))
+	f.pending = nil
+	f.tell()
+	f.mu.Unlock()
+	f.hub.mu.Lock()
+	defer f.hub.mu.Unlock()
+	f.hub.forget(f)
+}
