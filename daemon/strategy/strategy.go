@@ -17,14 +17,49 @@
 // and knows nothing of agents. Each step has a path that does not depend on time, so
 // that a flow that was interrupted is run again from its start with the steps that
 // are on record answered from the record.
+//
+// docs/strategies.md describes the file. The package runs no agent and starts no
+// program: that is package daemon/runs.
 package strategy
 
 import (
-	"context"
 	"encoding/json"
-
-	"github.com/holdfast-dev/holdfast/transcript"
+	"errors"
+	"fmt"
+	"slices"
 )
+
+// ErrInvalid is what errors of a strategy that cannot be read wrap.
+var ErrInvalid = errors.New("invalid strategy")
+
+// Error says what is wrong with a strategy, and where. It wraps [ErrInvalid].
+type Error struct {
+	File         string // as it was given to Parse or Load
+	Line, Column int    // from 1, the column in characters; 0 when there is no place
+	Key          string // path of keys: "agents.writer.tools[1]"; "" for the whole
+	What         string
+	Do           string // what to do about it, or ""
+}
+
+func (e *Error) Error() string {
+	at := e.File
+	if e.Line > 0 {
+		at = fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
+	}
+	if at != "" {
+		at += ": "
+	}
+	if e.Key != "" {
+		at += e.Key + ": "
+	}
+	return at + e.What
+}
+
+// Unwrap returns [ErrInvalid].
+func (e *Error) Unwrap() error { return ErrInvalid }
+
+// Hint is what to do about it, or "".
+func (e *Error) Hint() string { return e.Do }
 
 // Type is what an agent is.
 type Type string
@@ -43,60 +78,45 @@ type Strategy struct {
 	Description string
 	Agents      []Agent // in the order of the file
 	Flow        Flow
-	Source      json.RawMessage // canonical JSON of all of it
-	Path        string          // of the file, absolute; "" when there was none
+	// Source is canonical JSON of all of it: Parse reads it to the same strategy,
+	// without any other file.
+	Source json.RawMessage
+	Path   string // of the file, absolute; "" when there was none
+}
+
+// Agent returns the agent of a name, or false.
+func (s *Strategy) Agent(name string) (Agent, bool) {
+	i := slices.IndexFunc(s.Agents, func(a Agent) bool { return a.Name == name })
+	if i < 0 {
+		return Agent{}, false
+	}
+	return s.Agents[i], true
 }
 
 // Agent describes one agent.
 type Agent struct {
-	Name string // [a-z0-9][a-z0-9_-]*, at most 40
-	Type Type
+	Name        string // [a-z0-9][a-z0-9_-]*, at most 40
+	Type        Type
+	Description string // for people
 
 	Model        string   // LLM: PROVIDER/MODEL; "" is the daemon's default
 	SystemPrompt string   // LLM: instead of the default one
-	Tools        []string // LLM: only these; nil is all
+	Tools        []string // LLM: only these; nil is all, and not nil but empty is none
 	MaxSteps     int      // LLM: model calls of one step; 0 is no bound
 	Command      string   // Command: the line
 	Stdin        bool     // Command: the step's input is its standard input
 	Prompt       string   // User: what the person is asked
 }
 
-// Step asks an agent to answer an input.
-type Step struct {
-	Path  string // unique in the flow and the same every time: "0", "1.r2.0", "2.observer"
-	Name  string // for people: the agent's name, or that of the flow's step
-	Agent string
-	Input string
+// Single is the strategy of a plain run: one agent, which gets the input and gives
+// the result. Its only step has the path "0".
+func Single(a Agent) *Strategy {
+	s := &Strategy{
+		Name:    a.Name,
+		Version: "1",
+		Agents:  []Agent{a},
+		Flow:    Flow{root: &node{kind: sequence, name: a.Name, steps: []*node{{kind: step, name: a.Name, agent: a.Name}}}},
+	}
+	s.Source = s.source()
+	return s
 }
-
-// Output is what came of a step.
-type Output struct {
-	Text   string
-	Finish string
-	Usage  transcript.Usage
-	Cost   float64
-}
-
-// Do makes a step. It is called once for each path; concurrently in a broadcast.
-type Do func(ctx context.Context, s Step) (Output, error)
-
-// Flow is a node of the tree: an agent's name, a sequence, a cycle or a broadcast.
-type Flow struct{}
-
-// Run runs the flow on an input and returns the last output. An error of a step is
-// wrapped with the names of the flow and of the step. Usage and Cost are of all steps.
-func (f *Flow) Run(ctx context.Context, input string, do Do) (Output, error) { panic("not yet") }
-
-// Tree is the flow as JSON, for strategy_started's flowTree.
-func (f *Flow) Tree() json.RawMessage { panic("not yet") }
-
-// Parse reads a strategy; name is told in errors, and its ending says which language
-// it is (.yaml, .yml, .json; otherwise JSON is tried first). Errors wrap ErrInvalid and
-// say where: a line, or a path of keys.
-func Parse(name string, b []byte) (*Strategy, error) { panic("not yet") }
-
-// Load reads a file, at most 1 MiB.
-func Load(path string) (*Strategy, error) { panic("not yet") }
-
-// Single is the strategy of a plain run: one agent.
-func Single(a Agent) *Strategy { panic("not yet") }

@@ -1,0 +1,243 @@
+package strategy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/spelling"
+)
+
+// decoder makes a strategy of a tree. It keeps the first thing that is wrong.
+type decoder struct {
+	name   string
+	source []byte
+	file   func(path string) (string, error)
+	err    error
+
+	agents map[string]bool
+	nodes  int
+}
+
+// wrong notes that something is wrong at an offset and under a path of keys.
+func (d *decoder) wrong(at int, key, hint, format string, args ...any) {
+	if d.err != nil {
+		return
+	}
+	e := &Error{File: d.name, Key: key, What: fmt.Sprintf(format, args...), Do: hint}
+	d.place(e, at)
+	d.err = e
+}
+
+// object is a value whose keys are looked at.
+type object struct {
+	d    *decoder
+	node *jsontree.Node
+	key  string // path of keys
+}
+
+// object reads a value as an object with some keys. Refused ones have a reason.
+func (d *decoder) object(n *jsontree.Node, key string, known []string, refused map[string]string) object {
+	o := object{d: d, node: n, key: key}
+	if n.Kind != jsontree.Object {
+		d.wrong(n.At, key, "", "must be an object, not %s", n.Show())
+		return o
+	}
+	for _, m := range n.Members {
+		if slices.Contains(known, m.Key) {
+			continue
+		}
+		if why := refused[m.Key]; why != "" {
+			d.wrong(m.At, o.path(m.Key), "", "%s", why)
+			return o
+		}
+		hint := "the keys are " + strings.Join(known, ", ")
+		if near := nearest(m.Key, known); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		d.wrong(m.At, key, hint, "unknown key %q", m.Key)
+		return o
+	}
+	return o
+}
+
+// nearest is the word that a wrong one was probably meant to be, or "".
+func nearest(word string, known []string) string {
+	word = strings.ToLower(word)
+	far := func(k string) int { return spelling.Edits(strings.ToLower(k), word) }
+	if len(known) == 0 || len(word) > 64 {
+		return ""
+	}
+	near := slices.MinFunc(known, func(a, b string) int { return cmp.Compare(far(a), far(b)) })
+	if far(near) > max(1, len(near)/3) {
+		return ""
+	}
+	return near
+}
+
+func (o object) path(key string) string {
+	if o.key == "" {
+		return key
+	}
+	return o.key + "." + key
+}
+
+func (o object) member(key string) (*jsontree.Node, bool) {
+	for i := range o.node.Members {
+		if o.node.Members[i].Key == key {
+			return &o.node.Members[i].Value, true
+		}
+	}
+	return nil, false
+}
+
+// want reads a member that should be of a kind; nil when it is not there or wrong.
+func (o object) want(key string, kind jsontree.Kind) *jsontree.Node {
+	n, ok := o.member(key)
+	if !ok {
+		return nil
+	}
+	if n.Kind != kind {
+		hint := ""
+		if kind == jsontree.Text && (n.Kind == jsontree.Number || n.Kind == jsontree.Bool || n.Kind == jsontree.Null) {
+			hint = "put it in quotes"
+		}
+		o.d.wrong(n.At, o.path(key), hint, "must be %s, not %s", kind, n.Show())
+		return nil
+	}
+	return n
+}
+
+func (o object) text(key string) string {
+	n := o.want(key, jsontree.Text)
+	if n == nil {
+		return ""
+	}
+	if strings.ContainsRune(n.Text, 0) {
+		o.d.wrong(n.At, o.path(key), "", "holds a NUL character")
+	}
+	return n.Text
+}
+
+// filled is a text that must not be blank when it is there, and must be there.
+func (o object) filled(key, hint string) string {
+	n, ok := o.member(key)
+	if !ok {
+		o.d.wrong(o.node.At, o.key, hint, "%s is missing", key)
+		return ""
+	}
+	s := o.text(key)
+	if strings.TrimSpace(s) == "" {
+		o.d.wrong(n.At, o.path(key), hint, "is empty")
+	}
+	return s
+}
+
+// line is a text for people that stays on one line.
+func (o object) line(key string, s string) string {
+	if n, ok := o.member(key); ok && (strings.ContainsAny(s, "\r\n") || len(s) > maxName) {
+		o.d.wrong(n.At, o.path(key), "", "must be one line of at most %d bytes", maxName)
+	}
+	return s
+}
+
+func (o object) bool(key string) bool {
+	n := o.want(key, jsontree.Bool)
+	return n != nil && n.Text == "true"
+}
+
+// count is a whole number from 1; 0 when it is not there.
+func (o object) count(key string) int {
+	n := o.want(key, jsontree.Number)
+	if n == nil {
+		return 0
+	}
+	return o.number(key, n)
+}
+
+func (o object) number(key string, n *jsontree.Node) int {
+	i, err := strconv.Atoi(n.Text)
+	if err != nil || i < 1 || i > maxCount {
+		o.d.wrong(n.At, o.path(key), "", "must be a whole number from 1 to %d, not %s", maxCount, n.Text)
+		return 0
+	}
+	return i
+}
+
+// texts is a list of texts that are not blank, none twice; nil when it is not there.
+func (o object) texts(key string) []string {
+	n := o.want(key, jsontree.List)
+	if n == nil {
+		return nil
+	}
+	list := []string{}
+	for i := range n.Items {
+		item, at := &n.Items[i], fmt.Sprintf("%s[%d]", o.path(key), i)
+		switch {
+		case item.Kind != jsontree.Text:
+			o.d.wrong(item.At, at, "put it in quotes", "must be a text, not %s", item.Show())
+		case strings.TrimSpace(item.Text) == "":
+			o.d.wrong(item.At, at, "", "is empty")
+		case slices.Contains(list, item.Text):
+			o.d.wrong(item.At, at, "keep one of them", "%q stands here twice", item.Text)
+		}
+		list = append(list, item.Text)
+	}
+	return list
+}
+
+const (
+	maxName   = 200
+	maxCount  = 1_000_000
+	maxAgents = 100
+	maxSteps  = 500 // of the whole flow, and flows count too
+	maxNest   = 16
+)
+
+func (d *decoder) strategy(root *jsontree.Node) *Strategy {
+	o := d.object(root, "", []string{"name", "version", "description", "agents", "flow"}, refusedStrategy)
+	if d.err != nil {
+		return nil
+	}
+	s := &Strategy{
+		Name:        o.line("name", o.filled("name", "a strategy has a name, a version, agents and a flow")),
+		Version:     o.version(),
+		Description: o.text("description"),
+	}
+	s.Agents = d.agentsOf(o)
+	flow, ok := o.member("flow")
+	if !ok {
+		d.wrong(root.At, "", "flow says which agent comes when: {sequential: {steps: [writer]}}", "flow is missing")
+	}
+	if d.err != nil {
+		return nil
+	}
+	s.Flow.root = d.root(flow)
+	if d.err == nil {
+		d.unused(s, o)
+	}
+	return s
+}
+
+// version is a text; a number is taken as it is written, since "version: 1" is what
+// people write.
+func (o object) version() string {
+	if n, ok := o.member("version"); ok && n.Kind == jsontree.Number {
+		return n.Text
+	}
+	return o.line("version", o.filled("version", `for example version: "1"`))
+}
+
+// unused refuses agents that never have a turn: the flow or the name is a mistake.
+func (d *decoder) unused(s *Strategy, o object) {
+	used := s.Flow.Agents()
+	agents, _ := o.member("agents")
+	for _, m := range agents.Members {
+		if !slices.Contains(used, m.Key) {
+			d.wrong(m.At, "agents."+m.Key, "give it a step, or take it out", "the flow does not use this agent")
+		}
+	}
+}

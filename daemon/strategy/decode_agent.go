@@ -1,0 +1,187 @@
+package strategy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+)
+
+// What strategies of the seed's original have, or had, and these have not.
+var (
+	refusedStrategy = map[string]string{
+		"mcpServers": "a strategy brings no MCP servers: they would be programs that no setting allowed",
+		"defaults":   "there are no defaults: write to each agent what it needs (YAML anchors help)",
+	}
+	refusedAgent = map[string]string{
+		"systemPromptTemplate": "templates are not rendered here: they read the environment and run shell commands before anybody is asked; write the prompt itself as systemPrompt",
+		"mcpServers":           "an agent has the tools of the settings: choose of them with tools",
+		"skills":               "skills are not loaded by a strategy: write what the agent has to know into systemPrompt",
+		"providerOptions":      "options of a provider cannot be set in a strategy",
+		"modelOptions":         "options of a model cannot be set in a strategy",
+		"temperature":          "options of a model cannot be set in a strategy",
+		"topProbability":       "options of a model cannot be set in a strategy",
+		"outputSchema":         "answers are text: a schema would not be enforced",
+		"context":              "what an agent keeps in mind follows from its session, which is compacted by the daemon's settings",
+		"useDefaults":          "there are no defaults: write to each agent what it needs (YAML anchors help)",
+	}
+	refusedFlow = map[string]string{
+		"config": "there are no flows of other makes: sequential, cycle and broadcast have their own keys",
+	}
+)
+
+var agentKeys = map[Type][]string{
+	LLM:     {"type", "description", "model", "systemPrompt", "tools", "maxSteps"},
+	Command: {"type", "description", "command", "stdin"},
+	User:    {"type", "description", "prompt", "config"},
+}
+
+func (d *decoder) agentsOf(o object) []Agent {
+	n := o.want("agents", jsontree.Object)
+	d.agents = map[string]bool{}
+	switch {
+	case n == nil:
+		d.wrong(o.node.At, "", "agents: {writer: {model: anthropic/claude-sonnet-4-6}}", "agents is missing")
+		return nil
+	case len(n.Members) == 0:
+		d.wrong(n.At, "agents", "", "there are none")
+	case len(n.Members) > maxAgents:
+		d.wrong(n.At, "agents", "", "there are more than %d", maxAgents)
+		return nil
+	}
+	var agents []Agent
+	for i := range n.Members {
+		m := &n.Members[i]
+		if !goodName(m.Key) {
+			d.wrong(m.At, "agents", "a name is at most 40 of a-z, 0-9, _ and -, and begins with a letter or a digit", "%q is no name for an agent", clip(m.Key))
+		}
+		d.agents[m.Key] = true
+		agents = append(agents, d.agent(m.Key, &m.Value))
+	}
+	return agents
+}
+
+func clip(s string) string { return fmt.Sprintf("%.60s", s) }
+
+func goodName(s string) bool {
+	if s == "" || len(s) > 40 || s[0] == '-' || s[0] == '_' {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' && r != '-'
+	})
+}
+
+func (d *decoder) agent(name string, n *jsontree.Node) Agent {
+	key := "agents." + name
+	a := Agent{Name: name, Type: d.agentType(n, key)}
+	if d.err != nil {
+		return a
+	}
+	d.ofOther(n, key, a.Type)
+	o := d.object(n, key, agentKeys[a.Type], refusedAgent)
+	a.Description = o.text("description")
+	switch a.Type {
+	case LLM:
+		a.Model, a.SystemPrompt, a.MaxSteps = o.model(), o.prompt(), o.count("maxSteps")
+		a.Tools = o.texts("tools")
+	case Command:
+		a.Command = o.filled("command", "for example command: go test ./...")
+		a.Stdin = o.bool("stdin")
+	case User:
+		a.Prompt = o.text("prompt")
+		o.userConfig()
+	}
+	return a
+}
+
+func (d *decoder) agentType(n *jsontree.Node, key string) Type {
+	if n.Kind != jsontree.Object {
+		d.wrong(n.At, key, "", "must be an object, not %s", n.Show())
+		return ""
+	}
+	t := (object{d: d, node: n, key: key}).want("type", jsontree.Text)
+	if t == nil {
+		return LLM
+	}
+	switch t.Text {
+	case "model":
+		return LLM
+	case string(User), string(LLM), string(Command):
+		return Type(t.Text)
+	}
+	d.wrong(t.At, key+".type", "", "%q is not one of user, llm, command", clip(t.Text))
+	return ""
+}
+
+// ofOther refuses keys that another type of agent has.
+func (d *decoder) ofOther(n *jsontree.Node, key string, own Type) {
+	for _, m := range n.Members {
+		if slices.Contains(agentKeys[own], m.Key) {
+			continue
+		}
+		for _, other := range []Type{User, LLM, Command} {
+			if slices.Contains(agentKeys[other], m.Key) {
+				d.wrong(m.At, key+"."+m.Key, "say type: "+string(other)+", or take it out", "only agents of type %s have it, this one is %s", other, own)
+				return
+			}
+		}
+	}
+}
+
+// model is PROVIDER/MODEL, or "".
+func (o object) model() string {
+	n := o.want("model", jsontree.Text)
+	if n == nil {
+		return ""
+	}
+	provider, name, ok := strings.Cut(n.Text, "/")
+	if !ok || provider == "" || name == "" || strings.TrimSpace(n.Text) != n.Text {
+		o.d.wrong(n.At, o.path("model"), "for example anthropic/claude-sonnet-4-6", "%q does not name a provider and a model", clip(n.Text))
+	}
+	return n.Text
+}
+
+// prompt is the system prompt: the text, or what the file has that it names.
+func (o object) prompt() string {
+	s := o.text("systemPrompt")
+	if !isFile(s) {
+		return s
+	}
+	n, _ := o.member("systemPrompt")
+	at := o.path("systemPrompt")
+	text, err := o.d.file(s)
+	switch {
+	case err != nil:
+		o.d.wrong(n.At, at, "files are named from the strategy's folder, and lie in it", "the prompt cannot be read: %v", err)
+	case strings.TrimSpace(text) == "":
+		o.d.wrong(n.At, at, "", "%s is empty", s)
+	case isFile(text):
+		o.d.wrong(n.At, at, "", "%s names another file", s)
+	case strings.ToValidUTF8(text, "") != text || strings.ContainsRune(text, 0):
+		o.d.wrong(n.At, at, "save the file as UTF-8", "%s is no text", s)
+	}
+	return text
+}
+
+// isFile reports whether a system prompt is the name of a file: one word that ends
+// in .md or .txt.
+func isFile(s string) bool {
+	s = strings.TrimSpace(s)
+	return !strings.ContainsAny(s, " \t\r\n") && (strings.HasSuffix(s, ".md") || strings.HasSuffix(s, ".txt"))
+}
+
+// userConfig takes of the seed's config what is so anyway.
+func (o object) userConfig() {
+	n := o.want("config", jsontree.Object)
+	if n == nil {
+		return
+	}
+	c := o.d.object(n, o.path("config"), []string{"requireInput"}, map[string]string{
+		"presetMessage": "a person's words come from a person; what is known before is the run's input",
+	})
+	if v := c.want("requireInput", jsontree.Bool); v != nil && v.Text != "true" {
+		o.d.wrong(v.At, c.path("requireInput"), "take the agent out of the flow", "a user agent always waits for its person")
+	}
+}

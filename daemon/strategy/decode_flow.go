@@ -1,0 +1,272 @@
+package strategy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+)
+
+var flowKeys = map[kind][]string{
+	sequence:  {"type", "name", "description", "steps"},
+	broadcast: {"type", "name", "description", "steps", "separator"},
+	cycle: {
+		"type", "name", "description", "steps",
+		"cycles", "observer", "breakCycleSignals", "breakCycleSignalMatch",
+	},
+}
+
+// kindOf is what a word for a flow means. "sequence" is for who does not know the seed.
+func kindOf(word string) (kind, bool) {
+	if word == "sequence" {
+		return sequence, true
+	}
+	k := kind(word)
+	_, ok := flowKeys[k]
+	return k, ok
+}
+
+// root reads the flow of a strategy. A single agent is a sequence of one.
+func (d *decoder) root(n *jsontree.Node) *node {
+	f := d.step(n, "flow", 0)
+	if d.err == nil && f.kind == step {
+		f = &node{kind: sequence, name: string(sequence), steps: []*node{f}}
+	}
+	return f
+}
+
+// step reads an agent's name, {agent: …} or a flow.
+func (d *decoder) step(n *jsontree.Node, key string, depth int) *node {
+	if d.nodes++; d.nodes > maxSteps {
+		d.wrong(n.At, key, "", "the flow has more than %d steps", maxSteps)
+	}
+	if depth > maxNest {
+		d.wrong(n.At, key, "", "flows are nested deeper than %d", maxNest)
+	}
+	if d.err != nil {
+		return nil
+	}
+	o := object{d: d, node: n, key: key}
+	if n.Kind == jsontree.Text {
+		return &node{kind: step, name: n.Text, agent: d.known(n, key)}
+	}
+	if n.Kind != jsontree.Object {
+		d.wrong(n.At, key, "", "must be the name of an agent or a flow, not %s", n.Show())
+		return nil
+	}
+	if _, ok := o.member("agent"); ok {
+		return d.agentStep(n, key)
+	}
+	if t := o.want("type", jsontree.Text); t != nil {
+		k, ok := kindOf(t.Text)
+		if !ok {
+			d.wrong(t.At, o.path("type"), "", "%q is not one of sequential, cycle, broadcast", clip(t.Text))
+			return nil
+		}
+		return d.flow(k, n, key, depth)
+	}
+	return d.short(o, depth)
+}
+
+// short reads a flow that is written {cycle: {steps: …}} or {sequential: [a, b]}.
+func (d *decoder) short(o object, depth int) *node {
+	const hint = "write {agent: NAME}, {type: cycle, steps: […]} or {cycle: {steps: […]}}; the types are sequential, cycle and broadcast"
+	if d.err != nil {
+		return nil
+	}
+	if len(o.node.Members) != 1 {
+		d.wrong(o.node.At, o.key, hint, "type is missing")
+		return nil
+	}
+	m := &o.node.Members[0]
+	k, ok := kindOf(m.Key)
+	if !ok {
+		if near := nearest(m.Key, []string{"sequential", "sequence", "cycle", "broadcast", "agent", "type"}); near != "" {
+			d.wrong(m.At, o.key, "did you mean "+near+"?", "unknown key %q", clip(m.Key))
+		}
+		d.wrong(m.At, o.key, hint, "type is missing")
+		return nil
+	}
+	key := o.path(m.Key)
+	if m.Value.Kind == jsontree.List {
+		return d.flow(k, &jsontree.Node{
+			Kind: jsontree.Object, At: m.At, Members: []jsontree.Member{{Key: "steps", At: m.At, Value: m.Value}},
+		}, key, depth)
+	}
+	if t := (object{d: d, node: &m.Value, key: key}); m.Value.Kind == jsontree.Object {
+		if own, ok := t.member("type"); ok {
+			d.wrong(own.At, t.path("type"), "take one of them out", "%s says what the flow is already", m.Key)
+		}
+	}
+	return d.flow(k, &m.Value, key, depth)
+}
+
+func (d *decoder) agentStep(n *jsontree.Node, key string) *node {
+	o := d.object(n, key, []string{"agent", "name", "description"}, nil)
+	a := o.want("agent", jsontree.Text)
+	if a == nil {
+		return nil
+	}
+	s := &node{kind: step, name: a.Text, agent: d.known(a, o.path("agent")), description: o.text("description")}
+	if _, ok := o.member("name"); ok {
+		s.name = o.line("name", o.filled("name", ""))
+	}
+	return s
+}
+
+// known is the name of an agent that there is.
+func (d *decoder) known(n *jsontree.Node, key string) string {
+	if d.agents[n.Text] {
+		return n.Text
+	}
+	var names []string
+	for name := range d.agents {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	hint := "the agents are " + strings.Join(names, ", ")
+	if near := nearest(n.Text, names); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	d.wrong(n.At, key, hint, "there is no agent %q", clip(n.Text))
+	return ""
+}
+
+func (d *decoder) flow(k kind, n *jsontree.Node, key string, depth int) *node {
+	o := d.object(n, key, flowKeys[k], refusedFlow)
+	if d.err != nil {
+		return nil
+	}
+	f := &node{kind: k, name: string(k), description: o.text("description")}
+	if _, ok := o.member("name"); ok {
+		f.name = o.line("name", o.filled("name", ""))
+	}
+	list, ok := o.member("steps")
+	if !ok {
+		d.wrong(n.At, key, "", "steps is missing")
+		return nil
+	}
+	f.steps = d.steps(list, o.path("steps"), depth)
+	if k == cycle {
+		d.cycle(f, o)
+	}
+	if k == broadcast {
+		f.separator = "\n\n"
+		if _, ok := o.member("separator"); ok {
+			f.separator = o.text("separator")
+		}
+	}
+	d.apart(f, n.At, key)
+	return f
+}
+
+func (d *decoder) steps(n *jsontree.Node, key string, depth int) []*node {
+	switch {
+	case n.Kind != jsontree.List:
+		d.wrong(n.At, key, "", "must be a list, not %s", n.Show())
+	case len(n.Items) == 0:
+		d.wrong(n.At, key, "", "a flow has at least one step")
+	}
+	var steps []*node
+	for i := range n.Items {
+		if d.err != nil {
+			return nil
+		}
+		steps = append(steps, d.step(&n.Items[i], fmt.Sprintf("%s[%d]", key, i), depth+1))
+	}
+	return steps
+}
+
+// cycle reads what ends a cycle.
+func (d *decoder) cycle(f *node, o object) {
+	if f.kind != cycle || d.err != nil {
+		return
+	}
+	if n := o.want("observer", jsontree.Text); n != nil {
+		f.observer = d.known(n, o.path("observer"))
+	}
+	f.signals, f.match = o.texts("breakCycleSignals"), matchSubstring
+	_, given := o.member("breakCycleSignals")
+	switch {
+	case given && len(f.signals) == 0:
+		n, _ := o.member("breakCycleSignals")
+		d.wrong(n.At, o.path("breakCycleSignals"), "leave it out for "+quoted(defaultSignals), "there are none")
+	case !given && f.observer != "":
+		f.signals = defaultSignals
+	}
+	if n := o.want("breakCycleSignalMatch", jsontree.Text); n != nil {
+		if f.match = match(n.Text); !slices.Contains(matches, f.match) {
+			d.wrong(n.At, o.path("breakCycleSignalMatch"), "", "%q is not one of substring, first-line, any-line, exact", clip(n.Text))
+		}
+		if len(f.signals) == 0 {
+			d.wrong(n.At, o.path("breakCycleSignalMatch"), "give it an observer or breakCycleSignals", "the cycle has no signals to look for")
+		}
+	}
+	d.sayable(f, o)
+	d.ends(f, o)
+}
+
+// sayable refuses signals that cannot be found in any text.
+func (d *decoder) sayable(f *node, o object) {
+	if f.match == matchSubstring {
+		return
+	}
+	for i, s := range f.signals {
+		if strings.TrimSpace(s) != s || f.match != matchExact && strings.ContainsAny(s, "\n") {
+			n, _ := o.member("breakCycleSignals")
+			d.wrong(n.Items[i].At, fmt.Sprintf("%s[%d]", o.path("breakCycleSignals"), i), "lines are compared without the blanks around them", "%q is never found by %s", clip(s), f.match)
+		}
+	}
+}
+
+// ends reads the number of cycles. Without one a cycle with an observer goes on until
+// a signal, and one without runs once.
+func (d *decoder) ends(f *node, o object) {
+	n, ok := o.member("cycles")
+	switch {
+	case !ok && f.observer != "":
+		f.cycles = endless
+	case !ok:
+		f.cycles = 1
+		if len(f.signals) > 0 {
+			d.wrong(o.node.At, o.key, "say cycles: N, or Infinity", "a cycle that runs once has no use for breakCycleSignals")
+		}
+	case n.Kind == jsontree.Text && n.Text == "Infinity":
+		f.cycles = endless
+	case n.Kind == jsontree.Number:
+		f.cycles = o.number("cycles", n)
+	default:
+		d.wrong(n.At, o.path("cycles"), "", `must be a whole number from 1, or "Infinity", not %s`, n.Show())
+	}
+	if f.cycles == endless && len(f.signals) == 0 {
+		d.wrong(o.node.At, o.key, "give it an observer, or breakCycleSignals that its last step says", "the cycle could never end")
+	}
+}
+
+// apart refuses a broadcast in which an agent would have to answer twice at once.
+func (d *decoder) apart(f *node, at int, key string) {
+	if f.kind != broadcast || d.err != nil {
+		return
+	}
+	in := map[string]int{}
+	for i, s := range f.steps {
+		for _, name := range (&Flow{root: s}).Agents() {
+			if first, twice := in[name]; twice {
+				d.wrong(at, key, "make a second agent of it", "agent %s is in steps %d and %d, which run at the same time", name, first, i)
+			}
+			in[name] = i
+		}
+	}
+}
+
+func quoted(list []string) string {
+	var b strings.Builder
+	for i, s := range list {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q", s)
+	}
+	return b.String()
+}

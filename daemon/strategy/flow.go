@@ -1,0 +1,115 @@
+package strategy
+
+import "encoding/json"
+
+// Flow is the tree of what happens in which order: sequences, cycles and broadcasts,
+// nested as deep as one likes, with agents at the leaves. The zero Flow does nothing
+// and returns its input.
+type Flow struct{ root *node }
+
+// kind is what a node of the tree is.
+type kind string
+
+const (
+	step      kind = "agent"
+	sequence  kind = "sequential" // each step gets what the one before it said
+	cycle     kind = "cycle"      // a sequence again and again
+	broadcast kind = "broadcast"  // all steps get the same, side by side
+)
+
+// endless is the number of cycles of a cycle that only a signal ends.
+const endless = -1
+
+// defaultSignals end a cycle with an observer that has none of its own.
+var defaultSignals = []string{"end cycle", "stop", "done"}
+
+type node struct {
+	kind        kind
+	name        string
+	description string
+	agent       string  // of a step
+	steps       []*node // of a flow
+
+	cycles   int    // of a cycle: a number from 1, or endless
+	observer string // of a cycle: an agent, or ""
+	signals  []string
+	match    match
+
+	separator string // of a broadcast
+}
+
+// Agents names the agents in the order in which the flow comes to them, each once.
+func (f *Flow) Agents() []string {
+	var names []string
+	seen := map[string]bool{}
+	add := func(name string) {
+		if name != "" && !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	f.root.walk(func(n *node) { add(n.agent) }, func(n *node) { add(n.observer) })
+	return names
+}
+
+// walk calls before for a node ahead of its steps, and after behind them.
+func (n *node) walk(before, after func(*node)) {
+	if n == nil {
+		return
+	}
+	before(n)
+	for _, s := range n.steps {
+		s.walk(before, after)
+	}
+	after(n)
+}
+
+// shape is how a node is written: as the seed's strategies have it, with what was
+// left out filled in.
+type shape struct {
+	Agent       string   `json:"agent,omitempty"`
+	Type        kind     `json:"type,omitempty"`
+	Name        string   `json:"name,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Steps       []shape  `json:"steps,omitempty"`
+	Cycles      any      `json:"cycles,omitempty"`
+	Observer    string   `json:"observer,omitempty"`
+	Signals     []string `json:"breakCycleSignals,omitempty"`
+	Match       match    `json:"breakCycleSignalMatch,omitempty"`
+	Separator   *string  `json:"separator,omitempty"`
+}
+
+func (n *node) shape() shape {
+	s := shape{Type: n.kind, Name: n.name, Description: n.description}
+	for _, inner := range n.steps {
+		s.Steps = append(s.Steps, inner.shape())
+	}
+	switch n.kind {
+	case step:
+		s.Type, s.Agent = "", n.agent
+		if n.name == n.agent {
+			s.Name = ""
+		}
+	case cycle:
+		s.Observer, s.Signals = n.observer, n.signals
+		if len(n.signals) > 0 {
+			s.Match = n.match
+		}
+		s.Cycles = n.cycles
+		if n.cycles == endless {
+			s.Cycles = "Infinity"
+		}
+	case broadcast:
+		s.Separator = &n.separator
+	}
+	return s
+}
+
+// Tree is the flow as JSON, for strategy_started's flowTree: an object with type,
+// name and steps, as a strategy file has it, with what it left out filled in.
+func (f *Flow) Tree() json.RawMessage {
+	if f.root == nil {
+		return json.RawMessage("{}")
+	}
+	return compact(f.root.shape())
+}

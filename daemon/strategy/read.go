@@ -1,0 +1,132 @@
+package strategy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+)
+
+// maxSize bounds a strategy's file, and a prompt's.
+const maxSize = 1 << 20
+
+// Parse reads a strategy; name is told in errors, and its ending says which language
+// it is (.yaml, .yml, .json; otherwise it is JSON when it begins with a brace, else
+// YAML). Errors are *[Error], which wraps [ErrInvalid], and say where: a line and a
+// path of keys. A system prompt that lies in a file of its own is for [Load].
+func Parse(name string, b []byte) (*Strategy, error) {
+	return parse(name, b, func(string) (string, error) {
+		return "", errors.New("only a strategy that is a file itself can have its prompts in files")
+	})
+}
+
+// Load reads a file, at most 1 MiB, as [Parse] does. A system prompt that names a
+// file ("./writer.md") is read from the strategy's folder, and from nowhere else.
+// Errors of the file system are those of package os.
+func Load(path string) (*Strategy, error) {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("strategy: %w", err)
+	}
+	root, err := os.OpenRoot(filepath.Dir(whole))
+	if err != nil {
+		return nil, fmt.Errorf("strategy: %w", err)
+	}
+	defer root.Close()
+	// The file itself may be a link to anywhere: a person named it.
+	b, err := readFile(whole, os.Stat, func(p string) (fs.File, error) { return os.Open(p) })
+	if err != nil {
+		return nil, fmt.Errorf("strategy: %w", err)
+	}
+	s, err := parse(path, b, func(prompt string) (string, error) {
+		b, err := readFile(prompt, root.Stat, func(p string) (fs.File, error) { return root.Open(p) })
+		return string(b), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.Path = whole
+	return s, nil
+}
+
+func readFile(path string, stat func(string) (fs.FileInfo, error), open func(string) (fs.File, error)) ([]byte, error) {
+	info, err := stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // a pipe would be waited for
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+	}
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err == nil && len(b) > maxSize {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("larger than %d bytes", maxSize)}
+	}
+	return b, err
+}
+
+func parse(name string, b []byte, file func(string) (string, error)) (*Strategy, error) {
+	d := &decoder{name: name, source: b, file: file}
+	if len(b) > maxSize {
+		return nil, &Error{File: name, What: fmt.Sprintf("larger than %d bytes", maxSize)}
+	}
+	root, err := read(name, b)
+	if err != nil {
+		return nil, d.unreadable(err)
+	}
+	s := d.strategy(&root)
+	if d.err != nil {
+		return nil, d.err
+	}
+	s.Source = s.source()
+	return s, nil
+}
+
+func read(name string, b []byte) (jsontree.Node, error) {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".yaml", ".yml":
+		return readYAML(b)
+	case ".json":
+		return jsontree.Parse(b)
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
+		return jsontree.Parse(b)
+	}
+	return readYAML(b)
+}
+
+func (d *decoder) unreadable(err error) *Error {
+	e := &Error{File: d.name, What: err.Error()}
+	at := -1
+	if f, ok := errors.AsType[*flaw](err); ok {
+		at, e.Do = f.at, f.hint
+	} else if j, ok := errors.AsType[*jsontree.Error](err); ok {
+		at, e.Do = j.Offset, j.Hint
+		if e.Do == "" && bytes.HasPrefix(bytes.TrimLeft(d.source[min(j.Offset, len(d.source)):], " \t"), []byte("/")) {
+			e.Do = "JSON has no comments; YAML has (# …)"
+		}
+	}
+	d.place(e, at)
+	return e
+}
+
+// place tells the line and the column of an offset.
+func (d *decoder) place(e *Error, at int) {
+	if at < 0 || at > len(d.source) {
+		return
+	}
+	before := d.source[:at]
+	e.Line = 1 + bytes.Count(before, []byte("\n"))
+	e.Column = 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+}

@@ -1,0 +1,65 @@
+package strategy
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// source is the strategy as canonical JSON: keys in a fixed order, agents in that of
+// the file, everything filled in.
+func (s *Strategy) source() json.RawMessage {
+	b := []byte(`{"name":`)
+	b = transcript.AppendString(b, s.Name)
+	b = transcript.AppendString(append(b, `,"version":`...), s.Version)
+	if s.Description != "" {
+		b = transcript.AppendString(append(b, `,"description":`...), s.Description)
+	}
+	b = append(b, `,"agents":{`...)
+	for i, a := range s.Agents {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(transcript.AppendString(b, a.Name), ':')
+		b = append(b, compact(a.written())...)
+	}
+	b = append(b, `},"flow":`...)
+	b = append(b, s.Flow.Tree()...)
+	return append(b, '}')
+}
+
+type writtenAgent struct {
+	Type         Type      `json:"type"`
+	Description  string    `json:"description,omitempty"`
+	Model        string    `json:"model,omitempty"`
+	SystemPrompt string    `json:"systemPrompt,omitempty"`
+	Tools        *[]string `json:"tools,omitempty"`
+	MaxSteps     int       `json:"maxSteps,omitempty"`
+	Command      string    `json:"command,omitempty"`
+	Stdin        bool      `json:"stdin,omitempty"`
+	Prompt       string    `json:"prompt,omitempty"`
+}
+
+func (a Agent) written() writtenAgent {
+	w := writtenAgent{
+		Type: a.Type, Description: a.Description,
+		Model: a.Model, SystemPrompt: a.SystemPrompt, MaxSteps: a.MaxSteps,
+		Command: a.Command, Stdin: a.Stdin, Prompt: a.Prompt,
+	}
+	if a.Tools != nil {
+		w.Tools = &a.Tools
+	}
+	return w
+}
+
+// compact writes a value as JSON, with < and & as they are.
+func compact(v any) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err) // texts and numbers only
+	}
+	return bytes.TrimSpace(b.Bytes())
+}

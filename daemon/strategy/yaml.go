@@ -1,0 +1,288 @@
+package strategy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+)
+
+const (
+	// maxTokens bounds what the parser is given: its time grows with the square.
+	maxTokens = 10_000
+	// maxNodes bounds what aliases make of that.
+	maxNodes = 20_000
+	maxDepth = 48
+)
+
+// flaw is something wrong at a place of the source.
+type flaw struct {
+	at         int // offset in bytes; -1 when unknown
+	what, hint string
+}
+
+func (f *flaw) Error() string { return f.what }
+
+// readYAML reads one YAML document into a tree. Aliases and merge keys are put in
+// place of what they stand for.
+func readYAML(source []byte) (jsontree.Node, error) {
+	if !utf8.Valid(source) {
+		return jsontree.Node{}, &flaw{at: -1, what: "not UTF-8", hint: "save the file as UTF-8"}
+	}
+	y := &yamlReader{lines: lineStarts(source), source: source, anchors: map[string]*jsontree.Node{}}
+	tokens := lexer.Tokenize(string(source))
+	if err := y.bounded(tokens); err != nil {
+		return jsontree.Node{}, err
+	}
+	file, err := parser.Parse(tokens, 0)
+	if err != nil {
+		return jsontree.Node{}, y.syntax(err)
+	}
+	switch {
+	case len(file.Docs) > 1:
+		return jsontree.Node{}, &flaw{at: -1, what: fmt.Sprintf("there are %d documents, a strategy is one", len(file.Docs))}
+	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
+		return jsontree.Node{}, &flaw{at: -1, what: "there is nothing in it"}
+	}
+	n, err := y.node(file.Docs[0].Body, 0)
+	if err != nil {
+		return jsontree.Node{}, err
+	}
+	return *n, nil
+}
+
+type yamlReader struct {
+	source  []byte
+	lines   []int // offset of each line
+	anchors map[string]*jsontree.Node
+	nodes   int
+}
+
+// bounded refuses what the parser would take too long, or too much stack, for.
+func (y *yamlReader) bounded(tokens token.Tokens) error {
+	if len(tokens) > maxTokens {
+		return &flaw{at: -1, what: fmt.Sprintf("there are more than %d words and signs in it", maxTokens)}
+	}
+	depth, dashes, line := 0, 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			depth++
+		case token.MappingEndType, token.SequenceEndType:
+			depth--
+		case token.SequenceEntryType, token.MappingKeyType:
+			if t.Position.Line != line {
+				dashes, line = 0, t.Position.Line
+			}
+			dashes++
+		}
+		if depth > maxDepth || dashes > maxDepth {
+			return &flaw{at: y.at(t), what: fmt.Sprintf("nested deeper than %d", maxDepth)}
+		}
+	}
+	return nil
+}
+
+func lineStarts(source []byte) []int {
+	starts := []int{0}
+	for i, c := range source {
+		if c == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
+}
+
+// at is the offset of a token. Its column counts characters.
+func (y *yamlReader) at(t *token.Token) int {
+	if t == nil || t.Position == nil || t.Position.Line < 1 || t.Position.Line > len(y.lines) {
+		return -1
+	}
+	at := y.lines[t.Position.Line-1]
+	for range t.Position.Column - 1 {
+		_, size := utf8.DecodeRune(y.source[at:])
+		at += size
+	}
+	return at
+}
+
+func (y *yamlReader) syntax(err error) error {
+	f := &flaw{at: -1, what: "not YAML: " + err.Error()}
+	if e, ok := errors.AsType[yaml.Error](err); ok {
+		f.what, f.at = "not YAML: "+e.GetMessage(), y.at(e.GetToken())
+	}
+	return f
+}
+
+func (y *yamlReader) wrong(n ast.Node, hint, format string, args ...any) error {
+	return &flaw{at: y.at(n.GetToken()), what: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// node turns a node of the parser's into ours.
+func (y *yamlReader) node(n ast.Node, depth int) (*jsontree.Node, error) {
+	if y.nodes++; y.nodes > maxNodes {
+		return nil, y.wrong(n, "", "there are more than %d values in it, with what its aliases stand for", maxNodes)
+	}
+	if depth > maxDepth {
+		return nil, y.wrong(n, "", "nested deeper than %d", maxDepth)
+	}
+	out := &jsontree.Node{At: y.at(n.GetToken())}
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return out, y.mapping(out, n.Values, depth)
+	case *ast.MappingValueNode:
+		return out, y.mapping(out, []*ast.MappingValueNode{n}, depth)
+	case *ast.SequenceNode:
+		out.Kind = jsontree.List
+		for _, v := range n.Values {
+			item, err := y.node(v, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out.Items = append(out.Items, *item)
+		}
+		return out, nil
+	case *ast.AnchorNode:
+		v, err := y.node(n.Value, depth)
+		if err == nil {
+			y.anchors[n.Name.GetToken().Value] = v
+		}
+		return v, err
+	case *ast.AliasNode:
+		return y.alias(n, depth)
+	}
+	return out, y.scalar(out, n)
+}
+
+func (y *yamlReader) scalar(out *jsontree.Node, n ast.Node) error {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		out.Kind, out.Text = jsontree.Text, n.Value
+	case *ast.LiteralNode:
+		out.Kind, out.Text = jsontree.Text, n.Value.Value
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		out.Kind, out.Text = jsontree.Number, n.GetToken().Value
+	case *ast.BoolNode:
+		out.Kind, out.Text = jsontree.Bool, fmt.Sprint(n.Value)
+	case *ast.NullNode:
+		out.Kind, out.Text = jsontree.Null, "null"
+	case *ast.TagNode:
+		return y.wrong(n, "leave the tag out; a text can be put in quotes", "%s: tags are not used here", n.GetToken().Value)
+	default:
+		return y.wrong(n, "", "%s does not belong here", strings.ToLower(n.Type().String()))
+	}
+	return nil
+}
+
+// alias is what an anchor that ended before it has. A copy is walked, so that what
+// aliases of aliases make is counted.
+func (y *yamlReader) alias(n *ast.AliasNode, depth int) (*jsontree.Node, error) {
+	name := n.Value.GetToken().Value
+	v, ok := y.anchors[name]
+	if !ok {
+		return nil, y.wrong(n, "an anchor is written &"+name+" where the value stands first", "there is no anchor %q before this", name)
+	}
+	if size, deep := extent(v); depth+deep > maxDepth {
+		return nil, y.wrong(n, "", "nested deeper than %d", maxDepth)
+	} else if y.nodes += size; y.nodes > maxNodes {
+		return nil, y.wrong(n, "", "there are more than %d values in it, with what its aliases stand for", maxNodes)
+	}
+	return v, nil
+}
+
+// extent is how many values a node has, and how deep it goes.
+func extent(n *jsontree.Node) (size, depth int) {
+	size = 1
+	inner := func(c *jsontree.Node) {
+		s, d := extent(c)
+		size, depth = size+s, max(depth, d+1)
+	}
+	for i := range n.Members {
+		inner(&n.Members[i].Value)
+	}
+	for i := range n.Items {
+		inner(&n.Items[i])
+	}
+	return size, depth
+}
+
+func (y *yamlReader) mapping(out *jsontree.Node, values []*ast.MappingValueNode, depth int) error {
+	out.Kind = jsontree.Object
+	if len(values) > 0 {
+		if at := y.at(values[0].Key.GetToken()); at >= 0 && (out.At < 0 || y.source[out.At] != '{') {
+			out.At = at
+		}
+	}
+	seen := map[string]bool{}
+	var merged []*jsontree.Node
+	for _, v := range values {
+		value, err := y.node(v.Value, depth+1)
+		if err != nil {
+			return err
+		}
+		if _, ok := v.Key.(*ast.MergeKeyNode); ok {
+			from, err := y.mergeable(v, value)
+			if err != nil {
+				return err
+			}
+			merged = append(merged, from...)
+			continue
+		}
+		key, err := y.key(v.Key)
+		if err != nil {
+			return err
+		}
+		if seen[key] {
+			return y.wrong(v.Key, "keep one of them", "%q stands here twice", key)
+		}
+		seen[key] = true
+		out.Members = append(out.Members, jsontree.Member{Key: key, At: y.at(v.Key.GetToken()), Value: *value})
+	}
+	for _, from := range merged {
+		for _, m := range from.Members {
+			if !seen[m.Key] {
+				seen[m.Key] = true
+				out.Members = append(out.Members, m)
+			}
+		}
+	}
+	return nil
+}
+
+// mergeable are the mappings that a merge key names, the first before the others.
+func (y *yamlReader) mergeable(v *ast.MappingValueNode, value *jsontree.Node) ([]*jsontree.Node, error) {
+	var from []*jsontree.Node
+	if value.Kind == jsontree.List {
+		for i := range value.Items {
+			from = append(from, &value.Items[i])
+		}
+	} else {
+		from = []*jsontree.Node{value}
+	}
+	for _, f := range from {
+		if f.Kind != jsontree.Object {
+			return nil, y.wrong(v.Key, "write <<: *ANCHOR", "<< takes an object, or a list of objects, not %s", f.Kind)
+		}
+	}
+	return from, nil
+}
+
+func (y *yamlReader) key(n ast.MapKeyNode) (string, error) {
+	switch k := n.(type) {
+	case *ast.StringNode:
+		return k.Value, nil
+	case *ast.MappingKeyNode:
+		if s, ok := k.Value.(*ast.StringNode); ok {
+			return s.Value, nil
+		}
+	}
+	return "", y.wrong(n, "put it in quotes", "a key must be a text")
+}
