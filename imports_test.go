@@ -64,7 +64,8 @@ var floors = map[string]int{
 	"internal/spelling":   0,
 	"internal/lazyregexp": 0,
 	"internal/jsontree":   1,
-	"internal/early":      5, // next to nothing: it must start before the libraries
+	"internal/policylog":  25, // what sessions record of policy
+	"internal/early":      5,  // next to nothing: it must start before the libraries
 
 	"workspace": 50,
 

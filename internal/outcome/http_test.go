@@ -1,0 +1,34 @@
+package outcome
+
+import "testing"
+
+// What a request can come to has a name of its own, an exit code that a command has
+// too, and a status that says failure.
+func TestRequests(t *testing.T) {
+	exits, codes := map[int]bool{}, map[string]bool{}
+	for _, o := range All() {
+		exits[o.Exit], codes[o.Code] = true, true
+	}
+	last := 0
+	for _, o := range Requests() {
+		if codes[o.Code] {
+			t.Errorf("code %q appears twice", o.Code)
+		}
+		codes[o.Code] = true
+		if !exits[o.Exit] || o.Status < 400 || o.Status < last || o.Meaning == "" {
+			t.Errorf("%+v does not fit in", o)
+		}
+		last = o.Status
+	}
+}
+
+func TestByCode(t *testing.T) {
+	for _, want := range append(All(), Requests()...) {
+		if got, ok := ByCode(want.Code); !ok || got != want {
+			t.Errorf("ByCode(%q) = %+v, %v", want.Code, got, ok)
+		}
+	}
+	if _, ok := ByCode("no such code"); ok {
+		t.Error("a code that nobody has is found")
+	}
+}
