@@ -4,12 +4,18 @@
 //
 // Nobody is let in without a credential. On the unix socket that is the uid of the
 // process at the other end; on TCP a token, or the cookie that a one-time link gave.
+// What runs below the daemon, its agents and their commands, may look and change
+// nothing, whatever it has: an agent must not answer its own questions.
+//
+// docs/security.md says against whom this helps, and against whom it does not.
 package auth
 
 import (
 	"context"
-	"net"
 	"net/http"
+	"os"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -25,30 +31,49 @@ const (
 	Admin   Scope = "admin"   // delete, tokens, login links, and all of the above
 )
 
+// Scopes lists all scopes, the least first.
+func Scopes() []Scope { return []Scope{Read, Run, Approve, Admin} }
+
+// every is what the owner of the unix socket may, sorted.
+func every() []Scope { return []Scope{Admin, Approve, Read, Run} }
+
 // Caller is who sent a request.
 type Caller struct {
 	Name   string  // the account of a uid, the name of a token, the person of a link
 	Via    string  // "unix", "token", "cookie"
 	Scopes []Scope // sorted
 	UID    int     // of a unix socket's peer; -1 otherwise
-	PID    int     // of it
+	PID    int     // of it, or 0
 	Token  string  // id of the token, or of the login
 	// Agent: the peer was started by a run of this daemon. It may look, and answer nothing.
 	Agent bool
+
+	proof string // the CSRF token that the request carried, when it was right
 }
 
-// May reports whether the caller has a scope.
-func (c Caller) May(s Scope) bool { panic("not yet") }
+// May reports whether the caller has a scope. An agent has [Read] at most.
+func (c Caller) May(s Scope) bool {
+	if c.Agent && s != Read {
+		return false
+	}
+	return slices.Contains(c.Scopes, s) || slices.Contains(c.Scopes, Admin) && slices.Contains(Scopes(), s)
+}
 
-// From returns who sent the request of a handler behind [Auth.Handler].
-func From(ctx context.Context) (Caller, bool) { panic("not yet") }
+type callerKey struct{}
+
+// From returns who sent the request of a handler behind [Auth.Handler]. It reports
+// false for a request without a credential on an open path.
+func From(ctx context.Context) (Caller, bool) {
+	c, ok := ctx.Value(callerKey{}).(Caller)
+	return c, ok
+}
 
 // Options adjusts [New].
 type Options struct {
-	Dir     string   // where tokens are kept: $HOLDFAST_HOME/run, 0700
+	Dir     string   // where tokens are kept: $HOLDFAST_HOME/run, 0700; made when it is missing
 	UIDs    []int    // who may use the unix socket; default the daemon's own
 	Hosts   []string // allowed in Host beside the listener's own address; no port is any port
-	Origins []string // allowed in Origin beside those of Hosts
+	Origins []string // allowed in Origin beside those of Hosts: "https://console.example.org"
 	Clock   func() time.Time
 	// Refuse writes the answer to a request that is not let in; default plain text.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, code, detail, hint string)
@@ -57,60 +82,92 @@ type Options struct {
 }
 
 // Auth decides who is let in. It is safe for concurrent use.
-type Auth struct{}
+type Auth struct {
+	o       Options
+	hosts   *hosts
+	cross   *http.CrossOriginProtection
+	tokens  *tokens
+	logins  *logins
+	failed  *limiter
+	watch   *watch
+	process tree
 
-// New reads the tokens.
-func New(o *Options) (*Auth, error) { panic("not yet") }
-
-// ConnContext is [http.Server.ConnContext]: it notes the peer of a unix socket.
-func (a *Auth) ConnContext(ctx context.Context, c net.Conn) context.Context { panic("not yet") }
-
-// Handler lets requests through to next that come with a credential, and puts the
-// [Caller] in their context; paths in open need none (their Host and Origin are
-// looked at all the same). It sets the headers that every answer has: CSP, nosniff,
-// no-store, and so on.
-func (a *Auth) Handler(next http.Handler, open ...string) http.Handler { panic("not yet") }
-
-// Listening says on what address TCP clients come, so that its Host is allowed.
-func (a *Auth) Listening(addr net.Addr) { panic("not yet") }
-
-// Token is a bearer token as it is kept: without its secret.
-type Token struct {
-	ID      string     `json:"id"`
-	Name    string     `json:"name"`
-	Scopes  []Scope    `json:"scopes"`
-	Created time.Time  `json:"created_at"`
-	Expires *time.Time `json:"expires_at,omitempty"`
-	Used    *time.Time `json:"used_at,omitempty"`
-	By      string     `json:"by,omitempty"`
+	names sync.Map // uid → account
 }
 
-// Make makes a token and returns its secret, which is kept nowhere. A token that
-// another program makes in the same folder is good at once.
-func (a *Auth) Make(t Token) (secret string, made Token, err error) { panic("not yet") }
+// New reads the tokens. Errors: an entry of Hosts or Origins that is none, a damaged
+// file of tokens, or one that others can read ([*Error], with a hint).
+func New(o *Options) (*Auth, error) {
+	a := &Auth{o: *o, process: processes(os.Getpid())}
+	if a.o.Clock == nil {
+		a.o.Clock = time.Now
+	}
+	if a.o.Refuse == nil {
+		a.o.Refuse = plain
+	}
+	if a.o.Failed == nil {
+		a.o.Failed = func(*http.Request, int, string) {}
+	}
+	a.o.UIDs = slices.Clone(o.UIDs)
+	if len(a.o.UIDs) == 0 {
+		a.o.UIDs = []int{os.Getuid()}
+	}
+	var err error
+	if a.hosts, err = newHosts(o.Hosts, o.Origins); err != nil {
+		return nil, err
+	}
+	a.cross = http.NewCrossOriginProtection()
+	for origin := range a.hosts.origins {
+		if err := a.cross.AddTrustedOrigin(origin); err != nil {
+			return nil, invalid("auth: origin %q: %v", origin, err)
+		}
+	}
+	if a.tokens, err = openTokens(o.Dir, a.o.Clock); err != nil {
+		return nil, err
+	}
+	a.logins = &logins{clock: a.o.Clock}
+	a.failed = &limiter{clock: a.o.Clock}
+	a.watch = &watch{good: a.good}
+	return a, nil
+}
 
-// Tokens lists the tokens, newest first.
-func (a *Auth) Tokens() ([]Token, error) { panic("not yet") }
+// Close ends what watches credentials for [Auth.Gone]. Closing twice does nothing.
+func (a *Auth) Close() error {
+	a.watch.close()
+	return nil
+}
+
+// Make makes a token and returns its secret, which is kept nowhere. Name and Scopes
+// are needed; ID and Created are filled in. A token that another program makes in the
+// same folder is good at once.
+func (a *Auth) Make(t Token) (secret string, made Token, err error) { return a.tokens.create(t) }
+
+// Tokens lists the tokens, newest first; those that have expired too.
+func (a *Auth) Tokens() ([]Token, error) { return a.tokens.list() }
 
 // Revoke takes a token back: requests with it are refused from now on, and
-// [Auth.Gone] of its connections is closed.
-func (a *Auth) Revoke(id string) error { panic("not yet") }
+// [Auth.Gone] of its connections is closed. An id that is not there is [ErrUnknown].
+func (a *Auth) Revoke(id string) error {
+	if err := a.tokens.revoke(id); err != nil {
+		return err
+	}
+	a.watch.look()
+	return nil
+}
 
 // Gone is closed when the caller's credential is revoked or expires: long-lived
-// connections end then.
-func (a *Auth) Gone(c Caller) <-chan struct{} { panic("not yet") }
+// connections end then. For the peer of a unix socket it is never closed.
+func (a *Auth) Gone(c Caller) <-chan struct{} {
+	if c.Token == "" {
+		return nil
+	}
+	return a.watch.gone(credential{c.Via, c.Token})
+}
 
-// Check says who a secret belongs to: for the hello message of a WebSocket.
-func (a *Auth) Check(secret string) (Caller, bool) { panic("not yet") }
-
-// Link makes a code that logs a browser in once within a few minutes.
-func (a *Auth) Link(c Caller) (code string, expires time.Time, err error) { panic("not yet") }
-
-// Login is the handler of POST /v1/login {"code":…}: it takes a code and sets the
-// cookie; the answer has the CSRF token. Logout ends the login.
-func (a *Auth) Login(w http.ResponseWriter, r *http.Request)  { panic("not yet") }
-func (a *Auth) Logout(w http.ResponseWriter, r *http.Request) { panic("not yet") }
-
-// CSRF is the token of a caller who came with a cookie, for the page to send in the
-// header X-Holdfast-CSRF with every request that changes something; "" for others.
-func (a *Auth) CSRF(c Caller) string { panic("not yet") }
+// good reports whether a credential still lets in.
+func (a *Auth) good(c credential) bool {
+	if c.via == "cookie" {
+		return a.logins.alive(c.id)
+	}
+	return a.tokens.alive(c.id)
+}

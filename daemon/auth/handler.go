@@ -1,0 +1,359 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// Handler lets requests through to next that come with a credential, and puts the
+// [Caller] in their context. Host and Origin are looked at in any case. It sets the
+// headers that every answer has: CSP, nosniff, no-store, and so on.
+//
+// Requests to the paths in open need no credential; a Caller is in their context when
+// they have a good one all the same. An entry is a path, or what paths begin with when
+// it ends in "/"; "!" in front of an entry closes what it names. The longest entry
+// that fits decides. "/v1/" is closed unless a longer entry opens something below it.
+func (a *Auth) Handler(next http.Handler, open ...string) http.Handler {
+	paths := openPaths(open)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setHeaders(w.Header())
+		c, known, bad := a.admit(r, paths.has(r.URL.Path))
+		if bad != nil {
+			a.refuse(w, r, bad)
+			return
+		}
+		if known {
+			r = r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// setHeaders sets what every answer has. No script, style or picture comes from
+// elsewhere, and text never becomes markup.
+func setHeaders(h http.Header) {
+	for _, pair := range headers {
+		h.Set(pair[0], pair[1])
+	}
+}
+
+var headers = [][2]string{
+	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+		"frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
+	{"X-Content-Type-Options", "nosniff"},
+	{"X-Frame-Options", "DENY"},
+	{"Referrer-Policy", "no-referrer"},
+	{"Cross-Origin-Opener-Policy", "same-origin"},
+	{"Cross-Origin-Resource-Policy", "same-origin"},
+	{"Cross-Origin-Embedder-Policy", "require-corp"},
+	{"Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=(), serial=(), hid=(), display-capture=()"},
+	{"Cache-Control", "no-store"},
+}
+
+// admit decides about a request. It reports false for one without a credential on an
+// open path.
+func (a *Auth) admit(r *http.Request, open bool) (c Caller, known bool, bad *refusal) {
+	p := peerFrom(r)
+	if bad := a.place(r, p); bad != nil {
+		return Caller{}, false, bad
+	}
+	if inQuery(r.URL.RawQuery) {
+		return Caller{}, false, &refusal{
+			status: http.StatusBadRequest, detail: "a token does not belong in the address: logs keep it",
+			hint: "send Authorization: Bearer hf_…, and revoke a token that was sent this way: holdfast daemon token revoke ID",
+		}
+	}
+	if len(r.Header["Authorization"]) > 0 {
+		c, bad := a.bearer(r, p)
+		return c, bad == nil, bad
+	}
+	if p.unix {
+		return a.local(p), true, nil
+	}
+	c, known, bad = a.cookie(r, p)
+	switch {
+	case known:
+		return c, true, nil
+	case open:
+		return Caller{}, false, nil
+	case bad != nil:
+		return Caller{}, false, bad
+	}
+	return Caller{}, false, &refusal{
+		status: http.StatusUnauthorized, detail: "this needs a credential",
+		hint: "holdfast daemon open for a browser, holdfast daemon token create for a program, or the unix socket",
+	}
+}
+
+// place judges where a request comes from.
+func (a *Auth) place(r *http.Request, p *peer) *refusal {
+	if p.unix {
+		return a.placeUnix(r, p)
+	}
+	if !a.hosts.knows(r) {
+		return denied(fmt.Sprintf("the host %.100q is not one of this daemon", r.Host), "holdfast daemon --allow-host HOST")
+	}
+	if o := r.Header["Origin"]; len(o) > 1 || len(o) == 1 && !a.hosts.sameOrAllowed(r, o[0]) {
+		return denied(fmt.Sprintf("the origin %.100q is not allowed", strings.Join(o, ", ")), "holdfast daemon --allow-origin ORIGIN")
+	}
+	if bad := a.crossSite(r); bad != nil {
+		return bad
+	}
+	if err := a.cross.Check(r); err != nil {
+		return denied("another site's page sent this", "")
+	}
+	return nil
+}
+
+// crossSite refuses what a page of another site asked for. To follow a link to our
+// page is fine: the page itself asks for everything else, and the cookie stays away.
+func (a *Auth) crossSite(r *http.Request) *refusal {
+	site := r.Header["Sec-Fetch-Site"]
+	if len(site) == 0 || len(site) == 1 && (site[0] == "same-origin" || site[0] == "none") {
+		return nil
+	}
+	if len(r.Header["Origin"]) == 1 { // it is ours, or listed
+		return nil
+	}
+	if safe(r) && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" &&
+		!strings.HasPrefix(r.URL.Path, "/v1/") {
+		return nil
+	}
+	return denied("another site's page sent this", "")
+}
+
+// forwarded are the headers of proxies. One in front of the unix socket would make
+// everybody its own uid.
+var forwarded = []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
+
+func (a *Auth) placeUnix(r *http.Request, p *peer) *refusal {
+	switch {
+	case p.err != nil:
+		return denied("the unix socket is closed: "+p.err.Error(), "use TCP and a token")
+	case !slices.Contains(a.o.UIDs, p.uid):
+		return denied(fmt.Sprintf("uid %d may not use this socket", p.uid), "ask its owner for a token")
+	case len(r.Header["Origin"]) > 0:
+		return denied("pages do not reach the unix socket", "")
+	case slices.ContainsFunc(forwarded, func(name string) bool { return len(r.Header[name]) > 0 }):
+		return denied("a proxy may not use the unix socket: it would be the same person for everybody", "let it use TCP; its clients need tokens")
+	}
+	if host, port, ok := splitHost(r.Host); !ok || port != "" || strings.Contains(host, ".") {
+		return denied(fmt.Sprintf("the host %.100q is none of a unix socket", r.Host), "http://holdfast/…")
+	}
+	return nil
+}
+
+// local is the caller at the other end of the unix socket.
+func (a *Auth) local(p *peer) Caller {
+	return lessen(Caller{Name: a.account(p.uid), Via: "unix", Scopes: every(), UID: p.uid, PID: p.pid}, p)
+}
+
+// lessen leaves to what runs below the daemon no more than to look.
+func lessen(c Caller, p *peer) Caller {
+	if !p.agent() {
+		return c
+	}
+	may := c.May(Read)
+	c.Agent, c.Scopes = true, nil
+	if may {
+		c.Scopes = []Scope{Read}
+	}
+	return c
+}
+
+// bearer judges the header Authorization.
+func (a *Auth) bearer(r *http.Request, p *peer) (Caller, *refusal) {
+	secret, ok := parseBearer(r.Header["Authorization"])
+	if !ok {
+		return Caller{}, a.fail(r, &refusal{
+			status: http.StatusUnauthorized, detail: "the header Authorization holds no token of this daemon", hint: "Authorization: Bearer hf_…", token: true,
+		})
+	}
+	tok, bad := a.holder(r, secret)
+	if bad != nil {
+		return Caller{}, bad
+	}
+	return tok.caller(p), nil
+}
+
+// holder finds the token of a secret.
+func (a *Auth) holder(r *http.Request, secret string) (Token, *refusal) {
+	tok, err := a.tokens.who(secret)
+	switch {
+	case err == nil:
+		return tok, nil
+	case errors.Is(err, errWrong):
+		return Token{}, a.fail(r, &refusal{
+			status: http.StatusUnauthorized, detail: err.Error(), hint: "holdfast daemon token list", token: true,
+		})
+	}
+	a.o.Failed(r, http.StatusInternalServerError, err.Error()) // clients need not know what is where
+	return Token{}, &refusal{status: http.StatusInternalServerError, detail: "the tokens of this daemon cannot be read"}
+}
+
+func (t Token) caller(p *peer) Caller {
+	return lessen(Caller{Name: t.Name, Via: "token", Scopes: slices.Clone(t.Scopes), UID: p.uid, PID: p.pid, Token: t.ID}, p)
+}
+
+// parseBearer reads "Bearer SECRET": one header, one secret of ours.
+func parseBearer(values []string) (string, bool) {
+	if len(values) != 1 {
+		return "", false
+	}
+	scheme, secret, ok := strings.Cut(values[0], " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") || !strings.HasPrefix(secret, prefix) || len(secret) > 100 {
+		return "", false
+	}
+	return secret, true
+}
+
+// cookie judges the cookie of a login. On its own it may look; to change something the
+// page must show the token that only it has.
+func (a *Auth) cookie(r *http.Request, p *peer) (Caller, bool, *refusal) {
+	for _, name := range []string{hostPrefix + cookieName, cookieName} {
+		for _, given := range r.CookiesNamed(name) {
+			l, ok := a.logins.who(given.Value)
+			if !ok {
+				continue
+			}
+			c := lessen(l.caller, p)
+			if proof := r.Header.Values(CSRFHeader); len(proof) == 1 && same(proof[0], l.csrf) {
+				c.proof = l.csrf
+			}
+			if !safe(r) && c.proof == "" {
+				return Caller{}, false, denied("the header "+CSRFHeader+" is missing or wrong", "log in again: holdfast daemon open")
+			}
+			if upgrade(r) && len(r.Header["Origin"]) == 0 {
+				return Caller{}, false, denied("an upgrade with a cookie needs an Origin", "")
+			}
+			return c, true, nil
+		}
+	}
+	return Caller{}, false, nil
+}
+
+func safe(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
+}
+
+func upgrade(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
+
+// Check says who a secret belongs to.
+func (a *Auth) Check(secret string) (Caller, bool) {
+	tok, err := a.tokens.who(secret)
+	if err != nil {
+		return Caller{}, false
+	}
+	return tok.caller(&peer{uid: -1, agent: func() bool { return false }}), true
+}
+
+// Hello says who a secret belongs to that came in the hello message of a WebSocket,
+// which r began. A wrong one counts as a failure of its address and is told to
+// Options.Failed.
+func (a *Auth) Hello(r *http.Request, secret string) (Caller, bool) {
+	tok, bad := a.holder(r, secret)
+	if bad != nil {
+		a.o.Failed(r, bad.status, bad.detail)
+		return Caller{}, false
+	}
+	return tok.caller(peerFrom(r)), true
+}
+
+// refusal is why somebody is not let in.
+type refusal struct {
+	status       int
+	detail, hint string
+	wait         time.Duration // until the next try, with 429
+	token        bool          // a token was shown
+}
+
+func denied(detail, hint string) *refusal {
+	return &refusal{status: http.StatusForbidden, detail: detail, hint: hint}
+}
+
+// fail counts a wrong credential. Too many from one address are told to wait.
+func (a *Auth) fail(r *http.Request, bad *refusal) *refusal {
+	if overUnix(r) {
+		return bad
+	}
+	if wait, over := a.failed.fail(addressOf(r)); over {
+		return &refusal{status: http.StatusTooManyRequests, detail: "too many wrong credentials from this address", wait: wait}
+	}
+	return bad
+}
+
+func (a *Auth) refuse(w http.ResponseWriter, r *http.Request, bad *refusal) {
+	a.o.Failed(r, bad.status, bad.detail)
+	if bad.status == http.StatusUnauthorized {
+		challenge := `Bearer realm="holdfast"`
+		if bad.token {
+			challenge += `, error="invalid_token"`
+		}
+		w.Header().Set("WWW-Authenticate", challenge)
+	}
+	if bad.wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(bad.wait.Seconds()))))
+	}
+	a.o.Refuse(w, r, bad.status, codeOf(bad.status), bad.detail, bad.hint)
+}
+
+// Unauthenticated is the code of a refusal with status 401. The other codes are those
+// of package outcome.
+const Unauthenticated = "unauthenticated"
+
+func codeOf(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return Unauthenticated
+	case http.StatusForbidden:
+		return outcome.Denied.Code
+	case http.StatusTooManyRequests:
+		return outcome.Limit.Code
+	case http.StatusInternalServerError:
+		return outcome.Failed.Code
+	}
+	return outcome.Usage.Code
+}
+
+func plain(w http.ResponseWriter, _ *http.Request, status int, _, detail, hint string) {
+	if hint != "" {
+		detail += "\nhint: " + hint
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, detail+"\n")
+}
+
+type openPaths []string
+
+// has reports whether a path needs no credential. A path that is not in its shortest
+// form is never open: what serves it may take it for another one.
+func (o openPaths) has(p string) bool {
+	clean := path.Clean(p)
+	if p != clean && p != clean+"/" || !strings.HasPrefix(p, "/") {
+		return false
+	}
+	best, open := 0, false
+	if strings.HasPrefix(p, "/v1/") {
+		best = len("/v1/")
+	}
+	for _, entry := range o {
+		text, shut := strings.CutPrefix(entry, "!")
+		fits := p == text || strings.HasSuffix(text, "/") && strings.HasPrefix(p, text)
+		if fits && (len(text) > best || len(text) == best && shut) {
+			best, open = len(text), !shut
+		}
+	}
+	return open
+}

@@ -1,0 +1,283 @@
+package auth
+
+import (
+	"crypto/tls"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// hosts knows by which names the daemon is called. A page of another site whose name
+// was made to point here (DNS rebinding) sends that site's name, and is refused.
+type hosts struct {
+	allowed map[string]bool // "name:port", or "name" for any port
+	origins map[string]bool // "scheme://host[:port]"
+
+	mu    sync.RWMutex
+	local map[string]bool // "host:port" of listeners
+	bases []string        // "http://host:port"
+}
+
+func newHosts(names, origins []string) (*hosts, error) {
+	h := &hosts{allowed: map[string]bool{}, origins: map[string]bool{}, local: map[string]bool{}}
+	for _, n := range names {
+		host, port, ok := splitHost(n)
+		if !ok {
+			return nil, invalid("auth: %q is no host", n).with("write HOST or HOST:PORT")
+		}
+		h.allowed[joinHost(host, port)] = true
+	}
+	for _, text := range origins {
+		o, ok := parseOrigin(text)
+		if !ok {
+			return nil, invalid("auth: %q is no origin", text).with("write SCHEME://HOST[:PORT], as https://console.example.org")
+		}
+		h.origins[o.String()] = true
+	}
+	return h, nil
+}
+
+// Listening says on what address TCP clients come, so that its Host is allowed.
+func (a *Auth) Listening(addr net.Addr) { a.hosts.listen("http", addr) }
+
+// ListeningTLS is [Auth.Listening] for an address where clients speak TLS.
+func (a *Auth) ListeningTLS(addr net.Addr) { a.hosts.listen("https", addr) }
+
+func (h *hosts) listen(scheme string, addr net.Addr) {
+	ap, err := netip.ParseAddrPort(addr.String())
+	if err != nil {
+		return // a unix socket
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, name := range namesOf(ap.Addr()) {
+		h.local[joinHost(name, strconv.Itoa(int(ap.Port())))] = true
+	}
+	host := ap
+	if ap.Addr().IsUnspecified() {
+		host = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), ap.Port())
+	}
+	if base := scheme + "://" + host.String(); !slices.Contains(h.bases, base) {
+		h.bases = append(h.bases, base)
+	}
+}
+
+// namesOf are the hosts under which an address of ours is called.
+func namesOf(addr netip.Addr) []string {
+	addr = addr.Unmap().WithZone("")
+	if addr.IsLoopback() || addr.IsUnspecified() {
+		return []string{addr.String(), "localhost", "127.0.0.1", "::1"}
+	}
+	return []string{addr.String()}
+}
+
+// first is where links lead: the one host that is listed by name, else a listener.
+func (h *hosts) first() string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if len(h.bases) == 0 {
+		return ""
+	}
+	if len(h.origins) == 1 {
+		return slices.Collect(maps.Keys(h.origins))[0]
+	}
+	return h.bases[0]
+}
+
+// knows reports whether a request's Host is one of ours: that of a listener, of the
+// address that this connection came to, or listed.
+func (h *hosts) knows(r *http.Request) bool {
+	host, port, ok := splitHost(r.Host)
+	if !ok {
+		return false
+	}
+	if port == "" {
+		port = defaultPort(r.TLS)
+	}
+	if h.allowed[host] || h.allowed[joinHost(host, port)] {
+		return true
+	}
+	h.mu.RLock()
+	listed := h.local[joinHost(host, port)]
+	h.mu.RUnlock()
+	return listed || cameTo(r, host, port)
+}
+
+// cameTo compares a host with the address that the connection came to. A name that
+// was made to point here is no address, so it never fits.
+func cameTo(r *http.Request, host, port string) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	ap, err := netip.ParseAddrPort(local.String())
+	if err != nil || strconv.Itoa(int(ap.Port())) != port {
+		return false
+	}
+	return slices.Contains(namesOf(ap.Addr()), host)
+}
+
+func defaultPort(t *tls.ConnectionState) string {
+	if t != nil {
+		return "443"
+	}
+	return "80"
+}
+
+// sameOrAllowed reports whether an Origin is that of our own page, or listed.
+func (h *hosts) sameOrAllowed(r *http.Request, origin string) bool {
+	o, ok := parseOrigin(origin)
+	if !ok {
+		return false
+	}
+	if h.origins[o.String()] {
+		return true
+	}
+	host, port, ok := splitHost(r.Host)
+	if !ok || o.host != host {
+		return false
+	}
+	listed := h.allowed[host] || port != "" && h.allowed[joinHost(host, port)]
+	switch {
+	case r.TLS != nil && o.scheme != "https", r.TLS == nil && o.scheme == "https" && !listed: // a proxy of ours ends TLS
+		return false
+	}
+	if port == "" {
+		port = defaultPort(r.TLS)
+		if o.scheme == "https" {
+			port = "443"
+		}
+	}
+	return o.portOrDefault() == port
+}
+
+// origin is scheme://host[:port]; a port that is the scheme's own is left out.
+type origin struct{ scheme, host, port string }
+
+func (o origin) String() string { return o.scheme + "://" + joinHost(o.host, o.port) }
+
+func (o origin) portOrDefault() string {
+	switch {
+	case o.port != "":
+		return o.port
+	case o.scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+func parseOrigin(text string) (origin, bool) {
+	scheme, rest, ok := strings.Cut(text, "://")
+	scheme = strings.ToLower(scheme)
+	if !ok || scheme != "http" && scheme != "https" {
+		return origin{}, false
+	}
+	host, port, ok := splitHost(rest)
+	o := origin{scheme, host, port}
+	if scheme == "http" && port == "80" || scheme == "https" && port == "443" {
+		o.port = ""
+	}
+	return o, ok
+}
+
+// splitHost reads HOST or HOST:PORT: a name of letters, digits, dots and dashes, an
+// IPv4 address, or an IPv6 address in brackets. It comes out in lower case, without
+// a last dot, an address in its usual spelling.
+func splitHost(text string) (host, port string, ok bool) {
+	if len(text) > 300 {
+		return "", "", false
+	}
+	if strings.HasPrefix(text, "[") {
+		inside, after, found := strings.Cut(text[1:], "]")
+		a, err := netip.ParseAddr(inside)
+		if !found || err != nil || !a.Is6() || a.Zone() != "" {
+			return "", "", false
+		}
+		host, text = a.Unmap().String(), after
+		if text == "" {
+			return host, "", true
+		}
+		if text[0] != ':' {
+			return "", "", false
+		}
+		return host, text[1:], isPort(text[1:])
+	}
+	host, port, found := strings.Cut(text, ":")
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return !isHostRune(r) }) {
+		return "", "", false
+	}
+	return host, port, !found || isPort(port)
+}
+
+func isHostRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_'
+}
+
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0 && s[0] != '0' && s[0] != '+'
+}
+
+func joinHost(host, port string) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port == "" {
+		return host
+	}
+	return host + ":" + port
+}
+
+// IsLoopback reports whether HOST:PORT can be reached from this machine only.
+// The name localhost counts; other names do not, whatever they point to.
+func IsLoopback(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+// inQuery reports whether a token stands in the URL, where logs and histories keep it.
+func inQuery(raw string) bool {
+	if raw == "" {
+		return false
+	}
+	plain, err := url.QueryUnescape(raw)
+	if err != nil {
+		plain = raw
+	}
+	q, _ := url.ParseQuery(raw)
+	return looksSecret(raw) || looksSecret(plain) || q.Has("access_token")
+}
+
+// looksSecret finds the prefix with as many characters behind it as a token has.
+func looksSecret(text string) bool {
+	for {
+		_, after, found := strings.Cut(text, prefix)
+		if !found {
+			return false
+		}
+		n := strings.IndexFunc(after, func(r rune) bool {
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+		})
+		if n < 0 {
+			n = len(after)
+		}
+		if n >= 43 {
+			return true
+		}
+		text = after
+	}
+}

@@ -1,0 +1,85 @@
+package auth
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// limiter counts wrong credentials by address: a burst, and then one each few
+// seconds. Right credentials are never held up: whoever shares an address with a
+// guesser, as all clients of 127.0.0.1 do, could be locked out otherwise, and 256 bits
+// are not guessed.
+type limiter struct {
+	clock func() time.Time
+
+	mu   sync.Mutex
+	from map[netip.Prefix]bucket
+}
+
+type bucket struct {
+	left float64
+	at   time.Time
+}
+
+const (
+	failBurst  = 20
+	failEvery  = 3 * time.Second // one more each
+	maxBuckets = 4096
+)
+
+// fail counts a failure. It reports how long to wait when there were too many.
+func (l *limiter) fail(addr netip.Addr) (wait time.Duration, over bool) {
+	bits := 32
+	addr = addr.Unmap().WithZone("")
+	if addr.Is6() {
+		bits = 64 // one customer's network
+	}
+	key, _ := addr.Prefix(bits)
+	now := l.clock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.from == nil {
+		l.from = map[netip.Prefix]bucket{}
+	}
+	b, known := l.from[key]
+	if !known {
+		l.makeRoom(now)
+		b = bucket{failBurst, now}
+	}
+	b = b.refill(now)
+	if b.left < 1 {
+		l.from[key] = b
+		return time.Duration((1 - b.left) * float64(failEvery)), true
+	}
+	b.left--
+	l.from[key] = b
+	return 0, false
+}
+
+func (b bucket) refill(now time.Time) bucket {
+	if now.After(b.at) {
+		b.left = min(failBurst, b.left+now.Sub(b.at).Seconds()/failEvery.Seconds())
+		b.at = now
+	}
+	return b
+}
+
+// makeRoom forgets who has behaved for a while; when all have failed of late, some
+// are forgiven.
+func (l *limiter) makeRoom(now time.Time) {
+	if len(l.from) < maxBuckets {
+		return
+	}
+	for key, b := range l.from {
+		if b.refill(now).left >= failBurst {
+			delete(l.from, key)
+		}
+	}
+	for key := range l.from {
+		if len(l.from) < maxBuckets {
+			return
+		}
+		delete(l.from, key)
+	}
+}

@@ -1,0 +1,50 @@
+package auth
+
+import (
+	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// identity is the process that made a connection. A pidfd holds on to it, so that
+// its number is not another's meanwhile; -1 where the system has none.
+type identity struct{ uid, pid, fd int }
+
+func peerOf(raw syscall.RawConn) (identity, error) {
+	id := identity{uid: -1, fd: -1}
+	var failed error
+	err := raw.Control(func(fd uintptr) {
+		cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		if err != nil {
+			failed = err
+			return
+		}
+		id.uid, id.pid = int(cred.Uid), int(cred.Pid)
+		if pidfd, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {
+			id.fd = pidfd
+			unix.CloseOnExec(pidfd)
+		}
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return id, fmt.Errorf("who is at the other end: %w", err)
+	}
+	return id, nil
+}
+
+// lives reports whether the process is still there.
+func (id identity) lives() bool {
+	if id.fd < 0 {
+		return true // nobody knows better
+	}
+	return unix.PidfdSendSignal(id.fd, 0, nil, 0) == nil
+}
+
+func (id identity) close() {
+	if id.fd >= 0 {
+		_ = unix.Close(id.fd)
+	}
+}

@@ -1,0 +1,62 @@
+package auth
+
+import "errors"
+
+// tree is the daemon among the processes.
+type tree struct{ root int }
+
+// process is one entry of the system's table.
+type process struct {
+	parent  int
+	started uint64 // in some unit, since some moment
+}
+
+func processes(root int) tree { return tree{root} }
+
+// maxDepth bounds a walk to the first process.
+const maxDepth = 1000
+
+var errMoved = errors.New("the processes changed meanwhile")
+
+// below reports whether a process was started by the daemon or by what it started.
+// Who cannot be looked up, or is gone by then, is taken to be below: it may have
+// handed the connection on.
+func (t tree) below(id identity) bool {
+	if id.pid == t.root {
+		return false
+	}
+	if id.pid <= 0 {
+		return true
+	}
+	for range 10 {
+		below, err := t.climb(id.pid)
+		if errors.Is(err, errMoved) {
+			continue
+		}
+		return err != nil || below || !id.lives()
+	}
+	return true
+}
+
+// climb goes from parent to parent. A process that is younger than its child is
+// another one that got the number of a parent that ended.
+func (t tree) climb(pid int) (bool, error) {
+	p, err := stat(pid)
+	if err != nil {
+		return false, err
+	}
+	for range maxDepth {
+		switch p.parent {
+		case t.root:
+			return true, nil
+		case 0, 1:
+			return false, nil
+		}
+		up, err := stat(p.parent)
+		if err != nil || up.started > p.started {
+			return false, errMoved
+		}
+		p = up
+	}
+	return false, errMoved
+}

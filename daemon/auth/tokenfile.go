@@ -1,0 +1,207 @@
+package auth
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
+)
+
+// tokensDoc is the file: {"version":1,"tokens":[{…,"sha256":"HEX"}]}.
+type tokensDoc struct {
+	Version int        `json:"version"`
+	Tokens  []tokenDoc `json:"tokens"`
+}
+
+type tokenDoc struct {
+	Token
+	SHA256 string `json:"sha256"` // of the whole secret
+}
+
+// state tells one version of the file from another.
+type state struct {
+	info fs.FileInfo // nil: there is no file
+	read time.Time   // by the system's clock, which also dates files
+	ok   bool
+}
+
+// settled is how much older than the reading a file must be for its date to tell a
+// later change: file systems date in steps.
+const settled = 50 * time.Millisecond
+
+// refresh reads the file when it is not the one that was read last. While it cannot
+// be read there are no tokens.
+func (t *tokens) refresh() error {
+	info, err := os.Stat(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.kept, t.seen = nil, state{ok: true}
+		return nil
+	}
+	if err == nil && t.seen.same(info) {
+		return nil
+	}
+	now := time.Now()
+	if err == nil {
+		err = private(t.path, info)
+	}
+	var list []kept
+	if err == nil {
+		list, err = readTokens(t.path)
+	}
+	if err != nil {
+		t.kept, t.seen = nil, state{}
+		return err
+	}
+	t.kept, t.seen = list, state{info, now, true}
+	return nil
+}
+
+func (s state) same(info fs.FileInfo) bool {
+	return s.ok && s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() &&
+		s.info.Mode() == info.Mode() && s.info.ModTime().Equal(info.ModTime()) && s.read.Sub(info.ModTime()) > settled
+}
+
+// private refuses a file that others could have read or written.
+func private(path string, info fs.FileInfo) error {
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return &Error{ErrDamaged, fmt.Sprintf("%s can be used by others (mode %04o)", path, info.Mode().Perm()), "chmod 600 " + path}
+	}
+	return nil
+}
+
+const maxTokenFile = 4 << 20
+
+func readTokens(path string) ([]kept, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read tokens: %w", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read tokens: %w", err)
+	}
+	list, err := parseTokens(b)
+	if err != nil {
+		return nil, &Error{ErrDamaged, fmt.Sprintf("%s: %v", path, err), "remove it, and make tokens anew with holdfast daemon token create"}
+	}
+	return list, nil
+}
+
+func parseTokens(b []byte) ([]kept, error) {
+	if len(b) > maxTokenFile {
+		return nil, fmt.Errorf("longer than %d bytes", maxTokenFile)
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	var doc tokensDoc
+	if err := dec.Decode(&doc); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the object")
+	}
+	if doc.Version != 1 {
+		return nil, fmt.Errorf("version %d is not known", doc.Version)
+	}
+	list := make([]kept, 0, len(doc.Tokens))
+	for i, d := range doc.Tokens {
+		k, err := d.kept()
+		if err == nil && slices.ContainsFunc(list, func(o kept) bool { return o.ID == k.ID || o.digest == k.digest }) {
+			err = errors.New("it is there twice")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("token %d: %w", i+1, err)
+		}
+		list = append(list, k)
+	}
+	return list, nil
+}
+
+func (d tokenDoc) kept() (kept, error) {
+	k := kept{Token: d.Token}
+	n, err := hex.Decode(k.digest[:], []byte(d.SHA256)[:min(len(d.SHA256), 2*len(k.digest))])
+	switch {
+	case err != nil || n != len(k.digest) || len(d.SHA256) != 2*n:
+		return kept{}, errors.New("sha256 is not 64 hexadecimal digits")
+	case d.ID == "":
+		return kept{}, errors.New("it has no id")
+	}
+	for _, s := range d.Scopes {
+		if !slices.Contains(Scopes(), s) {
+			return kept{}, fmt.Errorf("%q is not a scope", s)
+		}
+	}
+	k.Scopes = slices.Sorted(slices.Values(d.Scopes))
+	return k, nil
+}
+
+// write writes the file whole, with the uses that were noted.
+func (t *tokens) write() error {
+	doc := tokensDoc{Version: 1, Tokens: make([]tokenDoc, len(t.kept))}
+	for i := range t.kept {
+		if at, ok := t.used[t.kept[i].ID]; ok {
+			t.kept[i].Used = &at
+		}
+		doc.Tokens[i] = tokenDoc{t.kept[i].Token, hex.EncodeToString(t.kept[i].digest[:])}
+	}
+	b, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := diskfile.Write(t.path, append(b, '\n')); err != nil {
+		return err
+	}
+	t.seen = state{} // what is on disk is read before it is relied on
+	return nil
+}
+
+type fileLock struct{ f *os.File }
+
+func (l *fileLock) release() {
+	if l.f != nil {
+		diskfile.Unlock(l.f)
+		_ = l.f.Close()
+	}
+}
+
+const (
+	lockTries = 500
+	lockPause = 10 * time.Millisecond
+)
+
+// lock takes the folder's lock. Without wait it returns nil when another has it.
+// Writers hold it for one small file, so it is polled.
+func (t *tokens) lock(wait bool) (*fileLock, error) {
+	f, err := os.OpenFile(t.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock tokens: %w", err)
+	}
+	for range lockTries {
+		ok, err := diskfile.TryLock(f)
+		if ok || errors.Is(err, errors.ErrUnsupported) {
+			return &fileLock{f}, nil
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("lock tokens: %w", err), f.Close())
+		}
+		if !wait {
+			break
+		}
+		time.Sleep(lockPause)
+	}
+	_ = f.Close()
+	if wait {
+		return nil, fmt.Errorf("%s.lock is held by another program", t.path)
+	}
+	return nil, nil
+}

@@ -1,0 +1,228 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+)
+
+// Token is a bearer token as it is kept: without its secret.
+type Token struct {
+	ID      string     `json:"id"`
+	Name    string     `json:"name"`
+	Scopes  []Scope    `json:"scopes"`
+	Created time.Time  `json:"created_at"`
+	Expires *time.Time `json:"expires_at,omitempty"`
+	Used    *time.Time `json:"used_at,omitempty"` // within some minutes
+	By      string     `json:"by,omitempty"`
+}
+
+// prefix lets scanners find secrets of ours in what leaks.
+const prefix = "hf_"
+
+const (
+	maxTokens = 1000
+	usedEvery = time.Minute // how often used_at is written at most
+)
+
+var errWrong = errors.New("the token is wrong, was revoked, or has expired")
+
+type digest = [sha256.Size]byte
+
+// tokens are the tokens of a folder, as its file says now.
+type tokens struct {
+	path  string
+	clock func() time.Time
+
+	mu   sync.Mutex
+	seen state // of the file that was read last
+	kept []kept
+	used map[string]time.Time // not on disk yet
+}
+
+type kept struct {
+	Token
+	digest digest
+}
+
+func openTokens(dir string, clock func() time.Time) (*tokens, error) {
+	if dir == "" {
+		return nil, invalid("auth: no folder for tokens")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("auth: %w", err)
+	}
+	t := &tokens{path: filepath.Join(dir, "tokens.json"), clock: clock, used: map[string]time.Time{}}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t, t.refresh()
+}
+
+// newSecret returns 256 random bits with the prefix.
+func newSecret() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // it ends the program rather than fail
+	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// newID returns the name of a credential; it is no secret.
+func newID(kind string) string {
+	var b [8]byte
+	_, _ = rand.Read(b[:])
+	return kind + "_" + hex.EncodeToString(b[:])
+}
+
+func (t *tokens) create(tok Token) (string, Token, error) {
+	if err := check(&tok, t.clock()); err != nil {
+		return "", Token{}, err
+	}
+	secret := newSecret()
+	tok.ID, tok.Created, tok.Used = newID("tok"), t.clock().UTC(), nil
+	err := t.change(func() error {
+		if len(t.kept) >= maxTokens {
+			return invalid("there are %d tokens already", maxTokens).with("holdfast daemon token revoke ID")
+		}
+		t.kept = append(t.kept, kept{tok, sha256.Sum256([]byte(secret))})
+		return nil
+	})
+	if err != nil {
+		return "", Token{}, err
+	}
+	return secret, tok, nil
+}
+
+// check completes a token that is to be made.
+func check(tok *Token, now time.Time) error {
+	tok.Name = strings.TrimSpace(tok.Name)
+	switch {
+	case tok.Name == "" || len(tok.Name) > 100 || strings.ContainsFunc(tok.Name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return invalid("a token needs a name of 1 to 100 bytes without control characters")
+	case len(tok.Scopes) == 0:
+		return invalid("a token needs a scope").with("read, run, approve or admin")
+	case tok.Expires != nil && !tok.Expires.After(now):
+		return invalid("the token would have expired at %s", tok.Expires.Format(time.RFC3339))
+	}
+	for _, s := range tok.Scopes {
+		if !slices.Contains(Scopes(), s) {
+			return invalid("%q is not a scope", s).with("read, run, approve or admin")
+		}
+	}
+	tok.Scopes = slices.Sorted(slices.Values(tok.Scopes))
+	tok.Scopes = slices.Compact(tok.Scopes)
+	if tok.Expires != nil {
+		at := tok.Expires.UTC()
+		tok.Expires = &at
+	}
+	return nil
+}
+
+func (t *tokens) revoke(id string) error {
+	return t.change(func() error {
+		n := len(t.kept)
+		t.kept = slices.DeleteFunc(t.kept, func(k kept) bool { return k.ID == id })
+		if len(t.kept) == n {
+			return &Error{ErrUnknown, fmt.Sprintf("there is no token %q", id), "holdfast daemon token list"}
+		}
+		return nil
+	})
+}
+
+func (t *tokens) list() ([]Token, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.refresh(); err != nil {
+		return nil, err
+	}
+	out := make([]Token, len(t.kept))
+	for i, k := range t.kept {
+		out[i] = k.Token
+		out[i].Scopes = slices.Clone(k.Scopes)
+		if at, ok := t.used[k.ID]; ok {
+			out[i].Used = &at
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Token) int { return b.Created.Compare(a.Created) })
+	return out, nil
+}
+
+// who finds the token of a secret. All digests are compared, each in constant time,
+// so that the time says nothing about which one was near.
+// errWrong is told when it is nobody's.
+func (t *tokens) who(secret string) (Token, error) {
+	sum := sha256.Sum256([]byte(secret))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.refresh(); err != nil {
+		return Token{}, err
+	}
+	found := -1
+	for i := range t.kept {
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], t.kept[i].digest[:]), i, found)
+	}
+	if found < 0 || t.kept[found].expired(t.clock()) {
+		return Token{}, errWrong
+	}
+	tok := t.kept[found].Token
+	t.noteUse(tok)
+	return tok, nil
+}
+
+func (t *tokens) alive(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.refresh() == nil && slices.ContainsFunc(t.kept, func(k kept) bool { return k.ID == id && !k.expired(t.clock()) })
+}
+
+func (t Token) expired(now time.Time) bool { return t.Expires != nil && !now.Before(*t.Expires) }
+
+// noteUse remembers when a token was used, and writes it down now and then. Nobody
+// waits for it: when another program changes the file, it is written the next time.
+func (t *tokens) noteUse(k Token) {
+	now := t.clock().UTC().Truncate(time.Second)
+	t.used[k.ID] = now
+	if k.Used != nil && now.Sub(*k.Used) < usedEvery {
+		return
+	}
+	lock, err := t.lock(false)
+	if err != nil || lock == nil {
+		return
+	}
+	defer lock.release()
+	if t.refresh() == nil {
+		_ = t.write() // it is only told to people; who is let in does not depend on it
+	}
+}
+
+// change reads the file, changes what it says and writes it, alone among all programs.
+func (t *tokens) change(f func() error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lock, err := t.lock(true)
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	t.seen = state{}
+	if err := t.refresh(); err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	if err := t.write(); err != nil {
+		t.seen = state{}
+		return fmt.Errorf("write tokens: %w", err)
+	}
+	return nil
+}
