@@ -27,3 +27,13 @@ const (
 	CodeTooLarge            Code = "MESSAGE_TOO_LARGE" // the connection is closed then
 	CodeDraining            Code = "DRAINING"          // the daemon is about to end
 )
+
+// Codes lists the codes.
+func Codes() []Code {
+	return []Code{
+		CodeParse, CodeValidation, CodeInvalidMessage, CodeInternal, CodePrepareFailed, CodeStartFailed, CodeContinueFailed,
+		CodeExecution, CodeCancelled, CodeInterrupted, CodeNoPendingInput, CodeNoPendingPermission, CodeRunNotFound,
+		CodeRunNotSteerable, CodeSubscribe, CodeConflict, CodeUnauthorized, CodeForbidden, CodeRateLimited, CodeTooLarge,
+		CodeDraining,
+	}
+}

@@ -10,8 +10,8 @@ type Request interface {
 
 // Head is what all messages of clients have.
 type Head struct {
-	Kind      string `json:"type"`
-	RequestID string `json:"requestId,omitempty"` // echoed in the answer, at most 128 bytes
+	Kind      string `json:"type" jsonschema:"the message's name"`
+	RequestID string `json:"requestId,omitempty" jsonschema:"echoed in the answer, and in the run messages that this one makes happen; at most 128 bytes"`
 }
 
 // Type implements [Request].
@@ -24,9 +24,9 @@ func (h Head) Correlation() string { return h.RequestID }
 // optional where the connection is authenticated already. Answer: hello.
 type Hello struct {
 	Head
-	Token    string `json:"token,omitempty"`
-	Client   string `json:"client,omitempty"`   // name and version, for the record
-	Protocol int    `json:"protocol,omitempty"` // 1; 0 is any
+	Token    string `json:"token,omitempty" jsonschema:"a bearer token, of a client that could not send headers"`
+	Client   string `json:"client,omitempty" jsonschema:"name and version of the client, for the record"`
+	Protocol int    `json:"protocol,omitempty" jsonschema:"version of this protocol: 1; 0 is any"`
 }
 
 // Ping asks for a pong.
@@ -38,111 +38,111 @@ type Ping struct{ Head }
 // Nothing is kept of a run that is never started.
 type PrepareRun struct {
 	Head
-	RunID         string `json:"runId,omitempty"`
-	StrategyPath  string `json:"strategyPath,omitempty"`
-	Strategy      Raw    `json:"strategy,omitempty"` // instead of a path: the strategy itself, as an object
-	ModelOverride string `json:"modelOverride,omitempty"`
-	Cwd           string `json:"cwd,omitempty"`
-	ManifestPath  string `json:"manifestPath,omitempty"` // the seed's name for a settings file that applies to this run
-	Mode          string `json:"mode,omitempty"`         // permission mode
+	RunID         string `json:"runId,omitempty" jsonschema:"a run on record, or the id for a new one; left out: the daemon makes one"`
+	StrategyPath  string `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
+	Strategy      Raw    `json:"strategy,omitempty" jsonschema:"instead of a path: the strategy itself"`
+	ModelOverride string `json:"modelOverride,omitempty" jsonschema:"a model instead of its agents'"`
+	Cwd           string `json:"cwd,omitempty" jsonschema:"the folder to work in; left out: that of the run on record, else the daemon's"`
+	ManifestPath  string `json:"manifestPath,omitempty" jsonschema:"the seed's name for a settings file that applies to this run"`
+	Mode          string `json:"mode,omitempty" jsonschema:"permission mode; left out: what the settings say"`
 }
 
 // StartRun starts a prepared run. Answer: strategy_started to its subscribers, or
 // START_FAILED.
 type StartRun struct {
 	Head
-	RunID string `json:"runId"`
-	Input string `json:"input,omitempty"`
+	RunID string `json:"runId" jsonschema:"the run"`
+	Input string `json:"input,omitempty" jsonschema:"what its first step is given"`
 }
 
 // ContinueRun goes on with a run that has ended or was interrupted. Input may be
 // left out of one that was interrupted. Answer: strategy_started, or CONTINUE_FAILED.
 type ContinueRun struct {
 	Head
-	RunID string `json:"runId"`
-	Input string `json:"input,omitempty"`
+	RunID string `json:"runId" jsonschema:"the run"`
+	Input string `json:"input,omitempty" jsonschema:"what its first step is given; of a run that was interrupted it may be left out"`
 }
 
 // StopRun cancels a run. Answer: strategy_error with CANCELLED to its subscribers,
 // or RUN_NOT_FOUND.
 type StopRun struct {
 	Head
-	RunID string `json:"runId"`
+	RunID string `json:"runId" jsonschema:"the run"`
 }
 
 // UserInput answers a request_input. NO_PENDING_INPUT when nobody waits.
 type UserInput struct {
 	Head
-	RunID          string `json:"runId"`
-	AgentName      string `json:"agentName"`
-	Text           string `json:"text"`
-	InputRequestID string `json:"inputRequestId,omitempty"` // of the request_input; "" is the one that waits
+	RunID          string `json:"runId" jsonschema:"the run"`
+	AgentName      string `json:"agentName" jsonschema:"the agent that waits"`
+	Text           string `json:"text" jsonschema:"the answer; it may be empty"`
+	InputRequestID string `json:"inputRequestId,omitempty" jsonschema:"of the request_input; left out: the one that waits"`
 }
 
 // SteerRun gives a running run a text that its next agent call is to heed. Answer:
 // steer_queued to its subscribers, or RUN_NOT_STEERABLE.
 type SteerRun struct {
 	Head
-	RunID string `json:"runId"`
-	Text  string `json:"text"`
+	RunID string `json:"runId" jsonschema:"the run"`
+	Text  string `json:"text" jsonschema:"what its next agent call is to heed"`
 }
 
 // PermissionDecision answers a request_permission. There is no direct answer, or
 // NO_PENDING_PERMISSION.
 type PermissionDecision struct {
 	Head
-	RunID               string `json:"runId"`
-	PermissionRequestID string `json:"permissionRequestId"`
-	Decision            string `json:"decision"`          // allow, deny, allow-session, deny-session
-	Scope               string `json:"scope,omitempty"`   // of a session decision: a rule
-	Message             string `json:"message,omitempty"` // told to the model
-	Stop                bool   `json:"stop,omitempty"`    // with a deny: end the turn as well
-	Input               Raw    `json:"input,omitempty"`   // with a plain allow: run with this instead
-	Digest              string `json:"digest,omitempty"`  // of what was shown; another one is refused
+	RunID               string `json:"runId" jsonschema:"the run"`
+	PermissionRequestID string `json:"permissionRequestId" jsonschema:"requestId of the request_permission"`
+	Decision            string `json:"decision" jsonschema:"allow and deny are for this call alone, the others are remembered until the run ends"`
+	Scope               string `json:"scope,omitempty" jsonschema:"of a session decision: a rule; left out: exactly what was asked"`
+	Message             string `json:"message,omitempty" jsonschema:"told to the model"`
+	Stop                bool   `json:"stop,omitempty" jsonschema:"with a deny: end the turn as well"`
+	Input               Raw    `json:"input,omitempty" jsonschema:"with allow: run with this input instead; it is judged again"`
+	Digest              string `json:"digest,omitempty" jsonschema:"of what was shown; refused when it is another one's"`
 }
 
 // UpdatePolicy adds path rules to the guards of a run. Answer: policy_updated to its
 // subscribers, or RUN_NOT_FOUND.
 type UpdatePolicy struct {
 	Head
-	RunID     string   `json:"runId"`
-	Tool      string   `json:"tool,omitempty"` // "" is all
-	Mode      string   `json:"mode"`           // read or write
-	Allow     []string `json:"allow,omitempty"`
-	Deny      []string `json:"deny,omitempty"`
-	Default   string   `json:"default,omitempty"`   // allow, deny, ask; "" leaves it
-	IfVersion *int     `json:"ifVersion,omitempty"` // refused when the policy's version is another
+	RunID     string   `json:"runId" jsonschema:"the run"`
+	Tool      string   `json:"tool,omitempty" jsonschema:"the tool whose guard changes; left out: all, those that come later too"`
+	Mode      string   `json:"mode" jsonschema:"which paths: those that are read or those that are written"`
+	Allow     []string `json:"allow,omitempty" jsonschema:"globs to add to the allow list"`
+	Deny      []string `json:"deny,omitempty" jsonschema:"globs to add to the deny list"`
+	Default   string   `json:"default,omitempty" jsonschema:"for paths in no list; left out: as it was"`
+	IfVersion *int     `json:"ifVersion,omitempty" jsonschema:"CONFLICT when the policy's version is another"`
 }
 
 // SetMode changes the permission mode of a run. Answer: policy_updated to its
 // subscribers, or RUN_NOT_FOUND.
 type SetMode struct {
 	Head
-	RunID string `json:"runId"`
-	Mode  string `json:"mode"`
+	RunID string `json:"runId" jsonschema:"the run"`
+	Mode  string `json:"mode" jsonschema:"permission mode"`
 }
 
 // Subscribe asks for what a run says after a seq: what is on record, the questions
 // that wait, caught_up, and then what happens. SUBSCRIBE_ERROR when there is no such run.
 type Subscribe struct {
 	Head
-	RunID    string `json:"runId"`
-	AfterSeq *int64 `json:"afterSeq,omitempty"` // default: from now on, after the questions that wait
+	RunID    string `json:"runId" jsonschema:"the run"`
+	AfterSeq *int64 `json:"afterSeq,omitempty" jsonschema:"tell what is on record behind this; 0 is all; left out: only the questions that wait, and what happens from now on"`
 }
 
 // Unsubscribe ends a subscription. Answer: unsubscribed.
 type Unsubscribe struct {
 	Head
-	RunID string `json:"runId"`
+	RunID string `json:"runId" jsonschema:"the run"`
 }
 
 // ListRuns asks for the runs on record, newest first. Answer: run_list.
 type ListRuns struct {
 	Head
-	Cwd    string `json:"cwd,omitempty"`
-	Status string `json:"status,omitempty"`
-	Limit  int    `json:"limit,omitempty"` // default 50, at most 500
-	Cursor string `json:"cursor,omitempty"`
+	Cwd    string `json:"cwd,omitempty" jsonschema:"only those of this folder"`
+	Status string `json:"status,omitempty" jsonschema:"only those that stand there"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"how many at most; left out: 50"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"nextCursor of the page before"`
 }
 
 // ListStrategies asks for the runs in memory, as the seed has it. Answer: strategy_list.

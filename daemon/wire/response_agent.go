@@ -230,7 +230,7 @@ func (m *AgentStreaming) UnmarshalJSON(b []byte) error {
 	if !ok {
 		return &unknownEvent{head.Type}
 	}
-	event, _ := reflect.New(t).Interface().(StreamEvent)
+	event, _ := reflect.TypeAssert[StreamEvent](reflect.New(t))
 	if err := json.Unmarshal(s.Event, event); err != nil {
 		return fmt.Errorf("event: %w", err)
 	}

@@ -13,9 +13,9 @@ type Greeting struct {
 
 // Caller is who a client is.
 type Caller struct {
-	Name   string   `json:"name" jsonschema:"name of the account or of the token"`
-	Via    string   `json:"via,omitempty" jsonschema:"how it got in, in words"`
-	Scopes []string `json:"scopes" jsonschema:"what it may: read, run, approve, admin"`
+	Name   string       `json:"name" jsonschema:"name of the account or of the token"`
+	Via    string       `json:"via,omitempty" jsonschema:"how it got in, in words"`
+	Scopes List[string] `json:"scopes" jsonschema:"what it may: read, run, approve, admin"`
 }
 
 // Limits are a connection's limits.
@@ -67,15 +67,15 @@ type Gap struct {
 type RunList struct {
 	Envelope
 
-	Runs       []RunInfo `json:"runs" jsonschema:"newest first"`
-	NextCursor string    `json:"nextCursor,omitempty" jsonschema:"for the next page; left out on the last one"`
+	Runs       List[RunInfo] `json:"runs" jsonschema:"newest first"`
+	NextCursor string        `json:"nextCursor,omitempty" jsonschema:"for the next page; left out on the last one"`
 }
 
 // StrategyList answers list_strategies: the runs in memory, as in the seed.
 type StrategyList struct {
 	Envelope
 
-	Runs []RunInfo `json:"runs" jsonschema:"runs that are prepared, run or wait"`
+	Runs List[RunInfo] `json:"runs" jsonschema:"runs that are prepared, run or wait"`
 }
 
 // Error tells what was wrong with a message. As a Go error it is what [Decode] and

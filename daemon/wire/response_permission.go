@@ -69,12 +69,12 @@ type PermissionResolved struct {
 type PolicyUpdated struct {
 	Place
 
-	Tool     string      `json:"tool" jsonschema:"the tool; empty when no guard is there yet"`
-	Policies []PolicyRef `json:"policies" jsonschema:"the chain, in the order in which it is asked"`
-	Version  int         `json:"version" jsonschema:"of the policy, for ifVersion; each change adds one"`
-	Mode     policy.Mode `json:"mode,omitempty" jsonschema:"permission mode"`
-	By       string      `json:"by,omitempty" jsonschema:"who changed it"`
-	Via      string      `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
+	Tool     string          `json:"tool" jsonschema:"the tool; empty when no guard is there yet"`
+	Policies List[PolicyRef] `json:"policies" jsonschema:"the chain, in the order in which it is asked"`
+	Version  int             `json:"version" jsonschema:"of the policy, for ifVersion; each change adds one"`
+	Mode     policy.Mode     `json:"mode,omitempty" jsonschema:"permission mode"`
+	By       string          `json:"by,omitempty" jsonschema:"who changed it"`
+	Via      string          `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
 }
 
 // PolicyRef is one link of a guard's chain.

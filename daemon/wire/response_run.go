@@ -6,36 +6,36 @@ import "github.com/holdfast-dev/holdfast/transcript"
 type RunPrepared struct {
 	Envelope
 
-	RunID        string   `json:"runId" jsonschema:"the run"`
-	StrategyName string   `json:"strategyName" jsonschema:"the strategy's name"`
-	StrategyPath string   `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
-	Agents       []string `json:"agents" jsonschema:"names of its agents"`
-	FlowTree     Raw      `json:"flowTree" jsonschema:"its flow, as the strategy has it"`
-	Cwd          string   `json:"cwd,omitempty" jsonschema:"the folder it works in"`
-	Model        string   `json:"model,omitempty" jsonschema:"the model that overrides its agents'"`
-	Mode         string   `json:"mode,omitempty" jsonschema:"permission mode that was asked for"`
-	Continues    bool     `json:"continues,omitempty" jsonschema:"the run is on record: starting or continuing it adds a segment"`
-	Status       Status   `json:"status" jsonschema:"pending, or what became of the run before"`
-	LastSeq      int64    `json:"lastSeq" jsonschema:"the last record of the run; 0 when there is none"`
+	RunID        string       `json:"runId" jsonschema:"the run"`
+	StrategyName string       `json:"strategyName" jsonschema:"the strategy's name"`
+	StrategyPath string       `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
+	Agents       List[string] `json:"agents" jsonschema:"names of its agents"`
+	FlowTree     Raw          `json:"flowTree" jsonschema:"its flow, as the strategy has it"`
+	Cwd          string       `json:"cwd,omitempty" jsonschema:"the folder it works in"`
+	Model        string       `json:"model,omitempty" jsonschema:"the model that overrides its agents'"`
+	Mode         string       `json:"mode,omitempty" jsonschema:"permission mode that was asked for"`
+	Continues    bool         `json:"continues,omitempty" jsonschema:"the run is on record: starting or continuing it adds a segment"`
+	Status       Status       `json:"status" jsonschema:"pending, or what became of the run before"`
+	LastSeq      int64        `json:"lastSeq" jsonschema:"the last record of the run; 0 when there is none"`
 }
 
 // StrategyStarted tells that a run was started or continued.
 type StrategyStarted struct {
 	Place
 
-	StrategyName string   `json:"strategyName" jsonschema:"the strategy's name"`
-	StrategyPath string   `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
-	Agents       []string `json:"agents" jsonschema:"names of its agents"`
-	FlowTree     Raw      `json:"flowTree" jsonschema:"its flow, as the strategy has it"`
-	Cwd          string   `json:"cwd,omitempty" jsonschema:"the folder it works in"`
-	Model        string   `json:"model,omitempty" jsonschema:"the model that overrides its agents'"`
-	Mode         string   `json:"mode,omitempty" jsonschema:"permission mode at the start"`
-	Segment      int      `json:"segment,omitempty" jsonschema:"1 is the first start; each continuation adds one"`
-	Resumed      bool     `json:"resumed,omitempty" jsonschema:"a segment that was interrupted goes on"`
-	Input        string   `json:"input,omitempty" jsonschema:"what it was started with"`
-	By           string   `json:"by,omitempty" jsonschema:"who started it"`
-	Via          string   `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
-	Cut          *Cut     `json:"cut,omitempty" jsonschema:"input was cut"`
+	StrategyName string       `json:"strategyName" jsonschema:"the strategy's name"`
+	StrategyPath string       `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
+	Agents       List[string] `json:"agents" jsonschema:"names of its agents"`
+	FlowTree     Raw          `json:"flowTree" jsonschema:"its flow, as the strategy has it"`
+	Cwd          string       `json:"cwd,omitempty" jsonschema:"the folder it works in"`
+	Model        string       `json:"model,omitempty" jsonschema:"the model that overrides its agents'"`
+	Mode         string       `json:"mode,omitempty" jsonschema:"permission mode at the start"`
+	Segment      int          `json:"segment,omitempty" jsonschema:"1 is the first start; each continuation adds one"`
+	Resumed      bool         `json:"resumed,omitempty" jsonschema:"a segment that was interrupted goes on"`
+	Input        string       `json:"input,omitempty" jsonschema:"what it was started with"`
+	By           string       `json:"by,omitempty" jsonschema:"who started it"`
+	Via          string       `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
+	Cut          *Cut         `json:"cut,omitempty" jsonschema:"input was cut"`
 }
 
 // StepStarted tells that a step of the flow begins.

@@ -1,0 +1,304 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
+	"github.com/holdfast-dev/holdfast/internal/spelling"
+)
+
+// Limits of what a client may send.
+const (
+	MaxMessage   = 1 << 20 // bytes of a message
+	MaxRequestID = 128     // bytes of a requestId
+	MaxGlobs     = 1000    // of a list in update_policy
+	maxValues    = 20_000  // JSON values in a message
+	maxProblems  = 8       // that an error lists
+)
+
+// Decode reads a message of a client: a pointer to one of this package's requests,
+// *[StartRun]. It is strict: one JSON object of UTF-8 without a key that comes twice
+// and at most 64 deep (PARSE_ERROR), of a type that there is (INVALID_MESSAGE), with
+// that type's fields only, the required ones, and values that it can use
+// (VALIDATION_ERROR). The error names every such field. Its RequestID is the
+// message's whenever that could be read.
+func Decode(frame []byte) (Request, *Error) {
+	if len(frame) > MaxMessage {
+		return nil, &Error{Code: CodeTooLarge, Message: fmt.Sprintf("Message of %d bytes, at most %d are allowed", len(frame), MaxMessage)}
+	}
+	if n := values(frame); n > maxValues {
+		return nil, &Error{Code: CodeValidation, Message: fmt.Sprintf("Invalid message: it holds %d values, at most %d are allowed", n, maxValues)}
+	}
+	root, err := jsontree.Parse(withoutReplacement(frame))
+	if err != nil {
+		return nil, notParsed(frame, err)
+	}
+	if root.Kind != jsontree.Object {
+		return nil, &Error{
+			Code: CodeParse, Message: "Invalid JSON: a message is one object, not " + root.Show(),
+			Hint: `such as {"type":"ping"}`,
+		}
+	}
+	c := checking{frame: frame}
+	e := Envelope{RequestID: c.correlation(&root)}
+	f, problem := formOf(&root)
+	if problem != nil {
+		problem.Envelope = e
+		return nil, problem
+	}
+	r := c.request(f, &root)
+	if len(c.problems) > 0 {
+		return nil, &Error{Envelope: e, Code: CodeValidation, Message: "Invalid message: " + strings.Join(c.problems, "; "), RunID: c.run(&root)}
+	}
+	return r, nil
+}
+
+// values counts the values that a frame would have at most, if it is JSON, without
+// reading any: texts may hold what they like.
+func values(frame []byte) int {
+	n, text := 1, false
+	for i := 0; i < len(frame); i++ {
+		switch c := frame[i]; {
+		case c == '\\' && text:
+			i++
+		case c == '"':
+			text = !text
+		case !text && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
+}
+
+// withoutReplacement is the frame with another character in the place of each
+// U+FFFD, in as many bytes: the reader takes that one for half a character, and here
+// it may be what a person has pasted. Values are read from the frame itself.
+func withoutReplacement(frame []byte) []byte {
+	if bytes.Contains(frame, []byte("\uFFFD")) {
+		frame = bytes.ReplaceAll(frame, []byte("\uFFFD"), []byte("\u2022"))
+	}
+	if !bytes.Contains(frame, []byte(`\u`)) {
+		return frame
+	}
+	return escapedReplacement().ReplaceAll(frame, []byte(`\u2022`))
+}
+
+var escapedReplacement = lazyregexp.Must(`\\u[fF]{3}[dD]`)
+
+// notParsed is the error for a frame that is no JSON, or that has a key twice.
+func notParsed(frame []byte, err error) *Error {
+	e := &Error{Code: CodeParse, Message: "Invalid JSON: " + err.Error()}
+	if at, ok := err.(*jsontree.Error); ok { //nolint:errorlint // Parse returns nothing else
+		e.Message = fmt.Sprintf("Invalid JSON at byte %d: %s", at.Offset, strings.TrimPrefix(at.What, "not JSON: "))
+	}
+	var loose map[string]json.RawMessage
+	var id string
+	if json.Unmarshal(frame, &loose) == nil && json.Unmarshal(loose["requestId"], &id) == nil && len(id) <= MaxRequestID {
+		e.RequestID = id
+	}
+	return e
+}
+
+// formOf finds what a message of the root's type looks like.
+func formOf(root *jsontree.Node) (*form, *Error) {
+	kind := root.Field("type")
+	switch {
+	case kind == root:
+		return nil, &Error{Code: CodeValidation, Message: "Invalid message: type: is missing", Hint: `such as {"type":"ping"}`}
+	case kind.Kind != jsontree.Text:
+		return nil, &Error{Code: CodeValidation, Message: fmt.Sprintf("Invalid message: type: must be a text, not %s", kind.Show())}
+	}
+	if f, ok := forms()[kind.Text]; ok {
+		return f, nil
+	}
+	e := &Error{Code: CodeInvalidMessage, Message: fmt.Sprintf("There is no message of type %.60q", kind.Text)}
+	if near := nearest(kind.Text, requestTypes); near != "" {
+		e.Hint = fmt.Sprintf("did you mean %q?", near)
+	} else {
+		e.Hint = "clients may send " + strings.Join(requestTypes, ", ")
+	}
+	return nil, e
+}
+
+// nearest is the name that is at most two letters off, or "".
+func nearest(word string, names []string) string {
+	best, edits := "", 3
+	for _, n := range names {
+		if len(word) > len(n)+2 {
+			continue // never near, however long it is
+		}
+		if strings.EqualFold(word, n) {
+			return n
+		}
+		if d := spelling.Edits(word, n); d < edits && d < len(n) {
+			best, edits = n, d
+		}
+	}
+	return best
+}
+
+// form is what one type of message looks like.
+type form struct {
+	request reflect.Type
+	fields  []field
+	check   func(Request) string // what is wrong with the whole, or ""
+}
+
+// field is one field of a message.
+type field struct {
+	name     string
+	required bool
+	kind     jsontree.Kind
+	rule     rule
+}
+
+func (f *form) names() []string {
+	names := make([]string, len(f.fields))
+	for i := range f.fields {
+		names[i] = f.fields[i].name
+	}
+	return names
+}
+
+// forms are the messages of clients by type.
+var forms = sync.OnceValue(func() map[string]*form {
+	all := make(map[string]*form, len(requests))
+	for _, r := range requests {
+		t := reflect.TypeOf(r.of).Elem()
+		f := &form{request: t, check: r.check}
+		for _, sf := range reflect.VisibleFields(t) {
+			if sf.Anonymous {
+				continue
+			}
+			name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
+			rl, own := r.rules[name]
+			if !own {
+				rl = rules[name]
+			}
+			f.fields = append(f.fields, field{name: name, required: options != "omitempty", kind: kindOf(sf.Type), rule: rl})
+		}
+		all[r.name] = f
+	}
+	return all
+})
+
+func kindOf(t reflect.Type) jsontree.Kind {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return kindOf(t.Elem())
+	case reflect.String:
+		return jsontree.Text
+	case reflect.Bool:
+		return jsontree.Bool
+	case reflect.Int, reflect.Int64:
+		return jsontree.Number
+	case reflect.Slice:
+		if t == reflect.TypeFor[Raw]() {
+			return jsontree.Object
+		}
+		return jsontree.List
+	default:
+		panic("wire: a request has a field of type " + t.String())
+	}
+}
+
+// checking is one message while it is checked.
+type checking struct {
+	frame    []byte
+	problems []string
+}
+
+func (c *checking) bad(name, format string, args ...any) {
+	switch {
+	case len(c.problems) < maxProblems:
+		c.problems = append(c.problems, name+": "+fmt.Sprintf(format, args...))
+	case len(c.problems) == maxProblems:
+		c.problems = append(c.problems, "and more")
+	}
+}
+
+// text is what a field says, as the frame has it.
+func (c *checking) text(n *jsontree.Node) string {
+	if !strings.ContainsRune(n.Text, '\u2022') {
+		return n.Text
+	}
+	var s string
+	if json.Unmarshal(c.frame[n.At:n.End], &s) != nil {
+		return n.Text
+	}
+	return s
+}
+
+// correlation is the message's requestId, if it has a usable one.
+func (c *checking) correlation(root *jsontree.Node) string {
+	n := root.Field("requestId")
+	if n.Kind != jsontree.Text || len(n.Text) > MaxRequestID {
+		return ""
+	}
+	return c.text(n)
+}
+
+// run is the message's runId, if it has a usable one.
+func (c *checking) run(root *jsontree.Node) string {
+	n := root.Field("runId")
+	if n.Kind != jsontree.Text || sessionID(n.Text) != "" {
+		return ""
+	}
+	return c.text(n)
+}
+
+// request reads the message, whose problems are noted.
+func (c *checking) request(f *form, root *jsontree.Node) Request {
+	seen := make(map[string]bool, len(root.Members))
+	for i := range root.Members {
+		m := &root.Members[i]
+		seen[m.Key] = true
+		c.member(f, m)
+	}
+	for i := range f.fields {
+		if d := &f.fields[i]; d.required && !seen[d.name] {
+			c.bad(d.name, "is missing")
+		}
+	}
+	if len(c.problems) > 0 {
+		return nil
+	}
+	r, _ := reflect.TypeAssert[Request](reflect.New(f.request))
+	if err := json.Unmarshal(c.frame, r); err != nil {
+		c.bad("message", "%v", err)
+		return nil
+	}
+	if f.check != nil {
+		if what := f.check(r); what != "" {
+			c.problems = append(c.problems, what)
+		}
+	}
+	return r
+}
+
+func (c *checking) member(f *form, m *jsontree.Member) {
+	for i := range f.fields {
+		if d := &f.fields[i]; d.name == m.Key {
+			if m.Value.Kind != d.kind {
+				c.bad(d.name, "must be %s, not %s", d.kind, m.Value.Show())
+				return
+			}
+			if what := d.rule.check(&m.Value); what != "" {
+				c.bad(d.name, "%s", what)
+			}
+			return
+		}
+	}
+	names := f.names()
+	if near := nearest(m.Key, names); near != "" {
+		c.bad(fmt.Sprintf("%.60q", m.Key), "there is no such field, did you mean %q?", near)
+		return
+	}
+	c.bad(fmt.Sprintf("%.60q", m.Key), "there is no such field, the fields are %s", strings.Join(names, ", "))
+}

@@ -1,0 +1,100 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// messages has an empty message of each type.
+var messages = []Message{
+	&Greeting{}, &Pong{}, &RunPrepared{}, &StrategyStarted{}, &StepStarted{}, &AgentStreaming{}, &AgentOutput{}, &AgentInput{},
+	&RequestPermission{}, &PermissionResolved{}, &PolicyUpdated{}, &RequestInput{}, &InputReceived{}, &SteerQueued{},
+	&StepCompleted{}, &StepFailed{}, &StrategyCompleted{}, &StrategyError{}, &Subscribed{}, &Unsubscribed{}, &CaughtUp{},
+	&Gap{}, &RunList{}, &StrategyList{}, &Error{},
+}
+
+// outline is what a message of the daemon must have.
+type outline struct {
+	message  reflect.Type
+	required []string
+}
+
+var outlines = sync.OnceValue(func() map[string]outline {
+	all := make(map[string]outline, len(messages))
+	for _, m := range messages {
+		o := outline{message: reflect.TypeOf(m).Elem()}
+		for _, f := range reflect.VisibleFields(o.message) {
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if !f.Anonymous && options != "omitempty" {
+				o.required = append(o.required, name)
+			}
+		}
+		all[m.Type()] = o
+	}
+	return all
+})
+
+// ParseMessage reads a message of the daemon: a pointer to one of this package's
+// structs. Fields that this version does not know are left out. Errors are *[Error]:
+// PARSE_ERROR for what is not one JSON object, VALIDATION_ERROR for a field that is
+// missing or has another type, a ts without a zone among them, and INVALID_MESSAGE
+// for a message, or an event of agent_streaming, of a type that a newer daemon has:
+// a client passes over it.
+func ParseMessage(frame []byte) (Message, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(frame, &fields); err != nil || fields == nil {
+		return nil, &Error{Code: CodeParse, Message: "a message of the daemon is one JSON object"}
+	}
+	var kind string
+	if json.Unmarshal(fields["type"], &kind) != nil {
+		return nil, &Error{Code: CodeValidation, Message: "a message of the daemon has no type"}
+	}
+	o, ok := outlines()[kind]
+	if !ok {
+		return nil, &Error{Code: CodeInvalidMessage, Message: fmt.Sprintf("there is no message of type %.60q", kind)}
+	}
+	for _, name := range o.required {
+		if _, ok := fields[name]; !ok {
+			return nil, &Error{Code: CodeValidation, Message: fmt.Sprintf("%s: %s is missing", kind, name)}
+		}
+	}
+	m, _ := reflect.TypeAssert[Message](reflect.New(o.message))
+	if err := json.Unmarshal(frame, m); err != nil {
+		e := &Error{Code: CodeValidation, Message: kind + ": " + strings.TrimPrefix(err.Error(), "json: ")}
+		if _, ok := errors.AsType[*unknownEvent](err); ok {
+			e.Code = CodeInvalidMessage
+		}
+		return nil, e
+	}
+	if m.Common().TS.IsZero() {
+		return nil, &Error{Code: CodeValidation, Message: kind + ": ts is missing"}
+	}
+	return m, nil
+}
+
+// EncodeRequest writes a message of a client as one frame; its type is filled in. The
+// error is a *[Error]: what the daemon would say to it.
+func EncodeRequest(r Request) ([]byte, error) {
+	v := reflect.Indirect(reflect.ValueOf(r))
+	for i := range requests {
+		if v.Kind() != reflect.Struct || reflect.TypeOf(requests[i].of).Elem() != v.Type() {
+			continue
+		}
+		of := reflect.New(v.Type()).Elem()
+		of.Set(v)
+		of.FieldByName("Kind").SetString(requests[i].name)
+		frame, err := marshal(of.Interface())
+		if err != nil {
+			return nil, &Error{Code: CodeValidation, Message: "Invalid message: " + err.Error()}
+		}
+		if _, e := Decode(frame); e != nil {
+			return nil, e
+		}
+		return frame, nil
+	}
+	return nil, &Error{Code: CodeInvalidMessage, Message: fmt.Sprintf("%T is no message of clients", r)}
+}

@@ -1,0 +1,194 @@
+package wire
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// DefaultAgent is the agent's name where a [Source] has none: that of a run of a
+// single agent without a strategy.
+const DefaultAgent = "agent"
+
+// Source is a record and whose it is.
+type Source struct {
+	Agent   string // the agent's name; "" is [DefaultAgent]
+	Session string // whose log it is in; "" is the run's
+	session.Record
+}
+
+// Project makes the frames that records give to those who follow a run: none, one or
+// several. seq is the number that they have in the run's log; several records have
+// one when the run relays them. All frames have that seq, and all but the last have
+// "more". Project is pure: the same records give the same bytes. Records that were
+// erased, or that cannot be read, give nothing.
+func Project(run string, seq int64, records ...Source) [][]byte {
+	var all []OfRun
+	for _, r := range records {
+		all = append(all, project(run, r)...)
+	}
+	frames := make([][]byte, 0, len(all))
+	for i, m := range all {
+		p := m.Where()
+		p.RunID, p.Seq, p.More = run, seq, i < len(all)-1
+		frames = append(frames, Encode(m))
+	}
+	return frames
+}
+
+// project makes the messages of one record.
+func project(run string, r Source) []OfRun {
+	r.Agent = cmp.Or(r.Agent, DefaultAgent)
+	if r.Session == run {
+		r.Session = ""
+	}
+	var list []OfRun
+	switch r.Kind {
+	case session.KindRunEvent:
+		list = read(r, ofRunEvent)
+	case session.KindItem:
+		list = read(r, ofItem)
+	case session.KindToolStarted:
+		list = read(r, func(r Source, t *session.ToolStarted) []OfRun {
+			return streamed(r, &StreamToolStart{ToolCallID: t.Use, ToolName: t.Tool})
+		})
+	case session.KindToolFinished:
+		list = read(r, ofToolFinished)
+	case session.KindApprovalAsked:
+		list = read(r, func(r Source, q *approval.Question) []OfRun {
+			m := Permission(run, r.Agent, q)
+			m.SessionID = r.Session
+			return []OfRun{m}
+		})
+	case session.KindApprovalResolved:
+		list = read(r, ofAnswer)
+	case session.KindRewrite:
+		list = read(r, func(r Source, w *session.Rewrite) []OfRun {
+			return streamed(r, &StreamRetention{Event: Retention{Kind: w.Reason, By: w.By, Retained: w.Messages}})
+		})
+	case session.KindOpened, session.KindTurnOpened, session.KindTurnClosed, session.KindDecision, session.KindPolicyChanged,
+		session.KindHookRan, session.KindMetaChanged, session.KindVendorMapped, session.KindWorkspaceEvent, session.KindRedacted:
+	}
+	for _, m := range list {
+		m.Common().TS = Time{r.Time}
+	}
+	return list
+}
+
+// read decodes a record's payload for of; one that is erased or is not P gives nothing.
+func read[P any](r Source, of func(Source, *P) []OfRun) []OfRun {
+	var payload P
+	if json.Unmarshal(r.Payload, &payload) != nil {
+		return nil
+	}
+	return of(r, &payload)
+}
+
+func streamed(r Source, e StreamEvent) []OfRun {
+	return []OfRun{&AgentStreaming{AgentName: r.Agent, Event: e}}
+}
+
+func ofToolFinished(r Source, t *session.ToolFinished) []OfRun {
+	status := t.Outcome
+	if status == "" {
+		status = statusOf(t.IsError)
+	}
+	return streamed(r, &StreamToolFinish{
+		ToolCallID: t.Use, ToolName: t.Tool, Status: status, DurationMS: t.Millis, ExitCode: t.ExitCode, Changes: t.Changes,
+	})
+}
+
+func statusOf(failed bool) string {
+	if failed {
+		return "error"
+	}
+	return "completed"
+}
+
+func ofAnswer(r Source, a *approval.Answer) []OfRun {
+	return []OfRun{&PermissionResolved{
+		PermissionRequestID: a.Question, Decision: a.Decision, By: a.By, Via: a.Via, Scope: a.Scope,
+		Reason: a.Message, Stop: a.Stop, SessionID: r.Session, AgentName: r.Agent,
+	}}
+}
+
+// maxRequests is how many of a question's requests are listed.
+const maxRequests = 64
+
+// Permission is the message that asks q of a run's clients. Its TS is when it was
+// asked; Seq and Pending are for the caller to set.
+func Permission(run, agentName string, q *approval.Question) *RequestPermission {
+	m := &RequestPermission{
+		Place: Place{Envelope: Envelope{TS: Time{q.AskedAt}, RequestID: q.ID}, RunID: run}, PermissionRequestID: q.ID,
+		AgentName: cmp.Or(agentName, q.Agent, DefaultAgent), ToolName: q.Tool, ToolCallID: q.Use,
+		Reason: cmp.Or(q.Reason, policy.ReasonAsk), Why: q.Why, Rule: q.Rule, Mode: q.Mode, Sandbox: q.Sandbox, Cwd: q.Cwd,
+		Scopes: q.Scopes, Digest: q.Digest,
+	}
+	if q.Session != run {
+		m.SessionID = q.Session
+	}
+	if q.Expires != nil {
+		m.ExpiresAt = &Time{*q.Expires}
+	}
+	if len(q.Requests) == 0 {
+		m.Resource = q.Tool
+		return m
+	}
+	first := &q.Requests[0]
+	m.Operation = first.Operation
+	m.Resource, m.Cut = cut(first.Resource, MaxDetails)
+	m.Details = details(q.Requests)
+	return m
+}
+
+func details(requests []policy.Request) *Details {
+	d := &Details{}
+	first := &requests[0]
+	d.Shown, d.ShownCut = cut(first.Shown, MaxDetails)
+	switch _, long := cut(string(first.Input), MaxDetails); {
+	case long != nil:
+		d.InputCut = long
+	case json.Valid(first.Input):
+		d.Input = first.Input
+	}
+	if len(requests) > 1 {
+		d.Total = len(requests)
+		d.Requests = several(requests)
+	}
+	if d.Shown == "" && d.Input == nil && d.InputCut == nil && d.Requests == nil {
+		return nil
+	}
+	return d
+}
+
+// several lists requests: what is shown of all of them is at most MaxDetails.
+func several(requests []policy.Request) []Asked {
+	var list []Asked
+	room := MaxDetails
+	for i := range requests[:min(len(requests), maxRequests)] {
+		r := &requests[i]
+		a := Asked{Operation: r.Operation, Cwd: r.Cwd}
+		a.Resource, a.Cut = cut(r.Resource, room)
+		room -= len(a.Resource)
+		var shown *Cut
+		a.Shown, shown = cut(r.Shown, room)
+		room -= len(a.Shown)
+		a.Cut = cmp.Or(a.Cut, shown)
+		list = append(list, a)
+	}
+	return list
+}
+
+// InputRequest is the message that asks a run's clients for input. Its TS is when it
+// was asked; Seq and Pending are for the caller to set.
+func InputRequest(run string, in Input) *RequestInput {
+	m := &RequestInput{
+		Place:     Place{Envelope: Envelope{TS: Time{in.AskedAt}}, RunID: run},
+		AgentName: in.AgentName, InputRequestID: in.InputRequestID,
+	}
+	m.Prompt, m.Cut = cut(in.Prompt, MaxText)
+	return m
+}

@@ -1,0 +1,45 @@
+package wire
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+)
+
+// ProjectDelta makes the frame of what an agent says that is on no record; nil when
+// there is nothing for it in the protocol. The frame has no seq: it is provisional.
+func ProjectDelta(run, agentName string, at time.Time, d agent.Event) []byte {
+	e := streamEvent(d)
+	if e == nil {
+		return nil
+	}
+	return Encode(&AgentStreaming{
+		Place:     Place{Envelope: Envelope{TS: Time{at}}, RunID: run},
+		AgentName: cmp.Or(agentName, DefaultAgent), Event: e,
+	})
+}
+
+func streamEvent(d agent.Event) StreamEvent {
+	switch d := d.(type) {
+	case agent.TextDelta:
+		return &StreamText{Text: d.Text}
+	case agent.ThinkingDelta:
+		return &StreamThinking{ID: "thinking", Text: d.Text}
+	case agent.ToolInputDelta:
+		return &StreamToolInput{ToolCallID: d.Use, ToolName: d.Tool, Text: d.JSON}
+	case agent.ModelStarted:
+		return &StreamStepStart{Model: d.Model, Attempt: d.Attempt}
+	case agent.Retrying:
+		e := &StreamRetry{Attempt: d.Attempt, DelayMS: d.Delay.Milliseconds()}
+		if d.Err != nil {
+			e.Message = d.Err.Error()
+		}
+		return e
+	case agent.Notice:
+		return &StreamNotice{Text: d.Text}
+	case agent.Notified:
+		return &StreamNotice{Title: d.Title, Text: d.Body, Level: d.Level}
+	}
+	return nil
+}

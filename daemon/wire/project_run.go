@@ -1,0 +1,109 @@
+package wire
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// ofRunEvent makes the messages of a run.event record.
+func ofRunEvent(r Source, e *RunEvent) []OfRun {
+	m := ofRun(r, e)
+	for _, one := range m {
+		one.Common().RequestID = e.RequestID
+	}
+	return m
+}
+
+func ofRun(r Source, e *RunEvent) []OfRun {
+	agent := cmp.Or(e.Agent, r.Agent)
+	switch e.Event {
+	case RunStarted:
+		return []OfRun{started(e)}
+	case RunStepStarted:
+		m := &StepStarted{StepName: e.StepName, AgentName: agent, Step: e.Step, Segment: e.Segment}
+		m.Message, m.Cut = cut(e.Input, MaxText)
+		return []OfRun{m}
+	case RunStepCompleted:
+		m := &StepCompleted{StepName: e.StepName, AgentName: agent, Step: e.Step, Segment: e.Segment, CostUSD: e.Cost}
+		m.Result = StepResult{Usage: UsageOf(e.Usage), FinishReason: e.Finish}
+		m.Result.Text, m.Cut = cut(e.Text, MaxText)
+		return []OfRun{m}
+	case RunStepFailed:
+		return []OfRun{&StepFailed{StepName: e.StepName, AgentName: agent, Step: e.Step, Segment: e.Segment, Error: problem(e, CodeExecution)}}
+	case RunInputAsked:
+		m := &RequestInput{AgentName: agent, InputRequestID: e.InputID, Step: e.Step}
+		m.Prompt, m.Cut = cut(e.Text, MaxText)
+		return []OfRun{m}
+	case RunInputGiven:
+		m := &InputReceived{AgentName: agent, InputRequestID: e.InputID, By: e.By, Via: e.Via}
+		m.Text, m.Cut = cut(e.Text, MaxText)
+		return []OfRun{m}
+	case RunSteered:
+		m := &SteerQueued{By: e.By, Via: e.Via}
+		m.Text, m.Cut = cut(e.Text, MaxText)
+		return []OfRun{m}
+	case RunPolicy:
+		return updated(e)
+	case RunCompleted:
+		m := &StrategyCompleted{Usage: UsageOf(e.Usage), Segment: e.Segment, CostUSD: e.Cost}
+		m.Result, m.Cut = cut(e.Text, MaxText)
+		return []OfRun{m}
+	case RunFailed:
+		return ended(e, CodeExecution)
+	case RunCancelled:
+		return ended(e, CodeCancelled)
+	case RunInterrupted:
+		return ended(e, CodeInterrupted)
+	}
+	return nil // relayed: the feed has put records in its place
+}
+
+func started(e *RunEvent) *StrategyStarted {
+	s := cmp.Or(e.Strategy, &StrategyInfo{})
+	m := &StrategyStarted{
+		StrategyName: s.Name, StrategyPath: s.Path, Agents: s.Agents, FlowTree: s.Flow, Cwd: s.Cwd, Model: s.Model, Mode: s.Mode,
+		Segment: e.Segment, Resumed: e.Resumed, By: e.By, Via: e.Via,
+	}
+	if !json.Valid(m.FlowTree) {
+		m.FlowTree = nil
+	}
+	m.Input, m.Cut = cut(e.Input, MaxText)
+	return m
+}
+
+func ended(e *RunEvent, code Code) []OfRun {
+	return []OfRun{&StrategyError{Error: problem(e, code), Segment: e.Segment, By: e.By, Via: e.Via}}
+}
+
+// problem is what a run.event says was wrong; code is what it is when it says nothing.
+func problem(e *RunEvent, code Code) Problem {
+	p := Problem{Code: cmp.Or(e.Code, code)}
+	p.Message, _ = cut(e.Message, MaxText)
+	return p
+}
+
+// updated is one message per chain, or one without a chain where no guard is yet.
+func updated(e *RunEvent) []OfRun {
+	chains := e.Chains
+	if len(chains) == 0 {
+		chains = []policy.Chain{{}}
+	}
+	list := make([]OfRun, len(chains))
+	for i := range chains {
+		c := &chains[i]
+		list[i] = &PolicyUpdated{
+			Tool: c.Tool, Policies: links(c), Version: c.Version, Mode: c.Mode, By: e.By, Via: e.Via,
+		}
+	}
+	return list
+}
+
+func links(c *policy.Chain) []PolicyRef {
+	refs := make([]PolicyRef, len(c.Links))
+	for i, l := range c.Links {
+		refs[i] = PolicyRef{Name: l.Name, Stage: l.Stage, Detail: l.Detail, Rule: l.Rule}
+	}
+	return refs
+}
