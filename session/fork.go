@@ -14,6 +14,7 @@ type ForkOptions struct {
 	UpTo  *int   // index of the last transcript item to keep; nil keeps all
 	At    string // or its item id
 	Title string
+	User  string // on whose behalf, see [Opened.User]
 }
 
 // Fork starts a new session that shares src's records up to a point. Nothing is
@@ -58,7 +59,7 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 	opened, err := NewDraft(KindOpened, Opened{
 		Format: FormatVersion, SessionID: opt.ID, Created: s.opt.Clock().UTC().Truncate(time.Millisecond), Project: m.Project, CWD: m.CWD,
 		Model: m.Model, GitBranch: m.GitBranch, Title: title, Summary: "Forked from session " + m.ID, Tag: m.Tag,
-		Prompt: m.FirstPrompt, Base: &at.base,
+		Prompt: m.FirstPrompt, User: opt.User, Base: &at.base,
 	})
 	if err != nil {
 		return err

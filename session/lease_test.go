@@ -159,3 +159,64 @@ func TestOwnLeaseIsNotStolen(t *testing.T) {
 	_, err := s.Open(t.Context(), "s", nil)
 	wantErr(t, err, session.ErrBusy)
 }
+
+func TestHeld(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	clock := func() time.Time { return now }
+	store := memory.New()
+	mine := session.New(store, &session.Options{Clock: clock, TTL: time.Minute, Holder: session.Holder{ID: "mine", PID: 7}})
+	other := session.New(store, &session.Options{Clock: clock})
+	held := func() *session.Lease {
+		t.Helper()
+		l, err := other.Held(t.Context(), "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	if l := held(); l != nil {
+		t.Errorf("nobody holds it: %+v", l)
+	}
+	log, err := mine.Create(t.Context(), session.Opened{SessionID: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := held(); l == nil || l.Holder.PID != 7 || l.Epoch != log.Lease().Epoch {
+		t.Errorf("mine: %+v", l)
+	}
+	now = now.Add(time.Minute)
+	if l := held(); l != nil {
+		t.Errorf("it has expired: %+v", l)
+	}
+	now = now.Add(-time.Minute)
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if l := held(); l != nil {
+		t.Errorf("it was released: %+v", l)
+	}
+	if _, err := other.Held(t.Context(), "../x"); !errors.Is(err, session.ErrInvalidID) {
+		t.Error(err)
+	}
+	if l, err := session.New(struct{ session.Store }{store}, nil).Held(t.Context(), "s"); l != nil || err != nil {
+		t.Errorf("a store without leases: %+v, %v", l, err)
+	}
+}
+
+// Who has ended holds nothing, whatever is written.
+func TestHeldByWhoIsGone(t *testing.T) {
+	me := session.ThisProcess()
+	if me.Boot == "" {
+		t.Skip("who has ended is known on Linux only")
+	}
+	store := memory.New()
+	gone := me
+	gone.ID, gone.Started = "gone", me.Started+1
+	now := time.Now()
+	if _, err := store.Acquire(t.Context(), "s", session.Lease{Holder: gone, Since: now, Expires: now.Add(time.Hour)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := session.New(store, nil).Held(t.Context(), "s"); l != nil || err != nil {
+		t.Errorf("%+v, %v", l, err)
+	}
+}

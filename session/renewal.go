@@ -28,6 +28,31 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 	return nil
 }
 
+// Held says who holds a session, or nil when nobody does: also when whoever had it
+// has ended or let its lease expire, and in a store without leases. It takes no lease
+// and changes nothing. Whether the session exists is not asked.
+func (s *Sessions) Held(ctx context.Context, id string) (*Lease, error) {
+	if err := CheckID(id); err != nil {
+		return nil, err
+	}
+	r, ok := As[LeaseReader](s.store)
+	if !ok {
+		return nil, nil
+	}
+	held, err := r.Held(ctx, id)
+	if errors.Is(err, ErrUnsupported) {
+		return nil, nil
+	}
+	if err != nil || held == nil {
+		return nil, err
+	}
+	me := s.opt.Holder
+	if !s.opt.Clock().Before(held.Expires) || held.Holder.ID != me.ID && held.Holder.Gone(me) {
+		return nil, nil
+	}
+	return held, nil
+}
+
 // keepLease renews the lease until the log is closed.
 func (l *Log) keepLease() {
 	if l.leaser == nil {

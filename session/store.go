@@ -7,7 +7,7 @@ import (
 
 // Store keeps logs. It is what a backend implements; everything else in this
 // package is built on these three methods and the optional interfaces [Leaser],
-// [Deleter], [Rebuilder], [Recoverer] and io.Closer. Package sessiontest checks
+// [LeaseReader], [Deleter], [Rebuilder], [Recoverer] and io.Closer. Package sessiontest checks
 // a store against this contract.
 //
 // All methods may be called concurrently. A store never changes what it was
@@ -92,6 +92,13 @@ type Leaser interface {
 	Renew(ctx context.Context, id string, l Lease) error
 	// Release ends the lease. Releasing one that has passed does nothing.
 	Release(ctx context.Context, id string, l Lease) error
+}
+
+// LeaseReader is a [Leaser] that can tell who holds a session and change nothing.
+type LeaseReader interface {
+	// Held returns the lease of id as it is stored, whether or not it has expired; nil
+	// when there is none or it was released. The session need not exist.
+	Held(ctx context.Context, id string) (*Lease, error)
 }
 
 // Deleter is a store that can delete. What forks of the session need stays

@@ -166,7 +166,7 @@ func (f *feed) read(ctx context.Context, after, until int64) ([]found, error) {
 		if records[i].err != nil {
 			continue
 		}
-		r, err := f.unwrap(ctx, raw[i])
+		r, err := unwrap(ctx, f.sessions, f.id, raw[i])
 		if err != nil {
 			return records[:i], err
 		}
@@ -227,17 +227,22 @@ func relayOf(r *session.Record) *relay {
 	return &l
 }
 
-// unwrap makes the event of a record: with what it relays in its place. Records that
-// are gone are left out; the error is one of the store, and may pass.
-func (f *feed) unwrap(ctx context.Context, r session.Record) (found, error) {
-	out := plain(f.id, r)
+// Unwrap makes the event of a record of session id: with what it relays in its place.
+// Relayed records that are gone are left out; the error is one of the store.
+func Unwrap(ctx context.Context, s *session.Sessions, id string, r session.Record) (*Event, error) {
+	f, err := unwrap(ctx, s, id, r)
+	return f.event, err
+}
+
+func unwrap(ctx context.Context, s *session.Sessions, id string, r session.Record) (found, error) {
+	out := plain(id, r)
 	l := relayOf(&r)
 	if l == nil {
 		return out, nil
 	}
 	out.event.Records, out.relay = nil, l.Session
 	if l.From >= 1 && l.To >= l.From && l.To < math.MaxInt64 && session.CheckID(l.Session) == nil {
-		for r, err := range f.sessions.Records(ctx, l.Session, session.Range{After: l.From - 1, Until: l.To}) {
+		for r, err := range s.Records(ctx, l.Session, session.Range{After: l.From - 1, Until: l.To}) {
 			switch {
 			case err == nil:
 				out.event.Records = append(out.event.Records, Record{Agent: l.Agent, Session: l.Session, Record: r})

@@ -56,6 +56,24 @@ func TestRelay(t *testing.T) {
 	}
 }
 
+func TestUnwrap(t *testing.T) {
+	h := open(t, nil)
+	writer := h.create("w")
+	h.add(writer, item(1))
+	recs := h.add(h.log, item(1), relayed(t, "w", 1, 2))
+	for i, want := range []int{1, 2} {
+		e, err := Unwrap(t.Context(), h.sessions, "s", recs[i])
+		if err != nil || e.Seq != recs[i].Seq || len(e.Records) != want {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if e, err := Unwrap(ctx, h.sessions, "s", recs[1]); err == nil {
+		t.Errorf("%+v", e)
+	}
+}
+
 // A relay of what is gone, or never was, is an event without records.
 func TestRelayGone(t *testing.T) {
 	store := &badStore{Store: memory.New()}

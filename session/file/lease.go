@@ -50,26 +50,54 @@ func (h *handle) readLease() error {
 		h.lease.Close()
 		h.lease = nil
 	}
-	h.right = right{}
-	f, err := h.s.disk.open(h.dir, leaseName, os.O_RDONLY)
+	var err error
+	h.lease, h.right, err = h.s.openLease(h.dir, h.id)
+	return err
+}
+
+// openLease opens and reads a lease file; nil when there is none.
+func (s *Store) openLease(dir *os.Root, id string) (*os.File, right, error) {
+	f, err := s.disk.open(dir, leaseName, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, right{}, nil
 	}
 	if err != nil {
-		return err
+		return nil, right{}, err
 	}
 	b := make([]byte, 64<<10)
 	n, _ := f.ReadAt(b, 0)
 	r, ok := decodeRight(b[:n])
 	if !ok {
 		f.Close()
-		return &session.Error{
-			Op: "read lease", Session: h.id, Err: session.ErrCorrupt, Detail: f.Name() + " is damaged",
+		return nil, right{}, &session.Error{
+			Op: "read lease", Session: id, Err: session.ErrCorrupt, Detail: f.Name() + " is damaged",
 			Hint: "make sure that nobody writes the session, then remove the file",
 		}
 	}
-	h.lease, h.right = f, r
-	return nil
+	return f, r, nil
+}
+
+// Held implements [session.LeaseReader]. It takes no lock: the file is replaced whole.
+func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
+	if err := s.ready(ctx, "read lease", id); err != nil {
+		return nil, err
+	}
+	if err := session.CheckID(id); err != nil {
+		return nil, err
+	}
+	dir, err := openDir(s.root, id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain("read lease", id, err)
+	}
+	defer dir.Close()
+	f, r, err := s.openLease(dir, id)
+	if err != nil || f == nil {
+		return nil, explain("read lease", id, err)
+	}
+	return r.Lease, f.Close()
 }
 
 func (h *handle) writeLease(r right) error {

@@ -52,3 +52,18 @@ func (s *Store) Release(ctx context.Context, id string, h session.Lease) error {
 	}
 	return nil
 }
+
+// Held implements [session.LeaseReader].
+func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	l := s.logs[id]
+	if l == nil || l.lease == nil {
+		return nil, nil
+	}
+	held := *l.lease
+	return &held, nil
+}

@@ -55,6 +55,59 @@ func testLeaseSteal(e *env) {
 	want(e, "the thief still holds it", err, session.ErrBusy)
 }
 
+func testLeaseHeld(e *env) {
+	l := e.leaser()
+	r, ok := session.As[session.LeaseReader](e.store)
+	if !ok {
+		e.Skip("the store is no session.LeaseReader; a store that is runs this by itself")
+	}
+	readers := []session.LeaseReader{r}
+	if e.caps.Reopen != nil {
+		second, ok := session.As[session.LeaseReader](e.caps.Reopen(e, e.store))
+		if !ok {
+			e.Fatal("the second client is no session.LeaseReader")
+		}
+		readers = append(readers, second)
+	}
+	check := func(what string, want *session.Lease) {
+		e.Helper()
+		for i, r := range readers {
+			for range 2 { // it changes nothing
+				held, err := r.Held(e.ctx(), "s")
+				if err != nil {
+					e.Fatalf("%s: client %d: %v", what, i, err)
+				}
+				if (held == nil) != (want == nil) || held != nil && (held.Epoch != want.Epoch || held.Holder != want.Holder || !held.Expires.Equal(want.Expires)) {
+					e.Fatalf("%s: client %d says %+v, want %+v", what, i, held, want)
+				}
+			}
+		}
+	}
+	check("nobody ever held it", nil)
+	first, err := l.Acquire(e.ctx(), "s", lease("a"), never)
+	if err != nil {
+		e.Fatal(err)
+	}
+	check("held", &first)
+	first.Expires = first.Expires.Add(-100 * time.Hour)
+	if err := l.Renew(e.ctx(), "s", first); err != nil {
+		e.Fatal(err)
+	}
+	check("expired", &first)
+	second, err := l.Acquire(e.ctx(), "s", lease("b"), always)
+	if err != nil {
+		e.Fatal(err)
+	}
+	check("stolen", &second)
+	if _, err := l.Acquire(e.ctx(), "s", lease("c"), never); err == nil {
+		e.Fatal("asking who holds it let somebody else in")
+	}
+	if err := l.Release(e.ctx(), "s", second); err != nil {
+		e.Fatal(err)
+	}
+	check("released", nil)
+}
+
 func testLeaseRenew(e *env) {
 	l := e.leaser()
 	first, err := l.Acquire(e.ctx(), "s", lease("a"), never)

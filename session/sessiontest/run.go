@@ -59,6 +59,7 @@ func Run(t *testing.T, open func(t testing.TB) session.Store, caps Caps) {
 		{"lease/one holder", testLeaseBusy},
 		{"lease/steal", testLeaseSteal},
 		{"lease/renew and release", testLeaseRenew},
+		{"lease/who holds it", testLeaseHeld},
 		{"lease/fences the former holder", testLeaseFences},
 		{"lease/shared records need none", testLeaseShared},
 		{"lease/one of many acquires", testLeaseRace},

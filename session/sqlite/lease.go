@@ -18,9 +18,9 @@ func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal f
 			return err
 		}
 		if r != nil {
-			var cur session.Lease
-			if err := json.Unmarshal([]byte(asText(r[0])), &cur); err != nil {
-				return &session.Error{Op: "take lease", Session: id, Err: session.ErrCorrupt, Detail: err.Error()}
+			cur, err := parseLease(id, asText(r[0]))
+			if err != nil {
+				return err
 			}
 			if steal == nil || !steal(cur) {
 				return &session.BusyError{Session: id, Lease: cur}
@@ -72,6 +72,31 @@ func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 		_, err := c.exec("DELETE FROM leases WHERE id = ? AND epoch = ?", id, l.Epoch)
 		return err
 	})
+}
+
+// Held implements [session.LeaseReader].
+func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
+	var held *session.Lease
+	err := s.read(ctx, "read lease", id, func(c *conn) error {
+		r, err := c.row("SELECT lease FROM leases WHERE id = ?", id)
+		if err != nil || r == nil {
+			return err
+		}
+		l, err := parseLease(id, asText(r[0]))
+		held = &l
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return held, nil
+}
+
+func parseLease(id, text string) (l session.Lease, err error) {
+	if err := json.Unmarshal([]byte(text), &l); err != nil {
+		return l, &session.Error{Op: "read lease", Session: id, Err: session.ErrCorrupt, Detail: err.Error()}
+	}
+	return l, nil
 }
 
 func leaseText(l session.Lease) (string, error) {
