@@ -72,7 +72,7 @@ func nearest(word string, known []string) string {
 		return ""
 	}
 	near := slices.MinFunc(known, func(a, b string) int { return cmp.Compare(far(a), far(b)) })
-	if far(near) > max(1, len(near)/3) {
+	if far(near) > min(2, (len(near)-1)/2) {
 		return ""
 	}
 	return near
