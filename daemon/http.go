@@ -1,0 +1,118 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/runs"
+)
+
+// api is everything that is served over plain HTTP: /v1 but for the WebSocket, the
+// event streams, health, and the page.
+//
+//	request ─► route ─► scope, query, body, Idempotency-Key ─► handler ─► JSON | problem
+//	              └──────────────► OpenAPI document
+type api struct {
+	o         *Options
+	table     []route
+	log       *slog.Logger
+	started   time.Time
+	connected func() int // open WebSockets
+	keys      *keys
+
+	document func() ([]byte, error) // OpenAPI, made once
+
+	// Streams end when live does; stop waits for them.
+	live      context.Context
+	end       context.CancelCauseFunc
+	streams   sync.WaitGroup
+	streaming atomic.Int64
+	drained   atomic.Bool
+	board     board
+}
+
+// errShutdown is why streams end when the daemon does.
+var errShutdown = errors.New("the daemon is about to end")
+
+func newAPI(o *Options) *api {
+	a := &api{o: o, log: o.Log, connected: func() int { return 0 }}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	a.started = a.now()
+	a.keys = newKeys(a.now)
+	a.live, a.end = context.WithCancelCause(context.Background())
+	a.table = a.routeTable()
+	a.document = sync.OnceValues(func() ([]byte, error) { return document(a.table, o.Version) })
+	return a
+}
+
+func (a *api) now() time.Time {
+	if a.o.Clock != nil {
+		return a.o.Clock()
+	}
+	return time.Now()
+}
+
+// open lists the places that need no credential, as [auth.Auth.Handler] wants them:
+// the page, and of the routes those without a scope.
+func (a *api) open() []string {
+	list := []string{"/"}
+	for i := range a.table {
+		switch rt := &a.table[i]; {
+		case rt.scope != "" && !strings.HasPrefix(rt.path, "/v1/"):
+			list = append(list, "!"+rt.path)
+		case rt.open:
+			list = append(list, rt.path)
+		}
+	}
+	return list
+}
+
+// drain makes /readyz fail: what is open goes on.
+func (a *api) drain() { a.drained.Store(true) }
+
+// stop ends the event streams, telling them, and waits for them. Again is fine.
+func (a *api) stop() {
+	a.drain()
+	a.end(errShutdown)
+	a.streams.Wait()
+}
+
+// actor is who asks, for the record. A browser comes with a cookie; the command line
+// says so itself, on the unix socket.
+func (c *call) actor() runs.Actor {
+	via := "http"
+	switch {
+	case c.caller.Via == "cookie":
+		via = "console"
+	case c.caller.Via == "unix" && c.r.Header.Get("X-Holdfast-Client") == "cli":
+		via = "cli"
+	}
+	return runs.Actor{Name: c.caller.Name, Via: via}
+}
+
+// redact masks secrets in what people write for others to read.
+func (a *api) redact(text string) string {
+	if a.o.Power.Redact == nil {
+		return text
+	}
+	return a.o.Power.Redact(text)
+}
+
+// scopes are the scopes of a caller as the page and clients want them.
+func scopes(c auth.Caller) []auth.Scope {
+	list := []auth.Scope{}
+	for _, s := range []auth.Scope{auth.Read, auth.Run, auth.Approve, auth.Admin} {
+		if c.May(s) && (!c.Agent || s == auth.Read) {
+			list = append(list, s)
+		}
+	}
+	return list
+}

@@ -1,0 +1,144 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// lookEvery is how often the board looks for what other programs asked or answered.
+const lookEvery = 250 * time.Millisecond
+
+// board is the list of pending questions as its watchers see it. One goroutine looks
+// after it as long as somebody watches, for all of them.
+type board struct {
+	mu       sync.Mutex
+	watchers int
+	leave    context.CancelFunc
+	frame    []byte        // the list as an event; nil: not looked yet
+	changed  chan struct{} // closed when there is another frame
+}
+
+// join begins to watch; done ends it.
+func (a *api) join() (done func()) {
+	b := &a.board
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.watchers++; b.watchers == 1 {
+		ctx, cancel := context.WithCancel(a.live)
+		b.leave, b.frame, b.changed = cancel, nil, make(chan struct{})
+		a.streams.Go(func() { a.lookAfter(ctx) })
+	}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.watchers--; b.watchers == 0 {
+			b.leave()
+		}
+	}
+}
+
+// put shows another frame; one of a watch that is over is dropped.
+func (b *board) put(ctx context.Context, frame []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if ctx.Err() != nil || slices.Equal(b.frame, frame) {
+		return
+	}
+	b.frame = frame
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+func (b *board) look() (frame []byte, changed <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.frame, b.changed
+}
+
+// lookAfter puts the list on the board whenever it is another one. It reads the
+// questions only when a session with open ones has changed, or one has run out of time.
+func (a *api) lookAfter(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	last, until := "-", time.Time{}
+	for {
+		mark, err := a.mark(ctx)
+		due := !until.IsZero() && !a.o.Sessions.Now().Before(until)
+		if err == nil && (mark != last || due) {
+			var list []Approval
+			if list, err = a.pending(ctx, ""); err == nil {
+				slices.SortStableFunc(list, func(x, y Approval) int { return x.AskedAt.Compare(y.AskedAt) })
+				last, until = mark, firstExpiry(list)
+				if data, err := marshal(listOf[Approval]{Items: list}); err == nil {
+					a.board.put(ctx, message("approvals", "", data))
+				}
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			a.log.WarnContext(ctx, "the pending questions cannot be listed", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// mark changes when the list of pending questions may have.
+func (a *api) mark(ctx context.Context) (string, error) {
+	page, err := a.o.Sessions.List(ctx, session.Query{Asked: true, Worktrees: true})
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, m := range page.Sessions {
+		fmt.Fprintf(&b, "%s %s\n", m.ID, m.HeadDigest)
+	}
+	return b.String(), nil
+}
+
+func firstExpiry(list []Approval) time.Time {
+	var first time.Time
+	for _, q := range list {
+		if q.Expires != nil && (first.IsZero() || q.Expires.Before(first)) {
+			first = *q.Expires
+		}
+	}
+	return first
+}
+
+// streamApprovals tells the pending questions, whole, whenever they change.
+func (a *api) streamApprovals(c *call) error {
+	return a.startStream(c, func(ctx context.Context, s *sse) error {
+		defer a.join()()
+		beat := time.NewTicker(heartbeat)
+		defer beat.Stop()
+		for {
+			frame, changed := a.board.look()
+			if frame != nil {
+				if err := s.write(frame, true); err != nil {
+					return err
+				}
+			}
+			for again := true; again; {
+				select {
+				case <-changed:
+					again = false
+				case <-beat.C:
+					if err := s.write([]byte(": \n\n"), true); err != nil {
+						return err
+					}
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+		}
+	})
+}

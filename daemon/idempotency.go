@@ -1,0 +1,165 @@
+package daemon
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// Bounds of what is kept of answers.
+const (
+	keyLife  = 24 * time.Hour
+	maxKeys  = 4096
+	keyBytes = 16 << 20
+	maxKey   = 255 // bytes of an Idempotency-Key
+)
+
+// keys remembers the answers to requests with an Idempotency-Key, in memory: a
+// restart forgets them. It is safe for concurrent use.
+type keys struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	kept  map[string]*kept
+	order []string // of those that have an answer, oldest first
+	bytes int
+}
+
+// kept is a request with a key, and its answer once there is one.
+type kept struct {
+	request [sha256.Size]byte
+	done    bool
+	at      time.Time
+	status  int
+	header  http.Header
+	body    []byte
+}
+
+func newKeys(now func() time.Time) *keys { return &keys{now: now, kept: map[string]*kept{}} }
+
+// once serves a POST, or tells again what was answered to the same one before.
+func (a *api) once(c *call) error {
+	key := c.r.Header.Get("Idempotency-Key")
+	switch {
+	case key == "":
+		return c.route.serve(c)
+	case c.route.secret:
+		return refuse(outcome.Usage, "the answer has a secret, which is kept nowhere: it cannot be told again", "leave Idempotency-Key out")
+	case len(key) > maxKey || !printable(key):
+		return refuse(outcome.Usage, "an Idempotency-Key is 1 to "+strconv.Itoa(maxKey)+" printable ASCII characters", "")
+	}
+	id := c.caller.Via + "\x00" + c.caller.Name + "\x00" + strconv.Itoa(c.caller.UID) + "\x00" + c.caller.Token + "\x00" + key
+	sum := sha256.Sum256([]byte(c.r.Method + " " + c.r.URL.RequestURI() + "\n" + string(c.body)))
+	old, err := a.keys.begin(id, sum)
+	if err != nil {
+		return err
+	}
+	if old != nil {
+		old.tell(c.w)
+		return nil
+	}
+	rec := &recorder{ResponseWriter: c.w}
+	c.w = rec
+	defer func() { a.keys.finish(id, rec) }() // also after a panic: then there is nothing to keep
+	if err := c.route.serve(c); err != nil {
+		a.fail(rec, c.r, err)
+	}
+	return nil
+}
+
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// begin returns the answer of the same request, or nil when it is for the caller to
+// serve, and to finish.
+func (k *keys) begin(id string, request [sha256.Size]byte) (*kept, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.forget()
+	old := k.kept[id]
+	switch {
+	case old == nil:
+		k.kept[id] = &kept{request: request}
+		return nil, nil
+	case old.request != request:
+		return nil, refuse(outcome.KeyReused, "this Idempotency-Key came with another request", "use a new key for each request")
+	case !old.done:
+		return nil, refuse(outcome.Conflict, "the request with this Idempotency-Key is still under way", "ask again in a moment")
+	}
+	return old, nil
+}
+
+// finish keeps an answer, unless asking again may end otherwise.
+func (k *keys) finish(id string, r *recorder) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e := k.kept[id]
+	if r.status == 0 || r.status >= http.StatusInternalServerError || r.status == http.StatusTooManyRequests {
+		delete(k.kept, id)
+		return
+	}
+	e.done, e.at, e.status, e.header, e.body = true, k.now(), r.status, r.Header().Clone(), r.body.Bytes()
+	k.order = append(k.order, id)
+	k.bytes += len(e.body)
+	k.forget()
+}
+
+// forget drops answers that are too old or too many.
+func (k *keys) forget() {
+	for len(k.order) > 0 {
+		e := k.kept[k.order[0]]
+		if k.now().Sub(e.at) < keyLife && len(k.order) <= maxKeys && k.bytes <= keyBytes {
+			return
+		}
+		k.bytes -= len(e.body)
+		delete(k.kept, k.order[0])
+		k.order = k.order[1:]
+	}
+}
+
+// tell writes a kept answer once more.
+func (e *kept) tell(w http.ResponseWriter) {
+	h := w.Header()
+	for name, values := range e.header {
+		h[name] = values
+	}
+	h.Set("Idempotency-Replayed", "true")
+	w.WriteHeader(e.status)
+	_, _ = w.Write(e.body)
+}
+
+// recorder keeps what it passes on.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	r.body.Write(b)
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap lets [http.ResponseController] through.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

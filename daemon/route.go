@@ -1,0 +1,168 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// route is one method of one place: what it takes, who may, and what it answers. The
+// mux and the OpenAPI document are made from the same list.
+type route struct {
+	method, path string // path as [http.ServeMux] has it
+	id           string // OpenAPI's operationId
+	tag          string // what it belongs to
+	doc          string
+
+	scope  auth.Scope // "": none is asked for
+	open   bool       // nobody needs a credential
+	query  []param
+	header []param
+	body   any // zero value of what it takes; nil: nothing
+
+	status   int // of an answer that is no problem; 0 is 200
+	answer   any // zero value of it; nil: it has no JSON body
+	also     []int
+	types    []string // content types of answers beside JSON
+	problems []outcome.Outcome
+
+	secret bool // what it answers is kept nowhere, so that it cannot be told again
+	serve  func(c *call) error
+}
+
+// call is one request on its way through a route.
+type call struct {
+	w      http.ResponseWriter
+	r      *http.Request
+	route  *route
+	caller auth.Caller
+	query  query
+	body   []byte
+}
+
+func (c *call) ctx() context.Context    { return c.r.Context() }
+func (c *call) path(name string) string { return c.r.PathValue(name) }
+func (c *call) into(v any) error        { return decodeBody(c.body, v) }
+func (c *call) header(k, v string)      { c.w.Header().Set(k, v) }
+func (c *call) accepts(typ string) bool { return accepts(c.r.Header.Values("Accept"), typ) }
+func (r *route) key() string            { return r.method + " " + r.path }
+func (r *route) success() int           { return max(r.status, http.StatusOK) }
+func (c *call) json(v any) error        { return c.jsonAs(c.route.success(), v) }
+func (c *call) limit(otherwise int) int { return int(c.query.number("limit", int64(otherwise))) }
+func accepts(list []string, t string) bool {
+	for _, line := range list {
+		for part := range strings.SplitSeq(line, ",") {
+			name, _, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(name), t) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// jsonAs answers with a document.
+func (c *call) jsonAs(status int, v any) error {
+	b, err := marshal(v)
+	if err != nil {
+		return err
+	}
+	c.header("Content-Type", "application/json")
+	c.w.WriteHeader(status)
+	if c.r.Method != http.MethodHead {
+		_, _ = c.w.Write(append(b, '\n'))
+	}
+	return nil
+}
+
+func (c *call) none() error {
+	c.w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// routes registers everything that is no WebSocket.
+func (a *api) routes(mux *http.ServeMux) {
+	methods := map[string][]string{}
+	for i := range a.table {
+		rt := &a.table[i]
+		if rt.serve == nil { // the socket's own
+			continue
+		}
+		methods[rt.path] = append(methods[rt.path], rt.method)
+		if rt.method == http.MethodGet {
+			methods[rt.path] = append(methods[rt.path], http.MethodHead)
+		}
+		mux.HandleFunc(rt.key(), func(w http.ResponseWriter, r *http.Request) { a.serve(rt, w, r) })
+	}
+	for path, allow := range methods {
+		slices.Sort(allow)
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", strings.Join(allow, ", "))
+			a.fail(w, r, refuse(outcome.NoMethod, "there is no "+r.Method+" here", "Allow: "+strings.Join(allow, ", ")))
+		})
+	}
+	mux.HandleFunc("/", a.page)
+}
+
+// serve lets a request through to its route.
+func (a *api) serve(rt *route, w http.ResponseWriter, r *http.Request) {
+	if err := a.admit(rt, w, r); err != nil {
+		a.fail(w, r, err)
+	}
+}
+
+func (a *api) admit(rt *route, w http.ResponseWriter, r *http.Request) error {
+	c := &call{w: w, r: r, route: rt}
+	c.caller, _ = auth.From(r.Context())
+	if err := allowed(rt, r); err != nil {
+		return err
+	}
+	var err error
+	if c.query, err = parseQuery(r, rt.query); err != nil {
+		return err
+	}
+	if rt.scope == "" && rt.method == http.MethodPost { // the login reads its body itself
+		return rt.serve(c)
+	}
+	if c.body, err = readBody(w, r); err != nil {
+		return err
+	}
+	if rt.body == nil && len(c.body) > 0 {
+		return refuse(outcome.Usage, "this route takes no body", "")
+	}
+	if rt.method == http.MethodPost {
+		return a.once(c)
+	}
+	return rt.serve(c)
+}
+
+// allowed asks who sent a request whether the route is for them.
+func allowed(rt *route, r *http.Request) error {
+	if rt.scope == "" {
+		return nil
+	}
+	caller, ok := auth.From(r.Context())
+	switch {
+	case !ok:
+		return refuse(outcome.Unauthenticated, "there is no credential", "holdfast daemon token create makes one")
+	case caller.Agent && rt.scope != auth.Read:
+		return refuse(outcome.Forbidden, "this process was started by a run of this daemon: it may look, and change nothing", "")
+	case !caller.May(rt.scope):
+		return refuse(outcome.Forbidden, "the scope "+string(rt.scope)+" is needed",
+			"holdfast daemon token create --scope "+string(rt.scope))
+	}
+	return nil
+}
+
+// fail answers with a problem, and notes what is this side's fault.
+func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := problemOf(err)
+	if p.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
+		a.log.WarnContext(r.Context(), "a request failed", "method", r.Method, "path", r.URL.Path, "status", p.Status, "error", err)
+	}
+	writeProblem(w, r, p)
+}

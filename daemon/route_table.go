@@ -1,0 +1,33 @@
+package daemon
+
+const (
+	defaultLimit = 50
+	maxLimit     = 500
+)
+
+// Parameters that several routes have.
+var (
+	limitParam  = param{name: "limit", doc: "how many at most; default 50", kind: "integer", min: 1, max: maxLimit}
+	cursorParam = param{name: "cursor", doc: "next_cursor of the page before"}
+	ifMatch     = param{name: "If-Match", doc: "the ETag that was read; * is any"}
+	keyParam    = param{name: "Idempotency-Key", doc: "the same key and body get the same answer for 24 hours, until the daemon is restarted"}
+)
+
+func paged(more ...param) []param { return append(more, limitParam, cursorParam) }
+
+// listOf is one page of a list.
+type listOf[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next_cursor,omitempty" jsonschema:"there is none on the last page"`
+}
+
+// routeTable is the whole interface. Routes without serve are the socket's.
+func (a *api) routeTable() []route {
+	var list []route
+	for _, part := range [][]route{
+		a.healthRoutes(), a.sessionRoutes(), a.eventRoutes(), a.runRoutes(), a.approvalRoutes(), a.policyRoutes(), a.powerRoutes(), a.authRoutes(),
+	} {
+		list = append(list, part...)
+	}
+	return list
+}

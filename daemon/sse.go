@@ -1,0 +1,268 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/feed"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+const (
+	eventStream = "text/event-stream"
+	heartbeat   = 15 * time.Second
+	stuck       = 10 * time.Second // a client that takes nothing for so long is gone
+	maxStreams  = 4096
+	burst       = 64 // events of a replay between two flushes
+)
+
+// sse writes one event stream. A write that takes too long fails, and the stream ends:
+// the client comes back with Last-Event-ID.
+type sse struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	held    int // events that were not flushed
+}
+
+// startStream answers with the head of a stream and calls run; ctx ends when the
+// client goes, its credential is taken back, or the daemon ends, and then says why.
+func (a *api) startStream(c *call, run func(ctx context.Context, s *sse) error) error {
+	if a.live.Err() != nil {
+		return refuse(outcome.Unavailable, errShutdown.Error(), "")
+	}
+	a.streams.Add(1)
+	defer a.streams.Done()
+	defer a.streaming.Add(-1)
+	if a.streaming.Add(1) > maxStreams {
+		return refuse(outcome.Unavailable, fmt.Sprintf("%d event streams are open, and there are no more", maxStreams), "")
+	}
+	ctx, cancel := context.WithCancelCause(c.ctx())
+	defer cancel(nil)
+	defer context.AfterFunc(a.live, func() { cancel(errShutdown) })()
+	if a.o.Auth != nil {
+		if gone := a.o.Auth.Gone(c.caller); gone != nil {
+			watched := make(chan struct{})
+			defer func() { cancel(nil); <-watched }()
+			go func() {
+				defer close(watched)
+				select {
+				case <-gone:
+					cancel(errGone)
+				case <-ctx.Done():
+				}
+			}()
+		}
+	}
+	c.header("Content-Type", eventStream)
+	c.header("X-Accel-Buffering", "no")
+	if c.r.Method == http.MethodHead {
+		c.w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	s := &sse{w: c.w, control: http.NewResponseController(c.w)}
+	_ = s.write([]byte("retry: 500\n\n"), true)
+	if err := run(ctx, s); errors.Is(context.Cause(ctx), errShutdown) || errors.Is(err, io.EOF) {
+		_ = s.write(message("shutdown", "", []byte("{}")), true)
+	}
+	return nil
+}
+
+var errGone = errors.New("the credential was taken back")
+
+// write sends bytes; what is not flushed now goes with what follows.
+func (s *sse) write(b []byte, flush bool) error {
+	err := s.control.SetWriteDeadline(time.Now().Add(stuck))
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if _, err := s.w.Write(b); err != nil {
+		return err
+	}
+	if s.held++; !flush && s.held < burst {
+		return nil
+	}
+	s.held = 0
+	return s.control.Flush()
+}
+
+// message is one event of a stream. JSON has no line breaks outside of its texts, so
+// data is one line; an id without data moves the client's Last-Event-ID alone.
+func message(event, id string, data []byte) []byte {
+	var b bytes.Buffer
+	if id != "" {
+		b.WriteString("id: " + id + "\n")
+	}
+	if data != nil {
+		b.WriteString("event: " + event + "\ndata: ")
+		b.Write(data)
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
+// stream tells a session's records from a seq on, and then what happens.
+func (a *api) stream(c *call, m session.Meta, kinds []session.Kind) error {
+	after, err := c.streamFrom(m)
+	if err != nil {
+		return err
+	}
+	if _, given := c.query["limit"]; given {
+		return refuse(outcome.Usage, "a stream has no limit", "leave limit out")
+	}
+	sub, err := a.o.Hub.Subscribe(c.ctx(), m.ID, after)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	return a.startStream(c, func(ctx context.Context, s *sse) error { return a.follow(ctx, s, sub, kinds) })
+}
+
+// streamFrom is where a stream begins: Last-Event-ID, as a browser sends it when it
+// comes back, else after, else the beginning.
+func (c *call) streamFrom(m session.Meta) (int64, error) {
+	after := c.query.number("after", 0)
+	if v := c.r.Header.Get("Last-Event-ID"); v != "" {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || n < 0 {
+			return 0, refuse(outcome.Usage, "Last-Event-ID is "+strconv.Quote(v)+", and must be the seq of a record", "")
+		}
+		after = n
+	}
+	if after < 0 {
+		after = max(0, m.Head+after)
+	}
+	if after > m.Head {
+		return 0, refuse(outcome.Usage, "the stream would begin behind the last record, "+strconv.FormatInt(m.Head, 10), "leave after out")
+	}
+	return after, nil
+}
+
+// follow writes what a subscription says until it ends.
+func (a *api) follow(ctx context.Context, s *sse, sub *feed.Subscription, kinds []session.Kind) error {
+	encoding := &plainEvents
+	if kinds != nil {
+		encoding = &feed.Encoding{Encode: func(e *feed.Event) [][]byte { return frames(e, kinds) }}
+	}
+	for live := false; ; {
+		e, err := next(ctx, s, sub)
+		switch {
+		case errors.Is(err, session.ErrNotFound):
+			return s.write(message("deleted", "", []byte("{}")), true)
+		case errors.Is(err, session.ErrCorrupt):
+			continue
+		case err != nil:
+			return err
+		}
+		live = live || e.Kind == feed.CaughtUp
+		list := e.Frames(encoding)
+		if e.Kind == feed.CaughtUp {
+			list = [][]byte{a.caughtUp(ctx, e)}
+		}
+		for i, f := range list {
+			if err := s.write(f, live && i == len(list)-1); err != nil {
+				return err
+			}
+		}
+		if e.Kind == feed.Gap {
+			live = false // what follows is read from the log
+		}
+	}
+}
+
+// next waits for an event, with a sign of life from time to time.
+func next(ctx context.Context, s *sse, sub *feed.Subscription) (*feed.Event, error) {
+	for {
+		wait, cancel := context.WithTimeout(ctx, heartbeat)
+		e, err := sub.Next(wait)
+		cancel()
+		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return e, err
+		}
+		if err := s.write([]byte(": \n\n"), true); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// plainEvents are the frames of a stream without a filter, made once for all.
+var plainEvents = feed.Encoding{Encode: func(e *feed.Event) [][]byte { return frames(e, nil) }}
+
+// frames is what a stream says for an event. All but the last frame of a record have
+// no id, so that a client that comes back gets all of them again.
+func frames(e *feed.Event, kinds []session.Kind) [][]byte {
+	id := strconv.FormatInt(e.Seq, 10)
+	switch e.Kind {
+	case feed.Delta:
+		if f := deltaFrame(e); f != nil {
+			return [][]byte{f}
+		}
+		return nil
+	case feed.Gap:
+		return [][]byte{message("gap", "", fmt.Appendf(nil, `{"seq":%d}`, e.Seq))}
+	case feed.CaughtUp:
+		return nil
+	}
+	list := eventsOf(e, kinds)
+	if len(list) == 0 {
+		return [][]byte{message("", id, nil)}
+	}
+	out := make([][]byte, len(list))
+	for i := range list {
+		data, err := marshal(&list[i])
+		if err != nil { // a payload that is no JSON was refused when it was read
+			data = []byte("null")
+		}
+		last := ""
+		if i == len(list)-1 {
+			last = id
+		}
+		out[i] = message("record", last, data)
+	}
+	return out
+}
+
+// deltaEvent is what an agent says that is on no record.
+type deltaEvent struct {
+	Seq   int64           `json:"seq" jsonschema:"of the last record told"`
+	Agent string          `json:"agent,omitempty"`
+	Type  string          `json:"type"`
+	Event json.RawMessage `json:"event"`
+}
+
+func deltaFrame(e *feed.Event) []byte {
+	typ, event, err := wire.EncodeDelta(e.Delta)
+	if err != nil {
+		return nil
+	}
+	data, err := marshal(deltaEvent{e.Seq, e.Agent, typ, event})
+	if err != nil {
+		return nil
+	}
+	return message("delta", "", data)
+}
+
+// caughtUp says where the log stands, and the run.
+func (a *api) caughtUp(ctx context.Context, e *feed.Event) []byte {
+	doc := struct {
+		Seq    int64  `json:"seq"`
+		Status string `json:"status,omitempty"`
+	}{Seq: e.Seq}
+	if m, err := a.o.Sessions.Get(ctx, e.Session); err == nil {
+		doc.Status = m.Run
+	}
+	data, err := marshal(doc)
+	if err != nil {
+		return nil
+	}
+	return message("caught_up", "", data)
+}
