@@ -1,0 +1,90 @@
+// The daemon's HTTP interface, as docs/http.md has it, and nothing else.
+import { store } from './store.js';
+
+/** What the daemon says of itself and of who asks: the answer of /v1/info. */
+export const info = store(null);
+/** Whether somebody is logged in: null until it is known. */
+export const signedIn = store(null);
+
+/** Problem is an answer that is no success. */
+export class Problem extends Error {
+  constructor(status, doc) {
+    super(doc.detail || doc.title || `the daemon answered ${status}`);
+    this.status = status;
+    this.code = doc.code || '';
+    this.hint = doc.hint || '';
+    this.doc = doc;
+  }
+}
+
+/** Unreachable says that there was no answer at all. */
+export class Unreachable extends Error {
+  constructor() {
+    super('the daemon does not answer');
+    this.hint = 'holdfast daemon';
+    this.status = 0;
+  }
+}
+
+const withQuery = (path, query) => {
+  const q = new URLSearchParams();
+  for (const [k, v] of Object.entries(query || {})) if (v !== '' && v != null && v !== false) q.set(k, v);
+  const s = q.toString();
+  return s ? path + '?' + s : path;
+};
+
+/** answer sends a request and returns {body, etag}. It fails with Problem or Unreachable. */
+export async function answer(method, path, { query, body, headers, signal } = {}) {
+  const h = { Accept: 'application/json', ...headers };
+  if (body !== undefined) h['Content-Type'] = 'application/json';
+  const csrf = info.get()?.caller?.csrf;
+  if (method !== 'GET' && csrf) h['X-Holdfast-CSRF'] = csrf;
+  let r;
+  try {
+    r = await fetch(withQuery(path, query), {
+      method, headers: h, signal, credentials: 'same-origin', redirect: 'error',
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch (e) {
+    if (e.name === 'AbortError') throw e;
+    throw new Unreachable();
+  }
+  const doc = await document_(r);
+  if (!r.ok) {
+    if (r.status === 401) signedIn.set(false);
+    throw new Problem(r.status, doc || {});
+  }
+  return { body: doc, etag: r.headers.get('ETag') };
+}
+
+async function document_(r) {
+  if (!/json/.test(r.headers.get('Content-Type') || '')) return null;
+  try {
+    return await r.json();
+  } catch {
+    return null;
+  }
+}
+
+const bodyOf = async (...args) => (await answer(...args)).body;
+export const get = (path, query, signal) => bodyOf('GET', path, { query, signal });
+export const post = (path, body = {}) => bodyOf('POST', path, { body });
+export const patch = (path, body, headers) => bodyOf('PATCH', path, { body, headers });
+export const del = (path) => bodyOf('DELETE', path);
+
+/** seg is a segment of a path. */
+export const seg = encodeURIComponent;
+
+/** whoAmI asks who is logged in and keeps it. */
+export async function whoAmI() {
+  const doc = await get('/v1/info');
+  info.set(doc);
+  signedIn.set(true);
+  return doc;
+}
+
+/** may reports whether the caller has a scope. */
+export function may(scope) {
+  const s = info.get()?.caller?.scopes || [];
+  return s.includes(scope) || s.includes('admin');
+}

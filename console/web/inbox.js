@@ -1,0 +1,111 @@
+// The questions that wait, oldest first.
+import { html, useEffect, useLayoutEffect, useRef, useState } from './dom.js';
+import { useStore } from './store.js';
+import { questions, refresh, connection } from './live.js';
+import { get, seg } from './api.js';
+import { Empty, Trouble, Waiting } from './load.js';
+import { Question } from './question.js';
+import { announce, typing } from './parts.js';
+import { oneLine } from './text.js';
+import { count } from './time.js';
+
+const rest = 450; // ms in which nothing can be answered after the list has moved by itself
+const stay = 5000; // ms for which an answer of others is shown
+
+/** useShown keeps questions for a while that others have answered. */
+export function useShown(items) {
+  const [gone, setGone] = useState(new Map()); // id → {q, answer}
+  const before = useRef(new Map());
+  const own = useRef(new Set());
+  useEffect(() => {
+    const now = new Map(items.map((q) => [q.id, q]));
+    for (const [id, q] of before.current) {
+      if (now.has(id) || own.current.has(id)) continue;
+      setGone((g) => new Map(g).set(id, { q, answer: { decision: 'answered' } }));
+      get('/v1/approvals/' + seg(id)).then((doc) => {
+        const answer = doc.answer || { decision: doc.state };
+        setGone((g) => (g.has(id) ? new Map(g).set(id, { q, answer }) : g));
+        announce(`${q.tool}: ${answer.decision} by ${answer.by || 'somebody'}`);
+      }).catch(() => {});
+      setTimeout(() => setGone((g) => { const m = new Map(g); m.delete(id); return m; }), stay);
+    }
+    before.current = now;
+  }, [items]);
+  const shown = [...items];
+  for (const { q } of gone.values()) if (!items.some((i) => i.id === q.id)) shown.push(q);
+  shown.sort((a, b) => (a.asked_at < b.asked_at ? -1 : a.asked_at > b.asked_at ? 1 : 0));
+  return { shown, gone, mine: (id) => own.current.add(id) };
+}
+
+/** Inbox is the first screen. */
+export function Inbox({ onHelp }) {
+  const { items, loaded, error } = useStore(questions);
+  const link = useStore(connection);
+  const { shown, gone, mine } = useShown(items);
+  const [at, setAt] = useState('');
+  const order = shown.map((q) => q.id);
+  const moved = useRef(0);
+  const keyed = useRef({});
+  const last = useRef(order);
+
+  // The list has moved under the pointer: nothing is answered for a moment.
+  useLayoutEffect(() => {
+    const was = last.current;
+    if (was.some((id, i) => order[i] !== id)) moved.current = Date.now();
+    if (at && !order.includes(at)) {
+      const i = was.indexOf(at);
+      const next = was.slice(i + 1).find((id) => order.includes(id)) || [...was.slice(0, i)].reverse().find((id) => order.includes(id)) || '';
+      setAt(next);
+      const had = document.activeElement === document.body || !document.activeElement;
+      if (had) (document.getElementById('q-' + next) || document.getElementById('screen-title'))?.focus({ preventScroll: !next });
+    }
+    last.current = order;
+  });
+  const armed = () => Date.now() - moved.current > rest;
+
+  const onKey = useRef(null);
+  onKey.current = (e) => {
+    if (typing(e) || !order.length) return;
+    const i = order.indexOf(at);
+    const select = (id) => {
+      setAt(id);
+      const el = document.getElementById('q-' + id);
+      el?.focus({ preventScroll: true });
+      el?.scrollIntoView({ block: 'nearest' });
+    };
+    const act = keyed.current[at]?.current;
+    const away = gone.has(at) && !items.some((q) => q.id === at);
+    const key = e.key;
+    if (key === 'j' || key === 'k') {
+      select(order[i < 0 ? 0 : Math.max(0, Math.min(order.length - 1, i + (key === 'j' ? 1 : -1)))]);
+    } else if (!act || away) return;
+    else if (e.repeat) return;
+    else if (key === 'a') act.decide({ decision: 'allow' });
+    else if (key === 'd') act.decide({ decision: 'deny' });
+    else if (key === 'r') act.open('reason');
+    else if (key === 's' && !act.once) act.open('scope');
+    else return;
+    e.preventDefault();
+  };
+  useEffect(() => {
+    const f = (e) => onKey.current(e);
+    addEventListener('keydown', f);
+    return () => removeEventListener('keydown', f);
+  }, []);
+
+  return html`<div class="screen">
+    <div class="screen-head"><h1 id="screen-title" tabindex="-1">Inbox</h1>
+      <p class="muted">${loaded ? (items.length ? count(items.length, 'open question') + ', oldest first' : '') : ''}</p>
+      <button type="button" class="quiet push" onClick=${onHelp}>Keyboard <kbd>?</kbd></button></div>
+    ${!loaded && !error && html`<${Waiting} what="Looking for questions" />`}
+    ${error && link !== 'live' && html`<${Trouble} error=${error} again=${refresh} />`}
+    ${loaded && !shown.length && html`<${Empty} title="Nothing waits for you">
+      <p class="muted">When an agent may not do something by itself, it asks here. This page follows along by itself.</p></${Empty}>`}
+    <div class="questions">${shown.map((q) => {
+      const k = (keyed.current[q.id] ||= { current: null });
+      const open = items.some((i) => i.id === q.id);
+      return html`<${Question} key=${q.id} q=${q} gone=${open ? null : gone.get(q.id)?.answer} keys=${k} armed=${armed} selected=${at === q.id}
+        onSelect=${() => setAt(q.id)} onDone=${(d, doc) => { mine(d.id); announce(`${oneLine(d.tool)}: ${doc?.answer?.decision || 'answered'}`); }} />`;
+    })}</div>
+  </div>`;
+}

@@ -1,0 +1,152 @@
+// Open questions as they come and go, and whether the daemon is there. Of several tabs one
+// follows the stream and tells the others, so that a browser's few connections are enough.
+import { store } from './store.js';
+import { get, signedIn, Problem } from './api.js';
+
+/** The open questions: {items, loaded, error}. Oldest first. */
+export const questions = store({ items: [], loaded: false, error: null });
+/** How the page hears of them: 'connecting', 'live', 'polling', 'lost'. */
+export const connection = store('connecting');
+
+let channel = null;
+let source = null;
+let timer = 0;
+let wait = 500;
+let leads = false;
+let stopped = true;
+
+const tell = (message) => channel?.postMessage(message);
+
+function took(items) {
+  questions.set({ items, loaded: true, error: null });
+}
+
+function state(s) {
+  connection.set(s);
+  if (leads) tell({ state: s });
+}
+
+/** refresh asks for the open questions at once. */
+export async function refresh() {
+  try {
+    const items = [];
+    let cursor = '';
+    do {
+      const page = await get('/v1/approvals', { state: 'pending', limit: 500, cursor });
+      items.push(...page.items);
+      cursor = page.next_cursor || '';
+    } while (cursor && items.length < 5000);
+    took(items);
+    tell({ items });
+    return true;
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401) return false;
+    questions.set((q) => ({ ...q, error: q.loaded ? null : error, loaded: q.loaded }));
+    return false;
+  }
+}
+
+/** leaveOut takes a question out of the list that was just answered here. */
+export function leaveOut(id) {
+  questions.set((q) => ({ ...q, items: q.items.filter((i) => i.id !== id) }));
+  tell({ items: questions.get().items });
+}
+
+function follow() {
+  clearTimeout(timer);
+  source?.close();
+  if (stopped) return;
+  const es = new EventSource('/v1/approvals');
+  source = es;
+  es.addEventListener('approvals', (e) => {
+    wait = 500;
+    state('live');
+    const items = JSON.parse(e.data).items || [];
+    took(items);
+    tell({ items });
+  });
+  es.addEventListener('shutdown', () => { es.close(); again(); });
+  es.onerror = () => {
+    if (es.readyState === EventSource.CLOSED) again();
+    else state('lost');
+  };
+}
+
+// again follows anew after a while. A daemon that has no stream is asked again and again.
+function again() {
+  if (stopped) return;
+  state('lost');
+  timer = setTimeout(async () => {
+    wait = Math.min(wait * 1.7, 5000);
+    if (!(await refresh())) {
+      if (signedIn.get() !== false) again();
+      return;
+    }
+    const r = await fetch('/v1/approvals', { headers: { Accept: 'text/event-stream' }, credentials: 'same-origin' }).catch(() => null);
+    const streams = r?.ok && /event-stream/.test(r.headers.get('Content-Type') || '');
+    r?.body?.cancel().catch(() => {});
+    if (streams) follow();
+    else poll();
+  }, wait);
+}
+
+function poll() {
+  clearTimeout(timer);
+  if (stopped) return;
+  timer = setTimeout(async () => {
+    if (await refresh()) {
+      state('polling');
+      poll();
+    } else if (signedIn.get() !== false) again();
+  }, 2000);
+}
+
+function lead() {
+  leads = true;
+  follow();
+}
+
+/** begin follows the questions until end. */
+export function begin() {
+  if (!stopped) return;
+  stopped = false;
+  if (globalThis.BroadcastChannel && navigator.locks) {
+    channel = new BroadcastChannel('holdfast');
+    channel.onmessage = ({ data }) => {
+      if (data.items) took(data.items);
+      if (data.state) connection.set(data.state);
+      if (data.hello && leads) tell({ items: questions.get().items, state: connection.get() });
+      if (data.bye) signedIn.set(false);
+    };
+    navigator.locks.request('holdfast-approvals', () => new Promise((release) => {
+      if (stopped) return release();
+      letGo = release;
+      lead();
+    }));
+    tell({ hello: true });
+    refresh();
+  } else lead();
+}
+
+let letGo = () => {};
+
+/** end stops following. With everywhere the other tabs are logged out, too. */
+export function end(everywhere) {
+  if (everywhere) tell({ bye: true });
+  stopped = true;
+  leads = false;
+  clearTimeout(timer);
+  source?.close();
+  channel?.close();
+  channel = null;
+  letGo();
+  questions.set({ items: [], loaded: false, error: null });
+  connection.set('connecting');
+}
+
+/** start looks again when the tab comes back. */
+export function start() {
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden && !stopped) refresh();
+  });
+}

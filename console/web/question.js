@@ -1,0 +1,186 @@
+// A question: all that a call would do, and the answers.
+import { html, cls, useEffect, useLayoutEffect, useRef, useState } from './dom.js';
+import { seen, plain, oneLine, hidesSomething } from './text.js';
+import { Diff, changesOf } from './diff.js';
+import { Ago, useNow, span, full } from './time.js';
+import { Badge, Fact, Json, Origin } from './parts.js';
+import { Answered } from './rows.js';
+import { post, get, may, seg } from './api.js';
+import { leaveOut, refresh } from './live.js';
+import { sessionPath } from './route.js';
+
+/** once reports whether a yes can be for this call alone. */
+const once = (q) => q.reason === 'policy-deny-override' || (q.requests || []).some((r) => r.unsandboxed);
+
+/** Resource is one thing that a call would touch: in full. */
+function Resource({ q, r }) {
+  const input = r.input;
+  const changes = changesOf(q.tool, input, r.shown, r.base);
+  const command = r.operation === 'command.execute';
+  const known = new Set(['command', 'description', ...(changes.length ? ['file_path', 'old_string', 'new_string', 'content', 'edits', 'new_source', 'notebook_path'] : [])]);
+  const rest = input && typeof input === 'object' ? Object.fromEntries(Object.entries(input).filter(([k]) => !known.has(k))) : {};
+  return html`<div class="resource">
+    ${command ? html`<pre class="command">${seen(r.resource)}</pre>`
+      : changes.length ? changes.map((c, i) => html`<${Diff} key=${i} path=${i === 0 ? r.resource : ''} note=${c.note} lines=${c.lines} />`)
+        : html`<pre class="command">${seen(r.resource)}</pre>${r.shown && html`<pre class="code">${seen(r.shown)}</pre>`}`}
+    ${r.named && html`<p class="note-line">named as <span class="mono">${seen(r.named)}</span>, which leads there</p>`}
+    ${command && typeof input?.command === 'string' && input.command !== r.resource && html`<p class="note-line">as the model wrote it:</p><pre class="code">${seen(input.command)}</pre>`}
+    ${Object.keys(rest).length > 0 && html`<p class="note-line">input:</p><pre class="code">${seen(JSON.stringify(rest, null, 2))}</pre>`}
+    ${hidesSomething(r.resource) && html`<p class="warning">It has characters that cannot be seen. They are marked.</p>`}
+    ${r.unsandboxed && html`<p class="warning">It would run outside of the sandbox.</p>`}
+  </div>`;
+}
+
+/** What is the whole of a question in a box that scrolls. It tells when all of it was in reach. */
+function What({ q, onRead }) {
+  const box = useRef(null);
+  const end = useRef(null);
+  const [long, setLong] = useState(false);
+  const [whole, setWhole] = useState(false);
+  useLayoutEffect(() => {
+    const fits = box.current.scrollHeight <= box.current.clientHeight + 4;
+    setLong(!fits);
+    if (fits) onRead();
+  }, []);
+  const scrolled = () => {
+    const b = box.current;
+    if (b.scrollHeight - b.scrollTop - b.clientHeight < 8) onRead();
+  };
+  const expand = () => { setWhole(true); onRead(); };
+  return html`<div>
+    <div class=${cls('what', long && !whole && 'what-long', whole && 'what-whole')} ref=${box} onScroll=${scrolled} tabindex=${long && !whole ? 0 : undefined}
+      role="region" aria-label="what it would do">
+      ${(q.requests || []).map((r, i) => html`<${Resource} key=${i} q=${q} r=${r} />`)}<span ref=${end}></span>
+    </div>
+    ${long && !whole && html`<button type="button" class="link more" onClick=${expand}>Show all of it</button>`}
+  </div>`;
+}
+
+/** Expiry counts down to when the answer is no. */
+function Expiry({ at }) {
+  const now = useNow();
+  const left = new Date(at) - now;
+  return html`<span class=${cls('num', left < 60000 && 'soon')} title=${full(at)}>${left > 0 ? `denied by itself in ${span(left)}` : 'its time is over'}</span>`;
+}
+
+const verbs = { allow: 'Allow once', deny: 'Deny' };
+
+/** Scope is where "for this session" is made as wide as a person wants. */
+function Scope({ q, ready, busy, decide, onClose }) {
+  const offered = q.scopes || [];
+  const [choice, setChoice] = useState(0);
+  const [rule, setRule] = useState(offered[0]?.rule || '');
+  const first = useRef(null);
+  useEffect(() => { first.current?.focus(); }, []);
+  const own = choice === offered.length;
+  const pick = (i) => { setChoice(i); if (i < offered.length) setRule(offered[i].rule || ''); };
+  const scope = own ? rule.trim() : rule.trim() || undefined;
+  const wrong = (own && !scope) || busy || !ready;
+  const name = 'scope-' + q.id;
+  return html`<fieldset class="scope" onKeyDown=${(e) => { if (e.key === 'Escape') { e.stopPropagation(); onClose(); } }}>
+    <legend>For the rest of this run, about</legend>
+    ${offered.map((s, i) => html`<label key=${i} class="choice"><input type="radio" name=${name} checked=${choice === i} ref=${i === 0 ? first : null} onChange=${() => pick(i)} />
+      <span>${seen(s.text)} ${s.rule && html`<code>${seen(s.rule)}</code>`}</span></label>`)}
+    <label class="choice"><input type="radio" name=${name} checked=${own} onChange=${() => pick(offered.length)} ref=${offered.length === 0 ? first : null} /><span>a rule of your own</span></label>
+    ${(own || offered[choice]?.rule) && html`<label class="field"><span>Rule</span>
+      <input type="text" class="mono" value=${rule} spellcheck=${false} autocomplete="off" maxlength="4096" onInput=${(e) => setRule(e.target.value)} placeholder="Bash(npm run build:*)" /></label>
+      ${hidesSomething(rule) && html`<p class="warning">The rule has characters that cannot be seen: ${plain(rule)}</p>`}`}
+    <div class="actions">
+      <button type="button" class="allow" disabled=${wrong} onClick=${() => decide({ decision: 'allow-session', scope })}>Allow for this session</button>
+      <button type="button" class="deny" disabled=${wrong} onClick=${() => decide({ decision: 'deny-session', scope })}>Deny for this session</button>
+      <button type="button" onClick=${onClose}>Cancel</button>
+    </div></fieldset>`;
+}
+
+function Reason({ ready, busy, decide, onClose }) {
+  const [text, set] = useState('');
+  const ref = useRef(null);
+  useEffect(() => { ref.current?.focus(); }, []);
+  const send = (stop) => decide({ decision: 'deny', message: text.trim() || undefined, stop: stop || undefined });
+  return html`<div class="scope" onKeyDown=${(e) => { if (e.key === 'Escape') { e.stopPropagation(); onClose(); } }}>
+    <label class="field"><span>What should the model be told?</span>
+      <textarea rows="2" ref=${ref} maxlength="4000" value=${text} onInput=${(e) => set(e.target.value)}
+        onKeyDown=${(e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey) && ready && !busy) send(); }}></textarea></label>
+    <div class="actions"><button type="button" class="deny" disabled=${busy || !ready} onClick=${() => send()}>Deny</button>
+      <button type="button" class="deny" disabled=${busy || !ready} onClick=${() => send(true)}>Deny and stop</button>
+      <button type="button" onClick=${onClose}>Cancel</button></div></div>`;
+}
+
+/**
+ * Question shows one. props: q; gone ({answer} when it was answered elsewhere); armed()
+ * (false just after the list has moved); selected, onSelect; keys (a ref that gets what the
+ * keyboard can do); plainTitle leaves the session's name out.
+ */
+export function Question({ q, gone, armed = () => true, selected, onSelect, keys, within, onDone }) {
+  const [read, setRead] = useState(false);
+  const [panel, setPanel] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState(null);
+  const [lost, setLost] = useState(null);
+  const allowed = may('approve');
+  const ready = read && allowed;
+  const away = lost || gone;
+
+  const decide = async (answer) => {
+    if (busy || away || !armed()) return;
+    if (!ready) {
+      setError({ message: allowed ? 'look at all of it first' : 'you may look, and not answer' });
+      return;
+    }
+    setBusy(true);
+    setError(null);
+    try {
+      const doc = await post(`/v1/approvals/${seg(q.id)}/decision`, { ...answer, digest: q.digest });
+      onDone?.(q, doc);
+      leaveOut(q.id);
+    } catch (e) {
+      const winner = e.doc?.winner;
+      if (e.status === 409 && winner) {
+        setLost(winner);
+        setTimeout(refresh, 4000);
+      } else if (e.status === 409 || e.status === 404) {
+        const now = await get(`/v1/approvals/${seg(q.id)}`).catch(() => null);
+        if (now && now.state !== 'pending') setLost(now.answer || { decision: now.state });
+        else setError(e);
+        refresh();
+      } else setError(e);
+    }
+    setBusy(false);
+  };
+  if (keys) keys.current = { decide, open: (p) => { if (!away && allowed) setPanel(p); }, once: once(q) };
+  const open = (p) => setPanel(panel === p ? '' : p);
+  const input = q.requests?.[0]?.input;
+  const title = oneLine(q.title || q.session_id);
+  const run = q.run_id || q.session_id;
+  return html`<article class=${cls('question', selected && 'selected', away && 'away')} tabindex="-1" id=${'q-' + q.id} aria-labelledby=${'qt-' + q.id}
+    onFocusIn=${onSelect} onClick=${onSelect}>
+    <header>
+      <h3 id=${'qt-' + q.id}><span class="tool">${oneLine(q.tool)}</span> <span class="muted">${q.requests?.map((r) => r.operation).filter((v, i, l) => v && l.indexOf(v) === i).join(', ')}</span>
+        ${q.reason === 'policy-deny-override' && html` <${Badge} kind="ask">overrides a deny</${Badge}>`}</h3>
+      <div class="when muted num"><${Ago} at=${q.asked_at} />${q.expires_at && !away && html` · <${Expiry} at=${q.expires_at} />`}</div>
+    </header>
+    ${away ? html`<p class="answered" role="status"><${Answered} answer=${away} /></p>` : html`
+    ${input?.description && html`<p class="says">The model says: <q>${oneLine(input.description)}</q></p>`}
+    <${What} q=${q} onRead=${() => setRead(true)} />
+    <dl class="facts">
+      ${!within && html`<${Fact} name="session"><a href=${sessionPath(run)}>${title}</a>${q.agent && html` <span class="muted">agent ${oneLine(q.agent)}</span>`}</${Fact}>`}
+      ${within && q.agent && html`<${Fact} name="agent">${oneLine(q.agent)}</${Fact}>`}
+      <${Fact} name="folder"><span class="mono">${seen(q.requests?.[0]?.cwd || q.cwd || '')}</span></${Fact}>
+      <${Fact} name="why">${seen(q.why)}${q.rule && html`<div><${Origin} rule=${q.rule} /></div>`}</${Fact}>
+      <${Fact} name="sandbox">${!q.sandbox || q.sandbox === 'none' ? html`<span class="warn-text">none: nothing would hold it</span>` : seen(q.sandbox)}</${Fact}>
+      <${Fact} name="mode">${oneLine(q.mode)}</${Fact}>
+    </dl>
+    ${error && html`<p class="problem" role="alert">${error.message}${error.hint && html` <span class="hint">hint: <code>${error.hint}</code></span>`}</p>`}
+    <div class="actions" role="group" aria-label="answer">
+      <button type="button" class="allow" disabled=${!ready || busy} onClick=${() => decide({ decision: 'allow' })}>${verbs.allow} <kbd>a</kbd></button>
+      ${!once(q) && html`<button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'scope'} onClick=${() => open('scope')}>For this session… <kbd>s</kbd></button>`}
+      <button type="button" class="deny" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny' })}>${verbs.deny} <kbd>d</kbd></button>
+      <button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>Deny with a reason… <kbd>r</kbd></button>
+      <button type="button" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny', stop: true })}>Deny and stop</button>
+      ${!allowed ? html`<span class="muted">You may look, and not answer.</span>` : !read && html`<span class="muted">Scroll to its end, or show all of it, to answer.</span>`}
+    </div>
+    ${panel === 'scope' && html`<${Scope} q=${q} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
+    ${panel === 'reason' && html`<${Reason} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
+    ${q.requests?.length > 0 && html`<details class="fold raw-fold"><summary>As JSON</summary><${Json} value=${q} label="question" /></details>`}`}
+  </article>`;
+}

@@ -1,0 +1,20 @@
+// Dark, light, or as the system has it. The choice stays in this browser.
+import { store } from './store.js';
+
+const key = 'holdfast-theme';
+const kept = () => { try { return localStorage.getItem(key) || 'system'; } catch { return 'system'; } };
+
+export const theme = store(kept());
+
+const apply = (v) => {
+  if (v === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = v;
+};
+
+export function setTheme(v) {
+  try { localStorage.setItem(key, v); } catch { /* it is kept for this page only */ }
+  theme.set(v);
+  apply(v);
+}
+
+apply(theme.get());

@@ -1,0 +1,56 @@
+// Times and sizes, as people read them.
+import { html, useEffect, useState } from './dom.js';
+import { store, useStore } from './store.js';
+
+const now = store(Date.now());
+let followers = 0;
+let timer = 0;
+
+/** useNow renders again each second while somebody looks. */
+export function useNow() {
+  useEffect(() => {
+    if (followers++ === 0) timer = setInterval(() => now.set(Date.now()), 1000);
+    return () => { if (--followers === 0) clearInterval(timer); };
+  }, []);
+  return useStore(now);
+}
+
+/** span is a length of time in at most two units. */
+export function span(ms) {
+  const s = Math.max(0, Math.round(ms / 1000));
+  if (s < 60) return s + ' s';
+  const m = Math.floor(s / 60);
+  if (m < 60) return m < 10 && s % 60 ? `${m} min ${s % 60} s` : m + ' min';
+  const h = Math.floor(m / 60);
+  if (h < 48) return m % 60 && h < 10 ? `${h} h ${m % 60} min` : h + ' h';
+  return Math.floor(h / 24) + ' days';
+}
+
+const pad = (n) => String(n).padStart(2, '0');
+export const clock = (t) => { const d = new Date(t); return `${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`; };
+export const day = (t) => { const d = new Date(t); return `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())}`; };
+export const full = (t) => `${day(t)} ${clock(t)}`;
+
+/** Ago is how long ago something was; the time itself is in its title. */
+export function Ago({ at }) {
+  const t = useNow();
+  const ms = t - new Date(at);
+  return html`<time datetime=${at} title=${full(at)}>${ms < 5000 ? 'just now' : ms > 7 * 864e5 ? day(at) : span(ms) + ' ago'}</time>`;
+}
+
+/** At is a time of the day; date and time are in its title. */
+export const At = ({ at }) => html`<time datetime=${at} title=${full(at)}>${clock(at)}</time>`;
+
+/** Took is a length of time that was measured, in milliseconds. */
+export const took = (ms) => (ms == null ? '' : ms < 1000 ? `${ms} ms` : ms < 60000 ? `${(ms / 1000).toFixed(1)} s` : span(ms));
+
+export const count = (n, one, many = one + 's') => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
+
+/** useTimeout calls f once, after ms. */
+export function useTimeout(f, ms) {
+  const [, done] = useState(0);
+  useEffect(() => {
+    const id = setTimeout(() => { f(); done(1); }, ms);
+    return () => clearTimeout(id);
+  }, []);
+}
