@@ -30,8 +30,8 @@ func (x *run) askPerson(ctx context.Context, s strategy.Step, spec strategy.Agen
 			id: before.asked.InputID, agent: s.Agent, prompt: before.asked.Text, step: s.Path, at: before.at, given: make(chan string, 1),
 		})
 	}
-	if text := x.takeFirst(); text != "" {
-		return strategy.Output{Text: text}, nil
+	if s.First && s.Input != "" {
+		return strategy.Output{Text: s.Input}, nil
 	}
 	in := &input{
 		id: x.r.o.Sessions.NewID(), agent: s.Agent, prompt: spec.Prompt, step: s.Path, at: x.r.o.Clock(), given: make(chan string, 1),
@@ -44,14 +44,6 @@ func (x *run) askPerson(ctx context.Context, s strategy.Step, spec strategy.Agen
 		return strategy.Output{}, err
 	}
 	return x.wait(ctx, in)
-}
-
-func (x *run) takeFirst() string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	text := x.first
-	x.first = ""
-	return text
 }
 
 func (x *run) put(in *input) {

@@ -193,7 +193,10 @@ func (m *member) told(ctx context.Context, e agent.Event) {
 	switch e := e.(type) {
 	case agent.ApprovalResolved:
 		m.x.resolved(e.ID, e.Answer)
-		m.x.steerOn(ctx, m)
+	case agent.ItemAppended:
+		if e.Item.Role() == transcript.RoleTool { // before the model is called with it
+			m.x.submit(ctx, m)
+		}
 	case agent.PolicyChanged:
 		m.policyChanged(ctx, e)
 	case agent.TextDelta, agent.ThinkingDelta, agent.ToolInputDelta, agent.Retrying, agent.ModelSwitched,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
@@ -155,11 +156,43 @@ func (r *Runs) Drain(ctx context.Context) error {
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		r.stop()
-		<-ended
+		r.cut(ended)
 	}
 	r.stop()
+	<-ended
 	return nil
+}
+
+// waits reports whether a run waits for people.
+func (x *run) waits() bool {
+	for _, m := range x.all() {
+		if len(m.agent.Snapshot().Questions) > 0 {
+			return true
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.inputs) > 0
+}
+
+// cut interrupts the runs that do something. Those that wait for people leave by
+// themselves, with their questions open.
+func (r *Runs) cut(ended <-chan struct{}) {
+	for _, x := range r.running() {
+		if !x.waits() {
+			x.mu.Lock()
+			if x.cancel != nil {
+				x.cancel(errDraining)
+			}
+			x.mu.Unlock()
+		}
+	}
+	leaving := time.NewTimer(settling)
+	defer leaving.Stop()
+	select {
+	case <-ended:
+	case <-leaving.C:
+	}
 }
 
 // Close is Drain that does not wait. Closing twice does nothing.

@@ -49,7 +49,6 @@ type run struct {
 	state     state
 	cancel    context.CancelCauseFunc
 	stopped   *stopRequest
-	first     string // the input of start, for a user agent that comes first; "" once it is taken
 	members   map[string]*member
 	questions map[string]*question
 	parked    map[string]chan struct{} // decisions that came before the question was put
@@ -233,7 +232,6 @@ func (x *run) launch(input string) error {
 	ctx, cancel := context.WithCancelCause(x.r.root)
 	x.mu.Lock()
 	x.cancel = cancel
-	x.first = input
 	stopped := x.stopped != nil
 	x.mu.Unlock()
 	if stopped {

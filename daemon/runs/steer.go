@@ -41,16 +41,6 @@ func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) 
 	return nil
 }
 
-// steerOn gives an agent the texts that came while it waited for an answer.
-func (x *run) steerOn(ctx context.Context, m *member) {
-	x.mu.Lock()
-	none := len(x.steering) == 0
-	x.mu.Unlock()
-	if !none {
-		x.r.wg.Go(func() { x.submit(ctx, m) })
-	}
-}
-
 // submit gives an agent that works the texts that wait. It leaves them where the agent
 // cannot take them now.
 func (x *run) submit(ctx context.Context, m *member) {

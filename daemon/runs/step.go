@@ -72,7 +72,6 @@ func (x *run) perform(ctx context.Context, s strategy.Step, before *pastStep, e 
 	}
 	m.turns.Lock() // an agent has one step at a time
 	defer m.turns.Unlock()
-	x.took()
 	if before != nil {
 		return m.goOn(ctx, s, before)
 	}
@@ -95,11 +94,4 @@ func (x *run) agent(name string) (strategy.Agent, bool) {
 		}
 	}
 	return strategy.Agent{}, false
-}
-
-// took: the input of the start is no answer to a person's question any more.
-func (x *run) took() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.first = ""
 }
