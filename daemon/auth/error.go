@@ -31,10 +31,10 @@ func (e *Error) Hint() string { return e.hint }
 
 // Outcome is how a command or a request ends with it.
 func (e *Error) Outcome() outcome.Outcome {
-	switch e.Kind {
-	case ErrInvalid:
+	switch {
+	case errors.Is(e, ErrInvalid):
 		return outcome.Usage
-	case ErrUnknown:
+	case errors.Is(e, ErrUnknown):
 		return outcome.NotFound
 	}
 	return outcome.Failed

@@ -228,7 +228,7 @@ func (a *Auth) cookie(r *http.Request, p *peer) (Caller, bool, *refusal) {
 				continue
 			}
 			c := lessen(l.caller, p)
-			if proof := r.Header.Values(CSRFHeader); len(proof) == 1 && same(proof[0], l.csrf) {
+			if proof := r.Header[CSRFHeader]; len(proof) == 1 && same(proof[0], l.csrf) {
 				c.proof = l.csrf
 			}
 			if !safe(r) && c.proof == "" {

@@ -262,6 +262,8 @@ func inQuery(raw string) bool {
 	return looksSecret(raw) || looksSecret(plain) || q.Has("access_token")
 }
 
+const base64url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
 // looksSecret finds the prefix with as many characters behind it as a token has.
 func looksSecret(text string) bool {
 	for {
@@ -269,13 +271,7 @@ func looksSecret(text string) bool {
 		if !found {
 			return false
 		}
-		n := strings.IndexFunc(after, func(r rune) bool {
-			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
-		})
-		if n < 0 {
-			n = len(after)
-		}
-		if n >= 43 {
+		if len(after)-len(strings.TrimLeft(after, base64url)) >= 43 {
 			return true
 		}
 		text = after

@@ -27,7 +27,7 @@ const (
 
 // CSRFHeader has the token that a page got when it logged in. A request with a cookie
 // that changes something needs it.
-const CSRFHeader = "X-Holdfast-CSRF"
+const CSRFHeader = "X-Holdfast-Csrf"
 
 // logins are the codes and the browsers that are logged in. They end with the daemon.
 type logins struct {

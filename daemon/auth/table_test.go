@@ -2,6 +2,7 @@ package auth
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -149,9 +150,7 @@ func methodOf(unsafe bool) string {
 func joined(all ...map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, m := range all {
-		for k, v := range m {
-			out[k] = v
-		}
+		maps.Copy(out, m)
 	}
 	return out
 }
@@ -207,7 +206,7 @@ func TestOpenPaths(t *testing.T) {
 			t.Errorf("%q: %t", path, got)
 		}
 	}
-	if (openPaths{"/open"}).has("/") || (openPaths)(nil).has("/v1/x") {
+	if (openPaths{"/open"}).has("/") || openPaths(nil).has("/v1/x") {
 		t.Error("open without being named")
 	}
 }

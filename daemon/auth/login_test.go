@@ -1,0 +1,242 @@
+package auth
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLogin(t *testing.T) {
+	f := newFixture(t, nil)
+	code, expires, err := f.Link(Caller{Name: "ann", Scopes: every()})
+	if err != nil || !expires.Equal(f.clock.Now().Add(codeLife)) {
+		t.Fatal(expires, err)
+	}
+	if url := f.LinkURL(code); url != f.tcp.URL+"/login#"+code {
+		t.Error(url)
+	}
+	got := f.do(loginCall(code))
+	if got.status != http.StatusOK || !strings.Contains(got.body, `"name":"ann","scopes":["admin","approve","read","run"]`) {
+		t.Fatalf("%+v", got)
+	}
+	set := got.header.Get("Set-Cookie")
+	for _, want := range []string{"holdfast=hf_", "Path=/", "HttpOnly", "SameSite=Strict", "Max-Age=604800"} {
+		if !strings.Contains(set, want) {
+			t.Errorf("%s lacks %s", set, want)
+		}
+	}
+	if strings.Contains(set, "Secure") || strings.Contains(set, "Domain") {
+		t.Error(set)
+	}
+	if again := f.do(loginCall(code)); again.status != http.StatusUnauthorized || again.header.Get("Set-Cookie") != "" {
+		t.Errorf("a second time: %+v", again)
+	}
+	late, _, _ := f.Link(Caller{Name: "ann", Scopes: every()})
+	f.clock.add(codeLife)
+	if got := f.do(loginCall(late)); got.status != http.StatusUnauthorized {
+		t.Errorf("too late: %+v", got)
+	}
+	if _, _, err := f.Link(Caller{Name: "bob", Scopes: []Scope{Read, Run, Approve}}); err == nil {
+		t.Error("a link was made without the scope admin")
+	}
+}
+
+func TestLoginRefuses(t *testing.T) {
+	f := newFixture(t, nil)
+	code, _, _ := f.Link(Caller{Name: "ann", Scopes: every()})
+	right := loginCall(code)
+	for name, tt := range map[string]struct {
+		change func(*call)
+		status int
+	}{
+		"form":          {func(c *call) { c.header["Content-Type"] = "application/x-www-form-urlencoded" }, 415},
+		"text":          {func(c *call) { c.header["Content-Type"] = "text/plain" }, 415},
+		"no type":       {func(c *call) { delete(c.header, "Content-Type") }, 415},
+		"get":           {func(c *call) { c.method = "GET" }, 200}, // another handler's
+		"foreign page":  {func(c *call) { c.header["Origin"] = "https://evil.example" }, 403},
+		"cross-site":    {func(c *call) { c.header["Sec-Fetch-Site"] = "cross-site" }, 403},
+		"rebound":       {func(c *call) { c.host = "evil.example" }, 403},
+		"socket":        {func(c *call) { c.unix = true }, 400},
+		"empty":         {func(c *call) { c.body = "" }, 400},
+		"other key":     {func(c *call) { c.body = `{"code":"` + code + `","a":1}` }, 400},
+		"twice":         {func(c *call) { c.body = `{"code":"x","code":"` + code + `"}` }, 400},
+		"no object":     {func(c *call) { c.body = `["code","` + code + `"]` }, 400},
+		"number":        {func(c *call) { c.body = `{"code":1}` }, 400},
+		"none":          {func(c *call) { c.body = `{"code":""}` }, 400},
+		"more behind":   {func(c *call) { c.body += "{}" }, 400},
+		"long":          {func(c *call) { c.body = `{"code":"` + strings.Repeat("a", maxLoginBody) + `"}` }, 413},
+		"wrong":         {func(c *call) { c.body = `{"code":"` + code + `x"}` }, 401},
+		"code in query": {func(c *call) { c.path, c.body = "/v1/login?code="+code, "" }, 400},
+	} {
+		c := right
+		c.header = joined(right.header)
+		tt.change(&c)
+		if got := f.do(c); got.status != tt.status || got.header.Get("Set-Cookie") != "" {
+			t.Errorf("%s: %d %s, want %d", name, got.status, got.body, tt.status)
+		}
+	}
+	if got := f.do(right); got.status != http.StatusOK {
+		t.Errorf("what was refused used the code up: %+v", got)
+	}
+}
+
+func TestLogout(t *testing.T) {
+	f := newFixture(t, nil)
+	cookie, csrf := f.login()
+	c, _ := f.who(cookie)
+	gone := f.Gone(c)
+	out := call{method: http.MethodPost, path: "/v1/logout", header: map[string]string{"Cookie": cookie}}
+	if got := f.do(out); got.status != http.StatusUnauthorized {
+		t.Errorf("without CSRF: %+v", got)
+	}
+	out.header[CSRFHeader] = csrf
+	got := f.do(out)
+	if got.status != http.StatusNoContent || !strings.Contains(got.header.Get("Set-Cookie"), "Max-Age=0") {
+		t.Errorf("%+v", got)
+	}
+	<-gone
+	if got := f.do(call{header: map[string]string{"Cookie": cookie}}); got.status != http.StatusUnauthorized {
+		t.Errorf("after it: %+v", got)
+	}
+}
+
+// who is the caller of a cookie.
+func (f *fixture) who(cookie string) (Caller, bool) {
+	_, value, _ := strings.Cut(cookie, "=")
+	l, ok := f.logins.who(value)
+	return l.caller, ok
+}
+
+func TestLoginsEnd(t *testing.T) {
+	f := newFixture(t, nil)
+	idle, _ := f.login()
+	for range 3 {
+		busy, _ := f.login()
+		end := f.clock.Now().Add(loginLife)
+		for f.clock.Now().Add(loginIdle - time.Second).Before(end) {
+			f.clock.add(loginIdle - time.Second)
+			if _, ok := f.who(busy); !ok {
+				t.Fatal("a login that is used ended early")
+			}
+		}
+		f.clock.add(end.Sub(f.clock.Now()))
+		if _, ok := f.who(busy); ok {
+			t.Error("a login lives for ever")
+		}
+	}
+	if _, ok := f.who(idle); ok {
+		t.Error("an idle login is good")
+	}
+}
+
+func TestLoginsAreBounded(t *testing.T) {
+	f := newFixture(t, nil)
+	first, _ := f.login()
+	second, _ := f.login()
+	for range maxLogins - 1 {
+		f.clock.add(time.Second)
+		if _, ok := f.who(first); !ok {
+			t.Fatal("what is used was forgotten")
+		}
+		code, _ := f.logins.code(Caller{Name: "n"})
+		if _, _, ok := f.logins.enter(code); !ok {
+			t.Fatal("no login")
+		}
+	}
+	if _, ok := f.who(second); ok || len(f.logins.list) != maxLogins {
+		t.Errorf("%d logins", len(f.logins.list))
+	}
+	for range 2 * maxCodes {
+		f.logins.code(Caller{Name: "n"})
+	}
+	if len(f.logins.codes) != maxCodes {
+		t.Errorf("%d codes", len(f.logins.codes))
+	}
+}
+
+// Over TLS, ours or a proxy's, the cookie is bound to the host.
+func TestSecureCookie(t *testing.T) {
+	a, err := New(&Options{Dir: t.TempDir(), Hosts: []string{"c.example"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	h := a.Handler(http.HandlerFunc(a.Login), "/v1/login")
+	for name, tt := range map[string]struct{ url, origin string }{
+		"ours": {"https://c.example/v1/login", "https://c.example"}, "ours, no origin": {"https://c.example/v1/login", ""},
+		"a proxy's": {"http://c.example/v1/login", "https://c.example"},
+	} {
+		code, _, _ := a.Link(Caller{Name: "n", Scopes: every()})
+		r := httptest.NewRequest(http.MethodPost, tt.url, strings.NewReader(`{"code":"`+code+`"}`))
+		r.Header.Set("Content-Type", "application/json; charset=utf-8")
+		if tt.origin != "" {
+			r.Header.Set("Origin", tt.origin)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		set := w.Header().Get("Set-Cookie")
+		if !strings.HasPrefix(set, "__Host-holdfast=") || !strings.Contains(set, "Secure") {
+			t.Errorf("%s: %d %q", name, w.Code, set)
+		}
+		cookie, _, _ := strings.Cut(set, ";")
+		r = httptest.NewRequest(http.MethodGet, strings.Replace(tt.url, "login", "x", 1), nil)
+		r.Header.Set("Cookie", cookie)
+		w = httptest.NewRecorder()
+		a.Handler(whoami).ServeHTTP(w, r)
+		if w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), "cookie n") {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+// The CSRF token is told to whom has it already, and to nobody else: a server on
+// another port of this host gets the cookie from the browser.
+func TestCSRFIsNotTold(t *testing.T) {
+	f := newFixture(t, nil)
+	cookie, csrf := f.login()
+	_, value, _ := strings.Cut(cookie, "=")
+	for given, want := range map[string]string{"": "", "x": "", csrf: csrf, csrf + "x": "", value: ""} {
+		r := httptest.NewRequest(http.MethodGet, "/v1/info", nil)
+		r.Header.Set("Cookie", cookie)
+		r.Header.Set(CSRFHeader, given)
+		c, ok, bad := f.cookie(r, peerFrom(r))
+		if !ok || bad != nil || f.CSRF(c) != want {
+			t.Errorf("%q: %q, %v", given, f.CSRF(c), bad)
+		}
+	}
+}
+
+func TestUpgradeNeedsOrigin(t *testing.T) {
+	f := newFixture(t, nil)
+	cookie, _ := f.login()
+	token, _ := f.make(Token{Scopes: []Scope{Read}})
+	up := map[string]string{"Connection": "Upgrade", "Upgrade": "websocket"}
+	for name, tt := range map[string]struct {
+		header map[string]string
+		status int
+	}{
+		"cookie":             {map[string]string{"Cookie": cookie}, 403},
+		"cookie and origin":  {map[string]string{"Cookie": cookie, "Origin": f.tcp.URL}, 200},
+		"cookie and foreign": {map[string]string{"Cookie": cookie, "Origin": "http://127.0.0.1:1"}, 403},
+		"token":              {map[string]string{"Authorization": "Bearer " + token}, 200},
+		"token and foreign":  {map[string]string{"Authorization": "Bearer " + token, "Origin": "https://evil.example"}, 403},
+		"nothing":            {nil, 401},
+	} {
+		if got := f.do(call{header: joined(up, tt.header)}); got.status != tt.status {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+}
+
+func FuzzParseLogin(f *testing.F) {
+	for _, s := range []string{`{"code":"a"}`, `{"code":"a","code":"b"}`, `{"a":{"code":"a"}}`, "[", "", `{"code":[]}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if text, err := parseLogin(b); (err == nil) != (text != "") {
+			t.Errorf("%q, %v", text, err)
+		}
+	})
+}
