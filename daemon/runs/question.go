@@ -92,7 +92,11 @@ func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, diges
 	if digest != "" && digest != q.Digest {
 		return approval.Answer{}, errDigest
 	}
-	return approval.Resolve(ctx, r.o.Sessions, q.Session, ans)
+	won, err := approval.Resolve(ctx, r.o.Sessions, q.Session, ans)
+	if err == nil {
+		err = r.relayAnswer(ctx, q.Session)
+	}
+	return won, err
 }
 
 // asked finds the run that runs and asks a question, or, with none, the question on

@@ -67,20 +67,8 @@ func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 	if err != nil {
 		return err
 	}
-	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: m.ID})
-	if err != nil {
+	if err := r.relayRest(ctx, m.ID, p); err != nil {
 		return err
-	}
-	for _, o := range owned.Sessions {
-		if o.Head <= p.relayed[o.ID] {
-			continue
-		}
-		e := wire.RunEvent{
-			Event: wire.RunRelayed, Segment: p.segment, Agent: o.ID[len(m.ID)+1:], Session: o.ID, From: p.relayed[o.ID] + 1, To: o.Head,
-		}
-		if _, err := r.append(ctx, m.ID, e, wire.Running); err != nil {
-			return err
-		}
 	}
 	e := wire.RunEvent{
 		Event: wire.RunInterrupted, Status: wire.Interrupted, Segment: p.segment, By: "daemon",

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 // relay names the records of agents that have sessions of their own in the run's log,
@@ -48,6 +50,9 @@ func newRelay(x *run) *relay {
 		}
 	}
 	go l.work()
+	for _, a := range x.strategy.Agents { // what they got while the run did not run
+		l.wake(x.sessionOf(a.Name))
+	}
 	return l
 }
 
@@ -120,9 +125,53 @@ func (l *relay) fail(err error) {
 	}
 }
 
+// relayRest names in a run's log what the sessions of its agents have and it does not,
+// while the run does not run.
+func (r *Runs) relayRest(ctx context.Context, run string, p *past) error {
+	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: run})
+	if err != nil {
+		return err
+	}
+	for _, o := range owned.Sessions {
+		if o.Head <= p.relayed[o.ID] {
+			continue
+		}
+		e := wire.RunEvent{
+			Event: wire.RunRelayed, Segment: p.segment, Agent: strings.TrimPrefix(o.ID, run+"."),
+			Session: o.ID, From: p.relayed[o.ID] + 1, To: o.Head,
+		}
+		if _, err := r.append(ctx, run, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// relayAnswer lets those who follow a run that does not run hear of an answer to one of
+// its agents. Where it runs meanwhile, its own relay does.
+func (r *Runs) relayAnswer(ctx context.Context, id string) error {
+	m, err := r.o.Sessions.Get(ctx, id)
+	if err != nil || m.Owner == "" {
+		return err
+	}
+	r.relaying.Lock()
+	defer r.relaying.Unlock()
+	if x := r.lookup(m.Owner); x != nil && x.begun() {
+		return nil
+	}
+	p, err := r.fold(ctx, m.Owner)
+	if err != nil {
+		return err
+	}
+	return r.relayRest(ctx, m.Owner, p)
+}
+
 // catchUp names what a session has and the run's log does not.
 func (l *relay) catchUp(ctx context.Context, id string) error {
 	m, err := l.x.r.o.Sessions.Get(ctx, id)
+	if errors.Is(err, session.ErrNotFound) {
+		return nil // no step of the agent has come yet
+	}
 	if err != nil {
 		return err
 	}

@@ -173,6 +173,9 @@ func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err
 		Strategy: &x.info, Input: input,
 	}
 	var from []wire.Status
+	if err := x.refresh(ctx); err != nil {
+		return err
+	}
 	if p := x.past; p != nil {
 		from = []wire.Status{p.status}
 		x.segment = p.segment + 1
@@ -196,6 +199,20 @@ func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err
 		x.startedAt = x.resumed.begun
 	}
 	return x.launch(e.Input)
+}
+
+// refresh reads again what is on record: it may be long since the run was prepared.
+func (x *run) refresh(ctx context.Context) error {
+	if x.past == nil {
+		return nil
+	}
+	x.r.relaying.Lock()
+	defer x.r.relaying.Unlock()
+	p, err := x.r.fold(ctx, x.id)
+	if err == nil {
+		x.past = p
+	}
+	return err
 }
 
 // occupy takes the run for whoever starts it: one of those who try.

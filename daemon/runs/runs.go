@@ -82,6 +82,8 @@ type Runs struct {
 	draining bool
 	leave    chan struct{} // closed when questions are left open
 	wg       sync.WaitGroup
+
+	relaying sync.Mutex // held to relay for a run that does not run, and to begin one
 }
 
 // Limits of what is kept in memory.

@@ -351,8 +351,12 @@ func TestSeveralAgents(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	w.again()
+	told := w.watch(id, feed.FromNow)
 	if _, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), ""); err != nil {
 		t.Fatal(err)
+	}
+	if a := told.answer(); a.Question != q.ID { // though nothing runs
+		t.Errorf("%+v", a)
 	}
 	w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
 	v = w.watch(id, 0)
