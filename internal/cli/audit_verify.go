@@ -79,10 +79,7 @@ func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if c.JSON {
-		err = p.out.json(auditDoc{
-			OK: len(r.Findings) == 0, Sessions: r.Sessions, Records: r.Records, Leaves: r.Leaves, Checkpoint: r.Checkpoint, Signed: r.Signed,
-			Key: r.Key, Trail: dir, Findings: append([]audit.Finding{}, r.Findings...), Notes: append([]string{}, r.Notes...),
-		}, p.out.term.tty)
+		err = p.out.json(reportDoc(r, dir), p.out.term.tty)
 	} else {
 		p.verified(r)
 	}
@@ -90,6 +87,13 @@ func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
 		err = ended{outcome.Corrupt}
 	}
 	return err
+}
+
+func reportDoc(r *audit.Report, dir string) auditDoc {
+	return auditDoc{
+		OK: len(r.Findings) == 0, Sessions: r.Sessions, Records: r.Records, Leaves: r.Leaves, Checkpoint: r.Checkpoint, Signed: r.Signed,
+		Key: r.Key, Trail: dir, Findings: append([]audit.Finding{}, r.Findings...), Notes: append([]string{}, r.Notes...),
+	}
 }
 
 // witnessed reports whether verifying a session that is not there says anything of it.

@@ -37,6 +37,19 @@ type doctorDoc struct {
 }
 
 func (c *doctorCmd) run(ctx context.Context, p *Program) error {
+	d, out := c.document(ctx, p)
+	if c.JSON {
+		if err := p.out.json(d, p.out.term.tty); err != nil {
+			return err
+		}
+	} else {
+		c.tell(p, d)
+	}
+	return end(out)
+}
+
+// document is what the doctor finds, and how the command ends on it.
+func (c *doctorCmd) document(ctx context.Context, p *Program) (doctorDoc, outcome.Outcome) {
 	d := doctorDoc{OK: true, Version: version.Of()}
 	add := func(checks ...check) { d.Checks = append(d.Checks, checks...) }
 	add(c.home(p)...)
@@ -59,14 +72,7 @@ func (c *doctorCmd) run(ctx context.Context, p *Program) error {
 		}
 	}
 	d.OK = out == outcome.OK
-	if c.JSON {
-		if err := p.out.json(d, p.out.term.tty); err != nil {
-			return err
-		}
-	} else {
-		c.tell(p, d)
-	}
-	return end(out)
+	return d, out
 }
 
 func (c *doctorCmd) tell(p *Program, d doctorDoc) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -37,6 +38,8 @@ type agentFlags struct {
 
 	// OnlyTools, when not nil, are all the tools that there are. No flag says it.
 	OnlyTools []string `kong:"-"`
+
+	model model.Model // instead of what Model names
 }
 
 // parts are what an agent is made of.

@@ -20,6 +20,9 @@ type runModels struct {
 }
 
 func (c *agentFlags) models(p *Program) (*runModels, error) {
+	if c.model != nil {
+		return &runModels{primary: c.model, keySource: "none"}, nil
+	}
 	name := orElse(c.Model, p.env("HOLDFAST_MODEL"))
 	if name == "" {
 		return nil, usage("no model is named", `use --model anthropic/claude-sonnet-4-6, or set HOLDFAST_MODEL; "holdfast demo" needs none`)

@@ -13,6 +13,10 @@ import (
 // OTEL_*. What is returned sends the rest, once the agent is closed; what could not be
 // delivered is told then, and is no error of the run.
 func (p *Program) telemetry(ctx context.Context, o *agent.Options) (stop func(), err error) {
+	if p.telemeter != nil {
+		o.LoopObservers = append(o.LoopObservers, p.telemeter)
+		return func() {}, nil
+	}
 	if !otel.Wanted(p.env) {
 		return func() {}, nil
 	}

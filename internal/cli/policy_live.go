@@ -3,11 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -37,7 +36,7 @@ func (c *policyModeCmd) run(ctx context.Context, p *Program) error {
 		if err := p.allowMode(m, mode); err != nil {
 			return err
 		}
-		done, err := p.changePolicy(ctx, s, m.ID, func(*policy.Guards) (policy.Change, error) {
+		done, err := policylog.Change(ctx, s, m.ID, func(*policy.Guards) (policy.Change, error) {
 			return policy.Change{Mode: mode, By: p.who(c.By)}, nil
 		})
 		if err != nil {
@@ -71,64 +70,6 @@ func (p *Program) who(given string) string {
 	return cmp.Or(given, p.env("USER"), p.env("LOGNAME"), "person")
 }
 
-// changePolicy records a change of a session's policy, under way or not. change gets
-// the guards as the log has left them.
-func (p *Program) changePolicy(ctx context.Context, s *session.Sessions, id string, change func(*policy.Guards) (policy.Change, error)) (policy.Change, error) {
-	for {
-		m, err := s.Get(ctx, id)
-		if err != nil {
-			return policy.Change{}, err
-		}
-		all, err := recordedGuards(ctx, s, m)
-		if err != nil {
-			return policy.Change{}, err
-		}
-		c, err := change(all)
-		if err == nil {
-			c, err = all.Check(c)
-		}
-		if err != nil {
-			return c, err
-		}
-		d, err := session.NewDraft(session.KindPolicyChanged, c)
-		if err != nil {
-			return c, err
-		}
-		if _, err = s.AppendShared(ctx, id, m.Head, d); !errors.Is(err, session.ErrConflict) {
-			return c, err
-		}
-		if ctx.Err() != nil { // somebody was faster: look again
-			return c, context.Cause(ctx)
-		}
-	}
-}
-
-// recordedGuards replays what the log says about policy since the run began.
-func recordedGuards(ctx context.Context, s *session.Sessions, m session.Meta) (*policy.Guards, error) {
-	var changes []json.RawMessage
-	for rec, err := range s.Records(ctx, m.ID, session.Range{Until: m.Head}) {
-		if err != nil {
-			return nil, err
-		}
-		if rec.Kind != session.KindPolicyChanged || rec.Payload == nil {
-			continue
-		}
-		c, err := policy.ParseChange(rec.Payload)
-		if err != nil {
-			return nil, fmt.Errorf("record %d: %w", rec.Seq, err)
-		}
-		if c.Ended {
-			changes = nil
-		}
-		changes = append(changes, rec.Payload)
-	}
-	all, err := policy.New(nil)
-	if err == nil {
-		err = all.Replay(changes)
-	}
-	return all, err
-}
-
 // policyGrantsCmd is `holdfast policy grants`.
 type policyGrantsCmd struct {
 	sessionArg
@@ -148,7 +89,7 @@ func (c *policyGrantsCmd) run(ctx context.Context, p *Program) error {
 		if c.Revoke != "" {
 			return c.revoke(ctx, p, s, m.ID)
 		}
-		all, err := recordedGuards(ctx, s, m)
+		all, err := policylog.Guards(ctx, s, m)
 		if err != nil {
 			return err
 		}
@@ -181,7 +122,7 @@ func (p *Program) grant(g policy.Grant) {
 }
 
 func (c *policyGrantsCmd) revoke(ctx context.Context, p *Program, s *session.Sessions, id string) error {
-	done, err := p.changePolicy(ctx, s, id, func(all *policy.Guards) (policy.Change, error) {
+	done, err := policylog.Change(ctx, s, id, func(all *policy.Guards) (policy.Change, error) {
 		g, err := findGrant(all.Grants(), c.Revoke, id)
 		return policy.Change{Revoke: g.ID, By: p.who(c.By)}, err
 	})

@@ -48,25 +48,33 @@ type originDoc struct {
 }
 
 func (c *policyShowCmd) run(_ context.Context, p *Program) error {
-	s, err := c.load(p, false)
+	s, d, err := c.document(p)
 	if err != nil {
 		return err
 	}
-	config, err := s.Policy()
-	if err != nil {
-		return err
-	}
-	all, err := policy.New(&config)
-	if err != nil {
-		return err
-	}
-	d := describe(s, all, c.Tool)
 	if c.JSON {
 		return p.out.json(d, p.out.term.tty)
 	}
 	p.notice(s)
 	p.policy(&d)
 	return nil
+}
+
+// document is the policy of a folder, and the settings that it comes from.
+func (c *policyShowCmd) document(p *Program) (*settings.Settings, policyDoc, error) {
+	s, err := c.load(p, false)
+	if err != nil {
+		return nil, policyDoc{}, err
+	}
+	config, err := s.Policy()
+	if err != nil {
+		return nil, policyDoc{}, err
+	}
+	all, err := policy.New(&config)
+	if err != nil {
+		return nil, policyDoc{}, err
+	}
+	return s, describe(s, all, c.Tool), nil
 }
 
 func describe(s *settings.Settings, all *policy.Guards, tools []string) policyDoc {

@@ -30,6 +30,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/confine"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/version"
+	"github.com/holdfast-dev/holdfast/otel"
 )
 
 // Program is one call of the command line. Args is required; everything else
@@ -49,6 +50,11 @@ type Program struct {
 
 	// Executable is what the demo runs as its child; default os.Executable.
 	Executable func() (string, error)
+
+	// Of an agent that the daemon runs for a client: the environment that its commands
+	// get to know of, instead of this process's; and the telemetry that all agents share.
+	environ   []string
+	telemeter *otel.Telemetry
 
 	out, err *printer
 	json     bool // errors are told as JSON

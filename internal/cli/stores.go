@@ -16,6 +16,11 @@ import (
 // function it returns closes the store. What is appended is witnessed by the
 // store's trail (lateTrail); a store in memory has none.
 func (p *Program) openStore(url string) (*session.Sessions, func(), error) {
+	return p.openWitnessed(url, nil)
+}
+
+// openWitnessed is openStore with one more witness: around makes it of the trail's.
+func (p *Program) openWitnessed(url string, around func(session.Witness) session.Witness) (*session.Sessions, func(), error) {
 	url, err := p.storeURL(url)
 	if err != nil {
 		return nil, nil, err
@@ -26,6 +31,9 @@ func (p *Program) openStore(url string) (*session.Sessions, func(), error) {
 		trail = &lateTrail{clock: p.Now}
 		trail.dir, trail.err = p.trailDir(url)
 		o.Witness = trail
+	}
+	if around != nil {
+		o.Witness = around(o.Witness)
 	}
 	scheme, path, _ := strings.Cut(url, ":")
 	var store session.Store

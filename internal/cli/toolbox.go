@@ -55,7 +55,7 @@ func (c *agentFlags) toolbox(p *Program, cwd string, s *settings.Settings, loud 
 	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
 		return b, err
 	}
-	all, err := b.tools(hidden(s.Rules, &b.permissions))
+	all, err := b.tools(hidden(s.Rules, &b.permissions), p.environ)
 	if err != nil {
 		return b, err
 	}
@@ -86,7 +86,7 @@ func workFolders(cwd string, s *settings.Settings) ([]string, error) {
 
 // tools makes the tools side by side: inferring and resolving their schemas is
 // the longest part of a start.
-func (b *toolbox) tools(hide func(string) bool) (*tool.Registry, error) {
+func (b *toolbox) tools(hide func(string) bool, environ []string) (*tool.Registry, error) {
 	var made [3][]tool.Tool
 	var g errgroup.Group
 	g.Go(func() error {
@@ -104,7 +104,7 @@ func (b *toolbox) tools(hide func(string) bool) (*tool.Registry, error) {
 		return err
 	})
 	g.Go(func() error {
-		sh, err := shell.New(b.folders, &shell.Options{OutputDir: b.held.output, Sandbox: b.held.box, EnvFile: b.hooks.envFile})
+		sh, err := shell.New(b.folders, &shell.Options{OutputDir: b.held.output, Sandbox: b.held.box, EnvFile: b.hooks.envFile, Environ: environ})
 		if err == nil {
 			made[2] = sh.Tools()
 		}

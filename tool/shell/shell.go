@@ -30,10 +30,13 @@ import (
 
 // Options adjust the tool. The zero value of each field means its default.
 type Options struct {
-	// Env is added to the environment of commands, as "NAME=value". Of our own
-	// environment they get only PATH, HOME, USER, LOGNAME, SHELL, LANG, LANGUAGE,
-	// LC_*, TERM, TMPDIR and TZ, so keys and tokens stay here.
+	// Env is added to the environment of commands, as "NAME=value". Of Environ they
+	// get only PATH, HOME, USER, LOGNAME, SHELL, LANG, LANGUAGE, LC_*, TERM, TMPDIR and
+	// TZ, so keys and tokens stay here.
 	Env []string
+
+	// Environ is the environment of whom commands work for; nil is our own.
+	Environ []string
 
 	// OutputDir is where the whole of a long output is kept, one file of mode 0600
 	// per command, up to MaxFile bytes. Empty: what is not shown is dropped.
@@ -97,9 +100,12 @@ func New(folders *tool.Folders, opts *Options) (*Shell, error) {
 	if o.Grace <= 0 {
 		o.Grace = 2 * time.Second
 	}
-	s.env = slices.Concat(sandbox.Environ(os.Environ()), o.Env)
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	s.env = slices.Concat(sandbox.Environ(o.Environ), o.Env)
 	if o.Sandbox != nil {
-		s.inside = slices.Concat(o.Sandbox.Environ(os.Environ()), o.Env)
+		s.inside = slices.Concat(o.Sandbox.Environ(o.Environ), o.Env)
 	}
 	var err error
 	s.bash, err = s.newBash()

@@ -1,0 +1,286 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+)
+
+// EventKind is what an [Event] is.
+type EventKind string
+
+// The kinds of events.
+const (
+	EventRecord   EventKind = "record"    // a record; Seq is its number
+	EventDelta    EventKind = "delta"     // of an agent, on no record
+	EventGap      EventKind = "gap"       // deltas were lost: what was provisional is void
+	EventCaughtUp EventKind = "caught_up" // what was on record was told
+	EventLost     EventKind = "lost"      // the connection; it is tried again when the loop goes on
+	EventDeleted  EventKind = "deleted"   // the session is gone: the last event
+)
+
+// Event is one thing that a session says.
+type Event struct {
+	Kind   EventKind
+	Seq    int64       // of the record; of the last one told, otherwise
+	Record *Record     // of a record
+	Agent  string      // of a delta: the agent's name
+	Delta  agent.Event // of a delta
+	Status wire.Status // of caught_up: the run's
+	Err    error       // of lost: why
+}
+
+// Limits of a stream.
+const (
+	frameLimit  = 64 << 20         // bytes of one event
+	silence     = 45 * time.Second // the daemon says something each 15
+	firstWait   = 500 * time.Millisecond
+	longestWait = 5 * time.Second
+)
+
+// Events yields a session's records behind a seq, in order, and then what happens. A
+// connection that breaks is made anew, and goes on behind the last record: each record
+// is told once, deltas may be lost. The loop ends with ctx, with the session, and with
+// an error that would come again: *[Problem].
+func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		s := &stream{c: c, id: id, last: after, yield: yield}
+		wait := firstWait
+		for {
+			before := s.told
+			err := s.connect(ctx)
+			switch {
+			case s.done:
+				return
+			case ctx.Err() != nil:
+				yield(nil, context.Cause(ctx))
+				return
+			case fatal(err):
+				yield(nil, err)
+				return
+			}
+			if s.told > before {
+				wait = firstWait
+			}
+			if !yield(&Event{Kind: EventLost, Seq: s.last, Err: err}, nil) {
+				return
+			}
+			s.lost = true
+			if !pause(ctx, wait) {
+				yield(nil, context.Cause(ctx))
+				return
+			}
+			wait = min(2*wait, longestWait)
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// stream is what is known of a session's events over all connections.
+type stream struct {
+	c     *Client
+	id    string
+	yield func(*Event, error) bool
+
+	last int64 // all records up to here were told
+	part int   // how many of the record behind it were told: a relay stands for several
+	told int   // events
+	lost bool  // a connection has broken
+	done bool  // nobody listens any more, or there is nothing more to tell
+}
+
+// errEnded says that the daemon ended the stream.
+var errEnded = errors.New("the daemon ended the stream")
+
+// connect tells what comes over one connection, and returns why it ended.
+func (s *stream) connect(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := time.AfterFunc(silence, func() { cancel(fmt.Errorf("nothing came for %v", silence)) })
+	defer watch.Stop()
+	head := http.Header{"Accept": {"text/event-stream"}, "Last-Event-Id": {strconv.FormatInt(s.last, 10)}}
+	resp, err := s.c.send(ctx, http.MethodGet, "/v1/sessions/"+segment(s.id)+"/events", head, nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if s.lost {
+		s.lost = false
+		if !s.tell(&Event{Kind: EventGap, Seq: s.last}) {
+			return nil
+		}
+	}
+	r := &frames{in: bufio.NewReaderSize(resp.Body, 64<<10), alive: func() { watch.Reset(silence) }}
+	for skip := s.part; ; {
+		f, err := r.next()
+		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+			return &Error{Op: "events of " + s.id, Place: s.c.place, Err: err}
+		}
+		if f.event == "shutdown" {
+			return &Error{Op: "events of " + s.id, Place: s.c.place, Err: errEnded}
+		}
+		if f.event == string(EventRecord) && skip > 0 {
+			skip--
+			s.passed(f.id)
+			continue
+		}
+		e, err := decode(f)
+		if err != nil {
+			return &Error{Op: "events of " + s.id, Place: s.c.place, Err: err}
+		}
+		if e != nil && !s.tell(e) {
+			return nil
+		}
+		if f.event == string(EventRecord) {
+			s.part++
+		}
+		s.passed(f.id)
+	}
+}
+
+// passed notes the number of a record that was told as a whole.
+func (s *stream) passed(id string) {
+	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
+		s.last, s.part = n, 0
+	}
+}
+
+func (s *stream) tell(e *Event) bool {
+	s.told++
+	if !s.yield(e, nil) || e.Kind == EventDeleted {
+		s.done = true
+	}
+	return !s.done
+}
+
+// frame is one event of a stream as it came.
+type frame struct {
+	event, id string
+	data      []byte
+}
+
+// frames reads the events of a stream (HTML Living Standard, 9.2).
+type frames struct {
+	in    *bufio.Reader
+	alive func()
+}
+
+func (r *frames) next() (f frame, err error) {
+	size := 0
+	for {
+		line, err := r.line(&size)
+		if err != nil {
+			return f, err
+		}
+		r.alive()
+		if len(line) == 0 {
+			if f.data != nil || f.id != "" {
+				return f, nil
+			}
+			f, size = frame{}, 0
+			continue
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(name) {
+		case "event":
+			f.event = string(value)
+		case "id":
+			f.id = string(value)
+		case "data":
+			if f.data != nil {
+				f.data = append(f.data, '\n')
+			}
+			f.data = append(f.data, value...)
+		}
+	}
+}
+
+func (r *frames) line(size *int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.in.ReadSlice('\n')
+		if *size += len(part); *size > frameLimit {
+			return nil, fmt.Errorf("an event is larger than %d MiB", frameLimit>>20)
+		}
+		line = append(line, part...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF // a stream does not end by itself
+			}
+			return nil, err
+		}
+		return bytes.TrimRight(line, "\r\n"), nil
+	}
+}
+
+// decode makes an event of a frame; nil for what this version does not know.
+func decode(f frame) (*Event, error) {
+	e := &Event{Kind: EventKind(f.event)}
+	if f.data == nil {
+		return nil, nil //nolint:nilnil // an id alone says only how far the daemon has read
+	}
+	var err error
+	switch e.Kind {
+	case EventRecord:
+		e.Record = new(Record)
+		if err = json.Unmarshal(f.data, e.Record); err == nil {
+			e.Seq = e.Record.Seq
+		}
+	case EventDelta:
+		var d struct {
+			Seq   int64           `json:"seq"`
+			Agent string          `json:"agent"`
+			Type  string          `json:"type"`
+			Event json.RawMessage `json:"event"`
+		}
+		if err = json.Unmarshal(f.data, &d); err != nil {
+			break
+		}
+		e.Seq, e.Agent = d.Seq, d.Agent
+		if e.Delta, err = wire.DecodeDelta(d.Type, d.Event); err != nil {
+			return nil, nil //nolint:nilerr,nilnil // a delta of a later version is no loss
+		}
+	case EventGap, EventCaughtUp, EventDeleted:
+		var d struct {
+			Seq    int64       `json:"seq"`
+			Status wire.Status `json:"status"`
+		}
+		if err = json.Unmarshal(f.data, &d); err == nil {
+			e.Seq, e.Status = d.Seq, d.Status
+		}
+	default:
+		return nil, nil //nolint:nilnil // of a later version
+	}
+	if err != nil {
+		return nil, fmt.Errorf("event %q cannot be read: %w", f.event, err)
+	}
+	return e, nil
+}

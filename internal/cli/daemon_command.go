@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/daemon/runs"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// commandModel answers every input with one call of Bash, and every result with the
+// result's text. So the command of an agent that is one is judged, asked about, held
+// and recorded as any other.
+//
+//	input ─► Bash{command} ─► result ─► its text
+type commandModel struct {
+	line  string
+	stdin bool
+}
+
+// commandAPI names the wire form of what a command model is sent: the items themselves.
+const commandAPI = "command"
+
+// command makes an agent that is a command line.
+func (m *maker) command(ctx context.Context, p *Program, n *runs.Need, flags *agentFlags) (*runs.Made, error) {
+	flags.OnlyTools = []string{"Bash"}
+	flags.model = &commandModel{line: n.Agent.Command, stdin: n.Agent.Stdin}
+	flags.MaxTurns = 0
+	return m.finish(ctx, p, n, flags)
+}
+
+// Info implements [model.Model].
+func (c *commandModel) Info() model.Info {
+	return model.Info{Provider: commandAPI, Model: "bash", API: commandAPI}
+}
+
+// Encode implements [model.Model].
+func (c *commandModel) Encode(item transcript.Encoded) (model.Wire, error) {
+	return model.Wire{Role: string(item.Role()), JSON: item.JSON}, nil
+}
+
+// Stream implements [model.Model].
+func (c *commandModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		it, err := c.answer(req)
+		if err == nil && ctx.Err() != nil {
+			err = &model.Error{Kind: model.ErrorCancelled, Provider: commandAPI, Err: context.Cause(ctx)}
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		yield(model.Answer{Item: it}, nil)
+	}
+}
+
+func (c *commandModel) answer(req *model.Request) (transcript.Item, error) {
+	it := transcript.Item{Role: transcript.RoleAssistant, Model: commandAPI, Finish: transcript.FinishStop, Usage: &transcript.Usage{}}
+	failed := func(why string, err error) (transcript.Item, error) {
+		return it, &model.Error{Kind: model.ErrorInvalid, Provider: commandAPI, Message: why, Err: err}
+	}
+	var last []transcript.Item // what follows the last answer
+	calls := 0
+	for _, m := range req.Messages {
+		e, err := transcript.Parse(m.JSON)
+		if err != nil {
+			return failed("what was said cannot be read", err)
+		}
+		item, err := e.Decode()
+		if err != nil {
+			return failed("what was said cannot be read", err)
+		}
+		if item.Role == transcript.RoleAssistant {
+			last, calls = nil, calls+1
+			continue
+		}
+		last = append(last, item)
+	}
+	if text, ok := resultOf(last); ok {
+		it.Parts = []transcript.Part{transcript.Text{Text: text}}
+		return it, nil
+	}
+	line, err := c.command(inputTo(last))
+	if err != nil {
+		return failed(err.Error(), nil)
+	}
+	input, err := json.Marshal(map[string]string{"command": line})
+	if err != nil {
+		return failed("the command cannot be written", err)
+	}
+	it.Finish = transcript.FinishToolUse
+	it.Parts = []transcript.Part{transcript.ToolUse{ID: fmt.Sprintf("command-%d", calls+1), Name: "Bash", Input: input}}
+	return it, nil
+}
+
+// resultOf is the text of the command's result, when it has run.
+func resultOf(items []transcript.Item) (text string, ok bool) {
+	for _, it := range items {
+		for _, p := range it.Parts {
+			if r, is := p.(transcript.ToolResult); is {
+				ok = true
+				text += transcript.Item{Parts: r.Content}.Text()
+			}
+		}
+	}
+	return text, ok
+}
+
+// inputTo is what people and other agents said last.
+func inputTo(items []transcript.Item) string {
+	var words []string
+	for _, it := range items {
+		if it.Role == transcript.RoleUser {
+			words = append(words, it.Text())
+		}
+	}
+	return strings.Join(words, "\n")
+}
+
+// stdinLimit bounds the input of a command, in bytes: a command line can be no longer
+// than 128 KiB, and the input is a part of it.
+const stdinLimit = 96 << 10
+
+// command is the line that runs. An input stands behind it as a document that the
+// shell does not look into, so that nothing of it can become a command.
+func (c *commandModel) command(input string) (string, error) {
+	if !c.stdin {
+		return c.line, nil
+	}
+	switch {
+	case len(input) > stdinLimit:
+		return "", fmt.Errorf("the input is %d bytes long; a command takes at most %d", len(input), stdinLimit)
+	case strings.ContainsRune(input, 0):
+		return "", fmt.Errorf("the input has a zero byte, which a command line cannot have")
+	}
+	end := "INPUT"
+	for hasLine(input, end) {
+		end += "_"
+	}
+	return "{ " + c.line + "\n} <<'" + end + "'\n" + strings.TrimSuffix(input, "\n") + "\n" + end + "\n", nil
+}
+
+func hasLine(text, line string) bool {
+	for l := range strings.Lines(text) {
+		if strings.TrimRight(l, "\r\n") == line {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/daemon/runs"
+	"github.com/holdfast-dev/holdfast/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/otel"
+)
+
+// maker makes the agents of the daemon's runs, as `holdfast run` makes its own.
+type maker struct {
+	p         *Program
+	home      string
+	log       *slog.Logger
+	telemeter *otel.Telemetry
+}
+
+// make is [runs.Options].Make.
+func (m *maker) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
+	p := m.program(&n)
+	flags := agentFlags{Model: n.Model, SystemPrompt: n.Agent.SystemPrompt, OnlyTools: n.Agent.Tools, MaxTurns: n.Agent.MaxSteps}
+	flags.PermissionMode = n.Mode
+	if n.Settings != "" {
+		flags.Settings = []string{n.Settings}
+	}
+	if flags.Model == "" {
+		flags.Model = n.Agent.Model
+	}
+	if n.Agent.Type == strategy.Command {
+		return m.command(ctx, p, &n, &flags)
+	}
+	if orElse(flags.Model, p.env("HOLDFAST_MODEL")) == "" {
+		return nil, usage("agent "+n.Agent.Name+": no model is named", "name one in the request or in the strategy, or set HOLDFAST_MODEL for the daemon")
+	}
+	return m.finish(ctx, p, &n, &flags)
+}
+
+func (m *maker) finish(ctx context.Context, p *Program, n *runs.Need, flags *agentFlags) (*runs.Made, error) {
+	made, err := flags.make(ctx, p, n.Cwd, false)
+	if err != nil {
+		return nil, err
+	}
+	return &runs.Made{Model: made.models.primary, Options: made.options, Attach: made.attach, Close: made.close}, nil
+}
+
+// program is this program as it would be for a client: in its folder and with its
+// environment, but with the daemon's home and store.
+func (m *maker) program(n *runs.Need) *Program {
+	p := *m.p
+	p.Getwd = func() (string, error) { return n.Cwd, nil }
+	p.Stdin, p.Stdout, p.Stderr = strings.NewReader(""), &lineLog{m.log, n.Run}, &lineLog{m.log, n.Run}
+	if n.Environ != nil {
+		p.Env = append(slices.Clone(n.Environ), "HOLDFAST_HOME="+m.home)
+		p.environ = p.Env
+	}
+	p.out, p.err = newPrinter(p.Stdout, terminal{}), newPrinter(p.Stderr, terminal{})
+	p.telemeter = m.telemeter
+	return &p
+}
+
+// lineLog logs what would be printed.
+type lineLog struct {
+	log *slog.Logger
+	run string
+}
+
+func (l *lineLog) Write(b []byte) (int, error) {
+	for line := range strings.Lines(string(b)) {
+		if line = strings.TrimSpace(line); line != "" {
+			l.log.Info(line, "run", l.run)
+		}
+	}
+	return len(b), nil
+}

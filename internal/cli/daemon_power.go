@@ -1,0 +1,283 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/daemon"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// power is what the daemon serves of what other commands print.
+type power struct {
+	p        *Program
+	store    string // its URL
+	sessions *session.Sessions
+}
+
+func (w *power) power() daemon.Power {
+	return daemon.Power{
+		Policy: w.policy, Test: w.test, Doctor: w.doctor, Export: w.export, Evidence: w.evidence, Verify: w.verify, Redact: w.redact,
+	}
+}
+
+func (w *power) policy(_ context.Context, cwd string) (json.RawMessage, error) {
+	c := policyShowCmd{policyFlags: policyFlags{CWD: cwd}}
+	_, d, err := c.document(w.p)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(d)
+}
+
+// testRequest is a call that is to be judged: in a folder, or in a session as it is now.
+type testRequest struct {
+	CWD     string          `json:"cwd"`
+	Session string          `json:"session"`
+	Mode    policy.Mode     `json:"mode"`
+	Tool    string          `json:"tool"`
+	Input   json.RawMessage `json:"input"`
+}
+
+// read reads a request; a field that there is not, and one that comes twice, is an error.
+func (r *testRequest) read(request json.RawMessage) error {
+	if _, err := jsontree.Parse(request); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(request))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(r); err != nil {
+		return err
+	}
+	if r.Tool == "" || len(r.Input) == 0 || r.Input[0] != '{' {
+		return errors.New("tool and input are needed; input is an object")
+	}
+	if r.Mode == "" {
+		return nil
+	}
+	_, err := policy.ParseMode(string(r.Mode))
+	return err
+}
+
+func (w *power) test(ctx context.Context, request json.RawMessage) (json.RawMessage, error) {
+	var r testRequest
+	if err := r.read(request); err != nil {
+		return nil, usage(err.Error(), `send {"cwd": "/w", "tool": "Bash", "input": {"command": "ls"}}`)
+	}
+	var changes []json.RawMessage
+	if r.Session != "" {
+		m, err := w.sessions.Get(ctx, r.Session)
+		if err != nil {
+			return nil, err
+		}
+		if r.CWD == "" {
+			r.CWD = m.CWD
+		}
+		if changes, err = policylog.Changes(ctx, w.sessions, m); err != nil {
+			return nil, err
+		}
+	}
+	f := policyFlags{CWD: r.CWD}
+	s, err := f.load(w.p, false)
+	if err != nil {
+		return nil, err
+	}
+	j := newJudge(s, w.p.userHome())
+	g, err := j.guards("", "")
+	if err != nil {
+		return nil, err
+	}
+	if err := g.all.Replay(changes); err != nil {
+		return nil, err
+	}
+	if r.Mode != "" {
+		if err := s.CheckMode(r.Mode); err != nil {
+			return nil, err
+		}
+		if err := g.all.Apply(policy.Change{Mode: r.Mode}); err != nil {
+			return nil, err
+		}
+	}
+	d, requests, err := j.decide(ctx, g, toolCall{tool: r.Tool, input: r.Input})
+	if err != nil {
+		return nil, usage(r.Tool+": "+err.Error(), "give the tool's whole input")
+	}
+	return json.Marshal(newVerdict(&d, requests, g.cwd))
+}
+
+func (w *power) doctor(ctx context.Context) (json.RawMessage, error) {
+	c := doctorCmd{storeFlags: storeFlags{Store: w.store}}
+	d, _ := c.document(ctx, w.p)
+	return json.Marshal(d)
+}
+
+// export writes a session as `sessions export` does: every record, one per line or in
+// one array, or the transcript as text.
+func (w *power) export(ctx context.Context, id, format string, write func([]byte) error) (string, error) {
+	switch format {
+	case "", "jsonl":
+		return "application/x-ndjson", w.records(ctx, id, "", "\n", "", write)
+	case "json":
+		return "application/json", w.records(ctx, id, "[", ",\n", "]\n", write)
+	case "text", "markdown":
+		loaded, err := w.sessions.Load(ctx, id, nil)
+		if err != nil {
+			return "", err
+		}
+		text := transcript.Render(loaded.Items, transcript.RenderOptions{MaxBytes: math.MaxInt, MaxPartBytes: math.MaxInt})
+		return "text/plain; charset=utf-8", write([]byte(text))
+	}
+	return "", usage(strconv.Quote(format)+" is no format of an export", "use jsonl, json or text")
+}
+
+// records writes records with something before, between and behind them. What is
+// damaged is left out and told at the end.
+func (w *power) records(ctx context.Context, id, before, between, behind string, write func([]byte) error) error {
+	if _, err := w.sessions.Get(ctx, id); err != nil {
+		return err
+	}
+	var bad error
+	lead := before
+	for r, err := range w.sessions.Records(ctx, id, session.Range{}) {
+		switch {
+		case err != nil && !isCorrupt(err):
+			return err
+		case err != nil:
+			bad = orErr(bad, err)
+			continue
+		}
+		b, err := marshal(docOf(r), false)
+		if err != nil {
+			return err
+		}
+		if err := write(append([]byte(lead), strings.TrimSuffix(string(b), "\n")...)); err != nil {
+			return err
+		}
+		lead = between
+	}
+	end := behind
+	if behind == "" {
+		end = "\n"
+	}
+	if err := write([]byte(end)); err != nil {
+		return err
+	}
+	return bad
+}
+
+func orErr(first, second error) error {
+	if first != nil {
+		return first
+	}
+	return second
+}
+
+// evidence lists entries of one session or of all, the oldest session first. A page
+// ends at "SESSION@N": N entries of it were told.
+func (w *power) evidence(ctx context.Context, q daemon.EvidenceQuery) (entries []json.RawMessage, next string, err error) {
+	o := &audit.ReadOptions{}
+	if q.Kind != "" {
+		f := auditFilter{Kind: []string{q.Kind}}
+		if o, err = f.options(w.p.Now()); err != nil {
+			return nil, "", err
+		}
+	}
+	list, told, err := w.from(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	entries = []json.RawMessage{}
+	for _, m := range list {
+		n := 0
+		for e, err := range audit.Read(ctx, w.sessions, m.ID, o) {
+			if err != nil && !isCorrupt(err) {
+				return nil, "", err
+			}
+			if err != nil {
+				continue // verify says what is damaged
+			}
+			if n++; n <= told {
+				continue
+			}
+			if q.Limit > 0 && len(entries) == q.Limit {
+				return entries, fmt.Sprintf("%s@%d", m.ID, n-1), nil
+			}
+			b, err := audit.Canonical(&e)
+			if err != nil {
+				return nil, "", err
+			}
+			entries = append(entries, b)
+		}
+		told = 0
+	}
+	return entries, "", nil
+}
+
+// from are the sessions whose evidence is still to be told, and how much of the first
+// of them was told.
+func (w *power) from(ctx context.Context, q daemon.EvidenceQuery) (list []session.Meta, told int, err error) {
+	if q.Session != "" {
+		m, err := w.sessions.Get(ctx, q.Session)
+		if err != nil {
+			return nil, 0, err
+		}
+		list = []session.Meta{m}
+	} else if list, err = oldestFirst(ctx, w.sessions); err != nil {
+		return nil, 0, err
+	}
+	if q.After == "" {
+		return list, 0, nil
+	}
+	id, count, ok := strings.Cut(q.After, "@")
+	told, err = strconv.Atoi(count)
+	if !ok || err != nil || told < 0 {
+		return nil, 0, usage("the cursor is none of a list of evidence", "begin anew without it")
+	}
+	for i, m := range list {
+		if m.ID == id {
+			return list[i:], told, nil
+		}
+	}
+	return nil, 0, &failure{msg: "the session that the cursor stands in is gone", hint: "begin anew without it", out: outcome.NotFound, err: session.ErrNotFound}
+}
+
+func (w *power) verify(ctx context.Context, id string) (json.RawMessage, error) {
+	dir, err := w.p.recorded(w.store, false)
+	if err != nil {
+		return nil, err
+	}
+	if id != "" {
+		if _, err := w.sessions.Get(ctx, id); err != nil && !w.p.witnessed(ctx, w.sessions, dir, id) {
+			return nil, err
+		}
+	}
+	if _, err := os.Stat(dir); err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	r, err := audit.Verify(ctx, w.sessions, dir, &audit.VerifyOptions{Session: id})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(reportDoc(r, dir))
+}
+
+func (w *power) redact(text string) string {
+	masked, err := w.p.masked(text)
+	if err != nil {
+		return "(left out: secrets cannot be told from it)"
+	}
+	return masked
+}
