@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 )
 
@@ -144,4 +145,50 @@ func (s *Sessions) erasedAbove(ctx context.Context, m Meta, known erased) error 
 		}
 	}
 	return nil
+}
+
+// Effective yields the records of a session as [Sessions.Records] does, each with what
+// is read in the place of its payload if that was erased; nil where nothing is.
+func (s *Sessions) Effective(ctx context.Context, id string, r Range) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		var known erased
+		for rec, err := range s.Records(ctx, id, r) {
+			if err == nil && rec.Payload == nil {
+				if known == nil {
+					if known, err = s.erasedIn(ctx, id); err != nil {
+						yield(Record{}, err)
+						return
+					}
+				}
+				rec.Payload = known[rec.Seq]
+			}
+			if !yield(rec, err) {
+				return
+			}
+		}
+	}
+}
+
+// erasedIn reads what stands for the erased records of a session.
+func (s *Sessions) erasedIn(ctx context.Context, id string) (erased, error) {
+	m, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	known := erased{}
+	for r, err := range s.records(ctx, m, Range{}) {
+		switch {
+		case errors.Is(err, ErrCorrupt): // that is told where it is read
+		case err != nil:
+			return nil, err
+		case r.Kind == KindRedacted && r.Payload != nil:
+			if err := known.note(r.Payload, true); err != nil {
+				return nil, &Error{Op: "read", Session: id, Seq: r.Seq, Err: ErrCorrupt, Detail: "redacted: " + err.Error()}
+			}
+		}
+	}
+	if err := s.erasedAbove(ctx, m, known); err != nil && !errors.Is(err, ErrCorrupt) {
+		return nil, err
+	}
+	return known, nil
 }

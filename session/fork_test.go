@@ -1,6 +1,8 @@
 package session_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -33,7 +35,7 @@ func TestForkAtEveryItem(t *testing.T) {
 func TestForkGoesItsOwnWay(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a", "b")
-	id := must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "f", Title: "other"}))(t)
+	id := must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "f", Title: "other", User: "ann"}))(t)
 	f := must(s.Open(t.Context(), id, nil))(t)
 	defer f.Close()
 	for _, d := range []struct {
@@ -46,6 +48,12 @@ func TestForkGoesItsOwnWay(t *testing.T) {
 	}
 	wantIDs(t, loaded(t, s, "s"), "a", "b", "c", "d")
 	wantIDs(t, loaded(t, s, "f"), "a", "b", "x", "y")
+	for r, err := range s.Records(t.Context(), id, session.Range{After: 3, Limit: 1}) {
+		var o session.Opened
+		if err := errors.Join(err, json.Unmarshal(r.Payload, &o)); err != nil || o.User != "ann" {
+			t.Errorf("on behalf of %q, %v", o.User, err)
+		}
+	}
 	st := must(f.Snapshot(t.Context()))(t)
 	if st.SessionID != "f" || st.Head != 6 {
 		t.Fatalf("%+v", st)

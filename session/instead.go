@@ -47,8 +47,19 @@ func emptied(r *Record, ids map[string]bool) json.RawMessage {
 		return fieldsOf(r.Payload, "id", "use_id")
 	case KindApprovalResolved:
 		return fieldsOf(r.Payload, "id", "decision", "by", "at")
+	case KindRunEvent:
+		return fieldsOf(r.Payload, append(runNeeds(), "strategy")...)
 	}
 	return nil
+}
+
+// runNeeds are the fields of a run.event by which a run goes on, and which say who did
+// what; its inputs and texts are not among them.
+func runNeeds() []string {
+	return []string{
+		"event", "status", "segment", "by", "via", "request_id", "resumed", "started_at", "step", "step_name", "agent",
+		"session", "from", "to", "input_id", "usage", "cost_usd", "finish", "code",
+	}
 }
 
 // withItem is the payload of an item record with another item in it. What was sent
@@ -134,14 +145,20 @@ func maskedPayload(r *Record, mask func(json.RawMessage) json.RawMessage) json.R
 	}
 	out := mask(r.Payload)
 	needs := []string{"id", "use_id", "decision"}
-	if r.Kind == KindRewrite {
+	switch r.Kind {
+	case KindRewrite:
 		needs = []string{"cut", "messages"}
+	case KindRunEvent:
+		needs = runNeeds()
 	}
 	for _, f := range needs { // what the session goes on by
 		was := transcript.RawPart(r.Payload).Field(f)
 		if !json.Valid(out) || !bytes.Equal(was, transcript.RawPart(out).Field(f)) {
-			if r.Kind == KindRewrite {
+			switch r.Kind {
+			case KindRewrite:
 				return fieldsOf(r.Payload, "reason", "cut", "messages")
+			case KindRunEvent: // its strategy may be what is to go
+				return fieldsOf(r.Payload, needs...)
 			}
 			return emptied(r, nil)
 		}

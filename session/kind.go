@@ -221,5 +221,6 @@ type Instead struct {
 type Listed struct {
 	Messages int       `json:"messages"`
 	Prompt   string    `json:"first_prompt,omitempty"`
+	Run      string    `json:"run,omitempty"` // [Meta.Run]; "" leaves it
 	Patch    MetaPatch `json:"meta"`
 }

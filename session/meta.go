@@ -155,6 +155,9 @@ func (d *Delta) add(r *Record) error {
 func (d *Delta) relist(l *Listed) {
 	d.Reset, d.Messages, d.Prompt, d.LastModel = true, l.Messages, "", ""
 	d.Replaced = &l.Prompt
+	if l.Run != "" {
+		d.Run = l.Run
+	}
 	if d.Patch == nil {
 		d.Patch = &MetaPatch{}
 	}
@@ -226,6 +229,11 @@ func (m Meta) Apply(d Delta) Meta {
 		}
 	}
 	return m
+}
+
+// Runs reports whether the session's run has a status; "*" is any.
+func (m *Meta) Runs(status string) bool {
+	return m.Run != "" && (status == "*" || status == m.Run)
 }
 
 // clip cuts s to at most n bytes at a character boundary.

@@ -105,7 +105,7 @@ func TestKinds(t *testing.T) {
 			shared++
 		}
 	}
-	if len(session.Kinds()) != 16 || shared != 3 {
+	if len(session.Kinds()) != 17 || shared != 4 {
 		t.Errorf("%d kinds, %d shared", len(session.Kinds()), shared)
 	}
 }

@@ -11,7 +11,8 @@ import (
 // RedactOptions says what of a session [Sessions.Redact] erases.
 type RedactOptions struct {
 	// Seqs are erased whole, and with them what repeats them: other records of the
-	// same item, and what was asked and decided about its tool uses.
+	// same item, what was asked and decided about its tool uses, and what a run says of
+	// its text.
 	Seqs []int64
 	// Skip reports those of Seqs that may not be erased as left, and erases the rest,
 	// where otherwise nothing is erased: for ranges that a person gave.
@@ -136,7 +137,7 @@ func (p *redactionPlan) draft() (d Draft, relists bool, err error) {
 	if err != nil {
 		return Draft{}, false, err
 	}
-	w.Listed = &Listed{Messages: m.MessageCount, Prompt: m.FirstPrompt, Patch: MetaPatch{
+	w.Listed = &Listed{Messages: m.MessageCount, Prompt: m.FirstPrompt, Run: m.Run, Patch: MetaPatch{
 		Title: &m.Title, Summary: &m.Summary, Tag: &m.Tag, CWD: &m.CWD, Project: &m.Project, Model: &m.Model, GitBranch: &m.GitBranch,
 	}}
 	d, err = NewDraft(KindRedacted, w)
@@ -212,7 +213,7 @@ func (p *redactionPlan) repeated(ctx context.Context, prompt string, r *Redactio
 // mayNotErase says why records of a kind keep their payloads, or "".
 func mayNotErase(k Kind) string {
 	switch k {
-	case KindItem, KindApprovalAsked, KindApprovalResolved, KindDecision, KindHookRan, KindRewrite, KindMetaChanged, KindRedacted:
+	case KindItem, KindApprovalAsked, KindApprovalResolved, KindDecision, KindHookRan, KindRewrite, KindMetaChanged, KindRedacted, KindRunEvent:
 		return ""
 	case KindOpened:
 		return "the first record says what the session is"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -20,6 +21,7 @@ type redactionPlan struct {
 	carried map[int64]bool            // of those: erased before, and not read otherwise than before
 	open    map[int64]bool            // questions without an answer, and answers that nobody acted on
 	left    []Leftover
+	texts   []string // of the items that were named
 
 	unfinished []int64
 }
@@ -114,7 +116,7 @@ func (p *redactionPlan) whole() error {
 			}
 		}
 	}
-	if len(items) > 0 || len(uses) > 0 {
+	if len(items) > 0 || len(uses) > 0 || len(p.texts) > 0 {
 		if err := p.repeats(items, uses); err != nil {
 			return err
 		}
@@ -170,6 +172,9 @@ func (p *redactionPlan) empty(r *Record, items map[string]bool, uses *[]string) 
 			items[e.ID()] = true
 		}
 		*uses = append(*uses, e.UseIDs()...)
+		if text := strings.TrimSpace(e.Text()); text != "" {
+			p.texts = append(p.texts, text)
+		}
 	}
 	p.targets[r.Seq] = emptied(r, nil)
 	return nil
@@ -199,9 +204,29 @@ func (p *redactionPlan) repeats(items map[string]bool, uses []string) error {
 				return p.refuse(r.Seq, "it asks about a tool use of what is to be erased, and is open", "holdfast approvals list")
 			}
 			p.targets[r.Seq] = emptied(r, nil)
+		case KindRunEvent:
+			if p.tells(r) {
+				p.targets[r.Seq] = emptied(r, nil)
+			}
 		}
 	}
 	return nil
+}
+
+// telling is from how many bytes on a text within another one is no coincidence.
+const telling = 16
+
+// tells reports whether a run.event has the text of an item that was named.
+func (p *redactionPlan) tells(r *Record) bool {
+	for _, f := range []string{"input", "text", "message"} {
+		has := strings.TrimSpace(payloadText(r.Payload, f))
+		if slices.ContainsFunc(p.texts, func(text string) bool {
+			return has == text || len(text) >= telling && strings.Contains(has, text)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // masked plans every record in which the mask finds something.

@@ -51,7 +51,8 @@ type Event struct {
 	encodings
 }
 
-// Record is a record and where it comes from. Payload is nil when it was erased.
+// Record is a record and where it comes from. What was erased has as its payload what
+// is read in its place, or none.
 type Record struct {
 	Agent   string // name of the agent whose session it is, when relayed
 	Session string // whose log it is in

@@ -137,7 +137,7 @@ func (f *feed) read(ctx context.Context, after, until int64) ([]found, error) {
 	records, size := []found(nil), 0
 	var raw []session.Record // relays are read when this reading has ended: it may hold one of few connections
 	var failed error
-	for r, err := range f.sessions.Records(ctx, f.id, session.Range{After: after, Until: until, Limit: chunk}) {
+	for r, err := range f.sessions.Effective(ctx, f.id, session.Range{After: after, Until: until, Limit: chunk}) {
 		if err != nil && damaged(err) == nil {
 			failed = err
 			break
@@ -242,7 +242,7 @@ func unwrap(ctx context.Context, s *session.Sessions, id string, r session.Recor
 	}
 	out.event.Records, out.relay = nil, l.Session
 	if l.From >= 1 && l.To >= l.From && l.To < math.MaxInt64 && session.CheckID(l.Session) == nil {
-		for r, err := range s.Records(ctx, l.Session, session.Range{After: l.From - 1, Until: l.To}) {
+		for r, err := range s.Effective(ctx, l.Session, session.Range{After: l.From - 1, Until: l.To}) {
 			switch {
 			case err == nil:
 				out.event.Records = append(out.event.Records, Record{Agent: l.Agent, Session: l.Session, Record: r})

@@ -85,7 +85,9 @@ func wanted(m *session.Meta, q session.Query) bool {
 		(q.CWD == "" || m.CWD == q.CWD) &&
 		(q.Tag == "" || m.Tag == q.Tag) &&
 		(q.Parent == "" || m.Parent == q.Parent) &&
-		(!q.Asked || m.Questions > 0)
+		(!q.Asked || m.Questions > 0) &&
+		(q.Run == "" || m.Runs(q.Run)) &&
+		(q.Owner == "" || m.Owner == q.Owner)
 }
 
 // one looks up a session by its id, also a deleted one.

@@ -6,19 +6,28 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A mark that was made before questions were counted is not believed, whatever
-// else it says.
+// A mark that was made before questions were counted, or runs were known, is not
+// believed, whatever else it says.
 func TestMarkOfAnOlderFormatIsFoldedAnew(t *testing.T) {
+	for _, format := range []int{0, 2} {
+		t.Run(strconv.Itoa(format), func(t *testing.T) { foldedAnew(t, format) })
+	}
+}
+
+func foldedAnew(t *testing.T, format int) {
+	t.Helper()
 	dir := fastDir(t)
 	s := openStore(t, dir)
 	a, lease := begin(t, s, "s")
 	add(t, s, a, lease.Epoch, a.items(3, 200)...)
 	add(t, s, a, lease.Epoch, a.record(session.KindApprovalAsked, []byte(`{"id":"q"}`)))
+	add(t, s, a, lease.Epoch, a.record(session.KindRunEvent, []byte(`{"status":"running"}`)))
 	if err := s.Release(t.Context(), "s", lease); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +45,12 @@ func TestMarkOfAnOlderFormatIsFoldedAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	delete(fields, "format")
-	delete(fields["meta"].(map[string]any), "questions")
+	delete(fields["meta"].(map[string]any), "run")
+	if format == 0 {
+		delete(fields["meta"].(map[string]any), "questions")
+	} else {
+		fields["format"] = format
+	}
 	old, err := json.Marshal(fields)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +58,7 @@ func TestMarkOfAnOlderFormatIsFoldedAnew(t *testing.T) {
 	line := append(make([]byte, 8), ' ')
 	putHex(line, crc32.Checksum(old, castagnoli))
 	line = append(append(line, old...), '\n')
-	if m, ok := decodeMark(line); !ok || m.Format != 0 || m.Meta.Questions != 0 || m.End == 0 {
+	if m, ok := decodeMark(line); !ok || m.Format != format || m.Meta.Run != "" || m.End == 0 {
 		t.Fatalf("%+v", m)
 	}
 	if err := os.WriteFile(name, line, 0o600); err != nil {
@@ -52,7 +66,7 @@ func TestMarkOfAnOlderFormatIsFoldedAnew(t *testing.T) {
 	}
 
 	s = openStore(t, dir)
-	p, err := s.List(t.Context(), session.Query{Asked: true})
+	p, err := s.List(t.Context(), session.Query{Asked: true, Run: "running"})
 	if err != nil || len(p.Sessions) != 1 || p.Sessions[0].Questions != 1 || p.Sessions[0].MessageCount != 3 {
 		t.Fatalf("%+v, %v", p, err)
 	}

@@ -72,6 +72,8 @@ func (s *Store) matching(q session.Query, after *cursor) []session.Meta {
 			q.Tag != "" && m.Tag != q.Tag,
 			q.Parent != "" && m.Parent != q.Parent,
 			q.Asked && m.Questions <= 0,
+			q.Run != "" && !m.Runs(q.Run),
+			q.Owner != "" && m.Owner != q.Owner,
 			!q.Worktrees && strings.HasPrefix(m.ID, "wt-"),
 			after != nil && at(m).compare(*after) <= 0:
 			continue

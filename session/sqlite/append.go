@@ -10,8 +10,8 @@ import (
 
 // The statement of every append: it compares head and lease and changes the
 // meta in one go, as [session.Meta.Apply] does. The patched form is for batches
-// with a meta.changed record, the asking one for those with approvals; the plain
-// one leaves their indexes alone.
+// with a meta.changed record, the asking one for those with approvals, the
+// one of a run for those that change its status; the plain one leaves their indexes alone.
 const (
 	advance = `UPDATE sessions SET head = ?, head_digest = ?, updated_ms = ?, size = size + ?,
   messages = messages * ? + ?,
@@ -22,6 +22,7 @@ const (
   cwd = coalesce(?, cwd), project = coalesce(?, project), git_branch = coalesce(?, git_branch)`
 	advanceReplaced = `, first_prompt = ?`
 	advanceAsking   = `, questions = questions + ?`
+	advanceRun      = `, run = ?`
 	advanceWhere    = ` WHERE num = ? AND id = ? AND head = ? AND deleted = 0`
 	advanceLeased   = ` AND (SELECT epoch FROM leases WHERE leases.id = sessions.id) = ?`
 
@@ -119,7 +120,7 @@ func (c *conn) advance(num int64, id string, b *session.Batch) (int64, error) {
 		model = *d.Patch.Model
 	}
 	sql := advance
-	args := append(make([]any, 0, 21),
+	args := append(make([]any, 0, 22),
 		d.Head, d.Digest[:], d.Updated.UnixMilli(), d.Bytes, keep, int64(d.Messages), d.Prompt, model)
 	if p := d.Patch; p != nil {
 		sql += advancePatch
@@ -142,6 +143,10 @@ func (c *conn) advance(num int64, id string, b *session.Batch) (int64, error) {
 	if d.Questions != 0 {
 		sql += advanceAsking
 		args = append(args, int64(d.Questions))
+	}
+	if d.Run != "" {
+		sql += advanceRun
+		args = append(args, d.Run)
 	}
 	sql += advanceWhere
 	args = append(args, num, id, b.Expect)

@@ -71,8 +71,8 @@ func listSQL(q session.Query) (string, []any, error) {
 		args = append(args, values...)
 	}
 	b.WriteString("SELECT " + metaColumns + " FROM sessions ")
-	if q.Asked && q.ID == "" { // few ask at a time: sorting them costs less than passing over the rest
-		b.WriteString("INDEXED BY asking ")
+	if index := indexFor(q); index != "" {
+		b.WriteString("INDEXED BY " + index + " ")
 	}
 	b.WriteString("WHERE ")
 	if q.ID != "" {
@@ -93,6 +93,16 @@ func listSQL(q session.Query) (string, []any, error) {
 	if q.Asked {
 		where(" AND questions > 0")
 	}
+	switch q.Run {
+	case "":
+	case "*":
+		where(" AND run <> ''")
+	default:
+		where(" AND run <> '' AND run = ?", q.Run)
+	}
+	if q.Owner != "" {
+		where(" AND owner <> '' AND owner = ?", q.Owner)
+	}
 	if q.After != "" {
 		c, err := parseCursor(q.After)
 		if err != nil {
@@ -102,4 +112,23 @@ func listSQL(q session.Query) (string, []any, error) {
 	}
 	b.WriteString(" ORDER BY updated_ms DESC, created_ms DESC, created_ns DESC, id DESC")
 	return b.String(), args, nil
+}
+
+// indexFor names the index that finds few sessions, where there are few: sorting them
+// costs less than passing over the rest. Where there may be many and few are wanted,
+// the newest first are looked at until there are enough.
+func indexFor(q session.Query) string {
+	switch {
+	case q.ID != "":
+		return ""
+	case q.Asked:
+		return "asking"
+	case q.Owner != "":
+		return "owned"
+	case q.Run == "":
+		return ""
+	case q.Limit > 0 && (q.Run == "*" || q.Run == "completed"):
+		return "recent"
+	}
+	return "runs"
 }

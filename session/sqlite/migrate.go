@@ -13,6 +13,17 @@ WHERE asked.num = sessions.num;
 CREATE INDEX asking ON sessions (num) WHERE questions > 0;
 `
 
+// toVersion3 makes room for runs. No record of an older file tells of any.
+const toVersion3 = `
+ALTER TABLE sessions ADD COLUMN run TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+CREATE INDEX runs ON sessions (run) WHERE run <> '';
+CREATE INDEX owned ON sessions (owner) WHERE owner <> '';
+`
+
+// migrations lead from each version to the next one, from 1 on.
+var migrations = [formatVersion - 1]string{toVersion2, toVersion3}
+
 // migrate brings a file of an older version to this one, in one transaction. Of
 // several processes that try, one does it and the others find it done.
 func migrate(c *conn) (err error) {
@@ -28,8 +39,8 @@ func migrate(c *conn) (err error) {
 	if err != nil {
 		return err
 	}
-	if version == 1 {
-		if err := c.script(toVersion2 + fmt.Sprintf("PRAGMA user_version = %d;", 2)); err != nil {
+	for ; version < formatVersion; version++ {
+		if err := c.script(migrations[version-1] + fmt.Sprintf("PRAGMA user_version = %d;", version+1)); err != nil {
 			return err
 		}
 	}

@@ -40,6 +40,15 @@ PRAGMA user_version = 1;
 COMMIT;
 `
 
+// version2 is what the second version had more.
+const version2 = `
+BEGIN;
+ALTER TABLE sessions ADD COLUMN questions INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX asking ON sessions (num) WHERE questions > 0;
+PRAGMA user_version = 2;
+COMMIT;
+`
+
 const copyToVersion1 = `
 ATTACH ? AS new;
 INSERT INTO sessions SELECT num, id, head, head_digest, updated_ms, created_ms, created_ns, messages, size, model, first_prompt,
@@ -96,6 +105,21 @@ func oldFile(t *testing.T) (path string, want map[string]session.Meta) {
 
 func TestOpenMigratesVersion1(t *testing.T) {
 	path, want := oldFile(t)
+	migrates(t, path, want)
+}
+
+func TestOpenMigratesVersion2(t *testing.T) {
+	path, want := oldFile(t)
+	raw(t, path, version2)
+	for id, m := range want {
+		raw(t, path, "UPDATE sessions SET questions = ? WHERE id = ?", m.Questions, id)
+	}
+	migrates(t, path, want)
+}
+
+// migrates opens a file of an older version.
+func migrates(t *testing.T, path string, want map[string]session.Meta) {
+	t.Helper()
 	for range 2 { // the second time there is nothing to do
 		s := open(t, path)
 		for id, m := range want {
@@ -103,7 +127,7 @@ func TestOpenMigratesVersion1(t *testing.T) {
 				t.Errorf("%s:\n got %+v\nwant %+v", id, got, m)
 			}
 		}
-		if v := raw(t, path, "PRAGMA user_version"); v != "2" {
+		if v := raw(t, path, "PRAGMA user_version"); v != "3" {
 			t.Errorf("version %s", v)
 		}
 		p, err := s.List(ctx, session.Query{Asked: true})
@@ -132,7 +156,8 @@ func TestOpenMigratesVersion1(t *testing.T) {
 	s := open(t, path)
 	a := create(t, s, "after")
 	a.add(a.ask("q6"))
-	if m := meta(t, s, "after"); m.Questions != 1 {
+	a.add(a.seal(session.KindRunEvent, map[string]string{"status": "running"}))
+	if m := meta(t, s, "after"); m.Questions != 1 || m.Run != "running" {
 		t.Errorf("%+v", m)
 	}
 }
@@ -175,14 +200,21 @@ func TestMigrationIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// An append that asks and answers nothing leaves the index of those who ask alone.
-func TestIndexOfThoseWhoAsk(t *testing.T) {
+// An append that asks and answers nothing leaves the index of those who ask alone, and
+// one that changes no run that of the runs.
+func TestRareIndexes(t *testing.T) {
 	s := fresh(t)
-	root := raw(t, s.Path(), "SELECT rootpage FROM sqlite_schema WHERE name = 'asking'")
 	plain := "head = 1, head_digest = x'00', updated_ms = 2, size = size + 1, messages = 3, first_prompt = 'x', model = 'm'"
-	for set, want := range map[string]bool{plain: false, plain + ", title = 'x', cwd = 'y'": false, "questions = questions + 1": true} {
-		if got := opens(t, s.Path(), "UPDATE sessions SET "+set+" WHERE num = 1 AND head = 2 AND deleted = 0", root); got != want {
-			t.Errorf("SET %s opens the index for writing: %v, want %v", set, got, want)
+	for index, sets := range map[string]map[string]bool{
+		"asking": {plain: false, plain + ", title = 'x', cwd = 'y'": false, plain + ", run = 'x'": false, "questions = questions + 1": true},
+		"runs":   {plain: false, plain + ", title = 'x', cwd = 'y'": false, "questions = questions + 1": false, "run = 'x'": true},
+		"owned":  {plain: false, plain + ", title = 'x', cwd = 'y', run = 'x', questions = 1": false},
+	} {
+		root := raw(t, s.Path(), "SELECT rootpage FROM sqlite_schema WHERE name = ?", index)
+		for set, want := range sets {
+			if got := opens(t, s.Path(), "UPDATE sessions SET "+set+" WHERE num = 1 AND head = 2 AND deleted = 0", root); got != want {
+				t.Errorf("SET %s opens the index %s for writing: %v, want %v", set, index, got, want)
+			}
 		}
 	}
 }
