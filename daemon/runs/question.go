@@ -82,7 +82,8 @@ func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, diges
 	}
 	if x != nil {
 		won, err := x.decide(ctx, ans, digest)
-		if !errors.Is(err, errGone) {
+		answered := id == "" && errors.Is(err, approval.ErrNoQuestion) // between the two looks
+		if !answered && !errors.Is(err, errGone) {
 			return won, err
 		}
 		if q, _, err = approval.Find(ctx, r.o.Sessions, ans.Question); err != nil {
