@@ -58,6 +58,7 @@ var floors = map[string]int{
 
 	"internal/demo":       0, // files only
 	"internal/diskfile":   1,
+	"internal/listen":     2,
 	"internal/outcome":    45,
 	"internal/confine":    50,
 	"internal/version":    0,

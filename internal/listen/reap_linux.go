@@ -1,0 +1,117 @@
+package listen
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Adoption makes this process the parent of what its children leave behind. So what an
+// agent started stays below the daemon, however it was started, and cannot pass for
+// somebody else. The daemon has to see the end of what it adopted:
+//
+//	zombie below us ─► somebody here waits for it (has its pidfd)? ─► no, for two looks ─► wait4
+type Adoption struct {
+	stop, done chan struct{}
+	once       sync.Once
+	ended      map[int]bool // zombies that were there at the last look
+}
+
+const lookEvery = 5 * time.Second
+
+// Adopt begins.
+func Adopt() (*Adoption, error) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("adopt what agents leave behind: %w", err)
+	}
+	a := &Adoption{stop: make(chan struct{}), done: make(chan struct{}), ended: map[int]bool{}}
+	go a.run()
+	return a, nil
+}
+
+func (a *Adoption) run() {
+	defer close(a.done)
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-a.stop:
+			return
+		case <-tick.C:
+			a.look()
+		}
+	}
+}
+
+// Close ends the looking. What is left goes to the next parent with this process.
+func (a *Adoption) Close() {
+	a.once.Do(func() { close(a.stop) })
+	<-a.done
+}
+
+// look sees the end of what nobody waits for. All that this program starts it holds by
+// a pidfd until it has waited.
+func (a *Adoption) look() {
+	zombies := map[int]bool{}
+	for _, pid := range children() {
+		if isZombie(pid) {
+			zombies[pid] = true
+		}
+	}
+	if len(zombies) > 0 {
+		for _, pid := range waitedFor() {
+			delete(zombies, pid)
+		}
+	}
+	for pid := range zombies {
+		if a.ended[pid] {
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+			delete(zombies, pid)
+		}
+	}
+	a.ended = zombies
+}
+
+func children() []int {
+	files, _ := filepath.Glob("/proc/self/task/*/children")
+	var out []int
+	for _, f := range files {
+		b, _ := os.ReadFile(f)
+		for w := range strings.FieldsSeq(string(b)) {
+			if n, err := strconv.Atoi(w); err == nil {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+func isZombie(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	return err == nil && len(f) > 0 && string(f[0]) == "Z"
+}
+
+// waitedFor lists the processes that this one holds a pidfd of.
+func waitedFor() []int {
+	files, _ := filepath.Glob("/proc/self/fdinfo/*")
+	var out []int
+	for _, f := range files {
+		b, _ := os.ReadFile(f)
+		for line := range strings.Lines(string(b)) {
+			if v, ok := strings.CutPrefix(line, "Pid:"); ok {
+				if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil {
+					out = append(out, n)
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package listen
+
+func private(do func() error) error { return do() }
