@@ -30,7 +30,7 @@ type Kind int
 // The kinds of events.
 const (
 	Durable  Kind = iota // records
-	Delta                // what is not on record: provisional, never told again
+	Delta                // what is not on record: provisional until the next record
 	Gap                  // deltas were lost: what was provisional is void
 	CaughtUp             // everything that was on record at the subscription, or at a Gap, was told
 )

@@ -118,7 +118,8 @@ const FromNow int64 = -1
 
 // Subscribe begins behind a seq: 0 is from the beginning, [FromNow] is the end. What
 // is on record is told without deltas, then comes [CaughtUp], then the deltas since
-// the last record that the feed still has, and what happens from then on.
+// the last record that the feed still has, and what happens from then on. So a client
+// that comes again forgets what was provisional, and has the answer so far.
 //
 // The error is the store's: [session.ErrNotFound]. A seq behind the head is
 // ErrInvalid; after [Hub.Close] it is ErrClosed.

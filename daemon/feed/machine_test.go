@@ -186,7 +186,7 @@ func TestAtOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				r.caught = false
+				r.caught, r.last = false, 0 // what was provisional is void
 				for n := 0; r.after < final && (c%3 == 0 || n < 20*c); n++ { // some reconnect all the time
 					e, err := s.Next(ctx)
 					if err != nil {
