@@ -1,0 +1,292 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// question asks about the effects of a call.
+func question(requests ...policy.Request) approval.Question {
+	return approval.New(requests, policy.Decision{
+		Use: "c1", Tool: "write_file", Effect: policy.Ask, By: "rules", Reason: "rule Edit asks", Mode: policy.ModeDefault, Agent: "writer",
+		Rule: &policy.Origin{Rule: "Edit", File: "/w/.holdfast/settings.json", Line: 3},
+	}, approval.QuestionOptions{ID: "perm-uuid-1234", Cwd: "/projects/app", Home: "/home/ann", At: noon, Timeout: 5 * time.Minute})
+}
+
+func permissionFrame(t *testing.T, q approval.Question) (*RequestPermission, []byte) {
+	t.Helper()
+	frames := Project("run_abc123", 9, source(t, session.KindApprovalAsked, q))
+	if len(frames) != 1 {
+		t.Fatalf("%d frames", len(frames))
+	}
+	m, err := ParseMessage(frames[0])
+	p, ok := m.(*RequestPermission)
+	if err != nil || !ok {
+		t.Fatalf("%s: %v", frames[0], err)
+	}
+	if err := valid(t, schemaOf(t, "daemon"), frames[0]); err != nil {
+		t.Errorf("%s: %v", frames[0], err)
+	}
+	return p, frames[0]
+}
+
+func TestPermission(t *testing.T) {
+	q := question(policy.Request{
+		Session: "run_abc123", Tool: "write_file", Operation: policy.OpWrite, Resource: "/projects/app/src/index.ts",
+		Shown: "--- a\n+++ b", Input: Raw(`{"path":"src/index.ts"}`), Base: "absent",
+	})
+	p, frame := permissionFrame(t, q)
+	for _, part := range []string{
+		`"type":"request_permission"`, `"requestId":"perm-uuid-1234"`, `"permissionRequestId":"perm-uuid-1234"`, `"runId":"run_abc123"`,
+		`"operation":"fs.write"`, `"resource":"/projects/app/src/index.ts"`, `"reason":"policy-ask"`, `"why":"rule Edit asks"`, `"toolCallId":"c1"`,
+		`"expiresAt":"2025-01-15T10:35:01.000Z"`, `"sandbox":"none"`, `"cwd":"/projects/app"`, `"mode":"default"`, `"digest":"` + q.Digest + `"`,
+		`"rule":{"rule":"Edit","file":"/w/.holdfast/settings.json","line":3}`, `"scopes":[{`,
+		`"details":{"shown":"--- a\n+++ b","input":{"path":"src/index.ts"}}`,
+	} {
+		if !strings.Contains(string(frame), part) {
+			t.Errorf("%s lacks %s", frame, part)
+		}
+	}
+	if p.SessionID != "" || p.Cut != nil || p.Details.Total != 0 {
+		t.Errorf("it has %+v", p)
+	}
+	// The snapshot of a question that waits differs in nothing but the mark.
+	snapshot := Permission("run_abc123", "", &q)
+	snapshot.Seq, snapshot.AgentName = 9, DefaultAgent
+	if string(Encode(snapshot)) != string(frame) {
+		t.Errorf("the snapshot is %s\nand not %s", Encode(snapshot), frame)
+	}
+}
+
+// What is shown stays bounded, whatever is asked, and says what is missing.
+func TestPermissionIsCapped(t *testing.T) {
+	big := strings.Repeat("x", 5<<20)
+	input, _ := json.Marshal(map[string]string{"content": big})
+	p, frame := permissionFrame(t, approval.Question{ID: "p", Requests: []policy.Request{
+		{Operation: policy.OpCommand, Resource: big, Shown: big, Input: input},
+	}})
+	if len(frame) > 3*MaxDetails || p.Cut.Bytes != len(big) || p.Details.ShownCut.Bytes != len(big) || p.Details.Input != nil || p.Details.InputCut.Bytes != len(input) {
+		t.Errorf("%d bytes, %+v", len(frame), p.Details)
+	}
+	many := make([]policy.Request, 1000)
+	for i := range many {
+		many[i] = policy.Request{Operation: policy.OpRead, Resource: "/" + strings.Repeat(strconv.Itoa(i), 1000), Shown: big[:5000]}
+	}
+	p, frame = permissionFrame(t, approval.Question{ID: "p", Requests: many})
+	if len(frame) > 4*MaxDetails || p.Details.Total != 1000 || len(p.Details.Requests) != maxRequests || p.Details.Requests[maxRequests-1].Cut == nil {
+		t.Errorf("%d bytes, %d of %d are listed", len(frame), len(p.Details.Requests), p.Details.Total)
+	}
+	p, _ = permissionFrame(t, approval.Question{ID: "p", Tool: "TodoWrite", Requests: []policy.Request{{Tool: "TodoWrite"}}})
+	if p.Details != nil || p.Operation != "" {
+		t.Errorf("a call that touches nothing has %+v", p)
+	}
+}
+
+func TestInputRequest(t *testing.T) {
+	m := InputRequest("run-1", Input{InputRequestID: "in-1", AgentName: "person", Prompt: "which?", AskedAt: noon})
+	m.Seq = 9
+	want := Project("run-1", 9, events(t, RunEvent{Event: RunInputAsked, Agent: "person", InputID: "in-1", Text: "which?"}))
+	if string(Encode(m)) != string(want[0]) {
+		t.Errorf("%s\nis not %s", Encode(m), want[0])
+	}
+}
+
+// The cases of the corpus that the messages alone decide; what the daemon does with
+// them is tested in package daemon.
+func TestCorpus(t *testing.T) {
+	mine := []string{
+		"cd-perm-001", "cd-perm-004", "cd-perm-010", "cd-perm-013", "cd-perm-015", "cd-perm-018",
+		"cd-srv-005", "cd-srv-021", "cd-srv-023", "cd-srv-024", "cd-srv-027", "cd-upd-008", "cd-upd-009",
+	}
+	cases := slices.DeleteFunc(corpus.Area(t, "agentkit-commaagents-parachute.json", "server", "permission-wire", "update-policy"), func(c corpus.Case) bool {
+		return !slices.Contains(mine, c.ID)
+	})
+	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
+		"cd-perm-001": asksAs, "cd-perm-004": noPending, "cd-perm-010": refused, "cd-perm-013": resolvedForOthers, "cd-perm-015": overrides,
+		"cd-perm-018": capped, "cd-srv-005": pingPong, "cd-srv-021": refused, "cd-srv-023": parsed, "cd-srv-024": echoed, "cd-srv-027": steered,
+		"cd-upd-008": refused, "cd-upd-009": versions,
+	}, nil)
+}
+
+var (
+	askedFor = regexp.MustCompile(`asks for (\S+) (\S+) by agent (\S+) tool (\S+)`)
+	size     = regexp.MustCompile(`(\d+) ?([KM])B`)
+)
+
+func fields(t *testing.T, c corpus.Case, raw json.RawMessage) map[string]any {
+	t.Helper()
+	var m map[string]any
+	c.Decode(t, raw, &m)
+	return m
+}
+
+// asksAs compares the message of a question with the case's, field by field.
+func asksAs(t *testing.T, c corpus.Case) {
+	given := askedFor.FindStringSubmatch(string(c.Given))
+	if given == nil {
+		t.Fatalf("what is asked in %s?", c.Given)
+	}
+	q := approval.New([]policy.Request{{Session: "run_abc123", Agent: given[3], Tool: given[4], Operation: policy.Operation(given[1]), Resource: strings.Trim(given[2], `"}`)}},
+		policy.Decision{Tool: strings.Trim(given[4], `"}`), Effect: policy.Ask}, approval.QuestionOptions{ID: "perm-uuid-1234", At: noon})
+	want := fields(t, c, c.Expect)["message"].(map[string]any)
+	run, _ := want["runId"].(string)
+	s := source(t, session.KindApprovalAsked, q)
+	s.Agent = given[3]
+	var got map[string]any
+	c.Decode(t, Project(run, 9, s)[0], &got)
+	for key, value := range want {
+		switch {
+		case value == "<unique>":
+			if got[key] == "" || got[key] == nil {
+				t.Errorf("%s is missing", key)
+			}
+		case strings.HasPrefix(fmt.Sprint(value), "ISO-8601"):
+			if at, err := time.Parse(time.RFC3339, fmt.Sprint(got[key])); err != nil || !at.Equal(noon) {
+				t.Errorf("%s is %v", key, got[key])
+			}
+		case got[key] != value:
+			t.Errorf("%s is %v, want %v", key, got[key], value)
+		}
+	}
+}
+
+func noPending(t *testing.T, c corpus.Case) {
+	want := fields(t, c, c.Expect)["reply"].(map[string]any)
+	e := NoPendingPermission("run_abc123", "perm-uuid-1234")
+	e.RequestID, e.TS = "q7", Time{noon}
+	var got map[string]any
+	c.Decode(t, Encode(e), &got)
+	for key, value := range want {
+		if got[key] != value {
+			t.Errorf("%s is %v, want %v", key, got[key], value)
+		}
+	}
+}
+
+// refused sends the message that the case describes: a type with what is given.
+func refused(t *testing.T, c corpus.Case) {
+	given := fields(t, c, c.Given)
+	message := map[string]any{"requestId": "q1"}
+	var when []string
+	c.Decode(t, c.When, &when)
+	message["type"] = when[0]
+	if fields, ok := given["prepare_run"]; ok {
+		message["type"], given = "prepare_run", fields.(map[string]any)
+	}
+	if message["type"] != "prepare_run" {
+		message["runId"] = "run-1"
+	}
+	if message["type"] == "permission_decision" {
+		message["permissionRequestId"] = "P1"
+	}
+	for key, value := range given {
+		if key == "message" {
+			continue
+		}
+		message[key] = value
+	}
+	b, _ := json.Marshal(message)
+	_, e := Decode(b)
+	if e == nil || !strings.Contains(string(c.Expect), string(e.Code)) || e.RequestID != "q1" {
+		t.Errorf("%s gives %+v, want %s", b, e, c.Expect)
+	}
+}
+
+func resolvedForOthers(t *testing.T, _ corpus.Case) {
+	got := Project("run-1", 9, source(t, session.KindApprovalResolved, approval.Answer{Question: "P1", Decision: approval.Allow, By: "ann", Via: "websocket"}))
+	if len(got) != 1 || !strings.Contains(string(got[0]), `"permissionRequestId":"P1","decision":"allow","by":"ann","via":"websocket"`) {
+		t.Errorf("others are told %s", got)
+	}
+}
+
+func overrides(t *testing.T, c corpus.Case) {
+	q := question(policy.Request{Tool: "write_file", Operation: policy.OpWrite, Resource: "/a.txt", Override: true})
+	q.Reason = policy.ReasonOverride
+	if p, _ := permissionFrame(t, q); p.Reason != fields(t, c, c.Expect)["message.reason"] {
+		t.Errorf("the reason is %s", p.Reason)
+	}
+}
+
+func capped(t *testing.T, c corpus.Case) {
+	m := size.FindStringSubmatch(string(c.Given))
+	n, _ := strconv.Atoi(m[1])
+	n <<= map[string]int{"K": 10, "M": 20}[m[2]]
+	input, _ := json.Marshal(map[string]string{"content": strings.Repeat("y", n)})
+	p, frame := permissionFrame(t, question(policy.Request{Tool: "write_file", Operation: policy.OpWrite, Resource: "/a", Shown: strings.Repeat("+ y\n", n/4), Input: input}))
+	if len(frame) > 4*MaxDetails || p.Details.InputCut.Bytes != len(input) || len(p.Details.InputCut.SHA256) != 64 {
+		t.Errorf("%d bytes, %+v", len(frame), p.Details.InputCut)
+	}
+	if !strings.Contains(p.Details.Shown, "bytes are shown, sha256 of all") && p.Details.ShownCut == nil {
+		t.Error("nothing says that what is shown was cut")
+	}
+}
+
+func pingPong(t *testing.T, c corpus.Case) {
+	given, _ := json.Marshal(fields(t, c, c.Given)["frame"])
+	r, e := Decode(given)
+	if e != nil {
+		t.Fatal(e)
+	}
+	var got map[string]any
+	c.Decode(t, Encode(&Pong{Envelope{TS: Time{noon}, RequestID: r.Correlation()}}), &got)
+	for key, value := range fields(t, c, c.Expect)["reply"].(map[string]any) {
+		if key != "ts" && got[key] != value {
+			t.Errorf("%s is %v, want %v", key, got[key], value)
+		}
+	}
+}
+
+// parsed reads a daemon's message with the case's ts.
+func parsed(t *testing.T, c corpus.Case) {
+	ts, _, _ := strings.Cut(fields(t, c, c.Given)["ts"].(string), " (")
+	_, err := ParseMessage(fmt.Appendf(nil, `{"type":"pong","ts":%q}`, ts))
+	if want := fields(t, c, c.Expect)["rejected"]; (err != nil) != want {
+		t.Errorf("%s: %v", ts, err)
+	}
+}
+
+func echoed(t *testing.T, c corpus.Case) {
+	byType := map[string]RunEvent{"strategy_started": {Event: RunStarted}, "strategy_completed": {Event: RunCompleted}, "strategy_error": {Event: RunFailed}}
+	for _, name := range fields(t, c, c.Expect)["echoed in"].([]any) {
+		e := byType[name.(string)]
+		e.RequestID = "r"
+		m, err := ParseMessage(Project("run-1", 9, events(t, e))[0])
+		if err != nil || m.Type() != name || m.Common().RequestID != "r" {
+			t.Errorf("%v: %+v, %v", name, m, err)
+		}
+	}
+}
+
+func steered(t *testing.T, c corpus.Case) {
+	var got map[string]any
+	c.Decode(t, Project("run-1", 9, events(t, RunEvent{Event: RunSteered, Text: "t"}))[0], &got)
+	for key, value := range fields(t, c, c.Expect)["event"].(map[string]any) {
+		if got[key] != value {
+			t.Errorf("%s is %v, want %v", key, got[key], value)
+		}
+	}
+}
+
+func versions(t *testing.T, _ corpus.Case) {
+	last := 0
+	for version := 1; version <= 2; version++ {
+		e := RunEvent{Event: RunPolicy, Chains: []policy.Chain{{Tool: "Read", Version: version, Links: []policy.Link{{Name: "a"}, {Name: "b"}}}}}
+		m, err := ParseMessage(Project("run-1", 9, events(t, e))[0])
+		p, ok := m.(*PolicyUpdated)
+		if err != nil || !ok || p.Version <= last || len(p.Policies) != 2 {
+			t.Fatalf("%+v, %v", m, err)
+		}
+		last = p.Version
+	}
+}

@@ -1,0 +1,152 @@
+package wire
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// schemaOf compiles the schema with one of its definitions as the root.
+func schemaOf(t testing.TB, def string) *jsonschema.Resolved {
+	t.Helper()
+	s := new(jsonschema.Schema)
+	if err := json.Unmarshal(Schema(), s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Defs[def] == nil {
+		t.Fatalf("the schema has no %q", def)
+	}
+	s.AnyOf, s.AllOf = nil, []*jsonschema.Schema{{Ref: "#/$defs/" + def}}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func valid(t testing.TB, s *jsonschema.Resolved, frame []byte) error {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(frame, &v); err != nil {
+		t.Fatalf("%v in %s", err, frame)
+	}
+	return s.Validate(v)
+}
+
+func TestSchemaTakesEveryMessage(t *testing.T) {
+	client, daemon := schemaOf(t, "client"), schemaOf(t, "daemon")
+	for _, frame := range frames {
+		if err := valid(t, client, []byte(frame)); err != nil {
+			t.Errorf("%s: %v", frame, err)
+		}
+	}
+	for _, m := range samples() {
+		if err := valid(t, daemon, Encode(m)); err != nil {
+			t.Errorf("%s: %v", Encode(m), err)
+		}
+	}
+}
+
+// The schema refuses what ParseMessage and Decode refuse, as far as a schema can.
+func TestSchemaRefuses(t *testing.T) {
+	client, daemon := schemaOf(t, "client"), schemaOf(t, "daemon")
+	for _, m := range samples() {
+		full := object(t, Encode(m))
+		for _, field := range append(slices.Clone(outlines()[m.Type()].required), "type") {
+			if frame := with(t, full, field, ""); valid(t, daemon, frame) == nil {
+				t.Errorf("the schema takes %s", frame)
+			}
+		}
+		if valid(t, daemon, with(t, full, "ts", `"2025-01-15T10:30:01"`)) == nil {
+			t.Errorf("the schema takes a %s with a ts without a zone", m.Type())
+		}
+		if valid(t, client, Encode(m)) == nil {
+			t.Errorf("a client may send %s", Encode(m))
+		}
+	}
+	for _, frame := range frames {
+		full := object(t, []byte(frame))
+		if valid(t, client, with(t, full, "bogus", "1")) == nil {
+			t.Errorf("the schema takes an unknown field in %s", frame)
+		}
+		if valid(t, daemon, []byte(frame)) == nil {
+			t.Errorf("the daemon may send %s", frame)
+		}
+	}
+}
+
+// Whatever Decode takes, the schema takes. The other way round it takes more: what
+// fields must be together, bytes, and what names a run.
+func TestSchemaTakesWhatDecodeTakes(t *testing.T) {
+	client := schemaOf(t, "client")
+	taken, refused := 0, 0
+	for _, h := range hostiles(t) {
+		var v any
+		if len(h.frame) > 200_000 || json.Unmarshal(h.frame, &v) != nil {
+			continue
+		}
+		err := client.Validate(v)
+		if h.code == "OK" {
+			taken++
+			if err != nil {
+				t.Errorf("line %d: %v", h.line, err)
+			}
+		} else if err != nil {
+			refused++
+		}
+	}
+	if taken < 20 || refused < 200 {
+		t.Errorf("%d frames taken, %d refused", taken, refused)
+	}
+}
+
+func TestSchemaSaysWhoSendsWhat(t *testing.T) {
+	var doc struct {
+		Schema string              `json:"$schema"`
+		AnyOf  []map[string]string `json:"anyOf"`
+		Defs   map[string]struct {
+			OneOf []struct {
+				Ref string `json:"$ref"`
+			}
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(Schema(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	client, daemon := Types()
+	for side, list := range map[string][]string{"client": client, "daemon": daemon} {
+		var got []string
+		for _, r := range doc.Defs[side].OneOf {
+			got = append(got, strings.TrimPrefix(r.Ref, "#/$defs/"+side+"."))
+		}
+		slices.Sort(got)
+		slices.Sort(list)
+		if !slices.Equal(got, list) {
+			t.Errorf("%s sends %v, want %v", side, got, list)
+		}
+	}
+	if doc.Schema != "https://json-schema.org/draft/2020-12/schema" || len(doc.AnyOf) != 2 {
+		t.Errorf("the schema is %s with %v", doc.Schema, doc.AnyOf)
+	}
+	if string(Schema()) != string(Schema()) {
+		t.Error("the schema differs from call to call")
+	}
+}
+
+// Every field that a program reads says what it is.
+func TestSchemaDescribesFields(t *testing.T) {
+	s := new(jsonschema.Schema)
+	if err := json.Unmarshal(Schema(), s); err != nil {
+		t.Fatal(err)
+	}
+	for name, def := range s.Defs {
+		for field, p := range def.Properties {
+			if field != "type" && p.Description == "" {
+				t.Errorf("%s.%s has no description", name, field)
+			}
+		}
+	}
+}
