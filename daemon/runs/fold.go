@@ -40,7 +40,7 @@ type pastInput struct {
 func (r *Runs) fold(ctx context.Context, id string) (*past, error) {
 	p := &past{relayed: map[string]int64{}}
 	p.reset()
-	for rec, err := range r.o.Sessions.Records(ctx, id, session.Range{}) {
+	for rec, err := range r.o.Sessions.Effective(ctx, id, session.Range{}) {
 		if err != nil {
 			return nil, err
 		}

@@ -202,7 +202,7 @@ type timedEvent struct {
 
 // tail finds the newest event that describes the run: its end or its start.
 func (r *Runs) tail(ctx context.Context, m session.Meta) (*timedEvent, error) {
-	for rec, err := range r.o.Sessions.Records(ctx, m.ID, session.Range{Reverse: true, After: m.ParentSeq}) {
+	for rec, err := range r.o.Sessions.Effective(ctx, m.ID, session.Range{Reverse: true, After: m.ParentSeq}) {
 		if err != nil {
 			return nil, err
 		}
