@@ -20,11 +20,12 @@ const (
 	KindHook      = "hook"      // hooks ran
 	KindRedaction = "redaction" // content was erased
 	KindSession   = "session"   // opened, forked
+	KindRun       = "run"       // a run was started, steered, given input, stopped, or has ended
 )
 
 // Kinds lists what entries can be about.
 func Kinds() []string {
-	return []string{KindSession, KindDecision, KindEffect, KindApproval, KindPolicy, KindHook, KindRedaction}
+	return []string{KindSession, KindRun, KindDecision, KindEffect, KindApproval, KindPolicy, KindHook, KindRedaction}
 }
 
 // The actions of decisions and questions are allow, deny and ask. Those of what else
@@ -42,6 +43,15 @@ const (
 	ActionOpen   = "open"   // a session
 	ActionFork   = "fork"   // a session off another
 	ActionErased = "erased" // what it was is erased
+
+	ActionStart     = "start"     // a run
+	ActionContinue  = "continue"  // a run that had ended
+	ActionSteer     = "steer"     // a run got a text to heed
+	ActionInput     = "input"     // a run got the input that it had asked for
+	ActionStop      = "stop"      // a run was cancelled
+	ActionComplete  = "complete"  // a run has done its work
+	ActionFail      = "fail"      // a run has failed
+	ActionInterrupt = "interrupt" // the program that ran a run has ended
 )
 
 // Outcomes of an effect. Of an answer the outcome is what was decided: "allow",
@@ -130,7 +140,7 @@ func (a Actor) String() string {
 
 // Resource is one thing that a call would touch.
 type Resource struct {
-	Operation string `json:"operation,omitempty"` // a policy.Operation; folder, session, scope or records where it is no call
+	Operation string `json:"operation,omitempty"` // a policy.Operation; folder, session, scope, records, strategy or agent where it is no call
 	Name      string `json:"name"`
 }
 

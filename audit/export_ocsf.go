@@ -79,11 +79,11 @@ func (e *Entry) activity() int {
 	switch {
 	case e.Erased:
 		return activityUnknown
-	case e.Kind == KindPolicy && (e.Action == ActionGrant || e.Action == ActionPatch), e.Kind == KindSession:
+	case e.Kind == KindPolicy && (e.Action == ActionGrant || e.Action == ActionPatch), e.Kind == KindSession, e.Action == ActionStart:
 		return activityCreate
 	case e.Kind == KindPolicy && (e.Action == ActionRevoke || e.Action == ActionEnd), e.Kind == KindRedaction:
 		return activityDelete
-	case e.Kind == KindPolicy:
+	case e.Kind == KindPolicy, e.Kind == KindRun:
 		return activityUpdate
 	case e.Kind == KindHook || len(e.Resources) == 0:
 		return activityOther

@@ -21,6 +21,7 @@ var evidence = map[session.Kind]string{
 	session.KindPolicyChanged:    KindPolicy,
 	session.KindHookRan:          KindHook,
 	session.KindRedacted:         KindRedaction,
+	session.KindRunEvent:         KindRun,
 }
 
 // entry makes the entry of a record; nil when it is no evidence.
@@ -39,7 +40,10 @@ func (r *reader) entry(rec *session.Record) (*Entry, error) {
 		r.erased(rec.Kind, e)
 		return e, nil
 	}
-	return e, r.fill(rec, e)
+	if err := r.fill(rec, e); err != nil || e.Action == "" && kind == KindRun {
+		return nil, err
+	}
+	return e, nil
 }
 
 func (r *reader) fill(rec *session.Record, e *Entry) error {
@@ -62,6 +66,8 @@ func (r *reader) fill(rec *session.Record, e *Entry) error {
 		return into(rec, func(h *ran) { hooked(h, e) })
 	case session.KindRedacted:
 		return into(rec, func(x *session.Redacted) { redacted(x, e) })
+	case session.KindRunEvent:
+		return into(rec, func(v *runEvent) { v.tell(e) })
 	}
 	return nil
 }

@@ -290,6 +290,55 @@ func TestEveryKindOfEvidence(t *testing.T) {
 	}
 }
 
+func TestRunEvidence(t *testing.T) {
+	s, _ := library(t)
+	type event = map[string]any
+	strategy := event{"name": "review", "cwd": "/w", "mode": "plan", "agents": []string{"a"}, "flow": event{}}
+	var drafts []draft
+	for _, e := range []event{
+		{"event": "started", "status": "running", "segment": 1, "by": "ann", "via": "websocket", "strategy": strategy, "input": "hello"},
+		{"event": "step_started", "step": "0", "agent": "a"},
+		{"event": "relayed", "agent": "a", "session": "s.a", "from": 1, "to": 2},
+		{"event": "steered", "by": "bob", "via": "console", "text": "faster"},
+		{"event": "input_asked", "agent": "a", "input_id": "i1"},
+		{"event": "input_given", "agent": "a", "input_id": "i1", "by": "bob", "via": "cli", "text": "yes"},
+		{"event": "interrupted", "status": "interrupted", "code": "INTERRUPTED"},
+		{"event": "started", "status": "running", "segment": 2, "resumed": true},
+		{"event": "failed", "status": "failed", "code": "EXECUTION_ERROR", "message": "no model"},
+		{"event": "started", "status": "running", "segment": 3, "by": "timeout", "via": "http"},
+		{"event": "cancelled", "status": "cancelled", "by": "bob", "via": "cli"},
+		{"event": "completed", "status": "completed", "strategy": strategy},
+		{"event": "policy_updated"},
+		{"event": "of a later version"},
+	} {
+		drafts = append(drafts, draft{session.KindRunEvent, e})
+	}
+	log(t, s, "s", drafts...)
+	list := entries(t, s, "s", nil)
+	chained(t, list)
+	want := []string{
+		"1 session open by person ann for ann [folder /w]",
+		"2 run start by person ann via websocket for ann [strategy review] [folder /w]",
+		"5 run steer by person bob via console for ann",
+		"7 run input by person bob via cli for ann [agent a]",
+		"8 run interrupt by program for ann",
+		"9 run continue by program for ann",
+		"10 run fail by program for ann → error",
+		"11 run continue by person timeout via http for ann",
+		"12 run stop by person bob via cli for ann",
+		"13 run complete by program for ann → ok [strategy review] [folder /w]",
+	}
+	if diff := cmp.Diff(want, lines(list)); diff != "" {
+		t.Error(diff)
+	}
+	if list[1].Mode != "plan" || list[6].Reason != "no model" || list[4].Reason != "INTERRUPTED" || list[3].Question != "i1" {
+		t.Errorf("%+v", list)
+	}
+	if got := entries(t, s, "s", &audit.ReadOptions{Kinds: []string{audit.KindRun}}); len(got) != 9 {
+		t.Errorf("%d entries are of runs", len(got))
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	ended := func(outcome string) draft {
 		return draft{session.KindToolFinished, session.ToolFinished{Use: "a", Tool: "Bash", IsError: true, Outcome: outcome}}

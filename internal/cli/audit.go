@@ -23,7 +23,7 @@ type auditCmd struct {
 
 // auditFilter picks entries.
 type auditFilter struct {
-	Kind  []string `placeholder:"KIND" help:"Only entries of this kind: session, decision, effect, approval, policy, hook or redaction; may be repeated."`
+	Kind  []string `placeholder:"KIND" help:"Only entries of this kind: session, run, decision, effect, approval, policy, hook or redaction; may be repeated."`
 	Tool  string   `placeholder:"TOOL" help:"Only entries about this tool."`
 	Actor string   `placeholder:"NAME" help:"Only what this one decided or did: a name, or person, rule, mode, hook, nobody …"`
 	Since string   `placeholder:"TIME" help:"Only entries from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 3d ago."`

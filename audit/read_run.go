@@ -1,0 +1,67 @@
+package audit
+
+import "cmp"
+
+// runEvent is what is read of a run.event record (package daemon/wire).
+type runEvent struct {
+	Event    string `json:"event"`
+	Segment  int    `json:"segment"`
+	By       string `json:"by"`
+	Via      string `json:"via"`
+	Agent    string `json:"agent"`
+	InputID  string `json:"input_id"`
+	Code     string `json:"code"`
+	Message  string `json:"message"`
+	Strategy *struct {
+		Name string `json:"name"`
+		Cwd  string `json:"cwd"`
+		Mode string `json:"mode"`
+	} `json:"strategy"`
+}
+
+// tell fills in the entry of an event in which somebody did something to a run, or
+// with which it ended. The others are of its work and leave Action empty: that is
+// evidence where it was done.
+func (v *runEvent) tell(e *Entry) {
+	e.Actor = Actor{Kind: ActorProgram}
+	switch v.Event {
+	case "started":
+		e.Action = ActionStart
+		if v.Segment > 1 {
+			e.Action = ActionContinue
+		}
+		e.Actor = v.who()
+	case "steered":
+		e.Action, e.Actor = ActionSteer, v.who()
+	case "input_given":
+		e.Action, e.Actor, e.Question = ActionInput, v.who(), v.InputID
+	case "cancelled":
+		e.Action, e.Actor = ActionStop, v.who()
+	case "completed":
+		e.Action, e.Outcome = ActionComplete, OutcomeOK
+	case "failed":
+		e.Action, e.Outcome, e.Reason = ActionFail, OutcomeError, cmp.Or(v.Message, v.Code)
+	case "interrupted":
+		e.Action, e.Reason = ActionInterrupt, cmp.Or(v.Message, v.Code)
+	default:
+		return
+	}
+	if s := v.Strategy; s != nil {
+		e.Mode = s.Mode
+		e.Resources = append(e.Resources, Resource{"strategy", s.Name})
+		if s.Cwd != "" {
+			e.Resources = append(e.Resources, Resource{"folder", s.Cwd})
+		}
+	}
+	if v.Agent != "" {
+		e.Resources = append(e.Resources, Resource{"agent", v.Agent})
+	}
+}
+
+// who is the client that asked for it, or the program itself.
+func (v *runEvent) who() Actor {
+	if v.By == "" && v.Via == "" {
+		return Actor{Kind: ActorProgram}
+	}
+	return whoAnswered(v.By, v.Via)
+}
