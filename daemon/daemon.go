@@ -15,7 +15,6 @@ import (
 	"encoding/json"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
 	"time"
 
@@ -35,6 +34,7 @@ type Options struct {
 	Version  string
 	Store    string       // the store's URL, for /v1/info
 	Metrics  http.Handler // nil: no /metrics
+	Sockets  int          // WebSocket connections at once; 0 is 4096
 	Clock    func() time.Time
 	Log      *slog.Logger
 
@@ -68,19 +68,3 @@ type EvidenceQuery struct {
 	After   string
 	Limit   int
 }
-
-// Server serves. New makes it, Serve takes listeners, Shutdown ends it.
-type Server struct{ o Options }
-
-// New returns a server.
-func New(o *Options) (*Server, error) { panic("not yet") }
-
-// Handler is what the server serves, behind [auth.Auth.Handler].
-func (s *Server) Handler() http.Handler { panic("not yet") }
-
-// Serve serves on a listener until Shutdown; nil then.
-func (s *Server) Serve(l net.Listener) error { panic("not yet") }
-
-// Shutdown stops taking connections, tells those that are open (close code 1001, SSE
-// event "shutdown"), and returns when requests have ended or ctx has. Again is fine.
-func (s *Server) Shutdown(ctx context.Context) error { panic("not yet") }

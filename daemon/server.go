@@ -1,0 +1,104 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Limits of the HTTP server. Bodies and answers have limits of their own, because an
+// event stream has none.
+const (
+	headerTime  = 10 * time.Second // until a request's headers are there
+	idleTime    = 2 * time.Minute  // between the requests of a connection
+	headerBytes = 64 << 10
+)
+
+// Server serves. New makes it, Serve takes listeners, Shutdown ends it. It is safe for
+// concurrent use.
+type Server struct {
+	o       Options
+	api     *api
+	sockets *sockets
+	http    *http.Server
+
+	ending sync.Once
+	ended  chan struct{} // closed when Shutdown is done
+	failed error         // what it returns; set before ended is closed
+}
+
+// New returns a server. Sessions, Hub, Runs and Auth must be set.
+func New(o *Options) (*Server, error) {
+	if o == nil || o.Sessions == nil || o.Hub == nil || o.Runs == nil || o.Auth == nil {
+		return nil, errors.New("daemon: Options.Sessions, Hub, Runs and Auth must be set")
+	}
+	s := &Server{o: *o, ended: make(chan struct{})}
+	if s.o.Clock == nil {
+		s.o.Clock = time.Now
+	}
+	if s.o.Log == nil {
+		s.o.Log = slog.New(slog.DiscardHandler)
+	}
+	s.sockets = newSockets(&s.o)
+	s.api = newAPI(&s.o)
+	s.api.connected = s.sockets.count
+	mux := http.NewServeMux()
+	s.api.routes(mux)
+	mux.Handle("GET /v1/ws", s.sockets)
+	mux.Handle("GET /ws", s.sockets)
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	s.http = &http.Server{
+		Handler:           s.o.Auth.Handler(mux, append(s.api.open(), "/v1/ws", "/ws")...),
+		ReadHeaderTimeout: headerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    headerBytes,
+		ConnContext:       s.o.Auth.ConnContext,
+		ErrorLog:          slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+		Protocols:         &protocols,
+	}
+	return s, nil
+}
+
+// Handler is what the server serves, behind [auth.Auth.Handler].
+func (s *Server) Handler() http.Handler { return s.http.Handler }
+
+// Serve serves on a listener, which it closes, until Shutdown; nil then. It may be
+// called for several listeners at once.
+func (s *Server) Serve(l net.Listener) error {
+	s.o.Auth.Listening(l.Addr())
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Drain makes /readyz fail from now on; what is open goes on, and so do requests.
+func (s *Server) Drain() { s.api.drain() }
+
+// Shutdown stops taking connections, tells those that are open (close code 1001, SSE
+// event "shutdown"), and returns when requests have ended or ctx has: then what is
+// still open is cut off, and the error is that of ctx. Again is fine: it waits for the
+// first and returns the same.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.ending.Do(func() {
+		defer close(s.ended)
+		s.api.stop()
+		told := make(chan struct{})
+		go func() {
+			defer close(told)
+			s.sockets.shutdown(ctx)
+		}()
+		s.failed = s.http.Shutdown(ctx)
+		if s.failed != nil {
+			_ = s.http.Close() // the first error says more
+		}
+		<-told
+	})
+	<-s.ended
+	return s.failed
+}

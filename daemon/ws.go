@@ -1,0 +1,235 @@
+package daemon
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+)
+
+// limits bound what the clients of the WebSocket can cost.
+type limits struct {
+	connections int           // at once
+	strangers   int           // of them, those that have not said hello yet
+	subs        int           // subscriptions of one connection
+	pending     int           // requests of one connection that are not answered yet
+	message     int64         // bytes of one
+	rate, burst float64       // messages of one connection: in a second, and at once
+	excess      float64       // messages beyond that until the connection is closed
+	hello       time.Duration // until a client without a credential has said hello
+	ping        time.Duration // between pings
+	pong        time.Duration // until a peer that does not answer one counts as dead
+	slow        time.Duration // a frame that took longer is a connection's last
+	stuck       time.Duration // a frame that takes longer is cut off
+	request     time.Duration // that a request may take
+}
+
+// defaultLimits are those of docs/wire.md.
+func defaultLimits() limits {
+	return limits{
+		connections: 4096, strangers: 64, subs: 256, pending: 256, message: 1 << 20,
+		rate: 50, burst: 200, excess: 100,
+		hello: 5 * time.Second, ping: 30 * time.Second, pong: 15 * time.Second,
+		slow: 10 * time.Second, stuck: 20 * time.Second, request: time.Minute,
+	}
+}
+
+// strangerMessage bounds a message of a client that has not said hello, in bytes.
+const strangerMessage = 8 << 10
+
+// sockets serves the WebSocket and has all that are open.
+type sockets struct {
+	o      *Options
+	limits limits
+	frames framing
+	starts starts
+
+	mu      sync.Mutex
+	open    map[*socket]struct{}
+	unknown int                             // of open, those without a caller
+	gone    map[<-chan struct{}]*credential // that connections came with
+	closing bool
+	running sync.WaitGroup // a socket's reader each, and who watches credentials
+}
+
+func newSockets(o *Options) *sockets {
+	s := &sockets{
+		o: o, limits: defaultLimits(),
+		open: map[*socket]struct{}{}, gone: map[<-chan struct{}]*credential{},
+	}
+	if o.Sockets > 0 {
+		s.limits.connections = o.Sockets
+	}
+	return s
+}
+
+// count says how many connections are open.
+func (s *sockets) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open)
+}
+
+// ServeHTTP takes a client in: one that has a credential, or one that is to say hello.
+func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		Refuse(w, r, http.StatusBadRequest, "usage", "this route is a WebSocket", "ask for an upgrade: docs/wire.md")
+		return
+	}
+	caller, known := auth.From(r.Context())
+	if known && !caller.May(auth.Read) {
+		Refuse(w, r, http.StatusForbidden, "denied", "the credential may not read", "make a token with the scope read")
+		return
+	}
+	c := newSocket(s, caller, known)
+	if why := s.admit(c); why != "" {
+		w.Header().Set("Retry-After", "5")
+		Refuse(w, r, http.StatusServiceUnavailable, "limit", why, "try again later")
+		return
+	}
+	if !known {
+		c.request = r
+	}
+	// Host and Origin were looked at by auth, which knows what is allowed.
+	ws, err := websocket.Accept(&hijacked{w, c}, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		s.leave(c)
+		return
+	}
+	c.begin(ws)
+	go c.serve() // and not here: the request and its buffers can go
+}
+
+// admit counts a connection, or says why there can be none.
+func (s *sockets) admit(c *socket) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closing:
+		return "the daemon is about to end"
+	case len(s.open) >= s.limits.connections:
+		return "too many connections are open"
+	case !c.known && s.unknown >= s.limits.strangers:
+		return "too many connections have not said who they are"
+	}
+	s.open[c] = struct{}{}
+	s.running.Add(1)
+	if c.known {
+		s.watch(c)
+	} else {
+		s.unknown++
+	}
+	return ""
+}
+
+// introduce says who a connection is that was admitted without.
+func (s *sockets) introduce(c *socket, caller auth.Caller) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unknown--
+	c.caller, c.known = caller, true
+	s.watch(c)
+}
+
+// leave forgets a connection that has ended.
+func (s *sockets) leave(c *socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, c)
+	if !c.known {
+		s.unknown--
+	}
+	if k := c.credential; k != nil {
+		if k.used--; k.used == 0 {
+			close(k.unused)
+			delete(s.gone, k.gone)
+		}
+	}
+	s.running.Done()
+}
+
+// shutdown closes all connections with 1001 and returns when they have ended. What
+// has not when ctx has is cut off.
+func (s *sockets) shutdown(ctx context.Context) {
+	s.mu.Lock()
+	s.closing = true
+	for c := range s.open {
+		c.end(websocket.StatusGoingAway, "the daemon is about to end")
+	}
+	s.mu.Unlock()
+	all := make(chan struct{})
+	go func() {
+		defer close(all)
+		s.running.Wait()
+	}()
+	select {
+	case <-all:
+		return
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	for c := range s.open {
+		c.cut()
+	}
+	s.mu.Unlock()
+	<-all
+}
+
+// credential is what connections came with, as long as one does.
+type credential struct {
+	gone   <-chan struct{}
+	used   int
+	unused chan struct{}
+}
+
+// watch closes a connection when its credential is not good any more. It needs the lock.
+func (s *sockets) watch(c *socket) {
+	gone := s.o.Auth.Gone(c.caller)
+	if gone == nil {
+		return
+	}
+	k := s.gone[gone]
+	if k == nil {
+		k = &credential{gone: gone, unused: make(chan struct{})}
+		s.gone[gone] = k
+		s.running.Go(func() {
+			select {
+			case <-k.unused:
+			case <-k.gone:
+				s.expel(k)
+			}
+		})
+	}
+	k.used++
+	c.credential = k
+}
+
+func (s *sockets) expel(k *credential) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.open {
+		if c.credential == k {
+			c.end(websocket.StatusPolicyViolation, "the credential was revoked or has expired")
+		}
+	}
+}
+
+// hijacked notes the connection that a WebSocket takes over.
+type hijacked struct {
+	http.ResponseWriter
+	c *socket
+}
+
+// Hijack implements [http.Hijacker].
+func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	h.c.conn = conn
+	return conn, rw, err
+}

@@ -1,0 +1,139 @@
+package daemon
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/feed"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// awaitPoll is how often who waits for a run's start looks for one that did not come
+// over a WebSocket.
+const awaitPoll = 250 * time.Millisecond
+
+// errDismissed is why nothing more is told of a run that was prepared.
+var errDismissed = errors.New("the run was given up before it started")
+
+// starts wakes those who wait for runs that are prepared.
+type starts struct {
+	mu   sync.Mutex
+	runs map[string]*start
+}
+
+type start struct {
+	soon  chan struct{} // closed when there may be news
+	users int
+}
+
+// wait returns what is closed when there is news of a run. Whoever waits calls done.
+func (w *starts) wait(run string) (news <-chan struct{}, done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.runs[run]
+	if s == nil {
+		s = &start{soon: make(chan struct{})}
+		if w.runs == nil {
+			w.runs = map[string]*start{}
+		}
+		w.runs[run] = s
+	}
+	s.users++
+	return s.soon, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if s.users--; s.users == 0 && w.runs[run] == s {
+			delete(w.runs, run)
+		}
+	}
+}
+
+// tell wakes who waits for a run.
+func (w *starts) tell(run string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.runs[run]; s != nil {
+		close(s.soon)
+		delete(w.runs, run)
+	}
+}
+
+// await opens the feed of a run that is prepared as soon as it has started.
+func (sub *subscription) await() (*feed.Subscription, error) {
+	s := sub.c.s
+	if !sub.quiet {
+		answer := wire.Envelope{RequestID: sub.requestID}
+		sub.tell(&wire.Subscribed{Envelope: answer, RunID: sub.run})
+		sub.tell(&wire.CaughtUp{Envelope: answer, RunID: sub.run, Status: wire.Pending})
+	}
+	sub.quiet, sub.requestID = true, "" // it has caught up already
+	poll := time.NewTicker(awaitPoll)
+	defer poll.Stop()
+	for {
+		news, done := s.starts.wait(sub.run)
+		events, err := s.o.Hub.Subscribe(sub.ctx, sub.run, 0)
+		if errors.Is(err, session.ErrNotFound) {
+			err = sub.prepared()
+		}
+		if events != nil || err != nil {
+			done()
+			sub.bare.Store(false)
+			return events, err
+		}
+		select {
+		case <-news:
+		case <-poll.C:
+		case <-sub.ctx.Done():
+			err = sub.ctx.Err()
+		}
+		done()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// prepared looks whether the run may start yet; if not, that is told.
+func (sub *subscription) prepared() error {
+	err := sub.c.s.there(sub.ctx, sub.run)
+	if errors.Is(err, errNoRun) {
+		sub.tell(cancelled(sub.run, ""))
+		return errDismissed
+	}
+	return err
+}
+
+// dismiss tells who follows a run that was prepared that it will not start. It is on
+// nobody's record.
+func (s *sockets) dismiss(run, requestID string) {
+	for _, sub := range s.followers(run) {
+		sub.tell(cancelled(run, requestID))
+		if sub.bare.Load() {
+			sub.end()
+			sub.leave()
+		}
+	}
+}
+
+func cancelled(run, requestID string) *wire.StrategyError {
+	m := &wire.StrategyError{Error: wire.Problem{Code: wire.CodeCancelled, Message: "Run was cancelled"}}
+	m.RequestID, m.RunID = requestID, run
+	return m
+}
+
+// followers are the subscriptions of a run.
+func (s *sockets) followers(run string) []*subscription {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*subscription
+	for c := range s.open {
+		c.mu.Lock()
+		if sub := c.subs[run]; sub != nil {
+			list = append(list, sub)
+		}
+		c.mu.Unlock()
+	}
+	return list
+}

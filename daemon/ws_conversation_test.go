@@ -1,0 +1,332 @@
+package daemon
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// A conversation is a file of testdata/conversations: what clients send and what they
+// must hear, against a whole daemon. Its files are "play.AGENT", the model of an
+// agent, and "FILE", written to the run's folder. The comment says what it shows; the
+// file "talk" has a line for each thing that happens:
+//
+//	open b read approve   client b comes with these scopes ("open b" alone: with none);
+//	                      a client that was not opened comes with read, run and approve
+//	b> FRAME              it sends
+//	b< {…}                the next thing it hears is exactly this; "...": true in an object
+//	                      allows more keys. Provisional messages are passed over.
+//	b<< {…}               it hears this sooner or later (with more keys)
+//	b< close 1008         its connection is closed
+//	drop b                it goes away without a word
+//	idle b                nothing is on its way to it: it is asked by ping
+//	release               tools that hold go on
+//	ran a, b              these calls have run
+//	restart               the daemon ends, and another one begins
+//
+// In what is sent and heard "<name>" is a value that is remembered when it is heard
+// first, and "<ts>", "<id>", "<seq>" and "<any>" are any time, text, number, value.
+// "<cwd>" is the run's folder.
+func TestConversations(t *testing.T) {
+	files, err := filepath.Glob("testdata/conversations/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no conversations", err)
+	}
+	for _, f := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".txtar"), func(t *testing.T) { converse(t, f) })
+	}
+}
+
+// talk is a conversation while it goes on.
+type talk struct {
+	t       *testing.T
+	w       *daemonWorld
+	clients map[string]*client
+	known   map[string]any // by placeholder
+	line    string
+}
+
+func converse(t *testing.T, file string) {
+	a, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plays := map[string]string{}
+	files := map[string][]byte{}
+	lines := ""
+	for _, f := range a.Files {
+		if name, ok := strings.CutPrefix(f.Name, "play."); ok {
+			plays[name] = string(f.Data)
+		} else if f.Name == "talk" {
+			lines = string(f.Data)
+		} else {
+			files[f.Name] = f.Data
+		}
+	}
+	w := beginDaemon(t, plays, nil)
+	c := &talk{t: t, w: w, clients: map[string]*client{}, known: map[string]any{"cwd": w.cwd}}
+	c.files(files)
+	for i, line := range strings.Split(lines, "\n") {
+		c.line = fmt.Sprintf("%s, line %d of talk: %.300s", file, i+1, line)
+		if line != "" && !strings.HasPrefix(line, "#") {
+			c.do(line)
+		}
+	}
+}
+
+// files writes the run's files. "ask" is how long questions wait, "rules" are rules of
+// the session: "deny Bash(x)".
+func (c *talk) files(files map[string][]byte) {
+	for name, b := range files {
+		switch name {
+		case "ask":
+			d, err := time.ParseDuration(strings.TrimSpace(string(b)))
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			c.w.ask = d
+		case "rules":
+			for line := range strings.Lines(string(b)) {
+				effect, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+				c.w.rules = append(c.w.rules, policy.RuleSource{Effect: policy.Effect(effect), Text: text, Layer: policy.LayerUser, Dir: c.w.cwd})
+			}
+		default:
+			writeFile(c.t, filepath.Join(c.w.cwd, name), b)
+		}
+	}
+}
+
+var (
+	sends   = regexp.MustCompile(`^(\w+)> (.*)$`)
+	hears   = regexp.MustCompile(`^(\w+)(<<?) (.*)$`)
+	closing = regexp.MustCompile(`^close (\d+)$`)
+)
+
+func (c *talk) do(line string) {
+	c.t.Helper()
+	if m := sends.FindStringSubmatch(line); m != nil {
+		c.client(m[1]).send(c.fill(m[2]))
+		return
+	}
+	if m := hears.FindStringSubmatch(line); m != nil {
+		c.hear(c.client(m[1]), m[3], m[2] == "<<")
+		return
+	}
+	words := strings.Fields(line)
+	switch words[0] {
+	case "open":
+		token := ""
+		if len(words) > 2 {
+			var scopes []auth.Scope
+			for _, s := range words[2:] {
+				scopes = append(scopes, auth.Scope(s))
+			}
+			token = c.w.token(scopes...)
+		}
+		c.clients[words[1]] = c.w.dial(token)
+	case "token":
+		c.known[words[1]] = c.w.token(auth.Read, auth.Run, auth.Approve)
+	case "drop":
+		_ = c.client(words[1]).ws.CloseNow()
+		delete(c.clients, words[1])
+	case "idle":
+		own := c.client(words[1])
+		own.send(`{"type":"ping","requestId":"idle"}`)
+		c.hear(own, `{"type":"pong","requestId":"idle","ts":"<ts>"}`, false)
+	case "release":
+		c.w.release()
+	case "ran":
+		want := strings.Split(strings.TrimPrefix(line, "ran "), ", ")
+		if line == "ran nothing" {
+			want = nil
+		}
+		if got := c.w.did(); !slices.Equal(got, want) {
+			c.t.Fatalf("%s\nran %q", c.line, got)
+		}
+	case "restart":
+		c.w.again()
+		clear(c.clients)
+	default:
+		c.t.Fatalf("%s: what is that?", c.line)
+	}
+}
+
+func (c *talk) client(name string) *client {
+	if c.clients[name] == nil {
+		c.clients[name] = c.w.ann()
+	}
+	return c.clients[name]
+}
+
+var placeholder = regexp.MustCompile(`"<(\w+)>"|<(\w+)>`)
+
+// fill puts what was heard into a frame.
+func (c *talk) fill(frame string) string {
+	return placeholder.ReplaceAllStringFunc(frame, func(p string) string {
+		v, ok := c.known[strings.Trim(p, `"<>`)]
+		if !ok {
+			return p
+		}
+		if s, text := v.(string); text && !strings.HasPrefix(p, `"`) {
+			return s
+		}
+		b, err := json.Marshal(v)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		return string(b)
+	})
+}
+
+// hear compares the next frame, or the next that fits.
+func (c *talk) hear(from *client, want string, later bool) {
+	c.t.Helper()
+	if m := closing.FindStringSubmatch(want); m != nil {
+		code, _ := strconv.Atoi(m[1])
+		if got := from.closed(); got != websocket.StatusCode(code) {
+			c.t.Fatalf("%s\nclosed with %d", c.line, got)
+		}
+		return
+	}
+	pattern := object(c.t, []byte(want))
+	var passed []string
+	for {
+		b, err := from.read()
+		if err != nil {
+			c.t.Fatalf("%s\n%v\nheard before:\n%s", c.line, err, strings.Join(passed, "\n"))
+		}
+		if _, err := wire.ParseMessage(b); err != nil {
+			c.t.Fatalf("%s\na client cannot read %s: %v", c.line, b, err)
+		}
+		got := object(c.t, b)
+		if !later && provisional(got) {
+			continue
+		}
+		before := maps(c.known)
+		err = c.fits("", pattern, got, later)
+		if err == nil {
+			return
+		}
+		c.known = before
+		passed = append(passed, fmt.Sprintf("%s: %v", b, err))
+		if !later {
+			c.t.Fatalf("%s\nheard\n%s", c.line, strings.Join(passed, "\n"))
+		}
+	}
+}
+
+func maps(m map[string]any) map[string]any {
+	n := make(map[string]any, len(m))
+	for k, v := range m {
+		n[k] = v
+	}
+	return n
+}
+
+func provisional(m map[string]any) bool {
+	_, durable := m["seq"]
+	return m["type"] == "agent_streaming" && !durable
+}
+
+// fits says where got is not what pattern says.
+func (c *talk) fits(at string, pattern, got any, loose bool) error {
+	switch p := pattern.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			return fmt.Errorf("%s is no object", at)
+		}
+		_, more := p["..."]
+		for k, v := range p {
+			if k == "..." {
+				continue
+			}
+			value, there := g[k]
+			if !there {
+				return fmt.Errorf("%s.%s is missing", at, k)
+			}
+			if err := c.fits(at+"."+k, v, value, loose); err != nil {
+				return err
+			}
+		}
+		for k := range g {
+			if _, there := p[k]; !there && !more && !loose {
+				return fmt.Errorf("%s.%s is not wanted", at, k)
+			}
+		}
+		return nil
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(p) {
+			return fmt.Errorf("%s has another length", at)
+		}
+		for i := range p {
+			if err := c.fits(fmt.Sprintf("%s[%d]", at, i), p[i], g[i], loose); err != nil {
+				return err
+			}
+		}
+		return nil
+	case string:
+		return c.fitsText(at, p, got)
+	}
+	if fmt.Sprint(pattern) != fmt.Sprint(got) {
+		return fmt.Errorf("%s is %v, not %v", at, got, pattern)
+	}
+	return nil
+}
+
+var onlyPlaceholder = regexp.MustCompile(`^<(\w+)>$`)
+
+func (c *talk) fitsText(at, p string, got any) error {
+	text, isText := got.(string)
+	m := onlyPlaceholder.FindStringSubmatch(p)
+	if m == nil {
+		if want := c.fill(p); !isText || want != text {
+			return fmt.Errorf("%s is %v, not %s", at, got, want)
+		}
+		return nil
+	}
+	_, isNumber := got.(json.Number)
+	_, notTime := time.Parse("2006-01-02T15:04:05.000Z", text)
+	bad := false
+	switch m[1] {
+	case "ts":
+		bad = !isText || notTime != nil
+	case "id":
+		bad = !isText || text == ""
+	case "seq":
+		bad = !isNumber
+	case "any":
+	default:
+		if known, there := c.known[m[1]]; there {
+			bad = fmt.Sprint(known) != fmt.Sprint(got)
+		} else {
+			c.known[m[1]] = got
+		}
+	}
+	if bad {
+		return fmt.Errorf("%s is %v, not %s", at, got, c.fill(p))
+	}
+	return nil
+}
+
+func writeFile(t testing.TB, name string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,216 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/runs"
+	"github.com/holdfast-dev/holdfast/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// via is how what WebSocket clients do is on record.
+const via = "websocket"
+
+func (c *socket) actor() runs.Actor { return runs.Actor{Name: c.caller.Name, Via: via} }
+
+// serveRequest serves one request. What it changes is not undone when the client goes
+// away meanwhile.
+func (c *socket) serveRequest(req wire.Request) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(c.ctx), c.s.limits.request)
+	defer stop()
+	engine := c.s.o.Runs
+	switch r := req.(type) {
+	case *wire.PrepareRun:
+		c.prepare(ctx, r)
+	case *wire.StartRun:
+		c.began(req, engine.Start(ctx, r.RunID, r.Input, r.RequestID, c.actor()))
+	case *wire.ContinueRun:
+		c.began(req, engine.Continue(ctx, r.RunID, r.Input, r.RequestID, c.actor()))
+	case *wire.StopRun:
+		c.halt(ctx, r)
+	case *wire.UserInput:
+		c.fail(req, engine.Input(ctx, r.RunID, r.AgentName, r.InputRequestID, r.Text, c.actor()))
+	case *wire.SteerRun:
+		c.fail(req, engine.Steer(ctx, r.RunID, r.Text, r.RequestID, c.actor()))
+	case *wire.PermissionDecision:
+		c.decide(ctx, r)
+	case *wire.UpdatePolicy:
+		patch := policy.Patch{Tool: r.Tool, Mode: r.Mode, Allow: r.Allow, Deny: r.Deny, Default: policy.Effect(r.Default)}
+		c.change(ctx, req, policy.Change{Patch: &patch, IfVersion: r.IfVersion})
+	case *wire.SetMode:
+		c.change(ctx, req, policy.Change{Mode: policy.Mode(r.Mode)})
+	case *wire.Subscribe:
+		c.subscribe(r)
+	case *wire.Unsubscribe:
+		c.unsubscribe(r.RunID)
+		c.reply(replyTo(req, &wire.Unsubscribed{RunID: r.RunID}))
+	case *wire.ListRuns:
+		list, next, err := engine.List(ctx, runs.ListOptions{Cwd: r.Cwd, Status: wire.Status(r.Status), Limit: r.Limit, Cursor: r.Cursor})
+		c.answerOr(req, &wire.RunList{Runs: list, NextCursor: next}, err)
+	case *wire.ListStrategies:
+		list, err := engine.InMemory(ctx)
+		c.answerOr(req, &wire.StrategyList{Runs: list}, err)
+	default:
+		c.reply(denial(req, wire.CodeInvalidMessage, "this daemon does not serve "+req.Type(), ""))
+	}
+}
+
+// greet answers a hello.
+func (c *socket) greet(hello *wire.Hello) {
+	l := &c.s.limits
+	c.reply(replyTo(hello, &wire.Greeting{
+		Protocol: wire.Protocol, DaemonVersion: c.s.o.Version,
+		Caller: wire.Caller{Name: c.caller.Name, Via: c.caller.Via, Scopes: scopeNames(c.caller)},
+		Limits: wire.Limits{MessageBytes: int(l.message), Subscriptions: l.subs, PerSecond: int(l.rate), Burst: int(l.burst)},
+	}))
+}
+
+func scopeNames(caller auth.Caller) []string {
+	names := []string{}
+	for _, s := range scopes(caller) {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// prepare makes a run ready and subscribes the caller.
+func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
+	o := runs.PrepareOptions{
+		Run: r.RunID, Model: r.ModelOverride, Cwd: r.Cwd, Settings: r.ManifestPath, Mode: r.Mode, By: c.actor(),
+	}
+	var err error
+	if o.Strategy, err = strategyOf(r); err != nil {
+		c.reply(denial(r, wire.CodePrepareFailed, err.Error(), outcome.Hint(err)))
+		return
+	}
+	p, err := c.s.o.Runs.Prepare(ctx, o)
+	if err != nil {
+		c.fail(r, err)
+		return
+	}
+	m := &wire.RunPrepared{
+		RunID: p.Run, StrategyName: p.Strategy.Name, StrategyPath: p.Strategy.Path, Agents: p.Strategy.Agents,
+		FlowTree: p.Strategy.Flow, Cwd: p.Strategy.Cwd, Model: p.Strategy.Model, Mode: p.Strategy.Mode,
+		Continues: p.Again, Status: cmp.Or(p.Status, wire.Pending),
+	}
+	if p.Again {
+		meta, err := c.s.o.Sessions.Get(ctx, p.Run)
+		if err != nil {
+			c.fail(r, err)
+			return
+		}
+		m.LastSeq = meta.Head
+	}
+	c.attend(r, m)
+}
+
+// began answers a request that was to start a run, and wakes who waits for that.
+func (c *socket) began(req wire.Request, err error) {
+	if err == nil {
+		c.s.starts.tell(runNamed(req))
+	}
+	c.fail(req, err)
+}
+
+// halt stops a run. What was only prepared is forgotten, and leaves no record of it.
+func (c *socket) halt(ctx context.Context, r *wire.StopRun) {
+	info, err := c.s.o.Runs.Get(ctx, r.RunID)
+	prepared := err == nil && info.Status == wire.Pending
+	if err := c.s.o.Runs.Stop(ctx, r.RunID, r.RequestID, c.actor()); err != nil {
+		c.fail(r, err)
+		return
+	}
+	if prepared {
+		c.s.dismiss(r.RunID, r.RequestID)
+	}
+}
+
+// strategyOf reads the strategy of a request; nil when it names none.
+func strategyOf(r *wire.PrepareRun) (*strategy.Strategy, error) {
+	switch {
+	case len(r.Strategy) > 0:
+		return strategy.Parse("strategy.json", r.Strategy)
+	case r.StrategyPath == "":
+		return nil, nil
+	case filepath.IsAbs(r.StrategyPath):
+		return strategy.Load(r.StrategyPath)
+	case filepath.IsAbs(r.Cwd):
+		return strategy.Load(filepath.Join(r.Cwd, r.StrategyPath))
+	}
+	return nil, errors.New("a strategyPath that is not absolute needs a cwd")
+}
+
+// decide gives a question its answer.
+func (c *socket) decide(ctx context.Context, r *wire.PermissionDecision) {
+	_, err := c.s.o.Runs.Decide(ctx, r.RunID, approval.Answer{
+		Question: r.PermissionRequestID, Decision: approval.Decision(r.Decision), Scope: r.Scope, Message: r.Message,
+		Stop: r.Stop, Input: json.RawMessage(r.Input), By: c.caller.Name, Via: via,
+	}, r.Digest)
+	switch {
+	case errors.Is(err, approval.ErrNoQuestion), errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrExpired):
+		e := wire.NoPendingPermission(r.RunID, r.PermissionRequestID)
+		if w, ok := errors.AsType[*approval.AnsweredError](err); ok {
+			e.Hint = "it was answered: " + string(w.Winner.Decision) + " by " + w.Winner.By
+		}
+		c.reply(replyTo(r, e))
+	default:
+		c.fail(r, err)
+	}
+}
+
+func (c *socket) change(ctx context.Context, req wire.Request, change policy.Change) {
+	_, err := c.s.o.Runs.Change(ctx, runNamed(req), change, c.actor())
+	c.fail(req, err)
+}
+
+// answerOr answers with m, or with what is wrong.
+func (c *socket) answerOr(req wire.Request, m wire.Message, err error) {
+	if err != nil {
+		c.fail(req, err)
+		return
+	}
+	c.reply(replyTo(req, m))
+}
+
+// fail answers a request that failed; nil is no answer.
+func (c *socket) fail(req wire.Request, err error) {
+	if err == nil {
+		return
+	}
+	code := wire.CodeInternal
+	switch e, ours := errors.AsType[*runs.Error](err); {
+	case ours:
+		code = e.Code
+	case errors.Is(err, policy.ErrStale), errors.Is(err, session.ErrConflict):
+		code = wire.CodeConflict
+	case errors.Is(err, policy.ErrInvalid), errors.Is(err, approval.ErrInvalid), errors.Is(err, session.ErrInvalid),
+		errors.Is(err, session.ErrInvalidID):
+		code = wire.CodeValidation
+	case errors.Is(err, session.ErrNotFound):
+		code = wire.CodeRunNotFound
+	default:
+		c.s.o.Log.Error("a request of a client failed", "type", req.Type(), "error", err)
+	}
+	c.reply(denial(req, code, err.Error(), outcome.Hint(err)))
+}
+
+// replyTo makes m the answer to a request.
+func replyTo(req wire.Request, m wire.Message) wire.Message {
+	m.Common().RequestID = req.Correlation()
+	return m
+}
+
+func denial(req wire.Request, code wire.Code, message, hint string) *wire.Error {
+	e := &wire.Error{Code: code, Message: message, Hint: hint, RunID: runNamed(req)}
+	e.RequestID = req.Correlation()
+	return e
+}

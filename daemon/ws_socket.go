@@ -1,0 +1,228 @@
+package daemon
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+)
+
+// socket is one client. One goroutine reads; requests and subscriptions run beside it
+// and write whole frames, one at a time.
+type socket struct {
+	s          *sockets
+	ws         *websocket.Conn
+	conn       net.Conn      // below it
+	request    *http.Request // of the upgrade, until the caller is known
+	caller     auth.Caller   // set before the first request is served
+	known      bool
+	credential *credential
+	rate       bucket // what the client sends
+	excess     bucket // what it sends beyond
+
+	ctx    context.Context // until the connection ends
+	cancel context.CancelFunc
+	pinger *time.Timer
+	hello  *time.Timer
+
+	low     sync.Mutex // taken first by subscriptions: a reply waits for one frame, not for their backlog
+	writing sync.Mutex
+	stall   *time.Timer // cuts the connection off when a frame takes too long
+
+	mu    sync.Mutex
+	ended bool
+	jobs  sync.WaitGroup
+	busy  int                 // requests that are not answered yet
+	lanes map[string][]func() // those that wait for one about the same thing
+	subs  map[string]*subscription
+}
+
+func newSocket(s *sockets, caller auth.Caller, known bool) *socket {
+	c := &socket{
+		s: s, caller: caller, known: known,
+		rate:   bucket{rate: s.limits.rate, burst: s.limits.burst},
+		excess: bucket{rate: 1, burst: s.limits.excess},
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// begin takes the connection over.
+func (c *socket) begin(ws *websocket.Conn) {
+	ws.SetReadLimit(-1) // serve looks, and answers before it closes
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ws = ws
+	c.stall = time.AfterFunc(time.Hour, c.cut)
+	c.stall.Stop()
+	c.pinger = time.AfterFunc(c.s.limits.ping, func() { c.spawn(c.ping) })
+	if !c.known {
+		c.hello = time.AfterFunc(c.s.limits.hello, func() {
+			c.end(websocket.StatusPolicyViolation, "no hello came in time")
+		})
+	}
+	if c.ended { // meanwhile
+		c.spawnLocked(func() { c.close(websocket.StatusGoingAway, "the daemon is about to end") })
+	}
+}
+
+// serve reads until the connection ends, and then ends all that runs for it.
+func (c *socket) serve() {
+	defer c.s.leave(c)
+	defer c.finish()
+	defer c.recover(c.close)
+	for {
+		kind, r, err := c.ws.Reader(context.Background())
+		if err != nil {
+			return
+		}
+		limit := c.s.limits.message
+		if !c.known {
+			limit = strangerMessage
+		}
+		b, err := io.ReadAll(io.LimitReader(r, limit+1))
+		switch {
+		case err != nil:
+			return
+		case int64(len(b)) > limit:
+			c.reply(&wire.Error{Code: wire.CodeTooLarge, Message: "a message has at most 1 MiB"})
+			c.close(websocket.StatusMessageTooBig, "a message has at most 1 MiB")
+			return
+		case kind != websocket.MessageText:
+			c.reply(&wire.Error{Code: wire.CodeParse, Message: "a message is a text frame with one JSON object"})
+			c.close(websocket.StatusUnsupportedData, "text frames only")
+			return
+		}
+		if !c.receive(b) {
+			return
+		}
+	}
+}
+
+// finish ends what runs for the connection and waits for it.
+func (c *socket) finish() {
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	c.cancel()
+	c.cut()
+	c.pinger.Stop()
+	if c.hello != nil {
+		c.hello.Stop()
+	}
+	c.jobs.Wait()
+	c.stall.Stop()
+}
+
+// recover ends a connection whose goroutine panicked: the runs, and the other
+// clients, must not end with it.
+func (c *socket) recover(end func(websocket.StatusCode, string)) {
+	if v := recover(); v != nil {
+		c.s.o.Log.Error("a request of a client panicked", "panic", v, "stack", string(debug.Stack()))
+		end(websocket.StatusInternalError, "internal error")
+	}
+}
+
+// spawn runs a job of this connection beside the reader; not when it has ended.
+func (c *socket) spawn(job func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.ended && c.spawnLocked(job)
+}
+
+func (c *socket) spawnLocked(job func()) bool {
+	c.jobs.Add(1)
+	go func() {
+		defer c.jobs.Done()
+		defer c.recover(c.end)
+		job()
+	}()
+	return true
+}
+
+// end closes the connection from another goroutine than the reader's, once.
+func (c *socket) end(code websocket.StatusCode, reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
+	c.ended = true
+	if c.ws != nil { // otherwise begin does it
+		c.spawnLocked(func() { c.close(code, reason) })
+	}
+}
+
+// close says why and waits a few seconds for the peer to answer.
+func (c *socket) close(code websocket.StatusCode, reason string) {
+	c.cancel()
+	_ = c.ws.Close(code, reason) // it is closed after that in any case
+}
+
+// cut closes the connection without a word.
+func (c *socket) cut() {
+	if c.conn != nil {
+		_ = c.conn.Close() // the reader sees it
+	}
+}
+
+// ping looks whether the peer is there.
+func (c *socket) ping() {
+	ctx, stop := context.WithTimeout(c.ctx, c.s.limits.pong)
+	defer stop()
+	err := c.ws.Ping(ctx)
+	if err != nil && c.writing.TryLock() { // otherwise a frame is under way, which has a time limit
+		c.writing.Unlock()
+		c.cut()
+		return
+	}
+	c.pinger.Reset(c.s.limits.ping)
+}
+
+// reply writes a message before those of subscriptions that wait.
+func (c *socket) reply(m wire.Message) {
+	frame := c.frame(m)
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.send(frame)
+}
+
+// frame is a message that is sent now.
+func (c *socket) frame(m wire.Message) []byte {
+	m.Common().TS = wire.Time{Time: c.s.o.Clock()}
+	return wire.Encode(m)
+}
+
+// writeFor writes a frame of a subscription, unless that has ended.
+func (c *socket) writeFor(sub *subscription, frame []byte) bool {
+	c.low.Lock()
+	defer c.low.Unlock()
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return !sub.ended.Load() && c.send(frame)
+}
+
+// send needs the lock. A client that takes a frame too slowly is told so after it,
+// and goes on from the seq it has; one that takes none at all is cut off.
+func (c *socket) send(frame []byte) bool {
+	began := time.Now()
+	c.stall.Reset(c.s.limits.stuck)
+	err := c.ws.Write(context.Background(), websocket.MessageText, frame)
+	c.stall.Stop()
+	if err != nil {
+		return false
+	}
+	if time.Since(began) > c.s.limits.slow {
+		c.end(websocket.StatusTryAgainLater, "too slow: subscribe again behind the last seq")
+		return false
+	}
+	return true
+}

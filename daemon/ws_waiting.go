@@ -1,0 +1,169 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// open is a question or an input of a run that waits, and where it is on record.
+type open struct {
+	id       string
+	question *approval.Question // nil: it is an input
+	input    wire.Input
+	at       int64 // the record's seq in its own log
+	seq      int64 // in the run's log; 0 while that is not known
+	agent    string
+}
+
+// waiting makes the messages about what waits in a run and was asked at or before a
+// seq: a subscription behind it would not tell of them.
+func (s *sockets) waiting(ctx context.Context, run string, until int64) ([]wire.Message, error) {
+	if until <= 0 {
+		return nil, nil
+	}
+	found, err := s.pending(ctx, run)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	if err := s.locate(ctx, run, found); err != nil {
+		return nil, err
+	}
+	name := s.o.Runs.AgentName(ctx, run)
+	var list []wire.Message
+	for _, w := range found {
+		if w.seq == 0 || w.seq > until {
+			continue
+		}
+		var m wire.OfRun = wire.InputRequest(run, w.input)
+		if w.question != nil {
+			m = wire.Permission(run, cmp.Or(w.agent, name), w.question)
+		}
+		m.Where().Seq, m.Where().Pending = w.seq, true
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// pending finds what waits in a run, oldest questions first.
+func (s *sockets) pending(ctx context.Context, run string) ([]*open, error) {
+	info, err := s.o.Runs.Get(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	var found []*open
+	for _, in := range info.Inputs {
+		found = append(found, &open{id: in.InputRequestID, input: in})
+	}
+	ids := []string{run}
+	agents, err := s.o.Sessions.List(ctx, session.Query{Owner: run, Asked: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range agents.Sessions {
+		ids = append(ids, m.ID)
+	}
+	for _, id := range ids {
+		questions, err := approval.Pending(ctx, s.o.Sessions, id)
+		if err != nil {
+			return nil, err
+		}
+		for i := range questions {
+			found = append(found, &open{id: questions[i].ID, question: &questions[i]})
+		}
+	}
+	return found, nil
+}
+
+// locate finds where in the run's log each was told. What is not relayed yet stays
+// without a place.
+func (s *sockets) locate(ctx context.Context, run string, found []*open) error {
+	for _, w := range found {
+		if w.question == nil || w.question.Session == run {
+			continue
+		}
+		if err := s.scan(ctx, w.question.Session, []*open{w}, func(r *session.Record) bool {
+			w.at = r.Seq
+			return r.Kind == session.KindApprovalAsked && idOf(r) == w.id
+		}); err != nil {
+			return err
+		}
+	}
+	return s.scan(ctx, run, found, func(r *session.Record) bool { return settle(run, found, r) })
+}
+
+// scan reads a log backwards until done says that all is found, or until what is
+// wanted was not asked yet.
+func (s *sockets) scan(ctx context.Context, id string, found []*open, done func(*session.Record) bool) error {
+	oldest := asked(found[0])
+	for _, w := range found {
+		if at := asked(w); at.Before(oldest) {
+			oldest = at
+		}
+	}
+	oldest = oldest.Add(-time.Minute) // clocks may be set back
+	for r, err := range s.o.Sessions.Records(ctx, id, session.Range{Reverse: true}) {
+		if err != nil {
+			return err
+		}
+		if r.Payload != nil && done(&r) || r.Time.Before(oldest) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func asked(w *open) time.Time {
+	if w.question != nil {
+		return w.question.AskedAt
+	}
+	return w.input.AskedAt
+}
+
+// settle notes which of found a record of the run's log tells of, and reports whether
+// all are told of.
+func settle(run string, found []*open, r *session.Record) bool {
+	switch r.Kind {
+	case session.KindApprovalAsked:
+		id := idOf(r)
+		for _, w := range found {
+			if w.question != nil && w.question.Session == run && w.id == id {
+				w.seq = r.Seq
+			}
+		}
+	case session.KindRunEvent:
+		var e wire.RunEvent
+		if json.Unmarshal(r.Payload, &e) != nil {
+			return false // who reads the log is told
+		}
+		for _, w := range found {
+			switch {
+			case w.question == nil && e.Event == wire.RunInputAsked && e.InputID == w.id:
+				w.seq = r.Seq
+			case w.question != nil && e.Event == wire.RunRelayed && e.Session == w.question.Session && e.From <= w.at && w.at <= e.To:
+				w.seq, w.agent = r.Seq, e.Agent
+			}
+		}
+	default:
+		return false
+	}
+	for _, w := range found {
+		if w.seq == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func idOf(r *session.Record) string {
+	var head struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(r.Payload, &head) // "" is nobody's id
+	return head.ID
+}

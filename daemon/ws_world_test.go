@@ -1,0 +1,322 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/feed"
+	"github.com/holdfast-dev/holdfast/daemon/runs"
+	"github.com/holdfast-dev/holdfast/model/scripted"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/sqlite"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// daemonWorld is a whole daemon on a real socket over a real store, whose models follow
+// plays. It can be begun again over the same store, as a daemon is after it ended.
+type daemonWorld struct {
+	t     testing.TB
+	store session.Store
+	home  string
+	cwd   string
+	plays map[string]string // by agent
+	rules []policy.RuleSource
+	ask   time.Duration // until a question expires
+	tune  func(*limits)
+
+	sessions *session.Sessions
+	hub      *feed.Hub
+	runs     *runs.Runs
+	auth     *auth.Auth
+	server   *Server
+	address  string
+	stop     func()
+
+	mu   sync.Mutex
+	ran  []string      // calls that ran, over all lives
+	held chan struct{} // closed by release: what a tool holds goes on
+}
+
+func beginDaemon(t testing.TB, plays map[string]string, tune func(*limits)) *daemonWorld {
+	t.Helper()
+	w := &daemonWorld{t: t, home: t.TempDir(), cwd: t.TempDir(), plays: plays, tune: tune, held: make(chan struct{})}
+	store, err := sqlite.Open(filepath.Join(w.home, "sessions.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.store = store
+	w.begin()
+	t.Cleanup(func() {
+		w.stop()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func (w *daemonWorld) begin() {
+	w.t.Helper()
+	w.hub = feed.New(nil)
+	w.sessions = session.New(w.store, &session.Options{Witness: w.hub.Witness(nil)})
+	w.hub.Serve(w.sessions)
+	var err error
+	if w.runs, err = runs.New(&runs.Options{Sessions: w.sessions, Hub: w.hub, Make: w.make}); err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.runs.Recover(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	if w.auth, err = auth.New(&auth.Options{Dir: filepath.Join(w.home, "run"), Refuse: Refuse}); err != nil {
+		w.t.Fatal(err)
+	}
+	if w.server, err = New(&Options{Sessions: w.sessions, Hub: w.hub, Runs: w.runs, Auth: w.auth, Version: "test", Log: slog.New(slog.NewTextHandler(w.t.Output(), nil))}); err != nil {
+		w.t.Fatal(err)
+	}
+	if w.tune != nil {
+		w.tune(&w.server.sockets.limits)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.address = l.Addr().String()
+	var served sync.WaitGroup
+	served.Go(func() {
+		if err := w.server.Serve(l); err != nil {
+			w.t.Error(err)
+		}
+	})
+	var once sync.Once
+	w.stop = func() {
+		once.Do(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			err := w.server.Shutdown(ctx)
+			served.Wait()
+			if err := errors.Join(err, w.runs.Close(), w.hub.Close()); err != nil {
+				w.t.Error(err)
+			}
+			w.auth.Close()
+		})
+	}
+}
+
+// again ends the daemon and begins another one.
+func (w *daemonWorld) again() {
+	w.t.Helper()
+	w.stop()
+	w.begin()
+}
+
+// release lets tools go on that hold, and those that would.
+func (w *daemonWorld) release() { close(w.held) }
+
+func (w *daemonWorld) did() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]string{}, w.ran...)
+}
+
+func (w *daemonWorld) make(_ context.Context, n runs.Need) (*runs.Made, error) {
+	text, ok := w.plays[n.Agent.Name]
+	if !ok {
+		return nil, fmt.Errorf("agent %s has no play", n.Agent.Name)
+	}
+	play, err := scripted.Parse([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	m, err := scripted.New(play, nil)
+	if err != nil {
+		return nil, err
+	}
+	registry, err := tool.NewRegistry(
+		&stub{w, "Bash", policy.OpCommand}, &stub{w, "write_file", policy.OpWrite}, &stub{w, "read_file", policy.OpRead},
+	)
+	if err != nil {
+		return nil, err
+	}
+	rules, _, err := policy.CompileRules(w.rules, policy.RuleOptions{Home: w.home, Cwd: n.Cwd})
+	if err != nil {
+		return nil, err
+	}
+	return &runs.Made{Model: m, Options: agent.Options{
+		Tools: registry, AskTimeout: w.ask,
+		Permissions: policy.Config{Mode: policy.Mode(n.Mode), Folders: []string{n.Cwd}, Rules: rules},
+	}}, nil
+}
+
+// stub is a tool that does nothing and remembers what it was asked to.
+type stub struct {
+	w    *daemonWorld
+	name string
+	op   policy.Operation
+}
+
+func (s *stub) Spec() tool.Spec {
+	return tool.Spec{Name: s.name, Description: s.name, Input: json.RawMessage(`{"type":"object"}`), ReadOnly: s.op == policy.OpRead}
+}
+
+func (s *stub) resource(c *tool.Call) (what string) {
+	var in struct{ Command, Path string }
+	_ = json.Unmarshal(c.Input, &in) // "" is a resource like any
+	return in.Command + in.Path
+}
+
+func (s *stub) Requests(c *tool.Call) ([]policy.Request, error) {
+	r := policy.Request{Operation: s.op, Resource: s.resource(c), Cwd: s.w.cwd, Input: c.Input, ReadOnly: s.op == policy.OpRead}
+	var in struct{ Content string }
+	if json.Unmarshal(c.Input, &in) == nil {
+		r.Shown = in.Content
+	}
+	return []policy.Request{r}, nil
+}
+
+func (s *stub) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
+	what := s.resource(c)
+	s.w.mu.Lock()
+	s.w.ran = append(s.w.ran, what)
+	held := s.w.held
+	s.w.mu.Unlock()
+	if strings.HasPrefix(what, "hold") {
+		select {
+		case <-held:
+		case <-ctx.Done():
+			return tool.Result{}, ctx.Err()
+		}
+	}
+	return tool.Text("ran " + what), nil
+}
+
+// token makes a token with scopes.
+func (w *daemonWorld) token(scopes ...auth.Scope) string {
+	w.t.Helper()
+	secret, _, err := w.auth.Make(auth.Token{Name: "ann", Scopes: scopes})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return secret
+}
+
+// client is one end of a WebSocket in a test.
+type client struct {
+	t  testing.TB
+	ws *websocket.Conn
+}
+
+// dial opens a connection; with token "" without a credential.
+func (w *daemonWorld) dial(token string) *client {
+	w.t.Helper()
+	c, res, err := w.tryDial(token)
+	if err != nil {
+		w.t.Fatalf("%v %v", err, res)
+	}
+	return c
+}
+
+func (w *daemonWorld) tryDial(token string) (*client, *http.Response, error) {
+	h := http.Header{}
+	if token != "" {
+		h.Set("Authorization", "Bearer "+token)
+	}
+	ws, res, err := websocket.Dial(w.t.Context(), "ws://"+w.address+"/v1/ws", &websocket.DialOptions{HTTPHeader: h})
+	if err != nil {
+		return nil, res, err
+	}
+	ws.SetReadLimit(-1)
+	w.t.Cleanup(func() { _ = ws.CloseNow() })
+	return &client{w.t, ws}, res, nil
+}
+
+// ann is a client that may do everything.
+func (w *daemonWorld) ann() *client { return w.dial(w.token(auth.Read, auth.Run, auth.Approve)) }
+
+func (c *client) send(frame string) {
+	c.t.Helper()
+	if err := c.write(frame); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *client) write(frame string) error {
+	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
+	defer stop()
+	return c.ws.Write(ctx, websocket.MessageText, []byte(frame))
+}
+
+// read reads a frame; the error of a connection that was closed tells its code.
+func (c *client) read() ([]byte, error) {
+	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
+	defer stop()
+	_, b, err := c.ws.Read(ctx)
+	return b, err
+}
+
+func (c *client) next() map[string]any {
+	c.t.Helper()
+	b, err := c.read()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return object(c.t, b)
+}
+
+// until reads on until a message of a type.
+func (c *client) until(kind string) map[string]any {
+	c.t.Helper()
+	for {
+		if m := c.next(); m["type"] == kind {
+			return m
+		}
+	}
+}
+
+// closed reads on until the connection is closed, and returns the code.
+func (c *client) closed() websocket.StatusCode {
+	for {
+		if _, err := c.read(); err != nil {
+			return websocket.CloseStatus(err)
+		}
+	}
+}
+
+func object(t testing.TB, b []byte) map[string]any {
+	t.Helper()
+	var m map[string]any
+	d := json.NewDecoder(strings.NewReader(string(b)))
+	d.UseNumber()
+	if err := d.Decode(&m); err != nil {
+		t.Fatalf("%v in %s", err, b)
+	}
+	return m
+}
+
+// prepared prepares a run with one agent and returns its id.
+func (c *client) prepared(cwd string) string {
+	c.t.Helper()
+	b, err := json.Marshal(map[string]any{"type": "prepare_run", "cwd": cwd, "strategy": json.RawMessage(soleWriter)})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.send(string(b))
+	id, _ := c.until("run_prepared")["runId"].(string)
+	return id
+}
+
+const soleWriter = `{"name":"solo","version":"1","agents":{"writer":{"type":"llm"}},"flow":"writer"}`
