@@ -57,11 +57,14 @@ func (r *Runs) List(ctx context.Context, o ListOptions) (list []wire.RunInfo, ne
 
 // Get describes a run on record, or one that is prepared. RUN_NOT_FOUND.
 func (r *Runs) Get(ctx context.Context, id string) (*wire.RunInfo, error) {
-	if x := r.lookup(id); x != nil && x.isPrepared() {
+	x := r.lookup(id)
+	if x != nil && x.isPrepared() {
 		return x.describePrepared(), nil
 	}
 	m, err := r.o.Sessions.Get(ctx, id)
 	switch {
+	case x != nil && x.begun() && (errors.Is(err, session.ErrNotFound) || err == nil && m.Run == ""):
+		return x.describePrepared(), nil // its start is about to be on record
 	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrInvalidID):
 		return nil, notFound(id)
 	case err != nil:

@@ -206,10 +206,8 @@ func (m *member) told(ctx context.Context, e agent.Event) {
 		return
 	case agent.ToolFinished: // whose notes no record has
 		m.publish(e)
-	case agent.HookRan:
-		if len(e.Notices)+len(e.Terminal) > 0 {
-			m.publish(e)
-		}
+	case agent.HookRan: // and what hooks say to the person
+		m.publish(e)
 	}
 	if m.x.relay != nil {
 		m.x.relay.wake(m.session)
