@@ -79,7 +79,7 @@ type runRequest struct {
 	Mode         string          `json:"mode,omitempty" jsonschema:"permission mode"`
 	Settings     string          `json:"settings,omitempty" jsonschema:"a settings file that applies to this run, absolute"`
 	Title        string          `json:"title,omitempty"`
-	Environ      []string        `json:"environ,omitempty" jsonschema:"NAME=VALUE, instead of the daemon's own; on the unix socket only"`
+	Environ      []string        `json:"environ,omitempty" jsonschema:"entries NAME=VALUE, instead of the daemon's own; on the unix socket only"`
 	Input        string          `json:"input,omitempty" jsonschema:"what to do"`
 	Start        *bool           `json:"start,omitempty" jsonschema:"default: whether there is input"`
 }

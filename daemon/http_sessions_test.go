@@ -1,0 +1,199 @@
+package daemon
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func text(s string) *string { return &s }
+
+func TestListSessions(t *testing.T) {
+	w := newSite(t)
+	w.session("a", &session.MetaPatch{Title: text("Fix the Build"), CWD: text("/w"), Tag: text("red")}, "one")
+	w.session("b", &session.MetaPatch{CWD: text("/w/sub")}, "please mend the BUILD")
+	w.session("c", &session.MetaPatch{Project: text("p1")}, "other")
+	for _, tt := range []struct {
+		query string
+		want  []string
+	}{
+		{"", []string{"a", "b", "c"}},
+		{"?q=build", []string{"a", "b"}},
+		{"?q=BUILD&cwd=/w", []string{"a"}},
+		{"?q=nothing+of+the+kind", nil},
+		{"?tag=red", []string{"a"}},
+		{"?project=p1", []string{"c"}},
+		{"?q=/w/s", []string{"b"}},
+		{"?q=c", []string{"c"}},
+		{"?asked=true", nil},
+		{"?run=*", nil},
+		{"?owner=a", nil},
+	} {
+		var got listOf[Session]
+		w.want(200, &got, "GET", "/v1/sessions"+tt.query, "", w.as(auth.Read))
+		if !slices.Equal(ids(got.Items), tt.want) || got.Next != "" {
+			t.Errorf("%q: %v (next %q), want %v", tt.query, ids(got.Items), got.Next, tt.want)
+		}
+	}
+}
+
+// Pages show each session once, whatever is looked for, and end.
+func TestPages(t *testing.T) {
+	w := newSite(t)
+	for i := range 23 {
+		w.session("s"+strconv.Itoa(i), &session.MetaPatch{Tag: text([]string{"odd", "even"}[i%2])}, "hello")
+	}
+	for _, tt := range []struct {
+		query string
+		want  int
+	}{{"limit=5", 23}, {"limit=5&q=odd", 12}, {"limit=1&tag=even", 11}, {"limit=500", 23}, {"limit=3&q=s1", 11}} {
+		var all []Session
+		for next := ""; ; {
+			var got listOf[Session]
+			w.want(200, &got, "GET", "/v1/sessions?"+tt.query+"&cursor="+next, "")
+			all = append(all, got.Items...)
+			if next = got.Next; next == "" {
+				break
+			}
+		}
+		list := ids(all)
+		if n := len(slices.Compact(list)); n != tt.want || len(all) != tt.want {
+			t.Errorf("%s: %d sessions, %d of them different, want %d", tt.query, len(all), n, tt.want)
+		}
+	}
+}
+
+// A cursor is good for the list that it came from, and nothing else.
+func TestCursor(t *testing.T) {
+	w := newSite(t)
+	for _, id := range []string{"a", "b", "c"} {
+		w.session(id, &session.MetaPatch{Tag: text("x")}, "hello")
+	}
+	var got listOf[Session]
+	w.want(200, &got, "GET", "/v1/sessions?limit=1&tag=x", "")
+	w.want(200, nil, "GET", "/v1/sessions?limit=2&tag=x&cursor="+got.Next, "")
+	flipped := []byte(got.Next)
+	flipped[3] ^= 1
+	for _, query := range []string{
+		"cursor=" + got.Next, "tag=y&cursor=" + got.Next, "tag=x&q=a&cursor=" + got.Next, "tag=x&cursor=" + string(flipped),
+		"tag=x&cursor=" + got.Next[:len(got.Next)-2], "tag=x&cursor=AAAA", "tag=x&cursor=%00",
+	} {
+		if p := w.want(400, nil, "GET", "/v1/sessions?"+query, "").problem(t); p.Code != "usage" {
+			t.Errorf("%s: %+v", query, p)
+		}
+	}
+	w.want(400, nil, "GET", "/v1/runs?cursor="+got.Next, "")
+}
+
+func TestPatchSession(t *testing.T) {
+	w := newSite(t, func(o *Options) {
+		o.Power.Redact = func(s string) string { return strings.ReplaceAll(s, "sk-secret", "[masked]") }
+	})
+	w.session("a", nil, "hello")
+	var s Session
+	tag := w.want(200, &s, "PATCH", "/v1/sessions/a", `{"title":"new sk-secret","tag":"t"}`, w.as(auth.Run)).header.Get("ETag")
+	if s.Title != "new [masked]" || s.Tag != "t" || tag != etag(s.Head) {
+		t.Errorf("%+v, ETag %s", s, tag)
+	}
+	old := tag
+	tag = w.want(200, &s, "PATCH", "/v1/sessions/a", `{"tag":""}`, "If-Match: "+tag).header.Get("ETag")
+	if s.Tag != "" || s.Title != "new [masked]" || tag == old {
+		t.Errorf("%+v, ETag %s", s, tag)
+	}
+	if p := w.want(412, nil, "PATCH", "/v1/sessions/a", `{"tag":"late"}`, "If-Match: "+old).problem(t); !strings.Contains(p.Detail, tag) {
+		t.Errorf("%+v does not tell the ETag %s", p, tag)
+	}
+	w.want(200, &s, "GET", "/v1/sessions/a", "")
+	if s.Tag != "" {
+		t.Error("what was refused is there")
+	}
+	for body, want := range map[string]int{
+		`{}`: 400, ``: 400, `{"title":5}`: 400, `{"name":"x"}`: 400, `{"Title":"x"}`: 400, `{"title":"a","title":"b"}`: 400, `[]`: 400,
+		`{"title":null}`: 400, `{"title":"` + strings.Repeat("x", maxText+1) + `"}`: 400,
+	} {
+		w.want(want, nil, "PATCH", "/v1/sessions/a", body).problem(t)
+	}
+	w.want(400, nil, "PATCH", "/v1/sessions/a", `{"tag":"x"}`, `If-Match: W/"1"`)
+	w.want(404, nil, "PATCH", "/v1/sessions/nobody", `{"tag":"x"}`)
+	w.want(400, nil, "GET", "/v1/sessions/..%2fx", "")
+}
+
+func TestDeleteSession(t *testing.T) {
+	w := newSite(t)
+	w.session("a", nil, "hello")
+	w.session("b", nil, "hello")
+	l, err := w.sessions.Create(t.Context(), session.Opened{SessionID: "a.writer", Owner: "a"})
+	must(t, err)
+	must(t, l.Close())
+	w.want(412, nil, "DELETE", "/v1/sessions/a", "", `If-Match: "77"`)
+	w.want(204, nil, "DELETE", "/v1/sessions/a", "")
+	w.want(404, nil, "DELETE", "/v1/sessions/a", "")
+	w.want(404, nil, "GET", "/v1/sessions/a.writer", "")
+	w.want(200, nil, "GET", "/v1/sessions/b", "")
+	other := session.New(w.sessions.Store(), nil) // another program
+	held, err := other.Open(t.Context(), "b", nil)
+	must(t, err)
+	var s Session
+	if w.want(200, &s, "GET", "/v1/sessions/b", ""); s.HeldBy == nil || s.HeldBy.PID == 0 {
+		t.Errorf("held by %+v", s.HeldBy)
+	}
+	if p := w.want(409, nil, "DELETE", "/v1/sessions/b", "").problem(t); p.Code != "busy" || p.Hint == "" {
+		t.Errorf("%+v", p)
+	}
+	must(t, held.Close())
+	w.want(204, nil, "DELETE", "/v1/sessions/b", "")
+}
+
+func TestFork(t *testing.T) {
+	w := newSite(t)
+	w.session("a", nil, "one", "two", "three", "four")
+	count := func(id string) int {
+		loaded, err := w.sessions.Load(t.Context(), id, nil)
+		must(t, err)
+		return len(loaded.Items)
+	}
+	var s Session
+	a := w.want(201, &s, "POST", "/v1/sessions/a/fork", `{"at":"a-1","title":"mine","session_id":"f1"}`)
+	if a.header.Get("Location") != "/v1/sessions/f1" || s.ID != "f1" || s.Title != "mine" || s.Parent != "a" || count("f1") != 2 {
+		t.Errorf("%s, %d items", a, count("f1"))
+	}
+	w.want(201, &s, "POST", "/v1/sessions/a/fork", "")
+	if count(s.ID) != 4 {
+		t.Errorf("a fork of all has %d items", count(s.ID))
+	}
+	var events Events
+	w.want(200, &events, "GET", "/v1/sessions/a/events?kind=item", "")
+	for i, e := range events.Items {
+		w.want(201, &s, "POST", "/v1/sessions/a/fork", `{"seq":`+strconv.FormatInt(e.Seq, 10)+`}`)
+		if count(s.ID) != i+1 {
+			t.Errorf("a fork at record %d has %d items, want %d", e.Seq, count(s.ID), i+1)
+		}
+	}
+	for body, want := range map[string]int{
+		`{"at":"nothing"}`: 400, `{"seq":0}`: 400, `{"seq":1}`: 400, `{"seq":99}`: 400, `{"at":"a-1","seq":3}`: 400,
+		`{"session_id":"../x"}`: 400, `{"session_id":"a"}`: 409, `{"seq":1.5}`: 400,
+	} {
+		w.want(want, nil, "POST", "/v1/sessions/a/fork", body).problem(t)
+	}
+	w.want(404, nil, "POST", "/v1/sessions/nobody/fork", "{}")
+}
+
+// HEAD is GET without a body.
+func TestHead(t *testing.T) {
+	w := newSite(t)
+	w.session("a", nil, "one")
+	for _, path := range []string{"/healthz", "/v1/info", "/v1/sessions", "/v1/sessions/a", "/v1/sessions/a/events", "/v1/openapi.json"} {
+		got := w.do(http.MethodHead, path, "")
+		if got.status != 200 || len(got.body) != 0 || got.header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %s %v", path, got, got.header)
+		}
+	}
+	if got := w.do(http.MethodHead, "/v1/sessions/nobody", ""); got.status != 404 || len(got.body) != 0 {
+		t.Errorf("%s", got)
+	}
+}

@@ -1,0 +1,119 @@
+package daemon
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// schemas makes schemas of Go types; those of structs have names, and are referred to.
+type schemas struct {
+	named   map[string]*jsonschema.Schema
+	options *jsonschema.ForOptions
+}
+
+func newSchemas() *schemas {
+	enum := func(list ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: list} }
+	return &schemas{named: map[string]*jsonschema.Schema{}, options: &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		rawType:                           {Description: "any JSON"},
+		reflect.TypeFor[time.Time]():      {Type: "string", Format: "date-time"},
+		reflect.TypeFor[session.Digest](): {Type: "string", Description: "SHA-256, 64 hexadecimal digits"},
+		reflect.TypeFor[State]():          enum("pending", "approved", "denied", "expired", "cancelled"),
+		reflect.TypeFor[approval.Decision](): enum(
+			string(approval.Allow), string(approval.Deny), string(approval.AllowSession), string(approval.DenySession),
+		),
+		reflect.TypeFor[auth.Scope]():    enum(string(auth.Read), string(auth.Run), string(auth.Approve), string(auth.Admin)),
+		reflect.TypeFor[wire.Status]():   enum(anyOf(runStatuses())...),
+		reflect.TypeFor[policy.Mode]():   enum(anyOf(policy.Modes())...),
+		reflect.TypeFor[policy.Effect](): enum("", "allow", "deny", "ask"),
+		reflect.TypeFor[session.Kind]():  enum(anyOf(session.Kinds())...),
+	}}}
+}
+
+func anyOf[T ~string](list []T) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = string(v)
+	}
+	return out
+}
+
+// of is the schema of the type of a value: a reference when it has a name.
+func (s *schemas) of(v any) (*jsonschema.Schema, error) {
+	t := reflect.TypeOf(v)
+	if t == rawType {
+		return &jsonschema.Schema{Type: "object", Description: "as the command line prints it with --json"}, nil
+	}
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("no schema of %s", t)
+	}
+	if items, ok := t.FieldByName("Items"); ok && strings.Contains(t.Name(), "[") {
+		return s.list(items.Type.Elem())
+	}
+	name := schemaName(t)
+	if s.named[name] == nil {
+		made, err := jsonschema.ForType(t, s.options)
+		if err != nil {
+			return nil, fmt.Errorf("the schema of %s: %w", t, err)
+		}
+		plainLists(made)
+		s.named[name] = made
+	}
+	return &jsonschema.Schema{Ref: "#/components/schemas/" + name}, nil
+}
+
+// list is one page of a list.
+func (s *schemas) list(of reflect.Type) (*jsonschema.Schema, error) {
+	items, err := s.of(reflect.Zero(of).Interface())
+	if err != nil {
+		return nil, err
+	}
+	return &jsonschema.Schema{
+		Type: "object", Required: []string{"items"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+		Properties: map[string]*jsonschema.Schema{
+			"items":       {Type: "array", Items: items},
+			"next_cursor": {Type: "string", Description: "there is none on the last page"},
+		},
+	}, nil
+}
+
+func schemaName(t reflect.Type) string {
+	r := []rune(t.Name())
+	r[0] = unicode.ToUpper(r[0])
+	return string(r)
+}
+
+// plainLists drops "or null" from lists, and from fields that are left out instead.
+func plainLists(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if slices.Contains(s.Types, "array") {
+		dropNull(s)
+	}
+	plainLists(s.Items)
+	for name, p := range s.Properties {
+		if !slices.Contains(s.Required, name) {
+			dropNull(p)
+		}
+		plainLists(p)
+	}
+	plainLists(s.AdditionalProperties)
+}
+
+func dropNull(s *jsonschema.Schema) {
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+}
