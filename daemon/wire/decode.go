@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
-	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
@@ -83,13 +82,26 @@ func withoutReplacement(frame []byte) []byte {
 	if bytes.Contains(frame, []byte("\uFFFD")) {
 		frame = bytes.ReplaceAll(frame, []byte("\uFFFD"), []byte("\u2022"))
 	}
-	if !bytes.Contains(frame, []byte(`\u`)) {
-		return frame
+	const escaped = `\ufffd`
+	copied := false
+	for at := 0; ; at += len(escaped) {
+		next := bytes.Index(frame[at:], []byte(`\u`))
+		if next < 0 {
+			return frame
+		}
+		if at += next; len(frame)-at < len(escaped) {
+			return frame
+		}
+		if !bytes.EqualFold(frame[at:at+len(escaped)], []byte(escaped)) {
+			at += len(`\u`) - len(escaped)
+			continue
+		}
+		if !copied {
+			frame, copied = bytes.Clone(frame), true
+		}
+		copy(frame[at:], `\u2022`)
 	}
-	return escapedReplacement().ReplaceAll(frame, []byte(`\u2022`))
 }
-
-var escapedReplacement = lazyregexp.Must(`\\u[fF]{3}[dD]`)
 
 // notParsed is the error for a frame that is no JSON, or that has a key twice.
 func notParsed(frame []byte, err error) *Error {
