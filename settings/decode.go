@@ -35,6 +35,7 @@ type said struct {
 	sandbox    *Sandbox
 	hooks      hooksSaid
 	secrets    secretsSaid
+	daemon     Daemon
 	problems   []Problem
 }
 
@@ -51,6 +52,7 @@ func decode(src source) *said {
 		"sandbox":     s.sandboxBlock,
 		"hooks":       s.hooksBlock,
 		"secrets":     s.secretsBlock,
+		"daemon":      s.daemonBlock,
 
 		"strictHooks":            s.flag(&s.hooks.strict),
 		"hooksSandbox":           s.hookSandbox,
@@ -105,27 +107,35 @@ func (s *said) defaultMode(path string, n jsontree.Node) {
 
 func (s *said) directories(path string, n jsontree.Node) {
 	s.texts(path, n, func(_ string, item jsontree.Node) {
-		dir := item.Text
-		if strings.ContainsRune(dir, 0) {
-			s.fault(item.At, "", "%s: the folder's name holds a NUL", path)
-			return
+		if dir, ok := s.whole(path, item); ok {
+			s.folders = append(s.folders, Value[string]{dir, s.origin(item, item.Text)})
 		}
-		if dir == "~" || strings.HasPrefix(dir, "~/") {
-			if s.user == "" {
-				s.fault(item.At, "write the whole path", "%s: %q, but there is no home folder", path, dir)
-				return
-			}
-			dir = s.user + dir[1:]
-		}
-		if strings.HasPrefix(dir, "~") {
-			s.fault(item.At, "write the whole path", "%s: %q: the home of another user is not known", path, dir)
-			return
-		}
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(s.dir, dir)
-		}
-		s.folders = append(s.folders, Value[string]{filepath.Clean(dir), s.origin(item, item.Text)})
 	})
+}
+
+// whole makes the path that an item names absolute: from the user's home, or from the
+// folder of the settings.
+func (s *said) whole(path string, item jsontree.Node) (string, bool) {
+	name := item.Text
+	if strings.ContainsRune(name, 0) {
+		s.fault(item.At, "", "%s: the name holds a NUL", path)
+		return "", false
+	}
+	if name == "~" || strings.HasPrefix(name, "~/") {
+		if s.user == "" {
+			s.fault(item.At, "write the whole path", "%s: %q, but there is no home folder", path, name)
+			return "", false
+		}
+		name = s.user + name[1:]
+	}
+	if strings.HasPrefix(name, "~") {
+		s.fault(item.At, "write the whole path", "%s: %q: the home of another user is not known", path, name)
+		return "", false
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(s.dir, name)
+	}
+	return filepath.Clean(name), true
 }
 
 func (s *said) globs(path string, n jsontree.Node) {

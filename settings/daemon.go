@@ -1,0 +1,122 @@
+package settings
+
+import (
+	"slices"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Daemon is the block "daemon": where the daemon of a home listens. It belongs to the
+// user's settings or the administrator's; a project cannot say it.
+type Daemon struct {
+	Listen       []string // HOST:PORT
+	TLSCert      string   // files
+	TLSKey       string
+	AllowHosts   []string
+	AllowOrigins []string
+	Drain        *time.Duration // nil when nobody says
+	LogFormat    string         // text, json, or ""
+}
+
+// LoadDaemon reads the block of the user's settings and of the administrator's, which
+// are stronger key by key. Only Home and Managed of o are needed. The error is
+// *[Error] when a file is wrong, in this block or elsewhere.
+func LoadDaemon(o *Options) (*Daemon, error) {
+	opt := *o
+	if opt.Managed == "" {
+		opt.Managed = DefaultManaged
+	}
+	managed, err1 := opt.managed()
+	user, err2 := opt.user()
+	if err := joinErrors(err1, err2); err != nil {
+		return nil, err
+	}
+	var d Daemon
+	var problems []Problem
+	for _, src := range slices.Concat(managed, user) {
+		s := decode(src)
+		d.fill(&s.daemon)
+		problems = append(problems, s.problems...)
+	}
+	return &d, refuse(problems)
+}
+
+// fill takes from a weaker layer what nobody said yet.
+func (d *Daemon) fill(o *Daemon) {
+	for _, l := range []struct {
+		to   *[]string
+		from []string
+	}{{&d.Listen, o.Listen}, {&d.AllowHosts, o.AllowHosts}, {&d.AllowOrigins, o.AllowOrigins}} {
+		if len(*l.to) == 0 {
+			*l.to = l.from
+		}
+	}
+	if d.TLSCert == "" && d.TLSKey == "" { // they belong together
+		d.TLSCert, d.TLSKey = o.TLSCert, o.TLSKey
+	}
+	if d.Drain == nil {
+		d.Drain = o.Drain
+	}
+	if d.LogFormat == "" {
+		d.LogFormat = o.LogFormat
+	}
+}
+
+func (s *said) daemonBlock(path string, n jsontree.Node) {
+	if s.layer != policy.LayerUser && s.layer != policy.LayerManaged {
+		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings and the administrator's say where the daemon listens", path)
+		return
+	}
+	list := func(to *[]string) func(string, jsontree.Node) {
+		return func(path string, n jsontree.Node) {
+			s.texts(path, n, func(_ string, item jsontree.Node) { *to = append(*to, item.Text) })
+		}
+	}
+	word := func(to *string) func(string, jsontree.Node) {
+		return func(path string, n jsontree.Node) {
+			if text, ok := s.text(path, n); ok {
+				*to = text
+			}
+		}
+	}
+	d := &s.daemon
+	s.object(path, n, map[string]func(string, jsontree.Node){
+		"listen":       list(&d.Listen),
+		"tlsCert":      s.daemonFile(&d.TLSCert),
+		"tlsKey":       s.daemonFile(&d.TLSKey),
+		"allowHosts":   list(&d.AllowHosts),
+		"allowOrigins": list(&d.AllowOrigins),
+		"drain":        s.drain,
+		"logFormat":    word(&d.LogFormat),
+	})
+	if f := d.LogFormat; f != "" && f != "text" && f != "json" {
+		s.fault(n.At, "write text or json", "%s.logFormat: there is no %q", path, f)
+	}
+}
+
+// daemonFile reads a path: absolute, below "~/", or relative to the settings' folder.
+func (s *said) daemonFile(to *string) func(string, jsontree.Node) {
+	return func(path string, n jsontree.Node) {
+		if _, ok := s.text(path, n); !ok {
+			return
+		}
+		if name, ok := s.whole(path, n); ok {
+			*to = name
+		}
+	}
+}
+
+func (s *said) drain(path string, n jsontree.Node) {
+	text, ok := s.text(path, n)
+	if !ok {
+		return
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		s.fault(n.At, `write a time such as "30s" or "2m"`, "%s: %q is not a time", path, text)
+		return
+	}
+	s.daemon.Drain = &d
+}
