@@ -200,7 +200,7 @@ func etagged(rt *route) bool {
 // problemsOf lists what can become of a request to a route beside its answer.
 func problemsOf(rt *route) []outcome.Outcome {
 	list := append([]outcome.Outcome{outcome.Usage, outcome.Failed}, rt.problems...)
-	if rt.scope != "" {
+	if !rt.open {
 		list = append(list, outcome.Unauthenticated, outcome.Forbidden)
 	}
 	if rt.body != nil {

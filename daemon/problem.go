@@ -114,6 +114,9 @@ var onFailure = map[wire.Code]outcome.Outcome{
 }
 
 func statusOf(err error) outcome.Outcome {
+	if e, ok := errors.AsType[*refusal](err); ok {
+		return e.out
+	}
 	if e, ok := errors.AsType[*runs.Error](err); ok {
 		if out, ok := ofRuns[e.Code]; ok {
 			return out

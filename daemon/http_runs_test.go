@@ -1,0 +1,237 @@
+package daemon
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+)
+
+// started makes a run that asks about git push, and returns its question.
+func (w *site) started(id string) (wire.RunInfo, Approval) {
+	w.t.Helper()
+	var r wire.RunInfo
+	w.want(201, &r, "POST", "/v1/runs", `{"session_id":"`+id+`","cwd":"`+w.t.TempDir()+`","input":"push it","title":"my run"}`, w.as(auth.Run))
+	var list listOf[Approval]
+	eventually(w.t, "a question", func() bool {
+		w.want(200, &list, "GET", "/v1/approvals?session="+id, "", w.as(auth.Read))
+		return len(list.Items) == 1
+	})
+	return r, list.Items[0]
+}
+
+func (w *site) status(id string, want wire.Status) wire.RunInfo {
+	w.t.Helper()
+	var r wire.RunInfo
+	eventually(w.t, "run "+id+" is "+string(want), func() bool {
+		w.want(200, &r, "GET", "/v1/runs/"+id, "")
+		return r.Status == want
+	})
+	return r
+}
+
+func TestRun(t *testing.T) {
+	w := newSite(t)
+	r, q := w.started("r1")
+	if r.RunID != "r1" || q.State != StatePending || q.RunID != "r1" || q.Title != "my run" || q.Run == "" || q.Tool != "Bash" {
+		t.Errorf("%+v\n%+v", r, q)
+	}
+	w.status("r1", wire.Waiting)
+	var got Approval
+	w.want(200, &got, "POST", "/v1/approvals/"+q.ID+"/decision",
+		`{"decision":"allow","message":"fine","digest":"`+q.Digest+`"}`, w.as(auth.Approve))
+	if got.State != StateApproved || got.Answer.By != "approveer" || got.Answer.Via != "http" || got.Answer.Message != "fine" {
+		t.Errorf("%+v %+v", got, got.Answer)
+	}
+	r = w.status("r1", wire.Completed)
+	if r.Segment != 1 || r.CompletedAt == nil || !strings.Contains(r.Result, "ran git push") {
+		t.Errorf("%+v", r)
+	}
+	w.want(200, &got, "GET", "/v1/approvals/"+q.ID, "")
+	if got.State != StateApproved || got.Run != string(wire.Completed) {
+		t.Errorf("%+v", got)
+	}
+	w.want(200, &got, "GET", "/v1/approvals/"+q.ID+"?session=r1", "")
+	w.want(404, nil, "GET", "/v1/approvals/"+q.ID+"?session=other", "")
+	w.want(404, nil, "GET", "/v1/approvals/"+q.ID[:len(q.ID)-1], "")
+
+	w.want(200, &r, "POST", "/v1/runs/r1/continue", `{"input":"more"}`)
+	r = w.status("r1", wire.Completed)
+	if r.Segment != 2 {
+		t.Errorf("%+v", r)
+	}
+	a := w.want(200, &r, "POST", "/v1/runs", `{"session_id":"r1","input":"and more"}`)
+	if a.header.Get("Location") != "/v1/runs/r1" {
+		t.Errorf("%v", a.header)
+	}
+	eventually(t, "a third segment", func() bool { r = w.status("r1", wire.Completed); return r.Segment == 3 })
+	var list listOf[wire.RunInfo]
+	for query, want := range map[string]int{"": 1, "?status=completed": 1, "?status=failed": 0, "?cwd=/nowhere": 0} {
+		if w.want(200, &list, "GET", "/v1/runs"+query, ""); len(list.Items) != want {
+			t.Errorf("%s: %d runs, want %d", query, len(list.Items), want)
+		}
+	}
+	if w.mu.Lock(); len(w.ran) != 1 {
+		t.Errorf("ran %v", w.ran)
+	}
+	w.mu.Unlock()
+}
+
+// A run can be prepared first, stopped, and deleted when it has ended.
+func TestRunSteps(t *testing.T) {
+	w := newSite(t)
+	var r wire.RunInfo
+	w.want(201, &r, "POST", "/v1/runs", `{"session_id":"r1","cwd":"`+t.TempDir()+`"}`)
+	if r.Status != wire.Pending {
+		t.Errorf("%+v", r)
+	}
+	w.want(409, nil, "POST", "/v1/runs", `{"session_id":"r1","cwd":"/"}`).problem(t)
+	w.want(200, &r, "POST", "/v1/runs/r1/start", `{"input":"push"}`)
+	w.status("r1", wire.Waiting)
+	if p := w.want(409, nil, "POST", "/v1/runs/r1/start", `{"input":"push"}`).problem(t); p.Code != "conflict" {
+		t.Errorf("%+v", p)
+	}
+	w.want(409, nil, "DELETE", "/v1/sessions/r1", "").problem(t)
+	w.want(200, nil, "POST", "/v1/runs/r1/steer", `{"text":"quick"}`)
+	w.want(200, nil, "POST", "/v1/runs/r1/mode", `{"mode":"plan"}`, w.as(auth.Approve))
+	w.want(403, nil, "POST", "/v1/runs/r1/mode", `{"mode":"plan"}`, w.as(auth.Run))
+	w.want(409, nil, "POST", "/v1/runs/r1/input", `{"agent":"agent","text":"x"}`).problem(t)
+	w.want(200, &r, "POST", "/v1/runs/r1/stop", "")
+	if r.Status != wire.Cancelled {
+		t.Errorf("%+v", r)
+	}
+	w.want(404, nil, "POST", "/v1/runs/r1/stop", "").problem(t)
+	w.want(409, nil, "POST", "/v1/runs/r1/steer", `{"text":"quick"}`).problem(t)
+	eventually(t, "it can be deleted", func() bool { return w.do("DELETE", "/v1/sessions/r1", "").status == 204 })
+	w.want(404, nil, "GET", "/v1/runs/r1", "").problem(t)
+	for _, tt := range []struct {
+		path, body string
+		want       int
+	}{
+		{"/v1/runs", `{}`, 400},
+		{"/v1/runs", `{"cwd":"here"}`, 400},
+		{"/v1/runs", `{"cwd":"/","mode":"wild"}`, 400},
+		{"/v1/runs", `{"cwd":"/","strategy":{"name":1}}`, 400},
+		{"/v1/runs", `{"cwd":"/","strategy_path":"no/such/file.yaml"}`, 400},
+		{"/v1/runs", `{"cwd":"/","strategy":{},"strategy_path":"x"}`, 400},
+		{"/v1/runs", `{"cwd":"/","environ":["A=b"]}`, 403},
+		{"/v1/runs", `{"cwd":"/","session_id":"../x"}`, 400},
+		{"/v1/runs", `{"cwd":"/","nothing":1}`, 400},
+		{"/v1/runs/nobody/start", `{}`, 404},
+		{"/v1/runs/nobody/continue", `{}`, 404},
+		{"/v1/runs/nobody/stop", ``, 404},
+		{"/v1/runs/nobody/steer", `{"text":"x"}`, 409},
+		{"/v1/runs/nobody/steer", `{"text":""}`, 400},
+		{"/v1/runs/nobody/input", `{"agent":"x","text":"x"}`, 409},
+		{"/v1/runs/nobody/mode", `{"mode":"plan"}`, 404},
+		{"/v1/runs/nobody/mode", `{"mode":""}`, 400},
+		{"/v1/runs/..%2fx/stop", ``, 400},
+	} {
+		if got := w.do("POST", tt.path, tt.body); got.status != tt.want {
+			t.Errorf("%s %s: %s, want %d", tt.path, tt.body, got, tt.want)
+		} else {
+			got.problem(t)
+		}
+	}
+}
+
+// Of two who answer at once one has answered, the other is told who was faster; the
+// same again is fine.
+func TestDecideAtOnce(t *testing.T) {
+	w := newSite(t)
+	for _, id := range []string{"r1", "r2", "r3", "r4"} {
+		_, q := w.started(id)
+		bodies := []string{`{"decision":"allow"}`, `{"decision":"deny","message":"no"}`}
+		scopes := []auth.Scope{auth.Approve, auth.Admin}
+		got := make([]*reply, 2)
+		var wg sync.WaitGroup
+		for i := range got {
+			wg.Go(func() { got[i] = w.do("POST", "/v1/approvals/"+q.ID+"/decision", bodies[i], w.as(scopes[i])) })
+		}
+		wg.Wait()
+		won := 0
+		if got[0].status != 200 {
+			won = 1
+		}
+		if got[won].status != 200 || got[1-won].status != 409 {
+			t.Fatalf("%s\n%s", got[0], got[1])
+		}
+		var first Approval
+		got[won].into(t, &first)
+		p := got[1-won].problem(t)
+		if p.Code != "approval" || p.Winner == nil || p.Winner.By != string(scopes[won])+"er" || p.Winner.Decision != first.Answer.Decision {
+			t.Errorf("%+v %+v", p, p.Winner)
+		}
+		var again Approval
+		w.want(200, &again, "POST", "/v1/approvals/"+q.ID+"/decision", bodies[won])
+		if again.Answer.By != first.Answer.By || !again.Answer.At.Equal(first.Answer.At) {
+			t.Errorf("again: %+v, first %+v", again.Answer, first.Answer)
+		}
+		w.status(id, wire.Completed)
+	}
+}
+
+func TestDecideRefused(t *testing.T) {
+	w := newSite(t)
+	_, q := w.started("r1")
+	path := "/v1/approvals/" + q.ID + "/decision"
+	for body, want := range map[string]int{
+		``: 400, `{}`: 400, `{"decision":"maybe"}`: 400, `{"decision":"allow","by":"root"}`: 400, `{"decision":"allow","scope":"Bash(ls:*)"}`: 400,
+		`{"decision":"allow-session","scope":"Read(x)"}`: 400, `{"decision":"allow","stop":true}`: 400, `{"decision":"allow","digest":"x"}`: 409,
+		`{"decision":"allow","decision":"deny"}`: 400, `{"decision":"allow"} {}`: 400,
+	} {
+		w.want(want, nil, "POST", path, body).problem(t)
+	}
+	w.want(415, nil, "POST", path, `{"decision":"allow"}`, "Content-Type: text/plain").problem(t)
+	w.want(413, nil, "POST", path, `{"decision":"deny","message":"`+strings.Repeat("x", maxBody)+`"}`).problem(t)
+	w.want(404, nil, "POST", "/v1/approvals/nothing/decision", `{"decision":"allow"}`).problem(t)
+	w.want(400, nil, "GET", "/v1/approvals?state=all", "").problem(t)
+	w.want(404, nil, "GET", "/v1/approvals?session=nobody", "").problem(t)
+	var list listOf[Approval]
+	w.want(200, &list, "GET", "/v1/approvals", "")
+	if len(list.Items) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	var got Approval
+	w.want(200, &got, "POST", path, `{"decision":"allow-session","scope":"Bash(git push:*)"}`)
+	for state, want := range map[string]int{"all": 1, "approved": 1, "denied": 0, "pending": 0, "expired": 0} {
+		if w.want(200, &list, "GET", "/v1/approvals?session=r1&state="+state, ""); len(list.Items) != want {
+			t.Errorf("%s: %d questions, want %d", state, len(list.Items), want)
+		}
+	}
+	w.status("r1", wire.Completed)
+	_, q = w.started("r2")
+	w.want(200, &got, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"deny","stop":true}`)
+	if got.State != StateDenied || got.Answer.Decision != approval.Deny || !got.Answer.Stop {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Who watches the questions sees each that is asked, and that it is answered.
+func TestApprovalStream(t *testing.T) {
+	w := newSite(t)
+	l := w.listen("/v1/approvals", w.as(auth.Read))
+	if e := l.until("approvals"); e[0].data != `{"items":[]}` {
+		t.Errorf("%+v", e)
+	}
+	_, q := w.started("r1")
+	if e := l.until("approvals"); !strings.Contains(e[0].data, `"id":"`+q.ID+`"`) {
+		t.Errorf("%+v", e)
+	}
+	late := w.listen("/v1/approvals")
+	if e := late.until("approvals"); !strings.Contains(e[0].data, q.ID) {
+		t.Errorf("%+v", e)
+	}
+	// Another program answers.
+	_, err := approval.Resolve(t.Context(), w.sessions, "r1", approval.Answer{Question: q.ID, Decision: approval.Deny, By: "bob", Via: "cli"})
+	must(t, err)
+	for _, l := range []*listener{l, late} {
+		for e := l.until("approvals"); e[0].data != `{"items":[]}`; e = l.until("approvals") {
+			t.Logf("%+v", e)
+		}
+	}
+	w.want(400, nil, "GET", "/v1/approvals?session=r1", "", "Accept: text/event-stream").problem(t)
+}

@@ -1,0 +1,158 @@
+package daemon
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+)
+
+var figures = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+	_, _ = w.Write([]byte("up 1\n"))
+})
+
+// Every route is in the document and nothing else, each with a name of its own.
+func TestDocument(t *testing.T) {
+	w := newSite(t, func(o *Options) { o.Metrics = figures })
+	var doc openDoc
+	w.want(200, &doc, "GET", "/v1/openapi.json", "")
+	ids := map[string]bool{}
+	n := 0
+	for i := range w.api.table {
+		rt := &w.api.table[i]
+		op, ok := doc.Paths[rt.path][strings.ToLower(rt.method)]
+		if !ok || op.ID != rt.id || ids[rt.id] {
+			t.Errorf("%s: in the document it is %+v", rt.key(), op)
+		}
+		ids[rt.id] = true
+	}
+	for _, place := range doc.Paths {
+		n += len(place)
+	}
+	if n != len(w.api.table) {
+		t.Errorf("the document has %d operations, and there are %d routes", n, len(w.api.table))
+	}
+	b, err := os.ReadFile("../docs/http.md")
+	must(t, err)
+	for i := range w.api.table {
+		rt := &w.api.table[i]
+		short := strings.TrimPrefix(rt.path[strings.LastIndex(rt.path, "}")+1:], "/")
+		if !strings.Contains(string(b), "`"+rt.method+" "+rt.path) && !strings.Contains(string(b), "`…/"+short) {
+			t.Errorf("docs/http.md does not have %s", rt.key())
+		}
+	}
+	var schema map[string]json.RawMessage
+	if w.want(200, &schema, "GET", "/v1/ws.schema.json", ""); schema["$schema"] == nil {
+		t.Error("the schema of the socket does not say what it is")
+	}
+}
+
+// A linter that others wrote finds no fault with the document.
+func TestRedocly(t *testing.T) {
+	tools := os.Getenv("HOLDFAST_WEBTOOLS")
+	if tools == "" {
+		missing.Skip(t, `eval "$(scripts/services env webtools)" makes this run`)
+	}
+	w := newSite(t, func(o *Options) { o.Metrics = figures })
+	doc, err := w.api.document()
+	must(t, err)
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "openapi.json"), doc, 0o600))
+	bin := filepath.Join(tools, "node_modules", ".bin")
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "redocly"), "lint", "openapi.json", "--format=json")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
+	out, err := cmd.Output()
+	var report struct {
+		Totals   struct{ Errors, Warnings int }
+		Problems []struct {
+			Rule     string `json:"ruleId"`
+			Severity string
+			Message  string
+			Location []struct{ Pointer string }
+		}
+	}
+	if e := json.Unmarshal(out, &report); e != nil {
+		t.Fatalf("redocly: %v, %v\n%s", err, e, out)
+	}
+	for _, p := range report.Problems {
+		t.Errorf("%s: %s: %s %+v", p.Severity, p.Rule, p.Message, p.Location)
+	}
+	if err != nil || report.Totals.Errors+report.Totals.Warnings > 0 {
+		t.Errorf("%v, %+v", err, report.Totals)
+	}
+}
+
+// What has no credential, or one for something else, is refused on every route.
+func TestCredentials(t *testing.T) {
+	w := newSite(t, func(o *Options) { o.Metrics = figures })
+	fill := strings.NewReplacer("{id}", "x", "{grant}", "g")
+	for i := range w.api.table {
+		rt := &w.api.table[i]
+		if rt.serve == nil {
+			continue
+		}
+		path := fill.Replace(rt.path)
+		bare := w.do(rt.method, path, "", "Authorization: ")
+		if rt.open {
+			if bare.status >= 400 && rt.method == http.MethodGet {
+				t.Errorf("%s is open, and answers %s", rt.key(), bare)
+			}
+			continue
+		}
+		if bare.status != 401 || bare.problem(t).Code != "unauthenticated" {
+			t.Errorf("%s without a credential: %s", rt.key(), bare)
+		}
+		for scope := range w.tokens {
+			got := w.do(rt.method, path, "", w.as(scope))
+			may := rt.scope == "" || scope == rt.scope || scope == "admin"
+			if refused := got.status == 403 && strings.Contains(string(got.body), "scope"); refused == may {
+				t.Errorf("%s with the scope %s: %s", rt.key(), scope, got)
+			}
+		}
+		if got := w.do(rt.method, path, "", w.as("admin"), "Origin: https://evil.example"); got.status != 403 {
+			t.Errorf("%s from another origin: %s", rt.key(), got)
+		}
+	}
+	for _, path := range []string{"/v1", "/v1/", "/v1/nothing", "/v1/sessions/a/b/c", "/metrics/x"} {
+		if got := w.do("GET", path, "", "Authorization: "); got.status != 401 && got.status != 404 {
+			t.Errorf("%s without a credential: %s", path, got)
+		}
+	}
+}
+
+// What is not there, and what is there for other methods.
+func TestNoRoute(t *testing.T) {
+	w := newSite(t)
+	for _, path := range []string{"/", "/index.html", "/v1", "/v1/", "/v1/nothing", "/v1/sessions/", "/metrics", "/favicon.ico"} {
+		if p := w.want(404, nil, "GET", path, "").problem(t); p.Code != "not_found" || p.Instance != path {
+			t.Errorf("%s: %+v", path, p)
+		}
+	}
+	methods := map[string][]string{}
+	for i := range w.api.table {
+		if rt := &w.api.table[i]; rt.serve != nil {
+			methods[rt.path] = append(methods[rt.path], rt.method)
+		}
+	}
+	fill := strings.NewReplacer("{id}", "x", "{grant}", "g")
+	for path, list := range methods {
+		for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} {
+			if slices.Contains(list, m) {
+				continue
+			}
+			got := w.want(405, nil, m, fill.Replace(path), "")
+			allow := strings.Split(got.header.Get("Allow"), ", ")
+			if got.problem(t).Code != "method_not_allowed" || !slices.Contains(allow, list[0]) || slices.Contains(allow, m) {
+				t.Errorf("%s %s: Allow %v, and it has %v", m, path, allow, list)
+			}
+		}
+	}
+}
