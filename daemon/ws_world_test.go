@@ -30,14 +30,16 @@ import (
 // daemonWorld is a whole daemon on a real socket over a real store, whose models follow
 // plays. It can be begun again over the same store, as a daemon is after it ended.
 type daemonWorld struct {
-	t     testing.TB
-	store session.Store
-	home  string
-	cwd   string
-	plays map[string]string // by agent
-	rules []policy.RuleSource
-	ask   time.Duration // until a question expires
-	tune  func(*limits)
+	t          testing.TB
+	store      session.Store
+	closeStore func() error
+	home       string
+	cwd        string
+	plays      map[string]string // by agent
+	rules      []policy.RuleSource
+	ask        time.Duration // until a question expires
+	tune       func(*limits)
+	trail      session.Witness // nil: there is none
 
 	sessions *session.Sessions
 	hub      *feed.Hub
@@ -50,30 +52,37 @@ type daemonWorld struct {
 	mu   sync.Mutex
 	ran  []string      // calls that ran, over all lives
 	held chan struct{} // closed by release: what a tool holds goes on
+
+	during func(what string) // runs in each call
 }
 
 func beginDaemon(t testing.TB, plays map[string]string, tune func(*limits)) *daemonWorld {
 	t.Helper()
 	w := &daemonWorld{t: t, home: t.TempDir(), cwd: t.TempDir(), plays: plays, tune: tune, held: make(chan struct{})}
-	store, err := sqlite.Open(filepath.Join(w.home, "sessions.db"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.store = store
+	w.openStore()
 	w.begin()
 	t.Cleanup(func() {
 		w.stop()
-		if err := store.Close(); err != nil {
+		if err := w.closeStore(); err != nil {
 			t.Error(err)
 		}
 	})
 	return w
 }
 
+func (w *daemonWorld) openStore() {
+	w.t.Helper()
+	store, err := sqlite.Open(filepath.Join(w.home, "sessions.db"), nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.store, w.closeStore = store, store.Close
+}
+
 func (w *daemonWorld) begin() {
 	w.t.Helper()
 	w.hub = feed.New(nil)
-	w.sessions = session.New(w.store, &session.Options{Witness: w.hub.Witness(nil)})
+	w.sessions = session.New(w.store, &session.Options{Witness: w.hub.Witness(w.trail)})
 	w.hub.Serve(w.sessions)
 	var err error
 	if w.runs, err = runs.New(&runs.Options{Sessions: w.sessions, Hub: w.hub, Make: w.make}); err != nil {
@@ -192,8 +201,12 @@ func (s *stub) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	what := s.resource(c)
 	s.w.mu.Lock()
 	s.w.ran = append(s.w.ran, what)
+	during := s.w.during
 	held := s.w.held
 	s.w.mu.Unlock()
+	if during != nil {
+		during(what)
+	}
 	if strings.HasPrefix(what, "hold") {
 		select {
 		case <-held:
