@@ -23,8 +23,11 @@ func (e *Error) Unwrap() error { return e.Err }
 // Hint says what to do about it, or "".
 func (e *Error) Hint() string { return e.Tip }
 
-// fail is an error with the words of its cause.
+// fail is an error with the words of its cause; nil of nothing.
 func fail(code wire.Code, err error) error {
+	if err == nil {
+		return nil
+	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		return &Error{Code: code, Message: e.Message, Tip: e.Tip, Err: err}
 	}
@@ -33,7 +36,7 @@ func fail(code wire.Code, err error) error {
 
 // notFound is seed 002's answer about a run that does not run.
 func notFound(id string) error {
-	return &Error{Code: wire.CodeRunNotFound, Message: "No active run found for runId " + id}
+	return &Error{Code: wire.CodeRunNotFound, Message: wire.RunNotFound(id).Message}
 }
 
 func draining(code wire.Code) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/wire"
@@ -31,7 +32,7 @@ func (r *Runs) append(ctx context.Context, id string, e wire.RunEvent, from ...w
 		if err != nil {
 			return 0, err
 		}
-		if !among(wire.Status(m.Run), from) {
+		if len(from) > 0 && !slices.Contains(from, wire.Status(m.Run)) {
 			return 0, fmt.Errorf("run %s is %s: %w", id, m.Run, errOvertaken)
 		}
 		recs, err := r.o.Sessions.AppendShared(ctx, id, m.Head, d)
@@ -51,13 +52,4 @@ func (x *run) append(ctx context.Context, e wire.RunEvent, from ...wire.Status) 
 		*text, _ = x.mask.Text(*text)
 	}
 	return x.r.append(ctx, x.id, e, from...)
-}
-
-func among(s wire.Status, list []wire.Status) bool {
-	for _, f := range list {
-		if f == s {
-			return true
-		}
-	}
-	return len(list) == 0
 }

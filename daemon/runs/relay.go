@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 
@@ -45,9 +46,7 @@ func newRelay(x *run) *relay {
 	l := &relay{x: x, quit: make(chan struct{}), done: make(chan struct{}), bell: make(chan struct{}, 1), told: map[string]int64{}}
 	l.settled.L = &l.mu
 	if x.past != nil {
-		for id, seq := range x.past.relayed {
-			l.told[id] = seq
-		}
+		maps.Copy(l.told, x.past.relayed)
 	}
 	go l.work()
 	for _, a := range x.strategy.Agents { // what they got while the run did not run

@@ -111,7 +111,7 @@ func (r *Runs) Start(ctx context.Context, id, input, requestID string, by Actor)
 	if x == nil {
 		return refuse(wire.CodeStartFailed, "No prepared run found for runId %s", id)
 	}
-	return fail2(wire.CodeStartFailed, x.start(ctx, input, requestID, by))
+	return fail(wire.CodeStartFailed, x.start(ctx, input, requestID, by))
 }
 
 // Continue goes on with a run that has ended: with an input, or, where it was
@@ -132,15 +132,7 @@ func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Act
 		}
 		return nil
 	}
-	return fail2(wire.CodeContinueFailed, x.proceed(ctx, input, requestID, by))
-}
-
-// fail2 is fail, of nothing too.
-func fail2(code wire.Code, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fail(code, err)
+	return fail(wire.CodeContinueFailed, x.proceed(ctx, input, requestID, by))
 }
 
 func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) error {
