@@ -149,6 +149,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
   };
   if (keys) keys.current = { decide, open: (p) => { if (!away && allowed) setPanel(p); }, once: once(q) };
   const open = (p) => setPanel(panel === p ? '' : p);
+  const key = (k) => keys && html` <kbd>${k}</kbd>`;
   const input = q.requests?.[0]?.input;
   const title = oneLine(q.title || q.session_id);
   const run = q.run_id || q.session_id;
@@ -157,7 +158,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
     <header>
       <h3 id=${'qt-' + q.id}><span class="tool">${oneLine(q.tool)}</span> <span class="muted">${q.requests?.map((r) => r.operation).filter((v, i, l) => v && l.indexOf(v) === i).join(', ')}</span>
         ${q.reason === 'policy-deny-override' && html` <${Badge} kind="ask">overrides a deny</${Badge}>`}</h3>
-      <div class="when muted num"><${Ago} at=${q.asked_at} />${q.expires_at && !away && html` · <${Expiry} at=${q.expires_at} />`}</div>
+      <div class="when muted num"><${Ago} at=${q.asked_at} exact=${true} />${q.expires_at && !away && html` · <${Expiry} at=${q.expires_at} />`}</div>
     </header>
     ${away ? html`<p class="answered" role="status"><${Answered} answer=${away} /></p>` : html`
     ${input?.description && html`<p class="says">The model says: <q>${oneLine(input.description)}</q></p>`}
@@ -166,16 +167,16 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
       ${!within && html`<${Fact} name="session"><a href=${sessionPath(run)}>${title}</a>${q.agent && html` <span class="muted">agent ${oneLine(q.agent)}</span>`}</${Fact}>`}
       ${within && q.agent && html`<${Fact} name="agent">${oneLine(q.agent)}</${Fact}>`}
       <${Fact} name="folder"><span class="mono">${seen(q.requests?.[0]?.cwd || q.cwd || '')}</span></${Fact}>
-      <${Fact} name="why">${seen(q.why)}${q.rule && html`<div><${Origin} rule=${q.rule} /></div>`}</${Fact}>
+      <${Fact} name="why">${seen(q.why)}${q.rule && !(q.why || '').includes(`${q.rule.file}:${q.rule.line}`) && html`<div><${Origin} rule=${q.rule} /></div>`}</${Fact}>
       <${Fact} name="sandbox">${!q.sandbox || q.sandbox === 'none' ? html`<span class="warn-text">none: nothing would hold it</span>` : seen(q.sandbox)}</${Fact}>
       <${Fact} name="mode">${oneLine(q.mode)}</${Fact}>
     </dl>
     ${error && html`<p class="problem" role="alert">${error.message}${error.hint && html` <span class="hint">hint: <code>${error.hint}</code></span>`}</p>`}
     <div class="actions" role="group" aria-label="answer">
-      <button type="button" class="allow" disabled=${!ready || busy} onClick=${() => decide({ decision: 'allow' })}>${verbs.allow} <kbd>a</kbd></button>
-      ${!once(q) && html`<button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'scope'} onClick=${() => open('scope')}>For this session… <kbd>s</kbd></button>`}
-      <button type="button" class="deny" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny' })}>${verbs.deny} <kbd>d</kbd></button>
-      <button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>Deny with a reason… <kbd>r</kbd></button>
+      <button type="button" class="allow" disabled=${!ready || busy} onClick=${() => decide({ decision: 'allow' })}>${verbs.allow}${key('a')}</button>
+      ${!once(q) && html`<button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'scope'} onClick=${() => open('scope')}>For this session…${key('s')}</button>`}
+      <button type="button" class="deny" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny' })}>${verbs.deny}${key('d')}</button>
+      <button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>Deny with a reason…${key('r')}</button>
       <button type="button" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny', stop: true })}>Deny and stop</button>
       ${!allowed ? html`<span class="muted">You may look, and not answer.</span>` : !read && html`<span class="muted">Scroll to its end, or show all of it, to answer.</span>`}
     </div>

@@ -5,7 +5,7 @@ import { useRoute, go, sessionPath } from './route.js';
 import { useLog } from './log.js';
 import { Windowed } from './window.js';
 import { Row, Coming } from './rows.js';
-import { gist, stateOf } from './fold.js';
+import { gist } from './fold.js';
 import { Trouble, Waiting } from './load.js';
 import { StatusBadge, Confirm, Dialog, announce, titleOf } from './parts.js';
 import { Question } from './question.js';
@@ -143,7 +143,7 @@ function useSays() {
 function useRows() {
   const [open, setOpen] = useState(new Map());
   const [raw, setRaw] = useState(new Set());
-  const isOpen = (r) => open.get(r.key) ?? (r.type === 'call' && stateOf(r) === 'asks');
+  const isOpen = (r) => open.get(r.key) ?? false;
   return {
     isOpen, isRaw: (r) => raw.has(r.key),
     toggle: (r) => setOpen((m) => new Map(m).set(r.key, !isOpen(r))),
@@ -210,7 +210,7 @@ export function Session({ id }) {
     ${log.error && html`<${Trouble} error=${log.error} again=${() => jump(wanted)} />`}
     ${!log.top && list.length > 0 && html`<p class="waiting">${log.busy ? 'Loading earlier records …' : html`<button type="button" class="link" onClick=${older}>Earlier records</button>`}</p>`}
     ${log.live === 'loading' && !list.length && html`<${Waiting} />`}
-    <${Windowed} rows=${list} label="transcript" head=${64} stick=${stick} goal=${goal} onStick=${setStick} onTop=${older} onEnd=${newer}
+    <${Windowed} rows=${list} label="transcript" head=${8} stick=${stick} goal=${goal} onStick=${setStick} onTop=${older} onEnd=${newer}
       show=${(r) => html`<${Row} key=${r.key} r=${r} v=${r.v} id=${id} open=${rows.isOpen(r)} raw=${rows.isRaw(r)} marked=${wanted > 0 && r.records.some((e) => e.seq === wanted)} on=${on} />`} />
     ${coming.map(([agent, now]) => html`<${Coming} key=${agent} agent=${agent} now=${now} />`)}
     ${asked.length > 0 && html`<section class="questions" aria-label="open questions">${asked.map((q) => html`<${Question} key=${q.id} q=${q} within=${true} gone=${open.includes(q) ? null : gone.get(q.id)?.answer} onDone=${(d) => mine(d.id)} />`)}</section>`}

@@ -26,16 +26,19 @@ export function span(ms) {
   return Math.floor(h / 24) + ' days';
 }
 
+/** roughly is a length of time in one unit. */
+const roughly = (ms) => (ms < 6e4 ? span(ms) : ms < 36e5 ? Math.floor(ms / 6e4) + ' min' : ms < 1728e5 ? Math.floor(ms / 36e5) + ' h' : Math.floor(ms / 864e5) + ' days');
+
 const pad = (n) => String(n).padStart(2, '0');
 export const clock = (t) => { const d = new Date(t); return `${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`; };
 export const day = (t) => { const d = new Date(t); return `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())}`; };
 export const full = (t) => `${day(t)} ${clock(t)}`;
 
 /** Ago is how long ago something was; the time itself is in its title. */
-export function Ago({ at }) {
+export function Ago({ at, exact }) {
   const t = useNow();
   const ms = t - new Date(at);
-  return html`<time datetime=${at} title=${full(at)}>${ms < 5000 ? 'just now' : ms > 7 * 864e5 ? day(at) : span(ms) + ' ago'}</time>`;
+  return html`<time datetime=${at} title=${full(at)}>${ms < 5000 ? 'just now' : ms > 7 * 864e5 ? day(at) : (exact ? span(ms) : roughly(ms)) + ' ago'}</time>`;
 }
 
 /** At is a time of the day; date and time are in its title. */

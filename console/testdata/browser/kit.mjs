@@ -1,0 +1,103 @@
+// What every script of the browser tests uses: a browser, pages that note what goes wrong,
+// and checks. The address of the server is the first argument.
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
+
+const require = createRequire(join(process.env.HOLDFAST_WEBTOOLS, 'package.json'));
+const { chromium } = require('playwright-core');
+const axe = require('@axe-core/playwright');
+const AxeBuilder = axe.default || axe;
+
+export const base = process.argv[2];
+export const shots = process.env.HOLDFAST_SCREENSHOTS || '';
+if (shots) mkdirSync(shots, { recursive: true });
+
+const browser = await chromium.launch({
+  executablePath: process.env.HOLDFAST_CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+});
+
+export const wrong = [];
+const expected = [];
+
+/** allow says that a message of the browser that matches is expected. */
+export const allow = (pattern) => expected.push(pattern);
+
+/** context is a browser of its own, with its own cookies. */
+export async function context(options = {}) {
+  const c = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  c.setDefaultTimeout(15000);
+  c.on('page', watch);
+  return c;
+}
+
+function watch(page) {
+  const note = (what) => { if (!expected.some((p) => p.test(what))) wrong.push(what); };
+  page.on('dialog', (d) => { note('dialog: ' + d.message()); d.dismiss(); });
+  page.on('pageerror', (e) => note('page error: ' + (e.stack || e)));
+  page.on('console', (m) => { if (m.type() === 'error' || /content security|trusted/i.test(m.text())) note('console: ' + m.text()); });
+  page.on('request', (r) => { if (!r.url().startsWith(base) && !r.url().startsWith('data:')) note('foreign request: ' + r.url()); });
+}
+
+/** enter logs a context in by its link and returns its page. */
+export async function enter(c, code = 'good') {
+  const page = await c.newPage();
+  await page.goto(base + '/login#' + code);
+  await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+  return page;
+}
+
+/** control asks the test's server for something that the page cannot. */
+export async function control(what, body = {}) {
+  const r = await fetch(base + '/test/' + what, { method: 'POST', body: JSON.stringify(body) });
+  if (!r.ok) throw new Error(`test server: ${what}: ${r.status} ${await r.text()}`);
+  return r.json();
+}
+
+export function check(yes, message) {
+  if (!yes) wrong.push('check: ' + message);
+}
+
+export function equal(got, want, message) {
+  const [g, w] = [JSON.stringify(got), JSON.stringify(want)];
+  check(g === w, `${message}: got ${g}, want ${w}`);
+}
+
+/** until waits for a condition, and fails when it does not come true. */
+export async function until(f, message, ms = 10000) {
+  const end = Date.now() + ms;
+  let last;
+  while (Date.now() < end) {
+    try { if (await f()) return; } catch (e) { last = e; }
+    await new Promise((r) => setTimeout(r, 40));
+  }
+  throw new Error(`${message} did not come true${last ? ': ' + last.message : ''}`);
+}
+
+/** accessible runs axe and notes what is serious or critical. */
+export async function accessible(page, name) {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  for (const v of violations) {
+    if (v.impact === 'serious' || v.impact === 'critical') wrong.push(`axe on ${name}: ${v.id}: ${v.help}: ${v.nodes.map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message || '').slice(0, 160)).slice(0, 4).join(' | ')}`);
+  }
+}
+
+export async function shot(page, name, options = {}) {
+  if (shots) await page.screenshot({ path: join(shots, name + '.png'), ...options });
+}
+
+/** run runs parts one after the other and tells what went wrong. */
+export async function run(parts) {
+  for (const [name, part] of Object.entries(parts)) {
+    const from = wrong.length;
+    try {
+      await part();
+    } catch (e) {
+      wrong.push(`${name}: ${e.stack || e}`);
+    }
+    console.log(`${wrong.length === from ? 'ok  ' : 'FAIL'} ${name}`);
+    for (const w of wrong.slice(from)) console.log('     ' + w);
+  }
+  await browser.close();
+  process.exit(wrong.length ? 1 : 0);
+}
