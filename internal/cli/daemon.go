@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+
+	page "github.com/holdfast-dev/holdfast/console"
+	"github.com/holdfast-dev/holdfast/daemon"
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/feed"
+	"github.com/holdfast-dev/holdfast/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/version"
+	"github.com/holdfast-dev/holdfast/otel"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// daemonCmd is `holdfast daemon`.
+type daemonCmd struct {
+	Run    daemonRunCmd    `cmd:"" default:"withargs" help:"Serve runs, questions, sessions and the console; what daemon alone does."`
+	Status daemonStatusCmd `cmd:"" help:"Say whether a daemon runs, and where."`
+	Stop   daemonStopCmd   `cmd:"" help:"Let the daemon end: what runs may finish, questions stay open."`
+	Open   daemonOpenCmd   `cmd:"" help:"Print a link that logs a browser in once."`
+	Token  daemonTokenCmd  `cmd:"" help:"Make, list and revoke the tokens of programs."`
+	Unit   daemonUnitCmd   `cmd:"" help:"Print units for systemd with this program's path."`
+}
+
+// daemonRunCmd is `holdfast daemon run`, and `holdfast daemon`.
+type daemonRunCmd struct {
+	listenFlags
+	Resume bool `help:"Go on by itself with runs that an earlier daemon left in the middle."`
+	storeFlags
+}
+
+// daemonParts are the daemon, but for its listeners.
+//
+//	store ◄─ sessions ─ witness ─► hub ─┐
+//	            │                       ├─► daemon.Server ◄─ auth
+//	          runs ─ maker ─► agents ───┘
+type daemonParts struct {
+	home     string
+	storeURL string
+	log      *slog.Logger
+	sessions *session.Sessions
+	hub      *feed.Hub
+	runs     *runs.Runs
+	auth     *auth.Auth
+	server   *daemon.Server
+
+	closers []func()
+}
+
+func (c *daemonRunCmd) run(ctx context.Context, p *Program) error {
+	home, err := p.home()
+	if err != nil {
+		return err
+	}
+	release, err := c.lock(p, home)
+	if err != nil {
+		return err
+	}
+	defer release()
+	d := &daemonParts{home: home, log: c.logger(p)}
+	defer d.close()
+	if err := c.assemble(ctx, p, d); err != nil {
+		return err
+	}
+	return c.serve(ctx, p, d)
+}
+
+// assemble makes the parts; d is closed by the caller, also after an error.
+func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts) error {
+	var err error
+	if d.storeURL, err = p.storeURL(c.Store); err != nil {
+		return err
+	}
+	d.hub = feed.New(&feed.Options{Clock: p.Now})
+	sessions, closeStore, err := p.openWitnessed(d.storeURL, d.hub.Witness)
+	if err != nil {
+		return err
+	}
+	d.sessions = sessions
+	d.later(closeStore)
+	d.hub.Serve(sessions)
+	d.later(func() { _ = d.hub.Close() })
+	told, err := otel.New(ctx, &otel.Options{Env: p.env, Version: version.Release, Clock: p.Now})
+	if err != nil {
+		return err
+	}
+	d.later(func() {
+		if err := told.Shutdown(context.WithoutCancel(ctx)); err != nil {
+			d.log.Warn("telemetry", "error", err)
+		}
+	})
+	agents := &maker{p: p, home: d.home, log: d.log, telemeter: told}
+	d.runs, err = runs.New(&runs.Options{
+		Sessions: sessions, Hub: d.hub, Make: agents.make, Mask: agents.mask, Resume: c.Resume, Clock: p.Now, Log: d.log,
+	})
+	if err != nil {
+		return err
+	}
+	d.later(func() { _ = d.runs.Close() })
+	left, err := d.runs.Recover(ctx)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		d.log.Info("runs were left in the middle", "runs", left, "resume", c.Resume)
+	}
+	return c.front(p, d, told)
+}
+
+// front makes what clients see.
+func (c *daemonRunCmd) front(p *Program, d *daemonParts, told *otel.Telemetry) error {
+	ao := auth.Options{Dir: filepath.Join(d.home, "run"), Clock: p.Now, Refuse: daemon.Refuse}
+	if err := c.authOptions(p, &ao, d.log); err != nil {
+		return err
+	}
+	var err error
+	if d.auth, err = auth.New(&ao); err != nil {
+		return err
+	}
+	d.later(func() { _ = d.auth.Close() })
+	w := &power{p: p, store: d.storeURL, sessions: d.sessions}
+	d.server, err = daemon.New(&daemon.Options{
+		Sessions: d.sessions, Hub: d.hub, Runs: d.runs, Auth: d.auth, Console: page.Files(), Version: version.Of().Version,
+		Store: d.storeURL, Metrics: told.Handler(), Clock: p.Now, Log: d.log, Power: w.power(),
+	})
+	return err
+}
+
+// later has do called when the daemon ends, before what was put off earlier.
+func (d *daemonParts) later(do func()) { d.closers = append(d.closers, do) }
+
+// close ends what was made, in reverse order.
+func (d *daemonParts) close() {
+	for i := len(d.closers) - 1; i >= 0; i-- {
+		d.closers[i]()
+	}
+	d.closers = nil
+}
+
+

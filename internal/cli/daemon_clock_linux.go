@@ -1,0 +1,16 @@
+package cli
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// monotonic is CLOCK_MONOTONIC, by which systemd orders reloads.
+func monotonic() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
+}

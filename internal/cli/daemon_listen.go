@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/listen"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// listenFlags say where the daemon is and who reaches it. What a flag does not say, a
+// variable HOLDFAST_DAEMON_… does, and then the block "daemon" of the user's settings
+// and the administrator's; an empty variable says nothing.
+type listenFlags struct {
+	Listen      []string       `group:"listen" sep:"none" placeholder:"HOST:PORT" help:"Serve TCP as well, to clients with a token or a login; more than once for more. Beyond this machine it needs TLS. Default $$HOLDFAST_DAEMON_LISTEN."`
+	TLSCert     string         `group:"listen" name:"tls-cert" type:"path" placeholder:"FILE" help:"Speak TLS on TCP with this certificate and its chain (PEM). Default $$HOLDFAST_DAEMON_TLS_CERT."`
+	TLSKey      string         `group:"listen" name:"tls-key" type:"path" placeholder:"FILE" help:"The certificate's key (PEM). Default $$HOLDFAST_DAEMON_TLS_KEY."`
+	AllowHost   []string       `group:"listen" sep:"none" placeholder:"HOST[:PORT]" help:"A name under which TCP clients call the daemon, beside its addresses. Default $$HOLDFAST_DAEMON_ALLOW_HOST."`
+	AllowOrigin []string       `group:"listen" sep:"none" placeholder:"ORIGIN" help:"Another origin whose pages may reach the daemon: https://console.example.org. Default $$HOLDFAST_DAEMON_ALLOW_ORIGIN."`
+	Drain       *time.Duration `group:"listen" placeholder:"TIME" help:"How long what runs may take to end when the daemon ends; default $$HOLDFAST_DAEMON_DRAIN, else 30s."`
+	LogFormat   string         `group:"listen" placeholder:"FORMAT" enum:",text,json" default:"" help:"text or json; default $$HOLDFAST_DAEMON_LOG_FORMAT, else text on a terminal and json elsewhere."`
+
+	held *listen.Lock
+	cert *listen.Certificate
+}
+
+const defaultDrain = 30 * time.Second
+
+// complete fills in what flags do not say, and checks all of it.
+func (c *listenFlags) complete(p *Program, home string) error {
+	s, err := settings.LoadDaemon(&settings.Options{Home: home, User: p.userHome(), Managed: p.Managed})
+	if err != nil {
+		return err
+	}
+	word := func(flag *string, name, setting string) {
+		*flag = orElse(*flag, orElse(p.env("HOLDFAST_DAEMON_"+name), setting))
+	}
+	c.Listen = words(c.Listen, p.env("HOLDFAST_DAEMON_LISTEN"), s.Listen)
+	c.AllowHost = words(c.AllowHost, p.env("HOLDFAST_DAEMON_ALLOW_HOST"), s.AllowHosts)
+	c.AllowOrigin = words(c.AllowOrigin, p.env("HOLDFAST_DAEMON_ALLOW_ORIGIN"), s.AllowOrigins)
+	word(&c.TLSCert, "TLS_CERT", s.TLSCert)
+	word(&c.TLSKey, "TLS_KEY", s.TLSKey)
+	word(&c.LogFormat, "LOG_FORMAT", s.LogFormat)
+	if !slices.Contains([]string{"", "text", "json"}, c.LogFormat) {
+		return usage(fmt.Sprintf("%q is no format of a log", c.LogFormat), "text or json")
+	}
+	if err := c.completeDrain(p, s); err != nil {
+		return err
+	}
+	return c.check()
+}
+
+// words are a list: what flags say, else a variable with commas, else settings.
+func words(flags []string, variable string, setting []string) []string {
+	if len(flags) > 0 {
+		return flags
+	}
+	var list []string
+	for w := range strings.SplitSeq(variable, ",") {
+		if w = strings.TrimSpace(w); w != "" {
+			list = append(list, w)
+		}
+	}
+	if len(list) > 0 {
+		return list
+	}
+	return setting
+}
+
+func (c *listenFlags) completeDrain(p *Program, s *settings.Daemon) error {
+	if c.Drain == nil {
+		d := defaultDrain
+		if s.Drain != nil {
+			d = *s.Drain
+		}
+		if v := p.env("HOLDFAST_DAEMON_DRAIN"); v != "" {
+			var err error
+			if d, err = time.ParseDuration(v); err != nil {
+				return usage(fmt.Sprintf("HOLDFAST_DAEMON_DRAIN: %q is no time", v), "write 30s or 2m")
+			}
+		}
+		c.Drain = &d
+	}
+	if *c.Drain < 0 {
+		return usage("the time to drain must not be negative", "0 interrupts what runs at once")
+	}
+	return nil
+}
+
+// check refuses what would not be safe, before anything is opened.
+func (c *listenFlags) check() error {
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return usage("TLS needs both a certificate and its key", "--tls-cert FILE --tls-key FILE")
+	}
+	if c.TLSCert != "" {
+		var err error
+		if c.cert, err = listen.LoadCertificate(c.TLSCert, c.TLSKey); err != nil {
+			return refused(err)
+		}
+	}
+	for _, address := range c.Listen {
+		if err := listen.CheckTCP(address, c.cert != nil); err != nil {
+			return refused(err)
+		}
+	}
+	return nil
+}
+
+// refused is an error of the command line.
+func refused(err error) error {
+	return &failure{msg: err.Error(), hint: outcome.Hint(err), out: outcome.Usage, err: err}
+}
+
+// lock makes this the daemon of a home, or says who is. What systemd hands over is
+// kept from agents.
+func (c *listenFlags) lock(p *Program, home string) (release func(), err error) {
+	if err := c.complete(p, home); err != nil {
+		return nil, err
+	}
+	if c.held, err = listen.Take(home); err != nil {
+		if _, runs := errors.AsType[*listen.RunningError](err); runs {
+			return nil, &failure{msg: err.Error(), hint: outcome.Hint(err), out: outcome.Busy, err: err}
+		}
+		return nil, err
+	}
+	p.Env = withoutServiceVariables(p.Env)
+	return c.held.Release, nil
+}
+
+// withoutServiceVariables leaves out what is for the daemon alone and would give an
+// agent its credential or its sockets.
+func withoutServiceVariables(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return slices.Contains([]string{
+			"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
+			"HOLDFAST_DAEMON_TOKEN", "HOLDFAST_DAEMON_URL",
+		}, name)
+	})
+}
+
+// logger logs to standard error: for people on a terminal, for machines elsewhere.
+func (c *listenFlags) logger(p *Program) *slog.Logger {
+	if c.LogFormat == "text" || c.LogFormat == "" && p.err.term.tty {
+		return slog.New(slog.NewTextHandler(io.Writer(p.Stderr), nil))
+	}
+	return slog.New(slog.NewJSONHandler(io.Writer(p.Stderr), nil))
+}
+
+// authOptions says whom auth lets in beside its defaults, and logs whom it does not.
+func (c *listenFlags) authOptions(_ *Program, o *auth.Options, log *slog.Logger) error {
+	o.Hosts, o.Origins = c.AllowHost, c.AllowOrigin
+	o.Failed = func(r *http.Request, status int, why string) {
+		level := slog.LevelWarn
+		if status == http.StatusTooManyRequests { // what was too much is not logged as well
+			level = slog.LevelDebug
+		}
+		log.Log(r.Context(), level, "refused", "status", status, "why", why, "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
+	}
+	return nil
+}

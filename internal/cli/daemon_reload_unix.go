@@ -1,0 +1,12 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// notifyReload has SIGHUP told to c.
+func notifyReload(c chan<- os.Signal) { signal.Notify(c, syscall.SIGHUP) }

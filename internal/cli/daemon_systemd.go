@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+)
+
+// manager is the service manager that started the daemon, if one did: it is told
+// when the daemon is ready, and every now and then that it lives.
+type manager struct {
+	log  *slog.Logger
+	stop chan struct{}
+	wg   sync.WaitGroup
+	once sync.Once
+}
+
+func newManager(log *slog.Logger) *manager {
+	m := &manager{log: log, stop: make(chan struct{})}
+	every, err := daemon.SdWatchdogEnabled(false)
+	if err != nil {
+		log.Warn("the watchdog of systemd", "error", err)
+	}
+	if every > 0 {
+		m.wg.Go(func() { m.ping(every / 2) })
+	}
+	return m
+}
+
+func (m *manager) ping(every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-m.stop:
+			return
+		case <-tick.C:
+			m.tell(daemon.SdNotifyWatchdog)
+		}
+	}
+}
+
+func (m *manager) ready()    { m.tell(daemon.SdNotifyReady) }
+func (m *manager) stopping() { m.tell(daemon.SdNotifyStopping) }
+
+// reloading says so with the time since the start of the machine, as systemd wants it.
+func (m *manager) reloading() {
+	m.tell(fmt.Sprintf("%s\nMONOTONIC_USEC=%d", daemon.SdNotifyReloading, monotonic().Microseconds()))
+}
+
+func (m *manager) tell(state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		m.log.Warn("systemd cannot be told", "error", err)
+	}
+}
+
+// close ends what tells that the daemon lives.
+func (m *manager) close() {
+	m.once.Do(func() { close(m.stop) })
+	m.wg.Wait()
+}

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/listen"
+)
+
+// daemonTokenCmd is `holdfast daemon token`.
+type daemonTokenCmd struct {
+	Create tokenCreateCmd `cmd:"" help:"Make a token; its secret is printed this once."`
+	List   tokenListCmd   `cmd:"" help:"List the tokens, newest first." aliases:"ls"`
+	Revoke tokenRevokeCmd `cmd:"" help:"Take a token back; its connections end." aliases:"rm"`
+}
+
+// openAuth reads the tokens of the home, whether a daemon runs or not.
+func (p *Program) openAuth() (*auth.Auth, error) {
+	home, err := p.home()
+	if err != nil {
+		return nil, err
+	}
+	return auth.New(&auth.Options{Dir: listen.Dir(home), Clock: p.Now})
+}
+
+// tokenCreateCmd is `holdfast daemon token create`.
+type tokenCreateCmd struct {
+	Name    string   `arg:"" placeholder:"NAME" help:"Who or what it is for; answers are on record with it."`
+	Scope   []string `short:"s" required:"" placeholder:"SCOPE" help:"What it may: read, run, approve, admin; commas, or more than once."`
+	Expires string   `placeholder:"TIME" help:"When it ends: 12h, 30d; default never."`
+	jsonFlag
+}
+
+type madeToken struct {
+	auth.Token
+	Secret string `json:"secret"`
+}
+
+func (c *tokenCreateCmd) run(_ context.Context, p *Program) error {
+	t := auth.Token{Name: c.Name, By: person()}
+	for _, s := range c.Scope {
+		t.Scopes = append(t.Scopes, auth.Scope(strings.TrimSpace(s)))
+	}
+	if c.Expires != "" {
+		d, err := lifetime(c.Expires)
+		if err != nil {
+			return err
+		}
+		at := p.Now().Add(d)
+		t.Expires = &at
+	}
+	a, err := p.openAuth()
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	secret, made, err := a.Make(t)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.out.json(madeToken{made, secret}, p.out.term.tty)
+	}
+	p.out.line("%s", secret)
+	p.err.line("%s may %s%s; it is shown this once", made.ID, scopeWords(made.Scopes), until(made.Expires))
+	return nil
+}
+
+// lifetime reads 12h, 90m or 30d.
+func lifetime(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		n, err = strconv.Atoi(days)
+		d = time.Duration(n) * 24 * time.Hour
+		if n > 36500 {
+			err = strconv.ErrRange
+		}
+	}
+	if err != nil || d <= 0 {
+		return 0, usage(fmt.Sprintf("%q is no time that a token can last", text), "write 12h or 30d")
+	}
+	return d, nil
+}
+
+// person is the account that runs this program.
+func person() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "uid " + strconv.Itoa(os.Getuid())
+}
+
+func scopeWords(list []auth.Scope) string {
+	words := make([]string, len(list))
+	for i, s := range list {
+		words[i] = string(s)
+	}
+	return strings.Join(words, ", ")
+}
+
+func until(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return " until " + at.Local().Format("2006-01-02 15:04")
+}
+
+// tokenListCmd is `holdfast daemon token list`.
+type tokenListCmd struct{ jsonFlag }
+
+func (c *tokenListCmd) run(_ context.Context, p *Program) error {
+	a, err := p.openAuth()
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Tokens()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.out.json(struct {
+			Tokens []auth.Token `json:"tokens"`
+		}{append([]auth.Token{}, list...)}, p.out.term.tty)
+	}
+	if len(list) == 0 {
+		p.err.line("no tokens; make one: holdfast daemon token create NAME --scope read")
+		return nil
+	}
+	for _, t := range list {
+		p.out.line("%s  %s  %s  %s", t.ID, column(shown(t.Name), 20), column(scopeWords(t.Scopes), 26), tokenState(t, p.Now()))
+	}
+	return nil
+}
+
+func tokenState(t auth.Token, now time.Time) string {
+	used := "never used"
+	if t.Used != nil {
+		used = "used " + age(now.Sub(*t.Used)) + " ago"
+	}
+	switch {
+	case t.Expires == nil:
+		return used
+	case !now.Before(*t.Expires):
+		return used + ", expired"
+	}
+	return used + "," + until(t.Expires)
+}
+
+// tokenRevokeCmd is `holdfast daemon token revoke`.
+type tokenRevokeCmd struct {
+	ID []string `arg:"" placeholder:"ID" help:"The token's id, from the list."`
+}
+
+func (c *tokenRevokeCmd) run(_ context.Context, p *Program) error {
+	a, err := p.openAuth()
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	for _, id := range c.ID {
+		if err := a.Revoke(id); err != nil {
+			return err
+		}
+		p.err.line("revoked %s", shown(id))
+	}
+	return nil
+}

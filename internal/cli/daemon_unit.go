@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+)
+
+var (
+	//go:embed unit/holdfast.service
+	serviceUnit string
+	//go:embed unit/holdfast.socket
+	socketUnit string
+)
+
+// daemonUnitCmd is `holdfast daemon unit`.
+type daemonUnitCmd struct {
+	Socket bool `help:"The socket's unit, which starts the daemon for the first client."`
+}
+
+// Help says more than one line.
+func (c *daemonUnitCmd) Help() string {
+	return `  holdfast daemon unit > ~/.config/systemd/user/holdfast.service
+  holdfast daemon unit --socket > ~/.config/systemd/user/holdfast.socket
+  systemctl --user daemon-reload
+  systemctl --user enable --now holdfast.socket`
+}
+
+func (c *daemonUnitCmd) run(_ context.Context, p *Program) error {
+	if c.Socket {
+		p.out.text(socketUnit)
+		return nil
+	}
+	path, err := p.Executable()
+	if err != nil {
+		return err
+	}
+	p.out.text(strings.ReplaceAll(serviceUnit, "@BINARY@", unitWord(path)))
+	return nil
+}
+
+// unitWord is a path as ExecStart takes it: specifiers and variables are doubled, and
+// what is not plain stands in quotes.
+func unitWord(path string) string {
+	path = strings.NewReplacer("%", "%%", "$", "$$").Replace(path)
+	if !strings.ContainsAny(path, " \t\"'\\;") {
+		return path
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`
+}
