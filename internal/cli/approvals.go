@@ -232,7 +232,7 @@ func (p *Program) decide(ctx context.Context, s *session.Sessions, d questionDoc
 		return p.out.json(d, p.out.term.tty)
 	}
 	p.err.line("%s  %s: %s", d.ID, shown(d.Tool), shown(answerText(won)))
-	if holder(ctx, s, d.Session, p.Now()) == nil {
+	if held, err := s.Held(ctx, d.Session); err == nil && held == nil {
 		p.err.line("%s nobody runs session %s; go on: holdfast run %s--resume %s", p.err.term.bold("hint:"), d.Session, storeArg(store), d.Session)
 	}
 	return nil

@@ -46,7 +46,7 @@ func (c *policyModeCmd) run(ctx context.Context, p *Program) error {
 			return p.out.json(done, false)
 		}
 		when := "it counts when somebody goes on with the session"
-		if holder(ctx, s, m.ID, p.Now()) != nil {
+		if held, err := s.Held(ctx, m.ID); err == nil && held != nil {
 			when = "it counts from the next decision on"
 		}
 		p.err.line("session %s is in mode %s; %s", m.ID, mode, when)

@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -47,54 +47,40 @@ const (
 	stateIdle    = "idle"
 	stateRunning = "running"
 	stateWaiting = "waiting" // for an answer
-	stateCrashed = "crashed" // a turn is open and nobody runs it
+	stateCrashed = "crashed" // a turn is open, or a run goes on, and nobody runs it
+	stateDamaged = "damaged" // its log or its lease cannot be read
 )
 
-// state looks at the last record of the run and, when that leaves a turn open, at
-// who holds the session. What anybody may append says nothing about the run.
-func (p *Program) state(ctx context.Context, s *session.Sessions, m session.Meta) (string, *session.Lease) {
+// state looks at the last record of the agent and, when that leaves a turn open or a run
+// goes on, at who holds the session. What anybody may append says nothing about the agent.
+func state(ctx context.Context, s *session.Sessions, m session.Meta) (string, *session.Lease) {
 	var last session.Kind
-	for r, err := range s.Records(ctx, m.ID, session.Range{Reverse: true}) {
+	for r, err := range s.Records(ctx, m.ID, session.Range{Reverse: true, Limit: 1000}) { // a run of several agents has no others
 		if err != nil {
-			return "damaged", nil
+			return stateDamaged, nil
 		}
 		if last = r.Kind; !last.Shared() && last != session.KindHookRan { // SessionEnd is behind the last turn
 			break
 		}
 	}
+	over := last.Shared()
 	switch last {
 	case session.KindTurnClosed, session.KindOpened, session.KindRewrite, session.KindRedacted, "":
+		over = true
+	}
+	if over && m.Run != string(wire.Running) {
 		return stateIdle, nil
 	}
-	held := holder(ctx, s, m.ID, p.Now())
+	held, err := s.Held(ctx, m.ID)
 	switch {
+	case err != nil:
+		return stateDamaged, nil
 	case m.Questions > 0:
 		return stateWaiting, held
 	case held == nil:
 		return stateCrashed, nil
 	}
 	return stateRunning, held
-}
-
-// holder says who holds a session, or nil. It asks for the lease without ever
-// taking it from anybody, and gives it back at once when it was free.
-func holder(ctx context.Context, s *session.Sessions, id string, now time.Time) *session.Lease {
-	l, ok := session.As[session.Leaser](s.Store())
-	if !ok {
-		return nil
-	}
-	me := session.ThisProcess()
-	got, err := l.Acquire(ctx, id, session.Lease{Holder: me, Since: now, Expires: now.Add(time.Second)}, func(session.Lease) bool { return false })
-	if busy, ok := errors.AsType[*session.BusyError](err); ok {
-		if busy.Lease.Holder.Gone(me) || now.After(busy.Lease.Expires) {
-			return nil
-		}
-		return &busy.Lease
-	}
-	if err == nil {
-		_ = l.Release(ctx, id, got)
-	}
-	return nil
 }
 
 // recordDoc is a record in JSON, in `sessions show --records` and in exports.

@@ -87,7 +87,7 @@ type forkCmd struct {
 
 func (c *forkCmd) run(ctx context.Context, p *Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, UpTo: c.UpTo, At: c.At, Title: c.Name})
+		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, UpTo: c.UpTo, At: c.At, Title: c.Name, User: account()})
 		if err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func (c *listCmd) run(ctx context.Context, p *Program) error {
 	for _, m := range page.Sessions {
 		d := listedDoc{Meta: m}
 		var lease *session.Lease
-		if d.State, lease = p.state(ctx, sessions, m); lease != nil {
+		if d.State, lease = state(ctx, sessions, m); lease != nil {
 			d.Holder, d.Since = &lease.Holder, &lease.Since
 		}
 		doc.Sessions = append(doc.Sessions, d)

@@ -41,7 +41,7 @@ func (c *showCmd) run(ctx context.Context, p *Program) error {
 		if err != nil {
 			return err
 		}
-		st, lease := p.state(ctx, s, m)
+		st, lease := state(ctx, s, m)
 		if c.JSON {
 			d := showDoc{Session: loaded.Meta, State: st, Items: []json.RawMessage{}, Notices: loaded.Notices}
 			for _, it := range loaded.Items {
@@ -50,6 +50,9 @@ func (c *showCmd) run(ctx context.Context, p *Program) error {
 			return p.out.json(d, p.out.term.tty)
 		}
 		c.head(p, loaded.Meta, st, lease)
+		if err := c.runs(ctx, p, s, loaded.Meta); err != nil {
+			return err
+		}
 		for _, it := range loaded.Items {
 			c.item(p, it)
 		}
@@ -131,6 +134,8 @@ func (c *showCmd) head(p *Program, m session.Meta, st string, lease *session.Lea
 		st += fmt.Sprintf(" in %s since %s", lease.Holder, lease.Since.Local().Format("15:04:05"))
 	}
 	row("state", st)
+	row("run", m.Run)
+	row("works for", m.Owner)
 }
 
 // item prints an item the way a run shows it, under its id.

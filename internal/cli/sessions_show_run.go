@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// runs prints what became of the session's run, when it had one.
+func (c *showCmd) runs(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) error {
+	if m.Run == "" {
+		return nil
+	}
+	t := p.out.term
+	for r, err := range s.Effective(ctx, m.ID, session.Range{After: m.ParentSeq}) {
+		if err != nil {
+			if !isCorrupt(err) {
+				return err
+			}
+			continue // that was told with the items
+		}
+		if text := runText(r); text != "" {
+			if !c.Full {
+				text = clipWidth(text, 160)
+			}
+			p.out.line("%s %s  %s", column("", 9), t.dim(r.Time.Local().Format("15:04:05")), shown(text))
+		}
+	}
+	return nil
+}
+
+// runText says in a line what a run.event tells of what people did to a run and of how
+// it ended, or "".
+func runText(r session.Record) string {
+	var e wire.RunEvent
+	if r.Kind != session.KindRunEvent || r.Payload == nil || json.Unmarshal(r.Payload, &e) != nil {
+		return ""
+	}
+	var b strings.Builder
+	switch e.Event {
+	case wire.RunStarted:
+		b.WriteString("started")
+		if e.Segment > 1 {
+			b.Reset()
+			fmt.Fprintf(&b, "continued (%d)", e.Segment)
+		}
+	case wire.RunSteered:
+		b.WriteString("steered")
+	case wire.RunInputAsked:
+		fmt.Fprintf(&b, "%s asks for input", e.Agent)
+	case wire.RunInputGiven:
+		fmt.Fprintf(&b, "input for %s", e.Agent)
+	case wire.RunStepFailed:
+		fmt.Fprintf(&b, "step %s of %s failed", e.Step, e.Agent)
+	case wire.RunCompleted, wire.RunFailed, wire.RunCancelled, wire.RunInterrupted:
+		b.WriteString(e.Event)
+	default:
+		return ""
+	}
+	if e.By != "" {
+		b.WriteString(" by " + e.By)
+	}
+	if e.Via != "" {
+		b.WriteString(" via " + e.Via)
+	}
+	if said := orElse(orElse(e.Message, e.Input), e.Text); said != "" {
+		b.WriteString(": " + strings.Join(strings.Fields(said), " "))
+	}
+	return b.String()
+}

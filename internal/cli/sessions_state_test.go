@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+)
+
+// What state says of a session follows from its log and from who holds it; asking takes
+// nothing from anybody.
+func TestStateOfRuns(t *testing.T) {
+	status := func(s string) session.Draft {
+		return session.Draft{Kind: session.KindRunEvent, Payload: json.RawMessage(`{"event":"x","status":"` + s + `"}`)}
+	}
+	opened := session.Draft{Kind: session.KindTurnOpened, Payload: json.RawMessage(`{"turn":"t"}`)}
+	closed := session.Draft{Kind: session.KindTurnClosed, Payload: json.RawMessage(`{"turn":"t","reason":"completed"}`)}
+	for _, c := range []struct {
+		name   string
+		drafts []session.Draft
+		held   string // state while somebody holds it
+		free   string
+	}{
+		{"new", nil, stateIdle, stateIdle},
+		{"in a turn", []session.Draft{opened}, stateRunning, stateCrashed},
+		{"after a turn", []session.Draft{opened, closed}, stateIdle, stateIdle},
+		{"of several agents", []session.Draft{status("running"), status("")}, stateRunning, stateCrashed},
+		{"between two turns", []session.Draft{status("running"), opened, closed}, stateRunning, stateCrashed},
+		{"completed", []session.Draft{status("running"), opened, closed, status("completed")}, stateIdle, stateIdle},
+		{"interrupted in a turn", []session.Draft{status("running"), opened, status("interrupted")}, stateRunning, stateCrashed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx := t.Context()
+			store := memory.New()
+			l, err := session.New(store, nil).Create(ctx, session.Opened{SessionID: "s", Created: time.Now()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			if _, err := l.Append(ctx, c.drafts...); err != nil {
+				t.Fatal(err)
+			}
+			s := session.New(store, nil)
+			for _, want := range []string{c.held, c.free} {
+				m, err := s.Get(ctx, "s")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, _ := state(ctx, s, m); got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
