@@ -1,6 +1,9 @@
 package daemon
 
-import "time"
+import (
+	"net"
+	"time"
+)
 
 // bucket is a token bucket: it fills at rate tokens in a second up to burst, and a
 // message takes some out. It is for one goroutine. The zero bucket is full.
@@ -22,4 +25,30 @@ func (b *bucket) take(n float64, now time.Time) bool {
 	}
 	b.spent += n
 	return true
+}
+
+// paced is a connection from which no more is read than a client may send: frames
+// that are no messages, and parts of frames, cost something too.
+type paced struct {
+	net.Conn
+	bytes bucket
+}
+
+// Bytes that are read from a client: in a second, and at once.
+const (
+	pacedRate  = 4 << 20
+	pacedBurst = 8 << 20
+)
+
+func newPaced(conn net.Conn) *paced {
+	return &paced{conn, bucket{rate: pacedRate, burst: pacedBurst}}
+}
+
+// Read reads, and rests after it when that was too much.
+func (p *paced) Read(b []byte) (int, error) {
+	n, err := p.Conn.Read(b)
+	if n > 0 && !p.bytes.take(float64(n), time.Now()) {
+		time.Sleep(time.Duration(float64(n) / pacedRate * float64(time.Second)))
+	}
+	return n, err
 }

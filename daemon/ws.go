@@ -98,7 +98,11 @@ func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.request = r
 	}
 	// Host and Origin were looked at by auth, which knows what is allowed.
-	ws, err := websocket.Accept(&hijacked{w, c}, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	ws, err := websocket.Accept(&hijacked{w, c}, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled,
+		OnPingReceived: func(context.Context, []byte) bool { return c.control() },
+		OnPongReceived: func(context.Context, []byte) { c.control() },
+	})
 	if err != nil {
 		s.leave(c)
 		return
@@ -230,6 +234,11 @@ type hijacked struct {
 // Hijack implements [http.Hijacker].
 func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
-	h.c.conn = conn
-	return conn, rw, err
+	if err != nil {
+		return nil, nil, err
+	}
+	h.c.mu.Lock()
+	defer h.c.mu.Unlock()
+	h.c.conn = newPaced(conn)
+	return h.c.conn, rw, nil
 }

@@ -71,11 +71,19 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 	sub.quiet, sub.requestID = true, "" // it has caught up already
 	poll := time.NewTicker(awaitPoll)
 	defer poll.Stop()
-	for {
+	for missed := 0; ; {
 		news, done := s.starts.wait(sub.run)
 		events, err := s.o.Hub.Subscribe(sub.ctx, sub.run, 0)
 		if errors.Is(err, session.ErrNotFound) {
-			err = sub.prepared()
+			err = s.there(sub.ctx, sub.run)
+		}
+		if errors.Is(err, errNoRun) {
+			if missed++; missed > 1 { // the first time who has stopped it may be about to tell
+				sub.tell(cancelled(sub.run, ""))
+				done()
+				return nil, errDismissed
+			}
+			err = nil
 		}
 		if events != nil || err != nil {
 			done()
@@ -93,16 +101,6 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 			return nil, err
 		}
 	}
-}
-
-// prepared looks whether the run may start yet; if not, that is told.
-func (sub *subscription) prepared() error {
-	err := sub.c.s.there(sub.ctx, sub.run)
-	if errors.Is(err, errNoRun) {
-		sub.tell(cancelled(sub.run, ""))
-		return errDismissed
-	}
-	return err
 }
 
 // dismiss tells who follows a run that was prepared that it will not start. It is on

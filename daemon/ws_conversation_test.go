@@ -158,6 +158,9 @@ func (c *talk) do(line string) {
 			c.t.Fatalf("%s\nran %q", c.line, got)
 		}
 	case "restart":
+		for _, own := range c.clients {
+			_ = own.ws.CloseNow()
+		}
 		c.w.again()
 		clear(c.clients)
 	default:

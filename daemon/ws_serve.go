@@ -67,6 +67,7 @@ func (c *socket) serveRequest(req wire.Request) {
 // greet answers a hello.
 func (c *socket) greet(hello *wire.Hello) {
 	l := &c.s.limits
+	c.s.o.Log.Info("a client said hello", "name", c.caller.Name, "via", c.caller.Via, "client", hello.Client)
 	c.reply(replyTo(hello, &wire.Greeting{
 		Protocol: wire.Protocol, DaemonVersion: c.s.o.Version,
 		Caller: wire.Caller{Name: c.caller.Name, Via: c.caller.Via, Scopes: scopeNames(c.caller)},

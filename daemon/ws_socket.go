@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -93,8 +94,8 @@ func (c *socket) serve() {
 		case err != nil:
 			return
 		case int64(len(b)) > limit:
-			c.reply(&wire.Error{Code: wire.CodeTooLarge, Message: "a message has at most 1 MiB"})
-			c.close(websocket.StatusMessageTooBig, "a message has at most 1 MiB")
+			c.reply(&wire.Error{Code: wire.CodeTooLarge, Message: fmt.Sprintf("a message has at most %d bytes here", limit)})
+			c.close(websocket.StatusMessageTooBig, "the message is too long")
 			return
 		case kind != websocket.MessageText:
 			c.reply(&wire.Error{Code: wire.CodeParse, Message: "a message is a text frame with one JSON object"})
@@ -169,9 +170,24 @@ func (c *socket) close(code websocket.StatusCode, reason string) {
 
 // cut closes the connection without a word.
 func (c *socket) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.conn != nil {
 		_ = c.conn.Close() // the reader sees it
 	}
+}
+
+// control counts a ping or pong of the client like a message. It reports whether to
+// answer a ping; a flood of them ends the connection.
+func (c *socket) control() bool {
+	now := c.s.o.Clock()
+	if c.rate.take(1, now) {
+		return true
+	}
+	if !c.excess.take(1, now) {
+		c.cut()
+	}
+	return false
 }
 
 // ping looks whether the peer is there.

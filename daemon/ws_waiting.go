@@ -53,7 +53,7 @@ func (s *sockets) waiting(ctx context.Context, run string, until int64) ([]wire.
 // pending finds what waits in a run, oldest questions first.
 func (s *sockets) pending(ctx context.Context, run string) ([]*open, error) {
 	info, err := s.o.Runs.Get(ctx, run)
-	if err != nil {
+	if err != nil || info.Questions+len(info.Inputs) == 0 {
 		return nil, err
 	}
 	var found []*open
