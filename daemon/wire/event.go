@@ -101,34 +101,34 @@ type StrategyInfo struct {
 
 // RunInfo is a run in run_list, and in the HTTP API.
 type RunInfo struct {
-	RunID        string     `json:"runId"`
-	SessionID    string     `json:"sessionId"`
-	Status       Status     `json:"status"`
-	StrategyName string     `json:"strategyName"`
-	StrategyPath string     `json:"strategyPath,omitempty"`
-	Agents       []string   `json:"agents,omitempty"`
-	Cwd          string     `json:"cwd"`
-	Mode         string     `json:"mode,omitempty"`
-	Segment      int        `json:"segment"`
-	StartedAt    time.Time  `json:"startedAt"`
-	CompletedAt  *time.Time `json:"completedAt"`
-	Questions    int        `json:"questions"` // open ones
-	Inputs       []Input    `json:"inputs,omitempty"`
-	Result       string     `json:"result,omitempty"`
-	Error        *Problem   `json:"error,omitempty"`
-	LastSeq      int64      `json:"lastSeq"`
+	RunID        string     `json:"runId" jsonschema:"the run"`
+	SessionID    string     `json:"sessionId" jsonschema:"its session: the same"`
+	Status       Status     `json:"status" jsonschema:"where it stands"`
+	StrategyName string     `json:"strategyName" jsonschema:"the strategy's name"`
+	StrategyPath string     `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
+	Agents       []string   `json:"agents,omitempty" jsonschema:"names of its agents"`
+	Cwd          string     `json:"cwd" jsonschema:"the folder it works in"`
+	Mode         string     `json:"mode,omitempty" jsonschema:"permission mode"`
+	Segment      int        `json:"segment" jsonschema:"1 is the first start; each continuation adds one"`
+	StartedAt    time.Time  `json:"startedAt" jsonschema:"when the segment was started"`
+	CompletedAt  *time.Time `json:"completedAt" jsonschema:"when it ended; null while it has not"`
+	Questions    int        `json:"questions" jsonschema:"questions that wait"`
+	Inputs       []Input    `json:"inputs,omitempty" jsonschema:"inputs that wait"`
+	Result       string     `json:"result,omitempty" jsonschema:"of one that completed"`
+	Error        *Problem   `json:"error,omitempty" jsonschema:"of one that failed, was cancelled or was interrupted"`
+	LastSeq      int64      `json:"lastSeq" jsonschema:"its last record"`
 }
 
 // Input is a request_input that waits.
 type Input struct {
-	InputRequestID string    `json:"inputRequestId"`
-	AgentName      string    `json:"agentName"`
-	Prompt         string    `json:"prompt,omitempty"`
-	AskedAt        time.Time `json:"askedAt"`
+	InputRequestID string    `json:"inputRequestId" jsonschema:"for user_input"`
+	AgentName      string    `json:"agentName" jsonschema:"the agent that waits"`
+	Prompt         string    `json:"prompt,omitempty" jsonschema:"what it asks"`
+	AskedAt        time.Time `json:"askedAt" jsonschema:"since when"`
 }
 
 // Problem is what went wrong, in error and strategy_error.
 type Problem struct {
-	Code    Code   `json:"code"`
-	Message string `json:"message"`
+	Code    Code   `json:"code" jsonschema:"for programs"`
+	Message string `json:"message" jsonschema:"for people"`
 }

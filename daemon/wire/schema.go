@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -45,13 +46,13 @@ func makeSchema() *jsonschema.Schema {
 	daemon := &jsonschema.Schema{Description: "what the daemon sends"}
 	for _, m := range messages {
 		name := "daemon." + m.Type()
-		root.Defs[name] = messageSchema(m.Type(), reflect.TypeOf(m).Elem())
+		root.Defs[name] = objectSchema(m.Type(), reflect.TypeOf(m).Elem())
 		daemon.OneOf = append(daemon.OneOf, ref(name))
 	}
 	events := &jsonschema.Schema{Description: "what an agent does"}
 	for _, e := range streamEvents {
 		name := "event." + e.EventType()
-		root.Defs[name] = messageSchema(e.EventType(), reflect.TypeOf(e).Elem())
+		root.Defs[name] = objectSchema(e.EventType(), reflect.TypeOf(e).Elem())
 		events.OneOf = append(events.OneOf, ref(name))
 	}
 	root.Defs["client"], root.Defs["daemon"], root.Defs["event"] = client, daemon, events
@@ -67,6 +68,7 @@ func known() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[Raw]():               {},
 		reflect.TypeFor[StreamEvent]():       ref("event"),
 		reflect.TypeFor[Time]():              {Type: "string", Format: "date-time", Pattern: `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`},
+		reflect.TypeFor[time.Time]():         {Type: "string", Format: "date-time"},
 		reflect.TypeFor[Code]():              {Type: "string", Examples: oneOf(names(Codes())).Enum},
 		reflect.TypeFor[Status]():            oneOf(names(Statuses())),
 		reflect.TypeFor[approval.Decision](): oneOf(names(Decisions())),
@@ -99,7 +101,8 @@ func objectSchema(name string, t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-// open lets objects have more fields, and lists be nothing else.
+// open lets objects have more fields, and values be nothing else: what is nil is left
+// out, but for the end of a run that goes on.
 func open(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -111,19 +114,12 @@ func open(s *jsonschema.Schema) {
 		s.Type, s.Types = "array", nil
 	}
 	open(s.Items)
-	for _, p := range s.Properties {
+	for field, p := range s.Properties {
 		open(p)
-	}
-}
-
-func messageSchema(name string, t reflect.Type) *jsonschema.Schema {
-	s := objectSchema(name, t)
-	for field, p := range s.Properties { // nil is left out, but for the end of a run that goes on
 		if len(p.Types) == 2 && p.Types[0] == "null" && !slices.Contains(s.Required, field) {
 			p.Type, p.Types = p.Types[1], nil
 		}
 	}
-	return s
 }
 
 // requestSchema is what [Decode] takes, but for what fields must be together.
@@ -137,9 +133,6 @@ func requestSchema(r *request) *jsonschema.Schema {
 			continue
 		}
 		p := s.Properties[d.name]
-		if len(p.Types) == 2 { // null is no value of any field
-			p.Type, p.Types = p.Types[1], nil
-		}
 		if kindOfRaw(r, d.name) {
 			p.Type = "object"
 		}
