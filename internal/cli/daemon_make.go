@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/daemon/runs"
 	"github.com/holdfast-dev/holdfast/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/otel"
@@ -75,4 +76,17 @@ func (l *lineLog) Write(b []byte) (int, error) {
 		}
 	}
 	return len(b), nil
+}
+
+// mask is [runs.Options].Mask: what masks secrets as the settings of a folder say.
+func (m *maker) mask(_ context.Context, cwd, more string) (*secret.Masker, error) {
+	var files []string
+	if more != "" {
+		files = []string{more}
+	}
+	s, err := m.p.loadSettings(cwd, files)
+	if err != nil {
+		return nil, err
+	}
+	return s.Masker()
 }

@@ -67,6 +67,11 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	if err != nil {
 		return outcome.Usage, err
 	}
+	if d := c.remote(ctx, p); d != nil {
+		defer d.Close()
+		settle()
+		return c.startRemote(ctx, p, d, cwd, input, view)
+	}
 	m, err := c.agentFlags.make(ctx, p, cwd, c.Verbose)
 	if err != nil {
 		return outcome.Of(err), err

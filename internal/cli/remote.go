@@ -1,0 +1,316 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// daemon finds the daemon of this home, when it serves this store and nothing says to
+// do without; nil otherwise. Where none runs that takes two calls of the system. The
+// caller closes it.
+func (p *Program) daemon(ctx context.Context, store string) *client.Client {
+	if v := p.env("HOLDFAST_NO_DAEMON"); v != "" && v != "0" {
+		return nil
+	}
+	home, err := p.home()
+	if err != nil {
+		return nil
+	}
+	c, err := client.Dial(ctx, &client.Options{Home: home, Name: "cli", Getenv: p.env})
+	if errors.Is(err, client.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		p.warn("going on without the daemon: %v", err)
+		if hint := outcome.Hint(err); hint != "" {
+			p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
+		}
+		return nil
+	}
+	url, err := p.storeURL(store)
+	if err != nil || url != c.Info().Store || c.Info().Caller.Agent {
+		c.Close()
+		return nil
+	}
+	return c
+}
+
+// remote finds the daemon that the run is to happen in, or nil. What it cannot be
+// told makes it a run of this process.
+func (c *runCmd) remote(ctx context.Context, p *Program) *client.Client {
+	if c.NoDaemon {
+		return nil
+	}
+	only := c.onlyHere()
+	if only != "" && !c.Verbose {
+		return nil
+	}
+	d := p.daemon(ctx, c.Store)
+	if d != nil && only != "" {
+		p.warn("%s cannot be given to the daemon; the agent runs in this process", only)
+		d.Close()
+		return nil
+	}
+	return d
+}
+
+// onlyHere is the first flag that the daemon cannot be given, or "".
+func (c *runCmd) onlyHere() string {
+	for _, f := range []struct {
+		given bool
+		name  string
+	}{
+		{c.NoPersist, "--no-session-persistence"},
+		{c.NoSandbox, "--no-sandbox"},
+		{c.NoHooks, "--no-hooks"},
+		{c.FallbackModel != "", "--fallback-model"},
+		{c.BaseURL != "", "--base-url"},
+		{c.MaxTokens != 0, "--max-tokens"},
+		{c.Effort != "", "--effort"},
+		{c.MaxTurns != 0, "--max-turns"},
+		{c.MaxBudgetUSD != 0, "--max-budget-usd"},
+		{c.Init, "--init"},
+		{c.Maintenance, "--maintenance"},
+		{len(c.AddDir) > 0, "--add-dir"},
+		{c.SystemPrompt != "", "--system-prompt"},
+		{c.SystemPromptFile != "", "--system-prompt-file"},
+		{c.AppendSystemPrompt != "", "--append-system-prompt"},
+		{c.AppendSystemPromptFile != "", "--append-system-prompt-file"},
+		{len(c.AllowedTools) > 0, "--allowed-tools"},
+		{len(c.DisallowedTools) > 0, "--disallowed-tools"},
+		{len(c.Settings) > 1 || len(c.Settings) == 1 && isInline(c.Settings[0]), "--settings"},
+		{c.AskTimeout != 0, "--ask-timeout"},
+		{c.Takeover, "--takeover"},
+		{c.At != "" && !c.ForkSession, "--at"},
+	} {
+		if f.given {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// target is the session of a run in the daemon.
+type target struct {
+	id     string
+	meta   *session.Meta // nil: it is made with the run
+	forked string        // of what it was forked
+}
+
+// target finds the session that is meant, or an id for a new one.
+func (c *runCmd) target(ctx context.Context, p *Program, d *client.Client, cwd string) (*target, error) {
+	t := &target{}
+	if c.goesOn() {
+		sessions, closeStore, err := p.openStore(c.Store)
+		if err != nil {
+			return nil, err
+		}
+		defer closeStore()
+		if t.meta, err = c.goingOn(ctx, sessions, cwd); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case t.meta == nil && c.SessionID != "":
+		t.id = c.SessionID
+	case t.meta == nil:
+		t.id = uuid.NewString()
+	case c.ForkSession:
+		made, err := d.ForkSession(ctx, t.meta.ID, client.Fork{At: c.At})
+		if err != nil {
+			return nil, err
+		}
+		t.forked, t.meta = t.meta.ID, &made.Meta
+		t.id = made.ID
+	default:
+		t.id = t.meta.ID
+	}
+	if t.meta != nil && c.Name != "" {
+		if _, err := d.PatchSession(ctx, t.id, client.SessionPatch{Title: &c.Name}); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// goingOn is the session that the run goes on with; nil when the one that is named is
+// to be made.
+func (c *runCmd) goingOn(ctx context.Context, sessions *session.Sessions, cwd string) (*session.Meta, error) {
+	o, err := c.session(ctx, sessions, cwd)
+	if err != nil {
+		return nil, err
+	}
+	if o.SessionID == "" {
+		page, err := sessions.List(ctx, session.Query{Project: o.Project, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(page.Sessions) == 0 {
+			return nil, session.ErrNotFound
+		}
+		return &page.Sessions[0], nil
+	}
+	m, err := sessions.Get(ctx, o.SessionID)
+	if errors.Is(err, session.ErrNotFound) && !o.MustExist {
+		return nil, nil //nolint:nilnil // it will be made
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &m, nil
+}
+
+// startRemote runs the agent in the daemon, shows the run as one here, and says how
+// it ended.
+func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, cwd string, input []transcript.Part, view view) (outcome.Outcome, error) {
+	models, err := c.models(p)
+	if err != nil {
+		return outcome.Usage, err
+	}
+	rules, err := c.settings(p, cwd)
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	if mask, err := rules.Masker(); err == nil {
+		c.Name, _ = mask.Text(c.Name)
+	}
+	t, err := c.target(ctx, p, d, cwd)
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	request, err := c.request(p, t, cwd, input)
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	if !c.Quiet {
+		p.notice(rules)
+	}
+	s := scene{
+		cwd: cwd, model: models.primary.Info().String(), keySource: models.keySource, args: c.again(),
+		mode:  func() policy.Mode { return c.modeThere(ctx, d, t, rules) },
+		again: models.primary.Info().Provider != "scripted",
+	}
+	if c.OutputFormat != "text" {
+		if s.tools, err = c.toolsThere(cwd, rules); err != nil {
+			return outcome.Usage, err
+		}
+	}
+	view.begin(s)
+	r := &remoteRun{
+		p: p, d: d, view: view, target: t, events: newRemoteEvents(t.id, t.forked, t.meta), request: request,
+		verbose: c.Verbose, onAsk: rules.OnAsk.Value, asked: map[string]*question{}, again: c.again(),
+	}
+	if c.OutputFormat == "text" {
+		if r.person = p.asker(); r.person != nil {
+			defer r.person.close()
+		}
+	}
+	return r.run(ctx)
+}
+
+// request is what the daemon is asked to run. The caller's environment goes along:
+// the keys of models, and where programs are.
+func (c *runCmd) request(p *Program, t *target, cwd string, input []transcript.Part) (*client.NewRun, error) {
+	name, err := p.modelThere(orElse(c.Model, p.env("HOLDFAST_MODEL")))
+	if err != nil {
+		return nil, err
+	}
+	n := &client.NewRun{SessionID: t.id, Model: name, Cwd: cwd, Mode: c.PermissionMode, Environ: p.Env}
+	if t.meta == nil {
+		n.Title = c.Name
+	}
+	files, err := p.settingsFiles(c.Settings)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) > 0 {
+		n.Settings = files[0]
+	}
+	for _, part := range input {
+		if text, ok := part.(transcript.Text); ok {
+			n.Input += text.Text
+		}
+	}
+	start := true
+	n.Start = &start
+	return n, nil
+}
+
+// modelThere is a model's name as it is understood in another folder.
+func (p *Program) modelThere(name string) (string, error) {
+	path, ok := strings.CutPrefix(name, "scripted/")
+	if !ok || filepath.IsAbs(path) {
+		return name, nil
+	}
+	wd, err := p.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return "scripted/" + filepath.Join(wd, path), nil
+}
+
+// modeThere is the permission mode that the run is in.
+func (c *runCmd) modeThere(ctx context.Context, d *client.Client, t *target, rules *settings.Settings) policy.Mode {
+	mode := rules.Mode.Value
+	if mode == "" && t.meta != nil {
+		if there, err := d.Policy(ctx, t.id); err == nil {
+			mode = there.Mode
+		}
+	}
+	if mode == "" {
+		mode = policy.ModeDefault
+	}
+	return mode
+}
+
+// toolsThere are the names of the tools that the agent has there: nothing is opened
+// for them but the folders.
+func (c *runCmd) toolsThere(cwd string, rules *settings.Settings) ([]string, error) {
+	b := &toolbox{held: &held{}, hooks: &hooks{}}
+	defer b.close()
+	work, err := workFolders(cwd, rules)
+	if err != nil {
+		return nil, err
+	}
+	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
+		return nil, err
+	}
+	all, err := b.tools(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return toolNames(withoutDenied(all, rules.Rules)), nil
+}
+
+// patience is how long a daemon that went away is waited for.
+const daemonPatience = 5 * time.Second
+
+// gone is the error of a run whose daemon went away.
+func (r *remoteRun) gone(err error) error {
+	return &failure{
+		msg: fmt.Sprintf("the daemon went away (%v); what was done is saved", rootOf(err)), err: err, out: outcome.Failed,
+		hint: fmt.Sprintf("start it again (holdfast daemon) or not, and go on: holdfast run %s--resume %s", r.again, r.target.id),
+	}
+}
+
+// rootOf is what lies behind an error of a connection.
+func rootOf(err error) error {
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,299 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// remoteRun shows a run that happens in the daemon.
+//
+//	events ──► remoteEvents ──► view
+//	questions ─► the person ──► Decide      (first answer wins, from wherever)
+//	Ctrl-C ──► StopRun
+type remoteRun struct {
+	p       *Program
+	d       *client.Client
+	view    view
+	target  *target
+	events  *remoteEvents
+	request *client.NewRun
+	verbose bool
+	again   string
+
+	person  *asker // nil: nobody sits here
+	onAsk   settings.OnAsk
+	asked   map[string]*question // by id
+	waiting []*question          // the first one is on the screen
+	answers chan personSaid
+
+	lostAt  time.Time // when the daemon went away; zero while it is there
+	stopped bool
+	over    bool
+}
+
+// toldEvent is an event of the daemon, or why there are no more.
+type toldEvent struct {
+	event *client.Event
+	err   error
+}
+
+// deltaPatience is how long an event waits for what only its delta says.
+const deltaPatience = 250 * time.Millisecond
+
+// run starts the run there, or goes on with it, and shows it until it ends.
+func (r *remoteRun) run(ctx context.Context) (outcome.Outcome, error) {
+	away, leave := context.WithCancelCause(context.WithoutCancel(ctx)) // an interrupt is passed on, and its end awaited
+	defer leave(nil)
+	r.answers = make(chan personSaid)
+	told := make(chan toldEvent)
+	follow := func(after int64) {
+		go func() {
+			defer close(told)
+			for e, err := range r.d.Events(away, r.target.id, after) {
+				select {
+				case told <- toldEvent{e, err}:
+				case <-away.Done():
+					return
+				}
+			}
+		}()
+	}
+	defer func() {
+		leave(nil)
+		r.closeQuestions()
+		for range told { // ends when Events has
+		}
+	}()
+	if r.target.meta != nil {
+		follow(r.target.meta.Head)
+		if err := r.caughtUp(ctx, told); err != nil {
+			return outcome.Of(err), err
+		}
+	}
+	if _, err := r.d.CreateRun(ctx, r.request); err != nil {
+		if r.target.meta == nil {
+			close(told)
+		}
+		return outcome.Of(err), err
+	}
+	if r.target.meta == nil {
+		follow(0)
+	} else if err := r.openQuestions(away); err != nil {
+		return outcome.Of(err), err
+	}
+	return r.loop(ctx, away, told)
+}
+
+// caughtUp waits until events come as they happen.
+func (r *remoteRun) caughtUp(ctx context.Context, told <-chan toldEvent) error {
+	for {
+		select {
+		case e, ok := <-told:
+			switch {
+			case !ok:
+				return r.gone(errors.New("its events ended"))
+			case e.err != nil:
+				return e.err
+			case e.event.Kind == client.EventLost:
+				return r.gone(e.event.Err)
+			case e.event.Kind == client.EventCaughtUp:
+				return nil
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// openQuestions takes up what was asked before the run goes on: those questions are
+// not asked anew.
+func (r *remoteRun) openQuestions(ctx context.Context) error {
+	page, err := r.d.Approvals(ctx, client.ApprovalQuery{Session: r.target.id})
+	if err != nil {
+		return err
+	}
+	for _, a := range page.Items {
+		if err := r.show(ctx, []agent.Event{agent.ApprovalAsked{Question: a.Question}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *remoteRun) loop(ctx, away context.Context, told <-chan toldEvent) (outcome.Outcome, error) {
+	interrupt := ctx.Done()
+	var deadline <-chan time.Time // of what waits for its delta
+	for {
+		select {
+		case e, ok := <-told:
+			if !ok {
+				err := r.gone(errors.New("its events ended"))
+				return outcome.Of(err), err
+			}
+			if out, done, err := r.told(ctx, away, e); done || err != nil {
+				return out, err
+			}
+			deadline = nil
+			if r.events.waiting() {
+				deadline = time.After(deltaPatience)
+			}
+		case <-deadline:
+			deadline = nil
+			if err := r.show(away, r.events.flush()); err != nil {
+				return outcome.Failed, err
+			}
+		case a := <-r.answers:
+			if err := r.answered(away, a); err != nil {
+				return outcome.Of(err), err
+			}
+		case <-interrupt:
+			interrupt = nil
+			if err := r.stop(away); err != nil {
+				return outcome.Of(err), err
+			}
+		}
+	}
+}
+
+// stop cancels the run; its end is told by its record.
+func (r *remoteRun) stop(ctx context.Context) error {
+	r.stopped = true
+	_, err := r.d.StopRun(ctx, r.target.id)
+	if p, ok := errors.AsType[*client.Problem](err); ok && (p.Status == 404 || p.Status == 409) {
+		return nil // it has just ended
+	}
+	return err
+}
+
+// told takes what the daemon tells. done: the run has ended.
+func (r *remoteRun) told(ctx, away context.Context, e toldEvent) (out outcome.Outcome, done bool, err error) {
+	if e.err != nil {
+		return outcome.Of(e.err), true, e.err
+	}
+	if err := r.presence(e.event); err != nil {
+		return outcome.Of(err), true, err
+	}
+	list, err := r.events.take(e.event)
+	if err == nil {
+		err = r.show(away, list)
+	}
+	if err != nil {
+		return outcome.Of(err), true, err
+	}
+	switch {
+	case e.event.Kind == client.EventDeleted:
+		err := &failure{msg: "the session was deleted", out: outcome.NotFound, err: session.ErrNotFound}
+		return outcome.NotFound, true, err
+	case e.event.Kind == client.EventRecord && e.event.Record.Kind == session.KindRunEvent && e.event.Record.Payload != nil:
+		return r.runEvent(ctx, away, e.event.Record.Payload)
+	}
+	return out, false, nil
+}
+
+// presence notes when the daemon goes away and comes back.
+func (r *remoteRun) presence(e *client.Event) error {
+	switch {
+	case e.Kind != client.EventLost:
+		r.lostAt = time.Time{}
+	case r.lostAt.IsZero():
+		r.lostAt = time.Now()
+		if r.verbose {
+			r.p.warn("the daemon does not answer: %v", rootOf(e.Err))
+		}
+	case time.Since(r.lostAt) > daemonPatience:
+		return r.gone(e.Err)
+	}
+	return nil
+}
+
+// runEvent looks for the end of the run.
+func (r *remoteRun) runEvent(ctx, away context.Context, payload []byte) (outcome.Outcome, bool, error) {
+	var e wire.RunEvent
+	if err := json.Unmarshal(payload, &e); err != nil {
+		return outcome.Failed, true, fmt.Errorf("the daemon's record cannot be read: %w", err)
+	}
+	switch e.Event {
+	case wire.RunSteered:
+		return outcome.OK, false, r.show(away, []agent.Event{agent.Notice{Text: "told by " + orElse(e.By, "somebody") + ": " + e.Text}})
+	case wire.RunInterrupted:
+		err := &failure{
+			msg: "the daemon ended while the run was under way; what was done is saved", out: outcome.Interrupted,
+			hint: fmt.Sprintf("go on: holdfast run %s--resume %s", r.again, r.target.id),
+		}
+		return outcome.Interrupted, true, errors.Join(r.show(away, r.events.flush()), err)
+	case wire.RunCompleted, wire.RunFailed, wire.RunCancelled:
+	default:
+		return outcome.OK, false, nil
+	}
+	if err := r.show(away, r.events.flush()); err != nil {
+		return outcome.Failed, true, err
+	}
+	if e.Event == wire.RunFailed && r.events.result == nil && r.events.tally.closed.Reason == "" {
+		return outcome.Failed, true, &failure{msg: e.Message, out: outcome.Failed}
+	}
+	if e.Event == wire.RunCancelled && !r.stopped {
+		who := orElse(e.By, "somebody") + via(e.Via)
+		if err := r.show(away, []agent.Event{agent.Notice{Text: "stopped by " + who}}); err != nil {
+			return outcome.Failed, true, err
+		}
+	}
+	res := r.events.ended(&e)
+	r.unasked(&res)
+	if err := r.view.show(res); err != nil {
+		return outcome.Failed, true, fmt.Errorf("write output: %w", err)
+	}
+	return ending(ctx, &res), true, nil
+}
+
+func via(way string) string {
+	if way == "" {
+		return ""
+	}
+	return " (" + way + ")"
+}
+
+// show shows events, and puts questions.
+func (r *remoteRun) show(ctx context.Context, list []agent.Event) error {
+	for _, e := range list {
+		switch q := e.(type) {
+		case agent.ApprovalAsked:
+			quiet, err := r.ask(ctx, q.Question)
+			if err != nil {
+				return err
+			}
+			if quiet {
+				continue
+			}
+		case agent.ApprovalResolved:
+			if e = r.resolved(q); e == nil {
+				continue
+			}
+		case agent.Decided:
+			r.undecided(&q.Decision)
+			e = q
+		}
+		if err := r.view.show(e); err != nil {
+			return fmt.Errorf("write output: %w", err)
+		}
+	}
+	return nil
+}
+
+// errLeft is the end of a run here whose question stays open there.
+func errLeft(q approval.Question) error {
+	return &failure{
+		msg: approval.ErrLeave.Error(), err: approval.ErrLeave, out: outcome.Approval,
+		hint: fmt.Sprintf("holdfast approvals show %s; the daemon goes on when it is answered", q.ID),
+	}
+}
