@@ -21,6 +21,11 @@
 // answer, and its tool ran once when that was yes, never when it was no, and at
 // most once when the kill met it running.
 //
+// A fourth kind is about the daemon, the program as it ships: it is killed while runs
+// ask, one client follows over a WebSocket and another over server-sent events, and
+// both answer. The next daemon has what they heard, byte for byte, and they go on
+// where they were.
+//
 // A power cut is an ext4 file system on a loop device, mounted where nobody else
 // sees it, which is shut down without flushing its journal: what was not synced
 // is gone. The control runs the same program with fsync and fdatasync turned

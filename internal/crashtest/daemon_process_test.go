@@ -1,0 +1,150 @@
+//go:build linux
+
+package crashtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+)
+
+// buildProgram builds the program as it ships.
+func buildProgram(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		missing.Skip(t, "no go on the PATH: the program cannot be built")
+	}
+	bin := filepath.Join(t.TempDir(), "holdfast")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../cmd/holdfast")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return bin
+}
+
+// daemonProcess is a daemon on a home, until it is killed.
+type daemonProcess struct {
+	cmd  *exec.Cmd
+	said *lockedBuffer
+	over chan struct{} // closed when the process has ended
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// startDaemon starts a daemon and does not wait until it serves.
+func startDaemon(t *testing.T, bin, home string) *daemonProcess {
+	t.Helper()
+	d := &daemonProcess{cmd: exec.Command(bin, "daemon"), said: &lockedBuffer{}, over: make(chan struct{})}
+	d.cmd.Dir = home
+	d.cmd.Env = []string{"HOLDFAST_HOME=" + home, "HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "GOTRACEBACK=all"}
+	d.cmd.Stdout, d.cmd.Stderr = d.said, d.said
+	d.cmd.WaitDelay = time.Second // a command of a tool may hold the pipe
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(d.over)
+		_ = d.cmd.Wait()
+	}()
+	return d
+}
+
+// kill kills the daemon with SIGKILL and waits until it is gone.
+func (d *daemonProcess) kill() {
+	_ = d.cmd.Process.Kill() // it may be gone already
+	<-d.over
+}
+
+// api speaks to whatever daemon serves on a home.
+type api struct{ http *http.Client }
+
+func newAPI(home string) *api {
+	socket := filepath.Join(home, "run", "daemon.sock")
+	return &api{&http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		},
+		DisableKeepAlives: true, // a kill takes connections with it
+	}}}
+}
+
+// call makes a request and decodes a JSON answer into out, which may be nil.
+func (a *api) call(ctx context.Context, method, path string, in, out any) (status int, err error) {
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return 0, err
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, body)
+	if err != nil {
+		return 0, err
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := a.http.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	b, err := io.ReadAll(res.Body)
+	switch {
+	case err != nil:
+		return 0, err
+	case res.StatusCode >= 400:
+		return res.StatusCode, fmt.Errorf("%s %s: %d %s", method, path, res.StatusCode, b)
+	case out != nil:
+		err = json.Unmarshal(b, out)
+	}
+	return res.StatusCode, err
+}
+
+// ready waits until the daemon serves.
+func (d *daemonProcess) ready(ctx context.Context, a *api) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		status, err := a.call(ctx, http.MethodGet, "/readyz", nil, nil)
+		if err == nil && status == http.StatusOK {
+			return nil
+		}
+		select {
+		case <-d.over:
+			return fmt.Errorf("the daemon ended: %s", d.said)
+		case <-ctx.Done():
+			return fmt.Errorf("the daemon does not serve: %w; it said %s", err, d.said)
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
