@@ -22,19 +22,22 @@ func BenchmarkFanOut(b *testing.B) {
 		open func(testing.TB) session.Store
 	}{
 		{"memory", func(testing.TB) session.Store { return memory.New() }},
-		{"sqlite", func(t testing.TB) session.Store {
-			s, err := sqlite.Open(filepath.Join(t.TempDir(), "sessions.db"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { s.Close() })
-			return s
-		}},
+		{"sqlite", database},
 	} {
 		for _, records := range []int{1, 3} {
 			b.Run(c.name+"/"+map[int]string{1: "one", 3: "batch"}[records], func(b *testing.B) { fanOut(b, c.open(b), records) })
 		}
 	}
+}
+
+func database(t testing.TB) session.Store {
+	t.Helper()
+	s, err := sqlite.Open(filepath.Join(t.TempDir(), "sessions.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
 }
 
 func fanOut(b *testing.B, store session.Store, records int) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
 	"pgregory.net/rapid"
 )
 
@@ -142,11 +143,17 @@ func TestMachine(t *testing.T) {
 
 // The same with everything at once.
 func TestAtOnce(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { atOnce(t, memory.New()) })
+	t.Run("sqlite", func(t *testing.T) { atOnce(t, database(t)) })
+}
+
+func atOnce(t *testing.T, store session.Store) {
+	t.Helper()
 	const (
 		records = 400
 		clients = 12
 	)
-	h := open(t, &Options{Ring: 16})
+	h := openOn(t, store, &Options{Ring: 16})
 	ctx := t.Context()
 	var (
 		work  sync.WaitGroup
@@ -186,7 +193,7 @@ func TestAtOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				r.caught, r.last = false, 0 // what was provisional is void
+				r.caught, r.last = false, 0                                  // what was provisional is void
 				for n := 0; r.after < final && (c%3 == 0 || n < 20*c); n++ { // some reconnect all the time
 					e, err := s.Next(ctx)
 					if err != nil {
