@@ -140,20 +140,6 @@ func BenchmarkAppendLongLog(b *testing.B) {
 	b.ReportMetric(float64(percentile(at100k, 50))/float64(percentile(at100, 50)), "ratio-p50")
 }
 
-// fill appends n items in large batches.
-func fill(a *author, n int) {
-	a.t.Helper()
-	for n > 0 {
-		k := min(n, 500)
-		n -= k
-		batch := make([]session.Record, k)
-		for i := range batch {
-			batch[i] = a.seal(session.KindItem, bigItem)
-		}
-		a.add(batch...)
-	}
-}
-
 // The last 50 of a session of 1 GB (100 MB with -short), and a fork of it.
 func BenchmarkTailAndFork(b *testing.B) {
 	bytes := 1_000_000_000

@@ -152,3 +152,17 @@ func TestAppendChecksTheBatch(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// fill appends n items in large batches.
+func fill(a *author, n int) {
+	a.t.Helper()
+	for n > 0 {
+		k := min(n, 500)
+		n -= k
+		batch := make([]session.Record, k)
+		for i := range batch {
+			batch[i] = a.seal(session.KindItem, bigItem)
+		}
+		a.add(batch...)
+	}
+}
