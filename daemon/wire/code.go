@@ -28,8 +28,8 @@ const (
 	CodeDraining            Code = "DRAINING"          // the daemon is about to end
 )
 
-// Codes lists the codes.
-func Codes() []Code {
+// codes lists the codes.
+func codes() []Code {
 	return []Code{
 		CodeParse, CodeValidation, CodeInvalidMessage, CodeInternal, CodePrepareFailed, CodeStartFailed, CodeContinueFailed,
 		CodeExecution, CodeCancelled, CodeInterrupted, CodeNoPendingInput, CodeNoPendingPermission, CodeRunNotFound,

@@ -12,5 +12,11 @@
 // What a run's clients see is made of the records of its session by [Project], a
 // pure function: the same record gives the same bytes for whoever asks, whenever.
 //
-// The package does no I/O.
+//	req, bad := wire.Decode(frame)                       // the daemon reads
+//	frame := wire.Encode(&wire.Pong{…})                  // and answers
+//	frames := wire.Project(run, e.Seq, records...)       // and tells what happens
+//	msg, err := wire.ParseMessage(frame)                 // a client reads
+//
+// docs/wire.md is the protocol, message by message. The package does no I/O, and
+// knows nothing of connections: those are package daemon's.
 package wire

@@ -322,7 +322,7 @@ func TestDocumentedCodes(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z_]+)`").FindAllStringSubmatch(section, -1) {
 		got = append(got, m[1])
 	}
-	if !slices.Equal(got, names(Codes())) {
-		t.Errorf("the document has %v, want %v", got, names(Codes()))
+	if !slices.Equal(got, names(codes())) {
+		t.Errorf("the document has %v, want %v", got, names(codes()))
 	}
 }

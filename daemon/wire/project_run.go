@@ -27,7 +27,7 @@ func ofRun(r Source, e *RunEvent) []OfRun {
 		return []OfRun{m}
 	case RunStepCompleted:
 		m := &StepCompleted{StepName: e.StepName, AgentName: agent, Step: e.Step, Segment: e.Segment, CostUSD: e.Cost}
-		m.Result = StepResult{Usage: UsageOf(e.Usage), FinishReason: e.Finish}
+		m.Result = StepResult{Usage: tokens(e.Usage), FinishReason: e.Finish}
 		m.Result.Text, m.Cut = cut(e.Text, MaxText)
 		return []OfRun{m}
 	case RunStepFailed:
@@ -47,7 +47,7 @@ func ofRun(r Source, e *RunEvent) []OfRun {
 	case RunPolicy:
 		return updated(e)
 	case RunCompleted:
-		m := &StrategyCompleted{Usage: UsageOf(e.Usage), Segment: e.Segment, CostUSD: e.Cost}
+		m := &StrategyCompleted{Usage: tokens(e.Usage), Segment: e.Segment, CostUSD: e.Cost}
 		m.Result, m.Cut = cut(e.Text, MaxText)
 		return []OfRun{m}
 	case RunFailed:

@@ -145,8 +145,8 @@ type Usage struct {
 	ReasoningTokens  int64 `json:"reasoningTokens,omitempty" jsonschema:"of completionTokens, those of thinking"`
 }
 
-// UsageOf is a transcript's usage in the seed's words; nil is none.
-func UsageOf(u *transcript.Usage) Usage {
+// tokens is a transcript's usage in the seed's words; nil is none.
+func tokens(u *transcript.Usage) Usage {
 	if u == nil {
 		return Usage{}
 	}

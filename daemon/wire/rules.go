@@ -125,14 +125,14 @@ var rules = map[string]rule{
 	"token":               aName,
 	"client":              {bytes: 256, plain: true},
 	"protocol":            {max: Protocol},
-	"decision":            {enum: names(Decisions())},
+	"decision":            {enum: names(decisions())},
 	"scope":               {bytes: maxPath},
 	"message":             {bytes: 64 << 10},
 	"digest":              {bytes: 256},
 	"allow":               globs,
 	"deny":                globs,
 	"default":             {enum: []string{"allow", "deny", "ask"}},
-	"status":              {enum: names(Statuses())},
+	"status":              {enum: names(statuses())},
 	"limit":               {min: 1, max: 500},
 	"cursor":              {bytes: maxPath},
 }
@@ -140,13 +140,13 @@ var rules = map[string]rule{
 // Protocol is the version of the protocol that this package speaks.
 const Protocol = 1
 
-// Decisions lists what a permission_decision can decide.
-func Decisions() []approval.Decision {
+// decisions lists what a permission_decision can decide.
+func decisions() []approval.Decision {
 	return []approval.Decision{approval.Allow, approval.Deny, approval.AllowSession, approval.DenySession}
 }
 
-// Statuses lists where a run can stand.
-func Statuses() []Status {
+// statuses lists where a run can stand.
+func statuses() []Status {
 	return []Status{Pending, Running, Waiting, Completed, Failed, Cancelled, Interrupted}
 }
 

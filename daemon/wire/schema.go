@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -69,9 +68,9 @@ func known() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[StreamEvent]():       ref("event"),
 		reflect.TypeFor[Time]():              {Type: "string", Format: "date-time", Pattern: `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`},
 		reflect.TypeFor[time.Time]():         {Type: "string", Format: "date-time"},
-		reflect.TypeFor[Code]():              {Type: "string", Examples: oneOf(names(Codes())).Enum},
-		reflect.TypeFor[Status]():            oneOf(names(Statuses())),
-		reflect.TypeFor[approval.Decision](): oneOf(names(Decisions())),
+		reflect.TypeFor[Code]():              {Type: "string", Examples: oneOf(names(codes())).Enum},
+		reflect.TypeFor[Status]():            oneOf(names(statuses())),
+		reflect.TypeFor[approval.Decision](): oneOf(names(decisions())),
 		reflect.TypeFor[policy.Mode]():       {Type: "string"}, // also one that settings of a newer version know
 		reflect.TypeFor[policy.Operation]():  {Type: "string"},
 	}
@@ -178,9 +177,4 @@ func (r *rule) describe(s *jsonschema.Schema) {
 			s.Maximum = new(float64(r.max))
 		}
 	}
-}
-
-// Types lists the names of the messages of clients and of the daemon, in order.
-func Types() (client, daemon []string) {
-	return slices.Clone(requestTypes), slices.Sorted(maps.Keys(outlines()))
 }

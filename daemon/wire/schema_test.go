@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -129,7 +130,7 @@ func TestSchemaSaysWhoSendsWhat(t *testing.T) {
 	if err := json.Unmarshal(Schema(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	client, daemon := Types()
+	client, daemon := slices.Clone(requestTypes), slices.Collect(maps.Keys(outlines()))
 	for side, list := range map[string][]string{"client": client, "daemon": daemon} {
 		var got []string
 		for _, r := range doc.Defs[side].OneOf {
