@@ -59,6 +59,6 @@ func TestHeardAgain(t *testing.T) {
 	c.take(2, true, "b")
 	c.take(2, false, "c")
 	if len(c.faults) > 0 || c.by[2] != "b\nc" {
-		t.Errorf("%q %q", c.faults, c.by)
+		t.Errorf("%q %v", c.faults, c.by)
 	}
 }
