@@ -35,9 +35,10 @@ func fail(code wire.Code, err error) error {
 }
 
 // notFound is seed 002's answer about a run that does not run.
-func notFound(id string) error {
-	return &Error{Code: wire.CodeRunNotFound, Message: wire.RunNotFound(id).Message}
-}
+func notFound(id string) error { return said(wire.RunNotFound(id)) }
+
+// said is an error in the words of the wire.
+func said(e *wire.Error) error { return &Error{Code: e.Code, Message: e.Message} }
 
 func draining(code wire.Code) error {
 	return &Error{Code: code, Message: "the daemon is about to end: it starts nothing more", Tip: "try again when it is back"}

@@ -73,7 +73,7 @@ func (x *run) wait(ctx context.Context, in *input) (strategy.Output, error) {
 // agent. It is on record when Input returns. NO_PENDING_INPUT when nobody waits for
 // it, or somebody was faster.
 func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, by Actor) error {
-	none := refuse(wire.CodeNoPendingInput, "No pending input request for agent %s of run %s", cmp.Or(agentName, inputID), id)
+	none := said(wire.NoPendingInput(id, cmp.Or(agentName, inputID)))
 	x := r.lookup(id)
 	if x == nil {
 		return none

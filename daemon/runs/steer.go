@@ -15,7 +15,7 @@ import (
 // reaches the agent that works with the next call of its model, or else the next agent
 // with its input. RUN_NOT_STEERABLE for anything that does not run.
 func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) error {
-	cannot := refuse(wire.CodeRunNotSteerable, "Run %s is not running: it cannot be steered", id)
+	cannot := said(wire.RunNotSteerable(id))
 	x := r.lookup(id)
 	if x == nil || !x.begun() {
 		return cannot
