@@ -1,0 +1,373 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+)
+
+func TestUpgradeIsNeeded(t *testing.T) {
+	w := beginDaemon(t, nil, nil)
+	for _, path := range []string{"/v1/ws", "/ws"} {
+		res := w.get(path, w.token(auth.Read))
+		if res.StatusCode != http.StatusBadRequest || !strings.Contains(res.body, "this route is a WebSocket") {
+			t.Errorf("%s: %d %s", path, res.StatusCode, res.body)
+		}
+	}
+	if res := w.get("/health", ""); res.StatusCode != http.StatusOK || !strings.Contains(res.body, `"connectedClients":0`) {
+		t.Errorf("%d %s", res.StatusCode, res.body)
+	}
+	w.ann().send(`{"type":"ping"}`)
+	if res := w.get("/health", ""); !strings.Contains(res.body, `"connectedClients":1`) {
+		t.Error(res.body)
+	}
+}
+
+type fetched struct {
+	*http.Response
+	body string
+}
+
+func (w *daemonWorld) get(path, token string) fetched {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://"+w.address+path, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return fetched{res, string(b)}
+}
+
+func TestWhoMayConnect(t *testing.T) {
+	w := beginDaemon(t, nil, func(l *limits) { l.connections, l.strangers = 3, 1 })
+	refused := func(token string, status int) {
+		t.Helper()
+		_, res, err := w.tryDial(token)
+		if err == nil || res == nil || res.StatusCode != status {
+			t.Errorf("%v %v, want %d", res, err, status)
+		}
+	}
+	refused(w.token(auth.Approve), http.StatusForbidden)
+	refused("hf_wrong", http.StatusUnauthorized)
+	stranger := w.dial("")
+	refused("", http.StatusServiceUnavailable) // there is one already
+	stranger.send(fmt.Sprintf(`{"type":"hello","token":%q}`, w.token(auth.Read)))
+	stranger.until("hello")
+	other := w.dial("") // and now none
+	w.ann()
+	refused(w.token(auth.Read), http.StatusServiceUnavailable)
+	_ = other.ws.CloseNow()
+	w.settled(2)
+	w.ann()
+}
+
+// settled waits until so many connections are open.
+func (w *daemonWorld) settled(n int) {
+	w.t.Helper()
+	w.eventually("connections end", func() bool { return w.server.sockets.count() == n })
+}
+
+func (w *daemonWorld) eventually(what string, ok func() bool) {
+	w.t.Helper()
+	late := time.After(20 * time.Second)
+	for !ok() {
+		select {
+		case <-late:
+			w.t.Fatal("waited in vain for: ", what)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func TestHelloInTime(t *testing.T) {
+	w := beginDaemon(t, nil, func(l *limits) { l.hello = 20 * time.Millisecond })
+	if code := w.dial("").closed(); code != websocket.StatusPolicyViolation {
+		t.Errorf("closed with %d", code)
+	}
+	late := w.dial("")
+	late.send(fmt.Sprintf(`{"type":"hello","token":%q}`, w.token(auth.Read)))
+	if m := late.next(); m["type"] == "hello" { // in time: then it stays
+		late.send(`{"type":"ping"}`)
+		late.until("pong")
+	}
+}
+
+func TestStrangersSendLittle(t *testing.T) {
+	w := beginDaemon(t, nil, nil)
+	c := w.dial("")
+	c.send(`{"type":"hello","token":"` + strings.Repeat("x", strangerMessage) + `"}`)
+	if m := c.next(); m["code"] != string(wire.CodeTooLarge) {
+		t.Errorf("%v", m)
+	}
+	if code := c.closed(); code != websocket.StatusMessageTooBig {
+		t.Errorf("closed with %d", code)
+	}
+}
+
+func TestMessageTooLarge(t *testing.T) {
+	w := beginDaemon(t, nil, nil)
+	c := w.ann()
+	fits := `{"type":"ping"` + strings.Repeat(" ", 1<<20-len(`{"type":"ping"}`)) + `}`
+	c.send(fits)
+	c.until("pong")
+	c.send(fits + " ")
+	if m := c.next(); m["code"] != string(wire.CodeTooLarge) {
+		t.Errorf("%v", m)
+	}
+	if code := c.closed(); code != websocket.StatusMessageTooBig {
+		t.Errorf("closed with %d", code)
+	}
+}
+
+func TestTextFramesOnly(t *testing.T) {
+	w := beginDaemon(t, nil, nil)
+	c := w.ann()
+	if err := c.ws.Write(t.Context(), websocket.MessageBinary, []byte(`{"type":"ping"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if m := c.next(); m["code"] != string(wire.CodeParse) {
+		t.Errorf("%v", m)
+	}
+	if code := c.closed(); code != websocket.StatusUnsupportedData {
+		t.Errorf("closed with %d", code)
+	}
+}
+
+func TestTooManyMessages(t *testing.T) {
+	w := beginDaemon(t, nil, func(l *limits) { l.rate, l.excess = 0, 50 })
+	c, other := w.ann(), w.ann()
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		for i := range 1000 {
+			if c.write(fmt.Sprintf(`{"type":"ping","requestId":"%d"}`, i)) != nil {
+				return // it was closed
+			}
+		}
+	}()
+	pongs, limited := 0, 0
+	for {
+		b, err := c.read()
+		if err != nil {
+			if code := websocket.CloseStatus(err); code != websocket.StatusPolicyViolation {
+				t.Errorf("closed with %d: %v", code, err)
+			}
+			break
+		}
+		switch m := object(t, b); {
+		case m["type"] == "pong":
+			pongs++
+		case m["code"] == string(wire.CodeRateLimited) && m["requestId"] != "":
+			limited++
+		default:
+			t.Errorf("%s", b)
+		}
+	}
+	<-sent
+	if pongs != 200 || limited < 50 {
+		t.Errorf("%d were served, %d were told to slow down", pongs, limited)
+	}
+	other.send(`{"type":"ping"}`)
+	other.until("pong")
+}
+
+func TestLongMessagesCostMore(t *testing.T) {
+	w := beginDaemon(t, nil, func(l *limits) { l.rate = 0 })
+	c := w.ann()
+	long := `{"type":"ping"` + strings.Repeat(" ", 900_000) + `}`
+	served := 0
+	for range 8 {
+		c.send(long)
+		if c.next()["type"] == "pong" {
+			served++
+		}
+	}
+	if served != 3 {
+		t.Errorf("%d of 8 long messages were served at once", served)
+	}
+}
+
+func TestFloodOfControlFrames(t *testing.T) {
+	w := beginDaemon(t, nil, func(l *limits) { l.rate, l.excess = 0, 50 })
+	c, other := w.ann(), w.ann()
+	go func() { _, _ = c.read() }()
+	ended := false
+	for range 1000 {
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		err := c.ws.Ping(ctx)
+		stop()
+		if ended = err != nil; ended {
+			break
+		}
+	}
+	if !ended {
+		t.Error("1000 pings were answered")
+	}
+	other.send(`{"type":"ping"}`)
+	other.until("pong")
+}
+
+func TestSubscriptionsAreBounded(t *testing.T) {
+	w := beginDaemon(t, map[string]string{"writer": "steps: [{text: x}]"}, func(l *limits) { l.subs = 2 })
+	c, maker := w.ann(), w.ann()
+	subscribe := func(run string) map[string]any {
+		c.send(fmt.Sprintf(`{"type":"subscribe","runId":%q,"requestId":"s"}`, run))
+		return c.next()
+	}
+	ids := []string{maker.prepared(w.cwd), maker.prepared(w.cwd)}
+	third := w.ann().prepared(w.cwd)
+	for _, id := range ids {
+		if m := subscribe(id); m["type"] != "subscribed" {
+			t.Errorf("%v", m)
+		}
+		c.until("caught_up")
+	}
+	if m := subscribe(third); m["code"] != string(wire.CodeSubscribe) || m["requestId"] != "s" {
+		t.Errorf("%v", m)
+	}
+	if m := subscribe(ids[0]); m["type"] != "subscribed" { // in place of the one that is there
+		t.Errorf("%v", m)
+	}
+	c.until("caught_up")
+	c.send(fmt.Sprintf(`{"type":"unsubscribe","runId":%q}`, ids[0]))
+	c.until("unsubscribed")
+	if m := subscribe(third); m["type"] != "subscribed" {
+		t.Errorf("%v", m)
+	}
+}
+
+func TestRevokedCredential(t *testing.T) {
+	w := beginDaemon(t, nil, nil)
+	secret, made, err := w.auth.Make(auth.Token{Name: "bob", Scopes: []auth.Scope{auth.Read}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob, again, ann := w.dial(secret), w.dial(""), w.ann()
+	again.send(fmt.Sprintf(`{"type":"hello","token":%q}`, secret))
+	again.until("hello")
+	if err := w.auth.Revoke(made.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*client{bob, again} {
+		if code := c.closed(); code != websocket.StatusPolicyViolation {
+			t.Errorf("closed with %d", code)
+		}
+	}
+	ann.send(`{"type":"ping"}`)
+	ann.until("pong")
+	w.settled(1)
+	w.eventually("nobody watches a credential that is not used", func() bool {
+		s := w.server.sockets
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.gone) == 1
+	})
+}
+
+func TestDeadPeersAreDropped(t *testing.T) {
+	w := beginDaemon(t, nil, func(l *limits) { l.ping, l.pong = 10*time.Millisecond, 50*time.Millisecond })
+	w.ann() // never reads, and so never answers a ping
+	alive := w.ann()
+	go func() { _, _ = alive.read() }() // answers pings
+	w.settled(1)
+	alive.send(`{"type":"ping"}`)
+}
+
+// What panics ends its own connection only.
+func TestPanic(t *testing.T) {
+	w := beginDaemon(t, nil, nil)
+	c, other := w.ann(), w.ann()
+	engine := w.server.sockets.o.Runs
+	w.server.sockets.o.Runs = nil
+	c.send(`{"type":"list_runs"}`)
+	if code := c.closed(); code != websocket.StatusInternalError {
+		t.Errorf("closed with %d", code)
+	}
+	w.settled(1)
+	w.server.sockets.o.Runs = engine
+	other.send(`{"type":"list_runs"}`)
+	other.until("run_list")
+}
+
+func TestShutdown(t *testing.T) {
+	w := beginDaemon(t, nil, nil)
+	var clients []*client
+	for range 5 {
+		clients = append(clients, w.ann())
+	}
+	var all sync.WaitGroup
+	for _, c := range clients {
+		all.Go(func() {
+			if code := c.closed(); code != websocket.StatusGoingAway {
+				t.Errorf("closed with %d", code)
+			}
+		})
+	}
+	deaf := w.ann() // does not hear that it is over
+	for range 2 {   // cd-srv-038
+		ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+		if err := w.server.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		stop()
+	}
+	all.Wait()
+	if n := w.server.sockets.count(); n != 0 {
+		t.Errorf("%d are open", n)
+	}
+	if _, _, err := w.tryDial(w.token(auth.Read)); err == nil {
+		t.Error("it still takes connections")
+	}
+	_ = deaf.ws.CloseNow()
+}
+
+// A shutdown that has no time cuts off who does not answer.
+func TestShutdownWithoutTime(t *testing.T) {
+	w := beginDaemon(t, nil, nil)
+	w.ann()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_ = w.server.Shutdown(ctx) // there may be nothing to wait for
+	if n := w.server.sockets.count(); n != 0 {
+		t.Errorf("%d are open", n)
+	}
+}
+
+func TestNewNeedsItsParts(t *testing.T) {
+	w := beginDaemon(t, nil, nil)
+	whole := w.server.o
+	for name, without := range map[string]func(*Options){
+		"Sessions": func(o *Options) { o.Sessions = nil }, "Hub": func(o *Options) { o.Hub = nil },
+		"Runs": func(o *Options) { o.Runs = nil }, "Auth": func(o *Options) { o.Auth = nil },
+	} {
+		o := whole
+		without(&o)
+		if _, err := New(&o); err == nil {
+			t.Errorf("without %s", name)
+		}
+	}
+	if _, err := New(nil); err == nil {
+		t.Error("without options")
+	}
+}
