@@ -153,7 +153,7 @@ func (p *policyPatch) change() (policy.Change, error) {
 		return policy.Change{}, refuse(outcome.Usage, "one of patch and mode is needed", "")
 	}
 	if p.Mode != "" {
-		mode, err := policy.ParseMode(p.Mode)
+		mode, err := parseMode(p.Mode)
 		return policy.Change{Mode: mode}, err
 	}
 	return policy.Change{Patch: &policy.Patch{
@@ -267,4 +267,12 @@ func (a *api) testPolicy(c *call) error {
 
 func notOffered() error {
 	return refuse(outcome.NotOffered, "this daemon does not offer it", "GET /v1/info lists its capabilities")
+}
+
+func parseMode(s string) (policy.Mode, error) {
+	mode, err := policy.ParseMode(s)
+	if err != nil {
+		return "", &refusal{out: outcome.Usage, detail: err.Error(), err: err}
+	}
+	return mode, nil
 }

@@ -211,7 +211,7 @@ func (q *runRequest) options(c *call) (*runs.PrepareOptions, error) {
 		}
 	}
 	if q.Mode != "" {
-		if _, err := policy.ParseMode(q.Mode); err != nil {
+		if _, err := parseMode(q.Mode); err != nil {
 			return nil, err
 		}
 	}
@@ -297,7 +297,7 @@ func (a *api) setMode(c *call, id string) error {
 	if err := c.into(&q); err != nil {
 		return err
 	}
-	mode, err := policy.ParseMode(q.Mode)
+	mode, err := parseMode(q.Mode)
 	if err != nil {
 		return err
 	}

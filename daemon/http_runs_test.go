@@ -15,12 +15,18 @@ func (w *site) started(id string) (wire.RunInfo, Approval) {
 	w.t.Helper()
 	var r wire.RunInfo
 	w.want(201, &r, "POST", "/v1/runs", `{"session_id":"`+id+`","cwd":"`+w.t.TempDir()+`","input":"push it","title":"my run"}`, w.as(auth.Run))
+	return r, w.question(id, "git push")
+}
+
+// question waits for a run to ask about something.
+func (w *site) question(id, about string) Approval {
+	w.t.Helper()
 	var list listOf[Approval]
-	eventually(w.t, "a question", func() bool {
+	eventually(w.t, "a question about "+about, func() bool {
 		w.want(200, &list, "GET", "/v1/approvals?session="+id, "", w.as(auth.Read))
-		return len(list.Items) == 1
+		return len(list.Items) == 1 && list.Items[0].Requests[0].Resource == about
 	})
-	return r, list.Items[0]
+	return list.Items[0]
 }
 
 func (w *site) status(id string, want wire.Status) wire.RunInfo {

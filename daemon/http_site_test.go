@@ -59,6 +59,13 @@ steps:
   - text: and again
 `
 
+const twice = `
+steps:
+  - tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]
+  - tool_uses: [{id: u2, tool: Bash, input: {command: make}}]
+  - text: done
+`
+
 // newSite serves; options may change what newAPI gets.
 func newSite(t testing.TB, change ...func(*Options)) *site {
 	t.Helper()
@@ -108,7 +115,11 @@ func (w *site) make(_ context.Context, n runs.Need) (*runs.Made, error) {
 	if n.Model == "none/none" {
 		return nil, errors.New("there is no model none/none")
 	}
-	play, err := scripted.Parse([]byte(pushing))
+	text := pushing
+	if n.Model == "play/twice" {
+		text = twice
+	}
+	play, err := scripted.Parse([]byte(text))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,100 @@
+package daemon
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+)
+
+func TestIdempotency(t *testing.T) {
+	w := newSite(t)
+	w.session("a", nil, "one")
+	w.session("b", nil, "one")
+	const key = "Idempotency-Key: k1"
+	var s, again Session
+	w.want(201, &s, "POST", "/v1/sessions/a/fork", `{"title":"x"}`, key)
+	a := w.want(201, &again, "POST", "/v1/sessions/a/fork", `{"title":"x"}`, key)
+	if s.ID != again.ID || a.header.Get("Idempotency-Replayed") != "true" || a.header.Get("Location") != "/v1/sessions/"+s.ID {
+		t.Errorf("%s and %s, %v", s.ID, again.ID, a.header)
+	}
+	w.want(422, nil, "POST", "/v1/sessions/a/fork", `{"title":"y"}`, key).problem(t)
+	w.want(422, nil, "POST", "/v1/sessions/b/fork", `{"title":"x"}`, key).problem(t)
+	w.want(201, &again, "POST", "/v1/sessions/a/fork", `{"title":"x"}`, key, w.as(auth.Run))
+	if again.ID == s.ID {
+		t.Error("a key is shared by two callers")
+	}
+	w.want(404, nil, "POST", "/v1/sessions/x/fork", `{}`, "Idempotency-Key: k2")
+	w.session("x", nil, "one")
+	w.want(404, nil, "POST", "/v1/sessions/x/fork", `{}`, "Idempotency-Key: k2")
+	for _, bad := range []string{strings.Repeat("x", 256), "é"} {
+		w.want(400, nil, "POST", "/v1/sessions/a/fork", `{}`, "Idempotency-Key: "+bad).problem(t)
+	}
+	var wg sync.WaitGroup
+	made := make([]*reply, 8)
+	for i := range made {
+		wg.Go(func() { made[i] = w.do("POST", "/v1/sessions/b/fork", `{"title":"z"}`, "Idempotency-Key: k3") })
+	}
+	wg.Wait()
+	first := ""
+	for _, a := range made {
+		switch a.status {
+		case 201:
+			var s Session
+			a.into(t, &s)
+			if first == "" {
+				first = s.ID
+			}
+			if s.ID != first {
+				t.Errorf("two forks of one key: %s, %s", first, s.ID)
+			}
+		case 409:
+		default:
+			t.Errorf("%s", a)
+		}
+	}
+}
+
+// What is kept has a bound, in number, bytes and time; what failed here is not kept.
+func TestKeysBound(t *testing.T) {
+	now := time.Unix(0, 0)
+	k := newKeys(func() time.Time { return now })
+	put := func(id string, status, size int) {
+		t.Helper()
+		if old, err := k.begin(id, sha256.Sum256([]byte(id))); old != nil || err != nil {
+			t.Fatalf("%s: %v, %v", id, old, err)
+		}
+		r := &recorder{ResponseWriter: httptest.NewRecorder()}
+		if status != 0 {
+			r.WriteHeader(status)
+			_, _ = r.Write(make([]byte, size))
+		}
+		k.finish(id, r)
+	}
+	for i := range maxKeys + 10 {
+		put("n"+strconv.Itoa(i), 200, 1)
+	}
+	if len(k.kept) != maxKeys || k.bytes != maxKeys || k.kept["n0"] != nil || k.kept["n20"] == nil {
+		t.Errorf("%d kept, %d bytes", len(k.kept), k.bytes)
+	}
+	now = now.Add(keyLife)
+	put("late", 200, 1)
+	if len(k.kept) != 1 {
+		t.Errorf("%d kept after a day", len(k.kept))
+	}
+	for i := range 40 {
+		put("big"+strconv.Itoa(i), 200, 1<<20)
+	}
+	if k.bytes > keyBytes || len(k.kept) != keyBytes>>20 {
+		t.Errorf("%d kept, %d bytes", len(k.kept), k.bytes)
+	}
+	for _, status := range []int{0, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusTooManyRequests} {
+		put("failed", status, 0)
+	}
+}
