@@ -21,7 +21,7 @@ func tools(t *testing.T) {
 	}
 	for _, name := range []string{"HOLDFAST_WEBTOOLS", "HOLDFAST_CHROMIUM"} {
 		if os.Getenv(name) == "" {
-			missing.Skip(t, "%s is not set: eval \"$(scripts/services start browser webtools)\" makes this run", name)
+			missing.Skip(t, "%s is not set: eval \"$(scripts/services env browser webtools)\" makes this run", name)
 		}
 	}
 	if _, err := exec.LookPath("node"); err != nil {

@@ -3,7 +3,7 @@ import { html, cls, useEffect, useLayoutEffect, useRef, useState } from './dom.j
 import { seen, plain, oneLine, hidesSomething } from './text.js';
 import { Diff, changesOf } from './diff.js';
 import { Ago, useNow, span, full } from './time.js';
-import { Badge, Fact, Json, Origin } from './parts.js';
+import { Badge, Fact, Fold, Json, Origin } from './parts.js';
 import { Answered } from './rows.js';
 import { post, get, may, seg } from './api.js';
 import { leaveOut, refresh } from './live.js';
@@ -182,6 +182,6 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
     </div>
     ${panel === 'scope' && html`<${Scope} q=${q} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
     ${panel === 'reason' && html`<${Reason} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
-    ${q.requests?.length > 0 && html`<details class="fold raw-fold"><summary>As JSON</summary><${Json} value=${q} label="question" /></details>`}`}
+    ${q.requests?.length > 0 && html`<div class="raw-fold"><${Fold} summary="As JSON"><${Json} value=${q} label="question" /></${Fold}></div>`}`}
   </article>`;
 }

@@ -170,7 +170,7 @@ const bodies = {
 export function Row({ r, id, open, raw, marked, on }) {
   const Body = bodies[r.type] || bodies.other;
   const fork = on.fork && r.item && r.type !== 'call';
-  return html`<div class=${cls('row', 'row-' + r.type, marked && 'row-marked')} id=${'seq-' + r.seq}>
+  return html`<div class=${cls('row', 'row-' + r.type, marked && 'row-marked')}>
     <div class="row-side">
       <a class="seq num" href=${sessionPath(id, r.seq)} title=${`link to ${r.seq}, ${full(r.time)}`} aria-label=${`Link to record ${r.seq}`}>${r.seq}</a>
     </div>

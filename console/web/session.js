@@ -77,7 +77,7 @@ function Mode({ id, mode, again, say }) {
 }
 
 /** Composer is where a person speaks to the run: steering, input, or going on. */
-function Composer({ id, run, meta, again, say }) {
+function Composer({ id, run, meta, stop, again, say }) {
   const [text, set] = useState('');
   const [busy, setBusy] = useState(false);
   const input = run?.inputs?.[0];
@@ -102,7 +102,8 @@ function Composer({ id, run, meta, again, say }) {
     <label class="field field-wide"><span>${words[kind][1]}${kind === 'input' && input.prompt ? html`: <q>${oneLine(input.prompt)}</q>` : ''}</span>
       <textarea rows=${Math.min(8, Math.max(1, text.split('\n').length))} value=${text} placeholder=${kind === 'continue' ? 'what to do next; may be empty' : ''} onInput=${(e) => set(e.target.value)}
         onKeyDown=${(e) => { if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) { e.preventDefault(); if (!busy && !empty) send(); } }}></textarea></label>
-    <button type="submit" class="primary" disabled=${busy || empty}>${words[kind][0]}</button></form>`;
+    <button type="submit" class="primary" disabled=${busy || empty}>${words[kind][0]}</button>
+    ${stop && html`<button type="button" class="danger" onClick=${stop}>Stop</button>`}</form>`;
 }
 
 function Fork({ id, row, onClose, say }) {
@@ -198,7 +199,6 @@ export function Session({ id }) {
       <div class="screen-head"><${Title} meta=${meta} again=${about.again} />
         <div class="push head-tools"><${StatusBadge} status=${status} questions=${open.length} />
           <${Mode} id=${id} mode=${run?.mode || mode} again=${about.again} say=${say} />
-          ${works && may('run') && html`<button type="button" class="danger" onClick=${stop}>Stop</button>`}
           ${may('run') && html`<button type="button" onClick=${() => fork({ row: null })}>Fork</button>`}</div></div>
       <p class="meta muted"><span class="mono" title=${plain(meta.cwd || '')}>${oneLine(meta.cwd || '')}</span>${meta.model && html`<span>${oneLine(meta.model)}</span>`}${meta.git_branch && html`<span>branch ${oneLine(meta.git_branch)}</span>`}
         <span>${count(meta.message_count, 'message')}</span><span>${count(log.head || meta.head, 'record')}</span>${meta.parent && html`<span>fork of <a href=${sessionPath(meta.parent, meta.parent_seq)}>${oneLine(meta.parent)}</a></span>`}
@@ -217,7 +217,7 @@ export function Session({ id }) {
     <div class=${cls('session-foot')}>
       ${tailWords[log.live] && html`<p class="tail-state muted" role="status">${tailWords[log.live]}</p>`}
       ${(!stick || log.live === 'away') && html`<button type="button" class="latest" onClick=${latest}>Jump to latest ↓</button>`}
-      <${Composer} id=${id} run=${run} meta=${meta} again=${about.again} say=${say} />
+      <${Composer} id=${id} run=${run} meta=${meta} stop=${works ? stop : null} again=${about.again} say=${say} />
     </div>
     ${forking && html`<${Fork} id=${id} row=${forking.row} onClose=${() => fork(null)} say=${say} />`}
   </div>`;

@@ -1,0 +1,59 @@
+// What models, tools and files say is text: whatever is in it, nothing of it runs, loads,
+// hides, or looks like the page.
+import { allow, base, check, context, enter, equal, run, shot, until } from './kit.mjs';
+
+allow(/40[14]/);
+
+const c = await context();
+const page = await enter(c);
+const elements = 'script:not([src="/main.js"]), iframe, object, embed, form[action], img:not([src="/icon.svg"]), svg, video, audio, base, link:not([href^="/"]), meta[http-equiv], style, [onerror], [onclick], [onload], [style*="url"]';
+const inert = async (name) => {
+  equal(await page.evaluate((s) => [...document.querySelectorAll(s)].map((e) => e.outerHTML.slice(0, 80)), elements), [], `foreign elements in ${name}`);
+  equal(await page.evaluate(() => globalThis.owned), undefined, `script has run in ${name}`);
+  const raw = await page.evaluate(() => /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|[\u{e0001}-\u{e007f}]/u.exec(document.body.innerText)?.[0].codePointAt(0).toString(16) || '');
+  equal(raw, '', `a character that cannot be seen in ${name}`);
+  const bad = await page.evaluate(() => [...document.querySelectorAll('a[href]')].map((a) => a.href).filter((h) => !/^https?:/.test(h)));
+  equal(bad, [], `links that are none in ${name}`);
+  const rel = await page.evaluate(() => [...document.querySelectorAll('a[href]')].filter((a) => a.origin !== location.origin && !/noreferrer/.test(a.rel)).map((a) => a.href));
+  equal(rel, [], `links that tell where they come from in ${name}`);
+};
+
+await run({
+  inbox: async () => {
+    await page.locator('#q-evil').waitFor();
+    await inert('the inbox');
+    check((await page.locator('#q-evil').innerText()).includes('\\u202e'), 'the change of direction is not shown');
+    await page.locator('#q-evil .warning').first().waitFor();
+    await shot(page, 'hostile-inbox', { fullPage: true });
+  },
+  session: async () => {
+    await page.goto(base + '/sessions/evil');
+    await page.locator('.row').first().waitFor();
+    let text = '';
+    const open = '[aria-expanded=false].call-head, [aria-expanded=false].thinking-head, .row-tools [aria-pressed=false]';
+    for (let i = 0; i < 40; i++) { // rows are in the document only while they are in sight
+      await page.evaluate((s) => document.querySelectorAll(s).forEach((b) => b.click()), open);
+      await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
+      await inert('the session');
+      text += await page.evaluate(() => document.body.innerText);
+      if (await page.evaluate(() => { const was = scrollY; scrollBy(0, -500); return scrollY === was; })) break;
+    }
+    for (const shown of ['<script>owned=1</script>', '<img src=x onerror', '\\u202e', '\\x1b[2J', '\\x07', '\\u{e0041}']) check(text.includes(shown), `${shown} is not shown as it is`);
+    equal(await page.evaluate(() => document.querySelectorAll('a[href^="https://evil.example"]').length > 0), true, 'a link is a link');
+    await shot(page, 'hostile-session', { fullPage: true });
+  },
+  sessions: async () => {
+    await page.goto(base + '/sessions?q=' + encodeURIComponent('<img src=y onerror=owned=2>'));
+    await page.getByText('No session fits').waitFor();
+    await page.goto(base + '/sessions');
+    await page.locator('tbody tr').first().waitFor();
+    await inert('the list');
+  },
+  addresses: async () => {
+    for (const path of ['/sessions/%3Cscript%3Eowned=1%3C%2Fscript%3E', '/policy?cwd=%3Cimg%20src%3Dx%20onerror%3Downed%3D1%3E', '/audit?session=javascript:owned=1', '/login#%3Cscript%3Eowned=1']) {
+      await page.goto(base + path);
+      await page.waitForLoadState('networkidle').catch(() => {});
+      await inert(path);
+    }
+  },
+});

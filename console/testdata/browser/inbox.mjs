@@ -1,0 +1,176 @@
+// Answering: with the mouse, with the keyboard, in two tabs, and when somebody else was first.
+import { allow, base, check, context, control, enter, equal, run, shot, until } from './kit.mjs';
+
+allow(/40[149]|503|ERR_/);
+
+const command = (id, text, more = {}) => ({
+  id, session_id: 'build', use_id: 'u-' + id, tool: 'Bash',
+  requests: [{ tool: 'Bash', operation: 'command.execute', resource: text, cwd: '/src/calendar', input: { command: text } }],
+  scopes: [{ text: 'exactly this command' }, { rule: 'Bash(npm run build:*)', text: 'every command that begins with "npm run build"' }], ...more,
+});
+const ask = (id, text, more) => control('ask', command(id, text, more));
+const card = (page, id) => page.locator('#q-' + id);
+const bodies = async () => ((await control('calls')) || []).filter((c) => c.includes('/decision')).map((c) => JSON.parse(c.slice(c.indexOf('{'))));
+const settle = (page) => page.evaluate(() => new Promise((r) => setTimeout(r, 600))); // longer than the pause after the list has moved
+
+const c = await context();
+const page = await enter(c);
+
+await run({
+  once: async () => {
+    await ask('q1', 'make one');
+    await card(page, 'q1').getByRole('button', { name: 'Allow once' }).click();
+    await card(page, 'q1').waitFor({ state: 'detached' });
+    equal(await bodies(), [{ decision: 'allow', digest: 'digest-q1' }], 'the answer');
+  },
+  'with a scope that is edited': async () => {
+    await ask('q2', 'npm run build');
+    const q = card(page, 'q2');
+    await q.getByRole('button', { name: 'For this session' }).click();
+    await q.getByRole('radio', { name: /every command that begins/ }).check();
+    const rule = q.getByLabel('Rule', { exact: true });
+    equal(await rule.inputValue(), 'Bash(npm run build:*)', 'the offered rule');
+    await rule.fill('Bash(npm run build:prod)');
+    await settle(page);
+    await q.getByRole('button', { name: 'Allow for this session' }).click();
+    await q.waitFor({ state: 'detached' });
+    equal(await bodies(), [{ decision: 'allow-session', scope: 'Bash(npm run build:prod)', digest: 'digest-q2' }], 'the answer');
+  },
+  'exactly this, for the session': async () => {
+    await ask('q3', 'npm test');
+    const q = card(page, 'q3');
+    await q.getByRole('button', { name: 'For this session' }).click();
+    await settle(page);
+    await q.getByRole('button', { name: 'Deny for this session' }).click();
+    await q.waitFor({ state: 'detached' });
+    equal(await bodies(), [{ decision: 'deny-session', digest: 'digest-q3' }], 'the answer');
+  },
+  'deny and stop': async () => {
+    await ask('q4', 'rm -rf build');
+    await settle(page);
+    await card(page, 'q4').getByRole('button', { name: 'Deny and stop' }).click();
+    await card(page, 'q4').waitFor({ state: 'detached' });
+    equal(await bodies(), [{ decision: 'deny', stop: true, digest: 'digest-q4' }], 'the answer');
+  },
+  'an override can be allowed once only': async () => {
+    await ask('q5', 'make it so', { reason: 'policy-deny-override', scopes: [] });
+    await card(page, 'q5').getByText('overrides a deny').waitFor();
+    equal(await card(page, 'q5').getByRole('button', { name: 'For this session' }).count(), 0, 'buttons for the session');
+    await settle(page);
+    await card(page, 'q5').getByRole('button', { name: 'Deny', exact: false }).first().click();
+    await card(page, 'q5').waitFor({ state: 'detached' });
+    await bodies();
+  },
+  'keyboard alone': async () => {
+    await ask('k1', 'echo first');
+    await ask('k2', 'echo second');
+    await ask('k3', 'echo third');
+    await card(page, 'k3').waitFor();
+    await settle(page);
+    await page.locator('#main').focus();
+    const ids = await page.locator('.question').evaluateAll((l) => l.map((e) => e.id));
+    const to = async (id) => {
+      for (let i = 0; i < ids.length + 1; i++) {
+        await page.keyboard.press('j');
+        if (await page.evaluate(() => document.activeElement.id) === 'q-' + id) return;
+      }
+      throw new Error('j does not lead to ' + id + ' in ' + ids);
+    };
+    await to('k1');
+    await page.keyboard.press('a');
+    await card(page, 'k1').waitFor({ state: 'detached' });
+    await until(() => page.evaluate(() => document.activeElement.id === 'q-k2'), 'the focus goes on to the next question');
+    await page.keyboard.press('a'); // at once: the list has just moved, so it answers nothing
+    equal((await bodies()).length, 1, 'answers of two presses in a row');
+    await settle(page);
+    await page.keyboard.press('r');
+    await until(() => page.evaluate(() => document.activeElement.tagName === 'TEXTAREA'), 'the reason has the focus');
+    await page.keyboard.type('use the script, and jad');
+    await page.keyboard.press('Control+Enter');
+    await card(page, 'k2').waitFor({ state: 'detached' });
+    equal(await bodies(), [{ decision: 'deny', message: 'use the script, and jad', digest: 'digest-k2' }], 'the answer with a reason');
+    await settle(page);
+    await to('k3').catch(async () => { await page.keyboard.press('k'); });
+    await page.keyboard.press('s');
+    await until(() => page.evaluate(() => document.activeElement.type === 'radio'), 'the scope has the focus');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    await page.keyboard.press('a');
+    await page.keyboard.press('Escape');
+    equal((await bodies()).length, 0, 'answers while a dialog is open');
+    await control('answer', { id: 'k3', decision: 'deny' });
+  },
+  'a long one must be seen': async () => {
+    const lines = Array.from({ length: 90 }, (_, i) => 'echo ' + i).join('\n');
+    await ask('long', lines + '\nrm -rf /');
+    const q = card(page, 'long');
+    await q.waitFor();
+    const yes = q.getByRole('button', { name: 'Allow once' });
+    check(await yes.isDisabled(), 'it can be allowed unseen');
+    await settle(page);
+    await q.focus();
+    await page.keyboard.press('a');
+    equal((await bodies()).length, 0, 'answers by key of what was not seen');
+    await q.locator('.what').evaluate((e) => { e.scrollTop = e.scrollHeight / 2; });
+    check(await yes.isDisabled(), 'half of it is enough');
+    await q.locator('.what').evaluate((e) => { e.scrollTop = e.scrollHeight; });
+    await until(() => yes.isEnabled(), 'it can be answered after its end was seen');
+    check((await q.locator('.what').innerText()).includes('rm -rf /'), 'its end is there');
+    await control('answer', { id: 'long', decision: 'deny' });
+  },
+  'two tabs, and somebody else': async () => {
+    const other = await c.newPage();
+    await other.goto(base + '/');
+    await ask('t1', 'make both');
+    await Promise.all([card(page, 't1').waitFor(), card(other, 't1').waitFor()]);
+    await page.bringToFront();
+    await settle(page);
+    const from = Date.now();
+    await card(page, 't1').getByRole('button', { name: 'Allow once' }).click();
+    await card(other, 't1').getByText('allowed once by ann').waitFor();
+    const took = Date.now() - from;
+    check(took < 2000, `the other tab took ${took} ms`);
+    check(await card(other, 't1').getByRole('button', { name: 'Allow once' }).count() === 0, 'the other tab can still answer');
+    await shot(other, 'answered-elsewhere');
+    await card(other, 't1').waitFor({ state: 'detached', timeout: 12000 });
+    await ask('t2', 'make again');
+    await Promise.all([card(page, 't2').waitFor(), card(other, 't2').waitFor()]);
+    await control('answer', { id: 't2', decision: 'deny', message: 'not on a friday' });
+    await card(page, 't2').getByText('denied by bo via cli').waitFor();
+    await card(other, 't2').getByText('not on a friday').waitFor();
+    await other.close();
+    await bodies();
+  },
+  'new ones are announced and counted': async () => {
+    await until(async () => /^\(\d+\) Inbox/.test(await page.title()), 'the title counts');
+    const before = +/\d+/.exec(await page.title())[0];
+    await ask('n1', 'make news');
+    await page.locator('#urgent', { hasText: 'New question: Bash' }).waitFor({ state: 'attached' });
+    await until(async () => (await page.title()).startsWith(`(${before + 1})`), 'the title counts one more');
+    await control('expire', { id: 'n1' });
+    await card(page, 'n1').getByText(/denied by itself in \d+ s/).waitFor();
+    await control('answer', { id: 'n1', decision: 'deny' });
+  },
+  'who may only look': async () => {
+    await control('scopes', { scopes: 'read' });
+    await ask('ro', 'make read only');
+    await page.reload();
+    await card(page, 'ro').getByText('You may look, and not answer.').waitFor();
+    check(await card(page, 'ro').getByRole('button', { name: 'Allow once' }).isDisabled(), 'it can be answered');
+    await control('scopes', { scopes: 'admin' });
+    await page.reload();
+    await until(() => card(page, 'ro').getByRole('button', { name: 'Allow once' }).isEnabled(), 'an admin can answer');
+    await control('answer', { id: 'ro', decision: 'deny' });
+  },
+  'the daemon goes and comes': async () => {
+    await control('down', { down: true });
+    await page.getByText('Reconnecting').waitFor();
+    await shot(page, 'reconnecting');
+    await control('down', { down: false });
+    await page.locator('.link-live').waitFor({ timeout: 20000 });
+    await ask('back', 'make it back');
+    await card(page, 'back').waitFor();
+    await control('answer', { id: 'back', decision: 'deny' });
+  },
+});

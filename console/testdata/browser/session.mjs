@@ -1,0 +1,116 @@
+// A session: its rows, following its end, links to records, and what can be done with it.
+import { allow, base, check, context, control, enter, equal, run, shot, until } from './kit.mjs';
+
+allow(/404/);
+
+const c = await context();
+const page = await enter(c);
+const say = (text) => control('append', { session: 'build', kind: 'item', payload: { item: { role: 'assistant', id: 'i' + text, parts: [{ type: 'text', text }] } } });
+const open = async (path) => {
+  await page.goto(base + path);
+  await page.locator('.row').first().waitFor();
+};
+const calls = async () => ((await control('calls')) || []).map((x) => x.replace('/v1/', ''));
+const bottom = () => page.evaluate(() => document.documentElement.scrollHeight - innerHeight - scrollY);
+
+await run({
+  'a call is one row': async () => {
+    await open('/sessions/build#seq-14');
+    const row = page.locator('.row-marked');
+    await row.getByText('sh test.sh').first().waitFor();
+    equal(await page.locator('.row', { hasText: 'test.sh' }).filter({ has: page.locator('.call-head', { hasText: 'sh test.sh' }) }).count(), 1, 'rows of one call');
+    await row.getByRole('button', { name: /Bash/ }).click();
+    for (const text of ['rules', 'check-command.sh', '15 protected names', 'exit code 1']) await row.getByText(text).first().waitFor();
+    check(await row.locator('.fg1').count() > 0, 'colours of a terminal');
+    await row.getByRole('button', { name: 'JSON' }).click();
+    equal(await row.locator('.raw pre').count(), 6, 'records of the call');
+    await shot(page, 'call-open');
+  },
+  'edit shows its change and who allowed it': async () => {
+    await open('/sessions/build');
+    const row = page.locator('.row-call', { hasText: 'date.js' }).filter({ has: page.locator('.diff') });
+    await row.getByText('allowed for the session by bo via console').waitFor();
+    equal(await row.locator('.line.del .text').first().innerText(), 'if (d >= daysInMonth(y, m)) {', 'the line that goes');
+  },
+  'it follows its end': async () => {
+    await open('/sessions/build');
+    await until(async () => (await bottom()) < 4, 'it begins at its end');
+    await say('one more thing');
+    await page.getByText('one more thing').waitFor();
+    await until(async () => (await bottom()) < 4, 'it stays at its end');
+    await page.mouse.move(640, 300);
+    await page.mouse.wheel(0, -700);
+    await page.getByRole('button', { name: 'Jump to latest' }).waitFor();
+    const y = await page.evaluate(() => scrollY);
+    await say('and a last one');
+    await page.getByText('and a last one').waitFor({ state: 'attached' }).catch(() => {});
+    await page.evaluate(() => new Promise((r) => setTimeout(r, 300)));
+    check(Math.abs((await page.evaluate(() => scrollY)) - y) < 4, 'it jumps while somebody reads');
+    await page.getByRole('button', { name: 'Jump to latest' }).click();
+    await page.getByText('and a last one').waitFor();
+    await until(async () => (await bottom()) < 4, 'it is at its end again');
+    await calls();
+  },
+  'steer, mode, stop, continue': async () => {
+    await page.getByLabel('Say something to the running agent').fill('only the tests');
+    await page.keyboard.press('Enter');
+    await page.getByText('only the tests').last().waitFor();
+    equal(await calls(), ['POST runs/build/steer {"text":"only the tests"}'], 'steering');
+    await page.getByLabel('Mode').selectOption('plan');
+    await until(async () => (await page.getByLabel('Mode').inputValue()) === 'plan', 'the mode changes');
+    await page.getByLabel('Mode').selectOption('bypassPermissions');
+    await page.getByRole('dialog').getByText('does not ask').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    equal(await page.getByLabel('Mode').inputValue(), 'plan', 'the mode after Cancel');
+    await control('input');
+    await page.getByLabel(/writer asks for input/).fill('May');
+    await page.getByRole('button', { name: 'Answer' }).click();
+    await until(async () => (await calls()).some((x) => x.includes('runs/build/input {"agent":"writer","input_id":"i1","text":"May"}')), 'the input is given');
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    await page.getByText('run stopped').waitFor();
+    await page.getByRole('button', { name: 'Continue' }).waitFor();
+  },
+  fork: async () => {
+    const row = page.locator('.row-assistant').first();
+    await row.hover();
+    await row.getByRole('button', { name: 'Fork' }).click();
+    await page.getByRole('dialog').getByLabel(/Title/).fill('another way');
+    await page.getByRole('dialog').getByRole('button', { name: 'Fork' }).click();
+    await page.waitForURL('**/sessions/fork');
+    await page.getByRole('heading', { name: 'another way' }).waitFor();
+    const call = (await calls()).find((x) => x.includes('/fork'));
+    check(/"at":"/.test(call || ''), 'where it is forked: ' + call);
+  },
+  'search and filters are in the address': async () => {
+    await page.goto(base + '/sessions');
+    await page.locator('tbody tr').first().waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('month');
+    await page.waitForURL('**/sessions?q=month');
+    await page.getByLabel('with open questions').check();
+    await page.waitForURL('**asked=1**');
+    const n = await page.locator('tbody tr').count();
+    await page.reload();
+    await page.locator('tbody tr').first().waitFor();
+    equal(await page.locator('tbody tr').count(), n, 'rows after loading anew');
+    await page.getByLabel('Search').fill('there is no such thing');
+    await page.getByText('No session fits').waitFor();
+    await page.getByRole('button', { name: 'Clear the filters' }).click();
+    await page.waitForURL(base + '/sessions');
+  },
+  'policy, grants and audit': async () => {
+    await page.goto(base + '/policy?session=build&cwd=%2Fsrc%2Fcalendar');
+    await page.getByLabel(/command, or its input/).fill('git push');
+    await page.getByRole('button', { name: 'Test' }).click();
+    await page.getByText('rule Bash(git push:*) asks about it').waitFor();
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('Nothing was decided for this session').waitFor();
+    await page.goto(base + '/audit?kind=decision');
+    await page.locator('tbody tr').first().waitFor();
+    await page.getByRole('button', { name: 'Verify everything' }).click();
+    await page.getByText('verified').waitFor();
+    await page.getByRole('button', { name: /Detail of/ }).first().click();
+    await page.getByRole('region', { name: /entry/ }).waitFor();
+  },
+});
