@@ -44,6 +44,10 @@ func (r *Runs) fold(ctx context.Context, id string) (*past, error) {
 		if err != nil {
 			return nil, err
 		}
+		if rec.Kind == session.KindOpened && rec.Seq > 1 { // a fork: its parent's run is not its own
+			*p = past{started: p.started, relayed: map[string]int64{}}
+			p.reset()
+		}
 		if rec.Kind != session.KindRunEvent || rec.Payload == nil {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -216,9 +217,37 @@ func (c *approvalsDenyCmd) run(ctx context.Context, p *Program) error {
 	})
 }
 
+// resolve records an answer: through the daemon, when one serves the store, so that a
+// run that waits there hears of it at once. The daemon writes down whom it takes the
+// caller for, so an answer in somebody else's name goes to the store, where the run
+// looks a little later.
+func (p *Program) resolve(ctx context.Context, s *session.Sessions, d questionDoc, a approval.Answer, store string) (approval.Answer, error) {
+	c := p.dial(ctx, store)
+	if c == nil {
+		return approval.Resolve(ctx, s, d.Session, a)
+	}
+	defer c.Close()
+	if c.Info().Caller.Agent {
+		return a, &failure{msg: "an agent of this daemon cannot answer its questions", out: outcome.Denied, hint: "answer it from a terminal of your own"}
+	}
+	if a.By != p.who("") {
+		return approval.Resolve(ctx, s, d.Session, a)
+	}
+	done, err := c.Decide(ctx, d.ID, client.Decision{
+		Decision: a.Decision, Scope: a.Scope, Message: a.Message, Stop: a.Stop, Digest: d.Digest,
+	})
+	if lost, ok := errors.AsType[*client.Problem](err); ok && lost.Winner != nil {
+		return a, &approval.AnsweredError{Winner: *lost.Winner}
+	}
+	if err != nil || done.Answer == nil {
+		return a, err
+	}
+	return *done.Answer, nil
+}
+
 // decide records an answer and says who goes on.
 func (p *Program) decide(ctx context.Context, s *session.Sessions, d questionDoc, a approval.Answer, store string, asJSON bool) error {
-	won, err := approval.Resolve(ctx, s, d.Session, a)
+	won, err := p.resolve(ctx, s, d, a, store)
 	if lost, ok := errors.AsType[*approval.AnsweredError](err); ok {
 		return &failure{
 			msg: fmt.Sprintf("question %s was answered already: %s", d.ID, answerText(lost.Winner)), out: outcome.Approval, err: err,

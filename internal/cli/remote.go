@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -19,10 +20,20 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// daemon finds the daemon of this home, when it serves this store and nothing says to
-// do without; nil otherwise. Where none runs that takes two calls of the system. The
-// caller closes it.
+// daemon finds the daemon for a run: not that whose agent this process works for.
 func (p *Program) daemon(ctx context.Context, store string) *client.Client {
+	c := p.dial(ctx, store)
+	if c != nil && c.Info().Caller.Agent {
+		c.Close()
+		return nil
+	}
+	return c
+}
+
+// dial finds the daemon of this home, when it serves this store and nothing says to do
+// without; nil otherwise. Where none runs that takes two calls of the system. The
+// caller closes it.
+func (p *Program) dial(ctx context.Context, store string) *client.Client {
 	if v := p.env("HOLDFAST_NO_DAEMON"); v != "" && v != "0" {
 		return nil
 	}
@@ -42,7 +53,7 @@ func (p *Program) daemon(ctx context.Context, store string) *client.Client {
 		return nil
 	}
 	url, err := p.storeURL(store)
-	if err != nil || url != c.Info().Store || c.Info().Caller.Agent {
+	if err != nil || url != c.Info().Store {
 		c.Close()
 		return nil
 	}
@@ -111,8 +122,12 @@ type target struct {
 	forked string        // of what it was forked
 }
 
+// errHere says that a run is for this process after all: without input, a session that
+// no run of the daemon was interrupted in.
+var errHere = errors.New("the run happens in this process")
+
 // target finds the session that is meant, or an id for a new one.
-func (c *runCmd) target(ctx context.Context, p *Program, d *client.Client, cwd string) (*target, error) {
+func (c *runCmd) target(ctx context.Context, p *Program, d *client.Client, cwd string, input bool) (*target, error) {
 	t := &target{}
 	if c.goesOn() {
 		sessions, closeStore, err := p.openStore(c.Store)
@@ -123,6 +138,9 @@ func (c *runCmd) target(ctx context.Context, p *Program, d *client.Client, cwd s
 		if t.meta, err = c.goingOn(ctx, sessions, cwd); err != nil {
 			return nil, err
 		}
+	}
+	if !input && (t.meta == nil || t.meta.Run != string(wire.Interrupted) || c.ForkSession) {
+		return nil, errHere
 	}
 	switch {
 	case t.meta == nil && c.SessionID != "":
@@ -188,7 +206,7 @@ func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, 
 	if mask, err := rules.Masker(); err == nil {
 		c.Name, _ = mask.Text(c.Name)
 	}
-	t, err := c.target(ctx, p, d, cwd)
+	t, err := c.target(ctx, p, d, cwd, len(input) > 0)
 	if err != nil {
 		return outcome.Of(err), err
 	}
@@ -296,8 +314,8 @@ func (c *runCmd) toolsThere(cwd string, rules *settings.Settings) ([]string, err
 	return toolNames(withoutDenied(all, rules.Rules)), nil
 }
 
-// patience is how long a daemon that went away is waited for.
-const daemonPatience = 5 * time.Second
+// daemonPatience is how long a daemon that went away is waited for.
+const daemonPatience = 3 * time.Second
 
 // gone is the error of a run whose daemon went away.
 func (r *remoteRun) gone(err error) error {

@@ -29,8 +29,8 @@ type personSaid struct {
 	err error
 }
 
-// nobodyThere is what the model is told where nobody can be asked.
-const nobodyThere = "it needs permission, and nobody was there to ask"
+// nobodyThere is what the model is told behind why it was asked.
+const nobodyThere = ", and nobody is there to ask"
 
 // ask puts a question to whoever is here. quiet: there is nothing to show of it.
 func (r *remoteRun) ask(ctx context.Context, asked approval.Question) (quiet bool, err error) {
@@ -52,7 +52,7 @@ func (r *remoteRun) ask(ctx context.Context, asked approval.Question) (quiet boo
 	case settings.OnAskDeny:
 	}
 	q.unasked = true
-	_, err = r.d.Decide(ctx, asked.ID, client.Decision{Decision: approval.Deny, Message: nobodyThere, Digest: asked.Digest})
+	_, err = r.d.Decide(ctx, asked.ID, client.Decision{Decision: approval.Deny, Message: whyAsked(asked) + nobodyThere, Digest: asked.Digest})
 	if errors.Is(err, approval.ErrAnswered) {
 		q.unasked, err = false, nil
 	}

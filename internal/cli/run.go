@@ -70,7 +70,9 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	if d := c.remote(ctx, p); d != nil {
 		defer d.Close()
 		settle()
-		return c.startRemote(ctx, p, d, cwd, input, view)
+		if out, err := c.startRemote(ctx, p, d, cwd, input, view); !errors.Is(err, errHere) {
+			return out, err
+		}
 	}
 	m, err := c.agentFlags.make(ctx, p, cwd, c.Verbose)
 	if err != nil {
