@@ -3,6 +3,7 @@ package daemon
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -219,7 +220,7 @@ func (c *talk) hear(from *client, want string, later bool) {
 		if !later && provisional(got) {
 			continue
 		}
-		before := maps(c.known)
+		before := maps.Clone(c.known)
 		err = c.fits("", pattern, got, later)
 		if err == nil {
 			return
@@ -230,14 +231,6 @@ func (c *talk) hear(from *client, want string, later bool) {
 			c.t.Fatalf("%s\nheard\n%s", c.line, strings.Join(passed, "\n"))
 		}
 	}
-}
-
-func maps(m map[string]any) map[string]any {
-	n := make(map[string]any, len(m))
-	for k, v := range m {
-		n[k] = v
-	}
-	return n
 }
 
 func provisional(m map[string]any) bool {
