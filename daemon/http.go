@@ -25,13 +25,13 @@ type api struct {
 	started   time.Time
 	connected func() int // open WebSockets
 	keys      *keys
+	patience  time.Duration // with a client that does not take what a stream says
 
 	document func() ([]byte, error) // OpenAPI, made once
 
-	// Streams end when live does; stop waits for them.
-	live      context.Context
+	live      context.Context // streams end when it does
 	end       context.CancelCauseFunc
-	streams   sync.WaitGroup
+	looking   sync.WaitGroup // who looks after the board
 	streaming atomic.Int64
 	drained   atomic.Bool
 	board     board
@@ -41,7 +41,7 @@ type api struct {
 var errShutdown = errors.New("the daemon is about to end")
 
 func newAPI(o *Options) *api {
-	a := &api{o: o, log: o.Log, connected: func() int { return 0 }}
+	a := &api{o: o, log: o.Log, connected: func() int { return 0 }, patience: stuck}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -78,11 +78,12 @@ func (a *api) open() []string {
 // drain makes /readyz fail: what is open goes on.
 func (a *api) drain() { a.drained.Store(true) }
 
-// stop ends the event streams, telling them, and waits for them. Again is fine.
+// stop ends the event streams, telling them; the server's Shutdown waits for them, as
+// for all requests. Again is fine.
 func (a *api) stop() {
 	a.drain()
 	a.end(errShutdown)
-	a.streams.Wait()
+	a.looking.Wait()
 }
 
 // actor is who asks, for the record. A browser comes with a cookie; the command line

@@ -29,15 +29,15 @@ func (a *api) join() (done func()) {
 	b := &a.board
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.watchers++; b.watchers == 1 {
+	if b.watchers++; b.watchers == 1 && a.live.Err() == nil {
 		ctx, cancel := context.WithCancel(a.live)
 		b.leave, b.frame, b.changed = cancel, nil, make(chan struct{})
-		a.streams.Go(func() { a.lookAfter(ctx) })
+		a.looking.Go(func() { a.lookAfter(ctx) })
 	}
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if b.watchers--; b.watchers == 0 {
+		if b.watchers--; b.watchers == 0 && b.leave != nil {
 			b.leave()
 		}
 	}

@@ -124,21 +124,11 @@ func kindOf(t reflect.Type) jsontree.Kind {
 
 func jsonFields(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
-	for f := range fieldsOf(t) {
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		out[name] = f.Type
 	}
 	return out
-}
-
-func fieldsOf(t reflect.Type) func(yield func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
-				return
-			}
-		}
-	}
 }
 
 func names(fields map[string]reflect.Type) string {

@@ -3,6 +3,7 @@ package daemon
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func FuzzQuery(f *testing.F) {
 	a := &api{o: &Options{}}
 	rt := a.sessionRoutes()[0]
 	f.Fuzz(func(t *testing.T, raw string) {
-		r := httptest.NewRequest("GET", "/v1/sessions", nil)
+		r := httptest.NewRequest(http.MethodGet, "/v1/sessions", nil)
 		r.URL.RawQuery = raw
 		q, err := parseQuery(r, rt.query)
 		if err != nil {

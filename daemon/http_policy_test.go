@@ -13,7 +13,7 @@ import (
 // The policy of a session that nobody runs is changed by version.
 func TestPolicy(t *testing.T) {
 	w := newSite(t)
-	w.session("a", &session.MetaPatch{CWD: text("/w")}, "one")
+	w.session("a", &session.MetaPatch{CWD: new("/w")}, "one")
 	var p Policy
 	tag := w.want(200, &p, "GET", "/v1/sessions/a/policy", "", w.as(auth.Read)).header.Get("ETag")
 	if p.Version != 0 || p.Live || tag != `"0"` || len(p.Chains) != 1 || p.Grants == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -67,6 +68,7 @@ func (a *api) export(c *call) error {
 	if format == "" {
 		format = "jsonl"
 	}
+	control := http.NewResponseController(c.w)
 	began := false
 	begin := func() {
 		began = true
@@ -81,6 +83,7 @@ func (a *api) export(c *call) error {
 		if c.r.Method == http.MethodHead {
 			return nil
 		}
+		_ = control.SetWriteDeadline(time.Now().Add(a.patience))
 		_, err := c.w.Write(b)
 		return err
 	})

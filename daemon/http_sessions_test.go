@@ -11,13 +11,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-func text(s string) *string { return &s }
-
 func TestListSessions(t *testing.T) {
 	w := newSite(t)
-	w.session("a", &session.MetaPatch{Title: text("Fix the Build"), CWD: text("/w"), Tag: text("red")}, "one")
-	w.session("b", &session.MetaPatch{CWD: text("/w/sub")}, "please mend the BUILD")
-	w.session("c", &session.MetaPatch{Project: text("p1")}, "other")
+	w.session("a", &session.MetaPatch{Title: new("Fix the Build"), CWD: new("/w"), Tag: new("red")}, "one")
+	w.session("b", &session.MetaPatch{CWD: new("/w/sub")}, "please mend the BUILD")
+	w.session("c", &session.MetaPatch{Project: new("p1")}, "other")
 	for _, tt := range []struct {
 		query string
 		want  []string
@@ -46,7 +44,7 @@ func TestListSessions(t *testing.T) {
 func TestPages(t *testing.T) {
 	w := newSite(t)
 	for i := range 23 {
-		w.session("s"+strconv.Itoa(i), &session.MetaPatch{Tag: text([]string{"odd", "even"}[i%2])}, "hello")
+		w.session("s"+strconv.Itoa(i), &session.MetaPatch{Tag: new([]string{"odd", "even"}[i%2])}, "hello")
 	}
 	for _, tt := range []struct {
 		query string
@@ -72,7 +70,7 @@ func TestPages(t *testing.T) {
 func TestCursor(t *testing.T) {
 	w := newSite(t)
 	for _, id := range []string{"a", "b", "c"} {
-		w.session(id, &session.MetaPatch{Tag: text("x")}, "hello")
+		w.session(id, &session.MetaPatch{Tag: new("x")}, "hello")
 	}
 	var got listOf[Session]
 	w.want(200, &got, "GET", "/v1/sessions?limit=1&tag=x", "")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -132,7 +133,7 @@ func (k *keys) forget() {
 func (e *kept) tell(w http.ResponseWriter) {
 	h := w.Header()
 	for name, values := range e.header {
-		h[name] = values
+		h[name] = slices.Clone(values)
 	}
 	h.Set("Idempotency-Replayed", "true")
 	w.WriteHeader(e.status)

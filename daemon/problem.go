@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/approval"
@@ -50,6 +51,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
+	h.Set("Content-Length", strconv.Itoa(len(b)))
 	h.Del("ETag")
 	if p.Status == http.StatusServiceUnavailable && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", "2")

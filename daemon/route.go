@@ -4,7 +4,9 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -71,10 +73,12 @@ func (c *call) jsonAs(status int, v any) error {
 	if err != nil {
 		return err
 	}
+	b = append(b, '\n')
 	c.header("Content-Type", "application/json")
+	c.header("Content-Length", strconv.Itoa(len(b)))
 	c.w.WriteHeader(status)
 	if c.r.Method != http.MethodHead {
-		_, _ = c.w.Write(append(b, '\n'))
+		_, _ = c.w.Write(b)
 	}
 	return nil
 }
@@ -109,11 +113,24 @@ func (a *api) routes(mux *http.ServeMux) {
 }
 
 // serve lets a request through to its route.
+//
+// A body that does not come and an answer that is not taken end with their time, so
+// that a client that does nothing costs nothing; streams and exports set their own.
 func (a *api) serve(rt *route, w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
+	_ = control.SetWriteDeadline(time.Now().Add(answerTime))
 	if err := a.admit(rt, w, r); err != nil {
 		a.fail(w, r, err)
 	}
+	_ = control.Flush()
+	_ = control.SetWriteDeadline(time.Time{}) // the next request of the connection has its own
 }
+
+const (
+	bodyTime   = 30 * time.Second
+	answerTime = 5 * time.Minute // a test of all trails takes a while
+)
 
 func (a *api) admit(rt *route, w http.ResponseWriter, r *http.Request) error {
 	c := &call{w: w, r: r, route: rt}
@@ -131,6 +148,7 @@ func (a *api) admit(rt *route, w http.ResponseWriter, r *http.Request) error {
 	if c.body, err = readBody(w, r); err != nil {
 		return err
 	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	if rt.body == nil && len(c.body) > 0 {
 		return refuse(outcome.Usage, "this route takes no body", "")
 	}

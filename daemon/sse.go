@@ -30,7 +30,8 @@ const (
 type sse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	held    int // events that were not flushed
+	within  time.Duration // a write must be done
+	held    int           // events that were not flushed
 }
 
 // startStream answers with the head of a stream and calls run; ctx ends when the
@@ -39,8 +40,6 @@ func (a *api) startStream(c *call, run func(ctx context.Context, s *sse) error) 
 	if a.live.Err() != nil {
 		return refuse(outcome.Unavailable, errShutdown.Error(), "")
 	}
-	a.streams.Add(1)
-	defer a.streams.Done()
 	defer a.streaming.Add(-1)
 	if a.streaming.Add(1) > maxStreams {
 		return refuse(outcome.Unavailable, fmt.Sprintf("%d event streams are open, and there are no more", maxStreams), "")
@@ -68,7 +67,7 @@ func (a *api) startStream(c *call, run func(ctx context.Context, s *sse) error) 
 		c.w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	s := &sse{w: c.w, control: http.NewResponseController(c.w)}
+	s := &sse{w: c.w, control: http.NewResponseController(c.w), within: a.patience}
 	_ = s.write([]byte("retry: 500\n\n"), true)
 	if err := run(ctx, s); errors.Is(context.Cause(ctx), errShutdown) || errors.Is(err, io.EOF) {
 		_ = s.write(message("shutdown", "", []byte("{}")), true)
@@ -80,7 +79,7 @@ var errGone = errors.New("the credential was taken back")
 
 // write sends bytes; what is not flushed now goes with what follows.
 func (s *sse) write(b []byte, flush bool) error {
-	err := s.control.SetWriteDeadline(time.Now().Add(stuck))
+	err := s.control.SetWriteDeadline(time.Now().Add(s.within))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os/exec"
 	"slices"
@@ -42,9 +43,9 @@ func (w *site) listen(path string, headers ...string) *listener {
 			r.Header.Set(name, value)
 		}
 	}
-	resp, err := w.client.Do(r)
+	resp, err := w.client.Do(r) //nolint:bodyclose // it is closed at the end of the test
 	must(w.t, err)
-	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		w.t.Fatalf("%s: %d %v", path, resp.StatusCode, resp.Header)
 	}
 	l := &listener{w.t, make(chan said, 1<<16), cancel}
@@ -332,4 +333,33 @@ func TestCurl(t *testing.T) {
 			t.Errorf("behind %s curl got %v", id, rest)
 		}
 	}
+}
+
+// A client that takes nothing is dropped, and costs nobody else anything.
+func TestStuckStream(t *testing.T) {
+	w := newSite(t)
+	w.api.patience = 200 * time.Millisecond
+	w.session("a", nil, "one")
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", w.server.Listener.Addr().String())
+	must(t, err)
+	defer func() { _ = conn.Close() }()
+	_, err = fmt.Fprintf(conn, "GET /v1/sessions/a/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n",
+		w.server.Listener.Addr(), w.tokens[auth.Read])
+	must(t, err)
+	well := w.listen("/v1/sessions/a/events")
+	well.until("caught_up")
+	l, err := w.sessions.Open(t.Context(), "a", nil)
+	must(t, err)
+	d, err := session.NewDraft(session.KindTurnOpened, session.TurnOpened{Turn: strings.Repeat("x", 1<<20)})
+	must(t, err)
+	const n = 12 // MiB: more than the kernel keeps for a connection
+	for range n {
+		_, err = l.Append(t.Context(), d)
+		must(t, err)
+		if e, ok := well.next(); !ok || e.event != "record" {
+			t.Fatalf("%+v", e)
+		}
+	}
+	must(t, l.Close())
+	eventually(t, "the one that takes nothing is gone", func() bool { return w.api.streaming.Load() == 1 })
 }
