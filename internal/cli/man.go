@@ -30,6 +30,9 @@ var environment = [][2]string{
 	{"HOLDFAST_MODEL", "the model of run, as --model says it"},
 	{"ANTHROPIC_API_KEY, OPENAI_API_KEY", "keys; they are read from nowhere else and never shown"},
 	{"ANTHROPIC_BASE_URL, OPENAI_BASE_URL", "other servers with the same API"},
+	{"HOLDFAST_NO_DAEMON", "1 runs agents in this process, also when a daemon serves the home"},
+	{"HOLDFAST_DAEMON_URL, HOLDFAST_DAEMON_TOKEN", "the daemon that programs with package client talk to, when not that of the home"},
+	{"HOLDFAST_DAEMON_LISTEN, HOLDFAST_DAEMON_TLS_CERT, HOLDFAST_DAEMON_TLS_KEY, HOLDFAST_DAEMON_ALLOW_HOST, HOLDFAST_DAEMON_ALLOW_ORIGIN, HOLDFAST_DAEMON_DRAIN, HOLDFAST_DAEMON_LOG_FORMAT", "the flags of daemon run"},
 	{"NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM", "whether colours are used; TERM=dumb also turns the progress line off"},
 }
 
