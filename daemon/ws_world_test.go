@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/daemon/auth"
 	"github.com/holdfast-dev/holdfast/daemon/feed"
 	"github.com/holdfast-dev/holdfast/daemon/runs"
@@ -37,7 +38,8 @@ type daemonWorld struct {
 	cwd        string
 	plays      map[string]string // by agent
 	rules      []policy.RuleSource
-	ask        time.Duration // until a question expires
+	ask        time.Duration  // until a question expires
+	mask       *secret.Masker // nil masks nothing
 	tune       func(*limits)
 	trail      session.Witness // nil: there is none
 
@@ -169,7 +171,7 @@ func (w *daemonWorld) make(_ context.Context, n runs.Need) (*runs.Made, error) {
 		return nil, err
 	}
 	return &runs.Made{Model: m, Options: agent.Options{
-		Tools: registry, AskTimeout: w.ask,
+		Tools: registry, AskTimeout: w.ask, Mask: w.mask, Compact: agent.Compact{Keep: 10},
 		Permissions: policy.Config{Mode: policy.Mode(n.Mode), Folders: []string{n.Cwd}, Rules: rules},
 	}}, nil
 }
@@ -193,9 +195,12 @@ func (s *stub) resource(c *tool.Call) (what string) {
 
 func (s *stub) Requests(c *tool.Call) ([]policy.Request, error) {
 	r := policy.Request{Operation: s.op, Resource: s.resource(c), Cwd: s.w.cwd, Input: c.Input, ReadOnly: s.op == policy.OpRead}
-	var in struct{ Content string }
+	var in struct {
+		Content  string
+		Override bool
+	}
 	if json.Unmarshal(c.Input, &in) == nil {
-		r.Shown = in.Content
+		r.Shown, r.Override = in.Content, in.Override
 	}
 	return []policy.Request{r}, nil
 }

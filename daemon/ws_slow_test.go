@@ -1,0 +1,95 @@
+package daemon
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+)
+
+// A client that does not read costs nobody else anything, is told that it was too slow
+// when it reads again, and goes on from where it is (cd-srv-036).
+func TestSlowClient(t *testing.T) {
+	const patience = time.Second
+	w := beginDaemon(t, nil, func(l *limits) { l.slow, l.stuck, l.ping = patience, time.Minute, time.Hour })
+	run := w.watched("run")
+	close(run.stop)
+	<-run.done
+	slow := w.subscribed("run", run.last)
+	fast := w.ann()
+	fast.send(fmt.Sprintf(`{"type":"subscribe","runId":"run","afterSeq":%d}`, run.last))
+	fast.until("subscribed")
+	before, from := w.resting(), run.last
+
+	n := framesOfTest(t, 10_000)
+	for range n / 100 { // all of them are more than sockets hold
+		batch := make([]wire.RunEvent, 100)
+		for i := range batch {
+			batch[i] = steered(i)
+			batch[i].Text += strings.Repeat(" and more", 200)
+		}
+		last := run.last
+		run.add(batch...)
+		follow(t, fast, last, run.last)
+	}
+	began := time.Now()
+	w.eventually("the slow client to be too slow", func() bool { return time.Since(began) > patience })
+	if after := w.resting(); after.heap > before.heap+(32<<20) {
+		t.Errorf("%d bytes of heap became %d", before.heap, after.heap)
+	}
+
+	seq := from
+	for {
+		b, err := slow.read()
+		if err != nil {
+			if code := websocket.CloseStatus(err); code != websocket.StatusTryAgainLater {
+				t.Fatalf("closed with %d: %v", code, err)
+			}
+			break
+		}
+		if n, ok := object(t, b)["seq"].(json.Number); ok && !strings.Contains(string(b), `"caught_up"`) {
+			if got, _ := n.Int64(); got != seq+1 {
+				t.Fatalf("after record %d comes %d", seq, got)
+			}
+			seq++
+		}
+	}
+	if seq == from || seq == run.last {
+		t.Errorf("it was told %d of %d records before it was too slow", seq-from, run.last-from)
+	}
+	again := w.ann()
+	again.send(fmt.Sprintf(`{"type":"subscribe","runId":"run","afterSeq":%d}`, seq))
+	follow(t, again, seq, run.last)
+}
+
+// A client that never reads is cut off.
+func TestDeafClient(t *testing.T) {
+	w := beginDaemon(t, nil, func(l *limits) { l.slow, l.stuck, l.ping = 50*time.Millisecond, 100*time.Millisecond, time.Hour })
+	run := w.watched("run")
+	close(run.stop)
+	<-run.done
+	w.subscribed("run", run.last)
+	for range 100 {
+		batch := make([]wire.RunEvent, 100)
+		for i := range batch {
+			batch[i] = steered(i)
+			batch[i].Text += strings.Repeat(" and more", 200)
+		}
+		run.add(batch...)
+	}
+	w.settled(0) // nor does the client that run has
+}
+
+// subscribed is a client that follows a run and reads nothing more.
+func (w *daemonWorld) subscribed(run string, after int64) *client {
+	w.t.Helper()
+	c := w.ann()
+	c.send(fmt.Sprintf(`{"type":"subscribe","runId":%q,"afterSeq":%d}`, run, after))
+	c.until("caught_up")
+	return c
+}
