@@ -1,0 +1,18 @@
+package client
+
+import (
+	"bufio"
+	"io"
+)
+
+// ReadFrames reads a stream to its end, for fuzzing.
+func ReadFrames(r io.Reader) {
+	in := &frames{in: bufio.NewReader(r), alive: func() {}}
+	for {
+		f, err := in.next()
+		if err != nil {
+			return
+		}
+		_, _ = decode(f)
+	}
+}
