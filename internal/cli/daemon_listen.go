@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -150,9 +149,9 @@ func withoutServiceVariables(env []string) []string {
 // logger logs to standard error: for people on a terminal, for machines elsewhere.
 func (c *listenFlags) logger(p *Program) *slog.Logger {
 	if c.LogFormat == "text" || c.LogFormat == "" && p.err.term.tty {
-		return slog.New(slog.NewTextHandler(io.Writer(p.Stderr), nil))
+		return slog.New(slog.NewTextHandler(p.Stderr, nil))
 	}
-	return slog.New(slog.NewJSONHandler(io.Writer(p.Stderr), nil))
+	return slog.New(slog.NewJSONHandler(p.Stderr, nil))
 }
 
 // authOptions says whom auth lets in beside its defaults, and logs whom it does not.

@@ -44,7 +44,7 @@ func (c *listenFlags) serve(ctx context.Context, p *Program, d *daemonParts) err
 	s := &serving{c: c, p: p, d: d, failed: make(chan error, 16), manager: newManager(d.log)}
 	s.info = listen.Info{PID: os.Getpid(), Started: p.Now().UTC(), Version: version.Of().Version}
 	defer s.closeSockets()
-	if err := s.open(); err != nil {
+	if err := s.open(ctx); err != nil {
 		return err
 	}
 	children, err := listen.Adopt()
@@ -124,7 +124,7 @@ func (s *serving) end(ctx context.Context) error {
 }
 
 // open opens the sockets: those that systemd hands over, the unix socket, and TCP.
-func (s *serving) open() error {
+func (s *serving) open(ctx context.Context) error {
 	given, err := activation.Listeners()
 	if err != nil {
 		return fmt.Errorf("sockets of systemd: %w", err)
@@ -141,14 +141,14 @@ func (s *serving) open() error {
 		}
 	}
 	if !s.has(s.info.Socket) {
-		l, err := listen.Unix(s.info.Socket)
+		l, err := listen.Unix(ctx, s.info.Socket)
 		if err != nil {
 			return fmt.Errorf("the unix socket: %w", err)
 		}
 		s.sockets = append(s.sockets, l)
 	}
 	for _, address := range s.c.Listen {
-		l, err := net.Listen("tcp", address)
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 		if err != nil {
 			return &failure{msg: err.Error(), hint: "another port: --listen 127.0.0.1:0", out: outcome.Failed, err: err}
 		}

@@ -11,6 +11,7 @@
 package listen
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -58,7 +59,7 @@ func Socket(home, runtimeDir string) (string, error) {
 
 // Unix listens on a socket that only its owner can use. A socket that is left over is
 // replaced: the caller has the lock.
-func Unix(path string) (net.Listener, error) {
+func Unix(ctx context.Context, path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -72,7 +73,7 @@ func Unix(path string) (net.Listener, error) {
 	}
 	var l net.Listener
 	err := private(func() (err error) {
-		l, err = net.Listen("unix", path)
+		l, err = (&net.ListenConfig{}).Listen(ctx, "unix", path)
 		return err
 	})
 	if err != nil {
