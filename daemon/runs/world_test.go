@@ -187,6 +187,15 @@ func (w *world) prepare(s *strategy.Strategy) string {
 	return p.Run
 }
 
+// startNamed starts a run of this id. It may be called from any goroutine.
+func (w *world) startNamed(id string) error {
+	_, err := w.runs.Prepare(w.t.Context(), runs.PrepareOptions{Run: id, Strategy: single(), Cwd: "/", By: ann})
+	if err == nil {
+		err = w.runs.Start(w.t.Context(), id, "go", "", ann)
+	}
+	return err
+}
+
 // begun prepares and starts a run.
 func (w *world) begun(s *strategy.Strategy, input string) (string, *watcher) {
 	w.t.Helper()
