@@ -1,0 +1,245 @@
+package daemon
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/missing"
+)
+
+// program is a client that others wrote: it runs, and says what it hears line by line.
+type program struct {
+	t     testing.TB
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	lines chan string // closed at its end
+}
+
+func launch(t testing.TB, path string, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, cmd: exec.CommandContext(t.Context(), path, args...), lines: make(chan string, 1<<16)}
+	p.cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(path)+":"+os.Getenv("PATH")) // its own node goes first
+	p.cmd.Stderr = t.Output()
+	var err error
+	p.in, err = p.cmd.StdinPipe()
+	must(t, err)
+	out, err := p.cmd.StdoutPipe()
+	must(t, err)
+	must(t, p.cmd.Start())
+	go func() {
+		defer close(p.lines)
+		lines := bufio.NewScanner(out)
+		lines.Buffer(nil, 16<<20)
+		for lines.Scan() {
+			p.lines <- lines.Text()
+		}
+	}()
+	t.Cleanup(p.kill)
+	return p
+}
+
+// kill ends the program as it is, and what it has said is read up to its end.
+func (p *program) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	for range p.lines {      //nolint:revive // what it said is not wanted
+	}
+	_ = p.cmd.Wait() // it was killed
+}
+
+func (p *program) line() string {
+	p.t.Helper()
+	select {
+	case l, ok := <-p.lines:
+		if !ok {
+			p.t.Fatalf("%s has ended", p.cmd.Path)
+		}
+		return l
+	case <-time.After(30 * time.Second):
+		p.t.Fatalf("%s says nothing", p.cmd.Path)
+		return ""
+	}
+}
+
+// wscat connects, with more arguments.
+func (w *daemonWorld) wscat(args ...string) *program {
+	w.t.Helper()
+	tools := os.Getenv("HOLDFAST_WEBTOOLS")
+	if tools == "" {
+		missing.Skip(w.t, `eval "$(scripts/services env webtools)" makes this run`)
+	}
+	return launch(w.t, filepath.Join(tools, "node_modules", ".bin", "wscat"), append(args, "-c", "ws://"+w.address+"/v1/ws")...)
+}
+
+// connected waits until wscat is: what it is given before that it throws away.
+func (p *program) connected() {
+	p.t.Helper()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for pings := 1; ; pings++ {
+		p.say(`{"type":"ping","requestId":"%d"}`, pings)
+		select {
+		case l := <-p.lines:
+			for object(p.t, []byte(l))["requestId"] != fmt.Sprint(pings) {
+				l = p.line() // answers to those before this one
+			}
+			return
+		case <-again.C:
+		}
+	}
+}
+
+func (p *program) say(format string, args ...any) {
+	p.t.Helper()
+	line := fmt.Sprintf(format, args...)
+	p.t.Log(">", line)
+	_, err := fmt.Fprintln(p.in, line)
+	must(p.t, err)
+}
+
+// frame reads on until a message of a type, and returns the messages on record up to it.
+func (p *program) frame(kind string) (last map[string]any, recorded []string) {
+	p.t.Helper()
+	for {
+		line := p.line()
+		p.t.Log("<", line)
+		m := object(p.t, []byte(line))
+		if m["seq"] != nil && m["pending"] == nil && m["type"] != "caught_up" {
+			recorded = append(recorded, line)
+		}
+		if m["type"] == kind {
+			return m, recorded
+		}
+	}
+}
+
+const mending = `steps:
+  - text: I write.
+    chunk: 2
+    tool_uses: [{tool: write_file, input: {path: a.txt, content: "+x"}}]
+  - text: I look.
+    tool_uses: [{tool: Bash, input: {command: make}}]
+  - {text: Done., chunk: 2}`
+
+// wscat drives a run from its preparation to its end, answering what is asked; another one comes later,
+// says who it is in its first message, and is told the same byte for byte.
+func TestWscat(t *testing.T) {
+	w := beginDaemon(t, map[string]string{"writer": mending}, nil)
+	p := w.wscat("-H", "Authorization: Bearer "+w.token(auth.Read, auth.Run, auth.Approve))
+	p.connected()
+	cwd, err := json.Marshal(w.cwd)
+	must(t, err)
+	p.say(`{"type":"prepare_run","requestId":"1","cwd":%s,"strategy":%s}`, cwd, soleWriter)
+	m, _ := p.frame("run_prepared")
+	run := m["runId"]
+	p.say(`{"type":"start_run","requestId":"2","runId":"%s","input":"mend it"}`, run)
+	m, all := p.frame("request_permission")
+	if m["toolName"] != "write_file" || m["requestId"] != m["permissionRequestId"] {
+		t.Errorf("it asks %v", m)
+	}
+	p.say(`{"type":"permission_decision","runId":"%s","permissionRequestId":"%s","decision":"allow-session"}`, run, m["permissionRequestId"])
+	m, more := p.frame("request_permission")
+	all = append(all, more...)
+	p.say(`{"type":"permission_decision","runId":"%s","permissionRequestId":"%s","decision":"deny","message":"not now"}`, run, m["permissionRequestId"])
+	m, more = p.frame("strategy_completed")
+	all = append(all, more...)
+	if text, _ := m["result"].(string); !strings.HasSuffix(text, "Done.") || m["requestId"] != "2" || !slices.Equal(w.did(), []string{"a.txt"}) {
+		t.Errorf("it ended as %v, having done %v", m, w.did())
+	}
+	for _, kind := range []string{"strategy_started", "step_started", "agent_output", "permission_resolved", "policy_updated", "step_completed"} {
+		if !slices.ContainsFunc(all, func(l string) bool { return strings.HasPrefix(l, `{"type":"`+kind+`"`) }) {
+			t.Errorf("no %s was told", kind)
+		}
+	}
+	hello := fmt.Sprintf(`{"type":"hello","token":"%s","client":"wscat"}`, w.token(auth.Read))
+	late := w.wscat("-w", "-1", "-x", hello, "-x", fmt.Sprintf(`{"type":"subscribe","runId":"%s","afterSeq":0}`, run))
+	if _, told := late.frame("caught_up"); !slices.Equal(told, all) {
+		t.Errorf("the late one is told\n%s\nand not\n%s", strings.Join(told, "\n"), strings.Join(all, "\n"))
+	}
+	other := w.wscat("-w", "-1", "-x", hello, "-x", fmt.Sprintf(`{"type":"stop_run","requestId":"9","runId":"%s"}`, run))
+	if m, _ = other.frame("error"); m["code"] != "FORBIDDEN" || m["requestId"] != "9" {
+		t.Errorf("one who may read is told %v", m)
+	}
+}
+
+// curl follows a run over its event stream, is cut in the middle of an answer, while a question waits and when the
+// daemon ends, and goes on each time behind the last id that it had.
+func TestCurlFollowsRun(t *testing.T) {
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		missing.Skip(t, "curl is not installed: apt-get install curl makes this run")
+	}
+	w := beginDaemon(t, map[string]string{"writer": mending}, nil)
+	c := w.ann()
+	run := c.prepared(w.cwd)
+	c.send(fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"mend it"}`, run))
+	c.until("strategy_started")
+	follow := func(last string) *program {
+		return launch(t, curl, "-sN", "-H", "Accept: text/event-stream", "-H", "Authorization: Bearer "+w.token(auth.Read),
+			"-H", "Last-Event-ID: "+last, "http://"+w.address+"/v1/sessions/"+run+"/events")
+	}
+	var got []said
+	last := "0"
+	listen := func(until string) { // to the stream, up to an event whose data has a text
+		p := follow(last)
+		defer p.kill()
+		for {
+			e := p.event()
+			if e.id != "" {
+				got, last = append(got, e), e.id
+			}
+			if strings.Contains(e.data, until) || e.event == until {
+				return
+			}
+		}
+	}
+	decide := func(decision string) {
+		m := c.until("request_permission")
+		c.send(fmt.Sprintf(`{"type":"permission_decision","runId":%q,"permissionRequestId":%q,"decision":%q}`, run, m["permissionRequestId"], decision))
+	}
+	listen(`"kind":"approval.asked"`)
+	decide("allow")
+	c.until("request_permission")
+	listen(`"kind":"tool.finished"`)
+	w.again() // the second question waits
+	listen("caught_up")
+	c = w.ann()
+	c.send(fmt.Sprintf(`{"type":"subscribe","runId":%q}`, run))
+	decide("allow")
+	c.until("permission_resolved")
+	c.send(fmt.Sprintf(`{"type":"continue_run","runId":%q}`, run))
+	c.until("strategy_completed")
+	listen(`"event":"completed"`)
+	done, end := got, last
+	got, last = nil, "0"
+	listen("caught_up")
+	if !slices.Equal(done, got) || last != end {
+		t.Errorf("in pieces %d events up to %s, at once %d up to %s\n%v\n%v", len(done), end, len(got), last, done, got)
+	}
+}
+
+// event reads one event of a stream.
+func (p *program) event() (e said) {
+	p.t.Helper()
+	for {
+		switch name, value, _ := strings.Cut(p.line(), ": "); {
+		case name == "id":
+			e.id = value
+		case name == "event":
+			e.event = value
+		case name == "data":
+			e.data = value
+		case name == "" && e != said{}:
+			return e
+		}
+	}
+}
