@@ -51,7 +51,7 @@ func launch(t testing.TB, path string, args ...string) *program {
 // kill ends the program as it is, and what it has said is read up to its end.
 func (p *program) kill() {
 	_ = p.cmd.Process.Kill() // it may have ended
-	for range p.lines {      //nolint:revive // what it said is not wanted
+	for range p.lines {      // what it said is not wanted
 	}
 	_ = p.cmd.Wait() // it was killed
 }
