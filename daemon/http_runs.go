@@ -215,6 +215,9 @@ func (q *runRequest) options(c *call) (*runs.PrepareOptions, error) {
 			return nil, err
 		}
 	}
+	if err := mayMake(c.caller, q.Mode, q.Settings); err != nil {
+		return nil, err
+	}
 	s, err := q.strategy()
 	if err != nil {
 		return nil, &refusal{out: outcome.Usage, detail: err.Error(), err: err}

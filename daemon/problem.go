@@ -72,6 +72,7 @@ type refusal struct {
 func (e *refusal) Error() string            { return e.detail }
 func (e *refusal) Unwrap() error            { return e.err }
 func (e *refusal) Outcome() outcome.Outcome { return e.out }
+func (e *refusal) Hint() string             { return e.hint }
 
 func refuse(out outcome.Outcome, detail, hint string) error {
 	return &refusal{out: out, detail: detail, hint: hint}

@@ -27,6 +27,10 @@ func (c *socket) actor() runs.Actor { return runs.Actor{Name: c.caller.Name, Via
 func (c *socket) serveRequest(req wire.Request) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(c.ctx), c.s.limits.request)
 	defer stop()
+	if c.s.draining.Load() && starting(req) {
+		c.reply(denial(req, wire.CodeDraining, "the daemon is about to end: it starts nothing more", "try again when it is back"))
+		return
+	}
 	engine := c.s.o.Runs
 	switch r := req.(type) {
 	case *wire.PrepareRun:
@@ -64,6 +68,15 @@ func (c *socket) serveRequest(req wire.Request) {
 	}
 }
 
+// starting reports whether a request is for something that goes on after it.
+func starting(req wire.Request) bool {
+	switch req.(type) {
+	case *wire.PrepareRun, *wire.StartRun, *wire.ContinueRun:
+		return true
+	}
+	return false
+}
+
 // greet answers a hello.
 func (c *socket) greet(hello *wire.Hello) {
 	l := &c.s.limits
@@ -88,7 +101,11 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	o := runs.PrepareOptions{
 		Run: r.RunID, Model: r.ModelOverride, Cwd: r.Cwd, Settings: r.ManifestPath, Mode: r.Mode, By: c.actor(),
 	}
-	var err error
+	err := mayMake(c.caller, r.Mode, r.ManifestPath)
+	if err != nil {
+		c.reply(denial(r, wire.CodeForbidden, err.Error(), outcome.Hint(err)))
+		return
+	}
 	if o.Strategy, err = strategyOf(r); err != nil {
 		c.reply(denial(r, wire.CodePrepareFailed, err.Error(), outcome.Hint(err)))
 		return

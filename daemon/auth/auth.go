@@ -75,6 +75,9 @@ type Options struct {
 	Hosts   []string // allowed in Host beside the listener's own address; no port is any port
 	Origins []string // allowed in Origin beside those of Hosts: "https://console.example.org"
 	Clock   func() time.Time
+	// Inside says that what this very process connects to the daemon over TCP does so for
+	// a run: it has the proxies of their sandboxes.
+	Inside bool
 	// Refuse writes the answer to a request that is not let in; default plain text.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, code, detail, hint string)
 	// Failed is told of every refusal, for the log; may be nil.
@@ -99,6 +102,7 @@ type Auth struct {
 // file of tokens, or one that others can read ([*Error], with a hint).
 func New(o *Options) (*Auth, error) {
 	a := &Auth{o: *o, process: processes(os.Getpid())}
+	a.process.inside = o.Inside
 	if a.o.Clock == nil {
 		a.o.Clock = time.Now
 	}

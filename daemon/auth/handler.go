@@ -161,15 +161,19 @@ func (a *Auth) local(p *peer) Caller {
 
 // lessen leaves to what runs below the daemon no more than to look.
 func lessen(c Caller, p *peer) Caller {
-	if !p.agent() {
-		return c
-	}
-	may := c.May(Read)
-	c.Agent, c.Scopes = true, nil
-	if may {
-		c.Scopes = []Scope{Read}
+	if p.agent() {
+		c.Scopes = look(c)
+		c.Agent = true
 	}
 	return c
+}
+
+// look is what is left of a caller's scopes for somebody who may only look.
+func look(c Caller) []Scope {
+	if c.May(Read) {
+		return []Scope{Read}
+	}
+	return nil
 }
 
 // bearer judges the header Authorization.
@@ -218,8 +222,9 @@ func parseBearer(values []string) (string, bool) {
 	return secret, true
 }
 
-// cookie judges the cookie of a login. On its own it may look; to change something the
-// page must show the token that only it has.
+// cookie judges the cookie of a login. On its own it may look, also on a WebSocket: any
+// program that the browser has visited on another port of this host may have it. To
+// change something the page must show the token that only it has.
 func (a *Auth) cookie(r *http.Request, p *peer) (Caller, bool, *refusal) {
 	for _, name := range []string{hostPrefix + cookieName, cookieName} {
 		for _, given := range r.CookiesNamed(name) {
@@ -230,6 +235,8 @@ func (a *Auth) cookie(r *http.Request, p *peer) (Caller, bool, *refusal) {
 			c := lessen(l.caller, p)
 			if proof := r.Header[CSRFHeader]; len(proof) == 1 && same(proof[0], l.csrf) {
 				c.proof = l.csrf
+			} else {
+				c.Scopes = look(c)
 			}
 			if !safe(r) && c.proof == "" {
 				return Caller{}, false, denied("the header "+CSRFHeader+" is missing or wrong", "log in again: holdfast daemon open")

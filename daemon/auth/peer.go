@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os/user"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -34,11 +35,24 @@ func (a *Auth) ConnContext(ctx context.Context, c net.Conn) context.Context {
 		a.identify(p, c)
 	case *net.TCPAddr:
 		remote, ok := c.RemoteAddr().(*net.TCPAddr)
-		if ok && remote.AddrPort().Addr().Unmap().IsLoopback() {
+		if ok && ours(remote.AddrPort().Addr()) {
 			p.agent = sync.OnceValue(func() bool { return a.process.hasSocket(remote.AddrPort(), local.AddrPort()) })
 		}
 	}
 	return context.WithValue(ctx, peerKey{}, p)
+}
+
+// ours reports whether an address is one of this machine's.
+func ours(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	if a.IsLoopback() {
+		return true
+	}
+	list, err := net.InterfaceAddrs()
+	return err != nil || slices.ContainsFunc(list, func(own net.Addr) bool {
+		p, err := netip.ParsePrefix(own.String())
+		return err == nil && p.Addr().WithZone("") == a
+	})
 }
 
 // identify asks the system who is at the other end of a unix socket.

@@ -194,19 +194,61 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-func TestParseEnd(t *testing.T) {
-	for text, want := range map[string]string{
-		"0100007F:1F90":                         "127.0.0.1:8080",
-		"00000000000000000000000001000000:0001": "[::1]:1",
-		"0000000000000000FFFF00000100007F:1F90": "127.0.0.1:8080",
+func TestEndOf(t *testing.T) {
+	for want, ap := range map[string]struct {
+		text string
+		wide bool
+	}{
+		"0100007F:1F90":                         {"127.0.0.1:8080", false},
+		"0200007F:1F90":                         {"[::ffff:127.0.0.2]:8080", false},
+		"00000000000000000000000001000000:0001": {"[::1]:1", true},
+		"0000000000000000FFFF00000100007F:1F90": {"127.0.0.1:8080", true},
+		"0000000000000000FFFF00000100007F:1F91": {"[::ffff:127.0.0.1]:8081", true},
+		"000080FE000000000000000001000000:0001": {"[fe80::1%eth0]:1", true},
 	} {
-		if got, ok := parseEnd(text); !ok || got != netip.MustParseAddrPort(want) {
-			t.Errorf("%s: %v %t", text, got, ok)
+		if got := endOf(netip.MustParseAddrPort(ap.text), ap.wide); got != want {
+			t.Errorf("%s: %s, want %s", ap.text, got, want)
 		}
 	}
-	for _, bad := range []string{"", ":", "01:1", "0100007F", "0100007F:", "0100007F:123456", "0100007G:1"} {
-		if _, ok := parseEnd(bad); ok {
-			t.Errorf("%q was read", bad)
-		}
+}
+
+// Who is gone before anybody looked, and what this process connects to itself when it
+// has the proxies of sandboxes, could be a run's: they may look.
+func TestNobodyAtTheOtherEnd(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	here := processes(os.Getpid())
+	through := tree{root: os.Getpid(), inside: true}
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	ends := func() (netip.AddrPort, netip.AddrPort) {
+		return netip.MustParseAddrPort(server.RemoteAddr().String()), netip.MustParseAddrPort(server.LocalAddr().String())
+	}
+	if here.hasSocket(ends()) {
+		t.Error("a client that is not below is an agent")
+	}
+	if !through.hasSocket(ends()) {
+		t.Error("a connection of the daemon's own is not taken for a run's")
+	}
+	if _, err := client.Write([]byte("POST / HTTP/1.1\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	client.Close()
+	if !here.hasSocket(ends()) {
+		t.Error("who left at once is known not to be an agent")
+	}
+	if !ours(netip.MustParseAddr("127.3.2.1")) || !ours(netip.MustParseAddr("::ffff:127.0.0.1")) || ours(netip.MustParseAddr("192.0.2.1")) {
+		t.Error("addresses of this machine")
 	}
 }

@@ -3,7 +3,10 @@ package auth
 import "errors"
 
 // tree is the daemon among the processes.
-type tree struct{ root int }
+type tree struct {
+	root   int
+	inside bool // what the daemon itself connects to counts as a run's
+}
 
 // process is one entry of the system's table.
 type process struct {
@@ -11,7 +14,7 @@ type process struct {
 	started uint64 // in some unit, since some moment
 }
 
-func processes(root int) tree { return tree{root} }
+func processes(root int) tree { return tree{root: root} }
 
 // maxDepth bounds a walk to the first process.
 const maxDepth = 1000

@@ -1,10 +1,8 @@
 package auth
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"os"
@@ -36,10 +34,19 @@ func parseStat(b []byte) (process, error) {
 	return process{parent, started}, err
 }
 
-// hasSocket reports whether a process below the daemon holds the client's end of a
-// TCP connection over loopback.
+// hasSocket reports whether a process below the daemon, or with inside the daemon
+// itself, holds the client's end of a TCP connection on this machine. An end that
+// nobody holds any more is taken for one: who sent a request and was gone before
+// anybody looked could have been a run's.
 func (t tree) hasSocket(client, server netip.AddrPort) bool {
+	inode := inodeOf(client, server)
+	if inode == "" {
+		return true
+	}
 	held := map[string]bool{}
+	if t.inside {
+		sockets(t.root, held)
+	}
 	seen := map[int]bool{t.root: true}
 	for queue := children(t.root); len(queue) > 0; queue = queue[1:] {
 		pid := queue[0]
@@ -50,15 +57,7 @@ func (t tree) hasSocket(client, server netip.AddrPort) bool {
 		queue = append(queue, children(pid)...)
 		sockets(pid, held)
 	}
-	if len(held) == 0 {
-		return false
-	}
-	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		if inode := inodeOf(table, client, server); inode != "" {
-			return held[inode]
-		}
-	}
-	return false // in another network: what runs there has no loopback in common with us
+	return held[inode] || inodeOf(client, server) != inode
 }
 
 // children lists what the threads of a process have started.
@@ -88,42 +87,39 @@ func sockets(pid int, into map[string]bool) {
 	}
 }
 
-// inodeOf finds a socket by its two ends in /proc/net/tcp or tcp6.
-func inodeOf(table string, local, remote netip.AddrPort) string {
-	f, err := os.Open(table)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		w := strings.Fields(lines.Text())
-		if len(w) < 10 {
+// inodeOf finds a socket by its two ends in /proc/net/tcp and tcp6; "" when there is
+// none, or nobody has it open.
+func inodeOf(local, remote netip.AddrPort) string {
+	for table, wide := range map[string]bool{"/proc/net/tcp": false, "/proc/net/tcp6": true} {
+		b, err := os.ReadFile(table)
+		if err != nil {
 			continue
 		}
-		l, ok1 := parseEnd(w[1])
-		r, ok2 := parseEnd(w[2])
-		if ok1 && ok2 && l == unmapped(local) && r == unmapped(remote) {
-			return w[9]
+		_, after, found := bytes.Cut(b, []byte(" "+endOf(local, wide)+" "+endOf(remote, wide)+" "))
+		if w := bytes.Fields(after); found && len(w) > inodeField && string(w[inodeField]) != "0" {
+			return string(w[inodeField])
 		}
 	}
 	return ""
 }
 
-func unmapped(ap netip.AddrPort) netip.AddrPort {
-	return netip.AddrPortFrom(ap.Addr().Unmap().WithZone(""), ap.Port())
-}
+// inodeField is where the inode stands behind the two ends.
+const inodeField = 6
 
-// parseEnd reads "0100007F:1F90": words of the address in the machine's byte order.
-func parseEnd(text string) (netip.AddrPort, bool) {
-	host, port, ok := strings.Cut(text, ":")
-	b, err := hex.DecodeString(host)
-	n, err2 := strconv.ParseUint(port, 16, 16)
-	if !ok || err != nil || err2 != nil || len(b) != 4 && len(b) != 16 {
-		return netip.AddrPort{}, false
+// endOf writes "0100007F:1F90": words of the address in the machine's byte order. A
+// wide one has 16 bytes; an IPv4 address in it is mapped.
+func endOf(ap netip.AddrPort, wide bool) string {
+	a := ap.Addr().WithZone("")
+	b := a.AsSlice()
+	if m := a.Unmap(); wide {
+		all := m.As16()
+		b = all[:]
+	} else if m.Is4() {
+		b = m.AsSlice()
 	}
-	for i := 0; i < len(b); i += 4 {
-		binary.NativeEndian.PutUint32(b[i:], binary.BigEndian.Uint32(b[i:]))
+	var text strings.Builder
+	for ; len(b) > 0; b = b[4:] {
+		fmt.Fprintf(&text, "%08X", binary.NativeEndian.Uint32(b))
 	}
-	a, _ := netip.AddrFromSlice(b)
-	return netip.AddrPortFrom(a.Unmap(), uint16(n)), true
+	return fmt.Sprintf("%s:%04X", text.String(), ap.Port())
 }

@@ -27,7 +27,8 @@ func Parse(name string, b []byte) (*Strategy, error) {
 	})
 }
 
-// Load reads a file, at most 1 MiB, as [Parse] does. A system prompt that names a
+// Load reads a file, at most 1 MiB, as [Parse] does, but errors say nothing of what is
+// in a file that has no agents and no flow. A system prompt that names a
 // file ("./writer.md") is read from the strategy's folder, and from nowhere else.
 // Errors of the file system are those of package os.
 func Load(path string) (*Strategy, error) {
@@ -50,10 +51,19 @@ func Load(path string) (*Strategy, error) {
 		return string(b), err
 	})
 	if err != nil {
-		return nil, err
+		return nil, discreet(path, b, err)
 	}
 	s.Path = whole
 	return s, nil
+}
+
+// discreet leaves out of an error what stands in a file that nobody would take for a
+// strategy: who names a file need not be one who may read it.
+func discreet(path string, b []byte, err error) error {
+	if bytes.Contains(b, []byte("agents")) && bytes.Contains(b, []byte("flow")) {
+		return err
+	}
+	return &Error{File: path, What: "no strategy: agents and a flow are missing", Do: "a strategy has a name, a version, agents and a flow"}
 }
 
 func readFile(path string, stat func(string) (fs.FileInfo, error), open func(string) (fs.File, error)) ([]byte, error) {

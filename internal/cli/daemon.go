@@ -112,7 +112,7 @@ func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts)
 
 // front makes what clients see.
 func (c *daemonRunCmd) front(p *Program, d *daemonParts, told *otel.Telemetry) error {
-	ao := auth.Options{Dir: filepath.Join(d.home, "run"), Clock: p.Now, Refuse: daemon.Refuse}
+	ao := auth.Options{Dir: filepath.Join(d.home, "run"), Clock: p.Now, Refuse: daemon.Refuse, Inside: true}
 	if err := c.authOptions(p, &ao, d.log); err != nil {
 		return err
 	}
@@ -139,5 +139,3 @@ func (d *daemonParts) close() {
 	}
 	d.closers = nil
 }
-
-

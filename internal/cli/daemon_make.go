@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 
@@ -82,6 +83,9 @@ func (l *lineLog) Write(b []byte) (int, error) {
 func (m *maker) mask(_ context.Context, cwd, more string) (*secret.Masker, error) {
 	var files []string
 	if more != "" {
+		if info, err := os.Stat(more); err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
+			return nil, usage("the settings "+more+" are not a regular file", "")
+		}
 		files = []string{more}
 	}
 	s, err := m.p.loadSettings(cwd, files)
