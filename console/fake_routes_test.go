@@ -45,10 +45,14 @@ func (f *fake) page(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(b)
 }
 
-func (f *fake) info(*http.Request, doc) (int, any) {
+func (f *fake) info(r *http.Request, _ doc) (int, any) {
+	csrf := ""
+	if r.Header.Get("X-Holdfast-CSRF") == "csrf-1" { // told to who has it already
+		csrf = "csrf-1"
+	}
 	return 200, doc{
 		"version": "0.2.0", "api": "v1", "protocol": 1, "pid": 4711, "started_at": time.Now().Add(-3 * time.Hour).UTC(), "store": "sqlite:/home/ann/.holdfast/sessions.db",
-		"capabilities": []string{}, "caller": doc{"name": "ann", "via": "cookie", "scopes": f.scopes, "csrf": "csrf-1"},
+		"capabilities": []string{}, "caller": doc{"name": "ann", "via": "cookie", "scopes": f.scopes, "csrf": csrf},
 	}
 }
 

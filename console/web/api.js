@@ -6,6 +6,32 @@ export const info = store(null);
 /** Whether somebody is logged in: null until it is known. */
 export const signedIn = store(null);
 
+// The token that proves that a request comes from this page. Only the answer to the login
+// tells it; it is kept for the tabs of this origin, and a cookie alone changes nothing.
+const key = 'holdfast-csrf';
+let proof = '';
+try { proof = localStorage.getItem(key) || ''; } catch { /* it is kept for this page only */ }
+
+/** keepProof keeps the token that the login gave; '' forgets it. */
+export function keepProof(token) {
+  proof = token;
+  try {
+    if (token) localStorage.setItem(key, token);
+    else localStorage.removeItem(key);
+  } catch { /* it is kept for this page only */ }
+}
+
+/** onProof calls f when another tab has logged in. */
+export function onProof(f) {
+  const heard = (e) => {
+    if (e.key !== key || !e.newValue) return;
+    proof = e.newValue;
+    f();
+  };
+  addEventListener('storage', heard);
+  return () => removeEventListener('storage', heard);
+}
+
 /** Problem is an answer that is no success. */
 export class Problem extends Error {
   constructor(status, doc) {
@@ -37,8 +63,7 @@ const withQuery = (path, query) => {
 export async function answer(method, path, { query, body, headers, signal } = {}) {
   const h = { Accept: 'application/json', ...headers };
   if (body !== undefined) h['Content-Type'] = 'application/json';
-  const csrf = info.get()?.caller?.csrf;
-  if (method !== 'GET' && csrf) h['X-Holdfast-CSRF'] = csrf;
+  if (proof && (method !== 'GET' || path === '/v1/info')) h['X-Holdfast-CSRF'] = proof;
   let r;
   try {
     r = await fetch(withQuery(path, query), {
@@ -79,7 +104,8 @@ export const seg = encodeURIComponent;
 export async function whoAmI() {
   const doc = await get('/v1/info');
   info.set(doc);
-  signedIn.set(true);
+  // With a cookie and without its token a browser could look, and nothing more.
+  signedIn.set(doc.caller?.via !== 'cookie' || !!doc.caller.csrf);
   return doc;
 }
 

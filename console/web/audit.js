@@ -8,7 +8,7 @@ import { Field, Pager } from './sessions.js';
 import { seen, oneLine } from './text.js';
 import { full, clock, day, count } from './time.js';
 
-const kinds = ['decision', 'effect', 'approval', 'policy', 'hook', 'redaction', 'session'];
+const kinds = ['decision', 'effect', 'approval', 'policy', 'hook', 'redaction', 'run', 'session'];
 const colours = { allow: 'yes', deny: 'no', ask: 'ask', ok: 'yes', error: 'no', unknown: 'ask' };
 
 const by = (a) => (a ? oneLine([a.kind, a.name].filter(Boolean).join(' ')) : '');

@@ -21,6 +21,8 @@ export function useLog(id, seq, onNew) {
     const turn = (me.turn = (me.turn || 0) + 1);
     me.stop();
     me.coming.clear();
+    me.live = 'loading';
+    me.busy = false;
     try {
       const doc = await get(path, near ? { after: Math.max(0, near - 120), limit: page } : { after: -page, limit: page });
       if (turn !== me.turn) return;
@@ -34,6 +36,7 @@ export function useLog(id, seq, onNew) {
       if (me.after >= me.head) tail();
       else me.live = 'away';
     } catch (e) {
+      if (turn !== me.turn) return;
       me.error = e;
       me.live = 'lost';
     }
@@ -66,15 +69,18 @@ export function useLog(id, seq, onNew) {
     const me = s.current;
     if (me.busy || me.top || !me.events.length) return;
     me.busy = true;
+    const turn = me.turn;
     try {
       const after = Math.max(0, me.first - 1 - page);
       const doc = await get(path, { after, limit: page });
+      if (turn !== me.turn) return; // it has begun elsewhere meanwhile
       const before = doc.items.filter((e) => e.seq < me.first);
       me.events = [...before, ...me.events];
       me.fold = new Transcript(me.events);
       me.first = me.events[0].seq;
       me.top = after === 0 || !before.length;
     } catch (e) {
+      if (turn !== me.turn) return;
       me.error = e;
     }
     me.busy = false;
@@ -85,13 +91,16 @@ export function useLog(id, seq, onNew) {
     const me = s.current;
     if (me.busy || me.live !== 'away') return;
     me.busy = true;
+    const turn = me.turn;
     try {
       const doc = await get(path, { after: me.after, limit: page });
+      if (turn !== me.turn) return;
       for (const e of doc.items) if (me.fold.add(e)) me.events.push(e);
       me.after = doc.next_after ?? (doc.items.length ? doc.items[doc.items.length - 1].seq : doc.head);
       me.head = doc.head;
       if (!doc.items.length || me.after >= me.head) tail();
     } catch (e) {
+      if (turn !== me.turn) return;
       me.error = e;
     }
     me.busy = false;

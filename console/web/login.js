@@ -1,6 +1,6 @@
 // Logging in by a link that works once. The code is behind the # and so in no log.
 import { html, useEffect, useRef, useState } from './dom.js';
-import { post, info } from './api.js';
+import { post, info, keepProof } from './api.js';
 
 export function Login({ code, onIn }) {
   const [error, setError] = useState(null);
@@ -12,7 +12,7 @@ export function Login({ code, onIn }) {
     tried.current = code;
     history.replaceState(null, '', '/login'); // a code that was used is of no use in the history
     info.set(null);
-    post('/v1/login', { code: decodeURIComponent(code) }).then(onIn).catch((e) => { setError(e); setBusy(false); });
+    post('/v1/login', { code: decodeURIComponent(code) }).then((doc) => { keepProof(doc.csrf); onIn(); }).catch((e) => { setError(e); setBusy(false); });
   }, [code]);
   return html`<main id="main" class="alone" tabindex="-1"><div class="login">
     <p class="brand"><img src="/icon.svg" alt="" width="28" height="28" />Holdfast</p>

@@ -2,7 +2,7 @@
 import { html, render, cls, useEffect, useRef, useState } from './dom.js';
 import { useStore } from './store.js';
 import * as routes from './route.js';
-import { info, signedIn, whoAmI, post, may } from './api.js';
+import { info, signedIn, whoAmI, post, may, keepProof, onProof } from './api.js';
 import * as live from './live.js';
 import { theme, setTheme } from './theme.js';
 import { Trouble, Waiting, Empty } from './load.js';
@@ -30,6 +30,7 @@ function Nav({ path }) {
   const current = (p) => (p === '/' ? path === '/' : path === p || path.startsWith(p + '/'));
   const leave = async () => {
     await post('/v1/logout').catch(() => {});
+    keepProof('');
     live.end(true);
     signedIn.set(false);
   };
@@ -142,6 +143,7 @@ function App() {
   };
   const login = path === '/login';
   useEffect(() => { if (!login && yes === null) ask(); }, [login, yes]);
+  useEffect(() => onProof(() => { if (signedIn.get() === false) signedIn.set(null); }), []);
   useEffect(() => {
     if (yes) live.begin();
     else if (yes === false) live.end();

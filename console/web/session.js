@@ -80,8 +80,8 @@ function Mode({ id, mode, again, say }) {
 function Composer({ id, run, meta, stop, again, say }) {
   const [text, set] = useState('');
   const [busy, setBusy] = useState(false);
-  const input = run?.inputs?.[0];
   const works = run && !ended.has(run.status) && run.status !== 'pending';
+  const input = works ? run.inputs?.[0] : null;
   if (!may('run')) return null;
   const kind = input ? 'input' : works ? 'steer' : 'continue';
   const words = { input: ['Answer', `${oneLine(input?.agentName || 'The agent')} asks for input`], steer: ['Steer', 'Say something to the running agent'], continue: ['Continue', 'Go on with'] };

@@ -49,7 +49,7 @@ export async function enter(c, code = 'good') {
 
 /** control asks the test's server for something that the page cannot. */
 export async function control(what, body = {}) {
-  const r = await fetch(base + '/test/' + what, { method: 'POST', body: JSON.stringify(body) });
+  const r = await fetch((process.env.HOLDFAST_CONTROL || base) + '/test/' + what, { method: 'POST', body: JSON.stringify(body) });
   if (!r.ok) throw new Error(`test server: ${what}: ${r.status} ${await r.text()}`);
   return r.json();
 }
