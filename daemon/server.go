@@ -77,8 +77,12 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Drain makes /readyz fail from now on; what is open goes on, and so do requests.
-func (s *Server) Drain() { s.api.drain() }
+// Drain makes /readyz fail from now on, and refuses to start runs over the WebSocket;
+// what is open goes on, and so do other requests.
+func (s *Server) Drain() {
+	s.api.drain()
+	s.sockets.draining.Store(true)
+}
 
 // Shutdown stops taking connections, tells those that are open (close code 1001, SSE
 // event "shutdown"), and returns when requests have ended or ctx has: then what is

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -50,6 +51,8 @@ type sockets struct {
 	limits limits
 	frames framing
 	starts starts
+
+	draining atomic.Bool // nothing new is started
 
 	mu      sync.Mutex
 	open    map[*socket]struct{}

@@ -52,6 +52,53 @@ func TestConversations(t *testing.T) {
 	}
 }
 
+// Each message that there is comes in a conversation, and each code of an error.
+func TestConversationsShowEverything(t *testing.T) {
+	var schema struct {
+		Defs map[string]json.RawMessage `json:"$defs"`
+	}
+	if err := json.Unmarshal(wire.Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("testdata/conversations/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := ""
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += string(b)
+	}
+	elsewhere := map[string]string{
+		"gap": "TestGap", "MESSAGE_TOO_LARGE": "TestMessageTooLarge", "RATE_LIMITED": "TestTooManyMessages",
+		"INTERNAL_ERROR": "TestDamagedLog", "DRAINING": "TestDrainingStartsNothing",
+	}
+	for name := range schema.Defs {
+		side, kind, ok := strings.Cut(name, ".")
+		if !ok || side != "client" && side != "daemon" {
+			continue
+		}
+		line := map[string]string{"client": `> {"type":"` + kind, "daemon": `< {"type":"` + kind}[side] + `"`
+		if !strings.Contains(all, line) && elsewhere[kind] == "" {
+			t.Errorf("no conversation has %s", line)
+		}
+	}
+	var failure struct {
+		Properties struct{ Code struct{ Examples []string } }
+	}
+	if err := json.Unmarshal(schema.Defs["daemon.error"], &failure); err != nil || len(failure.Properties.Code.Examples) == 0 {
+		t.Fatal("the schema has no codes", err)
+	}
+	for _, c := range failure.Properties.Code.Examples {
+		if !strings.Contains(all, `"code":"`+c+`"`) && elsewhere[c] == "" {
+			t.Errorf("no conversation has the code %s", c)
+		}
+	}
+}
+
 // talk is a conversation while it goes on.
 type talk struct {
 	t       *testing.T

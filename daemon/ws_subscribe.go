@@ -96,6 +96,9 @@ var errNoRun = errors.New("not found")
 func (s *sockets) there(ctx context.Context, run string) error {
 	for range 2 {
 		_, err := s.o.Runs.Get(ctx, run)
+		if errors.Is(err, session.ErrCorrupt) { // the rest of it can be followed
+			return nil
+		}
 		if e, ok := errors.AsType[*runs.Error](err); !ok || e.Code != wire.CodeRunNotFound {
 			return err
 		}

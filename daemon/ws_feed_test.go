@@ -1,0 +1,111 @@
+package daemon
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+)
+
+// Provisional messages that a slow client has missed are told as a gap, and after it
+// that what is on record was told.
+func TestGap(t *testing.T) {
+	w := beginDaemon(t, nil, nil)
+	run := w.watched("run")
+	close(run.stop)
+	<-run.done
+	c := w.ann()
+	c.send(`{"type":"subscribe","runId":"run"}`)
+	c.until("caught_up")
+	for range 20_000 { // more than sockets hold
+		w.hub.Publish("run", "a", agent.TextDelta{Text: strings.Repeat("x", 2000)})
+	}
+	run.add(steered(1))
+	gaps, told := 0, 0 // and how many of them were made good
+	for m := c.next(); m["type"] != "steer_queued"; m = c.next() {
+		switch m["type"] {
+		case "gap":
+			gaps++
+		case "caught_up":
+			told++
+		}
+	}
+	if told == gaps-1 { // the record is what it catches up with
+		c.until("caught_up")
+		told++
+	}
+	if gaps == 0 || told != gaps {
+		t.Errorf("%d gaps, and %d times it caught up", gaps, told)
+	}
+}
+
+// A record that cannot be read is told of, and what is behind it is told all the same.
+func TestDamagedLog(t *testing.T) {
+	w := beginDaemon(t, nil, nil)
+	run := w.watched("run")
+	close(run.stop)
+	<-run.done
+	for i := range 10 {
+		run.add(steered(i))
+	}
+	bad := run.last - 5
+	db, err := sql.Open("sqlite", filepath.Join(w.home, "sessions.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := db.ExecContext(t.Context(), "UPDATE records SET chain = x'00' WHERE key & 4294967295 = ?", bad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := res.RowsAffected(); n != 1 {
+		t.Fatalf("%d records were damaged", n)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_ = run.c.ws.CloseNow()
+	w.stop()
+	if err := w.closeStore(); err != nil {
+		t.Fatal(err)
+	}
+	w.openStore()
+	w.begin()
+	c := w.ann()
+	c.send(`{"type":"subscribe","runId":"run","afterSeq":2}`)
+	var seqs []string
+	failed := ""
+	for m := c.next(); m["type"] != "caught_up"; m = c.next() {
+		if m["type"] == "error" {
+			failed = fmt.Sprint(m["code"], m["runId"], len(seqs))
+		} else if m["type"] == "steer_queued" {
+			seqs = append(seqs, fmt.Sprint(m["seq"]))
+		}
+	}
+	if want := fmt.Sprint(wire.CodeInternal, "run", bad-3); failed != want || len(seqs) != int(run.last-2)-1 {
+		t.Errorf("error %q, want %q; told of %v", failed, want, seqs)
+	}
+}
+
+func TestDrainingStartsNothing(t *testing.T) {
+	w := beginDaemon(t, map[string]string{"writer": "steps: [{text: x}]"}, nil)
+	c := w.ann()
+	id := c.prepared(w.cwd)
+	w.server.Drain()
+	for _, frame := range []string{
+		`{"type":"start_run","runId":"` + id + `"}`, `{"type":"continue_run","runId":"` + id + `"}`, `{"type":"prepare_run","runId":"x"}`,
+	} {
+		c.send(frame)
+		if m := c.next(); m["code"] != string(wire.CodeDraining) {
+			t.Errorf("%s: %v", frame, m)
+		}
+	}
+	c.send(`{"type":"list_runs"}`)
+	c.until("run_list")
+	if res := w.get("/readyz", ""); res.StatusCode != 503 {
+		t.Error(res.Status)
+	}
+}
