@@ -63,7 +63,7 @@ const withQuery = (path, query) => {
 export async function answer(method, path, { query, body, headers, signal } = {}) {
   const h = { Accept: 'application/json', ...headers };
   if (body !== undefined) h['Content-Type'] = 'application/json';
-  if (proof && (method !== 'GET' || path === '/v1/info')) h['X-Holdfast-CSRF'] = proof;
+  if (proof) h['X-Holdfast-CSRF'] = proof;
   let r;
   try {
     r = await fetch(withQuery(path, query), {
