@@ -14,7 +14,7 @@ func (c *Client) FolderPolicy(ctx context.Context, cwd string) (json.RawMessage,
 
 // Test is a tool call that is to be judged.
 type Test struct {
-	Cwd     string          `json:"cwd,omitempty"`
+	Cwd     string          `json:"cwd"`               // absolute
 	Session string          `json:"session,omitempty"` // with what was granted in it
 	Mode    string          `json:"mode,omitempty"`
 	Tool    string          `json:"tool"`
@@ -104,11 +104,11 @@ type Token struct {
 	Secret  string     `json:"secret"`
 }
 
-// NewToken describes a token. Expires is a duration such as "720h"; "" is never.
+// NewToken describes a token. Expires is in seconds from now; 0 is never.
 type NewToken struct {
 	Name    string   `json:"name"`
 	Scopes  []string `json:"scopes"`
-	Expires string   `json:"expires_in,omitempty"`
+	Expires int64    `json:"expires_in,omitempty"`
 }
 
 // Tokens lists the tokens, newest first.

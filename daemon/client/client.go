@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -90,6 +91,7 @@ func (c *Client) exchange(ctx context.Context, method, path string, head http.He
 	if err != nil {
 		return nil, err
 	}
+	defer resp.Body.Close()
 	defer drain(resp.Body)
 	if out == nil || resp.StatusCode == http.StatusNoContent {
 		return resp.Header, nil
@@ -114,9 +116,7 @@ func (c *Client) send(ctx context.Context, method, path string, head http.Header
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	for k, v := range head {
-		req.Header[k] = v
-	}
+	maps.Copy(req.Header, head)
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -129,7 +129,7 @@ func (c *Client) send(ctx context.Context, method, path string, head http.Header
 		return nil, &Error{Op: method + " " + path, Place: c.place, Err: err}
 	}
 	if resp.StatusCode >= 300 {
-		defer drain(resp.Body)
+		defer resp.Body.Close()
 		return nil, problemOf(resp)
 	}
 	return resp, nil
@@ -147,9 +147,8 @@ func (c *Client) sign(h http.Header) {
 }
 
 // drain lets the connection be used again.
-func drain(body io.ReadCloser) {
+func drain(body io.Reader) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, 64<<10))
-	_ = body.Close()
 }
 
 func problemOf(resp *http.Response) error {

@@ -25,7 +25,7 @@ const socketLimit = 64 << 20
 func (c *Client) Socket(ctx context.Context) (*Socket, error) {
 	head := http.Header{}
 	c.sign(head)
-	conn, resp, err := websocket.Dial(ctx, c.base+"/v1/ws", &websocket.DialOptions{
+	conn, resp, err := websocket.Dial(ctx, c.base+"/v1/ws", &websocket.DialOptions{ //nolint:bodyclose // its library says that it never needs to be
 		HTTPClient: c.http, HTTPHeader: head, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"slices"
 
 	page "github.com/holdfast-dev/holdfast/console"
 	"github.com/holdfast-dev/holdfast/daemon"
@@ -134,8 +135,8 @@ func (d *daemonParts) later(do func()) { d.closers = append(d.closers, do) }
 
 // close ends what was made, in reverse order.
 func (d *daemonParts) close() {
-	for i := len(d.closers) - 1; i >= 0; i-- {
-		d.closers[i]()
+	for _, end := range slices.Backward(d.closers) {
+		end()
 	}
 	d.closers = nil
 }

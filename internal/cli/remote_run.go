@@ -39,7 +39,6 @@ type remoteRun struct {
 
 	lostAt  time.Time // when the daemon went away; zero while it is there
 	stopped bool
-	over    bool
 }
 
 // toldEvent is an event of the daemon, or why there are no more.

@@ -74,7 +74,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 			return out, err
 		}
 	}
-	m, err := c.agentFlags.make(ctx, p, cwd, c.Verbose)
+	m, err := c.make(ctx, p, cwd, c.Verbose)
 	if err != nil {
 		return outcome.Of(err), err
 	}

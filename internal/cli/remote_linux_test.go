@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// A question of a run in the daemon is asked at the terminal, and answered there as
+// one of a run here.
+func TestAnswersAtTheTerminalThere(t *testing.T) {
+	for name, tt := range map[string]struct {
+		keys []string
+		code int
+		made bool
+		want string
+	}{
+		"yes once":   {[]string{"y"}, 0, true, `it ended`},
+		"no":         {[]string{"n"}, 0, false, `it ended: permission denied by the user`},
+		"no and why": {[]string{"m", "not this way\r"}, 0, false, `it ended: permission denied: not this way`},
+		"stop":       {[]string{"s"}, 3, false, `interrupted`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, env := room(t, oneCommand)
+			env = short(t, env)
+			serve(t, dir, env)
+			c := sit(t, env, dir, "run", "--session-id", "s", "go")
+			c.expect(`exact    touch made`)
+			for _, k := range tt.keys {
+				c.expect(`: $`)
+				c.press(k)
+			}
+			c.expect(tt.want)
+			if code := c.exit(); code != tt.code || made(dir) != tt.made {
+				t.Errorf("exit code %d, the command ran: %v; want %d, %v\n%s", code, made(dir), tt.code, tt.made, c.screen())
+			}
+			if strings.Contains(c.screen(), "answered:") {
+				t.Errorf("one's own answer is told: %s", c.screen())
+			}
+		})
+	}
+}
+
+// short gives an environment a home whose path is short enough for a socket.
+func short(t *testing.T, env []string) []string {
+	t.Helper()
+	return append(slices.Clone(env), "HOLDFAST_HOME="+filepath.Join(shortDir(t), "hf"))
+}
+
+// A question that somebody answers elsewhere is taken off the screen.
+func TestAnsweredElsewhere(t *testing.T) {
+	dir, env := room(t, oneCommand)
+	env = short(t, env)
+	d, _ := serve(t, dir, env)
+	c := sit(t, env, dir, "run", "--session-id", "s", "go")
+	c.expect(`no, and stop: $`)
+	page, err := d.Approvals(t.Context(), client.ApprovalQuery{Session: "s"})
+	if err != nil || len(page.Items) != 1 {
+		t.Fatalf("%+v: %v", page, err)
+	}
+	if _, err := d.Decide(t.Context(), page.Items[0].ID, client.Decision{Decision: approval.Deny, Message: "not today"}); err != nil {
+		t.Fatal(err)
+	}
+	c.expect(`answered: deny by .*not today`)
+	c.expect(`it ended: permission denied: not today`)
+	if code := c.exit(); code != 0 || made(dir) {
+		t.Errorf("exit code %d, the command ran: %v", code, made(dir))
+	}
+}
+
+// A session with a question that was left open here goes on there with an answer.
+func TestTheQuestionWaitsThere(t *testing.T) {
+	dir, env := room(t, oneCommand)
+	env = short(t, env)
+	d, stop := serve(t, dir, env)
+	p, _, errs := sitDown(dir, env, "run", "--session-id", "s", "--on-ask", "fail", "go")
+	if code := p.Run(t.Context()); code != outcome.Approval.Exit {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	if r, err := d.Run(t.Context(), "s"); err != nil || r.Status != wire.Waiting {
+		t.Fatalf("%+v: %v", r, err)
+	}
+	stop()
+	serve(t, dir, env)
+	c := sit(t, env, dir, "run", "--resume", "s")
+	c.expect(`exact    touch made`)
+	c.expect(`no, and stop: $`)
+	c.press("y")
+	c.expect(`it ended`)
+	if code := c.exit(); code != 0 || !made(dir) {
+		t.Errorf("exit code %d, the command ran: %v\n%s", code, made(dir), c.screen())
+	}
+}
+
+// Every call of the client is understood by the daemon.
+func TestEveryCall(t *testing.T) {
+	dir, env := room(t, oneCommand)
+	env = short(t, env)
+	d, _ := serve(t, dir, env)
+	ctx := t.Context()
+	must := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	start := false
+	run, err := d.CreateRun(ctx, &client.NewRun{SessionID: "s", Cwd: dir, Title: "work", Start: &start})
+	must("create", err)
+	run, err = d.StartRun(ctx, run.RunID, "go")
+	must("start", err)
+	waitFor(t, func() bool { r, err := d.Run(ctx, "s"); return err == nil && r.Status == wire.Waiting })
+	page, err := d.Approvals(ctx, client.ApprovalQuery{State: "pending", Session: "s", Limit: 5})
+	if err != nil || len(page.Items) != 1 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	q := page.Items[0]
+	_, err = d.SetMode(ctx, "s", policy.ModePlan)
+	must("mode", err)
+	_, err = d.Approval(ctx, q.ID)
+	must("approval", err)
+	if got, err := d.Decide(ctx, q.ID, client.Decision{Decision: approval.Deny, Digest: q.Digest}); err != nil || got.Answer == nil {
+		t.Errorf("decide: %+v, %v", got, err)
+	}
+	if _, err := d.Decide(ctx, q.ID, client.Decision{Decision: approval.Allow}); !errors.Is(err, approval.ErrAnswered) {
+		t.Errorf("decided twice: %v", err)
+	}
+	waitFor(t, func() bool { r, err := d.Run(ctx, run.RunID); return err == nil && r.Status.Ended() })
+	_, err = d.SteerRun(ctx, "s", "x")
+	if p, ok := errors.AsType[*client.Problem](err); !ok || p.Status != 409 {
+		t.Errorf("steer: %v", err)
+	}
+	_, err = d.Sessions(ctx, client.SessionQuery{Run: "*", Text: "work", Limit: 1})
+	must("sessions", err)
+	title := "other"
+	if s, err := d.PatchSession(ctx, "s", client.SessionPatch{Title: &title}); err != nil || s.Title != title {
+		t.Errorf("patch: %+v, %v", s, err)
+	}
+	fork, err := d.ForkSession(ctx, "s", client.Fork{Title: "fork", SessionID: "f"})
+	must("fork", err)
+	must("delete", d.DeleteSession(ctx, fork.ID))
+	if r, err := d.Records(ctx, "s", 0, 3, ""); err != nil || len(r.Items) != 3 || r.Head < 3 {
+		t.Errorf("records: %+v, %v", r, err)
+	}
+	out, err := d.Export(ctx, "s", "jsonl")
+	if err == nil {
+		b, _ := io.ReadAll(out)
+		_ = out.Close()
+		if !strings.Contains(string(b), "session.opened") {
+			t.Errorf("export: %s", b)
+		}
+	}
+	must("export", err)
+	pol, err := d.Policy(ctx, "s")
+	must("policy", err)
+	if pol != nil {
+		_, err = d.ChangePolicy(ctx, "s", pol.Version, client.PolicyChange{Mode: policy.ModeAcceptEdits})
+		must("change", err)
+	}
+	_, err = d.Grants(ctx, "s")
+	must("grants", err)
+	if err := d.Revoke(ctx, "s", "nothing"); outcome.Of(err) != outcome.NotFound {
+		t.Errorf("revoke: %v", err)
+	}
+	everyDocument(t, d, dir)
+}
+
+// everyDocument asks for what the program makes for the daemon.
+func everyDocument(t *testing.T, d *client.Client, dir string) {
+	t.Helper()
+	ctx := t.Context()
+	for what, ask := range map[string]func() (json.RawMessage, error){
+		`"chains"`: func() (json.RawMessage, error) { return d.FolderPolicy(ctx, dir) },
+		`"verdict"`: func() (json.RawMessage, error) {
+			return d.TestPolicy(ctx, client.Test{Cwd: dir, Session: "s", Tool: "Bash", Input: []byte(`{"command":"ls"}`)})
+		},
+		`"leaves"`:   func() (json.RawMessage, error) { return d.VerifyAudit(ctx, "s") },
+		`"ok":true`:  func() (json.RawMessage, error) { return d.VerifyAudit(ctx, "") },
+		`"checks"`:   func() (json.RawMessage, error) { return d.Doctor(ctx) },
+		`"openapi"`:  func() (json.RawMessage, error) { return d.OpenAPI(ctx) },
+		`"start_run`: func() (json.RawMessage, error) { return d.SocketSchema(ctx) },
+	} {
+		if b, err := ask(); err != nil || !strings.Contains(string(b), what) {
+			t.Errorf("%s: %.300s, %v", what, b, err)
+		}
+	}
+	for _, bad := range []client.Test{
+		{Cwd: dir, Tool: "Bash"},
+		{Cwd: dir, Tool: "Bash", Input: []byte(`{"command":"ls"}`), Session: "nowhere"},
+		{Cwd: dir, Tool: "Bash", Input: []byte(`{"command":"ls"}`), Mode: "fast"},
+		{Cwd: dir, Tool: "Bash", Input: []byte(`{"nothing":1}`)},
+	} {
+		if _, err := d.TestPolicy(ctx, bad); err == nil {
+			t.Errorf("%+v passes", bad)
+		}
+	}
+	seen, cursor := 0, ""
+	for {
+		page, err := d.Audit(ctx, client.AuditQuery{Limit: 2, Cursor: cursor})
+		if err != nil || len(page.Items) > 2 {
+			t.Fatalf("audit: %+v, %v", page, err)
+		}
+		seen += len(page.Items)
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	if all, err := d.Audit(ctx, client.AuditQuery{Session: "s", Limit: 100}); err != nil || len(all.Items) != seen || seen < 3 {
+		t.Errorf("%d entries in pages, %d at once: %v", seen, len(all.Items), err)
+	}
+	if err := d.Ready(ctx); err != nil {
+		t.Error(err)
+	}
+	if h, err := d.Health(ctx); err != nil || h.Status != "ok" {
+		t.Errorf("%+v, %v", h, err)
+	}
+	made, err := d.MakeToken(ctx, client.NewToken{Name: "ci", Scopes: []string{"read"}, Expires: 3600})
+	if err != nil || !strings.HasPrefix(made.Secret, "hf_") {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	if list, err := d.Tokens(ctx); err != nil || len(list) != 1 || list[0].Secret != "" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if err := d.RevokeToken(ctx, made.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := d.LoginLink(ctx); err != nil {
+		t.Error(err)
+	}
+	s, err := d.Socket(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Send(ctx, &wire.Ping{Head: wire.Head{RequestID: "p"}}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		m, err := s.Receive(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pong, ok := m.(*wire.Pong); ok {
+			if pong.Common().RequestID != "p" {
+				t.Errorf("%+v", pong)
+			}
+			return
+		}
+	}
+}
