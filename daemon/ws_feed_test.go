@@ -3,6 +3,7 @@ package daemon
 import (
 	"database/sql"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,9 +80,10 @@ func TestDamagedLog(t *testing.T) {
 	var seqs []string
 	failed := ""
 	for m := c.next(); m["type"] != "caught_up"; m = c.next() {
-		if m["type"] == "error" {
+		switch m["type"] {
+		case "error":
 			failed = fmt.Sprint(m["code"], m["runId"], len(seqs))
-		} else if m["type"] == "steer_queued" {
+		case "steer_queued":
 			seqs = append(seqs, fmt.Sprint(m["seq"]))
 		}
 	}
@@ -105,7 +107,7 @@ func TestDrainingStartsNothing(t *testing.T) {
 	}
 	c.send(`{"type":"list_runs"}`)
 	c.until("run_list")
-	if res := w.get("/readyz", ""); res.StatusCode != 503 {
+	if res := w.get("/readyz", ""); res.StatusCode != http.StatusServiceUnavailable {
 		t.Error(res.Status)
 	}
 }

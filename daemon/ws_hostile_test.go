@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,6 +88,7 @@ func TestHostileFrames(t *testing.T) {
 	list := badFrames(t)
 	n := framesOfTest(t, 10_000)
 	good := w.watched("good")
+	good.hear()
 	before := w.resting()
 	var all sync.WaitGroup
 	const attackers = 4
@@ -105,7 +107,7 @@ func TestHostileFrames(t *testing.T) {
 	}
 	all.Wait()
 	good.finish()
-	w.settled(1)
+	w.settled(0)
 	w.eventually("as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before.goroutines })
 	if after := w.resting(); after.heap > before.heap+(32<<20) {
 		t.Errorf("%d bytes of heap became %d", before.heap, after.heap)
@@ -166,7 +168,7 @@ func (a *attacker) send(frame []byte) (codes []string, closed websocket.StatusCo
 func (a *attacker) listed(f badFrame) {
 	codes, closed := a.send(f.frame)
 	unread := []string{string(wire.CodeParse), string(wire.CodeValidation), string(wire.CodeTooLarge)}
-	ok := false
+	var ok bool
 	switch f.code {
 	case "OK":
 		ok = !slices.Contains(codes, unread[0]) && !slices.Contains(codes, string(wire.CodeInvalidMessage))
@@ -238,6 +240,9 @@ type watched struct {
 	stop chan struct{}
 	done chan struct{}
 	last int64 // record that was appended
+
+	heard atomic.Int64 // the last record that hear was told of
+	ears  sync.WaitGroup
 }
 
 // watched makes a session that looks like a run, and a client that follows it.
@@ -289,12 +294,33 @@ func (v *watched) add(events ...wire.RunEvent) {
 	v.last = recs[len(recs)-1].Seq
 }
 
-// finish ends the additions and reads them all: none is missing, none comes twice.
+// hear reads what is added while it is added: none may be missing, none come twice.
+func (v *watched) hear() {
+	v.heard.Store(2)
+	v.ears.Go(func() {
+		for {
+			b, err := v.c.read()
+			if err != nil {
+				return // finish looks how far it came
+			}
+			var m struct{ Seq int64 }
+			if err := json.Unmarshal(b, &m); err != nil || m.Seq != v.heard.Load()+1 {
+				v.w.t.Errorf("after record %d comes %s", v.heard.Load(), b)
+				return
+			}
+			v.heard.Store(m.Seq)
+		}
+	})
+}
+
+// finish ends the additions and waits until they were all heard.
 func (v *watched) finish() {
 	v.w.t.Helper()
 	close(v.stop)
 	<-v.done
-	follow(v.w.t, v.c, 2, v.last)
+	v.w.eventually("all that was added to be heard", func() bool { return v.heard.Load() == v.last })
+	_ = v.c.ws.CloseNow()
+	v.ears.Wait()
 }
 
 // follow reads the events behind a seq up to another one.

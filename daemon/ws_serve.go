@@ -3,7 +3,6 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"path/filepath"
 
@@ -171,7 +170,7 @@ func strategyOf(r *wire.PrepareRun) (*strategy.Strategy, error) {
 func (c *socket) decide(ctx context.Context, r *wire.PermissionDecision) {
 	_, err := c.s.o.Runs.Decide(ctx, r.RunID, approval.Answer{
 		Question: r.PermissionRequestID, Decision: approval.Decision(r.Decision), Scope: r.Scope, Message: r.Message,
-		Stop: r.Stop, Input: json.RawMessage(r.Input), By: c.caller.Name, Via: via,
+		Stop: r.Stop, Input: r.Input, By: c.caller.Name, Via: via,
 	}, r.Digest)
 	switch {
 	case errors.Is(err, approval.ErrNoQuestion), errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrExpired):

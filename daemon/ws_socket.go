@@ -140,12 +140,10 @@ func (c *socket) spawn(job func()) bool {
 }
 
 func (c *socket) spawnLocked(job func()) bool {
-	c.jobs.Add(1)
-	go func() {
-		defer c.jobs.Done()
+	c.jobs.Go(func() {
 		defer c.recover(c.end)
 		job()
-	}()
+	})
 	return true
 }
 

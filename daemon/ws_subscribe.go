@@ -106,7 +106,7 @@ func (s *sockets) there(ctx context.Context, run string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("Run %s %w", run, errNoRun) //nolint:staticcheck // as the seed's messages are written
+	return fmt.Errorf("Run %s %w", run, errNoRun)
 }
 
 // enter makes room for a subscription, which takes the place of an older one.
@@ -245,7 +245,7 @@ func (sub *subscription) failed(err error) bool {
 	case errors.Is(err, session.ErrCorrupt), errors.Is(err, session.ErrNewer):
 		return sub.tell(&wire.Error{Code: wire.CodeInternal, RunID: sub.run, Message: err.Error(), Hint: outcome.Hint(err)})
 	case errors.Is(err, session.ErrNotFound):
-		err = fmt.Errorf("Run %s was deleted", sub.run) //nolint:staticcheck // as the seed's messages are written
+		err = fmt.Errorf("Run %s was deleted", sub.run)
 	}
 	sub.tell(&wire.Error{Code: wire.CodeSubscribe, RunID: sub.run, Message: err.Error(), Hint: outcome.Hint(err)})
 	return false

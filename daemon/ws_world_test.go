@@ -244,25 +244,32 @@ type client struct {
 // dial opens a connection; with token "" without a credential.
 func (w *daemonWorld) dial(token string) *client {
 	w.t.Helper()
-	c, res, err := w.tryDial(token)
+	c, _, err := w.tryDial(token)
 	if err != nil {
-		w.t.Fatalf("%v %v", err, res)
+		w.t.Fatal(err)
 	}
 	return c
 }
 
-func (w *daemonWorld) tryDial(token string) (*client, *http.Response, error) {
+// tryDial returns the status of the answer, too; 0 when there was none.
+func (w *daemonWorld) tryDial(token string) (c *client, status int, err error) {
 	h := http.Header{}
 	if token != "" {
 		h.Set("Authorization", "Bearer "+token)
 	}
 	ws, res, err := websocket.Dial(w.t.Context(), "ws://"+w.address+"/v1/ws", &websocket.DialOptions{HTTPHeader: h})
+	if res != nil {
+		status = res.StatusCode
+		if res.Body != nil {
+			_ = res.Body.Close()
+		}
+	}
 	if err != nil {
-		return nil, res, err
+		return nil, status, err
 	}
 	ws.SetReadLimit(-1)
 	w.t.Cleanup(func() { _ = ws.CloseNow() })
-	return &client{w.t, ws}, res, nil
+	return &client{w.t, ws}, status, nil
 }
 
 // ann is a client that may do everything.
