@@ -206,6 +206,9 @@ type timedEvent struct {
 // tail finds the newest event that describes the run: its end or its start.
 func (r *Runs) tail(ctx context.Context, m session.Meta) (*timedEvent, error) {
 	for rec, err := range r.o.Sessions.Effective(ctx, m.ID, session.Range{Reverse: true, After: m.ParentSeq}) {
+		if errors.Is(err, session.ErrCorrupt) {
+			continue // what is damaged hides nothing else
+		}
 		if err != nil {
 			return nil, err
 		}
