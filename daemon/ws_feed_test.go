@@ -107,7 +107,7 @@ func TestDrainingStartsNothing(t *testing.T) {
 	}
 	c.send(`{"type":"list_runs"}`)
 	c.until("run_list")
-	if res := w.get("/readyz", ""); res.StatusCode != http.StatusServiceUnavailable {
+	if res := w.fetch("/readyz", ""); res.StatusCode != http.StatusServiceUnavailable {
 		t.Error(res.Status)
 	}
 }

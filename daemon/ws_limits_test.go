@@ -19,16 +19,16 @@ import (
 func TestUpgradeIsNeeded(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
 	for _, path := range []string{"/v1/ws", "/ws"} {
-		res := w.get(path, w.token(auth.Read))
+		res := w.fetch(path, w.token(auth.Read))
 		if res.StatusCode != http.StatusBadRequest || !strings.Contains(res.body, "this route is a WebSocket") {
 			t.Errorf("%s: %d %s", path, res.StatusCode, res.body)
 		}
 	}
-	if res := w.get("/health", ""); res.StatusCode != http.StatusOK || !strings.Contains(res.body, `"connectedClients":0`) {
+	if res := w.fetch("/health", ""); res.StatusCode != http.StatusOK || !strings.Contains(res.body, `"connectedClients":0`) {
 		t.Errorf("%d %s", res.StatusCode, res.body)
 	}
 	w.ann().send(`{"type":"ping"}`)
-	if res := w.get("/health", ""); !strings.Contains(res.body, `"connectedClients":1`) {
+	if res := w.fetch("/health", ""); !strings.Contains(res.body, `"connectedClients":1`) {
 		t.Error(res.body)
 	}
 }
@@ -38,7 +38,7 @@ type fetched struct {
 	body string
 }
 
-func (w *daemonWorld) get(path, token string) fetched {
+func (w *daemonWorld) fetch(path, token string) fetched {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://"+w.address+path, nil)
 	if err != nil {
