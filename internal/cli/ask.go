@@ -23,6 +23,9 @@ type asker struct {
 // viaTerminal is how an answer from here is marked.
 const viaTerminal = "terminal"
 
+// nobody has denied what was asked at a terminal that went away.
+const nobody = "nobody"
+
 // asker returns nil when nobody is there to ask. The caller closes it.
 func (p *Program) asker() *asker {
 	out, done := p.screen()
@@ -67,7 +70,7 @@ func (a *asker) ask(ctx context.Context, q approval.Question) (approval.Answer, 
 		}
 		if !ok {
 			pr.endLine()
-			ans.Decision, ans.By, ans.Message = approval.Deny, "nobody", "input ended before there was an answer"
+			ans.Decision, ans.By, ans.Message = approval.Deny, nobody, "input ended before there was an answer"
 			return ans, nil
 		}
 		done, err := a.take(ctx, key, q, &ans)

@@ -106,6 +106,10 @@ func (r *remoteRun) answered(ctx context.Context, a personSaid) error {
 		r.drop(ctx, a.q)
 		return nil //nolint:nilerr // the question is gone, or the run is being stopped
 	}
+	if a.ans.By == nobody { // the terminal is gone, which is no answer: others can give one
+		r.drop(ctx, a.q)
+		return errLeft(a.q.Question)
+	}
 	a.q.mine = &a.ans
 	_, err := r.d.Decide(ctx, a.q.ID, client.Decision{
 		Decision: a.ans.Decision, Scope: a.ans.Scope, Message: a.ans.Message, Stop: a.ans.Stop, Input: a.ans.Input, Digest: a.q.Digest,
@@ -145,7 +149,7 @@ func (r *remoteRun) undecided(d *policy.Decision) {
 	}
 	for _, q := range r.asked {
 		if q.unasked && q.Use == d.Use {
-			d.By, d.Reason, d.Asked, d.Grant = "nobody", whyAsked(q.Question), false, ""
+			d.By, d.Reason, d.Asked, d.Grant = nobody, whyAsked(q.Question), false, ""
 		}
 	}
 }

@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// A terminal that is closed answers nothing: the question waits in the daemon.
+func TestTheTerminalGoesAway(t *testing.T) {
+	dir, env := room(t, oneCommand)
+	env = append(slices.Clone(env), "HOLDFAST_HOME="+filepath.Join(shortDir(t), "hf"))
+	d, _ := serve(t, dir, env)
+	c := sit(t, env, dir, "run", "--session-id", "s", "go")
+	c.expect(`no, and stop: $`)
+	if err := c.master.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.exit(); code != outcome.Approval.Exit {
+		t.Errorf("exit code %d", code)
+	}
+	r, err := d.Run(t.Context(), "s")
+	if err != nil || r.Status != wire.Waiting || r.Questions != 1 {
+		t.Errorf("%+v: %v", r, err)
+	}
+	c = sit(t, env, dir, "approvals", "list")
+	c.expect(`touch made`)
+	c.exit()
+}
