@@ -18,12 +18,15 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// runStatuses are the statuses of a run, and more.
-func runStatuses(more ...string) []string {
-	for _, s := range []wire.Status{wire.Pending, wire.Running, wire.Waiting, wire.Completed, wire.Failed, wire.Cancelled, wire.Interrupted} {
-		more = append(more, string(s))
-	}
-	return more
+// runStatuses are where a run can stand.
+func runStatuses() []string {
+	return append([]string{string(wire.Pending), string(wire.Waiting)}, recordedStatuses()...)
+}
+
+// recordedStatuses are those that a session's log can say: a pending run has none yet,
+// and one that waits is running there.
+func recordedStatuses() []string {
+	return []string{string(wire.Running), string(wire.Completed), string(wire.Failed), string(wire.Cancelled), string(wire.Interrupted)}
 }
 
 func (a *api) runRoutes() []route {

@@ -28,7 +28,10 @@ func (a *api) sessionRoutes() []route {
 				param{name: "q", doc: "looked for in id, title, first prompt, summary, tag and folder, whatever the capitals"},
 				param{name: "cwd", doc: "only of this folder"}, param{name: "project", doc: "only of this project"},
 				param{name: "tag", doc: "only with this tag"},
-				param{name: "run", doc: "only where the run has this status; * is any", oneOf: runStatuses("*")},
+				param{
+					name: "run", doc: "only where the run has this status on record; * is any. One that waits is running, mostly with asked=true",
+					oneOf: append(recordedStatuses(), "*"),
+				},
 				param{name: "owner", doc: "only those of the agents of this run"},
 				param{name: "asked", doc: "only those with open questions", kind: "boolean"},
 			),

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -37,6 +38,25 @@ func TestListSessions(t *testing.T) {
 		if !slices.Equal(ids(got.Items), tt.want) || got.Next != "" {
 			t.Errorf("%q: %v (next %q), want %v", tt.query, ids(got.Items), got.Next, tt.want)
 		}
+	}
+}
+
+// A status that no session can have on record is refused: a list that stays empty
+// would say that there is none.
+func TestListSessionsByStatus(t *testing.T) {
+	w := newSite(t)
+	for _, s := range []string{"waiting", "pending", "done", "Running"} {
+		var p Problem
+		w.want(400, &p, "GET", "/v1/sessions?run="+s, "")
+		if !strings.Contains(p.Hint, string(wire.Running)) || strings.Contains(p.Hint, string(wire.Waiting)) {
+			t.Errorf("%s: %+v", s, p)
+		}
+		if s == "waiting" || s == "pending" {
+			w.want(200, nil, "GET", "/v1/runs?status="+s, "")
+		}
+	}
+	for _, s := range recordedStatuses() {
+		w.want(200, nil, "GET", "/v1/sessions?run="+s, "")
 	}
 }
 

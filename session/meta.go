@@ -26,7 +26,7 @@ type Meta struct {
 	Size         int64     `json:"size"`                 // bytes of own payloads
 	Parent       string    `json:"parent,omitempty"`     // forks
 	ParentSeq    int64     `json:"parent_seq,omitempty"` // the last record shared with it
-	Run          string    `json:"run,omitempty"`        // the status of its run: pending, running, waiting, completed, failed, cancelled, interrupted
+	Run          string    `json:"run,omitempty"`        // the status of its run: running, completed, failed, cancelled, interrupted
 	Owner        string    `json:"owner,omitempty"`      // the session whose run this one works for
 
 	Head       int64  `json:"head"`        // seq of the last record

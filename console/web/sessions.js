@@ -10,7 +10,7 @@ import { useStore } from './store.js';
 import { questions } from './live.js';
 
 const filters = ['q', 'cwd', 'tag', 'run', 'asked', 'owner'];
-const runs = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled', 'interrupted'];
+const runs = ['running', 'completed', 'failed', 'cancelled', 'interrupted']; // what can be on record
 
 /** Field is an input whose value goes to the URL a moment after it was typed. */
 export function Field({ name, label, type = 'search', value, placeholder, wide }) {
