@@ -10,7 +10,7 @@ import (
 )
 
 // page serves the console: its files, and its first page for every place that it
-// shows itself (a path whose last part has no dot). What it is allowed to load is
+// shows itself: see place. What it is allowed to load is
 // said by package auth.
 func (a *api) page(w http.ResponseWriter, r *http.Request) {
 	nothing := refuse(outcome.NotFound, "there is nothing at "+r.URL.Path, "GET /v1/openapi.json lists what there is")
@@ -24,7 +24,7 @@ func (a *api) page(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, refuse(outcome.NoMethod, "there is no "+r.Method+" here", "Allow: GET, HEAD"))
 		return
 	}
-	if name == "" || !strings.Contains(path.Base(name), ".") {
+	if place(a.o.Console, name) {
 		name = "index.html"
 	}
 	if info, err := fs.Stat(a.o.Console, name); err != nil || info.IsDir() {
@@ -32,6 +32,17 @@ func (a *api) page(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.ServeFileFS(w, withPath(r, "/"+name), a.o.Console, name)
+}
+
+// place reports whether a path is one that the page shows itself: it has no dot, or it
+// is in a folder that the files do not have, as the sessions are, whose ids may have one.
+func place(files fs.FS, name string) bool {
+	folder, _, deep := strings.Cut(name, "/")
+	if name == "" || !strings.Contains(path.Base(name), ".") {
+		return true
+	}
+	_, err := fs.Stat(files, folder)
+	return deep && err != nil
 }
 
 // withPath is a request for another path: the one that asks for index.html by its

@@ -93,7 +93,7 @@ async function document_(r) {
 
 const bodyOf = async (...args) => (await answer(...args)).body;
 export const get = (path, query, signal) => bodyOf('GET', path, { query, signal });
-export const post = (path, body = {}) => bodyOf('POST', path, { body });
+export const post = (path, body) => bodyOf('POST', path, { body });
 export const patch = (path, body, headers) => bodyOf('PATCH', path, { body, headers });
 export const del = (path) => bodyOf('DELETE', path);
 

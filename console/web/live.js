@@ -14,10 +14,12 @@ let timer = 0;
 let wait = 500;
 let leads = false;
 let stopped = true;
+let turn = 0; // grows with everything that is heard, so that an older answer does not undo it
 
 const tell = (message) => channel?.postMessage(message);
 
 function took(items) {
+  turn++;
   questions.set({ items, loaded: true, error: null });
 }
 
@@ -26,8 +28,9 @@ function state(s) {
   if (leads) tell({ state: s });
 }
 
-/** refresh asks for the open questions at once. */
+/** refresh asks for the open questions at once; what is heard meanwhile counts more. */
 export async function refresh() {
+  const mine = turn;
   try {
     const items = [];
     let cursor = '';
@@ -36,8 +39,10 @@ export async function refresh() {
       items.push(...page.items);
       cursor = page.next_cursor || '';
     } while (cursor && items.length < 5000);
-    took(items);
-    tell({ items });
+    if (mine === turn) {
+      took(items);
+      if (leads) tell({ items });
+    }
     return true;
   } catch (error) {
     if (error instanceof Problem && error.status === 401) return false;
@@ -48,6 +53,7 @@ export async function refresh() {
 
 /** leaveOut takes a question out of the list that was just answered here. */
 export function leaveOut(id) {
+  turn++;
   questions.set((q) => ({ ...q, items: q.items.filter((i) => i.id !== id) }));
   tell({ items: questions.get().items });
 }

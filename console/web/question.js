@@ -160,7 +160,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
         ${q.reason === 'policy-deny-override' && html` <${Badge} kind="ask">overrides a deny</${Badge}>`}</h3>
       <div class="when muted num"><${Ago} at=${q.asked_at} exact=${true} />${q.expires_at && !away && html` · <${Expiry} at=${q.expires_at} />`}</div>
     </header>
-    ${away ? html`<p class="answered" role="status"><${Answered} answer=${away} /></p>` : html`
+    ${away ? html`<p class="mono clip">${oneLine(q.requests?.[0]?.resource)}</p><p class="answered" role="status"><${Answered} answer=${away} /></p>` : html`
     ${input?.description && html`<p class="says">The model says: <q>${oneLine(input.description)}</q></p>`}
     <${What} q=${q} onRead=${() => setRead(true)} />
     <dl class="facts">

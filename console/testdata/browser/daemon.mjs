@@ -32,6 +32,7 @@ await run({
     await third.close();
     await p.getByRole('button', { name: 'Log out' }).click();
     await p.getByText('holdfast daemon open').waitFor();
+    equal((await p.request.get(base + '/v1/info')).status(), 401, 'the cookie after logging out');
     await other.close();
   },
   'without the CSRF token nothing is changed': async () => {
@@ -114,9 +115,9 @@ await run({
     await page.getByText('forked from').waitFor();
   },
   'the other screens': async () => {
-    for (const [path, text] of [['/sessions', 'third time'], ['/policy?session=two', 'In force in this session'], ['/audit', 'decision'], ['/status', 'ready']]) {
+    for (const [path, seen, text] of [['/sessions', 'tbody', 'third time'], ['/policy?session=two', 'h2', 'In force in this session'], ['/audit', 'tbody', 'git push'], ['/status', 'dd', 'ready']]) {
       await page.goto(base + path);
-      await page.getByText(text).first().waitFor();
+      await page.locator(seen, { hasText: text }).first().waitFor();
       await until(() => page.evaluate(() => !document.querySelector('.waiting[role=status]')), 'loading ends', 30000);
       equal(await page.locator('.trouble').allInnerTexts(), [], 'trouble on ' + path);
       await accessible(page, path);

@@ -94,6 +94,10 @@ export async function run(parts) {
       await part();
     } catch (e) {
       wrong.push(`${name}: ${e.stack || e}`);
+      for (const [i, p] of browser.contexts().flatMap((c) => c.pages()).entries()) {
+        await shot(p, `failed-${name.replace(/\W+/g, '-')}-${i}`).catch(() => {});
+        wrong.push(`page ${i} is at ${p.url()}: ${(await p.evaluate(() => document.body.innerText.slice(0, 300)).catch(() => '')).replace(/\s+/g, ' ')}`);
+      }
     }
     console.log(`${wrong.length === from ? 'ok  ' : 'FAIL'} ${name}`);
     for (const w of wrong.slice(from)) console.log('     ' + w);
