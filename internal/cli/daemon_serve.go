@@ -96,10 +96,8 @@ func (s *serving) reload(ctx context.Context) {
 			s.d.log.Error("the certificate stays what it was", "error", err)
 		}
 	}
-	if fire, ok := any(s.d.runs).(interface {
-		Fire(ctx context.Context, in hook.Input)
-	}); ok {
-		fire.Fire(ctx, hook.Input{Event: hook.ConfigChange, Source: "user_settings"})
+	if err := s.d.runs.Fire(ctx, hook.Input{Event: hook.ConfigChange, Source: "user_settings"}); err != nil {
+		s.d.log.Error("what runs could not be told of the change", "error", err)
 	}
 	s.d.log.Info("reloaded")
 }

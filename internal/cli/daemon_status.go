@@ -44,7 +44,10 @@ func (c *daemonStatusCmd) run(ctx context.Context, p *Program) error {
 	} else {
 		doc.tell(p)
 	}
-	if !running || doc.Problem != "" {
+	switch {
+	case !running:
+		return end(outcome.NotFound)
+	case doc.Problem != "":
 		return end(outcome.Failed)
 	}
 	return nil

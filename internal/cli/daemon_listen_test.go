@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A flag beats a variable beats the settings beat the default, and an empty variable
+// says nothing: cd-srv-041. What settings do not know is refused: cd-srv-042.
+func TestDaemonSettings(t *testing.T) {
+	minute := time.Minute
+	const file = `{"daemon": {"listen": ["127.0.0.1:3"], "drain": "3s", "logFormat": "json", "allowHosts": ["file.example"]}}`
+	for name, tt := range map[string]struct {
+		flags listenFlags
+		env   []string
+		file  string
+		want  string
+	}{
+		"default":        {want: "[] 30s  []"},
+		"settings":       {file: file, want: "[127.0.0.1:3] 3s json [file.example]"},
+		"variables":      {file: file, env: []string{"LISTEN=127.0.0.1:2, [::1]:2", "DRAIN=2s", "LOG_FORMAT=text"}, want: "[127.0.0.1:2 [::1]:2] 2s text [file.example]"},
+		"empty":          {file: file, env: []string{"LISTEN=", "DRAIN=", "LOG_FORMAT=", "ALLOW_HOST= , "}, want: "[127.0.0.1:3] 3s json [file.example]"},
+		"flags":          {file: file, env: []string{"LISTEN=127.0.0.1:2", "DRAIN=2s"}, flags: listenFlags{Listen: []string{"127.0.0.1:1"}, Drain: &minute}, want: "[127.0.0.1:1] 1m0s json [file.example]"},
+		"unknown key":    {file: `{"daemon": {"port": 1}}`, want: `unknown key "daemon.port"`},
+		"no time":        {env: []string{"DRAIN=soon"}, want: `HOLDFAST_DAEMON_DRAIN: "soon" is no time`},
+		"negative":       {env: []string{"DRAIN=-1s"}, want: "must not be negative"},
+		"no format":      {env: []string{"LOG_FORMAT=xml"}, want: `"xml" is no format`},
+		"not loopback":   {env: []string{"LISTEN=0.0.0.0:1"}, want: "can be reached from other machines"},
+		"half of TLS":    {flags: listenFlags{TLSCert: "/c.pem"}, want: "both a certificate and its key"},
+		"no certificate": {flags: listenFlags{TLSCert: "/none/c.pem", TLSKey: "/none/k.pem"}, want: "/none/c.pem"},
+		"no address":     {flags: listenFlags{Listen: []string{"7423"}}, want: `"7423" is no address`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			if tt.file != "" {
+				if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(tt.file), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := &Program{Managed: filepath.Join(home, "none.json")}
+			for _, pair := range tt.env {
+				p.Env = append(p.Env, "HOLDFAST_DAEMON_"+pair)
+			}
+			p.fill()
+			c := tt.flags
+			err := c.complete(p, home)
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = fmt.Sprintf("%v %s %s %v", c.Listen, c.Drain, c.LogFormat, c.AllowHost)
+			}
+			if err == nil && got != tt.want || !strings.Contains(got, tt.want) {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// What systemd gives the daemon, and a client's credential, is not for agents.
+func TestServiceVariables(t *testing.T) {
+	env := []string{"A=1", "NOTIFY_SOCKET=/n", "LISTEN_FDS=1", "WATCHDOG_USEC=1", "HOLDFAST_DAEMON_TOKEN=hf_x", "HOLDFAST_HOME=/h", "LISTEN_FDS_X=1"}
+	if got := withoutServiceVariables(env); !slices.Equal(got, []string{"A=1", "HOLDFAST_HOME=/h", "LISTEN_FDS_X=1"}) {
+		t.Error(got)
+	}
+}
+
+func TestLifetime(t *testing.T) {
+	for text, want := range map[string]time.Duration{"12h": 12 * time.Hour, "30d": 720 * time.Hour, "90m": 90 * time.Minute} {
+		if d, err := lifetime(text); err != nil || d != want {
+			t.Errorf("%s: %s, %v", text, d, err)
+		}
+	}
+	for _, bad := range []string{"", "0s", "-1h", "d", "1.5d", "99999999999d", "never", "-3d"} {
+		if d, err := lifetime(bad); err == nil {
+			t.Errorf("%q: %s", bad, d)
+		}
+	}
+}
