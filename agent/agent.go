@@ -362,7 +362,13 @@ func (a *Agent) Snapshot() Snapshot {
 // back. It ends the run: grants and patches are gone, unless a question is left
 // open, which whoever resumes the session goes on with. A session id that was
 // given but never used is left behind as an empty session. Closing twice is ErrClosed.
-func (a *Agent) Close() error {
+func (a *Agent) Close() error { return a.close(false) }
+
+// Leave is Close for a run that somebody goes on with: grants and patches are in force
+// again when the session is resumed, as they are after a kill.
+func (a *Agent) Leave() error { return a.close(true) }
+
+func (a *Agent) close(goesOn bool) error {
 	a.mu.Lock()
 	if a.closed {
 		a.mu.Unlock()
@@ -383,7 +389,9 @@ func (a *Agent) Close() error {
 		err = a.loop.halt(context.Background())
 		err = errors.Join(err, a.loop.closing(context.Background()))
 	}
-	err = errors.Join(err, a.endRun())
+	if !goesOn {
+		err = errors.Join(err, a.endRun())
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.log == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -20,6 +21,7 @@ type past struct {
 	inputs   map[string]*pastInput
 	relayed  map[string]int64 // by session: the last record that the log names
 	steering []string         // that no step has begun after
+	changes  []policy.Change  // that agents which have not worked yet have to heed
 }
 
 // pastStep is a step that was begun.
@@ -74,7 +76,9 @@ func (p *past) take(e wire.RunEvent, rec session.Record) {
 			p.reset()
 			p.begun = rec.Time
 		}
-		p.segment, p.started = e.Segment, &e
+		p.segment, p.started, p.changes = e.Segment, &e, e.Changes
+	case wire.RunPolicy:
+		p.changes = append(p.changes, e.Changes...)
 	case wire.RunStepStarted:
 		p.steps[e.Step] = &pastStep{began: e, seq: rec.Seq}
 		p.steering = nil

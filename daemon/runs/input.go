@@ -39,11 +39,22 @@ func (x *run) askPerson(ctx context.Context, s strategy.Step, spec strategy.Agen
 	e := wire.RunEvent{
 		Event: wire.RunInputAsked, Segment: x.segment, Step: s.Path, StepName: s.Name, Agent: s.Agent, InputID: in.id, Text: in.prompt,
 	}
-	x.put(in) // before it is told: who follows the log may be faster
-	if _, err := x.append(ctx, e, wire.Running); err != nil {
+	if err := x.tellAsked(ctx, in, e); err != nil {
 		return strategy.Output{}, err
 	}
 	return x.wait(ctx, in)
+}
+
+// tellAsked puts a question to a person on record. Nobody answers before it is, and
+// everybody can who follows the log.
+func (x *run) tellAsked(ctx context.Context, in *input, e wire.RunEvent) error {
+	x.asking.Lock()
+	defer x.asking.Unlock()
+	_, err := x.append(ctx, e, wire.Running)
+	if err == nil {
+		x.put(in)
+	}
+	return err
 }
 
 func (x *run) put(in *input) {
@@ -100,6 +111,8 @@ func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, b
 
 // claim takes the oldest input that fits for one who answers it, or returns nil.
 func (x *run) claim(agentName, inputID string) *input {
+	x.asking.Lock()
+	defer x.asking.Unlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var found *input

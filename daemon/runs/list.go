@@ -141,9 +141,18 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*wire.RunInfo, error) 
 	info := &wire.RunInfo{
 		RunID: m.ID, SessionID: m.ID, Status: wire.Status(m.Run), Cwd: m.CWD, LastSeq: m.Head, Questions: m.Questions, StartedAt: m.CreatedAt,
 	}
-	x := r.lookup(m.ID)
-	if x != nil && x.begun() && info.Status == wire.Running {
-		return info, x.describeRunning(ctx, info)
+	if info.Status == wire.Running {
+		if x := r.lookup(m.ID); x != nil && x.begun() {
+			return info, x.describeRunning(ctx, info)
+		}
+		lost, err := r.lost(ctx, &m)
+		if err != nil {
+			return nil, err
+		}
+		info.Status, info.LastSeq, info.Questions = wire.Status(m.Run), m.Head, m.Questions
+		if lost {
+			info.Status, info.Error = wire.Interrupted, &wire.Problem{Code: wire.CodeInterrupted, Message: lostMessage}
+		}
 	}
 	e, err := r.tail(ctx, m)
 	if err != nil {
@@ -182,9 +191,11 @@ func (r *Runs) countQuestions(ctx context.Context, info *wire.RunInfo) error {
 func (x *run) describeRunning(ctx context.Context, info *wire.RunInfo) error {
 	info.StrategyName, info.StrategyPath, info.Agents, info.Cwd = x.info.Name, x.info.Path, x.info.Agents, x.info.Cwd
 	info.Segment, info.Mode, info.Inputs = x.segment, x.info.Mode, x.waiting()
+	x.mu.Lock()
 	if !x.startedAt.IsZero() {
 		info.StartedAt = x.startedAt
 	}
+	x.mu.Unlock()
 	if members := x.all(); len(members) > 0 {
 		info.Mode = string(members[0].agent.Mode())
 	}

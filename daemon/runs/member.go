@@ -25,9 +25,11 @@ type member struct {
 
 	turns sync.Mutex // held by the step that it makes
 
+	steering sync.Mutex
+	busy     bool // a turn is open: it can be steered
+
 	mu      sync.Mutex
-	busy    bool // a turn is open: it can be steered
-	version int  // of the policy that is on the run's record
+	version int // of the policy that is on the run's record
 }
 
 func (m *Made) close() {
@@ -51,24 +53,28 @@ func (x *run) member(ctx context.Context, name string) (*member, error) {
 		return nil, fmt.Errorf("there is no agent %q", name)
 	}
 	m = &member{x: x, spec: spec, session: x.sessionOf(name)}
+	changes, err := x.changesFor(ctx, m.session)
+	if err != nil {
+		return nil, err
+	}
 	if err := m.make(ctx); err != nil {
 		return nil, err
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, c := range x.changes { // in the order in which they came
+	for _, c := range changes { // in the order in which they came
 		if _, err := m.agent.Change(ctx, c); err != nil {
-			_ = m.agent.Close() // err says more
-			m.made.close()
+			_ = m.close(false) // err says more
 			return nil, fmt.Errorf("policy of agent %s: %w", name, err)
 		}
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.members[name] = m
 	return m, nil
 }
 
-func (m *member) make(ctx context.Context) error {
+func (m *member) make(ctx context.Context) (err error) {
 	x := m.x
+	defer x.r.caught(x.id, &err)
 	made, err := x.r.o.Make(ctx, Need{
 		Run: x.id, Session: m.session, Agent: m.spec, Cwd: x.opt.Cwd, Model: x.opt.Model,
 		Mode: x.opt.Mode, Settings: x.opt.Settings, Environ: x.opt.Environ,
@@ -149,8 +155,8 @@ func (m *member) run(ctx context.Context, parts []transcript.Part) (*agent.Resul
 }
 
 func (m *member) setBusy(on bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.steering.Lock()
+	defer m.steering.Unlock()
 	m.busy = on
 }
 
@@ -237,8 +243,8 @@ func (m *member) goOn(ctx context.Context, s strategy.Step, before *pastStep) (s
 		return strategy.Output{}, err
 	case !p.admitted:
 		return m.turn(ctx, m.x.withSteering(s.Input))
-	case p.closed == string(agent.ReasonCompleted):
-		return strategy.Output{Text: p.text, Finish: p.closed, Cost: p.cost}, nil
+	case p.done() && len(m.agent.Snapshot().Pending) == 0:
+		return strategy.Output{Text: p.text, Finish: string(agent.ReasonCompleted), Cost: p.cost}, nil
 	}
 	if text := m.x.withSteering(""); text != "" {
 		return m.turn(ctx, text)
@@ -253,13 +259,20 @@ func (m *member) goOn(ctx context.Context, s strategy.Step, before *pastStep) (s
 // progress is how far an agent came with a step.
 type progress struct {
 	admitted bool   // the input is in its transcript
+	answered bool   // the last that is there is a whole answer
 	closed   string // how its last turn ended; "" when it has not
 	text     string // of its last answer
 	cost     float64
 }
 
+// done reports whether nothing is left to do: also when only the end of the turn did
+// not get on record.
+func (p *progress) done() bool {
+	return p.closed == string(agent.ReasonCompleted) || p.closed == "" && p.answered
+}
+
 func (m *member) progress(ctx context.Context, after int64) (p progress, err error) {
-	for rec, err := range m.x.r.o.Sessions.Records(ctx, m.session, session.Range{After: after}) {
+	for rec, err := range m.x.r.o.Sessions.Effective(ctx, m.session, session.Range{After: after}) {
 		if err != nil {
 			return p, err
 		}
@@ -270,7 +283,8 @@ func (m *member) progress(ctx context.Context, after int64) (p progress, err err
 			if err != nil {
 				return p, err
 			}
-			p.admitted = true
+			p.admitted = p.admitted || !it.Queued // what it was steered with can be there before
+			p.answered = it.Item.Role() == transcript.RoleAssistant && it.Item.Finish() == transcript.FinishStop && len(it.Item.UseIDs()) == 0
 			if it.Item.Role() == transcript.RoleAssistant {
 				p.text = it.Item.Text()
 			}

@@ -3,13 +3,17 @@ package runs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 // Change changes the policy of a run: of all its agents, and of those that are made
@@ -24,6 +28,9 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 	c.By = by.Name
 	x.making.Lock() // no agent is made while the change is on its way
 	defer x.making.Unlock()
+	if x.ended() {
+		return 0, notFound(id)
+	}
 	members := x.all()
 	if c.IfVersion != nil && len(members) > 1 {
 		return 0, &Error{Code: wire.CodeConflict, Message: "ifVersion is for a run of one agent: each agent counts its own"}
@@ -31,7 +38,7 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 	if err := checkAlone(members, c); err != nil {
 		return 0, err
 	}
-	for _, m := range members {
+	for _, m := range holding(members, c.Revoke) {
 		done, err := m.agent.Change(ctx, c)
 		if err != nil {
 			if errors.Is(err, agent.ErrClosed) {
@@ -42,13 +49,117 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 		version = done.Version
 		m.tellPolicy(ctx, toolOf(c))
 	}
-	if c.Revoke == "" {
-		c.IfVersion = nil
-		x.mu.Lock()
-		x.changes = append(x.changes, c)
-		x.mu.Unlock()
+	if c.Revoke != "" {
+		return version, nil
 	}
-	return version, nil
+	c.IfVersion = nil
+	return version, x.spread(ctx, c)
+}
+
+// holding are the agents that a change is for: of the revocation of a grant, those that
+// have it. Where nobody has, one agent says so.
+func holding(members []*member, grant string) []*member {
+	if grant == "" {
+		return members
+	}
+	var list []*member
+	for _, m := range members {
+		if slices.ContainsFunc(m.agent.Guards().Grants(), func(g policy.Grant) bool { return g.ID == grant }) {
+			list = append(list, m)
+		}
+	}
+	if list == nil && len(members) > 0 {
+		list = members[:1]
+	}
+	return list
+}
+
+// spread lets a change hold for the agents that are not there now. It is on the record
+// of those that have worked before; for the others it is on the run's.
+func (x *run) spread(ctx context.Context, c policy.Change) error {
+	if sole(x.strategy) != "" || !x.recorded() { // the one agent has it; or start will see to it
+		if len(x.all()) == 0 {
+			x.changes = append(x.changes, c)
+		}
+		return nil
+	}
+	fresh, err := x.inform(ctx, c)
+	if err != nil || !fresh {
+		return err
+	}
+	x.changes = append(x.changes, c)
+	_, err = x.append(ctx, wire.RunEvent{Event: wire.RunPolicy, Segment: x.segment, By: c.By, Changes: []policy.Change{c}}, wire.Running)
+	return err
+}
+
+// recorded reports whether the start of the segment is on record.
+func (x *run) recorded() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return !x.startedAt.IsZero()
+}
+
+// inform puts a change on the record of the agents that have worked before and are not
+// there now, and reports whether there are agents that have not.
+func (x *run) inform(ctx context.Context, c policy.Change) (fresh bool, err error) {
+	there := x.all()
+	for _, a := range x.strategy.Agents {
+		if a.Type == strategy.User || slices.ContainsFunc(there, func(m *member) bool { return m.spec.Name == a.Name }) {
+			continue
+		}
+		is, err := x.fresh(ctx, x.sessionOf(a.Name))
+		switch {
+		case err != nil:
+			return false, err
+		case is:
+			fresh = true
+			continue
+		}
+		same := func(*policy.Guards) (policy.Change, error) { return c, nil }
+		if _, err := policylog.Change(ctx, x.r.o.Sessions, x.sessionOf(a.Name), same); err != nil {
+			return false, fmt.Errorf("policy of agent %s: %w", a.Name, err)
+		}
+	}
+	return fresh, nil
+}
+
+// fresh reports whether an agent has not worked yet: what was changed for it is not
+// in its log then.
+func (x *run) fresh(ctx context.Context, id string) (bool, error) {
+	m, err := x.r.o.Sessions.Get(ctx, id)
+	if errors.Is(err, session.ErrNotFound) {
+		return true, nil
+	}
+	return err == nil && m.MessageCount == 0, err
+}
+
+// early sees to what was changed while the run was only prepared. It returns what the
+// run's record has to keep for agents that have not worked yet.
+func (x *run) early(ctx context.Context) ([]policy.Change, error) {
+	if sole(x.strategy) != "" {
+		return nil, nil // its agent is there, and has it
+	}
+	for _, c := range x.changes {
+		if _, err := x.inform(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	if x.resumed != nil {
+		return append(slices.Clone(x.resumed.changes), x.changes...), nil
+	}
+	return x.changes, nil
+}
+
+// changesFor are the changes for an agent that is made.
+func (x *run) changesFor(ctx context.Context, id string) ([]policy.Change, error) {
+	if sole(x.strategy) != "" || len(x.changes) == 0 {
+		return x.changes, nil
+	}
+	fresh, err := x.fresh(ctx, id)
+	if err != nil || !fresh {
+		return nil, err
+	}
+	return x.changes, nil
 }
 
 // checkAlone refuses what no agent would take, before there is one.

@@ -63,12 +63,15 @@ func (r *Runs) prepare(ctx context.Context, o PrepareOptions) (*run, error) {
 		return nil, err
 	}
 	if err := x.describe(ctx, o); err != nil {
-		r.forget(x)
+		x.drop()
 		return nil, err
 	}
 	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.state == over {
+		return nil, refuse(wire.CodePrepareFailed, "Run %s was stopped", x.id)
+	}
 	x.state = prepared
-	x.mu.Unlock()
 	return x, nil
 }
 
@@ -92,7 +95,8 @@ func (r *Runs) claim(x *run) error {
 }
 
 // describe completes a run by what is on record.
-func (x *run) describe(ctx context.Context, o PrepareOptions) error {
+func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
+	defer x.r.caught(x.id, &err)
 	meta, err := x.r.o.Sessions.Get(ctx, x.id)
 	switch {
 	case errors.Is(err, session.ErrNotFound) && o.Strategy == nil:

@@ -33,6 +33,10 @@ func (m *member) ask(ctx context.Context, q approval.Question) (approval.Answer,
 	x := m.x
 	own := &question{Question: q, answer: make(chan approval.Answer, 1), settled: make(chan struct{})}
 	x.mu.Lock()
+	if ctx.Err() != nil { // the agent has an answer, or waits no more
+		x.mu.Unlock()
+		return approval.Answer{}, context.Cause(ctx)
+	}
 	x.questions[q.ID] = own
 	if early, ok := x.parked[q.ID]; ok {
 		close(early)
@@ -58,6 +62,10 @@ func (x *run) resolved(id string, won approval.Answer) {
 		q.won = &won
 		close(q.settled)
 		delete(x.questions, id)
+	}
+	if early, ok := x.parked[id]; ok { // it was never put here
+		close(early)
+		delete(x.parked, id)
 	}
 }
 

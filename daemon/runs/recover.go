@@ -20,17 +20,13 @@ func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
 		return nil, err
 	}
 	for _, m := range left {
-		held, err := r.o.Sessions.Held(ctx, m.ID)
-		if err != nil {
-			return interrupted, err
+		held, err := r.adopt(ctx, m)
+		switch {
+		case err != nil: // the others can be gone on with all the same
+			r.o.Log.Error("a run that was left is not marked as interrupted", slog.String("run", m.ID), slog.Any("error", err))
+		case held == nil: // otherwise another daemon of another home runs it
+			interrupted = append(interrupted, m.ID)
 		}
-		if held != nil {
-			continue // another daemon of another home runs it
-		}
-		if err := r.interrupt(ctx, m); err != nil && !errors.Is(err, errOvertaken) {
-			return interrupted, err
-		}
-		interrupted = append(interrupted, m.ID)
 	}
 	if !r.o.Resume {
 		return interrupted, nil
@@ -60,6 +56,35 @@ func (r *Runs) all(ctx context.Context, s wire.Status) ([]session.Meta, error) {
 	}
 }
 
+const lostMessage = "the daemon ended while it ran"
+
+// adopt marks a run as interrupted that is on record as running and that nobody runs:
+// its daemon has ended, or could not put its end on record. When somebody holds it,
+// that lease is returned and nothing happens.
+func (r *Runs) adopt(ctx context.Context, m session.Meta) (held *session.Lease, err error) {
+	if held, err = r.o.Sessions.Held(ctx, m.ID); err != nil || held != nil {
+		return held, err
+	}
+	if err := r.interrupt(ctx, m); !errors.Is(err, errOvertaken) {
+		return nil, err
+	}
+	return nil, nil // somebody else has
+}
+
+// lost reports whether a run that is on record as running and that is not in memory is
+// run by nobody. It looks at the record again, which may have gone on.
+func (r *Runs) lost(ctx context.Context, m *session.Meta) (bool, error) {
+	now, err := r.o.Sessions.Get(ctx, m.ID)
+	if err != nil {
+		return false, err
+	}
+	if *m = now; wire.Status(m.Run) != wire.Running {
+		return false, nil
+	}
+	held, err := r.o.Sessions.Held(ctx, m.ID)
+	return held == nil, err
+}
+
 // interrupt puts the end of a run on record whose daemon has ended, after what its
 // agents did.
 func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
@@ -72,7 +97,7 @@ func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 	}
 	e := wire.RunEvent{
 		Event: wire.RunInterrupted, Status: wire.Interrupted, Segment: p.segment, By: "daemon",
-		Code: wire.CodeInterrupted, Message: "the daemon ended while it ran", StartedAt: &p.begun,
+		Code: wire.CodeInterrupted, Message: lostMessage, StartedAt: &p.begun,
 	}
 	if p.started != nil {
 		e.RequestID = p.started.RequestID
@@ -89,6 +114,12 @@ func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 // stopInterrupted cancels a run that was interrupted.
 func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Actor) error {
 	m, err := r.o.Sessions.Get(ctx, id)
+	if err == nil && wire.Status(m.Run) == wire.Running {
+		if _, err := r.adopt(ctx, m); err != nil {
+			return err
+		}
+		m, err = r.o.Sessions.Get(ctx, id)
+	}
 	if err != nil || wire.Status(m.Run) != wire.Interrupted {
 		if err == nil || errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrInvalidID) {
 			return notFound(id)
@@ -102,7 +133,12 @@ func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Act
 	if last, err := r.tail(ctx, m); err == nil && last != nil {
 		e.Segment, e.Strategy, e.StartedAt = last.Segment, last.Strategy, last.StartedAt
 	}
-	if _, err := r.append(ctx, id, e, wire.Interrupted); err != nil {
+	if _, err := r.append(ctx, id, e, wire.Interrupted); errors.Is(err, errOvertaken) {
+		if r.lookup(id) != nil { // somebody goes on with it
+			return r.Stop(ctx, id, requestID, by)
+		}
+		return notFound(id)
+	} else if err != nil {
 		return err
 	}
 	sessions, err := r.sessionsOf(ctx, id)
@@ -118,6 +154,9 @@ func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Act
 			_, err := approval.Resolve(ctx, r.o.Sessions, s, approval.Answer{
 				Question: q.ID, Decision: approval.Deny, Message: "approval cancelled: the run was stopped", By: by.Name, Via: by.Via,
 			})
+			if err == nil {
+				err = r.relayAnswer(ctx, s)
+			}
 			if err != nil && !errors.Is(err, approval.ErrAnswered) {
 				return err
 			}

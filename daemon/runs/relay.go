@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,12 +25,14 @@ type relay struct {
 	done chan struct{}
 	bell chan struct{} // there is something in the queue
 
+	told map[string]int64 // by session: the last record that the run's log names; of work alone
+
 	mu      sync.Mutex
 	queue   []relayed
-	told    map[string]int64 // by session: the last record that the run's log names
-	settled sync.Cond        // the queue is empty and nothing of it is on its way
+	settled sync.Cond // the queue is empty and nothing of it is on its way
 	working bool
-	err     error // of the store: nothing more is relayed
+	failed  map[string]error // by session: what is not in the run's log, since the store fails
+	unsure  bool             // whether the last append took place; of work alone
 }
 
 // relayed is a delta, or, without one, that a session has new records.
@@ -43,7 +46,7 @@ type relayed struct {
 const relayQueue = 4096
 
 func newRelay(x *run) *relay {
-	l := &relay{x: x, quit: make(chan struct{}), done: make(chan struct{}), bell: make(chan struct{}, 1), told: map[string]int64{}}
+	l := &relay{x: x, quit: make(chan struct{}), done: make(chan struct{}), bell: make(chan struct{}, 1), told: map[string]int64{}, failed: map[string]error{}}
 	l.settled.L = &l.mu
 	if x.past != nil {
 		maps.Copy(l.told, x.past.relayed)
@@ -107,22 +110,31 @@ func (l *relay) drain() {
 		for _, r := range list {
 			if r.delta != nil {
 				l.x.r.o.Hub.Publish(l.x.id, r.agent, r.delta)
-			} else if err := l.catchUp(context.Background(), r.session); err != nil {
-				l.fail(err)
+				continue
 			}
+			l.note(r.session, l.catchUp(context.Background(), r.session))
 		}
 	}
 }
 
-func (l *relay) fail(err error) {
+// note keeps what became of catching up. What fails is tried again when the session
+// has news, and when somebody has to know that everything is there.
+func (l *relay) note(session string, err error) {
 	l.mu.Lock()
-	first := l.err == nil
-	l.err = errors.Join(l.err, err)
+	first := len(l.failed) == 0
+	if err == nil {
+		delete(l.failed, session)
+	} else {
+		l.failed[session] = err
+	}
 	l.mu.Unlock()
-	if first {
+	if err != nil && first {
 		l.x.r.o.Log.Error("records of an agent are not in the run's log", slog.String("run", l.x.id), slog.Any("error", err))
 	}
 }
+
+// fault joins what fails. l.mu is held.
+func (l *relay) fault() error { return errors.Join(slices.Collect(maps.Values(l.failed))...) }
 
 // relayRest names in a run's log what the sessions of its agents have and it does not,
 // while the run does not run.
@@ -174,18 +186,22 @@ func (l *relay) catchUp(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
+	if l.unsure { // the log knows
+		p, err := l.x.r.fold(ctx, l.x.id)
+		if err != nil {
+			return err
+		}
+		l.told, l.unsure = p.relayed, false
+	}
 	from := l.told[id] + 1
-	l.mu.Unlock()
 	if m.Head < from {
 		return nil
 	}
 	if err := l.x.relayRange(ctx, id, from, m.Head); err != nil {
+		l.unsure = true
 		return err
 	}
-	l.mu.Lock()
 	l.told[id] = m.Head
-	l.mu.Unlock()
 	return nil
 }
 
@@ -213,10 +229,13 @@ func (l *relay) settle(context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for id := range l.failed {
+		l.add(relayed{session: id})
+	}
 	for len(l.queue) > 0 || l.working {
 		l.settled.Wait()
 	}
-	return l.err
+	return l.fault()
 }
 
 // close relays the rest of these sessions, and ends.
@@ -226,5 +245,7 @@ func (l *relay) close(sessions []string) error {
 	}
 	close(l.quit)
 	<-l.done
-	return l.err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fault()
 }

@@ -16,7 +16,9 @@ package runs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -138,6 +140,15 @@ func (r *Runs) Active() int {
 		}
 	}
 	return n
+}
+
+// caught makes an error of a panic: what belongs to one run ends that run alone. It is
+// deferred.
+func (r *Runs) caught(run string, err *error) {
+	if p := recover(); p != nil {
+		r.o.Log.Error("panic", slog.String("run", run), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+		*err = errors.Join(*err, fmt.Errorf("it broke down: panic: %v", p))
+	}
 }
 
 // Busy reports whether a session is one of a run that runs here.

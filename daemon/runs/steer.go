@@ -17,7 +17,7 @@ import (
 func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) error {
 	cannot := said(wire.RunNotSteerable(id))
 	x := r.lookup(id)
-	if x == nil || !x.begun() {
+	if x == nil || !x.running() {
 		return cannot
 	}
 	text, _ = x.mask.Text(text)
@@ -44,10 +44,9 @@ func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) 
 // submit gives an agent that works the texts that wait. It leaves them where the agent
 // cannot take them now.
 func (x *run) submit(ctx context.Context, m *member) {
-	m.mu.Lock()
-	busy := m.busy
-	m.mu.Unlock()
-	if !busy {
+	m.steering.Lock() // a turn that ends waits, and sees what was submitted
+	defer m.steering.Unlock()
+	if !m.busy {
 		return
 	}
 	texts := x.takeSteering()

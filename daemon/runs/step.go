@@ -14,7 +14,8 @@ import (
 //	on record as completed ─► its output
 //	begun before a restart ─► the agent's session says how far it came
 //	new                    ─► step_started, the agent, step_completed
-func (x *run) step(ctx context.Context, s strategy.Step) (strategy.Output, error) {
+func (x *run) step(ctx context.Context, s strategy.Step) (out strategy.Output, err error) {
+	defer x.r.caught(x.id, &err)
 	before := x.resumed.step(s.Path)
 	if before != nil && before.ended != nil {
 		return outputOf(before.ended), nil
@@ -23,7 +24,7 @@ func (x *run) step(ctx context.Context, s strategy.Step) (strategy.Output, error
 		return strategy.Output{}, err
 	}
 	e := wire.RunEvent{Step: s.Path, StepName: s.Name, Agent: s.Agent, Segment: x.segment}
-	out, err := x.perform(ctx, s, before, e)
+	out, err = x.perform(ctx, s, before, e)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errLeft) {
 			e.Event, e.Message = wire.RunStepFailed, err.Error()
@@ -52,7 +53,8 @@ func outputOf(e *wire.RunEvent) strategy.Output {
 }
 
 // perform begins a step, on record too, and sees it through.
-func (x *run) perform(ctx context.Context, s strategy.Step, before *pastStep, e wire.RunEvent) (strategy.Output, error) {
+func (x *run) perform(ctx context.Context, s strategy.Step, before *pastStep, e wire.RunEvent) (out strategy.Output, err error) {
+	defer x.r.caught(x.id, &err)
 	spec, ok := x.agent(s.Agent)
 	if !ok {
 		return strategy.Output{}, fmt.Errorf("there is no agent %q", s.Agent)

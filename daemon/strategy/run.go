@@ -149,10 +149,14 @@ func (r *runner) cycle(ctx context.Context, n *node, prefix string, in given) (g
 	return in, nil
 }
 
+// ErrPaused is the error of a step that can be gone on with later. Beside it in a
+// broadcast, the others go on until they have ended, failed or paused.
+var ErrPaused = errors.New("paused")
+
 var errSibling = errors.New("another step of the broadcast failed")
 
 // broadcast runs its steps side by side. The first that fails ends the others; the
-// error is its own, not that of those it ended.
+// error is its own, not that of those it ended. One that pauses ends nobody.
 func (r *runner) broadcast(ctx context.Context, n *node, prefix string, in given) (given, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -160,11 +164,17 @@ func (r *runner) broadcast(ctx context.Context, n *node, prefix string, in given
 		wg    sync.WaitGroup
 		once  sync.Once
 		first error
+		pause sync.Once
+		later error
 		said  = make([]given, len(n.steps))
 	)
 	for i := range n.steps {
 		wg.Go(func() {
 			out, err := r.child(ctx, n, prefix, i, in)
+			if errors.Is(err, ErrPaused) {
+				pause.Do(func() { later = err })
+				return
+			}
 			if err != nil {
 				once.Do(func() { first = err })
 				cancel(errSibling)
@@ -176,6 +186,9 @@ func (r *runner) broadcast(ctx context.Context, n *node, prefix string, in given
 	wg.Wait()
 	if first != nil {
 		return given{}, first
+	}
+	if later != nil {
+		return given{}, later
 	}
 	texts := make([]string, len(said))
 	for i, s := range said {

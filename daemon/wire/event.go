@@ -83,6 +83,10 @@ type RunEvent struct {
 	Code    Code           `json:"code,omitempty"`    // of failed, cancelled, interrupted
 	Message string         `json:"message,omitempty"` // what was wrong
 	Chains  []policy.Chain `json:"chains,omitempty"`  // of policy_updated
+
+	// Changes of the policy that are for agents which have not worked yet: of started
+	// all there are, of policy_updated one more.
+	Changes []policy.Change `json:"changes,omitempty"`
 }
 
 // StrategyInfo describes what a run runs, for strategy_started and for going on with it.

@@ -87,6 +87,9 @@ func problem(e *RunEvent, code Code) Problem {
 // updated is one message per chain, or one without a chain where no guard is yet.
 func updated(e *RunEvent) []OfRun {
 	chains := e.Chains
+	if len(chains) == 0 && len(e.Changes) > 0 {
+		return nil // for agents that have not worked yet
+	}
 	if len(chains) == 0 {
 		chains = []policy.Chain{{}}
 	}

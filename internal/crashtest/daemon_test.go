@@ -157,6 +157,7 @@ func (s *daemonSeries) await(moment string) {
 type runInfo struct {
 	Status    string
 	Questions int
+	Error     *struct{ Message string }
 }
 
 func (r runInfo) ended() bool {
@@ -372,7 +373,11 @@ func (s *daemonSeries) close(t *testing.T) {
 	s.run.leave()
 	s.compare(t, true)
 	list := s.asked(t, true)
+	if info, _ := s.info(t); info.Status != "completed" {
+		t.Errorf("the run is %s: %+v", info.Status, info.Error)
+	}
 	if want := s.run.uses; len(list) != want {
+		s.told(t)
 		t.Errorf("%d questions were asked, want %d", len(list), want)
 	}
 	for _, a := range list {
@@ -394,6 +399,27 @@ func (s *daemonSeries) close(t *testing.T) {
 		s.answeredOver[over] += n
 	}
 	s.run = nil
+}
+
+// told logs what the run's record says of the run itself.
+func (s *daemonSeries) told(t *testing.T) {
+	t.Helper()
+	store, err := OpenStore("sqlite", s.home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range s.run.sessions {
+		_ = id
+	}
+	all := append([]string{s.run.id}, s.run.sessions...)
+	for _, id := range all {
+		for r, err := range session.New(store, nil).Records(t.Context(), id, session.Range{}) {
+			t.Logf("%s %d %s %.400s %v", id, r.Seq, r.Kind, r.Payload, err)
+		}
+	}
+	if err := CloseStore(store); err != nil {
+		t.Error(err)
+	}
 }
 
 // finish lets the last run come to its end.

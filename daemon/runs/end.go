@@ -1,0 +1,125 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+)
+
+// finish puts the end of a segment on record: one end, whoever else wants another.
+func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
+	x.making.Lock() // a change of policy comes before the end, or finds no run
+	defer x.making.Unlock()
+	x.mu.Lock()
+	x.state = over
+	stop := x.stopped
+	x.mu.Unlock()
+	e := x.end(context.Cause(ctx), stop, out, err)
+	if cerr := x.close(e.Status == wire.Interrupted); cerr != nil {
+		x.r.o.Log.Warn("agents of a run did not end well", slog.String("run", x.id), slog.Any("error", cerr))
+	}
+	if _, err := x.append(ctx, e, wire.Running); err != nil { // then it counts as interrupted, see adopt
+		x.r.o.Log.Error("the end of a run is not on record", slog.String("run", x.id), slog.Any("error", err))
+	}
+	if x.log != nil {
+		_ = x.log.Close() // what could be lost is a lease that ends by itself
+	}
+	x.r.forget(x)
+	close(x.done)
+}
+
+// end says how a segment has ended.
+func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error) wire.RunEvent {
+	info := x.info
+	info.Flow, info.Source = nil, nil
+	e := wire.RunEvent{
+		Segment: x.segment, RequestID: x.requestID, Strategy: &info, StartedAt: &x.startedAt,
+		Usage: &out.Usage, Cost: out.Cost,
+	}
+	switch {
+	case stop != nil:
+		e.Event, e.Status, e.Code, e.Message = wire.RunCancelled, wire.Cancelled, wire.CodeCancelled, "Run was cancelled"
+		e.By, e.Via = stop.by.Name, stop.by.Via
+		if stop.requestID != "" {
+			e.RequestID = stop.requestID
+		}
+	case err != nil && (errors.Is(err, errLeft) || errors.Is(left, errDraining) || x.r.root.Err() != nil):
+		e.Event, e.Status, e.Code = wire.RunInterrupted, wire.Interrupted, wire.CodeInterrupted
+		e.Message = lostMessage
+		if d, ok := errors.AsType[*deferredError](err); ok {
+			e.Message = d.Error()
+		}
+	case err != nil:
+		e.Event, e.Status, e.Code, e.Message = wire.RunFailed, wire.Failed, wire.CodeExecution, err.Error()
+	default:
+		e.Event, e.Status, e.Text = wire.RunCompleted, wire.Completed, out.Text
+	}
+	return e
+}
+
+// close ends the agents and what follows them. Of a run that goes on later, what was
+// decided in it stays in force.
+func (x *run) close(goesOn bool) error {
+	x.mu.Lock()
+	members := make([]*member, 0, len(x.members))
+	for _, m := range x.members {
+		members = append(members, m)
+	}
+	x.members = map[string]*member{}
+	x.mu.Unlock()
+	var err error
+	worked := make([]string, 0, len(members))
+	for _, m := range members {
+		worked = append(worked, m.session)
+		err = errors.Join(err, m.close(goesOn))
+	}
+	if x.relay != nil {
+		err = errors.Join(err, x.relay.close(worked))
+	}
+	return err
+}
+
+func (m *member) close(goesOn bool) (err error) {
+	defer m.x.r.caught(m.x.id, &err)
+	defer m.made.close()
+	if goesOn {
+		err = m.agent.Leave()
+	} else {
+		err = m.agent.Close()
+	}
+	if errors.Is(err, agent.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// Stop cancels a run and returns when that is on record. A run that is only prepared
+// is forgotten; one that was interrupted is cancelled, and its questions are denied.
+// RUN_NOT_FOUND for any other.
+func (r *Runs) Stop(ctx context.Context, id, requestID string, by Actor) error {
+	x := r.lookup(id)
+	if x == nil {
+		return r.stopInterrupted(ctx, id, requestID, by)
+	}
+	if x.drop() {
+		return nil
+	}
+	x.mu.Lock()
+	if x.state == running && x.stopped == nil {
+		x.stopped = &stopRequest{by, requestID}
+	}
+	if x.state == running && x.cancel != nil { // also while it starts
+		x.cancel(errStopped)
+	}
+	x.mu.Unlock()
+	select {
+	case <-x.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
