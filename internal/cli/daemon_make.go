@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
@@ -56,7 +55,7 @@ func (m *maker) program(n *runs.Need) *Program {
 	p.Getwd = func() (string, error) { return n.Cwd, nil }
 	p.Stdin, p.Stdout, p.Stderr = strings.NewReader(""), &lineLog{m.log, n.Run}, &lineLog{m.log, n.Run}
 	if n.Environ != nil {
-		p.Env = append(slices.Clone(n.Environ), "HOLDFAST_HOME="+m.home)
+		p.Env = append(withoutServiceVariables(n.Environ), "HOLDFAST_HOME="+m.home)
 		p.environ = p.Env
 	}
 	p.out, p.err = newPrinter(p.Stdout, terminal{}), newPrinter(p.Stderr, terminal{})
