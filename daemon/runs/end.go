@@ -32,6 +32,25 @@ func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 	close(x.done)
 }
 
+// settle waits until a run that has ended is out of memory: who follows its record is
+// told of the end a little before, and may want to go on at once.
+func (r *Runs) settle(ctx context.Context, id string) {
+	x := r.lookup(id)
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	ends := x.state == over && x.begunAt()
+	x.mu.Unlock()
+	if !ends {
+		return
+	}
+	select {
+	case <-x.done:
+	case <-ctx.Done():
+	}
+}
+
 // end says how a segment has ended.
 func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error) wire.RunEvent {
 	info := x.info

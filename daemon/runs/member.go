@@ -266,9 +266,15 @@ type progress struct {
 }
 
 // done reports whether nothing is left to do: also when only the end of the turn did
-// not get on record.
+// not get on record, which whoever opens the session then closes as interrupted.
 func (p *progress) done() bool {
-	return p.closed == string(agent.ReasonCompleted) || p.closed == "" && p.answered
+	switch p.closed {
+	case string(agent.ReasonCompleted):
+		return true
+	case "", string(agent.ReasonInterrupted):
+		return p.answered
+	}
+	return false
 }
 
 func (m *member) progress(ctx context.Context, after int64) (p progress, err error) {

@@ -33,7 +33,8 @@ type world struct {
 	plays    map[string]string // by agent: a play
 	resume   bool
 	limit    int
-	during   func(command string) // runs in the tool
+	during   func(command string)             // runs in the tool
+	making   func(context.Context, runs.Need) // runs before an agent is made
 	sessions *session.Sessions
 	hub      *feed.Hub
 	runs     *runs.Runs
@@ -94,7 +95,10 @@ func (w *world) again() []string {
 	return list
 }
 
-func (w *world) make(_ context.Context, n runs.Need) (*runs.Made, error) {
+func (w *world) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
+	if w.making != nil {
+		w.making(ctx, n)
+	}
 	text, ok := w.plays[n.Agent.Name]
 	if !ok {
 		return nil, fmt.Errorf("agent %s has no play", n.Agent.Name)
