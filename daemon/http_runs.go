@@ -165,7 +165,7 @@ func (a *api) createRun(c *call) error {
 // unprepared says whether what kept a run from being prepared is the run itself.
 func (a *api) unprepared(c *call, id string, err error) error {
 	if r, e := a.o.Runs.Get(c.ctx(), id); e == nil && !r.Status.Ended() {
-		return &refusal{out: outcome.Conflict, detail: err.Error(), hint: "GET /v1/runs/" + id, err: err}
+		return &refusal{out: outcome.Conflict, detail: err.Error(), hint: "wait until it ends, or steer it: GET /v1/runs/" + id + ", holdfast sessions show " + id, err: err}
 	}
 	return err
 }

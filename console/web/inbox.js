@@ -78,8 +78,9 @@ export function Inbox({ onHelp }) {
     const key = e.key;
     if (key === 'j' || key === 'k') {
       select(order[i < 0 ? 0 : Math.max(0, Math.min(order.length - 1, i + (key === 'j' ? 1 : -1)))]);
-    } else if (!act || away) return;
-    else if (e.repeat) return;
+    } else if (e.repeat) return;
+    else if (i < 0 && 'adrs'.includes(key)) select(order[0]); // which one was meant is shown first
+    else if (!act || away) return;
     else if (key === 'a') act.decide({ decision: 'allow' });
     else if (key === 'd') act.decide({ decision: 'deny' });
     else if (key === 'r') act.open('reason');

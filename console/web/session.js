@@ -82,7 +82,7 @@ function Composer({ id, run, meta, stop, again, say }) {
   const [busy, setBusy] = useState(false);
   const works = run && !ended.has(run.status) && run.status !== 'pending';
   const input = works ? run.inputs?.[0] : null;
-  if (!may('run')) return null;
+  if (!may('run') || meta?.owner) return null; // an agent of a run goes on with its run
   const kind = input ? 'input' : works ? 'steer' : 'continue';
   const words = { input: ['Answer', `${oneLine(input?.agentName || 'The agent')} asks for input`], steer: ['Steer', 'Say something to the running agent'], continue: ['Continue', 'Go on with'] };
   const send = async () => {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os/exec"
 	"runtime"
 	"time"
@@ -22,6 +23,9 @@ func (c *daemonOpenCmd) Help() string {
 over this daemon. The code stands behind the # and is sent to nobody but the daemon.`
 }
 
+// startDaemon is how to start a daemon that browsers reach.
+const startDaemon = "holdfast daemon --listen 127.0.0.1:7423"
+
 type openDoc struct {
 	URL     string    `json:"url"`
 	Expires time.Time `json:"expires_at"`
@@ -29,6 +33,9 @@ type openDoc struct {
 
 func (c *daemonOpenCmd) run(ctx context.Context, p *Program) error {
 	d, err := p.dialDaemon(ctx)
+	if errors.Is(err, client.ErrNone) {
+		return &failure{msg: err.Error(), out: outcome.NotFound, hint: "start it with: " + startDaemon, err: err}
+	}
 	if err != nil {
 		return err
 	}
@@ -40,7 +47,7 @@ func (c *daemonOpenCmd) run(ctx context.Context, p *Program) error {
 	if link.URL == "" {
 		return &failure{
 			msg: "the daemon serves no TCP address, which browsers need", out: outcome.Usage,
-			hint: "start it with: holdfast daemon --listen 127.0.0.1:7423",
+			hint: "start it with: " + startDaemon,
 		}
 	}
 	if c.JSON {

@@ -60,6 +60,9 @@ func (c *tokenCreateCmd) run(_ context.Context, p *Program) error {
 		return err
 	}
 	defer a.Close()
+	if err := p.notFromRun("make tokens"); err != nil {
+		return err
+	}
 	secret, made, err := a.Make(t)
 	if err != nil {
 		return err
@@ -134,9 +137,11 @@ func (c *tokenListCmd) run(_ context.Context, p *Program) error {
 		p.err.line("no tokens; make one: holdfast daemon token create NAME --scope read")
 		return nil
 	}
+	rows := [][]string{{"ID", "NAME", "MAY", "USED"}}
 	for _, t := range list {
-		p.out.line("%s  %s  %s  %s", t.ID, column(shown(t.Name), 20), column(scopeWords(t.Scopes), 26), tokenState(t, p.Now()))
+		rows = append(rows, []string{t.ID, t.Name, scopeWords(t.Scopes), tokenState(t, p.Now())})
 	}
+	p.table(rows, 1)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/daemon/wire"
@@ -30,6 +31,20 @@ func (c *showCmd) runs(ctx context.Context, p *Program, s *session.Sessions, m s
 			p.out.line("%s %s  %s", column("", 9), t.dim(r.Time.Local().Format("15:04:05")), shown(text))
 		}
 	}
+	return c.agents(ctx, p, s, m)
+}
+
+// agents prints the sessions in which the agents of a run work, when they have their own.
+func (c *showCmd) agents(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) error {
+	page, err := s.List(ctx, session.Query{Owner: m.ID})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(page.Sessions, func(a, b session.Meta) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	for _, a := range page.Sessions {
+		st, _ := state(ctx, s, a)
+		p.out.line("%s %s  %d items, %s", p.out.term.dim(column("agent", 9)), shown(a.ID), a.MessageCount, st)
+	}
 	return nil
 }
 
@@ -47,6 +62,9 @@ func runText(r session.Record) string {
 		if e.Segment > 1 {
 			b.Reset()
 			fmt.Fprintf(&b, "continued (%d)", e.Segment)
+		} else if e.Resumed {
+			b.Reset()
+			b.WriteString("continued")
 		}
 	case wire.RunSteered:
 		b.WriteString("steered")

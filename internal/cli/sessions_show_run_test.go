@@ -15,6 +15,7 @@ func TestRunText(t *testing.T) {
 	}{
 		{wire.RunEvent{Event: wire.RunStarted, Segment: 1, By: "ann", Via: "http", Input: "do\n  it"}, "started by ann via http: do it"},
 		{wire.RunEvent{Event: wire.RunStarted, Segment: 2, Resumed: true}, "continued (2)"},
+		{wire.RunEvent{Event: wire.RunStarted, Segment: 1, Resumed: true, By: "ann"}, "continued by ann"},
 		{wire.RunEvent{Event: wire.RunSteered, By: "bob", Text: "faster"}, "steered by bob: faster"},
 		{wire.RunEvent{Event: wire.RunInputAsked, Agent: "a", Text: "which?"}, "a asks for input: which?"},
 		{wire.RunEvent{Event: wire.RunInputGiven, Agent: "a", By: "bob", Text: "that"}, "input for a by bob: that"},
