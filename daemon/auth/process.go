@@ -1,6 +1,9 @@
 package auth
 
-import "errors"
+import (
+	"errors"
+	"os"
+)
 
 // tree is the daemon among the processes.
 type tree struct {
@@ -15,6 +18,18 @@ type process struct {
 }
 
 func processes(root int) tree { return tree{root: root} }
+
+// Below reports whether this process was started by another one, or by what that one
+// started. Where the system does not tell, it was not.
+func Below(pid int) bool {
+	for range 10 {
+		below, err := processes(pid).climb(os.Getpid())
+		if !errors.Is(err, errMoved) {
+			return err == nil && below
+		}
+	}
+	return true
+}
 
 // maxDepth bounds a walk to the first process.
 const maxDepth = 1000

@@ -222,6 +222,9 @@ func (c *approvalsDenyCmd) run(ctx context.Context, p *Program) error {
 // caller for, so an answer in somebody else's name goes to the store, where the run
 // looks a little later.
 func (p *Program) resolve(ctx context.Context, s *session.Sessions, d questionDoc, a approval.Answer, store string) (approval.Answer, error) {
+	if err := p.notFromRun("answer its questions"); err != nil {
+		return a, err
+	}
 	c := p.dial(ctx, store)
 	if c == nil {
 		return approval.Resolve(ctx, s, d.Session, a)

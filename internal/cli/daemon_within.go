@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/listen"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// notFromRun refuses what a run of this home's daemon would do to its own guards past
+// the daemon, in the files. It keeps honest agents honest: what runs outside of the
+// sandbox as the same account could write the files itself.
+func (p *Program) notFromRun(what string) error {
+	home, err := p.home()
+	if err != nil {
+		return err
+	}
+	info, running, err := listen.State(home)
+	if err != nil || !running || !auth.Below(info.PID) {
+		return err
+	}
+	return &failure{msg: "an agent of this daemon cannot " + what, out: outcome.Denied, hint: "do it from a terminal of your own"}
+}
