@@ -111,3 +111,24 @@ func TestDrainingStartsNothing(t *testing.T) {
 		t.Error(res.Status)
 	}
 }
+
+// Who is told of a run's end may go on with it at once.
+func TestContinueAtOnce(t *testing.T) {
+	play := "steps:\n" + strings.Repeat("  - text: x\n", 21)
+	w := beginDaemon(t, map[string]string{"writer": play}, func(l *limits) { l.rate, l.burst = 1e9, 1e9 })
+	c := w.ann()
+	id := c.prepared(w.cwd)
+	c.send(fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"go"}`, id))
+	for i := range 20 {
+		for m := c.next(); m["type"] != "strategy_completed"; m = c.next() {
+			if m["type"] == "error" {
+				t.Fatalf("%d: %v", i, m)
+			}
+		}
+		if i%2 == 0 {
+			c.send(fmt.Sprintf(`{"type":"prepare_run","runId":%q}`, id))
+		}
+		c.send(fmt.Sprintf(`{"type":"continue_run","runId":%q,"input":"more"}`, id))
+	}
+	c.until("strategy_completed")
+}

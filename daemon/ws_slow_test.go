@@ -16,7 +16,7 @@ import (
 // when it reads again, and goes on from where it is (cd-srv-036).
 func TestSlowClient(t *testing.T) {
 	const patience = time.Second
-	w := beginDaemon(t, nil, func(l *limits) { l.slow, l.stuck, l.ping = patience, time.Minute, time.Hour })
+	w := beginDaemon(t, nil, func(l *limits) { l.slow, l.stuck, l.ping = patience, time.Hour, time.Hour })
 	run := w.watched("run")
 	close(run.stop)
 	<-run.done
@@ -26,13 +26,9 @@ func TestSlowClient(t *testing.T) {
 	fast.until("subscribed")
 	before, from := w.resting(), run.last
 
-	n := framesOfTest(t, 10_000)
+	n := framesOfTest(t, 4000)
 	for range n / 100 { // all of them are more than sockets hold
-		batch := make([]wire.RunEvent, 100)
-		for i := range batch {
-			batch[i] = steered(i)
-			batch[i].Text += strings.Repeat(" and more", 200)
-		}
+		batch := longEvents()
 		last := run.last
 		run.add(batch...)
 		follow(t, fast, last, run.last)
@@ -74,15 +70,20 @@ func TestDeafClient(t *testing.T) {
 	close(run.stop)
 	<-run.done
 	w.subscribed("run", run.last)
-	for range 100 {
-		batch := make([]wire.RunEvent, 100)
-		for i := range batch {
-			batch[i] = steered(i)
-			batch[i].Text += strings.Repeat(" and more", 200)
-		}
-		run.add(batch...)
+	for range 40 {
+		run.add(longEvents()...)
 	}
 	w.settled(0) // nor does the client that run has
+}
+
+// longEvents are a hundred events of 10,000 bytes.
+func longEvents() []wire.RunEvent {
+	batch := make([]wire.RunEvent, 100)
+	for i := range batch {
+		batch[i] = steered(i)
+		batch[i].Text += strings.Repeat(" and more.", 1000)
+	}
+	return batch
 }
 
 // subscribed is a client that follows a run and reads nothing more.

@@ -283,14 +283,14 @@ func (c *client) send(frame string) {
 }
 
 func (c *client) write(frame string) error {
-	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
 	return c.ws.Write(ctx, websocket.MessageText, []byte(frame))
 }
 
 // read reads a frame; the error of a connection that was closed tells its code.
 func (c *client) read() ([]byte, error) {
-	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
 	_, b, err := c.ws.Read(ctx)
 	return b, err

@@ -40,7 +40,7 @@ func (r *Runs) settle(ctx context.Context, id string) {
 		return
 	}
 	x.mu.Lock()
-	ends := x.state == over && x.begunAt()
+	ends := x.state == over
 	x.mu.Unlock()
 	if !ends {
 		return

@@ -38,6 +38,7 @@ type Prepared struct {
 // *Error with PREPARE_FAILED: what is missing or unknown, an id that somebody has
 // prepared or that runs already.
 func (r *Runs) Prepare(ctx context.Context, o PrepareOptions) (*Prepared, error) {
+	r.settle(ctx, o.Run)
 	x, err := r.prepare(ctx, o)
 	if err != nil {
 		return nil, fail(wire.CodePrepareFailed, err)

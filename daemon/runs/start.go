@@ -22,6 +22,7 @@ func (r *Runs) Start(ctx context.Context, id, input, requestID string, by Actor)
 // Continue goes on with a run that has ended: with an input, or, where it was
 // interrupted, with what it was doing. It need not be prepared. CONTINUE_FAILED.
 func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Actor) error {
+	r.settle(ctx, id)
 	x := r.lookup(id)
 	if x == nil {
 		if _, err := r.o.Sessions.Get(ctx, id); errors.Is(err, session.ErrNotFound) {
