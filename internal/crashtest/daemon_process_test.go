@@ -64,7 +64,7 @@ func startDaemon(t *testing.T, bin, home string) *daemonProcess {
 	t.Helper()
 	d := &daemonProcess{cmd: exec.Command(bin, "daemon"), said: &lockedBuffer{}, over: make(chan struct{})}
 	d.cmd.Dir = home
-	d.cmd.Env = []string{"HOLDFAST_HOME=" + home, "HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "GOTRACEBACK=all"}
+	d.cmd.Env = environ(home)
 	d.cmd.Stdout, d.cmd.Stderr = d.said, d.said
 	d.cmd.WaitDelay = time.Second // a command of a tool may hold the pipe
 	if err := d.cmd.Start(); err != nil {
@@ -75,6 +75,10 @@ func startDaemon(t *testing.T, bin, home string) *daemonProcess {
 		_ = d.cmd.Wait()
 	}()
 	return d
+}
+
+func environ(home string) []string {
+	return []string{"HOLDFAST_HOME=" + home, "HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "GOTRACEBACK=all"}
 }
 
 // kill kills the daemon with SIGKILL and waits until it is gone.

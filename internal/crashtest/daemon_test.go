@@ -401,27 +401,6 @@ func (s *daemonSeries) close(t *testing.T) {
 	s.run = nil
 }
 
-// told logs what the run's record says of the run itself.
-func (s *daemonSeries) told(t *testing.T) {
-	t.Helper()
-	store, err := OpenStore("sqlite", s.home)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range s.run.sessions {
-		_ = id
-	}
-	all := append([]string{s.run.id}, s.run.sessions...)
-	for _, id := range all {
-		for r, err := range session.New(store, nil).Records(t.Context(), id, session.Range{}) {
-			t.Logf("%s %d %s %.400s %v", id, r.Seq, r.Kind, r.Payload, err)
-		}
-	}
-	if err := CloseStore(store); err != nil {
-		t.Error(err)
-	}
-}
-
 // finish lets the last run come to its end.
 func (s *daemonSeries) finish(t *testing.T) {
 	t.Helper()
@@ -431,4 +410,5 @@ func (s *daemonSeries) finish(t *testing.T) {
 	s.toTheEnd(t)
 	s.close(t)
 	s.kill()
+	s.verify(t)
 }
