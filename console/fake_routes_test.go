@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ func (f *fake) page(w http.ResponseWriter, r *http.Request) {
 
 func (f *fake) info(r *http.Request, _ doc) (int, any) {
 	csrf := ""
-	if r.Header.Get("X-Holdfast-CSRF") == "csrf-1" { // told to who has it already
+	if r.Header.Get("X-Holdfast-Csrf") == "csrf-1" { // told to who has it already
 		csrf = "csrf-1"
 	}
 	return 200, doc{
@@ -66,8 +67,8 @@ func (f *fake) login(_ *http.Request, body doc) (int, any) {
 func (f *fake) sessions(r *http.Request, _ doc) (int, any) {
 	q := r.URL.Query()
 	out := []doc{}
-	for i := len(f.order) - 1; i >= 0; i-- {
-		m := f.meta[f.order[i]]
+	for _, id := range slices.Backward(f.order) {
+		m := f.meta[id]
 		text := strings.ToLower(fmt.Sprint(m["id"], m["title"], m["first_prompt"], m["cwd"]))
 		switch {
 		case !strings.Contains(text, strings.ToLower(q.Get("q"))), q.Get("run") != "" && m["run"] != q.Get("run"),

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -78,9 +79,7 @@ func (f *fake) load(t *testing.T, id, run string) {
 func (f *fake) add(id string, meta doc, list []event) {
 	now := time.Now().UTC()
 	m := doc{"id": id, "created_at": now.Add(-time.Hour), "updated_at": now.Add(-time.Minute), "message_count": len(list) / 3, "size": 4096, "head": len(list), "head_digest": "ab", "questions": 0}
-	for k, v := range meta {
-		m[k] = v
-	}
+	maps.Copy(m, meta)
 	f.meta[id], f.events[id] = m, list
 	f.order = append(f.order, id)
 	answered := map[string]bool{}
@@ -110,9 +109,7 @@ func (f *fake) ask(q doc) {
 		"reason": "policy-ask", "mode": "default", "cwd": "/src/calendar", "sandbox": "none", "asked_at": time.Now().UTC().Add(-75 * time.Second),
 		"digest": "digest-" + fmt.Sprint(q["id"]), "why": `Permission required for tool "Bash" in default mode (command)`, "by": "mode default",
 	}
-	for k, v := range q {
-		base[k] = v
-	}
+	maps.Copy(base, q)
 	base["asked_at"] = time.Now().UTC().Add(-time.Duration(90-len(f.questions)) * time.Second)
 	base["state"], base["run_id"], base["title"] = "pending", id, f.meta[id]["title"]
 	f.questions = append(f.questions, base)
@@ -203,7 +200,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem(w, 503, "interrupted", "the daemon is going down", "")
 		return
 	}
-	if r.Method != http.MethodGet && r.URL.Path != "/v1/login" && r.Header.Get("X-Holdfast-CSRF") != "csrf-1" {
+	if r.Method != http.MethodGet && r.URL.Path != "/v1/login" && r.Header.Get("X-Holdfast-Csrf") != "csrf-1" {
 		problem(w, 403, "denied", "the CSRF token is missing", "")
 		return
 	}

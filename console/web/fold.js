@@ -156,11 +156,20 @@ export class Transcript {
 
   'on redacted'(e, p) { return this.row('mark', e, { text: `content of ${(p.seqs || []).length} records was erased${p.reason ? ': ' + p.reason : ''}`, by: p.by }); }
 
-  'on run.event'(e, p) { return this.row('run', e, { run: p, agent: p.agent || e.agent || '' }); }
+  'on run.event'(e, p) {
+    if (p.strategy?.agents) this.single = p.strategy.agents.length < 2;
+    if (p.event === 'started') this.runs = true;
+    return this.row('run', e, { run: p, agent: p.agent || e.agent || '' });
+  }
 
-  /** shown are the rows worth a line. What opened a turn and what an agent relays are none. */
+  /**
+   * shown are the rows worth a line: not what opens a turn or is relayed, and of a run of
+   * one agent not its only step, nor the end of its turn, which the run's end says again.
+   */
   shown() {
-    return this.rows.filter((r) => r.type !== 'turn' && !(r.type === 'run' && (r.run.event === 'relayed' || r.run.event === 'policy_updated' || r.run.event === 'status')));
+    const quiet = new Set(['relayed', 'policy_updated', 'status', ...(this.single ? ['step_started', 'step_completed'] : [])]);
+    return this.rows.filter((r) => r.type !== 'turn' && !(r.type === 'run' && quiet.has(r.run.event))
+      && !(r.type === 'closed' && this.runs && r.closed.reason === 'completed' && !r.closed.cost_usd));
   }
 }
 

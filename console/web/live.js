@@ -121,7 +121,7 @@ export function begin() {
     channel.onmessage = ({ data }) => {
       if (data.items) took(data.items);
       if (data.state) connection.set(data.state);
-      if (data.hello && leads) tell({ items: questions.get().items, state: connection.get() });
+      if (data.hello && leads && questions.get().loaded) tell({ items: questions.get().items, state: connection.get() });
       if (data.bye) signedIn.set(false);
     };
     navigator.locks.request('holdfast-approvals', () => new Promise((release) => {

@@ -69,7 +69,7 @@ export function Sessions() {
     ${!doc && !error && html`<${Waiting} />`}
     ${doc && !doc.items.length && html`<${Empty} title=${some ? 'No session fits' : 'No sessions yet'}>
       ${some ? html`<p><button type="button" onClick=${clear}>Clear the filters</button></p>` : html`<p class="muted">Start one: <code>holdfast run "…"</code></p>`}</${Empty}>`}
-    ${doc?.items.length > 0 && html`<div class="table-box" tabindex="0" role="region" aria-label="sessions"><table class="list"><thead><tr><th scope="col">State</th><th scope="col">Session</th><th scope="col">Folder</th><th scope="col">Model</th>
+    ${doc?.items.length > 0 && html`<div class="table-box" tabindex="0" role="region" aria-label="sessions"><table class="list"><thead><tr><th scope="col">State</th><th scope="col">Session</th><th scope="col">Folder</th><th scope="col" class="model-head">Model</th>
       <th scope="col" class="right">Messages</th><th scope="col" class="right">Updated</th></tr></thead><tbody>${doc.items.map((s) => html`<${Line} key=${s.id} s=${s} />`)}</tbody></table></div>`}
     <${Pager} next=${doc?.next_cursor} cursor=${cursor} />
   </div>`;

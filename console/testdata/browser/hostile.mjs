@@ -18,6 +18,8 @@ const inert = async (name) => {
   equal(raw, '', `a character that cannot be seen in ${name}`);
   const bad = await page.evaluate(() => [...document.querySelectorAll('a[href]')].map((a) => a.href).filter((h) => !/^https?:/.test(h)));
   equal(bad, [], `links that are none in ${name}`);
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  check(over <= 0, `${name} scrolls sideways by ${over} px: ${over > 0 ? await page.evaluate(() => [...document.querySelectorAll('main *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).pop()?.outerHTML.slice(0, 300)) : ''}`);
   const rel = await page.evaluate(() => [...document.querySelectorAll('a[href]')].filter((a) => a.origin !== location.origin && !/noreferrer/.test(a.rel)).map((a) => a.href));
   equal(rel, [], `links that tell where they come from in ${name}`);
 };
