@@ -68,7 +68,7 @@ func (a *Auth) admit(r *http.Request, open bool) (c Caller, known bool, bad *ref
 	if bad := a.place(r, p); bad != nil {
 		return Caller{}, false, bad
 	}
-	if inQuery(r.URL.RawQuery) {
+	if inQuery(r.URL.RawQuery) || looksSecret(r.URL.Path) {
 		return Caller{}, false, &refusal{
 			status: http.StatusBadRequest, detail: "a token does not belong in the address: logs keep it",
 			hint: "send Authorization: Bearer hf_…, and revoke a token that was sent this way: holdfast daemon token revoke ID",

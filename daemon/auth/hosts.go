@@ -262,6 +262,15 @@ func inQuery(raw string) bool {
 	return looksSecret(raw) || looksSecret(plain) || q.Has("access_token")
 }
 
+// Path is the path of a request for a log: without tokens that somebody put into it.
+func Path(r *http.Request) string {
+	if looksSecret(r.URL.Path) {
+		head, _, _ := strings.Cut(r.URL.Path, prefix)
+		return head + prefix + "…"
+	}
+	return r.URL.Path
+}
+
 const base64url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 // looksSecret finds the prefix with as many characters behind it as a token has.

@@ -152,6 +152,20 @@ func TestIsLoopback(t *testing.T) {
 }
 
 // Whatever stands in the headers, nobody gets in without the secret.
+func TestPath(t *testing.T) {
+	token := newSecret()
+	for path, want := range map[string]string{"/v1/x": "/v1/x", "/v1/hf_x": "/v1/hf_x", "/v1/" + token: "/v1/hf_…", "/a/" + token + "/" + token: "/a/hf_…"} {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		if got := Path(r); got != want {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	f := newFixture(t, nil)
+	if got := f.do(call{path: "/v1/" + token}); got.status != http.StatusBadRequest {
+		t.Errorf("a token in the path: %d %s", got.status, got.body)
+	}
+}
+
 func FuzzHeaders(f *testing.F) {
 	a, err := New(&Options{Dir: f.TempDir()})
 	if err != nil {

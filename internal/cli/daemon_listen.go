@@ -162,7 +162,7 @@ func (c *listenFlags) authOptions(_ *Program, o *auth.Options, log *slog.Logger)
 		if status == http.StatusTooManyRequests { // what was too much is not logged as well
 			level = slog.LevelDebug
 		}
-		log.Log(r.Context(), level, "refused", "status", status, "why", why, "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
+		log.Log(r.Context(), level, "refused", "status", status, "why", why, "method", r.Method, "path", auth.Path(r), "from", r.RemoteAddr)
 	}
 	return nil
 }
