@@ -36,16 +36,16 @@ func (s *fullStore) Append(ctx context.Context, id string, b session.Batch) erro
 func TestStoreFull(t *testing.T) {
 	for name, strategy := range map[string]string{"one": "", "side by side": sideBySide} {
 		t.Run(name, func(t *testing.T) {
-			real, err := sqlite.Open(filepath.Join(t.TempDir(), "sessions.db"), nil)
+			inner, err := sqlite.Open(filepath.Join(t.TempDir(), "sessions.db"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			store := &fullStore{Store: real}
+			store := &fullStore{Store: inner}
 			w := &world{t: t, store: store, plays: map[string]string{"writer": pushing, "left": pushing, "right": pushing}}
 			w.open()
 			t.Cleanup(func() {
 				w.stop()
-				w.ok(real.Close())
+				w.ok(inner.Close())
 			})
 			s, agents := single(), 1
 			if strategy != "" {
