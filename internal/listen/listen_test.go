@@ -127,6 +127,27 @@ func TestLock(t *testing.T) {
 	}
 }
 
+// A link in the place of the lock is not followed: its target would be emptied.
+func TestLockIsNoLink(t *testing.T) {
+	home := t.TempDir()
+	victim := filepath.Join(home, "victim")
+	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(Dir(home), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(victim, filepath.Join(Dir(home), "daemon.lock")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Take(home); err == nil {
+		t.Error("a link was taken for the lock")
+	}
+	if b, _ := os.ReadFile(victim); string(b) != "mine" {
+		t.Errorf("it is %q", b)
+	}
+}
+
 // What a daemon that was killed left is known to be left over, and removed: cd-srv-043.
 func TestStaleInfo(t *testing.T) {
 	home := t.TempDir()

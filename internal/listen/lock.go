@@ -71,7 +71,11 @@ func Take(home string) (*Lock, error) {
 
 // try1 takes the lock, or returns nil when another has it.
 func try1(dir string) (*Lock, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "daemon.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	path := filepath.Join(dir, "daemon.lock")
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() { // a link would have its target emptied
+		return nil, &Error{path + " is there and is no file", "move it away"}
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
