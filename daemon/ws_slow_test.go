@@ -28,7 +28,7 @@ func TestSlowClient(t *testing.T) {
 
 	n := framesOfTest(t, 4000)
 	for range n / 100 { // all of them are more than sockets hold
-		batch := longEvents()
+		batch := hundred(40_000_000 / n)
 		last := run.last
 		run.add(batch...)
 		follow(t, fast, last, run.last)
@@ -71,17 +71,17 @@ func TestDeafClient(t *testing.T) {
 	<-run.done
 	w.subscribed("run", run.last)
 	for range 40 {
-		run.add(longEvents()...)
+		run.add(hundred(10_000)...)
 	}
 	w.settled(0) // nor does the client that run has
 }
 
-// longEvents are a hundred events of 10,000 bytes.
-func longEvents() []wire.RunEvent {
+// hundred are a hundred events of a size.
+func hundred(size int) []wire.RunEvent {
 	batch := make([]wire.RunEvent, 100)
 	for i := range batch {
 		batch[i] = steered(i)
-		batch[i].Text += strings.Repeat(" and more.", 1000)
+		batch[i].Text += strings.Repeat("x", size)
 	}
 	return batch
 }
