@@ -63,7 +63,7 @@ func TestStolenCookie(t *testing.T) {
 	w := beginDaemon(t, map[string]string{"writer": "steps: [{text: done}]"}, nil)
 	cookie := w.loggedIn()
 	h := http.Header{"Cookie": {cookie}, "Origin": {"http://" + w.address}}
-	ws, res, err := websocket.Dial(t.Context(), "ws://"+w.address+"/v1/ws", &websocket.DialOptions{HTTPHeader: h})
+	ws, res, err := websocket.Dial(t.Context(), "ws://"+w.address+"/v1/ws", &websocket.DialOptions{HTTPHeader: h}) //nolint:bodyclose // the connection is closed
 	if err != nil {
 		t.Fatal(err, res)
 	}

@@ -34,7 +34,7 @@ type timelyBody struct {
 // Read implements [io.Reader].
 func (b *timelyBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF { //nolint:errorlint // a reader returns it bare
+	if err == io.EOF {
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
 	return n, err
