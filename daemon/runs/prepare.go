@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -117,6 +119,9 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 	}
 	if o.Cwd == "" {
 		return refuse(wire.CodePrepareFailed, "a run needs a folder: cwd")
+	}
+	if info, err := os.Stat(o.Cwd); err != nil || !info.IsDir() || !filepath.IsAbs(o.Cwd) {
+		return refuse(wire.CodePrepareFailed, "cwd: there is no folder %s", o.Cwd)
 	}
 	if x.r.o.Mask != nil {
 		if x.mask, err = x.r.o.Mask(ctx, o.Cwd, o.Settings); err != nil {

@@ -114,7 +114,7 @@ type RunInfo struct {
 	Cwd          string     `json:"cwd" jsonschema:"the folder it works in"`
 	Mode         string     `json:"mode,omitempty" jsonschema:"permission mode"`
 	Segment      int        `json:"segment" jsonschema:"1 is the first start; each continuation adds one"`
-	StartedAt    time.Time  `json:"startedAt" jsonschema:"when the segment was started"`
+	StartedAt    time.Time  `json:"startedAt,omitzero" jsonschema:"when the segment was started; left out of one that never was"`
 	CompletedAt  *time.Time `json:"completedAt" jsonschema:"when it ended; null while it has not"`
 	Questions    int        `json:"questions" jsonschema:"questions that wait"`
 	Inputs       []Input    `json:"inputs,omitempty" jsonschema:"inputs that wait"`
