@@ -97,9 +97,9 @@ func newBareDecision(b *testing.B, sessions *session.Sessions) *bareDecision {
 		}
 	}))
 	b.Cleanup(server.Close)
-	ws, res, err := websocket.Dial(b.Context(), server.URL, nil)
+	ws, _, err := websocket.Dial(b.Context(), server.URL, nil) //nolint:bodyclose // the connection has it
 	if err != nil {
-		b.Fatal(err, res)
+		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = ws.CloseNow() })
 	return &bareDecision{ws}
