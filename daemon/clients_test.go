@@ -41,7 +41,7 @@ func launch(t testing.TB, path string, args ...string) *program {
 		lines := bufio.NewScanner(out)
 		lines.Buffer(nil, 16<<20)
 		for lines.Scan() {
-			p.lines <- lines.Text()
+			p.lines <- strings.TrimLeft(lines.Text(), "> ") // wscat's prompt, which it writes now and then
 		}
 	}()
 	t.Cleanup(p.kill)
