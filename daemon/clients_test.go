@@ -70,14 +70,72 @@ func (p *program) line() string {
 	}
 }
 
+// served is the program as a daemon of its own: what a test starts is then nothing that the daemon has started.
+type served struct {
+	t            testing.TB
+	program      string
+	env          []string
+	cwd, address string
+}
+
+func beginServed(t testing.TB, play string) *served {
+	t.Helper()
+	home, err := os.MkdirTemp("", "hf") // short enough for the path of a socket
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(home)) })
+	s := &served{t: t, program: filepath.Join(t.TempDir(), "holdfast"), cwd: t.TempDir()}
+	s.env = append(os.Environ(), "HOLDFAST_HOME="+home, "HOLDFAST_MODEL=scripted/"+filepath.Join(home, "play.yaml"))
+	must(t, os.WriteFile(filepath.Join(home, "play.yaml"), []byte(play), 0o600))
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", s.program, "../cmd/holdfast").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), s.program, "daemon", "--listen", "127.0.0.1:0", "--log-format", "json")
+	cmd.Env, cmd.Dir = s.env, s.cwd
+	logged, err := cmd.StderrPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // its runs are over
+		_ = cmd.Wait()         // it was killed
+	})
+	lines := bufio.NewScanner(logged)
+	for lines.Scan() {
+		var entry struct {
+			Msg       string
+			Addresses []string
+		}
+		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry.Msg == "serving" && len(entry.Addresses) == 1 {
+			s.address = strings.TrimPrefix(entry.Addresses[0], "http://")
+			return s
+		}
+		t.Log(lines.Text())
+	}
+	t.Fatal("the daemon does not serve")
+	return nil
+}
+
+func (s *served) token(scopes string) string {
+	s.t.Helper()
+	cmd := exec.CommandContext(s.t.Context(), s.program, "daemon", "token", "create", "ann", "--scope", scopes)
+	cmd.Env = s.env
+	out, err := cmd.Output()
+	must(s.t, err)
+	return strings.TrimSpace(string(out))
+}
+
 // wscat connects, with more arguments.
-func (w *daemonWorld) wscat(args ...string) *program {
-	w.t.Helper()
+func (s *served) wscat(args ...string) *program {
+	s.t.Helper()
+	return launch(s.t, wscat(s.t), append(args, "-c", "ws://"+s.address+"/v1/ws")...)
+}
+
+func wscat(t testing.TB) string {
+	t.Helper()
 	tools := os.Getenv("HOLDFAST_WEBTOOLS")
 	if tools == "" {
-		missing.Skip(w.t, `eval "$(scripts/services env webtools)" makes this run`)
+		missing.Skip(t, `eval "$(scripts/services env webtools)" makes this run`)
 	}
-	return launch(w.t, filepath.Join(tools, "node_modules", ".bin", "wscat"), append(args, "-c", "ws://"+w.address+"/v1/ws")...)
+	return filepath.Join(tools, "node_modules", ".bin", "wscat")
 }
 
 // connected waits until wscat is: what it is given before that it throws away.
@@ -130,11 +188,20 @@ const mending = `steps:
     tool_uses: [{tool: Bash, input: {command: make}}]
   - {text: Done., chunk: 2}`
 
+const writing = `steps:
+  - text: I write.
+    chunk: 2
+    tool_uses: [{tool: Write, input: {file_path: a.txt, content: x}}]
+  - text: And again.
+    tool_uses: [{tool: Write, input: {file_path: b.txt, content: x}}]
+  - {text: Done., chunk: 2}`
+
 // wscat drives a run from its preparation to its end, answering what is asked; another one comes later,
 // says who it is in its first message, and is told the same byte for byte.
 func TestWscat(t *testing.T) {
-	w := beginDaemon(t, map[string]string{"writer": mending}, nil)
-	p := w.wscat("-H", "Authorization: Bearer "+w.token(auth.Read, auth.Run, auth.Approve))
+	wscat(t)
+	w := beginServed(t, writing)
+	p := w.wscat("-H", "Authorization: Bearer "+w.token("read,run,approve"))
 	p.connected()
 	cwd, err := json.Marshal(w.cwd)
 	must(t, err)
@@ -143,7 +210,7 @@ func TestWscat(t *testing.T) {
 	run := m["runId"]
 	p.say(`{"type":"start_run","requestId":"2","runId":"%s","input":"mend it"}`, run)
 	m, all := p.frame("request_permission")
-	if m["toolName"] != "write_file" || m["requestId"] != m["permissionRequestId"] {
+	if m["toolName"] != "Write" || m["requestId"] != m["permissionRequestId"] {
 		t.Errorf("it asks %v", m)
 	}
 	p.say(`{"type":"permission_decision","runId":"%s","permissionRequestId":"%s","decision":"allow-session"}`, run, m["permissionRequestId"])
@@ -152,15 +219,18 @@ func TestWscat(t *testing.T) {
 	p.say(`{"type":"permission_decision","runId":"%s","permissionRequestId":"%s","decision":"deny","message":"not now"}`, run, m["permissionRequestId"])
 	m, more = p.frame("strategy_completed")
 	all = append(all, more...)
-	if text, _ := m["result"].(string); !strings.HasSuffix(text, "Done.") || m["requestId"] != "2" || !slices.Equal(w.did(), []string{"a.txt"}) {
-		t.Errorf("it ended as %v, having done %v", m, w.did())
+	if text, _ := m["result"].(string); !strings.HasSuffix(text, "Done.") || m["requestId"] != "2" {
+		t.Errorf("it ended as %v", m)
+	}
+	if files, err := filepath.Glob(filepath.Join(w.cwd, "*.txt")); err != nil || len(files) != 1 || filepath.Base(files[0]) != "a.txt" {
+		t.Errorf("it wrote %v: %v", files, err)
 	}
 	for _, kind := range []string{"strategy_started", "step_started", "agent_output", "permission_resolved", "policy_updated", "step_completed"} {
 		if !slices.ContainsFunc(all, func(l string) bool { return strings.HasPrefix(l, `{"type":"`+kind+`"`) }) {
 			t.Errorf("no %s was told", kind)
 		}
 	}
-	hello := fmt.Sprintf(`{"type":"hello","token":"%s","client":"wscat"}`, w.token(auth.Read))
+	hello := fmt.Sprintf(`{"type":"hello","token":"%s","client":"wscat"}`, w.token("read"))
 	late := w.wscat("-w", "-1", "-x", hello, "-x", fmt.Sprintf(`{"type":"subscribe","runId":"%s","afterSeq":0}`, run))
 	if _, told := late.frame("caught_up"); !slices.Equal(told, all) {
 		t.Errorf("the late one is told\n%s\nand not\n%s", strings.Join(told, "\n"), strings.Join(all, "\n"))
