@@ -87,9 +87,18 @@ func sockets(pid int, into map[string]bool) {
 	}
 }
 
-// inodeOf finds a socket by its two ends in /proc/net/tcp and tcp6; "" when there is
-// none, or nobody has it open.
+// inodeOf finds a socket by its two ends; "" when there is none, or nobody has it open.
+// The kernel is asked for the one socket; where it cannot be, the tables of all are
+// read, which costs more with each of them.
 func inodeOf(local, remote netip.AddrPort) string {
+	if inode, err := askInode(local, remote); err == nil {
+		return inode
+	}
+	return readInode(local, remote)
+}
+
+// readInode looks into /proc/net/tcp and tcp6.
+func readInode(local, remote netip.AddrPort) string {
 	for table, wide := range map[string]bool{"/proc/net/tcp": false, "/proc/net/tcp6": true} {
 		b, err := os.ReadFile(table)
 		if err != nil {
