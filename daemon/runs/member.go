@@ -24,6 +24,7 @@ type member struct {
 	agent   *agent.Agent
 
 	turns sync.Mutex // held by the step that it makes
+	veil  veil       // of the loop's goroutine
 
 	steering sync.Mutex
 	busy     bool // a turn is open: it can be steered
@@ -83,6 +84,7 @@ func (m *member) make(ctx context.Context) (err error) {
 		return err
 	}
 	m.made = made
+	m.veil.mask = made.Options.Mask
 	o := made.Options
 	o.Sessions = x.r.o.Sessions
 	o.Session = session.RestoreOptions{SessionID: m.session, Opened: session.Opened{CWD: x.opt.Cwd, Title: x.opt.Title, User: x.opt.By.Name}}
@@ -221,11 +223,13 @@ func (m *member) told(ctx context.Context, e agent.Event) {
 }
 
 func (m *member) publish(e agent.Event) {
-	if m.x.relay != nil {
-		m.x.relay.publish(m, e)
-		return
+	for _, e := range m.veil.through(e) {
+		if m.x.relay != nil {
+			m.x.relay.publish(m, e)
+		} else {
+			m.x.r.o.Hub.Publish(m.x.id, m.spec.Name, e)
+		}
 	}
-	m.x.r.o.Hub.Publish(m.x.id, m.spec.Name, e)
 }
 
 // goOn sees a step through that began before a restart.

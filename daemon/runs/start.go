@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -260,7 +261,7 @@ func (x *run) open(ctx context.Context, by Actor) error {
 	if x.past != nil {
 		x.log, err = x.r.o.Sessions.Open(ctx, x.id, nil)
 	} else {
-		o := session.Opened{SessionID: x.id, CWD: x.opt.Cwd, Title: x.opt.Title, User: by.Name}
+		o := session.Opened{SessionID: x.id, CWD: x.opt.Cwd, Title: cmp.Or(x.opt.Title, x.strategy.Name), User: by.Name}
 		if id, branch, err := session.ProjectID(o.CWD); err == nil { // a folder without one still has runs
 			o.Project, o.GitBranch = id, branch
 		}

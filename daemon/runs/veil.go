@@ -1,0 +1,129 @@
+package runs
+
+import (
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/audit/secret"
+)
+
+// veil masks secrets in what streams before its item is on disk, as they are masked in
+// the item. A piece is held back until its last word is whole, and a key in several
+// lines until its end; so a secret that comes in pieces is known when it is told.
+//
+// It belongs to the goroutine of the agent's loop.
+type veil struct {
+	mask *secret.Masker
+	of   agent.Event // the kind of pieces that are held back, without their text
+	raw  string      // of the line so far
+	told string      // what of it was told, masked
+}
+
+// The lines around a key in several lines.
+const (
+	dashes    = "-----"
+	keyBegins = dashes + "BEGIN "
+	keyEnds   = dashes + "END "
+)
+
+// maxHeld bounds what is held back, in bytes.
+const maxHeld = 16 << 10
+
+// through returns what may be told once e has come: e itself, or pieces.
+func (v *veil) through(e agent.Event) []agent.Event {
+	if v.mask == nil {
+		return []agent.Event{e}
+	}
+	kind, text := piece(e)
+	if kind == nil {
+		return append(v.rest(), v.masked(e))
+	}
+	var out []agent.Event
+	if kind != v.of {
+		out = v.rest()
+		v.of = kind
+	}
+	v.raw += text
+	return append(out, v.tell(whole(v.raw))...)
+}
+
+// masked is an event that comes whole.
+func (v *veil) masked(e agent.Event) agent.Event {
+	switch e := e.(type) {
+	case agent.Notice:
+		e.Text, _ = v.mask.Text(e.Text)
+		return e
+	case agent.Result:
+		e.Text, _ = v.mask.Text(e.Text)
+		return e
+	}
+	return e
+}
+
+// rest tells what is held back.
+func (v *veil) rest() []agent.Event {
+	out := v.tell(len(v.raw))
+	v.of, v.raw, v.told = nil, "", ""
+	return out
+}
+
+// tell tells the line up to end, as far as it was not told.
+func (v *veil) tell(end int) []agent.Event {
+	masked, _ := v.mask.Text(v.raw[:end])
+	more, follows := strings.CutPrefix(masked, v.told)
+	v.told = masked
+	if i := strings.LastIndexByte(v.raw[:end], '\n') + 1; i > 0 { // what a line holds is known by itself
+		v.raw = v.raw[i:]
+		v.told, _ = v.mask.Text(v.raw[:end-i])
+	}
+	if !follows || more == "" {
+		return nil
+	}
+	return []agent.Event{withText(v.of, more)}
+}
+
+// whole is how much of a text holds nothing that could be the beginning of a secret.
+func whole(text string) int {
+	i := strings.LastIndexAny(text, " \t\n") + 1
+	if key := strings.LastIndex(text, keyBegins); key >= 0 && len(text)-key < maxHeld {
+		_, last, _ := strings.Cut(text[key:], keyEnds)
+		_, behind, ended := strings.Cut(last, dashes)
+		if !ended {
+			return key
+		}
+		return max(i, len(text)-len(behind))
+	}
+	if len(text)-i > maxHeld {
+		return len(text)
+	}
+	return i
+}
+
+// piece takes a provisional piece apart: its kind, and its text. The kind is nil for
+// anything else.
+func piece(e agent.Event) (kind agent.Event, text string) {
+	switch e := e.(type) {
+	case agent.TextDelta:
+		return agent.TextDelta{}, e.Text
+	case agent.ThinkingDelta:
+		return agent.ThinkingDelta{}, e.Text
+	case agent.ToolInputDelta:
+		return agent.ToolInputDelta{Use: e.Use, Tool: e.Tool}, e.JSON
+	}
+	return nil, ""
+}
+
+func withText(kind agent.Event, text string) agent.Event {
+	switch k := kind.(type) {
+	case agent.TextDelta:
+		k.Text = text
+		return k
+	case agent.ThinkingDelta:
+		k.Text = text
+		return k
+	case agent.ToolInputDelta:
+		k.JSON = text
+		return k
+	}
+	return kind
+}

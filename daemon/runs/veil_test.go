@@ -1,0 +1,81 @@
+package runs
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/audit/secret"
+)
+
+const (
+	madeUpKey  = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	madeUpLine = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7hRk5d2Jm0zPq"
+	madeUpPEM  = "-----BEGIN PRIVATE KEY-----\n" + madeUpLine + "\n" + madeUpLine + "\n-----END PRIVATE KEY-----"
+)
+
+// However a text is cut into pieces, what is told of it is the text with its secrets
+// masked, and no secret is told.
+func TestVeil(t *testing.T) {
+	mask, err := secret.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := []string{"the key is", madeUpKey, "\n", " ", "and then", "x=1;", madeUpPEM, "\n\n", "done.", "export TOKEN=" + madeUpKey}
+	rapid.Check(t, func(rt *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 1, 12).Draw(rt, "text"), " ")
+		v := &veil{mask: mask}
+		var told strings.Builder
+		hear := func(list []agent.Event) {
+			for _, e := range list {
+				if d, ok := e.(agent.TextDelta); ok {
+					told.WriteString(d.Text)
+				}
+			}
+		}
+		for rest := text; rest != ""; {
+			n := rapid.IntRange(1, min(len(rest), 30)).Draw(rt, "n")
+			hear(v.through(agent.TextDelta{Text: rest[:n]}))
+			rest = rest[n:]
+		}
+		hear(v.through(agent.ModelFinished{}))
+		if got := told.String(); strings.Contains(got, madeUpKey) || strings.Contains(got, madeUpLine) {
+			rt.Fatalf("told %q", got)
+		}
+		if want, _ := mask.Text(text); told.String() != want {
+			rt.Fatalf("told %q, want %q", told.String(), want)
+		}
+	})
+}
+
+// Without a masker pieces go through as they are; what is no piece comes after them.
+func TestVeilOpen(t *testing.T) {
+	if got := (&veil{}).through(agent.TextDelta{Text: madeUpKey}); len(got) != 1 || got[0] != (agent.TextDelta{Text: madeUpKey}) {
+		t.Errorf("%v", got)
+	}
+	mask, err := secret.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &veil{mask: mask}
+	list := v.through(agent.ToolInputDelta{Use: "u", Tool: "Bash", JSON: `{"command":"ls`})
+	list = append(list, v.through(agent.TextDelta{Text: "next"})...)
+	list = append(list, v.through(agent.Notice{Text: "key " + madeUpKey})...)
+	var got []string
+	for _, e := range list {
+		switch e := e.(type) {
+		case agent.ToolInputDelta:
+			got = append(got, e.Use+e.Tool+e.JSON)
+		case agent.TextDelta:
+			got = append(got, e.Text)
+		case agent.Notice:
+			got = append(got, e.Text)
+		}
+	}
+	all := strings.Join(got, "|")
+	if !strings.HasPrefix(all, `uBash{"command":"ls|next|key `) || strings.Contains(all, madeUpKey) {
+		t.Errorf("%q", all)
+	}
+}
