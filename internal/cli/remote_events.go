@@ -205,7 +205,10 @@ func (f *remoteEvents) opening() {
 
 // record makes events of a record.
 func (f *remoteEvents) record(r *client.Record) ([]agent.Event, error) {
-	if r.Payload == nil || r.Session != "" { // erased, or of another agent's session
+	if r.Payload == nil { // erased
+		return nil, nil
+	}
+	if r.Session != "" && !shownOfAgents(r.Kind) {
 		return nil, nil
 	}
 	if f.tally.began.IsZero() {
@@ -219,6 +222,17 @@ func (f *remoteEvents) record(r *client.Record) ([]agent.Event, error) {
 		return nil, err
 	}
 	return f.drain(), nil
+}
+
+// shownOfAgents reports whether a kind of record is shown when it is of an agent that
+// has a session of its own: what it says, does and asks, not how its turns go.
+func shownOfAgents(k session.Kind) bool {
+	switch k {
+	case session.KindItem, session.KindDecision, session.KindToolStarted, session.KindToolFinished,
+		session.KindApprovalAsked, session.KindApprovalResolved:
+		return true
+	}
+	return false
 }
 
 func (f *remoteEvents) read(r *client.Record) error {

@@ -118,11 +118,14 @@ func (r *remoteRun) caughtUp(ctx context.Context, told <-chan toldEvent) error {
 // openQuestions takes up what was asked before the run goes on: those questions are
 // not asked anew.
 func (r *remoteRun) openQuestions(ctx context.Context) error {
-	page, err := r.d.Approvals(ctx, client.ApprovalQuery{Session: r.target.id})
+	page, err := r.d.Approvals(ctx, client.ApprovalQuery{Limit: 500})
 	if err != nil {
 		return err
 	}
 	for _, a := range page.Items {
+		if a.Session != r.target.id && a.RunID != r.target.id { // of an agent of the run, too
+			continue
+		}
 		if err := r.show(ctx, []agent.Event{agent.ApprovalAsked{Question: a.Question}}); err != nil {
 			return err
 		}
