@@ -1,19 +1,24 @@
 package console_test
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
-// tools skips a test that lacks a browser, node, or the packages that drive it.
+// tools skips a test that lacks a browser, node, or the packages that drive it; the others
+// run beside each other, as much of their time is waiting.
 func tools(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -27,13 +32,68 @@ func tools(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		missing.Skip(t, "no node on the PATH: apt-get install nodejs makes this run")
 	}
+	t.Parallel()
+}
+
+// chromium is the browser that all tests of this process share; each script has contexts
+// of its own in it.
+var chromium browser
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	chromium.stop()
+	os.Exit(code)
+}
+
+type browser struct {
+	once    sync.Once
+	cmd     *exec.Cmd
+	stdin   io.Closer // its end ends the browser
+	address string
+	err     error
+}
+
+// start starts the browser if nobody did, and returns where scripts reach it.
+func (b *browser) start() (string, error) {
+	b.once.Do(func() {
+		cmd := exec.CommandContext(context.Background(), "node", "testdata/browser/serve.mjs")
+		cmd.Stderr = os.Stderr
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			b.err = err
+			return
+		}
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			b.err = err
+			return
+		}
+		if b.err = cmd.Start(); b.err != nil {
+			return
+		}
+		b.cmd, b.stdin = cmd, stdin
+		line, err := bufio.NewReader(stdout).ReadString('\n')
+		b.address, b.err = strings.TrimSpace(line), err
+	})
+	return b.address, b.err
+}
+
+func (b *browser) stop() {
+	if b.cmd != nil {
+		_ = b.stdin.Close()
+		_ = b.cmd.Wait()
+	}
 }
 
 // browse runs a script of testdata/browser against a server.
 func browse(t *testing.T, script, url string, env ...string) {
 	t.Helper()
+	address, err := chromium.start()
+	if err != nil {
+		t.Fatalf("the browser does not start: %v", err)
+	}
 	cmd := exec.CommandContext(t.Context(), "node", "testdata/browser/"+script, url)
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(append(os.Environ(), "HOLDFAST_BROWSER="+address), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%s: %v\n%s", script, err, out)

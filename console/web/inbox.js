@@ -17,24 +17,26 @@ export function useShown(items) {
   const [gone, setGone] = useState(new Map()); // id → {q, answer}
   const before = useRef(new Map());
   const own = useRef(new Set());
+  const drop = (id) => setGone((g) => { const m = new Map(g); m.delete(id); return m; });
   useEffect(() => {
     const now = new Map(items.map((q) => [q.id, q]));
     for (const [id, q] of before.current) {
       if (now.has(id) || own.current.has(id)) continue;
       setGone((g) => new Map(g).set(id, { q, answer: { decision: 'answered' } }));
       get('/v1/approvals/' + seg(id)).then((doc) => {
+        if (own.current.has(id)) return;
         const answer = doc.answer || { decision: doc.state };
         setGone((g) => (g.has(id) ? new Map(g).set(id, { q, answer }) : g));
         announce(`${q.tool}: ${answer.decision} by ${answer.by || 'somebody'}`);
       }).catch(() => {});
-      setTimeout(() => setGone((g) => { const m = new Map(g); m.delete(id); return m; }), stay);
+      setTimeout(() => drop(id), stay);
     }
     before.current = now;
   }, [items]);
   const shown = [...items];
   for (const { q } of gone.values()) if (!items.some((i) => i.id === q.id)) shown.push(q);
   shown.sort((a, b) => (a.asked_at < b.asked_at ? -1 : a.asked_at > b.asked_at ? 1 : 0));
-  return { shown, gone, mine: (id) => own.current.add(id) };
+  return { shown, gone, mine: (id) => { own.current.add(id); drop(id); } }; // the list may be quicker than the answer's own response
 }
 
 /** Inbox is the first screen. */

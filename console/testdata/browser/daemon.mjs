@@ -1,13 +1,12 @@
 // The same page against the program: a run that asks, two tabs, kill -9, and what the daemon
 // sends with every page.
-import { accessible, allow, base, check, context, control, enter, equal, run, shot, until } from './kit.mjs';
+import { accessible, allow, base, check, context, control, enter, equal, loaded, run, settle, shot, until } from './kit.mjs';
 
 allow(/40[134]|ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|50[0-9]/);
 
 const code = async () => (await control('link')).url.split('#')[1];
 const c = await context();
 const page = await enter(c, await code());
-const settle = () => page.evaluate(() => new Promise((r) => setTimeout(r, 600)));
 
 await run({
   headers: async () => {
@@ -49,7 +48,7 @@ await run({
     await ask.waitFor({ timeout: 30000 });
     await page.bringToFront();
     await page.locator('.question', { hasText: 'git push' }).waitFor();
-    await settle();
+    await settle(page);
     const from = Date.now();
     await page.locator('.question', { hasText: 'git push' }).getByRole('button', { name: 'Deny', exact: false }).first().click();
     await ask.getByText(/denied by/).waitFor();
@@ -81,7 +80,7 @@ await run({
     const still = login.locator('.question', { hasText: 'git push' });
     await still.waitFor();
     await shot(login, 'after-kill');
-    await login.evaluate(() => new Promise((r) => setTimeout(r, 600)));
+    await settle(login);
     await still.getByRole('button', { name: 'Deny with a reason' }).click();
     await still.getByLabel(/told/).fill('not today');
     await still.getByRole('button', { name: 'Deny', exact: true }).click();
@@ -118,7 +117,7 @@ await run({
     for (const [path, seen, text] of [['/sessions', 'tbody', 'third time'], ['/policy?session=two', 'h2', 'In force in this session'], ['/audit', 'tbody', 'git push'], ['/status', 'dd', 'ready']]) {
       await page.goto(base + path);
       await page.locator(seen, { hasText: text }).first().waitFor();
-      await until(() => page.evaluate(() => !document.querySelector('.waiting[role=status]')), 'loading ends', 30000);
+      await loaded(page);
       equal(await page.locator('.trouble').allInnerTexts(), [], 'trouble on ' + path);
       await accessible(page, path);
       await shot(page, 'daemon' + path.split('?')[0].replace('/', '-'), { fullPage: true });

@@ -1,5 +1,5 @@
 // Answering: with the mouse, with the keyboard, in two tabs, and when somebody else was first.
-import { allow, base, check, context, control, enter, equal, run, shot, until } from './kit.mjs';
+import { allow, base, check, context, control, enter, equal, run, settle, shot, until } from './kit.mjs';
 
 allow(/40[149]|503|ERR_/);
 
@@ -11,7 +11,6 @@ const command = (id, text, more = {}) => ({
 const ask = (id, text, more) => control('ask', command(id, text, more));
 const card = (page, id) => page.locator('#q-' + id);
 const bodies = async () => ((await control('calls')) || []).filter((c) => c.includes('/decision')).map((c) => JSON.parse(c.slice(c.indexOf('{'))));
-const settle = (page) => page.evaluate(() => new Promise((r) => setTimeout(r, 600))); // longer than the pause after the list has moved
 
 const c = await context();
 const page = await enter(c);

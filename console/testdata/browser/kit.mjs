@@ -1,21 +1,18 @@
-// What every script of the browser tests uses: a browser, pages that note what goes wrong,
-// and checks. The address of the server is the first argument.
+// What every script of the browser tests uses: the browser that all of them share, pages
+// that note what goes wrong, and checks. The address of the server is the first argument.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { mkdirSync } from 'node:fs';
 
 const require = createRequire(join(process.env.HOLDFAST_WEBTOOLS, 'package.json'));
 const { chromium } = require('playwright-core');
-const axe = require('@axe-core/playwright');
-const AxeBuilder = axe.default || axe;
+const axe = createRequire(require.resolve('@axe-core/playwright'))('axe-core');
 
 export const base = process.argv[2];
 export const shots = process.env.HOLDFAST_SCREENSHOTS || '';
 if (shots) mkdirSync(shots, { recursive: true });
 
-const browser = await chromium.launch({
-  executablePath: process.env.HOLDFAST_CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-});
+const browser = await chromium.connect(process.env.HOLDFAST_BROWSER); // serve.mjs started it
 
 export const wrong = [];
 const expected = [];
@@ -74,9 +71,26 @@ export async function until(f, message, ms = 10000) {
   throw new Error(`${message} did not come true${last ? ': ' + last.message : ''}`);
 }
 
-/** accessible runs axe and notes what is serious or critical. */
-export async function accessible(page, name) {
-  const { violations } = await new AxeBuilder({ page }).analyze();
+/** frames waits until what was done has been drawn. */
+export const frames = (page) => page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
+
+/** loaded waits until the page has what it shows. */
+export async function loaded(page) {
+  await page.waitForLoadState('load');
+  await page.locator('#app > :not(noscript)').first().waitFor({ state: 'attached' });
+  await until(() => page.evaluate(() => !document.querySelector('.waiting[role=status]')), 'loading ends', 30000);
+  await frames(page);
+}
+
+/** settle waits until an inbox whose list has moved takes answers again. */
+export const settle = (page) => page.waitForTimeout(470);
+
+/** accessible runs axe, all of its rules or some, and notes what is serious or critical. */
+export async function accessible(page, name, ...rules) {
+  await page.evaluate(() => Promise.all(document.getAnimations().filter((a) => a.effect.getComputedTiming().endTime !== Infinity).map((a) => a.finished.catch(() => {}))));
+  if (!(await page.evaluate(() => !!globalThis.axe))) await page.evaluate(axe.source);
+  const options = { resultTypes: ['violations'], ...(rules.length && { runOnly: rules }) };
+  const violations = await page.evaluate(async (o) => (await globalThis.axe.run(o)).violations, options);
   for (const v of violations) {
     if (v.impact === 'serious' || v.impact === 'critical') wrong.push(`axe on ${name}: ${v.id}: ${v.help}: ${v.nodes.map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message || '').slice(0, 160)).slice(0, 4).join(' | ')}`);
   }
@@ -90,6 +104,7 @@ export async function shot(page, name, options = {}) {
 export async function run(parts) {
   for (const [name, part] of Object.entries(parts)) {
     const from = wrong.length;
+    const began = Date.now();
     try {
       await part();
     } catch (e) {
@@ -99,7 +114,7 @@ export async function run(parts) {
         wrong.push(`page ${i} is at ${p.url()}: ${(await p.evaluate(() => document.body.innerText.slice(0, 300)).catch(() => '')).replace(/\s+/g, ' ')}`);
       }
     }
-    console.log(`${wrong.length === from ? 'ok  ' : 'FAIL'} ${name}`);
+    console.log(`${wrong.length === from ? 'ok  ' : 'FAIL'} ${name} (${Date.now() - began} ms)`);
     for (const w of wrong.slice(from)) console.log('     ' + w);
   }
   await browser.close();

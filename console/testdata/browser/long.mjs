@@ -1,5 +1,5 @@
 // A session of 10,000 records: only what is in sight is in the document.
-import { allow, base, check, context, enter, run, shot, until } from './kit.mjs';
+import { allow, base, check, context, enter, frames, run, shot, until } from './kit.mjs';
 
 allow(/404/);
 
@@ -23,8 +23,8 @@ await run({
     const from = Date.now();
     let steps = 0;
     while (!(await page.getByText('session opened').count())) {
-      await page.mouse.wheel(0, -6000);
-      await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
+      await page.mouse.wheel(0, -15000);
+      await frames(page);
       await count();
       if (++steps > 1500) throw new Error('it has no beginning');
     }
@@ -38,7 +38,7 @@ await run({
     check(new Set(keys).size === keys.length, 'a row is there twice');
   },
   'frames while it scrolls': async () => {
-    const frames = await page.evaluate(async () => {
+    const took = await page.evaluate(async () => {
       const times = [];
       let last = performance.now();
       for (let i = 0; i < 90; i++) {
@@ -51,7 +51,7 @@ await run({
       times.sort((a, b) => a - b);
       return { median: times[45], p95: times[85] };
     });
-    console.log(`     a frame takes ${frames.median.toFixed(1)} ms, at most ${frames.p95.toFixed(1)} ms for 95 of 100`);
+    console.log(`     a frame takes ${took.median.toFixed(1)} ms, at most ${took.p95.toFixed(1)} ms for 95 of 100`);
   },
   'a link into the middle': async () => {
     await page.goto(base + '/');

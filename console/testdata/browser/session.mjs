@@ -1,5 +1,5 @@
 // A session: its rows, following its end, links to records, and what can be done with it.
-import { allow, base, check, context, control, enter, equal, run, shot, until } from './kit.mjs';
+import { allow, base, check, context, control, enter, equal, frames, run, shot, until } from './kit.mjs';
 
 allow(/404/);
 
@@ -42,9 +42,11 @@ await run({
     await page.mouse.wheel(0, -700);
     await page.getByRole('button', { name: 'Jump to latest' }).waitFor();
     const y = await page.evaluate(() => scrollY);
+    const records = async () => +(await page.locator('.windowed-row').first().getAttribute('aria-setsize'));
+    const before = await records();
     await say('and a last one');
-    await page.getByText('and a last one').waitFor({ state: 'attached' }).catch(() => {});
-    await page.evaluate(() => new Promise((r) => setTimeout(r, 300)));
+    await until(async () => (await records()) > before, 'the record is there');
+    await frames(page);
     check(Math.abs((await page.evaluate(() => scrollY)) - y) < 4, 'it jumps while somebody reads');
     await page.getByRole('button', { name: 'Jump to latest' }).click();
     await page.getByText('and a last one').waitFor();
