@@ -73,7 +73,7 @@ func TestEndWhileStarting(t *testing.T) {
 func TestStartAgain(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": "steps: [{text: fine}]"})
 	id := w.prepare(w.parse(reviewing))
-	l, err := w.sessions.Create(t.Context(), session.Opened{SessionID: id, CWD: "/"})
+	l, err := w.sessions.Create(t.Context(), session.Opened{SessionID: id, CWD: w.cwd})
 	w.ok(err)
 	w.code(w.runs.Start(t.Context(), id, "go", "", ann), wire.CodeStartFailed) // somebody has it
 	w.ok(l.Close())
@@ -113,8 +113,8 @@ func TestContinueRace(t *testing.T) {
 func (w *world) left(id string, items ...session.Record) {
 	w.t.Helper()
 	w.code(w.runs.Stop(w.t.Context(), id, "", ann), wire.CodeRunNotFound)
-	info := &wire.StrategyInfo{Name: "writer", Sole: "writer", Source: single().Source, Cwd: "/"}
-	l, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: id, CWD: "/"})
+	info := &wire.StrategyInfo{Name: "writer", Sole: "writer", Source: single().Source, Cwd: w.cwd}
+	l, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: id, CWD: w.cwd})
 	w.ok(err)
 	for _, e := range []wire.RunEvent{
 		{Event: wire.RunStarted, Status: wire.Running, Segment: 1, Strategy: info, Input: "go"},

@@ -3,6 +3,7 @@ package runs_test
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/holdfast-dev/holdfast/daemon/feed"
 	"github.com/holdfast-dev/holdfast/daemon/runs"
@@ -37,7 +38,13 @@ func ExampleNew() {
 	defer hub.Close()
 	defer r.Close()
 	greeter := strategy.Single(strategy.Agent{Name: "greeter", Type: strategy.LLM})
-	p, err := r.Prepare(ctx, runs.PrepareOptions{Strategy: greeter, Cwd: "/"})
+	folder, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	p, err := r.Prepare(ctx, runs.PrepareOptions{Strategy: greeter, Cwd: folder})
 	if err == nil {
 		err = r.Start(ctx, p.Run, "say hello", "", runs.Actor{Name: "ann"})
 	}

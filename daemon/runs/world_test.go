@@ -30,6 +30,7 @@ import (
 type world struct {
 	t        testing.TB
 	store    session.Store
+	cwd      string            // of runs that have no folder of their own
 	plays    map[string]string // by agent: a play
 	resume   bool
 	limit    int
@@ -51,7 +52,7 @@ func begin(t testing.TB, plays map[string]string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, store: store, plays: plays}
+	w := &world{t: t, store: store, cwd: t.TempDir(), plays: plays}
 	w.open()
 	t.Cleanup(func() {
 		w.stop()
@@ -193,7 +194,7 @@ func (w *world) prepare(s *strategy.Strategy) string {
 
 // startNamed starts a run of this id. It may be called from any goroutine.
 func (w *world) startNamed(id string) error {
-	_, err := w.runs.Prepare(w.t.Context(), runs.PrepareOptions{Run: id, Strategy: single(), Cwd: "/", By: ann})
+	_, err := w.runs.Prepare(w.t.Context(), runs.PrepareOptions{Run: id, Strategy: single(), Cwd: w.cwd, By: ann})
 	if err == nil {
 		err = w.runs.Start(w.t.Context(), id, "go", "", ann)
 	}
