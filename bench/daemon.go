@@ -1,0 +1,64 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// daemons measures what the daemon adds: the way of a decision to the tool, an event to
+// a thousand subscribers, and a thousand connections that do nothing.
+func (b *bench) daemons(ctx context.Context) error {
+	if err := b.decisions(ctx); err != nil {
+		return err
+	}
+	figures, err := b.partBench(ctx, "./daemon", "^BenchmarkSubscribers$", "300x")
+	if err != nil {
+		return err
+	}
+	p50, err := figures.find("BenchmarkSubscribers", "ms-p50")
+	p99, err2 := figures.find("BenchmarkSubscribers", "ms-p99")
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	b.add("an event to 1,000 subscribers of a run", fmt.Sprintf("p50 %.1f ms, p99 %.1f ms", p50, p99), "", "", "p99 ≤ 20 ms")
+	if figures, err = b.partBench(ctx, "./daemon", "^BenchmarkIdleConnections$", "1x"); err != nil {
+		return err
+	}
+	mib, err := figures.find("BenchmarkIdleConnections", "MiB/1000")
+	if err != nil {
+		return err
+	}
+	b.add("1,000 idle connections, clients counted in", fmt.Sprintf("%.1f MiB", mib), "", "", "≤ 40 MiB")
+	return nil
+}
+
+// decisions compares the way from a client's decision to the tool with an echo behind
+// one append; both take turns.
+func (b *bench) decisions(ctx context.Context) error {
+	ours, control, ratios := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
+	quantiles := []string{"p50", "p99"}
+	for range b.rounds(5, 1) {
+		figures, err := b.partBench(ctx, "./daemon", "^BenchmarkDecision$", "400x")
+		if err != nil {
+			return err
+		}
+		for _, q := range quantiles {
+			o, err := figures.find("BenchmarkDecision", "µs-"+q)
+			c, err2 := figures.find("BenchmarkDecision", "µs-control-"+q)
+			r, err3 := figures.find("BenchmarkDecision", "ratio-"+q)
+			if err := errors.Join(err, err2, err3); err != nil {
+				return err
+			}
+			ours[q], control[q], ratios[q] = append(ours[q], o), append(control[q], c), append(ratios[q], r)
+		}
+	}
+	for i, q := range quantiles {
+		b.add("decision → tool starts, "+q, nanos(middle(ours[q])*1000), "echo and one append "+nanos(middle(control[q])*1000),
+			fmt.Sprintf("%s (%.2f to %.2f)", times(middle(ratios[q])), between(ratios[q], 0.25), between(ratios[q], 0.75)),
+			[]string{"≤ 1.5 ×", "≤ 2 ×"}[i])
+	}
+	return nil
+}
