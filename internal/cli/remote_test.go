@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -152,11 +153,45 @@ func lookAt(t *testing.T, dir string, args []string, daemon bool) string {
 	p, out, errs := sitDown(work, env, append([]string{"run", "--session-id", "s", "go"}, args...)...)
 	code := p.Run(t.Context())
 	text := out.String() + "\n--\n" + errs.String()
-	text = varies.ReplaceAllString(text, "~")
+	text = joined(varies.ReplaceAllString(text, "~"))
 	if strings.Contains(text, "not allowed") { // the model is told of it in other words
 		text = regexp.MustCompile(`\d+ tokens|\$[\d.]+`).ReplaceAllString(text, "~")
 	}
 	return text + outcomeName(code)
+}
+
+// pieces is a line of a piece that streams: what comes before it, the piece, and the rest.
+var pieces = regexp.MustCompile(`^(\{"type":"stream_event","event":\{"type":"content_block_delta".*?"(?:thinking|text|partial_json)":)("(?:[^"\\]|\\.)*")(\}.*)$`)
+
+// joined puts the pieces of a block into one line: a daemon masks what it streams, and
+// holds the beginnings of words back for that.
+func joined(text string) string {
+	var out []string
+	head, tail, sum := "", "", ""
+	flush := func() {
+		if head != "" {
+			out = append(out, head+strconv.Quote(sum)+tail)
+		}
+		head, sum = "", ""
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		m := pieces.FindStringSubmatch(line)
+		if m == nil {
+			flush()
+			out = append(out, line)
+			continue
+		}
+		if m[1] != head {
+			flush()
+		}
+		var piece string
+		if err := json.Unmarshal([]byte(m[2]), &piece); err != nil {
+			panic(err)
+		}
+		head, tail, sum = m[1], m[3], sum+piece
+	}
+	flush()
+	return strings.Join(out, "\n")
 }
 
 func outcomeName(code int) string {
