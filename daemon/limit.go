@@ -48,7 +48,7 @@ func newPaced(conn net.Conn) *paced {
 func (p *paced) Read(b []byte) (int, error) {
 	n, err := p.Conn.Read(b)
 	if n > 0 && !p.bytes.take(float64(n), time.Now()) {
-		time.Sleep(time.Duration(float64(n) / pacedRate * float64(time.Second)))
+		time.Sleep(time.Duration(float64(n) / pacedRate * float64(time.Second))) // the pause is the pace
 	}
 	return n, err
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/listen"
 )
 
 // stat reads /proc/PID/stat: "PID (COMMAND) STATE PPID …", where the command may hold
@@ -48,31 +50,16 @@ func (t tree) hasSocket(client, server netip.AddrPort) bool {
 		sockets(t.root, held)
 	}
 	seen := map[int]bool{t.root: true}
-	for queue := children(t.root); len(queue) > 0; queue = queue[1:] {
+	for queue := listen.Children(t.root); len(queue) > 0; queue = queue[1:] {
 		pid := queue[0]
 		if seen[pid] {
 			continue
 		}
 		seen[pid] = true
-		queue = append(queue, children(pid)...)
+		queue = append(queue, listen.Children(pid)...)
 		sockets(pid, held)
 	}
 	return held[inode] || inodeOf(client, server) != inode
-}
-
-// children lists what the threads of a process have started.
-func children(pid int) []int {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	var out []int
-	for _, f := range files {
-		b, _ := os.ReadFile(f)
-		for w := range strings.FieldsSeq(string(b)) {
-			if n, err := strconv.Atoi(w); err == nil {
-				out = append(out, n)
-			}
-		}
-	}
-	return out
 }
 
 // sockets notes the inodes of a process's open sockets.

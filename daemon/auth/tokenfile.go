@@ -197,7 +197,7 @@ func (t *tokens) lock(wait bool) (*fileLock, error) {
 		if !wait {
 			break
 		}
-		time.Sleep(lockPause)
+		time.Sleep(lockPause) // the kernel has no lock that waits for a bounded time
 	}
 	_ = f.Close()
 	if wait {

@@ -59,7 +59,8 @@ func (d *daemonProcess) start(c *exec.Cmd) {
 	})
 }
 
-// info waits until the daemon has said where it is.
+// info waits until the daemon has said where it is. Another process tells nobody when
+// it is ready: it is looked at again and again, here and below.
 func (d *daemonProcess) info() listen.Info {
 	d.t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

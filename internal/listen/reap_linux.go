@@ -60,7 +60,7 @@ func (a *Adoption) Close() {
 // a pidfd until it has waited.
 func (a *Adoption) look() {
 	zombies := map[int]bool{}
-	for _, pid := range children() {
+	for _, pid := range Children(os.Getpid()) {
 		if isZombie(pid) {
 			zombies[pid] = true
 		}
@@ -79,8 +79,9 @@ func (a *Adoption) look() {
 	a.ended = zombies
 }
 
-func children() []int {
-	files, _ := filepath.Glob("/proc/self/task/*/children")
+// Children lists what the threads of a process have started.
+func Children(pid int) []int {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	var out []int
 	for _, f := range files {
 		b, _ := os.ReadFile(f)

@@ -40,12 +40,12 @@ func TestAdopt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !contains(children(), orphan) {
-		t.Fatalf("%d is not ours: %v", orphan, children())
+	if !contains(Children(os.Getpid()), orphan) {
+		t.Fatalf("%d is not ours: %v", orphan, Children(os.Getpid()))
 	}
 	a.look()
 	a.look()
-	if !contains(children(), orphan) {
+	if !contains(Children(os.Getpid()), orphan) {
 		t.Fatal("one that lives was waited for")
 	}
 	w.Close()
@@ -66,7 +66,7 @@ func TestAdopt(t *testing.T) {
 	for range 3 {
 		a.look()
 	}
-	if contains(children(), orphan) {
+	if contains(Children(os.Getpid()), orphan) {
 		t.Error("the orphan is a zombie still")
 	}
 	if err := own.Wait(); err == nil || own.ProcessState.ExitCode() != 7 {
