@@ -23,7 +23,7 @@ func (a *api) eventRoutes() []route {
 	return []route{{
 		method: http.MethodGet, path: "/v1/sessions/{id}/events", id: "listEvents", tag: "sessions",
 		doc: "The records of a session, oldest first, with those of a run's agents in their places; or, with Accept: " +
-			"text/event-stream, the same as they come: event record (id: its seq), delta, gap, caught_up, deleted, shutdown.",
+			"text/event-stream, the same as they come (also of a run that is only prepared): event record (id: its seq), delta, gap, caught_up, deleted, shutdown.",
 		scope: auth.Read, answer: Events{}, types: []string{eventStream},
 		problems: []outcome.Outcome{outcome.NotFound, outcome.Unavailable},
 		query: []param{
@@ -61,6 +61,10 @@ type Events struct {
 
 func (a *api) events(c *call) error {
 	m, err := a.meta(c)
+	live := c.accepts(eventStream)
+	if errors.Is(err, session.ErrNotFound) && live && a.prepared(c.ctx(), c.path("id")) {
+		m, err = session.Meta{ID: c.path("id")}, nil // its run has not started
+	}
 	if err != nil {
 		return err
 	}
@@ -68,7 +72,7 @@ func (a *api) events(c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.accepts(eventStream) {
+	if live {
 		return a.stream(c, m, kinds)
 	}
 	after := c.query.number("after", 0)

@@ -95,8 +95,15 @@ func TestRunSteps(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	w.want(409, nil, "POST", "/v1/runs", `{"session_id":"r1","cwd":"/"}`).problem(t)
+	early := w.listen("/v1/sessions/r1/events") // who listens before it starts misses nothing
+	if got := early.until("caught_up"); len(got) != 1 || got[0].data != `{"seq":0,"status":"pending"}` {
+		t.Errorf("%v", got)
+	}
 	w.want(200, &r, "POST", "/v1/runs/r1/start", `{"input":"push"}`)
 	w.status("r1", wire.Waiting)
+	if got := early.until("record"); got[len(got)-1].id != "1" {
+		t.Errorf("%v", got)
+	}
 	if p := w.want(409, nil, "POST", "/v1/runs/r1/start", `{"input":"push"}`).problem(t); p.Code != "conflict" {
 		t.Errorf("%+v", p)
 	}

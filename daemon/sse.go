@@ -118,12 +118,17 @@ func (a *api) stream(c *call, m session.Meta, kinds []session.Kind) error {
 	if _, given := c.query["limit"]; given {
 		return refuse(outcome.Usage, "a stream has no limit", "leave limit out")
 	}
-	sub, err := a.o.Hub.Subscribe(c.ctx(), m.ID, after)
+	var sub *feed.Subscription
+	if m.Head == 0 {
+		sub, err = a.o.Hub.Await(c.ctx(), m.ID)
+	} else {
+		sub, err = a.o.Hub.Subscribe(c.ctx(), m.ID, after)
+	}
 	if err != nil {
 		return err
 	}
 	defer sub.Close()
-	return a.startStream(c, func(ctx context.Context, s *sse) error { return a.follow(ctx, s, sub, kinds) })
+	return a.startStream(c, func(ctx context.Context, s *sse) error { return a.follow(ctx, s, sub, m, kinds) })
 }
 
 // streamFrom is where a stream begins: Last-Event-ID, as a browser sends it when it
@@ -147,13 +152,21 @@ func (c *call) streamFrom(m session.Meta) (int64, error) {
 }
 
 // follow writes what a subscription says until it ends.
-func (a *api) follow(ctx context.Context, s *sse, sub *feed.Subscription, kinds []session.Kind) error {
+func (a *api) follow(ctx context.Context, s *sse, sub *feed.Subscription, m session.Meta, kinds []session.Kind) error {
 	encoding := &plainEvents
 	if kinds != nil {
 		encoding = &feed.Encoding{Encode: func(e *feed.Event) [][]byte { return frames(e, kinds) }}
 	}
+	there := m.Head > 0
+	alive := func() error {
+		if there || a.prepared(ctx, m.ID) {
+			return nil
+		}
+		_, err := a.o.Sessions.Get(ctx, m.ID)
+		return err
+	}
 	for live := false; ; {
-		e, err := next(ctx, s, sub)
+		e, err := next(ctx, s, sub, alive)
 		switch {
 		case errors.Is(err, session.ErrNotFound):
 			return s.write(message("deleted", "", []byte("{}")), true)
@@ -163,6 +176,7 @@ func (a *api) follow(ctx context.Context, s *sse, sub *feed.Subscription, kinds 
 			return err
 		}
 		live = live || e.Kind == feed.CaughtUp
+		there = there || e.Kind == feed.Durable
 		list := e.Frames(encoding)
 		if e.Kind == feed.CaughtUp {
 			list = [][]byte{a.caughtUp(ctx, e)}
@@ -178,14 +192,24 @@ func (a *api) follow(ctx context.Context, s *sse, sub *feed.Subscription, kinds 
 	}
 }
 
-// next waits for an event, with a sign of life from time to time.
-func next(ctx context.Context, s *sse, sub *feed.Subscription) (*feed.Event, error) {
+// prepared reports whether a run is there that has not started: it has no session yet.
+func (a *api) prepared(ctx context.Context, id string) bool {
+	info, err := a.o.Runs.Get(ctx, id)
+	return err == nil && info.Status == wire.Pending
+}
+
+// next waits for an event, with a sign of life from time to time as long as there is
+// something to wait for.
+func next(ctx context.Context, s *sse, sub *feed.Subscription, alive func() error) (*feed.Event, error) {
 	for {
 		wait, cancel := context.WithTimeout(ctx, heartbeat)
 		e, err := sub.Next(wait)
 		cancel()
 		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return e, err
+		}
+		if err := alive(); err != nil {
+			return nil, err
 		}
 		if err := s.write([]byte(": \n\n"), true); err != nil {
 			return nil, err
@@ -258,6 +282,8 @@ func (a *api) caughtUp(ctx context.Context, e *feed.Event) []byte {
 	}{Seq: e.Seq}
 	if m, err := a.o.Sessions.Get(ctx, e.Session); err == nil {
 		doc.Status = m.Run
+	} else if errors.Is(err, session.ErrNotFound) {
+		doc.Status = string(wire.Pending)
 	}
 	data, err := marshal(doc)
 	if err != nil {

@@ -190,6 +190,38 @@ func TestDeltas(t *testing.T) {
 	})
 }
 
+// Who awaits a session that is not there yet misses none of its deltas.
+func TestAwait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		s, err := h.hub.Await(t.Context(), "later")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.expect(s, "caught_up@0")
+		time.Sleep(time.Second) // of synctest's clock: what polls finds no session
+		l := h.create("later")
+		h.hub.Publish("later", "a", agent.TextDelta{Text: "first"})
+		h.add(l, item(1))
+		h.expect(s, "1 first@1 2")
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.sessions.Delete(t.Context(), "later"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Next(t.Context()); !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("%v", err)
+		}
+		s, err = h.hub.Await(t.Context(), "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.expect(s, "1 caught_up@1")
+		h.hub.Close() // nothing may be left behind in the bubble
+	})
+}
+
 func TestDeltaWithoutSubscriber(t *testing.T) {
 	h := open(t, nil)
 	h.say("nobody hears it")

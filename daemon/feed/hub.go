@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -141,6 +142,24 @@ func (h *Hub) Subscribe(ctx context.Context, id string, after int64) (*Subscript
 	}
 	s := &Subscription{feed: f, done: make(chan struct{})}
 	f.begin(s, m, after)
+	return s, nil
+}
+
+// Await subscribes to a session that need not be there yet, from its beginning: what
+// its first record brings is told as it happens, deltas too. Errors as of
+// [Hub.Subscribe], but for [session.ErrNotFound].
+func (h *Hub) Await(ctx context.Context, id string) (*Subscription, error) {
+	f, err := h.follow(id)
+	if err != nil {
+		return nil, err
+	}
+	m, err := f.sessions.Get(ctx, id)
+	if err != nil && !errors.Is(err, session.ErrNotFound) {
+		h.leave(f)
+		return nil, err
+	}
+	s := &Subscription{feed: f, done: make(chan struct{})}
+	f.begin(s, m, 0)
 	return s, nil
 }
 

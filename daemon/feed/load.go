@@ -110,6 +110,8 @@ func (f *feed) check(ctx context.Context) {
 	}
 	m, err := f.sessions.Get(ctx, f.id)
 	switch {
+	case errors.Is(err, session.ErrNotFound) && head == 0:
+		return // it is awaited
 	case errors.Is(err, session.ErrNotFound):
 		f.end(err)
 		return

@@ -230,7 +230,7 @@ func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, 
 	view.begin(s)
 	r := &remoteRun{
 		p: p, d: d, view: view, target: t, events: newRemoteEvents(t.id, t.forked, t.meta), request: request,
-		verbose: c.Verbose, onAsk: rules.OnAsk.Value, asked: map[string]*question{}, again: c.again(),
+		verbose: c.Verbose, onAsk: rules.OnAsk.Value, asked: map[string]*question{}, again: c.again(), prepared: t.meta == nil,
 	}
 	if c.OutputFormat == "text" {
 		if r.person = p.asker(); r.person != nil {
@@ -263,7 +263,7 @@ func (c *runCmd) request(p *Program, t *target, cwd string, input []transcript.P
 			n.Input += text.Text
 		}
 	}
-	start := true
+	start := t.meta != nil
 	n.Start = &start
 	return n, nil
 }

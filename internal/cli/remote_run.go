@@ -37,8 +37,9 @@ type remoteRun struct {
 	waiting []*question          // the first one is on the screen
 	answers chan personSaid
 
-	lostAt  time.Time // when the daemon went away; zero while it is there
-	stopped bool
+	lostAt   time.Time // when the daemon went away; zero while it is there
+	prepared bool      // the run is not started yet
+	stopped  bool
 }
 
 // toldEvent is an event of the daemon, or why there are no more.
@@ -87,7 +88,7 @@ func (r *remoteRun) run(ctx context.Context) (outcome.Outcome, error) {
 		return outcome.Of(err), err
 	}
 	if r.target.meta == nil {
-		follow(0)
+		follow(0) // it starts when its events are caught up with, so that none is missed
 	} else if err := r.openQuestions(away); err != nil {
 		return outcome.Of(err), err
 	}
@@ -194,6 +195,11 @@ func (r *remoteRun) told(ctx, away context.Context, e toldEvent) (out outcome.Ou
 		return outcome.Of(err), true, err
 	}
 	switch {
+	case e.event.Kind == client.EventCaughtUp && r.prepared:
+		r.prepared = false
+		if _, err := r.d.StartRun(ctx, r.target.id, r.request.Input); err != nil {
+			return outcome.Of(err), true, err
+		}
 	case e.event.Kind == client.EventDeleted:
 		err := &failure{msg: "the session was deleted", out: outcome.NotFound, err: session.ErrNotFound}
 		return outcome.NotFound, true, err
