@@ -195,6 +195,7 @@ type MetaPatch struct {
 	Project   *string `json:"project,omitempty"`
 	Model     *string `json:"model,omitempty"`
 	GitBranch *string `json:"git_branch,omitempty"`
+	Trashed   *string `json:"trashed,omitempty"` // see [Meta.Trashed]
 	By        string  `json:"by,omitempty"`
 }
 

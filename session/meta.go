@@ -28,6 +28,7 @@ type Meta struct {
 	ParentSeq    int64     `json:"parent_seq,omitempty"` // the last record shared with it
 	Run          string    `json:"run,omitempty"`        // the status of its run: running, completed, failed, cancelled, interrupted
 	Owner        string    `json:"owner,omitempty"`      // the session whose run this one works for
+	Trashed      string    `json:"trashed,omitempty"`    // when it was put into the trash, RFC 3339; "" when it is not there
 
 	Head       int64  `json:"head"`        // seq of the last record
 	HeadDigest Digest `json:"head_digest"` // and its digest
@@ -173,6 +174,7 @@ func (p *MetaPatch) merge(q MetaPatch) {
 		{&p.Project, &q.Project},
 		{&p.Model, &q.Model},
 		{&p.GitBranch, &q.GitBranch},
+		{&p.Trashed, &q.Trashed},
 	} {
 		if *f.src != nil {
 			*f.dst = *f.src
@@ -222,6 +224,7 @@ func (m Meta) Apply(d Delta) Meta {
 			{&m.Project, p.Project},
 			{&m.Model, p.Model},
 			{&m.GitBranch, p.GitBranch},
+			{&m.Trashed, p.Trashed},
 		} {
 			if f.src != nil {
 				*f.dst = *f.src

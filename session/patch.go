@@ -68,6 +68,7 @@ func (p MetaPatch) draft(m Meta) (Draft, bool, error) {
 		{&p.Project, m.Project},
 		{&p.Model, m.Model},
 		{&p.GitBranch, m.GitBranch},
+		{&p.Trashed, m.Trashed},
 	} {
 		if *f.set != nil && **f.set == f.now {
 			*f.set = nil

@@ -198,7 +198,7 @@ func (p *redactionPlan) result(ctx context.Context) (*Redaction, error) {
 
 // repeated looks for forks that begin by repeating the first prompt.
 func (p *redactionPlan) repeated(ctx context.Context, prompt string, r *Redaction) error {
-	forks, err := p.s.store.List(ctx, Query{Parent: p.meta.ID, Worktrees: true})
+	forks, err := p.s.store.List(ctx, Query{Parent: p.meta.ID, Worktrees: true, Trash: TrashToo})
 	if err != nil {
 		return err
 	}

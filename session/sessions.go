@@ -128,12 +128,16 @@ type OpenOptions struct {
 }
 
 // Open opens an existing session for writing: it takes the lease (a
-// [*BusyError] names who else has it), lets the store cut a torn tail, and
+// [*BusyError] names who else has it; ErrTrashed when it is in the trash), lets the store cut a torn tail, and
 // reads the head. The witness is told of the head, since whoever wrote it may
 // have ended before telling.
 func (s *Sessions) Open(ctx context.Context, id string, o *OpenOptions) (*Log, error) {
-	if _, err := s.Get(ctx, id); err != nil {
+	m, err := s.Get(ctx, id)
+	if err != nil {
 		return nil, err
+	}
+	if m.Trashed != "" {
+		return nil, inTrash(id)
 	}
 	l := &Log{s: s, id: id}
 	if err := l.acquire(ctx, o != nil && o.Takeover); err != nil {

@@ -72,7 +72,7 @@ func evidenceOf(ctx context.Context, s *session.Sessions, name string) (session.
 	if name != "" {
 		return s.Find(ctx, name)
 	}
-	page, err := s.List(ctx, session.Query{Worktrees: true, Limit: 1})
+	page, err := s.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo, Limit: 1})
 	if err != nil {
 		return session.Meta{}, err
 	}
@@ -84,7 +84,7 @@ func evidenceOf(ctx context.Context, s *session.Sessions, name string) (session.
 
 // oldestFirst lists all sessions.
 func oldestFirst(ctx context.Context, s *session.Sessions) ([]session.Meta, error) {
-	page, err := s.List(ctx, session.Query{Worktrees: true})
+	page, err := s.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
 	slices.SortFunc(page.Sessions, func(a, b session.Meta) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
 	})

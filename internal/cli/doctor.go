@@ -139,7 +139,7 @@ func (c *doctorCmd) store(ctx context.Context, p *Program) []check {
 		return []check{failedCheck("store", err)}
 	}
 	defer closeStore()
-	page, err := sessions.List(ctx, session.Query{Worktrees: true})
+	page, err := sessions.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
 	if err != nil {
 		return []check{failedCheck("store", err)}
 	}

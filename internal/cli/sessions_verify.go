@@ -46,7 +46,7 @@ func (c *verifyCmd) run(ctx context.Context, p *Program) error {
 	defer closeStore()
 	var list []session.Meta
 	if c.All {
-		page, err := sessions.List(ctx, session.Query{Worktrees: true})
+		page, err := sessions.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
 		if err != nil {
 			return err
 		}

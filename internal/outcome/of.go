@@ -30,6 +30,7 @@ var of = []struct {
 	{session.ErrCorrupt, Corrupt},
 	{session.ErrNewer, Corrupt},
 	{session.ErrNotFound, NotFound},
+	{session.ErrTrashed, NotFound},
 	{session.ErrInvalidID, Usage},
 	{session.ErrInvalid, Usage},
 	{session.ErrExists, Usage},

@@ -1,33 +1,13 @@
 package file
 
 import (
-	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
-
-// place is the place of a session in the order of the list.
-type place struct {
-	Updated, Created int64 // nanoseconds
-	ID               string
-}
-
-func placeOf(m *session.Meta) place {
-	return place{m.UpdatedAt.UnixNano(), m.CreatedAt.UnixNano(), m.ID}
-}
-
-// compare orders sessions for a list: updated last first, then created last,
-// then by id downwards.
-func (p place) compare(q place) int {
-	return cmp.Or(cmp.Compare(q.Updated, p.Updated), cmp.Compare(q.Created, p.Created), strings.Compare(q.ID, p.ID))
-}
 
 // List implements [session.Store]. It looks at the stamp of every log and reads
 // only what is new since it looked last.
@@ -36,15 +16,8 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 	if err := s.ready(ctx, "list", ""); err != nil {
 		return p, err
 	}
-	var after *place
-	if q.After != "" {
-		raw, err := base64.RawURLEncoding.DecodeString(q.After)
-		if err == nil {
-			err = json.Unmarshal(raw, &after)
-		}
-		if err != nil {
-			return p, &session.Error{Op: "list", Err: session.ErrInvalid, Detail: "the cursor is not one of this store"}
-		}
+	if _, _, err := session.ParsePlace(q.After); err != nil {
+		return p, err
 	}
 	if q.ID != "" {
 		return s.one(q.ID)
@@ -53,6 +26,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 	if err != nil {
 		return p, explain("list", "", err)
 	}
+	var all []session.Meta
 	for _, id := range names {
 		if err := ctx.Err(); err != nil {
 			return session.Page{}, err
@@ -67,27 +41,11 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		if err != nil {
 			return session.Page{}, explain("list", id, err)
 		}
-		if ok && wanted(&m, q) && (after == nil || placeOf(&m).compare(*after) > 0) {
-			p.Sessions = append(p.Sessions, m)
+		if ok {
+			all = append(all, m)
 		}
 	}
-	slices.SortFunc(p.Sessions, func(a, b session.Meta) int { return placeOf(&a).compare(placeOf(&b)) })
-	if q.Limit > 0 && len(p.Sessions) > q.Limit {
-		p.Sessions = slices.Clone(p.Sessions[:q.Limit])
-		raw, _ := json.Marshal(placeOf(&p.Sessions[q.Limit-1]))
-		p.Next = base64.RawURLEncoding.EncodeToString(raw)
-	}
-	return p, nil
-}
-
-func wanted(m *session.Meta, q session.Query) bool {
-	return (q.Project == "" || m.Project == q.Project) &&
-		(q.CWD == "" || m.CWD == q.CWD) &&
-		(q.Tag == "" || m.Tag == q.Tag) &&
-		(q.Parent == "" || m.Parent == q.Parent) &&
-		(!q.Asked || m.Questions > 0) &&
-		(q.Run == "" || m.Runs(q.Run)) &&
-		(q.Owner == "" || m.Owner == q.Owner)
+	return q.Select(all)
 }
 
 // one looks up a session by its id, also a deleted one.

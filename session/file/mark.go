@@ -18,7 +18,7 @@ const (
 // markFormat is the version of a mark. One of another version is folded anew:
 // its meta lacks what came later (2: open questions; 3: the status of a run, and whose
 // run a session works for).
-const markFormat = 3
+const markFormat = 4
 
 // mark is what a log amounts to up to some offset. It is a cache: what it says
 // follows from the log.

@@ -129,7 +129,7 @@ func (l *log) first() int64 { return l.meta.ParentSeq + 1 }
 func clone(d session.Delta) session.Delta {
 	if p := d.Patch; p != nil {
 		q := *p
-		for _, f := range []**string{&q.Title, &q.Summary, &q.Tag, &q.CWD, &q.Project, &q.Model, &q.GitBranch} {
+		for _, f := range []**string{&q.Title, &q.Summary, &q.Tag, &q.CWD, &q.Project, &q.Model, &q.GitBranch, &q.Trashed} {
 			if *f != nil {
 				v := **f
 				*f = &v

@@ -10,8 +10,8 @@ import (
 
 // The statement of every append: it compares head and lease and changes the
 // meta in one go, as [session.Meta.Apply] does. The patched form is for batches
-// with a meta.changed record, the asking one for those with approvals, the
-// one of a run for those that change its status; the plain one leaves their indexes alone.
+// with a meta.changed record, the asking one for those with approvals, those of a run
+// and of the trash for what changes them; the plain one leaves their indexes alone.
 const (
 	advance = `UPDATE sessions SET head = ?, head_digest = ?, updated_ms = ?, size = size + ?,
   messages = messages * ? + ?,
@@ -23,6 +23,7 @@ const (
 	advanceReplaced = `, first_prompt = ?`
 	advanceAsking   = `, questions = questions + ?`
 	advanceRun      = `, run = ?`
+	advanceTrash    = `, trashed = ?`
 	advanceWhere    = ` WHERE num = ? AND id = ? AND head = ? AND deleted = 0`
 	advanceLeased   = ` AND (SELECT epoch FROM leases WHERE leases.id = sessions.id) = ?`
 
@@ -120,7 +121,7 @@ func (c *conn) advance(num int64, id string, b *session.Batch) (int64, error) {
 		model = *d.Patch.Model
 	}
 	sql := advance
-	args := append(make([]any, 0, 22),
+	args := append(make([]any, 0, 23),
 		d.Head, d.Digest[:], d.Updated.UnixMilli(), d.Bytes, keep, int64(d.Messages), d.Prompt, model)
 	if p := d.Patch; p != nil {
 		sql += advancePatch
@@ -147,6 +148,10 @@ func (c *conn) advance(num int64, id string, b *session.Batch) (int64, error) {
 	if d.Run != "" {
 		sql += advanceRun
 		args = append(args, d.Run)
+	}
+	if d.Patch != nil && d.Patch.Trashed != nil {
+		sql += advanceTrash
+		args = append(args, *d.Patch.Trashed)
 	}
 	sql += advanceWhere
 	args = append(args, num, id, b.Expect)

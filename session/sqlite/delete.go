@@ -12,7 +12,7 @@ const purgeRows = 2000
 func (s *Store) Delete(ctx context.Context, id string) error {
 	err := s.write(ctx, "delete", id, func(c *conn) error {
 		n, err := c.exec(`UPDATE sessions SET deleted = 1, title = '', summary = '', tag = '', first_prompt = '',
-  project = '', cwd = '', git_branch = '', run = '', owner = '' WHERE id = ? AND deleted = 0`, id)
+  project = '', cwd = '', git_branch = '', run = '', owner = '', trashed = '' WHERE id = ? AND deleted = 0`, id)
 		if err != nil {
 			return err
 		}

@@ -79,6 +79,12 @@ func listSQL(q session.Query) (string, []any, error) {
 		where("id = ?", q.ID)
 	} else {
 		where("deleted = 0")
+		switch q.Trash {
+		case "":
+			where(" AND trashed = ''")
+		case session.TrashOnly:
+			where(" AND trashed <> ''")
+		}
 		if !q.Worktrees {
 			where(" AND substr(id, 1, 3) <> 'wt-'")
 		}
@@ -125,6 +131,8 @@ func indexFor(q session.Query) string {
 		return "asking"
 	case q.Owner != "":
 		return "owned"
+	case q.Trash != "":
+		return ""
 	case q.Run == "":
 		return ""
 	case q.Limit > 0 && (q.Run == "*" || q.Run == "completed"):

@@ -12,13 +12,13 @@ import (
 // scanMeta.
 const metaColumns = `id, head, head_digest, updated_ms, created_ms, created_ns, messages, size,
   model, first_prompt, title, summary, tag, project, cwd, git_branch, parent, parent_seq, deleted,
-  questions, run, owner`
+  questions, run, owner, trashed`
 
 const (
 	insertMeta = `INSERT INTO sessions (` + metaColumns + `)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	replaceMeta = `UPDATE sessions SET (` + metaColumns + `) =
-(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE num = ?`
+(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE num = ?`
 )
 
 func metaArgs(m session.Meta) []any {
@@ -31,7 +31,7 @@ func metaArgs(m session.Meta) []any {
 	return []any{
 		m.ID, m.Head, m.HeadDigest[:], m.UpdatedAt.UnixMilli(), created.UnixMilli(), int64(ns), int64(m.MessageCount), m.Size,
 		m.Model, m.FirstPrompt, m.Title, m.Summary, m.Tag, m.Project, m.CWD, m.GitBranch, m.Parent, m.ParentSeq, deleted,
-		int64(m.Questions), m.Run, m.Owner,
+		int64(m.Questions), m.Run, m.Owner, m.Trashed,
 	}
 }
 
@@ -44,7 +44,7 @@ func scanMeta(r []driver.Value) session.Meta {
 		Model: asText(r[8]), FirstPrompt: asText(r[9]), Title: asText(r[10]), Summary: asText(r[11]), Tag: asText(r[12]),
 		Project: asText(r[13]), CWD: asText(r[14]), GitBranch: asText(r[15]),
 		Parent: asText(r[16]), ParentSeq: asInt(r[17]), Deleted: asInt(r[18]) != 0,
-		Questions: int(asInt(r[19])), Run: asText(r[20]), Owner: asText(r[21]),
+		Questions: int(asInt(r[19])), Run: asText(r[20]), Owner: asText(r[21]), Trashed: asText(r[22]),
 	}
 	copy(m.HeadDigest[:], asBlob(r[2]))
 	return m

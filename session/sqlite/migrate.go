@@ -21,8 +21,16 @@ CREATE INDEX runs ON sessions (run) WHERE run <> '';
 CREATE INDEX owned ON sessions (owner) WHERE owner <> '';
 `
 
+// toVersion4 makes a trash, which lists leave out.
+const toVersion4 = `
+ALTER TABLE sessions ADD COLUMN trashed TEXT NOT NULL DEFAULT '';
+DROP INDEX recent;
+CREATE INDEX recent ON sessions (updated_ms, created_ms, created_ns, id, project) WHERE deleted = 0 AND trashed = '';
+CREATE INDEX trash ON sessions (num) WHERE trashed <> '';
+`
+
 // migrations lead from each version to the next one, from 1 on.
-var migrations = [formatVersion - 1]string{toVersion2, toVersion3}
+var migrations = [formatVersion - 1]string{toVersion2, toVersion3, toVersion4}
 
 // migrate brings a file of an older version to this one, in one transaction. Of
 // several processes that try, one does it and the others find it done.

@@ -49,6 +49,17 @@ PRAGMA user_version = 2;
 COMMIT;
 `
 
+// version3 is what the third version had more.
+const version3 = `
+BEGIN;
+ALTER TABLE sessions ADD COLUMN run TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+CREATE INDEX runs ON sessions (run) WHERE run <> '';
+CREATE INDEX owned ON sessions (owner) WHERE owner <> '';
+PRAGMA user_version = 3;
+COMMIT;
+`
+
 const copyToVersion1 = `
 ATTACH ? AS new;
 INSERT INTO sessions SELECT num, id, head, head_digest, updated_ms, created_ms, created_ns, messages, size, model, first_prompt,
@@ -117,6 +128,18 @@ func TestOpenMigratesVersion2(t *testing.T) {
 	migrates(t, path, want)
 }
 
+func TestOpenMigratesVersion3(t *testing.T) {
+	path, want := oldFile(t)
+	raw(t, path, version2)
+	raw(t, path, version3)
+	for id, m := range want {
+		m.Run, m.Owner = "completed", "boss"
+		want[id] = m
+		raw(t, path, "UPDATE sessions SET questions = ?, run = ?, owner = ? WHERE id = ?", m.Questions, m.Run, m.Owner, id)
+	}
+	migrates(t, path, want)
+}
+
 // migrates opens a file of an older version.
 func migrates(t *testing.T, path string, want map[string]session.Meta) {
 	t.Helper()
@@ -127,7 +150,7 @@ func migrates(t *testing.T, path string, want map[string]session.Meta) {
 				t.Errorf("%s:\n got %+v\nwant %+v", id, got, m)
 			}
 		}
-		if v := raw(t, path, "PRAGMA user_version"); v != "3" {
+		if v := raw(t, path, "PRAGMA user_version"); v != "4" {
 			t.Errorf("version %s", v)
 		}
 		p, err := s.List(ctx, session.Query{Asked: true})
@@ -208,6 +231,7 @@ func TestRareIndexes(t *testing.T) {
 	for index, sets := range map[string]map[string]bool{
 		"asking": {plain: false, plain + ", title = 'x', cwd = 'y'": false, plain + ", run = 'x'": false, "questions = questions + 1": true},
 		"runs":   {plain: false, plain + ", title = 'x', cwd = 'y'": false, "questions = questions + 1": false, "run = 'x'": true},
+		"trash":  {plain: false, plain + ", title = 'x', cwd = 'y'": false, "trashed = 'x'": true},
 		"owned":  {plain: false, plain + ", title = 'x', cwd = 'y', run = 'x', questions = 1": false},
 	} {
 		root := raw(t, s.Path(), "SELECT rootpage FROM sqlite_schema WHERE name = ?", index)

@@ -55,7 +55,7 @@ func TestOpenRefusesWhatIsNotOurs(t *testing.T) {
 		path := filepath.Join(dir, "newer.db")
 		s := open(t, path)
 		s.Close()
-		raw(t, path, "PRAGMA user_version = 4")
+		raw(t, path, "PRAGMA user_version = 5")
 		refused(t, path, session.ErrNewer)
 	})
 	t.Run("cut off", func(t *testing.T) {

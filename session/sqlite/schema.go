@@ -4,7 +4,7 @@ package sqlite
 // version, the version of the schema. Files with a greater one are refused.
 const (
 	applicationID = 0x686f6c64
-	formatVersion = 3
+	formatVersion = 4
 )
 
 // A record's key is its session's num and its seq.
@@ -38,9 +38,11 @@ CREATE TABLE sessions (
   deleted      INTEGER NOT NULL,
   questions    INTEGER NOT NULL DEFAULT 0,
   run          TEXT    NOT NULL DEFAULT '',
-  owner        TEXT    NOT NULL DEFAULT ''
+  owner        TEXT    NOT NULL DEFAULT '',
+  trashed      TEXT    NOT NULL DEFAULT ''
 ) STRICT;
-CREATE INDEX recent ON sessions (updated_ms, created_ms, created_ns, id, project) WHERE deleted = 0;
+CREATE INDEX recent ON sessions (updated_ms, created_ms, created_ns, id, project) WHERE deleted = 0 AND trashed = '';
+CREATE INDEX trash ON sessions (num) WHERE trashed <> '';
 CREATE INDEX forks ON sessions (parent, parent_seq) WHERE parent <> '';
 CREATE INDEX tombstones ON sessions (num) WHERE deleted = 1;
 CREATE INDEX asking ON sessions (num) WHERE questions > 0;
