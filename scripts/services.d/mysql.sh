@@ -1,0 +1,59 @@
+# MariaDB, Debian's, with data, socket and port of its own: never the system's instance.
+# HOLDFAST_TEST_MYSQL is the URL of a server, without a database: the user in it may make
+# and drop those whose name begins with holdfast_.
+
+mysql_env() { packages mariadbd:mariadb-server mariadb-install-db:mariadb-server; }
+
+# The server runs as the user mysql when this is root, who alone may read root's cache:
+# so the data lies in the folder for temporary files. Who holds it there goes when the
+# server does, and takes the folder along.
+mysql_start() {
+  local dir port password program
+  mysql_env || return 1
+  stop mysql
+  program=$(PATH=$PATH:/usr/sbin command -v mariadbd)
+  password=$(od -An -tx1 -N12 /dev/urandom | tr -d ' \n')
+  dir=$(mktemp -d "${TMPDIR:-/tmp}/holdfast-mysql.XXXXXX")
+  mysql_data "$dir" "$password" || { rm -rf "$dir"; return 1; }
+  port=$(mysql_port) || return 1
+  background mysql bash -c '
+    "$1" --no-defaults --datadir="$2/data" --socket="$2/socket" --pid-file="$2/pid" --tmpdir="$2" \
+      --bind-address=127.0.0.1 --port="$3" --init-file="$2/init.sql" --skip-name-resolve --skip-log-bin \
+      --innodb-flush-log-at-trx-commit=1 --innodb-buffer-pool-size=256M --max-connections=500 $4 &
+    trap "kill $!" TERM INT
+    until wait $!; [ $? -lt 128 ]; do kill -0 $! 2>/dev/null || break; done
+    rm -rf "$2"' mysql "$program" "$dir" "$port" "$(mysql_user)"
+  wait_line mysql '(ready for connections)' >/dev/null || return 1
+  say "mysql answers on 127.0.0.1:$port (process $(cat "$state/mysql/pid"), data in $dir)"
+  give HOLDFAST_TEST_MYSQL "mysql://holdfast:$password@127.0.0.1:$port/"
+}
+
+# mysql_user prints the option that makes the server leave root's rights.
+mysql_user() { [ "$(id -u)" -ne 0 ] || echo --user=mysql; }
+
+# mysql_data makes an empty server and the user of the tests in folder $1.
+mysql_data() {
+  cat >"$1/init.sql" <<SQL
+CREATE USER IF NOT EXISTS 'holdfast'@'%' IDENTIFIED BY '$2';
+GRANT ALL ON \`holdfast\\_%\`.* TO 'holdfast'@'%';
+SQL
+  chmod 755 "$1"
+  chmod 644 "$1/init.sql"
+  [ "$(id -u)" -ne 0 ] || chown -R mysql "$1"
+  # shellcheck disable=SC2046
+  mariadb-install-db --no-defaults --datadir="$1/data" --skip-test-db --auth-root-authentication-method=normal \
+    $(mysql_user) >"$1/install.log" 2>&1 || fail "mysql: $(tail -n 3 "$1/install.log")"
+}
+
+# mysql_port prints a port that nobody listens on.
+mysql_port() {
+  local port _
+  for _ in $(seq 50); do
+    port=$((20001 + 2 * (RANDOM % 6000)))
+    if ! (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+      echo "$port"
+      return 0
+    fi
+  done
+  fail "mysql: no free port"
+}
