@@ -27,6 +27,9 @@ var floors = map[string]int{
 	"model":               10,
 	"session/sessiontest": 15,
 
+	"session/internal/rows":       15,
+	"session/internal/searchtext": 15,
+
 	"session/memory":           20,
 	"session/file":             20,
 	"session/sqlite":           20,

@@ -1,6 +1,10 @@
 package sqlite
 
-import "context"
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
+)
 
 // purgeRows is how many records are removed in one transaction, so that other
 // writers get their turn while a big session goes.
@@ -11,13 +15,12 @@ const purgeRows = 2000
 // medium (secure_delete); if that is cut short, the next Delete goes on with it.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	err := s.write(ctx, "delete", id, func(c *conn) error {
-		n, err := c.exec(`UPDATE sessions SET deleted = 1, title = '', summary = '', tag = '', first_prompt = '',
-  project = '', cwd = '', git_branch = '', run = '', owner = '', trashed = '' WHERE id = ? AND deleted = 0`, id)
+		n, err := c.exec("UPDATE sessions SET "+rows.Emptied+" WHERE id = ? AND deleted = 0", id)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return notFound("delete", id)
+			return rows.NotFound("delete", id)
 		}
 		delete(c.nums, id)
 		_, err = c.exec("DELETE FROM leases WHERE id = ?", id)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 var _ session.Eraser = (*Store)(nil)
@@ -23,7 +24,7 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 			return err
 		}
 		if r == nil {
-			return notFound("erase", id)
+			return rows.NotFound("erase", id)
 		}
 		if err := c.checkEpoch(id, epoch); err != nil {
 			return err

@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // Acquire implements [session.Leaser]. steal runs inside the transaction: it
@@ -18,7 +18,7 @@ func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal f
 			return err
 		}
 		if r != nil {
-			cur, err := parseLease(id, asText(r[0]))
+			cur, err := rows.ParseLease(id, asText(r[0]))
 			if err != nil {
 				return err
 			}
@@ -37,7 +37,7 @@ func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal f
 		}
 		out = h
 		out.Epoch = asInt(r[0])
-		text, err := leaseText(out)
+		text, err := rows.LeaseText(out)
 		if err != nil {
 			return err
 		}
@@ -53,14 +53,14 @@ func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal f
 
 // Renew implements [session.Leaser].
 func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
-	text, err := leaseText(l)
+	text, err := rows.LeaseText(l)
 	if err != nil {
 		return err
 	}
 	return s.write(ctx, "renew lease", id, func(c *conn) error {
 		n, err := c.exec("UPDATE leases SET lease = ? WHERE id = ? AND epoch = ?", text, id, l.Epoch)
 		if err == nil && n == 0 {
-			return fenced("renew lease", id, fmt.Sprintf("epoch %d has passed", l.Epoch))
+			return rows.Fenced("renew lease", id, fmt.Sprintf("epoch %d has passed", l.Epoch))
 		}
 		return err
 	})
@@ -82,7 +82,7 @@ func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 		if err != nil || r == nil {
 			return err
 		}
-		l, err := parseLease(id, asText(r[0]))
+		l, err := rows.ParseLease(id, asText(r[0]))
 		held = &l
 		return err
 	})
@@ -90,19 +90,4 @@ func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 		return nil, err
 	}
 	return held, nil
-}
-
-func parseLease(id, text string) (l session.Lease, err error) {
-	if err := json.Unmarshal([]byte(text), &l); err != nil {
-		return l, &session.Error{Op: "read lease", Session: id, Err: session.ErrCorrupt, Detail: err.Error()}
-	}
-	return l, nil
-}
-
-func leaseText(l session.Lease) (string, error) {
-	b, err := json.Marshal(l)
-	if err != nil { // a year beyond 9999
-		return "", &session.Error{Op: "take lease", Err: session.ErrInvalid, Detail: err.Error()}
-	}
-	return string(b), nil
 }

@@ -6,39 +6,19 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
-
-// metaColumns are the columns of a [session.Meta], in the order of metaArgs and
-// scanMeta.
-const metaColumns = `id, head, head_digest, updated_ms, created_ms, created_ns, messages, size,
-  model, first_prompt, title, summary, tag, project, cwd, git_branch, parent, parent_seq, deleted,
-  questions, run, owner, trashed`
 
 const (
-	insertMeta = `INSERT INTO sessions (` + metaColumns + `)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	replaceMeta = `UPDATE sessions SET (` + metaColumns + `) =
-(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE num = ?`
+	insertMeta  = `INSERT INTO sessions (` + rows.Columns + `) VALUES (` + rows.Marks + `)`
+	replaceMeta = `UPDATE sessions SET (` + rows.Columns + `) = (` + rows.Marks + `) WHERE num = ?`
 )
 
-func metaArgs(m session.Meta) []any {
-	created := m.CreatedAt.UTC()
-	ns := created.Nanosecond() % int(time.Millisecond)
-	deleted := int64(0)
-	if m.Deleted {
-		deleted = 1
-	}
-	return []any{
-		m.ID, m.Head, m.HeadDigest[:], m.UpdatedAt.UnixMilli(), created.UnixMilli(), int64(ns), int64(m.MessageCount), m.Size,
-		m.Model, m.FirstPrompt, m.Title, m.Summary, m.Tag, m.Project, m.CWD, m.GitBranch, m.Parent, m.ParentSeq, deleted,
-		int64(m.Questions), m.Run, m.Owner, m.Trashed,
-	}
-}
-
+// scanMeta reads [rows.Columns].
 func scanMeta(r []driver.Value) session.Meta {
 	m := session.Meta{
 		ID: asText(r[0]), Head: asInt(r[1]),
-		UpdatedAt:    time.UnixMilli(asInt(r[3])).UTC(),
+		UpdatedAt:    rows.Time(asInt(r[3])),
 		CreatedAt:    time.UnixMilli(asInt(r[4])).Add(time.Duration(asInt(r[5]))).UTC(),
 		MessageCount: int(asInt(r[6])), Size: asInt(r[7]),
 		Model: asText(r[8]), FirstPrompt: asText(r[9]), Title: asText(r[10]), Summary: asText(r[11]), Tag: asText(r[12]),
@@ -60,7 +40,7 @@ func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 			return err
 		}
 		if r == nil {
-			return notFound("put meta", m.ID)
+			return rows.NotFound("put meta", m.ID)
 		}
 		num := asInt(r[0])
 		last, err := c.row("SELECT max(key) FROM records WHERE key BETWEEN ? AND ?", num<<seqBits, num<<seqBits|maxSeq)
@@ -72,7 +52,7 @@ func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 		}
 		m := m
 		m.Deleted = asInt(r[1]) != 0
-		_, err = c.exec(replaceMeta, append(metaArgs(m), num)...)
+		_, err = c.exec(replaceMeta, append(dialect.Values(&m), num)...)
 		return err
 	})
 }

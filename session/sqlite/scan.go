@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // Records are fetched in chunks, each in a short transaction, and handed out
@@ -65,7 +66,7 @@ func (sc *scan) start(ctx context.Context) error {
 			return err
 		}
 		if r == nil {
-			return notFound("read", sc.id)
+			return rows.NotFound("read", sc.id)
 		}
 		sc.high = min(sc.high, asInt(r[0]))
 		sc.low = max(sc.low, asInt(r[1]))
@@ -173,7 +174,7 @@ func (f *fetch) lose(err error) {
 	if f.down {
 		seq = f.high
 	}
-	f.add(entry{Record: session.Record{Seq: seq}, err: damaged(f.id, seq, err.Error())})
+	f.add(entry{Record: session.Record{Seq: seq}, err: rows.Damaged(f.id, seq, err.Error())})
 	f.full = true
 }
 
@@ -184,17 +185,10 @@ func scanRecord(id string, r []driver.Value) entry {
 	}}
 	chain := asBlob(r[4])
 	if len(chain) != 96 {
-		return entry{Record: session.Record{Seq: e.Seq}, err: damaged(id, e.Seq, "the digests are not 96 bytes")}
+		return entry{Record: session.Record{Seq: e.Seq}, err: rows.Damaged(id, e.Seq, "the digests are not 96 bytes")}
 	}
 	copy(e.Prev[:], chain)
 	copy(e.Body[:], chain[32:])
 	copy(e.Digest[:], chain[64:])
 	return e
-}
-
-func damaged(id string, seq int64, detail string) error {
-	return &session.Error{
-		Op: "read", Session: id, Seq: seq, Err: session.ErrCorrupt, Detail: detail,
-		Hint: "run: holdfast sessions verify " + id,
-	}
 }

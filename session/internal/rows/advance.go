@@ -1,0 +1,108 @@
+package rows
+
+import (
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// MaxSeq bounds a record's number, so that it fits into 32 bits.
+const MaxSeq = 1<<32 - 1
+
+// Check reports, as an [session.Error], why a batch cannot be appended to session id
+// whatever the store holds: ErrInvalid for one that is malformed or whose payload has
+// more than maxPayload bytes, ErrFenced for one that needs a lease.
+func Check(id string, b *session.Batch, maxPayload int) error {
+	bad := func(format string, args ...any) error {
+		return &session.Error{Op: "append", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf(format, args...)}
+	}
+	if len(b.Records) == 0 {
+		return bad("the batch has no records")
+	}
+	for i := range b.Records {
+		switch r := &b.Records[i]; {
+		case r.Seq != b.Expect+int64(i)+1:
+			return bad("record %d of the batch has seq %d, want %d", i, r.Seq, b.Expect+int64(i)+1)
+		case r.Seq > MaxSeq:
+			return bad("seq %d is greater than %d", r.Seq, int64(MaxSeq))
+		case len(r.Payload) > maxPayload:
+			return bad("a payload of %d bytes, at most %d fit", len(r.Payload), maxPayload)
+		case b.Epoch == 0 && b.Delta.Opened == nil && !r.Kind.Shared():
+			return Fenced("append", id, "a record of kind "+string(r.Kind)+" needs a lease")
+		}
+	}
+	if o := b.Delta.Opened; o != nil && o.SessionID != id {
+		return bad("the batch opens session %q", o.SessionID)
+	}
+	return nil
+}
+
+const (
+	advance = `UPDATE sessions SET head = ?, head_digest = ?, updated_ms = ?, size = size + ?,
+  messages = messages * ? + ?, model = coalesce(?, model)`
+	advancePrompt   = `, first_prompt = CASE first_prompt WHEN '' THEN ? ELSE first_prompt END`
+	advanceReplaced = `, first_prompt = ?`
+	advancePatch    = `,
+  title = coalesce(?, title), summary = coalesce(?, summary), tag = coalesce(?, tag),
+  cwd = coalesce(?, cwd), project = coalesce(?, project), git_branch = coalesce(?, git_branch)`
+	advanceAsking = `, questions = questions + ?`
+	advanceRun    = `, run = ?`
+	advanceTrash  = `, trashed = ?`
+)
+
+// Advance begins the statement that changes a session's row as [session.Meta.Apply]
+// does: an UPDATE up to its WHERE. What a batch does not change it does not name, so
+// that the indexes of that are left alone.
+func (d *Dialect) Advance(b *session.Delta) *Statement {
+	keep := int64(1)
+	if b.Reset {
+		keep = 0
+	}
+	var model any
+	if b.LastModel != "" {
+		model = b.LastModel
+	}
+	if b.Patch != nil && b.Patch.Model != nil {
+		model = *b.Patch.Model
+	}
+	s := d.Statement(24).Add(advance, b.Head, b.Digest[:], b.Updated.UnixMilli(), b.Bytes, keep, int64(b.Messages), model)
+	switch {
+	case b.Replaced == nil:
+		s.Add(advancePrompt, b.Prompt)
+	case *b.Replaced == "":
+		s.Add(advanceReplaced, b.Prompt)
+	default:
+		s.Add(advanceReplaced, *b.Replaced)
+	}
+	if p := b.Patch; p != nil {
+		s.Add(advancePatch, given(p.Title), given(p.Summary), given(p.Tag), given(p.CWD), given(p.Project), given(p.GitBranch))
+		if p.Trashed != nil {
+			s.Add(advanceTrash, *p.Trashed)
+		}
+	}
+	if b.Questions != 0 {
+		s.Add(advanceAsking, int64(b.Questions))
+	}
+	if b.Run != "" {
+		s.Add(advanceRun, b.Run)
+	}
+	return s
+}
+
+// given is NULL for what a patch leaves alone.
+func given(p *string) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+// Fenced is the error of who holds no lease, or no longer.
+func Fenced(op, id, detail string) error {
+	return &session.Error{Op: op, Session: id, Err: session.ErrFenced, Detail: detail}
+}
+
+// NotFound is the error for a session that is not there.
+func NotFound(op, id string) error {
+	return &session.Error{Op: op, Session: id, Err: session.ErrNotFound}
+}

@@ -1,0 +1,149 @@
+package rows
+
+import (
+	"encoding/base64"
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Cursor is where a page ended: the sort key of its last session.
+type Cursor struct {
+	Updated int64  `json:"u"` // updated_ms
+	Created int64  `json:"c"` // created_ms
+	Nanos   int64  `json:"n"` // created_ns
+	ID      string `json:"i"`
+}
+
+// CursorAt is the cursor behind m.
+func CursorAt(m *session.Meta) Cursor {
+	created := m.CreatedAt.UTC()
+	return Cursor{m.UpdatedAt.UnixMilli(), created.UnixMilli(), int64(created.Nanosecond() % 1e6), m.ID}
+}
+
+func (c Cursor) String() string {
+	b, _ := json.Marshal(c) // numbers and a string cannot fail
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// ParseCursor reads a cursor; ErrInvalid when it is none.
+func ParseCursor(text string) (c Cursor, err error) {
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	if err != nil {
+		return c, &session.Error{
+			Op: "list", Err: session.ErrInvalid, Detail: "the cursor is not one of this store",
+			Hint: "start again without a cursor",
+		}
+	}
+	return c, nil
+}
+
+const (
+	behind         = ` AND (updated_ms, created_ms, created_ns, id) < (?, ?, ?, ?)`
+	behindExpanded = ` AND updated_ms <= ? AND (updated_ms < ? OR created_ms < ? OR created_ms = ? AND (created_ns < ? OR created_ns = ? AND id < ?))`
+)
+
+// List is the query for the sessions of a page, in their order. It is not limited: a
+// store reads one row more than q.Limit to know whether there is another page, or adds
+// a limit of its own.
+func (d *Dialect) List(q session.Query) (*Statement, error) {
+	s := d.Statement(8).Add("SELECT " + Columns + " FROM sessions ")
+	if index := indexFor(q); index != "" && d.Hint != nil {
+		s.Add(d.Hint(index))
+	}
+	s.Add("WHERE ")
+	if q.ID != "" {
+		s.Add("id = ?", q.ID)
+	} else {
+		filter(s, q)
+	}
+	if q.After != "" {
+		c, err := ParseCursor(q.After)
+		if err != nil {
+			return nil, err
+		}
+		if d.Expanded {
+			s.Add(behindExpanded, c.Updated, c.Updated, c.Created, c.Created, c.Nanos, c.Nanos, c.ID)
+		} else {
+			s.Add(behind, c.Updated, c.Created, c.Nanos, c.ID)
+		}
+	}
+	return s.Add(" ORDER BY updated_ms DESC, created_ms DESC, created_ns DESC, id DESC"), nil
+}
+
+// filter writes what [session.Query.Matches] says. What an index is made for is said
+// in the words of the index.
+func filter(s *Statement, q session.Query) {
+	s.Add("deleted = 0")
+	switch q.Trash {
+	case "":
+		s.Add(" AND trashed = ''")
+	case session.TrashOnly:
+		s.Add(" AND trashed <> ''")
+	}
+	if !q.Worktrees {
+		s.Add(" AND substr(id, 1, 3) <> 'wt-'")
+	}
+	for _, f := range []struct{ term, value string }{
+		{" AND project = ?", q.Project},
+		{" AND cwd = ?", q.CWD},
+		{" AND tag = ?", q.Tag},
+		{" AND parent <> '' AND parent = ?", q.Parent},
+		{" AND owner <> '' AND owner = ?", q.Owner},
+	} {
+		if f.value != "" {
+			s.Add(f.term, f.value)
+		}
+	}
+	if q.Asked {
+		s.Add(" AND questions > 0")
+	}
+	switch q.Run {
+	case "":
+	case "*":
+		s.Add(" AND run <> ''")
+	default:
+		s.Add(" AND run <> '' AND run = ?", q.Run)
+	}
+}
+
+// indexFor names the index that finds few sessions, where there are few: sorting them
+// costs less than passing over the rest. Where there may be many and few are wanted,
+// the newest first are looked at until there are enough.
+func indexFor(q session.Query) string {
+	switch {
+	case q.ID != "":
+		return ""
+	case q.Asked:
+		return "asking"
+	case q.Owner != "":
+		return "owned"
+	case q.Trash != "":
+		return ""
+	case q.Run == "":
+		return ""
+	case q.Limit > 0 && (q.Run == "*" || q.Run == "completed"):
+		return "recent"
+	}
+	return "runs"
+}
+
+// Page takes rows of [Dialect.List] one by one.
+type Page struct {
+	session.Page
+	Limit int
+}
+
+// Add takes the next session and reports whether there is room for another row. The
+// row that has no room makes the cursor.
+func (p *Page) Add(m session.Meta) bool {
+	if p.Limit > 0 && len(p.Sessions) == p.Limit {
+		p.Next = CursorAt(&p.Sessions[p.Limit-1]).String()
+		return false
+	}
+	p.Sessions = append(p.Sessions, m)
+	return true
+}

@@ -1,0 +1,99 @@
+package rows
+
+import (
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Columns are those of a [session.Meta] in the table sessions, in the order of
+// [Dialect.Values] and [Scan]. Times are in milliseconds since 1970; created_ns are the
+// nanoseconds beyond created_ms. The text is ” where there is none, deleted is 0 or 1.
+const Columns = `id, head, head_digest, updated_ms, created_ms, created_ns, messages, size,
+  model, first_prompt, title, summary, tag, project, cwd, git_branch, parent, parent_seq, deleted,
+  questions, run, owner, trashed`
+
+// Marks is a parameter for each of [Columns].
+const Marks = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`
+
+// Emptied is what becomes of a session that is deleted while forks need its records:
+// what stands behind SET.
+const Emptied = `deleted = 1, title = '', summary = '', tag = '', first_prompt = '',
+  project = '', cwd = '', git_branch = '', run = '', owner = '', trashed = ''`
+
+// Values are those of the columns.
+func (d *Dialect) Values(m *session.Meta) []any {
+	created := m.CreatedAt.UTC()
+	ns := created.Nanosecond() % int(time.Millisecond)
+	deleted := int64(0)
+	if m.Deleted {
+		deleted = 1
+	}
+	v := []any{
+		m.ID, m.Head, m.HeadDigest[:], m.UpdatedAt.UnixMilli(), created.UnixMilli(), int64(ns), int64(m.MessageCount), m.Size,
+		m.Model, m.FirstPrompt, m.Title, m.Summary, m.Tag, m.Project, m.CWD, m.GitBranch, m.Parent, m.ParentSeq, deleted,
+		int64(m.Questions), m.Run, m.Owner, m.Trashed,
+	}
+	if d.Text != nil {
+		for i := range v {
+			v[i] = d.value(v[i])
+		}
+	}
+	return v
+}
+
+// Scan receives the columns of one row after another. A driver writes to what Dest
+// returns, for text either a *string or a *[]byte.
+type Scan struct {
+	text    [13]string
+	bytes   [13][]byte
+	digest  []byte
+	numbers [9]int64
+}
+
+// The places of the columns in a Scan, besides the digest.
+const (
+	head, updated, created, nanos, messages, size, parentSeq, deleted, questions = 0, 1, 2, 3, 4, 5, 6, 7, 8
+
+	id, model, prompt, title, summary, tag, project, cwd, branch, parent, run, owner, trashed = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
+)
+
+// Dest are places for the columns, in their order. With bytes, text is scanned into
+// []byte.
+func (s *Scan) Dest(bytes bool) []any {
+	text := func(i int) any {
+		if bytes {
+			return &s.bytes[i]
+		}
+		return &s.text[i]
+	}
+	n := &s.numbers
+	return []any{
+		text(id), &n[head], &s.digest, &n[updated], &n[created], &n[nanos], &n[messages], &n[size],
+		text(model), text(prompt), text(title), text(summary), text(tag), text(project), text(cwd), text(branch),
+		text(parent), &n[parentSeq], &n[deleted], &n[questions], text(run), text(owner), text(trashed),
+	}
+}
+
+// Meta is the row that was scanned last.
+func (s *Scan) Meta() session.Meta {
+	for i, b := range s.bytes {
+		if b != nil {
+			s.text[i] = string(b)
+		}
+	}
+	n, t := &s.numbers, &s.text
+	m := session.Meta{
+		ID: t[id], Head: n[head], UpdatedAt: Time(n[updated]), CreatedAt: Time(n[created]).Add(time.Duration(n[nanos])),
+		MessageCount: int(n[messages]), Size: n[size],
+		Model: t[model], FirstPrompt: t[prompt], Title: t[title], Summary: t[summary], Tag: t[tag],
+		Project: t[project], CWD: t[cwd], GitBranch: t[branch],
+		Parent: t[parent], ParentSeq: n[parentSeq], Deleted: n[deleted] != 0,
+		Questions: int(n[questions]), Run: t[run], Owner: t[owner], Trashed: t[trashed],
+	}
+	copy(m.HeadDigest[:], s.digest)
+	return m
+}
+
+// Time is what a column of milliseconds says.
+func Time(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

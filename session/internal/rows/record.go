@@ -1,0 +1,66 @@
+package rows
+
+import (
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// RecordColumns are those of a [session.Record] behind the number of its session, in
+// the order of [Record]'s arguments.
+const RecordColumns = `seq, id, time_ms, kind, chain, payload`
+
+// Chain is the column of the three digests: prev, body and digest.
+func Chain(r *session.Record) []byte {
+	chain := make([]byte, 96)
+	copy(chain[:32], r.Prev[:])
+	copy(chain[32:64], r.Body[:])
+	copy(chain[64:], r.Digest[:])
+	return chain
+}
+
+// Payload is the column of the payload, NULL for one that is erased.
+func Payload(r *session.Record) any {
+	if r.Payload == nil {
+		return nil
+	}
+	return []byte(r.Payload)
+}
+
+// Record makes a record of its columns. The payload is kept, not copied. ErrCorrupt
+// when the digests are not those of a record.
+func Record(of string, seq int64, id string, ms int64, kind string, chain, payload []byte) (session.Record, error) {
+	r := session.Record{Seq: seq, ID: id, Time: Time(ms), Kind: session.Kind(kind), Payload: payload}
+	if len(chain) != 96 {
+		return session.Record{Seq: seq}, Damaged(of, seq, "the digests are not 96 bytes")
+	}
+	copy(r.Prev[:], chain)
+	copy(r.Body[:], chain[32:])
+	copy(r.Digest[:], chain[64:])
+	return r, nil
+}
+
+// Damaged is the error for a record that cannot be read.
+func Damaged(id string, seq int64, detail string) error {
+	return &session.Error{
+		Op: "read", Session: id, Seq: seq, Err: session.ErrCorrupt, Detail: detail,
+		Hint: "run: holdfast sessions verify " + id,
+	}
+}
+
+// LeaseText is the column of a lease. ErrInvalid when it has a time that JSON cannot say.
+func LeaseText(l session.Lease) (string, error) {
+	b, err := json.Marshal(l)
+	if err != nil {
+		return "", &session.Error{Op: "take lease", Err: session.ErrInvalid, Detail: err.Error()}
+	}
+	return string(b), nil
+}
+
+// ParseLease reads it; ErrCorrupt when it is none.
+func ParseLease(id, text string) (l session.Lease, err error) {
+	if err := json.Unmarshal([]byte(text), &l); err != nil {
+		return l, &session.Error{Op: "read lease", Session: id, Err: session.ErrCorrupt, Detail: err.Error()}
+	}
+	return l, nil
+}
