@@ -13,8 +13,21 @@ import (
 
 // Find resolves what a person typed to one session: an id, else a title, else
 // an unambiguous beginning of an id. The error otherwise wraps ErrNotFound and
-// its Hint lists the nearest.
+// its Hint lists the nearest. What is in the trash is found by its whole id only.
 func (s *Sessions) Find(ctx context.Context, name string) (Meta, error) {
+	return s.find(ctx, name, "")
+}
+
+// FindTrashed is [Sessions.Find] among what is in the trash.
+func (s *Sessions) FindTrashed(ctx context.Context, name string) (Meta, error) {
+	m, err := s.find(ctx, name, TrashOnly)
+	if err == nil && m.Trashed == "" {
+		return Meta{}, &Error{Op: "restore", Session: m.ID, Err: ErrInvalid, Detail: "it is not in the trash", Hint: "holdfast sessions list --trash"}
+	}
+	return m, err
+}
+
+func (s *Sessions) find(ctx context.Context, name, trash string) (Meta, error) {
 	if CheckID(name) == nil {
 		m, err := s.Get(ctx, name)
 		if err == nil || !errors.Is(err, ErrNotFound) {
@@ -24,7 +37,7 @@ func (s *Sessions) Find(ctx context.Context, name string) (Meta, error) {
 	if strings.TrimSpace(name) == "" {
 		return Meta{}, s.nowhere(ctx, name, "the name is empty")
 	}
-	p, err := s.store.List(ctx, Query{Worktrees: true})
+	p, err := s.store.List(ctx, Query{Worktrees: true, Trash: trash})
 	if err != nil {
 		return Meta{}, err
 	}

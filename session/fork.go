@@ -146,7 +146,7 @@ func (s *Sessions) point(ctx context.Context, m Meta, id string, index *int) (pl
 	if id == "" {
 		return place{}, &Error{
 			Op: "read", Session: m.ID, Err: ErrCorrupt, Detail: "its meta counts more items than the log has",
-			Hint: "holdfast sessions verify --rebuild " + m.ID,
+			Hint: "holdfast sessions repair " + m.ID,
 		}
 	}
 	return place{}, unknownItem(m.ID, id, ids)

@@ -24,6 +24,20 @@ type Daemon struct {
 // are stronger key by key. Only Home and Managed of o are needed. The error is
 // *[Error] when a file is wrong, in this block or elsewhere.
 func LoadDaemon(o *Options) (*Daemon, error) {
+	all, err := ownAndManaged(o)
+	if err != nil {
+		return nil, err
+	}
+	var d Daemon
+	for _, s := range all {
+		d.fill(&s.daemon)
+	}
+	return &d, nil
+}
+
+// ownAndManaged reads the administrator's settings and the user's, the stronger first.
+// The error is *[Error] when one of the files is wrong.
+func ownAndManaged(o *Options) ([]*said, error) {
 	opt := *o
 	if opt.Managed == "" {
 		opt.Managed = DefaultManaged
@@ -33,14 +47,14 @@ func LoadDaemon(o *Options) (*Daemon, error) {
 	if err := joinErrors(err1, err2); err != nil {
 		return nil, err
 	}
-	var d Daemon
+	var all []*said
 	var problems []Problem
 	for _, src := range slices.Concat(managed, user) {
 		s := decode(src)
-		d.fill(&s.daemon)
+		all = append(all, s)
 		problems = append(problems, s.problems...)
 	}
-	return &d, refuse(problems)
+	return all, refuse(problems)
 }
 
 // fill takes from a weaker layer what nobody said yet.

@@ -36,6 +36,7 @@ type said struct {
 	hooks      hooksSaid
 	secrets    secretsSaid
 	daemon     Daemon
+	cleanup    *int
 	problems   []Problem
 }
 
@@ -53,6 +54,8 @@ func decode(src source) *said {
 		"hooks":       s.hooksBlock,
 		"secrets":     s.secretsBlock,
 		"daemon":      s.daemonBlock,
+
+		"cleanupPeriodDays": s.cleanupPeriod,
 
 		"strictHooks":            s.flag(&s.hooks.strict),
 		"hooksSandbox":           s.hookSandbox,

@@ -21,7 +21,7 @@ var foreign = map[string]string{
 	"allowedTools":    "write permissions.allow",
 	"disallowedTools": "write permissions.deny",
 
-	"includeCoAuthoredBy": noEffect, "attribution": noEffect, "cleanupPeriodDays": noEffect, "outputStyle": noEffect,
+	"includeCoAuthoredBy": noEffect, "attribution": noEffect, "outputStyle": noEffect,
 	"alwaysThinkingEnabled": noEffect, "spinnerTipsEnabled": noEffect, "autoUpdatesChannel": noEffect, "language": noEffect,
 	"enabledPlugins": noEffect, "extraKnownMarketplaces": noEffect, "enableAllProjectMcpServers": noEffect,
 	"enabledMcpjsonServers": noEffect, "disabledMcpjsonServers": noEffect, "fileSuggestion": noEffect,

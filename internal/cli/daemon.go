@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	page "github.com/holdfast-dev/holdfast/console"
 	"github.com/holdfast-dev/holdfast/daemon"
@@ -108,6 +109,10 @@ func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts)
 	if len(left) > 0 {
 		d.log.Info("runs were left in the middle", "runs", left, "resume", c.Resume)
 	}
+	cleaning, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var cleaned sync.WaitGroup
+	cleaned.Go(func() { (&cleaner{p: p, sessions: sessions, log: d.log}).run(cleaning) })
+	d.later(func() { stop(); cleaned.Wait() })
 	return c.front(p, d, told)
 }
 

@@ -40,8 +40,11 @@ type sessionsCmd struct {
 	Tag      tagCmd      `cmd:"" help:"Give a session a tag; an empty one clears it."`
 	Fork     forkCmd     `cmd:"" help:"Branch off a session; nothing is copied."`
 	Delete   deleteCmd   `cmd:"" help:"Delete a session; what forks of it need stays." aliases:"rm"`
+	Prune    pruneCmd    `cmd:"" help:"Put old sessions into the trash, or delete what lies there."`
+	Restore  restoreCmd  `cmd:"" help:"Take a session out of the trash."`
 	Export   exportCmd   `cmd:"" help:"Write a session to standard output."`
 	Verify   verifyCmd   `cmd:"" help:"Check logs record by record."`
+	Repair   repairCmd   `cmd:"" help:"Mend what a crash or a disk has left, without losing anything."`
 	Redact   redactCmd   `cmd:"" help:"Erase content of a session for good, and keep the proof of what was there."`
 	Relocate relocateCmd `cmd:"" help:"Tell a session where its folder is now."`
 }

@@ -16,6 +16,7 @@ type listCmd struct {
 	CWD    string `name:"cwd" placeholder:"FOLDER" help:"The project of this folder; default the current one."`
 	Tag    string `placeholder:"TAG" help:"Only sessions with this tag."`
 	Parent string `placeholder:"ID" help:"Only forks of this session."`
+	Trash  bool   `help:"Sessions that are in the trash."`
 	Limit  int    `short:"n" default:"50" placeholder:"N" help:"At most this many; 0 for all."`
 	Cursor string `placeholder:"CURSOR" help:"Go on where a list ended."`
 	storeFlags
@@ -44,6 +45,9 @@ func (c *listCmd) run(ctx context.Context, p *Program) error {
 	}
 	defer closeStore()
 	q := session.Query{Tag: c.Tag, Parent: c.Parent, Limit: c.Limit, After: c.Cursor, Worktrees: true}
+	if c.Trash {
+		q.Trash = session.TrashOnly
+	}
 	if !c.All {
 		cwd, err := p.folder(c.CWD)
 		if err != nil {
@@ -75,7 +79,11 @@ func (c *listCmd) run(ctx context.Context, p *Program) error {
 
 func (c *listCmd) table(p *Program, doc listDoc) {
 	if len(doc.Sessions) == 0 {
-		p.err.line("no sessions here")
+		where := "here"
+		if c.Trash {
+			where = "of this project in the trash"
+		}
+		p.err.line("no sessions %s", where)
 		if !c.All {
 			p.err.line("%s holdfast sessions list --all", p.err.term.bold("hint:"))
 		}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// cleaner does what cleanupPeriodDays of the user's settings asks for: at once, and
+// then each day. The settings are read each time.
+type cleaner struct {
+	p        *Program
+	sessions *session.Sessions
+	log      *slog.Logger
+}
+
+const day = 24 * time.Hour
+
+// run returns when ctx ends.
+func (c *cleaner) run(ctx context.Context) {
+	tick := time.NewTicker(day)
+	defer tick.Stop()
+	for {
+		if err := c.clean(ctx); err != nil && ctx.Err() == nil {
+			c.log.Error("old sessions stay", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// clean first deletes what has been in the trash for long, then puts there what is old.
+func (c *cleaner) clean(ctx context.Context) error {
+	days, err := c.p.cleanupDays()
+	if err != nil || days == 0 {
+		return err
+	}
+	before := c.p.Now().AddDate(0, 0, -days)
+	for _, empty := range []bool{true, false} {
+		o := session.PruneOptions{Before: before, Empty: empty}
+		list, err := c.sessions.Prunable(ctx, o)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if err := c.sessions.Prune(ctx, &list[i], o); err != nil {
+				return err
+			}
+			if list[i].Kept == "" {
+				c.log.Info("an old session went", "session", list[i].Meta.ID, "deleted", empty, "updated", list[i].Meta.UpdatedAt)
+			}
+		}
+	}
+	return nil
+}

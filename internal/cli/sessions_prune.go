@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// pruneCmd is `holdfast sessions prune`.
+type pruneCmd struct {
+	OlderThan  string `placeholder:"TIME" help:"What nobody changed for so long (30d, 12h), or since a day; default cleanupPeriodDays of your settings."`
+	All        bool   `short:"a" help:"Sessions of all projects."`
+	CWD        string `name:"cwd" placeholder:"FOLDER" help:"The project of this folder; default the current one."`
+	Tag        string `placeholder:"TAG" help:"Only sessions with this tag."`
+	KeepTagged bool   `help:"Keep sessions that have a tag."`
+	EmptyTrash bool   `help:"Delete for good what has been in the trash for so long."`
+	DryRun     bool   `short:"n" help:"Only say what would be done."`
+	Yes        bool   `short:"y" help:"Do not ask before deleting."`
+	storeFlags
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *pruneCmd) Help() string {
+	return `Old sessions go to the trash, where nothing is lost: sessions list --trash shows them, and
+sessions restore brings one back. With --empty-trash, what has been there for long is
+deleted. What runs, or waits for an answer, stays. Nothing is pruned by itself, unless
+cleanupPeriodDays in your settings.json says so to the daemon.
+
+  holdfast sessions prune --older-than 90d --dry-run
+  holdfast sessions prune --older-than 90d --all --keep-tagged
+  holdfast sessions prune --older-than 30d --all --empty-trash`
+}
+
+type prunedDoc struct {
+	Session string    `json:"session"`
+	Title   string    `json:"title,omitempty"`
+	Updated time.Time `json:"updated_at"`
+	Bytes   int64     `json:"bytes"`
+	Done    string    `json:"done"` // trashed, deleted, kept
+	DryRun  bool      `json:"dry_run,omitempty"`
+	Why     string    `json:"why,omitempty"`
+}
+
+func (c *pruneCmd) run(ctx context.Context, p *Program) error {
+	o, err := c.options(p)
+	if err != nil {
+		return err
+	}
+	sessions, closeStore, err := p.openStore(c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	list, err := sessions.Prunable(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := c.confirm(ctx, p, list); err != nil {
+		return err
+	}
+	var bytes int64
+	done := 0
+	for i := range list {
+		if !c.DryRun {
+			if err := sessions.Prune(ctx, &list[i], o); err != nil {
+				return err
+			}
+		}
+		if list[i].Kept == "" {
+			bytes += list[i].Meta.Size
+			done++
+		}
+		if err := c.tell(p, &list[i]); err != nil {
+			return err
+		}
+	}
+	dry := ""
+	if c.DryRun {
+		dry = "would have "
+	}
+	if !c.JSON {
+		p.err.line("%s%s %s, %s", dry, c.verb(), count(done, "session"), size(bytes))
+		if done > 0 && !c.EmptyTrash && !c.DryRun {
+			p.err.line("%s holdfast sessions restore SESSION brings one back", p.err.term.dim("·"))
+		}
+	}
+	return nil
+}
+
+func (c *pruneCmd) options(p *Program) (session.PruneOptions, error) {
+	o := session.PruneOptions{Tag: c.Tag, KeepTagged: c.KeepTagged, Empty: c.EmptyTrash}
+	text := c.OlderThan
+	if text == "" {
+		days, err := p.cleanupDays()
+		if err != nil {
+			return o, err
+		}
+		if days == 0 {
+			return o, usage("how old is not said", "holdfast sessions prune --older-than 90d --dry-run")
+		}
+		text = fmt.Sprintf("%dd", days)
+	}
+	var err error
+	if o.Before, err = readTime("--older-than", text, p.Now()); err != nil {
+		return o, err
+	}
+	if c.All {
+		return o, nil
+	}
+	cwd, err := p.folder(c.CWD)
+	if err != nil {
+		return o, err
+	}
+	o.Project, _, err = session.ProjectID(cwd)
+	return o, err
+}
+
+// cleanupDays is cleanupPeriodDays of the user's settings.
+func (p *Program) cleanupDays() (int, error) {
+	home, err := p.home()
+	if err != nil {
+		return 0, err
+	}
+	return settings.LoadCleanup(&settings.Options{Home: home, User: p.userHome(), Managed: p.Managed})
+}
+
+// confirm asks before anything is deleted.
+func (c *pruneCmd) confirm(ctx context.Context, p *Program, list []session.Pruned) error {
+	if !c.EmptyTrash || c.Yes || c.DryRun {
+		return nil
+	}
+	n := 0
+	for i := range list {
+		if list[i].Kept == "" {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	a := p.asker()
+	if a == nil {
+		return usage("deleting needs a yes, and nobody is at a terminal to say it", "add --yes, or look first with --dry-run")
+	}
+	defer a.close()
+	ok, err := a.yes(ctx, fmt.Sprintf("delete %s for good?", count(n, "session")))
+	if err != nil || ok {
+		return err
+	}
+	return usage("nothing was deleted", "")
+}
+
+func (c *pruneCmd) tell(p *Program, f *session.Pruned) error {
+	d := prunedDoc{Session: f.Meta.ID, Title: orElse(f.Meta.Title, f.Meta.FirstPrompt), Updated: f.Meta.UpdatedAt, Bytes: f.Meta.Size, Why: f.Kept, Done: c.verb(), DryRun: c.DryRun}
+	if f.Kept != "" {
+		d.Done = "kept"
+	}
+	if c.JSON {
+		return p.out.json(d, false)
+	}
+	word := d.Done
+	if c.DryRun && f.Kept == "" {
+		word = "would be " + word
+	}
+	line := fmt.Sprintf("%s  %s  %s  %s", word, shown(d.Session), age(p.Now().Sub(d.Updated)), fit(shown(d.Title), 60))
+	if d.Why != "" {
+		line += "  (" + shown(d.Why) + ")"
+	}
+	p.out.line("%s", line)
+	return nil
+}
+
+func (c *pruneCmd) verb() string {
+	if c.EmptyTrash {
+		return "deleted"
+	}
+	return "trashed"
+}
+
+// restoreCmd is `holdfast sessions restore`.
+type restoreCmd struct {
+	sessionArg
+	storeFlags
+	jsonFlag
+}
+
+func (c *restoreCmd) run(ctx context.Context, p *Program) error {
+	sessions, closeStore, err := p.openStore(c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	m, err := sessions.FindTrashed(ctx, c.Session)
+	if err != nil {
+		return err
+	}
+	if err := sessions.Untrash(ctx, m.ID); err != nil {
+		return err
+	}
+	return p.changed(ctx, sessions, m.ID, c.JSON, "session "+m.ID+" is out of the trash")
+}

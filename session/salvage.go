@@ -1,0 +1,83 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+)
+
+// Salvaged tells what [Sessions.Salvage] saved.
+type Salvaged struct {
+	ID      string // of the new session
+	Records int    // taken over
+	Lost    int    // faults of the log: records that could not be read
+}
+
+// salvageBatch bounds how many records go over in one append.
+const salvageBatch = 256
+
+// Salvage makes a new session of what can still be read of a damaged one, parents'
+// records included, in order: the same payloads in a chain of its own, with record
+// times of now. The damaged one stays as it is, for evidence; its runs are not taken
+// over. newID may be empty.
+func (s *Sessions) Salvage(ctx context.Context, id, newID string) (*Salvaged, error) {
+	m, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := &Salvaged{}
+	o := Opened{
+		SessionID: newID, Project: m.Project, CWD: m.CWD, Model: m.Model, GitBranch: m.GitBranch,
+		Title: m.Title, Summary: m.Summary, Tag: m.Tag, Prompt: m.FirstPrompt,
+	}
+	l, err := s.Create(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	out.ID = l.ID()
+	return out, errors.Join(s.salvage(ctx, m, l, out), l.Close())
+}
+
+func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log, out *Salvaged) error {
+	var batch []Draft
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		_, err := l.Append(ctx, batch...)
+		out.Records += len(batch)
+		batch = batch[:0]
+		return err
+	}
+	for r, err := range s.Effective(ctx, m.ID, Range{}) {
+		switch {
+		case errors.Is(err, ErrCorrupt):
+			out.Lost++
+			continue
+		case err != nil:
+			return err
+		case !salvageable(&r):
+			continue
+		}
+		if batch = append(batch, Draft{Kind: r.Kind, Payload: r.Payload}); len(batch) == salvageBatch {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// salvageable reports whether a record says something in another log too, and can be
+// understood. What names seqs, or a run, does not.
+func salvageable(r *Record) bool {
+	switch r.Kind {
+	case KindOpened, KindRedacted, KindRunEvent:
+		return false
+	}
+	if r.Payload == nil || !json.Valid(r.Payload) {
+		return false
+	}
+	_, err := Fold([]Record{*r})
+	return err == nil
+}

@@ -1,0 +1,38 @@
+package settings
+
+import (
+	"strconv"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// LoadCleanup reads cleanupPeriodDays of the user's settings, or of the administrator's,
+// which is stronger: after how many days without a change a session goes to the trash,
+// and after how many days there it is deleted. 0 is never, and the default. Only Home
+// and Managed of o are needed. The error is *[Error] when a file is wrong.
+func LoadCleanup(o *Options) (days int, err error) {
+	all, err := ownAndManaged(o)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range all {
+		if s.cleanup != nil {
+			return *s.cleanup, nil
+		}
+	}
+	return 0, nil
+}
+
+func (s *said) cleanupPeriod(path string, n jsontree.Node) {
+	if s.layer != policy.LayerUser && s.layer != policy.LayerManaged {
+		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings and the administrator's say when sessions go", path)
+		return
+	}
+	days, err := strconv.Atoi(n.Text)
+	if n.Kind != jsontree.Number || err != nil || days < 0 || days > 36500 {
+		s.fault(n.At, "write a number of days, or 0 for never", "%s: that is no number of days", path)
+		return
+	}
+	s.cleanup = &days
+}
