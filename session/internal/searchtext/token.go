@@ -1,0 +1,107 @@
+package searchtext
+
+import (
+	"iter"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Token is one word of a text: folded, and the place in bytes where it stands. Word is
+// good until the next one is asked for.
+type Token struct {
+	Word     []byte
+	From, To int
+}
+
+// maxWord is how many bytes of a folded word count; the rest of a longer one does not.
+const maxWord = 128
+
+// Tokens yields the words of a text.
+func Tokens(text string) iter.Seq[Token] {
+	return func(yield func(Token) bool) {
+		var word []byte
+		from := -1
+		flush := func(to int) bool {
+			if from < 0 {
+				return true
+			}
+			t := Token{Word: word, From: from, To: to}
+			from = -1
+			if len(word) == 0 { // accents alone
+				return true
+			}
+			ok := yield(t)
+			word = word[:0]
+			return ok
+		}
+		for i := 0; i < len(text); {
+			r, n := rune(text[i]), 1
+			if r >= utf8.RuneSelf {
+				r, n = utf8.DecodeRuneInString(text[i:])
+			}
+			kind := kindOf(r)
+			if kind != within && !flush(i) {
+				return
+			}
+			if kind != between {
+				if from < 0 {
+					from = i
+				}
+				if len(word) < maxWord {
+					word = appendFolded(word, r)
+				}
+			}
+			if i += n; kind == alone && !flush(i) {
+				return
+			}
+		}
+		flush(len(text))
+	}
+}
+
+// What a character is to words.
+const (
+	between = iota // of none
+	within         // one of several
+	alone          // a word
+)
+
+func kindOf(r rune) int {
+	switch {
+	case r < utf8.RuneSelf:
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
+			return within
+		}
+		return between
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
+		if unicode.IsLetter(r) {
+			return alone
+		}
+	}
+	if r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)) {
+		return within
+	}
+	return between
+}
+
+// appendFolded adds a character in lower case and without accents.
+func appendFolded(b []byte, r rune) []byte {
+	if r < utf8.RuneSelf {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return append(b, byte(r))
+	}
+	if 0x300 <= r && r <= 0x36f { // an accent by itself
+		return b
+	}
+	r = unicode.ToLower(unicode.ToUpper(r)) // the final sigma is a sigma, too
+	if r <= 0xffff {
+		at, found := slices.BinarySearchFunc(plain[:], uint16(r), func(p [2]uint16, r uint16) int { return int(p[0]) - int(r) })
+		if found {
+			r = rune(plain[at][1])
+		}
+	}
+	return utf8.AppendRune(b, r)
+}
