@@ -36,7 +36,7 @@ type approvalsListCmd struct {
 }
 
 func (c *approvalsListCmd) run(ctx context.Context, p *Program) error {
-	sessions, closeStore, err := p.openStore(c.Store)
+	sessions, closeStore, err := p.openStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ type approvalArg struct {
 
 // with opens the store, finds the question and calls do.
 func (a approvalArg) with(ctx context.Context, p *Program, url string, do func(*session.Sessions, questionDoc) error) error {
-	sessions, closeStore, err := p.openStore(url)
+	sessions, closeStore, err := p.openStore(ctx, url)
 	if err != nil {
 		return err
 	}

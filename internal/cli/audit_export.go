@@ -43,7 +43,7 @@ func (c *auditExportCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openStore(c.Store)
+	sessions, closeStore, err := p.openStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (c *auditShowCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openStore(c.Store)
+	sessions, closeStore, err := p.openStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}

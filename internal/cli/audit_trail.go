@@ -74,17 +74,19 @@ func (l *lateTrail) close() error {
 }
 
 // trailDir is the folder of a store's trail: audit/sessions in HOLDFAST_HOME for the
-// default store, and a name made of the store's path for any other. url is complete.
-func (p *Program) trailDir(url string) (string, error) {
+// default store, and a name made of the store's for any other.
+func (p *Program) trailDir(ref storeRef) (string, error) {
 	home, err := p.home()
 	if err != nil {
 		return "", err
 	}
-	scheme, path, _ := strings.Cut(url, ":")
-	path = straight(path)
+	_, path, _ := strings.Cut(strings.TrimPrefix(ref.name, sealedPrefix), ":")
+	if ref.isLocal() {
+		path = straight(path)
+	}
 	name := "sessions"
-	if scheme != "sqlite" || path != straight(filepath.Join(home, "sessions.db")) {
-		sum := sha256.Sum256([]byte(scheme + ":" + path))
+	if ref.scheme != "sqlite" || path != straight(filepath.Join(home, "sessions.db")) {
+		sum := sha256.Sum256([]byte(ref.scheme + ":" + path))
 		name = plainName(strings.TrimSuffix(filepath.Base(path), ".db")) + "-" + hex.EncodeToString(sum[:6])
 	}
 	return filepath.Join(home, "audit", name), nil
@@ -116,14 +118,14 @@ func plainName(s string) string {
 // recorded is the folder of a store's trail, for those who want to read it: url is a
 // flag's. A store in memory, or a trail that never began, is an error.
 func (p *Program) recorded(url string, must bool) (string, error) {
-	url, err := p.storeURL(url)
+	ref, err := p.storeRef(url)
 	if err != nil {
 		return "", err
 	}
-	if url == inMemory {
-		return "", usage("a store in memory has no audit trail", "use sqlite:PATH or file:FOLDER")
+	if ref.url == inMemory {
+		return "", usage("a store in memory has no audit trail", "name another store")
 	}
-	dir, err := p.trailDir(url)
+	dir, err := p.trailDir(ref)
 	if err != nil {
 		return "", err
 	}

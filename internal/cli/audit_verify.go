@@ -59,7 +59,7 @@ func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openStore(c.Store)
+	sessions, closeStore, err := p.openStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}

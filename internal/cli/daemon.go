@@ -41,7 +41,7 @@ type daemonRunCmd struct {
 //	          runs ─ maker ─► agents ───┘
 type daemonParts struct {
 	home     string
-	storeURL string
+	store    storeRef
 	log      *slog.Logger
 	sessions *session.Sessions
 	hub      *feed.Hub
@@ -73,11 +73,11 @@ func (c *daemonRunCmd) run(ctx context.Context, p *Program) error {
 // assemble makes the parts; d is closed by the caller, also after an error.
 func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts) error {
 	var err error
-	if d.storeURL, err = p.storeURL(c.Store); err != nil {
+	if d.store, err = p.storeRef(c.Store); err != nil {
 		return err
 	}
 	d.hub = feed.New(&feed.Options{Clock: p.Now})
-	sessions, closeStore, err := p.openWitnessed(d.storeURL, d.hub.Witness)
+	sessions, closeStore, err := p.openWitnessed(ctx, d.store.again(), d.hub.Witness)
 	if err != nil {
 		return err
 	}
@@ -127,10 +127,10 @@ func (c *daemonRunCmd) front(p *Program, d *daemonParts, told *otel.Telemetry) e
 		return err
 	}
 	d.later(func() { _ = d.auth.Close() })
-	w := &power{p: p, store: d.storeURL, sessions: d.sessions}
+	w := &power{p: p, store: d.store.again(), sessions: d.sessions}
 	d.server, err = daemon.New(&daemon.Options{
 		Sessions: d.sessions, Hub: d.hub, Runs: d.runs, Auth: d.auth, Console: page.Files(), Version: version.Of().Version,
-		Store: d.storeURL, Metrics: told.Handler(), Clock: p.Now, Log: d.log, Power: w.power(),
+		Store: d.store.name, Metrics: told.Handler(), Clock: p.Now, Log: d.log, Power: w.power(),
 	})
 	return err
 }

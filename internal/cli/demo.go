@@ -117,7 +117,7 @@ func (s *stage) title(text string) {
 
 // inLog calls do with the demo's sessions.
 func (s *stage) inLog(ctx context.Context, do func(context.Context, *session.Sessions) error) error {
-	sessions, closeStore, err := s.p.openStore("sqlite:" + s.db)
+	sessions, closeStore, err := s.p.openStore(ctx, "sqlite:"+s.db)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/version"
@@ -130,11 +129,11 @@ func (c *doctorCmd) home(p *Program) []check {
 
 // store opens the store, syncs a file beside it and looks at what room is left.
 func (c *doctorCmd) store(ctx context.Context, p *Program) []check {
-	url, err := p.storeURL(c.Store)
+	ref, err := p.storeRef(c.Store)
 	if err != nil {
 		return []check{failedCheck("store", err)}
 	}
-	sessions, closeStore, err := p.openStore(c.Store)
+	sessions, closeStore, err := p.openStore(ctx, c.Store)
 	if err != nil {
 		return []check{failedCheck("store", err)}
 	}
@@ -143,14 +142,16 @@ func (c *doctorCmd) store(ctx context.Context, p *Program) []check {
 	if err != nil {
 		return []check{failedCheck("store", err)}
 	}
-	out := []check{{"store", "ok", fmt.Sprintf("%s, %s", url, count(len(page.Sessions), "session")), ""}}
-	scheme, path, _ := strings.Cut(url, ":")
-	if scheme == "memory" {
+	out := []check{{"store", "ok", fmt.Sprintf("%s, %s", ref.name, count(len(page.Sessions), "session")), ""}}
+	if ref.scheme == "memory" {
 		return append(out, check{"store", "warn", "nothing is kept when the program ends", "use sqlite:PATH or file:FOLDER"})
 	}
-	dir := path
-	if scheme == "sqlite" {
-		dir = filepath.Dir(path)
+	if !ref.isLocal() {
+		return out
+	}
+	dir := ref.path()
+	if ref.scheme == "sqlite" {
+		dir = filepath.Dir(dir)
 	}
 	if took, err := syncTime(dir, p.Now); err != nil {
 		out = append(out, check{"fsync", "fail", err.Error(), "choose a store on a local disk: --store"})

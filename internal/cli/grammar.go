@@ -51,7 +51,7 @@ type sessionsCmd struct {
 
 // storeFlags are shared by every command that opens a store.
 type storeFlags struct {
-	Store string `placeholder:"URL" help:"Where sessions are kept: sqlite:PATH, file:FOLDER or memory:. Default $$HOLDFAST_STORE, else sqlite:$$HOLDFAST_HOME/sessions.db."`
+	Store string `placeholder:"URL" help:"Where sessions are kept: sqlite:PATH, file:FOLDER, postgres://…, mysql://…, redis://…, s3://BUCKET/PREFIX or memory:; encrypted+URL seals them. Default $$HOLDFAST_STORE, else sqlite:$$HOLDFAST_HOME/sessions.db."`
 }
 
 // jsonFlag is shared by every command that prints data.

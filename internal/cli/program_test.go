@@ -121,9 +121,9 @@ func TestEnvAndHome(t *testing.T) {
 	}
 }
 
-func TestStoreURL(t *testing.T) {
+func TestStoreRef(t *testing.T) {
 	p := Program{Env: []string{"HOME=/h"}, Getwd: func() (string, error) { return "/w", nil }}
-	for _, tt := range []struct{ in, want string }{
+	for _, tt := range []struct{ in, want string }{ // want is its name
 		{"", "sqlite:/h/.holdfast/sessions.db"},
 		{"memory:", "memory:"},
 		{"sqlite:a.db", "sqlite:/w/a.db"},
@@ -134,11 +134,23 @@ func TestStoreURL(t *testing.T) {
 		{"memory:x", ""},
 		{"file:", ""},
 		{"postgres:x", ""},
+		{"postgres://u:pw@db.example:5433/agents?schema=team&sslmode=disable&password=x", "postgres://db.example:5433/agents?schema=team"},
+		{"postgresql://db.example/agents", "postgres://db.example/agents"},
+		{"mysql://u:pw@127.0.0.1:3307/agents", "mysql://127.0.0.1:3307/agents"},
+		{"redis://:pw@127.0.0.1:6380/2?prefix=a:", "redis://127.0.0.1:6380/2?prefix=a%3A"},
+		{"s3://key:secret@bucket/a/b?endpoint=http%3A%2F%2F127.0.0.1%3A9000", "s3://bucket/a/b?endpoint=http%3A%2F%2F127.0.0.1%3A9000"},
+		{"encrypted+sqlite:a.db", "encrypted+sqlite:/w/a.db"},
+		{"encrypted+", ""},
+		{"oracle://x", ""},
+		{"s3:bucket", ""},
 		{"/a.db", ""},
 	} {
-		got, err := p.storeURL(tt.in)
-		if got != tt.want || (err == nil) != (tt.want != "") {
-			t.Errorf("storeURL(%q) = %q, %v; want %q", tt.in, got, err, tt.want)
+		got, err := p.storeRef(tt.in)
+		if err == nil && got.name != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("storeRef(%q) = %q, %v; want %q", tt.in, got.name, err, tt.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "pw") {
+			t.Errorf("%v", err)
 		}
 	}
 }

@@ -52,8 +52,8 @@ func (p *Program) dial(ctx context.Context, store string) *client.Client {
 		}
 		return nil
 	}
-	url, err := p.storeURL(store)
-	if err != nil || url != c.Info().Store {
+	ref, err := p.storeRef(store)
+	if err != nil || ref.name != c.Info().Store {
 		c.Close()
 		return nil
 	}
@@ -130,7 +130,7 @@ var errHere = errors.New("the run happens in this process")
 func (c *runCmd) target(ctx context.Context, p *Program, d *client.Client, cwd string, input bool) (*target, error) {
 	t := &target{}
 	if c.goesOn() {
-		sessions, closeStore, err := p.openStore(c.Store)
+		sessions, closeStore, err := p.openStore(ctx, c.Store)
 		if err != nil {
 			return nil, err
 		}

@@ -16,7 +16,7 @@ type sessionArg struct {
 
 // with opens the store, finds the session and calls do.
 func (a sessionArg) with(ctx context.Context, p *Program, url string, do func(*session.Sessions, session.Meta) error) error {
-	sessions, closeStore, err := p.openStore(url)
+	sessions, closeStore, err := p.openStore(ctx, url)
 	if err != nil {
 		return err
 	}

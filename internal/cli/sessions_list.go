@@ -39,7 +39,7 @@ func (c *listCmd) run(ctx context.Context, p *Program) error {
 	if c.Limit < 0 {
 		return usage("--limit must not be negative", "")
 	}
-	sessions, closeStore, err := p.openStore(c.Store)
+	sessions, closeStore, err := p.openStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}

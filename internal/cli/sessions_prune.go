@@ -50,7 +50,7 @@ func (c *pruneCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openStore(c.Store)
+	sessions, closeStore, err := p.openStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ type restoreCmd struct {
 }
 
 func (c *restoreCmd) run(ctx context.Context, p *Program) error {
-	sessions, closeStore, err := p.openStore(c.Store)
+	sessions, closeStore, err := p.openStore(ctx, c.Store)
 	if err != nil {
 		return err
 	}

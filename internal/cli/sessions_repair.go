@@ -61,7 +61,7 @@ func (p *Program) eachSession(ctx context.Context, store, name string, all bool,
 	if (name == "") != all {
 		return usage("name a session, or say --all", hint)
 	}
-	sessions, closeStore, err := p.openStore(store)
+	sessions, closeStore, err := p.openStore(ctx, store)
 	if err != nil {
 		return err
 	}

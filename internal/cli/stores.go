@@ -1,50 +1,41 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/file"
-	"github.com/holdfast-dev/holdfast/session/memory"
-	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
 // openStore opens the store that a URL names and returns its sessions. The
 // function it returns closes the store. What is appended is witnessed by the
 // store's trail (lateTrail); a store in memory has none.
-func (p *Program) openStore(url string) (*session.Sessions, func(), error) {
-	return p.openWitnessed(url, nil)
+func (p *Program) openStore(ctx context.Context, url string) (*session.Sessions, func(), error) {
+	return p.openWitnessed(ctx, url, nil)
 }
 
 // openWitnessed is openStore with one more witness: around makes it of the trail's.
-func (p *Program) openWitnessed(url string, around func(session.Witness) session.Witness) (*session.Sessions, func(), error) {
-	url, err := p.storeURL(url)
+func (p *Program) openWitnessed(ctx context.Context, url string, around func(session.Witness) session.Witness) (*session.Sessions, func(), error) {
+	ref, err := p.storeRef(url)
 	if err != nil {
 		return nil, nil, err
 	}
 	o := session.Options{Clock: p.Now}
 	var trail *lateTrail
-	if url != inMemory {
+	if ref.url != inMemory {
 		trail = &lateTrail{clock: p.Now}
-		trail.dir, trail.err = p.trailDir(url)
+		trail.dir, trail.err = p.trailDir(ref)
 		o.Witness = trail
 	}
 	if around != nil {
 		o.Witness = around(o.Witness)
 	}
-	scheme, path, _ := strings.Cut(url, ":")
-	var store session.Store
-	switch scheme {
-	case "sqlite":
-		store, err = sqlite.Open(path, nil)
-	case "file":
-		store, err = file.Open(path, nil)
-	case "memory":
-		store = memory.New()
-	}
+	store, err := p.open(ctx, ref)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,39 +43,96 @@ func (p *Program) openWitnessed(url string, around func(session.Witness) session
 		if err := trail.close(); err != nil {
 			p.warn("close the audit trail: %v", err)
 		}
-		if c, ok := store.(io.Closer); ok {
-			if err := c.Close(); err != nil {
-				p.warn("close the store: %v", err)
-			}
-		}
+		p.closeStore(store)
 	}
 	return session.New(store, &o), closeStore, nil
+}
+
+func (p *Program) closeStore(store session.Store) {
+	if c, ok := store.(io.Closer); ok {
+		if err := c.Close(); err != nil {
+			p.warn("close the store: %v", err)
+		}
+	}
 }
 
 // inMemory is the URL of a store that ends with the program.
 const inMemory = "memory:"
 
-// storeURL completes a store's URL: the flag, else HOLDFAST_STORE, else the
+// sealedPrefix stands before the URL of a store whose payloads are encrypted.
+const sealedPrefix = "encrypted+"
+
+// storeRef is a store that somebody named.
+type storeRef struct {
+	url    string // complete, without sealedPrefix; it may hold a password
+	scheme string // of url
+	name   string // the same without what is secret: for people, the daemon and the trail
+	sealed bool   // its payloads are encrypted
+}
+
+// path is what a file or folder store's URL names.
+func (r storeRef) path() string { return r.url[len(r.scheme)+1:] }
+
+// again is the URL that names the store once more.
+func (r storeRef) again() string {
+	if r.sealed {
+		return sealedPrefix + r.url
+	}
+	return r.url
+}
+
+// isLocal reports whether the store is a file or a folder.
+func (r storeRef) isLocal() bool { return r.scheme == "sqlite" || r.scheme == "file" }
+
+// storeRef completes a store's URL: the flag, else HOLDFAST_STORE, else the
 // database in the home folder. Paths come out absolute.
-func (p *Program) storeURL(url string) (string, error) {
-	if url == "" {
-		url = p.env("HOLDFAST_STORE")
-	}
-	if url == "" {
+func (p *Program) storeRef(text string) (storeRef, error) {
+	text = orElse(text, p.env("HOLDFAST_STORE"))
+	if text == "" {
 		home, err := p.home()
-		return "sqlite:" + filepath.Join(home, "sessions.db"), err
+		text = "sqlite:" + filepath.Join(home, "sessions.db")
+		return storeRef{url: text, scheme: "sqlite", name: text}, err
 	}
-	scheme, path, ok := strings.Cut(url, ":")
-	const hint = "use sqlite:PATH, file:FOLDER or memory:"
-	switch {
-	case url == inMemory:
-		return url, nil
-	case !ok || scheme != "sqlite" && scheme != "file":
-		return "", usage(fmt.Sprintf("%q is not a store", url), hint)
+	var ref storeRef
+	plain, sealed := strings.CutPrefix(text, sealedPrefix)
+	scheme, rest, ok := strings.Cut(plain, ":")
+	if !ok {
+		return ref, noStore(text)
 	}
+	var err error
+	switch scheme {
+	case "sqlite", "file":
+		ref, err = p.localStore(scheme, rest)
+	case "memory":
+		ref = storeRef{url: inMemory, scheme: scheme, name: inMemory}
+		if rest != "" {
+			err = noStore(text)
+		}
+	case "postgres", "postgresql", "mysql", "redis", "rediss", "s3":
+		ref, err = remoteStore(plain)
+	default:
+		err = noStore(text)
+	}
+	if sealed {
+		ref.sealed, ref.name = true, sealedPrefix+ref.name
+	}
+	return ref, err
+}
+
+const storeHint = "use sqlite:PATH, file:FOLDER, postgres://…, mysql://…, redis://…, s3://BUCKET/PREFIX or memory:; encrypted+URL keeps what it says secret"
+
+// noStore does not repeat what may hold a password.
+func noStore(text string) error {
+	if strings.Contains(text, "@") {
+		text = "what --store or HOLDFAST_STORE says"
+	}
+	return usage(fmt.Sprintf("%q is not a store", text), storeHint)
+}
+
+func (p *Program) localStore(scheme, path string) (storeRef, error) {
 	path = strings.TrimPrefix(path, "//")
 	if path == "" {
-		return "", usage(fmt.Sprintf("the store %q names no path", url), hint)
+		return storeRef{}, usage(fmt.Sprintf("the store %q names no path", scheme+":"), storeHint)
 	}
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		path = filepath.Join(p.env("HOME"), rest)
@@ -92,9 +140,33 @@ func (p *Program) storeURL(url string) (string, error) {
 	if !filepath.IsAbs(path) {
 		wd, err := p.Getwd()
 		if err != nil {
-			return "", err
+			return storeRef{}, err
 		}
 		path = filepath.Join(wd, path)
 	}
-	return scheme + ":" + filepath.Clean(path), nil
+	text := scheme + ":" + filepath.Clean(path)
+	return storeRef{url: text, scheme: scheme, name: text}, nil
+}
+
+// telling are the parameters of a store's URL that say which store it is.
+var telling = []string{"schema", "search_path", "prefix", "endpoint", "region", "db", "insecure"}
+
+// remoteStore names a store on a server: by where it is, without who comes.
+func remoteStore(text string) (storeRef, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Opaque != "" {
+		return storeRef{}, noStore("what --store or HOLDFAST_STORE says")
+	}
+	name := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	if name.Scheme == "postgresql" {
+		name.Scheme = "postgres"
+	}
+	q := u.Query()
+	for key := range q {
+		if !slices.Contains(telling, key) {
+			q.Del(key)
+		}
+	}
+	name.RawQuery = q.Encode()
+	return storeRef{url: text, scheme: u.Scheme, name: name.String()}, nil
 }

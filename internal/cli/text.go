@@ -353,6 +353,9 @@ func storeArg(url string) string {
 	if url == "" {
 		return ""
 	}
+	if strings.Contains(url, "@") {
+		url = "URL" // it may hold a password
+	}
 	return "--store " + quoteArg(url) + " "
 }
 
