@@ -56,6 +56,9 @@ func (d *Draft) check() error {
 	if len(p) < 2 || p[0] != '{' || p[len(p)-1] != '}' {
 		return bad("the payload is not a JSON object")
 	}
+	if IsSealed(p) {
+		return bad("no payload of a record begins as those that stores seal or mask")
+	}
 	if len(p) != len(d.Payload) || bytes.IndexByte(p, '\n') >= 0 {
 		var b bytes.Buffer
 		if err := json.Compact(&b, p); err != nil {

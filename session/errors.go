@@ -15,6 +15,7 @@ var (
 	ErrBusy        = errors.New("the session is open elsewhere")    // see BusyError
 	ErrCorrupt     = errors.New("the log is damaged")               // names session and seq
 	ErrNewer       = errors.New("written by a newer version")       // format or kind unknown here
+	ErrSealed      = errors.New("the session is sealed")            // encrypted or masked; see Sealed
 	ErrTrashed     = errors.New("the session is in the trash")      //
 	ErrInvalidID   = errors.New("invalid session id")               //
 	ErrInvalid     = errors.New("invalid argument")                 // an index or option out of range

@@ -43,19 +43,19 @@ type Meta struct {
 // that appends the batch; folding every batch from the first gives the same
 // Meta as the store holds.
 type Delta struct {
-	Opened    *Opened    // the batch creates the session
-	Messages  int        // added to MessageCount, after Reset
-	Reset     bool       // MessageCount restarts at 0 first
-	Questions int        // added to Questions: asked less answered
-	Bytes     int64      // added to Size
-	Updated   time.Time  // of the last record
-	Prompt    string     // becomes FirstPrompt when that is empty
-	Replaced  *string    // becomes FirstPrompt in any case, before Prompt
-	Patch     *MetaPatch // fields set by meta.changed, later ones winning
-	Head      int64
-	Digest    Digest
-	LastModel string // becomes Model when the patch does not say otherwise
-	Run       string // becomes Run when not ""
+	Opened    *Opened    `json:"opened,omitempty"`     // the batch creates the session
+	Messages  int        `json:"messages,omitempty"`   // added to MessageCount, after Reset
+	Reset     bool       `json:"reset,omitempty"`      // MessageCount restarts at 0 first
+	Questions int        `json:"-"`                    // added to Questions: asked less answered
+	Bytes     int64      `json:"bytes,omitempty"`      // added to Size
+	Updated   time.Time  `json:"-"`                    // of the last record
+	Prompt    string     `json:"prompt,omitempty"`     // becomes FirstPrompt when that is empty
+	Replaced  *string    `json:"replaced,omitempty"`   // becomes FirstPrompt in any case, before Prompt
+	Patch     *MetaPatch `json:"patch,omitempty"`      // fields set by meta.changed, later ones winning
+	Head      int64      `json:"-"`                    //
+	Digest    Digest     `json:"-"`                    //
+	LastModel string     `json:"last_model,omitempty"` // becomes Model when the patch does not say otherwise
+	Run       string     `json:"run,omitempty"`        // becomes Run when not ""
 }
 
 // promptLimit bounds FirstPrompt in bytes.
@@ -75,7 +75,6 @@ func Fold(batch []Record) (Delta, error) {
 
 func (d *Delta) add(r *Record) error {
 	d.Head, d.Digest, d.Updated = r.Seq, r.Digest, r.Time
-	d.Bytes += int64(len(r.Payload))
 	switch r.Kind { // also when the payload was erased
 	case KindApprovalAsked:
 		d.Questions++
@@ -88,6 +87,13 @@ func (d *Delta) add(r *Record) error {
 	bad := func(err error) error {
 		return &Error{Op: "read " + string(r.Kind), Seq: r.Seq, Err: ErrCorrupt, Detail: err.Error()}
 	}
+	if IsSealed(r.Payload) {
+		if err := d.addSealed(r); err != nil {
+			return bad(err)
+		}
+		return nil
+	}
+	d.Bytes += int64(len(r.Payload))
 	switch r.Kind {
 	case KindOpened:
 		var o Opened
@@ -150,6 +156,60 @@ func (d *Delta) add(r *Record) error {
 		}
 	}
 	return nil
+}
+
+// addSealed takes in a record whose payload stands for its own.
+func (d *Delta) addSealed(r *Record) error {
+	var (
+		one Delta
+		err error
+	)
+	if instead, ok := ReadMasked(r.Payload); ok {
+		err = one.add(&Record{Seq: r.Seq, Kind: r.Kind, Payload: instead})
+	} else {
+		var s *Sealed
+		if s, _, err = cutSealed(r.Payload); err == nil {
+			err = json.Unmarshal(s.Delta, &one)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	d.merge(&one)
+	return nil
+}
+
+// merge takes in the delta of one record that follows, but for what every record says.
+func (d *Delta) merge(one *Delta) {
+	d.Bytes += one.Bytes
+	if one.Opened != nil {
+		d.Opened = one.Opened
+	}
+	if one.Reset {
+		d.Reset, d.Messages = true, 0
+	}
+	d.Messages += one.Messages
+	if one.Replaced != nil {
+		d.Replaced, d.Prompt, d.LastModel = one.Replaced, "", ""
+	}
+	if d.Prompt == "" {
+		d.Prompt = one.Prompt
+	}
+	if one.LastModel != "" {
+		d.LastModel = one.LastModel
+		if d.Patch != nil {
+			d.Patch.Model = nil // the later one wins
+		}
+	}
+	if one.Patch != nil {
+		if d.Patch == nil {
+			d.Patch = &MetaPatch{}
+		}
+		d.Patch.merge(*one.Patch)
+	}
+	if one.Run != "" {
+		d.Run = one.Run
+	}
 }
 
 // relist takes what a list shows from a redacted record.

@@ -47,6 +47,10 @@ type Record struct {
 	Prev    Digest
 	Body    Digest
 	Digest  Digest
+
+	// Masked is set by a store that keeps less than it was given (package redacting):
+	// Payload is what is read instead, and Body that of what was there.
+	Masked bool
 }
 
 // Seal fills in Body and Digest from the other fields and prev. Time is cut to
@@ -59,13 +63,19 @@ func (r *Record) Seal(prev Digest) {
 }
 
 // Check reports, as an error that wraps [ErrCorrupt], whether the record's
-// digests fit its content. An erased payload is no fault.
+// digests fit its content. An erased payload is no fault, nor is a masked one. When
+// the payload is sealed and all else fits, the error wraps [ErrSealed].
 func (r *Record) Check() error {
-	if r.Payload != nil && Sum(r.Payload) != r.Body {
+	fits := r.Payload == nil || r.Masked || Sum(r.Payload) == r.Body
+	sealed := !fits && IsSealed(r.Payload)
+	if !fits && !sealed {
 		return &Error{Op: "check record", Seq: r.Seq, Err: ErrCorrupt, Detail: "the payload does not match its digest"}
 	}
 	if r.chain() != r.Digest {
 		return &Error{Op: "check record", Seq: r.Seq, Err: ErrCorrupt, Detail: "the record does not match its digest"}
+	}
+	if sealed {
+		return r.sealedError()
 	}
 	return nil
 }

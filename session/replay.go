@@ -95,6 +95,8 @@ func checkChain(batches <-chan []Record) error {
 type folder struct {
 	s     State
 	marks []markAt
+
+	masked bool // something is read without its secrets: no model was sent it so
 	questions
 	erasures
 }
@@ -122,6 +124,7 @@ func (f *folder) located(err error) error {
 
 func (f *folder) add(r *Record) error {
 	f.s.Head = r.Seq
+	f.masked = f.masked || r.Masked
 	r = f.effective(r)
 	switch {
 	case r.Payload == nil: // erased; only the chain needs it
@@ -299,7 +302,7 @@ func readRewrite(payload json.RawMessage) (items []transcript.Encoded, cut strin
 // state finishes the fold.
 func (f *folder) state() *State {
 	f.s.Mark = nil
-	for i := len(f.marks) - 1; i >= 0 && f.s.Mark == nil; i-- {
+	for i := len(f.marks) - 1; i >= 0 && f.s.Mark == nil && !f.masked; i-- {
 		f.s.Mark = StoredItem{Raw: f.marks[i].payload}.Mark()
 	}
 	s := f.s

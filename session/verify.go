@@ -84,6 +84,9 @@ func (s *Sessions) verifyWith(ctx context.Context, m Meta, known erased) (*verif
 	for r, err := range s.records(ctx, m, Range{}) {
 		switch {
 		case err == nil:
+			if IsSealed(r.Payload) && errors.Is(r.Check(), ErrSealed) { // it says nothing of what is wrong
+				return nil, r.sealedError()
+			}
 			v.record(r, m)
 		case errors.Is(err, ErrCorrupt):
 			v.unreadable(err)
@@ -127,6 +130,8 @@ type verifier struct {
 	f    folder
 	prev Record
 	lost bool // a record could not be read: the next one has nothing to follow
+
+	masked int // records without their secrets
 }
 
 func (v *verifier) fault(seq int64, err error) {
@@ -162,6 +167,9 @@ func (v *verifier) record(r Record, m Meta) {
 	v.prev = Record{Seq: r.Seq, Digest: r.Digest}
 	if r.Payload == nil {
 		v.r.Erased++
+	}
+	if r.Masked {
+		v.masked++
 	}
 	if r.Payload != nil && !json.Valid(r.Payload) {
 		v.fault(r.Seq, fmt.Errorf("the payload of %s is not JSON", r.Kind))
@@ -210,6 +218,9 @@ func (v *verifier) erased(m Meta) {
 		if seq > m.ParentSeq {
 			v.fault(seq, errors.New("its payload is gone and no record says that it was erased"))
 		}
+	}
+	if v.masked > 0 {
+		v.r.Notices = append(v.r.Notices, fmt.Sprintf("%d records are kept without their secrets: the chain holds, and nothing proves what is read instead", v.masked))
 	}
 	if n := len(v.f.unfinished(m.ParentSeq)); n > 0 {
 		v.r.Notices = append(v.r.Notices, fmt.Sprintf("%d records were to be erased and still have their payloads: redacting or going on with the session erases them", n))

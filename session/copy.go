@@ -1,0 +1,210 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+)
+
+// CopyOptions adjusts [Copy].
+type CopyOptions struct {
+	DryRun   bool             // only say what would be copied
+	Progress func(CopyReport) // is called after each session; Faults and Last are not to be kept
+}
+
+// CopyReport is what [Copy] did, or has done so far.
+type CopyReport struct {
+	Sessions int         // in from, without those that it keeps for forks only
+	Done     int         // of those: looked at
+	Changed  int         // of those: shipped to, or to be
+	Records  int64       // that were appended, or are to be
+	Bytes    int64       // of their payloads
+	Erased   int64       // payloads that were erased
+	Verified int64       // records that were read again and compared
+	Faults   []CopyFault // sessions that are not as in from
+	Last     string      // the session that was looked at last
+}
+
+// CopyFault is a session that could not be copied, or whose copy is not the same.
+type CopyFault struct {
+	Session string
+	Err     error
+}
+
+// OK reports whether to holds all that from holds.
+func (r *CopyReport) OK() bool { return len(r.Faults) == 0 && r.Done == r.Sessions }
+
+// Copy ships every session of a store into another one, parents first, see [Ship], and
+// then reads each again and compares it record by record: digests, and what was erased.
+// What to has besides stays. A second Copy ships only news; one that was interrupted
+// goes on where it stopped.
+//
+// A session that cannot be copied is among the Faults, and the others are copied. The
+// error is for what kept Copy from going on; the report says how far it came.
+func Copy(ctx context.Context, from, to Store, o *CopyOptions) (*CopyReport, error) {
+	c := copying{shipping: newShipping(from, to), r: &CopyReport{}}
+	if o != nil {
+		c.o = *o
+	}
+	p, err := from.List(ctx, Query{Worktrees: true, Trash: TrashToo})
+	if err != nil {
+		return c.r, err
+	}
+	c.r.Sessions = len(p.Sessions)
+	slices.Reverse(p.Sessions) // so that the copies come to be in the order of the originals
+	for _, m := range p.Sessions {
+		if err := c.one(ctx, m); err != nil {
+			return c.r, err
+		}
+		c.r.Done++
+		c.r.Last = m.ID
+		if c.o.Progress != nil {
+			c.o.Progress(*c.r)
+		}
+	}
+	if c.o.DryRun {
+		return c.r, nil
+	}
+	return c.r, c.deletions(ctx)
+}
+
+// deletions deletes the copies of sessions that from keeps for their forks only.
+func (c *copying) deletions(ctx context.Context) error {
+	forks, err := c.forks(ctx)
+	if err != nil {
+		return err
+	}
+	for id := range forks {
+		m, err := c.from.lookup(ctx, id)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		if m.Deleted && !slices.Contains(c.deleted, id) {
+			c.deleted = append(c.deleted, id)
+		}
+	}
+	return c.deleteParents(ctx, forks, &Shipped{})
+}
+
+type copying struct {
+	*shipping
+	o CopyOptions
+	r *CopyReport
+}
+
+// one copies a session. The error ends the copying.
+func (c *copying) one(ctx context.Context, m Meta) error {
+	var (
+		did Shipped
+		err error
+	)
+	if c.o.DryRun {
+		did, err = c.missing(ctx, m)
+	} else {
+		did, err = c.ship(ctx, m.ID, 0)
+		if err == nil {
+			err = c.compare(ctx, m)
+		}
+	}
+	for _, did := range append(c.parents, did) {
+		if did.Records > 0 {
+			c.r.Changed++
+		}
+		c.r.Records += did.Records
+		c.r.Bytes += did.Bytes
+		c.r.Erased += did.Erased
+	}
+	c.parents = nil
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	for _, end := range []error{ErrFull, ErrReadOnly, ErrPoisoned, ErrClosed} {
+		if errors.Is(err, end) {
+			return err
+		}
+	}
+	if gone, look := c.from.lookup(ctx, m.ID); errors.Is(look, ErrNotFound) || look == nil && gone.Deleted {
+		return nil // it was deleted meanwhile
+	}
+	c.r.Faults = append(c.r.Faults, CopyFault{m.ID, err})
+	return nil
+}
+
+// missing counts what shipping would append.
+func (c *copying) missing(ctx context.Context, m Meta) (Shipped, error) {
+	r := Shipped{Session: m.ID}
+	after := m.ParentSeq
+	there, err := c.to.lookup(ctx, m.ID)
+	switch {
+	case errors.Is(err, ErrNotFound):
+	case err != nil:
+		return r, err
+	case there.Head == m.Head && there.HeadDigest == m.HeadDigest:
+		return r, nil
+	default:
+		last, err := c.common(ctx, m, there)
+		if err != nil {
+			return r, err
+		}
+		after = last.Seq
+	}
+	for rec, err := range c.from.store.Read(ctx, m.ID, Range{After: after}) {
+		if err != nil {
+			return r, err
+		}
+		r.Records++
+		r.Bytes += int64(len(rec.Payload))
+	}
+	return r, nil
+}
+
+// compare reads a session in both stores. Somebody may be appending to the original:
+// what the copy does not have yet does not count.
+func (c *copying) compare(ctx context.Context, m Meta) error {
+	there, err := c.to.lookup(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	differs := func(seq int64, detail string) error {
+		return &Error{Op: "compare", Session: m.ID, Seq: seq, Err: ErrCorrupt, Detail: "the copy " + detail, Hint: "delete the copy and copy again"}
+	}
+	if there.Head < m.Head {
+		return differs(there.Head, "ends before the original")
+	}
+	r := Range{Until: there.Head}
+	next, stop := iter.Pull2(c.to.store.Read(ctx, m.ID, r))
+	defer stop()
+	for want, err := range c.from.store.Read(ctx, m.ID, r) {
+		if err != nil {
+			return err
+		}
+		got, err, ok := next()
+		switch {
+		case !ok:
+			return differs(want.Seq, "lacks a record")
+		case err != nil:
+			return err
+		case got.Digest != want.Digest || got.ID != want.ID || got.Kind != want.Kind || !got.Time.Equal(want.Time):
+			return differs(want.Seq, "has another record")
+		case (got.Payload == nil) && want.Payload != nil:
+			return differs(want.Seq, "lacks the payload")
+		case IsSealed(want.Payload) && !bytes.Equal(got.Payload, want.Payload):
+			return differs(want.Seq, "has another payload")
+		case (got.Payload != nil) && want.Payload == nil:
+			return differs(want.Seq, "has a payload that was erased")
+		}
+		if err := got.Check(); err != nil && !errors.Is(err, ErrSealed) {
+			return err
+		}
+		c.r.Verified++
+	}
+	if _, _, more := next(); more {
+		return differs(there.Head, "has more records")
+	}
+	return nil
+}

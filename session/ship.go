@@ -1,0 +1,387 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Shipped is what [Ship] did to one session.
+type Shipped struct {
+	Session string `json:"session"`
+	Records int64  `json:"records"`           // that were appended
+	Bytes   int64  `json:"bytes"`             // of their payloads
+	Erased  int64  `json:"erased,omitempty"`  // payloads that were erased there as they are here
+	Created bool   `json:"created,omitempty"` // the session was not there
+	Deleted bool   `json:"deleted,omitempty"` // it was deleted there as it is here
+}
+
+// The sizes of a batch that is shipped.
+const (
+	shipRecords = 256
+	shipBytes   = 1 << 20
+)
+
+// Ship brings the log of a session in to to the state that it has in from: it appends
+// what is missing, with the same seqs, ids, times, payload bytes and digests. What was
+// erased in from is erased in to; a session that from keeps for its forks only is kept
+// so in to once all its forks are there. The parents of a fork are shipped first.
+// Ship goes on where it stopped and may be called again at any time. It takes the
+// lease of to and gives it back.
+//
+// Errors: ErrConflict when the two logs have diverged, or to is ahead; ErrNotFound when
+// from has no such session; ErrExists when it is deleted in to and not in from; ErrBusy
+// when somebody writes it in to; ErrCorrupt for a record that is damaged in from,
+// what comes before it is shipped. ErrSealed is none: what is sealed is shipped as it
+// is, but for masked records, which only a store that masks can take.
+func Ship(ctx context.Context, from, to Store, id string) (Shipped, error) {
+	if err := CheckID(id); err != nil {
+		return Shipped{}, err
+	}
+	s := newShipping(from, to)
+	r, err := s.ship(ctx, id, 0)
+	if err != nil {
+		return r, err
+	}
+	return r, s.settle(ctx, &r)
+}
+
+// shipping is the way from one store to another.
+type shipping struct {
+	from, to *Sessions
+	deleted  []string  // kept in from for forks only, and met on the way
+	parents  []Shipped // shipped before their forks
+}
+
+func newShipping(from, to Store) *shipping {
+	return &shipping{from: New(from, nil), to: New(to, nil)}
+}
+
+// ship ships the session, behind its parents.
+func (s *shipping) ship(ctx context.Context, id string, depth int) (Shipped, error) {
+	r := Shipped{Session: id}
+	m, err := s.from.lookup(ctx, id)
+	if err != nil {
+		return r, err
+	}
+	if m.Deleted && !slices.Contains(s.deleted, id) {
+		s.deleted = append(s.deleted, id)
+	}
+	there, err := s.to.lookup(ctx, id)
+	switch {
+	case err == nil && there.Deleted && m.Deleted:
+		return r, nil
+	case err == nil && there.Deleted:
+		return r, &Error{
+			Op: "ship", Session: id, Err: ErrExists, Detail: "it is deleted there, and forks of it are not",
+			Hint: "ship into another store",
+		}
+	case err == nil && there.Head == m.Head && there.HeadDigest == m.HeadDigest:
+		return r, nil
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return r, err
+	}
+	if err != nil && m.Parent != "" {
+		if depth > maxForkDepth {
+			return r, &Error{Op: "ship", Session: id, Err: ErrCorrupt, Detail: "its forks run in a circle at " + m.Parent}
+		}
+		p, err := s.ship(ctx, m.Parent, depth+1)
+		s.parents = append(s.parents, p)
+		if err != nil {
+			return r, err
+		}
+	}
+	err = s.log(ctx, m, &r)
+	return r, err
+}
+
+// log ships one log, with the lease of its copy.
+func (s *shipping) log(ctx context.Context, m Meta, r *Shipped) (err error) {
+	l := &Log{s: s.to, id: m.ID}
+	if err := l.acquire(ctx, false); err != nil {
+		return err
+	}
+	l.keepLease()
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if err := l.mendCopy(ctx); err != nil {
+		return err
+	}
+	prev := Record{Seq: m.ParentSeq}
+	switch there, err := s.to.lookup(ctx, m.ID); {
+	case errors.Is(err, ErrNotFound):
+		r.Created = true
+	case err != nil:
+		return err
+	default:
+		if prev, err = s.common(ctx, m, there); err != nil {
+			return err
+		}
+	}
+	p := parcel{l: l, r: r, from: m, prev: prev}
+	if err := p.fill(ctx, s.from.store); err != nil {
+		return err
+	}
+	if p.prev.Seq == m.ParentSeq && r.Created && m.Deleted {
+		return s.remnant(ctx, l, m, r)
+	}
+	if p.prev.Seq < m.Head && !m.Deleted { // of a deleted one the rest is gone
+		return &Error{Op: "ship", Session: m.ID, Seq: p.prev.Seq + 1, Err: ErrCorrupt, Detail: "the log ends before its head", Hint: "holdfast sessions verify " + m.ID}
+	}
+	return nil
+}
+
+// mendCopy lets the store cut what a crash has left of an append.
+func (l *Log) mendCopy(ctx context.Context) error {
+	if r, ok := As[Recoverer](l.s.store); ok {
+		_, err := r.Recover(ctx, l.id)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// common finds the record that the copy ends with, in from, too.
+func (s *shipping) common(ctx context.Context, m, there Meta) (Record, error) {
+	diverged := func(detail string) error {
+		return &Error{
+			Op: "ship", Session: m.ID, Seq: there.Head, Err: ErrConflict, Detail: detail,
+			Hint: "the two logs have diverged: delete the copy, or ship into another store",
+		}
+	}
+	if there.Parent != m.Parent || there.ParentSeq != m.ParentSeq {
+		return Record{}, diverged("the two are not of the same parent")
+	}
+	for r, err := range s.from.store.Read(ctx, m.ID, Range{After: there.Head - 1, Until: there.Head}) {
+		if err != nil {
+			return Record{}, err
+		}
+		if r.Digest != there.HeadDigest {
+			return Record{}, diverged("another record has this number")
+		}
+		return r, nil
+	}
+	if m.Deleted { // what its forks do not need is gone
+		return Record{Seq: there.Head, Digest: there.HeadDigest}, nil
+	}
+	return Record{}, diverged("the copy has records that the original does not have")
+}
+
+// parcel is a batch on its way.
+type parcel struct {
+	l     *Log // of the copy
+	r     *Shipped
+	from  Meta
+	prev  Record // the last that was taken in
+	batch []Record
+	bytes int
+}
+
+// fill ships everything behind prev.
+func (p *parcel) fill(ctx context.Context, from Store) error {
+	for r, err := range from.Read(ctx, p.from.ID, Range{After: p.prev.Seq}) {
+		if err == nil {
+			err = p.add(ctx, r)
+		}
+		if err != nil {
+			return errors.Join(err, p.send(ctx))
+		}
+	}
+	return p.send(ctx)
+}
+
+func (p *parcel) add(ctx context.Context, r Record) error {
+	if p.prev.Digest.IsZero() { // of a fork: the first record says whom it follows
+		p.prev.Digest = r.Prev
+	}
+	if err := r.CheckAfter(&p.prev); err != nil && !errors.Is(err, ErrSealed) {
+		return err
+	}
+	if r.Masked {
+		if m, ok := p.l.s.store.(Masker); !ok || !m.Masks() {
+			return &Error{
+				Op: "ship", Session: p.from.ID, Seq: r.Seq, Err: ErrSealed, Detail: "it has been masked, and the store that it goes to keeps no masked records",
+				Hint: "open that store as redacting+URL",
+			}
+		}
+	}
+	if r.Kind == KindRedacted {
+		if err := p.erase(ctx, r); err != nil {
+			return err
+		}
+	}
+	p.prev = r
+	p.batch = append(p.batch, r)
+	if p.bytes += len(r.Payload); len(p.batch) >= shipRecords || p.bytes >= shipBytes {
+		return p.send(ctx)
+	}
+	return nil
+}
+
+// send appends the batch.
+func (p *parcel) send(ctx context.Context) error {
+	if len(p.batch) == 0 {
+		return nil
+	}
+	if p.l.fenced.Load() {
+		return &Error{Op: "ship", Session: p.from.ID, Err: ErrFenced}
+	}
+	delta, err := Fold(p.batch)
+	if err != nil {
+		return err
+	}
+	b := Batch{Expect: p.batch[0].Seq - 1, Epoch: p.l.lease.Epoch, Records: p.batch, Delta: delta}
+	if err := p.l.s.store.Append(ctx, p.from.ID, b); err != nil {
+		return err
+	}
+	p.r.Records += int64(len(p.batch))
+	p.r.Bytes += int64(p.bytes)
+	p.batch, p.bytes = nil, 0
+	return nil
+}
+
+// erase erases in the copy what a redacted record names, before it is appended: when
+// something comes between, the copy ends before that record, and the next Ship erases
+// again.
+func (p *parcel) erase(ctx context.Context, r Record) error {
+	seqs, err := redactedSeqs(&r)
+	if err != nil {
+		return err
+	}
+	seqs = slices.DeleteFunc(seqs, func(seq int64) bool { return seq <= p.from.ParentSeq || seq >= r.Seq })
+	if len(seqs) == 0 {
+		return nil
+	}
+	if err := p.send(ctx); err != nil {
+		return err
+	}
+	if err := p.l.erase(ctx, seqs); err != nil {
+		return err
+	}
+	p.r.Erased += int64(len(seqs))
+	return nil
+}
+
+// redactedSeqs are the records that a redacted record names.
+func redactedSeqs(r *Record) ([]int64, error) {
+	bad := func(err error) error {
+		return &Error{Op: "read redacted", Seq: r.Seq, Err: ErrCorrupt, Detail: err.Error()}
+	}
+	payload := r.Payload
+	if payload == nil {
+		return nil, nil
+	}
+	if instead, ok := ReadMasked(payload); ok {
+		payload = instead
+	} else if IsSealed(payload) {
+		s, _, err := cutSealed(payload)
+		if err != nil {
+			return nil, bad(err)
+		}
+		return s.Seqs, nil
+	}
+	var w Redacted
+	if err := json.Unmarshal(payload, &w); err != nil {
+		return nil, bad(err)
+	}
+	return w.Seqs, nil
+}
+
+// remnant makes a session of which nothing is left but whose fork it is: forks of it
+// begin before its own first record. It is deleted as soon as they are there.
+func (s *shipping) remnant(ctx context.Context, l *Log, m Meta, r *Shipped) error {
+	o := Opened{Format: FormatVersion, SessionID: m.ID, Created: m.CreatedAt, Owner: m.Owner}
+	if m.Parent != "" {
+		o.Base = &Base{Parent: m.Parent, Seq: m.ParentSeq}
+		for rec, err := range s.from.records(ctx, m, Range{After: m.ParentSeq - 1, Until: m.ParentSeq}) {
+			if err != nil {
+				return err
+			}
+			o.Base.Digest = rec.Digest
+		}
+	}
+	d, err := NewDraft(KindOpened, o)
+	if err != nil {
+		return err
+	}
+	rec := Record{Seq: m.ParentSeq + 1, ID: "remnant-" + m.ID, Time: m.UpdatedAt, Kind: KindOpened, Payload: d.Payload}
+	if o.Base != nil {
+		rec.Seal(o.Base.Digest)
+	} else {
+		rec.Seal(Digest{})
+	}
+	p := parcel{l: l, r: r, from: m, batch: []Record{rec}}
+	return p.send(ctx)
+}
+
+// settle deletes in to what from keeps for its forks only, once all of these are there.
+func (s *shipping) settle(ctx context.Context, r *Shipped) error {
+	if len(s.deleted) == 0 {
+		return nil
+	}
+	forks, err := s.forks(ctx)
+	if err != nil {
+		return err
+	}
+	return s.deleteParents(ctx, forks, r)
+}
+
+func (s *shipping) deleteParents(ctx context.Context, forks map[string][]string, r *Shipped) error {
+	for _, id := range s.deleted {
+		there, err := s.to.lookup(ctx, id)
+		if errors.Is(err, ErrNotFound) || err == nil && there.Deleted {
+			continue
+		}
+		ready := err == nil
+		for _, fork := range forks[id] {
+			_, err := s.to.lookup(ctx, fork)
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			ready = ready && err == nil
+		}
+		if err != nil {
+			return err
+		}
+		if !ready {
+			continue
+		}
+		if err := s.delete(ctx, id); err != nil {
+			return fmt.Errorf("delete the copy of what was deleted: %w", err)
+		}
+		r.Deleted = r.Deleted || id == r.Session
+	}
+	return nil
+}
+
+func (s *shipping) delete(ctx context.Context, id string) error {
+	err := s.to.Delete(ctx, id)
+	if errors.Is(err, ErrNotFound) { // somebody was faster
+		return nil
+	}
+	return err
+}
+
+// forks lists the forks of every session in from that has any, deleted ones too.
+func (s *shipping) forks(ctx context.Context) (map[string][]string, error) {
+	p, err := s.from.store.List(ctx, Query{Worktrees: true, Trash: TrashToo})
+	if err != nil {
+		return nil, err
+	}
+	forks := map[string][]string{}
+	seen := map[string]bool{}
+	for _, m := range p.Sessions {
+		for m.Parent != "" && !seen[m.ID] {
+			seen[m.ID] = true
+			forks[m.Parent] = append(forks[m.Parent], m.ID)
+			if m, err = s.from.lookup(ctx, m.Parent); errors.Is(err, ErrNotFound) {
+				break // damaged; who reads it says so
+			} else if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return forks, nil
+}
