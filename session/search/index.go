@@ -1,0 +1,161 @@
+package search
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite" // registers itself with database/sql
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// version of the file. Another one is made anew from the log.
+const version = 1
+
+// schema: words has no text of its own, only where words are; entries say what a row of
+// it is about.
+const schema = `
+CREATE TABLE sessions (
+  num     INTEGER PRIMARY KEY,
+  id      TEXT    NOT NULL UNIQUE,
+  head    INTEGER NOT NULL,
+  digest  BLOB    NOT NULL,
+  uses    TEXT    NOT NULL,
+  title   TEXT    NOT NULL,
+  project TEXT    NOT NULL,
+  cwd     TEXT    NOT NULL,
+  trashed INTEGER NOT NULL
+) STRICT;
+CREATE TABLE entries (
+  row     INTEGER PRIMARY KEY,
+  num     INTEGER NOT NULL,
+  seq     INTEGER NOT NULL,
+  origin  INTEGER NOT NULL,
+  time_ms INTEGER NOT NULL,
+  role    TEXT    NOT NULL,
+  tool    TEXT    NOT NULL,
+  whole   INTEGER NOT NULL,
+  parts   TEXT    NOT NULL
+) STRICT;
+CREATE INDEX places ON entries (num, seq);
+CREATE VIRTUAL TABLE words USING fts5(text, content = '', contentless_delete = 1, prefix = '2 3',
+  tokenize = "unicode61 remove_diacritics 0 categories 'L* N* M* Co'");
+`
+
+// Index is an index of a store's transcripts, a [session.Searcher]. It is safe for
+// concurrent use, by several processes too. Create one with [Open].
+type Index struct {
+	db    *sql.DB
+	store session.Store
+	path  string
+}
+
+var _ session.Searcher = (*Index)(nil)
+
+// Open opens the index in the file at path, and makes it, mode 0600, when it is not
+// there, is damaged or of another version: it only repeats what the store knows. It is
+// empty then until [Index.Index] is called. Folders above it are made with mode 0700.
+func Open(path string, store session.Store) (*Index, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, failed("open index", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
+		return nil, failed("open index", err)
+	}
+	x := &Index{store: store, path: abs}
+	if err = x.open(); err == nil {
+		return x, nil
+	}
+	if !replaceable(err) {
+		return nil, failed("open index", err)
+	}
+	if err := x.remove(); err != nil {
+		return nil, failed("open index", err)
+	}
+	if err := x.open(); err != nil {
+		return nil, failed("open index", err)
+	}
+	return x, nil
+}
+
+// errOther says that a file is of another version, or no index.
+var errOther = errors.New("the file is not an index of this version")
+
+func replaceable(err error) bool {
+	return errors.Is(err, errOther) || strings.Contains(err.Error(), "malformed") || strings.Contains(err.Error(), "not a database")
+}
+
+func (x *Index) open() (err error) {
+	f, err := os.OpenFile(x.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil { // before SQLite locks it
+		return err
+	}
+	q := url.Values{"_pragma": {
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "secure_delete(ON)", "cache_size(-4096)",
+	}, "_txlock": {"immediate"}}
+	if x.db, err = sql.Open("sqlite", "file:"+(&url.URL{Path: x.path}).EscapedPath()+"?"+q.Encode()); err != nil {
+		return err
+	}
+	if err := x.setUp(); err != nil {
+		return errors.Join(err, x.db.Close())
+	}
+	return nil
+}
+
+func (x *Index) setUp() error {
+	tx, err := x.db.Begin()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing, once it is committed
+	var is, tables int
+	if err := tx.QueryRow("SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version").Scan(&is, &tables); err != nil {
+		return err
+	}
+	switch {
+	case is == version:
+		return nil
+	case tables != 0:
+		return errOther
+	}
+	if _, err := tx.Exec(schema + fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// remove takes the file away, and what SQLite keeps beside it.
+func (x *Index) remove() error {
+	for _, suffix := range []string{"-wal", "-shm", ""} {
+		if err := os.Remove(x.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close closes the file. Closing twice does nothing.
+func (x *Index) Close() error {
+	if err := x.db.Close(); err != nil {
+		return failed("close index", err)
+	}
+	return nil
+}
+
+func failed(op string, err error) error {
+	if _, ok := errors.AsType[*session.Error](err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &session.Error{Op: op, Err: err, Hint: "the index can be deleted: it is made anew from the log"}
+}
