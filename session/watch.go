@@ -33,6 +33,7 @@ func (s *Sessions) Watch(ctx context.Context, id string, after int64) iter.Seq2[
 // Poll is a [Watcher] for any store: it looks at the head each time a pause is over.
 func Poll(ctx context.Context, s Store, id string, after int64, pause time.Duration) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
+		after := after // ranging again begins again
 		tick := time.NewTicker(pause)
 		defer tick.Stop()
 		for {

@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
@@ -119,17 +119,25 @@ func testBigPayload(e *env) {
 }
 
 func testLongLog(e *env) {
-	n := 20_000
-	if testing.Short() {
-		n = 2_000
-	}
+	n := e.few(100_000, 2_000)
 	w := e.create("s")
-	for range n / 200 {
-		e.append(w, w.items(200)...)
+	for range n / 500 {
+		e.append(w, w.items(500)...)
 	}
 	same(e, "read", e.read(e.store, "s", session.Range{}), w.all)
 	mid := int64(n / 2)
 	same(e, "middle", e.read(e.store, "s", session.Range{After: mid, Limit: 10}), w.all[mid:mid+10])
+	tail := slices.Clone(w.all[len(w.all)-50:])
+	slices.Reverse(tail)
+	same(e, "tail", e.read(e.store, "s", session.Range{Reverse: true, Limit: 50}), tail)
+	var pages []session.Record
+	for after := int64(n - 995); ; after = pages[len(pages)-1].Seq {
+		page := e.read(e.store, "s", session.Range{After: after, Limit: 100})
+		if pages = append(pages, page...); len(page) < 100 {
+			break
+		}
+	}
+	same(e, "page by page", pages, w.all[n-995:])
 }
 
 func testExactBytes(e *env) {
@@ -140,6 +148,13 @@ func testExactBytes(e *env) {
 		`{"t":"\u0000 \ud83d\ude00 é \u2028 <&>"}`,
 		`{ "spaced" : [ 1 , 2 ] }`,
 		`{}`,
+		`{"":"","null":null,"empty":[],"none":{},"false":false}`,
+		`{"i":9223372036854775807,"o":9223372036854775808,"u":18446744073709551615,"m":-9007199254740993}`,
+		`{"e":1e400,"E":1E+02,"z":-0,"z0":-0.0,"d":0.1e-7,"t":1.000000000000000000000000000001}`,
+		`{"é":"é","e\u0301":"e\u0301","\u00e9":"\/ \b\f\n\r\t \" \\"}`,
+		`{"lone":"\ud800","pair":"\ud83d\ude00","raw":"😀","del":"` + "\x7f" + `","sep":"` + "\u2028" + `"}`,
+		`{"deep":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}`,
+		"{\"tab\":\t1}",
 	} {
 		e.append(w, w.next(session.KindWorkspaceEvent, []byte(p)))
 	}

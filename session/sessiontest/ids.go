@@ -1,6 +1,7 @@
 package sessiontest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/session"
@@ -11,6 +12,8 @@ func testIDs(e *env) {
 		"sess", "sess2", "sess-2", "a_b", "axb", "a%b", "a*b", "a?b", "[ab]", "a'b", `a"b`, "a;b--c", "a b", "a.b", "ab.", "a:b", "a$b", "~a", "a#b", "a&b",
 		"naïve", "naive", "日本", "🙂", "null", "CON", "lock", "log.jsonl", "meta", "tmp", strings.Repeat("x", session.MaxIDBytes),
 		strings.Repeat("é", session.MaxIDBytes/2),
+		"a", "a%", "a_", "a*", "*", "%", "_", "[", "?", "[a-z]", "{a,b}", "a%2Fb", "a+b", "a%20b", "a:records", "a:meta", "sess.jsonl",
+		"nai\u0308ve", "straße", "strasse", "ａ", "sess=1", "sess@1", "0", "00", "1e3", "true", "undefined", "__proto__",
 	}
 	writers := map[string]*writer{}
 	for i, id := range ids {
@@ -45,6 +48,58 @@ func testIDs(e *env) {
 	p, err := e.store.List(e.ctx(), session.Query{})
 	if err != nil || len(p.Sessions) != len(writers) {
 		e.Fatalf("%d sessions listed (%v), want %d", len(p.Sessions), err, len(writers))
+	}
+}
+
+// testIDPrefixes does everything that changes something to one session of a family of
+// ids, and nothing may happen to the others.
+func testIDPrefixes(e *env) {
+	names := []string{"sess", "sess2", "sess.2", "sess-2", "sess_2", "sess%", "ses", "ses_", "s*", "s"}
+	writers := map[string]*writer{}
+	for _, id := range names {
+		w := e.create(id)
+		e.append(w, w.items(3)...)
+		writers[id] = w
+	}
+	check := func(what string, but ...string) {
+		e.Helper()
+		for id, w := range writers {
+			if !slices.Contains(but, id) {
+				same(e, what+": "+id, e.read(e.store, id, session.Range{}), w.all)
+				e.append(w, w.item("its lease holds"))
+			}
+		}
+	}
+	check("before")
+	if er, ok := session.As[session.Eraser](e.store); ok {
+		for _, id := range []string{"sess", "ses_", "s*"} {
+			w := writers[id]
+			if err := er.Erase(e.ctx(), id, w.epoch, []int64{2}); err != nil {
+				e.Fatal(err)
+			}
+			w.all = erased(w.all, 2)
+		}
+		check("after erasing")
+	}
+	if l, ok := session.As[session.Leaser](e.store); ok {
+		for _, id := range []string{"sess", "ses_", "s*"} {
+			writers[id].epoch = e.acquire(e.store, id)
+		}
+		check("after takeovers")
+		if err := l.Release(e.ctx(), "sess", session.Lease{Epoch: writers["sess"].epoch}); err != nil {
+			e.Fatal(err)
+		}
+		check("after a release", "sess")
+		writers["sess"].epoch = e.acquire(e.store, "sess")
+	}
+	if d, ok := session.As[session.Deleter](e.store); ok {
+		for _, id := range []string{"ses_", "s*", "sess", "s"} {
+			if err := d.Delete(e.ctx(), id); err != nil {
+				e.Fatal(err)
+			}
+			delete(writers, id)
+			check("after deleting " + id)
+		}
 	}
 }
 

@@ -18,6 +18,23 @@ type Caps struct {
 	FoldsCase bool
 	// MaxPayload is the largest payload in bytes; 0 means 10 MiB are tried.
 	MaxPayload int
+	// Slow is for a store whose append takes milliseconds: logs are shorter and races
+	// have fewer rounds. Nothing is left out.
+	Slow bool
+	// Corrupt damages record seq of session id on the medium of s, behind the store's
+	// back: its payload, a digest, or all of it. Nil when there is no way to.
+	Corrupt func(t testing.TB, s session.Store, id string, seq int64)
+	// Tear leaves on the medium of s what a crash in the middle of an append to session
+	// id leaves there: a part of a batch. Nil when the engine below sees to that.
+	Tear func(t testing.TB, s session.Store, id string)
+}
+
+// few chooses between a number of rounds and one for who has less time.
+func (e *env) few(n, less int) int {
+	if e.caps.Slow || testing.Short() {
+		return less
+	}
+	return n
 }
 
 // Run runs the kit on stores that open returns. Every call of open must return
@@ -31,6 +48,10 @@ func Run(t *testing.T, open func(t testing.TB) session.Store, caps Caps) {
 		{"append/batches are whole", testBatch},
 		{"append/expects the head", testCAS},
 		{"append/recognises a retry", testRetry},
+		{"append/recognises retries at once", testRetriesAtOnce},
+		{"append/recognises a retry after a takeover", testRetryAfterTakeover},
+		{"append/refuses an empty batch", testEmptyBatch},
+		{"append/takes what was erased elsewhere", testAppendErased},
 		{"append/creates once", testCreate},
 		{"append/needs a session", testMissing},
 		{"append/big payload", testBigPayload},
@@ -40,17 +61,23 @@ func Run(t *testing.T, open func(t testing.TB) session.Store, caps Caps) {
 		{"append/times may run backwards", testSkew},
 		{"append/keeps no memory of the caller", testAliasing},
 		{"append/one of many wins each seq", testRace},
+		{"append/one of many wins each takeover", testTakeoverRace},
 		{"append/many sessions at once", testManySessions},
 		{"meta/follows from the records", testMeta},
 		{"meta/counts open questions", testQuestions},
 		{"meta/knows its run", testRun},
 		{"meta/can be replaced", testPutMeta},
+		{"meta/keeps any text", testMetaText},
 		{"read/ranges", testRanges},
 		{"read/stops when told", testStop},
 		{"read/cancelled", testReadCancelled},
 		{"read/while appending", testReadWhileAppending},
+		{"read/never half a batch", testReadWhole},
 		{"read/through a second client", testSecondClient},
+		{"read/goes on behind a damaged record", testCorrupt},
+		{"read/leaves out a torn tail", testTear},
 		{"ids/are taken literally", testIDs},
+		{"ids/none begins another", testIDPrefixes},
 		{"ids/case", testCase},
 		{"list/newest first", testListOrder},
 		{"list/filters", testListFilters},
@@ -58,6 +85,10 @@ func Run(t *testing.T, open func(t testing.TB) session.Store, caps Caps) {
 		{"list/runs", testListRuns},
 		{"list/pages without gaps", testListPages},
 		{"list/foreign cursor", testListCursor},
+		{"list/filters together", testListTogether},
+		{"list/filters compare bytes", testListBytes},
+		{"trash/is left out of lists", testTrash},
+		{"trash/keeps a session as it is", testTrashSessions},
 		{"lease/one holder", testLeaseBusy},
 		{"lease/steal", testLeaseSteal},
 		{"lease/renew and release", testLeaseRenew},
@@ -65,6 +96,8 @@ func Run(t *testing.T, open func(t testing.TB) session.Store, caps Caps) {
 		{"lease/fences the former holder", testLeaseFences},
 		{"lease/shared records need none", testLeaseShared},
 		{"lease/one of many acquires", testLeaseRace},
+		{"lease/takeover in the middle of appends", testTakeover},
+		{"lease/epochs rise", testEpochs},
 		{"fork/goes on from its base", testFork},
 		{"fork/of what is not there", testForkMissing},
 		{"fork/begins with more than one record", testForkCut},
@@ -77,11 +110,24 @@ func Run(t *testing.T, open func(t testing.TB) session.Store, caps Caps) {
 		{"delete/is gone", testDelete},
 		{"delete/forks keep what they need", testDeleteParent},
 		{"delete/the last fork frees its parents", testDeleteLast},
+		{"watch/tells what is there", testWatchThere},
+		{"watch/tells every growth", testWatchGrowth},
+		{"watch/tells what a second client appends", testWatchSecondClient},
+		{"watch/ends with the session", testWatchDeleted},
+		{"watch/ends with its context", testWatchCancelled},
+		{"watch/ends with the store", testWatchClosed},
+		{"watch/has room for many", testWatchMany},
+		{"watch/misses nothing in a storm", testWatchStorm},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.test(&env{T: t, open: open, caps: caps, store: open(t)})
 		})
 	}
+	RunSearch(t, func(t testing.TB) (session.Store, session.Searcher) {
+		s := open(t)
+		found, _ := session.As[session.Searcher](s)
+		return s, found
+	}, caps)
 }
 
 // env is one subtest: a store and short words for what is done with it.
@@ -90,6 +136,14 @@ type env struct {
 	open  func(testing.TB) session.Store
 	caps  Caps
 	store session.Store
+}
+
+// clients are the store and, where there is one, a second client of its data.
+func (e *env) clients() []session.Store {
+	if e.caps.Reopen == nil {
+		return []session.Store{e.store}
+	}
+	return []session.Store{e.store, e.caps.Reopen(e, e.store)}
 }
 
 func (e *env) ctx() context.Context { return e.Context() }
