@@ -1,0 +1,162 @@
+package object
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Delete implements [session.Deleter]. With a slot of its log the session is gone for
+// everyone; then what no fork needs is removed. When that is cut short, Sweep or who
+// uses the id next goes on with it.
+func (s *Store) Delete(ctx context.Context, id string) error {
+	return s.with(ctx, "delete", id, func(h *handle) error {
+		mine := false
+		err := h.commit(ctx, func(st *state) (*draft, error) {
+			if st.Meta == nil || st.Meta.Deleted {
+				if mine { // written, and it was not known that it was
+					return nil, nil
+				}
+				return nil, session.ErrNotFound
+			}
+			mine = true
+			next := *st
+			next.Lease = nil
+			next.Meta = gravestone(st.Meta)
+			return &draft{entry: entryDeleted, state: next}, nil
+		})
+		if err != nil {
+			return err
+		}
+		return h.tidy(ctx)
+	})
+}
+
+// gravestone is what is left of a meta.
+func gravestone(m *session.Meta) *session.Meta {
+	return &session.Meta{
+		ID: m.ID, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, Size: m.Size, MessageCount: m.MessageCount,
+		Parent: m.Parent, ParentSeq: m.ParentSeq, Head: m.Head, HeadDigest: m.HeadDigest, Deleted: true,
+	}
+}
+
+// tidy removes what no fork needs of a deleted session, and of its parent when that is
+// deleted too and this was its last fork. h.mu is held.
+func (h *handle) tidy(ctx context.Context) error {
+	for range movedTries {
+		if err := h.sync(ctx); err != nil {
+			return err
+		}
+		if !h.some() || !h.st.deleted() {
+			return nil
+		}
+		need, err := h.s.needed(ctx, h.root.Log)
+		if err != nil {
+			return err
+		}
+		if need > 0 {
+			err = h.cut(ctx, need)
+		} else {
+			err = h.vacate(ctx)
+		}
+		if !errors.Is(err, errTaken) && !errors.Is(err, errMoved) {
+			return err
+		}
+		h.root = nil
+	}
+	return errMoved
+}
+
+// needed is the last record of a log that a fork of it needs, or 0.
+func (s *Store) needed(ctx context.Context, log string) (int64, error) {
+	need := int64(0)
+	for o, err := range s.bucket.list(ctx, pins+log+"/", "") {
+		if err != nil {
+			return 0, err
+		}
+		if p, ok := parsePin(o.key); ok {
+			need = max(need, p.seq)
+		}
+	}
+	return need, nil
+}
+
+// cut leaves the records up to need.
+func (h *handle) cut(ctx context.Context, need int64) error {
+	was := h.root
+	if h.root.State.deleted() && h.st.Meta.Head <= need {
+		return h.s.blankLog(ctx, h.root)
+	}
+	m := *h.st.Meta
+	r, o, err := h.folded(ctx, &edit{
+		touches: func(_, last int64) bool { return last > need },
+		record: func(r *session.Record) bool {
+			if r.Seq == need {
+				m.HeadDigest = r.Digest
+			}
+			return r.Seq <= need
+		},
+		root: func(r *root) {
+			m.Head = min(m.Head, need)
+			r.State.Meta = &m
+		},
+	})
+	if err != nil {
+		return err
+	}
+	h.root, h.etag, h.st, h.live = r, o.etag, r.State, 0
+	if err := h.s.forget(ctx, was, r); err != nil {
+		return err
+	}
+	return h.s.blankLog(ctx, r)
+}
+
+// vacate removes everything and leaves the id free.
+func (h *handle) vacate(ctx context.Context) error {
+	gone := *h.root
+	gone.Gen, gone.State, gone.Segments = gone.Gen+1, h.st, nil
+	st := h.st
+	vacant := root{Format: formatVersion, Log: gone.Log, Op: unique(), Vacant: true, Gen: gone.Gen}
+	o, err := h.s.writeRoot(ctx, rootKey(h.id), h.etag, &vacant)
+	if err != nil {
+		return err
+	}
+	h.root, h.etag, h.st, h.seen = &vacant, o.etag, state{}, o.date
+	if err := h.s.blankLog(ctx, &gone); err != nil {
+		return err
+	}
+	return h.s.unpin(ctx, st.Meta, pin{parent: st.Parent, seq: st.Meta.ParentSeq, log: gone.Log, name: nameOf(h.id)})
+}
+
+// unpin tells the parent of a fork that it is gone.
+func (s *Store) unpin(ctx context.Context, m *session.Meta, p pin) error {
+	if p.parent == "" {
+		return nil
+	}
+	if err := s.bucket.remove(ctx, []string{p.key()}); err != nil {
+		return err
+	}
+	parent := newHandle(s, m.Parent)
+	if err := parent.sync(ctx); err != nil || !parent.some() || parent.root.Log != p.parent {
+		return err
+	}
+	return parent.tidy(ctx)
+}
+
+// PutMeta implements [session.Rebuilder]. The head must be what it is: ErrConflict.
+func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
+	return s.with(ctx, "put meta", m.ID, func(h *handle) error {
+		return h.commit(ctx, func(st *state) (*draft, error) {
+			switch {
+			case st.Meta == nil:
+				return nil, session.ErrNotFound
+			case m.Head != st.Meta.Head || m.HeadDigest != st.Meta.HeadDigest || m.Deleted != st.Meta.Deleted:
+				return nil, &session.Error{Seq: st.Meta.Head, Err: session.ErrConflict}
+			}
+			next, to := *st, m
+			next.Meta = &to
+			return &draft{entry: entryMeta, state: next}, nil
+		})
+	})
+}

@@ -1,0 +1,190 @@
+package object
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// formatVersion is the version of everything in this package that lies in a bucket.
+const formatVersion = 1
+
+// state is what a session amounts to after a slot of its log.
+type state struct {
+	Slot  int64          `json:"slot"`
+	Meta  *session.Meta  `json:"meta,omitempty"`  // nil while only a lease was taken
+	Epoch int64          `json:"epoch,omitempty"` // of the last lease
+	Lease *session.Lease `json:"lease,omitempty"` // nil when nobody holds it
+	// Parent is the log of the session that it is a fork of.
+	Parent string `json:"parent,omitempty"`
+}
+
+func (s *state) deleted() bool { return s.Meta != nil && s.Meta.Deleted }
+
+// What an entry of a log says.
+const (
+	entryAppend  = "append"
+	entryLease   = "lease" // somebody acquired, renewed or released
+	entryMeta    = "meta"
+	entryErase   = "erase"
+	entryDeleted = "deleted"
+	entryFolded  = "folded" // what it said is in a segment: ask the root
+)
+
+// header is the first line of the object of a slot.
+type header struct {
+	Format int    `json:"format"`
+	Entry  string `json:"entry"`
+	First  int64  `json:"first,omitempty"` // the seqs of its records
+	Last   int64  `json:"last,omitempty"`
+	State  *state `json:"state,omitempty"`
+}
+
+var folded = []byte(`{"format":1,"entry":"` + entryFolded + `"}` + "\n")
+
+// root is what a session has, up to some slot of its log.
+type root struct {
+	Format   int       `json:"format"`
+	ID       string    `json:"id,omitempty"`
+	Log      string    `json:"log"`              // the name of the log; another one each time that the id is used
+	Op       string    `json:"op"`               // of who wrote it
+	Vacant   bool      `json:"vacant,omitempty"` // the session is deleted, its id is free
+	Gen      int64     `json:"gen"`              // grows each time that it is written
+	State    state     `json:"state"`            // after State.Slot: later slots are not told of here
+	Segments []segment `json:"segments,omitempty"`
+	Covered  []cover   `json:"covered,omitempty"` // oldest first
+}
+
+// segment is an object that holds the records of many slots.
+type segment struct {
+	Key   string `json:"key"`
+	First int64  `json:"first"`
+	Last  int64  `json:"last"`
+	Bytes int64  `json:"bytes"`
+}
+
+// cover says since when, by the server's clock, roots have told of all slots up to one.
+type cover struct {
+	Slot  int64     `json:"slot"`
+	Since time.Time `json:"since"`
+}
+
+var errDamaged = errors.New("damaged")
+
+// unmarshal reads one of the JSON forms above. ErrNewer when a newer version wrote it.
+func unmarshal(b []byte, to any) error {
+	var v struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(b, &v); err != nil || v.Format < 1 {
+		return errDamaged
+	}
+	if v.Format > formatVersion {
+		return session.ErrNewer
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		return errDamaged
+	}
+	return nil
+}
+
+// encodeEntry is the object of a slot.
+func encodeEntry(h header, records []session.Record) ([]byte, error) {
+	h.Format = formatVersion
+	line, err := json.Marshal(h)
+	if err != nil {
+		return nil, err
+	}
+	size := len(line) + 1
+	for i := range records {
+		size += len(records[i].Payload) + 512
+	}
+	b := append(append(make([]byte, 0, size), line...), '\n')
+	return appendRecords(b, records), nil
+}
+
+// decodeEntry reads the object of a slot; lines are those of its records.
+func decodeEntry(b []byte) (h header, lines []byte, err error) {
+	line, lines, ok := bytes.Cut(b, []byte("\n"))
+	if !ok {
+		return h, nil, errDamaged
+	}
+	if err = unmarshal(line, &h); err != nil {
+		return h, lines, err
+	}
+	if h.Entry != entryFolded && h.State == nil {
+		return h, lines, errDamaged
+	}
+	return h, lines, nil
+}
+
+// recordHead is all of a record but its payload.
+type recordHead struct {
+	Seq    int64          `json:"seq"`
+	ID     string         `json:"id"`
+	MS     int64          `json:"ms"`
+	Kind   session.Kind   `json:"kind"`
+	Prev   session.Digest `json:"prev"`
+	Body   session.Digest `json:"body"`
+	Digest session.Digest `json:"digest"`
+}
+
+// payloadMark stands before a payload. It cannot stand in the JSON before it, where
+// quotes within strings have a backslash.
+const payloadMark = `,"payload":`
+
+// appendRecords adds one line for each record: its head as JSON with the payload's
+// bytes as the last member.
+func appendRecords(b []byte, records []session.Record) []byte {
+	for i := range records {
+		r := &records[i]
+		head, _ := json.Marshal(recordHead{r.Seq, r.ID, r.Time.UnixMilli(), r.Kind, r.Prev, r.Body, r.Digest}) // cannot fail
+		b = append(append(b, head[:len(head)-1]...), payloadMark...)
+		if r.Payload == nil {
+			b = append(b, "null"...)
+		} else {
+			b = append(b, r.Payload...)
+		}
+		b = append(b, "}\n"...)
+	}
+	return b
+}
+
+// parseRecord reads a line without its newline. The payload is a copy.
+func parseRecord(line []byte) (session.Record, bool) {
+	at := bytes.Index(line, []byte(payloadMark))
+	if at < 0 || line[len(line)-1] != '}' {
+		return session.Record{}, false
+	}
+	var h recordHead
+	if json.Unmarshal(append(slices.Clone(line[:at]), '}'), &h) != nil || h.Seq <= 0 {
+		return session.Record{}, false
+	}
+	payload := line[at+len(payloadMark) : len(line)-1]
+	r := session.Record{
+		Seq: h.Seq, ID: h.ID, Time: time.UnixMilli(h.MS).UTC(), Kind: h.Kind,
+		Prev: h.Prev, Body: h.Body, Digest: h.Digest,
+	}
+	if string(payload) != "null" {
+		if len(payload) == 0 || payload[0] != '{' {
+			return session.Record{}, false
+		}
+		r.Payload = bytes.Clone(payload)
+	}
+	return r, true
+}
+
+// parseRecords reads lines. Those that are damaged are left out.
+func parseRecords(lines []byte) []session.Record {
+	records := make([]session.Record, 0, bytes.Count(lines, []byte("\n")))
+	for line := range bytes.Lines(lines) {
+		if r, ok := parseRecord(bytes.TrimSuffix(line, []byte("\n"))); ok {
+			records = append(records, r)
+		}
+	}
+	return records
+}

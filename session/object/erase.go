@@ -1,0 +1,106 @@
+package object
+
+import (
+	"context"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Erase implements [session.Eraser]. A slot says that it begins, for which the lease
+// counts; then the log is folded without the payloads, and what had them is overwritten
+// or removed before Erase returns.
+func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
+	var h *handle
+	err := s.with(ctx, "erase", id, func(it *handle) error {
+		h = it
+		return h.commit(ctx, func(st *state) (*draft, error) {
+			switch {
+			case st.Meta == nil || st.Meta.Deleted:
+				return nil, session.ErrNotFound
+			case st.Lease == nil || st.Epoch != epoch:
+				return nil, session.ErrFenced
+			}
+			for _, seq := range seqs {
+				if seq <= st.Meta.ParentSeq || seq > st.Meta.Head {
+					return nil, &session.Error{Seq: seq, Err: session.ErrInvalid, Detail: "there is no such record"}
+				}
+			}
+			return &draft{entry: entryErase, state: *st}, nil
+		})
+	})
+	if err != nil || len(seqs) == 0 {
+		return err
+	}
+	erase := map[int64]bool{}
+	for _, seq := range seqs {
+		erase[seq] = true
+	}
+	return s.explain(ctx, "erase", id, h.rewrite(ctx, &edit{
+		touches: func(first, last int64) bool {
+			return slices.ContainsFunc(seqs, func(seq int64) bool { return seq >= first && seq <= last })
+		},
+		record: func(r *session.Record) bool {
+			if erase[r.Seq] {
+				r.Payload = nil
+			}
+			return true
+		},
+	}))
+}
+
+// rewrite folds with an edit and leaves nothing of what was before.
+func (h *handle) rewrite(ctx context.Context, e *edit) error {
+	if err := h.folding.lock(ctx); err != nil {
+		return err
+	}
+	defer h.folding.unlock()
+	if err := h.foldLocked(ctx, e); err != nil {
+		return err
+	}
+	return h.s.blank(ctx, h.id)
+}
+
+// blank overwrites the slots that a root tells of, so that they hold nothing and their
+// places are still taken, and removes segments that nobody tells of.
+func (s *Store) blank(ctx context.Context, id string) error {
+	r, _, err := s.loadRoot(ctx, rootKey(id))
+	if err != nil || r == nil {
+		return err
+	}
+	return s.blankLog(ctx, r)
+}
+
+func (s *Store) blankLog(ctx context.Context, r *root) error {
+	var full []string
+	for o, err := range s.bucket.list(ctx, logs+r.Log+"/", "") {
+		if err != nil {
+			return err
+		}
+		_, slot, ok := parseSlot(o.key)
+		if ok && slot <= r.State.Slot && o.size != int64(len(folded)) {
+			full = append(full, o.key)
+		}
+	}
+	err := inParallel(ctx, full, func(ctx context.Context, key string) error { return s.bucket.put(ctx, key, folded) })
+	if err != nil {
+		return err
+	}
+	var unused []string
+	for o, err := range s.bucket.list(ctx, segments+r.Log+"/", "") {
+		if err != nil {
+			return err
+		}
+		if r.unused(o.key) {
+			unused = append(unused, o.key)
+		}
+	}
+	return s.bucket.remove(ctx, unused)
+}
+
+// unused reports whether no root will ever tell of a segment: this one does not, and
+// later ones tell of segments that this one has or of those with a later number.
+func (r *root) unused(key string) bool {
+	_, gen, ok := parseSegment(key)
+	return ok && gen <= r.Gen && !slices.ContainsFunc(r.Segments, func(g segment) bool { return g.Key == key })
+}

@@ -1,0 +1,82 @@
+package object
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// explain makes an error the contract's, with what was attempted.
+func (s *Store) explain(ctx context.Context, op, id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*session.BusyError](err); ok {
+		return e
+	}
+	if cause := ctx.Err(); cause != nil {
+		return cause
+	}
+	if e, ok := errors.AsType[*session.Error](err); ok {
+		said := *e
+		if said.Op == "" {
+			said.Op = op
+		}
+		if said.Session == "" {
+			said.Session = id
+		}
+		return &said
+	}
+	e := &session.Error{Op: op, Session: id, Err: err}
+	for _, sentinel := range []error{
+		session.ErrNotFound, session.ErrExists, session.ErrFenced, session.ErrConflict,
+		session.ErrClosed, session.ErrInvalid,
+	} {
+		if errors.Is(err, sentinel) {
+			e.Err = sentinel
+			return e
+		}
+	}
+	switch {
+	case errors.Is(err, session.ErrNewer):
+		e.Err, e.Detail, e.Hint = session.ErrNewer, err.Error(), "use the version of holdfast that wrote it, or a later one"
+	case errors.Is(err, errDamaged):
+		e.Err, e.Detail, e.Hint = session.ErrCorrupt, s.url+": "+err.Error(), "see what is in it, and run: holdfast sessions verify "+id
+	case errors.Is(err, errMissing), errors.Is(err, errTaken), errors.Is(err, errMoved):
+		e.Err, e.Detail, e.Hint = session.ErrBusy, s.url+": "+err.Error(), "others write at the same time; try again"
+	default:
+		s.explainServer(e, err)
+	}
+	return e
+}
+
+// explainServer tells what the server meant.
+func (s *Store) explainServer(e *session.Error, err error) {
+	r, ok := errors.AsType[minio.ErrorResponse](err)
+	if !ok {
+		e.Err = errors.New("the server cannot be reached")
+		e.Detail, e.Hint = s.url+": "+err.Error(), "see that the endpoint is right and answers"
+		return
+	}
+	e.Detail = s.url + ": " + r.Code + ": " + err.Error()
+	switch {
+	case r.Code == "NoSuchBucket":
+		e.Err, e.Hint = session.ErrNotFound, "make the bucket first: a store makes none"
+		e.Detail = s.url + ": there is no bucket " + s.bucket.name
+	case r.Code == "AccessDenied" || r.Code == "AllAccessDisabled" || r.Code == "MethodNotAllowed":
+		e.Err, e.Hint = session.ErrReadOnly, "the key needs s3:GetObject, PutObject, DeleteObject and ListBucket below the prefix"
+	case r.StatusCode == http.StatusInsufficientStorage || r.Code == "XMinioStorageFull" || r.Code == "QuotaExceeded" ||
+		r.Code == "XMinioAdminBucketQuotaExceeded" || r.Code == "ServiceQuotaExceeded":
+		e.Err, e.Hint = session.ErrFull, "make room in the bucket"
+	case r.Code == "EntityTooLarge":
+		e.Err, e.Hint = session.ErrInvalid, "the batch is too big for one object"
+	case r.Code == "InvalidAccessKeyId" || r.Code == "SignatureDoesNotMatch" || r.Code == "InvalidTokenId":
+		e.Hint = "see that the key and the secret are right"
+	case r.Code == "RequestTimeTooSkewed":
+		e.Hint = "set this machine's clock"
+	}
+}

@@ -1,0 +1,345 @@
+package object
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// handle is what this client knows of a session. It may be behind what is in the
+// bucket: whatever is decided from it becomes true only when the next slot of the log
+// could be created, which fails for who is behind. Refusals are told only after a look.
+//
+// The invariant that makes this safe although slots are removed one day: at the
+// server's time seen, no root told of a slot after st.Slot. Slots are removed when a
+// root has told of them for an hour, so for [Store.fresh] after seen all slots behind
+// st.Slot that were ever written are still there.
+type handle struct {
+	s  *Store
+	id string
+
+	mu   lock // held while st, seen and what root is are looked at or changed
+	root *root
+	etag string // of root's object, "" when there is none
+	st   state
+	seen time.Time
+	live int64 // bytes of the slots that this client wrote since root
+
+	folding lock // held while root is being replaced
+}
+
+// lock is a mutex that can be waited for with a context.
+type lock chan struct{}
+
+func newLock() lock { return make(lock, 1) }
+
+func (l lock) lock(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case l <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l lock) unlock() { <-l }
+
+// some reports whether there is a log: of a session, or of a lease alone.
+func (h *handle) some() bool { return h.root != nil && !h.root.Vacant }
+
+// late reports whether a look at this time of the server says nothing about slots
+// being there or not.
+func (h *handle) late(date time.Time) bool {
+	return date.IsZero() || h.seen.IsZero() || date.Sub(h.seen) > h.s.fresh
+}
+
+// load reads the root and forgets everything else.
+func (h *handle) load(ctx context.Context) error {
+	r, o, err := h.s.loadRoot(ctx, rootKey(h.id))
+	if err != nil {
+		return err
+	}
+	h.root, h.etag, h.st, h.seen, h.live = r, o.etag, state{}, o.date, 0
+	if h.some() {
+		h.st = r.State
+	}
+	if r != nil && !r.Vacant && r.ID != h.id {
+		return fmt.Errorf("%w: %s is of session %q", errDamaged, rootKey(h.id), r.ID)
+	}
+	if !h.some() {
+		return nil
+	}
+	// There may be many slots since: the last one tells all.
+	last := h.st.Slot
+	for o, err := range h.s.bucket.list(ctx, path.Dir(slotKey(r.Log, 0))+"/", slotKey(r.Log, h.st.Slot)) {
+		if err != nil {
+			return err
+		}
+		if _, slot, ok := parseSlot(o.key); ok {
+			last = max(last, slot)
+		}
+	}
+	if last == h.st.Slot {
+		return nil
+	}
+	e, _, err := h.s.head(ctx, r.Log, last)
+	if err != nil || e.Entry == entryFolded {
+		if errors.Is(err, errMissing) || err == nil {
+			return errMoved
+		}
+		return err
+	}
+	h.st = *e.State
+	return nil
+}
+
+// errMoved says that slots were folded and removed while they were being read.
+var errMoved = errors.New("the log was folded meanwhile")
+
+// loadRoot reads a root; nil when there is none.
+func (s *Store) loadRoot(ctx context.Context, key string) (*root, object, error) {
+	o, err := s.bucket.get(ctx, key, 0)
+	if errors.Is(err, errMissing) {
+		return nil, object{date: o.date}, nil
+	}
+	if err != nil {
+		return nil, o, err
+	}
+	var r root
+	if err := unmarshal(o.body, &r); err != nil {
+		return nil, o, fmt.Errorf("%w: %s", err, key)
+	}
+	if r.State.Slot < 0 || r.Log == "" {
+		return nil, o, fmt.Errorf("%w: %s", errDamaged, key)
+	}
+	return &r, o, nil
+}
+
+// headBytes is enough for the first line of a slot.
+const headBytes = 16 << 10
+
+// head reads the header of a slot.
+func (s *Store) head(ctx context.Context, log string, slot int64) (header, time.Time, error) {
+	key := slotKey(log, slot)
+	o, err := s.bucket.get(ctx, key, headBytes)
+	if err != nil {
+		return header{}, o.date, err
+	}
+	e, _, err := decodeEntry(o.body)
+	if err != nil && len(o.body) == headBytes {
+		if o, err = s.bucket.get(ctx, key, 0); err == nil {
+			e, _, err = decodeEntry(o.body)
+		}
+	}
+	if err != nil {
+		return e, o.date, fmt.Errorf("%w: %s", err, key)
+	}
+	if e.State != nil && e.State.Slot != slot {
+		return e, o.date, fmt.Errorf("%w: %s is of slot %d", errDamaged, key, e.State.Slot)
+	}
+	return e, o.date, nil
+}
+
+// sync brings h up to what is in the bucket. What was acknowledged before the call is
+// known after it.
+func (h *handle) sync(ctx context.Context) error {
+	reload := h.root == nil || h.root.Vacant
+	for try := 0; ; try++ {
+		if reload {
+			if err := h.load(ctx); errors.Is(err, errMoved) && try < movedTries {
+				continue
+			} else if err != nil {
+				h.root = nil
+				return err
+			}
+			if !h.some() {
+				return nil
+			}
+		}
+		e, date, err := h.s.head(ctx, h.root.Log, h.st.Slot+1)
+		switch {
+		case err != nil && !errors.Is(err, errMissing):
+			return err
+		case h.late(date) && try > movedTries:
+			return errors.New("the server takes longer for one look than it may, or does not tell its time")
+		case h.late(date) || err == nil && e.Entry == entryFolded:
+			reload = true // what was seen says nothing any more
+		case err != nil:
+			h.seen = date
+			if h.st.deleted() { // what became of it the root tells
+				return h.followDeleted(ctx)
+			}
+			return nil
+		default:
+			h.st, reload, try = *e.State, false, 0
+		}
+	}
+}
+
+// movedTries is how often reading begins again because slots were folded meanwhile.
+const movedTries = 50
+
+// followDeleted looks whether a deleted session is gone altogether.
+func (h *handle) followDeleted(ctx context.Context) error {
+	r, o, err := h.s.loadRoot(ctx, rootKey(h.id))
+	if err != nil {
+		return err
+	}
+	if r == nil || r.Log != h.root.Log || r.Vacant || r.State.deleted() {
+		return h.load(ctx)
+	}
+	h.root, h.etag = r, o.etag
+	return nil
+}
+
+// draft is a slot to be written.
+type draft struct {
+	entry   string
+	records []session.Record
+	state   state
+	log     string // for a new log: its name
+}
+
+// unsureTries is how often a slot is tried to be written again of which it is not
+// known whether it was.
+const unsureTries = 3
+
+// commit writes the slot that step makes of the state, in one atomic step: when
+// somebody else takes the slot first, step is asked again. A nil draft means that
+// there is nothing (more) to do. h.mu is held.
+func (h *handle) commit(ctx context.Context, step func(*state) (*draft, error)) error {
+	known := false
+	look := func() error {
+		known = true
+		return h.sync(ctx)
+	}
+	if h.root == nil || h.root.Vacant {
+		if err := look(); err != nil {
+			return err
+		}
+	}
+	for failed := 0; ; {
+		d, err := step(&h.st)
+		if d == nil {
+			if known {
+				return err
+			}
+			if err := look(); err != nil {
+				return err
+			}
+			continue
+		}
+		err = h.write(ctx, d)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, errTaken) {
+			if failed++; failed > unsureTries || ctx.Err() != nil {
+				return err
+			}
+		}
+		if again := look(); again != nil {
+			return errors.Join(err, again)
+		}
+	}
+}
+
+// write creates the next slot, or the root when there is no log yet.
+func (h *handle) write(ctx context.Context, d *draft) error {
+	if !h.some() {
+		return h.begin(ctx, d)
+	}
+	next := d.state
+	next.Slot = h.st.Slot + 1
+	e := header{Entry: d.entry, State: &next}
+	if n := len(d.records); n > 0 {
+		e.First, e.Last = d.records[0].Seq, d.records[n-1].Seq
+	}
+	body, err := encodeEntry(e, d.records)
+	if err != nil {
+		return invalid(err)
+	}
+	o, err := h.s.bucket.create(ctx, slotKey(h.root.Log, next.Slot), body)
+	if err != nil {
+		return err
+	}
+	if h.late(o.date) {
+		// The slot may have been there once, and be removed by now. Then a root tells
+		// of it; also when what was written is all right and was folded at once.
+		r, _, err := h.s.loadRoot(ctx, rootKey(h.id))
+		if err != nil {
+			h.root = nil
+			return err
+		}
+		if r == nil || r.Log != h.root.Log || r.State.Slot >= next.Slot {
+			h.root = nil
+			return errTaken
+		}
+	}
+	h.st, h.seen = next, o.date
+	h.live += int64(len(body))
+	h.s.wrote(h)
+	return nil
+}
+
+// begin makes a log. What it begins with goes into a segment; with the root it is there.
+func (h *handle) begin(ctx context.Context, d *draft) error {
+	r := root{Format: formatVersion, ID: h.id, Log: d.log, Op: unique(), Gen: 1, State: d.state}
+	if r.Log == "" {
+		r.Log = unique()
+	}
+	if h.root != nil {
+		r.Gen = h.root.Gen + 1
+	}
+	var lines []byte
+	if n := len(d.records); n > 0 {
+		lines = appendRecords(nil, d.records)
+		r.Segments = []segment{{segmentKey(r.Log, r.Gen), d.records[0].Seq, d.records[n-1].Seq, int64(len(lines))}}
+		if err := h.s.bucket.put(ctx, r.Segments[0].Key, lines); err != nil {
+			return err
+		}
+	}
+	from := h.seen
+	if err := h.putRoot(ctx, &r); err != nil {
+		return err
+	}
+	if len(lines) > 0 && (from.IsZero() || h.seen.Sub(from) > h.s.fresh) {
+		// So late that it may have been taken for what nobody needs.
+		return h.s.bucket.put(ctx, r.Segments[0].Key, lines)
+	}
+	return nil
+}
+
+// putRoot replaces the root that h knows. h.mu is held.
+func (h *handle) putRoot(ctx context.Context, r *root) error {
+	o, err := h.s.writeRoot(ctx, rootKey(h.id), h.etag, r)
+	if err != nil {
+		return err
+	}
+	h.root, h.etag, h.st, h.seen, h.live = r, o.etag, r.State, o.date, 0
+	return nil
+}
+
+// writeRoot replaces a root that has an etag, "" for none.
+func (s *Store) writeRoot(ctx context.Context, key, etag string, r *root) (object, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return object{}, invalid(err)
+	}
+	if etag == "" {
+		return s.bucket.create(ctx, key, append(body, '\n'))
+	}
+	return s.bucket.replace(ctx, key, etag, append(body, '\n'))
+}
+
+func invalid(err error) error {
+	return &session.Error{Err: session.ErrInvalid, Detail: err.Error()}
+}

@@ -1,0 +1,98 @@
+package object
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The keys, below the store's prefix. docs/formats/object.md has them in a table.
+const (
+	formatKey = "format.json"
+	epochKey  = "epoch.json"
+	roots     = "sessions/"
+	logs      = "log/"
+	segments  = "seg/"
+	pins      = "pin/"
+)
+
+// nameLimit is the longest that the name of an id may be: servers that keep objects
+// as files allow 255 bytes between two slashes.
+const nameLimit = 180
+
+// nameOf is the name of a session's id in keys: letters, digits, "-" and "_" stand for
+// themselves, other bytes are "!" and two hexadecimal digits. What would be too long
+// is "~" and its SHA-256.
+func nameOf(id string) string {
+	var b strings.Builder
+	for i := range len(id) {
+		c := id[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "!%02x", c)
+		}
+	}
+	if b.Len() > nameLimit {
+		sum := sha256.Sum256([]byte(id))
+		return "~" + hex.EncodeToString(sum[:])
+	}
+	return b.String()
+}
+
+func rootKey(id string) string { return roots + nameOf(id) }
+
+func slotKey(log string, slot int64) string { return fmt.Sprintf("%s%s/%012d", logs, log, slot) }
+
+// parseSlot reads the key of a slot.
+func parseSlot(key string) (log string, slot int64, ok bool) {
+	log, number, ok := strings.Cut(strings.TrimPrefix(key, logs), "/")
+	slot, err := strconv.ParseInt(number, 10, 64)
+	return log, slot, ok && err == nil
+}
+
+// segmentKey is a new one for a root's generation.
+func segmentKey(log string, gen int64) string {
+	return fmt.Sprintf("%s%s/%08d-%s", segments, log, gen, unique())
+}
+
+// parseSegment reads the key of a segment.
+func parseSegment(key string) (log string, gen int64, ok bool) {
+	log, rest, ok := strings.Cut(strings.TrimPrefix(key, segments), "/")
+	number, _, _ := strings.Cut(rest, "-")
+	gen, err := strconv.ParseInt(number, 10, 64)
+	return log, gen, ok && err == nil
+}
+
+// pin says that a fork needs its parent's records up to seq.
+type pin struct {
+	parent string // the parent's log
+	seq    int64
+	log    string // the fork's
+	name   string // of the fork's id
+}
+
+func (p pin) key() string {
+	return fmt.Sprintf("%s%s/%019d.%s.%s", pins, p.parent, p.seq, p.log, p.name)
+}
+
+// parsePin reads the key of a pin.
+func parsePin(key string) (p pin, ok bool) {
+	parent, rest, _ := strings.Cut(strings.TrimPrefix(key, pins), "/")
+	parts := strings.SplitN(rest, ".", 3)
+	if len(parts) != 3 {
+		return p, false
+	}
+	seq, err := strconv.ParseInt(parts[0], 10, 64)
+	return pin{parent, seq, parts[1], parts[2]}, err == nil
+}
+
+// unique is a name that nobody else takes.
+func unique() string {
+	var b [10]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

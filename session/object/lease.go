@@ -1,0 +1,130 @@
+package object
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Acquire implements [session.Leaser]. The lease is given by a slot of the session's
+// log. Who held it before and does not know yet finds that slot taken when it appends,
+// and what it says.
+func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
+	var got session.Lease
+	err := s.with(ctx, "acquire", id, func(h *handle) error {
+		if err := h.sync(ctx); err != nil { // a slot is not to be taken for who will be told that it is busy
+			return err
+		}
+		return h.commit(ctx, func(st *state) (*draft, error) {
+			if got.Epoch != 0 && st.Epoch == got.Epoch { // written after all
+				return nil, nil
+			}
+			if st.deleted() {
+				return nil, session.ErrNotFound
+			}
+			if st.Lease != nil && !steal(*st.Lease) {
+				return nil, &session.BusyError{Session: id, Lease: *st.Lease}
+			}
+			if got.Epoch <= st.Epoch {
+				epoch, err := s.nextEpoch(ctx, st.Epoch)
+				if err != nil {
+					return nil, err
+				}
+				got = l
+				got.Epoch = epoch
+			}
+			next, held := *st, got
+			next.Epoch, next.Lease = got.Epoch, &held
+			return &draft{entry: entryLease, state: next}, nil
+		})
+	})
+	if err != nil {
+		return session.Lease{}, err
+	}
+	return got, nil
+}
+
+// Renew implements [session.Leaser].
+func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
+	return s.with(ctx, "renew", id, func(h *handle) error {
+		return h.commit(ctx, func(st *state) (*draft, error) {
+			if st.Lease == nil || st.Epoch != l.Epoch {
+				return nil, session.ErrFenced
+			}
+			next, held := *st, l
+			next.Lease = &held
+			return &draft{entry: entryLease, state: next}, nil
+		})
+	})
+}
+
+// Release implements [session.Leaser].
+func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
+	return s.with(ctx, "release", id, func(h *handle) error {
+		return h.commit(ctx, func(st *state) (*draft, error) {
+			if st.Lease == nil || st.Epoch != l.Epoch {
+				return nil, nil
+			}
+			next := *st
+			next.Lease = nil
+			return &draft{entry: entryLease, state: next}, nil
+		})
+	})
+}
+
+// Held implements [session.LeaseReader].
+func (s *Store) Held(ctx context.Context, id string) (held *session.Lease, err error) {
+	err = s.with(ctx, "held", id, func(h *handle) error {
+		if err := h.sync(ctx); err != nil {
+			return err
+		}
+		if h.st.Lease != nil {
+			l := *h.st.Lease
+			held = &l
+		}
+		return nil
+	})
+	return held, err
+}
+
+// epochs is the object that counts epochs.
+type epochs struct {
+	Format int   `json:"format"`
+	Last   int64 `json:"last"`
+}
+
+// nextEpoch gives out an epoch that is greater than every one before.
+func (s *Store) nextEpoch(ctx context.Context, atLeast int64) (int64, error) {
+	if err := s.counting.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.counting.unlock()
+	for failed := 0; ; {
+		o, err := s.bucket.get(ctx, epochKey, 0)
+		if err != nil && !errors.Is(err, errMissing) {
+			return 0, err
+		}
+		var e epochs
+		if err == nil {
+			if err := unmarshal(o.body, &e); err != nil {
+				return 0, fmt.Errorf("%w: %s", err, epochKey)
+			}
+		}
+		e.Format, e.Last = formatVersion, max(e.Last, atLeast)+1
+		body, _ := json.Marshal(e) // numbers cannot fail
+		if body = append(body, '\n'); err != nil {
+			_, err = s.bucket.create(ctx, epochKey, body)
+		} else {
+			_, err = s.bucket.replace(ctx, epochKey, o.etag, body)
+		}
+		if err == nil {
+			return e.Last, nil
+		}
+		if failed++; !errors.Is(err, errTaken) && failed > unsureTries || ctx.Err() != nil {
+			return 0, err
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package object
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// List implements [session.Store]. A list of one session is one request. Any other
+// looks at all: the roots and the slots are listed, 1,000 to a request, and of sessions
+// that changed since this client listed them last the newest slot is read.
+func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
+	if err := ctx.Err(); err != nil {
+		return session.Page{}, err
+	}
+	if _, _, err := session.ParsePlace(q.After); err != nil {
+		return session.Page{}, err
+	}
+	if q.ID == "" {
+		return s.listAll(ctx, q)
+	}
+	var all []session.Meta
+	err := s.with(ctx, "list", q.ID, func(h *handle) error {
+		if err := h.sync(ctx); err != nil {
+			return err
+		}
+		if h.st.Meta != nil {
+			all = append(all, *h.st.Meta)
+		}
+		return nil
+	})
+	if err != nil {
+		return session.Page{}, err
+	}
+	return q.Select(all)
+}
+
+func (s *Store) listAll(ctx context.Context, q session.Query) (session.Page, error) {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return session.Page{}, s.explain(ctx, "list", "", session.ErrClosed)
+	}
+	o, err := s.overlook(ctx)
+	if err != nil {
+		return session.Page{}, s.explain(ctx, "list", "", err)
+	}
+	all := make([]session.Meta, 0, len(o.sessions))
+	for _, k := range o.sessions {
+		if k.state.Meta != nil {
+			all = append(all, *k.state.Meta)
+		}
+	}
+	return q.Select(all)
+}
+
+// metaCache is what a client knows of sessions from listing them, by the root's key.
+type metaCache struct {
+	mu    sync.Mutex
+	known map[string]known
+}
+
+// known is what is known of one session.
+type known struct {
+	listed // its root
+	root   *root
+	state  state // after state.Slot
+}
+
+// overview is a look at the whole store.
+type overview struct {
+	sessions []known
+	slots    []listed
+}
+
+// overlook looks at all sessions.
+func (s *Store) overlook(ctx context.Context) (*overview, error) {
+	var o overview
+	for l, err := range s.bucket.list(ctx, roots, "") {
+		if err != nil {
+			return nil, err
+		}
+		o.sessions = append(o.sessions, known{listed: l})
+	}
+	last := map[string]int64{}
+	for l, err := range s.bucket.list(ctx, logs, "") {
+		if err != nil {
+			return nil, err
+		}
+		if log, slot, ok := parseSlot(l.key); ok {
+			last[log] = max(last[log], slot)
+			o.slots = append(o.slots, l)
+		}
+	}
+	at := make([]int, len(o.sessions))
+	for i := range at {
+		at[i] = i
+	}
+	err := inParallel(ctx, at, func(ctx context.Context, i int) error { return s.know(ctx, &o.sessions[i], last) })
+	if err != nil {
+		return nil, err
+	}
+	s.metas.mu.Lock()
+	defer s.metas.mu.Unlock()
+	s.metas.known = make(map[string]known, len(o.sessions))
+	for _, k := range o.sessions {
+		s.metas.known[k.key] = k
+	}
+	return &o, nil
+}
+
+// know brings k up to a listing of its root and the last slots of all logs.
+func (s *Store) know(ctx context.Context, k *known, last map[string]int64) error {
+	s.metas.mu.Lock()
+	before, ok := s.metas.known[k.key]
+	s.metas.mu.Unlock()
+	if ok && before.etag == k.etag && before.root != nil {
+		k.root, k.state = before.root, before.state
+	}
+	for range movedTries {
+		if k.root == nil {
+			r, _, err := s.loadRoot(ctx, k.key)
+			if err != nil {
+				return err
+			}
+			if r == nil {
+				return nil
+			}
+			k.root, k.state = r, r.State
+		}
+		slot := last[k.root.Log]
+		if k.root.Vacant || slot <= k.state.Slot {
+			return nil
+		}
+		e, _, err := s.head(ctx, k.root.Log, slot)
+		switch {
+		case errors.Is(err, errDamaged): // what is known of it is listed; reading it tells
+			return nil
+		case err != nil && !errors.Is(err, errMissing):
+			return err
+		case err == nil && e.State != nil:
+			k.state = *e.State
+			return nil
+		}
+		k.root = nil // folded since the listing
+	}
+	return errMoved
+}

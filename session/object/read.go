@@ -1,0 +1,271 @@
+package object
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Read implements [session.Store].
+func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+	return func(yield func(session.Record, error) bool) {
+		var sc *scan
+		err := s.with(ctx, "read", id, func(h *handle) error {
+			if err := h.sync(ctx); err != nil {
+				return err
+			}
+			if h.st.Meta == nil {
+				return session.ErrNotFound
+			}
+			sc = h.scan(r)
+			return nil
+		})
+		if err != nil {
+			yield(session.Record{}, err)
+			return
+		}
+		for rec, err := range sc.all(ctx) {
+			if err != nil {
+				err = s.explain(ctx, "read", id, err)
+			}
+			if !yield(rec, err) {
+				return
+			}
+		}
+	}
+}
+
+// scan is one reading under way: what is left of it is the records with a seq above low
+// and not above high. Nothing that it looks at is ever changed but by erasing and
+// folding, and then objects that it looks for are gone or folded, and it begins again
+// with a new root.
+type scan struct {
+	s         *Store
+	id        string
+	log       string
+	segments  []segment
+	folded    int64 // the last slot that segments tell of
+	slot      int64 // the last slot
+	low, high int64
+	down      bool
+	left      int
+	lost      map[int64]bool // slots that are not there and should be
+}
+
+func (h *handle) scan(r session.Range) *scan {
+	sc := &scan{
+		s: h.s, id: h.id, log: h.root.Log, segments: h.root.Segments, folded: h.root.State.Slot, slot: h.st.Slot,
+		low: max(r.After, h.st.Meta.ParentSeq), high: h.st.Meta.Head, down: r.Reverse, left: r.Limit,
+	}
+	if r.Until != 0 {
+		sc.high = min(sc.high, r.Until)
+	}
+	if r.Limit <= 0 {
+		sc.left = int(^uint(0) >> 1)
+	}
+	return sc
+}
+
+// all yields what is left.
+func (sc *scan) all(ctx context.Context) iter.Seq2[session.Record, error] {
+	return func(yield func(session.Record, error) bool) {
+		for moved := 0; sc.low < sc.high && sc.left > 0; {
+			part, err := sc.part(ctx)
+			if errors.Is(err, errMoved) && moved < movedTries {
+				moved++
+				err = sc.again(ctx)
+				if err == nil {
+					continue
+				}
+			}
+			if err != nil {
+				yield(session.Record{}, err)
+				return
+			}
+			if !sc.give(ctx, part, yield) {
+				return
+			}
+		}
+	}
+}
+
+// part is some of the records that come next, in any order, with the range of seqs
+// that they are all of.
+type part struct {
+	first, last int64
+	records     []session.Record
+}
+
+// part reads the object that has the record whose turn it is, or the slots.
+func (sc *scan) part(ctx context.Context) (part, error) {
+	at := sc.low + 1
+	if sc.down {
+		at = sc.high
+	}
+	for _, g := range sc.segments {
+		if at < g.First || at > g.Last {
+			continue
+		}
+		o, err := sc.s.bucket.get(ctx, g.Key, 0)
+		if errors.Is(err, errMissing) {
+			return sc.gone(-g.First, part{first: g.First, last: g.Last})
+		}
+		return part{g.First, g.Last, parseRecords(o.body)}, err
+	}
+	if at <= sc.folds() {
+		return part{first: at, last: at}, nil
+	}
+	return sc.tail(ctx)
+}
+
+// gone is told of an object that is not there: at first that may be because it was
+// folded, then it is lost. Segments have numbers below 0.
+func (sc *scan) gone(number int64, empty part) (part, error) {
+	if sc.lost[number] {
+		return empty, nil
+	}
+	if sc.lost == nil {
+		sc.lost = map[int64]bool{}
+	}
+	sc.lost[number] = true
+	return part{}, errMoved
+}
+
+// tail reads slots from the last one backwards, as far as the range needs them.
+func (sc *scan) tail(ctx context.Context) (part, error) {
+	p := part{first: sc.folds() + 1, last: sc.high}
+	for to := sc.slot; to > sc.folded; {
+		from := max(to-parallel, sc.folded)
+		entries, err := sc.s.entries(ctx, sc.log, from, to)
+		if err != nil {
+			return p, err
+		}
+		to = from
+		for _, e := range slices.Backward(entries) {
+			if e.gone {
+				if _, err := sc.gone(e.slot, part{}); err != nil {
+					return p, err
+				}
+			}
+			p.records = append(p.records, e.records...)
+			if e.First != 0 && (e.First <= sc.low+1 || sc.down && sc.high-e.First >= int64(sc.left)) {
+				p.first = e.First
+				return p, nil
+			}
+		}
+	}
+	return p, nil
+}
+
+// folds is the last seq that segments have.
+func (sc *scan) folds() int64 {
+	if n := len(sc.segments); n > 0 {
+		return sc.segments[n-1].Last
+	}
+	return 0
+}
+
+// again takes a new root and goes on where it was.
+func (sc *scan) again(ctx context.Context) error {
+	h := newHandle(sc.s, sc.id)
+	if err := h.sync(ctx); err != nil {
+		return err
+	}
+	if h.st.Meta == nil || h.root.Log != sc.log {
+		return session.ErrNotFound
+	}
+	if h.root.State.Slot > sc.folded || len(h.root.Segments) != len(sc.segments) || !slices.Equal(h.root.Segments, sc.segments) {
+		sc.lost = nil
+	}
+	sc.segments, sc.folded, sc.slot = h.root.Segments, h.root.State.Slot, h.st.Slot
+	sc.high = min(sc.high, h.st.Meta.Head) // less when it was deleted meanwhile
+	return nil
+}
+
+// give yields a part, in order, with an error for each record that is not there.
+func (sc *scan) give(ctx context.Context, p part, yield func(session.Record, error) bool) bool {
+	found := make(map[int64]session.Record, len(p.records))
+	for _, r := range p.records {
+		if _, twice := found[r.Seq]; !twice {
+			found[r.Seq] = r
+		}
+	}
+	from, to := max(sc.low+1, p.first), min(sc.high, p.last)
+	if !sc.down {
+		from = sc.low + 1
+	} else {
+		to = sc.high
+	}
+	for n := to - from + 1; n > 0 && sc.left > 0; n-- {
+		if err := ctx.Err(); err != nil {
+			yield(session.Record{}, err)
+			return false
+		}
+		seq := sc.low + 1
+		if sc.down {
+			seq = sc.high
+			sc.high--
+		} else {
+			sc.low++
+		}
+		sc.left--
+		r, ok := found[seq]
+		var err error
+		if !ok {
+			err = damaged(seq, "the record is not there or cannot be read")
+		}
+		if !yield(r, err) {
+			return false
+		}
+	}
+	return true
+}
+
+func damaged(seq int64, detail string) error {
+	return &session.Error{Seq: seq, Err: session.ErrCorrupt, Detail: detail}
+}
+
+// entry is a slot that was read.
+type entry struct {
+	header
+	slot    int64
+	gone    bool // removed or folded
+	lines   []byte
+	records []session.Record
+}
+
+// entries reads the slots after from, up to to.
+func (s *Store) entries(ctx context.Context, log string, from, to int64) ([]entry, error) {
+	all := make([]entry, to-from)
+	for i := range all {
+		all[i].slot = from + int64(i) + 1
+	}
+	at := make([]int, len(all))
+	for i := range at {
+		at[i] = i
+	}
+	return all, inParallel(ctx, at, func(ctx context.Context, i int) error {
+		e := &all[i]
+		o, err := s.bucket.get(ctx, slotKey(log, e.slot), 0)
+		if errors.Is(err, errMissing) {
+			e.gone = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		e.header, e.lines, err = decodeEntry(o.body)
+		if errors.Is(err, session.ErrNewer) {
+			return err
+		}
+		e.gone = err == nil && e.Entry == entryFolded
+		e.records = parseRecords(e.lines)
+		if e.First == 0 && len(e.records) > 0 { // the header is damaged
+			e.First, e.Last = e.records[0].Seq, e.records[len(e.records)-1].Seq
+		}
+		return nil
+	})
+}

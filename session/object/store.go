@@ -1,0 +1,312 @@
+package object
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+var (
+	_ session.Store       = (*Store)(nil)
+	_ session.Leaser      = (*Store)(nil)
+	_ session.LeaseReader = (*Store)(nil)
+	_ session.Deleter     = (*Store)(nil)
+	_ session.Eraser      = (*Store)(nil)
+	_ session.Rebuilder   = (*Store)(nil)
+	_ session.Watcher     = (*Store)(nil)
+)
+
+// Options adjust a [Store]. The zero value suits most.
+type Options struct {
+	// Transport sends the requests; nil is one of its own, with the timeouts of
+	// net/http's default.
+	Transport http.RoundTripper
+	// Poll is how often [Store.Watch] looks; 0 is a second. Each look is one request.
+	Poll time.Duration
+	// FoldSlots is after how many objects of one batch those of a session are folded into
+	// bigger ones, in the background; 0 is 64, less than 0 is never.
+	FoldSlots int
+}
+
+const (
+	foldSlots = 64
+	foldBytes = 8 << 20
+	pollEvery = time.Second
+	// freshFor and keptFor are by the server's clock: what a client knows of the end of
+	// a log is good for the first; slots are removed when a root has told of them for
+	// the second. What lies between is for servers whose clocks differ, and for a
+	// request that is on its way: signatures expire after 15 minutes.
+	freshFor = 10 * time.Minute
+	keptFor  = time.Hour
+	// handleLimit is of how many sessions a client remembers where their logs end.
+	handleLimit = 4096
+	closeTime   = 30 * time.Second
+)
+
+// Store keeps sessions in a bucket. It is safe for concurrent use. Create one with
+// [Open] and end it with Close.
+type Store struct {
+	bucket bucket
+	url    string // without the password
+	opt    Options
+	fresh  time.Duration
+	kept   time.Duration
+
+	counting lock
+	metas    metaCache
+
+	mu      sync.Mutex
+	handles map[string]*handle
+	closed  bool
+	ctx     context.Context // of what runs in the background
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+// Open opens the store at a URL, s3://BUCKET/PREFIX?endpoint=…, and makes it when
+// nothing lies below the prefix. The bucket must exist. See the package for the URL.
+//
+// Errors: ErrNewer when a newer version wrote there; ErrInvalid when the URL is wrong,
+// when what lies there is something else, when the server does not honour the
+// conditions that the store stands on, and when the bucket keeps versions and the URL
+// does not accept that; ErrNotFound when there is no such bucket.
+func Open(ctx context.Context, url string, o *Options) (*Store, error) {
+	var opt Options
+	if o != nil {
+		opt = *o
+	}
+	if opt.Poll <= 0 {
+		opt.Poll = pollEvery
+	}
+	if opt.FoldSlots == 0 {
+		opt.FoldSlots = foldSlots
+	}
+	p, err := parseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	transport := opt.Transport
+	if transport == nil {
+		if transport, err = minio.DefaultTransport(p.secure); err != nil {
+			return nil, err
+		}
+	}
+	client, err := minio.New(p.endpoint, &minio.Options{
+		Creds: p.credentials(), Secure: p.secure, Transport: dated{transport}, Region: p.region,
+		BucketLookup: p.lookup, MaxRetries: requestTries,
+	})
+	if err != nil {
+		return nil, &session.Error{Op: "open", Err: session.ErrInvalid, Detail: p.shown + ": " + err.Error(), Hint: urlHint}
+	}
+	s := &Store{
+		bucket: bucket{client: minio.Core{Client: client}, name: p.bucket, prefix: p.prefix},
+		url:    p.shown, opt: opt, fresh: freshFor, kept: keptFor,
+		counting: newLock(), handles: map[string]*handle{},
+	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	if err := s.setUp(ctx, p.versions); err != nil {
+		s.stop()
+		return nil, s.explain(ctx, "open", "", err)
+	}
+	return s, nil
+}
+
+// requestTries is how often a request is sent when the server does not answer or says
+// that it is busy.
+const requestTries = 4
+
+// formatFile is what says that a store lies below a prefix.
+type formatFile struct {
+	Store  string `json:"store"`
+	Format int    `json:"format"`
+}
+
+const storeName = "holdfast sessions"
+
+// setUp finds the store or makes it, and tries the conditions that it stands on.
+func (s *Store) setUp(ctx context.Context, versions bool) error {
+	body, _ := json.Marshal(formatFile{storeName, formatVersion}) // cannot fail
+	body = append(body, '\n')
+	o, err := s.bucket.get(ctx, formatKey, 0)
+	if errors.Is(err, errMissing) {
+		if err = s.empty(ctx); err == nil {
+			if _, err = s.bucket.create(ctx, formatKey, body); errors.Is(err, errTaken) {
+				err = nil // by somebody who opens it as well
+			}
+		}
+		if err == nil || errors.Is(err, errForeign) {
+			foreign := err
+			if o, err = s.bucket.get(ctx, formatKey, 0); errors.Is(err, errMissing) && foreign != nil {
+				return s.foreign("something else lies there already")
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	var f formatFile
+	switch err := unmarshal(o.body, &f); {
+	case errors.Is(err, session.ErrNewer):
+		return &session.Error{Err: err, Detail: s.url, Hint: "use the version of holdfast that wrote it, or a later one"}
+	case err != nil || f.Store != storeName:
+		return s.foreign(formatKey + " is not of holdfast")
+	}
+	if err := s.tryConditions(ctx, o); err != nil {
+		return err
+	}
+	return s.checkVersions(ctx, versions)
+}
+
+var errForeign = errors.New("foreign")
+
+// empty reports errForeign when something lies below the prefix.
+func (s *Store) empty(ctx context.Context) error {
+	for _, err := range s.bucket.list(ctx, "", "") {
+		if err != nil {
+			return err
+		}
+		return errForeign
+	}
+	return nil
+}
+
+func (s *Store) foreign(why string) error {
+	return &session.Error{Err: session.ErrInvalid, Detail: s.url + ": " + why, Hint: "name another prefix: s3://bucket/prefix"}
+}
+
+// tryConditions writes the format again, under conditions that do not hold. A server
+// that does it all the same has written what was there.
+func (s *Store) tryConditions(ctx context.Context, o object) error {
+	_, created := s.bucket.create(ctx, formatKey, o.body)
+	_, replaced := s.bucket.replace(ctx, formatKey, "00000000000000000000000000000000", o.body)
+	for name, err := range map[string]error{"If-None-Match": created, "If-Match": replaced} {
+		if err == nil {
+			return &session.Error{
+				Err: session.ErrInvalid, Detail: s.url + ": the server does not honour " + name + " when objects are written",
+				Hint: "use a server with conditional writes, such as Amazon S3, MinIO, Cloudflare R2 or versitygw",
+			}
+		}
+		if !errors.Is(err, errTaken) {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkVersions refuses a bucket that would keep what is erased. Who may not ask, or
+// asks a server that does not know of versions, is not refused.
+func (s *Store) checkVersions(ctx context.Context, accept bool) error {
+	v, err := s.bucket.client.GetBucketVersioning(ctx, s.bucket.name)
+	if err != nil || !v.Enabled() || accept {
+		return ctx.Err()
+	}
+	return &session.Error{
+		Err: session.ErrInvalid, Detail: s.url + ": the bucket keeps old versions of objects, so what is erased or deleted stays in it",
+		Hint: "suspend the bucket's versioning, or add versions=keep to the URL and a lifecycle rule that expires old versions",
+	}
+}
+
+// Close folds the small objects of sessions that this client wrote to, and waits for
+// what runs in the background, both for half a minute at most. Nothing that was
+// acknowledged depends on it.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	var wrote []*handle
+	for _, h := range s.handles {
+		wrote = append(wrote, h)
+	}
+	s.mu.Unlock()
+	timer := time.AfterFunc(closeTime, s.stop)
+	defer timer.Stop()
+	if s.opt.FoldSlots > 0 {
+		_ = inParallel(s.ctx, wrote, func(ctx context.Context, h *handle) error {
+			if h.worthFolding(closeSlots) {
+				_ = h.fold(ctx)
+			}
+			return nil
+		})
+	}
+	s.running.Wait()
+	s.stop()
+	return nil
+}
+
+// closeSlots is how many small objects of a session Close leaves alone.
+const closeSlots = 8
+
+func newHandle(s *Store, id string) *handle {
+	return &handle{s: s, id: id, mu: newLock(), folding: newLock()}
+}
+
+// with calls do with the session's handle, which is locked meanwhile.
+func (s *Store) with(ctx context.Context, op, id string, do func(*handle) error) error {
+	h, err := s.handle(id)
+	if err == nil {
+		if err = h.mu.lock(ctx); err == nil {
+			defer h.mu.unlock()
+			err = do(h)
+		}
+	}
+	return s.explain(ctx, op, id, err)
+}
+
+// handle finds or makes the handle of a session.
+func (s *Store) handle(id string) (*handle, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, session.ErrClosed
+	}
+	h := s.handles[id]
+	if h == nil {
+		for other := range s.handles { // any: it costs who needs it a few requests
+			if len(s.handles) < handleLimit {
+				break
+			}
+			delete(s.handles, other)
+		}
+		h = newHandle(s, id)
+		s.handles[id] = h
+	}
+	return h, nil
+}
+
+// wrote folds a session in the background when it has many small objects. h.mu is held.
+func (s *Store) wrote(h *handle) {
+	if s.opt.FoldSlots < 0 || h.st.Slot-h.root.State.Slot < int64(s.opt.FoldSlots) && h.live < foldBytes {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	select {
+	case h.folding <- struct{}{}:
+	default:
+		return // it is being folded
+	}
+	s.running.Go(func() {
+		defer h.folding.unlock()
+		_ = h.foldLocked(s.ctx, nil) // the next slot tries again
+	})
+}
+
+// Watch implements [session.Watcher]: it looks at the end of the log each time that
+// [Options.Poll] is over, with one request.
+func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+	return session.Poll(ctx, s, id, after, s.opt.Poll)
+}

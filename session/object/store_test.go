@@ -1,0 +1,72 @@
+package object_test
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/object"
+	"github.com/holdfast-dev/holdfast/session/sessiontest"
+)
+
+// newURL is a place of the test's own on the server.
+func newURL(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv("HOLDFAST_TEST_S3")
+	if server == "" {
+		missing.Skip(t, "HOLDFAST_TEST_S3 is empty; this makes it run: eval \"$(scripts/services start s3)\"")
+	}
+	before, query, _ := strings.Cut(server, "?")
+	url := before + "/" + strings.ToLower(rand.Text()) + "?" + query
+	t.Cleanup(func() { emptyPlace(t, url) })
+	return url
+}
+
+func open(t testing.TB, url string, o *object.Options) *object.Store {
+	t.Helper()
+	s, err := object.Open(t.Context(), url, o)
+	if err != nil {
+		t.Fatalf("open: %v (hint: %s)", err, session.Hint(err))
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+func TestStore(t *testing.T) {
+	for name, slots := range map[string]int{"never folded": -1, "folded at once": 2, "as it is": 0} {
+		t.Run(name, func(t *testing.T) {
+			urls := map[session.Store]string{}
+			o := &object.Options{FoldSlots: slots}
+			sessiontest.Run(t, func(t testing.TB) session.Store {
+				url := newURL(t)
+				s := open(t, url, o)
+				urls[s] = url
+				return s
+			}, sessiontest.Caps{Reopen: func(t testing.TB, s session.Store) session.Store {
+				return open(t, urls[s], o)
+			}})
+		})
+	}
+}
+
+var ctx = context.Background()
+
+// emptyPlace removes what a test left behind.
+func emptyPlace(t testing.TB, url string) {
+	s, err := object.Open(ctx, url, nil)
+	if err != nil {
+		return // the test made something else of it
+	}
+	if err := s.EmptyBucket(); err != nil {
+		t.Errorf("removing what the test left: %v", err)
+	}
+	s.Close()
+}

@@ -1,0 +1,130 @@
+package object
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Sweep finishes deletions that were cut short, and removes what nobody needs any more:
+// small objects that were folded an hour ago, and what crashes left behind. It may be
+// called by any number of clients, at any time; nothing depends on it but the number of
+// objects. It returns how many it removed. It lists the whole prefix.
+func (s *Store) Sweep(ctx context.Context) (int, error) {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return 0, s.explain(ctx, "sweep", "", session.ErrClosed)
+	}
+	n, err := s.sweep(ctx)
+	return n, s.explain(ctx, "sweep", "", err)
+}
+
+func (s *Store) sweep(ctx context.Context) (int, error) {
+	o, err := s.overlook(ctx)
+	if err != nil {
+		return 0, err
+	}
+	probe, err := s.bucket.get(ctx, formatKey, 0)
+	if err != nil {
+		return 0, err
+	}
+	w := sweeper{s: s, now: probe.date, roots: map[string]known{}}
+	for _, k := range o.sessions {
+		if k.root != nil && !k.root.Vacant {
+			w.roots[k.root.Log] = k
+		}
+	}
+	if err := w.pins(ctx); err != nil {
+		return 0, err
+	}
+	for _, k := range o.sessions {
+		if !k.state.deleted() {
+			continue
+		}
+		h := newHandle(s, k.state.Meta.ID)
+		if err := h.tidy(ctx); err != nil {
+			return 0, err
+		}
+	}
+	w.slots(o.slots)
+	if err := w.segments(ctx); err != nil {
+		return 0, err
+	}
+	return len(w.keys), s.bucket.remove(ctx, w.keys)
+}
+
+// sweeper collects what is to be removed.
+type sweeper struct {
+	s     *Store
+	now   time.Time // by the server's clock
+	roots map[string]known
+	keys  []string
+}
+
+func (w *sweeper) old(modified time.Time) bool {
+	return !w.now.IsZero() && w.now.Sub(modified) > w.s.kept
+}
+
+// pins drops those of forks that never came to be or are gone.
+func (w *sweeper) pins(ctx context.Context) error {
+	var keys []string
+	for o, err := range w.s.bucket.list(ctx, pins, "") {
+		if err != nil {
+			return err
+		}
+		p, ok := parsePin(o.key)
+		if !ok || !w.old(o.modified) {
+			continue
+		}
+		k, there := w.roots[p.log]
+		if !there || k.state.Meta == nil || k.state.Parent != p.parent {
+			keys = append(keys, o.key)
+		}
+	}
+	return w.s.bucket.remove(ctx, keys)
+}
+
+// slots drops those that roots have told of for long. The last slot of a log that no
+// root names was written when its session was deleted, or never counted.
+func (w *sweeper) slots(all []listed) {
+	newest := map[string]time.Time{}
+	for _, o := range all {
+		if log, _, ok := parseSlot(o.key); ok && o.modified.After(newest[log]) {
+			newest[log] = o.modified
+		}
+	}
+	for _, o := range all {
+		log, slot, ok := parseSlot(o.key)
+		if !ok {
+			continue
+		}
+		k, named := w.roots[log]
+		switch {
+		case !named && w.old(newest[log]),
+			named && slot <= k.root.droppable(w.now, w.s.kept),
+			named && slot <= k.root.State.Slot && w.old(k.modified):
+			w.keys = append(w.keys, o.key)
+		}
+	}
+}
+
+// segments drops those that no root tells of and none will.
+func (w *sweeper) segments(ctx context.Context) error {
+	for o, err := range w.s.bucket.list(ctx, segments, "") {
+		if err != nil {
+			return err
+		}
+		log, _, ok := parseSegment(o.key)
+		if !ok {
+			continue
+		}
+		k, named := w.roots[log]
+		if named && k.root.unused(o.key) || !named && w.old(o.modified) {
+			w.keys = append(w.keys, o.key)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package object
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+const urlHint = "write it as s3://bucket/prefix?endpoint=https://host&region=us-east-1"
+
+// place is what a URL says.
+type place struct {
+	bucket, prefix string // the prefix is "" or ends with a slash
+	endpoint       string // host and port
+	secure         bool
+	region         string
+	lookup         minio.BucketLookupType
+	profile        string
+	key, secret    string
+	versions       bool   // old versions of objects are accepted
+	shown          string // the URL without its password
+}
+
+// parseURL reads a store's URL.
+func parseURL(raw string) (*place, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		// The parser's error repeats the URL, with its password.
+		return nil, &session.Error{Op: "open", Err: session.ErrInvalid, Detail: "the store's URL cannot be read", Hint: urlHint}
+	}
+	p := &place{bucket: u.Host, secure: true, region: "us-east-1", endpoint: "s3.amazonaws.com", shown: u.Redacted()}
+	bad := func(format string, args ...any) (*place, error) {
+		return nil, &session.Error{Op: "open", Err: session.ErrInvalid, Detail: p.shown + ": " + fmt.Sprintf(format, args...), Hint: urlHint}
+	}
+	if u.Scheme != "s3" || u.Opaque != "" {
+		return bad("not an s3:// URL")
+	}
+	if u.Fragment != "" {
+		return bad("a # has no meaning in it")
+	}
+	if p.bucket == "" {
+		return bad("it names no bucket")
+	}
+	if p.prefix = strings.Trim(u.Path, "/"); p.prefix != "" {
+		for part := range strings.SplitSeq(p.prefix, "/") {
+			if part == "" || part == "." || part == ".." {
+				return bad("the prefix has an empty part, or one of dots")
+			}
+		}
+		p.prefix += "/"
+	}
+	if len(p.prefix) > prefixLimit {
+		return bad("the prefix is longer than %d bytes", prefixLimit)
+	}
+	if u.User != nil {
+		p.key = u.User.Username()
+		p.secret, _ = u.User.Password()
+		if p.key == "" || p.secret == "" {
+			return bad("it needs both, key:secret, or none of them")
+		}
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return bad("its parameters cannot be read")
+	}
+	for name, values := range query {
+		if len(values) > 1 {
+			return bad("%s is there twice", name)
+		}
+		if why := p.set(name, values[0]); why != "" {
+			return bad("%s", why)
+		}
+	}
+	if p.key != "" && p.profile != "" {
+		return bad("it has both a key and a profile")
+	}
+	if v := query.Get("insecure"); v != "" { // whatever the endpoint's own scheme
+		insecure, _ := strconv.ParseBool(v)
+		if e := query.Get("endpoint"); insecure && strings.HasPrefix(e, "https:") || !insecure && strings.HasPrefix(e, "http:") {
+			return bad("insecure=%s does not go with the endpoint's scheme", v)
+		}
+		p.secure = !insecure
+	}
+	return p, nil
+}
+
+// prefixLimit leaves room for the store's own part of a key, of the 1,024 bytes that
+// S3 allows.
+const prefixLimit = 512
+
+// set takes a parameter and says what is wrong with it.
+func (p *place) set(name, value string) string {
+	if value == "" {
+		return name + " is empty"
+	}
+	switch name {
+	case "endpoint":
+		return p.setEndpoint(value)
+	case "region":
+		p.region = value
+	case "profile":
+		p.profile = value
+	case "insecure":
+		if value != "true" && value != "false" {
+			return "insecure is true or false"
+		}
+	case "path-style":
+		switch value {
+		case "true":
+			p.lookup = minio.BucketLookupPath
+		case "false":
+			p.lookup = minio.BucketLookupDNS
+		default:
+			return "path-style is true or false"
+		}
+	case "versions":
+		if value != "keep" {
+			return "versions is keep, or not there"
+		}
+		p.versions = true
+	default:
+		return "unknown parameter " + strconv.Quote(name)
+	}
+	return ""
+}
+
+func (p *place) setEndpoint(value string) string {
+	p.endpoint = value
+	if scheme, host, ok := strings.Cut(value, "://"); ok {
+		if scheme != "http" && scheme != "https" {
+			return "the endpoint is neither http nor https"
+		}
+		p.secure, p.endpoint = scheme == "https", strings.TrimSuffix(host, "/")
+	}
+	if p.endpoint == "" || strings.ContainsAny(p.endpoint, "/?#@ ") {
+		return "the endpoint is a host, or a host and a port"
+	}
+	return ""
+}
+
+// credentials are those of the URL; else those of the profile; else the first that
+// there are of the environment, the AWS and MinIO files, and the machine's role.
+func (p *place) credentials() *credentials.Credentials {
+	switch {
+	case p.key != "":
+		return credentials.NewStaticV4(p.key, p.secret, "")
+	case p.profile != "":
+		return credentials.NewFileAWSCredentials("", p.profile)
+	}
+	return credentials.NewChainCredentials([]credentials.Provider{
+		&credentials.EnvAWS{},
+		&credentials.EnvMinio{},
+		&credentials.FileAWSCredentials{},
+		&credentials.FileMinioClient{},
+		&credentials.IAM{Client: &http.Client{Transport: http.DefaultTransport}},
+	})
+}
