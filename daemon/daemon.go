@@ -57,6 +57,8 @@ type Power struct {
 	Evidence func(ctx context.Context, q EvidenceQuery) (entries []json.RawMessage, next string, err error)
 	// Verify checks one session, or with "" all of them against the trail.
 	Verify func(ctx context.Context, session string) (json.RawMessage, error)
+	// Search finds words in transcripts.
+	Search func(ctx context.Context, q session.Search) (*session.Hits, error)
 	// Redact masks secrets in what a client sends for people to read elsewhere.
 	Redact func(text string) string
 }

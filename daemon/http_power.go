@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 // exports are the formats of an export and their types.
@@ -32,6 +33,22 @@ func (a *api) powerRoutes() []route {
 			query: paged(
 				param{name: "session", doc: "of this session"},
 				param{name: "kind", doc: "only of this kind: decision, call, question, policy …"},
+			),
+		},
+		{
+			method: http.MethodGet, path: "/v1/search", id: "searchTranscripts", tag: "sessions",
+			doc: "Items with all of the words, the newest first, each with its session, seq and an excerpt. A \"phrase\" stands together, " +
+				"dep* is the beginning of a word; case and accents do not count.",
+			scope: auth.Read, answer: listOf[session.Hit]{}, problems: offered, serve: a.search,
+			query: paged(
+				param{name: "q", doc: "the words; needed"},
+				param{name: "tool", doc: "in uses and results of this tool only"},
+				param{name: "role", doc: "in items of this role only", oneOf: []string{"assistant", "tool", "user"}},
+				param{name: "session", doc: "in this session only"},
+				param{name: "project", doc: "in sessions of this project only"},
+				param{name: "cwd", doc: "in sessions of this folder only"},
+				param{name: "since", doc: "from then on: RFC 3339"},
+				param{name: "until", doc: "before then: RFC 3339"},
 			),
 		},
 		{
@@ -124,6 +141,32 @@ func (a *api) audit(c *call) error {
 		return err
 	}
 	return c.json(listOf[json.RawMessage]{append([]json.RawMessage{}, list...), c.cursor(next)})
+}
+
+func (a *api) search(c *call) error {
+	if a.o.Power.Search == nil {
+		return notOffered()
+	}
+	after, err := c.after()
+	if err != nil {
+		return err
+	}
+	q := session.Search{
+		Words: c.query["q"], Tool: c.query["tool"], Role: c.query["role"], Session: c.query["session"],
+		Project: c.query["project"], CWD: c.query["cwd"], Limit: c.limit(defaultLimit), After: after,
+	}
+	for name, to := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
+		if text := c.query[name]; text != "" {
+			if *to, err = time.Parse(time.RFC3339, text); err != nil {
+				return refuse(outcome.Usage, name+" is no time", "write 2026-11-20T15:04:05Z")
+			}
+		}
+	}
+	found, err := a.o.Power.Search(c.ctx(), q)
+	if err != nil {
+		return err
+	}
+	return c.json(listOf[session.Hit]{found.Hits, c.cursor(found.Next)})
 }
 
 type verifyRequest struct {

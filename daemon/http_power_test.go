@@ -22,6 +22,7 @@ func TestNotOffered(t *testing.T) {
 		{"GET", "/v1/policy?cwd=/w", ""},
 		{"POST", "/v1/policy/test", `{"cwd":"/w","tool":"Bash","input":{}}`},
 		{"GET", "/v1/audit", ""},
+		{"GET", "/v1/search?q=x", ""},
 		{"POST", "/v1/audit/verify", `{}`},
 		{"GET", "/v1/doctor", ""},
 		{"GET", "/v1/sessions/a/export", ""},

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 // FolderPolicy is what settings say for a folder: as `holdfast policy show --json`.
@@ -38,6 +40,18 @@ type AuditQuery struct {
 func (c *Client) Audit(ctx context.Context, q AuditQuery) (*Page[json.RawMessage], error) {
 	return get[Page[json.RawMessage]](ctx, c, "/v1/audit"+
 		query("session", q.Session, "kind", q.Kind, "limit", number(int64(q.Limit)), "cursor", q.Cursor))
+}
+
+// Search finds words in transcripts: as `holdfast sessions search`. The words are in q.
+func (c *Client) Search(ctx context.Context, q session.Search) (*Page[session.Hit], error) {
+	moment := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.Format(time.RFC3339Nano)
+	}
+	return get[Page[session.Hit]](ctx, c, "/v1/search"+query("q", q.Words, "tool", q.Tool, "role", q.Role, "session", q.Session,
+		"project", q.Project, "cwd", q.CWD, "since", moment(q.Since), "until", moment(q.Until), "limit", number(int64(q.Limit)), "cursor", q.After))
 }
 
 // VerifyAudit checks one session, or with "" all of them: as `holdfast audit verify --json`.

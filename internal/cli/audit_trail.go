@@ -76,6 +76,11 @@ func (l *lateTrail) close() error {
 // trailDir is the folder of a store's trail: audit/sessions in HOLDFAST_HOME for the
 // default store, and a name made of the store's for any other.
 func (p *Program) trailDir(ref storeRef) (string, error) {
+	return p.beside(ref, "audit")
+}
+
+// beside is the place of what this home keeps of a store, in one of its folders.
+func (p *Program) beside(ref storeRef, folder string) (string, error) {
 	home, err := p.home()
 	if err != nil {
 		return "", err
@@ -89,7 +94,7 @@ func (p *Program) trailDir(ref storeRef) (string, error) {
 		sum := sha256.Sum256([]byte(ref.scheme + ":" + path))
 		name = plainName(strings.TrimSuffix(filepath.Base(path), ".db")) + "-" + hex.EncodeToString(sum[:6])
 	}
-	return filepath.Join(home, "audit", name), nil
+	return filepath.Join(home, folder, name), nil
 }
 
 // straight is a path without links as far as it exists: a store has one trail, however

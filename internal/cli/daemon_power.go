@@ -30,7 +30,7 @@ type power struct {
 
 func (w *power) power() daemon.Power {
 	return daemon.Power{
-		Policy: w.policy, Test: w.test, Doctor: w.doctor, Export: w.export, Evidence: w.evidence, Verify: w.verify, Redact: w.redact,
+		Policy: w.policy, Test: w.test, Doctor: w.doctor, Export: w.export, Evidence: w.evidence, Verify: w.verify, Redact: w.redact, Search: w.search,
 	}
 }
 
@@ -252,6 +252,14 @@ func (w *power) from(ctx context.Context, q daemon.EvidenceQuery) (list []sessio
 		}
 	}
 	return nil, 0, &failure{msg: "the session that the cursor stands in is gone", hint: "begin anew without it", out: outcome.NotFound, err: session.ErrNotFound}
+}
+
+func (w *power) search(ctx context.Context, q session.Search) (*session.Hits, error) {
+	ref, err := w.p.storeRef(w.store)
+	if err != nil {
+		return nil, err
+	}
+	return w.p.search(ctx, ref, w.sessions.Store(), q, false)
 }
 
 func (w *power) verify(ctx context.Context, id string) (json.RawMessage, error) {

@@ -35,6 +35,7 @@ type runGrammar struct {
 
 type sessionsCmd struct {
 	List     listCmd     `cmd:"" help:"List the sessions of this project, newest first." aliases:"ls"`
+	Search   searchCmd   `cmd:"" help:"Find words in what was said, in all sessions." aliases:"find"`
 	Show     showCmd     `cmd:"" help:"Print a session as people read it, or its records."`
 	Rename   renameCmd   `cmd:"" help:"Give a session a title."`
 	Tag      tagCmd      `cmd:"" help:"Give a session a tag; an empty one clears it."`

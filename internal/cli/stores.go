@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/session"
@@ -123,10 +124,11 @@ const storeHint = "use sqlite:PATH, file:FOLDER, postgres://…, mysql://…, re
 
 // noStore does not repeat what may hold a password.
 func noStore(text string) error {
+	named := strconv.Quote(text)
 	if strings.Contains(text, "@") {
-		text = "what --store or HOLDFAST_STORE says"
+		named = "what --store or HOLDFAST_STORE says"
 	}
-	return usage(fmt.Sprintf("%q is not a store", text), storeHint)
+	return usage(named+" is not a store", storeHint)
 }
 
 func (p *Program) localStore(scheme, path string) (storeRef, error) {
@@ -155,7 +157,7 @@ var telling = []string{"schema", "search_path", "prefix", "endpoint", "region", 
 func remoteStore(text string) (storeRef, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Opaque != "" {
-		return storeRef{}, noStore("what --store or HOLDFAST_STORE says")
+		return storeRef{}, noStore(text)
 	}
 	name := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	if name.Scheme == "postgresql" {

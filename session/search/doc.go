@@ -10,7 +10,7 @@
 // that was erased, is not found any more once Index has returned, and its words are out
 // of the file.
 //
-//	x, err := search.Open("index.db", store)
+//	x, err := search.Open(ctx, "index.db", store)
 //	if err != nil { … }
 //	defer x.Close()
 //	err = x.Index(ctx)

@@ -24,7 +24,7 @@ func ExampleOpen() {
 	if err := session.New(store, nil).Save(ctx, "s", items, nil); err != nil {
 		panic(err)
 	}
-	x, err := search.Open(filepath.Join(dir, "index.db"), store)
+	x, err := search.Open(ctx, filepath.Join(dir, "index.db"), store)
 	if err != nil {
 		panic(err)
 	}

@@ -60,12 +60,12 @@ func (x *Index) Index(ctx context.Context) error {
 
 // state is what the index knows of a session.
 type state struct {
-	num, head       int64
-	digest          session.Digest
-	title, cwd      string
-	project         string
-	trashed         bool
-	uses            string // of searchtext.Reader, as JSON
+	num, head  int64
+	digest     session.Digest
+	title, cwd string
+	project    string
+	trashed    bool
+	uses       string // of searchtext.Reader, as JSON
 }
 
 // is reports whether nothing is new.

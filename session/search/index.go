@@ -62,7 +62,7 @@ var _ session.Searcher = (*Index)(nil)
 // Open opens the index in the file at path, and makes it, mode 0600, when it is not
 // there, is damaged or of another version: it only repeats what the store knows. It is
 // empty then until [Index.Index] is called. Folders above it are made with mode 0700.
-func Open(path string, store session.Store) (*Index, error) {
+func Open(ctx context.Context, path string, store session.Store) (*Index, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, failed("open index", err)
@@ -71,7 +71,7 @@ func Open(path string, store session.Store) (*Index, error) {
 		return nil, failed("open index", err)
 	}
 	x := &Index{store: store, path: abs}
-	if err = x.open(); err == nil {
+	if err = x.open(ctx); err == nil {
 		return x, nil
 	}
 	if !replaceable(err) {
@@ -80,7 +80,7 @@ func Open(path string, store session.Store) (*Index, error) {
 	if err := x.remove(); err != nil {
 		return nil, failed("open index", err)
 	}
-	if err := x.open(); err != nil {
+	if err := x.open(ctx); err != nil {
 		return nil, failed("open index", err)
 	}
 	return x, nil
@@ -93,7 +93,7 @@ func replaceable(err error) bool {
 	return errors.Is(err, errOther) || strings.Contains(err.Error(), "malformed") || strings.Contains(err.Error(), "not a database")
 }
 
-func (x *Index) open() (err error) {
+func (x *Index) open(ctx context.Context) (err error) {
 	f, err := os.OpenFile(x.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -107,20 +107,20 @@ func (x *Index) open() (err error) {
 	if x.db, err = sql.Open("sqlite", "file:"+(&url.URL{Path: x.path}).EscapedPath()+"?"+q.Encode()); err != nil {
 		return err
 	}
-	if err := x.setUp(); err != nil {
+	if err := x.setUp(ctx); err != nil {
 		return errors.Join(err, x.db.Close())
 	}
 	return nil
 }
 
-func (x *Index) setUp() error {
-	tx, err := x.db.Begin()
+func (x *Index) setUp(ctx context.Context) error {
+	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing, once it is committed
 	var is, tables int
-	if err := tx.QueryRow("SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version").Scan(&is, &tables); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version").Scan(&is, &tables); err != nil {
 		return err
 	}
 	switch {
@@ -129,7 +129,7 @@ func (x *Index) setUp() error {
 	case tables != 0:
 		return errOther
 	}
-	if _, err := tx.Exec(schema + fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
+	if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
 		return err
 	}
 	return tx.Commit()

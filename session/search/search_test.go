@@ -20,7 +20,7 @@ import (
 
 func open(t testing.TB, path string, store session.Store) *search.Index {
 	t.Helper()
-	x, err := search.Open(path, store)
+	x, err := search.Open(context.Background(), path, store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func open(t testing.TB, path string, store session.Store) *search.Index {
 }
 
 func TestKit(t *testing.T) {
-	for name, make := range map[string]func(t testing.TB) session.Store{
+	for name, fresh := range map[string]func(t testing.TB) session.Store{
 		"memory": func(testing.TB) session.Store { return memory.New() },
 		"sqlite": func(t testing.TB) session.Store {
 			s, err := sqlite.Open(filepath.Join(t.TempDir(), "s.db"), nil)
@@ -50,7 +50,7 @@ func TestKit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sessiontest.RunSearch(t, func(t testing.TB) (session.Store, session.Searcher) {
-				s := make(t)
+				s := fresh(t)
 				return s, open(t, filepath.Join(t.TempDir(), "deep", "index.db"), s)
 			}, sessiontest.Caps{})
 		})
@@ -132,7 +132,7 @@ func TestMadeAnew(t *testing.T) {
 			}
 		})
 	}
-	if _, err := search.Open(t.TempDir(), h.store); err == nil {
+	if _, err := search.Open(t.Context(), t.TempDir(), h.store); err == nil {
 		t.Error("a folder was opened")
 	}
 }

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/search"
+)
+
+// searchCmd is `holdfast sessions search`.
+type searchCmd struct {
+	Words      []string `arg:"" placeholder:"WORDS" help:"All of them must be in one item; \"a phrase\" stands together, dep* is the beginning of a word."`
+	Tool       string   `placeholder:"TOOL" help:"Only in uses and results of this tool."`
+	Role       string   `enum:",user,assistant,tool" default:"" placeholder:"ROLE" help:"Only in items of user, assistant or tool."`
+	Since      string   `placeholder:"TIME" help:"Only from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 7d ago."`
+	Until      string   `placeholder:"TIME" help:"Only before then."`
+	Session    string   `short:"s" placeholder:"SESSION" help:"Only in this session."`
+	All        bool     `short:"a" help:"Sessions of all projects."`
+	CWD        string   `name:"cwd" placeholder:"FOLDER" help:"The project of this folder; default the current one."`
+	Trash      bool     `help:"In the trash, too."`
+	Limit      int      `short:"n" default:"20" placeholder:"N" help:"At most this many."`
+	Cursor     string   `placeholder:"CURSOR" help:"Go on where a search ended."`
+	PlainIndex bool     `help:"Search an encrypted store, too: the index that is made for that holds its words as they are."`
+	storeFlags
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *searchCmd) Help() string {
+	return `Case and accents do not count, and nothing but quotes and a * at the end of a word has a
+meaning. Hits come newest first, with the number of the record:
+holdfast sessions show --records SESSION shows what is around it.
+
+  holdfast sessions search "no such file" --tool Bash --since 7d
+  holdfast sessions search --all 'deploy*' staging`
+}
+
+func (c *searchCmd) run(ctx context.Context, p *Program) error {
+	if c.Limit < 1 {
+		return usage("--limit must be at least 1", "")
+	}
+	q := session.Search{Words: phrase(c.Words), Tool: c.Tool, Role: c.Role, Limit: c.Limit, After: c.Cursor}
+	var err error
+	if q.Since, err = readTime("--since", c.Since, p.Now()); err != nil {
+		return err
+	}
+	if q.Until, err = readTime("--until", c.Until, p.Now()); err != nil {
+		return err
+	}
+	if c.Trash {
+		q.Trash = session.TrashToo
+	}
+	sessions, closeStore, err := p.openStore(ctx, c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	switch {
+	case c.Session != "":
+		m, err := sessions.Find(ctx, c.Session)
+		if err != nil {
+			return err
+		}
+		q.Session, q.Trash = m.ID, session.TrashToo
+	case !c.All:
+		cwd, err := p.folder(c.CWD)
+		if err != nil {
+			return err
+		}
+		if q.Project, _, err = session.ProjectID(cwd); err != nil {
+			return err
+		}
+	}
+	ref, err := p.storeRef(c.Store)
+	if err != nil {
+		return err
+	}
+	found, err := p.search(ctx, ref, sessions.Store(), q, c.PlainIndex)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.out.json(found, p.out.term.tty)
+	}
+	c.tell(p, found)
+	return nil
+}
+
+// phrase joins arguments: one with a space in it was quoted for the shell, and is meant
+// to stand together.
+func phrase(args []string) string {
+	var b strings.Builder
+	for _, a := range args {
+		if strings.ContainsAny(a, " \t\n") && !strings.Contains(a, `"`) {
+			a = `"` + a + `"`
+		}
+		b.WriteString(a + " ")
+	}
+	return b.String()
+}
+
+// search asks the store's own index, or the one of this home, once it is up to date.
+func (p *Program) search(ctx context.Context, ref storeRef, store session.Store, q session.Search, plain bool) (*session.Hits, error) {
+	searcher, done, err := p.searcher(ctx, ref, store, plain)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := searcher.Index(ctx); err != nil {
+		return nil, err
+	}
+	return searcher.Search(ctx, q)
+}
+
+// searcher is the store's own index, or that of this home. done closes it.
+func (p *Program) searcher(ctx context.Context, ref storeRef, store session.Store, plain bool) (s session.Searcher, done func(), err error) {
+	if ref.sealed && !plain {
+		return nil, nil, &failure{
+			msg: "an index would hold the words of an encrypted store as they are", out: outcome.Usage, err: session.ErrUnsupported,
+			hint: "allow that with --plain-index",
+		}
+	}
+	if s, ok := session.As[session.Searcher](store); ok && !ref.sealed {
+		return s, func() {}, nil
+	}
+	path, err := p.beside(ref, "index")
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := search.Open(ctx, path+".db", store)
+	if err != nil {
+		return nil, nil, err
+	}
+	return x, func() {
+		if err := x.Close(); err != nil {
+			p.warn("close the index: %v", err)
+		}
+	}, nil
+}
+
+func (c *searchCmd) tell(p *Program, found *session.Hits) {
+	if len(found.Hits) == 0 {
+		p.err.line("nothing found")
+		if !c.All && c.Session == "" {
+			p.err.line("%s holdfast sessions search --all %s", p.err.term.bold("hint:"), quoteArg(strings.TrimSpace(phrase(c.Words))))
+		}
+		return
+	}
+	t := p.out.term
+	last := ""
+	for i := range found.Hits {
+		h := &found.Hits[i]
+		if h.Session != last {
+			last = h.Session
+			p.out.line("%s  %s", t.bold(shown(h.Session)), fit(shown(h.Title), 80))
+		}
+		who := h.Role
+		if h.Tool != "" {
+			who = h.Tool
+		}
+		p.out.line("  %s  %s  %s", t.dim(fmt.Sprintf("%6d  %s", h.Seq, h.Time.Local().Format("2006-01-02 15:04"))), column(shown(who), 9), marked(h, t))
+	}
+	if found.Next != "" {
+		p.err.line("%s more: --cursor %s", p.err.term.dim("·"), quoteArg(found.Next))
+	}
+}
+
+// marked is an excerpt with its words made bold.
+func marked(h *session.Hit, t terminal) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range h.Marks {
+		if m[0] < at || m[1] > len(h.Excerpt) {
+			continue
+		}
+		b.WriteString(shown(h.Excerpt[at:m[0]]) + t.bold(shown(h.Excerpt[m[0]:m[1]])))
+		at = m[1]
+	}
+	return b.String() + shown(h.Excerpt[at:])
+}
