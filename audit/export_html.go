@@ -1,16 +1,14 @@
 package audit
 
 import (
-	"crypto/sha256"
 	_ "embed" // the page's style and script
-	"encoding/base64"
 	"fmt"
 	"html"
 	"io"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	paper "github.com/holdfast-dev/holdfast/internal/page"
 )
 
 //go:embed page.css
@@ -30,7 +28,7 @@ const pageHead = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <title>Holdfast audit</title>
@@ -50,13 +48,9 @@ const pageHead = `<!doctype html>
 `
 
 func (p *page) begin(w io.Writer) error {
-	_, err := fmt.Fprintf(w, pageHead, sourceHash(pageStyle), sourceHash(pageScript), pageStyle)
+	style := paper.Style + pageStyle
+	_, err := fmt.Fprintf(w, pageHead, paper.Source(style), paper.Source(pageScript), style)
 	return err
-}
-
-func sourceHash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
 func (p *page) end(w io.Writer) error {
@@ -76,22 +70,22 @@ func (p *page) entry(w io.Writer, e *Entry) error {
 			b.WriteString("</tbody>\n")
 		}
 		p.started, p.session = true, e.Session
-		fmt.Fprintf(&b, "<tbody>\n<tr class=\"session\"><th colspan=\"7\" scope=\"rowgroup\">session %s</th></tr>\n", text(e.Session))
+		fmt.Fprintf(&b, "<tbody>\n<tr class=\"session\"><th colspan=\"7\" scope=\"rowgroup\">session %s</th></tr>\n", paper.Text(e.Session))
 	}
 	fmt.Fprintf(&b, `<tr class="e" data-kind="%s" data-action="%s" data-actor="%s">`,
 		html.EscapeString(e.Kind), html.EscapeString(e.Action), html.EscapeString(e.Actor.Kind))
-	fmt.Fprintf(&b, `<td class="n">%d</td><td class="t">%s</td><td class="k">%s</td>`, e.Seq, e.Time.UTC().Format("2006-01-02 15:04:05.000"), text(e.Kind))
-	fmt.Fprintf(&b, `<td class="k %s">%s</td>`, class(e.Action), text(e.Action))
-	fmt.Fprintf(&b, `<td>%s`, text(e.Actor.String()))
+	fmt.Fprintf(&b, `<td class="n">%d</td><td class="t">%s</td><td class="k">%s</td>`, e.Seq, e.Time.UTC().Format("2006-01-02 15:04:05.000"), paper.Text(e.Kind))
+	fmt.Fprintf(&b, `<td class="k %s">%s</td>`, class(e.Action), paper.Text(e.Action))
+	fmt.Fprintf(&b, `<td>%s`, paper.Text(e.Actor.String()))
 	if e.OnBehalf != "" {
-		fmt.Fprintf(&b, `<div class="dim">for %s</div>`, text(e.OnBehalf))
+		fmt.Fprintf(&b, `<div class="dim">for %s</div>`, paper.Text(e.OnBehalf))
 	}
 	b.WriteString(`</td><td>`)
 	if about := strings.TrimSpace(e.Event + " " + e.Tool); about != "" {
-		fmt.Fprintf(&b, `<div>%s</div>`, text(about))
+		fmt.Fprintf(&b, `<div>%s</div>`, paper.Text(about))
 	}
 	if list := e.resources(); list != nil {
-		fmt.Fprintf(&b, `<div class="what">%s</div>`, text(strings.Join(list, "\n")))
+		fmt.Fprintf(&b, `<div class="what">%s</div>`, paper.Text(strings.Join(list, "\n")))
 	}
 	b.WriteString(`</td><td>`)
 	e.why(&b)
@@ -103,7 +97,7 @@ func (p *page) entry(w io.Writer, e *Entry) error {
 
 func (e *Entry) why(b *strings.Builder) {
 	if e.Outcome != "" {
-		fmt.Fprintf(b, `<span class="%s">%s</span> `, class(e.Outcome), text(e.Outcome))
+		fmt.Fprintf(b, `<span class="%s">%s</span> `, class(e.Outcome), paper.Text(e.Outcome))
 	}
 	if e.ExitCode != nil {
 		fmt.Fprintf(b, `exit %d `, *e.ExitCode)
@@ -115,10 +109,10 @@ func (e *Entry) why(b *strings.Builder) {
 		b.WriteString(`<span class="unknown">the content was erased</span> `)
 	}
 	if e.Reason != "" {
-		fmt.Fprintf(b, `<div>%s</div>`, text(e.Reason))
+		fmt.Fprintf(b, `<div>%s</div>`, paper.Text(e.Reason))
 	}
 	if e.Rule != nil {
-		fmt.Fprintf(b, `<div><code>%s</code> <span class="dim">%s</span></div>`, text(e.ruleText()), text(e.rulePlace()))
+		fmt.Fprintf(b, `<div><code>%s</code> <span class="dim">%s</span></div>`, paper.Text(e.ruleText()), paper.Text(e.rulePlace()))
 	}
 }
 
@@ -140,7 +134,7 @@ func (e *Entry) proof(b *strings.Builder) {
 		{"digest", e.Digest},
 	} {
 		if f[1] != "" {
-			fmt.Fprintf(b, `<dt>%s</dt><dd>%s</dd>`, f[0], text(f[1]))
+			fmt.Fprintf(b, `<dt>%s</dt><dd>%s</dd>`, f[0], paper.Text(f[1]))
 		}
 	}
 	b.WriteString(`</dl></details>`)
@@ -163,23 +157,4 @@ func class(s string) string {
 		}
 	}
 	return s
-}
-
-// text escapes a text for HTML and shows what would be invisible, or would turn the
-// direction of writing.
-func text(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '\n' || r == '\t':
-			b.WriteRune(r)
-		case r < utf8.RuneSelf && strings.ContainsRune(`<>&'"`, r):
-			b.WriteString(html.EscapeString(string(r)))
-		case !unicode.IsPrint(r) && r != ' ':
-			fmt.Fprintf(&b, `<span class="bad">U+%04X</span>`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

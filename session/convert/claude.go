@@ -1,0 +1,299 @@
+package convert
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash/maphash"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// facts are what a file says of its session as a whole.
+type facts struct {
+	session    string // its id in the program that wrote it
+	cwd        string
+	branch     string
+	title      string
+	summary    string
+	tag        string
+	created    time.Time
+	subagentOf string // the session that it was started by
+}
+
+// reader is a format that is read line by line, twice.
+type reader interface {
+	// index is given every line: as it is and, when it is JSON, without white space.
+	index(n int, raw, line []byte)
+	// plan is called once all lines were indexed.
+	plan(warn func(line int, format string, args ...any)) facts
+	// read is given every line again and hands out items and lines.
+	read(k kept, line []byte, out *out) error
+	// end is called after the last line.
+	end(out *out) error
+}
+
+// The flags of an entry.
+const (
+	isUser uint16 = 1 << iota
+	isAssistant
+	isBoundary // a compact_boundary
+	isSide     // of a sub-agent, within the main file
+	isMeta     // said by the program, not by a person
+	isResult   // carries tool results
+	isDouble   // its uuid was there before
+	onChain    // part of the conversation as it stands
+	startsNew  // the first after a compaction
+)
+
+const isMessage = isUser | isAssistant
+
+// entry is what is remembered of a line.
+type entry struct {
+	id, parent, logical uint128
+	message             uint64 // hash of the message's id
+	group               int32  // the line after it that belongs to the same item, or 0
+	flags               uint16
+}
+
+// uint128 is a uuid, or the digest of another id; zero is none.
+type uint128 [16]byte
+
+func idOf(lit []byte) (u uint128) {
+	if !isString(lit) || len(lit) == 2 {
+		return u
+	}
+	if len(lit) == 38 {
+		var b [32]byte
+		if n := copy(b[:], lit[1:9]); n == 8 && lit[9] == '-' && lit[14] == '-' && lit[19] == '-' && lit[24] == '-' {
+			copy(b[8:], lit[10:14])
+			copy(b[12:], lit[15:19])
+			copy(b[16:], lit[20:24])
+			copy(b[20:], lit[25:37])
+			if _, err := hex.Decode(u[:], b[:]); err == nil {
+				return u
+			}
+		}
+	}
+	sum := sha256.Sum256(lit)
+	copy(u[:], sum[:])
+	return u
+}
+
+// claude reads the JSONL of Claude Code.
+type claude struct {
+	file    string // its name
+	entries []entry
+	byID    map[uint128]int32
+	seed    maphash.Seed
+	f       facts
+	side    bool // the whole file is a sub-agent's
+
+	open *item // whose lines are being read
+}
+
+func newClaude(file string) *claude {
+	return &claude{file: file, byID: map[uint128]int32{}, seed: maphash.MakeSeed(), side: strings.HasPrefix(path.Base(file), "agent-")}
+}
+
+// claudeLine has the members of a line that are looked at.
+type claudeLine struct {
+	typ, subtype                                       string
+	uuid, parent, logical, message, timestamp, meta    []byte
+	session, cwd, branch, title, summary, tag, request []byte
+	aiTitle, apiError, compactSummary, side, team      []byte
+}
+
+func readClaude(line []byte) (c claudeLine) {
+	members(line, func(key string, v []byte) bool {
+		switch key {
+		case "type":
+			c.typ = text(v)
+		case "subtype":
+			c.subtype = text(v)
+		case "uuid":
+			c.uuid = v
+		case "parentUuid":
+			c.parent = v
+		case "logicalParentUuid":
+			c.logical = v
+		case "message":
+			c.message = v
+		case "timestamp":
+			c.timestamp = v
+		case "isMeta":
+			c.meta = v
+		case "sessionId":
+			c.session = v
+		case "cwd":
+			c.cwd = v
+		case "gitBranch":
+			c.branch = v
+		case "customTitle":
+			c.title = v
+		case "aiTitle":
+			c.aiTitle = v
+		case "summary":
+			c.summary = v
+		case "tag":
+			c.tag = v
+		case "isApiErrorMessage":
+			c.apiError = v
+		case "isCompactSummary":
+			c.compactSummary = v
+		case "isSidechain":
+			c.side = v
+		case "teamName":
+			c.team = v
+		}
+		return true
+	})
+	return c
+}
+
+func (c *claude) index(n int, _, line []byte) {
+	c.entries = append(c.entries, entry{})
+	if line == nil {
+		return
+	}
+	e, l := &c.entries[n-1], readClaude(line)
+	switch l.typ {
+	case "user":
+		e.flags |= isUser
+	case "assistant":
+		e.flags |= isAssistant
+	case "system":
+		if l.subtype == "compact_boundary" {
+			e.flags |= isBoundary
+		}
+	}
+	c.note(&l)
+	if !isObject(l.message) {
+		e.flags &^= isMessage
+	}
+	if isTrue(l.side) || isString(l.team) && len(l.team) > 2 {
+		e.flags |= isSide
+	}
+	if isTrue(l.meta) {
+		e.flags |= isMeta
+	}
+	e.id, e.parent, e.logical = idOf(l.uuid), idOf(l.parent), idOf(l.logical)
+	if e.id != (uint128{}) {
+		if _, there := c.byID[e.id]; there {
+			e.flags |= isDouble
+		} else {
+			c.byID[e.id] = int32(n - 1)
+		}
+	}
+	if e.flags&isMessage == 0 {
+		return
+	}
+	members(l.message, func(key string, v []byte) bool {
+		switch key {
+		case "id":
+			if isString(v) && len(v) > 2 {
+				e.message = maphash.Bytes(c.seed, v) | 1
+			}
+		case "content":
+			if e.flags&isUser != 0 && isArray(v) {
+				elements(v, func(b []byte) bool {
+					if text(field(b, "type")) == "tool_result" {
+						e.flags |= isResult
+					}
+					return e.flags&isResult == 0
+				})
+			}
+		}
+		return true
+	})
+}
+
+// note takes what a line says of the whole session.
+func (c *claude) note(l *claudeLine) {
+	set := func(to *string, lit []byte, first bool) {
+		if s, ok := str(lit); ok && s != "" && (!first || *to == "") {
+			*to = s
+		}
+	}
+	set(&c.f.session, l.session, true)
+	set(&c.f.cwd, l.cwd, true)
+	set(&c.f.branch, l.branch, true)
+	switch l.typ {
+	case "custom-title":
+		set(&c.f.title, l.title, false)
+	case "ai-title":
+		set(&c.f.summary, l.aiTitle, false)
+	case "summary":
+		set(&c.f.summary, l.summary, false)
+	case "tag":
+		if s, ok := str(l.tag); ok {
+			c.f.tag = s
+		}
+	}
+	if c.f.created.IsZero() {
+		c.f.created = stamp(l.timestamp)
+	}
+}
+
+func (c *claude) read(k kept, line []byte, out *out) error {
+	n, e := k.n, &c.entries[k.n-1]
+	if line == nil || e.flags&onChain == 0 || e.flags&isMessage == 0 {
+		return out.aside(k)
+	}
+	l := readClaude(line)
+	if c.open == nil {
+		c.open = &item{line: n, id: text(l.uuid), time: stamp(l.timestamp), again: e.flags&startsNew != 0}
+		if c.open.id == "" {
+			c.open.id = lineID(n)
+		}
+	}
+	c.open.kept = append(c.open.kept, k)
+	c.add(e, &l)
+	if e.group != 0 {
+		return nil
+	}
+	it := c.open
+	c.open = nil
+	return out.item(it)
+}
+
+func (c *claude) end(*out) error { return nil }
+
+// add adds a line's message to the open item.
+func (c *claude) add(e *entry, l *claudeLine) {
+	it := c.open
+	var content []byte
+	members(l.message, func(key string, v []byte) bool {
+		switch key {
+		case "content":
+			content = v
+		case "model":
+			it.model = modelOf(v)
+		case "stop_reason":
+			if f := finishOf(v); f != "" {
+				it.finish = f
+			}
+		case "usage":
+			it.usage = usageOf(v)
+		}
+		return true
+	})
+	it.parts = append(it.parts, partsOf(content)...)
+	switch {
+	case e.flags&isAssistant != 0:
+		it.role = transcript.RoleAssistant
+		if isTrue(l.apiError) {
+			it.finish = transcript.FinishError
+		}
+		return
+	case it.answers():
+		it.role = transcript.RoleTool
+	case e.flags&isMeta != 0:
+		it.role = transcript.RoleContext
+	default:
+		it.role = transcript.RoleUser
+	}
+	it.model, it.finish, it.usage = nil, "", nil
+}

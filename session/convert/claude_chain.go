@@ -1,0 +1,158 @@
+package convert
+
+import "slices"
+
+// plan finds the conversation as it stands: from the last message back to its
+// beginning, by the uuid of each one's parent.
+//
+//	a ◄─ b ◄─ c ◄─ d      e's parent is b: c and d were taken back
+//	     ▲
+//	     └── e ◄─ f       the conversation is a b e f
+//
+// Where a parent is not there, or the links go round in a circle, it goes on with the
+// message before in the file and says so: one bad link must not hide what was before.
+func (c *claude) plan(warn func(int, string, ...any)) facts {
+	if !slices.ContainsFunc(c.entries, func(e entry) bool { return e.flags&isMessage != 0 && e.flags&isSide == 0 }) {
+		c.side = true
+	}
+	for i := range c.entries {
+		e := &c.entries[i]
+		if c.side {
+			e.flags &^= isSide
+		}
+		if e.flags&isDouble != 0 && e.flags&isMessage != 0 {
+			warn(i+1, "an entry of this uuid was there before: it is kept, and models will not see it")
+		}
+	}
+	at := c.leaf()
+	for at >= 0 {
+		at = c.walk(at, warn)
+	}
+	c.siblings()
+	c.order(warn)
+	c.groups()
+	return c.f
+}
+
+// leaf is the last message of the conversation, or -1.
+func (c *claude) leaf() int {
+	meta := -1
+	for i, e := range slices.Backward(c.entries) {
+		if e.flags&isMessage == 0 || e.flags&(isSide|isDouble) != 0 {
+			continue
+		}
+		if e.flags&isMeta == 0 {
+			return i
+		}
+		meta = max(meta, i)
+	}
+	return meta
+}
+
+// walk marks the messages from entry i up to the beginning, or to a compaction. It
+// returns where the conversation before the compaction ended, or -1.
+func (c *claude) walk(i int, warn func(int, string, ...any)) int {
+	first := -1
+	for {
+		e := &c.entries[i]
+		if e.flags&onChain == 0 && e.flags&isMessage != 0 && e.flags&isDouble == 0 {
+			first = i
+		}
+		e.flags |= onChain
+		if e.flags&isBoundary != 0 {
+			if first >= 0 {
+				c.entries[first].flags |= startsNew
+			}
+			return c.before(i, warn)
+		}
+		if e.parent == (uint128{}) {
+			return -1
+		}
+		up, there := c.byID[e.parent]
+		switch {
+		case !there:
+			warn(i+1, "its parent is not in the file: the message before it is taken for it")
+		case c.entries[up].flags&onChain != 0:
+			warn(i+1, "the parents go round in a circle: the message before it is taken for its parent")
+		default:
+			i = int(up)
+			continue
+		}
+		if i = c.previous(i); i < 0 {
+			return -1
+		}
+	}
+}
+
+// before is the last message that was compacted at entry i.
+func (c *claude) before(i int, warn func(int, string, ...any)) int {
+	e := &c.entries[i]
+	if up, there := c.byID[e.logical]; there && c.entries[up].flags&onChain == 0 {
+		return int(up)
+	}
+	if e.logical != (uint128{}) {
+		warn(i+1, "what it follows is not in the file: the message before it is taken for it")
+	}
+	return c.previous(i)
+}
+
+// previous is the last message before entry i that is not on the chain, or -1.
+func (c *claude) previous(i int) int {
+	for i--; i >= 0; i-- {
+		if e := &c.entries[i]; e.flags&isMessage != 0 && e.flags&(isSide|onChain|isDouble) == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// siblings takes in what belongs to an answer on the chain and hangs beside it: lines
+// of the same message, and results of tools that ran side by side.
+func (c *claude) siblings() {
+	messages := map[uint64]bool{}
+	for _, e := range c.entries {
+		if e.flags&onChain != 0 && e.flags&isAssistant != 0 && e.message != 0 {
+			messages[e.message] = true
+		}
+	}
+	for i := range c.entries {
+		e := &c.entries[i]
+		if e.flags&(onChain|isSide|isDouble) != 0 {
+			continue
+		}
+		up, there := c.byID[e.parent]
+		switch {
+		case e.flags&isAssistant != 0 && e.message != 0 && messages[e.message],
+			e.flags&isResult != 0 && there && c.entries[up].flags&onChain != 0 && c.entries[up].flags&isAssistant != 0:
+			e.flags |= onChain
+		}
+	}
+}
+
+// order says when the file's order, which is that of the items, is not the chain's.
+func (c *claude) order(warn func(int, string, ...any)) {
+	for i, e := range c.entries {
+		if up, there := c.byID[e.parent]; there && e.flags&onChain != 0 && int(up) > i {
+			warn(i+1, "it stands before its parent in line %d: the order of the file is kept", up+1)
+		}
+	}
+}
+
+// groups ties the lines of one answer together: one line per content block.
+func (c *claude) groups() {
+	last := -1
+	for i := range c.entries {
+		e := &c.entries[i]
+		if e.flags&isDouble != 0 {
+			e.flags &^= onChain
+		}
+		if e.flags&onChain == 0 || e.flags&isMessage == 0 {
+			continue
+		}
+		if last >= 0 && e.flags&isAssistant != 0 && c.entries[last].flags&isAssistant != 0 &&
+			e.message != 0 && e.message == c.entries[last].message && e.flags&startsNew == 0 {
+			c.entries[last].group = int32(i)
+		}
+		last = i
+	}
+}

@@ -1,0 +1,267 @@
+package convert
+
+import (
+	"bufio"
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Export writes a session to w.
+//
+//   - JSONL: every record as it is, parents' of a fork included. What is damaged is left
+//     out; the first such error is returned once the rest is written.
+//   - Text, Markdown, HTML: the transcript, for people.
+//   - Claude, Codex, OpenAgentSDK: when the session was imported from that format and its
+//     transcript was not rewritten since, the lines that the file had, byte for byte,
+//     and what was added here behind them; otherwise its transcript in that format.
+//
+// ErrNotFound when there is no such session, ErrInvalid for a format that is not written.
+func Export(ctx context.Context, w io.Writer, from *session.Sessions, id string, f Format) error {
+	m, err := from.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriterSize(w, 64<<10)
+	x := &exporter{ctx: ctx, from: from, m: m, w: b}
+	switch f {
+	case JSONL:
+		err = x.records()
+	case Text, Markdown, HTML:
+		err = x.people(f)
+	case Claude, Codex, OpenAgentSDK:
+		err = x.foreign(f)
+	default:
+		return &session.Error{Op: "export", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf("%q is not a format that is written", f), Hint: "the formats are " + join(Exportable())}
+	}
+	if ferr := b.Flush(); ferr != nil {
+		return ferr
+	}
+	return err
+}
+
+type exporter struct {
+	ctx  context.Context
+	from *session.Sessions
+	m    session.Meta
+	w    *bufio.Writer
+}
+
+func (x *exporter) records() error {
+	var (
+		bad  error
+		line []byte
+	)
+	for r, err := range x.from.Records(x.ctx, x.m.ID, session.Range{}) {
+		switch {
+		case err != nil && !errors.Is(err, session.ErrCorrupt):
+			return err
+		case err != nil: // the rest is still worth having
+			if bad == nil {
+				bad = err
+			}
+			continue
+		}
+		line = append(AppendRecord(line[:0], &r), '\n')
+		if _, err := x.w.Write(line); err != nil {
+			return err
+		}
+	}
+	return bad
+}
+
+func (x *exporter) people(f Format) error {
+	loaded, err := x.from.Load(x.ctx, x.m.ID, nil)
+	if err != nil {
+		return err
+	}
+	switch f {
+	case Markdown:
+		return writeMarkdown(x.w, loaded)
+	case HTML:
+		return writeHTML(x.w, loaded)
+	}
+	_, err = x.w.WriteString(transcript.Render(loaded.Items, transcript.RenderOptions{MaxBytes: math.MaxInt, MaxPartBytes: math.MaxInt}))
+	return err
+}
+
+// writer of a foreign format: it is given the items in order.
+type itemWriter interface {
+	begin(m session.Meta, n int) error
+	item(it transcript.Item) error
+	end() error
+}
+
+func (x *exporter) itemWriter(f Format, last kept) itemWriter {
+	switch f {
+	case Claude:
+		return newClaudeWriter(x.w, x.m, last.raw)
+	case Codex:
+		return &codexWriter{w: x.w, m: x.m, on: last.raw != nil}
+	}
+	return &openAgentWriter{w: x.w}
+}
+
+func (x *exporter) foreign(f Format) error {
+	o, err := x.origin(f)
+	if err != nil {
+		return err
+	}
+	if !o.same || f == OpenAgentSDK && o.added {
+		return x.written(f)
+	}
+	last, err := x.again(f, &o)
+	if err != nil || !o.added {
+		return err
+	}
+	return x.added(f, last)
+}
+
+// origin is how much of a session is as another program wrote it.
+type origin struct {
+	same  bool    // all of it was imported from the format, or added since
+	added bool    // something was added
+	m     Mapping // the last one
+}
+
+// origin looks through the log.
+func (x *exporter) origin(f Format) (o origin, err error) {
+	if x.m.Parent != "" {
+		return o, nil
+	}
+	for r, err := range x.from.Store().Read(x.ctx, x.m.ID, session.Range{}) {
+		if err != nil {
+			return o, err
+		}
+		if m, ok := readMapping(&r); ok && m.Format == f {
+			o.m, o.same = m, true
+		}
+		switch r.Kind {
+		case session.KindItem:
+			o.added = o.added || keptOfItem(field(r.Payload, "item")) == nil
+		case session.KindRewrite:
+			if by := text(field(r.Payload, "by")); by != byImport && by != byParted {
+				return origin{}, nil
+			}
+		case session.KindRedacted:
+			return origin{}, nil
+		}
+	}
+	return o, nil
+}
+
+// again writes the lines that the file had, in its order, and returns the last one
+// with a message in it.
+func (x *exporter) again(f Format, o *origin) (last kept, err error) {
+	var (
+		waiting lineHeap
+		next    = 1
+	)
+	write := func(k kept) error {
+		next = k.n + 1
+		if _, err := x.w.Write(k.raw); err != nil {
+			return err
+		}
+		if f == Claude && field(k.raw, "uuid") != nil && len(field(k.raw, "message")) > 0 || last.raw == nil {
+			last = kept{k.n, append([]byte(nil), k.raw...)}
+		}
+		if f == OpenAgentSDK || o.m.Open && k.n == o.m.Lines && !o.added {
+			return nil
+		}
+		return x.w.WriteByte('\n')
+	}
+	for r, err := range x.from.Store().Read(x.ctx, x.m.ID, session.Range{}) {
+		if err != nil {
+			return last, err
+		}
+		err := keptOf(&r, f, func(k kept) error {
+			if k.n < next {
+				return nil
+			}
+			heap.Push(&waiting, kept{k.n, append([]byte(nil), k.raw...)})
+			for len(waiting) > 0 && waiting[0].n <= next {
+				if k := heap.Pop(&waiting).(kept); k.n == next {
+					if err := write(k); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return last, fmt.Errorf("record %d: %w", r.Seq, err)
+		}
+	}
+	for len(waiting) > 0 { // a line between is missing
+		if k := heap.Pop(&waiting).(kept); k.n >= next {
+			if err := write(k); err != nil {
+				return last, err
+			}
+		}
+	}
+	return last, nil
+}
+
+// added writes the items that were born here.
+func (x *exporter) added(f Format, last kept) error {
+	loaded, err := x.from.Load(x.ctx, x.m.ID, nil)
+	if err != nil {
+		return err
+	}
+	w := x.itemWriter(f, last)
+	for _, e := range loaded.Items {
+		if keptOfItem(e.JSON) != nil {
+			continue
+		}
+		it, err := e.Decode()
+		if err == nil {
+			err = w.item(it)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// written writes the transcript anew.
+func (x *exporter) written(f Format) error {
+	loaded, err := x.from.Load(x.ctx, x.m.ID, nil)
+	if err != nil {
+		return err
+	}
+	w := x.itemWriter(f, kept{})
+	if err := w.begin(loaded.Meta, len(loaded.Items)); err != nil {
+		return err
+	}
+	for _, e := range loaded.Items {
+		it, err := e.Decode()
+		if err == nil {
+			err = w.item(it)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.end()
+}
+
+// lineHeap has the lines that came before those in front of them.
+type lineHeap []kept
+
+func (h lineHeap) Len() int           { return len(h) }
+func (h lineHeap) Less(i, j int) bool { return h[i].n < h[j].n }
+func (h lineHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *lineHeap) Push(x any)        { *h = append(*h, x.(kept)) }
+func (h *lineHeap) Pop() any {
+	old := *h
+	k := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return k
+}

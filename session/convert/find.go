@@ -1,0 +1,153 @@
+package convert
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Left is a file that [Find] has passed over, and why.
+type Left struct {
+	File string `json:"file"`
+	Why  string `json:"why"`
+}
+
+// Found is what [Find] has found: the sources, in the order of their paths, and the
+// files that look like sources and are none.
+type Found struct {
+	Sources []Source
+	Left    []Left
+	Bytes   int64 // of all sources
+}
+
+// notSessions are files and folders of the programs that hold no sessions.
+var notSessions = []string{
+	"history.jsonl", "session_index.jsonl", "tool-results", "file-history", "todos", "shell-snapshots", "statsig", "plugins", "debug",
+	"node_modules", ".git", "logs", "log", "memory", "tasks",
+}
+
+// Find looks for sessions at a path: the file itself, or what there is in a folder and
+// below it, such as ~/.claude, one project of it, ~/.codex/sessions or
+// ~/.open-agent-sdk/sessions. With a format other than Auto only files of that format
+// are taken. Links are not followed below the path.
+func Find(path string, f Format) (*Found, error) {
+	if f == "" {
+		f = Auto
+	}
+	if f != Auto && !slices.Contains(Importable(), f) {
+		return nil, &session.Error{Op: "import", Err: session.ErrInvalid, Detail: fmt.Sprintf("%q is not a format that is read", f)}
+	}
+	found := &Found{}
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.IsDir() {
+		src, err := look(path, f)
+		if err != nil {
+			return nil, &session.Error{Op: "import " + path, Err: session.ErrInvalid, Detail: err.Error(), Hint: "the formats are " + join(Importable())}
+		}
+		found.add(*src)
+		return found, nil
+	}
+	root := path
+	for _, sub := range []string{"projects"} { // of ~/.claude nothing else is a session
+		if st, err := os.Stat(filepath.Join(path, sub)); err == nil && st.IsDir() && filepath.Base(path) == ".claude" {
+			root = filepath.Join(path, sub)
+		}
+	}
+	root, err = filepath.EvalSymlinks(root)
+	if err != nil {
+		return nil, err
+	}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == root:
+			return err
+		case err != nil:
+			found.Left = append(found.Left, Left{path, err.Error()})
+			return nil
+		case path != root && slices.Contains(notSessions, d.Name()):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case !d.Type().IsRegular() || filepath.Ext(path) != ".jsonl" && d.Name() != "transcript.json":
+			return nil
+		}
+		src, err := look(path, f)
+		if err != nil {
+			found.Left = append(found.Left, Left{path, err.Error()})
+			return nil
+		}
+		found.add(*src)
+		return nil
+	})
+	return found, err
+}
+
+func (f *Found) add(s Source) {
+	f.Sources = append(f.Sources, s)
+	f.Bytes += s.Size
+}
+
+func join(list []Format) string {
+	var names []string
+	for _, f := range list {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}
+
+// look tells what a file is.
+func look(path string, want Format) (*Source, error) {
+	file, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	got, err := Detect(file)
+	if err != nil {
+		return nil, err
+	}
+	if want != Auto && got != want {
+		return nil, fmt.Errorf("it looks like %s and not like %s", got, want)
+	}
+	s := &Source{Path: path, Format: got, Size: st.Size()}
+	if got == Claude {
+		s.subagent()
+	}
+	return s, nil
+}
+
+// subagent finds out whose sub-agent a file is of, by where it lies:
+// SESSION/subagents/agent-ID.jsonl, with agent-ID.meta.json beside it.
+func (s *Source) subagent() {
+	stem, ok := strings.CutSuffix(filepath.Base(s.Path), ".jsonl")
+	if !ok || !strings.HasPrefix(stem, "agent-") {
+		return
+	}
+	meta := filepath.Join(filepath.Dir(s.Path), stem+".meta.json")
+	if st, err := os.Lstat(meta); err == nil && st.Mode().IsRegular() && st.Size() < 1<<20 {
+		s.Beside = meta
+	}
+	for dir := filepath.Dir(s.Path); ; dir = filepath.Dir(dir) {
+		if filepath.Base(dir) == "subagents" {
+			s.Owner = filepath.Base(filepath.Dir(dir))
+			s.ID = s.Owner + "-" + stem
+			return
+		}
+		if dir == filepath.Dir(dir) {
+			return // an older version: its entries say whose it is
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package convert
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Format is a way of writing a session.
+type Format string
+
+// The formats. Those of [Importable] are read, all but Auto are written.
+const (
+	Auto         Format = "auto" // look at the content
+	OpenAgentSDK Format = "open-agent-sdk"
+	Claude       Format = "claude"
+	Codex        Format = "codex"
+	JSONL        Format = "jsonl" // our own records
+	Text         Format = "text"
+	Markdown     Format = "markdown"
+	HTML         Format = "html"
+)
+
+// Importable lists the formats that [Import] reads.
+func Importable() []Format { return []Format{OpenAgentSDK, Claude, Codex, JSONL} }
+
+// Exportable lists the formats that [Export] writes.
+func Exportable() []Format {
+	return []Format{JSONL, Text, Markdown, HTML, Claude, Codex, OpenAgentSDK}
+}
+
+// vendor names the program that writes a format.
+func (f Format) vendor() string {
+	if f == Claude {
+		return "claude-code"
+	}
+	return string(f)
+}
+
+// detectBytes is how much of a file is looked at to tell its format.
+const detectBytes = 256 << 10
+
+// Detect tells the format of a file by how it begins. The error says what was found
+// instead.
+func Detect(r io.ReaderAt) (Format, error) {
+	head := make([]byte, detectBytes)
+	n, err := r.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return "", err
+	}
+	head = bytes.TrimSpace(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")))
+	switch {
+	case len(head) == 0:
+		return "", fmt.Errorf("it is empty")
+	case head[0] != '{':
+		return "", fmt.Errorf("it does not begin with a JSON object")
+	}
+	line, _, _ := bytes.Cut(head, []byte{'\n'})
+	if len(bytes.TrimSpace(line)) < 8 { // "{": a document over several lines
+		line = head
+	}
+	keys := topKeys(line)
+	has := func(names ...string) bool {
+		return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(keys, n) })
+	}
+	switch {
+	case has("seq", "kind", "digest") || has("seq", "id", "time", "kind"):
+		return JSONL, nil
+	case has("messages") || has("metadata") && !has("type"):
+		return OpenAgentSDK, nil
+	case has("type", "payload") || has("record_type") || has("id", "timestamp") && !has("type"):
+		return Codex, nil
+	case has("type"):
+		return Claude, nil
+	}
+	return "", fmt.Errorf("it has the fields %s, as none of the formats", strings.Join(keys, ", "))
+}
+
+// topKeys lists the keys of an object, the one whose value is cut off included.
+func topKeys(b []byte) []string {
+	var keys []string
+	i := skipSpace(b, 0)
+	for i = skipSpace(b, i+1); i < len(b) && b[i] == '"' && len(keys) < 64; {
+		end := stringEnd(b, i)
+		if end < 0 {
+			break
+		}
+		keys = append(keys, keyOf(b[i:end]))
+		if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
+			break
+		}
+		if i = valueEnd(b, skipSpace(b, i+1)); i < 0 {
+			break
+		}
+		if i = skipSpace(b, i); i < len(b) && b[i] == ',' {
+			i = skipSpace(b, i+1)
+		}
+	}
+	return keys
+}

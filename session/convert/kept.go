@@ -1,0 +1,151 @@
+package convert
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// metadataKey is where an imported item keeps the lines that it was made of.
+const metadataKey = "import"
+
+// importedEvent is the event of a workspace.event record with lines that no item was made of.
+const importedEvent = "imported"
+
+// kept is a line of a source as it was, without its line break.
+type kept struct {
+	n   int // counted from 1
+	raw []byte
+}
+
+// appendKept writes a line: as the JSON that it is when its bytes survive that, else
+// as a string, else in base64.
+func appendKept(b []byte, k kept) []byte {
+	b = append(b, `{"n":`...)
+	b = strconv.AppendInt(b, int64(k.n), 10)
+	valid, compact := false, false
+	isText := utf8.Valid(k.raw)
+	if isText {
+		valid, compact = check(k.raw)
+	}
+	switch {
+	case valid && compact:
+		b = append(b, `,"json":`...)
+		b = append(b, k.raw...)
+	case isText:
+		b = append(b, `,"text":`...)
+		b = transcript.AppendString(b, string(k.raw))
+	default:
+		b = append(b, `,"base64":"`...)
+		b = base64.StdEncoding.AppendEncode(b, k.raw)
+		b = append(b, '"')
+	}
+	return append(b, '}')
+}
+
+func appendAllKept(b []byte, all []kept) []byte {
+	b = append(b, '[')
+	for i, k := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendKept(b, k)
+	}
+	return append(b, ']')
+}
+
+// readKept is the way back of appendAllKept.
+func readKept(array []byte, do func(kept) error) error {
+	var fault error
+	elements(array, func(v []byte) bool {
+		var (
+			k  kept
+			ok bool
+		)
+		members(v, func(key string, v []byte) bool {
+			switch key {
+			case "n":
+				k.n, _ = strconv.Atoi(string(v))
+			case "json":
+				k.raw, ok = v, true
+			case "text":
+				var s string
+				s, ok = str(v)
+				k.raw = []byte(s)
+			case "base64":
+				var err error
+				k.raw, err = base64.StdEncoding.DecodeString(text(v))
+				ok = err == nil
+			}
+			return true
+		})
+		if !ok || k.n < 1 {
+			fault = fmt.Errorf("a line that was kept of an import cannot be read")
+		} else {
+			fault = do(k)
+		}
+		return fault == nil
+	})
+	return fault
+}
+
+// asideDraft is the record of lines that no item was made of.
+func asideDraft(f Format, all []kept) session.Draft {
+	b := append([]byte(nil), `{"event":"`+importedEvent+`","format":"`+string(f)+`","lines":`...)
+	b = appendAllKept(b, all)
+	return session.Draft{Kind: session.KindWorkspaceEvent, Payload: append(b, '}')}
+}
+
+// keptOf yields the lines that a record keeps, if it is of an import of this format.
+func keptOf(r *session.Record, f Format, do func(kept) error) error {
+	switch r.Kind {
+	case session.KindWorkspaceEvent:
+		if text(field(r.Payload, "event")) == importedEvent && text(field(r.Payload, "format")) == string(f) {
+			return readKept(field(r.Payload, "lines"), do)
+		}
+	case session.KindItem:
+		return readKept(keptOfItem(field(r.Payload, "item")), do)
+	case session.KindRewrite:
+		var fault error
+		elements(field(r.Payload, "items"), func(item []byte) bool {
+			fault = readKept(keptOfItem(item), do)
+			return fault == nil
+		})
+		return fault
+	}
+	return nil
+}
+
+// keptOfItem is what an item was made of, nil when it was born here.
+func keptOfItem(item []byte) []byte { return field(field(item, "metadata"), metadataKey) }
+
+// Mapping is the payload of the vendor.mapped record that ends every batch of an
+// import: whose session this is and how much of its file was read.
+type Mapping struct {
+	Vendor  string         `json:"vendor"`  // claude-code, codex, open-agent-sdk
+	Session string         `json:"session"` // its id there
+	Format  Format         `json:"format"`
+	File    string         `json:"file"`  // its name, and that of its folder
+	Bytes   int64          `json:"bytes"` // read from the file's beginning on
+	Lines   int            `json:"lines"` // how many lines that are
+	SHA256  session.Digest `json:"sha256"`
+	Open    bool           `json:"open,omitempty"`   // the last line has no line break
+	Masked  int            `json:"masked,omitempty"` // lines in which secrets were masked, so far
+}
+
+func (m *Mapping) draft() (session.Draft, error) {
+	return session.NewDraft(session.KindVendorMapped, m)
+}
+
+// readMapping reads a record's mapping; ok is false when it is none of an import.
+func readMapping(r *session.Record) (m Mapping, ok bool) {
+	if r.Kind != session.KindVendorMapped || json.Unmarshal(r.Payload, &m) != nil {
+		return m, false
+	}
+	return m, m.Format != "" && m.File != ""
+}

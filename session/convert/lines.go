@@ -1,0 +1,49 @@
+package convert
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// MaxLine bounds one line of a file, in bytes.
+const MaxLine = 512 << 20
+
+// lines reads a file line by line. The slice of a line is good until the next one.
+type lines struct {
+	r   *bufio.Reader
+	buf []byte
+	n   int   // number of the line last read, from 1
+	end int64 // offset behind it and its line break
+}
+
+func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 256<<10)} }
+
+var errLong = fmt.Errorf("the line is longer than %d MiB", MaxLine>>20)
+
+// next returns the next line without its line break, and whether it had one. At the
+// end the error is io.EOF.
+func (l *lines) next() (line []byte, ended bool, err error) {
+	chunk, err := l.r.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		l.buf = append(l.buf[:0], chunk...)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			chunk, err = l.r.ReadSlice('\n')
+			if l.buf = append(l.buf, chunk...); len(l.buf) > MaxLine {
+				l.n++
+				return nil, false, errLong
+			}
+		}
+		chunk = l.buf
+	}
+	if err != nil && (err != io.EOF || len(chunk) == 0) {
+		return nil, false, err
+	}
+	l.n++
+	l.end += int64(len(chunk))
+	if n := len(chunk) - 1; chunk[n] == '\n' {
+		return chunk[:n], true, nil
+	}
+	return chunk, false, nil
+}

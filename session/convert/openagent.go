@@ -1,0 +1,246 @@
+package convert
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// pieces splits a transcript.json into what stands before its messages, each message
+// with the comma before it, and the rest. Together they are the file.
+//
+//	{"messages":[ │ {…} │ ,{…} │ ,{…} │ ],"metadata":{…}}
+type pieces struct {
+	r     *bufio.Reader
+	state int
+	depth int
+	buf   []byte
+	n     int
+}
+
+// The states of pieces.
+const (
+	beforeMessages = iota
+	inMessages
+	afterMessages
+)
+
+func newPieces(r io.Reader) *pieces { return &pieces{r: bufio.NewReaderSize(r, 64<<10)} }
+
+// next returns the next piece; at the end the error is io.EOF.
+func (p *pieces) next() (piece []byte, ended bool, err error) {
+	p.buf = p.buf[:0]
+	switch p.state {
+	case beforeMessages:
+		err = p.head()
+	case inMessages:
+		err = p.message()
+	default:
+		err = p.rest()
+	}
+	if err != nil && (err != io.EOF || len(p.buf) == 0) {
+		return nil, false, err
+	}
+	p.n++
+	return p.buf, false, nil
+}
+
+// byte takes one more byte into the piece.
+func (p *pieces) byte() (byte, error) {
+	c, err := p.r.ReadByte()
+	if err == nil {
+		if p.buf = append(p.buf, c); len(p.buf) > MaxLine {
+			return 0, errLong
+		}
+	}
+	return c, err
+}
+
+// literal takes in the rest of a string.
+func (p *pieces) literal() error {
+	for {
+		c, err := p.byte()
+		if err != nil {
+			return err
+		}
+		switch c {
+		case '"':
+			return nil
+		case '\\':
+			if _, err := p.byte(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// head reads up to the bracket that opens the messages.
+func (p *pieces) head() error {
+	key := ""
+	for {
+		start := len(p.buf)
+		c, err := p.byte()
+		if err != nil {
+			return err
+		}
+		switch c {
+		case '"':
+			if err := p.literal(); err != nil {
+				return err
+			}
+			if p.depth == 1 {
+				key = string(p.buf[start:])
+			}
+		case '{', '[':
+			if c == '[' && p.depth == 1 && key == `"messages"` {
+				p.state = inMessages
+				return nil
+			}
+			p.depth++
+		case '}', ']':
+			p.depth--
+		case ',':
+			key = ""
+		}
+	}
+}
+
+// message reads one message, without the comma or the bracket behind it.
+func (p *pieces) message() error {
+	depth, any := 0, false
+	for {
+		next, err := p.r.Peek(1)
+		if err != nil {
+			return err
+		}
+		c := next[0]
+		if depth == 0 && any && (c == ',' || c == ']') {
+			return nil
+		}
+		if depth == 0 && c == ']' {
+			p.state = afterMessages
+			return p.rest()
+		}
+		if _, err := p.byte(); err != nil {
+			return err
+		}
+		switch c {
+		case '"':
+			if err := p.literal(); err != nil {
+				return err
+			}
+			any = true
+		case '{', '[':
+			depth++
+			any = true
+		case '}', ']':
+			depth--
+		default:
+			any = any || !isSpace(c) && c != ','
+		}
+	}
+}
+
+func (p *pieces) rest() error {
+	for {
+		if _, err := p.byte(); err != nil {
+			return err
+		}
+	}
+}
+
+// openAgent reads transcript.json files.
+type openAgent struct {
+	f     facts
+	model []byte
+	fault error
+	frame []byte // everything but the messages
+	pos   int    // lines of the file so far
+	total int    // pieces
+}
+
+func (o *openAgent) index(n int, piece, _ []byte) {
+	o.total = n
+	line := o.pos + 1 + bytes.Count(piece[:len(piece)-len(bytes.TrimLeft(piece, " \t\r\n,"))], []byte{'\n'})
+	o.pos += bytes.Count(piece, []byte{'\n'})
+	message := bytes.TrimLeft(piece, " \t\r\n,")
+	switch {
+	case n == 1, len(message) > 0 && message[0] == ']':
+		o.frame = append(o.frame, piece...)
+	default:
+		if valid, _ := check(message); !valid && o.fault == nil {
+			o.fault = fmt.Errorf("line %d: message %d is no JSON", line, n-2)
+		}
+	}
+}
+
+func (o *openAgent) plan(func(int, string, ...any)) facts {
+	meta := field(o.frame, "metadata")
+	valid, _ := check(o.frame)
+	switch {
+	case o.fault != nil:
+	case !valid:
+		o.fault = fmt.Errorf("line %d: the file ends in the middle", o.pos+1)
+	case !isObject(meta):
+		o.fault = errors.New("it has no metadata")
+	}
+	members(meta, func(key string, v []byte) bool {
+		switch key {
+		case "id":
+			o.f.session = text(v)
+		case "cwd":
+			o.f.cwd = text(v)
+		case "gitBranch":
+			o.f.branch = text(v)
+		case "summary":
+			o.f.summary = text(v)
+		case "tag":
+			o.f.tag = text(v)
+		case "createdAt":
+			o.f.created = stamp(v)
+		case "model":
+			o.model = modelOf(v)
+		}
+		return true
+	})
+	return o.f
+}
+
+func (o *openAgent) read(k kept, _ []byte, out *out) error {
+	n, message := k.n, bytes.TrimLeft(k.raw, " \t\r\n,")
+	if n == 1 || n == o.total {
+		return out.aside(k)
+	}
+	var role string
+	var content []byte
+	members(message, func(key string, v []byte) bool {
+		switch key {
+		case "role":
+			role = text(v)
+		case "content":
+			content = v
+		}
+		return true
+	})
+	it := &item{id: "message-" + strconv.Itoa(n-2), role: transcript.Role(role), line: n, kept: []kept{k}, parts: partsOf(compacted(content))}
+	switch it.role {
+	case transcript.RoleUser:
+		if it.answers() {
+			it.role = transcript.RoleTool
+		}
+	case transcript.RoleAssistant:
+		it.model = o.model
+	case transcript.RoleSystem, transcript.RoleDeveloper:
+	default:
+		out.warn(n, "message %d has the role %q: it is kept, and models will not see it", n-2, role)
+		return out.aside(k)
+	}
+	return out.item(it)
+}
+
+func (o *openAgent) end(*out) error { return nil }

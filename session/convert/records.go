@@ -1,0 +1,293 @@
+package convert
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// AppendRecord writes a record as one line of our JSONL, without the line break. The
+// payload keeps its bytes, so the digests hold for what is read back.
+func AppendRecord(b []byte, r *session.Record) []byte {
+	b = append(b, `{"seq":`...)
+	b = strconv.AppendInt(b, r.Seq, 10)
+	b = append(b, `,"id":`...)
+	b = transcript.AppendString(b, r.ID)
+	b = append(b, `,"time":"`...)
+	b = r.Time.UTC().AppendFormat(b, time.RFC3339Nano)
+	b = append(b, `","kind":`...)
+	b = transcript.AppendString(b, string(r.Kind))
+	b = append(b, `,"payload":`...)
+	if r.Payload == nil {
+		b = append(b, "null"...)
+	}
+	b = append(b, r.Payload...)
+	for _, d := range [...]struct {
+		name string
+		sum  session.Digest
+	}{{`,"prev":"`, r.Prev}, {`,"body":"`, r.Body}, {`,"digest":"`, r.Digest}} {
+		b = append(b, d.name...)
+		b = append(b, d.sum.String()...)
+		b = append(b, '"')
+	}
+	if r.Masked {
+		b = append(b, `,"masked":true`...)
+	}
+	return append(b, '}')
+}
+
+// readRecord reads a line of our JSONL. The payload is part of the line.
+func readRecord(line []byte) (r session.Record, err error) {
+	if valid, _ := check(line); !valid || !isObject(line[skipSpace(line, 0):]) {
+		return r, errors.New("it is no JSON object")
+	}
+	seen := map[string]bool{}
+	members(line, func(key string, v []byte) bool {
+		if seen[key] {
+			err = fmt.Errorf("it has %q twice", key)
+			return false
+		}
+		seen[key] = true
+		switch key {
+		case "seq":
+			r.Seq, err = strconv.ParseInt(string(v), 10, 64)
+		case "id":
+			r.ID = text(v)
+		case "time":
+			r.Time, err = time.Parse(time.RFC3339Nano, text(v))
+		case "kind":
+			r.Kind = session.Kind(text(v))
+		case "payload":
+			if string(v) != "null" {
+				r.Payload = v
+			}
+		case "prev":
+			err = r.Prev.UnmarshalText([]byte(text(v)))
+		case "body":
+			err = r.Body.UnmarshalText([]byte(text(v)))
+		case "digest":
+			err = r.Digest.UnmarshalText([]byte(text(v)))
+		case "masked":
+			err = errors.New("what a redacting store has masked cannot be imported: its digests are of what was there")
+		default:
+			err = fmt.Errorf("the field %q is not one of a record", key)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", key, err)
+		}
+		return err == nil
+	})
+	switch {
+	case err != nil:
+		return r, err
+	case !seen["seq"] || !seen["kind"] || !seen["digest"] || !seen["payload"]:
+		return r, errors.New("it is no record: seq, kind, payload and digest are needed")
+	case r.Payload != nil && !isObject(r.Payload):
+		return r, errors.New("the payload is no object")
+	case !slices.Contains(session.Kinds(), r.Kind):
+		return r, fmt.Errorf("a record of kind %q: %w", r.Kind, session.ErrNewer)
+	}
+	r.Time = r.Time.UTC()
+	if err := r.Check(); !errors.Is(err, session.ErrSealed) { // what is sealed is kept as it is
+		return r, err
+	}
+	return r, nil
+}
+
+// stretch is the part of a file that is one session's own: a fork's file begins with
+// what it has of its parents.
+type stretch struct {
+	id     string
+	first  int64 // seq
+	last   int64
+	digest session.Digest // of the last
+	have   int64          // the records up to this one are in the store
+	w      *writer
+}
+
+// records imports our own JSONL: every record as it is.
+func (in *importer) records() error {
+	list, err := in.stretches()
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	fresh, more := false, false
+	for i := range list {
+		s := &list[i]
+		if err := in.known(s); err != nil {
+			return err
+		}
+		fresh = fresh || s.have < s.first
+		more = more || s.have < s.last
+	}
+	in.rep.Session = list[len(list)-1].id
+	switch {
+	case !more:
+		in.rep.Status = Unchanged
+		return nil
+	case fresh:
+		in.rep.Status = Imported
+	default:
+		in.rep.Status = Continued
+	}
+	if in.o.DryRun {
+		return nil
+	}
+	err = in.copyRecords(list)
+	for i := range list {
+		err = errors.Join(err, list[i].w.close())
+	}
+	return err
+}
+
+// eachRecord reads the file.
+func (in *importer) eachRecord(do func(line int, r *session.Record) error) error {
+	if _, err := in.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	l := newLines(in.file)
+	for {
+		raw, ended, err := l.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = in.ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", l.n, err)
+		}
+		in.progress(int64(len(raw)) / 2)
+		if strings.TrimSpace(string(raw[:min(len(raw), 64)])) == "" {
+			continue
+		}
+		r, err := readRecord(raw)
+		if err != nil && !ended {
+			if valid, _ := check(raw); !valid {
+				in.cutOff(l.n)
+				return nil
+			}
+		}
+		if err == nil {
+			err = do(l.n, &r)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", l.n, err)
+		}
+	}
+}
+
+func (in *importer) cutOff(line int) {
+	if len(in.rep.Warnings) == 0 {
+		in.rep.warn(line, "the last line is cut off: it is left out")
+	}
+}
+
+// stretches checks the whole file and finds whose records it has.
+func (in *importer) stretches() ([]stretch, error) {
+	var (
+		list []stretch
+		prev session.Record
+	)
+	err := in.eachRecord(func(_ int, r *session.Record) error {
+		in.rep.Lines++
+		if err := r.CheckAfter(&prev); err != nil && !errors.Is(err, session.ErrSealed) {
+			return err
+		}
+		prev = session.Record{Seq: r.Seq, Digest: r.Digest}
+		d, err := session.Fold([]session.Record{*r})
+		if err != nil {
+			return err
+		}
+		if d.Opened != nil {
+			if err := session.CheckID(d.Opened.SessionID); err != nil {
+				return err
+			}
+			if d.Opened.Format > session.FormatVersion {
+				return fmt.Errorf("format %d: %w", d.Opened.Format, session.ErrNewer)
+			}
+			if b := d.Opened.Base; len(list) > 0 && (b == nil || b.Parent != list[len(list)-1].id || b.Seq != r.Seq-1 || b.Digest != r.Prev) {
+				return errors.New("a session begins here that is no fork of the one before")
+			} else if len(list) == 0 && b != nil {
+				return errors.New("it begins with a fork, without what it was forked from")
+			}
+			list = append(list, stretch{id: d.Opened.SessionID, first: r.Seq})
+		}
+		if len(list) == 0 {
+			return errors.New("the first record does not open a session")
+		}
+		s := &list[len(list)-1]
+		s.last, s.digest = r.Seq, r.Digest
+		return nil
+	})
+	if err == nil && len(list) == 0 {
+		in.rep.warn(0, "there is nothing in it")
+	}
+	return list, err
+}
+
+// known finds out what the store has of a stretch, and refuses another session of the
+// same id.
+func (in *importer) known(s *stretch) error {
+	p, err := in.to.Store().List(in.ctx, session.Query{ID: s.id})
+	if err != nil || len(p.Sessions) == 0 {
+		return err
+	}
+	m := p.Sessions[0]
+	other := &session.Error{Op: "import", Session: s.id, Err: session.ErrExists, Detail: "its records are not those of the file", Hint: "holdfast sessions show " + s.id}
+	if m.Head <= s.last {
+		s.have = m.Head
+		return in.eachRecord(func(_ int, r *session.Record) error {
+			if r.Seq == m.Head && r.Digest != m.HeadDigest {
+				return other
+			}
+			return nil
+		})
+	}
+	s.have = s.last
+	for r, err := range in.to.Store().Read(in.ctx, s.id, session.Range{After: s.last - 1, Until: s.last}) {
+		if err != nil {
+			return err
+		}
+		if r.Digest == s.digest {
+			return nil
+		}
+	}
+	return other
+}
+
+// copyRecords appends what the store does not have.
+func (in *importer) copyRecords(list []stretch) error {
+	at := 0
+	return in.eachRecord(func(_ int, r *session.Record) error {
+		for at < len(list)-1 && r.Seq > list[at].last {
+			at++
+		}
+		s := &list[at]
+		if r.Seq <= s.have || r.Seq > s.last { // the file may have grown meanwhile
+			return nil
+		}
+		if s.w == nil {
+			s.w = &writer{ctx: in.ctx, to: in.to, id: s.id, head: r.Seq - 1}
+		}
+		c := *r
+		c.Payload = append(json.RawMessage(nil), r.Payload...)
+		s.w.recs = append(s.w.recs, c)
+		s.w.bytes += len(c.Payload)
+		if r.Kind == session.KindItem {
+			in.rep.Items++
+		}
+		if s.w.full() || r.Seq == s.last {
+			return s.w.flush()
+		}
+		return nil
+	})
+}

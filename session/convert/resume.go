@@ -1,0 +1,254 @@
+package convert
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Who a rewrite of an import is by: the source says so, or the source has another
+// branch than when it was imported before.
+const (
+	byImport = "import"
+	byParted = "import, another branch"
+)
+
+// held is what an earlier import of the source has left in the log.
+type held struct {
+	meta    session.Meta
+	mapping Mapping
+	items   []heldItem // in the order in which they came, rollbacks included
+	lines   []uint64   // a bit for each line that is kept
+	foreign int64      // the first record that is of no import, or 0
+	parted  bool       // the source goes another way from here on
+	again   bool       // the next item is the beginning of the transcript
+}
+
+type heldItem struct {
+	id    string
+	ident ident
+	again bool
+	back  bool
+}
+
+func (h *held) has(n int) bool {
+	return h != nil && n/64 < len(h.lines) && h.lines[n/64]&(1<<(n%64)) != 0
+}
+
+func (h *held) keep(n int) {
+	for n/64 >= len(h.lines) {
+		h.lines = append(h.lines, 0)
+	}
+	h.lines[n/64] |= 1 << (n % 64)
+}
+
+// meet looks for an earlier import of the source. go_ is false when there is nothing
+// to do.
+func (in *importer) meet() (go_ bool, err error) {
+	id := in.rep.Session
+	p, err := in.to.Store().List(in.ctx, session.Query{ID: id})
+	if err != nil || len(p.Sessions) == 0 {
+		return err == nil, err
+	}
+	m := p.Sessions[0]
+	taken := func(detail, hint string) error {
+		return &session.Error{Op: "import", Session: id, Err: session.ErrExists, Detail: detail, Hint: hint}
+	}
+	if m.Deleted {
+		return false, taken("it was deleted, and forks of it still need the id", "")
+	}
+	if m.Trashed != "" {
+		in.rep.warn(0, "session %s is in the trash: it stays as it is", id)
+		return false, nil
+	}
+	mapping, ok, err := in.mapping(m)
+	if err != nil {
+		return false, err
+	}
+	if !ok || mapping.Format != in.src.Format || mapping.Session != in.seen.session {
+		return false, taken("it is not from this file", "holdfast sessions show "+id)
+	}
+	same, err := in.begins(mapping)
+	switch {
+	case err != nil:
+		return false, err
+	case !same:
+		in.rep.warn(0, "the file has changed since it was imported: session %s stays as it was; delete it to import the file anew", id)
+		return false, nil
+	case mapping.Bytes == in.size:
+		in.rep.Status = Unchanged
+		return false, nil
+	}
+	h := &held{meta: m, mapping: mapping}
+	if err := in.recall(h); err != nil {
+		return false, err
+	}
+	if h.foreign != 0 {
+		in.rep.warn(0, "session %s has gone on here since it was imported (record %d): the %d bytes that the file has more are left out", id, h.foreign, in.size-mapping.Bytes)
+		return false, nil
+	}
+	in.had, in.at = h, m.UpdatedAt
+	in.w = &writer{ctx: in.ctx, to: in.to, id: id, dry: in.o.DryRun, head: m.Head, prev: m.HeadDigest, last: m.UpdatedAt}
+	in.rep.Status = Continued
+	return true, nil
+}
+
+// mapping finds how far the source was read.
+func (in *importer) mapping(m session.Meta) (Mapping, bool, error) {
+	for r, err := range in.to.Store().Read(in.ctx, m.ID, session.Range{Reverse: true}) {
+		if err != nil {
+			return Mapping{}, false, err
+		}
+		if got, ok := readMapping(&r); ok {
+			return got, true, nil
+		}
+	}
+	return Mapping{}, false, nil
+}
+
+// begins reports whether the file still begins with what was read of it.
+func (in *importer) begins(m Mapping) (bool, error) {
+	if m.Bytes > in.size {
+		return false, nil
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(in.file, 0, m.Bytes)); err != nil {
+		return false, err
+	}
+	var sum session.Digest
+	h.Sum(sum[:0])
+	if sum != m.SHA256 {
+		return false, nil
+	}
+	if m.Open && m.Bytes < in.size { // only a line break may follow a line without one
+		next := make([]byte, 1)
+		if _, err := in.file.ReadAt(next, m.Bytes); err != nil || next[0] != '\n' {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// recall reads the log for what it has of the source.
+func (in *importer) recall(h *held) error {
+	for r, err := range in.to.Store().Read(in.ctx, h.meta.ID, session.Range{}) {
+		if err != nil {
+			return err
+		}
+		if err := r.Check(); err != nil {
+			return err
+		}
+		if !h.note(&r) && h.foreign == 0 {
+			h.foreign = r.Seq
+		}
+		if err := keptOf(&r, in.src.Format, func(k kept) error { h.keep(k.n); return nil }); err != nil {
+			return fmt.Errorf("record %d: %w", r.Seq, err)
+		}
+	}
+	return nil
+}
+
+// note takes in a record and reports whether it is of an import, or of those that do
+// not change what was said.
+func (h *held) note(r *session.Record) bool {
+	add := func(item []byte, again bool) bool {
+		if keptOfItem(item) == nil {
+			return false
+		}
+		h.items = append(h.items, heldItem{id: text(field(item, "id")), ident: identOf(headOf(item), again), again: again})
+		return true
+	}
+	switch r.Kind {
+	case session.KindItem:
+		return add(field(r.Payload, "item"), false)
+	case session.KindRewrite:
+		by, cut := text(field(r.Payload, "by")), text(field(r.Payload, "cut"))
+		switch {
+		case by == byImport && cut != "":
+			h.items = append(h.items, heldItem{id: cut, ident: backTo(cut).ident(), back: true})
+			return true
+		case by == byParted && cut != "":
+			at := slices.IndexFunc(h.items, func(i heldItem) bool { return i.id == cut && !i.back })
+			h.items = h.items[:at+1]
+			return at >= 0
+		case by == byImport:
+			ok := false
+			elements(field(r.Payload, "items"), func(item []byte) bool { ok = add(item, true); return false })
+			return ok
+		}
+		return false
+	case session.KindOpened, session.KindWorkspaceEvent, session.KindVendorMapped:
+		return true
+	}
+	return r.Kind.Shared()
+}
+
+// backTo stands for a rollback among the items.
+func backTo(id string) *item { return &item{id: "back-" + id} }
+
+// headOf is a stored item up to its metadata.
+func headOf(item []byte) []byte {
+	var head []byte
+	members(item, func(key string, v []byte) bool {
+		if key == "metadata" {
+			head = item[:cap(item)-cap(v)-len(`,"metadata":`)]
+		}
+		return head == nil
+	})
+	return head
+}
+
+// ident is that of an item as it would be written.
+func (in *importer) ident(it *item) ident {
+	if in.o.Mask == nil {
+		return it.ident()
+	}
+	b := it.head([]byte(`{"item":`))
+	masked, _ := in.o.Mask.JSON(append(b, "}}"...))
+	return identOf(masked[len(`{"item":`):len(masked)-2], it.again)
+}
+
+// part leaves the way that an earlier import went, before item at of the source. What
+// it has from there on is dropped.
+func (in *importer) part(at int) error {
+	h := in.had
+	h.parted = true
+	if at >= len(h.items) {
+		return nil
+	}
+	if len(in.ids) == 0 {
+		h.again = true
+		return nil
+	}
+	last := in.ids[len(in.ids)-1]
+	if !slices.Contains(transcriptOf(h.items), last) {
+		return &session.Error{
+			Op: "import", Session: in.rep.Session, Err: session.ErrConflict,
+			Detail: "the file has another branch than when it was imported, from before a compaction on", Hint: "delete the session and import it anew",
+		}
+	}
+	in.rep.warn(0, "the conversation has another branch than when it was imported: it goes on after item %s", last)
+	return in.cut(last, byParted)
+}
+
+// transcriptOf lists the ids of the transcript after these items.
+func transcriptOf(items []heldItem) []string {
+	var ids []string
+	for _, it := range items {
+		switch {
+		case it.back:
+			ids = ids[:slices.Index(ids, it.id)+1]
+		case it.again:
+			ids = []string{it.id}
+		default:
+			ids = append(ids, it.id)
+		}
+	}
+	return ids
+}
+
+// upTo counts the items of the transcript up to one.
+func (in *importer) upTo(id string) int { return slices.Index(in.ids, id) + 1 }

@@ -1,0 +1,268 @@
+package convert
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// The bounds of one record of lines that no item was made of.
+const (
+	asideLines = 64
+	asideBytes = 128 << 10
+)
+
+// begin makes the first record of a new session.
+func (in *importer) begin() error {
+	o := session.Opened{
+		Format: session.FormatVersion, SessionID: in.rep.Session, Created: in.seen.created, CWD: in.seen.cwd,
+		GitBranch: in.seen.branch, Title: in.seen.title, Summary: in.seen.summary, Tag: in.seen.tag, Owner: in.src.Owner,
+	}
+	if o.Created.IsZero() {
+		o.Created = in.o.Clock()
+	}
+	o.Created = o.Created.UTC().Truncate(time.Millisecond)
+	if in.o.Project != nil && o.CWD != "" {
+		o.Project = in.o.Project(o.CWD)
+	}
+	in.w = &writer{ctx: in.ctx, to: in.to, id: in.rep.Session, dry: in.o.DryRun}
+	d, err := session.NewDraft(session.KindOpened, o)
+	if err != nil {
+		return err
+	}
+	d.Payload, _ = in.o.Mask.JSON(d.Payload)
+	in.w.add(d, o.Created)
+	in.at = o.Created
+	in.rep.Status = Imported
+	return in.beside()
+}
+
+// beside keeps the file that is beside a sub-agent's.
+func (in *importer) beside() error {
+	if in.src.Beside == "" {
+		return nil
+	}
+	raw, err := os.ReadFile(in.src.Beside)
+	if err != nil {
+		in.rep.warn(0, "%s cannot be read: %v", filepath.Base(in.src.Beside), err)
+		return nil
+	}
+	line := piece(raw)
+	if line == nil {
+		in.rep.warn(0, "%s is no JSON", filepath.Base(in.src.Beside))
+		return nil
+	}
+	b := append([]byte(`{"event":"imported","about":`), line...)
+	b, _ = in.o.Mask.JSON(append(b, '}'))
+	in.w.add(session.Draft{Kind: session.KindWorkspaceEvent, Payload: b}, in.at)
+	return nil
+}
+
+// item takes an item of the source: it is appended, unless it is where an earlier
+// import has put it.
+func (in *importer) item(it *item) error {
+	at := in.made
+	in.made++
+	defer func() {
+		if it.again {
+			in.ids = in.ids[:0]
+		}
+		in.ids = append(in.ids, it.id)
+	}()
+	if it.time.After(in.at) {
+		in.at = it.time
+	}
+	if h := in.had; h != nil && !h.parted {
+		if at < len(h.items) && h.items[at].ident == in.ident(it) {
+			return in.keepAll(it.kept)
+		}
+		if err := in.part(at); err != nil {
+			return err
+		}
+	}
+	in.items++
+	keep := in.missing(it.kept)
+	for _, k := range keep {
+		in.note(k)
+	}
+	payload := append([]byte(`{"item":`), it.encode(keep)...)
+	payload = append(payload, '}')
+	kind := session.KindItem
+	if it.again || in.had != nil && in.had.again {
+		if in.had != nil {
+			in.had.again = false
+		}
+		kind = session.KindRewrite
+		head := []byte(`{"reason":"compaction","by":"` + byImport + `","items":[`)
+		payload = append(append(head, payload[len(`{"item":`):len(payload)-1]...), `],"messages":1}`...)
+	}
+	payload = in.mask(payload, len(keep))
+	in.w.add(session.Draft{Kind: kind, Payload: payload}, in.at)
+	return nil
+}
+
+// mask masks a record's secrets and counts the lines that it keeps.
+func (in *importer) mask(payload []byte, lines int) []byte {
+	if in.o.Mask == nil {
+		return payload
+	}
+	masked, found := in.o.Mask.JSON(payload)
+	if len(found) > 0 {
+		in.masked += max(lines, 1)
+	}
+	return masked
+}
+
+// rolledBack drops what follows an item, as the source says.
+func (in *importer) rolledBack(id string) error {
+	at := in.made
+	in.made++
+	it := backTo(id)
+	defer func() { in.ids = in.ids[:in.upTo(id)] }()
+	if h := in.had; h != nil && !h.parted {
+		if at < len(h.items) && h.items[at].ident == in.ident(it) {
+			return nil
+		}
+		if err := in.part(at); err != nil {
+			return err
+		}
+	}
+	return in.cut(id, byImport)
+}
+
+// cut writes that what follows an item is dropped.
+func (in *importer) cut(id, by string) error {
+	d, err := session.NewDraft(session.KindRewrite, session.Rewrite{Reason: "truncate", By: by, Cut: id, Messages: in.upTo(id)})
+	if err == nil {
+		in.w.add(d, in.at)
+	}
+	return err
+}
+
+// aside takes a line that no item was made of.
+func (in *importer) aside(k kept) error {
+	in.rep.Aside++
+	if in.had.has(k.n) {
+		return nil
+	}
+	in.note(k)
+	in.left = append(in.left, k)
+	in.leftBytes += len(k.raw)
+	if len(in.left) >= asideLines || in.leftBytes >= asideBytes {
+		in.leave()
+	}
+	return nil
+}
+
+// keepAll keeps lines of items that are there already, should it not have them.
+func (in *importer) keepAll(all []kept) error {
+	for _, k := range in.missing(all) {
+		in.note(k)
+		in.left = append(in.left, k)
+		in.leftBytes += len(k.raw)
+	}
+	return nil
+}
+
+func (in *importer) missing(all []kept) []kept {
+	if in.had == nil {
+		return all
+	}
+	var list []kept
+	for _, k := range all {
+		if !in.had.has(k.n) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// note remembers that a line is kept now.
+func (in *importer) note(k kept) {
+	in.rep.Lines++
+	if in.had != nil {
+		in.had.keep(k.n)
+	}
+}
+
+// leave writes the lines that were put aside.
+func (in *importer) leave() {
+	if len(in.left) == 0 {
+		return
+	}
+	d := asideDraft(in.src.Format, in.left)
+	d.Payload = in.mask(d.Payload, 1)
+	in.w.add(d, in.at)
+	in.left, in.leftBytes = nil, 0
+}
+
+// flush ends a batch with how far the source was read.
+func (in *importer) flush() error {
+	in.leave()
+	m := Mapping{
+		Vendor: in.src.Format.vendor(), Session: in.seen.session, Format: in.src.Format, File: shortName(in.src.Path),
+		Bytes: in.read, Lines: in.n, Open: in.n == in.count && !in.ended, Masked: in.masked,
+	}
+	if in.had != nil {
+		m.Masked += in.had.mapping.Masked
+	}
+	in.sum.Sum(m.SHA256[:0])
+	d, err := m.draft()
+	if err != nil {
+		return err
+	}
+	in.w.add(d, in.at)
+	if err := in.w.flush(); err != nil {
+		return err
+	}
+	in.rep.Items, in.rep.Masked = in.items, in.masked
+	return nil
+}
+
+// finish writes the rest, and what lists show that has changed.
+func (in *importer) finish() error {
+	if in.had != nil {
+		if !in.had.parted && in.made < len(in.had.items) {
+			if err := in.part(in.made); err != nil {
+				return err
+			}
+		}
+		if err := in.retitle(); err != nil {
+			return err
+		}
+	}
+	return in.flush()
+}
+
+// retitle brings the title, the summary and the tag up to date.
+func (in *importer) retitle() error {
+	m, p, any := in.had.meta, session.MetaPatch{}, false
+	for _, f := range []struct {
+		to  **string
+		now string
+		was string
+	}{{&p.Title, in.seen.title, m.Title}, {&p.Summary, in.seen.summary, m.Summary}, {&p.Tag, in.seen.tag, m.Tag}} {
+		if f.now != "" && f.now != f.was && f.was == "" {
+			*f.to, any = &f.now, true
+		}
+	}
+	if !any {
+		return nil
+	}
+	p.By = byImport
+	b, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	in.w.add(session.Draft{Kind: session.KindMetaChanged, Payload: in.mask(b, 0)}, in.at)
+	return nil
+}
+
+// shortName is a file's name and that of its folder: enough to find it, and nothing of
+// where a person keeps things.
+func shortName(path string) string {
+	return filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)
+}
