@@ -3,6 +3,7 @@ package crashtest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -14,18 +15,25 @@ import (
 // childVar is the environment variable that makes a process a child.
 const childVar = "HOLDFAST_CRASH_CHILD"
 
+// errNoMount begins the error of a child whose file system was not mounted.
+var errNoMount = errors.New("crashtest: not mounted")
+
 // Task is what a child does.
 type Task struct {
 	Store    string   // its kind
 	Dir      string   // its folder
 	Ledger   string   // the ledger's path
-	Work     string   // "agent", "log", "ask" or "answer"
+	Work     string   // "agent", "log", "ask", "answer", "life" or "check"
 	Sessions []string // worked on side by side
 	Run      int      // differs from child to child, for ids that never repeat
 	Rounds   int      // prompts before it is done
 	NoSync   bool     // make fsync and fdatasync do nothing
 	Early    bool     // acknowledge before the store does
 	Person   bool     // somebody is there who answers questions
+	Report   string   // a file to report to, instead of descriptor 3
+	Past     string   // for "check": a file with what children reported
+	Disk     string   // a file system's file, that the child mounts at Mount for as long as it works
+	Mount    string
 }
 
 // Child runs a child's task when this process is one, and does not return then.
@@ -37,8 +45,14 @@ func Child() {
 	}
 	report := NewReporter(os.NewFile(3, "report"))
 	var t Task
-	if err := json.Unmarshal([]byte(text), &t); err != nil {
-		report.Fault("no task: %v", err)
+	err := json.Unmarshal([]byte(text), &t)
+	if err == nil && t.Report != "" {
+		var to *os.File
+		to, err = os.OpenFile(t.Report, os.O_WRONLY, 0)
+		report = NewReporter(to)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "no task:", err)
 		os.Exit(2)
 	}
 	if err := t.run(context.Background(), report); err != nil {
@@ -61,12 +75,23 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 	}
 	defer func() { _ = ledger.Close() }()
 	work := map[string]func(context.Context, job) error{
-		"agent": workAgent, "log": workLog, "ask": workAsk, "answer": workAnswer,
+		"agent": workAgent, "log": workLog, "ask": workAsk, "answer": workAnswer, "life": workLife,
 	}[t.Work]
-	if work == nil {
+	if work == nil && t.Work != "check" {
 		return fmt.Errorf("crashtest: no work %q", t.Work)
 	}
 
+	if t.Disk != "" {
+		if err := run(ctx, "mount", "-o", "loop", t.Disk, t.Mount); err != nil {
+			return fmt.Errorf("%w: %w", errNoMount, err)
+		}
+		defer func() {
+			report.Event(Event{What: Over})
+			if e := run(ctx, "umount", t.Mount); err == nil {
+				err = e
+			}
+		}()
+	}
 	report.Ready()
 	store, err := OpenStore(t.Store, t.Dir)
 	if err != nil {
@@ -77,7 +102,14 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 			err = e
 		}
 	}()
-	sessions := session.New(acking{store, report, t.Early}, nil)
+	if t.Work == "check" {
+		return t.check(ctx, store, report)
+	}
+	var told session.Store = acking{store, report, t.Early}
+	if t.Work == "life" {
+		told = telling{acking{store, report, t.Early}}
+	}
+	sessions := session.New(told, nil)
 	var group errgroup.Group
 	for _, id := range t.Sessions {
 		group.Go(func() error {
@@ -85,6 +117,25 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 		})
 	}
 	return group.Wait()
+}
+
+// check compares the store with what children reported, and reports what is wrong.
+func (t Task) check(ctx context.Context, store session.Store, report *Reporter) error {
+	f, err := os.Open(t.Past)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	told, err := ReadReport(f, func() {})
+	if err != nil {
+		return err
+	}
+	found := VerifyPast(ctx, store, PastOf(told))
+	for _, p := range found.Problem {
+		report.Fault("%s", p)
+	}
+	report.Found(found)
+	return nil
 }
 
 // job is one session's share of a task.

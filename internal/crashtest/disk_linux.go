@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"unsafe"
 
@@ -76,12 +75,4 @@ func (d *Disk) Restart(ctx context.Context) error {
 // Close unmounts the disk and removes its file.
 func (d *Disk) Close() error {
 	return errors.Join(unix.Unmount(d.Dir, 0), os.Remove(d.image))
-}
-
-func run(ctx context.Context, name string, args ...string) error {
-	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, out)
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package crashtest
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -28,8 +29,10 @@ type Report struct {
 	Acks    []Ack
 	Resumed int      // sessions whose transcript a model would accept
 	Cut     []string // torn tails that were cut and reported
+	Events  []Event  // what was acknowledged besides
 	Faults  []string // violations that the child saw itself
 	Struck  int64    // when the strike began, in nanoseconds since 1970; 0 without one
+	Found   Finding  // of a check: its counts
 	Failed  []string // errors that stopped it; expected once the power is gone
 }
 
@@ -100,6 +103,9 @@ func (r *Reporter) Recovered(rec *session.Recovery) {
 // Fault tells of a violation.
 func (r *Reporter) Fault(format string, args ...any) { r.line("fault", format, args...) }
 
+// Found tells how much a verification read and missed.
+func (r *Reporter) Found(f *Finding) { r.line("found", "%d %d %d", f.Records, f.Lost, f.Unacked) }
+
 // Failed tells what stopped the child.
 func (r *Reporter) Failed(err error) { r.line("failed", "%v", err) }
 
@@ -130,12 +136,22 @@ func ReadReport(from io.Reader, ready func()) (*Report, error) {
 				return rep, err
 			}
 			rep.Acks = append(rep.Acks, a)
+		case "event":
+			var e Event
+			if err := json.Unmarshal([]byte(text), &e); err != nil {
+				return rep, fmt.Errorf("crashtest: event %q: %w", text, err)
+			}
+			rep.Events = append(rep.Events, e)
 		case "resumed":
 			rep.Resumed++
 		case "cut":
 			rep.Cut = append(rep.Cut, text)
 		case "fault":
 			rep.Faults = append(rep.Faults, text)
+		case "found":
+			if _, err := fmt.Sscanf(text, "%d %d %d", &rep.Found.Records, &rep.Found.Lost, &rep.Found.Unacked); err != nil {
+				return rep, fmt.Errorf("crashtest: found %q: %w", text, err)
+			}
 		case "failed":
 			rep.Failed = append(rep.Failed, text)
 		default:

@@ -68,6 +68,13 @@ func (f *Finding) verify(ctx context.Context, sessions *session.Sessions, id str
 	}
 	f.Records += len(recs)
 	f.Unacked += max(0, len(recs)-len(acked))
+	f.compare(id, recs, acked)
+	f.meta(ctx, sessions, id, recs)
+	f.tools(id, recs, ran)
+}
+
+// compare finds what was acknowledged among all records of a session.
+func (f *Finding) compare(id string, recs []session.Record, acked map[int64]Ack) {
 	for seq, a := range acked {
 		if seq > int64(len(recs)) {
 			f.Lost++
@@ -77,8 +84,6 @@ func (f *Finding) verify(ctx context.Context, sessions *session.Sessions, id str
 			f.wrong("session %s: record %d is not the one that was acknowledged", id, seq)
 		}
 	}
-	f.meta(ctx, sessions, id, recs)
-	f.tools(id, recs, ran)
 }
 
 // read returns a session's records as far as they are sound.

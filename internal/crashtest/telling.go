@@ -1,0 +1,72 @@
+package crashtest
+
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// telling tells of everything that the store under it acknowledged, and of what may
+// take something away before it begins.
+type telling struct {
+	acking
+}
+
+var (
+	_ session.Leaser  = telling{}
+	_ session.Eraser  = telling{}
+	_ session.Deleter = telling{}
+)
+
+func (t telling) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
+	leaser, ok := session.As[session.Leaser](t.Store)
+	if !ok {
+		return session.Lease{}, session.ErrUnsupported
+	}
+	got, err := leaser.Acquire(ctx, id, l, steal)
+	if err == nil {
+		t.report.Event(Event{What: Leased, Session: id, Numbers: []int64{got.Epoch}})
+	}
+	return got, err
+}
+
+func (t telling) Renew(ctx context.Context, id string, l session.Lease) error {
+	leaser, ok := session.As[session.Leaser](t.Store)
+	if !ok {
+		return session.ErrUnsupported
+	}
+	return leaser.Renew(ctx, id, l)
+}
+
+func (t telling) Release(ctx context.Context, id string, l session.Lease) error {
+	leaser, ok := session.As[session.Leaser](t.Store)
+	if !ok {
+		return session.ErrUnsupported
+	}
+	return leaser.Release(ctx, id, l)
+}
+
+func (t telling) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
+	eraser, ok := session.As[session.Eraser](t.Store)
+	if !ok {
+		return session.ErrUnsupported
+	}
+	err := eraser.Erase(ctx, id, epoch, seqs)
+	if err == nil {
+		t.report.Event(Event{What: Erased, Session: id, Numbers: seqs})
+	}
+	return err
+}
+
+func (t telling) Delete(ctx context.Context, id string) error {
+	deleter, ok := session.As[session.Deleter](t.Store)
+	if !ok {
+		return session.ErrUnsupported
+	}
+	t.report.Event(Event{What: Deleting, Session: id})
+	err := deleter.Delete(ctx, id)
+	if err == nil {
+		t.report.Event(Event{What: Deleted, Session: id})
+	}
+	return err
+}

@@ -1,0 +1,133 @@
+package crashtest
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// VerifyPast compares a store with everything that it acknowledged: records, erasures,
+// deletions, leases. Then each session that is left has to go on, and is compared
+// again.
+func VerifyPast(ctx context.Context, store session.Store, p *Past) *Finding {
+	f := &Finding{}
+	sessions := session.New(store, nil)
+	f.past(ctx, sessions, p)
+	if len(f.Problem) > 0 {
+		return f
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.Acked)) {
+		f.leases(ctx, store, p, id)
+		if err := p.goOn(ctx, sessions, id); err != nil {
+			f.wrong("session %s does not go on: %v", id, err)
+		}
+	}
+	again := &Finding{}
+	again.past(ctx, sessions, p)
+	f.Problem = append(f.Problem, again.Problem...)
+	return f
+}
+
+func (f *Finding) past(ctx context.Context, sessions *session.Sessions, p *Past) {
+	for _, id := range slices.Sorted(maps.Keys(p.Acked)) {
+		acked := p.Acked[id]
+		recs, err := read(ctx, sessions, id)
+		switch {
+		case errors.Is(err, session.ErrNotFound) && p.Leaving[id]:
+			continue
+		case err == nil && p.Deleted[id]:
+			f.wrong("session %s was deleted and is there, with %d records", id, len(recs))
+			continue
+		case err != nil:
+			f.wrong("session %s: %v", id, err)
+		}
+		f.Records += len(recs)
+		f.Unacked += max(0, len(recs)-len(acked)-parents(acked))
+		f.compare(id, recs, acked)
+		f.erased(id, recs, p.Erased[id])
+		f.report(ctx, sessions, id)
+	}
+}
+
+// parents is how many records of a session were its parent's.
+func parents(acked map[int64]Ack) int {
+	first := int64(math.MaxInt64)
+	for seq := range acked {
+		first = min(first, seq)
+	}
+	return int(first - 1)
+}
+
+func (f *Finding) erased(id string, recs []session.Record, seqs []int64) {
+	for _, seq := range seqs {
+		if seq <= int64(len(recs)) && recs[seq-1].Payload != nil {
+			f.wrong("session %s: record %d was erased and has its payload", id, seq)
+		}
+	}
+}
+
+// report asks the session's own verification.
+func (f *Finding) report(ctx context.Context, sessions *session.Sessions, id string) {
+	r, err := sessions.Verify(ctx, id)
+	if err != nil {
+		f.wrong("session %s: %v", id, err)
+		return
+	}
+	for _, fault := range r.Faults {
+		f.wrong("session %s: verify: record %d: %s", id, fault.Seq, fault.Detail)
+	}
+	if r.MetaDiffers {
+		f.wrong("session %s: the metadata is\n%+v and the records fold to\n%+v", id, r.Meta, r.Rebuilt)
+	}
+}
+
+// leases takes a lease and compares its epoch with those that were given out before.
+func (f *Finding) leases(ctx context.Context, store session.Store, p *Past, id string) {
+	leaser, ok := session.As[session.Leaser](store)
+	if !ok || p.Leaving[id] && !p.Deleted[id] {
+		return
+	}
+	now := time.Now()
+	want := session.Lease{Holder: session.ThisProcess(), Since: now, Expires: now.Add(time.Minute)}
+	got, err := leaser.Acquire(ctx, id, want, func(session.Lease) bool { return true })
+	if p.Deleted[id] && errors.Is(err, session.ErrExists) { // forks need its records
+		return
+	}
+	if err != nil {
+		f.wrong("session %s: its lease cannot be taken: %v", id, err)
+		return
+	}
+	if got.Epoch <= p.Leases[id] {
+		f.wrong("session %s: the lease has epoch %d, and %d was given out", id, got.Epoch, p.Leases[id])
+	}
+	p.Leases[id] = got.Epoch
+	if err := leaser.Release(ctx, id, got); err != nil {
+		f.wrong("session %s: its lease cannot be given back: %v", id, err)
+	}
+}
+
+// goOn appends to a session and keeps what was acknowledged.
+func (p *Past) goOn(ctx context.Context, sessions *session.Sessions, id string) (err error) {
+	if p.Deleted[id] {
+		return nil
+	}
+	l, err := sessions.Open(ctx, id, nil)
+	if errors.Is(err, session.ErrNotFound) && p.Leaving[id] {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	title := "went on"
+	recs, err := l.Append(ctx, draft(session.KindMetaChanged, session.MetaPatch{Title: &title}))
+	for _, r := range recs {
+		p.Acked[id][r.Seq] = Ack{Session: id, Seq: r.Seq, ID: r.ID, Digest: r.Digest}
+	}
+	return err
+}
