@@ -1,0 +1,210 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// The format key says whose keys these are. The scripts compare it, too.
+const (
+	formatName    = "holdfast redis store "
+	formatVersion = 1
+	format        = formatName + "1"
+)
+
+// errCluster tells [Open] that the server is one of a cluster.
+var errCluster = errors.New("a cluster")
+
+// admit looks at the server behind each new connection: it may have been started anew
+// with other settings, or be another one.
+func (s *Store) admit(ctx context.Context, c *redis.Conn) error {
+	text, err := c.Info(ctx).Result()
+	if err != nil {
+		return err
+	}
+	info := parseInfo(text)
+	major, minor := version(info["redis_version"])
+	refuse := func(sentinel error, detail, hint string) error {
+		return &session.Error{Op: "open store", Err: sentinel, Detail: s.shown + ": " + detail, Hint: hint}
+	}
+	switch {
+	case info["loading"] == "1":
+		return errLoading
+	case info["redis_mode"] == "sentinel":
+		return refuse(session.ErrUnsupported, "this is a sentinel", "name the server that it watches")
+	case major < 6 || major == 6 && minor < 2:
+		return refuse(session.ErrUnsupported, "version "+info["redis_version"], "use Redis 6.2 or later, or Valkey")
+	case info["role"] != "master":
+		return refuse(session.ErrReadOnly, "the server is a "+info["role"], "name the server that it follows")
+	case info["maxmemory_policy"] != "noeviction":
+		return refuse(session.ErrUnsupported, "maxmemory-policy is "+info["maxmemory_policy"]+": the server may throw keys away",
+			"redis-cli CONFIG SET maxmemory-policy noeviction, and in redis.conf")
+	case s.durability == durableNone:
+		return nil
+	case info["aof_enabled"] != "1":
+		return refuse(session.ErrUnsupported, "appendonly is no: a restart of the server loses what it has acknowledged",
+			"redis-cli CONFIG SET appendonly yes and CONFIG SET appendfsync always, and in redis.conf; or accept the loss with ?durability=none")
+	case s.durability == durableWait && (major < 7 || major == 7 && minor < 2):
+		return refuse(session.ErrUnsupported, "durability=wait needs WAITAOF, and version "+info["redis_version"]+" has none",
+			"use Redis 7.2 or later, or appendfsync always")
+	case s.durability == durableWait:
+		return nil // each write waits, whatever the settings
+	}
+	return s.admitSync(ctx, c, refuse)
+}
+
+// admitSync looks at when the server syncs.
+func (s *Store) admitSync(ctx context.Context, c *redis.Conn, refuse func(error, string, string) error) error {
+	const ways = "; or accept the loss of a second with ?durability=everysec, or wait for each sync with ?durability=wait (Redis 7.2)"
+	set, err := c.ConfigGet(ctx, "*appendfsync*").Result()
+	if _, answered := errors.AsType[redis.Error](err); answered || err == nil && set["appendfsync"] == "" {
+		if s.durability == durableEverysec {
+			return nil // as the user says
+		}
+		return refuse(session.ErrUnsupported, "the server does not tell its appendfsync", "allow CONFIG GET"+ways)
+	}
+	if err != nil {
+		return err
+	}
+	switch sync := set["appendfsync"]; {
+	case set["no-appendfsync-on-rewrite"] == "yes":
+		return refuse(session.ErrUnsupported, "no-appendfsync-on-rewrite is yes: nothing is synced while the server rewrites its file",
+			"redis-cli CONFIG SET no-appendfsync-on-rewrite no, and in redis.conf; or accept the loss with ?durability=none")
+	case sync == "always", sync == "everysec" && s.durability == durableEverysec:
+		return nil
+	default:
+		return refuse(session.ErrUnsupported, "appendfsync is "+sync+": the server answers before it has synced",
+			"redis-cli CONFIG SET appendfsync always, and in redis.conf"+ways)
+	}
+}
+
+func parseInfo(text string) map[string]string {
+	info := map[string]string{}
+	for line := range strings.SplitSeq(text, "\n") {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			info[name] = value
+		}
+	}
+	return info
+}
+
+func version(text string) (major, minor int) {
+	a, rest, _ := strings.Cut(text, ".")
+	b, _, _ := strings.Cut(rest, ".")
+	major, _ = strconv.Atoi(a)
+	minor, _ = strconv.Atoi(b)
+	return major, minor
+}
+
+// begin connects, and makes the store when there is nothing.
+func (s *Store) begin(ctx context.Context) error {
+	_, err := s.try(ctx, "open store", "", func(ctx context.Context) (answer, error) {
+		if c, ok := s.db.(*redis.Client); ok {
+			text, err := c.Info(ctx).Result()
+			if err != nil {
+				return nil, err
+			}
+			if parseInfo(text)["redis_mode"] == "cluster" {
+				return nil, errCluster
+			}
+		} else if s.durability == durableWait {
+			return nil, &session.Error{
+				Op: "open store", Err: session.ErrUnsupported, Detail: s.shown + ": durability=wait on a cluster",
+				Hint: "set appendfsync always on its servers",
+			}
+		}
+		return nil, s.beginFormat(ctx)
+	})
+	return err
+}
+
+func (s *Store) beginFormat(ctx context.Context) error {
+	key := s.base + "format"
+	was, err := s.db.Get(ctx, key).Result()
+	if err == nil {
+		return s.checkFormat(was)
+	}
+	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		return s.foreign(key)
+	}
+	if err != redis.Nil {
+		return err
+	}
+	found, err := s.anyKey(ctx)
+	if err != nil {
+		return err
+	}
+	if found != "" {
+		// Another process may have begun the store meanwhile.
+		if was, err := s.db.Get(ctx, key).Result(); err == nil {
+			return s.checkFormat(was)
+		}
+		return s.foreign(found)
+	}
+	if _, err := s.db.SetNX(ctx, key, format, 0).Result(); err != nil {
+		return err
+	}
+	was, err = s.db.Get(ctx, key).Result()
+	if err != nil {
+		return err
+	}
+	return s.checkFormat(was)
+}
+
+// anyKey finds a key that begins as ours do.
+func (s *Store) anyKey(ctx context.Context) (string, error) {
+	found := ""
+	scan := func(ctx context.Context, c *redis.Client) error {
+		for cursor := uint64(0); ; {
+			keys, next, err := c.Scan(ctx, cursor, s.base+"*", 10_000).Result()
+			if err != nil || len(keys) > 0 || next == 0 {
+				found = strings.Join(keys[:min(1, len(keys))], "")
+				return err
+			}
+			cursor = next
+		}
+	}
+	c, err := s.node(ctx)
+	if err == nil {
+		err = scan(ctx, c)
+	}
+	return found, err
+}
+
+// node is the server that has the store.
+func (s *Store) node(ctx context.Context) (*redis.Client, error) {
+	if c, ok := s.db.(*redis.ClusterClient); ok {
+		return c.MasterForKey(ctx, s.base+"format")
+	}
+	c, _ := s.db.(*redis.Client)
+	return c, nil
+}
+
+func (s *Store) checkFormat(was string) error {
+	if was == format {
+		return nil
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(was, formatName))
+	if !strings.HasPrefix(was, formatName) || err != nil || n < 1 {
+		return s.foreign(s.base + "format")
+	}
+	return &session.Error{
+		Op: "open store", Err: session.ErrNewer,
+		Detail: fmt.Sprintf("%s, prefix %s: format %d, this program knows %d", s.shown, s.prefix, n, formatVersion),
+		Hint:   "use the newer holdfast that wrote it",
+	}
+}
+
+func (s *Store) foreign(key string) error {
+	return &session.Error{
+		Op: "open store", Err: session.ErrCorrupt, Detail: fmt.Sprintf("%s: the key %q is not of a store", s.shown, key),
+		Hint: "name another prefix with ?prefix=, or another database",
+	}
+}

@@ -1,0 +1,122 @@
+package redis
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// ends are the first and the last of a list.
+func ends(list []any) []any {
+	if len(list) < 2 {
+		return list
+	}
+	return []any{list[0], list[len(list)-1]}
+}
+
+// forget has the server write its files anew, so that they no longer have what was
+// erased.
+func (s *Store) forget(ctx context.Context, id string) error {
+	info, err := s.info(ctx, id)
+	if err != nil {
+		return err
+	}
+	if info["aof_enabled"] == "1" {
+		if err := s.background(ctx, id, "BGREWRITEAOF", "aof_last_bgrewrite_status"); err != nil {
+			return err
+		}
+	}
+	if s.snapshots(ctx, id) {
+		return s.background(ctx, id, "BGSAVE", "rdb_last_bgsave_status")
+	}
+	return nil
+}
+
+// snapshots reports whether the server keeps a snapshot beside the append-only file.
+func (s *Store) snapshots(ctx context.Context, id string) bool {
+	out, err := s.try(ctx, "erase", id, func(ctx context.Context) (answer, error) {
+		c, err := s.node(ctx)
+		if err != nil {
+			return nil, err
+		}
+		set, err := c.ConfigGet(ctx, "save").Result()
+		return answer{"ok", set["save"]}, err
+	})
+	return err != nil || out.word(1) != ""
+}
+
+func (s *Store) info(ctx context.Context, id string) (map[string]string, error) {
+	out, err := s.try(ctx, "erase", id, func(ctx context.Context) (answer, error) {
+		c, err := s.node(ctx)
+		if err != nil {
+			return nil, err
+		}
+		text, err := c.Info(ctx, "persistence").Result()
+		return answer{"ok", text}, err
+	})
+	return parseInfo(out.word(1)), err
+}
+
+// background starts one of the server's works and waits until it is done. One that was
+// under way before may not have seen what was erased: it is waited for, and another one
+// started.
+func (s *Store) background(ctx context.Context, id, command, status string) error {
+	for {
+		out, err := s.try(ctx, "erase", id, func(ctx context.Context) (answer, error) {
+			c, err := s.node(ctx)
+			if err != nil {
+				return nil, err
+			}
+			err = c.Do(ctx, command).Err()
+			if err != nil && (strings.Contains(err.Error(), "in progress") || strings.Contains(err.Error(), "child process")) {
+				return answer{"ok", "later"}, nil
+			}
+			return answer{"ok", "started"}, err
+		})
+		if err != nil {
+			return s.unforgotten(id, command, err)
+		}
+		info, err := s.idle(ctx, id)
+		if err != nil {
+			return s.unforgotten(id, command, err)
+		}
+		if out.word(1) == "started" {
+			if info[status] != "ok" {
+				return s.unforgotten(id, command, &session.Error{Op: "erase", Session: id, Err: session.ErrFull, Detail: status + " is " + info[status]})
+			}
+			return nil
+		}
+	}
+}
+
+// idle waits until none of the server's works is under way.
+func (s *Store) idle(ctx context.Context, id string) (map[string]string, error) {
+	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		info, err := s.info(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if info["aof_rewrite_in_progress"] != "1" && info["aof_rewrite_scheduled"] != "1" && info["rdb_bgsave_in_progress"] != "1" {
+			return info, nil
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+			return nil, ctx.Err()
+		case <-s.closed:
+			wait.Stop()
+			return nil, s.closedError("erase", id)
+		}
+	}
+}
+
+func (s *Store) unforgotten(id, command string, err error) error {
+	return &session.Error{
+		Op: "erase", Session: id, Err: err, Detail: "the records are erased, but the server's files still have them: " + command + " failed",
+		Hint: "redact again when the server can do it, or open the store with ?rewrite=off and see to it yourself",
+	}
+}

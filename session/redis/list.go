@@ -1,0 +1,158 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// pageLimit is the longest page that is made in one step of the server. Of a longer list
+// the names are found in one step, and what is shown of them is fetched by and by.
+const pageLimit = 1000
+
+// List implements [session.Store].
+func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
+	after, begun, err := session.ParsePlace(q.After)
+	if err != nil {
+		return session.Page{}, err
+	}
+	if q.ID != "" {
+		m, found, err := s.meta(ctx, "list", q.ID)
+		if err != nil || !found {
+			return session.Page{}, err
+		}
+		return session.Page{Sessions: []session.Meta{m}}, nil
+	}
+	var all []session.Meta
+	for _, index := range indexes(&q) {
+		found, err := s.list(ctx, index, &q, after, begun)
+		if err != nil {
+			return session.Page{}, err
+		}
+		all = append(all, found...)
+	}
+	q.After = "" // what comes before is left out already; what has moved on since is shown
+	return q.Select(all)
+}
+
+// indexes are the sorted sets that a list looks at.
+func indexes(q *session.Query) []string {
+	switch q.Trash {
+	case "":
+		return []string{"live"}
+	case session.TrashToo:
+		return []string{"live", "trash"}
+	case session.TrashOnly:
+		return []string{"trash"}
+	}
+	return []string{"live"}
+}
+
+// sets are the sets that a session must be in.
+func sets(q *session.Query) []any {
+	var out []any
+	for _, f := range []struct{ field, value string }{
+		{"project", q.Project}, {"cwd", q.CWD}, {"tag", q.Tag}, {"parent", q.Parent}, {"owner", q.Owner},
+	} {
+		if f.value != "" {
+			out = append(out, "by:"+f.field+":"+f.value)
+		}
+	}
+	switch q.Run {
+	case "":
+	case "*":
+		out = append(out, "by:run")
+	default:
+		out = append(out, "by:run:"+q.Run)
+	}
+	if q.Asked {
+		out = append(out, "by:asked")
+	}
+	return out
+}
+
+// list finds what follows a place in one index: one more than the page has, to tell
+// whether there is another.
+func (s *Store) list(ctx context.Context, index string, q *session.Query, after session.Place, begun bool) ([]session.Meta, error) {
+	limit, metas := 0, false
+	if q.Limit > 0 {
+		limit = q.Limit + 1
+		metas = q.Limit <= pageLimit
+	}
+	score, member := "", ""
+	if begun {
+		score = strconv.FormatInt(time.Unix(0, after.Updated).UnixMilli(), 10)
+		member = at(time.Unix(0, after.Created)) + after.ID
+	}
+	out, err := s.run(ctx, "list", "", listScript, append([]any{index, limit, score, member, q.Worktrees, metas}, sets(q)...)...)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]session.Meta, 0, len(out))
+	ids := make([]string, 0, len(out))
+	for i := 1; i < len(out); i++ {
+		row := answer(out.list(i))
+		if len(row.word(0)) < 16 {
+			return nil, &session.Error{Op: "list", Err: session.ErrCorrupt, Detail: fmt.Sprintf("%s: %q in the index", s.shown, row.word(0))}
+		}
+		id := row.word(0)[16:]
+		if !metas {
+			ids = append(ids, id)
+			continue
+		}
+		m, ok, err := scanMeta(id, row.list(2))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			found = append(found, m)
+		}
+	}
+	if metas {
+		return found, nil
+	}
+	return s.metas(ctx, ids)
+}
+
+// metas fetches what lists show of many sessions. Those that are gone meanwhile are left
+// out.
+func (s *Store) metas(ctx context.Context, ids []string) ([]session.Meta, error) {
+	found := make([]session.Meta, 0, len(ids))
+	for len(ids) > 0 {
+		part := ids[:min(len(ids), pageLimit)]
+		ids = ids[len(part):]
+		out, err := s.try(ctx, "list", "", func(ctx context.Context) (answer, error) {
+			pipe := s.db.Pipeline()
+			got := make([]*redis.Cmd, len(part))
+			for i, id := range part {
+				got[i] = pipe.Do(ctx, "HGETALL", s.base+"session:"+id)
+			}
+			if _, err := pipe.Exec(ctx); err != nil {
+				return nil, err
+			}
+			out := answer{"ok"}
+			for _, c := range got {
+				out = append(out, c.Val())
+			}
+			return out, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i, id := range part {
+			m, ok, err := scanMeta(id, out.list(i+1))
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				found = append(found, m)
+			}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,2 @@
+-- look: a session's fields
+return {'ok', redis.call('HGETALL', SESSION)}

@@ -1,0 +1,146 @@
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Options adjusts [Open]. The zero value works.
+type Options struct {
+	// Timeout is how long a server that does not answer, or that cannot be reached, is
+	// given before that is an error; default 10 s.
+	Timeout time.Duration
+	// TLS is used with rediss: URLs; nil checks the server's certificate against the
+	// system's authorities.
+	TLS *tls.Config
+}
+
+// Store is a [session.Store] on a Redis server, with all optional interfaces but
+// [session.Recoverer], which a server does for itself, and [session.Searcher]. It is
+// safe for concurrent use, by any number of processes too. Whoever opened it closes it.
+type Store struct {
+	target
+	timeout time.Duration
+	base    string // what all keys begin with
+	db      redis.UniversalClient
+	news    news
+
+	mu     sync.Mutex
+	closed chan struct{}
+	ops    sync.WaitGroup // calls under way; mu is held to add one
+}
+
+var (
+	_ session.Store       = (*Store)(nil)
+	_ session.Leaser      = (*Store)(nil)
+	_ session.LeaseReader = (*Store)(nil)
+	_ session.Deleter     = (*Store)(nil)
+	_ session.Eraser      = (*Store)(nil)
+	_ session.Rebuilder   = (*Store)(nil)
+	_ session.Watcher     = (*Store)(nil)
+)
+
+// Open opens the store that a URL names and begins it when nothing is there:
+//
+//	redis://user:password@host:6379/0?prefix=holdfast:
+//	rediss://host:6380
+//	unix:///run/redis/redis.sock?db=1
+//
+// prefix tells several stores on a server from each other. durability says what the
+// server must promise and rewrite=off what Erase leaves out, see the package's comment.
+//
+// Errors are [*session.Error] values with a hint: ErrInvalid for a URL that is none,
+// ErrUnsupported for a server that may lose what it has acknowledged or that is too old,
+// ErrReadOnly for a replica, ErrNewer for data of a later version, ErrCorrupt for keys
+// that are not a store's. No error shows the password.
+func Open(ctx context.Context, url string, o *Options) (*Store, error) {
+	t, err := parseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{target: t, timeout: 10 * time.Second, base: "{" + t.prefix + "}", closed: make(chan struct{})}
+	var tlsConfig *tls.Config
+	if t.tls {
+		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if o != nil {
+		if o.Timeout > 0 {
+			s.timeout = o.Timeout
+		}
+		if o.TLS != nil && t.tls {
+			tlsConfig = o.TLS.Clone()
+		}
+	}
+	opt := &redis.Options{
+		Network: t.network, Addr: t.addr, Username: t.user, Password: t.password, DB: t.db, TLSConfig: tlsConfig,
+		Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true,
+		// The store tries again by itself: it knows what may be done twice.
+		MaxRetries: -1, DialerRetries: 1,
+		DialTimeout: s.timeout, ReadTimeout: s.timeout + time.Second, WriteTimeout: s.timeout + time.Second,
+		OnConnect:                s.admit,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+	s.db = redis.NewClient(opt)
+	err = s.begin(ctx)
+	if err == errCluster {
+		_ = s.db.Close()
+		s.db = redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: []string{t.addr}, Username: t.user, Password: t.password, TLSConfig: tlsConfig,
+			Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true, DialerRetries: 1, MaxRedirects: 3,
+			DialTimeout: s.timeout, ReadTimeout: s.timeout + time.Second, WriteTimeout: s.timeout + time.Second,
+			OnConnect: s.admit, MaintNotificationsConfig: opt.MaintNotificationsConfig,
+		})
+		err = s.begin(ctx)
+	}
+	if err != nil {
+		_ = s.db.Close()
+		return nil, err
+	}
+	s.news.start(s)
+	return s, nil
+}
+
+// Close ends what is under way and the connections. Later calls do nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	select {
+	case <-s.closed:
+		s.mu.Unlock()
+		s.ops.Wait()
+		return nil
+	default:
+	}
+	close(s.closed)
+	s.mu.Unlock()
+	s.news.stop()
+	err := s.db.Close()
+	s.ops.Wait()
+	if err != nil {
+		return s.translate("close store", "", err)
+	}
+	return nil
+}
+
+// enter notes that a call is under way, which Close waits for.
+func (s *Store) enter(op, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.closed:
+		return s.closedError(op, id)
+	default:
+		s.ops.Add(1)
+		return nil
+	}
+}
+
+func (s *Store) closedError(op, id string) error {
+	return &session.Error{Op: op, Session: id, Err: session.ErrClosed, Detail: s.shown}
+}

@@ -1,0 +1,164 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// What the server is asked for before an append counts as kept, see doc.go.
+const (
+	durableAlways   = "always"   // the server syncs before it answers
+	durableWait     = "wait"     // it syncs every second, and the store waits for that
+	durableEverysec = "everysec" // a second may be lost
+	durableNone     = "none"     // nothing is asked
+)
+
+// target is what a URL says.
+type target struct {
+	network, addr  string
+	user, password string
+	db             int
+	tls            bool
+	prefix         string
+	durability     string
+	rewrite        bool // Erase has the append-only file rewritten
+	shown          string
+}
+
+const parameters = "prefix, durability, rewrite; db with unix:"
+
+// parseURL reads the URL of a store. No error repeats what may be a password.
+func parseURL(raw string) (t target, err error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return t, badURL("it is no URL")
+	}
+	if u.User == nil && strings.Contains(raw, "@") {
+		return t, badURL("there is an @ that does not end a user and password")
+	}
+	if u.Fragment != "" || u.Opaque != "" {
+		return t, badURL("it has a # or no // after its scheme")
+	}
+	t = target{prefix: "holdfast:", durability: durableAlways, rewrite: true}
+	t.user = u.User.Username()
+	t.password, _ = u.User.Password()
+	if err := t.address(u); err != nil {
+		return t, err
+	}
+	t.shown = u.Scheme + "://" + t.addr
+	if t.user != "" {
+		t.shown = u.Scheme + "://" + t.user + "@" + t.addr
+	}
+	if t.db != 0 {
+		t.shown += "/" + strconv.Itoa(t.db)
+	}
+	return t, t.parameters(u)
+}
+
+func badURL(detail string) error {
+	return &session.Error{
+		Op: "open store", Err: session.ErrInvalid, Detail: "the URL of the Redis store: " + detail,
+		Hint: "write redis://user:password@host:6379/0, rediss:// for TLS or unix:///path/to/socket, and other characters than letters and digits of a password as %XX",
+	}
+}
+
+func (t *target) address(u *url.URL) error {
+	switch u.Scheme {
+	case "unix":
+		if u.Host != "" || u.Path == "" || u.Path == "/" {
+			return badURL("unix: wants three slashes and the path of a socket")
+		}
+		t.network, t.addr = "unix", u.Path
+		return nil
+	case "redis", "rediss":
+	default:
+		return badURL("its scheme is none of redis, rediss and unix")
+	}
+	t.network, t.tls = "tcp", u.Scheme == "rediss"
+	if u.Hostname() == "" {
+		return badURL("it names no host")
+	}
+	port := u.Port()
+	if port == "" {
+		port = "6379"
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+		return badURL("its port is none")
+	}
+	t.addr = net.JoinHostPort(u.Hostname(), port)
+	if db := strings.TrimPrefix(u.Path, "/"); db != "" {
+		return t.database(db)
+	}
+	return nil
+}
+
+func (t *target) database(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || strconv.Itoa(n) != text {
+		return badURL("the number of its database is none")
+	}
+	t.db = n
+	return nil
+}
+
+func (t *target) parameters(u *url.URL) error {
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return badURL("its parameters cannot be read")
+	}
+	for name, values := range q {
+		if len(values) != 1 {
+			return badURL(fmt.Sprintf("the parameter %q is there %d times", name, len(values)))
+		}
+		switch value := values[0]; {
+		case name == "prefix":
+			err = checkPrefix(value)
+			t.prefix = value
+		case name == "durability":
+			if !slices.Contains([]string{durableAlways, durableWait, durableEverysec, durableNone}, value) {
+				err = errors.New("durability is always, wait, everysec or none")
+			}
+			t.durability = value
+		case name == "rewrite":
+			if value != "on" && value != "off" {
+				err = errors.New("rewrite is on or off")
+			}
+			t.rewrite = value == "on"
+		case name == "db" && t.network == "unix":
+			err = t.database(value)
+		default:
+			err = fmt.Errorf("there is no parameter %q", name)
+		}
+		if e, ok := errors.AsType[*session.Error](err); ok {
+			return e
+		}
+		if err != nil {
+			return &session.Error{
+				Op: "open store", Err: session.ErrInvalid, Detail: t.shown + ": " + err.Error(),
+				Hint: "parameters are " + parameters,
+			}
+		}
+	}
+	return nil
+}
+
+// checkPrefix keeps out what means something in a hash tag, a pattern or a rule of an
+// access list.
+func checkPrefix(p string) error {
+	if p == "" || len(p) > 64 {
+		return errors.New("a prefix has 1 to 64 bytes")
+	}
+	for _, r := range p {
+		if r <= ' ' || r > '~' || strings.ContainsRune(`{}*?[]\^`, r) {
+			return fmt.Errorf("a prefix has no %q", r)
+		}
+	}
+	return nil
+}

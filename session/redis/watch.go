@@ -1,0 +1,149 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// watchPoll is how often a watcher looks by itself: what the server tells may be lost
+// with a connection, and a user may not be allowed to hear it.
+const watchPoll = 2 * time.Second
+
+// Watch implements [session.Watcher]. One connection hears for all watchers of the store.
+func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		wake, leave := s.news.join(ctx, s.base+"news:"+id)
+		defer leave()
+		tick := time.NewTicker(watchPoll)
+		defer tick.Stop()
+		seen := after
+		for {
+			m, found, err := s.meta(ctx, "watch", id)
+			switch {
+			case err != nil:
+			case !found || m.Deleted:
+				err = &session.Error{Op: "watch", Session: id, Err: session.ErrNotFound}
+			case m.Head > seen:
+				seen = m.Head
+				if !yield(seen, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			select {
+			case <-wake:
+			case <-tick.C:
+			case <-ctx.Done():
+				yield(0, ctx.Err())
+				return
+			case <-s.closed:
+				yield(0, s.closedError("watch", id))
+				return
+			}
+		}
+	}
+}
+
+// news hears what the scripts publish. Its goroutine runs from the first watcher until
+// the store is closed.
+type news struct {
+	store *Store
+
+	mu       sync.Mutex
+	sub      *redis.PubSub // nil before the first watcher
+	watchers map[string]map[chan struct{}]bool
+	stopped  bool
+	done     sync.WaitGroup
+}
+
+func (n *news) start(s *Store) { n.store, n.watchers = s, map[string]map[chan struct{}]bool{} }
+
+// join returns a channel that tells when there is news, and what ends that.
+func (n *news) join(ctx context.Context, channel string) (<-chan struct{}, func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	wake := make(chan struct{}, 1)
+	if n.stopped {
+		return wake, func() {}
+	}
+	if n.watchers[channel] == nil {
+		n.watchers[channel] = map[chan struct{}]bool{}
+		if n.sub == nil {
+			n.sub = n.store.db.Subscribe(context.Background())
+			n.done.Add(1)
+			go n.hear(n.sub)
+		}
+		_ = n.sub.Subscribe(ctx, channel) // a failure is made up for when the connection is made anew
+	}
+	n.watchers[channel][wake] = true
+	return wake, func() { n.leave(channel, wake) }
+}
+
+func (n *news) leave(channel string, wake chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.watchers[channel], wake)
+	if len(n.watchers[channel]) == 0 {
+		delete(n.watchers, channel)
+		if !n.stopped {
+			_ = n.sub.Unsubscribe(context.Background(), channel)
+		}
+	}
+}
+
+// hear wakes the watchers of a channel when something is said on it, and when it was
+// subscribed to: before that something may have been missed.
+func (n *news) hear(sub *redis.PubSub) {
+	defer n.done.Done()
+	for {
+		got, err := sub.ReceiveTimeout(context.Background(), 0)
+		switch got := got.(type) {
+		case *redis.Message:
+			n.tell(got.Channel)
+		case *redis.Subscription:
+			n.tell(got.Channel)
+		}
+		if errors.Is(err, redis.ErrClosed) {
+			return
+		}
+		if err != nil {
+			select {
+			case <-n.store.closed:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}
+}
+
+func (n *news) tell(channel string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for wake := range n.watchers[channel] {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (n *news) stop() {
+	n.mu.Lock()
+	n.stopped = true
+	sub := n.sub
+	n.mu.Unlock()
+	if sub != nil {
+		_ = sub.Close()
+	}
+	n.done.Wait()
+}
