@@ -125,25 +125,37 @@ func (b *bucket) remove(ctx context.Context, keys []string) error {
 // key only when that is not "". S3 lists what was acknowledged before.
 func (b *bucket) list(ctx context.Context, under, after string) iter.Seq2[listed, error] {
 	return func(yield func(listed, error) bool) {
-		ctx, stop := context.WithCancel(ctx)
-		defer stop()
-		opts := minio.ListObjectsOptions{Prefix: b.prefix + under, Recursive: true}
-		if after != "" {
-			opts.StartAfter = b.prefix + after
-		}
-		for o := range b.client.Client.ListObjectsIter(ctx, b.name, opts) {
-			if o.Err != nil {
-				yield(listed{}, kindOf(ctx, o.Err))
+		for try := 1; ; try++ {
+			stopped, err := b.listOnce(ctx, under, &after, yield)
+			if stopped || err == nil {
 				return
 			}
-			if !yield(listed{o.Key[len(b.prefix):], trimQuotes(o.ETag), o.Size, o.LastModified}, nil) {
+			if _, said := errors.AsType[minio.ErrorResponse](err); said || try == readTries || ctx.Err() != nil {
+				yield(listed{}, err)
 				return
 			}
-		}
-		if err := ctx.Err(); err != nil {
-			yield(listed{}, err)
 		}
 	}
+}
+
+// listOnce lists what comes after a key, which it moves on.
+func (b *bucket) listOnce(ctx context.Context, under string, after *string, yield func(listed, error) bool) (stopped bool, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	opts := minio.ListObjectsOptions{Prefix: b.prefix + under, Recursive: true}
+	if *after != "" {
+		opts.StartAfter = b.prefix + *after
+	}
+	for o := range b.client.Client.ListObjectsIter(ctx, b.name, opts) {
+		if o.Err != nil {
+			return false, kindOf(ctx, o.Err)
+		}
+		*after = o.Key[len(b.prefix):]
+		if !yield(listed{*after, trimQuotes(o.ETag), o.Size, o.LastModified}, nil) {
+			return true, nil
+		}
+	}
+	return false, ctx.Err()
 }
 
 func trimQuotes(etag string) string {

@@ -279,7 +279,7 @@ func (h *handle) write(ctx context.Context, d *draft) error {
 			h.root = nil
 			return err
 		}
-		if r == nil || r.Log != h.root.Log || r.State.Slot >= next.Slot {
+		if r == nil || r.Vacant || r.Log != h.root.Log || r.State.Slot >= next.Slot {
 			h.root = nil
 			return errTaken
 		}
