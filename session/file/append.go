@@ -14,6 +14,14 @@ import (
 
 // Append implements [session.Store]: one write and one fdatasync.
 func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
+	err := s.append(ctx, id, b)
+	if err == nil {
+		s.board.Tell(id)
+	}
+	return err
+}
+
+func (s *Store) append(ctx context.Context, id string, b session.Batch) error {
 	if err := checkBatch(id, b); err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		return explain("delete", id, err)
 	}
 	defer h.leave()
+	defer s.board.Tell(id)
 	return explain("delete", id, s.delete(h))
 }
 

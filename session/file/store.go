@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/heads"
 )
 
 // Names in the store's directory. Session ids never start with a dot.
@@ -55,6 +56,9 @@ type Store struct {
 
 	marksMu sync.Mutex
 	marks   map[string]mark // what listing knows, by directory name
+
+	board   *heads.Board
+	beneath time.Duration // see notifier; 0: as it is
 }
 
 // Open opens the store in dir and creates it when there is none, with mode
@@ -82,6 +86,7 @@ func open(dir string, o *Options, disk medium) (*Store, error) {
 		s.closeRoot()
 		return nil, explain("open store", "", err)
 	}
+	s.board = heads.New(s, s.newNotifier)
 	return s, nil
 }
 
@@ -146,6 +151,7 @@ func (s *Store) Close() error {
 		open = append(open, h)
 	}
 	s.mu.Unlock()
+	s.board.Close()
 	for _, h := range open {
 		h.mu.Lock()
 		h.saveMark()

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/heads"
 )
 
 // Store keeps sessions in memory. It is safe for concurrent use. Create one
@@ -15,6 +16,7 @@ type Store struct {
 	mu    sync.RWMutex
 	logs  map[string]*log
 	epoch int64 // the highest ever given out, over all sessions
+	board *heads.Board
 }
 
 // log is one session. Its record slice only ever grows at the end or is
@@ -28,7 +30,11 @@ type log struct {
 }
 
 // New returns an empty store.
-func New() *Store { return &Store{logs: map[string]*log{}} }
+func New() *Store {
+	s := &Store{logs: map[string]*log{}}
+	s.board = heads.New(s, nil)
+	return s
+}
 
 func fail(op, id string, seq int64, err error) error {
 	return &session.Error{Op: op, Session: id, Seq: seq, Err: err}
@@ -75,6 +81,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 		l.records = append(l.records, r)
 	}
 	l.meta = l.meta.Apply(clone(b.Delta))
+	s.board.Tell(id)
 	return nil
 }
 

@@ -26,12 +26,16 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	if err := rows.Check(id, &b, maxPayload); err != nil {
 		return err
 	}
-	return s.write(ctx, "append", id, func(c *conn) error {
+	err := s.write(ctx, "append", id, func(c *conn) error {
 		if b.Delta.Opened != nil {
 			return c.open(id, &b)
 		}
 		return c.append(id, &b)
 	})
+	if err == nil {
+		s.board.Tell(id)
+	}
+	return err
 }
 
 // maxPayload is SQLite's limit for a row, less the other columns.

@@ -26,6 +26,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		_, err = c.exec("DELETE FROM leases WHERE id = ?", id)
 		return err
 	})
+	s.board.Tell(id)
 	for more := err == nil; more && err == nil; {
 		err = s.write(ctx, "delete", id, func(c *conn) (err error) {
 			more, err = c.sweep()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/heads"
 )
 
 // Options adjusts [Open]. The zero value works.
@@ -25,6 +26,8 @@ type Store struct {
 	opt     Options
 	writer  writer
 	readers readers
+	board   *heads.Board
+	beneath time.Duration // see notifier; 0: as it is
 }
 
 var (
@@ -70,6 +73,7 @@ func Open(path string, o *Options) (*Store, error) {
 	}
 	s.writer.init(c, s.poison, s.gone)
 	s.readers.init(abs, s.opt.BusyTimeout)
+	s.board = heads.New(s, s.newNotifier)
 	return s, nil
 }
 
@@ -79,6 +83,7 @@ func (s *Store) Path() string { return s.path }
 // Close waits for the writes that were begun, writes the journal back when no
 // other process has the file open, and closes it. Later calls do nothing.
 func (s *Store) Close() error {
+	s.board.Close()
 	s.readers.close()
 	if err := s.writer.close(); err != nil {
 		return s.translate("close store", "", err)

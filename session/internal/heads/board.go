@@ -1,0 +1,202 @@
+// Package heads wakes those who watch sessions of a store.
+//
+//	Append, Delete ──► Board.Tell ──┐
+//	                                ├─► place of the session ─► every watcher of it looks
+//	Notifier (other programs) ──────┘
+//
+// A store has one [Board], however many watch. A watcher that is woken looks at the
+// store itself, so a wake-up too many does no harm; the board sees to it that there is
+// never one too few for what it is told.
+package heads
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Notifier tells a board what other programs have appended.
+type Notifier interface {
+	// Run works until ctx ends.
+	Run(ctx context.Context, b *Board)
+	// Enter is called before the first watcher of a session looks, Leave after the
+	// last has gone. Neither may call the board.
+	Enter(id string)
+	Leave(id string)
+}
+
+// Board is who watches what in a store. It is safe for concurrent use. Whoever made it
+// closes it, unless it has no notifier.
+type Board struct {
+	store session.Store
+	start func() Notifier // nil: nobody but Tell changes anything
+
+	ctx  context.Context
+	stop context.CancelFunc
+	work sync.WaitGroup
+
+	mu       sync.Mutex
+	notifier Notifier // once somebody watches
+	places   map[string]*place
+	closed   bool
+}
+
+// place is a session that is watched.
+type place struct {
+	watchers int
+	head     int64         // that somebody saw last; -1 when it is gone
+	wake     chan struct{} // closed when there is something to look at
+}
+
+// New returns a board for a store. start makes the notifier when the first watcher
+// comes; it may be nil.
+func New(store session.Store, start func() Notifier) *Board {
+	b := &Board{store: store, start: start, places: map[string]*place{}}
+	b.ctx, b.stop = context.WithCancel(context.Background())
+	return b
+}
+
+// Close ends all watchers with ErrClosed and waits for the notifier.
+func (b *Board) Close() {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.stop()
+	b.work.Wait()
+}
+
+// Tell wakes the watchers of a session.
+func (b *Board) Tell(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.places[id]; p != nil {
+		p.tell()
+	}
+}
+
+// Saw wakes the watchers of a session when its head is not the one that was seen last;
+// -1 is for a session that is gone.
+func (b *Board) Saw(id string, head int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.places[id]; p != nil && p.head != head {
+		p.head = head
+		p.tell()
+	}
+}
+
+// Watched lists the sessions that are watched.
+func (b *Board) Watched() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(b.places))
+}
+
+// tell wakes who waits. The board's mu is held.
+func (p *place) tell() {
+	close(p.wake)
+	p.wake = make(chan struct{})
+}
+
+// Watch implements [session.Watcher] for the store.
+func (b *Board) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		after := after // ranging again begins again
+		p, err := b.enter(id)
+		if err != nil {
+			yield(0, err)
+			return
+		}
+		defer b.leave(id, p)
+		var seen *session.Meta
+		for {
+			wake := b.next(p)
+			m, err := b.look(ctx, id, seen)
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			b.Saw(id, m.Head)
+			if seen = m; m.Head > after {
+				if after = m.Head; !yield(after, nil) {
+					return
+				}
+				continue
+			}
+			select {
+			case <-wake:
+			case <-ctx.Done():
+				yield(0, ctx.Err())
+				return
+			case <-b.ctx.Done():
+				yield(0, closed(id))
+				return
+			}
+		}
+	}
+}
+
+func (b *Board) enter(id string) (*place, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, closed(id)
+	}
+	if b.notifier == nil && b.start != nil {
+		b.notifier = b.start()
+		b.work.Go(func() { b.notifier.Run(b.ctx, b) })
+	}
+	p := b.places[id]
+	if p == nil {
+		p = &place{wake: make(chan struct{})}
+		b.places[id] = p
+		if b.notifier != nil {
+			b.notifier.Enter(id)
+		}
+	}
+	p.watchers++
+	return p, nil
+}
+
+func (b *Board) leave(id string, p *place) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p.watchers--; p.watchers > 0 {
+		return
+	}
+	delete(b.places, id)
+	if b.notifier != nil {
+		b.notifier.Leave(id)
+	}
+}
+
+func (b *Board) next(p *place) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return p.wake
+}
+
+// look returns the meta of a session. One that is not what was seen before, but
+// another of the same id, is not found.
+func (b *Board) look(ctx context.Context, id string, seen *session.Meta) (*session.Meta, error) {
+	p, err := b.store.List(ctx, session.Query{ID: id})
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Sessions) > 0 {
+		m := &p.Sessions[0]
+		same := seen == nil || m.Head >= seen.Head && m.CreatedAt.Equal(seen.CreatedAt)
+		if !m.Deleted && same {
+			return m, nil
+		}
+	}
+	return nil, &session.Error{Op: "watch", Session: id, Err: session.ErrNotFound}
+}
+
+func closed(id string) error {
+	return &session.Error{Op: "watch", Session: id, Err: session.ErrClosed}
+}

@@ -1,0 +1,171 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/heads"
+)
+
+// How often the file is asked whether another program has committed.
+const (
+	beneath = 2 * time.Second        // with notices of the system, in case one was lost
+	without = 100 * time.Millisecond // without them
+	hot     = time.Millisecond       // after a notice: the commit follows it
+	cold    = 200 * time.Millisecond // when none followed for that long, it was something else
+)
+
+// share bounds looking at the watched sessions to this part of the time.
+const share = 20
+
+var _ session.Watcher = (*Store)(nil)
+
+// Watch implements [session.Watcher]. What this store appends is told at once. For
+// what other programs append, one goroutine for all watchers waits for the journal to
+// be written (inotify; elsewhere it asks ten times a second) and compares the watched
+// heads once SQLite says that there was a commit.
+func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+	return s.board.Watch(ctx, id, after)
+}
+
+// notifier looks for what other programs commit.
+type notifier struct {
+	s       *Store
+	beneath time.Duration
+	system  *fsnotify.Watcher // nil where there is none
+}
+
+// newNotifier asks the system for notices. Not on systems where that opens the file:
+// closing it would drop SQLite's locks.
+func (s *Store) newNotifier() heads.Notifier {
+	n := &notifier{s: s, beneath: s.beneath}
+	if n.beneath == 0 {
+		n.beneath = beneath
+	}
+	if runtime.GOOS == "linux" {
+		if w, err := fsnotify.NewWatcher(); err == nil {
+			n.system = w
+			if w.Add(filepath.Dir(s.path)) != nil {
+				w.Close()
+				n.system = nil
+			}
+		}
+	}
+	if n.system == nil {
+		n.beneath = min(n.beneath, without)
+	}
+	return n
+}
+
+// Enter implements [heads.Notifier].
+func (n *notifier) Enter(string) {}
+
+// Leave implements [heads.Notifier].
+func (n *notifier) Leave(string) {}
+
+// Run implements [heads.Notifier].
+func (n *notifier) Run(ctx context.Context, b *heads.Board) {
+	var events <-chan fsnotify.Event
+	var lost <-chan error
+	if n.system != nil {
+		defer n.system.Close()
+		events, lost = n.system.Events, n.system.Errors
+	}
+	look := looker{s: n.s}
+	defer look.close()
+	pause := n.beneath
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-events:
+			if pause == hot || e.Name != n.s.path+"-wal" && e.Name != n.s.path {
+				continue
+			}
+			pause = hot
+		case <-lost: // notices were dropped
+			pause = hot
+		case <-timer.C:
+			began := time.Now()
+			changed := look.all(b)
+			switch {
+			case changed:
+				pause = max(hot, share*time.Since(began))
+			case pause < cold:
+				pause *= 2
+			default:
+				pause = n.beneath
+			}
+		}
+		timer.Reset(pause)
+	}
+}
+
+// looker compares heads on a connection of its own.
+type looker struct {
+	s       *Store
+	c       *conn
+	version int64
+}
+
+// all looks at the watched sessions when something was committed, and reports whether
+// it was.
+func (l *looker) all(b *heads.Board) bool {
+	ids := b.Watched()
+	if len(ids) == 0 {
+		return false
+	}
+	changed, err := l.look(b, ids)
+	if err != nil { // whoever is woken meets the fault, if there is one
+		l.close()
+		for _, id := range ids {
+			b.Tell(id)
+		}
+	}
+	return changed
+}
+
+func (l *looker) look(b *heads.Board, ids []string) (changed bool, err error) {
+	if l.c == nil {
+		if l.c, err = dial(l.s.path, l.s.opt.BusyTimeout); err != nil {
+			return false, err
+		}
+		l.version = -1
+	}
+	version, err := l.c.pragma("data_version")
+	if err != nil || version == l.version {
+		return false, err
+	}
+	l.version = version
+	if err := l.c.script("BEGIN"); err != nil {
+		return false, err
+	}
+	for _, id := range ids {
+		r, err := l.c.row("SELECT head FROM sessions WHERE id = ? AND deleted = 0", id)
+		if err != nil {
+			return false, errors.Join(err, l.c.script("ROLLBACK"))
+		}
+		head := int64(-1)
+		if r != nil {
+			head = asInt(r[0])
+		}
+		b.Saw(id, head)
+	}
+	return true, l.c.script("COMMIT")
+}
+
+func (l *looker) close() {
+	if l.c != nil {
+		l.c.close()
+		l.c = nil
+	}
+}
