@@ -1,0 +1,135 @@
+package encrypted
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Unreadable stands in lists for a text that the key does not open.
+const Unreadable = "[sealed]"
+
+// List implements [session.Store]. What is asked for of the texts (project, folder,
+// tag) is looked for in the plain: sessions are passed over, newest first, until there
+// are enough. Everything else the inner store filters.
+func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
+	if q.ID != "" {
+		s.ring.forget(q.ID)
+	}
+	if q.ID != "" || q.Project == "" && q.CWD == "" && q.Tag == "" {
+		p, err := s.inner.List(ctx, q)
+		if err != nil {
+			return session.Page{}, err
+		}
+		return p, s.openMetas(ctx, p.Sessions)
+	}
+	return s.filter(ctx, q)
+}
+
+// filterPage is how many sessions are looked at in one go.
+const filterPage = 256
+
+func (s *Store) filter(ctx context.Context, q session.Query) (session.Page, error) {
+	var out session.Page
+	look := q
+	look.Project, look.CWD, look.Tag, look.Limit = "", "", "", filterPage
+	var (
+		last  session.Query // the query that ends with the last session of the page
+		count int           // of it
+	)
+	for {
+		p, err := s.inner.List(ctx, look)
+		if err != nil {
+			return session.Page{}, err
+		}
+		if err := s.openMetas(ctx, p.Sessions); err != nil {
+			return session.Page{}, err
+		}
+		for i := range p.Sessions {
+			if !q.Matches(&p.Sessions[i]) {
+				continue
+			}
+			if q.Limit > 0 && len(out.Sessions) == q.Limit { // there is another page
+				last.Limit = count
+				cut, err := s.inner.List(ctx, last)
+				out.Next = cut.Next
+				return out, err
+			}
+			out.Sessions = append(out.Sessions, p.Sessions[i])
+			last, count = look, i+1
+		}
+		if p.Next == "" {
+			return out, nil
+		}
+		look.After = p.Next
+	}
+}
+
+// openMetas opens the texts of metas. One that does not open is shown as Unreadable: a
+// damaged one must not hide the others.
+func (s *Store) openMetas(ctx context.Context, metas []session.Meta) error {
+	for i := range metas {
+		if err := s.openMeta(ctx, &metas[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) openMeta(ctx context.Context, m *session.Meta) error {
+	m.Size = max(m.Size, 0) // a store that erases may take off the sealed size
+	var b *box
+	for i, f := range m.Texts() {
+		if *f == "" {
+			continue
+		}
+		key := textKey(*f)
+		if b == nil || b.key != key {
+			k, err := s.keyNamed(ctx, m.ID, key)
+			if err != nil {
+				return err
+			}
+			if k == nil {
+				*f = Unreadable
+				continue
+			}
+			if b, err = k.box(m.ID); err != nil {
+				return err
+			}
+		}
+		text, err := b.openText(textFields[i], *f)
+		if err != nil {
+			text = Unreadable
+		}
+		*f = text
+	}
+	return nil
+}
+
+// keyNamed returns the data key of that id, from the ring or the session; nil when it
+// cannot be had.
+func (s *Store) keyNamed(ctx context.Context, session, key string) (*dataKey, error) {
+	if key == "" {
+		return nil, nil
+	}
+	if k := s.ring.get(key); k != nil {
+		return k, nil
+	}
+	k, err := s.keyOf(ctx, session)
+	if lost(err) || k == nil || k.id != key {
+		return nil, nil
+	}
+	return k, err
+}
+
+// lost reports whether an error says that a key cannot be had, rather than that the
+// store could not be asked.
+func lost(err error) bool {
+	for _, e := range []error{session.ErrSealed, session.ErrCorrupt, session.ErrNotFound, session.ErrUnsupported} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

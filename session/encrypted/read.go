@@ -1,0 +1,87 @@
+package encrypted
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Read implements [session.Store]. A record that does not open is ErrCorrupt, and
+// reading goes on behind it; ErrSealed when the session is of another key.
+func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+	return func(yield func(session.Record, error) bool) {
+		o := opener{s: s, ctx: ctx, id: id}
+		for rec, err := range s.inner.Read(ctx, id, r) {
+			if err == nil {
+				err = o.open(&rec)
+			}
+			if err != nil {
+				rec = session.Record{}
+			}
+			if !yield(rec, err) || err != nil && !errors.Is(err, session.ErrCorrupt) {
+				return
+			}
+		}
+	}
+}
+
+// opener opens the records of one session.
+type opener struct {
+	s   *Store
+	ctx context.Context
+	id  string
+	box *box
+}
+
+func (o *opener) open(r *session.Record) error {
+	if r.Payload == nil {
+		return nil
+	}
+	if !session.IsSealed(r.Payload) {
+		if r.Kind == session.KindOpened {
+			_, err := first(o.id, r)
+			return err
+		}
+		return damaged(o.id, r.Seq, "it is not sealed: somebody wrote it without the key")
+	}
+	sealed, err := session.ReadSealed(r.Payload)
+	if err != nil {
+		return damaged(o.id, r.Seq, err.Error())
+	}
+	if o.box == nil || o.box.key != sealed.Key {
+		if err := o.find(r, sealed); err != nil {
+			return err
+		}
+	}
+	plain, err := o.box.open(place(o.id, r, sealed), sealed.Box)
+	if err != nil {
+		return damaged(o.id, r.Seq, "its payload does not open: "+err.Error())
+	}
+	r.Payload = plain
+	return nil
+}
+
+// find finds the data key of a record: its own, when it is a first one, else that of
+// the session.
+func (o *opener) find(r *session.Record, sealed *session.Sealed) error {
+	k := o.s.ring.get(sealed.Key)
+	var err error
+	switch {
+	case k != nil:
+	case r.Kind == session.KindOpened:
+		k, err = o.s.ring.open(sealed)
+	default:
+		o.s.ring.forget(o.id)
+		k, err = o.s.keyOf(o.ctx, o.id)
+	}
+	if err != nil {
+		return named(err, o.id)
+	}
+	if k == nil || k.id != sealed.Key {
+		return damaged(o.id, r.Seq, "it is sealed with data key "+sealed.Key+", which is not the session's")
+	}
+	o.box, err = k.box(o.id)
+	return err
+}

@@ -1,0 +1,177 @@
+package encrypted
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Options adjusts [New]. The zero value works.
+type Options struct {
+	// NewKey makes a new data key for sessions that are created from now on. Those that
+	// are there keep theirs, and the key still opens both.
+	NewKey bool
+	// Search makes an index of what the store reads; without it searching is refused
+	// with ErrUnsupported. An index holds plain text: it belongs where only who has the
+	// key can read it. It is closed with the store when it is an io.Closer.
+	Search func(session.Store) (session.Searcher, error)
+}
+
+// Store seals what goes into another store and opens what comes out of it. It is safe
+// for concurrent use.
+type Store struct {
+	inner  session.Store
+	ring   *ring
+	search session.Searcher
+}
+
+// New returns a store that keeps everything in inner, sealed. It looks at the newest
+// session there: ErrSealed when the key does not open it, ErrUnsupported when it is not
+// encrypted; then nothing was read or written. Closing the store closes inner.
+func New(ctx context.Context, inner session.Store, key *Key, o *Options) (*Store, error) {
+	if key == nil {
+		return nil, &session.Error{Op: "open encrypted store", Err: session.ErrInvalid, Detail: "there is no key", Hint: "give an age identity, a passphrase or a keychain entry"}
+	}
+	var opt Options
+	if o != nil {
+		opt = *o
+	}
+	s := &Store{inner: inner, ring: newRing(key)}
+	k, err := s.newest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if k == nil || opt.NewKey {
+		k = newDataKey()
+	}
+	if err := s.ring.use(k); err != nil {
+		return nil, err
+	}
+	if opt.Search != nil {
+		if s.search, err = opt.Search(s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// newest is the data key of the newest session that can be read; nil when there is none.
+func (s *Store) newest(ctx context.Context) (*dataKey, error) {
+	q := session.Query{Worktrees: true, Trash: session.TrashToo, Limit: 16}
+	var broken error
+	for {
+		p, err := s.inner.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range p.Sessions {
+			k, err := s.keyOf(ctx, m.ID)
+			switch {
+			case errors.Is(err, session.ErrNotFound): // it was deleted meanwhile
+			case errors.Is(err, session.ErrCorrupt):
+				broken = err
+			case err != nil || k != nil:
+				return k, err
+			}
+		}
+		if p.Next == "" {
+			return nil, broken
+		}
+		q.After = p.Next
+	}
+}
+
+// Unwrap returns the store that has the sealed records. Its powers that need no
+// plain text are found through it, see [session.As].
+func (s *Store) Unwrap() session.Store { return s.inner }
+
+// Close closes the index, if there is one, and the inner store.
+func (s *Store) Close() error {
+	var errs []error
+	if c, ok := s.search.(io.Closer); ok {
+		errs = append(errs, c.Close())
+	}
+	if c, ok := s.inner.(io.Closer); ok {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+var (
+	_ session.Store     = (*Store)(nil)
+	_ session.Eraser    = (*Store)(nil)
+	_ session.Rebuilder = (*Store)(nil)
+	_ session.Searcher  = (*Store)(nil)
+)
+
+func unsupported(op, id, detail string) error {
+	return &session.Error{Op: op, Session: id, Err: session.ErrUnsupported, Detail: detail}
+}
+
+// Erase implements [session.Eraser]. The first record cannot be erased: it has the data
+// key of the session.
+func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
+	e, ok := session.As[session.Eraser](s.inner)
+	if !ok {
+		return unsupported("erase", id, "the store cannot erase")
+	}
+	for rec, err := range s.inner.Read(ctx, id, session.Range{Limit: 1}) {
+		if err != nil {
+			return err
+		}
+		for _, seq := range seqs {
+			if seq == rec.Seq {
+				return &session.Error{Op: "erase", Session: id, Seq: seq, Err: session.ErrInvalid, Detail: "the first record has the data key of the session", Hint: "delete the session"}
+			}
+		}
+	}
+	return e.Erase(ctx, id, epoch, seqs)
+}
+
+// PutMeta implements [session.Rebuilder].
+func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
+	b, ok := session.As[session.Rebuilder](s.inner)
+	if !ok {
+		return unsupported("put meta", m.ID, "the store cannot replace metas")
+	}
+	k, err := s.keyOf(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	if k == nil {
+		return damaged(m.ID, m.Head, "it has no first record")
+	}
+	box, err := k.box(m.ID)
+	if err != nil {
+		return err
+	}
+	for i, f := range m.Texts() {
+		*f = box.sealText(textFields[i], *f)
+	}
+	return b.PutMeta(ctx, m)
+}
+
+// Index implements [session.Searcher] with [Options.Search].
+func (s *Store) Index(ctx context.Context) error {
+	if s.search == nil {
+		return s.noSearch()
+	}
+	return s.search.Index(ctx)
+}
+
+// Search implements [session.Searcher] with [Options.Search].
+func (s *Store) Search(ctx context.Context, q session.Search) (*session.Hits, error) {
+	if s.search == nil {
+		return nil, s.noSearch()
+	}
+	return s.search.Search(ctx, q)
+}
+
+func (s *Store) noSearch() error {
+	return &session.Error{
+		Op: "search", Err: session.ErrUnsupported, Detail: "the store is encrypted, and an index would hold its texts in the clear",
+		Hint: "allow an index on this machine",
+	}
+}
