@@ -1,6 +1,7 @@
 package sessiontest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,6 +36,9 @@ func RunSearch(t *testing.T, open func(t testing.TB) (session.Store, session.Sea
 			s, found := open(t)
 			if found == nil {
 				t.Skip("the store is no session.Searcher; a store that is runs this by itself")
+			}
+			if err := found.Index(t.Context()); errors.Is(err, session.ErrUnsupported) {
+				t.Skip("the store hides its searcher (ErrUnsupported)")
 			}
 			e := &env{T: t, caps: caps, store: s, open: func(t testing.TB) session.Store { s, _ := open(t); return s }}
 			c.test(&finder{env: e, search: found})
