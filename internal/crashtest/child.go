@@ -23,7 +23,7 @@ type Task struct {
 	Store    string   // its kind
 	Dir      string   // its folder
 	Ledger   string   // the ledger's path
-	Work     string   // "agent", "log", "ask", "answer", "life" or "check"
+	Work     string   // "agent", "log", "ask", "answer", "life", "check" or "contend"
 	Sessions []string // worked on side by side
 	Run      int      // differs from child to child, for ids that never repeat
 	Rounds   int      // prompts before it is done
@@ -77,7 +77,7 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 	work := map[string]func(context.Context, job) error{
 		"agent": workAgent, "log": workLog, "ask": workAsk, "answer": workAnswer, "life": workLife,
 	}[t.Work]
-	if work == nil && t.Work != "check" {
+	if work == nil && t.Work != "check" && t.Work != "contend" {
 		return fmt.Errorf("crashtest: no work %q", t.Work)
 	}
 
@@ -92,7 +92,9 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 			}
 		}()
 	}
-	report.Ready()
+	if t.Work != "contend" {
+		report.Ready()
+	}
 	store, err := OpenStore(t.Store, t.Dir)
 	if err != nil {
 		return err
@@ -102,8 +104,12 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 			err = e
 		}
 	}()
-	if t.Work == "check" {
+	switch t.Work {
+	case "check":
 		return t.check(ctx, store, report)
+	case "contend":
+		report.Ready()
+		return contend(ctx, store, os.Stdin, report)
 	}
 	var told session.Store = acking{store, report, t.Early}
 	if t.Work == "life" {

@@ -25,12 +25,17 @@ type Event struct {
 }
 
 // Event tells of an event.
-func (r *Reporter) Event(e Event) {
-	b, err := json.Marshal(e)
+func (r *Reporter) Event(e Event) { r.json("event", e) }
+
+// Reply tells what came of an order.
+func (r *Reporter) Reply(p Reply) { r.json("reply", p) }
+
+func (r *Reporter) json(word string, v any) {
+	b, err := json.Marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("crashtest: %v", err)) // plain fields cannot fail
 	}
-	r.line("event", "%s", b)
+	r.line(word, "%s", b)
 }
 
 // Past is everything that a store acknowledged: the evidence against it.

@@ -9,15 +9,33 @@ import (
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/file"
+	"github.com/holdfast-dev/holdfast/session/mysql"
+	"github.com/holdfast-dev/holdfast/session/object"
+	"github.com/holdfast-dev/holdfast/session/postgres"
+	"github.com/holdfast-dev/holdfast/session/redis"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// Stores are the kinds that [OpenStore] knows.
-var Stores = []string{"sqlite", "file"}
+// Stores are the kinds that [OpenStore] knows in a folder, Servers those at a URL.
+var (
+	Stores  = []string{"sqlite", "file"}
+	Servers = []string{"postgres", "mysql", "redis", "s3"}
+)
 
 // OpenStore opens a store of a kind in a folder, which it makes when it is not
-// there. The caller closes it with [CloseStore].
+// there, or at a server's URL. The caller closes it with [CloseStore].
 func OpenStore(kind, dir string) (session.Store, error) {
+	ctx := context.Background()
+	switch kind {
+	case "postgres":
+		return postgres.Open(ctx, dir, nil)
+	case "mysql":
+		return mysql.Open(ctx, dir, nil)
+	case "redis":
+		return redis.Open(ctx, dir, nil)
+	case "s3":
+		return object.Open(ctx, dir, nil)
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
