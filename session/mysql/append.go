@@ -1,0 +1,243 @@
+package mysql
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
+)
+
+// dialect: text goes over as bytes, so that no character set is converted.
+var dialect = rows.Dialect{
+	Expanded: true,
+	Text:     func(s string) any { return []byte(s) },
+	Hint:     func(index string) string { return "FORCE INDEX (" + index + ") " },
+}
+
+const (
+	// maxText is how many bytes of payloads are sent as one text with their statements.
+	// In a text they may double; what is more goes over as it is, statement by statement.
+	maxText = 256 << 10
+	// packetRest is what of a packet is left for all but a payload.
+	packetRest = 64 << 10
+	maxPayload = 1<<30 - packetRest
+
+	insertRecords = "INSERT INTO records (num, " + rows.RecordColumns + ") VALUES "
+	// ifAdvanced is the session's num when the UPDATE before has found its row as the
+	// batch expects it. Otherwise it is NULL, which the table refuses.
+	ifAdvanced = "(IF(ROW_COUNT() = 1, LAST_INSERT_ID(), NULL), ?, ?, ?, ?, ?, ?)"
+	withNum    = "(?, ?, ?, ?, ?, ?, ?)"
+)
+
+// Append implements [session.Store].
+func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
+	if err := s.check(id, &b); err != nil {
+		return err
+	}
+	var err error
+	switch {
+	case b.Delta.Opened != nil:
+		err = s.create(ctx, id, &b)
+	case s.one != nil && plain(&b):
+		err = s.appendOne(ctx, id, &b)
+	default:
+		err = s.append(ctx, id, &b)
+	}
+	if err == nil {
+		s.watch.tell(id, b.Delta.Head)
+	}
+	return err
+}
+
+func (s *Store) check(id string, b *session.Batch) error {
+	most := min(s.packet-packetRest, maxPayload)
+	for i := range b.Records {
+		if r := &b.Records[i]; len(r.Payload) > most {
+			return &session.Error{
+				Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid,
+				Detail: fmt.Sprintf("a payload of %d bytes, the server takes %d: max_allowed_packet", len(r.Payload), most),
+				Hint:   fmt.Sprintf("SET GLOBAL max_allowed_packet = %d on the server (and in its configuration), then start again", len(r.Payload)+(1<<20)),
+			}
+		}
+	}
+	return rows.Check(id, b, maxPayload)
+}
+
+// plain reports whether a batch is what the procedure takes: one record that changes
+// nothing but what every item changes.
+func plain(b *session.Batch) bool {
+	d := &b.Delta
+	return len(b.Records) == 1 && b.Epoch != 0 && !d.Reset && d.Patch == nil && d.Replaced == nil &&
+		d.Questions == 0 && d.Run == ""
+}
+
+// appendOne is an append in one call.
+func (s *Store) appendOne(ctx context.Context, id string, b *session.Batch) error {
+	r, d := &b.Records[0], &b.Delta
+	var model any
+	if d.LastModel != "" {
+		model = []byte(d.LastModel)
+	}
+	args := []any{
+		[]byte(id), b.Expect, b.Epoch, d.Head, d.Digest[:], d.Updated.UnixMilli(), d.Bytes, int64(d.Messages),
+		model, []byte(d.Prompt), []byte(r.ID), []byte(r.Kind), rows.Chain(r), rows.Payload(r),
+	}
+	return s.attempts(ctx, "append", id, func(bool) error {
+		_, err := s.one.ExecContext(ctx, args...)
+		if !isRefused(err) {
+			return err
+		}
+		c, err := s.db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return (&tx{ctx: ctx, c: c}).refusal(id, b)
+	})
+}
+
+// append is an append in one transaction of several statements.
+func (s *Store) append(ctx context.Context, id string, b *session.Batch) error {
+	update := advance(id, b)
+	return s.on(ctx, "append", id, func(t *tx) error {
+		var err error
+		if b.Delta.Bytes <= maxText {
+			err = t.appendText(update, b)
+		} else {
+			err = t.appendSteps(update, b)
+		}
+		if isRefused(err) {
+			t.rollback()
+			return t.refusal(id, b)
+		}
+		return err
+	})
+}
+
+// advance is the statement that changes the session's row if it is as b expects it.
+func advance(id string, b *session.Batch) *rows.Statement {
+	u := dialect.Advance(&b.Delta)
+	u.Add(", num = LAST_INSERT_ID(num) WHERE id = ? AND head = ? AND deleted = 0", id, b.Expect)
+	if b.Epoch != 0 {
+		u.Add(" AND epoch = ?", b.Epoch)
+	}
+	return u
+}
+
+// appendText sends all statements at once.
+func (t *tx) appendText(update *rows.Statement, b *session.Batch) error {
+	var text strings.Builder
+	text.WriteString("START TRANSACTION; ")
+	text.WriteString(update.SQL())
+	text.WriteString("; " + insertRecords)
+	args := append(make([]any, 0, len(update.Args)+6*len(b.Records)), update.Args...)
+	for i := range b.Records {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		text.WriteString(ifAdvanced)
+		args = append(args, recordArgs(&b.Records[i])...)
+	}
+	text.WriteString("; COMMIT")
+	t.begun = true
+	if _, err := t.exec(text.String(), args...); err != nil {
+		return err
+	}
+	t.begun = false
+	return nil
+}
+
+// appendSteps sends one statement after the other.
+func (t *tx) appendSteps(update *rows.Statement, b *session.Batch) error {
+	if err := t.begin(); err != nil {
+		return err
+	}
+	if _, err := t.exec(update.SQL(), update.Args...); err != nil {
+		return err
+	}
+	for i := range b.Records {
+		values := withNum
+		args := recordArgs(&b.Records[i])
+		if i == 0 {
+			values = ifAdvanced
+		} else {
+			values = strings.Replace(values, "?", "LAST_INSERT_ID()", 1)
+		}
+		if _, err := t.exec(insertRecords+values, args...); err != nil {
+			return err
+		}
+	}
+	return t.commit()
+}
+
+func recordArgs(r *session.Record) []any {
+	return []any{r.Seq, []byte(r.ID), r.Time.UnixMilli(), []byte(r.Kind), rows.Chain(r), rows.Payload(r)}
+}
+
+// insert adds records to a session in a transaction.
+func (t *tx) insert(num int64, records []session.Record) error {
+	for i := range records {
+		if _, err := t.exec(insertRecords+withNum, append([]any{num}, recordArgs(&records[i])...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusal says why a batch did not fit; nil when it is there already.
+func (t *tx) refusal(id string, b *session.Batch) error {
+	var num, head, epoch int64
+	found, err := t.row([]any{&num, &head, &epoch}, "SELECT num, head, epoch FROM sessions WHERE id = ? AND deleted = 0", []byte(id))
+	if err != nil {
+		return err
+	}
+	if !found {
+		return rows.NotFound("append", id)
+	}
+	same, err := t.present(num, b.Records)
+	if err != nil || same {
+		return err
+	}
+	if b.Epoch != 0 {
+		if err := checkEpoch("append", id, b.Epoch, epoch); err != nil {
+			return err
+		}
+	}
+	if head == b.Expect { // it has come to fit meanwhile
+		return errAgain
+	}
+	return &session.Error{Op: "append", Session: id, Seq: head, Err: session.ErrConflict}
+}
+
+// present reports whether all the records are there already.
+func (t *tx) present(num int64, records []session.Record) (bool, error) {
+	found, err := t.c.QueryContext(t.ctx, "SELECT SUBSTR(chain, 65) FROM records WHERE num = ? AND seq BETWEEN ? AND ? ORDER BY seq",
+		num, records[0].Seq, records[len(records)-1].Seq)
+	if err != nil {
+		return false, err
+	}
+	defer found.Close()
+	n, same := 0, true
+	for found.Next() {
+		var digest []byte
+		if err := found.Scan(&digest); err != nil {
+			return false, err
+		}
+		same = same && n < len(records) && bytes.Equal(digest, records[n].Digest[:])
+		n++
+	}
+	return same && n == len(records), found.Err()
+}
+
+func checkEpoch(op, id string, epoch, now int64) error {
+	switch {
+	case now == 0 && epoch != 0:
+		return rows.Fenced(op, id, "the lease was given back")
+	case now != epoch || epoch == 0:
+		return rows.Fenced(op, id, fmt.Sprintf("epoch %d, now %d", epoch, now))
+	}
+	return nil
+}

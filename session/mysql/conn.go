@@ -1,0 +1,244 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// greeter makes connections and sets each one up as this package needs it, whatever
+// the server's defaults are. Each is asked whether the server syncs: it may have been
+// set otherwise, or be another one, since the store was opened.
+type greeter struct {
+	driver.Connector
+	store *Store
+}
+
+func (g *greeter) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := g.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.greet(ctx, c); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+const settings = `SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_safe_updates = 0,
+  sql_select_limit = 18446744073709551615, innodb_lock_wait_timeout = %d`
+
+func (g *greeter) greet(ctx context.Context, c driver.Conn) error {
+	seconds := max(int64(g.store.opt.LockTimeout/time.Second), 1)
+	if _, err := c.(driver.ExecerContext).ExecContext(ctx, fmt.Sprintf(settings, seconds), nil); err != nil {
+		return err
+	}
+	rows, err := c.(driver.QueryerContext).QueryContext(ctx, `SELECT CONCAT_WS('|', @@version, @@max_allowed_packet,
+  @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, @@innodb_flush_method)`, nil)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	row := make([]driver.Value, 1)
+	if err := rows.Next(row); err != nil {
+		return err
+	}
+	text, _ := row[0].([]byte)
+	f := strings.Split(string(text), "|")
+	if len(f) != 6 {
+		return &session.Error{Op: "open store", Err: session.ErrUnsupported, Detail: "the server does not tell its settings"}
+	}
+	if err := checkVersion(f[0]); err != nil {
+		return err
+	}
+	if !g.store.addr.relaxed {
+		if err := checkDurable(f[2], f[3], f[4], f[5]); err != nil {
+			return err
+		}
+	}
+	if err := rows.Next(row); !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// checkVersion refuses servers that are older than what this package is made for.
+func checkVersion(version string) error {
+	oldest, name := [2]int{8, 0}, "MySQL"
+	if strings.Contains(version, "MariaDB") {
+		oldest, name = [2]int{10, 5}, "MariaDB"
+		version = strings.TrimPrefix(version, "5.5.5-")
+	}
+	major, rest, _ := strings.Cut(version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	a, err1 := strconv.Atoi(major)
+	b, err2 := strconv.Atoi(minor)
+	if err := errors.Join(err1, err2); err != nil || a > oldest[0] || a == oldest[0] && b >= oldest[1] {
+		return nil
+	}
+	return &session.Error{
+		Op: "open store", Err: session.ErrUnsupported, Detail: "the server is " + name + " " + version,
+		Hint: "use MySQL 8.0 or MariaDB 10.5, or a later one",
+	}
+}
+
+// checkDurable refuses a server that answers a commit before it is on the medium. With
+// a binary log it is that which decides after a crash what was committed.
+func checkDurable(flush, binlog, syncBinlog, method string) error {
+	var detail, hint string
+	switch {
+	case flush != "1":
+		detail, hint = "innodb_flush_log_at_trx_commit is "+flush, "SET GLOBAL innodb_flush_log_at_trx_commit = 1"
+	case binlog == "1" && syncBinlog != "1":
+		detail, hint = "the binary log is on and sync_binlog is "+syncBinlog, "SET GLOBAL sync_binlog = 1"
+	case method == "nosync" || method == "littlesync":
+		detail, hint = "innodb_flush_method is "+method, "set innodb_flush_method=O_DIRECT in the server's configuration"
+	default:
+		return nil
+	}
+	return &session.Error{
+		Op: "open store", Err: session.ErrUnsupported, Detail: "the server acknowledges what a power cut loses: " + detail,
+		Hint: hint + " (and in its configuration), or accept it with durability=relaxed in the URL",
+	}
+}
+
+// How often something is tried that failed for no fault of its own: a deadlock, a
+// connection that was lost.
+const (
+	deadlockTries = 50
+	lostTries     = 4
+)
+
+// errAgain asks for another try.
+var errAgain = errors.New("try again")
+
+// attempts calls f until it succeeds, fails for good, or was tried often enough. f is
+// told whether an earlier try may have been carried out: its connection was lost.
+func (s *Store) attempts(ctx context.Context, op, id string, f func(unsure bool) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.closed.Load() {
+		return s.closedError(op, id)
+	}
+	for tries, lost := 1, 0; ; tries++ {
+		err := f(lost > 0)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil && !isRefusal(err):
+			return ctx.Err()
+		case (isDeadlock(err) || errors.Is(err, errAgain)) && tries < deadlockTries:
+		case isLost(err) && lost < lostTries-1 && !s.closed.Load():
+			lost++
+			if err := pause(ctx, time.Duration(lost*lost)*20*time.Millisecond); err != nil {
+				return err
+			}
+		default:
+			return s.translate(op, id, err)
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// tx is a connection, in a transaction when begin was called.
+type tx struct {
+	ctx    context.Context
+	c      *sql.Conn
+	begun  bool
+	unsure bool // an earlier try may have been carried out
+}
+
+// on lends f a connection. A transaction that it leaves open is rolled back.
+func (s *Store) on(ctx context.Context, op, id string, f func(*tx) error) error {
+	return s.attempts(ctx, op, id, func(unsure bool) error {
+		c, err := s.db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		t := &tx{ctx: ctx, c: c, unsure: unsure}
+		defer t.rollback()
+		return f(t)
+	})
+}
+
+// transact is on with a transaction, which is committed when f returns nil.
+func (s *Store) transact(ctx context.Context, op, id string, f func(*tx) error) error {
+	return s.on(ctx, op, id, func(t *tx) error {
+		if err := t.begin(); err != nil {
+			return err
+		}
+		if err := f(t); err != nil {
+			return err
+		}
+		return t.commit()
+	})
+}
+
+func (t *tx) begin() error {
+	t.begun = true
+	_, err := t.exec("START TRANSACTION")
+	return err
+}
+
+func (t *tx) commit() error {
+	_, err := t.exec("COMMIT")
+	if err == nil {
+		t.begun = false
+	}
+	return err
+}
+
+// rollback ends what was begun. A connection on which that fails is not used again: the
+// server rolls back when it is closed.
+func (t *tx) rollback() {
+	if !t.begun {
+		return
+	}
+	t.begun = false
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), 5*time.Second)
+	defer cancel()
+	if _, err := t.c.ExecContext(ctx, "ROLLBACK"); err != nil {
+		_ = t.c.Raw(func(any) error { return driver.ErrBadConn })
+	}
+}
+
+// exec returns how many rows the (last) statement has changed, or found as it was to
+// become.
+func (t *tx) exec(query string, args ...any) (int64, error) {
+	r, err := t.c.ExecContext(t.ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// row reads the first row of a query; false when there is none.
+func (t *tx) row(dest []any, query string, args ...any) (bool, error) {
+	err := t.c.QueryRowContext(t.ctx, query, args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}

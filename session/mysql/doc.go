@@ -1,0 +1,34 @@
+// Package mysql keeps sessions in a MySQL or MariaDB database.
+//
+//	store, err := mysql.Open(ctx, "mysql://holdfast:secret@db.example:3306/sessions?tls=true", nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer store.Close()
+//	sessions := session.New(store, nil)
+//
+// The database is one of its own; Open makes the tables in it:
+//
+//	sessions (one row per session)              records (one row per record)
+//	┌──────────────────────────────┐            ┌──────────────────────────────┐
+//	│ num     PRIMARY KEY          │───────────▶│ num, seq   PRIMARY KEY       │
+//	│ id      UNIQUE, bytes        │            │ id, time_ms, kind            │
+//	│ epoch   of the lease, or 0   │            │ chain = prev ‖ body ‖ digest │
+//	│ head, head_digest, …the rest │            │ payload (NULL when erased)   │
+//	│ of session.Meta              │            └──────────────────────────────┘
+//	└──────────────────────────────┘
+//	leases (one row per session held)           epochs (the last one given), holdfast (the version)
+//
+// An append is one round trip and one transaction: an UPDATE of the session's row that
+// compares head and epoch there and changes the meta, and the INSERT of the records. A
+// batch of one record is one call of the procedure append_record_1, others are sent as
+// one text of several statements. InnoDB's log is synced before the server answers: a
+// server that is set not to do so is refused.
+//
+// A connection that is lost meanwhile is replaced, and the batch is sent again: who
+// finds its records there already has been acknowledged late, not twice. Deadlocks are
+// retried. All text is kept as bytes and compared as such.
+//
+// The package is no cache and knows nothing of what records mean. The tables are
+// described in docs/formats/mysql.md.
+package mysql

@@ -1,0 +1,142 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"regexp"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// code is the server's number of an error, or 0.
+func code(err error) uint16 {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number
+	}
+	return 0
+}
+
+// The server's numbers that are told apart.
+const (
+	codeBadNull   = 1048
+	codeDuplicate = 1062
+	codeLockWait  = 1205
+	codeDeadlock  = 1213
+	codeSignal    = 1644
+)
+
+// isRefusal reports whether it is this store that says no.
+func isRefusal(err error) bool {
+	_, ours := errors.AsType[*session.Error](err)
+	return ours || errors.Is(err, session.ErrBusy)
+}
+
+// isRefused reports whether an append found the session's row not as it expects it.
+func isRefused(err error) bool {
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && (e.Number == codeBadNull || e.Number == codeSignal && e.Message == refusedText)
+}
+
+func isDeadlock(err error) bool { return code(err) == codeDeadlock }
+
+// isLost reports whether the connection ended before the answer came: what was sent may
+// have been carried out or not.
+func isLost(err error) bool {
+	if isRefusal(err) {
+		return false
+	}
+	switch code(err) {
+	case 0:
+	case 1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 3169: // shutdown, aborted, killed
+		return true
+	default:
+		return false
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// meaning is what an error of the server is in the words of the contract. With hint "",
+// the error goes without one.
+type meaning struct {
+	err  error
+	hint string
+}
+
+// noRoom is what the server tells of its disk: ENOSPC, EDQUOT and its own number for a
+// table that is full.
+var noRoom = regexp.MustCompile(`(?i)(errno:|got error) (28|122|135)\b`)
+
+var meanings = map[uint16]meaning{
+	1021: {session.ErrFull, "free space on the server's disk"},
+	1114: {session.ErrFull, "free space on the server's disk, or let its tablespace grow"},
+	1037: {session.ErrBusy, "the server has no memory left: try again later"},
+	1038: {session.ErrBusy, "the server has no memory left: try again later"},
+	1040: {session.ErrBusy, "raise max_connections on the server, or lower conns= in the URL"},
+	1203: {session.ErrBusy, "raise max_user_connections of the user, or lower conns= in the URL"},
+	1226: {session.ErrBusy, "raise the limits of the user on the server"},
+	1205: {session.ErrBusy, "see who holds the lock with: SHOW ENGINE INNODB STATUS"},
+	1213: {session.ErrBusy, "see who holds the locks with: SHOW ENGINE INNODB STATUS"},
+	1290: {session.ErrReadOnly, "name the server that takes writes, not a replica"},
+	1792: {session.ErrReadOnly, "name the server that takes writes, not a replica"},
+	1836: {session.ErrReadOnly, "name the server that takes writes, not a replica"},
+	3098: {session.ErrReadOnly, "name the server that takes writes, not a replica"},
+	1044: {session.ErrReadOnly, "grant the user all rights in the database: GRANT ALL ON database.* TO user"},
+	1142: {session.ErrReadOnly, "grant the user all rights in the database: GRANT ALL ON database.* TO user"},
+	1143: {session.ErrReadOnly, "grant the user all rights in the database: GRANT ALL ON database.* TO user"},
+	1370: {session.ErrReadOnly, "grant the user all rights in the database: GRANT ALL ON database.* TO user"},
+	1045: {nil, "check user and password in the URL"},
+	1698: {nil, "check user and password in the URL"},
+	1049: {session.ErrNotFound, "make it: CREATE DATABASE name; holdfast makes the tables"},
+	1118: {session.ErrInvalid, "make the server's redo log greater: ten times the largest payload"},
+	1153: {session.ErrInvalid, "raise max_allowed_packet on the server"},
+	1264: {session.ErrInvalid, ""},
+	1406: {session.ErrInvalid, ""},
+	1034: {session.ErrCorrupt, "check the table on the server with: CHECK TABLE"},
+	1712: {session.ErrCorrupt, "check the table on the server with: CHECK TABLE"},
+	1877: {session.ErrCorrupt, "check the table on the server with: CHECK TABLE"},
+}
+
+// translate makes the server's errors the contract's; those of this store and of a
+// context it leaves alone.
+func (s *Store) translate(op, id string, err error) error {
+	if err == nil || isRefusal(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if s.closed.Load() {
+		return s.closedError(op, id)
+	}
+	out := &session.Error{Op: op, Session: id, Err: err, Detail: s.addr.shown}
+	if errors.Is(err, errAgain) {
+		out.Err, out.Hint = session.ErrBusy, "too many write to the session at once: try again"
+		return out
+	}
+	if m, ok := meanings[code(err)]; ok {
+		out.Hint = m.hint
+		if m.err != nil {
+			out.Err, out.Detail = m.err, s.addr.shown+": "+err.Error()
+		}
+		return out
+	}
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && noRoom.MatchString(e.Message) {
+		out.Err, out.Detail, out.Hint = session.ErrFull, s.addr.shown+": "+err.Error(), "free space on the server's disk"
+		return out
+	}
+	if isLost(err) {
+		out.Hint = "check that the server answers; what was sent last may have been carried out, sending it again does no harm"
+	}
+	return out
+}
+
+func (s *Store) closedError(op, id string) error {
+	return &session.Error{Op: op, Session: id, Err: session.ErrClosed, Detail: s.addr.shown}
+}

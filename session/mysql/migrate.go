@@ -1,0 +1,165 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// makeTimeout is how long to wait for another program that makes or migrates the tables.
+const makeTimeout = 60 * time.Second
+
+// leastPacket is the least max_allowed_packet, in bytes: what is sent as a text fits.
+const leastPacket = 1 << 20
+
+// admit finds out whose database it is, makes the tables or brings them to this
+// version.
+func (s *Store) admit(ctx context.Context) error {
+	err := s.on(ctx, "open store", "", func(t *tx) error {
+		if _, err := t.row([]any{&s.packet}, "SELECT @@max_allowed_packet"); err != nil {
+			return err
+		}
+		if s.packet < leastPacket {
+			return &session.Error{
+				Op: "open store", Err: session.ErrUnsupported,
+				Detail: fmt.Sprintf("%s: max_allowed_packet is %d, at least %d are needed", s.addr.shown, s.packet, leastPacket),
+				Hint:   "SET GLOBAL max_allowed_packet = 67108864 on the server (and in its configuration)",
+			}
+		}
+		version, err := s.version(t)
+		if err != nil {
+			return err
+		}
+		has, err := hasProcedure(t)
+		if err != nil || version == formatVersion && has {
+			return err
+		}
+		return s.make(t)
+	})
+	if err != nil {
+		return err
+	}
+	return s.on(ctx, "open store", "", func(t *tx) error {
+		has, err := hasProcedure(t)
+		if err != nil || !has {
+			return err
+		}
+		s.one, err = s.db.PrepareContext(ctx, callProcedure)
+		return err
+	})
+}
+
+// version reads the version of the tables: 0 for an empty database and for one whose
+// tables were not all made.
+func (s *Store) version(t *tx) (int, error) {
+	var tables, marked int
+	if _, err := t.row([]any{&tables, &marked}, `SELECT COUNT(*), COALESCE(SUM(table_name = 'holdfast'), 0)
+  FROM information_schema.tables WHERE table_schema = DATABASE()`); err != nil {
+		return 0, err
+	}
+	if marked == 0 {
+		if tables > 0 {
+			return 0, s.foreign(fmt.Sprintf("it has %d tables, and none of them says that it is a store", tables))
+		}
+		return 0, nil
+	}
+	var columns int
+	if _, err := t.row([]any{&columns}, `SELECT COUNT(*) FROM information_schema.columns
+  WHERE table_schema = DATABASE() AND table_name = 'holdfast' AND column_name IN ('one', 'version')`); err != nil {
+		return 0, err
+	}
+	if columns != 2 {
+		return 0, s.foreign("its table holdfast is of something else")
+	}
+	version := 0
+	if _, err := t.row([]any{&version}, "SELECT version FROM holdfast WHERE one = 1"); err != nil {
+		return 0, err
+	}
+	if version > formatVersion {
+		return 0, &session.Error{
+			Op: "open store", Err: session.ErrNewer,
+			Detail: fmt.Sprintf("%s has version %d, this program knows %d", s.addr.shown, version, formatVersion),
+			Hint:   "use the program that made it, or a later one",
+		}
+	}
+	return version, nil
+}
+
+func (s *Store) foreign(detail string) error {
+	return &session.Error{
+		Op: "open store", Err: session.ErrCorrupt, Detail: s.addr.shown + " is another program's database: " + detail,
+		Hint: "make a database of its own: CREATE DATABASE name",
+	}
+}
+
+// make makes what is missing and migrates, while it holds the server's lock for that: of
+// several programs that try, one does it and the others find it done.
+func (s *Store) make(t *tx) (err error) {
+	const name = "CONCAT('holdfast:', LEFT(SHA1(DATABASE()), 32))"
+	var got sql.NullInt64
+	if _, err := t.row([]any{&got}, "SELECT GET_LOCK("+name+", ?)", int64(makeTimeout/time.Second)); err != nil {
+		return err
+	}
+	if got.Int64 != 1 {
+		return &session.Error{
+			Op: "open store", Err: session.ErrBusy, Detail: s.addr.shown + ": another program has been making its tables for a minute",
+			Hint: "see which with: SHOW PROCESSLIST",
+		}
+	}
+	defer func() {
+		if _, e := t.exec("DO RELEASE_LOCK(" + name + ")"); err == nil {
+			err = e
+		}
+	}()
+	version, err := s.version(t)
+	if err != nil {
+		return err
+	}
+	if version == 0 {
+		if _, err := t.exec(marker); err != nil {
+			return err
+		}
+		if _, err := t.exec("INSERT IGNORE INTO holdfast (one, version) VALUES (1, 0)"); err != nil {
+			return err
+		}
+	}
+	for ; version < formatVersion; version++ {
+		for _, statement := range migrations[version] {
+			if _, err := t.exec(statement); err != nil {
+				return err
+			}
+		}
+		if _, err := t.exec("UPDATE holdfast SET version = ? WHERE one = 1", int64(version+1)); err != nil {
+			return err
+		}
+	}
+	return makeProcedures(t)
+}
+
+// makeProcedures makes the procedure when it is not there: a dump may have left it out.
+// Where the server or the user's rights say no, appends do without.
+func makeProcedures(t *tx) error {
+	has, err := hasProcedure(t)
+	if err != nil || has {
+		return err
+	}
+	for _, statement := range []string{dropProcedure, makeProcedure} {
+		if _, err := t.exec(statement); err != nil {
+			if code(err) != 0 && !isLost(err) {
+				return nil
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func hasProcedure(t *tx) (bool, error) {
+	var n int
+	_, err := t.row([]any{&n}, `SELECT COUNT(*) FROM information_schema.routines
+  WHERE routine_schema = DATABASE() AND routine_name = ? AND routine_type = 'PROCEDURE'`, procedureName)
+	return n > 0, err
+}

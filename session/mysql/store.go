@@ -1,0 +1,126 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Options adjusts [Open]. The zero value works.
+type Options struct {
+	// Conns is how many connections are made at most; default 16, or what the URL
+	// says with conns=. Writers that are more wait for one another.
+	Conns int
+	// LockTimeout is how long to wait for a row that somebody else has locked before
+	// the error is ErrBusy; default 10 s, whole seconds.
+	LockTimeout time.Duration
+	// WatchEvery is how often [Store.Watch] looks for what other programs have
+	// appended; default 100 ms. What this store appends is told at once.
+	WatchEvery time.Duration
+}
+
+// Store is a [session.Store] with all optional interfaces but [session.Recoverer] and
+// [session.Searcher]. It is safe for concurrent use, by any number of processes too.
+// Whoever opened it closes it.
+type Store struct {
+	addr   *address
+	opt    Options
+	db     *sql.DB
+	one    *sql.Stmt // calls the procedure; nil where there is none
+	packet int       // the server's max_allowed_packet, in bytes
+	watch  watchers
+	closed atomic.Bool
+}
+
+var (
+	_ session.Store       = (*Store)(nil)
+	_ session.Leaser      = (*Store)(nil)
+	_ session.LeaseReader = (*Store)(nil)
+	_ session.Deleter     = (*Store)(nil)
+	_ session.Eraser      = (*Store)(nil)
+	_ session.Rebuilder   = (*Store)(nil)
+	_ session.Watcher     = (*Store)(nil)
+)
+
+// Open opens the store in the database that url names:
+//
+//	mysql://user:password@host:port/database?tls=true&conns=32
+//
+// The database must be there, and be empty or a store; an empty one gets the tables,
+// one of an older version is migrated. The parameters are tls (true, false,
+// skip-verify, preferred), tls-ca (a file of certificates), socket (a path, instead of
+// a host), timeout (of connecting), conns (see [Options]) and durability: relaxed
+// accepts a server that answers before its log is synced.
+//
+// Errors are [*session.Error] values with a hint, which never show the password:
+// ErrInvalid for another URL, ErrNewer for tables of a later version, ErrCorrupt for a
+// database that is not ours, ErrUnsupported for a server that is too old or does not
+// sync what it acknowledges, ErrReadOnly, ErrFull, ErrBusy.
+func Open(ctx context.Context, url string, o *Options) (*Store, error) {
+	a, err := parse(url)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{addr: a}
+	if o != nil {
+		s.opt = *o
+	}
+	s.opt.defaults(a)
+	connector, err := mysql.NewConnector(a.config)
+	if err != nil {
+		return nil, badURL("%v", err)
+	}
+	s.db = sql.OpenDB(&greeter{Connector: connector, store: s})
+	s.db.SetMaxOpenConns(s.opt.Conns)
+	s.db.SetMaxIdleConns(s.opt.Conns)
+	s.db.SetConnMaxIdleTime(5 * time.Minute)
+	s.watch.init(s)
+	if err := s.admit(ctx); err != nil {
+		s.db.Close()
+		return nil, s.openError(err)
+	}
+	return s, nil
+}
+
+func (o *Options) defaults(a *address) {
+	if o.Conns <= 0 {
+		o.Conns = a.conns
+	}
+	if o.Conns <= 0 {
+		o.Conns = 16
+	}
+	if o.LockTimeout <= 0 {
+		o.LockTimeout = 10 * time.Second
+	}
+	if o.WatchEvery <= 0 {
+		o.WatchEvery = 100 * time.Millisecond
+	}
+}
+
+// URL returns the URL that the store was opened with, without the password.
+func (s *Store) URL() string { return s.addr.shown }
+
+// Close ends the watches and waits for what was begun. Later calls do nothing.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	s.watch.close()
+	if err := s.db.Close(); err != nil {
+		return s.translate("close store", "", err)
+	}
+	return nil
+}
+
+func (s *Store) openError(err error) error {
+	if e, ok := errors.AsType[*session.Error](err); ok {
+		return e
+	}
+	return s.translate("open store", "", err)
+}
