@@ -47,7 +47,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 		err = s.append(ctx, id, &b)
 	}
 	if err == nil {
-		s.watch.tell(id, b.Delta.Head)
+		s.board.Tell(id)
 	}
 	return err
 }

@@ -29,7 +29,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	s.watch.tell(id, gone)
+	s.board.Tell(id)
 	for more := true; more && err == nil; {
 		err = s.transact(ctx, "delete", id, func(t *tx) (err error) {
 			more, err = t.sweep()

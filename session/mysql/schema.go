@@ -36,16 +36,16 @@ var toVersion1 = []string{
   parent_seq   BIGINT          NOT NULL,
   deleted      TINYINT         NOT NULL,
   questions    BIGINT          NOT NULL,
-  run          VARBINARY(255)  NOT NULL,
-  owner        VARBINARY(255)  NOT NULL,
+  run          MEDIUMBLOB      NOT NULL,
+  owner        MEDIUMBLOB      NOT NULL,
   trashed      VARBINARY(255)  NOT NULL,
   UNIQUE KEY ids (id),
   KEY recent (deleted, trashed, updated_ms, created_ms, created_ns, id),
   KEY forks (parent, parent_seq),
   KEY projects (project(128)),
   KEY asking (questions),
-  KEY runs (run),
-  KEY owned (owner)
+  KEY runs (run(32)),
+  KEY owned (owner(128))
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
 	`CREATE TABLE IF NOT EXISTS records (
   num     BIGINT UNSIGNED NOT NULL,

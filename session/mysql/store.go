@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/heads"
 )
 
 // Options adjusts [Open]. The zero value works.
@@ -34,7 +35,7 @@ type Store struct {
 	db     *sql.DB
 	one    *sql.Stmt // calls the procedure; nil where there is none
 	packet int       // the server's max_allowed_packet, in bytes
-	watch  watchers
+	board  *heads.Board
 	closed atomic.Bool
 }
 
@@ -80,7 +81,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	s.db.SetMaxOpenConns(s.opt.Conns)
 	s.db.SetMaxIdleConns(s.opt.Conns)
 	s.db.SetConnMaxIdleTime(5 * time.Minute)
-	s.watch.init(s)
+	s.board = heads.New(s, func() heads.Notifier { return poller{s} })
 	if err := s.admit(ctx); err != nil {
 		s.db.Close()
 		return nil, s.openError(err)
@@ -111,7 +112,7 @@ func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	s.watch.close()
+	s.board.Close()
 	if err := s.db.Close(); err != nil {
 		return s.translate("close store", "", err)
 	}
