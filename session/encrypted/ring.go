@@ -44,7 +44,10 @@ func wrap(secret []byte, to []age.Recipient) ([]byte, error) {
 	if _, err := w.Write(secret); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), w.Close()
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }
 
 // unwrap decrypts one. Its id must be the one that the record says.

@@ -1,0 +1,333 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// task is what there is to do for one session.
+type task struct {
+	deleted bool           // it was deleted in the primary
+	erase   map[int64]bool // and these payloads were erased
+	version int64          // grows with each change
+	since   int64          // the round before which it came
+	tried   int64          // the round of the last attempt
+	at      time.Time      // not before
+	delay   time.Duration
+	own     error // the last attempt failed for a reason that only concerns this session
+}
+
+// The pauses after attempts that failed.
+const (
+	firstPause = 100 * time.Millisecond
+	lastPause  = 30 * time.Second
+)
+
+// mark notes that there is something to ship.
+func (s *Store) mark(id string, change func(*task)) {
+	s.mu.Lock()
+	t := s.work[id]
+	if t == nil {
+		t = &task{since: s.round}
+		s.work[id] = t
+	}
+	t.version++
+	if change != nil {
+		change(t)
+	}
+	s.mu.Unlock()
+	s.rouse()
+}
+
+// rouse wakes the one that ships.
+func (s *Store) rouse() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run ships until ctx ends.
+func (s *Store) run(ctx context.Context) {
+	for {
+		next := s.pass(ctx)
+		var due <-chan time.Time
+		var timer *time.Timer
+		if !next.IsZero() {
+			timer = time.NewTimer(time.Until(next))
+			due = timer.C
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.wake:
+		case <-due:
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// pass does everything that is due and returns when there is something again; the zero
+// time: when it is told so.
+func (s *Store) pass(ctx context.Context) time.Time {
+	s.mu.Lock()
+	round, waiting := s.round, time.Now().Before(s.resume)
+	s.mu.Unlock()
+	if !waiting {
+		s.attempt(ctx, round)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !waiting {
+		s.round++
+		close(s.turn)
+		s.turn = make(chan struct{})
+	}
+	return s.next()
+}
+
+// attempt compares heads when it is time to, and ships what is due.
+func (s *Store) attempt(ctx context.Context, round int64) {
+	s.mu.Lock()
+	compare := !s.compared || !s.compareAt.IsZero() && !time.Now().Before(s.compareAt)
+	s.mu.Unlock()
+	if compare {
+		if err := s.compare(ctx); err != nil {
+			s.failed(err)
+			return
+		}
+	}
+	for _, id := range s.due() {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := s.do(ctx, id, round); err != nil {
+			s.failed(err)
+			return
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pause, s.resume = 0, time.Time{}
+	if s.status.Err = s.ownError(); s.status.Err == nil {
+		s.status.Failing = time.Time{}
+	} else if s.status.Failing.IsZero() {
+		s.status.Failing = time.Now()
+	}
+}
+
+// failed notes that a store cannot be reached.
+func (s *Store) failed(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.status.Failing.IsZero() {
+		s.status.Failing = time.Now()
+	}
+	s.status.Err = err
+	s.pause = min(max(2*s.pause, firstPause), lastPause)
+	s.resume = time.Now().Add(s.pause)
+}
+
+// next says when there is something to do. s.mu is held.
+func (s *Store) next() time.Time {
+	if !s.resume.IsZero() {
+		return s.resume
+	}
+	next := s.compareAt
+	for _, t := range s.work {
+		if next.IsZero() || t.at.Before(next) {
+			next = t.at
+		}
+		if t.at.IsZero() { // changed while it was shipped
+			return time.Now()
+		}
+	}
+	return next
+}
+
+// due lists the sessions to ship: those to be deleted last, since their forks come first.
+func (s *Store) due() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ships, deletions []string
+	now := time.Now()
+	for id, t := range s.work {
+		switch {
+		case now.Before(t.at):
+		case t.deleted:
+			deletions = append(deletions, id)
+		default:
+			ships = append(ships, id)
+		}
+	}
+	slices.Sort(ships)
+	slices.Sort(deletions)
+	return append(ships, deletions...)
+}
+
+// do does what there is to do for a session. The error is for what concerns them all.
+func (s *Store) do(ctx context.Context, id string, round int64) error {
+	s.mu.Lock()
+	t := s.work[id]
+	version, deleted := t.version, t.deleted
+	erase := make([]int64, 0, len(t.erase))
+	for seq := range t.erase {
+		erase = append(erase, seq)
+	}
+	s.mu.Unlock()
+	shipped, err := s.ship(ctx, id, deleted, erase)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status.Shipped += shipped.Records
+	t.tried = round + 1
+	switch {
+	case err == nil && t.version == version:
+		delete(s.work, id)
+	case err == nil:
+		t.at, t.delay, t.own = time.Time{}, 0, nil
+		t.deleted = t.deleted && !deleted
+		for _, seq := range erase {
+			delete(t.erase, seq)
+		}
+	case own(err):
+		t.own = err
+		t.delay = min(max(2*t.delay, firstPause), lastPause)
+		t.at = time.Now().Add(t.delay)
+	default:
+		return err
+	}
+	return nil
+}
+
+// ship does what there is to do for a session.
+func (s *Store) ship(ctx context.Context, id string, deleted bool, erase []int64) (session.Shipped, error) {
+	if deleted {
+		if err := s.delete(ctx, id); err != nil {
+			return session.Shipped{}, err
+		}
+	}
+	r, err := session.Ship(ctx, s.primary, s.secondary, id)
+	if errors.Is(err, session.ErrNotFound) { // gone meanwhile: then there is a task for that, or it is an orphan
+		if gone, look := s.find(ctx, s.primary, id); look == nil && gone == nil {
+			return r, nil
+		}
+	}
+	if err == nil && len(erase) > 0 {
+		err = s.erase(ctx, id, erase)
+	}
+	return r, err
+}
+
+// delete deletes a session in the secondary that the primary does not have any more.
+// What the primary keeps for forks is left to [session.Ship].
+func (s *Store) delete(ctx context.Context, id string) error {
+	there, err := s.find(ctx, s.primary, id)
+	if err != nil || there != nil && there.Deleted {
+		return err
+	}
+	err = session.New(s.secondary, nil).Delete(ctx, id)
+	if errors.Is(err, session.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// erase erases payloads in the secondary with a lease of its own.
+func (s *Store) erase(ctx context.Context, id string, seqs []int64) error {
+	e, ok := session.As[session.Eraser](s.secondary)
+	if !ok {
+		return &session.Error{Op: "erase", Session: id, Err: session.ErrUnsupported, Detail: "the secondary cannot erase"}
+	}
+	l, err := session.New(s.secondary, nil).Open(ctx, id, nil)
+	if errors.Is(err, session.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(e.Erase(ctx, id, l.Lease().Epoch, seqs), l.Close())
+}
+
+// find returns the meta of a session, also of a deleted one; nil when there is none.
+func (s *Store) find(ctx context.Context, store session.Store, id string) (*session.Meta, error) {
+	p, err := store.List(ctx, session.Query{ID: id})
+	if err != nil || len(p.Sessions) == 0 {
+		return nil, err
+	}
+	return &p.Sessions[0], nil
+}
+
+// own reports whether an error only concerns the session it is about.
+func own(err error) bool {
+	for _, e := range []error{
+		session.ErrConflict, session.ErrCorrupt, session.ErrExists, session.ErrBusy, session.ErrInvalid, session.ErrInvalidID,
+		session.ErrUnsupported, session.ErrSealed, session.ErrNotFound, session.ErrFenced, session.ErrNewer, session.ErrTrashed,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// compare looks at the heads of all sessions, and notes what differs.
+func (s *Store) compare(ctx context.Context) error {
+	all := session.Query{Worktrees: true, Trash: session.TrashToo}
+	there, err := s.secondary.List(ctx, all)
+	if err != nil {
+		return err
+	}
+	here, err := s.primary.List(ctx, all) // after it, so that what is there is not ahead
+	if err != nil {
+		return err
+	}
+	copies := make(map[string]session.Meta, len(there.Sessions))
+	for _, m := range there.Sessions {
+		copies[m.ID] = m
+	}
+	for _, m := range here.Sessions {
+		if c, ok := copies[m.ID]; !ok || c.Head != m.Head || c.HeadDigest != m.HeadDigest {
+			s.mark(m.ID, nil)
+		}
+		delete(copies, m.ID)
+	}
+	orphans, err := s.orphans(ctx, copies, len(here.Sessions) > 0)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.compared, s.compareAt = true, time.Time{}
+	if s.opt.Every > 0 {
+		s.compareAt = time.Now().Add(s.opt.Every)
+	}
+	s.status.Orphans = orphans
+	return nil
+}
+
+// orphans looks at sessions that the primary does not list: those that it keeps for
+// forks only are shipped as such, the others are deleted or counted.
+func (s *Store) orphans(ctx context.Context, copies map[string]session.Meta, some bool) (n int, err error) {
+	for id := range copies {
+		m, err := s.find(ctx, s.primary, id)
+		switch {
+		case err != nil:
+			return 0, err
+		case m != nil:
+			s.mark(id, nil)
+		case s.opt.DeleteOrphans && some:
+			s.mark(id, func(t *task) { t.deleted = true })
+		default:
+			n++
+		}
+	}
+	return n, nil
+}

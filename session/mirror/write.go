@@ -1,0 +1,67 @@
+package mirror
+
+import (
+	"context"
+	"iter"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+var (
+	_ session.Store   = (*Store)(nil)
+	_ session.Deleter = (*Store)(nil)
+	_ session.Eraser  = (*Store)(nil)
+)
+
+// Append implements [session.Store]: the primary's answer, and then a note for who
+// ships. A batch whose end is unknown is noted, too.
+func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
+	err := s.primary.Append(ctx, id, b)
+	if err == nil || !own(err) {
+		s.mark(id, nil)
+	}
+	return err
+}
+
+// Read implements [session.Store].
+func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+	return s.primary.Read(ctx, id, r)
+}
+
+// List implements [session.Store].
+func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
+	return s.primary.List(ctx, q)
+}
+
+// Delete implements [session.Deleter]. ErrUnsupported when the primary is none.
+func (s *Store) Delete(ctx context.Context, id string) error {
+	d, ok := session.As[session.Deleter](s.primary)
+	if !ok {
+		return &session.Error{Op: "delete", Session: id, Err: session.ErrUnsupported}
+	}
+	if err := d.Delete(ctx, id); err != nil {
+		return err
+	}
+	s.mark(id, func(t *task) { t.deleted, t.erase = true, nil })
+	return nil
+}
+
+// Erase implements [session.Eraser]. ErrUnsupported when the primary is none.
+func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
+	e, ok := session.As[session.Eraser](s.primary)
+	if !ok {
+		return &session.Error{Op: "erase", Session: id, Err: session.ErrUnsupported}
+	}
+	if err := e.Erase(ctx, id, epoch, seqs); err != nil {
+		return err
+	}
+	s.mark(id, func(t *task) {
+		if t.erase == nil {
+			t.erase = map[int64]bool{}
+		}
+		for _, seq := range seqs {
+			t.erase[seq] = true
+		}
+	})
+	return nil
+}
