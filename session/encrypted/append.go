@@ -10,6 +10,9 @@ import (
 
 // Append implements [session.Store].
 func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
+	if s.closed.Load() {
+		return closed("append", id)
+	}
 	var (
 		k   *dataKey
 		err error

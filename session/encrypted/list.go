@@ -14,6 +14,9 @@ const Unreadable = "[sealed]"
 // tag) is looked for in the plain: sessions are passed over, newest first, until there
 // are enough. Everything else the inner store filters.
 func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
+	if s.closed.Load() {
+		return session.Page{}, closed("list", q.ID)
+	}
 	if q.ID != "" {
 		s.ring.forget(q.ID)
 	}

@@ -12,6 +12,10 @@ import (
 // reading goes on behind it; ErrSealed when the session is of another key.
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
+		if s.closed.Load() {
+			yield(session.Record{}, closed("read", id))
+			return
+		}
 		o := opener{s: s, ctx: ctx, id: id}
 		for rec, err := range s.inner.Read(ctx, id, r) {
 			if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -25,6 +26,7 @@ type Store struct {
 	inner  session.Store
 	ring   *ring
 	search session.Searcher
+	closed atomic.Bool
 }
 
 // New returns a store that keeps everything in inner, sealed. It looks at the newest
@@ -89,6 +91,9 @@ func (s *Store) Unwrap() session.Store { return s.inner }
 
 // Close closes the index, if there is one, and the inner store.
 func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
 	var errs []error
 	if c, ok := s.search.(io.Closer); ok {
 		errs = append(errs, c.Close())
@@ -105,6 +110,10 @@ var (
 	_ session.Rebuilder = (*Store)(nil)
 	_ session.Searcher  = (*Store)(nil)
 )
+
+func closed(op, id string) error {
+	return &session.Error{Op: op, Session: id, Err: session.ErrClosed}
+}
 
 func unsupported(op, id, detail string) error {
 	return &session.Error{Op: op, Session: id, Err: session.ErrUnsupported, Detail: detail}

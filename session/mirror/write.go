@@ -16,6 +16,9 @@ var (
 // Append implements [session.Store]: the primary's answer, and then a note for who
 // ships. A batch whose end is unknown is noted, too.
 func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
+	if s.isClosed() {
+		return closed("append", id)
+	}
 	err := s.primary.Append(ctx, id, b)
 	if err == nil || !own(err) {
 		s.mark(id, nil)
@@ -25,12 +28,28 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 
 // Read implements [session.Store].
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+	if s.isClosed() {
+		return func(yield func(session.Record, error) bool) { yield(session.Record{}, closed("read", id)) }
+	}
 	return s.primary.Read(ctx, id, r)
 }
 
 // List implements [session.Store].
 func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
+	if s.isClosed() {
+		return session.Page{}, closed("list", q.ID)
+	}
 	return s.primary.List(ctx, q)
+}
+
+func (s *Store) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+func closed(op, id string) error {
+	return &session.Error{Op: op, Session: id, Err: session.ErrClosed}
 }
 
 // Delete implements [session.Deleter]. ErrUnsupported when the primary is none.

@@ -1,0 +1,177 @@
+package redacting
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"sync/atomic"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Mask returns a payload without its secrets, and the same bytes when it finds none.
+// Masking what is masked must change nothing. It is called concurrently. Package
+// audit/secret has one.
+type Mask func(payload json.RawMessage) json.RawMessage
+
+// Options adjusts [New]. The zero value works.
+type Options struct {
+	// Refuse appends nothing that has a secret, instead of keeping it masked: the error
+	// is ErrInvalid and names the record.
+	Refuse bool
+}
+
+// Store masks what goes into another store. It is safe for concurrent use.
+type Store struct {
+	inner session.Store
+	mask  Mask
+	opt   Options
+
+	closed atomic.Bool
+}
+
+// New returns a store that keeps in inner what mask leaves. What lies there already
+// stays as it is. Closing the store closes inner.
+func New(inner session.Store, mask Mask, o *Options) (*Store, error) {
+	if inner == nil || mask == nil {
+		return nil, &session.Error{Op: "open redacting store", Err: session.ErrInvalid, Detail: "it takes a store and a mask"}
+	}
+	s := &Store{inner: inner, mask: mask}
+	if o != nil {
+		s.opt = *o
+	}
+	return s, nil
+}
+
+var (
+	_ session.Store     = (*Store)(nil)
+	_ session.Rebuilder = (*Store)(nil)
+	_ session.Searcher  = (*Store)(nil)
+	_ session.Masker    = (*Store)(nil)
+)
+
+// Unwrap returns the inner store.
+func (s *Store) Unwrap() session.Store { return s.inner }
+
+// Masks implements [session.Masker].
+func (s *Store) Masks() bool { return true }
+
+// Close closes the inner store.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	if c, ok := s.inner.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// Append implements [session.Store].
+func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
+	if s.closed.Load() {
+		return closed("append", id)
+	}
+	var masked []session.Record // a copy, when there is something to mask
+	for i := range b.Records {
+		r, changed, err := s.record(id, b.Records[i])
+		if err != nil {
+			return err
+		}
+		if !changed {
+			continue
+		}
+		if masked == nil {
+			masked = append(masked, b.Records...)
+		}
+		masked[i] = r
+	}
+	if masked != nil {
+		delta, err := session.Fold(masked)
+		if err != nil {
+			return &session.Error{Op: "append", Session: id, Err: session.ErrInvalid, Detail: err.Error()}
+		}
+		b.Records, b.Delta = masked, delta
+	}
+	return s.inner.Append(ctx, id, b)
+}
+
+// record is what the inner store gets.
+func (s *Store) record(id string, r session.Record) (session.Record, bool, error) {
+	invalid := func(detail, hint string) (session.Record, bool, error) {
+		return r, false, &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid, Detail: detail, Hint: hint}
+	}
+	if r.Payload == nil {
+		return r, false, nil
+	}
+	if session.IsSealed(r.Payload) {
+		return invalid("its payload is sealed, and nobody can look for secrets in it", "open the store that it comes from with its key")
+	}
+	instead, found := r.Mask(s.mask)
+	if found && s.opt.Refuse {
+		return invalid("it has a secret", "mask it, or keep the session in a store that takes secrets")
+	}
+	if !found && !r.Masked {
+		return r, false, nil
+	}
+	r.Payload, r.Masked = session.MaskedPayload(instead), false
+	return r, true, nil
+}
+
+// Read implements [session.Store]. Masked records are marked as such.
+func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+	return func(yield func(session.Record, error) bool) {
+		if s.closed.Load() {
+			yield(session.Record{}, closed("read", id))
+			return
+		}
+		for rec, err := range s.inner.Read(ctx, id, r) {
+			if instead, ok := session.ReadMasked(rec.Payload); ok && err == nil {
+				rec.Payload, rec.Masked = instead, true
+			}
+			if !yield(rec, err) {
+				return
+			}
+		}
+	}
+}
+
+// List implements [session.Store].
+func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
+	if s.closed.Load() {
+		return session.Page{}, closed("list", q.ID)
+	}
+	return s.inner.List(ctx, q)
+}
+
+func closed(op, id string) error {
+	return &session.Error{Op: op, Session: id, Err: session.ErrClosed}
+}
+
+// PutMeta implements [session.Rebuilder]: the texts of m are masked.
+func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
+	b, ok := session.As[session.Rebuilder](s.inner)
+	if !ok {
+		return &session.Error{Op: "put meta", Session: m.ID, Err: session.ErrUnsupported}
+	}
+	m.MaskTexts(s.mask)
+	return b.PutMeta(ctx, m)
+}
+
+// Index implements [session.Searcher] by refusing: the inner store's index cannot read
+// what is masked.
+func (s *Store) Index(context.Context) error { return noSearch() }
+
+// Search implements [session.Searcher] by refusing. Package session/search indexes what
+// this store reads.
+func (s *Store) Search(context.Context, session.Search) (*session.Hits, error) {
+	return nil, noSearch()
+}
+
+func noSearch() error {
+	return &session.Error{
+		Op: "search", Err: session.ErrUnsupported, Detail: "a store that masks has no index of its own",
+		Hint: "use an index beside it",
+	}
+}
