@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Ring  int           // events that a feed keeps; default 1024
 	Bytes int           // bytes of payloads that a feed keeps at most, but for its last event; default 4 MiB
-	Poll  time.Duration // how often to look for what other programs append; default 250 ms
+	Poll  time.Duration // how often to look for what other programs append when the store does not tell; default 250 ms
 	Clock func() time.Time
 }
 
@@ -199,6 +199,7 @@ func (h *Hub) follow(id string) (*feed, error) {
 	f := h.feeds[id]
 	if f == nil {
 		f = &feed{hub: h, id: id, sessions: h.sessions, head: unknown}
+		f.ctx, f.stop = context.WithCancel(h.ctx)
 		h.feeds[id] = f
 	}
 	f.readers++
@@ -224,18 +225,20 @@ func (h *Hub) forget(f *feed) {
 	if h.feeds[f.id] == f {
 		delete(h.feeds, f.id)
 	}
+	f.stop()
 }
 
 // pollShare bounds polling to this part of the time, so that a thousand sessions are
 // looked at less often instead of all the time.
 const pollShare = 20
 
-// poll looks for what other programs have appended, while anybody is subscribed.
+// poll looks for what other programs have appended, while anybody is subscribed; where
+// the store tells it by itself, less often.
 func (h *Hub) poll() {
 	pause := h.opt.Poll
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
-	for {
+	for round := 1; ; round++ {
 		select {
 		case <-h.ctx.Done():
 			return
@@ -243,7 +246,9 @@ func (h *Hub) poll() {
 		}
 		began := time.Now()
 		for _, f := range h.all() {
-			f.check(h.ctx)
+			if f.due(round) {
+				f.check(h.ctx)
+			}
 		}
 		if h.rests() {
 			return

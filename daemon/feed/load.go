@@ -130,6 +130,7 @@ func (f *feed) check(ctx context.Context) {
 		f.failures = 0
 	}
 	f.load()
+	f.watch()
 }
 
 // read reads records behind after and up to until, which are there, and makes events

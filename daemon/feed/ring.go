@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"context"
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/session"
@@ -15,7 +16,9 @@ type feed struct {
 	hub      *Hub
 	id       string
 	sessions *session.Sessions
-	readers  int // guarded by hub.mu
+	readers  int             // guarded by hub.mu
+	ctx      context.Context // ends when the hub forgets the feed
+	stop     context.CancelFunc
 
 	mu    sync.Mutex
 	ring  []entry // seqs never fall; of one seq the record is first
@@ -33,6 +36,7 @@ type feed struct {
 	pending      []entry // deltas that come after a record that is not in the ring yet
 	pendingBytes int
 	loading      bool
+	watched      bool            // the store tells what is appended
 	failures     int             // of reading, in a row
 	relayed      map[string]bool // sessions whose records are in the ring
 }
@@ -81,6 +85,7 @@ func (f *feed) begin(s *Subscription, m session.Meta, after int64) {
 		f.known = max(f.known, m.Head)
 		f.load()
 	}
+	f.watch()
 	s.seq, s.catching = after, true
 	s.target, s.mark = max(f.head, m.Head), f.deltas
 	if s.target == f.head {

@@ -1,0 +1,127 @@
+package feed
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/file"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/session/sqlite"
+)
+
+// twice opens two clients of the same data.
+var twice = map[string]func(t *testing.T) [2]session.Store{
+	"memory": func(*testing.T) [2]session.Store { s := memory.New(); return [2]session.Store{s, s} },
+	"sqlite": func(t *testing.T) (two [2]session.Store) {
+		path := filepath.Join(t.TempDir(), "sessions.db")
+		for i := range two {
+			s, err := sqlite.Open(path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { s.Close() })
+			two[i] = s
+		}
+		return two
+	},
+	"file": func(t *testing.T) (two [2]session.Store) {
+		if runtime.GOOS == "windows" {
+			t.Skip("the file store needs a Unix system")
+		}
+		dir := t.TempDir()
+		for i := range two {
+			s, err := file.Open(dir, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { s.Close() })
+			two[i] = s
+		}
+		return two
+	},
+}
+
+// TestStoreTells follows what another program appends and deletes, while polling would
+// see it in a month.
+func TestStoreTells(t *testing.T) {
+	for name, open := range twice {
+		t.Run(name, func(t *testing.T) {
+			stores := open(t)
+			h := openOn(t, stores[0], &Options{Poll: 720 * time.Hour})
+			s, later := h.subscribe(0), h.subscribe(FromNow)
+			h.expect(s, "1 caught_up@1")
+			h.expect(later, "caught_up@1")
+			other := session.New(stores[1], nil)
+			for i := range 10 {
+				if err := other.Rename(t.Context(), "s", fmt.Sprint(i)); err != nil {
+					t.Fatal(err)
+				}
+				h.expect(s, fmt.Sprint(2+2*i))
+				h.add(h.log, item(1))
+				h.expect(s, fmt.Sprint(3+2*i))
+				h.expect(later, fmt.Sprintf("%d %d", 2+2*i, 3+2*i))
+			}
+			h.log.Close()
+			if err := other.Delete(t.Context(), "s"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Next(t.Context()); !errors.Is(err, session.ErrNotFound) {
+				t.Fatalf("the session is gone: %v", err)
+			}
+		})
+	}
+}
+
+// TestThousandFeeds begins and ends a thousand feeds; nothing of them stays.
+func TestThousandFeeds(t *testing.T) {
+	for name, open := range twice {
+		t.Run(name, func(t *testing.T) {
+			h := openOn(t, open(t)[0], nil)
+			n := 1000
+			if testing.Short() || name != "memory" { // which do not sync
+				n = 100
+			}
+			first := h.subscribe(0) // what the store needs to tell stays
+			h.expect(first, "1 caught_up@1")
+			var ids []string
+			for i := range n {
+				l, err := h.sessions.Create(t.Context(), session.Opened{SessionID: fmt.Sprint("s", i)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.Close()
+				ids = append(ids, l.ID())
+			}
+			before := runtime.NumGoroutine()
+			var subs []*Subscription
+			for _, id := range ids {
+				s, err := h.hub.Subscribe(t.Context(), id, FromNow)
+				if err != nil {
+					t.Fatal(err)
+				}
+				subs = append(subs, s)
+			}
+			for i, id := range ids {
+				if err := h.sessions.Rename(t.Context(), id, "title"); err != nil {
+					t.Fatal(err)
+				}
+				h.expect(subs[i], "caught_up@1 2")
+			}
+			for _, s := range subs {
+				s.Close()
+			}
+			deadline := time.Now().Add(20 * time.Second)
+			for runtime.NumGoroutine() > before {
+				if time.Now().After(deadline) {
+					t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+}
