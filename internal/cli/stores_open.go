@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/encrypted"
+	"github.com/holdfast-dev/holdfast/session/file"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/session/mysql"
+	"github.com/holdfast-dev/holdfast/session/object"
+	"github.com/holdfast-dev/holdfast/session/postgres"
+	"github.com/holdfast-dev/holdfast/session/redis"
+	"github.com/holdfast-dev/holdfast/session/sqlite"
+)
+
+// open opens a store, whichever it is.
+func (p *Program) open(ctx context.Context, ref storeRef) (session.Store, error) {
+	var key *encrypted.Key
+	if ref.sealed {
+		var err error
+		if key, err = p.storeKey(); err != nil {
+			return nil, err
+		}
+	}
+	store, err := openPlain(ctx, ref)
+	if err != nil || key == nil {
+		return store, err
+	}
+	sealed, err := encrypted.New(ctx, store, key, nil)
+	if err != nil {
+		p.closeStore(store)
+		return nil, err
+	}
+	return sealed, nil
+}
+
+func openPlain(ctx context.Context, ref storeRef) (session.Store, error) {
+	switch ref.scheme {
+	case "sqlite":
+		return asStore(sqlite.Open(ref.path(), nil))
+	case "file":
+		return asStore(file.Open(ref.path(), nil))
+	case "postgres", "postgresql":
+		return asStore(postgres.Open(ctx, ref.url, nil))
+	case "mysql":
+		return asStore(mysql.Open(ctx, ref.url, nil))
+	case "redis", "rediss":
+		return asStore(redis.Open(ctx, ref.url, nil))
+	case "s3":
+		return asStore(object.Open(ctx, ref.url, nil))
+	case "memory":
+		return memory.New(), nil
+	}
+	return nil, noStore(ref.name)
+}
+
+// asStore keeps a nil pointer from becoming a store that is not nil.
+func asStore[S session.Store](s S, err error) (session.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// storeKey is the key of encrypted stores: HOLDFAST_STORE_KEY, an age identity's file or
+// keychain:NAME, else HOLDFAST_STORE_PASSPHRASE. HOLDFAST_STORE_RECIPIENTS are others
+// who can open what is made from now on.
+func (p *Program) storeKey() (*encrypted.Key, error) {
+	name, words := p.env("HOLDFAST_STORE_KEY"), p.env("HOLDFAST_STORE_PASSPHRASE")
+	var key *encrypted.Key
+	var err error
+	chain, inChain := strings.CutPrefix(name, "keychain:")
+	switch {
+	case name != "" && words != "":
+		return nil, usage("HOLDFAST_STORE_KEY and HOLDFAST_STORE_PASSPHRASE are both set", "unset the one that is not meant")
+	case inChain:
+		key, err = encrypted.Keychain(chain)
+	case name != "":
+		key, err = encrypted.IdentityFile(name)
+	case words != "":
+		key, err = encrypted.Passphrase(words)
+	default:
+		return nil, usage("an encrypted store needs a key",
+			"holdfast store key FILE makes one; set HOLDFAST_STORE_KEY to FILE or keychain:NAME, or HOLDFAST_STORE_PASSPHRASE")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if more := strings.FieldsFunc(p.env("HOLDFAST_STORE_RECIPIENTS"), func(r rune) bool { return r == ',' || r == ' ' }); len(more) > 0 {
+		return key.WithRecipients(more...)
+	}
+	return key, nil
+}
+
