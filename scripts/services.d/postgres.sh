@@ -1,0 +1,62 @@
+# PostgreSQL, Debian's, with data and port of its own: never the system's cluster.
+# HOLDFAST_TEST_POSTGRES is the URL of a database in which tests make schemas and drop
+# them. HOLDFAST_POSTGRES_BIN is the folder with initdb and postgres, for the tests that
+# run servers of their own.
+
+postgres_bin() { find /usr/lib/postgresql -maxdepth 3 -name initdb 2>/dev/null | sort -V | tail -n 1 | xargs -r dirname; }
+
+postgres_env() {
+  local bin
+  bin=$(postgres_bin)
+  [ -n "$bin" ] || packages "holdfast-no-initdb:postgresql" || return 1
+  bin=$(postgres_bin)
+  [ -n "$bin" ] || fail "postgres: no initdb below /usr/lib/postgresql" || return 1
+  give HOLDFAST_POSTGRES_BIN "$bin"
+}
+
+# The server refuses root: then it runs as the user postgres, who cannot reach what lies
+# in root's cache. So the data lies in the folder for temporary files. Who holds it there
+# goes when the server does, and takes the folder along.
+postgres_start() {
+  local settings dir port password as=()
+  settings=$(postgres_env) || return 1
+  eval "$settings"
+  stop postgres
+  [ "$(id -u)" -ne 0 ] || as=(setpriv --reuid=postgres --regid=postgres --init-groups)
+  password=$(od -An -tx1 -N12 /dev/urandom | tr -d ' \n')
+  port=$(postgres_port) || return 1
+  dir=$(mktemp -d "${TMPDIR:-/tmp}/holdfast-postgres.XXXXXX")
+  printf '%s' "$password" >"$dir/password"
+  [ "$(id -u)" -ne 0 ] || chown -R postgres "$dir"
+  if ! (cd "$dir" && "${as[@]}" "$HOLDFAST_POSTGRES_BIN/initdb" -D "$dir/data" -U holdfast -A scram-sha-256 \
+    --pwfile="$dir/password" -E UTF8 --locale=C -N >"$dir/initdb.log" 2>&1); then
+    fail "postgres: $(tail -n 3 "$dir/initdb.log")"
+    rm -rf "$dir"
+    return 1
+  fi
+  # The fast shutdown of PostgreSQL is an interrupt; what it is asked for here is to end.
+  background postgres bash -c '
+    dir=$1; shift; cd "$dir"
+    "$@" &
+    trap "kill -INT $!" TERM INT
+    until wait $!; [ $? -lt 128 ]; do kill -0 $! 2>/dev/null || break; done
+    rm -rf "$dir"' postgres "$dir" "${as[@]}" "$HOLDFAST_POSTGRES_BIN/postgres" -D "$dir/data" -p "$port" \
+    -c listen_addresses=127.0.0.1 -c unix_socket_directories="$dir" -c max_connections=300
+  wait_line postgres '(ready to accept connections)' >/dev/null || return 1
+  say "postgres answers on 127.0.0.1:$port (process $(cat "$state/postgres/pid"), data in $dir)"
+  echo "$settings"
+  give HOLDFAST_TEST_POSTGRES "postgres://holdfast:$password@127.0.0.1:$port/postgres"
+}
+
+# postgres_port prints a port that nobody listens on.
+postgres_port() {
+  local port _
+  for _ in $(seq 50); do
+    port=$((20001 + 2 * (RANDOM % 6000)))
+    if ! (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+      echo "$port"
+      return 0
+    fi
+  done
+  fail "postgres: no free port"
+}

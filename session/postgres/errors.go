@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func pgError(err error) *pgconn.PgError {
+	e, _ := errors.AsType[*pgconn.PgError](err)
+	return e
+}
+
+func hasCode(err error, codes ...string) bool {
+	e := pgError(err)
+	for _, c := range codes {
+		if e != nil && strings.HasPrefix(e.Code, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// isUndefined reports that a table or column is not there, or is another one.
+func isUndefined(err error) bool { return hasCode(err, "42P01", "42703", "42846", "22P02") }
+
+// isCorrupt reports that the server cannot read what it has stored.
+func isCorrupt(err error) bool { return hasCode(err, "XX001", "XX002") }
+
+// isPassing reports that trying again may do: the connection is lost, the server is
+// going down or coming up, or it has ended a transaction for the sake of another.
+func isPassing(err error) bool {
+	if pgError(err) != nil {
+		return hasCode(err, "08", "57P01", "57P02", "57P03", "57P05", "40001", "40P01")
+	}
+	if isFinal(err) {
+		return false
+	}
+	_, network := errors.AsType[net.Error](err)
+	_, connect := errors.AsType[*pgconn.ConnectError](err)
+	return network || connect || pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "conn closed")
+}
+
+// isFinal reports that an error is the contract's already.
+func isFinal(err error) bool {
+	_, ours := errors.AsType[*session.Error](err)
+	_, busy := errors.AsType[*session.BusyError](err)
+	return ours || busy || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// translate makes the server's errors the contract's.
+func (s *Store) translate(op, id string, err error) error {
+	if err == nil || isFinal(err) {
+		return err
+	}
+	out := &session.Error{Op: op, Session: id, Err: err, Detail: s.at.String()}
+	e := pgError(err)
+	if e == nil {
+		if s.ctx != nil && s.ctx.Err() != nil {
+			out.Err = session.ErrClosed
+			return out
+		}
+		out.Err = errors.New(s.at.clean(err.Error()))
+		out.Hint = "see that the server runs and can be reached, then try again"
+		return out
+	}
+	out.Err = errors.New(s.at.clean(e.Message))
+	set := func(sentinel error, hint string) *session.Error {
+		if sentinel != nil {
+			out.Err, out.Detail = sentinel, s.at.String()+": "+s.at.clean(e.Message)
+		}
+		out.Hint = hint
+		return out
+	}
+	switch {
+	case hasCode(err, "53100"):
+		return set(session.ErrFull, "free space on the disk of the database server")
+	case hasCode(err, "25006"):
+		return set(session.ErrReadOnly, "name the primary server, or make the database writable")
+	case hasCode(err, "42501"):
+		return set(session.ErrReadOnly, "let the user create in the database: GRANT CREATE, CONNECT ON DATABASE … TO …; or give him the schema")
+	case hasCode(err, "XX001", "XX002"):
+		return set(session.ErrCorrupt, "keep a copy of the database and run: holdfast sessions verify")
+	case hasCode(err, "53300"):
+		return set(session.ErrBusy, "the server has no more connections: lower pool_max_conns in the URL or raise max_connections")
+	case hasCode(err, "28"):
+		return set(nil, "check user and password in the URL, and pg_hba.conf of the server")
+	case hasCode(err, "3D000"):
+		return set(nil, "make the database with: createdb NAME")
+	case hasCode(err, "22021", "22P05", "54000"):
+		return set(session.ErrInvalid, "")
+	case hasCode(err, "55P03", "57014", "40001", "40P01"):
+		return set(session.ErrBusy, "try again")
+	}
+	return out
+}

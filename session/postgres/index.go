@@ -1,0 +1,179 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/searchtext"
+)
+
+// A step of indexing is a transaction of so many texts, or bytes of them, or records.
+const (
+	stepEntries = 500
+	stepBytes   = 4 << 20
+	stepRecords = 20_000
+)
+
+// maxWords bounds the words of a text in the index, in bytes: PostgreSQL takes less than
+// 1 MiB. A text with more has the word for that, and is looked at in full by each search.
+const (
+	maxWords  = 1<<20 - 1<<14
+	moreWords = "%" // no text has it
+)
+
+// Index implements [session.Searcher]. Of several programs that index at once, one does
+// and the others wait for it; then there is little left to do for them.
+func (s *Store) Index(ctx context.Context) error {
+	return s.do(ctx, "index", "", func(c *pgxpool.Conn, _ bool) error {
+		if _, err := c.Exec(ctx, `SELECT pg_advisory_lock($1)`, s.key("index")); err != nil {
+			return err
+		}
+		defer func() {
+			if _, err := c.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, s.key("index")); err != nil {
+				_ = c.Conn().Close(context.WithoutCancel(ctx)) // which gives the lock back
+			}
+		}()
+		return s.index(ctx, c.Conn())
+	})
+}
+
+// behind are the sessions whose newest records are not indexed.
+const behind = ` FROM sessions s LEFT JOIN indexed i ON i.num = s.num
+WHERE s.deleted = 0 AND s.head > coalesce(i.head, s.parent_seq)`
+
+func (s *Store) index(ctx context.Context, c *pgx.Conn) error {
+	if _, err := c.Exec(ctx, `WITH gone AS (DELETE FROM indexed i
+  WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.num = i.num AND s.deleted = 0) RETURNING num)
+DELETE FROM search WHERE num IN (SELECT num FROM gone)`); err != nil {
+		return err
+	}
+	found, err := c.Query(ctx, `SELECT s.num, s.id, coalesce(i.head, s.parent_seq), coalesce(i.uses, '')`+behind+` ORDER BY s.num`)
+	if err != nil {
+		return err
+	}
+	var all []*indexing
+	for found.Next() {
+		var x indexing
+		var id []byte
+		var uses string
+		if err := found.Scan(&x.num, &id, &x.head, &uses); err != nil {
+			return err
+		}
+		x.id = string(id)
+		_ = json.Unmarshal([]byte(uses), &x.reader.Uses) // without them, results have no tool
+		all = append(all, &x)
+	}
+	found.Close()
+	if err := found.Err(); err != nil {
+		return err
+	}
+	for _, x := range all {
+		if err := s.indexSession(ctx, c, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexing is one session that is being indexed, and the step that is not yet stored.
+type indexing struct {
+	num     int64
+	id      string
+	head    int64 // indexed up to
+	reader  searchtext.Reader
+	entries []searchtext.Entry
+	erased  []int64
+	bytes   int
+	records int
+}
+
+func (s *Store) indexSession(ctx context.Context, c *pgx.Conn, x *indexing) error {
+	for r, err := range s.Read(ctx, x.id, session.Range{After: x.head}) {
+		if err != nil && r.Seq == 0 { // the reading failed, not a record
+			return err
+		}
+		if err == nil {
+			x.add(&r)
+		}
+		x.head = max(x.head, r.Seq)
+		if x.records++; len(x.entries) >= stepEntries || x.bytes >= stepBytes || x.records >= stepRecords {
+			if err := x.store(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	if x.records == 0 {
+		return nil
+	}
+	return x.store(ctx, c)
+}
+
+func (x *indexing) add(r *session.Record) {
+	if seqs := searchtext.Erased(r); len(seqs) > 0 {
+		x.erased = append(x.erased, seqs...)
+		x.entries = slices.DeleteFunc(x.entries, func(e searchtext.Entry) bool { return slices.Contains(seqs, e.Seq) })
+	}
+	for _, e := range x.reader.Read(r) {
+		x.bytes += len(e.Text)
+		x.entries = append(x.entries, e)
+	}
+}
+
+// insertEntry takes the time of the item, which may be older than what stands for it.
+const insertEntry = `INSERT INTO search (num, seq, source, time_ms, role, tool, whole, parts, words)
+SELECT num, seq, $3, time_ms, $4, $5, $6, $7, $8::text::tsvector FROM records WHERE num = $1 AND seq = $2`
+
+// store stores a step: all of it or nothing.
+func (x *indexing) store(ctx context.Context, c *pgx.Conn) error {
+	uses, err := json.Marshal(x.reader.Uses)
+	if err != nil {
+		return err
+	}
+	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		var b pgx.Batch
+		if len(x.erased) > 0 {
+			b.Queue(`DELETE FROM search WHERE num = $1 AND seq = ANY($2)`, x.num, x.erased)
+		}
+		for i := range x.entries {
+			e := &x.entries[i]
+			parts := e.Parts
+			if parts == nil {
+				parts = []int{}
+			}
+			b.Queue(insertEntry, x.num, e.Seq, e.From, e.Role, []byte(e.Tool), e.Whole, parts, vector(e.Text))
+		}
+		b.Queue(`INSERT INTO indexed (num, head, uses) VALUES ($1, $2, $3)
+ON CONFLICT (num) DO UPDATE SET head = excluded.head, uses = excluded.uses`, x.num, x.head, string(uses))
+		return tx.SendBatch(ctx, &b).Close()
+	})
+	x.entries, x.erased, x.bytes, x.records = nil, nil, 0, 0
+	return err
+}
+
+// vector is the text form of a tsvector of a text's words, without their places: those
+// are looked for in the text itself.
+func vector(text string) string {
+	words := map[string]bool{}
+	size := 0
+	var b strings.Builder
+	for t := range searchtext.Tokens(text) {
+		if words[string(t.Word)] {
+			continue
+		}
+		if size += len(t.Word) + 1; size > maxWords {
+			b.WriteString("'" + moreWords + "'")
+			break
+		}
+		words[string(t.Word)] = true
+		b.WriteByte('\'')
+		b.Write(t.Word)
+		b.WriteString("' ")
+	}
+	return b.String()
+}

@@ -1,0 +1,252 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// defaultSchema is where the tables are when the URL does not say.
+const defaultSchema = "holdfast"
+
+// defaultConns is how many connections a store uses at most when the URL does not say.
+const defaultConns = 16
+
+// place is what a URL says.
+type place struct {
+	config  *pgxpool.Config
+	schema  string
+	relaxed bool
+	secrets []string
+}
+
+// parse reads a URL. Besides what PostgreSQL's own programs know there are schema and
+// durability.
+func parse(text string) (*place, error) {
+	bad := func(detail string) error {
+		return &session.Error{
+			Op: "open store", Err: session.ErrInvalid, Detail: detail,
+			Hint: "postgres://user:password@host:5432/database?schema=" + defaultSchema,
+		}
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return nil, bad("the URL is none of a PostgreSQL database") // what it is may hold a password
+	}
+	if u.Fragment != "" {
+		return nil, bad("the URL has a fragment")
+	}
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, bad("the parameters of the URL cannot be read")
+	}
+	p := &place{schema: defaultSchema}
+	if word, ok := u.User.Password(); ok {
+		p.secrets = append(p.secrets, word)
+	}
+	for _, name := range []string{"password", "sslpassword"} {
+		p.secrets = append(p.secrets, q[name]...)
+	}
+	for name, values := range q {
+		if len(values) > 1 {
+			return nil, bad("the parameter " + name + " is there twice")
+		}
+	}
+	schema, path := q.Get("schema"), q.Get("search_path")
+	if schema != "" && path != "" {
+		return nil, bad("the parameters schema and search_path are one or the other")
+	}
+	if schema += path; schema != "" {
+		p.schema = schema
+	} else if q.Has("schema") || q.Has("search_path") {
+		return nil, bad("the schema has no name")
+	}
+	if len(p.schema) > 63 || strings.ContainsAny(p.schema, "\x00,\"$") || strings.HasPrefix(p.schema, "pg_") {
+		return nil, bad(fmt.Sprintf("%q cannot be the name of a schema", p.schema))
+	}
+	switch d := q.Get("durability"); {
+	case d == "relaxed":
+		p.relaxed = true
+	case d != "strict" && q.Has("durability"):
+		return nil, bad(fmt.Sprintf("durability is strict or relaxed, not %q", d))
+	}
+	own := q.Has("pool_max_conns")
+	for _, name := range []string{"schema", "search_path", "durability"} {
+		q.Del(name)
+	}
+	u.RawQuery = q.Encode()
+	if p.config, err = pgxpool.ParseConfig(u.String()); err != nil {
+		return nil, bad(p.clean(err.Error()))
+	}
+	if !own {
+		p.config.MaxConns = defaultConns
+	}
+	p.settle()
+	return p, nil
+}
+
+// settle says what every connection is set to.
+func (p *place) settle() {
+	c := p.config.ConnConfig
+	c.RuntimeParams["search_path"] = pgx.Identifier{p.schema}.Sanitize()
+	if c.RuntimeParams["application_name"] == "" {
+		c.RuntimeParams["application_name"] = "holdfast"
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = 10 * time.Second
+	}
+	if p.relaxed {
+		return
+	}
+	p.config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		// Stronger settings than "on" stay.
+		_, err := c.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`)
+		return err
+	}
+}
+
+// clean takes passwords out of a text.
+func (p *place) clean(text string) string {
+	for _, s := range p.secrets {
+		for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s)} {
+			if form != "" {
+				text = strings.ReplaceAll(text, form, "xxxxx")
+			}
+		}
+	}
+	return text
+}
+
+// String names the database and the schema, without a password.
+func (p *place) String() string {
+	c := p.config.ConnConfig
+	if strings.HasPrefix(c.Host, "/") {
+		return fmt.Sprintf("postgres://%s@/%s?host=%s&schema=%s", c.User, c.Database, c.Host, p.schema)
+	}
+	return fmt.Sprintf("postgres://%s@%s:%d/%s?schema=%s", c.User, c.Host, c.Port, c.Database, p.schema)
+}
+
+// admit looks at the server and makes, or migrates, the schema.
+func (s *Store) admit(ctx context.Context, c *pgx.Conn) error {
+	var encoding, fsync string
+	var standby bool
+	err := c.QueryRow(ctx, `SELECT current_setting('server_encoding'), current_setting('fsync'), pg_is_in_recovery()`).
+		Scan(&encoding, &fsync, &standby)
+	if err != nil {
+		return err
+	}
+	switch {
+	case encoding != "UTF8":
+		return &session.Error{
+			Op: "open store", Err: session.ErrUnsupported, Detail: "the encoding of " + s.at.String() + " is " + encoding,
+			Hint: "make a database with: createdb --encoding=UTF8 --template=template0 NAME",
+		}
+	case standby:
+		return &session.Error{
+			Op: "open store", Err: session.ErrReadOnly, Detail: s.at.String() + " is a standby",
+			Hint: "name the primary, or add target_session_attrs=read-write to the URL",
+		}
+	case fsync != "on" && !s.at.relaxed:
+		return &session.Error{
+			Op: "open store", Err: session.ErrUnsupported, Detail: "the server of " + s.at.String() + " has fsync off: it may lose what it has acknowledged",
+			Hint: "set fsync = on in postgresql.conf, or accept that with durability=relaxed in the URL",
+		}
+	}
+	if ready, err := s.current(ctx, c); err != nil || ready {
+		return err
+	}
+	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return s.migrate(ctx, tx) })
+}
+
+// querier is a connection or a transaction.
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// version is that of the schema; 0 when there is nothing yet.
+func (s *Store) version(ctx context.Context, c querier) (int, error) {
+	foreign := func(detail string) error {
+		return &session.Error{
+			Op: "open store", Err: session.ErrInvalid, Detail: "the schema " + s.at.schema + " " + detail,
+			Hint: "name another schema, or a new one, with schema=NAME in the URL",
+		}
+	}
+	var tables int
+	var ours bool
+	err := c.QueryRow(ctx, `SELECT count(*), coalesce(bool_or(relname = 'format' AND relkind = 'r'), false)
+FROM pg_class WHERE relnamespace = to_regnamespace($1)`, pgx.Identifier{s.at.schema}.Sanitize()).Scan(&tables, &ours)
+	if err != nil || tables == 0 {
+		return 0, err
+	}
+	if !ours {
+		return 0, foreign("has tables of somebody else")
+	}
+	var mark string
+	var version int
+	err = c.QueryRow(ctx, `SELECT mark::text, version::integer FROM format`).Scan(&mark, &version)
+	switch {
+	case isUndefined(err), errors.Is(err, pgx.ErrNoRows), err == nil && (mark != formatMark || version < 1):
+		return 0, foreign("is none of holdfast's")
+	case err != nil:
+		return 0, err
+	case version > formatVersion:
+		return 0, &session.Error{
+			Op: "open store", Err: session.ErrNewer,
+			Detail: fmt.Sprintf("%s has format %d, this program knows %d", s.at, version, formatVersion),
+			Hint:   "update holdfast",
+		}
+	}
+	return version, nil
+}
+
+func (s *Store) current(ctx context.Context, c querier) (bool, error) {
+	v, err := s.version(ctx, c)
+	return v == formatVersion, err
+}
+
+// migrate brings the schema to this version, in one transaction. Of several programs
+// that try, one does it and the others find it done.
+func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, s.key("format")); err != nil {
+		return err
+	}
+	v, err := s.version(ctx, tx)
+	if err != nil || v == formatVersion {
+		return err
+	}
+	if v == 0 {
+		if err := s.makeSchema(ctx, tx); err != nil {
+			return err
+		}
+	}
+	for i := v; i < formatVersion; i++ {
+		if _, err := tx.Exec(ctx, formats[i], pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+	}
+	if v == 0 {
+		_, err = tx.Exec(ctx, `INSERT INTO format VALUES ($1, $2)`, formatMark, formatVersion)
+	} else {
+		_, err = tx.Exec(ctx, `UPDATE format SET version = $1`, formatVersion)
+	}
+	return err
+}
+
+// makeSchema makes the schema when it is not there, and takes one that is empty.
+func (s *Store) makeSchema(ctx context.Context, tx pgx.Tx) error {
+	name := pgx.Identifier{s.at.schema}.Sanitize()
+	var there bool
+	if err := tx.QueryRow(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, name).Scan(&there); err != nil || there {
+		return err
+	}
+	_, err := tx.Exec(ctx, `CREATE SCHEMA `+name)
+	return err
+}

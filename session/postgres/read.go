@@ -1,0 +1,182 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
+)
+
+// Records are fetched in chunks and handed out between them, so that a reader that takes
+// its time holds no connection. A chunk ends with the record that fills it.
+const (
+	chunkRows  = 256
+	chunkBytes = 1 << 20
+)
+
+// The sizes are known without fetching what is stored elsewhere in the table.
+const (
+	chunkUp = `SELECT ` + rows.RecordColumns + ` FROM (
+  SELECT *, sum(octet_length(payload)) OVER (ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM (
+    SELECT ` + rows.RecordColumns + ` FROM records WHERE num = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4) r) r
+WHERE coalesce(before, 0) < $5 ORDER BY seq`
+	chunkDown = `SELECT ` + rows.RecordColumns + ` FROM (
+  SELECT *, sum(octet_length(payload)) OVER (ORDER BY seq DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM (
+    SELECT ` + rows.RecordColumns + ` FROM records WHERE num = $1 AND seq > $2 AND seq <= $3 ORDER BY seq DESC LIMIT $4) r) r
+WHERE coalesce(before, 0) < $5 ORDER BY seq DESC`
+)
+
+// Read implements [session.Store].
+func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+	return func(yield func(session.Record, error) bool) {
+		sc := scan{store: s, id: id, low: max(r.After, 0), high: math.MaxInt64, down: r.Reverse, left: math.MaxInt64}
+		if r.Until > 0 {
+			sc.high = r.Until
+		}
+		if r.Limit > 0 {
+			sc.left = int64(r.Limit)
+		}
+		if err := sc.start(ctx); err != nil {
+			yield(session.Record{}, err)
+			return
+		}
+		var ahead chan chunk // the next one, fetched while this one is handed out
+		defer func() {
+			if ahead != nil {
+				<-ahead
+			}
+		}()
+		for now := sc.next(ctx); ; now = <-ahead {
+			ahead = nil
+			if now.more {
+				ahead = make(chan chunk, 1)
+				go func(out chan<- chunk) { out <- sc.next(ctx) }(ahead)
+			}
+			for i := range now.entries {
+				if !yield(now.entries[i].Record, now.entries[i].err) {
+					return
+				}
+			}
+			if now.err != nil {
+				yield(session.Record{}, now.err)
+			}
+			if ahead == nil {
+				return
+			}
+		}
+	}
+}
+
+// scan is one Read under way: what is left of it is the records with a seq above low
+// and not above high.
+type scan struct {
+	store     *Store
+	id        string
+	num       int64
+	low, high int64
+	down      bool
+	left      int64
+}
+
+// chunk is what one step of a scan found.
+type chunk struct {
+	entries []entry
+	more    bool // there may be another
+	err     error
+}
+
+type entry struct {
+	session.Record
+	err error
+}
+
+// start bounds the range by what the session has now.
+func (sc *scan) start(ctx context.Context) error {
+	return sc.store.do(ctx, "read", sc.id, func(c *pgxpool.Conn, _ bool) error {
+		var head, below int64
+		err := c.QueryRow(ctx, `SELECT num, head, parent_seq FROM sessions WHERE id = $1`, []byte(sc.id)).Scan(&sc.num, &head, &below)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return rows.NotFound("read", sc.id)
+		}
+		if err == nil {
+			sc.high, sc.low = min(sc.high, head), max(sc.low, below)
+		}
+		return err
+	})
+}
+
+// next fetches the next chunk. When the server cannot read a part of it, its records are
+// fetched one by one, and each that is lost becomes an entry.
+func (sc *scan) next(ctx context.Context) chunk {
+	if sc.left <= 0 || sc.low >= sc.high {
+		return chunk{}
+	}
+	entries, err := sc.fetch(ctx, sc.low, sc.high, min(sc.left, chunkRows))
+	if isCorrupt(err) || errors.Is(err, session.ErrCorrupt) {
+		entries, err = sc.single(ctx)
+	}
+	if err != nil {
+		return chunk{entries: entries, err: err}
+	}
+	if len(entries) == 0 {
+		return chunk{}
+	}
+	sc.left -= int64(len(entries))
+	if last := entries[len(entries)-1].Seq; sc.down {
+		sc.high = last - 1
+	} else {
+		sc.low = last
+	}
+	return chunk{entries: entries, more: sc.left > 0 && sc.low < sc.high}
+}
+
+// single fetches the record whose turn it is.
+func (sc *scan) single(ctx context.Context) ([]entry, error) {
+	seq := sc.low + 1
+	if sc.down {
+		seq = sc.high
+	}
+	entries, err := sc.fetch(ctx, seq-1, seq, 1)
+	switch {
+	case err == nil && len(entries) > 0:
+		return entries, nil
+	case err == nil:
+		err = errors.New("the record is not there")
+	case !errors.Is(err, session.ErrCorrupt):
+		return nil, err
+	}
+	return []entry{{Record: session.Record{Seq: seq}, err: rows.Damaged(sc.id, seq, err.Error())}}, nil
+}
+
+func (sc *scan) fetch(ctx context.Context, low, high, limit int64) (entries []entry, err error) {
+	sql := chunkUp
+	if sc.down {
+		sql = chunkDown
+	}
+	err = sc.store.do(ctx, "read", sc.id, func(c *pgxpool.Conn, _ bool) error {
+		entries = make([]entry, 0, limit)
+		found, err := c.Query(ctx, sql, sc.num, low, high, limit, int64(chunkBytes))
+		if err != nil {
+			return err
+		}
+		defer found.Close()
+		for found.Next() {
+			var seq, ms int64
+			var id, chain, payload []byte
+			var kind string
+			if err := found.Scan(&seq, &id, &ms, &kind, &chain, &payload); err != nil {
+				return err
+			}
+			r, bad := rows.Record(sc.id, seq, string(id), ms, kind, chain, payload)
+			entries = append(entries, entry{Record: r, err: bad})
+		}
+		return found.Err()
+	})
+	return entries, err
+}

@@ -1,0 +1,162 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
+)
+
+// Options adjusts [Open]. The zero value works.
+type Options struct {
+	// Patience is how long to try again when the connection is lost or the server
+	// starts, before the error is returned; default 10 s, less than 0 is not at all.
+	// Open itself does not try again.
+	Patience time.Duration
+}
+
+// Store is a [session.Store] with all optional powers but Recoverer, in a schema of a
+// PostgreSQL database. It is safe for concurrent use, by any number of programs too.
+// Whoever opened it closes it.
+type Store struct {
+	at       *place
+	patience time.Duration
+	pool     *pgxpool.Pool
+	ctx      context.Context // ends with Close
+	cancel   context.CancelCauseFunc
+	close    sync.Once
+	news     news
+	watching watching
+}
+
+var (
+	_ session.Store       = (*Store)(nil)
+	_ session.Leaser      = (*Store)(nil)
+	_ session.LeaseReader = (*Store)(nil)
+	_ session.Deleter     = (*Store)(nil)
+	_ session.Eraser      = (*Store)(nil)
+	_ session.Rebuilder   = (*Store)(nil)
+	_ session.Watcher     = (*Store)(nil)
+	_ session.Searcher    = (*Store)(nil)
+)
+
+// dialect is PostgreSQL's. Text goes over as bytes.
+var dialect = rows.Dialect{Numbered: true, Text: func(s string) any { return []byte(s) }}
+
+// Open opens the store in the database that a URL names and makes its schema when it is
+// not there:
+//
+//	postgres://user:password@host:port/database?schema=holdfast&durability=strict
+//
+// The other parameters are PostgreSQL's (sslmode, sslrootcert, host, target_session_attrs,
+// …) and pool_max_conns, by default 16. With durability=relaxed a server that may lose what
+// it has acknowledged is accepted as it is set.
+//
+// Errors are [*session.Error] values with a hint: ErrInvalid for a URL that is none and
+// for a schema that somebody else uses, ErrNewer for one of a later version, ErrReadOnly,
+// ErrUnsupported for a server or database that is set otherwise than docs/formats/postgres.md
+// says. No error shows the password.
+func Open(ctx context.Context, url string, o *Options) (*Store, error) {
+	at, err := parse(url)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{at: at}
+	c, err := pgx.ConnectConfig(ctx, at.config.ConnConfig)
+	if err != nil {
+		return nil, s.translate("open store", "", err)
+	}
+	err = s.admit(ctx, c)
+	if err := errors.Join(err, c.Close(ctx)); err != nil {
+		return nil, s.translate("open store", "", err)
+	}
+	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	if s.pool, err = pgxpool.NewWithConfig(s.ctx, at.config); err != nil {
+		return nil, s.translate("open store", "", err)
+	}
+	s.patience = 10 * time.Second
+	if o != nil && o.Patience != 0 {
+		s.patience = o.Patience
+	}
+	s.news.start(s)
+	s.watching.init(s)
+	return s, nil
+}
+
+// String names the database and the schema, without the password.
+func (s *Store) String() string { return s.at.String() }
+
+// Close waits for what is under way, ends what watches, and closes the connections.
+// Later calls do nothing.
+func (s *Store) Close() error {
+	s.close.Do(func() {
+		s.news.stop()
+		s.cancel(session.ErrClosed)
+		s.watching.wait()
+		s.pool.Close()
+	})
+	return nil
+}
+
+// key is the key of an advisory lock of this schema.
+func (s *Store) key(of string) int64 {
+	sum := sha256.Sum256([]byte("holdfast\x00" + s.at.schema + "\x00" + of))
+	return int64(binary.BigEndian.Uint64(sum[:])) //nolint:gosec // any 64 bits do
+}
+
+// do lends f a connection. When the connection is lost, or the server asks for it, f is
+// called again on another one; again says that what f did before may have happened.
+func (s *Store) do(ctx context.Context, op, id string, f func(c *pgxpool.Conn, again bool) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	begun, pause := time.Now(), 20*time.Millisecond
+	for again := false; ; {
+		if s.ctx.Err() != nil {
+			return &session.Error{Op: op, Session: id, Err: session.ErrClosed, Detail: s.at.String()}
+		}
+		var ran bool
+		err := s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+			ran = true
+			return f(c, again)
+		})
+		if err == nil {
+			return nil
+		}
+		if !isPassing(err) || ctx.Err() != nil || s.ctx.Err() != nil || time.Since(begun) >= s.patience {
+			return s.translate(op, id, err)
+		}
+		again = again || ran && !pgconn.SafeToRetry(err)
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		case <-s.ctx.Done():
+		}
+		timer.Stop()
+		pause = min(2*pause, time.Second)
+	}
+}
+
+// tx is do with a transaction around f.
+func (s *Store) tx(ctx context.Context, op, id string, f func(tx pgx.Tx, again bool) error) error {
+	return s.do(ctx, op, id, func(c *pgxpool.Conn, again bool) error {
+		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return f(tx, again) })
+	})
+}
+
+// lock makes transactions about one session take turns where they touch more than its
+// row. It is given back when the transaction ends.
+func (s *Store) lock(ctx context.Context, tx pgx.Tx, id string) error {
+	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, s.key("session\x00"+id))
+	return err
+}

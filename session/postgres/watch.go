@@ -1,0 +1,220 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
+)
+
+// watchPoll is how often who watches looks at the head in any case.
+const watchPoll = 2 * time.Second
+
+// watching are those who watch and the one connection that listens for them. It is there
+// as long as somebody watches.
+type watching struct {
+	store   *Store
+	mu      sync.Mutex
+	ears    map[int64]map[*ear]bool // by the session's num
+	closed  bool
+	running sync.WaitGroup
+	stop    context.CancelFunc // ends the listener; nil when there is none
+}
+
+// ear is one who watches. Its channel has a place for one call.
+type ear struct {
+	num  int64
+	call chan struct{}
+}
+
+func (e *ear) wake() {
+	select {
+	case e.call <- struct{}{}:
+	default:
+	}
+}
+
+func (w *watching) init(s *Store) { w.store, w.ears = s, map[int64]map[*ear]bool{} }
+
+// add makes a session be listened for.
+func (w *watching) add(num int64) *ear {
+	e := &ear{num: num, call: make(chan struct{}, 1)}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ears[num] == nil {
+		w.ears[num] = map[*ear]bool{}
+	}
+	w.ears[num][e] = true
+	if w.stop == nil && !w.closed {
+		ctx, cancel := context.WithCancel(w.store.ctx)
+		w.stop = cancel
+		w.running.Go(func() { w.listen(ctx) })
+	}
+	return e
+}
+
+// remove ends that; the last one to go ends the listener.
+func (w *watching) remove(e *ear) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.ears[e.num], e)
+	if len(w.ears[e.num]) == 0 {
+		delete(w.ears, e.num)
+	}
+	if len(w.ears) == 0 && w.stop != nil {
+		w.stop()
+		w.stop = nil
+	}
+}
+
+// wait returns when the listener has ended; the store's context is over.
+func (w *watching) wait() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.running.Wait()
+}
+
+// woken calls those who watch a session.
+func (w *watching) woken(num int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for e := range w.ears[num] {
+		e.wake()
+	}
+}
+
+// all calls everybody.
+func (w *watching) all() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, ears := range w.ears {
+		for e := range ears {
+			e.wake()
+		}
+	}
+}
+
+// listen hears notifications, on a connection of its own that is made again when it is
+// lost. As what was told meanwhile is not heard, everybody looks then.
+func (w *watching) listen(ctx context.Context) {
+	pause := 50 * time.Millisecond
+	for ctx.Err() == nil {
+		if w.hear(ctx) {
+			pause = 50 * time.Millisecond
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		pause = min(2*pause, watchPoll)
+	}
+}
+
+// hear listens until that fails, and tells whether it ever did.
+func (w *watching) hear(ctx context.Context) bool {
+	c, err := pgx.ConnectConfig(ctx, w.store.at.config.ConnConfig)
+	if err != nil {
+		return false
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = c.Close(ctx) // it is of no use any more
+	}()
+	if _, err := c.Exec(ctx, "LISTEN "+pgx.Identifier{w.store.news.channel}.Sanitize()); err != nil {
+		return false
+	}
+	w.all()
+	for {
+		n, err := c.WaitForNotification(ctx)
+		if err != nil {
+			return true
+		}
+		if n.Payload == toldAll {
+			w.all()
+			continue
+		}
+		for word := range strings.SplitSeq(n.Payload, ",") {
+			if num, err := strconv.ParseInt(word, 10, 64); err == nil {
+				w.woken(num)
+			}
+		}
+	}
+}
+
+// Watch implements [session.Watcher]. What this store appends is told at once, what
+// others append by a notification, and what no notification tells within two seconds.
+func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		after := after // ranging again begins again
+		num, head, err := s.head(ctx, id)
+		if err != nil {
+			yield(0, err)
+			return
+		}
+		e := s.watching.add(num)
+		defer s.watching.remove(e)
+		tick := time.NewTicker(watchPoll)
+		defer tick.Stop()
+		for first := true; ; {
+			if !first || head <= after { // what came before it was listened for
+				num, head, err = s.head(ctx, id)
+			}
+			first = false
+			switch {
+			case err == nil && num != e.num: // another session of that id
+				err = rows.NotFound("watch", id)
+			case err == nil && head > after:
+				if after = head; !yield(head, nil) {
+					return
+				}
+				continue
+			}
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			select {
+			case <-e.call:
+			case <-tick.C:
+			case <-ctx.Done():
+			case <-s.ctx.Done():
+			}
+			if err := ctx.Err(); err != nil {
+				yield(0, err)
+				return
+			}
+		}
+	}
+}
+
+// head is where a session's log ends.
+func (s *Store) head(ctx context.Context, id string) (num, head int64, err error) {
+	err = s.do(ctx, "watch", id, func(c *pgxpool.Conn, _ bool) error {
+		err := c.QueryRow(ctx, `SELECT num, head FROM sessions WHERE id = $1 AND deleted = 0`, []byte(id)).Scan(&num, &head)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return rows.NotFound("watch", id)
+		}
+		return err
+	})
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		} else {
+			err = &session.Error{Op: "watch", Session: id, Err: session.ErrClosed, Detail: s.at.String()}
+		}
+	}
+	return num, head, err
+}
