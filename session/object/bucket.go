@@ -45,20 +45,26 @@ type listed struct {
 const readTries = 3
 
 // get reads an object, or its first bytes when limit is not 0.
-func (b *bucket) get(ctx context.Context, key string, limit int64) (o object, err error) {
+func (b *bucket) get(ctx context.Context, key string, limit int64) (object, error) {
+	return b.getRange(ctx, key, 0, limit-1)
+}
+
+// getRange reads the bytes of an object from one to another; all of them when to is
+// less than 0.
+func (b *bucket) getRange(ctx context.Context, key string, from, to int64) (o object, err error) {
 	for range readTries {
-		if o, err = b.getOnce(ctx, key, limit); err == nil || errors.Is(err, errMissing) || ctx.Err() != nil {
+		if o, err = b.getOnce(ctx, key, from, to); err == nil || errors.Is(err, errMissing) || ctx.Err() != nil {
 			break
 		}
 	}
 	return o, err
 }
 
-func (b *bucket) getOnce(ctx context.Context, key string, limit int64) (object, error) {
+func (b *bucket) getOnce(ctx context.Context, key string, from, to int64) (object, error) {
 	var o object
 	var opts minio.GetObjectOptions
-	if limit > 0 {
-		if err := opts.SetRange(0, limit-1); err != nil {
+	if to >= 0 {
+		if err := opts.SetRange(from, to); err != nil {
 			return o, err
 		}
 	}

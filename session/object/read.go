@@ -1,6 +1,7 @@
 package object
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -109,6 +110,11 @@ func (sc *scan) part(ctx context.Context) (part, error) {
 		if at < g.First || at > g.Last {
 			continue
 		}
+		if sc.down && at == g.Last && sc.left <= tailRecords && g.Bytes > 2*tailBytes {
+			if p, err := sc.end(ctx, g); err != nil || len(p.records) > 0 {
+				return p, err
+			}
+		}
 		o, err := sc.s.bucket.get(ctx, g.Key, 0)
 		if errors.Is(err, errMissing) {
 			return sc.gone(-g.First, part{first: g.First, last: g.Last})
@@ -119,6 +125,29 @@ func (sc *scan) part(ctx context.Context) (part, error) {
 		return part{first: at, last: at}, nil
 	}
 	return sc.tail(ctx)
+}
+
+// A few records are looked for in the last bytes of a segment.
+const (
+	tailRecords = 200
+	tailBytes   = 256 << 10
+)
+
+// end reads the last bytes of a segment. There may be no whole record in them.
+func (sc *scan) end(ctx context.Context, g segment) (part, error) {
+	o, err := sc.s.bucket.getRange(ctx, g.Key, g.Bytes-tailBytes, g.Bytes-1)
+	if errors.Is(err, errMissing) {
+		return sc.gone(-g.First, part{first: g.First, last: g.Last})
+	}
+	if err != nil {
+		return part{}, err
+	}
+	_, lines, _ := bytes.Cut(o.body, []byte("\n"))
+	p := part{last: g.Last, records: parseRecords(lines)}
+	if len(p.records) > 0 {
+		p.first = p.records[0].Seq
+	}
+	return p, nil
 }
 
 // gone is told of an object that is not there: at first that may be because it was
@@ -193,11 +222,9 @@ func (sc *scan) give(ctx context.Context, p part, yield func(session.Record, err
 			found[r.Seq] = r
 		}
 	}
-	from, to := max(sc.low+1, p.first), min(sc.high, p.last)
-	if !sc.down {
-		from = sc.low + 1
-	} else {
-		to = sc.high
+	from, to := sc.low+1, min(sc.high, p.last)
+	if sc.down {
+		from, to = max(sc.low+1, p.first), sc.high
 	}
 	for n := to - from + 1; n > 0 && sc.left > 0; n-- {
 		if err := ctx.Err(); err != nil {
@@ -214,6 +241,9 @@ func (sc *scan) give(ctx context.Context, p part, yield func(session.Record, err
 		sc.left--
 		r, ok := found[seq]
 		var err error
+		if ok && r.Check() != nil {
+			r, ok = session.Record{}, false
+		}
 		if !ok {
 			err = damaged(seq, "the record is not there or cannot be read")
 		}

@@ -1,8 +1,11 @@
 package object_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -52,12 +55,46 @@ func TestStore(t *testing.T) {
 				return s
 			}, sessiontest.Caps{Reopen: func(t testing.TB, s session.Store) session.Store {
 				return open(t, urls[s], o)
-			}})
+			}, Corrupt: corrupt})
 		})
 	}
 }
 
 var ctx = context.Background()
+
+// corrupt changes a character of a record, wherever it lies.
+func corrupt(t testing.TB, store session.Store, id string, seq int64) {
+	s := store.(*object.Store)
+	root, err := s.Get("sessions/" + object.NameOf(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct{ Log string }
+	if err := json.Unmarshal(root, &r); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := s.Keys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := fmt.Appendf(nil, "{\"seq\":%d,\"id\"", seq)
+	for key := range keys {
+		if !strings.HasPrefix(key, "log/"+r.Log+"/") && !strings.HasPrefix(key, "seg/"+r.Log+"/") {
+			continue
+		}
+		b, err := s.Get(key)
+		if err != nil {
+			continue // folded meanwhile
+		}
+		if at := bytes.Index(b, mark); at >= 0 {
+			end := at + bytes.IndexByte(b[at:], '\n')
+			b[end-int(seq)*3] ^= 1 // a place of its own for each
+			if err := s.Put(key, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
 
 // emptyPlace removes what a test left behind.
 func emptyPlace(t testing.TB, url string) {
