@@ -91,30 +91,32 @@ func open(t testing.TB, text string, o *mysql.Options) *mysql.Store {
 var urls sync.Map
 
 func TestContract(t *testing.T) {
-	server(t)
-	contract(t, func(testing.TB, string) {})
+	contract(t, false, func(*mysql.Store) {})
 }
 
 // Where the procedure cannot be made, everything goes another way and is the same.
 func TestContractWithoutProcedure(t *testing.T) {
-	server(t)
-	contract(t, func(t testing.TB, text string) {
-		open(t, text, nil).Close()
-		run(t, rawOf(t, text), "DROP PROCEDURE append_record_1; CREATE TABLE append_taken (n INT)")
-	})
+	contract(t, true, (*mysql.Store).WithoutProcedure)
 }
 
-func contract(t *testing.T, prepare func(testing.TB, string)) {
-	sessiontest.Run(t, func(t testing.TB) session.Store {
-		text := database(t)
-		prepare(t, text)
+func contract(t *testing.T, slow bool, change func(*mysql.Store)) {
+	server(t)
+	again := func(t testing.TB, text string) session.Store {
 		s := open(t, text, nil)
+		change(s)
 		urls.Store(s, text)
 		return s
-	}, sessiontest.Caps{
+	}
+	sessiontest.Run(t, func(t testing.TB) session.Store { return again(t, database(t)) }, sessiontest.Caps{
+		Slow: slow,
 		Reopen: func(t testing.TB, s session.Store) session.Store {
 			text, _ := urls.Load(s)
-			return open(t, text.(string), nil)
+			return again(t, text.(string))
+		},
+		Corrupt: func(t testing.TB, s session.Store, id string, seq int64) {
+			text, _ := urls.Load(s)
+			run(t, rawOf(t, text.(string)), `UPDATE records SET chain = LEFT(chain, 90)
+  WHERE seq = ? AND num = (SELECT num FROM sessions WHERE id = ?)`, seq, id)
 		},
 	})
 }

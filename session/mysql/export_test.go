@@ -1,0 +1,24 @@
+package mysql
+
+// WithoutProcedure makes s as it is where the server lets nobody make procedures.
+func (s *Store) WithoutProcedure() {
+	if s.one != nil {
+		s.one.Close()
+		s.one = nil
+	}
+}
+
+// HasProcedure reports whether s appends with the procedure.
+func (s *Store) HasProcedure() bool { return s.one != nil }
+
+// CheckDurable and CheckVersion are what each connection is looked at for.
+var (
+	CheckDurable = checkDurable
+	CheckVersion = checkVersion
+)
+
+// The statements of a tail and the version of the tables.
+const (
+	RecordsDown   = recordsDown
+	FormatVersion = formatVersion
+)

@@ -1,0 +1,187 @@
+package mysql_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/mysql"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func note(n int) session.Draft {
+	it := transcript.UserText(fmt.Sprintf("item %d %s", n, strings.Repeat("words 'that' \"are\" quoted\\ ", 50)))
+	it.ID = fmt.Sprint("item-", n)
+	return session.ItemDraft(transcript.MustEncode(it), false, nil)
+}
+
+// whole reads a log, makes sure that it is unbroken, and returns its last seq.
+func whole(t testing.TB, s session.Store, id string) int64 {
+	t.Helper()
+	var last session.Record
+	for r, err := range s.Read(t.Context(), id, session.Range{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.CheckAfter(&last); err != nil {
+			t.Fatal(err)
+		}
+		last = r
+	}
+	p, err := s.List(t.Context(), session.Query{ID: id})
+	if err != nil || len(p.Sessions) != 1 || p.Sessions[0].Head != last.Seq || p.Sessions[0].HeadDigest != last.Digest {
+		t.Fatalf("the meta %+v is not of a log that ends at %d, %v", p.Sessions, last.Seq, err)
+	}
+	return last.Seq
+}
+
+// killConnections kills all connections to a database but its own.
+func killConnections(t *testing.T, db *sql.DB) {
+	found, err := db.Query("SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer found.Close()
+	for found.Next() {
+		var id int64
+		if err := found.Scan(&id); err != nil {
+			t.Error(err)
+		}
+		_, _ = db.Exec("KILL CONNECTION ?", id) // it may have ended by itself
+	}
+}
+
+// A writer whose connections are killed goes on: what it has sent is found or sent
+// again, and is there once.
+func TestConnectionsKilled(t *testing.T) {
+	for name, change := range map[string]func(*mysql.Store){
+		"with the procedure": func(*mysql.Store) {}, "without": (*mysql.Store).WithoutProcedure,
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := database(t)
+			s := open(t, text, nil)
+			change(s)
+			logs := []*session.Log{create(t, s, "a"), create(t, s, "b")}
+			db := rawOf(t, text)
+			var all sync.WaitGroup
+			acked, failed := make([]int, len(logs)), make([]int, len(logs))
+			for i, l := range logs {
+				all.Go(func() {
+					for n := range 150 {
+						if n%5 == 2 {
+							all.Go(func() { killConnections(t, db) })
+						}
+						switch _, err := l.Append(t.Context(), note(n)); {
+						case err == nil:
+							acked[i]++
+						case errors.Is(err, session.ErrConflict), errors.Is(err, session.ErrFenced):
+							t.Errorf("append %d: %v", n, err)
+						default:
+							failed[i]++
+						}
+					}
+				})
+			}
+			all.Wait()
+			t.Logf("%v acknowledged, %v failed", acked, failed)
+			for i, l := range logs {
+				if got := whole(t, s, l.ID()); got < int64(1+acked[i]) || got > int64(1+acked[i]+failed[i]) {
+					t.Errorf("session %s ends at %d, %d acknowledged, %d failed", l.ID(), got, acked[i], failed[i])
+				}
+				l.Close()
+			}
+		})
+	}
+}
+
+// A lease that was taken on a connection that was lost is taken.
+func TestLeaseWhenConnectionsAreKilled(t *testing.T) {
+	text := database(t)
+	s := open(t, text, nil)
+	db := rawOf(t, text)
+	var all sync.WaitGroup
+	defer all.Wait()
+	last := int64(0)
+	for n := range 100 {
+		if n%3 == 1 {
+			all.Go(func() { killConnections(t, db) })
+		}
+		h := session.Lease{Holder: session.Holder{ID: fmt.Sprint(n)}}
+		got, err := s.Acquire(t.Context(), "s", h, func(cur session.Lease) bool { return cur.Holder.ID != h.Holder.ID })
+		if err != nil {
+			if errors.Is(err, session.ErrBusy) {
+				t.Errorf("acquire %d: %v", n, err)
+			}
+			continue
+		}
+		if got.Epoch <= last {
+			t.Errorf("epoch %d after %d", got.Epoch, last)
+		}
+		last = got.Epoch
+	}
+}
+
+// TestMain is also the other process of TestTwoProcesses.
+func TestMain(m *testing.M) {
+	if text := os.Getenv("HOLDFAST_MYSQL_OTHER"); text != "" {
+		if err := rename(text, "other"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+const renames = 60
+
+func rename(text, who string) error {
+	ctx := context.Background()
+	s, err := mysql.Open(ctx, text, nil)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	sessions := session.New(s, nil)
+	for n := range renames {
+		title := fmt.Sprint(who, " ", n)
+		for {
+			err := sessions.Patch(ctx, "s", session.MetaPatch{Title: &title})
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, session.ErrConflict) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Two processes that append to one session take turns, and nothing of either is lost.
+func TestTwoProcesses(t *testing.T) {
+	text := database(t)
+	s := open(t, text, nil)
+	create(t, s, "s").Close()
+	other := exec.Command(os.Args[0])
+	other.Env = append(os.Environ(), "HOLDFAST_MYSQL_OTHER="+text)
+	other.Stderr = os.Stderr
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	err := errors.Join(rename(text, "this"), other.Wait())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := whole(t, s, "s"); got != 1+2*renames {
+		t.Errorf("the log ends at %d, want %d", got, 1+2*renames)
+	}
+}
