@@ -152,7 +152,7 @@ func (b *bucket) listOnce(ctx context.Context, under string, after *string, yiel
 	if *after != "" {
 		opts.StartAfter = b.prefix + *after
 	}
-	for o := range b.client.Client.ListObjectsIter(ctx, b.name, opts) {
+	for o := range b.client.ListObjectsIter(ctx, b.name, opts) {
 		if o.Err != nil {
 			return false, kindOf(ctx, o.Err)
 		}

@@ -80,7 +80,7 @@ var faults = map[string]func(f *faulty, r *http.Request) (*http.Response, error)
 	"busy": func(f *faulty, r *http.Request) (*http.Response, error) {
 		body := "<Error><Code>SlowDown</Code><Message>busy</Message></Error>"
 		return &http.Response{
-			Status: "503 Slow Down", StatusCode: 503, ProtoMajor: 1, ProtoMinor: 1, Request: r,
+			Status: "503 Slow Down", StatusCode: http.StatusServiceUnavailable, ProtoMajor: 1, ProtoMinor: 1, Request: r,
 			Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
 		}, nil
 	},

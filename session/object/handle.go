@@ -328,16 +328,26 @@ func (h *handle) putRoot(ctx context.Context, r *root) error {
 	return nil
 }
 
-// writeRoot replaces a root that has an etag, "" for none.
-func (s *Store) writeRoot(ctx context.Context, key, etag string, r *root) (object, error) {
+// writeRoot replaces a root that has an etag, "" for none. When an answer was lost, it
+// looks whether the root is there.
+func (s *Store) writeRoot(ctx context.Context, key, etag string, r *root) (o object, err error) {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return object{}, invalid(err)
 	}
+	body = append(body, '\n')
 	if etag == "" {
-		return s.bucket.create(ctx, key, append(body, '\n'))
+		o, err = s.bucket.create(ctx, key, body)
+	} else {
+		o, err = s.bucket.replace(ctx, key, etag, body)
 	}
-	return s.bucket.replace(ctx, key, etag, append(body, '\n'))
+	if err == nil || ctx.Err() != nil {
+		return o, err
+	}
+	if now, o, again := s.loadRoot(ctx, key); again == nil && now != nil && now.Op == r.Op {
+		return o, nil
+	}
+	return o, err
 }
 
 func invalid(err error) error {
