@@ -32,11 +32,15 @@ func (s *Store) admit(ctx context.Context, c *redis.Conn) error {
 	info := parseInfo(text)
 	major, minor := version(info["redis_version"])
 	refuse := func(sentinel error, detail, hint string) error {
-		return &session.Error{Op: "open store", Err: sentinel, Detail: s.shown + ": " + detail, Hint: hint}
+		err := &session.Error{Op: "open store", Err: sentinel, Detail: s.shown + ": " + detail, Hint: hint}
+		return fmt.Errorf("looking at the server: %w", err) // the client library takes one layer off
 	}
+	_, clustered := s.db.(*redis.ClusterClient)
 	switch {
 	case info["loading"] == "1":
 		return errLoading
+	case info["redis_mode"] == "cluster" && !clustered:
+		return errCluster
 	case info["redis_mode"] == "sentinel":
 		return refuse(session.ErrUnsupported, "this is a sentinel", "name the server that it watches")
 	case major < 6 || major == 6 && minor < 2:
@@ -54,6 +58,8 @@ func (s *Store) admit(ctx context.Context, c *redis.Conn) error {
 	case s.durability == durableWait && (major < 7 || major == 7 && minor < 2):
 		return refuse(session.ErrUnsupported, "durability=wait needs WAITAOF, and version "+info["redis_version"]+" has none",
 			"use Redis 7.2 or later, or appendfsync always")
+	case s.durability == durableWait && clustered:
+		return refuse(session.ErrUnsupported, "durability=wait on a cluster", "set appendfsync always on its servers")
 	case s.durability == durableWait:
 		return nil // each write waits, whatever the settings
 	}
@@ -106,20 +112,6 @@ func version(text string) (major, minor int) {
 // begin connects, and makes the store when there is nothing.
 func (s *Store) begin(ctx context.Context) error {
 	_, err := s.try(ctx, "open store", "", func(ctx context.Context) (answer, error) {
-		if c, ok := s.db.(*redis.Client); ok {
-			text, err := c.Info(ctx).Result()
-			if err != nil {
-				return nil, err
-			}
-			if parseInfo(text)["redis_mode"] == "cluster" {
-				return nil, errCluster
-			}
-		} else if s.durability == durableWait {
-			return nil, &session.Error{
-				Op: "open store", Err: session.ErrUnsupported, Detail: s.shown + ": durability=wait on a cluster",
-				Hint: "set appendfsync always on its servers",
-			}
-		}
 		return nil, s.beginFormat(ctx)
 	})
 	return err
@@ -134,7 +126,7 @@ func (s *Store) beginFormat(ctx context.Context) error {
 	if redis.HasErrorPrefix(err, "WRONGTYPE") {
 		return s.foreign(key)
 	}
-	if err != redis.Nil {
+	if !errors.Is(err, redis.Nil) {
 		return err
 	}
 	found, err := s.anyKey(ctx)

@@ -133,22 +133,39 @@ func (s *Store) tries(ctx context.Context, op, id string, f func(context.Context
 		}
 		again, lost := passing(err)
 		sent = sent || lost
+		if err := s.ended(ctx, op, id); err != nil {
+			return nil, err
+		}
 		if !again || time.Now().Add(pause).After(deadline) {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
 			return nil, s.translate(op, id, err)
 		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			wait.Stop()
-			return nil, ctx.Err()
-		case <-s.closed:
-			wait.Stop()
-			return nil, s.closedError(op, id)
+		if err := s.pause(ctx, pause, op, id); err != nil {
+			return nil, err
 		}
+	}
+}
+
+// ended tells that nobody waits for an answer any more.
+func (s *Store) ended(ctx context.Context, op, id string) error {
+	select {
+	case <-s.closed:
+		return s.closedError(op, id)
+	default:
+		return ctx.Err()
+	}
+}
+
+// pause waits, unless nobody waits for an answer any more.
+func (s *Store) pause(ctx context.Context, d time.Duration, op, id string) error {
+	wait := time.NewTimer(d)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.closed:
+		return s.closedError(op, id)
 	}
 }
 

@@ -90,7 +90,7 @@ func (s *Store) translate(op, id string, err error) error {
 		return set(session.ErrReadOnly, "the server cannot write its files: see its log")
 	case code(err, "READONLY"):
 		return set(session.ErrReadOnly, "the server follows another one: name that one")
-	case code(err, "NOPERM"):
+	case code(err, "NOPERM"), strings.Contains(err.Error(), "The user executing the script can't"):
 		return set(session.ErrReadOnly, "allow the user ~"+s.base+"* &"+s.base+"* and +@read +@write +@scripting +@pubsub +info +config|get +bgrewriteaof")
 	case code(err, "NOAUTH"), code(err, "WRONGPASS"):
 		out.Hint = "put the right user and password into the URL: redis://user:password@host"

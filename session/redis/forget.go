@@ -101,15 +101,8 @@ func (s *Store) idle(ctx context.Context, id string) (map[string]string, error) 
 		if info["aof_rewrite_in_progress"] != "1" && info["aof_rewrite_scheduled"] != "1" && info["rdb_bgsave_in_progress"] != "1" {
 			return info, nil
 		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			wait.Stop()
-			return nil, ctx.Err()
-		case <-s.closed:
-			wait.Stop()
-			return nil, s.closedError("erase", id)
+		if err := s.pause(ctx, pause, "erase", id); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -3,11 +3,11 @@ package redis
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -78,25 +78,11 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 			tlsConfig = o.TLS.Clone()
 		}
 	}
-	opt := &redis.Options{
-		Network: t.network, Addr: t.addr, Username: t.user, Password: t.password, DB: t.db, TLSConfig: tlsConfig,
-		Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true,
-		// The store tries again by itself: it knows what may be done twice.
-		MaxRetries: -1, DialerRetries: 1,
-		DialTimeout: s.timeout, ReadTimeout: s.timeout + time.Second, WriteTimeout: s.timeout + time.Second,
-		OnConnect:                s.admit,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	}
-	s.db = redis.NewClient(opt)
+	s.db = redis.NewClient(s.client(tlsConfig))
 	err = s.begin(ctx)
-	if err == errCluster {
+	if errors.Is(err, errCluster) {
 		_ = s.db.Close()
-		s.db = redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: []string{t.addr}, Username: t.user, Password: t.password, TLSConfig: tlsConfig,
-			Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true, DialerRetries: 1, MaxRedirects: 3,
-			DialTimeout: s.timeout, ReadTimeout: s.timeout + time.Second, WriteTimeout: s.timeout + time.Second,
-			OnConnect: s.admit, MaintNotificationsConfig: opt.MaintNotificationsConfig,
-		})
+		s.db = redis.NewClusterClient(s.cluster(tlsConfig))
 		err = s.begin(ctx)
 	}
 	if err != nil {

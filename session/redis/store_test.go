@@ -3,8 +3,10 @@ package redis_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +21,48 @@ import (
 func TestStore(t *testing.T) {
 	sessiontest.Run(t, func(t testing.TB) session.Store { return fresh(t) }, sessiontest.Caps{
 		Reopen: func(t testing.TB, s session.Store) session.Store { return open(t, s.(*opened).url) },
+		Corrupt: func(t testing.TB, s session.Store, id string, seq int64) {
+			url := s.(*opened).url
+			key, c := base(t, url)+"records:"+id, raw(t, url)
+			record, err := c.LIndex(ctx, key, seq-1).Result()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seq%2 == 0 {
+				record = record[:len(record)-2] + "XX"
+			} else {
+				record = "X"
+			}
+			if err := c.LSet(ctx, key, seq-1, record).Err(); err != nil {
+				t.Fatal(err)
+			}
+		},
 	})
+}
+
+// A cluster of one server: all keys of a store are in one slot.
+func TestCluster(t *testing.T) {
+	i := own(t, "--cluster-enabled", "yes", "--port", freePort(t), "--bind", "127.0.0.1")
+	c := raw(t, i.url)
+	if err := c.Do(ctx, "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for ok := false; !ok; {
+		info, err := c.ClusterInfo(ctx).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ok = strings.Contains(info, "cluster_state:ok")
+	}
+	url := "redis://127.0.0.1:" + i.args[slices.Index(i.args, "--bind")-1]
+	sessiontest.Run(t, func(t testing.TB) session.Store { return open(t, placeOn(t, url)) }, sessiontest.Caps{
+		Reopen: func(t testing.TB, s session.Store) session.Store { return open(t, s.(*opened).url) },
+		Slow:   true,
+	})
+	_, err := redis.Open(ctx, url+"?durability=wait", nil)
+	if !errors.Is(err, session.ErrUnsupported) {
+		t.Error(err)
+	}
 }
 
 var ctx = context.Background()

@@ -24,7 +24,7 @@ const (
 type target struct {
 	network, addr  string
 	user, password string
-	db             int
+	number         int // of the database
 	tls            bool
 	prefix         string
 	durability     string
@@ -56,10 +56,16 @@ func parseURL(raw string) (t target, err error) {
 	if t.user != "" {
 		t.shown = u.Scheme + "://" + t.user + "@" + t.addr
 	}
-	if t.db != 0 {
-		t.shown += "/" + strconv.Itoa(t.db)
+	if t.number != 0 {
+		t.shown += "/" + strconv.Itoa(t.number)
 	}
-	return t, t.parameters(u)
+	if err := t.parameters(u); err != nil {
+		return t, err
+	}
+	if t.network == "unix" && t.number != 0 {
+		t.shown += "?db=" + strconv.Itoa(t.number)
+	}
+	return t, nil
 }
 
 func badURL(detail string) error {
@@ -104,7 +110,7 @@ func (t *target) database(text string) error {
 	if err != nil || n < 0 || strconv.Itoa(n) != text {
 		return badURL("the number of its database is none")
 	}
-	t.db = n
+	t.number = n
 	return nil
 }
 
