@@ -42,9 +42,10 @@ func whole(t testing.TB, s session.Store, id string) int64 {
 	return last.Seq
 }
 
-// killConnections kills all connections to a database but its own.
-func killConnections(t *testing.T, db *sql.DB) {
-	found, err := db.Query("SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()")
+// killConnections kills all connections to the database of a URL. It uses one to none.
+func killConnections(t *testing.T, db *sql.DB, text string) {
+	_, name, _ := strings.Cut(text, "/holdfast_")
+	found, err := db.Query("SELECT id FROM information_schema.processlist WHERE db = ?", "holdfast_"+name)
 	if err != nil {
 		t.Error(err)
 		return
@@ -70,14 +71,14 @@ func TestConnectionsKilled(t *testing.T) {
 			s := open(t, text, nil)
 			change(s)
 			logs := []*session.Log{create(t, s, "a"), create(t, s, "b")}
-			db := rawOf(t, text)
+			db := raw(t, server(t))
 			var all sync.WaitGroup
 			acked, failed := make([]int, len(logs)), make([]int, len(logs))
 			for i, l := range logs {
 				all.Go(func() {
 					for n := range 150 {
 						if n%5 == 2 {
-							all.Go(func() { killConnections(t, db) })
+							all.Go(func() { killConnections(t, db, text) })
 						}
 						switch _, err := l.Append(t.Context(), note(n)); {
 						case err == nil:
@@ -106,13 +107,13 @@ func TestConnectionsKilled(t *testing.T) {
 func TestLeaseWhenConnectionsAreKilled(t *testing.T) {
 	text := database(t)
 	s := open(t, text, nil)
-	db := rawOf(t, text)
+	db := raw(t, server(t))
 	var all sync.WaitGroup
 	defer all.Wait()
 	last := int64(0)
 	for n := range 100 {
 		if n%3 == 1 {
-			all.Go(func() { killConnections(t, db) })
+			all.Go(func() { killConnections(t, db, text) })
 		}
 		h := session.Lease{Holder: session.Holder{ID: fmt.Sprint(n)}}
 		got, err := s.Acquire(t.Context(), "s", h, func(cur session.Lease) bool { return cur.Holder.ID != h.Holder.ID })

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"io"
+	"log"
 	"net/url"
 	"os"
 	"strings"
@@ -39,6 +41,7 @@ func raw(t testing.TB, u *url.URL) *sql.DB {
 	c.User, c.Net, c.Addr = u.User.Username(), "tcp", u.Host
 	c.Passwd, _ = u.User.Password()
 	c.DBName = strings.TrimPrefix(u.Path, "/")
+	c.Logger = log.New(io.Discard, "", 0)
 	c.MultiStatements, c.InterpolateParams = true, true
 	connector, err := driver.NewConnector(c)
 	if err != nil {
