@@ -15,5 +15,9 @@ func TestContract(t *testing.T) {
 		Reopen: func(t testing.TB, s session.Store) session.Store {
 			return open(t, s.(*sqlite.Store).Path())
 		},
+		Corrupt: func(t testing.TB, s session.Store, id string, seq int64) {
+			raw(t, s.(*sqlite.Store).Path(), `UPDATE records SET payload = CAST('{"x":1}' AS BLOB)
+  WHERE key = (SELECT num << 32 FROM sessions WHERE id = ?) + ?`, id, seq)
+		},
 	})
 }
