@@ -197,8 +197,11 @@ func (s *Store) do(ctx context.Context, id string, round int64) error {
 		for _, seq := range erase {
 			delete(t.erase, seq)
 		}
-	case own(err):
+	case own(err), errors.Is(err, errWaits):
 		t.own = err
+		if errors.Is(err, errWaits) {
+			t.own = nil
+		}
 		t.delay = min(max(2*t.delay, firstPause), lastPause)
 		t.at = time.Now().Add(t.delay)
 	default:
@@ -223,7 +226,26 @@ func (s *Store) ship(ctx context.Context, id string, deleted bool, erase []int64
 	if err == nil && len(erase) > 0 {
 		err = s.erase(ctx, id, erase)
 	}
+	if err == nil && deleted {
+		err = s.kept(ctx, id)
+	}
 	return r, err
+}
+
+// errWaits is for a copy that is deleted as soon as all the forks of it are there.
+var errWaits = errors.New("it waits for its forks")
+
+// kept reports whether a deleted session is still to be deleted in the secondary.
+func (s *Store) kept(ctx context.Context, id string) error {
+	here, err := s.find(ctx, s.primary, id)
+	if err != nil || here != nil && !here.Deleted {
+		return err // made anew meanwhile
+	}
+	there, err := s.find(ctx, s.secondary, id)
+	if err == nil && there != nil && !there.Deleted {
+		err = errWaits
+	}
+	return err
 }
 
 // delete deletes a session in the secondary that the primary does not have any more.
