@@ -23,7 +23,7 @@ type Task struct {
 	Store    string   // its kind
 	Dir      string   // its folder
 	Ledger   string   // the ledger's path
-	Work     string   // "agent", "log", "ask", "answer", "life", "check" or "contend"
+	Work     string   // "agent", "log", "ask", "answer", "life", "check", "contend" or "fault"
 	Sessions []string // worked on side by side
 	Run      int      // differs from child to child, for ids that never repeat
 	Rounds   int      // prompts before it is done
@@ -77,7 +77,7 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 	work := map[string]func(context.Context, job) error{
 		"agent": workAgent, "log": workLog, "ask": workAsk, "answer": workAnswer, "life": workLife,
 	}[t.Work]
-	if work == nil && t.Work != "check" && t.Work != "contend" {
+	if work == nil && t.Work != "check" && t.Work != "contend" && t.Work != "fault" {
 		return fmt.Errorf("crashtest: no work %q", t.Work)
 	}
 
@@ -94,6 +94,10 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 	}
 	if t.Work != "contend" {
 		report.Ready()
+	}
+	if t.Work == "fault" {
+		t.workFault(ctx, report)
+		return nil
 	}
 	store, err := OpenStore(t.Store, t.Dir)
 	if err != nil {

@@ -235,7 +235,7 @@ func (r *reorder) child(t *testing.T, task Task) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), childVar+"="+string(text))
+	cmd.Env = append(os.Environ(), childVar+"="+string(text), "GOMAXPROCS=2")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.CombinedOutput()
 	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended || len(out) > 0 {

@@ -1,0 +1,100 @@
+package crashtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+)
+
+// A run on a disk that is full ends with the exit code for it, a message and a hint,
+// and goes on when there is room again.
+func TestFullDisk(t *testing.T) {
+	if !inside(t) {
+		return
+	}
+	const failed = 1 // docs/cli.md
+	bin := buildProgram(t)
+	play := filepath.Join(t.TempDir(), "play.yaml")
+	if err := os.WriteFile(play, []byte("steps:\n  - text: Hello.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, store := range Stores {
+		t.Run(store, func(t *testing.T) {
+			home := filepath.Join(t.TempDir(), "home")
+			if err := os.MkdirAll(home, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Mount("tmpfs", home, "tmpfs", 0, "size=2m"); err != nil {
+				missing.Skip(t, "mounting needs root (%v); run: sudo go test ./internal/crashtest", err)
+			}
+			t.Cleanup(func() {
+				if err := syscall.Unmount(home, syscall.MNT_DETACH); err != nil {
+					t.Error(err)
+				}
+			})
+			url := map[string]string{"sqlite": "sqlite:" + home + "/s.db", "file": "file:" + home + "/sessions"}[store]
+			run := func(args ...string) (code int, out, said string) {
+				cmd := exec.Command(bin, append([]string{"run", "--store", url, "--model", "scripted/" + play}, args...)...)
+				cmd.Dir, cmd.Env = t.TempDir(), append(environ(home), "GOMAXPROCS=2")
+				var stdout, stderr bytes.Buffer
+				cmd.Stdout, cmd.Stderr = &stdout, &stderr
+				err := cmd.Run()
+				if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+					t.Fatal(err)
+				}
+				return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
+			}
+			if code, _, said := run("--session-id", "s", "hello"); code != 0 {
+				t.Fatalf("with room: exit code %d: %s", code, said)
+			}
+			for room := range 6 { // from no room at all to a little
+				ballast := filepath.Join(home, "ballast")
+				fill(t, ballast, int64(room)*8<<10)
+				code, out, said := run("--resume", "s", "hello "+strings.Repeat("again ", 8000))
+				t.Logf("%d KiB left: exit code %d: %s", room*8, code, strings.TrimSpace(said))
+				if code != 0 && (!strings.Contains(said, "no space left") || !strings.Contains(said, "hint:")) {
+					t.Errorf("%d KiB left: exit code %d, %q, %q", room*8, code, out, said)
+				}
+				if room == 0 && code != failed {
+					t.Errorf("no room: exit code %d, want %d", code, failed)
+				}
+				if err := os.Remove(ballast); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if code, _, said := run("--resume", "s", "hello"); code != 0 {
+				t.Errorf("with room again: exit code %d: %s", code, said)
+			}
+		})
+	}
+}
+
+// fill leaves so many bytes on the disk that holds path.
+func fill(t *testing.T, path string, leave int64) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 4096)
+	size := int64(0)
+	for err == nil {
+		var n int
+		n, err = f.Write(b)
+		size += int64(n)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(max(0, size-leave)), f.Close()); err != nil {
+		t.Fatal(fmt.Errorf("%s: %w", path, err))
+	}
+}
