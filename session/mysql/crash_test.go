@@ -52,7 +52,7 @@ func newEngine(t *testing.T) *engine {
 	l.Close()
 	e.own(dir)
 	sql := filepath.Join(dir, "init.sql")
-	text := "CREATE DATABASE IF NOT EXISTS holdfast_crash; CREATE USER IF NOT EXISTS 'crash'@'%'; GRANT ALL ON holdfast_crash.* TO 'crash'@'%';\n"
+	text := "CREATE DATABASE IF NOT EXISTS holdfast_crash;\nCREATE USER IF NOT EXISTS 'crash'@'%';\nGRANT ALL ON holdfast_crash.* TO 'crash'@'%';\n"
 	if err := os.WriteFile(sql, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
