@@ -43,7 +43,8 @@ type sessionsCmd struct {
 	Delete   deleteCmd   `cmd:"" help:"Delete a session; what forks of it need stays." aliases:"rm"`
 	Prune    pruneCmd    `cmd:"" help:"Put old sessions into the trash, or delete what lies there."`
 	Restore  restoreCmd  `cmd:"" help:"Take a session out of the trash."`
-	Export   exportCmd   `cmd:"" help:"Write a session to standard output."`
+	Export   exportCmd   `cmd:"" help:"Write a session as records, for people, or for another program."`
+	Import   importCmd   `cmd:"" help:"Take in sessions of Claude Code, Codex, the Open Agent SDK, or exported ones."`
 	Verify   verifyCmd   `cmd:"" help:"Check logs record by record."`
 	Repair   repairCmd   `cmd:"" help:"Mend what a crash or a disk has left, without losing anything."`
 	Redact   redactCmd   `cmd:"" help:"Erase content of a session for good, and keep the proof of what was there."`

@@ -1,49 +1,135 @@
 package cli
 
 import (
+	"bytes"
 	"context"
-	"math"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
 
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/holdfast-dev/holdfast/session/convert"
 )
 
 // exportCmd is `holdfast sessions export`.
 type exportCmd struct {
 	sessionArg
-	Format string `enum:"jsonl,text" default:"jsonl" placeholder:"FORMAT" help:"jsonl: every record, one per line; text: the transcript as text."`
+	Format string `enum:"jsonl,text,markdown,html,claude,codex,open-agent-sdk" default:"jsonl" placeholder:"FORMAT" help:"jsonl: every record, one per line; text, markdown, html: the transcript for people; claude, codex, open-agent-sdk: for these programs."`
+	Output string `short:"o" placeholder:"FILE" help:"Write to this file, or into this folder under the name that the format wants; default standard output."`
 	storeFlags
 	jsonFlag
 }
 
 func (c *exportCmd) run(ctx context.Context, p *Program) error {
+	format := convert.Format(c.Format)
+	if c.JSON && format != convert.JSONL {
+		return usage("--json and --format "+c.Format+" cannot be used together", "")
+	}
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		if c.Format == "text" {
-			if c.JSON {
-				return usage("--json and --format text cannot be used together", "")
-			}
-			loaded, err := s.Load(ctx, m.ID, nil)
-			if err != nil {
-				return err
-			}
-			p.out.text(transcript.Render(loaded.Items, transcript.RenderOptions{MaxBytes: math.MaxInt, MaxPartBytes: math.MaxInt}))
-			return nil
+		if c.Output != "" && c.Output != "-" {
+			return c.toFile(ctx, p, s, m, format)
 		}
-		var bad error
-		for r, err := range s.Records(ctx, m.ID, session.Range{}) {
-			switch {
-			case err != nil && !isCorrupt(err):
-				return err
-			case err != nil: // the rest is still worth having
-				if bad == nil {
-					bad = err
-				}
-				continue
-			}
-			if err := p.out.json(docOf(r), false); err != nil {
-				return err
-			}
-		}
-		return bad
+		w := &outWriter{p: p.out, lines: p.out.term.tty && format != convert.Text && format != convert.Markdown}
+		return errors.Join(convert.Export(ctx, w, s, m.ID, format), w.flush())
 	})
+}
+
+// toFile writes the file beside its place first, so that what is there is whole. What is
+// damaged is told once the rest is there.
+func (c *exportCmd) toFile(ctx context.Context, p *Program, s *session.Sessions, m session.Meta, format convert.Format) error {
+	path := c.Output
+	if !filepath.IsAbs(path) {
+		wd, err := p.Getwd()
+		if err != nil {
+			return err
+		}
+		path = filepath.Join(wd, path)
+	}
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		path = filepath.Join(path, exportName(m, format))
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".export-*") // mode 0600
+	if err != nil {
+		return &failure{msg: "write " + path + ": " + err.Error(), out: outcome.Usage, err: err}
+	}
+	defer os.Remove(tmp.Name())
+	bad := convert.Export(ctx, tmp, s, m.ID, format)
+	if bad != nil && !isCorrupt(bad) {
+		return errors.Join(bad, tmp.Close())
+	}
+	err = errors.Join(tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(bad, err)
+	}
+	p.err.line("%s", shown("session "+m.ID+" is in "+path))
+	return bad
+}
+
+// exportName is the name under which the format's program looks for a session.
+func exportName(m session.Meta, f convert.Format) string {
+	switch f {
+	case convert.Claude:
+		return convert.ClaudeID(m.ID) + ".jsonl"
+	case convert.Codex:
+		return "rollout-" + m.CreatedAt.UTC().Format("2006-01-02T15-04-05") + "-" + convert.ClaudeID(m.ID) + ".jsonl"
+	case convert.OpenAgentSDK:
+		return "transcript.json"
+	case convert.Markdown:
+		return m.ID + ".md"
+	case convert.HTML:
+		return m.ID + ".html"
+	case convert.Text:
+		return m.ID + ".txt"
+	}
+	return m.ID + ".jsonl"
+}
+
+// outWriter passes on what is written. With lines, to a terminal, what could steer it is
+// written as escapes, which mean the same in JSON.
+type outWriter struct {
+	p     *printer
+	lines bool
+	rest  []byte
+}
+
+var _ io.Writer = (*outWriter)(nil)
+
+func (w *outWriter) Write(b []byte) (int, error) {
+	if !w.lines {
+		return len(b), w.p.bytes(b)
+	}
+	w.rest = append(w.rest, b...)
+	i := bytes.LastIndexByte(w.rest, '\n')
+	if i < 0 {
+		return len(b), nil
+	}
+	err := w.safe(w.rest[:i+1])
+	w.rest = append(w.rest[:0], w.rest[i+1:]...)
+	return len(b), err
+}
+
+func (w *outWriter) flush() error {
+	err := w.safe(w.rest)
+	w.rest = nil
+	return err
+}
+
+// safe writes whole lines.
+func (w *outWriter) safe(b []byte) error {
+	for line := range bytes.Lines(b) {
+		text, ended := bytes.CutSuffix(line, []byte{'\n'})
+		out := inertJSON(string(text))
+		if ended {
+			out = append(out, '\n')
+		}
+		if err := w.p.bytes(out); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -21,6 +21,7 @@ type spinner struct {
 
 	// Guarded by shape.mu.
 	what  string
+	more  func() string // behind it, each time it is drawn; nil: nothing
 	since time.Time
 	quiet time.Time // nothing is drawn before
 	drawn bool
@@ -51,6 +52,17 @@ func (s *spinner) work(what string) {
 	}
 }
 
+// follow says what is shown behind what is being waited for. It is called often, and
+// by another goroutine.
+func (s *spinner) follow(more func() string) {
+	if s == nil {
+		return
+	}
+	s.shape.mu.Lock()
+	defer s.shape.mu.Unlock()
+	s.more = more
+}
+
 func (s *spinner) turn() {
 	tick := time.NewTicker(spinnerPeriod)
 	defer tick.Stop()
@@ -71,7 +83,11 @@ func (s *spinner) draw(i int, now time.Time) {
 		return
 	}
 	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	text := fmt.Sprintf("%c %s %d s · ctrl-c interrupts", frames[i%len(frames)], s.what, int(now.Sub(s.since).Seconds()))
+	what := s.what
+	if s.more != nil {
+		what += s.more()
+	}
+	text := fmt.Sprintf("%c %s %d s · ctrl-c interrupts", frames[i%len(frames)], what, int(now.Sub(s.since).Seconds()))
 	fmt.Fprintf(s.w, "\r\x1b[K%s", s.term.dim(clipWidth(text, s.term.width-1)))
 	s.drawn = true
 }

@@ -111,18 +111,14 @@ func appendField(b []byte, name string, lit []byte) []byte {
 }
 
 // resultContent reads what a tool said.
-func resultContent(content []byte) []byte {
-	var b []byte
-	for _, p := range partsOf(content) {
+func resultContent(content []byte) []part {
+	parts := partsOf(content)
+	for i, p := range parts {
 		if p.use != "" || p.result != "" { // nothing of this kind belongs here
-			p = customPart("anthropic", p.raw)
+			parts[i] = customPart("anthropic", p.raw)
 		}
-		if len(b) > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, p.json...)
 	}
-	return b
+	return parts
 }
 
 // mediaOf reads an image or a document.

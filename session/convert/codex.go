@@ -300,17 +300,19 @@ func messageItem(role string, content []byte) *item {
 		it.parts = append(it.parts, contentPart(v))
 		return true
 	})
-	if it.role == transcript.RoleUser && len(it.parts) > 0 && isSurroundings(it.parts[0].json) {
+	if it.role == transcript.RoleUser && len(it.parts) > 0 && isSurroundings(&it.parts[0]) {
 		it.role = transcript.RoleContext
 	}
 	return it
 }
 
 // isSurroundings reports whether a user's message is one that Codex puts in front.
-func isSurroundings(p []byte) bool {
-	lit := field(p, "text")
+func isSurroundings(p *part) bool {
+	if p.kind != textKind {
+		return false
+	}
 	for _, head := range []string{"<environment_context>", "<user_instructions>", "<permissions instructions>", "# AGENTS.md instructions", "<turn_aborted>"} {
-		if bytes.HasPrefix(lit, []byte(`"`+head)) {
+		if bytes.HasPrefix(p.json, []byte(`"`+head)) {
 			return true
 		}
 	}
@@ -397,19 +399,16 @@ func wrapped(name string, value []byte) []byte {
 }
 
 // outputOf reads what a tool said: a text, a list of pieces, or an object around one.
-func outputOf(v []byte) (parts []byte, isError bool) {
+func outputOf(v []byte) (parts []part, isError bool) {
 	if isObject(v) {
 		isError = string(field(v, "success")) == "false"
 		v = field(v, "content")
 	}
 	if isString(v) {
-		return textPart(v).json, isError
+		return []part{textPart(v)}, isError
 	}
 	elements(v, func(e []byte) bool {
-		if len(parts) > 0 {
-			parts = append(parts, ',')
-		}
-		parts = append(parts, contentPart(e).json...)
+		parts = append(parts, contentPart(e))
 		return true
 	})
 	return parts, isError

@@ -169,7 +169,7 @@ func (x *exporter) again(f Format, o *origin) (last kept, err error) {
 			return err
 		}
 		if f == Claude && field(k.raw, "uuid") != nil && len(field(k.raw, "message")) > 0 || last.raw == nil {
-			last = kept{k.n, append([]byte(nil), k.raw...)}
+			last = kept{n: k.n, raw: append([]byte(nil), k.raw...)}
 		}
 		if f == OpenAgentSDK || o.m.Open && k.n == o.m.Lines && !o.added {
 			return nil
@@ -184,7 +184,7 @@ func (x *exporter) again(f Format, o *origin) (last kept, err error) {
 			if k.n < next {
 				return nil
 			}
-			heap.Push(&waiting, kept{k.n, append([]byte(nil), k.raw...)})
+			heap.Push(&waiting, kept{n: k.n, raw: append([]byte(nil), k.raw...)})
 			for len(waiting) > 0 && waiting[0].n <= next {
 				if k := heap.Pop(&waiting).(kept); k.n == next {
 					if err := write(k); err != nil {

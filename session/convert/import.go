@@ -105,7 +105,9 @@ type importer struct {
 
 	file   *os.File
 	reader reader
-	split  func(io.Reader) splitter
+	split  func(size int64) splitter
+	data   []byte // the file, when it is small enough
+	clean  []bool // lines that are JSON as it is written here; of a small file only
 	broken string // between the pieces of the file
 	seen   facts
 	size   int64 // how much of the file is read, and
@@ -176,7 +178,7 @@ func (in *importer) run() (err error) {
 		}
 	}
 	in.rep.Format = in.src.Format
-	in.split, in.broken = func(r io.Reader) splitter { return newLines(r) }, "\n"
+	in.split, in.broken = in.lines, "\n"
 	switch in.src.Format {
 	case Claude:
 		in.reader = newClaude(in.src.Path)
@@ -184,7 +186,7 @@ func (in *importer) run() (err error) {
 		in.reader = &codex{}
 	case OpenAgentSDK:
 		in.reader, in.broken = &openAgent{}, ""
-		in.split = func(r io.Reader) splitter { return newPieces(r) }
+		in.split = func(size int64) splitter { return newPieces(io.NewSectionReader(in.file, 0, size)) }
 	case JSONL:
 		return in.records()
 	default:
@@ -202,6 +204,23 @@ func openRegular(path string) (*os.File, error) {
 		return nil, err
 	}
 	return os.Open(path)
+}
+
+// smallFile bounds what is read at once, instead of twice.
+const smallFile = 8 << 20
+
+// lines splits the file up to a size.
+func (in *importer) lines(size int64) splitter {
+	if in.src.Size > smallFile {
+		return newLines(io.NewSectionReader(in.file, 0, size))
+	}
+	if in.data == nil {
+		in.data = make([]byte, in.src.Size)
+		n, _ := io.ReadFull(io.NewSectionReader(in.file, 0, in.src.Size), in.data) // what is missing ends in the middle
+		in.data = in.data[:n]
+	}
+	s := sliceLines(in.data[:min(size, int64(len(in.data)))])
+	return &s
 }
 
 // foreign imports another program's session.
@@ -256,32 +275,34 @@ func (in *importer) name() error {
 	return session.CheckID(id)
 }
 
-// piece is a line of the source: as it is, and as JSON without white space, or nil.
-func piece(raw []byte) []byte {
+// jsonOf is a line of the source as JSON without white space, or nil. It is clean when it
+// is the line as it is.
+func jsonOf(raw []byte) (line []byte, clean bool) {
 	trimmed := raw
 	for len(trimmed) > 0 && isSpace(trimmed[len(trimmed)-1]) {
 		trimmed = trimmed[:len(trimmed)-1]
 	}
 	if len(trimmed) == 0 || trimmed[0] != '{' {
-		return nil
+		return nil, false
 	}
+	clean = len(trimmed) == len(raw)
 	if !utf8.Valid(trimmed) {
-		trimmed = []byte(strings.ToValidUTF8(string(trimmed), "\uFFFD"))
+		trimmed, clean = []byte(strings.ToValidUTF8(string(trimmed), "\uFFFD")), false
 	}
 	valid, compact := check(trimmed)
 	switch {
 	case !valid:
-		return nil
+		return nil, false
 	case compact:
-		return trimmed
+		return trimmed, clean
 	}
-	return compacted(trimmed)
+	return compacted(trimmed), false
 }
 
 // index reads the file for how it hangs together. A last line that was cut off is
 // left for the next time.
 func (in *importer) index() error {
-	l := in.split(in.file)
+	l := in.split(in.src.Size)
 	var end int64
 	for {
 		raw, ended, err := l.next()
@@ -295,7 +316,7 @@ func (in *importer) index() error {
 			return err
 		}
 		in.progress(int64(len(raw)) / 2) // the other half counts when it is read again
-		line := piece(raw)
+		line, clean := jsonOf(raw)
 		if in.broken != "" && !ended && line == nil && len(raw) > 0 {
 			in.rep.warn(in.count+1, "the last line is cut off: it is left out, until it is whole")
 			break
@@ -306,6 +327,9 @@ func (in *importer) index() error {
 		}
 		in.count++
 		in.ended = ended
+		if in.data != nil {
+			in.clean = append(in.clean, clean)
+		}
 		in.reader.index(in.count, raw, line)
 		if in.broken != "" && line == nil && len(raw) > 0 && strings.TrimSpace(string(raw)) != "" {
 			in.rep.warn(in.count, "the line is no JSON: it is kept, and models will not see it")
@@ -323,11 +347,8 @@ func (in *importer) progress(n int64) {
 
 // transfer reads the file again and writes it.
 func (in *importer) transfer() error {
-	if _, err := in.file.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
 	in.sum = sha256.New()
-	l := in.split(io.LimitReader(in.file, in.size))
+	l := in.split(in.size)
 	out := newOut(in.item, in.aside, in.rep.warn)
 	out.cut = in.rolledBack
 	for in.n < in.count {
@@ -346,8 +367,18 @@ func (in *importer) transfer() error {
 			in.read += int64(len(in.broken))
 		}
 		in.progress(int64(len(raw)) - int64(len(raw))/2)
-		k := kept{in.n, append([]byte(nil), raw...)}
-		if err := in.reader.read(k, piece(k.raw), out); err != nil {
+		k := kept{n: in.n, raw: raw}
+		var line []byte
+		switch {
+		case in.data == nil:
+			k.raw = append([]byte(nil), raw...) // the buffer is used for the next line
+			line, k.clean = jsonOf(k.raw)
+		case in.clean[in.n-1]:
+			line, k.clean = raw, true
+		default:
+			line, _ = jsonOf(raw)
+		}
+		if err := in.reader.read(k, line, out); err != nil {
 			return err
 		}
 		if in.w.full() && in.n < in.count { // the last batch is finish's

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"crypto/sha256"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,11 +25,70 @@ type item struct {
 	again bool   // the transcript begins anew with it: what was before was compacted
 }
 
-// part is one part of an item: its JSON, and the id of the tool use that it is or answers.
+// part is one part of an item. It is put together when the item is written, so that
+// long texts are copied once.
 type part struct {
-	json        []byte
-	use, result string
+	kind        partKind
+	json        []byte // the whole part; the text's literal; the input of a tool use
+	name        []byte // of a tool, a literal
+	use, result string // the id of the tool use that it is or answers
+	content     []part // of a result
+	isError     bool
 	raw         []byte // what the source has, for parts that do not pair
+}
+
+type partKind uint8
+
+// The kinds of parts.
+const (
+	wholePart partKind = iota // json is all of it
+	textKind
+	useKind
+	resultKind
+)
+
+func (p *part) append(b []byte) []byte {
+	switch p.kind {
+	case textKind:
+		b = append(b, `{"type":"text","text":`...)
+		b = append(b, p.json...)
+	case useKind:
+		b = append(b, `{"type":"tool_use","id":`...)
+		b = transcript.AppendString(b, p.use)
+		b = appendField(b, `,"name":`, p.name)
+		b = append(b, `,"input":`...)
+		b = append(b, p.json...)
+	case resultKind:
+		b = append(b, `{"type":"tool_result","use_id":`...)
+		b = transcript.AppendString(b, p.result)
+		b = append(b, `,"content":[`...)
+		b = append(appendParts(b, p.content), ']')
+		if p.isError {
+			b = append(b, `,"is_error":true`...)
+		}
+	default:
+		return append(b, p.json...)
+	}
+	return append(b, '}')
+}
+
+func appendParts(b []byte, parts []part) []byte {
+	for i := range parts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = parts[i].append(b)
+	}
+	return b
+}
+
+// size is about how many bytes the part has.
+func (p *part) size() int {
+	n := 64 + len(p.json) + len(p.name)
+	for i := range p.content {
+		n += p.content[i].size()
+	}
+	return n
 }
 
 // ident tells items apart: the same source gives the same.
@@ -46,19 +106,24 @@ func identOf(head []byte, again bool) (i ident) {
 	return i
 }
 
-// encode writes the item in its canonical form, with lines that it keeps.
-func (it *item) encode(keep []kept) []byte {
+// append writes the item in its canonical form, with lines that it keeps.
+func (it *item) append(b []byte, keep []kept) []byte {
+	b = it.head(b)
+	b = append(b, `,"metadata":{"`+metadataKey+`":`...)
+	b = appendAllKept(b, keep)
+	return append(b, "}}"...)
+}
+
+// size is about how many bytes the item has.
+func (it *item) size(keep []kept) int {
 	n := 512
-	for _, p := range it.parts {
-		n += len(p.json)
+	for i := range it.parts {
+		n += it.parts[i].size()
 	}
 	for _, k := range keep {
 		n += len(k.raw) + 32
 	}
-	b := it.head(make([]byte, 0, n))
-	b = append(b, `,"metadata":{"`+metadataKey+`":`...)
-	b = appendAllKept(b, keep)
-	return append(b, "}}"...)
+	return n
 }
 
 // head is the item up to its metadata.
@@ -98,34 +163,19 @@ func (it *item) head(b []byte) []byte {
 		b = append(b, '}')
 	}
 	b = append(b, `,"parts":[`...)
-	for i, p := range it.parts {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, p.json...)
-	}
-	return append(b, ']')
+	return append(appendParts(b, it.parts), ']')
 }
 
-func (it *item) has(what func(part) bool) bool {
-	for _, p := range it.parts {
-		if what(p) {
-			return true
-		}
-	}
-	return false
+func (it *item) answers() bool {
+	return slices.ContainsFunc(it.parts, func(p part) bool { return p.result != "" })
 }
 
-func (it *item) answers() bool { return it.has(func(p part) bool { return p.result != "" }) }
-func (it *item) calls() bool   { return it.has(func(p part) bool { return p.use != "" }) }
+func (it *item) calls() bool {
+	return slices.ContainsFunc(it.parts, func(p part) bool { return p.use != "" })
+}
 
 // textPart is a text part of a literal.
-func textPart(lit []byte) part {
-	b := append(make([]byte, 0, len(lit)+32), `{"type":"text","text":`...)
-	return part{json: append(append(b, lit...), '}')}
-}
-
-func plainPart(s string) part { return textPart(transcript.AppendString(nil, s)) }
+func textPart(lit []byte) part { return part{kind: textKind, json: lit} }
 
 // customPart keeps what models are not shown.
 func customPart(kind string, value []byte) part {
@@ -136,29 +186,14 @@ func customPart(kind string, value []byte) part {
 }
 
 func usePart(id string, name, input, raw []byte) part {
-	b := append(make([]byte, 0, len(input)+96), `{"type":"tool_use","id":`...)
-	b = transcript.AppendString(b, id)
-	if len(name) > 2 {
-		b = append(b, `,"name":`...)
-		b = append(b, name...)
-	}
-	b = append(b, `,"input":`...)
 	if len(input) == 0 {
 		input = []byte("{}")
 	}
-	return part{json: append(append(b, input...), '}'), use: id, raw: raw}
+	return part{kind: useKind, use: id, name: name, json: input, raw: raw}
 }
 
-// resultPart answers a tool use with parts that are joined by commas already.
-func resultPart(id string, content []byte, isError bool, raw []byte) part {
-	b := append(make([]byte, 0, len(content)+96), `{"type":"tool_result","use_id":`...)
-	b = transcript.AppendString(b, id)
-	b = append(b, `,"content":[`...)
-	b = append(append(b, content...), ']')
-	if isError {
-		b = append(b, `,"is_error":true`...)
-	}
-	return part{json: append(b, '}'), result: id, raw: raw}
+func resultPart(id string, content []part, isError bool, raw []byte) part {
+	return part{kind: resultKind, result: id, content: content, isError: isError, raw: raw}
 }
 
 // stamp reads a point in time; it is zero when it is none, or has no year of four digits.

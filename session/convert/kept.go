@@ -19,8 +19,9 @@ const importedEvent = "imported"
 
 // kept is a line of a source as it was, without its line break.
 type kept struct {
-	n   int // counted from 1
-	raw []byte
+	n     int // counted from 1
+	raw   []byte
+	clean bool // it is known to be JSON without white space between its tokens, in UTF-8
 }
 
 // appendKept writes a line: as the JSON that it is when its bytes survive that, else
@@ -28,9 +29,9 @@ type kept struct {
 func appendKept(b []byte, k kept) []byte {
 	b = append(b, `{"n":`...)
 	b = strconv.AppendInt(b, int64(k.n), 10)
-	valid, compact := false, false
-	isText := utf8.Valid(k.raw)
-	if isText {
+	isText := k.clean || utf8.Valid(k.raw)
+	valid, compact := k.clean, k.clean
+	if isText && !k.clean {
 		valid, compact = check(k.raw)
 	}
 	switch {

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,21 @@ type lines struct {
 }
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 256<<10)} }
+
+// sliceLines is lines of what is in memory: a line stays good.
+type sliceLines []byte
+
+func (s *sliceLines) next() (line []byte, ended bool, err error) {
+	if len(*s) == 0 {
+		return nil, false, io.EOF
+	}
+	if i := bytes.IndexByte(*s, '\n'); i >= 0 {
+		line, *s = (*s)[:i:i], (*s)[i+1:]
+		return line, true, nil
+	}
+	line, *s = *s, nil
+	return line, false, nil
+}
 
 var errLong = fmt.Errorf("the line is longer than %d MiB", MaxLine>>20)
 

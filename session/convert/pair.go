@@ -40,7 +40,7 @@ func (p *pairer) take(it *item) error {
 	}
 	if len(p.open) > 0 && (calls || !answers) {
 		left := slices.DeleteFunc(slices.Clone(p.open), func(id string) bool {
-			return it.has(func(q part) bool { return q.result == id })
+			return slices.ContainsFunc(it.parts, func(q part) bool { return q.result == id })
 		})
 		if err := p.close(it.line, left); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (p *pairer) close(line int, ids []string) error {
 		content := textPart(transcript.AppendString(nil, transcript.OutcomeUnknown))
 		err := p.emit(&item{
 			id: fmt.Sprintf("unknown-%d", p.made), role: transcript.RoleTool, line: line,
-			parts: []part{resultPart(id, content.json, true, nil)},
+			parts: []part{resultPart(id, []part{content}, true, nil)},
 		})
 		if err != nil {
 			return err

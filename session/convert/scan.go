@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 )
 
@@ -133,6 +134,12 @@ func (c *checker) number() bool {
 func (c *checker) literal() bool {
 	b := c.b
 	for i := c.i + 1; i < len(b); i++ {
+		for i+8 <= len(b) && plain(binary.LittleEndian.Uint64(b[i:])) {
+			i += 8
+		}
+		if i >= len(b) {
+			return false
+		}
 		switch ch := b[i]; {
 		case ch == '"':
 			c.i = i + 1
@@ -160,20 +167,39 @@ func (c *checker) literal() bool {
 	return false
 }
 
+// plain reports whether none of eight bytes is a quote, a backslash or below a space.
+func plain(w uint64) bool {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	quote, back := w^ones*'"', w^ones*'\\'
+	return ((w-ones*' ')&^w|(quote-ones)&^quote|(back-ones)&^back)&high == 0
+}
+
 func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
 // stringEnd returns the index after the string that starts at b[i], or -1.
 func stringEnd(b []byte, i int) int {
-	for i++; ; {
+	i++
+	for near := min(i+24, len(b)); i < near; i++ { // most are short
+		switch b[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	if i > len(b) {
+		return -1
+	}
+	for from := i; ; {
 		j := bytes.IndexByte(b[i:], '"')
 		if j < 0 {
 			return -1
 		}
 		j += i
 		k := j
-		for k > i && b[k-1] == '\\' {
+		for k > from && b[k-1] == '\\' {
 			k--
 		}
 		i = j + 1

@@ -50,7 +50,7 @@ func (in *importer) beside() error {
 		in.rep.warn(0, "%s cannot be read: %v", filepath.Base(in.src.Beside), err)
 		return nil
 	}
-	line := piece(raw)
+	line, _ := jsonOf(raw)
 	if line == nil {
 		in.rep.warn(0, "%s is no JSON", filepath.Base(in.src.Beside))
 		return nil
@@ -88,19 +88,16 @@ func (in *importer) item(it *item) error {
 	for _, k := range keep {
 		in.note(k)
 	}
-	payload := append([]byte(`{"item":`), it.encode(keep)...)
-	payload = append(payload, '}')
-	kind := session.KindItem
+	kind, head, tail := session.KindItem, `{"item":`, "}"
 	if it.again || in.had != nil && in.had.again {
 		if in.had != nil {
 			in.had.again = false
 		}
-		kind = session.KindRewrite
-		head := []byte(`{"reason":"compaction","by":"` + byImport + `","items":[`)
-		payload = append(append(head, payload[len(`{"item":`):len(payload)-1]...), `],"messages":1}`...)
+		kind, head, tail = session.KindRewrite, `{"reason":"compaction","by":"`+byImport+`","items":[`, `],"messages":1}`
 	}
-	payload = in.mask(payload, len(keep))
-	in.w.add(session.Draft{Kind: kind, Payload: payload}, in.at)
+	payload := append(make([]byte, 0, it.size(keep)), head...)
+	payload = append(it.append(payload, keep), tail...)
+	in.w.add(session.Draft{Kind: kind, Payload: in.mask(payload, len(keep))}, in.at)
 	return nil
 }
 
