@@ -10,7 +10,7 @@ import (
 
 // Append implements [session.Store].
 func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
-	if s.closed.Load() {
+	if s.life.Err() != nil {
 		return closed("append", id)
 	}
 	var (

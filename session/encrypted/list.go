@@ -14,7 +14,7 @@ const Unreadable = "[sealed]"
 // tag) is looked for in the plain: sessions are passed over, newest first, until there
 // are enough. Everything else the inner store filters.
 func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
-	if s.closed.Load() {
+	if s.life.Err() != nil {
 		return session.Page{}, closed("list", q.ID)
 	}
 	if q.ID != "" {

@@ -12,7 +12,7 @@ import (
 // reading goes on behind it; ErrSealed when the session is of another key.
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
-		if s.closed.Load() {
+		if s.life.Err() != nil {
 			yield(session.Record{}, closed("read", id))
 			return
 		}

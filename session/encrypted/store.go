@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync/atomic"
+	"iter"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -26,7 +26,8 @@ type Store struct {
 	inner  session.Store
 	ring   *ring
 	search session.Searcher
-	closed atomic.Bool
+	life   context.Context // ends with Close
+	end    context.CancelFunc
 }
 
 // New returns a store that keeps everything in inner, sealed. It looks at the newest
@@ -41,6 +42,7 @@ func New(ctx context.Context, inner session.Store, key *Key, o *Options) (*Store
 		opt = *o
 	}
 	s := &Store{inner: inner, ring: newRing(key)}
+	s.life, s.end = context.WithCancel(context.Background())
 	k, err := s.newest(ctx)
 	if err != nil {
 		return nil, err
@@ -91,9 +93,10 @@ func (s *Store) Unwrap() session.Store { return s.inner }
 
 // Close closes the index, if there is one, and the inner store.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
+	if s.life.Err() != nil {
 		return nil
 	}
+	s.end()
 	var errs []error
 	if c, ok := s.search.(io.Closer); ok {
 		errs = append(errs, c.Close())
@@ -108,6 +111,7 @@ var (
 	_ session.Store     = (*Store)(nil)
 	_ session.Eraser    = (*Store)(nil)
 	_ session.Rebuilder = (*Store)(nil)
+	_ session.Watcher   = (*Store)(nil)
 	_ session.Searcher  = (*Store)(nil)
 )
 
@@ -160,6 +164,11 @@ func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 		*f = box.sealText(textFields[i], *f)
 	}
 	return b.PutMeta(ctx, m)
+}
+
+// Watch implements [session.Watcher].
+func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+	return session.WatchUntil(ctx, s.life, s.inner, id, after)
 }
 
 // Index implements [session.Searcher] with [Options.Search].

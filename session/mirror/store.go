@@ -51,6 +51,7 @@ type Store struct {
 	resume    time.Time     // no attempt before
 
 	wake   chan struct{}
+	life   context.Context // ends with Close
 	cancel context.CancelFunc
 	done   chan struct{}
 }
@@ -74,11 +75,10 @@ func New(primary, secondary session.Store, o *Options) (*Store, error) {
 	if s.opt.CloseTimeout <= 0 {
 		s.opt.CloseTimeout = 10 * time.Second
 	}
-	var ctx context.Context
-	ctx, s.cancel = context.WithCancel(context.Background())
+	s.life, s.cancel = context.WithCancel(context.Background())
 	go func() {
 		defer close(s.done)
-		s.run(ctx)
+		s.run(s.life)
 	}()
 	return s, nil
 }

@@ -11,6 +11,7 @@ var (
 	_ session.Store   = (*Store)(nil)
 	_ session.Deleter = (*Store)(nil)
 	_ session.Eraser  = (*Store)(nil)
+	_ session.Watcher = (*Store)(nil)
 )
 
 // Append implements [session.Store]: the primary's answer, and then a note for who
@@ -40,6 +41,11 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		return session.Page{}, closed("list", q.ID)
 	}
 	return s.primary.List(ctx, q)
+}
+
+// Watch implements [session.Watcher].
+func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+	return session.WatchUntil(ctx, s.life, s.primary, id, after)
 }
 
 func (s *Store) isClosed() bool {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"iter"
-	"sync/atomic"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -28,7 +27,8 @@ type Store struct {
 	mask  Mask
 	opt   Options
 
-	closed atomic.Bool
+	life context.Context // ends with Close
+	end  context.CancelFunc
 }
 
 // New returns a store that keeps in inner what mask leaves. What lies there already
@@ -38,6 +38,7 @@ func New(inner session.Store, mask Mask, o *Options) (*Store, error) {
 		return nil, &session.Error{Op: "open redacting store", Err: session.ErrInvalid, Detail: "it takes a store and a mask"}
 	}
 	s := &Store{inner: inner, mask: mask}
+	s.life, s.end = context.WithCancel(context.Background())
 	if o != nil {
 		s.opt = *o
 	}
@@ -47,6 +48,7 @@ func New(inner session.Store, mask Mask, o *Options) (*Store, error) {
 var (
 	_ session.Store     = (*Store)(nil)
 	_ session.Rebuilder = (*Store)(nil)
+	_ session.Watcher   = (*Store)(nil)
 	_ session.Searcher  = (*Store)(nil)
 	_ session.Masker    = (*Store)(nil)
 )
@@ -59,9 +61,10 @@ func (s *Store) Masks() bool { return true }
 
 // Close closes the inner store.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
+	if s.life.Err() != nil {
 		return nil
 	}
+	s.end()
 	if c, ok := s.inner.(io.Closer); ok {
 		return c.Close()
 	}
@@ -70,7 +73,7 @@ func (s *Store) Close() error {
 
 // Append implements [session.Store].
 func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
-	if s.closed.Load() {
+	if s.life.Err() != nil {
 		return closed("append", id)
 	}
 	var masked []session.Record // a copy, when there is something to mask
@@ -122,7 +125,7 @@ func (s *Store) record(id string, r session.Record) (session.Record, bool, error
 // Read implements [session.Store]. Masked records are marked as such.
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
-		if s.closed.Load() {
+		if s.life.Err() != nil {
 			yield(session.Record{}, closed("read", id))
 			return
 		}
@@ -139,7 +142,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 
 // List implements [session.Store].
 func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
-	if s.closed.Load() {
+	if s.life.Err() != nil {
 		return session.Page{}, closed("list", q.ID)
 	}
 	return s.inner.List(ctx, q)
@@ -147,6 +150,11 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 
 func closed(op, id string) error {
 	return &session.Error{Op: op, Session: id, Err: session.ErrClosed}
+}
+
+// Watch implements [session.Watcher].
+func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+	return session.WatchUntil(ctx, s.life, s.inner, id, after)
 }
 
 // PutMeta implements [session.Rebuilder]: the texts of m are masked.
