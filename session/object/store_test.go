@@ -44,7 +44,7 @@ func open(t testing.TB, url string, o *object.Options) *object.Store {
 }
 
 func TestStore(t *testing.T) {
-	for name, slots := range map[string]int{"never folded": -1, "folded at once": 2, "as it is": 0} {
+	for name, slots := range map[string]int{"folded at once": 2, "as it is": 0} {
 		t.Run(name, func(t *testing.T) {
 			urls := map[session.Store]string{}
 			o := &object.Options{FoldSlots: slots}
@@ -55,7 +55,7 @@ func TestStore(t *testing.T) {
 				return s
 			}, sessiontest.Caps{Reopen: func(t testing.TB, s session.Store) session.Store {
 				return open(t, urls[s], o)
-			}, Corrupt: corrupt})
+			}, Slow: true, Corrupt: corrupt})
 		})
 	}
 }
