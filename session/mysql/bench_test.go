@@ -32,6 +32,7 @@ func BenchmarkInsert(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	defer insert.Close()
 	payload := []byte(note(1).Payload)
 	for b.Loop() {
 		if _, err := insert.Exec(payload); err != nil {
@@ -53,6 +54,7 @@ func BenchmarkRatio(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	defer insert.Close()
 	payload := []byte(note(1).Payload)
 	var ours, bare time.Duration
 	for b.Loop() {

@@ -22,12 +22,23 @@ type greeter struct {
 	store *Store
 }
 
+// asking is what every connection of the driver can do.
+type asking interface {
+	driver.ExecerContext
+	driver.QueryerContext
+}
+
 func (g *greeter) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := g.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.greet(ctx, c); err != nil {
+	a, ok := c.(asking)
+	if !ok {
+		c.Close()
+		return nil, errors.New("mysql: the driver's connection cannot be asked")
+	}
+	if err := g.greet(ctx, a); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -38,12 +49,12 @@ const settings = `SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_safe_updates = 0,
   sql_select_limit = 18446744073709551615, innodb_lock_wait_timeout = %d`
 
-func (g *greeter) greet(ctx context.Context, c driver.Conn) error {
+func (g *greeter) greet(ctx context.Context, c asking) error {
 	seconds := max(int64(g.store.opt.LockTimeout/time.Second), 1)
-	if _, err := c.(driver.ExecerContext).ExecContext(ctx, fmt.Sprintf(settings, seconds), nil); err != nil {
+	if _, err := c.ExecContext(ctx, fmt.Sprintf(settings, seconds), nil); err != nil {
 		return err
 	}
-	rows, err := c.(driver.QueryerContext).QueryContext(ctx, `SELECT CONCAT_WS('|', @@version, @@max_allowed_packet,
+	rows, err := c.QueryContext(ctx, `SELECT CONCAT_WS('|', @@version, @@max_allowed_packet,
   @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, @@innodb_flush_method)`, nil)
 	if err != nil {
 		return err
@@ -83,7 +94,7 @@ func checkVersion(version string) error {
 	minor, _, _ := strings.Cut(rest, ".")
 	a, err1 := strconv.Atoi(major)
 	b, err2 := strconv.Atoi(minor)
-	if err := errors.Join(err1, err2); err != nil || a > oldest[0] || a == oldest[0] && b >= oldest[1] {
+	if err1 == nil && err2 == nil && (a > oldest[0] || a == oldest[0] && b >= oldest[1]) {
 		return nil
 	}
 	return &session.Error{

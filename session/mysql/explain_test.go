@@ -50,5 +50,8 @@ func explain(t *testing.T, db *sql.DB, query string, args ...any) map[string]str
 			plan[name] = values[i].String
 		}
 	}
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return plan
 }

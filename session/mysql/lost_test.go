@@ -58,6 +58,9 @@ func killConnections(t *testing.T, db *sql.DB, text string) {
 		}
 		_, _ = db.Exec("KILL CONNECTION ?", id) // it may have ended by itself
 	}
+	if err := found.Err(); err != nil {
+		t.Error(err)
+	}
 }
 
 // A writer whose connections are killed goes on: what it has sent is found or sent
