@@ -13,10 +13,11 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-func TestCorpusSessionList(t *testing.T) {
+func TestCorpusSessionList(t *testing.T) { onEveryStore(t, corpusSessionList) }
+
+func corpusSessionList(t *testing.T, fresh opener) {
 	type settings struct {
 		Saved json.RawMessage
 		Tag   string
@@ -24,7 +25,7 @@ func TestCorpusSessionList(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "session_list"), map[string]func(*testing.T, corpus.Case){
 		"session_list": func(t *testing.T, c corpus.Case) {
 			now := time.Now()
-			s := session.New(memory.New(), &session.Options{Clock: func() time.Time { now = now.Add(time.Second); return now }})
+			s := session.New(fresh(t), &session.Options{Clock: func() time.Time { now = now.Add(time.Second); return now }})
 			set := decode[settings](t, c.Settings)
 			var ids []string
 			var n int
@@ -79,7 +80,9 @@ func TestCorpusSessionList(t *testing.T) {
 	}, map[string]string{"session_list-012": fileOwns})
 }
 
-func TestCorpusSessionRenameTag(t *testing.T) {
+func TestCorpusSessionRenameTag(t *testing.T) { onEveryStore(t, corpusSessionRenameTag) }
+
+func corpusSessionRenameTag(t *testing.T, fresh opener) {
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "session_rename_tag"), map[string]func(*testing.T, corpus.Case){
 		"session_rename_tag": func(t *testing.T, c corpus.Case) {
 			set := decode[session.MetaPatch](t, c.Settings)
@@ -88,7 +91,7 @@ func TestCorpusSessionRenameTag(t *testing.T) {
 				Tag    *string
 				Title  *string
 			}](t, c.Input)
-			s := session.New(memory.New(), nil)
+			s := session.New(fresh(t), nil)
 			if err := s.Save(t.Context(), "s", items(2), &set); err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +139,7 @@ func TestCorpusSessionRenameTag(t *testing.T) {
 			root := realTemp(t)
 			tree(t, root, map[string]string{".git/HEAD": "ref: refs/heads/topic\n", ".git/objects/": ""})
 			id, branch := project(t, root)
-			s := session.New(memory.New(), nil)
+			s := session.New(fresh(t), nil)
 			r := restore(t, s, session.RestoreOptions{Opened: session.Opened{Project: id, GitBranch: branch}})
 			if m := r.Log.Meta(); m.GitBranch != "topic" || m.Project != id {
 				t.Errorf("%+v", m)
@@ -145,16 +148,18 @@ func TestCorpusSessionRenameTag(t *testing.T) {
 	}, nil)
 }
 
-func TestCorpusSessionFork(t *testing.T) {
+func TestCorpusSessionFork(t *testing.T) { onEveryStore(t, corpusSessionFork) }
+
+func corpusSessionFork(t *testing.T, fresh opener) {
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "session_fork"), map[string]func(*testing.T, corpus.Case){
-		"session_fork": forkCase,
+		"session_fork": func(t *testing.T, c corpus.Case) { forkCase(t, c, fresh) },
 		"session_fork-009": func(t *testing.T, c corpus.Case) {
-			if _, err := uuid.Parse(must(saved(t, "s", 1).Fork(t.Context(), "s", nil))(t)); err != nil {
+			if _, err := uuid.Parse(must(savedIn(t, fresh(t), "s", 1).Fork(t.Context(), "s", nil))(t)); err != nil {
 				t.Error(err)
 			}
 		},
 		"session_fork-011": func(t *testing.T, c corpus.Case) {
-			_, err := session.New(memory.New(), nil).Fork(t.Context(), "nonexistent-session-id", nil)
+			_, err := session.New(fresh(t), nil).Fork(t.Context(), "nonexistent-session-id", nil)
 			wantErr(t, err, session.ErrNotFound) // the original's nil
 		},
 		"session_fork-012": func(t *testing.T, c corpus.Case) {
@@ -162,7 +167,7 @@ func TestCorpusSessionFork(t *testing.T) {
 				Messages   int
 				CWD, Model string
 			}](t, c.Settings)
-			s := session.New(memory.New(), nil)
+			s := session.New(fresh(t), nil)
 			if err := s.Save(t.Context(), "src", items(set.Messages), &session.MetaPatch{CWD: &set.CWD, Model: &set.Model}); err != nil {
 				t.Fatal(err)
 			}
@@ -175,10 +180,10 @@ func TestCorpusSessionFork(t *testing.T) {
 				t.Errorf("%+v", m)
 			}
 		},
-		"session_fork-015": forksAtOnce,
-		"session_fork-016": forksAtOnce,
+		"session_fork-015": func(t *testing.T, c corpus.Case) { forksAtOnce(t, c, fresh) },
+		"session_fork-016": func(t *testing.T, c corpus.Case) { forksAtOnce(t, c, fresh) },
 		"session_fork-018": func(t *testing.T, c corpus.Case) {
-			s := saved(t, "a", 2)
+			s := savedIn(t, fresh(t), "a", 2)
 			if err := s.Save(t.Context(), "b", items(1), nil); err != nil {
 				t.Fatal(err)
 			}
@@ -192,10 +197,10 @@ func TestCorpusSessionFork(t *testing.T) {
 }
 
 // forkCase forks at an index, which may be out of range.
-func forkCase(t *testing.T, c corpus.Case) {
+func forkCase(t *testing.T, c corpus.Case, fresh opener) {
 	n := decode[struct{ Messages int }](t, c.Settings).Messages
 	in := decode[struct{ UpToMessageIndex *int }](t, c.Input)
-	s := saved(t, "s", n)
+	s := savedIn(t, fresh(t), "s", n)
 	id, err := s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: in.UpToMessageIndex})
 	want := decode[struct {
 		Error, Message string
@@ -219,9 +224,9 @@ func forkCase(t *testing.T, c corpus.Case) {
 	}
 }
 
-func forksAtOnce(t *testing.T, c corpus.Case) {
+func forksAtOnce(t *testing.T, c corpus.Case, fresh opener) {
 	n := decode[struct{ Parallel int }](t, c.Input).Parallel
-	s := saved(t, "s0", 5)
+	s := savedIn(t, fresh(t), "s0", 5)
 	same := c.ID == "session_fork-015"
 	for i := 1; i < n; i++ {
 		if err := s.Save(t.Context(), fmt.Sprint("s", i), items(5), nil); err != nil {

@@ -9,16 +9,17 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func TestCorpusSessionRestore(t *testing.T) {
+func TestCorpusSessionRestore(t *testing.T) { onEveryStore(t, corpusSessionRestore) }
+
+func corpusSessionRestore(t *testing.T, fresh opener) {
 	named := map[string]string{}
 	for id := range strings.FieldsSeq("003 005 010 020 025 026 031 034 035 036 037 038") {
 		named["session_restore-"+id] = agentOwns
 	}
-	two := func(t *testing.T) *session.Sessions { return saved(t, "s", 2) }
+	two := func(t *testing.T) *session.Sessions { return savedIn(t, fresh(t), "s", 2) }
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "session_restore"), map[string]func(*testing.T, corpus.Case){
 		"session_restore-002": func(t *testing.T, c corpus.Case) {
 			r := restore(t, two(t), session.RestoreOptions{SessionID: "nope"})
@@ -28,7 +29,7 @@ func TestCorpusSessionRestore(t *testing.T) {
 		},
 		"session_restore-006": func(t *testing.T, c corpus.Case) {
 			now := time.Now()
-			s := session.New(memory.New(), &session.Options{Clock: func() time.Time { now = now.Add(time.Second); return now }})
+			s := session.New(fresh(t), &session.Options{Clock: func() time.Time { now = now.Add(time.Second); return now }})
 			newSession(t, s, "A", "a").Close()
 			newSession(t, s, "B", "b").Close()
 			if r := restore(t, s, session.RestoreOptions{ContinueRecent: true}); r.Log.ID() != "B" {
@@ -36,7 +37,7 @@ func TestCorpusSessionRestore(t *testing.T) {
 			}
 		},
 		"session_restore-009": func(t *testing.T, c corpus.Case) {
-			if r := restore(t, saved(t, "A", 1), session.RestoreOptions{SessionID: "", ContinueRecent: true}); r.Log.ID() != "A" {
+			if r := restore(t, savedIn(t, fresh(t), "A", 1), session.RestoreOptions{SessionID: "", ContinueRecent: true}); r.Log.ID() != "A" {
 				t.Errorf("restored %s", r.Log.ID())
 			}
 		},
@@ -49,20 +50,20 @@ func TestCorpusSessionRestore(t *testing.T) {
 			}
 		},
 		"session_restore-014": func(t *testing.T, c corpus.Case) {
-			s := session.New(memory.New(), nil)
+			s := session.New(fresh(t), nil)
 			newSession(t, s, "s", "uuid-1", "uuid-2", "target", "m4", "m5").Close()
 			r := restore(t, s, session.RestoreOptions{SessionID: "s", At: "target"})
 			wantIDs(t, itemIDs(r.State.Items), "uuid-1", "uuid-2", "target") // and the new prompt makes four
 		},
 		"session_restore-019": func(t *testing.T, c corpus.Case) {
-			s := saved(t, "recent", 2)
+			s := savedIn(t, fresh(t), "recent", 2)
 			r := restore(t, s, session.RestoreOptions{ContinueRecent: true, Fork: true})
 			if r.Forked != "recent" || count(t, s, "recent") != 2 || len(must(s.List(t.Context(), session.Query{}))(t).Sessions) != 2 {
 				t.Errorf("%+v", r)
 			}
 		},
 		"session_restore-030": func(t *testing.T, c corpus.Case) {
-			s := session.New(memory.New(), nil)
+			s := session.New(fresh(t), nil)
 			crash(t, s, userDraft("u", "u"), useDraft("x", "c1"), resultDraft("r", "c1"))
 			r := restore(t, s, session.RestoreOptions{SessionID: "s", At: "x"})
 			if err := transcript.Validate(r.State.Items); err != nil {
@@ -70,7 +71,7 @@ func TestCorpusSessionRestore(t *testing.T) {
 			}
 		},
 		"session_restore-039": func(t *testing.T, c corpus.Case) {
-			s := session.New(memory.New(), nil)
+			s := session.New(fresh(t), nil)
 			if err := s.Save(t.Context(), "s", items(1), &session.MetaPatch{CWD: new("/other")}); err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +82,9 @@ func TestCorpusSessionRestore(t *testing.T) {
 	}, named)
 }
 
-func TestCorpusOtherSystems(t *testing.T) {
+func TestCorpusOtherSystems(t *testing.T) { onEveryStore(t, corpusOtherSystems) }
+
+func corpusOtherSystems(t *testing.T, fresh opener) {
 	roles := map[string]transcript.Role{}
 	for _, r := range []transcript.Role{"system", "developer", "user", "assistant", "tool", "context", "notification"} {
 		roles[string(r)] = r
@@ -127,7 +130,7 @@ func TestCorpusOtherSystems(t *testing.T) {
 			}
 		},
 		"ak-persist-010": func(t *testing.T, c corpus.Case) {
-			store := memory.New() // two processes are two Sessions
+			store := fresh(t) // two processes are two Sessions
 			s := session.New(store, nil)
 			newSession(t, s, "s", "a")
 			_, err := session.New(store, nil).Open(t.Context(), "s", nil)
@@ -136,7 +139,7 @@ func TestCorpusOtherSystems(t *testing.T) {
 			defer thief.Close()
 		},
 		"ak-persist-013": func(t *testing.T, c corpus.Case) {
-			s := session.New(memory.New(), nil)
+			s := session.New(fresh(t), nil)
 			crash(t, s, userDraft("u", "u"), useDraft("a", "c1"), draft(t, session.KindToolStarted, session.ToolStarted{Use: "c1", Tool: "Bash"}))
 			r := restore(t, s, session.RestoreOptions{SessionID: "s"})
 			last := r.State.Items[len(r.State.Items)-1]
@@ -155,7 +158,7 @@ func TestCorpusOtherSystems(t *testing.T) {
 				transcript.Custom{Kind: "handle", Value: []byte(`{"handle":"h-1"}`)},
 			}}
 			e := transcript.MustEncode(it)
-			s := session.New(memory.New(), nil)
+			s := session.New(fresh(t), nil)
 			l := newSession(t, s, "s")
 			must(l.Append(t.Context(), session.ItemDraft(e, false, nil)))(t)
 			if got := must(s.Load(t.Context(), "s", nil))(t).Items[0]; string(got.JSON) != string(e.JSON) {
@@ -166,7 +169,7 @@ func TestCorpusOtherSystems(t *testing.T) {
 			}
 		},
 		"xx-008": func(t *testing.T, c corpus.Case) {
-			s := session.New(memory.New(), nil)
+			s := session.New(fresh(t), nil)
 			longSession(t, s, "s", 30)
 			collect := func(after int64) (recs []string) {
 				for r, err := range s.Records(t.Context(), "s", session.Range{After: after}) {
@@ -182,7 +185,7 @@ func TestCorpusOtherSystems(t *testing.T) {
 			}
 		},
 		"xx-016": func(t *testing.T, c corpus.Case) {
-			s := saved(t, "s", 10)
+			s := savedIn(t, fresh(t), "s", 10)
 			f := must(s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: new(5)}))(t)
 			for i, id := range []string{"s", f} {
 				l := must(s.Open(t.Context(), id, nil))(t)
@@ -196,7 +199,21 @@ func TestCorpusOtherSystems(t *testing.T) {
 	named := map[string]string{
 		"ak-persist-001": agentOwns, "ak-persist-002": agentOwns, "ak-persist-005": agentOwns, "ak-persist-007": agentOwns,
 		"ak-persist-008": agentOwns, "ak-persist-015": agentOwns, "ak-persist-017": agentOwns,
-		"xx-001": "kills real processes: internal/crashtest", "xx-002": fileOwns, "xx-010": daemonOwns,
+		"xx-001": "kills real processes: internal/crashtest", "xx-002": fileOwns, "xx-010": "a hub and a hundred sessions: daemon/feed",
 	}
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "persistence", "transcript-invariants", "dispatch", "fork", "recovery", "concurrency", "replay"), handled, named)
+}
+
+// The files that these cases are about are those of a container's home, behind an HTTP
+// interface; a store of sessions names its files itself and takes no path from anybody
+// (session ids: TestCorpusSessionID).
+func TestCorpusFiles(t *testing.T) {
+	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "files"), nil, map[string]string{
+		"pa-files-002": "resolving a path in a workspace's home: the issue that adds workspaces",
+		"pa-files-003": "a path that leads out of a workspace's home: the issue that adds workspaces",
+		"pa-files-004": "a path that leads out of a workspace's home: the issue that adds workspaces",
+		"pa-files-007": "the name of a file uploaded to a workspace: the issue that adds workspaces",
+		"pa-files-009": "deleting in a workspace's home: the issue that adds workspaces",
+		"pa-files-010": "hidden files of a workspace's home: the issue that adds workspaces",
+	})
 }

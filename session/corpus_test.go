@@ -28,7 +28,6 @@ const (
 	fileOwns    = "what lies on disk is checked by session/file and session/sqlite"
 	agentOwns   = "needs a running agent: package agent"
 	benchOwns   = "a figure in milliseconds; bench/ measures it"
-	daemonOwns  = "needs the daemon, which a later issue adds"
 )
 
 // items makes n user items named 0 to n-1.
@@ -43,7 +42,13 @@ func items(n int) []transcript.Item {
 // saved returns sessions with one that holds n items.
 func saved(t testing.TB, id string, n int) *session.Sessions {
 	t.Helper()
-	s := session.New(memory.New(), nil)
+	return savedIn(t, memory.New(), id, n)
+}
+
+// savedIn is saved in a store.
+func savedIn(t testing.TB, store session.Store, id string, n int) *session.Sessions {
+	t.Helper()
+	s := session.New(store, nil)
 	if err := s.Save(t.Context(), id, items(n), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +117,9 @@ func operate(t testing.TB, op, id string) error {
 	return err
 }
 
-func TestCorpusSessionStore(t *testing.T) {
+func TestCorpusSessionStore(t *testing.T) { onEveryStore(t, corpusSessionStore) }
+
+func corpusSessionStore(t *testing.T, fresh opener) {
 	page := func(t *testing.T, c corpus.Case) {
 		set := decode[struct{ Messages int }](t, c.Settings)
 		in := decode[session.LoadOptions](t, c.Input)
@@ -125,7 +132,7 @@ func TestCorpusSessionStore(t *testing.T) {
 				want.Indexes[i] += set.Messages - len(want.Indexes)
 			}
 		}
-		got := must(saved(t, "s", set.Messages).Load(t.Context(), "s", &in))(t)
+		got := must(savedIn(t, fresh(t), "s", set.Messages).Load(t.Context(), "s", &in))(t)
 		ids := itemIDs(got.Items)
 		wanted := []string{}
 		for _, i := range want.Indexes {
@@ -138,7 +145,7 @@ func TestCorpusSessionStore(t *testing.T) {
 	handled := map[string]func(*testing.T, corpus.Case){
 		"session_store-012": func(t *testing.T, c corpus.Case) {
 			now := time.Now()
-			s := session.New(memory.New(), &session.Options{Clock: func() time.Time { now = now.Add(time.Second); return now }})
+			s := session.New(fresh(t), &session.Options{Clock: func() time.Time { now = now.Add(time.Second); return now }})
 			var metas []session.Meta
 			for n := 1; n <= 2; n++ {
 				if err := s.Save(t.Context(), "s", items(n), nil); err != nil {
@@ -155,7 +162,7 @@ func TestCorpusSessionStore(t *testing.T) {
 				Model, CWD, Summary string
 				MessageCount        int
 			}](t, c.Expect)
-			s := session.New(memory.New(), nil)
+			s := session.New(fresh(t), nil)
 			patch := &session.MetaPatch{Model: &want.Model, CWD: &want.CWD, Summary: &want.Summary}
 			if err := s.Save(t.Context(), "s", items(2), patch); err != nil {
 				t.Fatal(err)
@@ -166,7 +173,7 @@ func TestCorpusSessionStore(t *testing.T) {
 			}
 		},
 		"session_store-043": func(t *testing.T, c corpus.Case) {
-			s := saved(t, "s", 2)
+			s := savedIn(t, fresh(t), "s", 2)
 			if err := s.Delete(t.Context(), "s"); err != nil {
 				t.Fatal(err)
 			}

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/file"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -115,13 +117,70 @@ func TestThousandFeeds(t *testing.T) {
 			for _, s := range subs {
 				s.Close()
 			}
-			deadline := time.Now().Add(20 * time.Second)
-			for runtime.NumGoroutine() > before {
-				if time.Now().After(deadline) {
-					t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+			settled(t, before+5) // the store begins to tell when it first has to
+		})
+	}
+}
+
+// TestCorpusConcurrency follows a hundred sessions in one hub while all are written.
+func TestCorpusConcurrency(t *testing.T) {
+	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "concurrency"), map[string]func(*testing.T, corpus.Case){
+		"xx-010": func(t *testing.T, _ corpus.Case) {
+			for name, open := range twice {
+				t.Run(name, func(t *testing.T) { hundredSessions(t, openOn(t, open(t)[0], nil)) })
+			}
+		},
+	}, nil)
+}
+
+func hundredSessions(t *testing.T, h *house) {
+	first := h.subscribe(0) // what the store needs to tell stays
+	h.expect(first, "1 caught_up@1")
+	before := runtime.NumGoroutine()
+	var work sync.WaitGroup
+	for i := range 100 {
+		id := fmt.Sprint("s", i)
+		work.Go(func() {
+			l, err := h.sessions.Create(t.Context(), session.Opened{SessionID: id})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s, err := h.hub.Subscribe(t.Context(), id, 0)
+			for range 5 {
+				if err == nil {
+					_, err = l.Append(t.Context(), item(50))
 				}
-				runtime.Gosched()
+			}
+			for seq := int64(0); err == nil && seq < 6; {
+				var e *Event
+				if e, err = s.Next(t.Context()); err != nil || e.Kind != Durable {
+					continue
+				}
+				if seq++; e.Session != id || e.Records[0].Session != id || e.Seq != seq {
+					t.Errorf("%s was told of record %d of %s", id, e.Seq, e.Records[0].Session)
+				}
+			}
+			if err = errors.Join(err, l.Close()); err != nil {
+				t.Error(err)
+				return
+			}
+			s.Close()
+			if held, err := h.sessions.Held(t.Context(), id); held != nil || err != nil {
+				t.Errorf("the lease of %s is left: %v %v", id, held, err)
 			}
 		})
+	}
+	work.Wait()
+	settled(t, before+5) // the store begins to tell when it first has to
+}
+
+// settled waits until there are no more goroutines than before.
+func settled(t *testing.T, before int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		}
 	}
 }
