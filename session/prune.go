@@ -93,6 +93,15 @@ func (s *Sessions) Prune(ctx context.Context, p *Pruned, o PruneOptions) error {
 	return err
 }
 
+// Sweep removes what crashes and deletes have left in the store, where that is a
+// [Sweeper]. It is for after a pruning, and never needed.
+func (s *Sessions) Sweep(ctx context.Context) error {
+	if sw, ok := As[Sweeper](s.store); ok {
+		return sw.Sweep(ctx)
+	}
+	return nil
+}
+
 // deleteFamily deletes a session and those that work for its run.
 func (s *Sessions) deleteFamily(ctx context.Context, id string) error {
 	return s.family(ctx, id, func(m Meta) error {

@@ -110,6 +110,12 @@ type Deleter interface {
 	Delete(ctx context.Context, id string) error
 }
 
+// Sweeper is a store in which crashes, and deletes of what forks need for a while, leave
+// something behind that is in nobody's way. Sweep removes it; sessions are not touched.
+type Sweeper interface {
+	Sweep(ctx context.Context) error
+}
+
 // Rebuilder is a store whose metas can be replaced by ones rebuilt from the log.
 type Rebuilder interface {
 	PutMeta(ctx context.Context, m Meta) error

@@ -56,5 +56,5 @@ func (c *cleaner) clean(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return c.sessions.Sweep(ctx)
 }

@@ -82,6 +82,11 @@ func (c *pruneCmd) run(ctx context.Context, p *Program) error {
 	if c.DryRun {
 		dry = "would have "
 	}
+	if c.EmptyTrash && !c.DryRun {
+		if err := sessions.Sweep(ctx); err != nil {
+			return err
+		}
+	}
 	if !c.JSON {
 		p.err.line("%s%s %s, %s", dry, c.verb(), count(done, "session"), size(bytes))
 		if done > 0 && !c.EmptyTrash && !c.DryRun {
