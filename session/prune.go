@@ -97,7 +97,8 @@ func (s *Sessions) Prune(ctx context.Context, p *Pruned, o PruneOptions) error {
 // [Sweeper]. It is for after a pruning, and never needed.
 func (s *Sessions) Sweep(ctx context.Context) error {
 	if sw, ok := As[Sweeper](s.store); ok {
-		return sw.Sweep(ctx)
+		_, err := sw.Sweep(ctx)
+		return err
 	}
 	return nil
 }

@@ -111,9 +111,10 @@ type Deleter interface {
 }
 
 // Sweeper is a store in which crashes, and deletes of what forks need for a while, leave
-// something behind that is in nobody's way. Sweep removes it; sessions are not touched.
+// something behind that is in nobody's way. Sweep removes it and says how many things it
+// removed; sessions are not touched.
 type Sweeper interface {
-	Sweep(ctx context.Context) error
+	Sweep(ctx context.Context) (int, error)
 }
 
 // Rebuilder is a store whose metas can be replaced by ones rebuilt from the log.

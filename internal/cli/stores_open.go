@@ -93,4 +93,3 @@ func (p *Program) storeKey() (*encrypted.Key, error) {
 	}
 	return key, nil
 }
-
