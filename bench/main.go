@@ -4,7 +4,7 @@
 // table of medians and ratios.
 //
 //	go run ./bench              everything, a few minutes
-//	go run ./bench -only turn   one group: append, session, turn, start, sandbox, hooks, audit, daemon
+//	go run ./bench -only turn   one group: append, session, turn, start, sandbox, hooks, audit, daemon, import
 //	go run ./bench -quick       smaller sessions, fewer rounds
 //
 // Every row names its control, the simplest program that does the same work,
@@ -30,7 +30,7 @@ func main() {
 	}
 	var b bench
 	flag.BoolVar(&b.quick, "quick", false, "smaller sessions and fewer rounds")
-	flag.StringVar(&b.only, "only", "", "one group: append, session, turn, start, sandbox, hooks, audit, daemon")
+	flag.StringVar(&b.only, "only", "", "one group: append, session, turn, start, sandbox, hooks, audit, daemon, import")
 	flag.StringVar(&b.container, "container", "", "a running container with /bin/true in it, for docker exec")
 	flag.Parse()
 	if err := b.run(context.Background()); err != nil {
@@ -71,6 +71,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		{"hooks", b.hooks},
 		{"audit", b.audits},
 		{"daemon", b.daemons},
+		{"import", b.imports},
 	}
 	known := b.only == ""
 	for _, g := range groups {
