@@ -3,13 +3,14 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
 	"github.com/holdfast-dev/holdfast/session/internal/searchtext"
 )
 
@@ -28,19 +29,21 @@ const (
 )
 
 // Index implements [session.Searcher]. Of several programs that index at once, one does
-// and the others wait for it; then there is little left to do for them.
+// and the others wait for it; then there is little left to do for them. Who waits has a
+// connection of its own: reading must not wait for one of those.
 func (s *Store) Index(ctx context.Context) error {
-	return s.do(ctx, "index", "", func(c *pgxpool.Conn, _ bool) error {
-		if _, err := c.Exec(ctx, `SELECT pg_advisory_lock($1)`, s.key("index")); err != nil {
-			return err
-		}
-		defer func() {
-			if _, err := c.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, s.key("index")); err != nil {
-				_ = c.Conn().Close(context.WithoutCancel(ctx)) // which gives the lock back
-			}
-		}()
-		return s.index(ctx, c.Conn())
-	})
+	if s.ctx.Err() != nil {
+		return &session.Error{Op: "index", Err: session.ErrClosed, Detail: s.at.String()}
+	}
+	c, err := pgx.ConnectConfig(ctx, s.at.config.ConnConfig)
+	if err != nil {
+		return s.translate("index", "", err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }() // which gives the lock back
+	if _, err := c.Exec(ctx, `SELECT pg_advisory_lock($1)`, s.key("index")); err != nil {
+		return s.translate("index", "", err)
+	}
+	return s.translate("index", "", s.index(ctx, c))
 }
 
 // behind are the sessions whose newest records are not indexed.
@@ -74,7 +77,7 @@ DELETE FROM search WHERE num IN (SELECT num FROM gone)`); err != nil {
 		return err
 	}
 	for _, x := range all {
-		if err := s.indexSession(ctx, c, x); err != nil {
+		if err := s.indexSession(ctx, c, x); err != nil && !errors.Is(err, session.ErrNotFound) { // deleted meanwhile
 			return err
 		}
 	}
@@ -136,6 +139,14 @@ func (x *indexing) store(ctx context.Context, c *pgx.Conn) error {
 		return err
 	}
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		var there bool // and not removed before this step is stored
+		err := tx.QueryRow(ctx, `SELECT true FROM sessions WHERE num = $1 AND deleted = 0 FOR KEY SHARE`, x.num).Scan(&there)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return rows.NotFound("index", x.id)
+		}
+		if err != nil {
+			return err
+		}
 		var b pgx.Batch
 		if len(x.erased) > 0 {
 			b.Queue(`DELETE FROM search WHERE num = $1 AND seq = ANY($2)`, x.num, x.erased)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -131,7 +133,8 @@ func (p *place) String() string {
 	if strings.HasPrefix(c.Host, "/") {
 		return fmt.Sprintf("postgres://%s@/%s?host=%s&schema=%s", c.User, c.Database, c.Host, p.schema)
 	}
-	return fmt.Sprintf("postgres://%s@%s:%d/%s?schema=%s", c.User, c.Host, c.Port, c.Database, p.schema)
+	host := net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))
+	return fmt.Sprintf("postgres://%s@%s/%s?schema=%s", c.User, host, c.Database, p.schema)
 }
 
 // admit looks at the server and makes, or migrates, the schema.

@@ -23,11 +23,11 @@ const (
 // The sizes are known without fetching what is stored elsewhere in the table.
 const (
 	chunkUp = `SELECT ` + rows.RecordColumns + ` FROM (
-  SELECT *, sum(octet_length(payload)) OVER (ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM (
+  SELECT ` + rows.RecordColumns + `, sum(octet_length(payload)) OVER (ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM (
     SELECT ` + rows.RecordColumns + ` FROM records WHERE num = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4) r) r
 WHERE coalesce(before, 0) < $5 ORDER BY seq`
 	chunkDown = `SELECT ` + rows.RecordColumns + ` FROM (
-  SELECT *, sum(octet_length(payload)) OVER (ORDER BY seq DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM (
+  SELECT ` + rows.RecordColumns + `, sum(octet_length(payload)) OVER (ORDER BY seq DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM (
     SELECT ` + rows.RecordColumns + ` FROM records WHERE num = $1 AND seq > $2 AND seq <= $3 ORDER BY seq DESC LIMIT $4) r) r
 WHERE coalesce(before, 0) < $5 ORDER BY seq DESC`
 )

@@ -9,7 +9,8 @@ const (
 
 // formats has what leads to each version from the one before, from nothing on. All of
 // it is told column by column in docs/formats/postgres.md. Text is bytea: PostgreSQL's
-// text has no NUL and compares by the rules of a language.
+// text has no NUL and compares by the rules of a language. Long payloads are compressed
+// with LZ4 where the server can: its own way takes a fifth of a second for 10 MiB.
 var formats = [formatVersion]string{`
 CREATE TABLE format (mark text NOT NULL, version integer NOT NULL);
 CREATE TABLE sessions (
@@ -56,6 +57,7 @@ CREATE TABLE records (
   payload bytea,
   PRIMARY KEY (num, seq)
 );
+DO $$ BEGIN ALTER TABLE records ALTER payload SET COMPRESSION lz4; EXCEPTION WHEN OTHERS THEN NULL; END $$;
 CREATE TABLE leases (
   id    bytea  PRIMARY KEY,
   epoch bigint NOT NULL,

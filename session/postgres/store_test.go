@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -158,7 +157,7 @@ func (a *author) seal(kind session.Kind, v any) session.Record {
 func (a *author) item(text string) session.Record {
 	it := transcript.UserText(text)
 	it.ID = fmt.Sprintf("i%d", a.head+1)
-	return a.seal(session.KindItem, json.RawMessage(session.ItemDraft(transcript.MustEncode(it), false, nil).Payload))
+	return a.seal(session.KindItem, session.ItemDraft(transcript.MustEncode(it), false, nil).Payload)
 }
 
 func (a *author) batch(records ...session.Record) session.Batch {
