@@ -95,7 +95,7 @@ func (n *notifier) Run(ctx context.Context, b *heads.Board) {
 			case name == logName:
 				n.look(b, filepath.Base(dir))
 			}
-		case <-lost: // notices were dropped
+		case <-lost: //nolint:errcheck // whatever it says, notices were dropped
 			n.all(b)
 		case <-tick.C:
 			n.all(b)

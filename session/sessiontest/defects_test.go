@@ -56,6 +56,12 @@ var defects = map[string]string{
 	"erases for anybody":            "erase/needs_the_lease",
 	"keeps the first prompt":        "erase/what_lists_show_can_be_replaced",
 	"forks of nothing":              "fork/of_what_is_not_there",
+	"shows the trash":               "trash/is_left_out_of_lists",
+	"folds case in filters":         "list/filters_compare_bytes",
+	"forgets who owns with runs":    "list/filters_together",
+	"fences a retry":                "append/recognises_a_retry_after_a_takeover",
+	"takes an empty batch":          "append/refuses_an_empty_batch",
+	"watches on after the end":      "watch/ends_with_the_session",
 }
 
 // TestKitFindsDefects runs the kit on a store with each fault, in a process of
@@ -98,6 +104,12 @@ func (b *bad) Append(ctx context.Context, id string, batch session.Batch) error 
 	p, _ := b.Store.List(ctx, session.Query{ID: id})
 	exists := len(p.Sessions) > 0
 	switch {
+	case b.is("takes an empty batch") && len(batch.Records) == 0:
+		return nil
+	case b.is("fences a retry") && exists && batch.Epoch != 0:
+		if l, err := b.Held(ctx, id); err != nil || l == nil || l.Epoch != batch.Epoch {
+			return session.ErrFenced
+		}
 	case b.is("refuses a retry") && exists && batch.Expect < p.Sessions[0].Head:
 		return session.ErrConflict
 	case b.is("creates twice") && exists && batch.Delta.Opened != nil:
@@ -168,6 +180,12 @@ func (b *bad) List(ctx context.Context, q session.Query) (session.Page, error) {
 	switch {
 	case b.is("shows worktrees"):
 		q.Worktrees = true
+	case b.is("shows the trash") && q.Trash == "":
+		q.Trash = session.TrashToo
+	case b.is("folds case in filters"):
+		q.Project = strings.ToLower(q.Project)
+	case b.is("forgets who owns with runs") && q.Run != "":
+		q.Owner = ""
 	case b.is("lists who does not ask"):
 		q.Asked = false
 	case b.is("matches ids by pattern") && strings.Contains(q.Tag, "_"):
@@ -233,4 +251,17 @@ func (b *bad) Erase(ctx context.Context, id string, epoch int64, seqs []int64) e
 		epoch = l.Epoch
 	}
 	return b.Store.Erase(ctx, id, epoch, seqs)
+}
+
+func (b *bad) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		for head, err := range b.Store.Watch(ctx, id, after) {
+			if err != nil && b.is("watches on after the end") {
+				err = ctx.Err()
+			}
+			if !yield(head, err) {
+				return
+			}
+		}
+	}
 }

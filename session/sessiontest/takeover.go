@@ -55,12 +55,12 @@ var leaseModel = porcupine.Model{
 		case "look":
 			return out.head == s.head, s
 		}
-		switch out.err {
-		case nil:
+		switch {
+		case out.err == nil:
 			fits := in.expect == s.head && (in.epoch == s.epoch || s.last == 0)
 			s.head = in.digest
 			return fits, s
-		case session.ErrFenced:
+		case errors.Is(out.err, session.ErrFenced):
 			return in.epoch != s.epoch, s
 		}
 		return in.expect != s.head, s
