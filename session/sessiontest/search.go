@@ -93,7 +93,7 @@ func (f *finder) finds(q session.Search, want ...string) {
 	}
 }
 
-// said appends items with these texts and returns their seqs.
+// said appends items with these texts.
 func (f *finder) said(w *writer, texts ...string) {
 	f.Helper()
 	var recs []session.Record
@@ -101,11 +101,6 @@ func (f *finder) said(w *writer, texts ...string) {
 		recs = append(recs, w.item(t))
 	}
 	f.append(w, recs...)
-}
-
-func (w *writer) put(it transcript.Item) session.Record {
-	it.ID = fmt.Sprintf("item-%d", w.seq+1)
-	return w.next(session.KindItem, session.ItemDraft(transcript.MustEncode(it), false, nil).Payload)
 }
 
 func testSearchWords(f *finder) {

@@ -46,6 +46,11 @@ func (w *writer) item(text string) session.Record {
 	return w.next(session.KindItem, session.ItemDraft(transcript.MustEncode(it), false, nil).Payload)
 }
 
+func (w *writer) put(it transcript.Item) session.Record {
+	it.ID = fmt.Sprintf("item-%d", w.seq+1)
+	return w.next(session.KindItem, session.ItemDraft(transcript.MustEncode(it), false, nil).Payload)
+}
+
 func (w *writer) items(n int) []session.Record {
 	recs := make([]session.Record, n)
 	for i := range recs {
