@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/postgres"
 )
 
 // endOthers ends the connections of every store of this test's schema.
@@ -138,21 +137,5 @@ func TestWatchOutlivesItsConnection(t *testing.T) {
 	}
 	if err := <-errs; err != nil {
 		t.Fatal(err)
-	}
-}
-
-// A server that cannot be reached is an error after the store's patience.
-func TestPatience(t *testing.T) {
-	c := startCluster(t)
-	s, err := postgres.Open(ctx, c.url, &postgres.Options{Patience: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	a := create(t, s, "s")
-	c.kill(t)
-	err = a.append(a.item("x"))
-	if e, ok := errors.AsType[*session.Error](err); !ok || e.Hint == "" {
-		t.Errorf("%v", err)
 	}
 }

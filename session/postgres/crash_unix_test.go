@@ -1,3 +1,5 @@
+//go:build unix
+
 package postgres_test
 
 import (
@@ -228,4 +230,20 @@ func TestKilledServerLosesNothing(t *testing.T) {
 		last = a.epoch
 	}
 	t.Logf("%d kills, %d records acknowledged, none lost", rounds, total)
+}
+
+// A server that cannot be reached is an error after the store's patience.
+func TestPatience(t *testing.T) {
+	c := startCluster(t)
+	s, err := postgres.Open(ctx, c.url, &postgres.Options{Patience: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	a := create(t, s, "s")
+	c.kill(t)
+	err = a.append(a.item("x"))
+	if e, ok := errors.AsType[*session.Error](err); !ok || e.Hint == "" {
+		t.Errorf("%v", err)
+	}
 }
