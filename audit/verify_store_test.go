@@ -159,7 +159,7 @@ func (m inFiles) load(t testing.TB, dir, id string) (recs []session.Record) {
 	for line := range bytes.Lines(b) {
 		var l fileLine
 		check(t, json.Unmarshal(line[18:], &l))
-		recs = append(recs, session.Record(l))
+		recs = append(recs, session.Record{Seq: l.Seq, ID: l.ID, Time: l.Time, Kind: l.Kind, Payload: l.Payload, Prev: l.Prev, Body: l.Body, Digest: l.Digest})
 	}
 	return recs
 }

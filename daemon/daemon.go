@@ -51,8 +51,8 @@ type Power struct {
 	Test func(ctx context.Context, request json.RawMessage) (json.RawMessage, error)
 	// Doctor says what the machine and the setup offer.
 	Doctor func(ctx context.Context) (json.RawMessage, error)
-	// Export writes a session in a format: jsonl, json, markdown.
-	Export func(ctx context.Context, id, format string, write func([]byte) error) (contentType string, err error)
+	// Export writes a session in a format: one of those of the route.
+	Export func(ctx context.Context, id, format string, write func([]byte) error) error
 	// Evidence lists entries of the audit, oldest first; next is "" on the last page.
 	Evidence func(ctx context.Context, q EvidenceQuery) (entries []json.RawMessage, next string, err error)
 	// Verify checks one session, or with "" all of them against the trail.

@@ -3,7 +3,9 @@ package daemon
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,9 +14,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
+const jsonLines = "application/jsonl"
+
 // exports are the formats of an export and their types.
 var exports = map[string]string{
-	"jsonl": "application/jsonl", "json": "application/json", "text": "text/plain; charset=utf-8", "markdown": "text/markdown; charset=utf-8",
+	"jsonl": jsonLines, "claude": jsonLines, "codex": jsonLines, "open-agent-sdk": "application/json",
+	"text": "text/plain; charset=utf-8", "markdown": "text/markdown; charset=utf-8", "html": "text/html; charset=utf-8",
 }
 
 func (a *api) powerRoutes() []route {
@@ -23,8 +28,8 @@ func (a *api) powerRoutes() []route {
 		{
 			method: http.MethodGet, path: "/v1/sessions/{id}/export", id: "exportSession", tag: "sessions",
 			doc: "A whole session, as holdfast sessions export writes it.", scope: auth.Read,
-			query: []param{{name: "format", doc: "default jsonl: every record, one per line", oneOf: []string{"json", "jsonl", "markdown", "text"}}},
-			types: []string{"application/jsonl", "text/plain", "text/markdown"}, problems: append(offered, outcome.NotFound), serve: a.export,
+			query: []param{{name: "format", doc: "default jsonl: every record, one per line", oneOf: slices.Sorted(maps.Keys(exports))}},
+			types: []string{jsonLines, "application/json", "text/plain", "text/markdown", "text/html"}, problems: append(offered, outcome.NotFound), serve: a.export,
 		},
 		{
 			method: http.MethodGet, path: "/v1/audit", id: "listAudit", tag: "audit",
@@ -93,7 +98,7 @@ func (a *api) export(c *call) error {
 		c.header("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.%s"`, fileName(m.ID), format))
 		c.w.WriteHeader(http.StatusOK)
 	}
-	_, err = a.o.Power.Export(c.ctx(), m.ID, format, func(b []byte) error {
+	err = a.o.Power.Export(c.ctx(), m.ID, format, func(b []byte) error {
 		if !began {
 			begin()
 		}

@@ -46,17 +46,17 @@ func TestPower(t *testing.T) {
 			Policy: func(_ context.Context, cwd string) (json.RawMessage, error) { return doc(`{"cwd":"` + cwd + `"}`) },
 			Test:   func(_ context.Context, r json.RawMessage) (json.RawMessage, error) { return r, nil },
 			Doctor: func(context.Context) (json.RawMessage, error) { return doc(`{"ok":true}`) },
-			Export: func(_ context.Context, id, format string, write func([]byte) error) (string, error) {
+			Export: func(_ context.Context, id, format string, write func([]byte) error) error {
 				if format == "text" {
-					return "", &refusal{out: outcome.Corrupt, detail: "damaged"}
+					return &refusal{out: outcome.Corrupt, detail: "damaged"}
 				}
 				if err := write([]byte(id + "\n")); err != nil {
-					return "", err
+					return err
 				}
 				if format == "markdown" {
-					return "", errors.New("it broke in the middle")
+					return errors.New("it broke in the middle")
 				}
-				return "application/jsonl", nil
+				return nil
 			},
 			Evidence: func(_ context.Context, q EvidenceQuery) ([]json.RawMessage, string, error) {
 				if q.After == "" {

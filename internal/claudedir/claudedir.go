@@ -117,7 +117,7 @@ func (s *made) entry(typ, body string) string {
 	if s.parent != "" {
 		parent = quote(s.parent)
 	}
-	fmt.Fprintf(&s.b, `{"parentUuid":%s,"isSidechain":%v,"userType":"external","cwd":"/work/project","sessionId":"%s","version":"2.1.144","gitBranch":"main",`, parent, s.side, s.id)
+	fmt.Fprintf(&s.b, `{"parentUuid":%s,"isSidechain":%v,"userType":"external","cwd":"/home/ann/project","sessionId":"%s","version":"2.1.144","gitBranch":"main",`, parent, s.side, s.id)
 	fmt.Fprintf(&s.b, `"type":"%s",%s,"uuid":"%s","timestamp":"2026-01-02T%02d:%02d:%02d.%03dZ"}`+"\n", typ, body, id, s.n/3600%24, s.n/60%60, s.n%60, s.n%1000)
 	s.parent = id
 	return id

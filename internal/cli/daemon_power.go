@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -18,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/holdfast-dev/holdfast/session/convert"
 )
 
 // power is what the daemon serves of what other commands print.
@@ -124,66 +123,15 @@ func (w *power) doctor(ctx context.Context) (json.RawMessage, error) {
 	return json.Marshal(d)
 }
 
-// export writes a session as `sessions export` does: every record, one per line or in
-// one array, or the transcript as text.
-func (w *power) export(ctx context.Context, id, format string, write func([]byte) error) (string, error) {
-	switch format {
-	case "", "jsonl":
-		return "application/x-ndjson", w.records(ctx, id, "", "\n", "", write)
-	case "json":
-		return "application/json", w.records(ctx, id, "[", ",\n", "]\n", write)
-	case "text", "markdown":
-		loaded, err := w.sessions.Load(ctx, id, nil)
-		if err != nil {
-			return "", err
-		}
-		text := transcript.Render(loaded.Items, transcript.RenderOptions{MaxBytes: math.MaxInt, MaxPartBytes: math.MaxInt})
-		return "text/plain; charset=utf-8", write([]byte(text))
-	}
-	return "", usage(strconv.Quote(format)+" is no format of an export", "use jsonl, json or text")
+// export writes a session as `sessions export` does.
+func (w *power) export(ctx context.Context, id, format string, write func([]byte) error) error {
+	return convert.Export(ctx, passing(write), w.sessions, id, convert.Format(format))
 }
 
-// records writes records with something before, between and behind them. What is
-// damaged is left out and told at the end.
-func (w *power) records(ctx context.Context, id, before, between, behind string, write func([]byte) error) error {
-	if _, err := w.sessions.Get(ctx, id); err != nil {
-		return err
-	}
-	var bad error
-	lead := before
-	for r, err := range w.sessions.Records(ctx, id, session.Range{}) {
-		switch {
-		case err != nil && !isCorrupt(err):
-			return err
-		case err != nil:
-			bad = orErr(bad, err)
-			continue
-		}
-		b, err := marshal(docOf(r), false)
-		if err != nil {
-			return err
-		}
-		if err := write(append([]byte(lead), strings.TrimSuffix(string(b), "\n")...)); err != nil {
-			return err
-		}
-		lead = between
-	}
-	end := behind
-	if behind == "" {
-		end = "\n"
-	}
-	if err := write([]byte(end)); err != nil {
-		return err
-	}
-	return bad
-}
+// passing is a writer that passes on what it is given.
+type passing func([]byte) error
 
-func orErr(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
-}
+func (p passing) Write(b []byte) (int, error) { return len(b), p(b) }
 
 // evidence lists entries of one session or of all, the oldest session first. A page
 // ends at "SESSION@N": N entries of it were told.

@@ -14,6 +14,7 @@ import (
 type grammar struct {
 	Run        runCmd        `cmd:"" help:"Give an agent a prompt and run it until it is done."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, read, change and check sessions."`
+	Store      storeCmd      `cmd:"" help:"Copy sessions from one store to another."`
 	Policy     policyCmd     `cmd:"" help:"Show, explain, test and check what may happen."`
 	Hooks      hooksCmd      `cmd:"" help:"List, trust, test and replay hooks."`
 	Trust      trustCmd      `cmd:"" help:"Trust the settings that a folder brings along."`

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// storeCmd is `holdfast store`.
+type storeCmd struct {
+	Copy storeCopyCmd `cmd:"" help:"Copy all sessions of a store into another one, and compare them."`
+}
+
+// storeCopyCmd is `holdfast store copy`.
+type storeCopyCmd struct {
+	From   string `arg:"" placeholder:"FROM" help:"The store to copy from: a URL as --store takes it."`
+	To     string `arg:"" placeholder:"TO" help:"The store to copy to. What it has besides stays."`
+	DryRun bool   `short:"n" help:"Only say what would be copied."`
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *storeCopyCmd) Help() string {
+	return `Every session is copied record by record, with the same ids, times and digests, and then
+read again and compared. A second copy copies only what is new, and one that was interrupted
+goes on where it stopped. What was erased is erased in the copy, too.
+
+  holdfast store copy sqlite:sessions.db postgres://db/holdfast
+  holdfast store copy file:old encrypted+file:new`
+}
+
+type copiedDoc struct {
+	Sessions int       `json:"sessions"`
+	Changed  int       `json:"changed"`
+	Records  int64     `json:"records"`
+	Bytes    int64     `json:"bytes"`
+	Erased   int64     `json:"erased,omitempty"`
+	Verified int64     `json:"verified"`
+	DryRun   bool      `json:"dry_run,omitempty"`
+	OK       bool      `json:"ok"`
+	Faults   []copyDoc `json:"faults,omitempty"`
+}
+
+type copyDoc struct {
+	Session string `json:"session"`
+	Error   string `json:"error"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+func (c *storeCopyCmd) run(ctx context.Context, p *Program) error {
+	if c.From == "" || c.To == "" || c.From == c.To {
+		return usage("a copy needs two stores", "holdfast store copy sqlite:A file:B")
+	}
+	from, closeFrom, err := p.openStore(ctx, c.From)
+	if err != nil {
+		return err
+	}
+	defer closeFrom()
+	to, closeTo, err := p.openStore(ctx, c.To)
+	if err != nil {
+		return err
+	}
+	defer closeTo()
+	r, err := c.copy(ctx, p, from.Store(), to.Store())
+	if told := c.tell(p, r); told != nil {
+		return told
+	}
+	if err != nil {
+		return err
+	}
+	if len(r.Faults) > 0 {
+		return fmt.Errorf("%s not copied: %w", count(len(r.Faults), "session"), r.Faults[0].Err)
+	}
+	return nil
+}
+
+// copy copies, with a line of progress on a terminal.
+func (c *storeCopyCmd) copy(ctx context.Context, p *Program, from, to session.Store) (*session.CopyReport, error) {
+	var done atomic.Pointer[session.CopyReport]
+	line := p.err.progress()
+	line.follow(func() string {
+		r := done.Load()
+		if r == nil {
+			return ""
+		}
+		return fmt.Sprintf(": %d of %s, %s", r.Done, count(r.Sessions, "session"), size(r.Bytes))
+	})
+	line.work("copying")
+	defer func() {
+		line.work("")
+		line.follow(nil)
+	}()
+	return session.Copy(ctx, from, to, &session.CopyOptions{DryRun: c.DryRun, Progress: func(r session.CopyReport) {
+		r.Faults = nil
+		done.Store(&r)
+	}})
+}
+
+func (c *storeCopyCmd) tell(p *Program, r *session.CopyReport) error {
+	if c.JSON {
+		d := copiedDoc{
+			Sessions: r.Sessions, Changed: r.Changed, Records: r.Records, Bytes: r.Bytes, Erased: r.Erased,
+			Verified: r.Verified, DryRun: c.DryRun, OK: r.OK(),
+		}
+		for _, f := range r.Faults {
+			d.Faults = append(d.Faults, copyDoc{f.Session, f.Err.Error(), session.Hint(f.Err)})
+		}
+		return p.out.json(d, false)
+	}
+	for _, f := range r.Faults {
+		p.out.line("%s  %s: %s", p.out.term.red("failed"), shown(f.Session), shown(f.Err.Error()))
+		if h := session.Hint(f.Err); h != "" {
+			p.out.line("        %s", p.out.term.dim("hint: "+h))
+		}
+	}
+	does := "copied"
+	if c.DryRun {
+		does = "would be copied"
+	}
+	p.out.line("%s of %s %s: %d records, %s", count(r.Changed, "session"), fmt.Sprint(r.Sessions), does, r.Records, size(r.Bytes))
+	if !c.DryRun {
+		p.out.line("%d records were read again and are the same", r.Verified)
+	}
+	return nil
+}
