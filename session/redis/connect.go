@@ -42,20 +42,18 @@ func (s *Store) patience() time.Duration { return s.timeout + time.Second }
 func (s *Store) dialer(t *tls.Config) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		plain := &net.Dialer{Timeout: s.timeout, KeepAlive: 30 * time.Second}
-		var (
-			c   net.Conn
-			err error
-		)
 		if t == nil {
-			c, err = plain.DialContext(ctx, network, addr)
-		} else {
-			c, err = (&tls.Dialer{NetDialer: plain, Config: t}).DialContext(ctx, network, addr)
+			return born(plain.DialContext(ctx, network, addr)), nil
 		}
-		if err != nil {
-			return &stillborn{err: err}, nil
-		}
-		return c, nil
+		return born((&tls.Dialer{NetDialer: plain, Config: t}).DialContext(ctx, network, addr)), nil
 	}
+}
+
+func born(c net.Conn, err error) net.Conn {
+	if err != nil {
+		return &stillborn{err: err}
+	}
+	return c
 }
 
 // stillborn is a connection that was never made.
