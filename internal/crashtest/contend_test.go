@@ -313,17 +313,17 @@ func (s *contest) verify(t *testing.T, parts ...[]Ack) {
 	}
 	f := &Finding{}
 	f.meta(t.Context(), s.sessions, s.id, recs)
-	at, any := 0, false
+	at, gap := 0, false
 	for _, part := range parts {
-		any = any || part == nil
+		gap = gap || part == nil
 		for _, a := range part {
-			for any && at < len(recs) && recs[at].Digest != a.Digest {
+			for gap && at < len(recs) && recs[at].Digest != a.Digest {
 				at++
 			}
 			if at >= len(recs) || recs[at].Digest != a.Digest {
 				t.Fatalf("%s: record %d (%s) was acknowledged and is not where it should be", s.id, a.Seq, a.ID)
 			}
-			at, any = at+1, false
+			at, gap = at+1, false
 		}
 	}
 	if at < len(recs) {

@@ -32,6 +32,11 @@
 // into nothing by a seccomp filter, and has to lose something; otherwise the
 // harness would prove nothing.
 //
-// What it does not show: writes that the disk itself reorders or forgets after
-// it was told to flush.
+// A disk that reorders is a file that this process serves through FUSE ([LogDisk]) and
+// that logs its writes and flushes ([WriteLog]). Of the disks that a crash may have
+// left, with any subset of the sectors that no flush followed, many are mounted and
+// looked at. Its controls are the program without fsync and a disk that never flushes.
+//
+// Calls are let fail one by one through strace, disks are filled, and two processes
+// contend for one session. docs/durability.md says what all of it shows, and what not.
 package crashtest

@@ -23,7 +23,7 @@ func TestFullDisk(t *testing.T) {
 	const failed = 1 // docs/cli.md
 	bin := buildProgram(t)
 	play := filepath.Join(t.TempDir(), "play.yaml")
-	if err := os.WriteFile(play, []byte("steps:\n  - text: Hello.\n"), 0o600); err != nil {
+	if err := os.WriteFile(play, []byte("steps:\n"+strings.Repeat("  - text: Hello.\n", 20)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, store := range Stores {
