@@ -41,7 +41,10 @@ func own(t testing.TB, settings ...string) *instance {
 		"--save", "", "--logfile", dir + "/log",
 	}, settings...)
 	t.Cleanup(func() {
-		i.kill()
+		if i.cmd.Process != nil { // its child, if it has one, must not write into the folder any more
+			_ = i.cmd.Process.Signal(os.Interrupt)
+			_ = i.cmd.Wait()
+		}
 		os.RemoveAll(dir)
 	})
 	i.start()
