@@ -35,9 +35,10 @@ type Board struct {
 	store session.Store
 	start func() Notifier // nil: nobody but Tell changes anything
 
-	ctx  context.Context
-	stop context.CancelFunc
-	work sync.WaitGroup
+	ctx   context.Context
+	stop  context.CancelFunc
+	work  sync.WaitGroup
+	looks chan struct{} // one for each that looks
 
 	mu       sync.Mutex
 	notifier Notifier // once somebody watches
@@ -52,10 +53,14 @@ type place struct {
 	wake     chan struct{} // closed when there is something to look at
 }
 
+// together is how many watchers look at once: as many connections they may take from
+// the store's other readers.
+const together = 2
+
 // New returns a board for a store. start makes the notifier when the first watcher
 // comes; it may be nil.
 func New(store session.Store, start func() Notifier) *Board {
-	b := &Board{store: store, start: start, places: map[string]*place{}}
+	b := &Board{store: store, start: start, places: map[string]*place{}, looks: make(chan struct{}, together)}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	return b
 }
@@ -183,7 +188,15 @@ func (b *Board) next(p *place) <-chan struct{} {
 // look returns the meta of a session. One that is not what was seen before, but
 // another of the same id, is not found.
 func (b *Board) look(ctx context.Context, id string, seen *session.Meta) (*session.Meta, error) {
+	select {
+	case b.looks <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-b.ctx.Done():
+		return nil, closed(id)
+	}
 	p, err := b.store.List(ctx, session.Query{ID: id})
+	<-b.looks
 	if err != nil {
 		return nil, err
 	}
