@@ -17,7 +17,8 @@ const batch = 4 << 20
 
 // Index brings the index up to date with the store: what is new of each log, what was
 // erased, what was deleted. Of several that do so at once one does the work of a
-// session. It can be cut short at any time, and goes on where it was.
+// session. It can be cut short at any time, and goes on where it was. A session that is
+// sealed with another key is left out, and stays among those that are behind.
 func (x *Index) Index(ctx context.Context) error {
 	page, err := x.store.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
 	if err != nil {
@@ -36,10 +37,10 @@ func (x *Index) Index(ctx context.Context) error {
 			continue
 		}
 		cleared, err := x.session(ctx, m)
-		if err != nil {
+		erased = erased || cleared
+		if err != nil && !passed(err) {
 			return failed("index", err)
 		}
-		erased = erased || cleared
 	}
 	for _, gone := range known {
 		if err := x.within(ctx, func(tx *sql.Tx) error { return forget(ctx, tx, gone.num) }); err != nil {
@@ -56,6 +57,12 @@ func (x *Index) Index(ctx context.Context) error {
 		return failed("index", err)
 	}
 	return nil
+}
+
+// passed reports whether an error only keeps one session out: it was deleted meanwhile,
+// or is sealed with a key that is not there.
+func passed(err error) bool {
+	return errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrSealed)
 }
 
 // state is what the index knows of a session.
@@ -187,7 +194,9 @@ func (f *filler) read(store session.Store) (done bool, err error) {
 	size := 0
 	for r, err := range store.Read(f.ctx, f.m.ID, session.Range{After: f.s.head, Until: f.m.Head}) {
 		if e, ok := errors.AsType[*session.Error](err); ok && errors.Is(err, session.ErrCorrupt) {
-			f.s.head = max(f.s.head, e.Seq) // the rest can be found all the same
+			if e.Seq > f.s.head { // the rest can be found all the same
+				f.s.head, f.s.digest = e.Seq, session.Digest{}
+			}
 			continue
 		}
 		if err != nil {
@@ -204,6 +213,9 @@ func (f *filler) read(store session.Store) (done bool, err error) {
 		if size += n; size >= batch {
 			return r.Seq >= f.m.Head, nil
 		}
+	}
+	if f.s.head == f.m.Head { // also when the last one is damaged
+		f.s.digest = f.m.HeadDigest
 	}
 	return true, nil
 }
