@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"sync"
 	"time"
@@ -56,7 +57,7 @@ func New(store Store, o *Options) *Sessions {
 // ulids returns a source of ULIDs that rise even within one millisecond.
 func ulids(clock func() time.Time) func() string {
 	var mu sync.Mutex
-	entropy := ulid.Monotonic(ulid.DefaultEntropy(), 0)
+	entropy := ulid.Monotonic(rand.Reader, 0) // the library's own is shared and not safe for several readers
 	return func() string {
 		mu.Lock()
 		defer mu.Unlock()

@@ -13,6 +13,9 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	if s.life.Err() != nil {
 		return closed("append", id)
 	}
+	if len(b.Records) == 0 {
+		return &session.Error{Op: "append", Session: id, Err: session.ErrInvalid, Detail: "the batch has no records"}
+	}
 	var (
 		k   *dataKey
 		err error

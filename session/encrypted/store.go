@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"sync"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -28,6 +29,7 @@ type Store struct {
 	search session.Searcher
 	life   context.Context // ends with Close
 	end    context.CancelFunc
+	once   sync.Once // of Close
 }
 
 // New returns a store that keeps everything in inner, sealed. It looks at the newest
@@ -91,19 +93,19 @@ func (s *Store) newest(ctx context.Context) (*dataKey, error) {
 // plain text are found through it, see [session.As].
 func (s *Store) Unwrap() session.Store { return s.inner }
 
-// Close closes the index, if there is one, and the inner store.
+// Close closes the index, if there is one, and the inner store. Closing twice does
+// nothing.
 func (s *Store) Close() error {
-	if s.life.Err() != nil {
-		return nil
-	}
-	s.end()
 	var errs []error
-	if c, ok := s.search.(io.Closer); ok {
-		errs = append(errs, c.Close())
-	}
-	if c, ok := s.inner.(io.Closer); ok {
-		errs = append(errs, c.Close())
-	}
+	s.once.Do(func() {
+		s.end()
+		if c, ok := s.search.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+		if c, ok := s.inner.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	})
 	return errors.Join(errs...)
 }
 

@@ -54,6 +54,7 @@ type Store struct {
 	life   context.Context // ends with Close
 	cancel context.CancelFunc
 	done   chan struct{}
+	once   sync.Once // of Close
 }
 
 // New returns a store that is primary, and starts to ship what the secondary lacks.
@@ -156,13 +157,13 @@ func (s *Store) ownError() error {
 
 // Close ships what is left, no longer than [Options.CloseTimeout], ends shipping, and
 // closes both stores. What could not be shipped is in the error; the next [New] does it.
-func (s *Store) Close() error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil
-	}
-	s.mu.Unlock()
+// Closing twice does nothing.
+func (s *Store) Close() (err error) {
+	s.once.Do(func() { err = s.close() })
+	return err
+}
+
+func (s *Store) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opt.CloseTimeout)
 	defer cancel()
 	err := s.Flush(ctx)

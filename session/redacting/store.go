@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"iter"
+	"sync"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -29,6 +30,7 @@ type Store struct {
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
+	once sync.Once // of Close
 }
 
 // New returns a store that keeps in inner what mask leaves. What lies there already
@@ -59,16 +61,15 @@ func (s *Store) Unwrap() session.Store { return s.inner }
 // Masks implements [session.Masker].
 func (s *Store) Masks() bool { return true }
 
-// Close closes the inner store.
-func (s *Store) Close() error {
-	if s.life.Err() != nil {
-		return nil
-	}
-	s.end()
-	if c, ok := s.inner.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
+// Close closes the inner store. Closing twice does nothing.
+func (s *Store) Close() (err error) {
+	s.once.Do(func() {
+		s.end()
+		if c, ok := s.inner.(io.Closer); ok {
+			err = c.Close()
+		}
+	})
+	return err
 }
 
 // Append implements [session.Store].
