@@ -60,8 +60,36 @@ func (o *PruneOptions) old(m *Meta) bool {
 	return err == nil && at.Before(o.Before)
 }
 
-// needed says why an old session stays, or "".
+// needed says why an old session stays, or "". What works for its run goes with it, and
+// so keeps it, too.
 func (s *Sessions) needed(ctx context.Context, m *Meta, o *PruneOptions) (string, error) {
+	why, err := s.wanted(ctx, m, o)
+	if err != nil || why != "" {
+		return why, err
+	}
+	owned, err := s.store.List(ctx, Query{Owner: m.ID, Worktrees: true, Trash: TrashToo})
+	if err != nil {
+		return "", err
+	}
+	for i := range owned.Sessions {
+		of := &owned.Sessions[i]
+		if (of.Trashed != "") != o.Empty { // there already, or taken out again
+			continue
+		}
+		switch why, err := s.wanted(ctx, of, o); {
+		case err != nil:
+			return "", err
+		case why != "":
+			return of.ID + " works for its run: " + why, nil
+		case !o.old(of):
+			return of.ID + " works for its run and is not as old", nil
+		}
+	}
+	return "", nil
+}
+
+// wanted says why a session stays by itself.
+func (s *Sessions) wanted(ctx context.Context, m *Meta, o *PruneOptions) (string, error) {
 	held, err := s.Held(ctx, m.ID)
 	switch {
 	case err != nil:
@@ -77,16 +105,31 @@ func (s *Sessions) needed(ctx context.Context, m *Meta, o *PruneOptions) (string
 }
 
 // Prune does to p what [Sessions.Prunable] found it to be due: it puts it into the
-// trash, or deletes it. One that somebody opened meanwhile stays, and Kept says so.
+// trash, or deletes it. One that is not due any more stays, and Kept says so: somebody
+// opened it, went on with it, or took it out of the trash meanwhile.
 func (s *Sessions) Prune(ctx context.Context, p *Pruned, o PruneOptions) error {
 	if p.Kept != "" {
 		return nil
+	}
+	m, err := s.Get(ctx, p.Meta.ID)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		p.Kept = "it was deleted meanwhile"
+		return nil
+	case err != nil:
+		return err
+	case (m.Trashed != "") != o.Empty || !o.old(&m):
+		p.Kept = "it was changed meanwhile"
+		return nil
+	}
+	if p.Kept, err = s.needed(ctx, &m, &o); err != nil || p.Kept != "" {
+		return err
 	}
 	act := s.Trash
 	if o.Empty {
 		act = s.deleteFamily
 	}
-	err := act(ctx, p.Meta.ID)
+	err = act(ctx, m.ID)
 	if errors.Is(err, ErrBusy) {
 		p.Kept, err = err.Error(), nil
 	}

@@ -165,6 +165,79 @@ func TestPruneOpenedMeanwhile(t *testing.T) {
 	}
 }
 
+// Between the look and the deed a session is gone on with, or comes out of the trash.
+func TestPruneChangedMeanwhile(t *testing.T) {
+	a := newAttic(t)
+	a.old(session.Opened{SessionID: "s"})
+	find := func(o session.PruneOptions) *session.Pruned {
+		t.Helper()
+		list, err := a.sessions.Prunable(t.Context(), o)
+		if err != nil || len(list) != 1 || list[0].Kept != "" {
+			t.Fatal(list, err)
+		}
+		return &list[0]
+	}
+	stays := func(p *session.Pruned, o session.PruneOptions) {
+		t.Helper()
+		if err := a.sessions.Prune(t.Context(), p, o); err != nil || p.Kept == "" {
+			t.Errorf("%+v %v", p, err)
+		}
+		if got := a.listed(""); len(got) != 1 {
+			t.Errorf("%v", got)
+		}
+	}
+	a.now = a.now.Add(time.Hour)
+	o := session.PruneOptions{Before: a.now}
+	p := find(o)
+	a.now = a.now.Add(time.Second)
+	if err := a.sessions.Rename(t.Context(), "s", "needed"); err != nil {
+		t.Fatal(err)
+	}
+	stays(p, o)
+
+	if err := a.sessions.Trash(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	a.now = a.now.Add(time.Hour)
+	o = session.PruneOptions{Before: a.now, Empty: true}
+	p = find(o)
+	if err := a.sessions.Untrash(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	stays(p, o)
+}
+
+// An old run stays, all of it, while one that works for it is at work, waits or is young.
+func TestPruneFamily(t *testing.T) {
+	a := newAttic(t)
+	for _, id := range []string{"busy", "asks", "young"} {
+		a.old(session.Opened{SessionID: id})
+	}
+	l := a.make(session.Opened{SessionID: "busy.x", Owner: "busy"})
+	defer l.Close()
+	asks := a.make(session.Opened{SessionID: "asks.x", Owner: "asks"})
+	d, err := session.NewDraft(session.KindApprovalAsked, map[string]any{"id": "q"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := asks.Append(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if err := asks.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a.now = a.now.Add(10 * time.Second) // a lease is longer
+	before := a.now
+	a.old(session.Opened{SessionID: "young.x", Owner: "young"})
+	got := a.prune(session.PruneOptions{Before: before})
+	if len(got) != 3 || got["busy"] == "" || got["asks"] == "" || got["young"] == "" {
+		t.Errorf("%v", got)
+	}
+	if got := a.listed(session.TrashOnly); len(got) != 0 {
+		t.Errorf("trash: %v", got)
+	}
+}
+
 // holed is a store that cannot read one record.
 type holed struct {
 	*memory.Store
