@@ -287,3 +287,53 @@ func TestSalvage(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What refers to a record that is lost does not make the rest unreadable.
+func TestSalvageLoads(t *testing.T) {
+	store := memory.New()
+	ctx := t.Context()
+	sessions := session.New(store, nil)
+	l, err := sessions.Create(ctx, session.Opened{SessionID: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut, err := session.NewDraft(session.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "2", Messages: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	later, err := session.NewDraft(session.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "3", Messages: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(ctx, userDraft("1", "a"), userDraft("2", "b"), cut, userDraft("3", "c"), userDraft("4", "d"), later, userDraft("5", "e")); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damaged := session.New(&holed{Store: store, hole: 3}, nil)
+	if saved, err := damaged.Salvage(ctx, "s", "t"); err != nil || saved.Lost != 2 {
+		t.Fatalf("%+v %v", saved, err)
+	}
+	got, err := sessions.Load(ctx, "t", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, e := range got.Items {
+		ids = append(ids, e.ID())
+	}
+	if !slices.Equal(ids, []string{"1", "3", "5"}) || got.Meta.MessageCount != 3 {
+		t.Errorf("%v, %d counted", ids, got.Meta.MessageCount)
+	}
+	if r, err := sessions.Verify(ctx, "t"); err != nil || !r.OK() {
+		t.Errorf("%+v %v", r, err)
+	}
+	r, err := sessions.Restore(ctx, session.RestoreOptions{SessionID: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Log.Close(); err != nil {
+		t.Error(err)
+	}
+}

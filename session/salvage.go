@@ -10,7 +10,7 @@ import (
 type Salvaged struct {
 	ID      string // of the new session
 	Records int    // taken over
-	Lost    int    // faults of the log: records that could not be read
+	Lost    int    // faults of the log: records that could not be read, or rest on such
 }
 
 // salvageBatch bounds how many records go over in one append.
@@ -39,7 +39,10 @@ func (s *Sessions) Salvage(ctx context.Context, id, newID string) (*Salvaged, er
 }
 
 func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log, out *Salvaged) error {
-	var batch []Draft
+	var (
+		batch []Draft
+		whole folder // what was taken over so far
+	)
 	flush := func() error {
 		if len(batch) == 0 {
 			return nil
@@ -58,14 +61,38 @@ func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log, out *Salvaged) e
 			return err
 		case !salvageable(&r):
 			continue
+		case whole.take(&r) != nil:
+			out.Lost++
+			continue
 		}
-		if batch = append(batch, Draft{Kind: r.Kind, Payload: r.Payload}); len(batch) == salvageBatch {
+		d, err := whole.recounted(&r)
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, d); len(batch) == salvageBatch {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
 	}
 	return flush()
+}
+
+// recounted is the draft of a record that f has just taken: a cut says how many items are
+// left, which are fewer when some were lost.
+func (f *folder) recounted(r *Record) (Draft, error) {
+	if r.Kind != KindRewrite {
+		return Draft{Kind: r.Kind, Payload: r.Payload}, nil
+	}
+	var w Rewrite
+	if err := json.Unmarshal(r.Payload, &w); err != nil {
+		return Draft{}, err
+	}
+	if w.Messages == len(f.s.Items) {
+		return Draft{Kind: r.Kind, Payload: r.Payload}, nil
+	}
+	w.Messages = len(f.s.Items)
+	return NewDraft(r.Kind, w)
 }
 
 // salvageable reports whether a record says something in another log too, and can be
