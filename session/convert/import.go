@@ -378,6 +378,7 @@ func (in *importer) transfer() error {
 		default:
 			line, _ = jsonOf(raw)
 		}
+		k.hide(in.o.Mask)
 		if err := in.reader.read(k, line, out); err != nil {
 			return err
 		}

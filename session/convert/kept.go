@@ -1,12 +1,15 @@
 package convert
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -22,6 +25,34 @@ type kept struct {
 	n     int // counted from 1
 	raw   []byte
 	clean bool // it is known to be JSON without white space between its tokens, in UTF-8
+	hid   bool // secrets in raw were masked
+}
+
+// hide masks the secrets of a line that is not kept as JSON: in a text within the record
+// escapes would hide them from the mask, and in base64 everything is hidden. A line of
+// no UTF-8 with a secret loses the bytes that are none.
+func (k *kept) hide(mask *secret.Masker) {
+	if mask == nil || k.clean {
+		return
+	}
+	raw := k.raw
+	if !utf8.Valid(raw) {
+		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+	}
+	from := max(bytes.IndexByte(raw, '{'), 0)
+	to := valueEnd(raw, from)
+	if valid, _ := check(raw[from:max(from, to)]); valid {
+		masked, found := mask.JSON(raw[from:to])
+		if k.hid = len(found) > 0; k.hid {
+			raw = slices.Concat(raw[:from], masked, raw[to:])
+		}
+	}
+	if text, found := mask.Text(string(raw)); len(found) > 0 {
+		k.hid, raw = true, []byte(text)
+	}
+	if k.hid {
+		k.raw = raw
+	}
 }
 
 // appendKept writes a line: as the JSON that it is when its bytes survive that, else

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
@@ -97,17 +98,17 @@ func (in *importer) item(it *item) error {
 	}
 	payload := append(make([]byte, 0, it.size(keep)), head...)
 	payload = append(it.append(payload, keep), tail...)
-	in.w.add(session.Draft{Kind: kind, Payload: in.mask(payload, len(keep))}, in.at)
+	in.w.add(session.Draft{Kind: kind, Payload: in.mask(payload, len(keep), keep)}, in.at)
 	return nil
 }
 
-// mask masks a record's secrets and counts the lines that it keeps.
-func (in *importer) mask(payload []byte, lines int) []byte {
+// mask masks a record's secrets and counts lines, when there are any in it or in what it keeps.
+func (in *importer) mask(payload []byte, lines int, keeps []kept) []byte {
 	if in.o.Mask == nil {
 		return payload
 	}
 	masked, found := in.o.Mask.JSON(payload)
-	if len(found) > 0 {
+	if len(found) > 0 || slices.ContainsFunc(keeps, func(k kept) bool { return k.hid }) {
 		in.masked += max(lines, 1)
 	}
 	return masked
@@ -191,7 +192,7 @@ func (in *importer) leave() {
 		return
 	}
 	d := asideDraft(in.src.Format, in.left)
-	d.Payload = in.mask(d.Payload, 1)
+	d.Payload = in.mask(d.Payload, 1, in.left)
 	in.w.add(d, in.at)
 	in.left, in.leftBytes = nil, 0
 }
@@ -254,7 +255,7 @@ func (in *importer) retitle() error {
 	if err != nil {
 		return err
 	}
-	in.w.add(session.Draft{Kind: session.KindMetaChanged, Payload: in.mask(b, 0)}, in.at)
+	in.w.add(session.Draft{Kind: session.KindMetaChanged, Payload: in.mask(b, 0, nil)}, in.at)
 	return nil
 }
 
