@@ -8,7 +8,8 @@
 //	an audit ─ Verify ───►                                            │
 //	                     └────────────────┬─────────────────┘         │
 //	                                    Store ◄───────────────────────┘
-//	                     memory · sqlite · file · your own (package sessiontest)
+//	       memory · file · sqlite · postgres · mysql · redis · object · your own
+//	       around one of them: encrypted · mirror · redacting
 //
 // A session is one append-only log of [Record] values. Everything else is a
 // view of it: the transcript is its items after the last rewrite, a restart is
@@ -32,6 +33,10 @@
 // A [Log] holds the session's lease: there is one writer, and who loses the
 // lease gets [ErrFenced] instead of overwriting. Renaming, answering a question
 // and changing the mode ([Kind.Shared]) work without it.
+//
+// Every store keeps the same promises; package sessiontest is what holds it to them,
+// also one of your own. Packages search and convert find words in transcripts and read
+// and write the files of other programs.
 //
 // The package does no I/O of its own but for [ProjectID] and [ThisProcess]. It
 // runs no agent (package agent) and knows no model's wire. The format of the

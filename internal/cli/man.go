@@ -27,6 +27,9 @@ func (c *manCmd) run(_ context.Context, p *Program) error {
 var environment = [][2]string{
 	{"HOLDFAST_HOME", "the folder of the program's own files; default ~/.holdfast"},
 	{"HOLDFAST_STORE", "where sessions are kept, as --store says it"},
+	{"HOLDFAST_STORE_KEY", "of encrypted stores: the file of an age identity, or keychain:NAME"},
+	{"HOLDFAST_STORE_PASSPHRASE", "their passphrase, instead of a key"},
+	{"HOLDFAST_STORE_RECIPIENTS", "who else can open what is made from now on: age recipients, with spaces or commas between them"},
 	{"HOLDFAST_MODEL", "the model of run, as --model says it"},
 	{"ANTHROPIC_API_KEY, OPENAI_API_KEY", "keys; they are read from nowhere else and never shown"},
 	{"ANTHROPIC_BASE_URL, OPENAI_BASE_URL", "other servers with the same API"},
