@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 	"unicode/utf8"
 )
@@ -171,6 +172,9 @@ func (d *Delta) addSealed(r *Record) error {
 		if s, _, err = cutSealed(r.Payload); err == nil {
 			err = json.Unmarshal(s.Delta, &one)
 		}
+	}
+	if err == nil && (one.Opened != nil) != (r.Kind == KindOpened) {
+		err = errors.New("what it says of itself is not of its kind")
 	}
 	if err != nil {
 		return err

@@ -35,6 +35,12 @@ func (in *importer) begin() error {
 		return err
 	}
 	d.Payload, _ = in.o.Mask.JSON(d.Payload)
+	if text(field(d.Payload, "session_id")) != o.SessionID {
+		return &session.Error{
+			Op: "import", Session: text(field(d.Payload, "session_id")), Err: session.ErrInvalidID, Detail: "the session's id, or its file's name, is a secret",
+			Hint: "give the file another name",
+		}
+	}
 	in.w.add(d, o.Created)
 	in.at = o.Created
 	in.rep.Status = Imported
