@@ -5,15 +5,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/file"
@@ -28,21 +25,6 @@ func item(id string) transcript.Encoded {
 	it := transcript.UserText(strings.Repeat("durable ", itemBytes/8-12))
 	it.ID, it.Time = id, time.Unix(1_700_000_000, 0)
 	return transcript.MustEncode(it)
-}
-
-// bareFile appends to a plain file and syncs it: the least that durable costs.
-type bareFile struct{ f *os.File }
-
-func newBareFile(path string) (*bareFile, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	return &bareFile{f}, err
-}
-
-func (b *bareFile) append(p []byte) error {
-	if _, err := b.f.Write(p); err != nil {
-		return err
-	}
-	return unix.Fdatasync(int(b.f.Fd()))
 }
 
 func (b *bench) appends(ctx context.Context) error {
@@ -62,12 +44,6 @@ func openSQLite(dir string) (session.Store, error) {
 }
 
 func openFile(dir string) (session.Store, error) { return file.Open(filepath.Join(dir, "files"), nil) }
-
-func closeStore(s session.Store) {
-	if c, ok := s.(interface{ Close() error }); ok {
-		_ = c.Close() // a benchmark's throw-away store
-	}
-}
 
 // appendAlone measures one writer against the bare file, one append of each in
 // turn, and the 100,000th append against the 100th.
@@ -94,53 +70,37 @@ func (b *bench) appendAlone(ctx context.Context, name string, open func(string) 
 	defer bare.f.Close()
 	line := append(bytes.Clone(item("x").JSON), '\n')
 
-	// Whoever comes second in a pair finds the disk a little warmer, so they
-	// take turns at coming first.
-	pair := func(n int) (ours, control []time.Duration, err error) {
-		one := func() error {
-			d := session.ItemDraft(item(sessions.NewID()), false, nil)
-			t0 := time.Now()
-			_, err := log.Append(ctx, d)
-			ours = append(ours, time.Since(t0))
-			return err
-		}
-		other := func() error {
-			t0 := time.Now()
-			err := bare.append(line)
-			control = append(control, time.Since(t0))
-			return err
-		}
-		for i := range n {
-			first, second := one, other
-			if i%2 == 1 {
-				first, second = other, one
-			}
-			if err := errors.Join(first(), second()); err != nil {
-				return nil, nil, err
-			}
-		}
-		return ours, control, nil
+	ours := func() (time.Duration, error) {
+		d := session.ItemDraft(item(sessions.NewID()), false, nil)
+		begun := time.Now()
+		_, err := log.Append(ctx, d)
+		return time.Since(begun), err
 	}
-	if _, _, err := pair(100); err != nil {
+	control := func() (time.Duration, error) {
+		begun := time.Now()
+		err := bare.append(line)
+		return time.Since(begun), err
+	}
+	if _, _, err := takeTurns(100, ours, control); err != nil {
 		return err
 	}
 	n := b.rounds(3000, 500)
-	ours, control, err := pair(n)
+	fresh, bares, err := takeTurns(n, ours, control)
 	if err != nil {
 		return err
 	}
-	b.add(fmt.Sprintf("durable append, one writer, %s: p50", name), micros(median(ours)), "bare append + fdatasync "+micros(median(control)),
-		ratio(median(ours), median(control)), "≤ 1.2 ×")
-	early := float64(median(ours)) / float64(median(control))
+	b.add(fmt.Sprintf("durable append, one writer, %s: p50", name), micros(median(fresh)), "bare append + fdatasync "+micros(median(bares)),
+		ratio(median(fresh), median(bares)), "≤ 1.2 ×")
+	early := float64(median(fresh)) / float64(median(bares))
 	if err := fill(ctx, sessions, log, b.rounds(100_000, 5_000)); err != nil {
 		return err
 	}
-	ours, control, err = pair(n)
+	old, bares, err := takeTurns(n, ours, control)
 	if err != nil {
 		return err
 	}
-	late := float64(median(ours)) / float64(median(control))
-	b.add(fmt.Sprintf("the same after %d items, %s", b.rounds(100_000, 5_000), name), micros(median(ours)),
+	late := float64(median(old)) / float64(median(bares))
+	b.add(fmt.Sprintf("the same after %d items, %s", b.rounds(100_000, 5_000), name), micros(median(old)),
 		"the same at the start, both against the bare append", times(late/early), "≤ 1.1 ×")
 	return nil
 }
@@ -164,7 +124,6 @@ func fill(ctx context.Context, s *session.Sessions, log *session.Log, n int) err
 // appendMany measures 64 sessions with a writer each against the same store
 // with one transaction per item, which is what one writer at a time gets.
 func (b *bench) appendMany(ctx context.Context) error {
-	const writers = 64
 	each := b.rounds(300, 60)
 	var many, single []float64
 	for range b.rounds(3, 1) {

@@ -4,8 +4,12 @@
 // table of medians and ratios.
 //
 //	go run ./bench              everything, a few minutes
-//	go run ./bench -only turn   one group: append, session, turn, start, sandbox, hooks, audit, daemon, import
+//	go run ./bench -only turn   one group: append, stores (engine, session and import), turn, start, sandbox, hooks, audit, daemon
 //	go run ./bench -quick       smaller sessions, fewer rounds
+//
+// Stores on servers are measured when there are some:
+//
+//	eval "$(scripts/services start postgres mysql redis s3)"
 //
 // Every row names its control, the simplest program that does the same work,
 // measured in alternation with ours on the same disk. Read the ratios; the
@@ -30,7 +34,7 @@ func main() {
 	}
 	var b bench
 	flag.BoolVar(&b.quick, "quick", false, "smaller sessions and fewer rounds")
-	flag.StringVar(&b.only, "only", "", "one group: append, session, turn, start, sandbox, hooks, audit, daemon, import")
+	flag.StringVar(&b.only, "only", "", "one group: append, stores (engine, session and import), turn, start, sandbox, hooks, audit, daemon")
 	flag.StringVar(&b.container, "container", "", "a running container with /bin/true in it, for docker exec")
 	flag.Parse()
 	if err := b.run(context.Background()); err != nil {
@@ -45,6 +49,7 @@ type bench struct {
 	only  string
 	dir   string // temporary, on the disk that is measured
 	rows  []row
+	told  bool // which backends are left out
 
 	container string
 }
@@ -61,21 +66,23 @@ func (b *bench) run(ctx context.Context) (err error) {
 	defer os.RemoveAll(b.dir)
 	groups := []struct {
 		name string
+		of   string // the group that it is a part of
 		run  func(context.Context) error
 	}{
-		{"append", b.appends},
-		{"session", b.sessions},
-		{"start", b.starts},
-		{"turn", b.turns},
-		{"sandbox", b.sandboxes},
-		{"hooks", b.hooks},
-		{"audit", b.audits},
-		{"daemon", b.daemons},
-		{"import", b.imports},
+		{"append", "", b.appends},
+		{"engine", "stores", b.stores},
+		{"session", "stores", b.sessions},
+		{"import", "stores", b.imports},
+		{"start", "", b.starts},
+		{"turn", "", b.turns},
+		{"sandbox", "", b.sandboxes},
+		{"hooks", "", b.hooks},
+		{"audit", "", b.audits},
+		{"daemon", "", b.daemons},
 	}
 	known := b.only == ""
 	for _, g := range groups {
-		if b.only != "" && b.only != g.name {
+		if b.only != "" && b.only != g.name && b.only != g.of {
 			continue
 		}
 		known = true

@@ -4,113 +4,173 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
 
+// sized are the backends whose big sessions are measured, and how long a tail may take.
+var sized = map[string]time.Duration{
+	"SQLite": 5 * time.Millisecond, "file": 5 * time.Millisecond, "PostgreSQL": 10 * time.Millisecond,
+}
+
+const (
+	forkTime  = 5 * time.Millisecond
+	forkBytes = 64 << 10
+	listTime  = 3 * time.Millisecond
+)
+
 // sessions measures what must not depend on size: the tail and the fork of a
 // big session, and the newest of many sessions.
 func (b *bench) sessions(ctx context.Context) error {
-	store, err := openSQLite(b.dir)
+	for _, be := range b.there() {
+		if sized[be.name] == 0 {
+			continue
+		}
+		err := b.within(ctx, be, func(p *place) error {
+			if err := b.bigSession(ctx, be.name, p); err != nil || be.name != "SQLite" {
+				return err
+			}
+			return b.manySessions(ctx, p)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) bigSession(ctx context.Context, name string, p *place) error {
+	items := b.rounds(700_000, 20_000)
+	size := fmt.Sprintf("%d MB", items*itemBytes/1_000_000)
+	err := opened(ctx, p, func(s *session.Sessions) error {
+		log, err := s.Create(ctx, session.Opened{SessionID: "big"})
+		if err != nil {
+			return err
+		}
+		return errors.Join(fill(ctx, s, log, items), log.Close())
+	})
+	if err != nil {
+		return err
+	}
+	before, err := p.size(ctx)
+	if err != nil {
+		return err
+	}
+	var tails, forks []time.Duration
+	err = opened(ctx, p, func(s *session.Sessions) error {
+		tails, forks, err = tailsAndForks(ctx, s)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	after, err := p.size(ctx)
+	if err != nil {
+		return err
+	}
+	each := (after - before) / int64(len(forks))
+	b.add("tail of 50 from "+size+", "+name, spread(tails), "", "",
+		goal("p50 "+atMost(sized[name]), median(tails) <= sized[name]))
+	b.add("fork of "+size+", "+name, fmt.Sprintf("%s, %.1f KiB on disk", spread(forks), float64(each)/1024), "", "",
+		goal("p50 "+atMost(forkTime)+", ≤ 64 KiB", median(forks) <= forkTime && each <= forkBytes))
+	return nil
+}
+
+func atMost(d time.Duration) string { return fmt.Sprintf("≤ %d ms", d.Milliseconds()) }
+
+// opened opens a place's store for f and closes it.
+func opened(ctx context.Context, p *place, f func(*session.Sessions) error) error {
+	store, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer closeStore(store)
-	if err := b.bigSession(ctx, "SQLite", store); err != nil {
-		return err
-	}
-	if err := b.manySessions(ctx, store); err != nil {
-		return err
-	}
-	files, err := openFile(b.dir)
-	if err != nil {
-		return err
-	}
-	defer closeStore(files)
-	return b.bigSession(ctx, "file", files)
+	return f(session.New(store, nil))
 }
 
-func (b *bench) bigSession(ctx context.Context, name string, store session.Store) error {
-	items := b.rounds(700_000, 70_000)
-	size := fmt.Sprintf("%d MB", items*itemBytes/1_000_000)
-	s := session.New(store, nil)
-	log, err := s.Create(ctx, session.Opened{SessionID: "big"})
-	if err != nil {
-		return err
-	}
-	if err := fill(ctx, s, log, items); err != nil {
-		return err
-	}
-	if err := log.Close(); err != nil {
-		return err
-	}
-	var tails, forks []time.Duration
-	for i := range 21 {
-		t0 := time.Now()
+func tailsAndForks(ctx context.Context, s *session.Sessions) (tails, forks []time.Duration, err error) {
+	for i := range 101 {
+		begun := time.Now()
 		got, err := s.Load(ctx, "big", &session.LoadOptions{Limit: 50})
-		if err != nil || len(got.Items) != 50 {
-			return fmt.Errorf("tail: %d items, %w", len(got.Items), err)
+		tails = append(tails, time.Since(begun))
+		if err != nil {
+			return nil, nil, err
 		}
-		t1 := time.Now()
+		if len(got.Items) != 50 {
+			return nil, nil, fmt.Errorf("the tail has %d items", len(got.Items))
+		}
+		begun = time.Now()
 		if _, err := s.Fork(ctx, "big", &session.ForkOptions{ID: fmt.Sprint("fork-", i)}); err != nil {
-			return err
+			return nil, nil, err
 		}
-		tails, forks = append(tails, t1.Sub(t0)), append(forks, time.Since(t1))
+		forks = append(forks, time.Since(begun))
 	}
-	b.add("tail of 50 from "+size+", "+name, micros(median(tails)), "", "", "≤ 5 ms")
-	b.add("fork of "+size+", "+name, micros(median(forks)), "", "", "≤ 5 ms")
-	return nil
+	return tails, forks, nil
 }
 
-func (b *bench) manySessions(ctx context.Context, store session.Store) error {
-	n := b.rounds(100_000, 5_000)
+// manySessions lists the newest of many sessions, beside the big one.
+func (b *bench) manySessions(ctx context.Context, p *place) error {
+	n := b.rounds(100_000, 10_000)
+	store, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeStore(store)
 	s := session.New(store, nil)
-	work := make(chan int)
-	errs := make(chan error, 32)
-	for range cap(errs) {
-		go func() {
-			var first error
-			for range work {
-				if err := create(ctx, store, s); err != nil && first == nil {
-					first = err
-				}
-			}
-			errs <- first
-		}()
-	}
-	for i := range n {
-		work <- i
-	}
-	close(work)
-	for range cap(errs) {
-		if err := <-errs; err != nil {
-			return err
-		}
+	if err := createMany(ctx, store, s, n); err != nil {
+		return err
 	}
 	var lists []time.Duration
-	for range 21 {
-		t0 := time.Now()
+	for range 101 {
+		begun := time.Now()
 		page, err := s.List(ctx, session.Query{Limit: 50})
-		if err != nil || len(page.Sessions) != 50 {
-			return fmt.Errorf("list: %d sessions, %w", len(page.Sessions), err)
+		lists = append(lists, time.Since(begun))
+		if err != nil {
+			return err
 		}
-		lists = append(lists, time.Since(t0))
+		if len(page.Sessions) != 50 {
+			return fmt.Errorf("the list has %d sessions", len(page.Sessions))
+		}
 	}
-	b.add(fmt.Sprintf("newest 50 of %d sessions, SQLite", n), micros(median(lists)), "", "", "≤ 3 ms")
+	b.add(fmt.Sprintf("newest 50 of %d sessions, SQLite", n), spread(lists), "", "",
+		goal("p50 "+atMost(listTime), median(lists) <= listTime))
 	return nil
+}
+
+// createMany makes n sessions, some at once. Those made first were not updated first.
+func createMany(ctx context.Context, store session.Store, s *session.Sessions, n int) error {
+	const at = 32
+	errs := make(chan error, at)
+	for w := range at {
+		go func() {
+			for i := w; i < n; i += at {
+				if err := create(ctx, store, s, time.Unix(1_700_000_000+int64(i)*7919%int64(n), 0)); err != nil {
+					errs <- err
+					return
+				}
+			}
+			errs <- nil
+		}()
+	}
+	var all error
+	for range at {
+		all = errors.Join(all, <-errs)
+	}
+	return all
 }
 
 // create appends a session's first record and nothing else; taking and giving
 // back a lease each time would only make the preparation longer.
-func create(ctx context.Context, store session.Store, s *session.Sessions) error {
+func create(ctx context.Context, store session.Store, s *session.Sessions, at time.Time) error {
 	id := s.NewID()
-	d, err := session.NewDraft(session.KindOpened, session.Opened{Format: session.FormatVersion, SessionID: id, Created: time.Unix(1_700_000_000, 0)})
+	d, err := session.NewDraft(session.KindOpened, session.Opened{Format: session.FormatVersion, SessionID: id, Created: at})
 	if err != nil {
 		return err
 	}
-	recs := []session.Record{{Seq: 1, ID: s.NewID(), Time: time.Unix(1_700_000_000, 0), Kind: d.Kind, Payload: d.Payload}}
+	recs := []session.Record{{Seq: 1, ID: s.NewID(), Time: at, Kind: d.Kind, Payload: d.Payload}}
 	recs[0].Seal(session.Digest{})
 	delta, err := session.Fold(recs)
 	if err != nil {

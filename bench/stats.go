@@ -42,3 +42,20 @@ func between(f []float64, q float64) float64 {
 	}
 	return s[low] + (at-float64(low))*(s[low+1]-s[low])
 }
+
+func spread(d []time.Duration) string {
+	return fmt.Sprintf("p50 %s, p99 %s", micros(median(d)), micros(quantile(d, 0.99)))
+}
+
+// quartiles tells a ratio by the median of its rounds, with their quartiles.
+func quartiles(r []float64, unit string) string {
+	return fmt.Sprintf("%.2f %s (%.2f to %.2f)", middle(r), unit, between(r, 0.25), between(r, 0.75))
+}
+
+// goal is what a row should reach, and whether it did not.
+func goal(text string, met bool) string {
+	if met {
+		return text
+	}
+	return text + " MISSED"
+}

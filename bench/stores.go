@@ -1,0 +1,176 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/file"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/session/sqlite"
+)
+
+// backend is a kind of store, and the engine below it.
+type backend struct {
+	name    string
+	control string // what the bare way is called in the table; "" when there is none
+	service string // of scripts/services, "" when it needs no server
+	place   func(ctx context.Context, dir string) (*place, error)
+}
+
+// place is where a store of a backend is, and a bare one of the same engine beside it.
+type place struct {
+	open   func(context.Context) (session.Store, error)
+	bare   func(context.Context) (bareWay, error)
+	size   func(context.Context) (int64, error) // bytes on disk while the store is closed
+	remove func(context.Context) error
+}
+
+// bareWay is the least that makes some bytes durable in an engine. Writers, which are
+// counted from 0, may append at once.
+type bareWay interface {
+	append(ctx context.Context, writer int, p []byte) error
+	Close() error
+}
+
+const (
+	writers = 64 // of sessions of their own, at once
+	conns   = 16 // of a store to a database, its default; the bare way has as many
+)
+
+var backends = []backend{
+	{"memory", "", "", memoryPlace},
+	{"file", "write + fdatasync", "", filePlace},
+	{"SQLite", "modernc INSERT", "", sqlitePlace},
+	{"PostgreSQL", "pgx INSERT", "postgres", postgresPlace},
+	{"MySQL", "prepared INSERT", "mysql", mysqlPlace},
+	{"Redis", "RPUSH", "redis", redisPlace},
+	{"S3", "PutObject If-None-Match", "s3", s3Place},
+}
+
+// server is the URL of a backend's server, or "".
+func (be *backend) server() string {
+	if be.service == "" {
+		return ""
+	}
+	return os.Getenv("HOLDFAST_TEST_" + strings.ToUpper(be.service))
+}
+
+// there are the backends that can be measured. The others are told, once.
+func (b *bench) there() []backend {
+	var found []backend
+	var names, services []string
+	for _, be := range backends {
+		if be.service == "" || be.server() != "" {
+			found = append(found, be)
+			continue
+		}
+		names, services = append(names, be.name), append(services, be.service)
+	}
+	if len(names) > 0 && !b.told {
+		b.told = true
+		fmt.Fprintf(os.Stderr, "left out: %s; to measure them, too: eval \"$(scripts/services start %s)\"\n",
+			strings.Join(names, ", "), strings.Join(services, " "))
+		for _, n := range names {
+			b.add("all of "+n, "left out: no server", "", "", "")
+		}
+	}
+	return found
+}
+
+// within makes a place for f and removes it behind it.
+func (b *bench) within(ctx context.Context, be backend, f func(*place) error) (err error) {
+	dir, err := os.MkdirTemp(b.dir, "store-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	p, err := be.place(ctx, dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w", be.name, err)
+	}
+	defer func() { err = errors.Join(err, p.remove(ctx)) }()
+	if err := f(p); err != nil {
+		return fmt.Errorf("%s: %w", be.name, err)
+	}
+	return nil
+}
+
+func kept(context.Context) error { return nil }
+
+func memoryPlace(context.Context, string) (*place, error) {
+	return &place{open: func(context.Context) (session.Store, error) { return memory.New(), nil }, remove: kept}, nil
+}
+
+func filePlace(_ context.Context, dir string) (*place, error) {
+	at := filepath.Join(dir, "files")
+	return &place{
+		open:   func(context.Context) (session.Store, error) { return file.Open(at, nil) },
+		bare:   func(context.Context) (bareWay, error) { return newBareFiles(dir) },
+		size:   func(context.Context) (int64, error) { return diskUse(at) },
+		remove: kept,
+	}, nil
+}
+
+func sqlitePlace(_ context.Context, dir string) (*place, error) {
+	at := filepath.Join(dir, "store")
+	return &place{
+		open: func(context.Context) (session.Store, error) {
+			if err := os.MkdirAll(at, 0o700); err != nil {
+				return nil, err
+			}
+			return sqlite.Open(filepath.Join(at, "sessions.db"), nil)
+		},
+		bare:   func(ctx context.Context) (bareWay, error) { return newBareSQLite(ctx, filepath.Join(dir, "bare.db")) },
+		size:   func(context.Context) (int64, error) { return diskUse(at) },
+		remove: kept,
+	}, nil
+}
+
+// diskUse is what a folder's files take on the disk, folders counted in.
+func diskUse(dir string) (sum int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		sum += info.Sys().(*syscall.Stat_t).Blocks * 512
+		return nil
+	})
+	return sum, err
+}
+
+// serverURL reads the URL of a service's server. Its errors do not show the URL.
+func serverURL(service string) (*url.URL, error) {
+	name := "HOLDFAST_TEST_" + strings.ToUpper(service)
+	u, err := url.Parse(os.Getenv(name))
+	if err != nil || u.Host == "" {
+		return nil, errors.New(name + " is no URL of a server")
+	}
+	return u, nil
+}
+
+// with is a URL with parameters set.
+func with(u *url.URL, pairs ...string) string {
+	c, q := *u, u.Query()
+	for i := 0; i < len(pairs); i += 2 {
+		q.Set(pairs[i], pairs[i+1])
+	}
+	c.RawQuery = q.Encode()
+	return c.String()
+}
+
+// unused is a name that nobody else on a server has.
+func unused() string { return "holdfast_bench_" + strings.ToLower(rand.Text()) }
