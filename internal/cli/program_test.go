@@ -143,6 +143,11 @@ func TestStoreRef(t *testing.T) {
 		{"encrypted+", ""},
 		{"oracle://x", ""},
 		{"s3:bucket", ""},
+		{"s3://bucket?endpoint=http%3A%2F%2Fu%3Apw%40h%3A9000", ""},
+		{"postgres:host=db password=pw", ""},
+		{"host=db password=pw", ""},
+		{"oracle://db?password=pw", ""},
+		{"postgres://[::bad/db?password=pw", ""},
 		{"/a.db", ""},
 	} {
 		got, err := p.storeRef(tt.in)
@@ -152,6 +157,19 @@ func TestStoreRef(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "pw") {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// A store has one name, and so one trail, whichever way its URL is written.
+func TestStoreRefScheme(t *testing.T) {
+	var p Program
+	a, err := p.storeRef("postgres://h/db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := p.storeRef("postgresql://u@h/db")
+	if err != nil || a.scheme != b.scheme || a.name != b.name {
+		t.Errorf("%+v %+v %v", a, b, err)
 	}
 }
 

@@ -130,6 +130,9 @@ func (p *Program) searcher(ctx context.Context, ref storeRef, store session.Stor
 	if err != nil {
 		return nil, nil, err
 	}
+	if ref.sealed { // without the key nothing can be read there, and that is not to be noted as its words
+		path += "-opened"
+	}
 	x, err := search.Open(ctx, path+".db", store)
 	if err != nil {
 		return nil, nil, err

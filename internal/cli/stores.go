@@ -125,7 +125,7 @@ const storeHint = "use sqlite:PATH, file:FOLDER, postgres://…, mysql://…, re
 // noStore does not repeat what may hold a password.
 func noStore(text string) error {
 	named := strconv.Quote(text)
-	if strings.Contains(text, "@") {
+	if strings.ContainsAny(text, "@=?") {
 		named = "what --store or HOLDFAST_STORE says"
 	}
 	return usage(named+" is not a store", storeHint)
@@ -164,11 +164,14 @@ func remoteStore(text string) (storeRef, error) {
 		name.Scheme = "postgres"
 	}
 	q := u.Query()
+	if strings.Contains(q.Get("endpoint"), "@") { // who comes is said before the bucket
+		return storeRef{}, noStore(text)
+	}
 	for key := range q {
 		if !slices.Contains(telling, key) {
 			q.Del(key)
 		}
 	}
 	name.RawQuery = q.Encode()
-	return storeRef{url: text, scheme: u.Scheme, name: name.String()}, nil
+	return storeRef{url: text, scheme: name.Scheme, name: name.String()}, nil
 }

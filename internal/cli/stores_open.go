@@ -42,7 +42,7 @@ func openPlain(ctx context.Context, ref storeRef) (session.Store, error) {
 		return asStore(sqlite.Open(ref.path(), nil))
 	case "file":
 		return asStore(file.Open(ref.path(), nil))
-	case "postgres", "postgresql":
+	case "postgres":
 		return asStore(postgres.Open(ctx, ref.url, nil))
 	case "mysql":
 		return asStore(mysql.Open(ctx, ref.url, nil))
