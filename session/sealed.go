@@ -149,7 +149,7 @@ func (r *Record) sealedError() error {
 		Hint: "open the store with its key, as encrypted+URL",
 	}
 	if bytes.HasPrefix(r.Payload, []byte(maskedPrefix)) {
-		e.Detail, e.Hint = "it is a copy without its secrets", "open the store as redacting+URL"
+		e.Detail, e.Hint = "it is a copy without its secrets", "open the store with package session/redacting"
 	}
 	return e
 }

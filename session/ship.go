@@ -203,7 +203,7 @@ func (p *parcel) add(ctx context.Context, r Record) error {
 		if m, ok := p.l.s.store.(Masker); !ok || !m.Masks() {
 			return &Error{
 				Op: "ship", Session: p.from.ID, Seq: r.Seq, Err: ErrSealed, Detail: "it has been masked, and the store that it goes to keeps no masked records",
-				Hint: "open that store as redacting+URL",
+				Hint: "open that store with package session/redacting",
 			}
 		}
 	}
