@@ -26,6 +26,7 @@ type Sealed struct {
 	Box     []byte          `json:"-"`                 // the encrypted payload
 	Key     string          `json:"key"`               // which key it is sealed with
 	Wrapped []byte          `json:"wrapped,omitempty"` // that key, for who may open it; in the first record of a log
+	Mark    []byte          `json:"mark,omitempty"`    // beside it: by this its maker knows it again
 	Seqs    []int64         `json:"seqs,omitempty"`    // of a redacted record: those that are erased
 	Delta   json.RawMessage `json:"delta"`             // a [Delta], its texts encrypted: what [Fold] takes from the record
 }

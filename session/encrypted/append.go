@@ -85,7 +85,7 @@ func (k *dataKey) record(b *box, id string, r session.Record) (session.Record, e
 	}
 	switch r.Kind {
 	case session.KindOpened:
-		box.Wrapped = k.wrapped
+		box.Wrapped, box.Mark = k.wrapped, k.mark
 	case session.KindRedacted:
 		if !masked {
 			instead = r.Payload

@@ -20,6 +20,8 @@ type Key struct {
 	from       string // where it came from, for errors
 	identities []age.Identity
 	recipients []age.Recipient
+	shared     bool     // who can wrap for it can also open: a passphrase
+	makers     [][]byte // what data keys are marked with, one of each identity, the first for new ones
 }
 
 // Identities reads age identities, one a line, as age-keygen writes them. New data
@@ -34,8 +36,10 @@ func Identities(r io.Reader) (*Key, error) {
 		switch id := id.(type) {
 		case *age.X25519Identity:
 			k.recipients = append(k.recipients, id.Recipient())
+			k.makers = append(k.makers, maker(id.String()))
 		case *age.HybridIdentity:
 			k.recipients = append(k.recipients, id.Recipient())
+			k.makers = append(k.makers, maker(id.String()))
 		default:
 			return nil, bad("read the age identity", fmt.Errorf("an identity of type %T", id), "age-keygen -o FILE makes one that is known here")
 		}
@@ -79,7 +83,7 @@ func passphrase(words string, factor int) (*Key, error) {
 	if err != nil {
 		return nil, bad("take the passphrase", err, "")
 	}
-	return &Key{from: "the passphrase", identities: []age.Identity{id}, recipients: []age.Recipient{r}}, nil
+	return &Key{from: "the passphrase", identities: []age.Identity{id}, recipients: []age.Recipient{r}, shared: true}, nil
 }
 
 // keychainService is what the system's keychain lists the keys under.
@@ -124,7 +128,8 @@ func NewKeychain(name string) (*Key, error) {
 }
 
 // WithRecipients returns the key with further recipients (age1…) for whom new data keys
-// are wrapped, too: a colleague, a key in a safe. ErrInvalid for what is none, and for a
+// are wrapped, too: a colleague, a key in a safe. A store that is opened with other
+// recipients than before begins a new data key. ErrInvalid for what is none, and for a
 // passphrase, which cannot be combined.
 func (k *Key) WithRecipients(recipients ...string) (*Key, error) {
 	out := *k

@@ -19,6 +19,7 @@ type dataKey struct {
 	id      string
 	secret  []byte
 	wrapped []byte // as it lies in the store; nil until it is wrapped
+	mark    []byte // beside it, see [Key.made]
 }
 
 func newDataKey() *dataKey {
@@ -51,8 +52,8 @@ func wrap(secret []byte, to []age.Recipient) ([]byte, error) {
 }
 
 // unwrap decrypts one. Its id must be the one that the record says.
-func (k *Key) unwrap(wrapped []byte, id string) (*dataKey, error) {
-	r, err := age.Decrypt(bytes.NewReader(wrapped), k.identities...)
+func (k *Key) unwrap(s *session.Sealed) (*dataKey, error) {
+	r, err := age.Decrypt(bytes.NewReader(s.Wrapped), k.identities...)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +61,10 @@ func (k *Key) unwrap(wrapped []byte, id string) (*dataKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(secret) != 32 || keyID(secret) != id {
+	if len(secret) != 32 || keyID(secret) != s.Key {
 		return nil, errors.New("it holds another data key than the record says")
 	}
-	return &dataKey{id: id, secret: secret, wrapped: wrapped}, nil
+	return &dataKey{id: s.Key, secret: secret, wrapped: s.Wrapped, mark: s.Mark}, nil
 }
 
 // ring is the data keys that are known, and which session has which.
@@ -128,7 +129,7 @@ func (r *ring) open(s *session.Sealed) (*dataKey, error) {
 	if err := r.refused[s.Key]; err != nil {
 		return nil, err
 	}
-	k, err := r.key.unwrap(s.Wrapped, s.Key)
+	k, err := r.key.unwrap(s)
 	if err != nil {
 		err = &session.Error{
 			Op: "unwrap data key " + s.Key, Err: session.ErrSealed, Detail: r.key.from + " does not open it: " + err.Error(),
@@ -149,6 +150,7 @@ func (r *ring) use(k *dataKey) error {
 			return bad("wrap data key", err, "")
 		}
 		k.wrapped = w
+		k.mark = r.key.mark(k)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -373,3 +373,66 @@ func FuzzSealed(f *testing.F) {
 		}
 	})
 }
+
+// dataKeyOf is the id of the data key that a session is sealed with.
+func dataKeyOf(t *testing.T, inner session.Store, id string) string {
+	t.Helper()
+	box, err := session.ReadSealed(records(t, inner, id)[0].Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box.Key
+}
+
+// Who knows a recipient can leave a session for it, whose data key he has. It is not the
+// one that new sessions are sealed with.
+func TestPlantedDataKey(t *testing.T) {
+	inner, key := memory.New(), newKey(t)
+	write(t, open(t, inner, key), "mine", "p")
+	planted := &Key{from: "nobody's", recipients: key.recipients, makers: [][]byte{maker("x")}}
+	other, err := New(t.Context(), memory.New(), planted, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, other, "theirs", "p")
+	if _, err := session.Ship(t.Context(), other.Unwrap(), inner, "theirs"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, open(t, inner, key), "later", "p")
+	mine, theirs, later := dataKeyOf(t, inner, "mine"), dataKeyOf(t, inner, "theirs"), dataKeyOf(t, inner, "later")
+	if later == theirs || later != mine {
+		t.Errorf("mine %s, theirs %s, later %s", mine, theirs, later)
+	}
+}
+
+// Other recipients begin with another data key, and the same ones go on with theirs.
+func TestRecipientsAdded(t *testing.T) {
+	inner, key := memory.New(), newKey(t)
+	write(t, open(t, inner, key), "a", "p")
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := key.WithRecipients(id.Recipient().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, open(t, inner, both), "b", "p")
+	write(t, open(t, inner, both), "c", "p")
+	write(t, open(t, inner, key), "d", "p")
+	a, b, c, d := dataKeyOf(t, inner, "a"), dataKeyOf(t, inner, "b"), dataKeyOf(t, inner, "c"), dataKeyOf(t, inner, "d")
+	if a == b || b != c || d != a {
+		t.Errorf("%s %s %s %s", a, b, c, d)
+	}
+	colleague, err := Identities(strings.NewReader(id.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Store{inner: inner, ring: newRing(colleague)}
+	s.life, s.end = t.Context(), func() {}
+	for id, opens := range map[string]bool{"a": false, "b": true, "c": true, "d": false} {
+		if k, err := s.keyOf(t.Context(), id); (k != nil) != opens || (err == nil) != opens {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}

@@ -13,7 +13,8 @@ import (
 // Options adjusts [New]. The zero value works.
 type Options struct {
 	// NewKey makes a new data key for sessions that are created from now on. Those that
-	// are there keep theirs, and the key still opens both.
+	// are there keep theirs, and the key still opens both. One is made in any case when
+	// there is none that this key has made for its recipients.
 	NewKey bool
 	// Search makes an index of what the store reads; without it searching is refused
 	// with ErrUnsupported. An index holds plain text: it belongs where only who has the
@@ -63,26 +64,40 @@ func New(ctx context.Context, inner session.Store, key *Key, o *Options) (*Store
 	return s, nil
 }
 
-// newest is the data key of the newest session that can be read; nil when there is none.
+// searched is how many sessions are looked at for a data key of one's own.
+const searched = 64
+
+// newest is the newest data key that this key has made; nil when there is none among the
+// newest sessions. The error is that of the newest session that is not damaged.
 func (s *Store) newest(ctx context.Context) (*dataKey, error) {
 	q := session.Query{Worktrees: true, Trash: session.TrashToo, Limit: 16}
 	var broken error
-	for {
+	read := false
+	for seen := 0; ; {
 		p, err := s.inner.List(ctx, q)
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range p.Sessions {
+			seen++
 			k, err := s.keyOf(ctx, m.ID)
 			switch {
 			case errors.Is(err, session.ErrNotFound): // it was deleted meanwhile
 			case errors.Is(err, session.ErrCorrupt):
 				broken = err
-			case err != nil || k != nil:
-				return k, err
+			case read && lost(err): // the key of somebody else
+			case err != nil:
+				return nil, err
+			case k != nil && s.ring.key.made(k):
+				return k, nil
+			case k != nil:
+				read = true
 			}
 		}
-		if p.Next == "" {
+		switch {
+		case read && (p.Next == "" || seen >= searched):
+			return nil, nil
+		case p.Next == "":
 			return nil, broken
 		}
 		q.After = p.Next
