@@ -5,14 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/mysql"
+	"github.com/holdfast-dev/holdfast/session/sessiontest"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -133,59 +132,8 @@ func TestLeaseWhenConnectionsAreKilled(t *testing.T) {
 	}
 }
 
-// TestMain is also the other process of TestTwoProcesses.
-func TestMain(m *testing.M) {
-	if text := os.Getenv("HOLDFAST_MYSQL_OTHER"); text != "" {
-		if err := rename(text, "other"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	os.Exit(m.Run())
-}
+func dial(ctx context.Context, at string) (session.Store, error) { return mysql.Open(ctx, at, nil) }
 
-const renames = 60
+func TestMain(m *testing.M) { sessiontest.Main(m, dial) }
 
-func rename(text, who string) error {
-	ctx := context.Background()
-	s, err := mysql.Open(ctx, text, nil)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	sessions := session.New(s, nil)
-	for n := range renames {
-		title := fmt.Sprint(who, " ", n)
-		for {
-			err := sessions.Patch(ctx, "s", session.MetaPatch{Title: &title})
-			if err == nil {
-				break
-			}
-			if !errors.Is(err, session.ErrConflict) {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Two processes that append to one session take turns, and nothing of either is lost.
-func TestTwoProcesses(t *testing.T) {
-	text := database(t)
-	s := open(t, text, nil)
-	create(t, s, "s").Close()
-	other := exec.Command(os.Args[0])
-	other.Env = append(os.Environ(), "HOLDFAST_MYSQL_OTHER="+text)
-	other.Stderr = os.Stderr
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
-	err := errors.Join(rename(text, "this"), other.Wait())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := whole(t, s, "s"); got != 1+2*renames {
-		t.Errorf("the log ends at %d, want %d", got, 1+2*renames)
-	}
-}
+func TestProcessesRace(t *testing.T) { sessiontest.RunProcesses(t, database(t), dial) }

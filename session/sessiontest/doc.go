@@ -45,6 +45,9 @@
 // cancellation, second clients, aliasing, clocks, forks, erasing, the trash, watching
 // and search.
 //
+// [RunProcesses] is the same race between programs: three of them open a store that is
+// not there yet, create one session and append to it.
+//
 // It does not check what happens when power fails or the process is killed:
 // that needs the medium, and the store's own tests.
 package sessiontest

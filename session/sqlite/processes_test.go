@@ -2,9 +2,8 @@ package sqlite_test
 
 import (
 	"bufio"
-	"errors"
+	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,38 +12,35 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/sessiontest"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// The test binary starts itself as another process when this is set: the words
-// are the role and its arguments.
-const roleEnv = "HOLDFAST_TEST_SQLITE_ROLE"
+// The test binary starts itself as a writer when this is set: the words are the file,
+// the session and the epoch of its lease.
+const writerEnv = "HOLDFAST_TEST_SQLITE_WRITER"
 
 func TestMain(m *testing.M) {
-	words := strings.Fields(os.Getenv(roleEnv))
+	words := strings.Fields(os.Getenv(writerEnv))
 	if len(words) == 0 {
-		os.Exit(m.Run())
+		sessiontest.Main(m, dial)
 	}
-	if err := map[string]func(args []string) error{"append": appendRole, "race": raceRole}[words[0]](words[1:]); err != nil {
+	if err := appendForEver(words); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// start runs a role and returns its output, line by line.
-func start(t *testing.T, role ...string) (*exec.Cmd, *bufio.Scanner, io.WriteCloser) {
+// start runs a writer and returns its output, line by line.
+func start(t *testing.T, words ...string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), roleEnv+"="+strings.Join(role, " "))
+	cmd.Env = append(os.Environ(), writerEnv+"="+strings.Join(words, " "))
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -56,11 +52,11 @@ func start(t *testing.T, role ...string) (*exec.Cmd, *bufio.Scanner, io.WriteClo
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	return cmd, bufio.NewScanner(out), in
+	return cmd, bufio.NewScanner(out)
 }
 
-// appendRole appends for ever and prints each seq when it is acknowledged.
-func appendRole(args []string) error {
+// appendForEver appends for ever and prints each seq when it is acknowledged.
+func appendForEver(args []string) error {
 	s, err := sqlite.Open(args[0], nil)
 	if err != nil {
 		return err
@@ -84,7 +80,7 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 	a := create(t, s, "a")
 	s.Close()
 	for round := range 5 {
-		cmd, lines, _ := start(t, "append", path, "a", strconv.FormatInt(a.epoch, 10))
+		cmd, lines := start(t, path, "a", strconv.FormatInt(a.epoch, 10))
 		acked := int64(0)
 		read := func() bool {
 			if !lines.Scan() {
@@ -116,89 +112,8 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 	}
 }
 
-// raceRole waits for the start, opens the file, which may not exist, and tries
-// to append under each seq; it prints the ones that it won.
-func raceRole(args []string) error {
-	n, _ := strconv.Atoi(args[2])
-	fmt.Println("ready")
-	bufio.NewReader(os.Stdin).ReadString('\n')
-	s, err := sqlite.Open(args[0], nil)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	a := &author{store: s, id: "shared"}
-	err = s.Append(ctx, a.id, a.batch(a.seal(session.KindOpened, session.Opened{Format: 1, SessionID: a.id, Title: args[1]})))
-	if err != nil && !errors.Is(err, session.ErrExists) {
-		return err
-	}
-	for won := 0; won < n; {
-		p, err := s.List(ctx, session.Query{ID: a.id})
-		if err != nil {
-			return err
-		}
-		a.head, a.last = p.Sessions[0].Head, p.Sessions[0].HeadDigest
-		title := args[1]
-		b := a.batch(a.seal(session.KindMetaChanged, session.MetaPatch{Title: &title}))
-		switch err := s.Append(ctx, a.id, b); {
-		case err == nil:
-			won++
-			fmt.Println(a.head)
-		case !errors.Is(err, session.ErrConflict):
-			return err
-		}
-	}
-	return nil
-}
+func dial(_ context.Context, at string) (session.Store, error) { return sqlite.Open(at, nil) }
 
 func TestProcessesRace(t *testing.T) {
-	const processes, each = 3, 40
-	path := filepath.Join(t.TempDir(), "new", "sessions.db")
-	var outs []*bufio.Scanner
-	var cmds []*exec.Cmd
-	var ins []io.Writer
-	for i := range processes {
-		cmd, lines, in := start(t, "race", path, fmt.Sprintf("process-%d", i), strconv.Itoa(each))
-		if !lines.Scan() {
-			t.Fatal("no start")
-		}
-		cmds, outs, ins = append(cmds, cmd), append(outs, lines), append(ins, in)
-	}
-	for _, in := range ins {
-		io.WriteString(in, "go\n")
-	}
-	winner := map[int64]int{}
-	for i, lines := range outs {
-		for lines.Scan() {
-			seq, _ := strconv.ParseInt(lines.Text(), 10, 64)
-			if other, ok := winner[seq]; ok {
-				t.Errorf("seq %d was won by %d and %d", seq, other, i)
-			}
-			winner[seq] = i
-		}
-		if err := cmds[i].Wait(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := open(t, path)
-	n := int64(1)
-	var last session.Record
-	for r, err := range s.Read(ctx, "shared", session.Range{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Seq > 1 {
-			if err := r.CheckAfter(&last); err != nil {
-				t.Error(err)
-			}
-			if want := fmt.Sprintf("process-%d", winner[r.Seq]); !strings.Contains(string(r.Payload), want) {
-				t.Errorf("record %d is %s, was won by %s", r.Seq, r.Payload, want)
-			}
-			n++
-		}
-		last = r
-	}
-	if n != processes*each+1 {
-		t.Errorf("%d records, want %d", n, processes*each+1)
-	}
+	sessiontest.RunProcesses(t, filepath.Join(t.TempDir(), "new", "sessions.db"), dial)
 }

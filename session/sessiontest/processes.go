@@ -1,0 +1,197 @@
+package sessiontest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// A test binary that finds this in its environment is one of the processes of
+// [RunProcesses]; the words are its name and, behind a space, the place of the store.
+const racerEnv = "HOLDFAST_TEST_RACER"
+
+// How many processes race, and how often each of them must win.
+const racers, wins = 3, 40
+
+// Dial opens the store at a place: a path or a URL.
+type Dial func(ctx context.Context, at string) (session.Store, error)
+
+// Main is what TestMain of a package calls that calls [RunProcesses]: it runs the tests,
+// or is one of the processes. It ends the program.
+func Main(m *testing.M, dial Dial) {
+	name, at, ok := strings.Cut(os.Getenv(racerEnv), " ")
+	if !ok {
+		os.Exit(m.Run())
+	}
+	if err := racer(context.Background(), dial, name, at); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// RunProcesses lets several processes open the store at a place at once, which may not
+// be begun yet, create the same session and append to it, each at whatever head it sees.
+// Exactly one creates it, each seq has one winner, nothing else is there, and the chain
+// and the meta are right. The processes are the test binary itself, see [Main].
+func RunProcesses(t *testing.T, at string, dial Dial) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all [racers]*process
+	for i := range all {
+		all[i] = startRacer(t, exe, fmt.Sprintf("process-%d", i), at)
+	}
+	for _, p := range all {
+		if _, err := io.WriteString(p.in, "go\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	winner := map[int64]string{}
+	for _, p := range all {
+		for p.lines.Scan() {
+			seq, err := strconv.ParseInt(p.lines.Text(), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other, ok := winner[seq]; ok {
+				t.Errorf("seq %d was won by %s and by %s", seq, other, p.name)
+			}
+			winner[seq] = p.name
+		}
+		if err := p.cmd.Wait(); err != nil {
+			t.Fatalf("%s: %v", p.name, err)
+		}
+	}
+	s, err := dial(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, ok := s.(io.Closer); ok {
+		defer c.Close()
+	}
+	checkRaced(t, s, winner)
+}
+
+// checkRaced compares the log with who won what.
+func checkRaced(t *testing.T, s session.Store, winner map[int64]string) {
+	t.Helper()
+	var last session.Record
+	for r, err := range s.Read(t.Context(), raced, session.Range{}) {
+		if err == nil {
+			err = r.CheckAfter(&last)
+		}
+		if err != nil {
+			t.Fatalf("record %d: %v", r.Seq, err)
+		}
+		if !strings.Contains(string(r.Payload), `"title":"`+winner[r.Seq]+`"`) {
+			t.Errorf("record %d is %s, was won by %q", r.Seq, r.Payload, winner[r.Seq])
+		}
+		last = r
+	}
+	if last.Seq != int64(len(winner)) || len(winner) != 1+racers*wins {
+		t.Errorf("the log ends at %d, %d were acknowledged, want %d", last.Seq, len(winner), 1+racers*wins)
+	}
+	p, err := s.List(t.Context(), session.Query{ID: raced})
+	if err != nil || len(p.Sessions) != 1 {
+		t.Fatalf("list: %v, %d sessions", err, len(p.Sessions))
+	}
+	if m := p.Sessions[0]; m.Head != last.Seq || m.HeadDigest != last.Digest || m.Title != winner[last.Seq] {
+		t.Errorf("the meta %+v is not of a log that ends at %d", m, last.Seq)
+	}
+}
+
+// raced is the session that the processes race for.
+const raced = "shared"
+
+// process is one of them: it says that it is there, waits for a line, and prints the
+// seqs that it won.
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	in    io.Writer
+	lines *bufio.Scanner
+}
+
+func startRacer(t *testing.T, exe, name, at string) *process {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Env = append(os.Environ(), racerEnv+"="+name+" "+at)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil { // the test has failed before
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
+	p := &process{name: name, cmd: cmd, in: in, lines: bufio.NewScanner(out)}
+	if !p.lines.Scan() {
+		t.Fatalf("%s did not start", name)
+	}
+	return p
+}
+
+// racer is the life of one of the processes.
+func racer(ctx context.Context, dial Dial, name, at string) error {
+	fmt.Println("ready")
+	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+		return err
+	}
+	s, err := dial(ctx, at)
+	if err != nil {
+		return err
+	}
+	if c, ok := s.(io.Closer); ok {
+		defer c.Close()
+	}
+	w := &writer{id: raced, now: time.Now().UTC().Truncate(time.Millisecond)}
+	opened := w.payload(session.KindOpened, session.Opened{Format: session.FormatVersion, SessionID: raced, Created: w.now, Title: name})
+	switch err := s.Append(ctx, raced, batch(0, opened)); {
+	case err == nil:
+		fmt.Println(opened.Seq)
+	case !errors.Is(err, session.ErrExists):
+		return err
+	}
+	for won := 0; won < wins; {
+		p, err := s.List(ctx, session.Query{ID: raced})
+		if err != nil {
+			return err
+		}
+		if len(p.Sessions) != 1 {
+			return errors.New("the session is not in the list")
+		}
+		w.seq, w.prev, w.all = p.Sessions[0].Head, p.Sessions[0].HeadDigest, nil
+		r := w.payload(session.KindMetaChanged, session.MetaPatch{Title: &name})
+		switch err := s.Append(ctx, raced, batch(0, r)); {
+		case err == nil:
+			won++
+			fmt.Println(r.Seq)
+		case !errors.Is(err, session.ErrConflict):
+			return err
+		}
+	}
+	return nil
+}
