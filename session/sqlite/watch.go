@@ -92,7 +92,7 @@ func (n *notifier) Run(ctx context.Context, b *heads.Board) {
 				continue
 			}
 			pause = hot
-		case <-lost: // notices were dropped
+		case <-lost: //nolint:errcheck // whatever it says, notices were dropped
 			pause = hot
 		case <-timer.C:
 			began := time.Now()
