@@ -18,9 +18,12 @@ var dialect = rows.Dialect{
 }
 
 const (
-	// maxText is how many bytes of payloads are sent as one text with their statements.
-	// In a text they may double; what is more goes over as it is, statement by statement.
+	// maxText is how many bytes of values are sent as one text with their statements. In
+	// a text they may double, and then fit [leastPacket]. What is more goes over statement
+	// by statement, and a big payload as it is.
 	maxText = 256 << 10
+	// recordText is what a record has in a text besides its strings.
+	recordText = 256
 	// packetRest is what of a packet is left for all but a payload.
 	packetRest = 64 << 10
 	maxPayload = 1<<30 - packetRest
@@ -29,6 +32,7 @@ const (
 	// ifAdvanced is the session's num when the UPDATE before has found its row as the
 	// batch expects it. Otherwise it is NULL, which the table refuses.
 	ifAdvanced = "(IF(ROW_COUNT() = 1, LAST_INSERT_ID(), NULL), ?, ?, ?, ?, ?, ?)"
+	advanced   = "(LAST_INSERT_ID(), ?, ?, ?, ?, ?, ?)"
 	withNum    = "(?, ?, ?, ?, ?, ?, ?)"
 )
 
@@ -102,9 +106,10 @@ func (s *Store) appendOne(ctx context.Context, id string, b *session.Batch) erro
 // append is an append in one transaction of several statements.
 func (s *Store) append(ctx context.Context, id string, b *session.Batch) error {
 	update := advance(id, b)
+	small := textSize(update.Args, b.Records) <= maxText
 	return s.on(ctx, "append", id, func(t *tx) error {
 		var err error
-		if b.Delta.Bytes <= maxText {
+		if small {
 			err = t.appendText(update, b)
 		} else {
 			err = t.appendSteps(update, b)
@@ -158,19 +163,39 @@ func (t *tx) appendSteps(update *rows.Statement, b *session.Batch) error {
 	if _, err := t.exec(update.SQL(), update.Args...); err != nil {
 		return err
 	}
-	for i := range b.Records {
-		values := withNum
-		args := recordArgs(&b.Records[i])
-		if i == 0 {
-			values = ifAdvanced
-		} else {
-			values = strings.Replace(values, "?", "LAST_INSERT_ID()", 1)
+	values := ifAdvanced
+	for rest := b.Records; len(rest) > 0; values = advanced {
+		n, size := 1, textSize(nil, rest[:1])
+		for n < len(rest) && size+textSize(nil, rest[n:n+1]) <= maxText {
+			size += textSize(nil, rest[n:n+1])
+			n++
 		}
-		if _, err := t.exec(insertRecords+values, args...); err != nil {
+		var args []any
+		for i := range rest[:n] {
+			args = append(args, recordArgs(&rest[i])...)
+		}
+		if _, err := t.exec(insertRecords+values+strings.Repeat(", "+values, n-1), args...); err != nil {
 			return err
 		}
+		rest = rest[n:]
 	}
 	return t.commit()
+}
+
+// textSize is how many bytes values and records have in a text of statements, before
+// their quotes are doubled.
+func textSize(values []any, records []session.Record) int {
+	n := 0
+	for _, v := range values {
+		if b, ok := v.([]byte); ok {
+			n += len(b)
+		}
+	}
+	for i := range records {
+		r := &records[i]
+		n += len(r.ID) + len(r.Kind) + len(r.Payload) + recordText
+	}
+	return n
 }
 
 func recordArgs(r *session.Record) []any {
@@ -198,8 +223,11 @@ func (t *tx) refusal(id string, b *session.Batch) error {
 		return rows.NotFound("append", id)
 	}
 	same, err := t.present(num, b.Records)
-	if err != nil || same {
+	if err != nil {
 		return err
+	}
+	if same {
+		return t.settle()
 	}
 	if b.Epoch != 0 {
 		if err := checkEpoch("append", id, b.Epoch, epoch); err != nil {
@@ -230,6 +258,14 @@ func (t *tx) present(num int64, records []session.Record) (bool, error) {
 		n++
 	}
 	return same && n == len(records), found.Err()
+}
+
+// settle makes sure that what can be seen is on the medium. InnoDB shows a commit to
+// others before it has synced it; a commit of one's own syncs all that came before. For
+// want of something else to change, an epoch is skipped.
+func (t *tx) settle() error {
+	_, err := t.exec("UPDATE epochs SET last = last + 1 WHERE one = 1")
+	return err
 }
 
 func checkEpoch(op, id string, epoch, now int64) error {

@@ -46,7 +46,7 @@ func (g *greeter) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 const settings = `SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
-SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_safe_updates = 0,
+SET autocommit = 1, completion_type = 'NO_CHAIN', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_safe_updates = 0,
   sql_select_limit = 18446744073709551615, innodb_lock_wait_timeout = %d`
 
 func (g *greeter) greet(ctx context.Context, c asking) error {
@@ -139,9 +139,10 @@ func (s *Store) attempts(ctx context.Context, op, id string, f func(unsure bool)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if s.closed.Load() {
-		return s.closedError(op, id)
+	if err := s.enter(op, id); err != nil {
+		return err
 	}
+	defer s.calls.Done()
 	for tries, lost := 1, 0; ; tries++ {
 		err := f(lost > 0)
 		switch {

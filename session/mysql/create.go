@@ -20,8 +20,11 @@ func (s *Store) create(ctx context.Context, id string, b *session.Batch) error {
 		}
 		if found {
 			same, err := t.present(num, b.Records)
-			if err != nil || same && !deleted {
+			if err != nil {
 				return err
+			}
+			if same && !deleted {
+				return t.settle()
 			}
 			return &session.Error{Op: "create", Session: id, Err: session.ErrExists}
 		}

@@ -17,6 +17,9 @@ var (
 	CheckVersion = checkVersion
 )
 
+// Settings are what each connection is set to.
+const Settings = settings
+
 // The statements of a tail and the version of the tables.
 const (
 	RecordsDown   = recordsDown

@@ -14,7 +14,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		return session.Page{}, err
 	}
 	if q.Limit > 0 {
-		query.Add(" LIMIT ?", int64(q.Limit)+1)
+		query.Add(" LIMIT ?", rows.Rows(q.Limit))
 	}
 	var page rows.Page
 	err = s.on(ctx, "list", q.ID, func(t *tx) error {

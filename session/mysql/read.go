@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"math"
 
@@ -21,6 +22,7 @@ const (
 const (
 	recordsUp   = "SELECT " + rows.RecordColumns + " FROM records WHERE num = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
 	recordsDown = "SELECT " + rows.RecordColumns + " FROM records WHERE num = ? AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?"
+	selectTop   = "SELECT deleted, (SELECT COALESCE(MAX(seq), 0) FROM records r WHERE r.num = s.num) FROM sessions s WHERE num = ?"
 )
 
 // scan is one Read under way: what is left of it is the records with a seq above low
@@ -97,20 +99,72 @@ func (sc *scan) next(ctx context.Context) (chunk []entry, more bool, err error) 
 	if err != nil {
 		return nil, false, err
 	}
-	for i := range chunk {
-		if sc.down {
-			sc.high = chunk[i].Seq - 1
-		} else {
-			sc.low = chunk[i].Seq
-		}
+	if chunk = sc.unbroken(chunk); len(chunk) == 0 {
+		return sc.missing(ctx)
 	}
 	n := len(chunk)
-	sc.left -= n
-	more = n > 0 && (n == limit || bytes >= chunkBytes) && sc.left > 0 && sc.low < sc.high
-	if n > 0 {
-		sc.rows = max(min(chunkBytes/(bytes/n+128), mostRows), 1)
+	if last := chunk[n-1].Seq; sc.down {
+		sc.high = last - 1
+	} else {
+		sc.low = last
 	}
-	return chunk, more, nil
+	sc.left -= n
+	sc.rows = max(min(chunkBytes/(bytes/n+128), mostRows), 1)
+	return chunk, sc.left > 0 && sc.low < sc.high, nil
+}
+
+// turn is the seq of the record that comes next.
+func (sc *scan) turn() int64 {
+	if sc.down {
+		return sc.high
+	}
+	return sc.low + 1
+}
+
+// unbroken is what of a chunk comes before the first record that is missing.
+func (sc *scan) unbroken(chunk []entry) []entry {
+	step := int64(1)
+	if sc.down {
+		step = -1
+	}
+	for i, want := 0, sc.turn(); i < len(chunk); i, want = i+1, want+step {
+		if chunk[i].Seq != want {
+			return chunk[:i]
+		}
+	}
+	return chunk
+}
+
+// missing is told of a record that is not there: the session was deleted meanwhile, or it
+// is damaged.
+func (sc *scan) missing(ctx context.Context) (chunk []entry, more bool, err error) {
+	seq, top := sc.turn(), int64(0)
+	err = sc.store.on(ctx, "read", sc.id, func(t *tx) error {
+		var deleted bool
+		found, err := t.row([]any{&deleted, &top}, selectTop, sc.num)
+		if err == nil && (!found || deleted && seq > top) {
+			return rows.NotFound("read", sc.id)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	detail := "it is missing"
+	if seq > top {
+		detail = fmt.Sprintf("it is missing, and so are all behind %d", top)
+	}
+	switch {
+	case sc.down:
+		sc.high = min(seq-1, max(top, sc.low))
+	case seq > top:
+		sc.low = sc.high
+	default:
+		sc.low = seq
+	}
+	sc.left--
+	lost := entry{session.Record{Seq: seq}, rows.Damaged(sc.id, seq, detail)}
+	return []entry{lost}, sc.left > 0 && sc.low < sc.high, nil
 }
 
 // fetch reads a chunk, no more of it than the bytes that it may have.

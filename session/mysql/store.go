@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,6 +38,9 @@ type Store struct {
 	packet int       // the server's max_allowed_packet, in bytes
 	board  *heads.Board
 	closed atomic.Bool
+
+	mu    sync.Mutex     // held to add a call, and to close
+	calls sync.WaitGroup // under way
 }
 
 var (
@@ -109,13 +113,28 @@ func (s *Store) URL() string { return s.addr.shown }
 
 // Close ends the watches and waits for what was begun. Later calls do nothing.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
+	s.mu.Lock()
+	before := s.closed.Swap(true)
+	s.mu.Unlock()
+	if before {
 		return nil
 	}
 	s.board.Close()
+	s.calls.Wait()
 	if err := s.db.Close(); err != nil {
 		return s.translate("close store", "", err)
 	}
+	return nil
+}
+
+// enter notes a call, which Close waits for.
+func (s *Store) enter(op, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed.Load() {
+		return s.closedError(op, id)
+	}
+	s.calls.Add(1)
 	return nil
 }
 

@@ -36,6 +36,9 @@ func parse(text string) (*address, error) {
 	if err != nil || u.Scheme != "mysql" || u.Opaque != "" {
 		return nil, badURL("it does not begin as mysql://user:password@host:port/database; special characters of a password are written as %%40 and so on")
 	}
+	if before, _, _ := strings.Cut(text, "?"); u.User == nil && strings.Contains(before, "@") {
+		return nil, badURL("its @ does not end a user and password; special characters of a password are written as %%2F and so on")
+	}
 	a := &address{shown: u.Redacted(), config: mysql.NewConfig()}
 	c := a.config
 	c.DBName = strings.TrimPrefix(u.Path, "/")

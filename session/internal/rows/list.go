@@ -3,6 +3,7 @@ package rows
 import (
 	"encoding/base64"
 	"encoding/json"
+	"math"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -130,6 +131,10 @@ func indexFor(q session.Query) string {
 	}
 	return "runs"
 }
+
+// Rows is how many rows are asked for where a page has at most limit sessions: one more,
+// to know whether there is a next page.
+func Rows(limit int) int64 { return int64(min(limit, math.MaxInt-1)) + 1 }
 
 // Page takes rows of [Dialect.List] one by one.
 type Page struct {
