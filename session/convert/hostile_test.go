@@ -1,6 +1,7 @@
 package convert_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -62,5 +63,35 @@ func TestSealedRecordOpensNothing(t *testing.T) {
 	add(2, session.KindItem, `{}`, `{"sealed":"AAAA","key":"k","delta":{"opened":{"format":1,"session_id":"evil","created":"2026-01-01T00:00:00Z","base":{"parent":"victim","seq":1,"digest":"`+prev.String()+`","messages":-5}}}}`)
 	if err := nothing(t, "x.jsonl", string(file), convert.Source{Format: convert.JSONL}, nil); !errors.Is(err, session.ErrCorrupt) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A deleted session that forks still need is not there already.
+func TestDeletedThere(t *testing.T) {
+	s := newSessions()
+	l, err := s.Create(t.Context(), session.Opened{SessionID: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := convert.Export(t.Context(), &b, s, "a", convert.JSONL); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Fork(t.Context(), "a", &session.ForkOptions{ID: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := convert.Import(t.Context(), s, convert.Source{Path: path, Format: convert.JSONL}, nil)
+	if !errors.Is(err, session.ErrExists) || r.Status != convert.Skipped {
+		t.Errorf("%s, %v", r.Status, err)
 	}
 }

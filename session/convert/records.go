@@ -110,6 +110,7 @@ type stretch struct {
 	last   int64
 	digest session.Digest // of the last
 	have   int64          // the records up to this one are in the store
+	gone   bool           // it was deleted there, and is kept for forks
 	w      *writer
 }
 
@@ -128,8 +129,11 @@ func (in *importer) records() error {
 		fresh = fresh || s.have < s.first
 		more = more || s.have < s.last
 	}
-	in.rep.Session = list[len(list)-1].id
+	last := list[len(list)-1]
+	in.rep.Session = last.id
 	switch {
+	case last.gone:
+		return &session.Error{Op: "import", Session: last.id, Err: session.ErrExists, Detail: deletedThere}
 	case !more:
 		in.rep.Status = Unchanged
 		return nil
@@ -242,6 +246,7 @@ func (in *importer) known(s *stretch) error {
 		return err
 	}
 	m := p.Sessions[0]
+	s.gone = m.Deleted
 	other := &session.Error{Op: "import", Session: s.id, Err: session.ErrExists, Detail: "its records are not those of the file", Hint: "holdfast sessions show " + s.id}
 	if m.Head <= s.last {
 		s.have = m.Head

@@ -45,6 +45,8 @@ func (h *held) keep(n int) {
 	h.lines[n/64] |= 1 << (n % 64)
 }
 
+const deletedThere = "it was deleted, and forks of it still need the id"
+
 // meet looks for an earlier import of the source. go_ is false when there is nothing
 // to do.
 func (in *importer) meet() (go_ bool, err error) {
@@ -58,7 +60,7 @@ func (in *importer) meet() (go_ bool, err error) {
 		return &session.Error{Op: "import", Session: id, Err: session.ErrExists, Detail: detail, Hint: hint}
 	}
 	if m.Deleted {
-		return false, taken("it was deleted, and forks of it still need the id", "")
+		return false, taken(deletedThere, "")
 	}
 	if m.Trashed != "" {
 		in.rep.warn(0, "session %s is in the trash: it stays as it is", id)
