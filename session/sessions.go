@@ -126,6 +126,7 @@ func (s *Sessions) create(ctx context.Context, o Opened, more ...Draft) (*Log, e
 // OpenOptions adjusts [Sessions.Open].
 type OpenOptions struct {
 	Takeover bool // take the lease from a live holder
+	Trashed  bool // also when it is in the trash, for who keeps copies in step
 }
 
 // Open opens an existing session for writing: it takes the lease (a
@@ -137,7 +138,7 @@ func (s *Sessions) Open(ctx context.Context, id string, o *OpenOptions) (*Log, e
 	if err != nil {
 		return nil, err
 	}
-	if m.Trashed != "" {
+	if m.Trashed != "" && (o == nil || !o.Trashed) {
 		return nil, inTrash(id)
 	}
 	l := &Log{s: s, id: id}

@@ -268,7 +268,7 @@ func (s *Store) erase(ctx context.Context, id string, seqs []int64) error {
 	if !ok {
 		return &session.Error{Op: "erase", Session: id, Err: session.ErrUnsupported, Detail: "the secondary cannot erase"}
 	}
-	l, err := session.New(s.secondary, nil).Open(ctx, id, nil)
+	l, err := session.New(s.secondary, nil).Open(ctx, id, &session.OpenOptions{Trashed: true})
 	if errors.Is(err, session.ErrNotFound) {
 		return nil
 	}
