@@ -247,3 +247,23 @@ func TestPatience(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A server is looked at behind each new connection: its settings may change under an open
+// store.
+func TestServerThatBeginsToLose(t *testing.T) {
+	c := startCluster(t)
+	s := open(t, c.url)
+	script(t, c.url, "ALTER SYSTEM SET fsync = off")
+	script(t, c.url, "SELECT pg_reload_conf()")
+	for value(t, c.url, "SELECT current_setting('fsync')") != "off" {
+		time.Sleep(time.Millisecond) // the server tells nobody when it has read them
+	}
+	script(t, c.url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast'")
+	if _, err := s.List(ctx, session.Query{}); !errors.Is(err, session.ErrUnsupported) {
+		t.Errorf("an open store: %v", err)
+	}
+	if _, err := postgres.Open(ctx, c.url, nil); !errors.Is(err, session.ErrUnsupported) || session.Hint(err) == "" {
+		t.Errorf("opening: %v", err)
+	}
+	open(t, with(t, c.url, "durability", "relaxed"))
+}

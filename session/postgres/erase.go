@@ -18,7 +18,12 @@ import (
 // (VACUUM). What its journal and its backups have of them goes with those.
 func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	seqs = slices.Compact(slices.Sorted(slices.Values(seqs)))
-	err := s.tx(ctx, "erase", id, func(tx pgx.Tx, _ bool) error { return erase(ctx, tx, id, epoch, seqs) })
+	err := s.tx(ctx, "erase", id, func(tx pgx.Tx, _ bool) error {
+		if err := s.lockWords(ctx, tx, id); err != nil {
+			return err
+		}
+		return erase(ctx, tx, id, epoch, seqs)
+	})
 	if err != nil || len(seqs) == 0 {
 		return err
 	}
@@ -26,6 +31,13 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 		_, err := c.Exec(ctx, `VACUUM records`, pgx.QueryExecModeSimpleProtocol)
 		return err
 	})
+}
+
+// lockWords makes erasing and storing a step of the index take turns: who indexes has read
+// the payloads before.
+func (s *Store) lockWords(ctx context.Context, tx pgx.Tx, id string) error {
+	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, s.key("words\x00"+id))
+	return err
 }
 
 func erase(ctx context.Context, tx pgx.Tx, id string, epoch int64, seqs []int64) error {

@@ -106,7 +106,7 @@ func (s *Store) indexSession(ctx context.Context, c *pgx.Conn, x *indexing) erro
 		}
 		x.head = max(x.head, r.Seq)
 		if x.records++; len(x.entries) >= stepEntries || x.bytes >= stepBytes || x.records >= stepRecords {
-			if err := x.store(ctx, c); err != nil {
+			if err := s.storeStep(ctx, c, x); err != nil {
 				return err
 			}
 		}
@@ -114,7 +114,7 @@ func (s *Store) indexSession(ctx context.Context, c *pgx.Conn, x *indexing) erro
 	if x.records == 0 {
 		return nil
 	}
-	return x.store(ctx, c)
+	return s.storeStep(ctx, c, x)
 }
 
 func (x *indexing) add(r *session.Record) {
@@ -130,15 +130,20 @@ func (x *indexing) add(r *session.Record) {
 
 // insertEntry takes the time of the item, which may be older than what stands for it.
 const insertEntry = `INSERT INTO search (num, seq, source, time_ms, role, tool, whole, parts, words)
-SELECT num, seq, $3, time_ms, $4, $5, $6, $7, $8::text::tsvector FROM records WHERE num = $1 AND seq = $2`
+SELECT num, seq, $3, time_ms, $4, $5, $6, $7, $8::text::tsvector FROM records WHERE num = $1 AND seq = $2
+AND EXISTS (SELECT 1 FROM records WHERE num = $1 AND seq = $3 AND payload IS NOT NULL)`
 
-// store stores a step: all of it or nothing.
-func (x *indexing) store(ctx context.Context, c *pgx.Conn) error {
+// storeStep stores a step: all of it or nothing, and nothing of what was erased since it
+// was read.
+func (s *Store) storeStep(ctx context.Context, c *pgx.Conn, x *indexing) error {
 	uses, err := json.Marshal(x.reader.Uses)
 	if err != nil {
 		return err
 	}
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		if err := s.lockWords(ctx, tx, x.id); err != nil {
+			return err
+		}
 		var there bool // and not removed before this step is stored
 		err := tx.QueryRow(ctx, `SELECT true FROM sessions WHERE num = $1 AND deleted = 0 FOR KEY SHARE`, x.num).Scan(&there)
 		if errors.Is(err, pgx.ErrNoRows) {

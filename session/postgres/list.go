@@ -18,7 +18,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		return session.Page{}, err
 	}
 	if q.Limit > 0 {
-		st.Add(" LIMIT ?", int64(q.Limit)+1)
+		st.Add(" LIMIT ?", rows.Rows(q.Limit))
 	}
 	var page rows.Page
 	err = s.do(ctx, "list", q.ID, func(c *pgxpool.Conn, _ bool) error {

@@ -46,6 +46,9 @@ func parse(text string) (*place, error) {
 	if u.Fragment != "" {
 		return nil, bad("the URL has a fragment")
 	}
+	if before, _, _ := strings.Cut(text, "?"); u.User == nil && strings.Contains(before, "@") {
+		return nil, bad("the @ of the URL does not end a user and password; special characters of a password are written as %2F and so on")
+	}
 	q, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return nil, bad("the parameters of the URL cannot be read")
@@ -102,16 +105,31 @@ func (p *place) settle() {
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "holdfast"
 	}
+	// What is decided in a transaction is decided by what is there, not by what was there
+	// when it began; and text goes over as it is.
+	c.RuntimeParams["default_transaction_isolation"] = "read committed"
+	c.RuntimeParams["client_encoding"] = "UTF8"
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = 10 * time.Second
 	}
-	if p.relaxed {
-		return
+	if !p.relaxed {
+		p.config.AfterConnect = p.secure
 	}
-	p.config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		// Stronger settings than "on" stay.
-		_, err := c.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`)
+}
+
+// secure makes a connection one whose commits are on disk. It looks at the server, too:
+// that may have been set otherwise, or be another one, since the store was opened.
+// Stronger settings than "on" stay.
+func (p *place) secure(ctx context.Context, c *pgx.Conn) error {
+	var fsync string
+	err := c.QueryRow(ctx, `SELECT current_setting('fsync'),
+CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END`).Scan(&fsync, new(*string))
+	if err != nil || fsync == "on" {
 		return err
+	}
+	return &session.Error{
+		Op: "open store", Err: session.ErrUnsupported, Detail: "the server of " + p.String() + " has fsync off: it may lose what it has acknowledged",
+		Hint: "set fsync = on in postgresql.conf, or accept that with durability=relaxed in the URL",
 	}
 }
 
@@ -139,10 +157,9 @@ func (p *place) String() string {
 
 // admit looks at the server and makes, or migrates, the schema.
 func (s *Store) admit(ctx context.Context, c *pgx.Conn) error {
-	var encoding, fsync string
+	var encoding string
 	var standby bool
-	err := c.QueryRow(ctx, `SELECT current_setting('server_encoding'), current_setting('fsync'), pg_is_in_recovery()`).
-		Scan(&encoding, &fsync, &standby)
+	err := c.QueryRow(ctx, `SELECT current_setting('server_encoding'), pg_is_in_recovery()`).Scan(&encoding, &standby)
 	if err != nil {
 		return err
 	}
@@ -157,10 +174,10 @@ func (s *Store) admit(ctx context.Context, c *pgx.Conn) error {
 			Op: "open store", Err: session.ErrReadOnly, Detail: s.at.String() + " is a standby",
 			Hint: "name the primary, or add target_session_attrs=read-write to the URL",
 		}
-	case fsync != "on" && !s.at.relaxed:
-		return &session.Error{
-			Op: "open store", Err: session.ErrUnsupported, Detail: "the server of " + s.at.String() + " has fsync off: it may lose what it has acknowledged",
-			Hint: "set fsync = on in postgresql.conf, or accept that with durability=relaxed in the URL",
+	}
+	if !s.at.relaxed {
+		if err := s.at.secure(ctx, c); err != nil {
+			return err
 		}
 	}
 	if ready, err := s.current(ctx, c); err != nil || ready {

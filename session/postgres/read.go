@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 
@@ -124,8 +125,8 @@ func (sc *scan) next(ctx context.Context) chunk {
 	if err != nil {
 		return chunk{entries: entries, err: err}
 	}
-	if len(entries) == 0 {
-		return chunk{}
+	if entries = sc.unbroken(entries); len(entries) == 0 {
+		return sc.missing(ctx)
 	}
 	sc.left -= int64(len(entries))
 	if last := entries[len(entries)-1].Seq; sc.down {
@@ -136,12 +137,64 @@ func (sc *scan) next(ctx context.Context) chunk {
 	return chunk{entries: entries, more: sc.left > 0 && sc.low < sc.high}
 }
 
+// turn is the seq of the record that comes next.
+func (sc *scan) turn() int64 {
+	if sc.down {
+		return sc.high
+	}
+	return sc.low + 1
+}
+
+// unbroken is what of some entries comes before the first record that is missing.
+func (sc *scan) unbroken(entries []entry) []entry {
+	step := int64(1)
+	if sc.down {
+		step = -1
+	}
+	for i, want := 0, sc.turn(); i < len(entries); i, want = i+1, want+step {
+		if entries[i].Seq != want {
+			return entries[:i]
+		}
+	}
+	return entries
+}
+
+// missing is told of a record that is not there: the session was deleted meanwhile, or it
+// is damaged.
+func (sc *scan) missing(ctx context.Context) chunk {
+	seq, top := sc.turn(), int64(0)
+	err := sc.store.do(ctx, "read", sc.id, func(c *pgxpool.Conn, _ bool) error {
+		var deleted bool
+		err := c.QueryRow(ctx, `SELECT deleted = 1, (SELECT coalesce(max(seq), 0) FROM records r WHERE r.num = s.num)
+FROM sessions s WHERE num = $1`, sc.num).Scan(&deleted, &top)
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && deleted && seq > top {
+			return rows.NotFound("read", sc.id)
+		}
+		return err
+	})
+	if err != nil {
+		return chunk{err: err}
+	}
+	detail := "it is missing"
+	if seq > top {
+		detail = fmt.Sprintf("it is missing, and so are all behind %d", top)
+	}
+	switch {
+	case sc.down:
+		sc.high = min(seq-1, max(top, sc.low))
+	case seq > top:
+		sc.low = sc.high
+	default:
+		sc.low = seq
+	}
+	sc.left--
+	lost := entry{Record: session.Record{Seq: seq}, err: rows.Damaged(sc.id, seq, detail)}
+	return chunk{entries: []entry{lost}, more: sc.left > 0 && sc.low < sc.high}
+}
+
 // single fetches the record whose turn it is.
 func (sc *scan) single(ctx context.Context) ([]entry, error) {
-	seq := sc.low + 1
-	if sc.down {
-		seq = sc.high
-	}
+	seq := sc.turn()
 	entries, err := sc.fetch(ctx, seq-1, seq, 1)
 	switch {
 	case err == nil && len(entries) > 0:

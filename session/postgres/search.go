@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"math"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ func (s *Store) Search(ctx context.Context, q session.Search) (*session.Hits, er
 	if q.Limit <= 0 {
 		q.Limit = defaultHits
 	}
+	q.Limit = min(q.Limit, math.MaxInt-1) // one more is looked for
 	at, err := parseSpot(q.After)
 	if err != nil {
 		return nil, err
