@@ -49,6 +49,9 @@ func parseURL(raw string) (t target, err error) {
 	t = target{prefix: "holdfast:", durability: durableAlways, rewrite: true}
 	t.user = u.User.Username()
 	t.password, _ = u.User.Password()
+	if t.user != "" && t.password == "" { // which the server would not be told of
+		return t, badURL("it has a user and no password; a password alone is written as redis://:password@host")
+	}
 	if err := t.address(u); err != nil {
 		return t, err
 	}

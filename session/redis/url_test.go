@@ -47,7 +47,7 @@ func TestURL(t *testing.T) {
 func TestBadURL(t *testing.T) {
 	for _, raw := range []string{
 		"", "redis", "redis:", "redis:h", "redis://", "http://h", "postgres://h", "redis://h:0", "redis://h:x", "redis://h:70000",
-		"redis://h/x", "redis://h/-1", "redis://h/01", "redis://h/0/1", "redis://h#f", "redis://h?x=1", "redis://h?db=1", "redis://h?prefix=",
+		"redis://" + secret + "@h", "redis://h/x", "redis://h/-1", "redis://h/01", "redis://h/0/1", "redis://h#f", "redis://h?x=1", "redis://h?db=1", "redis://h?prefix=",
 		"redis://h?prefix=a*", "redis://h?prefix=a{b}", "redis://h?prefix=a&prefix=b", "redis://h?durability=yes", "redis://h?rewrite=no",
 		"redis://h?prefix=" + strings.Repeat("x", 65), "redis://h?prefix=%C3%A9", "redis://h?prefix=a%20b", "redis://h?a=%zz", "unix://h/x", "unix:x", "unix:///",
 		"redis://u:" + secret + "#x@h", "redis://u:" + secret + "/x@h", "redis://u:" + secret + "?x@h", "redis://u:" + secret + "%zz@h",
