@@ -77,7 +77,7 @@ func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts)
 		return err
 	}
 	d.hub = feed.New(&feed.Options{Clock: p.Now})
-	sessions, closeStore, err := p.openWitnessed(ctx, d.store.again(), d.hub.Witness)
+	sessions, closeStore, err := p.openWith(ctx, d.store.again(), opening{witness: d.hub.Witness, mirror: true})
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,11 @@ func (c *cleaner) clean(ctx context.Context) error {
 		}
 		for i := range list {
 			if err := c.sessions.Prune(ctx, &list[i], o); err != nil {
-				return err
+				if ctx.Err() != nil {
+					return err
+				}
+				c.log.Error("an old session stays", "session", list[i].Meta.ID, "error", err)
+				continue
 			}
 			if list[i].Kept == "" {
 				c.log.Info("an old session went", "session", list[i].Meta.ID, "deleted", empty, "updated", list[i].Meta.UpdatedAt)

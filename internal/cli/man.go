@@ -27,6 +27,7 @@ func (c *manCmd) run(_ context.Context, p *Program) error {
 var environment = [][2]string{
 	{"HOLDFAST_HOME", "the folder of the program's own files; default ~/.holdfast"},
 	{"HOLDFAST_STORE", "where sessions are kept, as --store says it"},
+	{"HOLDFAST_MIRROR", "another store that gets a copy of what run and the daemon append"},
 	{"HOLDFAST_STORE_KEY", "of encrypted stores: the file of an age identity, or keychain:NAME"},
 	{"HOLDFAST_STORE_PASSPHRASE", "their passphrase, instead of a key"},
 	{"HOLDFAST_STORE_RECIPIENTS", "who else can open what is made from now on: age recipients, with spaces or commas between them"},

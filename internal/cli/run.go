@@ -80,7 +80,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	}
 	defer m.close()
 	c.Name, _ = m.options.Mask.Text(c.Name)
-	sessions, closeStore, err := p.openStore(ctx, c.Store)
+	sessions, closeStore, err := p.openWith(ctx, c.Store, opening{mirror: true})
 	if err != nil {
 		return outcome.Failed, err
 	}

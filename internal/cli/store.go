@@ -11,6 +11,7 @@ import (
 // storeCmd is `holdfast store`.
 type storeCmd struct {
 	Copy storeCopyCmd `cmd:"" help:"Copy all sessions of a store into another one, and compare them."`
+	Key  storeKeyCmd  `cmd:"" help:"Make a key for encrypted stores."`
 }
 
 // storeCopyCmd is `holdfast store copy`.

@@ -17,11 +17,17 @@ import (
 // function it returns closes the store. What is appended is witnessed by the
 // store's trail (lateTrail); a store in memory has none.
 func (p *Program) openStore(ctx context.Context, url string) (*session.Sessions, func(), error) {
-	return p.openWitnessed(ctx, url, nil)
+	return p.openWith(ctx, url, opening{})
 }
 
-// openWitnessed is openStore with one more witness: around makes it of the trail's.
-func (p *Program) openWitnessed(ctx context.Context, url string, around func(session.Witness) session.Witness) (*session.Sessions, func(), error) {
+// opening says what goes around a store.
+type opening struct {
+	witness func(session.Witness) session.Witness // one more, made of the trail's
+	mirror  bool                                  // HOLDFAST_MIRROR gets a copy of what is appended
+}
+
+// openWith is openStore with something around it.
+func (p *Program) openWith(ctx context.Context, url string, with opening) (*session.Sessions, func(), error) {
 	ref, err := p.storeRef(url)
 	if err != nil {
 		return nil, nil, err
@@ -33,10 +39,13 @@ func (p *Program) openWitnessed(ctx context.Context, url string, around func(ses
 		trail.dir, trail.err = p.trailDir(ref)
 		o.Witness = trail
 	}
-	if around != nil {
-		o.Witness = around(o.Witness)
+	if with.witness != nil {
+		o.Witness = with.witness(o.Witness)
 	}
 	store, err := p.open(ctx, ref)
+	if err == nil && with.mirror {
+		store, err = p.mirrored(ctx, ref, store)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

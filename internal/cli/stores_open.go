@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/encrypted"
 	"github.com/holdfast-dev/holdfast/session/file"
 	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/session/mirror"
 	"github.com/holdfast-dev/holdfast/session/mysql"
 	"github.com/holdfast-dev/holdfast/session/object"
 	"github.com/holdfast-dev/holdfast/session/postgres"
@@ -92,4 +94,32 @@ func (p *Program) storeKey() (*encrypted.Key, error) {
 		return key.WithRecipients(more...)
 	}
 	return key, nil
+}
+
+// mirrored puts the store that HOLDFAST_MIRROR names behind another one: it gets what is
+// appended, later, and what it lacks. The returned store closes both.
+func (p *Program) mirrored(ctx context.Context, ref storeRef, store session.Store) (session.Store, error) {
+	text := p.env("HOLDFAST_MIRROR")
+	if text == "" {
+		return store, nil
+	}
+	second, err := p.storeRef(text)
+	if err == nil && second.name == ref.name {
+		err = usage("HOLDFAST_MIRROR names the store itself", "name another store, or unset it")
+	}
+	var copies session.Store
+	if err == nil {
+		copies, err = p.open(ctx, second)
+	}
+	if err != nil {
+		p.closeStore(store)
+		return nil, fmt.Errorf("HOLDFAST_MIRROR: %w", err)
+	}
+	m, err := mirror.New(store, copies, nil)
+	if err != nil {
+		p.closeStore(copies)
+		p.closeStore(store)
+		return nil, err
+	}
+	return m, nil
 }

@@ -31,6 +31,7 @@ var of = []struct {
 	{session.ErrNewer, Corrupt},
 	{session.ErrNotFound, NotFound},
 	{session.ErrTrashed, NotFound},
+	{session.ErrSealed, Usage},
 	{session.ErrInvalidID, Usage},
 	{session.ErrInvalid, Usage},
 	{session.ErrExists, Usage},

@@ -32,9 +32,10 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 			}
 		}()
 		var spare []entry // of the chunk handed out before
-		for now := sc.next(ctx, nil); ; now = <-ahead {
+		first := true     // nothing is fetched ahead of the first one: many want no more
+		for now := sc.next(ctx, nil); ; {
 			ahead = nil
-			if now.more {
+			if now.more && !first {
 				ahead = make(chan chunk, 1)
 				go func(out chan<- chunk, spare []entry) { out <- sc.next(ctx, spare) }(ahead, spare)
 			}
@@ -46,10 +47,16 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 			if now.err != nil {
 				yield(session.Record{}, now.err)
 			}
-			if ahead == nil {
+			switch {
+			case ahead != nil:
+				spare = now.entries
+				now = <-ahead
+			case now.more && first:
+				first = false
+				now = sc.next(ctx, nil)
+			default:
 				return
 			}
-			spare = now.entries
 		}
 	}
 }

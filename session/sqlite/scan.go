@@ -13,6 +13,7 @@ import (
 // between them. So a reader that takes its time holds neither a connection nor
 // the journal.
 const (
+	firstRows  = 64
 	chunkRows  = 256
 	chunkBytes = 1 << 20
 )
@@ -44,6 +45,7 @@ type scan struct {
 	low, high int64
 	down      bool
 	left      int
+	step      int64 // rows of the chunk before: the first ones are small, for who wants only an end
 }
 
 // chunk is what one step of a scan found.
@@ -77,7 +79,8 @@ func (sc *scan) start(ctx context.Context) error {
 // next fetches the next chunk, into spare when it has room. A part of the file
 // that cannot be read becomes one entry per record lost in it.
 func (sc *scan) next(ctx context.Context, spare []entry) chunk {
-	n := min(int64(sc.left), chunkRows, sc.high-sc.low)
+	sc.step = min(max(firstRows, 2*sc.step), chunkRows)
+	n := min(int64(sc.left), sc.step, sc.high-sc.low)
 	if n <= 0 {
 		return chunk{}
 	}

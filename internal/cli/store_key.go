@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	ident "filippo.io/age"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session/encrypted"
+)
+
+// storeKeyCmd is `holdfast store key`.
+type storeKeyCmd struct {
+	File     string `arg:"" optional:"" placeholder:"FILE" help:"Where to write it; there must be no such file."`
+	Keychain string `placeholder:"NAME" help:"Put it into the system's keychain under this name instead."`
+}
+
+// Help says more than one line.
+func (c *storeKeyCmd) Help() string {
+	return `Who has the key reads everything in the store, and nobody can without: keep a copy of it
+elsewhere. It is an age identity (age-encryption.org); age-keygen makes the same.
+
+  holdfast store key ~/.holdfast/store.key
+  export HOLDFAST_STORE_KEY=~/.holdfast/store.key
+  holdfast run --store encrypted+sqlite:private.db PROMPT`
+}
+
+func (c *storeKeyCmd) run(_ context.Context, p *Program) error {
+	switch {
+	case (c.File == "") == (c.Keychain == ""):
+		return usage("name a file or a keychain entry", "holdfast store key FILE")
+	case c.Keychain != "":
+		if _, err := encrypted.NewKeychain(c.Keychain); err != nil {
+			return err
+		}
+		p.err.line("the key is in the keychain; use it: export HOLDFAST_STORE_KEY=%s", quoteArg("keychain:"+c.Keychain))
+		return nil
+	}
+	wd, err := p.Getwd()
+	if err != nil {
+		return err
+	}
+	path := c.File
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(wd, path)
+	}
+	id, err := ident.GenerateX25519Identity()
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return &failure{msg: path + " is there already", out: outcome.Usage, err: err, hint: "a key that is lost cannot be made again: name another file"}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "# created: %s\n# public key: %s\n%s\n", p.Now().UTC().Format("2006-01-02T15:04:05Z"), id.Recipient(), id)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	p.out.line("%s", id.Recipient())
+	p.err.line("the key is in %s; use it: export HOLDFAST_STORE_KEY=%s", shown(path), quoteArg(path))
+	return nil
+}
