@@ -25,7 +25,7 @@ func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal f
 			if st.deleted() {
 				return nil, session.ErrNotFound
 			}
-			if st.Lease != nil && !steal(*st.Lease) {
+			if st.Lease != nil && (steal == nil || !steal(*st.Lease)) {
 				return nil, &session.BusyError{Session: id, Lease: *st.Lease}
 			}
 			if got.Epoch <= st.Epoch {

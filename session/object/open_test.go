@@ -35,6 +35,9 @@ func TestOpenRefuses(t *testing.T) {
 		{"s3://key:" + secret + "@b/x?endpoint=http://h/path", "the endpoint is a host"},
 		{"s3://key:" + secret + "@bucket/x?endpoint=http://127.0.0.1:1", "cannot be reached"},
 		{"s3://key:" + secret + "@b /%zz", "cannot be read"},
+		{"s3://key:33/" + secret + "@b/x", "a bucket has no colon"},
+		{"s3://b/x?secret_key=" + secret, `unknown parameter "secret_key"`},
+		{"s3://b/x?endpoint=https://key:" + secret + "@h", "the endpoint is a host"},
 	} {
 		s, err := object.Open(t.Context(), c.url, nil)
 		if err == nil {

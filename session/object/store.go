@@ -59,6 +59,7 @@ type Store struct {
 	opt    Options
 	fresh  time.Duration
 	kept   time.Duration
+	hangUp func() // closes connections that nobody uses
 
 	counting lock
 	metas    metaCache
@@ -93,11 +94,13 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := opt.Transport
+	transport, hangUp := opt.Transport, func() {}
 	if transport == nil {
-		if transport, err = minio.DefaultTransport(p.secure); err != nil {
-			return nil, err
+		own, err := minio.DefaultTransport(p.secure)
+		if err != nil {
+			return nil, &session.Error{Op: "open", Err: err, Detail: p.shown, Hint: "see that the machine's certificates can be read"}
 		}
+		transport, hangUp = own, own.CloseIdleConnections
 	}
 	client, err := minio.New(p.endpoint, &minio.Options{
 		Creds: p.credentials(), Secure: p.secure, Transport: dated{transport}, Region: p.region,
@@ -108,12 +111,13 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	}
 	s := &Store{
 		bucket: bucket{client: minio.Core{Client: client}, name: p.bucket, prefix: p.prefix},
-		url:    p.shown, opt: opt, fresh: freshFor, kept: keptFor,
+		url:    p.shown, opt: opt, fresh: freshFor, kept: keptFor, hangUp: hangUp,
 		counting: newLock(), handles: map[string]*handle{},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	if err := s.setUp(ctx, p.versions); err != nil {
 		s.stop()
+		hangUp()
 		return nil, s.explain(ctx, "open", "", err)
 	}
 	return s, nil
@@ -241,6 +245,7 @@ func (s *Store) Close() error {
 	}
 	s.running.Wait()
 	s.stop()
+	s.hangUp()
 	return nil
 }
 

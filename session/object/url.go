@@ -35,7 +35,10 @@ func parseURL(raw string) (*place, error) {
 		// The parser's error repeats the URL, with its password.
 		return nil, &session.Error{Op: "open", Err: session.ErrInvalid, Detail: "the store's URL cannot be read", Hint: urlHint}
 	}
-	p := &place{bucket: u.Host, secure: true, region: "us-east-1", endpoint: "s3.amazonaws.com", shown: u.Redacted()}
+	// A parameter that is refused may be a secret, too.
+	plain := *u
+	plain.RawQuery, plain.ForceQuery = "", false
+	p := &place{bucket: u.Host, secure: true, region: "us-east-1", endpoint: "s3.amazonaws.com", shown: plain.Redacted()}
 	bad := func(format string, args ...any) (*place, error) {
 		return nil, &session.Error{Op: "open", Err: session.ErrInvalid, Detail: p.shown + ": " + fmt.Sprintf(format, args...), Hint: urlHint}
 	}
@@ -44,6 +47,10 @@ func parseURL(raw string) (*place, error) {
 	}
 	if u.Fragment != "" {
 		return bad("a # has no meaning in it")
+	}
+	if strings.Contains(p.bucket, ":") { // what stands there may be half of a secret
+		p.shown = "s3://…"
+		return bad("a bucket has no colon; the / of a secret is written as %%2F")
 	}
 	if p.bucket == "" {
 		return bad("it names no bucket")
@@ -88,6 +95,7 @@ func parseURL(raw string) (*place, error) {
 		}
 		p.secure = !insecure
 	}
+	p.shown = u.Redacted()
 	return p, nil
 }
 
