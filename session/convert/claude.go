@@ -13,14 +13,13 @@ import (
 
 // facts are what a file says of its session as a whole.
 type facts struct {
-	session    string // its id in the program that wrote it
-	cwd        string
-	branch     string
-	title      string
-	summary    string
-	tag        string
-	created    time.Time
-	subagentOf string // the session that it was started by
+	session string // its id in the program that wrote it
+	cwd     string
+	branch  string
+	title   string
+	summary string
+	tag     string
+	created time.Time
 }
 
 // reader is a format that is read line by line, twice.
@@ -100,10 +99,10 @@ func newClaude(file string) *claude {
 
 // claudeLine has the members of a line that are looked at.
 type claudeLine struct {
-	typ, subtype                                       string
-	uuid, parent, logical, message, timestamp, meta    []byte
-	session, cwd, branch, title, summary, tag, request []byte
-	aiTitle, apiError, compactSummary, side, team      []byte
+	typ, subtype                                    string
+	uuid, parent, logical, message, timestamp, meta []byte
+	session, cwd, branch, title, summary, tag       []byte
+	aiTitle, apiError, compactSummary, side, team   []byte
 }
 
 func readClaude(line []byte) (c claudeLine) {

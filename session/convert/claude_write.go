@@ -264,7 +264,7 @@ func object(fields ...any) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = transcript.AppendString(b, fields[i].(string))
+		b = transcript.AppendString(b, fields[i].(string)) //nolint:forcetypeassert // names and values take turns
 		b = append(b, ':')
 		switch v := fields[i+1].(type) {
 		case string:

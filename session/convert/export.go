@@ -186,7 +186,7 @@ func (x *exporter) again(f Format, o *origin) (last kept, err error) {
 			}
 			heap.Push(&waiting, kept{n: k.n, raw: append([]byte(nil), k.raw...)})
 			for len(waiting) > 0 && waiting[0].n <= next {
-				if k := heap.Pop(&waiting).(kept); k.n == next {
+				if k, _ := heap.Pop(&waiting).(kept); k.n == next {
 					if err := write(k); err != nil {
 						return err
 					}
@@ -199,7 +199,7 @@ func (x *exporter) again(f Format, o *origin) (last kept, err error) {
 		}
 	}
 	for len(waiting) > 0 { // a line between is missing
-		if k := heap.Pop(&waiting).(kept); k.n >= next {
+		if k, _ := heap.Pop(&waiting).(kept); k.n >= next {
 			if err := write(k); err != nil {
 				return last, err
 			}
@@ -258,7 +258,7 @@ type lineHeap []kept
 func (h lineHeap) Len() int           { return len(h) }
 func (h lineHeap) Less(i, j int) bool { return h[i].n < h[j].n }
 func (h lineHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *lineHeap) Push(x any)        { *h = append(*h, x.(kept)) }
+func (h *lineHeap) Push(x any)        { *h = append(*h, x.(kept)) } //nolint:forcetypeassert // there is nothing else in it
 func (h *lineHeap) Pop() any {
 	old := *h
 	k := old[len(old)-1]

@@ -71,7 +71,7 @@ func Find(path string, f Format) (*Found, error) {
 			return err
 		case err != nil:
 			found.Left = append(found.Left, Left{path, err.Error()})
-			return nil
+			return nil //nolint:nilerr // it is told in what was left out
 		case path != root && slices.Contains(notSessions, d.Name()):
 			if d.IsDir() {
 				return fs.SkipDir
@@ -83,7 +83,7 @@ func Find(path string, f Format) (*Found, error) {
 		src, err := look(path, f)
 		if err != nil {
 			found.Left = append(found.Left, Left{path, err.Error()})
-			return nil
+			return nil //nolint:nilerr // as above
 		}
 		found.add(*src)
 		return nil

@@ -306,7 +306,7 @@ func (in *importer) index() error {
 	var end int64
 	for {
 		raw, ended, err := l.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -43,7 +43,7 @@ func (p *pieces) next() (piece []byte, ended bool, err error) {
 	default:
 		err = p.rest()
 	}
-	if err != nil && (err != io.EOF || len(p.buf) == 0) {
+	if err != nil && (!errors.Is(err, io.EOF) || len(p.buf) == 0) {
 		return nil, false, err
 	}
 	p.n++
@@ -112,14 +112,14 @@ func (p *pieces) head() error {
 
 // message reads one message, without the comma or the bracket behind it.
 func (p *pieces) message() error {
-	depth, any := 0, false
+	depth, begun := 0, false
 	for {
 		next, err := p.r.Peek(1)
 		if err != nil {
 			return err
 		}
 		c := next[0]
-		if depth == 0 && any && (c == ',' || c == ']') {
+		if depth == 0 && begun && (c == ',' || c == ']') {
 			return nil
 		}
 		if depth == 0 && c == ']' {
@@ -134,14 +134,14 @@ func (p *pieces) message() error {
 			if err := p.literal(); err != nil {
 				return err
 			}
-			any = true
+			begun = true
 		case '{', '[':
 			depth++
-			any = true
+			begun = true
 		case '}', ']':
 			depth--
 		default:
-			any = any || !isSpace(c) && c != ','
+			begun = begun || !isSpace(c) && c != ','
 		}
 	}
 }

@@ -160,7 +160,7 @@ func (in *importer) eachRecord(do func(line int, r *session.Record) error) error
 	l := newLines(in.file)
 	for {
 		raw, ended, err := l.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {

@@ -243,17 +243,17 @@ func (in *importer) finish() error {
 
 // retitle brings the title, the summary and the tag up to date.
 func (in *importer) retitle() error {
-	m, p, any := in.had.meta, session.MetaPatch{}, false
+	m, p, changed := in.had.meta, session.MetaPatch{}, false
 	for _, f := range []struct {
 		to  **string
 		now string
 		was string
 	}{{&p.Title, in.seen.title, m.Title}, {&p.Summary, in.seen.summary, m.Summary}, {&p.Tag, in.seen.tag, m.Tag}} {
 		if f.now != "" && f.now != f.was && f.was == "" {
-			*f.to, any = &f.now, true
+			*f.to, changed = &f.now, true
 		}
 	}
-	if !any {
+	if !changed {
 		return nil
 	}
 	p.By = byImport
