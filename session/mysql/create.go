@@ -32,6 +32,11 @@ func (s *Store) create(ctx context.Context, id string, b *session.Batch) error {
 		if b.Expect != m.ParentSeq {
 			return &session.Error{Op: "create", Session: id, Seq: m.ParentSeq, Err: session.ErrConflict}
 		}
+		if m.Parent != "" { // before the session is there: it is no parent of its own
+			if err := t.checkBase(b.Delta.Opened.Base); err != nil {
+				return err
+			}
+		}
 		num, err = t.insertSession(&m)
 		if code(err) == codeDuplicate { // somebody was first
 			return errAgain
@@ -41,11 +46,6 @@ func (s *Store) create(ctx context.Context, id string, b *session.Batch) error {
 		}
 		if err := t.takeEpoch(id, num, b.Epoch); err != nil {
 			return err
-		}
-		if m.Parent != "" {
-			if err := t.checkBase(b.Delta.Opened.Base); err != nil {
-				return err
-			}
 		}
 		return t.insert(num, b.Records)
 	})

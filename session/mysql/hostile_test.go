@@ -202,3 +202,23 @@ func TestCloseWaits(t *testing.T) {
 		t.Errorf("the append: %v", err)
 	}
 }
+
+// A session that begins where it would itself be cannot be read to its beginning.
+func TestForkOfItself(t *testing.T) {
+	s := open(t, database(t), nil)
+	d, err := session.NewDraft(session.KindOpened, session.Opened{
+		Format: 1, SessionID: "s", Created: time.UnixMilli(1_700_000_000_000), Base: &session.Base{Parent: "s", Seq: 5},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := session.Record{Seq: 6, ID: "r", Time: time.UnixMilli(1_700_000_000_000).UTC(), Kind: session.KindOpened, Payload: d.Payload}
+	r.Seal(session.Sum(nil))
+	b := session.Batch{Expect: 5, Records: []session.Record{r}}
+	if b.Delta, err = session.Fold(b.Records); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(t.Context(), "s", b); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}
