@@ -24,11 +24,14 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 		tick := time.NewTicker(watchPoll)
 		defer tick.Stop()
 		seen := after
-		for {
+		var was session.Meta
+		for first := true; ; first = false {
 			m, found, err := s.meta(ctx, "watch", id)
+			another := !first && (m.Head < was.Head || !m.CreatedAt.Equal(was.CreatedAt))
+			was = m
 			switch {
 			case err != nil:
-			case !found || m.Deleted:
+			case !found || m.Deleted || another:
 				err = &session.Error{Op: "watch", Session: id, Err: session.ErrNotFound}
 			case m.Head > seen:
 				seen = m.Head
