@@ -20,6 +20,7 @@ type importCmd struct {
 	Paths   []string `arg:"" name:"path" placeholder:"PATH" help:"Files, or folders such as ~/.claude and ~/.codex/sessions."`
 	Format  string   `enum:"auto,open-agent-sdk,claude,codex,jsonl" default:"auto" placeholder:"FORMAT" help:"What the files are: open-agent-sdk, claude, codex or jsonl, our own; auto looks at each of them."`
 	Project string   `placeholder:"FOLDER" help:"Count the sessions to this folder's project, wherever they ran."`
+	Trusted bool     `help:"Take in our own records (jsonl) also when they hold grants, a mode or answers that would count again."`
 	NoMask  bool     `name:"no-mask" help:"Keep keys and tokens that are in the files."`
 	DryRun  bool     `help:"Only read the files and say what would be imported."`
 	storeFlags
@@ -87,7 +88,7 @@ func (c *importCmd) run(ctx context.Context, p *Program) error {
 }
 
 func (c *importCmd) options(p *Program) (*convert.Options, error) {
-	o := &convert.Options{DryRun: c.DryRun, Clock: p.Now}
+	o := &convert.Options{DryRun: c.DryRun, Clock: p.Now, Trusted: c.Trusted}
 	if !c.NoMask {
 		rules, err := p.settingsOf("")
 		if err != nil {

@@ -33,6 +33,10 @@ type Options struct {
 	// which something was masked is not the same line again when it is exported. Our
 	// own records are never masked: their digests vouch for what they say.
 	Mask *secret.Masker
+	// Trusted takes our own records in also when they hold permissions that would be in
+	// force again when somebody goes on with the session: grants, a mode, the answer to a
+	// question whose call did not run. Otherwise that is ErrInvalid.
+	Trusted bool
 	// Project says which project a folder belongs to; nil or "": none.
 	Project func(cwd string) string
 	// DryRun reads everything and writes nothing.

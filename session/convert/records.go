@@ -201,8 +201,10 @@ func (in *importer) stretches() ([]stretch, error) {
 		list []stretch
 		prev session.Record
 	)
+	var given permits
 	err := in.eachRecord(func(_ int, r *session.Record) error {
 		in.rep.Lines++
+		given.take(r)
 		if err := r.CheckAfter(&prev); err != nil && !errors.Is(err, session.ErrSealed) {
 			return err
 		}
@@ -235,7 +237,39 @@ func (in *importer) stretches() ([]stretch, error) {
 	if err == nil && len(list) == 0 {
 		in.rep.warn(0, "there is nothing in it")
 	}
+	if err == nil && !in.o.Trusted {
+		err = given.refusal(list)
+	}
 	return list, err
+}
+
+// permits is what a log allows whoever goes on with it.
+type permits struct {
+	policy  bool // a change of the policy is in force
+	answers bool // a question was answered in a turn that goes on
+}
+
+func (p *permits) take(r *session.Record) {
+	switch r.Kind {
+	case session.KindPolicyChanged:
+		var c session.PolicyChanged
+		p.policy = r.Payload != nil && (json.Unmarshal(r.Payload, &c) != nil || !c.Ended)
+	case session.KindApprovalResolved:
+		p.answers = true
+	case session.KindTurnClosed:
+		p.answers = false
+	}
+}
+
+func (p *permits) refusal(list []stretch) error {
+	if !p.policy && !p.answers || len(list) == 0 {
+		return nil
+	}
+	return &session.Error{
+		Op: "import", Session: list[len(list)-1].id, Err: session.ErrInvalid,
+		Detail: "the log holds permissions that would be in force again when somebody goes on with it",
+		Hint:   "holdfast sessions import --trusted, if you know where the file comes from",
+	}
 }
 
 // known finds out what the store has of a stretch, and refuses another session of the
