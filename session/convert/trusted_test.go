@@ -10,7 +10,9 @@ import (
 
 // A log that would allow things again is taken in only by who says that it is trusted.
 func TestPermissionsInRecords(t *testing.T) {
-	draft := func(k session.Kind, payload string) session.Draft { return session.Draft{Kind: k, Payload: []byte(payload)} }
+	draft := func(k session.Kind, payload string) session.Draft {
+		return session.Draft{Kind: k, Payload: []byte(payload)}
+	}
 	mode, ended := draft(session.KindPolicyChanged, `{"mode":"auto"}`), draft(session.KindPolicyChanged, `{"ended":true}`)
 	opened, closed := draft(session.KindTurnOpened, `{"turn":"t"}`), draft(session.KindTurnClosed, `{"turn":"t","reason":"completed"}`)
 	asked, answered := draft(session.KindApprovalAsked, `{"id":"q"}`), draft(session.KindApprovalResolved, `{"id":"q"}`)
