@@ -22,6 +22,6 @@ func ExampleOpen() {
 	page, err := sessions.List(context.Background(), session.Query{Limit: 50})
 	fmt.Println(len(page.Sessions), "sessions", err)
 	// Output:
-	// open: invalid argument: s3://bucket/prefix?endpoint=https://127.0.0.1:9000&pathstyle=true: unknown parameter "pathstyle"
+	// open: invalid argument: s3://bucket/prefix: unknown parameter "pathstyle"
 	// hint: write it as s3://bucket/prefix?endpoint=https://host&region=us-east-1
 }

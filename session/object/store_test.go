@@ -46,6 +46,9 @@ func open(t testing.TB, url string, o *object.Options) *object.Store {
 func TestStore(t *testing.T) {
 	for name, slots := range map[string]int{"folded at once": 2, "as it is": 0} {
 		t.Run(name, func(t *testing.T) {
+			if slots > 0 && testing.Short() {
+				t.Skip("a minute; without -short this runs")
+			}
 			urls := map[session.Store]string{}
 			o := &object.Options{FoldSlots: slots}
 			sessiontest.Run(t, func(t testing.TB) session.Store {
