@@ -38,6 +38,9 @@ func TestContend(t *testing.T) {
 			t.Cleanup(func() { _ = CloseStore(own) })
 			s.store, s.sessions = own, session.New(own, nil)
 			n := 48
+			if !slices.Contains(Stores, p.store) {
+				n = 16
+			}
 			if os.Getenv("HOLDFAST_CRASH_TRIALS") != "" {
 				n = trials(t, 1000)
 			}
@@ -67,7 +70,7 @@ func places(t *testing.T) []place {
 	for _, kind := range Stores {
 		out = append(out, place{kind, t.TempDir()})
 	}
-	name := strings.ToLower("contest_" + crand.Text())
+	name := strings.ToLower("holdfast_contest_" + crand.Text())
 	for _, kind := range Servers {
 		url := os.Getenv("HOLDFAST_TEST_" + strings.ToUpper(kind))
 		if url == "" {
