@@ -7,6 +7,7 @@ import (
 	"iter"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -76,11 +77,13 @@ func (n *notifier) Leave(id string) {
 
 // Run implements [heads.Notifier].
 func (n *notifier) Run(ctx context.Context, b *heads.Board) {
-	var events <-chan fsnotify.Event
-	var lost <-chan error
+	var events <-chan []fsnotify.Event
+	var lost <-chan []error
 	if n.system != nil {
+		var drained sync.WaitGroup
+		defer drained.Wait()
 		defer n.system.Close()
-		events, lost = n.system.Events, n.system.Errors
+		events, lost = drain(&drained, n.system.Events), drain(&drained, n.system.Errors)
 	}
 	tick := time.NewTicker(n.beneath)
 	defer tick.Stop()
@@ -88,19 +91,57 @@ func (n *notifier) Run(ctx context.Context, b *heads.Board) {
 		select {
 		case <-ctx.Done():
 			return
-		case e := <-events:
-			switch dir, name := filepath.Split(e.Name); {
-			case filepath.Clean(dir) == n.dir: // the session's directory went away
-				b.Tell(name)
-			case name == logName:
-				n.look(b, filepath.Base(dir))
-			}
-		case <-lost: //nolint:errcheck // whatever it says, notices were dropped
+		case list := <-events:
+			n.noticed(b, list)
+		case <-lost: // whatever it says, notices were dropped
 			n.all(b)
 		case <-tick.C:
 			n.all(b)
 		}
 	}
+}
+
+// noticed looks at the sessions that events are about, at each once.
+func (n *notifier) noticed(b *heads.Board, list []fsnotify.Event) {
+	seen := map[string]bool{}
+	for _, e := range list {
+		if seen[e.Name] {
+			continue
+		}
+		seen[e.Name] = true
+		switch dir, name := filepath.Split(e.Name); {
+		case filepath.Clean(dir) == n.dir: // the session's directory went away
+			b.Tell(name)
+		case name == logName:
+			n.look(b, filepath.Base(dir))
+		}
+	}
+}
+
+// drain takes what comes at once and hands it on in lists, until in is closed. The
+// system's watcher must never wait for us: it may hold the lock that Enter and Leave
+// want, while we wait for the board that they are called under.
+func drain[T any](done *sync.WaitGroup, in <-chan T) <-chan []T {
+	out := make(chan []T)
+	done.Go(func() {
+		var waiting []T
+		for {
+			var to chan []T
+			if len(waiting) > 0 {
+				to = out
+			}
+			select {
+			case v, ok := <-in:
+				if !ok {
+					return
+				}
+				waiting = append(waiting, v)
+			case to <- waiting:
+				waiting = nil
+			}
+		}
+	})
+	return out
 }
 
 // all looks at every session that is watched. One that was made anew has another

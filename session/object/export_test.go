@@ -73,3 +73,6 @@ func (s *Store) FoldWith(ctx context.Context, id string) error {
 	}
 	return h.fold(ctx)
 }
+
+// Settle waits for what goes on in the background.
+func (s *Store) Settle() { s.running.Wait() }
