@@ -43,7 +43,9 @@ func own(t testing.TB, settings ...string) *instance {
 	t.Cleanup(func() {
 		if i.cmd.Process != nil { // its child, if it has one, must not write into the folder any more
 			_ = i.cmd.Process.Signal(os.Interrupt)
+			late := time.AfterFunc(3*time.Second, func() { _ = i.cmd.Process.Kill() }) // with some settings it refuses to end
 			_ = i.cmd.Wait()
+			late.Stop()
 		}
 		os.RemoveAll(dir)
 	})
