@@ -161,7 +161,7 @@ func TestLostConnections(t *testing.T) {
 		n = 100
 	}
 	a := create(t, s, session.Opened{SessionID: "s"})
-	for i := range n {
+	for i := 0; i < n || c.cuts.Load() < 10 && i < 100*n; i++ {
 		a.add(a.note("one"), a.note(strings.Repeat("x", 200)))
 		if i%20 == 0 {
 			l, err := s.Acquire(ctx, "s", session.Lease{}, func(session.Lease) bool { return true })
