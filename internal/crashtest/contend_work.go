@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
@@ -45,6 +46,7 @@ var contracts = []struct {
 	{"read-only", session.ErrReadOnly},
 	{"poisoned", session.ErrPoisoned},
 	{"corrupt", session.ErrCorrupt},
+	{"io", syscall.EIO},
 }
 
 // contract names the sentinel that an error wraps.

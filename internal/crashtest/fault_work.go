@@ -18,7 +18,7 @@ import (
 // and opens it again.
 func (t Task) workFault(ctx context.Context, report *Reporter) {
 	runtime.LockOSThread()
-	f := &faulty{task: t, report: report}
+	f := &faulty{task: t, report: report, made: map[string]bool{}}
 	defer f.close()
 	steps := []struct {
 		name string
@@ -27,10 +27,7 @@ func (t Task) workFault(ctx context.Context, report *Reporter) {
 		{"create", f.create},
 		{"append", f.append},
 		{"append", f.append},
-		{"fork", func(ctx context.Context) error {
-			_, err := f.sessions.Fork(ctx, "s", &session.ForkOptions{ID: "f"})
-			return err
-		}},
+		{"fork", f.fork},
 		{"redact", f.redact},
 		{"append", f.append},
 		{"delete", func(ctx context.Context) error { return f.sessions.Delete(ctx, "f") }},
@@ -55,6 +52,8 @@ type faulty struct {
 	store    session.Store
 	sessions *session.Sessions
 	later    time.Duration
+	failed   string          // the step that failed last, or ""
+	made     map[string]bool // the sessions whose creation was told to have succeeded
 }
 
 func (f *faulty) open() error {
@@ -86,7 +85,12 @@ func (f *faulty) refused(ctx context.Context, op string, err error) bool {
 		return false
 	}
 	kind := contract(err)
-	if e, ok := errors.AsType[*session.Error](err); kind != "busy" && (!ok || e.Op == "") {
+	if f.follows(op, kind) {
+		f.report.Event(Event{What: Refused, Session: "follows", Text: op + ": " + err.Error()})
+		return true
+	}
+	f.failed = op
+	if e, ok := errors.AsType[*session.Error](err); !ok || e.Op == "" {
 		kind = "untyped"
 	} else if kind == "full" && session.Hint(err) == "" {
 		f.report.Fault("%s: an error without a hint: %v", op, err)
@@ -103,14 +107,37 @@ func (f *faulty) refused(ctx context.Context, op string, err error) bool {
 	return true
 }
 
+// follows reports whether an error is what an earlier failure has to lead to: the session
+// was never made; it was made, or deleted, although the first attempt failed with an
+// unknown outcome; or its lease could not be given back.
+func (f *faulty) follows(op, kind string) bool {
+	switch kind {
+	case "not found":
+		return !f.made["s"] || op == "delete" && (!f.made["f"] || f.failed == "delete")
+	case "exists":
+		return op == "fork" && f.failed == "fork"
+	case "busy":
+		return op != "append" && f.failed != "" // an append takes the session over
+	}
+	return false
+}
+
+func (f *faulty) fork(ctx context.Context) error {
+	_, err := f.sessions.Fork(ctx, "s", &session.ForkOptions{ID: "f"})
+	f.made["f"] = err == nil || errors.Is(err, session.ErrExists)
+	return err
+}
+
 func (f *faulty) create(ctx context.Context) error {
 	l, err := f.sessions.Create(ctx, session.Opened{SessionID: "s"})
-	if errors.Is(err, session.ErrExists) { // the failure came after the append
+	if errors.Is(err, session.ErrExists) && f.failed == "create" { // the failure came after the append
+		f.made["s"] = true
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	f.made["s"] = true
 	return l.Close()
 }
 

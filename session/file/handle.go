@@ -136,8 +136,8 @@ func (h *handle) closeFiles() {
 // moved, and cuts a torn tail. Afterwards mark.End is 0 when there is no
 // session, and the log is open when create is set or there is one.
 func (h *handle) load(create bool) error {
-	if h.poisoned.Load() {
-		return &session.Error{Op: "append", Session: h.id, Err: session.ErrPoisoned, Hint: "restart what uses this store"}
+	if err := h.usable(); err != nil {
+		return err
 	}
 	if h.log == nil {
 		flag := os.O_RDWR
@@ -279,6 +279,14 @@ func (h *handle) poison(err error) error {
 		Op: "append", Session: h.id, Err: session.ErrPoisoned, Detail: err.Error(),
 		Hint: "check the disk, then restart what uses this store",
 	}
+}
+
+// usable returns ErrPoisoned after a failure that [handle.poison] was told of.
+func (h *handle) usable() error {
+	if !h.poisoned.Load() {
+		return nil
+	}
+	return &session.Error{Op: "append", Session: h.id, Err: session.ErrPoisoned, Hint: "restart what uses this store"}
 }
 
 // saveMark writes the cache. Its failure costs time, not data.

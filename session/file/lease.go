@@ -118,6 +118,9 @@ func (h *handle) fence(epoch int64) error {
 // Acquire implements [session.Leaser].
 func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	err := s.withLease(ctx, "acquire", id, true, func(h *handle) error {
+		if err := h.usable(); err != nil { // the lease would be good for nothing
+			return err
+		}
 		if cur := h.right.Lease; cur != nil && !steal(*cur) {
 			return &session.BusyError{Session: id, Lease: *cur}
 		}

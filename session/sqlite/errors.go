@@ -47,8 +47,11 @@ func (s *Store) translate(op, id string, err error) error {
 		case isReadOnlyFS(err):
 			return s.readOnly(out)
 		}
-		if e.Code() == sqlite3.SQLITE_IOERR_SHORT_READ || e.Code() == sqlite3.SQLITE_IOERR_CORRUPTFS {
+		switch {
+		case e.Code() == sqlite3.SQLITE_IOERR_SHORT_READ, e.Code() == sqlite3.SQLITE_IOERR_CORRUPTFS:
 			return set(session.ErrCorrupt, s.path+": "+e.Error(), "keep a copy of "+s.path+" and run: holdfast sessions verify")
+		case ofWriting(e):
+			return set(session.ErrPoisoned, s.path+": "+e.Error(), s.poisonHint())
 		}
 	}
 	out.Detail = s.path
@@ -76,20 +79,34 @@ func isReadOnlyFS(err error) bool {
 // open, unless it was the sync that said so.
 func (s *Store) poison(err error) error {
 	e, ok := fault(err)
-	if !ok {
+	switch {
+	case !ok:
+		return nil
+	case e.Code() == sqlite3.SQLITE_READONLY_DBMOVED, ofSyncing(e):
+		return s.poisoned(e.Error())
+	case e.Code()&0xff != sqlite3.SQLITE_IOERR:
 		return nil
 	}
-	switch {
-	case e.Code() == sqlite3.SQLITE_IOERR_FSYNC, e.Code() == sqlite3.SQLITE_IOERR_DIR_FSYNC,
-		e.Code() == sqlite3.SQLITE_READONLY_DBMOVED:
-	case e.Code()&0xff == sqlite3.SQLITE_IOERR:
-		if err := probe(s.path); isFull(err) || isReadOnlyFS(err) {
-			return nil
-		}
-	default:
+	if err := probe(s.path); isFull(err) || isReadOnlyFS(err) {
 		return nil
 	}
 	return s.poisoned(e.Error())
+}
+
+func ofSyncing(e *modernc.Error) bool {
+	return e.Code() == sqlite3.SQLITE_IOERR_FSYNC || e.Code() == sqlite3.SQLITE_IOERR_DIR_FSYNC
+}
+
+// ofWriting reports whether what failed was to change a file.
+func ofWriting(e *modernc.Error) bool {
+	switch e.Code() {
+	case sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_TRUNCATE, sqlite3.SQLITE_IOERR_CLOSE,
+		sqlite3.SQLITE_IOERR_DELETE, sqlite3.SQLITE_IOERR_DELETE_NOENT,
+		sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE,
+		sqlite3.SQLITE_IOERR_BEGIN_ATOMIC, sqlite3.SQLITE_IOERR_COMMIT_ATOMIC:
+		return true
+	}
+	return ofSyncing(e)
 }
 
 // gone tells whether the path no longer leads to the file: SQLite would go on
@@ -106,8 +123,12 @@ func (s *Store) gone() error {
 func (s *Store) poisoned(detail string) error {
 	return &session.Error{
 		Err: session.ErrPoisoned, Detail: s.path + ": " + detail,
-		Hint: "check that " + s.path + " is still there and its disk is well, then start again",
+		Hint: s.poisonHint(),
 	}
+}
+
+func (s *Store) poisonHint() string {
+	return "check that " + s.path + " is still there and its disk is well, then start again"
 }
 
 func isBusy(err error) bool {

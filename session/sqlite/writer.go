@@ -24,6 +24,7 @@ type writer struct {
 	queue  []*job
 	busy   bool // somebody leads
 	closed bool
+	wrote  bool              // something was committed
 	poison error             // what every later job gets
 	fatal  func(error) error // tells the poison in a fault, or nil
 	gone   func() error      // tells whether the file was taken away, as poison
@@ -180,6 +181,7 @@ func (w *writer) transact(group []*job) error {
 	if _, err := w.conn.exec("COMMIT"); err != nil {
 		return w.rollback(err)
 	}
+	w.wrote = true
 	return nil
 }
 
@@ -190,7 +192,8 @@ func (w *writer) rollback(err error) error {
 	return err
 }
 
-// close lets those that wait finish and closes the connection.
+// close lets those that wait finish, writes the journal back and closes the connection.
+// SQLite would write it back too, but not tell when that fails.
 func (w *writer) close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,7 +204,11 @@ func (w *writer) close() error {
 	for w.busy {
 		w.free.Wait()
 	}
-	return w.conn.close()
+	var err error
+	if w.wrote && w.poison == nil {
+		_, err = w.conn.row("PRAGMA wal_checkpoint(PASSIVE)")
+	}
+	return errors.Join(err, w.conn.close())
 }
 
 // write runs a job in the writer and makes its error the contract's.
