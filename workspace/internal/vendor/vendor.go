@@ -1,0 +1,114 @@
+// Package vendor says what an agent of another make is to a workspace: a process
+// that speaks its own wire.
+//
+//	Turn ─► Driver.Command ─► process in the container ◄─► Driver.Run ─► Sink ─► log
+//	                                                          permission ─► Sink.Permit ─► guard, people
+//
+// A driver knows one wire and nothing else: no log, no container, no policy. What the
+// vendor says reaches the sink in its order, and the sink returns when it is durable, so
+// that nothing is shown or answered before.
+package vendor
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Driver speaks one vendor's wire.
+type Driver interface {
+	// Command says how the process of a turn is started in the container.
+	Command(t Turn) Command
+	// Run leads a started process through one turn. It returns when the vendor has said
+	// that the turn is over, or the wire broke; it does not wait for the process.
+	Run(ctx context.Context, t Turn, p Process, s Sink) (End, error)
+	// Transcript is the path of the file that the vendor keeps of a session, relative to
+	// the agent's home and with slashes; "" when resuming needs no file of a known path.
+	Transcript(session, dir string) string
+}
+
+// Turn is what a vendor is asked to do.
+type Turn struct {
+	// Session is the vendor's id of the session: the one to resume, or the one that a
+	// new session gets where the vendor lets others choose; "" lets it choose.
+	Session string
+	// Resume goes on with Session; without it the vendor begins a new one.
+	Resume bool
+	// Input is what the person said, with what the vendor has to know before it when
+	// history is injected. Texts and images.
+	Input  []transcript.Part
+	Model  string // the vendor's name of it, "" is its default
+	System string // added to the vendor's system prompt
+	Dir    string // in the container, absolute
+	Home   string // the agent's home in the container, absolute
+	// Env are variables for this process alone, credentials among them: "NAME=value".
+	Env []string
+}
+
+// Command is how a process is started.
+type Command struct {
+	Args []string // Args[0] is looked up in the image's PATH
+	Env  []string // besides those of the turn
+}
+
+// Process is a vendor's process that runs.
+type Process interface {
+	Stdin() io.WriteCloser
+	Stdout() io.Reader // no limit of line length
+	Stderr() string    // the last 8 KiB of what it wrote there
+}
+
+// Sink takes what a turn yields. Its methods are called by one goroutine, in the
+// vendor's order; an error ends the turn.
+type Sink interface {
+	// Began is told the vendor's id of the session once the vendor has confirmed it.
+	Began(session string) error
+	// Delta is a piece of text or thinking that is still coming. Each is what was added,
+	// never a repetition of what was there.
+	Delta(d Delta) error
+	// Item is a whole assistant item, or a user item with tool results. A tool use comes
+	// before the tool runs where the wire allows it.
+	Item(it transcript.Item) error
+	// Permit asks whether a tool may run, and returns when that is decided.
+	Permit(ctx context.Context, p Permission) (Answer, error)
+	// Notice is something a person may want to know: a rate limit, a line that was no
+	// message, an event of a kind that is not known.
+	Notice(text string) error
+}
+
+// Delta is a piece of what is still coming: one of the fields is set.
+type Delta struct {
+	Text, Thinking string
+}
+
+// Permission is a vendor's question whether a tool may run.
+type Permission struct {
+	Use   string          // id of the tool use, "" when the wire has none
+	Tool  string          // the vendor's name of it: "Bash", "Write", "exec_command"
+	Input json.RawMessage // the tool's arguments, in the shape of the field's tools (Bash: command; Write: file_path, content; …)
+	// Detail is what else the vendor says about it, for the person.
+	Detail string
+}
+
+// Answer is what was decided.
+type Answer struct {
+	Allow   bool
+	Input   json.RawMessage // instead of the asked-for arguments; nil: as they were
+	Message string          // why not, for the model
+	// Interrupt ends the turn besides refusing.
+	Interrupt bool
+}
+
+// End is how a turn ended.
+type End struct {
+	Text  string // the last answer
+	Usage transcript.Usage
+	Cost  float64 // in US dollars, 0 when the vendor does not say
+	Turns int     // model calls, 0 when the vendor does not say
+	// Failure is what the vendor calls an error of the turn: "" when it completed.
+	// ResumeFailed says that the session could not be resumed.
+	Failure      string
+	ResumeFailed bool
+}
