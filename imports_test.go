@@ -77,6 +77,7 @@ var floors = map[string]int{
 	"internal/confine":    50,
 	"internal/version":    0,
 	"internal/spelling":   0,
+	"internal/jsoncheck":  0,
 	"internal/lazyregexp": 0,
 	"internal/jsontree":   1,
 	"internal/policylog":  25, // what sessions record of policy

@@ -33,7 +33,7 @@ func ImportAll(ctx context.Context, to *session.Sessions, sources []Source, o *O
 	for i := range results {
 		results[i] = make(chan result, 1)
 	}
-	for range min(maxParallel, runtime.GOMAXPROCS(0), len(sources)) {
+	for range min(maxParallel, 2*runtime.GOMAXPROCS(0), len(sources)) {
 		workers.Go(func() {
 			for i := range begin {
 				if sources[i].Format == JSONL {

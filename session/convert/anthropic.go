@@ -33,8 +33,8 @@ type block struct {
 }
 
 func readBlock(raw []byte) (b block) {
-	members(raw, func(key string, v []byte) bool {
-		switch key {
+	eachMember(raw, func(key, v []byte) bool {
+		switch string(key) {
 		case "type":
 			b.typ = text(v)
 		case "text":
@@ -125,8 +125,8 @@ func resultContent(content []byte) []part {
 func mediaOf(b block) (part, bool) {
 	var typ string
 	var mime, data, uri []byte
-	members(b.source, func(key string, v []byte) bool {
-		switch key {
+	eachMember(b.source, func(key, v []byte) bool {
+		switch string(key) {
 		case "type":
 			typ = text(v)
 		case "media_type":
@@ -187,8 +187,8 @@ func usageOf(v []byte) *transcript.Usage {
 		return nil
 	}
 	var u transcript.Usage
-	members(v, func(key string, v []byte) bool {
-		switch key {
+	eachMember(v, func(key, v []byte) bool {
+		switch string(key) {
 		case "input_tokens":
 			u.Input = number(v)
 		case "output_tokens":

@@ -106,8 +106,8 @@ type claudeLine struct {
 }
 
 func readClaude(line []byte) (c claudeLine) {
-	members(line, func(key string, v []byte) bool {
-		switch key {
+	eachMember(line, func(key, v []byte) bool {
+		switch string(key) {
 		case "type":
 			c.typ = text(v)
 		case "subtype":
@@ -189,8 +189,8 @@ func (c *claude) index(n int, _, line []byte) {
 	if e.flags&isMessage == 0 {
 		return
 	}
-	members(l.message, func(key string, v []byte) bool {
-		switch key {
+	eachMember(l.message, func(key, v []byte) bool {
+		switch string(key) {
 		case "id":
 			if isString(v) && len(v) > 2 {
 				e.message = maphash.Bytes(c.seed, v) | 1
@@ -264,8 +264,8 @@ func (c *claude) end(*out) error { return nil }
 func (c *claude) add(e *entry, l *claudeLine) {
 	it := c.open
 	var content []byte
-	members(l.message, func(key string, v []byte) bool {
-		switch key {
+	eachMember(l.message, func(key, v []byte) bool {
+		switch string(key) {
 		case "content":
 			content = v
 		case "model":

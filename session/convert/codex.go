@@ -30,8 +30,8 @@ type codexLine struct {
 
 func readCodex(line []byte) (l codexLine) {
 	bare := true
-	members(line, func(key string, v []byte) bool {
-		switch key {
+	eachMember(line, func(key, v []byte) bool {
+		switch string(key) {
 		case "type":
 			l.typ = text(v)
 		case "timestamp":
@@ -64,8 +64,8 @@ func (c *codex) index(_ int, _, line []byte) {
 	if l.typ != "session_meta" || c.f.session != "" {
 		return
 	}
-	members(l.payload, func(key string, v []byte) bool {
-		switch key {
+	eachMember(l.payload, func(key, v []byte) bool {
+		switch string(key) {
 		case "id":
 			c.f.session = text(v)
 		case "cwd":

@@ -12,8 +12,8 @@ import (
 func responseItem(raw []byte) *item {
 	var typ string
 	var role, content, summary, encrypted, callID, id, name, arguments, output, input, action []byte
-	members(raw, func(key string, v []byte) bool {
-		switch key {
+	eachMember(raw, func(key, v []byte) bool {
+		switch string(key) {
 		case "type":
 			typ = text(v)
 		case "role":

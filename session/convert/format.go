@@ -87,7 +87,7 @@ func topKeys(b []byte) []string {
 		if end < 0 {
 			break
 		}
-		keys = append(keys, keyOf(b[i:end]))
+		keys = append(keys, string(keyOf(b[i:end])))
 		if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
 			break
 		}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/session"
@@ -129,6 +128,8 @@ type importer struct {
 	left []kept    // lines that are to be written together
 	leftBytes,
 	items, masked int
+	buf   []byte // of the item that is written
+	stock *stock
 }
 
 // splitter gives a file piece by piece.
@@ -279,30 +280,6 @@ func (in *importer) name() error {
 	return session.CheckID(id)
 }
 
-// jsonOf is a line of the source as JSON without white space, or nil. It is clean when it
-// is the line as it is.
-func jsonOf(raw []byte) (line []byte, clean bool) {
-	trimmed := raw
-	for len(trimmed) > 0 && isSpace(trimmed[len(trimmed)-1]) {
-		trimmed = trimmed[:len(trimmed)-1]
-	}
-	if len(trimmed) == 0 || trimmed[0] != '{' {
-		return nil, false
-	}
-	clean = len(trimmed) == len(raw)
-	if !utf8.Valid(trimmed) {
-		trimmed, clean = []byte(strings.ToValidUTF8(string(trimmed), "\uFFFD")), false
-	}
-	valid, compact := check(trimmed)
-	switch {
-	case !valid:
-		return nil, false
-	case compact:
-		return trimmed, clean
-	}
-	return compacted(trimmed), false
-}
-
 // index reads the file for how it hangs together. A last line that was cut off is
 // left for the next time.
 func (in *importer) index() error {
@@ -351,7 +328,7 @@ func (in *importer) progress(n int64) {
 
 // transfer reads the file again and writes it.
 func (in *importer) transfer() error {
-	in.sum = sha256.New()
+	in.sum, in.stock = sha256.New(), newStock()
 	l := in.split(in.size)
 	out := newOut(in.item, in.aside, in.rep.warn)
 	out.cut = in.rolledBack

@@ -82,15 +82,6 @@ func appendParts(b []byte, parts []part) []byte {
 	return b
 }
 
-// size is about how many bytes the part has.
-func (p *part) size() int {
-	n := 64 + len(p.json) + len(p.name)
-	for i := range p.content {
-		n += p.content[i].size()
-	}
-	return n
-}
-
 // ident tells items apart: the same source gives the same.
 type ident [16]byte
 
@@ -106,24 +97,17 @@ func identOf(head []byte, again bool) (i ident) {
 	return i
 }
 
-// append writes the item in its canonical form, with lines that it keeps.
-func (it *item) append(b []byte, keep []kept) []byte {
+// append writes the item in its canonical form, with lines that it keeps; s is filled
+// with what it says.
+func (it *item) append(b []byte, keep []kept, s *stock) []byte {
+	start := len(b)
 	b = it.head(b)
+	if len(keep) > 0 {
+		s.fill(b[start:])
+	}
 	b = append(b, `,"metadata":{"`+metadataKey+`":`...)
-	b = appendAllKept(b, keep)
+	b = appendAllKept(b, keep, s)
 	return append(b, "}}"...)
-}
-
-// size is about how many bytes the item has.
-func (it *item) size(keep []kept) int {
-	n := 512
-	for i := range it.parts {
-		n += it.parts[i].size()
-	}
-	for _, k := range keep {
-		n += len(k.raw) + 32
-	}
-	return n
 }
 
 // head is the item up to its metadata.

@@ -56,8 +56,8 @@ func (k *kept) hide(mask *secret.Masker) {
 }
 
 // appendKept writes a line: as the JSON that it is when its bytes survive that, else
-// as a string, else in base64.
-func appendKept(b []byte, k kept) []byte {
+// as a string, else in base64. Of JSON what s has already is left out.
+func appendKept(b []byte, k kept, s *stock) []byte {
 	b = append(b, `{"n":`...)
 	b = strconv.AppendInt(b, int64(k.n), 10)
 	isText := k.clean || utf8.Valid(k.raw)
@@ -67,8 +67,7 @@ func appendKept(b []byte, k kept) []byte {
 	}
 	switch {
 	case valid && compact:
-		b = append(b, `,"json":`...)
-		b = append(b, k.raw...)
+		b = s.appendLine(b, k.raw)
 	case isText:
 		b = append(b, `,"text":`...)
 		b = transcript.AppendString(b, string(k.raw))
@@ -80,31 +79,40 @@ func appendKept(b []byte, k kept) []byte {
 	return append(b, '}')
 }
 
-func appendAllKept(b []byte, all []kept) []byte {
+func appendAllKept(b []byte, all []kept, s *stock) []byte {
 	b = append(b, '[')
 	for i, k := range all {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendKept(b, k)
+		b = appendKept(b, k, s)
 	}
 	return append(b, ']')
 }
 
-// readKept is the way back of appendAllKept.
-func readKept(array []byte, do func(kept) error) error {
-	var fault error
+// readKept is the way back of appendAllKept. item is what was made of the lines, if anything.
+func readKept(array, item []byte, do func(kept) error) error {
+	var (
+		fault error
+		have  *said
+	)
 	elements(array, func(v []byte) bool {
 		var (
-			k  kept
-			ok bool
+			k     kept
+			short []byte
+			of    int
+			ok    bool
 		)
-		members(v, func(key string, v []byte) bool {
-			switch key {
+		eachMember(v, func(key, v []byte) bool {
+			switch string(key) {
 			case "n":
 				k.n, _ = strconv.Atoi(string(v))
 			case "json":
 				k.raw, ok = v, true
+			case "short":
+				short = v
+			case "of":
+				of, _ = strconv.Atoi(string(v))
 			case "text":
 				var s string
 				s, ok = str(v)
@@ -116,6 +124,13 @@ func readKept(array []byte, do func(kept) error) error {
 			}
 			return true
 		})
+		if short != nil {
+			if have == nil {
+				have = newSaid(item)
+			}
+			k.raw = have.fill(short, of)
+			ok = k.raw != nil
+		}
 		if !ok || k.n < 1 {
 			fault = fmt.Errorf("a line that was kept of an import cannot be read")
 		} else {
@@ -129,7 +144,7 @@ func readKept(array []byte, do func(kept) error) error {
 // asideDraft is the record of lines that no item was made of.
 func asideDraft(f Format, all []kept) session.Draft {
 	b := append([]byte(nil), `{"event":"`+importedEvent+`","format":"`+string(f)+`","lines":`...)
-	b = appendAllKept(b, all)
+	b = appendAllKept(b, all, nil)
 	return session.Draft{Kind: session.KindWorkspaceEvent, Payload: append(b, '}')}
 }
 
@@ -138,14 +153,15 @@ func keptOf(r *session.Record, f Format, do func(kept) error) error {
 	switch r.Kind {
 	case session.KindWorkspaceEvent:
 		if text(field(r.Payload, "event")) == importedEvent && text(field(r.Payload, "format")) == string(f) {
-			return readKept(field(r.Payload, "lines"), do)
+			return readKept(field(r.Payload, "lines"), nil, do)
 		}
 	case session.KindItem:
-		return readKept(keptOfItem(field(r.Payload, "item")), do)
+		item := field(r.Payload, "item")
+		return readKept(keptOfItem(item), item, do)
 	case session.KindRewrite:
 		var fault error
 		elements(field(r.Payload, "items"), func(item []byte) bool {
-			fault = readKept(keptOfItem(item), do)
+			fault = readKept(keptOfItem(item), item, do)
 			return fault == nil
 		})
 		return fault

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"unicode/utf8"
 )
 
 // MaxLine bounds one line of a file, in bytes.
@@ -62,4 +64,28 @@ func (l *lines) next() (line []byte, ended bool, err error) {
 		return chunk[:n], true, nil
 	}
 	return chunk, false, nil
+}
+
+// jsonOf is a line of the source as JSON without white space, or nil. It is clean when it
+// is the line as it is.
+func jsonOf(raw []byte) (line []byte, clean bool) {
+	trimmed := raw
+	for len(trimmed) > 0 && isSpace(trimmed[len(trimmed)-1]) {
+		trimmed = trimmed[:len(trimmed)-1]
+	}
+	if len(trimmed) == 0 || trimmed[0] != '{' {
+		return nil, false
+	}
+	clean = len(trimmed) == len(raw)
+	if !utf8.Valid(trimmed) {
+		trimmed, clean = []byte(strings.ToValidUTF8(string(trimmed), "\uFFFD")), false
+	}
+	valid, compact := check(trimmed)
+	switch {
+	case !valid:
+		return nil, false
+	case compact:
+		return trimmed, clean
+	}
+	return compacted(trimmed), false
 }

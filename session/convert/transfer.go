@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -102,9 +103,10 @@ func (in *importer) item(it *item) error {
 		}
 		kind, head, tail = session.KindRewrite, `{"reason":"compaction","by":"`+byImport+`","items":[`, `],"messages":1}`
 	}
-	payload := append(make([]byte, 0, it.size(keep)), head...)
-	payload = append(it.append(payload, keep), tail...)
-	in.w.add(session.Draft{Kind: kind, Payload: in.mask(payload, len(keep), keep)}, in.at)
+	in.buf = it.append(append(in.buf[:0], head...), keep, in.stock)
+	in.buf = append(in.buf, tail...)
+	payload := in.mask(in.buf, len(keep), keep)
+	in.w.add(session.Draft{Kind: kind, Payload: bytes.Clone(payload)}, in.at)
 	return nil
 }
 

@@ -3,12 +3,12 @@ package file
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"unicode/utf8"
 
+	"github.com/holdfast-dev/holdfast/internal/jsoncheck"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -254,7 +254,7 @@ func checkBatch(id string, b session.Batch) error {
 const maxPayload = 1 << 30
 
 func oneLineObject(b []byte) bool {
-	return len(b) > 1 && b[0] == '{' && b[len(b)-1] == '}' && bytes.IndexByte(b, '\n') < 0 && json.Valid(b)
+	return len(b) > 1 && b[0] == '{' && b[len(b)-1] == '}' && bytes.IndexByte(b, '\n') < 0 && jsoncheck.Valid(b)
 }
 
 // look returns the meta of a session that is not deleted.
