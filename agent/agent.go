@@ -282,6 +282,33 @@ func (a *Agent) userItem(input []transcript.Part) (transcript.Encoded, error) {
 	})
 }
 
+// Note appends records about where the session is run: of the kinds vendor.mapped and
+// workspace.event, which are no part of the transcript. They are durable when it returns;
+// without a store it does nothing. ErrClosed, the store's errors, and one that wraps
+// [session.ErrInvalid] for another kind.
+func (a *Agent) Note(ctx context.Context, drafts ...session.Draft) error {
+	for _, d := range drafts {
+		if d.Kind != session.KindVendorMapped && d.Kind != session.KindWorkspaceEvent {
+			return fmt.Errorf("agent: note of kind %s: %w", d.Kind, session.ErrInvalid)
+		}
+	}
+	a.mu.Lock()
+	log, closed := a.log, a.closed
+	a.mu.Unlock()
+	switch {
+	case closed:
+		return ErrClosed
+	case log == nil || len(drafts) == 0:
+		return nil
+	}
+	masked := make([]session.Draft, len(drafts))
+	for i, d := range drafts {
+		masked[i] = a.masked(d)
+	}
+	_, err := log.Append(context.WithoutCancel(ctx), masked...)
+	return err
+}
+
 // Interrupt stops the running turn: a partial answer is kept and marked, every
 // open call is answered, and the run ends with ReasonInterrupted. It returns at
 // once and does nothing when no turn is running.

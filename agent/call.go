@@ -81,7 +81,7 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 	if err := l.write(ctx, entries...); err != nil {
 		return Step{}, false, err
 	}
-	if took, err := l.foldIn(ctx); took || err != nil {
+	if took, err := l.foldIn(ctx); took || err != nil || l.turn.goesOn {
 		return Step{}, false, err
 	}
 	return l.finish(ctx, ReasonCompleted, nil)
@@ -214,7 +214,10 @@ func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (t
 			l.tell(ThinkingDelta{Text: ev.Text})
 		case model.ToolInputDelta:
 			l.tell(ToolInputDelta{Use: ev.UseID, Tool: ev.Name, JSON: ev.JSON})
+		case model.Notice:
+			l.tell(Notice{Text: ev.Text})
 		case model.Answer:
+			l.turn.goesOn, l.turn.said = ev.More, ev.Cost
 			it := ev.Item
 			it.Role = transcript.RoleAssistant
 			if it.Model == "" {
@@ -273,6 +276,10 @@ func (l *loop) count(answer transcript.Item) *UsageUpdated {
 func (l *loop) charge(info model.Info, u transcript.Usage) *UsageUpdated {
 	r := &l.turn.res
 	cost := info.Price.Cost(u)
+	if info.Price == nil {
+		cost = l.turn.said
+	}
+	l.turn.said = 0
 	l.lastUsage = u
 	r.Usage = r.Usage.Add(u)
 	r.CostUSD += cost

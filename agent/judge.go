@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
 )
 
 // asOf is what a decision was made under; it stands until this changes.
@@ -48,6 +49,11 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 			return err
 		}
 		c.call.Input = d.Input
+	}
+	if u, ok := c.tool.(tool.Unasked); ok && d.Effect != policy.Deny {
+		if by := u.Unasked(c.call); by != "" {
+			d.Effect, d.By, d.Reason, d.Rule, d.Input = policy.Allow, by, "it runs this without asking", nil, nil
+		}
 	}
 	c.requests, c.decision, c.judged = reqs, d, now
 	return nil

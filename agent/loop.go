@@ -44,9 +44,11 @@ type loop struct {
 type turn struct {
 	id     string
 	began  time.Time
-	fell   bool // the fallback model answers
-	fresh  bool // no model call yet
-	cutOff int  // answers in a row that hit the output limit
+	fell   bool    // the fallback model answers
+	fresh  bool    // no model call yet
+	cutOff int     // answers in a row that hit the output limit
+	goesOn bool    // the model has more to say by itself
+	said   float64 // what the model says its last answer cost
 	text   []string
 	res    Result
 
@@ -235,7 +237,7 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 	if err := l.takeAsides(ctx); err != nil {
 		return Step{}, false, err
 	}
-	if !l.t.Dispatchable() {
+	if !l.t.Dispatchable() && !l.turn.goesOn {
 		// A mutator may have removed what asked for an answer.
 		return l.finish(ctx, ReasonCompleted, nil)
 	}

@@ -76,7 +76,7 @@ type ToolSpec struct {
 }
 
 // Event is one thing that arrives while a model answers: [TextDelta],
-// [ThinkingDelta], [ToolInputDelta], and at the end [Answer].
+// [ThinkingDelta], [ToolInputDelta], [Notice], and at the end [Answer].
 type Event interface{ event() }
 
 // TextDelta is a piece of the answer's text.
@@ -92,13 +92,25 @@ type ToolInputDelta struct {
 	JSON        string // a fragment, not a value
 }
 
+// Notice is something that the person may want to know.
+type Notice struct{ Text string }
+
 // Answer is the whole answer: an assistant item without id and time, with
 // model, usage, finish and native form.
-type Answer struct{ Item transcript.Item }
+type Answer struct {
+	Item transcript.Item
+	// More says that the model goes on by itself: that it is to be asked again, although
+	// nothing in the transcript asks for an answer. Not with tool uses.
+	More bool
+	// Cost is what the answer cost in US dollars, for a model that says so itself and
+	// has no Price.
+	Cost float64
+}
 
 func (TextDelta) event()      {}
 func (ThinkingDelta) event()  {}
 func (ToolInputDelta) event() {}
+func (Notice) event()         {}
 func (Answer) event()         {}
 
 // ErrorKind says what went wrong, in terms of what can be done.

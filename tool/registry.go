@@ -11,6 +11,7 @@ import (
 type Registry struct {
 	tools  []Tool
 	byName map[string]Tool
+	other  func(name string) (Tool, bool)
 }
 
 // NewRegistry makes a registry of tools, which keep their order. Two tools of
@@ -34,7 +35,19 @@ func (r *Registry) Lookup(name string) (Tool, bool) {
 		return nil, false
 	}
 	t, ok := r.byName[name]
+	if !ok && r.other != nil {
+		return r.other(name)
+	}
 	return t, ok
+}
+
+// Else returns a registry that has the tools of this one, and asks find for any other
+// name. What find has is not offered to a model, which knows it from elsewhere; find
+// must be safe for concurrent use, and be right about names that nobody meant.
+func (r *Registry) Else(find func(name string) (Tool, bool)) *Registry {
+	out := r.filter(func(string) bool { return true })
+	out.other = find
+	return out
 }
 
 // Tools returns the tools in their order.

@@ -40,6 +40,14 @@ type Tool interface {
 	Run(ctx context.Context, call *Call) (Result, error)
 }
 
+// Unasked is a [Tool] whose calls may run without anybody being asked: another program
+// has begun them, and only tells.
+type Unasked interface {
+	// Unasked says who runs a call without asking, and "" of one that is asked about. Such
+	// a call is recorded as allowed by him; a deny still is one, and ends what it can.
+	Unasked(call *Call) string
+}
+
 // Spec describes a tool to a model and to a policy.
 type Spec struct {
 	Name        string

@@ -89,6 +89,7 @@ type Sink interface {
 	// message, an event of a kind that is not known.
 	Notice(text string) error
 }
+
 // Delta is a piece of what is still coming: one of the fields is set.
 type Delta struct {
 	Text, Thinking string
