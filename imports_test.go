@@ -83,6 +83,11 @@ var floors = map[string]int{
 	"internal/policylog":  25, // what sessions record of policy
 	"internal/early":      5,  // next to nothing: it must start before the libraries
 
+	"internal/supervisor/reaper":       4,  // as early
+	"internal/supervisor":              6,
+	"internal/supervisor/reaper/first": 70, // for cmd/holdfast, as internal/confine/first
+	"internal/supervisor/first":        70,
+
 	"workspace": 50,
 
 	"daemon/strategy": 50,

@@ -1,0 +1,95 @@
+package supervisor
+
+import (
+	"io"
+	"time"
+)
+
+// Protocol is the version of the frames. Both sides must have the same.
+const Protocol = 1
+
+// The places inside a container.
+const (
+	Folder     = "/run/holdfast"           // the folder that is bound from the host
+	SocketName = "supervisor.sock"         // in it: what Dial connects to
+	EgressName = "egress.sock"             // in it: the host's proxy, when there is one
+	Proxy      = "127.0.0.1:3128"          // where the supervisor listens for that proxy
+	Socket     = Folder + "/" + SocketName // inside
+	Egress     = Folder + "/" + EgressName // inside
+)
+
+// Grace is how long a process has between SIGTERM and SIGKILL when its [Spec] says nothing.
+const Grace = 5 * time.Second
+
+// TailSize is how many bytes of standard error are kept.
+const TailSize = 8 << 10
+
+// Spec says what to start.
+type Spec struct {
+	// ID names the process among those that run in the container: 1 to 128 letters,
+	// digits, dots, dashes and underlines, not starting with a dot. A second one of the
+	// same name is refused with [ErrRunning].
+	ID string
+	// Args is the command line. Args[0] is looked up in the image's PATH, or is a path.
+	Args []string
+	// Env are variables besides the fixed ones, "NAME=value"; see [CheckEnv]. The last
+	// of a name counts.
+	Env []string
+	// Dir is the working folder, absolute.
+	Dir string
+	// Channel gives the process an additional two-way stream: its descriptor 3.
+	Channel bool
+	// Terminal makes the standard streams one terminal: what the process writes comes
+	// by Stdout, standard error too. Nil: they are pipes.
+	Terminal *Size
+	// Grace is the time from SIGTERM to SIGKILL; 0 is [Grace], less kills at once.
+	Grace time.Duration
+	// Stderr gets a copy of what the process writes to standard error, in order, from one
+	// goroutine; nil keeps the last [TailSize] bytes alone. One that does not return
+	// stops the process's standard error and nothing else.
+	Stderr io.Writer
+}
+
+// Size is the size of a terminal in characters.
+type Size struct {
+	Rows uint16 `json:"rows"`
+	Cols uint16 `json:"cols"`
+}
+
+// Exit is how a process ended, and with it everything that it had started.
+type Exit struct {
+	Code   int    // 128 and the signal's number when a signal ended it
+	Signal string // "SIGKILL"; "" when it exited by itself
+	// OOM: the kernel killed it for the container's memory. It is told from the
+	// container's counter, never from the signal alone.
+	OOM    bool
+	Stderr string // the last [TailSize] bytes of standard error
+}
+
+// Running is a process that runs in the container.
+type Running struct {
+	ID      string    `json:"id"`
+	Program string    `json:"program"` // Args[0]
+	Pid     int       `json:"pid"`     // in the container
+	Started time.Time `json:"started"`
+}
+
+// Health is what a supervisor says of itself.
+type Health struct {
+	Version  string `json:"version"`  // of holdfast
+	Protocol int    `json:"protocol"` // see [Protocol]
+	Pid      int    `json:"pid"`      // in the container
+	UID      int    `json:"uid"`
+	// Confined: sessions are kept apart from each other and from the supervisor by
+	// Landlock: files of the supervisor, memory and environments. SignalsConfined: they
+	// cannot send each other signals either. Unconfined says why one of them is not so.
+	Confined        bool   `json:"confined"`
+	SignalsConfined bool   `json:"signals_confined"`
+	Unconfined      string `json:"unconfined,omitempty"`
+	Processes       int    `json:"processes"`
+	// OOMKills is how often the kernel has killed for the container's memory; -1 when
+	// it cannot be read.
+	OOMKills int64 `json:"oom_kills"`
+	// Proxy: the way to the host's proxy is there.
+	Proxy bool `json:"proxy"`
+}
