@@ -88,7 +88,8 @@ var floors = map[string]int{
 	"internal/supervisor/reaper/first": 70, // for cmd/holdfast, as internal/confine/first
 	"internal/supervisor/first":        70,
 
-	"workspace": 50,
+	"workspace":                 50,
+	"workspace/internal/engine": 45, // the only one that knows Docker's API
 
 	"daemon/strategy": 50,
 	"daemon/auth":     50,
@@ -147,6 +148,8 @@ var heavy = map[string][]string{
 	"golang.org/x/mod":                       {"audit"},
 	"github.com/gowebpki/jcs":                {"audit"},
 	"go.opentelemetry.io":                    {"otel"},
+	"github.com/moby/moby":                   {"workspace/internal/engine"},
+	"github.com/containerd/errdefs":          {"workspace/internal/engine"},
 	"github.com/prometheus":                  {"otel"},
 }
 

@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/moby/moby/client"
+	"github.com/moby/moby/client/pkg/versions"
+)
+
+// The oldest API that is spoken: Docker 20.10.
+const minAPI = "1.41"
+
+// How long calls may take, besides their context.
+const (
+	quick    = 10 * time.Second // what only looks
+	slow     = time.Minute      // what makes, starts and removes
+	dialTime = 3 * time.Second  // a socket at which somebody may answer
+)
+
+// Engine is a container engine that answered.
+type Engine struct {
+	api  *client.Client
+	host string
+}
+
+// Host is the engine's address: "unix:///var/run/docker.sock".
+func (e *Engine) Host() string { return e.host }
+
+// Close gives the connections back. Streams that are open stay open.
+func (e *Engine) Close() error { return e.api.Close() }
+
+// Connect finds an engine and asks it for its version. A host that is named, by the
+// argument, DOCKER_HOST, DOCKER_CONTEXT or Docker's settings, is the only one that is
+// tried; otherwise the usual sockets are, Docker's before Podman's. The error is an
+// [*Error] around [ErrNoEngine], with a hint.
+func Connect(ctx context.Context, host string) (*Engine, error) {
+	if host == "" {
+		named, err := namedHost(os.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		host = named
+	}
+	if host != "" {
+		return open(ctx, host)
+	}
+	var tried []error
+	for _, h := range usualHosts(runtime.GOOS, os.Getenv, os.Getuid()) {
+		if path, ok := strings.CutPrefix(h, "unix://"); ok {
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+		}
+		e, err := open(ctx, h)
+		if err == nil {
+			return e, nil
+		}
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		tried = append(tried, err)
+	}
+	if len(tried) == 1 {
+		return nil, tried[0]
+	}
+	if len(tried) > 1 {
+		return nil, &Error{Op: "find a container engine", Err: ErrNoEngine, Detail: details(tried), Advice: startAdvice(runtime.GOOS)}
+	}
+	return nil, &Error{Op: "find a container engine", Err: ErrNoEngine, Detail: "no socket of Docker or Podman is there", Advice: installAdvice(runtime.GOOS)}
+}
+
+// open speaks to one address.
+func open(ctx context.Context, host string) (*Engine, error) {
+	scheme, rest, ok := strings.Cut(host, "://")
+	switch {
+	case !ok || rest == "":
+		return nil, &Error{Op: "connect to " + host, Err: ErrNoEngine, Detail: "it is no address", Advice: "an address is unix:///PATH, npipe:////./pipe/NAME or tcp://HOST:PORT"}
+	case scheme == "ssh":
+		return nil, &Error{
+			Op: "connect to " + host, Err: ErrNoEngine, Detail: "the folders of a workspace are on this machine, an engine on another cannot have them",
+			Advice: "unset DOCKER_HOST and DOCKER_CONTEXT, or name an engine on this machine",
+		}
+	case scheme != "unix" && scheme != "tcp" && scheme != "npipe":
+		return nil, &Error{Op: "connect to " + host, Err: ErrNoEngine, Detail: "it is of another kind than unix, npipe and tcp", Advice: "set DOCKER_HOST to unix:///PATH"}
+	}
+	opts := []client.Opt{client.WithHost(host)}
+	if scheme == "tcp" {
+		opts = append(opts, client.WithTLSClientConfigFromEnv())
+	}
+	api, err := client.New(opts...)
+	if err != nil {
+		return nil, &Error{Op: "connect to " + host, Err: ErrNoEngine, Detail: err.Error()}
+	}
+	e := &Engine{api: api, host: host}
+	if err := e.greet(ctx); err != nil {
+		return nil, errors.Join(err, api.Close())
+	}
+	return e, nil
+}
+
+// greet settles the version of the API.
+func (e *Engine) greet(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	ping, err := e.api.Ping(limited, client.PingOptions{NegotiateAPIVersion: true})
+	if err != nil {
+		if ctx.Err() != nil {
+			return &Error{Op: "connect to " + e.host, Err: ctx.Err()}
+		}
+		return noEngine(e.host, err)
+	}
+	if v := e.api.ClientVersion(); versions.LessThan(v, minAPI) {
+		return &Error{
+			Op: "connect to " + e.host, Err: ErrNoEngine, Detail: fmt.Sprintf("its API is %s, and %s is needed", v, minAPI),
+			Advice: "install Docker 20.10 or later, or Podman 4 or later",
+		}
+	}
+	if ping.OSType != "" && ping.OSType != "linux" {
+		return &Error{
+			Op: "connect to " + e.host, Err: ErrNoEngine, Detail: "it runs containers of " + ping.OSType + ", not of Linux",
+			Advice: "switch Docker Desktop to Linux containers",
+		}
+	}
+	return nil
+}
+
+// noEngine says that nobody answers, and what may help.
+func noEngine(host string, err error) error {
+	out := &Error{Op: "connect to " + host, Err: ErrNoEngine, Detail: reason(err), Advice: startAdvice(runtime.GOOS)}
+	if errors.Is(err, os.ErrPermission) || strings.Contains(err.Error(), "permission denied") {
+		out.Detail = "permission denied"
+		out.Advice = "let this user use the engine: sudo usermod -aG docker $USER, then log in again; or use Podman, which needs no right"
+	}
+	return out
+}
+
+// reason shortens what the client says about a connection.
+func reason(err error) string {
+	text := err.Error()
+	for _, why := range []string{"connection refused", "no such file or directory", "connection reset", "no such host", "not a socket"} {
+		if strings.Contains(text, why) {
+			return why
+		}
+	}
+	return text
+}
+
+func details(list []error) string {
+	var all []string
+	for _, err := range list {
+		all = append(all, strings.Replace(err.Error(), ErrNoEngine.Error()+": ", "", 1))
+	}
+	return strings.Join(all, "; ")
+}
+
+// usualHosts lists where engines listen, on a system and for a user.
+func usualHosts(system string, env func(string) string, uid int) []string {
+	home, runtimeDir := env("HOME"), env("XDG_RUNTIME_DIR")
+	if system == "windows" {
+		return []string{"npipe:////./pipe/docker_engine", "npipe:////./pipe/podman-machine-default"}
+	}
+	if runtimeDir == "" && system == "linux" {
+		runtimeDir = "/run/user/" + strconv.Itoa(uid)
+	}
+	var paths []string
+	add := func(folder string, below ...string) {
+		if filepath.IsAbs(folder) {
+			paths = append(paths, filepath.Join(append([]string{folder}, below...)...))
+		}
+	}
+	add("/var/run/docker.sock")
+	add(runtimeDir, "docker.sock") // rootless
+	add(home, ".docker/run/docker.sock")
+	add(home, ".docker/desktop/docker.sock")
+	add(home, ".orbstack/run/docker.sock")
+	add(home, ".colima/default/docker.sock")
+	add(home, ".colima/docker.sock")
+	add(home, ".rd/docker.sock") // Rancher Desktop
+	add(runtimeDir, "podman/podman.sock")
+	if uid == 0 || system != "linux" {
+		add("/run/podman/podman.sock")
+	}
+	add(home, ".local/share/containers/podman/machine/podman.sock")
+	add(home, ".local/share/containers/podman/machine/qemu/podman.sock")
+	hosts := make([]string, len(paths))
+	for i, p := range paths {
+		hosts[i] = "unix://" + p
+	}
+	return hosts
+}
+
+func installAdvice(system string) string {
+	switch system {
+	case "darwin":
+		return "install Docker Desktop, OrbStack or Colima (brew install colima docker; colima start)"
+	case "windows":
+		return "install Docker Desktop"
+	}
+	return "install one: apt-get install docker.io, or apt-get install podman and systemctl --user start podman.socket"
+}
+
+func startAdvice(system string) string {
+	switch system {
+	case "darwin":
+		return "start Docker Desktop, OrbStack or Colima (colima start); docker version says whether it answers"
+	case "windows":
+		return "start Docker Desktop; docker version says whether it answers"
+	}
+	return "start it: sudo systemctl start docker, or systemctl --user start podman.socket"
+}

@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/client"
+)
+
+// Stream is the input and output of a process that [Engine.Exec] started. Reading
+// gives its standard output; its standard error is kept for [Stream.Stderr].
+//
+// The process does not end with the stream: its input does, at once, and that is all
+// it is told. When the engine dies it is not told even that.
+type Stream struct {
+	conn   client.HijackedResponse
+	out    *io.PipeReader
+	done   chan struct{} // closed when the copying has ended
+	mu     sync.Mutex
+	errors []byte
+}
+
+// ExecSpec is a process in a container that runs.
+type ExecSpec struct {
+	Command []string
+	User    string // "uid:gid"; always named, since the engine would take the image's
+	Dir     string
+}
+
+// Exec starts a process in a container, as its user, beside the first one. The context
+// ends the start only.
+func (e *Engine) Exec(ctx context.Context, id string, s ExecSpec) (*Stream, error) {
+	if s.User == "" {
+		return nil, &Error{Op: "exec in container", Name: id, Err: ErrRefused, Detail: "no user is named"}
+	}
+	limited, cancel := context.WithTimeout(ctx, quick)
+	defer cancel()
+	made, err := e.api.ExecCreate(limited, id, client.ExecCreateOptions{
+		User: s.User, Cmd: s.Command, WorkingDir: s.Dir, AttachStdin: true, AttachStdout: true, AttachStderr: true,
+	})
+	if err != nil {
+		return nil, e.fail(ctx, "exec in container", id, err)
+	}
+	r, err := e.api.ExecAttach(limited, made.ID, client.ExecAttachOptions{})
+	if err != nil {
+		return nil, e.fail(ctx, "exec in container", id, err)
+	}
+	out, in := io.Pipe()
+	st := &Stream{conn: r.HijackedResponse, out: out, done: make(chan struct{})}
+	go func() {
+		defer close(st.done)
+		_, err := stdcopy.StdCopy(in, (*tail)(st), st.conn.Reader)
+		_ = in.CloseWithError(err) // nil is the end of the output
+	}()
+	return st, nil
+}
+
+func (s *Stream) Read(b []byte) (int, error) { return s.out.Read(b) }
+
+func (s *Stream) Write(b []byte) (int, error) { return s.conn.Conn.Write(b) }
+
+// CloseWrite ends the process's input.
+func (s *Stream) CloseWrite() error { return s.conn.CloseWrite() }
+
+// Close gives the stream back and waits until nobody reads from it.
+func (s *Stream) Close() error {
+	err := s.conn.Conn.Close()
+	_ = s.out.Close()
+	<-s.done
+	if err != nil {
+		return fmt.Errorf("close the stream: %w", err)
+	}
+	return nil
+}
+
+// Stderr is the end of what the process has written to its standard error, at most
+// 8 KiB.
+func (s *Stream) Stderr() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.errors)
+}
+
+const keptErrors = 8 << 10
+
+// tail keeps the end of what is written.
+type tail Stream
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.errors = append(t.errors, b...)
+	if over := len(t.errors) - keptErrors; over > 0 {
+		t.errors = append(t.errors[:0], t.errors[over:]...)
+	}
+	return len(b), nil
+}
