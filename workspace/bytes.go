@@ -1,0 +1,84 @@
+package workspace
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Bytes is a number of bytes. People write it as "512m" or "2g", with the units k, m,
+// g and t of 1024 each, or as a plain number.
+type Bytes int64
+
+// Unlimited is no bound where there may be none.
+const Unlimited Bytes = -1
+
+var units = []struct {
+	name  string
+	bytes Bytes
+}{{"t", 1 << 40}, {"g", 1 << 30}, {"m", 1 << 20}, {"k", 1 << 10}}
+
+// ParseBytes reads a number of bytes; "none" is [Unlimited]. An error wraps [ErrInvalid].
+func ParseBytes(text string) (Bytes, error) {
+	bad := &Error{
+		Op: "read size", Err: ErrInvalid, Detail: fmt.Sprintf("%.60q is no number of bytes", text),
+		Advice: `write "512m" or "2g"`,
+	}
+	number, unit := strings.ToLower(text), Bytes(1)
+	if number == "none" {
+		return Unlimited, nil
+	}
+	if cut := strings.TrimSuffix(strings.TrimSuffix(number, "b"), "i"); len(cut) < len(number) {
+		if cut == "" || cut[len(cut)-1] >= '0' && cut[len(cut)-1] <= '9' {
+			return 0, bad
+		}
+		number = cut
+	}
+	for _, u := range units {
+		if cut, ok := strings.CutSuffix(number, u.name); ok {
+			number, unit = cut, u.bytes
+			break
+		}
+	}
+	if strings.Trim(number, "0123456789.") != "" {
+		return 0, bad
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	if f *= float64(unit); err != nil || f != math.Trunc(f) || f >= math.MaxInt64 {
+		return 0, bad
+	}
+	return Bytes(f), nil
+}
+
+// String is the shortest text that says the number exactly.
+func (b Bytes) String() string {
+	if b == Unlimited {
+		return "none"
+	}
+	for _, u := range units {
+		if b >= u.bytes && b%u.bytes == 0 {
+			return strconv.FormatInt(int64(b/u.bytes), 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(b), 10)
+}
+
+// MarshalJSON writes the text.
+func (b Bytes) MarshalJSON() ([]byte, error) { return json.Marshal(b.String()) }
+
+// UnmarshalJSON reads a text, or a whole number.
+func (b *Bytes) UnmarshalJSON(source []byte) error {
+	text := string(source)
+	if strings.HasPrefix(text, `"`) {
+		if err := json.Unmarshal(source, &text); err != nil {
+			return err
+		}
+	} else if strings.Trim(text, "0123456789") != "" {
+		text = "" // null, true, 1.5, …
+	}
+	n, err := ParseBytes(text)
+	*b = n
+	return err
+}

@@ -1,0 +1,92 @@
+package workspace
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+)
+
+// The contracts of this package's errors. Operators see them inside an [Error].
+var (
+	ErrNoEngine    = engine.ErrNoEngine // as the engine says it
+	ErrNotFound    = errors.New("no such workspace")
+	ErrExists      = errors.New("the workspace exists already")
+	ErrDeleting    = errors.New("the workspace is half deleted")      // deleting it again completes that
+	ErrDamaged     = errors.New("the workspace is damaged")           // its folder or settings are not what they were made as
+	ErrNewer       = errors.New("written by a newer version")         // format of the settings
+	ErrInvalid     = errors.New("settings that cannot be used")       //
+	ErrInvalidSlug = errors.New("invalid workspace name")             //
+	ErrInvalidPath = errors.New("invalid path")                       //
+	ErrOutside     = errors.New("the path leaves the folder")         // by "..", or through a link
+	ErrNoFile      = errors.New("no such file or folder")             // in a workspace's folders
+	ErrNotRegular  = errors.New("not a regular file")                 // a link, a folder, a FIFO, a device, a socket
+	ErrTooLarge    = errors.New("too large")                          //
+	ErrQuota       = errors.New("the workspace has used up its disk") // see Limits.Disk
+	ErrLeftover    = errors.New("not everything could be removed")    //
+	ErrWriting     = errors.New("somebody is still writing there")    // while it was removed
+)
+
+// Error is an error for an operator: what was attempted, on which workspace and path,
+// why, and what to do about it.
+type Error struct {
+	Op     string // "create", "delete", …
+	Slug   string
+	Path   string // of a file, with line and column where it is about a text; or ""
+	Detail string
+	Advice string // a command or action, may be empty
+	Err    error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Op)
+	if e.Slug != "" {
+		b.WriteString(" workspace " + e.Slug)
+	}
+	if e.Path != "" {
+		b.WriteString(": " + e.Path)
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	if e.Detail != "" {
+		b.WriteString(": " + e.Detail)
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint says what to do about it, or "".
+func (e *Error) Hint() string { return e.Advice }
+
+// outcomes are what the contracts come to. The first match wins.
+var outcomes = []struct {
+	err error
+	out outcome.Outcome
+}{
+	{ErrNotFound, outcome.NotFound},
+	{ErrNoFile, outcome.NotFound},
+	{ErrOutside, outcome.Forbidden},
+	{ErrTooLarge, outcome.TooLarge},
+	{ErrExists, outcome.Usage},
+	{ErrInvalid, outcome.Usage},
+	{ErrInvalidSlug, outcome.Usage},
+	{ErrInvalidPath, outcome.Usage},
+	{ErrNotRegular, outcome.Usage},
+	{ErrDeleting, outcome.Usage},
+	{ErrDamaged, outcome.Corrupt},
+	{ErrNewer, outcome.Corrupt},
+}
+
+// Outcome is how a command ends that meets the error.
+func (e *Error) Outcome() outcome.Outcome {
+	for _, row := range outcomes {
+		if errors.Is(e.Err, row.err) {
+			return row.out
+		}
+	}
+	return outcome.Of(e.Err)
+}

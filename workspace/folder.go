@@ -1,0 +1,119 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// openFolder opens the folder name of parent, one component, without following a link:
+// what was opened is what was looked at. ErrNotExist as of package fs when it is not
+// there, [ErrNotRegular] when it is a link or no folder.
+func openFolder(parent *os.Root, name string) (*os.Root, error) {
+	seen, err := parent.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !seen.IsDir() {
+		return nil, &Error{Op: "open folder", Path: filepath.Join(parent.Name(), name), Err: ErrNotRegular, Detail: what(seen.Mode()) + " in the place of a folder"}
+	}
+	dir, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := same(seen, func() (fs.FileInfo, error) { return dir.Stat(".") }); err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
+}
+
+// openBelow opens the folder at rel, a path with slashes that is clean and local; "."
+// is another handle of root. Errors are those of [openFolder].
+func openBelow(root *os.Root, rel string) (*os.Root, error) {
+	dir, err := root.OpenRoot(".")
+	if err != nil || rel == "." {
+		return dir, err
+	}
+	for name := range strings.SplitSeq(rel, "/") {
+		next, err := openFolder(dir, name)
+		if err := errors.Join(err, dir.Close()); err != nil {
+			return nil, err
+		}
+		dir = next
+	}
+	return dir, nil
+}
+
+// same checks that what was opened is what was seen before.
+func same(seen fs.FileInfo, opened func() (fs.FileInfo, error)) error {
+	now, err := opened()
+	if err == nil && !os.SameFile(seen, now) {
+		err = &Error{Op: "open", Path: seen.Name(), Err: ErrOutside, Detail: "it was replaced while it was opened"}
+	}
+	return err
+}
+
+// what says in words what a file is.
+func what(m fs.FileMode) string {
+	switch {
+	case m.IsRegular():
+		return "a regular file"
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeSymlink != 0:
+		return "a link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a FIFO"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something unknown"
+}
+
+// open opens the folder of a workspace. It is [ErrNotFound] when there is none and
+// [ErrDamaged] when there is something else in its place.
+func (w *Workspaces) open(op, slug string) (*os.Root, error) {
+	if err := CheckSlug(slug); err != nil {
+		return nil, err
+	}
+	all, err := w.openAll()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, notFound(op, slug)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer all.Close()
+	dir, err := openFolder(all, slug)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, notFound(op, slug)
+	case errors.Is(err, ErrNotRegular):
+		return nil, &Error{Op: op, Slug: slug, Path: filepath.Join(w.folder(), slug), Err: ErrDamaged, Detail: err.Error(), Advice: "holdfast workspace delete " + slug + " takes it away, and nothing that it points to"}
+	case err != nil:
+		return nil, &Error{Op: op, Slug: slug, Err: err}
+	}
+	return dir, nil
+}
+
+// openAll opens the folder of all workspaces. Nobody else may have put it there.
+func (w *Workspaces) openAll() (*os.Root, error) {
+	home, err := os.OpenRoot(w.home)
+	if err != nil {
+		return nil, err
+	}
+	defer home.Close()
+	all, err := openFolder(home, "workspaces")
+	if errors.Is(err, ErrNotRegular) {
+		return nil, &Error{Op: "open workspaces", Path: w.folder(), Err: ErrDamaged, Detail: err.Error(), Advice: "put a folder there"}
+	}
+	return all, err
+}
+
+func notFound(op, slug string) error {
+	return &Error{Op: op, Slug: slug, Err: ErrNotFound, Advice: "holdfast workspace list"}
+}

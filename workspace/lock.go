@@ -1,0 +1,159 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
+)
+
+// locks are the locks of this process, by slug. A lock is there as long as somebody
+// has it or waits for it.
+type locks struct {
+	mu   sync.Mutex
+	byID map[string]*slugLock
+}
+
+type slugLock struct {
+	turn  chan struct{} // one token: who has it has the lock
+	users int
+}
+
+// held is the lock of a workspace: no other goroutine and no other process has it.
+type held struct {
+	dir     *os.Root // of the workspace
+	file    *os.File
+	release func()
+}
+
+// lock takes the lock of a workspace and opens its folder. It waits until the lock is
+// free, the workspace is gone ([ErrNotFound]) or the context ends.
+func (w *Workspaces) lock(ctx context.Context, op, slug string) (*held, error) {
+	release, err := w.locks.take(ctx, slug)
+	if err != nil {
+		return nil, &Error{Op: op, Slug: slug, Err: err, Detail: "somebody else in this program is at it"}
+	}
+	h, err := w.lockFile(ctx, op, slug)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	h.release = release
+	return h, nil
+}
+
+// Release gives the lock back and closes the folder.
+func (h *held) Release() {
+	_ = h.file.Close() // ends the lock of the file
+	_ = h.dir.Close()
+	h.release()
+}
+
+func (l *locks) take(ctx context.Context, slug string) (release func(), err error) {
+	l.mu.Lock()
+	if l.byID == nil {
+		l.byID = map[string]*slugLock{}
+	}
+	s := l.byID[slug]
+	if s == nil {
+		s = &slugLock{turn: make(chan struct{}, 1)}
+		s.turn <- struct{}{}
+		l.byID[slug] = s
+	}
+	s.users++
+	l.mu.Unlock()
+	leave := func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if s.users--; s.users == 0 {
+			delete(l.byID, slug)
+		}
+	}
+	select {
+	case <-s.turn:
+		return func() { s.turn <- struct{}{}; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
+	}
+}
+
+// lockFile takes the lock among processes. Where the file or the folder was removed
+// while it was waited for, it begins again.
+func (w *Workspaces) lockFile(ctx context.Context, op, slug string) (*held, error) {
+	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		dir, err := w.open(op, slug)
+		if err != nil {
+			return nil, err
+		}
+		f, err := openLock(dir)
+		if err != nil {
+			return nil, errors.Join(&Error{Op: op, Slug: slug, Err: err}, dir.Close())
+		}
+		ok, err := diskfile.TryLock(f)
+		if errors.Is(err, errors.ErrUnsupported) {
+			ok, err = true, nil // then it holds within this program only
+		}
+		if ok && w.stillThere(slug, dir, f) {
+			return &held{dir: dir, file: f}, nil
+		}
+		if err := errors.Join(err, f.Close(), dir.Close()); err != nil {
+			return nil, &Error{Op: op, Slug: slug, Err: err}
+		}
+		if ok {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil, &Error{Op: op, Slug: slug, Err: ctx.Err(), Detail: "another program is at it"}
+		case <-time.After(wait):
+		}
+	}
+}
+
+// openLock opens the file of the lock, and makes it where there is none.
+func openLock(dir *os.Root) (*os.File, error) {
+	seen, err := dir.Lstat(lockName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f, err := dir.OpenFile(lockName, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return openLock(dir) // somebody was faster
+		}
+		return f, err
+	case err != nil:
+		return nil, err
+	case !seen.Mode().IsRegular():
+		return nil, &Error{Op: "lock", Path: dir.Name() + "/" + lockName, Err: ErrDamaged, Detail: what(seen.Mode()) + " in the place of the lock", Advice: "remove it"}
+	}
+	f, err := dir.OpenFile(lockName, os.O_RDWR|nonBlock, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return openLock(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := same(seen, f.Stat); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// stillThere reports whether a folder and its lock are the ones of the workspace.
+func (w *Workspaces) stillThere(slug string, dir *os.Root, lock *os.File) bool {
+	now, err := w.open("lock", slug)
+	if err != nil {
+		return false
+	}
+	defer now.Close()
+	mine, err := dir.Stat(".")
+	if err != nil || same(mine, func() (fs.FileInfo, error) { return now.Stat(".") }) != nil {
+		return false
+	}
+	seen, err := now.Lstat(lockName)
+	return err == nil && same(seen, lock.Stat) == nil
+}

@@ -1,0 +1,35 @@
+package workspace
+
+import "fmt"
+
+// MaxSlugBytes bounds the name of a workspace.
+const MaxSlugBytes = 63
+
+// CheckSlug reports, as an [Error] that wraps [ErrInvalidSlug], why slug cannot name a
+// workspace. A slug is 1 to 63 lower-case letters a to z, digits and dashes, and
+// neither begins nor ends with a dash.
+func CheckSlug(slug string) error {
+	bad := func(format string, args ...any) error {
+		return &Error{
+			Op: "check name", Err: ErrInvalidSlug, Detail: fmt.Sprintf(format, args...),
+			Advice: "use a to z, 0 to 9 and '-' in between, such as my-project",
+		}
+	}
+	switch {
+	case slug == "":
+		return bad("it is empty")
+	case len(slug) > MaxSlugBytes:
+		return bad("it is %d bytes long, at most %d are allowed", len(slug), MaxSlugBytes)
+	}
+	for i, r := range slug {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+		case r == '-' && i > 0 && i < len(slug)-1:
+		case r == '-':
+			return bad("%q begins or ends with a dash", slug)
+		default:
+			return bad("%q has %q in it", slug, r)
+		}
+	}
+	return nil
+}
