@@ -1,0 +1,77 @@
+package logpipe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// served is a model that the process inside may ask. It keeps the messages of the last
+// request, so that a session's transcript is sent and encoded once.
+type served struct {
+	m     model.Model
+	wires []model.Wire
+}
+
+// stream takes a request to a model in, and returns what asks it. Requests are taken in
+// in the order in which they come.
+func (s *Server) stream(r *request, blob []byte) func(context.Context) (reply, []byte, error) {
+	req, m, err := s.request(r.Stream, blob)
+	return func(ctx context.Context) (a reply, _ []byte, _ error) {
+		if err != nil {
+			return a, nil, err
+		}
+		return s.relay(ctx, r.ID, m, req)
+	}
+}
+
+func (s *Server) request(w *wireRequest, blob []byte) (*model.Request, model.Model, error) {
+	if w == nil || w.Model < 0 || w.Model >= len(s.models) {
+		return nil, nil, &model.Error{Kind: model.ErrorNotFound, Provider: "host", Message: "there is no such model"}
+	}
+	m := s.models[w.Model]
+	if w.Keep < 0 || w.Keep > len(m.wires) {
+		return nil, nil, fmt.Errorf("%w: it keeps %d messages of %d", errFrame, w.Keep, len(m.wires))
+	}
+	wires := slices.Clone(m.wires[:w.Keep])
+	for _, size := range w.Sizes {
+		if size < 0 || size > len(blob) {
+			return nil, nil, fmt.Errorf("%w: a message has %d bytes, and %d are left", errFrame, size, len(blob))
+		}
+		item, err := transcript.Parse(blob[:size:size])
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w: a message: %w", errFrame, err)
+		}
+		wire, err := m.m.Encode(item)
+		if err != nil {
+			return nil, nil, err
+		}
+		wires, blob = append(wires, wire), blob[size:]
+	}
+	m.wires = wires
+	return &model.Request{
+		System: w.System, Tools: w.Tools, Messages: slices.Clip(wires), MaxTokens: w.MaxTokens, Effort: w.Effort,
+	}, m.m, nil
+}
+
+// relay passes on what a model says. The answer is the last.
+func (s *Server) relay(ctx context.Context, id uint64, m model.Model, req *model.Request) (reply, []byte, error) {
+	for e, err := range m.Stream(ctx, req) {
+		if err != nil {
+			return reply{}, nil, err
+		}
+		d, err := deltaOf(e)
+		if err != nil {
+			return reply{}, nil, err
+		}
+		if d.Answer != nil {
+			return reply{Model: d}, nil, nil
+		}
+		s.send(&reply{ID: id, More: true, Model: d}, nil)
+	}
+	return reply{}, nil, &session.Error{Op: "stream", Err: session.ErrUnsupported, Detail: "the model ended without an answer"}
+}
