@@ -146,6 +146,9 @@ func noEngine(host string, err error) error {
 // reason shortens what the client says about a connection.
 func reason(err error) string {
 	text := err.Error()
+	if strings.Contains(text, "Cannot connect to the Docker daemon at") {
+		return "nobody answers there"
+	}
 	for _, why := range []string{"connection refused", "no such file or directory", "connection reset", "no such host", "not a socket"} {
 		if strings.Contains(text, why) {
 			return why
