@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
-// real is the engine that the machine has for tests.
-func real(t testing.TB) *Engine {
+// machine is the engine that the machine has for tests.
+func machine(t testing.TB) *Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
@@ -138,7 +138,7 @@ func main() {
 `
 
 func TestContainer(t *testing.T) {
-	e := real(t)
+	e := machine(t)
 	img := program(t, e, echo)
 	name := fmt.Sprintf("holdfast-test-engine-%d", time.Now().UnixNano())
 	label := map[string]string{"dev.holdfast.test": name}
@@ -226,7 +226,7 @@ func tryExec(t *testing.T, e *Engine, id string) {
 
 // A program that is not in the image says so, and an image that is not there too.
 func TestNoProgramNoImage(t *testing.T) {
-	e := real(t)
+	e := machine(t)
 	img := program(t, e, "package main\nfunc main() {}\n")
 	name := fmt.Sprintf("holdfast-test-engine-%d", time.Now().UnixNano())
 	id := create(t, e, Spec{Name: name, Image: img.ID, Command: []string{"/other"}, User: "4711:4711"})
@@ -252,7 +252,7 @@ func TestNoProgramNoImage(t *testing.T) {
 
 // What an engine has been told is what it says: all the locks, whoever asks.
 func TestLockedDown(t *testing.T) {
-	e := real(t)
+	e := machine(t)
 	img := program(t, e, "package main\nfunc main() {}\n")
 	dir := t.TempDir()
 	id := create(t, e, Spec{
@@ -290,7 +290,7 @@ func TestLockedDown(t *testing.T) {
 }
 
 func TestBuild(t *testing.T) {
-	e := real(t)
+	e := machine(t)
 	ref := unique(t)
 	var lines []string
 	id, err := e.Build(t.Context(), pack(t, map[string][]byte{
@@ -324,7 +324,7 @@ func TestBuild(t *testing.T) {
 }
 
 func TestWatch(t *testing.T) {
-	e := real(t)
+	e := machine(t)
 	img := program(t, e, "package main\nfunc main() {}\n")
 	name := fmt.Sprintf("holdfast-test-engine-%d", time.Now().UnixNano())
 	label := map[string]string{"dev.holdfast.test": name}
@@ -355,7 +355,7 @@ func TestWatch(t *testing.T) {
 }
 
 func TestInfo(t *testing.T) {
-	info, err := real(t).Info(t.Context())
+	info, err := machine(t).Info(t.Context())
 	if err != nil || !strings.HasPrefix(info.Name, "Docker ") || info.CPUs == 0 || info.Memory == 0 || info.Cgroup == "" || info.Unusable != "" {
 		t.Errorf("%+v, %v", info, err)
 	}
