@@ -83,13 +83,14 @@ var floors = map[string]int{
 	"internal/policylog":  25, // what sessions record of policy
 	"internal/early":      5,  // next to nothing: it must start before the libraries
 
-	"internal/supervisor/reaper":       4,  // as early
+	"internal/supervisor/reaper":       4, // as early
 	"internal/supervisor":              6,
 	"internal/supervisor/reaper/first": 70, // for cmd/holdfast, as internal/confine/first
 	"internal/supervisor/first":        70,
 
-	"workspace":                 50,
-	"workspace/internal/engine": 45, // the only one that knows Docker's API
+	"workspace":                  50,
+	"workspace/internal/engine":  45, // the only one that knows Docker's API
+	"workspace/internal/logpipe": 46, // it knows an agent, and whom it may ask
 
 	"daemon/strategy": 50,
 	"daemon/auth":     50,
