@@ -73,9 +73,7 @@ func (s *Store) check(id string, b *session.Batch) error {
 // plain reports whether a batch is what the procedure takes: one record that changes
 // nothing but what every item changes.
 func plain(b *session.Batch) bool {
-	d := &b.Delta
-	return len(b.Records) == 1 && b.Epoch != 0 && !d.Reset && d.Patch == nil && d.Replaced == nil &&
-		d.Questions == 0 && d.Run == ""
+	return len(b.Records) == 1 && b.Epoch != 0 && rows.Plain(&b.Delta)
 }
 
 // appendOne is an append in one call.
@@ -110,7 +108,7 @@ func (s *Store) append(ctx context.Context, id string, b *session.Batch) error {
 	return s.on(ctx, "append", id, func(t *tx) error {
 		var err error
 		if small {
-			err = t.appendText(update, b)
+			err = t.appendText(update, b, s.compound)
 		} else {
 			err = t.appendSteps(update, b)
 		}
@@ -132,9 +130,13 @@ func advance(id string, b *session.Batch) *rows.Statement {
 	return u
 }
 
-// appendText sends all statements at once.
-func (t *tx) appendText(update *rows.Statement, b *session.Batch) error {
+// appendText sends all statements at once, as a compound one where the server knows such:
+// it then answers once instead of after each.
+func (t *tx) appendText(update *rows.Statement, b *session.Batch, compound bool) error {
 	var text strings.Builder
+	if compound {
+		text.WriteString("BEGIN NOT ATOMIC ")
+	}
 	text.WriteString("START TRANSACTION; ")
 	text.WriteString(update.SQL())
 	text.WriteString("; " + insertRecords)
@@ -147,6 +149,9 @@ func (t *tx) appendText(update *rows.Statement, b *session.Batch) error {
 		args = append(args, recordArgs(&b.Records[i])...)
 	}
 	text.WriteString("; COMMIT")
+	if compound {
+		text.WriteString("; END")
+	}
 	t.begun = true
 	if _, err := t.exec(text.String(), args...); err != nil {
 		return err

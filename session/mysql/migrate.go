@@ -19,7 +19,7 @@ const leastPacket = 1 << 20
 // version.
 func (s *Store) admit(ctx context.Context) error {
 	err := s.on(ctx, "open store", "", func(t *tx) error {
-		if _, err := t.row([]any{&s.packet}, "SELECT @@max_allowed_packet"); err != nil {
+		if _, err := t.row([]any{&s.packet, &s.compound}, "SELECT @@max_allowed_packet, @@version LIKE '%MariaDB%'"); err != nil {
 			return err
 		}
 		if s.packet < leastPacket {

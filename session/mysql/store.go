@@ -36,8 +36,11 @@ type Store struct {
 	db     *sql.DB
 	one    *sql.Stmt // calls the procedure; nil where there is none
 	packet int       // the server's max_allowed_packet, in bytes
-	board  *heads.Board
-	closed atomic.Bool
+	// compound says that the server takes a block of statements outside of procedures, as
+	// MariaDB does and MySQL does not.
+	compound bool
+	board    *heads.Board
+	closed   atomic.Bool
 
 	mu    sync.Mutex     // held to add a call, and to close
 	calls sync.WaitGroup // under way

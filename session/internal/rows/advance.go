@@ -58,14 +58,7 @@ func (d *Dialect) Advance(b *session.Delta) *Statement {
 	if b.Reset {
 		keep = 0
 	}
-	var model any
-	if b.LastModel != "" {
-		model = b.LastModel
-	}
-	if b.Patch != nil && b.Patch.Model != nil {
-		model = *b.Patch.Model
-	}
-	s := d.Statement(24).Add(advance, b.Head, b.Digest[:], b.Updated.UnixMilli(), b.Bytes, keep, int64(b.Messages), model)
+	s := d.Statement(24).Add(advance, b.Head, b.Digest[:], b.Updated.UnixMilli(), b.Bytes, keep, int64(b.Messages), Model(b))
 	switch {
 	case b.Replaced == nil:
 		s.Add(advancePrompt, b.Prompt)
@@ -87,6 +80,23 @@ func (d *Dialect) Advance(b *session.Delta) *Statement {
 		s.Add(advanceRun, b.Run)
 	}
 	return s
+}
+
+// Plain reports whether a batch changes no more of its session's row than items do, so
+// that one statement, made once, does for all of them.
+func Plain(d *session.Delta) bool {
+	return d.Opened == nil && !d.Reset && d.Patch == nil && d.Replaced == nil && d.Questions == 0 && d.Run == ""
+}
+
+// Model is the model that a batch sets, NULL for none.
+func Model(d *session.Delta) any {
+	switch {
+	case d.Patch != nil && d.Patch.Model != nil:
+		return *d.Patch.Model
+	case d.LastModel != "":
+		return d.LastModel
+	}
+	return nil
 }
 
 // given is NULL for what a patch leaves alone.

@@ -96,6 +96,30 @@ func TestAdvanceNamesWhatChanges(t *testing.T) {
 	}
 }
 
+func TestPlainIsWhatItemsChange(t *testing.T) {
+	text, model := "x", "m"
+	patch := &session.MetaPatch{Model: &model}
+	for name, c := range map[string]struct {
+		delta session.Delta
+		plain bool
+		model any
+	}{
+		"an item":    {session.Delta{Messages: 1, Bytes: 9, Prompt: "p"}, true, nil},
+		"an answer":  {session.Delta{Messages: 1, LastModel: "n"}, true, "n"},
+		"a patch":    {session.Delta{LastModel: "n", Patch: patch}, false, "m"},
+		"a title":    {session.Delta{LastModel: "n", Patch: &session.MetaPatch{Title: &text}}, false, "n"},
+		"a reset":    {session.Delta{Reset: true}, false, nil},
+		"a rewrite":  {session.Delta{Replaced: &text}, false, nil},
+		"a question": {session.Delta{Questions: -1}, false, nil},
+		"a run":      {session.Delta{Run: "completed"}, false, nil},
+		"a session":  {session.Delta{Opened: &session.Opened{}}, false, nil},
+	} {
+		if plain, model := rows.Plain(&c.delta), rows.Model(&c.delta); plain != c.plain || model != c.model {
+			t.Errorf("%s: plain %v, model %v", name, plain, model)
+		}
+	}
+}
+
 func TestListIsOfTheDialect(t *testing.T) {
 	q := session.Query{
 		Project: "p", CWD: "c", Tag: "t", Parent: "f", Asked: true, Run: "running", Owner: "o", Trash: session.TrashOnly,
