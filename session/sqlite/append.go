@@ -12,7 +12,10 @@ import (
 // The end of the statement of every append: it compares head and lease and changes the
 // meta in one go, as [session.Meta.Apply] does.
 const (
-	advanceWhere  = ` WHERE num = ? AND id = ? AND head = ? AND deleted = 0`
+	advanceWhere = ` WHERE num = ? AND id = ? AND head = ? AND deleted = 0`
+	// advancePlain is the whole of it for a batch that is [rows.Plain] and has a lease.
+	advancePlain = `UPDATE sessions SET head = ?, head_digest = ?, updated_ms = ?, size = size + ?, messages = messages + ?,
+  model = coalesce(?, model), first_prompt = CASE first_prompt WHEN '' THEN ? ELSE first_prompt END` + advanceWhere + advanceLeased
 	advanceLeased = ` AND (SELECT epoch FROM leases WHERE leases.id = sessions.id) = ?`
 
 	insertRecord = `INSERT INTO records (key, id, time_ms, kind, chain, payload) VALUES (?, ?, ?, ?, ?, ?)`
@@ -75,6 +78,10 @@ func (c *conn) append(id string, b *session.Batch) error {
 }
 
 func (c *conn) advance(num int64, id string, b *session.Batch) (int64, error) {
+	if d := &b.Delta; b.Epoch != 0 && rows.Plain(d) {
+		return c.exec(advancePlain, d.Head, d.Digest[:], d.Updated.UnixMilli(), d.Bytes, int64(d.Messages),
+			rows.Model(d), d.Prompt, num, id, b.Expect, b.Epoch)
+	}
 	s := dialect.Advance(&b.Delta).Add(advanceWhere, num, id, b.Expect)
 	if b.Epoch != 0 {
 		s.Add(advanceLeased, b.Epoch)
