@@ -74,6 +74,7 @@ var floors = map[string]int{
 	"internal/diskfile":   1,
 	"internal/listen":     2,
 	"internal/outcome":    45,
+	"internal/logpipe":    46, // it knows an agent, and whom it may ask
 	"internal/confine":    50,
 	"internal/version":    0,
 	"internal/spelling":   0,
@@ -88,9 +89,8 @@ var floors = map[string]int{
 	"internal/supervisor/reaper/first": 70, // for cmd/holdfast, as internal/confine/first
 	"internal/supervisor/first":        70,
 
-	"workspace":                  50,
-	"workspace/internal/engine":  45, // the only one that knows Docker's API
-	"workspace/internal/logpipe": 46, // it knows an agent, and whom it may ask
+	"workspace":                 50,
+	"workspace/internal/engine": 45, // the only one that knows Docker's API
 
 	"daemon/strategy": 50,
 	"daemon/auth":     50,

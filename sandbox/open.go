@@ -33,6 +33,11 @@ type OpenOptions struct {
 	// when it starts, and not by a try before.
 	Once bool
 
+	// Contained says that all of us run in a container, which is the outer wall: where it
+	// forbids namespaces Landlock and seccomp are enough, as with
+	// enableWeakerNestedSandbox. A layer that says no to that in so many words counts.
+	Contained bool
+
 	// Ask decides about a host that no list names, when settings say ask. Nil: refused.
 	Ask func(ctx context.Context, host string, port int) (bool, error)
 	// Log gets what is refused. Nil: nothing is logged.
@@ -113,6 +118,12 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 	c := &compiler{merged: Merge(list), searchPath: os.Getenv("PATH")}
 	c.checkers = c.merged.layers
+	if o.Contained && !slices.ContainsFunc(c.checkers, func(c *Checker) bool {
+		v := c.settings.EnableWeakerNestedSandbox
+		return v != nil && !*v
+	}) {
+		c.merged.Weaker.On = true
+	}
 	if c.home = o.Home; c.home == "" {
 		c.home, _ = os.UserHomeDir() // without one, nothing of it is protected
 	}

@@ -21,6 +21,9 @@ const DefaultManaged = "/etc/holdfast/settings.json"
 
 // managed reads the administrator's settings, the strongest first.
 func (o *Options) managed() ([]source, error) {
+	if o.Given != nil {
+		return o.Given.managed(o), nil
+	}
 	files := []string{o.Managed}
 	dir := filepath.Join(filepath.Dir(o.Managed), "settings.d")
 	entries, err := os.ReadDir(dir)
@@ -66,6 +69,9 @@ func (o *Options) project() ([]source, error) {
 
 // user reads the user's own settings.
 func (o *Options) user() ([]source, error) {
+	if o.Given != nil {
+		return o.Given.user(o), nil
+	}
 	if o.Home == "" {
 		return nil, nil
 	}

@@ -24,6 +24,10 @@ type Options struct {
 	// Flags say single things on the command line; they are stronger than Files.
 	Flags Flags
 
+	// Given, when not nil, are the administrator's settings, the user's and the trust in
+	// the project, instead of what Home and Managed have of them.
+	Given *Given
+
 	// Alone leaves out every layer but the flags'.
 	Alone bool
 
@@ -133,7 +137,7 @@ func (o *Options) sources() (in inputs, err error) {
 		return in, err
 	}
 	if len(project) > 0 {
-		t, err := OpenTrust(o.Home)
+		t, err := o.trust()
 		if err != nil {
 			return in, err
 		}

@@ -117,6 +117,8 @@ func (p *Program) parse() (cmd command, err error) {
 		args = []string{"--help"}
 	case args[0] == "run":
 		commands = &runGrammar{}
+	case args[0] == "inside":
+		return &insideCmd{}, nil
 	}
 	k, err := p.parser(commands)
 	if err != nil {

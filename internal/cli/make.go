@@ -39,7 +39,11 @@ type agentFlags struct {
 	// OnlyTools, when not nil, are all the tools that there are. No flag says it.
 	OnlyTools []string `kong:"-"`
 
-	model model.Model // instead of what Model names
+	// Of an agent whose host is elsewhere: its models instead of what Model names, the
+	// settings that it has read, and that a container holds all of us.
+	model, fallback model.Model
+	given           *settings.Given
+	contained       bool
 }
 
 // parts are what an agent is made of.

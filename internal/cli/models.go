@@ -21,7 +21,7 @@ type runModels struct {
 
 func (c *agentFlags) models(p *Program) (*runModels, error) {
 	if c.model != nil {
-		return &runModels{primary: c.model, keySource: "none"}, nil
+		return &runModels{primary: c.model, fallback: c.fallback, keySource: "none"}, nil
 	}
 	name := orElse(c.Model, p.env("HOLDFAST_MODEL"))
 	if name == "" {

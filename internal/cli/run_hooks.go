@@ -40,6 +40,7 @@ type hooksNeed struct {
 	settings  *settings.Settings
 	folders   []string // of the session
 	noSandbox bool
+	contained bool                          // see [sandbox.OpenOptions]
 	watch     func(hook.Runner) hook.Runner // looks on; may be nil
 }
 
@@ -183,7 +184,7 @@ func (h *hooks) box(p *Program, need *hooksNeed, write bool) (*sandbox.Sandbox, 
 		checkers = append(checkers, only)
 	}
 	box, err := sandbox.Open(checkers, &sandbox.OpenOptions{
-		Folders: need.folders, Home: p.userHome(), State: []string{home}, Temp: h.temp,
+		Folders: need.folders, Home: p.userHome(), State: []string{home}, Temp: h.temp, Contained: need.contained,
 	})
 	if err != nil {
 		return nil, cannotHold(err)

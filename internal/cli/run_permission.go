@@ -24,7 +24,7 @@ func (c *agentFlags) settings(p *Program, cwd string) (*settings.Settings, error
 	if o.Flags, err = c.flags(); err != nil {
 		return nil, err
 	}
-	o.Flags.NoHooks = c.NoHooks
+	o.Flags.NoHooks, o.Given = c.NoHooks, c.given
 	for _, dir := range c.AddDir {
 		abs, err := p.folder(dir)
 		if err != nil {

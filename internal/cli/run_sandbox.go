@@ -46,7 +46,7 @@ func (c *agentFlags) hold(p *Program, s *settings.Settings, folders []string, lo
 		return h, err
 	}
 	h.box, err = sandbox.Open(s.Checkers(), &sandbox.OpenOptions{
-		Folders: folders, Home: p.userHome(), State: []string{home}, Temp: h.temp, Ask: shell.AskHost,
+		Folders: folders, Home: p.userHome(), State: []string{home}, Temp: h.temp, Ask: shell.AskHost, Contained: c.contained,
 	})
 	if err != nil {
 		return h, cannotHold(err)

@@ -43,7 +43,7 @@ func (c *agentFlags) toolbox(p *Program, cwd string, s *settings.Settings, loud 
 	if b.held, err = c.hold(p, s, work, loud); err != nil {
 		return b, err
 	}
-	if b.hooks, err = p.hooks(&hooksNeed{settings: s, folders: work, noSandbox: c.NoSandbox}); err != nil {
+	if b.hooks, err = p.hooks(&hooksNeed{settings: s, folders: work, noSandbox: c.NoSandbox, contained: c.contained}); err != nil {
 		return b, err
 	}
 	if err = b.held.outputs(p); err != nil {

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/holdfast-dev/holdfast/internal/logpipe"
+)
+
+// insideCmd is `holdfast inside`: one turn of an agent in a container, whose log, models
+// and people are the host's. What to do comes on standard input, the host is behind
+// descriptor 3. No person calls it.
+type insideCmd struct{}
+
+func (c *insideCmd) run(ctx context.Context, p *Program) error {
+	stream, err := hostStream()
+	if err != nil {
+		return usage("holdfast inside is for a workspace's container: "+err.Error(), "holdfast run --workspace SLUG PROMPT")
+	}
+	steer := &steering{ready: make(chan struct{})}
+	host := logpipe.Dial(stream, steer)
+	defer host.Close()
+	defer steer.set(nil)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() { // ends with Close
+		<-host.Lost()
+		stop(logpipe.ErrLost)
+	}()
+	out, err := c.turn(ctx, p, host, steer)
+	if err != nil {
+		_ = host.Fail(err) // a host that is gone knows by itself
+		return stopped(ctx, err)
+	}
+	return end(out)
+}
+
+// turn makes the agent and has it do what it is told.
+func (c *insideCmd) turn(ctx context.Context, p *Program, host *logpipe.Client, steer *steering) (outcome.Outcome, error) {
+	spec, err := logpipe.ReadSpec(p.Stdin)
+	if err != nil {
+		return outcome.Usage, usage(err.Error(), outcome.Hint(err))
+	}
+	var input []transcript.Part
+	if len(spec.Input) > 0 {
+		if input, err = logpipe.DecodeParts(spec.Input); err != nil {
+			return outcome.Usage, err
+		}
+	}
+	cwd, err := p.folder(spec.Cwd)
+	if err != nil {
+		return outcome.Usage, err
+	}
+	p.Getwd = func() (string, error) { return cwd, nil }
+	m, err := insideFlags(host, spec).make(ctx, p, cwd, false)
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	defer m.close()
+	sessions := session.New(host, &session.Options{Clock: p.Now})
+	o := m.options
+	o.Sessions, o.Name = sessions, spec.Name
+	o.Session = session.RestoreOptions{SessionID: spec.Session, MustExist: true}
+	if spec.Asked {
+		o.Ask = askHost(host, sessions, spec.Session)
+	}
+	a, err := agent.New(m.models.primary, &o)
+	if err != nil {
+		return outcome.Usage, err
+	}
+	m.attach(a)
+	steer.set(a)
+	for _, text := range notices(m) {
+		if err := host.Tell(agent.Notice{Text: text}); err != nil {
+			return outcome.Failed, errors.Join(err, a.Leave())
+		}
+	}
+	return c.drive(ctx, host, a, input)
+}
+
+// drive runs one turn. Its result is told when the session is closed again: then nothing
+// follows it.
+func (c *insideCmd) drive(ctx context.Context, host *logpipe.Client, a *agent.Agent, input []transcript.Part) (outcome.Outcome, error) {
+	var res *agent.Result
+	err := func() error {
+		for e, err := range a.Run(ctx, input...) {
+			if err != nil {
+				return err
+			}
+			if r, ok := e.(agent.Result); ok {
+				res = &r
+				break
+			}
+			if err := host.Tell(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}()
+	if left := a.Leave(); err == nil {
+		err = left
+	}
+	if err == nil && res == nil {
+		err = errors.New("the run ended without a result")
+	}
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	return ending(ctx, res), host.Tell(*res)
+}
+
+// insideFlags are what `holdfast run` would have been told.
+func insideFlags(host *logpipe.Client, spec *logpipe.Spec) *agentFlags {
+	c := &agentFlags{
+		SystemPrompt: spec.System, AppendSystemPrompt: spec.AppendSystem, OnlyTools: spec.Tools,
+		MaxTokens: spec.MaxTokens, Effort: spec.Effort, MaxTurns: spec.MaxTurns, MaxBudgetUSD: spec.MaxBudgetUSD,
+		NoHooks: spec.NoHooks, given: spec.Given, contained: true,
+		permissionFlags: permissionFlags{
+			PermissionMode: spec.Mode, AllowedTools: spec.Allow, DisallowedTools: spec.Deny,
+			Settings: spec.Settings, AskTimeout: spec.AskTimeout,
+		},
+		model: host.Model(0, spec.Models[0]),
+	}
+	if len(spec.Models) > 1 {
+		c.fallback = host.Model(1, spec.Models[1])
+	}
+	return c
+}
+
+// askHost puts questions to the person at the host. The answer is read from the log,
+// where the host has written it.
+func askHost(host *logpipe.Client, sessions *session.Sessions, id string) func(context.Context, approval.Question) (approval.Answer, error) {
+	return func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+		if err := host.Ask(ctx, q.ID); err != nil {
+			return approval.Answer{}, err
+		}
+		return approval.Wait(ctx, sessions, id, q, 0)
+	}
+}
+
+// notices are what a person at the host should know of the settings.
+func notices(m *parts) []string {
+	var list []string
+	for _, of := range []func() (string, string){m.rules.Notice, m.rules.HookNotice} {
+		if what, hint := of(); what != "" {
+			list = append(list, what+"; hint: "+hint)
+		}
+	}
+	for _, w := range m.rules.Warnings {
+		list = append(list, w.String())
+	}
+	return list
+}
+
+// steering passes on what the host wants of an agent, once there is one.
+type steering struct {
+	once  sync.Once
+	ready chan struct{}
+	agent *agent.Agent // nil: there will be none
+}
+
+func (s *steering) set(a *agent.Agent) {
+	s.once.Do(func() {
+		s.agent = a
+		close(s.ready)
+	})
+}
+
+// Interrupt implements [logpipe.Handler].
+func (s *steering) Interrupt() {
+	if <-s.ready; s.agent != nil {
+		s.agent.Interrupt()
+	}
+}
+
+// Submit implements [logpipe.Handler].
+func (s *steering) Submit(b []byte) error {
+	input, err := logpipe.DecodeParts(b)
+	if err != nil {
+		return err
+	}
+	if <-s.ready; s.agent == nil {
+		return agent.ErrClosed
+	}
+	return s.agent.Submit(context.Background(), input...)
+}
+
+// hostFD is where the host is.
+const hostFD = 3
+
+// openStream opens a descriptor that this process was given.
+func openStream(fd uintptr) (*os.File, error) {
+	f := os.NewFile(fd, "host")
+	if f == nil {
+		return nil, errors.New("there is no host")
+	}
+	if _, err := f.Stat(); err != nil {
+		return nil, errors.New("there is no host")
+	}
+	return f, nil
+}

@@ -1,0 +1,79 @@
+package settings
+
+import (
+	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Given are the layers outside of the project's folder, read where they lie for a
+// session that works where they do not: in a container. It can be sent as JSON.
+type Given struct {
+	Managed []GivenFile    `json:"managed,omitempty"` // the strongest first
+	User    *GivenFile     `json:"user,omitempty"`
+	Trust   *TrustedFolder `json:"trust,omitempty"` // in the project's folder
+}
+
+// GivenFile is a settings file.
+type GivenFile struct {
+	Name string `json:"name"` // where it was read, for people
+	Text string `json:"text"`
+}
+
+// Give reads the layers that o names, for a session that works elsewhere on what o.Cwd
+// has. Errors are those of [Load] for files that cannot be read; what they say is
+// looked at by whoever loads them.
+func Give(o *Options) (*Given, error) {
+	opt, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	opt.Given = nil
+	managed, err1 := opt.managed()
+	user, err2 := opt.user()
+	if err := joinErrors(err1, err2); err != nil {
+		return nil, err
+	}
+	trust, err := OpenTrust(opt.Home)
+	if err != nil {
+		return nil, err
+	}
+	g := &Given{}
+	for _, s := range managed {
+		g.Managed = append(g.Managed, GivenFile{s.file, string(s.data)})
+	}
+	for _, s := range user {
+		g.User = &GivenFile{s.file, string(s.data)}
+	}
+	if f, ok := trust.doc.Folders[opt.Project]; ok {
+		g.Trust = &f
+	}
+	return g, nil
+}
+
+func (g *Given) managed(o *Options) []source {
+	var list []source
+	for _, f := range g.Managed {
+		list = append(list, source{layer: policy.LayerManaged, file: f.Name, dir: filepath.Dir(f.Name), user: o.User, data: []byte(f.Text)})
+	}
+	return list
+}
+
+func (g *Given) user(o *Options) []source {
+	if g.User == nil {
+		return nil
+	}
+	return []source{{layer: policy.LayerUser, file: g.User.Name, dir: o.Home, user: o.User, data: []byte(g.User.Text)}}
+}
+
+// trust is the list of trusted folders.
+func (o *Options) trust() (*Trust, error) {
+	if o.Given == nil {
+		return OpenTrust(o.Home)
+	}
+	t := &Trust{doc: trustDoc{Folders: map[string]TrustedFolder{}}}
+	if o.Given.Trust != nil {
+		t.doc.Folders[o.Project] = *o.Given.Trust
+	}
+	return t, nil
+}
