@@ -2,9 +2,12 @@ package workspace
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
@@ -28,6 +31,9 @@ type Workspaces struct {
 	opt  Options
 
 	locks locks
+	disks disks
+
+	containers containers
 
 	// remove stops and removes the container of a workspace; tests put in another.
 	remove func(ctx context.Context, slug string) error
@@ -51,16 +57,8 @@ func New(home string, o *Options) (*Workspaces, error) {
 	if w.opt.Log == nil {
 		w.opt.Log = slog.New(slog.DiscardHandler)
 	}
-	w.remove = func(context.Context, string) error { return nil }
+	w.remove = w.removeContainer
 	return w, nil
-}
-
-// agentUser is who agents are inside their container: the caller, but never root.
-func agentUser() (uid, gid int) {
-	if uid, gid = os.Getuid(), os.Getgid(); uid == 0 {
-		return 4711, 4711
-	}
-	return uid, gid
 }
 
 // The parts of a workspace's folder.
@@ -90,3 +88,111 @@ func (w *Workspaces) dirs(s *Settings) dirs {
 
 // folder is where all workspaces lie.
 func (w *Workspaces) folder() string { return filepath.Join(w.home, "workspaces") }
+
+// Get reads the settings of a workspace. Errors: [ErrNotFound], [ErrDeleting] when it
+// is half deleted, [ErrDamaged], and those of [DecodeSettings].
+func (w *Workspaces) Get(_ context.Context, slug string) (*Settings, error) {
+	dir, err := w.open("read", slug)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return w.read(dir, slug)
+}
+
+// read reads the settings in a workspace's folder.
+func (w *Workspaces) read(dir *os.Root, slug string) (*Settings, error) {
+	if _, err := dir.Lstat(deletingName); err == nil {
+		return nil, deleting("read", slug)
+	}
+	file := filepath.Join(w.folder(), slug, settingsName)
+	b, err := ReadRegular(dir, settingsName, maxSettings)
+	switch {
+	case errors.Is(err, ErrNoFile):
+		return nil, deleting("read", slug)
+	case errors.Is(err, ErrNotRegular), errors.Is(err, ErrTooLarge):
+		return nil, &Error{Op: "read", Slug: slug, Path: file, Err: ErrDamaged, Detail: err.Error(), Advice: "put the settings back, or delete the workspace: holdfast workspace delete " + slug}
+	case err != nil:
+		return nil, &Error{Op: "read", Slug: slug, Path: file, Err: err}
+	}
+	s, err := DecodeSettings(file, b)
+	if err != nil {
+		return nil, err
+	}
+	if s.Slug != slug {
+		return nil, &Error{Op: "read", Slug: slug, Path: file, Err: ErrDamaged, Detail: "these are the settings of workspace " + s.Slug, Advice: "a workspace cannot be copied or renamed by its folder"}
+	}
+	return s, nil
+}
+
+// Listed is a workspace in a list: its settings, or why they cannot be read.
+type Listed struct {
+	Slug     string // the name of its folder
+	Settings *Settings
+	Err      error
+}
+
+// List returns all workspaces, by name. What is damaged, half deleted or no workspace
+// at all is among them, with its error.
+func (w *Workspaces) List(ctx context.Context) ([]Listed, error) {
+	all, err := w.openAll()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer all.Close()
+	entries, err := fs.ReadDir(all.FS(), ".") // by name
+	if err != nil {
+		return nil, &Error{Op: "list", Path: w.folder(), Err: err}
+	}
+	var list []Listed
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, stagePrefix) || strings.HasPrefix(name, gonePrefix) {
+			continue
+		}
+		s, err := w.Get(ctx, name)
+		if errors.Is(err, ErrNotFound) {
+			continue // it went meanwhile
+		}
+		list = append(list, Listed{Slug: name, Settings: s, Err: err})
+	}
+	return list, nil
+}
+
+// Set changes the settings of a workspace: change is given the present ones. Its ID,
+// Slug and Created stay. A container that runs keeps the old ones until it is made anew.
+// It returns what the settings are now. Errors are those of Get and Create.
+func (w *Workspaces) Set(ctx context.Context, slug string, change func(*Settings) error) (*Settings, error) {
+	h, err := w.lock(ctx, "set", slug)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Release()
+	old, err := w.read(h.dir, slug)
+	if err != nil {
+		return nil, err
+	}
+	next := old.clone()
+	if err := change(&next); err != nil {
+		return nil, err
+	}
+	if next.ID != old.ID || next.Slug != old.Slug || !next.Created.Equal(old.Created) {
+		return nil, (&problem{"slug", "the name, the id and the time of a workspace stay as they are", "make another workspace"}).error(slug)
+	}
+	next = next.WithDefaults()
+	if err := w.usable(ctx, &next); err != nil {
+		return nil, err
+	}
+	if next.Project == "" {
+		if err := makeForAgent(h.dir, projectName); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, &Error{Op: "set", Slug: slug, Err: err}
+		}
+	}
+	if err := writeSettings(h.dir, &next); err != nil {
+		return nil, &Error{Op: "set", Slug: slug, Err: err}
+	}
+	return &next, nil
+}

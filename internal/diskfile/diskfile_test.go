@@ -73,4 +73,17 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	try(a, true)
+	share := func(f *os.File, want bool) {
+		t.Helper()
+		if ok, err := TryShare(f); ok != want || err != nil {
+			t.Errorf("%v, %v; want %v", ok, err, want)
+		}
+	}
+	c := open()
+	share(c, false)
+	share(a, true) // no longer alone
+	share(c, true)
+	try(a, false)
+	Unlock(c)
+	try(a, true)
 }

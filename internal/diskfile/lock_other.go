@@ -10,5 +10,8 @@ import (
 // TryLock is not possible here.
 func TryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }
 
+// TryShare is not possible here.
+func TryShare(*os.File) (bool, error) { return false, errors.ErrUnsupported }
+
 // Unlock does nothing here.
 func Unlock(*os.File) {}

@@ -12,9 +12,15 @@ import (
 // TryLock takes the lock of a file for this open file, and reports false when
 // another one has it. The lock ends with [Unlock], when the file is closed, and with
 // the process. Where the system has none, the error is [errors.ErrUnsupported].
-func TryLock(f *os.File) (bool, error) {
+func TryLock(f *os.File) (bool, error) { return try(f, unix.LOCK_EX) }
+
+// TryShare takes the lock of a file together with others who share it, in place of what
+// this open file has of it, and reports false when somebody has it alone.
+func TryShare(f *os.File) (bool, error) { return try(f, unix.LOCK_SH) }
+
+func try(f *os.File, how int) (bool, error) {
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue

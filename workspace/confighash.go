@@ -1,0 +1,101 @@
+package workspace
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/internal/version"
+	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+)
+
+// The labels of our containers.
+const (
+	labelHome      = "dev.holdfast.home"         // sha256 of the path of HOLDFAST_HOME
+	labelWorkspace = "dev.holdfast.workspace"    // the slug
+	labelID        = "dev.holdfast.workspace.id" // of the workspace, which tells it from an earlier one
+	labelConfig    = "dev.holdfast.config"       // hash of all that decides what the container is
+	labelVersion   = "dev.holdfast.version"      // of holdfast that made it
+	labelOwner     = "dev.holdfast.owner"        // the process that an ephemeral one belongs to
+)
+
+// layout is the version of what this package makes of settings.
+const layout = 1
+
+// homeHash tells one HOLDFAST_HOME from another.
+func (w *Workspaces) homeHash() string {
+	sum := sha256.Sum256([]byte(resolved(w.home)))
+	return hex.EncodeToString(sum[:])
+}
+
+// containerName is the name of a workspace's container.
+func (w *Workspaces) containerName(slug string) string {
+	return "holdfast-" + w.homeHash()[:8] + "-" + slug
+}
+
+// places are the folders of the host that a container gets besides those of the
+// settings. An empty home is one in memory.
+type places struct{ home, run, project string }
+
+// spec says what the container of a workspace is like.
+func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info) engine.Spec {
+	uid, gid := agentUser()
+	spec := engine.Spec{
+		Name:     w.containerName(s.Slug),
+		Image:    image,
+		Labels:   map[string]string{labelHome: w.homeHash(), labelWorkspace: s.Slug, labelID: s.ID},
+		Command:  []string{Program, "supervise"},
+		User:     fmt.Sprintf("%d:%d", uid, gid),
+		Hostname: s.Slug,
+		Dir:      WorkFolder,
+		Mounts: []engine.Mount{
+			{Source: at.project, Target: WorkFolder},
+			{Source: at.run, Target: supervisor.Folder},
+		},
+		Tmpfs:    temporary(uid, gid, int64(s.Limits.Memory)/2, "/tmp", "/var/tmp"),
+		Memory:   int64(s.Limits.Memory),
+		NanoCPUs: nanoCPUs(s.Limits.CPUs, info.CPUs),
+		PIDs:     s.Limits.PIDs,
+		Files:    openFiles,
+		UserNS:   info.UserNS,
+	}
+	if at.home != "" {
+		spec.Mounts = append(spec.Mounts, engine.Mount{Source: at.home, Target: HomeFolder})
+	} else {
+		spec.Tmpfs = append(spec.Tmpfs, temporary(uid, gid, int64(s.Limits.Memory)/2, HomeFolder)...)
+		spec.Tmpfs[len(spec.Tmpfs)-1].Mode = 0o700
+	}
+	for _, m := range s.Mounts {
+		spec.Mounts = append(spec.Mounts, engine.Mount{Source: m.Host, Target: m.At, ReadOnly: m.ReadOnly})
+	}
+	spec.Labels[labelConfig] = configHash(spec)
+	spec.Labels[labelVersion] = version.Release
+	return spec
+}
+
+func temporary(uid, gid int, size int64, folders ...string) []engine.Tmpfs {
+	var list []engine.Tmpfs
+	for _, f := range folders {
+		list = append(list, engine.Tmpfs{Target: f, Size: size, Mode: fs.ModeSticky | os.ModePerm, UID: uid, GID: gid})
+	}
+	return list
+}
+
+// configHash is over all that decides what a container is. Two containers of the same
+// hash need not be told apart.
+func configHash(s engine.Spec) string {
+	b, err := json.Marshal(struct {
+		Layout   int
+		Protocol int
+		Spec     engine.Spec
+	}{layout, supervisor.Protocol, s})
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,182 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+)
+
+// The places inside a container.
+const (
+	WorkFolder = "/work"       // the project
+	HomeFolder = "/home/agent" // the agent's home
+	// Program is where an image has our program, which is what a container starts.
+	Program = "/usr/local/bin/holdfast"
+	// DefaultImage is the image of workspaces that name none.
+	DefaultImage = "holdfast/workspace:latest"
+)
+
+// The contracts of containers.
+var (
+	ErrForeign   = errors.New("the container is somebody else's") // it has our name and not our labels
+	ErrNoImage   = engine.ErrNoImage
+	ErrNoAnswer  = errors.New("the container's supervisor does not answer")
+	ErrWrongUser = errors.New("the agent may not use the folder") // which has another owner
+)
+
+// Container is the container of a workspace, running and answering when it was handed
+// out. Whoever has one keeps it from being made anew until Close, which must be called
+// after the turn: settings that have changed apply only then.
+type Container struct {
+	ID, Name string
+	Slug     string
+	// Outdated says why the container should be made anew: that will happen when
+	// nobody works in it. "" where it is as the settings want it.
+	Outdated string
+	// Health is what the supervisor said when the container was handed out.
+	Health supervisor.Health
+	// Settings are those that the container was looked at for.
+	Settings Settings
+
+	w      *Workspaces
+	engine *engine.Engine
+	run    string   // the folder of the sockets, on the host
+	use    *os.File // its lock is shared by those who work in the container
+	end    func(context.Context) error
+}
+
+// Close says that the work is done. The container of a workspace runs on, one from
+// [Workspaces.EnsureEphemeral] is removed. Connections stay open in the former.
+func (c *Container) Close() error {
+	if c.end != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		return c.end(ctx)
+	}
+	return c.use.Close()
+}
+
+// Dial connects to the supervisor. A connection starts one process and ends with it;
+// who dialed closes it.
+func (c *Container) Dial(ctx context.Context) (*supervisor.Conn, error) {
+	conn, err := c.dial(ctx, c.w.bridged())
+	if err != nil {
+		return nil, &Error{Op: "connect to the container of", Slug: c.Slug, Err: err}
+	}
+	return conn, nil
+}
+
+// dial goes by the socket, or, where the engine is in a machine of its own, by a
+// process beside the supervisor.
+func (c *Container) dial(ctx context.Context, bridged bool) (*supervisor.Conn, error) {
+	if !bridged {
+		return supervisor.Dial(ctx, filepath.Join(c.run, supervisor.SocketName))
+	}
+	uid, gid := agentUser()
+	st, err := c.engine.Exec(ctx, c.ID, engine.ExecSpec{Command: []string{Program, "supervise", "attach"}, User: fmt.Sprintf("%d:%d", uid, gid), Dir: "/"})
+	if err != nil {
+		return nil, err
+	}
+	conn, err := supervisor.NewConn(ctx, st)
+	if err != nil {
+		if said := strings.TrimSpace(st.Stderr()); said != "" {
+			err = fmt.Errorf("%w: %s", err, said)
+		}
+		return nil, err
+	}
+	return conn, nil
+}
+
+// ask connects, asks for the supervisor's health and hangs up.
+func (c *Container) ask(ctx context.Context, bridged bool) (h supervisor.Health, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	conn, err := c.dial(ctx, bridged)
+	if err != nil {
+		return h, err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	return conn.Ping(ctx)
+}
+
+// OOMKills is how often the kernel has ended a process of the container because the
+// container had no memory left, since it was started.
+func (c *Container) OOMKills(ctx context.Context) (int64, error) {
+	h, err := c.ask(ctx, c.w.bridged())
+	if err != nil {
+		return 0, &Error{Op: "ask the container of", Slug: c.Slug, Err: err}
+	}
+	if h.OOMKills < 0 {
+		return 0, &Error{Op: "ask the container of", Slug: c.Slug, Err: errors.ErrUnsupported, Detail: "its counter cannot be read"}
+	}
+	return h.OOMKills, nil
+}
+
+// ExitError is a process in a container that did not end well. Its text is for people.
+type ExitError struct{ supervisor.Exit }
+
+func (e *ExitError) Error() string {
+	if e.OOM {
+		return "Container ran out of memory. It will be recreated on next use."
+	}
+	said := strings.TrimSpace(e.Stderr)
+	if said == "" && e.Signal != "" {
+		said = "ended by " + e.Signal
+	}
+	if said == "" {
+		return fmt.Sprintf("Sandbox error (exit %d)", e.Code)
+	}
+	return fmt.Sprintf("Sandbox error (exit %d): %s", e.Code, said)
+}
+
+// Hint is what to do about it, or "".
+func (e *ExitError) Hint() string {
+	if e.OOM {
+		return `give it more: "limits": {"memory": "4g"} in the workspace's settings`
+	}
+	return ""
+}
+
+// Failure is the error of a process that ended so: nil when it ended well, an
+// [*ExitError] otherwise.
+func Failure(e supervisor.Exit) error {
+	if e.Code == 0 && e.Signal == "" && !e.OOM {
+		return nil
+	}
+	return &ExitError{e}
+}
+
+// Exec runs a command in the container of a workspace, beside the agents and as they
+// are run, and returns how it ended. Stdin may be nil. The end of ctx kills it.
+func (w *Workspaces) Exec(ctx context.Context, slug string, o ExecOptions) (exit supervisor.Exit, err error) {
+	c, err := w.Ensure(ctx, slug)
+	if err != nil {
+		return exit, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	conn, err := c.Dial(ctx)
+	if err != nil {
+		return exit, err
+	}
+	defer conn.Close()
+	return o.run(ctx, conn)
+}
+
+// ExecOptions say what [Workspaces.Exec] runs.
+type ExecOptions struct {
+	Args           []string
+	Env            []string // "NAME=value", besides the fixed ones
+	Dir            string   // default [WorkFolder]
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer              // nil: thrown away
+	Terminal       *supervisor.Size       // a terminal for it; Stderr stays empty then
+	Resize         <-chan supervisor.Size // the terminal's further sizes
+}

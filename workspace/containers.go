@@ -1,0 +1,94 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+)
+
+// containers is what [Workspaces] knows of the engine.
+type containers struct {
+	mu     sync.Mutex
+	engine *engine.Engine // nil until it is needed first
+	info   *engine.Info
+	found  bool // the engine is ours to close
+	bridge bool // sockets do not reach into containers
+}
+
+// find gives the engine and what it says about itself. An engine that was there once is
+// not looked for again: calls to one that is gone say so.
+func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, error) {
+	c := &w.containers
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.engine == nil {
+		if c.engine = w.opt.Engine; c.engine == nil {
+			e, err := engine.Connect(ctx, "")
+			if err != nil {
+				return nil, engine.Info{}, err
+			}
+			c.engine, c.found = e, true
+		}
+	}
+	if c.info == nil {
+		info, err := c.engine.Info(ctx)
+		if err != nil {
+			return nil, engine.Info{}, err
+		}
+		if info.Unusable != "" {
+			return nil, engine.Info{}, &Error{
+				Op: "use " + info.Name, Err: ErrNoEngine, Detail: info.Unusable,
+				Advice: "use Podman, or a Docker that is not rootless; DOCKER_HOST names it",
+			}
+		}
+		c.info = &info
+	}
+	return c.engine, *c.info, nil
+}
+
+func (w *Workspaces) bridged() bool {
+	w.containers.mu.Lock()
+	defer w.containers.mu.Unlock()
+	return w.containers.bridge
+}
+
+func (w *Workspaces) setBridged() {
+	w.containers.mu.Lock()
+	defer w.containers.mu.Unlock()
+	w.containers.bridge = true
+}
+
+// Close gives the connections to the engine back. Containers run on.
+func (w *Workspaces) Close() error {
+	c := &w.containers
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.found {
+		return nil
+	}
+	err := c.engine.Close()
+	c.engine, c.info, c.found = nil, nil, false
+	return err
+}
+
+// ours looks at the container of a workspace. It is [ErrForeign] when something that
+// is not ours has its name, and nil when there is none.
+func (w *Workspaces) ours(ctx context.Context, e *engine.Engine, slug string) (*engine.Container, error) {
+	name := w.containerName(slug)
+	c, err := e.Inspect(ctx, name)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &Error{Op: "look at the container of", Slug: slug, Err: err}
+	}
+	if c.Labels[labelHome] != w.homeHash() || c.Labels[labelWorkspace] != slug {
+		return nil, &Error{
+			Op: "look at the container of", Slug: slug, Err: ErrForeign, Detail: name + " has not the labels that holdfast gives",
+			Advice: "look at it with docker inspect " + name + ", and rename or remove it if it is not needed",
+		}
+	}
+	return &c, nil
+}

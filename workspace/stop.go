@@ -1,0 +1,139 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+)
+
+// stopGrace is how long what runs in a container has to end by itself.
+const stopGrace = 5 * time.Second
+
+// Stop ends the container of a workspace, with everything that runs in it. It is kept
+// and started again when it is needed. One that does not run is stopped already.
+func (w *Workspaces) Stop(ctx context.Context, slug string) error {
+	h, err := w.lock(ctx, "stop", slug)
+	if err != nil {
+		return err
+	}
+	defer h.Release()
+	e, _, err := w.find(ctx)
+	if err != nil {
+		return err
+	}
+	c, err := w.ours(ctx, e, slug)
+	if c == nil || err != nil {
+		return err
+	}
+	if c.State == engine.Paused { // a signal would wait
+		if err := e.Unpause(ctx, c.ID); err != nil {
+			return &Error{Op: "stop", Slug: slug, Err: err}
+		}
+	}
+	if err := e.Stop(ctx, c.ID, stopGrace); err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return &Error{Op: "stop", Slug: slug, Err: err, Advice: hintOf(err)}
+	}
+	return nil
+}
+
+// StopAll stops the containers of all workspaces, side by side.
+func (w *Workspaces) StopAll(ctx context.Context) error {
+	e, _, err := w.find(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := e.List(ctx, map[string]string{labelHome: w.homeHash()})
+	if err != nil {
+		return err
+	}
+	failed := make([]error, len(list))
+	var wg sync.WaitGroup
+	for i, c := range list {
+		if c.State != engine.Running && c.State != engine.Paused {
+			continue
+		}
+		wg.Go(func() {
+			if failed[i] = e.Stop(ctx, c.ID, stopGrace); errors.Is(failed[i], engine.ErrNotFound) {
+				failed[i] = nil // it was one that is removed when it ends
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(failed...)
+}
+
+// removeContainer takes the container of a workspace away, with everything that runs
+// in it. The workspace's lock is held. A workspace that never had one needs no engine.
+func (w *Workspaces) removeContainer(ctx context.Context, slug string) error {
+	e, _, err := w.find(ctx)
+	if errors.Is(err, ErrNoEngine) {
+		if _, none := os.Lstat(filepath.Join(w.folder(), slug, useName)); errors.Is(none, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c, err := w.ours(ctx, e, slug)
+	if c == nil || err != nil {
+		return err
+	}
+	if err := e.Remove(ctx, c.ID); err != nil {
+		return &Error{Op: "remove the container of", Slug: slug, Err: err, Advice: hintOf(err)}
+	}
+	return nil
+}
+
+// State is how the container of a workspace is, for people.
+type State struct {
+	Name     string       `json:"name"`
+	ID       string       `json:"id,omitempty"`
+	State    engine.State `json:"state"` // "absent" where there is none
+	Image    string       `json:"image,omitempty"`
+	Outdated bool         `json:"outdated,omitempty"` // the next one will be another
+	// Processes is how many agents and commands run in it; -1 when nobody can tell.
+	Processes int `json:"processes"`
+	// Confined: sessions in it cannot reach each other. Unconfined says why not.
+	Confined   bool   `json:"confined,omitempty"`
+	Unconfined string `json:"unconfined,omitempty"`
+}
+
+// Absent is the state of a container that is not there.
+const Absent engine.State = "absent"
+
+// ContainerState looks at the container of a workspace and changes nothing.
+func (w *Workspaces) ContainerState(ctx context.Context, slug string) (State, error) {
+	s, err := w.Get(ctx, slug)
+	if err != nil {
+		return State{}, err
+	}
+	out := State{Name: w.containerName(slug), State: Absent}
+	e, info, err := w.find(ctx)
+	if err != nil {
+		return out, err
+	}
+	found, err := w.ours(ctx, e, slug)
+	if found == nil || err != nil {
+		return out, err
+	}
+	out.ID, out.State, out.Image = found.ID, found.State, found.Image
+	d := w.dirs(s)
+	img, err := w.image(ctx, e, s)
+	want := w.spec(s, places{home: d.Home, run: d.Run, project: d.Project}, img.ID, info)
+	out.Outdated = err != nil || want.Labels[labelConfig] != found.Labels[labelConfig]
+	if found.State != engine.Running {
+		return out, nil
+	}
+	c := &Container{Slug: slug, Name: out.Name, ID: found.ID, w: w, engine: e, run: d.Run}
+	out.Processes = -1
+	if h, err := c.ask(ctx, w.bridged()); err == nil {
+		out.Processes, out.Confined, out.Unconfined = h.Processes, h.Confined, h.Unconfined
+	}
+	return out, nil
+}

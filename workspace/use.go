@@ -1,0 +1,54 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
+)
+
+// useName is a file whose lock is shared by those who work in a container. Who makes
+// the container anew has it alone for that time.
+const useName = "use"
+
+// openUse opens the file. The workspace's lock is held.
+func (h *held) openUse() (*os.File, error) {
+	f, err := h.dir.OpenFile(useName, os.O_RDWR|os.O_CREATE|nonBlock, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := h.dir.Lstat(useName)
+	if err == nil && !seen.Mode().IsRegular() {
+		err = &Error{Op: "open", Path: h.dir.Name() + "/" + useName, Err: ErrNotRegular, Detail: what(seen.Mode())}
+	}
+	if err == nil {
+		err = same(seen, func() (fs.FileInfo, error) { return f.Stat() })
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// alone reports whether nobody else works in the container, and keeps it so until
+// share.
+func alone(use *os.File) (bool, error) {
+	free, err := diskfile.TryLock(use)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return true, nil // the supervisor still tells what runs
+	}
+	return free, err
+}
+
+// share says that somebody works in the container.
+func share(use *os.File) error {
+	ok, err := diskfile.TryShare(use)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err == nil && !ok {
+		err = errors.New("somebody has the container alone without the workspace's lock")
+	}
+	return err
+}
