@@ -91,6 +91,7 @@ var floors = map[string]int{
 
 	"workspace":                 50,
 	"workspace/internal/engine": 45, // the only one that knows Docker's API
+	"workspace/internal/tree":   45, // folders that a container writes
 
 	"daemon/strategy": 50,
 	"daemon/auth":     50,

@@ -1,0 +1,79 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// busyWait is how long a deletion waits for whoever still has one of the sessions: its
+// agent is gone, so its turn ends soon.
+const busyWait = 10 * time.Second
+
+// gone is the payload of the session.KindWorkspaceEvent that ends the stay of a session
+// in its workspace.
+type gone struct {
+	Event     string `json:"event"` // "deleted"
+	Workspace string `json:"workspace"`
+	ID        string `json:"workspace_id"`
+}
+
+// tell writes into a session's log that its workspace is no more. It reports false when
+// the log says so already.
+func (d *deletion) tell(ctx context.Context, sessions *session.Sessions, id string) (bool, error) {
+	want := gone{Event: "deleted", Workspace: d.slug, ID: d.id}
+	if d.again {
+		if told, err := d.told(ctx, sessions, id, want); told || err != nil {
+			return false, err
+		}
+	}
+	log, err := openFreed(ctx, sessions, id)
+	if err != nil {
+		return false, err
+	}
+	draft, err := session.NewDraft(session.KindWorkspaceEvent, want)
+	if err == nil {
+		_, err = log.Append(ctx, draft)
+	}
+	return err == nil, errors.Join(err, log.Close())
+}
+
+// openFreed opens a session for writing, and waits a while for who has it.
+func openFreed(ctx context.Context, sessions *session.Sessions, id string) (*session.Log, error) {
+	ctx, cancel := context.WithTimeout(ctx, busyWait)
+	defer cancel()
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		log, err := sessions.Open(ctx, id, &session.OpenOptions{Trashed: true})
+		if err == nil || !errors.Is(err, session.ErrBusy) {
+			return log, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(wait):
+		}
+	}
+}
+
+// told looks for the record of an earlier attempt, from the end of the log.
+func (d *deletion) told(ctx context.Context, sessions *session.Sessions, id string, want gone) (bool, error) {
+	for r, err := range sessions.Store().Read(ctx, id, session.Range{Reverse: true}) {
+		if errors.Is(err, session.ErrCorrupt) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		if r.Kind != session.KindWorkspaceEvent {
+			continue
+		}
+		var got gone
+		if json.Unmarshal(r.Payload, &got) == nil && got == want {
+			return true, nil
+		}
+	}
+	return false, nil
+}

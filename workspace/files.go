@@ -1,0 +1,253 @@
+package workspace
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The folders of a workspace that people look into.
+const (
+	HomeFiles    = "home"    // what agents keep
+	ProjectFiles = "project" // what they work on
+)
+
+// Files are the files in one folder of a workspace, for people: a list, reading,
+// writing and removing, with paths that have slashes and stay below the folder. A link
+// is shown and can be removed; nothing goes through one. They are safe for concurrent
+// use; whoever opened them closes them.
+type Files struct {
+	w       *Workspaces
+	slug    string
+	root    *os.Root
+	counted bool // what is written counts against the limit
+}
+
+// Files opens a folder of a workspace: [HomeFiles] or [ProjectFiles].
+func (w *Workspaces) Files(ctx context.Context, slug, of string) (*Files, error) {
+	dir, err := w.open("open files of", slug)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	s, err := w.read(dir, slug)
+	if err != nil {
+		return nil, err
+	}
+	f := &Files{w: w, slug: slug, counted: true}
+	switch {
+	case of == HomeFiles:
+		f.root, err = openFolder(dir, homeName)
+	case of == ProjectFiles && s.Project == "":
+		f.root, err = openFolder(dir, projectName)
+	case of == ProjectFiles:
+		f.counted = false
+		if p := w.checkPaths(s, nil); p != nil {
+			return nil, p.error(slug)
+		}
+		f.root, err = os.OpenRoot(s.Project)
+	default:
+		return nil, &Error{Op: "open files of", Slug: slug, Err: ErrInvalidPath, Detail: fmt.Sprintf("there is no folder %.40q", of), Advice: "the folders are home and project"}
+	}
+	if err != nil {
+		return nil, &Error{Op: "open files of", Slug: slug, Err: err}
+	}
+	return f, nil
+}
+
+// Close closes the folder.
+func (f *Files) Close() error { return f.root.Close() }
+
+// File is an entry of a folder.
+type File struct {
+	// Name is as it is on the disk: it may hold line breaks, and need not be UTF-8.
+	Name    string
+	Type    string // "file", "folder", "link", "other"
+	Size    int64  // of a file
+	ModTime time.Time
+	Links   uint64 // how many names the file has, 0 when unknown
+	Target  string // of a link
+}
+
+// FilesQuery says which entries of a folder to list.
+type FilesQuery struct {
+	Hidden bool   // also those whose names begin with a dot
+	After  string // only names behind this one
+	Limit  int    // at most this many; 0 or more than [MaxFiles] is MaxFiles
+}
+
+// MaxFiles is how many entries a page of a list has at most.
+const MaxFiles = 1000
+
+// FilesPage is a page of a list, by name. Next is the After of the next one, "" on the
+// last.
+type FilesPage struct {
+	Path  string // of the folder, clean; "." is the first
+	Files []File
+	Next  string
+}
+
+// List lists a folder. However many entries it has, no more than a page is kept in
+// memory.
+func (f *Files) List(ctx context.Context, rel string, q FilesQuery) (*FilesPage, error) {
+	page, err := f.list(ctx, rel, q)
+	if err != nil {
+		return nil, f.error("list", rel, err)
+	}
+	return page, nil
+}
+
+func (f *Files) list(ctx context.Context, rel string, q FilesQuery) (*FilesPage, error) {
+	clean, err := cleanPath(rel)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := openBelow(f.root, clean)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if q.Limit <= 0 || q.Limit > MaxFiles {
+		q.Limit = MaxFiles
+	}
+	names, more, err := firstNames(ctx, dir, q)
+	if err != nil {
+		return nil, err
+	}
+	page := &FilesPage{Path: clean, Files: []File{}}
+	for _, name := range names {
+		if file, err := look(dir, name); err == nil {
+			page.Files = append(page.Files, file)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			page.Files = append(page.Files, File{Name: name, Type: "other"})
+		}
+	}
+	if more {
+		page.Next = names[len(names)-1]
+	}
+	return page, nil
+}
+
+func look(dir *os.Root, name string) (File, error) {
+	info, err := dir.Lstat(name)
+	if err != nil {
+		return File{}, err
+	}
+	file := File{Name: name, Type: "other", ModTime: info.ModTime(), Links: links(info)}
+	switch m := info.Mode(); {
+	case m.IsRegular():
+		file.Type, file.Size = "file", info.Size()
+	case m.IsDir():
+		file.Type = "folder"
+	case m&fs.ModeSymlink != 0:
+		file.Type = "link"
+		file.Target, _ = dir.Readlink(name) // it may be another one by now
+	}
+	return file, nil
+}
+
+// firstNames returns the first names of a folder that q asks for, and whether there
+// are more.
+func firstNames(ctx context.Context, dir *os.Root, q FilesQuery) (names []string, more bool, err error) {
+	d, err := dir.Open(".")
+	if err != nil {
+		return nil, false, err
+	}
+	defer d.Close()
+	var kept lastFirst
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
+		some, err := d.Readdirnames(1024)
+		for _, name := range some {
+			if name <= q.After || !q.Hidden && strings.HasPrefix(name, ".") {
+				continue
+			}
+			if heap.Push(&kept, name); len(kept) > q.Limit {
+				heap.Pop(&kept)
+				more = true
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	slices.Sort(kept)
+	return kept, more, nil
+}
+
+// lastFirst is a heap with the last name on top.
+type lastFirst []string
+
+func (h lastFirst) Len() int           { return len(h) }
+func (h lastFirst) Less(i, j int) bool { return cmp.Less(h[j], h[i]) }
+func (h lastFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+
+// Push adds a name.
+func (h *lastFirst) Push(x any) { *h = append(*h, x.(string)) }
+
+// Pop takes the last one.
+func (h *lastFirst) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// Open opens a file for reading, see [OpenRegular].
+func (f *Files) Open(rel string, max int64) (*Regular, error) {
+	r, err := OpenRegular(f.root, rel, max)
+	if err != nil {
+		return nil, f.error("open", rel, err)
+	}
+	return r, nil
+}
+
+// Remove removes a file, a link or a folder with all below it. The folder itself that
+// these are the files of stays: [ErrInvalidPath].
+func (f *Files) Remove(ctx context.Context, rel string) error {
+	clean, err := cleanPath(rel)
+	if err == nil && clean == "." {
+		err = &Error{Err: ErrInvalidPath, Detail: "this folder itself cannot be removed", Advice: "name what is to be removed in it"}
+	}
+	if err == nil {
+		err = f.remove(ctx, clean)
+	}
+	if err != nil {
+		return f.error("remove", rel, err)
+	}
+	return nil
+}
+
+func (f *Files) remove(ctx context.Context, clean string) error {
+	dir, err := openBelow(f.root, path.Dir(clean))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if _, err := dir.Lstat(path.Base(clean)); err != nil {
+		return err
+	}
+	_, err = removeTree(ctx, dir, path.Base(clean))
+	return err
+}
+
+func (f *Files) error(op, rel string, err error) error {
+	out := fileError(op, rel, err)
+	if e, ok := errors.AsType[*Error](out); ok {
+		e.Slug = f.slug
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// MaxUpload is how large a file that is written may be, when nothing else is said.
+const MaxUpload = 50 << 20
+
+// Write puts a file into a folder, which is made where there is none. Of name the last
+// component counts, whatever system it comes from: what a browser sends is not to be
+// trusted. The file is there whole or not at all and replaces a file or a link of its
+// name. More than max bytes ([MaxUpload] when it is 0) are [ErrTooLarge]; a home that is
+// full is [ErrQuota].
+func (f *Files) Write(ctx context.Context, folder, name string, from io.Reader, max int64) (*File, error) {
+	rel := path.Join(folder, name)
+	base, err := baseName(name)
+	if err == nil {
+		err = f.room(ctx)
+	}
+	var dir *os.Root
+	if err == nil {
+		dir, err = f.makeFolder(folder)
+	}
+	if err != nil {
+		return nil, f.error("write", rel, err)
+	}
+	defer dir.Close()
+	if max <= 0 {
+		max = MaxUpload
+	}
+	if err := put(ctx, dir, base, from, max); err != nil {
+		return nil, f.error("write", rel, err)
+	}
+	file, err := look(dir, base)
+	if err != nil {
+		return nil, f.error("write", rel, err)
+	}
+	return &file, nil
+}
+
+// MakeFolder makes a folder, and those above it that are missing.
+func (f *Files) MakeFolder(rel string) error {
+	dir, err := f.makeFolder(rel)
+	if err != nil {
+		return f.error("make folder", rel, err)
+	}
+	return dir.Close()
+}
+
+// room checks that there may be more.
+func (f *Files) room(ctx context.Context) error {
+	if !f.counted {
+		return nil
+	}
+	return f.w.CheckDisk(ctx, f.slug)
+}
+
+// baseName is what a file is called that somebody sends.
+func baseName(name string) (string, error) {
+	base := name[strings.LastIndexAny(name, `/\`)+1:]
+	if base == "" || base == "." || base == ".." || len(base) > 255 || strings.ContainsRune(base, 0) {
+		return "", &Error{Err: ErrInvalidPath, Detail: fmt.Sprintf("%.60q is no name of a file", base), Advice: "give it a name of 1 to 255 bytes"}
+	}
+	return base, nil
+}
+
+// makeFolder opens a folder below the root and makes what is missing of it.
+func (f *Files) makeFolder(rel string) (*os.Root, error) {
+	clean, err := cleanPath(rel)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := f.root.OpenRoot(".")
+	if err != nil || clean == "." {
+		return dir, err
+	}
+	for name := range strings.SplitSeq(clean, "/") {
+		next, err := openFolder(dir, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			next, err = makeIn(dir, name)
+		}
+		if err := errors.Join(err, dir.Close()); err != nil {
+			return nil, err
+		}
+		dir = next
+	}
+	return dir, nil
+}
+
+// makeIn makes a folder that agents can use, and opens it.
+func makeIn(dir *os.Root, name string) (*os.Root, error) {
+	made := dir.Mkdir(name, 0o755)
+	if made != nil && !errors.Is(made, fs.ErrExist) {
+		return nil, made
+	}
+	next, err := openFolder(dir, name)
+	if err != nil || made != nil { // or somebody else has made it
+		return next, err
+	}
+	if err := giveToAgent(next); err != nil {
+		return nil, errors.Join(err, next.Close())
+	}
+	return next, nil
+}
+
+// put writes a file under another name and gives it its own at last.
+func put(ctx context.Context, dir *os.Root, name string, from io.Reader, max int64) error {
+	if seen, err := dir.Lstat(name); err == nil && seen.IsDir() {
+		return notRegular(seen.Mode())
+	}
+	tmp := ".holdfast-" + newID()
+	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	err = pour(ctx, f, from, max)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, dir.Remove(tmp))
+	}
+	if err := dir.Rename(tmp, name); err != nil {
+		return errors.Join(err, dir.Remove(tmp))
+	}
+	return nil
+}
+
+func pour(ctx context.Context, f *os.File, from io.Reader, max int64) error {
+	n, err := io.Copy(f, io.LimitReader(&cancelled{ctx, from}, max+1))
+	switch {
+	case err != nil:
+		return err
+	case n > max:
+		return &Error{Err: ErrTooLarge, Detail: fmt.Sprintf("more than the limit of %s", Bytes(max)), Advice: "send a smaller file"}
+	}
+	if uid, gid := agentUser(); os.Getuid() == 0 && uid != 0 {
+		if err := f.Chown(uid, gid); err != nil {
+			return err
+		}
+	}
+	return f.Sync()
+}
+
+// cancelled is a reader that ends with a context.
+type cancelled struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+// Read reads on while the context lasts.
+func (c *cancelled) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.from.Read(p)
+}

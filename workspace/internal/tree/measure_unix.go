@@ -1,0 +1,87 @@
+//go:build unix
+
+package tree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Measure adds up what lies below name, one component, in an open folder. Nothing but
+// folders is opened. What changes while it runs may be counted or not. The error is the
+// context's, or that name itself is no folder that can be looked into; name may be a
+// mount of its own.
+func Measure(ctx context.Context, parent *os.File, name string, o *Options) (Size, error) {
+	m := &meter{seen: map[inode]bool{}}
+	if o != nil {
+		m.unlock = o.Unlock
+	}
+	dir := int(parent.Fd())
+	top, err := openFolder(dir, name)
+	if errors.Is(err, fs.ErrPermission) && m.locked(dir, name) {
+		top, err = openFolder(dir, name)
+	}
+	if err != nil {
+		return Size{}, &fs.PathError{Op: "measure", Path: quote(name), Err: err}
+	}
+	err = walk(ctx, top, m)
+	return m.size, errors.Join(err, top.Close())
+}
+
+// meter adds up what a walk visits.
+type meter struct {
+	size   Size
+	seen   map[inode]bool // files with several names
+	unlock bool
+}
+
+type inode struct{ dev, ino uint64 }
+
+func (m *meter) entry(dir int, name string) (folder bool, err error) {
+	st, err := lstat(dir, name)
+	if errors.Is(err, unix.ENOENT) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	folder = st.Mode&unix.S_IFMT == unix.S_IFDIR
+	if folder {
+		m.size.Folders++
+	} else {
+		if st.Nlink > 1 {
+			id := inode{uint64(st.Dev), uint64(st.Ino)}
+			if m.seen[id] {
+				return false, nil
+			}
+			m.seen[id] = true
+		}
+		m.size.Files++
+	}
+	m.size.Bytes += max(512*int64(st.Blocks), MinBytes)
+	return folder, nil
+}
+
+func (m *meter) locked(dir int, name string) bool {
+	if !m.unlock {
+		return false
+	}
+	st, err := lstat(dir, name)
+	return err == nil && unlock(dir, name, uint32(st.Mode)&0o777|0o500) == nil
+}
+
+func (m *meter) entered(int) {}
+
+func (m *meter) left(int, string) error { return nil }
+
+func (m *meter) failed(_ string, err error) {
+	if errors.Is(err, ErrMounted) {
+		m.size.Mounted++
+	} else {
+		m.size.Unread++
+	}
+}

@@ -1,0 +1,51 @@
+package tree
+
+import (
+	"errors"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// place tells a folder from every other one, and where it is mounted.
+type place struct {
+	dev, ino uint64
+	mount    uint64 // 0 where the kernel does not say (before 5.8)
+}
+
+// with reports whether two folders are on one mount.
+func (p place) with(o place) bool { return p.dev == o.dev && p.mount == o.mount }
+
+func placeOf(fd int) (place, error) {
+	var st unix.Statx_t
+	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_INO|unix.STATX_MNT_ID, &st)
+	if err == nil && st.Mask&unix.STATX_MNT_ID != 0 {
+		return place{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino, st.Mnt_id}, nil
+	}
+	var s unix.Stat_t
+	if err := unix.Fstat(fd, &s); err != nil {
+		return place{}, err
+	}
+	return place{s.Dev, s.Ino, 0}, nil
+}
+
+// unlock gives the owner of a folder the rights to it. It is no link that is changed,
+// nor what one points to.
+func unlock(dir int, name string, mode uint32) error {
+	fd, err := openat(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unlockOpen(dir, fd, mode), unix.Close(fd))
+}
+
+func unlockOpen(dir, fd int, mode uint32) error {
+	above, err := placeOf(dir)
+	if err != nil {
+		return err
+	}
+	if at, err := placeOf(fd); err != nil || !at.with(above) {
+		return errors.Join(err, ErrMounted)
+	}
+	return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode)
+}

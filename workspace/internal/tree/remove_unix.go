@@ -1,0 +1,142 @@
+//go:build unix
+
+package tree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxRounds is how often a tree is gone through when entries appear while it is removed.
+const maxRounds = 100
+
+// Remove removes name, one component, from an open folder, with everything below it.
+// Links are removed and never followed, nothing but folders is opened, and where
+// something is mounted it stops ([ErrMounted]). Folders without rights are given them.
+// What cannot be removed is a [*LeftError]; everything else is gone then. It is no
+// error when there is nothing of that name. When entries appear as fast as they are
+// removed the error is [ErrWriting].
+func Remove(ctx context.Context, parent *os.File, name string) (Removed, error) {
+	r := &remover{}
+	dir := int(parent.Fd())
+	for range maxRounds {
+		before := r.removed
+		r.failures = failures{op: "remove"}
+		done, err := r.round(ctx, dir, name)
+		if done || err != nil {
+			return Removed{r.removed}, err
+		}
+		if r.removed == before && r.count > 0 {
+			return Removed{r.removed}, r.error()
+		}
+	}
+	return Removed{r.removed}, &fs.PathError{Op: "remove", Path: quote(name), Err: ErrWriting}
+}
+
+// remover removes what a walk visits.
+type remover struct {
+	failures
+	removed int64
+}
+
+// round goes through the tree once and reports whether it is gone.
+func (r *remover) round(ctx context.Context, dir int, name string) (bool, error) {
+	folder, err := r.entry(dir, name)
+	if err != nil {
+		return false, r.only(name, err)
+	}
+	if !folder {
+		return true, nil
+	}
+	at, err := placeOf(dir)
+	if err != nil {
+		return false, err
+	}
+	top, _, err := enter(dir, name, at)
+	if errors.Is(err, fs.ErrPermission) && r.locked(dir, name) {
+		top, _, err = enter(dir, name, at)
+	}
+	if err != nil {
+		if gone(err) {
+			return false, nil // replaced meanwhile
+		}
+		return false, r.only(name, err)
+	}
+	err = walk(ctx, top, r)
+	if err := errors.Join(err, top.Close()); err != nil {
+		return false, err
+	}
+	if err := r.left(dir, name); err != nil {
+		r.failed(name, err)
+	}
+	_, err = lstat(dir, name)
+	return errors.Is(err, fs.ErrNotExist), nil
+}
+
+// only is the error when nothing below name was looked at.
+func (r *remover) only(name string, err error) error {
+	r.failures = failures{op: "remove"}
+	r.failed(name, err)
+	return r.error()
+}
+
+// entry removes what is no folder.
+func (r *remover) entry(dir int, name string) (folder bool, err error) {
+	err = unlinkat(dir, name, 0)
+	switch {
+	case err == nil:
+		r.removed++
+		return false, nil
+	case errors.Is(err, unix.ENOENT):
+		return false, nil
+	case errors.Is(err, unix.EISDIR):
+		return true, nil
+	}
+	// Not every system says that it is a folder.
+	if st, lerr := lstat(dir, name); lerr == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return true, nil
+	}
+	return false, err
+}
+
+func (r *remover) locked(dir int, name string) bool { return unlock(dir, name, 0o700) == nil }
+
+// entered makes it possible to remove entries of a folder.
+func (r *remover) entered(dir int) {
+	var st unix.Stat_t
+	if unix.Fstat(dir, &st) == nil && st.Mode&0o700 != 0o700 {
+		_ = unix.Fchmod(dir, 0o700) // what cannot be removed then is told
+	}
+}
+
+// left removes a folder that should be empty by now.
+func (r *remover) left(dir int, name string) error {
+	err := unlinkat(dir, name, unix.AT_REMOVEDIR)
+	switch {
+	case err == nil:
+		r.removed++
+	case errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.EEXIST), gone(err):
+		return nil // the next round has it, or what is in it was told
+	}
+	return err
+}
+
+func unlinkat(dir int, name string, flags int) error {
+	for {
+		if err := unix.Unlinkat(dir, name, flags); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+func lstat(dir int, name string) (st unix.Stat_t, err error) {
+	for {
+		if err = unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); !errors.Is(err, unix.EINTR) {
+			return st, err
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// checkPaths looks at the folders of the host that a container is to get. Whoever
+// makes a container calls it right before: an engine follows links, and mounts
+// whatever a path leads to at that time. others are the other workspaces.
+func (w *Workspaces) checkPaths(s *Settings, others []Settings) *problem {
+	hosts := s.hosts()
+	for _, h := range hosts {
+		if p := w.checkHost(h); p != nil {
+			return p
+		}
+	}
+	for i, a := range hosts {
+		for _, b := range hosts[:i] {
+			if p := swappable(a, b, ""); p != nil {
+				return p
+			}
+		}
+		for j := range others {
+			for _, b := range others[j].hosts() {
+				if p := swappable(a, b, " of workspace "+others[j].Slug); p != nil {
+					return p
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// host is a place of the host that is mounted.
+type host struct {
+	field, path string
+	writable    bool
+	folder      bool // it must be one
+}
+
+func (s *Settings) hosts() []host {
+	var list []host
+	if s.Project != "" {
+		list = append(list, host{"project", s.Project, true, true})
+	}
+	for i, m := range s.Mounts {
+		list = append(list, host{fmt.Sprintf("mounts[%d].host", i), m.Host, !m.ReadOnly, false})
+	}
+	return list
+}
+
+// swappable refuses two places of which one lies inside the other, when an agent can
+// write the outer one: it could put a link in the place of the inner one, and the next
+// container would get what the link points to.
+func swappable(a, b host, of string) *problem {
+	const hint = "mount folders side by side, or the outer one read-only"
+	switch {
+	case a.path == b.path:
+		return nil
+	case b.writable && below(a.path, b.path, filepath.Separator):
+		return &problem{a.field, fmt.Sprintf("%s lies inside %s (%s%s), which an agent can write", a.path, b.path, b.field, of), hint}
+	case a.writable && below(b.path, a.path, filepath.Separator):
+		return &problem{a.field, fmt.Sprintf("%s, which an agent can write, has %s inside (%s%s)", a.path, b.path, b.field, of), hint}
+	}
+	return nil
+}
+
+// The places that are refused: with all below and around them, as they are, and when
+// something may be written below them.
+var (
+	systemTrees = []string{"/proc", "/sys", "/dev", "/run", "/boot", "/var/run", "/var/lib/docker", "/var/lib/containerd", "/var/lib/containers"}
+	wholeTrees  = []string{"/home", "/Users", "/private", "/System", "/Library"}
+	readTrees   = []string{"/etc", "/private/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}
+)
+
+func (w *Workspaces) checkHost(h host) *problem {
+	refuse := func(hint, format string, args ...any) *problem {
+		return &problem{h.field, fmt.Sprintf(format, args...), hint}
+	}
+	plain, err := filepath.EvalSymlinks(h.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refuse("make it first: mkdir "+h.path, "%s is not there", h.path)
+	case err != nil:
+		return refuse("", "%v", err)
+	case plain != h.path:
+		return refuse("write the path that it leads to, if that is what you want", "%s is or has a link, and leads to %s", h.path, plain)
+	}
+	info, err := os.Stat(plain)
+	if err != nil {
+		return refuse("", "%v", err)
+	}
+	if !info.IsDir() && (h.folder || !info.Mode().IsRegular()) {
+		return refuse("name a folder", "%s is %s", h.path, what(info.Mode()))
+	}
+	for _, tree := range systemTrees {
+		if below(plain, tree, '/') || below(tree, plain, '/') {
+			return refuse("choose a folder of your own", "%s belongs to the system", h.path)
+		}
+	}
+	for _, tree := range wholeTrees {
+		if plain == tree {
+			return refuse("choose a folder in it", "%s is too much to be given away", h.path)
+		}
+	}
+	for _, tree := range readTrees {
+		if h.writable && below(plain, tree, '/') {
+			return refuse(`mount it with "readonly": true`, "%s belongs to the system", h.path)
+		}
+	}
+	return w.checkOwn(h.path, refuse)
+}
+
+// checkOwn refuses places that hold, or lie in, what agents must not reach: our own
+// home folder, and the sockets of container engines.
+func (w *Workspaces) checkOwn(p string, refuse func(string, string, ...any) *problem) *problem {
+	for _, own := range []struct{ path, name string }{
+		{w.home, "HOLDFAST_HOME"},
+		{strings.TrimPrefix(os.Getenv("DOCKER_HOST"), "unix://"), "the engine's socket"},
+		{"/var/run/docker.sock", "the engine's socket"},
+		{"/run/docker.sock", "the engine's socket"},
+		{"/run/podman", "the engine's socket"},
+		{os.Getenv("XDG_RUNTIME_DIR"), "the folder of your sockets"},
+	} {
+		if !filepath.IsAbs(own.path) {
+			continue
+		}
+		for _, at := range []string{filepath.Clean(own.path), resolved(own.path)} {
+			if below(at, p, filepath.Separator) || below(p, at, filepath.Separator) && own.name == "HOLDFAST_HOME" {
+				return refuse("choose a folder beside it", "%s and %s (%s) lie in each other", p, at, own.name)
+			}
+		}
+	}
+	return nil
+}
+
+// resolved is a path without links, as far as it is there.
+func resolved(p string) string {
+	if plain, err := filepath.EvalSymlinks(p); err == nil {
+		return plain
+	}
+	return filepath.Clean(p)
+}

@@ -1,0 +1,195 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/sandbox/egress"
+)
+
+// problem is what is wrong with a field.
+type problem struct{ field, what, hint string }
+
+// Check reports, as an [Error] that wraps [ErrInvalid], what cannot be used of
+// settings that are complete (see [Settings.WithDefaults]). The folders of the host are
+// looked at when they are needed, by Create and Set and before a container is made.
+func (s *Settings) Check() error {
+	if p := s.problem(); p != nil {
+		return p.error(s.Slug)
+	}
+	return nil
+}
+
+func (p *problem) error(slug string) error {
+	return &Error{Op: "check settings", Slug: slug, Err: ErrInvalid, Detail: p.field + ": " + p.what, Advice: p.hint}
+}
+
+// problem finds what is wrong with the values, whatever is on the disk.
+func (s *Settings) problem() *problem {
+	for _, check := range []func() *problem{
+		s.checkIdentity, s.checkTexts, s.checkAgent, s.checkLimits, s.checkNetwork, s.checkMounts, s.checkCredentials,
+	} {
+		if p := check(); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *Settings) checkIdentity() *problem {
+	if e, ok := errors.AsType[*Error](CheckSlug(s.Slug)); ok {
+		return &problem{"slug", e.Detail, e.Advice}
+	}
+	if !isID(s.ID) {
+		return &problem{"id", fmt.Sprintf("%.40q is not 16 hexadecimal digits", s.ID), "put back the id that the workspace was made with"}
+	}
+	if s.Created.IsZero() {
+		return &problem{"created", "it is missing", "write the time as 2006-01-02T15:04:05Z"}
+	}
+	return nil
+}
+
+func isID(id string) bool { return len(id) == 16 && strings.Trim(id, "0123456789abcdef") == "" }
+
+func (s *Settings) checkTexts() *problem {
+	if s.Project != "" {
+		if p := checkAbsolute("project", s.Project); p != nil {
+			return p
+		}
+	}
+	if s.Image != "" {
+		first := strings.IndexFunc(s.Image, func(r rune) bool {
+			return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/:@", r)
+		})
+		if first >= 0 || len(s.Image) > 255 || strings.ContainsRune("._-/:@", rune(s.Image[0])) {
+			return &problem{"image", fmt.Sprintf("%.60q is no name of an image", s.Image), "write it as docker does: name, name:tag or its sha256"}
+		}
+	}
+	if len(s.Model) > 255 || strings.ContainsFunc(s.Model, unicode.IsControl) || strings.HasPrefix(s.Model, "-") {
+		return &problem{"model", fmt.Sprintf("%.60q is no name of a model", s.Model), "write the name that the agent knows it by"}
+	}
+	switch s.Trust {
+	case Sandboxed:
+		return nil
+	case Direct:
+		return &problem{"trust", "a workspace is always sandboxed", "run the agent without a workspace: holdfast run"}
+	}
+	return &problem{"trust", fmt.Sprintf("%.40q is no level", s.Trust), "write sandboxed"}
+}
+
+func (s *Settings) checkAgent() *problem {
+	a := &s.Agent
+	for i, arg := range a.Command {
+		if i == 0 && arg == "" || strings.ContainsRune(arg, 0) {
+			return &problem{fmt.Sprintf("agent.command[%d]", i), fmt.Sprintf("%.40q cannot be run", arg), `write the program and its arguments, such as ["gemini", "--acp"]`}
+		}
+	}
+	switch a.Kind {
+	case KindHoldfast:
+		if len(a.Command) > 0 {
+			return &problem{"agent.command", "our own agent has no other command", "leave it out, or set kind to " + KindACP}
+		}
+	case KindClaude, KindCodex:
+	case KindACP:
+		if len(a.Command) == 0 {
+			return &problem{"agent.command", "an agent over ACP needs one", `write it as a list, such as ["gemini", "--acp"]`}
+		}
+	default:
+		return &problem{"agent.kind", fmt.Sprintf("there is no %.40q", a.Kind), "the kinds are holdfast, claude, codex, acp"}
+	}
+	return nil
+}
+
+func (s *Settings) checkLimits() *problem {
+	l := &s.Limits
+	switch {
+	case l.Memory < minMemory:
+		return &problem{"limits.memory", l.Memory.String() + " is too little for anything to run", "give at least " + Bytes(minMemory).String()}
+	case !(l.CPUs >= minCPUs && l.CPUs <= maxCPUs):
+		return &problem{"limits.cpus", fmt.Sprintf("%v is no number of processors", l.CPUs), "write a number such as 2 or 0.5"}
+	case l.PIDs < minPIDs || l.PIDs > maxPIDs:
+		return &problem{"limits.pids", fmt.Sprintf("%d is not between %d and %d", l.PIDs, minPIDs, maxPIDs), "threads count as well: 512 is good for an agent"}
+	case l.Disk < 1<<20 && l.Disk != Unlimited:
+		return &problem{"limits.disk", l.Disk.String() + " is too little for anything to be kept", `give at least 1m, or "none" for no limit`}
+	}
+	return nil
+}
+
+func (s *Settings) checkNetwork() *problem {
+	switch n := &s.Network; n.Mode {
+	case NetworkNone:
+		if len(n.Domains) > 0 {
+			return &problem{"network.domains", "without a network nothing is let through", `set "mode" to "proxy"`}
+		}
+	case NetworkProxy:
+		for i, entry := range n.Domains {
+			if what, hint := egress.CheckEntry(entry); what != "" {
+				return &problem{fmt.Sprintf("network.domains[%d]", i), what, hint}
+			}
+		}
+	default:
+		return &problem{"network.mode", fmt.Sprintf("there is no %.40q", n.Mode), "the modes are none and proxy"}
+	}
+	return nil
+}
+
+// taken are the places of the container that nothing may be mounted over, nor below.
+var taken = []string{
+	"/work", "/home", "/run", "/tmp", "/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/sbin",
+	"/lib", "/lib32", "/lib64", "/libx32", "/boot", "/var", "/holdfast",
+}
+
+func (s *Settings) checkMounts() *problem {
+	for i, m := range s.Mounts {
+		field := fmt.Sprintf("mounts[%d]", i)
+		if p := checkAbsolute(field+".host", m.Host); p != nil {
+			return p
+		}
+		at := field + ".at"
+		if !path.IsAbs(m.At) || path.Clean(m.At) != m.At || m.At == "/" || strings.ContainsFunc(m.At, unicode.IsControl) || strings.ContainsRune(m.At, ':') {
+			return &problem{at, fmt.Sprintf("%.80q is no place in the container", m.At), "write an absolute path, such as /mnt/data"}
+		}
+		for _, t := range taken {
+			if below(m.At, t, '/') {
+				return &problem{at, m.At + " is the container's own", "choose another, such as /mnt/data"}
+			}
+		}
+		for j, other := range s.Mounts[:i] {
+			if below(m.At, other.At, '/') || below(other.At, m.At, '/') {
+				return &problem{at, fmt.Sprintf("%s and mounts[%d].at (%s) lie in each other", m.At, j, other.At), "choose places side by side"}
+			}
+		}
+	}
+	return nil
+}
+
+func checkAbsolute(field, p string) *problem {
+	if !filepath.IsAbs(p) || filepath.Clean(p) != p || strings.ContainsRune(p, 0) {
+		return &problem{field, fmt.Sprintf("%.80q is no absolute path", p), "write the whole path, without . and .. in it"}
+	}
+	return nil
+}
+
+// below reports whether p is dir or lies below it. Both are clean.
+func below(p, dir string, separator byte) bool {
+	rest, ok := strings.CutPrefix(p, dir)
+	return ok && (rest == "" || rest[0] == separator || dir[len(dir)-1] == separator)
+}
+
+func (s *Settings) checkCredentials() *problem {
+	for i, name := range s.Credentials {
+		field := fmt.Sprintf("credentials[%d]", i)
+		if key, _, ok := strings.Cut(name, "="); ok { // its value may be a secret: it is not shown
+			return &problem{field, fmt.Sprintf("%.40q has a value", key), "write the name alone; its value is taken from the environment when an agent is started"}
+		}
+		if e, ok := errors.AsType[*supervisor.EnvError](supervisor.CheckEnv([]string{name + "="})); ok {
+			return &problem{field, fmt.Sprintf("%.60q is %s", name, e.Why), "name a variable that holds a credential, such as ANTHROPIC_API_KEY"}
+		}
+	}
+	return nil
+}

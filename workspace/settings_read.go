@@ -1,0 +1,290 @@
+package workspace
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/spelling"
+)
+
+// maxSettings is the largest workspace.json in bytes.
+const maxSettings = 1 << 20
+
+// DecodeSettings reads the text of a workspace.json. Every field must be known, stand
+// once and be usable; what is left out has its default. Whether the folders are there
+// is not looked at. Errors are [*Error] around [ErrInvalid] or [ErrNewer], and Path has
+// the place: "file:line:column".
+func DecodeSettings(file string, source []byte) (*Settings, error) {
+	d := &decoder{file: file, source: source, places: map[string]int{}}
+	root, err := jsontree.Parse(source)
+	if e, ok := errors.AsType[*jsontree.Error](err); ok {
+		return nil, d.fault(e.Offset, ErrInvalid, e.Hint, "%s", e.What)
+	}
+	s := &Settings{}
+	if err := d.format(&root); err != nil {
+		return nil, err
+	}
+	if err := d.settings(s, &root); err != nil {
+		return nil, err
+	}
+	full := s.WithDefaults()
+	if p := full.problem(); p != nil {
+		return nil, d.fault(d.place(p.field), ErrInvalid, p.hint, "%s: %s", p.field, p.what)
+	}
+	return &full, nil
+}
+
+// decoder reads settings from a tree of JSON.
+type decoder struct {
+	file   string
+	source []byte
+	places map[string]int // offsets of values, by field
+}
+
+func (d *decoder) fault(at int, contract error, hint, format string, args ...any) error {
+	before := d.source[:min(max(at, 0), len(d.source))]
+	line, col := bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')
+	return &Error{
+		Op: "read settings", Path: fmt.Sprintf("%s:%d:%d", d.file, line, col), Err: contract,
+		Detail: fmt.Sprintf(format, args...), Advice: hint,
+	}
+}
+
+// place is where a field stands, or the nearest one around it.
+func (d *decoder) place(field string) int {
+	for field != "" {
+		if at, ok := d.places[field]; ok {
+			return at
+		}
+		field = field[:max(strings.LastIndexAny(field, ".["), 0)]
+	}
+	return 0
+}
+
+// format looks at the version before anything else: a newer one may have other fields.
+func (d *decoder) format(root *jsontree.Node) error {
+	n := root.Field("format")
+	if n == root {
+		return d.fault(root.At, ErrInvalid, fmt.Sprintf(`write "format": %d`, settingsFormat), "format: it is missing")
+	}
+	v, err := strconv.Atoi(n.Text)
+	switch {
+	case n.Kind != jsontree.Number || err != nil || v < 1:
+		return d.fault(n.At, ErrInvalid, fmt.Sprintf("write %d", settingsFormat), "format: %s is no version", n.Show())
+	case v > settingsFormat:
+		return d.fault(n.At, ErrNewer, "install a newer holdfast; holdfast version says which this is", "format %d, this version reads %d", v, settingsFormat)
+	}
+	return nil
+}
+
+type reader func(field string, n *jsontree.Node) error
+
+func (d *decoder) settings(s *Settings, root *jsontree.Node) error {
+	return d.object("", root, map[string]reader{
+		"format":  func(string, *jsontree.Node) error { return nil },
+		"id":      d.text(&s.ID),
+		"slug":    d.text(&s.Slug),
+		"created": d.time(&s.Created),
+		"project": d.text(&s.Project),
+		"image":   d.text(&s.Image),
+		"agent":   d.agent(&s.Agent),
+		"model":   d.text(&s.Model),
+		"limits": d.fields(map[string]reader{
+			"memory": d.bytes(&s.Limits.Memory),
+			"cpus":   d.number(&s.Limits.CPUs),
+			"pids":   d.whole(&s.Limits.PIDs),
+			"disk":   d.bytes(&s.Limits.Disk),
+		}),
+		"network": d.fields(map[string]reader{
+			"mode":    d.text(&s.Network.Mode),
+			"domains": d.texts(&s.Network.Domains),
+		}),
+		"mounts":      d.mounts(&s.Mounts),
+		"credentials": d.texts(&s.Credentials),
+		"trust":       d.trust(&s.Trust),
+	})
+}
+
+func (d *decoder) fields(known map[string]reader) reader {
+	return func(field string, n *jsontree.Node) error { return d.object(field, n, known) }
+}
+
+func (d *decoder) object(field string, n *jsontree.Node, known map[string]reader) error {
+	if n.Kind != jsontree.Object {
+		return d.wrong(field, n, jsontree.Object)
+	}
+	for i := range n.Members {
+		m := &n.Members[i]
+		sub := m.Key
+		if field != "" {
+			sub = field + "." + m.Key
+		}
+		read, ok := known[m.Key]
+		if !ok {
+			return d.fault(m.At, ErrInvalid, nearest(m.Key, known), "%s: there is no such setting", sub)
+		}
+		d.places[sub] = m.Value.At
+		if err := read(sub, &m.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nearest is what was meant by a name that is not known.
+func nearest(name string, known map[string]reader) string {
+	names := slices.Sorted(maps.Keys(known))
+	for _, k := range names {
+		if spelling.Edits(strings.ToLower(name), k) <= 2 {
+			return "did you mean " + k + "?"
+		}
+	}
+	return "the settings are " + strings.Join(names, ", ")
+}
+
+func (d *decoder) wrong(field string, n *jsontree.Node, want jsontree.Kind) error {
+	hint := ""
+	if n.Kind == jsontree.Null {
+		hint = "leave the field out"
+	}
+	if field == "" {
+		field = "settings"
+	}
+	return d.fault(n.At, ErrInvalid, hint, "%s: %s stands where %s is needed", field, n.Show(), want)
+}
+
+func (d *decoder) text(to *string) reader {
+	return func(field string, n *jsontree.Node) error {
+		if n.Kind != jsontree.Text {
+			return d.wrong(field, n, jsontree.Text)
+		}
+		*to = n.Text
+		return nil
+	}
+}
+
+func (d *decoder) texts(to *[]string) reader {
+	return func(field string, n *jsontree.Node) error {
+		return d.list(field, n, func(item string, n *jsontree.Node) error {
+			var text string
+			err := d.text(&text)(item, n)
+			*to = append(*to, text)
+			return err
+		})
+	}
+}
+
+func (d *decoder) list(field string, n *jsontree.Node, each reader) error {
+	if n.Kind != jsontree.List {
+		return d.wrong(field, n, jsontree.List)
+	}
+	for i := range n.Items {
+		item := fmt.Sprintf("%s[%d]", field, i)
+		d.places[item] = n.Items[i].At
+		if err := each(item, &n.Items[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decoder) time(to *time.Time) reader {
+	return func(field string, n *jsontree.Node) error {
+		t, err := time.Parse(time.RFC3339, n.Text)
+		if n.Kind != jsontree.Text || err != nil {
+			return d.fault(n.At, ErrInvalid, "write it as 2006-01-02T15:04:05Z", "%s: %s is no time", field, n.Show())
+		}
+		*to = t
+		return nil
+	}
+}
+
+func (d *decoder) number(to *float64) reader {
+	return func(field string, n *jsontree.Node) error {
+		v, err := strconv.ParseFloat(n.Text, 64)
+		if n.Kind != jsontree.Number || err != nil {
+			return d.wrong(field, n, jsontree.Number)
+		}
+		return d.set(field, n, v != 0, func() { *to = v })
+	}
+}
+
+func (d *decoder) whole(to *int64) reader {
+	return func(field string, n *jsontree.Node) error {
+		v, err := strconv.ParseInt(n.Text, 10, 64)
+		if n.Kind != jsontree.Number || err != nil {
+			return d.wrong(field, n, "a whole number")
+		}
+		return d.set(field, n, v != 0, func() { *to = v })
+	}
+}
+
+func (d *decoder) bytes(to *Bytes) reader {
+	return func(field string, n *jsontree.Node) error {
+		var v Bytes
+		if err := json.Unmarshal(d.source[n.At:n.End], &v); err != nil {
+			return d.fault(n.At, ErrInvalid, `write "512m" or "2g"`, "%s: %s is no number of bytes", field, n.Show())
+		}
+		return d.set(field, n, v != 0, func() { *to = v })
+	}
+}
+
+// set refuses what would be taken for a field that is left out.
+func (d *decoder) set(field string, n *jsontree.Node, ok bool, do func()) error {
+	if !ok {
+		return d.fault(n.At, ErrInvalid, "leave the field out for the default", "%s: it cannot be 0", field)
+	}
+	do()
+	return nil
+}
+
+func (d *decoder) agent(to *AgentSpec) reader {
+	return func(field string, n *jsontree.Node) error {
+		if n.Kind == jsontree.Text {
+			return d.text(&to.Kind)(field, n)
+		}
+		return d.object(field, n, map[string]reader{"kind": d.text(&to.Kind), "command": d.texts(&to.Command)})
+	}
+}
+
+func (d *decoder) mounts(to *[]Mount) reader {
+	return func(field string, n *jsontree.Node) error {
+		return d.list(field, n, func(item string, n *jsontree.Node) error {
+			var m Mount
+			err := d.object(item, n, map[string]reader{
+				"host": d.text(&m.Host), "at": d.text(&m.At),
+				"readonly": func(field string, n *jsontree.Node) error {
+					if n.Kind != jsontree.Bool {
+						return d.wrong(field, n, jsontree.Bool)
+					}
+					m.ReadOnly = n.Text == "true"
+					return nil
+				},
+			})
+			*to = append(*to, m)
+			return err
+		})
+	}
+}
+
+func (d *decoder) trust(to *Trust) reader {
+	return func(field string, n *jsontree.Node) error {
+		if n.Kind != jsontree.Text {
+			return d.wrong(field, n, jsontree.Text)
+		}
+		t, err := ParseTrust(n.Text)
+		*to = t
+		if e, ok := errors.AsType[*Error](err); ok {
+			return d.fault(n.At, ErrInvalid, e.Advice, "%s: %s", field, e.Detail)
+		}
+		return nil
+	}
+}
