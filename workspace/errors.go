@@ -69,6 +69,13 @@ var outcomes = []struct {
 }{
 	{ErrNotFound, outcome.NotFound},
 	{ErrNoFile, outcome.NotFound},
+	{ErrNoEngine, outcome.NoEngine},
+	{ErrNoImage, outcome.NoEngine},
+	{ErrNoAnswer, outcome.NoEngine},
+	{ErrForeign, outcome.Conflict},
+	{ErrWrongUser, outcome.Forbidden},
+	{ErrQuota, outcome.Full},
+	{ErrWriting, outcome.Busy},
 	{ErrOutside, outcome.Forbidden},
 	{ErrTooLarge, outcome.TooLarge},
 	{ErrExists, outcome.Usage},

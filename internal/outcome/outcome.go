@@ -28,7 +28,9 @@ var (
 	Sandbox     = Outcome{"sandbox", 6, 503, "the sandbox cannot be set up on this machine"}
 	Busy        = Outcome{"busy", 7, 409, "the session is open elsewhere or was taken over"}
 	Corrupt     = Outcome{"corrupt", 8, 500, "a log is damaged or was written by a newer version"}
-	NotFound    = Outcome{"not_found", 9, 404, "there is no such session or item"}
+	NotFound    = Outcome{"not_found", 9, 404, "there is no such session, item or workspace"}
+	NoEngine    = Outcome{"no_engine", 10, 503, "no container engine answers, or it has not the image that a workspace needs"}
+	Full        = Outcome{"full", 11, 507, "a workspace has used up its disk"}
 	ExecFailed  = Outcome{"exec_failed", 125, 503, "sandbox exec: the sandbox could not be set up, or the command line makes no sense"}
 	ExecDenied  = Outcome{"exec_denied", 126, 403, "sandbox exec: the command is there and cannot be executed"}
 	ExecMissing = Outcome{"exec_missing", 127, 404, "sandbox exec: there is no such command"}
@@ -39,8 +41,8 @@ var (
 // All lists the outcomes in the order of their exit codes.
 func All() []Outcome {
 	return []Outcome{
-		OK, Failed, Usage, Denied, Approval, Limit, Sandbox, Busy, Corrupt, NotFound, ExecFailed, ExecDenied, ExecMissing,
-		Interrupted, Terminated,
+		OK, Failed, Usage, Denied, Approval, Limit, Sandbox, Busy, Corrupt, NotFound, NoEngine, Full, ExecFailed, ExecDenied,
+		ExecMissing, Interrupted, Terminated,
 	}
 }
 
