@@ -27,7 +27,7 @@ func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, err
 		if c.engine = w.opt.Engine; c.engine == nil {
 			e, err := engine.Connect(ctx, "")
 			if err != nil {
-				return nil, engine.Info{}, err
+				return nil, engine.Info{}, ofEngine(err)
 			}
 			c.engine, c.found = e, true
 		}
@@ -35,7 +35,7 @@ func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, err
 	if c.info == nil {
 		info, err := c.engine.Info(ctx)
 		if err != nil {
-			return nil, engine.Info{}, err
+			return nil, engine.Info{}, ofEngine(err)
 		}
 		if info.Unusable != "" {
 			return nil, engine.Info{}, &Error{
@@ -46,6 +46,14 @@ func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, err
 		c.info = &info
 	}
 	return c.engine, *c.info, nil
+}
+
+// ofEngine says an error of the engine that is about no workspace.
+func ofEngine(err error) error {
+	if e, ok := errors.AsType[*engine.Error](err); ok {
+		return &Error{Op: e.Op, Err: e.Err, Detail: e.Detail, Advice: e.Advice}
+	}
+	return err
 }
 
 func (w *Workspaces) bridged() bool {

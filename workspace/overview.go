@@ -1,0 +1,114 @@
+package workspace
+
+import (
+	"context"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// Overview is a workspace for people and programs: what it is, and how its container
+// is. Settings are missing where they cannot be read; Problem says why then.
+type Overview struct {
+	Slug string `json:"slug"`
+	*Settings
+	// Folder is where the workspace keeps what is its own.
+	Folder string `json:"folder"`
+	// SessionProject finds its sessions; see [Settings.SessionProject].
+	SessionProject string `json:"session_project,omitempty"`
+	Container      *State `json:"container,omitempty"`
+	// Problem says why the settings, or the container, cannot be looked at.
+	Problem string `json:"problem,omitempty"`
+	Hint    string `json:"hint,omitempty"`
+
+	// Err is what Problem says.
+	Err error `json:"-"`
+}
+
+// Overview looks at a workspace and at its container, and changes nothing. An engine
+// that does not answer is no error: Problem says so.
+func (w *Workspaces) Overview(ctx context.Context, slug string) (*Overview, error) {
+	s, err := w.Get(ctx, slug)
+	if err != nil {
+		return nil, err
+	}
+	o := w.overview(Listed{Slug: slug, Settings: s})
+	w.look(ctx, &o)
+	return &o, nil
+}
+
+// Overviews looks at all workspaces, by name: as [Workspaces.List], with containers.
+func (w *Workspaces) Overviews(ctx context.Context) ([]Overview, error) {
+	list, err := w.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Overview, len(list))
+	_, _, missing := w.find(ctx)
+	turns := make(chan struct{}, 8) // engines are asked by no more at once
+	var wg sync.WaitGroup
+	for i := range list {
+		out[i] = w.overview(list[i])
+		if list[i].Settings == nil {
+			continue
+		}
+		if missing != nil {
+			out[i].failed(missing)
+			continue
+		}
+		wg.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			w.look(ctx, &out[i])
+		})
+	}
+	wg.Wait()
+	return out, ctx.Err()
+}
+
+func (w *Workspaces) overview(l Listed) Overview {
+	o := Overview{Slug: l.Slug, Settings: l.Settings, Folder: w.dirs(&Settings{Slug: l.Slug}).Base}
+	if l.Settings != nil {
+		o.SessionProject = l.Settings.SessionProject()
+	}
+	o.failed(l.Err)
+	return o
+}
+
+// look looks at the container.
+func (w *Workspaces) look(ctx context.Context, o *Overview) {
+	state, err := w.ContainerState(ctx, o.Slug)
+	if err == nil {
+		o.Container = &state
+		return
+	}
+	o.failed(err)
+}
+
+func (o *Overview) failed(err error) {
+	if err == nil {
+		return
+	}
+	o.Err, o.Problem, o.Hint = err, err.Error(), outcome.Hint(err)
+}
+
+// Engine is the container engine that workspaces use.
+type Engine struct {
+	Name     string `json:"name"` // "Docker 20.10.24", "Podman 4.3.1"
+	API      string `json:"api"`
+	CPUs     int    `json:"cpus"`
+	Memory   Bytes  `json:"memory"`
+	Cgroup   string `json:"cgroup,omitempty"`
+	Rootless bool   `json:"rootless,omitempty"`
+}
+
+// Engine asks the container engine what it is. Error: [ErrNoEngine].
+func (w *Workspaces) Engine(ctx context.Context) (*Engine, error) {
+	_, info, err := w.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{
+		Name: info.Name, API: info.API, CPUs: info.CPUs, Memory: Bytes(info.Memory), Cgroup: info.Cgroup, Rootless: info.Rootless,
+	}, nil
+}
