@@ -1,0 +1,342 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// own is our own agent in a container, in the shape of an [agent.Agent].
+//
+//	Run ─► process: `holdfast inside` ─► agent.Agent ─► logpipe ─► session's log, models, people
+//	   ◄──────────────── events, in the order of the log ────────────┘
+//
+// Each turn is a process of its own. Between turns the host holds the session's lease,
+// and the process works under it: when the host ends, the lease ends with it.
+type own struct {
+	o     ownOptions
+	turns sync.Mutex // held by Run, Start and Close
+
+	told bool // SessionOpened; under turns
+
+	mu      sync.Mutex // guards what follows
+	closed  bool
+	log     *session.Log // for its lease; its head is that of its opening
+	opened  agent.SessionOpened
+	id      string
+	server  *logpipe.Server         // of the turn under way, or nil
+	stop    context.CancelCauseFunc // ends it
+	mode    policy.Mode
+	changes []policy.Change // made since the last turn: not told yet
+}
+
+// ownOptions say what an [own] is made of.
+type ownOptions struct {
+	Sessions *session.Sessions
+	// Session says which session to go on with and describes a new one, as the host sees it.
+	Session session.RestoreOptions
+	// Models answer for the agent: the primary one, and a fallback.
+	Models []model.Model
+	// Ask is as in [agent.Options]; its answers are recorded here.
+	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
+	// Spec is what stays the same from turn to turn: the folder, prompts, settings, limits.
+	Spec logpipe.Spec
+	// Start starts a process in the container. The own closes it.
+	Start func(ctx context.Context, s supervisor.Spec) (ownProcess, error)
+	// Program is what is started; default [Program].
+	Program string
+	// Grace is how long an interrupted turn may take to end; default 10 s. Then the
+	// process is killed.
+	Grace time.Duration
+}
+
+// newOwn returns our own agent for a workspace. It does no I/O.
+func newOwn(o ownOptions) (*own, error) {
+	switch {
+	case o.Sessions == nil:
+		return nil, errors.New("workspace: an agent needs a store of sessions")
+	case len(o.Models) == 0 || o.Models[0] == nil:
+		return nil, errors.New("workspace: an agent needs a model")
+	case o.Start == nil:
+		return nil, errors.New("workspace: an agent needs a container")
+	}
+	if o.Program == "" {
+		o.Program = Program
+	}
+	if o.Grace <= 0 {
+		o.Grace = 10 * time.Second
+	}
+	return &own{o: o, id: o.Session.SessionID, mode: policy.Mode(o.Spec.Mode)}, nil
+}
+
+// Start is [agent.Agent.Start]: it opens the session, and mends it where that is needed.
+func (a *own) Start(ctx context.Context) (agent.SessionOpened, error) {
+	if !a.turns.TryLock() {
+		return agent.SessionOpened{}, agent.ErrRunning
+	}
+	defer a.turns.Unlock()
+	return a.start(ctx)
+}
+
+// start opens the session once.
+func (a *own) start(ctx context.Context) (agent.SessionOpened, error) {
+	a.mu.Lock()
+	log, opened, closed := a.log, a.opened, a.closed
+	a.mu.Unlock()
+	switch {
+	case closed:
+		return opened, agent.ErrClosed
+	case log != nil:
+		return opened, nil
+	}
+	o := a.o.Session
+	if o.Opened.Model == "" {
+		o.Opened.Model = a.o.Models[0].Info().Model
+	}
+	if opened.ID != "" { // it was opened before, and lost
+		o = session.RestoreOptions{SessionID: opened.ID, MustExist: true}
+	}
+	r, err := a.o.Sessions.Restore(ctx, o)
+	if err != nil {
+		return opened, err
+	}
+	if opened.ID == "" {
+		opened = agent.SessionOpened{
+			ID: r.Log.ID(), Created: r.Created, Forked: r.Forked, Items: r.Transcript.Len(), Notices: r.Notices, Recovery: r.Log.Recovery(),
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.log, a.opened, a.id = r.Log, opened, opened.ID
+	if r.State.Mode != "" && a.o.Spec.Mode == "" {
+		a.mode = policy.Mode(r.State.Mode)
+	}
+	return opened, nil
+}
+
+// Run is [agent.Agent.Run].
+func (a *own) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[agent.Event, error] {
+	return func(yield func(agent.Event, error) bool) {
+		if !a.turns.TryLock() {
+			yield(nil, agent.ErrRunning)
+			return
+		}
+		defer a.turns.Unlock()
+		ctx, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		listening := true
+		emit := func(e agent.Event) {
+			if listening && !yield(e, nil) {
+				listening = false
+				stop(errLeft)
+			}
+		}
+		res, err := a.turn(ctx, stop, emit, input)
+		switch {
+		case !listening:
+		case err != nil:
+			yield(nil, err)
+		default:
+			yield(*res, nil)
+		}
+	}
+}
+
+var errLeft = errors.New("nobody listens any more")
+
+// Submit is [agent.Agent.Submit], for a turn that is under way.
+func (a *own) Submit(ctx context.Context, input ...transcript.Part) error {
+	if len(input) == 0 {
+		return agent.ErrNothingToDo
+	}
+	parts, err := logpipe.EncodeParts(input)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	server, closed := a.server, a.closed
+	a.mu.Unlock()
+	switch {
+	case closed:
+		return agent.ErrClosed
+	case server == nil:
+		return &session.Error{Op: "submit", Session: a.SessionID(), Err: session.ErrUnsupported, Detail: "no turn is under way", Hint: "give the input to the next run"}
+	}
+	return server.Submit(ctx, parts)
+}
+
+// Interrupt is [agent.Agent.Interrupt].
+func (a *own) Interrupt() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stop != nil {
+		a.stop(errInterrupted)
+	}
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// Change is [agent.Agent.Change]: it is on record, and in force from the next decision on.
+func (a *own) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
+	if err := a.open(ctx); err != nil {
+		return c, err
+	}
+	done, err := policylog.Change(context.WithoutCancel(ctx), a.o.Sessions, a.SessionID(), func(*policy.Guards) (policy.Change, error) { return c, nil })
+	if err != nil {
+		return done, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if done.Mode != "" {
+		a.mode = done.Mode
+	}
+	if a.server == nil { // otherwise the process inside tells of it
+		a.changes = append(a.changes, done)
+	}
+	return done, nil
+}
+
+// open opens the session if nothing has yet.
+func (a *own) open(ctx context.Context) error {
+	a.mu.Lock()
+	log, closed := a.log, a.closed
+	a.mu.Unlock()
+	switch {
+	case closed:
+		return agent.ErrClosed
+	case log != nil:
+		return nil
+	}
+	_, err := a.Start(ctx)
+	return err
+}
+
+// Mode is the permission mode, as far as it is known here: what the settings inside say
+// shows in the decisions.
+func (a *own) Mode() policy.Mode {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.mode == "" {
+		return policy.ModeDefault
+	}
+	return a.mode
+}
+
+// Guards are what the log says of the session's policy: its grants and patches.
+func (a *own) Guards() *policy.Guards {
+	ctx := context.Background()
+	if m, err := a.o.Sessions.Get(ctx, a.SessionID()); err == nil {
+		if g, err := policylog.Guards(ctx, a.o.Sessions, m); err == nil {
+			return g
+		}
+	}
+	g, _ := policy.New(&policy.Config{}) // an empty one cannot fail
+	return g
+}
+
+// SessionID is [agent.Agent.SessionID].
+func (a *own) SessionID() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.id
+}
+
+// Snapshot is [agent.Agent.Snapshot], read from the log. What cannot be read is not in it.
+func (a *own) Snapshot() agent.Snapshot {
+	ctx := context.Background()
+	s := agent.Snapshot{SessionID: a.SessionID()}
+	if s.SessionID == "" {
+		return s
+	}
+	state, err := session.Replay(ctx, a.o.Sessions.Records(ctx, s.SessionID, session.Range{}))
+	if err != nil {
+		return s
+	}
+	s.Seq, s.Items, s.Pending = state.Head, state.Items, state.Queue
+	s.Questions, _ = approval.Pending(ctx, a.o.Sessions, s.SessionID)
+	return s
+}
+
+// Close is [agent.Agent.Close].
+func (a *own) Close() error { return a.close(false) }
+
+// Leave is [agent.Agent.Leave].
+func (a *own) Leave() error { return a.close(true) }
+
+func (a *own) close(goesOn bool) error {
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return agent.ErrClosed
+	}
+	a.closed = true
+	if a.stop != nil {
+		a.stop(errInterrupted)
+	}
+	a.mu.Unlock()
+	a.turns.Lock()
+	defer a.turns.Unlock()
+	if a.log == nil {
+		return a.leaveMarker()
+	}
+	var err error
+	if !goesOn {
+		err = a.endRun()
+	}
+	return errors.Join(err, a.log.Close())
+}
+
+// leaveMarker leaves a session that was given and never used behind as an empty one.
+func (a *own) leaveMarker() error {
+	o := a.o.Session.Opened
+	if o.SessionID = a.o.Session.SessionID; o.SessionID == "" || a.opened.ID != "" {
+		return nil
+	}
+	log, err := a.o.Sessions.Create(context.Background(), o)
+	if errors.Is(err, session.ErrExists) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return log.Close()
+}
+
+// endRun ends the run on record when there is anything that ends with it, unless a
+// question is left open.
+func (a *own) endRun() error {
+	ctx := context.Background()
+	m, err := a.o.Sessions.Get(ctx, a.log.ID())
+	if err != nil || m.Questions > 0 {
+		return err
+	}
+	changes, err := policylog.Changes(ctx, a.o.Sessions, m)
+	if err != nil {
+		return err
+	}
+	for _, raw := range changes {
+		c, err := policy.ParseChange(raw)
+		if err != nil {
+			return err
+		}
+		if c.Grant != nil || c.Patch != nil {
+			_, err := policylog.Change(ctx, a.o.Sessions, a.log.ID(), func(*policy.Guards) (policy.Change, error) {
+				return policy.Change{Ended: true}, nil
+			})
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,336 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// ownProcess is a process in a container: a [supervisor.Process], by shape.
+type ownProcess interface {
+	Stdin() io.WriteCloser
+	Stdout() io.Reader
+	Stderr() string
+	Channel() io.ReadWriteCloser
+	Wait(ctx context.Context) (supervisor.Exit, error)
+	Kill(ctx context.Context) error
+	Close() error
+}
+
+// turn starts a process for one turn and follows it to its end.
+func (a *own) turn(ctx context.Context, stop context.CancelCauseFunc, emit func(agent.Event), input []transcript.Part) (*agent.Result, error) {
+	opened, err := a.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !a.told {
+		a.told = true
+		emit(opened)
+	}
+	a.tellChanges(emit)
+	spec, err := a.spec(input)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	p, err := a.o.Start(ctx, supervisor.Spec{
+		ID: processID(opened.ID), Args: []string{a.o.Program, "inside"}, Dir: a.o.Spec.Cwd, Channel: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &ownTurn{a: a, p: p, emit: emit, bell: make(chan struct{}, 1)}
+	t.res = agent.Result{SessionID: opened.ID, ByModel: map[string]agent.ModelUsage{}}
+	res, err := t.run(ctx, stop, spec)
+	if res != nil && t.died {
+		res.Took = time.Since(began)
+	}
+	return res, err
+}
+
+// processID names the one process that a session has in its container.
+func processID(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return "own-" + hex.EncodeToString(sum[:12])
+}
+
+// tellChanges tells of what was changed while no turn was under way.
+func (a *own) tellChanges(emit func(agent.Event)) {
+	a.mu.Lock()
+	changes := a.changes
+	a.changes = nil
+	a.mu.Unlock()
+	for _, c := range changes {
+		emit(agent.PolicyChanged{Change: c})
+	}
+}
+
+// spec is what the process is told.
+func (a *own) spec(input []transcript.Part) ([]byte, error) {
+	s := a.o.Spec
+	s.Version, s.Session, s.Asked = logpipe.SpecVersion, a.SessionID(), a.o.Ask != nil
+	s.Models = nil
+	for _, m := range a.o.Models {
+		if m != nil {
+			s.Models = append(s.Models, m.Info())
+		}
+	}
+	if len(input) > 0 {
+		var err error
+		if s.Input, err = logpipe.EncodeParts(input); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(s)
+}
+
+// ownTurn is a turn under way.
+type ownTurn struct {
+	a    *own
+	p    ownProcess
+	emit func(agent.Event)
+	work sync.WaitGroup
+
+	mu    sync.Mutex
+	queue []agent.Event
+	over  bool // nothing is queued any more
+	bell  chan struct{}
+
+	res  agent.Result // as far as the events say
+	died bool         // the process ended without a result
+}
+
+// maxQueue bounds the events that wait to be shown: the agent never waits for whoever
+// looks on, who may be asking it something.
+const maxQueue = 1 << 17
+
+// run leads the process through the turn. Everything that it starts has ended when it
+// returns.
+func (t *ownTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []byte) (*agent.Result, error) {
+	a := t.a
+	var models []model.Model
+	for _, m := range a.o.Models {
+		if m != nil {
+			models = append(models, m)
+		}
+	}
+	defer t.work.Wait()
+	defer t.p.Close()
+	server, err := logpipe.NewServer(t.p.Channel(), a.o.Sessions, logpipe.ServeOptions{
+		Session: a.SessionID(), Lease: a.log.Lease(), Models: models, Ask: a.o.Ask, Event: t.push,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.attach(server, stop)
+	defer a.attach(nil, nil)
+	t.work.Go(func() {
+		_, _ = t.p.Stdin().Write(spec) // one that does not read it ends without a result
+		_ = t.p.Stdin().Close()
+	})
+	t.work.Go(func() { _, _ = io.Copy(io.Discard, t.p.Stdout()) })
+	// What is under way at the host is the turn's, and ends with the process.
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	served := make(chan error, 1)
+	t.work.Go(func() { served <- server.Serve(serving) })
+	err = t.follow(ctx, server, served)
+	t.drain()
+	if t.res.Reason != "" {
+		t.settle(ctx)
+		return &t.res, nil
+	}
+	if failed := server.Failed(); failed != nil {
+		t.settle(ctx)
+		return nil, failed
+	}
+	return t.dead(ctx, err)
+}
+
+// attach makes a server the one of the turn under way.
+func (a *own) attach(s *logpipe.Server, stop context.CancelCauseFunc) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.server, a.stop = s, stop
+	if a.closed && stop != nil {
+		stop(errInterrupted)
+	}
+}
+
+// push queues an event. It is called by the goroutine that reads.
+func (t *ownTurn) push(e agent.Event) {
+	t.mu.Lock()
+	if !t.over {
+		t.queue = append(t.queue, e)
+	}
+	full := len(t.queue) > maxQueue && !t.over
+	t.over = t.over || full
+	t.mu.Unlock()
+	if full { // nobody looks on, or somebody floods us
+		_ = t.p.Channel().Close()
+	}
+	select {
+	case t.bell <- struct{}{}:
+	default:
+	}
+}
+
+// follow shows what happens until the process has ended. The end of ctx interrupts it,
+// and after a while kills it.
+func (t *ownTurn) follow(ctx context.Context, server *logpipe.Server, served <-chan error) error {
+	done := ctx.Done()
+	var patience <-chan time.Time
+	for {
+		select {
+		case <-t.bell:
+			t.drain()
+		case err := <-served:
+			return err
+		case <-done:
+			done = nil
+			t.work.Go(server.Interrupt) // it ends with the connection
+			timer := time.NewTimer(t.a.o.Grace)
+			defer timer.Stop()
+			patience = timer.C
+		case <-patience:
+			patience = nil
+			t.work.Go(func() { _ = t.p.Kill(context.WithoutCancel(ctx)) })
+		}
+	}
+}
+
+// drain shows what is queued.
+func (t *ownTurn) drain() {
+	for {
+		t.mu.Lock()
+		list := t.queue
+		t.queue = nil
+		t.mu.Unlock()
+		if len(list) == 0 {
+			return
+		}
+		for _, e := range list {
+			t.show(e)
+		}
+	}
+}
+
+// show passes an event on, and notes what a result is made of.
+func (t *ownTurn) show(e agent.Event) {
+	switch e := e.(type) {
+	case agent.SessionOpened: // it was told
+		for _, n := range e.Notices {
+			t.emit(agent.Notice{Text: n})
+		}
+		return
+	case agent.Result:
+		t.res = e
+		return
+	case agent.TurnStarted:
+		t.res.Turn = e.Turn
+	case agent.UsageUpdated:
+		t.res.Usage, t.res.CostUSD = e.Total, e.CostUSD
+		t.res.Turns++
+	case agent.PolicyChanged:
+		if e.Change.Mode != "" {
+			t.a.mu.Lock()
+			t.a.mode = e.Change.Mode
+			t.a.mu.Unlock()
+		}
+	}
+	t.emit(e)
+}
+
+// exitTime bounds how long a process that has closed its log may take to end.
+const exitTime = 10 * time.Second
+
+// settle waits for the process, so that the next turn finds it gone.
+func (t *ownTurn) settle(ctx context.Context) (supervisor.Exit, error) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), exitTime)
+	defer stop()
+	exit, err := t.p.Wait(ctx)
+	if ctx.Err() != nil {
+		err = t.p.Kill(context.WithoutCancel(ctx))
+	}
+	return exit, err
+}
+
+// dead is the end of a turn whose process has ended without a result. The session is
+// mended at once: what ran is on record as of unknown outcome.
+func (t *ownTurn) dead(ctx context.Context, served error) (*agent.Result, error) {
+	t.died = true
+	exit, waited := t.settle(ctx)
+	if err := t.a.mend(context.WithoutCancel(ctx), t.emit); err != nil {
+		return nil, errors.Join(t.cause(exit, served, waited), err)
+	}
+	t.res.Reason, t.res.Err = agent.ReasonFailed, t.cause(exit, served, waited)
+	if ctx.Err() != nil {
+		t.res.Reason, t.res.Err = agent.ReasonInterrupted, nil
+	}
+	if t.res.Turn != "" {
+		t.emit(agent.TurnFinished{Turn: t.res.Turn, Reason: t.res.Reason, Err: t.res.Err})
+	}
+	return &t.res, nil
+}
+
+// cause says why the process ended.
+func (t *ownTurn) cause(exit supervisor.Exit, served, waited error) error {
+	e := &Error{Op: "run the agent in its container"}
+	tail := strings.TrimSpace(exit.Stderr)
+	if tail == "" {
+		tail = strings.TrimSpace(t.p.Stderr())
+	}
+	switch {
+	case exit.OOM:
+		e.Err = errors.New("the container ran out of memory, and the kernel killed it")
+		e.Advice = "give the workspace more memory"
+	case waited != nil:
+		e.Err = fmt.Errorf("it was lost: %w", waited)
+	case exit.Signal != "":
+		e.Err = fmt.Errorf("it was ended by %s", exit.Signal)
+	case served != nil:
+		e.Err = served
+	default:
+		e.Err = fmt.Errorf("it ended with code %d and without a result", exit.Code)
+	}
+	if tail != "" {
+		e.Err = fmt.Errorf("%w; it said: %s", e.Err, tail)
+	}
+	return e
+}
+
+// mend opens the session anew, which mends it.
+func (a *own) mend(ctx context.Context, emit func(agent.Event)) error {
+	a.mu.Lock()
+	log := a.log
+	a.log = nil
+	a.mu.Unlock()
+	if err := log.Close(); err != nil {
+		return err
+	}
+	r, err := a.o.Sessions.Restore(ctx, session.RestoreOptions{SessionID: log.ID(), MustExist: true})
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.log = r.Log
+	a.mu.Unlock()
+	for _, n := range r.Notices {
+		emit(agent.Notice{Text: n})
+	}
+	return nil
+}
