@@ -2,82 +2,267 @@ package supervisor
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
-	"syscall"
+	"net"
+	"sync"
 )
 
 // Conn is a connection to a supervisor. It starts one process. Its methods may be called
 // side by side.
-type Conn struct{}
+type Conn struct {
+	link  *link
+	hello chan struct{} // closed once health is there
+	// health is what the supervisor said first.
+	health Health
+	peer   Peer
+
+	mu      sync.Mutex
+	last    int64
+	waiting map[int64]chan *frame
+	process *Process
+}
+
+// Peer is the process that listens on a socket, as the host sees it.
+type Peer struct {
+	Pid int // 0 when the host cannot tell: another system, a stream of an exec
+	UID int
+}
 
 // Dial connects to the supervisor that listens on a socket. The last part of the path is
 // not followed when it is a link, and has to be a socket. It returns when the supervisor
 // has said hello; [ErrProtocol] when that is of another version.
-func Dial(ctx context.Context, path string) (*Conn, error) { return nil, ErrUnsupported }
+func Dial(ctx context.Context, path string) (*Conn, error) {
+	rw, err := dial(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the workspace's supervisor: %w", err)
+	}
+	c, err := NewConn(ctx, rw)
+	if err != nil {
+		return nil, err
+	}
+	c.peer = peerOf(rw)
+	return c, nil
+}
 
 // NewConn speaks to a supervisor over a stream that leads to it, as that of an exec of
 // `holdfast supervise attach`. The connection closes rw, also when it fails.
-func NewConn(ctx context.Context, rw io.ReadWriteCloser) (*Conn, error) { return nil, ErrUnsupported }
-
-// Ping asks the supervisor how it is.
-func (c *Conn) Ping(ctx context.Context) (Health, error) { return Health{}, ErrUnsupported }
-
-// Processes lists what runs in the container, of all connections, by the time of start.
-func (c *Conn) Processes(ctx context.Context) ([]Running, error) { return nil, ErrUnsupported }
-
-// Start starts the connection's process. The context is for the start alone: what runs
-// ends by itself, by [Process.Kill] or with the connection.
-func (c *Conn) Start(ctx context.Context, s Spec) (*Process, error) { return nil, ErrUnsupported }
-
-// Close ends the connection, and with it the process that still runs.
-func (c *Conn) Close() error { return nil }
-
-// Process is a process in the container.
-type Process struct{}
-
-// Pid is its number in the container.
-func (p *Process) Pid() int { return 0 }
-
-// Stdin is its standard input. A write returns when the supervisor has room for it; once
-// the process has closed its end, writes fail with [io.ErrClosedPipe].
-func (p *Process) Stdin() io.WriteCloser { return nil }
-
-// Stdout is its standard output, of lines of any length. Not reading it stops the
-// process, and only it.
-func (p *Process) Stdout() io.Reader { return nil }
-
-// Stderr is the end of what it wrote to standard error: at most [TailSize] bytes.
-func (p *Process) Stderr() string { return "" }
-
-// Channel is the other end of its descriptor 3; nil when [Spec.Channel] was not set.
-// Close ends both directions.
-func (p *Process) Channel() io.ReadWriteCloser { return nil }
-
-// Wait waits until the process and all that it started have ended. [ErrLost] says that the
-// connection ended before. Output may still be there to be read.
-func (p *Process) Wait(ctx context.Context) (Exit, error) { return Exit{}, ErrUnsupported }
-
-// Kill ends the process and everything that it started: SIGTERM to its process group,
-// SIGKILL to all of the tree after the [Spec]'s grace. It returns when nothing is left;
-// when the context ends before, killing goes on.
-func (p *Process) Kill(ctx context.Context) error { return ErrUnsupported }
-
-// Signal sends a signal to the process's group.
-func (p *Process) Signal(ctx context.Context, sig syscall.Signal) error { return ErrUnsupported }
-
-// Resize gives its terminal another size.
-func (p *Process) Resize(ctx context.Context, s Size) error { return ErrUnsupported }
-
-// Close ends the connection: a process that still runs is killed.
-func (p *Process) Close() error { return nil }
-
-// ServeOptions says what a supervisor does inside a container.
-type ServeOptions struct {
-	Socket string // where to listen; "" is the package's Socket
-	Egress string // the host's proxy; "" is the package's Egress
-	Proxy  string // where to listen for the proxy; "" is the package's Proxy
+func NewConn(ctx context.Context, rw io.ReadWriteCloser) (*Conn, error) {
+	c := &Conn{link: newLink(rw), hello: make(chan struct{}), waiting: map[int64]chan *frame{}}
+	c.link.run(c.take)
+	c.link.gone.Go(c.lost)
+	var err error
+	select {
+	case <-c.hello:
+		return c, nil
+	case <-c.link.dead:
+		if err = c.link.why(); !errors.Is(err, ErrRefused) {
+			err = fmt.Errorf("the workspace's supervisor said no hello: %w", err)
+		}
+	case <-ctx.Done():
+		err = fmt.Errorf("wait for the workspace's supervisor: %w", context.Cause(ctx))
+	}
+	c.link.close()
+	return nil, err
 }
 
-// Serve listens and serves until the context ends; then all processes are killed and it
-// returns nil.
-func Serve(ctx context.Context, o ServeOptions) error { return ErrUnsupported }
+// take takes one frame, on the link's goroutine.
+func (c *Conn) take(f *frame) error {
+	select {
+	case <-c.hello:
+	default:
+		return c.greet(f)
+	}
+	switch f.Type {
+	case typePong, typeListed, typeStarted, typeRefused:
+		c.answer(f)
+		return nil
+	}
+	c.mu.Lock()
+	p := c.process
+	c.mu.Unlock()
+	if p == nil {
+		return nil // a heartbeat, or of a later version
+	}
+	return p.take(f)
+}
+
+func (c *Conn) greet(f *frame) error {
+	switch {
+	case f.Type == typeRefused && f.Code == codePeer:
+		return ErrRefused
+	case f.Type != typeHello || f.Health == nil:
+		return fmt.Errorf("%w: it began with %q", ErrProtocol, f.Type)
+	case f.Health.Protocol != Protocol:
+		return fmt.Errorf("%w: it speaks version %d of the protocol, this is %d", ErrProtocol, f.Health.Protocol, Protocol)
+	}
+	c.health = *f.Health
+	close(c.hello)
+	return nil
+}
+
+func (c *Conn) answer(f *frame) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if to := c.waiting[f.N]; to != nil {
+		delete(c.waiting, f.N)
+		to <- f
+	}
+}
+
+// ask sends a frame and waits for its answer.
+func (c *Conn) ask(ctx context.Context, f *frame) (*frame, error) {
+	to := make(chan *frame, 1)
+	c.mu.Lock()
+	c.last++
+	f.N = c.last
+	c.waiting[f.N] = to
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.waiting, f.N)
+		c.mu.Unlock()
+	}()
+	if err := c.link.send(f, nil); err != nil {
+		return nil, err
+	}
+	select {
+	case got := <-to:
+		return got, nil
+	case <-c.link.dead:
+		return nil, c.link.why()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Health is what the supervisor said of itself when the connection began.
+func (c *Conn) Health() Health { return c.health }
+
+// Peer is who listens. A container's folder is writable for what runs in it: where
+// [Health] says that processes are not confined, one of them could have put a socket of
+// its own there, and the host can tell by the process.
+func (c *Conn) Peer() Peer { return c.peer }
+
+// Ping asks the supervisor how it is.
+func (c *Conn) Ping(ctx context.Context) (Health, error) {
+	f, err := c.ask(ctx, &frame{Type: typePing})
+	if err != nil {
+		return Health{}, err
+	}
+	if f.Health == nil {
+		return Health{}, ErrProtocol
+	}
+	return *f.Health, nil
+}
+
+// Processes lists what runs in the container, of all connections, by the time of start.
+func (c *Conn) Processes(ctx context.Context) ([]Running, error) {
+	f, err := c.ask(ctx, &frame{Type: typeList})
+	if err != nil {
+		return nil, err
+	}
+	return f.Processes, nil
+}
+
+// Start starts the connection's process. The context is for the start alone: what runs
+// ends by itself, by [Process.Kill] or with the connection. When the context ends before
+// the supervisor has answered, the connection ends, so that nothing is left running.
+//
+// Errors: [ErrSpec] and *[EnvError] for what can never start, [ErrRunning],
+// [ErrNotStarted], [ErrUsed], [ErrLost].
+func (c *Conn) Start(ctx context.Context, s Spec) (*Process, error) {
+	o, err := s.order()
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.reserve(s)
+	if err != nil {
+		return nil, err
+	}
+	f, err := c.ask(ctx, &frame{Type: typeStart, Start: o})
+	if err == nil && f.Type == typeStarted {
+		p.pid = f.Pid
+		return p, nil
+	}
+	if err != nil {
+		c.link.end(ErrLost)
+		return nil, fmt.Errorf("start %s: %w", s.ID, err)
+	}
+	c.mu.Lock()
+	c.process = nil // a refused start leaves the connection as it was
+	c.mu.Unlock()
+	p.lost(ErrNotStarted)
+	return nil, refusal(s.ID, f)
+}
+
+// reserve makes the connection's one process.
+func (c *Conn) reserve(s Spec) (*Process, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.link.dead:
+		return nil, c.link.why()
+	default:
+	}
+	if c.process != nil {
+		return nil, ErrUsed
+	}
+	c.process = newProcess(c, s)
+	return c.process, nil
+}
+
+// Close ends the connection, and with it the process that still runs. It waits until
+// nothing of the connection is left on this side, a write to [Spec.Stderr] included.
+func (c *Conn) Close() error {
+	c.link.close()
+	return nil
+}
+
+// lost tells everybody who waits that the connection has ended.
+func (c *Conn) lost() {
+	<-c.link.dead
+	c.mu.Lock()
+	p := c.process
+	c.mu.Unlock()
+	if p != nil {
+		p.lost(c.link.why())
+	}
+}
+
+// The codes of refusals.
+const (
+	codePeer    = "peer"
+	codeSpec    = "spec"
+	codeEnv     = "env"
+	codeRunning = "running"
+	codeStart   = "not_started"
+	codeUsed    = "used"
+)
+
+// refusal is the error that the supervisor has told.
+func refusal(id string, f *frame) error {
+	var kind error
+	switch f.Code {
+	case codeSpec, codeEnv:
+		kind = ErrSpec
+	case codeRunning:
+		return fmt.Errorf("start %s: %w", id, ErrRunning)
+	case codeUsed:
+		return ErrUsed
+	default:
+		kind = ErrNotStarted
+	}
+	return fmt.Errorf("start %s: %w: %s", id, kind, f.Error)
+}
+
+// peerOf finds out who listens.
+func peerOf(rw io.ReadWriteCloser) Peer {
+	if u, ok := rw.(*net.UnixConn); ok {
+		if pid, uid, err := credentials(u); err == nil {
+			return Peer{Pid: pid, UID: uid}
+		}
+	}
+	return Peer{}
+}

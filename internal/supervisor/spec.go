@@ -1,7 +1,11 @@
 package supervisor
 
 import (
+	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -92,4 +96,48 @@ type Health struct {
 	OOMKills int64 `json:"oom_kills"`
 	// Proxy: the way to the host's proxy is there.
 	Proxy bool `json:"proxy"`
+}
+
+// order is the spec as it goes over the wire, once it is checked.
+func (s *Spec) order() (*order, error) {
+	grace := s.Grace
+	if grace == 0 {
+		grace = Grace
+	}
+	o := &order{
+		ID: s.ID, Args: s.Args, Env: s.Env, Dir: s.Dir, Channel: s.Channel, Terminal: s.Terminal,
+		GraceMS: max(0, grace.Milliseconds()),
+	}
+	return o, o.check()
+}
+
+// check says whether an order is one that could be started. Both sides ask.
+func (o *order) check() error {
+	switch {
+	case !validID(o.ID):
+		return fmt.Errorf("%w: the id %s is not 1 to 128 letters, digits, dots, dashes and underlines, or starts with a dot",
+			ErrSpec, strconv.QuoteToASCII(o.ID))
+	case len(o.Args) == 0 || o.Args[0] == "":
+		return fmt.Errorf("%w: no program", ErrSpec)
+	case !strings.HasPrefix(o.Dir, "/"):
+		return fmt.Errorf("%w: the folder %q is not absolute", ErrSpec, o.Dir)
+	case strings.IndexByte(o.Dir, 0) >= 0 || slices.ContainsFunc(o.Args, func(a string) bool { return strings.IndexByte(a, 0) >= 0 }):
+		return fmt.Errorf("%w: a NUL byte in the arguments or the folder", ErrSpec)
+	case o.GraceMS < 0 || o.GraceMS > maxGrace.Milliseconds():
+		return fmt.Errorf("%w: a grace of more than %v", ErrSpec, maxGrace)
+	}
+	return CheckEnv(o.Env)
+}
+
+const maxGrace = time.Hour
+
+func validID(id string) bool {
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.' && i > 0:
+		default:
+			return false
+		}
+	}
+	return id != "" && len(id) <= 128
 }

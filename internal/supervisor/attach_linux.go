@@ -1,0 +1,84 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Attach leads a pair of streams to the supervisor beside this process: it is what an
+// engine's exec starts, where the host cannot reach the socket. It returns when either
+// side has ended. The process is over then: what still waits for a stream has no way to
+// be told.
+func Attach(ctx context.Context, o AttachOptions) error {
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	socket := o.Socket
+	if socket == "" {
+		socket = Socket
+	}
+	conn, err := dial(ctx, socket)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	out, in := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := io.Copy(conn, o.Stdin)
+		_ = conn.CloseWrite()
+		in <- err
+	}()
+	go func() {
+		_, err := io.Copy(o.Stdout, conn)
+		out <- err
+	}()
+	hung := make(chan struct{})
+	defer close(hung)
+	select {
+	case err := <-out: // the supervisor has ended it
+		return err
+	case err := <-in: // the host has
+		return err
+	case err := <-hungUp(conn, hung):
+		// The supervisor has, and what it said last may be on its way: or the engine
+		// is gone and nobody takes it.
+		select {
+		case err = <-out:
+		case <-time.After(2 * time.Second):
+		}
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// hungUp tells when the other side has closed a connection, read or not.
+func hungUp(conn *net.UnixConn, stop chan struct{}) <-chan error {
+	told := make(chan error, 1)
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		told <- err
+		return told
+	}
+	go func() {
+		for up := true; up; {
+			if err := raw.Control(func(fd uintptr) {
+				list := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+				n, err := unix.Poll(list, 1000)
+				up = n == 0 || errors.Is(err, unix.EINTR)
+			}); err != nil {
+				up = false
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+		told <- nil
+	}()
+	return told
+}

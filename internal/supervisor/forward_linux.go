@@ -1,0 +1,121 @@
+package supervisor
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// forwarder is the way from programs, which know proxies by address, to the host's proxy,
+// which is a socket in a folder: there is no network.
+type forwarder struct {
+	from string // "-": nowhere
+	to   string
+
+	mu    sync.Mutex
+	l     net.Listener
+	conns map[net.Conn]bool
+	gone  sync.WaitGroup
+}
+
+// raise listens, if that was not done, when the host's proxy is there. It says whether
+// the way is there.
+func (f *forwarder) raise() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.from == "-" {
+		return false
+	}
+	if info, err := os.Lstat(f.to); err != nil || info.Mode().Type() != os.ModeSocket {
+		return false
+	}
+	if f.l != nil {
+		return true
+	}
+	l, err := net.Listen("tcp", f.from)
+	if err != nil {
+		return false
+	}
+	f.l, f.conns = l, map[net.Conn]bool{}
+	f.gone.Go(f.accept)
+	return true
+}
+
+func (f *forwarder) accept() {
+	for {
+		from, err := f.l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(50 * time.Millisecond)
+			continue
+		}
+		f.gone.Go(func() { f.relay(from) })
+	}
+}
+
+func (f *forwarder) relay(from net.Conn) {
+	defer from.Close()
+	to, err := net.DialTimeout("unix", f.to, 10*time.Second)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	if !f.note(from, to) {
+		return
+	}
+	defer f.forget(from, to)
+	var back sync.WaitGroup
+	back.Go(func() { pass(from, to) })
+	pass(to, from)
+	back.Wait()
+}
+
+// pass copies one direction, and hands its end on.
+func pass(to, from net.Conn) {
+	_, err := io.Copy(to, from)
+	if half, ok := to.(interface{ CloseWrite() error }); ok && err == nil {
+		_ = half.CloseWrite()
+		return
+	}
+	_ = to.Close()
+	_ = from.Close()
+}
+
+func (f *forwarder) note(conns ...net.Conn) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range conns {
+		if f.conns == nil {
+			return false // closed meanwhile
+		}
+		f.conns[c] = true
+	}
+	return true
+}
+
+func (f *forwarder) forget(conns ...net.Conn) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range conns {
+		delete(f.conns, c)
+	}
+}
+
+func (f *forwarder) close() {
+	f.mu.Lock()
+	f.from = "-"
+	if f.l != nil {
+		_ = f.l.Close()
+	}
+	for c := range f.conns {
+		_ = c.Close()
+	}
+	f.conns = nil
+	f.mu.Unlock()
+	f.gone.Wait()
+}

@@ -1,0 +1,193 @@
+package supervisor
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// The heartbeat: each side sends something at least every beat, and takes the other for
+// gone when nothing came for silence. A stream of an exec does not end when the engine dies.
+const (
+	beat    = 10 * time.Second
+	silence = 30 * time.Second
+)
+
+// link is one side of a connection. Sending never waits for what the other side's reader
+// does with it: streams send no more than they were granted.
+type link struct {
+	rw io.ReadWriteCloser
+	in *bufio.Reader
+
+	sending sync.Mutex
+	out     []byte
+
+	mu    sync.Mutex
+	heard time.Time
+	queue []frame       // what the reader has to say
+	acks  [streams]int  // and how much was taken
+	more  chan struct{} // there is something of that
+	err   error         // why it ended
+	dead  chan struct{} // closed when it ends
+
+	gone sync.WaitGroup // the goroutines
+}
+
+func newLink(rw io.ReadWriteCloser) *link {
+	return &link{rw: rw, in: bufio.NewReaderSize(rw, maxData), heard: time.Now(), more: make(chan struct{}, 1), dead: make(chan struct{})}
+}
+
+// run begins to read and to beat. Each frame goes to take, in order, on one goroutine;
+// what take returns ends the link. The frame's data is take's until it returns.
+func (l *link) run(take func(*frame) error) {
+	l.gone.Go(func() {
+		data := make([]byte, maxData)
+		for {
+			f, err := readFrame(l.in, data)
+			if err == nil {
+				l.mu.Lock()
+				l.heard = time.Now()
+				l.mu.Unlock()
+				err = take(f)
+			}
+			if err != nil {
+				l.end(err)
+				return
+			}
+		}
+	})
+	l.gone.Go(l.sendPosted)
+	l.gone.Go(func() {
+		for l.pause(beat) {
+			_ = l.send(&frame{Type: typePing}, nil)
+		}
+	})
+	l.gone.Go(func() { // apart from the sender, which may be stuck
+		for wait := silence; l.pause(wait); {
+			l.mu.Lock()
+			quiet := time.Since(l.heard)
+			l.mu.Unlock()
+			if wait = silence - quiet; wait <= 0 {
+				l.end(fmt.Errorf("nothing was heard for %v", silence))
+				return
+			}
+		}
+	})
+}
+
+// pause waits, and says whether the link still is.
+func (l *link) pause(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-l.dead:
+		return false
+	}
+}
+
+// end ends the link, once, for a reason.
+func (l *link) end(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return
+	}
+	l.err = err
+	close(l.dead)
+	_ = l.rw.Close()
+}
+
+// why is the reason for the end as an [ErrLost], unless it is an error of ours.
+func (l *link) why() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.err == nil, errors.Is(l.err, io.EOF):
+		return ErrLost
+	case errors.Is(l.err, errFrame):
+		return fmt.Errorf("%w: %w", ErrProtocol, l.err)
+	case errors.Is(l.err, ErrProtocol), errors.Is(l.err, ErrRefused), errors.Is(l.err, ErrLost):
+		return l.err
+	}
+	return fmt.Errorf("%w: %w", ErrLost, l.err)
+}
+
+// send sends a frame. An error has ended the link, unless the frame is too large.
+func (l *link) send(f *frame, data []byte) error {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	b, err := appendFrame(l.out[:0], f, data)
+	if err != nil {
+		return err
+	}
+	if l.out = b; cap(b) > 4*maxData {
+		l.out = nil
+	}
+	if _, err := l.rw.Write(b); err != nil {
+		l.end(err)
+		return l.why()
+	}
+	return nil
+}
+
+// post sends a frame without waiting. The goroutine that reads sends like this: if both
+// sides' waited, each for the other to read, nothing would move any more.
+func (l *link) post(f frame) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	const most = 1 << 10 // nobody has that many questions
+	if len(l.queue) >= most {
+		return fmt.Errorf("%w: too many", errFrame)
+	}
+	l.queue = append(l.queue, f)
+	l.wake()
+	return nil
+}
+
+// ack says that n bytes of a stream were taken, without waiting.
+func (l *link) ack(s, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.acks[s] += n
+	l.wake()
+}
+
+func (l *link) wake() {
+	select {
+	case l.more <- struct{}{}:
+	default:
+	}
+}
+
+func (l *link) sendPosted() {
+	for {
+		select {
+		case <-l.more:
+		case <-l.dead:
+			return
+		}
+		l.mu.Lock()
+		queue, acks := l.queue, l.acks
+		l.queue, l.acks = nil, [streams]int{}
+		l.mu.Unlock()
+		for s, n := range acks {
+			if n > 0 {
+				queue = append(queue, frame{Type: typeAck, S: s, Size: n})
+			}
+		}
+		for i := range queue {
+			_ = l.send(&queue[i], nil) // a failure has ended the link
+		}
+	}
+}
+
+// close ends the link and waits for its goroutines.
+func (l *link) close() {
+	l.end(ErrLost)
+	l.gone.Wait()
+}

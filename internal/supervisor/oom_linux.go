@@ -1,0 +1,91 @@
+package supervisor
+
+import (
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// meter watches how often the kernel has killed in this container for its memory. Who was
+// killed it does not say: a process that died of SIGKILL while the count grew, and that we
+// did not kill, was.
+type meter struct {
+	file string
+
+	mu   *sync.Mutex
+	seen int64
+	grew time.Time
+}
+
+// The meter is read this often while something runs, and growth counts for that long.
+const (
+	meterPeriod = 250 * time.Millisecond
+	meterRecent = 4 * meterPeriod
+)
+
+// openMeter finds the counter of our control group: of version 2, or of version 1. Inside
+// a container the group's path is often said from outside, while its files lie at the top.
+func openMeter() meter {
+	m := meter{mu: &sync.Mutex{}}
+	var v1, v2 []string
+	groups, _ := os.ReadFile("/proc/self/cgroup")
+	for line := range strings.Lines(string(groups)) {
+		part := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		switch {
+		case len(part) < 3:
+		case part[1] == "":
+			v2 = append(v2, path.Join("/sys/fs/cgroup", part[2], "memory.events"))
+		case strings.Contains(","+part[1]+",", ",memory,"):
+			v1 = append(v1, path.Join("/sys/fs/cgroup/memory", part[2], "memory.oom_control"))
+		}
+	}
+	v1 = append(v1, "/sys/fs/cgroup/memory/memory.oom_control")
+	v2 = append(v2, "/sys/fs/cgroup/memory.events")
+	for _, file := range append(v1, v2...) {
+		if n := readMeter(file); n >= 0 {
+			m.file, m.seen = file, n
+			break
+		}
+	}
+	return m
+}
+
+// readMeter reads the line "oom_kill N", or returns -1.
+func readMeter(file string) int64 {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(b)) {
+		if number, ok := strings.CutPrefix(line, "oom_kill "); ok {
+			if n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64); err == nil {
+				return n
+			}
+		}
+	}
+	return -1
+}
+
+// count reads the counter: -1 when there is none.
+func (m *meter) count() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.file == "" {
+		return -1
+	}
+	if n := readMeter(m.file); n > m.seen {
+		m.seen, m.grew = n, time.Now()
+	}
+	return m.seen
+}
+
+// recent says whether the count has grown just now.
+func (m *meter) recent() bool {
+	m.count()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.grew.IsZero() && time.Since(m.grew) < meterRecent
+}

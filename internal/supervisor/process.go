@@ -1,0 +1,237 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"syscall"
+	"unicode/utf8"
+)
+
+// Process is a process in the container. Its methods may be called side by side; each
+// stream is for one reader and one writer.
+type Process struct {
+	conn    *Conn
+	pid     int
+	in      *outbox
+	out     *inbox
+	errs    *inbox // nil when only its end is kept
+	tail    tail
+	channel *channel
+
+	once sync.Once
+	over chan struct{} // closed once exit or err is there
+	exit Exit
+	err  error
+}
+
+func newProcess(c *Conn, s Spec) *Process {
+	p := &Process{conn: c, in: newOutbox(c.link, streamIn), out: newInbox(c.link, streamOut), over: make(chan struct{})}
+	if s.Channel {
+		p.channel = &channel{in: newInbox(c.link, streamChannel), out: newOutbox(c.link, streamChannel)}
+	}
+	if s.Stderr != nil {
+		p.errs = newInbox(c.link, streamErr)
+		c.link.gone.Go(func() {
+			if _, err := io.Copy(s.Stderr, p.errs); err != nil {
+				p.errs.drop()
+			}
+		})
+	}
+	return p
+}
+
+// take takes a frame of the process's.
+func (p *Process) take(f *frame) error {
+	switch f.Type {
+	case typeData:
+		return p.data(f)
+	case typeEnd:
+		if b := p.inbox(f.S); b != nil {
+			b.finish(io.EOF)
+		}
+	case typeShut:
+		if o := p.outbox(f.S); o != nil {
+			o.fail(io.ErrClosedPipe)
+		}
+	case typeAck:
+		if o := p.outbox(f.S); o != nil {
+			return o.grant(f.Size)
+		}
+		return errFrame
+	case typeExit:
+		if f.Exit == nil {
+			return errFrame
+		}
+		p.ended(Exit{Code: f.Exit.Code, Signal: f.Exit.Signal, OOM: f.Exit.OOM}, f.Exit.Tail, nil)
+	}
+	return nil
+}
+
+func (p *Process) data(f *frame) error {
+	if f.S == streamErr {
+		_, _ = p.tail.Write(f.data)
+		if p.errs == nil {
+			p.conn.link.ack(streamErr, len(f.data))
+			return nil
+		}
+	}
+	if b := p.inbox(f.S); b != nil {
+		return b.put(f.data)
+	}
+	return errFrame
+}
+
+func (p *Process) inbox(s int) *inbox {
+	switch {
+	case s == streamOut:
+		return p.out
+	case s == streamErr:
+		return p.errs
+	case s == streamChannel && p.channel != nil:
+		return p.channel.in
+	}
+	return nil
+}
+
+func (p *Process) outbox(s int) *outbox {
+	switch {
+	case s == streamIn:
+		return p.in
+	case s == streamChannel && p.channel != nil:
+		return p.channel.out
+	}
+	return nil
+}
+
+// ended notes how it ended, once.
+func (p *Process) ended(e Exit, end []byte, err error) {
+	p.once.Do(func() {
+		if err == nil {
+			p.tail.set(end)
+		}
+		e.Stderr = p.Stderr()
+		p.exit, p.err = e, err
+		p.in.fail(io.ErrClosedPipe)
+		close(p.over)
+	})
+}
+
+// lost: the connection has ended. The link's goroutine may still take its last frame.
+func (p *Process) lost(err error) {
+	for _, b := range []*inbox{p.inbox(streamOut), p.inbox(streamErr), p.inbox(streamChannel)} {
+		if b != nil {
+			b.finish(err)
+		}
+	}
+	for _, o := range []*outbox{p.outbox(streamIn), p.outbox(streamChannel)} {
+		if o != nil {
+			o.fail(err)
+		}
+	}
+	p.ended(Exit{}, nil, err)
+}
+
+// Pid is its number in the container.
+func (p *Process) Pid() int { return p.pid }
+
+// Stdin is its standard input. A write returns when the supervisor has room for it; once
+// the process has closed its end, writes fail with [io.ErrClosedPipe].
+func (p *Process) Stdin() io.WriteCloser { return p.in }
+
+// Stdout is its standard output, of lines of any length. Not reading it stops the
+// process, and only it.
+func (p *Process) Stdout() io.Reader { return p.out }
+
+// Stderr is the end of what it wrote to standard error: at most [TailSize] bytes, from
+// the beginning of a character.
+func (p *Process) Stderr() string {
+	b := p.tail.bytes()
+	if len(b) == TailSize {
+		for i := range utf8.UTFMax - 1 {
+			if utf8.RuneStart(b[i]) {
+				return string(b[i:])
+			}
+		}
+	}
+	return string(b)
+}
+
+// Channel is the other end of its descriptor 3; nil when [Spec.Channel] was not set.
+// Close ends both directions.
+func (p *Process) Channel() io.ReadWriteCloser {
+	if p.channel == nil {
+		return nil
+	}
+	return p.channel
+}
+
+// Wait waits until the process and all that it started have ended. [ErrLost] says that the
+// connection ended before. Output may still be there to be read.
+func (p *Process) Wait(ctx context.Context) (Exit, error) {
+	select {
+	case <-p.over:
+		return p.exit, p.err
+	case <-ctx.Done():
+		return Exit{}, context.Cause(ctx)
+	}
+}
+
+// Kill ends the process and everything that it started: SIGTERM to its process group,
+// SIGKILL to all of the tree after the [Spec]'s grace. It returns when nothing is left;
+// when the context ends before, killing goes on.
+func (p *Process) Kill(ctx context.Context) error {
+	select {
+	case <-p.over:
+		return p.err
+	default:
+	}
+	if err := p.conn.link.send(&frame{Type: typeKill}, nil); err != nil {
+		return err
+	}
+	_, err := p.Wait(ctx)
+	return err
+}
+
+// Signal sends a signal to the process's group: SIGHUP, SIGINT, SIGQUIT, SIGTERM or
+// SIGKILL, others are refused with [ErrSpec].
+func (p *Process) Signal(ctx context.Context, sig syscall.Signal) error {
+	switch sig {
+	case syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGKILL:
+	default:
+		return fmt.Errorf("%w: signal %d", ErrSpec, int(sig))
+	}
+	return p.tell(ctx, &frame{Type: typeSignal, Signal: int(sig)})
+}
+
+// Resize gives its terminal another size.
+func (p *Process) Resize(ctx context.Context, s Size) error {
+	return p.tell(ctx, &frame{Type: typeResize, Window: &s})
+}
+
+func (p *Process) tell(ctx context.Context, f *frame) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	return p.conn.link.send(f, nil)
+}
+
+// Close ends the connection: a process that still runs is killed.
+func (p *Process) Close() error { return p.conn.Close() }
+
+// channel is the host's end of a process's descriptor 3.
+type channel struct {
+	in  *inbox
+	out *outbox
+}
+
+func (c *channel) Read(p []byte) (int, error)  { return c.in.Read(p) }
+func (c *channel) Write(p []byte) (int, error) { return c.out.Write(p) }
+
+// Close says that there is no more, and takes no more.
+func (c *channel) Close() error {
+	c.in.finish(io.ErrClosedPipe)
+	c.in.drop()
+	return c.out.Close()
+}

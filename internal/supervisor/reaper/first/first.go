@@ -1,0 +1,15 @@
+// Package first runs a reaper before the program's other libraries have started, as
+// package early does for the version. Only cmd/holdfast imports it.
+package first
+
+import (
+	"os"
+
+	"github.com/holdfast-dev/holdfast/internal/supervisor/reaper"
+)
+
+func init() {
+	if reaper.Asked(os.Args[1:]) {
+		reaper.Main()
+	}
+}

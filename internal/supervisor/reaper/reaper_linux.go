@@ -1,0 +1,277 @@
+package reaper
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// afterwards is the most that what a program leaves behind has to end by itself.
+const afterwards = time.Second
+
+// keeper is the state of a reaper.
+type keeper struct {
+	control *os.File
+	grace   time.Duration
+	pid     int
+
+	mu    sync.Mutex
+	ended bool // the program has been waited for: its number may be another's
+	ours  bool // we have begun to kill
+	slay  sync.Once
+}
+
+// Main is the process of a reaper. It does not return.
+func Main() {
+	const controlFD = 3
+	syscall.CloseOnExec(controlFD)
+	control := os.NewFile(controlFD, "control")
+	score := openScore() // before this process becomes closed to its own user
+	prctl(syscall.PR_SET_DUMPABLE, 0)
+	prctl(prSetChildSubreaper, 1)
+	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) // a core has secrets in it
+	o, err := Read(control)
+	if err != nil {
+		os.Exit(1) // the supervisor has changed its mind
+	}
+	k := &keeper{control: control, grace: time.Duration(o.Grace) * time.Millisecond}
+	pid, step, err := launch(o, score)
+	if err != nil {
+		errno := syscall.EINVAL
+		_ = errors.As(err, &errno)
+		k.say("failed " + strconv.Itoa(int(errno)) + " " + step)
+		os.Exit(0)
+	}
+	k.pid = pid
+	k.say("started " + strconv.Itoa(pid))
+	dropStreams(o)
+	go k.listen()
+	k.wait()
+}
+
+const prSetChildSubreaper = 36
+
+func prctl(option, arg uintptr) {
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, option, arg, 0, 0, 0, 0)
+}
+
+func (k *keeper) say(line string) { _, _ = k.control.WriteString(line + "\n") }
+
+// listen does what the supervisor says. When that is gone, the tree ends.
+func (k *keeper) listen() {
+	lines := bufio.NewScanner(k.control)
+	for lines.Scan() {
+		word, number, _ := strings.Cut(lines.Text(), " ")
+		n, err := strconv.Atoi(number)
+		switch {
+		case err != nil:
+		case word == "kill":
+			k.kill(time.Duration(n) * time.Millisecond)
+		case word == "signal":
+			k.signal(syscall.Signal(n))
+		}
+	}
+	k.kill(k.grace)
+}
+
+// kill asks the program's group to end, and ends the tree after the grace.
+func (k *keeper) kill(grace time.Duration) {
+	if grace > 0 {
+		k.signal(syscall.SIGTERM)
+		k.signal(syscall.SIGCONT) // one that is stopped could not heed it
+	}
+	time.AfterFunc(grace, k.end)
+}
+
+func (k *keeper) signal(sig syscall.Signal) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.ended {
+		_ = syscall.Kill(-k.pid, sig)
+	}
+}
+
+// end kills everything until nothing is left, which ends the process.
+func (k *keeper) end() {
+	k.slay.Do(func() {
+		k.mu.Lock()
+		k.ours = true
+		k.mu.Unlock()
+		for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+			// A few at once: one that always starts another and ends is met in between.
+			for range 8 {
+				if Kill(os.Getpid(), syscall.SIGKILL, nil) == 0 {
+					break
+				}
+			}
+			time.Sleep(pause)
+		}
+	})
+}
+
+// wait sees everything end. When the program has, what it left behind is asked to end
+// and then killed; when nothing is left, so is the reaper.
+func (k *keeper) wait() {
+	for {
+		err := anyEnded()
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil { // ECHILD
+			k.say("gone")
+			os.Exit(0)
+		}
+		k.mu.Lock() // so that the program's number stays its own while it is signalled
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		main := err == nil && pid == k.pid && !k.ended
+		k.ended = k.ended || main
+		ours := k.ours
+		k.mu.Unlock()
+		if main {
+			k.over(status, ours)
+		}
+	}
+}
+
+func (k *keeper) over(status syscall.WaitStatus, ours bool) {
+	code, sig := status.ExitStatus(), 0
+	if status.Signaled() {
+		sig = int(status.Signal())
+		code = 128 + sig
+	}
+	k.say("exit " + strconv.Itoa(code) + " " + strconv.Itoa(sig) + " " + flag(ours))
+	Kill(os.Getpid(), syscall.SIGTERM, nil)
+	time.AfterFunc(min(max(k.grace, 0), afterwards), k.end)
+}
+
+// anyEnded waits until a child has ended, and leaves it.
+func anyEnded() error {
+	const exited, leave = 4, 0x01000000 // WEXITED, WNOWAIT
+	_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, 0, 0, 0, exited|leave, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// launch starts the program from a thread that ends with it, and that alone is held to
+// the Landlock ruleset: so the program is in its domain, and we are not.
+func launch(o *Order, score *os.File) (pid int, step string, err error) {
+	path, err := lookPath(o)
+	if err != nil {
+		return 0, "find " + strconv.Quote(o.Args[0]), err
+	}
+	if info, err := os.Stat(o.Dir); err != nil {
+		return 0, "change to its folder", err
+	} else if !info.IsDir() {
+		return 0, "change to its folder", syscall.ENOTDIR
+	}
+	files, ruleset := []uintptr{0, 1, 2}, 4
+	if o.Channel {
+		files, ruleset = append(files, 4), 5
+	}
+	attr := &syscall.ProcAttr{Dir: o.Dir, Env: o.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true, Setctty: o.Terminal}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and not unlocked: the thread ends with the goroutine
+		if o.Confined {
+			syscall.CloseOnExec(ruleset)
+			if err = restrict(ruleset); err != nil {
+				step = "restrict it with Landlock"
+				return
+			}
+		}
+		raised := raise(score, o.Adj)
+		pid, err = syscall.ForkExec(path, o.Args, attr)
+		step = "execute " + strconv.Quote(path)
+		raised()
+	}()
+	<-done
+	return pid, step, err
+}
+
+func restrict(ruleset int) error {
+	const prSetNoNewPrivs = 38
+	prctl(prSetNoNewPrivs, 1)
+	if _, _, errno := syscall.RawSyscall(sysLandlockRestrictSelf, uintptr(ruleset), 0, 0); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func openScore() *os.File {
+	f, err := os.OpenFile("/proc/self/oom_score_adj", os.O_RDWR, 0)
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+// raise makes what is started now more likely to be killed for its memory than we are,
+// until the returned function is called.
+func raise(score *os.File, adj int) func() {
+	var old [16]byte
+	n, _ := score.ReadAt(old[:], 0) // also of a nil file
+	if n == 0 {
+		return func() {}
+	}
+	_, _ = score.WriteAt([]byte(strconv.Itoa(adj)), 0)
+	return func() { _, _ = score.WriteAt(old[:n], 0) }
+}
+
+// lookPath finds the program. What is no plain name is a path, as for shells.
+func lookPath(o *Order) (string, error) {
+	name := o.Args[0]
+	if strings.Contains(name, "/") {
+		if !strings.HasPrefix(name, "/") {
+			name = strings.TrimSuffix(o.Dir, "/") + "/" + name
+		}
+		return name, nil
+	}
+	var path string
+	for _, entry := range o.Env {
+		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
+			path = value
+		}
+	}
+	var found error = syscall.ENOENT
+	for _, dir := range strings.Split(path, ":") {
+		if !strings.HasPrefix(dir, "/") {
+			continue // a program of the project that is called like another
+		}
+		file := strings.TrimSuffix(dir, "/") + "/" + name
+		if info, err := os.Stat(file); err != nil || info.IsDir() {
+			continue
+		}
+		if syscall.Access(file, 1) == nil {
+			return file, nil
+		}
+		found = syscall.EACCES
+	}
+	return "", found
+}
+
+// dropStreams lets go of the program's streams, so that their other ends see it end.
+func dropStreams(o *Order) {
+	null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+	for fd := range 3 {
+		if err != nil || syscall.Dup3(null, fd, syscall.O_CLOEXEC) != nil {
+			_ = syscall.Close(fd)
+		}
+	}
+	next := 4
+	for _, given := range []bool{o.Channel, o.Confined} {
+		if given {
+			_ = syscall.Close(next)
+			next++
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-dev/holdfast/internal/supervisor/reaper"
+	"github.com/holdfast-dev/holdfast/internal/version"
+)
+
+// server is a supervisor.
+type server struct {
+	o      ServeOptions
+	domain domain
+	oom    meter
+	egress *forwarder
+
+	mu    sync.Mutex
+	tasks map[string]*task
+	conns map[*link]bool
+	ended bool
+
+	starting sync.Mutex   // held while a reaper is started, and while strays are looked for
+	reapers  map[int]bool // by their numbers
+}
+
+// Serve listens and serves until the context ends; then all processes are killed, within
+// their grace, and it returns nil. It changes this process: that becomes the parent of
+// what its children leave behind, and closed to other processes of its user.
+//
+// It serves the host alone: connections from outside of its pid namespace, and those of a
+// process that an engine has started beside it (see [Attach]).
+func Serve(ctx context.Context, o ServeOptions) error {
+	s := &server{
+		o: o.filled(os.Getenv), tasks: map[string]*task{}, conns: map[*link]bool{}, reapers: map[int]bool{}, oom: openMeter(),
+	}
+	favour()
+	if err := errors.Join(
+		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0),
+		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0),
+	); err != nil {
+		return fmt.Errorf("set up the supervisor: %w", err)
+	}
+	l, err := listen(s.o.Socket)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", s.o.Socket, err)
+	}
+	s.domain = probeDomain(filepath.Dir(s.o.Socket))
+	s.egress = &forwarder{from: s.o.Proxy, to: s.o.Egress}
+	s.egress.raise()
+	var conns sync.WaitGroup
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	for {
+		conn, err := l.AcceptUnix()
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			fmt.Fprintln(s.o.Log, "holdfast supervise:", err)
+			time.Sleep(50 * time.Millisecond) // out of descriptors: it passes, or it does not matter
+			continue
+		}
+		conns.Go(func() { s.serve(conn) })
+	}
+	s.shutDown()
+	conns.Wait()
+	s.egress.close()
+	return nil
+}
+
+// favour makes the kernel kill others first, as far as we may.
+func favour() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("-900"), 0) }
+
+// listen makes the socket, in place of one that an earlier supervisor left.
+func listen(path string) (*net.UnixListener, error) {
+	dir, err := unix.Open(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(dir)
+	name := filepath.Base(path)
+	var st unix.Stat_t
+	err = unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	switch {
+	case err == nil && st.Mode&unix.S_IFMT != unix.S_IFSOCK:
+		return nil, errors.New("something else lies there")
+	case err == nil:
+		if err := unix.Unlinkat(dir, name, 0); err != nil {
+			return nil, err
+		}
+	}
+	short := "/proc/self/fd/" + strconv.Itoa(dir) + "/" + name // a path of a socket has 107 bytes
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: short})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false) // the next one does
+	return l, os.Chmod(short, 0o600)
+}
+
+// serve serves one connection.
+func (s *server) serve(conn *net.UnixConn) {
+	l := newLink(conn)
+	if err := s.admit(conn); err != nil {
+		fmt.Fprintln(s.o.Log, "holdfast supervise:", err)
+		_ = l.send(&frame{Type: typeRefused, Code: codePeer}, nil)
+		l.end(err)
+		return
+	}
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		l.end(ErrLost)
+		return
+	}
+	s.conns[l] = true
+	s.mu.Unlock()
+	health := s.health()
+	if l.send(&frame{Type: typeHello, Health: &health}, nil) == nil {
+		c := &caller{server: s, link: l}
+		l.run(c.take)
+		<-l.dead
+		c.left()
+	}
+	l.close()
+	s.mu.Lock()
+	delete(s.conns, l)
+	s.mu.Unlock()
+}
+
+// admit says whether a connection is one of the host's.
+func (s *server) admit(conn *net.UnixConn) error {
+	pid, _, err := credentials(conn)
+	switch {
+	case err != nil:
+		return err
+	case pid == 0 || s.o.anyPeer: // of no process here
+		return nil
+	case pid != 1 && reaper.Parent(pid) == 0 && !gone(conn):
+		return nil // started by the engine: what starts inside has a parent inside
+	}
+	return fmt.Errorf("refused process %d: %w", pid, ErrRefused)
+}
+
+// gone says whether the process that connected has ended, so that its number may be
+// another's by now. Kernels before 6.5 cannot tell.
+func gone(conn *net.UnixConn) bool {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return true
+	}
+	ended := false
+	if raw.Control(func(fd uintptr) {
+		const soPeerPidFD = 77
+		peer, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, soPeerPidFD)
+		if err != nil {
+			ended = err != unix.ENOPROTOOPT
+			return
+		}
+		ended = unix.PidfdSendSignal(peer, 0, nil, 0) == unix.ESRCH
+		_ = unix.Close(peer)
+	}) != nil {
+		return true
+	}
+	return ended
+}
+
+func (s *server) health() Health {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Health{
+		Version: version.Of().Version, Protocol: Protocol, Pid: os.Getpid(), UID: os.Getuid(),
+		Confined: s.domain.files, SignalsConfined: s.domain.signals, Unconfined: s.domain.why,
+		Processes: len(s.tasks), OOMKills: s.oom.count(), Proxy: s.egress.raise(),
+	}
+}
+
+func (s *server) list() []Running {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Running
+	for _, t := range s.tasks {
+		out = append(out, Running{ID: t.order.ID, Program: t.order.Args[0], Pid: t.pid, Started: t.started})
+	}
+	slices.SortFunc(out, func(a, b Running) int { return a.Started.Compare(b.Started) })
+	return out
+}
+
+// shutDown kills everything, and ends the connections.
+func (s *server) shutDown() {
+	s.mu.Lock()
+	s.ended = true
+	var tasks []*task
+	var longest time.Duration
+	for _, t := range s.tasks {
+		tasks = append(tasks, t)
+		longest = max(longest, time.Duration(t.order.GraceMS)*time.Millisecond)
+	}
+	s.mu.Unlock()
+	for _, t := range tasks {
+		t.kill()
+	}
+	late, cancel := context.WithTimeout(context.Background(), longest+5*time.Second) // the host may not take the news
+	defer cancel()
+	for _, t := range tasks {
+		select {
+		case <-t.done:
+		case <-late.Done():
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l := range s.conns {
+		l.end(ErrLost)
+	}
+}
+
+// strays ends what a reaper that was killed has left to us. Everything else below us is a
+// reaper's, or below one.
+func (s *server) strays() {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	ours := func(pid int) bool { return s.reapers[pid] }
+	until := time.Now().Add(10 * time.Second) // what the kernel cannot end does not stop others from starting
+	for pause := time.Millisecond; reaper.Kill(os.Getpid(), unix.SIGKILL, ours) > 0 && time.Now().Before(until); pause = min(2*pause, 100*time.Millisecond) {
+		for _, pid := range reaper.Children(os.Getpid(), ours) {
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		}
+		time.Sleep(pause)
+	}
+}

@@ -1,0 +1,204 @@
+package supervisor
+
+import (
+	"io"
+	"sync"
+)
+
+// outbox is the sending end of a stream. It waits when the other side has not taken what
+// is under way.
+type outbox struct {
+	link *link
+	s    int
+
+	writing sync.Mutex // one write at a time
+	mu      sync.Mutex
+	moved   *sync.Cond
+	credit  int
+	err     error
+}
+
+func newOutbox(l *link, s int) *outbox {
+	o := &outbox{link: l, s: s, credit: window}
+	o.moved = sync.NewCond(&o.mu)
+	return o
+}
+
+// Write sends p in pieces, and returns when the other side has room for all of it.
+func (o *outbox) Write(p []byte) (n int, err error) {
+	o.writing.Lock()
+	defer o.writing.Unlock()
+	for len(p) > 0 {
+		m, err := o.reserve(min(len(p), maxData))
+		if err == nil {
+			err = o.link.send(&frame{Type: typeData, S: o.s}, p[:m])
+		}
+		if err != nil {
+			return n, err
+		}
+		n, p = n+m, p[m:]
+	}
+	return n, nil
+}
+
+func (o *outbox) reserve(most int) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.credit <= 0 && o.err == nil {
+		o.moved.Wait()
+	}
+	m := min(most, o.credit)
+	if o.err != nil {
+		return 0, o.err
+	}
+	o.credit -= m
+	return m, nil
+}
+
+// Close says that there is no more. Writes fail then.
+func (o *outbox) Close() error {
+	if !o.fail(io.ErrClosedPipe) {
+		return nil
+	}
+	o.writing.Lock()
+	defer o.writing.Unlock()
+	return o.link.send(&frame{Type: typeEnd, S: o.s}, nil)
+}
+
+// fail makes writes fail, and says whether they did not before.
+func (o *outbox) fail(err error) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	first := o.err == nil
+	if first {
+		o.err = err
+	}
+	o.moved.Broadcast()
+	return first
+}
+
+// grant says that the other side took n bytes.
+func (o *outbox) grant(n int) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.credit += n; o.credit > window {
+		return errFrame
+	}
+	o.moved.Broadcast()
+	return nil
+}
+
+// inbox is the receiving end of a stream. It holds what was not read, which is at most
+// a window.
+type inbox struct {
+	link *link
+	s    int
+
+	mu    sync.Mutex
+	moved *sync.Cond
+	held  []byte
+	taken int   // read, and not told yet
+	err   error // after what is held: io.EOF, or why there is no more
+	shut  bool  // nobody reads it
+}
+
+func newInbox(l *link, s int) *inbox {
+	b := &inbox{link: l, s: s}
+	b.moved = sync.NewCond(&b.mu)
+	return b
+}
+
+// put takes what came. It does not wait.
+func (b *inbox) put(data []byte) error {
+	b.mu.Lock()
+	switch {
+	case b.err != nil || len(b.held)+b.taken+len(data) > window:
+		b.mu.Unlock()
+		return errFrame
+	case b.shut:
+		b.mu.Unlock()
+		b.link.ack(b.s, len(data))
+		return nil
+	}
+	b.held = append(b.held, data...)
+	b.moved.Broadcast()
+	b.mu.Unlock()
+	return nil
+}
+
+// Read reads what came, and waits for it.
+func (b *inbox) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	for len(b.held) == 0 && b.err == nil {
+		b.moved.Wait()
+	}
+	if len(b.held) == 0 {
+		defer b.mu.Unlock()
+		return 0, b.err
+	}
+	n := copy(p, b.held)
+	if b.held = b.held[n:]; len(b.held) == 0 {
+		b.held = nil
+	}
+	tell := 0
+	if b.taken += n; b.taken >= window/4 {
+		tell, b.taken = b.taken, 0
+	}
+	b.mu.Unlock()
+	b.link.ack(b.s, tell)
+	return n, nil
+}
+
+// finish says that nothing follows what is held.
+func (b *inbox) finish(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.err = err
+	}
+	b.moved.Broadcast()
+}
+
+// drop throws away what is held and what comes: nobody reads it any more.
+func (b *inbox) drop() {
+	b.mu.Lock()
+	first := !b.shut
+	tell := len(b.held) + b.taken
+	b.shut, b.held, b.taken = true, nil, 0
+	if b.err == nil {
+		b.moved.Broadcast()
+	}
+	b.mu.Unlock()
+	if first {
+		_ = b.link.post(frame{Type: typeShut, S: b.s})
+		b.link.ack(b.s, tell)
+	}
+}
+
+// tail keeps the last bytes of a stream.
+type tail struct {
+	mu   sync.Mutex
+	held []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held = append(t.held, p[max(0, len(p)-TailSize):]...)
+	if len(t.held) > 4*TailSize {
+		t.held = append([]byte(nil), t.held[len(t.held)-TailSize:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) bytes() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]byte(nil), t.held[max(0, len(t.held)-TailSize):]...)
+}
+
+func (t *tail) set(b []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held = append([]byte(nil), b...)
+}

@@ -1,0 +1,290 @@
+package supervisor
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-dev/holdfast/internal/supervisor/reaper"
+)
+
+// task is one process, its reaper and its streams.
+type task struct {
+	server  *server
+	order   *order
+	link    *link
+	pid     int
+	started time.Time
+
+	reaper  *os.Process
+	control *os.File // to the reaper
+	lines   *bufio.Reader
+
+	ends                 // ours of its streams
+	in, channelIn *inbox // from the host
+	out, errs     *outbox
+	channelOut    *outbox
+	tail          tail
+	stderrDone    chan struct{}
+	writing       sync.Mutex // to the reaper
+	pumps         sync.WaitGroup
+	watching      sync.WaitGroup
+	done          chan struct{} // nothing of it is left
+	status        ended
+	exited        bool
+}
+
+// oomScore is how likely the kernel is to kill a process of an agent for memory, before the
+// supervisor and the reapers.
+const oomScore = 800
+
+// start starts a process; [task.run] makes its streams flow. The error is an [ErrRunning],
+// or says why nothing runs.
+func (s *server) start(o *order, l *link) (*task, error) {
+	t := &task{server: s, order: o, link: l, started: time.Now(), done: make(chan struct{}), stderrDone: make(chan struct{})}
+	s.mu.Lock()
+	switch {
+	case s.ended:
+		s.mu.Unlock()
+		return nil, errors.New("the supervisor is ending")
+	case s.tasks[o.ID] != nil:
+		s.mu.Unlock()
+		return nil, ErrRunning
+	}
+	s.tasks[o.ID] = t
+	s.mu.Unlock()
+	if err := t.launch(); err != nil {
+		t.ends.close()
+		s.forget(t)
+		close(t.done)
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended { // meanwhile
+		t.kill()
+	}
+	return t, nil
+}
+
+func (s *server) forget(t *task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.tasks, t.order.ID)
+}
+
+// launch starts the reaper and waits until the program runs.
+func (t *task) launch() error {
+	theirs, err := t.open(t.order)
+	defer closeAll(theirs)
+	if err != nil {
+		return err
+	}
+	ours, control, err := socketPair()
+	if err != nil {
+		return err
+	}
+	t.writing.Lock()
+	t.control, t.lines = ours, bufio.NewReader(ours)
+	t.writing.Unlock()
+	files := append([]*os.File{theirs[0], theirs[1], theirs[2], control}, theirs[3:]...)
+	defer control.Close()
+	if t.server.domain.files {
+		rules, err := t.server.domain.ruleset()
+		if err != nil {
+			return errors.Join(err, ours.Close())
+		}
+		defer rules.Close()
+		files = append(files, rules)
+	}
+	if err := t.fork(files); err != nil {
+		return errors.Join(fmt.Errorf("start a reaper: %w", err), ours.Close())
+	}
+	o := &reaper.Order{
+		Args: t.order.Args, Env: merge(t.server.o.environ(t.order.Terminal != nil, t.server.egress.raise()), t.order.Env),
+		Dir: t.order.Dir, Channel: t.order.Channel, Confined: t.server.domain.files, Terminal: t.order.Terminal != nil,
+		Adj: oomScore, Grace: int(t.order.GraceMS),
+	}
+	if err = o.Write(ours); err == nil {
+		err = t.begun()
+	}
+	if err != nil {
+		_ = ours.Close() // which ends it, and what it may have started
+		t.reap()
+	}
+	return err
+}
+
+// fork starts the reaper: our own program.
+func (t *task) fork(files []*os.File) error {
+	s := t.server
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	p, err := os.StartProcess("/proc/self/exe", []string{"holdfast", "supervise", "child"}, &os.ProcAttr{
+		Dir: "/", Files: files, Env: []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}, Sys: &unix.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return err
+	}
+	t.reaper = p
+	s.reapers[p.Pid] = true
+	return nil
+}
+
+// begun waits for the reaper's word that the program runs.
+func (t *task) begun() error {
+	line, err := t.lines.ReadString('\n')
+	if err != nil {
+		return errors.New("the reaper ended before it had started the program")
+	}
+	word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	number, step, _ := strings.Cut(rest, " ")
+	n, err := strconv.Atoi(number)
+	switch {
+	case err != nil:
+	case word == "started":
+		t.server.mu.Lock()
+		t.pid = n
+		t.server.mu.Unlock()
+		return nil
+	case word == "failed":
+		return fmt.Errorf("%s: %w", step, unix.Errno(n))
+	}
+	return fmt.Errorf("the reaper said %q", line)
+}
+
+// reap waits for the reaper. Its status says whether it was killed.
+func (t *task) reap() *os.ProcessState {
+	state, _ := t.reaper.Wait()
+	s := t.server
+	s.starting.Lock()
+	delete(s.reapers, t.reaper.Pid)
+	s.starting.Unlock()
+	return state
+}
+
+// say tells the reaper something, which is gone when nothing is left to be told.
+func (t *task) say(word string, n int) {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	_, _ = t.control.WriteString(word + " " + strconv.Itoa(n) + "\n") // of nil, too, while it starts
+}
+
+// kill ends the process and what it has started, within its grace.
+func (t *task) kill() { t.say("kill", int(t.order.GraceMS)) }
+
+// run makes the streams flow, and watches the end.
+func (t *task) run() {
+	t.in, t.out, t.errs = newInbox(t.link, streamIn), newOutbox(t.link, streamOut), newOutbox(t.link, streamErr)
+	t.pumps.Go(t.feed)
+	t.pumps.Go(func() { drain(t.out, t.stdout) })
+	t.pumps.Go(func() {
+		defer close(t.stderrDone)
+		if t.stderr != nil { // not of a terminal
+			drain(t.errs, io.TeeReader(t.stderr, &t.tail))
+		}
+	})
+	if t.channel != nil {
+		t.channelIn, t.channelOut = newInbox(t.link, streamChannel), newOutbox(t.link, streamChannel)
+		t.pumps.Go(func() { drain(t.channelOut, t.channel) })
+		t.pumps.Go(func() {
+			_, err := io.Copy(t.channel, t.channelIn)
+			if err != nil {
+				t.channelIn.drop()
+			}
+			_ = shutWrite(t.channel)
+		})
+	}
+	t.watching.Go(t.watch)
+	t.watching.Go(t.meter)
+}
+
+// watch follows what the reaper says, to the end of everything.
+func (t *task) watch() {
+	gone := false
+	for !gone {
+		line, err := t.lines.ReadString('\n')
+		if err != nil {
+			break
+		}
+		f := strings.Fields(line)
+		switch {
+		case len(f) == 4 && f[0] == "exit":
+			t.exit(f[1], f[2], f[3] == "1")
+		case len(f) == 1 && f[0] == "gone":
+			gone = true
+		}
+	}
+	state := t.reap()
+	if !gone {
+		t.orphaned(state)
+	}
+	select {
+	case <-t.stderrDone: // all that was written has been sent
+	case <-time.After(time.Second): // somebody else holds it, or nobody takes it
+	case <-t.link.dead:
+	}
+	t.status.Tail = t.tail.bytes()
+	t.server.forget(t)
+	_ = t.link.send(&frame{Type: typeExit, Exit: &t.status}, nil)
+	close(t.done)
+}
+
+func (t *task) exit(code, signal string, ours bool) {
+	t.status.Code, _ = strconv.Atoi(code)
+	if n, _ := strconv.Atoi(signal); n != 0 {
+		t.status.Signal = unix.SignalName(unix.Signal(n))
+		t.status.OOM = unix.Signal(n) == unix.SIGKILL && !ours && t.server.oom.recent()
+	}
+	t.exited = true
+}
+
+// orphaned ends what a reaper has left that was killed itself.
+func (t *task) orphaned(state *os.ProcessState) {
+	if !t.exited {
+		t.status = ended{Code: 128 + int(unix.SIGKILL), Signal: "SIGKILL"}
+		if w, ok := state.Sys().(unix.WaitStatus); ok && w.Signaled() {
+			t.status.OOM = w.Signal() == unix.SIGKILL && t.server.oom.recent()
+		}
+	}
+	t.server.strays()
+}
+
+// meter looks now and then whether the kernel kills for memory.
+func (t *task) meter() {
+	tick := time.NewTicker(meterPeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			t.server.oom.count()
+		case <-t.done:
+			return
+		}
+	}
+}
+
+// lost ends the process, because the host is gone, and waits for all of it.
+func (t *task) lost() {
+	t.kill()
+	t.in.finish(ErrLost)
+	t.out.fail(ErrLost)
+	t.errs.fail(ErrLost)
+	if t.channel != nil {
+		t.channelIn.finish(ErrLost)
+		t.channelOut.fail(ErrLost)
+	}
+	<-t.done
+	t.watching.Wait()
+	t.ends.close()
+	t.pumps.Wait()
+	_ = t.control.Close()
+}
