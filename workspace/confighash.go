@@ -20,7 +20,7 @@ const (
 	labelID        = "dev.holdfast.workspace.id" // of the workspace, which tells it from an earlier one
 	labelConfig    = "dev.holdfast.config"       // hash of all that decides what the container is
 	labelVersion   = "dev.holdfast.version"      // of holdfast that made it
-	labelOwner     = "dev.holdfast.owner"        // the process that an ephemeral one belongs to
+	labelEphemeral = "dev.holdfast.ephemeral"    // id of an ephemeral one, which is its folder's name
 )
 
 // layout is the version of what this package makes of settings.
@@ -72,7 +72,7 @@ func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info
 	for _, m := range s.Mounts {
 		spec.Mounts = append(spec.Mounts, engine.Mount{Source: m.Host, Target: m.At, ReadOnly: m.ReadOnly})
 	}
-	spec.Labels[labelConfig] = configHash(spec)
+	spec.Labels[labelConfig] = configHash(spec, s.Network)
 	spec.Labels[labelVersion] = version.Release
 	return spec
 }
@@ -86,13 +86,15 @@ func temporary(uid, gid int, size int64, folders ...string) []engine.Tmpfs {
 }
 
 // configHash is over all that decides what a container is. Two containers of the same
-// hash need not be told apart.
-func configHash(s engine.Spec) string {
+// hash need not be told apart. The network is not the container's, but its proxy works
+// by the settings that it was made for.
+func configHash(s engine.Spec, n Network) string {
 	b, err := json.Marshal(struct {
 		Layout   int
 		Protocol int
 		Spec     engine.Spec
-	}{layout, supervisor.Protocol, s})
+		Network  Network
+	}{layout, supervisor.Protocol, s, n})
 	if err != nil {
 		panic(err) // strings and numbers
 	}

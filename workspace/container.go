@@ -50,7 +50,9 @@ type Container struct {
 	engine *engine.Engine
 	run    string   // the folder of the sockets, on the host
 	use    *os.File // its lock is shared by those who work in the container
-	end    func(context.Context) error
+	// release says that the way to the network is not needed any more.
+	release func()
+	end     func(context.Context) error // in place of both, of an ephemeral one
 }
 
 // Close says that the work is done. The container of a workspace runs on, one from
@@ -61,6 +63,7 @@ func (c *Container) Close() error {
 		defer cancel()
 		return c.end(ctx)
 	}
+	c.release()
 	return c.use.Close()
 }
 

@@ -15,6 +15,8 @@ type containers struct {
 	info   *engine.Info
 	found  bool // the engine is ours to close
 	bridge bool // sockets do not reach into containers
+
+	proxies proxies
 }
 
 // find gives the engine and what it says about itself. An engine that was there once is

@@ -49,15 +49,18 @@ func (w *Workspaces) Ensure(ctx context.Context, slug string) (*Container, error
 		Slug: slug, Name: w.containerName(slug), Settings: *s,
 		w: w, engine: e, run: d.Run,
 	}
-	if c.use, err = h.openUse(); err != nil {
+	if c.use, err = openPlain(h.dir, useName); err != nil {
 		return nil, err
+	}
+	if c.release, err = w.openProxy(ctx, h.dir, s); err != nil {
+		return nil, errors.Join(err, c.use.Close())
 	}
 	err = c.ensure(ctx, w.spec(s, places{home: d.Home, run: d.Run, project: d.Project}, img.ID, info))
 	if err == nil {
 		err = share(c.use)
 	}
 	if err != nil {
-		return nil, errors.Join(err, c.use.Close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
@@ -97,7 +100,7 @@ func (c *Container) ensure(ctx context.Context, spec engine.Spec) error {
 	if err != nil {
 		return err
 	}
-	do, outdated := plan(found, spec.Labels[labelConfig])
+	do, outdated := plan(found, spec.Labels)
 	if found != nil {
 		c.ID = found.ID
 	}

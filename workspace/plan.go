@@ -13,14 +13,17 @@ const (
 	stepReplace step = "remove then create"
 )
 
-// plan says what a container needs that was found, or nil where there is none, when
-// its config hash should be another. One that runs and should be another is kept at
-// first: whether somebody works in it its supervisor knows.
-func plan(c *engine.Container, hash string) (do step, outdated string) {
+// plan says what a container needs that was found, nil where there is none, to be as the
+// labels want it. One that runs and should be another is kept at first: whether somebody
+// works in it its supervisor knows.
+func plan(c *engine.Container, want map[string]string) (do step, outdated string) {
 	if c == nil {
 		return stepCreate, ""
 	}
-	if c.Labels[labelConfig] != hash {
+	if c.Labels[labelID] != want[labelID] {
+		return stepReplace, "" // of an earlier workspace, whose folders are gone
+	}
+	if c.Labels[labelConfig] != want[labelConfig] {
 		outdated = "its settings or its image have changed"
 	}
 	switch c.State {

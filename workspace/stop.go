@@ -15,8 +15,9 @@ import (
 // stopGrace is how long what runs in a container has to end by itself.
 const stopGrace = 5 * time.Second
 
-// Stop ends the container of a workspace, with everything that runs in it. It is kept
-// and started again when it is needed. One that does not run is stopped already.
+// Stop ends the container of a workspace, with everything that runs in it, and its
+// ephemeral ones. It is kept and started again when it is needed. One that does not run
+// is stopped already.
 func (w *Workspaces) Stop(ctx context.Context, slug string) error {
 	h, err := w.lock(ctx, "stop", slug)
 	if err != nil {
@@ -27,19 +28,24 @@ func (w *Workspaces) Stop(ctx context.Context, slug string) error {
 	if err != nil {
 		return err
 	}
-	c, err := w.ours(ctx, e, slug)
-	if c == nil || err != nil {
+	list, err := w.allOf(ctx, e, slug)
+	if err != nil {
 		return err
 	}
-	if c.State == engine.Paused { // a signal would wait
-		if err := e.Unpause(ctx, c.ID); err != nil {
-			return &Error{Op: "stop", Slug: slug, Err: err}
-		}
+	return stopThem(ctx, e, list)
+}
+
+// allOf lists the containers of a workspace, ephemeral ones too. It is [ErrForeign] when
+// something that is not ours has the name of one.
+func (w *Workspaces) allOf(ctx context.Context, e *engine.Engine, slug string) ([]engine.Container, error) {
+	if _, err := w.ours(ctx, e, slug); err != nil {
+		return nil, err
 	}
-	if err := e.Stop(ctx, c.ID, stopGrace); err != nil && !errors.Is(err, engine.ErrNotFound) {
-		return &Error{Op: "stop", Slug: slug, Err: err, Advice: hintOf(err)}
+	list, err := e.List(ctx, map[string]string{labelHome: w.homeHash(), labelWorkspace: slug})
+	if err != nil {
+		return nil, &Error{Op: "list the containers of", Slug: slug, Err: err, Advice: hintOf(err)}
 	}
-	return nil
+	return list, nil
 }
 
 // StopAll stops the containers of all workspaces, side by side.
@@ -52,15 +58,25 @@ func (w *Workspaces) StopAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return stopThem(ctx, e, list)
+}
+
+// stopThem stops containers side by side. Those that are removed when they end may be
+// gone by then.
+func stopThem(ctx context.Context, e *engine.Engine, list []engine.Container) error {
 	failed := make([]error, len(list))
 	var wg sync.WaitGroup
 	for i, c := range list {
-		if c.State != engine.Running && c.State != engine.Paused {
-			continue
-		}
 		wg.Go(func() {
-			if failed[i] = e.Stop(ctx, c.ID, stopGrace); errors.Is(failed[i], engine.ErrNotFound) {
-				failed[i] = nil // it was one that is removed when it ends
+			err := error(nil)
+			switch c.State {
+			case engine.Paused: // a signal would wait
+				err = errors.Join(e.Unpause(ctx, c.ID), e.Stop(ctx, c.ID, stopGrace))
+			case engine.Running, engine.Restarting:
+				err = e.Stop(ctx, c.ID, stopGrace)
+			}
+			if err != nil && !errors.Is(err, engine.ErrNotFound) {
+				failed[i] = &Error{Op: "stop", Slug: c.Labels[labelWorkspace], Err: err, Advice: hintOf(err)}
 			}
 		})
 	}
@@ -68,7 +84,7 @@ func (w *Workspaces) StopAll(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// removeContainer takes the container of a workspace away, with everything that runs
+// removeContainer takes the containers of a workspace away, with everything that runs
 // in it. The workspace's lock is held. A workspace that never had one needs no engine.
 func (w *Workspaces) removeContainer(ctx context.Context, slug string) error {
 	e, _, err := w.find(ctx)
@@ -80,14 +96,13 @@ func (w *Workspaces) removeContainer(ctx context.Context, slug string) error {
 	if err != nil {
 		return err
 	}
-	c, err := w.ours(ctx, e, slug)
-	if c == nil || err != nil {
-		return err
+	list, err := w.allOf(ctx, e, slug)
+	for _, c := range list {
+		if e := e.Remove(ctx, c.ID); e != nil {
+			err = errors.Join(err, &Error{Op: "remove the container of", Slug: slug, Err: e, Advice: hintOf(e)})
+		}
 	}
-	if err := e.Remove(ctx, c.ID); err != nil {
-		return &Error{Op: "remove the container of", Slug: slug, Err: err, Advice: hintOf(err)}
-	}
-	return nil
+	return err
 }
 
 // State is how the container of a workspace is, for people.

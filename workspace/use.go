@@ -12,15 +12,15 @@ import (
 // the container anew has it alone for that time.
 const useName = "use"
 
-// openUse opens the file. The workspace's lock is held.
-func (h *held) openUse() (*os.File, error) {
-	f, err := h.dir.OpenFile(useName, os.O_RDWR|os.O_CREATE|nonBlock, 0o600)
+// openPlain opens a file of ours in a folder of ours, and makes it where there is none.
+func openPlain(dir *os.Root, name string) (*os.File, error) {
+	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|nonBlock, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	seen, err := h.dir.Lstat(useName)
+	seen, err := dir.Lstat(name)
 	if err == nil && !seen.Mode().IsRegular() {
-		err = &Error{Op: "open", Path: h.dir.Name() + "/" + useName, Err: ErrNotRegular, Detail: what(seen.Mode())}
+		err = &Error{Op: "open", Path: dir.Name() + "/" + name, Err: ErrNotRegular, Detail: what(seen.Mode())}
 	}
 	if err == nil {
 		err = same(seen, func() (fs.FileInfo, error) { return f.Stat() })
