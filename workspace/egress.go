@@ -1,0 +1,147 @@
+package workspace
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/sandbox/egress"
+)
+
+// egressLock is a file whose lock has the process that listens for a container. Others
+// who work in the same container wait for it, and go on when that process ends.
+const egressLock = "egress.lock"
+
+// takeOver is how often it is tried to get the lock.
+const takeOver = 100 * time.Millisecond
+
+// proxies are the ways to the network of containers that this process works in, by the
+// folder of their sockets.
+type proxies struct {
+	mu   sync.Mutex
+	open map[string]*proxy
+}
+
+// proxy listens in a container's folder of sockets, or waits for its turn.
+type proxy struct {
+	users int
+	stop  context.CancelFunc
+	done  chan struct{}
+}
+
+// openProxy makes sure that somebody listens for the container whose folder is dir, as
+// long as it is not released. Nothing is done where the settings want no network.
+func (w *Workspaces) openProxy(ctx context.Context, dir *os.Root, s *Settings) (release func(), err error) {
+	if s.Network.Mode != NetworkProxy {
+		return func() {}, nil
+	}
+	p := &w.containers.proxies
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := dir.Name()
+	one := p.open[key]
+	if one == nil {
+		if one, err = w.startProxy(ctx, dir, s); err != nil {
+			return nil, &Error{Op: "open the network of", Slug: s.Slug, Err: err}
+		}
+		if p.open == nil {
+			p.open = map[string]*proxy{}
+		}
+		p.open[key] = one
+	}
+	one.users++
+	return sync.OnceFunc(func() { p.release(key, one) }), nil
+}
+
+func (p *proxies) release(key string, one *proxy) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one.users--; one.users > 0 {
+		return
+	}
+	delete(p.open, key)
+	one.stop()
+	<-one.done
+}
+
+// startProxy listens, or begins to wait for its turn to.
+func (w *Workspaces) startProxy(ctx context.Context, dir *os.Root, s *Settings) (*proxy, error) {
+	rules, err := egress.Compile(egress.Layer{Allow: s.Network.Domains})
+	if err != nil {
+		return nil, err
+	}
+	server, err := egress.New(rules, &egress.Options{Log: w.opt.Log})
+	if err != nil {
+		return nil, err
+	}
+	lock, err := openPlain(dir, egressLock)
+	if err != nil {
+		return nil, err
+	}
+	run, err := openFolder(dir, runName)
+	if err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	o := &outlet{w: w, slug: s.Slug, server: server, lock: lock, run: run}
+	if _, err := o.take(); err != nil {
+		o.close()
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	p := &proxy{stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		defer o.close()
+		o.serve(ctx)
+	}()
+	return p, nil
+}
+
+// outlet is the place where a proxy listens.
+type outlet struct {
+	w      *Workspaces
+	slug   string
+	server *egress.Proxy
+	lock   *os.File
+	run    *os.Root
+	l      listener
+}
+
+func (o *outlet) close() {
+	if o.l != nil {
+		_ = o.l.Close()
+	}
+	_ = o.run.Close()
+	_ = o.lock.Close()
+}
+
+// take listens if nobody else does.
+func (o *outlet) take() (bool, error) {
+	free, err := diskfile.TryLock(o.lock)
+	if err != nil || !free {
+		return false, err
+	}
+	o.l, err = listenIn(o.run, supervisor.EgressName)
+	return err == nil, err
+}
+
+// serve waits for its turn and serves until the context ends.
+func (o *outlet) serve(ctx context.Context) {
+	for o.l == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(takeOver):
+		}
+		if _, err := o.take(); err != nil {
+			o.w.opt.Log.Warn("no way to the network", "workspace", o.slug, "error", err)
+		}
+	}
+	if err := o.server.Serve(ctx, o.l, &egress.Session{ID: "workspace " + o.slug}); err != nil && ctx.Err() == nil {
+		o.w.opt.Log.Warn("no way to the network", "workspace", o.slug, "error", err)
+	}
+}

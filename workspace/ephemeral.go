@@ -1,0 +1,166 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
+	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+)
+
+// ephemeralName is the folder in which ephemeral containers have theirs. Each holds a
+// lock there that its process has: when it is free, nobody needs the container any more.
+const ephemeralName = "ephemeral"
+
+// EnsureEphemeral makes a container for one session of a workspace, which keeps nothing:
+// the home of its agent is in memory. Close removes it; when this process ends without,
+// [Workspaces.Reconcile] does. Errors are those of [Workspaces.Ensure].
+func (w *Workspaces) EnsureEphemeral(ctx context.Context, slug string) (*Container, error) {
+	e, info, err := w.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, s, err := w.makeEphemeral(ctx, slug)
+	if err != nil {
+		return nil, err
+	}
+	img, err := w.image(ctx, e, s)
+	if err != nil {
+		return nil, errors.Join(err, own.remove(ctx))
+	}
+	spec := w.spec(s, places{run: filepath.Join(own.path, runName), project: w.dirs(s).Project}, img.ID, info)
+	spec.Name += "." + own.id // a slug has no dot
+	spec.Labels[labelEphemeral] = own.id
+	spec.Remove = true
+	c := &Container{Slug: slug, Name: spec.Name, Settings: *s, w: w, engine: e, run: filepath.Join(own.path, runName)}
+	release, err := w.openProxy(ctx, own.dir, s)
+	if err != nil {
+		return nil, errors.Join(err, own.remove(ctx))
+	}
+	c.end = func(ctx context.Context) error {
+		release()
+		return errors.Join(e.Remove(ctx, spec.Name), own.remove(ctx))
+	}
+	if err := c.replace(ctx, spec); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// ephemeral is the folder of an ephemeral container.
+type ephemeral struct {
+	id, path string
+	parent   *os.Root
+	dir      *os.Root
+	lock     *os.File
+}
+
+// makeEphemeral makes the folder, and says for which settings.
+func (w *Workspaces) makeEphemeral(ctx context.Context, slug string) (own *ephemeral, s *Settings, err error) {
+	h, err := w.lock(ctx, "start", slug)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer h.Release()
+	if s, err = w.ready(ctx, h, slug); err != nil {
+		return nil, nil, err
+	}
+	if err := h.dir.Mkdir(ephemeralName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, nil, err
+	}
+	own = &ephemeral{id: newID()}
+	own.path = filepath.Join(w.folder(), slug, ephemeralName, own.id)
+	if own.parent, err = openFolder(h.dir, ephemeralName); err != nil {
+		return nil, nil, err
+	}
+	// Made under the workspace's lock, and Reconcile looks under it too.
+	if err = own.parent.Mkdir(own.id, 0o700); err == nil {
+		own.dir, err = openFolder(own.parent, own.id)
+	}
+	if err == nil {
+		own.lock, err = openLock(own.dir)
+	}
+	if err == nil {
+		_, err = diskfile.TryLock(own.lock)
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = makeForAgent(own.dir, runName)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, own.remove(ctx))
+	}
+	return own, s, nil
+}
+
+// remove takes the folder away.
+func (o *ephemeral) remove(ctx context.Context) error {
+	_, err := removeTree(context.WithoutCancel(ctx), o.parent, o.id)
+	if o.lock != nil {
+		_ = o.lock.Close()
+	}
+	if o.dir != nil {
+		_ = o.dir.Close()
+	}
+	_ = o.parent.Close()
+	if errors.Is(err, fs.ErrNotExist) { // the whole workspace was deleted
+		return nil
+	}
+	return err
+}
+
+// dropEphemeral removes the ephemeral containers of a workspace, and their folders,
+// whose processes have ended. list are all containers of the workspace.
+func (w *Workspaces) dropEphemeral(ctx context.Context, e *engine.Engine, slug string, list []engine.Container) (removed []string, err error) {
+	h, err := w.lock(ctx, "reconcile", slug)
+	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrDamaged) {
+		return nil, err
+	}
+	var folders *os.Root // nil: nobody's is there
+	if err == nil {
+		defer h.Release()
+		if folders, err = openFolder(h.dir, ephemeralName); err == nil {
+			defer folders.Close()
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	var failed []error
+	for _, c := range list {
+		id := c.Labels[labelEphemeral]
+		if folders != nil && CheckSlug(id) == nil && needed(folders, id) {
+			continue
+		}
+		if err := e.Remove(ctx, c.ID); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		removed = append(removed, c.Name)
+	}
+	if folders == nil {
+		return removed, errors.Join(failed...)
+	}
+	entries, err := fs.ReadDir(folders.FS(), ".")
+	failed = append(failed, err)
+	for _, entry := range entries {
+		if !needed(folders, entry.Name()) {
+			_, err := removeTree(ctx, folders, entry.Name())
+			failed = append(failed, err)
+		}
+	}
+	return removed, errors.Join(failed...)
+}
+
+// needed reports whether the process that a folder belongs to lives, or that cannot be
+// told.
+func needed(folders *os.Root, id string) bool {
+	if _, err := folders.Lstat(id + "/" + lockName); errors.Is(err, fs.ErrNotExist) {
+		return false // it was made under the lock that is held here
+	}
+	return !abandoned(folders, id)
+}
