@@ -92,6 +92,11 @@ var floors = map[string]int{
 	"workspace":                 50,
 	"workspace/internal/engine": 45, // the only one that knows Docker's API
 	"workspace/internal/tree":   45, // folders that a container writes
+	"workspace/internal/vendor": 45, // what drivers are
+	"workspace/internal/claude": 46,
+	"workspace/internal/guest":  47, // agents of another make in our loop
+
+	"workspace/internal/claude/claudetest": 1, // tests only
 
 	"daemon/strategy": 50,
 	"daemon/auth":     50,

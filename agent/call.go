@@ -242,7 +242,11 @@ func (l *loop) noAnswer(ctx context.Context, err error) (Step, bool, error) {
 		if it.Model == "" {
 			it.Model = l.encoder().m.Info().Model
 		}
-		it.Metadata = map[string]json.RawMessage{"interrupted": json.RawMessage("true")}
+		it.Metadata = maps.Clone(it.Metadata)
+		if it.Metadata == nil {
+			it.Metadata = map[string]json.RawMessage{}
+		}
+		it.Metadata["interrupted"] = json.RawMessage("true")
 		if ctx.Err() != nil {
 			it.Finish = transcript.FinishCancelled
 		}

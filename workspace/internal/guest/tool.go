@@ -1,0 +1,144 @@
+package guest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
+)
+
+// standIn is a guest's tool to the loop: what it would touch is known here, and running
+// it is telling the guest that it may.
+type standIn struct {
+	g    *Guest
+	name string
+}
+
+// Spec describes it. The guest knows its own tools, so no model is told of it.
+func (t standIn) Spec() tool.Spec { return tool.Spec{Name: t.name, ReadOnly: sideBySide[t.name]} }
+
+// Requests says what a use would touch, in the host's terms.
+func (t standIn) Requests(c *tool.Call) ([]policy.Request, error) {
+	return t.g.opt.Places.requests(t.name, c.Input)
+}
+
+// Unasked names the guest when it runs a use without asking.
+func (t standIn) Unasked(c *tool.Call) string {
+	x, u := t.g.find(c.ID)
+	if u == nil {
+		return ""
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !u.running {
+		return ""
+	}
+	return t.g.opt.Vendor.Name()
+}
+
+// lost is the result of a use whose guest is gone.
+const lost = "not run: the agent that asked for it has ended since; ask for it again where it still is needed"
+
+// Run lets the guest run a use and waits for what came of it.
+func (t standIn) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
+	x, u := t.g.find(c.ID)
+	if u == nil {
+		return tool.Failure(lost), nil
+	}
+	x.mu.Lock()
+	u.begun = true
+	x.mu.Unlock()
+	allowed := false
+	for {
+		select {
+		case q := <-u.asked:
+			a := t.permit(c, u)
+			allowed = a.Allow
+			q.answer <- a
+		case q := <-u.wishes:
+			go func() { q.answer <- t.wish(c, q) }()
+		case <-u.done:
+			return x.resultOf(u), nil
+		case <-x.over:
+			select {
+			case <-u.done:
+				return x.resultOf(u), nil
+			default:
+			}
+			return tool.Failure(unfinished(x, u, allowed)), nil
+		case <-ctx.Done():
+			x.kill(errInterrupted)
+			return tool.Result{}, ctx.Err()
+		}
+	}
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// unfinished words what is known of a use whose guest ended before its result.
+func unfinished(x *play, u *use, allowed bool) string {
+	why := x.failure()
+	if why == "" {
+		why = "the agent ended its turn without a result"
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !allowed && !u.running {
+		return "not run: " + why
+	}
+	return "interrupted, the outcome is unknown: " + why
+}
+
+// permit is the answer to the guest's question about a use that was decided to run.
+func (t standIn) permit(c *tool.Call, u *use) vendor.Answer {
+	if why := t.g.opt.Places.unseen(t.name, c.Input); why != "" {
+		return vendor.Answer{Message: why}
+	}
+	a := vendor.Answer{Allow: true}
+	if !bytes.Equal(compact(c.Input), compact(u.input)) {
+		a.Input = slices.Clone(c.Input)
+	}
+	return a
+}
+
+// wish has what runs below a use judged, as something that the running use wants.
+func (t standIn) wish(c *tool.Call, q *request) vendor.Answer {
+	if c.Ask == nil {
+		return vendor.Answer{Message: "nobody can be asked"}
+	}
+	reqs, err := t.g.opt.Places.requests(q.p.Tool, q.p.Input)
+	if err != nil {
+		return vendor.Answer{Message: err.Error()}
+	}
+	for _, r := range reqs {
+		r.Tool, r.Input = q.p.Tool, q.p.Input
+		if err := c.Ask(q.ctx, r); err != nil {
+			return vendor.Answer{Message: err.Error()}
+		}
+	}
+	return vendor.Answer{Allow: true}
+}
+
+func (x *play) resultOf(u *use) tool.Result {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	content := slices.Clone(u.result.Content)
+	if len(content) == 0 {
+		content = []transcript.Part{transcript.Text{Text: "(no output)"}}
+	}
+	return tool.Result{Content: content, IsError: u.result.IsError}
+}
+
+func compact(raw json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw
+	}
+	return b.Bytes()
+}
