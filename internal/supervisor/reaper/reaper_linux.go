@@ -178,10 +178,7 @@ func launch(o *Order, score *os.File) (pid int, step string, err error) {
 		files, ruleset = append(files, 4), 5
 	}
 	attr := &syscall.ProcAttr{Dir: o.Dir, Env: o.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true, Setctty: o.Terminal}}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // and not unlocked: the thread ends with the goroutine
+	onThread(func() {
 		if o.Confined {
 			syscall.CloseOnExec(ruleset)
 			if err = restrict(ruleset); err != nil {
@@ -193,9 +190,25 @@ func launch(o *Order, score *os.File) (pid int, step string, err error) {
 		pid, err = syscall.ForkExec(path, o.Args, attr)
 		step = "execute " + strconv.Quote(path)
 		raised()
+	})
+	return pid, step, err
+}
+
+// onThread runs f on a thread that ends with it. It is not the first one, which does not
+// end, and by which others see the process.
+func onThread(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		if syscall.Gettid() == os.Getpid() {
+			onThread(f) // on another: this one is held meanwhile
+			runtime.UnlockOSThread()
+			return
+		}
+		f() // and not unlocked
 	}()
 	<-done
-	return pid, step, err
 }
 
 func restrict(ruleset int) error {
