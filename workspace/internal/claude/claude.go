@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"github.com/holdfast-dev/holdfast/transcript"
 	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
 )
@@ -47,7 +47,7 @@ func (d Driver) Command(t vendor.Turn) vendor.Command {
 	}}
 }
 
-var notPlain = regexp.MustCompile(`[^a-zA-Z0-9]`)
+var notPlain = lazyregexp.Must(`[^a-zA-Z0-9]`)
 
 // longestFolder is how long a folder's name in ~/.claude/projects gets before it ends in
 // a hash.
@@ -56,7 +56,7 @@ const longestFolder = 200
 // Transcript is where Claude Code keeps a session that was begun in dir; "" when the name
 // of its folder cannot be known.
 func (Driver) Transcript(session, dir string) string {
-	folder := notPlain.ReplaceAllString(dir, "-")
+	folder := notPlain().ReplaceAllString(dir, "-")
 	if len(folder) > longestFolder {
 		return ""
 	}

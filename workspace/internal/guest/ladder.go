@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
@@ -93,6 +94,9 @@ func (g *Guest) split(items []transcript.Encoded) (before, input []transcript.En
 	return items[:at:at], append(input, items[at:]...)
 }
 
+// sessionName is what a vendor's session may be called.
+var sessionName = lazyregexp.Must(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
 // stale says why the vendor's session cannot be resumed, or "".
 func (g *Guest) stale(before []transcript.Encoded) string {
 	last := g.known.last
@@ -101,8 +105,8 @@ func (g *Guest) stale(before []transcript.Encoded) string {
 		return "ephemeral"
 	case last == nil:
 		return "new"
-	case last.Session == "":
-		return "the agent has not said what its session is called"
+	case !sessionName().MatchString(last.Session): // the agent chose it, and it is to be an argument and a path
+		return "the agent gave its session a name that cannot be one"
 	case g.known.changed:
 		return "the transcript was rewritten since"
 	}

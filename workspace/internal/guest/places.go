@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
 // Place is a folder of the host that the guest sees under another name.
@@ -109,7 +111,7 @@ func (p Places) follow(name string) string {
 }
 
 // plain are paths that mean the same in a command without quotes.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_./@%+=:,-]+$`)
+var plain = lazyregexp.Must(`^[A-Za-z0-9_./@%+=:,-]+\z`)
 
 // Command is a command line with the container's paths in the host's terms, for rules
 // and for the person. The guest runs it as it wrote it.
@@ -117,7 +119,7 @@ func (p Places) Command(line string) string {
 	var names []string
 	hosts := map[string]string{}
 	for _, m := range p.sorted(func(m Place) string { return m.At }) {
-		if plain.MatchString(m.Host) && plain.MatchString(m.At) && m.At != "/" {
+		if plain().MatchString(m.Host) && plain().MatchString(m.At) && m.At != "/" {
 			names = append(names, regexp.QuoteMeta(m.At))
 			hosts[m.At] = m.Host
 		}

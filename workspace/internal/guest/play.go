@@ -241,7 +241,7 @@ func (x *play) failure() string {
 		return x.end.Failure
 	case x.killed != nil && !errors.Is(x.killed, errOver):
 		return x.killed.Error()
-	case x.waited && x.exit.OOM:
+	case x.waited && (x.exit.OOM || x.exit.Why != ""):
 		return x.exit.String()
 	}
 	what := x.err.Error()

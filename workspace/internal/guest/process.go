@@ -33,12 +33,15 @@ type Exit struct {
 	Code   int
 	Signal string // that ended it, or ""
 	OOM    bool   // the container ran out of memory, and the kernel chose this process
+	Why    string // the same in words, with what it wrote last; "" leaves that to this package
 }
 
 func (e Exit) String() string {
 	switch {
+	case e.Why != "":
+		return e.Why
 	case e.OOM:
-		return "the agent was killed because the workspace ran out of memory (limits.memory)"
+		return "the agent was killed because the container ran out of memory"
 	case e.Signal != "":
 		return "the agent was ended by " + e.Signal
 	}

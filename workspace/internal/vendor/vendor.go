@@ -102,8 +102,8 @@ type Permission struct {
 	// use that runs.
 	Use    string
 	Parent string
-	Tool  string          // the vendor's name of it: "Bash", "Write", "exec_command"
-	Input json.RawMessage // the tool's arguments, in the shape of the field's tools (Bash: command; Write: file_path, content; …)
+	Tool   string          // the vendor's name of it: "Bash", "Write", "exec_command"
+	Input  json.RawMessage // the tool's arguments, in the shape of the field's tools (Bash: command; Write: file_path, content; …)
 	// Detail is what else the vendor says about it, for the person.
 	Detail string
 }

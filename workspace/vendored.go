@@ -1,0 +1,197 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/workspace/internal/claude"
+	"github.com/holdfast-dev/holdfast/workspace/internal/guest"
+	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
+)
+
+// Mapping is the payload of a vendor.mapped record: which session of its own an agent of
+// another make has for ours.
+type Mapping = guest.Mapping
+
+// Event is the payload of a workspace.event record.
+type Event = guest.Event
+
+// The events of a workspace.
+const (
+	EventResumeFailed = guest.EventResumeFailed
+	EventVendorEnded  = guest.EventVendorEnded
+	EventDeleted      = guest.EventDeleted
+)
+
+// maxTranscript bounds the file of a session that an agent is to resume.
+const maxTranscript = 1 << 30
+
+// driver is who speaks the wire of a kind of agent.
+func driver(a AgentSpec) (vendor.Driver, error) {
+	switch a.Kind {
+	case KindClaude:
+		return claude.Driver{Start: a.Command}, nil
+	}
+	return nil, errors.ErrUnsupported
+}
+
+// guestAgent is an agent of another make, in our loop.
+func (w *Workspaces) guestAgent(s *Settings, r *runner, o AgentOptions) (*Agent, error) {
+	d, err := driver(s.Agent)
+	if err != nil {
+		return nil, &Error{Op: "run an agent in", Slug: s.Slug, Err: ErrInvalid, Detail: "agents of kind " + s.Agent.Kind + " cannot be run"}
+	}
+	places := w.seen(s, o.Ephemeral)
+	name := o.ModelName
+	if name == "" {
+		name = s.Model
+	}
+	g, err := guest.New(guest.Options{
+		Vendor: d, Places: places, Sessions: o.Options.Sessions, Workspace: s.Slug, WorkspaceID: s.ID,
+		Model: name, Env: r.env, Ephemeral: o.Ephemeral, History: o.History,
+		Ready: func(file string) error { return resumable(w.dirs(s).Home, file) },
+		Start: func(ctx context.Context, spec guest.Spec) (guest.Process, error) {
+			p, err := r.start(ctx, supervisor.Spec{ID: r.name(), Args: spec.Args, Env: spec.Env, Dir: spec.Dir})
+			if err != nil {
+				return nil, err
+			}
+			return guestProcess{p}, nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	opt := o.Options
+	if opt.Guards == nil && len(opt.Permissions.Folders) == 0 {
+		opt.Permissions.Folders = []string{w.dirs(s).Project}
+	}
+	if opt.Guards == nil && !o.Ephemeral {
+		opt.Permissions.Home = w.dirs(s).Home
+	}
+	opt.Sandbox, opt.Profile = "container of workspace "+s.Slug, ""
+	opt.MaxTokens, opt.Effort = 0, ""
+	opt = g.Agent(opt)
+	a, err := agent.New(g, &opt)
+	if err != nil {
+		return nil, err
+	}
+	g.Attach(a)
+	r.session = a.SessionID
+	return &Agent{turner: a, Kind: s.Agent.Kind, ends: g.Close}, nil
+}
+
+// seen is what the agent sees of the host.
+func (w *Workspaces) seen(s *Settings, ephemeral bool) guest.Places {
+	d := w.dirs(s)
+	p := guest.Places{Work: WorkFolder, Home: HomeFolder, All: []guest.Place{{Host: d.Project, At: WorkFolder}}}
+	if !ephemeral {
+		p.All = append(p.All, guest.Place{Host: d.Home, At: HomeFolder})
+	}
+	for _, m := range s.Mounts {
+		p.All = append(p.All, guest.Place{Host: m.Host, At: m.At})
+	}
+	return p
+}
+
+// resumable looks whether the file of an agent's session is one that can be resumed. It
+// was written by the agent, or by whatever ran beside it.
+func resumable(home, file string) error {
+	root, err := os.OpenRoot(home)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	f, err := OpenRegular(root, file, maxTranscript)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// guestProcess is a supervisor's process as a guest has it.
+type guestProcess struct{ *process }
+
+func (p guestProcess) Wait(ctx context.Context) (guest.Exit, error) {
+	e, err := p.process.Wait(ctx)
+	out := guest.Exit{Code: e.Code, Signal: e.Signal, OOM: e.OOM}
+	if failure := Failure(e); err == nil && failure != nil {
+		out.Why = failure.Error()
+	}
+	return out, err
+}
+
+// runner starts the processes of one agent, one at a time, each with the container held
+// while it runs.
+type runner struct {
+	w         *Workspaces
+	slug      string
+	ephemeral bool
+	env       []string
+	session   func() string
+}
+
+// name names the one process that a session has in its container.
+func (r *runner) name() string { return processID(r.session()) }
+
+// leftover is how long the process of a host that is gone may take to end.
+const leftover = 15 * time.Second
+
+// start starts a process. One of the same session that still runs there is what a host
+// left behind that is gone: the supervisor ends it.
+func (r *runner) start(ctx context.Context, s supervisor.Spec) (*process, error) {
+	if err := r.w.CheckDisk(ctx, r.slug); err != nil {
+		return nil, err
+	}
+	ensure := r.w.Ensure
+	if r.ephemeral {
+		ensure = r.w.EnsureEphemeral
+	}
+	c, err := ensure(ctx, r.slug)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithTimeout(ctx, leftover)
+	defer stop()
+	for {
+		p, err := startIn(ctx, c, s)
+		if err == nil {
+			return p, nil
+		}
+		if !errors.Is(err, supervisor.ErrRunning) {
+			return nil, errors.Join(err, c.Close())
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+}
+
+func startIn(ctx context.Context, c *Container, s supervisor.Spec) (*process, error) {
+	conn, err := c.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := conn.Start(ctx, s)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return &process{Process: p, conn: conn, c: c}, nil
+}
+
+// process is a process with what is held for it.
+type process struct {
+	*supervisor.Process
+	conn *supervisor.Conn
+	c    *Container
+}
+
+// Close ends the process, and gives back what was held.
+func (p *process) Close() error {
+	return errors.Join(p.Process.Close(), p.conn.Close(), p.c.Close())
+}
