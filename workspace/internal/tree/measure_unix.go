@@ -74,7 +74,12 @@ func (m *meter) locked(dir int, name string) bool {
 	return err == nil && unlock(dir, name, uint32(st.Mode)&0o777|0o500) == nil
 }
 
-func (m *meter) entered(int) {}
+func (m *meter) entered(dir int) {
+	var st unix.Stat_t
+	if m.unlock && unix.Fstat(dir, &st) == nil && st.Mode&0o500 != 0o500 {
+		_ = unix.Fchmod(dir, uint32(st.Mode)&0o777|0o500) // what cannot be read then is told
+	}
+}
 
 func (m *meter) left(int, string) error { return nil }
 

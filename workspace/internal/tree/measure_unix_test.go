@@ -1,0 +1,86 @@
+//go:build unix
+
+package tree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestMeasure(t *testing.T) {
+	s := newScene(t)
+	big := make([]byte, 100_000)
+	must(t, os.MkdirAll(s.path("a", "b"), 0o700))
+	must(t, os.WriteFile(s.path("a", "big"), big, 0o600))
+	must(t, os.Link(s.path("a", "big"), s.path("a", "b", "again")))
+	must(t, os.WriteFile(s.path("empty"), nil, 0o600))
+	must(t, os.Symlink("/", s.path("root")))
+	must(t, os.Symlink(s.out(), s.path("a", "out")))
+	sparse, err := os.Create(s.path("sparse"))
+	must(t, err)
+	must(t, sparse.Truncate(1<<40))
+	must(t, sparse.Close())
+	got, err := Measure(t.Context(), s.parent, "hostile", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Files != 5 || got.Folders != 2 || got.Unread != 0 || got.Mounted != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got.Bytes < 100_000+6*MinBytes || got.Bytes > 300_000 {
+		t.Errorf("%d bytes", got.Bytes)
+	}
+}
+
+func TestMeasureNoFolder(t *testing.T) {
+	for name, put := range map[string]func(path string, s *scene) error{
+		"link": func(path string, s *scene) error { return os.Symlink(s.out(), path) },
+		"file": func(path string, _ *scene) error { return os.WriteFile(path, nil, 0o600) },
+	} {
+		s := newScene(t)
+		must(t, put(filepath.Join(s.dir, "other"), s))
+		if size, err := Measure(t.Context(), s.parent, "other", nil); err == nil || size != (Size{}) {
+			t.Errorf("%s: %+v", name, size)
+		}
+	}
+	s := newScene(t)
+	if _, err := Measure(t.Context(), s.parent, "none", nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func TestMeasureEndsWithContext(t *testing.T) {
+	s := newScene(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Measure(ctx, s.parent, "hostile", nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// The walk loses its way when folders are moved, and counts what it still can.
+func TestMeasureRacing(t *testing.T) {
+	s := newScene(t)
+	s.deep(s.path("0"), 200)
+	s.many(s.path("many"), 500)
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.disturb(stop)
+	}()
+	for range 50 {
+		if _, err := Measure(t.Context(), s.parent, "hostile", nil); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	<-ended
+	s.unharmed()
+	if _, err := Remove(t.Context(), s.parent, "hostile"); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,123 @@
+package tree
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+)
+
+// What is mounted below a folder is neither measured nor removed, be it another file
+// system or a folder of the same one.
+func TestMounts(t *testing.T) {
+	if os.Getenv("HOLDFAST_TEST_MOUNTS") != "" {
+		mounts(t)
+		return
+	}
+	if os.Getuid() != 0 {
+		missing.Skip(t, "mounting needs root: run the tests as root")
+	}
+	self, err := os.Executable()
+	must(t, err)
+	cmd := exec.Command(self, "-test.run", "^TestMounts$", "-test.v")
+	cmd.Env = append(os.Environ(), "HOLDFAST_TEST_MOUNTS=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, unix.EPERM) {
+		missing.Skip(t, "no mount namespaces here: run the tests with CAP_SYS_ADMIN")
+	}
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// mounts runs in a mount namespace of its own.
+func mounts(t *testing.T) {
+	s := newScene(t)
+	for _, name := range []string{"bind", "tmp/deep", "file", "locked", "ordinary"} {
+		must(t, os.MkdirAll(s.path(name), 0o700))
+	}
+	must(t, os.WriteFile(s.path("mounted-file"), nil, 0o600))
+	must(t, unix.Mount(s.out(), s.path("bind"), "", unix.MS_BIND, ""))
+	must(t, unix.Mount(s.out("file"), s.path("mounted-file"), "", unix.MS_BIND, ""))
+	must(t, unix.Mount("tmpfs", s.path("tmp/deep"), "tmpfs", 0, "size=1m"))
+	must(t, os.WriteFile(s.path("tmp/deep/kept"), []byte("kept"), 0o600))
+	must(t, os.Chmod(s.path("bind"), 0o200)) // of what is mounted; nobody gives it rights
+
+	size, err := Measure(t.Context(), s.parent, "hostile", &Options{Unlock: true})
+	if err != nil || size.Mounted != 2 || size.Files != 1 {
+		t.Errorf("%+v, %v", size, err)
+	}
+	_, err = Remove(t.Context(), s.parent, "hostile")
+	left, ok := errors.AsType[*LeftError](err)
+	if !ok || left.Count != 3 || !errors.Is(err, ErrMounted) || !strings.Contains(err.Error(), "tmp/deep") {
+		t.Errorf("%v", err)
+	}
+	if b, err := os.ReadFile(s.path("tmp/deep/kept")); string(b) != "kept" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+	info, err := os.Stat(s.path("bind"))
+	if err != nil || info.Mode().Perm() != 0o200 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := os.Lstat(s.path("ordinary")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what is not mounted is left: %v", err)
+	}
+	must(t, os.Chmod(s.path("bind"), 0o755))
+	s.outside = s.snapshot() // with that mode
+	for _, name := range []string{"bind", "mounted-file", "tmp/deep"} {
+		must(t, unix.Unmount(s.path(name), 0))
+	}
+	if _, err := Remove(t.Context(), s.parent, "hostile"); err != nil {
+		t.Error(err)
+	}
+	s.gone()
+
+	// The folder itself may be one that is mounted: it is measured and not removed.
+	must(t, os.Mkdir(s.path(), 0o700))
+	must(t, unix.Mount(s.out(), s.path(), "", unix.MS_BIND, ""))
+	if size, err := Measure(t.Context(), s.parent, "hostile", nil); err != nil || size.Files != 3 {
+		t.Errorf("%+v, %v", size, err)
+	}
+	if _, err := Remove(t.Context(), s.parent, "hostile"); !errors.Is(err, ErrMounted) {
+		t.Error(err)
+	}
+	must(t, unix.Unmount(s.path(), 0))
+	s.unharmed()
+}
+
+// immutable is FS_IMMUTABLE_FL of linux/fs.h.
+const immutable = 0x10
+
+// A file that root has made immutable stays, and all else goes.
+func TestImmutable(t *testing.T) {
+	s := newScene(t)
+	must(t, os.MkdirAll(s.path("sub"), 0o700))
+	must(t, os.WriteFile(s.path("sub", "file"), nil, 0o600))
+	must(t, os.WriteFile(s.path("other"), nil, 0o600))
+	f, err := os.Open(s.path("sub", "file"))
+	must(t, err)
+	defer f.Close()
+	set := func(flags int) error { return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, flags) }
+	if err := set(immutable); err != nil {
+		missing.Skip(t, "no immutable files here (%v): run the tests as root on ext4, xfs or btrfs", err)
+	}
+	_, err = Remove(t.Context(), s.parent, "hostile")
+	must(t, set(0))
+	if left, ok := errors.AsType[*LeftError](err); !ok || left.Count != 1 || !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), "sub/file") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Lstat(s.path("other")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the other file is left: %v", err)
+	}
+	if _, err := Remove(t.Context(), s.parent, "hostile"); err != nil {
+		t.Error(err)
+	}
+	s.gone()
+}
