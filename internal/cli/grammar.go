@@ -21,6 +21,7 @@ type grammar struct {
 	Sandbox    sandboxCmd    `cmd:"" help:"Check paths and commands against sandbox settings."`
 	Audit      auditCmd      `cmd:"" help:"Show, prove and export who let what happen."`
 	Approvals  approvalsCmd  `cmd:"" help:"List and answer the questions that wait."`
+	Workspace  workspaceCmd  `cmd:"" help:"Make, list, change and delete workspaces: containers for agents that come back."`
 	Daemon     daemonCmd     `cmd:"" help:"Serve runs, questions and sessions to many clients, and a console."`
 	Demo       demoCmd       `cmd:"" help:"Watch an agent mend a small project and survive a kill -9; needs no key."`
 	Doctor     doctorCmd     `cmd:"" help:"Say what this machine and this setup offer."`

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/workspace"
+)
+
+// workspaceDeleteCmd is `holdfast workspace delete`.
+type workspaceDeleteCmd struct {
+	slugArg
+	Yes      bool `short:"y" help:"Do not ask."`
+	NoEngine bool `name:"no-engine" help:"Leave out the container: for when its engine is gone for good."`
+	storeFlags
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *workspaceDeleteCmd) Help() string {
+	return `What goes: the container, the home of its agents with what they remember, and a project folder
+that belongs to the workspace. What stays: a project of yours, and all sessions. A link is removed
+and never followed. What ends early can be deleted again.`
+}
+
+type deletedDoc struct {
+	Deleted  string   `json:"deleted"`
+	Entries  int64    `json:"entries"`
+	Sessions int      `json:"sessions_told"`
+	Notices  []string `json:"notices,omitempty"`
+}
+
+func (c *workspaceDeleteCmd) run(ctx context.Context, p *Program) error {
+	if err := workspace.CheckSlug(c.Slug); err != nil {
+		return err
+	}
+	sessions, closeStore, err := p.openStore(ctx, c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	w, err := p.spaces(sessions)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := c.confirm(ctx, p, w, sessions); err != nil {
+		return err
+	}
+	p.err.progress().work("deleting " + shown(c.Slug))
+	gone, err := w.Delete(ctx, c.Slug, &workspace.DeleteOptions{NoEngine: c.NoEngine})
+	p.err.progress().work("")
+	if err != nil {
+		if errors.Is(err, workspace.ErrNoEngine) {
+			return &failure{msg: err.Error(), hint: "start the engine; or, when it is gone for good: holdfast workspace delete --no-engine " + c.Slug, out: outcome.NoEngine, err: err}
+		}
+		return err
+	}
+	if c.JSON {
+		return p.out.json(deletedDoc{c.Slug, gone.Entries, gone.Sessions, gone.Notices}, p.out.term.tty)
+	}
+	for _, n := range gone.Notices {
+		p.warn("%s", n)
+	}
+	p.err.line("workspace %s is deleted: %s, %s told", c.Slug, entries(gone.Entries), count(gone.Sessions, "session"))
+	return nil
+}
+
+func entries(n int64) string {
+	if n == 1 {
+		return "1 file or folder"
+	}
+	return fmt.Sprintf("%d files and folders", n)
+}
+
+// confirm says what goes and asks. Without a person, --yes is required.
+func (c *workspaceDeleteCmd) confirm(ctx context.Context, p *Program, w *workspace.Workspaces, sessions *session.Sessions) error {
+	s, err := w.Get(ctx, c.Slug)
+	if errors.Is(err, workspace.ErrNotFound) {
+		return err
+	}
+	if c.Yes {
+		return nil
+	}
+	a := p.asker()
+	if a == nil {
+		return usage("deleting is for good and nobody is there to confirm it", "holdfast workspace delete --yes "+c.Slug)
+	}
+	defer a.close()
+	if err != nil { // damaged, or half deleted: that is what deleting is for
+		a.out.line("workspace %s: %s", c.Slug, shown(oneLine(err.Error())))
+	} else {
+		c.goes(ctx, a.out, w, s)
+		if page, err := sessions.List(ctx, session.Query{Project: s.SessionProject(), Limit: 500, Trash: session.TrashToo}); err == nil && len(page.Sessions) > 0 {
+			a.out.line("  stays  %s", count(len(page.Sessions), "session"))
+		}
+	}
+	ok, err := a.yes(ctx, "delete it for good?")
+	if err != nil || ok {
+		return err
+	}
+	return usage("nothing was deleted", "")
+}
+
+// goes says what goes and what stays.
+func (c *workspaceDeleteCmd) goes(ctx context.Context, out *printer, w *workspace.Workspaces, s *workspace.Settings) {
+	home, project := "", ""
+	if u, err := w.Usage(ctx, c.Slug); err == nil {
+		home = ": " + entries(u.Home.Files+u.Home.Folders) + ", " + size(u.Home.Bytes)
+		project = ": " + entries(u.Project.Files+u.Project.Folders) + ", " + size(u.Project.Bytes)
+	}
+	out.line("workspace %s", c.Slug)
+	if state, err := w.ContainerState(ctx, c.Slug); err == nil && state.State != workspace.Absent {
+		busy := ""
+		if state.Processes > 0 {
+			busy = ", " + count(state.Processes, "process") + " in it"
+		}
+		out.line("  goes   container %s (%s%s)", state.Name, state.State, busy)
+	}
+	out.line("  goes   home of its agents%s", home)
+	if s.Project == "" {
+		out.line("  goes   project%s", project)
+	} else {
+		out.line("  stays  project %s", shown(s.Project))
+	}
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/mattn/go-isatty"
+	"golang.org/x/term"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/workspace"
+)
+
+// workspaceExecCmd is `holdfast workspace exec`.
+type workspaceExecCmd struct {
+	slugArg
+	Dir     string   `placeholder:"FOLDER" help:"The folder inside to run in; default /work."`
+	Env     []string `short:"e" sep:"none" placeholder:"NAME=VALUE" help:"A variable for the command; may be repeated."`
+	NoTTY   bool     `name:"no-tty" short:"T" help:"Give the command no terminal, also when there is one here."`
+	Command []string `arg:"" passthrough:"" placeholder:"COMMAND" help:"What to run, and its arguments."`
+}
+
+// Help says more than one line.
+func (c *workspaceExecCmd) Help() string {
+	return `The container is started when it does not run. The command runs as agents do: as the same user,
+with the same limits and rights. Its exit code is this command's. Without a shell in the image
+there is none here either.
+
+  holdfast workspace exec blog -- git status
+  holdfast workspace exec blog bash`
+}
+
+func (c *workspaceExecCmd) run(ctx context.Context, p *Program) error {
+	command := c.Command
+	if len(command) > 0 && command[0] == "--" {
+		command = command[1:]
+	}
+	if len(command) == 0 {
+		return usage("there is no command to run", "holdfast workspace exec "+quoteArg(c.Slug)+" -- COMMAND")
+	}
+	if c.Dir != "" && !strings.HasPrefix(c.Dir, "/") {
+		return usage("--dir "+quoteArg(c.Dir)+" is not absolute", "the project is "+workspace.WorkFolder)
+	}
+	if err := supervisor.CheckEnv(c.Env); err != nil {
+		return usage("--env: "+err.Error(), "")
+	}
+	return c.with(p, func(w *workspace.Workspaces) error {
+		o := workspace.ExecOptions{Args: command, Env: c.Env, Dir: c.Dir, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
+		restore, err := c.terminal(p, &o)
+		if err != nil {
+			return err
+		}
+		exit, err := w.Exec(ctx, c.Slug, o)
+		restore()
+		return execEnd(exit, err)
+	})
+}
+
+// terminal gives the command a terminal when this one sits at one. What it returns
+// makes the terminal here what it was.
+func (c *workspaceExecCmd) terminal(p *Program, o *workspace.ExecOptions) (restore func(), err error) {
+	restore = func() {}
+	in, isFile := p.Stdin.(*os.File)
+	if c.NoTTY || !isFile || !isatty.IsTerminal(in.Fd()) || !p.out.term.tty {
+		return restore, nil
+	}
+	fd := int(in.Fd())
+	cols, rows, err := term.GetSize(fd)
+	if err != nil {
+		return restore, nil //nolint:nilerr // a terminal without a size is none
+	}
+	old, err := term.MakeRaw(fd)
+	if err != nil {
+		return restore, err
+	}
+	sizes, stop := watchSize(fd)
+	o.Terminal, o.Resize = &supervisor.Size{Rows: clampSize(rows), Cols: clampSize(cols)}, sizes
+	if name := p.env("TERM"); name != "" {
+		o.Env = append([]string{"TERM=" + name}, o.Env...)
+	}
+	return func() {
+		stop()
+		_ = term.Restore(fd, old)
+	}, nil
+}
+
+func clampSize(n int) uint16 { return uint16(min(max(n, 0), 1<<16-1)) }
+
+// execEnd ends as the command did.
+func execEnd(exit supervisor.Exit, err error) error {
+	switch {
+	case errors.Is(err, supervisor.ErrNotStarted):
+		return &failure{msg: err.Error(), hint: "the image has no such program, or the folder is not there", out: outcome.ExecMissing, err: err}
+	case err != nil && !errors.Is(err, io.ErrClosedPipe):
+		return err
+	case exit.OOM:
+		return workspace.Failure(exit)
+	}
+	return end(outcome.Command(exit.Code))
+}

@@ -1,0 +1,294 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/workspace"
+)
+
+// workspaceListCmd is `holdfast workspace list`.
+type workspaceListCmd struct{ jsonFlag }
+
+type workspaceListDoc struct {
+	Workspaces []workspace.Overview `json:"workspaces"`
+}
+
+func (c *workspaceListCmd) run(ctx context.Context, p *Program) error {
+	return p.withSpaces(func(w *workspace.Workspaces) error {
+		list, err := w.Overviews(ctx)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return p.out.json(workspaceListDoc{append([]workspace.Overview{}, list...)}, p.out.term.tty)
+		}
+		if len(list) == 0 {
+			p.err.line("no workspaces")
+			p.err.line("%s holdfast workspace create NAME --project FOLDER", p.err.term.bold("hint:"))
+			return nil
+		}
+		rows := [][]string{{"WORKSPACE", "AGENT", "CONTAINER", "IMAGE", "NETWORK", "PROJECT"}}
+		for i := range list {
+			rows = append(rows, spaceRow(&list[i]))
+		}
+		p.table(rows, 5, 3)
+		tellProblems(p, list)
+		return nil
+	})
+}
+
+func spaceRow(o *workspace.Overview) []string {
+	if o.Settings == nil {
+		return []string{o.Slug, "-", "-", "-", "-", "(" + rootText(o.Err) + ")"}
+	}
+	return []string{
+		o.Slug, o.Agent.Kind, containerWord(o), orElse(o.Image, "(default)"), o.Network.Mode, orElse(o.Project, "(its own)"),
+	}
+}
+
+// containerWord is how a container is.
+func containerWord(o *workspace.Overview) string {
+	c := o.Container
+	switch {
+	case c == nil:
+		return "unknown"
+	case c.State == "running" && c.Processes > 0:
+		return fmt.Sprintf("running, %d busy", c.Processes)
+	case c.State == "running" && c.Processes < 0:
+		return "running, silent"
+	}
+	return string(c.State)
+}
+
+// tellProblems tells each problem once, under the table.
+func tellProblems(p *Program, list []workspace.Overview) {
+	told := map[string]bool{}
+	for i := range list {
+		o := &list[i]
+		if o.Problem == "" || told[o.Problem] {
+			continue
+		}
+		told[o.Problem] = true
+		p.warn("%s", o.Problem)
+		if o.Hint != "" {
+			p.err.line("%s %s", p.err.term.bold("hint:"), shown(o.Hint))
+		}
+	}
+}
+
+// rootText is the contract that an error of a workspace wraps.
+func rootText(err error) string {
+	if e, ok := errors.AsType[*workspace.Error](err); ok && e.Err != nil {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// workspaceShowCmd is `holdfast workspace show`.
+type workspaceShowCmd struct {
+	slugArg
+	storeFlags
+	jsonFlag
+}
+
+func (c *workspaceShowCmd) run(ctx context.Context, p *Program) error {
+	return c.with(p, func(w *workspace.Workspaces) error {
+		o, err := w.Overview(ctx, c.Slug)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return p.out.json(o, p.out.term.tty)
+		}
+		c.tell(p, o)
+		return c.sessions(ctx, p, o)
+	})
+}
+
+func (c *workspaceShowCmd) tell(p *Program, o *workspace.Overview) {
+	l := o.Limits
+	facts := [][2]string{
+		{"workspace", o.Slug},
+		{"project", orElse(o.Project, o.Folder+"/project (its own)")},
+		{"folder", o.Folder},
+		{"agent", agentWords(o.Agent)},
+		{"model", orElse(o.Model, "the agent's default")},
+		{"image", orElse(o.Image, workspace.DefaultImage+" (default)")},
+		{"limits", fmt.Sprintf("memory %s, %v processors, %d processes, disk %s", l.Memory, l.CPUs, l.PIDs, l.Disk)},
+		{"network", networkWords(o.Network)},
+	}
+	for _, m := range o.Mounts {
+		rights := ""
+		if m.ReadOnly {
+			rights = ", read only"
+		}
+		facts = append(facts, [2]string{"mount", m.Host + " at " + m.At + rights})
+	}
+	if len(o.Credentials) > 0 {
+		facts = append(facts, [2]string{"credentials", strings.Join(o.Credentials, ", ")})
+	}
+	facts = append(facts, [2]string{"container", containerWords(o)})
+	facts = append(facts, [2]string{"created", o.Created.Local().Format("2006-01-02 15:04")})
+	for _, f := range facts {
+		p.out.line("%s %s", p.out.term.dim(column(f[0], 12)), shown(oneLine(f[1])))
+	}
+	tellProblems(p, []workspace.Overview{*o})
+}
+
+func containerWords(o *workspace.Overview) string {
+	c := o.Container
+	if c == nil {
+		return "unknown"
+	}
+	words := []string{containerWord(o), c.Name}
+	if c.Outdated {
+		words = append(words, "settings have changed: it is made anew at the next use")
+	}
+	if c.Unconfined != "" {
+		words = append(words, "sessions in it can reach each other: "+c.Unconfined)
+	}
+	return strings.Join(words, ", ")
+}
+
+// sessions lists the newest sessions of the workspace.
+func (c *workspaceShowCmd) sessions(ctx context.Context, p *Program, o *workspace.Overview) error {
+	sessions, closeStore, err := p.openStore(ctx, c.Store)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	page, err := sessions.List(ctx, session.Query{Project: o.SessionProject, Limit: 5})
+	if err != nil {
+		return err
+	}
+	for _, m := range page.Sessions {
+		p.out.line("%s %s  %s  %s", p.out.term.dim(column("session", 12)), shown(m.ID), age(p.Now().Sub(m.UpdatedAt)), fit(orElse(m.Title, m.FirstPrompt), 50))
+	}
+	if page.Next != "" {
+		p.out.line("%s more: holdfast sessions list --workspace %s", p.out.term.dim(column("", 12)), o.Slug)
+	}
+	return nil
+}
+
+// workspaceDuCmd is `holdfast workspace du`.
+type workspaceDuCmd struct {
+	Slug string `arg:"" optional:"" placeholder:"SLUG" help:"One workspace; default all."`
+	jsonFlag
+}
+
+type usageDoc struct {
+	Slug    string          `json:"slug"`
+	Home    *sizeDoc        `json:"home,omitempty"`
+	Project *sizeDoc        `json:"project,omitempty"`
+	Bytes   int64           `json:"bytes"`
+	Limit   workspace.Bytes `json:"limit"`
+	Over    bool            `json:"over,omitempty"`
+	Problem string          `json:"problem,omitempty"`
+}
+
+type sizeDoc struct {
+	Bytes  int64 `json:"bytes"`
+	Files  int64 `json:"files"`
+	Unread int64 `json:"unread_folders,omitempty"`
+}
+
+func (c *workspaceDuCmd) run(ctx context.Context, p *Program) error {
+	if c.Slug != "" {
+		if err := workspace.CheckSlug(c.Slug); err != nil {
+			return err
+		}
+	}
+	return p.withSpaces(func(w *workspace.Workspaces) error {
+		docs, err := c.measure(ctx, p, w)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return p.out.json(struct {
+				Workspaces []usageDoc `json:"workspaces"`
+			}{docs}, p.out.term.tty)
+		}
+		if len(docs) == 0 {
+			p.err.line("no workspaces")
+			return nil
+		}
+		rows := [][]string{{"WORKSPACE", "DISK", "FILES", "LIMIT", "HOME", "PROJECT"}}
+		for _, d := range docs {
+			rows = append(rows, d.row())
+		}
+		p.table(rows, 0)
+		for _, d := range docs {
+			if d.Problem != "" {
+				p.warn("%s: %s", d.Slug, d.Problem)
+			}
+		}
+		return nil
+	})
+}
+
+func (d *usageDoc) row() []string {
+	if d.Home == nil {
+		return []string{d.Slug, "?", "?", "?", "?", "?"}
+	}
+	files, project := d.Home.Files, "elsewhere"
+	if d.Project != nil {
+		files, project = files+d.Project.Files, size(d.Project.Bytes)
+	}
+	disk := size(d.Bytes)
+	if d.Over {
+		disk += " (over)"
+	}
+	return []string{d.Slug, disk, fmt.Sprint(files), d.Limit.String(), size(d.Home.Bytes), project}
+}
+
+func (c *workspaceDuCmd) measure(ctx context.Context, p *Program, w *workspace.Workspaces) ([]usageDoc, error) {
+	if c.Slug != "" {
+		d, err := diskOf(ctx, w, c.Slug)
+		return []usageDoc{d}, err
+	}
+	list, err := w.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	docs := []usageDoc{}
+	for _, l := range list {
+		p.err.progress().work("measuring " + shown(l.Slug))
+		d, err := diskOf(ctx, w, l.Slug)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			d = usageDoc{Slug: l.Slug, Problem: err.Error()}
+		}
+		docs = append(docs, d)
+	}
+	p.err.progress().work("")
+	return docs, nil
+}
+
+func diskOf(ctx context.Context, w *workspace.Workspaces, slug string) (usageDoc, error) {
+	u, err := w.Usage(ctx, slug)
+	if err != nil {
+		return usageDoc{}, err
+	}
+	s, err := w.Get(ctx, slug)
+	if err != nil {
+		return usageDoc{}, err
+	}
+	d := usageDoc{Slug: slug, Home: sizeOf(u.Home), Bytes: u.Total().Bytes, Limit: u.Limit, Over: u.Over()}
+	if s.Project == "" {
+		d.Project = sizeOf(u.Project)
+	}
+	if n := u.Total().Unread; n > 0 {
+		d.Problem = count(int(n), "folder") + " cannot be looked into, and what is there is not counted"
+	}
+	return d, nil
+}
+
+func sizeOf(s workspace.Size) *sizeDoc {
+	return &sizeDoc{Bytes: s.Bytes, Files: s.Files, Unread: s.Unread}
+}
