@@ -52,6 +52,7 @@ func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info
 		User:     fmt.Sprintf("%d:%d", uid, gid),
 		Hostname: s.Slug,
 		Dir:      WorkFolder,
+		Env:      []string{"HOME=" + HomeFolder}, // an image may have its own for that user
 		Mounts: []engine.Mount{
 			{Source: at.project, Target: WorkFolder},
 			{Source: at.run, Target: supervisor.Folder},

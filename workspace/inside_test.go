@@ -1,0 +1,148 @@
+package workspace
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+)
+
+// testEngine is the engine that the machine has for tests.
+func testEngine(t testing.TB) *engine.Engine {
+	t.Helper()
+	host := os.Getenv("HOLDFAST_TEST_DOCKER")
+	if host == "" {
+		missing.Skip(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
+	}
+	e, err := engine.Connect(t.Context(), host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+// insideProgram is the program of the tests' containers, built once.
+var insideProgram = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "holdfast-inside-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "inside")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/inside")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, text)
+	}
+	return os.ReadFile(out)
+})
+
+// testImage makes an image with the program alone. What is added makes it another image
+// of the same program.
+func testImage(t testing.TB, e *engine.Engine, added string) (ref string) {
+	t.Helper()
+	program, err := insideProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for name, body := range map[string][]byte{"usr/local/bin/holdfast": program, "added": []byte(added)} {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(body)), Typeflag: tar.TypeReg}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ref = fmt.Sprintf("holdfast-test/inside:%d", time.Now().UnixNano())
+	if _, err := e.Import(t.Context(), &b, ref, []string{"ENV PATH=/usr/local/bin"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.RemoveImage(context.WithoutCancel(t.Context()), ref); err != nil && !errors.Is(err, engine.ErrNoImage) {
+			t.Error(err)
+		}
+	})
+	return ref
+}
+
+// spaces are the workspaces of a new home with the machine's engine. The test's end
+// removes what they made of containers.
+func spaces(t testing.TB, e *engine.Engine, home string) *Workspaces {
+	t.Helper()
+	w, err := New(home, &Options{Engine: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { sweepContainers(t, w, e) })
+	return w
+}
+
+func sweepContainers(t testing.TB, w *Workspaces, e *engine.Engine) {
+	ctx := context.WithoutCancel(t.Context())
+	list, err := e.List(ctx, map[string]string{labelHome: w.homeHash()})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, c := range list {
+		if err := e.Remove(ctx, c.ID); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// space makes a workspace that is small.
+func space(t testing.TB, w *Workspaces, slug, image string) *Settings {
+	t.Helper()
+	s, err := w.Create(t.Context(), Settings{Slug: slug, Image: image, Limits: Limits{Memory: 256 << 20, PIDs: 256}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func ensure(t testing.TB, w *Workspaces, slug string) *Container {
+	t.Helper()
+	c, err := w.Ensure(t.Context(), slug)
+	if err != nil {
+		t.Fatalf("%v (hint: %s)", err, hint(err))
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func hint(err error) string {
+	if f, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		return f.Hint()
+	}
+	return ""
+}
+
+// output runs a verb of the program and gives what it wrote.
+func output(t testing.TB, w *Workspaces, slug string, args ...string) string {
+	t.Helper()
+	var out, failed bytes.Buffer
+	exit, err := w.Exec(t.Context(), slug, ExecOptions{Args: append([]string{"holdfast"}, args...), Stdout: &out, Stderr: &failed})
+	if err != nil || exit.Code != 0 {
+		t.Fatalf("%q: %v, %+v: %s", args, err, exit, failed.String())
+	}
+	return out.String()
+}

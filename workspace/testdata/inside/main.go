@@ -1,0 +1,137 @@
+// Command inside is what the containers of the tests run: the supervisor, as our own
+// program has it, and a few things that agents do.
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/internal/supervisor/reaper"
+)
+
+func main() {
+	if reaper.Asked(os.Args[1:]) {
+		reaper.Main()
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	verb, args := os.Args[1], os.Args[2:]
+	if do := verbs[verb]; do != nil {
+		if err := do(ctx, args); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	fmt.Fprintln(os.Stderr, "no such verb:", verb)
+	os.Exit(2)
+}
+
+var verbs = map[string]func(context.Context, []string) error{
+	"supervise": func(ctx context.Context, args []string) error {
+		if len(args) > 0 && args[0] == "attach" {
+			return supervisor.Attach(ctx, supervisor.AttachOptions{Stdin: os.Stdin, Stdout: os.Stdout})
+		}
+		return supervisor.Serve(ctx, supervisor.ServeOptions{Log: os.Stderr})
+	},
+	"say":   func(_ context.Context, args []string) error { fmt.Println(strings.Join(args, " ")); return nil },
+	"env":   func(context.Context, []string) error { fmt.Println(strings.Join(os.Environ(), "\n")); return nil },
+	"id":    func(context.Context, []string) error { fmt.Println(os.Getuid(), os.Getgid()); return nil },
+	"read":  read,
+	"write": func(_ context.Context, args []string) error { return os.WriteFile(args[0], []byte(args[1]), 0o600) },
+	"cat":   func(context.Context, []string) error { _, err := io.Copy(os.Stdout, os.Stdin); return err },
+	"wait":  wait,
+	"eat":   eat,
+	"exit":  leave,
+	"spawn": spawn,
+	"get":   get,
+	"link":  func(_ context.Context, args []string) error { return os.Symlink(args[0], args[1]) },
+}
+
+func read(_ context.Context, args []string) error {
+	b, err := os.ReadFile(args[0])
+	fmt.Print(string(b))
+	return err
+}
+
+// wait says that it is there and stays until its input ends.
+func wait(context.Context, []string) error {
+	fmt.Println("here")
+	_, err := bufio.NewReader(os.Stdin).ReadString(0)
+	if err == io.EOF {
+		err = nil
+	}
+	return err
+}
+
+// eat uses memory until it is ended for it.
+func eat(context.Context, []string) error {
+	var all [][]byte
+	for {
+		b := make([]byte, 8<<20)
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+		all = append(all, b)
+		if len(all) > 1<<14 {
+			return fmt.Errorf("%d blocks and nobody minds", len(all))
+		}
+	}
+}
+
+func leave(_ context.Context, args []string) error {
+	if len(args) > 1 {
+		fmt.Fprintln(os.Stderr, args[1])
+	}
+	code, err := strconv.Atoi(args[0])
+	if err == nil {
+		os.Exit(code)
+	}
+	return err
+}
+
+// spawn starts another process that leaves its group and stays, and ends itself when
+// its input does.
+func spawn(ctx context.Context, _ []string) error {
+	c := exec.Command("/proc/self/exe", "wait")
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := c.StdinPipe()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := c.Start(); err != nil {
+		return err
+	}
+	fmt.Println("child", c.Process.Pid)
+	return wait(ctx, nil)
+}
+
+// get fetches a URL the way the environment says.
+func get(ctx context.Context, args []string) error {
+	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, args[0], http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.StatusCode)
+	_, err = io.Copy(os.Stdout, resp.Body)
+	return err
+}
