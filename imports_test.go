@@ -94,6 +94,11 @@ var floors = map[string]int{
 	"workspace/internal/tree":   45, // folders that a container writes
 	"workspace/internal/vendor": 45, // what drivers are
 	"workspace/internal/claude": 46,
+	"workspace/internal/lines":   43,
+	"workspace/internal/jsonrpc": 44,
+	"workspace/internal/stage":   46, // what drivers keep back
+	"workspace/internal/codex":   47,
+	"workspace/internal/acp":     47,
 	"workspace/internal/guest":  47, // agents of another make in our loop
 
 	"workspace/internal/claude/claudetest": 1, // tests only

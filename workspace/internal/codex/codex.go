@@ -1,0 +1,73 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
+)
+
+// Driver is Codex. The zero value starts `codex`.
+type Driver struct {
+	Start []string // the command in place of "codex"
+}
+
+// Name is "codex".
+func (Driver) Name() string { return "codex" }
+
+// Command starts the app server. A key in the turn's environment is used for this process
+// alone and is not kept in the agent's home.
+func (d Driver) Command(t vendor.Turn) vendor.Command {
+	args := slices.Clone(d.Start)
+	if len(args) == 0 {
+		args = []string{"codex"}
+	}
+	args = append(args, "app-server", "-c", "check_for_update_on_startup=false")
+	if key(t.Env) != "" {
+		args = append(args, "-c", `cli_auth_credentials_store="ephemeral"`)
+	}
+	if base := variable(t.Env, "OPENAI_BASE_URL"); base != "" {
+		quoted, _ := json.Marshal(base) // a string; TOML's look the same
+		args = append(args, "-c", "openai_base_url="+string(quoted))
+	}
+	return vendor.Command{Args: args}
+}
+
+// key is the API key in an environment, or "".
+func key(env []string) string {
+	if k := variable(env, "CODEX_API_KEY"); k != "" {
+		return k
+	}
+	return variable(env, "OPENAI_API_KEY")
+}
+
+func variable(env []string, name string) string {
+	for _, v := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// threadID is what Codex calls its sessions.
+var threadID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// Transcript is a pattern for [vendor.Find]: the file's folders and the beginning of its
+// name say when the session was begun.
+func (Driver) Transcript(session, _ string) string {
+	if !threadID.MatchString(session) {
+		return ""
+	}
+	return ".codex/sessions/*/*/*/rollout-*-" + session + ".jsonl"
+}
+
+// Run leads the process through one turn.
+func (Driver) Run(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) (vendor.End, error) {
+	r := newRun(ctx, t, p, s)
+	defer r.close()
+	return r.lead()
+}

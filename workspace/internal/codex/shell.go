@@ -1,0 +1,89 @@
+package codex
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// script is what a shell is to run: of `bash -lc '…'` the text between the quotes, which
+// is what rules and people speak of. Any other line is itself.
+func script(line string) string {
+	words, ok := split(line)
+	if ok && len(words) == 3 && (words[1] == "-lc" || words[1] == "-c") &&
+		slices.Contains([]string{"bash", "sh", "zsh", "dash"}, path.Base(words[0])) {
+		return words[2]
+	}
+	return line
+}
+
+// special are characters that mean something to a shell outside of quotes.
+const special = "|&;<>()$`*?[]#~=%!{}\n\r\t"
+
+// split takes apart a line of words that were quoted for a shell. ok is false when the
+// line has more than words.
+func split(line string) (words []string, ok bool) {
+	var word strings.Builder
+	in := false // a word has begun
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case c == ' ':
+			if in {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			in = false
+			continue
+		case c == '\'':
+			end := strings.IndexByte(line[i+1:], '\'')
+			if end < 0 {
+				return nil, false
+			}
+			word.WriteString(line[i+1 : i+1+end])
+			i += end + 1
+		case c == '"':
+			n, ok := quoted(line[i+1:], &word)
+			if !ok {
+				return nil, false
+			}
+			i += n
+		case c == '\\':
+			if i++; i == len(line) || line[i] == '\n' {
+				return nil, false
+			}
+			word.WriteByte(line[i])
+		case strings.IndexByte(special, c) >= 0:
+			return nil, false
+		default:
+			word.WriteByte(c)
+		}
+		in = true
+	}
+	if in {
+		words = append(words, word.String())
+	}
+	return words, true
+}
+
+// quoted reads what is between double quotes, and returns how long it was with the last.
+func quoted(s string, word *strings.Builder) (n int, ok bool) {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '"':
+			return i + 1, true
+		case '$', '`':
+			return 0, false
+		case '\\':
+			if i+1 < len(s) && strings.IndexByte("$`\"\\", s[i+1]) >= 0 {
+				i++
+				word.WriteByte(s[i])
+				continue
+			}
+			word.WriteByte(c)
+		default:
+			word.WriteByte(c)
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,142 @@
+package codex
+
+import "encoding/json"
+
+// The types are those of `codex app-server generate-ts`, as far as they are looked at.
+
+type thread struct {
+	Thread struct {
+		ID string `json:"id"`
+	} `json:"thread"`
+}
+
+type turn struct {
+	ID     string     `json:"id"`
+	Status string     `json:"status"` // completed, interrupted, failed, inProgress
+	Error  *turnError `json:"error"`
+}
+
+type turnError struct {
+	Message string          `json:"message"`
+	Info    json.RawMessage `json:"codexErrorInfo"` // a name, or an object with one
+	Details string          `json:"additionalDetails"`
+}
+
+func (e *turnError) text() string {
+	if e == nil {
+		return ""
+	}
+	if e.Details != "" {
+		return e.Message + ": " + e.Details
+	}
+	return e.Message
+}
+
+// event is what notifications and requests are about.
+type event struct {
+	Thread string `json:"threadId"`
+	Turn   string `json:"turnId"`
+	Item   string `json:"itemId"`
+}
+
+type itemEvent struct {
+	event
+	Item item `json:"item"`
+}
+
+// item is a ThreadItem of any type.
+type item struct {
+	Type   string `json:"type"`
+	ID     string `json:"id"`
+	Status string `json:"status"`
+
+	Text    string   `json:"text"`    // agentMessage, plan
+	Phase   string   `json:"phase"`   // agentMessage
+	Summary []string `json:"summary"` // reasoning
+
+	Content json.RawMessage `json:"content"` // reasoning: texts
+
+	Command string  `json:"command"` // commandExecution
+	Cwd     string  `json:"cwd"`
+	Output  *string `json:"aggregatedOutput"`
+	Exit    *int    `json:"exitCode"`
+
+	Changes []change `json:"changes"` // fileChange
+
+	Server    string          `json:"server"` // mcpToolCall
+	Tool      string          `json:"tool"`   // and others
+	Namespace string          `json:"namespace"`
+	Arguments json.RawMessage `json:"arguments"`
+	Result    json.RawMessage `json:"result"`
+	Error     *turnError      `json:"error"`
+
+	Prompt string          `json:"prompt"` // collabAgentToolCall
+	States json.RawMessage `json:"agentsStates"`
+
+	Query  string          `json:"query"` // webSearch
+	Action json.RawMessage `json:"action"`
+
+	Path string `json:"path"` // imageView
+
+	Review string `json:"review"`
+}
+
+// change is what a fileChange does to a file.
+type change struct {
+	Path string `json:"path"`
+	Kind struct {
+		Type string `json:"type"` // add, delete, update
+		Move string `json:"move_path"`
+	} `json:"kind"`
+	Diff string `json:"diff"` // the content of what is added or deleted
+}
+
+// approval is a question about a command or a change of files.
+type approval struct {
+	event
+	Kind     string `json:"kind"`
+	Approval string `json:"approvalId"`
+	Reason   string `json:"reason"`
+	Command  string `json:"command"`
+	Cwd      string `json:"cwd"`
+	Network  *struct {
+		Host     string `json:"host"`
+		Protocol string `json:"protocol"`
+	} `json:"networkApprovalContext"`
+	Root string `json:"grantRoot"`
+}
+
+// elicitation is a question of an MCP server, or about one of its tools.
+type elicitation struct {
+	event
+	Server  string `json:"serverName"`
+	Message string `json:"message"`
+	Meta    struct {
+		Kind   string          `json:"codex_approval_kind"`
+		Params json.RawMessage `json:"tool_params"`
+	} `json:"_meta"`
+}
+
+// counts are tokens as Codex counts them: what was cached is part of the input.
+type counts struct {
+	Input      int64 `json:"inputTokens"`
+	Cached     int64 `json:"cachedInputTokens"`
+	CacheWrite int64 `json:"cacheWriteInputTokens"`
+	Output     int64 `json:"outputTokens"`
+	Reasoning  int64 `json:"reasoningOutputTokens"`
+}
+
+func (c counts) less(d counts) counts {
+	return counts{
+		c.Input - d.Input, c.Cached - d.Cached, c.CacheWrite - d.CacheWrite,
+		c.Output - d.Output, c.Reasoning - d.Reasoning,
+	}
+}
+
+type usageEvent struct {
+	event
+	Usage struct {
+		Total counts `json:"total"`
+		Last  counts `json:"last"`
+	} `json:"tokenUsage"`
+}
