@@ -10,12 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
-
 )
 
 // scene is where a test works: hostile/ is what is measured and removed, outside/ is
@@ -154,8 +154,8 @@ func (s *scene) modes(at string) {
 		must(s.t, os.Chmod(filepath.Join(at, fmt.Sprintf("%o", mode)), mode))
 	}
 	s.t.Cleanup(func() {
-		for i := len(folders) - 1; i >= 0; i-- {
-			_ = os.Chmod(folders[i], 0o700)
+		for _, folder := range slices.Backward(folders) {
+			_ = os.Chmod(folder, 0o700)
 		}
 	})
 }

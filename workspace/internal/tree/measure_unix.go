@@ -54,7 +54,7 @@ func (m *meter) entry(dir int, name string) (folder bool, err error) {
 		m.size.Folders++
 	} else {
 		if st.Nlink > 1 {
-			id := inode{uint64(st.Dev), uint64(st.Ino)}
+			id := inode{uint64(st.Dev), st.Ino} //nolint:unconvert // other systems have another type
 			if m.seen[id] {
 				return false, nil
 			}
@@ -62,7 +62,7 @@ func (m *meter) entry(dir int, name string) (folder bool, err error) {
 		}
 		m.size.Files++
 	}
-	m.size.Bytes += max(512*int64(st.Blocks), MinBytes)
+	m.size.Bytes += max(512*st.Blocks, MinBytes)
 	return folder, nil
 }
 
@@ -71,13 +71,13 @@ func (m *meter) locked(dir int, name string) bool {
 		return false
 	}
 	st, err := lstat(dir, name)
-	return err == nil && unlock(dir, name, uint32(st.Mode)&0o777|0o500) == nil
+	return err == nil && unlock(dir, name, uint32(st.Mode)&0o777|0o500) == nil //nolint:unconvert // other systems have another type
 }
 
 func (m *meter) entered(dir int) {
 	var st unix.Stat_t
 	if m.unlock && unix.Fstat(dir, &st) == nil && st.Mode&0o500 != 0o500 {
-		_ = unix.Fchmod(dir, uint32(st.Mode)&0o777|0o500) // what cannot be read then is told
+		_ = unix.Fchmod(dir, uint32(st.Mode)&0o777|0o500) //nolint:unconvert // other systems have another type
 	}
 }
 
