@@ -37,6 +37,8 @@ type AgentOptions struct {
 	Environ []string
 	// ModelName is the agent's name of its model; "" is the one of the settings.
 	ModelName string
+	// Kind is another kind of agent than the settings have, with its usual command.
+	Kind string
 	// Ephemeral runs in a container of its own that keeps nothing. Every turn is told the
 	// history; the log has everything.
 	Ephemeral bool
@@ -78,6 +80,12 @@ func (w *Workspaces) Agent(ctx context.Context, slug string, o AgentOptions) (*A
 	s, err := w.Get(ctx, slug)
 	if err != nil {
 		return nil, err
+	}
+	if o.Kind != "" && o.Kind != s.Agent.Kind {
+		s.Agent, s.Model = AgentSpec{Kind: o.Kind}, ""
+		if p := s.checkAgent(); p != nil {
+			return nil, p.error(slug)
+		}
 	}
 	bad := func(format string, args ...any) (*Agent, error) {
 		return nil, &Error{Op: "run an agent in", Slug: slug, Err: ErrInvalid, Detail: fmt.Sprintf(format, args...)}

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -111,4 +112,18 @@ func (w *Workspaces) Engine(ctx context.Context) (*Engine, error) {
 	return &Engine{
 		Name: info.Name, API: info.API, CPUs: info.CPUs, Memory: Bytes(info.Memory), Cgroup: info.Cgroup, Rootless: info.Rootless,
 	}, nil
+}
+
+// ProjectFolder is the folder of the host that is [WorkFolder] in the container.
+func (w *Workspaces) ProjectFolder(s *Settings) string { return w.dirs(s).Project }
+
+// OfProject says which workspace a session belongs to, by its project in its meta: ok is
+// false for a session of the host.
+func OfProject(project string) (slug, id string, ok bool) {
+	rest, ok := strings.CutPrefix(project, "workspace:")
+	if !ok {
+		return "", "", false
+	}
+	slug, id, ok = strings.Cut(rest, ":")
+	return slug, id, ok
 }
