@@ -91,6 +91,7 @@ var floors = map[string]int{
 
 	"workspace":                 50,
 	"workspace/internal/engine": 45, // the only one that knows Docker's API
+	"workspace/image":           47, // what containers are made of
 	"workspace/internal/tree":   45, // folders that a container writes
 	"workspace/internal/vendor": 45, // what drivers are
 	"workspace/internal/claude": 46,

@@ -1,0 +1,115 @@
+package image
+
+import (
+	"crypto/sha256"
+	"debug/buildinfo"
+	"debug/elf"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// binary is the program of an image.
+type binary struct {
+	path string
+	size int64
+	sum  string // sha256, hexadecimal
+	arch string // as Go names it
+	made time.Time
+}
+
+// machines are the processors that there are builds for.
+var machines = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}
+
+// openBinary looks at a program: a static ELF, of Linux, that is holdfast. "" is the
+// program that runs.
+func openBinary(path, arch string) (*binary, error) {
+	own := path == ""
+	if own {
+		if runtime.GOOS != "linux" {
+			return nil, notFit("this program", "it is for "+runtime.GOOS, arch)
+		}
+		var err error
+		if path, err = os.Executable(); err != nil {
+			return nil, &Error{Op: "look at this program", Err: err}
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &Error{Op: "look at the program", Err: err}
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, &Error{Op: "look at the program", Err: err}
+	}
+	if !st.Mode().IsRegular() {
+		return nil, notFit(path, "it is no regular file", arch)
+	}
+	b := &binary{path: path, size: st.Size()}
+	if why := b.inspect(f); why != "" {
+		return nil, notFit(path, why, arch)
+	}
+	if b.arch != arch {
+		return nil, notFit(path, fmt.Sprintf("it is for %s, the engine is on %s", b.arch, arch), arch)
+	}
+	digest := sha256.New()
+	if n, err := io.Copy(digest, io.NewSectionReader(f, 0, b.size)); err != nil || n != b.size {
+		return nil, &Error{Op: "read", Name: path, Err: errors.Join(err, io.ErrUnexpectedEOF)}
+	}
+	b.sum = hex.EncodeToString(digest.Sum(nil))
+	return b, nil
+}
+
+// inspect says why a program does not fit, or "".
+func (b *binary) inspect(f io.ReaderAt) string {
+	e, err := elf.NewFile(f)
+	if err != nil {
+		return "it is no ELF program"
+	}
+	if e.Type != elf.ET_EXEC && e.Type != elf.ET_DYN {
+		return "it is no ELF program"
+	}
+	if b.arch = machines[e.Machine]; b.arch == "" || e.ByteOrder.String() != "LittleEndian" {
+		return "it is for the processor " + e.Machine.String()
+	}
+	for _, p := range e.Progs {
+		if p.Type == elf.PT_INTERP {
+			return "it needs libraries"
+		}
+	}
+	if libs, err := e.ImportedLibraries(); err != nil || len(libs) > 0 {
+		return "it needs libraries"
+	}
+	info, err := buildinfo.Read(f)
+	if err != nil {
+		return "it does not say what it was built of"
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	if !strings.HasSuffix(info.Path, "/cmd/holdfast") {
+		return "it is " + info.Path
+	}
+	if goos := settings["GOOS"]; goos != "linux" {
+		return "it is for " + goos
+	}
+	b.made, err = time.Parse(time.RFC3339, settings["vcs.time"])
+	if err != nil {
+		b.made = time.Unix(0, 0).UTC() // it is not known
+	}
+	return ""
+}
+
+func notFit(path, why, arch string) error {
+	return &Error{
+		Op: "put into the image", Name: path, Err: ErrBinary, Detail: why,
+		Advice: fmt.Sprintf("name one with --binary: CGO_ENABLED=0 GOOS=linux GOARCH=%s go build -o holdfast-linux ./cmd/holdfast; or that of a release for linux/%[1]s", arch),
+	}
+}

@@ -1,0 +1,193 @@
+package image
+
+import (
+	"archive/tar"
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// debootstrap makes a Debian in the build's folder and gives its files.
+func (b *build) debootstrap(ctx context.Context) (layer, error) {
+	if os.Getuid() != 0 {
+		return nil, b.noBase("debootstrap needs root")
+	}
+	if b.arch != runtime.GOARCH {
+		return nil, b.noBase("debootstrap would make a Debian for " + runtime.GOARCH + ", the engine is on " + b.arch)
+	}
+	path, err := lookSystem("debootstrap")
+	if err != nil {
+		return nil, b.noBase("there is no debootstrap: apt-get install debootstrap")
+	}
+	root := filepath.Join(b.lock.dir, "root")
+	mirror := b.spec.Mirror
+	if mirror == "" {
+		mirror = aptMirror(ctx, b.spec.Suite)
+	}
+	b.progress(Progress{Stage: Base, Text: "debootstrap makes Debian " + b.spec.Suite + " of " + mirror + ", which takes minutes"})
+	cmd := exec.Command(path, "--variant=minbase", "--force-check-gpg", "--include="+strings.Join(packages, ","), b.spec.Suite, root, mirror)
+	cmd.Dir = b.lock.dir
+	cmd.Env = systemEnv()
+	if why, err := b.watch(ctx, cmd); err != nil {
+		if ctx.Err() != nil {
+			return nil, &Error{Op: "build image", Name: b.spec.tags()[0], Err: ctx.Err()}
+		}
+		return nil, b.noBase(strings.TrimSpace("debootstrap: " + err.Error() + ": " + why))
+	}
+	return tree(root)
+}
+
+// watch runs a program in namespaces of its own, so that nothing that it starts or
+// mounts is there when it has ended, and tells its lines. It returns the last ones that
+// warn.
+func (b *build) watch(ctx context.Context, cmd *exec.Cmd) (why string, err error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:   syscall.CLONE_NEWPID, // its end is the end of all
+		Unshareflags: syscall.CLONE_NEWNS,  // and of what they mounted
+		Setpgid:      true,
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = in, in
+	err = cmd.Start()
+	_ = in.Close()
+	if err != nil {
+		return "", err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
+	defer stop()
+	var last []string
+	for lines := bufio.NewReader(out); ; {
+		line, err := lines.ReadString('\n')
+		if line = strings.TrimSpace(line); line != "" {
+			b.progress(Progress{Stage: Base, Text: clip(line)})
+			if strings.HasPrefix(line, "E: ") || strings.HasPrefix(line, "W: ") {
+				last = append(last[max(0, len(last)-2):], line)
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	return strings.Join(last, "; "), cmd.Wait()
+}
+
+// clip bounds a line of somebody else's.
+func clip(line string) string {
+	const most = 500
+	if len(line) > most {
+		return strings.ToValidUTF8(line[:most], "") + "…"
+	}
+	return line
+}
+
+// lookSystem finds a program of administrators, whose folders users have not on their
+// PATH.
+func lookSystem(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	for _, dir := range []string{"/usr/sbin", "/sbin"} {
+		if err == nil {
+			break
+		}
+		path, err = exec.LookPath(filepath.Join(dir, name))
+	}
+	return path, err
+}
+
+// systemEnv is what debootstrap and apt are given: nothing of a person's but the proxy.
+func systemEnv() []string {
+	env := []string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "HOME=/root", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive"}
+	for _, name := range []string{"http_proxy", "https_proxy", "no_proxy"} {
+		if v := os.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// aptMirror is where apt gets a suite of Debian from, or Debian's own address.
+func aptMirror(ctx context.Context, suite string) string {
+	const debian = "http://deb.debian.org/debian"
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "apt-get", "indextargets", "--format", "$(ORIGIN) $(CODENAME) $(RELEASE) $(COMPONENT) $(REPO_URI)", "Created-By: Packages")
+	cmd.Env = systemEnv()
+	out, err := cmd.Output()
+	if err != nil {
+		return debian
+	}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		if len(f) == 5 && f[0] == "Debian" && f[3] == "main" && (f[1] == suite || f[2] == suite) && mirrorPattern.MatchString(f[4]) {
+			return strings.TrimSuffix(f[4], "/")
+		}
+	}
+	return debian
+}
+
+// leftOut are files of a new Debian that are this machine's, or another each time: lists
+// and logs, who the machine is, what apt can get again.
+var leftOut = regexp.MustCompile(`^(dev|proc|sys|run|tmp|debootstrap)/.|^etc/(machine-id|hostname|resolv\.conf|(passwd|group|shadow|gshadow|subuid|subgid)-)\z|` +
+	`^var/(lib/dbus/machine-id|cache/ldconfig/aux-cache|cache/apt/[^/]*\.bin|cache/debconf/.*-old|lib/dpkg/.*-old)\z|` +
+	`^var/(lib/apt/lists|cache/apt/archives)/.|^var/log/.*\.log|\.pyc\z`)
+
+// tree gives the files below a folder that nobody writes any more. No program of it has
+// more rights than who starts it.
+func tree(root string) (layer, error) {
+	var out layer
+	links := map[[2]uint64]string{} // by device and inode
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil || leftOut.MatchString(name) {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			return errors.ErrUnsupported
+		}
+		f := file{name: name, mode: int64(st.Mode & 0o1777), uid: int(st.Uid), gid: int(st.Gid)}
+		switch {
+		case info.IsDir():
+			f.typ = tar.TypeDir
+		case info.Mode()&fs.ModeSymlink != 0:
+			f.typ = tar.TypeSymlink
+			f.link, err = os.Readlink(path)
+		case info.Mode().IsRegular():
+			f.typ, f.size = tar.TypeReg, info.Size()
+			f.open = func() (io.ReadCloser, error) { return os.Open(path) }
+			if first := links[[2]uint64{st.Dev, st.Ino}]; st.Nlink > 1 && first != "" {
+				f.typ, f.link, f.size, f.open = tar.TypeLink, first, 0, nil
+			}
+			links[[2]uint64{st.Dev, st.Ino}] = name
+		default:
+			return nil // a device, a socket: an image has none
+		}
+		out = append(out, f)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the new Debian: %w", err)
+	}
+	return out, nil
+}

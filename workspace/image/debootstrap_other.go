@@ -1,0 +1,12 @@
+//go:build !linux
+
+package image
+
+import (
+	"context"
+	"runtime"
+)
+
+func (b *build) debootstrap(context.Context) (layer, error) {
+	return nil, b.noBase("debootstrap works on Linux, this is " + runtime.GOOS)
+}

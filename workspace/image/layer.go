@@ -1,0 +1,136 @@
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"time"
+)
+
+// file is a file of an image. It belongs to root unless it says otherwise.
+type file struct {
+	name     string // without a slash at the start or the end
+	typ      byte   // tar.TypeReg, TypeDir, TypeSymlink or TypeLink
+	mode     int64  // permissions and the sticky bit
+	uid, gid int
+	link     string // what a link leads to; for TypeLink a name of the layer
+	size     int64
+	open     func() (io.ReadCloser, error) // of a regular file; nil: empty
+}
+
+func folder(name string, mode int64) file { return file{name: name, typ: tar.TypeDir, mode: mode} }
+
+func text(name, content string) file {
+	return file{
+		name: name, typ: tar.TypeReg, mode: 0o644, size: int64(len(content)),
+		open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader([]byte(content))), nil },
+	}
+}
+
+// disk is a file of the host, as it is when it is opened: one that has another size by
+// then is an error.
+func disk(name, from string, mode, size int64) file {
+	return file{
+		name: name, typ: tar.TypeReg, mode: mode, size: size,
+		open: func() (io.ReadCloser, error) { return os.Open(from) },
+	}
+}
+
+// layer is the files of an image, in the order of their names, with the folders above
+// them.
+type layer []file
+
+// sorted puts files in order and adds the folders above them that are missing. Of two
+// of the same name the first stays.
+func sorted(files ...file) layer {
+	seen := map[string]bool{}
+	var out layer
+	add := func(f file) {
+		if !seen[f.name] {
+			seen[f.name], out = true, append(out, f)
+		}
+	}
+	for _, f := range files {
+		add(f)
+	}
+	for _, f := range files {
+		for dir := path.Dir(f.name); dir != "."; dir = path.Dir(dir) {
+			add(folder(dir, 0o755))
+		}
+	}
+	slices.SortFunc(out, func(a, b file) int { return cmp.Compare(a.name, b.name) })
+	return out
+}
+
+// write writes the files with a tar's end. Only the sizes of files count when content is
+// false: that is how long a tar will be.
+func (l layer) write(w io.Writer, content bool) error {
+	t := tar.NewWriter(w)
+	for i := range l {
+		if err := l[i].write(t, "", content); err != nil {
+			return err
+		}
+	}
+	return t.Close()
+}
+
+// write writes one file below a folder.
+func (f *file) write(t *tar.Writer, below string, content bool) error {
+	h := &tar.Header{
+		Name: path.Join(below, f.name), Typeflag: f.typ, Mode: f.mode & 0o1777, Uid: f.uid, Gid: f.gid,
+		Linkname: f.link, Size: f.size, ModTime: time.Unix(0, 0),
+	}
+	switch f.typ {
+	case tar.TypeDir:
+		h.Name += "/"
+	case tar.TypeLink:
+		h.Linkname = path.Join(below, f.link)
+	}
+	if err := t.WriteHeader(h); err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	if f.size == 0 {
+		return nil
+	}
+	body := io.NopCloser(io.LimitReader(zeros{}, f.size))
+	if content {
+		var err error
+		if body, err = f.open(); err != nil {
+			return err
+		}
+	}
+	n, err := io.Copy(t, body)
+	if errors.Is(err, tar.ErrWriteTooLong) || err == nil && n != f.size {
+		err = fmt.Errorf("%s: %w: its size has changed", f.name, fs.ErrInvalid)
+	}
+	return errors.Join(err, body.Close())
+}
+
+// length is how many bytes write writes.
+func (l layer) length() (int64, error) {
+	var n counter
+	err := l.write(&n, false)
+	return int64(n), err
+}
+
+type counter int64
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
+
+// zeros never end.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}

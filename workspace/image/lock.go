@@ -1,0 +1,67 @@
+package image
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
+)
+
+// held is the right to build an image of a name in an engine, and a folder for it.
+type held struct {
+	file *os.File
+	dir  string
+}
+
+// lock waits until nobody else of this user builds the image.
+func lock(ctx context.Context, folder, key string, wait func()) (*held, error) {
+	sum := sha256.Sum256([]byte(key))
+	base := filepath.Join(folder, hex.EncodeToString(sum[:8]))
+	f, err := os.OpenFile(base+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, &Error{Op: "build image", Err: err}
+	}
+	for told := false; ; {
+		got, err := diskfile.TryLock(f)
+		if err != nil {
+			_ = f.Close()
+			return nil, &Error{Op: "build image", Name: f.Name(), Err: err}
+		}
+		if got {
+			break
+		}
+		if !told {
+			told = true
+			wait()
+		}
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	h := &held{file: f, dir: base + ".tmp"}
+	err = os.RemoveAll(h.dir) // what a build left that was killed
+	if err == nil {
+		err = os.Mkdir(h.dir, 0o700)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, &Error{Op: "build image", Name: h.dir, Err: err}
+	}
+	return h, nil
+}
+
+// release removes the folder and lets the next one build. The lock's file stays: to
+// remove it would let two have it.
+func (h *held) release() error {
+	err := os.RemoveAll(h.dir)
+	diskfile.Unlock(h.file)
+	_ = h.file.Close()
+	return err
+}

@@ -1,0 +1,75 @@
+package image
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// download gets a package with npm, by npm's settings of this user: its registry, its
+// proxy. No script of the package runs, and none of a folder's settings count.
+func (b *build) download(ctx context.Context, t *tool, file string) error {
+	spec := t.spec(t.version, nodeCPU[b.arch])
+	fail := func(why, hint string) error {
+		return &Error{Op: "get package", Name: spec, Err: ErrPackage, Detail: why, Advice: hint}
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return fail("there is no npm on the PATH", "install npm, or put the package there: "+file)
+	}
+	b.progress(Progress{Stage: Package, Text: "npm gets " + spec})
+	dir := filepath.Join(b.lock.dir, t.name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return &Error{Op: "get package", Name: spec, Err: err}
+	}
+	cmd := exec.CommandContext(ctx, npm, "pack", "--json", "--loglevel=error", "--ignore-scripts", "--pack-destination="+dir, "--", spec)
+	cmd.Dir = dir
+	cmd.WaitDelay = 5 * time.Second
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return &Error{Op: "get package", Name: spec, Err: ctx.Err()}
+	}
+	if err != nil {
+		return fail(orElse(npmError(out), strings.TrimSpace(said.String()), err.Error()), "npm ping says whether the registry answers")
+	}
+	list, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	if err != nil || len(list) != 1 {
+		return fail("npm did not make one file", "")
+	}
+	if err := t.check(list[0], b.arch); err != nil {
+		return err
+	}
+	if err := os.Rename(list[0], file); err == nil {
+		return nil
+	} else if !errors.Is(err, os.ErrExist) {
+		return &Error{Op: "get package", Name: spec, Err: err}
+	}
+	return nil
+}
+
+// npmError is what npm says went wrong.
+func npmError(out []byte) string {
+	var said struct {
+		Error struct{ Code, Summary string }
+	}
+	if json.Unmarshal(out, &said) != nil || said.Error.Summary == "" {
+		return ""
+	}
+	return said.Error.Code + ": " + strings.Join(strings.Fields(said.Error.Summary), " ")
+}
+
+func orElse(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}

@@ -1,0 +1,252 @@
+package image
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"crypto/sha512"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// tool is an agent that a package of npm brings, as a program of its own that needs no
+// Node.
+type tool struct {
+	name    string
+	version string
+	// spec is the package of a version for a processor as Node names it.
+	spec func(version, cpu string) string
+	// pinned are the digests of the package of the version that holdfast was tested
+	// with, by the processor as Go names it. Of other versions npm knows the digest.
+	pinned map[string]string
+	// place is where a file of the package goes below /opt/NAME, or "" for nowhere.
+	place   func(name string) string
+	program string // below /opt/NAME; /usr/local/bin/NAME leads there
+	env     []string
+}
+
+// known are the agents. Their versions are raised together with the digests, which are
+// those of `npm view PACKAGE dist.integrity`, and with the recorded wires of the drivers.
+var known = []tool{{
+	name:    "claude",
+	version: "2.1.197",
+	spec: func(version, cpu string) string {
+		return "@anthropic-ai/claude-code-linux-" + cpu + "@" + version
+	},
+	pinned: map[string]string{
+		"amd64": "sha512-rIlKmrY0QMyHgPRX/MYWNj039vbypICvI9jVe3rs9Xy2RnNklySjyPxqh62QadznzoftEO23uYQ1tFePcQ//bg==",
+		"arm64": "sha512-sx6SoGj3MNR5CV+YDkNtbLHXa1tn3G8qcYFgm1gnvOi9ODQUKbhiPfankJfkTMDVekOvnKJhm6i9hGFIPzp7cQ==",
+	},
+	place: func(name string) string {
+		if name == "claude" || name == "LICENSE.md" {
+			return name
+		}
+		return ""
+	},
+	program: "claude",
+	env:     []string{"DISABLE_AUTOUPDATER=1"}, // the image cannot be written
+}, {
+	name:    "codex",
+	version: "0.169.0",
+	spec: func(version, cpu string) string {
+		return "@openai/codex@" + version + "-linux-" + cpu
+	},
+	pinned: map[string]string{
+		"amd64": "sha512-o05NyAOCDygSPRo1yinzxvkRSdmsZyBD9E7mbpmjRanSfM8lypqWtQgEo4XfNkwhuCR2aFu8mlGOsQGFXVbVww==",
+		"arm64": "sha512-NZ/DaQUpcQmxmqee7Z9uC1rzw3GhSbooawcaTe1LN5Yk+WlinUKGdTXJgClRT/9ogQEEM9TWxYzvxPfj5G/xFg==",
+	},
+	place: func(name string) string {
+		rest, ok := strings.CutPrefix(name, "vendor/")
+		_, rest, below := strings.Cut(rest, "/")
+		if !ok || !below || strings.HasPrefix(rest, "codex-resources/voice/") { // nobody speaks in a container
+			return ""
+		}
+		return rest
+	},
+	program: "bin/codex",
+}}
+
+// nodeCPU is a processor as Node names it.
+var nodeCPU = map[string]string{"amd64": "x64", "arm64": "arm64"}
+
+// A version goes to npm as part of a package's name: nothing else may be in it.
+var versionPattern = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(-[0-9A-Za-z.-]{1,64})?\z`)
+
+// parseTools finds the agents of a [Spec], sorted by name.
+func parseTools(with []string) ([]tool, error) {
+	var out []tool
+	for _, text := range with {
+		name, version, named := strings.Cut(text, "@")
+		i := slices.IndexFunc(known, func(t tool) bool { return t.name == name })
+		bad := func(why string) ([]tool, error) {
+			return nil, &Error{Op: "build image with", Name: text, Err: ErrInvalid, Detail: why}
+		}
+		switch {
+		case i < 0:
+			return bad("the agents are claude and codex")
+		case named && !versionPattern.MatchString(version):
+			return bad("its version is no version, such as 1.2.3")
+		case slices.ContainsFunc(out, func(t tool) bool { return t.name == name }):
+			return bad("it is named twice")
+		}
+		t := known[i]
+		if named && version != t.version {
+			t.version, t.pinned = version, nil
+		}
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b tool) int { return strings.Compare(a.name, b.name) })
+	return out, nil
+}
+
+// PackageFile is the name under which the package of an agent is kept in
+// [Spec.Packages]: whoever puts it there needs no npm. The arch is as Go names it.
+func PackageFile(name, version, arch string) string {
+	return name + "-" + version + "-linux-" + arch + ".tgz"
+}
+
+func (b *build) packageFile(t *tool) string {
+	return filepath.Join(b.spec.Packages, PackageFile(t.name, t.version, b.arch))
+}
+
+// getTools brings the packages that are not there.
+func (b *build) getTools(ctx context.Context) error {
+	for i := range b.tools {
+		t := &b.tools[i]
+		file := b.packageFile(t)
+		_, err := os.Lstat(file)
+		if errors.Is(err, os.ErrNotExist) {
+			err = b.download(ctx, t, file)
+		}
+		if err == nil {
+			err = t.check(file, b.arch)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check compares a package with its digest.
+func (t *tool) check(file, arch string) error {
+	want := t.pinned[arch]
+	if want == "" {
+		return nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return &Error{Op: "read package", Err: err}
+	}
+	defer f.Close()
+	digest := sha512.New()
+	if _, err := io.Copy(digest, f); err != nil {
+		return &Error{Op: "read package", Name: file, Err: err}
+	}
+	if got := "sha512-" + base64.StdEncoding.EncodeToString(digest.Sum(nil)); got != want {
+		return &Error{
+			Op: "read package", Name: file, Err: ErrPackage, Detail: "its digest is " + got + " and should be " + want,
+			Advice: "remove it, if you did not put it there; the next build gets it again",
+		}
+	}
+	return nil
+}
+
+// maxUnpacked bounds what a package may become.
+const maxUnpacked = 4 << 30
+
+// putTools writes the agents' files below a folder of the builder's tar.
+func (b *build) putTools(t *tar.Writer, below string) error {
+	above := []file{folder("opt", 0o755), folder("usr", 0o755), folder("usr/local", 0o755), folder("usr/local/bin", 0o755)}
+	for i := range b.tools {
+		name := b.tools[i].name
+		above = append(above, folder("opt/"+name, 0o755), file{
+			name: "usr/local/bin/" + name, typ: tar.TypeSymlink, mode: 0o777, link: "/opt/" + name + "/" + b.tools[i].program,
+		})
+	}
+	for i := range above {
+		if err := above[i].write(t, below, true); err != nil {
+			return err
+		}
+	}
+	for i := range b.tools {
+		if err := b.putTool(t, &b.tools[i], below); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *build) putTool(t *tar.Writer, l *tool, below string) error {
+	name := b.packageFile(l)
+	f, err := os.Open(name)
+	if err != nil {
+		return &Error{Op: "read package", Err: err}
+	}
+	defer f.Close()
+	found := false
+	err = unpack(f, func(name string, mode, size int64, body io.Reader) error {
+		at := l.place(name)
+		if at == "" {
+			return nil
+		}
+		found = found || at == l.program
+		if err := t.WriteHeader(&tar.Header{
+			Name: path.Join(below, "opt", l.name, at), Typeflag: tar.TypeReg, Mode: mode, Size: size, ModTime: time.Unix(0, 0),
+		}); err != nil {
+			return err
+		}
+		_, err := io.Copy(t, body)
+		return err
+	})
+	if err == nil && !found {
+		err = &Error{Op: "read package", Name: name, Err: ErrPackage, Detail: "there is no program " + l.program + " in it"}
+	}
+	return err
+}
+
+// unpack gives the files of a package one after the other: regular ones alone, which is
+// all that npm makes, by names that stay in the package.
+func unpack(r io.Reader, each func(name string, mode, size int64, body io.Reader) error) error {
+	bad := func(err error) error { return &Error{Op: "read package", Err: ErrPackage, Detail: err.Error()} }
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return bad(err)
+	}
+	total := int64(0)
+	for t := tar.NewReader(z); ; {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return bad(err)
+		}
+		if h.Typeflag == tar.TypeDir {
+			continue
+		}
+		_, name, ok := strings.Cut(path.Clean(h.Name), "/") // the first part is always the package's folder
+		if h.Typeflag != tar.TypeReg || !ok || !filepath.IsLocal(h.Name) || h.Name != path.Clean(h.Name) || strings.Contains(h.Name, `\`) {
+			return bad(fmt.Errorf("%q is no file of a package", h.Name))
+		}
+		if total += h.Size; total > maxUnpacked {
+			return bad(fmt.Errorf("it becomes larger than %d GB", maxUnpacked>>30))
+		}
+		mode := int64(0o644)
+		if h.Mode&0o111 != 0 {
+			mode = 0o755
+		}
+		if err := each(name, mode, h.Size, t); err != nil {
+			return err
+		}
+	}
+}
