@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/holdfast-dev/holdfast/workspace/internal/lines"
 	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
 )
 
@@ -66,18 +67,18 @@ func (Driver) Transcript(session, dir string) string {
 // Run leads the process through one turn.
 func (Driver) Run(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) (vendor.End, error) {
 	ctx, stop := context.WithCancel(ctx)
-	w := newWriter(p.Stdin())
+	w := lines.NewWriter(p.Stdin())
 	r := &run{ctx: ctx, turn: t, sink: s, out: w, permits: map[string]context.CancelFunc{}, told: map[string]bool{}}
 	defer func() {
 		stop()
-		w.end()
+		w.Close()
 		r.waiting.Wait()
 	}()
-	w.send(initialize())
-	w.send(userMessage(t.Input))
-	in := newReader(p.Stdout())
+	r.send(initialize())
+	r.send(userMessage(t.Input))
+	in := lines.NewReader(p.Stdout())
 	for {
-		line, err := in.line()
+		line, err := in.Next()
 		if err != nil {
 			if ferr := r.flush(); ferr != nil {
 				return vendor.End{}, ferr

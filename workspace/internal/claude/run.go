@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/session/convert"
 	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/holdfast-dev/holdfast/workspace/internal/lines"
 	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
 )
 
@@ -20,7 +21,7 @@ type run struct {
 	ctx  context.Context
 	turn vendor.Turn
 	sink vendor.Sink
-	out  *writer
+	out  *lines.Writer
 	end  *vendor.End
 
 	open    *transcript.Item // of the message whose blocks are coming
@@ -34,6 +35,14 @@ type run struct {
 	mu      sync.Mutex
 	permits map[string]context.CancelFunc // by request
 	told    map[string]bool               // kinds of events that were told as unknown
+}
+
+func (r *run) send(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return // strings, and JSON that was read
+	}
+	r.out.Send(b)
 }
 
 // take takes one line. What makes no sense is told, and passed over.
@@ -276,7 +285,7 @@ func (r *run) request(e *event) error {
 	case q == nil:
 		return r.sink.Notice("a control_request without a request")
 	case q.Subtype == "hook_callback" && q.Callback == askHook:
-		r.out.send(response(e.RequestID, map[string]any{"hookSpecificOutput": map[string]any{
+		r.send(response(e.RequestID, map[string]any{"hookSpecificOutput": map[string]any{
 			"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": "the guards of the workspace decide",
 		}}))
 		return nil
@@ -289,7 +298,7 @@ func (r *run) request(e *event) error {
 		})
 		return nil
 	}
-	r.out.send(refusal(e.RequestID, "not supported: "+q.Subtype))
+	r.send(refusal(e.RequestID, "not supported: "+q.Subtype))
 	return r.unknown("a request of an unknown kind: " + cut(q.Subtype, 80))
 }
 
@@ -313,7 +322,7 @@ func (r *run) permit(id string, p vendor.Permission) {
 		case err != nil:
 			a = vendor.Answer{Message: err.Error()}
 		}
-		r.out.send(response(id, decision(a, p)))
+		r.send(response(id, decision(a, p)))
 	})
 }
 

@@ -1,107 +1,10 @@
 package claude
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
-	"sync"
 
 	"github.com/holdfast-dev/holdfast/transcript"
 )
-
-// maxLine bounds one line. The longest that make sense hold an image or a file.
-const maxLine = 256 << 20
-
-// reader reads lines of any length up to maxLine.
-type reader struct{ r *bufio.Reader }
-
-func newReader(r io.Reader) *reader { return &reader{bufio.NewReaderSize(r, 64<<10)} }
-
-// line returns the next line without white space around it, and io.EOF after the last.
-func (r *reader) line() ([]byte, error) {
-	var line []byte
-	for {
-		b, err := r.r.ReadSlice('\n')
-		if len(line)+len(b) > maxLine {
-			return nil, fmt.Errorf("a line of more than %d MB", maxLine>>20)
-		}
-		line = append(line, b...)
-		switch {
-		case err == bufio.ErrBufferFull:
-			continue
-		case err != nil && len(bytes.TrimSpace(line)) == 0:
-			return nil, err
-		case err == nil && len(bytes.TrimSpace(line)) == 0:
-			line = line[:0]
-			continue
-		}
-		return bytes.TrimSpace(line), nil
-	}
-}
-
-// writer writes lines on a goroutine of its own, so that a program that does not read
-// for a while stops nobody who reads from it.
-type writer struct {
-	to   io.WriteCloser
-	done chan struct{}
-
-	mu    sync.Mutex
-	more  *sync.Cond
-	queue [][]byte
-	ended bool
-}
-
-func newWriter(to io.WriteCloser) *writer {
-	w := &writer{to: to, done: make(chan struct{})}
-	w.more = sync.NewCond(&w.mu)
-	go w.run()
-	return w
-}
-
-func (w *writer) run() {
-	defer close(w.done)
-	for {
-		w.mu.Lock()
-		for len(w.queue) == 0 && !w.ended {
-			w.more.Wait()
-		}
-		if len(w.queue) == 0 {
-			w.mu.Unlock()
-			return
-		}
-		line := w.queue[0]
-		w.queue = w.queue[1:]
-		w.mu.Unlock()
-		if _, err := w.to.Write(line); err != nil {
-			return // the process is gone, which its output tells
-		}
-	}
-}
-
-func (w *writer) send(v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return // strings, and JSON that was read
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.ended {
-		w.queue = append(w.queue, append(b, '\n'))
-		w.more.Signal()
-	}
-}
-
-// end closes the process's input and waits for the goroutine.
-func (w *writer) end() {
-	w.mu.Lock()
-	w.ended, w.queue = true, nil
-	w.more.Signal()
-	w.mu.Unlock()
-	_ = w.to.Close()
-	<-w.done
-}
 
 // askHook is the id of the hook that has every tool use asked about.
 const askHook = "ask"
