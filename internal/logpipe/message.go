@@ -166,10 +166,14 @@ type wireRequest struct {
 	Effort    string           `json:"effort,omitempty"`
 }
 
-// wireDelta is what a model has said: one of the fields is set.
+// wireDelta is what a model has said: one of the fields is set, besides those that an
+// answer has.
 type wireDelta struct {
 	Text     string                `json:"text,omitempty"`
 	Thinking string                `json:"thinking,omitempty"`
 	Input    *model.ToolInputDelta `json:"input,omitempty"`
 	Answer   json.RawMessage       `json:"answer,omitempty"` // an item
+	Goes     bool                  `json:"goes_on,omitempty"`
+	Cost     float64               `json:"cost,omitempty"`
+	Notice   string                `json:"notice,omitempty"`
 }

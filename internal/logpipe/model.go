@@ -135,9 +135,11 @@ func (d *wireDelta) event() (model.Event, error) {
 		if err := it.UnmarshalJSON(d.Answer); err != nil {
 			return nil, fmt.Errorf("%w: an answer: %w", errFrame, err)
 		}
-		return model.Answer{Item: it}, nil
+		return model.Answer{Item: it, More: d.Goes, Cost: d.Cost}, nil
 	case d.Input != nil:
 		return *d.Input, nil
+	case d.Notice != "":
+		return model.Notice{Text: d.Notice}, nil
 	case d.Thinking != "":
 		return model.ThinkingDelta{Text: d.Thinking}, nil
 	}
@@ -154,7 +156,9 @@ func deltaOf(e model.Event) (*wireDelta, error) {
 		return &wireDelta{Input: &e}, nil
 	case model.Answer:
 		b, err := e.Item.MarshalJSON()
-		return &wireDelta{Answer: b}, err
+		return &wireDelta{Answer: b, Goes: e.More, Cost: e.Cost}, err
+	case model.Notice:
+		return &wireDelta{Notice: e.Text}, nil
 	}
 	return nil, fmt.Errorf("%w: a model's event %T", session.ErrUnsupported, e)
 }

@@ -188,16 +188,15 @@ func (s *Server) held(ctx context.Context, r *request) (*session.Lease, error) {
 
 // recover mends a session that the one owns. The one itself was mended by the host.
 func (s *Server) recover(ctx context.Context, r *request) (*session.Recovery, error) {
-	recoverer, ok := session.As[session.Recoverer](s.sessions.Store())
-	if !ok || !s.free && r.Session == s.o.Session {
-		return nil, nil
-	}
 	if !s.free {
-		if err := s.bounds.writable(ctx, r.Session); err != nil {
+		if err := s.bounds.writable(ctx, r.Session); err != nil || r.Session == s.o.Session {
 			return nil, err
 		}
 	}
-	return recoverer.Recover(ctx, r.Session)
+	if recoverer, ok := session.As[session.Recoverer](s.sessions.Store()); ok {
+		return recoverer.Recover(ctx, r.Session)
+	}
+	return nil, nil
 }
 
 func (s *Server) watch(ctx context.Context, r *request) error {

@@ -1,0 +1,402 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+const twice = `
+chunk: 4
+price: {input: 1, output: 1}
+steps:
+  - text: First I look.
+    tool_uses: [{tool: Bash, input: {command: "echo hello > made.txt && echo $HOME"}}]
+  - text: "Made."
+  - expect: {user: again}
+    text: And again.
+`
+
+func TestOwnTurns(t *testing.T) {
+	h := newHouse(t, twice)
+	a := h.agent()
+	names, res := h.run(t.Context(), a, "do it", nil)
+	if res.Reason != agent.ReasonCompleted || res.Text != "First I look.\nMade." || res.Turns != 2 || res.SessionID != "s" || res.CostUSD <= 0 {
+		t.Errorf("the result is %+v", res)
+	}
+	if b, err := os.ReadFile(filepath.Join(h.dir, "made.txt")); err != nil || string(b) != "hello\n" {
+		t.Errorf("the command has left %q %v", b, err)
+	}
+	got := strings.Join(names, " ")
+	for _, want := range []string{
+		"SessionOpened", "TurnStarted user", "TextDelta", "assistant", "Decided ToolStarted", "ToolFinished",
+		"UsageUpdated", "TurnFinished Result",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not among the events: %s", want, got)
+		}
+	}
+	if names[0] != "SessionOpened" || strings.Count(got, "SessionOpened") != 1 {
+		t.Errorf("events: %s", got)
+	}
+	if held, err := h.sessions.Held(t.Context(), "s"); err != nil || held == nil || held.Holder.PID != os.Getpid() {
+		t.Errorf("between turns the lease is %+v %v", held, err)
+	}
+
+	_, res = h.run(t.Context(), a, "again", nil)
+	if res.Reason != agent.ReasonCompleted || res.Text != "And again." || res.Turn != "turn-2" {
+		t.Errorf("the second result is %+v", res)
+	}
+	h.verified()
+	m, err := h.sessions.Get(t.Context(), "s")
+	if err != nil || m.CWD != "/host/project" || m.Project != "workspace:w" || m.MessageCount != 6 {
+		t.Errorf("the session is listed as %+v %v", m, err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if held, _ := h.sessions.Held(t.Context(), "s"); held != nil {
+		t.Errorf("after Close the lease is %+v", held)
+	}
+
+	b := h.agent() // another one goes on
+	if _, res = h.run(t.Context(), b, "more", nil); res.Reason != agent.ReasonFailed || !strings.Contains(res.Err.Error(), "no step") && res.Err == nil {
+		t.Errorf("the third result is %+v", res)
+	}
+	var me *model.Error
+	if !errors.As(res.Err, &me) || me.Kind != model.ErrorInvalid {
+		t.Errorf("the model's error came as %T %v", res.Err, res.Err)
+	}
+	if len(b.Snapshot().Items) != 7 {
+		t.Errorf("the snapshot has %d items", len(b.Snapshot().Items))
+	}
+}
+
+// Keys of the host are not in the process's environment, arguments or input.
+func TestOwnHasNoKeys(t *testing.T) {
+	h := newHouse(t, `
+steps:
+  - tool_uses: [{tool: Bash, input: {command: "tr '\\0' '\\n' < /proc/$PPID/environ; env"}}]
+  - text: "{{last_result}}"
+`)
+	t.Setenv("ANTHROPIC_API_KEY", "sk-"+"ant-secret")
+	_, res := h.run(t.Context(), h.agent(), "look", nil)
+	if strings.Contains(res.Text, "ant-secret") || res.Reason != agent.ReasonCompleted {
+		t.Errorf("the process sees %+v", res)
+	}
+}
+
+const asks = `
+steps:
+  - tool_uses: [{tool: Bash, input: {command: "echo yes > asked.txt"}}]
+  - text: "{{last_result}}"
+  - tool_uses: [{tool: Bash, input: {command: "echo yes > asked.txt"}}]
+  - text: "again"
+`
+
+func TestOwnAsks(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		ask     func(ctx context.Context, q approval.Question) (approval.Answer, error)
+		ran     bool
+		denials int
+		by      string
+	}{
+		{"allowed", func(context.Context, approval.Question) (approval.Answer, error) {
+			return approval.Answer{Decision: approval.Allow, By: "ada"}, nil
+		}, true, 0, "ada"},
+		{"denied", func(context.Context, approval.Question) (approval.Answer, error) {
+			return approval.Answer{Decision: approval.Deny, By: "ada", Message: "not today"}, nil
+		}, false, 1, "ada"},
+		{"failing", func(context.Context, approval.Question) (approval.Answer, error) {
+			return approval.Answer{}, errors.New("the terminal is gone")
+		}, false, 1, "nobody"},
+		{"nobody", nil, false, 1, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHouse(t, asks)
+			h.o.Spec.Mode, h.o.Ask = "default", tt.ask
+			_, res := h.run(t.Context(), h.agent(), "go", nil)
+			_, err := os.Stat(filepath.Join(h.dir, "asked.txt"))
+			if ran := err == nil; ran != tt.ran || len(res.Denials) != tt.denials {
+				t.Errorf("it ran: %v, %+v", ran, res)
+			}
+			for r, err := range h.sessions.Records(t.Context(), "s", session.Range{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Kind == session.KindApprovalResolved && !strings.Contains(string(r.Payload), `"by":"`+tt.by+`"`) {
+					t.Errorf("the answer on record is %s", r.Payload)
+				}
+			}
+			h.verified()
+		})
+	}
+}
+
+// An answer for the session leaves a grant that the next turn's process knows, and that
+// the end of the run takes away.
+func TestOwnGrants(t *testing.T) {
+	h := newHouse(t, asks)
+	asked := 0
+	h.o.Spec.Mode = "default"
+	h.o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+		asked++
+		return approval.Answer{Decision: approval.AllowSession, By: "ada"}, nil
+	}
+	a := h.agent()
+	h.run(t.Context(), a, "go", nil)
+	_, res := h.run(t.Context(), a, "once more", nil)
+	if asked != 1 || len(a.Guards().Grants()) != 1 || res.Text != "again" {
+		t.Errorf("asked %d times, %d grants, %+v", asked, len(a.Guards().Grants()), res)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(a.Guards().Grants()); n != 0 {
+		t.Errorf("after the run %d grants are left", n)
+	}
+}
+
+// Somebody else answers, while the person here is asked.
+func TestOwnAnsweredElsewhere(t *testing.T) {
+	h := newHouse(t, asks)
+	h.o.Spec.Mode = "default"
+	over := make(chan struct{})
+	h.o.Ask = func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+		go func() {
+			_, err := approval.Resolve(context.Background(), h.sessions, "s", approval.Answer{Question: q.ID, Decision: approval.Allow, By: "bob"})
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+		<-ctx.Done()
+		close(over)
+		return approval.Answer{}, ctx.Err()
+	}
+	var by string
+	_, res := h.run(t.Context(), h.agent(), "go", func(e agent.Event) {
+		if e, ok := e.(agent.ApprovalResolved); ok {
+			by = e.Answer.By
+		}
+	})
+	<-over
+	if by != "bob" || len(res.Denials) != 0 {
+		t.Errorf("answered by %q: %+v", by, res)
+	}
+}
+
+// A question that is left open is asked again by the next process, and by the next agent.
+func TestOwnLeavesQuestion(t *testing.T) {
+	h := newHouse(t, asks)
+	h.o.Spec.Mode = "default"
+	h.o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+		return approval.Answer{}, approval.ErrLeave
+	}
+	a := h.agent()
+	var failed error
+	for _, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
+		failed = err
+	}
+	if !errors.Is(failed, approval.ErrLeave) {
+		t.Fatalf("the run ended with %v", failed)
+	}
+	if qs := a.Snapshot().Questions; len(qs) != 1 {
+		t.Fatalf("the open questions are %+v", qs)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+		return approval.Answer{Decision: approval.Allow}, nil
+	}
+	_, res := h.run(t.Context(), h.agent(), "", nil)
+	if _, err := os.Stat(filepath.Join(h.dir, "asked.txt")); err != nil || res.Reason != agent.ReasonCompleted {
+		t.Errorf("%v, %+v", err, res)
+	}
+}
+
+const long = `
+steps:
+  - text: I begin.
+    tool_uses: [{tool: Bash, input: {command: "echo $$ > pid; exec sleep 300", timeout: 600000}}]
+  - expect: {result: unknown}
+    text: I know that I do not know.
+  - text: Something else.
+`
+
+// reached waits for a file that a command makes.
+func (h *house) reached(name string) {
+	h.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		if b, err := os.ReadFile(filepath.Join(h.dir, name)); err == nil && len(b) > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			h.t.Fatalf("%s does not come", name)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func TestOwnKilled(t *testing.T) {
+	h := newHouse(t, long)
+	a := h.agent()
+	_, res := h.run(t.Context(), a, "go", func(e agent.Event) {
+		if _, ok := e.(agent.ToolStarted); ok {
+			h.reached("pid")
+			_ = syscall.Kill(-h.last().cmd.Process.Pid, syscall.SIGKILL)
+		}
+	})
+	if res.Reason != agent.ReasonFailed || res.Err == nil || !strings.Contains(res.Err.Error(), "KILLED") || res.Turn != "turn-1" {
+		t.Errorf("the result is %+v", res)
+	}
+	items := h.items()
+	if last := items[len(items)-1]; !strings.Contains(last, "unknown") {
+		t.Errorf("the transcript is %q", items)
+	}
+	h.verified()
+	_, res = h.run(t.Context(), a, "", nil)
+	if res.Reason != agent.ReasonCompleted || res.Text != "I know that I do not know." {
+		t.Errorf("the next result is %+v", res)
+	}
+	h.verified()
+}
+
+func TestOwnInterrupted(t *testing.T) {
+	for _, how := range []string{"context", "Interrupt", "Close", "break"} {
+		t.Run(how, func(t *testing.T) {
+			h := newHouse(t, long)
+			a := h.agent()
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var res *agent.Result
+			for e, err := range a.Run(ctx, transcript.Text{Text: "go"}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, ok := e.(agent.ToolStarted); ok {
+					h.reached("pid")
+					if how == "break" {
+						break
+					}
+					switch how {
+					case "context":
+						stop()
+					case "Interrupt":
+						a.Interrupt()
+					case "Close":
+						go func() { _ = a.Close() }()
+					}
+				}
+				if r, ok := e.(agent.Result); ok {
+					res = &r
+				}
+			}
+			if how != "break" && (res == nil || res.Reason != agent.ReasonInterrupted || res.Err != nil) {
+				t.Errorf("the result is %+v", res)
+			}
+			closed := ""
+			for r, err := range h.sessions.Records(t.Context(), "s", session.Range{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Kind == session.KindTurnClosed {
+					closed = string(r.Payload)
+				}
+			}
+			if !strings.Contains(closed, `"interrupted"`) {
+				t.Errorf("the turn was closed with %s", closed)
+			}
+			if exit, _ := h.last().Wait(t.Context()); exit.Signal != "" {
+				t.Errorf("it had to be killed: %+v", exit)
+			}
+			h.verified()
+		})
+	}
+}
+
+// full is a store that has room for so many appends.
+type full struct {
+	session.Store
+	mu   sync.Mutex
+	left int
+}
+
+func (f *full) Unwrap() session.Store { return f.Store }
+
+func (f *full) Append(ctx context.Context, id string, b session.Batch) error {
+	f.mu.Lock()
+	f.left--
+	none := f.left < 0
+	f.mu.Unlock()
+	if none {
+		return &session.Error{Op: "append", Session: id, Err: session.ErrFull, Hint: "make room"}
+	}
+	return f.Store.Append(ctx, id, b)
+}
+
+// What the store has not taken has not happened: the command is not run.
+func TestOwnFullStore(t *testing.T) {
+	h := newHouse(t, twice)
+	f := &full{Store: h.store, left: 2} // opened; turn and input
+	h.o.Sessions = session.New(f, nil)
+	a := h.agent()
+	var failed error
+	for _, err := range a.Run(t.Context(), transcript.Text{Text: "do it"}) {
+		failed = err
+	}
+	if !errors.Is(failed, session.ErrFull) || session.Hint(failed) != "make room" {
+		t.Errorf("the run ended with %v", failed)
+	}
+	if _, err := os.Stat(filepath.Join(h.dir, "made.txt")); err == nil {
+		t.Error("the command was run")
+	}
+	f.mu.Lock()
+	f.left = 1 << 30
+	f.mu.Unlock()
+	if _, res := h.run(t.Context(), a, "", nil); res.Reason != agent.ReasonCompleted {
+		t.Errorf("once there is room: %+v", res)
+	}
+	h.verified()
+}
+
+// Input that comes while a turn is under way is taken in after the tool round.
+func TestOwnSubmit(t *testing.T) {
+	h := newHouse(t, `
+steps:
+  - tool_uses: [{tool: Bash, input: {command: "echo on > on; until [ -e off ]; do sleep 0.01; done"}}]
+  - expect: {user: besides}
+    text: I heard.
+`)
+	a := h.agent()
+	_, res := h.run(t.Context(), a, "go", func(e agent.Event) {
+		if _, ok := e.(agent.ToolStarted); ok {
+			h.reached("on")
+			if err := a.Submit(t.Context(), transcript.Text{Text: "besides, mind the gap"}); err != nil {
+				t.Error(err)
+			}
+			if err := os.WriteFile(filepath.Join(h.dir, "off"), nil, 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if res.Text != "I heard." {
+		t.Errorf("%+v", res)
+	}
+	if err := a.Submit(t.Context(), transcript.Text{Text: "more"}); !errors.Is(err, session.ErrUnsupported) {
+		t.Errorf("with no turn under way: %v", err)
+	}
+}
