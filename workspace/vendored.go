@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/workspace/internal/claude"
+	"github.com/holdfast-dev/holdfast/workspace/internal/codex"
 	"github.com/holdfast-dev/holdfast/workspace/internal/guest"
 	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
 )
@@ -35,6 +36,8 @@ func driver(a AgentSpec) (vendor.Driver, error) {
 	switch a.Kind {
 	case KindClaude:
 		return claude.Driver{Start: a.Command}, nil
+	case KindCodex:
+		return codex.Driver{Start: a.Command}, nil
 	}
 	return nil, errors.ErrUnsupported
 }
@@ -105,11 +108,20 @@ func resumable(home, file string) error {
 		return err
 	}
 	defer root.Close()
-	f, err := OpenRegular(root, file, maxTranscript)
+	files, err := findBelow(root, file)
 	if err != nil {
 		return err
 	}
-	return f.Close()
+	for _, name := range files {
+		f, err := OpenRegular(root, name, maxTranscript)
+		if err != nil {
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // guestProcess is a supervisor's process as a guest has it.
@@ -154,8 +166,8 @@ func (r *runner) start(ctx context.Context, s supervisor.Spec) (*process, error)
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithTimeout(ctx, leftover)
-	defer stop()
+	patience := time.NewTimer(leftover)
+	defer patience.Stop()
 	for {
 		p, err := startIn(ctx, c, s)
 		if err == nil {
@@ -166,8 +178,10 @@ func (r *runner) start(ctx context.Context, s supervisor.Spec) (*process, error)
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
+		case <-patience.C:
 			return nil, errors.Join(err, c.Close())
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), c.Close())
 		}
 	}
 }

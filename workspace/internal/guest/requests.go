@@ -74,6 +74,8 @@ func (p Places) requests(tool string, input json.RawMessage) ([]policy.Request, 
 		return p.file(policy.OpWrite, f, "file_path", added(f.shown("content")))
 	case "Edit":
 		return p.file(policy.OpWrite, f, "file_path", removed(f.shown("old_string"))+added(f.shown("new_string")))
+	case "apply_patch":
+		return p.patch(f)
 	case "MultiEdit":
 		return p.file(policy.OpWrite, f, "file_path", f.shown("edits"))
 	case "NotebookEdit":
@@ -103,7 +105,11 @@ func (p Places) command(f fields) ([]policy.Request, error) {
 	case strings.ContainsRune(line, 0):
 		return nil, errors.New("command must not contain a NUL")
 	}
-	cwd, _ := p.Host(p.Work)
+	folder, err := p.folder(f)
+	if err != nil {
+		return nil, err
+	}
+	cwd, _ := p.Host(folder)
 	return []policy.Request{{Operation: policy.OpCommand, Resource: p.Command(line), Cwd: cwd}}, nil
 }
 

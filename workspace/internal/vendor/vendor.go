@@ -31,6 +31,7 @@ type Driver interface {
 	Run(ctx context.Context, t Turn, p Process, s Sink) (End, error)
 	// Transcript is the path of the file that the vendor keeps of a session, relative to
 	// the agent's home and with slashes; "" when resuming needs no file of a known path.
+	// In an element of it "*" stands for any text: the file is one that fits.
 	Transcript(session, dir string) string
 }
 
