@@ -167,6 +167,7 @@ type NewRun struct {
 	StrategyPath string          `json:"strategy_path,omitempty"`
 	Model        string          `json:"model,omitempty"`
 	Cwd          string          `json:"cwd,omitempty"`
+	Workspace    string          `json:"workspace,omitempty"` // its slug; Cwd is its project then
 	Mode         string          `json:"mode,omitempty"`
 	Settings     string          `json:"settings,omitempty"`
 	Title        string          `json:"title,omitempty"`

@@ -91,6 +91,7 @@ func groups() []kong.Group {
 		{Key: "model", Title: "Model:"},
 		{Key: "session", Title: "Session:"},
 		{Key: "work", Title: "Folders:"},
+		{Key: "space", Title: "Workspace:"},
 		{Key: "prompt", Title: "System prompt:"},
 		{Key: "permission", Title: "Permission:"},
 		{Key: "limit", Title: "Limits:"},

@@ -106,6 +106,8 @@ func (c *runCmd) onlyHere() string {
 		{len(c.Settings) > 1 || len(c.Settings) == 1 && isInline(c.Settings[0]), "--settings"},
 		{c.AskTimeout != 0, "--ask-timeout"},
 		{c.Takeover, "--takeover"},
+		{c.Agent != "", "--agent"},
+		{c.Ephemeral, "--ephemeral"},
 		{c.At != "" && !c.ForkSession, "--at"},
 	} {
 		if f.given {
@@ -194,12 +196,12 @@ func (c *runCmd) goingOn(ctx context.Context, sessions *session.Sessions, cwd st
 
 // startRemote runs the agent in the daemon, shows the run as one here, and says how
 // it ended.
-func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, cwd string, input []transcript.Part, view view) (outcome.Outcome, error) {
-	models, err := c.models(p)
-	if err != nil {
-		return outcome.Usage, err
-	}
+func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, cwd string, in *space, input []transcript.Part, view view) (outcome.Outcome, error) {
 	rules, err := c.settings(p, cwd)
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	s, err := c.sceneThere(ctx, p, cwd, in, rules)
 	if err != nil {
 		return outcome.Of(err), err
 	}
@@ -217,16 +219,7 @@ func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, 
 	if !c.Quiet {
 		p.notice(rules)
 	}
-	s := scene{
-		cwd: cwd, model: models.primary.Info().String(), keySource: models.keySource, args: c.again(),
-		mode:  func() policy.Mode { return c.modeThere(ctx, d, t, rules) },
-		again: models.primary.Info().Provider != "scripted",
-	}
-	if c.OutputFormat != "text" {
-		if s.tools, err = c.toolsThere(cwd, rules); err != nil {
-			return outcome.Usage, err
-		}
-	}
+	s.mode = func() policy.Mode { return c.modeThere(ctx, d, t, rules) }
 	view.begin(s)
 	r := &remoteRun{
 		p: p, d: d, view: view, target: t, events: newRemoteEvents(t.id, t.forked, t.meta), request: request,
@@ -240,14 +233,45 @@ func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, 
 	return r.run(ctx)
 }
 
+// sceneThere is what the view is told about a run in the daemon, but for its mode.
+func (c *runCmd) sceneThere(ctx context.Context, p *Program, cwd string, in *space, rules *settings.Settings) (scene, error) {
+	if in != nil {
+		m, err := c.makeIn(ctx, p, in)
+		if err != nil {
+			return scene{}, err
+		}
+		defer m.close()
+		return c.sceneIn(m, nil), nil
+	}
+	models, err := c.models(p)
+	if err != nil {
+		return scene{}, err
+	}
+	s := scene{
+		cwd: cwd, model: models.primary.Info().String(), keySource: models.keySource, args: c.again(),
+		again: models.primary.Info().Provider != "scripted",
+	}
+	if c.OutputFormat != "text" {
+		s.tools, err = c.toolsThere(cwd, rules)
+	}
+	return s, err
+}
+
 // request is what the daemon is asked to run. The caller's environment goes along:
 // the keys of models, and where programs are.
 func (c *runCmd) request(p *Program, t *target, cwd string, input []transcript.Part) (*client.NewRun, error) {
-	name, err := p.modelThere(orElse(c.Model, p.env("HOLDFAST_MODEL")))
+	named := orElse(c.Model, p.env("HOLDFAST_MODEL"))
+	if c.space != nil { // its settings may name one
+		named = c.Model
+	}
+	name, err := p.modelThere(named)
 	if err != nil {
 		return nil, err
 	}
-	n := &client.NewRun{SessionID: t.id, Model: name, Cwd: cwd, Mode: c.PermissionMode, Environ: p.Env}
+	n := &client.NewRun{SessionID: t.id, Model: name, Cwd: cwd, Workspace: c.Workspace, Mode: c.PermissionMode, Environ: p.Env}
+	if c.space != nil {
+		n.Cwd = ""
+	}
 	if t.meta == nil {
 		n.Title = c.Name
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // runCmd is `holdfast run`.
@@ -34,6 +35,9 @@ type runCmd struct {
 	NoPersist   bool   `name:"no-session-persistence" group:"session" help:"Write nothing to the session."`
 	NoDaemon    bool   `name:"no-daemon" group:"session" help:"Run here, also when a daemon serves this home; or HOLDFAST_NO_DAEMON=1."`
 	storeFlags  `group:"session"`
+
+	workspaceRunFlags
+	space *workspace.Settings // that the run happens in; nil: on this machine
 
 	OutputFormat           string `placeholder:"FORMAT" enum:"text,json,stream-json" default:"text" group:"output" help:"text, json or stream-json."`
 	IncludePartialMessages bool   `group:"output" help:"With stream-json: stream_event lines while the model writes."`
@@ -59,8 +63,15 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	if err := c.check(); err != nil {
 		return outcome.Usage, err
 	}
-	cwd, err := p.folder(c.CWD)
+	in, err := c.enter(ctx, p)
 	if err != nil {
+		return outcome.Of(err), err
+	}
+	cwd := ""
+	if in != nil {
+		defer in.close()
+		cwd = in.project
+	} else if cwd, err = p.folder(c.CWD); err != nil {
 		return outcome.Usage, err
 	}
 	input, err := c.input(p)
@@ -70,9 +81,12 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	if d := c.remote(ctx, p); d != nil {
 		defer d.Close()
 		settle()
-		if out, err := c.startRemote(ctx, p, d, cwd, input, view); !errors.Is(err, errHere) {
+		if out, err := c.startRemote(ctx, p, d, cwd, in, input, view); !errors.Is(err, errHere) {
 			return out, err
 		}
+	}
+	if in != nil {
+		return c.runIn(ctx, p, in, input, view, settle)
 	}
 	m, err := c.make(ctx, p, cwd, c.Verbose)
 	if err != nil {
@@ -118,7 +132,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 func (c *runCmd) again() string {
 	var args strings.Builder
 	args.WriteString(storeArg(c.Store))
-	for _, f := range [...][2]string{{"--cwd", c.CWD}, {"--model", c.Model}, {"--base-url", c.BaseURL}} {
+	for _, f := range [...][2]string{{"--cwd", c.CWD}, {"--workspace", c.Workspace}, {"--agent", c.Agent}, {"--model", c.Model}, {"--base-url", c.BaseURL}} {
 		if f[1] != "" {
 			args.WriteString(f[0] + " " + quoteArg(f[1]) + " ")
 		}
@@ -134,7 +148,7 @@ const openingGC = 400
 
 // drive runs one turn and shows it. The end of ctx interrupts the turn, which
 // is then saved.
-func (c *runCmd) drive(ctx context.Context, sessions *session.Sessions, a *agent.Agent, input []transcript.Part, view view, settle func()) (outcome.Outcome, error) {
+func (c *runCmd) drive(ctx context.Context, sessions *session.Sessions, a turns, input []transcript.Part, view view, settle func()) (outcome.Outcome, error) {
 	for e, err := range a.Run(ctx, input...) {
 		if err != nil {
 			return outcome.Of(err), err
@@ -202,9 +216,12 @@ func (c *runCmd) session(ctx context.Context, sessions *session.Sessions, cwd st
 		if err != nil {
 			return o, err
 		}
+		if err := c.belongs(&m); err != nil {
+			return o, err
+		}
 		o.SessionID, o.MustExist = m.ID, true
 	case c.Continue:
-		project, _, err := session.ProjectID(cwd)
+		project, err := c.project(cwd)
 		if err != nil {
 			return o, err
 		}
@@ -213,14 +230,40 @@ func (c *runCmd) session(ctx context.Context, sessions *session.Sessions, cwd st
 			return o, err
 		}
 		if len(page.Sessions) == 0 {
-			return o, &failure{
-				msg: "there is no session of this project to go on with", out: outcome.NotFound,
-				hint: "start one: holdfast run PROMPT; or look at all: holdfast sessions list --all",
-			}
+			return o, c.noSession()
 		}
 		o.ContinueRecent, o.Project = true, project
-	case c.SessionID != "" && (c.At != "" || c.ForkSession):
-		o.MustExist = true
+	case c.SessionID != "":
+		o.MustExist = c.At != "" || c.ForkSession
+		m, err := sessions.Get(ctx, c.SessionID)
+		if err == nil {
+			err = c.belongs(&m)
+		} else if errors.Is(err, session.ErrNotFound) {
+			err = nil // it is made, or missed later
+		}
+		return o, err
 	}
 	return o, nil
+}
+
+// project is that of the sessions that the run could go on with.
+func (c *runCmd) project(cwd string) (string, error) {
+	if c.space != nil {
+		return c.space.SessionProject(), nil
+	}
+	project, _, err := session.ProjectID(cwd)
+	return project, err
+}
+
+func (c *runCmd) noSession() error {
+	if c.space != nil {
+		return &failure{
+			msg: "there is no session of workspace " + c.space.Slug + " to go on with", out: outcome.NotFound,
+			hint: "start one: holdfast run --workspace " + c.space.Slug + " PROMPT",
+		}
+	}
+	return &failure{
+		msg: "there is no session of this project to go on with", out: outcome.NotFound,
+		hint: "start one: holdfast run PROMPT; or look at all: holdfast sessions list --all",
+	}
 }
