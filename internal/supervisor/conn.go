@@ -124,7 +124,7 @@ func (c *Conn) ask(ctx context.Context, f *frame) (*frame, error) {
 		delete(c.waiting, f.N)
 		c.mu.Unlock()
 	}()
-	if err := c.link.send(f, nil); err != nil {
+	if err := c.link.post(*f); err != nil {
 		return nil, err
 	}
 	select {

@@ -19,7 +19,8 @@
 // it leaves behind, so that the tree is known exactly and killing ends all of it. Where
 // the kernel has Landlock, each tree is in a domain of its own: it cannot replace the
 // supervisor's socket, nor read or signal the processes of other sessions, though all
-// have one uid. [Health] says whether that holds.
+// have one uid. [Health] says whether that holds. It does not keep one session from using up
+// what all have together: memory, processes, the disk.
 //
 // It is no sandbox: the container is the wall. It knows no log, no policy and no vendor.
 package supervisor

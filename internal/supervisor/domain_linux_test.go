@@ -36,7 +36,6 @@ func TestSessionsAreApart(t *testing.T) {
 		"memory":                     "exec 9</proc/" + pid + "/mem",
 		"descriptors":                "readlink /proc/" + pid + "/fd/0 || exec 9</proc/" + pid + "/fd/0",
 		"folder":                     "cd /proc/" + pid + "/cwd/ || cd /proc/" + pid + "/root/",
-		"limits":                     "prlimit --pid " + us + " --nofile=3 || prlimit --pid " + us,
 		"environment of the reaper":  "cat /proc/" + reaper + "/environ",
 		"environment of supervisor":  "cat /proc/" + us + "/environ",
 		"memory of the supervisor":   "exec 9</proc/" + us + "/mem",

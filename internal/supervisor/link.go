@@ -22,7 +22,7 @@ type link struct {
 	rw io.ReadWriteCloser
 	in *bufio.Reader
 
-	sending sync.Mutex
+	sending chan struct{} // held by who sends
 	out     []byte
 
 	mu    sync.Mutex
@@ -37,7 +37,7 @@ type link struct {
 }
 
 func newLink(rw io.ReadWriteCloser) *link {
-	return &link{rw: rw, in: bufio.NewReaderSize(rw, maxData), heard: time.Now(), more: make(chan struct{}, 1), dead: make(chan struct{})}
+	return &link{rw: rw, in: bufio.NewReaderSize(rw, maxData), heard: time.Now(), sending: make(chan struct{}, 1), more: make(chan struct{}, 1), dead: make(chan struct{})}
 }
 
 // run begins to read and to beat. Each frame goes to take, in order, on one goroutine;
@@ -119,8 +119,12 @@ func (l *link) why() error {
 
 // send sends a frame. An error has ended the link, unless the frame is too large.
 func (l *link) send(f *frame, data []byte) error {
-	l.sending.Lock()
-	defer l.sending.Unlock()
+	select {
+	case l.sending <- struct{}{}:
+	case <-l.dead:
+		return l.why()
+	}
+	defer func() { <-l.sending }()
 	b, err := appendFrame(l.out[:0], f, data)
 	if err != nil {
 		return err
@@ -135,8 +139,9 @@ func (l *link) send(f *frame, data []byte) error {
 	return nil
 }
 
-// post sends a frame without waiting. The goroutine that reads sends like this: if both
-// sides' waited, each for the other to read, nothing would move any more.
+// post sends a frame without waiting, in order with others that are posted. The goroutine
+// that reads sends like this: if both sides' waited, each for the other to read, nothing
+// would move any more. So does who has a context to heed.
 func (l *link) post(f frame) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -99,14 +99,14 @@ func newHouseIn(t testing.TB, dir string, cmd *exec.Cmd, env ...string) *house {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if a := cmd.SysProcAttr; a != nil {
+		if a := cmd.SysProcAttr; a != nil && a.Credential != nil {
 			if err := os.Chown(d, int(a.Credential.Uid), int(a.Credential.Gid)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	h.cmd.Args = append(h.cmd.Args, h.socket)
-	h.cmd.Env = append([]string{"ANY_PEER=1", "PATH=" + os.Getenv("PATH"), "AGENT_HOME=" + h.dir}, env...)
+	cmd.Args = append(cmd.Args, h.socket)
+	cmd.Env = append([]string{"ANY_PEER=1", "PATH=" + os.Getenv("PATH"), "AGENT_HOME=" + h.dir}, env...)
 	h.cmd.Stderr = h.log
 	if err := h.cmd.Start(); err != nil {
 		t.Fatal(err)

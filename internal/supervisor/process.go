@@ -187,7 +187,7 @@ func (p *Process) Kill(ctx context.Context) error {
 		return p.err
 	default:
 	}
-	if err := p.conn.link.send(&frame{Type: typeKill}, nil); err != nil {
+	if err := p.conn.link.post(frame{Type: typeKill}); err != nil {
 		return err
 	}
 	_, err := p.Wait(ctx)
@@ -214,7 +214,7 @@ func (p *Process) tell(ctx context.Context, f *frame) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	return p.conn.link.send(f, nil)
+	return p.conn.link.post(*f)
 }
 
 // Close ends the connection: a process that still runs is killed.

@@ -82,7 +82,8 @@ func Serve(ctx context.Context, o ServeOptions) error {
 // favour makes the kernel kill others first, as far as we may.
 func favour() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("-900"), 0) }
 
-// listen makes the socket, in place of one that an earlier supervisor left.
+// listen makes the socket, in place of one that an earlier supervisor left. Once it is
+// there, it answers.
 func listen(path string) (*net.UnixListener, error) {
 	dir, err := unix.Open(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -91,22 +92,23 @@ func listen(path string) (*net.UnixListener, error) {
 	defer unix.Close(dir)
 	name := filepath.Base(path)
 	var st unix.Stat_t
-	err = unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-	switch {
-	case err == nil && st.Mode&unix.S_IFMT != unix.S_IFSOCK:
+	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT != unix.S_IFSOCK {
 		return nil, errors.New("something else lies there")
-	case err == nil:
-		if err := unix.Unlinkat(dir, name, 0); err != nil {
-			return nil, err
-		}
 	}
-	short := "/proc/self/fd/" + strconv.Itoa(dir) + "/" + name // a path of a socket has 107 bytes
+	fresh := name + ".new"
+	if err := unix.Unlinkat(dir, fresh, 0); err != nil && err != unix.ENOENT {
+		return nil, err
+	}
+	short := "/proc/self/fd/" + strconv.Itoa(dir) + "/" + fresh // a path of a socket has 107 bytes
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: short})
 	if err != nil {
 		return nil, err
 	}
 	l.SetUnlinkOnClose(false) // the next one does
-	return l, os.Chmod(short, 0o600)
+	if err := errors.Join(os.Chmod(short, 0o600), unix.Renameat(dir, fresh, dir, name)); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
 // serve serves one connection.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Protocol is the version of the frames. Both sides must have the same.
@@ -126,8 +127,21 @@ func (o *order) check() error {
 	case o.GraceMS < 0 || o.GraceMS > maxGrace.Milliseconds():
 		return fmt.Errorf("%w: a grace of more than %v", ErrSpec, maxGrace)
 	}
+	size := len(o.Dir)
+	for _, s := range slices.Concat(o.Args, o.Env) {
+		if size += len(s) + 1; !utf8.ValidString(s) {
+			return fmt.Errorf("%w: an argument or a variable is not UTF-8", ErrSpec) // JSON would change it
+		}
+	}
+	if size > maxOrder {
+		return fmt.Errorf("%w: more than %d bytes of arguments and variables", ErrSpec, maxOrder)
+	}
 	return CheckEnv(o.Env)
 }
+
+// maxOrder is what kernels take, by default, for arguments and environment; with every
+// byte escaped it fits a frame.
+const maxOrder = 2 << 20
 
 const maxGrace = time.Hour
 

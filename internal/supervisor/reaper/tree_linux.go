@@ -158,5 +158,9 @@ func Kill(root int, sig syscall.Signal, skip func(pid int) bool) int {
 // Children lists the processes that one has started or adopted, those that have ended
 // too, but for those that skip says true of.
 func Children(pid int, skip func(pid int) bool) []int {
-	return slices.DeleteFunc(childLister()(pid), skip)
+	list := childLister()(pid)
+	if skip != nil {
+		list = slices.DeleteFunc(list, skip)
+	}
+	return list
 }
