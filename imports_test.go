@@ -89,20 +89,22 @@ var floors = map[string]int{
 	"internal/supervisor/reaper/first": 70, // for cmd/holdfast, as internal/confine/first
 	"internal/supervisor/first":        70,
 
-	"workspace":                 50,
-	"workspace/internal/engine": 45, // the only one that knows Docker's API
-	"workspace/image":           47, // what containers are made of
-	"workspace/internal/tree":   45, // folders that a container writes
-	"workspace/internal/vendor": 45, // what drivers are
-	"workspace/internal/claude": 46,
-	"workspace/internal/lines":   43,
-	"workspace/internal/jsonrpc": 44,
-	"workspace/internal/stage":   46, // what drivers keep back
-	"workspace/internal/codex":   47,
-	"workspace/internal/acp":     47,
-	"workspace/internal/guest":  47, // agents of another make in our loop
+	"workspace":                    50,
+	"workspace/internal/engine":    45, // the only one that knows Docker's API
+	"workspace/image":              47, // what containers are made of
+	"workspace/internal/testimage": 80, // for tests
+	"workspace/internal/tree":      45, // folders that a container writes
+	"workspace/internal/vendor":    45, // what drivers are
+	"workspace/internal/claude":    46,
+	"workspace/internal/lines":     43,
+	"workspace/internal/jsonrpc":   44,
+	"workspace/internal/stage":     46, // what drivers keep back
+	"workspace/internal/codex":     47,
+	"workspace/internal/acp":       47,
+	"workspace/internal/guest":     47, // agents of another make in our loop
 
-	"workspace/internal/claude/claudetest": 1, // tests only
+	"workspace/internal/claude/claudetest": 1,  // tests only
+	"workspace/internal/vendor/vendortest": 46, // tests only
 
 	"daemon/strategy": 50,
 	"daemon/auth":     50,
@@ -162,6 +164,7 @@ var heavy = map[string][]string{
 	"github.com/gowebpki/jcs":                {"audit"},
 	"go.opentelemetry.io":                    {"otel"},
 	"github.com/moby/moby":                   {"workspace/internal/engine"},
+	"github.com/coder/acp-go-sdk":            {"workspace/internal/acp"},
 	"github.com/containerd/errdefs":          {"workspace/internal/engine"},
 	"github.com/prometheus":                  {"otel"},
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/workspace/internal/acp"
 	"github.com/holdfast-dev/holdfast/workspace/internal/claude"
 	"github.com/holdfast-dev/holdfast/workspace/internal/codex"
 	"github.com/holdfast-dev/holdfast/workspace/internal/guest"
@@ -38,6 +39,8 @@ func driver(a AgentSpec) (vendor.Driver, error) {
 		return claude.Driver{Start: a.Command}, nil
 	case KindCodex:
 		return codex.Driver{Start: a.Command}, nil
+	case KindACP:
+		return acp.Driver{Start: a.Command}, nil
 	}
 	return nil, errors.ErrUnsupported
 }

@@ -79,7 +79,7 @@ func (r *run) used(it *item, name string, input any, mine, whole bool) error {
 	if err != nil {
 		return r.stage.Notice("a tool use that cannot be read: " + err.Error())
 	}
-	r.stage.Hold(stage.Use{ID: it.ID, Name: name, Input: raw, Sub: !mine})
+	r.stage.Hold(&stage.Use{ID: it.ID, Name: name, Input: raw, Sub: !mine})
 	if !whole {
 		return nil
 	}

@@ -9,7 +9,7 @@
 //
 //	st := stage.New(ctx, sink)
 //	defer st.Close()
-//	st.Hold(stage.Use{ID: "call_1", Name: "Bash", Input: input})
+//	st.Hold(&stage.Use{ID: "call_1", Name: "Bash", Input: input})
 //	err := st.Ask("request 7", vendor.Permission{Use: "call_1"}, reply)
 //
 // It knows no wire. All methods are for the driver's one goroutine, but what Ask starts.
@@ -22,6 +22,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/holdfast-dev/holdfast/transcript"
 	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
@@ -40,6 +41,7 @@ type Use struct {
 	detached bool // a result was given while it ran on
 	wishes   int
 	order    int
+	open     atomic.Int32 // questions about it that nobody has decided yet
 }
 
 type state uint8
@@ -125,12 +127,11 @@ func (u *Use) Ended() bool { return u.state >= ended }
 func (u *Use) Detached() bool { return u.detached }
 
 // Hold notes a use. One that is known already is changed as long as it is held.
-func (s *Stage) Hold(u Use) {
+func (s *Stage) Hold(u *Use) {
 	old := s.uses[u.ID]
 	switch {
 	case old == nil:
-		u.order = len(s.uses)
-		s.uses[u.ID] = &u
+		s.uses[u.ID] = &Use{ID: u.ID, Name: u.Name, Input: u.Input, Sub: u.Sub, Parent: u.Parent, order: len(s.uses)}
 	case old.Held():
 		old.Name, old.Input = u.Name, u.Input
 	}
@@ -210,7 +211,7 @@ func (s *Stage) Ask(request string, p vendor.Permission, reply func(vendor.Answe
 		p.Parent = u.ID
 		p.Use = u.ID + "/" + strconv.Itoa(u.wishes)
 	}
-	s.question(request, p, reply)
+	s.question(request, p, u, reply)
 	return nil
 }
 
@@ -222,13 +223,19 @@ func (s *Stage) above(u *Use) *Use {
 	return s.running()
 }
 
-func (s *Stage) question(request string, p vendor.Permission, reply func(vendor.Answer)) {
+func (s *Stage) question(request string, p vendor.Permission, u *Use, reply func(vendor.Answer)) {
+	if u != nil {
+		u.open.Add(1)
+	}
 	ctx, stop := context.WithCancel(s.ctx)
 	s.mu.Lock()
 	s.questions[request] = stop
 	s.mu.Unlock()
 	s.waiting.Go(func() {
 		defer stop()
+		if u != nil {
+			defer u.open.Add(-1)
+		}
 		a, err := s.sink.Permit(ctx, p)
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return // nobody waits for the answer
@@ -267,7 +274,7 @@ func (s *Stage) RunAll() error {
 // model speaks again runs in the background.
 func (s *Stage) Settle() {
 	for _, u := range s.uses {
-		u.settled = u.settled || u.state == announced
+		u.settled = u.settled || u.state == announced && u.open.Load() == 0
 	}
 }
 

@@ -1,0 +1,14 @@
+//go:build unix
+
+package vendortest
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// group has a program be the first of a group of processes.
+func group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// end kills the group.
+func end(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
