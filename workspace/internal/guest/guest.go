@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -37,7 +38,10 @@ type Options struct {
 	// History is how many tokens of history a guest is told that does not know it;
 	// default 20,000.
 	History int
-	NewID   func() string // of the vendor's sessions; default random UUIDs
+	// Patience is how long a guest that is to resume its session may take until it has;
+	// default a minute. Then it is ended, and a new session begun.
+	Patience time.Duration
+	NewID    func() string // of the vendor's sessions; default random UUIDs
 }
 
 // Guest is an agent of another make. To package agent it is a model; Stream is for one
@@ -78,6 +82,9 @@ func New(o Options) (*Guest, error) {
 	}
 	if o.NewID == nil {
 		o.NewID = uuid.NewString
+	}
+	if o.Patience <= 0 {
+		o.Patience = time.Minute
 	}
 	if o.Ready == nil {
 		o.Ready = func(string) error { return nil }

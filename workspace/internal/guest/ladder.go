@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"github.com/holdfast-dev/holdfast/session"
@@ -125,9 +126,9 @@ func (g *Guest) stale(before []transcript.Encoded) string {
 
 // knows reports whether the last answer in a transcript is one of a vendor's session.
 func knows(items []transcript.Encoded, session string) bool {
-	for i := len(items) - 1; i >= 0; i-- {
-		if items[i].Role() == transcript.RoleAssistant {
-			return markOf(items[i]).Session == session
+	for _, e := range slices.Backward(items) {
+		if e.Role() == transcript.RoleAssistant {
+			return markOf(e).Session == session
 		}
 	}
 	return false
@@ -190,14 +191,18 @@ func (g *Guest) attempt(ctx context.Context, t vendor.Turn, taken map[string]boo
 	}
 	x = newPlay(g.opt.Vendor, t, p, taken, g.opt.NewID)
 	g.replace(x)
-	switch err := x.awaitFirst(ctx); {
+	patience := time.Duration(0)
+	if t.Resume {
+		patience = g.opt.Patience
+	}
+	switch err := x.awaitFirst(ctx, patience); {
 	case err != nil:
 		x.kill(errInterrupted)
 		return nil, "", err
 	case !x.ended():
 		return x, "", nil
 	}
-	end, wire, _, active := x.outcome()
+	end, _, active, wire := x.outcome()
 	switch {
 	case active || wire == nil && end.Failure == "":
 		return x, "", nil
@@ -237,7 +242,7 @@ func (g *Guest) sessionOf(x *play) string {
 
 // lament records that the guest's process ended in the middle of a turn.
 func (g *Guest) lament(x *play) {
-	_, wire, exit, _ := x.outcome()
+	_, exit, _, wire := x.outcome()
 	if wire == nil {
 		return
 	}
@@ -258,8 +263,15 @@ func usesOf(items []transcript.Encoded) map[string]bool {
 	return taken
 }
 
-// awaitFirst waits until the play has said something, or is over.
-func (x *play) awaitFirst(ctx context.Context) error {
+// awaitFirst waits until the play has said something, or is over. One that has not even
+// begun after patience, unless that is 0, is ended.
+func (x *play) awaitFirst(ctx context.Context, patience time.Duration) error {
+	var late <-chan time.Time
+	if patience > 0 {
+		t := time.NewTimer(patience)
+		defer t.Stop()
+		late = t.C
+	}
 	for {
 		x.mu.Lock()
 		active := x.active
@@ -269,6 +281,10 @@ func (x *play) awaitFirst(ctx context.Context) error {
 		}
 		select {
 		case <-x.changed:
+		case <-late:
+			if !x.began() {
+				x.kill(fmt.Errorf("it did not begin within %v", patience))
+			}
 		case <-x.over:
 			return nil
 		case <-ctx.Done():

@@ -53,6 +53,7 @@ func TestLadder(t *testing.T) {
 			s.options.Ready = nil
 			must(t, os.Remove(file))
 		}, "say two", 2, "No conversation found"},
+		{"it hangs", func(_ *testing.T, s *stage, _ string) { s.options.Patience = 3 * time.Second }, "hang-on-resume", 2, "did not begin"},
 		{"it dies before it says anything", func(*testing.T, *stage, string) {}, "die-on-resume", 2, "exit code 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,6 +94,9 @@ func TestLadder(t *testing.T) {
 				return // which it still is
 			}
 			// and the turn after that goes on with the new one
+			a.close()
+			s.options.Patience = 0
+			a = s.agent("one", agent.Options{})
 			if got := a.turn(t, "say three"); got.res.Reason != agent.ReasonCompleted {
 				t.Fatalf("%+v", got)
 			}

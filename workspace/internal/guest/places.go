@@ -73,7 +73,7 @@ const maxLinks = 40
 // path of the container alone keeps its name; the host's files of that name are others.
 func (p Places) Locate(name string) (resource, named string) {
 	if !path.IsAbs(name) {
-		if rest, ok := strings.CutPrefix(name, "~/"); ok || name == "~" {
+		if rest, ok := below(name, "~"); ok {
 			name = path.Join(p.Home, rest)
 		} else {
 			name = path.Join(p.Work, name)

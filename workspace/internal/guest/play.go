@@ -221,13 +221,13 @@ func (x *play) ended() bool {
 }
 
 // outcome says how a play that is over ended.
-func (x *play) outcome() (end vendor.End, wire error, exit Exit, active bool) {
+func (x *play) outcome() (end vendor.End, exit Exit, active bool, wire error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.condemned != nil {
-		return x.end, x.condemned, x.exit, true
+		return x.end, x.exit, true, x.condemned
 	}
-	return x.end, x.err, x.exit, x.active
+	return x.end, x.exit, x.active, x.err
 }
 
 // failure says in words why a play is over that did not complete, or "".

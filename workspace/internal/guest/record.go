@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -110,9 +111,7 @@ func (m mark) stamp(it *transcript.Item) {
 		return // two plain strings cannot fail
 	}
 	meta := map[string]json.RawMessage{metadataKey: b}
-	for k, v := range it.Metadata {
-		meta[k] = v
-	}
+	maps.Copy(meta, it.Metadata)
 	it.Metadata = meta
 }
 

@@ -173,7 +173,7 @@ func prefixed(mark, text string) string {
 // unseen says why a use cannot work although it may: it names a path of the host that
 // the guest sees under another name, or not at all.
 func (p Places) unseen(tool string, input json.RawMessage) string {
-	field := ""
+	var field string
 	switch tool {
 	case "NotebookEdit", "NotebookRead":
 		field = "notebook_path"

@@ -142,7 +142,7 @@ func (g *Guest) release(more bool) model.Answer {
 
 // last is what a play that is over amounts to.
 func (g *Guest) last(x *play) (model.Answer, error) {
-	end, wire, _, _ := x.outcome()
+	end, _, _, wire := x.outcome()
 	if wire != nil || end.Failure != "" {
 		if g.held != nil {
 			return g.release(true), nil // and then why it failed

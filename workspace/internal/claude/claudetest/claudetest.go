@@ -9,6 +9,7 @@
 //	sub CMD             a sub-agent wants to run a command
 //	die                 ends with code 3 before it says anything
 //	die-on-resume       the same, but only when it is to resume
+//	hang-on-resume      never begins when it is to resume
 //	die-in CMD          ends while the command that it was allowed to run has run
 //	die-saying TEXT     ends in the middle of a text
 //	refuse TEXT         ends the turn with an error, in its own words
@@ -31,6 +32,7 @@ package claudetest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -247,8 +249,10 @@ func (p *program) text(s string) {
 
 func (p *program) result(text string) int {
 	p.keep(`{"type":"assistant"}`)
-	r := map[string]any{"type": "result", "subtype": "success", "is_error": false, "session_id": p.session, "result": text, "num_turns": p.n,
-		"total_cost_usd": 0.25, "usage": map[string]int{"input_tokens": 30, "output_tokens": 10}}
+	r := map[string]any{
+		"type": "result", "subtype": "success", "is_error": false, "session_id": p.session, "result": text, "num_turns": p.n,
+		"total_cost_usd": 0.25, "usage": map[string]int{"input_tokens": 30, "output_tokens": 10},
+	}
 	p.say(r)
 	p.say(r) // as some versions do
 	return 0
@@ -263,6 +267,11 @@ func (p *program) do(word, rest string) int {
 		if p.resumed {
 			fmt.Fprintln(os.Stderr, "the session is broken")
 			return 3
+		}
+		rest = "done"
+	case "hang-on-resume":
+		if p.resumed {
+			time.Sleep(time.Hour)
 		}
 		rest = "done"
 	}
@@ -350,7 +359,7 @@ func (p *program) returns(id, text string, isError bool) {
 }
 
 func shell(line string) string {
-	b, err := exec.Command("sh", "-c", line).CombinedOutput()
+	b, err := exec.CommandContext(context.Background(), "sh", "-c", line).CombinedOutput()
 	if err != nil {
 		return string(b) + err.Error()
 	}
