@@ -104,7 +104,7 @@ var floors = map[string]int{
 	"workspace/internal/guest":     47, // agents of another make in our loop
 
 	"workspace/internal/claude/claudetest": 1,  // tests only
-	"workspace/internal/vendor/vendortest": 46, // tests only
+	"workspace/internal/vendortest":        46, // tests only
 
 	"daemon/strategy": 50,
 	"daemon/auth":     50,

@@ -1,10 +1,12 @@
 package codex
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/workspace/internal/jsonrpc"
+	"github.com/holdfast-dev/holdfast/workspace/internal/stage"
 	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
 )
 
@@ -96,6 +98,15 @@ func (r *run) askChange(m *jsonrpc.Message) error {
 	return r.ask(m, vendor.Permission{Use: q.Item, Tool: u.Name, Input: u.Input, Detail: q.Reason})
 }
 
+// same reports whether two tools' arguments are the same JSON.
+func same(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	if len(b) == 0 {
+		b = json.RawMessage("{}")
+	}
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
 // askServer has the use of a server's tool decided. What the server itself wants to know
 // nobody is asked.
 func (r *run) askServer(m *jsonrpc.Message) error {
@@ -110,7 +121,9 @@ func (r *run) askServer(m *jsonrpc.Message) error {
 		}
 		return a
 	}
-	use := r.stage.Newest("mcp__" + q.Server + "__")
+	use := r.stage.Find(func(u *stage.Use) bool {
+		return u.Name == "mcp__"+q.Server+"__"+q.Meta.Tool && same(u.Input, q.Meta.Params)
+	})
 	if q.Meta.Kind != "mcp_tool_call" || use == nil {
 		r.conn.Reply(m.ID, answer("decline"))
 		return r.stage.Notice("the server " + q.Server + " asked something that nobody sees here: " + jsonrpc.Cut(q.Message, 200))

@@ -113,6 +113,7 @@ type elicitation struct {
 	Message string `json:"message"`
 	Meta    struct {
 		Kind   string          `json:"codex_approval_kind"`
+		Tool   string          `json:"tool_name"`
 		Params json.RawMessage `json:"tool_params"`
 	} `json:"_meta"`
 }

@@ -20,7 +20,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -105,16 +104,14 @@ func (s *Stage) Say(parts ...transcript.Part) error {
 // held.
 func (s *Stage) Use(id string) *Use { return s.uses[id] }
 
-// Newest returns the newest use without a result whose name has a prefix, or nil. One of
-// which nothing was said yet comes first.
-func (s *Stage) Newest(prefix string) *Use {
-	var newest *Use
+// Find returns the first held use that fits, or nil.
+func (s *Stage) Find(fits func(*Use) bool) *Use {
 	for _, u := range s.ordered() {
-		if strings.HasPrefix(u.Name, prefix) && !u.Ended() && (newest == nil || u.Held() || !newest.Held()) {
-			newest = u
+		if u.Held() && fits(u) {
+			return u
 		}
 	}
-	return newest
+	return nil
 }
 
 // Held reports whether nothing was said of a use yet.
