@@ -1,0 +1,8 @@
+package workspace
+
+import "golang.org/x/sys/unix"
+
+// makeDevice makes one that would be read for ever.
+func makeDevice(path string) error {
+	return unix.Mknod(path, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5)))
+}

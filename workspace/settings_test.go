@@ -1,0 +1,200 @@
+package workspace
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// whole are settings in which every field says something.
+func whole() Settings {
+	return Settings{
+		ID: "0123456789abcdef", Slug: "blog", Created: time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC),
+		Project: "/home/me/blog", Image: "registry.example:5000/me/agents:1@sha256:abc", Model: "claude-opus-4-6",
+		Agent:       AgentSpec{Kind: KindACP, Command: []string{"gemini", "--acp", ""}},
+		Limits:      Limits{Memory: 1 << 30, CPUs: 1.5, PIDs: 300, Disk: Unlimited},
+		Network:     Network{Mode: NetworkProxy, Domains: []string{"api.example.com", "*.example.org:443"}},
+		Mounts:      []Mount{{Host: "/srv/data", At: "/mnt/data", ReadOnly: true}, {Host: "/srv/more", At: "/mnt/more"}},
+		Credentials: []string{"ANTHROPIC_API_KEY", "GITHUB_TOKEN"},
+		Trust:       Sandboxed,
+	}
+}
+
+func TestSettingsKeep(t *testing.T) {
+	for _, s := range []Settings{whole(), (&Settings{Slug: "a", ID: "0123456789abcdef", Created: whole().Created}).WithDefaults()} {
+		b, err := s.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := DecodeSettings("workspace.json", b)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, b)
+		}
+		if !reflect.DeepEqual(*got, s) {
+			t.Errorf("%+v\nis read as %+v", s, *got)
+		}
+	}
+}
+
+const start = `{"format": 1, "id": "0123456789abcdef", "slug": "blog", "created": "2026-02-03T04:05:06Z"`
+
+func TestSettingsDefaults(t *testing.T) {
+	got, err := DecodeSettings("workspace.json", []byte(start+`}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Settings{
+		ID: "0123456789abcdef", Slug: "blog", Created: time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC),
+		Agent: AgentSpec{Kind: KindHoldfast}, Limits: Limits{2 << 30, 2, 512, 20 << 30}, Network: Network{Mode: NetworkNone}, Trust: Sandboxed,
+	}
+	if !reflect.DeepEqual(*got, want) {
+		t.Errorf("%+v", *got)
+	}
+	if got, err := DecodeSettings("f", []byte(start+`, "agent": "claude"}`)); err != nil || got.Agent.Kind != KindClaude {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestSettingsRefused(t *testing.T) {
+	for field, want := range map[string]string{
+		`"memory": "1g"`:                                           `2:1: settings that cannot be used: memory: there is no such setting`,
+		`"modle": "x"`:                                             `2:1: settings that cannot be used: modle: there is no such setting`,
+		`"limits": {"memory": "1x"}`:                               `2:22: settings that cannot be used: limits.memory: "1x" is no number of bytes`,
+		`"limits": {"memory": 0}`:                                  `2:22: settings that cannot be used: limits.memory: it cannot be 0`,
+		`"limits": {"memory": "1m"}`:                               `2:22: settings that cannot be used: limits.memory: 1m is too little`,
+		`"limits": {"memory": "none"}`:                             `2:22: settings that cannot be used: limits.memory: none is too little`,
+		`"limits": {"cpus": "2"}`:                                  `2:20: settings that cannot be used: limits.cpus: "2" stands where a number is needed`,
+		`"limits": {"cpus": 0}`:                                    `2:20: settings that cannot be used: limits.cpus: it cannot be 0`,
+		`"limits": {"cpus": -1}`:                                   `2:20: settings that cannot be used: limits.cpus: -1 is no number of processors`,
+		`"limits": {"cpus": 1e99}`:                                 `limits.cpus: 1e+99 is no number of processors`,
+		`"limits": {"cpus": 1e999}`:                                `limits.cpus: 1e999 stands where a number is needed`,
+		`"limits": {"pids": 3}`:                                    `limits.pids: 3 is not between`,
+		`"limits": {"pids": 1.5}`:                                  `limits.pids: 1.5 stands where a whole number is needed`,
+		`"limits": {"pids": 99999999999999999999}`:                 `limits.pids: 99999999999999999999 stands where a whole number is needed`,
+		`"limits": {"disk": "1k"}`:                                 `limits.disk: 1k is too little`,
+		`"limits": {"swap": "1g"}`:                                 `2:12: settings that cannot be used: limits.swap: there is no such setting`,
+		`"limits": []`:                                             `2:11: settings that cannot be used: limits: a list stands where an object is needed`,
+		`"limits": null`:                                           `limits: null stands where an object is needed`,
+		`"project": "relative"`:                                    `2:12: settings that cannot be used: project: "relative" is no absolute path`,
+		`"project": "/a/../b"`:                                     `project: "/a/../b" is no absolute path`,
+		`"project": "/a/"`:                                         `project: "/a/" is no absolute path`,
+		`"project": null`:                                          `project: null stands where a text is needed`,
+		`"image": "-v"`:                                            `image: "-v" is no name of an image`,
+		`"image": "a b"`:                                           `image: "a b" is no name of an image`,
+		`"image": "a\nb"`:                                          `image: "a\nb" is no name of an image`,
+		`"model": "--help"`:                                        `model: "--help" is no name of a model`,
+		`"model": "a\u0000"`:                                       `model: "a\x00" is no name of a model`,
+		`"agent": "gemini"`:                                        `agent.kind: there is no "gemini"`,
+		`"agent": {"kind": "acp"}`:                                 `agent.command: an agent over ACP needs one`,
+		`"agent": {"command": ["x"]}`:                              `agent.command: our own agent has no other command`,
+		`"agent": {"kind": "claude", "command": [""]}`:             `agent.command[0]: "" cannot be run`,
+		`"agent": {"kind": "claude", "command": "x"}`:              `agent.command: "x" stands where a list is needed`,
+		`"agent": {"kind": "claude", "command": ["x",1]}`:          `2:45: settings that cannot be used: agent.command[1]: 1 stands where a text is needed`,
+		`"network": {"mode": "bridge"}`:                            `2:21: settings that cannot be used: network.mode: there is no "bridge"`,
+		`"network": {"domains": ["a.b"]}`:                          `network.domains: without a network nothing is let through`,
+		`"network": {"mode": "proxy", "domains": ["https://a.b"]}`: `network.domains[0]: `,
+		`"network": {"mode": "proxy", "domains": ["a.b", "**"]}`:   `network.domains[1]: `,
+		`"network": "none"`:                                        `network: "none" stands where an object is needed`,
+		`"mounts": [{"host": "/a"}]`:                               `mounts[0].at: "" is no place in the container`,
+		`"mounts": [{"at": "/mnt/a"}]`:                             `mounts[0].host: "" is no absolute path`,
+		`"mounts": [{"host": "/a", "at": "/mnt/../etc"}]`:          `mounts[0].at: "/mnt/../etc" is no place`,
+		`"mounts": [{"host": "/a", "at": "/"}]`:                    `mounts[0].at: "/" is no place`,
+		`"mounts": [{"host": "/a", "at": "/a:rw"}]`:                `mounts[0].at: "/a:rw" is no place`,
+		`"mounts": [{"host": "/a", "at": "/work/x"}]`:              `mounts[0].at: /work/x is the container's own`,
+		`"mounts": [{"host": "/a", "at": "/run/holdfast"}]`:        `mounts[0].at: /run/holdfast is the container's own`,
+		`"mounts": [{"host": "/a", "at": "/home/agent/.ssh"}]`:     `mounts[0].at: /home/agent/.ssh is the container's own`,
+		`"mounts": [{"host": "/a", "at": "/proc"}]`:                `mounts[0].at: /proc is the container's own`,
+		`"mounts": [{"host": "/a", "at": "/sys/fs/cgroup"}]`:       `mounts[0].at: /sys/fs/cgroup is the container's own`,
+		`"mounts": [{"host": "/a", "at": "/mnt/a"}, {"host": "/b", "at": "/mnt/a"}]`:   `mounts[1].at: /mnt/a and mounts[0].at (/mnt/a) lie in each other`,
+		`"mounts": [{"host": "/a", "at": "/mnt/a/b"}, {"host": "/b", "at": "/mnt/a"}]`: `mounts[1].at: /mnt/a and mounts[0].at`,
+		`"mounts": [{"host": "/a", "at": "/mnt/a", "readonly": "yes"}]`:                `mounts[0].readonly: "yes" stands where true or false is needed`,
+		`"mounts": [{"host": "/a", "at": "/mnt/a", "options": "rw"}]`:                  `mounts[0].options: there is no such setting`,
+		`"mounts": [7]`:                   `mounts[0]: 7 stands where an object is needed`,
+		`"credentials": ["A=secret"]`:     `credentials[0]: "A" has a value`,
+		`"credentials": ["LD_PRELOAD"]`:   `credentials[0]: "LD_PRELOAD" is not allowed`,
+		`"credentials": ["PATH"]`:         `credentials[0]: "PATH" is not allowed`,
+		`"credentials": ["GOOD", "1BAD"]`: `credentials[1]: "1BAD" is no valid name`,
+		`"credentials": [""]`:             `credentials[0]: "" is no valid name`,
+		`"credentials": {"A": "b"}`:       `credentials: an object stands where a list is needed`,
+		`"trust": "full"`:                 `trust: a workspace is always sandboxed`,
+		`"trust": "some"`:                 `trust: Unknown trust level "some"`,
+		`"trust": null`:                   `trust: null stands where a text is needed`,
+		`"slug": "again"`:                 `"slug" stands here twice`,
+		`"format": 1`:                     `"format" stands here twice`,
+		`"x": {"a": 1, "a": 2}`:           `"a" stands here twice`,
+		`"created": "x"`:                  `"created" stands here twice`,
+		`"model": "\ud800"`:               `half a character`,
+		`"mounts": [{"host": "/a",}]`:     `not JSON`,
+	} {
+		_, err := DecodeSettings("workspace.json", []byte(start+",\n"+field+"}"))
+		e, ok := errors.AsType[*Error](err)
+		if !ok || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) || !strings.Contains(e.Path, "workspace.json:2:") {
+			t.Errorf("%s\n got %v\nwant %s", field, err, want)
+			continue
+		}
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("it shows a value: %v", err)
+		}
+	}
+}
+
+func TestSettingsWithoutIdentity(t *testing.T) {
+	for source, want := range map[string]string{
+		``:                           `not JSON`,
+		`[]`:                         `format: it is missing`,
+		`{}`:                         `format: it is missing`,
+		`{"format": "1"}`:            `format: "1" is no version`,
+		`{"format": 0}`:              `format: 0 is no version`,
+		`{"format": 1.5}`:            `format: 1.5 is no version`,
+		`{"format": 1}`:              `slug: it is empty`,
+		`{"format": 1, "slug": "A"}`: `slug: "A" has 'A' in it`,
+		`{"format": 1, "slug": "a"}`: `id: "" is not 16 hexadecimal digits`,
+		`{"format": 1, "slug": "a", "id": "0123456789abcdeF"}`:                                      `id: "0123456789abcdeF" is not`,
+		`{"format": 1, "slug": "a", "id": "0123456789abcdef"}`:                                      `created: it is missing`,
+		`{"format": 1, "slug": "a", "id": "0123456789abcdef", "created": "yesterday"}`:              `created: "yesterday" is no time`,
+		`{"format": 1, "slug": "a", "id": "0123456789abcdef", "created": "2026-01-01T00:00:00Z"} x`: `not JSON`,
+	} {
+		if _, err := DecodeSettings("f", []byte(source)); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\n got %v\nwant %s", source, err, want)
+		}
+	}
+	// A newer one is said to be newer, whatever else is in it.
+	_, err := DecodeSettings("f", []byte(`{"slug": 5, "novel": {}, "format": 2}`))
+	if !errors.Is(err, ErrNewer) || outcome.Of(err).Code != outcome.Corrupt.Code || !strings.Contains(outcome.Hint(err), "newer holdfast") {
+		t.Errorf("%v, %v", err, outcome.Of(err))
+	}
+}
+
+func FuzzDecodeSettings(f *testing.F) {
+	s := whole()
+	b, err := s.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add([]byte(start + `, "mounts": [{}], "limits": {"cpus": 1e1}}`))
+	f.Fuzz(func(t *testing.T, source []byte) {
+		s, err := DecodeSettings("f", source)
+		if err != nil {
+			if e, ok := errors.AsType[*Error](err); !ok || e.Path == "" || !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrNewer) {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		b, err := s.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := DecodeSettings("f", b)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, b)
+		}
+		if second, err := again.encode(); err != nil || string(second) != string(b) {
+			t.Errorf("%v: %s\nis then %s", err, b, second)
+		}
+	})
+}
