@@ -16,6 +16,7 @@
 //	noise               lines that are no events, and events of unknown kinds
 //	blocks A | B        texts of one message, in blocks
 //	big N               a text of N bytes in one line
+//	eat N               uses N MB of memory
 //	wait                says "working", and then waits to be killed
 //
 // It keeps a session in a file as the real one does, refuses an id that is taken, and
@@ -315,6 +316,14 @@ func (p *program) do(word, rest string) int {
 		_, _ = fmt.Sscan(rest, &n)
 		p.message(block(strings.Repeat("x", n)))
 		return p.result("big")
+	case "eat":
+		n := 0
+		_, _ = fmt.Sscan(rest, &n)
+		var eaten [][]byte
+		for range n {
+			eaten = append(eaten, bytes.Repeat([]byte{1}, 1<<20))
+		}
+		rest = fmt.Sprintf("ate %d", len(eaten))
 	case "wait":
 		p.delta("working")
 		time.Sleep(time.Hour)
@@ -358,7 +367,15 @@ func (p *program) returns(id, text string, isError bool) {
 	}}})
 }
 
+// shell runs a line; where there is no shell, it is the name of a file to make.
 func shell(line string) string {
+	if _, err := exec.LookPath("sh"); err != nil {
+		name := strings.TrimPrefix(line, "touch ")
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			return err.Error()
+		}
+		return "made " + name
+	}
 	b, err := exec.CommandContext(context.Background(), "sh", "-c", line).CombinedOutput()
 	if err != nil {
 		return string(b) + err.Error()

@@ -1,0 +1,10 @@
+// The stand-in for Claude Code in the containers of tests.
+package main
+
+import (
+	"os"
+
+	"github.com/holdfast-dev/holdfast/workspace/internal/claude/claudetest"
+)
+
+func main() { os.Exit(claudetest.Main()) }
