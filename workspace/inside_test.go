@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
 )
 
@@ -134,6 +136,42 @@ func hint(err error) string {
 		return f.Hint()
 	}
 	return ""
+}
+
+// runs is a process in a container that stays until its connection is closed.
+type runs struct {
+	p   *supervisor.Process
+	out *bufio.Reader
+}
+
+// begin starts a verb in a container and waits for its first line.
+func begin(t testing.TB, c *Container, args ...string) *runs {
+	t.Helper()
+	conn, err := c.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	p, err := conn.Start(t.Context(), supervisor.Spec{ID: "test-" + newID(), Args: append([]string{"holdfast"}, args...), Dir: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &runs{p: p, out: bufio.NewReader(p.Stdout())}
+	if line, err := r.out.ReadString('\n'); err != nil {
+		t.Fatalf("%q, %v: %s", line, err, p.Stderr())
+	}
+	return r
+}
+
+// finish ends its input and waits until it has ended.
+func (r *runs) finish(t testing.TB) supervisor.Exit {
+	t.Helper()
+	_ = r.p.Stdin().Close()
+	exit, err := r.p.Wait(t.Context())
+	if err != nil {
+		t.Error(err)
+	}
+	return exit
 }
 
 // output runs a verb of the program and gives what it wrote.

@@ -14,7 +14,7 @@ func agentUser() (uid, gid int) {
 	return max(uid, 0), max(gid, 0) // -1 where users have no numbers
 }
 
-// checkOwn checks that the folders which holdfast made are the agent's: a workspace that
+// checkFolders checks that the folders which holdfast made are the agent's: a workspace that
 // one user made and another uses has agents who can do nothing in it.
 func (w *Workspaces) checkFolders(h *held, s *Settings) error {
 	parts := []string{homeName, runName}
@@ -42,13 +42,16 @@ func (w *Workspaces) checkFolders(h *held, s *Settings) error {
 	if s.Project == "" {
 		return nil
 	}
-	return checkProject(s, uid, gid)
+	return w.checkProject(s, uid, gid)
 }
 
 // checkProject checks that the agent may write a folder that is somebody's own.
-func checkProject(s *Settings, uid, gid int) error {
+func (w *Workspaces) checkProject(s *Settings, uid, gid int) error {
 	ok, err := mayWrite(s.Project, uid, gid)
 	if err != nil {
+		if p := w.checkPaths(s, nil); p != nil { // it says what is wrong with it
+			return p.error(s.Slug)
+		}
 		return &Error{Op: "start", Slug: s.Slug, Path: s.Project, Err: err}
 	}
 	if ok {

@@ -55,6 +55,8 @@ var verbs = map[string]func(context.Context, []string) error{
 	"eat":   eat,
 	"exit":  leave,
 	"spawn": spawn,
+	"ps":    ps,
+	"yell":  yell,
 	"get":   get,
 	"link":  func(_ context.Context, args []string) error { return os.Symlink(args[0], args[1]) },
 }
@@ -116,6 +118,36 @@ func spawn(ctx context.Context, _ []string) error {
 	}
 	fmt.Println("child", c.Process.Pid)
 	return wait(ctx, nil)
+}
+
+// ps lists the programs that run beside this one.
+func ps(context.Context, []string) error {
+	dirs, err := os.ReadDir("/proc")
+	if err != nil {
+		return err
+	}
+	for _, d := range dirs {
+		pid, err := strconv.Atoi(d.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		if b, err := os.ReadFile("/proc/" + d.Name() + "/cmdline"); err == nil {
+			fmt.Println(strings.Join(strings.Fields(strings.ReplaceAll(string(b), "\x00", " ")), " "))
+		}
+	}
+	return nil
+}
+
+// yell writes much to the standard error, and then a word to the output.
+func yell(context.Context, []string) error {
+	line := strings.Repeat("x", 1023) + "\n"
+	for range 1024 {
+		if _, err := io.WriteString(os.Stderr, line); err != nil {
+			return err
+		}
+	}
+	fmt.Println("done")
+	return nil
 }
 
 // get fetches a URL the way the environment says.
