@@ -19,6 +19,7 @@ type workspaceCmd struct {
 	Stop   workspaceStopCmd   `cmd:"" help:"Stop the container of a workspace; it is kept."`
 	Exec   workspaceExecCmd   `cmd:"" help:"Run a command in the container of a workspace."`
 	Du     workspaceDuCmd     `cmd:"" help:"Say how much of the disk workspaces use."`
+	Image  workspaceImageCmd  `cmd:"" help:"Build and list the images that containers are made of."`
 	Delete workspaceDeleteCmd `cmd:"" help:"Delete a workspace with its container and its home; sessions stay." aliases:"rm"`
 }
 

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/workspace"
+	"github.com/holdfast-dev/holdfast/workspace/image"
+)
+
+// workspaceImageCmd is `holdfast workspace image`.
+type workspaceImageCmd struct {
+	Build imageBuildCmd `cmd:"" help:"Build an image; nothing is pulled."`
+	List  imageListCmd  `cmd:"" help:"List the images that were built." aliases:"ls"`
+}
+
+// imageBuildCmd is `holdfast workspace image build`.
+type imageBuildCmd struct {
+	Variant      string   `placeholder:"NAME" enum:"scratch,debian" default:"scratch" help:"scratch: this program alone, without a shell; or debian. Default scratch."`
+	With         []string `placeholder:"AGENT" help:"For debian: claude, codex, each with @VERSION or in the version that was tested; npm gets them."`
+	Base         string   `placeholder:"IMAGE" help:"For debian: an image that the engine has; default what debootstrap makes, which needs root."`
+	Tag          string   `placeholder:"NAME" help:"The image's name; default holdfast/workspace:VARIANT, and the image of workspaces that name none."`
+	Binary       string   `placeholder:"FILE" help:"A static holdfast for Linux; default this program."`
+	Certificates string   `placeholder:"FILE" help:"Certificate authorities to trust inside, as PEM."`
+	Suite        string   `placeholder:"NAME" help:"Debian's, for debootstrap; default bookworm."`
+	Mirror       string   `placeholder:"URL" help:"Where debootstrap gets packages; default what apt uses."`
+	Fresh        bool     `help:"Build anew what is there."`
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *imageBuildCmd) Help() string {
+	return `An image that was built of the same input is taken as it is.
+
+  holdfast workspace image build                                 this program, no shell: 2 s
+  holdfast workspace image build --variant debian --with claude  a Debian with Claude Code
+  holdfast workspace image build --variant debian --base debian:12`
+}
+
+func (c *imageBuildCmd) run(ctx context.Context, p *Program) error {
+	s := image.Spec{
+		Variant: c.Variant, With: c.With, Base: c.Base, Tag: c.Tag, Binary: c.Binary, Certificates: c.Certificates,
+		Suite: c.Suite, Mirror: c.Mirror, Fresh: c.Fresh,
+	}
+	for _, file := range []*string{&s.Binary, &s.Certificates} {
+		if *file == "" || filepath.IsAbs(*file) {
+			continue
+		}
+		wd, err := p.Getwd()
+		if err != nil {
+			return err
+		}
+		*file = filepath.Join(wd, *file)
+	}
+	return p.withSpaces(func(w *workspace.Workspaces) error {
+		began := p.Now()
+		id, err := w.BuildImage(ctx, s, c.teller(p))
+		p.err.progress().work("")
+		if err != nil {
+			return err
+		}
+		img, err := w.Image(ctx, id)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return p.out.json(img, p.out.term.tty)
+		}
+		p.err.line("%s, %s, in %s", shown(strings.Join(img.Tags, ", ")), size(img.Size), took(p.Now().Sub(began)))
+		p.out.line("%s", shown(id))
+		return nil
+	})
+}
+
+// teller shows what a build does: on one line of a terminal that comes and goes, and
+// line by line where there is none.
+func (c *imageBuildCmd) teller(p *Program) func(image.Progress) {
+	line := p.err.progress()
+	return func(g image.Progress) {
+		switch {
+		case c.JSON || g.Stage == image.Done:
+		case line != nil:
+			line.work(fit(shown(g.String()), 70))
+		case g.Stage != image.Send:
+			p.err.line("%s", shown(oneLine(g.String())))
+		}
+	}
+}
+
+// imageListCmd is `holdfast workspace image list`.
+type imageListCmd struct{ jsonFlag }
+
+func (c *imageListCmd) run(ctx context.Context, p *Program) error {
+	return p.withSpaces(func(w *workspace.Workspaces) error {
+		list, err := w.Images(ctx)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return p.out.json(struct {
+				Images []image.Image `json:"images"`
+			}{append([]image.Image{}, list...)}, p.out.term.tty)
+		}
+		if len(list) == 0 {
+			p.err.line("no images")
+			p.err.line("%s holdfast workspace image build", p.err.term.bold("hint:"))
+			return nil
+		}
+		rows := [][]string{{"IMAGE", "VARIANT", "WITH", "VERSION", "SIZE", "ID"}}
+		for _, i := range list {
+			rows = append(rows, []string{
+				strings.Join(i.Tags, " "), i.Variant, orElse(strings.Join(i.With, " "), "-"), i.Version, size(i.Size),
+				fmt.Sprintf("%.19s", i.ID),
+			})
+		}
+		p.table(rows, 0)
+		return nil
+	})
+}

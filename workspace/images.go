@@ -1,0 +1,43 @@
+package workspace
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/workspace/image"
+)
+
+// BuildImage builds an image that containers are made of, see [image.Build]. Progress
+// may be nil. Besides that one's errors: [ErrNoEngine].
+func (w *Workspaces) BuildImage(ctx context.Context, s image.Spec, progress func(image.Progress)) (id string, err error) {
+	e, _, err := w.find(ctx)
+	if err != nil {
+		return "", err
+	}
+	if s.Folder == "" {
+		s.Folder = filepath.Join(w.home, "images")
+	}
+	id, err = image.Build(ctx, e, s, progress)
+	return id, ofEngine(err)
+}
+
+// Images lists the images that BuildImage has made, by name. Error: [ErrNoEngine].
+func (w *Workspaces) Images(ctx context.Context) ([]image.Image, error) {
+	e, _, err := w.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := image.List(ctx, e)
+	return list, ofEngine(err)
+}
+
+// Image looks at one of them: by name, by id, or "" for [DefaultImage]. Errors:
+// [ErrNoEngine], [ErrNoImage].
+func (w *Workspaces) Image(ctx context.Context, ref string) (*image.Image, error) {
+	e, _, err := w.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	img, err := image.Find(ctx, e, ref)
+	return img, ofEngine(err)
+}
