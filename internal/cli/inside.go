@@ -77,11 +77,6 @@ func (c *insideCmd) turn(ctx context.Context, p *Program, host *logpipe.Client, 
 	}
 	m.attach(a)
 	steer.set(a)
-	for _, text := range notices(m) {
-		if err := host.Tell(agent.Notice{Text: text}); err != nil {
-			return outcome.Failed, errors.Join(err, a.Leave())
-		}
-	}
 	return c.drive(ctx, host, a, input)
 }
 
@@ -126,12 +121,22 @@ func insideFlags(host *logpipe.Client, spec *logpipe.Spec) *agentFlags {
 			PermissionMode: spec.Mode, AllowedTools: spec.Allow, DisallowedTools: spec.Deny,
 			Settings: spec.Settings, AskTimeout: spec.AskTimeout,
 		},
-		model: host.Model(0, spec.Models[0]),
+		model: host.Model(0, spec.Models[0]), shellless: !hasShell(),
 	}
 	if len(spec.Models) > 1 {
 		c.fallback = host.Model(1, spec.Models[1])
 	}
 	return c
+}
+
+// hasShell reports whether the image has what Bash needs.
+func hasShell() bool {
+	for _, name := range []string{"/bin/bash", "/bin/sh"} {
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
 }
 
 // askHost puts questions to the person at the host. The answer is read from the log,
@@ -143,20 +148,6 @@ func askHost(host *logpipe.Client, sessions *session.Sessions, id string) func(c
 		}
 		return approval.Wait(ctx, sessions, id, q, 0)
 	}
-}
-
-// notices are what a person at the host should know of the settings.
-func notices(m *parts) []string {
-	var list []string
-	for _, of := range []func() (string, string){m.rules.Notice, m.rules.HookNotice} {
-		if what, hint := of(); what != "" {
-			list = append(list, what+"; hint: "+hint)
-		}
-	}
-	for _, w := range m.rules.Warnings {
-		list = append(list, w.String())
-	}
-	return list
 }
 
 // steering passes on what the host wants of an agent, once there is one.

@@ -44,6 +44,7 @@ type agentFlags struct {
 	model, fallback model.Model
 	given           *settings.Given
 	contained       bool
+	shellless       bool // there is no shell, and so no Bash
 }
 
 // parts are what an agent is made of.
@@ -113,6 +114,9 @@ func (m *parts) close() {
 
 // only leaves the tools that are wanted; each of them must be there.
 func (c *agentFlags) only(all *tool.Registry) (*tool.Registry, error) {
+	if c.shellless {
+		all = all.Without("Bash")
+	}
 	if c.OnlyTools == nil {
 		return all, nil
 	}
