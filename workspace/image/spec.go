@@ -107,7 +107,7 @@ func (s *Spec) tags() []string {
 
 var (
 	// tagPattern is stricter than engines are: host and port, folders, name, tag.
-	tagPattern = regexp.MustCompile(`^([a-z0-9.-]+(:[0-9]{1,5})?/)?[a-z0-9]+([._/-]{1,2}[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?\z`)
+	tagPattern = regexp.MustCompile(`^([a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?/)?[a-z0-9]+([._/-]{1,2}[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?\z`)
 	// basePattern takes an id and a digest besides.
 	basePattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,300}\z`)
 	suitePattern = regexp.MustCompile(`^[a-z][a-z0-9.-]{0,40}\z`)
