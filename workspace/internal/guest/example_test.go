@@ -3,6 +3,8 @@ package guest_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -40,3 +42,18 @@ func ExampleNew() {
 	fmt.Println(res.Text, res.Reason, err)
 	// Output: hello completed <nil>
 }
+
+// idle is a process that does nothing.
+type idle struct{}
+
+func (idle) Stdin() io.WriteCloser                    { return nobody{} }
+func (idle) Stdout() io.Reader                        { return strings.NewReader("") }
+func (idle) Stderr() string                           { return "" }
+func (idle) Wait(context.Context) (guest.Exit, error) { return guest.Exit{}, nil }
+func (idle) Kill(context.Context) error               { return nil }
+func (idle) Close() error                             { return nil }
+
+type nobody struct{}
+
+func (nobody) Write(b []byte) (int, error) { return len(b), nil }
+func (nobody) Close() error                { return nil }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package guest_test
 
 import (

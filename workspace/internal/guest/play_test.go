@@ -1,3 +1,5 @@
+//go:build unix
+
 package guest_test
 
 import (
@@ -330,18 +332,3 @@ func (c caller) has(flag string) bool {
 type caller struct{ claudetest.Call }
 
 func has(c claudetest.Call, flag string) bool { return caller{c}.has(flag) }
-
-// idle is a process that does nothing.
-type idle struct{}
-
-func (idle) Stdin() io.WriteCloser                    { return nobody{} }
-func (idle) Stdout() io.Reader                        { return strings.NewReader("") }
-func (idle) Stderr() string                           { return "" }
-func (idle) Wait(context.Context) (guest.Exit, error) { return guest.Exit{}, nil }
-func (idle) Kill(context.Context) error               { return nil }
-func (idle) Close() error                             { return nil }
-
-type nobody struct{}
-
-func (nobody) Write(b []byte) (int, error) { return len(b), nil }
-func (nobody) Close() error                { return nil }
