@@ -193,13 +193,16 @@ func (b *build) putTool(t *tar.Writer, l *tool, below string) error {
 		return &Error{Op: "read package", Err: err}
 	}
 	defer f.Close()
-	found := false
+	found, made := false, map[string]bool{".": true}
 	err = unpack(f, func(name string, mode, size int64, body io.Reader) error {
 		at := l.place(name)
 		if at == "" {
 			return nil
 		}
 		found = found || at == l.program
+		if err := putFolders(t, path.Join(below, "opt", l.name), path.Dir(at), made); err != nil {
+			return err
+		}
 		if err := t.WriteHeader(&tar.Header{
 			Name: path.Join(below, "opt", l.name, at), Typeflag: tar.TypeReg, Mode: mode, Size: size, ModTime: time.Unix(0, 0),
 		}); err != nil {
@@ -212,6 +215,20 @@ func (b *build) putTool(t *tar.Writer, l *tool, below string) error {
 		err = &Error{Op: "read package", Name: name, Err: ErrPackage, Detail: "there is no program " + l.program + " in it"}
 	}
 	return err
+}
+
+// putFolders writes a folder and those above it that have not been made: an engine would
+// make them with the time of the day.
+func putFolders(t *tar.Writer, below, dir string, made map[string]bool) error {
+	if made[dir] {
+		return nil
+	}
+	made[dir] = true
+	if err := putFolders(t, below, path.Dir(dir), made); err != nil {
+		return err
+	}
+	f := folder(dir, 0o755)
+	return f.write(t, below, true)
 }
 
 // unpack gives the files of a package one after the other: regular ones alone, which is
