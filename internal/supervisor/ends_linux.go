@@ -77,7 +77,7 @@ func (e *ends) resize(s Size) {
 	})
 }
 
-func (e *ends) close() { closeAll([]*os.File{e.stdin, e.stdout, e.stderr, e.channel}) }
+func (e *ends) closeEnds() { closeAll([]*os.File{e.stdin, e.stdout, e.stderr, e.channel}) }
 
 func closeAll(files []*os.File) {
 	for _, f := range files {

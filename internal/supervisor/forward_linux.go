@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -35,7 +36,7 @@ func (f *forwarder) raise() bool {
 	if f.l != nil {
 		return true
 	}
-	l, err := net.Listen("tcp", f.from)
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", f.from)
 	if err != nil {
 		return false
 	}
@@ -60,7 +61,7 @@ func (f *forwarder) accept() {
 
 func (f *forwarder) relay(from net.Conn) {
 	defer from.Close()
-	to, err := net.DialTimeout("unix", f.to, 10*time.Second)
+	to, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(context.Background(), "unix", f.to)
 	if err != nil {
 		return
 	}

@@ -62,7 +62,7 @@ func (s *server) start(o *order, l *link) (*task, error) {
 	s.tasks[o.ID] = t
 	s.mu.Unlock()
 	if err := t.launch(); err != nil {
-		t.ends.close()
+		t.closeEnds()
 		s.forget(t)
 		close(t.done)
 		return nil, err
@@ -284,7 +284,7 @@ func (t *task) lost() {
 	}
 	<-t.done
 	t.watching.Wait()
-	t.ends.close()
+	t.closeEnds()
 	t.pumps.Wait()
 	_ = t.control.Close()
 }

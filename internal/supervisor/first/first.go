@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 )
 
-func init() {
+func init() { //nolint:gochecknoinits // to run before other packages start is what it is for
 	if len(os.Args) > 1 && os.Args[1] == "supervise" {
 		os.Exit(run(os.Args[2:]))
 	}

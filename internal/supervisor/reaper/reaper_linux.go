@@ -58,7 +58,7 @@ func Main() {
 const prSetChildSubreaper = 36
 
 func prctl(option, arg uintptr) {
-	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, option, arg, 0, 0, 0, 0)
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, option, arg, 0, 0, 0, 0) //nolint:dogsled // what cannot be had is done without
 }
 
 func (k *keeper) say(line string) { _, _ = k.control.WriteString(line + "\n") }
@@ -120,7 +120,7 @@ func (k *keeper) end() {
 func (k *keeper) wait() {
 	for {
 		err := anyEnded()
-		if err == syscall.EINTR {
+		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
 		if err != nil { // ECHILD
@@ -256,7 +256,7 @@ func lookPath(o *Order) (string, error) {
 		}
 	}
 	var found error = syscall.ENOENT
-	for _, dir := range strings.Split(path, ":") {
+	for dir := range strings.SplitSeq(path, ":") {
 		if !strings.HasPrefix(dir, "/") {
 			continue // a program of the project that is called like another
 		}

@@ -70,7 +70,7 @@ func childrenOf(pid int) []int {
 	var out []int
 	for _, thread := range names(dir) {
 		b, _ := os.ReadFile(dir + "/" + thread + "/children")
-		for _, w := range strings.Fields(string(b)) {
+		for w := range strings.FieldsSeq(string(b)) {
 			if n, err := strconv.Atoi(w); err == nil {
 				out = append(out, n)
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor/reaper"
 )
 
-func init() {
+func init() { //nolint:gochecknoinits // to run before other packages start is what it is for
 	if reaper.Asked(os.Args[1:]) {
 		reaper.Main()
 	}
