@@ -1,0 +1,130 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// selfWilled is a model that gives answers as they are.
+type selfWilled struct {
+	*fake
+	list []model.Answer
+}
+
+func (m *selfWilled) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		a := m.list[0]
+		m.list = m.list[1:]
+		if yield(model.Notice{Text: "heard"}, nil) {
+			yield(a, nil)
+		}
+	}
+}
+
+func answer(text string, more bool, cost float64) model.Answer {
+	return model.Answer{More: more, Cost: cost, Item: transcript.Item{
+		Role: transcript.RoleAssistant, Finish: transcript.FinishStop, Usage: &transcript.Usage{Output: 1}, Parts: []transcript.Part{transcript.Text{Text: text}},
+	}}
+}
+
+// A model that says that it goes on is asked again; what it says it cost is what it cost.
+func TestAModelThatGoesOn(t *testing.T) {
+	m := &selfWilled{play(t), []model.Answer{answer("one", true, 0.5), answer("two", false, 0.25)}}
+	a := newAgent(t, m, agent.Options{Sessions: sessions(t)})
+	defer a.Close()
+	var items, notices int
+	var res agent.Result
+	for _, e := range events(t, a, "go") {
+		switch e := e.(type) {
+		case agent.ItemAppended:
+			items++
+		case agent.Notice:
+			notices++
+		case agent.Result:
+			res = e
+		}
+	}
+	if items != 3 || notices != 2 || res.Text != "one\ntwo" || res.CostUSD != 0.75 || res.Turns != 2 || res.Reason != agent.ReasonCompleted {
+		t.Errorf("%d items, %d notices, %+v", items, notices, res)
+	}
+}
+
+// begun is a tool whose calls another program has begun.
+type begun struct{ *runner }
+
+func (begun) Unasked(*tool.Call) string { return "other" }
+
+// A call that runs without asking is on record as that, and nobody is asked; a deny is one.
+func TestUnasked(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		deny   bool
+		effect policy.Effect
+		by     string
+	}{{"asked about", false, policy.Allow, "other"}, {"denied", true, policy.Deny, "no shell"}} {
+		t.Run(c.name, func(t *testing.T) {
+			person := &gives{}
+			o := asking(agent.Options{Ask: person.ask})
+			if c.deny {
+				p, err := policy.NewToolNameDenylist([]string{"Bash"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.Permissions.Policies = []policy.Named{{Name: "no shell", Policy: p}}
+			}
+			none, err := tool.NewRegistry()
+			if err != nil {
+				t.Fatal(err)
+			}
+			bash := begun{command("Bash")}
+			o.Tools = none.Else(func(name string) (tool.Tool, bool) { return bash, name == "Bash" })
+			a := newAgent(t, play(t, pushing(1), step{text: "ok"}), o)
+			defer a.Close()
+			var d policy.Decision
+			for _, e := range events(t, a, "go") {
+				if e, ok := e.(agent.Decided); ok {
+					d = e.Decision
+				}
+			}
+			if len(person.asked) != 0 || d.Effect != c.effect || d.By != c.by || (len(bash.inputs) == 1) == c.deny {
+				t.Errorf("asked %d, ran %d, %+v", len(person.asked), len(bash.inputs), d)
+			}
+		})
+	}
+}
+
+// Notes are records of where a session is run, and nothing else.
+func TestNote(t *testing.T) {
+	s := sessions(t)
+	a := newAgent(t, play(t, step{text: "ok"}), agent.Options{Sessions: s})
+	prompt(t, a, "go")
+	d := session.Draft{Kind: session.KindWorkspaceEvent, Payload: []byte(`{"event":"x"}`)}
+	if err := a.Note(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if got := kinds(t, s, a.SessionID()); !slices.Contains(got, session.KindWorkspaceEvent) {
+		t.Errorf("%v", got)
+	}
+	if err := a.Note(t.Context(), session.Draft{Kind: session.KindDecision, Payload: []byte(`{}`)}); !errors.Is(err, session.ErrInvalid) {
+		t.Errorf("%v", err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Note(t.Context(), d); !errors.Is(err, agent.ErrClosed) {
+		t.Errorf("%v", err)
+	}
+	if err := newAgent(t, play(t), agent.Options{}).Note(t.Context(), d); err != nil {
+		t.Errorf("without a store: %v", err)
+	}
+}
