@@ -42,8 +42,10 @@ var program = sync.OnceValues(func() (string, error) {
 // TestMain removes what program has built.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if exe, err := program(); ran && err == nil {
-		_ = os.RemoveAll(filepath.Dir(exe))
+	if ran {
+		if exe, err := program(); err == nil {
+			_ = os.RemoveAll(filepath.Dir(exe))
+		}
 	}
 	os.Exit(code)
 }
