@@ -1,0 +1,146 @@
+package workspace
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/model/scripted"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/holdfast-dev/holdfast/workspace/internal/testimage"
+)
+
+// contained is our own agent in a container.
+type contained struct {
+	t        *testing.T
+	w        *Workspaces
+	sessions *session.Sessions
+	a        *Agent
+}
+
+func newContained(t *testing.T, image, play string, mode string, ask func(context.Context, approval.Question) (approval.Answer, error)) *contained {
+	t.Helper()
+	c := &contained{t: t, w: spaces(t, testimage.Engine(t), t.TempDir()), sessions: session.New(memory.New(), nil)}
+	s := space(t, c.w, "own", image)
+	if s.Agent.Kind != KindHoldfast {
+		t.Fatalf("the workspace's agent is %+v", s.Agent)
+	}
+	p, err := scripted.Parse([]byte(play))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := scripted.New(p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := AgentOptions{Model: m, Inside: logpipe.Spec{Mode: mode}}
+	o.Options.Sessions, o.Options.Session.SessionID, o.Options.Ask = c.sessions, "s", ask
+	if c.a, err = c.w.Agent(t.Context(), "own", o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.a.Close() })
+	return c
+}
+
+func (c *contained) turn(text string, look func(agent.Event)) *agent.Result {
+	c.t.Helper()
+	for e, err := range c.a.Run(c.t.Context(), transcript.Text{Text: text}) {
+		if err != nil {
+			c.t.Fatalf("%v (hint: %s)", err, hint(err))
+		}
+		if look != nil {
+			look(e)
+		}
+		if r, ok := e.(agent.Result); ok {
+			return &r
+		}
+	}
+	c.t.Fatal("there is no result")
+	return nil
+}
+
+// Our own agent works on the project in the container: it is asked about, its log is the
+// host's, and the next turn goes on after the container was killed in the middle of a tool.
+func TestOwnInContainer(t *testing.T) {
+	c := newContained(t, testimage.Scratch(t), `
+steps:
+  - tool_uses: [{tool: Write, input: {file_path: /work/made.txt, content: "made inside"}}]
+  - text: "{{last_result}}"
+  - tool_uses: [{tool: Read, input: {file_path: made.txt}}]
+  - text: "It says {{last_result}}"
+  - tool_uses: [{tool: Bash, input: {command: ls}}]
+  - text: "{{last_result}}"
+`, "default", func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		if q.Tool != "Write" || len(q.Requests) == 0 || q.Requests[0].Resource != "/work/made.txt" {
+			t.Errorf("asked about %+v", q)
+		}
+		return approval.Answer{Decision: approval.Allow, By: "ada"}, nil
+	})
+	if res := c.turn("write it", nil); res.Reason != agent.ReasonCompleted || len(res.Denials) > 0 {
+		t.Fatalf("the result is %+v", res)
+	}
+	if err := c.w.Stop(t.Context(), "own"); err != nil {
+		t.Fatal(err)
+	}
+	if res := c.turn("read it", nil); !strings.Contains(res.Text, "made inside") {
+		t.Errorf("after the container was stopped: %+v", res)
+	}
+	if res := c.turn("list", nil); !strings.Contains(strings.ToLower(res.Text), "bash") || res.Reason != agent.ReasonCompleted {
+		t.Errorf("in an image without a shell: %+v", res)
+	}
+	c.verified()
+}
+
+func (c *contained) verified() {
+	c.t.Helper()
+	if r, err := c.sessions.Verify(c.t.Context(), "s"); err != nil || !r.OK() {
+		c.t.Errorf("%+v %v", r, err)
+	}
+}
+
+// Commands are held inside, too; a container that is killed in mid command leaves an
+// unknown outcome, and the next turn knows.
+func TestOwnCommandsInContainer(t *testing.T) {
+	c := newContained(t, testimage.Debian(t), `
+steps:
+  - tool_uses: [{tool: Bash, input: {command: "id -u; echo in > /work/in.txt; echo out > /home/agent/out.txt; cat /work/in.txt; ls /run/holdfast"}}]
+  - text: "{{last_result}}"
+  - tool_uses: [{tool: Bash, input: {command: "echo on; exec sleep 300"}}]
+  - expect: {result: unknown}
+    text: I know that I do not know.
+`, "bypassPermissions", nil)
+	res := c.turn("look", nil)
+	if res.Reason != agent.ReasonCompleted || !strings.Contains(res.Text, "in") || strings.HasPrefix(res.Text, "0\n") {
+		t.Errorf("the result is %+v", res)
+	}
+	t.Log(res.Text)
+	res = c.turn("sleep", func(e agent.Event) {
+		if _, ok := e.(agent.ToolStarted); ok {
+			if err := c.w.Stop(t.Context(), "own"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if res.Reason != agent.ReasonFailed && res.Reason != agent.ReasonInterrupted {
+		t.Errorf("the result is %+v", res)
+	}
+	t.Log(res.Reason, res.Err)
+	var last *agent.Result
+	for e, err := range c.a.Run(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := e.(agent.Result); ok {
+			last = &r
+		}
+	}
+	if last == nil || last.Text != "I know that I do not know." {
+		t.Errorf("the next result is %+v", last)
+	}
+	c.verified()
+}
