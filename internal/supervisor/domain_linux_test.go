@@ -69,6 +69,20 @@ func TestSessionsAreApart(t *testing.T) {
 	}
 }
 
+// Without Landlock everything else works, and the host is told.
+func TestOldKernel(t *testing.T) {
+	h := newHouse(t, "NO_LANDLOCK=1")
+	health, err := h.dial().Ping(t.Context())
+	if err != nil || health.Confined || health.SignalsConfined || health.Unconfined == "" {
+		t.Errorf("%+v, %v", health, err)
+	}
+	p := h.start(escapes["double fork"], func(s *Spec) { s.Channel = true; s.Grace = -1 })
+	hidden := number(t, p)
+	if err := p.Kill(t.Context()); err != nil || alive(hidden) {
+		t.Errorf("%v, alive: %v", err, alive(hidden))
+	}
+}
+
 // A session does as it likes with what is its own.
 func TestSessionsAreFree(t *testing.T) {
 	h := confined(t)

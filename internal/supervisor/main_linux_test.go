@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "test-serve" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		o := ServeOptions{Socket: os.Args[2], Proxy: "-", Log: os.Stderr, anyPeer: os.Getenv("ANY_PEER") == "1", Home: os.Getenv("AGENT_HOME")}
+		o := ServeOptions{Socket: os.Args[2], Proxy: "-", Log: os.Stderr, anyPeer: os.Getenv("ANY_PEER") == "1", Home: os.Getenv("AGENT_HOME"), noLandlock: os.Getenv("NO_LANDLOCK") == "1"}
 		if p := os.Getenv("PROXY"); p != "" {
 			o.Proxy = p
 		}

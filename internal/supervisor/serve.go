@@ -17,6 +17,8 @@ type ServeOptions struct {
 
 	// anyPeer serves processes of our own pid namespace, for tests.
 	anyPeer bool
+	// noLandlock is as on a kernel without it, for tests.
+	noLandlock bool
 }
 
 func (o ServeOptions) filled(getenv func(string) string) ServeOptions {

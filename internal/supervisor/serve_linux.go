@@ -55,7 +55,9 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", s.o.Socket, err)
 	}
-	s.domain = probeDomain(filepath.Dir(s.o.Socket))
+	if s.domain = probeDomain(filepath.Dir(s.o.Socket)); s.o.noLandlock {
+		s.domain = domain{why: "switched off"}
+	}
 	s.egress = &forwarder{from: s.o.Proxy, to: s.o.Egress}
 	s.egress.raise()
 	var conns sync.WaitGroup

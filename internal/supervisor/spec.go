@@ -36,6 +36,7 @@ type Spec struct {
 	// same name is refused with [ErrRunning].
 	ID string
 	// Args is the command line. Args[0] is looked up in the image's PATH, or is a path.
+	// What else runs in the container can read it: secrets belong into Env.
 	Args []string
 	// Env are variables besides the fixed ones, "NAME=value"; see [CheckEnv]. The last
 	// of a name counts.
@@ -65,8 +66,8 @@ type Size struct {
 type Exit struct {
 	Code   int    // 128 and the signal's number when a signal ended it
 	Signal string // "SIGKILL"; "" when it exited by itself
-	// OOM: the kernel killed it for the container's memory. It is told from the
-	// container's counter, never from the signal alone.
+	// OOM: the kernel killed it, or the child that it ran, for the container's memory. It
+	// is told from the container's counter, never from the signal or the code alone.
 	OOM    bool
 	Stderr string // the last [TailSize] bytes of standard error
 }

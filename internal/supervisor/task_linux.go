@@ -242,8 +242,10 @@ func (t *task) exit(code, signal string, ours bool) {
 	t.status.Code, _ = strconv.Atoi(code)
 	if n, _ := strconv.Atoi(signal); n != 0 {
 		t.status.Signal = unix.SignalName(unix.Signal(n))
-		t.status.OOM = unix.Signal(n) == unix.SIGKILL && !ours && t.server.oom.recent()
 	}
+	// Or its own child was killed, and it ended as shells do then.
+	killed := t.status.Code == 128+int(unix.SIGKILL)
+	t.status.OOM = killed && !ours && t.server.oom.recent()
 	t.exited = true
 }
 
