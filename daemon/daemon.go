@@ -22,6 +22,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/feed"
 	"github.com/holdfast-dev/holdfast/daemon/runs"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // Options are what [New] needs.
@@ -37,6 +38,9 @@ type Options struct {
 	Sockets  int          // WebSocket connections at once; 0 is 4096
 	Clock    func() time.Time
 	Log      *slog.Logger
+
+	// Workspaces are what /v1/workspaces serves; nil: these routes answer 501.
+	Workspaces *workspace.Workspaces
 
 	// What only the program knows. Nil: the route answers 501.
 	Power Power

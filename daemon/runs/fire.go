@@ -7,14 +7,21 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 )
 
+// firer is an agent that is told of lifecycle events.
+type firer interface {
+	Fire(ctx context.Context, in hook.Input) (hook.Outcome, error)
+}
+
 // Fire fires a lifecycle event at the agents that there are: something has happened
 // that concerns all of them, such as a change of settings.
 func (r *Runs) Fire(ctx context.Context, in hook.Input) error {
 	var err error
 	for _, x := range r.running() {
 		for _, m := range x.all() {
-			_, ferr := m.agent.Fire(ctx, in)
-			err = errors.Join(err, ferr)
+			if f, ok := m.agent.(firer); ok {
+				_, ferr := f.Fire(ctx, in)
+				err = errors.Join(err, ferr)
+			}
 		}
 	}
 	return err

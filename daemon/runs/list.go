@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // ListOptions filter [Runs.List]. Empty fields do not.
@@ -128,7 +129,7 @@ func (x *run) isPrepared() bool {
 func (x *run) describePrepared() *wire.RunInfo {
 	info := &wire.RunInfo{
 		RunID: x.id, SessionID: x.id, Status: wire.Pending, StrategyName: x.info.Name, StrategyPath: x.info.Path,
-		Agents: x.info.Agents, Cwd: x.info.Cwd, Mode: x.info.Mode,
+		Agents: x.info.Agents, Cwd: x.info.Cwd, Workspace: x.info.Workspace, Mode: x.info.Mode,
 	}
 	if x.past != nil {
 		info.Segment, info.StartedAt = x.past.segment, x.past.begun
@@ -141,6 +142,7 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*wire.RunInfo, error) 
 	info := &wire.RunInfo{
 		RunID: m.ID, SessionID: m.ID, Status: wire.Status(m.Run), Cwd: m.CWD, LastSeq: m.Head, Questions: m.Questions, StartedAt: m.CreatedAt,
 	}
+	info.Workspace, _, _ = workspace.OfProject(m.Project)
 	if info.Status == wire.Running {
 		if x := r.lookup(m.ID); x != nil && x.begun() {
 			return info, x.describeRunning(ctx, info)

@@ -21,7 +21,7 @@ type member struct {
 	spec    strategy.Agent
 	session string
 	made    *Made
-	agent   *agent.Agent
+	agent   Agent
 
 	turns sync.Mutex // held by the step that it makes
 	veil  veil       // of the loop's goroutine
@@ -78,7 +78,7 @@ func (m *member) make(ctx context.Context) (err error) {
 	defer x.r.caught(x.id, &err)
 	made, err := x.r.o.Make(ctx, Need{
 		Run: x.id, Session: m.session, Agent: m.spec, Cwd: x.opt.Cwd, Model: x.opt.Model,
-		Mode: x.opt.Mode, Settings: x.opt.Settings, Environ: x.opt.Environ,
+		Mode: x.opt.Mode, Settings: x.opt.Settings, Environ: x.opt.Environ, Workspace: x.opt.Workspace, Project: x.project,
 	})
 	if err != nil {
 		return err
@@ -95,14 +95,24 @@ func (m *member) make(ctx context.Context) (err error) {
 	if o.MaxTurns == 0 {
 		o.MaxTurns = m.spec.MaxSteps
 	}
-	if m.agent, err = agent.New(made.Model, &o); err != nil {
+	if m.agent, err = made.agent(ctx, o); err != nil {
 		made.close()
-		return err
 	}
-	if made.Attach != nil {
-		made.Attach(m.agent)
+	return err
+}
+
+func (m *Made) agent(ctx context.Context, o agent.Options) (Agent, error) {
+	if m.New != nil {
+		return m.New(ctx, o)
 	}
-	return nil
+	a, err := agent.New(m.Model, &o)
+	if err != nil {
+		return nil, err
+	}
+	if m.Attach != nil {
+		m.Attach(a)
+	}
+	return a, nil
 }
 
 // head is the last record of the agent's session.

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // PrepareOptions describe a run. What is left out of a run that is on record is as it
@@ -21,11 +22,14 @@ type PrepareOptions struct {
 	Strategy *strategy.Strategy // nil: that of the run on record; a new one needs it
 	Model    string             // overrides that of the agents
 	Cwd      string             // absolute
-	Settings string             // a file with more settings
-	Mode     string             // permission mode
-	Title    string             // of a new session
-	Environ  []string           // instead of the daemon's own; in memory only
-	By       Actor
+	// Workspace is the slug of the workspace that a new session belongs to, whose project
+	// is Cwd. A session that is there stays in its own, or out of any.
+	Workspace string
+	Settings  string   // a file with more settings
+	Mode      string   // permission mode
+	Title     string   // of a new session
+	Environ   []string // instead of the daemon's own; in memory only
+	By        Actor
 }
 
 // Prepared is a run that can be started or continued.
@@ -116,6 +120,12 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 		if err := x.inherit(&o, meta); err != nil {
 			return err
 		}
+		if err := x.stay(&o, meta); err != nil {
+			return err
+		}
+	}
+	if o.Workspace != "" && sole(o.Strategy) == "" {
+		return refuse(wire.CodePrepareFailed, "one agent works in a workspace, and strategy %s has several", o.Strategy.Name)
 	}
 	if o.Cwd == "" {
 		return refuse(wire.CodePrepareFailed, "a run needs a folder: cwd")
@@ -132,7 +142,7 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 	x.opt, x.strategy = o, o.Strategy
 	x.info = wire.StrategyInfo{
 		Name: o.Strategy.Name, Path: o.Strategy.Path, Agents: []string{}, Sole: sole(o.Strategy), Flow: o.Strategy.Flow.Tree(),
-		Source: o.Strategy.Source, Cwd: o.Cwd, Model: o.Model, Mode: o.Mode,
+		Source: o.Strategy.Source, Cwd: o.Cwd, Workspace: o.Workspace, Model: o.Model, Mode: o.Mode,
 	}
 	for _, a := range o.Strategy.Agents {
 		x.info.Agents = append(x.info.Agents, a.Name)
@@ -166,6 +176,21 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 	if (sole(before) == "") != (sole(o.Strategy) == "") {
 		return refuse(wire.CodePrepareFailed, "run %s cannot go on with a strategy of another kind: one agent works in the run's session, several have their own", x.id)
 	}
+	return nil
+}
+
+// stay keeps a session in its workspace: what began in a container never goes on
+// outside of it.
+func (x *run) stay(o *PrepareOptions, meta session.Meta) error {
+	x.project = meta.Project
+	slug, _, inside := workspace.OfProject(meta.Project)
+	switch {
+	case inside && o.Workspace != "" && o.Workspace != slug:
+		return refuse(wire.CodePrepareFailed, "session %s works in workspace %s, not in %s", x.id, slug, o.Workspace)
+	case !inside && o.Workspace != "":
+		return refuse(wire.CodePrepareFailed, "session %s is not one of workspace %s", x.id, o.Workspace)
+	}
+	o.Workspace = slug
 	return nil
 }
 

@@ -32,7 +32,8 @@ type run struct {
 	opt      PrepareOptions
 	strategy *strategy.Strategy
 	info     wire.StrategyInfo
-	past     *past // nil: a new run
+	past     *past  // nil: a new run
+	project  string // of the session, when it is there
 
 	segment   int
 	startedAt time.Time

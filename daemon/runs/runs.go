@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"runtime/debug"
 	"sync"
@@ -27,7 +28,9 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/feed"
 	"github.com/holdfast-dev/holdfast/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // Actor is who asks for something.
@@ -46,6 +49,10 @@ type Need struct {
 	Mode     string   // permission mode; "" is what settings say
 	Settings string   // more settings, a file; ""
 	Environ  []string // instead of the daemon's own, when not nil
+	// Workspace is the slug of the workspace that the agent works in; "" is none. Project
+	// is that of the session, when it is there: see workspace.OfProject.
+	Workspace string
+	Project   string
 }
 
 // Made is an agent's parts. Close is called after the agent was closed.
@@ -53,7 +60,24 @@ type Made struct {
 	Model   model.Model
 	Options agent.Options      // without Session, Ask and Observers of the run
 	Attach  func(*agent.Agent) // called once the agent is there; may be nil
-	Close   func()
+	// New makes the agent, of the options as the run has completed them; nil is
+	// [agent.New] with Model, and Attach.
+	New   func(ctx context.Context, o agent.Options) (Agent, error)
+	Close func()
+}
+
+// Agent is an agent as runs use it: [agent.Agent], by shape and with its contracts. One
+// that has Fire as well is told of lifecycle events.
+type Agent interface {
+	Start(ctx context.Context) (agent.SessionOpened, error)
+	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[agent.Event, error]
+	Submit(ctx context.Context, input ...transcript.Part) error
+	Change(ctx context.Context, c policy.Change) (policy.Change, error)
+	Mode() policy.Mode
+	Guards() *policy.Guards
+	Snapshot() agent.Snapshot
+	Close() error
+	Leave() error
 }
 
 // Options are what [New] needs.

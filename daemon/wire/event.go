@@ -99,8 +99,10 @@ type StrategyInfo struct {
 	// Source is the strategy itself: a run goes on with what it was started with.
 	Source Raw    `json:"source,omitempty"`
 	Cwd    string `json:"cwd,omitempty"`
-	Model  string `json:"model,omitempty"` // override
-	Mode   string `json:"mode,omitempty"`
+	// Workspace is the slug of the workspace that it runs in.
+	Workspace string `json:"workspace,omitempty"`
+	Model     string `json:"model,omitempty"` // override
+	Mode      string `json:"mode,omitempty"`
 }
 
 // RunInfo is a run in run_list, and in the HTTP API.
@@ -112,6 +114,7 @@ type RunInfo struct {
 	StrategyPath string     `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
 	Agents       []string   `json:"agents,omitempty" jsonschema:"names of its agents"`
 	Cwd          string     `json:"cwd" jsonschema:"the folder it works in"`
+	Workspace    string     `json:"workspace,omitempty" jsonschema:"the workspace it works in"`
 	Mode         string     `json:"mode,omitempty" jsonschema:"permission mode"`
 	Segment      int        `json:"segment" jsonschema:"1 is the first start; each continuation adds one"`
 	StartedAt    time.Time  `json:"startedAt,omitzero" jsonschema:"when the segment was started; left out of one that never was"`

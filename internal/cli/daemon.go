@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/otel"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // daemonCmd is `holdfast daemon`.
@@ -30,7 +31,8 @@ type daemonCmd struct {
 // daemonRunCmd is `holdfast daemon run`, and `holdfast daemon`.
 type daemonRunCmd struct {
 	listenFlags
-	Resume bool `help:"Go on by itself with runs that an earlier daemon left in the middle."`
+	Resume         bool `help:"Go on by itself with runs that an earlier daemon left in the middle."`
+	StopWorkspaces bool `help:"Stop the containers of workspaces when the daemon ends; otherwise they run on."`
 	storeFlags
 }
 
@@ -46,6 +48,7 @@ type daemonParts struct {
 	sessions *session.Sessions
 	hub      *feed.Hub
 	runs     *runs.Runs
+	spaces   *workspace.Workspaces
 	auth     *auth.Auth
 	server   *daemon.Server
 
@@ -94,7 +97,10 @@ func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts)
 			d.log.Warn("telemetry", "error", err)
 		}
 	})
-	agents := &maker{p: p, home: d.home, log: d.log, telemeter: told}
+	if d.spaces, err = d.openSpaces(ctx, p, c.StopWorkspaces); err != nil {
+		return err
+	}
+	agents := &maker{p: p, home: d.home, log: d.log, telemeter: told, spaces: d.spaces}
 	d.runs, err = runs.New(&runs.Options{
 		Sessions: sessions, Hub: d.hub, Make: agents.make, Mask: agents.mask, Resume: c.Resume, Clock: p.Now, Log: d.log,
 	})
@@ -131,6 +137,7 @@ func (c *daemonRunCmd) front(p *Program, d *daemonParts, told *otel.Telemetry) e
 	d.server, err = daemon.New(&daemon.Options{
 		Sessions: d.sessions, Hub: d.hub, Runs: d.runs, Auth: d.auth, Console: page.Files(), Version: version.Of().Version,
 		Store: d.store.name, Metrics: told.Handler(), Clock: p.Now, Log: d.log, Power: w.power(),
+		Workspaces: d.spaces,
 	})
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/runs"
 	"github.com/holdfast-dev/holdfast/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/otel"
+	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // maker makes the agents of the daemon's runs, as `holdfast run` makes its own.
@@ -18,6 +19,7 @@ type maker struct {
 	home      string
 	log       *slog.Logger
 	telemeter *otel.Telemetry
+	spaces    *workspace.Workspaces
 }
 
 // make is [runs.Options].Make.
@@ -30,6 +32,9 @@ func (m *maker) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 	}
 	if flags.Model == "" {
 		flags.Model = n.Agent.Model
+	}
+	if n.Workspace != "" {
+		return m.inWorkspace(ctx, p, &n, &flags)
 	}
 	if n.Agent.Type == strategy.Command {
 		return m.command(ctx, p, &n, &flags)

@@ -14,6 +14,7 @@ import (
 type listCmd struct {
 	All    bool   `short:"a" help:"Sessions of all projects."`
 	CWD    string `name:"cwd" placeholder:"FOLDER" help:"The project of this folder; default the current one."`
+	Space  string `name:"workspace" short:"w" placeholder:"SLUG" help:"Those of this workspace."`
 	Tag    string `placeholder:"TAG" help:"Only sessions with this tag."`
 	Parent string `placeholder:"ID" help:"Only forks of this session."`
 	Trash  bool   `help:"Sessions that are in the trash."`
@@ -36,8 +37,11 @@ type listedDoc struct {
 }
 
 func (c *listCmd) run(ctx context.Context, p *Program) error {
-	if c.Limit < 0 {
+	switch {
+	case c.Limit < 0:
 		return usage("--limit must not be negative", "")
+	case c.Space != "" && (c.All || c.CWD != ""):
+		return usage("--workspace cannot be used with --all or --cwd", "")
 	}
 	sessions, closeStore, err := p.openStore(ctx, c.Store)
 	if err != nil {
@@ -48,14 +52,8 @@ func (c *listCmd) run(ctx context.Context, p *Program) error {
 	if c.Trash {
 		q.Trash = session.TrashOnly
 	}
-	if !c.All {
-		cwd, err := p.folder(c.CWD)
-		if err != nil {
-			return err
-		}
-		if q.Project, _, err = session.ProjectID(cwd); err != nil {
-			return err
-		}
+	if q.Project, err = c.project(ctx, p); err != nil {
+		return err
 	}
 	page, err := sessions.List(ctx, q)
 	if err != nil {
@@ -75,6 +73,27 @@ func (c *listCmd) run(ctx context.Context, p *Program) error {
 	}
 	c.table(p, doc)
 	return nil
+}
+
+// project is that of the sessions that are meant; "" is any.
+func (c *listCmd) project(ctx context.Context, p *Program) (string, error) {
+	if c.All {
+		return "", nil
+	}
+	if c.Space != "" {
+		in, err := p.openSpace(ctx, c.Space, "")
+		if err != nil {
+			return "", err
+		}
+		defer in.close()
+		return in.settings.SessionProject(), nil
+	}
+	cwd, err := p.folder(c.CWD)
+	if err != nil {
+		return "", err
+	}
+	project, _, err := session.ProjectID(cwd)
+	return project, err
 }
 
 func (c *listCmd) table(p *Program, doc listDoc) {

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/runs"
+	"github.com/holdfast-dev/holdfast/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/workspace"
+)
+
+// inWorkspace makes an agent that works in a workspace, for a run of the daemon.
+func (m *maker) inWorkspace(ctx context.Context, p *Program, n *runs.Need, flags *agentFlags) (*runs.Made, error) {
+	if n.Agent.Type == strategy.Command {
+		return nil, usage("agent "+n.Agent.Name+" is a command, which a workspace does not run", "holdfast workspace exec runs one")
+	}
+	s, err := m.spaces.Get(ctx, n.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	if n.Project != "" && n.Project != s.SessionProject() {
+		return nil, usage("session "+n.Session+" is of an earlier workspace "+n.Workspace+", which was deleted", "start a new session in this one")
+	}
+	in := &space{all: m.spaces, settings: s, project: m.spaces.ProjectFolder(s), kind: s.Agent.Kind}
+	if !in.own() && (flags.SystemPrompt != "" || flags.OnlyTools != nil) {
+		return nil, usage("agent "+n.Agent.Name+": "+in.kind+" takes neither a system prompt nor a list of tools", "leave them out of the strategy")
+	}
+	made, err := flags.makeIn(ctx, p, in)
+	if err != nil {
+		return nil, err
+	}
+	return &runs.Made{Options: made.options.Options, New: made.agent, Close: made.close}, nil
+}
+
+// agent makes the agent of options that the run has completed.
+func (m *spaceParts) agent(ctx context.Context, o agent.Options) (runs.Agent, error) {
+	w := m.options
+	w.Options = o
+	if w.Inside.MaxTurns == 0 {
+		w.Inside.MaxTurns = o.MaxTurns
+	}
+	w.Inside.Name = o.Name
+	a, err := m.in.all.Agent(ctx, m.in.settings.Slug, w)
+	if err != nil {
+		return nil, err
+	}
+	m.attached(a)
+	return a, nil
+}
+
+// openSpaces opens the workspaces of the daemon, and brings their containers together
+// with them. Without an engine the daemon does all else. Containers run on when the
+// daemon ends, unless they are to stop.
+func (d *daemonParts) openSpaces(ctx context.Context, p *Program, stopping bool) (*workspace.Workspaces, error) {
+	w, err := workspace.New(d.home, &workspace.Options{Sessions: d.sessions, Clock: p.Now, Log: d.log})
+	if err != nil {
+		return nil, err
+	}
+	d.later(func() { _ = w.Close() })
+	if stopping {
+		d.later(func() { d.stopContainers(context.WithoutCancel(ctx), w) })
+	}
+	looking, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var done sync.WaitGroup
+	done.Go(func() { d.reconcile(looking, w) })
+	d.later(func() { stop(); done.Wait() })
+	return w, nil
+}
+
+// stopContainers stops what runs in workspaces, once no run does.
+func (d *daemonParts) stopContainers(ctx context.Context, w *workspace.Workspaces) {
+	if list, err := w.List(ctx); err == nil && len(list) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := w.StopAll(ctx); err != nil {
+		d.log.Warn("containers were not stopped", "error", err)
+	}
+}
+
+// reconcile removes containers that are nobody's. There is nothing to do, and no engine
+// to look for, where there was no workspace ever.
+func (d *daemonParts) reconcile(ctx context.Context, w *workspace.Workspaces) {
+	list, err := w.List(ctx)
+	if err == nil && len(list) == 0 {
+		return
+	}
+	r, err := w.Reconcile(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case errors.Is(err, workspace.ErrNoEngine):
+		d.log.Warn("workspaces cannot run", "error", err)
+	case err != nil:
+		d.log.Error("containers were not looked at", "error", err)
+	default:
+		for _, problem := range r.Problems {
+			d.log.Warn("a container", "error", problem)
+		}
+		d.log.Info("containers of workspaces", "kept", r.Kept, "removed", r.Removed, "busy", r.Busy)
+	}
+}
