@@ -174,6 +174,13 @@ func (c *call) change(args arguments) (name string, input any) {
 		return "Write", map[string]any{"file_path": paths[0], "content": diffs[0].New}
 	case len(paths) == 1 && len(diffs) == 1:
 		return "Edit", map[string]any{"file_path": paths[0], "old_string": *diffs[0].Old, "new_string": diffs[0].New}
+	case len(paths) == 1 && len(diffs) == 0 && c.ToolKind == string(sdk.ToolKindEdit):
+		if text := args.text("content", "contents", "new_text"); text != "" {
+			return "Write", map[string]any{"file_path": paths[0], "content": text}
+		}
+		if before, after := args.text("old_string"), args.text("new_string"); before != "" {
+			return "Edit", map[string]any{"file_path": paths[0], "old_string": before, "new_string": after}
+		}
 	}
 	kind := "update"
 	if c.ToolKind == string(sdk.ToolKindDelete) {

@@ -41,6 +41,7 @@ type Use struct {
 	wishes   int
 	order    int
 	open     atomic.Int32 // questions about it that nobody has decided yet
+	refused  atomic.Bool
 }
 
 type state uint8
@@ -243,6 +244,9 @@ func (s *Stage) question(request string, p vendor.Permission, u *Use, reply func
 		s.mu.Lock()
 		delete(s.questions, request)
 		s.mu.Unlock()
+		if u != nil && p.Use == u.ID && !a.Allow {
+			u.refused.Store(true)
+		}
 		reply(a)
 	})
 }
@@ -280,6 +284,10 @@ func (s *Stage) Settle() {
 func (s *Stage) Advance(sofar func(*Use) string) error {
 	for _, u := range s.ordered() {
 		if u.state != announced || !u.settled {
+			continue
+		}
+		if u.refused.Load() { // it never ran, and whoever refused it knows
+			u.state = ended
 			continue
 		}
 		text := "still running in the background"

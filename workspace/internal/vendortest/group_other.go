@@ -6,4 +6,4 @@ import "os/exec"
 
 func group(*exec.Cmd) {}
 
-func end(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

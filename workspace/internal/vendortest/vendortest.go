@@ -26,6 +26,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/transcript"
 	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
@@ -185,7 +186,12 @@ type Process struct {
 	in  io.WriteCloser
 	out io.Reader
 	err *tail
+	end func()
 }
+
+// End waits until a real program whose input was closed has ended, for a while, and then
+// kills it with what it started.
+func (p *Process) End() { p.end() }
 
 // Stdin is of [vendor.Process].
 func (p *Process) Stdin() io.WriteCloser { return p.in }
@@ -322,6 +328,9 @@ func (t *tail) String() string {
 	return string(t.b)
 }
 
+// goodbye is how long a program may take to end by itself.
+const goodbye = 10 * time.Second
+
 // Start starts a real program and kills it, with what it started, when the test ends.
 func Start(t testing.TB, dir string, env []string, args ...string) *Process {
 	t.Helper()
@@ -342,9 +351,14 @@ func Start(t testing.TB, dir string, env []string, args ...string) *Process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		end(cmd)
+	p.end = sync.OnceFunc(func() {
+		patience := time.AfterFunc(goodbye, func() { kill(cmd) })
+		defer patience.Stop()
 		_ = cmd.Wait()
+		kill(cmd) // what it has left behind
+	})
+	t.Cleanup(func() {
+		p.end()
 		if t.Failed() && p.Stderr() != "" {
 			t.Logf("%s wrote: %s", args[0], p.Stderr())
 		}
