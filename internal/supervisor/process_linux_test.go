@@ -169,6 +169,35 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// A program gets its streams and nothing else of ours.
+func TestInherited(t *testing.T) {
+	h := newHouse(t)
+	const script = `for f in /proc/self/fd/*; do test -e $f && echo ${f##*/}; done | tr '\n' ' '; grep -E 'Sig(Blk|Ign)|NoNewPrivs' /proc/self/status; ulimit -c; umask`
+	for name, want := range map[string]string{"plain": "0 1 2 ", "channel": "0 1 2 3 ", "terminal": "0 1 2 "} {
+		out := output(t, h.start(script, func(s *Spec) {
+			s.Channel = name == "channel"
+			if name == "terminal" {
+				s.Terminal = &Size{Rows: 1, Cols: 1}
+			}
+		}))
+		for _, w := range []string{want, "SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000", "\n0"} {
+			if !strings.Contains(strings.ReplaceAll(out, "\r", ""), w) {
+				t.Errorf("%s: %q, want %q in it", name, out, w)
+			}
+		}
+		if strings.Contains(out, "4 ") || name != "channel" && strings.Contains(out, "3 ") {
+			t.Errorf("%s: more descriptors: %q", name, out)
+		}
+	}
+	p := h.start("exec 3>&-; echo closed; exec cat", func(s *Spec) { s.Channel = true })
+	line(t, p)
+	if _, err := p.Channel().Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("a channel that was closed: %v", err)
+	}
+	_ = p.Stdin().Close()
+	exitOf(t, p)
+}
+
 func TestOneOfAName(t *testing.T) {
 	h := newHouse(t)
 	p := h.start("echo here; cat", func(s *Spec) { s.ID = "turn-1" })

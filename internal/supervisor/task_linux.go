@@ -190,7 +190,9 @@ func (t *task) run() {
 		defer close(t.stderrDone)
 		if t.stderr != nil { // not of a terminal
 			drain(t.errs, io.TeeReader(t.stderr, &t.tail))
+			return
 		}
+		_ = t.errs.Close()
 	})
 	if t.channel != nil {
 		t.channelIn, t.channelOut = newInbox(t.link, streamChannel), newOutbox(t.link, streamChannel)

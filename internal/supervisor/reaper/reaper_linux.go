@@ -30,7 +30,11 @@ type keeper struct {
 // Main is the process of a reaper. It does not return.
 func Main() {
 	const controlFD = 3
-	syscall.CloseOnExec(controlFD)
+	for _, name := range names("/proc/self/fd") { // the program gets copies, and nothing that somebody left to us
+		if fd, err := strconv.Atoi(name); err == nil && fd >= controlFD {
+			syscall.CloseOnExec(fd)
+		}
+	}
 	control := os.NewFile(controlFD, "control")
 	score := openScore() // before this process becomes closed to its own user
 	prctl(syscall.PR_SET_DUMPABLE, 0)
@@ -180,7 +184,6 @@ func launch(o *Order, score *os.File) (pid int, step string, err error) {
 	attr := &syscall.ProcAttr{Dir: o.Dir, Env: o.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true, Setctty: o.Terminal}}
 	onThread(func() {
 		if o.Confined {
-			syscall.CloseOnExec(ruleset)
 			if err = restrict(ruleset); err != nil {
 				step = "restrict it with Landlock"
 				return
