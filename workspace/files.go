@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"cmp"
 	"container/heap"
 	"context"
 	"errors"
@@ -193,11 +192,15 @@ func firstNames(ctx context.Context, dir *os.Root, q FilesQuery) (names []string
 type lastFirst []string
 
 func (h lastFirst) Len() int           { return len(h) }
-func (h lastFirst) Less(i, j int) bool { return cmp.Less(h[j], h[i]) }
+func (h lastFirst) Less(i, j int) bool { return h[j] < h[i] }
 func (h lastFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 
 // Push adds a name.
-func (h *lastFirst) Push(x any) { *h = append(*h, x.(string)) }
+func (h *lastFirst) Push(x any) {
+	if name, ok := x.(string); ok {
+		*h = append(*h, name)
+	}
+}
 
 // Pop takes the last one.
 func (h *lastFirst) Pop() any {
@@ -207,8 +210,8 @@ func (h *lastFirst) Pop() any {
 }
 
 // Open opens a file for reading, see [OpenRegular].
-func (f *Files) Open(rel string, max int64) (*Regular, error) {
-	r, err := OpenRegular(f.root, rel, max)
+func (f *Files) Open(rel string, limit int64) (*Regular, error) {
+	r, err := OpenRegular(f.root, rel, limit)
 	if err != nil {
 		return nil, f.error("open", rel, err)
 	}

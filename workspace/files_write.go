@@ -17,9 +17,9 @@ const MaxUpload = 50 << 20
 // Write puts a file into a folder, which is made where there is none. Of name the last
 // component counts, whatever system it comes from: what a browser sends is not to be
 // trusted. The file is there whole or not at all and replaces a file or a link of its
-// name. More than max bytes ([MaxUpload] when it is 0) are [ErrTooLarge]; a home that is
+// name. More than limit bytes ([MaxUpload] when it is 0) are [ErrTooLarge]; a home that is
 // full is [ErrQuota].
-func (f *Files) Write(ctx context.Context, folder, name string, from io.Reader, max int64) (*File, error) {
+func (f *Files) Write(ctx context.Context, folder, name string, from io.Reader, limit int64) (*File, error) {
 	rel := path.Join(folder, name)
 	base, err := baseName(name)
 	if err == nil {
@@ -33,10 +33,10 @@ func (f *Files) Write(ctx context.Context, folder, name string, from io.Reader, 
 		return nil, f.error("write", rel, err)
 	}
 	defer dir.Close()
-	if max <= 0 {
-		max = MaxUpload
+	if limit <= 0 {
+		limit = MaxUpload
 	}
-	if err := put(ctx, dir, base, from, max); err != nil {
+	if err := put(ctx, dir, base, from, limit); err != nil {
 		return nil, f.error("write", rel, err)
 	}
 	file, err := look(dir, base)
@@ -112,7 +112,7 @@ func makeIn(dir *os.Root, name string) (*os.Root, error) {
 }
 
 // put writes a file under another name and gives it its own at last.
-func put(ctx context.Context, dir *os.Root, name string, from io.Reader, max int64) error {
+func put(ctx context.Context, dir *os.Root, name string, from io.Reader, limit int64) error {
 	if seen, err := dir.Lstat(name); err == nil && seen.IsDir() {
 		return notRegular(seen.Mode())
 	}
@@ -121,7 +121,7 @@ func put(ctx context.Context, dir *os.Root, name string, from io.Reader, max int
 	if err != nil {
 		return err
 	}
-	err = pour(ctx, f, from, max)
+	err = pour(ctx, f, from, limit)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, dir.Remove(tmp))
 	}
@@ -131,13 +131,13 @@ func put(ctx context.Context, dir *os.Root, name string, from io.Reader, max int
 	return nil
 }
 
-func pour(ctx context.Context, f *os.File, from io.Reader, max int64) error {
-	n, err := io.Copy(f, io.LimitReader(&cancelled{ctx, from}, max+1))
+func pour(ctx context.Context, f *os.File, from io.Reader, limit int64) error {
+	n, err := io.Copy(f, io.LimitReader(&cancelled{ctx, from}, limit+1))
 	switch {
 	case err != nil:
 		return err
-	case n > max:
-		return &Error{Err: ErrTooLarge, Detail: fmt.Sprintf("more than the limit of %s", Bytes(max)), Advice: "send a smaller file"}
+	case n > limit:
+		return &Error{Err: ErrTooLarge, Detail: fmt.Sprintf("more than the limit of %s", Bytes(limit)), Advice: "send a smaller file"}
 	}
 	if uid, gid := agentUser(); os.Getuid() == 0 && uid != 0 {
 		if err := f.Chown(uid, gid); err != nil {

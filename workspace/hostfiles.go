@@ -18,7 +18,7 @@ import (
 type Regular struct {
 	file *os.File
 	left int64
-	max  int64
+	most int64
 
 	Size    int64 // when it was opened
 	ModTime time.Time
@@ -28,19 +28,19 @@ type Regular struct {
 }
 
 // OpenRegular opens a file below root for reading. rel is a path with slashes; none of
-// its components may be a link, and the last one must be a regular file of at most max
+// its components may be a link, and the last one must be a regular file of at most limit
 // bytes. It waits for nobody: a FIFO or a device in its place is an error at once.
 // Errors are [*Error] around [ErrInvalidPath] or [ErrOutside] (the path), [ErrNoFile],
 // [ErrNotRegular] and [ErrTooLarge].
-func OpenRegular(root *os.Root, rel string, max int64) (*Regular, error) {
-	f, err := openRegular(root, rel, max)
+func OpenRegular(root *os.Root, rel string, limit int64) (*Regular, error) {
+	f, err := openRegular(root, rel, limit)
 	if err != nil {
 		return nil, fileError("open", rel, err)
 	}
 	return f, nil
 }
 
-func openRegular(root *os.Root, rel string, max int64) (*Regular, error) {
+func openRegular(root *os.Root, rel string, limit int64) (*Regular, error) {
 	clean, err := cleanPath(rel)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func openRegular(root *os.Root, rel string, max int64) (*Regular, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := check(f, seen, max)
+	r, err := check(f, seen, limit)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -70,7 +70,7 @@ func openRegular(root *os.Root, rel string, max int64) (*Regular, error) {
 }
 
 // check looks at what was opened: it must be what was seen, and as large as it may be.
-func check(f *os.File, seen fs.FileInfo, max int64) (*Regular, error) {
+func check(f *os.File, seen fs.FileInfo, limit int64) (*Regular, error) {
 	if err := same(seen, f.Stat); err != nil {
 		return nil, err
 	}
@@ -80,10 +80,10 @@ func check(f *os.File, seen fs.FileInfo, max int64) (*Regular, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, notRegular(info.Mode())
-	case info.Size() > max:
-		return nil, &Error{Err: ErrTooLarge, Detail: fmt.Sprintf("%d bytes, at most %d are read", info.Size(), max)}
+	case info.Size() > limit:
+		return nil, &Error{Err: ErrTooLarge, Detail: fmt.Sprintf("%d bytes, at most %d are read", info.Size(), limit)}
 	}
-	return &Regular{file: f, left: max, max: max, Size: info.Size(), ModTime: info.ModTime(), Links: links(info)}, nil
+	return &Regular{file: f, left: limit, most: limit, Size: info.Size(), ModTime: info.ModTime(), Links: links(info)}, nil
 }
 
 func notRegular(m fs.FileMode) error { return &Error{Err: ErrNotRegular, Detail: "it is " + what(m)} }
@@ -96,7 +96,7 @@ func (r *Regular) Read(p []byte) (int, error) {
 	n, err := r.file.Read(p)
 	if int64(n) > r.left {
 		n = int(r.left)
-		err = &Error{Op: "read", Err: ErrTooLarge, Detail: fmt.Sprintf("it has grown beyond %d bytes", r.max)}
+		err = &Error{Op: "read", Err: ErrTooLarge, Detail: fmt.Sprintf("it has grown beyond %d bytes", r.most)}
 	}
 	r.left -= int64(n)
 	return n, err
@@ -106,8 +106,8 @@ func (r *Regular) Read(p []byte) (int, error) {
 func (r *Regular) Close() error { return r.file.Close() }
 
 // ReadRegular reads a whole file below root, as [OpenRegular] opens it.
-func ReadRegular(root *os.Root, rel string, max int64) ([]byte, error) {
-	r, err := OpenRegular(root, rel, max)
+func ReadRegular(root *os.Root, rel string, limit int64) ([]byte, error) {
+	r, err := OpenRegular(root, rel, limit)
 	if err != nil {
 		return nil, err
 	}

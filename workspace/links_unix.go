@@ -10,7 +10,7 @@ import (
 // links is how many names a file has.
 func links(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(s.Nlink)
+		return uint64(s.Nlink) //nolint:unconvert // other systems have another type
 	}
 	return 0
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -103,10 +104,8 @@ func (w *Workspaces) checkHost(h host) *problem {
 			return refuse("choose a folder of your own", "%s belongs to the system", h.path)
 		}
 	}
-	for _, tree := range wholeTrees {
-		if plain == tree {
-			return refuse("choose a folder in it", "%s is too much to be given away", h.path)
-		}
+	if slices.Contains(wholeTrees, plain) {
+		return refuse("choose a folder in it", "%s is too much to be given away", h.path)
 	}
 	for _, tree := range readTrees {
 		if h.writable && below(plain, tree, '/') {

@@ -62,7 +62,7 @@ func TestSettingsDefaults(t *testing.T) {
 func TestSettingsRefused(t *testing.T) {
 	for field, want := range map[string]string{
 		`"memory": "1g"`:                                           `2:1: settings that cannot be used: memory: there is no such setting`,
-		`"modle": "x"`:                                             `2:1: settings that cannot be used: modle: there is no such setting`,
+		`"models": "x"`:                                            `2:1: settings that cannot be used: models: there is no such setting`,
 		`"limits": {"memory": "1x"}`:                               `2:22: settings that cannot be used: limits.memory: "1x" is no number of bytes`,
 		`"limits": {"memory": 0}`:                                  `2:22: settings that cannot be used: limits.memory: it cannot be 0`,
 		`"limits": {"memory": "1m"}`:                               `2:22: settings that cannot be used: limits.memory: 1m is too little`,

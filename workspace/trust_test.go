@@ -17,7 +17,7 @@ func TestParseTrust(t *testing.T) {
 		}
 	}
 	// The Kelvin sign and other letters that only look alike are others.
-	for _, text := range []string{"", "invalid", "none", " direct", "direct ", "direct\n", "full,direct", "diſect", "ﬀull", "trusted\x00"} {
+	for _, text := range []string{"", "invalid", "none", " direct", "direct ", "direct\n", "full,direct", "ſandboxed", "ﬀull", "trusted\x00"} {
 		got, err := ParseTrust(text)
 		e, ok := errors.AsType[*Error](err)
 		if got != Sandboxed || !errors.Is(err, ErrInvalid) || !ok || !strings.Contains(e.Error(), "Unknown trust level") || !strings.Contains(e.Hint(), "Valid values") {
