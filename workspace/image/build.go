@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -193,8 +195,12 @@ func (b *build) load(ctx context.Context, files layer, c config, tags []string) 
 		func(r io.Reader) error { return b.engine.Load(ctx, r, b.said) })
 }
 
-// said tells what the engine says.
-func (b *build) said(line string) { b.progress(Progress{Stage: Make, Text: line}) }
+// said tells what the engine says, without the ids of what it makes in between.
+func (b *build) said(line string) {
+	if !strings.HasPrefix(line, " --->") && !strings.HasPrefix(line, "Removing intermediate") {
+		b.progress(Progress{Stage: Make, Text: line})
+	}
+}
 
 // send runs a writer of a tar and the engine's reader of it, and tells how far they are.
 func (b *build) send(ctx context.Context, total int64, write func(io.Writer) error, read func(io.Reader) error) error {
@@ -269,11 +275,16 @@ func (b *build) context(w io.Writer, base string, labels map[string]string) erro
 		}
 	}
 	doc.WriteString("COPY program/ /\n")
+	doc.WriteString("ENV")
 	for _, pair := range b.env() {
 		name, value, _ := strings.Cut(pair, "=")
-		fmt.Fprintf(&doc, "ENV %s=%q\n", name, value)
+		fmt.Fprintf(&doc, " %s=%q", name, value)
 	}
-	fmt.Fprintf(&doc, "WORKDIR %s\nENTRYPOINT [%q]\nCMD [\"supervise\"]\nUSER %d:%[3]d\n", Work, Program, UID)
+	fmt.Fprintf(&doc, "\nWORKDIR %s\nENTRYPOINT [%q]\nCMD [\"supervise\"]\nUSER %d:%[3]d\nLABEL", Work, Program, UID)
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		fmt.Fprintf(&doc, " %s=%q", name, labels[name])
+	}
+	doc.WriteString("\n")
 	if err := put("program", sorted(b.ours()...)); err != nil {
 		return err
 	}

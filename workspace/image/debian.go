@@ -36,7 +36,7 @@ func (b *build) debian(ctx context.Context) (string, error) {
 	}
 	err = b.send(ctx, 0, func(w io.Writer) error { return b.context(w, base.ID, labels) }, func(r io.Reader) error {
 		_, err := b.engine.Build(ctx, r, engine.BuildOptions{
-			Ref: labels[labelImage], Labels: labels, Fresh: b.spec.Fresh, Progress: b.said,
+			Ref: labels[labelImage], Fresh: b.spec.Fresh, Progress: b.said,
 		})
 		return err
 	})

@@ -163,7 +163,7 @@ func TestContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := b.context(&out, "sha256:abc", b.labels("sha256:abc")); err != nil {
+	if err := b.context(&out, "sha256:abc", map[string]string{"two": "2", labelImage: "a/b:1"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `5 755 0:0 tools/opt/
@@ -189,8 +189,8 @@ func TestContext(t *testing.T) {
 0 755 0:0 program/usr/local/bin/holdfast
 5 755 0:0 program/work/
 0 644 0:0 Dockerfile "FROM sha256:abc\nLABEL dev.holdfast.image=\"a/b:1\"\nCOPY tools/ /\nCOPY program/ /\n` +
-		`ENV PATH=\"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\"\nENV HOME=\"/home/agent\"\nENV LANG=\"C.UTF-8\"\n` +
-		`ENV DISABLE_AUTOUPDATER=\"1\"\nWORKDIR /work\nENTRYPOINT [\"/usr/local/bin/holdfast\"]\nCMD [\"supervise\"]\nUSER 4711:4711\n"
+		`ENV PATH=\"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\" HOME=\"/home/agent\" LANG=\"C.UTF-8\" DISABLE_AUTOUPDATER=\"1\"\n` +
+		`WORKDIR /work\nENTRYPOINT [\"/usr/local/bin/holdfast\"]\nCMD [\"supervise\"]\nUSER 4711:4711\nLABEL dev.holdfast.image=\"a/b:1\" two=\"2\"\n"
 `
 	if got := lines(t, &out); got != want {
 		t.Errorf("%s", got)
