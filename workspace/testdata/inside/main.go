@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -150,7 +151,7 @@ func yell(context.Context, []string) error {
 	return nil
 }
 
-// get fetches a URL the way the environment says.
+// get fetches a URL the way the environment says, or by the proxy that is named.
 func get(ctx context.Context, args []string) error {
 	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
 	defer stop()
@@ -158,7 +159,15 @@ func get(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	client := http.DefaultClient
+	if len(args) > 1 {
+		proxy, err := url.Parse(args[1])
+		if err != nil {
+			return err
+		}
+		client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return err
 	}
