@@ -37,7 +37,7 @@ func (r *run) notification(m *jsonrpc.Message) error {
 	}
 	var e updateEvent
 	if err := m.Decode(&e); err != nil {
-		return r.stage.Notice("an update that cannot be read: " + err.Error())
+		return r.stage.Notice("an update that cannot be read")
 	}
 	if r.prompt == "" || e.Session != r.session {
 		return nil

@@ -31,9 +31,9 @@ func (r *run) request(m *jsonrpc.Message) error {
 }
 
 // unreadable refuses a question that makes no sense.
-func (r *run) unreadable(m *jsonrpc.Message, err error) error {
-	r.conn.Refuse(m.ID, jsonrpc.InvalidParams, "the question cannot be read: "+err.Error())
-	return r.stage.Notice("a question that cannot be read: " + err.Error())
+func (r *run) unreadable(m *jsonrpc.Message) error {
+	r.conn.Refuse(m.ID, jsonrpc.InvalidParams, "the question cannot be read")
+	return r.stage.Notice("a question that cannot be read")
 }
 
 // ask has a use decided and answers with one of Codex's decisions: this time or not at
@@ -55,12 +55,12 @@ func (r *run) ask(m *jsonrpc.Message, p vendor.Permission) error {
 func (r *run) askCommand(m *jsonrpc.Message) error {
 	var q approval
 	if err := m.Decode(&q); err != nil {
-		return r.unreadable(m, err)
+		return r.unreadable(m)
 	}
 	p := vendor.Permission{Use: q.Item, Tool: "Bash", Detail: q.Reason}
 	in, err := json.Marshal(r.command(q.Command, q.Cwd))
 	if err != nil {
-		return r.unreadable(m, err)
+		return r.unreadable(m)
 	}
 	p.Input = in
 	besides := q.Approval != ""
@@ -88,7 +88,7 @@ func (r *run) askCommand(m *jsonrpc.Message) error {
 func (r *run) askChange(m *jsonrpc.Message) error {
 	var q approval
 	if err := m.Decode(&q); err != nil {
-		return r.unreadable(m, err)
+		return r.unreadable(m)
 	}
 	u := r.stage.Use(q.Item)
 	if u == nil || u.Name != "apply_patch" {
@@ -112,7 +112,7 @@ func same(a, b json.RawMessage) bool {
 func (r *run) askServer(m *jsonrpc.Message) error {
 	var q elicitation
 	if err := m.Decode(&q); err != nil {
-		return r.unreadable(m, err)
+		return r.unreadable(m)
 	}
 	answer := func(action string) map[string]any {
 		a := map[string]any{"action": action, "content": nil, "_meta": nil}

@@ -190,14 +190,14 @@ var quiet = []string{
 func (r *run) notification(m *jsonrpc.Message) error {
 	var e event
 	if err := m.Decode(&e); err != nil {
-		return r.stage.Notice("what " + m.Method + " says cannot be read: " + err.Error())
+		return r.stage.Notice("what " + jsonrpc.Cut(m.Method, 80) + " says cannot be read")
 	}
 	mine := e.Thread == "" || e.Thread == r.thread
 	switch m.Method {
 	case "item/started", "item/completed":
 		var ev itemEvent
 		if err := m.Decode(&ev); err != nil {
-			return r.stage.Notice("an item that cannot be read: " + err.Error())
+			return r.stage.Notice("an item that cannot be read")
 		}
 		return r.item(&ev.Item, mine, m.Method == "item/completed")
 	case "serverRequest/resolved":
@@ -259,7 +259,7 @@ func (r *run) printed(m *jsonrpc.Message, id string) error {
 		Delta string `json:"delta"`
 	}
 	if err := m.Decode(&d); err != nil {
-		return r.stage.Notice("output that cannot be read: " + err.Error())
+		return r.stage.Notice("output that cannot be read")
 	}
 	if r.output[id] == nil {
 		r.output[id] = &tail{}
@@ -273,7 +273,7 @@ func (r *run) printed(m *jsonrpc.Message, id string) error {
 func (r *run) spent(m *jsonrpc.Message, id string) error {
 	var u usageEvent
 	if err := m.Decode(&u); err != nil {
-		return r.stage.Notice("a usage that cannot be read: " + err.Error())
+		return r.stage.Notice("a usage that cannot be read")
 	}
 	r.total = u.Usage.Total
 	if r.id == "" || id != r.id {
@@ -309,7 +309,7 @@ func (r *run) troubled(m *jsonrpc.Message) error {
 		Retry bool      `json:"willRetry"`
 	}
 	if err := m.Decode(&e); err != nil {
-		return r.stage.Notice("an error that cannot be read: " + err.Error())
+		return r.stage.Notice("an error that cannot be read")
 	}
 	if e.Retry {
 		return r.stage.Notice(e.Error.text() + " (it is tried again)")
@@ -321,7 +321,7 @@ func (r *run) troubled(m *jsonrpc.Message) error {
 func (r *run) warned(m *jsonrpc.Message) error {
 	var w struct{ Message, Summary, Details string }
 	if err := m.Decode(&w); err != nil {
-		return r.stage.Notice("a warning that cannot be read: " + err.Error())
+		return r.stage.Notice("a warning that cannot be read")
 	}
 	text := cmp.Or(w.Message, w.Summary)
 	if w.Details != "" {

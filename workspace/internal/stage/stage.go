@@ -231,10 +231,10 @@ func (s *Stage) question(request string, p vendor.Permission, u *Use, reply func
 	s.mu.Unlock()
 	s.waiting.Go(func() {
 		defer stop()
-		if u != nil {
-			defer u.open.Add(-1)
-		}
 		a, err := s.sink.Permit(ctx, p)
+		if u != nil {
+			u.open.Add(-1)
+		}
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return // nobody waits for the answer
 		}

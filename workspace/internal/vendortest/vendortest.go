@@ -231,6 +231,16 @@ func PlayText(t testing.TB, wire string) *Process {
 	return &Process{in: inW, out: outR, err: &tail{}}
 }
 
+// Say is a process that says what it says and does not listen.
+func Say(text string) *Process {
+	return &Process{in: nowhere{}, out: strings.NewReader(text), err: &tail{}}
+}
+
+type nowhere struct{}
+
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (nowhere) Close() error                { return nil }
+
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
