@@ -22,32 +22,29 @@ type forwarder struct {
 	gone  sync.WaitGroup
 }
 
-// raise listens, if that was not done, when the host's proxy is there. It says whether
-// the way is there.
+// raise listens, if that was not done: before any process runs, since one of them could
+// listen there first. It says whether the host's proxy is there too.
 func (f *forwarder) raise() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.from == "-" {
 		return false
 	}
-	if info, err := os.Lstat(f.to); err != nil || info.Mode().Type() != os.ModeSocket {
-		return false
+	if f.l == nil {
+		l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", f.from)
+		if err != nil {
+			return false
+		}
+		f.l, f.conns = l, map[net.Conn]bool{}
+		f.gone.Go(func() { f.accept(l) })
 	}
-	if f.l != nil {
-		return true
-	}
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", f.from)
-	if err != nil {
-		return false
-	}
-	f.l, f.conns = l, map[net.Conn]bool{}
-	f.gone.Go(f.accept)
-	return true
+	info, err := os.Lstat(f.to)
+	return err == nil && info.Mode().Type() == os.ModeSocket
 }
 
-func (f *forwarder) accept() {
+func (f *forwarder) accept(l net.Listener) {
 	for {
-		from, err := f.l.Accept()
+		from, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}

@@ -18,7 +18,7 @@ const (
 	Folder     = "/run/holdfast"           // the folder that is bound from the host
 	SocketName = "supervisor.sock"         // in it: what Dial connects to
 	EgressName = "egress.sock"             // in it: the host's proxy, when there is one
-	Proxy      = "127.0.0.1:3128"          // where the supervisor listens for that proxy
+	Proxy      = "127.0.0.1:3128"          // where the supervisor listens for that proxy, whether it is there or not
 	Socket     = Folder + "/" + SocketName // inside
 	Egress     = Folder + "/" + EgressName // inside
 )
