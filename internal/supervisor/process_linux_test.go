@@ -191,7 +191,7 @@ func TestInherited(t *testing.T) {
 	}
 	p := h.start("exec 3>&-; echo closed; exec cat", func(s *Spec) { s.Channel = true })
 	line(t, p)
-	if _, err := p.Channel().Read(make([]byte, 1)); err != io.EOF {
+	if _, err := p.Channel().Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("a channel that was closed: %v", err)
 	}
 	_ = p.Stdin().Close()
