@@ -4,6 +4,7 @@ package guest_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -189,4 +190,44 @@ func TestWhatGuestsSay(t *testing.T) {
 			t.Errorf("the log has %s", got)
 		}
 	})
+}
+
+// A question that was left open is asked again by the next agent; the guest that had asked
+// is gone, so what is allowed then is not run, which the resumed guest is told.
+func TestAQuestionLeftOpen(t *testing.T) {
+	s := newStage(t)
+	leaving := agent.Options{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+		return approval.Answer{}, approval.ErrLeave
+	}}
+	a := s.agent("one", leaving)
+	got := a.turn(t, "run touch it")
+	if !errors.Is(got.err, approval.ErrLeave) {
+		t.Fatalf("%+v", got)
+	}
+	must(t, a.Leave())
+	a.g.Close()
+	for _, p := range s.started {
+		select {
+		case <-p.done:
+		default:
+			t.Error("a process still runs")
+		}
+	}
+	again := s.agent("one", answering(approval.Answer{Decision: approval.Allow, By: "ann"}))
+	var res agent.Result
+	for e, err := range again.Run(t.Context()) {
+		must(t, err)
+		if r, ok := e.(agent.Result); ok {
+			res = r
+		}
+	}
+	if res.Reason != agent.ReasonCompleted || !strings.Contains(results(t, again), "the agent that asked for it has ended") {
+		t.Errorf("%+v: %s", res, results(t, again))
+	}
+	if _, err := os.Stat(filepath.Join(s.project, "it")); err == nil {
+		t.Error("it was run")
+	}
+	if last := s.calls()[1]; !has(last, "--resume") || !strings.HasPrefix(last.Text, "Go on") {
+		t.Errorf("started %+v", last)
+	}
 }
