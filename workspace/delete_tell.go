@@ -13,18 +13,10 @@ import (
 // agent is gone, so its turn ends soon.
 const busyWait = 10 * time.Second
 
-// gone is the payload of the session.KindWorkspaceEvent that ends the stay of a session
-// in its workspace.
-type gone struct {
-	Event     string `json:"event"` // "deleted"
-	Workspace string `json:"workspace"`
-	ID        string `json:"workspace_id"`
-}
-
 // tell writes into a session's log that its workspace is no more. It reports false when
 // the log says so already.
 func (d *deletion) tell(ctx context.Context, sessions *session.Sessions, id string) (bool, error) {
-	want := gone{Event: "deleted", Workspace: d.slug, ID: d.id}
+	want := Event{Event: EventDeleted, Workspace: d.slug, WorkspaceID: d.id}
 	if d.again {
 		if told, err := d.told(ctx, sessions, id, want); told || err != nil {
 			return false, err
@@ -59,7 +51,7 @@ func openFreed(ctx context.Context, sessions *session.Sessions, id string) (*ses
 }
 
 // told looks for the record of an earlier attempt, from the end of the log.
-func (d *deletion) told(ctx context.Context, sessions *session.Sessions, id string, want gone) (bool, error) {
+func (d *deletion) told(ctx context.Context, sessions *session.Sessions, id string, want Event) (bool, error) {
 	for r, err := range sessions.Store().Read(ctx, id, session.Range{Reverse: true}) {
 		if errors.Is(err, session.ErrCorrupt) {
 			continue
@@ -70,7 +62,7 @@ func (d *deletion) told(ctx context.Context, sessions *session.Sessions, id stri
 		if r.Kind != session.KindWorkspaceEvent {
 			continue
 		}
-		var got gone
+		var got Event
 		if json.Unmarshal(r.Payload, &got) == nil && got == want {
 			return true, nil
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// whole are settings in which every field says something.
-func whole() Settings {
+// everySetting returns settings in which every field says something.
+func everySetting() Settings {
 	return Settings{
 		ID: "0123456789abcdef", Slug: "blog", Created: time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC),
 		Project: "/home/me/blog", Image: "registry.example:5000/me/agents:1@sha256:abc", Model: "claude-opus-4-6",
@@ -25,7 +25,7 @@ func whole() Settings {
 }
 
 func TestSettingsKeep(t *testing.T) {
-	for _, s := range []Settings{whole(), (&Settings{Slug: "a", ID: "0123456789abcdef", Created: whole().Created}).WithDefaults()} {
+	for _, s := range []Settings{everySetting(), (&Settings{Slug: "a", ID: "0123456789abcdef", Created: everySetting().Created}).WithDefaults()} {
 		b, err := s.encode()
 		if err != nil {
 			t.Fatal(err)
@@ -170,7 +170,7 @@ func TestSettingsWithoutIdentity(t *testing.T) {
 }
 
 func FuzzDecodeSettings(f *testing.F) {
-	s := whole()
+	s := everySetting()
 	b, err := s.encode()
 	if err != nil {
 		f.Fatal(err)
