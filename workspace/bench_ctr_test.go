@@ -1,0 +1,52 @@
+package workspace
+
+import "testing"
+
+// What it costs to have the container, when it runs already: an inspection of container
+// and image, a connection and a question to its supervisor.
+func BenchmarkEnsureRunning(b *testing.B) {
+	e := testEngine(b)
+	image := testImage(b, e, "1")
+	w := spaces(b, e, b.TempDir())
+	space(b, w, "blog", image)
+	ensure(b, w, "blog")
+	for b.Loop() {
+		c, err := w.Ensure(b.Context(), "blog")
+		if err != nil {
+			b.Fatal(err)
+		}
+		_ = c.Close()
+	}
+}
+
+// What it costs to make it: create, start, and the supervisor's first answer.
+func BenchmarkEnsureAbsent(b *testing.B) {
+	e := testEngine(b)
+	image := testImage(b, e, "1")
+	w := spaces(b, e, b.TempDir())
+	space(b, w, "blog", image)
+	for b.Loop() {
+		c, err := w.Ensure(b.Context(), "blog")
+		if err != nil {
+			b.Fatal(err)
+		}
+		_ = c.Close()
+		b.StopTimer()
+		if err := e.Remove(b.Context(), c.ID); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+}
+
+// What a command in a running container costs, from Ensure to its exit.
+func BenchmarkExec(b *testing.B) {
+	e := testEngine(b)
+	image := testImage(b, e, "1")
+	w := spaces(b, e, b.TempDir())
+	space(b, w, "blog", image)
+	ensure(b, w, "blog")
+	for b.Loop() {
+		output(b, w, "blog", "say", "hello")
+	}
+}

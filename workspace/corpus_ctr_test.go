@@ -1,0 +1,179 @@
+package workspace
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+)
+
+const parachute = "agentkit-commaagents-parachute.json"
+
+// The cases about containers.
+func TestCorpusContainers(t *testing.T) {
+	corpus.Claim(t, corpus.Area(t, parachute, "ctr"), map[string]func(*testing.T, corpus.Case){
+		"pa-ctr-002": caseStatus,
+		"pa-ctr-004": caseAlways,
+		"pa-ctr-009": caseOnlyNamedFolders,
+		"pa-ctr-010": caseOnlyNamedFolders,
+		"pa-ctr-011": whole(tryConfigChange),
+		"pa-ctr-016": caseOOM,
+		"pa-ctr-017": caseExit,
+		"pa-ctr-019": whole(tryCancelLeavesNothing),
+		"pa-ctr-021": caseYell,
+		"pa-ctr-024": whole(tryReconcile),
+		"pa-ctr-027": whole(tryStopAll),
+		"pa-ctr-028": whole(tryEnsureFails),
+		"pa-ctr-029": caseWritable,
+		"pa-ctr-030": caseLink,
+	}, map[string]string{
+		"pa-ctr-022": "what an agent writes is read by its driver: package workspace/internal/claude has it",
+	})
+}
+
+// The case of a machine without an engine.
+func TestCorpusNoDocker(t *testing.T) {
+	corpus.Claim(t, corpus.Area(t, parachute, "no docker"), map[string]func(*testing.T, corpus.Case){"xx-020": whole(tryNoEngine)}, nil)
+}
+
+func whole(test func(*testing.T)) func(*testing.T, corpus.Case) {
+	return func(t *testing.T, _ corpus.Case) { test(t) }
+}
+
+func caseStatus(t *testing.T, c corpus.Case) {
+	var given struct {
+		Status string `json:"container status"`
+	}
+	var expect struct{ Actions []string }
+	c.Decode(t, c.Given, &given)
+	c.Decode(t, c.Expect, &expect)
+	want := map[string]string{labelID: "1", labelConfig: "a"}
+	for i, status := range strings.Split(given.Status, " / ") {
+		found := &engine.Container{State: engine.State(status), Labels: want}
+		if status == "absent" {
+			found = nil
+		}
+		if do, _ := plan(found, want); string(do) != expect.Actions[i] {
+			t.Errorf("%s: %s, want %s", status, do, expect.Actions[i])
+		}
+	}
+}
+
+// caseAlways looks at what a process in a container is, and at what the engine was told
+// (which TestLockedDown of package engine does field by field).
+func caseAlways(t *testing.T, _ corpus.Case) {
+	e := testEngine(t)
+	image := testImage(t, e, "1")
+	w := spaces(t, e, t.TempDir())
+	space(t, w, "blog", image)
+	c := ensure(t, w, "blog")
+	status := output(t, w, "blog", "read", "/proc/self/status")
+	for _, line := range []string{"CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "CapPrm:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"} {
+		if !strings.Contains(status, line) {
+			t.Errorf("no %q in %s", line, status)
+		}
+	}
+	if id := output(t, w, "blog", "id"); strings.HasPrefix(id, "0 ") {
+		t.Errorf("root: %s", id)
+	}
+	if first := output(t, w, "blog", "read", "/proc/1/comm"); !strings.Contains(first, "init") {
+		t.Errorf("the first process is %s", first)
+	}
+	raw, err := e.InspectRaw(t.Context(), c.ID)
+	for _, field := range []string{`"PidsLimit":256`, `"Memory":268435456`, `"MemorySwap":268435456`, `"ReadonlyRootfs":true`, `"NetworkMode":"none"`, `"Privileged":false`} {
+		if err != nil || !bytes.Contains(raw, []byte(field)) {
+			t.Errorf("no %s (%v)", field, err)
+		}
+	}
+}
+
+// caseOnlyNamedFolders: nothing of the host is there but what the settings name.
+func caseOnlyNamedFolders(t *testing.T, _ corpus.Case) {
+	w, err := New(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := (&Settings{Slug: "blog"}).WithDefaults()
+	d := w.dirs(&s)
+	spec := w.spec(&s, places{home: d.Home, run: d.Run, project: d.Project}, "sha256:0", engine.Info{})
+	if len(spec.Mounts) != 3 {
+		t.Errorf("%+v", spec.Mounts)
+	}
+	for _, m := range spec.Mounts {
+		if !strings.HasPrefix(m.Source, d.Base+"/") {
+			t.Errorf("%+v", m)
+		}
+	}
+	s.Mounts = []Mount{{Host: "/data", At: "/mnt/data", ReadOnly: true}}
+	spec = w.spec(&s, places{home: d.Home, run: d.Run, project: d.Project}, "sha256:0", engine.Info{})
+	if last := spec.Mounts[3]; len(spec.Mounts) != 4 || last != (engine.Mount{Source: "/data", Target: "/mnt/data", ReadOnly: true}) {
+		t.Errorf("%+v", spec.Mounts)
+	}
+}
+
+func caseOOM(t *testing.T, c corpus.Case) {
+	var expect struct{ Error string }
+	c.Decode(t, c.Expect, &expect)
+	if err := Failure(supervisor.Exit{Code: 137, Signal: "SIGKILL", OOM: true}); err == nil || err.Error() != expect.Error {
+		t.Errorf("%v", err)
+	}
+	tryOutOfMemory(t)
+}
+
+func caseExit(t *testing.T, c corpus.Case) {
+	var expect struct{ Error string }
+	c.Decode(t, c.Expect, &expect)
+	e := testEngine(t)
+	image := testImage(t, e, "1")
+	w := spaces(t, e, t.TempDir())
+	space(t, w, "blog", image)
+	exit, err := w.Exec(t.Context(), "blog", ExecOptions{Args: []string{"holdfast", "exit", "2", "boom"}})
+	if err != nil || Failure(exit) == nil || Failure(exit).Error() != expect.Error {
+		t.Errorf("%v, %v", Failure(exit), err)
+	}
+}
+
+func caseYell(t *testing.T, _ corpus.Case) {
+	e := testEngine(t)
+	image := testImage(t, e, "1")
+	w := spaces(t, e, t.TempDir())
+	space(t, w, "blog", image)
+	if got := output(t, w, "blog", "yell"); got != "done\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func caseWritable(t *testing.T, _ corpus.Case) {
+	uid, gid := agentUser()
+	if os.Getuid() != 0 && uid != os.Getuid() || uid == 0 || gid == 0 && os.Getgid() == 0 && os.Getuid() == 0 {
+		t.Errorf("the agent is %d:%d, the caller %d:%d", uid, gid, os.Getuid(), os.Getgid())
+	}
+	e := testEngine(t)
+	image := testImage(t, e, "1")
+	w := spaces(t, e, t.TempDir())
+	s := space(t, w, "blog", image)
+	output(t, w, "blog", "write", "/home/agent/note", "x")
+	if b, err := os.ReadFile(w.dirs(s).Home + "/note"); err != nil || string(b) != "x" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+func caseLink(t *testing.T, _ corpus.Case) {
+	w, err := New(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := t.TempDir() + "/link"
+	if err := os.Symlink("/", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []Settings{{Slug: "a", Project: link}, {Slug: "b", Mounts: []Mount{{Host: link, At: "/mnt/all"}}}, {Slug: "c", Mounts: []Mount{{Host: link, At: "/mnt/all", ReadOnly: true}}}} {
+		if _, err := w.Create(t.Context(), s); err == nil || !strings.Contains(err.Error(), "link") {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package workspace
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+)
+
+// ownEngine is an engine that a test may kill.
+type ownEngine struct {
+	t   *testing.T
+	dir string
+}
+
+func startEngine(t *testing.T, settings string) *ownEngine {
+	t.Helper()
+	script := os.Getenv("HOLDFAST_TEST_DOCKER_ENGINE")
+	if script == "" || os.Getuid() != 0 {
+		missing.Skip(t, `no engine of its own: as root, eval "$(scripts/services env docker)" makes this run`)
+	}
+	dir, err := os.MkdirTemp("", "hf-engine-") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "daemon.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command("bash", script, dir)
+	out, err := run.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = run.Process.Signal(syscall.SIGTERM)
+		_ = run.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "engine answers") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	return &ownEngine{t, dir}
+}
+
+func (o *ownEngine) host() string { return "unix://" + filepath.Join(o.dir, "docker.sock") }
+
+// kill ends dockerd as a crash does.
+func (o *ownEngine) kill() {
+	o.t.Helper()
+	b, err := os.ReadFile(filepath.Join(o.dir, "docker.pid"))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func (o *ownEngine) start() {
+	o.t.Helper()
+	if out, err := exec.Command(filepath.Join(o.dir, "run")).CombinedOutput(); err != nil {
+		o.t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// An engine that crashes and comes back finds its containers or not: the next Ensure
+// has one either way. With live-restore even what runs goes on, engine or not.
+func TestEngineRestart(t *testing.T) {
+	for name, tt := range map[string]struct {
+		settings string
+		lives    bool
+	}{
+		"plain":        {"{}", false},
+		"live-restore": {`{"live-restore": true}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			own := startEngine(t, tt.settings)
+			e, err := engine.Connect(t.Context(), own.host())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			image := testImage(t, e, "1")
+			w := spaces(t, e, t.TempDir())
+			space(t, w, "blog", image)
+			c := ensure(t, w, "blog")
+			output(t, w, "blog", "write", "/home/agent/note", "kept")
+			working := begin(t, c, "wait")
+			own.kill()
+			if exit, err := working.p.Wait(brief(t)); tt.lives && err == nil {
+				t.Errorf("it ended with the engine: %+v", exit)
+			}
+			if _, err := w.Ensure(t.Context(), "blog"); !errors.Is(err, ErrNoEngine) {
+				t.Errorf("without the engine: %v", err)
+			}
+			own.start()
+			again := ensure(t, w, "blog")
+			if again.ID != c.ID {
+				t.Error("another container")
+			}
+			if got := output(t, w, "blog", "read", "/home/agent/note"); got != "kept" {
+				t.Errorf("%q", got)
+			}
+			if !tt.lives {
+				if exit, err := working.p.Wait(t.Context()); err == nil && exit.Signal == "" {
+					t.Errorf("it ended by itself with its container: %+v", exit)
+				}
+				return
+			}
+			if again.Health.Processes != 1 {
+				t.Errorf("%+v", again.Health)
+			}
+			if exit := working.finish(t); exit.Code != 0 {
+				t.Errorf("%+v", exit)
+			}
+		})
+	}
+}
+
+// brief ends at once: who waits with it only looks.
+func brief(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
