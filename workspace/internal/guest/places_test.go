@@ -132,7 +132,7 @@ func TestRequests(t *testing.T) {
 
 func FuzzRequests(f *testing.F) {
 	f.Add("Bash", []byte(`{"command":"cat /work/a"}`))
-	f.Add("Write", []byte(`{"file_path":"/work/../etc/x","content":1}`))
+	f.Add("Write", []byte(`{"file_path":"/work/sub/../../etc/x","content":1}`))
 	f.Add("WebFetch", []byte(`{"url":"http://[::1]:80/"}`))
 	p := Places{Work: "/work", Home: "/home/agent", All: []Place{{Host: "/nowhere/p", At: "/work"}, {Host: "/nowhere/h", At: "/home/agent"}}}
 	f.Fuzz(func(t *testing.T, tool string, input []byte) {
