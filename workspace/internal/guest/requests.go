@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -84,7 +85,9 @@ func (p Places) requests(tool string, input json.RawMessage) ([]policy.Request, 
 		return p.file(policy.OpRead, f, "file_path", "")
 	case "NotebookRead":
 		return p.file(policy.OpRead, f, "notebook_path", "")
-	case "Glob", "Grep", "LS":
+	case "Glob":
+		return p.glob(f)
+	case "Grep", "LS":
 		return p.file(policy.OpRead, f, "path", "")
 	case "WebFetch":
 		return connect(f)
@@ -131,6 +134,37 @@ func (p Places) file(op policy.Operation, f fields, field, shown string) ([]poli
 		r.Named = named
 	}
 	return []policy.Request{r}, nil
+}
+
+// glob judges the folder that a pattern begins in: "/etc/*.conf" is about /etc, whatever
+// path is.
+func (p Places) glob(f fields) ([]policy.Request, error) {
+	pattern, err := f.text("pattern")
+	if err != nil {
+		return nil, err
+	}
+	folder, err := f.text("path")
+	if err != nil {
+		return nil, err
+	}
+	if i := strings.IndexAny(pattern, `*?[{\`); i >= 0 {
+		if strings.Contains(pattern[i:], "..") { // it may lead anywhere
+			pattern = "/"
+		} else {
+			pattern = pattern[:strings.LastIndexByte(pattern[:i], '/')+1]
+		}
+	}
+	if !path.IsAbs(pattern) {
+		pattern = folder + "/" + pattern
+		if folder == "" {
+			pattern = p.Work + pattern
+		}
+	}
+	b, err := json.Marshal(pattern)
+	if err != nil {
+		return nil, err
+	}
+	return p.file(policy.OpRead, fields{"path": b}, "path", "")
 }
 
 func connect(f fields) ([]policy.Request, error) {
