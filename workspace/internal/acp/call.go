@@ -18,7 +18,6 @@ import (
 type call struct {
 	callFields
 	content []content
-	rawText json.RawMessage // content, as it came
 }
 
 // take takes over what an update says; what it leaves out stays as it was.
@@ -188,13 +187,13 @@ func (c *call) change(args arguments) (name string, input any) {
 	}
 	changes := []map[string]any{}
 	for _, p := range paths {
-		e := map[string]any{"path": p, "kind": kind, "diff": ""}
+		var shown strings.Builder
 		for _, d := range diffs {
 			if d.Path == p {
-				e["diff"] = e["diff"].(string) + difference(d)
+				shown.WriteString(difference(d))
 			}
 		}
-		changes = append(changes, e)
+		changes = append(changes, map[string]any{"path": p, "kind": kind, "diff": shown.String()})
 	}
 	return "apply_patch", map[string]any{"changes": changes}
 }

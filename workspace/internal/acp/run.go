@@ -153,17 +153,8 @@ const authRequired = -32000
 // began takes the session, and sets up what the agent lets others set up. What was said
 // before a session was loaded is what the agent tells again.
 func (r *run) began(m *jsonrpc.Message) error {
-	switch {
-	case m.Error != nil && m.Error.Code == authRequired:
-		var ways []string
-		for _, a := range r.hello.Auth {
-			ways = append(ways, a.Name)
-		}
-		r.fail("the agent is not logged in (%v); it knows: %s", m.Error, strings.Join(ways, ", "))
-		return nil
-	case m.Error != nil:
-		r.fail("%v", m.Error).ResumeFailed = r.turn.Resume
-		return nil
+	if m.Error != nil {
+		return r.unopened(m.Error)
 	}
 	if err := json.Unmarshal(m.Result, &r.opened); err != nil {
 		return fmt.Errorf("the agent's answer about its session cannot be read: %w", err)
@@ -185,6 +176,20 @@ func (r *run) began(m *jsonrpc.Message) error {
 		return nil
 	}
 	r.choose()
+	return nil
+}
+
+// unopened ends the turn, because there is no session.
+func (r *run) unopened(why *jsonrpc.Error) error {
+	if why.Code != authRequired {
+		r.fail("%v", why).ResumeFailed = r.turn.Resume
+		return nil
+	}
+	var ways []string
+	for _, a := range r.hello.Auth {
+		ways = append(ways, a.Name)
+	}
+	r.fail("the agent is not logged in (%v); it knows: %s", why, strings.Join(ways, ", "))
 	return nil
 }
 

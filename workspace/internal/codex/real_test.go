@@ -22,8 +22,8 @@ import (
 	"github.com/holdfast-dev/holdfast/workspace/internal/vendortest"
 )
 
-// real is the real Codex with a model server of others.
-type real struct {
+// house is where the real Codex runs, with a model server of others.
+type house struct {
 	program   string
 	home, dir string
 	env       []string
@@ -31,9 +31,9 @@ type real struct {
 
 const madeUpKey = "sk-" + "made-up-for-a-test"
 
-func newReal(t *testing.T) *real {
+func newHouse(t *testing.T) *house {
 	t.Helper()
-	r := &real{program: unpack(t), home: t.TempDir(), dir: t.TempDir()}
+	r := &house{program: unpack(t), home: t.TempDir(), dir: t.TempDir()}
 	url := aimock.Start(t, "testdata/aimock.json")
 	r.env = []string{"PATH=/usr/bin:/bin", "HOME=" + r.home, "OPENAI_API_KEY=" + madeUpKey, "OPENAI_BASE_URL=" + url + "/v1"}
 	if err := os.Mkdir(filepath.Join(r.home, ".codex"), 0o700); err != nil {
@@ -83,7 +83,7 @@ func unpack(t *testing.T) string {
 }
 
 // run has one turn.
-func (r *real) run(t *testing.T, session, text string, decide vendor.Answer) (*vendortest.Notes, vendor.End, string) {
+func (r *house) run(t *testing.T, session, text string, decide vendor.Answer) (*vendortest.Notes, vendor.End, string) {
 	t.Helper()
 	tu := turn(text)
 	tu.Session, tu.Resume, tu.Dir, tu.Home, tu.Env = session, session != "", r.dir, r.home, r.env
@@ -106,14 +106,14 @@ func (r *real) run(t *testing.T, session, text string, decide vendor.Answer) (*v
 }
 
 func TestReal(t *testing.T) {
-	r := newReal(t)
+	r := newHouse(t)
 	t.Run("resumes", r.resumes)
 	t.Run("asks", r.asks)
 }
 
 // A session is begun and gone on with; its file is where it is looked for; the key is in
 // no file.
-func (r *real) resumes(t *testing.T) {
+func (r *house) resumes(t *testing.T) {
 	_, end, id := r.run(t, "", "first turn", vendor.Answer{})
 	if end.Text != "First answer." || end.Failure != "" || end.Usage.Input != 100 {
 		t.Errorf("the first turn: %+v", end)
@@ -145,7 +145,7 @@ func (r *real) resumes(t *testing.T) {
 }
 
 // A command and a change of files are asked about; what is refused does not happen.
-func (r *real) asks(t *testing.T) {
+func (r *house) asks(t *testing.T) {
 	made := func(name string) bool {
 		_, err := os.Stat(filepath.Join(r.dir, name))
 		return err == nil

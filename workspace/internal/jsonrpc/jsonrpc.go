@@ -14,6 +14,7 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -106,7 +107,7 @@ func New(r io.Reader, w io.WriteCloser, o Options) *Conn {
 func (c *Conn) Next() (*Message, error) {
 	line, err := c.in.Next()
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil, io.ErrUnexpectedEOF
 	case err != nil:
 		return nil, err

@@ -190,7 +190,8 @@ func (s *Stage) running() *Use {
 func (s *Stage) Ask(request string, p vendor.Permission, reply func(vendor.Answer)) error {
 	u := s.uses[p.Use]
 	switch {
-	case u == nil:
+	case u == nil: // whatever is said of it later was judged with this question
+		s.uses[p.Use] = &Use{ID: p.Use, Name: p.Tool, Input: p.Input, state: swallowed, order: len(s.uses)}
 		if p.Parent == "" {
 			if above := s.running(); above != nil {
 				p.Parent = above.ID

@@ -344,7 +344,7 @@ const goodbye = 10 * time.Second
 // Start starts a real program and kills it, with what it started, when the test ends.
 func Start(t testing.TB, dir string, env []string, args ...string) *Process {
 	t.Helper()
-	cmd := exec.Command(args[0], args[1:]...)
+	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...) // it outlives the test's context, to end by itself
 	cmd.Dir, cmd.Env = dir, env
 	group(cmd)
 	p := &Process{err: &tail{}}
