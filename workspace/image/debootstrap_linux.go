@@ -36,10 +36,10 @@ func (b *build) debootstrap(ctx context.Context) (layer, error) {
 		mirror = aptMirror(ctx, b.spec.Suite)
 	}
 	b.progress(Progress{Stage: Base, Text: "debootstrap makes Debian " + b.spec.Suite + " of " + mirror + ", which takes minutes"})
-	cmd := exec.Command(path, "--variant=minbase", "--force-check-gpg", "--include="+strings.Join(packages, ","), b.spec.Suite, root, mirror)
+	cmd := exec.CommandContext(ctx, path, "--variant=minbase", "--force-check-gpg", "--include="+strings.Join(packages, ","), b.spec.Suite, root, mirror)
 	cmd.Dir = b.lock.dir
 	cmd.Env = systemEnv()
-	if why, err := b.watch(ctx, cmd); err != nil {
+	if why, err := b.watch(cmd); err != nil {
 		if ctx.Err() != nil {
 			return nil, &Error{Op: "build image", Name: b.spec.tags()[0], Err: ctx.Err()}
 		}
@@ -49,14 +49,17 @@ func (b *build) debootstrap(ctx context.Context) (layer, error) {
 }
 
 // watch runs a program in namespaces of its own, so that nothing that it starts or
-// mounts is there when it has ended, and tells its lines. It returns the last ones that
-// warn.
-func (b *build) watch(ctx context.Context, cmd *exec.Cmd) (why string, err error) {
+// mounts is there when it has ended, or when this process has, and tells its lines. It
+// returns the last ones that warn.
+func (b *build) watch(cmd *exec.Cmd) (why string, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:   syscall.CLONE_NEWPID, // its end is the end of all
 		Unshareflags: syscall.CLONE_NEWNS,  // and of what they mounted
 		Setpgid:      true,
+		Pdeathsig:    syscall.SIGKILL,
 	}
+	runtime.LockOSThread() // it is this thread whose death the kernel would tell
+	defer runtime.UnlockOSThread()
 	out, in, err := os.Pipe()
 	if err != nil {
 		return "", err
@@ -68,8 +71,6 @@ func (b *build) watch(ctx context.Context, cmd *exec.Cmd) (why string, err error
 	if err != nil {
 		return "", err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
-	defer stop()
 	var last []string
 	for lines := bufio.NewReader(out); ; {
 		line, err := lines.ReadString('\n')

@@ -22,7 +22,7 @@ func TestAgents(t *testing.T) {
 			{Target: image.Home, Size: 64 << 20, Mode: 0o700, UID: 4711, GID: 4711},
 		},
 	})
-	for _, want := range []string{"2.1.197 (Claude Code)\n", "codex-cli 0.169.0\n", "/opt/codex/bin/codex\n", "type: node: not found"} {
+	for _, want := range []string{"2.1.197 (Claude Code)\n", "codex-cli 0.169.0\n", "/opt/codex/bin/codex", "type: node: not found"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing: %s", want, out)
 		}

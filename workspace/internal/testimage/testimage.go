@@ -15,12 +15,12 @@
 package testimage
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,22 +50,49 @@ func Engine(t testing.TB) *engine.Engine {
 	return e
 }
 
-// Binary is the path of a static holdfast for Linux: HOLDFAST_TEST_BINARY, or one of
-// this tree, which another test may replace by that of a later state of the tree.
+// Binary is the path of a static holdfast for Linux, which stays as it is during the
+// test: HOLDFAST_TEST_BINARY, or one of this tree.
 func Binary(t testing.TB) string {
 	t.Helper()
-	p := enter(t)
-	defer p.leave()
-	return p.binary(t)
+	if path := os.Getenv("HOLDFAST_TEST_BINARY"); path != "" {
+		return path
+	}
+	root, err := tree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(cache(t), short(root))
+	defer alone(t, dir)()
+	out := filepath.Join(dir, "holdfast") // which go leaves as it is, when nothing has changed
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "./cmd/holdfast")
+	build.Dir = root
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+runtime.GOARCH, "GOFLAGS=")
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build ./cmd/holdfast: %v: %s", err, said)
+	}
+	kept := out + "-" + digest(t, out)
+	if err := os.Link(out, kept); err != nil && !errors.Is(err, fs.ErrExist) {
+		t.Fatal(err)
+	}
+	forget(out+"-*", kept)
+	return kept
+}
+
+// forget removes the programs that no test uses any more: go makes a new file for each.
+func forget(pattern, kept string) {
+	old, _ := filepath.Glob(pattern) // the pattern is good
+	for _, f := range old {
+		if st, err := os.Stat(f); err == nil && f != kept && time.Since(st.ModTime()) > 2*time.Hour {
+			_ = os.Remove(f) // the next one tries again
+		}
+	}
 }
 
 // Scratch is the id of the scratch image with the holdfast of this tree, in the engine
 // that the machine has for tests.
 func Scratch(t testing.TB) string {
 	t.Helper()
-	e, p := Engine(t), enter(t)
-	defer p.leave()
-	return p.build(t, e, image.Spec{Variant: image.Scratch})
+	return build(t, Engine(t), image.Spec{Variant: image.Scratch})
 }
 
 // Debian is the id of a Debian image with the holdfast of this tree, and with agents:
@@ -77,9 +104,18 @@ func Debian(t testing.TB, with ...string) string {
 	if packages == "" && len(with) > 0 {
 		missing.Skip(t, `no packages of agents: eval "$(scripts/services env vendors)" makes this run`)
 	}
-	base, p := Base(t, e), enter(t)
-	defer p.leave()
-	return p.build(t, e, image.Spec{Variant: image.Debian, Base: base, With: with, Packages: packages})
+	return build(t, e, image.Spec{Variant: image.Debian, Base: Base(t, e), With: with, Packages: packages})
+}
+
+func build(t testing.TB, e *engine.Engine, s image.Spec) string {
+	t.Helper()
+	s.Binary, s.Folder = Binary(t), cache(t)
+	s.Tag = fmt.Sprintf("holdfast-test/workspace:%s-%s", strings.Join(append([]string{s.Variant}, s.With...), "-"), digest(t, s.Binary))
+	id, err := image.Build(t.Context(), e, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 // Base is the name of a small Debian in the engine, to make images of.
@@ -89,43 +125,56 @@ func Base(t testing.TB, e *engine.Engine) string {
 	if tar == "" {
 		missing.Skip(t, `no Debian: eval "$(scripts/services env debian)" makes this run`)
 	}
-	p := enter(t)
-	defer p.leave()
-	return p.base(t, e, tar)
+	f, err := os.Open(tar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := fmt.Sprintf("holdfast-test/debian:%d-%d", st.Size(), st.ModTime().Unix())
+	defer alone(t, filepath.Join(cache(t), "base"))()
+	if _, err := e.Image(t.Context(), ref); err == nil {
+		return ref
+	} else if !errors.Is(err, engine.ErrNoImage) {
+		t.Fatal(err)
+	}
+	if _, err := e.Import(t.Context(), f, ref, nil); err != nil {
+		t.Fatal(err)
+	}
+	return ref
 }
 
-// place is a folder of the machine that tests of one tree share, and the right to be in
-// it alone.
-type place struct {
-	root string // of the tree
-	dir  string
-	file *os.File
-}
-
-func enter(t testing.TB) *place {
+// cache is the folder that tests of this user share.
+func cache(t testing.TB) string {
 	t.Helper()
-	root, err := tree()
+	dir, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache, err := os.UserCacheDir()
+	return filepath.Join(dir, "holdfast-test", "image")
+}
+
+// alone makes a folder and waits until no other test is in it. The function that it
+// returns lets the next one in.
+func alone(t testing.TB, dir string) (leave func()) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		t.Fatal(err)
-	}
-	p := &place{root: root, dir: filepath.Join(cache, "holdfast-test", "image", short(root))}
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if p.file, err = os.OpenFile(filepath.Join(p.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for {
-		got, err := diskfile.TryLock(p.file)
+		got, err := diskfile.TryLock(f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got {
-			return p
+			return func() { _ = f.Close() }
 		}
 		select {
 		case <-t.Context().Done():
@@ -133,74 +182,6 @@ func enter(t testing.TB) *place {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-}
-
-func (p *place) leave() { _ = p.file.Close() }
-
-// binary builds the program, which takes a second when nothing has changed.
-func (p *place) binary(t testing.TB) string {
-	t.Helper()
-	if path := os.Getenv("HOLDFAST_TEST_BINARY"); path != "" {
-		return path
-	}
-	out := filepath.Join(p.dir, "holdfast")
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "./cmd/holdfast")
-	build.Dir = p.root
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+runtime.GOARCH, "GOFLAGS=")
-	if said, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build ./cmd/holdfast: %v: %s", err, said)
-	}
-	return out
-}
-
-func (p *place) build(t testing.TB, e *engine.Engine, s image.Spec) string {
-	t.Helper()
-	s.Binary = p.binary(t)
-	sum, err := digest(s.Binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Tag = fmt.Sprintf("holdfast-test/workspace:%s-%s", strings.Join(append([]string{s.Variant}, s.With...), "-"), sum)
-	s.Folder = p.dir
-	id, err := image.Build(t.Context(), e, s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
-// base brings the Debian into the engine, once.
-func (p *place) base(t testing.TB, e *engine.Engine, tar string) string {
-	t.Helper()
-	st, err := os.Stat(tar)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ref := fmt.Sprintf("holdfast-test/debian:%d-%d", st.Size(), st.ModTime().Unix())
-	if _, err := e.Image(t.Context(), ref); err == nil {
-		return ref
-	} else if !errors.Is(err, engine.ErrNoImage) {
-		t.Fatal(err)
-	}
-	f, err := os.Open(tar)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := e.Import(t.Context(), f, ref, nil); err != nil {
-		t.Fatal(err)
-	}
-	return ref
-}
-
-// Remove takes an image away when the test ends.
-func Remove(t testing.TB, e *engine.Engine, ref string) {
-	t.Helper()
-	t.Cleanup(func() {
-		if err := e.RemoveImage(context.WithoutCancel(t.Context()), ref); err != nil && !errors.Is(err, engine.ErrNoImage) {
-			t.Error(err)
-		}
-	})
 }
 
 func tree() (string, error) {
@@ -217,15 +198,19 @@ func tree() (string, error) {
 	return "", err
 }
 
-func digest(path string) (string, error) {
+// digest is the start of a file's sha256.
+func digest(t testing.TB, path string) string {
+	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
-		return "", err
+		t.Fatal(err)
 	}
 	defer f.Close()
 	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil))[:12], err
+	if _, err := io.Copy(h, f); err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
 func short(text string) string {
