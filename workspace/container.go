@@ -49,6 +49,7 @@ type Container struct {
 	w      *Workspaces
 	engine *engine.Engine
 	run    string   // the folder of the sockets, on the host
+	first  int      // the container's first process, as the engine counts
 	use    *os.File // its lock is shared by those who work in the container
 	// release says that the way to the network is not needed any more.
 	release func()
@@ -81,7 +82,12 @@ func (c *Container) Dial(ctx context.Context) (*supervisor.Conn, error) {
 // process beside the supervisor.
 func (c *Container) dial(ctx context.Context, bridged bool) (*supervisor.Conn, error) {
 	if !bridged {
-		return supervisor.Dial(ctx, filepath.Join(c.run, supervisor.SocketName))
+		conn, err := supervisor.Dial(ctx, filepath.Join(c.run, supervisor.SocketName))
+		if err == nil && imposter(conn.Peer().Pid, c.first) {
+			err = &Error{Op: "connect to the container of", Slug: c.Slug, Err: ErrNoAnswer, Detail: "another process listens in its place", Advice: "holdfast workspace stop " + c.Slug}
+			return nil, errors.Join(err, conn.Close())
+		}
+		return conn, err
 	}
 	uid, gid := agentUser()
 	st, err := c.engine.Exec(ctx, c.ID, engine.ExecSpec{Command: []string{Program, "supervise", "attach"}, User: fmt.Sprintf("%d:%d", uid, gid), Dir: "/"})
@@ -99,15 +105,14 @@ func (c *Container) dial(ctx context.Context, bridged bool) (*supervisor.Conn, e
 }
 
 // ask connects, asks for the supervisor's health and hangs up.
-func (c *Container) ask(ctx context.Context, bridged bool) (h supervisor.Health, err error) {
+func (c *Container) ask(ctx context.Context, bridged bool) (supervisor.Health, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	conn, err := c.dial(ctx, bridged)
 	if err != nil {
-		return h, err
+		return supervisor.Health{}, err
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	return conn.Ping(ctx)
+	return conn.Health(), conn.Close()
 }
 
 // OOMKills is how often the kernel has ended a process of the container because the

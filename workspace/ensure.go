@@ -102,7 +102,7 @@ func (c *Container) ensure(ctx context.Context, spec engine.Spec) error {
 	}
 	do, outdated := plan(found, spec.Labels)
 	if found != nil {
-		c.ID = found.ID
+		c.ID, c.first = found.ID, found.PID
 	}
 	switch do {
 	case stepUnpause:
@@ -185,6 +185,11 @@ func (c *Container) start(ctx context.Context) (err error) {
 	if err := c.engine.Start(ctx, c.ID); err != nil {
 		return c.fail(err)
 	}
+	now, err := c.engine.Inspect(ctx, c.ID)
+	if err != nil {
+		return c.fail(err)
+	}
+	c.first = now.PID
 	c.Health, err = c.await(ctx)
 	return err
 }

@@ -145,7 +145,7 @@ func (w *Workspaces) ContainerState(ctx context.Context, slug string) (State, er
 	if found.State != engine.Running {
 		return out, nil
 	}
-	c := &Container{Slug: slug, Name: out.Name, ID: found.ID, w: w, engine: e, run: d.Run}
+	c := &Container{Slug: slug, Name: out.Name, ID: found.ID, w: w, engine: e, run: d.Run, first: found.PID}
 	out.Processes = -1
 	if h, err := c.ask(ctx, w.bridged()); err == nil {
 		out.Processes, out.Confined, out.Unconfined = h.Processes, h.Confined, h.Unconfined
