@@ -179,7 +179,7 @@ func TestWire(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := vendortest.NewNotes(t)
+			n := vendortest.Listen(t)
 			n.Decide = func(context.Context, vendor.Permission) (vendor.Answer, error) { return c.decide, nil }
 			end, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.PlayText(t, c.wire), n)
 			if end != c.end || !errors.Is(err, c.err) {
@@ -263,7 +263,7 @@ func TestBegin(t *testing.T) {
 			if c.resume {
 				tu.Session = "s1"
 			}
-			n := vendortest.NewNotes(t)
+			n := vendortest.Listen(t)
 			end, err := acp.Driver{}.Run(t.Context(), tu, vendortest.PlayText(t, c.wire), n)
 			if end != c.end || err != nil {
 				t.Errorf("ended %+v, %v", end, err)
@@ -277,7 +277,7 @@ func TestBegin(t *testing.T) {
 func TestImproperSession(t *testing.T) {
 	for _, id := range []string{"", "a\nb", strings.Repeat("x", 513)} {
 		_, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.PlayText(t, hello+
-			`> {"id":2,"method":"session/new"}`+"\n"+fmt.Sprintf(`< {"id":2,"result":{"sessionId":%q}}`, id)+"\n"), vendortest.NewNotes(t))
+			`> {"id":2,"method":"session/new"}`+"\n"+fmt.Sprintf(`< {"id":2,"result":{"sessionId":%q}}`, id)+"\n"), vendortest.Listen(t))
 		if err == nil {
 			t.Errorf("the id %.20q was taken", id)
 		}
@@ -286,7 +286,7 @@ func TestImproperSession(t *testing.T) {
 
 func TestLongLine(t *testing.T) {
 	long := strings.Repeat("x", 20<<20)
-	end, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.PlayText(t, fresh+says(long)+through), vendortest.NewNotes(t))
+	end, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.PlayText(t, fresh+says(long)+through), vendortest.Listen(t))
 	if err != nil || end.Text != long {
 		t.Errorf("a text of %d bytes, %v", len(end.Text), err)
 	}
@@ -301,6 +301,6 @@ func FuzzWire(f *testing.F) {
 	}
 	f.Add(said.String())
 	f.Fuzz(func(t *testing.T, said string) {
-		_, _ = acp.Driver{}.Run(t.Context(), turn("x"), vendortest.Say(said), vendortest.NewNotes(t))
+		_, _ = acp.Driver{}.Run(t.Context(), turn("x"), vendortest.Say(said), vendortest.Listen(t))
 	})
 }

@@ -120,7 +120,7 @@ func TestRecorded(t *testing.T) {
 		t.Run(c.file, func(t *testing.T) {
 			tu := turn("please")
 			tu.Resume = c.resume != ""
-			n := vendortest.NewNotes(t)
+			n := vendortest.Listen(t)
 			n.Decide = deny(c.decide)
 			end, err := codex.Driver{}.Run(t.Context(), tu, vendortest.Play(t, "testdata/"+c.file+".wire"), n)
 			if err != nil || end != c.end {
@@ -138,7 +138,7 @@ func TestRecorded(t *testing.T) {
 func TestResumeMissing(t *testing.T) {
 	tu := turn("x")
 	tu.Session, tu.Resume = "99999999-2222-7333-8444-555555555555", true
-	n := vendortest.NewNotes(t)
+	n := vendortest.Listen(t)
 	end, err := codex.Driver{}.Run(t.Context(), tu, vendortest.Play(t, "testdata/resume-missing.wire"), n)
 	if err != nil || !end.ResumeFailed || !strings.Contains(end.Failure, "no rollout found") {
 		t.Errorf("ended %+v, %v", end, err)
@@ -312,7 +312,7 @@ func TestWire(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := vendortest.NewNotes(t)
+			n := vendortest.Listen(t)
 			end, err := codex.Driver{}.Run(t.Context(), turn("x"), vendortest.PlayText(t, greeting+c.wire), n)
 			if c.end.Text = c.text; end != c.end || !errors.Is(err, c.err) {
 				t.Errorf("ended %+v, %v", end, err)
@@ -325,7 +325,7 @@ func TestWire(t *testing.T) {
 // A line has no limit that an image or a file would reach.
 func TestLongLine(t *testing.T) {
 	long := strings.Repeat("x", 20<<20)
-	n := vendortest.NewNotes(t)
+	n := vendortest.Listen(t)
 	end, err := codex.Driver{}.Run(t.Context(), turn("x"),
 		vendortest.PlayText(t, greeting+whole(mine, `{"type":"agentMessage","id":"m","text":"`+long+`"}`)+through), n)
 	if err != nil || end.Text != long {
@@ -335,7 +335,7 @@ func TestLongLine(t *testing.T) {
 
 // A question that was answered elsewhere, or does not matter any more, is withdrawn.
 func TestWithdrawn(t *testing.T) {
-	n := vendortest.NewNotes(t)
+	n := vendortest.Listen(t)
 	withdrawn := make(chan struct{})
 	n.Decide = func(ctx context.Context, _ vendor.Permission) (vendor.Answer, error) {
 		<-ctx.Done()
@@ -368,6 +368,6 @@ func FuzzWire(f *testing.F) {
 		f.Add(said.String())
 	}
 	f.Fuzz(func(t *testing.T, said string) {
-		_, _ = codex.Driver{}.Run(t.Context(), turn("x"), vendortest.Say(said), vendortest.NewNotes(t))
+		_, _ = codex.Driver{}.Run(t.Context(), turn("x"), vendortest.Say(said), vendortest.Listen(t))
 	})
 }

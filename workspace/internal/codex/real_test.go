@@ -92,7 +92,7 @@ func (r *house) run(t *testing.T, session, text string, decide vendor.Answer) (*
 	c := d.Command(tu)
 	p := vendortest.Start(t, r.dir, slices.Concat(c.Env, tu.Env), c.Args...)
 	defer p.End()
-	n := vendortest.NewNotes(t)
+	n := vendortest.Listen(t)
 	n.Decide = func(context.Context, vendor.Permission) (vendor.Answer, error) { return decide, nil }
 	end, err := d.Run(t.Context(), tu, p, n)
 	if err != nil {

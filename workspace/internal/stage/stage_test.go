@@ -35,7 +35,7 @@ func ask(t *testing.T, st *stage.Stage, p vendor.Permission) vendor.Answer {
 // A use that somebody still decides about does not run in the background, and one that
 // was refused never ran.
 func TestAdvance(t *testing.T) {
-	n := vendortest.NewNotes(t)
+	n := vendortest.Listen(t)
 	decide := make(chan vendor.Answer)
 	n.Decide = func(ctx context.Context, _ vendor.Permission) (vendor.Answer, error) {
 		select {
@@ -76,7 +76,7 @@ func TestAdvance(t *testing.T) {
 
 // A use is told once, whatever the wire repeats, and results of nothing are nothing.
 func TestOnce(t *testing.T) {
-	n := vendortest.NewNotes(t)
+	n := vendortest.Listen(t)
 	st := stage.New(t.Context(), n)
 	defer st.Close()
 	must(t, st.Result("unknown", nil, false))
@@ -97,7 +97,7 @@ func TestOnce(t *testing.T) {
 
 // A wire that is full of strange things does not fill the log.
 func TestNotices(t *testing.T) {
-	n := vendortest.NewNotes(t)
+	n := vendortest.Listen(t)
 	st := stage.New(t.Context(), n)
 	defer st.Close()
 	for i := range 1000 {
@@ -110,7 +110,7 @@ func TestNotices(t *testing.T) {
 
 // A question about nothing that is known is one of what runs.
 func TestUnknown(t *testing.T) {
-	n := vendortest.NewNotes(t)
+	n := vendortest.Listen(t)
 	st := stage.New(t.Context(), n)
 	defer st.Close()
 	st.Hold(use("a"))

@@ -4,7 +4,7 @@
 //	testdata/allow.wire ──Play──► Process ◄──wire── driver ──► Notes: what it told
 //	real program ────────Start──► Process ◄──wire── driver ──► Notes
 //
-//	n := vendortest.NewNotes(t)
+//	n := vendortest.Listen(t)
 //	end, err := codex.Driver{}.Run(t.Context(), turn, vendortest.Play(t, "testdata/allow.wire"), n)
 //	n.Want("began …", "use call_1 Bash {…}", "permit call_1", "result call_1 …")
 //
@@ -46,8 +46,8 @@ type Notes struct {
 	asked   []vendor.Permission
 }
 
-// NewNotes returns an empty sink.
-func NewNotes(t testing.TB) *Notes {
+// Listen returns a sink that has heard nothing yet.
+func Listen(t testing.TB) *Notes {
 	return &Notes{t: t, uses: map[string]bool{}, running: map[string]bool{}}
 }
 
