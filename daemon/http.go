@@ -35,6 +35,7 @@ type api struct {
 	streaming atomic.Int64
 	drained   atomic.Bool
 	board     board
+	building  sync.Mutex // held by the one who builds an image
 }
 
 // errShutdown is why streams end when the daemon does.

@@ -55,7 +55,7 @@ func (a *api) runRoutes() []route {
 			doc: "Makes a run: of a strategy, or of a single agent. With input, or with start, it is started; a session that " +
 				"has a run already goes on (200 then). A session_id that the client chose makes it safe to ask again.",
 			scope: auth.Run, body: runRequest{}, status: http.StatusCreated, also: []int{http.StatusOK}, answer: wire.RunInfo{},
-			problems: []outcome.Outcome{outcome.Conflict, outcome.Unavailable}, serve: a.createRun,
+			problems: []outcome.Outcome{outcome.NotFound, outcome.Conflict, outcome.Unavailable, outcome.NotOffered}, serve: a.createRun,
 		},
 		{
 			method: http.MethodGet, path: "/v1/runs/{id}", id: "getRun", tag: "runs", doc: "One run.",
@@ -79,6 +79,7 @@ type runRequest struct {
 	StrategyPath string          `json:"strategy_path,omitempty" jsonschema:"or its file, on the daemon's machine"`
 	Model        string          `json:"model,omitempty" jsonschema:"PROVIDER/MODEL; overrides the agents'"`
 	Cwd          string          `json:"cwd,omitempty" jsonschema:"the folder to work in, absolute; needed for a new session"`
+	Workspace    string          `json:"workspace,omitempty" jsonschema:"the workspace that a new session works in, instead of cwd"`
 	Mode         string          `json:"mode,omitempty" jsonschema:"permission mode"`
 	Settings     string          `json:"settings,omitempty" jsonschema:"a settings file that applies to this run, absolute"`
 	Title        string          `json:"title,omitempty"`
@@ -135,6 +136,9 @@ func (a *api) createRun(c *call) error {
 	if err := c.into(&q); err != nil {
 		return err
 	}
+	if err := a.inWorkspace(c.ctx(), &q); err != nil {
+		return err
+	}
 	o, err := q.options(c)
 	if err != nil {
 		return err
@@ -188,6 +192,26 @@ func (a *api) begun(c *call, p *runs.Prepared, input string, by runs.Actor) erro
 	return err
 }
 
+// inWorkspace has a run work where its workspace does.
+func (a *api) inWorkspace(ctx context.Context, q *runRequest) error {
+	if q.Workspace == "" {
+		return nil
+	}
+	if q.Cwd != "" {
+		return refuse(outcome.Usage, "workspace and cwd exclude each other", "leave cwd out: the workspace has its project")
+	}
+	w, err := a.spaces()
+	if err != nil {
+		return err
+	}
+	s, err := w.Get(ctx, q.Workspace)
+	if err != nil {
+		return err
+	}
+	q.Cwd = w.ProjectFolder(s)
+	return nil
+}
+
 // options checks a request, and says it as package runs wants it.
 func (q *runRequest) options(c *call) (*runs.PrepareOptions, error) {
 	if q.SessionID != "" {
@@ -226,7 +250,7 @@ func (q *runRequest) options(c *call) (*runs.PrepareOptions, error) {
 		return nil, &refusal{out: outcome.Usage, detail: err.Error(), err: err}
 	}
 	return &runs.PrepareOptions{
-		Run: q.SessionID, Strategy: s, Model: q.Model, Cwd: q.Cwd, Settings: q.Settings, Mode: q.Mode, Title: q.Title,
+		Run: q.SessionID, Strategy: s, Model: q.Model, Cwd: q.Cwd, Workspace: q.Workspace, Settings: q.Settings, Mode: q.Mode, Title: q.Title,
 		Environ: q.Environ, By: c.actor(),
 	}, nil
 }

@@ -51,6 +51,8 @@ func (a *api) once(c *call) error {
 		return c.route.serve(c)
 	case c.route.secret:
 		return refuse(outcome.Usage, "the answer has a secret, which is kept nowhere: it cannot be told again", "leave Idempotency-Key out")
+	case c.route.stream:
+		return refuse(outcome.Usage, "the answer may be a stream, which is kept nowhere: it cannot be told again", "leave Idempotency-Key out")
 	case len(key) > maxKey || !printable(key):
 		return refuse(outcome.Usage, "an Idempotency-Key is 1 to "+strconv.Itoa(maxKey)+" printable ASCII characters", "")
 	}

@@ -72,6 +72,7 @@ func tags() []any {
 		{"policy", "what may be done, and what was granted"},
 		{"runs", "runs of agents"},
 		{"sessions", "sessions and their records"},
+		{"workspaces", "containers that agents work in, their files and images"},
 	} {
 		list = append(list, dict{"name": t[0], "description": t[1]})
 	}
@@ -86,6 +87,9 @@ func operation(rt *route, s *schemas) (dict, error) {
 	op := dict{
 		"operationId": rt.id, "tags": []string{rt.tag}, "summary": firstSentence(rt.doc), "description": doc,
 		"security": security(rt),
+	}
+	if rt.raw != "" {
+		op["requestBody"] = dict{"required": true, "content": dict{rt.raw: dict{"schema": dict{"type": "string", "format": "binary"}}}}
 	}
 	if list := parameters(rt); len(list) > 0 {
 		op["parameters"] = list
@@ -121,7 +125,7 @@ func security(rt *route) []any {
 
 // mustHaveBody reports whether an empty object would be refused.
 func mustHaveBody(rt *route) bool {
-	return !slices.Contains([]string{"startRun", "continueRun", "forkSession", "verifyAudit"}, rt.id)
+	return !slices.Contains([]string{"startRun", "continueRun", "forkSession", "verifyAudit", "patchWorkspace", "buildImage"}, rt.id)
 }
 
 var pathParam = regexp.MustCompile(`\{(\w+)\}`)
@@ -144,7 +148,7 @@ func parameters(rt *route) []any {
 }
 
 // keyed reports whether a route takes an Idempotency-Key.
-func (r *route) keyed() bool { return r.method == http.MethodPost && !r.secret }
+func (r *route) keyed() bool { return r.method == http.MethodPost && !r.secret && !r.stream }
 
 func parameter(in string, p param) dict {
 	schema := dict{"type": "string"}

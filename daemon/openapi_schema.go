@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // schemas makes schemas of Go types; those of structs have names, and are referred to.
@@ -26,10 +27,11 @@ type schemas struct {
 func newSchemas() *schemas {
 	enum := func(list ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: list} }
 	return &schemas{named: map[string]*jsonschema.Schema{}, options: &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		rawType:                           {Description: "any JSON"},
-		reflect.TypeFor[time.Time]():      {Type: "string", Format: "date-time"},
-		reflect.TypeFor[session.Digest](): {Type: "string", Description: "SHA-256, 64 hexadecimal digits"},
-		reflect.TypeFor[State]():          enum("pending", "approved", "denied", "expired", "cancelled"),
+		rawType:                            {Description: "any JSON"},
+		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+		reflect.TypeFor[workspace.Bytes](): {Type: "string", Description: "a number of bytes, such as 512m or 2g"},
+		reflect.TypeFor[session.Digest]():  {Type: "string", Description: "SHA-256, 64 hexadecimal digits"},
+		reflect.TypeFor[State]():           enum("pending", "approved", "denied", "expired", "cancelled"),
 		reflect.TypeFor[approval.Decision](): enum(
 			string(approval.Allow), string(approval.Deny), string(approval.AllowSession), string(approval.DenySession),
 		),

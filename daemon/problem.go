@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // Problem is what a request that failed is answered with (RFC 9457), as
@@ -137,7 +138,7 @@ func statusOf(err error) outcome.Outcome {
 // plain is outcome.Of where a command and a request differ.
 func plain(err error) outcome.Outcome {
 	switch {
-	case errors.Is(err, session.ErrExists):
+	case errors.Is(err, session.ErrExists), errors.Is(err, workspace.ErrExists), errors.Is(err, workspace.ErrDeleting):
 		return outcome.Conflict
 	case errors.Is(err, session.ErrUnsupported):
 		return outcome.NotOffered

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"fmt"
+	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -24,7 +26,9 @@ type route struct {
 	open   bool       // nobody needs a credential
 	query  []param
 	header []param
-	body   any // zero value of what it takes; nil: nothing
+	body   any    // zero value of what it takes; nil: nothing
+	raw    string // or the type of a body that it reads itself
+	stream bool   // its answer may be a stream, which is kept nowhere
 
 	status   int // of an answer that is no problem; 0 is 200
 	answer   any // zero value of it; nil: it has no JSON body
@@ -145,6 +149,9 @@ func (a *api) admit(rt *route, w http.ResponseWriter, r *http.Request) error {
 	if rt.scope == "" && rt.method == http.MethodPost { // the login reads its body itself
 		return rt.serve(c)
 	}
+	if rt.raw != "" {
+		return c.pour()
+	}
 	if c.body, err = readBody(w, r); err != nil {
 		return err
 	}
@@ -156,6 +163,14 @@ func (a *api) admit(rt *route, w http.ResponseWriter, r *http.Request) error {
 		return a.once(c)
 	}
 	return rt.serve(c)
+}
+
+// pour serves a route that reads its body itself.
+func (c *call) pour() error {
+	if t, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || t != c.route.raw {
+		return refuse(outcome.MediaType, fmt.Sprintf("the body's type is %q", c.r.Header.Get("Content-Type")), "Content-Type: "+c.route.raw)
+	}
+	return c.route.serve(c)
 }
 
 // allowed asks who sent a request whether the route is for them.

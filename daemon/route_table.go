@@ -26,6 +26,7 @@ func (a *api) routeTable() []route {
 	var list []route
 	for _, part := range [][]route{
 		a.healthRoutes(), a.sessionRoutes(), a.eventRoutes(), a.runRoutes(), a.approvalRoutes(), a.policyRoutes(), a.powerRoutes(), a.authRoutes(),
+		a.workspaceRoutes(),
 	} {
 		list = append(list, part...)
 	}

@@ -59,6 +59,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+const opReadSettings = "read settings"
+
 // Hint says what to do about it, or "".
 func (e *Error) Hint() string { return e.Advice }
 
@@ -73,7 +75,7 @@ var outcomes = []struct {
 	{ErrNoImage, outcome.NoEngine},
 	{ErrNoAnswer, outcome.NoEngine},
 	{ErrForeign, outcome.Conflict},
-	{ErrWrongUser, outcome.Forbidden},
+	{ErrWrongUser, outcome.Usage},
 	{ErrQuota, outcome.Full},
 	{ErrWriting, outcome.Busy},
 	{ErrOutside, outcome.Forbidden},
@@ -90,6 +92,9 @@ var outcomes = []struct {
 
 // Outcome is how a command ends that meets the error.
 func (e *Error) Outcome() outcome.Outcome {
+	if e.Op == opReadSettings { // what is on the disk, not what was asked for
+		return outcome.Corrupt
+	}
 	for _, row := range outcomes {
 		if errors.Is(e.Err, row.err) {
 			return row.out

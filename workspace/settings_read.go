@@ -53,7 +53,7 @@ func (d *decoder) fault(at int, contract error, hint, format string, args ...any
 	before := d.source[:min(max(at, 0), len(d.source))]
 	line, col := bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')
 	return &Error{
-		Op: "read settings", Path: fmt.Sprintf("%s:%d:%d", d.file, line, col), Err: contract,
+		Op: opReadSettings, Path: fmt.Sprintf("%s:%d:%d", d.file, line, col), Err: contract,
 		Detail: fmt.Sprintf(format, args...), Advice: hint,
 	}
 }
