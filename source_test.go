@@ -138,7 +138,7 @@ func TestNoMachinePaths(t *testing.T) {
 	// Put together here so that this file does not match itself. What is below /work
 	// otherwise is the project's folder in a workspace's container.
 	foreign := regexp.MustCompile(strings.Join([]string{
-		`/wo` + `rk/(main|shared|[.])`, `/fa` + `rm/`, `[.]lib` + `rary`, `fa` + `rm-(bench|studio)`, `suba` + `gent session`,
+		`/wo` + `rk/(main|shared|[.][a-z])`, `/fa` + `rm/`, `[.]lib` + `rary`, `fa` + `rm-(bench|studio)`, `suba` + `gent session`,
 		`/tmp/br` + `ief`, `/home/[a-z]+/go`, `/ro` + `ot/go`,
 	}, "|"))
 	for name := range strings.SplitSeq(strings.TrimRight(string(tracked), "\x00"), "\x00") {
