@@ -24,8 +24,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// program builds our program, once for all tests.
+// program builds our program, once for all tests; HOLDFAST_TEST_BINARY spares that.
 var program = sync.OnceValues(func() (string, error) {
+	if exe := os.Getenv("HOLDFAST_TEST_BINARY"); exe != "" {
+		return exe, nil
+	}
 	dir, err := os.MkdirTemp("", "holdfast-own-")
 	if err != nil {
 		return "", err
@@ -44,7 +47,9 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	if ran {
 		if exe, err := program(); err == nil {
-			_ = os.RemoveAll(filepath.Dir(exe))
+			if exe != os.Getenv("HOLDFAST_TEST_BINARY") {
+				_ = os.RemoveAll(filepath.Dir(exe))
+			}
 		}
 	}
 	os.Exit(code)

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -271,6 +272,39 @@ func TestOwnKilled(t *testing.T) {
 	_, res = h.run(t.Context(), a, "", nil)
 	if res.Reason != agent.ReasonCompleted || res.Text != "I know that I do not know." {
 		t.Errorf("the next result is %+v", res)
+	}
+	h.verified()
+}
+
+// A process whose host is gone ends by itself, and so does what it runs.
+func TestOwnHostGone(t *testing.T) {
+	h := newHouse(t, `
+steps:
+  - tool_uses: [{tool: Bash, input: {command: "exec 9>held; echo on > pid; exec sleep 300", timeout: 600000}}]
+`)
+	fifo := filepath.Join(h.dir, "held")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	held, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := held.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	_, res := h.run(t.Context(), h.agent(), "go", func(e agent.Event) {
+		if _, ok := e.(agent.ToolStarted); ok {
+			h.reached("pid")
+			_ = h.last().channel.Close()
+		}
+	})
+	if res.Reason != agent.ReasonFailed || h.last().exit.Signal != "" {
+		t.Errorf("the result is %+v, the process ended with %+v", res, h.last().exit)
+	}
+	if _, err := io.ReadAll(held); err != nil { // it ends when nobody can write any more
+		t.Error(err)
 	}
 	h.verified()
 }

@@ -216,8 +216,13 @@ func FuzzFrame(f *testing.F) {
 // What a server is sent by somebody who is no client ends the connection, and nothing else.
 func FuzzServer(f *testing.F) {
 	for _, r := range []request{
-		{ID: 1, Op: opRead, Session: "s", Range: &wireRange{}}, {ID: 1, Op: opStream, Stream: &wireRequest{Keep: 5}},
-		{ID: 1, Op: opAcquire, Session: "x"}, {Op: opEvent}, {Op: opFailed}, {ID: 7, Op: opReply}, {ID: 1, Op: "no"},
+		{ID: 1, Op: opRead, Session: "s", Range: &wireRange{}},
+		{ID: 1, Op: opStream, Stream: &wireRequest{Keep: 5}},
+		{ID: 1, Op: opAcquire, Session: "x"},
+		{Op: opEvent},
+		{Op: opFailed},
+		{ID: 7, Op: opReply},
+		{ID: 1, Op: "no"},
 	} {
 		var p pipe
 		frame := frames{rw: &p}
