@@ -99,7 +99,7 @@ func (p *plain) Kill(ctx context.Context) error {
 
 // house is a project, a home and a store, and an agent that works there.
 type house struct {
-	t        *testing.T
+	t        testing.TB
 	dir      string
 	home     string
 	store    session.Store
@@ -111,7 +111,7 @@ type house struct {
 }
 
 // newHouse returns a house whose model plays a play.
-func newHouse(t *testing.T, play string) *house {
+func newHouse(t testing.TB, play string) *house {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it builds our program; without -short it runs")
@@ -134,7 +134,7 @@ func newHouse(t *testing.T, play string) *house {
 	return h
 }
 
-func played(t *testing.T, text string) model.Model {
+func played(t testing.TB, text string) model.Model {
 	t.Helper()
 	play, err := scripted.Parse([]byte(text))
 	if err != nil {

@@ -1,0 +1,28 @@
+package workspace
+
+import (
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// BenchmarkOwnTurn is a turn of our own agent in a process of its own, without a
+// container: from the call of Run to the model's first text, and to the end.
+func BenchmarkOwnTurn(b *testing.B) {
+	h := newHouse(b, `
+steps:
+  - {when: {any: true}, text: Hello.}
+`)
+	a := h.agent()
+	for b.Loop() {
+		for e, err := range a.Run(b.Context(), transcript.Text{Text: "hello"}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if r, ok := e.(agent.Result); ok && r.Reason != agent.ReasonCompleted {
+				b.Fatalf("%+v", r)
+			}
+		}
+	}
+}
