@@ -271,8 +271,21 @@ func TestCancel(t *testing.T) {
 				}
 				left(t, s.Folder)
 			}
-			if list, err := e.Images(t.Context(), map[string]string{labelImage: s.Tag}); err != nil || slices.ContainsFunc(list, func(i engine.Image) bool { return len(i.Tags) == 0 }) {
-				t.Errorf("%+v, %v", list, err)
+			list, err := e.Images(t.Context(), map[string]string{labelImage: s.Tag})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, img := range list {
+				if !slices.Contains(img.Tags, s.Tag) {
+					t.Errorf("%+v is left", img)
+				}
+			}
+			var containers []struct{ Image, Command string }
+			ask(t, "/containers/json?all=1", &containers)
+			for _, c := range containers {
+				if strings.Contains(c.Command, "(nop)") && strings.Contains(c.Command, s.Tag) { // the builder's
+					t.Errorf("%+v is left", c)
+				}
 			}
 		})
 	}
