@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
@@ -54,18 +55,24 @@ type Container struct {
 	// release says that the way to the network is not needed any more.
 	release func()
 	end     func(context.Context) error // in place of both, of an ephemeral one
+	once    sync.Once
+	closed  error
 }
 
 // Close says that the work is done. The container of a workspace runs on, one from
 // [Workspaces.EnsureEphemeral] is removed. Connections stay open in the former.
 func (c *Container) Close() error {
-	if c.end != nil {
+	c.once.Do(func() {
+		if c.end == nil {
+			c.release()
+			c.closed = c.use.Close()
+			return
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		return c.end(ctx)
-	}
-	c.release()
-	return c.use.Close()
+		c.closed = c.end(ctx)
+	})
+	return c.closed
 }
 
 // Dial connects to the supervisor. A connection starts one process and ends with it;
