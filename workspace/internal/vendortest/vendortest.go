@@ -346,6 +346,7 @@ func Start(t testing.TB, dir string, env []string, args ...string) *Process {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...) // it outlives the test's context, to end by itself
 	cmd.Dir, cmd.Env = dir, env
+	cmd.WaitDelay = time.Second // what it has left behind may hold its output open
 	group(cmd)
 	p := &Process{err: &tail{}}
 	cmd.Stderr = p.err
