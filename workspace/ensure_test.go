@@ -143,6 +143,11 @@ func command(args ...string) error {
 func tryConfigChange(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
+	first, err := e.Image(t.Context(), image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.RemoveImage(context.WithoutCancel(t.Context()), first.ID) }) // it loses its name
 	w := spaces(t, e, t.TempDir())
 	space(t, w, "blog", image)
 	c := ensure(t, w, "blog")
