@@ -164,14 +164,11 @@ func (w *Workspaces) build(all *os.Root, s *Settings) (err error) {
 		return err
 	}
 	defer dir.Close()
-	lock, err := openLock(dir) // held while it is made: a stage without is left over
+	lock, err := lockStage(dir)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	if _, err := diskfile.TryLock(lock); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
 	parts := []string{homeName, runName}
 	if s.Project == "" {
 		parts = append(parts, projectName)
@@ -188,6 +185,24 @@ func (w *Workspaces) build(all *os.Root, s *Settings) (err error) {
 		return err
 	}
 	return syncFolder(all)
+}
+
+// lockStage makes the lock of a workspace that is being made. It has its name once it
+// is held: one of that name which is free was left behind.
+func lockStage(dir *os.Root) (*os.File, error) {
+	const tmp = ".lock"
+	f, err := dir.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_, err = diskfile.TryLock(f) // nobody else knows it
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	if err := errors.Join(err, dir.Rename(tmp, lockName)); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // makeForAgent makes a folder that belongs to who agents are inside.
@@ -267,8 +282,12 @@ func abandoned(all *os.Root, name string) bool {
 	}
 	defer dir.Close()
 	seen, err := dir.Lstat(lockName)
+	if errors.Is(err, fs.ErrNotExist) { // it has just begun, or it ended then
+		made, err := dir.Stat(".")
+		return err == nil && time.Since(made.ModTime()) > time.Hour
+	}
 	if err != nil || !seen.Mode().IsRegular() {
-		return false // it has just begun, or is nobody's
+		return false
 	}
 	f, err := dir.OpenFile(lockName, os.O_RDWR|nonBlock, 0)
 	if err != nil {

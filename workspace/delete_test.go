@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
@@ -265,12 +266,16 @@ func TestSweep(t *testing.T) {
 	d.make(Settings{Slug: "a"})
 	okay(t, os.MkdirAll(d.at(gonePrefix+"x", "y"), 0o700))
 	okay(t, os.Mkdir(d.at(stagePrefix+"begun"), 0o700))
+	okay(t, os.Mkdir(d.at(stagePrefix+"old"), 0o700))
+	old := time.Now().Add(-2 * time.Hour)
+	okay(t, os.Chtimes(d.at(stagePrefix+"old"), old, old))
 	okay(t, os.Mkdir(d.at(stagePrefix+"left"), 0o700))
 	okay(t, os.WriteFile(d.at(stagePrefix+"left", lockName), nil, 0o600))
 	okay(t, os.Symlink(outside(t), d.at(stagePrefix+"link")))
 	d.make(Settings{Slug: "b"})
 	noFile(t, d.at(gonePrefix+"x"))
 	noFile(t, d.at(stagePrefix+"left"))
+	noFile(t, d.at(stagePrefix+"old"))
 	noFile(t, d.at(stagePrefix+"link"))
 	if _, err := os.Stat(d.at(stagePrefix + "begun")); err != nil {
 		t.Errorf("one that is being made: %v", err)

@@ -71,6 +71,9 @@ func (w *Workspaces) ready(ctx context.Context, h *held, slug string) (*Settings
 	if err != nil {
 		return nil, err
 	}
+	if p := w.checkPaths(s, nil); p != nil { // an engine follows links
+		return nil, p.error(slug)
+	}
 	return s, w.checkFolders(h, s)
 }
 

@@ -93,6 +93,13 @@ func TestCreateRefused(t *testing.T) {
 
 // Of many who make the same one at once, one does.
 func TestCreateTogether(t *testing.T) {
+	for range 20 {
+		createTogether(t)
+	}
+}
+
+func createTogether(t *testing.T) {
+	t.Helper()
 	d := newDisk(t)
 	var wg sync.WaitGroup
 	made := make([]error, 8)
@@ -369,6 +376,26 @@ func TestLockOfDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-waited; !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+// A folder that was replaced by a link since the settings were made gets no container.
+func TestReadyLooksAgain(t *testing.T) {
+	d := newDisk(t)
+	project := filepath.Join(filepath.Dir(d.home), "project")
+	okay(t, os.Mkdir(project, 0o777))
+	okay(t, os.Chmod(project, 0o777))
+	d.make(Settings{Slug: "a", Project: project})
+	h, err := d.lock(t.Context(), "test", "a")
+	okay(t, err)
+	defer h.Release()
+	if _, err := d.ready(t.Context(), h, "a"); errors.Is(err, ErrInvalid) {
+		t.Error(err)
+	}
+	okay(t, os.Remove(project))
+	okay(t, os.Symlink(outside(t), project))
+	if _, err := d.ready(t.Context(), h, "a"); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "has a link") {
 		t.Error(err)
 	}
 }
