@@ -57,6 +57,7 @@ func (c *doctorCmd) document(ctx context.Context, p *Program) (doctorDoc, outcom
 	add(c.programs(p)...)
 	add(c.models(p)...)
 	add(c.sandboxChecks(ctx, p)...)
+	add(c.engine(ctx, p)...)
 	if c.Net {
 		add(c.reach(ctx, p)...)
 	}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/workspace"
+)
+
+// engine is what workspaces have to run in. Who has no workspace needs none.
+func (c *doctorCmd) engine(ctx context.Context, p *Program) []check {
+	w, err := p.spaces(nil)
+	if err != nil {
+		return []check{failedCheck("engine", err)}
+	}
+	defer w.Close()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	list, err := w.List(ctx)
+	if err != nil {
+		return []check{failedCheck("workspaces", err)}
+	}
+	e, err := w.Engine(ctx)
+	switch {
+	case err != nil && len(list) == 0:
+		return []check{{"engine", "ok", "none: " + err.Error() + "; workspaces need one", ""}}
+	case err != nil:
+		return []check{{"engine", "warn", fmt.Sprintf("%v; %s cannot run", err, count(len(list), "workspace")), outcome.Hint(err)}}
+	}
+	out := []check{{"engine", "ok", fmt.Sprintf("%s, API %s, %d processors, %s, cgroup v%s", e.Name, e.API, e.CPUs, size(int64(e.Memory)), e.Cgroup), ""}}
+	img, err := w.Image(ctx, "")
+	switch {
+	case errors.Is(err, workspace.ErrNoImage):
+		return append(out, check{"image", "ok", "there is no " + workspace.DefaultImage, "holdfast workspace image build"})
+	case err != nil:
+		return append(out, failedCheck("image", err))
+	}
+	return append(out, check{"image", "ok", fmt.Sprintf("%s, %s, of holdfast %s", workspace.DefaultImage, img.Variant, img.Version), ""})
+}
