@@ -15,9 +15,10 @@ import { Session } from './session.js';
 import { Policy } from './policy.js';
 import { Audit } from './audit.js';
 import { Status } from './status.js';
+import { Workspaces, Workspace } from './workspaces.js';
 
 const screens = [
-  ['/', 'Inbox'], ['/sessions', 'Sessions'], ['/policy', 'Policy'], ['/audit', 'Audit'], ['/status', 'Status'],
+  ['/', 'Inbox'], ['/sessions', 'Sessions'], ['/workspaces', 'Workspaces'], ['/policy', 'Policy'], ['/audit', 'Audit'], ['/status', 'Status'],
 ];
 
 const links = { connecting: 'Connecting', live: 'Live', polling: 'Live', lost: 'Reconnecting' };
@@ -100,6 +101,8 @@ function useKeys(onHelp) {
 function screenOf(path) {
   const m = /^\/sessions\/([^/]+)$/.exec(path);
   if (m) return ['Session', decodeURIComponent(m[1])];
+  const w = /^\/workspaces\/([^/]+)$/.exec(path);
+  if (w) return ['Workspace', decodeURIComponent(w[1])];
   if (path === '/inbox') return ['Inbox'];
   const hit = screens.find(([p]) => p === path);
   return hit ? [hit[1]] : ['No such page'];
@@ -110,6 +113,8 @@ function Screen({ name, id, onHelp }) {
     case 'Inbox': return html`<${Inbox} onHelp=${onHelp} />`;
     case 'Sessions': return html`<${Sessions} />`;
     case 'Session': return html`<${Session} key=${id} id=${id} />`;
+    case 'Workspaces': return html`<${Workspaces} />`;
+    case 'Workspace': return html`<${Workspace} key=${id} id=${id} />`;
     case 'Policy': return html`<${Policy} />`;
     case 'Audit': return html`<${Audit} />`;
     case 'Status': return html`<${Status} />`;

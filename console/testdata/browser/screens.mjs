@@ -5,7 +5,7 @@ import { accessible, allow, check, context, enter, base, frames, loaded, run, sh
 allow(/40[14]/); // a session without a run, and a page without a login
 
 const screens = {
-  inbox: '/', sessions: '/sessions', session: '/sessions/build', record: '/sessions/build#seq-14', policy: '/policy?session=build&cwd=/src/calendar', audit: '/audit', status: '/status', nothing: '/no/such/page',
+  inbox: '/', sessions: '/sessions', session: '/sessions/build', record: '/sessions/build#seq-14', policy: '/policy?session=build&cwd=/src/calendar', workspaces: '/workspaces', workspace: '/workspaces/blog', audit: '/audit', status: '/status', nothing: '/no/such/page',
 };
 
 // What of axe depends on how large the screen is.
