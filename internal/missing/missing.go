@@ -24,3 +24,13 @@ func Skip(t testing.TB, format string, args ...any) {
 	}
 	t.Skipf(format, args...)
 }
+
+// Heavy is [Skip] for what takes minutes to get or to run: it is wanted, also in CI,
+// only where HOLDFAST_HEAVY says so.
+func Heavy(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("HOLDFAST_HEAVY") == "" {
+		t.Skipf(format, args...)
+	}
+	Skip(t, format, args...)
+}

@@ -32,3 +32,18 @@ func TestSkip(t *testing.T) {
 		}
 	}
 }
+
+func TestHeavy(t *testing.T) {
+	t.Setenv("CI", "true")
+	for heavy, want := range map[string]string{"": "skipped: no Debian", "1": "failed: no Debian"} {
+		t.Setenv("HOLDFAST_HEAVY", heavy)
+		w := &watch{TB: t}
+		func() {
+			defer func() { w.ended, _ = recover().(string) }()
+			missing.Heavy(w, "no %s", "Debian")
+		}()
+		if w.ended != want {
+			t.Errorf("HOLDFAST_HEAVY=%q: %q, want %q", heavy, w.ended, want)
+		}
+	}
+}

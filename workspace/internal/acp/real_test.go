@@ -47,7 +47,7 @@ func claude(t *testing.T) *agent {
 	t.Helper()
 	script := os.Getenv("HOLDFAST_TEST_ACP")
 	if script == "" {
-		missing.Skip(t, `there is no agent that speaks ACP; to run this test: eval "$(scripts/services env acp)"`)
+		missing.Heavy(t, `there is no agent that speaks ACP; to run this test: eval "$(scripts/services env acp)"`)
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {

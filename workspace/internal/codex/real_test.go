@@ -47,7 +47,7 @@ func unpack(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("HOLDFAST_TEST_VENDORS")
 	if dir == "" {
-		missing.Skip(t, `Codex is not there; to run this test: eval "$(scripts/services env vendors)"`)
+		missing.Heavy(t, `Codex is not there; to run this test: eval "$(scripts/services env vendors)"`)
 	}
 	found, err := filepath.Glob(filepath.Join(dir, "codex-*.tgz"))
 	if err != nil || len(found) == 0 {

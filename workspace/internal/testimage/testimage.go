@@ -102,7 +102,7 @@ func Debian(t testing.TB, with ...string) string {
 	e := Engine(t)
 	packages := os.Getenv("HOLDFAST_TEST_VENDORS")
 	if packages == "" && len(with) > 0 {
-		missing.Skip(t, `no packages of agents: eval "$(scripts/services env vendors)" makes this run`)
+		missing.Heavy(t, `no packages of agents: eval "$(scripts/services env vendors)" makes this run`)
 	}
 	return build(t, e, image.Spec{Variant: image.Debian, Base: Base(t, e), With: with, Packages: packages})
 }
@@ -123,7 +123,7 @@ func Base(t testing.TB, e *engine.Engine) string {
 	t.Helper()
 	tar := os.Getenv("HOLDFAST_TEST_DEBIAN")
 	if tar == "" {
-		missing.Skip(t, `no Debian: eval "$(scripts/services env debian)" makes this run`)
+		missing.Heavy(t, `no Debian: eval "$(scripts/services env debian)" makes this run`)
 	}
 	f, err := os.Open(tar)
 	if err != nil {
