@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,10 +25,21 @@ type instance struct {
 	args []string
 	cmd  *exec.Cmd
 	url  string
+
+	ended chan struct{} // closed when cmd has been waited for
 }
 
 // own starts a server with settings beside those that a store wants; later ones win.
 func own(t testing.TB, settings ...string) *instance {
+	t.Helper()
+	i := prepare(t)
+	i.args = append(i.args, settings...)
+	i.start()
+	return i
+}
+
+// prepare makes what a server needs; its end is the test's.
+func prepare(t testing.TB) *instance {
 	t.Helper()
 	if os.Getenv("HOLDFAST_TEST_REDIS_SERVER") == "" {
 		missing.Skip(t, `HOLDFAST_TEST_REDIS_SERVER names no program: eval "$(scripts/services env redis)"`)
@@ -36,48 +49,86 @@ func own(t testing.TB, settings ...string) *instance {
 		t.Fatal(err)
 	}
 	i := &instance{t: t, dir: dir, url: "unix://" + dir + "/s"}
-	i.args = append([]string{
+	i.args = []string{
 		"--port", "0", "--unixsocket", dir + "/s", "--dir", dir, "--appendonly", "yes", "--appendfsync", "always",
 		"--save", "", "--logfile", dir + "/log",
-	}, settings...)
+	}
 	t.Cleanup(func() {
-		if i.cmd.Process != nil { // its child, if it has one, must not write into the folder any more
+		if i.ended != nil { // its child, if it has one, must not write into the folder any more
 			_ = i.cmd.Process.Signal(os.Interrupt)
 			late := time.AfterFunc(3*time.Second, func() { _ = i.cmd.Process.Kill() }) // with some settings it refuses to end
-			_ = i.cmd.Wait()
+			<-i.ended
 			late.Stop()
 		}
 		os.RemoveAll(dir)
 	})
-	i.start()
 	return i
 }
 
 func (i *instance) start() {
 	i.t.Helper()
-	i.cmd = exec.Command(os.Getenv("HOLDFAST_TEST_REDIS_SERVER"), i.args...)
-	if err := i.cmd.Start(); err != nil {
+	if err := i.begin(); err != nil {
 		i.t.Fatal(err)
 	}
+}
+
+// cluster starts a cluster of one server and returns its URL. Such a server takes two ports,
+// and somebody may have taken one since nobody listened on it: then others are tried.
+func cluster(t testing.TB) (*instance, string) {
+	t.Helper()
+	i := prepare(t)
+	alone := i.args
+	for try := 1; ; try++ {
+		port, bus := freePort(t), freePort(t)
+		i.args = append(slices.Clip(alone), "--cluster-enabled", "yes", "--bind", "127.0.0.1", "--port", port, "--cluster-port", bus)
+		err := i.begin()
+		if err == nil {
+			return i, "redis://127.0.0.1:" + port
+		}
+		if try == 20 || !strings.Contains(err.Error(), "ddress already in use") {
+			t.Fatal(err)
+		}
+	}
+}
+
+// begin starts the server and waits for its answer, or for its end.
+func (i *instance) begin() error {
+	i.cmd = exec.Command(os.Getenv("HOLDFAST_TEST_REDIS_SERVER"), i.args...)
+	_ = os.Remove(filepath.Join(i.dir, "log"))
+	if err := i.cmd.Start(); err != nil {
+		return err
+	}
+	i.ended = make(chan struct{})
+	go func(cmd *exec.Cmd, ended chan<- struct{}) {
+		_ = cmd.Wait()
+		close(ended)
+	}(i.cmd, i.ended)
 	c := raw(i.t, i.url)
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.After(time.Minute); ; {
 		// Any answer will do: a server may want a password first.
 		err := c.Echo(ctx, "there").Err()
-		if err == nil || len(err.Error()) > 6 && err.Error()[:6] == "NOAUTH" {
-			return
+		if err == nil || strings.HasPrefix(err.Error(), "NOAUTH") {
+			return nil
 		}
-		if time.Now().After(deadline) {
-			log, _ := os.ReadFile(filepath.Join(i.dir, "log"))
-			i.t.Fatalf("the server does not answer: %v\n%s", err, log)
+		select {
+		case <-i.ended:
+			return fmt.Errorf("the server has ended: %v\n%s", i.cmd.ProcessState, i.log())
+		case <-deadline:
+			return fmt.Errorf("the server does not answer: %w\n%s", err, i.log())
+		case <-time.After(5 * time.Millisecond):
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+func (i *instance) log() []byte {
+	b, _ := os.ReadFile(filepath.Join(i.dir, "log"))
+	return b
 }
 
 // kill ends the server without a warning.
 func (i *instance) kill() {
 	_ = i.cmd.Process.Kill()
-	_ = i.cmd.Wait()
+	<-i.ended
 }
 
 // author writes a log the way [session.Log] does.
@@ -163,12 +214,17 @@ func check(t testing.TB, s session.Store, id string) int64 {
 	return last.Seq
 }
 
-// freePort is one that nobody listens on.
+// freePort is one that nobody listens on, and none of those that the kernel gives to clients.
 func freePort(t testing.TB) string {
 	t.Helper()
+	first := 32768
+	if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
+		if _, err := fmt.Sscan(string(b), &first); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for {
-		// A cluster's servers talk to each other on the port 10,000 above.
-		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(20_000+rand.IntN(10_000)))
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(10_000+rand.IntN(max(first, 11_000)-10_000)))
 		if err == nil {
 			defer l.Close()
 			_, port, _ := net.SplitHostPort(l.Addr().String())

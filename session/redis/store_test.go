@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -42,7 +41,7 @@ func TestStore(t *testing.T) {
 
 // A cluster of one server: all keys of a store are in one slot.
 func TestCluster(t *testing.T) {
-	i := own(t, "--cluster-enabled", "yes", "--port", freePort(t), "--bind", "127.0.0.1")
+	i, url := cluster(t)
 	c := raw(t, i.url)
 	if err := c.Do(ctx, "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err(); err != nil {
 		t.Fatal(err)
@@ -54,7 +53,6 @@ func TestCluster(t *testing.T) {
 		}
 		ok = strings.Contains(info, "cluster_state:ok")
 	}
-	url := "redis://127.0.0.1:" + i.args[slices.Index(i.args, "--bind")-1]
 	sessiontest.Run(t, func(t testing.TB) session.Store { return open(t, placeOn(t, url)) }, sessiontest.Caps{
 		Reopen: func(t testing.TB, s session.Store) session.Store { return open(t, s.(*opened).url) },
 		Slow:   true,
