@@ -72,11 +72,8 @@ func keepID(file string) (string, error) {
 	if id, err := readID(file); !errors.Is(err, fs.ErrNotExist) {
 		return id, err
 	}
-	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := makeFolder(filepath.Dir(file)); err != nil {
 		return "", err
-	}
-	if st, err := os.Lstat(filepath.Dir(file)); err != nil || !st.IsDir() {
-		return "", errors.New("session: " + filepath.Dir(file) + " is not a directory") // nor a link to one
 	}
 	var random [16]byte
 	rand.Read(random[:])
@@ -85,6 +82,7 @@ func keepID(file string) (string, error) {
 		return "", err
 	}
 	defer os.Remove(tmp.Name())
+	handOver(tmp, filepath.Dir(file))
 	_, err = tmp.WriteString(hex.EncodeToString(random[:]) + "\n")
 	if err := errors.Join(err, tmp.Close()); err != nil {
 		return "", err
@@ -95,6 +93,24 @@ func keepID(file string) (string, error) {
 		}
 	}
 	return readID(file)
+}
+
+// makeFolder makes a folder where there is none. A link to one is none.
+func makeFolder(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if err == nil {
+		if f, err := openFolder(dir); err == nil {
+			handOver(f, filepath.Dir(dir))
+			_ = f.Close() // it was not written to
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if st, err := os.Lstat(dir); err != nil || !st.IsDir() {
+		return errors.New("session: " + dir + " is not a directory")
+	}
+	return nil
 }
 
 // readID reads an id from a small regular file. Links are not followed.

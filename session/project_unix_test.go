@@ -1,0 +1,45 @@
+//go:build unix
+
+package session_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// What root writes down in a folder of somebody is theirs: an agent that is not root
+// would find a folder there which it cannot look into.
+func TestProjectOfAnother(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root writes into folders of others")
+	}
+	for name, files := range map[string][]string{
+		"plain": {".holdfast", ".holdfast/project"},
+		"git":   {".git/holdfast-project"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := realTemp(t)
+			if name == "git" {
+				tree(t, dir, map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/objects/": ""})
+				if err := os.Chown(filepath.Join(dir, ".git"), 4711, 4711); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Chown(dir, 4711, 4711); err != nil {
+				t.Fatal(err)
+			}
+			project(t, dir)
+			for _, f := range files {
+				info, err := os.Lstat(filepath.Join(dir, f))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if st := info.Sys().(*syscall.Stat_t); st.Uid != 4711 || st.Gid != 4711 {
+					t.Errorf("%s belongs to %d:%d", f, st.Uid, st.Gid)
+				}
+			}
+		})
+	}
+}
