@@ -1,3 +1,5 @@
+//go:build unix
+
 package workspace
 
 import (
@@ -159,7 +161,7 @@ func (h *house) start(_ context.Context, s supervisor.Spec) (ownProcess, error) 
 	if p.stdout, err = p.cmd.StdoutPipe(); err != nil {
 		return nil, err
 	}
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	fds, err := socketPair()
 	if err != nil {
 		return nil, err
 	}
@@ -173,6 +175,23 @@ func (h *house) start(_ context.Context, s supervisor.Spec) (ownProcess, error) 
 	h.started = append(h.started, p)
 	h.mu.Unlock()
 	return p, theirs.Close()
+}
+
+// socketPair returns two ends that no other program inherits.
+func socketPair() ([2]int, error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return fds, err
+	}
+	for _, fd := range fds {
+		syscall.CloseOnExec(fd)
+		if err := syscall.SetNonblock(fd, true); err != nil {
+			return fds, err
+		}
+	}
+	return fds, nil
 }
 
 func (h *house) last() *plain {
