@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 )
 
@@ -49,7 +50,7 @@ func Dial(ctx context.Context, path string) (*Conn, error) {
 // NewConn speaks to a supervisor over a stream that leads to it, as that of an exec of
 // `holdfast supervise attach`. The connection closes rw, also when it fails.
 func NewConn(ctx context.Context, rw io.ReadWriteCloser) (*Conn, error) {
-	c := &Conn{link: newLink(rw), hello: make(chan struct{}), waiting: map[int64]chan *frame{}}
+	c := &Conn{link: newLink(rw, maxAnswer), hello: make(chan struct{}), waiting: map[int64]chan *frame{}}
 	c.link.run(c.take)
 	c.link.gone.Go(c.lost)
 	var err error
@@ -98,6 +99,7 @@ func (c *Conn) greet(f *frame) error {
 		return fmt.Errorf("%w: it speaks version %d of the protocol, this is %d", ErrProtocol, f.Health.Protocol, Protocol)
 	}
 	c.health = *f.Health
+	c.health.Version, c.health.Unconfined = clip(c.health.Version), clip(c.health.Unconfined)
 	close(c.hello)
 	return nil
 }
@@ -154,10 +156,12 @@ func (c *Conn) Ping(ctx context.Context) (Health, error) {
 	if f.Health == nil {
 		return Health{}, ErrProtocol
 	}
+	f.Health.Version, f.Health.Unconfined = clip(f.Health.Version), clip(f.Health.Unconfined)
 	return *f.Health, nil
 }
 
-// Processes lists what runs in the container, of all connections, by the time of start.
+// Processes lists what runs in the container, of all connections, by the time of start;
+// not more than 1000.
 func (c *Conn) Processes(ctx context.Context) ([]Running, error) {
 	f, err := c.ask(ctx, &frame{Type: typeList})
 	if err != nil {
@@ -254,7 +258,18 @@ func refusal(id string, f *frame) error {
 	default:
 		kind = ErrNotStarted
 	}
-	return fmt.Errorf("start %s: %w: %s", id, kind, f.Error)
+	return fmt.Errorf("start %s: %w: %s", id, kind, clip(f.Error))
+}
+
+// maxText bounds a text for people that was chosen inside.
+const maxText = 500
+
+// clip shortens a text to about maxText bytes.
+func clip(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "…"
 }
 
 // peerOf finds out who listens.

@@ -19,6 +19,7 @@ type forwarder struct {
 	mu    sync.Mutex
 	l     net.Listener
 	conns map[net.Conn]bool
+	free  chan struct{}
 	gone  sync.WaitGroup
 }
 
@@ -35,7 +36,7 @@ func (f *forwarder) raise() bool {
 		if err != nil {
 			return false
 		}
-		f.l, f.conns = l, map[net.Conn]bool{}
+		f.l, f.conns, f.free = l, map[net.Conn]bool{}, make(chan struct{}, maxRelays)
 		f.gone.Go(func() { f.accept(l) })
 	}
 	info, err := os.Lstat(f.to)
@@ -52,9 +53,19 @@ func (f *forwarder) accept(l net.Listener) {
 			time.Sleep(50 * time.Millisecond)
 			continue
 		}
-		f.gone.Go(func() { f.relay(from) })
+		select {
+		case f.free <- struct{}{}:
+			f.gone.Go(func() { f.relay(from); <-f.free })
+		default:
+			_ = from.Close()
+		}
 	}
 }
+
+// maxRelays bounds the connections to the proxy at a time: who opens more than that must
+// not take the descriptors by which the host reaches the supervisor. The host's proxy serves
+// fewer.
+const maxRelays = 512
 
 func (f *forwarder) relay(from net.Conn) {
 	defer from.Close()

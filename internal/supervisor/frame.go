@@ -63,6 +63,9 @@ const (
 
 const (
 	maxHeader = 16 << 20 // more than a kernel takes for a program's arguments and environment
+	// maxAnswer bounds a line from inside: JSON becomes many times as large in memory, and
+	// who is inside need not be a supervisor.
+	maxAnswer = 1 << 20
 	maxData   = 64 << 10
 	// window is how much of a stream is under way without being taken: it bounds what a
 	// reader who does not read costs.
@@ -90,9 +93,10 @@ type ended struct {
 
 var errFrame = errors.New("not a frame")
 
-// readFrame reads one frame. Its data is valid until the next.
-func readFrame(r *bufio.Reader, data []byte) (*frame, error) {
-	line, err := readLine(r)
+// readFrame reads one frame, whose line has at most so many bytes. Its data is valid until
+// the next.
+func readFrame(r *bufio.Reader, data []byte, most int) (*frame, error) {
+	line, err := readLine(r, most)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +118,7 @@ func readFrame(r *bufio.Reader, data []byte) (*frame, error) {
 
 // readLine reads up to a newline. A line that fits the reader's buffer is valid until the
 // next read.
-func readLine(r *bufio.Reader) ([]byte, error) {
+func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
 		if err == io.EOF && len(line) > 0 {
@@ -124,8 +128,8 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 	long := append([]byte(nil), line...)
 	for errors.Is(err, bufio.ErrBufferFull) {
-		if len(long) > maxHeader {
-			return nil, fmt.Errorf("%w: a line of more than %d bytes", errFrame, maxHeader)
+		if len(long) > most {
+			return nil, fmt.Errorf("%w: a line of more than %d bytes", errFrame, most)
 		}
 		line, err = r.ReadSlice('\n')
 		long = append(long, line...)

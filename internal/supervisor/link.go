@@ -19,8 +19,9 @@ const (
 // link is one side of a connection. Sending never waits for what the other side's reader
 // does with it: streams send no more than they were granted.
 type link struct {
-	rw io.ReadWriteCloser
-	in *bufio.Reader
+	rw   io.ReadWriteCloser
+	in   *bufio.Reader
+	most int // bytes of a line that comes
 
 	sending chan struct{} // held by who sends
 	out     []byte
@@ -36,8 +37,11 @@ type link struct {
 	gone sync.WaitGroup // the goroutines
 }
 
-func newLink(rw io.ReadWriteCloser) *link {
-	return &link{rw: rw, in: bufio.NewReaderSize(rw, maxData), heard: time.Now(), sending: make(chan struct{}, 1), more: make(chan struct{}, 1), dead: make(chan struct{})}
+func newLink(rw io.ReadWriteCloser, most int) *link {
+	return &link{
+		rw: rw, in: bufio.NewReaderSize(rw, maxData), most: most, heard: time.Now(),
+		sending: make(chan struct{}, 1), more: make(chan struct{}, 1), dead: make(chan struct{}),
+	}
 }
 
 // run begins to read and to beat. Each frame goes to take, in order, on one goroutine;
@@ -46,7 +50,7 @@ func (l *link) run(take func(*frame) error) {
 	l.gone.Go(func() {
 		data := make([]byte, maxData)
 		for {
-			f, err := readFrame(l.in, data)
+			f, err := readFrame(l.in, data, l.most)
 			if err == nil {
 				l.mu.Lock()
 				l.heard = time.Now()

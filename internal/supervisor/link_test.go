@@ -59,7 +59,7 @@ func TestSilence(t *testing.T) {
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := net.Pipe()
-		left, right := newLink(a), newLink(b)
+		left, right := newLink(a, maxAnswer), newLink(b, maxHeader)
 		nothing := func(*frame) error { return nil }
 		left.run(nothing)
 		right.run(nothing)
@@ -89,7 +89,7 @@ func TestHandshake(t *testing.T) {
 		{"a stream that is none", `{"t":"data","s":4,"size":1}` + "\nx", ErrProtocol},
 		{"too much data", `{"t":"data","s":1,"size":65537}` + "\n", ErrProtocol},
 		{"less than nothing", `{"t":"data","s":1,"size":-1}` + "\n", ErrProtocol},
-		{"a line without end", strings.Repeat(" ", maxHeader+maxData), ErrProtocol},
+		{"a line without end", strings.Repeat(" ", maxAnswer+maxData), ErrProtocol},
 	} {
 		inside, open := insideOf(t, tt.first)
 		if _, err := open(); !errors.Is(err, tt.want) {
@@ -195,7 +195,7 @@ func FuzzFrames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, data := bufio.NewReaderSize(bytes.NewReader(b), 64), make([]byte, maxData)
 		for {
-			got, err := readFrame(r, data)
+			got, err := readFrame(r, data, maxHeader)
 			if err != nil {
 				return
 			}
@@ -207,7 +207,7 @@ func FuzzFrames(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := readFrame(bufio.NewReader(bytes.NewReader(wire)), make([]byte, maxData))
+			again, err := readFrame(bufio.NewReader(bytes.NewReader(wire)), make([]byte, maxData), maxHeader)
 			if err != nil || !reflect.DeepEqual(normal(got), normal(again)) {
 				t.Fatalf("%+v became %+v (%v)", got, again, err)
 			}

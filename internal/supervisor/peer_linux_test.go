@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/holdfast-dev/holdfast/internal/freeport"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/supervisor/reaper"
 )
@@ -187,12 +189,7 @@ func TestServeRefuses(t *testing.T) {
 }
 
 func TestForward(t *testing.T) {
-	busy, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := busy.Addr().String()
-	_ = busy.Close()
+	addr := "127.0.0.1:" + strconv.Itoa(freeport.Pick(t))
 	h := newHouse(t, "PROXY="+addr)
 	if env := output(t, h.start("env")); strings.Contains(strings.ToLower(env), "proxy") {
 		t.Errorf("a proxy that is not there: %s", env)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 	"syscall"
+	"time"
 	"unicode/utf8"
 )
 
@@ -14,6 +15,7 @@ import (
 type Process struct {
 	conn    *Conn
 	pid     int
+	grace   time.Duration
 	in      *outbox
 	out     *inbox
 	errs    *inbox // nil when only its end is kept
@@ -27,7 +29,7 @@ type Process struct {
 }
 
 func newProcess(c *Conn, s Spec) *Process {
-	p := &Process{conn: c, in: newOutbox(c.link, streamIn), out: newInbox(c.link, streamOut), over: make(chan struct{})}
+	p := &Process{conn: c, grace: s.grace(), in: newOutbox(c.link, streamIn), out: newInbox(c.link, streamOut), over: make(chan struct{})}
 	if s.Channel {
 		p.channel = &channel{in: newInbox(c.link, streamChannel), out: newOutbox(c.link, streamChannel)}
 	}
@@ -178,9 +180,13 @@ func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	}
 }
 
+// killTime is how long after its grace a process that is killed may still be there.
+const killTime = 20 * time.Second
+
 // Kill ends the process and everything that it started: SIGTERM to its process group,
 // SIGKILL to all of the tree after the [Spec]'s grace. It returns when nothing is left;
-// when the context ends before, killing goes on.
+// when the context ends before, killing goes on. A supervisor that does not say in time
+// that nothing is left is given up, and the connection with it: [ErrLost].
 func (p *Process) Kill(ctx context.Context) error {
 	select {
 	case <-p.over:
@@ -190,7 +196,15 @@ func (p *Process) Kill(ctx context.Context) error {
 	if err := p.conn.link.post(frame{Type: typeKill}); err != nil {
 		return err
 	}
+	late := time.AfterFunc(p.grace+killTime, func() {
+		p.conn.link.end(fmt.Errorf("%w: it does not say that the process has ended", ErrLost))
+	})
 	_, err := p.Wait(ctx)
+	select {
+	case <-p.over:
+		late.Stop()
+	default: // it watches on
+	}
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -115,7 +116,7 @@ func listen(path string) (*net.UnixListener, error) {
 
 // serve serves one connection.
 func (s *server) serve(conn *net.UnixConn) {
-	l := newLink(conn)
+	l := newLink(conn, maxHeader)
 	if err := s.admit(conn); err != nil {
 		fmt.Fprintln(s.o.Log, "holdfast supervise:", err)
 		_ = l.send(&frame{Type: typeRefused, Code: codePeer}, nil)
@@ -190,15 +191,25 @@ func (s *server) health() Health {
 	}
 }
 
+// The bounds of a list of processes, which is to fit maxAnswer.
+const (
+	maxListed  = 1000
+	maxProgram = 100 // bytes of a program's path, its end
+)
+
 func (s *server) list() []Running {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []Running
 	for _, t := range s.tasks {
-		out = append(out, Running{ID: t.order.ID, Program: t.order.Args[0], Pid: t.pid, Started: t.started})
+		program := t.order.Args[0]
+		if len(program) > maxProgram {
+			program = "…" + strings.ToValidUTF8(program[len(program)-maxProgram:], "")
+		}
+		out = append(out, Running{ID: t.order.ID, Program: program, Pid: t.pid, Started: t.started})
 	}
 	slices.SortFunc(out, func(a, b Running) int { return a.Started.Compare(b.Started) })
-	return out
+	return out[:min(len(out), maxListed)]
 }
 
 // shutDown kills everything, and ends the connections.

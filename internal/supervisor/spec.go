@@ -75,7 +75,7 @@ type Exit struct {
 // Running is a process that runs in the container.
 type Running struct {
 	ID      string    `json:"id"`
-	Program string    `json:"program"` // Args[0]
+	Program string    `json:"program"` // Args[0]; of a long one the end
 	Pid     int       `json:"pid"`     // in the container
 	Started time.Time `json:"started"`
 }
@@ -102,15 +102,18 @@ type Health struct {
 
 // order is the spec as it goes over the wire, once it is checked.
 func (s *Spec) order() (*order, error) {
-	grace := s.Grace
-	if grace == 0 {
-		grace = Grace
-	}
 	o := &order{
 		ID: s.ID, Args: s.Args, Env: s.Env, Dir: s.Dir, Channel: s.Channel, Terminal: s.Terminal,
-		GraceMS: max(0, grace.Milliseconds()),
+		GraceMS: s.grace().Milliseconds(),
 	}
 	return o, o.check()
+}
+
+func (s *Spec) grace() time.Duration {
+	if s.Grace == 0 {
+		return Grace
+	}
+	return max(0, s.Grace)
 }
 
 // check says whether an order is one that could be started. Both sides ask.

@@ -112,13 +112,13 @@ func newInbox(l *link, s int) *inbox {
 func (b *inbox) put(data []byte) error {
 	b.mu.Lock()
 	switch {
-	case b.err != nil || len(b.held)+b.taken+len(data) > window:
-		b.mu.Unlock()
-		return errFrame
-	case b.shut:
+	case b.shut: // it was under way when it was shut
 		b.mu.Unlock()
 		b.link.ack(b.s, len(data))
 		return nil
+	case b.err != nil || len(b.held)+b.taken+len(data) > window:
+		b.mu.Unlock()
+		return errFrame
 	}
 	b.held = append(b.held, data...)
 	b.moved.Broadcast()
