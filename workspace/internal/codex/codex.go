@@ -25,15 +25,36 @@ func (d Driver) Command(t vendor.Turn) vendor.Command {
 	if len(args) == 0 {
 		args = []string{"codex"}
 	}
-	args = append(args, "app-server", "-c", "check_for_update_on_startup=false")
+	args = append(args, "app-server", "-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false",
+		"-c", "features.unbounded_connection_retries=false") // a model that cannot be reached ends the turn
 	if key(t.Env) != "" {
 		args = append(args, "-c", `cli_auth_credentials_store="ephemeral"`)
 	}
-	if base := variable(t.Env, "OPENAI_BASE_URL"); base != "" {
-		quoted, _ := json.Marshal(base) // a string; TOML's look the same
-		args = append(args, "-c", "openai_base_url="+string(quoted))
+	if base := variable(t.Env, baseVariable); base != "" {
+		args = append(args, "-c", "model_providers."+provider+"="+server(base), "-c", "model_provider="+tomlString(provider))
 	}
 	return vendor.Command{Args: args}
+}
+
+// baseVariable has the address of a model server that is not the vendor's own, and
+// provider is what Codex is told to call it. A session stays with its provider: one that
+// was begun with another is not resumed.
+const (
+	baseVariable = "OPENAI_BASE_URL"
+	provider     = "holdfast"
+)
+
+// server describes a model server of others. Few of them know the websocket that the
+// vendor's own has, and Codex waits 15 seconds for one that does not answer there.
+func server(base string) string {
+	return "{name=" + tomlString(baseVariable) + ",base_url=" + tomlString(base) +
+		`,wire_api="responses",requires_openai_auth=true,supports_websockets=false}`
+}
+
+// tomlString is a string of TOML, which look the same as JSON's.
+func tomlString(s string) string {
+	b, _ := json.Marshal(s) // of a string
+	return string(b)
 }
 
 // key is the API key in an environment, or "".

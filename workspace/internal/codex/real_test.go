@@ -130,6 +130,12 @@ func (r *house) resumes(t *testing.T) {
 	if !end.ResumeFailed {
 		t.Errorf("a session that is not there: %+v", end)
 	}
+	env := r.env
+	r.env = slices.Clone(env[:len(env)-1]) // without the model server
+	if _, end, _ = r.run(t, id, "x", vendor.Answer{}); !end.ResumeFailed {
+		t.Errorf("a session of a model server that is not named any more: %+v", end)
+	}
+	r.env = env
 	if err := filepath.WalkDir(r.home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err

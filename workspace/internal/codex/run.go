@@ -125,6 +125,9 @@ func (r *run) open() {
 	if r.turn.Model != "" {
 		p["model"] = r.turn.Model
 	}
+	if variable(r.turn.Env, baseVariable) != "" {
+		p["modelProvider"] = provider
+	}
 	if r.turn.System != "" {
 		p["developerInstructions"] = r.turn.System
 	}
