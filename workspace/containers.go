@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
@@ -81,6 +82,35 @@ func (w *Workspaces) Close() error {
 	err := c.engine.Close()
 	c.engine, c.info, c.found = nil, nil, false
 	return err
+}
+
+// list finds the containers of this HOLDFAST_HOME, or of one of its workspaces.
+func (w *Workspaces) list(ctx context.Context, e *engine.Engine, slug string) ([]engine.Container, error) {
+	labels := map[string]string{labelHome: w.homeHash()}
+	if slug != "" {
+		labels[labelWorkspace] = slug
+	}
+	list, err := e.List(ctx, labels)
+	return slices.DeleteFunc(list, func(c engine.Container) bool { return !w.mine(c) }), err
+}
+
+// mine reports whether a container with our labels is ours. An image that somebody made
+// of one of our containers has them as well, and so has what is run of it: ours have our
+// name, or, when they were renamed, what is ours mounted in them.
+func (w *Workspaces) mine(c engine.Container) bool {
+	if slug := c.Labels[labelWorkspace]; CheckSlug(slug) == nil && (c.Name == w.containerName(slug) || w.isEphemeral(c)) {
+		return true
+	}
+	return slices.ContainsFunc(c.Mounts, func(source string) bool {
+		return below(source, w.folder(), '/') || below(source, resolved(w.folder()), '/')
+	})
+}
+
+// isEphemeral reports whether a container was made by EnsureEphemeral. The label alone
+// does not say that: an image may have it.
+func (w *Workspaces) isEphemeral(c engine.Container) bool {
+	slug, id := c.Labels[labelWorkspace], c.Labels[labelEphemeral]
+	return CheckSlug(slug) == nil && CheckSlug(id) == nil && c.Name == w.containerName(slug)+"."+id
 }
 
 // ours looks at the container of a workspace. It is [ErrForeign] when something that

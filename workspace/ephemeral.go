@@ -133,7 +133,7 @@ func (w *Workspaces) dropEphemeral(ctx context.Context, e *engine.Engine, slug s
 	var failed []error
 	for _, c := range list {
 		id := c.Labels[labelEphemeral]
-		if folders != nil && CheckSlug(id) == nil && needed(folders, id) {
+		if folders != nil && needed(folders, id) {
 			continue
 		}
 		if err := e.Remove(ctx, c.ID); err != nil {

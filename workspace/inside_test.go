@@ -52,7 +52,7 @@ var insideProgram = sync.OnceValues(func() ([]byte, error) {
 
 // testImage makes an image with the program alone. What is added makes it another image
 // of the same program.
-func testImage(t testing.TB, e *engine.Engine, added string) (ref string) {
+func testImage(t testing.TB, e *engine.Engine, added string, changes ...string) (ref string) {
 	t.Helper()
 	program, err := insideProgram()
 	if err != nil {
@@ -72,7 +72,7 @@ func testImage(t testing.TB, e *engine.Engine, added string) (ref string) {
 		t.Fatal(err)
 	}
 	ref = fmt.Sprintf("holdfast-test/inside:%d", time.Now().UnixNano())
-	if _, err := e.Import(t.Context(), &b, ref, []string{"ENV PATH=/usr/local/bin"}); err != nil {
+	if _, err := e.Import(t.Context(), &b, ref, append(changes, "ENV PATH=/usr/local/bin")); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -19,13 +19,14 @@ type Reconciled struct {
 // starts: containers of workspaces that are not there any more, or that have another
 // name than theirs, and ephemeral ones whose process has ended, are removed, unless
 // somebody works in them. Containers that are not of this HOLDFAST_HOME are never
-// touched. The error is that of an engine that cannot be asked.
+// touched, nor those that only have our labels, as what is run of an image that was
+// made of one of ours. The error is that of an engine that cannot be asked.
 func (w *Workspaces) Reconcile(ctx context.Context) (*Reconciled, error) {
 	e, _, err := w.find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list, err := e.List(ctx, map[string]string{labelHome: w.homeHash()})
+	list, err := w.list(ctx, e, "")
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func (w *Workspaces) Reconcile(ctx context.Context) (*Reconciled, error) {
 	ephemeral := map[string][]engine.Container{}
 	for _, c := range list {
 		slug := c.Labels[labelWorkspace]
-		if c.Labels[labelEphemeral] != "" && CheckSlug(slug) == nil {
+		if w.isEphemeral(c) {
 			ephemeral[slug] = append(ephemeral[slug], c)
 			continue
 		}

@@ -16,14 +16,18 @@ import (
 )
 
 // made creates a container by the engine alone.
-func made(t *testing.T, e *engine.Engine, image, name string, labels map[string]string, start bool) string {
+func made(t *testing.T, e *engine.Engine, image, name string, labels map[string]string, start bool, mounted ...string) string {
 	t.Helper()
 	img, err := e.Image(t.Context(), image)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var mounts []engine.Mount
+	for _, m := range mounted {
+		mounts = append(mounts, engine.Mount{Source: m, Target: "/mnt"})
+	}
 	id, err := e.Create(t.Context(), engine.Spec{
-		Name: name, Image: img.ID, Labels: labels, Command: []string{Program, "supervise"}, User: "4711:4711",
+		Mounts: mounts, Name: name, Image: img.ID, Labels: labels, Command: []string{Program, "supervise"}, User: "4711:4711",
 		Tmpfs: []engine.Tmpfs{{Target: "/run/holdfast", Size: 1 << 20, Mode: 0o700, UID: 4711, GID: 4711}},
 	})
 	if err == nil && start {
@@ -53,8 +57,11 @@ func tryReconcile(t *testing.T) {
 	}
 	made(t, e, image, w.containerName("orphan"), ours("orphan"), false)
 	made(t, e, image, w.containerName("idle"), ours("idle"), true)
-	made(t, e, image, w.containerName("known")+"-legacy", ours("known"), true)
-	made(t, e, image, w.containerName("bad")+"-slug", ours("../known"), false)
+	made(t, e, image, w.containerName("known")+"-legacy", ours("known"), true, w.dirs(&known.Settings).Run)
+	made(t, e, image, w.containerName("bad")+"-slug", ours("../known"), false, w.dirs(&known.Settings).Run)
+	labelled := ours("known")
+	labelled[labelEphemeral] = "0123456789abcdef"
+	copied := made(t, e, image, w.containerName("known")+"-copy", labelled, true) // docker commit, docker run
 	foreign := made(t, e, image, w.containerName("foreign"), nil, true)
 	busy := made(t, e, image, w.containerName("busy"), ours("busy"), true)
 	inBusy := begin(t, &Container{ID: busy, w: bridgedOnly(w), engine: e}, "wait")
@@ -72,7 +79,7 @@ func tryReconcile(t *testing.T) {
 	if !slices.Equal(got.Removed, want) || !slices.Equal(got.Kept, []string{known.Name}) || !slices.Equal(got.Busy, []string{w.containerName("busy")}) {
 		t.Errorf("%+v", got)
 	}
-	for name, id := range map[string]string{"known": known.ID, "elsewhere": elsewhere.ID, "foreign": foreign, "busy": busy} {
+	for name, id := range map[string]string{"known": known.ID, "elsewhere": elsewhere.ID, "foreign": foreign, "busy": busy, "copied": copied} {
 		if c, err := e.Inspect(t.Context(), id); err != nil || c.State != engine.Running {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
@@ -81,6 +88,31 @@ func tryReconcile(t *testing.T) {
 	got, err = w.Reconcile(t.Context())
 	if err != nil || !slices.Equal(got.Removed, []string{w.containerName("busy")}) {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A label that an image has makes no container ephemeral, and a copy of one of ours is
+// not stopped or removed with it.
+func TestLabelsOfAnImage(t *testing.T) {
+	e := testEngine(t)
+	image := testImage(t, e, "1", "LABEL "+labelEphemeral+"=0123456789abcdef")
+	w := spaces(t, e, t.TempDir())
+	space(t, w, "blog", image)
+	c := ensure(t, w, "blog")
+	if got, err := w.Reconcile(t.Context()); err != nil || !slices.Equal(got.Kept, []string{c.Name}) || len(got.Problems) != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	found, err := e.Inspect(t.Context(), c.ID)
+	if err != nil || found.State != engine.Running {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	copied := made(t, e, image, w.containerName("blog")+"-copy", found.Labels, true)
+	_ = c.Close()
+	if _, err := w.Delete(t.Context(), "blog", nil); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := e.Inspect(t.Context(), copied); err != nil || found.State != engine.Running {
+		t.Errorf("%+v, %v", found, err)
 	}
 }
 

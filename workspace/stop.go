@@ -41,7 +41,7 @@ func (w *Workspaces) allOf(ctx context.Context, e *engine.Engine, slug string) (
 	if _, err := w.ours(ctx, e, slug); err != nil {
 		return nil, err
 	}
-	list, err := e.List(ctx, map[string]string{labelHome: w.homeHash(), labelWorkspace: slug})
+	list, err := w.list(ctx, e, slug)
 	if err != nil {
 		return nil, &Error{Op: "list the containers of", Slug: slug, Err: err, Advice: hintOf(err)}
 	}
@@ -54,7 +54,7 @@ func (w *Workspaces) StopAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := e.List(ctx, map[string]string{labelHome: w.homeHash()})
+	list, err := w.list(ctx, e, "")
 	if err != nil {
 		return err
 	}

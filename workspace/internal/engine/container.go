@@ -35,8 +35,9 @@ type Container struct {
 	State    State
 	Image    string // its id
 	Labels   map[string]string
-	PID      int // of its first process, as the engine's machine counts; 0 when it does not run
-	ExitCode int // of the first process, when it has ended
+	Mounts   []string // what of the host is mounted: absolute paths
+	PID      int      // of its first process, as the engine's machine counts; 0 when it does not run
+	ExitCode int      // of the first process, when it has ended
 	// OOMKilled says that some process in it was ended for memory since it started. The
 	// engine tells it of a container that does not run any more, and it may have ended
 	// for another reason.
@@ -68,6 +69,7 @@ func (e *Engine) Inspect(ctx context.Context, name string) (Container, error) {
 	if r.Container.Config != nil {
 		c.Labels = r.Container.Config.Labels
 	}
+	c.Mounts = sources(r.Container.Mounts)
 	if s := r.Container.State; s != nil {
 		c.State, c.PID, c.ExitCode, c.OOMKilled, c.Error = State(s.Status), s.Pid, s.ExitCode, s.OOMKilled, s.Error
 	}
@@ -88,8 +90,16 @@ func (e *Engine) InspectRaw(ctx context.Context, name string) ([]byte, error) {
 	return r.Raw, nil
 }
 
+func sources(mounts []container.MountPoint) []string {
+	var list []string
+	for _, m := range mounts {
+		list = append(list, m.Source)
+	}
+	return list
+}
+
 // List finds the containers that have all the labels, running or not, by name. Only
-// ID, Name, State, Image and Labels are filled.
+// ID, Name, State, Image, Labels and Mounts are filled.
 func (e *Engine) List(ctx context.Context, labels map[string]string) ([]Container, error) {
 	limited, cancel := context.WithTimeout(ctx, slow)
 	defer cancel()
@@ -103,7 +113,7 @@ func (e *Engine) List(ctx context.Context, labels map[string]string) ([]Containe
 	}
 	var list []Container
 	for _, s := range r.Items {
-		c := Container{ID: s.ID, State: State(s.State), Image: s.ImageID, Labels: s.Labels}
+		c := Container{ID: s.ID, State: State(s.State), Image: s.ImageID, Labels: s.Labels, Mounts: sources(s.Mounts)}
 		if len(s.Names) > 0 {
 			c.Name = strings.TrimPrefix(s.Names[0], "/")
 		}
