@@ -1,37 +1,104 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
+	"maps"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/aimock"
+	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/workspace/internal/testimage"
 )
 
-// Claude Code itself, of npm, in a Debian container that reaches nothing but a model
-// server of tests: a turn in which a person allows a command, and one that resumes.
+// The agents themselves, of npm, in a Debian container that reaches nothing but a model
+// server of tests.
 func TestClaudeCode(t *testing.T) {
 	model := reachable(t, aimock.Start(t, "testdata/claude-model.json"))
-	image := testimage.Debian(t, "claude")
-	w, sessions := spaces(t, testimage.Engine(t), t.TempDir()), session.New(memory.New(), nil)
-	set, err := w.Create(t.Context(), Settings{
-		Slug: "real", Image: image, Agent: AgentSpec{Kind: KindClaude}, Model: "claude-sonnet-4-5",
+	twoTurns(t, Settings{
+		Image: testimage.Debian(t, "claude"), Agent: AgentSpec{Kind: KindClaude}, Model: "claude-sonnet-4-5",
 		Network: Network{Mode: NetworkProxy, Domains: []string{model}}, Credentials: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
-	})
+	}, []string{"ANTHROPIC_API_KEY=made-up" + "-key", "ANTHROPIC_BASE_URL=http://" + model}, ".claude/projects/-work/*.jsonl")
+}
+
+func TestCodex(t *testing.T) {
+	model := reachable(t, aimock.Start(t, "testdata/codex-model.json"))
+	twoTurns(t, Settings{
+		Image: testimage.Debian(t, "codex"), Agent: AgentSpec{Kind: KindCodex}, Model: "gpt-5",
+		Network: Network{Mode: NetworkProxy, Domains: []string{model}}, Credentials: []string{"OPENAI_API_KEY", "OPENAI_BASE_URL"},
+	}, []string{"OPENAI_API_KEY=sk-" + "made-up-key", "OPENAI_BASE_URL=http://" + model + "/v1"}, ".codex/sessions/*/*/*/rollout-*.jsonl")
+}
+
+// Claude Code again, with the adapter that an editor has for it, over ACP.
+func TestClaudeCodeOverACP(t *testing.T) {
+	script := os.Getenv("HOLDFAST_TEST_ACP")
+	if script == "" {
+		missing.Heavy(t, `there is no agent that speaks ACP; to run this test: eval "$(scripts/services env acp)"`)
+	}
+	packages, _, ok := strings.Cut(script, "/node_modules/")
+	if !ok {
+		t.Fatalf("%s is in no folder of packages", script)
+	}
+	model := reachable(t, aimock.Start(t, "testdata/claude-model.json"))
+	twoTurns(t, Settings{
+		Image: testimage.Debian(t), Agent: AgentSpec{Kind: KindACP, Command: []string{"/opt/node/node", "/opt/acp" + strings.TrimPrefix(script, packages)}},
+		Mounts:  []Mount{{Host: nodeFolder(t), At: "/opt/node", ReadOnly: true}, {Host: packages, At: "/opt/acp", ReadOnly: true}},
+		Network: Network{Mode: NetworkProxy, Domains: []string{model}}, Credentials: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
+	}, []string{"ANTHROPIC_API_KEY=made-up" + "-key", "ANTHROPIC_BASE_URL=http://" + model}, ".claude/projects/-work/*.jsonl")
+}
+
+// nodeFolder is a folder with the machine's node alone.
+func nodeFolder(t *testing.T) string {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		missing.Skip(t, `node is missing; to run this test: eval "$(scripts/services env acp)"`)
+	}
+	b, err := os.ReadFile(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "node"), b, 0o755), os.Chmod(dir, 0o755)); err != nil { //nolint:gosec // the container's user runs it
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// twoTurns has an agent run a command that a person allows, and then resume. kept is
+// where it keeps its own, below its home. No secret is in a file of the home.
+func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
+	t.Helper()
+	secrets := []string{"another-made-up-secret"}
+	for _, v := range environ {
+		if name, value, _ := strings.Cut(v, "="); strings.HasSuffix(name, "KEY") {
+			secrets = append(secrets, value)
+		}
+	}
+	environ = append(environ, "OTHER_SECRET="+secrets[0])
+	set.Credentials = append(set.Credentials, "OTHER_SECRET")
+	w, sessions := spaces(t, testimage.Engine(t), t.TempDir()), session.New(memory.New(), nil)
+	set.Slug = "real"
+	made, err := w.Create(t.Context(), set)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var asked []approval.Question
-	o := AgentOptions{Environ: []string{"ANTHROPIC_API_KEY=made-up" + "-key", "ANTHROPIC_BASE_URL=http://" + model}}
+	o := AgentOptions{Environ: environ}
 	o.Options = agent.Options{Sessions: sessions, Session: session.RestoreOptions{SessionID: "one"}, Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		asked = append(asked, q)
 		return approval.Answer{Decision: approval.Allow, By: "ann"}, nil
@@ -44,31 +111,53 @@ func TestClaudeCode(t *testing.T) {
 	if r := turnOf(t, a, "please write"); r.Reason != agent.ReasonCompleted || r.Text != "The file is written." {
 		t.Fatalf("%+v", r)
 	}
-	project := w.dirs(set).Project
-	if len(asked) != 1 || asked[0].Tool != "Bash" || asked[0].Requests[0].Resource != "touch "+project+"/made-by-claude" {
+	project := w.dirs(made).Project
+	if len(asked) != 1 || asked[0].Tool != "Bash" || asked[0].Requests[0].Resource != "touch "+project+"/made-inside" {
 		t.Errorf("asked %+v", asked)
 	}
-	if _, err := os.Stat(filepath.Join(project, "made-by-claude")); err != nil {
+	if _, err := os.Stat(filepath.Join(project, "made-inside")); err != nil {
 		t.Error(err)
 	}
 	if r := turnOf(t, a, "second turn"); r.Reason != agent.ReasonCompleted || r.Text != "Second answer." {
 		t.Fatalf("%+v", r)
 	}
-	maps := 0
+	ids := map[string]bool{}
 	for r, err := range sessions.Records(t.Context(), "one", session.Range{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch r.Kind {
 		case session.KindVendorMapped:
-			maps++
+			m := Mapping{}
+			if err := json.Unmarshal(r.Payload, &m); err != nil || m.Generation != 1 {
+				t.Errorf("%s, %v", r.Payload, err)
+			}
+			ids[m.Session] = true
 		case session.KindWorkspaceEvent:
 			t.Errorf("%s", r.Payload)
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(w.dirs(set).Home, ".claude/projects/-work/*.jsonl"))
-	if err != nil || len(files) != 1 || maps != 1 {
-		t.Errorf("%d mappings, files %q, %v", maps, files, err)
+	if err := a.Close(); err != nil { // and the agent's process has ended
+		t.Error(err)
+	}
+	home := w.dirs(made).Home
+	files, err := filepath.Glob(filepath.Join(home, kept))
+	if err != nil || len(files) != 1 || !slices.ContainsFunc(slices.Collect(maps.Keys(ids)), func(id string) bool { return strings.Contains(files[0], id) }) {
+		t.Errorf("mapped to %v, files %q, %v", ids, files, err)
+	}
+	if err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, secret := range secrets {
+			if bytes.Contains(b, []byte(secret)) {
+				t.Errorf("%s is in %s", secret, path)
+			}
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -26,7 +26,8 @@ func (d Driver) Command(t vendor.Turn) vendor.Command {
 		args = []string{"codex"}
 	}
 	args = append(args, "app-server", "-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false",
-		"-c", "features.unbounded_connection_retries=false") // a model that cannot be reached ends the turn
+		"-c", "features.unbounded_connection_retries=false", // a model that cannot be reached ends the turn
+		"-c", "features.shell_snapshot=false") // it has the environment in it, credentials too, and is kept in the home
 	if key(t.Env) != "" {
 		args = append(args, "-c", `cli_auth_credentials_store="ephemeral"`)
 	}

@@ -169,7 +169,7 @@ func TestCommand(t *testing.T) {
 	got := (codex.Driver{Start: []string{"/opt/codex", "--enable", "x"}}).Command(tu).Args
 	line := strings.Join(got, " ")
 	if strings.Contains(line, secret) || !strings.HasPrefix(line, "/opt/codex --enable x app-server") ||
-		!strings.Contains(line, `cli_auth_credentials_store="ephemeral"`) ||
+		!strings.Contains(line, `cli_auth_credentials_store="ephemeral"`) || !strings.Contains(line, "shell_snapshot=false") ||
 		!strings.Contains(line, `base_url="http://127.0.0.1:1/\"v1\""`) || !strings.Contains(line, "supports_websockets=false") {
 		t.Errorf("starts %q", got)
 	}
