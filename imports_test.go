@@ -128,6 +128,7 @@ var floors = map[string]int{
 	"internal/corpus":    0, // for tests
 	"internal/claudedir": 0, // for tests
 	"internal/missing":   0, // for tests
+	"internal/freeport":  0, // for tests
 	"internal/aimock":    1, // for tests
 }
 

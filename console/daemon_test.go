@@ -12,9 +12,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/freeport"
 )
 
 const play = `name: play
@@ -52,7 +55,7 @@ func TestDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
-	p := &program{t: t, bin: filepath.Join(dir, "holdfast"), home: home, folder: filepath.Join(dir, "src"), address: freeAddress(t)}
+	p := &program{t: t, bin: filepath.Join(dir, "holdfast"), home: home, folder: filepath.Join(dir, "src"), address: "127.0.0.1:" + strconv.Itoa(freeport.Pick(t))}
 	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", p.bin, "../cmd/holdfast")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
@@ -86,17 +89,6 @@ func TestDaemon(t *testing.T) {
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	browse(t, "daemon.mjs", "http://"+p.address, "HOLDFAST_CONTROL="+s.URL)
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 func (p *program) command(args ...string) *exec.Cmd {

@@ -169,8 +169,6 @@ func TestCollectorThatFails(t *testing.T) {
 		t.Cleanup(s.Close)
 		return s.URL
 	}
-	gone := httptest.NewServer(nil)
-	gone.Close()
 	elsewhere := 0
 	other := serve(func(http.ResponseWriter, *http.Request) { elsewhere++ })
 	const soon, later = 50 * time.Millisecond, time.Minute // later: it ends by itself
@@ -179,7 +177,7 @@ func TestCollectorThatFails(t *testing.T) {
 		grace     time.Duration
 		want      string
 	}{
-		{"nobody listens", gone.URL, later, "refused"},
+		{"nobody listens", "http://127.0.0.1:1", later, "refused"},
 		{"refuses", serve(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, strings.Repeat("no ", 1e5), http.StatusForbidden)
 		}), later, "403"},

@@ -18,11 +18,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/freeport"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -291,17 +293,6 @@ func TestPackagedUnits(t *testing.T) {
 	}
 }
 
-// freeAddress is one that nobody listened on a moment ago.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // A socket that systemd holds starts the daemon with its first client, and outlives it.
 func TestSocketActivation(t *testing.T) {
 	activate, err := exec.LookPath("systemd-socket-activate")
@@ -327,7 +318,7 @@ func TestSocketActivation(t *testing.T) {
 	}
 	defer notify.Close()
 	d := &daemonProcess{t: t, home: home}
-	c := exec.Command(activate, "-l", socket, "-l", freeAddress(t), "-E", "HOLDFAST_HOME", "-E", "HOME", "-E", "NOTIFY_SOCKET", program, "daemon")
+	c := exec.Command(activate, "-l", socket, "-l", "127.0.0.1:"+strconv.Itoa(freeport.Pick(t)), "-E", "HOLDFAST_HOME", "-E", "HOME", "-E", "NOTIFY_SOCKET", program, "daemon")
 	c.Env = []string{"HOLDFAST_HOME=" + home, "HOME=" + home, "PATH=" + os.Getenv("PATH"), "NOTIFY_SOCKET=" + filepath.Join(home, "notify")}
 	d.start(c)
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {

@@ -376,11 +376,9 @@ func TestEarlyAnswer(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	n := newInternet(t)
-	closed := listen(t)
-	closed.Close()
 	n.name("closed.test", allowedIP)
 	n.name("empty.test")
-	n.route(allowedIP+":80", closed.Addr().String())
+	n.route(allowedIP+":80", "127.0.0.1:1")
 	r := n.proxy(nil, allow("*"))
 	for url, want := range map[string]string{
 		"http://closed.test/": "the sandbox allows closed.test:80, but cannot connect to closed.test:80: dial tcp",

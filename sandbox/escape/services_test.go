@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-dev/holdfast/internal/freeport"
 )
 
 // flush is what the test itself sends to a server, to know that all before it was heard.
@@ -45,7 +47,7 @@ func serve(t *testing.T, f *fixture) *services {
 	f.UDP = s.packets(t, "udp", "127.0.0.1:0")
 	s.packets(t, "unixgram", "@"+f.AbstractDgram)
 	s.packets(t, "unixgram", f.Out+"/dgram")
-	f.Free = freePort(t)
+	f.Free = freeport.Pick(t)
 	s.memory(t, f)
 	s.queue(t, f)
 	return s
@@ -60,16 +62,6 @@ func ownAddress() string {
 		}
 	}
 	return ""
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "0.0.0.0:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 func (s *services) note(where, what string) {

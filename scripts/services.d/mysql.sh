@@ -8,14 +8,23 @@ mysql_env() { packages mariadbd:mariadb-server mariadb-install-db:mariadb-server
 # so the data lies in the folder for temporary files. Who holds it there goes when the
 # server does, and takes the folder along.
 mysql_start() {
-  local dir port password program
+  local _
   mysql_env || return 1
+  for _ in 1 2 3 4 5; do
+    mysql_try && return 0
+    taken mysql || return 1
+  done
+  return 1
+}
+
+mysql_try() {
+  local dir port password program
   stop mysql
   program=$(PATH=$PATH:/usr/sbin command -v mariadbd)
   password=$(od -An -tx1 -N12 /dev/urandom | tr -d ' \n')
   dir=$(mktemp -d "${TMPDIR:-/tmp}/holdfast-mysql.XXXXXX")
   mysql_data "$dir" "$password" || { rm -rf "$dir"; return 1; }
-  port=$(mysql_port) || return 1
+  port=$(free_port) || return 1
   background mysql bash -c '
     "$1" --no-defaults --datadir="$2/data" --socket="$2/socket" --pid-file="$2/pid" --tmpdir="$2" \
       --bind-address=127.0.0.1 --port="$3" --init-file="$2/init.sql" --skip-name-resolve --skip-log-bin \
@@ -43,17 +52,4 @@ SQL
   # shellcheck disable=SC2046
   mariadb-install-db --no-defaults --datadir="$1/data" --skip-test-db --auth-root-authentication-method=normal \
     $(mysql_user) >"$1/install.log" 2>&1 || fail "mysql: $(tail -n 3 "$1/install.log")"
-}
-
-# mysql_port prints a port that nobody listens on.
-mysql_port() {
-  local port _
-  for _ in $(seq 50); do
-    port=$((20001 + 2 * (RANDOM % 6000)))
-    if ! (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-      echo "$port"
-      return 0
-    fi
-  done
-  fail "mysql: no free port"
 }

@@ -18,13 +18,25 @@ postgres_env() {
 # in root's cache. So the data lies in the folder for temporary files. Who holds it there
 # goes when the server does, and takes the folder along.
 postgres_start() {
-  local settings dir port password as=()
+  local settings _
   settings=$(postgres_env) || return 1
   eval "$settings"
+  for _ in 1 2 3 4 5; do
+    if postgres_try; then
+      echo "$settings"
+      return 0
+    fi
+    taken postgres || return 1
+  done
+  return 1
+}
+
+postgres_try() {
+  local dir port password as=()
   stop postgres
   [ "$(id -u)" -ne 0 ] || as=(setpriv --reuid=postgres --regid=postgres --init-groups)
   password=$(od -An -tx1 -N12 /dev/urandom | tr -d ' \n')
-  port=$(postgres_port) || return 1
+  port=$(free_port) || return 1
   dir=$(mktemp -d "${TMPDIR:-/tmp}/holdfast-postgres.XXXXXX")
   printf '%s' "$password" >"$dir/password"
   [ "$(id -u)" -ne 0 ] || chown -R postgres "$dir"
@@ -44,19 +56,5 @@ postgres_start() {
     -c listen_addresses=127.0.0.1 -c unix_socket_directories="$dir" -c max_connections=300
   wait_line postgres '(ready to accept connections)' >/dev/null || return 1
   say "postgres answers on 127.0.0.1:$port (process $(cat "$state/postgres/pid"), data in $dir)"
-  echo "$settings"
   give HOLDFAST_TEST_POSTGRES "postgres://holdfast:$password@127.0.0.1:$port/postgres"
-}
-
-# postgres_port prints a port that nobody listens on.
-postgres_port() {
-  local port _
-  for _ in $(seq 50); do
-    port=$((20001 + 2 * (RANDOM % 6000)))
-    if ! (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-      echo "$port"
-      return 0
-    fi
-  done
-  fail "postgres: no free port"
 }

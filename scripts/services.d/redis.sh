@@ -15,7 +15,7 @@ redis_start() {
   for _ in $(seq 10); do # until the port is one that nobody has
     stop redis
     mkdir -p "$dir"
-    port=$((20000 + 2 * (RANDOM % 6000) + 1))
+    port=$(free_port) || return 1
     background redis "$HOLDFAST_TEST_REDIS_SERVER" --bind 127.0.0.1 --port "$port" --dir "$dir" \
       --appendonly yes --appendfsync always --save '' --daemonize no --loglevel notice
     if wait_line redis '(Ready to accept connections)' >/dev/null 2>&1; then
@@ -24,6 +24,7 @@ redis_start() {
       give HOLDFAST_TEST_REDIS "redis://127.0.0.1:$port"
       return 0
     fi
+    taken redis || break
   done
   fail "redis did not start: $(tail -n 3 "$dir/log")"
 }

@@ -22,12 +22,12 @@ s3_start() {
   for try in 1 2 3 4 5; do
     stop s3
     mkdir -p "$state/s3/data/$bucket"
-    port=$((20000 + (RANDOM * 32768 + RANDOM) % 20000))
+    port=$(free_port) || return 1
     background s3 env ROOT_ACCESS_KEY=holdfast-key ROOT_SECRET_KEY=holdfast-made-up \
       "$HOLDFAST_VERSITYGW" --quiet --keep-alive --port "127.0.0.1:$port" posix "$state/s3/data"
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
       kill -0 "$(cat "$state/s3/pid")" 2>/dev/null || break
-      if curl -s -o /dev/null "http://127.0.0.1:$port/"; then
+      if curl -s -o /dev/null "http://127.0.0.1:$port/" && kill -0 "$(cat "$state/s3/pid")" 2>/dev/null; then
         say "versitygw answers on http://127.0.0.1:$port (process $(cat "$state/s3/pid"), try $try)"
         echo "$settings"
         give HOLDFAST_TEST_S3 "s3://holdfast-key:holdfast-made-up@$bucket?endpoint=http://127.0.0.1:$port"

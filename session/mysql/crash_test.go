@@ -2,7 +2,6 @@ package mysql_test
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -21,10 +20,9 @@ import (
 
 // engine is a server of one test's own, which may be killed.
 type engine struct {
-	t    *testing.T
-	dir  string
-	port int
-	cmd  *exec.Cmd
+	t   *testing.T
+	dir string
+	cmd *exec.Cmd
 }
 
 func newEngine(t *testing.T) *engine {
@@ -44,12 +42,6 @@ func newEngine(t *testing.T) *engine {
 		e.kill()
 		os.RemoveAll(dir)
 	})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.port = l.Addr().(*net.TCPAddr).Port
-	l.Close()
 	e.own(dir)
 	sql := filepath.Join(dir, "init.sql")
 	text := "CREATE DATABASE IF NOT EXISTS holdfast_crash;\nCREATE USER IF NOT EXISTS 'crash'@'%';\nGRANT ALL ON holdfast_crash.* TO 'crash'@'%';\n"
@@ -91,7 +83,7 @@ func (e *engine) start() {
 	e.t.Helper()
 	args := []string{
 		"--no-defaults", "--datadir=" + filepath.Join(e.dir, "data"), "--socket=" + filepath.Join(e.dir, "socket"),
-		"--pid-file=" + filepath.Join(e.dir, "pid"), "--bind-address=127.0.0.1", "--port=" + strconv.Itoa(e.port),
+		"--pid-file=" + filepath.Join(e.dir, "pid"), "--skip-networking",
 		"--init-file=" + filepath.Join(e.dir, "init.sql"), "--skip-log-bin", "--skip-name-resolve", "--innodb-buffer-pool-size=32M",
 	}
 	e.cmd = exec.Command("mariadbd", append(args, e.as()...)...)
@@ -120,7 +112,8 @@ func (e *engine) kill() {
 }
 
 func (e *engine) url() string {
-	u := url.URL{Scheme: "mysql", User: url.User("crash"), Host: "127.0.0.1:" + strconv.Itoa(e.port), Path: "/holdfast_crash"}
+	q := url.Values{"socket": {filepath.Join(e.dir, "socket")}}
+	u := url.URL{Scheme: "mysql", User: url.User("crash"), Path: "/holdfast_crash", RawQuery: q.Encode()}
 	return u.String()
 }
 

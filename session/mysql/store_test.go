@@ -39,6 +39,9 @@ func raw(t testing.TB, u *url.URL) *sql.DB {
 	t.Helper()
 	c := driver.NewConfig()
 	c.User, c.Net, c.Addr = u.User.Username(), "tcp", u.Host
+	if socket := u.Query().Get("socket"); socket != "" {
+		c.Net, c.Addr = "unix", socket
+	}
 	c.Passwd, _ = u.User.Password()
 	c.DBName = strings.TrimPrefix(u.Path, "/")
 	c.Logger = log.New(io.Discard, "", 0)

@@ -5,7 +5,7 @@ package postgres_test
 import (
 	"errors"
 	"fmt"
-	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
@@ -29,7 +29,6 @@ const crashEnv = "HOLDFAST_POSTGRES_CRASHES"
 type cluster struct {
 	bin, dir string
 	url      string
-	port     int
 	cred     *syscall.Credential
 	cmd      *exec.Cmd
 	log      *os.File
@@ -65,13 +64,7 @@ func startCluster(t *testing.T) *cluster {
 	if out, err := init.CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v\n%s", err, out)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.port = l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	c.url = fmt.Sprintf("postgres://holdfast@127.0.0.1:%d/postgres", c.port)
+	c.url = "postgres://holdfast@/postgres?host=" + url.QueryEscape(dir)
 	if c.log, err = os.Create(filepath.Join(dir, "log")); err != nil {
 		t.Fatal(err)
 	}
@@ -119,8 +112,8 @@ func (c *cluster) start(t *testing.T) {
 
 func (c *cluster) launch(t *testing.T) {
 	t.Helper()
-	c.cmd = c.command("postgres", "-D", filepath.Join(c.dir, "data"), "-p", strconv.Itoa(c.port),
-		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="+c.dir, "-c", "shared_buffers=16MB")
+	c.cmd = c.command("postgres", "-D", filepath.Join(c.dir, "data"), "-p", "5432",
+		"-c", "listen_addresses=", "-c", "unix_socket_directories="+c.dir, "-c", "shared_buffers=16MB")
 	c.cmd.Stdout, c.cmd.Stderr = c.log, c.log
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -3,8 +3,6 @@ package redis_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/freeport"
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -79,7 +78,7 @@ func cluster(t testing.TB) (*instance, string) {
 	i := prepare(t)
 	alone := i.args
 	for try := 1; ; try++ {
-		port, bus := freePort(t), freePort(t)
+		port, bus := strconv.Itoa(freeport.Pick(t)), strconv.Itoa(freeport.Pick(t))
 		i.args = append(slices.Clip(alone), "--cluster-enabled", "yes", "--bind", "127.0.0.1", "--port", port, "--cluster-port", bus)
 		err := i.begin()
 		if err == nil {
@@ -212,23 +211,4 @@ func check(t testing.TB, s session.Store, id string) int64 {
 		t.Fatalf("the list says %+v (%v), the log ends at %d", p.Sessions, err, last.Seq)
 	}
 	return last.Seq
-}
-
-// freePort is one that nobody listens on, and none of those that the kernel gives to clients.
-func freePort(t testing.TB) string {
-	t.Helper()
-	first := 32768
-	if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
-		if _, err := fmt.Sscan(string(b), &first); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(10_000+rand.IntN(max(first, 11_000)-10_000)))
-		if err == nil {
-			defer l.Close()
-			_, port, _ := net.SplitHostPort(l.Addr().String())
-			return port
-		}
-	}
 }
