@@ -23,7 +23,15 @@ type bounds struct {
 	session  string
 
 	mu    sync.Mutex
-	heads map[string]place // where logs end, as far as is known
+	heads map[string]place            // where logs end, as far as is known
+	ids   map[string]map[string]int64 // of questions, by session: the seq of each
+	// What was written so far:
+	records, children, asked int
+	bytes                    int64
+}
+
+func newBounds(sessions *session.Sessions, id string) *bounds {
+	return &bounds{sessions: sessions, session: id, heads: map[string]place{}, ids: map[string]map[string]int64{}}
 }
 
 // place is where a log ends.
@@ -91,7 +99,10 @@ func (b *bounds) readable(ctx context.Context, id string, r session.Range) (sess
 		return r, nil
 	}
 	m, err := b.meta(ctx, id)
-	if err != nil || m == nil { // the store says so
+	if err == nil && m == nil {
+		err = &session.Error{Op: opRead, Session: id, Err: session.ErrNotFound}
+	}
+	if err != nil {
 		return r, err
 	}
 	if mine, err := b.owned(ctx, m); err != nil || mine {
@@ -163,6 +174,11 @@ func (b *bounds) admit(ctx context.Context, id string, batch session.Batch) erro
 	if len(batch.Records) == 0 {
 		return nil // the store says so
 	}
+	for i := range batch.Records {
+		if err := b.sound(id, &batch.Records[i]); err != nil {
+			return err
+		}
+	}
 	if first := &batch.Records[0]; first.Kind == session.KindOpened {
 		if err := b.opens(ctx, id, first); err != nil {
 			return err
@@ -177,7 +193,7 @@ func (b *bounds) admit(ctx context.Context, id string, batch session.Batch) erro
 			}
 		}
 	}
-	return nil
+	return b.spend(id, batch.Records)
 }
 
 // follows refuses a record that does not follow the log's head, as far as that is known:
@@ -201,10 +217,21 @@ func (b *bounds) follows(ctx context.Context, id string, r *session.Record) erro
 		}
 		head = place{m.Head, m.HeadDigest}
 	}
+	if head.seq < r.Seq-1 { // once somebody else has appended, nobody would look whether it follows
+		return &session.Error{Op: "append", Session: id, Seq: head.seq, Err: session.ErrConflict}
+	}
 	if head.seq == r.Seq-1 && head.digest != r.Prev {
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrCorrupt, Detail: "the record does not follow the one before it"}
 	}
 	return nil
+}
+
+// unsure forgets what is known of a log: a batch may have been written, or not.
+func (b *bounds) unsure(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.heads, id)
+	delete(b.ids, id)
 }
 
 // appended notes where a log ends now.
@@ -221,10 +248,15 @@ func (b *bounds) appended(id string, last session.Record) {
 // one of another project.
 func (b *bounds) opens(ctx context.Context, id string, r *session.Record) error {
 	o, err := readPayload[session.Opened](r)
+	if err == nil {
+		err = once(r)
+	}
 	if err != nil {
 		return err
 	}
 	switch {
+	case r.Seq != 1 || !r.Prev.IsZero():
+		return refused("open", id, "it is not the first record")
 	case id == b.session:
 		return refused("open", id, "it is opened by the host")
 	case o.SessionID != id:
@@ -243,8 +275,13 @@ func (b *bounds) opens(ctx context.Context, id string, r *session.Record) error 
 	if m == nil {
 		return &session.Error{Op: "open", Session: b.session, Err: session.ErrNotFound}
 	}
-	if o.Project != "" && o.Project != m.Project {
+	switch now := b.sessions.Now(); {
+	case o.Project != m.Project: // "" is one of the host's, outside of any container
 		return refused("open", id, fmt.Sprintf("it says that it is of project %q", o.Project))
+	case o.User != "":
+		return refused("open", id, fmt.Sprintf("it says that it is on behalf of %q", o.User))
+	case o.Created.Before(now.Add(-drift)) || o.Created.After(now.Add(drift)):
+		return refused("open", id, "it says that it was created at another time")
 	}
 	return nil
 }

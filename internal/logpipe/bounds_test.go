@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -24,7 +25,12 @@ type bound struct {
 
 func newBound(t *testing.T, o ServeOptions) *bound {
 	t.Helper()
-	b := &bound{t: t, sessions: session.New(memory.New(), nil)}
+	return boundIn(t, memory.New(), o)
+}
+
+func boundIn(t *testing.T, store session.Store, o ServeOptions) *bound {
+	t.Helper()
+	b := &bound{t: t, sessions: session.New(store, nil)}
 	var err error
 	if b.log, err = b.sessions.Create(t.Context(), session.Opened{SessionID: "s", Project: "p"}); err != nil {
 		t.Fatal(err)
@@ -189,11 +195,13 @@ func TestChildren(t *testing.T) {
 		opened session.Opened
 		ok     bool
 	}{
-		{"its own", session.Opened{SessionID: "c1", Owner: "s"}, true},
-		{"of its project", session.Opened{SessionID: "c2", Owner: "s", Project: "p"}, true},
-		{"a child's", session.Opened{SessionID: "c3", Owner: "c1"}, true},
-		{"nobody's", session.Opened{SessionID: "n1"}, false},
-		{"named like a child", session.Opened{SessionID: "s.1"}, false},
+		{"its own", session.Opened{SessionID: "c1", Owner: "s", Project: "p"}, true},
+		{"a child's", session.Opened{SessionID: "c3", Owner: "c1", Project: "p"}, true},
+		{"nobody's", session.Opened{SessionID: "n1", Project: "p"}, false},
+		{"named like a child", session.Opened{SessionID: "s.1", Project: "p"}, false},
+		{"of no project, as one of the host", session.Opened{SessionID: "n3", Owner: "s"}, false},
+		{"on behalf of somebody", session.Opened{SessionID: "n4", Owner: "s", Project: "p", User: "root"}, false},
+		{"created long ago", session.Opened{SessionID: "n5", Owner: "s", Project: "p", Created: time.Unix(0, 0)}, false},
 		{"of another project", session.Opened{SessionID: "n2", Owner: "s", Project: "q"}, false},
 	} {
 		l, err := b.inside.Create(t.Context(), tt.opened)
@@ -258,7 +266,10 @@ func TestForgedRecords(t *testing.T) {
 	}{
 		{"a yes", session.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Allow, By: "person"}, false},
 		{"a yes for the session", session.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.AllowSession}, false},
-		{"a no", session.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "timeout"}, true},
+		{"a person's no", session.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "ada"}, false},
+		{"a no at the terminal", session.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "timeout", Via: "terminal"}, false},
+		{"a no to no question", session.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, By: "timeout"}, false},
+		{"another model", session.KindMetaChanged, session.MetaPatch{Model: &word}, false},
 		{"a grant", session.KindPolicyChanged, grant(policy.Allow, ""), false},
 		{"a grant of an answer that is not there", session.KindPolicyChanged, grant(policy.Allow, "q"), false},
 		{"a denial", session.KindPolicyChanged, grant(policy.Deny, ""), true},

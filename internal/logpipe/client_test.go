@@ -207,7 +207,7 @@ func TestLostInAppend(t *testing.T) {
 			c := Dial(inside, nil)
 			failed := make(chan error)
 			go func() {
-				r := session.Record{Seq: 2, ID: "r", Kind: session.KindItem, Payload: item("a", "x").Payload}
+				r := session.Record{Seq: 2, ID: "r", Time: sessions.Now(), Kind: session.KindItem, Payload: item("a", "x").Payload}
 				r.Seal(l.Meta().HeadDigest)
 				failed <- c.Append(context.Background(), "s", session.Batch{Expect: 1, Records: []session.Record{r}})
 			}()

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -51,6 +52,8 @@ var known = map[string]error{
 	"nothing_to_do": agent.ErrNothingToDo,
 	"policy":        policy.ErrInvalid,
 	"stale":         policy.ErrStale,
+	"settings":      settings.ErrInvalid,
+	"hook":          hook.ErrInvalid,
 	"refused":       ErrRefused,
 }
 

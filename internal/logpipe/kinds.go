@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -18,33 +19,49 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: ErrRefused, Detail: string(r.Kind) + ": " + why}
 	}
 	switch r.Kind {
-	case session.KindItem, session.KindTurnOpened, session.KindTurnClosed, session.KindToolStarted, session.KindToolFinished,
-		session.KindApprovalAsked, session.KindDecision, session.KindHookRan, session.KindRewrite:
+	case session.KindItem, session.KindRewrite: // they are read when the list is told of them
 		return nil
-	case session.KindMetaChanged:
-		p, err := readPayload[session.MetaPatch](r)
-		if err == nil && (p.Project != nil || p.CWD != nil || p.Trashed != nil || p.Tag != nil) {
-			err = no("it moves the session")
-		}
+	case session.KindTurnOpened:
+		return readable[session.TurnOpened](r)
+	case session.KindTurnClosed:
+		return readable[session.TurnClosed](r)
+	case session.KindToolStarted:
+		return readable[session.ToolStarted](r)
+	case session.KindToolFinished:
+		return readable[session.ToolFinished](r)
+	case session.KindDecision:
+		return readable[policy.Decision](r)
+	case session.KindHookRan:
+		return readable[hook.Ran](r)
+	case session.KindApprovalAsked, session.KindMetaChanged, session.KindApprovalResolved, session.KindPolicyChanged:
+	default:
+		return no("records of this kind are the host's")
+	}
+	if err := once(r); err != nil {
 		return err
+	}
+	switch r.Kind {
+	case session.KindApprovalAsked:
+		return b.mayAsk(ctx, id, r, no)
 	case session.KindApprovalResolved:
-		a, err := readPayload[approval.Answer](r)
-		if err == nil && a.Decision.Allows() {
-			err = no("an answer that allows is recorded by the host")
-		}
-		return err
+		return b.mayAnswer(ctx, id, r, no)
 	case session.KindPolicyChanged:
 		return b.mayChange(ctx, id, r, no)
 	}
-	return no("records of this kind are the host's")
+	p, err := readPayload[session.MetaPatch](r)
+	title := session.MetaPatch{Title: p.Title, By: p.By}
+	if err == nil && p != title {
+		err = no("it changes more than the title")
+	}
+	return err
 }
 
 // mayChange lets pass what ends a run, what is stricter, and the grant that a person's
 // answer on record gives.
 func (b *bounds) mayChange(ctx context.Context, id string, r *session.Record, no func(string) error) error {
-	c, err := readPayload[policy.Change](r)
-	if err != nil {
-		return err
+	c, err := policy.ParseChange(r.Payload)
+	if err != nil { // nobody could go on with the session
+		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid, Detail: err.Error()}
 	}
 	switch {
 	case c.Revoke != "":
@@ -99,6 +116,12 @@ func sameGrant(q approval.Question, a approval.Answer, g *policy.Grant) bool {
 	return err == nil && want.Effect == g.Effect && want.Tool == g.Tool && want.Operation == g.Operation &&
 		want.Resource == g.Resource && want.Cwd == g.Cwd && want.Scope == g.Scope && want.Weak == g.Weak &&
 		(want.Confined == g.Confined || g.Confined) && (want.Dir == g.Dir || want.Dir == "")
+}
+
+// readable refuses a payload that is not what its kind says.
+func readable[T any](r *session.Record) error {
+	_, err := readPayload[T](r)
+	return err
 }
 
 func readPayload[T any](r *session.Record) (v T, err error) {

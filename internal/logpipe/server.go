@@ -39,7 +39,9 @@ type Server struct {
 	o        ServeOptions
 	free     bool // any session, and leases as they are asked for: for tests of the store
 	models   []*served
-	bounds   bounds
+	bounds   *bounds
+
+	appending sync.Mutex // one batch at a time
 
 	work sync.WaitGroup
 
@@ -69,7 +71,7 @@ func newServer(rw io.ReadWriteCloser, sessions *session.Sessions, o ServeOptions
 		f: frames{rw: rw}, sessions: sessions, o: o,
 		cancel: map[uint64]context.CancelFunc{}, leases: map[string]session.Lease{}, asked: map[uint64]chan error{},
 	}
-	s.bounds = bounds{sessions: sessions, session: o.Session, heads: map[string]place{}}
+	s.bounds = newBounds(sessions, o.Session)
 	for _, m := range o.Models {
 		s.models = append(s.models, &served{m: m})
 	}

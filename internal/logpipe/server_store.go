@@ -20,14 +20,45 @@ func (s *Server) append(ctx context.Context, r *request, blob []byte) error {
 	if s.free {
 		return s.sessions.Relay(ctx, r.Session, b)
 	}
-	if err := s.bounds.admit(ctx, r.Session, b); err != nil {
+	if err := s.bounds.writable(ctx, r.Session); err != nil {
 		return err
 	}
-	if err := s.sessions.Relay(ctx, r.Session, b); err != nil {
+	if b.Epoch, err = s.epoch(r); err != nil {
+		return err
+	}
+	s.appending.Lock() // what is admitted must not change before it is written
+	defer s.appending.Unlock()
+	err = s.bounds.admit(ctx, r.Session, b)
+	if err == nil {
+		err = s.sessions.Relay(ctx, r.Session, b)
+	}
+	if err != nil {
+		s.bounds.unsure(r.Session)
 		return err
 	}
 	s.bounds.appended(r.Session, recs[len(recs)-1])
 	return nil
+}
+
+// epoch is that of the lease under which a session is written: of the one, the host's,
+// so that it is not written once the host has lost it; of another, what was given here.
+func (s *Server) epoch(r *request) (int64, error) {
+	own := s.o.Lease.Epoch
+	if _, ok := session.As[session.Leaser](s.sessions.Store()); !ok {
+		return r.Epoch, nil // nobody has leases
+	}
+	if r.Session != s.o.Session {
+		s.mu.Lock()
+		l, held := s.leases[r.Session]
+		s.mu.Unlock()
+		if own = l.Epoch; !held {
+			return 0, &session.Error{Op: opAppend, Session: r.Session, Err: session.ErrFenced, Detail: "it is not open here"}
+		}
+	}
+	if r.Epoch != 0 && r.Epoch != own {
+		return 0, &session.Error{Op: opAppend, Session: r.Session, Err: session.ErrFenced}
+	}
+	return own, nil
 }
 
 // The size of a page of records.
@@ -192,6 +223,12 @@ func (s *Server) recover(ctx context.Context, r *request) (*session.Recovery, er
 		if err := s.bounds.writable(ctx, r.Session); err != nil || r.Session == s.o.Session {
 			return nil, err
 		}
+	}
+	s.mu.Lock()
+	_, held := s.leases[r.Session]
+	s.mu.Unlock()
+	if !s.free && !held {
+		return nil, &session.Error{Op: opRecover, Session: r.Session, Err: session.ErrFenced, Detail: "it is not open here"}
 	}
 	if recoverer, ok := session.As[session.Recoverer](s.sessions.Store()); ok {
 		return recoverer.Recover(ctx, r.Session)
