@@ -146,6 +146,7 @@ func (w *Workspaces) ownAgent(s *Settings, r *runner, o AgentOptions) (*Agent, e
 	}
 	a, err := newOwn(ownOptions{
 		Sessions: o.Options.Sessions, Session: o.Options.Session, Models: models, Ask: o.Options.Ask, Spec: spec,
+		Ready: r.ready,
 		Start: func(ctx context.Context, spec supervisor.Spec) (ownProcess, error) {
 			return r.start(ctx, spec)
 		},

@@ -213,7 +213,7 @@ func TestOneSessionOutOfMemory(t *testing.T) {
 	}()
 	<-working
 	r := turnOf(t, hungry, "eat 400")
-	if r.Reason != agent.ReasonFailed || !strings.Contains(r.Err.Error(), "ran out of memory") {
+	if r.Reason != agent.ReasonFailed || !errors.Is(r.Err, ErrOutOfMemory) || !strings.Contains(r.Err.Error(), "ran out of memory") {
 		t.Errorf("%+v", r)
 	}
 	select {

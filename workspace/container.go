@@ -31,6 +31,10 @@ var (
 	ErrNoImage   = engine.ErrNoImage
 	ErrNoAnswer  = errors.New("the container's supervisor does not answer")
 	ErrWrongUser = errors.New("the agent may not use the folder") // which has another owner
+	ErrNoProgram = errors.New("the image lacks a program")        // that was to be started
+	// ErrOutOfMemory: the container had no memory left, and the kernel ended a process.
+	// The others in the container go on.
+	ErrOutOfMemory = errors.New("out of memory")
 )
 
 // Container is the container of a workspace, running and answering when it was handed
@@ -152,10 +156,13 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("Sandbox error (exit %d): %s", e.Code, said)
 }
 
+// Is says that it is [ErrOutOfMemory].
+func (e *ExitError) Is(target error) bool { return e.OOM && target == ErrOutOfMemory }
+
 // Hint is what to do about it, or "".
 func (e *ExitError) Hint() string {
 	if e.OOM {
-		return `give it more: "limits": {"memory": "4g"} in the workspace's settings`
+		return "give the workspace more: holdfast workspace set NAME --memory 4g"
 	}
 	return ""
 }

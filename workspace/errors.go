@@ -34,6 +34,7 @@ type Error struct {
 	Op     string // "create", "delete", …
 	Slug   string
 	Path   string // of a file, with line and column where it is about a text; or ""
+	Field  string // of the settings that cannot be used, such as mounts[0].at; or ""
 	Detail string
 	Advice string // a command or action, may be empty
 	Err    error
@@ -73,6 +74,7 @@ var outcomes = []struct {
 	{ErrNoFile, outcome.NotFound},
 	{ErrNoEngine, outcome.NoEngine},
 	{ErrNoImage, outcome.NoEngine},
+	{ErrNoProgram, outcome.NoEngine},
 	{ErrNoAnswer, outcome.NoEngine},
 	{ErrForeign, outcome.Conflict},
 	{ErrWrongUser, outcome.Usage},

@@ -53,6 +53,10 @@ type ownOptions struct {
 	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
 	// Spec is what stays the same from turn to turn: the folder, prompts, settings, limits.
 	Spec logpipe.Spec
+	// Ready has the container there before the session is opened for the first time, so
+	// that a container which cannot be had leaves no empty session behind; nil does
+	// nothing. What it returns is called when the turn is over.
+	Ready func(ctx context.Context) (release func(), err error)
 	// Start starts a process in the container. The own closes it.
 	Start func(ctx context.Context, s supervisor.Spec) (ownProcess, error)
 	// Program is what is started; default [Program].

@@ -436,3 +436,34 @@ steps:
 		t.Errorf("with no turn under way: %v", err)
 	}
 }
+
+// A container that cannot be had leaves no session behind in which nothing was said.
+func TestOwnWithoutContainer(t *testing.T) {
+	h := newHouse(t, "steps: [{text: hello}, {text: again}]")
+	h.o.Session.SessionID = ""
+	away, released := true, 0
+	h.o.Ready = func(context.Context) (func(), error) {
+		if away {
+			return nil, ErrNoImage
+		}
+		return func() { released++ }, nil
+	}
+	a := h.agent()
+	for e, err := range a.Run(t.Context(), transcript.Text{Text: "hi"}) {
+		if e != nil || !errors.Is(err, ErrNoImage) {
+			t.Errorf("%#v, %v", e, err)
+		}
+	}
+	if page, err := h.sessions.List(t.Context(), session.Query{}); err != nil || len(page.Sessions) != 0 {
+		t.Errorf("%+v, %v", page, err)
+	}
+	away = false
+	for range 2 {
+		if _, res := h.run(t.Context(), a, "hi", nil); res.SessionID == "" {
+			t.Errorf("%+v", res)
+		}
+	}
+	if released != 1 {
+		t.Errorf("released %d times", released)
+	}
+}

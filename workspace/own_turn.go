@@ -33,6 +33,11 @@ type ownProcess interface {
 
 // turn starts a process for one turn and follows it to its end.
 func (a *own) turn(ctx context.Context, stop context.CancelCauseFunc, emit func(agent.Event), input []transcript.Part) (*agent.Result, error) {
+	release, err := a.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	opened, err := a.start(ctx)
 	if err != nil {
 		return nil, err
@@ -60,6 +65,17 @@ func (a *own) turn(ctx context.Context, stop context.CancelCauseFunc, emit func(
 		res.Took = time.Since(began)
 	}
 	return res, err
+}
+
+// ready has the container there, unless the session is open already.
+func (a *own) ready(ctx context.Context) (release func(), err error) {
+	a.mu.Lock()
+	open := a.log != nil || a.closed
+	a.mu.Unlock()
+	if open || a.o.Ready == nil {
+		return func() {}, nil
+	}
+	return a.o.Ready(ctx)
 }
 
 // processID names the one process that a session has in its container.
@@ -296,8 +312,8 @@ func (t *ownTurn) cause(exit supervisor.Exit, served, waited error) error {
 	}
 	switch {
 	case exit.OOM:
-		e.Err = errors.New("the container ran out of memory, and the kernel killed it")
-		e.Advice = "give the workspace more memory"
+		e.Err = &ExitError{exit}
+		e.Advice = "give the workspace more memory: holdfast workspace set NAME --memory 4g"
 	case waited != nil:
 		e.Err = fmt.Errorf("it was lost: %w", waited)
 	case exit.Signal != "":

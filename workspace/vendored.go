@@ -134,7 +134,7 @@ func (p guestProcess) Wait(ctx context.Context) (guest.Exit, error) {
 	e, err := p.process.Wait(ctx)
 	out := guest.Exit{Code: e.Code, Signal: e.Signal, OOM: e.OOM}
 	if failure := Failure(e); err == nil && failure != nil {
-		out.Why = failure.Error()
+		out.Why, out.Err = failure.Error(), failure
 	}
 	return out, err
 }
@@ -147,10 +147,35 @@ type runner struct {
 	ephemeral bool
 	env       []string
 	session   func() string
+	next      *Container // had before it was needed, for the process that is started next
 }
 
 // name names the one process that a session has in its container.
 func (r *runner) name() string { return processID(r.session()) }
+
+// ensure gives the container, when there is room on the disk.
+func (r *runner) ensure(ctx context.Context) (*Container, error) {
+	if err := r.w.CheckDisk(ctx, r.slug); err != nil {
+		return nil, err
+	}
+	if r.ephemeral {
+		return r.w.EnsureEphemeral(ctx, r.slug)
+	}
+	return r.w.Ensure(ctx, r.slug)
+}
+
+// ready has the container there for the process that is started next.
+func (r *runner) ready(ctx context.Context) (release func(), err error) {
+	c, err := r.ensure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.next = c
+	return func() {
+		r.next = nil
+		_ = c.Close() // after the process's end, when it has one: a second time
+	}, nil
+}
 
 // leftover is how long the process of a host that is gone may take to end.
 const leftover = 15 * time.Second
@@ -158,14 +183,10 @@ const leftover = 15 * time.Second
 // start starts a process. One of the same session that still runs there is what a host
 // left behind that is gone: the supervisor ends it.
 func (r *runner) start(ctx context.Context, s supervisor.Spec) (*process, error) {
-	if err := r.w.CheckDisk(ctx, r.slug); err != nil {
-		return nil, err
+	c, err := r.next, error(nil)
+	if r.next = nil; c == nil {
+		c, err = r.ensure(ctx)
 	}
-	ensure := r.w.Ensure
-	if r.ephemeral {
-		ensure = r.w.EnsureEphemeral
-	}
-	c, err := ensure(ctx, r.slug)
 	if err != nil {
 		return nil, err
 	}
@@ -195,10 +216,25 @@ func startIn(ctx context.Context, c *Container, s supervisor.Spec) (*process, er
 		return nil, err
 	}
 	p, err := conn.Start(ctx, s)
+	if errors.Is(err, supervisor.ErrNotStarted) && ctx.Err() == nil {
+		err = lacks(c.Slug, s.Args[0], err)
+	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return &process{Process: p, conn: conn, c: c}, nil
+}
+
+// lacks says that an image has no such agent, and how it gets it.
+func lacks(slug, program string, err error) error {
+	e := &Error{Op: "start the agent in", Slug: slug, Err: ErrNoProgram, Detail: err.Error()}
+	switch program {
+	case KindClaude, KindCodex:
+		e.Advice = "holdfast workspace image build --variant debian --with " + program
+	default:
+		e.Advice = "use an image that has it: holdfast workspace set " + slug + " --image NAME; or another --command"
+	}
+	return e
 }
 
 // process is a process with what is held for it.

@@ -34,6 +34,7 @@ type Exit struct {
 	Signal string // that ended it, or ""
 	OOM    bool   // the container ran out of memory, and the kernel chose this process
 	Why    string // the same in words, with what it wrote last; "" leaves that to this package
+	Err    error  // the same as an error that callers know, or nil
 }
 
 func (e Exit) String() string {

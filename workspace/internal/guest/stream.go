@@ -142,14 +142,14 @@ func (g *Guest) release(more bool) model.Answer {
 
 // last is what a play that is over amounts to.
 func (g *Guest) last(x *play) (model.Answer, error) {
-	end, _, _, wire := x.outcome()
+	end, exit, _, wire := x.outcome()
 	if wire != nil || end.Failure != "" {
 		if g.held != nil {
 			return g.release(true), nil // and then why it failed
 		}
 		x.conclude()
 		g.lament(x)
-		return model.Answer{}, g.failed(x, x.failure(), nil)
+		return model.Answer{}, g.failed(x, x.failure(), exit.Err)
 	}
 	if g.held == nil {
 		it := &transcript.Item{Role: transcript.RoleAssistant}
