@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -36,10 +38,21 @@ func (c *insideCmd) run(ctx context.Context, p *Program) error {
 	}()
 	out, err := c.turn(ctx, p, host, steer)
 	if err != nil {
+		err = mayNot(err)
 		_ = host.Fail(err) // a host that is gone knows by itself
 		return stopped(ctx, err)
 	}
 	return end(out)
+}
+
+// mayNot says what to do about a file of the project that the user in here may not read:
+// what root wrote there on the machine.
+func mayNot(err error) error {
+	if !errors.Is(err, fs.ErrPermission) || outcome.Hint(err) != "" {
+		return err
+	}
+	hint := fmt.Sprintf("in the container the agent is user %d; make the project theirs, as root and on the machine: chown -R %[1]d:%d FOLDER", os.Getuid(), os.Getgid())
+	return &failure{msg: err.Error(), hint: hint, out: outcome.Of(err), err: err}
 }
 
 // turn makes the agent and has it do what it is told.
