@@ -213,7 +213,8 @@ func TestWire(t *testing.T) {
 			name: "strange things are told once and passed over",
 			wire: "< this is no JSON\n< [1]\n< {}\n\n" + event("moon/phase", mine, `"x":1`) + event("moon/phase", mine, `"x":2`) +
 				whole(mine, `{"type":"hologram","id":"i1"}`) + event("thread/newThing", mine, `"x":2`) +
-				event("item/completed", mine, `"item":7`) + through,
+				event("item/completed", mine, `"item":7`) +
+				event("configWarning", mine, `"summary":"Codex could not find bubblewrap on PATH."`) + through, // its sandbox is off
 			want: []string{
 				"notice a line that is no message: this is no JSON", "notice a line that is no message: [1]",
 				"notice a line that is no message: {}", "notice an event of an unknown kind: moon/phase",
