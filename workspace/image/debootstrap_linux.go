@@ -11,11 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
 // debootstrap makes a Debian in the build's folder and gives its files.
@@ -133,7 +134,7 @@ func aptMirror(ctx context.Context, suite string) string {
 	}
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line)
-		if len(f) == 5 && f[0] == "Debian" && f[3] == "main" && (f[1] == suite || f[2] == suite) && mirrorPattern.MatchString(f[4]) {
+		if len(f) == 5 && f[0] == "Debian" && f[3] == "main" && (f[1] == suite || f[2] == suite) && mirrorPattern().MatchString(f[4]) {
 			return strings.TrimSuffix(f[4], "/")
 		}
 	}
@@ -142,7 +143,7 @@ func aptMirror(ctx context.Context, suite string) string {
 
 // leftOut are files of a new Debian that are this machine's, or another each time: lists
 // and logs, who the machine is, what apt can get again.
-var leftOut = regexp.MustCompile(`^(dev|proc|sys|run|tmp|debootstrap)/.|^etc/(machine-id|hostname|resolv\.conf|(passwd|group|shadow|gshadow|subuid|subgid)-)\z|` +
+var leftOut = lazyregexp.Must(`^(dev|proc|sys|run|tmp|debootstrap)/.|^etc/(machine-id|hostname|resolv\.conf|(passwd|group|shadow|gshadow|subuid|subgid)-)\z|` +
 	`^var/(lib/dbus/machine-id|cache/ldconfig/aux-cache|cache/apt/[^/]*\.bin|cache/debconf/.*-old|lib/dpkg/.*-old)\z|` +
 	`^var/(lib/apt/lists|cache/apt/archives)/.|^var/log/.*\.log|\.pyc\z`)
 
@@ -156,7 +157,7 @@ func tree(root string) (layer, error) {
 			return err
 		}
 		name, err := filepath.Rel(root, path)
-		if err != nil || leftOut.MatchString(name) {
+		if err != nil || leftOut().MatchString(name) {
 			return err
 		}
 		info, err := d.Info()

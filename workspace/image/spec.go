@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
 // The variants.
@@ -107,12 +108,12 @@ func (s *Spec) tags() []string {
 
 var (
 	// tagPattern is stricter than engines are: host and port, folders, name, tag.
-	tagPattern = regexp.MustCompile(`^([a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?/)?[a-z0-9]+([._/-]{1,2}[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?\z`)
+	tagPattern = lazyregexp.Must(`^([a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?/)?[a-z0-9]+([._/-]{1,2}[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?\z`)
 	// basePattern takes an id and a digest besides.
-	basePattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,300}\z`)
-	suitePattern = regexp.MustCompile(`^[a-z][a-z0-9.-]{0,40}\z`)
+	basePattern  = lazyregexp.Must(`^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,300}\z`)
+	suitePattern = lazyregexp.Must(`^[a-z][a-z0-9.-]{0,40}\z`)
 	// A mirror goes to a script of shell.
-	mirrorPattern = regexp.MustCompile(`^(https?://[A-Za-z0-9._~:/@%+-]+|file:///[A-Za-z0-9._~/%+-]+)\z`)
+	mirrorPattern = lazyregexp.Must(`^(https?://[A-Za-z0-9._~:/@%+-]+|file:///[A-Za-z0-9._~/%+-]+)\z`)
 )
 
 // complete checks the spec and fills in what is left out.
@@ -128,7 +129,7 @@ func (s Spec) complete() (Spec, error) {
 		return s, bad("there is no variant %q: the variants are scratch and debian", s.Variant)
 	}
 	switch {
-	case s.Tag != "" && !tagPattern.MatchString(s.Tag):
+	case s.Tag != "" && !tagPattern().MatchString(s.Tag):
 		return s, bad("%q is no name for an image, such as my/workspace:1", s.Tag)
 	case s.Variant == Scratch && s.Base != "":
 		return s, bad("the scratch variant has no base: did you mean the debian variant?")
@@ -138,11 +139,11 @@ func (s Spec) complete() (Spec, error) {
 		return s, bad("a suite and a mirror are for the debian variant")
 	case s.Base != "" && (s.Suite != "" || s.Mirror != ""):
 		return s, bad("a suite and a mirror are for debootstrap: name them or a base")
-	case s.Base != "" && !basePattern.MatchString(s.Base):
+	case s.Base != "" && !basePattern().MatchString(s.Base):
 		return s, bad("%q is no name of an image", s.Base)
-	case s.Suite != "" && !suitePattern.MatchString(s.Suite):
+	case s.Suite != "" && !suitePattern().MatchString(s.Suite):
 		return s, bad("%q is no suite of Debian, such as bookworm", s.Suite)
-	case s.Mirror != "" && !mirrorPattern.MatchString(s.Mirror):
+	case s.Mirror != "" && !mirrorPattern().MatchString(s.Mirror):
 		return s, bad("the mirror is no address of Debian packages, such as http://deb.debian.org/debian")
 	}
 	if s.Tag != "" && !strings.Contains(s.Tag[strings.LastIndexByte(s.Tag, '/')+1:], ":") {

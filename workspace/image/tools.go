@@ -12,10 +12,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
 // tool is an agent that a package of npm brings, as a program of its own that needs no
@@ -79,7 +80,7 @@ var known = []tool{{
 var nodeCPU = map[string]string{"amd64": "x64", "arm64": "arm64"}
 
 // A version goes to npm as part of a package's name: nothing else may be in it.
-var versionPattern = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(-[0-9A-Za-z.-]{1,64})?\z`)
+var versionPattern = lazyregexp.Must(`^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(-[0-9A-Za-z.-]{1,64})?\z`)
 
 // parseTools finds the agents of a [Spec], sorted by name.
 func parseTools(with []string) ([]tool, error) {
@@ -93,7 +94,7 @@ func parseTools(with []string) ([]tool, error) {
 		switch {
 		case i < 0:
 			return bad("the agents are claude and codex")
-		case named && !versionPattern.MatchString(version):
+		case named && !versionPattern().MatchString(version):
 			return bad("its version is no version, such as 1.2.3")
 		case slices.ContainsFunc(out, func(t tool) bool { return t.name == name }):
 			return bad("it is named twice")
