@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
+	"slices"
 
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/internal/version"
@@ -63,6 +65,7 @@ func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info
 		PIDs:     s.Limits.PIDs,
 		Files:    openFiles,
 		UserNS:   info.UserNS,
+		Seccomp:  info.Seccomp,
 	}
 	if at.home != "" {
 		spec.Mounts = append(spec.Mounts, engine.Mount{Source: at.home, Target: HomeFolder})
@@ -75,6 +78,21 @@ func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info
 	}
 	spec.Labels[labelConfig] = configHash(spec, s.Network)
 	spec.Labels[labelVersion] = version.Release
+	return spec
+}
+
+// cover puts a folder in memory over each volume that an image asks for: an engine would
+// keep it on the disk, where nothing bounds it.
+func cover(spec engine.Spec, s *Settings, volumes []string) engine.Spec {
+	uid, gid := agentUser()
+	for _, v := range volumes {
+		v = path.Clean("/" + v)
+		taken := slices.ContainsFunc(spec.Mounts, func(m engine.Mount) bool { return m.Target == v }) ||
+			slices.ContainsFunc(spec.Tmpfs, func(t engine.Tmpfs) bool { return t.Target == v })
+		if !taken && v != "/" {
+			spec.Tmpfs = append(spec.Tmpfs, temporary(uid, gid, int64(s.Limits.Memory)/2, v)...)
+		}
+	}
 	return spec
 }
 

@@ -43,7 +43,7 @@ func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, err
 		if info.Unusable != "" {
 			return nil, engine.Info{}, &Error{
 				Op: "use " + info.Name, Err: ErrNoEngine, Detail: info.Unusable,
-				Advice: "use Podman, or a Docker that is not rootless; DOCKER_HOST names it",
+				Advice: info.Advice,
 			}
 		}
 		c.info = &info
@@ -91,7 +91,7 @@ func (w *Workspaces) list(ctx context.Context, e *engine.Engine, slug string) ([
 		labels[labelWorkspace] = slug
 	}
 	list, err := e.List(ctx, labels)
-	return slices.DeleteFunc(list, func(c engine.Container) bool { return !w.mine(c) }), err
+	return slices.DeleteFunc(list, func(c engine.Container) bool { return !w.mine(c) }), ofEngine(err)
 }
 
 // mine reports whether a container with our labels is ours. An image that somebody made

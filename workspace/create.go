@@ -19,6 +19,7 @@ import (
 const (
 	stagePrefix = ".new-"
 	gonePrefix  = ".gone-"
+	newPrefix   = ".new-" // of files in a workspace's folder
 )
 
 // Create makes a workspace: its folder is there whole or not at all. ID, Created and
@@ -241,7 +242,7 @@ func writeSettings(dir *os.Root, s *Settings) error {
 // writeFile puts a file (0600) in place at once: after a crash there is what was
 // before, or all of it.
 func writeFile(dir *os.Root, name string, data []byte) error {
-	tmp := ".new-" + newID()
+	tmp := newPrefix + newID()
 	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -255,6 +256,18 @@ func writeFile(dir *os.Root, name string, data []byte) error {
 		return errors.Join(err, dir.Remove(tmp))
 	}
 	return syncFolder(dir)
+}
+
+// sweepNew removes what writers of files have left behind in the folder of a workspace
+// that is locked.
+func sweepNew(dir *os.Root) error {
+	names, err := namesIn(dir)
+	for _, name := range names {
+		if strings.HasPrefix(name, newPrefix) {
+			err = errors.Join(err, dir.Remove(name))
+		}
+	}
+	return err
 }
 
 // sweep removes what creates and deletes that did not end have left behind. What

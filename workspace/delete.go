@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/workspace/internal/tree"
 )
@@ -123,12 +123,12 @@ func (d *deletion) failed(step string, err error) error {
 }
 
 // idText finds the id in settings that cannot be read otherwise.
-var idText = regexp.MustCompile(`"id"\s*:\s*"([0-9a-f]{16})"`)
+var idText = lazyregexp.Must(`"id"\s*:\s*"([0-9a-f]{16})"`)
 
 // mark says on the disk that the workspace goes: from now on nothing uses it.
 func (d *deletion) mark(context.Context) error {
 	if b, err := ReadRegular(d.dir, settingsName, maxSettings); err == nil {
-		if m := idText.FindSubmatch(b); m != nil {
+		if m := idText().FindSubmatch(b); m != nil {
 			d.id = string(m[1])
 		}
 	}
@@ -136,7 +136,16 @@ func (d *deletion) mark(context.Context) error {
 	if d.again = err == nil; d.again {
 		return nil
 	}
-	return writeFile(d.dir, deletingName, []byte(d.w.opt.Clock().UTC().Format(time.RFC3339)+"\n"))
+	err = writeFile(d.dir, deletingName, []byte(d.w.opt.Clock().UTC().Format(time.RFC3339)+"\n"))
+	if err == nil {
+		return nil
+	}
+	// A disk that is full takes an empty file, and is why many delete something.
+	f, again := d.dir.OpenFile(deletingName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if again != nil {
+		return err
+	}
+	return errors.Join(f.Close(), syncFolder(d.dir))
 }
 
 func (d *deletion) container(ctx context.Context) error {

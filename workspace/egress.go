@@ -41,7 +41,7 @@ func (w *Workspaces) openProxy(ctx context.Context, dir *os.Root, s *Settings) (
 	p := &w.containers.proxies
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := dir.Name()
+	key := s.ID + dir.Name() // the folder of another workspace may have had the name
 	one := p.open[key]
 	if one == nil {
 		if one, err = w.startProxy(ctx, dir, s); err != nil {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -28,7 +29,12 @@ func listenIn(run *os.Root, name string) (listener, error) {
 		err = run.Lchown(tmp, uid, gid)
 	}
 	if err == nil {
-		err = run.Rename(tmp, name)
+		if err = run.Rename(tmp, name); err != nil { // something that is not empty lies there
+			_, err = removeTree(context.Background(), run, name)
+			if err == nil {
+				err = run.Rename(tmp, name)
+			}
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close(), run.Remove(tmp))

@@ -50,14 +50,17 @@ func (w *Workspaces) Ensure(ctx context.Context, slug string) (*Container, error
 		w: w, engine: e, run: d.Run,
 	}
 	if c.use, err = openPlain(h.dir, useName); err != nil {
-		return nil, err
+		return nil, c.fail(err)
 	}
 	if c.release, err = w.openProxy(ctx, h.dir, s); err != nil {
 		return nil, errors.Join(err, c.use.Close())
 	}
-	err = c.ensure(ctx, w.spec(s, places{home: d.Home, run: d.Run, project: d.Project}, img.ID, info))
+	spec := w.spec(s, places{home: d.Home, run: d.Run, project: d.Project}, img.ID, info)
+	err = c.ensure(ctx, cover(spec, s, img.Volumes))
 	if err == nil {
-		err = share(c.use)
+		if err = share(c.use); err != nil {
+			err = c.fail(err)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -73,6 +76,9 @@ func (w *Workspaces) ready(ctx context.Context, h *held, slug string) (*Settings
 	}
 	if p := w.checkPaths(s, nil); p != nil { // an engine follows links
 		return nil, p.error(slug)
+	}
+	if err := mendFolders(ctx, h.dir); err != nil {
+		return nil, &Error{Op: "start", Slug: slug, Err: err}
 	}
 	return s, w.checkFolders(h, s)
 }
@@ -239,9 +245,18 @@ func (c *Container) silent(ctx context.Context, state engine.Container, err erro
 		out.Detail = fmt.Sprintf("the container ended with exit code %d", state.ExitCode)
 	}
 	if text, err := c.engine.Logs(ctx, c.ID, 5); err == nil && text != "" {
-		out.Detail += ": " + strings.Join(strings.Fields(text), " ")
+		out.Detail += ": " + lastWords(text)
 	}
 	return out
+}
+
+// lastWords is the end of a log that anybody may have written, for a line of text.
+func lastWords(text string) string {
+	const most = 500
+	if len(text) > most {
+		text = "…" + strings.ToValidUTF8(text[len(text)-most:], "")
+	}
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // fail names the workspace of an error.

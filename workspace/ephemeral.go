@@ -35,6 +35,7 @@ func (w *Workspaces) EnsureEphemeral(ctx context.Context, slug string) (*Contain
 	spec.Name += "." + own.id // a slug has no dot
 	spec.Labels[labelEphemeral] = own.id
 	spec.Remove = true
+	spec = cover(spec, s, img.Volumes)
 	c := &Container{Slug: slug, Name: spec.Name, Settings: *s, w: w, engine: e, run: filepath.Join(own.path, runName)}
 	release, err := w.openProxy(ctx, own.dir, s)
 	if err != nil {
@@ -68,6 +69,13 @@ func (w *Workspaces) makeEphemeral(ctx context.Context, slug string) (own *ephem
 	if s, err = w.ready(ctx, h, slug); err != nil {
 		return nil, nil, err
 	}
+	defer func() {
+		if err != nil {
+			if _, ok := errors.AsType[*Error](err); !ok {
+				err = &Error{Op: "start", Slug: slug, Err: err}
+			}
+		}
+	}()
 	if err := h.dir.Mkdir(ephemeralName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, nil, err
 	}

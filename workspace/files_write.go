@@ -105,10 +105,20 @@ func makeIn(dir *os.Root, name string) (*os.Root, error) {
 	if err != nil || made != nil { // or somebody else has made it
 		return next, err
 	}
-	if err := giveToAgent(next); err != nil {
+	if err := giveEmpty(next); err != nil {
 		return nil, errors.Join(err, next.Close())
 	}
 	return next, nil
+}
+
+// giveEmpty makes a new folder the agent's own. Who can write around it may have put
+// another in its place, whose owner stays.
+func giveEmpty(dir *os.Root) error {
+	names, err := namesIn(dir)
+	if err != nil || len(names) > 0 {
+		return err
+	}
+	return giveToAgent(dir)
 }
 
 // put writes a file under another name and gives it its own at last.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
 )
 
 // checkPaths looks at the folders of the host that a container is to get. Whoever
@@ -118,14 +120,19 @@ func (w *Workspaces) checkHost(h host) *problem {
 // checkOwn refuses places that hold, or lie in, what agents must not reach: our own
 // home folder, and the sockets of container engines.
 func (w *Workspaces) checkOwn(p string, refuse func(string, string, ...any) *problem) *problem {
-	for _, own := range []struct{ path, name string }{
+	type place struct{ path, name string }
+	places := []place{
 		{w.home, "HOLDFAST_HOME"},
 		{strings.TrimPrefix(os.Getenv("DOCKER_HOST"), "unix://"), "the engine's socket"},
-		{"/var/run/docker.sock", "the engine's socket"},
-		{"/run/docker.sock", "the engine's socket"},
-		{"/run/podman", "the engine's socket"},
 		{os.Getenv("XDG_RUNTIME_DIR"), "the folder of your sockets"},
-	} {
+		{os.Getenv("SSH_AUTH_SOCK"), "the socket of your SSH agent"},
+	}
+	for _, socket := range engine.Sockets() {
+		if _, err := os.Lstat(socket); err == nil {
+			places = append(places, place{socket, "the engine's socket"})
+		}
+	}
+	for _, own := range places {
 		if !filepath.IsAbs(own.path) {
 			continue
 		}

@@ -1,6 +1,10 @@
 package workspace
 
-import "github.com/holdfast-dev/holdfast/internal/supervisor/reaper"
+import (
+	"syscall"
+
+	"github.com/holdfast-dev/holdfast/internal/supervisor/reaper"
+)
 
 // imposter reports whether who listens at a container's socket is not its supervisor: a
 // process deeper in the tree below the container's first one. Where the kernel does not
@@ -14,6 +18,9 @@ func imposter(peer, first int) bool {
 	at := reaper.Parent(peer)
 	if at == first {
 		return false
+	}
+	if at < 0 && reaper.Parent(first) >= 0 && syscall.Kill(peer, 0) == syscall.ESRCH {
+		return true // who listened has ended, and left the socket to another: no supervisor does
 	}
 	for ; at > 1; at = reaper.Parent(at) {
 		if at == first {

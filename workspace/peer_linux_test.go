@@ -48,4 +48,10 @@ func TestImposter(t *testing.T) {
 	}
 	_ = in.Close()
 	_ = sh.Wait()
+	if !imposter(child, os.Getpid()) {
+		t.Error("one that has listened and ended")
+	}
+	if imposter(os.Getpid(), child) {
+		t.Error("of a container that has ended")
+	}
 }

@@ -79,17 +79,20 @@ func measure(ctx context.Context, dir *os.Root, name string, o *tree.Options) (S
 // CheckDisk is called before each turn: [ErrQuota] when the workspace has used up its
 // disk. A folder that nobody may look into counts as if it did; those that the caller
 // may open are opened (u+rx) for it. Measuring a large workspace takes a while, so a
-// result is good for twenty times as long as it took.
+// result is good for twenty times as long as it took; it ends where the limit is passed.
 func (w *Workspaces) CheckDisk(ctx context.Context, slug string) error {
+	s, err := w.Get(ctx, slug)
+	if err != nil || s.Limits.Disk == Unlimited {
+		return err
+	}
 	now := w.opt.Clock()
-	u := w.disks.known(slug, now)
+	u := w.disks.known(s, now)
 	if u == nil {
-		fresh, err := w.usage(ctx, slug, &tree.Options{Unlock: true})
+		u, err = w.usage(ctx, slug, &tree.Options{Unlock: true, Most: int64(s.Limits.Disk)})
 		if err != nil {
 			return err
 		}
-		u = fresh
-		w.disks.keep(slug, u, now)
+		w.disks.keep(s.ID, u, now)
 	}
 	total := u.Total()
 	advice := fmt.Sprintf("holdfast workspace du %s shows what is large; remove some, or raise limits.disk", slug)
@@ -97,9 +100,9 @@ func (w *Workspaces) CheckDisk(ctx context.Context, slug string) error {
 	case u.Over():
 		return &Error{
 			Op: "check disk", Slug: slug, Err: ErrQuota, Advice: advice,
-			Detail: fmt.Sprintf("%d files take %s of %s", total.Files, round(total.Bytes), u.Limit),
+			Detail: fmt.Sprintf("at least %d files take %s of %s", total.Files, round(total.Bytes), u.Limit),
 		}
-	case u.Limit != Unlimited && total.Unread > 0:
+	case total.Unread > 0:
 		return &Error{
 			Op: "check disk", Slug: slug, Err: ErrQuota, Advice: "give their owner the rights again (chmod -R u+rwx), or remove them",
 			Detail: fmt.Sprintf("%d folders cannot be looked into, so nobody knows how much is there", total.Unread),
@@ -118,7 +121,7 @@ func round(n int64) string {
 	return fmt.Sprintf("%.3g%s", f, names[unit])
 }
 
-// disks are results of measuring that are still good.
+// disks are results of measuring that are still good, by the workspaces' ids.
 type disks struct {
 	mu  sync.Mutex
 	all map[string]measured
@@ -129,19 +132,20 @@ type measured struct {
 	until time.Time
 }
 
-func (d *disks) known(slug string, now time.Time) *Usage {
+// known is a result that is still good for a workspace, as its settings are now.
+func (d *disks) known(s *Settings, now time.Time) *Usage {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if m, ok := d.all[slug]; ok && now.Before(m.until) {
+	if m, ok := d.all[s.ID]; ok && now.Before(m.until) && m.usage.Limit == s.Limits.Disk {
 		return m.usage
 	}
-	delete(d.all, slug)
+	delete(d.all, s.ID)
 	return nil
 }
 
 // keep keeps a result that was within the limit: who is over it and has made room is
 // not to wait.
-func (d *disks) keep(slug string, u *Usage, now time.Time) {
+func (d *disks) keep(id string, u *Usage, now time.Time) {
 	const good = 20
 	if u.Over() || u.Took < 10*time.Millisecond {
 		return
@@ -151,5 +155,5 @@ func (d *disks) keep(slug string, u *Usage, now time.Time) {
 	if d.all == nil {
 		d.all = map[string]measured{}
 	}
-	d.all[slug] = measured{u, now.Add(good * u.Took)}
+	d.all[id] = measured{u, now.Add(good * u.Took)}
 }

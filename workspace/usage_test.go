@@ -88,13 +88,15 @@ func TestDisksKeep(t *testing.T) {
 	now := time.Now()
 	d.keep("quick", &Usage{Took: time.Millisecond}, now)
 	d.keep("over", &Usage{Took: time.Second, Limit: 1, Home: Size{Bytes: 2}}, now)
-	d.keep("slow", &Usage{Took: time.Second, Limit: Unlimited}, now)
-	for slug, want := range map[string]bool{"quick": false, "over": false, "slow": true, "none": false} {
-		if got := d.known(slug, now.Add(19*time.Second)) != nil; got != want {
+	d.keep("slow", &Usage{Took: time.Second}, now)
+	d.keep("other limit", &Usage{Took: time.Second, Limit: 9}, now)
+	for slug, want := range map[string]bool{"quick": false, "over": false, "slow": true, "none": false, "other limit": false} {
+		s := &Settings{ID: slug, Limits: Limits{Disk: 0}}
+		if got := d.known(s, now.Add(19*time.Second)) != nil; got != want {
 			t.Errorf("%s: %v", slug, got)
 		}
 	}
-	if d.known("slow", now.Add(20*time.Second)) != nil || len(d.all) != 0 {
+	if d.known(&Settings{ID: "slow"}, now.Add(20*time.Second)) != nil || len(d.all) != 0 {
 		t.Errorf("it is kept too long: %v", d.all)
 	}
 }

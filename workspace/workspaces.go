@@ -191,7 +191,7 @@ func (w *Workspaces) Set(ctx context.Context, slug string, change func(*Settings
 			return nil, &Error{Op: "set", Slug: slug, Err: err}
 		}
 	}
-	if err := writeSettings(h.dir, &next); err != nil {
+	if err := errors.Join(sweepNew(h.dir), writeSettings(h.dir, &next)); err != nil {
 		return nil, &Error{Op: "set", Slug: slug, Err: err}
 	}
 	return &next, nil

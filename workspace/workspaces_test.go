@@ -326,6 +326,26 @@ func TestPathsOfEngine(t *testing.T) {
 	}
 }
 
+// The sockets that give an agent a person's rights are not in what it is given.
+func TestPathsOfSockets(t *testing.T) {
+	d := newDisk(t)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	okay(t, err)
+	t.Setenv("HOME", dir)
+	t.Setenv("DOCKER_HOST", "")
+	t.Setenv("SSH_AUTH_SOCK", filepath.Join(dir, "agent", "socket"))
+	for _, sub := range []string{".docker/desktop", ".colima/default", "agent", "other/.colima"} {
+		okay(t, os.MkdirAll(filepath.Join(dir, sub), 0o700))
+	}
+	okay(t, os.WriteFile(filepath.Join(dir, ".docker/desktop/docker.sock"), nil, 0o600))
+	for sub, says := range map[string]string{"": "socket", ".docker": "the engine's socket", "agent": "SSH agent", "other": "", ".colima": ""} {
+		_, err := d.Create(t.Context(), Settings{Slug: "x" + strings.Trim(sub, "."), Project: filepath.Join(dir, sub)})
+		if says == "" && err != nil || says != "" && (!errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%q: %v", sub, err)
+		}
+	}
+}
+
 func TestLockWaits(t *testing.T) {
 	d := newDisk(t)
 	d.make(Settings{Slug: "a"})

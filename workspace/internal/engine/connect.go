@@ -201,6 +201,22 @@ func usualHosts(system string, env func(string) string, uid int) []string {
 	return hosts
 }
 
+// Sockets are the paths at which engines of this machine may listen: whoever reaches one
+// commands the machine.
+func Sockets() []string {
+	hosts := usualHosts(runtime.GOOS, os.Getenv, os.Getuid())
+	if named, err := namedHost(os.Getenv); err == nil {
+		hosts = append(hosts, named)
+	}
+	var list []string
+	for _, h := range hosts {
+		if path, ok := strings.CutPrefix(h, "unix://"); ok {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
 func installAdvice(system string) string {
 	switch system {
 	case "darwin":

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -191,15 +192,20 @@ func TestConnectRefuses(t *testing.T) {
 }
 
 func TestInfoOfOthers(t *testing.T) {
+	const limits = `"MemoryLimit":true,"PidsLimit":true}`
 	for _, tt := range []struct {
 		name, version, info string
 		want                Info
 	}{
-		{"Docker", `{"Version":"28.1"}`, `{"NCPU":4,"MemTotal":8,"CgroupVersion":"2","SecurityOptions":["name=seccomp,profile=default"]}`, Info{Name: "Docker 28.1", CPUs: 4, Memory: 8, Cgroup: "2"}},
-		{"remapped", `{"Version":"28.1"}`, `{"SecurityOptions":["name=seccomp,profile=default","name=userns"]}`, Info{Name: "Docker 28.1", UserNS: "host"}},
+		{"Docker", `{"Version":"28.1"}`, `{"NCPU":4,"MemTotal":8,"CgroupVersion":"2","SecurityOptions":["name=seccomp,profile=default"],` + limits, Info{Name: "Docker 28.1", CPUs: 4, Memory: 8, Cgroup: "2"}},
+		{"remapped", `{"Version":"28.1"}`, `{"SecurityOptions":["name=seccomp,profile=default","name=userns"],` + limits, Info{Name: "Docker 28.1", UserNS: "host"}},
 		{"rootless Docker", `{"Version":"28.1"}`, `{"SecurityOptions":["name=rootless"]}`, Info{Name: "Docker 28.1", Rootless: true, Unusable: "rootless Docker"}},
-		{"Podman", `{"Version":"4.3.1","Components":[{"Name":"Podman Engine","Version":"4.3.1"}]}`, `{"SecurityOptions":["name=seccomp,profile=default"]}`, Info{Name: "Podman 4.3.1"}},
-		{"rootless Podman", `{"Version":"4.3.1","Components":[{"Name":"Podman Engine","Version":"4.3.1"}]}`, `{"SecurityOptions":["name=seccomp","name=rootless"]}`, Info{Name: "Podman 4.3.1", Rootless: true, UserNS: "keep-id"}},
+		{"Podman", `{"Version":"4.3.1","Components":[{"Name":"Podman Engine","Version":"4.3.1"}]}`, `{"SecurityOptions":["name=seccomp,profile=default"],` + limits, Info{Name: "Podman 4.3.1"}},
+		{"rootless Podman", `{"Version":"4.3.1","Components":[{"Name":"Podman Engine","Version":"4.3.1"}]}`, `{"SecurityOptions":["name=seccomp","name=rootless"],` + limits, Info{Name: "Podman 4.3.1", Rootless: true, UserNS: "keep-id"}},
+		{"no memory", `{"Version":"20.10"}`, `{"SecurityOptions":["name=seccomp,profile=default"],"PidsLimit":true}`, Info{Name: "Docker 20.10", Unusable: "it holds no container to a limit of memory"}},
+		{"no processes", `{"Version":"20.10"}`, `{"SecurityOptions":["name=seccomp,profile=default"],"MemoryLimit":true}`, Info{Name: "Docker 20.10", Unusable: "it holds no container to a number"}},
+		{"no filter", `{"Version":"20.10"}`, `{"SecurityOptions":["name=apparmor"],` + limits, Info{Name: "Docker 20.10", Unusable: "it filters no system calls"}},
+		{"a filter taken away", `{"Version":"20.10"}`, `{"SecurityOptions":["name=seccomp,profile=unconfined"],` + limits, Info{Name: "Docker 20.10", Unusable: "it filters no system calls"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e, err := Connect(t.Context(), fake(t, "1.41", map[string]string{"version": tt.version, "info": tt.info}))
@@ -214,11 +220,32 @@ func TestInfoOfOthers(t *testing.T) {
 			if !strings.HasPrefix(got.Unusable, tt.want.Unusable) || (got.Unusable == "") != (tt.want.Unusable == "") {
 				t.Errorf("%q", got.Unusable)
 			}
-			got.Unusable, tt.want.Unusable, tt.want.API = "", "", "1.41"
+			if (got.Advice == "") != (got.Unusable == "") {
+				t.Errorf("%q and no advice", got.Unusable)
+			}
+			got.Unusable, got.Advice, tt.want.Unusable, tt.want.API = "", "", "", "1.41"
 			if got != tt.want {
 				t.Errorf("%+v, want %+v", got, tt.want)
 			}
 		})
+	}
+}
+
+// An engine of a virtual machine filters no system calls by itself, and does when asked.
+func TestInfoOfUnconfined(t *testing.T) {
+	e, err := Connect(t.Context(), fake(t, "1.45", map[string]string{
+		"version": `{"Version":"26.1"}`, "info": `{"SecurityOptions":["name=seccomp,profile=unconfined"],"MemoryLimit":true,"PidsLimit":true}`,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if got, err := e.Info(t.Context()); err != nil || got.Unusable != "" || got.Seccomp != "builtin" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	request := Spec{Seccomp: "builtin"}.request()
+	if got := request.HostConfig.SecurityOpt; !slices.Equal(got, []string{"no-new-privileges", "seccomp=builtin"}) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,9 +20,10 @@ type Image struct {
 	ID       string // "sha256:…"
 	Tags     []string
 	Labels   map[string]string
-	Platform string // "linux/amd64"
-	User     string // that its maker named
-	Size     int64  // bytes
+	Platform string   // "linux/amd64"
+	User     string   // that its maker named
+	Volumes  []string // folders that would become volumes of their own, by name
+	Size     int64    // bytes
 	Created  time.Time
 }
 
@@ -36,6 +39,7 @@ func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {
 	img.Created, _ = time.Parse(time.RFC3339Nano, r.Created) // the zero time where the image has none
 	if r.Config != nil {
 		img.Labels, img.User = r.Config.Labels, r.Config.User
+		img.Volumes = slices.Sorted(maps.Keys(r.Config.Volumes))
 	}
 	return img, nil
 }

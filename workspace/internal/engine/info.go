@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/moby/moby/client"
+	"github.com/moby/moby/client/pkg/versions"
 )
 
 // Info is what an engine says about itself.
@@ -18,8 +19,13 @@ type Info struct {
 	// UserNS is what [Spec.UserNS] must be, so that a uid inside is the same outside and
 	// can use the folders that are mounted: "" where it is so anyway.
 	UserNS string
-	// Unusable says why a uid inside cannot be made the same as outside: "" where it can.
-	Unusable string
+	// Seccomp is what [Spec.Seccomp] must be, so that system calls are filtered: "" where
+	// they are anyway.
+	Seccomp string
+	// Unusable says why the engine cannot do what workspaces rest on, "" where it can:
+	// the same uid inside and outside, limits, a filter of system calls. Advice says what
+	// to do about it.
+	Unusable, Advice string
 }
 
 // Info asks the engine.
@@ -44,22 +50,40 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 			podman, info.Name = true, "Podman "+c.Version
 		}
 	}
-	remapped := false
+	remapped, filters, unconfined := false, false, false
 	for _, o := range r.Info.SecurityOptions {
-		switch name, _, _ := strings.Cut(strings.TrimPrefix(o, "name="), ","); name {
+		switch name, rest, _ := strings.Cut(strings.TrimPrefix(o, "name="), ","); name {
 		case "rootless":
 			info.Rootless = true
 		case "userns":
 			remapped = true
+		case "seccomp":
+			filters, unconfined = true, rest == "profile=unconfined"
 		}
 	}
+	if unconfined && !podman && !versions.LessThan(info.API, builtinAPI) {
+		info.Seccomp, unconfined = "builtin", false
+	}
+	const use = "use Podman, or a Docker that is not rootless; DOCKER_HOST names it"
 	switch {
 	case podman && info.Rootless:
 		info.UserNS = "keep-id"
 	case info.Rootless:
-		info.Unusable = "rootless Docker gives every user but root another uid outside, so that folders would not be the agent's"
+		info.Unusable, info.Advice = "rootless Docker gives every user but root another uid outside, so that folders would not be the agent's", use
 	case remapped:
 		info.UserNS = "host"
 	}
+	switch { // what the engine would otherwise leave out without a word
+	case info.Unusable != "":
+	case !r.Info.MemoryLimit:
+		info.Unusable, info.Advice = "it holds no container to a limit of memory", "give the kernel the parameters cgroup_enable=memory swapaccount=1, and start it anew"
+	case !r.Info.PidsLimit:
+		info.Unusable, info.Advice = "it holds no container to a number of processes", "use a kernel with the cgroup controller pids"
+	case !filters, unconfined:
+		info.Unusable, info.Advice = "it filters no system calls (seccomp)", "take seccomp-profile out of /etc/docker/daemon.json, or use a kernel with seccomp"
+	}
 	return info, nil
 }
+
+// builtinAPI is the first API whose engine takes the name of its own filter: Docker 23.
+const builtinAPI = "1.42"

@@ -27,6 +27,7 @@ type Spec struct {
 	PIDs     int64             `json:"pids"`    // processes and threads; 0 is no limit
 	Files    int64             `json:"files"`   // open files of a process; 0 is the engine's default
 	UserNS   string            `json:"userns"`  // "", "host" or "keep-id", see [Info.UserNS]
+	Seccomp  string            `json:"seccomp"` // "" or "builtin", see [Info.Seccomp]
 	Remove   bool              `json:"remove"`  // the engine removes it when it ends
 	LogBytes int64             `json:"logSize"` // how much of its output the engine keeps; 0 is 1 MiB
 }
@@ -77,6 +78,9 @@ func (s Spec) request() client.ContainerCreateOptions {
 	if s.Files > 0 {
 		host.Ulimits = append(host.Ulimits, &container.Ulimit{Name: "nofile", Soft: s.Files, Hard: s.Files})
 	}
+	if s.Seccomp != "" {
+		host.SecurityOpt = append(host.SecurityOpt, "seccomp="+s.Seccomp)
+	}
 	for _, m := range s.Mounts {
 		host.Mounts = append(host.Mounts, mount.Mount{
 			Type: mount.TypeBind, Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly,
@@ -92,7 +96,7 @@ func (s Spec) request() client.ContainerCreateOptions {
 		Config: &container.Config{
 			Image: s.Image, User: s.User, Hostname: s.Hostname, WorkingDir: s.Dir,
 			Env: slices.Clone(s.Env), Labels: s.Labels,
-			Entrypoint: s.Command, Cmd: []string{},
+			Entrypoint: s.Command, Cmd: []string{}, StopSignal: "SIGTERM", // whatever the image's is
 			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}, // an image's own would run as well
 		},
 	}

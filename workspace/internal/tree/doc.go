@@ -87,6 +87,9 @@ func (s *Size) Add(o Size) {
 type Options struct {
 	// Unlock makes folders readable for their owner that are not, where that is allowed.
 	Unlock bool
+	// Most ends the measuring soon after more than so many bytes were found, which is no
+	// error; 0 does not. It ends then even where somebody writes faster than it reads.
+	Most int64
 }
 
 // quote makes a path printable: names may hold anything. Of a long one it is the end.

@@ -18,8 +18,11 @@ import (
 func Measure(ctx context.Context, parent *os.File, name string, o *Options) (Size, error) {
 	m := &meter{seen: map[inode]bool{}}
 	if o != nil {
-		m.unlock = o.Unlock
+		m.unlock, m.most = o.Unlock, o.Most
 	}
+	enough, stop := context.WithCancel(ctx)
+	defer stop()
+	m.stop = stop
 	dir := int(parent.Fd())
 	top, err := openFolder(dir, name)
 	if errors.Is(err, fs.ErrPermission) && m.locked(dir, name) {
@@ -28,7 +31,9 @@ func Measure(ctx context.Context, parent *os.File, name string, o *Options) (Siz
 	if err != nil {
 		return Size{}, &fs.PathError{Op: "measure", Path: quote(name), Err: err}
 	}
-	err = walk(ctx, top, m)
+	if err = walk(enough, top, m); enough.Err() != nil && ctx.Err() == nil {
+		err = nil
+	}
 	return m.size, errors.Join(err, top.Close())
 }
 
@@ -37,6 +42,8 @@ type meter struct {
 	size   Size
 	seen   map[inode]bool // files with several names
 	unlock bool
+	most   int64
+	stop   func() // ends the walk
 }
 
 type inode struct{ dev, ino uint64 }
@@ -62,7 +69,9 @@ func (m *meter) entry(dir int, name string) (folder bool, err error) {
 		}
 		m.size.Files++
 	}
-	m.size.Bytes += max(512*st.Blocks, MinBytes)
+	if m.size.Bytes += max(512*st.Blocks, MinBytes); m.most > 0 && m.size.Bytes > m.most {
+		m.stop()
+	}
 	return folder, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
@@ -82,5 +83,22 @@ func TestMeasureRacing(t *testing.T) {
 	s.unharmed()
 	if _, err := Remove(t.Context(), s.parent, "hostile"); err != nil {
 		t.Error(err)
+	}
+}
+
+// Measuring ends where enough is there, also when that never ends by itself.
+func TestMeasureMost(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 5000 {
+		must(t, os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), nil, 0o600))
+	}
+	f, err := os.Open(filepath.Dir(dir))
+	must(t, err)
+	defer f.Close()
+	for most, all := range map[int64]bool{0: true, 5000 * MinBytes: true, 10 * MinBytes: false} {
+		size, err := Measure(t.Context(), f, filepath.Base(dir), &Options{Most: most})
+		if err != nil || (size.Files == 5000) != all || size.Bytes <= most && !all {
+			t.Errorf("%d: %+v, %v", most, size, err)
+		}
 	}
 }

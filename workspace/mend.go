@@ -1,0 +1,56 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// mendFolders makes good what an agent did to the folders of its workspace, and what would keep
+// the next one from working: rights that it took away, and what it put in the place of
+// sockets. The workspace is locked; what the folders are called is nobody's to change
+// but ours.
+func mendFolders(ctx context.Context, dir *os.Root) error {
+	for _, name := range []string{homeName, runName, projectName} {
+		if err := ownRights(dir, name); err != nil {
+			return err
+		}
+	}
+	run, err := openFolder(dir, runName)
+	if err != nil {
+		return nil //nolint:nilerr // what is wrong with it is said by who needs it
+	}
+	defer run.Close()
+	names, err := namesIn(run)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		seen, err := run.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		case seen.Mode().Type() != fs.ModeSocket:
+			_, err = removeTree(ctx, run, name)
+		case !strings.HasPrefix(name, newPrefix) && seen.Mode().Perm()&0o600 != 0o600:
+			err = run.Chmod(name, 0o600)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownRights gives the owner of a folder the rights to it. What is no folder is left to who
+// opens it.
+func ownRights(dir *os.Root, name string) error {
+	seen, err := dir.Lstat(name)
+	if err != nil || !seen.IsDir() || seen.Mode().Perm()&0o700 == 0o700 {
+		return nil //nolint:nilerr // as above
+	}
+	return dir.Chmod(name, seen.Mode().Perm()|0o700)
+}
