@@ -234,6 +234,9 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 		}
 		return l.finish(ctx, ReasonFailed, err)
 	}
+	if over, reason := l.overLimit(); over { // what a mutator asked a model counts
+		return l.finish(ctx, reason, nil)
+	}
 	if err := l.takeAsides(ctx); err != nil {
 		return Step{}, false, err
 	}

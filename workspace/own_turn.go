@@ -116,10 +116,11 @@ func (a *own) spec(input []transcript.Part) ([]byte, error) {
 
 // ownTurn is a turn under way.
 type ownTurn struct {
-	a    *own
-	p    ownProcess
-	emit func(agent.Event)
-	work sync.WaitGroup
+	a      *own
+	p      ownProcess
+	server *logpipe.Server
+	emit   func(agent.Event)
+	work   sync.WaitGroup
 
 	mu    sync.Mutex
 	queue []agent.Event
@@ -148,10 +149,14 @@ func (t *ownTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []
 	defer t.p.Close()
 	server, err := logpipe.NewServer(t.p.Channel(), a.o.Sessions, logpipe.ServeOptions{
 		Session: a.SessionID(), Lease: a.log.Lease(), Models: models, Ask: a.o.Ask, Event: t.push,
+		Budget: logpipe.Budget{
+			Calls: a.o.Spec.MaxTurns, USD: a.o.Spec.MaxBudgetUSD, MaxTokens: a.o.Spec.MaxTokens, Effort: a.o.Spec.Effort,
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
+	t.server = server
 	a.attach(server, stop)
 	defer a.attach(nil, nil)
 	t.work.Go(func() {
@@ -254,13 +259,18 @@ func (t *ownTurn) show(e agent.Event) {
 		}
 		return
 	case agent.Result:
+		e.SessionID = t.res.SessionID
+		e.Usage, e.CostUSD, e.ByModel = t.spent()
 		t.res = e
 		return
 	case agent.TurnStarted:
 		t.res.Turn = e.Turn
 	case agent.UsageUpdated:
+		e.Total, e.CostUSD, t.res.ByModel = t.spent()
 		t.res.Usage, t.res.CostUSD = e.Total, e.CostUSD
 		t.res.Turns++
+		t.emit(e)
+		return
 	case agent.PolicyChanged:
 		if e.Change.Mode != "" {
 			t.a.mu.Lock()
@@ -269,6 +279,15 @@ func (t *ownTurn) show(e agent.Event) {
 		}
 	}
 	t.emit(e)
+}
+
+// spent is what the host's models were used for, in all and by model.
+func (t *ownTurn) spent() (u transcript.Usage, usd float64, by map[string]agent.ModelUsage) {
+	by = t.server.Spent()
+	for _, m := range by {
+		u, usd = u.Add(m.Usage), usd+m.CostUSD
+	}
+	return u, usd, by
 }
 
 // exitTime bounds how long a process that has closed its log may take to end.

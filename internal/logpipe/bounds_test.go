@@ -30,6 +30,17 @@ func newBound(t *testing.T, o ServeOptions) *bound {
 
 func boundIn(t *testing.T, store session.Store, o ServeOptions) *bound {
 	t.Helper()
+	b, _ := boundTo(t, store, o)
+	return b
+}
+
+func boundServer(t *testing.T, o ServeOptions) (*bound, *Server) {
+	t.Helper()
+	return boundTo(t, memory.New(), o)
+}
+
+func boundTo(t *testing.T, store session.Store, o ServeOptions) (*bound, *Server) {
+	t.Helper()
 	b := &bound{t: t, sessions: session.New(store, nil)}
 	var err error
 	if b.log, err = b.sessions.Create(t.Context(), session.Opened{SessionID: "s", Project: "p"}); err != nil {
@@ -37,9 +48,10 @@ func boundIn(t *testing.T, store session.Store, o ServeOptions) *bound {
 	}
 	t.Cleanup(func() { _ = b.log.Close() })
 	o.Session, o.Lease = "s", b.log.Lease()
-	b.c, _ = connect(t, b.sessions, nil, false, o)
+	var s *Server
+	b.c, s = connect(t, b.sessions, nil, false, o)
 	b.inside = session.New(b.c, nil)
-	return b
+	return b, s
 }
 
 // open opens the session inside.

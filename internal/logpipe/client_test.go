@@ -80,7 +80,7 @@ func say(ctx context.Context, m model.Model, texts ...string) (deltas int, answe
 // The host encodes and keeps what it was sent: each item goes over once.
 func TestModel(t *testing.T) {
 	n := 0
-	b := newBound(t, ServeOptions{Models: []model.Model{echo{&n}}})
+	b := newBound(t, ServeOptions{Models: []model.Model{echo{&n}}, Budget: Budget{Effort: "high"}})
 	m := b.c.Model(0, echo{}.Info())
 	for _, tt := range []struct {
 		texts []string
@@ -105,7 +105,7 @@ func TestModel(t *testing.T) {
 
 // What was said until an interrupt comes with the error.
 func TestModelInterrupted(t *testing.T) {
-	b := newBound(t, ServeOptions{Models: []model.Model{echo{}}})
+	b := newBound(t, ServeOptions{Models: []model.Model{echo{}}, Budget: Budget{Effort: "high"}})
 	ctx, stop := context.WithCancelCause(t.Context())
 	m := b.c.Model(0, echo{}.Info())
 	defer stop(nil)

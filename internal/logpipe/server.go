@@ -24,6 +24,8 @@ type ServeOptions struct {
 	Lease   session.Lease
 	// Models are what it may ask: the primary one, and the fallback.
 	Models []model.Model
+	// Budget bounds what they are asked.
+	Budget Budget
 	// Ask puts a question that is on record to a person, as [agent.Options].Ask does.
 	// Its answers are recorded here. Nil: nobody is there.
 	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
@@ -40,6 +42,7 @@ type Server struct {
 	free     bool // any session, and leases as they are asked for: for tests of the store
 	models   []*served
 	bounds   *bounds
+	meter    *meter
 
 	appending sync.Mutex // one batch at a time
 
@@ -71,7 +74,7 @@ func newServer(rw io.ReadWriteCloser, sessions *session.Sessions, o ServeOptions
 		f: frames{rw: rw}, sessions: sessions, o: o,
 		cancel: map[uint64]context.CancelFunc{}, leases: map[string]session.Lease{}, asked: map[uint64]chan error{},
 	}
-	s.bounds = newBounds(sessions, o.Session)
+	s.bounds, s.meter = newBounds(sessions, o.Session), newMeter(o.Budget)
 	for _, m := range o.Models {
 		s.models = append(s.models, &served{m: m})
 	}
