@@ -84,7 +84,7 @@ func beginServed(t testing.TB, play string) *served {
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(home)) })
 	s := &served{t: t, program: filepath.Join(t.TempDir(), "holdfast"), cwd: t.TempDir()}
-	s.env = append(os.Environ(), "HOLDFAST_HOME="+home, "HOLDFAST_MODEL=scripted/"+filepath.Join(home, "play.yaml"))
+	s.env = append(os.Environ(), "HOLDFAST_HOME="+home, "HOLDFAST_MODEL=scripted/"+filepath.Join(home, "play.yaml"), "DOCKER_HOST=unix://"+filepath.Join(home, "none.sock"))
 	must(t, os.WriteFile(filepath.Join(home, "play.yaml"), []byte(play), 0o600))
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", s.program, "../cmd/holdfast").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -238,6 +238,20 @@ func TestWscat(t *testing.T) {
 	other := w.wscat("-w", "-1", "-x", hello, "-x", fmt.Sprintf(`{"type":"stop_run","requestId":"9","runId":"%s"}`, run))
 	if m, _ = other.frame("error"); m["code"] != "FORBIDDEN" || m["requestId"] != "9" {
 		t.Errorf("one who may read is told %v", m)
+	}
+	create := exec.CommandContext(t.Context(), w.program, "workspace", "create", "blog")
+	create.Env = w.env
+	out, err := create.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	p.say(`{"type":"prepare_run","requestId":"3","workspace":"blog","strategy":%s}`, soleWriter)
+	if m, _ = p.frame("run_prepared"); m["workspace"] != "blog" || m["requestId"] != "3" {
+		t.Errorf("prepared is %v", m)
+	}
+	p.say(`{"type":"start_run","requestId":"4","runId":"%s","input":"go"}`, m["runId"])
+	if m, _ = p.frame("strategy_error"); !strings.Contains(fmt.Sprint(m["error"]), "no container engine") {
+		t.Errorf("without an engine it says %v", m)
 	}
 }
 

@@ -109,10 +109,7 @@ func (a *api) listFiles(c *call) error {
 	if err != nil {
 		return err
 	}
-	out := listOf[WorkspaceFile]{Items: []WorkspaceFile{}}
-	for i := range page.Files {
-		out.Items = append(out.Items, shownFile(&page.Files[i]))
-	}
+	out := listOf[WorkspaceFile]{Items: shownAll(page.Files, shownFile)}
 	if page.Next != "" {
 		b, err := json.Marshal([]byte(page.Next)) // a name need not be text
 		if err != nil {

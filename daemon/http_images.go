@@ -63,19 +63,7 @@ type imageRequest struct {
 }
 
 func (a *api) listImages(c *call) error {
-	w, err := a.spaces()
-	if err != nil {
-		return err
-	}
-	list, err := w.Images(c.ctx())
-	if err != nil {
-		return err
-	}
-	out := listOf[Image]{Items: []Image{}}
-	for i := range list {
-		out.Items = append(out.Items, shownImage(&list[i]))
-	}
-	return c.json(out)
+	return listAll(a, c, (*workspace.Workspaces).Images, shownImage)
 }
 
 func (a *api) buildImage(c *call) error {

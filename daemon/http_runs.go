@@ -136,7 +136,8 @@ func (a *api) createRun(c *call) error {
 	if err := c.into(&q); err != nil {
 		return err
 	}
-	if err := a.inWorkspace(c.ctx(), &q); err != nil {
+	var err error
+	if q.Cwd, err = a.o.folder(c.ctx(), q.Workspace, q.Cwd); err != nil {
 		return err
 	}
 	o, err := q.options(c)
@@ -190,26 +191,6 @@ func (a *api) begun(c *call, p *runs.Prepared, input string, by runs.Actor) erro
 		}
 	}
 	return err
-}
-
-// inWorkspace has a run work where its workspace does.
-func (a *api) inWorkspace(ctx context.Context, q *runRequest) error {
-	if q.Workspace == "" {
-		return nil
-	}
-	if q.Cwd != "" {
-		return refuse(outcome.Usage, "workspace and cwd exclude each other", "leave cwd out: the workspace has its project")
-	}
-	w, err := a.spaces()
-	if err != nil {
-		return err
-	}
-	s, err := w.Get(ctx, q.Workspace)
-	if err != nil {
-		return err
-	}
-	q.Cwd = w.ProjectFolder(s)
-	return nil
 }
 
 // options checks a request, and says it as package runs wants it.

@@ -109,10 +109,10 @@ type workspaceMount struct {
 type workspacePatch struct {
 	Project     *string           `json:"project,omitempty" jsonschema:"a folder of the daemon's machine, absolute and without links; empty is a folder of its own"`
 	Image       *string           `json:"image,omitempty"`
-	Agent       *workspaceAgent   `json:"agent,omitempty"`
+	Agent       *workspaceAgent   `json:"agent,omitempty" jsonschema:"replaced as a whole"`
 	Model       *string           `json:"model,omitempty"`
-	Limits      *workspaceLimits  `json:"limits,omitempty" jsonschema:"a limit that is left out stays"`
-	Network     *workspaceNetwork `json:"network,omitempty"`
+	Limits      *limitsPatch      `json:"limits,omitempty" jsonschema:"a limit that is left out stays"`
+	Network     *workspaceNetwork `json:"network,omitempty" jsonschema:"replaced as a whole"`
 	Mounts      []workspaceMount  `json:"mounts,omitempty"`
 	Credentials []string          `json:"credentials,omitempty"`
 }
@@ -123,7 +123,7 @@ type workspaceRequest struct {
 	Image       *string           `json:"image,omitempty"`
 	Agent       *workspaceAgent   `json:"agent,omitempty"`
 	Model       *string           `json:"model,omitempty"`
-	Limits      *workspaceLimits  `json:"limits,omitempty"`
+	Limits      *limitsPatch      `json:"limits,omitempty"`
 	Network     *workspaceNetwork `json:"network,omitempty"`
 	Mounts      []workspaceMount  `json:"mounts,omitempty"`
 	Credentials []string          `json:"credentials,omitempty"`
@@ -141,9 +141,15 @@ func (p *workspacePatch) apply(s *workspace.Settings) error {
 		}
 	}
 	if p.Agent != nil {
+		if p.Agent.Kind == "" {
+			return notUsable("agent.kind", "is needed", "the kinds are holdfast, claude, codex, acp")
+		}
 		s.Agent = workspace.AgentSpec{Kind: p.Agent.Kind, Command: p.Agent.Command}
 	}
 	if p.Network != nil {
+		if p.Network.Mode == "" {
+			return notUsable("network.mode", "is needed", "the modes are none and proxy")
+		}
 		s.Network = workspace.Network{Mode: p.Network.Mode, Domains: p.Network.Domains}
 	}
 	if p.Mounts != nil {
@@ -161,27 +167,47 @@ func (p *workspacePatch) apply(s *workspace.Settings) error {
 	return nil
 }
 
-func (l *workspaceLimits) apply(to *workspace.Limits) error {
+// limitsPatch are limits that a client names.
+type limitsPatch struct {
+	Memory *string  `json:"memory,omitempty" jsonschema:"512m, 2g"`
+	CPUs   *float64 `json:"cpus,omitempty"`
+	PIDs   *int64   `json:"pids,omitempty" jsonschema:"processes and threads"`
+	Disk   *string  `json:"disk,omitempty" jsonschema:"20g, or none"`
+}
+
+func (l *limitsPatch) apply(to *workspace.Limits) error {
 	for _, f := range []struct {
-		name, given string
-		to          *workspace.Bytes
+		name  string
+		given *string
+		to    *workspace.Bytes
 	}{{"limits.memory", l.Memory, &to.Memory}, {"limits.disk", l.Disk, &to.Disk}} {
-		if f.given == "" {
+		if f.given == nil {
 			continue
 		}
-		n, err := workspace.ParseBytes(f.given)
+		n, err := workspace.ParseBytes(*f.given)
 		if err != nil || n == 0 {
-			return refuse(outcome.Usage, f.name+" is no number of bytes", `write "512m" or "2g"`)
+			return notUsable(f.name, "is no number of bytes", `write "512m" or "2g"`)
 		}
 		*f.to = n
 	}
-	if l.CPUs != 0 {
-		to.CPUs = l.CPUs
+	if l.CPUs != nil {
+		if *l.CPUs == 0 { // it would be the default
+			return notUsable("limits.cpus", "is no number of processors", "write a number such as 2 or 0.5")
+		}
+		to.CPUs = *l.CPUs
 	}
-	if l.PIDs != 0 {
-		to.PIDs = l.PIDs
+	if l.PIDs != nil {
+		if *l.PIDs == 0 {
+			return notUsable("limits.pids", "is too few for anything to run", "512 is good for an agent")
+		}
+		to.PIDs = *l.PIDs
 	}
 	return nil
+}
+
+// notUsable says what is wrong with a field of settings.
+func notUsable(field, what, hint string) error {
+	return &refusal{out: outcome.Usage, detail: field + " " + what, hint: hint, field: field}
 }
 
 func shownWorkspace(o *workspace.Overview) Workspace {
@@ -210,20 +236,38 @@ func (a *api) spaces() (*workspace.Workspaces, error) {
 	return a.o.Workspaces, nil
 }
 
+// folder is where a run works: in the project of its workspace, or in cwd.
+func (o *Options) folder(ctx context.Context, slug, cwd string) (string, error) {
+	switch {
+	case slug == "":
+		return cwd, nil
+	case cwd != "":
+		return "", refuse(outcome.Usage, "workspace and cwd exclude each other", "leave cwd out: the workspace has its project")
+	case o.Workspaces == nil:
+		return "", notOffered()
+	}
+	s, err := o.Workspaces.Get(ctx, slug)
+	if err != nil {
+		return "", err
+	}
+	return o.Workspaces.ProjectFolder(s), nil
+}
+
 func (a *api) listWorkspaces(c *call) error {
+	return listAll(a, c, (*workspace.Workspaces).Overviews, shownWorkspace)
+}
+
+// listAll answers with a list of the workspaces' that has one page.
+func listAll[S, T any](a *api, c *call, list func(*workspace.Workspaces, context.Context) ([]S, error), show func(*S) T) error {
 	w, err := a.spaces()
 	if err != nil {
 		return err
 	}
-	list, err := w.Overviews(c.ctx())
+	all, err := list(w, c.ctx())
 	if err != nil {
 		return err
 	}
-	out := listOf[Workspace]{Items: []Workspace{}}
-	for i := range list {
-		out.Items = append(out.Items, shownWorkspace(&list[i]))
-	}
-	return c.json(out)
+	return c.json(listOf[T]{Items: shownAll(all, show)})
 }
 
 // onWorkspace calls do with the name of the path, and tells how the workspace is then.

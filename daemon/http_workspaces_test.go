@@ -63,6 +63,12 @@ func TestWorkspaces(t *testing.T) {
 		{400, "POST", "/v1/workspaces", `{"slug":"x","limits":{"memory":"much"}}`, "usage"},
 		{400, "POST", "/v1/workspaces", `{"slug":"x","mount":[]}`, "usage"},
 		{400, "PATCH", "/v1/workspaces/blog", `{"agent":{"kind":"nobody"}}`, "usage"},
+		{400, "PATCH", "/v1/workspaces/blog", `{"agent":{"command":["x"]}}`, "usage"},
+		{400, "PATCH", "/v1/workspaces/blog", `{"network":{"domains":["a.example"]}}`, "usage"},
+		{400, "PATCH", "/v1/workspaces/blog", `{"limits":{"cpus":0}}`, "usage"},
+		{400, "PATCH", "/v1/workspaces/blog", `{"limits":{"pids":0}}`, "usage"},
+		{400, "PATCH", "/v1/workspaces/blog", `{"limits":{"memory":""}}`, "usage"},
+		{400, "PATCH", "/v1/workspaces/blog", `{"model":null}`, "usage"},
 		{404, "GET", "/v1/workspaces/none", "", "not_found"},
 		{400, "GET", "/v1/workspaces/No", "", "usage"},
 		{404, "PATCH", "/v1/workspaces/none", `{}`, "not_found"},
@@ -88,6 +94,35 @@ func TestWorkspaces(t *testing.T) {
 	if _, err := os.Stat(project); err != nil {
 		t.Error("the project went with it")
 	}
+}
+
+// A problem of settings names the field, so that a form can show it there.
+func TestWorkspaceFields(t *testing.T) {
+	w, _, _ := spacesSite(t)
+	for body, field := range map[string]string{
+		`{"slug":"A"}`:                                                   "slug",
+		`{"slug":"x","project":"relative"}`:                              "project",
+		`{"slug":"x","project":"/no/such/folder"}`:                       "project",
+		`{"slug":"x","image":":"}`:                                       "image",
+		`{"slug":"x","agent":{"kind":"acp"}}`:                            "agent.command",
+		`{"slug":"x","agent":{"kind":"no"}}`:                             "agent.kind",
+		`{"slug":"x","model":"-x"}`:                                      "model",
+		`{"slug":"x","limits":{"memory":"much"}}`:                        "limits.memory",
+		`{"slug":"x","limits":{"memory":"1k"}}`:                          "limits.memory",
+		`{"slug":"x","limits":{"cpus":-1}}`:                              "limits.cpus",
+		`{"slug":"x","limits":{"pids":1}}`:                               "limits.pids",
+		`{"slug":"x","limits":{"disk":"1"}}`:                             "limits.disk",
+		`{"slug":"x","network":{"mode":"host"}}`:                         "network.mode",
+		`{"slug":"x","network":{"mode":"proxy","domains":["a","://"]}}`:  "network.domains[1]",
+		`{"slug":"x","mounts":[{"host":"/tmp","at":"/etc"}]}`:            "mounts[0].at",
+		`{"slug":"x","mounts":[{"host":"/no/such/folder","at":"/mnt"}]}`: "mounts[0].host",
+		`{"slug":"x","credentials":["A=b"]}`:                             "credentials[0]",
+	} {
+		if p := w.want(400, nil, "POST", "/v1/workspaces", body).problem(t); p.Field != field || p.Hint == "" || strings.Contains(p.Detail, "=b") {
+			t.Errorf("%s: %+v, want the field %s", body, p, field)
+		}
+	}
+	w.want(404, nil, "GET", "/v1/workspaces/x", "")
 }
 
 // What may change the daemon's machine needs more than what looks.

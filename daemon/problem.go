@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,7 @@ type Problem struct {
 	Instance string `json:"instance,omitempty" jsonschema:"the path that was asked for"`
 	Code     string `json:"code" jsonschema:"as in docs/cli.md and docs/http.md"`
 	Hint     string `json:"hint,omitempty" jsonschema:"what to do about it"`
+	Field    string `json:"field,omitempty" jsonschema:"of the settings of a workspace: what cannot be used, such as mounts[0].at"`
 
 	// Winner is the answer that counts, where somebody was faster with another one.
 	Winner *approval.Answer `json:"winner,omitempty"`
@@ -67,6 +69,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 type refusal struct {
 	out          outcome.Outcome
 	detail, hint string
+	field        string
 	err          error
 }
 
@@ -83,8 +86,11 @@ func refuse(out outcome.Outcome, detail, hint string) error {
 func problemOf(err error) *Problem {
 	out := statusOf(err)
 	p := &Problem{Title: out.Meaning, Status: out.Status, Code: out.Code, Detail: err.Error(), Hint: outcome.Hint(err)}
-	if e, ok := errors.AsType[*refusal](err); ok && e.hint != "" {
-		p.Hint = e.hint
+	if e, ok := errors.AsType[*workspace.Error](err); ok {
+		p.Field = e.Field
+	}
+	if e, ok := errors.AsType[*refusal](err); ok {
+		p.Hint, p.Field = cmp.Or(e.hint, p.Hint), e.field
 	}
 	if e, ok := errors.AsType[*approval.AnsweredError](err); ok {
 		p.Winner = &e.Winner

@@ -21,6 +21,15 @@ type listOf[T any] struct {
 	Next  string `json:"next_cursor,omitempty" jsonschema:"there is none on the last page"`
 }
 
+// shownAll are the items of a list as a client sees them; of none, an empty list.
+func shownAll[S, T any](list []S, show func(*S) T) []T {
+	out := make([]T, len(list))
+	for i := range list {
+		out[i] = show(&list[i])
+	}
+	return out
+}
+
 // routeTable is the whole interface. Routes without serve are the socket's.
 func (a *api) routeTable() []route {
 	var list []route

@@ -98,14 +98,18 @@ func scopeNames(caller auth.Caller) []string {
 // prepare makes a run ready and subscribes the caller.
 func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	o := runs.PrepareOptions{
-		Run: r.RunID, Model: r.ModelOverride, Cwd: r.Cwd, Settings: r.ManifestPath, Mode: r.Mode, By: c.actor(),
+		Run: r.RunID, Model: r.ModelOverride, Workspace: r.Workspace, Settings: r.ManifestPath, Mode: r.Mode, By: c.actor(),
 	}
 	err := mayMake(c.caller, r.Mode, r.ManifestPath)
 	if err != nil {
 		c.reply(denial(r, wire.CodeForbidden, err.Error(), outcome.Hint(err)))
 		return
 	}
-	if o.Strategy, err = strategyOf(r); err != nil {
+	if o.Cwd, err = c.s.o.folder(ctx, r.Workspace, r.Cwd); err != nil {
+		c.reply(denial(r, wire.CodePrepareFailed, err.Error(), outcome.Hint(err)))
+		return
+	}
+	if o.Strategy, err = strategyOf(r, o.Cwd); err != nil {
 		c.reply(denial(r, wire.CodePrepareFailed, err.Error(), outcome.Hint(err)))
 		return
 	}
@@ -116,7 +120,7 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	}
 	m := &wire.RunPrepared{
 		RunID: p.Run, StrategyName: p.Strategy.Name, StrategyPath: p.Strategy.Path, Agents: p.Strategy.Agents,
-		FlowTree: p.Strategy.Flow, Cwd: p.Strategy.Cwd, Model: p.Strategy.Model, Mode: p.Strategy.Mode,
+		FlowTree: p.Strategy.Flow, Cwd: p.Strategy.Cwd, Workspace: p.Strategy.Workspace, Model: p.Strategy.Model, Mode: p.Strategy.Mode,
 		Continues: p.Again, Status: cmp.Or(p.Status, wire.Pending),
 	}
 	if p.Again {
@@ -151,8 +155,8 @@ func (c *socket) halt(ctx context.Context, r *wire.StopRun) {
 	}
 }
 
-// strategyOf reads the strategy of a request; nil when it names none.
-func strategyOf(r *wire.PrepareRun) (*strategy.Strategy, error) {
+// strategyOf reads the strategy of a request that works in cwd; nil when it names none.
+func strategyOf(r *wire.PrepareRun, cwd string) (*strategy.Strategy, error) {
 	switch {
 	case len(r.Strategy) > 0:
 		return strategy.Parse("strategy.json", r.Strategy)
@@ -160,8 +164,8 @@ func strategyOf(r *wire.PrepareRun) (*strategy.Strategy, error) {
 		return nil, nil
 	case filepath.IsAbs(r.StrategyPath):
 		return strategy.Load(r.StrategyPath)
-	case filepath.IsAbs(r.Cwd):
-		return strategy.Load(filepath.Join(r.Cwd, r.StrategyPath))
+	case filepath.IsAbs(cwd):
+		return strategy.Load(filepath.Join(cwd, r.StrategyPath))
 	}
 	return nil, errors.New("a strategyPath that is not absolute needs a cwd")
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // daemonWorld is a whole daemon on a real socket over a real store, whose models follow
@@ -42,6 +43,7 @@ type daemonWorld struct {
 	mask       *secret.Masker // nil masks nothing
 	tune       func(*limits)
 	trail      session.Witness // nil: there is none
+	spaces     *workspace.Workspaces
 
 	sessions *session.Sessions
 	hub      *feed.Hub
@@ -56,6 +58,7 @@ type daemonWorld struct {
 	held chan struct{} // closed by release: what a tool holds goes on
 
 	during func(what string) // runs in each call
+	needed func(n runs.Need) // sees what agents are made of
 }
 
 func beginDaemon(t testing.TB, plays map[string]string, tune func(*limits)) *daemonWorld {
@@ -96,7 +99,7 @@ func (w *daemonWorld) begin() {
 	if w.auth, err = auth.New(&auth.Options{Dir: filepath.Join(w.home, "run"), Refuse: Refuse}); err != nil {
 		w.t.Fatal(err)
 	}
-	if w.server, err = New(&Options{Sessions: w.sessions, Hub: w.hub, Runs: w.runs, Auth: w.auth, Version: "test", Log: slog.New(slog.NewTextHandler(w.t.Output(), nil))}); err != nil {
+	if w.server, err = New(&Options{Sessions: w.sessions, Hub: w.hub, Runs: w.runs, Auth: w.auth, Version: "test", Workspaces: w.spaces, Log: slog.New(slog.NewTextHandler(w.t.Output(), nil))}); err != nil {
 		w.t.Fatal(err)
 	}
 	if w.tune != nil {
@@ -148,6 +151,9 @@ func (w *daemonWorld) did() []string {
 }
 
 func (w *daemonWorld) make(_ context.Context, n runs.Need) (*runs.Made, error) {
+	if w.needed != nil {
+		w.needed(n)
+	}
 	text, ok := w.plays[n.Agent.Name]
 	if !ok {
 		return nil, fmt.Errorf("agent %s has no play", n.Agent.Name)

@@ -26,7 +26,7 @@ func (s *Settings) Check() error {
 }
 
 func (p *problem) error(slug string) error {
-	return &Error{Op: "check settings", Slug: slug, Err: ErrInvalid, Detail: p.field + ": " + p.what, Advice: p.hint}
+	return &Error{Op: "check settings", Slug: slug, Field: p.field, Err: ErrInvalid, Detail: p.field + ": " + p.what, Advice: p.hint}
 }
 
 // problem finds what is wrong with the values, whatever is on the disk.

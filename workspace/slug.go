@@ -11,7 +11,7 @@ const MaxSlugBytes = 63
 func CheckSlug(slug string) error {
 	bad := func(format string, args ...any) error {
 		return &Error{
-			Op: "check name", Err: ErrInvalidSlug, Detail: fmt.Sprintf(format, args...),
+			Op: "check name", Field: "slug", Err: ErrInvalidSlug, Detail: fmt.Sprintf(format, args...),
 			Advice: "use a to z, 0 to 9 and '-' in between, such as my-project",
 		}
 	}

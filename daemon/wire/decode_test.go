@@ -83,7 +83,7 @@ var frames = []string{
 	`{"type":"hello","requestId":"r","token":"hf_1","client":"wscat 6","protocol":1}`,
 	`{"type":"ping","requestId":"r"}`,
 	`{"type":"prepare_run","requestId":"r","runId":"run-1","strategyPath":"s.yaml","modelOverride":"a/b","cwd":"/w","manifestPath":"m.json","mode":"plan"}`,
-	`{"type":"prepare_run","strategy":{"name":"x","agents":{}}}`,
+	`{"type":"prepare_run","strategy":{"name":"x","agents":{}},"workspace":"blog"}`,
 	`{"type":"start_run","requestId":"r","runId":"run-1","input":"go"}`,
 	`{"type":"continue_run","requestId":"r","runId":"run-1","input":"more"}`,
 	`{"type":"stop_run","requestId":"r","runId":"run-1"}`,
@@ -197,6 +197,7 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"requestId":"r1"}`, "r1", CodeValidation, "Invalid message: type: is missing", `such as {"type":"ping"}`},
 		{`{"type":7,"requestId":"r1"}`, "r1", CodeValidation, "Invalid message: type: must be a text, not 7", ""},
 		{`{"type":"prepare_run","requestId":"r1"}`, "r1", CodeValidation, "Invalid message: runId or strategyPath is needed, or strategy", ""},
+		{`{"type":"prepare_run","runId":"r","workspace":"blog","cwd":"/w"}`, "", CodeValidation, "Invalid message: workspace and cwd cannot both be given", ""},
 		{
 			`{"type":"permission_decision","runId":"r","permissionRequestId":"p","decision":"alow","requestId":"q7"}`, "q7", CodeValidation,
 			`Invalid message: decision: must be one of allow, deny, allow-session, deny-session, not "alow", did you mean "allow"?`, "",

@@ -72,7 +72,7 @@ func samples() []Message {
 	list := []Message{
 		&Greeting{reply, 1, "1.2.3", Caller{"ann", "unix", []string{"read"}}, Limits{MaxMessage, 256, 50, 200}},
 		&Pong{reply}, &Pong{Envelope{TS: Time{noon}}},
-		&RunPrepared{reply, "run_abc123", "s", "/w/s.yaml", []string{"writer"}, flow, "/w", "m", "plan", true, Completed, 9},
+		&RunPrepared{reply, "run_abc123", "s", "/w/s.yaml", []string{"writer"}, flow, "/w", "blog", "m", "plan", true, Completed, 9},
 		&RunPrepared{Envelope: reply, RunID: "r", Status: Pending},
 		&StrategyStarted{full, "s", "/w/s.yaml", []string{"writer"}, flow, "/w", "m", "plan", 2, true, "go", "ann", "websocket", cutOff},
 		&StrategyStarted{Place: place},

@@ -43,6 +43,7 @@ type PrepareRun struct {
 	Strategy      Raw    `json:"strategy,omitempty" jsonschema:"instead of a path: the strategy itself"`
 	ModelOverride string `json:"modelOverride,omitempty" jsonschema:"a model instead of its agents'"`
 	Cwd           string `json:"cwd,omitempty" jsonschema:"the folder to work in; left out: that of the run on record, else the daemon's"`
+	Workspace     string `json:"workspace,omitempty" jsonschema:"the workspace that a new run works in, instead of a folder"`
 	ManifestPath  string `json:"manifestPath,omitempty" jsonschema:"the seed's name for a settings file that applies to this run"`
 	Mode          string `json:"mode,omitempty" jsonschema:"permission mode; left out: what the settings say"`
 }

@@ -12,6 +12,7 @@ type RunPrepared struct {
 	Agents       List[string] `json:"agents" jsonschema:"names of its agents"`
 	FlowTree     Raw          `json:"flowTree" jsonschema:"its flow, as the strategy has it"`
 	Cwd          string       `json:"cwd,omitempty" jsonschema:"the folder it works in"`
+	Workspace    string       `json:"workspace,omitempty" jsonschema:"the workspace that it works in"`
 	Model        string       `json:"model,omitempty" jsonschema:"the model that overrides its agents'"`
 	Mode         string       `json:"mode,omitempty" jsonschema:"permission mode that was asked for"`
 	Continues    bool         `json:"continues,omitempty" jsonschema:"the run is on record: starting or continuing it adds a segment"`

@@ -119,6 +119,7 @@ var rules = map[string]rule{
 	"strategyPath":        aName,
 	"manifestPath":        aName,
 	"cwd":                 aName,
+	"workspace":           aName,
 	"modelOverride":       aName,
 	"mode":                {enum: names(policy.Modes())},
 	"tool":                aName,
@@ -202,6 +203,8 @@ func checkPrepare(r Request) string {
 		return "runId or strategyPath is needed, or strategy"
 	case p.StrategyPath != "" && p.Strategy != nil:
 		return "strategyPath and strategy cannot both be given"
+	case p.Workspace != "" && p.Cwd != "":
+		return "workspace and cwd cannot both be given"
 	}
 	return ""
 }
