@@ -19,6 +19,11 @@ func TestSession(t *testing.T) {
 	browse(t, "session.mjs", serve(t, f))
 }
 
+func TestWorkspaces(t *testing.T) {
+	tools(t)
+	browse(t, "workspaces.mjs", serve(t, newFake(t)))
+}
+
 // hostile is text that tries everything.
 const hostile = "<script>owned=1</script><img src=x onerror=owned=1><iframe src=//evil.example></iframe><svg onload=owned=1>" +
 	"\x1b[2J\x1b]0;title\x07\x1b]8;;https://evil.example\x07link\x1b]8;;\x07\x1b[31mred\x1b[0m\x1b[8mhidden\x1b[0m \u202egnp.exe\u202c z\u200bw\u200d\ufeff \U000e0041\U000e0042 \x00\x08\x7f\u0085\u2028" +

@@ -140,6 +140,8 @@ func (f *fake) control(what string, body doc) any {
 		f.append("build", "run.event", doc{"event": "input_asked", "agent": "writer", "text": "Which month?"})
 	case "scopes":
 		f.scopes = strings.Fields(body["scopes"].(string))
+	case "built":
+		close(f.spaces.built)
 	case "down":
 		f.down = body["down"] == true
 		f.wake()

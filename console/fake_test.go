@@ -43,13 +43,14 @@ type fake struct {
 	grants    map[string][]doc
 	calls     []string // what was changed: "POST /v1/… body"
 	scopes    []string
+	spaces    *fakeSpaces
 	down      bool // answers 503
 }
 
 func newFake(t *testing.T) *fake {
 	f := &fake{
 		changed: make(chan struct{}), meta: map[string]doc{}, events: map[string][]event{}, runs: map[string]doc{},
-		grants: map[string][]doc{}, scopes: []string{"admin", "approve", "read", "run"},
+		grants: map[string][]doc{}, scopes: []string{"admin", "approve", "read", "run"}, spaces: newFakeSpaces(),
 	}
 	f.load(t, "build", "waiting")
 	f.load(t, "edit", "interrupted")
@@ -180,14 +181,12 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"DELETE /v1/sessions/{id}/grants/{grant}": f.revoke, "GET /v1/sessions/{id}/policy": file("policy.json"), "GET /v1/policy": file("policy.json"),
 		"POST /v1/policy/test": still(doc{"verdict": "ask", "reason": "rule Bash(git push:*) asks about it", "by": "rules", "trace": []doc{{"policy": "rules", "effect": "ask", "reason": "rule Bash(git push:*) asks"}}}),
 		"GET /v1/audit":        f.audit, "POST /v1/audit/verify": file("verify.json"), "GET /v1/doctor": file("doctor.json"),
-		"GET /v1/workspaces":        still(doc{"items": []doc{blog, {"slug": "old", "folder": "/home/ann/.holdfast/workspaces/old", "problem": "the workspace is damaged"}}}),
-		"GET /v1/workspaces/{slug}": still(blog), "GET /v1/workspaces/{slug}/usage": still(doc{"slug": "blog", "home": doc{"bytes": 81920, "files": 12, "folders": 3}, "bytes": 81920, "limit": "20g", "over": false}),
-		"GET /v1/workspaces/{slug}/files": still(doc{"items": []doc{{"name": "src", "type": "folder"}, {"name": "odd\nname", "type": "file", "size": 12}, {"name": "out", "type": "link", "target": "/etc/passwd"}}}),
-		"GET /v1/approvals/{id}":          f.approval, "POST /v1/approvals/{id}/decision": f.decide, "POST /v1/login": f.login, "POST /v1/logout": still(doc{}),
+		"GET /v1/approvals/{id}": f.approval, "POST /v1/approvals/{id}/decision": f.decide, "POST /v1/login": f.login, "POST /v1/logout": still(doc{}),
 		"GET /v1/tokens": still(doc{"items": []doc{{"id": "t1", "name": "ci", "scopes": []string{"read"}, "created_at": time.Now().Add(-time.Hour), "by": "ann"}}}),
 	} {
 		mux.HandleFunc(route, f.json(h))
 	}
+	f.spaces.routes(f, mux)
 	mux.HandleFunc("GET /v1/approvals", f.approvals)
 	mux.HandleFunc("GET /v1/sessions/{id}/events", f.log)
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
@@ -225,7 +224,7 @@ func (f *fake) json(h func(*http.Request, doc) (int, any)) http.HandlerFunc {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if r.Method != http.MethodGet {
-			f.calls = append(f.calls, r.Method+" "+r.URL.Path+" "+string(raw))
+			f.calls = append(f.calls, r.Method+" "+r.URL.RequestURI()+" "+string(raw))
 		}
 		status, out := h(r, body)
 		if p, ok := out.(doc); ok && status >= 400 && p["detail"] != nil {
@@ -249,12 +248,4 @@ func number(r *http.Request, name string, otherwise int) int {
 		return otherwise
 	}
 	return n
-}
-
-// blog is a workspace.
-var blog = doc{
-	"slug": "blog", "id": "b3f2a3ae7966d0b7", "created": "2026-11-22T09:52:39Z", "project": "/src/calendar", "agent": doc{"kind": "claude"},
-	"limits": doc{"memory": "1g", "cpus": 2, "pids": 512, "disk": "20g"}, "network": doc{"mode": "proxy", "domains": []string{"api.anthropic.com"}},
-	"folder": "/home/ann/.holdfast/workspaces/blog", "session_project": "workspace:blog:b3f2a3ae7966d0b7",
-	"container": doc{"name": "holdfast-e7dc6148-blog", "state": "running", "processes": 1, "outdated": true},
 }

@@ -39,6 +39,7 @@ export class Problem extends Error {
     this.status = status;
     this.code = doc.code || '';
     this.hint = doc.hint || '';
+    this.field = doc.field || '';
     this.doc = doc;
   }
 }
@@ -59,27 +60,53 @@ const withQuery = (path, query) => {
   return s ? path + '?' + s : path;
 };
 
-/** answer sends a request and returns {body, etag}. It fails with Problem or Unreachable. */
-export async function answer(method, path, { query, body, headers, signal } = {}) {
+// send sends a request: body is made JSON, file goes as it is. It fails with Problem or
+// Unreachable.
+async function send(method, path, { query, body, file, headers, signal } = {}) {
   const h = { Accept: 'application/json', ...headers };
   if (body !== undefined) h['Content-Type'] = 'application/json';
+  if (file !== undefined) h['Content-Type'] = 'application/octet-stream';
   if (proof) h['X-Holdfast-CSRF'] = proof;
   let r;
   try {
     r = await fetch(withQuery(path, query), {
       method, headers: h, signal, credentials: 'same-origin', redirect: 'error',
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined ? file : JSON.stringify(body),
     });
   } catch (e) {
     if (e.name === 'AbortError') throw e;
     throw new Unreachable();
   }
-  const doc = await document_(r);
-  if (!r.ok) {
-    if (r.status === 401) signedIn.set(false);
-    throw new Problem(r.status, doc || {});
+  if (r.ok) return r;
+  if (r.status === 401) signedIn.set(false);
+  throw new Problem(r.status, (await document_(r)) || {});
+}
+
+/** answer sends a request and returns {body, etag}. It fails with Problem or Unreachable. */
+export async function answer(method, path, options) {
+  const r = await send(method, path, options);
+  return { body: await document_(r), etag: r.headers.get('ETag') };
+}
+
+/** told sends a request that is answered with events, and calls on(name, data) for each. */
+export async function told(path, body, on, signal) {
+  const r = await send('POST', path, { body, signal, headers: { Accept: 'text/event-stream' } });
+  const text = r.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  try {
+    for (let part = await text.read(); !part.done; part = await text.read()) {
+      const messages = (rest + part.value).split('\n\n');
+      rest = messages.pop();
+      for (const m of messages) {
+        const lines = m.split('\n');
+        const of = (name) => lines.filter((l) => l.startsWith(name + ': ')).map((l) => l.slice(name.length + 2)).join('\n');
+        if (of('data')) on(of('event'), JSON.parse(of('data')));
+      }
+    }
+  } catch (e) {
+    if (e.name === 'AbortError') throw e;
+    throw new Unreachable();
   }
-  return { body: doc, etag: r.headers.get('ETag') };
 }
 
 async function document_(r) {
@@ -95,7 +122,8 @@ const bodyOf = async (...args) => (await answer(...args)).body;
 export const get = (path, query, signal) => bodyOf('GET', path, { query, signal });
 export const post = (path, body) => bodyOf('POST', path, { body });
 export const patch = (path, body, headers) => bodyOf('PATCH', path, { body, headers });
-export const del = (path) => bodyOf('DELETE', path);
+export const put = (path, query, file) => bodyOf('PUT', path, { query, file });
+export const del = (path, query) => bodyOf('DELETE', path, { query });
 
 /** seg is a segment of a path. */
 export const seg = encodeURIComponent;

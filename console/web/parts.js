@@ -51,6 +51,9 @@ export function Confirm({ title, children, verb, danger, onYes, onClose }) {
       <button type="button" onClick=${onClose}>Cancel</button></div></${Dialog}>`;
 }
 
+/** bytes is a size for people. */
+export const bytes = (n) => (n < 1024 ? n + ' B' : n < 1048576 ? (n / 1024).toFixed(1) + ' KiB' : n < 1073741824 ? (n / 1048576).toFixed(1) + ' MiB' : (n / 1073741824).toFixed(1) + ' GiB');
+
 /** titleOf names a session. */
 export const titleOf = (s) => oneLine(s.title || s.summary || s.first_prompt || s.id);
 
