@@ -32,6 +32,7 @@ var (
 	ErrNoAnswer  = errors.New("the container's supervisor does not answer")
 	ErrWrongUser = errors.New("the agent may not use the folder") // which has another owner
 	ErrNoProgram = errors.New("the image lacks a program")        // that was to be started
+	ErrStopped   = errors.New("the container was stopped")        // in the middle of a turn
 	// ErrOutOfMemory: the container had no memory left, and the kernel ended a process.
 	// The others in the container go on.
 	ErrOutOfMemory = errors.New("out of memory")

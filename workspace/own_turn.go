@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
@@ -172,7 +173,7 @@ func (t *ownTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []
 	err = t.follow(ctx, server, served)
 	t.drain()
 	if t.res.Reason != "" {
-		t.settle(ctx)
+		t.judge(ctx)
 		return &t.res, nil
 	}
 	if failed := server.Failed(); failed != nil {
@@ -302,6 +303,18 @@ func (t *ownTurn) settle(ctx context.Context) (supervisor.Exit, error) {
 		err = t.p.Kill(context.WithoutCancel(ctx))
 	}
 	return exit, err
+}
+
+// judge waits for the end of a process that has told its result. One that was interrupted
+// by nobody here has failed: its container was stopped, or the engine was.
+func (t *ownTurn) judge(ctx context.Context) {
+	exit, waited := t.settle(ctx)
+	ended := waited != nil || exit.Signal != "" || exit.Code == outcome.Terminated.Exit
+	if t.res.Reason != agent.ReasonInterrupted || ctx.Err() != nil || !ended {
+		return
+	}
+	t.res.Reason = agent.ReasonFailed
+	t.res.Err = &Error{Op: "run the agent in its container", Err: ErrStopped, Advice: "what was said is saved; go on with the session"}
 }
 
 // dead is the end of a turn whose process has ended without a result. The session is
