@@ -27,7 +27,8 @@ const (
 // Ship brings the log of a session in to to the state that it has in from: it appends
 // what is missing, with the same seqs, ids, times, payload bytes and digests. What was
 // erased in from is erased in to; a session that from keeps for its forks only is kept
-// so in to once all its forks are there. The parents of a fork are shipped first.
+// so in to once all its forks are there, and what is deleted in from while it is shipped
+// for the first time is not left in to. The parents of a fork are shipped first.
 // Ship goes on where it stopped and may be called again at any time. It takes the
 // lease of to and gives it back.
 //
@@ -94,7 +95,23 @@ func (s *shipping) ship(ctx context.Context, id string, depth int) (Shipped, err
 		}
 	}
 	err = s.log(ctx, m, &r)
+	if r.Created {
+		err = errors.Join(err, s.still(ctx, m))
+	}
 	return r, err
+}
+
+// still deletes a copy that was made just now of what somebody has deleted meanwhile:
+// who did that found no copy to delete.
+func (s *shipping) still(ctx context.Context, m Meta) error {
+	now, err := s.from.lookup(ctx, m.ID)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return errors.Join(err, s.delete(ctx, m.ID))
+	case err == nil && now.Deleted && !m.Deleted:
+		s.deleted = append(s.deleted, m.ID)
+	}
+	return err
 }
 
 // log ships one log, with the lease of its copy.

@@ -199,7 +199,7 @@ func (s *Store) do(ctx context.Context, id string, round int64) error {
 		}
 	case own(err), errors.Is(err, errWaits):
 		t.own = err
-		if errors.Is(err, errWaits) {
+		if errors.Is(err, errWaits) || errors.Is(err, session.ErrNotFound) && t.version != version { // made anew meanwhile
 			t.own = nil
 		}
 		t.delay = min(max(2*t.delay, firstPause), lastPause)
@@ -219,7 +219,12 @@ func (s *Store) ship(ctx context.Context, id string, deleted bool, erase []int64
 	}
 	r, err := session.Ship(ctx, s.primary, s.secondary, id)
 	if errors.Is(err, session.ErrNotFound) { // gone meanwhile: then there is a task for that, or it is an orphan
-		if gone, look := s.find(ctx, s.primary, id); look == nil && gone == nil {
+		gone, look := s.find(ctx, s.primary, id)
+		switch {
+		case look != nil || gone != nil:
+		case deleted: // with the last fork that it was kept for, which nobody tells
+			return r, s.delete(ctx, id)
+		default:
 			return r, nil
 		}
 	}
@@ -344,7 +349,7 @@ func (s *Store) orphans(ctx context.Context, copies map[string]session.Meta, som
 		case err != nil:
 			return 0, err
 		case m != nil:
-			s.mark(id, nil)
+			s.mark(id, func(t *task) { t.deleted = t.deleted || m.Deleted })
 		case s.opt.DeleteOrphans && some:
 			s.mark(id, func(t *task) { t.deleted = true })
 		default:
