@@ -4,7 +4,8 @@
 // table of medians and ratios.
 //
 //	go run ./bench              everything, a few minutes
-//	go run ./bench -only turn   one group: append, stores (engine, session and import), turn, start, sandbox, hooks, audit, daemon
+//	go run ./bench -only turn   one group: append, stores (engine, session and import), turn, start, sandbox, hooks, audit, daemon,
+//	                            workspaces (containers, warm and words)
 //	go run ./bench -quick       smaller sessions, fewer rounds
 //
 // Stores on servers are measured when there are some:
@@ -34,7 +35,7 @@ func main() {
 	}
 	var b bench
 	flag.BoolVar(&b.quick, "quick", false, "smaller sessions and fewer rounds")
-	flag.StringVar(&b.only, "only", "", "one group: append, stores (engine, session and import), turn, start, sandbox, hooks, audit, daemon")
+	flag.StringVar(&b.only, "only", "", "one group: append, stores (engine, session and import), turn, start, sandbox, hooks, audit, daemon, workspaces (containers, warm and words)")
 	flag.StringVar(&b.container, "container", "", "a running container with /bin/true in it, for docker exec")
 	flag.Parse()
 	if err := b.run(context.Background()); err != nil {
@@ -50,6 +51,8 @@ type bench struct {
 	dir   string // temporary, on the disk that is measured
 	rows  []row
 	told  bool // which backends are left out
+
+	unmanned bool // told that there is no engine
 
 	container string
 }
@@ -79,6 +82,9 @@ func (b *bench) run(ctx context.Context) (err error) {
 		{"hooks", "", b.hooks},
 		{"audit", "", b.audits},
 		{"daemon", "", b.daemons},
+		{"containers", "workspaces", b.containers},
+		{"warm", "workspaces", b.warmTurns},
+		{"words", "workspaces", b.words},
 	}
 	known := b.only == ""
 	for _, g := range groups {

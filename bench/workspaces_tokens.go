@@ -1,0 +1,243 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/workspace"
+	"github.com/holdfast-dev/holdfast/workspace/image"
+)
+
+// The two ways to have an agent of another make go on, and what a turn says and hears.
+const (
+	byResume  = "resume"
+	byHistory = "history"
+
+	saidTokens  = 300
+	heardTokens = 300
+)
+
+// wordTurns leads an agent through turns. By history its own session is taken away before
+// each, which is what has an agent told the history. At is called after each turn.
+func (s *studio) wordTurns(ctx context.Context, slug, way, word string, at func(), environ ...string) error {
+	a, err := s.guest(ctx, slug, "words by "+way, environ...)
+	if err != nil {
+		return err
+	}
+	for i := range s.wordCount() {
+		if way == byHistory {
+			err = errors.Join(err, forget(s.home(slug)))
+		}
+		if err == nil {
+			_, err = turn(ctx, a, word+padded(saidTokens, i), isWords)
+		}
+		if err != nil {
+			break
+		}
+		at()
+	}
+	return errors.Join(err, a.Close())
+}
+
+func (s *studio) wordCount() int { return s.rounds(20, 10) }
+
+// forget removes the sessions that Claude Code has in a home.
+func forget(home string) error {
+	files, err := filepath.Glob(filepath.Join(home, ".claude/projects/-work/*.jsonl"))
+	for _, f := range files {
+		err = errors.Join(err, os.Remove(f))
+	}
+	return err
+}
+
+// standInTokens counts what the host tells an agent in its turns.
+func (s *studio) standInTokens(ctx context.Context) error {
+	told := map[string][]int{}
+	for _, way := range []string{byResume, byHistory} {
+		slug := "told-by-" + way
+		if _, err := s.standIn(ctx, slug); err != nil {
+			return err
+		}
+		if err := s.wordTurns(ctx, slug, way, "say ", func() {}); err != nil {
+			return err
+		}
+		var err error
+		if told[way], err = s.told(slug, way); err != nil {
+			return err
+		}
+	}
+	s.addWords("what the host tells the agent", told[byResume], told[byHistory], true)
+	return nil
+}
+
+// told reads what the stand-in has heard, in tokens, turn by turn.
+func (s *studio) told(slug, way string) (list []int, err error) {
+	b, err := os.ReadFile(filepath.Join(s.home(slug), "calls.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	resumed := 0
+	for line := range strings.Lines(string(b)) {
+		var c struct {
+			Args []string
+			Text string
+		}
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			return nil, err
+		}
+		if strings.Contains(strings.Join(c.Args, " "), "--resume") {
+			resumed++
+		}
+		list = append(list, tokens(len(c.Text)))
+	}
+	want := 0
+	if way == byResume {
+		want = s.wordCount() - 1
+	}
+	if len(list) != s.wordCount() || resumed != want {
+		return nil, fmt.Errorf("by %s the agent was started %d times, %d of them to resume", way, len(list), resumed)
+	}
+	return list, nil
+}
+
+// addWords adds two rows of what turns have taken: the last turn, and all of them. What a
+// turn takes more than the one before makes the sum grow with the square of their number.
+func (s *studio) addWords(what string, resume, history []int, judged bool) {
+	n := len(resume)
+	share := float64(history[n-1]) / float64(resume[n-1])
+	bound, linear := "", ""
+	if judged {
+		bound = goal("≤ 1/5", share >= 5)
+		linear = goal("linear: +0", growthOf(resume) <= (saidTokens+heardTokens)/20)
+	}
+	s.add(fmt.Sprintf("turn %d, %s", n, what), fmt.Sprintf("resume %d tokens", resume[n-1]), fmt.Sprintf("history %d tokens", history[n-1]),
+		fmt.Sprintf("1/%.1f", share), bound)
+	all := func(list []int) string { return fmt.Sprintf("%d, each turn %+d", sum(list), growthOf(list)) }
+	s.add(fmt.Sprintf("%d turns, %s", n, what), "resume "+all(resume), "history "+all(history),
+		fmt.Sprintf("1/%.1f", float64(sum(history))/float64(sum(resume))), linear)
+}
+
+// growthOf is how much more each turn takes than the one before. The first one is left
+// out: it is a new session either way.
+func growthOf(list []int) int { return (list[len(list)-1] - list[1]) / (len(list) - 2) }
+
+func sum(list []int) (all int) {
+	for _, t := range list {
+		all += t
+	}
+	return all
+}
+
+// realTokens has Claude Code itself do the same, and counts at a model server. Both ways
+// work side by side, each in a container of its own.
+func (s *studio) realTokens(ctx context.Context) error {
+	const what = "Claude Code itself, counted by a model server"
+	packages, debian := os.Getenv("HOLDFAST_TEST_VENDORS"), os.Getenv("HOLDFAST_TEST_DEBIAN")
+	server, err := newCounting(padded(heardTokens, 1_000))
+	if err != nil {
+		return err
+	}
+	defer server.srv.Close()
+	address := server.srv.Listener.Addr().String()
+	switch {
+	case packages == "" || debian == "":
+		s.add(what, "-", "", "", `not measured: eval "$(scripts/services env debian vendors)"`)
+		return nil
+	case strings.HasPrefix(address, "["): // it listens everywhere: there is no address of its own
+		s.add(what, "-", "", "", "not measured: this machine has no address but its loopback's")
+		return nil
+	}
+	tag := fmt.Sprintf("holdfast-bench/claude:%d", os.Getpid())
+	base := fmt.Sprintf("holdfast-bench/debian:%d", os.Getpid())
+	if err := s.engine.importImage(ctx, debian, base); err != nil {
+		return err
+	}
+	s.images = append(s.images, base)
+	if err := s.makeImage(ctx, image.Spec{
+		Variant: image.Debian, Base: base, With: []string{"claude"}, Packages: packages, Tag: tag, Binary: s.binary,
+	}); err != nil {
+		return err
+	}
+	counts, errs := map[string]*[]counted{}, make(chan error, 2)
+	for _, way := range []string{byResume, byHistory} {
+		slug, list := "counted-by-"+way, &[]counted{}
+		counts[way] = list
+		if _, err := s.create(ctx, workspace.Settings{
+			Slug: slug, Image: tag, Agent: workspace.AgentSpec{Kind: workspace.KindClaude}, Model: "claude-sonnet-4-5",
+			Network:     workspace.Network{Mode: workspace.NetworkProxy, Domains: []string{address}},
+			Credentials: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
+		}); err != nil {
+			return err
+		}
+		go func() {
+			before := counted{}
+			errs <- s.wordTurns(ctx, slug, way, "", func() {
+				now := server.so(way)
+				*list = append(*list, now.minus(before))
+				before = now
+			}, "ANTHROPIC_API_KEY=made-up", "ANTHROPIC_BASE_URL="+server.srv.URL+"/"+way)
+		}()
+	}
+	if err := errors.Join(<-errs, <-errs); err != nil {
+		return err
+	}
+	s.tellCounts(*counts[byResume], *counts[byHistory])
+	return nil
+}
+
+func (s *studio) tellCounts(resume, history []counted) {
+	pick := func(list []counted, of func(counted) int) (out []int) {
+		for _, c := range list {
+			out = append(out, of(c))
+		}
+		return out
+	}
+	for _, row := range []struct {
+		what   string
+		of     func(counted) int
+		judged bool
+	}{
+		{"Claude Code: input that the server had not in its cache", func(c counted) int { return c.fresh }, true},
+		{"Claude Code: all input, cached or not", func(c counted) int { return c.all }, false},
+	} {
+		s.addWords(row.what, pick(resume, row.of), pick(history, row.of), row.judged)
+	}
+	last := func(list []counted) string {
+		c := list[len(list)-1]
+		return fmt.Sprintf("%d requests, %.1f KB", c.requests, float64(c.bytes)/1000)
+	}
+	s.add(fmt.Sprintf("turn %d, Claude Code: what it sends", len(resume)), "resume "+last(resume), "history "+last(history), "", "")
+}
+
+// importImage makes an image of an archive of its files.
+func (e *bareEngine) importImage(ctx context.Context, file, name string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	repo, tag, _ := strings.Cut(name, ":")
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://engine/images/create?fromSrc=-&repo="+repo+"&tag="+tag, f)
+	if err != nil {
+		return err
+	}
+	res, err := e.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err == nil && (res.StatusCode >= 400 || strings.Contains(string(text), `"error"`)) {
+		err = fmt.Errorf("import %s: %s %s", name, res.Status, text)
+	}
+	return err
+}

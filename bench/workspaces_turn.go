@@ -1,0 +1,264 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/model/scripted"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/holdfast-dev/holdfast/workspace"
+)
+
+// hello is a model that answers at once.
+const hello = "steps:\n  - {when: {any: true}, text: Hello.}\n"
+
+// moments are of one turn, counted from its call.
+type moments struct {
+	event time.Duration // the first event of whoever works in the container
+	words time.Duration // the first of the answer
+	end   time.Duration
+}
+
+// series is turns of one way to have them.
+type series struct{ event, words, end []time.Duration }
+
+func (s *series) add(m moments) {
+	s.event, s.words, s.end = append(s.event, m.event), append(s.words, m.words), append(s.end, m.end)
+}
+
+// turn runs a turn of an agent in a workspace.
+func turn(ctx context.Context, a *workspace.Agent, text string, first func(agent.Event) bool) (m moments, err error) {
+	began := time.Now()
+	for e, err := range a.Run(ctx, transcript.Text{Text: text}) {
+		if err != nil {
+			return m, err
+		}
+		now := time.Since(began)
+		if m.event == 0 && first(e) {
+			m.event = now
+		}
+		switch e := e.(type) {
+		case agent.TextDelta:
+			if m.words == 0 {
+				m.words = now
+			}
+		case agent.Result:
+			if m.end = now; e.Reason != agent.ReasonCompleted || m.event == 0 || m.words == 0 {
+				return m, fmt.Errorf("the turn ended so: %+v", e)
+			}
+		}
+	}
+	return m, nil
+}
+
+// bareTurn runs a process in a container until its end: the first event is its first line,
+// the first words are where it says text_delta.
+func (e *bareEngine) bareTurn(ctx context.Context, container, stdin string, args ...string) (m moments, err error) {
+	began := time.Now()
+	x, err := e.exec(ctx, container, workspace.WorkFolder, stdin, args...)
+	if err != nil {
+		return m, err
+	}
+	for lines := bufio.NewReader(x.out); ; {
+		line, err := lines.ReadString('\n')
+		now := time.Since(began)
+		if line != "" && m.event == 0 {
+			m.event = now
+		}
+		if m.words == 0 && strings.Contains(line, "text_delta") {
+			m.words = now
+		}
+		if err != nil {
+			m.end = now
+			break
+		}
+	}
+	if err := e.ended(ctx, x); err != nil {
+		return m, err
+	}
+	if m.event == 0 {
+		return m, errors.New("the process of docker exec said nothing")
+	}
+	return m, nil
+}
+
+// ownTurns measures our own loop in a container that runs, the second turn of each
+// session, against a bare exec of the same binary in the same container.
+func (s *studio) ownTurns(ctx context.Context) error {
+	const slug = "own"
+	project, err := s.create(ctx, workspace.Settings{Slug: slug})
+	if err != nil {
+		return err
+	}
+	play := filepath.Join(project, "hello.yaml")
+	if err := errors.Join(os.WriteFile(play, []byte(hello), 0o644), os.Chmod(play, 0o644)); err != nil { //nolint:gosec // read by another user
+		return err
+	}
+	id, _, err := s.ensure(ctx, slug)
+	if err != nil {
+		return err
+	}
+	bare := []string{
+		workspace.Program, "run", "-m", "scripted/hello.yaml", "--no-sandbox", "--permission-mode", "bypassPermissions",
+		"--output-format", "stream-json", "--verbose", "--include-partial-messages",
+	}
+	var ours, theirs, nothing series
+	for i := range s.rounds(40, 8) {
+		m, err := s.ownTurn(ctx, slug, fmt.Sprintf("own-%d", i))
+		if err != nil {
+			return err
+		}
+		if _, err := s.engine.bareTurn(ctx, id, "", append(bare, "one")...); err != nil {
+			return err
+		}
+		c, err := s.engine.bareTurn(ctx, id, "", append(bare, "--continue", "two")...)
+		if err != nil {
+			return err
+		}
+		n, err := s.engine.bareTurn(ctx, id, "", workspace.Program, "version")
+		if err != nil {
+			return err
+		}
+		if i > 0 { // warm-up
+			ours.add(m)
+			theirs.add(c)
+			nothing.add(n)
+		}
+	}
+	const bound = "≤ 1.3 ×"
+	what := "second turn, our loop: "
+	s.addPaired(what+"first event", ours.event, "exec of the same turn", theirs.event, bound)
+	s.addPaired(what+"first words", ours.words, "exec of the same turn", theirs.words, bound)
+	s.addPaired(what+"its end", ours.end, "exec of the same turn", theirs.end, "")
+	s.addPaired(what+"first event", ours.event, "exec of holdfast version", nothing.event, "")
+	return nil
+}
+
+// ownTurn runs two turns of a new session and measures the second one.
+func (s *studio) ownTurn(ctx context.Context, slug, id string) (m moments, err error) {
+	play, err := scripted.Parse([]byte(hello))
+	if err != nil {
+		return m, err
+	}
+	var answers model.Model
+	if answers, err = scripted.New(play, nil); err != nil {
+		return m, err
+	}
+	o := workspace.AgentOptions{Model: answers, Inside: logpipe.Spec{Mode: "bypassPermissions", Given: &settings.Given{}}}
+	o.Options.Sessions, o.Options.Session = s.sessions, session.RestoreOptions{SessionID: id}
+	a, err := s.spaces.Agent(ctx, slug, o)
+	if err != nil {
+		return m, err
+	}
+	// All events of a second turn come from inside.
+	for _, text := range []string{"one", "two"} {
+		if m, err = turn(ctx, a, text, func(agent.Event) bool { return true }); err != nil {
+			break
+		}
+	}
+	return m, errors.Join(err, a.Close())
+}
+
+// standIn is a program in the place of Claude Code, which has no model: it says what it
+// is told to.
+const standIn = "stand-in"
+
+// guestTurns is the same for an agent of another make: until it says something, for our
+// loop's own events are no sign of it.
+func (s *studio) guestTurns(ctx context.Context) error {
+	const slug = "guest"
+	id, err := s.standIn(ctx, slug)
+	if err != nil {
+		return err
+	}
+	const stdin = `{"type":"control_request","request_id":"init","request":{"subtype":"initialize"}}` + "\n" +
+		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"say Hello."}]}}` + "\n"
+	var ours, theirs series
+	for i := range s.rounds(40, 8) {
+		m, err := s.guestTurn(ctx, slug, fmt.Sprintf("guest-%d", i))
+		if err != nil {
+			return err
+		}
+		session := fmt.Sprintf("00000000-0000-4000-8000-%012d", i)
+		args := []string{workspace.WorkFolder + "/" + standIn, "-p", "--verbose", "--output-format", "stream-json", "--input-format", "stream-json"}
+		if _, err := s.engine.bareTurn(ctx, id, stdin, append(args, "--session-id", session)...); err != nil {
+			return err
+		}
+		c, err := s.engine.bareTurn(ctx, id, stdin, append(args, "--resume", session)...)
+		if err != nil {
+			return err
+		}
+		if i > 0 { // warm-up
+			ours.add(m)
+			theirs.add(c)
+		}
+	}
+	s.addPaired("second turn, a stand-in for Claude Code: first words", ours.words, "exec of the stand-in", theirs.words, "≤ 1.3 ×")
+	s.addPaired("second turn, a stand-in for Claude Code: its end", ours.end, "exec of the stand-in", theirs.end, "")
+	return nil
+}
+
+// standIn makes a workspace whose agent is the stand-in.
+func (s *studio) standIn(ctx context.Context, slug string) (id string, err error) {
+	project, err := s.create(ctx, workspace.Settings{
+		Slug: slug, Agent: workspace.AgentSpec{Kind: workspace.KindClaude, Command: []string{workspace.WorkFolder + "/" + standIn}},
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := s.program(ctx, "./workspace/testdata/claude", standIn, project); err != nil {
+		return "", err
+	}
+	id, _, err = s.ensure(ctx, slug)
+	return id, err
+}
+
+func (s *studio) guest(ctx context.Context, slug, id string, environ ...string) (*workspace.Agent, error) {
+	o := workspace.AgentOptions{Environ: environ}
+	o.Options.Sessions, o.Options.Session = s.sessions, session.RestoreOptions{SessionID: id}
+	return s.spaces.Agent(ctx, slug, o)
+}
+
+func (s *studio) guestTurn(ctx context.Context, slug, id string) (m moments, err error) {
+	a, err := s.guest(ctx, slug, id)
+	if err != nil {
+		return m, err
+	}
+	for _, text := range []string{"say one", "say Hello."} {
+		if m, err = turn(ctx, a, text, isWords); err != nil {
+			break
+		}
+	}
+	return m, errors.Join(err, a.Close())
+}
+
+func isWords(e agent.Event) bool {
+	_, ok := e.(agent.TextDelta)
+	return ok
+}
+
+// addPaired adds a row of two series that took turns: the ratio is the median of the
+// pairs' ratios, with their quartiles.
+func (b *bench) addPaired(what string, ours []time.Duration, name string, control []time.Duration, bound string) {
+	ratios := make([]float64, len(ours))
+	for i := range ours {
+		ratios[i] = float64(ours[i]) / float64(control[i])
+	}
+	if bound != "" {
+		bound = goal(bound, middle(ratios) <= 1.3)
+	}
+	b.add(what, micros(median(ours)), name+" "+micros(median(control)), quartiles(ratios, "×"), bound)
+}
