@@ -109,11 +109,17 @@ func (c *doctorCmd) home(p *Program) []check {
 		if parent, perr := os.Stat(filepath.Dir(dir)); perr != nil || !parent.IsDir() {
 			return []check{{"home", "fail", dir + " cannot be made: its parent is missing", "mkdir -p " + quoteArg(filepath.Dir(dir))}}
 		}
+		if err := writable(filepath.Dir(dir)); err != nil {
+			return []check{{"home", "fail", fmt.Sprintf("%s cannot be made: %v", dir, err), "set HOLDFAST_HOME to a folder that you can make"}}
+		}
 		return []check{{"home", "ok", dir + " will be made when it is needed", ""}}
 	case err != nil:
 		return []check{failedCheck("home", err)}
 	case !info.IsDir():
 		return []check{{"home", "fail", dir + " is not a folder", "set HOLDFAST_HOME to another one"}}
+	}
+	if err := writable(dir); err != nil {
+		return []check{{"home", "fail", fmt.Sprintf("%s cannot be written: %v", dir, err), "make it writable for this user, or set HOLDFAST_HOME to a folder that is"}}
 	}
 	if m := info.Mode().Perm(); m&0o077 != 0 {
 		return []check{{"home", "warn", fmt.Sprintf("%s can be entered by others (mode %04o)", dir, m), "chmod 700 " + quoteArg(dir)}}
@@ -136,7 +142,7 @@ func (c *doctorCmd) store(ctx context.Context, p *Program) []check {
 	}
 	sessions, closeStore, err := p.openStore(ctx, c.Store)
 	if err != nil {
-		return []check{failedCheck("store", err)}
+		return []check{storeFailed(ref, err)}
 	}
 	defer closeStore()
 	page, err := sessions.List(ctx, session.Query{Worktrees: true, Trash: session.TrashToo})
@@ -150,10 +156,7 @@ func (c *doctorCmd) store(ctx context.Context, p *Program) []check {
 	if !ref.isLocal() {
 		return out
 	}
-	dir := ref.path()
-	if ref.scheme == "sqlite" {
-		dir = filepath.Dir(dir)
-	}
+	dir := ref.folder()
 	if took, err := syncTime(dir, p.Now); err != nil {
 		out = append(out, check{"fsync", "fail", err.Error(), "choose a store on a local disk: --store"})
 	} else {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 // lowSpace is when the doctor worries.
@@ -23,6 +25,31 @@ func syncTime(dir string, now func() time.Time) (time.Duration, error) {
 	}
 	took := now().Sub(start)
 	return took, errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+// writable tells why nothing can be made in a folder.
+func writable(dir string) error {
+	made, err := os.MkdirTemp(dir, ".doctor-*")
+	if err == nil {
+		return os.Remove(made)
+	}
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		err = path.Err // the folder's name is said
+	}
+	return err
+}
+
+// storeFailed is the finding about a store that does not open. One that only lies where
+// nothing can be written is not read-only itself.
+func storeFailed(ref storeRef, err error) check {
+	out := failedCheck("store", err)
+	if !errors.Is(err, session.ErrReadOnly) || !ref.isLocal() {
+		return out
+	}
+	if why := writable(ref.folder()); why != nil {
+		out.Detail = fmt.Sprintf("%s cannot be written, and the store lies there: %v", ref.folder(), why)
+	}
+	return out
 }
 
 func spaceCheck(dir string) check {

@@ -83,6 +83,14 @@ type storeRef struct {
 // path is what a file or folder store's URL names.
 func (r storeRef) path() string { return r.url[len(r.scheme)+1:] }
 
+// folder is where a file or folder store lies.
+func (r storeRef) folder() string {
+	if r.scheme == "sqlite" {
+		return filepath.Dir(r.path())
+	}
+	return r.path()
+}
+
 // again is the URL that names the store once more.
 func (r storeRef) again() string {
 	if r.sealed {
