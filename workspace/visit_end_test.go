@@ -14,7 +14,6 @@ import (
 // One session eats the container's memory: it ends, and says why and what to do. The
 // other one in the same container goes on to its end.
 func TestVisitOutOfMemory(t *testing.T) {
-	t.Setenv("HOLDFAST_TEST_CLAUDE", "1")
 	v := newVisit(t, "--credential", "HOLDFAST_TEST_CLAUDE", "--agent", "claude", "--command", "/work/claude")
 	v.env = append(v.env, "HOLDFAST_TEST_CLAUDE=1")
 	stand, err := workspace.ClaudeProgram()
