@@ -237,7 +237,7 @@ func (m *merging) rest() {
 	o.Retry = o.Retry || out.Retry && m.can&canRetry != 0
 	switch seq := out.TerminalSequence; {
 	case seq == "":
-	case !safeForTerminal(seq):
+	case !SafeForTerminal(seq):
 		m.notice(m.e, "a terminal sequence was not sent: only titles, notifications and the bell are")
 	default:
 		o.Terminal = append(o.Terminal, out.TerminalSequence)

@@ -16,9 +16,9 @@ var terminalSafe = lazyregexp.Must(`^` + terminalPart + `+$`)
 // maxTerminal bounds a sequence, in bytes.
 const maxTerminal = 4096
 
-// safeForTerminal reports whether a sequence cannot write on the screen, read the
+// SafeForTerminal reports whether a sequence cannot write on the screen, read the
 // clipboard or make the terminal answer.
-func safeForTerminal(s string) bool { return len(s) <= maxTerminal && terminalSafe().MatchString(s) }
+func SafeForTerminal(s string) bool { return len(s) <= maxTerminal && terminalSafe().MatchString(s) }
 
 // terminal keeps a sequence that is safe.
 func (a *answer) terminal(path string, raw json.RawMessage) {
@@ -26,7 +26,7 @@ func (a *answer) terminal(path string, raw json.RawMessage) {
 	if !a.into(path, raw, &s, "a text") || s == "" {
 		return
 	}
-	if !safeForTerminal(s) {
+	if !SafeForTerminal(s) {
 		a.notice("%s of the answer is not sent: only titles, notifications and the bell are", path)
 		return
 	}

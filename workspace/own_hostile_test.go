@@ -1,10 +1,22 @@
 package workspace
 
 import (
+	"context"
+	"errors"
+	"io"
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // What a run may ask of models is bounded where the models are, and told as it was.
@@ -28,4 +40,139 @@ func TestOwnBudget(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hostile is a process that says what it wants to.
+type hostile struct {
+	net.Conn
+	stdin io.WriteCloser
+	over  chan struct{}
+}
+
+func (p *hostile) Stdin() io.WriteCloser       { return p.stdin }
+func (p *hostile) Stdout() io.Reader           { return strings.NewReader("") }
+func (p *hostile) Stderr() string              { return "" }
+func (p *hostile) Channel() io.ReadWriteCloser { return p.Conn }
+func (p *hostile) Close() error                { return p.Conn.Close() }
+
+func (p *hostile) Kill(context.Context) error { return p.Conn.Close() }
+
+func (p *hostile) Wait(ctx context.Context) (supervisor.Exit, error) {
+	select {
+	case <-p.over:
+		return supervisor.Exit{}, nil
+	case <-ctx.Done():
+		return supervisor.Exit{}, ctx.Err()
+	}
+}
+
+// lying returns a house whose process is led by somebody else.
+func lying(t *testing.T, lie func(c *logpipe.Client)) *house {
+	t.Helper()
+	h := &house{t: t, store: memory.New()}
+	h.sessions = session.New(h.store, nil)
+	h.o = ownOptions{
+		Sessions: h.sessions, Session: session.RestoreOptions{SessionID: "s"},
+		Models: []model.Model{played(t, "price: {input: 1, output: 1}\nsteps:\n  - text: hi\n")},
+		Spec:   logpipe.Spec{Cwd: "/work"},
+		Start: func(context.Context, supervisor.Spec) (ownProcess, error) {
+			inside, host := net.Pipe()
+			p := &hostile{Conn: host, over: make(chan struct{})}
+			var in io.ReadCloser
+			in, p.stdin = io.Pipe()
+			go func() {
+				defer close(p.over)
+				_, _ = io.Copy(io.Discard, in)
+				c := logpipe.Dial(inside, nil)
+				lie(c)
+				_ = c.Close()
+			}()
+			return p, nil
+		},
+	}
+	return h
+}
+
+// What a process says of what it has used, whose session it is and which mode is in
+// force is not what is told.
+func TestOwnLies(t *testing.T) {
+	h := lying(t, func(c *logpipe.Client) {
+		for _, e := range []agent.Event{
+			agent.TurnStarted{Turn: "turn-1"},
+			agent.UsageUpdated{Model: "m", CostUSD: -5, Total: transcript.Usage{Input: -7}},
+			agent.PolicyChanged{Change: policy.Change{Mode: policy.ModeBypass}},
+			agent.PolicyChanged{Change: policy.Change{Mode: policy.ModePlan}},
+			agent.HookRan{Terminal: []string{"\x1b]52;c;eA==\a"}},
+			agent.Result{SessionID: "another", Reason: agent.ReasonCompleted, Text: "all is well", CostUSD: -5, Usage: transcript.Usage{Input: -7}, ByModel: map[string]agent.ModelUsage{"m": {Calls: -1}}},
+		} {
+			if err := c.Tell(e); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	a := h.agent()
+	_, res := h.run(t.Context(), a, "go", func(e agent.Event) {
+		switch e := e.(type) {
+		case agent.UsageUpdated:
+			if e.CostUSD != 0 || e.Total.Input != 0 {
+				t.Errorf("told: %+v", e)
+			}
+		case agent.PolicyChanged:
+			if e.Change.Mode != policy.ModePlan {
+				t.Errorf("told: %+v", e)
+			}
+		case agent.HookRan:
+			if len(e.Terminal) > 0 {
+				t.Errorf("told: %+v", e)
+			}
+		}
+	})
+	if res.SessionID != "s" || res.CostUSD != 0 || res.Usage.Input != 0 || len(res.ByModel) > 0 {
+		t.Errorf("the result is %+v", res)
+	}
+	if a.Mode() != policy.ModePlan || h.sessions == nil {
+		t.Errorf("the mode is %s", a.Mode())
+	}
+	h.verified()
+}
+
+// Who tells more than anybody can look at is cut off, however large or small it is, and
+// the turn says so.
+func TestOwnFlood(t *testing.T) {
+	for name, text := range map[string]string{"large": strings.Repeat("x", 16<<20), "small": "x"} {
+		t.Run(name, func(t *testing.T) {
+			h := lying(t, func(c *logpipe.Client) {
+				for c.Tell(agent.TextDelta{Text: text}) == nil {
+				}
+			})
+			a := h.agent()
+			var res *agent.Result
+			for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, ok := e.(agent.TextDelta); ok && res == nil {
+					res = &agent.Result{}
+					for !a.flooded() {
+						time.Sleep(time.Millisecond)
+					}
+				}
+				if r, ok := e.(agent.Result); ok {
+					res = &r
+				}
+			}
+			if res == nil || res.Reason != agent.ReasonFailed || !errors.Is(res.Err, errFlood) {
+				t.Errorf("the result is %+v", res)
+			}
+			h.verified()
+		})
+	}
+}
+
+// flooded reports whether the turn under way was cut off.
+func (a *own) flooded() bool {
+	a.mu.Lock()
+	s := a.server
+	a.mu.Unlock()
+	return s == nil || errors.Is(s.Submit(context.Background(), nil), logpipe.ErrLost)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -125,16 +126,22 @@ type ownTurn struct {
 
 	mu    sync.Mutex
 	queue []agent.Event
-	over  bool // nothing is queued any more
+	size  int  // of what is queued, in bytes
+	over  bool // nothing is queued any more: there was too much
 	bell  chan struct{}
 
 	res  agent.Result // as far as the events say
 	died bool         // the process ended without a result
 }
 
-// maxQueue bounds the events that wait to be shown: the agent never waits for whoever
-// looks on, who may be asking it something.
-const maxQueue = 1 << 17
+// The events that wait to be shown are bounded, by number and in bytes: the agent never
+// waits for whoever looks on, who may be asking it something.
+const (
+	maxQueue     = 1 << 17
+	maxQueueSize = 64 << 20
+)
+
+var errFlood = errors.New("it told more at once than can be shown")
 
 // run leads the process through the turn. Everything that it starts has ended when it
 // returns.
@@ -172,12 +179,15 @@ func (t *ownTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []
 	t.work.Go(func() { served <- server.Serve(serving) })
 	err = t.follow(ctx, server, served)
 	t.drain()
+	if t.over { // nothing is pushed any more
+		return t.dead(ctx, errFlood)
+	}
 	if t.res.Reason != "" {
 		t.judge(ctx)
 		return &t.res, nil
 	}
 	if failed := server.Failed(); failed != nil {
-		t.settle(ctx)
+		_, _ = t.settle(ctx) // how the turn ended is known
 		return nil, failed
 	}
 	return t.dead(ctx, err)
@@ -194,12 +204,12 @@ func (a *own) attach(s *logpipe.Server, stop context.CancelCauseFunc) {
 }
 
 // push queues an event. It is called by the goroutine that reads.
-func (t *ownTurn) push(e agent.Event) {
+func (t *ownTurn) push(e agent.Event, size int) {
 	t.mu.Lock()
 	if !t.over {
-		t.queue = append(t.queue, e)
+		t.queue, t.size = append(t.queue, e), t.size+size
 	}
-	full := len(t.queue) > maxQueue && !t.over
+	full := (len(t.queue) > maxQueue || t.size > maxQueueSize) && !t.over
 	t.over = t.over || full
 	t.mu.Unlock()
 	if full { // nobody looks on, or somebody floods us
@@ -240,7 +250,7 @@ func (t *ownTurn) drain() {
 	for {
 		t.mu.Lock()
 		list := t.queue
-		t.queue = nil
+		t.queue, t.size = nil, 0
 		t.mu.Unlock()
 		if len(list) == 0 {
 			return
@@ -273,13 +283,26 @@ func (t *ownTurn) show(e agent.Event) {
 		t.emit(e)
 		return
 	case agent.PolicyChanged:
-		if e.Change.Mode != "" {
-			t.a.mu.Lock()
-			t.a.mode = e.Change.Mode
-			t.a.mu.Unlock()
+		if !t.a.changed(e.Change.Mode) {
+			return
 		}
 	}
 	t.emit(e)
+}
+
+// changed notes a mode that the process inside tells of. It reports false for one that only
+// the host sets and has not.
+func (a *own) changed(m policy.Mode) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if m == "" || m == a.mode {
+		return true
+	}
+	if !logpipe.ModeFromInside(m) {
+		return false
+	}
+	a.mode = m
+	return true
 }
 
 // spent is what the host's models were used for, in all and by model.
@@ -346,6 +369,8 @@ func (t *ownTurn) cause(exit supervisor.Exit, served, waited error) error {
 	case exit.OOM:
 		e.Err = &ExitError{exit}
 		e.Advice = "give the workspace more memory: holdfast workspace set NAME --memory 4g"
+	case errors.Is(served, errFlood):
+		e.Err = served
 	case waited != nil:
 		e.Err = fmt.Errorf("it was lost: %w", waited)
 	case exit.Signal != "":

@@ -141,7 +141,11 @@ func TestRequestsBeyondTheRun(t *testing.T) {
 	m := &paid{}
 	b := newBound(t, ServeOptions{Models: []model.Model{m}, Budget: Budget{MaxTokens: 1000, Effort: "low"}})
 	for _, req := range []*model.Request{
-		{}, {MaxTokens: 1001}, {MaxTokens: -1}, {MaxTokens: 1000, Effort: "high"}, {MaxTokens: 1000, Effort: "max"},
+		{},
+		{MaxTokens: 1001},
+		{MaxTokens: -1},
+		{MaxTokens: 1000, Effort: "high"},
+		{MaxTokens: 1000, Effort: "max"},
 		{MaxTokens: 1000, System: strings.Repeat("x", maxRequest+1)},
 	} {
 		if err := b.call(req); !errors.Is(err, ErrRefused) {

@@ -46,7 +46,7 @@ var (
 // Dial speaks with a [Server] over rw, which Close closes. It does not wait for it.
 // handler may be nil: then the host's wishes are refused.
 func Dial(rw io.ReadWriteCloser, handler Handler) *Client {
-	c := &Client{f: frames{rw: rw}, handler: handler, done: make(chan struct{}), calls: map[uint64]*call{}}
+	c := &Client{f: frames{rw: rw, in: toInside, out: toHost}, handler: handler, done: make(chan struct{}), calls: map[uint64]*call{}}
 	go c.read()
 	return c
 }
@@ -187,7 +187,10 @@ func (c *Client) start(r *request, blob []byte) (*call, error) {
 	r.ID = c.next
 	c.calls[r.ID] = k
 	c.mu.Unlock()
-	if err := c.f.write(r, blob); err != nil {
+	if err := c.f.write(r, blob); errors.Is(err, session.ErrInvalid) { // nothing has gone out
+		c.forget(r.ID)
+		return nil, &session.Error{Op: r.Op, Session: r.Session, Err: err}
+	} else if err != nil {
 		c.end(fmt.Errorf("%w: %w", ErrLost, err)) // half a frame may be there: nothing more can follow
 		c.forget(r.ID)
 		return nil, &session.Error{Op: r.Op, Session: r.Session, Err: fmt.Errorf("%w: %w", ErrLost, err)}

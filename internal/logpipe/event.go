@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -36,7 +38,7 @@ var plain = map[string]func(json.RawMessage) (agent.Event, error){
 	"tools_changed":     readAs[agent.ToolsChanged],
 	"mutation_finished": readAs[agent.MutationFinished],
 	"usage_updated":     readAs[agent.UsageUpdated],
-	"hook_ran":          readAs[agent.HookRan],
+	"hook_ran":          readHookRan,
 	"notified":          readAs[agent.Notified],
 	"model_started":     readAs[agent.ModelStarted],
 	"notice":            readAs[agent.Notice],
@@ -45,6 +47,14 @@ var plain = map[string]func(json.RawMessage) (agent.Event, error){
 func readAs[E agent.Event](b json.RawMessage) (agent.Event, error) {
 	var e E
 	err := json.Unmarshal(b, &e)
+	return e, err
+}
+
+// readHookRan leaves out what hooks may not have a terminal do.
+func readHookRan(b json.RawMessage) (agent.Event, error) {
+	var e agent.HookRan
+	err := json.Unmarshal(b, &e)
+	e.Terminal = slices.DeleteFunc(e.Terminal, func(seq string) bool { return !hook.SafeForTerminal(seq) })
 	return e, err
 }
 

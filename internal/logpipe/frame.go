@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 // A frame is a head in JSON and a blob of bytes that must stay as they are: the payloads
@@ -17,15 +19,24 @@ import (
 //
 // Lengths are big endian.
 
-// maxFrame bounds a frame's head and its blob, each: who sends more is not one of us.
-const maxFrame = 1 << 30
+// bounded bounds the frames of one direction, in bytes and in values of the head: who
+// sends more is not one of us.
+type bounded struct{ head, blob, values int }
+
+var (
+	// toHost is what a host takes. A small head can be large once it is read.
+	toHost = bounded{head: 64 << 20, blob: 256 << 20, values: 1 << 17}
+	// toInside is what a process takes from its host.
+	toInside = bounded{head: 1 << 30, blob: 1 << 30, values: 1 << 30}
+)
 
 var errFrame = errors.New("not a frame of ours")
 
 // frames reads and writes the frames of a connection. Reading is for one goroutine at a
 // time, writing for any number.
 type frames struct {
-	rw io.ReadWriteCloser
+	rw      io.ReadWriteCloser
+	in, out bounded
 
 	writing sync.Mutex
 	failed  error // of writing: half a frame may have gone out
@@ -36,8 +47,8 @@ func (f *frames) write(head any, blob []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(h) > maxFrame || len(blob) > maxFrame {
-		return fmt.Errorf("a message of %d bytes is too long", len(h)+len(blob))
+	if len(h) > f.out.head || len(blob) > f.out.blob || len(h) > f.out.values && values(h) > f.out.values {
+		return fmt.Errorf("%w: a message of %d MiB is too long", session.ErrInvalid, (len(h)+len(blob))>>20)
 	}
 	buf := make([]byte, 8, 8+len(h))
 	binary.BigEndian.PutUint32(buf, uint32(len(h)))
@@ -70,18 +81,21 @@ func encode(v any) ([]byte, error) {
 
 // read returns the next frame, its head decoded into head. io.EOF when the other side
 // has ended between two frames.
-func (f *frames) read(head any) (blob []byte, err error) { return readFrame(f.rw, head) }
+func (f *frames) read(head any) (blob []byte, err error) { return readFrame(f.rw, head, f.in) }
 
-func readFrame(r io.Reader, head any) (blob []byte, err error) {
+func readFrame(r io.Reader, head any, most bounded) (blob []byte, err error) {
 	var lengths [8]byte
 	if _, err := io.ReadFull(r, lengths[:]); err != nil {
 		return nil, err
 	}
-	h, err := readPart(r, binary.BigEndian.Uint32(lengths[:]))
+	h, err := readPart(r, binary.BigEndian.Uint32(lengths[:]), most.head)
 	if err != nil {
 		return nil, err
 	}
-	if blob, err = readPart(r, binary.BigEndian.Uint32(lengths[4:])); err != nil {
+	if n := values(h); n > most.values {
+		return nil, fmt.Errorf("%w: its head has %d values", errFrame, n)
+	}
+	if blob, err = readPart(r, binary.BigEndian.Uint32(lengths[4:]), most.blob); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(h, head); err != nil {
@@ -90,22 +104,39 @@ func readFrame(r io.Reader, head any) (blob []byte, err error) {
 	return blob, nil
 }
 
+// values is about how many values a text in JSON has.
+func values(b []byte) int {
+	n, inside := 1, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case inside && c == '\\':
+			i++
+		case c == '"':
+			inside = !inside
+		case !inside && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
+}
+
 // readPart reads n bytes. Memory grows with what has come, not with what is promised.
-func readPart(r io.Reader, n uint32) ([]byte, error) {
-	if n > maxFrame {
+func readPart(r io.Reader, n uint32, most int) ([]byte, error) {
+	if int64(n) > int64(most) {
 		return nil, fmt.Errorf("%w: it says that it has %d bytes", errFrame, n)
 	}
-	if n <= 64<<10 {
-		b := make([]byte, n)
-		_, err := io.ReadFull(r, b)
-		return b, whole(err)
+	b := make([]byte, min(int(n), 64<<10))
+	for got := 0; ; {
+		if _, err := io.ReadFull(r, b[got:]); err != nil {
+			return nil, whole(err)
+		}
+		if got = len(b); got == int(n) {
+			return b, nil
+		}
+		more := make([]byte, min(int(n), 2*got))
+		copy(more, b)
+		b = more
 	}
-	var b bytes.Buffer
-	got, err := io.CopyN(&b, r, int64(n))
-	if err != nil || got < int64(n) {
-		return nil, whole(err)
-	}
-	return b.Bytes(), nil
 }
 
 // whole is the error for a frame that ends too early.

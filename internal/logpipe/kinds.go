@@ -75,11 +75,20 @@ func (b *bounds) mayChange(ctx context.Context, id string, r *session.Record, no
 		}
 		return err
 	}
-	switch c.Mode {
-	case "", policy.ModeDefault, policy.ModePlan, policy.ModeDontAsk, policy.ModeRestricted, policy.ModeSilent:
-		return nil
+	if c.Mode != "" && !ModeFromInside(c.Mode) {
+		return no("mode " + string(c.Mode) + " is set by the host")
 	}
-	return no("mode " + string(c.Mode) + " is set by the host")
+	return nil
+}
+
+// ModeFromInside reports whether the process inside may set a mode: one that permits
+// nothing by itself.
+func ModeFromInside(m policy.Mode) bool {
+	switch m {
+	case policy.ModeDefault, policy.ModePlan, policy.ModeDontAsk, policy.ModeRestricted, policy.ModeSilent:
+		return true
+	}
+	return false
 }
 
 // granted reports whether an answer on record is what a grant says.

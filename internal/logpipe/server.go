@@ -29,9 +29,10 @@ type ServeOptions struct {
 	// Ask puts a question that is on record to a person, as [agent.Options].Ask does.
 	// Its answers are recorded here. Nil: nobody is there.
 	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
-	// Event is given what the agent tells, in order, when what it tells of is durable. It
-	// is called on the goroutine that reads: nothing else is read meanwhile.
-	Event func(agent.Event)
+	// Event is given what the agent tells, in order, when what it tells of is durable, and
+	// about how many bytes it has. It is called on the goroutine that reads: nothing else
+	// is read meanwhile.
+	Event func(e agent.Event, size int)
 }
 
 // Server is the host's side of a connection. Create one with [NewServer].
@@ -45,16 +46,22 @@ type Server struct {
 	meter    *meter
 
 	appending sync.Mutex // one batch at a time
+	room      room
+	pages     chan struct{} // a token for each answer that may be large
 
 	work sync.WaitGroup
+	told sync.WaitGroup // what is sent to the process inside by itself
 
 	mu     sync.Mutex
 	cancel map[uint64]context.CancelFunc // requests under way
 	leases map[string]session.Lease      // of sessions that the one owns
 	asked  map[uint64]chan error         // what was asked of the process inside
-	next   uint64
-	ended  bool
-	failed error
+	put    map[string]bool               // questions that were put to the person
+	// How much is under way of what is bounded:
+	waiting, watches int
+	next             uint64
+	ended            bool
+	failed           error
 }
 
 // NewServer returns the server of a connection with one process. [Server.Serve] does
@@ -71,7 +78,7 @@ func NewServer(rw io.ReadWriteCloser, sessions *session.Sessions, o ServeOptions
 
 func newServer(rw io.ReadWriteCloser, sessions *session.Sessions, o ServeOptions) *Server {
 	s := &Server{
-		f: frames{rw: rw}, sessions: sessions, o: o,
+		f: frames{rw: rw, in: toHost, out: toInside}, sessions: sessions, o: o, pages: make(chan struct{}, maxPages), put: map[string]bool{},
 		cancel: map[uint64]context.CancelFunc{}, leases: map[string]session.Lease{}, asked: map[uint64]chan error{},
 	}
 	s.bounds, s.meter = newBounds(sessions, o.Session), newMeter(o.Budget)
@@ -111,6 +118,7 @@ func (s *Server) end() {
 		ch <- ErrLost
 	}
 	s.mu.Unlock()
+	s.told.Wait()
 	leaser, ok := session.As[session.Leaser](s.sessions.Store())
 	for id, l := range leases {
 		if ok {
@@ -126,8 +134,13 @@ func (s *Server) Failed() error {
 	return s.failed
 }
 
-// maxCalls bounds the requests of one connection that are under way.
-const maxCalls = 256
+// What is under way for one connection at a time:
+const (
+	maxCalls   = 256 // requests
+	maxPages   = 4   // of them, those whose answer may be large
+	maxWatches = 16
+	maxPut     = 16 // questions that a person is asked
+)
 
 func (s *Server) read(ctx context.Context) error {
 	for {
@@ -174,7 +187,18 @@ func (s *Server) take(ctx context.Context, r *request, blob []byte) error {
 	} else {
 		do = func(ctx context.Context) (reply, []byte, error) { return s.answer(ctx, r, blob) }
 	}
-	return s.begin(ctx, r, do)
+	n := len(blob)
+	if err := s.room.take(ctx, n); err != nil {
+		return err
+	}
+	err := s.begin(ctx, r, func(ctx context.Context) (reply, []byte, error) {
+		defer s.room.give(n)
+		return do(ctx)
+	})
+	if err != nil {
+		s.room.give(n)
+	}
+	return err
 }
 
 // begin answers a request on a goroutine of its own.
@@ -193,6 +217,10 @@ func (s *Server) begin(ctx context.Context, r *request, do func(context.Context)
 	}
 	s.work.Go(func() {
 		defer stop()
+		if r.Op == opRead || r.Op == opList {
+			s.pages <- struct{}{} // who holds one is done when the connection is
+			defer func() { <-s.pages }()
+		}
 		a, blob, err := do(ctx)
 		a.ID, a.Error = r.ID, toWire(err)
 		s.mu.Lock()
@@ -248,14 +276,15 @@ func (s *Server) event(ctx context.Context, w *wireEvent) error {
 	if err != nil {
 		return err
 	}
+	size := len(w.Event) + len(w.Item)
 	if it, ok := e.(agent.ItemAppended); ok {
 		if it.Item, err = s.item(ctx, it.Seq); err != nil {
 			return err
 		}
-		e = it
+		e, size = it, len(it.Item.JSON)
 	}
 	if s.o.Event != nil {
-		s.o.Event(e)
+		s.o.Event(e, size)
 	}
 	return nil
 }
@@ -290,8 +319,12 @@ func (s *Server) Submit(ctx context.Context, parts json.RawMessage) error {
 	s.next++
 	id := s.next
 	s.asked[id] = ch
+	s.told.Add(1)
 	s.mu.Unlock()
-	s.send(&reply{ID: id, Op: opSubmit, Parts: parts}, nil)
+	go func() { // it may not listen: then this ends with the connection
+		defer s.told.Done()
+		s.send(&reply{ID: id, Op: opSubmit, Parts: parts}, nil)
+	}()
 	select {
 	case err := <-ch:
 		return err

@@ -241,6 +241,20 @@ func (s *Server) watch(ctx context.Context, r *request) error {
 		if err := s.bounds.writable(ctx, r.Session); err != nil {
 			return err
 		}
+		s.mu.Lock()
+		full := s.watches >= maxWatches
+		if !full {
+			s.watches++
+		}
+		s.mu.Unlock()
+		if full {
+			return refused(opWatch, r.Session, fmt.Sprintf("%d logs are watched already", maxWatches))
+		}
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.watches--
+		}()
 	}
 	for head, err := range s.sessions.Watch(ctx, r.Session, r.After) {
 		if err != nil {
@@ -251,12 +265,39 @@ func (s *Server) watch(ctx context.Context, r *request) error {
 	return nil
 }
 
+// putting refuses a question that a person was asked by this process already, and one
+// that comes while too many wait. The caller calls done.
+func (s *Server) putting(id string) (done func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.put[id]:
+		return nil, refused(opAsk, s.o.Session, "question "+id+" was put already")
+	case s.waiting >= maxPut:
+		return nil, refused(opAsk, s.o.Session, fmt.Sprintf("%d questions wait for an answer", maxPut))
+	case len(s.put) >= 2*maxQuestions:
+		return nil, refused(opAsk, s.o.Session, "too many questions were put")
+	}
+	s.put[id] = true
+	s.waiting++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waiting--
+	}, nil
+}
+
 // ask puts a question to the person here. It is read from the log, whatever the process
 // inside says of it, and so is the answer.
 func (s *Server) ask(ctx context.Context, id string) error {
 	if s.o.Ask == nil {
 		return errors.New("nobody is there to ask")
 	}
+	done, err := s.putting(id)
+	if err != nil {
+		return err
+	}
+	defer done()
 	open, err := approval.Pending(ctx, s.sessions, s.o.Session)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ import (
 func over(t *testing.T, err error) error {
 	t.Helper()
 	var b pipe
-	f := frames{rw: &b}
+	f := frames{rw: &b, in: toInside, out: toInside}
 	if werr := f.write(&reply{ID: 1, Error: toWire(err)}, nil); werr != nil {
 		t.Fatal(werr)
 	}
@@ -133,7 +133,7 @@ func TestEvents(t *testing.T) {
 // An event of an item shows the host's record, whatever the process inside says.
 func TestItemsAreTheHosts(t *testing.T) {
 	told := make(chan agent.Event, 10)
-	b := newBound(t, ServeOptions{Event: func(e agent.Event) { told <- e }})
+	b := newBound(t, ServeOptions{Event: func(e agent.Event, _ int) { told <- e }})
 	recs, err := b.open().Append(t.Context(), item("a", "hello"))
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestSpec(t *testing.T) {
 // Frames of any bytes never make the reader fail otherwise than with an error.
 func FuzzFrame(f *testing.F) {
 	var p pipe
-	frame := frames{rw: &p}
+	frame := frames{rw: &p, in: toHost, out: toHost}
 	recs := []session.Record{{Seq: 1, ID: "a", Kind: session.KindItem, Payload: json.RawMessage(`{}`)}, {Seq: 2, Kind: session.KindItem}}
 	heads, blob := pack(recs)
 	if err := frame.write(&request{ID: 1, Op: opAppend, Session: "s", Records: heads}, blob); err != nil {
@@ -193,7 +193,7 @@ func FuzzFrame(f *testing.F) {
 		r := bytes.NewReader(b)
 		for {
 			var q request
-			blob, err := readFrame(r, &q)
+			blob, err := readFrame(r, &q, toHost)
 			if err != nil {
 				return
 			}
@@ -225,7 +225,7 @@ func FuzzServer(f *testing.F) {
 		{ID: 1, Op: "no"},
 	} {
 		var p pipe
-		frame := frames{rw: &p}
+		frame := frames{rw: &p, in: toHost, out: toHost}
 		if err := frame.write(&r, nil); err != nil {
 			f.Fatal(err)
 		}
