@@ -67,12 +67,9 @@ func (a *api) listImages(c *call) error {
 }
 
 func (a *api) buildImage(c *call) error {
-	w, err := a.spaces()
-	if err != nil {
-		return err
-	}
 	var q imageRequest
-	if err := c.into(&q); err != nil {
+	w, err := a.spacesAsked(c, &q)
+	if err != nil {
 		return err
 	}
 	if _, err := w.Engine(c.ctx()); err != nil {

@@ -236,6 +236,15 @@ func (a *api) spaces() (*workspace.Workspaces, error) {
 	return a.o.Workspaces, nil
 }
 
+// spacesAsked are the workspaces of the daemon, when a request's body can be read into q.
+func (a *api) spacesAsked(c *call, q any) (*workspace.Workspaces, error) {
+	w, err := a.spaces()
+	if err == nil {
+		err = c.into(q)
+	}
+	return w, err
+}
+
 // folder is where a run works: in the project of its workspace, or in cwd.
 func (o *Options) folder(ctx context.Context, slug, cwd string) (string, error) {
 	switch {
@@ -295,12 +304,9 @@ func (a *api) getWorkspace(c *call) error {
 }
 
 func (a *api) createWorkspace(c *call) error {
-	w, err := a.spaces()
-	if err != nil {
-		return err
-	}
 	var q workspaceRequest
-	if err := c.into(&q); err != nil {
+	w, err := a.spacesAsked(c, &q)
+	if err != nil {
 		return err
 	}
 	s := workspace.Settings{Slug: q.Slug}

@@ -194,6 +194,7 @@ export function Session({ id }) {
   const coming = log.live === 'live' || log.live === 'connecting' ? [...log.coming.by] : [];
   const on = { ...rows, fork: may('run') ? (r) => fork({ row: r }) : null };
   const mode = log.fold.mode || run?.mode || 'default';
+  const space = /^workspace:([^:]+):/.exec(meta.project || '')?.[1];
   return html`<div class="screen session">
     <div class="session-head" ref=${head}>
       <div class="screen-head"><${Title} meta=${meta} again=${about.again} />
@@ -202,7 +203,7 @@ export function Session({ id }) {
           ${may('run') && html`<button type="button" onClick=${() => fork({ row: null })}>Fork</button>`}</div></div>
       <p class="meta muted"><span class="mono" title=${plain(meta.cwd || '')}>${oneLine(meta.cwd || '')}</span>${meta.model && html`<span>${oneLine(meta.model)}</span>`}${meta.git_branch && html`<span>branch ${oneLine(meta.git_branch)}</span>`}
         <span>${count(meta.message_count, 'message')}</span><span>${count(log.head || meta.head, 'record')}</span>${meta.parent && html`<span>fork of <a href=${sessionPath(meta.parent, meta.parent_seq)}>${oneLine(meta.parent)}</a></span>`}
-        ${meta.owner && html`<span>agent of <a href=${sessionPath(meta.owner)}>${oneLine(meta.owner)}</a></span>`}<a href=${'/v1/sessions/' + seg(id) + '/export?format=jsonl'} download>Export</a>
+        ${space && html`<span>in <a href=${'/workspaces/' + seg(space)}>workspace ${oneLine(space)}</a></span>`}${meta.owner && html`<span>agent of <a href=${sessionPath(meta.owner)}>${oneLine(meta.owner)}</a></span>`}<a href=${'/v1/sessions/' + seg(id) + '/export?format=jsonl'} download>Export</a>
         <a href=${'/policy?session=' + seg(id) + '&cwd=' + seg(meta.cwd || '')}>Policy</a><a href=${'/audit?session=' + seg(id)}>Audit</a></p>
     </div>
     ${error && html`<${Trouble} error=${error} />`}
