@@ -23,32 +23,54 @@ type containers struct {
 // find gives the engine and what it says about itself. An engine that was there once is
 // not looked for again: calls to one that is gone say so.
 func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, error) {
-	c := &w.containers
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.engine == nil {
-		if c.engine = w.opt.Engine; c.engine == nil {
-			e, err := engine.Connect(ctx, "")
-			if err != nil {
-				return nil, engine.Info{}, ofEngine(err)
-			}
-			c.engine, c.found = e, true
-		}
+	if e, info := w.known(); info != nil {
+		return e, *info, nil
 	}
-	if c.info == nil {
-		info, err := c.engine.Info(ctx)
-		if err != nil {
+	release, err := w.locks.take(ctx, "the engine") // which is no slug; one that hangs is waited for by who wants to
+	if err != nil {
+		return nil, engine.Info{}, &Error{Op: "find a container engine", Err: err}
+	}
+	defer release()
+	e, info := w.known()
+	if info != nil {
+		return e, *info, nil
+	}
+	if e == nil {
+		if e, err = w.connect(ctx); err != nil {
 			return nil, engine.Info{}, ofEngine(err)
 		}
-		if info.Unusable != "" {
-			return nil, engine.Info{}, &Error{
-				Op: "use " + info.Name, Err: ErrNoEngine, Detail: info.Unusable,
-				Advice: info.Advice,
-			}
-		}
-		c.info = &info
 	}
-	return c.engine, *c.info, nil
+	said, err := e.Info(ctx)
+	if err != nil {
+		return nil, engine.Info{}, ofEngine(err)
+	}
+	if said.Unusable != "" {
+		return nil, engine.Info{}, &Error{Op: "use " + said.Name, Err: ErrNoEngine, Detail: said.Unusable, Advice: said.Advice}
+	}
+	w.containers.mu.Lock()
+	defer w.containers.mu.Unlock()
+	w.containers.info = &said
+	return e, said, nil
+}
+
+// known is what was found before; each is nil when it was not.
+func (w *Workspaces) known() (*engine.Engine, *engine.Info) {
+	w.containers.mu.Lock()
+	defer w.containers.mu.Unlock()
+	return w.containers.engine, w.containers.info
+}
+
+// connect finds the engine.
+func (w *Workspaces) connect(ctx context.Context) (e *engine.Engine, err error) {
+	if e = w.opt.Engine; e == nil {
+		if e, err = engine.Connect(ctx, ""); err != nil {
+			return nil, err
+		}
+	}
+	w.containers.mu.Lock()
+	defer w.containers.mu.Unlock()
+	w.containers.engine, w.containers.found = e, w.opt.Engine == nil
+	return e, nil
 }
 
 // ofEngine says an error of the engine that is about no workspace.

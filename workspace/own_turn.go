@@ -337,6 +337,9 @@ func (t *ownTurn) judge(ctx context.Context) {
 		return
 	}
 	t.res.Reason = agent.ReasonFailed
+	if t.res.Err = waited; errors.Is(waited, ErrQuota) {
+		return
+	}
 	t.res.Err = &Error{Op: "run the agent in its container", Err: ErrStopped, Advice: "what was said is saved; go on with the session"}
 }
 
@@ -371,6 +374,8 @@ func (t *ownTurn) cause(exit supervisor.Exit, served, waited error) error {
 		e.Advice = "give the workspace more memory: holdfast workspace set NAME --memory 4g"
 	case errors.Is(served, errFlood):
 		e.Err = served
+	case errors.Is(waited, ErrQuota):
+		return waited
 	case waited != nil:
 		e.Err = fmt.Errorf("it was lost: %w", waited)
 	case exit.Signal != "":

@@ -60,7 +60,8 @@ type Limits struct {
 	CPUs   float64 `json:"cpus"`   // default 2
 	PIDs   int64   `json:"pids"`   // processes and threads, default 512
 	// Disk bounds the home, and the project where it belongs to the workspace; default
-	// 20g, [Unlimited] is none. It is looked at before each turn.
+	// 20g, [Unlimited] is none. It is looked at before each turn, and now and then while
+	// one runs.
 	Disk Bytes `json:"disk"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -133,6 +134,10 @@ type guestProcess struct{ *process }
 func (p guestProcess) Wait(ctx context.Context) (guest.Exit, error) {
 	e, err := p.process.Wait(ctx)
 	out := guest.Exit{Code: e.Code, Signal: e.Signal, OOM: e.OOM}
+	if errors.Is(err, ErrQuota) {
+		out.Why, out.Err = err.Error(), err
+		return out, nil
+	}
 	if failure := Failure(e); err == nil && failure != nil {
 		out.Why, out.Err = failure.Error(), failure
 	}
@@ -222,7 +227,9 @@ func startIn(ctx context.Context, c *Container, s supervisor.Spec) (*process, er
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return &process{Process: p, conn: conn, c: c}, nil
+	out := &process{Process: p, conn: conn, c: c}
+	out.unwatch = c.w.watchDisk(c.Slug, out.overfull)
+	return out, nil
 }
 
 // lacks says that an image has no such agent, and how it gets it.
@@ -240,11 +247,32 @@ func lacks(slug, program string, err error) error {
 // process is a process with what is held for it.
 type process struct {
 	*supervisor.Process
-	conn *supervisor.Conn
-	c    *Container
+	conn    *supervisor.Conn
+	c       *Container
+	unwatch func()
+	full    atomic.Pointer[error] // why it was ended, when it was for the disk
+}
+
+// overfull ends a process that fills the disk.
+func (p *process) overfull(why error) {
+	p.full.Store(&why)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // nobody waits here: killing goes on
+	_ = p.Kill(ctx)
+}
+
+// Wait is [supervisor.Process.Wait]. The error is [ErrQuota] when it was ended because
+// it filled the disk.
+func (p *process) Wait(ctx context.Context) (supervisor.Exit, error) {
+	e, err := p.Process.Wait(ctx)
+	if full := p.full.Load(); full != nil && err == nil {
+		err = *full
+	}
+	return e, err
 }
 
 // Close ends the process, and gives back what was held.
 func (p *process) Close() error {
+	p.unwatch()
 	return errors.Join(p.Process.Close(), p.conn.Close(), p.c.Close())
 }

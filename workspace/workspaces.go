@@ -36,7 +36,9 @@ type Workspaces struct {
 	containers containers
 
 	// remove stops and removes the container of a workspace; tests put in another.
-	remove func(ctx context.Context, slug string) error
+	remove    func(ctx context.Context, slug string) error
+	watchTime time.Duration // see the constant; tests have less
+
 	// step is told of each step of a deletion; tests end it there.
 	step func(name string) error
 }
@@ -47,7 +49,7 @@ func New(home string, o *Options) (*Workspaces, error) {
 	if !filepath.IsAbs(home) {
 		return nil, &Error{Op: "open workspaces", Path: home, Err: ErrInvalidPath, Detail: "not an absolute path", Advice: "set HOLDFAST_HOME to one"}
 	}
-	w := &Workspaces{home: filepath.Clean(home), step: func(string) error { return nil }}
+	w := &Workspaces{home: filepath.Clean(home), watchTime: watchTime, step: func(string) error { return nil }}
 	if o != nil {
 		w.opt = *o
 	}

@@ -59,6 +59,7 @@ var verbs = map[string]func(context.Context, []string) error{
 	"ps":    ps,
 	"yell":  yell,
 	"get":   get,
+	"fill":  fill,
 	"link":  func(_ context.Context, args []string) error { return os.Symlink(args[0], args[1]) },
 }
 
@@ -91,6 +92,18 @@ func eat(context.Context, []string) error {
 			return fmt.Errorf("%d blocks and nobody minds", len(all))
 		}
 	}
+}
+
+// fill writes a file without end.
+func fill(ctx context.Context, args []string) error {
+	f, err := os.Create(args[0])
+	if err != nil {
+		return err
+	}
+	for b := make([]byte, 64<<10); ctx.Err() == nil && err == nil; time.Sleep(time.Millisecond) {
+		_, err = f.Write(b)
+	}
+	return err
 }
 
 func leave(_ context.Context, args []string) error {
