@@ -10,7 +10,7 @@ import { oneLine } from './text.js';
 import { count } from './time.js';
 
 const rest = 450; // ms in which nothing can be answered after the list has moved by itself
-const stay = 5000; // ms for which an answer of others is shown
+const stay = 5000; // ms for which an answer of others is shown, once it is known
 
 /** useShown keeps questions for a while that others have answered. */
 export function useShown(items) {
@@ -28,8 +28,7 @@ export function useShown(items) {
         const answer = doc.answer || { decision: doc.state };
         setGone((g) => (g.has(id) ? new Map(g).set(id, { q, answer }) : g));
         announce(`${q.tool}: ${answer.decision} by ${answer.by || 'somebody'}`);
-      }).catch(() => {});
-      setTimeout(() => drop(id), stay);
+      }).catch(() => {}).then(() => setTimeout(() => drop(id), stay));
     }
     before.current = now;
   }, [items]);

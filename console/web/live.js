@@ -51,11 +51,18 @@ export async function refresh() {
   }
 }
 
-/** leaveOut takes a question out of the list that was just answered here. */
-export function leaveOut(id) {
+function without(id) {
   turn++;
   questions.set((q) => ({ ...q, items: q.items.filter((i) => i.id !== id) }));
-  tell({ items: questions.get().items });
+}
+
+/**
+ * leaveOut takes a question out of the list that was just answered here. The other tabs are
+ * told that, not the list: they may have heard of newer questions than this one.
+ */
+export function leaveOut(id) {
+  without(id);
+  tell({ answered: id });
 }
 
 function follow() {
@@ -120,6 +127,7 @@ export function begin() {
     channel = new BroadcastChannel('holdfast');
     channel.onmessage = ({ data }) => {
       if (data.items) took(data.items);
+      if (data.answered) without(data.answered);
       if (data.state) connection.set(data.state);
       if (data.hello && leads && questions.get().loaded) tell({ items: questions.get().items, state: connection.get() });
       if (data.bye) signedIn.set(false);

@@ -124,7 +124,9 @@ await run({
     await q.locator('.what').evaluate((e) => { e.scrollTop = e.scrollHeight; });
     await until(() => yes.isEnabled(), 'it can be answered after its end was seen');
     check((await q.locator('.what').innerText()).includes('rm -rf /'), 'its end is there');
-    await control('answer', { id: 'long', decision: 'deny' });
+    await q.getByRole('button', { name: 'Deny', exact: false }).first().click();
+    await q.waitFor({ state: 'detached' });
+    await bodies();
   },
   'two tabs, and somebody else': async () => {
     const other = await c.newPage();
@@ -144,9 +146,36 @@ await run({
     await ask('t2', 'make again');
     await Promise.all([card(page, 't2').waitFor(), card(other, 't2').waitFor()]);
     await control('answer', { id: 't2', decision: 'deny', message: 'not on a friday' });
-    await card(page, 't2').getByText('denied by bo via cli').waitFor();
-    await card(other, 't2').getByText('not on a friday').waitFor();
+    await Promise.all([card(page, 't2').getByText('denied by bo via cli').waitFor(), card(other, 't2').getByText('not on a friday').waitFor()]);
     await other.close();
+    await bodies();
+  },
+  'a tab that heard nothing of a new one': async () => {
+    const other = await c.newPage();
+    await other.addInitScript(() => {
+      globalThis.BroadcastChannel = class extends BroadcastChannel {
+        set onmessage(f) { super.onmessage = (e) => { if (!globalThis.deaf) f(e); }; }
+      };
+    });
+    await other.goto(base + '/');
+    await ask('h1', 'make the first');
+    await Promise.all([card(page, 'h1').waitFor(), card(other, 'h1').waitFor()]);
+    await other.evaluate(() => { globalThis.deaf = true; });
+    await ask('h2', 'make the second');
+    await card(page, 'h2').waitFor();
+    await other.route('**/decision', async (r) => { // its answer comes after the stream's news
+      const response = await r.fetch();
+      await card(page, 'h1').getByText('allowed once by ann').waitFor();
+      await r.fulfill({ response });
+    });
+    await settle(other);
+    await card(other, 'h1').getByRole('button', { name: 'Allow once' }).click();
+    await card(other, 'h1').waitFor({ state: 'detached' });
+    await card(page, 'h1').waitFor({ state: 'detached' });
+    equal(await page.locator('#q-h2:not(.away)').count(), 1, 'the second question');
+    await other.close();
+    await control('answer', { id: 'h2', decision: 'deny' });
+    await settle(page);
     await bodies();
   },
   'new ones are announced and counted': async () => {

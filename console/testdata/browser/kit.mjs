@@ -82,8 +82,14 @@ export async function loaded(page) {
   await frames(page);
 }
 
-/** settle waits until an inbox whose list has moved takes answers again. */
-export const settle = (page) => page.waitForTimeout(470);
+/**
+ * settle waits until an inbox whose list has moved takes answers again. What others have
+ * answered goes by itself, and moves it: that is waited for.
+ */
+export async function settle(page) {
+  await until(async () => await page.locator('.question.away').count() === 0, 'what others have answered goes', 60000);
+  await page.waitForTimeout(470);
+}
 
 /** accessible runs axe, all of its rules or some, and notes what is serious or critical. */
 export async function accessible(page, name, ...rules) {
