@@ -20,7 +20,7 @@ func mendFolders(ctx context.Context, dir *os.Root) error {
 	}
 	run, err := openFolder(dir, runName)
 	if err != nil {
-		return nil //nolint:nilerr // what is wrong with it is said by who needs it
+		return nil // what is wrong with it is said by who needs it
 	}
 	defer run.Close()
 	names, err := namesIn(run)
