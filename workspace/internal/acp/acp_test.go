@@ -74,6 +74,16 @@ func TestWire(t *testing.T) {
 			end: vendor.End{Text: "Three."},
 		},
 		{
+			name: "an answer that comes twice begins nothing twice",
+			wire: fresh + `< {"id":2,"result":{"sessionId":"s1"}}` + "\n" + `< {"id":"q","method":"fs/read","params":{}}` + "\n" + `> {"id":"q"}` + "\n" + through,
+			want: []string{`notice a line that is no message: {"id":2,"result":{"sessionId":"s1"}}`, "notice a request that is not supported: fs/read"},
+		},
+		{
+			name: "numbers of another kind are no reason to miss the end",
+			wire: fresh + says("Done.") + `< {"id":3,"result":{"stopReason":"end_turn","usage":{"inputTokens":1.5,"outputTokens":"many"}}}` + "\n",
+			want: []string{"assistant: Done."}, end: vendor.End{Text: "Done."},
+		},
+		{
 			name: "a command is asked about and allowed for this time", decide: allow,
 			wire: fresh + begins(`"toolCallId":"c","title":"make","kind":"execute","status":"pending","rawInput":{"command":["bash","-lc","make all"],"cwd":"/work/sub"}`) +
 				asks(0, `"toolCallId":"c"`, yes) + changes(`"toolCallId":"c","status":"in_progress"`) +

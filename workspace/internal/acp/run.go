@@ -282,7 +282,7 @@ func (r *run) prompted(m *jsonrpc.Message) error {
 		return nil
 	}
 	var p prompted
-	if err := json.Unmarshal(m.Result, &p); err != nil {
+	if err := json.Unmarshal(m.Result, &p); err != nil && p.Stop == "" {
 		return fmt.Errorf("the agent's answer to the prompt cannot be read: %w", err)
 	}
 	end := &vendor.End{Usage: transcript.Usage{

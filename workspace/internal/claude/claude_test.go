@@ -199,6 +199,9 @@ func TestWire(t *testing.T) {
 		},
 		{"silence", []string{`{"type":"system","subtype":"init","session_id":"12345"}`}, []string{"began 2345"}, io.ErrUnexpectedEOF},
 		{"silence after half a message", []string{`{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"half"}]}}`}, []string{"assistant text half"}, io.ErrUnexpectedEOF},
+		{"a result with numbers of another kind", []string{
+			`{"type":"result","subtype":"success","is_error":false,"result":"ok","usage":{"input_tokens":1.5},"total_cost_usd":"much","num_turns":-1,"errors":[{}]}`,
+		}, nil, nil},
 		{"a result and then more", []string{over, `{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"late"}]}}`, over}, nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

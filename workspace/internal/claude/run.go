@@ -48,7 +48,11 @@ func (r *run) send(v any) {
 // take takes one line. What makes no sense is told, and passed over.
 func (r *run) take(line []byte) error {
 	var e event
-	if err := json.Unmarshal(line, &e); err != nil || e.Type == "" {
+	err := json.Unmarshal(line, &e)
+	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); odd && e.Type == "result" {
+		err = nil // a number of another kind is no reason to miss the end
+	}
+	if err != nil || e.Type == "" {
 		return r.sink.Notice("a line that is no event: " + cut(string(line), 200))
 	}
 	switch e.Type {

@@ -238,6 +238,15 @@ func TestWire(t *testing.T) {
 			},
 		},
 		{
+			name: "an answer that comes twice begins nothing twice",
+			wire: `< {"id":2,"result":{"thread":{"id":"01a20200-0000-7000-8000-000000000001"}}}` + "\n" + `< {"id":1,"result":{}}` + "\n" +
+				`< {"id":"q","method":"moon/landing","params":{}}` + "\n" + `> {"id":"q"}` + "\n" + through,
+			want: []string{
+				`notice a line that is no message: {"id":2,"result":{"thread":{"id":"01a20200-0000-7000-8000-000000000001"}}}`,
+				`notice a line that is no message: {"id":1,"result":{}}`, "notice a request of an unknown kind: moon/landing",
+			},
+		},
+		{
 			name: "what is not asked about is told as running",
 			wire: begun(mine, `{"type":"webSearch","id":"w1","query":"weather"}`) +
 				whole(mine, `{"type":"webSearch","id":"w1","query":"weather"}`) +

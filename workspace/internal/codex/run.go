@@ -264,6 +264,9 @@ func (r *run) printed(m *jsonrpc.Message, id string) error {
 	if err := m.Decode(&d); err != nil {
 		return r.stage.Notice("output that cannot be read")
 	}
+	if r.stage.Use(id) == nil {
+		return nil
+	}
 	if r.output[id] == nil {
 		r.output[id] = &tail{}
 	}
@@ -341,7 +344,7 @@ func (r *run) completed(m *jsonrpc.Message) error {
 	var e struct {
 		Turn turn `json:"turn"`
 	}
-	if err := m.Decode(&e); err != nil {
+	if err := m.Decode(&e); err != nil && e.Turn.Status == "" {
 		return err
 	}
 	if r.start == "" || r.id != "" && e.Turn.ID != r.id {

@@ -41,6 +41,9 @@ type Options struct {
 	// Patience is how long a guest that is to resume its session may take until it has;
 	// default a minute. Then it is ended, and a new session begun.
 	Patience time.Duration
+	// Silence is how long a guest may say nothing at all while no tool of its runs and
+	// nobody is asked; default half an hour. Then it is ended, and the turn has failed.
+	Silence time.Duration
 	NewID    func() string // of the vendor's sessions; default random UUIDs
 }
 
@@ -85,6 +88,9 @@ func New(o Options) (*Guest, error) {
 	}
 	if o.Patience <= 0 {
 		o.Patience = time.Minute
+	}
+	if o.Silence <= 0 {
+		o.Silence = 30 * time.Minute
 	}
 	if o.Ready == nil {
 		o.Ready = func(string) error { return nil }

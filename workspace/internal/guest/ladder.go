@@ -190,8 +190,9 @@ func (g *Guest) attempt(ctx context.Context, t vendor.Turn, taken map[string]boo
 		return nil, "", err
 	}
 	x = newPlay(g.opt.Vendor, t, p, taken, g.opt.NewID)
+	x.silence = g.opt.Silence // before anybody listens
 	g.replace(x)
-	patience := time.Duration(0)
+	patience := g.opt.Silence
 	if t.Resume {
 		patience = g.opt.Patience
 	}
@@ -264,14 +265,10 @@ func usesOf(items []transcript.Encoded) map[string]bool {
 }
 
 // awaitFirst waits until the play has said something, or is over. One that has not even
-// begun after patience, unless that is 0, is ended.
+// begun after patience is ended; one that has may be silent for longer.
 func (x *play) awaitFirst(ctx context.Context, patience time.Duration) error {
-	var late <-chan time.Time
-	if patience > 0 {
-		t := time.NewTimer(patience)
-		defer t.Stop()
-		late = t.C
-	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
 	for {
 		x.mu.Lock()
 		active := x.active
@@ -281,9 +278,15 @@ func (x *play) awaitFirst(ctx context.Context, patience time.Duration) error {
 		}
 		select {
 		case <-x.changed:
-		case <-late:
-			if !x.began() {
+		case <-late.C:
+			switch {
+			case !x.began():
 				x.kill(fmt.Errorf("it did not begin within %v", patience))
+			case patience < x.silence:
+				late.Reset(x.silence - patience)
+				patience = x.silence
+			default:
+				x.kill(x.tooSilent())
 			}
 		case <-x.over:
 			return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +45,8 @@ type play struct {
 	ctx    context.Context
 	stop   context.CancelCauseFunc
 
+	silence time.Duration // that is too long
+
 	changed chan struct{} // has one element when the queue has changed
 	over    chan struct{} // closed when the vendor has said that the turn is over, or the wire broke
 	gone    chan struct{} // closed when the process has ended besides
@@ -51,6 +54,8 @@ type play struct {
 	mu        sync.Mutex // guards what follows
 	queue     []message
 	queued    int
+	notices   int
+	questions int // that wait
 	uses      map[string]*use // by the vendor's id
 	ours      map[string]*use // by ours
 	taken     map[string]bool // ids that the transcript has
@@ -177,8 +182,13 @@ func (x *play) put(m message) error {
 	return nil
 }
 
+// tooSilent says why a play was ended that waits for nobody.
+func (x *play) tooSilent() error { return fmt.Errorf("it said nothing for %v", x.silence) }
+
 // peek waits for a message. ok is false when the play is over and all was taken.
 func (x *play) peek(ctx context.Context) (m message, ok bool, err error) {
+	late := time.NewTimer(x.silence)
+	defer late.Stop()
 	for {
 		x.mu.Lock()
 		if len(x.queue) > 0 {
@@ -189,6 +199,8 @@ func (x *play) peek(ctx context.Context) (m message, ok bool, err error) {
 		x.mu.Unlock()
 		select {
 		case <-x.changed:
+		case <-late.C:
+			x.kill(x.tooSilent())
 		case <-ctx.Done():
 			return m, false, ctx.Err()
 		case <-x.over:
@@ -234,6 +246,7 @@ func (x *play) outcome() (end vendor.End, exit Exit, active bool, wire error) {
 func (x *play) failure() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	silent := errors.Is(x.err, io.ErrUnexpectedEOF) // then how it ended says why
 	switch {
 	case x.condemned != nil:
 		return x.condemned.Error()
@@ -241,11 +254,11 @@ func (x *play) failure() string {
 		return x.end.Failure
 	case x.killed != nil && !errors.Is(x.killed, errOver):
 		return x.killed.Error()
-	case x.waited && (x.exit.OOM || x.exit.Why != ""):
+	case x.waited && (x.exit.OOM || silent && x.exit.Why != ""):
 		return x.exit.String()
 	}
 	what := x.err.Error()
-	if x.waited && !errors.Is(x.err, errSink) {
+	if x.waited && silent {
 		what = x.exit.String()
 	}
 	if tail := strings.TrimSpace(x.proc.Stderr()); tail != "" {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/holdfast-dev/holdfast/transcript"
 	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
@@ -23,6 +25,7 @@ type use struct {
 
 	running bool   // the vendor runs it without asking
 	asking  bool   // the vendor has asked
+	allowed bool   // and was told that it may
 	begun   bool   // ours has started
 	refusal string // set before denied is closed
 	result  transcript.ToolResult
@@ -42,6 +45,14 @@ func newUse(id string) *use {
 	}
 }
 
+// The bounds of what a vendor may have others keep of it.
+const (
+	maxName      = 512     // of a session, in bytes
+	maxNotices   = 100     // of a turn
+	maxQuestions = 1000    // that wait at once
+	useSize      = 1 << 10 // of a tool use, about, besides its arguments
+)
+
 // errSink is what a driver gets that says what makes no sense.
 var errSink = errors.New("the agent spoke against the rules of its wire")
 
@@ -49,6 +60,9 @@ var errSink = errors.New("the agent spoke against the rules of its wire")
 type sink struct{ x *play }
 
 func (s sink) Began(session string) error {
+	if len(session) > maxName || strings.ContainsFunc(session, unicode.IsControl) {
+		return fmt.Errorf("%w: a session with a name that is none", errSink)
+	}
 	s.x.mu.Lock()
 	defer s.x.mu.Unlock()
 	s.x.session = session
@@ -59,7 +73,18 @@ func (s sink) Delta(d vendor.Delta) error {
 	return s.x.put(message{delta: &d, size: len(d.Text) + len(d.Thinking) + 64})
 }
 
+// Notice passes on so many that nobody is flooded by a wire full of strange things.
 func (s sink) Notice(text string) error {
+	s.x.mu.Lock()
+	s.x.notices++
+	n := s.x.notices
+	s.x.mu.Unlock()
+	switch {
+	case text == "" || n > maxNotices:
+		return nil
+	case n == maxNotices:
+		text = "there is more that is not told"
+	}
 	return s.x.put(message{notice: text, size: len(text) + 64})
 }
 
@@ -108,7 +133,7 @@ func (s sink) Item(it transcript.Item) error {
 			}
 			p.ID = ours
 			parts = append(parts, p)
-			size += len(p.Input)
+			size += len(p.Input) + useSize
 			continue
 		case transcript.Text:
 			size += len(p.Text)
@@ -160,12 +185,15 @@ func (x *play) resulted(r transcript.ToolResult) (why string) {
 	x.active = true
 	u.result = r
 	close(u.done)
-	if !u.asking {
+	early := u.asking && !u.allowed && u.refusal == "" && !r.IsError // it did not wait for the answer
+	if !u.asking || early {
 		u.running = true
 		x.condemn(u)
 	}
 	return ""
 }
+
+var ended = vendor.Answer{Message: "not allowed: the tool use that this belongs to has ended"}
 
 // Permit waits for the decision about a use, or about what runs below one.
 func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, error) {
@@ -173,16 +201,25 @@ func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, e
 	q := &request{ctx: ctx, p: p, answer: make(chan vendor.Answer, 1)}
 	x.mu.Lock()
 	x.active = true
+	x.questions++
+	defer x.answered()
 	u := x.uses[p.Use]
 	below := u == nil || u.ours == ""
+	other := !below && p.Tool != "" && p.Tool != u.name
 	if below {
 		u = x.parent(p.Parent)
 	} else {
 		u.asking = true
 	}
+	many := x.questions > maxQuestions
 	x.mu.Unlock()
-	if u == nil {
+	switch {
+	case u == nil:
 		return vendor.Answer{Message: "not allowed: nothing is known of the tool use that this belongs to"}, nil
+	case other:
+		return vendor.Answer{Message: "not allowed: the tool use was announced as one of " + u.name}, nil
+	case many:
+		return vendor.Answer{Message: "not allowed: too many questions wait already"}, nil
 	}
 	to := u.asked
 	if below {
@@ -193,7 +230,7 @@ func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, e
 	case <-u.denied:
 		return x.denial(u), nil
 	case <-u.done:
-		return vendor.Answer{Message: "not allowed: the tool use that this belongs to has ended"}, nil
+		return ended, nil
 	case <-ctx.Done():
 		return vendor.Answer{}, context.Cause(ctx)
 	case <-x.ctx.Done():
@@ -204,11 +241,19 @@ func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, e
 		return a, nil
 	case <-u.denied:
 		return x.denial(u), nil
+	case <-u.done: // nobody takes the question any more
+		return ended, nil
 	case <-ctx.Done():
 		return vendor.Answer{}, context.Cause(ctx)
 	case <-x.ctx.Done():
 		return vendor.Answer{}, context.Cause(x.ctx)
 	}
+}
+
+func (x *play) answered() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.questions--
 }
 
 func (x *play) denial(u *use) vendor.Answer {

@@ -125,6 +125,8 @@ func (g *Guest) tell(m message, yield func(model.Event, error) bool) bool {
 func (g *Guest) sign(x *play, it *transcript.Item) *transcript.Item {
 	mark{Name: g.opt.Vendor.Name(), Session: g.sessionOf(x)}.stamp(it)
 	if it.Usage != nil {
+		u := sane(*it.Usage)
+		it.Usage = &u
 		g.spoken = g.spoken.Add(*it.Usage)
 	}
 	return it
@@ -159,7 +161,7 @@ func (g *Guest) last(x *play) (model.Answer, error) {
 		g.held = g.sign(x, it)
 	}
 	x.conclude()
-	rest := less(end.Usage, g.spoken)
+	rest := less(sane(end.Usage), g.spoken)
 	if u := g.held.Usage; u != nil {
 		rest = u.Add(rest)
 	}
@@ -167,8 +169,19 @@ func (g *Guest) last(x *play) (model.Answer, error) {
 		g.held.Usage = &rest
 	}
 	a := g.release(g.wanted())
-	a.Cost = end.Cost
+	a.Cost = max(end.Cost, 0)
 	return a, nil
+}
+
+// mostTokens is more than any model has used in a turn. What a vendor counts is not
+// believed beyond that, nor below nothing: sums of it stay numbers.
+const mostTokens = 1 << 40
+
+func sane(u transcript.Usage) transcript.Usage {
+	in := func(n int64) int64 { return min(max(n, 0), mostTokens) }
+	return transcript.Usage{
+		Input: in(u.Input), Output: in(u.Output), CacheRead: in(u.CacheRead), CacheWrite: in(u.CacheWrite), Reasoning: in(u.Reasoning),
+	}
 }
 
 // less is what of a is not in b.

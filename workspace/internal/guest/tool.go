@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -58,8 +59,11 @@ func (t standIn) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	for {
 		select {
 		case q := <-u.asked:
-			a := t.permit(c, u)
+			a := t.permit(c, u, q.p.Input)
 			allowed = a.Allow
+			x.mu.Lock()
+			u.allowed = u.allowed || allowed
+			x.mu.Unlock()
 			q.answer <- a
 		case q := <-u.wishes:
 			go func() { q.answer <- t.wish(c, q) }()
@@ -95,16 +99,29 @@ func unfinished(x *play, u *use, allowed bool) string {
 	return "interrupted, the outcome is unknown: " + why
 }
 
-// permit is the answer to the guest's question about a use that was decided to run.
-func (t standIn) permit(c *tool.Call, u *use) vendor.Answer {
+// permit is the answer to the guest's question about a use that was decided to run. It
+// runs what was judged, whatever it asks about now.
+func (t standIn) permit(c *tool.Call, u *use, asked json.RawMessage) vendor.Answer {
 	if why := t.g.opt.Places.unseen(t.name, c.Input); why != "" {
 		return vendor.Answer{Message: why}
 	}
 	a := vendor.Answer{Allow: true}
-	if !bytes.Equal(compact(c.Input), compact(u.input)) {
+	if !bytes.Equal(compact(c.Input), compact(u.input)) || !t.same(c.Input, asked) {
 		a.Input = slices.Clone(c.Input)
 	}
 	return a
+}
+
+// same reports whether what the guest asks about is what was judged, for all that a guard
+// and a person know of it: programs add what is their own to the arguments.
+func (t standIn) same(judged, asked json.RawMessage) bool {
+	if len(asked) == 0 || bytes.Equal(compact(judged), compact(asked)) {
+		return true
+	}
+	a, errA := t.g.opt.Places.requests(t.name, judged)
+	b, errB := t.g.opt.Places.requests(t.name, asked)
+	named := len(a) > 0 && a[0].Operation != "" && a[0].Operation != policy.OpMCP // the others' arguments say nothing that is known
+	return errA == nil && errB == nil && named && reflect.DeepEqual(a, b)
 }
 
 // wish has what runs below a use judged, as something that the running use wants.

@@ -95,14 +95,16 @@ type Conn struct {
 
 	mu   sync.Mutex
 	last int64
+	open map[string]bool // calls that have no answer yet
 }
 
 // New returns a connection that reads from r and writes to w, which Close closes.
 func New(r io.Reader, w io.WriteCloser, o Options) *Conn {
-	return &Conn{in: lines.NewReader(r), out: lines.NewWriter(w), opt: o}
+	return &Conn{in: lines.NewReader(r), out: lines.NewWriter(w), opt: o, open: map[string]bool{}}
 }
 
-// Next returns the next message. A line that is none is a [*BrokenError]; the end of the
+// Next returns the next message. A line that is none is a [*BrokenError], and so is an
+// answer to no call, and a second one to the same; the end of the
 // stream is [io.ErrUnexpectedEOF], because no turn ends with it.
 func (c *Conn) Next() (*Message, error) {
 	line, err := c.in.Next()
@@ -119,10 +121,19 @@ func (c *Conn) Next() (*Message, error) {
 	if m.ID = bytes.TrimSpace(m.ID); string(m.ID) == "null" {
 		m.ID = nil
 	}
-	if m.Method == "" && len(m.ID) == 0 {
+	if m.Method == "" && !c.answered(string(m.ID)) {
 		return nil, &BrokenError{Cut(string(line), 200)}
 	}
 	return &m, nil
+}
+
+// answered takes a call from those that wait. A second answer, or one to nothing, is none.
+func (c *Conn) answered(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waits := c.open[id]
+	delete(c.open, id)
+	return waits
 }
 
 // Call sends a request and returns its id, by which the answer is known.
@@ -130,6 +141,7 @@ func (c *Conn) Call(method string, params any) (id string) {
 	c.mu.Lock()
 	c.last++
 	id = strconv.FormatInt(c.last, 10)
+	c.open[id] = true
 	c.mu.Unlock()
 	c.send(map[string]any{"id": json.RawMessage(id), "method": method, "params": params})
 	return id

@@ -25,8 +25,8 @@ func TestNext(t *testing.T) {
 	}{
 		{line: `{"id":1,"result":{}}`, answers: true},
 		{line: `{"jsonrpc":"2.0","id": 1 ,"error":{"code":1,"message":"no"}}`, answers: true},
-		{line: `{"id":"1","result":{}}`},
-		{line: `{"id":10,"result":{}}`},
+		{line: `{"id":"1","result":{}}`, broken: true}, // to calls that there never were
+		{line: `{"id":10,"result":{}}`, broken: true},
 		{line: `{"id":1,"method":"m"}`, asks: true},
 		{line: `{"id":"a","method":"m","params":{}}`, asks: true},
 		{line: `{"id":null,"method":"m"}`},
@@ -39,6 +39,7 @@ func TestNext(t *testing.T) {
 		{line: `{"method":"m"`, broken: true},
 	} {
 		conn := jsonrpc.New(strings.NewReader(c.line+"\n"), nowhere{}, jsonrpc.Options{})
+		conn.Call("x", nil)
 		m, err := conn.Next()
 		var b *jsonrpc.BrokenError
 		switch {
@@ -51,6 +52,20 @@ func TestNext(t *testing.T) {
 			t.Errorf("%s: at the end: %v", c.line, err)
 		}
 		conn.Close()
+	}
+}
+
+// A call has one answer: what a second one would have a driver do is not done twice.
+func TestSecondAnswer(t *testing.T) {
+	conn := jsonrpc.New(strings.NewReader(strings.Repeat(`{"id":1,"result":{}}`+"\n", 2)), nowhere{}, jsonrpc.Options{})
+	defer conn.Close()
+	id := conn.Call("x", nil)
+	if m, err := conn.Next(); err != nil || !m.Answers(id) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	var b *jsonrpc.BrokenError
+	if m, err := conn.Next(); !errors.As(err, &b) {
+		t.Errorf("%+v, %v", m, err)
 	}
 }
 

@@ -61,6 +61,7 @@ type Writer struct {
 	mu    sync.Mutex
 	more  *sync.Cond
 	queue [][]byte
+	size  int // of the queue
 	ended bool
 }
 
@@ -95,18 +96,21 @@ func (w *Writer) next() ([]byte, bool) {
 		return nil, false
 	}
 	line := w.queue[0]
-	w.queue = w.queue[1:]
+	w.queue, w.size = w.queue[1:], w.size-len(line)
 	return line, true
 }
 
-// Send queues a line, to which it adds the end. After [Writer.Close] it does nothing.
+// Send queues a line, to which it adds the end. After [Writer.Close] it does nothing, and
+// neither when [Max] bytes and this line wait for a program that does not read.
 func (w *Writer) Send(line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.ended {
-		w.queue = append(w.queue, append(bytes.Clone(line), '\n'))
-		w.more.Signal()
+	if w.ended || w.size > Max {
+		return
 	}
+	w.queue = append(w.queue, append(bytes.Clone(line), '\n'))
+	w.size += len(line) + 1
+	w.more.Signal()
 }
 
 // Close closes the program's input, drops what was not written yet and waits for the
