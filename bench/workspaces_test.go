@@ -49,7 +49,7 @@ func TestCounting(t *testing.T) {
 }
 
 func TestGrowth(t *testing.T) {
-	if g := growthOf([]int{900, 10, 20, 30}); g != 10 {
+	if g := growthOf([]int{900, 7, 10, 20, 30}); g != 10 {
 		t.Errorf("grows by %d", g)
 	}
 	b := &bench{}

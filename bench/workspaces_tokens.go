@@ -12,7 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/workspace"
 	"github.com/holdfast-dev/holdfast/workspace/image"
 )
@@ -27,9 +29,10 @@ const (
 )
 
 // wordTurns leads an agent through turns. By history its own session is taken away before
-// each, which is what has an agent told the history. At is called after each turn.
+// each, which is what has an agent told the history. At is called after each turn, when
+// the agent's process is gone: it writes to its session until then.
 func (s *studio) wordTurns(ctx context.Context, slug, way, word string, at func(), environ ...string) error {
-	a, err := s.guest(ctx, slug, "words by "+way, environ...)
+	a, err := s.guest(ctx, slug, "words by "+way+" in "+slug, environ...)
 	if err != nil {
 		return err
 	}
@@ -40,12 +43,59 @@ func (s *studio) wordTurns(ctx context.Context, slug, way, word string, at func(
 		if err == nil {
 			_, err = turn(ctx, a, word+padded(saidTokens, i), isWords)
 		}
+		if err == nil {
+			err = s.emptied(ctx, slug)
+		}
 		if err != nil {
 			break
 		}
 		at()
 	}
-	return errors.Join(err, a.Close())
+	if err := errors.Join(err, a.Close()); err != nil {
+		return err
+	}
+	return s.checkWay(ctx, "words by "+way+" in "+slug, way)
+}
+
+// emptied waits until no process of agents is in a workspace's container.
+func (s *studio) emptied(ctx context.Context, slug string) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		c, err := s.spaces.Ensure(ctx, slug)
+		if err != nil {
+			return err
+		}
+		if err := c.Close(); err != nil || c.Health.Processes == 0 {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// checkWay looks whether an agent went on in the way that is counted: by history every
+// turn is in a session of its own.
+func (s *studio) checkWay(ctx context.Context, id, way string) error {
+	sessions, want := 0, 1
+	if way == byHistory {
+		want = s.wordCount()
+	}
+	for r, err := range s.sessions.Records(ctx, id, session.Range{}) {
+		if err != nil {
+			return err
+		}
+		if r.Kind == session.KindVendorMapped {
+			sessions++
+		}
+	}
+	if sessions != want {
+		return fmt.Errorf("by %s the agent had %d sessions, not %d", way, sessions, want)
+	}
+	return nil
 }
 
 func (s *studio) wordCount() int { return s.rounds(20, 10) }
@@ -126,9 +176,12 @@ func (s *studio) addWords(what string, resume, history []int, judged bool) {
 		fmt.Sprintf("1/%.1f", float64(sum(history))/float64(sum(resume))), linear)
 }
 
-// growthOf is how much more each turn takes than the one before. The first one is left
-// out: it is a new session either way.
-func growthOf(list []int) int { return (list[len(list)-1] - list[1]) / (len(list) - 2) }
+// growthOf is how much more each turn of the second half takes than the one before: the
+// first ones find less in a cache.
+func growthOf(list []int) int {
+	last := len(list) - 1
+	return (list[last] - list[last/2]) / (last - last/2)
+}
 
 func sum(list []int) (all int) {
 	for _, t := range list {
