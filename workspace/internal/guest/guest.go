@@ -44,7 +44,7 @@ type Options struct {
 	// Silence is how long a guest may say nothing at all while no tool of its runs and
 	// nobody is asked; default half an hour. Then it is ended, and the turn has failed.
 	Silence time.Duration
-	NewID    func() string // of the vendor's sessions; default random UUIDs
+	NewID   func() string // of the vendor's sessions; default random UUIDs
 }
 
 // Guest is an agent of another make. To package agent it is a model; Stream is for one

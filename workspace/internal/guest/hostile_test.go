@@ -227,6 +227,7 @@ func TestSilence(t *testing.T) {
 		"from the beginning": func(vendor.Sink) error { return nil },
 		"after a piece":      func(s vendor.Sink) error { return s.Delta(vendor.Delta{Text: "well"}) },
 		"after an item":      func(s vendor.Sink) error { return s.Item(text("well")) },
+		"after a use":        func(s vendor.Sink) error { return s.Item(use("a", "Bash", `{"command":"x"}`)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _, _ := tame(t, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {

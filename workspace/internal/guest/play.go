@@ -16,8 +16,9 @@ import (
 // How long a process may take to end by itself: one whose turn is over, and one that
 // fell silent and whose end says why.
 const (
-	goodbye = 5 * time.Second
+	goodbye = 2 * time.Second // it may take longer over what it is told to end by
 	autopsy = 3 * time.Second
+	killing = 10 * time.Second // and then until nothing of it is left
 )
 
 // maxQueued bounds what a guest says while nobody takes it in, because a tool runs or a
@@ -55,7 +56,7 @@ type play struct {
 	queue     []message
 	queued    int
 	notices   int
-	questions int // that wait
+	questions int             // that wait
 	uses      map[string]*use // by the vendor's id
 	ours      map[string]*use // by ours
 	taken     map[string]bool // ids that the transcript has
@@ -121,7 +122,7 @@ func (x *play) await(patience time.Duration) {
 	exit, err := x.proc.Wait(ctx)
 	stop()
 	if err != nil {
-		ctx, stop := context.WithTimeout(context.Background(), 2*goodbye)
+		ctx, stop := context.WithTimeout(context.Background(), killing)
 		defer stop()
 		_ = x.proc.Kill(ctx)
 		if exit, err = x.proc.Wait(ctx); err != nil {
@@ -149,7 +150,7 @@ func (x *play) kill(why error) {
 		return
 	default:
 	}
-	ctx, stop := context.WithTimeout(context.Background(), 2*goodbye)
+	ctx, stop := context.WithTimeout(context.Background(), killing)
 	defer stop()
 	_ = x.proc.Kill(ctx)
 	<-x.gone

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -56,16 +57,27 @@ func (t standIn) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	u.begun = true
 	x.mu.Unlock()
 	allowed := false
+	late := time.NewTimer(x.silence) // for what it has announced and then neither asks about nor runs
+	defer late.Stop()
 	for {
 		select {
+		case <-late.C:
+			x.mu.Lock()
+			running := u.running
+			x.mu.Unlock()
+			if !running {
+				x.kill(x.tooSilent())
+			}
 		case q := <-u.asked:
+			late.Stop()
 			a := t.permit(c, u, q.p.Input)
 			allowed = a.Allow
 			x.mu.Lock()
 			u.allowed = u.allowed || allowed
 			x.mu.Unlock()
 			q.answer <- a
-		case q := <-u.wishes:
+		case q := <-u.wishes: // so it runs
+			late.Stop()
 			go func() { q.answer <- t.wish(c, q) }()
 		case <-u.done:
 			return x.resultOf(u), nil
