@@ -24,7 +24,7 @@ type Spec struct {
 
 	System       string   `json:"system,omitempty"` // instead of the default
 	AppendSystem string   `json:"append_system,omitempty"`
-	Tools        []string `json:"tools,omitempty"` // nil: all
+	Tools        []string `json:"tools,omitzero"` // nil: all; empty: none
 
 	Mode       string          `json:"mode,omitempty"`
 	Allow      []string        `json:"allow,omitempty"` // rules, as --allowed-tools has them
