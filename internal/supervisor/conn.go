@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Conn is a connection to a supervisor. It starts one process. Its methods may be called
@@ -170,9 +171,13 @@ func (c *Conn) Processes(ctx context.Context) ([]Running, error) {
 	return f.Processes, nil
 }
 
+// startTime is how long a supervisor may take to start a process.
+const startTime = 2 * time.Minute
+
 // Start starts the connection's process. The context is for the start alone: what runs
 // ends by itself, by [Process.Kill] or with the connection. When the context ends before
-// the supervisor has answered, the connection ends, so that nothing is left running.
+// the supervisor has answered, or two minutes do, the connection ends, so that nothing is
+// left running.
 //
 // Errors: [ErrSpec] and *[EnvError] for what can never start, [ErrRunning],
 // [ErrNotStarted], [ErrUsed], [ErrLost].
@@ -185,7 +190,9 @@ func (c *Conn) Start(ctx context.Context, s Spec) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := c.ask(ctx, &frame{Type: typeStart, Start: o})
+	limited, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("%w: it did not answer within %v", ErrLost, startTime))
+	defer cancel()
+	f, err := c.ask(limited, &frame{Type: typeStart, Start: o})
 	if err == nil && f.Type == typeStarted {
 		p.pid = f.Pid
 		return p, nil

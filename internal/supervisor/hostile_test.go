@@ -54,17 +54,7 @@ func TestChannelClosedWhileDataComes(t *testing.T) {
 func TestKillThatNobodyConfirms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, inside := started(t, "")
-		stop := make(chan struct{})
-		go func() {
-			for {
-				select {
-				case <-time.After(beat):
-					_, _ = io.WriteString(inside, `{"t":"ping"}`+"\n")
-				case <-stop:
-					return
-				}
-			}
-		}()
+		stop := beats(inside)
 		began := time.Now()
 		if err := p.Kill(t.Context()); !errors.Is(err, ErrLost) || time.Since(began) != Grace+killTime {
 			t.Errorf("%v after %v", err, time.Since(began))
@@ -72,10 +62,46 @@ func TestKillThatNobodyConfirms(t *testing.T) {
 		if _, err := p.Stdout().Read(make([]byte, 1)); !errors.Is(err, ErrLost) {
 			t.Errorf("its output: %v", err)
 		}
-		close(stop)
+		stop()
 		_ = p.Close()
 		_ = inside.Close()
 	})
+}
+
+// One that says that it lives and never that it has started anything is given up too.
+func TestStartThatNobodyAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inside, open := insideOf(t, hello)
+		c, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _, _ = io.Copy(io.Discard, inside) }()
+		stop := beats(inside)
+		began := time.Now()
+		if _, err := c.Start(t.Context(), Spec{ID: "a", Args: []string{"a"}, Dir: "/"}); !errors.Is(err, ErrLost) || time.Since(began) != startTime {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		stop()
+		_ = c.Close()
+		_ = inside.Close()
+	})
+}
+
+// beats lets an inside say that it lives.
+func beats(inside io.Writer) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-time.After(beat):
+				_, _ = io.WriteString(inside, `{"t":"ping"}`+"\n")
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
 }
 
 // What an inside says costs the host no more than a few times its length, and that is
