@@ -108,7 +108,7 @@ func (s *shipping) still(ctx context.Context, m Meta) error {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return errors.Join(err, s.delete(ctx, m.ID))
-	case err == nil && now.Deleted && !m.Deleted:
+	case err == nil && now.Deleted && !slices.Contains(s.deleted, m.ID):
 		s.deleted = append(s.deleted, m.ID)
 	}
 	return err
@@ -144,6 +144,14 @@ func (s *shipping) log(ctx context.Context, m Meta, r *Shipped) (err error) {
 		return s.remnant(ctx, l, m, r)
 	}
 	if p.prev.Seq < m.Head && !m.Deleted { // of a deleted one the rest is gone
+		now, err := s.from.lookup(ctx, m.ID)
+		if err != nil {
+			return err
+		}
+		if now.Deleted { // meanwhile
+			s.deleted = append(s.deleted, m.ID)
+			return nil
+		}
 		return &Error{Op: "ship", Session: m.ID, Seq: p.prev.Seq + 1, Err: ErrCorrupt, Detail: "the log ends before its head", Hint: "holdfast sessions verify " + m.ID}
 	}
 	return nil

@@ -96,6 +96,30 @@ func TestLastForkGoesMeanwhile(t *testing.T) {
 	same(t, first, second)
 }
 
+// A session is deleted between the look at it and the reading of it, and a part is kept for
+// a fork: that its log is shorter than it was is no damage.
+func TestKeptInPartMeanwhile(t *testing.T) {
+	first, second := memory.New(), memory.New()
+	primary := &meddled{Store: first}
+	m := behind(t, primary, second)
+	write(t, first, "s", "one", "two", "three")
+	if _, err := session.New(first, nil).Fork(t.Context(), "s", &session.ForkOptions{ID: "fork", UpTo: new(0)}); err != nil {
+		t.Fatal(err)
+	}
+	primary.then = func() { remove(t, first, "s") }
+	primary.looked = "s"
+	next, err := mirror.New(primary, second, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := next.Flush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	same(t, first, second)
+	_ = m.Close()
+	_ = next.Close()
+}
+
 // Two processes have a mirror of the same two stores: what one deletes while the other
 // ships it for the first time is in neither.
 func TestOtherProcessDeletes(t *testing.T) {

@@ -199,7 +199,7 @@ func (s *Store) do(ctx context.Context, id string, round int64) error {
 		}
 	case own(err), errors.Is(err, errWaits):
 		t.own = err
-		if errors.Is(err, errWaits) || errors.Is(err, session.ErrNotFound) && t.version != version { // made anew meanwhile
+		if errors.Is(err, errWaits) || t.version != version { // or changed meanwhile: the error is of what was
 			t.own = nil
 		}
 		t.delay = min(max(2*t.delay, firstPause), lastPause)
