@@ -17,7 +17,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/model"
-	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -134,15 +133,6 @@ type ownTurn struct {
 	died bool         // the process ended without a result
 }
 
-// The events that wait to be shown are bounded, by number and in bytes: the agent never
-// waits for whoever looks on, who may be asking it something.
-const (
-	maxQueue     = 1 << 17
-	maxQueueSize = 64 << 20
-)
-
-var errFlood = errors.New("it told more at once than can be shown")
-
 // run leads the process through the turn. Everything that it starts has ended when it
 // returns.
 func (t *ownTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []byte) (*agent.Result, error) {
@@ -203,24 +193,6 @@ func (a *own) attach(s *logpipe.Server, stop context.CancelCauseFunc) {
 	}
 }
 
-// push queues an event. It is called by the goroutine that reads.
-func (t *ownTurn) push(e agent.Event, size int) {
-	t.mu.Lock()
-	if !t.over {
-		t.queue, t.size = append(t.queue, e), t.size+size
-	}
-	full := (len(t.queue) > maxQueue || t.size > maxQueueSize) && !t.over
-	t.over = t.over || full
-	t.mu.Unlock()
-	if full { // nobody looks on, or somebody floods us
-		_ = t.p.Channel().Close()
-	}
-	select {
-	case t.bell <- struct{}{}:
-	default:
-	}
-}
-
 // follow shows what happens until the process has ended. The end of ctx interrupts it,
 // and after a while kills it.
 func (t *ownTurn) follow(ctx context.Context, server *logpipe.Server, served <-chan error) error {
@@ -243,75 +215,6 @@ func (t *ownTurn) follow(ctx context.Context, server *logpipe.Server, served <-c
 			t.work.Go(func() { _ = t.p.Kill(context.WithoutCancel(ctx)) })
 		}
 	}
-}
-
-// drain shows what is queued.
-func (t *ownTurn) drain() {
-	for {
-		t.mu.Lock()
-		list := t.queue
-		t.queue, t.size = nil, 0
-		t.mu.Unlock()
-		if len(list) == 0 {
-			return
-		}
-		for _, e := range list {
-			t.show(e)
-		}
-	}
-}
-
-// show passes an event on, and notes what a result is made of.
-func (t *ownTurn) show(e agent.Event) {
-	switch e := e.(type) {
-	case agent.SessionOpened: // it was told
-		for _, n := range e.Notices {
-			t.emit(agent.Notice{Text: n})
-		}
-		return
-	case agent.Result:
-		e.SessionID = t.res.SessionID
-		e.Usage, e.CostUSD, e.ByModel = t.spent()
-		t.res = e
-		return
-	case agent.TurnStarted:
-		t.res.Turn = e.Turn
-	case agent.UsageUpdated:
-		e.Total, e.CostUSD, t.res.ByModel = t.spent()
-		t.res.Usage, t.res.CostUSD = e.Total, e.CostUSD
-		t.res.Turns++
-		t.emit(e)
-		return
-	case agent.PolicyChanged:
-		if !t.a.changed(e.Change.Mode) {
-			return
-		}
-	}
-	t.emit(e)
-}
-
-// changed notes a mode that the process inside tells of. It reports false for one that only
-// the host sets and has not.
-func (a *own) changed(m policy.Mode) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if m == "" || m == a.mode {
-		return true
-	}
-	if !logpipe.ModeFromInside(m) {
-		return false
-	}
-	a.mode = m
-	return true
-}
-
-// spent is what the host's models were used for, in all and by model.
-func (t *ownTurn) spent() (u transcript.Usage, usd float64, by map[string]agent.ModelUsage) {
-	by = t.server.Spent()
-	for _, m := range by {
-		u, usd = u.Add(m.Usage), usd+m.CostUSD
-	}
-	return u, usd, by
 }
 
 // exitTime bounds how long a process that has closed its log may take to end.

@@ -116,9 +116,13 @@ func (w *world) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &runs.Made{Model: m, Options: agent.Options{
+	made := &runs.Made{Model: m, Options: agent.Options{
 		Tools: registry, Permissions: policy.Config{Mode: policy.Mode(n.Mode), Folders: []string{n.Cwd}}, AskTimeout: 0,
-	}}, nil
+	}}
+	if n.Workspace != "" {
+		made.New = inSpace(m, n.Workspace)
+	}
+	return made, nil
 }
 
 // bash is a tool that runs nothing and remembers what it was asked to.

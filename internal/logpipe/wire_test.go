@@ -15,6 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -246,3 +248,77 @@ type oneWay struct{ io.Reader }
 
 func (*oneWay) Write(b []byte) (int, error) { return len(b), nil }
 func (*oneWay) Close() error                { return nil }
+
+// What a process inside is told to do is read, or refused.
+func FuzzSpec(f *testing.F) {
+	f.Add([]byte(`{"version":1,"session":"s","cwd":"/w","models":[{}]}`))
+	f.Add([]byte(`{"version":2}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := ReadSpec(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		again, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadSpec(bytes.NewReader(again)); err != nil && len(s.Input) == 0 {
+			t.Errorf("%s came back with %v", again, err)
+		}
+		_, _ = DecodeParts(s.Input)
+	})
+}
+
+// A record of any kind and content is refused, or leaves a log that is whole and that
+// sessions can be listed with.
+func FuzzRecord(f *testing.F) {
+	for _, text := range []string{
+		`{"turn":"t"}`, `{"masked":{"project":"x"}}`, `{"title":"x"}`, `{"mode":"plan"}`, `{"id":"q","requests":[],"digest":""}`,
+		`{"item":{"role":"user","id":"a","parts":[{"type":"text","text":"x"}]}}`, `{"reason":"compaction","items":[],"messages":0}`,
+	} {
+		for i := range session.Kinds() {
+			f.Add(uint8(i), []byte(text))
+		}
+	}
+	f.Fuzz(func(t *testing.T, kind uint8, payload []byte) {
+		b := newBound(t, ServeOptions{})
+		k := session.Kinds()[int(kind)%len(session.Kinds())]
+		err := b.c.Append(t.Context(), "s", b.next("s", k, string(payload), nil))
+		m, failed := b.sessions.Get(t.Context(), "s")
+		if failed != nil || m.Project != "p" || m.Trashed != "" || m.Tag != "" || m.CWD != "" || (m.Head == 2) != (err == nil) {
+			t.Errorf("%s %s (%v) left %+v %v", k, payload, err, m, failed)
+		}
+		if g, err := policylog.Guards(t.Context(), b.sessions, m); err != nil || len(g.Grants()) > 0 {
+			t.Errorf("%s %s left a policy that cannot be replayed, or grants: %v", k, payload, err)
+		}
+		if _, err := approval.Pending(t.Context(), b.sessions, ""); err != nil {
+			t.Errorf("%s %s: questions cannot be listed: %v", k, payload, err)
+		}
+		if _, err := json.Marshal(m); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A native form that is sent as it came names nothing that is fetched.
+func FuzzNative(f *testing.F) {
+	f.Add([]byte(`[{"type":"text","text":"a"}]`))
+	f.Add([]byte(`{"role":"assistant","content":null,"tool_calls":[{"type":"function"}]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		root, err := jsontree.Parse(b)
+		if err != nil || !saidByModel(&root) {
+			return
+		}
+		var list []map[string]any
+		var message map[string]any
+		if json.Unmarshal(b, &list) == nil {
+			for _, block := range list {
+				if kind := block["type"]; kind == "image" || kind == "document" || kind == nil {
+					t.Errorf("%s passes", b)
+				}
+			}
+		} else if json.Unmarshal(b, &message) != nil || message["role"] != "assistant" {
+			t.Errorf("%s passes", b)
+		}
+	})
+}

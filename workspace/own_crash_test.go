@@ -1,0 +1,194 @@
+//go:build unix
+
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/sqlite"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// counting is a model that has commands run, one after another, and none twice. It goes
+// by the transcript alone, as a model does.
+type counting struct{ commands int }
+
+func (counting) Info() model.Info {
+	return model.Info{Provider: "test", Model: "counting", API: "test"}
+}
+
+func (counting) Encode(e transcript.Encoded) (model.Wire, error) {
+	return model.Wire{Role: string(e.Role()), JSON: e.JSON}, nil
+}
+
+func (c counting) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		n := 1
+		for _, m := range req.Messages {
+			n += strings.Count(string(m.JSON), `"type":"tool_use"`)
+		}
+		it := transcript.Item{Role: transcript.RoleAssistant, Finish: transcript.FinishStop, Parts: []transcript.Part{transcript.Text{Text: "done"}}}
+		if n <= c.commands {
+			input, _ := json.Marshal(map[string]string{"command": fmt.Sprintf("echo %d >> ran", n)})
+			it.Finish, it.Parts = transcript.FinishToolUse, []transcript.Part{transcript.ToolUse{ID: fmt.Sprint("use", n), Name: "Bash", Input: input}}
+		}
+		yield(model.Answer{Item: it}, nil)
+	}
+}
+
+// Whatever ends at whatever moment, the process, the way to it, or the host: what was
+// acknowledged is in the log, no command runs twice, and one whose result is on record
+// has run.
+func TestOwnEndsAnywhere(t *testing.T) {
+	const commands = 6
+	for round := range 4 {
+		seed := uint64(round)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			h := newHouse(t, "steps: [{text: never}]\n")
+			h.o.Models = []model.Model{counting{commands}}
+			store, err := sqlite.Open(filepath.Join(t.TempDir(), "s.db"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = store.Close() })
+			h.store, h.sessions = store, session.New(store, nil)
+			h.o.Sessions = h.sessions
+			seen := map[string]bool{} // ids of items that were acknowledged
+			ends := 0
+			for turn := 0; ; turn++ {
+				if turn > 3*commands {
+					t.Fatal("it does not come to its end")
+				}
+				if done := h.goOn(rnd, seen, len(seen) == 0, ends < 4); done {
+					break
+				}
+				ends++
+			}
+			h.verified()
+			h.ranOnce(commands)
+			have := strings.Join(h.ids(), " ")
+			for id := range seen {
+				if !strings.Contains(have, id) {
+					t.Errorf("item %s was acknowledged and is not in the log", id)
+				}
+			}
+		})
+	}
+}
+
+// goOn runs a turn of a new agent, and ends something in the middle of it. It reports
+// whether the turn was completed.
+func (h *house) goOn(rnd *rand.Rand, seen map[string]bool, first, harm bool) bool {
+	h.t.Helper()
+	a, err := newOwn(h.o)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer func() { _ = a.Leave() }()
+	var parts []transcript.Part
+	if first {
+		parts = append(parts, transcript.Text{Text: "go"})
+	}
+	left, how := 2+rnd.IntN(13), rnd.IntN(3) // the first event is from before the process
+	ctx, stop := context.WithCancel(h.t.Context())
+	defer stop()
+	var late sync.WaitGroup
+	defer late.Wait()
+	for e, err := range a.Run(ctx, parts...) {
+		if err != nil {
+			return strings.Contains(err.Error(), agent.ErrNothingToDo.Error())
+		}
+		switch e := e.(type) {
+		case agent.ItemAppended:
+			seen[e.Item.ID()] = true
+		case agent.Result:
+			return e.Reason == agent.ReasonCompleted
+		}
+		if left--; !harm || left != 0 {
+			continue
+		}
+		p := h.last()
+		switch how {
+		case 0:
+			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		case 1:
+			_ = p.channel.Close()
+		case 2: // the host's process: its lease is left behind, its end of the pipe is closed
+			late.Go(func() { _ = p.channel.Close() })
+			stop()
+		}
+	}
+	return false
+}
+
+// ids are those of all items in the log.
+func (h *house) ids() (list []string) {
+	h.t.Helper()
+	for r, err := range h.sessions.Records(h.t.Context(), "s", session.Range{}) {
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if r.Kind == session.KindItem {
+			it, err := session.ReadItem(r.Payload)
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			list = append(list, it.Item.ID())
+		}
+	}
+	return list
+}
+
+// ranOnce compares what the commands have left with what the log says of them.
+func (h *house) ranOnce(commands int) {
+	h.t.Helper()
+	b, err := os.ReadFile(filepath.Join(h.dir, "ran"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	times := map[string]int{}
+	for line := range strings.Lines(string(b)) {
+		times["use"+strings.TrimSpace(line)]++
+	}
+	for use, n := range times {
+		if n > 1 {
+			h.t.Errorf("%s was run %d times", use, n)
+		}
+	}
+	finished := map[string]bool{}
+	for r, err := range h.sessions.Records(h.t.Context(), "s", session.Range{}) {
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if r.Kind != session.KindToolFinished {
+			continue
+		}
+		var f session.ToolFinished
+		if err := json.Unmarshal(r.Payload, &f); err != nil {
+			h.t.Fatal(err)
+		}
+		finished[f.Use] = true
+		if f.Outcome == "" && !f.IsError && times[f.Use] != 1 {
+			h.t.Errorf("%s has a result, and has run %d times", f.Use, times[f.Use])
+		}
+	}
+	for n := 1; n <= commands; n++ {
+		if use := fmt.Sprint("use", n); times[use] > 0 && !finished[use] {
+			h.t.Errorf("%s has run, and nothing is on record of how it ended", use)
+		}
+	}
+}
