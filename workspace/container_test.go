@@ -125,7 +125,8 @@ func TestExec(t *testing.T) {
 }
 
 // A secret that a process is given is nowhere that others may look.
-func TestNothingSecret(t *testing.T) {
+func tryNothingSecret(t *testing.T) {
+	t.Helper()
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	w := spaces(t, e, t.TempDir())

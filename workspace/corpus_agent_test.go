@@ -83,8 +83,23 @@ func refused(t *testing.T, home, file string) {
 	}
 }
 
-// pa-entry-005: a credential that is not there is an error before anything starts.
-func TestAgentNeedsItsCredentials(t *testing.T) {
+// The cases about credentials that are no variables' names.
+func TestCorpusCredentials(t *testing.T) {
+	handled := map[string]func(*testing.T){"pa-entry-005": tryMissingCredentials, "pa-cred-001": tryNothingSecret}
+	for _, c := range corpus.Load(t, seedCases) {
+		if f := handled[c.ID]; f != nil {
+			t.Run(c.ID, f)
+			delete(handled, c.ID)
+		}
+	}
+	for id := range handled {
+		t.Errorf("the corpus has no %s", id)
+	}
+}
+
+// A credential that is not there is an error before anything starts.
+func tryMissingCredentials(t *testing.T) {
+	t.Helper()
 	w, err := New(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)

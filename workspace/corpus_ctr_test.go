@@ -31,7 +31,7 @@ func TestCorpusContainers(t *testing.T) {
 		"pa-ctr-029": caseWritable,
 		"pa-ctr-030": caseLink,
 	}, map[string]string{
-		"pa-ctr-022": "what an agent writes is read by its driver: package workspace/internal/claude has it",
+		"pa-ctr-022": "what an agent writes is read by its driver: workspace/internal/guest has it",
 	})
 }
 

@@ -23,9 +23,9 @@ func TestCorpus(t *testing.T) {
 		},
 	}, map[string]string{
 		"pa-cred-001":  "needs a container to inspect: package workspace has it",
-		"pa-cred-021":  "about tools of the host inside: the guard of package workspace decides them by policy",
+		"pa-cred-021":  "about what an agent may: workspace/internal/guest has it",
 		"pa-cred-023":  "as pa-cred-021",
-		"pa-cred-024":  "as pa-cred-021; a connection is of one process and ends with it",
+		"pa-cred-024":  "as pa-cred-021",
 		"pa-entry-001": "about what an agent reads: internal/cli's command inside has it",
 		"pa-entry-005": "about what an agent needs: package workspace has it",
 		"pa-entry-007": "about resuming: package workspace has it",

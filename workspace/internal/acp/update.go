@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/transcript"
 	"github.com/holdfast-dev/holdfast/workspace/internal/jsonrpc"
+	"github.com/holdfast-dev/holdfast/workspace/internal/lines"
 	"github.com/holdfast-dev/holdfast/workspace/internal/stage"
 	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
 )
@@ -33,7 +34,7 @@ func (r *run) notification(m *jsonrpc.Message) error {
 		}
 		return nil
 	default:
-		return r.stage.Once("an event of an unknown kind: " + jsonrpc.Cut(m.Method, 80))
+		return r.stage.Once("an event of an unknown kind: " + lines.Cut(m.Method, 80))
 	}
 	var e updateEvent
 	if err := m.Decode(&e); err != nil {
@@ -53,7 +54,7 @@ func (r *run) notification(m *jsonrpc.Message) error {
 		if slices.Contains(quiet, u.Kind) {
 			return nil
 		}
-		return r.stage.Once("an update of an unknown kind: " + jsonrpc.Cut(u.Kind, 80))
+		return r.stage.Once("an update of an unknown kind: " + lines.Cut(u.Kind, 80))
 	}
 }
 
@@ -106,7 +107,7 @@ func (r *run) flush() error {
 // called takes what the agent tells of a tool call.
 func (r *run) called(f *callFields, list json.RawMessage) error {
 	if f.ID == "" {
-		return r.stage.Notice("a tool call without an id: " + jsonrpc.Cut(f.Title, 80))
+		return r.stage.Notice("a tool call without an id: " + lines.Cut(f.Title, 80))
 	}
 	if err := r.flush(); err != nil {
 		return err
@@ -173,7 +174,7 @@ func (r *run) planned(entries []planEntry) error {
 func (r *run) request(m *jsonrpc.Message) error {
 	if m.Method != sdk.ClientMethodSessionRequestPermission {
 		r.conn.Refuse(m.ID, jsonrpc.MethodNotFound, "not supported: "+m.Method)
-		return r.stage.Once("a request that is not supported: " + jsonrpc.Cut(m.Method, 80))
+		return r.stage.Once("a request that is not supported: " + lines.Cut(m.Method, 80))
 	}
 	var q permission
 	if err := m.Decode(&q); err != nil || q.Call.ID == "" || q.Session != r.session || r.prompt == "" {
@@ -218,7 +219,7 @@ func (r *run) permit(m *jsonrpc.Message, q *permission, p vendor.Permission) err
 	id := slices.Clone(m.ID)
 	yes, no := q.choose(sdk.PermissionOptionKindAllowOnce), q.choose(sdk.PermissionOptionKindRejectOnce)
 	if yes == "" {
-		if err := r.stage.Once("the agent offers no permission for one time: " + jsonrpc.Cut(q.Call.Title, 80)); err != nil {
+		if err := r.stage.Once("the agent offers no permission for one time: " + lines.Cut(q.Call.Title, 80)); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,9 @@
 // and the agent can write those. So a hook is put before every tool use that says "ask":
 // then each comes as can_use_tool, reads included, and our guards decide about all.
 //
+// What a result says a turn has used and cost is that of its process, and each turn has
+// one: a resumed session does not count again what was before (tried with 2.1.197).
+//
 // The wire is that of version 2.1.197 as it was recorded; kinds of events that are not
 // known are told as notices and passed over.
 package claude

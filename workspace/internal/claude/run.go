@@ -53,7 +53,7 @@ func (r *run) take(line []byte) error {
 		err = nil // a number of another kind is no reason to miss the end
 	}
 	if err != nil || e.Type == "" {
-		return r.sink.Notice("a line that is no event: " + cut(string(line), 200))
+		return r.sink.Notice("a line that is no event: " + lines.Cut(string(line), 200))
 	}
 	switch e.Type {
 	case "system":
@@ -81,11 +81,11 @@ func (r *run) take(line []byte) error {
 		}
 		return nil
 	case "rate_limit_event":
-		return r.sink.Notice("rate limit: " + cut(string(e.Info), 300))
+		return r.sink.Notice("rate limit: " + lines.Cut(string(e.Info), 300))
 	case "keep_alive", "tool_progress", "tool_use_summary", "auth_status", "prompt_suggestion", "transcript_mirror":
 		return nil
 	}
-	return r.unknown("an event of an unknown kind: " + cut(e.Type, 80))
+	return r.unknown("an event of an unknown kind: " + lines.Cut(e.Type, 80))
 }
 
 // unknown tells of something once.
@@ -303,7 +303,7 @@ func (r *run) request(e *event) error {
 		return nil
 	}
 	r.send(refusal(e.RequestID, "not supported: "+q.Subtype))
-	return r.unknown("a request of an unknown kind: " + cut(q.Subtype, 80))
+	return r.unknown("a request of an unknown kind: " + lines.Cut(q.Subtype, 80))
 }
 
 // permit has a use decided while the wire is read on.
@@ -346,11 +346,4 @@ func decision(a vendor.Answer, p vendor.Permission) map[string]any {
 		in = json.RawMessage("{}")
 	}
 	return map[string]any{"behavior": "allow", "updatedInput": in}
-}
-
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/transcript"
-	"github.com/holdfast-dev/holdfast/workspace/internal/jsonrpc"
+	"github.com/holdfast-dev/holdfast/workspace/internal/lines"
 	"github.com/holdfast-dev/holdfast/workspace/internal/stage"
 )
 
@@ -44,7 +44,7 @@ func (r *run) item(it *item, mine, whole bool) error {
 	case "enteredReviewMode", "exitedReviewMode":
 		return r.stage.Say(stage.Text(it.Review)...)
 	default:
-		return r.stage.Once("an item of an unknown kind: " + jsonrpc.Cut(it.Type, 80))
+		return r.stage.Once("an item of an unknown kind: " + lines.Cut(it.Type, 80))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/workspace/internal/jsonrpc"
+	"github.com/holdfast-dev/holdfast/workspace/internal/lines"
 	"github.com/holdfast-dev/holdfast/workspace/internal/stage"
 	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
 )
@@ -27,7 +28,7 @@ func (r *run) request(m *jsonrpc.Message) error {
 		return r.stage.Once("the agent asked questions that nobody sees here")
 	}
 	r.conn.Refuse(m.ID, jsonrpc.MethodNotFound, "not supported: "+m.Method)
-	return r.stage.Once("a request of an unknown kind: " + jsonrpc.Cut(m.Method, 80))
+	return r.stage.Once("a request of an unknown kind: " + lines.Cut(m.Method, 80))
 }
 
 // unreadable refuses a question that makes no sense.
@@ -126,7 +127,7 @@ func (r *run) askServer(m *jsonrpc.Message) error {
 	})
 	if q.Meta.Kind != "mcp_tool_call" || use == nil {
 		r.conn.Reply(m.ID, answer("decline"))
-		return r.stage.Notice("the server " + q.Server + " asked something that nobody sees here: " + jsonrpc.Cut(q.Message, 200))
+		return r.stage.Notice("the server " + q.Server + " asked something that nobody sees here: " + lines.Cut(q.Message, 200))
 	}
 	id := slices.Clone(m.ID)
 	return r.stage.Ask(string(id), vendor.Permission{Use: use.ID, Tool: use.Name, Input: use.Input, Detail: q.Message}, func(a vendor.Answer) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/transcript"
 	"github.com/holdfast-dev/holdfast/workspace/internal/jsonrpc"
+	"github.com/holdfast-dev/holdfast/workspace/internal/lines"
 	"github.com/holdfast-dev/holdfast/workspace/internal/stage"
 	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
 )
@@ -193,7 +194,7 @@ var quiet = []string{
 func (r *run) notification(m *jsonrpc.Message) error {
 	var e event
 	if err := m.Decode(&e); err != nil {
-		return r.stage.Notice("what " + jsonrpc.Cut(m.Method, 80) + " says cannot be read")
+		return r.stage.Notice("what " + lines.Cut(m.Method, 80) + " says cannot be read")
 	}
 	mine := e.Thread == "" || e.Thread == r.thread
 	switch m.Method {
@@ -228,7 +229,7 @@ func (r *run) notification(m *jsonrpc.Message) error {
 	if slices.ContainsFunc(quiet, func(p string) bool { return strings.HasPrefix(m.Method, p) }) {
 		return nil
 	}
-	return r.stage.Once("an event of an unknown kind: " + jsonrpc.Cut(m.Method, 80))
+	return r.stage.Once("an event of an unknown kind: " + lines.Cut(m.Method, 80))
 }
 
 // resolved takes a question back that was answered, by us or because it does not matter

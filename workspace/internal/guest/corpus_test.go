@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 	"github.com/holdfast-dev/holdfast/workspace/internal/guest"
+	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
 )
 
 const cases = "agentkit-commaagents-parachute.json"
@@ -182,8 +184,68 @@ func TestCorpusEntry(t *testing.T) {
 	}, map[string]string{"pa-entry-005": "package workspace takes credentials from the environment, and tests it"})
 }
 
+// granted is an agent that may use some tools alone, and is asked about nothing.
+func granted(t *testing.T, tools ...string) (*stage, *player) {
+	t.Helper()
+	list, err := policy.NewToolNameAllowlist(tools)
+	must(t, err)
+	s := newStage(t)
+	return s, s.agent("one", agent.Options{Permissions: policy.Config{Mode: policy.ModeBypass, Policies: []policy.Named{{Name: "granted", Policy: list}}}})
+}
+
 func TestCorpusAcross(t *testing.T) {
 	handled := map[string]func(*testing.T, corpus.Case){
+		"pa-ctr-022": func(t *testing.T, _ corpus.Case) {
+			s := newStage(t)
+			got := s.agent("one", agent.Options{}).turn(t, "noise")
+			if got.res.Reason != agent.ReasonCompleted || !strings.Contains(got.notices(), "no event: this is no event") {
+				t.Errorf("%+v, %q", got.res, got.notices())
+			}
+		},
+		"pa-trn-013": func(t *testing.T, _ corpus.Case) {
+			s := newStage(t)
+			a := s.agent("one", agent.Options{})
+			a.turn(t, "say one")
+			must(t, os.Remove(s.transcriptOf(s.mappings("one")[0].Session)))
+			a.turn(t, "say two")
+			if last := s.calls()[1]; has(last, "--resume") || !strings.Contains(last.Text, "say one") || len(a.Snapshot().Items) != 4 {
+				t.Errorf("started %+v", last)
+			}
+		},
+		"pa-cred-021": func(t *testing.T, _ corpus.Case) {
+			s, a := granted(t, "Read")
+			a.turn(t, "run touch it")
+			if _, err := os.Stat(filepath.Join(s.project, "it")); err == nil || !strings.Contains(results(t, a), "Bash") {
+				t.Errorf("%v, %q", err, results(t, a))
+			}
+			a.turn(t, "read /work/there")
+			if log := s.short("one"); !strings.Contains(log, "decision:deny") || !strings.Contains(log, "decision:allow tool.started") {
+				t.Errorf("the log has %s", log)
+			}
+		},
+		"pa-cred-023": func(t *testing.T, _ corpus.Case) {
+			s, a := granted(t, "NobodyHasThis")
+			for _, text := range []string{"run touch it", "read /work/there"} {
+				a.turn(t, text)
+			}
+			if log := s.short("one"); strings.Contains(log, "decision:allow") || strings.Contains(log, "tool.started") {
+				t.Errorf("the log has %s", log)
+			}
+		},
+		"pa-cred-024": func(t *testing.T, _ corpus.Case) {
+			var kept vendor.Sink
+			_, a, _ := tame(t, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
+				kept = s
+				return vendor.End{Text: "x"}, s.Item(text("x"))
+			}, allowing(), false)
+			if got := a.turn(t, "go"); got.res.Reason != agent.ReasonCompleted {
+				t.Fatalf("%+v", got.res)
+			}
+			a.close()
+			if answer, err := kept.Permit(t.Context(), bash("a", "x")); answer.Allow {
+				t.Errorf("%+v, %v", answer, err)
+			}
+		},
 		"xx-005": func(t *testing.T, _ corpus.Case) {
 			s := newStage(t)
 			a := s.agent("one", allowing())

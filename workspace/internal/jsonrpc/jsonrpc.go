@@ -116,13 +116,13 @@ func (c *Conn) Next() (*Message, error) {
 	}
 	var m Message
 	if line[0] != '{' || json.Unmarshal(line, &m) != nil {
-		return nil, &BrokenError{Cut(string(line), 200)}
+		return nil, &BrokenError{lines.Cut(string(line), 200)}
 	}
 	if m.ID = bytes.TrimSpace(m.ID); string(m.ID) == "null" {
 		m.ID = nil
 	}
 	if m.Method == "" && !c.answered(string(m.ID)) {
-		return nil, &BrokenError{Cut(string(line), 200)}
+		return nil, &BrokenError{lines.Cut(string(line), 200)}
 	}
 	return &m, nil
 }
@@ -179,11 +179,3 @@ func (c *Conn) send(m map[string]any) {
 
 // Close closes the process's input and waits for the goroutine that writes.
 func (c *Conn) Close() { c.out.Close() }
-
-// Cut shortens a text to about n bytes for a person.
-func Cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
-}

@@ -16,11 +16,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 )
 
 // Max bounds one line, in bytes. The longest that make sense hold an image or a file.
 const Max = 256 << 20
+
+// Cut shortens a line, or a text in one, to about n bytes for a person.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
 
 // Reader reads lines of up to [Max] bytes. It is for one goroutine.
 type Reader struct{ r *bufio.Reader }
