@@ -50,7 +50,7 @@ func namesBelow(root *os.Root, dir, element string, left *int) ([]string, error)
 	}
 	r, err := openBelow(root, dir)
 	if err != nil {
-		return nil, nil //nolint:nilerr // a link, a file, or not there: nothing is in it
+		return nil, nil // a link, a file, or not there: nothing is in it
 	}
 	defer r.Close()
 	f, err := r.Open(".")

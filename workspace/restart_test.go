@@ -1,5 +1,3 @@
-//go:build unix
-
 package workspace
 
 import (
@@ -69,7 +67,11 @@ func (o *ownEngine) kill() {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	p, err := os.FindProcess(pid)
+	if err == nil {
+		err = p.Kill()
+	}
+	if err != nil {
 		o.t.Fatal(err)
 	}
 }
