@@ -29,5 +29,19 @@
 // an answer that allows, a grant, a mode, is taken from it only if the host has it on
 // record. Keys of models never go inside.
 //
+// What is bounded, and where it is tried:
+//
+//	what it could do                                       what holds it            test
+//	write into, read or list what is another's             bounds.writable, …       TestOthersAreRefused, TestOpenedAgain
+//	permit, answer, revoke, move, or ask in another's name bounds.mayWrite          TestForgedRecords, TestQuestionsAreAskedOnce
+//	hide content, leave the log unreadable, lie in time    bounds.sound             TestUnsoundRecords, FuzzRecord
+//	write when the host has lost the session               Server.epoch             TestNothingAfterTakeover
+//	use models beyond the run's budget, or as a way out    meter, plainNative       TestBudget, TestNativeForms
+//	fill memory, disk, or a person's time                  bounded, room, bounds    TestHostileFrames, TestMoreThanATurnWrites, TestFloodOfQuestions
+//	hang whoever waits for it                              Server.Submit            TestDeafProcess
+//
+// What it can do: say what it likes in its own transcript and to the model, within the
+// budget, and ask about one command and run another, in its container.
+//
 // The package starts no process (package workspace does) and knows no container.
 package logpipe
