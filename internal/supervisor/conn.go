@@ -49,11 +49,16 @@ func Dial(ctx context.Context, path string) (*Conn, error) {
 }
 
 // NewConn speaks to a supervisor over a stream that leads to it, as that of an exec of
-// `holdfast supervise attach`. The connection closes rw, also when it fails.
+// `holdfast supervise attach`. The connection closes rw, also when it fails, as it does
+// when the supervisor has not said hello within two minutes.
 func NewConn(ctx context.Context, rw io.ReadWriteCloser) (*Conn, error) {
 	c := &Conn{link: newLink(rw, maxAnswer), hello: make(chan struct{}), waiting: map[int64]chan *frame{}}
 	c.link.run(c.take)
 	c.link.gone.Go(c.lost)
+	late := time.AfterFunc(startTime, func() {
+		c.link.end(fmt.Errorf("%w: it said none within %v", ErrLost, startTime))
+	})
+	defer late.Stop()
 	var err error
 	select {
 	case <-c.hello:
@@ -171,7 +176,7 @@ func (c *Conn) Processes(ctx context.Context) ([]Running, error) {
 	return f.Processes, nil
 }
 
-// startTime is how long a supervisor may take to start a process.
+// startTime is how long a supervisor may take to say hello, and to start a process.
 const startTime = 2 * time.Minute
 
 // Start starts the connection's process. The context is for the start alone: what runs

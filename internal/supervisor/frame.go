@@ -140,8 +140,8 @@ func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	return long, err
 }
 
-// appendFrame appends a frame to b.
-func appendFrame(b []byte, f *frame, data []byte) ([]byte, error) {
+// encode makes a frame's line. Its data goes behind it.
+func encode(f *frame, data []byte) ([]byte, error) {
 	if f.Type == typeData {
 		f.Size = len(data)
 	}
@@ -152,5 +152,5 @@ func appendFrame(b []byte, f *frame, data []byte) ([]byte, error) {
 	if len(line) > maxHeader {
 		return nil, fmt.Errorf("%w: %d bytes", errFrame, len(line))
 	}
-	return append(append(append(b, line...), '\n'), data...), nil
+	return append(line, '\n'), nil
 }

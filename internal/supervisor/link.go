@@ -10,7 +10,8 @@ import (
 )
 
 // The heartbeat: each side sends something at least every beat, and takes the other for
-// gone when nothing came for silence. A stream of an exec does not end when the engine dies.
+// gone when not one byte came for silence, though it listened. A stream of an exec does
+// not end when the engine dies.
 const (
 	beat    = 10 * time.Second
 	silence = 30 * time.Second
@@ -20,6 +21,7 @@ const (
 // does with it: streams send no more than they were granted.
 type link struct {
 	rw   io.ReadWriteCloser
+	ear  ear // reads rw
 	in   *bufio.Reader
 	most int // bytes of a line that comes
 
@@ -27,7 +29,6 @@ type link struct {
 	out     []byte
 
 	mu    sync.Mutex
-	heard time.Time
 	queue []frame       // what the reader has to say
 	acks  [streams]int  // and how much was taken
 	more  chan struct{} // there is something of that
@@ -38,10 +39,12 @@ type link struct {
 }
 
 func newLink(rw io.ReadWriteCloser, most int) *link {
-	return &link{
-		rw: rw, in: bufio.NewReaderSize(rw, maxData), most: most, heard: time.Now(),
+	l := &link{
+		rw: rw, ear: ear{r: rw}, most: most,
 		sending: make(chan struct{}, 1), more: make(chan struct{}, 1), dead: make(chan struct{}),
 	}
+	l.in = bufio.NewReaderSize(&l.ear, maxData)
+	return l
 }
 
 // run begins to read and to beat. Each frame goes to take, in order, on one goroutine;
@@ -52,9 +55,6 @@ func (l *link) run(take func(*frame) error) {
 		for {
 			f, err := readFrame(l.in, data, l.most)
 			if err == nil {
-				l.mu.Lock()
-				l.heard = time.Now()
-				l.mu.Unlock()
 				err = take(f)
 			}
 			if err != nil {
@@ -69,17 +69,21 @@ func (l *link) run(take func(*frame) error) {
 			_ = l.send(&frame{Type: typePing}, nil)
 		}
 	})
-	l.gone.Go(func() { // apart from the sender, which may be stuck
-		for wait := silence; l.pause(wait); {
-			l.mu.Lock()
-			quiet := time.Since(l.heard)
-			l.mu.Unlock()
-			if wait = silence - quiet; wait <= 0 {
-				l.end(fmt.Errorf("nothing was heard for %v", silence))
-				return
-			}
+	l.gone.Go(l.watch) // apart from the sender, which may be stuck
+}
+
+// watch ends the link when nothing is heard.
+func (l *link) watch() {
+	for wait := silence; ; {
+		began := time.Now()
+		if !l.pause(wait) {
+			return
 		}
-	})
+		if wait = silence - l.ear.quiet(time.Since(began)-wait); wait <= 0 {
+			l.end(fmt.Errorf("nothing was heard for %v", silence))
+			return
+		}
+	}
 }
 
 // pause waits, and says whether the link still is.
@@ -121,18 +125,20 @@ func (l *link) why() error {
 	return fmt.Errorf("%w: %w", ErrLost, l.err)
 }
 
-// send sends a frame. An error has ended the link, unless the frame is too large.
+// send sends a frame. An error has ended the link, unless the frame is too large. A large
+// one takes long to encode on a slow machine, which must not hold up a heartbeat.
 func (l *link) send(f *frame, data []byte) error {
+	line, err := encode(f, data)
+	if err != nil {
+		return err
+	}
 	select {
 	case l.sending <- struct{}{}:
 	case <-l.dead:
 		return l.why()
 	}
 	defer func() { <-l.sending }()
-	b, err := appendFrame(l.out[:0], f, data)
-	if err != nil {
-		return err
-	}
+	b := append(append(l.out[:0], line...), data...)
 	if l.out = b; cap(b) > 4*maxData {
 		l.out = nil
 	}

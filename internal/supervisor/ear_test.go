@@ -1,0 +1,165 @@
+package supervisor
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// slowly is a way that a byte takes a second for.
+func slowly(to io.WriteCloser, from io.Reader) {
+	defer to.Close()
+	for b := make([]byte, 1); ; time.Sleep(time.Second) {
+		if _, err := from.Read(b); err != nil {
+			return
+		}
+		if _, err := to.Write(b); err != nil {
+			return
+		}
+	}
+}
+
+func dead(l *link) bool {
+	select {
+	case <-l.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// A frame may take long to come, its line as well as its data, from either side: what says
+// it is alive, and so is who hears it.
+func TestSlowWay(t *testing.T) {
+	text := strings.Repeat("x", 200)
+	for name, most := range map[string]int{"host": maxAnswer, "inside": maxHeader} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, ways := net.Pipe()
+				b, wayTo := net.Pipe()
+				go slowly(wayTo, ways)                      // what near says
+				go func() { _, _ = io.Copy(ways, wayTo) }() // and far
+				near, far := newLink(a, maxAnswer+maxHeader-most), newLink(b, most)
+				var came []string
+				near.run(func(*frame) error { return nil })
+				far.run(func(f *frame) error {
+					if f.Type != typePing {
+						came = append(came, f.Type+f.Error+string(f.data))
+					}
+					return nil
+				})
+				for _, f := range []frame{{Type: typeRefused, Error: text}, {Type: typeData, S: 1, data: []byte(text)}} {
+					if err := near.send(&f, f.data); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(time.Hour)
+				if dead(near) || dead(far) {
+					t.Errorf("%v; %v", near.err, far.err)
+				}
+				near.close()
+				far.close()
+				if len(came) != 2 || came[0] != "refused"+text || came[1] != "data"+text {
+					t.Errorf("%q came", came)
+				}
+			})
+		})
+	}
+}
+
+// Who does for long what a frame says, as starting a program on a slow machine, hears
+// nothing meanwhile: that does not make the other side silent.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := net.Pipe()
+		host, inside := newLink(a, maxAnswer), newLink(b, maxHeader)
+		var did atomic.Bool
+		host.run(func(*frame) error { return nil })
+		inside.run(func(f *frame) error {
+			if f.Type == typeStart {
+				time.Sleep(startTime)
+				did.Store(true)
+			}
+			return nil
+		})
+		if err := host.send(&frame{Type: typeStart}, nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if !did.Load() || dead(host) || dead(inside) {
+			t.Errorf("%v; %v", host.err, inside.err)
+		}
+		host.close()
+		inside.close()
+	})
+}
+
+// What is encoded keeps nobody from sending.
+func TestEncodesBeforeItSends(t *testing.T) {
+	l := newLink(nil, maxAnswer)
+	l.sending <- struct{}{} // somebody does
+	if err := l.send(&frame{Type: typeRefused, Error: strings.Repeat("x", maxHeader)}, nil); !errors.Is(err, errFrame) {
+		t.Error(err)
+	}
+}
+
+// A process that did not run for a while heard nothing, and may still have something to hear.
+func TestPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		e := ear{r: r}
+		if q := e.quiet(0); q != 0 {
+			t.Errorf("%v before it listens", q)
+		}
+		go func() { _, _ = e.Read(make([]byte, 8)) }()
+		time.Sleep(50 * time.Second)
+		for _, tt := range []struct{ late, want time.Duration }{
+			{0, 50 * time.Second},
+			{time.Millisecond, 50 * time.Second},
+			{30 * time.Second, 20 * time.Second},
+			{0, 20 * time.Second},
+			{time.Hour, 0},
+		} {
+			if q := e.quiet(tt.late); q != tt.want {
+				t.Errorf("%v late: %v, want %v", tt.late, q, tt.want)
+			}
+		}
+		time.Sleep(time.Second)
+		_, _ = w.Write([]byte("x"))
+		synctest.Wait()
+		if q := e.quiet(0); q != 0 {
+			t.Errorf("%v when it has heard something", q)
+		}
+	})
+}
+
+// Somebody who sits in the supervisor's place may not keep the host waiting with a hello
+// that never ends.
+func TestHelloThatNeverEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host, inside := net.Pipe()
+		go slowly(inside, io.MultiReader(strings.NewReader(hello[:len(hello)-1]), spaces{}))
+		go func() { _, _ = io.Copy(io.Discard, inside) }()
+		began := time.Now()
+		_, err := NewConn(t.Context(), host)
+		if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "said no hello") || time.Since(began) != startTime {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		time.Sleep(time.Minute) // who speaks notices
+	})
+}
+
+// spaces never end.
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
