@@ -261,6 +261,10 @@ func (l *loop) noAnswer(ctx context.Context, err error) (Step, bool, error) {
 			return Step{}, false, err
 		}
 	}
+	if me != nil && me.Usage != nil {
+		l.turn.said = me.Cost
+		l.tell(*l.charge(l.encoder().m.Info(), *me.Usage))
+	}
 	if ctx.Err() != nil {
 		return l.finish(ctx, ReasonInterrupted, nil)
 	}

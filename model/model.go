@@ -138,7 +138,11 @@ type Error struct {
 	RetryAfter time.Duration // what the provider asked for, or 0
 	Message    string
 	Partial    *transcript.Item // text and thinking that arrived before it broke
-	Err        error
+	// Usage and Cost are what was used all the same, by a model that says so; Cost is as
+	// in [Answer].
+	Usage *transcript.Usage
+	Cost  float64
+	Err   error
 }
 
 func (e *Error) Error() string {

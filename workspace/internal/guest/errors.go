@@ -1,12 +1,16 @@
 package guest
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/holdfast-dev/holdfast/model"
+)
 
 // TurnError says that a guest's turn failed, in the guest's words or about its process.
 type TurnError struct {
 	Vendor string
 	What   string
-	err    error // a *model.Error with what had arrived
+	err    *model.Error // with what had arrived
 }
 
 func (e *TurnError) Error() string { return e.Vendor + ": " + e.What }

@@ -267,6 +267,22 @@ func TestWildNumbers(t *testing.T) {
 	}
 }
 
+// A turn that fails has cost what it has cost: a budget holds for it as for others.
+func TestCostOfAFailure(t *testing.T) {
+	for name, say := range map[string]func(vendor.Sink) error{
+		"nothing": func(vendor.Sink) error { return nil },
+		"a text":  func(s vendor.Sink) error { return s.Item(text("well")) },
+		"a piece": func(s vendor.Sink) error { return s.Delta(vendor.Delta{Text: "well"}) },
+	} {
+		_, a, _ := tame(t, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
+			return vendor.End{Failure: "no credit", Cost: 2.5, Usage: transcript.Usage{Input: 70}}, say(s)
+		}, yes, false)
+		if r := a.turn(t, "go").res; r.Reason != agent.ReasonFailed || r.CostUSD != 2.5 || r.Usage.Input != 70 {
+			t.Errorf("after %s: %+v", name, r)
+		}
+	}
+}
+
 // An interrupt is one in every state, and nothing runs after it.
 func TestInterruptInEveryState(t *testing.T) {
 	block := func(ctx context.Context) (vendor.End, error) {

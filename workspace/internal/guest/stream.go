@@ -151,7 +151,11 @@ func (g *Guest) last(x *play) (model.Answer, error) {
 		}
 		x.conclude()
 		g.lament(x)
-		return model.Answer{}, g.failed(x, x.failure(), exit.Err)
+		err := g.failed(x, x.failure(), exit.Err)
+		if rest := less(sane(end.Usage), g.spoken); rest != (transcript.Usage{}) || end.Cost > 0 {
+			err.err.Usage, err.err.Cost = &rest, max(end.Cost, 0)
+		}
+		return model.Answer{}, err
 	}
 	if g.held == nil {
 		it := &transcript.Item{Role: transcript.RoleAssistant}
@@ -193,7 +197,7 @@ func less(a, b transcript.Usage) transcript.Usage {
 }
 
 // failed is the error of a turn that failed, with what had arrived before.
-func (g *Guest) failed(x *play, what string, cause error) error {
+func (g *Guest) failed(x *play, what string, cause error) *TurnError {
 	it := g.held
 	if it == nil && g.said+g.mused != "" {
 		it = &transcript.Item{Role: transcript.RoleAssistant}
