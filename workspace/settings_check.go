@@ -97,7 +97,7 @@ func (s *Settings) checkAgent() *problem {
 	case KindClaude, KindCodex:
 	case KindACP:
 		if len(a.Command) == 0 {
-			return &problem{"agent.command", "an agent over ACP needs one", `write it as a list, such as ["gemini", "--acp"]`}
+			return &problem{"agent.command", "an agent over ACP needs one", `write it as a list, such as ["gemini", "--acp"], or --command gemini --command=--acp`}
 		}
 	default:
 		return &problem{"agent.kind", fmt.Sprintf("there is no %.40q", a.Kind), "the kinds are holdfast, claude, codex, acp"}

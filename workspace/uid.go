@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,6 +44,18 @@ func (w *Workspaces) checkFolders(h *held, s *Settings) error {
 		return nil
 	}
 	return w.checkProject(s, uid, gid)
+}
+
+// MayWork looks whether the agent may use the folders of a workspace: [ErrWrongUser]
+// with who it is, before anything is started.
+func (w *Workspaces) MayWork(ctx context.Context, slug string) error {
+	h, err := w.lock(ctx, "start", slug)
+	if err != nil {
+		return err
+	}
+	defer h.Release()
+	_, err = w.ready(ctx, h, slug)
+	return err
 }
 
 // checkProject checks that the agent may write a folder that is somebody's own.

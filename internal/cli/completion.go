@@ -36,6 +36,21 @@ type completed struct {
 	commands []*kong.Node
 	flags    []*kong.Flag
 	values   []string // of the first positional argument
+	slugs    bool     // it is a workspace
+}
+
+// slugsCommand prints what a workspace is completed to.
+const slugsCommand = "holdfast workspace list --names 2>/dev/null"
+
+func isSlug(f *kong.Flag) bool { return f.PlaceHolder == "SLUG" }
+
+// bothNames is what stands before a flag's value, as a pattern of a shell.
+func bothNames(path string, f *kong.Flag) string {
+	at := zshQuote(path + ":--" + f.Name)
+	if f.Short != 0 {
+		at += "|" + zshQuote(path+":-"+string(f.Short))
+	}
+	return at
 }
 
 // completionWords walks the grammar, commands before their subcommands.
@@ -50,6 +65,7 @@ func completionWords(n *kong.Node, path string) []completed {
 		if a.Enum != "" {
 			c.values = a.EnumSlice()
 		}
+		c.slugs = c.slugs || a.Name == "slug"
 	}
 	all := []completed{}
 	for _, child := range n.Children {
@@ -99,6 +115,8 @@ _holdfast() {
 		for _, f := range c.flags {
 			words, files := flagValues(f)
 			switch {
+			case isSlug(f):
+				fmt.Fprintf(&b, "\t%s) COMPREPLY=($(compgen -W \"$(%s)\" -- \"$cur\")); return ;;\n", bothNames(c.path, f), slugsCommand)
 			case len(words) > 0:
 				fmt.Fprintf(&b, "\t%q) COMPREPLY=($(compgen -W %q -- \"$cur\")); return ;;\n", c.path+":--"+f.Name, strings.Join(words, " "))
 			case files:
@@ -115,7 +133,11 @@ _holdfast() {
 		for _, f := range c.flags {
 			words = append(words, "--"+f.Name)
 		}
-		fmt.Fprintf(&b, "\t%q) COMPREPLY=($(compgen -W %q -- \"$cur\")) ;;\n", c.path, strings.Join(words, " "))
+		more := ""
+		if c.slugs {
+			more = "$(" + slugsCommand + ") "
+		}
+		fmt.Fprintf(&b, "\t%q) COMPREPLY=($(compgen -W \"%s%s\" -- \"$cur\")) ;;\n", c.path, more, strings.Join(words, " "))
 	}
 	b.WriteString("\tesac\n}\ncomplete -o default -F _holdfast holdfast\n")
 	return b.String()
@@ -142,6 +164,8 @@ _holdfast() {
 			words, files := flagValues(f)
 			at := zshQuote(c.path + ":--" + f.Name)
 			switch {
+			case isSlug(f):
+				fmt.Fprintf(&b, "\t%s) compadd -- $(%s); return ;;\n", bothNames(c.path, f), slugsCommand)
 			case len(words) > 0:
 				fmt.Fprintf(&b, "\t%s) compadd -- %s; return ;;\n", at, strings.Join(words, " "))
 			case files:
@@ -157,6 +181,9 @@ _holdfast() {
 		}
 		for _, v := range c.values {
 			fmt.Fprintf(&b, " %s", v)
+		}
+		if c.slugs {
+			fmt.Fprintf(&b, " $(%s)", slugsCommand)
 		}
 		b.WriteString(")\n\t\tflags=(")
 		for _, f := range c.flags {
@@ -193,6 +220,9 @@ function __holdfast_path
 		for _, v := range c.values {
 			fmt.Fprintf(&b, "complete -c holdfast -f -n %s -a %s\n", at, v)
 		}
+		if c.slugs {
+			fmt.Fprintf(&b, "complete -c holdfast -f -n %s -a '(%s)'\n", at, slugsCommand)
+		}
 		for _, f := range c.flags {
 			fmt.Fprintf(&b, "complete -c holdfast -n %s -l %s", at, f.Name)
 			if f.Short != 0 {
@@ -200,6 +230,8 @@ function __holdfast_path
 			}
 			words, files := flagValues(f)
 			switch {
+			case isSlug(f):
+				fmt.Fprintf(&b, " -x -a '(%s)'", slugsCommand)
 			case len(words) > 0:
 				fmt.Fprintf(&b, " -x -a %s", fishQuote(strings.Join(words, " ")))
 			case files:

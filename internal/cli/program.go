@@ -154,7 +154,7 @@ func (p *Program) folder(dir string) (string, error) {
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return "", usage(fmt.Sprintf("%s: no such folder", dir), "")
+		return "", usage(fmt.Sprintf("%s: no such folder", dir), "name one that exists; mkdir makes one")
 	}
 	if !info.IsDir() {
 		return "", usage(fmt.Sprintf("%s is not a folder", dir), "")

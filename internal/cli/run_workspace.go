@@ -152,6 +152,7 @@ func (c *runCmd) runIn(ctx context.Context, p *Program, in *space, input []trans
 func (c *runCmd) sceneIn(m *spaceParts, mode func() policy.Mode) scene {
 	return scene{
 		cwd: workspace.WorkFolder, model: m.label(), keySource: m.keySource(), mode: mode, args: c.again(),
+		tools: append([]string{}, m.options.Inside.Tools...), // which there are is decided inside
 		again: c.Store != inMemory && m.lasting(),
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/holdfast-dev/holdfast/workspace"
 )
 
 // showCmd is `holdfast sessions show`.
@@ -122,6 +123,9 @@ func (c *showCmd) head(p *Program, m session.Meta, st string, lease *session.Lea
 	row("session", m.ID)
 	row("title", m.Title)
 	row("tag", m.Tag)
+	if slug, _, ok := workspace.OfProject(m.Project); ok {
+		row("workspace", slug)
+	}
 	row("folder", m.CWD)
 	row("branch", m.GitBranch)
 	row("model", m.Model)

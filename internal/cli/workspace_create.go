@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/workspace"
 )
 
@@ -175,7 +176,13 @@ func (c *workspaceCreateCmd) run(ctx context.Context, p *Program) error {
 		if err != nil {
 			return err
 		}
-		work := orElse(made.Project, "a folder of its own")
+		if err := w.MayWork(ctx, made.Slug); err != nil {
+			p.warn("%s", err.Error())
+			if hint := outcome.Hint(err); hint != "" {
+				p.err.line("%s %s", p.err.term.bold("hint:"), shown(oneLine(hint)))
+			}
+		}
+		work := orElse(made.Project, w.ProjectFolder(made)+", a folder of its own")
 		return p.tellSpace(ctx, w, c.Slug, c.JSON, "workspace %s is made for %s; go on: holdfast run --workspace %s PROMPT", made.Slug, work, made.Slug)
 	})
 }

@@ -11,14 +11,27 @@ import (
 )
 
 // workspaceListCmd is `holdfast workspace list`.
-type workspaceListCmd struct{ jsonFlag }
+type workspaceListCmd struct {
+	Names bool `help:"Print the names alone; no engine is asked."`
+	jsonFlag
+}
 
 type workspaceListDoc struct {
 	Workspaces []workspace.Overview `json:"workspaces"`
 }
 
 func (c *workspaceListCmd) run(ctx context.Context, p *Program) error {
+	if c.Names && c.JSON {
+		return usage("--names and --json exclude each other", "leave one of them out")
+	}
 	return p.withSpaces(func(w *workspace.Workspaces) error {
+		if c.Names {
+			list, err := w.List(ctx)
+			for _, l := range list {
+				p.out.line("%s", l.Slug)
+			}
+			return err
+		}
 		list, err := w.Overviews(ctx)
 		if err != nil {
 			return err
@@ -214,6 +227,7 @@ func (c *workspaceDuCmd) run(ctx context.Context, p *Program) error {
 		}
 		if len(docs) == 0 {
 			p.err.line("no workspaces")
+			p.err.line("%s holdfast workspace create NAME --project FOLDER", p.err.term.bold("hint:"))
 			return nil
 		}
 		rows := [][]string{{"WORKSPACE", "DISK", "FILES", "LIMIT", "HOME", "PROJECT"}}
