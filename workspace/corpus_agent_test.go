@@ -20,7 +20,7 @@ func TestCorpusTranscriptFiles(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "trn"), map[string]func(*testing.T, corpus.Case){
 		"pa-trn-011": func(t *testing.T, _ corpus.Case) {
 			home, file := transcriptIn(t)
-			if err := resumable(home, file); err != nil {
+			if _, err := resumable(home, file); err != nil {
 				t.Error(err)
 			}
 		},
@@ -78,7 +78,7 @@ func replaceWithLink(t *testing.T, name string) {
 
 func refused(t *testing.T, home, file string) {
 	t.Helper()
-	if err := resumable(home, file); err == nil {
+	if _, err := resumable(home, file); err == nil {
 		t.Errorf("%s is taken for a file that can be resumed", file)
 	}
 }

@@ -100,7 +100,7 @@ func TestResumable(t *testing.T) {
 				if agent == "codex" {
 					pattern = codex.Driver{}.Transcript(id, WorkFolder)
 				}
-				err := resumable(home, pattern)
+				_, err := resumable(home, pattern)
 				switch {
 				case (c.want == nil) != (err == nil), c.want != nil && c.want != errSome && !errors.Is(err, c.want):
 					t.Errorf("%v, want %v", err, c.want)

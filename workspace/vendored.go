@@ -60,7 +60,7 @@ func (w *Workspaces) guestAgent(s *Settings, r *runner, o AgentOptions) (*Agent,
 	g, err := guest.New(guest.Options{
 		Vendor: d, Places: places, Sessions: o.Options.Sessions, Workspace: s.Slug, WorkspaceID: s.ID,
 		Model: name, Env: r.env, Ephemeral: o.Ephemeral, History: o.History,
-		Ready: func(file string) error { return resumable(w.dirs(s).Home, file) },
+		Ready: func(file string) (int64, error) { return resumable(w.dirs(s).Home, file) },
 		Start: func(ctx context.Context, spec guest.Spec) (guest.Process, error) {
 			p, err := r.start(ctx, supervisor.Spec{ID: r.name(), Args: spec.Args, Env: spec.Env, Dir: spec.Dir})
 			if err != nil {
@@ -104,28 +104,29 @@ func (w *Workspaces) seen(s *Settings, ephemeral bool) guest.Places {
 	return p
 }
 
-// resumable looks whether the file of an agent's session is one that can be resumed. It
-// was written by the agent, or by whatever ran beside it.
-func resumable(home, file string) error {
+// resumable looks whether the file of an agent's session is one that can be resumed, and
+// returns its size in bytes. It was written by the agent, or by whatever ran beside it.
+func resumable(home, file string) (size int64, err error) {
 	root, err := os.OpenRoot(home)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer root.Close()
 	files, err := findBelow(root, file)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, name := range files {
 		f, err := OpenRegular(root, name, maxTranscript)
 		if err != nil {
-			return err
+			return 0, err
 		}
+		size += f.Size
 		if err := f.Close(); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return size, nil
 }
 
 // guestProcess is a supervisor's process as a guest has it.

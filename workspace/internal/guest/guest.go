@@ -23,8 +23,8 @@ type Options struct {
 	Start func(ctx context.Context, s Spec) (Process, error)
 	// Ready is asked, before a session of the vendor is resumed, whether the file that it
 	// keeps of it (see [vendor.Driver].Transcript) can be trusted to be one: not a link,
-	// not a FIFO, not too large. Nil: every file can.
-	Ready  func(file string) error
+	// not a FIFO, not too large; and how many bytes it has. Nil: every file can.
+	Ready  func(file string) (size int64, err error)
 	Places Places
 
 	Sessions    *session.Sessions // nil: nothing is known of earlier turns
@@ -91,9 +91,6 @@ func New(o Options) (*Guest, error) {
 	}
 	if o.Silence <= 0 {
 		o.Silence = 30 * time.Minute
-	}
-	if o.Ready == nil {
-		o.Ready = func(string) error { return nil }
 	}
 	return &Guest{opt: o}, nil
 }

@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -111,27 +112,37 @@ func (g *Guest) stale(before []transcript.Encoded) string {
 	case g.known.changed:
 		return "the transcript was rewritten since"
 	}
-	if !knows(before, last.Session) {
+	newest := newestMark(before)
+	if newest.Session != last.Session {
 		return "the agent's session does not have the end of the transcript"
 	}
-	file := g.opt.Vendor.Transcript(last.Session, g.opt.Places.Work)
-	if file == "" {
-		return ""
-	}
-	if err := g.opt.Ready(file); err != nil {
+	switch size, err := g.kept(last.Session); {
+	case err != nil:
 		return err.Error()
+	case size < newest.Kept: // the agent would know the rest of it only, and say nothing
+		return fmt.Sprintf("the file of the agent's session has %d bytes, and had %d", size, newest.Kept)
 	}
 	return ""
 }
 
-// knows reports whether the last answer in a transcript is one of a vendor's session.
-func knows(items []transcript.Encoded, session string) bool {
+// kept looks at the file of a vendor's session, and returns how many bytes it has: as
+// many as there can be where there is no file, or nobody looks.
+func (g *Guest) kept(session string) (int64, error) {
+	file := g.opt.Vendor.Transcript(session, g.opt.Places.Work)
+	if file == "" || g.opt.Ready == nil {
+		return math.MaxInt64, nil
+	}
+	return g.opt.Ready(file)
+}
+
+// newestMark is the mark of the last answer in a transcript.
+func newestMark(items []transcript.Encoded) mark {
 	for _, e := range slices.Backward(items) {
 		if e.Role() == transcript.RoleAssistant {
-			return markOf(e).Session == session
+			return markOf(e)
 		}
 	}
-	return false
+	return mark{}
 }
 
 // stepDown records why the vendor's session is not gone on with.

@@ -39,6 +39,11 @@ func TestLadder(t *testing.T) {
 			must(t, os.Rename(file, file+".real"))
 			must(t, os.Symlink(file+".real", file))
 		}, "say two", 1, "not a regular file"},
+		{"cut short", func(t *testing.T, _ *stage, file string) {
+			b, err := os.ReadFile(file)
+			must(t, err)
+			must(t, os.WriteFile(file, b[len(b)-len(b)/3:], 0o600))
+		}, "say two", 1, "bytes, and had"},
 		{"a FIFO", func(t *testing.T, _ *stage, file string) {
 			must(t, os.Remove(file))
 			must(t, syscall.Mkfifo(file, 0o600))

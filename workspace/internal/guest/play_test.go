@@ -116,21 +116,22 @@ func stageIn(t testing.TB, dir string, sessions *session.Sessions) *stage {
 }
 
 // ready is what the workspace looks for: a regular file, and no link on the way.
-func (s *stage) ready(file string) error {
+func (s *stage) ready(file string) (size int64, err error) {
 	dir := s.home
 	for part := range strings.SplitSeq(file, "/") {
 		dir = filepath.Join(dir, part)
 		info, err := os.Lstat(dir)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			return errors.New("missing")
+			return 0, errors.New("missing")
 		case err != nil:
-			return err
+			return 0, err
 		case info.Mode().Type()&^os.ModeDir != 0, strings.HasSuffix(part, ".jsonl") && !info.Mode().IsRegular():
-			return errors.New("not a regular file")
+			return 0, errors.New("not a regular file")
 		}
+		size = info.Size()
 	}
-	return nil
+	return size, nil
 }
 
 func (s *stage) start(_ context.Context, spec guest.Spec) (guest.Process, error) {

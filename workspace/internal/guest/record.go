@@ -102,13 +102,15 @@ const metadataKey = "vendor"
 type mark struct {
 	Name    string `json:"name"`
 	Session string `json:"session"`
+	// Kept is how many bytes the vendor's file of the session had by then. It only grows.
+	Kept int64 `json:"kept,omitempty"`
 }
 
 // stamp notes on an item which session of the vendor has it.
 func (m mark) stamp(it *transcript.Item) {
 	b, err := json.Marshal(m)
 	if err != nil {
-		return // two plain strings cannot fail
+		return // plain strings and a number cannot fail
 	}
 	meta := map[string]json.RawMessage{metadataKey: b}
 	maps.Copy(meta, it.Metadata)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/model"
@@ -123,7 +124,14 @@ func (g *Guest) tell(m message, yield func(model.Event, error) bool) bool {
 
 // sign notes on an item whose it is.
 func (g *Guest) sign(x *play, it *transcript.Item) *transcript.Item {
-	mark{Name: g.opt.Vendor.Name(), Session: g.sessionOf(x)}.stamp(it)
+	m := mark{Name: g.opt.Vendor.Name(), Session: g.sessionOf(x)}
+	if !g.opt.Ephemeral && sessionName().MatchString(m.Session) {
+		// What is wrong with it matters when it is resumed.
+		if size, err := g.kept(m.Session); err == nil && size < math.MaxInt64 {
+			m.Kept = size
+		}
+	}
+	m.stamp(it)
 	if it.Usage != nil {
 		u := sane(*it.Usage)
 		it.Usage = &u
