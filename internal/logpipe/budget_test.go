@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -140,17 +141,26 @@ func until(t *testing.T, so func() bool) {
 func TestRequestsBeyondTheRun(t *testing.T) {
 	m := &paid{}
 	b := newBound(t, ServeOptions{Models: []model.Model{m}, Budget: Budget{MaxTokens: 1000, Effort: "low"}})
+	part := transcript.Text{Text: strings.Repeat("x", maxRequest/8)}
+	item, err := transcript.Encode(transcript.Item{ID: "i", Role: transcript.RoleUser, Parts: []transcript.Part{part}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := slices.Repeat([]model.Wire{{Role: "user", JSON: item.JSON}}, 7)
 	for _, req := range []*model.Request{
 		{},
 		{MaxTokens: 1001},
 		{MaxTokens: -1},
 		{MaxTokens: 1000, Effort: "high"},
 		{MaxTokens: 1000, Effort: "max"},
-		{MaxTokens: 1000, System: strings.Repeat("x", maxRequest+1)},
+		{MaxTokens: 1000, System: strings.Repeat("x", toHost.head/2), Messages: long},
 	} {
 		if err := b.call(req); !errors.Is(err, ErrRefused) {
 			t.Errorf("%d tokens, effort %q: %v", req.MaxTokens, req.Effort, err)
 		}
+	}
+	if err := b.call(&model.Request{MaxTokens: 1000, System: strings.Repeat("x", toHost.head)}); err == nil {
+		t.Error("a head that no host takes was sent")
 	}
 	for _, req := range []*model.Request{{MaxTokens: 1000}, {MaxTokens: 1000, Effort: "low"}} {
 		if err := b.call(req); err != nil {
