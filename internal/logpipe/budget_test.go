@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -102,7 +101,7 @@ func TestBudget(t *testing.T) {
 }
 
 // Calls at once do not get around what each costs, nor are there many.
-func TestCallsAtOnce(t *testing.T) {
+func TestManyCallsAtOnce(t *testing.T) {
 	for _, tt := range []struct {
 		budget Budget
 		most   int64
@@ -141,26 +140,16 @@ func until(t *testing.T, so func() bool) {
 func TestRequestsBeyondTheRun(t *testing.T) {
 	m := &paid{}
 	b := newBound(t, ServeOptions{Models: []model.Model{m}, Budget: Budget{MaxTokens: 1000, Effort: "low"}})
-	part := transcript.Text{Text: strings.Repeat("x", maxRequest/8)}
-	item, err := transcript.Encode(transcript.Item{ID: "i", Role: transcript.RoleUser, Parts: []transcript.Part{part}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	long := slices.Repeat([]model.Wire{{Role: "user", JSON: item.JSON}}, 7)
 	for _, req := range []*model.Request{
 		{},
 		{MaxTokens: 1001},
 		{MaxTokens: -1},
 		{MaxTokens: 1000, Effort: "high"},
 		{MaxTokens: 1000, Effort: "max"},
-		{MaxTokens: 1000, System: strings.Repeat("x", toHost.head/2), Messages: long},
 	} {
 		if err := b.call(req); !errors.Is(err, ErrRefused) {
 			t.Errorf("%d tokens, effort %q: %v", req.MaxTokens, req.Effort, err)
 		}
-	}
-	if err := b.call(&model.Request{MaxTokens: 1000, System: strings.Repeat("x", toHost.head)}); err == nil {
-		t.Error("a head that no host takes was sent")
 	}
 	for _, req := range []*model.Request{{MaxTokens: 1000}, {MaxTokens: 1000, Effort: "low"}} {
 		if err := b.call(req); err != nil {
@@ -176,6 +165,38 @@ func TestRequestsBeyondTheRun(t *testing.T) {
 				t.Errorf("model %d: %v", number, err)
 			}
 		}
+	}
+}
+
+// vast makes much of little: what it sends for a message is as large as a request may be.
+type vast struct{ paid }
+
+func (v *vast) Encode(transcript.Encoded) (model.Wire, error) {
+	return model.Wire{Role: "user", JSON: make([]byte, maxRequest)}, nil
+}
+
+// A request that no provider takes is not made, whichever part of it is large.
+func TestRequestsThatAreTooLarge(t *testing.T) {
+	m := &vast{}
+	b := newBound(t, ServeOptions{Models: []model.Model{m}})
+	item, err := transcript.Encode(transcript.Item{ID: "i", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "x"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := []model.Wire{{Role: "user", JSON: item.JSON}}
+	if err := b.call(&model.Request{Messages: messages}); err != nil {
+		t.Error(err)
+	}
+	if err := b.call(&model.Request{System: "x", Messages: messages}); !errors.Is(err, ErrRefused) {
+		t.Error(err)
+	}
+	if !testing.Short() { // a head that no host takes
+		if err := b.call(&model.Request{System: strings.Repeat("x", toHost.head)}); err == nil {
+			t.Error("it was sent")
+		}
+	}
+	if n := m.calls.Load(); n != 1 {
+		t.Errorf("%d calls were made", n)
 	}
 }
 
