@@ -10,13 +10,13 @@ GOFLAGS_TEST ?=
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: ## install what the tests need, vet, cross-compile, run all tests
+test: ## install what the tests need, vet, check other systems, run all tests
 	@scripts/test $(GOFLAGS_TEST)
 
 race: ## run the packages with goroutines under the race detector
 	@scripts/race
 
-cross: ## compile for macOS, Windows and arm64 Linux
+cross: ## check that it fits macOS, Windows and arm64 Linux (HOLDFAST_HEAVY=1 builds)
 	@scripts/cross
 
 bench: ## measure against bare controls and print the table
