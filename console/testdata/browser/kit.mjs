@@ -102,6 +102,15 @@ export async function accessible(page, name, ...rules) {
   }
 }
 
+// sideways looks whether a page is wider than its window, and says which element is.
+export async function sideways(page, name) {
+  const [over, what] = await page.evaluate(() => {
+    const wide = document.documentElement.scrollWidth - innerWidth;
+    return [wide, wide > 0 && [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).pop()?.outerHTML.slice(0, 200)];
+  });
+  check(over <= 0, `${name} scrolls sideways by ${over} px: ${what}`);
+}
+
 export async function shot(page, name, options = {}) {
   if (shots) await page.screenshot({ path: join(shots, name + '.png'), ...options });
 }

@@ -1,6 +1,6 @@
 // Every screen in both themes and on a narrow one: nothing serious for axe, nothing that
 // scrolls sideways.
-import { accessible, allow, check, context, enter, base, frames, loaded, run, shot } from './kit.mjs';
+import { accessible, allow, check, context, enter, base, frames, loaded, run, shot, sideways } from './kit.mjs';
 
 allow(/40[14]/); // a session without a run, and a page without a login
 
@@ -18,11 +18,6 @@ const views = [
   ['zoom', 'dark', { width: 640, height: 430 }, ...ofSize], // 1280 at 200 %
   ['narrow', 'light', { width: 390, height: 844 }, ...ofSize],
 ];
-
-async function sideways(page, name) {
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  check(over <= 0, `${name} scrolls sideways by ${over} px`);
-}
 
 // look sees what a page shows in each view.
 async function look(page, name, fullPage = false) {

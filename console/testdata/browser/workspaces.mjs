@@ -1,5 +1,5 @@
 // Workspaces: one is made, changed, given a prompt and files, stopped and deleted; an image is built.
-import { accessible, allow, check, context, control, enter, base, equal, loaded, run, shot, until } from './kit.mjs';
+import { accessible, allow, check, context, control, enter, base, equal, loaded, run, shot, sideways, until } from './kit.mjs';
 
 allow(/40[0-9]|50[0-9]/); // what the daemon refuses here
 
@@ -15,8 +15,7 @@ async function seen(name) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize(size);
     await accessible(page, `${name} ${view}`);
-    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    check(over <= 0, `${name} ${view} scrolls sideways by ${over} px`);
+    await sideways(page, `${name} ${view}`);
     await shot(page, `workspaces-${name}-${view}`, { fullPage: true });
   }
   await page.emulateMedia({ colorScheme: 'light' });
