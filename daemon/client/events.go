@@ -131,7 +131,8 @@ func (s *stream) connect(ctx context.Context) error {
 			return nil
 		}
 	}
-	r := &frames{in: bufio.NewReaderSize(resp.Body, 64<<10), alive: func() { watch.Reset(silence) }}
+	watch.Stop()
+	r := &frames{in: bufio.NewReaderSize(&listening{resp.Body, watch}, 64<<10)}
 	for skip := s.part; ; {
 		f, err := r.next()
 		if err != nil {
@@ -184,9 +185,19 @@ type frame struct {
 }
 
 // frames reads the events of a stream (HTML Living Standard, 9.2).
-type frames struct {
-	in    *bufio.Reader
-	alive func()
+type frames struct{ in *bufio.Reader }
+
+// listening reads, and has the watch run while it waits: every byte is a sign of life,
+// and while nobody listens nothing can be heard.
+type listening struct {
+	r     io.Reader
+	watch *time.Timer
+}
+
+func (l *listening) Read(p []byte) (int, error) {
+	l.watch.Reset(silence)
+	defer l.watch.Stop()
+	return l.r.Read(p)
 }
 
 func (r *frames) next() (f frame, err error) {
@@ -196,7 +207,6 @@ func (r *frames) next() (f frame, err error) {
 		if err != nil {
 			return f, err
 		}
-		r.alive()
 		if len(line) == 0 {
 			if f.data != nil || f.id != "" {
 				return f, nil

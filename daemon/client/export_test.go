@@ -7,7 +7,7 @@ import (
 
 // ReadFrames reads a stream to its end, for fuzzing.
 func ReadFrames(r io.Reader) {
-	in := &frames{in: bufio.NewReader(r), alive: func() {}}
+	in := &frames{in: bufio.NewReader(r)}
 	for {
 		f, err := in.next()
 		if err != nil {

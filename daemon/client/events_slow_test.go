@@ -1,0 +1,97 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// drip is a body of which a byte comes now and then.
+type drip struct {
+	text  string
+	pause time.Duration
+	ctx   context.Context
+}
+
+func (d *drip) Read(p []byte) (int, error) {
+	select {
+	case <-time.After(d.pause):
+	case <-d.ctx.Done():
+		return 0, context.Cause(d.ctx)
+	}
+	if d.text == "" {
+		return 0, io.EOF
+	}
+	p[0], d.text = d.text[0], d.text[1:]
+	return 1, nil
+}
+
+func (d *drip) Close() error { return nil }
+
+// dripping answers every request so.
+type dripping struct {
+	text  string
+	pause time.Duration
+	asked int
+}
+
+func (d *dripping) RoundTrip(r *http.Request) (*http.Response, error) {
+	d.asked++
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: &drip{d.text, d.pause, r.Context()}, Request: r}, nil
+}
+
+const twoRecords = "event: record\nid: 1\ndata: {\"seq\":1,\"kind\":\"turn.opened\",\"payload\":{}}\n\n" +
+	"event: record\nid: 2\ndata: {\"seq\":2,\"kind\":\"turn.opened\",\"payload\":{}}\n\n"
+
+// A record that takes minutes to come does come, and so does one that is behind one that
+// the caller is minutes over: only silence is a lost connection.
+func TestSlowIsNotSilent(t *testing.T) {
+	for name, c := range map[string]struct {
+		pause, busy time.Duration
+		asked       int // connections until both records are told
+	}{
+		"a slow way":  {silence - time.Second, 0, 1},
+		"a slow loop": {time.Millisecond, 10 * silence, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				way := &dripping{text: twoRecords, pause: c.pause}
+				cl := &Client{http: &http.Client{Transport: way}, base: "http://holdfast", place: "here"}
+				var seqs []int64
+				for e, err := range cl.Events(t.Context(), "s", 0) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if e.Kind == EventLost {
+						t.Fatalf("lost after %v: %v", seqs, e.Err)
+					}
+					seqs = append(seqs, e.Seq)
+					time.Sleep(c.busy)
+					if len(seqs) == 2 {
+						break
+					}
+				}
+				if way.asked != c.asked {
+					t.Errorf("%d connections", way.asked)
+				}
+			})
+		})
+	}
+}
+
+func TestSilenceIsALostConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		way := &dripping{text: twoRecords, pause: silence + time.Second}
+		cl := &Client{http: &http.Client{Transport: way}, base: "http://holdfast", place: "here"}
+		for e, err := range cl.Events(t.Context(), "s", 0) {
+			if err != nil || e.Kind != EventLost || !strings.Contains(e.Err.Error(), "nothing came for") {
+				t.Fatalf("%+v %v", e, err)
+			}
+			break
+		}
+	})
+}
