@@ -14,7 +14,7 @@ import (
 
 // started begins a process whose inside is spoken by hand: said comes right after the
 // start, and what the host sends is read on.
-func started(t *testing.T, said string) (*Process, io.WriteCloser) {
+func started(t *testing.T, said string, channel bool) (*Process, io.WriteCloser) {
 	t.Helper()
 	inside, open := insideOf(t, hello)
 	c, err := open()
@@ -27,7 +27,7 @@ func started(t *testing.T, said string) (*Process, io.WriteCloser) {
 		_, _ = io.WriteString(inside, `{"t":"started","n":1,"pid":1}`+"\n"+said)
 		_, _ = io.Copy(io.Discard, in)
 	}()
-	p, err := c.Start(t.Context(), Spec{ID: "a", Args: []string{"a"}, Dir: "/", Channel: true})
+	p, err := c.Start(t.Context(), Spec{ID: "a", Args: []string{"a"}, Dir: "/", Channel: channel})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func started(t *testing.T, said string) (*Process, io.WriteCloser) {
 // Whoever closes a channel does not lose the process by what was under way to it.
 func TestChannelClosedWhileDataComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, inside := started(t, "")
+		p, inside := started(t, "", true)
 		if err := p.Channel().Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestChannelClosedWhileDataComes(t *testing.T) {
 // A supervisor that says that it lives and never that the process has ended is given up.
 func TestKillThatNobodyConfirms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, inside := started(t, "")
+		p, inside := started(t, "", true)
 		stop := beats(inside)
 		began := time.Now()
 		if err := p.Kill(t.Context()); !errors.Is(err, ErrLost) || time.Since(began) != Grace+killTime {

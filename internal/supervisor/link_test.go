@@ -120,21 +120,7 @@ func TestHostileInside(t *testing.T) {
 		"exit without exit":  `{"t":"exit"}` + "\n",
 		"data after the end": `{"t":"end","s":1}` + "\n" + `{"t":"data","s":1,"size":1}` + "\nx",
 	} {
-		inside, open := insideOf(t, hello)
-		c, err := open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() {
-			in := bufio.NewReader(inside)
-			_, _ = in.ReadString('\n') // start
-			_, _ = io.WriteString(inside, `{"t":"started","n":1,"pid":1}`+"\n"+said)
-			_, _ = io.Copy(io.Discard, in)
-		}()
-		p, err := c.Start(t.Context(), Spec{ID: "a", Args: []string{"a"}, Dir: "/"})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		p, inside := started(t, said, false)
 		if _, err := p.Wait(t.Context()); !errors.Is(err, ErrProtocol) {
 			t.Errorf("%s: %v", name, err)
 		}
