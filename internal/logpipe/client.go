@@ -104,6 +104,8 @@ func (k *call) put(a answer) {
 	}
 }
 
+// take is the next answer. That the connection has ended stays the last one, for whoever
+// asks again.
 func (k *call) take() (answer, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -111,7 +113,9 @@ func (k *call) take() (answer, bool) {
 		return answer{}, false
 	}
 	a := k.queue[0]
-	k.queue = k.queue[1:]
+	if a.err == nil {
+		k.queue = k.queue[1:]
+	}
 	return a, true
 }
 

@@ -64,7 +64,7 @@ func (m *farModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 				return
 			}
 		}
-		if r != nil && ctx.Err() != nil && !errors.Is(err, ErrLost) {
+		if r != nil && ctx.Err() != nil {
 			err = m.interrupted(ctx, r, k, err)
 		}
 		if r != nil {
