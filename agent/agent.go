@@ -54,6 +54,7 @@ type Agent struct {
 	asking    bool
 	interrupt context.CancelCauseFunc
 	snapshot  func() Snapshot
+	failed    error // of a record about the background: nothing runs any more
 }
 
 // New returns an agent for a model. It does no I/O: the session is opened by
@@ -70,6 +71,9 @@ func New(m model.Model, o *Options) (*Agent, error) {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
 	if err := a.makeGuards(); err != nil {
+		return nil, fmt.Errorf("agent: %w", err)
+	}
+	if err := a.opt.Background.bind(a); err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
 	a.tools = a.opt.Tools
@@ -414,6 +418,7 @@ func (a *Agent) close(goesOn bool) error {
 	var err error
 	if a.loop != nil {
 		err = a.loop.halt(context.Background())
+		err = errors.Join(err, a.opt.Background.close(a.loop.broken != nil))
 		err = errors.Join(err, a.loop.closing(context.Background()))
 	}
 	if !goesOn {

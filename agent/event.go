@@ -83,6 +83,10 @@ type ToolFinished struct {
 	Took      time.Duration
 }
 
+// ToolDetached comes when a call goes on in the background: its result, which the
+// model reads at once, says so. [ToolFinished] follows when it has ended.
+type ToolDetached struct{ Use, Tool string }
+
 // ToolsChanged tells that the next request will offer other tools.
 type ToolsChanged struct{ Tools []string }
 
@@ -169,6 +173,7 @@ func (ApprovalResolved) event() {}
 func (PolicyChanged) event()    {}
 func (ToolStarted) event()      {}
 func (ToolFinished) event()     {}
+func (ToolDetached) event()     {}
 func (ToolsChanged) event()     {}
 func (MutationFinished) event() {}
 func (UsageUpdated) event()     {}

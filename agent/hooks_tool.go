@@ -188,6 +188,29 @@ func (l *loop) lament(ctx context.Context, c *call, d *policy.Decision) (more st
 // reviewResult fires PostToolUse or PostToolUseFailure for a call that has run, and puts
 // what the hooks say into its result.
 func (l *loop) reviewResult(ctx context.Context, c *call) []entry {
+	fire := func(in hook.Input) (hook.Outcome, []entry) {
+		in.Interrupt = in.Event == hook.PostToolUseFailure && ctx.Err() != nil
+		return l.fire(ctx, in)
+	}
+	return l.a.review(c, fire, func(in hook.Input) []entry {
+		_, entries := l.aside(ctx, in)
+		return entries
+	})
+}
+
+// reviewBehind is reviewResult for a call in the background: no turn may be under way.
+func (a *Agent) reviewBehind(ctx context.Context, c *call) []entry {
+	fire := func(in hook.Input) (hook.Outcome, []entry) { return a.fire(ctx, in) }
+	return a.review(c, fire, func(in hook.Input) []entry {
+		out, entries := fire(in)
+		c.hooks.says(in.Event, out.Context)
+		return entries
+	})
+}
+
+// review fires the hooks of a call's end. What fire's say goes into the result, what
+// aside's say does not.
+func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), aside func(hook.Input) []entry) []entry {
 	in := hook.Input{
 		Event: hook.PostToolUse, Tool: c.use.Name, ToolInput: c.call.Input, ToolUseID: c.use.ID,
 		Took: c.took, Requests: c.requests,
@@ -195,12 +218,12 @@ func (l *loop) reviewResult(ctx context.Context, c *call) []entry {
 	if c.result.IsError {
 		in.Event = hook.PostToolUseFailure
 	}
-	if l.a.opt.Hooks.Has(in.Event) {
+	if a.opt.Hooks.Has(in.Event) {
 		in.ToolOutput, in.Response = resultText(&c.result), response(c)
 		if c.result.IsError {
-			in.Error, in.Interrupt = in.ToolOutput, ctx.Err() != nil
+			in.Error = in.ToolOutput
 		}
-		out, entries := l.fire(ctx, in)
+		out, entries := fire(in)
 		c.hooks.entries = append(c.hooks.entries, entries...)
 		if out.ToolOutput != nil {
 			c.result.Content = tool.Text(outputText(out.ToolOutput)).Content
@@ -211,7 +234,7 @@ func (l *loop) reviewResult(ctx context.Context, c *call) []entry {
 		c.hooks.says(in.Event, out.Context)
 	}
 	for _, ch := range c.result.Changes {
-		_, entries := l.aside(ctx, hook.Input{Event: hook.FileChanged, FilePath: ch.Path, Change: changeOf(ch)})
+		entries := aside(hook.Input{Event: hook.FileChanged, FilePath: ch.Path, Change: changeOf(ch)})
 		c.hooks.entries = append(c.hooks.entries, entries...)
 	}
 	c.addContext()

@@ -13,6 +13,7 @@ type entry struct {
 	draft session.Draft
 	item  transcript.Encoded // set when the draft is an item of the transcript
 	event Event              // nil: nothing to tell besides ItemAppended
+	then  func()             // called once it is durable, or nil
 } // without a draft there is only something to tell
 
 func itemEntry(e transcript.Encoded, mark *session.RequestMark) entry {
@@ -80,6 +81,9 @@ func (l *loop) accept(entries []entry, recs []session.Record) error {
 		}
 		if !e.item.IsZero() {
 			l.tell(ItemAppended{Seq: seq, Item: e.item})
+		}
+		if e.then != nil {
+			e.then()
 		}
 		if e.event != nil {
 			l.tell(e.event)

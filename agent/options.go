@@ -32,6 +32,9 @@ type Options struct {
 	System string
 	// Tools are what the model may call; nil means none.
 	Tools *tool.Registry
+	// Background takes the calls that go on when their turn does not wait for them; nil:
+	// every turn waits.
+	Background *Background
 	// Fallback answers for the rest of a turn when the model stays unavailable
 	// after all retries.
 	Fallback model.Model

@@ -44,6 +44,8 @@ type call struct {
 	wish     *wish // it is no call of its own: one that runs would do this, too
 	result   tool.Result
 	took     time.Duration
+	detached bool   // it goes on in the background, and result says so
+	placed   func() // which is on disk
 }
 
 func (l *loop) openRound(uses []transcript.Use) {
@@ -363,13 +365,10 @@ func (l *loop) finishReady(ctx context.Context) ([]entry, error) {
 	r := l.round
 	var entries []entry
 	for _, c := range r.ready {
-		entries = append(entries, l.reviewResult(ctx, c)...)
-		d, err := session.NewDraft(session.KindToolFinished, session.ToolFinished{
-			Use: c.use.ID, Tool: c.use.Name, IsError: c.result.IsError,
-			Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode, Changes: c.result.Changes,
-		})
-		if err != nil {
-			return nil, err
+		if c.detached {
+			c.addContext()
+		} else {
+			entries = append(entries, l.reviewResult(ctx, c)...)
 		}
 		if c.note != "" {
 			c.result.Content = append(slices.Clip(c.result.Content), transcript.Text{Text: "note of whoever allowed it: " + c.note})
@@ -378,10 +377,25 @@ func (l *loop) finishReady(ctx context.Context) ([]entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		finished := ToolFinished{Use: c.use.ID, Tool: c.use.Name, Result: c.result, Took: c.took}
-		entries = append(entries, entry{draft: d, event: finished}, itemEntry(e, nil))
+		ended, err := c.ended()
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, ended, itemEntry(e, nil))
 		r.at++
 	}
 	r.ready = nil
 	return entries, nil
+}
+
+// ended is the record of a call's end, or tells that it goes on in the background.
+func (c *call) ended() (entry, error) {
+	if c.detached {
+		return entry{event: ToolDetached{Use: c.use.ID, Tool: c.use.Name}, then: c.placed}, nil
+	}
+	d, err := session.NewDraft(session.KindToolFinished, session.ToolFinished{
+		Use: c.use.ID, Tool: c.use.Name, IsError: c.result.IsError,
+		Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode, Changes: c.result.Changes,
+	})
+	return entry{draft: d, event: ToolFinished{Use: c.use.ID, Tool: c.use.Name, Result: c.result, Took: c.took}}, err
 }

@@ -12,10 +12,13 @@ import (
 // start opens the session once; later calls return the loop that is there.
 func (a *Agent) start(ctx context.Context, emit func(Event)) (*loop, error) {
 	a.mu.Lock()
-	closed := a.closed
+	closed, failed := a.closed, a.failed
 	a.mu.Unlock()
 	if closed {
 		return nil, ErrClosed
+	}
+	if failed != nil {
+		return nil, failed
 	}
 	if a.loop != nil {
 		if a.loop.broken != nil {

@@ -11,13 +11,14 @@ import (
 )
 
 // work is the ready calls of a round while they run, each on a goroutine of its
-// own. The loop's goroutine waits for their end, and answers what they ask.
+// own. The loop's goroutine waits for their end, and answers what they ask. A call that
+// goes on in the background is not of the work any more.
 //
 //	calls ─► Call.Ask ─► wishes ─► attend ─► guard ─► yes, no, or a question that waits
 //	      └► over ─────────────────► attend ─► results
 type work struct {
-	stop   context.CancelCauseFunc // ends the calls
-	over   chan struct{}           // closed when all have ended
+	jobs   []*job
+	over   chan struct{} // closed when all have ended, or gone on in the background
 	wishes chan *wish
 }
 
@@ -25,40 +26,60 @@ type work struct {
 // host has the reins, and end with ctx only while the loop attends to them.
 func (l *loop) startWork(ctx context.Context, calls []*call) *work {
 	w := &work{over: make(chan struct{}), wishes: make(chan *wish)}
-	ctx, w.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	for _, c := range calls {
-		wg.Go(func() { l.runCall(ctx, w, c) })
+		j := newJob(context.WithoutCancel(ctx), c)
+		w.jobs = append(w.jobs, j)
+		go l.runCall(w, j)
+		wg.Go(func() { l.a.opt.Background.watch(l.a, j) })
 	}
 	go func() {
 		wg.Wait()
-		w.stop(nil)
 		close(w.over)
 	}()
 	return w
 }
 
-func (l *loop) runCall(ctx context.Context, w *work, c *call) {
+// stop ends the calls.
+func (w *work) stop(cause error) {
+	for _, j := range w.jobs {
+		j.interrupt(cause)
+	}
+}
+
+// results has each call know what it came to so far.
+func (w *work) results() {
+	for _, j := range w.jobs {
+		j.hand()
+	}
+}
+
+func (l *loop) runCall(w *work, j *job) {
 	began := l.a.opt.Clock()
+	result := tool.Failure("tool execution failed: it ended its goroutine")
 	defer func() {
 		if p := recover(); p != nil {
-			c.result = tool.Failure(fmt.Sprintf("tool execution failed: panic: %v\n%s", p, debug.Stack()))
+			result = tool.Failure(fmt.Sprintf("tool execution failed: panic: %v\n%s", p, debug.Stack()))
 		}
-		c.took = l.a.opt.Clock().Sub(began)
+		j.end(result, l.a.opt.Clock().Sub(began))
 	}()
-	c.result = tool.Failure("tool execution failed: it ended its goroutine")
-	as := *c.call
-	ctx, ended := context.WithCancel(ctx)
-	defer ended()
-	as.Ask = func(asker context.Context, r policy.Request) error { return w.ask(ctx, asker, c, r) }
-	res, err := c.tool.Run(ctx, &as)
+	as := *j.c.call
+	as.Out = &j.out
+	as.Ask = func(asker context.Context, r policy.Request) error {
+		if j.holds() {
+			defer j.lets()
+			return w.ask(j.ctx, asker, j.c, r)
+		}
+		return l.askBehind(asker, j.c, r)
+	}
+	res, err := j.c.tool.Run(j.ctx, &as)
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err != nil && j.ctx.Err() != nil:
 		res = tool.Failure("interrupted while it ran: it may have taken effect in part")
 	case err != nil:
 		res = tool.Failure("tool execution failed: " + err.Error())
 	}
-	c.result = res
+	result = res
 }
 
 // attend waits for the calls that run, or for what they ask meanwhile.
@@ -88,6 +109,7 @@ func (l *loop) attend(ctx context.Context) (Step, bool, error) {
 	case wish := <-w.wishes:
 		return Step{}, false, l.weighWish(ctx, wish)
 	}
+	w.results()
 	r.work = nil
 	return l.goOn(ctx)
 }
@@ -101,6 +123,7 @@ func (l *loop) halt(ctx context.Context) error {
 	}
 	r.work.stop(errInterrupted)
 	<-r.work.over
+	r.work.results()
 	r.work = nil
 	if l.broken != nil {
 		return nil //nolint:nilerr // it was told when it broke, and nothing can be recorded

@@ -87,6 +87,9 @@ func (m *mending) transcript() error {
 	open := t.OpenUses()
 	waiting := f.waiting()
 	r.Waiting = slices.ContainsFunc(open, func(u transcript.Use) bool { return waiting[u.ID] })
+	if err := m.tellBehind(open); err != nil {
+		return err
+	}
 	for _, use := range open {
 		if r.Waiting && !f.begun[use.ID] {
 			if waiting[use.ID] {
@@ -106,6 +109,24 @@ func (m *mending) transcript() error {
 		m.drafts = append(m.drafts, ItemDraft(e, false, nil))
 	}
 	r.Transcript = t
+	return nil
+}
+
+// tellBehind queues what the model is to know of calls that had gone on in the
+// background: their uses have results that say so.
+func (m *mending) tellBehind(open []transcript.Use) error {
+	for _, t := range m.f.s.Running {
+		if slices.ContainsFunc(open, func(u transcript.Use) bool { return u.ID == t.Use }) {
+			continue
+		}
+		it := transcript.LostTask(t.Use, t.Tool)
+		it.ID, it.Time = m.r.Log.s.NewID(), m.r.Log.s.opt.Clock()
+		e, err := transcript.Encode(it)
+		if err != nil {
+			return err
+		}
+		m.drafts = append(m.drafts, ItemDraft(e, true, nil))
+	}
 	return nil
 }
 

@@ -19,6 +19,8 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -48,6 +50,13 @@ type Unasked interface {
 	Unasked(call *Call) string
 }
 
+// Detacher is a [Tool] whose calls may go on in the background, where the agent has one.
+type Detacher interface {
+	// Detach says how long a call may hold its turn up. Then it goes on in the
+	// background and the turn without it: 0 is at once, negative is never.
+	Detach(call *Call) time.Duration
+}
+
 // Spec describes a tool to a model and to a policy.
 type Spec struct {
 	Name        string
@@ -72,6 +81,10 @@ type Call struct {
 	// until ctx or the call ends, and may be called from any goroutine. Nil: nobody
 	// can be asked, which is a no.
 	Ask func(ctx context.Context, r policy.Request) error
+
+	// Out takes what the call has to show before it has ended, for whoever looks at it
+	// meanwhile; nil: nobody does. It is for one goroutine at a time.
+	Out io.Writer
 }
 
 // Result is what a call came to.

@@ -141,6 +141,13 @@ func NeverRan(useID string) Item {
 	return ResultItem(ToolResult{UseID: useID, IsError: true, Content: []Part{Text{Text: NotRun}}})
 }
 
+// LostTask is the notification that tells of a call that ran in the background when the
+// program stopped.
+func LostTask(useID, tool string) Item {
+	return Item{Role: RoleNotification, Parts: []Part{Text{Text: fmt.Sprintf(
+		"The task %s (%s) ran in the background when the program stopped: its outcome is unknown, and it was not run again.", useID, tool)}}}
+}
+
 // setAside is a part that was taken out, and its text.
 type setAside struct {
 	note RepairNote

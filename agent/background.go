@@ -1,0 +1,427 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Background holds the calls of one agent that go on when their turn has gone on
+// without them. They outlive turns and interrupts, and end with the agent.
+//
+//	call ─► turn waits ─► result                                    the usual way
+//	          └► too long ─► result "it goes on" ─► … ─► notification ─► next turn
+//
+// Every call has exactly one result. What a call in the background comes to is a
+// notification: queued input, on disk before anybody is told.
+type Background struct {
+	o BackgroundOptions
+
+	mu      sync.Mutex
+	a       *Agent
+	jobs    []*backJob    // oldest first
+	changed chan struct{} // closed when a call has ended, and replaced
+	closed  bool
+	broken  chan struct{} // closed when nothing can be recorded any more
+	err     error         // what could not be recorded
+	work    sync.WaitGroup
+}
+
+// BackgroundOptions adjusts [NewBackground].
+type BackgroundOptions struct {
+	// Detach says how long a call may hold its turn up, in place of what its tool says
+	// (see [tool.Detacher]): 0 is at once, negative is never.
+	Detach func(call *tool.Call) time.Duration
+	// Wake is called after a notification was queued: [Agent.Run] without input takes it
+	// in. It must return at once.
+	Wake func()
+	// Keep is how many calls that have ended are remembered; default 100.
+	Keep int
+}
+
+// NewBackground returns the background of one agent, for [Options].Background.
+func NewBackground(o *BackgroundOptions) *Background {
+	b := &Background{changed: make(chan struct{}), broken: make(chan struct{})}
+	if o != nil {
+		b.o = *o
+	}
+	if b.o.Keep <= 0 {
+		b.o.Keep = 100
+	}
+	return b
+}
+
+// Behind is a call in the background.
+type Behind struct {
+	Use, Tool string
+	Began     time.Time
+	Running   bool
+	Stopped   bool         // somebody has ended it
+	Result    *tool.Result // once it has ended
+}
+
+// backJob is a job in the background.
+type backJob struct {
+	*job
+	about Behind
+	read  int64 // how much of its output was read
+}
+
+// List returns the calls that run and the newest of those that have ended, oldest first.
+func (b *Background) List() []Behind {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := make([]Behind, len(b.jobs))
+	for i, j := range b.jobs {
+		list[i] = j.about
+	}
+	return list
+}
+
+// Running counts the calls that have not ended, or whose end is not on record yet.
+func (b *Background) Running() int {
+	n := 0
+	for _, j := range b.List() {
+		if j.Running {
+			n++
+		}
+	}
+	return n
+}
+
+// ErrNoTask says that no call in the background has that id.
+var ErrNoTask = errors.New("no such task in the background")
+
+// Output returns a call, what it has written since the last time, and how many bytes
+// before that are lost because they were too many.
+func (b *Background) Output(use string) (about Behind, text []byte, lost int64, err error) {
+	if b == nil {
+		return about, nil, 0, ErrNoTask
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	j := b.find(use)
+	if j == nil {
+		return about, nil, 0, ErrNoTask
+	}
+	text, lost, j.read = j.out.since(j.read)
+	return j.about, text, lost, nil
+}
+
+// find finds a call by its use. The caller holds mu.
+func (b *Background) find(use string) *backJob {
+	i := slices.IndexFunc(b.jobs, func(j *backJob) bool { return j.about.Use == use })
+	if i < 0 {
+		return nil
+	}
+	return b.jobs[i]
+}
+
+// Wait waits until a call has ended and that is on record, or until ctx ends.
+func (b *Background) Wait(ctx context.Context, use string) error {
+	for {
+		if b == nil {
+			return ErrNoTask
+		}
+		b.mu.Lock()
+		j, changed := b.find(use), b.changed
+		running := j != nil && j.about.Running
+		b.mu.Unlock()
+		switch {
+		case j == nil:
+			return ErrNoTask
+		case !running:
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// errStopped is why a call in the background ends that somebody has stopped.
+var errStopped = errors.New("stopped")
+
+// Stop ends a call and waits until its end is on record. One that has ended stays as it is.
+func (b *Background) Stop(ctx context.Context, use string) error {
+	if b == nil {
+		return ErrNoTask
+	}
+	b.mu.Lock()
+	j := b.find(use)
+	if j != nil && j.about.Running {
+		j.about.Stopped = true
+		j.stop(errStopped)
+	}
+	b.mu.Unlock()
+	return b.Wait(ctx, use)
+}
+
+// bind makes the background that of an agent.
+func (b *Background) bind(a *Agent) error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.a != nil {
+		return errors.New("the background is another agent's")
+	}
+	b.a = a
+	return nil
+}
+
+// watch returns when a call has ended, or goes on in the background.
+func (b *Background) watch(a *Agent, j *job) {
+	after := b.patience(j.c)
+	if after < 0 {
+		<-j.done
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	due := make(chan struct{})
+	if after == 0 {
+		close(due)
+	} else {
+		go func() {
+			if a.opt.Sleep(ctx, after) == nil {
+				close(due)
+			}
+		}()
+	}
+	select {
+	case <-j.done:
+	case <-due:
+		if j.detach() {
+			b.add(j)
+		}
+	}
+}
+
+// patience says how long a call may hold its turn up; negative is for ever.
+func (b *Background) patience(c *call) time.Duration {
+	if b == nil {
+		return -1
+	}
+	if b.o.Detach != nil {
+		return b.o.Detach(c.call)
+	}
+	if d, ok := c.tool.(tool.Detacher); ok {
+		return d.Detach(c.call)
+	}
+	return -1
+}
+
+// behind is what the model reads of a call that goes on in the background.
+func behind(use string) string {
+	return "It goes on in the background as task " + use + ", and you will be told when it has ended. " +
+		"TaskOutput shows what it has written so far, TaskStop ends it."
+}
+
+func (b *Background) add(j *job) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k := &backJob{job: j, about: Behind{Use: j.c.use.ID, Tool: j.c.use.Name, Began: b.a.opt.Clock(), Running: true}}
+	b.jobs = append(b.jobs, k)
+	if b.closed {
+		j.stop(errStopped)
+	}
+	b.work.Go(func() { b.follow(k) })
+}
+
+// follow waits for the end of a call and has it on record.
+func (b *Background) follow(k *backJob) {
+	<-k.done
+	var err error
+	select {
+	case <-k.placed: // its result comes first
+		err = b.a.settle(context.Background(), k)
+	case <-b.broken:
+	}
+	b.mu.Lock()
+	k.about.Running = false
+	k.about.Result = &k.result
+	b.err = errors.Join(b.err, err)
+	b.forget()
+	close(b.changed)
+	b.changed = make(chan struct{})
+	b.mu.Unlock()
+	if err != nil {
+		b.a.fail(err)
+	}
+	if b.o.Wake != nil {
+		b.o.Wake()
+	}
+}
+
+// forget drops the oldest calls that have ended. The caller holds mu.
+func (b *Background) forget() {
+	over := -b.o.Keep
+	for _, j := range b.jobs {
+		if !j.about.Running {
+			over++
+		}
+	}
+	b.jobs = slices.DeleteFunc(b.jobs, func(j *backJob) bool {
+		drop := !j.about.Running && over > 0
+		if drop {
+			over--
+		}
+		return drop
+	})
+}
+
+// close ends all calls and waits until that is on record, or until they have ended where
+// the loop has broken. It does not run any more.
+func (b *Background) close(broken bool) error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	if broken && !b.closed {
+		close(b.broken)
+	}
+	b.closed = true
+	for _, j := range b.jobs {
+		if j.about.Running {
+			j.about.Stopped = true
+			j.stop(errClosing)
+		}
+	}
+	b.mu.Unlock()
+	b.work.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+var errClosing = errors.New("the session was closed")
+
+// settle has the end of a call in the background on record, together with what the
+// model is told of it, which is queued.
+func (a *Agent) settle(ctx context.Context, k *backJob) error {
+	c := *k.c
+	c.detached, c.result, c.took = false, k.result, k.took
+	entries := a.reviewBehind(ctx, &c)
+	ended, err := c.ended()
+	if err != nil {
+		return err
+	}
+	note, err := a.encode(transcript.Item{
+		ID: a.opt.NewID(), Time: a.opt.Clock(), Role: transcript.RoleNotification, Parts: k.news(&c),
+	})
+	if err != nil {
+		return err
+	}
+	return a.queueNews(ctx, append(entries, ended), note)
+}
+
+// news is what the model is told of the end of a call in the background.
+func (k *backJob) news(c *call) []transcript.Part {
+	how := "has ended"
+	switch {
+	case errors.Is(context.Cause(k.ctx), errStopped) && c.result.IsError:
+		how = "was stopped"
+	case errors.Is(context.Cause(k.ctx), errClosing) && c.result.IsError:
+		how = "was ended, as the session was closed"
+	case c.result.IsError:
+		how = "has failed"
+	}
+	head := transcript.Text{Text: fmt.Sprintf("The task %s (%s), which went on in the background, %s:", c.use.ID, c.use.Name, how)}
+	return append([]transcript.Part{head}, c.result.Content...)
+}
+
+// queueNews makes records durable, and queues an item that the model reads next.
+func (a *Agent) queueNews(ctx context.Context, entries []entry, items ...transcript.Encoded) error {
+	for _, e := range items {
+		entries = append(entries, entry{draft: session.ItemDraft(e, true, nil)})
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.log != nil {
+		if _, err := a.log.Append(context.WithoutCancel(ctx), a.drafts(entries)...); err != nil {
+			return err
+		}
+	}
+	a.queue = append(a.queue, items...)
+	for _, e := range entries {
+		if e.event != nil {
+			a.untold = append(a.untold, e.event)
+		}
+	}
+	return nil
+}
+
+// fail has the agent run nothing any more: what happened could not be recorded.
+func (a *Agent) fail(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.failed == nil {
+		a.failed = err
+	}
+}
+
+// Tell queues something that the model is to know and that no person has said: it is
+// durable when Tell returns, and read after the current tool round or with the next
+// turn. It opens the session if nothing has yet. Errors: ErrClosed and the store's.
+func (a *Agent) Tell(ctx context.Context, parts ...transcript.Part) error {
+	a.mu.Lock()
+	started, closed := a.snapshot != nil, a.closed
+	a.mu.Unlock()
+	switch {
+	case closed:
+		return ErrClosed
+	case len(parts) == 0:
+		return ErrNothingToDo
+	case !started:
+		if _, err := a.Start(ctx); err != nil && !errors.Is(err, ErrRunning) {
+			return err
+		}
+	}
+	e, err := a.encode(transcript.Item{ID: a.opt.NewID(), Time: a.opt.Clock(), Role: transcript.RoleNotification, Parts: parts})
+	if err != nil {
+		return err
+	}
+	return a.queueNews(ctx, nil, e)
+}
+
+// askBehind judges what a call in the background wants besides. Nobody can be asked
+// about it: the turn that would wait for the answer has gone on.
+func (l *loop) askBehind(ctx context.Context, c *call, r policy.Request) error {
+	if err := l.a.takeIn(ctx); err != nil {
+		return err
+	}
+	w := &wish{of: c, request: r, ctx: ctx, reply: make(chan error, 1)}
+	as, err := l.wishCall(w)
+	if err != nil {
+		return err
+	}
+	d := l.decide(ctx, as, as.requests)
+	if d.Effect == policy.Ask {
+		d.Effect, d.By = policy.Deny, byNobody
+	}
+	as.decision = d
+	draft, err := session.NewDraft(session.KindDecision, d)
+	if err != nil {
+		return err
+	}
+	if err := l.a.record(ctx, []entry{{draft: draft, event: Decided{Decision: d}}}); err != nil {
+		return err
+	}
+	as.grantWish()
+	return <-w.reply
+}

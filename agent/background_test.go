@@ -1,0 +1,343 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func TestCorpusOfBackground(t *testing.T) {
+	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "background"), map[string]func(*testing.T, corpus.Case){
+		"ak-task-001": by(TestNothingIsDetachedWithoutASay),
+		"ak-task-003": by(TestWhatIsQuickIsNotDetached),
+		"ak-task-006": by(TestACallGoesOnInTheBackground),
+		"ak-task-007": by(TestInterruptLeavesTheBackground),
+		"ak-task-009": by(TestACallGoesOnInTheBackground),
+		"ak-task-013": by(TestTheBackgroundForgets),
+		"ak-task-014": by(TestAQuestionKeepsACallInItsTurn),
+	}, nil)
+}
+
+// slow is a tool whose calls end when they are told to, or with their context.
+type slow struct {
+	probe
+	began chan *tool.Call
+	end   chan tool.Result
+	after time.Duration
+}
+
+func newSlow(name string, after time.Duration) *slow {
+	s := &slow{began: make(chan *tool.Call, 10), end: make(chan tool.Result), after: after}
+	s.probe = probe{name: name, run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+		_, _ = c.Out.Write([]byte("begun "))
+		s.began <- c
+		select {
+		case r := <-s.end:
+			return r, nil
+		case <-ctx.Done():
+			return tool.Result{}, ctx.Err()
+		}
+	}}
+	return s
+}
+
+func (s *slow) Detach(*tool.Call) time.Duration { return s.after }
+
+// answersOf counts the results of a use in a transcript, and lists the notifications.
+func answersOf(items []transcript.Encoded, use string) (n int, notes []string) {
+	for _, e := range items {
+		it, err := e.Decode()
+		if err != nil {
+			panic(err)
+		}
+		for _, p := range it.Parts {
+			if r, ok := p.(transcript.ToolResult); ok && r.UseID == use {
+				n++
+			}
+		}
+		if it.Role == transcript.RoleNotification {
+			notes = append(notes, it.Text())
+		}
+	}
+	return n, notes
+}
+
+func told[E agent.Event](all []agent.Event) (n int) {
+	for _, e := range all {
+		if _, ok := e.(E); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// answerQueue runs the turn that answers what is queued.
+func answerQueue(t testing.TB, a *agent.Agent) (all []agent.Event) {
+	t.Helper()
+	for e, err := range a.Run(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func TestACallGoesOnInTheBackground(t *testing.T) {
+	sessions := session.New(memory.New(), nil)
+	work := newSlow("work", 0)
+	m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "it is done"})
+	woken := make(chan struct{}, 1)
+	back := agent.NewBackground(&agent.BackgroundOptions{Wake: func() { woken <- struct{}{} }})
+	a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, work), Background: back})
+	first := events(t, a, "begin")
+	if told[agent.ToolDetached](first) != 1 || told[agent.ToolFinished](first) != 0 || last(t, first).Text != "it runs" {
+		t.Errorf("the first turn told %T", first)
+	}
+	<-work.began
+	if about, text, _, err := back.Output("c1"); err != nil || string(text) != "begun " || !about.Running {
+		t.Errorf("while it runs: %+v %q %v", about, text, err)
+	}
+	work.end <- tool.Text("42")
+	<-woken
+	second := answerQueue(t, a)
+	if told[agent.ToolFinished](second) != 1 || last(t, second).Text != "it is done" {
+		t.Errorf("the second turn told %T", second)
+	}
+	n, notes := answersOf(a.Snapshot().Items, "c1")
+	if n != 1 || len(notes) != 1 || !strings.Contains(notes[0], "42") || !strings.Contains(notes[0], "c1") {
+		t.Errorf("%d results, notifications %q", n, notes)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	finished := 0
+	for _, k := range kinds(t, sessions, a.SessionID()) {
+		if k == session.KindToolFinished {
+			finished++
+		}
+	}
+	if finished != 1 {
+		t.Errorf("%d ends on record", finished)
+	}
+}
+
+func TestNothingIsDetachedWithoutASay(t *testing.T) {
+	for name, after := range map[string]time.Duration{"the tool says never": -1, "there is no background": 0} {
+		t.Run(name, func(t *testing.T) {
+			work := newSlow("work", after)
+			var back *agent.Background
+			if after < 0 {
+				back = agent.NewBackground(nil)
+			}
+			m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "done"})
+			a := newAgent(t, m, agent.Options{Tools: registry(t, work), Background: back})
+			go func() {
+				<-work.began
+				work.end <- tool.Text("42")
+			}()
+			all := events(t, a, "begin")
+			n, notes := answersOf(a.Snapshot().Items, "c1")
+			if n != 1 || len(notes) != 0 || told[agent.ToolDetached](all) != 0 || told[agent.ToolFinished](all) != 1 {
+				t.Errorf("%d results, notifications %q, told %T", n, notes, all)
+			}
+			if back.Running() != 0 || len(back.List()) != 0 {
+				t.Errorf("in the background: %+v", back.List())
+			}
+		})
+	}
+}
+
+func TestWhatIsQuickIsNotDetached(t *testing.T) {
+	quick := struct {
+		probe
+		late
+	}{says("quick", "at once"), late(500 * time.Millisecond)}
+	back := agent.NewBackground(nil)
+	m := play(t, step{uses: []transcript.ToolUse{use("c1", "quick", `{}`)}}, step{text: "done"})
+	waits := func(ctx context.Context, _ time.Duration) error { <-ctx.Done(); return ctx.Err() }
+	a := newAgent(t, m, agent.Options{Tools: registry(t, quick), Background: back, Sleep: waits})
+	all := events(t, a, "begin")
+	n, notes := answersOf(a.Snapshot().Items, "c1")
+	if n != 1 || len(notes) != 0 || told[agent.ToolDetached](all) != 0 {
+		t.Errorf("%d results, notifications %q, told %T", n, notes, all)
+	}
+}
+
+type late time.Duration
+
+func (l late) Detach(*tool.Call) time.Duration { return time.Duration(l) }
+
+func TestInterruptLeavesTheBackground(t *testing.T) {
+	sessions := session.New(memory.New(), nil)
+	behind, front := newSlow("behind", 0), newSlow("front", -1)
+	never := newSlow("never", 0)
+	m := play(t,
+		step{uses: []transcript.ToolUse{use("b", "behind", `{}`), use("f", "front", `{}`), use("n", "never", `{}`)}},
+		step{text: "after"})
+	woken := make(chan struct{}, 1)
+	back := agent.NewBackground(&agent.BackgroundOptions{Wake: func() { woken <- struct{}{} }})
+	a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, behind, front, never), Background: back})
+	go func() {
+		<-behind.began
+		<-front.began
+		a.Interrupt()
+	}()
+	if r := last(t, events(t, a, "begin")); r.Reason != agent.ReasonInterrupted {
+		t.Errorf("the turn ended with %s", r.Reason)
+	}
+	if list := back.List(); len(list) != 1 || list[0].Use != "b" || !list[0].Running {
+		t.Errorf("in the background: %+v", list)
+	}
+	behind.end <- tool.Text("whole")
+	<-woken
+	answerQueue(t, a)
+	for _, id := range []string{"b", "f", "n"} {
+		if n, _ := answersOf(a.Snapshot().Items, id); n != 1 {
+			t.Errorf("%d results of %s", n, id)
+		}
+	}
+	if _, notes := answersOf(a.Snapshot().Items, "b"); len(notes) != 1 || !strings.Contains(notes[0], "whole") {
+		t.Errorf("notifications %q", notes)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStopAndCloseEndTheBackground(t *testing.T) {
+	sessions := session.New(memory.New(), nil)
+	work := newSlow("work", 0)
+	m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`), use("c2", "work", `{}`)}}, step{text: "both run"})
+	back := agent.NewBackground(nil)
+	a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, work), Background: back})
+	prompt(t, a, "begin")
+	if err := back.Stop(t.Context(), "c1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := back.Stop(t.Context(), "c9"); !errors.Is(err, agent.ErrNoTask) {
+		t.Errorf("stopping one that is not there: %v", err)
+	}
+	if back.Running() != 1 {
+		t.Errorf("%+v", back.List())
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if back.Running() != 0 {
+		t.Errorf("after Close: %+v", back.List())
+	}
+	m = play(t, step{text: "I see"})
+	a = newAgent(t, m, agent.Options{Sessions: sessions, Session: session.RestoreOptions{SessionID: a.SessionID()}})
+	answerQueue(t, a)
+	_, notes := answersOf(a.Snapshot().Items, "c1")
+	if len(notes) != 2 || !strings.Contains(notes[0], "was stopped") || !strings.Contains(notes[1], "was ended, as the session was closed") {
+		t.Errorf("notifications %q", notes)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAfterACrashTheBackgroundIsTold(t *testing.T) {
+	store := memory.New()
+	work := newSlow("work", 0)
+	m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"})
+	sessions := session.New(store, nil)
+	a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, work), Background: agent.NewBackground(nil)})
+	prompt(t, a, "begin")
+	again := play(t, step{text: "I see"})
+	b := newAgent(t, again, agent.Options{
+		Sessions: session.New(store, nil), Session: session.RestoreOptions{SessionID: a.SessionID(), Takeover: true},
+	})
+	answerQueue(t, b)
+	n, notes := answersOf(b.Snapshot().Items, "c1")
+	if n != 1 || len(notes) != 1 || !strings.Contains(notes[0], "outcome is unknown") {
+		t.Errorf("%d results, notifications %q", n, notes)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	// What the first one has to say now is of a session that is another's.
+	if err := a.Close(); err == nil {
+		t.Error("the first agent closed a session that it had lost without a word")
+	}
+	c := newAgent(t, play(t, step{text: "ok"}), agent.Options{Sessions: sessions, Session: session.RestoreOptions{SessionID: a.SessionID()}})
+	prompt(t, c, "and now?")
+	if n, notes := answersOf(c.Snapshot().Items, "c1"); n != 1 || len(notes) != 1 {
+		t.Errorf("told again: %d results, %q", n, notes)
+	}
+}
+
+func TestTheBackgroundForgets(t *testing.T) {
+	const keep, calls = 5, 40
+	done := struct {
+		probe
+		late
+	}{says("done", "done"), late(0)}
+	var steps []step
+	for i := range calls {
+		steps = append(steps, step{uses: []transcript.ToolUse{use(fmt.Sprintf("c%d", i), "done", `{}`)}})
+	}
+	back := agent.NewBackground(&agent.BackgroundOptions{Keep: keep})
+	a := newAgent(t, play(t, append(steps, step{text: "end"}, step{text: "end"}, step{text: "end"})...), agent.Options{Tools: registry(t, done), Background: back})
+	prompt(t, a, "begin")
+	for i := range calls {
+		if err := back.Wait(t.Context(), fmt.Sprintf("c%d", i)); err != nil && !errors.Is(err, agent.ErrNoTask) {
+			t.Fatal(err)
+		}
+	}
+	if list := back.List(); len(list) > keep {
+		t.Errorf("%d calls are remembered, want at most %d", len(list), keep)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAQuestionKeepsACallInItsTurn(t *testing.T) {
+	asks := struct {
+		probe
+		late
+	}{probe{name: "asks", run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+		if err := c.Ask(ctx, policy.Request{Tool: "asks", Operation: policy.OpConnect, Resource: "example.com", Input: c.Input}); err != nil {
+			return tool.Failure("no: " + err.Error()), nil
+		}
+		return tool.Text("yes"), nil
+	}}, late(time.Millisecond)}
+	back := agent.NewBackground(nil)
+	o := agent.Options{Tools: registry(t, asks), Background: back}
+	o.Permissions.Mode = policy.ModeDefault
+	o.Permissions.CanUseTool = nil
+	a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "asks", `{}`)}}), o)
+	d := a.Driver(nil)
+	if err := d.Submit(t.Context(), transcript.Text{Text: "begin"}); err != nil {
+		t.Fatal(err)
+	}
+	step, err := d.Next(t.Context())
+	if err != nil || step.Kind != agent.StepNeedsApproval {
+		t.Fatalf("%+v %v", step, err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if step, err = d.Next(ctx); err != nil || step.Kind != agent.StepFinished || step.Result.Reason != agent.ReasonInterrupted {
+		t.Fatalf("after the interrupt: %+v %v", step, err)
+	}
+	if q := a.Snapshot().Questions; len(q) != 0 || back.Running() != 0 {
+		t.Errorf("left: %+v, %+v", q, back.List())
+	}
+	if n, _ := answersOf(a.Snapshot().Items, "c1"); n != 1 {
+		t.Errorf("%d results", n)
+	}
+}

@@ -1,0 +1,133 @@
+package agent
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// job is a call while it runs: in the foreground, where its turn waits for it, or
+// detached, in the background.
+type job struct {
+	c      *call // the loop's, until the job is detached
+	ctx    context.Context
+	stop   context.CancelCauseFunc
+	out    tail
+	done   chan struct{} // closed when it has ended
+	placed chan struct{} // closed when it is on disk that it goes on in the background
+
+	mu       sync.Mutex // guards what follows
+	free     *sync.Cond // of mu: asking or ended has changed
+	asking   int        // wishes that the loop attends to
+	ended    bool
+	detached bool
+	result   tool.Result
+	took     time.Duration
+}
+
+func newJob(ctx context.Context, c *call) *job {
+	j := &job{c: c, done: make(chan struct{}), placed: make(chan struct{})}
+	j.free = sync.NewCond(&j.mu)
+	j.ctx, j.stop = context.WithCancelCause(ctx)
+	return j
+}
+
+// end takes what the call came to.
+func (j *job) end(r tool.Result, took time.Duration) {
+	j.stop(nil)
+	j.mu.Lock()
+	j.result, j.took, j.ended = r, took, true
+	j.free.Broadcast()
+	j.mu.Unlock()
+	close(j.done)
+}
+
+// interrupt ends the call, unless it goes on in the background.
+func (j *job) interrupt(cause error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.detached {
+		j.stop(cause)
+	}
+}
+
+// detach has the call go on in the background, as soon as it waits for no answer.
+// False: it has ended.
+func (j *job) detach() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for j.asking > 0 && !j.ended {
+		j.free.Wait()
+	}
+	j.detached = !j.ended
+	return j.detached
+}
+
+// holds keeps the call in the foreground until lets. False: it is not there any more.
+func (j *job) holds() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.detached {
+		return false
+	}
+	j.asking++
+	return true
+}
+
+func (j *job) lets() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.asking--
+	j.free.Broadcast()
+}
+
+// hand gives the call what it came to, or that it goes on.
+func (j *job) hand() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c := j.c
+	if c.detached = j.detached; !c.detached {
+		c.result, c.took = j.result, j.took
+		return
+	}
+	c.result = tool.Text(behind(c.use.ID))
+	c.placed = sync.OnceFunc(func() { close(j.placed) })
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu    sync.Mutex
+	max   int // bytes; default 64 KiB
+	last  []byte
+	total int64
+}
+
+const tailSize = 64 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	limit := t.max
+	if limit == 0 {
+		limit = tailSize
+	}
+	t.total += int64(len(p))
+	t.last = append(t.last, p[max(0, len(p)-limit):]...)
+	if over := len(t.last) - limit; over > 0 {
+		t.last = append(t.last[:0], t.last[over:]...)
+	}
+	return len(p), nil
+}
+
+// since is what was written after a place, how much of it is not kept any more, and
+// the place of the end.
+func (t *tail) since(at int64) (text []byte, lost, end int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := t.total - int64(len(t.last))
+	lost = max(0, kept-at)
+	from := max(0, at-kept)
+	return append([]byte(nil), t.last[from:]...), lost, t.total
+}
