@@ -39,6 +39,7 @@ type Agent struct {
 	model  model.Model
 	guards *policy.Guards
 	ledger ledger
+	purse  purse
 
 	running sync.Mutex // held by Run and Next
 	loop    *loop      // nil until started; used under running
@@ -50,7 +51,8 @@ type Agent struct {
 	tools     *tool.Registry
 	toolsNew  bool // since the last request
 	queue     []transcript.Encoded
-	untold    []Event // of hooks, from away from the loop's goroutine
+	untold    []Event       // from away from the loop's goroutine
+	bell      chan struct{} // rung when there is something untold while calls run
 	asking    bool
 	interrupt context.CancelCauseFunc
 	snapshot  func() Snapshot
@@ -63,7 +65,7 @@ func New(m model.Model, o *Options) (*Agent, error) {
 	if m == nil {
 		return nil, errors.New("agent: the model is nil")
 	}
-	a := &Agent{model: m}
+	a := &Agent{model: m, bell: make(chan struct{}, 1)}
 	if o != nil {
 		a.opt = *o
 	}
@@ -73,7 +75,7 @@ func New(m model.Model, o *Options) (*Agent, error) {
 	if err := a.makeGuards(); err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
-	if err := a.opt.Background.bind(a); err != nil {
+	if err := errors.Join(a.opt.Background.bind(a), a.opt.Subagents.bind(a)); err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
 	a.tools = a.opt.Tools

@@ -425,3 +425,13 @@ func (l *loop) askBehind(ctx context.Context, c *call, r policy.Request) error {
 	as.grantWish()
 	return <-w.reply
 }
+
+// now is the time of the agent that this is the background of.
+func (b *Background) now() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.a == nil {
+		return time.Now()
+	}
+	return b.a.opt.Clock()
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -339,5 +340,46 @@ func TestAQuestionKeepsACallInItsTurn(t *testing.T) {
 	}
 	if n, _ := answersOf(a.Snapshot().Items, "c1"); n != 1 {
 		t.Errorf("%d results", n)
+	}
+}
+
+func TestAModelLooksAfterItsTasks(t *testing.T) {
+	work := newSlow("work", 0)
+	back := agent.NewBackground(nil)
+	tools, err := back.Tools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := play(t,
+		step{uses: []transcript.ToolUse{use("c1", "work", `{}`), use("c2", "work", `{}`)}},
+		step{uses: []transcript.ToolUse{
+			use("o1", "TaskOutput", `{"task_id":"c1"}`), use("o2", "TaskOutput", `{"task_id":"c1"}`), use("o3", "TaskOutput", `{}`),
+			use("o4", "TaskOutput", `{"task_id":"c9"}`), use("o5", "TaskOutput", `{"task_id":"c2","block":true,"timeout":1}`),
+			use("s1", "TaskStop", `{"task_id":"c2"}`), use("s2", "TaskStop", `{"task_id":"c9"}`), use("o6", "TaskOutput", `{"task_id":"c2","block":true}`),
+		}, during: func(context.Context) { <-work.began; <-work.began }},
+		step{text: "done"}, step{text: "done"})
+	o := agent.Options{Tools: registry(t, append(tools, work)...), Background: back}
+	o.Permissions.Mode = policy.ModeDefault
+	o.Ask = func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		if q.Tool != "work" {
+			t.Errorf("asked about %s", q.Tool)
+		}
+		return approval.Answer{Decision: approval.Allow, By: "me"}, nil
+	}
+	a := newAgent(t, m, o)
+	prompt(t, a, "begin")
+	for id, want := range map[string]string{
+		"o1": "begun", "o3": "c2 (work) has run", "o4": `no task "c9" in the background; there are c1, c2`, "o5": "has run for",
+		"s1": "has ended", "s2": "no task", "o6": "was stopped",
+	} {
+		if text, _ := resultText(t, a, id); !strings.Contains(text, want) {
+			t.Errorf("%s: %q, want %q", id, text, want)
+		}
+	}
+	if text, _ := resultText(t, a, "o2"); strings.Contains(text, "begun") {
+		t.Errorf("what was read is shown again: %q", text)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -289,13 +289,8 @@ func (l *loop) charge(info model.Info, u transcript.Usage) *UsageUpdated {
 	}
 	l.turn.said = 0
 	l.lastUsage = u
-	r.Usage = r.Usage.Add(u)
-	r.CostUSD += cost
-	m := maps.Clone(r.ByModel)
-	mu := m[info.Model]
-	mu.Usage, mu.CostUSD, mu.Calls = mu.Usage.Add(u), mu.CostUSD+cost, mu.Calls+1
-	m[info.Model] = mu
-	r.ByModel = m
+	l.a.pay(info.Model, u, cost)
+	l.a.purse.count(r)
 	return &UsageUpdated{Model: info.Model, Usage: u, Total: r.Usage, CostUSD: r.CostUSD}
 }
 

@@ -87,6 +87,15 @@ type ToolFinished struct {
 // model reads at once, says so. [ToolFinished] follows when it has ended.
 type ToolDetached struct{ Use, Tool string }
 
+// SubagentEvent is something that happened to a sub-agent, which the call Use has
+// started. Deltas are not passed on.
+type SubagentEvent struct {
+	Use     string
+	Session string // the sub-agent's
+	Name    string
+	Event   Event
+}
+
 // ToolsChanged tells that the next request will offer other tools.
 type ToolsChanged struct{ Tools []string }
 
@@ -174,6 +183,7 @@ func (PolicyChanged) event()    {}
 func (ToolStarted) event()      {}
 func (ToolFinished) event()     {}
 func (ToolDetached) event()     {}
+func (SubagentEvent) event()    {}
 func (ToolsChanged) event()     {}
 func (MutationFinished) event() {}
 func (UsageUpdated) event()     {}

@@ -89,7 +89,8 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 
 // about fills in what every input has.
 func (a *Agent) about(in hook.Input) hook.Input {
-	in.SessionID, in.TranscriptPath, in.Agent = a.SessionID(), a.opt.TranscriptPath, a.opt.Name
+	in.SessionID, in.TranscriptPath = a.SessionID(), a.opt.TranscriptPath
+	in.Agent, in.AgentType = cmp.Or(in.Agent, a.opt.Name), cmp.Or(in.AgentType, a.opt.kind)
 	in.CWD = cmp.Or(in.CWD, a.cwd())
 	in.PermissionMode = string(a.Mode())
 	in.Model = cmp.Or(in.Model, a.model.Info().Model)

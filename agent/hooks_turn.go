@@ -14,8 +14,12 @@ import (
 // maxKept is how often in a turn hooks may keep the agent from stopping.
 const maxKept = 8
 
-// opening fires Setup and SessionStart when the session is open.
+// opening fires Setup and SessionStart when the session is open, or SubagentStart.
 func (l *loop) opening(ctx context.Context) error {
+	if l.a.opt.parent != nil {
+		_, entries := l.aside(ctx, hook.Input{Event: hook.SubagentStart})
+		return l.a.record(ctx, entries)
+	}
 	_, entries := l.aside(ctx, hook.Input{Event: hook.Setup, Trigger: l.a.opt.Setup})
 	source := "resume"
 	switch {
@@ -29,8 +33,11 @@ func (l *loop) opening(ctx context.Context) error {
 	return l.a.record(ctx, append(entries, more...))
 }
 
-// closing fires SessionEnd.
+// closing fires SessionEnd. Of a sub-agent's end SubagentStop has told.
 func (l *loop) closing(ctx context.Context) error {
+	if l.a.opt.parent != nil {
+		return nil
+	}
 	_, entries := l.fire(ctx, hook.Input{Event: hook.SessionEnd, Reason: "other"})
 	if l.broken != nil {
 		return nil //nolint:nilerr // what broke the loop was told, and nothing can be recorded
@@ -79,8 +86,12 @@ func (l *loop) keepGoing(ctx context.Context, why Reason, cause error) (bool, er
 		}
 		_, entries = l.aside(ctx, in)
 	}
+	stop := hook.Stop
+	if l.a.opt.parent != nil {
+		stop = hook.SubagentStop
+	}
 	out, more := l.fire(ctx, hook.Input{
-		Event: hook.Stop, Active: t.kept > 0, LastMessage: t.last(), Reason: string(why),
+		Event: stop, Active: t.kept > 0, LastMessage: t.last(), Reason: string(why), AgentTranscriptPath: l.a.opt.TranscriptPath,
 	})
 	entries = append(entries, more...)
 	says := out.Context
@@ -90,15 +101,15 @@ func (l *loop) keepGoing(ctx context.Context, why Reason, cause error) (bool, er
 	stays := why == ReasonCompleted && out.Stop == nil && t.stopped == nil && len(says) > 0
 	if stays && t.kept == maxKept {
 		entries = append(entries, entry{event: Notice{
-			Text: fmt.Sprintf("Stop hooks have kept the agent going %d times in this turn: it stops now (hook %s wanted it to go on)", maxKept, says[0].By),
+			Text: fmt.Sprintf(string(stop)+" hooks have kept the agent going %d times in this turn: it stops now (hook %s wanted it to go on)", maxKept, says[0].By),
 		}})
 		stays = false
 	}
 	if !stays {
-		l.asides = append(l.asides, asides(hook.Stop, out.Context)...)
+		l.asides = append(l.asides, asides(stop, out.Context)...)
 	} else {
 		t.kept++
-		e, err := l.item(transcript.UserText(hookText(hook.Stop, says)))
+		e, err := l.item(transcript.UserText(hookText(stop, says)))
 		if err != nil {
 			return false, err
 		}

@@ -173,6 +173,7 @@ func (l *loop) newTurn(id string) *turn {
 		res: Result{SessionID: l.opened.ID, Turn: id, ByModel: map[string]ModelUsage{}},
 	}
 	l.ended = nil
+	l.a.purse.empty()
 	return t
 }
 
@@ -252,9 +253,7 @@ func (l *loop) overLimit() (bool, Reason) {
 	switch {
 	case o.MaxTurns > 0 && r.Turns >= o.MaxTurns:
 		return true, ReasonMaxTurns
-	case o.MaxBudgetUSD > 0 && r.CostUSD >= o.MaxBudgetUSD:
-		return true, ReasonBudget
-	case o.MaxTotalTokens > 0 && r.Usage.Total() >= o.MaxTotalTokens:
+	case l.a.broke():
 		return true, ReasonBudget
 	}
 	return false, ""
@@ -271,6 +270,7 @@ func (l *loop) finish(ctx context.Context, why Reason, cause error) (Step, bool,
 		why, cause = ReasonHook, t.stopped
 	}
 	l.tellUntold()
+	l.a.purse.count(&t.res)
 	closed := session.TurnClosed{Turn: t.id, Reason: string(why), Cost: t.res.CostUSD}
 	if cause != nil {
 		closed.Error = cause.Error()

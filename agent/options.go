@@ -35,6 +35,8 @@ type Options struct {
 	// Background takes the calls that go on when their turn does not wait for them; nil:
 	// every turn waits.
 	Background *Background
+	// Subagents are whom the agent may give work to; their tool is to be among Tools.
+	Subagents *Subagents
 	// Fallback answers for the rest of a turn when the model stays unavailable
 	// after all retries.
 	Fallback model.Model
@@ -59,7 +61,8 @@ type Options struct {
 	// not return soon is left behind, and its answer counts for nothing. Nil means that
 	// nobody is there: nothing is asked and the answer is no. An error is a no too,
 	// but [approval.ErrLeave] leaves the question open: the run ends with an error
-	// that wraps it, and goes on when the session is resumed.
+	// that wraps it, and goes on when the session is resumed. Sub-agents ask at the same
+	// time as each other.
 	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
 	// AskTimeout is how long a question waits before the answer is no; 0 is for ever.
 	AskTimeout time.Duration
@@ -99,6 +102,9 @@ type Options struct {
 	LoopObservers []LoopObserver
 	// Mutators may rewrite the transcript between model calls.
 	Mutators []Mutator
+
+	parent *Agent // whom a sub-agent works for
+	kind   string // of a sub-agent
 
 	// Clock, NewID, Sleep and Rand are for tests; the defaults are the real ones.
 	Clock func() time.Time

@@ -122,12 +122,9 @@ func (a *Agent) startCopy(ctx context.Context) (*loop, error) {
 	l.opened.Created = true
 	id := a.opt.Session.SessionID
 	if id == "" && a.opt.Session.ContinueRecent {
-		page, err := a.opt.Sessions.List(ctx, session.Query{Project: a.opt.Session.Project, Limit: 1})
-		if err != nil {
+		var err error
+		if id, err = a.opt.Sessions.Newest(ctx, a.opt.Session.Project); err != nil {
 			return nil, err
-		}
-		if len(page.Sessions) > 0 {
-			id = page.Sessions[0].ID
 		}
 	}
 	if id == "" {

@@ -108,6 +108,9 @@ func (l *loop) attend(ctx context.Context) (Step, bool, error) {
 		<-w.over
 	case wish := <-w.wishes:
 		return Step{}, false, l.weighWish(ctx, wish)
+	case <-l.a.bell:
+		l.tellUntold()
+		return Step{}, false, nil
 	}
 	w.results()
 	r.work = nil

@@ -15,6 +15,7 @@ type ForkOptions struct {
 	At    string // or its item id
 	Title string
 	User  string // on whose behalf, see [Opened.User]
+	Owner string // whose run it works for, see [Opened.Owner]
 }
 
 // Fork starts a new session that shares src's records up to a point. Nothing is
@@ -59,7 +60,7 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 	opened, err := NewDraft(KindOpened, Opened{
 		Format: FormatVersion, SessionID: opt.ID, Created: s.opt.Clock().UTC().Truncate(time.Millisecond), Project: m.Project, CWD: m.CWD,
 		Model: m.Model, GitBranch: m.GitBranch, Title: title, Summary: "Forked from session " + m.ID, Tag: m.Tag,
-		Prompt: m.FirstPrompt, User: opt.User, Base: &at.base,
+		Prompt: m.FirstPrompt, User: opt.User, Owner: opt.Owner, Base: &at.base,
 	})
 	if err != nil {
 		return err

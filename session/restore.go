@@ -58,7 +58,7 @@ func (s *Sessions) Restore(ctx context.Context, o RestoreOptions) (*Restored, er
 	}
 	if o.Fork {
 		r.Forked = id
-		if id, err = s.Fork(ctx, id, &ForkOptions{ID: o.ForkID, At: o.At}); err != nil {
+		if id, err = s.Fork(ctx, id, &ForkOptions{ID: o.ForkID, At: o.At, Owner: o.Opened.Owner}); err != nil {
 			return nil, err
 		}
 	}
@@ -89,12 +89,9 @@ func (r *Restored) abandon(ctx context.Context) error {
 func (s *Sessions) pick(ctx context.Context, o RestoreOptions) (id string, exists bool, err error) {
 	id = o.SessionID
 	if id == "" && o.ContinueRecent {
-		p, err := s.store.List(ctx, Query{Project: o.Project, Limit: 1})
-		if err != nil {
-			return "", false, err
-		}
-		if len(p.Sessions) > 0 {
-			return p.Sessions[0].ID, true, nil
+		id, err := s.Newest(ctx, o.Project)
+		if id != "" || err != nil {
+			return id, true, err
 		}
 		if o.MustExist || o.At != "" {
 			return "", false, &Error{Op: "continue", Err: ErrNotFound, Detail: "there is no session to go on with", Hint: "holdfast sessions list"}
@@ -115,6 +112,27 @@ func (s *Sessions) pick(ctx context.Context, o RestoreOptions) (id string, exist
 		return "", false, s.nowhere(ctx, id, "")
 	}
 	return "", false, err
+}
+
+// Newest is the id of the session of a project that was updated last and works for no
+// other's run: "" when there is none. The project "" is any.
+func (s *Sessions) Newest(ctx context.Context, project string) (string, error) {
+	q := Query{Project: project, Limit: 1}
+	for {
+		p, err := s.store.List(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		for _, m := range p.Sessions {
+			if m.Owner == "" {
+				return m.ID, nil
+			}
+		}
+		if p.Next == "" {
+			return "", nil
+		}
+		q.After, q.Limit = p.Next, 50
+	}
 }
 
 func (s *Sessions) restoreNew(ctx context.Context, id string, o RestoreOptions) (*Restored, error) {

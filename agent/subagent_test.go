@@ -1,0 +1,330 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// house is a parent with sub-agents whose models have plays of their own.
+type house struct {
+	t        testing.TB
+	play     *fake // the parent's
+	sessions *session.Sessions
+	subs     *agent.Subagents
+	parent   *agent.Agent
+}
+
+// newHouse makes a parent that plays steps; each kind of sub-agent plays its own.
+func newHouse(t testing.TB, o agent.Options, steps []step, kinds map[string]*fake, definitions ...agent.Definition) *house {
+	t.Helper()
+	subs, err := agent.NewSubagents(&agent.SubagentOptions{
+		Definitions: definitions,
+		Model:       func(name string) (model.Model, error) { return kinds[name], nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Sessions == nil {
+		o.Sessions = session.New(memory.New(), nil)
+	}
+	var tools []tool.Tool
+	if o.Tools != nil {
+		tools = o.Tools.Tools()
+	}
+	o.Tools, o.Subagents = registry(t, append(tools, subs.Tool())...), subs
+	m := play(t, steps...)
+	return &house{t: t, play: m, sessions: o.Sessions, subs: subs, parent: newAgent(t, m, o)}
+}
+
+func delegate(id, kind, prompt, more string) transcript.ToolUse {
+	return use(id, "Agent", fmt.Sprintf(`{"description":"a task","prompt":%q,"subagent_type":%q%s}`, prompt, kind, more))
+}
+
+func kind(name string) agent.Definition {
+	return agent.Definition{Name: name, Description: "does " + name, Prompt: "you are " + name, Model: name}
+}
+
+func (h *house) children() []session.Meta {
+	h.t.Helper()
+	page, err := h.sessions.List(h.t.Context(), session.Query{Owner: h.parent.SessionID()})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return page.Sessions
+}
+
+// resultText is the text of the result of a use.
+func resultText(t testing.TB, a *agent.Agent, id string) (text string, isError bool) {
+	t.Helper()
+	for _, e := range a.Snapshot().Items {
+		it, err := e.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range it.Parts {
+			if r, ok := p.(transcript.ToolResult); ok && r.UseID == id {
+				return transcript.Item{Parts: r.Content}.Text(), r.IsError
+			}
+		}
+	}
+	t.Fatalf("%s has no result", id)
+	return "", false
+}
+
+func TestASubagentWorksInASessionOfItsOwn(t *testing.T) {
+	var mu sync.Mutex
+	var seen []string
+	hooks := hook.New(nil)
+	for _, e := range []hook.Event{hook.SubagentStart, hook.SubagentStop, hook.Stop, hook.SessionStart, hook.PreToolUse} {
+		add(t, hooks, e, func(in hook.Input) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(seen, fmt.Sprint(in.Event, " ", in.Agent, " ", in.AgentType, " ", in.LastMessage))
+		})
+	}
+	scout := play(t, step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}}, step{text: "found it"})
+	h := newHouse(t, agent.Options{Tools: registry(t, says("look", "a tree")), Hooks: hooks},
+		[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "find it", "")}}, {text: "thanks"}},
+		map[string]*fake{"scout": scout}, kind("scout"))
+	all := events(t, h.parent, "begin")
+	text, isError := resultText(t, h.parent, "c1")
+	if isError || !strings.HasPrefix(text, "found it") {
+		t.Errorf("the parent reads %q, error %v", text, isError)
+	}
+	children := h.children()
+	if len(children) != 1 || children[0].Title != "a task" || !strings.Contains(text, children[0].ID) {
+		t.Fatalf("children %+v, told %q", children, text)
+	}
+	if got := kinds(t, h.sessions, children[0].ID); !slices.Contains(got, session.KindToolFinished) || !slices.Contains(got, session.KindTurnClosed) {
+		t.Errorf("the child's log has %v", got)
+	}
+	if scout.asked[0].System != "you are scout" {
+		t.Errorf("system prompt %q", scout.asked[0].System)
+	}
+	for _, s := range scout.asked[0].Tools {
+		if s.Name == "Agent" {
+			t.Error("a sub-agent may start others")
+		}
+	}
+	passed := 0
+	for _, e := range all {
+		if s, ok := e.(agent.SubagentEvent); ok && s.Session == children[0].ID && s.Use == "c1" {
+			passed++
+		}
+	}
+	if passed < 5 {
+		t.Errorf("%d events of the child were passed on", passed)
+	}
+	want := []string{
+		"SessionStart   ", "PreToolUse   ", "SubagentStart scout scout ", "PreToolUse scout scout ", "SubagentStop scout scout found it", "Stop   thanks",
+	}
+	if !slices.Equal(seen, want) {
+		t.Errorf("hooks heard\n%q, want\n%q", seen, want)
+	}
+}
+
+// add registers a function that hears of an event.
+func add(t testing.TB, r *hook.Registry, e hook.Event, hears func(hook.Input)) {
+	t.Helper()
+	err := r.On(e, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
+		hears(in)
+		return nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSubagentsOfOneAnswerRunSideBySide(t *testing.T) {
+	both := make(chan struct{})
+	var once sync.Once
+	var mu sync.Mutex
+	n := 0
+	meet := func(ctx context.Context) {
+		mu.Lock()
+		if n++; n == 2 {
+			once.Do(func() { close(both) })
+		}
+		mu.Unlock()
+		select {
+		case <-both:
+		case <-ctx.Done():
+		}
+	}
+	h := newHouse(t, agent.Options{},
+		[]step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", ""), delegate("c2", "b", "go", "")}}, {text: "done"}},
+		map[string]*fake{"a": play(t, step{text: "A", during: meet}), "b": play(t, step{text: "B", during: meet})}, kind("a"), kind("b"))
+	prompt(t, h.parent, "begin")
+	for id, want := range map[string]string{"c1": "A", "c2": "B"} {
+		if text, _ := resultText(t, h.parent, id); !strings.HasPrefix(text, want) {
+			t.Errorf("%s: %q", id, text)
+		}
+	}
+}
+
+func TestASubagentIsNeverFreer(t *testing.T) {
+	ran := false
+	danger := probe{name: "danger", run: func(context.Context, *tool.Call) (tool.Result, error) {
+		ran = true
+		return tool.Text("boom"), nil
+	}}
+	d := kind("bold")
+	d.Mode = policy.ModeBypass
+	var asked []approval.Question
+	o := agent.Options{Tools: registry(t, danger), Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		asked = append(asked, q)
+		return approval.Answer{Decision: approval.Deny, By: "me"}, nil
+	}}
+	o.Permissions.Mode = policy.ModeDefault
+	h := newHouse(t, o, []step{{uses: []transcript.ToolUse{delegate("c1", "bold", "do it", "")}}, {text: "done"}},
+		map[string]*fake{"bold": play(t, step{uses: []transcript.ToolUse{use("x1", "danger", `{}`)}}, step{text: "I was not allowed to"})}, d)
+	prompt(t, h.parent, "begin")
+	if ran || len(asked) != 1 || asked[0].Agent != "bold" {
+		t.Errorf("ran %v, asked %+v", ran, asked)
+	}
+}
+
+func TestSubagentsSpendTheirParentsBudget(t *testing.T) {
+	much := &transcript.Usage{Input: 600}
+	h := newHouse(t, agent.Options{MaxTotalTokens: 1000, Tools: registry(t, says("look", "a tree"))},
+		[]step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}, usage: &transcript.Usage{Input: 100}}, {text: "never said"}},
+		map[string]*fake{"a": play(t,
+			step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}, usage: much},
+			step{uses: []transcript.ToolUse{use("x2", "look", `{}`)}, usage: much},
+			step{text: "never said"})}, kind("a"))
+	res := prompt(t, h.parent, "begin")
+	if res.Reason != agent.ReasonBudget || res.Usage.Total() != 1300 || res.ByModel["m"].Calls != 3 {
+		t.Errorf("%s after %d tokens, %+v", res.Reason, res.Usage.Total(), res.ByModel)
+	}
+	if text, isError := resultText(t, h.parent, "c1"); !isError || !strings.Contains(text, "budget") {
+		t.Errorf("%v %q", isError, text)
+	}
+}
+
+func TestAnInterruptReachesSubagents(t *testing.T) {
+	var h *house
+	h = newHouse(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}},
+		map[string]*fake{"a": play(t, step{text: "half", during: func(ctx context.Context) { h.parent.Interrupt(); <-ctx.Done() }})}, kind("a"))
+	res := prompt(t, h.parent, "begin")
+	if res.Reason != agent.ReasonInterrupted {
+		t.Errorf("ended with %s", res.Reason)
+	}
+	child := h.children()[0]
+	if m, err := h.sessions.Restore(t.Context(), session.RestoreOptions{SessionID: child.ID}); err != nil || len(m.Notices) != 0 {
+		t.Errorf("the child's session was left open: %v, %+v", err, m)
+	}
+	if err := h.parent.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASubagentInTheBackgroundIsGoneOnWith(t *testing.T) {
+	woken := make(chan struct{}, 1)
+	back := agent.NewBackground(&agent.BackgroundOptions{Wake: func() { woken <- struct{}{} }})
+	let := make(chan struct{})
+	a := play(t, step{text: "first", during: func(context.Context) { <-let }}, step{text: "second"})
+	h := newHouse(t, agent.Options{Background: back},
+		[]step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", `,"run_in_background":true`)}}, {text: "meanwhile"}, {text: "I see"}},
+		map[string]*fake{"a": a}, kind("a"))
+	if res := prompt(t, h.parent, "begin"); res.Text != "meanwhile" {
+		t.Fatalf("%+v", res)
+	}
+	close(let)
+	<-woken
+	answerQueue(t, h.parent)
+	if _, notes := answersOf(h.parent.Snapshot().Items, "c1"); len(notes) != 1 || !strings.Contains(notes[0], "first") {
+		t.Errorf("notifications %q", notes)
+	}
+	child := h.children()[0].ID
+	h.play.steps = append(h.play.steps, step{uses: []transcript.ToolUse{delegate("c2", "a", "and then?", `,"resume":"`+child+`"`)}}, step{text: "done"})
+	prompt(t, h.parent, "go on")
+	if text, isError := resultText(t, h.parent, "c2"); isError || !strings.HasPrefix(text, "second") {
+		t.Errorf("%v %q", isError, text)
+	}
+	if n := len(a.asked[1].Messages); n != 3 || len(h.children()) != 1 {
+		t.Errorf("the second request has %d messages, children %d", n, len(h.children()))
+	}
+	if err := h.parent.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAForkGoesOnWithForksOfItsSubagents(t *testing.T) {
+	a := play(t, step{text: "first"}, step{text: "second"})
+	kinds := map[string]*fake{"a": a}
+	h := newHouse(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}, {text: "done"}}, kinds, kind("a"))
+	prompt(t, h.parent, "begin")
+	child := h.children()[0]
+	o := agent.Options{Sessions: h.sessions, Session: session.RestoreOptions{SessionID: h.parent.SessionID(), Fork: true}}
+	fork := newHouse(t, o, []step{{uses: []transcript.ToolUse{delegate("c2", "a", "go on", `,"resume":"`+child.ID+`"`)}}, {text: "done"}}, kinds, kind("a"))
+	prompt(t, fork.parent, "begin")
+	if text, isError := resultText(t, fork.parent, "c2"); isError || !strings.HasPrefix(text, "second") {
+		t.Errorf("%v %q", isError, text)
+	}
+	forked := fork.children()
+	if len(forked) != 1 || forked[0].Parent != child.ID {
+		t.Errorf("children of the fork: %+v", forked)
+	}
+	if again, err := h.sessions.Get(t.Context(), child.ID); err != nil || again.Head != child.Head {
+		t.Errorf("the child was written to: %+v %v", again, err)
+	}
+	stranger := newHouse(t, agent.Options{Sessions: h.sessions}, []step{{uses: []transcript.ToolUse{delegate("c3", "a", "go on", `,"resume":"`+child.ID+`"`)}}, {text: "done"}}, kinds, kind("a"))
+	prompt(t, stranger.parent, "begin")
+	if text, isError := resultText(t, stranger.parent, "c3"); !isError || !strings.Contains(text, "no sub-agent of this session") {
+		t.Errorf("%v %q", isError, text)
+	}
+}
+
+func TestContinueSkipsSubagents(t *testing.T) {
+	h := newHouse(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}, {text: "done"}},
+		map[string]*fake{"a": play(t, step{text: "first"})}, kind("a"))
+	prompt(t, h.parent, "begin")
+	id := h.parent.SessionID()
+	if err := h.parent.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := h.sessions.Restore(t.Context(), session.RestoreOptions{ContinueRecent: true}); err != nil || r.Log.ID() != id {
+		t.Errorf("goes on with %v, want %s: %v", r, id, err)
+	}
+}
+
+func TestWhatNoSubagentIs(t *testing.T) {
+	for name, d := range map[string][]agent.Definition{
+		"no name":        {{Description: "x"}},
+		"no description": {{Name: "x"}},
+		"two of a name":  {kind("a"), kind("a")},
+		"no such mode":   {{Name: "x", Description: "x", Mode: "wild"}},
+		"a rule's sign":  {{Name: "x)", Description: "x"}},
+	} {
+		if _, err := agent.NewSubagents(&agent.SubagentOptions{Definitions: d}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	subs, err := agent.NewSubagents(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{
+		`{"description":"x","prompt":"y","subagent_type":"general-purpos"}`: "did you mean general-purpose?",
+		`{"description":"x","prompt":" "}`:                                  "prompt must not be empty",
+	} {
+		if _, err := subs.Tool().Requests(&tool.Call{Input: json.RawMessage(in)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", in, err)
+		}
+	}
+}
