@@ -33,7 +33,9 @@ func (b *Background) Tools() ([]tool.Tool, error) {
 	harmless := func(name string) []policy.Request { return []policy.Request{{Resource: name, ReadOnly: true}} }
 	look, err := tool.New(
 		tool.Spec{Name: "TaskOutput", Description: "Shows how a task in the background is doing, and what it has written since you last looked.", ReadOnly: true},
-		func(ctx context.Context, _ *tool.Call, in taskOutputInput) (tool.Result, error) { return b.look(ctx, in) },
+		func(ctx context.Context, _ *tool.Call, in taskOutputInput) (tool.Result, error) {
+			return b.look(ctx, in)
+		},
 		func(_ *tool.Call, in taskOutputInput) ([]policy.Request, error) {
 			if in.Timeout < 0 {
 				return nil, errors.New("timeout must not be negative")

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,46 +21,101 @@ const (
 	summaryMaxRender = 512 << 10
 )
 
-// compactor summarises the older part of a transcript that is about to outgrow
-// the model's context. What stays as it is: the newest items, in whole tool
-// pairs, and the prompt of the turn that is running.
+// compactor makes a transcript smaller that is about to outgrow its bounds, by steps. It
+// is one rewrite, or none.
 type compactor struct{ o Compact }
 
 func (compactor) Name() string { return "compaction" }
 
-// due says whether there is something to summarise now: the items before cut, and
-// prompt is the index of the last user item.
-func (c compactor) due(cur Cursor) (cut, prompt int, due bool) {
-	reserve := c.o.Reserve
-	if reserve <= 0 {
-		reserve = min(defaultReserve, cur.Context/4)
+// mayDo is a mutator that knows beforehand when there is nothing to do.
+type mayDo interface{ mayDo(cur Cursor) bool }
+
+// due says whether the transcript is to be compacted now, and a step can do something.
+func (c compactor) due(cur Cursor) bool {
+	tokens := estimate(cur)
+	full := cur.Context > 0 && tokens >= cur.Context-c.reserve(cur)
+	share := cur.Context > 0 && c.o.Share > 0 && float64(tokens) >= c.o.Share*float64(cur.Context)
+	many := c.o.Items > 0 && len(cur.Items) > c.o.Items
+	return (full || share || many) && slices.ContainsFunc(c.steps(), func(m Mutator) bool {
+		d, knows := m.(mayDo)
+		return !knows || d.mayDo(cur)
+	})
+}
+
+func (c compactor) reserve(cur Cursor) int {
+	if c.o.Reserve > 0 {
+		return c.o.Reserve
 	}
-	if estimate(cur) < cur.Context-reserve {
-		return 0, 0, false
+	return min(defaultReserve, cur.Context/4)
+}
+
+func (c compactor) steps() []Mutator {
+	if len(c.o.Steps) > 0 {
+		return c.o.Steps
 	}
-	keep := c.o.Keep
-	if keep <= 0 {
-		keep = cur.Context / 5
-	}
-	cut, prompt = split(cur.Items, keep*bytesPerToken)
-	return cut, prompt, cut >= 2 // less is not worth a summary
+	return []Mutator{Summarise(c.o.Keep)}
 }
 
 func (c compactor) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded, error) {
-	cut, prompt, due := c.due(cur)
-	if !due {
+	prompt := lastPrompt(cur.Items)
+	var newest string
+	if prompt >= 0 {
+		newest = cur.Items[prompt].ID()
+	}
+	for _, m := range c.steps() {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		items, err := m.Mutate(ctx, cur)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Name(), err)
+		}
+		if items != nil {
+			cur.Items = items
+		}
+	}
+	if newest != "" && !slices.ContainsFunc(cur.Items, func(e transcript.Encoded) bool { return e.ID() == newest }) {
+		return nil, errors.New("the steps would lose the last prompt")
+	}
+	return cur.Items, transcript.Validate(cur.Items)
+}
+
+// summary is the step that has the model tell the older items.
+type summary struct{ keep int }
+
+func (summary) Name() string { return "summary" }
+
+func (s summary) mayDo(cur Cursor) bool {
+	cut, _ := s.split(cur)
+	return cut >= 2 // less is not worth a summary
+}
+
+func (s summary) split(cur Cursor) (cut, prompt int) {
+	keep := s.keep
+	if keep <= 0 {
+		keep = size(cur) / 5
+	}
+	return split(cur.Items, keep*bytesPerToken)
+}
+
+func (s summary) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded, error) {
+	cut, prompt := s.split(cur)
+	if cut < 2 {
 		return nil, nil
 	}
-	summary, err := c.summarise(ctx, cur, cur.Items[:cut])
+	told, err := summarise(ctx, cur, cur.Items[:cut])
 	if err != nil {
-		return nil, fmt.Errorf("summary: %w", err)
+		return nil, err
 	}
-	out := []transcript.Encoded{summary}
+	out := []transcript.Encoded{told}
 	if prompt >= 0 && prompt < cut {
 		out = append(out, cur.Items[prompt])
 	}
 	return append(out, cur.Items[cut:]...), nil
 }
+
+// size is the model's context in tokens, or a small one's where it is not known.
+func size(cur Cursor) int { return cmp.Or(cur.Context, 32_000) }
 
 // estimate is the number of tokens the next request would have: what the last
 // call reported plus what came since, or a count of bytes when nothing was
@@ -78,13 +135,7 @@ func estimate(cur Cursor) int {
 // item. The part to keep begins with an assistant, user or notification item,
 // so that no tool pair is split, and is never empty.
 func split(items []transcript.Encoded, keepBytes int) (cut, prompt int) {
-	prompt = -1
-	for i, item := range slices.Backward(items) {
-		if item.Role() == transcript.RoleUser {
-			prompt = i
-			break
-		}
-	}
+	prompt = lastPrompt(items)
 	cut, size := len(items), 0
 	for i, item := range slices.Backward(items) {
 		size += len(item.JSON)
@@ -98,8 +149,8 @@ func split(items []transcript.Encoded, keepBytes int) (cut, prompt int) {
 	return cut, prompt
 }
 
-func (c compactor) summarise(ctx context.Context, cur Cursor, items []transcript.Encoded) (transcript.Encoded, error) {
-	budget := min(summaryMaxRender, cur.Context*bytesPerToken/2)
+func summarise(ctx context.Context, cur Cursor, items []transcript.Encoded) (transcript.Encoded, error) {
+	budget := min(summaryMaxRender, size(cur)*bytesPerToken/2)
 	history := transcript.Render(items, transcript.RenderOptions{MaxBytes: budget, MaxPartBytes: max(budget/40, 1000)})
 	ask, err := transcript.Encode(transcript.UserText("<history>\n" + history + "</history>\n\nSummarise this history as instructed."))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -21,10 +22,14 @@ func (a *Agent) encode(it transcript.Item) (transcript.Encoded, error) {
 // mask masks the secrets of an item. What the provider had signed does not fit any
 // more then, and is left out.
 func (a *Agent) mask(e transcript.Encoded) (transcript.Encoded, error) {
-	if a.opt.Mask == nil {
+	return maskItem(a.opt.Mask, e)
+}
+
+func maskItem(m *secret.Masker, e transcript.Encoded) (transcript.Encoded, error) {
+	if m == nil {
 		return e, nil
 	}
-	masked, found := a.opt.Mask.JSON(e.JSON)
+	masked, found := m.JSON(e.JSON)
 	if len(found) == 0 {
 		return e, nil
 	}

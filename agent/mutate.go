@@ -27,7 +27,7 @@ func (l *loop) mutate(ctx context.Context) error {
 		}
 		c, ours := m.(compactor)
 		if ours {
-			if _, _, due := c.due(cursor); !due {
+			if !c.due(cursor) {
 				continue
 			}
 			if goes, err := l.beforeCompaction(ctx); !goes || err != nil {
@@ -99,7 +99,7 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 }
 
 func (l *loop) mutators() []Mutator {
-	if c := l.a.opt.Compact; !c.Off && l.contextSize() > 0 {
+	if c := l.a.opt.Compact; !c.Off && (l.contextSize() > 0 || c.Items > 0) {
 		return append(slices.Clip(l.a.opt.Mutators), compactor{c})
 	}
 	return l.a.opt.Mutators

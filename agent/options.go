@@ -121,13 +121,18 @@ type Retry struct {
 	Cap  time.Duration // default 30 s
 }
 
-// Compact is when and how the transcript is summarised to stay within the
-// model's context. It needs a model whose context size is known.
+// Compact is when and how the transcript is made smaller. Without Items it needs a model
+// whose context size is known. The prompt that is being answered and whole pairs of tool
+// uses and results always stay.
 type Compact struct {
 	Off     bool
-	Context int // tokens; default the model's
-	Reserve int // summarise when fewer tokens than this are left; default 13000
-	Keep    int // tokens of the newest items that stay as they are; default a fifth of Context
+	Context int     // tokens; default the model's
+	Reserve int     // compact when fewer tokens than this are left; default 13000
+	Share   float64 // and when more than this share of the context is used; 0: never
+	Items   int     // and when there are more items than this; 0: never
+	Keep    int     // tokens of the newest items that a summary leaves; default a fifth of Context
+	// Steps make it smaller, one after the other; default [Summarise](Keep).
+	Steps []Mutator
 }
 
 // TranscriptObserver mirrors the transcript elsewhere (seed 001).

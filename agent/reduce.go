@@ -1,0 +1,167 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// The steps that a compaction can be made of, see [Compact].Steps. Each is a [Mutator]
+// and can be one by itself.
+
+// step is a mutator made of a function.
+type step struct {
+	name string
+	do   func(ctx context.Context, c Cursor) ([]transcript.Encoded, error)
+}
+
+func (s step) Name() string { return s.name }
+
+func (s step) Mutate(ctx context.Context, c Cursor) ([]transcript.Encoded, error) {
+	return s.do(ctx, c)
+}
+
+// lastPrompt is the index of the last user item, or -1.
+func lastPrompt(items []transcript.Encoded) int {
+	for i, item := range slices.Backward(items) {
+		if item.Role() == transcript.RoleUser {
+			return i
+		}
+	}
+	return -1
+}
+
+// DropThinking takes the model's thinking out of answers before the last prompt. Those
+// after it a provider wants to see again.
+func DropThinking() Mutator {
+	return step{"drop thinking", func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
+		prompt := lastPrompt(c.Items)
+		return edit(c.Items, func(i int, it *transcript.Item) bool {
+			if i >= prompt || it.Role != transcript.RoleAssistant {
+				return false
+			}
+			return drop(it, func(p transcript.Part) bool { _, is := p.(transcript.Thinking); return is })
+		})
+	}}
+}
+
+// DropFailed takes out tool uses that failed, with their results, once the model has
+// seen them.
+func DropFailed() Mutator {
+	return step{"drop failed results", func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
+		failed, err := failures(c.Items)
+		if err != nil || len(failed) == 0 {
+			return nil, err
+		}
+		return edit(c.Items, func(_ int, it *transcript.Item) bool {
+			return drop(it, func(p transcript.Part) bool {
+				switch p := p.(type) {
+				case transcript.ToolUse:
+					return failed[p.ID]
+				case transcript.ToolResult:
+					return failed[p.UseID]
+				}
+				return false
+			})
+		})
+	}}
+}
+
+// failures are the uses whose results are errors, with something other than results
+// behind them.
+func failures(items []transcript.Encoded) (map[string]bool, error) {
+	end := len(items)
+	for end > 0 && items[end-1].Role() == transcript.RoleTool {
+		end--
+	}
+	failed := map[string]bool{}
+	for _, e := range items[:end] {
+		if e.Role() != transcript.RoleTool {
+			continue
+		}
+		it, err := e.Decode()
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range it.Parts {
+			if r, ok := p.(transcript.ToolResult); ok && r.IsError {
+				failed[r.UseID] = true
+			}
+		}
+	}
+	return failed, nil
+}
+
+// KeepRecent keeps the newest items, those that a tool pair needs to be whole, and the
+// last prompt.
+func KeepRecent(items int) Mutator {
+	return step{"keep recent", func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
+		from := max(0, len(c.Items)-max(items, 1))
+		for from > 0 && c.Items[from].Role() == transcript.RoleTool {
+			from--
+		}
+		if from == 0 {
+			return nil, nil
+		}
+		kept := c.Items[from:]
+		if prompt := lastPrompt(c.Items); prompt >= 0 && prompt < from {
+			kept = append([]transcript.Encoded{c.Items[prompt]}, kept...)
+		}
+		return kept, nil
+	}}
+}
+
+// Summarise has the model tell the older items in a few words, in whole tool pairs, and
+// keeps the newest as they are: so many tokens of them, by default a fifth of the
+// context. The prompt of the turn that runs stays.
+func Summarise(keep int) Mutator { return summary{keep} }
+
+// Redact masks secrets in items that were written down without a mask. What was there
+// before stays in the log: session.Sessions.Redact erases it.
+func Redact(m *secret.Masker) Mutator {
+	return step{"redaction", func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
+		out := slices.Clone(c.Items)
+		for i, e := range out {
+			masked, err := maskItem(m, e)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = masked
+		}
+		return out, nil
+	}}
+}
+
+// edit changes items; one that has no parts left is gone. What a provider has signed
+// does not fit an item any more that was changed.
+func edit(items []transcript.Encoded, change func(i int, it *transcript.Item) bool) ([]transcript.Encoded, error) {
+	out := make([]transcript.Encoded, 0, len(items))
+	for i, e := range items {
+		it, err := e.Decode()
+		if err != nil {
+			return nil, err
+		}
+		if !change(i, &it) {
+			out = append(out, e)
+			continue
+		}
+		if len(it.Parts) == 0 {
+			continue
+		}
+		it.Native = nil
+		if e, err = transcript.Encode(it); err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// drop takes parts out of an item, and reports whether there were any.
+func drop(it *transcript.Item, gone func(transcript.Part) bool) bool {
+	n := len(it.Parts)
+	it.Parts = slices.DeleteFunc(slices.Clone(it.Parts), gone)
+	return len(it.Parts) < n
+}
