@@ -281,16 +281,22 @@ func (l *loop) count(answer transcript.Item) *UsageUpdated {
 	return l.charge(l.encoder().m.Info(), *answer.Usage)
 }
 
+// charge counts a model call of the turn that is open, or of a compaction between turns.
 func (l *loop) charge(info model.Info, u transcript.Usage) *UsageUpdated {
-	r := &l.turn.res
+	var r Result
 	cost := info.Price.Cost(u)
-	if info.Price == nil {
-		cost = l.turn.said
+	if l.turn != nil {
+		if info.Price == nil {
+			cost = l.turn.said
+		}
+		l.turn.said = 0
 	}
-	l.turn.said = 0
 	l.lastUsage = u
 	l.a.pay(info.Model, u, cost)
-	l.a.purse.count(r)
+	l.a.purse.count(&r)
+	if l.turn != nil {
+		l.a.purse.count(&l.turn.res)
+	}
 	return &UsageUpdated{Model: info.Model, Usage: u, Total: r.Usage, CostUSD: r.CostUSD}
 }
 

@@ -156,7 +156,11 @@ func summarise(ctx context.Context, cur Cursor, items []transcript.Encoded) (tra
 	if err != nil {
 		return transcript.Encoded{}, err
 	}
-	answer, err := cur.Ask(ctx, compactPrompt, []transcript.Encoded{ask})
+	system := compactPrompt
+	if cur.Instructions != "" {
+		system += "\n\nThe person who asks for this wants of it:\n" + cur.Instructions
+	}
+	answer, err := cur.Ask(ctx, system, []transcript.Encoded{ask})
 	if err != nil {
 		return transcript.Encoded{}, err
 	}

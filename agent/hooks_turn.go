@@ -151,25 +151,36 @@ func (l *loop) stopTurn(ctx context.Context) (Step, bool, error) {
 	return l.finish(ctx, ReasonHook, l.turn.stopped)
 }
 
-// beforeCompaction fires PreCompact; false keeps the transcript as it is for this turn.
-func (l *loop) beforeCompaction(ctx context.Context) (bool, error) {
-	if l.turn.uncompacted {
-		return false, nil
+// What had a transcript compacted.
+const (
+	triggerAuto   = "auto"
+	triggerManual = "manual"
+)
+
+// beforeCompaction fires PreCompact. An error says that a hook keeps the transcript as it is.
+func (l *loop) beforeCompaction(ctx context.Context, trigger, instructions string) error {
+	in := hook.Input{Event: hook.PreCompact, Trigger: trigger}
+	if instructions != "" {
+		in.Instructions = &instructions
 	}
-	out, entries := l.aside(ctx, hook.Input{Event: hook.PreCompact, Trigger: "auto"})
+	out, entries := l.aside(ctx, in)
+	if err := l.write(ctx, entries...); err != nil {
+		return err
+	}
 	if out.Block != nil {
-		l.turn.uncompacted = true
-		entries = append(entries, entry{event: Notice{
-			Text: fmt.Sprintf("hook %s keeps the transcript from being compacted: %s", out.Block.By, out.Block.What),
-		}})
+		return &HookError{Event: hook.PreCompact, By: out.Block.By, Reason: out.Block.What}
 	}
-	return out.Block == nil, l.write(ctx, entries...)
+	return nil
 }
 
 // afterCompaction fires PostCompact, and SessionStart for what hooks want the model
 // to know again.
-func (l *loop) afterCompaction(ctx context.Context, items []transcript.Encoded) error {
-	_, entries := l.aside(ctx, hook.Input{Event: hook.PostCompact, Trigger: "auto", Summary: items[0].Text()})
+func (l *loop) afterCompaction(ctx context.Context, trigger string, items []transcript.Encoded) error {
+	in := hook.Input{Event: hook.PostCompact, Trigger: trigger}
+	if len(items) > 0 {
+		in.Summary = items[0].Text()
+	}
+	_, entries := l.aside(ctx, in)
 	_, more := l.aside(ctx, hook.Input{Event: hook.SessionStart, Source: "compact", Model: l.encoder().m.Info().Model})
 	return l.write(ctx, append(entries, more...)...)
 }

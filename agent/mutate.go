@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,42 +21,109 @@ func (l *loop) mutate(ctx context.Context) error {
 		moment = AfterTurnEnded
 	}
 	for _, m := range l.mutators() {
-		before := l.t.Items()
-		cursor := Cursor{
-			Moment: moment, Items: before, Usage: l.lastUsage, Context: l.contextSize(),
-			NewID: l.a.opt.NewID, Ask: l.askModel,
-		}
-		c, ours := m.(compactor)
-		if ours {
-			if !c.due(cursor) {
-				continue
-			}
-			if goes, err := l.beforeCompaction(ctx); !goes || err != nil {
-				return err
-			}
-		}
-		items, err := m.Mutate(ctx, cursor)
-		if err != nil && ours && ctx.Err() == nil {
-			l.tell(Notice{Text: "the transcript could not be compacted: " + err.Error()})
-			continue
+		var err error
+		if c, ours := m.(compactor); ours {
+			err = l.compactWhenDue(ctx, c, moment)
+		} else {
+			_, err = l.mutateBy(ctx, m, l.cursor(moment))
 		}
 		if err != nil {
-			return fmt.Errorf("mutator %s: %w", m.Name(), err)
-		}
-		if items == nil || same(before, items) {
-			continue
-		}
-		if err := l.rewrite(ctx, m.Name(), items); err != nil {
-			return fmt.Errorf("mutator %s: %w", m.Name(), err)
-		}
-		l.tell(MutationFinished{By: m.Name(), Moment: moment, Dirty: true, Before: len(before), After: len(items)})
-		if ours {
-			if err := l.afterCompaction(ctx, items); err != nil {
-				return err
-			}
+			return err
 		}
 	}
 	return nil
+}
+
+func (l *loop) cursor(moment Moment) Cursor {
+	return Cursor{
+		Moment: moment, Items: l.t.Items(), Usage: l.lastUsage, Context: l.contextSize(),
+		NewID: l.a.opt.NewID, Ask: l.askModel,
+	}
+}
+
+// mutateBy lets one mutator rewrite the transcript, and says whether it did.
+func (l *loop) mutateBy(ctx context.Context, m Mutator, c Cursor) (bool, error) {
+	items, err := m.Mutate(ctx, c)
+	if err != nil {
+		return false, fmt.Errorf("mutator %s: %w", m.Name(), err)
+	}
+	return l.take(ctx, m, c, items)
+}
+
+// take records and announces what a mutator has made of the transcript, if it is another.
+func (l *loop) take(ctx context.Context, m Mutator, c Cursor, items []transcript.Encoded) (bool, error) {
+	if items == nil || same(c.Items, items) {
+		return false, nil
+	}
+	if err := l.rewrite(ctx, m.Name(), items); err != nil {
+		return false, fmt.Errorf("mutator %s: %w", m.Name(), err)
+	}
+	l.tell(MutationFinished{By: m.Name(), Moment: c.Moment, Dirty: true, Before: len(c.Items), After: len(items)})
+	return true, nil
+}
+
+// compactWhenDue compacts a transcript that has grown too large. Where that fails, or a
+// hook does not want it, the turn goes on as it is.
+func (l *loop) compactWhenDue(ctx context.Context, c compactor, moment Moment) error {
+	cur := l.cursor(moment)
+	if l.turn.uncompacted || !c.due(cur) {
+		return nil
+	}
+	_, err := l.compact(ctx, c, cur, triggerAuto)
+	blocked, ok := errors.AsType[*HookError](err)
+	switch {
+	case ok:
+		l.turn.uncompacted = true
+		l.tell(Notice{Text: fmt.Sprintf("hook %s keeps the transcript from being compacted: %s", blocked.By, blocked.Reason)})
+		return nil
+	case errors.Is(err, errKept) && ctx.Err() == nil:
+		l.tell(Notice{Text: "the transcript could not be compacted: " + err.Error()})
+		return nil
+	}
+	return err
+}
+
+// errKept says that a compaction failed before anything was rewritten.
+var errKept = errors.New("nothing was changed")
+
+// compact makes the transcript smaller, and says whether it did.
+func (l *loop) compact(ctx context.Context, c compactor, cur Cursor, trigger string) (bool, error) {
+	if err := l.beforeCompaction(ctx, trigger, cur.Instructions); err != nil {
+		return false, err
+	}
+	items, err := c.Mutate(ctx, cur)
+	if err != nil {
+		return false, fmt.Errorf("%w (%w)", err, errKept)
+	}
+	did, err := l.take(ctx, c, cur, items)
+	if !did || err != nil {
+		return false, err
+	}
+	return true, l.afterCompaction(ctx, trigger, items)
+}
+
+// Compact compacts the transcript now, between turns: with the steps of
+// [Options].Compact, and instructions for the model that summarises, which may be "". It
+// returns how many items there were and are. Errors: ErrRunning while a turn is open, a
+// [*HookError] when a hook does not want it, the model's and the store's.
+func (a *Agent) Compact(ctx context.Context, instructions string) (before, after int, err error) {
+	if !a.running.TryLock() {
+		return 0, 0, ErrRunning
+	}
+	defer a.running.Unlock()
+	l, err := a.start(ctx, func(Event) {})
+	if err != nil {
+		return 0, 0, err
+	}
+	if l.turn != nil {
+		return 0, 0, ErrRunning
+	}
+	ctx, done := a.interruptible(ctx)
+	defer done()
+	cur := l.cursor(AfterTurnEnded)
+	cur.Instructions = instructions
+	_, err = l.compact(ctx, compactor{a.opt.Compact}, cur, triggerManual)
+	return len(cur.Items), l.t.Len(), err
 }
 
 func same(a, b []transcript.Encoded) bool {

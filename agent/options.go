@@ -164,6 +164,8 @@ type Cursor struct {
 	Usage   transcript.Usage     // of the last model call
 	Context int                  // tokens the model can see; 0 when unknown
 	NewID   func() string
+	// Instructions are what a person wants of a compaction, or "".
+	Instructions string
 	// Ask makes a model call of its own whose usage counts towards the run.
 	Ask func(ctx context.Context, system string, items []transcript.Encoded) (transcript.Item, error)
 }

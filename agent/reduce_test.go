@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -252,4 +253,37 @@ func TestNoStepBreaksATranscript(t *testing.T) {
 			cur.Items = got
 		}
 	})
+}
+
+func TestCompactWhenAPersonWantsIt(t *testing.T) {
+	sessions := session.New(memory.New(), nil)
+	hooks := hook.New(nil)
+	var heard []string
+	for _, e := range []hook.Event{hook.PreCompact, hook.PostCompact} {
+		add(t, hooks, e, func(in hook.Input) {
+			line := fmt.Sprint(in.Event, " ", in.Trigger, " ", in.Summary != "")
+			if in.Instructions != nil {
+				line += " " + *in.Instructions
+			}
+			heard = append(heard, line)
+		})
+	}
+	big := strings.Repeat("x", 4000)
+	m := play(t, step{text: big}, step{text: big}, step{text: "the story"}, step{text: "on"})
+	a := newAgent(t, m, agent.Options{Sessions: sessions, Hooks: hooks, Compact: agent.Compact{Keep: 100}})
+	prompt(t, a, "a")
+	prompt(t, a, "b")
+	before, after, err := a.Compact(t.Context(), "keep the names")
+	if err != nil || before != 4 || after >= before {
+		t.Fatalf("%d items became %d: %v", before, after, err)
+	}
+	if !strings.Contains(m.asked[2].System, "keep the names") {
+		t.Error("the model was not told what the person wants")
+	}
+	if want := []string{"PreCompact manual false keep the names", "PostCompact manual true"}; !slices.Equal(heard, want) {
+		t.Errorf("hooks heard %q, want %q", heard, want)
+	}
+	if res := prompt(t, a, "c"); res.Reason != agent.ReasonCompleted || res.Text != "on" {
+		t.Errorf("%+v", res)
+	}
 }
