@@ -2,9 +2,11 @@ package shell
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"strings"
 	"syscall"
 	"time"
@@ -18,6 +20,7 @@ type bashInput struct {
 	Command     string `json:"command" jsonschema:"The command line"`
 	Timeout     int64  `json:"timeout,omitempty" jsonschema:"In milliseconds: 120000 if not given and at most 600000"`
 	Description string `json:"description,omitempty" jsonschema:"What the command does, in a few words, for the person who is asked"`
+	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Go on with other things while it runs: you are told when it has ended. It has no time limit unless you give one"`
 
 	DangerouslyDisableSandbox bool `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run outside the sandbox. A person is asked each time. Only for a command that the sandbox has refused and that the task needs"`
 }
@@ -33,7 +36,7 @@ func (s *Shell) newBash() (tool.Tool, error) {
 		spec.Description += aboutSandbox
 	}
 	t, err := tool.New(spec, s.run, func(_ *tool.Call, in bashInput) ([]policy.Request, error) {
-		if err := in.check(); err != nil {
+		if err := s.check(in); err != nil {
 			return nil, err
 		}
 		outside, err := s.outside(in)
@@ -45,10 +48,28 @@ func (s *Shell) newBash() (tool.Tool, error) {
 			Confined: s.opts.Sandbox != nil && !outside, Unsandboxed: outside,
 		}}, nil
 	})
-	if err != nil || s.mayLeave() {
-		return t, err
+	var hidden []string
+	if !s.mayLeave() {
+		hidden = append(hidden, "dangerouslyDisableSandbox")
 	}
-	return withoutField(t, "dangerouslyDisableSandbox")
+	if !s.opts.Background {
+		hidden = append(hidden, "run_in_background")
+	}
+	if err == nil && len(hidden) > 0 {
+		t, err = withoutFields(t, hidden...)
+	}
+	return detaching{t}, err
+}
+
+// detaching is the tool whose calls go on in the background when they say so.
+type detaching struct{ tool.Tool }
+
+func (detaching) Detach(c *tool.Call) time.Duration {
+	var in bashInput
+	if json.Unmarshal(c.Input, &in) == nil && in.Background {
+		return 0
+	}
+	return -1
 }
 
 // mayLeave reports whether the model may ask for a run outside of the sandbox.
@@ -75,8 +96,10 @@ func (s *Shell) outside(in bashInput) (bool, error) {
 	return excluded, nil
 }
 
-func (in bashInput) check() error {
+func (s *Shell) check(in bashInput) error {
 	switch {
+	case in.Background && !s.opts.Background:
+		return errors.New("run_in_background: nothing runs in the background here; leave it out")
 	case strings.TrimSpace(in.Command) == "":
 		return errors.New("command must not be empty")
 	case strings.ContainsRune(in.Command, 0):
@@ -88,13 +111,10 @@ func (in bashInput) check() error {
 }
 
 func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Result, error) {
-	if err := in.check(); err != nil {
+	if err := s.check(in); err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	limit := s.opts.Timeout
-	if in.Timeout > 0 {
-		limit = time.Duration(min(in.Timeout, s.opts.Longest.Milliseconds())) * time.Millisecond
-	}
+	limit := s.limit(in)
 	outside, err := s.outside(in)
 	if err != nil {
 		return tool.Failure(err.Error()), nil
@@ -105,10 +125,7 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 	}
 	out := &output{show: s.opts.MaxOutput, dir: s.opts.OutputDir, most: s.opts.MaxFile}
 	defer out.close()
-	var progress func([]byte)
-	if s.opts.Progress != nil {
-		progress = func(b []byte) { s.opts.Progress(call.ID, b) }
-	}
+	progress := s.progress(call)
 	script, err := s.variables()
 	if err != nil {
 		return tool.Failure(err.Error()), nil
@@ -123,12 +140,40 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 		return end.unstarted(err), nil
 	}
 	note := ""
-	if end.dir != "" && end.dir != cwd {
+	if end.dir != "" && end.dir != cwd && !in.Background {
 		if err := s.folders.SetCwd(end.dir); err != nil {
 			note = fmt.Sprintf("[%s is outside the session's folders; the current directory is still %s]", end.dir, cwd)
 		}
 	}
 	return end.result(out, limit, note), nil
+}
+
+// limit is how long a command may take.
+func (s *Shell) limit(in bashInput) time.Duration {
+	switch {
+	case in.Timeout > 0 && in.Background:
+		return time.Duration(min(in.Timeout, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+	case in.Timeout > 0:
+		return time.Duration(min(in.Timeout, s.opts.Longest.Milliseconds())) * time.Millisecond
+	case in.Background:
+		return math.MaxInt64
+	}
+	return s.opts.Timeout
+}
+
+// progress is who is given the output of a call as it comes, or nil.
+func (s *Shell) progress(call *tool.Call) func([]byte) {
+	if s.opts.Progress == nil && call.Out == nil {
+		return nil
+	}
+	return func(b []byte) {
+		if s.opts.Progress != nil {
+			s.opts.Progress(call.ID, b)
+		}
+		if call.Out != nil {
+			_, _ = call.Out.Write(b) // whoever looks on may lose something
+		}
+	}
 }
 
 // startDir returns the current directory, or goes back to the first folder when

@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// narrowed is a tool that does not tell the model of one of its fields. A model that
-// gives it all the same is answered by the tool.
+// narrowed is a tool that does not tell the model of some of its fields. A model that
+// gives one all the same is answered by the tool.
 type narrowed struct {
 	tool.Tool
 	spec tool.Spec
@@ -15,7 +15,7 @@ type narrowed struct {
 
 func (t *narrowed) Spec() tool.Spec { return t.spec }
 
-func withoutField(t tool.Tool, field string) (tool.Tool, error) {
+func withoutFields(t tool.Tool, fields ...string) (tool.Tool, error) {
 	n := &narrowed{Tool: t, spec: t.Spec()}
 	var schema, properties map[string]json.RawMessage
 	if err := json.Unmarshal(n.spec.Input, &schema); err != nil {
@@ -24,7 +24,9 @@ func withoutField(t tool.Tool, field string) (tool.Tool, error) {
 	if err := json.Unmarshal(schema["properties"], &properties); err != nil {
 		return nil, err
 	}
-	delete(properties, field)
+	for _, f := range fields {
+		delete(properties, f)
+	}
 	var err error
 	if schema["properties"], err = json.Marshal(properties); err != nil {
 		return nil, err

@@ -48,6 +48,9 @@ type Options struct {
 	Longest   time.Duration // no call may take more; 10 minutes
 	Grace     time.Duration // between SIGTERM and SIGKILL; 2 seconds
 
+	// Background lets calls say run_in_background: the agent has a background.
+	Background bool
+
 	// Sandbox holds commands to its settings; nil: nothing does. One that should ask
 	// about hosts is opened with [AskHost]. It stays the caller's to close.
 	Sandbox *sandbox.Sandbox
