@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"strings"
 	"syscall"
 	"time"
@@ -148,15 +147,18 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 	return end.result(out, limit, note), nil
 }
 
+// unlimited is longer than anything that runs in the background.
+const unlimited = 10 * 365 * 24 * time.Hour
+
 // limit is how long a command may take.
 func (s *Shell) limit(in bashInput) time.Duration {
 	switch {
 	case in.Timeout > 0 && in.Background:
-		return time.Duration(min(in.Timeout, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+		return time.Duration(min(in.Timeout, unlimited.Milliseconds())) * time.Millisecond
 	case in.Timeout > 0:
 		return time.Duration(min(in.Timeout, s.opts.Longest.Milliseconds())) * time.Millisecond
 	case in.Background:
-		return math.MaxInt64
+		return unlimited
 	}
 	return s.opts.Timeout
 }
