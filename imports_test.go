@@ -57,6 +57,7 @@ var floors = map[string]int{
 	"tool/files":      30,
 	"tool/search":     30,
 	"tool/shell":      30,
+	"tool/tasks":      30,
 	"model/anthropic": 30,
 	"model/openai":    30,
 	"model/scripted":  30,

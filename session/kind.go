@@ -26,6 +26,7 @@ const (
 	KindMetaChanged      Kind = "meta.changed"      // MetaPatch
 	KindVendorMapped     Kind = "vendor.mapped"     // package workspace
 	KindWorkspaceEvent   Kind = "workspace.event"   // package workspace
+	KindTaskChanged      Kind = "task.changed"      // package tool/tasks
 	KindRedacted         Kind = "redacted"          // Redacted
 	KindRunEvent         Kind = "run.event"         // package daemon/wire; RunEvent is what this package reads of it
 )
@@ -35,7 +36,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
 		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
-		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRedacted, KindRunEvent,
+		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindRedacted, KindRunEvent,
 	}
 }
 
@@ -44,7 +45,7 @@ func (k Kind) known() bool {
 	switch k {
 	case KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
 		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
-		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRedacted, KindRunEvent:
+		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindRedacted, KindRunEvent:
 		return true
 	}
 	return false
@@ -52,9 +53,10 @@ func (k Kind) known() bool {
 
 // Shared reports whether a record of this kind may be appended by someone who
 // does not hold the session's lease: a rename, an answer to a question, a
-// change of policy, what became of a run. Everything else belongs to the one writer.
+// change of policy, what became of a run, a task of the list that several agents work
+// on. Everything else belongs to the one writer.
 func (k Kind) Shared() bool {
-	return k == KindMetaChanged || k == KindApprovalResolved || k == KindPolicyChanged || k == KindRunEvent
+	return k == KindMetaChanged || k == KindApprovalResolved || k == KindPolicyChanged || k == KindRunEvent || k == KindTaskChanged
 }
 
 // FormatVersion is the version of the record format that this package writes.

@@ -1,0 +1,358 @@
+// Package tasks keeps a list of what is to be done, with who does it and what has to be
+// done before, in a session's log. Several agents may work on one list.
+//
+//	TaskCreate TaskUpdate TodoWrite ─► Board ─► task.changed record, on the condition that
+//	TaskGet TaskList ◄─ Board ◄── log          nobody else has changed the list meanwhile
+//
+//	board, err := tasks.Open(sessions, id, nil)
+//	registry, err := tool.NewRegistry(board.Tools("me")...)
+//
+// The package runs nothing: who does a task, and when, the agents decide.
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Status is how far a task is.
+type Status string
+
+// The ways a task goes: to the right, and back.
+const (
+	Pending    Status = "pending"
+	InProgress Status = "in_progress"
+	Completed  Status = "completed"
+	Deleted    Status = "deleted" // it is on no list any more
+)
+
+// Task is something to be done.
+type Task struct {
+	ID          string   `json:"id"` // "1", "2", … in the order in which they were made
+	Subject     string   `json:"subject"`
+	Description string   `json:"description,omitempty"`
+	ActiveForm  string   `json:"active_form,omitempty"` // what to show while it is done: "Running tests"
+	Status      Status   `json:"status"`
+	Owner       string   `json:"owner,omitempty"`      // who does it, or ""
+	BlockedBy   []string `json:"blocked_by,omitempty"` // ids of tasks that have to be completed before
+	Todo        bool     `json:"todo,omitempty"`       // it is of a list that TodoWrite replaces as a whole
+}
+
+// Change is the payload of a task.changed record: the task as it is from there on.
+type Change struct {
+	Task Task   `json:"task"`
+	By   string `json:"by,omitempty"` // the agent; "" is the main one
+}
+
+// The contracts of this package's errors.
+var (
+	ErrNoTask  = errors.New("no such task")
+	ErrInvalid = errors.New("not a task")
+	ErrBlocked = errors.New("the task is blocked")
+)
+
+// Error refuses a change of the list. Its text is for models and people.
+type Error struct {
+	Task   string
+	Err    error
+	Detail string
+}
+
+func (e *Error) Error() string {
+	s := e.Err.Error()
+	if e.Task != "" {
+		s = "task " + e.Task + ": " + s
+	}
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	return s
+}
+
+// Unwrap returns the contract.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Options adjust [Open].
+type Options struct {
+	// Created and Completed are asked before a task is made, and before it counts as
+	// done: an error keeps it from happening. They may be called more than once for one
+	// change, when somebody else was faster.
+	Created, Completed func(ctx context.Context, t Task) error
+}
+
+// Board is the list of one session. It is safe for concurrent use, and other programs
+// may change the same list.
+type Board struct {
+	sessions *session.Sessions
+	id       string
+	o        Options
+
+	mu   sync.Mutex
+	seq  int64 // read up to here
+	list []Task
+}
+
+// Open returns the list of a session. It does no I/O.
+func Open(s *session.Sessions, id string, o *Options) *Board {
+	b := &Board{sessions: s, id: id}
+	if o != nil {
+		b.o = *o
+	}
+	return b
+}
+
+// List returns the tasks in the order in which they were made, without deleted ones.
+func (b *Board) List(ctx context.Context) ([]Task, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := b.read(ctx); err != nil {
+		return nil, err
+	}
+	var list []Task
+	for _, t := range b.list {
+		if t.Status != Deleted {
+			list = append(list, t.clone())
+		}
+	}
+	return list, nil
+}
+
+// Get returns a task, or [ErrNoTask].
+func (b *Board) Get(ctx context.Context, id string) (Task, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := b.read(ctx); err != nil {
+		return Task{}, err
+	}
+	t, err := find(b.list, id)
+	if err != nil {
+		return Task{}, err
+	}
+	return t.clone(), nil
+}
+
+// Create adds tasks, whose ids and status it fills in, all or none.
+func (b *Board) Create(ctx context.Context, by string, list ...Task) ([]Task, error) {
+	return b.change(ctx, by, func(now []Task) ([]Task, error) {
+		var made []Task
+		for _, t := range list {
+			t = t.clone()
+			t.ID = strconv.Itoa(len(now) + len(made) + 1)
+			if t.Status == "" {
+				t.Status = Pending
+			}
+			made = append(made, t)
+		}
+		return made, nil
+	})
+}
+
+// Update changes a task as change wants it, which is called anew when somebody else was
+// faster.
+func (b *Board) Update(ctx context.Context, by, id string, change func(*Task) error) (Task, error) {
+	list, err := b.change(ctx, by, func(now []Task) ([]Task, error) {
+		t, err := find(now, id)
+		if err != nil {
+			return nil, err
+		}
+		next := t.clone()
+		if err := change(&next); err != nil {
+			return nil, err
+		}
+		next.ID = id
+		return []Task{next}, nil
+	})
+	if err != nil {
+		return Task{}, err
+	}
+	return list[0], nil
+}
+
+// change records what make makes of the list: tasks that are new, or as they are from
+// now on.
+func (b *Board) change(ctx context.Context, by string, make func(now []Task) ([]Task, error)) ([]Task, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for {
+		head, err := b.read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		changed, err := make(slices.Clone(b.list))
+		if err != nil {
+			return nil, err
+		}
+		if err := b.check(ctx, changed); err != nil {
+			return nil, err
+		}
+		drafts := []session.Draft{}
+		for _, t := range changed {
+			d, err := session.NewDraft(session.KindTaskChanged, Change{Task: t, By: by})
+			if err != nil {
+				return nil, err
+			}
+			drafts = append(drafts, d)
+		}
+		_, err = b.sessions.AppendShared(ctx, b.id, head, drafts...)
+		if err == nil {
+			_, err = b.read(ctx)
+			return changed, err
+		}
+		if !errors.Is(err, session.ErrConflict) {
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// read takes in what was recorded since, and returns the log's head.
+func (b *Board) read(ctx context.Context) (int64, error) {
+	m, err := b.sessions.Get(ctx, b.id)
+	if err != nil {
+		return 0, err
+	}
+	for rec, err := range b.sessions.Records(ctx, b.id, session.Range{After: b.seq, Until: m.Head}) {
+		if err != nil {
+			return 0, err
+		}
+		b.seq = rec.Seq
+		if rec.Kind != session.KindTaskChanged || rec.Payload == nil {
+			continue
+		}
+		var c Change
+		if err := json.Unmarshal(rec.Payload, &c); err != nil {
+			return 0, fmt.Errorf("record %d: %w", rec.Seq, err)
+		}
+		b.list = put(b.list, c.Task)
+	}
+	return m.Head, nil
+}
+
+// put replaces a task, or adds it.
+func put(list []Task, t Task) []Task {
+	i := slices.IndexFunc(list, func(u Task) bool { return u.ID == t.ID })
+	if i < 0 {
+		return append(list, t)
+	}
+	list[i] = t
+	return list
+}
+
+func find(list []Task, id string) (Task, error) {
+	i := slices.IndexFunc(list, func(t Task) bool { return t.ID == id && t.Status != Deleted })
+	if i < 0 {
+		var ids []string
+		for _, t := range list {
+			if t.Status != Deleted {
+				ids = append(ids, t.ID)
+			}
+		}
+		e := &Error{Task: id, Err: ErrNoTask}
+		if len(ids) > 0 {
+			e.Detail = "there are " + strings.Join(ids, ", ")
+		}
+		return Task{}, e
+	}
+	return list[i], nil
+}
+
+func (t Task) clone() Task {
+	t.BlockedBy = slices.Clone(t.BlockedBy)
+	return t
+}
+
+// maxText bounds a task's texts, and maxTasks the list.
+const (
+	maxText  = 16 << 10
+	maxTasks = 10_000
+)
+
+// check refuses changes that would leave a list that makes no sense, and asks the hooks.
+func (b *Board) check(ctx context.Context, changed []Task) error {
+	next := slices.Clone(b.list)
+	for _, t := range changed {
+		next = put(next, t)
+	}
+	if len(next) > maxTasks {
+		return &Error{Err: ErrInvalid, Detail: fmt.Sprintf("a list has at most %d", maxTasks)}
+	}
+	for _, t := range changed {
+		before, err := find(b.list, t.ID)
+		isNew := err != nil
+		if err := t.check(next, isNew || before.Status != t.Status); err != nil {
+			return err
+		}
+		if isNew && b.o.Created != nil && t.Status != Deleted {
+			if err := b.o.Created(ctx, t); err != nil {
+				return &Error{Task: t.ID, Err: err}
+			}
+		}
+		if t.Status == Completed && before.Status != Completed && b.o.Completed != nil {
+			if err := b.o.Completed(ctx, t); err != nil {
+				return &Error{Task: t.ID, Err: err}
+			}
+		}
+	}
+	return nil
+}
+
+// check refuses a task that makes no sense among others. moved: its status is new.
+func (t *Task) check(all []Task, moved bool) error {
+	bad := func(format string, args ...any) error {
+		return &Error{Task: t.ID, Err: ErrInvalid, Detail: fmt.Sprintf(format, args...)}
+	}
+	switch t.Status {
+	case Pending, InProgress, Completed, Deleted:
+	default:
+		return bad("status %q: there are pending, in_progress, completed and deleted", t.Status)
+	}
+	switch {
+	case strings.TrimSpace(t.Subject) == "":
+		return bad("it has no subject")
+	case len(t.Subject)+len(t.Description)+len(t.ActiveForm)+len(t.Owner) > maxText:
+		return bad("its texts are longer than %d bytes", maxText)
+	}
+	for _, id := range t.BlockedBy {
+		other, err := find(all, id)
+		if err != nil {
+			if i := slices.IndexFunc(all, func(o Task) bool { return o.ID == id }); i >= 0 {
+				continue // deleted: it blocks nothing
+			}
+			return bad("it waits for task %s, which is not there", id)
+		}
+		if reaches(all, other, t.ID, map[string]bool{}) {
+			return bad("it and task %s would wait for each other", id)
+		}
+		if moved && other.Status != Completed && (t.Status == InProgress || t.Status == Completed) {
+			return &Error{Task: t.ID, Err: ErrBlocked, Detail: fmt.Sprintf("task %s (%s) has to be completed before", id, other.Subject)}
+		}
+	}
+	return nil
+}
+
+// reaches reports whether a task waits for the one with this id, by way of others.
+func reaches(all []Task, from Task, id string, seen map[string]bool) bool {
+	if from.ID == id {
+		return true
+	}
+	if seen[from.ID] {
+		return false
+	}
+	seen[from.ID] = true
+	for _, next := range from.BlockedBy {
+		if t, err := find(all, next); err == nil && reaches(all, t, id, seen) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,235 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+type createInput struct {
+	Subject     string   `json:"subject" jsonschema:"What is to be done, in a few words, as an order"`
+	Description string   `json:"description,omitempty" jsonschema:"What has to be known to do it, and when it is done"`
+	ActiveForm  string   `json:"activeForm,omitempty" jsonschema:"What to show while it is done: Running tests"`
+	Owner       string   `json:"owner,omitempty" jsonschema:"Who is to do it"`
+	BlockedBy   []string `json:"blockedBy,omitempty" jsonschema:"Ids of tasks that have to be completed before"`
+}
+
+type idInput struct {
+	ID string `json:"taskId" jsonschema:"The task"`
+}
+
+type listInput struct{}
+
+type updateInput struct {
+	ID           string   `json:"taskId" jsonschema:"The task"`
+	Status       string   `json:"status,omitempty" jsonschema:"pending, in_progress, completed or deleted"`
+	Subject      string   `json:"subject,omitempty"`
+	Description  string   `json:"description,omitempty"`
+	ActiveForm   string   `json:"activeForm,omitempty"`
+	Owner        *string  `json:"owner,omitempty" jsonschema:"Who does it; empty: nobody"`
+	AddBlockedBy []string `json:"addBlockedBy,omitempty" jsonschema:"Ids of tasks that have to be completed before this one"`
+	AddBlocks    []string `json:"addBlocks,omitempty" jsonschema:"Ids of tasks that have to wait for this one"`
+}
+
+type todoInput struct {
+	Todos []todo `json:"todos" jsonschema:"The whole list; it replaces what was there"`
+}
+
+type todo struct {
+	Content    string `json:"content" jsonschema:"What is to be done"`
+	Status     string `json:"status" jsonschema:"pending, in_progress or completed"`
+	ActiveForm string `json:"activeForm,omitempty" jsonschema:"What to show while it is done"`
+}
+
+// Tools are TaskCreate, TaskGet, TaskList and TaskUpdate, for the agent that is called
+// so; "" is the main one.
+func (b *Board) Tools(by string) ([]tool.Tool, error) {
+	m := maker{}
+	add(&m, tool.Spec{Name: "TaskCreate", Description: "Adds a task to the list of what is to be done. Use it for work of three steps or more."},
+		func(ctx context.Context, in createInput) (string, error) {
+			list, err := b.Create(ctx, by, Task{Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Owner: in.Owner, BlockedBy: in.BlockedBy})
+			if err != nil {
+				return "", err
+			}
+			return "Task " + list[0].ID + " is on the list.", nil
+		})
+	add(&m, tool.Spec{Name: "TaskGet", Description: "Shows a task with its description.", ReadOnly: true},
+		func(ctx context.Context, in idInput) (string, error) {
+			t, err := b.Get(ctx, in.ID)
+			if err != nil {
+				return "", err
+			}
+			raw, err := json.MarshalIndent(t, "", "  ")
+			return string(raw), err
+		})
+	add(&m, tool.Spec{Name: "TaskList", Description: "Shows what is to be done, who does it, and what waits for what.", ReadOnly: true},
+		func(ctx context.Context, _ listInput) (string, error) {
+			list, err := b.List(ctx)
+			return render(list), err
+		})
+	add(&m, tool.Spec{Name: "TaskUpdate", Description: "Changes a task: set it in_progress before you begin and completed when all of it is done, never before."},
+		func(ctx context.Context, in updateInput) (string, error) { return b.update(ctx, by, in) })
+	return m.tools, m.err
+}
+
+// TodoTool is TodoWrite: a list that is replaced as a whole, for agents without tasks
+// that depend on each other.
+func (b *Board) TodoTool(by string) (tool.Tool, error) {
+	m := maker{}
+	add(&m, tool.Spec{Name: "TodoWrite", Description: "Replaces the list of what is to be done. Keep it up to date: one thing in_progress at a time, completed at once when it is done."},
+		func(ctx context.Context, in todoInput) (string, error) { return b.replace(ctx, by, in.Todos) })
+	if m.err != nil {
+		return nil, m.err
+	}
+	return m.tools[0], nil
+}
+
+// maker collects tools that only change the list.
+type maker struct {
+	tools []tool.Tool
+	err   error
+}
+
+// add makes a tool that answers with a text. None of them asks anybody: they touch
+// nothing but the session itself.
+func add[In any](m *maker, spec tool.Spec, run func(context.Context, In) (string, error)) {
+	t, err := tool.New(spec, func(ctx context.Context, _ *tool.Call, in In) (tool.Result, error) {
+		text, err := run(ctx, in)
+		if _, ours := errors.AsType[*Error](err); ours {
+			return tool.Failure(err.Error()), nil
+		}
+		return tool.Text(text), err
+	}, func(*tool.Call, In) ([]policy.Request, error) {
+		return []policy.Request{{Resource: spec.Name, ReadOnly: true}}, nil
+	})
+	m.tools, m.err = append(m.tools, t), errors.Join(m.err, err)
+}
+
+func (b *Board) update(ctx context.Context, by string, in updateInput) (string, error) {
+	list, err := b.change(ctx, by, func(now []Task) ([]Task, error) {
+		t, err := find(now, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		t = t.clone()
+		in.apply(&t)
+		changed := []Task{t}
+		for _, id := range in.AddBlocks {
+			other, err := find(now, id)
+			if err != nil {
+				return nil, err
+			}
+			other = other.clone()
+			other.wait(in.ID)
+			changed = append(changed, other)
+		}
+		return changed, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Task %s is %s.", in.ID, list[0].Status), nil
+}
+
+func (in updateInput) apply(t *Task) {
+	if in.Status != "" {
+		t.Status = Status(in.Status)
+	}
+	for _, f := range []struct {
+		to   *string
+		from string
+	}{{&t.Subject, in.Subject}, {&t.Description, in.Description}, {&t.ActiveForm, in.ActiveForm}} {
+		if f.from != "" {
+			*f.to = f.from
+		}
+	}
+	if in.Owner != nil {
+		t.Owner = *in.Owner
+	}
+	for _, id := range in.AddBlockedBy {
+		t.wait(id)
+	}
+}
+
+// wait has a task wait for another.
+func (t *Task) wait(id string) {
+	if !slices.Contains(t.BlockedBy, id) {
+		t.BlockedBy = append(t.BlockedBy, id)
+	}
+}
+
+// replace makes the list of todos what it is to be: those of the same words stay the
+// same task.
+func (b *Board) replace(ctx context.Context, by string, todos []todo) (string, error) {
+	_, err := b.change(ctx, by, func(now []Task) ([]Task, error) {
+		var changed []Task
+		kept := map[string]bool{}
+		next := len(now)
+		for _, todo := range todos {
+			t := Task{Subject: todo.Content, ActiveForm: todo.ActiveForm, Status: Status(todo.Status), Todo: true}
+			i := slices.IndexFunc(now, func(old Task) bool {
+				return old.Todo && old.Status != Deleted && old.Subject == todo.Content && !kept[old.ID]
+			})
+			if i >= 0 {
+				t.ID = now[i].ID
+			} else {
+				next++
+				t.ID = fmt.Sprint(next)
+			}
+			kept[t.ID] = true
+			if i < 0 || !same(now[i], t) {
+				changed = append(changed, t)
+			}
+		}
+		for _, old := range now {
+			if old.Todo && old.Status != Deleted && !kept[old.ID] {
+				old.Status = Deleted
+				changed = append(changed, old)
+			}
+		}
+		return changed, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return "The list is written down.", nil
+}
+
+func same(a, b Task) bool {
+	return a.Subject == b.Subject && a.ActiveForm == b.ActiveForm && a.Status == b.Status
+}
+
+// render shows a list, a line for each task.
+func render(list []Task) string {
+	if len(list) == 0 {
+		return "There are no tasks."
+	}
+	var lines []string
+	done := map[string]bool{}
+	for _, t := range list {
+		done[t.ID] = t.Status == Completed
+	}
+	for _, t := range list {
+		line := fmt.Sprintf("%s [%s] %s", t.ID, t.Status, t.Subject)
+		if t.Owner != "" {
+			line += " (" + t.Owner + ")"
+		}
+		var waits []string
+		for _, id := range t.BlockedBy {
+			if open, there := done[id]; there && !open {
+				waits = append(waits, id)
+			}
+		}
+		if len(waits) > 0 {
+			line += " — waits for " + strings.Join(waits, ", ")
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
