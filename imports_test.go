@@ -58,6 +58,7 @@ var floors = map[string]int{
 	"tool/search":     30,
 	"tool/shell":      30,
 	"tool/tasks":      30,
+	"tool/worktree":   30,
 	"model/anthropic": 30,
 	"model/openai":    30,
 	"model/scripted":  30,

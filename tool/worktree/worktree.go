@@ -1,0 +1,354 @@
+// Package worktree lets an agent work in a checkout of its own: EnterWorktree and
+// ExitWorktree, by git worktree.
+//
+//	EnterWorktree name ─► git worktree add .holdfast/worktrees/name ─► the current directory is there
+//	ExitWorktree keep | remove ─► back; what was not committed is never thrown away unasked
+//
+//	w, err := worktree.New(folders, nil)
+//	registry, err := tool.NewRegistry(w.Tools()...)
+//
+// A worktree lies inside the session's folder, so that guards and the sandbox hold what
+// happens there as they did before. git is run here and not by the agent, without the
+// repository's hooks; what it would do is put before the guard as the command line that
+// it is.
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// Place is where worktrees are, below the repository's folder.
+const Place = ".holdfast/worktrees"
+
+// Options adjust [New].
+type Options struct {
+	// Create is asked before a worktree is made: it may name another folder to enter,
+	// which it has made itself, or refuse. Nil, or "": git makes it.
+	Create func(ctx context.Context, name string) (path string, err error)
+	// Removed is told of a worktree that is gone.
+	Removed func(ctx context.Context, path string)
+	// Moved is told that the current directory is another.
+	Moved func(ctx context.Context, from, to string)
+	// Git is the program; default "git", found in PATH.
+	Git string
+	// Timeout bounds one run of git; default 2 minutes.
+	Timeout time.Duration
+}
+
+// Worktree is the two tools of one session. It is safe for concurrent use.
+type Worktree struct {
+	folders *tool.Folders
+	o       Options
+	tools   []tool.Tool
+
+	mu sync.Mutex
+	in *checkout // or nil
+}
+
+// checkout is the worktree that the session is in.
+type checkout struct {
+	path, branch string
+	repo, back   string // the repository's folder, and where the session was
+	ours         bool   // git made it for us
+}
+
+type enterInput struct {
+	Name string `json:"name" jsonschema:"What the worktree is called: small letters, digits and hyphens. One that is there is gone on with"`
+}
+
+type exitInput struct {
+	Action  string `json:"action" jsonschema:"keep: leave it as it is. remove: delete the folder and its branch"`
+	Discard bool   `json:"discard_changes,omitempty" jsonschema:"With remove: delete it although it has changes or commits that are nowhere else"`
+}
+
+// New makes the tools for a session's folders, which stay the caller's.
+func New(folders *tool.Folders, o *Options) (*Worktree, error) {
+	w := &Worktree{folders: folders}
+	if o != nil {
+		w.o = *o
+	}
+	if w.o.Git == "" {
+		w.o.Git = "git"
+	}
+	if w.o.Timeout <= 0 {
+		w.o.Timeout = 2 * time.Minute
+	}
+	enter, err := tool.New(
+		tool.Spec{Name: "EnterWorktree", Description: "Makes a checkout of the repository with a branch of its own, and goes there. Use it when the person wants the work kept apart."},
+		func(ctx context.Context, _ *tool.Call, in enterInput) (tool.Result, error) {
+			return answer(w.enter(ctx, in.Name))
+		},
+		w.enterRequests)
+	if err != nil {
+		return nil, err
+	}
+	exit, err := tool.New(
+		tool.Spec{Name: "ExitWorktree", Description: "Leaves the worktree and goes back. Nothing is thrown away unless discard_changes says so."},
+		func(ctx context.Context, _ *tool.Call, in exitInput) (tool.Result, error) {
+			return answer(w.exit(ctx, in))
+		},
+		w.exitRequests)
+	w.tools = []tool.Tool{enter, exit}
+	return w, err
+}
+
+// Tools are EnterWorktree and ExitWorktree.
+func (w *Worktree) Tools() []tool.Tool { return slices.Clone(w.tools) }
+
+// refused is what the model can do something about.
+type refused struct{ text string }
+
+func (r refused) Error() string { return r.text }
+
+func refuse(format string, args ...any) error { return refused{fmt.Sprintf(format, args...)} }
+
+func answer(text string, err error) (tool.Result, error) {
+	if r, ok := errors.AsType[refused](err); ok {
+		return tool.Failure(r.text), nil
+	}
+	return tool.Text(text), err
+}
+
+// checkName refuses names that could be something else to git or to a folder.
+func checkName(name string) error {
+	ok := name != "" && len(name) <= 64 && name[0] != '-' && name[len(name)-1] != '-'
+	for _, c := range []byte(name) {
+		ok = ok && ('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-')
+	}
+	if !ok {
+		return fmt.Errorf("name %.70q: want 1 to 64 of a-z, 0-9 and hyphens, none at the ends", name)
+	}
+	return nil
+}
+
+func branchOf(name string) string { return "worktree-" + name }
+
+// line is a run of git as a person reads it and a guard judges it.
+func line(args []string) string { return "git " + strings.Join(args, " ") }
+
+func (w *Worktree) enterRequests(_ *tool.Call, in enterInput) ([]policy.Request, error) {
+	if err := checkName(in.Name); err != nil {
+		return nil, err
+	}
+	cwd := w.folders.Cwd()
+	return []policy.Request{{
+		Operation: policy.OpCommand, Resource: line(addArgs(filepath.Join(Place, in.Name), branchOf(in.Name))), Cwd: cwd,
+	}}, nil
+}
+
+func (w *Worktree) exitRequests(_ *tool.Call, in exitInput) ([]policy.Request, error) {
+	switch {
+	case in.Action != "keep" && in.Action != "remove":
+		return nil, fmt.Errorf("action %.20q: there are keep and remove", in.Action)
+	case in.Discard && in.Action == "keep":
+		return nil, errors.New("discard_changes goes with remove: what is kept is kept")
+	}
+	w.mu.Lock()
+	at := w.in
+	w.mu.Unlock()
+	if at == nil || in.Action == "keep" {
+		return []policy.Request{{Resource: "ExitWorktree", ReadOnly: true}}, nil
+	}
+	return []policy.Request{{Operation: policy.OpCommand, Resource: line(removeArgs(at.path, in.Discard)), Cwd: at.repo}}, nil
+}
+
+func addArgs(path, branch string) []string { return []string{"worktree", "add", "-b", branch, path} }
+
+func removeArgs(path string, discard bool) []string {
+	if discard {
+		return []string{"worktree", "remove", "--force", path}
+	}
+	return []string{"worktree", "remove", path}
+}
+
+// enter makes the worktree, or finds it, and goes there.
+func (w *Worktree) enter(ctx context.Context, name string) (string, error) {
+	if err := checkName(name); err != nil {
+		return "", refuse("%v", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.in != nil {
+		return "", refuse("you are in the worktree %s: leave it first, with ExitWorktree", w.in.path)
+	}
+	at, err := w.make(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	if err := w.folders.SetCwd(at.path); err != nil {
+		return "", refuse("%v", err)
+	}
+	w.in = at
+	w.moved(ctx, at.back, w.folders.Cwd())
+	return fmt.Sprintf("You are in %s, on the branch %s.", at.path, at.branch), nil
+}
+
+func (w *Worktree) make(ctx context.Context, name string) (*checkout, error) {
+	back := w.folders.Cwd()
+	if w.o.Create != nil {
+		path, err := w.o.Create(ctx, name)
+		if err != nil {
+			return nil, refuse("%v", err)
+		}
+		if path != "" {
+			return &checkout{path: path, branch: "of whoever made it", repo: back, back: back}, nil
+		}
+	}
+	repo, err := w.git(ctx, back, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.folders.Locate(repo); err != nil {
+		return nil, refuse("the repository's folder is not one of the session's: %v", err)
+	}
+	at := &checkout{path: filepath.Join(repo, Place, name), branch: branchOf(name), repo: repo, back: back, ours: true}
+	switch known, err := w.known(ctx, at); {
+	case err != nil:
+		return nil, err
+	case known:
+		return at, nil
+	}
+	if _, err := os.Lstat(at.path); !errors.Is(err, fs.ErrNotExist) {
+		return nil, refuse("%s is there and is no worktree of this repository: choose another name", at.path)
+	}
+	if err := w.aside(repo); err != nil {
+		return nil, err
+	}
+	args := addArgs(at.path, at.branch)
+	if _, err := w.git(ctx, repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+at.branch); err == nil {
+		args = []string{"worktree", "add", at.path, at.branch} // its branch was kept
+	}
+	_, err = w.git(ctx, repo, args...)
+	return at, err
+}
+
+// known reports whether git has the worktree.
+func (w *Worktree) known(ctx context.Context, at *checkout) (bool, error) {
+	list, err := w.git(ctx, at.repo, "worktree", "list", "--porcelain")
+	return slices.Contains(strings.Split(list, "\n"), "worktree "+at.path), err
+}
+
+// aside keeps the worktrees out of what the repository's own status shows.
+func (w *Worktree) aside(repo string) error {
+	p, err := w.folders.Locate(filepath.Join(repo, Place))
+	if err != nil {
+		return refuse("%v", err)
+	}
+	if err := p.Root.MkdirAll(p.Rel, 0o755); err != nil {
+		return err
+	}
+	name := filepath.Join(p.Rel, ".gitignore")
+	if _, err := p.Root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return p.Root.WriteFile(name, []byte("*\n"), 0o644)
+}
+
+// exit goes back, and removes the worktree where that is wanted and loses nothing.
+func (w *Worktree) exit(ctx context.Context, in exitInput) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := w.in
+	if at == nil {
+		return "", refuse("you are in no worktree")
+	}
+	if in.Action == "remove" && at.ours && !in.Discard {
+		if err := w.lossless(ctx, at); err != nil {
+			return "", err
+		}
+	}
+	from := w.folders.Cwd()
+	if err := w.folders.SetCwd(at.back); err != nil {
+		return "", refuse("%v", err)
+	}
+	w.in = nil
+	w.moved(ctx, from, w.folders.Cwd())
+	if in.Action == "keep" || !at.ours {
+		return fmt.Sprintf("You are back in %s. The worktree %s stays.", w.folders.Cwd(), at.path), nil
+	}
+	if err := w.remove(ctx, at, in.Discard); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("You are back in %s. The worktree %s and its branch are gone.", w.folders.Cwd(), at.path), nil
+}
+
+// lossless refuses to remove what is nowhere else.
+func (w *Worktree) lossless(ctx context.Context, at *checkout) error {
+	status, err := w.git(ctx, at.path, "status", "--porcelain", "--untracked-files=all")
+	if err != nil {
+		return err
+	}
+	if status != "" {
+		return refuse("it has changes that are not committed:\n%s\nCommit them, keep the worktree, or say discard_changes.", clip(status))
+	}
+	alone, err := w.git(ctx, at.repo, "log", "--oneline", "--max-count=20", at.branch, "--not", "--exclude="+at.branch, "--branches", "--remotes", "--tags")
+	if err != nil {
+		return err
+	}
+	if alone != "" {
+		return refuse("its branch has commits that are on no other:\n%s\nMerge them, keep the worktree, or say discard_changes.", clip(alone))
+	}
+	return nil
+}
+
+func (w *Worktree) remove(ctx context.Context, at *checkout, discard bool) error {
+	if _, err := w.git(ctx, at.repo, removeArgs(at.path, discard)...); err != nil {
+		return err
+	}
+	// Without a loss: lossless has looked, or the person wants it gone.
+	if _, err := w.git(ctx, at.repo, "branch", "-D", at.branch); err != nil {
+		return err
+	}
+	if w.o.Removed != nil {
+		w.o.Removed(ctx, at.path)
+	}
+	return nil
+}
+
+func (w *Worktree) moved(ctx context.Context, from, to string) {
+	if w.o.Moved != nil && from != to {
+		w.o.Moved(ctx, from, to)
+	}
+}
+
+// git runs git in a folder, with nothing of the repository's that would run programs.
+func (w *Worktree) git(ctx context.Context, dir string, args ...string) (string, error) {
+	ctx, done := context.WithTimeout(ctx, w.o.Timeout)
+	defer done()
+	quiet := []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.pager=cat"}
+	cmd := exec.CommandContext(ctx, w.o.Git, append(quiet, args...)...)
+	cmd.Dir = dir
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }) // they would name another repository
+	cmd.Env = append(env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	out, err := cmd.Output()
+	if err == nil {
+		return strings.TrimSpace(string(out)), nil
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return "", refuse("%s: %s", line(args), clip(strings.TrimSpace(string(e.Stderr))))
+	}
+	return "", refuse("git could not be run: %v", err)
+}
+
+func clip(s string) string {
+	if len(s) > 2000 {
+		return s[:2000] + "…"
+	}
+	return s
+}

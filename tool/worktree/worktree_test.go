@@ -1,0 +1,216 @@
+package worktree_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/tool/worktree"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// house is a session in a repository with one commit.
+type house struct {
+	t       testing.TB
+	repo    string
+	folders *tool.Folders
+	tools   map[string]tool.Tool
+	moves   []string
+	removed []string
+}
+
+func newHouse(t testing.TB, o *worktree.Options) *house {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		missing.Skip(t, "git is not installed: apt-get install git")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{t: t, repo: dir, tools: map[string]tool.Tool{}}
+	h.git("init", "--quiet", "--initial-branch=main")
+	h.write("a.txt", "one")
+	// A hook of the repository that no tool may run.
+	h.write(".git/hooks/post-checkout", "#!/bin/sh\necho ran > "+dir+"/hook-ran\n")
+	if err := os.Chmod(filepath.Join(dir, ".git/hooks/post-checkout"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h.git("add", "a.txt")
+	h.git("commit", "--quiet", "-m", "first")
+	if h.folders, err = tool.OpenFolders(dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.folders.Close() })
+	if o == nil {
+		o = &worktree.Options{}
+	}
+	o.Moved = func(_ context.Context, from, to string) { h.moves = append(h.moves, from+" > "+to) }
+	o.Removed = func(_ context.Context, path string) { h.removed = append(h.removed, path) }
+	w, err := worktree.New(h.folders, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tl := range w.Tools() {
+		h.tools[tl.Spec().Name] = tl
+	}
+	return h
+}
+
+func (h *house) git(args ...string) string {
+	h.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = h.repo
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		h.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func (h *house) write(name, text string) {
+	h.t.Helper()
+	if err := os.WriteFile(filepath.Join(h.repo, name), []byte(text), 0o644); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// call calls a tool, and expects an answer with these words.
+func (h *house) call(name, input string, fails bool, words string) {
+	h.t.Helper()
+	r, err := h.tools[name].Run(h.t.Context(), &tool.Call{Tool: name, Input: json.RawMessage(input)})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if text := (transcript.ToolResult{Content: r.Content}).Text(); r.IsError != fails || !strings.Contains(text, words) {
+		h.t.Errorf("%s %s: error %v, %q; want %v, %q", name, input, r.IsError, text, fails, words)
+	}
+}
+
+func TestWorktree(t *testing.T) {
+	h := newHouse(t, nil)
+	place := filepath.Join(h.repo, worktree.Place, "fix-it")
+	h.call("ExitWorktree", `{"action":"keep"}`, true, "you are in no worktree")
+	h.call("EnterWorktree", `{"name":"fix-it"}`, false, "on the branch worktree-fix-it")
+	if h.folders.Cwd() != place {
+		t.Fatalf("the current directory is %s", h.folders.Cwd())
+	}
+	if b, err := os.ReadFile(filepath.Join(place, "a.txt")); err != nil || string(b) != "one" {
+		t.Errorf("%s %v", b, err)
+	}
+	if _, err := os.Stat(filepath.Join(h.repo, "hook-ran")); err == nil {
+		t.Error("a hook of the repository has run")
+	}
+	if s := h.git("status", "--porcelain"); s != "" {
+		t.Errorf("the repository's status shows %q", s)
+	}
+	h.call("EnterWorktree", `{"name":"another"}`, true, "leave it first")
+	if err := os.WriteFile(filepath.Join(place, "b.txt"), []byte("two"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h.call("ExitWorktree", `{"action":"remove"}`, true, "b.txt")
+	h.call("ExitWorktree", `{"action":"keep"}`, false, "stays")
+	h.call("EnterWorktree", `{"name":"fix-it"}`, false, place)
+	h.git("-C", place, "add", "b.txt")
+	h.git("-C", place, "commit", "--quiet", "-m", "second")
+	h.call("ExitWorktree", `{"action":"remove"}`, true, "second")
+	h.git("merge", "--quiet", "worktree-fix-it")
+	h.call("ExitWorktree", `{"action":"remove"}`, false, "are gone")
+	if _, err := os.Stat(place); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the worktree is still there: %v", err)
+	}
+	if b := h.git("branch", "--list", "worktree-fix-it"); b != "" {
+		t.Errorf("its branch is still there: %s", b)
+	}
+	if !slices.Equal(h.removed, []string{place}) || len(h.moves) != 4 {
+		t.Errorf("told of %v and %v", h.removed, h.moves)
+	}
+}
+
+func TestWorktreeThatIsDiscarded(t *testing.T) {
+	h := newHouse(t, nil)
+	h.call("EnterWorktree", `{"name":"x"}`, false, "")
+	if err := os.WriteFile(filepath.Join(h.folders.Cwd(), "b.txt"), []byte("two"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h.call("ExitWorktree", `{"action":"remove","discard_changes":true}`, false, "are gone")
+	h.call("EnterWorktree", `{"name":"x"}`, false, "")
+	if _, err := os.Stat(filepath.Join(h.folders.Cwd(), "b.txt")); err == nil {
+		t.Error("what was discarded is back")
+	}
+}
+
+func TestWorktreeRequests(t *testing.T) {
+	h := newHouse(t, nil)
+	reqs, err := h.tools["EnterWorktree"].Requests(&tool.Call{Input: json.RawMessage(`{"name":"x"}`)})
+	if err != nil || len(reqs) != 1 || reqs[0].Resource != "git worktree add -b worktree-x .holdfast/worktrees/x" || reqs[0].ReadOnly {
+		t.Errorf("%+v %v", reqs, err)
+	}
+	for _, bad := range []string{"", "-x", "x-", "../x", "a/b", "A", "x y", "x\n", strings.Repeat("x", 65), "x.lock"} {
+		in, _ := json.Marshal(map[string]string{"name": bad})
+		if _, err := h.tools["EnterWorktree"].Requests(&tool.Call{Input: in}); err == nil {
+			t.Errorf("the name %q was taken", bad)
+		}
+	}
+	for in, want := range map[string]string{
+		`{"action":"burn"}`: "there are keep and remove", `{"action":"keep","discard_changes":true}`: "goes with remove",
+	} {
+		if _, err := h.tools["ExitWorktree"].Requests(&tool.Call{Input: json.RawMessage(in)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", in, err)
+		}
+	}
+}
+
+func TestWorktreeInTheWay(t *testing.T) {
+	h := newHouse(t, nil)
+	if err := os.MkdirAll(filepath.Join(h.repo, worktree.Place, "taken"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h.call("EnterWorktree", `{"name":"taken"}`, true, "is no worktree of this repository")
+	if err := os.RemoveAll(filepath.Join(h.repo, ".holdfast")); err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	if err := os.Symlink(out, filepath.Join(h.repo, ".holdfast")); err != nil {
+		t.Fatal(err)
+	}
+	h.call("EnterWorktree", `{"name":"x"}`, true, "outside")
+	if list, err := os.ReadDir(out); err != nil || len(list) > 0 {
+		t.Errorf("behind the link: %v %v", list, err)
+	}
+}
+
+func TestWorktreeOfAHook(t *testing.T) {
+	h := newHouse(t, &worktree.Options{Create: func(_ context.Context, name string) (string, error) {
+		if name == "no" {
+			return "", errors.New("not today")
+		}
+		return name, nil
+	}})
+	h.call("EnterWorktree", `{"name":"no"}`, true, "not today")
+	if err := os.Mkdir(filepath.Join(h.repo, "made"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h.call("EnterWorktree", `{"name":"made"}`, false, "of whoever made it")
+	if h.folders.Cwd() != filepath.Join(h.repo, "made") {
+		t.Errorf("the current directory is %s", h.folders.Cwd())
+	}
+	h.call("ExitWorktree", `{"action":"remove"}`, false, "stays")
+}
+
+func TestNoRepository(t *testing.T) {
+	h := newHouse(t, nil)
+	if err := os.RemoveAll(filepath.Join(h.repo, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	h.call("EnterWorktree", `{"name":"x"}`, true, "not a git repository")
+}
