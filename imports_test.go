@@ -83,6 +83,7 @@ var floors = map[string]int{
 	"internal/jsoncheck":  0,
 	"internal/lazyregexp": 0,
 	"internal/jsontree":   1,
+	"internal/yamltree":   2,
 	"internal/policylog":  25, // what sessions record of policy
 	"internal/early":      5,  // next to nothing: it must start before the libraries
 
@@ -151,7 +152,7 @@ var heavy = map[string][]string{
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/openai/openai-go":            {"model/openai"},
 	"github.com/alecthomas/kong":             {"internal/cli"},
-	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "daemon/strategy"},
+	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "internal/yamltree"},
 	"github.com/google/jsonschema-go":        {"tool", "daemon/wire", "daemon"},
 	"github.com/coder/websocket":             {"daemon", "daemon/client", "bench"},
 	"github.com/coreos/go-systemd":           {"internal/cli"},

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/yamltree"
 )
 
 // maxSize bounds a strategy's file, and a prompt's.
@@ -106,21 +107,21 @@ func parse(name string, b []byte, file func(string) (string, error)) (*Strategy,
 func read(name string, b []byte) (jsontree.Node, error) {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".yaml", ".yml":
-		return readYAML(b)
+		return yamltree.Parse(b)
 	case ".json":
 		return jsontree.Parse(b)
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
 		return jsontree.Parse(b)
 	}
-	return readYAML(b)
+	return yamltree.Parse(b)
 }
 
 func (d *decoder) unreadable(err error) *Error {
 	e := &Error{File: d.name, What: err.Error()}
 	at := -1
-	if f, ok := errors.AsType[*flaw](err); ok {
-		at, e.Do = f.at, f.hint
+	if f, ok := errors.AsType[*yamltree.Error](err); ok {
+		at, e.Do = f.Offset, f.Hint
 	} else if j, ok := errors.AsType[*jsontree.Error](err); ok {
 		at, e.Do = j.Offset, j.Hint
 		if e.Do == "" && bytes.HasPrefix(bytes.TrimLeft(d.source[min(j.Offset, len(d.source)):], " \t"), []byte("/")) {

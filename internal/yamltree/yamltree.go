@@ -1,4 +1,8 @@
-package strategy
+// Package yamltree reads YAML that people write into the tree of package jsontree, so
+// that what is said about a value can point at it: bounded in words, values and depth,
+// no tags, no key twice, one document. Aliases and merge keys are put in place of what
+// they stand for. [Split] takes the front matter off a Markdown text.
+package yamltree
 
 import (
 	"errors"
@@ -23,19 +27,19 @@ const (
 	maxDepth = 48
 )
 
-// flaw is something wrong at a place of the source.
-type flaw struct {
-	at         int // offset in bytes; -1 when unknown
-	what, hint string
+// Error says what is wrong with a text, and where.
+type Error struct {
+	Offset int // in bytes; -1 when unknown
+	What   string
+	Hint   string // what to do about it, or ""
 }
 
-func (f *flaw) Error() string { return f.what }
+func (e *Error) Error() string { return e.What }
 
-// readYAML reads one YAML document into a tree. Aliases and merge keys are put in
-// place of what they stand for.
-func readYAML(source []byte) (jsontree.Node, error) {
+// Parse reads one YAML document. Errors are *[Error].
+func Parse(source []byte) (jsontree.Node, error) {
 	if !utf8.Valid(source) {
-		return jsontree.Node{}, &flaw{at: -1, what: "not UTF-8", hint: "save the file as UTF-8"}
+		return jsontree.Node{}, &Error{Offset: -1, What: "not UTF-8", Hint: "save the file as UTF-8"}
 	}
 	y := &yamlReader{lines: lineStarts(source), source: source, anchors: map[string]*jsontree.Node{}}
 	tokens := lexer.Tokenize(string(source))
@@ -48,9 +52,9 @@ func readYAML(source []byte) (jsontree.Node, error) {
 	}
 	switch {
 	case len(file.Docs) > 1:
-		return jsontree.Node{}, &flaw{at: -1, what: fmt.Sprintf("there are %d documents, a strategy is one", len(file.Docs))}
+		return jsontree.Node{}, &Error{Offset: -1, What: fmt.Sprintf("there are %d documents in it, and only one is read", len(file.Docs))}
 	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
-		return jsontree.Node{}, &flaw{at: -1, what: "there is nothing in it"}
+		return jsontree.Node{}, &Error{Offset: -1, What: "there is nothing in it"}
 	}
 	n, err := y.node(file.Docs[0].Body, 0)
 	if err != nil {
@@ -69,7 +73,7 @@ type yamlReader struct {
 // bounded refuses what the parser would take too long, or too much stack, for.
 func (y *yamlReader) bounded(tokens token.Tokens) error {
 	if len(tokens) > maxTokens {
-		return &flaw{at: -1, what: fmt.Sprintf("there are more than %d words and signs in it", maxTokens)}
+		return &Error{Offset: -1, What: fmt.Sprintf("there are more than %d words and signs in it", maxTokens)}
 	}
 	depth, dashes, line := 0, 0, 0
 	for _, t := range tokens {
@@ -85,7 +89,7 @@ func (y *yamlReader) bounded(tokens token.Tokens) error {
 			dashes++
 		}
 		if depth > maxDepth || dashes > maxDepth {
-			return &flaw{at: y.at(t), what: fmt.Sprintf("nested deeper than %d", maxDepth)}
+			return &Error{Offset: y.at(t), What: fmt.Sprintf("nested deeper than %d", maxDepth)}
 		}
 	}
 	return nil
@@ -115,15 +119,18 @@ func (y *yamlReader) at(t *token.Token) int {
 }
 
 func (y *yamlReader) syntax(err error) error {
-	f := &flaw{at: -1, what: "not YAML: " + err.Error()}
+	f := &Error{Offset: -1, What: "not YAML: " + err.Error()}
 	if e, ok := errors.AsType[yaml.Error](err); ok {
-		f.what, f.at = "not YAML: "+e.GetMessage(), y.at(e.GetToken())
+		f.What, f.Offset = "not YAML: "+e.GetMessage(), y.at(e.GetToken())
+	}
+	if strings.Contains(f.What, "mapping value is not allowed") {
+		f.Hint = "put a text that has a colon in quotes"
 	}
 	return f
 }
 
 func (y *yamlReader) wrong(n ast.Node, hint, format string, args ...any) error {
-	return &flaw{at: y.at(n.GetToken()), what: fmt.Sprintf(format, args...), hint: hint}
+	return &Error{Offset: y.at(n.GetToken()), What: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 // node turns a node of the parser's into ours.

@@ -1,0 +1,109 @@
+package yamltree
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+)
+
+// maxFront bounds front matter.
+const maxFront = 64 << 10
+
+// Text is a Markdown text taken apart.
+//
+//	---                  ┐
+//	name: reviewer       │ Front, an object
+//	---                  ┘
+//	You review changes.    Body, from BodyAt on
+type Text struct {
+	Front  jsontree.Node // its offsets are those of the whole text; an empty object when there is none
+	Has    bool          // there is front matter
+	Body   string        // what is behind it, or everything
+	BodyAt int           // offset of the body
+}
+
+// Split takes a text apart. Front matter is YAML between a first line --- and the next
+// such line. One that is not closed, and one that is no object, are errors. A byte
+// order mark is left out, and a text must be UTF-8. Errors are *[Error], with offsets
+// of the whole text.
+func Split(source []byte) (Text, error) {
+	if !utf8.Valid(source) {
+		return Text{}, &Error{Offset: -1, What: "not UTF-8", Hint: "save the file as UTF-8"}
+	}
+	start := 0
+	if bytes.HasPrefix(source, []byte("\ufeff")) {
+		start = len("\ufeff")
+	}
+	t := Text{Front: jsontree.Node{Kind: jsontree.Object, At: start}, Body: string(source[start:]), BodyAt: start}
+	first, next := line(source, start)
+	if !fence(first) {
+		return t, nil
+	}
+	t.Has = true
+	end := next
+	for {
+		if end >= len(source) {
+			return Text{}, &Error{Offset: start, What: "the front matter does not end", Hint: "close it with a line ---"}
+		}
+		l, after := line(source, end)
+		if fence(l) {
+			t.Body, t.BodyAt = string(source[after:]), after
+			break
+		}
+		end = after
+	}
+	if end-next > maxFront {
+		return Text{}, &Error{Offset: next, What: "the front matter is larger than 64 KiB"}
+	}
+	// What stands before it is blanked, so that offsets stay.
+	front := bytes.Repeat([]byte{' '}, end)
+	front[next-1] = '\n'
+	copy(front[next:], source[next:end])
+	if empty(front) {
+		return t, nil
+	}
+	n, err := Parse(front)
+	if err != nil {
+		return Text{}, err
+	}
+	if n.Kind == jsontree.Null {
+		return t, nil
+	}
+	if n.Kind != jsontree.Object {
+		return Text{}, &Error{Offset: n.At, What: "the front matter must be an object, not " + n.Show(), Hint: "write KEY: VALUE, one a line"}
+	}
+	t.Front = n
+	return t, nil
+}
+
+// line is the line at an offset, without its end, and where the next one begins.
+func line(source []byte, at int) (text []byte, next int) {
+	i := bytes.IndexByte(source[at:], '\n')
+	if i < 0 {
+		return source[at:], len(source)
+	}
+	return source[at : at+i], at + i + 1
+}
+
+func fence(l []byte) bool { return string(bytes.TrimRight(l, " \t\r")) == "---" }
+
+// empty says whether there are only comments and blank lines.
+func empty(front []byte) bool {
+	for l := range bytes.Lines(front) {
+		if l = bytes.TrimSpace(l); len(l) > 0 && l[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// Place is the line and the column of an offset, in characters and from 1; 0, 0 when
+// the offset is not known.
+func Place(source []byte, offset int) (line, column int) {
+	if offset < 0 || offset > len(source) {
+		return 0, 0
+	}
+	before := source[:offset]
+	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+}
