@@ -51,6 +51,7 @@ type Agent struct {
 	tools     *tool.Registry
 	toolsNew  bool // since the last request
 	queue     []transcript.Encoded
+	more      chan struct{} // closed when the queue has grown, and replaced
 	untold    []Event       // from away from the loop's goroutine
 	bell      chan struct{} // rung when there is something untold while calls run
 	asking    bool
@@ -65,7 +66,7 @@ func New(m model.Model, o *Options) (*Agent, error) {
 	if m == nil {
 		return nil, errors.New("agent: the model is nil")
 	}
-	a := &Agent{model: m, bell: make(chan struct{}, 1)}
+	a := &Agent{model: m, bell: make(chan struct{}, 1), more: make(chan struct{})}
 	if o != nil {
 		a.opt = *o
 	}
@@ -264,6 +265,7 @@ func (a *Agent) enqueue(ctx context.Context, input []transcript.Part, asking boo
 		}
 	}
 	a.queue = append(a.queue, items...)
+	a.queued()
 	return nil
 }
 
@@ -360,6 +362,9 @@ func (a *Agent) SessionID() string {
 	defer a.mu.Unlock()
 	return a.id
 }
+
+// Sessions is where the agent keeps its session, or nil.
+func (a *Agent) Sessions() *session.Sessions { return a.opt.Sessions }
 
 // Snapshot is a point-in-time view of an agent (seed 001).
 type Snapshot struct {

@@ -357,7 +357,10 @@ func (a *Agent) queueNews(ctx context.Context, entries []entry, items ...transcr
 			return err
 		}
 	}
-	a.queue = append(a.queue, items...)
+	if len(items) > 0 {
+		a.queue = append(a.queue, items...)
+		a.queued()
+	}
 	for _, e := range entries {
 		if e.event != nil {
 			a.untold = append(a.untold, e.event)

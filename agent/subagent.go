@@ -166,6 +166,9 @@ func (d detaching) Detach(c *tool.Call) time.Duration {
 	return -1
 }
 
+// Awaited implements [tool.Awaited].
+func (detaching) Awaited(*tool.Call) bool { return true }
+
 // find is the definition that a call asks for.
 func (s *Subagents) find(in agentInput) (Definition, error) {
 	name := cmp.Or(in.Type, s.o.Definitions[0].Name)

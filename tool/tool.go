@@ -57,6 +57,13 @@ type Detacher interface {
 	Detach(call *Call) time.Duration
 }
 
+// Awaited is a [Detacher] whose calls in the background are part of the work: the work is
+// not done while one goes on. Without it a call is left behind, as a server is that
+// somebody has started.
+type Awaited interface {
+	Awaited(call *Call) bool
+}
+
 // Spec describes a tool to a model and to a policy.
 type Spec struct {
 	Name        string

@@ -91,7 +91,7 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 	held, profile := m.box.held.status()
 	m.options = agent.Options{
 		System: system, Fallback: m.models.fallback, MaxTokens: c.MaxTokens, Effort: c.Effort,
-		Permissions: m.box.permissions, Tools: m.box.registry, AskTimeout: m.rules.AskTimeout.Value,
+		Permissions: m.box.permissions, Tools: m.box.registry, Background: m.box.background, AskTimeout: m.rules.AskTimeout.Value,
 		Sandbox: held, Profile: profile,
 		Setup: c.setup(), Mask: mask,
 		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now,
@@ -99,7 +99,11 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 	if m.told, err = p.telemetry(ctx, &m.options); err != nil {
 		return m, err
 	}
-	m.attach = m.box.hooks.attach(&m.options)
+	attachHooks := m.box.hooks.attach(&m.options)
+	m.attach = func(a *agent.Agent) {
+		m.box.host.attach(a)
+		attachHooks(a)
+	}
 	return m, nil
 }
 

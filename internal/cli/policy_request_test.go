@@ -94,7 +94,7 @@ func TestTouchesAreTheTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer folders.Close()
-	all, err := (&toolbox{folders: folders, held: &held{}, hooks: &hooks{}}).tools(nil, nil)
+	all, err := (&toolbox{folders: folders, held: &held{}, hooks: &hooks{}}).tools()
 	if err != nil {
 		t.Fatal(err)
 	}

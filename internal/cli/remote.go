@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -322,7 +323,7 @@ func (c *runCmd) modeThere(ctx context.Context, d *client.Client, t *target, rul
 // toolsThere are the names of the tools that the agent has there: nothing is opened
 // for them but the folders.
 func (c *runCmd) toolsThere(cwd string, rules *settings.Settings) ([]string, error) {
-	b := &toolbox{held: &held{}, hooks: &hooks{}}
+	b := &toolbox{held: &held{}, hooks: &hooks{}, host: newHostAgent(), settings: rules, background: agent.NewBackground(nil)}
 	defer b.close()
 	work, err := workFolders(cwd, rules)
 	if err != nil {
@@ -331,7 +332,7 @@ func (c *runCmd) toolsThere(cwd string, rules *settings.Settings) ([]string, err
 	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
 		return nil, err
 	}
-	all, err := b.tools(nil, nil)
+	all, err := b.tools()
 	if err != nil {
 		return nil, err
 	}

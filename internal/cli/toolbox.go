@@ -5,9 +5,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -17,17 +19,51 @@ import (
 )
 
 // toolbox is what the model may call in a run, over the run's folders.
+//
+//	kits ─► tools ─► registry, without what is denied
+//	 │
+//	 └─ again for each sub-agent, over folders of its own: box.over
 type toolbox struct {
 	registry    *tool.Registry
 	folders     *tool.Folders
 	permissions policy.Config
 	held        *held
 	hooks       *hooks
+	host        *hostAgent
+	background  *agent.Background // nil: every turn waits for its calls
+
+	// What kits are made from. In a toolbox that is made for the names of its tools they
+	// may be missing.
+	program  *Program
+	flags    *agentFlags
+	settings *settings.Settings
+	hide     func(abs string) bool // from searches
+
+	sub  bool // it is a sub-agent's
+	mu   sync.Mutex
+	ends []func() // last first, when the toolbox is closed
+}
+
+// kit makes some of a run's tools. Kits are made side by side and do nothing but that:
+// what a tool needs besides, it opens when it is called first.
+type kit struct {
+	name string
+	make func(*toolbox) ([]tool.Tool, error)
+}
+
+// kits are all that there are, in the order in which models see their tools.
+func kits() []kit {
+	return []kit{
+		{"files", (*toolbox).filesKit},
+		{"search", (*toolbox).searchKit},
+		{"shell", (*toolbox).shellKit},
+		{"background", (*toolbox).backgroundKit},
+	}
 }
 
 // toolbox makes the tools of a run as its settings want them.
 func (c *agentFlags) toolbox(p *Program, cwd string, s *settings.Settings, loud bool) (b *toolbox, err error) {
-	b = &toolbox{held: &held{}, hooks: &hooks{}}
+	b = &toolbox{held: &held{}, hooks: &hooks{}, host: newHostAgent(), program: p, flags: c, settings: s}
 	defer func() {
 		if err != nil {
 			b.close()
@@ -55,7 +91,11 @@ func (c *agentFlags) toolbox(p *Program, cwd string, s *settings.Settings, loud 
 	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
 		return b, err
 	}
-	all, err := b.tools(hidden(s.Rules, &b.permissions), p.environ)
+	b.hide = hidden(s.Rules, &b.permissions)
+	if !c.contained { // there an agent lives for one turn
+		b.background = agent.NewBackground(nil)
+	}
+	all, err := b.tools()
 	if err != nil {
 		return b, err
 	}
@@ -69,6 +109,32 @@ func (c *agentFlags) toolbox(p *Program, cwd string, s *settings.Settings, loud 
 	b.permissions.Folders = b.folders.Roots()
 	b.permissions.AutoAllowConfined = b.held.autoAllow()
 	return b, nil
+}
+
+// over is a toolbox with the same parts over folders of its own, which starts in cwd. The
+// caller closes it.
+func (b *toolbox) over(cwd string) (*toolbox, error) {
+	sub := &toolbox{
+		permissions: b.permissions, held: b.held, hooks: b.hooks, host: b.host, background: b.background,
+		program: b.program, flags: b.flags, settings: b.settings, hide: b.hide, sub: true,
+	}
+	roots := b.folders.Roots()
+	var err error
+	if sub.folders, err = tool.OpenFolders(roots[0], roots[1:]...); err != nil {
+		return nil, err
+	}
+	if err = sub.folders.SetCwd(cwd); err == nil {
+		sub.registry, err = sub.tools()
+	}
+	if err == nil {
+		sub.registry, err = sub.flags.only(sub.registry)
+	}
+	if err != nil {
+		sub.close()
+		return nil, err
+	}
+	sub.registry = withoutDenied(sub.registry, b.settings.Rules)
+	return sub, nil
 }
 
 // workFolders are the folders that the session works in. One that settings name and
@@ -86,41 +152,82 @@ func workFolders(cwd string, s *settings.Settings) ([]string, error) {
 
 // tools makes the tools side by side: inferring and resolving their schemas is
 // the longest part of a start.
-func (b *toolbox) tools(hide func(string) bool, environ []string) (*tool.Registry, error) {
-	var made [3][]tool.Tool
+func (b *toolbox) tools() (*tool.Registry, error) {
+	list := kits()
+	made := make([][]tool.Tool, len(list))
 	var g errgroup.Group
-	g.Go(func() error {
-		f, err := files.New(b.folders, nil)
-		if err == nil {
-			made[0] = f.Tools()
-		}
-		return err
-	})
-	g.Go(func() error {
-		s, err := search.New(b.folders, &search.Options{Hide: hide})
-		if err == nil {
-			made[1] = s.Tools()
-		}
-		return err
-	})
-	g.Go(func() error {
-		sh, err := shell.New(b.folders, &shell.Options{OutputDir: b.held.output, Sandbox: b.held.box, EnvFile: b.hooks.envFile, Environ: environ})
-		if err == nil {
-			made[2] = sh.Tools()
-		}
-		return err
-	})
+	for i, k := range list {
+		g.Go(func() (err error) {
+			made[i], err = k.make(b)
+			return err
+		})
+	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	return tool.NewRegistry(slices.Concat(made[:]...)...)
+	return tool.NewRegistry(slices.Concat(made...)...)
+}
+
+func (b *toolbox) filesKit() ([]tool.Tool, error) {
+	f, err := files.New(b.folders, nil)
+	if err != nil {
+		return nil, err
+	}
+	return f.Tools(), nil
+}
+
+func (b *toolbox) searchKit() ([]tool.Tool, error) {
+	s, err := search.New(b.folders, &search.Options{Hide: b.hide})
+	if err != nil {
+		return nil, err
+	}
+	return s.Tools(), nil
+}
+
+func (b *toolbox) shellKit() ([]tool.Tool, error) {
+	sh, err := shell.New(b.folders, &shell.Options{
+		OutputDir: b.held.output, Sandbox: b.held.box, EnvFile: b.hooks.envFile, Environ: b.environ(), Background: b.background != nil,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sh.Tools(), nil
+}
+
+// environ is the environment of whom the run is for; nil is our own.
+func (b *toolbox) environ() []string {
+	if b.program == nil {
+		return nil
+	}
+	return b.program.environ
+}
+
+// backgroundKit looks after what goes on in the background.
+func (b *toolbox) backgroundKit() ([]tool.Tool, error) {
+	if b.background == nil {
+		return nil, nil
+	}
+	return b.background.Tools()
 }
 
 func (b *toolbox) names() []string { return toolNames(b.registry) }
 
+// onClose has something done when the toolbox is closed. Kits call it.
+func (b *toolbox) onClose(end func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ends = append(b.ends, end)
+}
+
 func (b *toolbox) close() {
+	for _, end := range slices.Backward(b.ends) {
+		end()
+	}
 	if b.folders != nil {
 		_ = b.folders.Close()
+	}
+	if b.sub {
+		return
 	}
 	if b.hooks != nil {
 		b.hooks.close()

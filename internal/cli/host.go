@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// hostAgent is what tools reach of the agent that they work for. It is made before the agent,
+// and attached when that is there.
+type hostAgent struct{ a atomic.Pointer[agent.Agent] }
+
+func newHostAgent() *hostAgent { return &hostAgent{} }
+
+func (h *hostAgent) attach(a *agent.Agent) { h.a.Store(a) }
+
+// errNoHost says that a tool was called before there was an agent: a mistake of this program.
+var errNoHost = errors.New("the tools have no agent yet")
+
+// agent is the agent that the tools work for.
+func (h *hostAgent) agent() (*agent.Agent, error) {
+	if a := h.a.Load(); a != nil {
+		return a, nil
+	}
+	return nil, errNoHost
+}
+
+// sessions is where the agent's session is kept; nil when it is kept nowhere.
+func (h *hostAgent) sessions() *session.Sessions {
+	if a := h.a.Load(); a != nil {
+		return a.Sessions()
+	}
+	return nil
+}
+
+// fire is [agent.Agent.Fire].
+func (h *hostAgent) fire(ctx context.Context, in hook.Input) (hook.Outcome, error) {
+	a, err := h.agent()
+	if err != nil {
+		return hook.Outcome{Event: in.Event}, err
+	}
+	return a.Fire(ctx, in)
+}
