@@ -25,6 +25,8 @@ func Check(q Question, a Answer) error {
 		return invalid("it answers question %s, not %s", a.Question, q.ID)
 	case q.Reason == policy.ReasonOverride && a.Decision == AllowSession:
 		return invalid("what was denied for the session can be allowed once only; hint: %s, or revoke the denial", Allow)
+	case q.Person() && a.Decision == AllowSession:
+		return invalid("only a person decides about %s, each time; hint: %s", q.Tool, Allow)
 	case q.Once() && a.Decision == AllowSession:
 		return invalid("what runs outside the sandbox can be allowed once only; hint: %s", Allow)
 	}

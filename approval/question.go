@@ -32,9 +32,14 @@ type Question struct {
 }
 
 // Once reports whether a yes can be for this call alone: the session has denied it,
-// or it would run outside of the sandbox.
+// it would run outside of the sandbox, or only a person decides about it.
 func (q *Question) Once() bool {
-	return q.Reason == policy.ReasonOverride || slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return r.Unsandboxed })
+	return q.Reason == policy.ReasonOverride || q.Person() || slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return r.Unsandboxed })
+}
+
+// Person reports whether nobody but a person decides about the call.
+func (q *Question) Person() bool {
+	return slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return r.Person })
 }
 
 // Scope is what "for this session" would cover. A person may edit Rule; what

@@ -7,8 +7,8 @@ import (
 
 // rank is how much an answer counts: the smallest wins, the first of equals.
 //
-//	deny of anybody > a question about overriding a session deny > a question about
-//	running outside the sandbox > session allow > ask of anybody > allow of the callback and policies > allow rules > the mode
+//	deny of anybody > a question about overriding a session deny > a question that only a
+//	person answers (outside the sandbox, or by its nature) > session allow > ask of anybody > allow of the callback and policies > allow rules > the mode
 type rank int
 
 const (

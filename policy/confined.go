@@ -28,6 +28,23 @@ func (b *ballot) outside(s *subject) {
 	b.limited = b.limited || first
 }
 
+// personName is the link that speaks for what only a person decides.
+const personName = "person"
+
+const personReason = "only a person decides about it, each time"
+
+// person takes in the question about a call that only a person decides about. Like that
+// about a command outside of the sandbox it counts more than every allow, and does not
+// soften what a mode denies.
+func (b *ballot) person(s *subject) {
+	if !s.Person {
+		return
+	}
+	first := !b.started || rankOutside < b.rank
+	b.add(rankOutside, personName, Verdict{Effect: Ask, Reason: personReason}, "")
+	b.limited = b.limited || first
+}
+
 // confined takes in the permission for a command that runs in the sandbox: it
 // stands where the mode would ask, or would deny because it asks nobody.
 func (b *ballot) confined(src *source, v *view, k Kind) {

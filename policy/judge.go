@@ -110,6 +110,7 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 		b.limit(n.Name, src.ask(ctx, n, s))
 	}
 	b.outside(s)
+	b.person(s)
 	b.grants(v.grants, s, v, kind.kind)
 	for _, h := range v.hooks {
 		b.hook(h, v, kind.kind)

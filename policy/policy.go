@@ -64,12 +64,17 @@ type Request struct {
 	Confined    bool `json:"confined,omitempty"`
 	Unsandboxed bool `json:"unsandboxed,omitempty"`
 
+	// Person says that only a person decides about the call, each time: a plan that is
+	// to be carried out, a question to the user. No rule, grant, hook, callback and mode
+	// answers for him; whoever denies the call still denies it.
+	Person bool `json:"person,omitempty"`
+
 	// Mode is the mode in force. The guard sets it; policies may read it.
 	Mode Mode `json:"-"`
 }
 
 // Digest identifies exactly what was asked: tool, operation, resource, folder,
-// base, input, and what would hold it.
+// base, input, what would hold it, and whether only a person decides.
 func (r Request) Digest() string {
 	var room [512]byte
 	b := room[:0]
@@ -82,6 +87,9 @@ func (r Request) Digest() string {
 	}
 	if r.Unsandboxed {
 		b = appendPart(b, "unsandboxed")
+	}
+	if r.Person {
+		b = appendPart(b, "person")
 	}
 	return digestOf(b)
 }
