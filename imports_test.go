@@ -59,10 +59,12 @@ var floors = map[string]int{
 	"tool/shell":      30,
 	"tool/tasks":      30,
 	"tool/worktree":   30,
+	"tool/mcp":        32, // hooks are told about what servers ask
 	"model/anthropic": 30,
 	"model/openai":    30,
 	"model/scripted":  30,
 	"hook":            30,
+	"hook/watch":      5, // files that hooks name
 	"audit":           35, // it reads what the floors below have recorded
 	"audit/secret":    1,
 
@@ -147,13 +149,15 @@ var heavy = map[string][]string{
 	"github.com/minio/minio-go":              {"session/object", "bench"},
 	"filippo.io/age":                         {"session/encrypted", "internal/cli"},
 	"github.com/zalando/go-keyring":          {"session/encrypted", "internal/cli"},
-	"github.com/fsnotify/fsnotify":           {"session/sqlite", "session/file"},
+	"github.com/fsnotify/fsnotify":           {"session/sqlite", "session/file", "hook/watch"},
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/openai/openai-go":            {"model/openai"},
 	"github.com/alecthomas/kong":             {"internal/cli"},
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "internal/yamltree"},
 	"github.com/google/jsonschema-go":        {"tool", "daemon/wire", "daemon"},
+	"github.com/modelcontextprotocol/go-sdk": {"tool/mcp", "internal/mcpserver"},
+	"golang.org/x/oauth2":                    {"tool/mcp"},
 	"github.com/coder/websocket":             {"daemon", "daemon/client", "bench"},
 	"github.com/coreos/go-systemd":           {"internal/cli"},
 	"github.com/anishathalye/porcupine":      {"session/sessiontest"},
