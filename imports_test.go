@@ -64,7 +64,7 @@ var floors = map[string]int{
 	"model/openai":    30,
 	"model/scripted":  30,
 	"hook":            30,
-	"hook/watch":      5, // files that hooks name
+	"hook/watch":      5,  // files that hooks name
 	"audit":           35, // it reads what the floors below have recorded
 	"audit/secret":    1,
 
