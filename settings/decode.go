@@ -37,15 +37,20 @@ type said struct {
 	secrets    secretsSaid
 	daemon     Daemon
 	cleanup    *int
+	mcp        mcpSaid
 	problems   []Problem
+	notes      []Problem // of what has no effect
+
+	lenient bool // what is wrong with a server is about that server alone
+	given   bool // by --mcp-config
 }
 
 // decode reads a source. What is wrong with it is in problems.
 func decode(src source) *said {
 	s := &said{source: src}
 	root, err := parse(src.data)
-	if e, ok := errors.AsType[*jsontree.Error](err); ok {
-		s.fault(e.Offset, e.Hint, "%s", e.What)
+	if err != nil {
+		s.parseFault(err)
 		return s
 	}
 	s.object("", root, map[string]func(string, jsontree.Node){
@@ -64,9 +69,26 @@ func decode(src source) *said {
 		"allowedHttpHookUrls":    s.hookURLs,
 		"httpHookAllowedEnvVars": s.hookEnv,
 
+		"mcpServers":                 s.mcpServers,
+		"disabledMcpjsonServers":     s.disabledMCP,
+		"enabledMcpjsonServers":      s.byName,
+		"enableAllProjectMcpServers": s.byName,
+		"deniedMcpServers":           s.deniedMCP,
+		"allowedMcpServers":          s.allowedMCP,
+		"allowManagedMcpServersOnly": s.managedMCPOnly,
+
 		"$schema": func(path string, n jsontree.Node) { s.text(path, n) },
 	})
 	return s
+}
+
+// parseFault notes that a text is no JSON.
+func (s *said) parseFault(err error) {
+	if e, ok := errors.AsType[*jsontree.Error](err); ok {
+		s.fault(e.Offset, e.Hint, "%s", e.What)
+		return
+	}
+	s.fault(0, "", "%v", err)
 }
 
 func (s *said) permissions(path string, n jsontree.Node) {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func (p *pinned) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (h
 	var err error
 	switch {
 	case brought(d.Origin.Layer):
-		err = p.changed(d, in.CWD)
+		err = p.changed(d, cmp.Or(in.Dir, in.CWD))
 	case info.Guards || d.Type() == hook.TypeCommand && d.Access == hook.AccessOff:
 		err = p.edited(d)
 	}

@@ -14,7 +14,6 @@ var foreign = map[string]string{
 	"env":             "set variables in the shell that starts holdfast",
 	"model":           "use --model or HOLDFAST_MODEL",
 	"apiKeyHelper":    "use ANTHROPIC_API_KEY or OPENAI_API_KEY",
-	"mcpServers":      "MCP servers are not there yet",
 	"statusLine":      "there is no status line",
 	"disableAutoMode": "deny what auto mode may not do",
 	"autoMode":        "what auto mode refuses is in holdfast policy show",
@@ -23,8 +22,7 @@ var foreign = map[string]string{
 
 	"includeCoAuthoredBy": noEffect, "attribution": noEffect, "outputStyle": noEffect,
 	"alwaysThinkingEnabled": noEffect, "spinnerTipsEnabled": noEffect, "autoUpdatesChannel": noEffect, "language": noEffect,
-	"enabledPlugins": noEffect, "extraKnownMarketplaces": noEffect, "enableAllProjectMcpServers": noEffect,
-	"enabledMcpjsonServers": noEffect, "disabledMcpjsonServers": noEffect, "fileSuggestion": noEffect,
+	"enabledPlugins": noEffect, "extraKnownMarketplaces": noEffect, "fileSuggestion": noEffect,
 }
 
 const noEffect = "it is a key of Claude Code and has no effect here"

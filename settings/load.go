@@ -24,6 +24,11 @@ type Options struct {
 	// Flags say single things on the command line; they are stronger than Files.
 	Flags Flags
 
+	// MCP are more MCP servers: files in the form of .mcp.json, or JSON texts that begin
+	// with "{". The last is the strongest. With StrictMCP there are no others.
+	MCP       []string
+	StrictMCP bool
+
 	// Given, when not nil, are the administrator's settings, the user's and the trust in
 	// the project, instead of what Home and Managed have of them.
 	Given *Given
@@ -80,7 +85,16 @@ func Examine(o *Options) (*Settings, []Problem, error) {
 		m.add(decode(src))
 	}
 	m.add(opt.Flags.said(opt.Cwd))
-	for _, src := range in.rest {
+	for _, s := range in.mcp {
+		m.add(s)
+	}
+	for _, src := range slices.Concat(in.flags, in.project) {
+		m.add(decode(src))
+	}
+	if in.mcpFile != nil {
+		m.add(in.mcpFile)
+	}
+	for _, src := range in.user {
 		m.add(decode(src))
 	}
 	s, problems := m.finish()
@@ -120,33 +134,39 @@ func (o *Options) complete() (Options, error) {
 
 // inputs are the texts of all layers, the strongest first.
 type inputs struct {
-	managed, rest []source
-	brought       string // the digest of what the project's folder brings along
-	trust         *Trust // nil when there is no such thing
+	managed, flags, project, user []source
+	mcp                           []*said // of --mcp-config
+	mcpFile                       *said   // of the project's .mcp.json, or nil
+	brought                       string  // the digest of what the project's folder brings along
+	trust                         *Trust  // nil when there is no such thing
 }
 
 // sources reads every layer's files.
 func (o *Options) sources() (in inputs, err error) {
-	if in.rest, err = o.flags(); err != nil || o.Alone {
+	if in.flags, err = o.flags(); err != nil {
 		return in, err
 	}
-	managed, err1 := o.managed()
-	project, err2 := o.project()
-	user, err3 := o.user()
-	if err := joinErrors(err1, err2, err3); err != nil {
+	if in.mcp, err = o.mcpGiven(); err != nil || o.Alone {
 		return in, err
 	}
-	if len(project) > 0 {
-		t, err := o.trust()
-		if err != nil {
-			return in, err
-		}
-		in.brought, in.trust = digest(project), t
-		for i := range project {
-			project[i].untrusted = !t.trusts(o.Project, in.brought)
-		}
+	var errs [4]error
+	in.managed, errs[0] = o.managed()
+	in.project, errs[1] = o.project()
+	in.mcpFile, errs[2] = o.mcpProject()
+	in.user, errs[3] = o.user()
+	if err := joinErrors(errs[:]...); err != nil {
+		return in, err
 	}
-	in.managed, in.rest = managed, slices.Concat(in.rest, project, user)
+	if len(in.project) == 0 && in.mcpFile == nil {
+		return in, nil
+	}
+	if in.trust, err = o.trust(); err != nil {
+		return in, err
+	}
+	in.brought = digest(in.project)
+	for i := range in.project {
+		in.project[i].untrusted = !in.trust.trusts(o.Project, in.brought)
+	}
 	return in, nil
 }
 

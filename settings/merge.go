@@ -19,7 +19,8 @@ type merger struct {
 	problems []Problem
 
 	strict, off, mask Value[*bool]
-	trust             *Trust // nil: nothing is trusted
+	noMCP             []Value[string] // disabledMcpjsonServers of all layers
+	trust             *Trust          // nil: nothing is trusted
 }
 
 func (m *merger) add(s *said) {
@@ -34,6 +35,7 @@ func (m *merger) add(s *said) {
 	}
 	m.addHooks(s)
 	m.addSecrets(s)
+	m.addMCP(s)
 	if s.sandbox != nil {
 		m.out.Sandboxes = append(m.out.Sandboxes, *s.sandbox)
 	}
@@ -104,6 +106,7 @@ func (m *merger) finish() (*Settings, []Problem) {
 	m.checkRules()
 	m.checkMode()
 	m.checkHooks()
+	m.checkMCP()
 	m.checkSecrets()
 	m.sortProblems()
 	for _, p := range m.problems {

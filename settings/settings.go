@@ -39,8 +39,9 @@ type Settings struct {
 	Sandboxes  []Sandbox            // each restricts by itself
 	Hooks      []Hook               // of all layers, the strongest first, also those that do not run
 	Secrets    Secrets
-	Warnings   []Problem // what can have no effect, but opens nothing
-	Ignored    []Ignored // what an untrusted folder asks for
+	MCPServers []MCPServer // by name, also those that are not started
+	Warnings   []Problem   // what can have no effect, but opens nothing
+	Ignored    []Ignored   // what an untrusted folder asks for
 
 	StrictHooks      Value[bool]    // what cannot be asked blocks
 	NoHooks          Value[bool]    // disableAllHooks: none but the administrator's run
@@ -50,6 +51,7 @@ type Settings struct {
 	HookEnv          []Value[string] // httpHookAllowedEnvVars; without HookEnvBound nothing is bounded
 	HookEnvBound     bool
 
+	mcp     mcpRules
 	brought string // the digest of what the project's folder brings along
 	opt     Options
 }

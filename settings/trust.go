@@ -40,6 +40,8 @@ type TrustedFolder struct {
 	// Hooks are those that may run, each as it was then. Without a Digest it is only
 	// these that are trusted.
 	Hooks []TrustedHook `json:"hooks,omitempty"`
+	// Servers are the MCP servers about which a person has decided, by name.
+	Servers []TrustedServer `json:"servers,omitempty"`
 }
 
 // TrustedHook is a hook that a person trusts.
@@ -110,7 +112,9 @@ func (t *Trust) Add(s *Settings, now time.Time) (bool, error) {
 	if s.brought == "" {
 		return false, nil
 	}
-	t.doc.Folders[s.Project] = TrustedFolder{Digest: s.brought, At: now.UTC(), Hooks: s.trustable()}
+	t.doc.Folders[s.Project] = TrustedFolder{
+		Digest: s.brought, At: now.UTC(), Hooks: s.trustable(), Servers: s.trustableServers(t.doc.Folders[s.Project].Servers, now),
+	}
 	return true, t.save()
 }
 

@@ -1,0 +1,149 @@
+package settings
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// mcpPattern names servers: by name, by the whole command line, or by a pattern of URLs.
+type mcpPattern struct {
+	name    string
+	command []string
+	url     string
+	origin  policy.Origin
+}
+
+func (p *mcpPattern) matches(srv *MCPServer) bool {
+	switch {
+	case p.command != nil:
+		return srv.Type == MCPStdio && slices.Equal(p.command, append([]string{srv.Command}, srv.Args...))
+	case p.url != "":
+		u, err := url.Parse(srv.URL)
+		return srv.Type != MCPStdio && err == nil && hook.MatchURL(p.url, u)
+	}
+	return p.name == srv.Name
+}
+
+// denies is matches for a list that keeps servers out: an address that cannot be compared
+// is meant as well.
+func (p *mcpPattern) denies(srv *MCPServer) bool {
+	if p.url == "" || srv.Type == MCPStdio {
+		return p.matches(srv)
+	}
+	u, err := url.Parse(srv.URL)
+	if err != nil || u.User != nil || strings.HasSuffix(u.Hostname(), ".") || strings.Contains(u.Path, "/.") {
+		return true
+	}
+	return p.matches(srv)
+}
+
+// mcpPatterns reads allowedMcpServers and deniedMcpServers.
+func (s *said) mcpPatterns(path string, n jsontree.Node) []mcpPattern {
+	list := []mcpPattern{}
+	if !s.want(path, n, jsontree.List) {
+		return list
+	}
+	for _, item := range n.Items {
+		p := mcpPattern{origin: s.origin(item, path)}
+		said := 0
+		s.object(path, item, map[string]func(string, jsontree.Node){
+			"serverName": func(path string, n jsontree.Node) {
+				p.name, _ = s.text(path, n)
+				said++
+			},
+			"serverCommand": func(path string, n jsontree.Node) {
+				s.arguments(&p.command)(path, n)
+				said++
+			},
+			"serverUrl": func(path string, n jsontree.Node) {
+				text, ok := s.text(path, n)
+				if err := hook.CheckURLPattern(text); ok && err != nil {
+					s.fault(n.At, `write it as "https://mcp.example.com/*"`, "%s: %v", path, err)
+				}
+				p.url = text
+				said++
+			},
+		})
+		if said != 1 && item.Kind == jsontree.Object {
+			s.fault(item.At, `write {"serverName": "github"}`, "%s: want one of serverName, serverCommand and serverUrl", path)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+func (s *said) deniedMCP(path string, n jsontree.Node) { s.mcp.denied = s.mcpPatterns(path, n) }
+
+func (s *said) allowedMCP(path string, n jsontree.Node) {
+	if s.layer != policy.LayerManaged {
+		s.fault(n.At, "take it out; an administrator can write it in "+DefaultManaged, "%s: only managed settings may say this", path)
+		return
+	}
+	list := s.mcpPatterns(path, n)
+	s.mcp.allowed = &list
+}
+
+// managedMCPOnly is what holds anyway: nobody but the administrator has a list of what
+// may be used.
+func (s *said) managedMCPOnly(path string, n jsontree.Node) {
+	switch {
+	case !s.want(path, n, jsontree.Bool):
+	case s.layer != policy.LayerManaged:
+		s.fault(n.At, "take it out; an administrator can write it in "+DefaultManaged, "%s: only managed settings may say this", path)
+	case n.Text != "true":
+		s.fault(n.At, "take it out", "%s: only managed settings have allowedMcpServers", path)
+	}
+}
+
+// byName refuses to approve servers by their names, whatever they are.
+func (s *said) byName(path string, n jsontree.Node) {
+	const hint = "approve each as it is: holdfast mcp approve NAME"
+	switch {
+	case path == "enableAllProjectMcpServers" && s.want(path, n, jsontree.Bool) && n.Text == "true":
+		s.fault(n.At, hint, "%s: a server of a folder is approved by what it is, not by where it stands", path)
+	case path == "enabledMcpjsonServers" && s.want(path, n, jsontree.List) && len(n.Items) > 0:
+		s.fault(n.At, hint, "%s: a server of a folder is approved by what it is, not by its name", path)
+	}
+}
+
+func (s *said) disabledMCP(path string, n jsontree.Node) {
+	s.texts(path, n, func(_ string, item jsontree.Node) {
+		s.mcp.disabled = append(s.mcp.disabled, Value[string]{item.Text, s.origin(item, item.Text)})
+	})
+}
+
+// mcpRules are what the layers say about which servers may be used.
+type mcpRules struct {
+	allowed [][]mcpPattern // each of them must have the server
+	denied  []mcpPattern
+}
+
+// forbids says who keeps a server out, or "".
+func (r *mcpRules) forbids(srv *MCPServer) string {
+	for i := range r.denied {
+		if r.denied[i].denies(srv) {
+			return "deniedMcpServers, " + Where(r.denied[i].origin)
+		}
+	}
+	for _, list := range r.allowed {
+		if !allows(list, srv) {
+			return "it is not among allowedMcpServers"
+		}
+	}
+	return ""
+}
+
+// allows reads a list as Claude Code does: where it names commands, a program must be one
+// of them, and where it names URLs, an address must be; else the name counts.
+func allows(list []mcpPattern, srv *MCPServer) bool {
+	exact := func(p mcpPattern) bool {
+		return srv.Type == MCPStdio && p.command != nil || srv.Type != MCPStdio && p.url != ""
+	}
+	strict := slices.ContainsFunc(list, exact)
+	return slices.ContainsFunc(list, func(p mcpPattern) bool { return p.matches(srv) && (!strict || exact(p)) })
+}

@@ -1,0 +1,168 @@
+package settings
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// addMCP takes in what a layer says about servers. Of two of one name the stronger
+// layer's counts.
+func (m *merger) addMCP(s *said) {
+	m.problems = append(m.problems, s.notes...)
+	m.noMCP = append(m.noMCP, s.mcp.disabled...)
+	m.out.mcp.denied = append(m.out.mcp.denied, s.mcp.denied...)
+	if s.mcp.allowed != nil {
+		m.out.mcp.allowed = append(m.out.mcp.allowed, *s.mcp.allowed)
+	}
+	for _, srv := range s.mcp.servers {
+		if m.out.opt.StrictMCP && !s.given {
+			continue
+		}
+		if !slices.ContainsFunc(m.out.MCPServers, func(e MCPServer) bool { return e.Name == srv.Name }) {
+			m.out.MCPServers = append(m.out.MCPServers, srv)
+		}
+	}
+}
+
+// checkMCP says of every server whether it is started.
+func (m *merger) checkMCP() {
+	for i := range m.out.MCPServers {
+		srv := &m.out.MCPServers[i]
+		if srv.Status == "" {
+			srv.Status, srv.Why = m.mcpStatus(srv)
+		}
+	}
+	slices.SortStableFunc(m.out.MCPServers, func(a, b MCPServer) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+func (m *merger) mcpStatus(srv *MCPServer) (MCPStatus, string) {
+	if why := m.out.mcp.forbids(srv); why != "" {
+		return MCPDenied, why
+	}
+	if srv.disabled {
+		return MCPDisabled, "its definition says disabled"
+	}
+	if o := named(m.noMCP, srv.Name); o != nil && srv.Brought() {
+		return MCPDisabled, "disabledMcpjsonServers, " + Where(*o)
+	}
+	if !srv.Brought() {
+		return MCPApproved, ""
+	}
+	known := m.trust.server(m.out.Project, srv.Name)
+	switch {
+	case known == nil:
+		return MCPPending, "nobody has approved it in this folder"
+	case known.Digest != srv.Digest:
+		return MCPChanged, "it is not what was approved any more"
+	case known.Rejected:
+		return MCPRejected, "it was rejected " + known.At.Format(time.DateOnly)
+	}
+	return MCPApproved, ""
+}
+
+// MCPNotice says which servers of the folder are left out because nobody has approved
+// them, or because they cannot be understood, and what to do about it. Both are "" when
+// there is nothing to say.
+func (s *Settings) MCPNotice() (what, hint string) {
+	var wait, names []string
+	for i := range s.MCPServers {
+		srv := &s.MCPServers[i]
+		switch srv.Status {
+		case MCPPending:
+			wait, names = append(wait, srv.Name), append(names, srv.Name)
+		case MCPChanged:
+			wait, names = append(wait, srv.Name+" (changed)"), append(names, srv.Name)
+		case MCPInvalid:
+			return fmt.Sprintf("the MCP server %s is left out: %s", srv.Name, srv.Why), "holdfast mcp list"
+		case MCPApproved, MCPRejected, MCPDisabled, MCPDenied:
+		}
+	}
+	switch len(wait) {
+	case 0:
+		return "", ""
+	case 1:
+		what = fmt.Sprintf("the MCP server %s of %s is left out: nobody has approved it as it is", wait[0], s.Project)
+	default:
+		what = fmt.Sprintf("the MCP servers %s of %s are left out: nobody has approved them as they are", strings.Join(wait, ", "), s.Project)
+	}
+	return what, "look at it, then: holdfast mcp approve " + strings.Join(names, " ")
+}
+
+// FindMCP is the server of a name, or nil.
+func (s *Settings) FindMCP(name string) *MCPServer {
+	for i := range s.MCPServers {
+		if s.MCPServers[i].Name == name {
+			return &s.MCPServers[i]
+		}
+	}
+	return nil
+}
+
+// TrustedServer is an MCP server of a folder about which a person has decided.
+type TrustedServer struct {
+	Name     string    `json:"name"`
+	Digest   string    `json:"digest"` // [MCPServer].Digest
+	At       time.Time `json:"at"`
+	Rejected bool      `json:"rejected,omitempty"`
+}
+
+// server is what was decided about a server.
+func (t *Trust) server(folder, name string) *TrustedServer {
+	if t == nil {
+		return nil
+	}
+	list := t.doc.Folders[folder].Servers
+	if i := slices.IndexFunc(list, func(s TrustedServer) bool { return s.Name == name }); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
+// DecideServer keeps that a person approves a server that the folder brings along, or
+// rejects it, as it is written now.
+func (t *Trust) DecideServer(s *Settings, srv *MCPServer, approved bool, now time.Time) error {
+	f := t.doc.Folders[s.Project]
+	f.Servers = withServer(f.Servers, TrustedServer{Name: srv.Name, Digest: srv.Digest, At: now.UTC(), Rejected: !approved})
+	if f.At.IsZero() {
+		f.At = now.UTC()
+	}
+	t.doc.Folders[s.Project] = f
+	return t.save()
+}
+
+// ForgetServer takes back what was decided; false when nothing was.
+func (t *Trust) ForgetServer(project, name string) (bool, error) {
+	f, ok := t.doc.Folders[project]
+	kept := slices.DeleteFunc(slices.Clone(f.Servers), func(s TrustedServer) bool { return s.Name == name })
+	if !ok || len(kept) == len(f.Servers) {
+		return false, nil
+	}
+	if f.Servers = kept; len(kept) == 0 && f.Digest == "" && len(f.Hooks) == 0 {
+		delete(t.doc.Folders, project)
+	} else {
+		t.doc.Folders[project] = f
+	}
+	return true, t.save()
+}
+
+func withServer(list []TrustedServer, s TrustedServer) []TrustedServer {
+	list = slices.DeleteFunc(slices.Clone(list), func(e TrustedServer) bool { return e.Name == s.Name })
+	list = append(list, s)
+	slices.SortFunc(list, func(a, b TrustedServer) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// trustableServers are what is decided when the whole folder is trusted: its settings name
+// them, so they are among what was read. Those of .mcp.json stay as they were.
+func (s *Settings) trustableServers(list []TrustedServer, now time.Time) []TrustedServer {
+	for i := range s.MCPServers {
+		srv := &s.MCPServers[i]
+		if srv.Brought() && srv.Status != MCPInvalid && !strings.HasSuffix(srv.Origin.File, MCPFile) {
+			list = withServer(list, TrustedServer{Name: srv.Name, Digest: srv.Digest, At: now.UTC()})
+		}
+	}
+	return list
+}
