@@ -49,6 +49,8 @@ func emptied(r *Record, ids map[string]bool) json.RawMessage {
 		return fieldsOf(r.Payload, "id", "decision", "by", "at")
 	case KindRunEvent:
 		return fieldsOf(r.Payload, append(runNeeds(), "strategy")...)
+	case KindFileSaved:
+		return withoutContent(r.Payload, OmittedErased)
 	}
 	return nil
 }
@@ -138,6 +140,8 @@ func maskedPayload(r *Record, mask func(json.RawMessage) json.RawMessage) json.R
 	switch r.Kind {
 	case KindItem:
 		return withItem(r.Payload, item)
+	case KindFileSaved:
+		return maskSaved(r.Payload, mask)
 	case KindRewrite:
 		if items, _, err := readRewrite(r.Payload); err == nil && len(items) > 0 {
 			return withItems(r.Payload, item)

@@ -27,6 +27,7 @@ const (
 	KindVendorMapped     Kind = "vendor.mapped"     // package workspace
 	KindWorkspaceEvent   Kind = "workspace.event"   // package workspace
 	KindTaskChanged      Kind = "task.changed"      // package tool/tasks
+	KindFileSaved        Kind = "file.saved"        // FileSaved
 	KindRedacted         Kind = "redacted"          // Redacted
 	KindRunEvent         Kind = "run.event"         // package daemon/wire; RunEvent is what this package reads of it
 )
@@ -36,7 +37,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
 		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
-		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindRedacted, KindRunEvent,
+		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindFileSaved, KindRedacted, KindRunEvent,
 	}
 }
 
@@ -45,7 +46,7 @@ func (k Kind) known() bool {
 	switch k {
 	case KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
 		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
-		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindRedacted, KindRunEvent:
+		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindFileSaved, KindRedacted, KindRunEvent:
 		return true
 	}
 	return false
@@ -80,7 +81,9 @@ type Opened struct {
 	User      string    `json:"user,omitempty"` // on whose behalf: the account that the program ran as
 	// Owner is the session whose run this one works for, or "".
 	Owner string `json:"owner,omitempty"`
-	Base  *Base  `json:"base,omitempty"`
+	// Use is the tool use of the owner's transcript that has begun this session, or "".
+	Use  string `json:"use,omitempty"`
+	Base *Base  `json:"base,omitempty"`
 }
 
 // Base is where a fork leaves its parent: the fork sees the parent's records up
@@ -140,6 +143,8 @@ type ToolFinished struct {
 	// Changes are the files that the tool itself has changed. What a command did is
 	// not among them.
 	Changes []Change `json:"changes,omitempty"`
+	// Cwd is the current directory from then on, when the call has changed it.
+	Cwd string `json:"cwd,omitempty"`
 	// Outcome is how a call ended that did not end by itself: [OutcomeUnknown] or
 	// [OutcomeNotRun]. Otherwise it is "", and IsError tells.
 	Outcome string `json:"outcome,omitempty"`
@@ -178,7 +183,7 @@ type RunEvent struct {
 // Rewrite is the payload of [KindRewrite]. Exactly one of Items and Cut is set.
 // What the transcript was before stays readable in the log.
 type Rewrite struct {
-	Reason string            `json:"reason"`       // compaction, redaction, repair, truncate, mutator
+	Reason string            `json:"reason"`       // compaction, redaction, repair, truncate, return, mutator
 	By     string            `json:"by,omitempty"` // the mutator's name
 	Notes  []string          `json:"notes,omitempty"`
 	Items  []json.RawMessage `json:"items,omitempty"` // the whole new transcript

@@ -213,7 +213,7 @@ func (p *redactionPlan) repeated(ctx context.Context, prompt string, r *Redactio
 // mayNotErase says why records of a kind keep their payloads, or "".
 func mayNotErase(k Kind) string {
 	switch k {
-	case KindItem, KindApprovalAsked, KindApprovalResolved, KindDecision, KindHookRan, KindRewrite, KindMetaChanged, KindRedacted, KindRunEvent:
+	case KindItem, KindApprovalAsked, KindApprovalResolved, KindDecision, KindHookRan, KindRewrite, KindMetaChanged, KindRedacted, KindRunEvent, KindFileSaved:
 		return ""
 	case KindOpened:
 		return "the first record says what the session is"

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -83,7 +82,7 @@ func (p *redactionPlan) read(ctx context.Context, known erased) error {
 }
 
 // hits reports whether the mask finds something in a record.
-func (p *redactionPlan) hits(r Record) bool { return !bytes.Equal(p.o.Mask(r.Payload), r.Payload) }
+func (p *redactionPlan) hits(r Record) bool { return r.shows(p.o.Mask) }
 
 func (p *redactionPlan) record(seq int64) *Record {
 	i := seq - p.meta.ParentSeq - 1
@@ -182,6 +181,7 @@ func (p *redactionPlan) empty(r *Record, items map[string]bool, uses *[]string) 
 
 // repeats plans what holds the same items or speaks of the same tool uses.
 func (p *redactionPlan) repeats(items map[string]bool, uses []string) error {
+	written := p.written(uses)
 	for i := range p.own {
 		r := &p.own[i]
 		if _, planned := p.targets[r.Seq]; planned || r.Payload == nil {
@@ -204,6 +204,10 @@ func (p *redactionPlan) repeats(items map[string]bool, uses []string) error {
 				return p.refuse(r.Seq, "it asks about a tool use of what is to be erased, and is open", "holdfast approvals list")
 			}
 			p.targets[r.Seq] = emptied(r, nil)
+		case KindFileSaved:
+			if slices.Contains(uses, payloadText(r.Payload, "use_id")) || slices.Contains(written, payloadText(r.Payload, "digest")) {
+				p.targets[r.Seq] = emptied(r, nil)
+			}
 		case KindRunEvent:
 			if p.tells(r) {
 				p.targets[r.Seq] = emptied(r, nil)
@@ -211,6 +215,18 @@ func (p *redactionPlan) repeats(items map[string]bool, uses []string) error {
 		}
 	}
 	return nil
+}
+
+// written are the digests of what tool uses have put into files: what is saved of such a
+// file before its next change repeats it.
+func (p *redactionPlan) written(uses []string) []string {
+	var list []string
+	for i := range p.own {
+		if r := &p.own[i]; r.Kind == KindFileSaved && slices.Contains(uses, payloadText(r.Payload, "use_id")) {
+			list = append(list, payloadText(r.Payload, "after"))
+		}
+	}
+	return list
 }
 
 // telling is from how many bytes on a text within another one is no coincidence.

@@ -11,8 +11,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// replayBatch is how many records the checker is handed at a time.
-const replayBatch = 256
+// The checker is handed so many records at a time, or fewer that are large.
+const (
+	replayBatch = 256
+	replayBytes = 1 << 20
+)
 
 // Replay folds a log's records, from the first on, into where the session
 // stands. It checks every digest and that the records form one chain; a fault
@@ -44,19 +47,20 @@ func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known
 	f.s.SessionID = m.ID
 	f.s.Items = make([]transcript.Encoded, 0, min(max(m.MessageCount, 0), 1<<17))
 	go func() { checked <- checkChain(batches) }()
-	batch := make([]Record, 0, replayBatch)
+	batch, size := make([]Record, 0, replayBatch), 0
 	for r, err := range records {
 		if err == nil {
 			batch = append(batch, r) // before folding: what does not fold may be damaged
+			size += len(r.Payload)
 			err = f.add(&r)
 		}
 		if err != nil {
 			first = f.located(err)
 			break
 		}
-		if len(batch) == cap(batch) {
+		if len(batch) == cap(batch) || size >= replayBytes {
 			batches <- batch
-			batch = make([]Record, 0, replayBatch)
+			batch, size = make([]Record, 0, replayBatch), 0
 			if first = ctx.Err(); first != nil {
 				break
 			}
@@ -174,6 +178,9 @@ func (f *folder) take(r *Record) error {
 		var p ToolFinished
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			f.s.Running = slices.DeleteFunc(f.s.Running, func(t ToolStarted) bool { return t.Use == p.Use })
+			if p.Cwd != "" {
+				f.s.Cwd = p.Cwd
+			}
 		}
 	case KindPolicyChanged:
 		err = f.policyChanged(r.Payload)
@@ -185,7 +192,9 @@ func (f *folder) take(r *Record) error {
 		err = f.rewrite(r.Payload)
 	case KindRedacted:
 		err = f.redacted(r)
-	case KindDecision, KindHookRan, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindRunEvent:
+	case KindFileSaved:
+		f.saved(r)
+	case KindDecision, KindHookRan, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindRunEvent:
 	default:
 		return &Error{
 			Op: "replay", Session: f.s.SessionID, Seq: r.Seq, Err: ErrNewer,

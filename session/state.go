@@ -17,6 +17,7 @@ type State struct {
 	OpenTurn  string               // a turn that was opened and not closed
 	Turns     int                  // turns opened so far
 	Mode      string               // from the last policy.changed, or ""
+	Cwd       string               // where the last call that changed the current directory has left it, or ""
 	Mark      *RequestMark         // of the last assistant item that has one
 	Usage     transcript.Usage     // summed over all model calls, rewritten ones included
 	CostUSD   float64              // summed over closed turns
@@ -28,4 +29,7 @@ type State struct {
 	// Policy are the payloads of policy.changed since the run began, oldest first.
 	// A fork, and one that says "ended", begins a run.
 	Policy []json.RawMessage
+	// Saved are the contents of files that file.saved records have: the record's seq by
+	// the content's digest, see [FileSaved].
+	Saved map[string]int64
 }
