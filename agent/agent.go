@@ -50,6 +50,7 @@ type Agent struct {
 	id        string
 	tools     *tool.Registry
 	toolsNew  bool // since the last request
+	before    *Result // of the turns that the next one is a part of the same work with; see Work
 	queue     []transcript.Encoded
 	more      chan struct{} // closed when the queue has grown, and replaced
 	untold    []Event       // from away from the loop's goroutine

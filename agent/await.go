@@ -2,15 +2,85 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"iter"
 
 	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
+
+// Work is [Agent.Run] for a whole piece of work: while calls in the background are part of
+// it ([tool.Awaited]) it waits for them, and has the agent answer what they come to. There
+// is one [Result], the last event: of all turns, with the text of the last one. Limits of a
+// run bound all of it.
+func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		defer a.goOnFrom(nil)
+		for {
+			res, ok := a.workTurn(ctx, input, yield)
+			if !ok {
+				return
+			}
+			if res.Reason != ReasonCompleted {
+				yield(*res, nil)
+				return
+			}
+			listening := true
+			err := a.await(ctx, func(e Event) { listening = listening && yield(e, nil) })
+			switch {
+			case !listening:
+				return
+			case errors.Is(err, ErrNothingToDo):
+				yield(*res, nil)
+				return
+			case ctx.Err() != nil:
+				res.Reason, res.Err = ReasonInterrupted, nil
+				yield(*res, nil)
+				return
+			case err != nil:
+				yield(nil, err)
+				return
+			}
+			a.goOnFrom(res)
+			input = nil
+		}
+	}
+}
+
+// workTurn is one turn of Work, whose result is not told yet; false: whoever listens has
+// heard the last.
+func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield func(Event, error) bool) (*Result, bool) {
+	for e, err := range a.Run(ctx, input...) {
+		if err != nil {
+			yield(nil, err)
+			return nil, false
+		}
+		if r, ok := e.(Result); ok {
+			return &r, true
+		}
+		if !yield(e, nil) {
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+func (a *Agent) goOnFrom(res *Result) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.before = res
+}
 
 // Await waits until there is something for the agent to answer: queued input, or what has
 // become of work in the background. [Agent.Run] without input takes it in. It waits as long
-// as a call in the background is [tool.Awaited]; ErrNothingToDo says that nothing will come.
-func (a *Agent) Await(ctx context.Context) error {
+// as a call in the background is [tool.Awaited], and as a [Mate] works; ErrNothingToDo says
+// that nothing will come.
+func (a *Agent) Await(ctx context.Context) error { return a.await(ctx, nil) }
+
+// await is Await, and tells meanwhile of what happens in the background.
+func (a *Agent) await(ctx context.Context, tell func(Event)) error {
 	for {
+		mates, waits := a.opt.Subagents.busy()
 		busy, ended := a.opt.Background.busy() // first: an end is queued before it is told
 		a.mu.Lock()
 		queued, closed, more := len(a.queue) > 0, a.closed, a.more
@@ -20,16 +90,37 @@ func (a *Agent) Await(ctx context.Context) error {
 			return ErrClosed
 		case queued:
 			return nil
-		case !busy:
+		case !busy && !mates:
 			return ErrNothingToDo
+		}
+		var bell <-chan struct{}
+		if tell != nil {
+			bell = a.bell
 		}
 		select {
 		case <-ended:
+		case <-waits:
 		case <-more:
+		case <-bell:
+			a.tellBetween(tell)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// tellBetween tells of what happened while no turn runs.
+func (a *Agent) tellBetween(tell func(Event)) {
+	if !a.running.TryLock() {
+		return
+	}
+	defer a.running.Unlock()
+	if a.loop == nil {
+		return
+	}
+	a.loop.emit = tell
+	defer a.loop.silence()
+	a.loop.tellUntold()
 }
 
 // queued takes note that the queue has grown. The caller holds mu.

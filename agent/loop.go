@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -173,7 +174,15 @@ func (l *loop) newTurn(id string) *turn {
 		res: Result{SessionID: l.opened.ID, Turn: id, ByModel: map[string]ModelUsage{}},
 	}
 	l.ended = nil
-	l.a.purse.empty()
+	l.a.mu.Lock()
+	before := l.a.before
+	l.a.mu.Unlock()
+	if before == nil {
+		l.a.purse.empty()
+		return t
+	}
+	t.began = t.began.Add(-before.Took)
+	t.res.Turns, t.res.TookModel, t.res.Denials = before.Turns, before.TookModel, slices.Clone(before.Denials)
 	return t
 }
 
@@ -271,7 +280,7 @@ func (l *loop) finish(ctx context.Context, why Reason, cause error) (Step, bool,
 	}
 	l.tellUntold()
 	l.a.purse.count(&t.res)
-	closed := session.TurnClosed{Turn: t.id, Reason: string(why), Cost: t.res.CostUSD}
+	closed := session.TurnClosed{Turn: t.id, Reason: string(why), Cost: l.a.purse.close()}
 	if cause != nil {
 		closed.Error = cause.Error()
 	}

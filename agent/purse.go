@@ -13,6 +13,7 @@ type purse struct {
 	mu      sync.Mutex
 	usage   transcript.Usage
 	cost    float64
+	closed  float64 // of it, what is on record as the cost of turns
 	byModel map[string]ModelUsage
 }
 
@@ -20,7 +21,16 @@ type purse struct {
 func (p *purse) empty() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.usage, p.cost, p.byModel = transcript.Usage{}, 0, map[string]ModelUsage{}
+	p.usage, p.cost, p.closed, p.byModel = transcript.Usage{}, 0, 0, map[string]ModelUsage{}
+}
+
+// close returns what was spent since a turn was closed last.
+func (p *purse) close() float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	since := p.cost - p.closed
+	p.closed = p.cost
+	return since
 }
 
 func (p *purse) pay(m string, u transcript.Usage, cost float64) {

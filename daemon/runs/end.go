@@ -96,8 +96,8 @@ func (x *run) close(goesOn bool) error {
 		worked = append(worked, m.session)
 		err = errors.Join(err, m.close(goesOn))
 	}
-	if x.relay != nil {
-		err = errors.Join(err, x.relay.close(worked))
+	for _, l := range x.relays() {
+		err = errors.Join(err, l.close(worked))
 	}
 	return err
 }

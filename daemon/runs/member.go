@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -112,7 +113,16 @@ func (m *Made) agent(ctx context.Context, o agent.Options) (Agent, error) {
 	if m.Attach != nil {
 		m.Attach(a)
 	}
-	return a, nil
+	return working{a}, nil
+}
+
+// working is an agent whose run is a whole piece of work: what it has given to others to do
+// in the background is waited for.
+type working struct{ *agent.Agent }
+
+// Run is [agent.Agent.Work].
+func (w working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[agent.Event, error] {
+	return w.Work(ctx, input...)
 }
 
 // head is the last record of the agent's session.
@@ -211,6 +221,9 @@ func (m *member) told(ctx context.Context, e agent.Event) {
 	switch e := e.(type) {
 	case agent.ApprovalResolved:
 		m.x.resolved(e.ID, e.Answer)
+	case agent.SubagentEvent:
+		m.toldOf(e)
+		return
 	case agent.ItemAppended:
 		if e.Item.Role() == transcript.RoleTool { // before the model is called with it
 			m.x.submit(ctx, m)
@@ -229,6 +242,17 @@ func (m *member) told(ctx context.Context, e agent.Event) {
 	}
 	if m.x.relay != nil {
 		m.x.relay.wake(m.session)
+	}
+}
+
+// toldOf takes in what a sub-agent does: it asks as the agent itself does, and the run's
+// log names its records.
+func (m *member) toldOf(e agent.SubagentEvent) {
+	for of, ok := e, true; ok; of, ok = of.Event.(agent.SubagentEvent) {
+		m.x.helped(of)
+		if r, is := of.Event.(agent.ApprovalResolved); is {
+			m.x.resolved(r.ID, r.Answer)
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ type relay struct {
 	queue   []relayed
 	settled sync.Cond // the queue is empty and nothing of it is on its way
 	working bool
+	names   map[string]string // of sub-agents, by session
 	failed  map[string]error // by session: what is not in the run's log, since the store fails
 	unsure  bool             // whether the last append took place; of work alone
 }
@@ -46,7 +47,7 @@ type relayed struct {
 const relayQueue = 4096
 
 func newRelay(x *run) *relay {
-	l := &relay{x: x, quit: make(chan struct{}), done: make(chan struct{}), bell: make(chan struct{}, 1), told: map[string]int64{}, failed: map[string]error{}}
+	l := &relay{x: x, quit: make(chan struct{}), done: make(chan struct{}), bell: make(chan struct{}, 1), told: map[string]int64{}, names: map[string]string{}, failed: map[string]error{}}
 	l.settled.L = &l.mu
 	if x.past != nil {
 		maps.Copy(l.told, x.past.relayed)
@@ -58,13 +59,46 @@ func newRelay(x *run) *relay {
 	return l
 }
 
-// wake says that a session has new records.
+// wake says that a session has new records. The run's own needs no naming.
 func (l *relay) wake(session string) {
+	if session == l.x.id {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := len(l.queue); n == 0 || l.queue[n-1].delta != nil || l.queue[n-1].session != session {
 		l.add(relayed{session: session})
 	}
+}
+
+// helped says that a sub-agent's session has new records.
+func (x *run) helped(e agent.SubagentEvent) {
+	x.mu.Lock()
+	l := x.relay
+	if l == nil {
+		if x.helpers == nil {
+			x.helpers = newRelay(x)
+		}
+		l = x.helpers
+	}
+	x.mu.Unlock()
+	l.mu.Lock()
+	l.names[e.Session] = e.Name
+	l.mu.Unlock()
+	l.wake(e.Session)
+}
+
+// relays are what names records of other sessions in the run's log.
+func (x *run) relays() []*relay {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var list []*relay
+	for _, l := range []*relay{x.relay, x.helpers} {
+		if l != nil {
+			list = append(list, l)
+		}
+	}
+	return list
 }
 
 func (l *relay) publish(m *member, e agent.Event) {
@@ -197,7 +231,7 @@ func (l *relay) catchUp(ctx context.Context, id string) error {
 	if m.Head < from {
 		return nil
 	}
-	if err := l.x.relayRange(ctx, id, from, m.Head); err != nil {
+	if err := l.relayRange(ctx, id, from, m.Head); err != nil {
 		l.unsure = true
 		return err
 	}
@@ -205,21 +239,23 @@ func (l *relay) catchUp(ctx context.Context, id string) error {
 	return nil
 }
 
-func (x *run) relayRange(ctx context.Context, id string, from, to int64) error {
-	_, err := x.append(ctx, wire.RunEvent{
-		Event: wire.RunRelayed, Segment: x.segment, Agent: x.agentOf(id), Session: id, From: from, To: to,
+func (l *relay) relayRange(ctx context.Context, id string, from, to int64) error {
+	_, err := l.x.append(ctx, wire.RunEvent{
+		Event: wire.RunRelayed, Segment: l.x.segment, Agent: l.agentOf(id), Session: id, From: from, To: to,
 	})
 	return err
 }
 
 // agentOf is the name of the agent whose session it is.
-func (x *run) agentOf(id string) string {
-	for _, a := range x.strategy.Agents {
-		if x.sessionOf(a.Name) == id {
+func (l *relay) agentOf(id string) string {
+	for _, a := range l.x.strategy.Agents {
+		if l.x.sessionOf(a.Name) == id {
 			return a.Name
 		}
 	}
-	return ""
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.names[id]
 }
 
 // settle waits until everything that the agents have done is in the run's log.
@@ -230,6 +266,9 @@ func (l *relay) settle(context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id := range l.failed {
+		l.add(relayed{session: id})
+	}
+	for id := range l.names {
 		l.add(relayed{session: id})
 	}
 	for len(l.queue) > 0 || l.working {
@@ -243,6 +282,11 @@ func (l *relay) close(sessions []string) error {
 	for _, id := range sessions {
 		l.wake(id)
 	}
+	l.mu.Lock()
+	for id := range l.names {
+		l.add(relayed{session: id})
+	}
+	l.mu.Unlock()
 	close(l.quit)
 	<-l.done
 	l.mu.Lock()

@@ -41,6 +41,7 @@ type run struct {
 	resumed   *past         // the segment that was interrupted goes on: what it has done
 	done      chan struct{} // closed when the end is on record
 	relay     *relay        // nil: there is one agent, in the run's own session
+	helpers   *relay        // of its sub-agents, once it has one; under mu
 	log       *session.Log  // that keeps the run's session for this process; nil with one agent
 
 	making sync.Mutex // one agent is made at a time, and no policy changed meanwhile

@@ -35,8 +35,8 @@ func (x *run) step(ctx context.Context, s strategy.Step) (out strategy.Output, e
 		return out, err
 	}
 	e.Event, e.Text, e.Finish, e.Usage, e.Cost = wire.RunStepCompleted, out.Text, out.Finish, &out.Usage, out.Cost
-	if x.relay != nil {
-		if err := x.relay.settle(ctx); err != nil { // what the agent did stands before that it is done
+	for _, l := range x.relays() {
+		if err := l.settle(ctx); err != nil { // what the agent did stands before that it is done
 			return out, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"os/user"
 	"runtime/debug"
@@ -125,7 +126,26 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 		mode: a.Mode, tools: m.box.names(), args: c.again(),
 		again: c.Store != inMemory && !c.NoPersist && m.models.primary.Info().Provider != "scripted", // a play has an end
 	})
-	return c.drive(ctx, sessions, a, input, view, settle)
+	defer func() { p.leftBehind(m.box.background, c.Quiet) }()
+	return c.drive(ctx, sessions, working{a}, input, view, settle)
+}
+
+// working is an agent whose run is a whole piece of work: what it has given to others to do
+// in the background is waited for.
+type working struct{ *agent.Agent }
+
+// Run is [agent.Agent.Work].
+func (w working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[agent.Event, error] {
+	return w.Work(ctx, input...)
+}
+
+// leftBehind says what still goes on in the background when the run is over.
+func (p *Program) leftBehind(b *agent.Background, quiet bool) {
+	for _, t := range b.List() {
+		if t.Running && !quiet {
+			p.warn("%s %s still goes on in the background: it ends with this run", t.Tool, t.Use)
+		}
+	}
 }
 
 // again is what a command that goes on with the session must say again.

@@ -47,6 +47,10 @@ func (v *streamView) show(e agent.Event) error {
 		}
 	case agent.ItemAppended:
 		return v.item(e)
+	case agent.ToolDetached:
+		return v.system("task_started", map[string]any{"task_id": e.Use, "tool_use_id": e.Use, "tool_name": e.Tool})
+	case agent.SubagentEvent:
+		return v.subagent(e)
 	case agent.Decided:
 		return v.decided(e.Decision)
 	case agent.Retrying:
@@ -115,9 +119,7 @@ func (v *streamView) item(e agent.ItemAppended) error {
 	if e.Item.Role() == transcript.RoleAssistant {
 		v.answer = e.Item.Text()
 	}
-	for _, u := range e.Item.Uses() {
-		v.inputs[u.ID] = u.Input
-	}
+	v.keepInputs(e.Item)
 	if !v.all {
 		return nil
 	}
@@ -125,12 +127,26 @@ func (v *streamView) item(e agent.ItemAppended) error {
 	if err != nil {
 		return err
 	}
-	w := wireItem{SessionID: v.id, UUID: itemUUID(it.ID), ItemID: it.ID, Seq: e.Seq}
-	switch it.Role {
-	case transcript.RoleAssistant:
+	if it.Role == transcript.RoleAssistant {
 		if err := v.blocks.end(it, v.emitEvent); err != nil {
 			return err
 		}
+	}
+	return v.message(it, e.Seq, nil)
+}
+
+// keepInputs remembers what tools are called with, for denials.
+func (v *streamView) keepInputs(e transcript.Encoded) {
+	for _, u := range e.Uses() {
+		v.inputs[u.ID] = u.Input
+	}
+}
+
+// message writes an item; parent is the use that has started whoever it is of, or nil.
+func (v *streamView) message(it transcript.Item, seq int64, parent *string) error {
+	w := wireItem{ParentToolUseID: parent, SessionID: v.id, UUID: itemUUID(it.ID), ItemID: it.ID, Seq: seq}
+	switch it.Role {
+	case transcript.RoleAssistant:
 		w.Type, w.Message = "assistant", assistantMessage(it)
 	case transcript.RoleTool:
 		w.Type, w.Message = "user", wireMessage{Role: "user", Content: wireParts(it.Parts)}
@@ -138,6 +154,27 @@ func (v *streamView) item(e agent.ItemAppended) error {
 		return nil
 	}
 	return v.emit(w)
+}
+
+// subagent writes what a sub-agent says and does, and what it may not.
+func (v *streamView) subagent(e agent.SubagentEvent) error {
+	switch of := e.Event.(type) {
+	case agent.ItemAppended:
+		v.keepInputs(of.Item)
+		if !v.all {
+			return nil
+		}
+		it, err := of.Item.Decode()
+		if err != nil {
+			return err
+		}
+		return v.message(it, of.Seq, &e.Use)
+	case agent.Decided:
+		return v.decided(of.Decision)
+	case agent.SubagentEvent:
+		return v.subagent(of)
+	}
+	return nil
 }
 
 func (v *streamView) decided(d policy.Decision) error {

@@ -64,6 +64,10 @@ func (v *textView) show(e agent.Event) error {
 		v.toolStarted(e)
 	case agent.ToolFinished:
 		v.toolFinished(e)
+	case agent.ToolDetached:
+		v.toolDetached(e)
+	case agent.SubagentEvent:
+		v.subagent(e)
 	case agent.Decided:
 		v.decided(e.Decision)
 	case agent.ApprovalAsked:
@@ -223,6 +227,43 @@ func (v *textView) toolFinished(e agent.ToolFinished) {
 		v.block(text, 1<<20)
 	case e.Result.IsError || e.Result.ExitCode != nil && *e.Result.ExitCode != 0:
 		v.block(text, 8)
+	}
+}
+
+func (v *textView) toolDetached(e agent.ToolDetached) {
+	v.open = slices.DeleteFunc(v.open, func(id string) bool { return id == e.Use })
+	if v.quiet {
+		return
+	}
+	t := v.p.err.term
+	of := ""
+	if v.abreast {
+		of = fit(e.Tool+" "+v.names[e.Use], t.width/2) + ": "
+	}
+	v.p.err.line("%s", t.dim("  ⎿ "+of+"goes on in the background"))
+}
+
+// subagent shows what a sub-agent does: the calls that it makes and those that it may not.
+func (v *textView) subagent(e agent.SubagentEvent) {
+	if v.quiet {
+		return
+	}
+	t := v.p.err.term
+	who := "    " + shown(e.Name) + ": "
+	switch of := e.Event.(type) {
+	case agent.ToolStarted:
+		line := headline(of.Tool, of.Input, v.scene.cwd)
+		v.p.err.line("%s", t.dim(who+of.Tool+"  "+fit(line, t.width-len(who)-len(of.Tool)-2)))
+	case agent.Decided:
+		if of.Decision.Effect == policy.Deny {
+			v.p.err.line("%s%s", t.yellow(who+"not allowed: "), shown(oneLine(fmt.Sprintf("%s (%s)", of.Decision.Tool, orElse(of.Decision.Reason, of.Decision.By)))))
+		}
+	case agent.SubagentEvent:
+		v.subagent(of)
+	case agent.ItemAppended:
+		if v.verbose && of.Item.Role() == transcript.RoleAssistant {
+			v.block(of.Item.Text(), 1<<20)
+		}
 	}
 }
 
