@@ -11,7 +11,7 @@ func TestProtectedPaths(t *testing.T) {
 		"/p/.vscode/settings.json": true, "/p/.config/git/config": true, "/home/me/.bashrc": true, "/p/.npmrc": true,
 		"/p/.mcp.json": true, "/p/.holdfast/settings.json": true, "/p/.claude/settings.json": true, "/p/.claude.json": true,
 		"/p/lefthook.yml": true, "/p/.pnp.cjs": true, "/p/.ssh/config": true,
-		"/p/.claude/worktrees/x/a.go": false, "/p/.claude/worktrees/x/.git/config": true,
+		"/p/.claude/worktrees/x/a.go": false, "/p/.claude/worktrees/x/.git/config": true, "/p/.holdfast/worktrees/x/a.go": false, "/p/.holdfast/worktrees/x/.holdfast/a": true,
 		"/p/a.go": false, "/p/.gitignore": false, "/p/git/config": false, "/p/.config/other": false, "/p/x.bashrc": false,
 		"/p/.github/workflows/a.yml": false, "/": false, "": false, "/p/bashrc": false,
 	} {

@@ -87,10 +87,11 @@ var partly = map[string][]string{
 	".cargo": {"config", "config.toml", "env"},
 }
 
-// besideWorktrees are the names in .claude that matter when its worktrees, which
-// may be written, are there.
-var besideWorktrees = []string{
-	"settings.json", "settings.local.json", "CLAUDE.md", "agents/", "commands/", "hooks/", "skills/", "plugins/", "rules/", "output-styles/",
+// besideWorktrees are the names that matter in the folders of agents when worktrees,
+// which may be written, are there.
+var besideWorktrees = map[string][]string{
+	".claude":   {"settings.json", "settings.local.json", "CLAUDE.md", "agents/", "commands/", "hooks/", "skills/", "plugins/", "rules/", "output-styles/"},
+	".holdfast": {"settings.json", "settings.local.json", "project", "agents/", "skills/"},
 }
 
 // Grounds that are built in.
@@ -211,7 +212,7 @@ func (c *compiler) protectName(full string, mode fs.FileMode) error {
 	case !mode.IsDir():
 	case partly[name] != nil:
 		return c.inner(full, partly[name])
-	case name == ".claude" && isDir(path.Join(full, "worktrees")):
+	case besideWorktrees[name] != nil && isDir(path.Join(full, "worktrees")):
 		return c.besideWorktrees(full)
 	}
 	c.fix(full, decidingGround)
@@ -229,7 +230,7 @@ func (c *compiler) inner(dir string, names []string) error {
 	return nil
 }
 
-// besideWorktrees protects .claude but for its worktrees.
+// besideWorktrees protects an agent's folder but for its worktrees.
 func (c *compiler) besideWorktrees(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -239,13 +240,32 @@ func (c *compiler) besideWorktrees(dir string) error {
 		full := path.Join(dir, e.Name())
 		switch {
 		case e.Name() == "worktrees":
+			if err := c.worktrees(full); err != nil {
+				return err
+			}
 		case e.Type()&fs.ModeSymlink != 0:
 			return c.linked(full)
 		default:
 			c.fix(full, decidingGround)
 		}
 	}
-	return c.inner(dir, besideWorktrees)
+	return c.inner(dir, besideWorktrees[strings.ToLower(path.Base(dir))])
+}
+
+// worktrees protects in each worktree what it protects in a project: the scan does not
+// look into an agent's folder.
+func (c *compiler) worktrees(dir string) error {
+	c.pinned(dir)
+	c.remember(dir) // a new one is seen at once
+	for _, e := range entriesOf(dir, scanEntries) {
+		if !e.IsDir() {
+			continue
+		}
+		if err := c.protectTree(path.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // guard fixes what is there and bars what is not.

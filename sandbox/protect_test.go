@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,10 +33,25 @@ func TestProtect(t *testing.T) {
 			Settings{},
 			"a/b/.git/config a/b/.git/config.worktree a/b/.git/hooks", "a a/b a/b/.git", "",
 		},
-		"too deep":         {[]string{"a/b/c/d/.git/"}, Settings{}, "", "", ""},
-		"among packages":   {[]string{"node_modules/x/.git/", "vendor/.npmrc"}, Settings{}, "", "", ""},
-		"settings":         {[]string{".claude/x", ".mcp.json", "a/.vscode/", "a/.NPMRC", "lefthook.yml"}, Settings{}, ".claude .mcp.json a/.NPMRC a/.vscode lefthook.yml", "a", ""},
-		"worktrees":        {[]string{".claude/worktrees/x/", ".claude/settings.json", ".claude/own/"}, Settings{}, ".claude/own .claude/settings.json", ".claude", ".claude/CLAUDE.md .claude/agents .claude/commands .claude/hooks .claude/output-styles .claude/plugins .claude/rules .claude/settings.local.json .claude/skills"},
+		"too deep":       {[]string{"a/b/c/d/.git/"}, Settings{}, "", "", ""},
+		"among packages": {[]string{"node_modules/x/.git/", "vendor/.npmrc"}, Settings{}, "", "", ""},
+		"settings":       {[]string{".claude/x", ".mcp.json", "a/.vscode/", "a/.NPMRC", "lefthook.yml"}, Settings{}, ".claude .mcp.json a/.NPMRC a/.vscode lefthook.yml", "a", ""},
+		"worktrees": {
+			[]string{".claude/worktrees/x/", ".claude/settings.json", ".claude/own/"},
+			Settings{},
+			".claude/own .claude/settings.json", ".claude .claude/worktrees .claude/worktrees/x",
+			".claude/CLAUDE.md .claude/agents .claude/commands .claude/hooks .claude/output-styles .claude/plugins .claude/rules .claude/settings.local.json .claude/skills",
+		},
+		"our worktrees": {
+			[]string{
+				".git/config", ".git/hooks/", ".git/worktrees/x/commondir: ../..", ".git/worktrees/x/HEAD", ".holdfast/settings.json",
+				".holdfast/worktrees/x/.git: gitdir: ../../../.git/worktrees/x", ".holdfast/worktrees/x/.mcp.json", ".holdfast/worktrees/.gitignore",
+			},
+			Settings{},
+			".git/config .git/hooks .git/worktrees/x/commondir .holdfast/settings.json .holdfast/worktrees/x/.git .holdfast/worktrees/x/.mcp.json",
+			".git .git/worktrees .git/worktrees/x .holdfast .holdfast/worktrees .holdfast/worktrees/x",
+			".git/config.worktree .git/worktrees/x/config.worktree .holdfast/agents .holdfast/project .holdfast/settings.local.json .holdfast/skills",
+		},
 		"by parts":         {[]string{".yarn/cache/", ".yarn/releases/"}, Settings{}, ".yarn/releases", ".yarn", ".yarn/plugins .yarn/sdks"},
 		"named":            {[]string{"a/f"}, Settings{ProtectedPaths: []string{"@/ws/a/f", "@/ws/a/g", "@/ws/d/"}}, "a/f", "a", "a/g d"},
 		"named, far away":  {nil, Settings{ProtectedPaths: []string{"@/ws/n/m/f"}}, "", "", "n"},
@@ -70,7 +86,10 @@ func TestProtect(t *testing.T) {
 				t.Fatal(err)
 			}
 			always := barredAlways(root)
-			others := slices.DeleteFunc(bars(p), func(b string) bool { return slices.Contains(always, b) || path.Base(b) == commonDir })
+			inWorktree := regexp.MustCompile("^" + regexp.QuoteMeta(root) + `/ws/\.(claude|holdfast)/worktrees/x/`)
+			others := slices.DeleteFunc(bars(p), func(b string) bool {
+				return slices.Contains(always, inWorktree.ReplaceAllString(b, root+"/ws/")) || path.Base(b) == commonDir
+			})
 			for what, got := range map[string][2]string{
 				"fixed": {relative(root+"/ws", p.policy.Fixed), tt.fixed},
 				"pin":   {relative(root+"/ws", p.policy.Pin), tt.pin},
