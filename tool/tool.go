@@ -64,6 +64,13 @@ type Awaited interface {
 	Awaited(call *Call) bool
 }
 
+// Refuser is a [Tool] that words the refusal of its calls itself.
+type Refuser interface {
+	// Refusal is what the model reads instead of a call's result; "" is the usual text.
+	// Asked, of the decision, tells whether a person has said no; Reason is what he said.
+	Refusal(call *Call, d policy.Decision) string
+}
+
 // Spec describes a tool to a model and to a policy.
 type Spec struct {
 	Name        string
@@ -82,12 +89,19 @@ type Call struct {
 	// would touch still is as it was shown. What the tool knew of the model's
 	// reading is gone; the approval stands for it.
 	Resumed bool
+	// Asked is the input that a person was asked about who has put Input in its place; nil
+	// when nobody has. No model, hook or policy sets it.
+	Asked json.RawMessage
 
 	// Ask asks for one more effect that only shows while the call runs, such as a
 	// connection; nil is a yes, an error says why not. It waits for whoever decides,
 	// until ctx or the call ends, and may be called from any goroutine. Nil: nobody
 	// can be asked, which is a no.
 	Ask func(ctx context.Context, r policy.Request) error
+
+	// Save keeps what a file is, durably, before the call changes it; nil: nobody keeps it.
+	// A call whose Save fails changes nothing. It may be called from any goroutine.
+	Save func(ctx context.Context, before Image) error
 
 	// Out takes what the call has to show before it has ended, for whoever looks at it
 	// meanwhile; nil: nobody does. It is for one goroutine at a time.
@@ -101,6 +115,7 @@ type Result struct {
 	ExitCode *int             // of a command
 	Notes    []string         // for the person who watches: what a sandbox refused. The model reads them in Content
 	Changes  []session.Change // files that the tool has changed
+	Cwd      string           // the current directory from now on, when the call has changed it
 }
 
 // Text returns a result of one text.

@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -84,22 +83,21 @@ func (f *Files) change(ctx context.Context, call *tool.Call, path string, edits 
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	data, before, err := f.current(p)
+	was, err := f.current(p)
 	if err == nil {
 		err = writable(p)
 	}
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	c, err := applyAll(parseText(data), edits)
+	c, err := applyAll(parseText(was.data), edits)
 	if err != nil {
 		return tool.Failure(fmt.Sprintf("%s: %v", p.Abs, err)), nil
 	}
 	if len(c.text.raw) > maxWhole {
 		return tool.Failure(fmt.Sprintf("%s: would grow beyond %d bytes", p.Abs, maxWhole)), nil
 	}
-	was, _ := f.recall(p.Abs) // current has compared it
-	changes, err := f.replace(p, c.text.bytes(), before, hex.EncodeToString(was.sum[:]))
+	changes, err := f.replace(ctx, call, p, c.text.bytes(), was)
 	if err != nil {
 		r := tool.Failure(failed(p, err))
 		r.Changes = changes

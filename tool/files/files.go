@@ -114,7 +114,7 @@ func (f *Files) locate(call *tool.Call, path string) (tool.Place, error) {
 	about, ok := f.judged[key]
 	delete(f.judged, key)
 	if ok && about.abs != p.Abs {
-		return p, &tool.PathError{Path: path, Err: errMoved}
+		return p, &tool.PathError{Path: path, Err: tool.ErrMoved}
 	}
 	if _, read := f.seen[p.Abs]; call.Resumed && about.now != nil && !read {
 		f.seen[p.Abs] = *about.now

@@ -24,10 +24,11 @@ func (f *Files) preview(p tool.Place, change func(old []byte) ([]byte, error)) s
 		if s, ok := f.recall(p.Abs); !ok || s.size > maxDiffed {
 			return ""
 		}
-		if old, _, err = f.current(p); err != nil {
+		was, err := f.current(p)
+		if err != nil {
 			return ""
 		}
-		from = p.Abs
+		old, from = was.data, p.Abs
 	}
 	fresh, err := change(old)
 	if err != nil || len(fresh) > maxDiffed || !utf8.Valid(old) || !utf8.Valid(fresh) {

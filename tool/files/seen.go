@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -17,8 +18,6 @@ const maxWhole = 16 << 20
 
 // absent stands for the digest of a file that is not there.
 const absent = "absent"
-
-var errMoved = errors.New("leads somewhere else than when the call was judged")
 
 // state is what a file looked like when the model last saw or wrote it.
 type state struct {
@@ -74,53 +73,65 @@ func (f *Files) recall(abs string) (state, bool) {
 
 // current reads a whole file for an edit and checks that the model knows it as
 // it is.
-func (f *Files) current(p tool.Place) ([]byte, fs.FileInfo, error) {
+func (f *Files) current(p tool.Place) (original, error) {
 	file, info, err := p.Open()
 	if err != nil {
-		return nil, nil, err
+		return original{}, err
 	}
 	defer file.Close()
 	if info.Size() > maxWhole {
-		return nil, nil, &tool.PathError{Path: p.Abs, Err: fmt.Errorf("is %d bytes; files beyond %d are not edited", info.Size(), maxWhole)}
+		return original{}, &tool.PathError{Path: p.Abs, Err: fmt.Errorf("is %d bytes; files beyond %d are not edited", info.Size(), maxWhole)}
 	}
 	was, ok := f.recall(p.Abs)
 	if !ok {
-		return nil, nil, unread(p)
+		return original{}, unread(p)
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxWhole+1))
 	if err != nil {
-		return nil, nil, &tool.PathError{Path: p.Abs, Err: err}
+		return original{}, &tool.PathError{Path: p.Abs, Err: err}
 	}
 	if !was.hashed || sha256.Sum256(data) != was.sum {
-		return nil, nil, stale(p)
+		return original{}, stale(p)
 	}
-	return data, info, nil
+	return original{info, hex.EncodeToString(was.sum[:]), data}, nil
 }
 
 // overwritable checks that a file may be replaced without being looked at again, and
-// returns the digest of its content.
-func (f *Files) overwritable(p tool.Place) (info fs.FileInfo, sum string, err error) {
+// reads what it is. An error that wraps fs.ErrNotExist: there is none.
+func (f *Files) overwritable(p tool.Place) (original, error) {
 	file, info, err := p.Open()
 	if err != nil {
-		return nil, "", err
+		return original{}, err
 	}
 	defer file.Close()
 	was, ok := f.recall(p.Abs)
 	if !ok {
-		return nil, "", unread(p)
+		return original{}, unread(p)
 	}
 	if was.size != info.Size() || (!was.hashed && !was.time.Equal(info.ModTime())) {
-		return nil, "", stale(p)
+		return original{}, stale(p)
 	}
+	var held bytes.Buffer
 	h := sha256.New()
-	if _, err := io.Copy(h, io.LimitReader(file, info.Size()+1)); err != nil {
-		return nil, "", &tool.PathError{Path: p.Abs, Err: err}
+	all := io.Writer(h)
+	if info.Size() <= maxWhole {
+		held.Grow(int(info.Size()))
+		all = io.MultiWriter(h, &held)
+	}
+	if _, err := io.Copy(all, io.LimitReader(file, info.Size()+1)); err != nil {
+		return original{}, &tool.PathError{Path: p.Abs, Err: err}
 	}
 	now := h.Sum(nil)
 	if was.hashed && [sha256.Size]byte(now) != was.sum {
-		return nil, "", stale(p)
+		return original{}, stale(p)
 	}
-	return info, hex.EncodeToString(now), nil
+	o := original{info: info, sum: hex.EncodeToString(now)}
+	if info.Size() <= maxWhole {
+		if o.data = held.Bytes(); o.data == nil {
+			o.data = []byte{} // an empty file is held as well
+		}
+	}
+	return o, nil
 }
 
 func unread(p tool.Place) error {

@@ -42,10 +42,10 @@ func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool
 		return tool.Failure(err.Error()), nil
 	}
 	verb := "Wrote"
-	before, was, err := f.overwritable(p)
+	was, err := f.overwritable(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		verb, before, was = "Created", nil, absent
+		verb, was = "Created", original{sum: absent}
 	case err == nil:
 		err = writable(p)
 		fallthrough
@@ -54,7 +54,7 @@ func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool
 			return tool.Failure(err.Error()), nil
 		}
 	}
-	changes, err := f.replace(p, []byte(in.Content), before, was)
+	changes, err := f.replace(ctx, call, p, []byte(in.Content), was)
 	r := tool.Text(fmt.Sprintf("%s %s (%d lines, %d bytes)", verb, p.Abs, countLines(in.Content), len(in.Content)))
 	if err != nil {
 		r = tool.Failure(failed(p, err))

@@ -1,0 +1,164 @@
+package tool
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// ErrMoved says that a path leads elsewhere than it did when it was located.
+var ErrMoved = errors.New("leads somewhere else than when the call was judged")
+
+// ErrChanged says that a file is not what it was when it was looked at.
+var ErrChanged = errors.New("has changed meanwhile")
+
+// Replace puts data in the place of a file, whole or not at all: a temp file in the same
+// folder is synced and renamed, then the folder is synced. before describes the file that
+// is replaced, nil for a new one; when that is no longer what lies there, nothing happens:
+// ErrChanged, or ErrMoved. The file gets mode; when that is 0 an existing one keeps its own,
+// and a new one gets 0644 less the umask. An existing one keeps its owner, and other hard
+// links to it keep the old content; missing folders above a new one are made. The info is
+// that of the new file, also with an error that comes after it was put in place.
+func (f *Folders) Replace(p Place, data []byte, before fs.FileInfo, mode fs.FileMode) (fs.FileInfo, error) {
+	dir := path.Dir(p.Rel)
+	fresh, err := makeParents(p.Root, dir)
+	if err != nil {
+		return nil, err
+	}
+	temp := path.Join(dir, ".holdfast-"+rand.Text()[:16])
+	info, err := writeTemp(p.Root, temp, data, before, mode)
+	if err == nil {
+		err = f.unmoved(p, before)
+	}
+	if err == nil {
+		err = p.Root.Rename(temp, p.Rel)
+	}
+	if err != nil {
+		return nil, errors.Join(err, ignoreMissing(p.Root.Remove(temp)))
+	}
+	return info, syncFolders(p.Root, dir, fresh)
+}
+
+// Remove removes a file that is still what before describes, and up to so many folders
+// above it that are empty then.
+func (f *Folders) Remove(p Place, before fs.FileInfo, folders int) error {
+	if err := f.unmoved(p, before); err != nil {
+		return err
+	}
+	if err := p.Root.Remove(p.Rel); err != nil {
+		return err
+	}
+	dir := path.Dir(p.Rel)
+	for ; folders > 0 && dir != "."; folders-- {
+		if p.Root.Remove(dir) != nil { // it is not empty
+			break
+		}
+		dir = path.Dir(dir)
+	}
+	return syncFolders(p.Root, dir, dir)
+}
+
+// Missing is how many folders above a place are not there.
+func (p Place) Missing() int {
+	n := 0
+	for dir := path.Dir(p.Rel); dir != "."; dir = path.Dir(dir) {
+		if _, err := p.Root.Lstat(dir); err == nil {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// unmoved checks, right before something is done, that the place still is what it was.
+func (f *Folders) unmoved(p Place, before fs.FileInfo) error {
+	again, err := f.Locate(p.Abs)
+	if err != nil {
+		return err
+	}
+	if again.Abs != p.Abs {
+		return ErrMoved
+	}
+	now, err := p.Root.Lstat(p.Rel)
+	switch {
+	case before == nil && errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case before == nil, !os.SameFile(before, now), before.Size() != now.Size(), !before.ModTime().Equal(now.ModTime()):
+		return &PathError{Path: p.Abs, Err: ErrChanged}
+	}
+	return nil
+}
+
+func writeTemp(root *os.Root, temp string, data []byte, before fs.FileInfo, mode fs.FileMode) (fs.FileInfo, error) {
+	if before != nil && mode == 0 {
+		mode = before.Mode().Perm()
+	}
+	first := fs.FileMode(0o600)
+	if mode == 0 && before == nil {
+		first = 0o644 // less the umask
+	}
+	out, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, first)
+	if err != nil {
+		return nil, err
+	}
+	if before != nil {
+		keepOwner(out, before)
+	}
+	if mode != 0 || before != nil {
+		err = out.Chmod(mode)
+	}
+	if err == nil {
+		_, err = out.Write(data)
+	}
+	if err == nil {
+		err = out.Sync()
+	}
+	var info fs.FileInfo
+	if err == nil {
+		info, err = out.Stat()
+	}
+	return info, errors.Join(err, out.Close())
+}
+
+// makeParents creates the missing folders above a file and returns the deepest
+// folder that was there before.
+func makeParents(root *os.Root, dir string) (there string, err error) {
+	there = dir
+	for there != "." {
+		_, err := root.Lstat(there)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		there = path.Dir(there)
+	}
+	return there, root.MkdirAll(dir, 0o755)
+}
+
+// syncFolders makes new names durable: in dir and in the folders above it up to
+// the one that was there before.
+func syncFolders(root *os.Root, dir, there string) error {
+	for {
+		d, err := root.Open(dir)
+		if err != nil {
+			return err
+		}
+		if err = errors.Join(syncFolder(d), d.Close()); err != nil || dir == there || dir == "." {
+			return err
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
