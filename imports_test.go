@@ -59,6 +59,10 @@ var floors = map[string]int{
 	"tool/shell":      30,
 	"tool/tasks":      30,
 	"tool/worktree":   30,
+	"tool/ask":        30,
+	"tool/plan":       30,
+	"tool/web":        30,
+	"instructions":    30,
 	"tool/mcp":        32, // hooks are told about what servers ask
 	"model/anthropic": 30,
 	"model/openai":    30,

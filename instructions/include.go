@@ -1,0 +1,220 @@
+package instructions
+
+import (
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// maxIncludes bounds the includes that are looked at in one file.
+const maxIncludes = 100
+
+// include reads what a file includes.
+func (s *Set) include(m Memory, at place, path string, b []byte) {
+	names := includes(string(b))
+	if len(names) > maxIncludes {
+		s.notice("%s: of its includes the first %d are read", path, maxIncludes)
+		names = names[:maxIncludes]
+	}
+	for _, name := range names {
+		target, err := s.resolve(path, name)
+		if err != nil {
+			s.notice("%s: @%s is left out: %v", path, name, err)
+			continue
+		}
+		if at.depth == MaxDepth {
+			if !s.tried[target] && plainly(name) {
+				s.notice("%s: @%s is left out: includes go %d deep", path, name, MaxDepth)
+			}
+			continue
+		}
+		if !at.free && !s.inside(target) {
+			if plainly(name) {
+				s.notice("%s: @%s is left out: it is outside the session's folders", path, name)
+			}
+			continue
+		}
+		s.read(m, place{
+			free: at.free, reason: ByInclude, parent: path, trigger: at.trigger, depth: at.depth + 1, named: plainly(name),
+		}, target)
+	}
+}
+
+// inside says whether a path lies in one of the session's folders, by its letters. Where
+// its links lead is looked at when it is opened.
+func (s *Set) inside(path string) bool {
+	for _, root := range append([]string{s.o.Root}, s.o.Folders...) {
+		if within(root, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainly says whether a name is surely meant as a file: "@someone" and "@scope/package"
+// may be other things, and nobody is told that there are no such files.
+func plainly(name string) bool {
+	return strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "~/") ||
+		filepath.IsAbs(name) || strings.EqualFold(filepath.Ext(name), ".md")
+}
+
+// includes are the paths that a Markdown text names with @, in order and each once: at the
+// start of a line or behind white space, and not in code. A space in a path is written "\ ".
+func includes(text string) (names []string) {
+	seen := map[string]bool{}
+	for line := range proseLines(text) {
+		for _, name := range named(line) {
+			if !seen[name] {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// proseLines are the lines that are not in a code block or an HTML comment, with their
+// code spans blanked.
+func proseLines(text string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		fence, before, indented, comment := "", "", false, false
+		for line := range strings.Lines(text) {
+			line = strings.TrimRight(line, "\r\n")
+			bare := strings.TrimLeft(line, " ")
+			indent := len(line) - len(bare)
+			blank := strings.TrimSpace(line) == ""
+			if fence != "" {
+				if indent < 4 && closes(bare, fence) {
+					fence = ""
+				}
+				before = line
+				continue
+			}
+			if f := opens(bare); f != "" && indent < 4 {
+				fence, before = f, line
+				continue
+			}
+			// An indented block begins behind a blank line, and lists are no such thing.
+			deep := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
+			indented = deep && (indented || strings.TrimSpace(before) == "") || indented && blank
+			before = line
+			if indented || blank {
+				continue
+			}
+			line, comment = uncommented(line, comment)
+			if !yield(withoutSpans(line)) {
+				return
+			}
+		}
+	}
+}
+
+// opens is the fence that a line begins, or "".
+func opens(line string) string {
+	for _, c := range []string{"`", "~"} {
+		n := len(line) - len(strings.TrimLeft(line, c))
+		if n >= 3 && (c == "~" || !strings.Contains(line[n:], "`")) {
+			return line[:n]
+		}
+	}
+	return ""
+}
+
+func closes(line, fence string) bool {
+	line = strings.TrimRight(line, " \t")
+	return len(line) >= len(fence) && strings.Trim(line, fence[:1]) == ""
+}
+
+// uncommented takes what is in <!-- --> out of a line.
+func uncommented(line string, in bool) (string, bool) {
+	var b strings.Builder
+	for {
+		mark := "<!--"
+		if in {
+			mark = "-->"
+		}
+		i := strings.Index(line, mark)
+		if i < 0 {
+			if !in {
+				b.WriteString(line)
+			}
+			return b.String(), in
+		}
+		if !in {
+			b.WriteString(line[:i])
+		}
+		line, in = line[i+len(mark):], !in
+	}
+}
+
+// withoutSpans blanks code spans: what is between two runs of as many backticks.
+func withoutSpans(line string) string {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(line, '`')
+		if i < 0 {
+			b.WriteString(line)
+			return b.String()
+		}
+		n := len(line[i:]) - len(strings.TrimLeft(line[i:], "`"))
+		b.WriteString(line[:i])
+		rest := line[i+n:]
+		end := run(rest, n)
+		if end < 0 { // no code: backticks like any letter
+			b.WriteString(line[i : i+n])
+			line = rest
+			continue
+		}
+		b.WriteByte('`') // not white space: what is behind it begins no include
+		line = rest[end+n:]
+	}
+}
+
+// run finds a run of exactly n backticks.
+func run(s string, n int) int {
+	for i := 0; i < len(s); {
+		if s[i] != '`' {
+			i++
+			continue
+		}
+		k := len(s[i:]) - len(strings.TrimLeft(s[i:], "`"))
+		if k == n {
+			return i
+		}
+		i += k
+	}
+	return -1
+}
+
+// named are the paths behind @ in a line of prose.
+func named(line string) (names []string) {
+	for i := 0; i < len(line); i++ {
+		if line[i] != '@' || i > 0 && !strings.ContainsRune(" \t(", rune(line[i-1])) {
+			continue
+		}
+		var b strings.Builder
+		j := i + 1
+		for ; j < len(line); j++ {
+			if line[j] == '\\' && j+1 < len(line) && line[j+1] == ' ' {
+				j++
+			} else if line[j] == ' ' || line[j] == '\t' {
+				break
+			}
+			b.WriteByte(line[j])
+		}
+		name := strings.TrimRight(b.String(), ".,;:!?)\"'")
+		if usable(name) {
+			names = append(names, name)
+		}
+		i = j
+	}
+	return names
+}
+
+// usable says whether a name could be a path.
+func usable(name string) bool {
+	if name == "" || len(name) > 1024 || name[0] == '@' {
+		return false
+	}
+	return strings.IndexFunc(name, unicode.IsControl) < 0
+}

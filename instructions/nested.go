@@ -1,0 +1,197 @@
+package instructions
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/yamltree"
+)
+
+// For reads what counts besides, now that a file was read: the files of the folders
+// between the current directory and it, and the rules that are about its path. Each is
+// returned once, until [Set.Forget].
+func (s *Set) For(path string) []File {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.folders == nil || !filepath.IsAbs(path) || !within(s.o.Root, path) {
+		return nil
+	}
+	before := len(s.files)
+	if dir := filepath.Dir(path); within(s.o.Cwd, dir) {
+		for _, dir := range chain(s.o.Cwd, dir)[1:] {
+			s.folder(dir, place{reason: ByNesting, trigger: path})
+		}
+	}
+	s.matching(path)
+	return slices.Clone(s.files[before:])
+}
+
+// Pending says whether a path may have something for [Set.For] to read. It looks at nothing.
+func (s *Set) Pending(path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.folders == nil || !within(s.o.Root, path) {
+		return false
+	}
+	return len(s.rules) > 0 || within(s.o.Cwd, path) && filepath.Dir(path) != s.o.Cwd
+}
+
+// Forget has the files that [Set.For] returned read again when they count again: the model
+// does not have them any more.
+func (s *Set) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := s.files[:0:0]
+	for _, f := range s.files {
+		if f.Trigger == "" {
+			kept = append(kept, f)
+			continue
+		}
+		s.size -= len(f.Text)
+		delete(s.tried, f.Path)
+		if f.Reason == ByGlob {
+			s.rules = append(s.rules, f)
+		}
+	}
+	if len(kept) == len(s.files) {
+		return
+	}
+	s.files, s.seen = kept, nil
+	for _, f := range kept {
+		if _, info, err := s.open(place{free: f.Memory == Managed || f.Memory == User}, f.Path); err == nil {
+			s.seen = append(s.seen, info)
+		}
+	}
+}
+
+const rulesDir = ".claude/rules"
+
+// rulesOf reads the rules of a folder: those without paths at once, the others when a file
+// is read that they are about.
+func (s *Set) rulesOf(root string) {
+	dir := filepath.Join(root, rulesDir)
+	p, err := s.folders.Locate(dir)
+	if err != nil {
+		if !missing(err) {
+			s.notice("%s is left out: %v", dir, err)
+		}
+		return
+	}
+	found := 0
+	err = fs.WalkDir(p.Root.FS(), filepath.ToSlash(p.Rel), func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			if missing(err) {
+				return nil
+			}
+			return err
+		case d.IsDir() && strings.Count(strings.TrimPrefix(name, p.Rel), "/") > MaxDepth:
+			return fs.SkipDir
+		case d.IsDir() || !strings.EqualFold(filepath.Ext(name), ".md"):
+			return nil
+		}
+		if found++; found > MaxFiles {
+			s.notice("%s: of its rules the first %d are read", dir, MaxFiles)
+			return fs.SkipAll
+		}
+		rel, err := filepath.Rel(p.Rel, filepath.FromSlash(name))
+		if err == nil {
+			s.rule(filepath.Join(dir, rel))
+		}
+		return err
+	})
+	if err != nil {
+		s.notice("%s is left out: %v", dir, err)
+	}
+}
+
+// rule reads a rule, or keeps it for when a file is read that it is about.
+func (s *Set) rule(path string) {
+	if s.excluded(path) {
+		return
+	}
+	b, _, err := s.open(place{}, path)
+	if err != nil {
+		s.notice("%s is left out: %v", path, err)
+		return
+	}
+	t, err := yamltree.Split(b)
+	if err != nil {
+		s.flaw(path, b, err)
+		return
+	}
+	globs, err := paths(&t.Front)
+	switch {
+	case err != nil:
+		s.flaw(path, b, err)
+	case globs == nil:
+		s.read(Project, place{reason: AtStart, rule: true}, path)
+	default:
+		s.rules = append(s.rules, File{Path: path, Globs: globs})
+	}
+}
+
+func (s *Set) flaw(path string, b []byte, err error) {
+	if e, ok := errors.AsType[*yamltree.Error](err); ok {
+		line, col := yamltree.Place(b, e.Offset)
+		s.notice("%s:%d:%d: %s", path, line, col, e.What)
+		return
+	}
+	s.notice("%s is left out: %v", path, err)
+}
+
+// paths are the globs of a rule's front matter; nil when it has none.
+func paths(front *jsontree.Node) ([]string, error) {
+	for _, m := range front.Members {
+		if m.Key != "paths" && m.Key != "globs" {
+			continue
+		}
+		var list []string
+		items := m.Value.Items
+		if m.Value.Kind == jsontree.Text {
+			for part := range strings.SplitSeq(m.Value.Text, ",") {
+				list = append(list, strings.TrimSpace(part))
+			}
+		} else if m.Value.Kind != jsontree.List {
+			return nil, &yamltree.Error{Offset: m.Value.At, What: m.Key + " must be a list of globs, not " + m.Value.Show()}
+		}
+		for i := range items {
+			if items[i].Kind != jsontree.Text {
+				return nil, &yamltree.Error{Offset: items[i].At, What: "a glob must be a text, not " + items[i].Show(), Hint: "put it in quotes"}
+			}
+			list = append(list, items[i].Text)
+		}
+		for _, g := range list {
+			if g == "" || !doublestar.ValidatePattern(g) {
+				return nil, &yamltree.Error{Offset: m.Value.At, What: "not a usable glob: " + g}
+			}
+		}
+		return append([]string{}, list...), nil
+	}
+	return nil, nil
+}
+
+// matching reads the rules that are about a path.
+func (s *Set) matching(path string) {
+	rel, err := filepath.Rel(s.o.Root, path)
+	if err != nil {
+		return
+	}
+	rel = filepath.ToSlash(rel)
+	s.rules = slices.DeleteFunc(s.rules, func(r File) bool {
+		about := slices.ContainsFunc(r.Globs, func(g string) bool {
+			ok, err := doublestar.Match(strings.TrimPrefix(g, "/"), rel)
+			return ok && err == nil
+		})
+		if about {
+			s.read(Project, place{reason: ByGlob, trigger: path, globs: r.Globs, rule: true}, r.Path)
+		}
+		return about
+	})
+}

@@ -1,0 +1,202 @@
+package instructions
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/holdfast-dev/holdfast/internal/yamltree"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// place is how a file came to be read.
+type place struct {
+	free    bool // it is the person's or the administrator's: links and includes lead where they want
+	reason  Reason
+	parent  string
+	trigger string
+	globs   []string
+	depth   int
+	named   bool // somebody has named it: that it is not there is told
+	rule    bool // its front matter is not for the model
+}
+
+// read reads a file and what it includes, and says whether it is there.
+func (s *Set) read(m Memory, at place, path string) bool {
+	if s.tried[path] {
+		return true
+	}
+	if m != Managed && s.excluded(path) {
+		return false
+	}
+	b, info, err := s.open(at, path)
+	if missing(err) {
+		if at.named {
+			s.notice("%s: there is no file %s", at.parent, path)
+		}
+		return false
+	}
+	s.tried[path] = true
+	if err != nil {
+		s.notice("%s is left out: %v", path, err)
+		return true
+	}
+	if slices.ContainsFunc(s.seen, func(i os.FileInfo) bool { return os.SameFile(i, info) }) {
+		return true // by another name
+	}
+	s.seen = append(s.seen, info)
+	f := File{Path: path, Memory: m, Reason: at.reason, Parent: at.parent, Trigger: at.trigger, Globs: at.globs, Size: int(info.Size())}
+	if f.Reason == "" {
+		f.Reason = AtStart
+	}
+	if why := notText(b); why != "" {
+		s.notice("%s is left out: %s", path, why)
+		return true
+	}
+	f.Cut = f.Size > len(b)
+	if at.rule {
+		if t, err := yamltree.Split(b); err == nil {
+			b = []byte(t.Body)
+		}
+	}
+	s.add(f, b)
+	s.include(m, at, path, b)
+	return true
+}
+
+// add takes a file in, as far as there is room.
+func (s *Set) add(f File, b []byte) {
+	room := MaxTotal - s.size
+	switch {
+	case len(bytes.TrimSpace(b)) == 0:
+		return
+	case len(s.files) >= MaxFiles || room <= 0:
+		s.notice("%s is left out: there are more than %d KiB, or %d files, of instructions", f.Path, MaxTotal>>10, MaxFiles)
+		return
+	case len(b) > room:
+		f.Cut = true
+		b = whole(b[:room])
+	}
+	if f.Cut {
+		s.notice("%s is cut: only the first %d of its %d bytes are read", f.Path, len(b), f.Size)
+	}
+	f.Text = string(b)
+	s.size += len(b)
+	s.files = append(s.files, f)
+}
+
+// whole drops the end of a text that was cut, back to the last line or character.
+func whole(b []byte) []byte {
+	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
+		return b[:i+1]
+	}
+	for len(b) > 0 && !utf8.Valid(b) {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+func (s *Set) excluded(path string) bool {
+	return slices.ContainsFunc(s.o.Excludes, func(g string) bool {
+		ok, err := doublestar.PathMatch(g, path)
+		return ok && err == nil
+	})
+}
+
+// open reads a file, at most a little more than is told of it.
+func (s *Set) open(at place, path string) ([]byte, fs.FileInfo, error) {
+	var f *os.File
+	var info fs.FileInfo
+	var err error
+	real := path
+	if at.free {
+		f, info, err = openFree(path)
+	} else {
+		var p tool.Place
+		if p, err = s.folders.Locate(path); err == nil {
+			real = p.Abs
+			f, info, err = p.Open()
+		}
+	}
+	if e, ok := errors.AsType[*tool.PathError](err); ok {
+		err = e.Err
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	if s.o.Denied != nil {
+		for _, name := range slices.Compact([]string{path, real}) {
+			if why := s.o.Denied(name); why != "" {
+				return nil, nil, errors.New(why)
+			}
+		}
+	}
+	b, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err == nil && len(b) > MaxFile {
+		b = whole(b[:MaxFile])
+	}
+	return b, info, err
+}
+
+// openFree opens a regular file of the person's or the administrator's.
+func openFree(path string) (*os.File, fs.FileInfo, error) {
+	before, err := os.Stat(path)
+	if err == nil {
+		err = tool.Regular(before)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if before.Mode().Perm()&0o002 != 0 {
+		return nil, nil, errors.New("everybody may write it")
+	}
+	f, err := openWaiting(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = tool.Regular(info)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotDir)
+}
+
+func notText(b []byte) string {
+	switch {
+	case bytes.IndexByte(b, 0) >= 0:
+		return "it is no text: it holds a NUL"
+	case !utf8.Valid(b):
+		return "it is no text: it is not UTF-8"
+	}
+	return ""
+}
+
+// resolve makes the path of an include absolute.
+func (s *Set) resolve(from, name string) (string, error) {
+	switch {
+	case name == "~" || len(name) > 1 && name[0] == '~' && name[1] == '/':
+		if s.o.User == "" {
+			return "", fmt.Errorf("there is no home folder for %s", name)
+		}
+		return filepath.Join(s.o.User, name[1:]), nil
+	case filepath.IsAbs(name):
+		return filepath.Clean(name), nil
+	}
+	return filepath.Join(filepath.Dir(from), name), nil
+}
