@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -41,7 +42,8 @@ type Agent struct {
 	ledger ledger
 	purse  purse
 
-	running sync.Mutex // held by Run and Next
+	at      atomic.Pointer[string] // the current directory, once it is another than that of the session
+	running sync.Mutex             // held by Run and Next
 	loop    *loop      // nil until started; used under running
 
 	mu        sync.Mutex // guards what follows
@@ -55,6 +57,8 @@ type Agent struct {
 	more      chan struct{} // closed when the queue has grown, and replaced
 	untold    []Event       // from away from the loop's goroutine
 	bell      chan struct{} // rung when there is something untold while calls run
+	said      []string      // by hooks, to the model, likewise
+	stops     *HookError    // likewise: a hook wants the turn to end
 	asking    bool
 	interrupt context.CancelCauseFunc
 	snapshot  func() Snapshot

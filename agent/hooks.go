@@ -25,12 +25,31 @@ func (e *HookError) Error() string {
 
 // Fire fires an event of which only the host, or a tool, knows the moment: a task
 // was created, the folder changed. What hooks say to the person and to the policy is
-// taken care of, and durable when Fire returns; whether the thing happens
+// taken care of, and durable when Fire returns; what they say to the model it reads
+// before its next answer, and a turn that they want to end ends. Whether the thing happens
 // ([hook.Outcome].Block) is the caller's to heed. It may be called from any
 // goroutine. The error is the store's.
 func (a *Agent) Fire(ctx context.Context, in hook.Input) (hook.Outcome, error) {
 	out, entries := a.fire(ctx, in)
+	a.mu.Lock()
+	a.said = append(a.said, asides(in.Event, out.Context)...)
+	if out.Stop != nil && a.stops == nil {
+		a.stops = &HookError{Event: in.Event, By: out.Stop.By, Reason: out.Stop.What}
+	}
+	a.mu.Unlock()
 	return out, a.record(ctx, entries)
+}
+
+// gather takes in what hooks have said away from the loop's goroutine.
+func (l *loop) gather() {
+	l.a.mu.Lock()
+	said, stops := l.a.said, l.a.stops
+	l.a.said, l.a.stops = nil, nil
+	l.a.mu.Unlock()
+	l.asides = append(l.asides, said...)
+	if stops != nil && l.turn != nil && l.turn.stopped == nil {
+		l.turn.stopped = stops
+	}
 }
 
 // record makes what hooks have done durable, away from the loop's goroutine, and
@@ -74,8 +93,10 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 			entries = append(entries, entry{draft: d})
 		}
 	}
-	if len(out.WatchPaths) > 0 {
-		entries = append(entries, entry{event: Notice{Text: fmt.Sprintf("a %s hook names files to watch: nothing watches files yet", in.Event)}})
+	if out.WatchPaths != nil {
+		if err := a.watch(out.WatchPaths); err != nil {
+			entries = append(entries, entry{event: Notice{Text: fmt.Sprintf("a %s hook names files to watch: %v", in.Event, err)}})
+		}
 	}
 	if in.Event == hook.Notification {
 		return out, entries
@@ -91,7 +112,7 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 func (a *Agent) about(in hook.Input) hook.Input {
 	in.SessionID, in.TranscriptPath = a.SessionID(), a.opt.TranscriptPath
 	in.Agent, in.AgentType = cmp.Or(in.Agent, a.opt.Name), cmp.Or(in.AgentType, a.opt.kind)
-	in.CWD = cmp.Or(in.CWD, a.cwd())
+	in.CWD, in.Dir = cmp.Or(in.CWD, a.cwd()), cmp.Or(in.Dir, a.folder())
 	in.PermissionMode = string(a.Mode())
 	in.Model = cmp.Or(in.Model, a.model.Info().Model)
 	a.mu.Lock()
@@ -228,6 +249,7 @@ func hookText(e hook.Event, said []hook.Said) string {
 // takeAsides takes in what hooks have said to the model at moments that have no
 // place of their own for it, and what those have said that nobody waited for.
 func (l *loop) takeAsides(ctx context.Context) error {
+	l.gather()
 	var entries []entry
 	for _, out := range l.a.opt.Hooks.Late() {
 		entries = append(entries, l.a.told(&out)...)

@@ -236,6 +236,13 @@ func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), a
 	for _, ch := range c.result.Changes {
 		entries := aside(hook.Input{Event: hook.FileChanged, FilePath: ch.Path, Change: changeOf(ch)})
 		c.hooks.entries = append(c.hooks.entries, entries...)
+		if a.opt.Known != nil {
+			a.opt.Known(ch.Path)
+		}
+	}
+	if from, to := a.cwd(), c.result.Cwd; to != "" && to != from {
+		a.at.Store(&to)
+		c.hooks.entries = append(c.hooks.entries, aside(hook.Input{Event: hook.CwdChanged, OldCWD: from, NewCWD: to})...)
 	}
 	c.addContext()
 	return c.hooks.takeEntries()

@@ -116,15 +116,8 @@ func compact(raw json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-// cwd is the session's folder, where a command starts that does not say.
+// cwd is where a command starts that does not say.
 func (l *loop) cwd() string { return l.a.cwd() }
-
-func (a *Agent) cwd() string {
-	if folders := a.opt.Permissions.Folders; len(folders) > 0 {
-		return folders[0]
-	}
-	return a.opt.Session.Opened.CWD
-}
 
 // refusal words a deny for the model.
 func refusal(d policy.Decision) string {

@@ -153,6 +153,7 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 	before, told, err := l.a.asideItem(l.asides)
 	if err != nil {
 		return err
+	l.gather()
 	}
 	if l.asides = nil; told {
 		items = append([]transcript.Encoded{before}, items...)
@@ -232,7 +233,7 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 	if ctx.Err() != nil {
 		return l.finish(ctx, ReasonInterrupted, nil)
 	}
-	if l.turn.stopped != nil {
+	if l.gather(); l.turn.stopped != nil {
 		return l.stopTurn(ctx)
 	}
 	if over, reason := l.overLimit(); over {

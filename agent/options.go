@@ -75,6 +75,15 @@ type Options struct {
 	// Hooks are told what happens and may intervene (package hook); nil: nobody is told.
 	// The caller closes the registry.
 	Hooks *hook.Registry
+	// Watch is given the files that hooks want to hear of, absolute, in place of those that
+	// they named before; whoever watches them fires FileChanged ([Agent.Fire]). Nil:
+	// nothing watches files.
+	Watch func(paths []string) error
+	// Known is told of a file of whose change by a tool hooks have just heard; may be nil.
+	Known func(path string)
+	// Return goes back to the current directory in which a resumed session was; an error
+	// says why that is not possible. Nil: a session begins in its folder.
+	Return func(dir string) error
 	// Setup is the trigger of the Setup event: "init" or "maintenance" when the person
 	// asked for it, "" otherwise.
 	Setup string

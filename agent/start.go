@@ -109,6 +109,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	}
 	if err != nil {
 		return nil, errors.Join(err, got.Log.Close())
+	l.goBack(got.State.Cwd)
 	}
 	a.mu.Lock()
 	a.queue = append(got.State.Queue, a.queue...)

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func (c *Commands) detach(tied func() bool, cancel context.CancelCauseFunc, limi
 
 // job prepares a command.
 func (c *Commands) job(d *Definition, in *Input) (j *job, notices []string, err error) {
-	j = &job{dir: in.CWD, out: kept{max: maxStdout}, errs: kept{max: maxStderr}}
+	j = &job{dir: cmp.Or(in.Dir, in.CWD), out: kept{max: maxStdout}, errs: kept{max: maxStderr}}
 	if j.dir == "" {
 		j.dir = c.opt.Project
 	}

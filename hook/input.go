@@ -13,7 +13,8 @@ type Input struct {
 	Event          Event
 	SessionID      string
 	TranscriptPath string // a file in Claude Code's JSONL form, or ""
-	CWD            string
+	CWD            string // the current directory
+	Dir            string // where commands start; default CWD. It is not written to commands
 	PermissionMode string
 	Turn           string // turn_id, as Codex has it
 	Agent          string // the sub-agent's name; "" for the main agent (agent_id, agentId)

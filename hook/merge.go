@@ -248,8 +248,8 @@ func (m *merging) rest() {
 	if out.InitialMessage != "" && m.can&canBegin != 0 {
 		o.InitialMessage = out.InitialMessage
 	}
-	if m.can&canWatch != 0 {
-		o.WatchPaths = append(o.WatchPaths, out.WatchPaths...)
+	if m.can&canWatch != 0 && out.WatchPaths != nil {
+		o.WatchPaths = append(slices.Concat([]string{}, o.WatchPaths), out.WatchPaths...)
 	}
 	if out.WorktreePath != "" && m.can&canWorktree != 0 {
 		o.WorktreePath = out.WorktreePath

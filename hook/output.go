@@ -51,7 +51,7 @@ type Output struct {
 
 	SessionTitle   string   // SessionStart, UserPromptSubmit
 	InitialMessage string   // SessionStart: input when there is none (initialUserMessage)
-	WatchPaths     []string // SessionStart, CwdChanged, FileChanged
+	WatchPaths     []string // SessionStart, CwdChanged, FileChanged: in place of those named before; empty and not nil: none
 	WorktreePath   string   // WorktreeCreate
 	HidePrompt     bool     // UserPromptSubmit with a block: do not show it again (suppressOriginalPrompt)
 }

@@ -120,7 +120,9 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 	}
 	cwd, err := s.startDir()
 	if err != nil {
-		return tool.Failure(err.Error()), nil
+		r := tool.Failure(err.Error())
+		r.Cwd = s.folders.Cwd()
+		return r, nil
 	}
 	out := &output{show: s.opts.MaxOutput, dir: s.opts.OutputDir, most: s.opts.MaxFile}
 	defer out.close()
@@ -138,13 +140,17 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 	if err != nil {
 		return end.unstarted(err), nil
 	}
-	note := ""
+	note, moved := "", ""
 	if end.dir != "" && end.dir != cwd && !in.Background {
 		if err := s.folders.SetCwd(end.dir); err != nil {
 			note = fmt.Sprintf("[%s is outside the session's folders; the current directory is still %s]", end.dir, cwd)
+		} else {
+			moved = s.folders.Cwd()
 		}
 	}
-	return end.result(out, limit, note), nil
+	r := end.result(out, limit, note)
+	r.Cwd = moved
+	return r, nil
 }
 
 // unlimited is longer than anything that runs in the background.

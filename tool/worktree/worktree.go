@@ -89,7 +89,7 @@ func New(folders *tool.Folders, o *Options) (*Worktree, error) {
 	enter, err := tool.New(
 		tool.Spec{Name: "EnterWorktree", Description: "Makes a checkout of the repository with a branch of its own, and goes there. Use it when the person wants the work kept apart."},
 		func(ctx context.Context, _ *tool.Call, in enterInput) (tool.Result, error) {
-			return answer(w.enter(ctx, in.Name))
+			return w.answer(w.enter(ctx, in.Name))
 		},
 		w.enterRequests)
 	if err != nil {
@@ -98,7 +98,7 @@ func New(folders *tool.Folders, o *Options) (*Worktree, error) {
 	exit, err := tool.New(
 		tool.Spec{Name: "ExitWorktree", Description: "Leaves the worktree and goes back. Nothing is thrown away unless discard_changes says so."},
 		func(ctx context.Context, _ *tool.Call, in exitInput) (tool.Result, error) {
-			return answer(w.exit(ctx, in))
+			return w.answer(w.exit(ctx, in))
 		},
 		w.exitRequests)
 	w.tools = []tool.Tool{enter, exit}
@@ -115,11 +115,35 @@ func (r refused) Error() string { return r.text }
 
 func refuse(format string, args ...any) error { return refused{fmt.Sprintf(format, args...)} }
 
-func answer(text string, err error) (tool.Result, error) {
+// answer is the result of a call, with where it has left the session.
+func (w *Worktree) answer(text string, err error) (tool.Result, error) {
+	res := tool.Text(text)
 	if r, ok := errors.AsType[refused](err); ok {
-		return tool.Failure(r.text), nil
+		res, err = tool.Failure(r.text), nil
 	}
-	return tool.Text(text), err
+	res.Cwd = w.folders.Cwd()
+	return res, err
+}
+
+// Return goes back to the current directory of a session that is resumed. In a worktree
+// that git has made ExitWorktree leads out of it, as before. The error says that the
+// directory is not there any more, or is none of the session's.
+func (w *Worktree) Return(dir string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.folders.SetCwd(dir); err != nil {
+		return err
+	}
+	w.in = nil
+	dir = w.folders.Cwd()
+	if repo, rest, ok := strings.Cut(dir, "/"+Place+"/"); ok {
+		name, _, _ := strings.Cut(rest, "/")
+		at := &checkout{path: filepath.Join(repo, Place, name), branch: branchOf(name), repo: repo, back: repo, ours: true}
+		if _, err := os.Lstat(filepath.Join(at.path, ".git")); err == nil && checkName(name) == nil {
+			w.in = at
+		}
+	}
+	return nil
 }
 
 // checkName refuses names that could be something else to git or to a folder.

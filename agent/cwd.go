@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// folder is the session's folder.
+func (a *Agent) folder() string {
+	if folders := a.opt.Permissions.Folders; len(folders) > 0 {
+		return folders[0]
+	}
+	return a.opt.Session.Opened.CWD
+}
+
+// cwd is the current directory: the session's folder, until a call changes it.
+func (a *Agent) cwd() string {
+	if at := a.at.Load(); at != nil {
+		return *at
+	}
+	return a.folder()
+}
+
+// goBack goes to the current directory in which a session was when it was left. Where
+// that is not possible the person and the model are told.
+func (l *loop) goBack(dir string) {
+	if dir == "" || dir == l.a.folder() || l.a.opt.Return == nil {
+		return
+	}
+	err := l.a.opt.Return(dir)
+	if err == nil {
+		l.a.at.Store(&dir)
+		return
+	}
+	text := fmt.Sprintf("the session was in %s and goes on in %s: %v", dir, l.a.folder(), err)
+	l.opened.Notices = append(l.opened.Notices, text)
+	l.asides = append(l.asides, text)
+}
+
+// watch has files watched for hooks. Names count from the current directory.
+func (a *Agent) watch(paths []string) error {
+	if a.opt.Watch == nil {
+		return errors.New("nothing watches files here")
+	}
+	full := make([]string, len(paths))
+	for i, p := range paths {
+		if full[i] = p; !filepath.IsAbs(p) {
+			full[i] = filepath.Join(a.cwd(), p)
+		}
+	}
+	return a.opt.Watch(full)
+}
