@@ -37,6 +37,7 @@ type loop struct {
 	initial string     // input of a SessionStart hook, when there is no other
 	ended   *HookError // a hook ends the next turn before it has begun
 
+	saves saves  // of files
 	turn  *turn  // the open turn, or nil
 	round *round // the open tool round, or nil
 }

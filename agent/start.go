@@ -97,6 +97,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	l.log = got.Log
 	l.turns = got.State.Turns
 	l.mark = got.State.Mark
+	l.saves.at = got.State.Saved
 	l.use(got.Transcript)
 	l.opened = SessionOpened{
 		ID: got.Log.ID(), Created: got.Created, Forked: got.Forked, Items: len(got.State.Items),

@@ -65,6 +65,7 @@ func (l *loop) runCall(w *work, j *job) {
 	}()
 	as := *j.c.call
 	as.Out = &j.out
+	as.Save = l.keeper(j.c)
 	as.Ask = func(asker context.Context, r policy.Request) error {
 		if j.holds() {
 			defer j.lets()

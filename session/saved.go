@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strconv"
 
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -37,9 +38,9 @@ type FileSaved struct {
 	Existed bool   `json:"existed,omitempty"`
 	Mode    string `json:"mode,omitempty"` // permission bits, octal
 	Size    int64  `json:"size,omitempty"`
-	Digest  string `json:"digest"`          // SHA-256 of the content in hexadecimal, or [FileAbsent]
-	After   string `json:"after,omitempty"` // of what it was to become
-	Folders int    `json:"folders,omitempty"`
+	Digest  string `json:"digest"`            // SHA-256 of the content in hexadecimal, or [FileAbsent]
+	After   string `json:"after,omitempty"`   // of what it was to become
+	Folders int    `json:"folders,omitempty"` // that were to be made above it
 	// Above are the heads of the logs of the sessions that this one works for, nearest
 	// first, when it was saved.
 	Above   []Head    `json:"above,omitempty"`
@@ -105,13 +106,34 @@ func (d SavedData) Content(want string) ([]byte, error) {
 	return content, nil
 }
 
+// Describe says what the file is.
+func (f *FileSaved) Describe(mode fs.FileMode, size int64, digest string) {
+	f.Existed, f.Mode, f.Size, f.Digest = true, strconv.FormatUint(uint64(mode.Perm()), 8), size, digest
+}
+
+// Keep takes the content of the file, if none of the records at, by digest, has it; nil
+// is one that is too large to be held.
+func (f *FileSaved) Keep(content []byte, at map[string]int64) {
+	if seq, ok := at[f.Digest]; ok {
+		f.SameAs = seq
+		return
+	}
+	if content != nil {
+		if data, ok := NewSavedData(content); ok {
+			f.Data = data
+			return
+		}
+	}
+	f.Omitted = OmittedLarge
+}
+
 // Permissions are the bits of Mode. ErrCorrupt for a text that is none.
-func (f *FileSaved) Permissions() (uint32, error) {
+func (f *FileSaved) Permissions() (fs.FileMode, error) {
 	bits, err := strconv.ParseUint(f.Mode, 8, 32)
 	if err != nil || bits > 0o777 {
 		return 0, &Error{Op: "read saved file", Err: ErrCorrupt, Detail: fmt.Sprintf("mode %.20q", f.Mode)}
 	}
-	return uint32(bits), nil
+	return fs.FileMode(bits), nil
 }
 
 // Draft is the record of f.

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// saves keeps what files were before calls change them, in the session's log.
+type saves struct {
+	mu sync.Mutex // one at a time, so that the same content is kept once
+	at map[string]int64
+}
+
+// keeper is where a call says what a file is before it changes it; nil: nothing is kept.
+func (l *loop) keeper(c *call) func(context.Context, tool.Image) error {
+	if l.log == nil {
+		return nil
+	}
+	return func(ctx context.Context, i tool.Image) error { return l.saveFile(ctx, c.use.ID, i) }
+}
+
+func (l *loop) saveFile(ctx context.Context, use string, i tool.Image) error {
+	l.saves.mu.Lock()
+	defer l.saves.mu.Unlock()
+	f := session.FileSaved{Use: use, Path: i.Path, Digest: session.FileAbsent, After: i.After, Folders: i.Folders, Above: l.a.above()}
+	if i.Existed {
+		f.Describe(i.Mode, i.Size, i.Digest)
+		f.Keep(i.Data, l.saves.at)
+	}
+	d, err := f.Draft()
+	if err != nil {
+		return err
+	}
+	kept := f.Data != ""
+	if l.a.opt.Mask != nil {
+		r := session.Record{Kind: d.Kind, Payload: d.Payload}
+		masked, found := r.Mask(func(raw json.RawMessage) json.RawMessage {
+			raw, _ = l.a.opt.Mask.JSON(raw)
+			return raw
+		})
+		if found {
+			d.Payload, kept = masked, false
+		}
+	}
+	recs, err := l.log.Append(context.WithoutCancel(ctx), d) // an interrupt must not tear it
+	if err != nil {
+		return err
+	}
+	if kept {
+		if l.saves.at == nil {
+			l.saves.at = map[string]int64{}
+		}
+		l.saves.at[f.Digest] = recs[0].Seq
+	}
+	return nil
+}
+
+// above are the heads of the logs of those that the agent works for, nearest first: by
+// them a rewind of theirs knows what came after a record of theirs.
+func (a *Agent) above() []session.Head {
+	var list []session.Head
+	for p := a.opt.parent; p != nil; p = p.opt.parent {
+		if log := p.openLog(); log != nil {
+			list = append(list, session.Head{Session: log.ID(), Seq: log.Head()})
+		}
+	}
+	return list
+}
