@@ -360,6 +360,13 @@ func (a *Agent) SetTools(r *tool.Registry) {
 	a.tools, a.toolsNew = r, true
 }
 
+// toolNow finds a tool of those that the model may call from the next request on.
+func (a *Agent) toolNow(name string) (tool.Tool, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tools.Lookup(name)
+}
+
 // SessionID is the session's id: the fork's after a fork. It is empty before the
 // session is opened unless one was given, and without a store.
 func (a *Agent) SessionID() string {

@@ -117,7 +117,7 @@ func (l *loop) weigh(ctx context.Context, c *call, own, theirs *approval.Answer)
 	s.decision = d
 	switch {
 	case !ans.Decision.Allows():
-		s.text = denial(d)
+		s.text = c.refusalOf(d, denial(d))
 	case own != nil && own.By == byInterrupt: // and theirs was yes
 		s.decision.By, s.text = byInterrupt, "interrupted before it ran: it was not run"
 	default:
@@ -165,7 +165,9 @@ func (l *loop) review(ctx context.Context, c *call, s *settlement) {
 	}
 	if s.answer.Input != nil {
 		input = compact(s.answer.Input)
-		if reqs, err = l.requests(c, input); err != nil {
+		answered := *c.call
+		answered.Input, answered.Asked = input, c.call.Input
+		if reqs, err = l.requestsOf(c, answered); err != nil {
 			refuse("approval", err.Error(), "not run: the input that was approved makes no sense: "+err.Error())
 			return
 		}
@@ -190,7 +192,9 @@ func (l *loop) review(ctx context.Context, c *call, s *settlement) {
 	s.decision.Effect, s.decision.Digests = policy.Allow, digests(reqs)
 	run := *c.call
 	run.Input = input
-	run.Resumed = run.Resumed && s.answer.Input == nil
+	if s.answer.Input != nil {
+		run.Resumed, run.Asked = false, c.call.Input
+	}
 	s.call = &run
 }
 

@@ -84,8 +84,13 @@ func (a *Agent) heldBy(reqs []policy.Request) (words, profile string) {
 // requests says what the call would touch when it is run with input. A call that
 // names nothing is one about the tool itself.
 func (l *loop) requests(c *call, input json.RawMessage) ([]policy.Request, error) {
-	input = compact(input)
 	as := *c.call
+	as.Input = input
+	return l.requestsOf(c, as)
+}
+
+func (l *loop) requestsOf(c *call, as tool.Call) ([]policy.Request, error) {
+	input := compact(as.Input)
 	as.Input = input
 	reqs, err := c.tool.Requests(&as)
 	if err != nil {

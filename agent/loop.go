@@ -34,6 +34,7 @@ type loop struct {
 	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
 
 	asides  []string   // of hooks, for the model to read next
+	planned reminder   // what the model knows of plan mode
 	initial string     // input of a SessionStart hook, when there is no other
 	ended   *HookError // a hook ends the next turn before it has begun
 
@@ -159,6 +160,11 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 	if l.asides = nil; told {
 		items = append([]transcript.Encoded{before}, items...)
 	}
+	if plan, ok, err := l.planItem(); err != nil {
+		return err
+	} else if ok {
+		items = append([]transcript.Encoded{plan}, items...)
+	}
 	for _, e := range items {
 		entries = append(entries, itemEntry(e, nil))
 	}
@@ -250,6 +256,9 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 		return l.finish(ctx, reason, nil)
 	}
 	if err := l.takeAsides(ctx); err != nil {
+		return Step{}, false, err
+	}
+	if err := l.remind(ctx); err != nil {
 		return Step{}, false, err
 	}
 	if !l.t.Dispatchable() && !l.turn.goesOn {

@@ -37,13 +37,28 @@ func (a *Agent) resumePolicy(st *session.State) (notices []string, err error) {
 		}
 	}
 	set := slices.ContainsFunc(g.early, func(c policy.Change) bool { return c.Mode != "" })
-	if m, ok := resumedMode(st.Mode); ok && !set && a.opt.Permissions.Mode == "" && a.opt.Guards == nil {
+	m, ok := resumedMode(st.Mode)
+	if policy.Mode(st.Mode) == policy.ModePlan && stillPlans(questionsOf(st)) {
+		m, ok = policy.ModePlan, true
+	}
+	if ok && !set && a.opt.Permissions.Mode == "" && a.opt.Guards == nil {
 		if err := a.apply(policy.Change{Mode: m}, 0); err != nil {
 			return nil, err
 		}
 	}
 	g.untold = nil // it is no news
 	return notices, nil
+}
+
+// questionsOf are the questions that are not settled.
+func questionsOf(st *session.State) (list []json.RawMessage) {
+	for _, q := range st.Asked {
+		list = append(list, q.Payload)
+	}
+	for _, q := range st.Answered {
+		list = append(list, q.Payload)
+	}
+	return list
 }
 
 // resumedMode is the mode to go on in when nobody asks for one. What was loosened

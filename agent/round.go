@@ -130,7 +130,7 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 		d.Effect, d.By = policy.Deny, byNobody
 	}
 	more := l.lament(ctx, c, &c.decision)
-	entries, err = l.refuse(c, refusal(c.decision)+more, true)
+	entries, err = l.refuse(c, c.refusalOf(c.decision, refusal(c.decision))+more, true)
 	l.round.stop = c.decision.Stop
 	return entries, false, err
 }

@@ -33,6 +33,9 @@ func Check(q Question, a Answer) error {
 	if err := a.check(); err != nil {
 		return err
 	}
+	if err := a.checkPerson(q); err != nil {
+		return err
+	}
 	if !a.Decision.Session() {
 		return nil
 	}

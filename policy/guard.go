@@ -207,6 +207,15 @@ func (v *view) plans() bool {
 	return plans
 }
 
+// Plans reports whether the agent, or one above it, is in plan mode: then nothing but a
+// person's yes, or the host's, opens what changes something.
+func (s *Guards) Plans() bool {
+	s.source.mu.RLock()
+	defer s.source.mu.RUnlock()
+	v := view{mode: s.mode(), held: s.held()}
+	return v.plans()
+}
+
 // Version counts the changes.
 func (s *Guards) Version() int {
 	s.source.mu.RLock()

@@ -1,0 +1,99 @@
+package approval
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// PlanTool is the tool whose calls put a plan to a person. A yes says in which mode to go
+// on, as [Planned] writes it; a no, with a message, is for the model to plan on.
+const PlanTool = "ExitPlanMode"
+
+// maxPlan bounds a plan, in bytes. It is what is shown at most: nobody agrees to what he
+// has not seen.
+const maxPlan = MaxShown
+
+// PlanModes are the modes in which a plan can be carried out, the usual one first.
+func PlanModes() []policy.Mode { return []policy.Mode{policy.ModeDefault, policy.ModeAcceptEdits} }
+
+// Plan is the plan that a question is about; "" when it is about something else.
+func (q *Question) Plan() string {
+	if q.Tool != PlanTool || !q.Person() {
+		return ""
+	}
+	var in struct {
+		Plan string `json:"plan"`
+	}
+	_ = json.Unmarshal(q.Requests[0].Input, &in) // what cannot be read is no plan
+	return in.Plan
+}
+
+// CheckPlan says what is wrong with a plan, or "".
+func CheckPlan(plan string) string { return checkText("plan", plan, maxPlan) }
+
+// Planned is the input of a call that puts a plan to a person, with the mode in which he
+// wants it carried out.
+func Planned(q Question, mode policy.Mode) (json.RawMessage, error) {
+	in := map[string]json.RawMessage{}
+	if err := json.Unmarshal(q.Requests[0].Input, &in); err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(mode)
+	if err != nil {
+		return nil, err
+	}
+	in["mode"] = raw
+	return json.Marshal(in)
+}
+
+// ReadPlan reads the plan, which the person may have changed, and the mode to go on in
+// out of the input that he has given. The error says what does not fit.
+func ReadPlan(given json.RawMessage) (plan string, mode policy.Mode, err error) {
+	var in struct {
+		Plan *string     `json:"plan"`
+		Mode policy.Mode `json:"mode"`
+	}
+	if err := json.Unmarshal(given, &in); err != nil {
+		return "", "", err
+	}
+	if in.Plan == nil {
+		return "", "", errors.New(`the plan is missing: {"plan": …, "mode": "default" or "acceptEdits"}`)
+	}
+	if wrong := CheckPlan(*in.Plan); wrong != "" {
+		return "", "", errors.New(wrong)
+	}
+	if in.Mode == "" {
+		in.Mode = policy.ModeDefault
+	}
+	if !slices.Contains(PlanModes(), in.Mode) {
+		var names []string
+		for _, m := range PlanModes() {
+			names = append(names, string(m))
+		}
+		return "", "", errors.New("a plan is carried out in the mode " + strings.Join(names, " or ") + "; to plan on, say no and why")
+	}
+	return *in.Plan, in.Mode, nil
+}
+
+// checkPerson looks whether a yes brings what the call that only a person decides about
+// needs.
+func (a *Answer) checkPerson(q Question) error {
+	if !a.Decision.Allows() {
+		return nil
+	}
+	switch {
+	case q.Choices() != nil:
+		if _, _, err := ReadAnswers(q.Requests[0].Input, a.Input); err != nil {
+			return invalid("%v", err)
+		}
+	case q.Plan() != "" && a.Input != nil:
+		if _, _, err := ReadPlan(a.Input); err != nil {
+			return invalid("%v", err)
+		}
+	}
+	return nil
+}

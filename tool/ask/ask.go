@@ -1,0 +1,180 @@
+// Package ask lets a model ask the user, who chooses among answers or gives one in his
+// own words.
+//
+//	model ─► AskUserQuestion {questions} ─► guard: only a person ─► terminal, console, daemon
+//	  ◄── the answers ── tool ◄── approval with input {questions, answers} ◄──┘
+//
+// The answers are part of the approval ([approval.Answered]), as Claude Code has it. A
+// model, a hook or a callback that brings answers itself is refused: the tool takes them
+// from the person who was asked, and from nobody else.
+//
+//	t, err := ask.New()
+//	registry, err := tool.NewRegistry(t)
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+const about = "Asks the user 1 to 4 questions, each with 2 to 4 answers to choose from; the user can also answer in other words. " +
+	"Use it when you cannot go on well without a decision that is the user's: what is wanted, which of several ways to take. " +
+	"Put the answer that you recommend first. Do not use it to ask whether a plan is good, nor for leave to do something."
+
+const schema = `{
+  "type": "object",
+  "required": ["questions"],
+  "additionalProperties": false,
+  "properties": {
+    "questions": {
+      "type": "array", "minItems": 1, "maxItems": 4,
+      "items": {
+        "type": "object",
+        "required": ["question", "header", "options"],
+        "additionalProperties": false,
+        "properties": {
+          "question": {"type": "string", "description": "The whole question"},
+          "header": {"type": "string", "description": "What it is about, in a word or two"},
+          "options": {
+            "type": "array", "minItems": 2, "maxItems": 4,
+            "items": {
+              "type": "object",
+              "required": ["label", "description"],
+              "additionalProperties": false,
+              "properties": {
+                "label": {"type": "string", "description": "The answer in one to five words"},
+                "description": {"type": "string", "description": "What it means, or leads to"},
+                "preview": {"type": "string", "description": "What it would look like: code, a sketch in text"}
+              }
+            }
+          },
+          "multiSelect": {"type": "boolean", "description": "Whether several answers can be chosen"}
+        }
+      }
+    }
+  }
+}`
+
+type input struct {
+	Questions []approval.Choice `json:"questions"`
+}
+
+// asker is AskUserQuestion. What a person has answered is no input that the model's
+// schema knows.
+type asker struct{ tool.Tool }
+
+// New returns the tool AskUserQuestion. It keeps nothing.
+func New() (tool.Tool, error) {
+	spec := tool.Spec{Name: approval.AskTool, Description: about, Input: json.RawMessage(schema), ReadOnly: true}
+	t, err := tool.New(spec, nothing, requests)
+	return asker{t}, err
+}
+
+func nothing(context.Context, *tool.Call, input) (tool.Result, error) {
+	return tool.Failure(goOn), nil
+}
+
+func requests(_ *tool.Call, in input) ([]policy.Request, error) {
+	if wrong := approval.CheckChoices(in.Questions); wrong != "" {
+		return nil, errors.New(wrong)
+	}
+	return []policy.Request{{Resource: approval.AskTool, Shown: shown(in.Questions), ReadOnly: true, Person: true}}, nil
+}
+
+// shown is how a person sees questions where there is nothing but text.
+func shown(list []approval.Choice) string {
+	var b strings.Builder
+	for i, c := range list {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		several := ""
+		if c.Multi {
+			several = " (several can be chosen)"
+		}
+		fmt.Fprintf(&b, "%s: %s%s\n", c.Header, c.Question, several)
+		for _, o := range c.Options {
+			fmt.Fprintf(&b, "  - %s: %s\n", o.Label, o.Description)
+			for l := range strings.Lines(o.Preview) {
+				b.WriteString("      " + strings.TrimRight(l, "\r\n") + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// Requests is one question to a person. Answers that he has not given are refused.
+func (a asker) Requests(call *tool.Call) ([]policy.Request, error) {
+	if call.Asked == nil {
+		if hasAnswers(call.Input) {
+			return nil, errors.New("answers: only the user gives them; ask without")
+		}
+		return a.Tool.Requests(call)
+	}
+	if _, _, err := approval.ReadAnswers(call.Asked, call.Input); err != nil {
+		return nil, err
+	}
+	asked := *call
+	asked.Input = call.Asked
+	list, err := a.Tool.Requests(&asked)
+	for i := range list {
+		list[i].Input = call.Input
+	}
+	return list, err
+}
+
+func hasAnswers(raw json.RawMessage) bool {
+	var in map[string]json.RawMessage
+	if json.Unmarshal(raw, &in) != nil {
+		return false
+	}
+	_, there := in["answers"]
+	return there
+}
+
+// Run returns what the user has answered.
+func (a asker) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
+	if call.Asked == nil {
+		return a.Tool.Run(ctx, call)
+	}
+	list, answers, err := approval.ReadAnswers(call.Asked, call.Input)
+	if err != nil {
+		return tool.Failure("the answers cannot be used: " + err.Error()), nil
+	}
+	var b strings.Builder
+	b.WriteString("The user has answered:")
+	for _, c := range list {
+		fmt.Fprintf(&b, "\n%q = %s", c.Question, quoted(answers[c.Question]))
+	}
+	return tool.Text(b.String()), nil
+}
+
+func quoted(list []string) string {
+	out := make([]string, len(list))
+	for i, text := range list {
+		out[i] = fmt.Sprintf("%q", text)
+	}
+	return strings.Join(out, ", ")
+}
+
+const goOn = "Nobody is there to answer. Decide yourself what is most sensible, say what you have assumed, and go on."
+
+// Refusal words a no.
+func (asker) Refusal(_ *tool.Call, d policy.Decision) string {
+	switch {
+	case d.By == "nobody", d.By == "timeout", strings.HasPrefix(d.By, "mode "):
+		return goOn
+	case !d.Asked || d.By == "interrupt" || d.By == "approval":
+		return ""
+	case d.Reason == "":
+		return "The user does not want to answer. Go on with what you know, or ask in another way."
+	}
+	return "The user chose none of the answers, and says: " + d.Reason
+}

@@ -1,0 +1,138 @@
+// Package plan is how a model enters and leaves plan mode, in which nothing is changed.
+//
+//	EnterPlanMode ─► mode plan: read, search, think
+//	ExitPlanMode {plan} ─► a person reads all of it ─► default │ acceptEdits │ plan on, because …
+//
+// That nothing is changed is the guards' work (package policy), not the model's promise.
+// Entering only narrows what may be done, and is free. Leaving is a question that only
+// a person answers, whatever rules, grants, hooks and modes say; where nobody is, the
+// answer is no.
+//
+//	tools, err := plan.New(plan.Options{Mode: a.Mode, Change: func(ctx context.Context, m policy.Mode) error { … }})
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// EnterTool is the tool that begins plan mode; [approval.PlanTool] ends it.
+const EnterTool = "EnterPlanMode"
+
+// Options say whose mode it is. Both are needed.
+type Options struct {
+	Mode   func() policy.Mode                                // in force
+	Change func(ctx context.Context, mode policy.Mode) error // durable, and in force from the next decision on
+}
+
+const (
+	aboutEnter = "Begins plan mode, in which you read and search and change nothing, until a person has agreed to your plan. " +
+		"Use it before work that is large, can be done in several ways, or would be costly to undo."
+	aboutExit = "Puts your plan to a person and ends plan mode when he agrees. Call it when you know what is to be done. " +
+		"The plan is all that he sees: say what will be changed where, how it is checked, and what is left open."
+)
+
+type enterInput struct{}
+
+type exitInput struct {
+	Plan string      `json:"plan" jsonschema:"The whole plan, in Markdown"`
+	Mode policy.Mode `json:"mode,omitempty" jsonschema:"Leave it out: the person says how to go on"`
+}
+
+type plan struct{ o Options }
+
+// New returns EnterPlanMode and ExitPlanMode. A sub-agent is given neither: it is in plan
+// mode as long as its parent is.
+func New(o Options) ([]tool.Tool, error) {
+	if o.Mode == nil || o.Change == nil {
+		return nil, errors.New("plan: whose mode it is must be given")
+	}
+	p := &plan{o}
+	enter, err := tool.New(tool.Spec{Name: EnterTool, Description: aboutEnter}, p.enter, p.mayEnter)
+	if err != nil {
+		return nil, err
+	}
+	exit, err := tool.New(tool.Spec{Name: approval.PlanTool, Description: aboutExit}, p.exit, p.mayExit)
+	return []tool.Tool{enter, leaver{exit}}, err
+}
+
+func (p *plan) mayEnter(*tool.Call, enterInput) ([]policy.Request, error) {
+	switch m := p.o.Mode(); {
+	case m == policy.ModePlan:
+		return nil, errors.New("plan mode is on already")
+	case policy.Stricter(m, policy.ModePlan) == m:
+		return nil, fmt.Errorf("the permission mode %s is stricter than plan mode, and nobody would be asked about a plan", m)
+	}
+	return []policy.Request{{Resource: EnterTool, ReadOnly: true}}, nil
+}
+
+func (p *plan) enter(ctx context.Context, _ *tool.Call, _ enterInput) (tool.Result, error) {
+	if err := p.o.Change(ctx, policy.ModePlan); err != nil {
+		return tool.Failure("plan mode could not be begun: " + err.Error()), nil
+	}
+	return tool.Text("Plan mode has begun."), nil
+}
+
+func (p *plan) mayExit(call *tool.Call, in exitInput) ([]policy.Request, error) {
+	if p.o.Mode() != policy.ModePlan {
+		return nil, errors.New("plan mode is off: there is nothing to leave, go on")
+	}
+	if call.Asked == nil && in.Mode != "" {
+		return nil, errors.New("mode: only the person says how to go on; leave it out")
+	}
+	if wrong := approval.CheckPlan(in.Plan); wrong != "" {
+		return nil, errors.New(wrong)
+	}
+	if call.Asked != nil {
+		if _, _, err := approval.ReadPlan(call.Input); err != nil {
+			return nil, err
+		}
+	}
+	return []policy.Request{{Resource: approval.PlanTool, Shown: in.Plan, Person: true}}, nil
+}
+
+// exit runs when a person has said yes.
+func (p *plan) exit(ctx context.Context, call *tool.Call, in exitInput) (tool.Result, error) {
+	if p.o.Mode() != policy.ModePlan {
+		return tool.Text("Plan mode had ended already. Go on."), nil
+	}
+	mode, changed := policy.ModeDefault, ""
+	if call.Asked != nil {
+		text, m, err := approval.ReadPlan(call.Input)
+		if err != nil {
+			return tool.Failure("the answer cannot be used: " + err.Error()), nil
+		}
+		mode = m
+		var asked exitInput
+		if err := json.Unmarshal(call.Asked, &asked); err != nil || asked.Plan != text {
+			changed = "\nThe person has changed the plan. It is now:\n" + in.Plan
+		}
+	}
+	if err := p.o.Change(ctx, mode); err != nil {
+		return tool.Failure("plan mode could not be ended: " + err.Error()), nil
+	}
+	return tool.Text(fmt.Sprintf("A person has agreed to the plan. Carry it out; the permission mode is %s.%s", mode, changed)), nil
+}
+
+// leaver is ExitPlanMode, which words its refusals.
+type leaver struct{ tool.Tool }
+
+// Refusal words a no.
+func (leaver) Refusal(_ *tool.Call, d policy.Decision) string {
+	switch {
+	case d.By == "nobody", d.By == "timeout", strings.HasPrefix(d.By, "mode "):
+		return "Nobody is there to decide about the plan. Plan mode stays on: answer with the plan, and end."
+	case !d.Asked || d.By == "interrupt" || d.By == "approval":
+		return ""
+	case d.Reason == "":
+		return "The person does not agree to the plan. Plan mode stays on: change the plan, or ask what is missing."
+	}
+	return "The person does not agree to the plan, and says: " + d.Reason + "\nPlan mode stays on: change the plan."
+}
