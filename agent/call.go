@@ -29,9 +29,12 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 	answer, mark, err := l.answer(ctx)
 	l.turn.res.TookModel += l.a.opt.Clock().Sub(began)
 	if err != nil {
+		if again, failed := l.squeeze(ctx, err); again || failed != nil {
+			return Step{}, false, failed
+		}
 		return l.noAnswer(ctx, err)
 	}
-	l.turn.fresh = false
+	l.turn.fresh, l.turn.squeezed = false, false
 	whole, err := transcript.Encode(l.stamp(l.uniqueUses(answer)))
 	if err != nil {
 		return l.finish(ctx, ReasonFailed, err)
@@ -176,19 +179,21 @@ func (l *loop) insist(ctx context.Context, enc *encoder) (transcript.Item, error
 			Provider: info.Provider, Model: info.Model, Usage: it.Usage, Finish: it.Finish,
 			Took: l.a.opt.Clock().Sub(began), Err: err,
 		})
-		if err == nil || ctx.Err() != nil {
-			return it, err
-		}
-		me, ok := errors.AsType[*model.Error](err)
-		if !ok || !me.Retryable() || attempt >= l.a.opt.Retry.Max {
-			return it, err
-		}
-		delay := l.a.opt.Retry.delay(attempt, me.RetryAfter, l.a.opt.Rand())
-		l.tell(Retrying{Err: err, Attempt: attempt + 1, Delay: delay})
-		if l.a.opt.Sleep(ctx, delay) != nil {
+		if err == nil || !l.again(ctx, err, attempt) {
 			return it, err
 		}
 	}
+}
+
+// again waits after a failed attempt; false: there is to be no other.
+func (l *loop) again(ctx context.Context, err error, attempt int) bool {
+	me, ok := errors.AsType[*model.Error](err)
+	if !ok || !me.Retryable() || attempt >= l.a.opt.Retry.Max || ctx.Err() != nil {
+		return false
+	}
+	delay := l.a.opt.Retry.delay(attempt, me.RetryAfter, l.a.opt.Rand())
+	l.tell(Retrying{Err: err, Attempt: attempt + 1, Delay: delay})
+	return l.a.opt.Sleep(ctx, delay) == nil
 }
 
 // delay is Base·2ⁿ ± 25 % up to Cap; what the provider asked for wins when it is longer.
@@ -308,7 +313,7 @@ func (l *loop) uniqueUses(it transcript.Item) transcript.Item {
 	parts := make([]transcript.Part, len(it.Parts))
 	for i, p := range it.Parts {
 		if u, ok := p.(transcript.ToolUse); ok {
-			if u.ID == "" || seen[u.ID] || l.t.Answered(u.ID) {
+			if u.ID == "" || seen[u.ID] || l.t.Answered(u.ID) || l.a.opt.Background.knows(u.ID) {
 				u.ID = "call_" + l.a.opt.NewID()
 				renamed = true
 			}

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -32,14 +35,19 @@ type mayDo interface{ mayDo(cur Cursor) bool }
 
 // due says whether the transcript is to be compacted now, and a step can do something.
 func (c compactor) due(cur Cursor) bool {
+	return c.over(cur) && slices.ContainsFunc(c.steps(), func(m Mutator) bool {
+		d, knows := m.(mayDo)
+		return !knows || d.mayDo(cur)
+	})
+}
+
+// over says whether the transcript is larger than its bounds.
+func (c compactor) over(cur Cursor) bool {
 	tokens := estimate(cur)
 	full := cur.Context > 0 && tokens >= cur.Context-c.reserve(cur)
 	share := cur.Context > 0 && c.o.Share > 0 && float64(tokens) >= c.o.Share*float64(cur.Context)
 	many := c.o.Items > 0 && len(cur.Items) > c.o.Items
-	return (full || share || many) && slices.ContainsFunc(c.steps(), func(m Mutator) bool {
-		d, knows := m.(mayDo)
-		return !knows || d.mayDo(cur)
-	})
+	return full || share || many
 }
 
 func (c compactor) reserve(cur Cursor) int {
@@ -62,6 +70,7 @@ func (c compactor) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded
 	if prompt >= 0 {
 		newest = cur.Items[prompt].ID()
 	}
+	given := cur.Items
 	for _, m := range c.steps() {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
@@ -74,10 +83,24 @@ func (c compactor) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded
 			cur.Items = items
 		}
 	}
-	if newest != "" && !slices.ContainsFunc(cur.Items, func(e transcript.Encoded) bool { return e.ID() == newest }) {
+	switch {
+	case same(given, cur.Items):
+		return nil, nil
+	case len(cur.Items) == 0:
+		return nil, errors.New("the steps would lose everything")
+	case newest != "" && !slices.ContainsFunc(cur.Items, func(e transcript.Encoded) bool { return e.ID() == newest }):
 		return nil, errors.New("the steps would lose the last prompt")
 	}
 	return cur.Items, transcript.Validate(cur.Items)
+}
+
+// timeOf is when an item was written.
+func timeOf(e transcript.Encoded) time.Time {
+	it, err := e.Decode()
+	if err != nil {
+		return time.Time{}
+	}
+	return it.Time
 }
 
 // summary is the step that has the model tell the older items.
@@ -91,11 +114,15 @@ func (s summary) mayDo(cur Cursor) bool {
 }
 
 func (s summary) split(cur Cursor) (cut, prompt int) {
-	keep := s.keep
+	keep := s.keep * bytesPerToken
 	if keep <= 0 {
-		keep = size(cur) / 5
+		all := 0
+		for _, e := range cur.Items {
+			all += weight(e)
+		}
+		keep = min(size(cur)/5*bytesPerToken, all/2)
 	}
-	return split(cur.Items, keep*bytesPerToken)
+	return split(cur.Items, keep)
 }
 
 func (s summary) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded, error) {
@@ -106,6 +133,15 @@ func (s summary) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded, 
 	told, err := summarise(ctx, cur, cur.Items[:cut])
 	if err != nil {
 		return nil, err
+	}
+	gone := 0
+	for i, e := range cur.Items[:cut] {
+		if i != prompt {
+			gone += weight(e)
+		}
+	}
+	if len(told.JSON) >= gone {
+		return nil, errors.New("the model's summary is not shorter than what it tells")
 	}
 	out := []transcript.Encoded{told}
 	if prompt >= 0 && prompt < cut {
@@ -126,9 +162,45 @@ func estimate(cur Cursor) int {
 		if e.Role() == transcript.RoleAssistant && cur.Usage.Total() > 0 {
 			return int(cur.Usage.Total()) + bytes/bytesPerToken
 		}
-		bytes += len(e.JSON)
+		bytes += weight(e)
 	}
 	return bytes / bytesPerToken
+}
+
+const (
+	smallItem  = 8 << 10       // bytes of an item that has no media to speak of
+	mediaBytes = 1600 * 4      // what an image counts for, whatever its file's size is
+	filePerKiB = 1024 / 15 * 4 // what a KiB of a document counts for
+)
+
+// weight is the size of an item in bytes of text: a picture costs a model much less than
+// its bytes.
+func weight(e transcript.Encoded) int {
+	n := len(e.JSON)
+	if n < smallItem {
+		return n
+	}
+	it, err := e.Decode()
+	if err != nil {
+		return n
+	}
+	return max(n-lighter(it.Parts), 0)
+}
+
+// lighter is by how much parts are lighter than their bytes.
+func lighter(parts []transcript.Part) (n int) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case transcript.Media:
+			n += max(base64.StdEncoding.EncodedLen(len(p.Data))-mediaBytes, 0)
+		case transcript.File:
+			size := base64.StdEncoding.EncodedLen(len(p.Data))
+			n += max(size-len(p.Data)/1024*filePerKiB-mediaBytes, 0)
+		case transcript.ToolResult:
+			n += lighter(p.Content)
+		}
+	}
+	return n
 }
 
 // split returns where the part to keep begins, and the index of the last user
@@ -138,7 +210,7 @@ func split(items []transcript.Encoded, keepBytes int) (cut, prompt int) {
 	prompt = lastPrompt(items)
 	cut, size := len(items), 0
 	for i, item := range slices.Backward(items) {
-		size += len(item.JSON)
+		size += weight(item)
 		if size > keepBytes && cut < len(items) {
 			break
 		}
@@ -150,26 +222,51 @@ func split(items []transcript.Encoded, keepBytes int) (cut, prompt int) {
 }
 
 func summarise(ctx context.Context, cur Cursor, items []transcript.Encoded) (transcript.Encoded, error) {
-	budget := min(summaryMaxRender, size(cur)*bytesPerToken/2)
-	history := transcript.Render(items, transcript.RenderOptions{MaxBytes: budget, MaxPartBytes: max(budget/40, 1000)})
-	ask, err := transcript.Encode(transcript.UserText("<history>\n" + history + "</history>\n\nSummarise this history as instructed."))
-	if err != nil {
-		return transcript.Encoded{}, err
-	}
 	system := compactPrompt
 	if cur.Instructions != "" {
 		system += "\n\nThe person who asks for this wants of it:\n" + cur.Instructions
 	}
-	answer, err := cur.Ask(ctx, system, []transcript.Encoded{ask})
+	text, err := tellStory(ctx, cur, system, items)
 	if err != nil {
 		return transcript.Encoded{}, err
 	}
-	text := strings.TrimSpace(answer.Text())
-	if text == "" {
-		return transcript.Encoded{}, fmt.Errorf("the model's summary is empty")
-	}
 	return transcript.Encode(transcript.Item{
-		ID: cur.NewID(), Role: transcript.RoleContext,
+		ID: cur.NewID(), Time: timeOf(items[len(items)-1]), Role: transcript.RoleContext,
 		Parts: []transcript.Part{transcript.Text{Text: "Summary of the conversation so far (older messages were left out):\n\n" + text}},
 	})
+}
+
+// tellStory has the model tell items; a history that is too long for it is shortened from
+// the old end.
+func tellStory(ctx context.Context, cur Cursor, system string, items []transcript.Encoded) (string, error) {
+	budget := min(summaryMaxRender, size(cur)*bytesPerToken/2)
+	for tries := 0; ; tries++ {
+		history := transcript.Render(items, transcript.RenderOptions{MaxBytes: budget, MaxPartBytes: max(budget/40, 1000)})
+		ask, err := transcript.Encode(transcript.UserText("<history>\n" + history + "</history>\n\nSummarise this history as instructed."))
+		if err != nil {
+			return "", err
+		}
+		answer, err := cur.Ask(ctx, system, []transcript.Encoded{ask})
+		if tooLong(err) && tries < 3 {
+			budget /= 2
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		text := strings.TrimSpace(answer.Text())
+		switch {
+		case answer.Finish == transcript.FinishRefusal:
+			return "", errors.New("the model refuses to summarise")
+		case text == "":
+			return "", errors.New("the model's summary is empty")
+		}
+		return text, nil
+	}
+}
+
+// tooLong reports whether a model says that what it was sent does not fit.
+func tooLong(err error) bool {
+	me, ok := errors.AsType[*model.Error](err)
+	return ok && me.Kind == model.ErrorTooLong
 }

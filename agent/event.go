@@ -99,6 +99,12 @@ type SubagentEvent struct {
 // ToolsChanged tells that the next request will offer other tools.
 type ToolsChanged struct{ Tools []string }
 
+// Compacting tells that a transcript is being compacted, which may take a model call.
+// [MutationFinished] follows, or nothing when it stays as it was.
+type Compacting struct {
+	Trigger string // "auto" or "manual"
+}
+
 // MutationFinished tells that a mutator rewrote the transcript.
 type MutationFinished struct {
 	By     string
@@ -106,6 +112,9 @@ type MutationFinished struct {
 	Dirty  bool // always true: an unchanged transcript is not announced
 	Before int  // items
 	After  int
+
+	Trigger                   string // of a compaction: "auto" or "manual"
+	TokensBefore, TokensAfter int    // of a compaction, estimated
 }
 
 // UsageUpdated follows every model call; Total and CostUSD are of the run.
@@ -185,6 +194,7 @@ func (ToolFinished) event()     {}
 func (ToolDetached) event()     {}
 func (SubagentEvent) event()    {}
 func (ToolsChanged) event()     {}
+func (Compacting) event()       {}
 func (MutationFinished) event() {}
 func (UsageUpdated) event()     {}
 func (Retrying) event()         {}

@@ -175,11 +175,8 @@ func (l *loop) beforeCompaction(ctx context.Context, trigger, instructions strin
 
 // afterCompaction fires PostCompact, and SessionStart for what hooks want the model
 // to know again.
-func (l *loop) afterCompaction(ctx context.Context, trigger string, items []transcript.Encoded) error {
-	in := hook.Input{Event: hook.PostCompact, Trigger: trigger}
-	if len(items) > 0 {
-		in.Summary = items[0].Text()
-	}
+func (l *loop) afterCompaction(ctx context.Context, trigger, summary string) error {
+	in := hook.Input{Event: hook.PostCompact, Trigger: trigger, Summary: summary}
 	_, entries := l.aside(ctx, in)
 	_, more := l.aside(ctx, hook.Input{Event: hook.SessionStart, Source: "compact", Model: l.encoder().m.Info().Model})
 	return l.write(ctx, append(entries, more...)...)

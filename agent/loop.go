@@ -57,7 +57,8 @@ type turn struct {
 
 	kept        int        // how often hooks have kept the agent from stopping
 	stopped     *HookError // a hook wants the turn to end
-	uncompacted bool       // a hook keeps the transcript as it is
+	uncompacted bool       // the transcript stays as it is: compacting it was tried
+	squeezed    bool       // it was compacted because the model found it too long
 }
 
 func newLoop(a *Agent) *loop {

@@ -58,7 +58,11 @@ func (l *loop) take(ctx context.Context, m Mutator, c Cursor, items []transcript
 	if err := l.rewrite(ctx, m.Name(), items); err != nil {
 		return false, fmt.Errorf("mutator %s: %w", m.Name(), err)
 	}
-	l.tell(MutationFinished{By: m.Name(), Moment: c.Moment, Dirty: true, Before: len(c.Items), After: len(items)})
+	e := MutationFinished{By: m.Name(), Moment: c.Moment, Dirty: true, Before: len(c.Items), After: len(items)}
+	if _, ours := m.(compactor); ours {
+		e.Trigger, e.TokensBefore, e.TokensAfter = c.trigger, estimate(c), estimate(l.cursor(c.Moment))
+	}
+	l.tell(e)
 	return true, nil
 }
 
@@ -69,18 +73,47 @@ func (l *loop) compactWhenDue(ctx context.Context, c compactor, moment Moment) e
 	if l.turn.uncompacted || !c.due(cur) {
 		return nil
 	}
-	_, err := l.compact(ctx, c, cur, triggerAuto)
+	did, err := l.tryCompact(ctx, c, cur)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	if l.turn.uncompacted = !did; did && c.over(l.cursor(moment)) {
+		l.turn.uncompacted = true
+		l.tell(Notice{Text: "the transcript is compacted and still larger than its bounds: it is compacted again in the next turn"})
+	}
+	return nil
+}
+
+// tryCompact compacts while a turn is open, and says whether it did. What keeps the
+// transcript as it is does not end the turn.
+func (l *loop) tryCompact(ctx context.Context, c compactor, cur Cursor) (bool, error) {
+	did, err := l.compact(ctx, c, cur, triggerAuto)
 	blocked, ok := errors.AsType[*HookError](err)
 	switch {
 	case ok:
-		l.turn.uncompacted = true
 		l.tell(Notice{Text: fmt.Sprintf("hook %s keeps the transcript from being compacted: %s", blocked.By, blocked.Reason)})
-		return nil
+		return false, nil
 	case errors.Is(err, errKept) && ctx.Err() == nil:
 		l.tell(Notice{Text: "the transcript could not be compacted: " + err.Error()})
-		return nil
+		return false, nil
 	}
-	return err
+	return did, err
+}
+
+// squeeze compacts a transcript that the model has found too long, once until it answers,
+// and says whether the model is to be asked again.
+func (l *loop) squeeze(ctx context.Context, cause error) (bool, error) {
+	c := compactor{l.a.opt.Compact}
+	if !tooLong(cause) || c.o.Off || l.turn.squeezed || ctx.Err() != nil {
+		return false, nil
+	}
+	l.turn.squeezed = true
+	l.tell(Notice{Text: "the transcript is too long for the model: it is compacted"})
+	did, err := l.tryCompact(ctx, c, l.cursor(AfterToolResult))
+	if ctx.Err() != nil {
+		return false, nil // the turn ends with the interrupt
+	}
+	return did, err
 }
 
 // errKept says that a compaction failed before anything was rewritten.
@@ -91,6 +124,8 @@ func (l *loop) compact(ctx context.Context, c compactor, cur Cursor, trigger str
 	if err := l.beforeCompaction(ctx, trigger, cur.Instructions); err != nil {
 		return false, err
 	}
+	cur.trigger = trigger
+	l.tell(Compacting{Trigger: trigger})
 	items, err := c.Mutate(ctx, cur)
 	if err != nil {
 		return false, fmt.Errorf("%w (%w)", err, errKept)
@@ -99,7 +134,16 @@ func (l *loop) compact(ctx context.Context, c compactor, cur Cursor, trigger str
 	if !did || err != nil {
 		return false, err
 	}
-	return true, l.afterCompaction(ctx, trigger, items)
+	return true, l.afterCompaction(ctx, trigger, summaryIn(items, cur.Items))
+}
+
+// summaryIn is what a compaction has put in place of older items, or "".
+func summaryIn(items, before []transcript.Encoded) string {
+	first := items[0]
+	if first.Role() != transcript.RoleContext || slices.ContainsFunc(before, func(e transcript.Encoded) bool { return e.ID() == first.ID() }) {
+		return ""
+	}
+	return first.Text()
 }
 
 // Compact compacts the transcript now, between turns: with the steps of
@@ -140,12 +184,16 @@ func same(a, b []transcript.Encoded) bool {
 
 // rewrite replaces the transcript by one record.
 func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encoded) error {
-	t, err := transcript.Of(items...)
+	var t *transcript.Transcript
+	items, err := l.maskNew(items)
+	if err == nil {
+		t, err = transcript.Of(items...)
+	}
 	if err == nil {
 		err = t.Check()
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%w (%w)", err, errKept)
 	}
 	if l.log != nil {
 		raw := make([]json.RawMessage, len(items))
@@ -164,6 +212,34 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 	l.fallback.reset()
 	l.lastUsage = transcript.Usage{} // it counted what is no longer sent
 	return nil
+}
+
+// maskNew masks what a mutator has written, and refuses an id that is there twice.
+func (l *loop) maskNew(items []transcript.Encoded) ([]transcript.Encoded, error) {
+	known := make(map[string][]byte, l.t.Len())
+	for _, e := range l.t.Items() {
+		known[e.ID()] = e.JSON
+	}
+	seen := make(map[string]bool, len(items))
+	out := slices.Clone(items)
+	for i, e := range items {
+		switch {
+		case e.IsZero():
+			return nil, fmt.Errorf("item %d is empty", i)
+		case seen[e.ID()]:
+			return nil, fmt.Errorf("item %q is there twice", e.ID())
+		}
+		seen[e.ID()] = true
+		if bytes.Equal(known[e.ID()], e.JSON) {
+			continue
+		}
+		masked, err := l.a.mask(e)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = masked
+	}
+	return out, nil
 }
 
 func (l *loop) mutators() []Mutator {
@@ -191,15 +267,26 @@ func (l *loop) askModel(ctx context.Context, system string, items []transcript.E
 		}
 		req.Messages = append(req.Messages, w)
 	}
+	for attempt := 0; ; attempt++ {
+		it, err := l.askOnce(ctx, m, req)
+		if err == nil || !l.again(ctx, err, attempt) {
+			return it, err
+		}
+	}
+}
+
+// askOnce makes one attempt of a mutator's model call.
+func (l *loop) askOnce(ctx context.Context, m model.Model, req *model.Request) (transcript.Item, error) {
 	for ev, err := range m.Stream(ctx, req) {
+		if me, ok := errors.AsType[*model.Error](err); ok && me.Usage != nil {
+			l.chargeAside(m, *me.Usage)
+		}
 		if err != nil {
 			return transcript.Item{}, err
 		}
 		if a, ok := ev.(model.Answer); ok {
 			if a.Item.Usage != nil {
-				last := l.lastUsage
-				l.tell(*l.charge(m.Info(), *a.Item.Usage))
-				l.lastUsage = last
+				l.chargeAside(m, *a.Item.Usage)
 			}
 			return a.Item, nil
 		}
@@ -208,4 +295,11 @@ func (l *loop) askModel(ctx context.Context, system string, items []transcript.E
 		Kind: model.ErrorMalformed, Provider: m.Info().Provider,
 		Message: "the stream ended without an answer",
 	}
+}
+
+// chargeAside counts a model call whose request was not the transcript.
+func (l *loop) chargeAside(m model.Model, u transcript.Usage) {
+	last := l.lastUsage
+	l.tell(*l.charge(m.Info(), u))
+	l.lastUsage = last
 }

@@ -139,7 +139,7 @@ type Compact struct {
 	Reserve int     // compact when fewer tokens than this are left; default 13000
 	Share   float64 // and when more than this share of the context is used; 0: never
 	Items   int     // and when there are more items than this; 0: never
-	Keep    int     // tokens of the newest items that a summary leaves; default a fifth of Context
+	Keep    int     // tokens of the newest items that a summary leaves; default a fifth of Context, at most half of what there is
 	// Steps make it smaller, one after the other; default [Summarise](Keep).
 	Steps []Mutator
 }
@@ -177,6 +177,8 @@ type Cursor struct {
 	Instructions string
 	// Ask makes a model call of its own whose usage counts towards the run.
 	Ask func(ctx context.Context, system string, items []transcript.Encoded) (transcript.Item, error)
+
+	trigger string // of a compaction
 }
 
 // Mutator rewrites a transcript: compaction, redaction, repair. What it returns

@@ -15,9 +15,12 @@ import (
 type step struct {
 	name string
 	do   func(ctx context.Context, c Cursor) ([]transcript.Encoded, error)
+	may  func(c Cursor) bool // nil: nobody knows beforehand
 }
 
 func (s step) Name() string { return s.name }
+
+func (s step) mayDo(c Cursor) bool { return s.may == nil || s.may(c) }
 
 func (s step) Mutate(ctx context.Context, c Cursor) ([]transcript.Encoded, error) {
 	return s.do(ctx, c)
@@ -34,12 +37,12 @@ func lastPrompt(items []transcript.Encoded) int {
 }
 
 // DropThinking takes the model's thinking out of answers before the last prompt. Those
-// after it a provider wants to see again.
+// after it a provider wants to see again, and that of the calls that it answers next.
 func DropThinking() Mutator {
-	return step{"drop thinking", func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
-		prompt := lastPrompt(c.Items)
+	return step{name: "drop thinking", do: func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
+		stays := min(lastPrompt(c.Items), lastAnswer(c.Items))
 		return edit(c.Items, func(i int, it *transcript.Item) bool {
-			if i >= prompt || it.Role != transcript.RoleAssistant {
+			if i >= stays || it.Role != transcript.RoleAssistant {
 				return false
 			}
 			return drop(it, func(p transcript.Part) bool { _, is := p.(transcript.Thinking); return is })
@@ -47,10 +50,25 @@ func DropThinking() Mutator {
 	}}
 }
 
+// lastAnswer is the index of the last answer when tools were called in it, else the number
+// of items: a provider may want the thinking that led to the calls, also when a prompt came
+// in behind their results.
+func lastAnswer(items []transcript.Encoded) int {
+	for i, item := range slices.Backward(items) {
+		if item.Role() == transcript.RoleAssistant {
+			if len(item.UseIDs()) > 0 {
+				return i
+			}
+			break
+		}
+	}
+	return len(items)
+}
+
 // DropFailed takes out tool uses that failed, with their results, once the model has
 // seen them.
 func DropFailed() Mutator {
-	return step{"drop failed results", func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
+	return step{name: "drop failed results", do: func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
 		failed, err := failures(c.Items)
 		if err != nil || len(failed) == 0 {
 			return nil, err
@@ -97,11 +115,8 @@ func failures(items []transcript.Encoded) (map[string]bool, error) {
 // KeepRecent keeps the newest items, those that a tool pair needs to be whole, and the
 // last prompt.
 func KeepRecent(items int) Mutator {
-	return step{"keep recent", func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
-		from := max(0, len(c.Items)-max(items, 1))
-		for from > 0 && c.Items[from].Role() == transcript.RoleTool {
-			from--
-		}
+	return step{name: "keep recent", do: func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
+		from := recent(c.Items, items)
 		if from == 0 {
 			return nil, nil
 		}
@@ -110,7 +125,19 @@ func KeepRecent(items int) Mutator {
 			kept = append([]transcript.Encoded{c.Items[prompt]}, kept...)
 		}
 		return kept, nil
+	}, may: func(c Cursor) bool {
+		from := recent(c.Items, items)
+		return from > 1 || from == 1 && lastPrompt(c.Items) != 0
 	}}
+}
+
+// recent is where the newest items begin, with those that their tool pairs need.
+func recent(list []transcript.Encoded, items int) int {
+	from := max(0, len(list)-max(items, 1))
+	for from > 0 && list[from].Role() == transcript.RoleTool {
+		from--
+	}
+	return from
 }
 
 // Summarise has the model tell the older items in a few words, in whole tool pairs, and
@@ -121,7 +148,7 @@ func Summarise(keep int) Mutator { return summary{keep} }
 // Redact masks secrets in items that were written down without a mask. What was there
 // before stays in the log: session.Sessions.Redact erases it.
 func Redact(m *secret.Masker) Mutator {
-	return step{"redaction", func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
+	return step{name: "redaction", do: func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
 		out := slices.Clone(c.Items)
 		for i, e := range out {
 			masked, err := maskItem(m, e)
@@ -147,7 +174,7 @@ func edit(items []transcript.Encoded, change func(i int, it *transcript.Item) bo
 			out = append(out, e)
 			continue
 		}
-		if len(it.Parts) == 0 {
+		if !says(it.Parts) {
 			continue
 		}
 		it.Native = nil
@@ -157,6 +184,19 @@ func edit(items []transcript.Encoded, change func(i int, it *transcript.Item) bo
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// says reports whether parts are worth an item: nobody takes one of nothing but thinking.
+func says(parts []transcript.Part) bool {
+	return slices.ContainsFunc(parts, func(p transcript.Part) bool {
+		switch p := p.(type) {
+		case transcript.Thinking:
+			return false
+		case transcript.Text:
+			return p.Text != ""
+		}
+		return true
+	})
 }
 
 // drop takes parts out of an item, and reports whether there were any.

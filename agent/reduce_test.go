@@ -233,6 +233,9 @@ func TestNoStepBreaksATranscript(t *testing.T) {
 			agent.DropThinking(), agent.DropFailed(), agent.KeepRecent(rapid.IntRange(-1, 25).Draw(r, "keep")), agent.Summarise(rapid.IntRange(1, 200).Draw(r, "tokens")),
 		} {
 			got, err := m.Mutate(t.Context(), cur)
+			if err != nil && strings.Contains(err.Error(), "is not shorter") {
+				continue // and nothing was changed
+			}
 			if err != nil {
 				r.Fatalf("%s: %v", m.Name(), err)
 			}

@@ -99,6 +99,9 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	l.mark = got.State.Mark
 	l.saves.at = got.State.Saved
 	l.use(got.Transcript)
+	if got.State.Mark == nil { // no request since the transcript was rewritten
+		l.lastUsage = transcript.Usage{}
+	}
 	l.opened = SessionOpened{
 		ID: got.Log.ID(), Created: got.Created, Forked: got.Forked, Items: len(got.State.Items),
 		Notices: got.Notices, Recovery: got.Log.Recovery(),

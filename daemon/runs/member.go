@@ -232,7 +232,7 @@ func (m *member) told(ctx context.Context, e agent.Event) {
 		m.policyChanged(ctx, e)
 	case agent.TextDelta, agent.ThinkingDelta, agent.ToolInputDelta, agent.Retrying, agent.ModelSwitched,
 		agent.ModelStarted, agent.ModelFinished, agent.UsageUpdated, agent.Notice, agent.Notified,
-		agent.SessionOpened, agent.Result, agent.MutationFinished:
+		agent.SessionOpened, agent.Result, agent.Compacting, agent.MutationFinished:
 		m.publish(e)
 		return
 	case agent.ToolFinished: // whose notes no record has

@@ -28,6 +28,7 @@ const (
 	deltaModelStarted  = "model_started"
 	deltaModelFinished = "model_finished"
 	deltaUsage         = "usage_updated"
+	deltaCompacting    = "compacting"
 	deltaMutation      = "mutation_finished"
 	deltaNotice        = "notice"
 	deltaNotified      = "notified"
@@ -68,13 +69,16 @@ type Delta struct {
 	Cost     float64           `json:"cost_usd,omitempty"`
 	Finish   transcript.Finish `json:"finish,omitempty"`
 
-	By     string       `json:"by,omitempty"` // of mutation_finished, notified
-	Moment agent.Moment `json:"moment,omitempty"`
-	Before int          `json:"before,omitempty"`
-	After  int          `json:"after,omitempty"`
-	Title  string       `json:"title,omitempty"` // of notified
-	Body   string       `json:"body,omitempty"`
-	Level  string       `json:"level,omitempty"`
+	By           string       `json:"by,omitempty"`      // of mutation_finished, notified
+	Trigger      string       `json:"trigger,omitempty"` // of compacting, too
+	TokensBefore int          `json:"tokens_before,omitempty"`
+	TokensAfter  int          `json:"tokens_after,omitempty"`
+	Moment       agent.Moment `json:"moment,omitempty"`
+	Before       int          `json:"before,omitempty"`
+	After        int          `json:"after,omitempty"`
+	Title        string       `json:"title,omitempty"` // of notified
+	Body         string       `json:"body,omitempty"`
+	Level        string       `json:"level,omitempty"`
 
 	Ran      *hook.Ran   `json:"ran,omitempty"` // of hook_ran
 	Said     []HookSaid  `json:"said,omitempty"`
@@ -169,8 +173,13 @@ func deltaOf(e agent.Event) (typ string, d Delta) {
 		}
 	case agent.UsageUpdated:
 		return deltaUsage, Delta{Model: e.Model, Usage: &e.Usage, Total: &e.Total, Cost: e.CostUSD}
+	case agent.Compacting:
+		return deltaCompacting, Delta{Trigger: e.Trigger}
 	case agent.MutationFinished:
-		return deltaMutation, Delta{By: e.By, Moment: e.Moment, Before: e.Before, After: e.After}
+		return deltaMutation, Delta{
+			By: e.By, Moment: e.Moment, Before: e.Before, After: e.After,
+			Trigger: e.Trigger, TokensBefore: e.TokensBefore, TokensAfter: e.TokensAfter,
+		}
 	case agent.Notice:
 		return deltaNotice, Delta{Text: e.Text}
 	case agent.Notified:
@@ -270,8 +279,13 @@ func (d *Delta) event(typ string) agent.Event {
 		}
 	case deltaUsage:
 		return agent.UsageUpdated{Model: d.Model, Usage: usageOf(d.Usage), Total: usageOf(d.Total), CostUSD: d.Cost}
+	case deltaCompacting:
+		return agent.Compacting{Trigger: d.Trigger}
 	case deltaMutation:
-		return agent.MutationFinished{By: d.By, Moment: d.Moment, Dirty: true, Before: d.Before, After: d.After}
+		return agent.MutationFinished{
+			By: d.By, Moment: d.Moment, Dirty: true, Before: d.Before, After: d.After,
+			Trigger: d.Trigger, TokensBefore: d.TokensBefore, TokensAfter: d.TokensAfter,
+		}
 	case deltaNotice:
 		return agent.Notice{Text: d.Text}
 	case deltaNotified:

@@ -60,10 +60,10 @@ func (v *streamView) show(e agent.Event) error {
 		})
 	case agent.ModelSwitched:
 		return v.system("model_switched", map[string]any{"from": e.From, "to": e.To, "error": e.Err.Error()})
+	case agent.Compacting:
+		return v.system("status", map[string]any{"status": "compacting"})
 	case agent.MutationFinished:
-		return v.system("compact_boundary", map[string]any{
-			"compact_metadata": map[string]any{"trigger": "auto", "by": e.By, "pre_items": e.Before, "post_items": e.After},
-		})
+		return v.rewritten(e)
 	case agent.HookRan:
 		return v.hookRan(e)
 	case agent.Notified:
@@ -74,6 +74,18 @@ func (v *streamView) show(e agent.Event) error {
 		return v.result(e)
 	}
 	return nil
+}
+
+// rewritten tells that the transcript is another now: Claude Code's compact_boundary, or an
+// event of our own where it was no compaction.
+func (v *streamView) rewritten(e agent.MutationFinished) error {
+	about := map[string]any{"by": e.By, "pre_items": e.Before, "post_items": e.After}
+	if e.Trigger == "" {
+		return v.system("transcript_rewritten", map[string]any{"rewrite_metadata": about})
+	}
+	about["trigger"] = e.Trigger
+	about["pre_tokens"], about["post_tokens"] = e.TokensBefore, e.TokensAfter
+	return v.system("compact_boundary", map[string]any{"compact_metadata": about})
 }
 
 // system writes an event of type system.

@@ -81,8 +81,10 @@ func (v *textView) show(e agent.Event) error {
 		v.retrying(e)
 	case agent.ModelSwitched:
 		v.note("%s does not answer (%v); going on with %s", e.From, e.Err, e.To)
+	case agent.Compacting:
+		v.p.err.progress().work("compacting")
 	case agent.MutationFinished:
-		v.note("the transcript was rewritten by %s: %d items became %d", e.By, e.Before, e.After)
+		v.rewritten(e)
 	case agent.HookRan:
 		v.hookRan(e)
 	case agent.Notified:
@@ -93,6 +95,16 @@ func (v *textView) show(e agent.Event) error {
 		v.result(e)
 	}
 	return nil
+}
+
+// rewritten tells that the transcript is another now.
+func (v *textView) rewritten(e agent.MutationFinished) {
+	v.p.err.progress().work("")
+	if e.Trigger == "" {
+		v.note("the transcript was rewritten by %s: %d items became %d", e.By, e.Before, e.After)
+		return
+	}
+	v.note("the transcript was compacted: %s became %d, about %d tokens became %d", count(e.Before, "item"), e.After, e.TokensBefore, e.TokensAfter)
 }
 
 func (v *textView) sessionOpened(e agent.SessionOpened) {

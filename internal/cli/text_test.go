@@ -97,10 +97,12 @@ func TestTextView(t *testing.T) {
 		}, "● Read  a\n● Read  b\n  ⎿ Read b: ok  0 ms\n  ⎿ Read a: ok  0 ms\n"},
 		{"changes of course", false, false, false, []agent.Event{
 			agent.ModelSwitched{From: "a", To: "b", Err: errors.New("away")},
-			agent.MutationFinished{By: "compact", Before: 9, After: 2},
+			agent.Compacting{Trigger: "auto"},
+			agent.MutationFinished{By: "compaction", Before: 9, After: 2, Trigger: "auto", TokensBefore: 900, TokensAfter: 80},
+			agent.MutationFinished{By: "tidy", Before: 9, After: 2},
 			agent.Decided{Decision: policy.Decision{Tool: "Bash", Effect: policy.Deny, By: "nobody", Reason: "no\nline"}},
 			agent.Decided{Decision: policy.Decision{Tool: "Bash", Effect: policy.Allow}},
-		}, "· a does not answer (away); going on with b\n· the transcript was rewritten by compact: 9 items became 2\n  ⎿ not allowed: Bash (no; line)\n"},
+		}, "· a does not answer (away); going on with b\n· the transcript was compacted: 9 items became 2, about 900 tokens became 80\n· the transcript was rewritten by tidy: 9 items became 2\n  ⎿ not allowed: Bash (no; line)\n"},
 		{"a failure with a hint", false, true, false, []agent.Event{
 			agent.Result{Reason: agent.ReasonFailed, Err: errAway},
 		}, "holdfast: anthropic: network: gone\nhint: holdfast doctor --net\n"},
@@ -234,7 +236,9 @@ func TestStreamEvents(t *testing.T) {
 		agent.TextDelta{Text: "c"},
 		said("1", "c"),
 		agent.ModelSwitched{From: "a", To: "b", Err: errAway},
-		agent.MutationFinished{By: "compact", Before: 9, After: 2},
+		agent.Compacting{Trigger: "auto"},
+		agent.MutationFinished{By: "compaction", Before: 9, After: 2, Trigger: "auto", TokensBefore: 900, TokensAfter: 80},
+		agent.MutationFinished{By: "tidy", Before: 9, After: 2},
 		agent.Notice{Text: "n2"},
 		agent.Result{Reason: agent.ReasonFailed, Err: errAway},
 	} {
@@ -273,7 +277,9 @@ stream_event  message_delta
 stream_event  message_stop
 assistant
 system model_switched
+system status
 system compact_boundary
+system transcript_rewritten
 system informational
 result error_during_execution`
 	if got := strings.Join(kinds, "\n"); got != want {

@@ -36,6 +36,7 @@ var plain = map[string]func(json.RawMessage) (agent.Event, error){
 	"policy_changed":    readAs[agent.PolicyChanged],
 	"tool_started":      readAs[agent.ToolStarted],
 	"tools_changed":     readAs[agent.ToolsChanged],
+	"compacting":        readAs[agent.Compacting],
 	"mutation_finished": readAs[agent.MutationFinished],
 	"usage_updated":     readAs[agent.UsageUpdated],
 	"hook_ran":          readHookRan,
@@ -83,6 +84,8 @@ func typeOf(e agent.Event) string {
 		return "tool_started"
 	case agent.ToolsChanged:
 		return "tools_changed"
+	case agent.Compacting:
+		return "compacting"
 	case agent.MutationFinished:
 		return "mutation_finished"
 	case agent.UsageUpdated:

@@ -15,13 +15,14 @@ const cacheMark = `,"cache_control":{"type":"ephemeral"}`
 // What stands between the wires of a body.
 var (
 	firstUser      = []byte(`{"role":"user","content":[`)
-	firstAssistant = []byte(`{"role":"assistant","content":[`)
-	nextUser       = []byte(`]},{"role":"user","content":[`)
-	nextAssistant  = []byte(`]},{"role":"assistant","content":[`)
-	nextBlock      = []byte(`,`)
-	marked         = []byte(cacheMark + `}`)
-	end            = []byte(`]}]}`)
-	endEmpty       = []byte(`]}`)
+	firstAssistant = []byte(`{"role":"user","content":[{"type":"text","text":"(what was said before is left out)"}]},` +
+		`{"role":"assistant","content":[`) // the API wants the user to begin
+	nextUser      = []byte(`]},{"role":"user","content":[`)
+	nextAssistant = []byte(`]},{"role":"assistant","content":[`)
+	nextBlock     = []byte(`,`)
+	marked        = []byte(cacheMark + `}`)
+	end           = []byte(`]}]}`)
+	endEmpty      = []byte(`]}`)
 )
 
 // budgets are the thinking tokens of the efforts, for models that take a budget.

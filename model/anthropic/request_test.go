@@ -61,7 +61,10 @@ func TestMessages(t *testing.T) {
 			[]model.Wire{w("user", a+"}"), w("assistant", b+"},"+thought)},
 			u + a + mark + `}]},` + s + b + mark + `},` + thought + `]}`,
 		},
-		{"nor is what is unknown", []model.Wire{w("assistant", thought+`,{"type":"future"}`)}, s + thought + `,{"type":"future"}]}`},
+		{
+			"nor is what is unknown, and the user begins", []model.Wire{w("assistant", thought+`,{"type":"future"}`)},
+			u + `{"type":"text","text":"(what was said before is left out)"}]},` + s + thought + `,{"type":"future"}]}`,
+		},
 		{
 			"a zero wire between",
 			[]model.Wire{w("user", a+"}"), w("assistant", b+"}"), {}, w("user", a+"}"), {}},

@@ -1,0 +1,338 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+var long = strings.Repeat("x", 3000)
+
+// tooLong is how a provider says that the transcript does not fit.
+func tooLong() step { return failing(model.ErrorTooLong) }
+
+func notices(all []agent.Event) (out []string) {
+	for _, e := range all {
+		if n, ok := e.(agent.Notice); ok {
+			out = append(out, n.Text)
+		}
+	}
+	return out
+}
+
+// A transcript that the model finds too long is compacted, and the model is asked again.
+func TestTooLongForTheModel(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		steps     []step // of the third turn
+		o         agent.Compact
+		reason    agent.Reason
+		compacted int
+	}{
+		{"once", []step{tooLong(), {text: "the story"}, {text: "on"}}, agent.Compact{}, agent.ReasonCompleted, 1},
+		{"not twice in a row", []step{tooLong(), {text: "the story"}, tooLong()}, agent.Compact{}, agent.ReasonFailed, 1},
+		{"again after an answer", []step{
+			tooLong(), {text: "the story"}, {uses: []transcript.ToolUse{use("c", "T", "{}")}}, tooLong(), {text: "s"}, {text: "on"},
+		}, agent.Compact{}, agent.ReasonCompleted, 2},
+		{"the story does not fit either", []step{tooLong(), tooLong(), {text: "the story"}, {text: "on"}}, agent.Compact{}, agent.ReasonCompleted, 1},
+		{"never", []step{tooLong(), tooLong(), tooLong(), tooLong(), tooLong()}, agent.Compact{}, agent.ReasonFailed, 0},
+		{"off", []step{tooLong()}, agent.Compact{Off: true}, agent.ReasonFailed, 0},
+		{"nothing can be done", []step{tooLong()}, agent.Compact{Steps: []agent.Mutator{agent.DropThinking()}}, agent.ReasonFailed, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := play(t, append([]step{{text: long}, {text: long}}, c.steps...)...)
+			a := newAgent(t, m, agent.Options{Sessions: sessions(t), Compact: c.o, Tools: registry(t, says("T", long))})
+			prompt(t, a, "a")
+			prompt(t, a, "b")
+			all := events(t, a, "c")
+			if r := last(t, all); r.Reason != c.reason || told[agent.MutationFinished](all) != c.compacted || len(m.steps) != 0 {
+				t.Errorf("%s (%v), compacted %d times, %d steps left", r.Reason, r.Err, told[agent.MutationFinished](all), len(m.steps))
+			}
+		})
+	}
+}
+
+// What went wrong once is not tried before each call of the turn.
+func TestACompactionThatFailsIsTriedOnceInATurn(t *testing.T) {
+	round := func(id string) step { return step{uses: []transcript.ToolUse{use(id, "T", "{}")}} }
+	for name, story := range map[string]step{
+		"the model fails":             failing(model.ErrorAuth),
+		"it says nothing":             {text: "  "},
+		"it says too much":            {text: strings.Repeat("y", 20000)},
+		"it refuses":                  {text: "I cannot", finish: transcript.FinishRefusal},
+		"it wants tools":              {uses: []transcript.ToolUse{use("s", "T", "{}")}},
+		"the stream has no answer":    {err: errors.New("torn")},
+		"the key is of somebody else": failing(model.ErrorAuth),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sessions(t)
+			m := play(t, step{text: long}, step{text: long}, story, round("c1"), round("c2"), step{text: "done"})
+			m.info.Context = 2000
+			a := newAgent(t, m, agent.Options{Sessions: s, Tools: registry(t, says("T", "x")), Retry: agent.Retry{Max: -1}})
+			prompt(t, a, "a")
+			prompt(t, a, "b")
+			all := events(t, a, "c")
+			said := strings.Join(notices(all), "\n")
+			if r := last(t, all); r.Reason != agent.ReasonCompleted || len(m.steps) != 0 || strings.Count(said, "could not be compacted") != 1 {
+				t.Errorf("%s (%v), %d steps left, said %q", r.Reason, r.Err, len(m.steps), said)
+			}
+			if slices.Contains(kinds(t, s, a.SessionID()), session.KindRewrite) {
+				t.Error("something was rewritten")
+			}
+		})
+	}
+}
+
+func TestASummaryIsAskedForAgain(t *testing.T) {
+	m := play(t, step{text: long}, step{text: long}, failing(model.ErrorOverloaded), step{text: "the story"}, step{text: "on"})
+	m.info.Context = 2000
+	a := newAgent(t, m, agent.Options{Sessions: sessions(t)})
+	prompt(t, a, "a")
+	prompt(t, a, "b")
+	all := events(t, a, "c")
+	if r := last(t, all); r.Reason != agent.ReasonCompleted || told[agent.Retrying](all) != 1 || told[agent.MutationFinished](all) != 1 {
+		t.Errorf("%s (%v), retried %d times", r.Reason, r.Err, told[agent.Retrying](all))
+	}
+}
+
+// Steps that do not make it small enough are not taken before each call.
+func TestACompactionThatDoesNotHelp(t *testing.T) {
+	hooks := hook.New(nil)
+	fired := 0
+	add(t, hooks, hook.PreCompact, func(hook.Input) { fired++ })
+	round := func(id string) step { return step{uses: []transcript.ToolUse{use(id, "T", "{}")}} }
+	for name, o := range map[string]agent.Compact{
+		"nothing to do": {Items: 3, Steps: []agent.Mutator{agent.DropThinking(), agent.DropFailed()}},
+		"too little":    {Items: 3, Steps: []agent.Mutator{agent.KeepRecent(4)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fired = 0
+			m := play(t, step{text: "1"}, step{text: "2"}, round("c1"), round("c2"), round("c3"), step{text: "done"})
+			a := newAgent(t, m, agent.Options{Hooks: hooks, Tools: registry(t, says("T", "x")), Compact: o})
+			prompt(t, a, "a")
+			prompt(t, a, "b")
+			fired = 0
+			all := events(t, a, "c")
+			if r := last(t, all); r.Reason != agent.ReasonCompleted || fired != 1 {
+				t.Errorf("%s (%v), PreCompact fired %d times", r.Reason, r.Err, fired)
+			}
+		})
+	}
+}
+
+// After a restart the usage of an answer from before the compaction says nothing.
+func TestACompactedSessionIsNotCompactedAgainWhenItIsResumed(t *testing.T) {
+	store := memory.New()
+	m := play(t, step{text: long}, step{text: "b", usage: &transcript.Usage{Input: 1900}}, step{text: "the story"}, step{err: errors.New("the end")})
+	m.info.Context = 2000
+	a := newAgent(t, m, agent.Options{Sessions: session.New(store, nil), Compact: agent.Compact{Keep: 100}})
+	prompt(t, a, "a")
+	prompt(t, a, "b")
+	if all := events(t, a, "c"); told[agent.MutationFinished](all) != 1 {
+		t.Fatalf("compacted %d times", told[agent.MutationFinished](all))
+	}
+	m = play(t, step{text: "on"})
+	m.info.Context = 2000
+	b := newAgent(t, m, agent.Options{
+		Sessions: session.New(store, nil), Session: session.RestoreOptions{SessionID: a.SessionID(), Takeover: true}, Compact: agent.Compact{Keep: 100},
+	})
+	all := events(t, b, "d")
+	if r := last(t, all); r.Text != "on" || told[agent.MutationFinished](all) != 0 {
+		t.Errorf("%s (%v): compacted %d times", r.Reason, r.Err, told[agent.MutationFinished](all))
+	}
+}
+
+// faulty is a store that fails when told to, before or after it has written.
+type faulty struct {
+	session.Store
+	fails func(session.Batch) (before, after bool)
+}
+
+func (f *faulty) Unwrap() session.Store { return f.Store }
+
+func (f *faulty) Append(ctx context.Context, id string, b session.Batch) error {
+	before, after := f.fails(b)
+	if before {
+		return errors.New("the disk is gone")
+	}
+	err := f.Store.Append(ctx, id, b)
+	if err == nil && after {
+		return errors.New("the line is cut")
+	}
+	return err
+}
+
+func has(b session.Batch, k session.Kind) bool {
+	return slices.ContainsFunc(b.Records, func(r session.Record) bool { return r.Kind == k })
+}
+
+// A store that fails while the rewrite is written leaves the old transcript or the new one.
+func TestAStoreThatFailsDuringACompaction(t *testing.T) {
+	for name, after := range map[string]bool{"before it is written": false, "after it is written": true} {
+		t.Run(name, func(t *testing.T) {
+			inner := memory.New()
+			broken := false
+			store := &faulty{inner, func(b session.Batch) (bool, bool) {
+				broken = broken || has(b, session.KindRewrite)
+				return broken && !(after && has(b, session.KindRewrite)), broken && after && has(b, session.KindRewrite)
+			}}
+			m := play(t, step{text: long}, step{text: long}, step{text: "the story"}, step{text: "never"})
+			m.info.Context = 2000
+			a := newAgent(t, m, agent.Options{Sessions: session.New(store, nil)})
+			prompt(t, a, "a")
+			prompt(t, a, "b")
+			if res, err := a.Prompt(t.Context(), "c"); err == nil {
+				t.Errorf("the turn ended with %s", res.Reason)
+			}
+			if len(m.asked) != 3 {
+				t.Errorf("%d requests: the model was asked on something that is not on record", len(m.asked))
+			}
+			m = play(t, step{text: "the story"}, step{text: "on"})
+			m.info.Context = 100_000
+			b := newAgent(t, m, agent.Options{Sessions: session.New(inner, nil), Session: session.RestoreOptions{SessionID: a.SessionID(), Takeover: true}})
+			if _, err := b.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			items := b.Snapshot().Items
+			if got := items[len(items)-1].Text(); got != "c" || (len(items) == 5) == after {
+				t.Errorf("%d items, the last says %q", len(items), got)
+			}
+		})
+	}
+}
+
+func TestASummaryCounts(t *testing.T) {
+	m := play(t, step{text: long}, step{text: long}, step{text: "the story", usage: &transcript.Usage{Output: 1000}}, step{text: "on"})
+	m.info.Context, m.info.Price = 2000, &model.Price{Output: 1000}
+	a := newAgent(t, m, agent.Options{MaxBudgetUSD: 0.5})
+	prompt(t, a, "a")
+	prompt(t, a, "b")
+	if r := prompt(t, a, "c"); r.Reason != agent.ReasonBudget || r.CostUSD != 1 || r.Usage.Output != 1000 {
+		t.Errorf("%s, %v USD, %+v", r.Reason, r.CostUSD, r.Usage)
+	}
+}
+
+func TestASummaryIsMasked(t *testing.T) {
+	mask, err := secret.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := "ghp_" + "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
+	m := play(t, step{text: long}, step{text: long}, step{text: "the key is " + key}, step{text: "on"})
+	m.info.Context = 2000
+	a := newAgent(t, m, agent.Options{Sessions: sessions(t), Mask: mask})
+	prompt(t, a, "a")
+	prompt(t, a, "b")
+	prompt(t, a, "c")
+	if text := a.Snapshot().Items[0].Text(); !strings.Contains(text, "the key is") || strings.Contains(text, key) {
+		t.Errorf("the transcript begins with %q", text)
+	}
+}
+
+// A mutator that returns what cannot be sent is refused, and nothing is changed.
+func TestMutatorsThatReturnGarbage(t *testing.T) {
+	for name, f := range map[string]func([]transcript.Encoded) []transcript.Encoded{
+		"an item twice":  func(l []transcript.Encoded) []transcript.Encoded { return append(slices.Clone(l), l[0]) },
+		"a result alone": func(l []transcript.Encoded) []transcript.Encoded { return l[2:] },
+		"no result":      func(l []transcript.Encoded) []transcript.Encoded { return slices.Delete(slices.Clone(l), 2, 3) },
+		"an item of nothing": func(l []transcript.Encoded) []transcript.Encoded {
+			return append(slices.Clone(l), transcript.Encoded{})
+		},
+	} {
+		for _, where := range []string{"mutator", "step"} {
+			t.Run(name+" of a "+where, func(t *testing.T) {
+				s := sessions(t)
+				armed := false
+				m := mutator{"garbage", func(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
+					if !armed {
+						return nil, nil
+					}
+					return f(c.Items), nil
+				}}
+				o := agent.Options{Sessions: s, Tools: registry(t, says("T", "x")), Compact: agent.Compact{Items: 4, Steps: []agent.Mutator{m}}}
+				if where == "mutator" {
+					o.Mutators, o.Compact = []agent.Mutator{m}, agent.Compact{}
+				}
+				a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "T", "{}")}}, step{text: "1"}, step{text: "2"}), o)
+				prompt(t, a, "a")
+				armed = true
+				res := prompt(t, a, "b")
+				if want := map[string]agent.Reason{"mutator": agent.ReasonFailed, "step": agent.ReasonCompleted}[where]; res.Reason != want {
+					t.Errorf("%s: %v", res.Reason, res.Err)
+				}
+				if got := roles(a.Snapshot().Items); !slices.Equal(got[:4], []transcript.Role{"user", "assistant", "tool", "assistant"}) {
+					t.Errorf("left %v", got)
+				}
+				if slices.Contains(kinds(t, s, a.SessionID()), session.KindRewrite) {
+					t.Error("something was rewritten")
+				}
+			})
+		}
+	}
+}
+
+// The thinking that led to the calls whose results go out next stays, also when a prompt
+// came in behind them.
+func TestDropThinkingKeepsWhatAProviderWants(t *testing.T) {
+	thinking := func(id string) transcript.Item {
+		it := asks(id)
+		it.Parts = append([]transcript.Part{transcript.Thinking{Text: "hm " + id, Signature: "s"}}, it.Parts...)
+		return it
+	}
+	got := reduce(t, agent.DropThinking(), list(t, transcript.UserText("a"), thinking("c1"), result("c1", false),
+		thinking("c2"), result("c2", false), transcript.UserText("and this")))
+	if strings.Contains(string(got[1].JSON), "hm c1") || !strings.Contains(string(got[3].JSON), `"hm c2"`) || !strings.Contains(string(got[3].JSON), `"s"`) {
+		t.Errorf("left %s and %s", got[1].JSON, got[3].JSON)
+	}
+	got = reduce(t, agent.DropFailed(), list(t, transcript.UserText("a"), thinking("c1"), result("c1", true), thinks("so")))
+	if !slices.Equal(idsOf(got), []string{"i0", "i3"}) {
+		t.Errorf("an item of nothing but thinking is left: %v", idsOf(got))
+	}
+}
+
+// A picture counts for what it costs a model, not for its bytes.
+func TestPicturesDoNotFillTheContext(t *testing.T) {
+	picture := transcript.Media{MIME: "image/png", Data: make([]byte, 200_000)}
+	m := play(t, step{text: "1"}, step{text: "2"}, step{text: "3"})
+	m.info.Context = 20_000
+	a := newAgent(t, m, agent.Options{Sessions: sessions(t)})
+	for range 3 {
+		for e, err := range a.Run(t.Context(), picture, transcript.Text{Text: "look"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := e.(agent.Compacting); ok {
+				t.Error("it was compacted")
+			}
+		}
+	}
+}
+
+// With a bound on items alone a summary leaves about half, whatever the model can see.
+func TestABoundOnItemsNeedsNoKeep(t *testing.T) {
+	var steps []step
+	for i := range 10 {
+		steps = append(steps, step{text: fmt.Sprint("answer ", i, strings.Repeat(" and so on", 20))})
+	}
+	m := play(t, slices.Insert(steps, 5, step{text: "the story"})...)
+	m.info.Context = 200_000
+	a := newAgent(t, m, agent.Options{Sessions: sessions(t), Compact: agent.Compact{Items: 10}})
+	compacted := 0
+	for range 6 {
+		compacted += told[agent.MutationFinished](events(t, a, "go on"+strings.Repeat(" please", 20)))
+	}
+	if n := len(a.Snapshot().Items); compacted != 1 || n > 9 {
+		t.Errorf("compacted %d times, %d items are left", compacted, n)
+	}
+}
