@@ -252,6 +252,10 @@ func (in *Input) field(name string) string {
 		return in.FilePath
 	case "notification_type":
 		return in.NotificationType
+	case "load_reason":
+		return in.LoadReason
+	case "command_name":
+		return in.Command
 	}
 	return ""
 }

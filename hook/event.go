@@ -42,6 +42,9 @@ const (
 	PostModelSwitch    Event = "PostModelSwitch"
 	WorktreeCreate     Event = "WorktreeCreate"
 	WorktreeRemove     Event = "WorktreeRemove"
+
+	InstructionsLoaded  Event = "InstructionsLoaded"
+	UserPromptExpansion Event = "UserPromptExpansion"
 )
 
 // Dialect is the convention that a hook was written for. It follows from the
@@ -101,18 +104,18 @@ var events = []Info{
 	{Event: PostModelSwitch},
 	{Event: WorktreeCreate, Seed: "worktreeCreate", Blocks: true, Rewrites: true},
 	{Event: WorktreeRemove, Seed: "worktreeRemove"},
+	{Event: InstructionsLoaded, Matches: "load_reason"},
+	{Event: UserPromptExpansion, Matches: "command_name", Blocks: true, Guards: true, Context: true},
 }
 
 // absent are events of Claude Code that have no moment here, and why. A hook for
 // one of them is refused: it would never run.
 var absent = map[string]string{
-	"PreModelSwitch":      "the model does not change while a session runs",
-	"UserPromptExpansion": "there are no slash commands",
-	"Elicitation":         "there are no MCP servers yet",
-	"ElicitationResult":   "there are no MCP servers yet",
-	"InstructionsLoaded":  "there are no instruction files yet",
-	"DirectoryAdded":      "folders are not added while a session runs",
-	"MessageDisplay":      "what is shown is not changed",
+	"PreModelSwitch":    "the model does not change while a session runs",
+	"Elicitation":       "there are no MCP servers yet",
+	"ElicitationResult": "there are no MCP servers yet",
+	"DirectoryAdded":    "folders are not added while a session runs",
+	"MessageDisplay":    "what is shown is not changed",
 }
 
 // Events lists the closed set.

@@ -26,13 +26,13 @@ func TestParseEvent(t *testing.T) {
 		t.Errorf("seed 000 has 23 events, not %d", seeds)
 	}
 	for name, hint := range map[string]string{
-		"":                    "known are PreToolUse, ",
-		"notARealEvent":       "known are PreToolUse, ",
-		"PreToolUsed":         "did you mean PreToolUse?",
-		"preToolUsed":         "did you mean preToolUse?",
-		"pre_tool_use":        "did you mean preToolUse?",
-		"Setups":              "did you mean Setup?",
-		"UserPromptExpansion": "take the hook out",
+		"":               "known are PreToolUse, ",
+		"notARealEvent":  "known are PreToolUse, ",
+		"PreToolUsed":    "did you mean PreToolUse?",
+		"preToolUsed":    "did you mean preToolUse?",
+		"pre_tool_use":   "did you mean preToolUse?",
+		"Setups":         "did you mean Setup?",
+		"DirectoryAdded": "take the hook out",
 	} {
 		_, _, err := hook.ParseEvent(name)
 		e, ok := errors.AsType[*hook.Error](err)

@@ -56,7 +56,16 @@ type Input struct {
 	FilePath, Change string // FileChanged: change, add, unlink; FilePath also of ConfigChange
 	OldCWD, NewCWD   string // CwdChanged
 	Name             string // WorktreeCreate
-	Worktree         string // WorktreeRemove
+
+	Memory, LoadReason string   // InstructionsLoaded: Managed, User, Project, Local; session_start, include …
+	Globs              []string // InstructionsLoaded: of a rule
+	TriggerFile        string   // InstructionsLoaded: the file that was read
+	ParentFile         string   // InstructionsLoaded: the file that includes it
+
+	Expansion            string // UserPromptExpansion: slash_command
+	Command, CommandArgs string // UserPromptExpansion: the name without its slash, and what stands behind it
+	CommandSource        string // UserPromptExpansion: whose it is: user, project
+	Worktree             string // WorktreeRemove
 
 	// Requests are what the call would touch, for the "if" of a hook. It is not
 	// written to commands.

@@ -67,12 +67,16 @@ func abilities(info Info) ability {
 		can |= canRetry
 	case UserPromptSubmit:
 		can |= canTitle | canHide
+	case UserPromptExpansion:
+		can |= canHide
 	case SessionStart:
 		can |= canTitle | canBegin | canWatch
 	case CwdChanged, FileChanged:
 		can |= canWatch
 	case WorktreeCreate:
 		can |= canWorktree
+	case InstructionsLoaded:
+		can &^= canTell
 	case SessionEnd:
 		can &^= canTell | canStop
 	case StopFailure:

@@ -107,6 +107,10 @@ func (w *wireWriter) part(in *Input, part *wirePart, d Dialect) error {
 		default:
 			return w.raw(part.name, raw)
 		}
+	case *[]string:
+		if len(*at) > 0 || !part.optional {
+			w.field(part.name, *at)
+		}
 	case *[]ToolCall:
 		return w.calls(part.name, *at, in.CWD)
 	}

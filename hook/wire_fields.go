@@ -8,7 +8,7 @@ import (
 
 // wireField is one field of the JSON that commands read: its names in the two
 // dialects, and where it is in an [Input]. at returns a pointer: to a string, a
-// *string, a bool, a time.Duration (milliseconds), raw JSON or a list of calls.
+// *string, a bool, a time.Duration (milliseconds), raw JSON or a list of texts or calls.
 type wireField struct {
 	claude, seed string
 	at           func(*Input) any
@@ -70,6 +70,15 @@ var wireFields = []wireField{
 	{"new_cwd", "newCwd", func(in *Input) any { return &in.NewCWD }},
 	{"name", "name", func(in *Input) any { return &in.Name }},
 	{"worktree_path", "worktreePath", func(in *Input) any { return &in.Worktree }},
+	{"memory_type", "", func(in *Input) any { return &in.Memory }},
+	{"load_reason", "", func(in *Input) any { return &in.LoadReason }},
+	{"globs", "", func(in *Input) any { return &in.Globs }},
+	{"trigger_file_path", "", func(in *Input) any { return &in.TriggerFile }},
+	{"parent_file_path", "", func(in *Input) any { return &in.ParentFile }},
+	{"expansion_type", "", func(in *Input) any { return &in.Expansion }},
+	{"command_name", "", func(in *Input) any { return &in.Command }},
+	{"command_args", "", func(in *Input) any { return &in.CommandArgs }},
+	{"command_source", "", func(in *Input) any { return &in.CommandSource }},
 }
 
 // claudeBase and claudeOf are the fields of Claude's dialect by their names there.
@@ -104,6 +113,9 @@ var claudeOf = map[Event]string{
 	PostModelSwitch:    "from_model to_model source?",
 	WorktreeCreate:     "name",
 	WorktreeRemove:     "worktree_path",
+
+	InstructionsLoaded:  "file_path memory_type load_reason globs? trigger_file_path? parent_file_path?",
+	UserPromptExpansion: "expansion_type command_name command_args command_source? prompt",
 }
 
 // seedBase and seedOf are the same of seed 000's dialect. Seed 000 has one set of

@@ -30,6 +30,8 @@ func full(e Event) Input {
 		Details: "more", Model: "m2", FromModel: "m1", AgentTranscriptPath: "/a.jsonl", Message: "hi", Title: "T", NotificationType: "idle_prompt",
 		TaskID: "t1", TaskSubject: "sub", TaskDescription: "desc", Teammate: "mate", Team: "team", FilePath: "/p/x", Change: "add",
 		OldCWD: "/o", NewCWD: "/n", Name: "wt", Worktree: "/wt",
+		Memory: "Project", LoadReason: "include", Globs: []string{"*.go"}, TriggerFile: "/p/y", ParentFile: "/p/z",
+		Expansion: "slash_command", Command: "commit", CommandArgs: "now", CommandSource: "user",
 	}
 }
 
@@ -81,6 +83,9 @@ func TestWireFieldsOfClaude(t *testing.T) {
 			WorktreeRemove:     "worktree_path",
 			CwdChanged:         "new_cwd old_cwd",
 			FileChanged:        "event file_path",
+
+			InstructionsLoaded:  "file_path globs load_reason memory_type parent_file_path trigger_file_path",
+			UserPromptExpansion: "command_args command_name command_source expansion_type prompt",
 		}[info.Event]
 		if !ok {
 			t.Errorf("%s is not tested", info.Event)
