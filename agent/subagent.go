@@ -51,7 +51,31 @@ type SubagentOptions struct {
 	// Tools makes the tools of one sub-agent before its definition narrows them; closed
 	// when it has ended. Nil gives it those of its parent, whose current directory
 	// and memory of what was read it then shares.
-	Tools func(ctx context.Context, d Definition) (*tool.Registry, io.Closer, error)
+	Tools func(ctx context.Context, w Workplace) (*tool.Registry, io.Closer, error)
+	// Limit is how many work at once; others wait. Default 10.
+	Limit int
+	// Named takes the calls that give the sub-agent a name, which is then one that lives
+	// on ([Subagents.Hire]). Nil: the model cannot give names.
+	Named func(ctx context.Context, s *Subagents, c *tool.Call, n Newcomer) (tool.Result, error)
+	// Resumed is called when the agent goes on with a session: to hire again who lived on
+	// in it. The texts are for people.
+	Resumed func(ctx context.Context, s *Subagents) (notices []string)
+}
+
+// Workplace is whom tools are made for.
+type Workplace struct {
+	Definition Definition
+	Name       string // of one that lives on, or ""
+	Session    string // that it goes on with, or ""
+	CWD        string // where that one was, or ""
+}
+
+// Newcomer is a sub-agent that a call wants under a name.
+type Newcomer struct {
+	Name, Team    string // Team may be ""
+	Kind          Definition
+	Title, Prompt string
+	Mode          policy.Mode
 }
 
 // Subagents let one agent give work to others. Each has a session of its own, whose
@@ -59,11 +83,16 @@ type SubagentOptions struct {
 // the parent's budget. It ends with the call that started it: that is its parent's turn,
 // or its session when the call goes on in the background.
 type Subagents struct {
-	o    SubagentOptions
-	tool tool.Tool
+	o     SubagentOptions
+	tool  tool.Tool
+	slots chan struct{}
 
-	mu sync.Mutex
-	a  *Agent
+	mu      sync.Mutex
+	a       *Agent
+	mates   []*Mate
+	changed chan struct{} // closed when a mate has begun to wait or has left, and replaced
+	closed  bool
+	leaving bool // the mates are gone on with later
 }
 
 type agentInput struct {
@@ -72,7 +101,15 @@ type agentInput struct {
 	Type        string `json:"subagent_type,omitempty" jsonschema:"Which kind of sub-agent; the first one if not given"`
 	Model       string `json:"model,omitempty" jsonschema:"Another model than the kind has"`
 	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Go on meanwhile; you are told when it has ended"`
+	Mode        string `json:"mode,omitempty" jsonschema:"A permission mode that is stricter than yours, such as plan"`
 	Resume      string `json:"resume,omitempty" jsonschema:"The id of a sub-agent that has ended, to go on with it"`
+}
+
+// namedInput is agentInput where sub-agents can be given names.
+type namedInput struct {
+	agentInput
+	Name string `json:"name,omitempty" jsonschema:"Makes it a teammate, which lives on: it tells you when it has nothing to do, and SendMessage reaches it by this name"`
+	Team string `json:"team_name,omitempty" jsonschema:"With name: the team that it joins"`
 }
 
 const aboutAgent = "Gives a task to a sub-agent, which has a conversation of its own and answers with one message. " +
@@ -81,10 +118,14 @@ const aboutAgent = "Gives a task to a sub-agent, which has a conversation of its
 // NewSubagents returns sub-agents for [Options].Subagents, and their tool with
 // [Subagents.Tool].
 func NewSubagents(o *SubagentOptions) (*Subagents, error) {
-	s := &Subagents{}
+	s := &Subagents{changed: make(chan struct{})}
 	if o != nil {
 		s.o = *o
 	}
+	if s.o.Limit <= 0 {
+		s.o.Limit = maxParallel
+	}
+	s.slots = make(chan struct{}, s.o.Limit)
 	s.o.Definitions = slices.Clone(s.o.Definitions)
 	if len(s.o.Definitions) == 0 {
 		s.o.Definitions = []Definition{Worker}
@@ -99,9 +140,38 @@ func NewSubagents(o *SubagentOptions) (*Subagents, error) {
 		}
 		spec.Description += fmt.Sprintf("\n- %s: %s", d.Name, d.Description)
 	}
-	t, err := tool.New(spec, s.run, s.requests)
+	t, err := s.make(spec)
 	s.tool = detaching{t, s}
 	return s, err
+}
+
+func (s *Subagents) make(spec tool.Spec) (tool.Tool, error) {
+	if s.o.Named == nil {
+		return tool.New(spec, s.run, s.requests)
+	}
+	return tool.New(spec, s.runNamed, func(c *tool.Call, in namedInput) ([]policy.Request, error) {
+		if in.Name != "" && (in.Resume != "" || in.Background) {
+			return nil, errors.New("a teammate lives on by itself: leave resume and run_in_background out, or name")
+		}
+		if in.Name == "" && in.Team != "" {
+			return nil, errors.New("team_name needs a name for the teammate")
+		}
+		return s.requests(c, in.agentInput)
+	})
+}
+
+// runNamed is run for a call that may give a name.
+func (s *Subagents) runNamed(ctx context.Context, c *tool.Call, in namedInput) (tool.Result, error) {
+	if in.Name == "" {
+		return s.run(ctx, c, in.agentInput)
+	}
+	d, err := s.find(in.agentInput)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	return s.o.Named(ctx, s, c, Newcomer{
+		Name: in.Name, Team: in.Team, Kind: d, Title: in.Description, Prompt: in.Prompt, Mode: policy.Mode(in.Mode),
+	})
 }
 
 func (d *Definition) check() error {
@@ -139,6 +209,23 @@ func (s *Subagents) bind(a *Agent) error {
 	return nil
 }
 
+// Agent is the agent that they work for, or nil.
+func (s *Subagents) Agent() *Agent {
+	a, err := s.parent()
+	if err != nil {
+		return nil
+	}
+	return a
+}
+
+// resumed tells that the agent goes on with a session.
+func (s *Subagents) resumed(ctx context.Context) []string {
+	if s == nil || s.o.Resumed == nil {
+		return nil
+	}
+	return s.o.Resumed(ctx, s)
+}
+
 // parent is the agent that they work for.
 func (s *Subagents) parent() (*Agent, error) {
 	s.mu.Lock()
@@ -156,11 +243,11 @@ type detaching struct {
 }
 
 func (d detaching) Detach(c *tool.Call) time.Duration {
-	var in agentInput
-	if json.Unmarshal(c.Input, &in) != nil {
+	var in namedInput
+	if json.Unmarshal(c.Input, &in) != nil || in.Name != "" {
 		return -1
 	}
-	if def, err := d.s.find(in); in.Background || err == nil && def.Background {
+	if def, err := d.s.find(in.agentInput); in.Background || err == nil && def.Background {
 		return 0
 	}
 	return -1
@@ -196,6 +283,11 @@ func (s *Subagents) requests(_ *tool.Call, in agentInput) ([]policy.Request, err
 	case strings.TrimSpace(in.Prompt) == "":
 		return nil, errors.New("prompt must not be empty")
 	}
+	if in.Mode != "" {
+		if _, err := policy.ParseMode(in.Mode); err != nil {
+			return nil, err
+		}
+	}
 	return []policy.Request{{Resource: d.Name, ReadOnly: true}}, nil
 }
 
@@ -209,13 +301,21 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (_ too
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	child, closer, err := s.child(ctx, parent, d, in)
+	free, err := s.slot(ctx)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer free()
+	child, closer, err := s.child(ctx, parent, birth{kind: d, title: in.Description, resume: in.Resume, use: c.ID, mode: policy.Mode(in.Mode)})
 	if err != nil {
 		return tool.Failure("the sub-agent could not be started: " + err.Error()), nil
 	}
 	defer func() { err = errors.Join(err, child.Close(), closer.Close()) }()
 	var res *Result
 	for e, err := range child.Run(ctx, transcript.Text{Text: in.Prompt}) {
+		if errors.Is(err, session.ErrBusy) && in.Resume != "" {
+			return tool.Failure("the sub-agent " + in.Resume + " still works: wait until it has ended"), nil
+		}
 		if err != nil {
 			return tool.Result{}, err
 		}
@@ -228,6 +328,16 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (_ too
 		return tool.Result{}, context.Cause(ctx)
 	}
 	return answerOf(res, child.SessionID()), nil
+}
+
+// slot waits until one more may work.
+func (s *Subagents) slot(ctx context.Context) (free func(), err error) {
+	select {
+	case s.slots <- struct{}{}:
+		return func() { <-s.slots }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // answerOf is what the parent's model reads of a sub-agent's run.
@@ -246,134 +356,3 @@ func answerOf(r *Result, id string) tool.Result {
 	}
 	return out
 }
-
-// child makes a sub-agent. It has not begun.
-func (s *Subagents) child(ctx context.Context, p *Agent, d Definition, in agentInput) (*Agent, io.Closer, error) {
-	m, err := s.model(p, d)
-	if err != nil {
-		return nil, nil, err
-	}
-	tools, closer, err := s.tools(ctx, p, d)
-	if err != nil {
-		return nil, nil, err
-	}
-	o, err := s.options(ctx, p, d, in)
-	if err != nil {
-		return nil, nil, errors.Join(err, closer.Close())
-	}
-	o.Tools = tools
-	a, err := New(m, o)
-	if err != nil {
-		return nil, nil, errors.Join(err, closer.Close())
-	}
-	return a, closer, nil
-}
-
-func (s *Subagents) model(p *Agent, d Definition) (model.Model, error) {
-	switch {
-	case d.Model == "" || d.Model == "inherit" || d.Model == p.model.Info().Model:
-		return p.model, nil
-	case s.o.Model == nil:
-		return nil, fmt.Errorf("model %s: there is only %s here", d.Model, p.model.Info().Model)
-	}
-	return s.o.Model(d.Model)
-}
-
-// open is a closer of nothing.
-type open struct{}
-
-func (open) Close() error { return nil }
-
-func (s *Subagents) tools(ctx context.Context, p *Agent, d Definition) (*tool.Registry, io.Closer, error) {
-	p.mu.Lock()
-	all := p.tools
-	p.mu.Unlock()
-	var closer io.Closer = open{}
-	if s.o.Tools != nil {
-		var err error
-		if all, closer, err = s.o.Tools(ctx, d); err != nil {
-			return nil, nil, err
-		}
-		if closer == nil {
-			closer = open{}
-		}
-	}
-	if d.Tools != nil {
-		all = all.Only(d.Tools...)
-	}
-	return all.Without(append([]string{s.tool.Spec().Name}, d.Without...)...), closer, nil
-}
-
-// options are the parent's, as far as they are a sub-agent's, too.
-func (s *Subagents) options(ctx context.Context, p *Agent, d Definition, in agentInput) (*Options, error) {
-	guards, err := p.guards.Child(d.Name, d.Mode)
-	if err != nil {
-		return nil, err
-	}
-	restore, err := p.childSession(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	o := &Options{
-		Sessions: p.opt.Sessions, Session: restore, NoPersist: p.opt.NoPersist,
-		System: d.Prompt, MaxTokens: p.opt.MaxTokens, Effort: p.opt.Effort,
-		Guards: guards, Name: d.Name, Ask: p.opt.Ask, AskTimeout: p.opt.AskTimeout, Sandbox: p.opt.Sandbox, Profile: p.opt.Profile,
-		Hooks: p.opt.Hooks, Mask: p.opt.Mask, MaxTurns: d.MaxTurns, Retry: p.opt.Retry, Compact: p.opt.Compact,
-		Clock: p.opt.Clock, NewID: p.opt.NewID, Sleep: p.opt.Sleep, Rand: p.opt.Rand,
-		parent: p, kind: d.Name,
-	}
-	if p.opt.Retry.Max == 0 { // filled: none
-		o.Retry.Max = -1
-	}
-	return o, nil
-}
-
-// childSession is the session of a sub-agent: a new one, or the one that is gone on
-// with, or a fork of it where it belongs to a session that this one was forked from.
-func (a *Agent) childSession(ctx context.Context, in agentInput) (session.RestoreOptions, error) {
-	opened := session.Opened{Owner: a.SessionID(), CWD: a.cwd(), Title: in.Description, User: a.opt.Session.Opened.User, Project: a.opt.Session.Opened.Project}
-	r := session.RestoreOptions{Opened: opened}
-	if in.Resume == "" || a.opt.Sessions == nil {
-		if in.Resume != "" {
-			return r, errors.New("resume: nothing is kept here")
-		}
-		return r, nil
-	}
-	m, err := a.opt.Sessions.Get(ctx, in.Resume)
-	if err != nil {
-		return r, fmt.Errorf("resume: %w", err)
-	}
-	r.SessionID, r.MustExist = m.ID, true
-	for at := a.SessionID(); at != ""; {
-		if at == m.Owner {
-			r.Fork = at != a.SessionID()
-			return r, nil
-		}
-		above, err := a.opt.Sessions.Get(ctx, at)
-		if err != nil {
-			return r, fmt.Errorf("resume: %w", err)
-		}
-		at = above.Parent
-	}
-	return r, fmt.Errorf("resume: %s is no sub-agent of this session", in.Resume)
-}
-
-// pass tells of what a sub-agent does, as far as there is room for it.
-func (a *Agent) pass(e SubagentEvent) {
-	switch e.Event.(type) {
-	case TextDelta, ThinkingDelta, ToolInputDelta:
-		return
-	}
-	a.mu.Lock()
-	if len(a.untold) < maxUntold {
-		a.untold = append(a.untold, e)
-	}
-	a.mu.Unlock()
-	select {
-	case a.bell <- struct{}{}:
-	default:
-	}
-}
-
-// maxUntold bounds what waits to be told of sub-agents while no turn runs.
-const maxUntold = 4096

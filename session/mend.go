@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -18,6 +19,12 @@ func (r *Restored) mend(ctx context.Context, f *folder) error {
 	told := len(r.Notices)
 	for {
 		m := mending{r: r, f: f}
+		if len(f.s.Running) > 0 {
+			var err error
+			if m.workers, err = r.Log.s.workers(ctx, r.Log.ID()); err != nil {
+				return err
+			}
+		}
 		if err := m.plan(); err != nil {
 			return err
 		}
@@ -42,9 +49,56 @@ func (r *Restored) mend(ctx context.Context, f *folder) error {
 
 // mending is the batch that mends a session.
 type mending struct {
-	r      *Restored
-	f      *folder
-	drafts []Draft
+	r       *Restored
+	f       *folder
+	drafts  []Draft
+	workers map[string]string // sessions that worked on tool uses, by use
+}
+
+// workers are the sessions that tool uses of this one have begun.
+func (s *Sessions) workers(ctx context.Context, id string) (map[string]string, error) {
+	page, err := s.store.List(ctx, Query{Owner: id, Worktrees: true, Trash: TrashToo})
+	if err != nil {
+		return nil, err
+	}
+	list := map[string]string{}
+	for _, m := range page.Sessions {
+		if use, err := s.UseOf(ctx, m); err == nil && use != "" { // a damaged one is no reason not to go on
+			list[use] = m.ID
+		}
+	}
+	return list, nil
+}
+
+// UseOf is the tool use that has begun a session, see [Opened.Use].
+func (s *Sessions) UseOf(ctx context.Context, m Meta) (string, error) {
+	for rec, err := range s.Records(ctx, m.ID, Range{After: m.ParentSeq, Limit: 1}) {
+		if err != nil {
+			return "", err
+		}
+		var o Opened
+		if rec.Kind != KindOpened || rec.Payload == nil || json.Unmarshal(rec.Payload, &o) != nil {
+			return "", nil
+		}
+		return o.Use, nil
+	}
+	return "", nil
+}
+
+// kept tells whoever gave work to another session that this one is kept.
+func (m *mending) kept(it transcript.Item, use string) transcript.Item {
+	id := m.workers[use]
+	if id == "" {
+		return it
+	}
+	text := transcript.Text{Text: "[sub-agent " + id + " worked on it, and what it did is kept: give this as resume to go on with it]"}
+	if r, ok := it.Parts[0].(transcript.ToolResult); ok {
+		r.Content = append(r.Content, text)
+		it.Parts[0] = r
+		return it
+	}
+	it.Parts = append(it.Parts, text)
+	return it
 }
 
 func (m *mending) add(k Kind, payload any) error {
@@ -119,7 +173,7 @@ func (m *mending) tellBehind(open []transcript.Use) error {
 		if slices.ContainsFunc(open, func(u transcript.Use) bool { return u.ID == t.Use }) {
 			continue
 		}
-		it := transcript.LostTask(t.Use, t.Tool)
+		it := m.kept(transcript.LostTask(t.Use, t.Tool), t.Use)
 		it.ID, it.Time = m.r.Log.s.NewID(), m.r.Log.s.opt.Clock()
 		e, err := transcript.Encode(it)
 		if err != nil {
@@ -135,7 +189,7 @@ func (m *mending) answer(use transcript.Use) transcript.Item {
 	fork := m.r.Log.Meta().Parent != ""
 	// A fork does not know what its parent had started, but for what was asked first.
 	if m.f.begun[use.ID] || fork && !m.f.left[use.ID] {
-		return transcript.UnknownOutcome(use.ID)
+		return m.kept(transcript.UnknownOutcome(use.ID), use.ID)
 	}
 	m.r.notice("tool use %s (%s) had not started when the session stopped: it was not run", use.Name, use.ID)
 	return transcript.NeverRan(use.ID)

@@ -57,6 +57,7 @@ var (
 	ErrNoTask  = errors.New("no such task")
 	ErrInvalid = errors.New("not a task")
 	ErrBlocked = errors.New("the task is blocked")
+	ErrTaken   = errors.New("somebody else does it")
 )
 
 // Error refuses a change of the list. Its text is for models and people.
@@ -83,9 +84,11 @@ func (e *Error) Unwrap() error { return e.Err }
 // Options adjust [Open].
 type Options struct {
 	// Created and Completed are asked before a task is made, and before it counts as
-	// done: an error keeps it from happening. They may be called more than once for one
-	// change, when somebody else was faster.
-	Created, Completed func(ctx context.Context, t Task) error
+	// done: an error keeps it from happening. by is the agent; "" is the main one. They
+	// may be called more than once for one change, when somebody else was faster.
+	Created, Completed func(ctx context.Context, t Task, by string) error
+	// Changed is called when a change of the list is on record.
+	Changed func(ctx context.Context)
 }
 
 // Board is the list of one session. It is safe for concurrent use, and other programs
@@ -179,6 +182,14 @@ func (b *Board) Update(ctx context.Context, by, id string, change func(*Task) er
 // change records what make makes of the list: tasks that are new, or as they are from
 // now on.
 func (b *Board) change(ctx context.Context, by string, make func(now []Task) ([]Task, error)) ([]Task, error) {
+	list, err := b.append(ctx, by, make)
+	if err == nil && len(list) > 0 && b.o.Changed != nil {
+		b.o.Changed(ctx)
+	}
+	return list, err
+}
+
+func (b *Board) append(ctx context.Context, by string, make func(now []Task) ([]Task, error)) ([]Task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
@@ -190,7 +201,7 @@ func (b *Board) change(ctx context.Context, by string, make func(now []Task) ([]
 		if err != nil {
 			return nil, err
 		}
-		if err := b.check(ctx, changed); err != nil {
+		if err := b.check(ctx, by, changed); err != nil {
 			return nil, err
 		}
 		drafts := []session.Draft{}
@@ -266,6 +277,17 @@ func find(list []Task, id string) (Task, error) {
 	return list[i], nil
 }
 
+// Waits lists the ids of what a task of a list still waits for.
+func Waits(list []Task, t Task) []string {
+	var open []string
+	for _, id := range t.BlockedBy {
+		if other, err := find(list, id); err == nil && other.Status != Completed {
+			open = append(open, id)
+		}
+	}
+	return open
+}
+
 func (t Task) clone() Task {
 	t.BlockedBy = slices.Clone(t.BlockedBy)
 	return t
@@ -278,7 +300,7 @@ const (
 )
 
 // check refuses changes that would leave a list that makes no sense, and asks the hooks.
-func (b *Board) check(ctx context.Context, changed []Task) error {
+func (b *Board) check(ctx context.Context, by string, changed []Task) error {
 	next := slices.Clone(b.list)
 	for _, t := range changed {
 		next = put(next, t)
@@ -293,12 +315,12 @@ func (b *Board) check(ctx context.Context, changed []Task) error {
 			return err
 		}
 		if isNew && b.o.Created != nil && t.Status != Deleted {
-			if err := b.o.Created(ctx, t); err != nil {
+			if err := b.o.Created(ctx, t, by); err != nil {
 				return &Error{Task: t.ID, Err: err}
 			}
 		}
 		if t.Status == Completed && before.Status != Completed && b.o.Completed != nil {
-			if err := b.o.Completed(ctx, t); err != nil {
+			if err := b.o.Completed(ctx, t, by); err != nil {
 				return &Error{Task: t.ID, Err: err}
 			}
 		}

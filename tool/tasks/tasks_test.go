@@ -194,13 +194,13 @@ func TestTheListIsInTheLog(t *testing.T) {
 
 func TestHooksOfTasks(t *testing.T) {
 	b := tasks.Open(newSession(t), "s", &tasks.Options{
-		Created: func(_ context.Context, task tasks.Task) error {
+		Created: func(_ context.Context, task tasks.Task, _ string) error {
 			if task.Subject == "evil" {
 				return errors.New("not here")
 			}
 			return nil
 		},
-		Completed: func(context.Context, tasks.Task) error { return errors.New("the tests fail") },
+		Completed: func(context.Context, tasks.Task, string) error { return errors.New("the tests fail") },
 	})
 	for _, s := range []struct {
 		tool, input, want string
@@ -229,4 +229,40 @@ func ExampleOpen() {
 	_, err := board.Update(ctx, "", "2", func(t *tasks.Task) error { t.Status = tasks.InProgress; return nil })
 	fmt.Println(err)
 	// Output: task 2: the task is blocked: task 1 (dig) has to be completed before
+}
+
+func TestAgentsKeepOutOfEachOthersTasks(t *testing.T) {
+	changed := 0
+	b := tasks.Open(newSession(t), "s", &tasks.Options{Changed: func(context.Context) { changed++ }})
+	try := func(by, name, input, want string) {
+		t.Helper()
+		list, err := b.Tools(by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tl := range list {
+			if tl.Spec().Name != name {
+				continue
+			}
+			r, err := tl.Run(t.Context(), &tool.Call{Tool: name, Input: json.RawMessage(input)})
+			if text := (transcript.ToolResult{Content: r.Content}).Text(); err != nil || !strings.Contains(text, want) || r.IsError != strings.Contains(text, ": ") {
+				t.Errorf("%s %s %s: %q, error %v, %v; want %q", by, name, input, text, r.IsError, err, want)
+			}
+		}
+	}
+	try("", "TaskCreate", `{"subject":"dig"}`, "Task 1")
+	try("", "TaskCreate", `{"subject":"plant","owner":"bob"}`, "Task 2")
+	try("ann", "TaskUpdate", `{"taskId":"1","status":"in_progress"}`, "in_progress")
+	try("bob", "TaskUpdate", `{"taskId":"1","status":"in_progress","owner":"bob"}`, "task 1: somebody else does it: ann")
+	try("bob", "TaskUpdate", `{"taskId":"1","status":"completed"}`, "somebody else does it")
+	try("ann", "TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "task 2: somebody else does it: it is bob's")
+	try("ann", "TaskUpdate", `{"taskId":"1","status":"completed"}`, "completed")
+	try("bob", "TaskUpdate", `{"taskId":"1","status":"pending"}`, "only the main agent takes that back")
+	try("", "TaskUpdate", `{"taskId":"1","status":"pending","owner":"bob"}`, "pending")
+	if changed != 5 {
+		t.Errorf("%d changes were told", changed)
+	}
+	if list, err := b.List(t.Context()); err != nil || list[0].Owner != "bob" {
+		t.Errorf("%+v %v", list, err)
+	}
 }

@@ -117,8 +117,12 @@ func (b *Board) update(ctx context.Context, by string, in updateInput) (string, 
 		if err != nil {
 			return nil, err
 		}
+		before := t
 		t = t.clone()
 		in.apply(&t)
+		if err := t.claimed(&before, by); err != nil {
+			return nil, err
+		}
 		changed := []Task{t}
 		for _, id := range in.AddBlocks {
 			other, err := find(now, id)
@@ -155,6 +159,27 @@ func (in updateInput) apply(t *Task) {
 	for _, id := range in.AddBlockedBy {
 		t.wait(id)
 	}
+}
+
+// claimed makes whoever begins a task its owner, and keeps one agent of several out of
+// what another does. The main one may give it to whom it wants.
+func (t *Task) claimed(before *Task, by string) error {
+	if by == "" {
+		return nil
+	}
+	if before.Status == InProgress && before.Owner != "" && before.Owner != by {
+		return &Error{Task: t.ID, Err: ErrTaken, Detail: before.Owner}
+	}
+	if t.Status == InProgress && t.Owner == "" {
+		t.Owner = by
+	}
+	if t.Status == InProgress && before.Status != InProgress && t.Owner != by {
+		return &Error{Task: t.ID, Err: ErrTaken, Detail: "it is " + t.Owner + "'s"}
+	}
+	if before.Status == Completed && t.Status != Completed {
+		return &Error{Task: t.ID, Err: ErrInvalid, Detail: "it is completed: only the main agent takes that back"}
+	}
+	return nil
 }
 
 // wait has a task wait for another.

@@ -1,0 +1,373 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Mate is a sub-agent that lives on after its turn: it works on what it is told, then
+// waits for more, until it is dismissed or the agent that it works for is closed.
+//
+//	Tell ─► its log ─► turn … turn ─► nothing to do ─► Idle ─┬─► "go on" ─► turn
+//	  ▲                                                      └─► waits
+//	  └──────────────────────────────────────────────────────────┘
+//
+// What it is told is on disk before Tell returns, so that a mate of the same session has
+// it after a restart. Its methods may be called from any goroutine.
+type Mate struct {
+	s      *Subagents
+	parent *Agent
+	a      *Agent
+	closer io.Closer
+	hire   Hire
+	stop   context.CancelCauseFunc
+	done   chan struct{}
+
+	mu      sync.Mutex
+	working bool
+	err     error
+}
+
+// Hire says what a mate is.
+type Hire struct {
+	Name    string      // what it is called in decisions and questions; no two at a time
+	Kind    Definition  // its prompt, model and what it may use
+	Title   string      // of its session
+	Tag     string      // of its session
+	Use     string      // the call that wants it, or ""
+	Session string      // goes on with this one
+	Mode    policy.Mode // stricter than that of Kind, or ""
+	Tools   []tool.Tool // that it has besides
+	// Idle is called when it has nothing to do, before it waits: a text is what it does
+	// next. last is nil when there was nothing to do from the start. It must not wait for
+	// the mate. Nil: it waits.
+	Idle func(ctx context.Context, m *Mate, last *Result) (next string)
+	// Broken is told when it has ended by an error: its records could not be written.
+	Broken func(m *Mate, err error)
+}
+
+// ErrNameTaken says that a mate of that name works already.
+var ErrNameTaken = errors.New("there is one of this name already")
+
+// Hire starts a mate. It goes on with what its session has left open, or waits to be told
+// something. ctx bounds the start.
+func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
+	p, err := s.parent()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Kind.check(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	taken := slices.ContainsFunc(s.mates, func(m *Mate) bool { return m.hire.Name == h.Name })
+	closed := s.closed
+	s.mu.Unlock()
+	switch {
+	case closed:
+		return nil, ErrClosed
+	case h.Name == "":
+		return nil, errors.New("a mate has no name")
+	case taken:
+		return nil, fmt.Errorf("%s: %w", h.Name, ErrNameTaken)
+	}
+	a, closer, err := s.child(ctx, p, birth{
+		kind: h.Kind, name: h.Name, title: h.Title, tag: h.Tag, use: h.Use, resume: h.Session, mode: h.Mode, extra: h.Tools,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.Start(ctx); err != nil {
+		return nil, errors.Join(err, a.Leave(), closer.Close())
+	}
+	m := &Mate{s: s, parent: p, a: a, closer: closer, hire: h, done: make(chan struct{}), working: true}
+	run, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	m.stop = stop
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || slices.ContainsFunc(s.mates, func(o *Mate) bool { return o.hire.Name == h.Name }) {
+		stop(nil)
+		return nil, errors.Join(ErrNameTaken, a.Leave(), closer.Close())
+	}
+	s.mates = append(s.mates, m)
+	go m.live(run)
+	return m, nil
+}
+
+// Name is what it is called.
+func (m *Mate) Name() string { return m.hire.Name }
+
+// Kind is its definition.
+func (m *Mate) Kind() Definition { return m.hire.Kind }
+
+// Session is its session.
+func (m *Mate) Session() string { return m.a.SessionID() }
+
+// Agent is the mate as an agent, to fire events and to look at. Its turns are the mate's.
+func (m *Mate) Agent() *Agent { return m.a }
+
+// Working reports whether it has something to do.
+func (m *Mate) Working() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.working || m.pending()
+}
+
+// Tell gives it something to do or to know. It is durable when Tell returns.
+func (m *Mate) Tell(ctx context.Context, parts ...transcript.Part) error {
+	return m.a.Tell(ctx, parts...)
+}
+
+// TellOnce is [Agent.TellOnce] for the mate.
+func (m *Mate) TellOnce(ctx context.Context, id string, parts ...transcript.Part) (bool, error) {
+	return m.a.TellOnce(ctx, id, parts...)
+}
+
+// live is the mate's goroutine.
+func (m *Mate) live(ctx context.Context) {
+	defer close(m.done)
+	err := m.work(ctx)
+	m.leave(err)
+	if err != nil && m.hire.Broken != nil {
+		m.hire.Broken(m, err)
+	}
+}
+
+// work goes from turn to turn until ctx ends.
+func (m *Mate) work(ctx context.Context) error {
+	for first := true; ; first = false {
+		res, err := m.turn(ctx)
+		more := m.more()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && !errors.Is(err, ErrNothingToDo):
+			return err
+		case m.pending():
+			continue
+		}
+		if m.hire.Idle != nil && (res != nil || first) {
+			if next := m.hire.Idle(ctx, m, res); next != "" && ctx.Err() == nil {
+				if err := m.a.Tell(ctx, transcript.Text{Text: next}); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if !m.wait(ctx, more) {
+			return nil
+		}
+	}
+}
+
+// more is closed when something more is queued than is now.
+func (m *Mate) more() <-chan struct{} {
+	m.a.mu.Lock()
+	defer m.a.mu.Unlock()
+	return m.a.more
+}
+
+// turn works on what there is.
+func (m *Mate) turn(ctx context.Context) (*Result, error) {
+	free, err := m.s.slot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	var res *Result
+	for e, err := range m.a.Run(ctx) {
+		if err != nil {
+			return res, err
+		}
+		if r, ok := e.(Result); ok {
+			res = &r
+		}
+		m.parent.pass(SubagentEvent{Use: m.hire.Use, Session: m.a.SessionID(), Name: m.hire.Name, Event: e})
+	}
+	return res, nil
+}
+
+func (m *Mate) pending() bool {
+	m.a.mu.Lock()
+	defer m.a.mu.Unlock()
+	return len(m.a.queue) > 0
+}
+
+// wait counts the mate as idle until something more is queued. False: it is to end.
+func (m *Mate) wait(ctx context.Context, more <-chan struct{}) bool {
+	m.set(false)
+	m.s.tell()
+	select {
+	case <-more:
+		m.set(true) // before the turn takes what is queued
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (m *Mate) set(working bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.working = working
+}
+
+// leave gives the session back.
+func (m *Mate) leave(err error) {
+	m.s.mu.Lock()
+	end := m.a.Close
+	if m.s.closed && m.s.leaving {
+		end = m.a.Leave
+	}
+	m.s.mu.Unlock()
+	err = errors.Join(err, end(), m.closer.Close())
+	m.set(false)
+	m.mu.Lock()
+	m.err = err
+	m.mu.Unlock()
+	m.s.mu.Lock()
+	m.s.mates = slices.DeleteFunc(m.s.mates, func(o *Mate) bool { return o == m })
+	m.s.mu.Unlock()
+	m.s.tell()
+}
+
+var errDismissed = errors.New("dismissed")
+
+// Dismiss ends the mate and waits for that: a turn that runs is interrupted. Its session
+// stays. The error is what kept its records from being written.
+func (m *Mate) Dismiss(ctx context.Context) error {
+	m.stop(errDismissed)
+	select {
+	case <-m.done:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
+}
+
+// Retire ends the mate and does not wait: it is for [Hire].Idle.
+func (m *Mate) Retire() { m.stop(errDismissed) }
+
+// Done is closed when the mate has left.
+func (m *Mate) Done() <-chan struct{} { return m.done }
+
+// tell has whoever waits for mates look again.
+func (s *Subagents) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Mates lists those that live, in the order in which they were hired.
+func (s *Subagents) Mates() []*Mate {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.mates)
+}
+
+// busy reports whether a mate works, and what is closed when that may have changed.
+func (s *Subagents) busy() (bool, <-chan struct{}) {
+	if s == nil {
+		return false, nil
+	}
+	s.mu.Lock()
+	changed := s.changed
+	s.mu.Unlock()
+	return slices.ContainsFunc(s.Mates(), (*Mate).Working), changed
+}
+
+// close ends all mates, and waits.
+func (s *Subagents) close(goesOn bool) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	s.closed, s.leaving = true, goesOn
+	mates := slices.Clone(s.mates)
+	s.mu.Unlock()
+	var err error
+	for _, m := range mates {
+		m.stop(errClosing)
+	}
+	for _, m := range mates {
+		err = errors.Join(err, m.Dismiss(context.Background()))
+	}
+	return err
+}
+
+// TellOnce is [Agent.Tell] for an item with an id of the caller's choice: when the session
+// has one of that id, from before a restart too, nothing happens and told is false.
+func (a *Agent) TellOnce(ctx context.Context, id string, parts ...transcript.Part) (told bool, err error) {
+	if id == "" || strings.ContainsAny(id, "\n\r\x00") {
+		return false, fmt.Errorf("item id %q: %w", id, session.ErrInvalid)
+	}
+	if err := a.ready(ctx, parts); err != nil {
+		return false, err
+	}
+	a.once.mu.Lock()
+	defer a.once.mu.Unlock()
+	if a.once.ids == nil {
+		if a.once.ids, err = a.itemIDs(ctx); err != nil {
+			return false, err
+		}
+	}
+	if a.once.ids[id] {
+		return false, nil
+	}
+	e, err := a.encode(transcript.Item{ID: id, Time: a.opt.Clock(), Role: transcript.RoleNotification, Parts: parts})
+	if err != nil {
+		return false, err
+	}
+	if err := a.queueNews(ctx, nil, e); err != nil {
+		return false, err
+	}
+	a.once.ids[id] = true
+	return true, nil
+}
+
+// seen are the ids of items that a session has; nil until they were looked up.
+type seen struct {
+	mu  sync.Mutex
+	ids map[string]bool
+}
+
+// itemIDs are those of all items that the session ever had, compacted ones too.
+func (a *Agent) itemIDs(ctx context.Context) (map[string]bool, error) {
+	ids := map[string]bool{}
+	s := a.Snapshot()
+	for _, e := range slices.Concat(s.Items, s.Pending) {
+		ids[e.ID()] = true
+	}
+	log := a.openLog()
+	if log == nil {
+		return ids, nil
+	}
+	for rec, err := range log.Records(ctx, session.Range{}) {
+		if err != nil {
+			return nil, err
+		}
+		if rec.Kind != session.KindItem || rec.Payload == nil {
+			continue
+		}
+		if it, err := session.ReadItem(rec.Payload); err == nil {
+			ids[it.Item.ID()] = true
+		}
+	}
+	return ids, nil
+}

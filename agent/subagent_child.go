@@ -1,0 +1,177 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// birth is what a sub-agent is made from.
+type birth struct {
+	kind   Definition
+	name   string // of one that lives on
+	title  string
+	tag    string
+	use    string // the call that wants it
+	resume string // the session that it goes on with
+	mode   policy.Mode
+	extra  []tool.Tool
+}
+
+// child makes a sub-agent. It has not begun.
+func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, io.Closer, error) {
+	m, err := s.model(p, b.kind)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := s.options(ctx, p, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	tools, closer, err := s.tools(ctx, p, b, o.Session)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Tools = tools
+	a, err := New(m, o)
+	if err != nil {
+		return nil, nil, errors.Join(err, closer.Close())
+	}
+	return a, closer, nil
+}
+
+func (s *Subagents) model(p *Agent, d Definition) (model.Model, error) {
+	switch {
+	case d.Model == "" || d.Model == "inherit" || d.Model == p.model.Info().Model:
+		return p.model, nil
+	case s.o.Model == nil:
+		return nil, fmt.Errorf("model %s: there is only %s here", d.Model, p.model.Info().Model)
+	}
+	return s.o.Model(d.Model)
+}
+
+// open is a closer of nothing.
+type open struct{}
+
+func (open) Close() error { return nil }
+
+func (s *Subagents) tools(ctx context.Context, p *Agent, b birth, from session.RestoreOptions) (*tool.Registry, io.Closer, error) {
+	p.mu.Lock()
+	all := p.tools
+	p.mu.Unlock()
+	without := append([]string{s.tool.Spec().Name}, b.kind.Without...)
+	var closer io.Closer = open{}
+	if s.o.Tools != nil {
+		var err error
+		at := Workplace{Definition: b.kind, Name: b.name, Session: from.SessionID, CWD: from.Opened.CWD}
+		if all, closer, err = s.o.Tools(ctx, at); err != nil {
+			return nil, nil, err
+		}
+		if closer == nil {
+			closer = open{}
+		}
+	} else if p.opt.Background != nil {
+		without = append(without, "TaskOutput", "TaskStop") // of what is the parent's
+	}
+	if b.kind.Tools != nil {
+		all = all.Only(b.kind.Tools...)
+	}
+	all = all.Without(without...)
+	if len(b.extra) > 0 {
+		var err error
+		if all, err = tool.NewRegistry(append(all.Tools(), b.extra...)...); err != nil {
+			return nil, nil, errors.Join(err, closer.Close())
+		}
+	}
+	return all, closer, nil
+}
+
+// options are the parent's, as far as they are a sub-agent's, too.
+func (s *Subagents) options(ctx context.Context, p *Agent, b birth) (*Options, error) {
+	d := b.kind
+	name := cmp.Or(b.name, d.Name)
+	guards, err := p.guards.Child(name, d.Mode)
+	if err == nil && b.mode != "" {
+		guards, err = guards.Child(name, b.mode)
+	}
+	if err != nil {
+		return nil, err
+	}
+	restore, err := p.childSession(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	o := &Options{
+		Sessions: p.opt.Sessions, Session: restore, NoPersist: p.opt.NoPersist,
+		System: d.Prompt, MaxTokens: p.opt.MaxTokens, Effort: p.opt.Effort,
+		Guards: guards, Name: name, Ask: p.opt.Ask, AskTimeout: p.opt.AskTimeout, Sandbox: p.opt.Sandbox, Profile: p.opt.Profile,
+		Hooks: p.opt.Hooks, Mask: p.opt.Mask, MaxTurns: d.MaxTurns, Retry: p.opt.Retry, Compact: p.opt.Compact,
+		Clock: p.opt.Clock, NewID: p.opt.NewID, Sleep: p.opt.Sleep, Rand: p.opt.Rand,
+		parent: p, kind: d.Name,
+	}
+	if p.opt.Retry.Max == 0 { // filled: none
+		o.Retry.Max = -1
+	}
+	return o, nil
+}
+
+// childSession is the session of a sub-agent: a new one, or the one that is gone on
+// with, or a fork of it where it belongs to a session that this one was forked from.
+func (a *Agent) childSession(ctx context.Context, b birth) (session.RestoreOptions, error) {
+	opened := session.Opened{
+		Owner: a.SessionID(), Use: b.use, CWD: a.cwd(), Title: b.title, Tag: b.tag,
+		User: a.opt.Session.Opened.User, Project: a.opt.Session.Opened.Project,
+	}
+	r := session.RestoreOptions{Opened: opened}
+	if b.resume == "" || a.opt.Sessions == nil {
+		if b.resume != "" {
+			return r, errors.New("resume: nothing is kept here")
+		}
+		return r, nil
+	}
+	m, err := a.opt.Sessions.Get(ctx, b.resume)
+	if err != nil {
+		return r, fmt.Errorf("resume: %w", err)
+	}
+	r.SessionID, r.MustExist = m.ID, true
+	r.Opened.CWD = cmp.Or(m.CWD, r.Opened.CWD)
+	for at := a.SessionID(); at != ""; {
+		if at == m.Owner {
+			r.Fork = at != a.SessionID()
+			return r, nil
+		}
+		above, err := a.opt.Sessions.Get(ctx, at)
+		if err != nil {
+			return r, fmt.Errorf("resume: %w", err)
+		}
+		at = above.Parent
+	}
+	return r, fmt.Errorf("resume: %s is no sub-agent of this session", b.resume)
+}
+
+// pass tells of what a sub-agent does, as far as there is room for it.
+func (a *Agent) pass(e SubagentEvent) {
+	switch e.Event.(type) {
+	case TextDelta, ThinkingDelta, ToolInputDelta:
+		return
+	}
+	a.mu.Lock()
+	if len(a.untold) < maxUntold {
+		a.untold = append(a.untold, e)
+	}
+	a.mu.Unlock()
+	select {
+	case a.bell <- struct{}{}:
+	default:
+	}
+}
+
+// maxUntold bounds what waits to be told of sub-agents while no turn runs.
+const maxUntold = 4096

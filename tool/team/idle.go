@@ -1,0 +1,105 @@
+package team
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// maxWords bounds what the lead is told of a teammate's last words, in bytes.
+const maxWords = 4000
+
+// idle is called when a teammate has nothing to do: what it says is what the teammate
+// does next.
+func (t *Team) idle(ctx context.Context, m *mate, last *agent.Result) (next string) {
+	if told, err := t.readyFor(ctx, m); told || err != nil {
+		return "" // it has something to do, or cannot be told
+	}
+	if last != nil {
+		if next := t.askHooks(ctx, m); next != "" {
+			return next
+		}
+	}
+	turn, why, text := ended(ctx, m, last)
+	if turn != "" {
+		t.tellLead(ctx, "idle-"+m.Session()+"-"+turn, fmt.Sprintf("The teammate %s has nothing to do (%s). It said last:\n%s", m.name, why, words(text)))
+	}
+	t.mu.Lock()
+	leaves := m.ending
+	t.mu.Unlock()
+	if leaves {
+		t.retire(ctx, m)
+		m.Retire()
+	}
+	return ""
+}
+
+// askHooks fires TeammateIdle: a hook that blocks has the teammate go on.
+func (t *Team) askHooks(ctx context.Context, m *mate) (next string) {
+	out, err := m.Agent().Fire(ctx, hook.Input{Event: hook.TeammateIdle, Teammate: m.name, Team: m.team})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil || out.Block == nil || m.kept >= maxKept {
+		m.kept = 0
+		return ""
+	}
+	m.kept++
+	return "TeammateIdle hook: " + cmp.Or(out.Block.What, "go on")
+}
+
+// ended is the teammate's last turn: its id, why it ended and what was said last.
+func ended(ctx context.Context, m *mate, last *agent.Result) (turn, why, text string) {
+	if last != nil {
+		why = string(last.Reason)
+		if last.Err != nil {
+			why += ": " + last.Err.Error()
+		}
+		return last.Turn, why, last.Text
+	}
+	log := m.Agent().Sessions()
+	if log == nil {
+		return "", "", ""
+	}
+	for rec, err := range log.Records(ctx, m.Session(), session.Range{Reverse: true}) {
+		if err != nil {
+			break
+		}
+		var closed session.TurnClosed
+		if rec.Kind != session.KindTurnClosed || json.Unmarshal(rec.Payload, &closed) != nil {
+			continue
+		}
+		turn, why = closed.Turn, closed.Reason
+		break
+	}
+	for _, e := range m.Agent().Snapshot().Items {
+		if e.Role() == transcript.RoleAssistant {
+			text = cmp.Or(e.Text(), text)
+		}
+	}
+	return turn, why, text
+}
+
+// words are somebody's last words, bounded.
+func words(text string) string {
+	text = cmp.Or(strings.TrimSpace(text), "(nothing)")
+	if len(text) > maxWords {
+		text = strings.ToValidUTF8(text[:maxWords], "") + "…"
+	}
+	return text
+}
+
+// retire has it on record that a teammate has left.
+func (t *Team) retire(ctx context.Context, m *mate) {
+	t.forget(m)
+	if s := m.Agent().Sessions(); s != nil {
+		_ = s.Tag(ctx, m.Session(), m.tag(retired)) // else it is there again after a restart
+	}
+	t.tellLead(ctx, "left-"+m.Session(), "The teammate "+m.name+" has left the team.")
+}

@@ -1,0 +1,105 @@
+package team
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Lead is what the agent that leads a team is called in it.
+const Lead = "team-lead"
+
+// everybody is to whom a message goes that is for all the others.
+const everybody = "*"
+
+// Prefix is what the tags of the sessions of teammates begin with.
+const Prefix = "teammate:"
+
+// retired is what they begin with when they have left.
+const retired = "former-teammate:"
+
+// member is what a tag says of a teammate.
+//
+//	teammate:TEAM:NAME:KIND;mode=plan;model=fast
+type member struct {
+	team, name, kind string
+	mode             policy.Mode
+	model            string
+}
+
+func (m member) tag(prefix string) string {
+	s := prefix + m.team + ":" + m.name + ":" + m.kind
+	if m.mode != "" {
+		s += ";mode=" + string(m.mode)
+	}
+	if m.model != "" {
+		s += ";model=" + m.model
+	}
+	return s
+}
+
+// parse reads a tag.
+func parse(tag string) (m member, ok bool) {
+	rest, ok := strings.CutPrefix(tag, Prefix)
+	if !ok {
+		return m, false
+	}
+	parts := strings.SplitN(rest, ":", 3)
+	if len(parts) != 3 {
+		return m, false
+	}
+	m.team, m.name = parts[0], parts[1]
+	var more string
+	m.kind, more, _ = strings.Cut(parts[2], ";")
+	for more != "" {
+		var one string
+		one, more, _ = strings.Cut(more, ";")
+		switch key, value, _ := strings.Cut(one, "="); key {
+		case "mode":
+			m.mode = policy.Mode(value)
+		case "model":
+			m.model = value
+		default:
+			return m, false
+		}
+	}
+	return m, checkName(m.team) == nil && checkName(m.name) == nil && m.kind != ""
+}
+
+// checkName refuses what is no name of a team or a teammate: small letters, digits and
+// hyphens, at most 32.
+func checkName(name string) error {
+	bad := strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != ""
+	if name == "" || len(name) > 32 || bad || strings.HasPrefix(name, "-") {
+		return fmt.Errorf("%q is no name: small letters, digits and hyphens, at most 32", name)
+	}
+	if name == Lead {
+		return fmt.Errorf("%s is the name of the lead", Lead)
+	}
+	return nil
+}
+
+// find is the definition of a kind, with what the member has of its own.
+func (m member) find(s *agent.Subagents) (agent.Definition, error) {
+	for _, d := range s.Definitions() {
+		if d.Name == m.kind {
+			d.Model = cmp.Or(m.model, d.Model)
+			return m.briefed(d), nil
+		}
+	}
+	return agent.Definition{}, fmt.Errorf("there is no sub-agent of kind %q any more", m.kind)
+}
+
+// briefed tells a kind of sub-agent that it is in a team.
+func (m member) briefed(d agent.Definition) agent.Definition {
+	d.Prompt = strings.TrimRight(d.Prompt, "\n") + fmt.Sprintf(`
+
+You are %s, a teammate in the team %s. %s leads it. SendMessage reaches the others by name; nobody reads what you only say,
+but for your last words, which %s is told when you have nothing to do. TaskList shows what is to be done by whom: set a task
+in_progress before you begin with it and completed when all of it is done. Messages come by themselves: do not wait for them,
+end your turn.`, m.name, m.team, Lead, Lead)
+	return d
+}

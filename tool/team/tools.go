@@ -1,0 +1,226 @@
+package team
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+type createInput struct {
+	Name        string `json:"team_name" jsonschema:"Small letters, digits and hyphens"`
+	Description string `json:"description,omitempty" jsonschema:"What the team is for; each teammate is told"`
+}
+
+type sendInput struct {
+	To      string `json:"to" jsonschema:"A teammate's name, team-lead, or * for everybody else"`
+	Message any    `json:"message" jsonschema:"What it is to know or to do. An object with type shutdown_request asks a teammate to leave when it has nothing to do; with type shutdown_response and approve false, a teammate stays"`
+	Summary string `json:"summary,omitempty" jsonschema:"The message in five to ten words"`
+}
+
+type deleteInput struct{}
+
+// Tools are TeamCreate, SendMessage and TeamDelete, for the lead. Teammates have
+// SendMessage by themselves.
+func (t *Team) Tools() ([]tool.Tool, error) {
+	create, err := tool.New(
+		tool.Spec{Name: "TeamCreate", Description: "Begins a team, which you lead. Add teammates with Agent and its name; share work with TaskCreate and owners. Use it for work that several can do at once and have to talk about."},
+		func(_ context.Context, c *tool.Call, in createInput) (tool.Result, error) {
+			return t.create(c, in), nil
+		},
+		harmless[createInput]("TeamCreate"))
+	if err != nil {
+		return nil, err
+	}
+	send, err := t.sendTool()
+	if err != nil {
+		return nil, err
+	}
+	end, err := tool.New(
+		tool.Spec{Name: "TeamDelete", Description: "Ends the team: the teammates leave, their sessions stay. Not while one of them works."},
+		func(ctx context.Context, c *tool.Call, _ deleteInput) (tool.Result, error) { return t.end(ctx, c), nil },
+		harmless[deleteInput]("TeamDelete"))
+	return []tool.Tool{create, send, end}, err
+}
+
+func (t *Team) sendTool() (tool.Tool, error) {
+	return tool.New(
+		tool.Spec{Name: "SendMessage", Description: "Sends a message to a teammate, to team-lead, or with * to everybody else in the team. It is kept until it is read."},
+		t.send, harmless[sendInput]("SendMessage"))
+}
+
+// harmless are the requests of tools that touch nothing but sessions of the run.
+func harmless[In any](name string) func(*tool.Call, In) ([]policy.Request, error) {
+	return func(*tool.Call, In) ([]policy.Request, error) {
+		return []policy.Request{{Resource: name, ReadOnly: true}}, nil
+	}
+}
+
+// create begins a team.
+func (t *Team) create(c *tool.Call, in createInput) tool.Result {
+	if who := t.Of(c.Session); who != "" && who != Lead {
+		return tool.Failure("only " + Lead + " can begin a team")
+	}
+	if err := checkName(in.Name); err != nil {
+		return tool.Failure(err.Error())
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.name != "" {
+		return tool.Failure("there is a team, " + t.name + ": one at a time. TeamDelete ends it")
+	}
+	t.name, t.about = in.Name, strings.TrimSpace(in.Description)
+	return tool.Text("The team " + in.Name + " is there, and you are its " + Lead + ". Agent with name and team_name adds a teammate.")
+}
+
+// end ends the team.
+func (t *Team) end(ctx context.Context, c *tool.Call) tool.Result {
+	if who := t.Of(c.Session); who != "" && who != Lead {
+		return tool.Failure("only " + Lead + " can end the team")
+	}
+	name := t.Name()
+	if name == "" {
+		return tool.Failure("there is no team")
+	}
+	var busy, left []string
+	for _, m := range t.roster() {
+		if m.Working() {
+			busy = append(busy, m.name)
+		}
+	}
+	if len(busy) > 0 {
+		return tool.Failure(strings.Join(busy, ", ") + " still works. You are told when that has ended; a message with type shutdown_request asks to leave then.")
+	}
+	for _, m := range t.roster() {
+		if err := m.Dismiss(ctx); err != nil {
+			return tool.Failure(fmt.Sprintf("%s: %v", m.name, err))
+		}
+		t.forget(m)
+		if s := m.Agent().Sessions(); s != nil {
+			if err := s.Tag(ctx, m.Session(), m.tag(retired)); err != nil {
+				return tool.Failure(fmt.Sprintf("%s: %v", m.name, err))
+			}
+		}
+		left = append(left, m.name+" (session "+m.Session()+")")
+	}
+	t.mu.Lock()
+	t.name, t.about = "", ""
+	t.mu.Unlock()
+	text := "The team " + name + " has ended."
+	if len(left) > 0 {
+		text += " It was: " + strings.Join(left, ", ") + "."
+	}
+	return tool.Text(text)
+}
+
+// protocol is a message that is more than text.
+type protocol struct {
+	Type    string `json:"type"`
+	Approve *bool  `json:"approve"`
+	Reason  string `json:"reason"`
+	Request string `json:"request_id"` // of a shutdown_request: there is one at most
+}
+
+// send sends a message.
+func (t *Team) send(ctx context.Context, c *tool.Call, in sendInput) (tool.Result, error) {
+	from := t.Of(c.Session)
+	if from == "" {
+		return tool.Failure("you are in no team: Agent with a name begins one"), nil
+	}
+	to, err := t.recipients(from, in.To)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	text, err := t.word(from, to, in)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	parts := transcript.Text{Text: "Message from " + from + ":\n" + text}
+	id := "message-" + c.Session + "-" + c.ID
+	var got []string
+	for _, r := range to {
+		tell := t.lead().TellOnce
+		if r != nil {
+			tell = r.TellOnce
+		}
+		if _, err := tell(ctx, id, parts); err != nil {
+			return tool.Failure(fmt.Sprintf("%s could not be told: %v. Told were: %s.", named(r), err, strings.Join(append(got, "nobody else"), ", "))), nil
+		}
+		got = append(got, named(r))
+	}
+	return tool.Text("It is sent to " + strings.Join(got, ", ") + "."), nil
+}
+
+func named(m *mate) string {
+	if m == nil {
+		return Lead
+	}
+	return m.name
+}
+
+// recipients are to whom a message goes; nil is the lead.
+func (t *Team) recipients(from, to string) ([]*mate, error) {
+	var list []*mate
+	names := []string{Lead}
+	if from != Lead && (to == Lead || to == everybody) {
+		list = append(list, nil)
+	}
+	for _, m := range t.roster() {
+		names = append(names, m.name)
+		if m.name != from && (m.name == to || to == everybody) {
+			list = append(list, m)
+		}
+	}
+	switch {
+	case to == from:
+		return nil, errors.New("a message to yourself")
+	case len(list) == 0 && to == everybody:
+		return nil, errors.New("there is nobody else in the team")
+	case len(list) == 0:
+		return nil, fmt.Errorf("there is no %q in the team: there are %s", to, strings.Join(names, ", "))
+	}
+	return list, nil
+}
+
+// word is the text of a message, and what it does besides.
+func (t *Team) word(from string, to []*mate, in sendInput) (string, error) {
+	if s, ok := in.Message.(string); ok {
+		if strings.TrimSpace(s) == "" {
+			return "", errors.New("the message is empty")
+		}
+		return s, nil
+	}
+	raw, err := json.Marshal(in.Message)
+	if err != nil {
+		return "", err
+	}
+	var p protocol
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return "", errors.New("message must be a text, or an object with a type")
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case p.Type == "shutdown_request" && from == Lead:
+		for _, m := range to {
+			m.ending = true
+		}
+		return strings.TrimSpace("You are asked to leave the team. Finish what cannot stay as it is; you leave when you have nothing to do. " +
+			"To stay, send " + Lead + ` {"type":"shutdown_response","approve":false,"reason":"…"}. ` + p.Reason), nil
+	case p.Type == "shutdown_response" && from != Lead && p.Approve != nil:
+		m := t.members[from]
+		if !m.ending {
+			return "", errors.New("nobody has asked you to leave")
+		}
+		if m.ending = *p.Approve; m.ending {
+			return "I leave when I have nothing to do. " + p.Reason, nil
+		}
+		return "I stay. " + p.Reason, nil
+	}
+	return "", fmt.Errorf("a message of type %q: there are shutdown_request, of %s, and shutdown_response with approve, of a teammate", p.Type, Lead)
+}
