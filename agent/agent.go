@@ -41,24 +41,25 @@ type Agent struct {
 	guards *policy.Guards
 	ledger ledger
 	purse  purse
+	once   seen // for TellOnce
 
 	at      atomic.Pointer[string] // the current directory, once it is another than that of the session
 	running sync.Mutex             // held by Run and Next
-	loop    *loop      // nil until started; used under running
+	loop    *loop                  // nil until started; used under running
 
 	mu        sync.Mutex // guards what follows
 	closed    bool
 	log       *session.Log
 	id        string
 	tools     *tool.Registry
-	toolsNew  bool // since the last request
+	toolsNew  bool    // since the last request
 	before    *Result // of the turns that the next one is a part of the same work with; see Work
 	queue     []transcript.Encoded
 	more      chan struct{} // closed when the queue has grown, and replaced
 	untold    []Event       // from away from the loop's goroutine
-	bell      chan struct{} // rung when there is something untold while calls run
 	said      []string      // by hooks, to the model, likewise
 	stops     *HookError    // likewise: a hook wants the turn to end
+	bell      chan struct{} // rung when there is something untold while calls run
 	asking    bool
 	interrupt context.CancelCauseFunc
 	snapshot  func() Snapshot
@@ -437,6 +438,7 @@ func (a *Agent) close(goesOn bool) error {
 	var err error
 	if a.loop != nil {
 		err = a.loop.halt(context.Background())
+		err = errors.Join(err, a.opt.Subagents.close(goesOn))
 		err = errors.Join(err, a.opt.Background.close(a.loop.broken != nil))
 		err = errors.Join(err, a.loop.closing(context.Background()))
 	}

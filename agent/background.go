@@ -327,6 +327,7 @@ func (a *Agent) settle(ctx context.Context, k *backJob) error {
 	c := *k.c
 	c.detached, c.result, c.took = false, k.result, k.took
 	entries := a.reviewBehind(ctx, &c)
+	entries = append(entries, a.opt.Background.ended(ctx, k)...)
 	ended, err := c.ended()
 	if err != nil {
 		return err
@@ -392,6 +393,18 @@ func (a *Agent) fail(err error) {
 // durable when Tell returns, and read after the current tool round or with the next
 // turn. It opens the session if nothing has yet. Errors: ErrClosed and the store's.
 func (a *Agent) Tell(ctx context.Context, parts ...transcript.Part) error {
+	if err := a.ready(ctx, parts); err != nil {
+		return err
+	}
+	e, err := a.encode(transcript.Item{ID: a.opt.NewID(), Time: a.opt.Clock(), Role: transcript.RoleNotification, Parts: parts})
+	if err != nil {
+		return err
+	}
+	return a.queueNews(ctx, nil, e)
+}
+
+// ready opens the session, if nothing has yet, for parts that the agent is told.
+func (a *Agent) ready(ctx context.Context, parts []transcript.Part) error {
 	a.mu.Lock()
 	started, closed := a.snapshot != nil, a.closed
 	a.mu.Unlock()
@@ -405,11 +418,7 @@ func (a *Agent) Tell(ctx context.Context, parts ...transcript.Part) error {
 			return err
 		}
 	}
-	e, err := a.encode(transcript.Item{ID: a.opt.NewID(), Time: a.opt.Clock(), Role: transcript.RoleNotification, Parts: parts})
-	if err != nil {
-		return err
-	}
-	return a.queueNews(ctx, nil, e)
+	return nil
 }
 
 // askBehind judges what a call in the background wants besides. Nobody can be asked

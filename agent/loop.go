@@ -35,6 +35,7 @@ type loop struct {
 
 	asides  []string   // of hooks, for the model to read next
 	planned reminder   // what the model knows of plan mode
+	instructed instructed // what it knows of instructions
 	initial string     // input of a SessionStart hook, when there is no other
 	ended   *HookError // a hook ends the next turn before it has begun
 
@@ -153,6 +154,7 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 	l.turn = t
 	l.a.mu.Unlock()
 	entries := []entry{{draft: opened, event: TurnStarted{Turn: id}}}
+	l.gather()
 	before, told, err := l.a.asideItem(l.asides)
 	if err != nil {
 		return err
@@ -165,6 +167,11 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 		return err
 	} else if ok {
 		items = append([]transcript.Encoded{plan}, items...)
+	}
+	if told, ok, _, err := l.instructionsItem(); err != nil {
+		return err
+	} else if ok {
+		items = append([]transcript.Encoded{told}, items...)
 	}
 	for _, e := range items {
 		entries = append(entries, itemEntry(e, nil))
@@ -260,6 +267,9 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 		return Step{}, false, err
 	}
 	if err := l.remind(ctx); err != nil {
+		return Step{}, false, err
+	}
+	if err := l.instruct(ctx); err != nil {
 		return Step{}, false, err
 	}
 	if !l.t.Dispatchable() && !l.turn.goesOn {

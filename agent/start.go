@@ -52,6 +52,9 @@ func (a *Agent) start(ctx context.Context, emit func(Event)) (*loop, error) {
 		l.broken = err
 		return nil, err
 	}
+	if !l.opened.Created && l.log != nil {
+		l.opened.Notices = append(l.opened.Notices, a.opt.Subagents.resumed(ctx)...)
+	}
 	l.tellOpened(emit)
 	return l, nil
 }
@@ -106,6 +109,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 		ID: got.Log.ID(), Created: got.Created, Forked: got.Forked, Items: len(got.State.Items),
 		Notices: got.Notices, Recovery: got.Log.Recovery(),
 	}
+	l.goBack(got.State.Cwd)
 	left, err := a.resumePolicy(got.State)
 	l.opened.Notices = append(l.opened.Notices, left...)
 	if err == nil && got.Waiting {
