@@ -93,12 +93,12 @@ func (c *insideCmd) turn(ctx context.Context, p *Program, host *logpipe.Client, 
 	return c.drive(ctx, host, a, input)
 }
 
-// drive runs one turn. Its result is told when the session is closed again: then nothing
+// drive runs one turn, and what follows of it in the background. Its result is told when the session is closed again: then nothing
 // follows it.
 func (c *insideCmd) drive(ctx context.Context, host *logpipe.Client, a *agent.Agent, input []transcript.Part) (outcome.Outcome, error) {
 	var res *agent.Result
 	err := func() error {
-		for e, err := range a.Run(ctx, input...) {
+		for e, err := range a.Work(ctx, input...) {
 			if err != nil {
 				return err
 			}

@@ -21,7 +21,11 @@ type wireEvent struct {
 	Event json.RawMessage `json:"event,omitempty"`
 	Error *wireError      `json:"error,omitempty"`
 	Item  json.RawMessage `json:"item,omitempty"` // what a tool has returned, as an item
+	Of    *wireEvent      `json:"of,omitempty"`   // what happened to a sub-agent
 }
+
+// maxDepth bounds sub-agents of sub-agents.
+const maxDepth = 4
 
 // The types of events that are plain JSON, each with its reader.
 var plain = map[string]func(json.RawMessage) (agent.Event, error){
@@ -35,6 +39,7 @@ var plain = map[string]func(json.RawMessage) (agent.Event, error){
 	"approval_resolved": readAs[agent.ApprovalResolved],
 	"policy_changed":    readAs[agent.PolicyChanged],
 	"tool_started":      readAs[agent.ToolStarted],
+	"tool_detached":     readAs[agent.ToolDetached],
 	"tools_changed":     readAs[agent.ToolsChanged],
 	"compacting":        readAs[agent.Compacting],
 	"mutation_finished": readAs[agent.MutationFinished],
@@ -82,6 +87,8 @@ func typeOf(e agent.Event) string {
 		return "policy_changed"
 	case agent.ToolStarted:
 		return "tool_started"
+	case agent.ToolDetached:
+		return "tool_detached"
 	case agent.ToolsChanged:
 		return "tools_changed"
 	case agent.Compacting:
@@ -115,6 +122,13 @@ func packEvent(e agent.Event) (*wireEvent, error) {
 		if body, w.Item, err = packResult(e); err != nil {
 			return nil, err
 		}
+	case agent.SubagentEvent:
+		of, err := packEvent(e.Event)
+		if err != nil {
+			return nil, err
+		}
+		e.Event = nil
+		w.Type, w.Of, body = "subagent", of, e
 	case agent.Retrying:
 		w.Type, w.Error, e.Err = "retrying", toWire(e.Err), nil
 		body = e
@@ -164,6 +178,8 @@ func (w *wireEvent) event() (agent.Event, error) {
 	}
 	err := w.Error.err()
 	switch w.Type {
+	case "subagent":
+		return w.subagent()
 	case "item_appended":
 		return readAs[agent.ItemAppended](w.Event)
 	case "tool_finished":
@@ -195,6 +211,36 @@ func (w *wireEvent) event() (agent.Event, error) {
 		return e, bad
 	}
 	return nil, fmt.Errorf("%w: there is no event %q", errFrame, w.Type)
+}
+
+// subagent is what happened to a sub-agent. How deep it lies was bounded before.
+func (w *wireEvent) subagent() (agent.Event, error) {
+	var e agent.SubagentEvent
+	if err := json.Unmarshal(w.Event, &e); err != nil {
+		return nil, err
+	}
+	if w.Of == nil {
+		return nil, fmt.Errorf("%w: a sub-agent's event without one", errFrame)
+	}
+	var err error
+	e.Event, err = w.Of.event()
+	return e, err
+}
+
+// depth is how many events lie in one another.
+func (w *wireEvent) depth() (n int) {
+	for at := w; at != nil; at = at.Of {
+		n++
+	}
+	return n
+}
+
+// size is how many bytes the event had on its way.
+func (w *wireEvent) size() (n int) {
+	for at := w; at != nil; at = at.Of {
+		n += len(at.Event) + len(at.Item)
+	}
+	return n
 }
 
 func (w *wireEvent) toolFinished() (agent.Event, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool/tasks"
 )
 
 // A log outlives the container, and may be gone on with outside of it: what permits
@@ -33,6 +34,8 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 		return readable[policy.Decision](r)
 	case session.KindHookRan:
 		return readable[hook.Ran](r)
+	case session.KindTaskChanged: // the host shows tasks and does nothing with them
+		return readable[tasks.Change](r)
 	case session.KindApprovalAsked, session.KindMetaChanged, session.KindApprovalResolved, session.KindPolicyChanged:
 	default:
 		return no("records of this kind are the host's")

@@ -269,29 +269,47 @@ func (s *Server) answer(ctx context.Context, r *request, blob []byte) (a reply, 
 
 // event passes on what the agent tells. Of an item the host's own record is told.
 func (s *Server) event(ctx context.Context, w *wireEvent) error {
-	if w == nil {
+	switch depth := w.depth(); {
+	case depth == 0:
 		return fmt.Errorf("%w: an event without one", errFrame)
+	case depth > maxDepth:
+		return fmt.Errorf("%w: an event in %d others", errFrame, depth-1)
 	}
 	e, err := w.event()
 	if err != nil {
 		return err
 	}
-	size := len(w.Event) + len(w.Item)
-	if it, ok := e.(agent.ItemAppended); ok {
-		if it.Item, err = s.item(ctx, it.Seq); err != nil {
-			return err
-		}
-		e, size = it, len(it.Item.JSON)
+	e, size, err := s.recorded(ctx, s.o.Session, e)
+	if err != nil {
+		return err
 	}
 	if s.o.Event != nil {
-		s.o.Event(e, size)
+		s.o.Event(e, max(size, w.size()))
 	}
 	return nil
 }
 
-// item is an item of the session, by its record.
-func (s *Server) item(ctx context.Context, seq int64) (transcript.Encoded, error) {
-	for r, err := range s.sessions.Store().Read(ctx, s.o.Session, session.Range{After: seq - 1, Until: seq}) {
+// recorded is an event with the item that the host has on record, and its size.
+func (s *Server) recorded(ctx context.Context, id string, e agent.Event) (_ agent.Event, size int, err error) {
+	switch of := e.(type) {
+	case agent.ItemAppended:
+		if of.Item, err = s.item(ctx, id, of.Seq); err != nil {
+			return nil, 0, err
+		}
+		return of, len(of.Item.JSON), nil
+	case agent.SubagentEvent:
+		if err := s.bounds.writable(ctx, of.Session); err != nil {
+			return nil, 0, err
+		}
+		of.Event, size, err = s.recorded(ctx, of.Session, of.Event)
+		return of, size, err
+	}
+	return e, 0, nil
+}
+
+// item is an item of a session, by its record.
+func (s *Server) item(ctx context.Context, id string, seq int64) (transcript.Encoded, error) {
+	for r, err := range s.sessions.Store().Read(ctx, id, session.Range{After: seq - 1, Until: seq}) {
 		if err != nil {
 			return transcript.Encoded{}, err
 		}

@@ -95,6 +95,8 @@ func TestEvents(t *testing.T) {
 			Content: []transcript.Part{transcript.Text{Text: "out"}, transcript.Media{MIME: "image/png", Data: []byte{0, 1, 255}}},
 			IsError: true, ExitCode: &code, Notes: []string{"x"}, Changes: []session.Change{{Path: "/p", Before: "absent", After: "00"}},
 		}},
+		agent.ToolDetached{Use: "u", Tool: "Bash"},
+		agent.SubagentEvent{Use: "u", Session: "c", Name: "Explore", Event: agent.SubagentEvent{Use: "v", Session: "d", Name: "w", Event: agent.Notice{Text: "n"}}},
 		agent.ToolsChanged{Tools: []string{"Read"}},
 		agent.Compacting{Trigger: "auto"},
 		agent.MutationFinished{By: "compact", Moment: agent.AfterToolResult, Dirty: true, Before: 9, After: 2, Trigger: "auto", TokensBefore: 90, TokensAfter: 20},
@@ -146,6 +148,20 @@ func TestItemsAreTheHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e := (<-told).(agent.ItemAppended); e.Item.Text() != "hello" || e.Seq != recs[0].Seq {
+		t.Errorf("told: %+v", e)
+	}
+	child, err := b.sessions.Create(t.Context(), session.Opened{Owner: b.log.ID()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	recs, err = child.Append(t.Context(), item("c", "a child's"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.c.Tell(agent.SubagentEvent{Session: child.ID(), Event: agent.ItemAppended{Seq: recs[0].Seq, Item: lie}}); err != nil {
+		t.Fatal(err)
+	}
+	if e := (<-told).(agent.SubagentEvent).Event.(agent.ItemAppended); e.Item.Text() != "a child's" {
 		t.Errorf("told: %+v", e)
 	}
 	if err := b.c.Tell(agent.ItemAppended{Seq: 99}); err != nil {
