@@ -92,9 +92,7 @@ func (c *agentFlags) toolbox(p *Program, cwd string, s *settings.Settings, loud 
 		return b, err
 	}
 	b.hide = hidden(s.Rules, &b.permissions)
-	if !c.contained { // there an agent lives for one turn
-		b.background = agent.NewBackground(nil)
-	}
+	b.background = agent.NewBackground(nil)
 	all, err := b.tools()
 	if err != nil {
 		return b, err
