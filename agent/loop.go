@@ -33,11 +33,11 @@ type loop struct {
 	turns             int              // turns opened so far in the session
 	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
 
-	asides  []string   // of hooks, for the model to read next
-	planned reminder   // what the model knows of plan mode
+	asides     []string   // of hooks, for the model to read next
+	planned    reminder   // what the model knows of plan mode
 	instructed instructed // what it knows of instructions
-	initial string     // input of a SessionStart hook, when there is no other
-	ended   *HookError // a hook ends the next turn before it has begun
+	initial    string     // input of a SessionStart hook, when there is no other
+	ended      *HookError // a hook ends the next turn before it has begun
 
 	saves saves  // of files
 	turn  *turn  // the open turn, or nil
@@ -158,7 +158,6 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 	before, told, err := l.a.asideItem(l.asides)
 	if err != nil {
 		return err
-	l.gather()
 	}
 	if l.asides = nil; told {
 		items = append([]transcript.Encoded{before}, items...)
@@ -168,10 +167,12 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 	} else if ok {
 		items = append([]transcript.Encoded{plan}, items...)
 	}
-	if told, ok, _, err := l.instructionsItem(); err != nil {
+	known, again, err := l.instructionItems()
+	if err != nil {
 		return err
-	} else if ok {
-		items = append([]transcript.Encoded{told}, items...)
+	}
+	if items = append(known, items...); again {
+		entries = append(l.loaded(ctx, "compact"), entries...)
 	}
 	for _, e := range items {
 		entries = append(entries, itemEntry(e, nil))

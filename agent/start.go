@@ -117,7 +117,6 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	}
 	if err != nil {
 		return nil, errors.Join(err, got.Log.Close())
-	l.goBack(got.State.Cwd)
 	}
 	a.mu.Lock()
 	a.queue = append(got.State.Queue, a.queue...)
