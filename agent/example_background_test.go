@@ -1,0 +1,65 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// A build that takes long does not hold its turn up: the model is told when it has ended.
+func ExampleNewBackground() {
+	type input struct{}
+	goOn := make(chan struct{})
+	build, err := tool.New(tool.Spec{Name: "Build", Description: "builds everything", ReadOnly: true},
+		func(context.Context, *tool.Call, input) (tool.Result, error) {
+			<-goOn
+			return tool.Text("built"), nil
+		}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tools, err := tool.NewRegistry(build)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	back := agent.NewBackground(&agent.BackgroundOptions{Detach: func(*tool.Call) time.Duration { return 0 }})
+	m := playOf(`steps: [{tool_uses: [{tool: Build, input: {}}]}, {text: it builds}, {text: it is built}]`)
+	a, err := agent.New(m, &agent.Options{Tools: tools, Background: back})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer a.Close()
+	ctx := context.Background()
+	res, err := a.Prompt(ctx, "build it")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Text)
+
+	use := back.List()[0].Use
+	close(goOn)
+	if err := back.Wait(ctx, use); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for e, err := range a.Run(ctx) { // no input: it answers what has come
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if item, ok := e.(agent.ItemAppended); ok && item.Item.Role() == transcript.RoleAssistant {
+			fmt.Println(item.Item.Text())
+		}
+	}
+	// Output:
+	// it builds
+	// it is built
+}
