@@ -30,7 +30,8 @@ func (l *loop) opening(ctx context.Context) error {
 	}
 	out, more := l.aside(ctx, hook.Input{Event: hook.SessionStart, Source: source, Model: l.a.model.Info().Model})
 	l.initial = out.InitialMessage
-	return l.a.record(ctx, append(entries, more...))
+	entries = append(append(entries, more...), l.loaded(ctx, "")...)
+	return l.a.record(ctx, entries)
 }
 
 // closing fires SessionEnd. Of a sub-agent's end SubagentStop has told.
@@ -85,6 +86,12 @@ func (l *loop) keepGoing(ctx context.Context, why Reason, cause error) (bool, er
 			in.Details = cause.Error()
 		}
 		_, entries = l.aside(ctx, in)
+		if in.Error == "authentication_failed" {
+			_, more := l.aside(ctx, hook.Input{
+				Event: hook.Notification, NotificationType: "auth_failed", Title: "The model's provider refuses the key", Message: in.Details,
+			})
+			entries = append(entries, more...)
+		}
 	}
 	stop := hook.Stop
 	if l.a.opt.parent != nil {

@@ -30,6 +30,8 @@ type Options struct {
 	// System is the system prompt. Keep it the same over a session's life:
 	// changing it makes the provider read everything again.
 	System string
+	// Instructions are told to the model before the first input.
+	Instructions Instructions
 	// Tools are what the model may call; nil means none.
 	Tools *tool.Registry
 	// Background takes the calls that go on when their turn does not wait for them; nil:

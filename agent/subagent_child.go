@@ -110,7 +110,7 @@ func (s *Subagents) options(ctx context.Context, p *Agent, b birth) (*Options, e
 	}
 	o := &Options{
 		Sessions: p.opt.Sessions, Session: restore, NoPersist: p.opt.NoPersist,
-		System: d.Prompt, MaxTokens: p.opt.MaxTokens, Effort: p.opt.Effort,
+		System: d.Prompt, Instructions: p.opt.Instructions, MaxTokens: p.opt.MaxTokens, Effort: p.opt.Effort,
 		Guards: guards, Name: name, Ask: p.opt.Ask, AskTimeout: p.opt.AskTimeout, Sandbox: p.opt.Sandbox, Profile: p.opt.Profile,
 		Hooks: p.opt.Hooks, Mask: p.opt.Mask, MaxTurns: d.MaxTurns, Retry: p.opt.Retry, Compact: p.opt.Compact,
 		Clock: p.opt.Clock, NewID: p.opt.NewID, Sleep: p.opt.Sleep, Rand: p.opt.Rand,
