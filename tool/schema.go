@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -19,11 +20,11 @@ const (
 	maxInteger = 1 << 53 // beyond it, JSON numbers lose digits in other programs
 )
 
-// schema is a tool's input schema, resolved once. It is immutable.
+// schema is a tool's input schema. It is immutable.
 type schema struct {
 	shown    json.RawMessage // for the model
 	optional []string        // top-level fields for which null means absent
-	resolved *jsonschema.Resolved
+	resolve  func() (*jsonschema.Resolved, error)
 }
 
 func inferSchema[In any]() (*schema, error) {
@@ -32,7 +33,14 @@ func inferSchema[In any]() (*schema, error) {
 		return nil, err
 	}
 	tighten(s)
-	return resolveSchema(s)
+	out, err := newSchema(s)
+	if err != nil {
+		return nil, err
+	}
+	// What was inferred is sound. To resolve it takes most of the time, and most tools of a
+	// run are never called.
+	out.resolve = sync.OnceValues(func() (*jsonschema.Resolved, error) { return s.Resolve(nil) })
+	return out, nil
 }
 
 func parseSchema(raw json.RawMessage) (*schema, error) {
@@ -40,15 +48,17 @@ func parseSchema(raw json.RawMessage) (*schema, error) {
 	if err := json.Unmarshal(raw, s); err != nil {
 		return nil, err
 	}
-	made, err := resolveSchema(s)
+	made, err := newSchema(s)
 	if err != nil {
 		return nil, err
 	}
 	made.shown = slices.Clone(raw)
-	return made, nil
+	resolved, err := s.Resolve(nil)
+	made.resolve = func() (*jsonschema.Resolved, error) { return resolved, nil }
+	return made, err
 }
 
-func resolveSchema(s *jsonschema.Schema) (*schema, error) {
+func newSchema(s *jsonschema.Schema) (*schema, error) {
 	if s.Type != "object" {
 		return nil, errors.New("want an object")
 	}
@@ -62,8 +72,7 @@ func resolveSchema(s *jsonschema.Schema) (*schema, error) {
 			out.optional = append(out.optional, name)
 		}
 	}
-	out.resolved, err = s.Resolve(nil)
-	return out, err
+	return out, nil
 }
 
 // tighten drops "or null" from inferred lists and optional pointers: providers
@@ -111,7 +120,11 @@ func (s *schema) check(raw json.RawMessage) (json.RawMessage, error) {
 			delete(object, name)
 		}
 	}
-	if err := s.resolved.Validate(object); err != nil {
+	resolved, err := s.resolve()
+	if err != nil {
+		return nil, err
+	}
+	if err := resolved.Validate(object); err != nil {
 		return nil, errors.New(readable(err.Error()))
 	}
 	if r.changed {
