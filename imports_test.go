@@ -71,6 +71,7 @@ var floors = map[string]int{
 	"hook/watch":      5,  // files that hooks name
 	"audit":           35, // it reads what the floors below have recorded
 	"audit/secret":    1,
+	"checkpoint":      35,
 
 	"agent":    40,
 	"settings": 40,

@@ -13,6 +13,7 @@ type ForkOptions struct {
 	ID    string // of the new session; default a new UUID
 	UpTo  *int   // index of the last transcript item to keep; nil keeps all
 	At    string // or its item id
+	Seq   int64  // or the record that is the last one that it shares; 0 is the newest
 	Title string
 	User  string // on whose behalf, see [Opened.User]
 	Owner string // whose run it works for, see [Opened.Owner]
@@ -43,10 +44,14 @@ func (s *Sessions) Fork(ctx context.Context, src string, o *ForkOptions) (string
 		return "", &Error{Op: "fork", Session: opt.ID, Err: ErrExists, Hint: "choose another id, or none"}
 	}
 	at := branch{base: Base{Parent: src, Seq: m.Head, Digest: m.HeadDigest, Messages: m.MessageCount}}
-	if opt.UpTo != nil || opt.At != "" {
-		if at, err = s.branch(ctx, m, opt); err != nil {
-			return "", err
-		}
+	switch {
+	case opt.UpTo != nil || opt.At != "":
+		at, err = s.branch(ctx, m, opt)
+	case opt.Seq != 0:
+		at, err = s.branchAt(ctx, m, opt.Seq)
+	}
+	if err != nil {
+		return "", err
 	}
 	return opt.ID, s.startFork(ctx, m, opt, at)
 }
@@ -119,6 +124,21 @@ func (s *Sessions) branch(ctx context.Context, m Meta, opt ForkOptions) (branch,
 		}
 	}
 	return b, nil
+}
+
+// branchAt leaves the parent right after a record.
+func (s *Sessions) branchAt(ctx context.Context, m Meta, seq int64) (branch, error) {
+	state, err := s.StateAt(ctx, m.ID, seq)
+	if err != nil {
+		return branch{}, err
+	}
+	for r, err := range s.records(ctx, m, Range{After: seq - 1, Until: seq}) {
+		if err != nil {
+			return branch{}, err
+		}
+		return branch{base: Base{Parent: m.ID, Seq: seq, Digest: r.Digest, Messages: len(state.Items)}}, nil
+	}
+	return branch{}, noRecord(m, seq)
 }
 
 // place is an item of a transcript: where it is and which record has it.

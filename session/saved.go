@@ -210,11 +210,11 @@ func maskSaved(payload json.RawMessage, mask func(json.RawMessage) json.RawMessa
 	head.Data = ""
 	was := head.payload()
 	if masked := mask(was); !bytes.Equal(masked, was) {
-		data := f.Data
+		// Whose content it is cannot be told any more.
 		if f = (FileSaved{}); json.Unmarshal(masked, &f) != nil {
 			return masked
 		}
-		f.Data, changed = data, true
+		f.Omitted, changed = OmittedMasked, true
 	}
 	if !changed {
 		return payload

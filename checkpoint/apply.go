@@ -1,0 +1,225 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Apply does what the plan says: all of it, or, when a file is blocked or in conflict,
+// nothing ([*BlockedError]). It opens the session, which takes the lease (ErrBusy while it
+// runs) and mends what its last run left. ErrChanged when the plan would be another by
+// now. What a file is until then is kept in the log before it is put back; a crash in the
+// middle leaves each file either way, and going back once more does the rest.
+func (p *Plan) Apply(ctx context.Context) (_ *Result, err error) {
+	if err := p.Ready(); err != nil {
+		return nil, err
+	}
+	opened, err := p.s.Restore(ctx, session.RestoreOptions{SessionID: p.Session, MustExist: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, opened.Log.Close()) }()
+	now, err := New(ctx, p.s, p.Session, p.o)
+	if err != nil {
+		return nil, err
+	}
+	if now.print() != p.print() {
+		return nil, fmt.Errorf("checkpoint: session %s: %w", p.Session, ErrChanged)
+	}
+	a := applying{p: now, log: opened.Log, at: opened.State.Saved, r: &Result{Notices: opened.Notices}}
+	if a.at == nil {
+		a.at = map[string]int64{}
+	}
+	if err := a.files(ctx); err != nil {
+		return nil, err
+	}
+	return a.r, a.transcript(ctx)
+}
+
+// print is what a person was shown.
+func (p *Plan) print() string {
+	var b strings.Builder
+	for _, f := range p.Files {
+		fmt.Fprintln(&b, f.Path, f.Action, f.now, f.save.Digest)
+	}
+	fmt.Fprintln(&b, p.Items[1])
+	return b.String()
+}
+
+// applying carries a plan out.
+type applying struct {
+	p   *Plan
+	log *session.Log
+	at  map[string]int64 // contents in the log
+	r   *Result
+}
+
+func (a *applying) files(ctx context.Context) error {
+	n := 0
+	for i := range a.p.Files {
+		f := &a.p.Files[i]
+		if !f.changes() {
+			continue
+		}
+		if err := a.file(ctx, f); err != nil {
+			return fmt.Errorf("checkpoint: %s: %w; of %d files %d were put back, going back once more does the rest", f.Path, err, a.p.changing(), n)
+		}
+		a.r.Files = append(a.r.Files, *f)
+		n++
+		if a.p.o.afterFile != nil {
+			if err := a.p.o.afterFile(n); err != nil {
+				return err
+			}
+		}
+	}
+	if n > 0 && !a.p.o.Transcript {
+		return a.tell(ctx)
+	}
+	return nil
+}
+
+func (p *Plan) changing() int {
+	n := 0
+	for i := range p.Files {
+		if p.Files[i].changes() {
+			n++
+		}
+	}
+	return n
+}
+
+// file puts one file back, once what it is is kept.
+func (a *applying) file(ctx context.Context, f *File) error {
+	if err := a.keep(ctx, f); err != nil {
+		return err
+	}
+	folders := a.p.o.Folders
+	if f.Action == Delete {
+		return folders.Remove(f.place, f.info, f.save.Folders)
+	}
+	content, err := f.content.content(ctx, a.p.s)
+	if err != nil {
+		return err
+	}
+	mode, err := f.save.Permissions()
+	if err != nil {
+		return err
+	}
+	_, err = folders.Replace(f.place, content, f.info, mode)
+	return err
+}
+
+// keep records what a file is until now.
+func (a *applying) keep(ctx context.Context, f *File) error {
+	was := session.FileSaved{
+		Path: f.Path, Digest: f.now, After: f.save.Digest,
+		Rewind: &session.Rewound{To: a.p.To, By: a.p.o.By},
+	}
+	if f.info != nil {
+		content, err := f.read()
+		if err != nil {
+			return err
+		}
+		was.Describe(f.info.Mode(), f.info.Size(), f.now)
+		was.Keep(content, a.at)
+	} else {
+		was.Folders = f.place.Missing()
+	}
+	d, err := was.Draft()
+	if err != nil {
+		return err
+	}
+	if a.p.o.Mask != nil {
+		r := session.Record{Kind: d.Kind, Payload: d.Payload}
+		if masked, found := r.Mask(a.p.o.Mask); found {
+			d.Payload = masked
+			if err := json.Unmarshal(masked, &was); err != nil {
+				return err
+			}
+			was.Data = ""
+		}
+	}
+	recs, err := a.log.Append(context.WithoutCancel(ctx), d)
+	if err != nil {
+		return err
+	}
+	if was.Data != "" {
+		a.at[was.Digest] = recs[0].Seq
+	}
+	if was.Omitted != "" {
+		a.r.Unkept = append(a.r.Unkept, *f)
+	}
+	return nil
+}
+
+// read reads the file as it is; nil when it is too large to be kept.
+func (f *File) read() ([]byte, error) {
+	if f.info.Size() > session.MaxSaved {
+		return nil, nil
+	}
+	file, _, err := f.place.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, session.MaxSaved+1))
+	if err == nil && session.Sum(content).String() != f.now {
+		err = ErrChanged
+	}
+	return content, err
+}
+
+// maxTold is how many files the model is told of by name.
+const maxTold = 50
+
+// tell queues what the model is to know: its transcript says that the files are what it
+// has made of them.
+func (a *applying) tell(ctx context.Context) error {
+	text := "Files were put back to an earlier state by a person, so they are not what you left: read them again before you change them."
+	for i, f := range a.r.Files {
+		if i == maxTold {
+			text += fmt.Sprintf("\n… and %d more", len(a.r.Files)-i)
+			break
+		}
+		word := "put back"
+		if f.Action == Delete {
+			word = "deleted"
+		}
+		text += "\n" + f.Path + ": " + word
+	}
+	it := transcript.Item{
+		ID: a.p.s.NewID(), Time: a.p.s.Now(), Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: text}},
+	}
+	e, err := transcript.Encode(it)
+	if err != nil {
+		return err
+	}
+	d := session.ItemDraft(e, true, nil)
+	if a.p.o.Mask != nil {
+		r := session.Record{Kind: d.Kind, Payload: d.Payload}
+		d.Payload, _ = r.Mask(a.p.o.Mask)
+	}
+	_, err = a.log.Append(ctx, d)
+	return err
+}
+
+func (a *applying) transcript(ctx context.Context) error {
+	if !a.p.o.Transcript {
+		return nil
+	}
+	if a.p.o.Fork {
+		id, err := a.p.s.Fork(ctx, a.p.Session, &session.ForkOptions{Seq: a.p.To, User: a.p.o.By})
+		a.r.Forked, a.r.Transcript = id, err == nil
+		return err
+	}
+	changed, err := a.log.Return(ctx, a.p.To, a.p.o.By)
+	a.r.Transcript = changed
+	return err
+}

@@ -1,0 +1,293 @@
+// Package checkpoint takes a session back: the files that its tools have changed, its
+// transcript, or both, to what they were right after a record of its log.
+//
+//	file.saved records ──► Plan: what is to be done with each file ──► Apply
+//	 of the session and      restore · recreate · delete · same          │ keeps what is there,
+//	 of its sub-agents,      conflict: others have changed it since      │ so that going back
+//	 after the record        blocked: it cannot be put back              ▼ can be taken back
+//
+//	plan, err := checkpoint.New(ctx, sessions, id, checkpoint.Options{To: seq, Folders: folders})
+//	for _, f := range plan.Files { fmt.Println(f.Action, f.Path, f.Why) }
+//	result, err := plan.Apply(ctx)
+//
+// A file is put back as it was right before the first change after the record, through
+// [tool.Folders]. What a command did is not in the log: where the content of a file is
+// neither what a tool left nor what it found, that is a conflict, and nothing is
+// overwritten unless [Options].Force says so. All files are put back, or none is begun
+// with. The package asks nobody and prints nothing.
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// Options say how far a session is taken back, and what of it.
+type Options struct {
+	// To is the record right after which all is as it was; [Find] finds it.
+	To int64
+	// Folders are where files may be put back; nil leaves files alone.
+	Folders *tool.Folders
+	// Transcript takes the transcript back, too: by a rewrite, so that what it was until
+	// now stays readable; with Fork in a new session, and this one's stays as it is.
+	Transcript bool
+	Fork       bool
+	// Force puts back files that others have changed since, and those that decide what
+	// other programs do.
+	Force bool
+	// Except are files to be left as they are, absolute.
+	Except []string
+	// By is who wants it, for the record.
+	By string
+	// Mask returns a payload without its secrets, and the same bytes when it finds none:
+	// a content with a secret is not kept. Nil keeps all.
+	Mask func(json.RawMessage) json.RawMessage
+
+	afterFile func(n int) error // a test's crash
+}
+
+// Action is what is to be done with a file.
+type Action string
+
+// The actions. Only the first three change a file.
+const (
+	Restore  Action = "restore"  // it gets the content that it had
+	Recreate Action = "recreate" // it is gone, and comes back
+	Delete   Action = "delete"   // it was not there
+	Same     Action = "same"     // it is as it was
+	Left     Action = "left"     // Options.Except names it
+	Conflict Action = "conflict" // Options.Force is needed; Why says what for
+	Blocked  Action = "blocked"  // it cannot be put back; Why says why
+)
+
+// File is what is to be done with one file.
+type File struct {
+	Path   string `json:"path"`
+	Action Action `json:"action"`
+	Why    string `json:"why,omitempty"`
+	// Note says what else there is to know.
+	Note string `json:"note,omitempty"`
+	Size int64  `json:"size"` // that it will have
+
+	save, last saved // before the first change since, and before the last one
+	content    *saved
+	now        string // digest
+	place      tool.Place
+	info       fs.FileInfo
+}
+
+func (f *File) changes() bool {
+	return f.Action == Restore || f.Action == Recreate || f.Action == Delete
+}
+
+// Plan is what going back would do. It changes nothing by itself.
+type Plan struct {
+	Session string `json:"session"`
+	To      int64  `json:"to"`
+	Files   []File `json:"files"` // by path
+	// Items are how many items the transcript has, and will have; both 0 when it stays.
+	Items [2]int `json:"items"`
+	// Undone are the rewrites of the transcript that are taken back with it.
+	Undone []session.Rewritten `json:"undone,omitempty"`
+
+	s *session.Sessions
+	o Options
+}
+
+// Result is what [Plan.Apply] has done.
+type Result struct {
+	Files      []File   `json:"files"`             // that were changed
+	Transcript bool     `json:"transcript"`        // it was taken back
+	Forked     string   `json:"forked,omitempty"`  // the session that goes on from there
+	Unkept     []File   `json:"unkept,omitempty"`  // of Files: what they were until now is not in the log
+	Notices    []string `json:"notices,omitempty"` // of what was mended when the session was opened
+}
+
+// ErrChanged says that something is not any more what the plan was made from.
+var ErrChanged = errors.New("something has changed since this was looked at")
+
+// ErrBlocked is the sentinel of a [*BlockedError].
+var ErrBlocked = errors.New("not all files can be put back")
+
+// BlockedError lists the files because of which nothing was done.
+type BlockedError struct{ Files []File }
+
+func (e *BlockedError) Error() string {
+	var list []string
+	for i, f := range e.Files {
+		if i == 20 {
+			list = append(list, fmt.Sprintf("… and %d more", len(e.Files)-i))
+			break
+		}
+		list = append(list, fmt.Sprintf("%s: %s", f.Path, f.Why))
+	}
+	return ErrBlocked.Error() + ", so nothing was changed:\n" + strings.Join(list, "\n")
+}
+
+// Unwrap returns [ErrBlocked].
+func (e *BlockedError) Unwrap() error { return ErrBlocked }
+
+// New finds out what going back would do. It takes no lease. ErrInvalid when the session
+// has no such record.
+func New(ctx context.Context, s *session.Sessions, id string, o Options) (*Plan, error) {
+	m, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Session: id, To: o.To, Files: []File{}, s: s, o: o}
+	state, err := s.StateAt(ctx, id, o.To)
+	if err != nil {
+		return nil, err
+	}
+	if o.Transcript {
+		p.Items = [2]int{m.MessageCount, len(state.Items)}
+		all, err := s.Rewrites(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		p.Undone = slices.DeleteFunc(all, func(r session.Rewritten) bool { return r.Seq <= o.To })
+	}
+	if o.Folders == nil {
+		return p, nil
+	}
+	trail, err := gather(ctx, s, m, o.To)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.files(ctx, trail); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Changes reports whether there is anything to do.
+func (p *Plan) Changes() bool {
+	return slices.ContainsFunc(p.Files, func(f File) bool { return f.changes() }) || p.o.Transcript
+}
+
+// Ready says with a [*BlockedError] why the plan cannot be carried out.
+func (p *Plan) Ready() error {
+	var e BlockedError
+	for _, f := range p.Files {
+		if f.Action == Blocked || f.Action == Conflict {
+			e.Files = append(e.Files, f)
+		}
+	}
+	if len(e.Files) > 0 {
+		return &e
+	}
+	return nil
+}
+
+// files decides about each file that was changed since.
+func (p *Plan) files(ctx context.Context, all []saved) error {
+	at := map[string]int{}
+	checked := map[string]error{} // contents, by digest
+	for _, s := range all {
+		i, ok := at[s.Path]
+		if !ok {
+			i = len(p.Files)
+			at[s.Path] = i
+			p.Files = append(p.Files, File{Path: s.Path, save: s, last: s})
+		} else if f := &p.Files[i]; s.Digest != f.last.After && s.Digest != f.last.Digest {
+			f.Note = fmt.Sprintf("others have changed it before record %d, too", s.seq)
+		}
+		p.Files[i].last = s
+	}
+	slices.SortFunc(p.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	for i := range p.Files {
+		f := &p.Files[i]
+		if err := p.decide(ctx, f, checked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *File) be(a Action, why string) { f.Action, f.Why = a, why }
+
+// decide looks at a file as it is, and at what is kept of it.
+func (p *Plan) decide(ctx context.Context, f *File, checked map[string]error) error {
+	if slices.Contains(p.o.Except, f.Path) {
+		f.be(Left, "")
+		return nil
+	}
+	if f.save.lost != "" {
+		f.be(Blocked, f.save.lost)
+		return nil
+	}
+	if why := f.look(p.o.Folders); why != "" {
+		f.be(Blocked, why)
+		return nil
+	}
+	f.Size = f.save.Size
+	known := f.now == f.last.After || f.now == f.last.Digest
+	switch {
+	case f.now == f.save.Digest:
+		f.be(Same, "")
+		return nil
+	case !f.save.Existed:
+		f.Action = Delete
+	case f.now == session.FileAbsent:
+		f.Action, known = Recreate, true // nothing is overwritten
+	default:
+		f.Action = Restore
+	}
+	if f.save.Existed {
+		why, err := f.find(ctx, p.s, checked)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			f.be(Blocked, why)
+			return nil
+		}
+	}
+	if why := guarded(f.Path); why != "" && !p.o.Force {
+		f.be(Conflict, why)
+	} else if !known && !p.o.Force {
+		f.be(Conflict, "others have changed it since a tool did")
+	} else if !known {
+		f.Note = "others have changed it since a tool did"
+	}
+	return nil
+}
+
+// look finds out what a file is now.
+func (f *File) look(folders *tool.Folders) (why string) {
+	var err error
+	if !filepath.IsAbs(f.Path) {
+		return "its path is not absolute"
+	}
+	if f.place, err = folders.Locate(f.Path); err != nil {
+		return reason(err)
+	}
+	if f.place.Abs != f.Path {
+		return tool.ErrMoved.Error() + " (" + f.place.Abs + ")"
+	}
+	f.now, f.info, err = digestOf(f.place)
+	if err != nil {
+		return reason(err)
+	}
+	return ""
+}
+
+// reason is an error about a path that is named beside it.
+func reason(err error) string {
+	if e, ok := errors.AsType[*tool.PathError](err); ok {
+		if e.Help != "" {
+			return e.Err.Error() + " (" + e.Help + ")"
+		}
+		return e.Err.Error()
+	}
+	return err.Error()
+}

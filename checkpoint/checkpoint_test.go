@@ -1,0 +1,636 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/file"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/session/sqlite"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// desk is a folder, and sessions whose tools work in it.
+type desk struct {
+	t       testing.TB
+	dir     string
+	s       *session.Sessions
+	folders *tool.Folders
+}
+
+func newDesk(t testing.TB, store session.Store) *desk {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders, err := tool.OpenFolders(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { folders.Close() })
+	return &desk{t, dir, session.New(store, nil), folders}
+}
+
+func (d *desk) must(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) path(name string) string { return filepath.Join(d.dir, name) }
+
+// put writes a file as others do: nothing is recorded. "" removes it.
+func (d *desk) put(name, content string) {
+	d.t.Helper()
+	if content == "" {
+		d.must(os.Remove(d.path(name)))
+		return
+	}
+	d.must(os.MkdirAll(filepath.Dir(d.path(name)), 0o755))
+	d.must(os.WriteFile(d.path(name), []byte(content), 0o644))
+}
+
+// all is what the folder holds, as "name=content" in order.
+func (d *desk) all() string {
+	d.t.Helper()
+	var list []string
+	d.must(filepath.WalkDir(d.dir, func(path string, e os.DirEntry, err error) error {
+		name, _ := filepath.Rel(d.dir, path)
+		switch {
+		case err != nil || name == ".":
+			return err
+		case e.Type()&os.ModeSymlink != 0:
+			list = append(list, name+"@")
+		case e.IsDir():
+			list = append(list, name+"/")
+		default:
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			list = append(list, fmt.Sprintf("%s=%.20s", name, b))
+		}
+		return nil
+	}))
+	return strings.Join(list, " ")
+}
+
+// hand is a session that works.
+type hand struct {
+	*desk
+	log   *session.Log
+	above []*session.Log
+	n     int
+	at    map[string]int64
+}
+
+func (d *desk) begin(o session.Opened, above ...*session.Log) *hand {
+	d.t.Helper()
+	l, err := d.s.Create(d.t.Context(), o)
+	d.must(err)
+	return &hand{desk: d, log: l, above: above, at: map[string]int64{}}
+}
+
+func (d *desk) goOn(id string) *hand {
+	d.t.Helper()
+	l, err := d.s.Open(d.t.Context(), id, nil)
+	d.must(err)
+	return &hand{desk: d, log: l, at: map[string]int64{}, n: 100}
+}
+
+// says appends an item, and returns its seq.
+func (h *hand) says(id string) int64 {
+	h.t.Helper()
+	_, err := h.log.Append(h.t.Context(), session.Draft{Kind: session.KindItem, Payload: fmt.Appendf(nil, `{"item":{"role":"user","id":%q,"parts":[{"type":"text","text":%q}]}}`, id, id)})
+	h.must(err)
+	return h.log.Head()
+}
+
+// edits does what a tool does: it saves the file and writes it.
+func (h *hand) edits(name, content string) int64 {
+	h.t.Helper()
+	p, err := h.folders.Locate(name)
+	h.must(err)
+	f := session.FileSaved{Use: fmt.Sprint("u", h.n), Path: p.Abs, Digest: session.FileAbsent, After: session.Sum([]byte(content)).String(), Folders: p.Missing()}
+	h.n++
+	for _, a := range h.above {
+		f.Above = append(f.Above, session.Head{Session: a.ID(), Seq: a.Head()})
+	}
+	_, info, err := digestOf(p)
+	h.must(err)
+	if info != nil {
+		was, err := os.ReadFile(p.Abs)
+		h.must(err)
+		f.Describe(info.Mode(), info.Size(), session.Sum(was).String())
+		f.Keep(was, h.at)
+	}
+	h.saved(&f)
+	_, err = h.folders.Replace(p, []byte(content), info, 0)
+	h.must(err)
+	return h.log.Head()
+}
+
+func (h *hand) saved(f *session.FileSaved) {
+	h.t.Helper()
+	draft, err := f.Draft()
+	h.must(err)
+	recs, err := h.log.Append(h.t.Context(), draft)
+	h.must(err)
+	if f.Data != "" {
+		h.at[f.Digest] = recs[0].Seq
+	}
+}
+
+func (h *hand) ends() string {
+	h.t.Helper()
+	h.must(h.log.Close())
+	return h.log.ID()
+}
+
+func (d *desk) plan(id string, o Options) *Plan {
+	d.t.Helper()
+	if o.Folders == nil {
+		o.Folders = d.folders
+	}
+	p, err := New(d.t.Context(), d.s, id, o)
+	d.must(err)
+	return p
+}
+
+func (d *desk) apply(id string, o Options) *Result {
+	d.t.Helper()
+	r, err := d.plan(id, o).Apply(d.t.Context())
+	d.must(err)
+	return r
+}
+
+// actions is a plan in short: "a:restore b:delete".
+func (d *desk) actions(p *Plan) string {
+	var list []string
+	for _, f := range p.Files {
+		name, err := filepath.Rel(d.dir, f.Path)
+		if err != nil || strings.HasPrefix(name, "..") {
+			name = f.Path
+		}
+		list = append(list, name+":"+string(f.Action))
+	}
+	return strings.Join(list, " ")
+}
+
+func (d *desk) is(want string) {
+	d.t.Helper()
+	if got := d.all(); got != want {
+		d.t.Errorf("there is\n  %s\nwant\n  %s", got, want)
+	}
+}
+
+func TestFilesAreTakenBack(t *testing.T) {
+	for name, open := range map[string]func(dir string) (session.Store, error){
+		"memory": func(string) (session.Store, error) { return memory.New(), nil },
+		"file":   func(dir string) (session.Store, error) { return file.Open(dir, nil) },
+		"sqlite": func(dir string) (session.Store, error) { return sqlite.Open(filepath.Join(dir, "s.db"), nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, err := open(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c, ok := store.(interface{ Close() error }); ok {
+				t.Cleanup(func() { c.Close() })
+			}
+			d := newDesk(t, store)
+			d.put("a", "a1")
+			d.put("b", "b1")
+			d.put("c", "c1")
+			d.put("same", "s1")
+			d.must(os.Chmod(d.path("a"), 0o640))
+			h := d.begin(session.Opened{})
+			start := h.says("i1")
+			h.edits("a", "a2")
+			h.edits("b", "b2")
+			middle := h.says("i2")
+			h.edits("a", "a3")
+			h.edits("a", "a1")
+			h.edits("a", "a4")
+			h.edits("b", "b3")
+			h.edits("new", "n1")
+			h.edits("new", "n2")
+			h.edits("x/y/new", "n")
+			h.edits("x/kept/new", "n")
+			h.edits("c", "c2")
+			h.edits("same", "s2")
+			h.edits("same", "s1")
+			d.put("x/kept/theirs", "t")
+			d.put("b", "")
+			id := h.ends()
+
+			before := "a=a4 c=c2 new=n2 same=s1 x/ x/kept/ x/kept/new=n x/kept/theirs=t x/y/ x/y/new=n"
+			d.is(before)
+			p := d.plan(id, Options{To: start, By: "test"})
+			if got := d.actions(p); got != "a:restore b:recreate c:restore new:delete same:same x/kept/new:delete x/y/new:delete" {
+				t.Fatalf("plan: %s", got)
+			}
+			d.is(before) // a plan changes nothing
+			if _, err := p.Apply(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			after := "a=a1 b=b1 c=c1 same=s1 x/ x/kept/ x/kept/theirs=t"
+			d.is(after)
+			if info, err := os.Stat(d.path("a")); err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("mode %v, %v", info.Mode(), err)
+			}
+			if p := d.plan(id, Options{To: start}); p.Changes() {
+				t.Errorf("once more: %s", d.actions(p))
+			}
+			// To the middle, which is forward from here, and before the rewind: that undoes it.
+			d.apply(id, Options{To: middle})
+			d.is("a=a2 b=b2 c=c1 same=s1 x/ x/kept/ x/kept/theirs=t")
+			state, err := d.s.Get(t.Context(), id)
+			d.must(err)
+			first := int64(0)
+			all, err := read(t.Context(), d.s, id, session.Range{})
+			d.must(err)
+			for _, s := range all {
+				if s.Rewind != nil {
+					first = s.seq
+					break
+				}
+			}
+			if first == 0 || first > state.Head {
+				t.Fatal("the rewind is not on record")
+			}
+			d.apply(id, Options{To: first - 1})
+			d.is("a=a4 c=c2 new=n2 same=s1 x/ x/kept/ x/kept/new=n x/kept/theirs=t x/y/ x/y/new=n")
+		})
+	}
+}
+
+func TestWhatOthersChangedIsNotOverwritten(t *testing.T) {
+	d := newDesk(t, memory.New())
+	d.put("a", "a1")
+	d.put("b", "b1")
+	d.put(".git/config", "g1")
+	h := d.begin(session.Opened{})
+	start := h.says("i")
+	h.edits("a", "a2")
+	h.edits("b", "b2")
+	h.edits("new", "n")
+	h.edits(".git/config", "g2")
+	d.put("a", "theirs")
+	d.put("new", "theirs")
+	id := h.ends()
+	p := d.plan(id, Options{To: start})
+	if got := d.actions(p); got != ".git/config:conflict a:conflict b:restore new:conflict" {
+		t.Fatalf("plan: %s", got)
+	}
+	was := d.all()
+	_, err := p.Apply(t.Context())
+	var blocked *BlockedError
+	if !errors.As(err, &blocked) || len(blocked.Files) != 3 || !errors.Is(err, ErrBlocked) {
+		t.Fatalf("applied: %v", err)
+	}
+	d.is(was)
+	p = d.plan(id, Options{To: start, Except: []string{d.path("a"), d.path(".git/config"), d.path("new")}})
+	if got := d.actions(p); got != ".git/config:left a:left b:restore new:left" {
+		t.Fatalf("plan: %s", got)
+	}
+	d.apply(id, Options{To: start, Force: true})
+	d.is(".git/ .git/config=g1 a=a1 b=b1")
+	undo := int64(0)
+	for s, err := range d.s.Records(t.Context(), id, session.Range{Reverse: true}) {
+		d.must(err)
+		if s.Kind == session.KindFileSaved && bytes.Contains(s.Payload, []byte(`"rewind"`)) {
+			undo = s.Seq - 1
+		}
+	}
+	d.apply(id, Options{To: undo, Force: true}) // what was theirs is kept, too
+	d.is(".git/ .git/config=g2 a=theirs b=b2 new=theirs")
+}
+
+// TestOthersInBetween: what others had changed before a tool changed it again is said.
+func TestOthersInBetween(t *testing.T) {
+	d := newDesk(t, memory.New())
+	d.put("a", "a1")
+	h := d.begin(session.Opened{})
+	start := h.says("i")
+	h.edits("a", "a2")
+	d.put("a", "theirs")
+	h.edits("a", "a3")
+	p := d.plan(h.ends(), Options{To: start})
+	if p.Files[0].Action != Restore || !strings.Contains(p.Files[0].Note, "others") {
+		t.Errorf("%+v", p.Files[0])
+	}
+}
+
+func TestAllOrNothing(t *testing.T) {
+	for _, c := range []struct {
+		name, why string
+		do        func(d *desk, h *hand)
+		o         Options
+	}{
+		{"too large", session.OmittedLarge, func(d *desk, h *hand) {
+			d.put("b", strings.Repeat("x", session.MaxSaved+1))
+			h.edits("b", "small")
+		}, Options{}},
+		{"a secret", session.OmittedMasked, func(d *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: "00", Omitted: session.OmittedMasked})
+		}, Options{}},
+		{"a secret in the path", "secret", func(d *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: d.path("[secret:x]"), Digest: session.FileAbsent, Omitted: session.OmittedMasked})
+		}, Options{}},
+		{"outside", "outside", func(_ *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: "/nowhere/x", Digest: session.FileAbsent, After: "00"})
+		}, Options{}},
+		{"not absolute", "absolute", func(_ *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: "../x", Digest: session.FileAbsent})
+		}, Options{}},
+		{"a folder now", "directory", func(d *desk, h *hand) {
+			h.edits("b", "b1")
+			d.put("b", "")
+			d.put("b/c", "x")
+		}, Options{Force: true}},
+		{"a link now", "somewhere else", func(d *desk, h *hand) {
+			h.edits("b", "b1")
+			d.put("b", "")
+			d.must(os.Symlink("a", d.path("b")))
+		}, Options{Force: true}},
+		{"a link out", "outside", func(d *desk, h *hand) {
+			h.edits("x/b", "b1")
+			d.must(os.RemoveAll(d.path("x")))
+			d.must(os.Symlink("/tmp", d.path("x")))
+		}, Options{Force: true}},
+		{"no content", "not in the log", func(d *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: "00"})
+		}, Options{Force: true}},
+		{"a content that is another", "does not match", func(d *desk, h *hand) {
+			data, _ := session.NewSavedData([]byte("x"))
+			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), Data: data})
+		}, Options{Force: true}},
+		{"a mode that is none", "mode", func(d *desk, h *hand) {
+			data, _ := session.NewSavedData([]byte("x"))
+			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "4755", Digest: session.Sum([]byte("x")).String(), Data: data})
+		}, Options{Force: true}},
+		{"the same as one that is none", "not in the log", func(d *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), SameAs: 1})
+		}, Options{Force: true}},
+		{"the same as one that will be", "not there", func(d *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), SameAs: 1000})
+		}, Options{Force: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDesk(t, memory.New())
+			d.put("a", "a1")
+			d.put("ok", "o1")
+			h := d.begin(session.Opened{})
+			c.o.To = h.says("i")
+			h.edits("ok", "o2")
+			c.do(d, h)
+			id := h.ends()
+			was := d.all()
+			_, err := d.plan(id, c.o).Apply(t.Context())
+			if !errors.Is(err, ErrBlocked) || !strings.Contains(err.Error(), c.why) {
+				t.Errorf("%v", err)
+			}
+			d.is(was)
+		})
+	}
+}
+
+func TestErasedIsSaid(t *testing.T) {
+	d := newDesk(t, memory.New())
+	d.put("a", "geheim")
+	h := d.begin(session.Opened{})
+	start := h.says("i")
+	seq := h.edits("a", "a2")
+	id := h.ends()
+	_, err := d.s.Redact(t.Context(), id, session.RedactOptions{Seqs: []int64{seq}})
+	d.must(err)
+	if _, err = d.plan(id, Options{To: start}).Apply(t.Context()); !errors.Is(err, ErrBlocked) || !strings.Contains(err.Error(), session.OmittedErased) {
+		t.Error(err)
+	}
+}
+
+// TestACrashInTheMiddle: after any number of files, going back once more does the rest.
+func TestACrashInTheMiddle(t *testing.T) {
+	errCrash := errors.New("crash")
+	for after := 1; after <= 4; after++ {
+		d := newDesk(t, memory.New())
+		d.put("a", "a1")
+		d.put("b", "b1")
+		h := d.begin(session.Opened{})
+		start := h.says("i")
+		h.edits("a", "a2")
+		h.edits("b", "b2")
+		h.edits("c", "c2")
+		h.edits("d/e", "e2")
+		h.says("i2")
+		id := h.ends()
+		o := Options{To: start, Transcript: true, afterFile: func(n int) error {
+			if n == after {
+				return errCrash
+			}
+			return nil
+		}}
+		if _, err := d.plan(id, o).Apply(t.Context()); !errors.Is(err, errCrash) {
+			t.Fatal(err)
+		}
+		o.afterFile = nil
+		d.apply(id, o)
+		d.is("a=a1 b=b1")
+		if m, err := d.s.Get(t.Context(), id); err != nil || m.MessageCount != 1 {
+			t.Errorf("%d items, %v", m.MessageCount, err)
+		}
+	}
+	// And between the record and the file: the file is what the record says that it was.
+	d := newDesk(t, memory.New())
+	d.put("a", "a1")
+	h := d.begin(session.Opened{})
+	start := h.says("i")
+	h.edits("a", "a2")
+	data, _ := session.NewSavedData([]byte("a2"))
+	h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: session.Sum([]byte("a2")).String(), Data: data, After: session.Sum([]byte("a3")).String()})
+	d.apply(h.ends(), Options{To: start})
+	d.is("a=a1")
+}
+
+func TestSubagentsAreTakenBackToo(t *testing.T) {
+	d := newDesk(t, memory.New())
+	d.put("a", "a1")
+	parent := d.begin(session.Opened{})
+	parent.says("i1")
+	early := d.begin(session.Opened{Owner: parent.log.ID()}, parent.log)
+	early.edits("early", "e1") // before, but for what it does later
+	start := parent.says("i2")
+	parent.edits("a", "a2")
+	child := d.begin(session.Opened{Owner: parent.log.ID()}, parent.log)
+	child.says("c1")
+	childAt := child.says("c2")
+	child.edits("a", "a3")
+	grandchild := d.begin(session.Opened{Owner: parent.log.ID()}, child.log, parent.log) // owned by whoever all is for
+	grandchild.edits("deep", "d1")
+	stranger := d.begin(session.Opened{})
+	stranger.edits("stranger", "s1")
+	early.edits("early", "e2")
+	parent.edits("a", "a4")
+	child.edits("late", "l1")
+	timed := d.begin(session.Opened{Owner: parent.log.ID()}) // one that does not say where the others were
+	timed.edits("timed", "t1")
+	id := parent.ends()
+	for _, h := range []*hand{early, child, grandchild, stranger, timed} {
+		h.ends()
+	}
+	if got := d.actions(d.plan(child.log.ID(), Options{To: childAt})); got != "a:conflict deep:delete late:delete" {
+		t.Errorf("the child: %s", got)
+	}
+	p := d.plan(id, Options{To: start})
+	if got := d.actions(p); got != "a:restore deep:delete early:restore late:delete timed:delete" {
+		t.Fatalf("plan: %s", got)
+	}
+	d.apply(id, Options{To: start})
+	d.is("a=a1 early=e1 stranger=s1")
+	if p := d.plan(id, Options{To: start}); p.Changes() {
+		t.Errorf("once more: %s", d.actions(p))
+	}
+}
+
+func TestForksAreTakenBack(t *testing.T) {
+	d := newDesk(t, memory.New())
+	d.put("a", "a1")
+	h := d.begin(session.Opened{})
+	start := h.says("i1")
+	h.edits("a", "a2")
+	h.says("i2")
+	worker := d.begin(session.Opened{Owner: h.log.ID()}, h.log)
+	worker.edits("w", "w1")
+	base := h.says("i3")
+	id := h.ends()
+	fork, err := d.s.Fork(t.Context(), id, nil)
+	d.must(err)
+	source := d.goOn(id)
+	source.edits("only", "there") // not the fork's
+	worker.above = []*session.Log{source.log}
+	worker.edits("only2", "there")
+	source.ends()
+	worker.ends()
+	f := d.goOn(fork)
+	f.edits("a", "a3")
+	f.ends()
+	if got := d.actions(d.plan(fork, Options{To: start})); got != "a:restore w:delete" {
+		t.Errorf("to what it has of its source: %s", got)
+	}
+	if got := d.actions(d.plan(fork, Options{To: base})); got != "a:restore" {
+		t.Errorf("to where it begins: %s", got)
+	}
+	d.apply(fork, Options{To: start})
+	d.is("a=a1 only=there only2=there")
+}
+
+func TestTranscriptsAreTakenBack(t *testing.T) {
+	d := newDesk(t, memory.New())
+	h := d.begin(session.Opened{})
+	h.says("i1")
+	start := h.says("i2")
+	h.edits("a", "a1")
+	h.says("i3")
+	_, err := d.plan(h.log.ID(), Options{To: start, Transcript: true}).Apply(t.Context())
+	if !errors.Is(err, session.ErrBusy) {
+		t.Errorf("a session that runs: %v", err)
+	}
+	id := h.ends()
+	r := d.apply(id, Options{To: start, Transcript: true, Fork: true, Except: []string{d.path("a")}})
+	if m, err := d.s.Get(t.Context(), id); err != nil || m.MessageCount != 3 {
+		t.Errorf("the session has %d items, %v", m.MessageCount, err)
+	}
+	if m, err := d.s.Get(t.Context(), r.Forked); err != nil || m.MessageCount != 2 || m.ParentSeq != start {
+		t.Errorf("the fork has %+v, %v", m, err)
+	}
+	p := d.plan(id, Options{To: start, Transcript: true})
+	if p.Items != [2]int{3, 2} || d.actions(p) != "a:delete" {
+		t.Errorf("plan: %+v", p)
+	}
+	d.must(os.WriteFile(d.path("a"), []byte("theirs"), 0o644))
+	if _, err := p.Apply(t.Context()); !errors.Is(err, ErrChanged) {
+		t.Errorf("what was not shown was done: %v", err)
+	}
+	d.put("a", "a1")
+	if r := d.apply(id, Options{To: start, Transcript: true}); !r.Transcript || len(r.Files) != 1 {
+		t.Errorf("%+v", r)
+	}
+	state, err := d.s.StateAt(t.Context(), id, mustHead(t, d.s, id))
+	d.must(err)
+	if len(state.Items) != 2 || len(state.Queue) != 0 {
+		t.Errorf("%d items, %d wait", len(state.Items), len(state.Queue))
+	}
+	// With the transcript as it is the model is told that the files are not.
+	h = d.goOn(id)
+	at := h.log.Head()
+	h.edits("a", "a2")
+	h.ends()
+	d.apply(id, Options{To: at})
+	state, err = d.s.StateAt(t.Context(), id, mustHead(t, d.s, id))
+	d.must(err)
+	if len(state.Queue) != 1 || !strings.Contains(state.Queue[0].Text(), d.path("a")) {
+		t.Errorf("told: %+v", state.Queue)
+	}
+}
+
+func mustHead(t *testing.T, s *session.Sessions, id string) int64 {
+	t.Helper()
+	m, err := s.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Head
+}
+
+func TestSecretsAreNotKept(t *testing.T) {
+	d := newDesk(t, memory.New())
+	d.put("a", "a1")
+	h := d.begin(session.Opened{})
+	start := h.says("i")
+	h.edits("a", "geheim")
+	id := h.ends()
+	mask := func(p json.RawMessage) json.RawMessage { return bytes.ReplaceAll(p, []byte("geheim"), []byte("x")) }
+	r := d.apply(id, Options{To: start, Mask: mask})
+	d.is("a=a1")
+	if len(r.Unkept) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestFind(t *testing.T) {
+	d := newDesk(t, memory.New())
+	h := d.begin(session.Opened{})
+	turn := func(k session.Kind, id string) int64 {
+		dr, err := session.NewDraft(k, session.TurnOpened{Turn: id})
+		d.must(err)
+		_, err = h.log.Append(t.Context(), dr)
+		d.must(err)
+		return h.log.Head()
+	}
+	first := turn(session.KindTurnOpened, "t1")
+	item := h.says("i1")
+	ended := turn(session.KindTurnClosed, "t1")
+	turn(session.KindTurnOpened, "t2")
+	h.must(h.log.Rewrite(t.Context(), session.Rewrite{Reason: "x", Items: []json.RawMessage{[]byte(`{"role":"user","id":"s1","parts":[]}`)}}))
+	summary := h.log.Head()
+	last := h.says("i2")
+	for what, want := range map[string]int64{
+		"3": 3, "turn:0": first - 1, "turn:1": ended, "turn:2": last, "t1": ended, "i1": item, "s1": summary,
+		"turn:3": 0, "turn:x": 0, "0": 0, "-1": 0, "1000": 0, "nothing": 0, "": 0,
+	} {
+		got, err := Find(t.Context(), d.s, h.log.ID(), what)
+		if got != want || (want == 0) != errors.Is(err, session.ErrInvalid) {
+			t.Errorf("%q: %d, %v; want %d", what, got, err, want)
+		}
+	}
+}

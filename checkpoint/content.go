@@ -1,0 +1,91 @@
+package checkpoint
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// digestOf is what lies at a place; info is nil when nothing does.
+func digestOf(p tool.Place) (string, fs.FileInfo, error) {
+	file, info, err := p.Open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return session.FileAbsent, nil, nil
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", nil, err
+	}
+	return hex.EncodeToString(h.Sum(nil)), info, nil
+}
+
+// guarded says why a file is not written without being asked about, or "".
+func guarded(path string) string {
+	v := policy.ProtectedPaths().Evaluate(policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: path})
+	if v.Effect == "" {
+		return ""
+	}
+	return v.Reason
+}
+
+// find finds the record with the content that a file is to get, and reads it once to
+// know that it is whole.
+func (f *File) find(ctx context.Context, s *session.Sessions, checked map[string]error) (why string, err error) {
+	at := f.save
+	switch {
+	case at.Omitted != "":
+		return "its content is not in the log: " + at.Omitted, nil
+	case at.SameAs != 0:
+		at.seq = at.SameAs
+	case !at.held:
+		return "its content is not in the log", nil
+	}
+	if _, err := at.Permissions(); err != nil {
+		return "what is kept of it is damaged: " + err.Error(), nil
+	}
+	f.content = &at
+	wrong, ok := checked[at.Digest]
+	if !ok {
+		_, wrong = at.content(ctx, s)
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		checked[at.Digest] = wrong
+	}
+	if wrong != nil {
+		return wrong.Error(), nil
+	}
+	return "", nil
+}
+
+// content reads what a record has kept of a file.
+func (f *saved) content(ctx context.Context, s *session.Sessions) ([]byte, error) {
+	for r, err := range s.Effective(ctx, f.session, session.Range{After: f.seq - 1, Until: f.seq}) {
+		if err != nil {
+			return nil, err
+		}
+		var of session.FileSaved
+		if r.Kind != session.KindFileSaved || r.Payload == nil || json.Unmarshal(r.Payload, &of) != nil || of.Data == "" {
+			why := "its content is not in the log any more"
+			if of.Omitted != "" {
+				why += ": " + of.Omitted
+			}
+			return nil, errors.New(why)
+		}
+		return of.Data.Content(f.Digest)
+	}
+	return nil, fmt.Errorf("record %d, which has its content, is not there", f.seq)
+}

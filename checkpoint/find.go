@@ -1,0 +1,111 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Find finds the record that a person means, right after which all is to be as it was:
+//
+//	12        record number 12
+//	turn:3    the end of the third turn; turn:0 is before the first
+//	ID        of an item of the transcript, or of a turn: its end
+//
+// ErrInvalid when there is none.
+func Find(ctx context.Context, s *session.Sessions, id, what string) (int64, error) {
+	m, err := s.Get(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	bad := func(format string, args ...any) error {
+		return &session.Error{
+			Op: "find record", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf(format, args...),
+			Hint: "holdfast sessions show --records " + id,
+		}
+	}
+	if seq, err := strconv.ParseInt(what, 10, 64); err == nil {
+		if seq < 1 || seq > m.Head {
+			return 0, bad("there is no record %d: they go from 1 to %d", seq, m.Head)
+		}
+		return seq, nil
+	}
+	turn := int64(-1)
+	if n, ok := strings.CutPrefix(what, "turn:"); ok {
+		if turn, err = strconv.ParseInt(n, 10, 32); err != nil || turn < 0 {
+			return 0, bad("%q is the number of no turn", n)
+		}
+	}
+	w := wanted{what: what, turn: turn}
+	for r, err := range s.Effective(ctx, id, session.Range{}) {
+		if err != nil {
+			return 0, err
+		}
+		if w.met(&r) {
+			break
+		}
+	}
+	switch {
+	case w.at > 0:
+		return w.at, nil
+	case turn >= 0 && w.turns >= turn && turn > 0: // it is open still
+		return m.Head, nil
+	case turn >= 0:
+		return 0, bad("there is no turn %d: there are %d", turn, w.turns)
+	}
+	return 0, bad("no item and no turn has the id %.100q", what)
+}
+
+// wanted is the record that is looked for, from the first on.
+type wanted struct {
+	what  string
+	turn  int64 // its number, or -1
+	turns int64 // opened so far
+	open  string
+	at    int64
+}
+
+// met takes in a record, and reports whether the search is over.
+func (w *wanted) met(r *session.Record) bool {
+	switch r.Kind {
+	case session.KindTurnOpened:
+		var t session.TurnOpened
+		_ = json.Unmarshal(r.Payload, &t)
+		if w.open = t.Turn; w.turn == w.turns && w.turn == 0 {
+			w.at = r.Seq - 1
+			return true
+		}
+		w.turns++
+	case session.KindTurnClosed:
+		var t session.TurnClosed
+		_ = json.Unmarshal(r.Payload, &t)
+		if w.turn > 0 && w.turns == w.turn || w.turn < 0 && t.Turn == w.what {
+			w.at = r.Seq
+			return true
+		}
+	case session.KindItem:
+		if it, err := session.ReadItem(r.Payload); err == nil && w.turn < 0 && !it.Queued && it.Item.ID() == w.what {
+			w.at = r.Seq
+			return true
+		}
+	case session.KindRewrite:
+		var list session.Rewrite
+		if w.turn >= 0 || json.Unmarshal(r.Payload, &list) != nil {
+			return false
+		}
+		for _, raw := range list.Items { // one that only a rewrite has
+			var it struct {
+				ID string `json:"id"`
+			}
+			if json.Unmarshal(raw, &it) == nil && it.ID == w.what {
+				w.at = r.Seq
+				return true
+			}
+		}
+	}
+	return false
+}
