@@ -31,12 +31,7 @@ func (e *HookError) Error() string {
 // goroutine. The error is the store's.
 func (a *Agent) Fire(ctx context.Context, in hook.Input) (hook.Outcome, error) {
 	out, entries := a.fire(ctx, in)
-	a.mu.Lock()
-	a.said = append(a.said, asides(in.Event, out.Context)...)
-	if out.Stop != nil && a.stops == nil {
-		a.stops = &HookError{Event: in.Event, By: out.Stop.By, Reason: out.Stop.What}
-	}
-	a.mu.Unlock()
+	a.heard(&out)
 	return out, a.record(ctx, entries)
 }
 

@@ -51,17 +51,18 @@ func (s *Settings) Reload() (*Settings, error) {
 	return Load(&o)
 }
 
-// Tightened are the deny rules that are in s and not in before: what can come into force
-// while an agent runs.
-func (s *Settings) Tightened(before *Settings) []policy.RuleSource {
+// Tightened are the deny and ask rules that are in s and not in before, ready for
+// [policy.LateRules]: what can come into force while an agent runs. n counts them.
+func (s *Settings) Tightened(before *Settings) (rules *policy.Rules, n int, err error) {
 	var list []policy.RuleSource
 	for _, r := range s.Rules {
 		known := func(old policy.RuleSource) bool {
 			return old.Effect == r.Effect && old.Text == r.Text && old.Dir == r.Dir
 		}
-		if r.Effect == policy.Deny && !slices.ContainsFunc(before.Rules, known) {
+		if r.Effect != policy.Allow && !slices.ContainsFunc(before.Rules, known) {
 			list = append(list, r)
 		}
 	}
-	return list
+	rules, _, err = policy.CompileRules(list, s.ruleOptions())
+	return rules, len(list), err
 }

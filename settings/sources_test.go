@@ -47,11 +47,16 @@ func TestSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := now.Tightened(s); len(got) != 1 || got[0].Text != "Bash(curl:*)" || got[0].Layer != policy.LayerProject {
-		t.Errorf("tightened by %+v", got)
+	rules, n, err := now.Tightened(s)
+	if err != nil || n != 2 {
+		t.Errorf("tightened by %d: %v", n, err)
 	}
-	if got := s.Tightened(now); len(got) != 0 {
-		t.Errorf("loosened by %+v", got)
+	v := rules.Evaluate(policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "curl x", Cwd: project})
+	if v.Effect != policy.Deny {
+		t.Errorf("the new rule says %+v", v)
+	}
+	if _, n, err := s.Tightened(now); n != 0 || err != nil {
+		t.Errorf("loosened by %d: %v", n, err)
 	}
 	write(`{"permissions": `)
 	if _, err := s.Reload(); err == nil {

@@ -99,6 +99,8 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 	if m.told, err = p.telemetry(ctx, &m.options); err != nil {
 		return m, err
 	}
+	m.options.Return = m.box.goBack
+	m.box.watchFiles(&m.options)
 	attachHooks := m.box.hooks.attach(&m.options)
 	m.attach = func(a *agent.Agent) {
 		m.box.host.attach(a)

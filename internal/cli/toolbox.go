@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool/files"
 	"github.com/holdfast-dev/holdfast/tool/search"
 	"github.com/holdfast-dev/holdfast/tool/shell"
+	"github.com/holdfast-dev/holdfast/tool/worktree"
 )
 
 // toolbox is what the model may call in a run, over the run's folders.
@@ -30,7 +31,8 @@ type toolbox struct {
 	held        *held
 	hooks       *hooks
 	host        *hostAgent
-	background  *agent.Background // nil: every turn waits for its calls
+	background  *agent.Background  // nil: every turn waits for its calls
+	worktree    *worktree.Worktree // nil without a repository
 
 	// What kits are made from. In a toolbox that is made for the names of its tools they
 	// may be missing.
@@ -58,6 +60,7 @@ func kits() []kit {
 		{"search", (*toolbox).searchKit},
 		{"shell", (*toolbox).shellKit},
 		{"background", (*toolbox).backgroundKit},
+		{"worktree", (*toolbox).worktreeKit},
 	}
 }
 

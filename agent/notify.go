@@ -1,0 +1,51 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/hook"
+)
+
+// Notice tells the person who looks on something, as soon as the loop can. It may be
+// called from any goroutine.
+func (a *Agent) Notice(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.untold = append(a.untold, Notice{Text: text})
+}
+
+// notify fires Notification away from the loop's goroutine, and returns what is to be
+// recorded.
+func (a *Agent) notify(ctx context.Context, kind, title, message string) []entry {
+	out, entries := a.fire(ctx, hook.Input{Event: hook.Notification, NotificationType: kind, Title: title, Message: message})
+	a.heard(&out)
+	return entries
+}
+
+// heard keeps what hooks have said to the model away from the loop's goroutine.
+func (a *Agent) heard(out *hook.Outcome) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.said = append(a.said, asides(out.Event, out.Context)...)
+	if out.Stop != nil && a.stops == nil {
+		a.stops = &HookError{Event: out.Event, By: out.Stop.By, Reason: out.Stop.What}
+	}
+}
+
+// ended tells hooks of the end of a call in the background.
+func (b *Background) ended(ctx context.Context, k *backJob) []entry {
+	b.mu.Lock()
+	closed := b.closed
+	b.mu.Unlock()
+	if closed {
+		return nil
+	}
+	kind, how := "task_completed", "has ended"
+	if k.c.use.Name == "Agent" {
+		kind = "agent_completed"
+	}
+	if k.result.IsError {
+		how = "has failed"
+	}
+	return b.a.notify(ctx, kind, "Background task", k.c.use.Name+" "+k.c.use.ID+" "+how)
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/hook/watch"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// hookFiles watches files while a run lasts, for hooks of FileChanged and ConfigChange.
+// Without such hooks nothing is watched.
+//
+//	matchers, watchPaths ─┐                    ┌─► FileChanged
+//	settings' files ──────┴─► watch.Watcher ───┴─► ConfigChange ─► not blocked: what tightens
+type hookFiles struct {
+	box      *toolbox
+	registry *hook.Registry
+
+	mu     sync.Mutex
+	w      *watch.Watcher
+	ctx    context.Context
+	stop   context.CancelFunc
+	closed bool
+	late   *policy.LateRules
+}
+
+// Lists of what is watched.
+const (
+	listNamed    = "matchers"
+	listWanted   = "watchPaths"
+	listSettings = "settings"
+)
+
+// watchFiles has files watched for the hooks of a run, once there is an agent.
+func (b *toolbox) watchFiles(o *agent.Options) {
+	r := b.hooks.registry
+	files, config := r.Has(hook.FileChanged), r.Has(hook.ConfigChange) && !b.flags.contained
+	if !files && !config {
+		return
+	}
+	f := &hookFiles{box: b, registry: r, late: &policy.LateRules{}}
+	f.ctx, f.stop = context.WithCancel(context.Background())
+	b.onClose(f.close)
+	if files {
+		o.Watch = func(paths []string) error { return f.watch(listWanted, paths) }
+		o.Known = f.known
+	}
+	if config {
+		o.Permissions.Limits = append(slices.Clip(o.Permissions.Limits), policy.Named{Name: "changed-settings", Policy: f.late})
+	}
+	o.LoopObservers = append(o.LoopObservers, f)
+}
+
+// Observe implements [agent.LoopObserver]: the session is open, or has gone elsewhere.
+func (f *hookFiles) Observe(_ string, e agent.Event) {
+	switch e := e.(type) {
+	case agent.SessionOpened:
+		f.names(f.box.folders.Cwd())
+		f.settings()
+	case agent.ToolFinished:
+		if e.Result.Cwd != "" {
+			f.names(e.Result.Cwd)
+		}
+	}
+}
+
+// names watches what matchers name, in the session's folder and in the current one.
+func (f *hookFiles) names(cwd string) {
+	var list []string
+	for _, name := range f.registry.WatchNames() {
+		list = append(list, filepath.Join(f.box.folders.Roots()[0], name), filepath.Join(cwd, name))
+	}
+	if len(list) > 0 {
+		f.told(f.watch(listNamed, list))
+	}
+}
+
+func (f *hookFiles) settings() {
+	if !f.registry.Has(hook.ConfigChange) {
+		return
+	}
+	var list []string
+	for _, s := range f.box.settings.Sources() {
+		list = append(list, s.File)
+	}
+	if len(list) > 0 {
+		f.told(f.watch(listSettings, list))
+	}
+}
+
+// told tells the person of what cannot be watched.
+func (f *hookFiles) told(err error) {
+	if err != nil {
+		f.notice("files are not watched for hooks: " + err.Error())
+	}
+}
+
+func (f *hookFiles) notice(text string) {
+	if a, err := f.box.host.agent(); err == nil {
+		a.Notice(text)
+	}
+}
+
+// watch watches a list; the watcher is made when it is first needed.
+func (f *hookFiles) watch(list string, paths []string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return watch.ErrClosed
+	}
+	if f.w == nil {
+		w, err := watch.New(&watch.Options{Fire: f.changed, Wrong: f.told})
+		if err != nil {
+			return err
+		}
+		f.w = w
+	}
+	return f.w.Watch(list, paths)
+}
+
+func (f *hookFiles) known(path string) {
+	f.mu.Lock()
+	w := f.w
+	f.mu.Unlock()
+	if w != nil {
+		w.Known(path)
+	}
+}
+
+// changed fires what a change of a file is. It is called from the watcher's goroutine.
+func (f *hookFiles) changed(c watch.Change) {
+	if f.ctx.Err() != nil {
+		return
+	}
+	if name, ok := f.box.settings.SourceOf(c.Path); ok && f.registry.Has(hook.ConfigChange) {
+		f.configured(name, c.Path)
+	}
+	_, _ = f.box.host.fire(f.ctx, hook.Input{Event: hook.FileChanged, FilePath: c.Path, Change: c.What}) // a store that fails stops the loop by itself
+}
+
+// configured fires ConfigChange. When no hook blocks the change, what settings deny and
+// ask about since the start of the run is in force at once, and everything else from the
+// next run on: nothing that changes while an agent runs makes it freer. What the administrator changes nobody blocks.
+func (f *hookFiles) configured(name, file string) {
+	out, err := f.box.host.fire(f.ctx, hook.Input{Event: hook.ConfigChange, Source: name, FilePath: file})
+	if err != nil {
+		return
+	}
+	if out.Block != nil && name != "policy_settings" {
+		f.notice(fmt.Sprintf("%s has changed, and hook %s keeps it from this run: %s", file, out.Block.By, orElse(out.Block.What, "blocked")))
+		return
+	}
+	next, err := f.box.settings.Reload()
+	if err != nil {
+		f.notice(fmt.Sprintf("%s has changed and cannot be used: %v", file, err))
+		return
+	}
+	rules, n, err := next.Tightened(f.box.settings)
+	if err != nil {
+		f.notice(fmt.Sprintf("%s has changed and cannot be used: %v", file, err))
+		return
+	}
+	f.late.Set(rules)
+	f.notice(fmt.Sprintf("%s has changed: what it denies and asks about since the start is in force (%s), all else from the next run on", file, count(n, "rule")))
+}
+
+// close stops watching.
+func (f *hookFiles) close() {
+	f.stop()
+	f.mu.Lock()
+	w := f.w
+	f.closed = true
+	f.mu.Unlock()
+	if w != nil {
+		_ = w.Close()
+	}
+}
