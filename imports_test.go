@@ -76,7 +76,8 @@ var floors = map[string]int{
 	"agent":    40,
 	"settings": 40,
 
-	"otel": 45, // it watches an agent
+	"otel":      45, // it watches an agent
+	"tool/team": 45, // it leads agents
 
 	"internal/demo":       0, // files only
 	"internal/page":       0,

@@ -83,6 +83,9 @@ func (s *Subagents) tools(ctx context.Context, p *Agent, b birth, from session.R
 	if b.kind.Tools != nil {
 		all = all.Only(b.kind.Tools...)
 	}
+	for _, t := range b.extra { // in place of the parent's
+		without = append(without, t.Spec().Name)
+	}
 	all = all.Without(without...)
 	if len(b.extra) > 0 {
 		var err error

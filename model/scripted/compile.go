@@ -31,7 +31,7 @@ type step struct {
 
 type match struct {
 	Match
-	user, result *regexp.Regexp
+	user, told, result *regexp.Regexp
 }
 
 // fault is what is wrong with a play, and where: names like ".steps" and "[2]".
@@ -180,7 +180,7 @@ func compileMatch(m *Match) (*match, *fault) {
 	for _, e := range []struct {
 		key, text string
 		to        **regexp.Regexp
-	}{{".user_matches", m.UserMatches, &c.user}, {".result_matches", m.ResultMatches, &c.result}} {
+	}{{".user_matches", m.UserMatches, &c.user}, {".told_matches", m.ToldMatches, &c.told}, {".result_matches", m.ResultMatches, &c.result}} {
 		if e.text == "" {
 			continue
 		}

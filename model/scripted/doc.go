@@ -56,7 +56,8 @@
 //
 // The conditions of when and expect are about what came since the newest answer:
 // user and user_matches (text of the last user item; contains, regular
-// expression), result, result_matches, is_error and tool (of one of the tool
+// expression), told and told_matches (the same of notifications: what ended in the
+// background, messages of teammates), result, result_matches, is_error and tool (of one of the tool
 // results), min_items and max_items (of the whole request), system (the prompt
 // contains), after (name of the newest answer's step, or #3 for the third), any.
 // All that are given must hold.

@@ -55,6 +55,8 @@ func (s *script) wanted() string {
 func (m *match) fits(sc *scene) bool {
 	if m.User != "" && !strings.Contains(sc.user, m.User) ||
 		m.user != nil && (sc.user == "" || !m.user.MatchString(sc.user)) ||
+		m.Told != "" && !strings.Contains(sc.told, m.Told) ||
+		m.told != nil && (sc.told == "" || !m.told.MatchString(sc.told)) ||
 		m.System != "" && !strings.Contains(sc.system, m.System) ||
 		m.After != "" && m.After != sc.after ||
 		m.MinItems > 0 && sc.items < m.MinItems ||
@@ -82,6 +84,8 @@ func (m *match) String() string {
 	}
 	add(m.User != "", "user containing %q", m.User)
 	add(m.UserMatches != "", "user matching %q", m.UserMatches)
+	add(m.Told != "", "notification containing %q", m.Told)
+	add(m.ToldMatches != "", "notification matching %q", m.ToldMatches)
 	add(m.Tool != "", "result of %s", m.Tool)
 	add(m.Result != "", "result containing %q", m.Result)
 	add(m.ResultMatches != "", "result matching %q", m.ResultMatches)

@@ -77,7 +77,7 @@ func TestParse(t *testing.T) {
 		Steps: []Step{{
 			Name: "s", When: &Match{Any: true},
 			Expect: &Match{
-				User: "u", UserMatches: "um", Tool: "t", Result: "r", ResultMatches: "rm", IsError: &isError,
+				User: "u", UserMatches: "um", Told: "to", ToldMatches: "tm", Tool: "t", Result: "r", ResultMatches: "rm", IsError: &isError,
 				System: "sys", After: "s", MinItems: 1, MaxItems: 2,
 			},
 			Thinking: "th", Text: "tx 😀", ToolUses: []ToolUse{{ID: "i", Tool: "T", RawInput: "{"}},

@@ -65,6 +65,8 @@ type Match struct {
 	Any           bool   `yaml:"any"`
 	User          string `yaml:"user"`         // the last user item's text contains it
 	UserMatches   string `yaml:"user_matches"` // and matches this regular expression
+	Told          string `yaml:"told"`         // a notification that came contains it
+	ToldMatches   string `yaml:"told_matches"` // and they match this regular expression, one a line
 	Tool          string `yaml:"tool"`         // one result is this tool's
 	Result        string `yaml:"result"`       // and its text contains it
 	ResultMatches string `yaml:"result_matches"`

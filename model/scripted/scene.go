@@ -19,6 +19,7 @@ type scene struct {
 	after   string   // mark of the newest answer that carries one
 	without int      // answers since then that carry none
 	user    string   // the newest user item's text, when it came since the newest answer
+	told    string   // the notifications that came since then, one a line
 	results []result // what came since the newest answer
 }
 
@@ -81,6 +82,9 @@ func (s *scene) take(e transcript.Encoded, uses []transcript.Use) error {
 	if e.Role() == transcript.RoleUser {
 		s.user = e.Text()
 	}
+	if e.Role() == transcript.RoleNotification {
+		s.told = strings.TrimPrefix(s.told+"\n"+e.Text(), "\n")
+	}
 	if len(e.ResultIDs()) == 0 {
 		return nil
 	}
@@ -119,6 +123,9 @@ func (s *scene) String() string {
 	var said []string
 	if s.user != "" {
 		said = append(said, fmt.Sprintf("user said %s", quote(s.user)))
+	}
+	if s.told != "" {
+		said = append(said, fmt.Sprintf("it was told %s", quote(s.told)))
 	}
 	for _, r := range s.results {
 		verb := "answered"

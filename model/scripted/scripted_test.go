@@ -199,7 +199,7 @@ steps:
 func TestMatch(t *testing.T) {
 	yes, no := true, false
 	sc := &scene{
-		system: "be brief", items: 5, after: "look", user: "please count",
+		system: "be brief", items: 5, after: "look", user: "please count", told: "ann is idle\nbob is idle",
 		results: []result{{tool: "Read", text: "alpha"}, {tool: "Bash", text: "boom 42", isError: true}},
 	}
 	for _, tt := range []struct {
@@ -212,6 +212,10 @@ func TestMatch(t *testing.T) {
 		{"other user", Match{User: "Count"}, false},
 		{"user matches", Match{UserMatches: `^please\b`}, true},
 		{"user does not match", Match{UserMatches: `^count`}, false},
+		{"told", Match{Told: "ann is"}, true},
+		{"told of another", Match{Told: "zoe is"}, false},
+		{"told matches", Match{ToldMatches: `(?m)^bob`}, true},
+		{"told does not match", Match{ToldMatches: `^bob`}, false},
 		{"tool", Match{Tool: "Read"}, true},
 		{"other tool", Match{Tool: "Edit"}, false},
 		{"result", Match{Result: "alp"}, true},
