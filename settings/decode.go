@@ -37,6 +37,7 @@ type said struct {
 	secrets    secretsSaid
 	daemon     Daemon
 	cleanup    *int
+	reads      Texts
 	mcp        mcpSaid
 	problems   []Problem
 	notes      []Problem // of what has no effect
@@ -76,6 +77,9 @@ func decode(src source) *said {
 		"deniedMcpServers":           s.deniedMCP,
 		"allowedMcpServers":          s.allowedMCP,
 		"allowManagedMcpServersOnly": s.managedMCPOnly,
+
+		"contextFiles":     s.contextFiles,
+		"claudeMdExcludes": s.excludes,
 
 		"$schema": func(path string, n jsontree.Node) { s.text(path, n) },
 	})

@@ -36,6 +36,7 @@ func (m *merger) add(s *said) {
 	m.addHooks(s)
 	m.addSecrets(s)
 	m.addMCP(s)
+	m.addTexts(s)
 	if s.sandbox != nil {
 		m.out.Sandboxes = append(m.out.Sandboxes, *s.sandbox)
 	}

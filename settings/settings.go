@@ -39,6 +39,7 @@ type Settings struct {
 	Sandboxes  []Sandbox            // each restricts by itself
 	Hooks      []Hook               // of all layers, the strongest first, also those that do not run
 	Secrets    Secrets
+	Texts      Texts
 	MCPServers []MCPServer // by name, also those that are not started
 	Warnings   []Problem   // what can have no effect, but opens nothing
 	Ignored    []Ignored   // what an untrusted folder asks for

@@ -40,6 +40,10 @@ type TrustedFolder struct {
 	// Hooks are those that may run, each as it was then. Without a Digest it is only
 	// these that are trusted.
 	Hooks []TrustedHook `json:"hooks,omitempty"`
+	// Texts: its instruction files are the person's. Skills is the digest of its skills and
+	// commands that were trusted.
+	Texts  bool   `json:"texts,omitempty"`
+	Skills string `json:"skills,omitempty"`
 	// Servers are the MCP servers about which a person has decided, by name.
 	Servers []TrustedServer `json:"servers,omitempty"`
 }
@@ -112,9 +116,9 @@ func (t *Trust) Add(s *Settings, now time.Time) (bool, error) {
 	if s.brought == "" {
 		return false, nil
 	}
-	t.doc.Folders[s.Project] = TrustedFolder{
-		Digest: s.brought, At: now.UTC(), Hooks: s.trustable(), Servers: s.trustableServers(t.doc.Folders[s.Project].Servers, now),
-	}
+	f := t.doc.Folders[s.Project]
+	f.Digest, f.At, f.Hooks, f.Servers = s.brought, now.UTC(), s.trustable(), s.trustableServers(f.Servers, now)
+	t.doc.Folders[s.Project] = f
 	return true, t.save()
 }
 
