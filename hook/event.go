@@ -45,6 +45,8 @@ const (
 
 	InstructionsLoaded  Event = "InstructionsLoaded"
 	UserPromptExpansion Event = "UserPromptExpansion"
+	Elicitation         Event = "Elicitation"
+	ElicitationResult   Event = "ElicitationResult"
 )
 
 // Dialect is the convention that a hook was written for. It follows from the
@@ -106,16 +108,16 @@ var events = []Info{
 	{Event: WorktreeRemove, Seed: "worktreeRemove"},
 	{Event: InstructionsLoaded, Matches: "load_reason"},
 	{Event: UserPromptExpansion, Matches: "command_name", Blocks: true, Guards: true, Context: true},
+	{Event: Elicitation, Matches: "mcp_server_name", Blocks: true},
+	{Event: ElicitationResult, Matches: "mcp_server_name", Blocks: true},
 }
 
 // absent are events of Claude Code that have no moment here, and why. A hook for
 // one of them is refused: it would never run.
 var absent = map[string]string{
-	"PreModelSwitch":    "the model does not change while a session runs",
-	"Elicitation":       "there are no MCP servers yet",
-	"ElicitationResult": "there are no MCP servers yet",
-	"DirectoryAdded":    "folders are not added while a session runs",
-	"MessageDisplay":    "what is shown is not changed",
+	"PreModelSwitch": "the model does not change while a session runs",
+	"DirectoryAdded": "folders are not added while a session runs",
+	"MessageDisplay": "what is shown is not changed",
 }
 
 // Events lists the closed set.

@@ -65,7 +65,16 @@ type Input struct {
 	Expansion            string // UserPromptExpansion: slash_command
 	Command, CommandArgs string // UserPromptExpansion: the name without its slash, and what stands behind it
 	CommandSource        string // UserPromptExpansion: whose it is: user, project
-	Worktree             string // WorktreeRemove
+
+	// Elicitation and ElicitationResult; what is asked is in Message.
+	MCPServer       string
+	ElicitMode      string // form, url
+	ElicitURL       string
+	ElicitID        string
+	RequestedSchema json.RawMessage
+	Action          string          // ElicitationResult: accept, decline, cancel
+	Content         json.RawMessage // ElicitationResult: what was answered; secrets are masked
+	Worktree        string          // WorktreeRemove
 
 	// Requests are what the call would touch, for the "if" of a hook. It is not
 	// written to commands.

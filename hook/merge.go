@@ -101,6 +101,7 @@ func (f *firing) merge(e *entry, out *Output) (effect, reason string) {
 	m.block()
 	m.permission()
 	m.rewrite()
+	m.answer()
 	m.texts()
 	m.stop()
 	m.rest()
@@ -192,6 +193,28 @@ func (m *merging) rewrite() {
 			m.in.ToolOutput = text
 		}
 		m.firing.out.ToolOutput = res
+	}
+}
+
+// elicitActions are what an MCP server can be answered.
+var elicitActions = []string{actionAccept, "decline", "cancel"}
+
+const actionAccept = "accept"
+
+// answer takes in what an MCP server is to be answered: a no is stronger than a yes.
+func (m *merging) answer() {
+	action := m.out.Action
+	if action == "" || m.can&canAnswer == 0 {
+		return
+	}
+	m.had(action, "")
+	o := &m.firing.out
+	if o.Action != nil && o.Action.What != actionAccept {
+		return
+	}
+	o.Action, o.Content = &Said{By: m.e.by, What: action}, nil
+	if action == actionAccept {
+		o.Content = m.out.Content
 	}
 }
 

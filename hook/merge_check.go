@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +27,7 @@ const (
 	canWatch
 	canWorktree
 	canHide
+	canAnswer
 )
 
 // effects name the abilities, and say whether an output asks for one.
@@ -47,6 +49,7 @@ var effects = []struct {
 	{canWatch, "paths to watch", func(o *Output) bool { return len(o.WatchPaths) > 0 }},
 	{canWorktree, "a worktree", func(o *Output) bool { return o.WorktreePath != "" }},
 	{canHide, "a hidden prompt", func(o *Output) bool { return o.HidePrompt }},
+	{canAnswer, "an answer to an MCP server", func(o *Output) bool { return o.Action != "" || o.Content != nil }},
 }
 
 // abilities are the effects that an event has. Texts for the person, notifications,
@@ -75,6 +78,9 @@ func abilities(info Info) ability {
 		can |= canWatch
 	case WorktreeCreate:
 		can |= canWorktree
+	case Elicitation, ElicitationResult:
+		can |= canAnswer
+		can &^= canTell
 	case InstructionsLoaded:
 		can &^= canTell
 	case SessionEnd:
@@ -149,6 +155,14 @@ func (o *Output) check() error {
 	}
 	if o.Permission != "" && strength(o.Permission) < 0 {
 		return fmt.Errorf("the permission %q is none: it is allow, deny, ask or defer", o.Permission)
+	}
+	switch {
+	case o.Action != "" && !slices.Contains(elicitActions, o.Action):
+		return fmt.Errorf("the action %q is none: it is accept, decline or cancel", o.Action)
+	case o.Content != nil && o.Action != actionAccept:
+		return errors.New("content goes with the action accept only")
+	case o.Content != nil && !isObject(o.Content):
+		return errors.New("the content is no JSON object")
 	}
 	if o.Input != nil && !isObject(o.Input) {
 		return errors.New("the new input is no JSON object")

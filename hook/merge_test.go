@@ -147,6 +147,14 @@ func TestMerge(t *testing.T) {
 			},
 			"allow",
 		},
+		"answers to a server": {
+			Elicitation, []*Output{{Action: "accept", Content: json.RawMessage(`{"a":1}`)}, {Action: "accept", Content: json.RawMessage(`{"a":2}`)}},
+			Outcome{Action: &Said{By: "b", What: "accept"}, Content: json.RawMessage(`{"a":2}`)}, "accept",
+		},
+		"a no to a server": {
+			ElicitationResult, []*Output{{Action: "accept", Content: json.RawMessage(`{}`)}, {Action: "cancel"}, {Action: "decline"}, {Action: "accept"}},
+			Outcome{Action: &Said{By: "b", What: "cancel"}}, "accept",
+		},
 		"nothing": {Stop, []*Output{nil, {}}, Outcome{}, "-"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,6 +181,7 @@ func TestUnusable(t *testing.T) {
 		canOutput: {ToolOutput: json.RawMessage(`1`)}, canTell: {Context: "c"}, canStop: {Stop: true},
 		canRetry: {Retry: true}, canTitle: {SessionTitle: "t"}, canBegin: {InitialMessage: "m"},
 		canWatch: {WatchPaths: []string{"p"}}, canWorktree: {WorktreePath: "w"}, canHide: {HidePrompt: true},
+		canAnswer:    {Action: "accept"},
 		canInterrupt: {Interrupt: true},
 	}
 	for _, info := range Events() {

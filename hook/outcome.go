@@ -13,6 +13,8 @@ type Outcome struct {
 	Input      json.RawMessage // as folded by all that replaced it, or nil
 	InputBy    string
 	ToolOutput json.RawMessage // likewise
+	Action     *Said           // what MCP servers are answered: the first that is no accept, else the last accept
+	Content    json.RawMessage // with accept
 	Context    []Said          // for the model: Context, SystemMessage, and plain text where that is context
 	Notices    []Said          // for the person: Message, Warning, failures, what had no effect
 	Notes      []Note          // notifications

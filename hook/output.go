@@ -36,6 +36,11 @@ type Output struct {
 	// ToolOutput replaces what the model reads of the result: text, or any JSON
 	// (updatedToolOutput, updatedMCPToolOutput). Of PostToolUse.
 	ToolOutput json.RawMessage
+	// Action answers what an MCP server asks: accept, decline or cancel. With accept
+	// Content is the answer. Of Elicitation, and of ElicitationResult in place of the
+	// person's.
+	Action  string
+	Content json.RawMessage
 	// Retry tells the model that it may try again. Of PermissionDenied.
 	Retry bool
 

@@ -32,6 +32,8 @@ func (a *answer) specific(path string, raw json.RawMessage) {
 		"initialUserMessage":       a.text(&o.InitialMessage),
 		"watchPaths":               a.texts(&o.WatchPaths),
 		"worktreePath":             a.text(&o.WorktreePath),
+		"action":                   a.word(&o.Action, elicitActions...),
+		"content":                  a.object(&o.Content),
 		"classifierContext":        a.unused("no classifier reads it"),
 		"reloadSkills":             a.unused("there are no skills"),
 	})

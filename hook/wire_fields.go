@@ -70,6 +70,13 @@ var wireFields = []wireField{
 	{"new_cwd", "newCwd", func(in *Input) any { return &in.NewCWD }},
 	{"name", "name", func(in *Input) any { return &in.Name }},
 	{"worktree_path", "worktreePath", func(in *Input) any { return &in.Worktree }},
+	{"mcp_server_name", "", func(in *Input) any { return &in.MCPServer }},
+	{"mode", "", func(in *Input) any { return &in.ElicitMode }},
+	{"url", "", func(in *Input) any { return &in.ElicitURL }},
+	{"elicitation_id", "", func(in *Input) any { return &in.ElicitID }},
+	{"requested_schema", "", func(in *Input) any { return &in.RequestedSchema }},
+	{"action", "", func(in *Input) any { return &in.Action }},
+	{"content", "", func(in *Input) any { return &in.Content }},
 	{"memory_type", "", func(in *Input) any { return &in.Memory }},
 	{"load_reason", "", func(in *Input) any { return &in.LoadReason }},
 	{"globs", "", func(in *Input) any { return &in.Globs }},
@@ -116,6 +123,8 @@ var claudeOf = map[Event]string{
 
 	InstructionsLoaded:  "file_path memory_type load_reason globs? trigger_file_path? parent_file_path?",
 	UserPromptExpansion: "expansion_type command_name command_args command_source? prompt",
+	Elicitation:         "mcp_server_name message mode? url? elicitation_id? requested_schema?",
+	ElicitationResult:   "mcp_server_name elicitation_id? mode? action content?",
 }
 
 // seedBase and seedOf are the same of seed 000's dialect. Seed 000 has one set of

@@ -32,6 +32,8 @@ func full(e Event) Input {
 		OldCWD: "/o", NewCWD: "/n", Name: "wt", Worktree: "/wt",
 		Memory: "Project", LoadReason: "include", Globs: []string{"*.go"}, TriggerFile: "/p/y", ParentFile: "/p/z",
 		Expansion: "slash_command", Command: "commit", CommandArgs: "now", CommandSource: "user",
+		MCPServer: "db", ElicitMode: "form", ElicitURL: "https://db.example", ElicitID: "e1", RequestedSchema: json.RawMessage(`{}`),
+		Action: "accept", Content: json.RawMessage(`{}`),
 	}
 }
 
@@ -86,6 +88,8 @@ func TestWireFieldsOfClaude(t *testing.T) {
 
 			InstructionsLoaded:  "file_path globs load_reason memory_type parent_file_path trigger_file_path",
 			UserPromptExpansion: "command_args command_name command_source expansion_type prompt",
+			Elicitation:         "elicitation_id mcp_server_name message mode requested_schema url",
+			ElicitationResult:   "action content elicitation_id mcp_server_name mode",
 		}[info.Event]
 		if !ok {
 			t.Errorf("%s is not tested", info.Event)
