@@ -169,6 +169,8 @@ const goOn = "Nobody is there to answer. Decide yourself what is most sensible, 
 // Refusal words a no.
 func (asker) Refusal(_ *tool.Call, d policy.Decision) string {
 	switch {
+	case d.Asked && d.By == "nobody" && d.Reason != "":
+		return d.Reason + "\n" + goOn
 	case d.By == "nobody", d.By == "timeout", strings.HasPrefix(d.By, "mode "):
 		return goOn
 	case !d.Asked || d.By == "interrupt" || d.By == "approval":

@@ -121,14 +121,18 @@ func (p *plan) exit(ctx context.Context, call *tool.Call, in exitInput) (tool.Re
 	return tool.Text(fmt.Sprintf("A person has agreed to the plan. Carry it out; the permission mode is %s.%s", mode, changed)), nil
 }
 
+const alone = "Nobody is there to decide about the plan. Plan mode stays on: answer with the plan, and end."
+
 // leaver is ExitPlanMode, which words its refusals.
 type leaver struct{ tool.Tool }
 
 // Refusal words a no.
 func (leaver) Refusal(_ *tool.Call, d policy.Decision) string {
 	switch {
+	case d.Asked && d.By == "nobody" && d.Reason != "":
+		return d.Reason + "\n" + alone
 	case d.By == "nobody", d.By == "timeout", strings.HasPrefix(d.By, "mode "):
-		return "Nobody is there to decide about the plan. Plan mode stays on: answer with the plan, and end."
+		return alone
 	case !d.Asked || d.By == "interrupt" || d.By == "approval":
 		return ""
 	case d.Reason == "":
