@@ -183,6 +183,8 @@ var heavy = map[string][]string{
 	"github.com/coder/acp-go-sdk":            {"workspace/internal/acp"},
 	"github.com/containerd/errdefs":          {"workspace/internal/engine"},
 	"github.com/prometheus":                  {"otel"},
+	"github.com/JohannesKaufmann":            {"tool/web"},
+	"golang.org/x/net":                       {"tool/web"},
 }
 
 // light names the libraries that any package above floor 0 may import.

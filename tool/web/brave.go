@@ -1,0 +1,142 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
+)
+
+// Brave is the Brave Search API (https://api-dashboard.search.brave.com): GET
+// /web/search with the key in X-Subscription-Token.
+type Brave struct {
+	base *url.URL
+	key  string
+}
+
+// BraveURL is where the service is.
+const BraveURL = "https://api.search.brave.com/res/v1"
+
+// NewBrave returns a searcher with a key of the service. base is its address, "" is
+// [BraveURL]. A key or an address that cannot be used is an error.
+func NewBrave(key, base string) (*Brave, error) {
+	if base == "" {
+		base = BraveURL
+	}
+	u, err := url.Parse(strings.TrimSuffix(base, "/"))
+	switch {
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "":
+		return nil, fmt.Errorf("web: the address of the search engine: want https://HOST/PATH")
+	case key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return nil, errors.New("web: the key of the search engine is empty, or cannot be sent")
+	}
+	return &Brave{base: u, key: key}, nil
+}
+
+// At is the address of the service.
+func (b *Brave) At() *url.URL { return b.base }
+
+// String does not tell the key.
+func (b *Brave) String() string { return "Brave Search at " + b.base.String() }
+
+// GoString does not tell the key.
+func (b *Brave) GoString() string { return b.String() }
+
+// maxAnswer bounds what the service answers, in bytes.
+const maxAnswer = 2 << 20
+
+// Search asks the service.
+func (b *Brave) Search(ctx context.Context, q Query, do func(*http.Request) (*http.Response, error)) ([]Found, error) {
+	text := q.Text + sites(q)
+	if len(text) > maxQuery { // the service takes no more; results are picked anyway
+		text = q.Text
+	}
+	u := b.base.JoinPath("web/search")
+	u.RawQuery = url.Values{"q": {text}, "count": {"20"}, "result_filter": {"web"}, "text_decorations": {"false"}}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("X-Subscription-Token", b.key)
+	resp, err := do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.StatusCode != http.StatusOK:
+		return nil, refusal(resp)
+	case len(body) > maxAnswer:
+		return nil, errors.New("the engine answers more than can be read")
+	}
+	return readBrave(body)
+}
+
+// sites says in the query's own language where results may come from.
+func sites(q Query) string {
+	var out []string
+	for _, d := range q.Allowed {
+		out = append(out, "site:"+d)
+	}
+	text := strings.Join(out, " OR ")
+	if len(out) > 1 {
+		text = "(" + text + ")"
+	}
+	for _, d := range q.Blocked {
+		text += " -site:" + d
+	}
+	if text = strings.TrimSpace(text); text != "" {
+		text = " " + text
+	}
+	return text
+}
+
+// refusal words an HTTP error. What the service writes may quote the request.
+func refusal(resp *http.Response) error {
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Errorf("the engine does not take the key (HTTP %d)", resp.StatusCode)
+	case http.StatusTooManyRequests:
+		return errors.New("the engine was asked too often (HTTP 429): wait, or the plan of the key is used up")
+	}
+	return fmt.Errorf("the engine answers HTTP %d", resp.StatusCode)
+}
+
+func readBrave(body []byte) ([]Found, error) {
+	var in struct {
+		Web struct {
+			Results []struct {
+				Title       string   `json:"title"`
+				URL         string   `json:"url"`
+				Description string   `json:"description"`
+				Age         string   `json:"age"`
+				Extra       []string `json:"extra_snippets"`
+			} `json:"results"`
+		} `json:"web"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, errors.New("the engine's answer is no JSON that can be read")
+	}
+	var list []Found
+	for _, r := range in.Web.Results {
+		text := plain(strings.Join(append([]string{r.Description}, r.Extra...), " … "))
+		list = append(list, Found{Title: plain(r.Title), URL: r.URL, Text: text, Age: r.Age})
+	}
+	return list, nil
+}
+
+var tags = lazyregexp.Must(`</?[a-zA-Z][^<>]*>`)
+
+// plain takes tags off, and reads entities.
+func plain(text string) string { return html.UnescapeString(tags().ReplaceAllString(text, "")) }

@@ -1,0 +1,78 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html/charset"
+)
+
+// readable turns an answer's body into text for a model: HTML into Markdown, text as it
+// is. The error says what it is, when it is no text.
+func readable(ctx context.Context, contentType string, body []byte, u *url.URL) (kind, text string, err error) {
+	kind, _, err = mime.ParseMediaType(contentType)
+	if err != nil || kind == "" || kind == "application/octet-stream" {
+		contentType = http.DetectContentType(body)
+		kind, _, _ = mime.ParseMediaType(contentType)
+	}
+	if !isText(kind) {
+		return kind, "", fmt.Errorf("it is %s (%d bytes), no text", kind, len(body))
+	}
+	if body, err = decoded(body, contentType); err != nil {
+		return kind, "", err
+	}
+	if kind != "text/html" && kind != "application/xhtml+xml" {
+		return kind, strings.ToValidUTF8(string(body), "\uFFFD"), nil
+	}
+	text, err = markdown(ctx, body, u)
+	return kind, text, err
+}
+
+func isText(kind string) bool {
+	switch kind {
+	case "application/json", "application/xml", "application/xhtml+xml", "application/javascript", "application/ecmascript",
+		"application/yaml", "application/x-yaml", "application/toml", "application/sql", "application/x-sh", "application/graphql",
+		"application/x-ndjson", "image/svg+xml":
+		return true
+	}
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
+}
+
+// decoded is a text in UTF-8.
+func decoded(body []byte, contentType string) ([]byte, error) {
+	enc, name, certain := charset.DetermineEncoding(body, contentType)
+	if name == "utf-8" || !certain && utf8.Valid(body) {
+		return bytes.TrimPrefix(body, []byte("\uFEFF")), nil
+	}
+	out, err := enc.NewDecoder().Bytes(body)
+	if err != nil {
+		return nil, fmt.Errorf("its text is not %s, as it says", name)
+	}
+	return out, nil
+}
+
+// markdown converts HTML. The parser bounds how deep elements lie in each other.
+func markdown(ctx context.Context, body []byte, u *url.URL) (text string, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("its HTML could not be converted")
+		}
+	}()
+	c := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+	out, err := c.ConvertReader(bytes.NewReader(body), converter.WithContext(ctx), converter.WithDomain(u.Scheme+"://"+u.Host))
+	if err != nil {
+		return "", fmt.Errorf("its HTML could not be converted: %w", err)
+	}
+	return strings.ToValidUTF8(string(out), "\uFFFD"), nil
+}
