@@ -129,7 +129,7 @@ func (s *Subagents) options(ctx context.Context, p *Agent, b birth) (*Options, e
 // with, or a fork of it where it belongs to a session that this one was forked from.
 func (a *Agent) childSession(ctx context.Context, b birth) (session.RestoreOptions, error) {
 	opened := session.Opened{
-		Owner: a.SessionID(), Use: b.use, CWD: a.cwd(), Title: b.title, Tag: b.tag,
+		Owner: a.root(), Caller: a.SessionID(), Use: b.use, CWD: a.cwd(), Title: b.title, Tag: b.tag,
 		User: a.opt.Session.Opened.User, Project: a.opt.Session.Opened.Project,
 	}
 	r := session.RestoreOptions{Opened: opened}
@@ -143,10 +143,14 @@ func (a *Agent) childSession(ctx context.Context, b birth) (session.RestoreOptio
 	if err != nil {
 		return r, fmt.Errorf("resume: %w", err)
 	}
+	begun, err := a.opt.Sessions.BegunBy(ctx, m)
+	if err != nil {
+		return r, fmt.Errorf("resume: %w", err)
+	}
 	r.SessionID, r.MustExist = m.ID, true
 	r.Opened.CWD = cmp.Or(m.CWD, r.Opened.CWD)
-	for at := a.SessionID(); at != ""; {
-		if at == m.Owner {
+	for at := a.SessionID(); at != "" && begun.Caller != ""; {
+		if at == begun.Caller {
 			r.Fork = at != a.SessionID()
 			return r, nil
 		}
@@ -157,6 +161,17 @@ func (a *Agent) childSession(ctx context.Context, b birth) (session.RestoreOptio
 		at = above.Parent
 	}
 	return r, fmt.Errorf("resume: %s is no sub-agent of this session", b.resume)
+}
+
+// root is the session of the run that the agent works for: its own where it is no part of
+// another's.
+func (a *Agent) root() string {
+	if log := a.openLog(); log != nil {
+		if owner := log.Meta().Owner; owner != "" {
+			return owner
+		}
+	}
+	return a.SessionID()
 }
 
 // pass tells of what a sub-agent does, as far as there is room for it.

@@ -17,6 +17,8 @@ type ForkOptions struct {
 	Title string
 	User  string // on whose behalf, see [Opened.User]
 	Owner string // whose run it works for, see [Opened.Owner]
+
+	Caller, Use string // who has begun it, see [Opened]
 }
 
 // Fork starts a new session that shares src's records up to a point. Nothing is
@@ -65,7 +67,7 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 	opened, err := NewDraft(KindOpened, Opened{
 		Format: FormatVersion, SessionID: opt.ID, Created: s.opt.Clock().UTC().Truncate(time.Millisecond), Project: m.Project, CWD: m.CWD,
 		Model: m.Model, GitBranch: m.GitBranch, Title: title, Summary: "Forked from session " + m.ID, Tag: m.Tag,
-		Prompt: m.FirstPrompt, User: opt.User, Owner: opt.Owner, Base: &at.base,
+		Prompt: m.FirstPrompt, User: opt.User, Owner: opt.Owner, Caller: opt.Caller, Use: opt.Use, Base: &at.base,
 	})
 	if err != nil {
 		return err

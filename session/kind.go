@@ -81,9 +81,11 @@ type Opened struct {
 	User      string    `json:"user,omitempty"` // on whose behalf: the account that the program ran as
 	// Owner is the session whose run this one works for, or "".
 	Owner string `json:"owner,omitempty"`
-	// Use is the tool use of the owner's transcript that has begun this session, or "".
-	Use  string `json:"use,omitempty"`
-	Base *Base  `json:"base,omitempty"`
+	// Caller is the session that has begun this one, the owner or another that works for
+	// it, and Use the tool use there; "" when no call has.
+	Caller string `json:"caller,omitempty"`
+	Use    string `json:"use,omitempty"`
+	Base   *Base  `json:"base,omitempty"`
 }
 
 // Base is where a fork leaves its parent: the fork sees the parent's records up

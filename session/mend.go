@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -55,34 +54,17 @@ type mending struct {
 	workers map[string]string // sessions that worked on tool uses, by use
 }
 
-// workers are the sessions that tool uses of this one have begun.
+// workers are the sessions that tool uses of this one have begun, by use.
 func (s *Sessions) workers(ctx context.Context, id string) (map[string]string, error) {
-	page, err := s.store.List(ctx, Query{Owner: id, Worktrees: true, Trash: TrashToo})
+	begun, err := s.Begun(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	list := map[string]string{}
-	for _, m := range page.Sessions {
-		if use, err := s.UseOf(ctx, m); err == nil && use != "" { // a damaged one is no reason not to go on
-			list[use] = m.ID
-		}
+	for _, b := range begun {
+		list[b.Use] = b.Meta.ID
 	}
 	return list, nil
-}
-
-// UseOf is the tool use that has begun a session, see [Opened.Use].
-func (s *Sessions) UseOf(ctx context.Context, m Meta) (string, error) {
-	for rec, err := range s.Records(ctx, m.ID, Range{After: m.ParentSeq, Limit: 1}) {
-		if err != nil {
-			return "", err
-		}
-		var o Opened
-		if rec.Kind != KindOpened || rec.Payload == nil || json.Unmarshal(rec.Payload, &o) != nil {
-			return "", nil
-		}
-		return o.Use, nil
-	}
-	return "", nil
 }
 
 // kept tells whoever gave work to another session that this one is kept.

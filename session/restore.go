@@ -58,7 +58,7 @@ func (s *Sessions) Restore(ctx context.Context, o RestoreOptions) (*Restored, er
 	}
 	if o.Fork {
 		r.Forked = id
-		if id, err = s.Fork(ctx, id, &ForkOptions{ID: o.ForkID, At: o.At, Owner: o.Opened.Owner}); err != nil {
+		if id, err = s.Fork(ctx, id, &ForkOptions{ID: o.ForkID, At: o.At, Owner: o.Opened.Owner, Caller: o.Opened.Caller, Use: o.Opened.Use}); err != nil {
 			return nil, err
 		}
 	}

@@ -212,13 +212,13 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 	if lead == nil || lead.Sessions() == nil {
 		return nil
 	}
-	page, err := lead.Sessions().List(ctx, session.Query{Owner: lead.SessionID(), Worktrees: true})
+	begun, err := lead.Sessions().Begun(ctx, lead.SessionID())
 	if err != nil {
 		return []string{"the teammates of this session are not there: " + err.Error()}
 	}
-	slices.SortFunc(page.Sessions, func(a, b session.Meta) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	var notices []string
-	for _, at := range page.Sessions {
+	for _, b := range begun {
+		at := b.Meta
 		who, ok := parse(at.Tag)
 		if !ok {
 			continue
