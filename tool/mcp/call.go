@@ -1,0 +1,170 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// running is a call that a server works on.
+type running struct {
+	call  *tool.Call
+	ctx   context.Context // ends with the call
+	clock *clock
+	news  chan string // what the server tells of its progress
+
+	mu    sync.Mutex
+	asked int // questions, so far
+}
+
+// maxAsked is how many questions a server may ask within one call.
+const maxAsked = 10
+
+// errTimeout is the cause of a call's end when it took too long.
+var errTimeout = errors.New("it took too long")
+
+// callGrace is how long a call whose end was said to the server may still hold on.
+const callGrace = time.Second
+
+// call calls a tool and waits for its answer: not longer than the server's timeout, than
+// ctx, and than the connection lasts. unheard: the server did not know the session any
+// more, and has not looked at the call.
+func (n *conn) call(ctx context.Context, t *remoteTool, call *tool.Call, input json.RawMessage) (r tool.Result, unheard bool) {
+	result, err := n.work(ctx, call, func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
+		p := &sdk.CallToolParams{Name: t.name, Arguments: input}
+		p.SetProgressToken(token)
+		return n.session.CallTool(ctx, p)
+	})
+	n.upToDate(ctx)
+	if err != nil {
+		return n.broken(ctx, "the call of "+t.name, err), errors.Is(err, sdk.ErrSessionMissing)
+	}
+	return resultOf(result), false
+}
+
+// work runs one request for a call. The server hears of its end, and is asked once more
+// when a person has been where it wants.
+func (n *conn) work(ctx context.Context, call *tool.Call, do func(context.Context, string) (*sdk.CallToolResult, error)) (*sdk.CallToolResult, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(n.ctx, func() { cancel(sdk.ErrConnectionClosed) })()
+	r := &running{call: call, ctx: ctx, news: make(chan string, 16)}
+	limit := n.server.callTimeout()
+	r.clock = newClock(limit, func() { cancel(fmt.Errorf("%w: more than %s", errTimeout, limit)) })
+	defer r.clock.stop()
+	token := n.begin(r)
+	defer n.finish(token)
+
+	type answer struct {
+		result *sdk.CallToolResult
+		err    error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		result, err := do(ctx, token)
+		if n.visit(ctx, r, err) {
+			result, err = do(ctx, token)
+		}
+		answers <- answer{result, err}
+	}()
+	var grace <-chan time.Time
+	ended := ctx.Done()
+	for {
+		select {
+		case a := <-answers:
+			if a.err != nil && ctx.Err() != nil {
+				a.err = context.Cause(ctx)
+			}
+			return a.result, a.err
+		case text := <-r.news:
+			if call.Out != nil {
+				_, _ = io.WriteString(call.Out, text)
+			}
+		case <-ended:
+			ended = nil
+			t := time.NewTimer(callGrace)
+			defer t.Stop()
+			grace = t.C
+		case <-grace: // it does not even take the message that it should stop
+			n.l.lost(n, errors.New("it does not read what it is sent"))
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// broken is the result of a call that has no answer. A connection that failed is given
+// up, so that the next use makes another.
+func (n *conn) broken(ctx context.Context, what string, err error) tool.Result {
+	server := fmt.Sprintf("MCP server %q: %s ", n.server.Name, what)
+	switch {
+	case errors.Is(err, errTimeout):
+		return tool.Failure(server + "was cancelled, " + err.Error() + "; whether it had an effect is not known")
+	case ctx.Err() != nil:
+		return tool.Failure(server + "was cancelled; whether it had an effect is not known")
+	case errors.Is(err, ErrNeedsAuth):
+		n.l.lost(n, ErrNeedsAuth)
+		return failure(&Error{Server: n.server.Name, What: "needs authorisation", hint: "holdfast mcp login " + n.server.Name})
+	}
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return tool.Failure(server + "failed: " + clip(shown(wire.Message), 4000))
+	}
+	if n.ctx.Err() == nil && !errors.Is(err, sdk.ErrConnectionClosed) && !errors.Is(err, sdk.ErrSessionMissing) {
+		return tool.Failure(server + "failed: " + clip(shown(err.Error()), 4000) + "; whether it had an effect is not known")
+	}
+	n.l.lost(n, err)
+	n.l.mu.Lock()
+	why := n.l.err
+	n.l.mu.Unlock()
+	text := server + "has no answer: the server has gone; whether it had an effect is not known. The next call connects again"
+	if why != nil && !errors.Is(why, errClosed) {
+		text += "\n" + shown(why.Error())
+	}
+	return tool.Failure(text)
+}
+
+// clock is the time that a call has. It stands still while a person is asked.
+type clock struct {
+	mu    sync.Mutex
+	timer *time.Timer
+	left  time.Duration
+	since time.Time
+	holds int
+	over  bool
+}
+
+func newClock(limit time.Duration, end func()) *clock {
+	return &clock{timer: time.AfterFunc(limit, end), left: limit, since: time.Now()}
+}
+
+// hold stops the clock until the function that it returns is called.
+func (c *clock) hold() (release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.holds++; c.holds == 1 && c.timer.Stop() {
+		c.left -= time.Since(c.since)
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.holds--; c.holds == 0 && !c.over {
+			c.since = time.Now()
+			c.timer.Reset(max(c.left, 0))
+		}
+	}
+}
+
+func (c *clock) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	c.timer.Stop()
+}

@@ -1,0 +1,306 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// conn is one connection to a server.
+type conn struct {
+	l       *link
+	server  Server // with its variables filled in
+	session *sdk.ClientSession
+	process *process // of stdio; else nil
+	since   time.Time
+
+	ctx    context.Context // ends with the connection
+	cancel context.CancelFunc
+	ending sync.Once
+	over   chan struct{} // closed when all of it has ended
+
+	mu        sync.Mutex
+	calls     map[string]*running // by progress token
+	last      *running            // the call that began last, of those that run
+	number    int
+	stale     bool          // its list of tools has changed
+	relisting bool          // it is asked for, in the background
+	listing   chan struct{} // closed when the list that has changed is in force; nil: it is
+	messages  int           // in the second that began at
+	second    time.Time
+	asked     atomic.Int32 // questions that are open
+}
+
+// Bounds of what a server may ask and tell.
+const (
+	maxMessages  = 10_000 // in one second, of notifications and requests
+	maxQuestions = 8      // at once
+)
+
+// legacyVersion is spoken to servers that do not answer in the newer form.
+const legacyVersion = "2025-11-25"
+
+// open makes a connection. It ends with the client, or when it is ended.
+func (l *link) open(s *Server) (*conn, error) {
+	n := &conn{l: l, server: *s, since: time.Now(), calls: map[string]*running{}, over: make(chan struct{})}
+	n.ctx, n.cancel = context.WithCancel(l.c.ctx)
+	transport, err := n.way(s)
+	if err != nil {
+		n.cancel()
+		return nil, err
+	}
+	opts := &sdk.ClientSessionOptions{}
+	l.mu.Lock()
+	if l.legacy {
+		opts.ProtocolVersion = legacyVersion
+	}
+	l.mu.Unlock()
+	limit := s.startTimeout()
+	var late atomic.Bool
+	timer := time.AfterFunc(limit, func() {
+		late.Store(true)
+		n.cancel()
+	})
+	n.session, err = n.connect(transport, opts)
+	timer.Stop()
+	if err == nil {
+		return n, nil
+	}
+	if late.Load() {
+		err = fmt.Errorf("it did not answer within %s", limit)
+		l.mu.Lock()
+		l.legacy = !l.legacy
+		l.mu.Unlock()
+	}
+	n.cancel()
+	switch {
+	case errors.Is(err, ErrNeedsAuth):
+		return n, &Error{Server: s.Name, Origin: s.Origin, What: "needs authorisation", Err: ErrNeedsAuth, hint: "holdfast mcp login " + s.Name}
+	case n.process != nil:
+		if status := n.process.ended(); status != stillRuns && !late.Load() {
+			err = fmt.Errorf("it has ended (%s)", status)
+		}
+	}
+	l.mu.Lock()
+	l.words = n.process.words()
+	l.mu.Unlock()
+	return n, l.server.failed("cannot be connected to", said(err, n.process))
+}
+
+// connect greets the server. It does not wait for a transport that does not heed the
+// end of the context.
+func (n *conn) connect(t sdk.Transport, o *sdk.ClientSessionOptions) (*sdk.ClientSession, error) {
+	type greeted struct {
+		session *sdk.ClientSession
+		err     error
+	}
+	result := make(chan greeted, 1)
+	go func() {
+		session, err := n.client().Connect(n.ctx, t, o)
+		result <- greeted{session, err}
+	}()
+	select {
+	case r := <-result:
+		return r.session, r.err
+	case <-n.ctx.Done():
+	}
+	patience := time.NewTimer(closeTime)
+	defer patience.Stop()
+	select {
+	case r := <-result:
+		return r.session, r.err
+	case <-patience.C:
+		return nil, context.Cause(n.ctx)
+	}
+}
+
+// way is how messages get to the server.
+func (n *conn) way(s *Server) (t sdk.Transport, err error) {
+	switch s.kind() {
+	case InProcess:
+		t, err = s.Connect(n.ctx)
+		if err == nil && t == nil {
+			err = errors.New("it has no way to it")
+		}
+	case Stdio:
+		t, n.process, err = n.l.c.stdio(n.ctx, s)
+	default:
+		t, err = n.l.c.remote(s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := t.(*sdk.StreamableClientTransport); ok {
+		return t, nil // it has no order that could be kept, and knows more of the session than others
+	}
+	return &noticed{t, n}, nil
+}
+
+// client is what the server speaks with.
+func (n *conn) client() *sdk.Client {
+	o := &n.l.c.o
+	opts := &sdk.ClientOptions{
+		Logger:       slog.New(slog.DiscardHandler),
+		Capabilities: &sdk.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
+			n.outdated()
+			n.relist()
+		},
+		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) {},
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			n.progress(r.Params)
+		},
+	}
+	if o.Elicit != nil {
+		opts.Capabilities.Elicitation = &sdk.ElicitationCapabilities{
+			Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
+		}
+		opts.ElicitationHandler = n.elicit
+	}
+	c := sdk.NewClient(&sdk.Implementation{Name: o.Name, Version: o.Version}, opts)
+	c.AddReceivingMiddleware(n.receive)
+	return c
+}
+
+// receive stands before everything that the server sends of itself.
+func (n *conn) receive(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		if n.flooded() {
+			flood := errors.New("it sends more messages than can be meant")
+			n.l.c.spawn(func() { n.l.lost(n, flood) })
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "too many messages"}
+		}
+		switch method {
+		case "sampling/createMessage", "roots/list":
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: method + " is not offered"}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+func (n *conn) flooded() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now := time.Now(); now.Sub(n.second) >= time.Second {
+		n.second, n.messages = now, 0
+	}
+	n.messages++
+	return n.messages > maxMessages
+}
+
+// begin enters a call that runs.
+func (n *conn) begin(r *running) (token string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.number++
+	token = "call-" + strconv.Itoa(n.number)
+	n.calls[token], n.last = r, r
+	return token
+}
+
+// finish takes it out.
+func (n *conn) finish(token string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.last == n.calls[token] {
+		n.last = nil
+	}
+	delete(n.calls, token)
+	for _, other := range n.calls {
+		n.last = other
+	}
+}
+
+// current is the call that a question of the server belongs to.
+func (n *conn) current() *running {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.last
+}
+
+func (n *conn) progress(p *sdk.ProgressNotificationParams) {
+	token, _ := p.ProgressToken.(string)
+	n.mu.Lock()
+	r := n.calls[token]
+	n.mu.Unlock()
+	if r == nil {
+		return
+	}
+	text := p.Message
+	if p.Total > 0 {
+		text = fmt.Sprintf("%g/%g %s", p.Progress, p.Total, text)
+	} else if text == "" {
+		text = fmt.Sprintf("%g", p.Progress)
+	}
+	select {
+	case r.news <- clip(shown(text), 500) + "\n":
+	default: // nobody reads so fast
+	}
+}
+
+// end closes the connection, in the background; over says when it is done.
+func (n *conn) end() {
+	n.ending.Do(func() {
+		n.cancel()
+		go func() {
+			defer close(n.over)
+			if n.process != nil {
+				n.process.end()
+			}
+			if n.session == nil {
+				return
+			}
+			closed := make(chan struct{})
+			go func() {
+				defer close(closed)
+				_ = n.session.Close()
+			}()
+			t := time.NewTimer(closeTime)
+			defer t.Stop()
+			select {
+			case <-closed:
+			case <-t.C: // a transport of somebody else's that does not end
+			}
+		}()
+	})
+}
+
+// closeTime is how long the end of a connection is waited for: longer than a process
+// is given.
+const closeTime = 4 * time.Second
+
+// noticed is a transport whose changed lists are known before the answer that follows
+// them is.
+type noticed struct {
+	sdk.Transport
+	n *conn
+}
+
+func (t *noticed) Connect(ctx context.Context) (sdk.Connection, error) {
+	c, err := t.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &noticing{c, t.n}, nil
+}
+
+type noticing struct {
+	sdk.Connection
+	n *conn
+}
+
+func (c *noticing) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	if r, ok := m.(*jsonrpc.Request); ok && r.Method == "notifications/tools/list_changed" {
+		c.n.outdated()
+	}
+	return m, err
+}

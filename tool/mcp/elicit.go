@@ -1,0 +1,347 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// The ways in which a server asks.
+const (
+	ModeForm = "form" // fields to fill in
+	ModeURL  = "url"  // an address for the person to visit, where nothing passes through here
+)
+
+// What a server can be answered.
+const (
+	Accept  = "accept"
+	Decline = "decline"
+	Cancel  = "cancel" // nobody has decided
+)
+
+// Elicitation is what a server wants a person to say while it works on a call.
+type Elicitation struct {
+	Server  string
+	Mode    string // ModeForm or ModeURL
+	Message string
+	URL     string // of ModeURL
+	ID      string // of ModeURL
+
+	Schema json.RawMessage // of ModeForm, as the server wrote it
+	Fields []Field         // what it asks for, by name
+
+	Call *tool.Call // that the server works on
+}
+
+// Field is one thing that a server asks for.
+type Field struct {
+	Name, Title, Description string
+	Type                     string // string, number, integer, boolean; choice: one of Options; choices: several of them
+	Format                   string // of a string: email, uri, date, date-time
+	Options                  []Choice
+	Default                  json.RawMessage
+	Required                 bool
+	// Secret: it looks like a password or a key. What is answered is masked wherever it
+	// is told, but for the server. A server is not to ask for such a thing in a form.
+	Secret bool
+}
+
+// Choice is one of the values that a field may have.
+type Choice struct{ Value, Title string }
+
+// Answer is what a server is told. Content, of Accept and ModeForm, is an object that
+// fits the schema; what does not fit is not sent.
+type Answer struct {
+	Action  string
+	Content json.RawMessage
+}
+
+// Bounds of what a server may ask.
+const (
+	maxQuestion = 8 << 10 // bytes of a message
+	maxFields   = 64
+	maxAsk      = 64 << 10 // bytes of a schema
+)
+
+// elicit answers a question of the server: hooks hear of it, then a person.
+func (n *conn) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	r := n.current()
+	if r == nil {
+		n.l.c.notice("MCP server %q asked something outside of any call; it was declined", n.server.Name)
+		return &sdk.ElicitResult{Action: Decline}, nil
+	}
+	if !r.mayAsk() || n.asked.Add(1) > maxQuestions {
+		n.asked.Add(-1)
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "too many questions"}
+	}
+	defer n.asked.Add(-1)
+	e, err := n.question(req.Params, r.call)
+	if err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })()
+	release := r.clock.hold()
+	a, err := n.l.c.ask(ctx, e)
+	release()
+	if err != nil {
+		n.l.c.o.Log.Info("mcp", "server", n.server.Name, "elicitation", err.Error())
+		return &sdk.ElicitResult{Action: Cancel}, nil //nolint:nilerr // the server hears that nobody has answered
+	}
+	result := &sdk.ElicitResult{Action: a.Action}
+	if a.Action == Accept && e.Mode == ModeForm {
+		if err := json.Unmarshal(orEmpty(a.Content), &result.Content); err != nil {
+			return &sdk.ElicitResult{Action: Cancel}, nil //nolint:nilerr // as above
+		}
+	}
+	return result, nil
+}
+
+func orEmpty(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("{}")
+	}
+	return raw
+}
+
+// mayAsk counts the questions of a call.
+func (r *running) mayAsk() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked++
+	return r.asked <= maxAsked
+}
+
+// question reads what a server asks. The error is for the server.
+func (n *conn) question(p *sdk.ElicitParams, call *tool.Call) (Elicitation, error) {
+	e := Elicitation{
+		Server: n.server.Name, Mode: orElse(p.Mode, ModeForm), Message: clip(shown(p.Message), maxQuestion),
+		URL: p.URL, ID: clip(shown(p.ElicitationID), 200), Call: call,
+	}
+	if e.Mode == ModeURL {
+		u, err := url.Parse(p.URL)
+		if err != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) || u.Hostname() == "" || len(p.URL) > 4096 || shown(p.URL) != p.URL {
+			return e, errors.New("the URL is none that a person can be sent to")
+		}
+		return e, nil
+	}
+	raw, err := json.Marshal(p.RequestedSchema)
+	switch {
+	case err != nil:
+		return e, errors.New("the schema cannot be read")
+	case len(raw) > maxAsk:
+		return e, errors.New("the schema is too large")
+	}
+	e.Schema = raw
+	e.Fields, err = fieldsOf(raw)
+	return e, err
+}
+
+// property is a field in a server's schema.
+type property struct {
+	Type        string          `json:"type"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Format      string          `json:"format"`
+	Default     json.RawMessage `json:"default"`
+	Enum        []string        `json:"enum"`
+	EnumNames   []string        `json:"enumNames"`
+	OneOf       []constant      `json:"oneOf"`
+	Items       *struct {
+		Enum  []string   `json:"enum"`
+		AnyOf []constant `json:"anyOf"`
+	} `json:"items"`
+}
+
+type constant struct {
+	Const string `json:"const"`
+	Title string `json:"title"`
+}
+
+// fieldsOf reads the fields of a schema.
+func fieldsOf(schema json.RawMessage) ([]Field, error) {
+	var s struct {
+		Properties map[string]property `json:"properties"`
+		Required   []string            `json:"required"`
+	}
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, errors.New("the schema has fields of a kind that cannot be asked for")
+	}
+	if len(s.Properties) > maxFields {
+		return nil, fmt.Errorf("the schema has more than %d fields", maxFields)
+	}
+	var list []Field
+	for _, name := range slices.Sorted(mapKeys(s.Properties)) {
+		p := s.Properties[name]
+		f := Field{
+			Name: name, Title: clip(shown(p.Title), 200), Description: clip(shown(p.Description), 2000), Type: p.Type,
+			Format: p.Format, Default: p.Default, Required: slices.Contains(s.Required, name),
+		}
+		switch {
+		case p.Items != nil:
+			f.Type, f.Options = "choices", choices(p.Items.Enum, nil, p.Items.AnyOf)
+		case len(p.Enum) > 0 || len(p.OneOf) > 0:
+			f.Type, f.Options = "choice", choices(p.Enum, p.EnumNames, p.OneOf)
+		}
+		f.Secret = f.Type == "string" && secretive(name, p.Title, p.Format)
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+func choices(values, names []string, constants []constant) (list []Choice) {
+	for i, v := range values {
+		c := Choice{Value: v}
+		if i < len(names) {
+			c.Title = clip(shown(names[i]), 200)
+		}
+		list = append(list, c)
+	}
+	for _, k := range constants {
+		list = append(list, Choice{Value: k.Const, Title: clip(shown(k.Title), 200)})
+	}
+	return list
+}
+
+// secretive says whether a field seems to be for something that nobody else may know.
+func secretive(texts ...string) bool {
+	for _, t := range texts {
+		t = strings.Map(func(r rune) rune {
+			if r == '_' || r == '-' || r == ' ' || r == '.' {
+				return -1
+			}
+			return r
+		}, strings.ToLower(t))
+		for _, word := range []string{"password", "passwd", "passphrase", "passcode", "secret", "token", "apikey", "accesskey", "privatekey", "credential", "pincode", "cvv", "otp"} {
+			if strings.Contains(t, word) || t == "pin" || t == "key" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// masked is an answer as others than the server may know it.
+func (e *Elicitation) masked(content json.RawMessage) json.RawMessage {
+	if len(content) == 0 {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(content, &fields) != nil {
+		return nil
+	}
+	for _, f := range e.Fields {
+		if _, ok := fields[f.Name]; ok && f.Secret {
+			fields[f.Name] = json.RawMessage(`"[masked]"`)
+		}
+	}
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// ask has hooks answer, or a person, and hooks look at the answer.
+func (c *Client) ask(ctx context.Context, e Elicitation) (Answer, error) {
+	a, by, err := c.before(ctx, &e)
+	if err != nil || by == "" {
+		if err == nil {
+			a, err = c.o.Elicit(ctx, e)
+		}
+		if err != nil {
+			return Answer{Action: Cancel}, err
+		}
+	}
+	if !slices.Contains([]string{Accept, Decline, Cancel}, a.Action) {
+		return Answer{Action: Cancel}, fmt.Errorf("the answer %q is none", clip(a.Action, 40))
+	}
+	if a.Action != Accept || e.Mode == ModeURL {
+		a.Content = nil
+	}
+	return c.after(ctx, &e, a)
+}
+
+// before tells hooks what is asked. by is who has answered; "" is nobody.
+func (c *Client) before(ctx context.Context, e *Elicitation) (a Answer, by string, err error) {
+	if c.o.Fire == nil {
+		return a, "", nil
+	}
+	out, err := c.o.Fire(ctx, hook.Input{
+		Event: hook.Elicitation, MCPServer: e.Server, Message: e.Message, ElicitMode: e.Mode, ElicitURL: e.URL, ElicitID: e.ID, RequestedSchema: e.Schema,
+	})
+	switch {
+	case err != nil:
+		return a, "", err
+	case out.Block != nil:
+		return Answer{Action: Decline}, out.Block.By, nil
+	case out.Action != nil && (out.Action.What != Accept || e.Mode == ModeForm): // nobody visits a URL for the person
+		return Answer{Action: out.Action.What, Content: out.Content}, out.Action.By, nil
+	}
+	return a, "", nil
+}
+
+// after tells hooks what the answer is. They can change it.
+func (c *Client) after(ctx context.Context, e *Elicitation, a Answer) (Answer, error) {
+	if c.o.Fire == nil {
+		return a, nil
+	}
+	out, err := c.o.Fire(ctx, hook.Input{
+		Event: hook.ElicitationResult, MCPServer: e.Server, ElicitMode: e.Mode, ElicitID: e.ID, Action: a.Action, Content: e.masked(a.Content),
+	})
+	switch {
+	case err != nil:
+		return Answer{Action: Cancel}, err
+	case out.Block != nil:
+		return Answer{Action: Decline}, nil
+	case out.Action == nil:
+		return a, nil
+	case out.Action.What == Accept && a.Action != Accept:
+		return a, nil // a person's no is not made a yes
+	case out.Action.What == Accept && out.Content == nil:
+		return a, nil
+	}
+	return Answer{Action: out.Action.What, Content: out.Content}, nil
+}
+
+// visit has a person go where a server wants before it does a call; true: he has been
+// there, and the call is to be made again.
+func (n *conn) visit(ctx context.Context, r *running, err error) bool {
+	wire, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || wire.Code != sdk.CodeURLElicitationRequired || n.l.c.o.Elicit == nil {
+		return false
+	}
+	var data struct {
+		Elicitations []*sdk.ElicitParams `json:"elicitations"`
+	}
+	if json.Unmarshal(wire.Data, &data) != nil || len(data.Elicitations) == 0 || len(data.Elicitations) > 4 {
+		return false
+	}
+	for _, p := range data.Elicitations {
+		if p == nil || p.Mode != ModeURL || !r.mayAsk() {
+			return false
+		}
+		e, err := n.question(p, r.call)
+		if err != nil {
+			return false
+		}
+		release := r.clock.hold()
+		a, err := n.l.c.ask(ctx, e)
+		release()
+		if err != nil || a.Action != Accept {
+			return false
+		}
+	}
+	return true
+}

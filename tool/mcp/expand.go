@@ -1,0 +1,144 @@
+package mcp
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"net"
+	"net/textproto"
+	"strings"
+	"unicode/utf8"
+)
+
+// Expand fills in ${VAR} and ${VAR:-default}, as Claude Code does. A variable that is
+// not set and has no default is an *[Error]: half a command is not run. Other dollar
+// signs stay as they are.
+func (s *Server) Expand(lookup func(string) (string, bool)) (Server, error) {
+	out := *s
+	var wrong error
+	fill := func(text string) string {
+		filled, missing := expand(text, lookup)
+		if missing != "" && wrong == nil {
+			wrong = s.wrong(fmt.Sprintf("the variable %s is not set", missing), fmt.Sprintf("set it, or write ${%s:-…} with a default", missing))
+		}
+		return filled
+	}
+	out.Command, out.Dir, out.URL = fill(s.Command), fill(s.Dir), fill(s.URL)
+	out.Args = nil
+	for _, a := range s.Args {
+		out.Args = append(out.Args, fill(a))
+	}
+	out.Env, out.Headers = fillAll(s.Env, fill), fillAll(s.Headers, fill)
+	if s.OAuth != nil {
+		o := *s.OAuth
+		o.ClientID, o.ClientSecret = fill(o.ClientID), fill(o.ClientSecret)
+		out.OAuth = &o
+	}
+	if wrong != nil {
+		return Server{}, wrong
+	}
+	if err := out.Check(); err != nil {
+		return Server{}, err
+	}
+	return out, nil
+}
+
+func fillAll(m map[string]string, fill func(string) string) map[string]string {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]string, len(m))
+	for k, v := range m {
+		out[k] = fill(v)
+	}
+	return out
+}
+
+// expand fills in the variables of one text. What a variable holds is not looked
+// through again. missing is the first that is not set and has no default.
+func expand(text string, lookup func(string) (string, bool)) (filled, missing string) {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "${")
+		b.WriteString(before)
+		if !found {
+			return b.String(), missing
+		}
+		inside, rest, closed := strings.Cut(after, "}")
+		name, fallback, has := strings.Cut(inside, ":-")
+		if !closed || !isVariable(name) {
+			b.WriteString("${")
+			text = after
+			continue
+		}
+		value, set := lookup(name)
+		switch {
+		case has && value == "":
+			value = fallback
+		case !set && missing == "":
+			missing = name
+		}
+		b.WriteString(value)
+		text = rest
+	}
+}
+
+func isVariable(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// variable looks for a variable in an environment.
+func variable(environ []string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for i := len(environ) - 1; i >= 0; i-- {
+			if value, ok := strings.CutPrefix(environ[i], name+"="); ok {
+				return value, true
+			}
+		}
+		return "", false
+	}
+}
+
+func validHeader(name string) bool {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
+	}) {
+		return false
+	}
+	switch textproto.CanonicalMIMEHeaderKey(name) {
+	case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Content-Type", "Accept",
+		"Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-Id":
+		return false // the protocol's own
+	}
+	return true
+}
+
+// isLoopback says whether a host is this machine.
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+func mapValues(m map[string]string) iter.Seq[string] { return maps.Values(m) }
+func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
+
+// clip keeps the first n bytes of a text that a person or a model reads, cut between
+// characters.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

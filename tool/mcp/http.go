@@ -1,0 +1,221 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/holdfast-dev/holdfast/sandbox/egress"
+)
+
+// Bounds of what a server sends over HTTP.
+const (
+	maxBody     = maxMessage
+	maxEvent    = maxMessage
+	deleteTime  = time.Second // to tell a server that a session is over
+	maxRedirect = 3
+)
+
+// remote is the way to a server over HTTP.
+func (c *Client) remote(s *Server) (sdk.Transport, error) {
+	u, err := s.address()
+	if err != nil {
+		return nil, err
+	}
+	client := c.httpClient(s, u)
+	if s.kind() == SSE {
+		return &sdk.SSEClientTransport{Endpoint: u.String(), HTTPClient: client, MaxEventSize: maxEvent}, nil
+	}
+	return &sdk.StreamableClientTransport{Endpoint: u.String(), HTTPClient: client, MaxEventSize: maxEvent, MaxRetries: 2}, nil
+}
+
+func hasHeader(headers map[string]string, name string) bool {
+	for have := range headers {
+		if strings.EqualFold(have, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// httpClient is what requests to a server go through: they go to its own address and
+// nowhere else, whatever it answers, since they carry what proves who we are.
+func (c *Client) httpClient(s *Server, u *url.URL) *http.Client {
+	next := c.transport()
+	if !hasHeader(s.Headers, "Authorization") {
+		next = &authorised{next: next, store: c.tokens(s.URL), client: c.oauthClient(u)}
+	}
+	return &http.Client{
+		Transport: &toServer{next: next, at: u, headers: s.Headers},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			switch {
+			case !sameOrigin(req.URL, u):
+				return fmt.Errorf("it redirects to another address, %s, which is not followed", req.URL.Host)
+			case len(via) > maxRedirect:
+				return errors.New("it redirects too often")
+			}
+			return nil
+		},
+	}
+}
+
+// toServer sends requests to one server.
+type toServer struct {
+	next    http.RoundTripper
+	at      *url.URL
+	headers map[string]string
+}
+
+func (t *toServer) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !sameOrigin(req.URL, t.at) {
+		return nil, fmt.Errorf("it leads to another address, %s, which is not followed", req.URL.Host)
+	}
+	ctx, cancel := req.Context(), context.CancelFunc(func() {})
+	if req.Method == http.MethodDelete {
+		ctx, cancel = context.WithTimeout(ctx, deleteTime)
+	}
+	req = req.Clone(ctx)
+	for name, value := range t.headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	limit := int64(maxBody)
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
+		limit = -1 // each event is bounded
+	}
+	resp.Body = &bounded{in: resp.Body, left: limit, close: cancel}
+	return resp, nil
+}
+
+// sameOrigin says whether two URLs lead to one server.
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
+}
+
+func portOf(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+// bounded is a body that ends with an error when it is too long.
+type bounded struct {
+	in    io.ReadCloser
+	left  int64 // negative: without end
+	close context.CancelFunc
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	switch {
+	case b.left < 0:
+		return b.in.Read(p)
+	case b.left == 0:
+		var one [1]byte
+		if n, err := b.in.Read(one[:]); n == 0 {
+			return 0, err
+		}
+		return 0, fmt.Errorf("the answer is longer than %d MiB", maxBody>>20)
+	}
+	n, err := b.in.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+func (b *bounded) Close() error {
+	defer b.close()
+	return b.in.Close()
+}
+
+// transport makes connections: by the proxy that holds to the rules, where there is one.
+func (c *Client) transport() http.RoundTripper {
+	c.httpOnce.Do(func() {
+		t := &http.Transport{
+			DialContext: dial, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
+			MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second, TLSClientConfig: c.o.TLS,
+		}
+		if c.o.Egress != nil {
+			c.pipes = newPipes()
+			t.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "egress.invalid:80"})
+			t.DialContext = c.pipes.dial
+			c.goes.Go(func() {
+				_ = c.o.Egress.Serve(c.ctx, c.pipes, &egress.Session{ID: "MCP servers"})
+			})
+		}
+		c.http = t
+	})
+	return c.http
+}
+
+// dial connects; localhost is this machine's loopback, whatever a resolver says.
+func dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	d := net.Dialer{Timeout: 20 * time.Second}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || !strings.EqualFold(host, "localhost") {
+		return d.DialContext(ctx, network, addr)
+	}
+	conn, err := d.DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port))
+	if err != nil {
+		if six, err6 := d.DialContext(ctx, network, net.JoinHostPort("::1", port)); err6 == nil {
+			return six, nil
+		}
+	}
+	return conn, err
+}
+
+// pipes is a listener inside of this program: no other one can use the proxy through it.
+type pipes struct {
+	conns chan net.Conn
+	once  sync.Once
+	done  chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), done: make(chan struct{})} }
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case p.conns <- theirs:
+		return ours, nil
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), ours.Close(), theirs.Close())
+	case <-p.done:
+		return nil, errors.Join(net.ErrClosed, ours.Close(), theirs.Close())
+	}
+}
+
+// Accept waits for the next connection.
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.conns:
+		return conn, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept.
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.done) })
+	return nil
+}
+
+// Addr is no address.
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "mcp", Net: "pipe"} }

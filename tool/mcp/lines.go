@@ -1,0 +1,94 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/holdfast-dev/holdfast/internal/jsoncheck"
+)
+
+// Bounds of what a stdio server writes.
+const (
+	maxMessage = 16 << 20 // bytes of one message
+	maxNoise   = 1000     // lines that are no messages, of one connection
+)
+
+var errTooLong = fmt.Errorf("a message is longer than %d MiB", maxMessage>>20)
+
+// lines reads messages, one a line, and passes only those on: many servers write other
+// lines to standard output, too, and one of them must not end the connection. What is
+// left out is kept with the last words.
+type lines struct {
+	in    *bufio.Reader
+	noise *lastWords
+	close func()
+	rest  []byte
+	left  int // lines left out
+	err   error
+	over  chan struct{} // closed when nothing more is read
+}
+
+func newLines(in io.Reader, noise *lastWords, end func()) *lines {
+	return &lines{in: bufio.NewReaderSize(in, 64<<10), noise: noise, close: end, over: make(chan struct{})}
+}
+
+func (l *lines) Read(b []byte) (int, error) {
+	for len(l.rest) == 0 {
+		if l.err != nil {
+			return 0, l.err
+		}
+		var line []byte
+		if line, l.err = l.line(); l.err != nil {
+			close(l.over)
+		}
+		if isMessage(line) {
+			l.rest = append(bytes.TrimSpace(line), '\n')
+			continue
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			l.left++
+			_, _ = l.noise.Write(append(line[:min(len(line), 500):min(len(line), 500)], '\n'))
+		}
+		if l.left > maxNoise && l.err == nil {
+			close(l.over)
+			l.err = fmt.Errorf("it writes lines to its standard output that are no messages, %d by now", l.left)
+		}
+	}
+	n := copy(b, l.rest)
+	l.rest = l.rest[n:]
+	return n, nil
+}
+
+// Close ends the server.
+func (l *lines) Close() error {
+	l.close()
+	return nil
+}
+
+// line reads one line. One that is too long is an error.
+func (l *lines) line() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := l.in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxMessage:
+			return nil, errTooLong
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		}
+		return line, err
+	}
+}
+
+// isMessage says whether a line could be a message of JSON-RPC, or several.
+func isMessage(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' && line[0] != '[' || !bytes.Contains(line, []byte(`"jsonrpc"`)) {
+		return false
+	}
+	return jsoncheck.Valid(line)
+}

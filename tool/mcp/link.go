@@ -1,0 +1,351 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// State is how it stands with a server.
+type State string
+
+// The states.
+const (
+	Pending    State = "pending" // nothing has needed it yet
+	Connecting State = "connecting"
+	Connected  State = "connected"
+	Failed     State = "failed"     // the next use tries again, up to a bound
+	NeedsAuth  State = "needs-auth" // a person has to log in
+	Closed     State = "closed"
+)
+
+// How a server that fails is tried again: at its next use, later each time, and after
+// some failures in a row not at all.
+const (
+	maxFailures = 5
+	firstPause  = time.Second
+	longPause   = time.Minute
+	stable      = time.Minute // a connection that lasts so long makes up for failures
+)
+
+// link is one server of a client, connected or not.
+//
+//	pending ─► connecting ─► connected ─ dies ─► failed ─ next use, after a pause ─► connecting …
+//	               └─ fails ─► failed, needs-auth          └ five times in a row: given up
+type link struct {
+	c      *Client
+	server Server // as it is written
+
+	mu       sync.Mutex
+	state    State
+	err      error         // why it is not connected
+	conn     *conn         // nil: not connected
+	trying   chan struct{} // closed when the attempt that runs has ended; nil: none runs
+	failures int           // in a row
+	again    time.Time     // not before
+	restarts int
+	legacy   bool // it did not answer in the newer form
+	words    string
+	offer    offer
+}
+
+func newLink(c *Client, s Server) *link { return &link{c: c, server: s, state: Pending} }
+
+// begin starts an attempt unless there is one, or a connection.
+func (l *link) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn == nil && l.trying == nil && l.state == Pending {
+		l.try()
+	}
+}
+
+// try starts an attempt. l.mu is held.
+func (l *link) try() {
+	done := make(chan struct{})
+	ok := l.c.spawn(func() {
+		defer close(done)
+		l.attempt()
+	})
+	if ok {
+		l.state, l.trying = Connecting, done
+	}
+}
+
+// spawn runs f, and Close waits for it; false when the client is closed.
+func (c *Client) spawn(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.goes.Go(f)
+	return true
+}
+
+// settled waits for the attempt that runs.
+func (l *link) settled(ctx context.Context) {
+	l.mu.Lock()
+	trying := l.trying
+	l.mu.Unlock()
+	if trying == nil {
+		return
+	}
+	select {
+	case <-trying:
+	case <-ctx.Done():
+	}
+}
+
+// connection returns the connection, and makes one where there is none and it is time.
+func (l *link) connection(ctx context.Context) (*conn, error) {
+	for {
+		l.mu.Lock()
+		if l.conn != nil {
+			defer l.mu.Unlock()
+			return l.conn, nil
+		}
+		if l.trying == nil {
+			if err := l.mayTry(); err != nil {
+				l.mu.Unlock()
+				return nil, err
+			}
+			if l.try(); l.trying == nil {
+				l.mu.Unlock()
+				return nil, errClosed
+			}
+		}
+		trying := l.trying
+		l.mu.Unlock()
+		select {
+		case <-trying:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		l.mu.Lock()
+		conn, err := l.conn, l.err
+		l.mu.Unlock()
+		if conn != nil || err != nil {
+			return conn, err
+		}
+	}
+}
+
+// mayTry says why no attempt is made now. l.mu is held.
+func (l *link) mayTry() error {
+	switch pause := time.Until(l.again); {
+	case l.state == Closed:
+		return errClosed
+	case l.state == NeedsAuth:
+		return l.err
+	case l.failures >= maxFailures:
+		return fmt.Errorf("%w; it was given up after %d failures", l.err, l.failures)
+	case pause > 0:
+		return fmt.Errorf("%w; it is tried again in %s at the earliest", l.err, max(pause.Round(time.Second), time.Second))
+	}
+	return nil
+}
+
+// forgive lets it be tried again at once.
+func (l *link) forgive() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failures, l.again = 0, time.Time{}
+	if l.state == NeedsAuth || l.state == Failed {
+		l.state = Pending
+	}
+}
+
+// attempt connects once.
+func (l *link) attempt() {
+	conn, offer, err := l.dial()
+	l.mu.Lock()
+	l.trying = nil
+	if err == nil && l.state == Closed {
+		err = errClosed
+	}
+	if err != nil {
+		l.fail(err)
+		l.mu.Unlock()
+		l.tell(err)
+		l.c.changed()
+		if conn != nil {
+			conn.end()
+			<-conn.over
+		}
+		return
+	}
+	if l.restarts++; l.restarts == 1 {
+		offer.news = nil // everything is new
+	}
+	l.state, l.err, l.conn, l.offer = Connected, nil, conn, offer
+	l.mu.Unlock()
+	l.told(offer)
+	if !l.c.spawn(func() { l.watch(conn) }) {
+		conn.end()
+		<-conn.over
+	}
+	l.c.changed()
+}
+
+// fail takes a failure in. l.mu is held.
+func (l *link) fail(err error) {
+	l.err = err
+	switch {
+	case l.state == Closed:
+		return
+	case errors.Is(err, ErrNeedsAuth):
+		l.state = NeedsAuth
+		return
+	}
+	l.state = Failed
+	l.failures++
+	l.again = time.Now().Add(min(firstPause<<(l.failures-1), longPause))
+}
+
+// tell says to the person that it is not there.
+func (l *link) tell(err error) {
+	if errors.Is(err, errClosed) || l.c.ctx.Err() != nil {
+		return
+	}
+	l.mu.Lock()
+	failures := l.failures
+	l.mu.Unlock()
+	text := err.Error()
+	if hint := hintOf(err); hint != "" {
+		text += "; hint: " + hint
+	}
+	if failures >= maxFailures {
+		text += "; it is not tried again"
+	}
+	l.c.notice("%s", text)
+}
+
+func hintOf(err error) string {
+	if e, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		return e.Hint()
+	}
+	return ""
+}
+
+// told says what was left out of an offer, and what has changed in it.
+func (l *link) told(o offer) {
+	for _, text := range o.news {
+		l.c.notice("MCP server %q: %s", l.server.Name, text)
+	}
+	switch n := len(o.left); {
+	case n == 1:
+		l.c.notice("MCP server %q: %s", l.server.Name, o.left[0])
+	case n > 1:
+		l.c.notice("MCP server %q: %d tools are left out: %s; …", l.server.Name, n, o.left[0])
+	}
+}
+
+// watch waits for the end of a connection.
+func (l *link) watch(conn *conn) {
+	gone := make(chan error, 1)
+	go func() { gone <- conn.session.Wait() }()
+	select {
+	case err := <-gone:
+		l.lost(conn, err)
+		conn.end()
+	case <-conn.over:
+	}
+	<-conn.over
+}
+
+// lost takes in that a connection has ended, or is of no more use.
+func (l *link) lost(conn *conn, why error) {
+	l.mu.Lock()
+	if l.conn != conn {
+		l.mu.Unlock()
+		return
+	}
+	l.conn = nil
+	if time.Since(conn.since) >= stable {
+		l.failures = 0
+	}
+	err := l.server.died(conn, why)
+	l.words = conn.process.words()
+	l.fail(err)
+	l.mu.Unlock()
+	conn.end()
+	l.tell(err)
+	l.c.changed()
+}
+
+// died says how a connection has ended.
+func (s *Server) died(conn *conn, why error) error {
+	what := "the connection has ended"
+	if conn.process != nil {
+		what = "it has ended (" + conn.process.ended() + ")"
+	}
+	return s.failed(what, said(why, conn.process))
+}
+
+// failed is an error about a server with what it is made of.
+func (s *Server) failed(what string, err error) error {
+	return &Error{Server: s.Name, Origin: s.Origin, What: what, Err: err, hint: hintOf(err)}
+}
+
+// said adds to an error what the server wrote to its standard error last.
+func said(err error, p *process) error {
+	words := p.words()
+	switch {
+	case words == "":
+		return err
+	case err == nil:
+		return fmt.Errorf("it said: %s", words)
+	}
+	return fmt.Errorf("%w; it said: %s", err, words)
+}
+
+func (p *process) words() string {
+	if p == nil {
+		return ""
+	}
+	return p.errs.String()
+}
+
+// dial connects, and asks what the server offers. The connection is returned with an
+// error, too, where there was one.
+func (l *link) dial() (*conn, offer, error) {
+	s, err := l.server.Expand(variable(l.c.o.Environ))
+	if err != nil {
+		return nil, offer{}, err
+	}
+	conn, err := l.open(&s)
+	if err != nil {
+		return conn, offer{}, err
+	}
+	ctx, cancel := context.WithTimeout(conn.ctx, s.startTimeout())
+	defer cancel()
+	l.mu.Lock()
+	before := l.offer
+	l.mu.Unlock()
+	o, err := conn.offer(ctx, before)
+	if err != nil {
+		if ctx.Err() != nil && conn.ctx.Err() == nil {
+			err = fmt.Errorf("it did not list its tools within %s", s.startTimeout())
+		}
+		return conn, offer{}, l.server.failed("its tools cannot be listed", said(err, conn.process))
+	}
+	return conn, o, nil
+}
+
+// close ends the connection for good.
+func (l *link) close() {
+	l.mu.Lock()
+	conn := l.conn
+	l.conn, l.state, l.err = nil, Closed, cmp.Or[error](l.err, errClosed)
+	l.mu.Unlock()
+	if conn != nil {
+		conn.end()
+	}
+}

@@ -1,0 +1,300 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
+)
+
+// ErrNeedsAuth says that a person has to log in to a server first, see [Client.Login].
+var ErrNeedsAuth = errors.New("a person has to log in to it")
+
+// Bounds of a login.
+const (
+	loginTime    = 10 * time.Minute
+	maxOAuthBody = 1 << 20
+)
+
+// Login has a person log in to a server, by OAuth: show tells where to go, and what the
+// browser brings back to this machine's loopback is the proof (authorisation code with
+// PKCE). What the server grants is kept in [Options].Tokens. It returns when the person
+// is back, when ctx ends, and after ten minutes.
+//
+// The server names who may ask for the login and where, and is followed there: only to
+// https addresses, or on this machine when it is there itself.
+func (c *Client) Login(ctx context.Context, name string, show func(url string)) error {
+	l, err := c.find(name)
+	if err != nil {
+		return err
+	}
+	s, err := l.server.Expand(variable(c.o.Environ))
+	if err != nil {
+		return err
+	}
+	if kind := s.kind(); kind != HTTP && kind != SSE {
+		return s.wrong("it is no server that one logs in to", "")
+	}
+	if hasHeader(s.Headers, "Authorization") {
+		return s.wrong("its definition has an Authorization header", "take it out to log in")
+	}
+	if c.o.Tokens == "" {
+		return s.wrong("there is no folder to keep tokens in", "set Tokens")
+	}
+	ctx, cancel := context.WithTimeout(ctx, loginTime)
+	defer cancel()
+	if err := c.login(ctx, &s, show); err != nil {
+		return s.failed("the login failed", err)
+	}
+	l.forgive()
+	return nil
+}
+
+// Logout forgets what a server has granted.
+func (c *Client) Logout(name string) error {
+	l, err := c.find(name)
+	if err != nil {
+		return err
+	}
+	s, err := l.server.Expand(variable(c.o.Environ))
+	if err != nil {
+		return err
+	}
+	return c.tokens(s.URL).remove()
+}
+
+func (c *Client) login(ctx context.Context, s *Server, show func(string)) error {
+	u, err := s.address()
+	if err != nil {
+		return err
+	}
+	back, err := newCallback(ctx, s.OAuth)
+	if err != nil {
+		return err
+	}
+	defer back.close()
+	store := c.tokens(s.URL)
+	before, _ := store.load() // none, or one that is replaced
+	client := c.oauthClient(u)
+	config := &auth.AuthorizationCodeHandlerConfig{
+		RedirectURL:         back.url,
+		RequestRefreshToken: true,
+		Client:              client,
+		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+			return back.wait(ctx, args.URL, show)
+		},
+		ScopeFilter: func(found []string) []string { return scopes(s.OAuth, before, found) },
+		NewTokenSource: func(ctx context.Context, o *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
+			return oauth2.StaticTokenSource(t), store.save(newGrant(s.URL, o, t))
+		},
+	}
+	if o := s.OAuth; o != nil && o.ClientID != "" {
+		config.PreregisteredClient = &oauthex.ClientCredentials{ClientID: o.ClientID}
+		if o.ClientSecret != "" {
+			config.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: o.ClientSecret}
+		}
+	} else {
+		config.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
+			RedirectURIs: []string{back.url}, ClientName: c.o.Name, TokenEndpointAuthMethod: "none",
+			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		}}
+	}
+	handler, err := auth.NewAuthorizationCodeHandler(config)
+	if err != nil {
+		return err
+	}
+	req, resp, err := challenge(ctx, client, u, s)
+	if err != nil {
+		return err
+	}
+	return handler.Authorize(ctx, req, resp)
+}
+
+// challenge has the server say how one logs in to it.
+func challenge(ctx context.Context, client *http.Client, u *url.URL, s *Server) (*http.Request, *http.Response, error) {
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	method, body := http.MethodPost, io.Reader(strings.NewReader(hello))
+	if s.kind() == SSE {
+		method, body = http.MethodGet, nil
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
+	if err != nil {
+		return nil, nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	for name, value := range s.Headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+		_ = resp.Body.Close()
+		return nil, nil, fmt.Errorf("it asks for no login: it answered %s", resp.Status)
+	}
+	resp.StatusCode = http.StatusUnauthorized
+	return req, resp, nil
+}
+
+// scopes are what is asked for: what the configuration says, or the server; and what it
+// has granted or wanted before, so that a login never makes less of it.
+func scopes(o *OAuth, before *grant, found []string) []string {
+	list := found
+	if o != nil && len(o.Scopes) > 0 {
+		list = o.Scopes
+	}
+	list = slices.Clone(list)
+	if before == nil {
+		return list
+	}
+	for _, s := range slices.Concat(before.Scopes, before.Wanted) {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// oauthClient asks for metadata and tokens. It follows no redirects.
+func (c *Client) oauthClient(server *url.URL) *http.Client {
+	return &http.Client{
+		Transport:     &careful{next: c.transport(), local: isLoopback(server.Hostname())},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       30 * time.Second,
+	}
+}
+
+// careful goes where a server points only when that is safe.
+type careful struct {
+	next  http.RoundTripper
+	local bool // the server is on this machine
+}
+
+func (t *careful) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := mayLead(req.URL, t.local); err != nil {
+		return nil, err
+	}
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = &bounded{in: resp.Body, left: maxOAuthBody, close: func() {}}
+	return resp, nil
+}
+
+// mayLead says why an address that a server names is not gone to.
+func mayLead(u *url.URL, local bool) error {
+	switch loop := isLoopback(u.Hostname()); {
+	case u.Scheme == "https" && (!loop || local):
+		return nil
+	case u.Scheme == "http" && loop && local:
+		return nil
+	case loop:
+		return fmt.Errorf("it leads to this machine, %s, and is not on it", u.Host)
+	}
+	return fmt.Errorf("it leads to %s without encryption", u.Host)
+}
+
+// callback is where a browser comes back to.
+type callback struct {
+	url      string
+	server   *http.Server
+	state    chan string // that is waited for
+	results  chan *auth.AuthorizationResult
+	failures chan error
+}
+
+func newCallback(ctx context.Context, o *OAuth) (*callback, error) {
+	port := 0
+	if o != nil {
+		port = o.CallbackPort
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, fmt.Errorf("the address that the login comes back to: %w", err)
+	}
+	b := &callback{
+		url:   "http://" + l.Addr().String() + "/callback",
+		state: make(chan string, 1), results: make(chan *auth.AuthorizationResult, 1), failures: make(chan error, 1),
+	}
+	b.server = &http.Server{Handler: b, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 32 << 10}
+	go func() { _ = b.server.Serve(l) }() // until close
+	return b, nil
+}
+
+func (b *callback) close() { _ = b.server.Close() }
+
+// wait sends the person away and waits for the browser.
+func (b *callback) wait(ctx context.Context, to string, show func(string)) (*auth.AuthorizationResult, error) {
+	u, err := url.Parse(to)
+	if err != nil || shown(to) != to {
+		return nil, errors.New("the address for the login cannot be read")
+	}
+	if u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
+		return nil, fmt.Errorf("the login at %s would be without encryption", u.Host)
+	}
+	b.state <- u.Query().Get("state")
+	show(to)
+	select {
+	case r := <-b.results:
+		return r, nil
+	case err := <-b.failures:
+		return nil, err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("nobody has come back: %w", ctx.Err())
+	}
+}
+
+// ServeHTTP takes what the browser brings. What does not know the state of this login is
+// not of it, and changes nothing.
+func (b *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", "default-src 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	q := r.URL.Query()
+	if r.Method != http.MethodGet || r.URL.Path != "/callback" || !b.expects(q.Get("state")) {
+		http.Error(w, "This is not the login that is waited for.", http.StatusBadRequest)
+		return
+	}
+	if why := q.Get("error"); why != "" {
+		put(b.failures, fmt.Errorf("the login was refused: %s", clip(oneLine(why+" "+q.Get("error_description")), 400)))
+		fmt.Fprintln(w, "The login was refused. You can close this window.")
+		return
+	}
+	put(b.results, &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")})
+	fmt.Fprintln(w, "You are logged in. You can close this window.")
+}
+
+func (b *callback) expects(state string) bool {
+	select {
+	case want := <-b.state:
+		b.state <- want
+		return state != "" && state == want
+	default:
+		return false
+	}
+}
+
+// put puts a value where it is waited for, unless one is there already.
+func put[T any](c chan T, v T) {
+	select {
+	case c <- v:
+	default:
+	}
+}

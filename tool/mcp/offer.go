@@ -1,0 +1,327 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// Bounds of what one server may offer.
+const (
+	maxOffered     = 256       // tools
+	maxPages       = 64        // of one list
+	maxSchema      = 64 << 10  // bytes of one input schema
+	maxDescription = 16 << 10  // bytes of one description; longer ones are cut
+	maxOffer       = 512 << 10 // bytes of all that a model reads of one server's tools
+	maxToolName    = 128       // bytes, with the prefix
+)
+
+// offer is what a server offers.
+type offer struct {
+	tools     []*remoteTool // by name
+	left      []string      // what was left out, and why
+	news      []string      // what has changed in tools that were known before
+	resources bool
+	prompts   bool
+}
+
+// interactive is the mark of a tool that only a person may have run.
+const interactive = "anthropic/requiresUserInteraction"
+
+// offer asks the server what it offers.
+func (n *conn) offer(ctx context.Context, before offer) (offer, error) {
+	o := offer{}
+	caps := &sdk.ServerCapabilities{}
+	if r := n.session.InitializeResult(); r != nil && r.Capabilities != nil {
+		caps = r.Capabilities
+	}
+	o.resources, o.prompts = caps.Resources != nil, caps.Prompts != nil
+	if caps.Tools == nil {
+		return o, nil
+	}
+	var list []*sdk.Tool
+	cursor, seen := "", map[string]bool{}
+	for page := 0; ; page++ {
+		r, err := n.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return o, err
+		}
+		list = append(list, r.Tools...)
+		cursor = r.NextCursor
+		if cursor == "" {
+			break
+		}
+		if page+1 == maxPages || seen[cursor] || len(list) > maxOffered {
+			o.left = append(o.left, fmt.Sprintf("its list of tools is longer than %d tools or %d pages, or does not end: the rest is left out", maxOffered, maxPages))
+			break
+		}
+		seen[cursor] = true
+	}
+	n.choose(&o, list)
+	o.compare(before)
+	return o, nil
+}
+
+// choose makes tools of what a server lists.
+func (n *conn) choose(o *offer, list []*sdk.Tool) {
+	have, size := map[string]string{}, 0
+	refuse := func(name, why string) {
+		o.left = append(o.left, fmt.Sprintf("its tool %q is left out: %s", clip(shown(name), 100), why))
+	}
+	for _, t := range list {
+		if t == nil || n.server.Tools != nil && !slices.Contains(n.server.Tools, t.Name) {
+			continue
+		}
+		made, err := n.l.newTool(t)
+		if err != nil {
+			refuse(t.Name, err.Error())
+			continue
+		}
+		name := made.spec.Name
+		switch other, twice := have[name]; {
+		case twice && other == t.Name:
+			refuse(t.Name, "it is listed twice; the first one counts")
+		case twice:
+			refuse(t.Name, fmt.Sprintf("its name %s would be that of the tool %q, too", name, clip(shown(other), 100)))
+		case len(o.tools) == maxOffered:
+			refuse(t.Name, fmt.Sprintf("the server has more than %d tools", maxOffered))
+		case size+made.size() > maxOffer:
+			refuse(t.Name, fmt.Sprintf("the server's tools have descriptions and schemas of more than %d KiB together", maxOffer>>10))
+		default:
+			have[name] = t.Name
+			size += made.size()
+			o.tools = append(o.tools, made)
+		}
+	}
+	slices.SortFunc(o.tools, func(a, b *remoteTool) int { return cmp.Compare(a.spec.Name, b.spec.Name) })
+}
+
+// compare says what has changed in tools that were there before.
+func (o *offer) compare(before offer) {
+	old := map[string]string{}
+	for _, t := range before.tools {
+		old[t.spec.Name] = t.digest
+	}
+	for _, t := range o.tools {
+		if digest, known := old[t.spec.Name]; known && digest != t.digest {
+			o.news = append(o.news, fmt.Sprintf("it now describes its tool %s in another way than before", t.spec.Name))
+		}
+	}
+	slices.Sort(o.left)
+}
+
+// newTool makes a tool of one that a server lists. The error says why it cannot be one.
+func (l *link) newTool(t *sdk.Tool) (*remoteTool, error) {
+	spec := tool.Spec{Name: l.server.prefix() + plain(t.Name)}
+	switch {
+	case t.Name == "":
+		return nil, errors.New("it has no name")
+	case len(spec.Name) > maxToolName:
+		return nil, fmt.Errorf("its name, with that of the server, has %d bytes, more than %d", len(spec.Name), maxToolName)
+	}
+	var err error
+	if spec.Input, err = inputSchema(t.InputSchema); err != nil {
+		return nil, err
+	}
+	spec.Description = clip(strings.ToValidUTF8(t.Description, "\uFFFD"), maxDescription)
+	made := &remoteTool{l: l, spec: spec, name: t.Name, title: clip(shown(t.Title), 200)}
+	if a := t.Annotations; a != nil {
+		made.title = cmp.Or(made.title, clip(shown(a.Title), 200))
+		made.hints = hintsOf(a)
+	}
+	made.person, _ = t.Meta[interactive].(bool)
+	made.digest = digestOf(t.Name, spec.Description, string(spec.Input), strings.Join(made.hints, ","), fmt.Sprint(made.person))
+	return made, nil
+}
+
+// hintsOf are a server's words on its tool, for people.
+func hintsOf(a *sdk.ToolAnnotations) (list []string) {
+	if a.ReadOnlyHint {
+		list = append(list, "read-only")
+	} else if a.DestructiveHint != nil && *a.DestructiveHint {
+		list = append(list, "destructive")
+	}
+	if a.IdempotentHint {
+		list = append(list, "idempotent")
+	}
+	if a.OpenWorldHint != nil && *a.OpenWorldHint {
+		list = append(list, "open world")
+	}
+	return list
+}
+
+// inputSchema is a server's schema as a model reads it: an object, as it is.
+func inputSchema(schema any) (json.RawMessage, error) {
+	object, ok := schema.(map[string]any)
+	if schema != nil && !ok {
+		return nil, errors.New("its input schema is no object")
+	}
+	if object == nil {
+		object = map[string]any{}
+	}
+	switch object["type"] {
+	case "object":
+	case nil:
+		filled := map[string]any{"type": "object"}
+		for k, v := range object {
+			if k != "type" {
+				filled[k] = v
+			}
+		}
+		object = filled
+	default:
+		return nil, errors.New("its input is no object")
+	}
+	raw, err := json.Marshal(object)
+	switch {
+	case err != nil:
+		return nil, errors.New("its input schema cannot be written")
+	case len(raw) > maxSchema:
+		return nil, fmt.Errorf("its input schema has %d bytes, more than %d", len(raw), maxSchema)
+	}
+	return raw, nil
+}
+
+func digestOf(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s\n", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// offered are the tools of a server that is not given up, and whether it has resources.
+func (l *link) offered() ([]*remoteTool, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state == Closed || l.state == NeedsAuth || l.conn == nil && l.failures >= maxFailures {
+		return nil, false
+	}
+	return l.offer.tools, l.offer.resources
+}
+
+// find finds a tool in what the server offers now.
+func (l *link) find(name string) *remoteTool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.IndexFunc(l.offer.tools, func(t *remoteTool) bool { return t.spec.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return l.offer.tools[i]
+}
+
+// outdated notes that the server's list is another one now.
+func (n *conn) outdated() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stale = true
+	if n.listing == nil {
+		n.listing = make(chan struct{})
+	}
+}
+
+// How lists that change are asked for again.
+const (
+	listTime  = 20 * time.Second       // for an answer
+	listPause = 200 * time.Millisecond // between two, for a server that changes all the time
+	listWait  = 2 * time.Second        // that an answer to a call waits for the list that came before it
+)
+
+// relist asks for the list again, in the background, and tells it when it is another.
+func (n *conn) relist() {
+	n.mu.Lock()
+	run := n.stale && !n.relisting
+	if run {
+		n.relisting = true
+	}
+	n.mu.Unlock()
+	if run && !n.l.c.spawn(n.relistAll) {
+		n.listed()
+	}
+}
+
+func (n *conn) relistAll() {
+	for {
+		n.mu.Lock()
+		if !n.stale {
+			n.relisting = false
+			n.mu.Unlock()
+			return
+		}
+		n.stale = false
+		n.mu.Unlock()
+		n.relistOnce()
+		n.listed()
+		select {
+		case <-time.After(listPause):
+		case <-n.ctx.Done():
+			return
+		}
+	}
+}
+
+func (n *conn) relistOnce() {
+	n.l.settled(n.ctx) // a list that changes while it is asked for the first time
+	ctx, cancel := context.WithTimeout(n.ctx, listTime)
+	defer cancel()
+	n.l.mu.Lock()
+	before := n.l.offer
+	n.l.mu.Unlock()
+	o, err := n.offer(ctx, before)
+	if err != nil {
+		if n.ctx.Err() == nil {
+			n.l.c.notice("MCP server %q: its tools have changed and cannot be listed: %v", n.server.Name, err)
+		}
+		return
+	}
+	n.l.mu.Lock()
+	current := n.l.conn == n
+	if current {
+		n.l.offer = o
+	}
+	n.l.mu.Unlock()
+	if current {
+		n.l.told(o)
+		n.l.c.changed()
+	}
+}
+
+// listed lets go of who waits for the list, unless it has changed again.
+func (n *conn) listed() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.listing != nil && !n.stale {
+		close(n.listing)
+		n.listing = nil
+	}
+}
+
+// upToDate waits, for a bounded time, until a list that has changed is in force.
+func (n *conn) upToDate(ctx context.Context) {
+	n.mu.Lock()
+	listing := n.listing
+	n.mu.Unlock()
+	if listing == nil {
+		return
+	}
+	t := time.NewTimer(listWait)
+	defer t.Stop()
+	select {
+	case <-listing:
+	case <-t.C:
+	case <-ctx.Done():
+	case <-n.ctx.Done():
+	}
+}

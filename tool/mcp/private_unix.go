@@ -1,0 +1,8 @@
+//go:build unix
+
+package mcp
+
+import "io/fs"
+
+// private says whether nobody else can read a file.
+func private(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 == 0 }

@@ -1,0 +1,194 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// The tools that read what servers have besides tools.
+const (
+	ListResources = "ListMcpResources"
+	ReadResource  = "ReadMcpResource"
+)
+
+type listInput struct {
+	Server string `json:"server,omitempty" jsonschema:"Only those of this server"`
+}
+
+type readInput struct {
+	Server string `json:"server" jsonschema:"The server that has the resource"`
+	URI    string `json:"uri" jsonschema:"The URI of the resource, as it is listed"`
+}
+
+// resourceTools makes them, the first time that a server has resources.
+func (c *Client) resourceTools() []tool.Tool {
+	c.resources.Do(func() {
+		list, err := tool.New(tool.Spec{
+			Name: ListResources, Description: "Lists the resources that MCP servers have, with their URIs.",
+		}, c.listResources, c.listRequests)
+		if err != nil {
+			return // the schema of a type of ours
+		}
+		read, err := tool.New(tool.Spec{
+			Name: ReadResource, Description: "Reads a resource of an MCP server by its URI.",
+		}, c.readResource, c.readRequests)
+		if err != nil {
+			return
+		}
+		c.readers = []tool.Tool{list, read}
+	})
+	return c.readers
+}
+
+// asks are the requests of reading from a server: the tool's own, which asks, and one
+// that lets rules about the server as a whole have their say.
+func (l *link) asks(name, resource string) []policy.Request {
+	return []policy.Request{
+		{Tool: name, Operation: policy.OpMCP, Resource: l.server.Name + "/" + resource},
+		{Tool: l.server.prefix() + name, Operation: policy.OpMCP, Resource: l.server.Name + "/" + resource, ReadOnly: true},
+	}
+}
+
+// withResources are the servers that a listing is about.
+func (c *Client) withResources(name string) ([]*link, error) {
+	var list []*link
+	for _, l := range c.links {
+		l.mu.Lock()
+		has := l.offer.resources && l.state != Closed
+		l.mu.Unlock()
+		if has && (name == "" || l.server.Name == name) {
+			list = append(list, l)
+		}
+	}
+	if len(list) == 0 && name != "" {
+		return nil, fmt.Errorf("there is no MCP server %q with resources", clip(name, 100))
+	}
+	return list, nil
+}
+
+func (c *Client) listRequests(_ *tool.Call, in listInput) ([]policy.Request, error) {
+	links, err := c.withResources(in.Server)
+	if err != nil {
+		return nil, err
+	}
+	var list []policy.Request
+	for _, l := range links {
+		list = append(list, l.asks(ListResources, "resources")...)
+	}
+	if len(list) == 0 {
+		list = []policy.Request{{Tool: ListResources, Operation: policy.OpMCP, Resource: "resources"}}
+	}
+	return list, nil
+}
+
+func (c *Client) readRequests(_ *tool.Call, in readInput) ([]policy.Request, error) {
+	links, err := c.withResources(in.Server)
+	switch {
+	case err != nil:
+		return nil, err
+	case in.Server == "":
+		return nil, errors.New("server is empty")
+	case in.URI == "" || len(in.URI) > 8192:
+		return nil, errors.New("the URI is empty, or too long")
+	}
+	return links[0].asks(ReadResource, in.URI), nil
+}
+
+func (c *Client) listResources(ctx context.Context, call *tool.Call, in listInput) (tool.Result, error) {
+	links, err := c.withResources(in.Server)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	p := &parts{}
+	failed := 0
+	for _, l := range links {
+		text, err := l.resources(ctx, call)
+		if err != nil {
+			failed++
+			text = shown(err.Error())
+		}
+		p.addText(fmt.Sprintf("%s:\n%s", l.server.Name, text))
+	}
+	p.close()
+	return tool.Result{Content: p.list, IsError: failed > 0 && failed == len(links)}, nil
+}
+
+// resources lists the resources of one server, and the forms of those that can be made.
+func (l *link) resources(ctx context.Context, call *tool.Call) (string, error) {
+	n, err := l.connection(ctx)
+	if err != nil {
+		return "", err
+	}
+	var lines []string
+	_, err = n.work(ctx, call, func(ctx context.Context, _ string) (*sdk.CallToolResult, error) {
+		lines = nil
+		for r, err := range n.session.Resources(ctx, nil) {
+			if err != nil {
+				return nil, err
+			}
+			if r == nil || len(lines) == maxListed {
+				break
+			}
+			lines = append(lines, "- "+describe(r.URI, r.Name, r.Title, r.MIMEType, r.Description))
+		}
+		for r, err := range n.session.ResourceTemplates(ctx, nil) {
+			if err != nil || r == nil || len(lines) == maxListed {
+				break // many servers have none, and say so with an error
+			}
+			lines = append(lines, "- "+describe(r.URITemplate, r.Name, r.Title, r.MIMEType, r.Description)+" (fill in what is in braces)")
+		}
+		return &sdk.CallToolResult{}, nil
+	})
+	if err != nil {
+		return "", l.server.failed("its resources cannot be listed", err)
+	}
+	if len(lines) == 0 {
+		return "it has no resources", nil
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+func describe(uri string, more ...string) string {
+	text := clip(oneLine(uri), 1000)
+	for _, m := range more {
+		if m != "" {
+			text += ", " + clip(oneLine(m), 500)
+		}
+	}
+	return text
+}
+
+func (c *Client) readResource(ctx context.Context, call *tool.Call, in readInput) (tool.Result, error) {
+	l, err := c.find(in.Server)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	n, err := l.connection(ctx)
+	if err != nil {
+		return failure(err), nil
+	}
+	var read *sdk.ReadResourceResult
+	_, err = n.work(ctx, call, func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
+		p := &sdk.ReadResourceParams{URI: in.URI}
+		p.SetProgressToken(token)
+		var err error
+		read, err = n.session.ReadResource(ctx, p)
+		return nil, err
+	})
+	if err != nil {
+		return n.broken(ctx, "reading "+clip(oneLine(in.URI), 200), err), nil
+	}
+	p := &parts{}
+	for _, r := range read.Contents {
+		p.addResource(r)
+	}
+	p.close()
+	return tool.Result{Content: p.list}, nil
+}

@@ -1,0 +1,218 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Bounds of one result.
+const (
+	maxText  = 100_000 // bytes of text and structured content together
+	maxMedia = 5 << 20 // bytes of one image, sound or document
+	maxAll   = 10 << 20
+	maxParts = 64
+)
+
+// parts gathers what a model reads of a result.
+type parts struct {
+	list  []transcript.Part
+	text  int // bytes so far
+	media int
+	cut   int // bytes of text that were cut
+	more  int // parts that were left out
+}
+
+// resultOf makes a result of a server's.
+func resultOf(r *sdk.CallToolResult) tool.Result {
+	if r == nil {
+		return tool.Failure("the server answered with nothing")
+	}
+	p := &parts{}
+	whole := structured(r.StructuredContent)
+	for _, c := range r.Content {
+		if t, ok := c.(*sdk.TextContent); ok && len(whole) > 0 && sameJSON(t.Text, r.StructuredContent) {
+			p.addValue(whole)
+			whole = nil
+			continue
+		}
+		p.add(c)
+	}
+	if len(whole) > 0 {
+		p.addValue(whole)
+	}
+	p.close()
+	return tool.Result{Content: p.list, IsError: r.IsError}
+}
+
+// add takes one part of a result.
+func (p *parts) add(c sdk.Content) {
+	switch c := c.(type) {
+	case *sdk.TextContent:
+		p.addText(c.Text)
+	case *sdk.ImageContent:
+		p.addBlob("image", c.MIMEType, "", c.Data)
+	case *sdk.AudioContent:
+		p.addBlob("audio", c.MIMEType, "", c.Data)
+	case *sdk.ResourceLink:
+		p.addText(linkText(c))
+	case *sdk.EmbeddedResource:
+		p.addResource(c.Resource)
+	default:
+		p.addText(fmt.Sprintf("[a part of a kind that is not known here: %T]", c))
+	}
+}
+
+// linkText is a resource that is only named.
+func linkText(c *sdk.ResourceLink) string {
+	text := "[resource " + clip(oneLine(c.URI), 1000)
+	for _, more := range []string{c.MIMEType, c.Title, c.Name, c.Description} {
+		if more != "" {
+			text += ", " + clip(oneLine(more), 500)
+		}
+	}
+	return text + "]"
+}
+
+// addResource takes the content of a resource.
+func (p *parts) addResource(r *sdk.ResourceContents) {
+	switch {
+	case r == nil:
+	case len(r.Blob) > 0:
+		p.addBlob("resource", r.MIMEType, r.URI, r.Blob)
+	default:
+		p.addText("[resource " + clip(oneLine(r.URI), 1000) + "]\n" + r.Text)
+	}
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(shown(s)), " ") }
+
+func (p *parts) addText(s string) {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	left := maxText - p.text
+	if len(s) > left {
+		whole := s
+		s = strings.TrimSuffix(clip(s, max(left, 0)), "…")
+		p.cut += len(whole) - len(s)
+	}
+	p.text += len(s)
+	if s != "" {
+		p.append(transcript.Text{Text: s})
+	}
+}
+
+// addValue takes structured content, whole or not at all.
+func (p *parts) addValue(raw json.RawMessage) {
+	if len(raw) > maxText-p.text {
+		p.addText(string(raw))
+		return
+	}
+	p.text += len(raw)
+	p.append(transcript.Structured{Value: raw})
+}
+
+// addBlob takes what is no text. What a server says of its type counts only when the
+// bytes say the same: a wrong type would be refused by the model's provider, again with
+// every request that follows.
+func (p *parts) addBlob(what, mime, uri string, data []byte) {
+	mime = strings.ToLower(oneLine(mime))
+	kind, ok := mediaType(mime, data)
+	note := func(why string) {
+		text := fmt.Sprintf("[%s, %s, %d bytes", what, orElse(clip(mime, 100), "of no type"), len(data))
+		if uri != "" {
+			text += ", " + clip(oneLine(uri), 1000)
+		}
+		p.addText(text + ": " + why + "]")
+	}
+	switch {
+	case len(data) == 0:
+		note("it is empty")
+	case len(data) > maxMedia || p.media+len(data) > maxAll:
+		note("it is too large to be shown")
+	case !ok:
+		note("it cannot be shown")
+	case kind == "application/pdf":
+		p.media += len(data)
+		p.append(transcript.File{Name: clip(oneLine(uri), 200), MIME: kind, Data: data})
+	default:
+		p.media += len(data)
+		p.append(transcript.Media{MIME: kind, Data: data})
+	}
+}
+
+// mediaType says what bytes are, when it is something that models read.
+func mediaType(said string, data []byte) (string, bool) {
+	switch is := http.DetectContentType(data); is {
+	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
+		return is, true
+	case "audio/wave":
+		return "audio/wav", true
+	case "audio/mpeg":
+		return is, true
+	}
+	frame := len(data) > 1 && data[0] == 0xff && data[1]&0xe0 == 0xe0 // MPEG without a tag before it
+	return "audio/mpeg", frame && (said == "audio/mpeg" || said == "audio/mp3")
+}
+
+func (p *parts) append(part transcript.Part) {
+	if len(p.list) >= maxParts {
+		p.more++
+		return
+	}
+	p.list = append(p.list, part)
+}
+
+// close says what was left out.
+func (p *parts) close() {
+	var notes []string
+	if p.cut > 0 {
+		notes = append(notes, fmt.Sprintf("%d bytes of the text", p.cut))
+	}
+	if p.more > 0 {
+		notes = append(notes, fmt.Sprintf("%d parts", p.more))
+	}
+	if len(notes) > 0 {
+		p.list = append(p.list, transcript.Text{Text: "[the result was too long: " + strings.Join(notes, " and ") + " were left out]"})
+	}
+	if len(p.list) == 0 {
+		p.list = []transcript.Part{transcript.Text{Text: "[the tool returned nothing]"}}
+	}
+}
+
+// structured is structured content as JSON; nil when there is none.
+func structured(v any) json.RawMessage {
+	if v == nil {
+		return nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(v) != nil {
+		return nil
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// sameJSON says whether a text is the structured content, written out.
+func sameJSON(text string, v any) bool {
+	if len(text) > maxText || !strings.HasPrefix(strings.TrimSpace(text), "{") && !strings.HasPrefix(strings.TrimSpace(text), "[") {
+		return false
+	}
+	var other any
+	return json.Unmarshal([]byte(text), &other) == nil && reflect.DeepEqual(other, v)
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

@@ -1,0 +1,318 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Transport is how a server is spoken to.
+type Transport string
+
+// The transports.
+const (
+	Stdio     Transport = "stdio"      // a command of ours, over its standard input and output
+	HTTP      Transport = "http"       // streamable HTTP
+	SSE       Transport = "sse"        // the older form of HTTP, with one stream of events
+	InProcess Transport = "in-process" // a part of this program
+)
+
+// ParseTransport reads a transport as configurations name it; "streamable-http" is HTTP.
+func ParseTransport(text string) (Transport, bool) {
+	switch t := Transport(text); t {
+	case Stdio, HTTP, SSE:
+		return t, true
+	case "streamable-http", "streamable_http", "streamableHttp":
+		return HTTP, true
+	}
+	return "", false
+}
+
+// Server is one server as its configuration has it: ${VAR} and ${VAR:-default} in
+// Command, Args, Env, Dir, URL and Headers are still as they were written.
+type Server struct {
+	Name      string
+	Transport Transport // "": what Command, URL or Connect make of it
+
+	Command string // of Stdio, with Args; looked for in the PATH that it will have
+	Args    []string
+	Env     map[string]string // besides what every command may know of the environment
+	Dir     string            // where it starts; "" is [Options].Dir
+
+	URL     string // of HTTP and SSE
+	Headers map[string]string
+	OAuth   *OAuth // nil: the server says how one is registered with it
+
+	Connect func(context.Context) (sdk.Transport, error) // of InProcess; called for each connection
+
+	StartTimeout time.Duration // for the connection and the first list; 30 seconds
+	CallTimeout  time.Duration // of one call, not counting the time that a person takes; 5 minutes
+
+	// Tools are the only tools of it that are offered, by its own names for them; nil: all.
+	Tools []string
+
+	Origin policy.Origin // where it is written
+}
+
+// OAuth is what an authorization server knows of us already.
+type OAuth struct {
+	ClientID     string
+	ClientSecret string   // may be "": a public client
+	Scopes       []string // nil: what the server asks for
+	CallbackPort int      // of the loopback address that logins come back to; 0: a free one
+}
+
+// Error says what is wrong with a server's definition, or why it cannot be reached.
+type Error struct {
+	Server string
+	Origin policy.Origin
+	What   string
+	Err    error
+
+	hint string
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("MCP server %q: %s", clip(e.Server, 100), e.What)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	if e.Origin.File == "" {
+		return text
+	}
+	if e.Origin.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s", e.Origin.File, e.Origin.Line, text)
+	}
+	return e.Origin.File + ": " + text
+}
+
+// Hint says what to do.
+func (e *Error) Hint() string { return e.hint }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+func (s *Server) wrong(what, hint string) error {
+	return &Error{Server: s.Name, Origin: s.Origin, What: what, hint: hint}
+}
+
+// Bounds of a definition.
+const (
+	maxServerName = 64 // bytes
+	maxDefinition = 64 << 10
+	maxServers    = 64
+)
+
+// kind is the transport, also where none is written.
+func (s *Server) kind() Transport {
+	switch {
+	case s.Transport != "":
+		return s.Transport
+	case s.Connect != nil:
+		return InProcess
+	case s.URL != "" && s.Command == "":
+		return HTTP
+	}
+	return Stdio
+}
+
+// Check says what is wrong with a definition, without doing anything. The error is an
+// *[Error].
+func (s *Server) Check() error {
+	if err := s.checkName(); err != nil {
+		return err
+	}
+	if s.StartTimeout < 0 || s.CallTimeout < 0 {
+		return s.wrong("a timeout is negative", "0 is the default")
+	}
+	if n := len(s.definition()); n > maxDefinition {
+		return s.wrong(fmt.Sprintf("its definition has %d bytes, more than %d", n, maxDefinition), "keep long texts in files")
+	}
+	switch kind := s.kind(); kind {
+	case Stdio:
+		return s.checkStdio()
+	case HTTP, SSE:
+		return s.checkURL()
+	case InProcess:
+		if s.Connect == nil {
+			return s.wrong("it is in-process and has nothing to connect to", "set Connect")
+		}
+		return nil
+	default:
+		return s.wrong(fmt.Sprintf("there is no transport %q", kind), "it is stdio, http or sse")
+	}
+}
+
+func (s *Server) checkName() error {
+	switch prefix := plain(s.Name); {
+	case s.Name == "":
+		return s.wrong("it has no name", "")
+	case len(s.Name) > maxServerName:
+		return s.wrong(fmt.Sprintf("its name is longer than %d bytes", maxServerName), "")
+	case strings.ContainsFunc(s.Name, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return s.wrong("its name has a control character", "")
+	case strings.Contains(prefix, "__"):
+		return s.wrong(`its name has "__" where the names of tools have it between server and tool`, "rename it: one underscore is enough")
+	case strings.HasPrefix(prefix, "_"), strings.HasSuffix(prefix, "_"):
+		return s.wrong("its name begins or ends with an underscore, or with a character that becomes one", "rename it: rules could not tell its tools from another server's")
+	}
+	return nil
+}
+
+func (s *Server) checkStdio() error {
+	switch {
+	case s.Command == "":
+		return s.wrong("it has neither a command nor a URL", "")
+	case s.URL != "" || len(s.Headers) > 0 || s.OAuth != nil:
+		return s.wrong("it has a command, and parts of a server that is reached by a URL", "one of the two")
+	}
+	for name := range s.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return s.wrong(fmt.Sprintf("%q is no name of a variable", name), "")
+		}
+	}
+	for _, text := range append(slices.Collect(mapValues(s.Env)), append(s.Args, s.Command, s.Dir)...) {
+		if strings.ContainsRune(text, 0) {
+			return s.wrong("its command or environment holds a NUL", "")
+		}
+	}
+	return nil
+}
+
+// checkURL looks at the text; what ${VAR} in it becomes is looked at when it is known.
+func (s *Server) checkURL() error {
+	switch {
+	case s.Command != "" || len(s.Args) > 0 || len(s.Env) > 0 || s.Dir != "":
+		return s.wrong("it has a URL, and parts of a server that is a command", "one of the two")
+	case s.URL == "":
+		return s.wrong("it has no URL", "")
+	}
+	for name, value := range s.Headers {
+		if !validHeader(name) || strings.ContainsAny(value, "\r\n\x00") {
+			return s.wrong(fmt.Sprintf("%q is no header that could be sent", clip(name, 60)), "")
+		}
+	}
+	if strings.Contains(s.URL, "${") {
+		return nil
+	}
+	_, err := s.address()
+	return err
+}
+
+// address is the URL of a server whose variables have been filled in.
+func (s *Server) address() (*url.URL, error) {
+	u, err := url.Parse(s.URL)
+	switch {
+	case err != nil:
+		return nil, s.wrong("its URL cannot be read", "")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return nil, s.wrong("its URL does not begin with http:// or https:// and a host", "")
+	case u.User != nil:
+		return nil, s.wrong("its URL has a name or a password in it", "headers are the place for them")
+	case u.Fragment != "":
+		return nil, s.wrong("its URL has a # in it", "")
+	case u.Scheme == "http" && !isLoopback(u.Hostname()) && (len(s.Headers) > 0 || s.OAuth != nil):
+		return nil, s.wrong("its headers would be sent to "+u.Host+" without encryption", "write https://")
+	}
+	return u, nil
+}
+
+// Digest identifies what a server is: what is run or connected to, with which
+// environment and headers, all as it is written. A person approves exactly this once.
+// Timeouts and the choice of tools are not in it.
+func (s *Server) Digest() string {
+	sum := sha256.Sum256(s.definition())
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// definition is what the digest covers.
+func (s *Server) definition() []byte {
+	d := struct {
+		Version   string
+		Transport Transport
+		Command   string
+		Args      []string
+		Env       map[string]string
+		Dir       string
+		URL       string
+		Headers   map[string]string
+		OAuth     *OAuth
+	}{"holdfast mcp server 1", s.kind(), s.Command, s.Args, s.Env, s.Dir, s.URL, s.Headers, s.OAuth}
+	b, _ := json.Marshal(d) // texts and numbers only
+	return b
+}
+
+// Summary is one line for people: the command, or where it is. The values of the
+// environment and of headers are not in it, and what follows a "?" in a URL neither.
+func (s *Server) Summary() string {
+	switch s.kind() {
+	case Stdio:
+		words := append([]string{s.Command}, s.Args...)
+		for i, w := range words {
+			if w == "" || strings.ContainsFunc(w, func(r rune) bool { return r <= ' ' || strings.ContainsRune(`"'\$&|;<>()*?`, r) || r == 0x7f }) {
+				words[i] = fmt.Sprintf("%q", w)
+			}
+		}
+		return clip(strings.Join(words, " "), 400)
+	case InProcess:
+		return "in this program"
+	}
+	shown, _, query := strings.Cut(s.URL, "?")
+	if query {
+		shown += "?…"
+	}
+	return clip(strings.Map(printable, shown), 400)
+}
+
+func printable(r rune) rune {
+	if r < ' ' || r == 0x7f {
+		return -1
+	}
+	return r
+}
+
+// prefix begins the names of its tools.
+func (s *Server) prefix() string { return "mcp__" + plain(s.Name) + "__" }
+
+// plain replaces the characters that providers do not take in the name of a tool.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// checkAll looks at all servers of a client.
+func checkAll(servers []Server) error {
+	if len(servers) > maxServers {
+		return fmt.Errorf("%d MCP servers are more than %d", len(servers), maxServers)
+	}
+	seen := map[string]*Server{}
+	for i := range servers {
+		s := &servers[i]
+		if err := s.Check(); err != nil {
+			return err
+		}
+		if other := seen[s.prefix()]; other != nil {
+			return s.wrong(fmt.Sprintf("its tools would have the same names as those of %q", other.Name), "rename one of them")
+		}
+		seen[s.prefix()] = s
+	}
+	return nil
+}
+
+func (s *Server) startTimeout() time.Duration { return cmp.Or(s.StartTimeout, 30*time.Second) }
+func (s *Server) callTimeout() time.Duration  { return cmp.Or(s.CallTimeout, 5*time.Minute) }

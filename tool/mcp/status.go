@@ -1,0 +1,129 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Status is how it stands with one server, for people.
+type Status struct {
+	Name      string    `json:"name"`
+	Transport Transport `json:"transport"`
+	Summary   string    `json:"summary"`
+	State     State     `json:"state"`
+	Error     string    `json:"error,omitempty"`
+	Hint      string    `json:"hint,omitempty"`
+	// What it says of itself.
+	Server       string `json:"server,omitempty"`
+	Version      string `json:"version,omitempty"`
+	Protocol     string `json:"protocol,omitempty"`
+	Instructions string `json:"instructions,omitempty"` // not told to a model
+
+	Tools     []ToolStatus `json:"tools,omitempty"`
+	Left      []string     `json:"left,omitempty"` // tools that were left out, and why
+	Prompts   bool         `json:"prompts,omitempty"`
+	Resources bool         `json:"resources,omitempty"`
+	Restarts  int          `json:"restarts,omitempty"` // connections after the first
+	Stderr    string       `json:"stderr,omitempty"`   // the end of it
+}
+
+// ToolStatus is a tool of a server. What it says of the tool is not checked by anybody.
+type ToolStatus struct {
+	Name        string   `json:"name"` // as models call it
+	Tool        string   `json:"tool"` // the server's own
+	Title       string   `json:"title,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Hints       []string `json:"hints,omitempty"`
+	Person      bool     `json:"person,omitempty"` // only a person has it run
+}
+
+// Status says how it stands with each server, by name.
+func (c *Client) Status() []Status {
+	var list []Status
+	for _, l := range c.links {
+		list = append(list, l.status())
+	}
+	return list
+}
+
+func (l *link) status() Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := Status{
+		Name: l.server.Name, Transport: l.server.kind(), Summary: l.server.Summary(), State: l.state,
+		Left: l.offer.left, Prompts: l.offer.prompts, Resources: l.offer.resources, Restarts: max(l.restarts-1, 0), Stderr: l.words,
+	}
+	if l.err != nil && l.state != Connected && !errors.Is(l.err, errClosed) {
+		s.Error, s.Hint = shown(l.err.Error()), hintOf(l.err)
+	}
+	for _, t := range l.offer.tools {
+		s.Tools = append(s.Tools, ToolStatus{
+			Name: t.spec.Name, Tool: t.name, Title: t.title, Description: shown(t.spec.Description), Hints: t.hints, Person: t.person,
+		})
+	}
+	if l.conn == nil {
+		return s
+	}
+	if l.conn.process != nil {
+		s.Stderr = l.conn.process.words()
+	}
+	if r := l.conn.session.InitializeResult(); r != nil {
+		s.Protocol, s.Instructions = clip(shown(r.ProtocolVersion), 40), clip(shown(r.Instructions), 4000)
+		if r.ServerInfo != nil {
+			s.Server, s.Version = clip(shown(r.ServerInfo.Name), 100), clip(shown(r.ServerInfo.Version), 40)
+		}
+	}
+	return s
+}
+
+// Prompt is a prompt that a server has for people to choose.
+type Prompt struct {
+	Name        string           `json:"name"`
+	Title       string           `json:"title,omitempty"`
+	Description string           `json:"description,omitempty"`
+	Arguments   []PromptArgument `json:"arguments,omitempty"`
+}
+
+// PromptArgument is something that a prompt is filled in with.
+type PromptArgument struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+}
+
+// maxListed bounds a list of prompts or resources.
+const maxListed = 1000
+
+// Prompts lists the prompts of a server.
+func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
+	l, err := c.find(name)
+	if err != nil {
+		return nil, err
+	}
+	n, err := l.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	var list []Prompt
+	for p, err := range n.session.Prompts(ctx, nil) {
+		switch {
+		case err != nil:
+			return list, l.server.failed("its prompts cannot be listed", err)
+		case p == nil:
+			continue
+		case len(list) == maxListed:
+			return list, l.server.failed(fmt.Sprintf("it has more than %d prompts", maxListed), nil)
+		}
+		one := Prompt{Name: clip(shown(p.Name), 200), Title: clip(shown(p.Title), 200), Description: clip(shown(p.Description), 2000)}
+		for _, a := range p.Arguments {
+			if a != nil && len(one.Arguments) < maxFields {
+				one.Arguments = append(one.Arguments, PromptArgument{clip(shown(a.Name), 200), clip(shown(a.Description), 2000), a.Required})
+			}
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}

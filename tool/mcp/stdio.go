@@ -1,0 +1,295 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/holdfast-dev/holdfast/sandbox"
+)
+
+// process is a stdio server that runs.
+//
+//	sdk ─ Writer ─► pipe ─► 0 │ server │ 1 ─► pipe ─► lines ─ Reader ─► sdk
+//	                          └────────┘ 2 ─► the last of it, for errors
+type process struct {
+	in, out *os.File // our ends
+	lines   *lines
+	errs    *lastWords
+	signal  func(syscall.Signal) error
+	goes    func(func()) // runs a part of it that the client waits for
+
+	ending sync.Once
+	done   chan struct{} // closed when it was waited for
+	status string        // how it ended, valid then
+}
+
+// graceTime is how long a server has to end when its input has, and again when it was
+// asked with a signal.
+const graceTime = time.Second
+
+// stdio starts a server and returns the way to it. Its end closes the way, and whoever
+// closes the way ends it.
+func (c *Client) stdio(ctx context.Context, s *Server) (sdk.Transport, *process, error) {
+	p, err := c.startProcess(s)
+	if err != nil {
+		return nil, nil, s.failed("it cannot be started", err)
+	}
+	context.AfterFunc(ctx, func() { p.end() })
+	return &sdk.IOTransport{Reader: p.lines, Writer: p, MaxLineLength: maxMessage + 1024}, p, nil
+}
+
+// startProcess starts the command of a server whose variables have been filled in.
+func (c *Client) startProcess(s *Server) (*process, error) {
+	theirIn, ourOut, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	ourIn, theirOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, theirIn.Close(), ourOut.Close())
+	}
+	p := &process{in: ourOut, out: ourIn, errs: &lastWords{}, goes: c.goes.Go, done: make(chan struct{})}
+	p.lines = newLines(ourIn, p.errs, func() { p.end() })
+	start := c.startFree
+	if c.o.Sandbox != nil {
+		start = c.startHeld
+	}
+	wait, err := start(s, p, theirIn, theirOut)
+	err = errors.Join(err, theirIn.Close(), theirOut.Close())
+	if err != nil {
+		_, _ = p.in.Close(), p.out.Close()
+		if words := p.errs.String(); words != "" {
+			err = fmt.Errorf("%w; it said: %s", err, words)
+		}
+		return nil, err
+	}
+	c.goes.Go(func() {
+		p.status = wait()
+		close(p.done)
+		p.end()
+	})
+	return p, nil
+}
+
+// startHeld starts it in the sandbox, where nothing that it starts outlives it.
+func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
+	cmd := c.o.Sandbox.Command(context.WithoutCancel(c.ctx), s.Command, s.Args...)
+	cmd.Dir = c.dirOf(s)
+	cmd.Env = environ(c.o.Sandbox.Environ(c.o.Environ), s, cmd.Dir)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, p.errs
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p.signal = func(sig syscall.Signal) error { return cmd.Signal(sig) }
+	return func() string {
+		err := cmd.Wait()
+		status := "it has ended"
+		if err != nil {
+			status = err.Error()
+		}
+		if refused := strings.TrimSpace(cmd.Report().Text()); refused != "" {
+			status += "; " + clip(refused, 1000)
+		}
+		return status
+	}, nil
+}
+
+// startFree starts it where nothing holds it but its process group.
+func (c *Client) startFree(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
+	dir := c.dirOf(s)
+	env := environ(sandbox.Environ(c.o.Environ), s, dir)
+	path, err := lookPath(s.Command, dir, env)
+	if err != nil {
+		return nil, err
+	}
+	cmd := &exec.Cmd{
+		Path: path, Args: append([]string{s.Command}, s.Args...), Env: env, Dir: dir,
+		Stdin: in, Stdout: out, Stderr: p.errs, SysProcAttr: ownGroup(), WaitDelay: graceTime,
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	over := false
+	p.signal = func(sig syscall.Signal) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if over { // its number may mean others by now
+			return os.ErrProcessDone
+		}
+		return signalGroup(cmd.Process, sig)
+	}
+	return func() string {
+		err := cmd.Wait()
+		_ = p.signal(syscall.SIGKILL) // what it left behind
+		mu.Lock()
+		over = true
+		mu.Unlock()
+		if cmd.ProcessState == nil {
+			return err.Error()
+		}
+		return cmd.ProcessState.String()
+	}, nil
+}
+
+// dirOf is where a server starts.
+func (c *Client) dirOf(s *Server) string {
+	switch {
+	case s.Dir == "":
+		return c.o.Dir
+	case !filepath.IsAbs(s.Dir):
+		return filepath.Join(c.o.Dir, s.Dir)
+	}
+	return s.Dir
+}
+
+// environ is what a server knows of the environment, and what its definition adds.
+func environ(base []string, s *Server, dir string) []string {
+	env := slices.DeleteFunc(slices.Clone(base), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		_, own := s.Env[name]
+		return own
+	})
+	names := slices.Sorted(mapKeys(s.Env))
+	for _, name := range names {
+		env = append(env, name+"="+s.Env[name])
+	}
+	if _, own := s.Env["PWD"]; !own {
+		env = append(env, "PWD="+dir)
+	}
+	return env
+}
+
+// lookPath finds a program as the server's own environment would.
+func lookPath(name, dir string, env []string) (string, error) {
+	if strings.ContainsRune(name, '/') || filepath.IsAbs(name) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return exec.LookPath(name)
+	}
+	list, _ := variable(env)("PATH")
+	for _, folder := range filepath.SplitList(list) {
+		if !filepath.IsAbs(folder) {
+			continue // what lies where it starts is not meant
+		}
+		if path, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("there is no program %q in the PATH", name)
+}
+
+// Write sends to the server.
+func (p *process) Write(b []byte) (int, error) { return p.in.Write(b) }
+
+// Close ends the server.
+func (p *process) Close() error {
+	p.end()
+	return nil
+}
+
+// end asks the server to end, by the end of its input, then with a signal, then for
+// good. It returns at once; done says when it has ended.
+func (p *process) end() {
+	p.ending.Do(func() {
+		_ = p.in.Close()
+		p.goes(func() {
+			t := time.NewTimer(graceTime)
+			defer t.Stop()
+			for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+				select {
+				case <-p.done:
+				case <-t.C:
+					_ = p.signal(sig)
+					t.Reset(graceTime)
+				}
+			}
+			<-p.done
+			t.Reset(graceTime / 2)
+			select {
+			case <-p.lines.over: // all that it wrote was read
+			case <-t.C: // somebody else holds the pipe
+			}
+			_ = p.out.Close()
+		})
+	})
+}
+
+// ended says how it ended, as far as that is known by now.
+func (p *process) ended() string {
+	if p == nil {
+		return ""
+	}
+	status := ""
+	select {
+	case <-p.done:
+		status = p.status
+	case <-time.After(graceTime / 2):
+	}
+	return cmp.Or(status, stillRuns)
+}
+
+const stillRuns = "it still runs"
+
+// lastWords keeps the end of what a server writes to standard error.
+type lastWords struct {
+	mu   sync.Mutex
+	last []byte
+	cut  bool
+}
+
+const maxLastWords = 4 << 10
+
+func (w *lastWords) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = append(w.last, b[max(0, len(b)-maxLastWords):]...)
+	if over := len(w.last) - maxLastWords; over > 0 {
+		w.last, w.cut = append(w.last[:0], w.last[over:]...), true
+	}
+	return len(b), nil
+}
+
+// String is the end of it, for people: control characters are left out.
+func (w *lastWords) String() string {
+	if w == nil {
+		return ""
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := strings.TrimSpace(shown(string(w.last)))
+	if w.cut && text != "" {
+		text = "…" + text
+	}
+	return text
+}
+
+// shown makes a text of a server fit for a terminal: valid, and without what would
+// steer it.
+func shown(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case r < ' ', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff, r == 0x200b:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+var _ io.WriteCloser = (*process)(nil)

@@ -1,0 +1,254 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
+)
+
+// grant is what a server has granted, as it is kept: one file per URL, mode 0600.
+type grant struct {
+	Version      int       `json:"version"`
+	URL          string    `json:"url"`
+	ClientID     string    `json:"client_id"`
+	ClientSecret string    `json:"client_secret,omitempty"`
+	TokenURL     string    `json:"token_url"`
+	AuthStyle    int       `json:"auth_style,omitempty"`
+	Scopes       []string  `json:"scopes,omitempty"`
+	Wanted       []string  `json:"wanted,omitempty"` // scopes that a call has missed
+	Access       string    `json:"access_token"`
+	Refresh      string    `json:"refresh_token,omitempty"`
+	Type         string    `json:"token_type,omitempty"`
+	Expiry       time.Time `json:"expiry,omitzero"`
+}
+
+const grantVersion = 1
+
+func newGrant(at string, o *oauth2.Config, t *oauth2.Token) *grant {
+	return &grant{
+		Version: grantVersion, URL: at, ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.Endpoint.TokenURL,
+		AuthStyle: int(o.Endpoint.AuthStyle), Scopes: o.Scopes, Access: t.AccessToken, Refresh: t.RefreshToken, Type: t.TokenType, Expiry: t.Expiry,
+	}
+}
+
+func (g *grant) token() *oauth2.Token {
+	return &oauth2.Token{AccessToken: g.Access, RefreshToken: g.Refresh, TokenType: g.Type, Expiry: g.Expiry}
+}
+
+// tokenStore keeps the grant of one URL. Access is from this process one at a time;
+// several processes see each other's grants, since each looks before it renews one.
+type tokenStore struct {
+	mu   sync.Mutex
+	dir  string
+	file string
+	url  string
+}
+
+// tokens is the store for a URL. There is one for each.
+func (c *Client) tokens(at string) *tokenStore {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stores == nil {
+		c.stores = map[string]*tokenStore{}
+	}
+	if c.stores[at] == nil {
+		sum := sha256.Sum256([]byte(at))
+		c.stores[at] = &tokenStore{dir: c.o.Tokens, url: at, file: filepath.Join(c.o.Tokens, hex.EncodeToString(sum[:16])+".json")}
+	}
+	return c.stores[at]
+}
+
+// maxGrant bounds the file.
+const maxGrant = 256 << 10
+
+var errNoGrant = errors.New("there is no token")
+
+// load reads the grant; errNoGrant when there is none. One that others can read is not
+// used.
+func (s *tokenStore) load() (*grant, error) {
+	if s.dir == "" {
+		return nil, errNoGrant
+	}
+	f, err := os.Open(s.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoGrant
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the token cannot be read: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !private(info) {
+		return nil, fmt.Errorf("the token in %s could be read by others, and is not used", s.file)
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, maxGrant))
+	if err != nil {
+		return nil, fmt.Errorf("the token cannot be read: %w", err)
+	}
+	return decodeGrant(raw, s.url)
+}
+
+// decodeGrant reads a grant, which must be of a URL.
+func decodeGrant(raw []byte, at string) (*grant, error) {
+	g := &grant{}
+	switch err := json.Unmarshal(raw, g); {
+	case err != nil:
+		return nil, errors.New("the token that is kept cannot be read; log in again")
+	case g.Version != grantVersion:
+		return nil, fmt.Errorf("the token that is kept has format %d, which is not known here", g.Version)
+	case g.URL != at || g.Access == "" || strings.ContainsAny(g.Access, "\r\n"):
+		return nil, errors.New("the token that is kept is none for this server; log in again")
+	}
+	return g, nil
+}
+
+// save replaces the grant, whole or not at all.
+func (s *tokenStore) save(g *grant) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.write(g)
+}
+
+func (s *tokenStore) write(g *grant) error {
+	raw, err := json.MarshalIndent(g, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("keep the token: %w", err)
+	}
+	if err := diskfile.Write(s.file, append(raw, '\n')); err != nil {
+		return fmt.Errorf("keep the token: %w", err)
+	}
+	return nil
+}
+
+func (s *tokenStore) remove() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir == "" {
+		return nil
+	}
+	if err := os.Remove(s.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// want notes scopes that the server has missed, for the next login.
+func (s *tokenStore) want(scopes []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, err := s.load()
+	if err != nil || len(scopes) == 0 || len(scopes) > 100 {
+		return
+	}
+	for _, scope := range scopes {
+		if !slices.Contains(g.Wanted, scope) && len(g.Wanted) < 100 {
+			g.Wanted = append(g.Wanted, scope)
+		}
+	}
+	_ = s.write(g) // the next login asks for less
+}
+
+// early is how long before its end a token is renewed.
+const early = 30 * time.Second
+
+// access is a token that is good now: "" when there is none.
+func (s *tokenStore) access(ctx context.Context, client *http.Client) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, err := s.load()
+	switch {
+	case errors.Is(err, errNoGrant):
+		return "", nil
+	case err != nil:
+		return "", err
+	case g.Expiry.IsZero() || time.Until(g.Expiry) > early:
+		return g.Access, nil
+	case g.Refresh == "":
+		return "", ErrNeedsAuth
+	}
+	o := oauth2.Config{
+		ClientID: g.ClientID, ClientSecret: g.ClientSecret, Scopes: g.Scopes,
+		Endpoint: oauth2.Endpoint{TokenURL: g.TokenURL, AuthStyle: oauth2.AuthStyle(g.AuthStyle)},
+	}
+	old := g.token()
+	old.AccessToken = "" // have it renewed
+	t, err := o.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, client), old).Token()
+	if err != nil {
+		if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+			return "", fmt.Errorf("%w: the token was not renewed (%s)", ErrNeedsAuth, clip(oneLine(orElse(e.ErrorCode, http.StatusText(e.Response.StatusCode))), 100))
+		}
+		return "", fmt.Errorf("the token could not be renewed: %w", err)
+	}
+	fresh := newGrant(g.URL, &o, t)
+	fresh.Wanted = g.Wanted
+	fresh.Refresh = orElse(fresh.Refresh, g.Refresh)
+	return fresh.Access, s.write(fresh)
+}
+
+// authorised puts what was granted on requests, and takes in what the server says of it.
+type authorised struct {
+	next   http.RoundTripper
+	store  *tokenStore
+	client *http.Client // to renew tokens
+}
+
+func (t *authorised) RoundTrip(req *http.Request) (*http.Response, error) {
+	token, err := t.store.access(req.Context(), t.client)
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		req = req.Clone(req.Context())
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+	case http.StatusForbidden:
+		missing, ok := missingScopes(resp.Header)
+		if !ok {
+			return resp, nil
+		}
+		t.store.want(missing)
+	default:
+		return resp, nil
+	}
+	_ = resp.Body.Close()
+	return nil, ErrNeedsAuth
+}
+
+// missingScopes are the scopes that a refusal is about.
+func missingScopes(h http.Header) ([]string, bool) {
+	list, err := oauthex.ParseWWWAuthenticate(h.Values("WWW-Authenticate"))
+	if err != nil {
+		return nil, false
+	}
+	for _, c := range list {
+		if strings.EqualFold(c.Scheme, "bearer") && c.Params["error"] == "insufficient_scope" {
+			return strings.Fields(c.Params["scope"]), true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,180 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// remoteTool is a tool of a server.
+type remoteTool struct {
+	l      *link
+	spec   tool.Spec
+	name   string // the server's own
+	title  string
+	hints  []string // what the server says of it
+	person bool     // the server wants a person to have it run
+	digest string   // of all that was shown of it
+}
+
+// Spec describes the tool in the server's words. It is never read-only: only the server
+// says that it were.
+func (t *remoteTool) Spec() tool.Spec { return t.spec }
+
+func (t *remoteTool) size() int {
+	return len(t.spec.Name) + len(t.spec.Description) + len(t.spec.Input)
+}
+
+// Requests asks for the call as a whole: what it would touch only the server knows.
+func (t *remoteTool) Requests(call *tool.Call) ([]policy.Request, error) {
+	input, err := arguments(call.Input)
+	if err != nil {
+		return nil, &tool.InputError{Tool: t.spec.Name, Err: err}
+	}
+	r := policy.Request{
+		Session: call.Session, Tool: t.spec.Name, Operation: policy.OpMCP,
+		Resource: t.l.server.Name + "/" + t.name, Input: input, Person: t.person,
+	}
+	if len(t.hints) > 0 {
+		r.Shown = indented(input) + "\n[the server calls it " + strings.Join(t.hints, ", ") + ": that is its word only]"
+	}
+	return []policy.Request{r}, nil
+}
+
+func indented(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// Run calls the tool. Whatever goes wrong with the server is a result.
+func (t *remoteTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
+	input, err := arguments(call.Input)
+	if err != nil {
+		return tool.Failure((&tool.InputError{Tool: t.spec.Name, Err: err}).Error()), nil
+	}
+	for again := true; ; again = false {
+		n, err := t.l.connection(ctx)
+		if err != nil {
+			return failure(err), nil
+		}
+		if why := t.other(); why != "" {
+			return tool.Failure(why), nil
+		}
+		r, unheard := n.call(ctx, t, call, input)
+		if !unheard || !again {
+			return r, nil
+		}
+	}
+}
+
+// other says that the server's tool is not the one that was offered, judged and shown.
+func (t *remoteTool) other() string {
+	switch now := t.l.find(t.spec.Name); {
+	case now == nil:
+		return fmt.Sprintf("MCP server %q does not have the tool %s any more", t.l.server.Name, t.spec.Name)
+	case now.digest != t.digest:
+		return fmt.Sprintf("MCP server %q has changed the tool %s since it was offered; it was not called. Look at how it is described now, then call it again", t.l.server.Name, t.spec.Name)
+	}
+	return ""
+}
+
+// failure is a result that says what is wrong, and what to do.
+func failure(err error) tool.Result {
+	text := shown(err.Error())
+	if hint := hintOf(err); hint != "" {
+		text += "\nhint: " + hint
+	}
+	return tool.Failure(text)
+}
+
+// Bounds of an input.
+const (
+	maxInput = 4 << 20 // bytes
+	maxDepth = 64
+)
+
+// arguments takes an input for a server: one JSON object, in which no field is given
+// twice, since two programs would read two different inputs then.
+func arguments(raw json.RawMessage) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	if len(raw) > maxInput {
+		return nil, fmt.Errorf("it has %d bytes, more than %d", len(raw), maxInput)
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	first, err := dec.Token()
+	if err == nil && first != json.Delim('{') {
+		return nil, errors.New("want a JSON object")
+	}
+	if err == nil {
+		err = members(dec, 1)
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err == nil {
+		if _, tail := dec.Token(); !errors.Is(tail, io.EOF) {
+			err = errors.New("more than one JSON value")
+		}
+	}
+	return raw, err
+}
+
+// members reads the rest of an object whose brace was read.
+func members(dec *json.Decoder, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("nested deeper than %d", maxDepth)
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := key.(string)
+		if seen[name] {
+			return fmt.Errorf("field %q is given twice", clip(name, 60))
+		}
+		seen[name] = true
+		if err := value(dec, depth); err != nil {
+			return err
+		}
+	}
+	_, err := dec.Token()
+	return err
+}
+
+// value reads one value.
+func value(dec *json.Decoder, depth int) error {
+	token, err := dec.Token()
+	if err != nil {
+		return err
+	}
+	switch token {
+	case json.Delim('{'):
+		return members(dec, depth+1)
+	case json.Delim('['):
+		if depth >= maxDepth {
+			return fmt.Errorf("nested deeper than %d", maxDepth)
+		}
+		for dec.More() {
+			if err := value(dec, depth+1); err != nil {
+				return err
+			}
+		}
+		_, err = dec.Token()
+	}
+	return err
+}
