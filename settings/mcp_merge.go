@@ -3,6 +3,7 @@ package settings
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -160,7 +161,11 @@ func withServer(list []TrustedServer, s TrustedServer) []TrustedServer {
 func (s *Settings) trustableServers(list []TrustedServer, now time.Time) []TrustedServer {
 	for i := range s.MCPServers {
 		srv := &s.MCPServers[i]
-		if srv.Brought() && srv.Status != MCPInvalid && !strings.HasSuffix(srv.Origin.File, MCPFile) {
+		if !srv.Brought() || srv.Status == MCPInvalid || filepath.Base(srv.Origin.File) == MCPFile {
+			continue
+		}
+		known := slices.ContainsFunc(list, func(t TrustedServer) bool { return t.Name == srv.Name && t.Digest == srv.Digest })
+		if !known { // a no to it stands
 			list = withServer(list, TrustedServer{Name: srv.Name, Digest: srv.Digest, At: now.UTC()})
 		}
 	}

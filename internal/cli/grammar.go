@@ -18,6 +18,7 @@ type grammar struct {
 	Policy     policyCmd     `cmd:"" help:"Show, explain, test and check what may happen."`
 	Hooks      hooksCmd      `cmd:"" help:"List, trust, test and replay hooks."`
 	Trust      trustCmd      `cmd:"" help:"Trust the settings that a folder brings along."`
+	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Configure and approve MCP servers; and be one."`
 	Sandbox    sandboxCmd    `cmd:"" help:"Check paths and commands against sandbox settings."`
 	Audit      auditCmd      `cmd:"" help:"Show, prove and export who let what happen."`
 	Approvals  approvalsCmd  `cmd:"" help:"List and answer the questions that wait."`
@@ -98,6 +99,7 @@ func groups() []kong.Group {
 		{Key: "output", Title: "Output:"},
 		{Key: "answer", Title: "Answer:"},
 		{Key: "listen", Title: "Reach:"},
+		{Key: "mcp", Title: "MCP servers:"},
 	}
 }
 

@@ -45,6 +45,7 @@ type agentFlags struct {
 	given           *settings.Given
 	contained       bool
 	shellless       bool // there is no shell, and so no Bash
+	waits           bool // nothing goes on in the background
 }
 
 // parts are what an agent is made of.

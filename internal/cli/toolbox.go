@@ -95,7 +95,9 @@ func (c *agentFlags) toolbox(p *Program, cwd string, s *settings.Settings, loud 
 		return b, err
 	}
 	b.hide = hidden(s.Rules, &b.permissions)
-	b.background = agent.NewBackground(nil)
+	if !c.waits {
+		b.background = agent.NewBackground(nil)
+	}
 	all, err := b.tools()
 	if err != nil {
 		return b, err

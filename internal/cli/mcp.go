@@ -1,0 +1,265 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// mcpCmd is `holdfast mcp`.
+type mcpCmd struct {
+	Serve   mcpServeCmd   `cmd:"" default:"withargs" help:"Offer guarded tools to an MCP client, over standard input and output or HTTP."`
+	List    mcpListCmd    `cmd:"" help:"List the MCP servers that runs use, and which of them nobody has approved." aliases:"ls"`
+	Get     mcpGetCmd     `cmd:"" help:"Show one server, and with --check its tools."`
+	Add     mcpAddCmd     `cmd:"" help:"Write a server down: a program, or an address."`
+	AddJSON mcpAddJSONCmd `cmd:"" name:"add-json" help:"Write a server down, as its definition in JSON."`
+	Remove  mcpRemoveCmd  `cmd:"" help:"Take a server out again." aliases:"rm"`
+	Approve mcpApproveCmd `cmd:"" help:"Let servers that a folder brings along be started, each as it is now."`
+	Reject  mcpRejectCmd  `cmd:"" help:"Say no to servers that a folder brings along; runs do not ask about them any more."`
+	Revoke  mcpRevokeCmd  `cmd:"" help:"Take back what was decided about servers."`
+	Login   mcpLoginCmd   `cmd:"" help:"Log in to a server by OAuth."`
+	Logout  mcpLogoutCmd  `cmd:"" help:"Forget the login to a server."`
+}
+
+// mcpFlags say whose servers are meant.
+type mcpFlags struct {
+	CWD string `name:"cwd" placeholder:"FOLDER" help:"The folder that a run would work in; default the current one."`
+	mcpConfigFlags
+}
+
+// mcpConfigFlags name servers on the command line.
+type mcpConfigFlags struct {
+	MCPConfig       []string `name:"mcp-config" sep:"none" placeholder:"FILE|JSON" group:"mcp" help:"More MCP servers, in the form of .mcp.json; may be repeated."`
+	StrictMCPConfig bool     `name:"strict-mcp-config" group:"mcp" help:"No other servers than those of --mcp-config."`
+}
+
+// into adds the servers to what is loaded.
+func (f *mcpConfigFlags) into(p *Program, o *settings.Options) error {
+	if f.StrictMCPConfig && len(f.MCPConfig) == 0 {
+		return usage("--strict-mcp-config without --mcp-config: there would be no servers", `--mcp-config '{"mcpServers": {}}' says so`)
+	}
+	files, err := p.settingsFiles(f.MCPConfig)
+	o.MCP, o.StrictMCP = files, f.StrictMCPConfig
+	return err
+}
+
+func (f *mcpFlags) load(p *Program) (*settings.Settings, error) {
+	dir, err := p.folder(f.CWD)
+	if err != nil {
+		return nil, err
+	}
+	o, err := p.settingsOptions(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.into(p, o); err != nil {
+		return nil, err
+	}
+	return settings.Load(o)
+}
+
+// find is the server of a name.
+func findMCP(s *settings.Settings, name string) (*settings.MCPServer, error) {
+	if srv := s.FindMCP(name); srv != nil {
+		return srv, nil
+	}
+	hint := "holdfast mcp list"
+	if len(s.MCPServers) == 0 {
+		hint = "there are none here; holdfast mcp add writes one down"
+	}
+	return nil, &failure{msg: fmt.Sprintf("there is no MCP server %q", name), hint: hint, out: outcome.NotFound}
+}
+
+// serverDoc is a server in JSON. Values of its environment and headers may be secrets
+// and are not in it.
+type serverDoc struct {
+	Name    string             `json:"name"`
+	Type    settings.MCPType   `json:"type"`
+	Scope   policy.Layer       `json:"scope"`
+	Status  settings.MCPStatus `json:"status"`
+	Why     string             `json:"why,omitempty"`
+	Command string             `json:"command,omitempty"`
+	Args    []string           `json:"args,omitempty"`
+	Cwd     string             `json:"cwd,omitempty"`
+	Env     []string           `json:"env,omitempty"` // names
+	URL     string             `json:"url,omitempty"`
+	Headers []string           `json:"headers,omitempty"` // names
+	Reads   []string           `json:"reads,omitempty"`   // variables of the environment that it gets to know
+	Origin  policy.Origin      `json:"origin"`
+	Digest  string             `json:"digest"`
+	Check   *checkedDoc        `json:"check,omitempty"`
+}
+
+func newServerDoc(srv *settings.MCPServer) serverDoc {
+	return serverDoc{
+		Name: srv.Name, Type: srv.Type, Scope: srv.Origin.Layer, Status: srv.Status, Why: srv.Why,
+		Command: srv.Command, Args: srv.Args, Cwd: srv.Dir, Env: slices.Sorted(maps.Keys(srv.Env)),
+		URL: srv.URL, Headers: slices.Sorted(maps.Keys(srv.Headers)), Reads: srv.Reads(), Origin: srv.Origin, Digest: srv.Digest,
+	}
+}
+
+// serverLine is what a server is, in one line: its command line, or its address.
+func serverLine(srv *settings.MCPServer) string {
+	if srv.Type != settings.MCPStdio {
+		return srv.URL
+	}
+	words := []string{quoteArg(srv.Command)}
+	for _, a := range srv.Args {
+		words = append(words, quoteArg(a))
+	}
+	return strings.Join(words, " ")
+}
+
+// mcpListCmd is `holdfast mcp list`.
+type mcpListCmd struct {
+	mcpFlags
+	Check bool `help:"Start those that are approved, and say whether they answer and with which tools."`
+	jsonFlag
+}
+
+// Help says more than one line.
+func (c *mcpListCmd) Help() string {
+	return `Where two servers have one name, the stronger place counts: --mcp-config, then the
+project's .holdfast/settings.local.json, settings.json and .mcp.json, then your own
+settings. The administrator's servers are above all. What a folder brings along is
+"pending" until you approve it, and "changed" when it is something else since.`
+}
+
+func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
+	s, err := c.load(p)
+	if err != nil {
+		return err
+	}
+	docs := []serverDoc{}
+	for i := range s.MCPServers {
+		docs = append(docs, newServerDoc(&s.MCPServers[i]))
+	}
+	if c.Check {
+		if err := p.checkServers(ctx, s, docs); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return p.out.json(map[string]any{"servers": docs}, p.out.term.tty)
+	}
+	if len(docs) == 0 {
+		p.err.line("no MCP servers here")
+		return nil
+	}
+	rows := [][]string{{"NAME", "TYPE", "SCOPE", "STATUS", "WHAT"}}
+	for i, d := range docs {
+		status := string(d.Status)
+		if d.Check != nil {
+			status = d.Check.word()
+		}
+		rows = append(rows, []string{d.Name, string(d.Type), string(d.Scope), status, serverLine(&s.MCPServers[i])})
+	}
+	p.table(rows, 4)
+	for _, d := range docs {
+		if d.Check != nil && d.Check.Error != "" {
+			p.warn("%s: %s", shown(d.Name), shown(oneLine(d.Check.Error)))
+		}
+	}
+	if _, hint := s.MCPNotice(); hint != "" {
+		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
+	}
+	return nil
+}
+
+// mcpGetCmd is `holdfast mcp get`.
+type mcpGetCmd struct {
+	Name string `arg:"" placeholder:"NAME" help:"The server."`
+	mcpFlags
+	Check bool `help:"Start it, and say whether it answers and with which tools."`
+	jsonFlag
+}
+
+func (c *mcpGetCmd) run(ctx context.Context, p *Program) error {
+	s, err := c.load(p)
+	if err != nil {
+		return err
+	}
+	srv, err := findMCP(s, c.Name)
+	if err != nil {
+		return err
+	}
+	docs := []serverDoc{newServerDoc(srv)}
+	if c.Check {
+		if err := p.checkServers(ctx, s, docs); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return p.out.json(docs[0], p.out.term.tty)
+	}
+	p.out.server(srv)
+	if docs[0].Check != nil {
+		p.out.checked(docs[0].Check)
+	}
+	return nil
+}
+
+// server prints the whole of a server but for the values of its environment and headers,
+// which may be secrets; nothing in it stays invisible.
+func (p *printer) server(srv *settings.MCPServer) {
+	t := p.term
+	style := map[settings.MCPStatus]func(string) string{
+		settings.MCPApproved: t.green, settings.MCPPending: t.yellow, settings.MCPChanged: t.yellow, settings.MCPInvalid: t.red, settings.MCPDenied: t.red,
+	}[srv.Status]
+	if style == nil {
+		style = t.dim
+	}
+	p.line("%s  %s  %s", t.bold(exact(srv.Name)), style(string(srv.Status)), t.dim(shown(settings.Where(srv.Origin))))
+	p.serverFacts(srv)
+	if srv.Why != "" {
+		p.line("  %s  %s", t.dim("why    "), exact(srv.Why))
+	}
+	p.line("  %s  %s", t.dim("digest "), srv.Digest)
+}
+
+// serverFacts are what runs, or what is connected to, and what it gets to know.
+func (p *printer) serverFacts(srv *settings.MCPServer) {
+	fact := func(name, text string) {
+		if text != "" {
+			p.line("  %s  %s", p.term.dim(fmt.Sprintf("%-7s", name)), exact(text))
+		}
+	}
+	if srv.Type == settings.MCPStdio {
+		fact("runs", serverLine(srv))
+		fact("in", srv.Dir)
+		fact("env", pairNames(srv.Env))
+	} else {
+		fact("reaches", srv.URL+" ("+string(srv.Type)+")")
+		fact("headers", pairNames(srv.Headers))
+	}
+	if o := srv.OAuth; o != nil {
+		fact("oauth", strings.TrimSpace(o.ClientID+" "+strings.Join(o.Scopes, " ")))
+	}
+	if srv.Only != nil {
+		fact("tools", "only "+strings.Join(srv.Only, ", "))
+	}
+	if len(srv.Without) > 0 {
+		fact("without", strings.Join(srv.Without, ", "))
+	}
+	if reads := srv.Reads(); len(reads) > 0 {
+		p.line("  %s  %s", p.term.dim("knows  "), p.term.yellow(exact(strings.Join(reads, ", ")+" of your environment")))
+	}
+}
+
+// pairNames are the names with the references in their values, which are no secrets.
+func pairNames(pairs map[string]string) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		if v := pairs[name]; strings.Contains(v, "${") {
+			name += "=" + v
+		}
+		words = append(words, name)
+	}
+	return strings.Join(words, ", ")
+}

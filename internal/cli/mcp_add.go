@@ -1,0 +1,296 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// mcpScopeFlags say where a server is written down.
+type mcpScopeFlags struct {
+	Scope string `short:"s" placeholder:"SCOPE" enum:"local,project,user," default:"" help:"local (yours, in this project; the default), project (.mcp.json, for all who work on it) or user (yours, everywhere)."`
+	CWD   string `name:"cwd" placeholder:"FOLDER" help:"The project is that of this folder; default the current one."`
+	jsonFlag
+}
+
+// mcpAddCmd is `holdfast mcp add`.
+type mcpAddCmd struct {
+	Name    string   `arg:"" placeholder:"NAME" help:"What it is called: its tools are mcp__NAME__TOOL."`
+	Target  string   `arg:"" name:"command-or-url" placeholder:"COMMAND|URL" help:"The program, or the address."`
+	Args    []string `arg:"" optional:"" passthrough:"" placeholder:"ARGS" help:"Arguments of the program; -- in front of all of it keeps their flags from being ours."`
+	Type    string   `name:"transport" short:"t" placeholder:"TYPE" enum:"stdio,http,sse," default:"" help:"stdio, http or sse; default stdio for a program and http for an address."`
+	Env     []string `short:"e" sep:"none" placeholder:"NAME=VALUE" help:"A variable of the program's environment; may be repeated. $${NAME} is read from yours when it starts."`
+	Header  []string `short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"A header of every request; may be repeated."`
+	Client  string   `name:"client-id" placeholder:"ID" help:"OAuth: what the server knows us by; default we register."`
+	Port    int      `name:"callback-port" placeholder:"PORT" help:"OAuth: where the browser comes back to; default any."`
+	Replace bool     `help:"Replace one of that name."`
+	mcpScopeFlags
+}
+
+// Help says more than one line.
+func (c *mcpAddCmd) Help() string {
+	return `What you write down yourself in this way you have approved by it.
+
+  holdfast mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+  holdfast mcp add -t http -H 'Authorization: Bearer ${TOKEN}' issues https://mcp.example.com/mcp`
+}
+
+// mcpAddJSONCmd is `holdfast mcp add-json`.
+type mcpAddJSONCmd struct {
+	Name    string `arg:"" placeholder:"NAME" help:"What it is called."`
+	Def     string `arg:"" name:"json" placeholder:"JSON" help:"Its definition, as in .mcp.json."`
+	Replace bool   `help:"Replace one of that name."`
+	mcpScopeFlags
+}
+
+func (c *mcpAddJSONCmd) run(_ context.Context, p *Program) error {
+	return c.write(p, c.Name, json.RawMessage(c.Def), c.Replace)
+}
+
+func (c *mcpAddCmd) run(_ context.Context, p *Program) error {
+	def, err := c.definition()
+	if err != nil {
+		return err
+	}
+	return c.write(p, c.Name, def, c.Replace)
+}
+
+// definition is what the flags say, in the order in which people write it.
+func (c *mcpAddCmd) definition() (json.RawMessage, error) {
+	address := strings.HasPrefix(c.Target, "http://") || strings.HasPrefix(c.Target, "https://")
+	kind := c.Type
+	if kind == "" && address {
+		kind = "http"
+	}
+	doc := struct {
+		Type    string            `json:"type,omitempty"`
+		Command string            `json:"command,omitempty"`
+		Args    []string          `json:"args,omitempty"`
+		Env     map[string]string `json:"env,omitempty"`
+		URL     string            `json:"url,omitempty"`
+		Headers map[string]string `json:"headers,omitempty"`
+		OAuth   map[string]any    `json:"oauth,omitempty"`
+	}{Type: kind}
+	var err error
+	if doc.Env, err = pairsOf(c.Env, "=", "--env NAME=VALUE"); err != nil {
+		return nil, err
+	}
+	if doc.Headers, err = pairsOf(c.Header, ":", "--header 'NAME: VALUE'"); err != nil {
+		return nil, err
+	}
+	if c.Client != "" || c.Port != 0 {
+		doc.OAuth = map[string]any{}
+		if c.Client != "" {
+			doc.OAuth["clientId"] = c.Client
+		}
+		if c.Port != 0 {
+			doc.OAuth["callbackPort"] = c.Port
+		}
+	}
+	if args := slices.Clone(c.Args); kind == "http" || kind == "sse" {
+		doc.URL, doc.Args = c.Target, args
+	} else {
+		doc.Command, doc.Args = c.Target, args
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err = enc.Encode(doc)
+	return b.Bytes(), err
+}
+
+// pairsOf takes NAME=VALUE apart.
+func pairsOf(list []string, between, form string) (map[string]string, error) {
+	if len(list) == 0 {
+		return nil, nil //nolint:nilnil // none are none
+	}
+	pairs := map[string]string{}
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, between)
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, usage(fmt.Sprintf("%.60q is no pair", text), form)
+		}
+		if between == ":" {
+			value = strings.TrimSpace(value)
+		}
+		pairs[name] = value
+	}
+	return pairs, nil
+}
+
+// edit is the file of the scope, and the settings of its project.
+func (c *mcpScopeFlags) edit(p *Program) (file string, scope settings.MCPScope, s *settings.Settings, err error) {
+	if err := p.notFromRun("change MCP servers"); err != nil {
+		return "", "", nil, err
+	}
+	home, err := p.home()
+	if err != nil {
+		return "", "", nil, err
+	}
+	if s, err = p.settingsOf(c.CWD); err != nil {
+		return "", "", nil, err
+	}
+	scope = settings.MCPScope(orElse(c.Scope, string(settings.MCPLocal)))
+	return settings.MCPScopeFile(scope, s.Project, home), scope, s, nil
+}
+
+// write adds a server. Who writes one down approves of it; a folder that was trusted
+// before stays so.
+func (c *mcpScopeFlags) write(p *Program, name string, def json.RawMessage, replace bool) error {
+	file, scope, before, err := c.edit(p)
+	if err != nil {
+		return err
+	}
+	if old := before.FindMCP(name); old != nil && old.Origin.File == file && !replace {
+		return usage(fmt.Sprintf("there is an MCP server %q in %s", name, file), "--replace, or holdfast mcp remove "+name)
+	}
+	if _, err := settings.EditMCP(scope, file, name, def); err != nil {
+		return err
+	}
+	s, err := c.settled(p, before)
+	if err != nil {
+		return err
+	}
+	srv, err := findMCP(s, name)
+	if err != nil {
+		return err
+	}
+	if srv.Origin.File == file && srv.Brought() {
+		if err := p.decideServer(s, srv, true); err != nil {
+			return err
+		}
+		if s, err = p.settingsOf(c.CWD); err != nil {
+			return err
+		}
+		srv = s.FindMCP(name)
+	}
+	if c.JSON {
+		return p.out.json(newServerDoc(srv), p.out.term.tty)
+	}
+	p.err.line("%s is written into %s", shown(name), shown(file))
+	if srv.Origin.File != file {
+		p.warn("another one of that name is stronger: %s", settings.Where(srv.Origin))
+	} else if srv.Why != "" {
+		p.warn("it is not started: %s", srv.Why)
+	}
+	return nil
+}
+
+// settled loads the settings again after a change. Where the folder was trusted with what
+// its settings said, the change that the person has just made is no reason to ask.
+func (c *mcpScopeFlags) settled(p *Program, before *settings.Settings) (*settings.Settings, error) {
+	s, err := p.settingsOf(c.CWD)
+	if err != nil {
+		return nil, err
+	}
+	if !trusted(before) {
+		return s, nil
+	}
+	home, err := p.home()
+	if err != nil {
+		return nil, err
+	}
+	list, err := settings.OpenTrust(home)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := list.Add(s, p.Now()); err != nil {
+		return nil, err
+	}
+	return p.settingsOf(c.CWD)
+}
+
+// trusted reports whether the folder's settings are, and that it has some.
+func trusted(s *settings.Settings) bool {
+	some := false
+	for _, l := range s.Layers {
+		if l.Untrusted {
+			return false
+		}
+		some = some || s.Brings(l)
+	}
+	return some
+}
+
+// mcpRemoveCmd is `holdfast mcp remove`.
+type mcpRemoveCmd struct {
+	Name string `arg:"" placeholder:"NAME" help:"The server."`
+	mcpScopeFlags
+}
+
+// Help says more than one line.
+func (c *mcpRemoveCmd) Help() string {
+	return `Without --scope it is taken out of where it is written down.`
+}
+
+func (c *mcpRemoveCmd) run(_ context.Context, p *Program) error {
+	scopes := []settings.MCPScope{settings.MCPLocal, settings.MCPProject, settings.MCPUser}
+	if c.Scope != "" {
+		scopes = []settings.MCPScope{settings.MCPScope(c.Scope)}
+	}
+	var in []string
+	var files []string
+	for _, scope := range scopes {
+		c.Scope = string(scope)
+		file, _, s, err := c.edit(p)
+		if err != nil {
+			return err
+		}
+		there, err := settings.HasMCP(scope, file, c.Name)
+		if err != nil {
+			return err
+		}
+		if there {
+			in, files = append(in, string(scope)), append(files, file)
+		}
+		_ = s
+	}
+	switch len(in) {
+	case 0:
+		return &failure{msg: fmt.Sprintf("there is no MCP server %q to take out", c.Name), hint: "holdfast mcp list", out: outcome.NotFound}
+	case 1:
+	default:
+		return usage(fmt.Sprintf("there are servers %q in the scopes %s", c.Name, strings.Join(in, ", ")), "say which: --scope "+in[0])
+	}
+	c.Scope = in[0]
+	_, scope, before, err := c.edit(p)
+	if err != nil {
+		return err
+	}
+	if _, err := settings.EditMCP(scope, files[0], c.Name, nil); err != nil {
+		return err
+	}
+	s, err := c.settled(p, before)
+	if err != nil {
+		return err
+	}
+	if s.FindMCP(c.Name) == nil {
+		if err := p.forgetServer(s.Project, c.Name); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return p.out.json(map[string]string{"removed": c.Name, "file": files[0]}, p.out.term.tty)
+	}
+	p.err.line("%s is taken out of %s", shown(c.Name), shown(files[0]))
+	return nil
+}
+
+func (p *Program) forgetServer(project, name string) error {
+	home, err := p.home()
+	if err != nil {
+		return err
+	}
+	list, err := settings.OpenTrust(home)
+	if err != nil {
+		return err
+	}
+	_, err = list.ForgetServer(project, name)
+	return err
+}

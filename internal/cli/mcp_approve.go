@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// mcpNames are servers that are decided about.
+type mcpNames struct {
+	Names []string `arg:"" name:"name" placeholder:"NAME" help:"The servers."`
+	CWD   string   `name:"cwd" placeholder:"FOLDER" help:"The folder that brings them along; default the current one."`
+	jsonFlag
+}
+
+// mcpApproveCmd is `holdfast mcp approve`.
+type mcpApproveCmd struct {
+	mcpNames
+	Yes bool `short:"y" help:"Do not ask."`
+}
+
+// Help says more than one line.
+func (c *mcpApproveCmd) Help() string {
+	return `Shows what would be started or reached, and asks. A server is approved with its whole
+definition, as it is written: command line or address, environment, headers. When that
+changes it needs approval again. Servers of your own settings need none.`
+}
+
+// mcpRejectCmd is `holdfast mcp reject`.
+type mcpRejectCmd struct{ mcpNames }
+
+// mcpRevokeCmd is `holdfast mcp revoke`.
+type mcpRevokeCmd struct{ mcpNames }
+
+func (c *mcpApproveCmd) run(ctx context.Context, p *Program) error {
+	return c.decide(ctx, p, true, c.Yes)
+}
+
+func (c *mcpRejectCmd) run(ctx context.Context, p *Program) error {
+	return c.decide(ctx, p, false, true)
+}
+
+// servers are those that the names mean, and that a folder brings along.
+func (c *mcpNames) servers(s *settings.Settings) ([]*settings.MCPServer, error) {
+	var list []*settings.MCPServer
+	for _, name := range c.Names {
+		srv, err := findMCP(s, name)
+		switch {
+		case err != nil:
+			return nil, err
+		case !srv.Brought():
+			return nil, usage(fmt.Sprintf("the server %s is of %s, not of a folder: it needs no approval", name, settings.Where(srv.Origin)), "")
+		case srv.Status == settings.MCPInvalid:
+			return nil, usage(fmt.Sprintf("the server %s: %s", name, srv.Why), "mend its definition")
+		}
+		list = append(list, srv)
+	}
+	return list, nil
+}
+
+// decide keeps a yes or a no to servers.
+func (c *mcpNames) decide(ctx context.Context, p *Program, approved, sure bool) error {
+	if err := p.notFromRun("decide about MCP servers"); err != nil {
+		return err
+	}
+	s, err := p.settingsOf(c.CWD)
+	if err != nil {
+		return err
+	}
+	list, err := c.servers(s)
+	if err != nil {
+		return err
+	}
+	if approved && !c.JSON {
+		for _, srv := range list {
+			p.err.server(srv)
+		}
+	}
+	if !sure {
+		ok, err := p.confirm(ctx, "let runs in "+shown(s.Project)+" start them, as they are now?", "holdfast mcp approve --yes "+strings.Join(c.Names, " "))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return usage("nothing was approved", "holdfast mcp reject keeps runs from asking again")
+		}
+	}
+	docs := []serverDoc{}
+	for _, srv := range list {
+		if err := p.decideServer(s, srv, approved); err != nil {
+			return err
+		}
+	}
+	if s, err = p.settingsOf(c.CWD); err != nil {
+		return err
+	}
+	for _, name := range c.Names {
+		srv, err := findMCP(s, name)
+		if err != nil {
+			return err
+		}
+		docs = append(docs, newServerDoc(srv))
+		if c.JSON {
+			continue
+		}
+		p.err.line("%s: %s", shown(name), srv.Status)
+		if approved && srv.Status != settings.MCPApproved {
+			p.warn("it is not started all the same: %s", srv.Why)
+		}
+	}
+	if c.JSON {
+		return p.out.json(map[string]any{"servers": docs}, p.out.term.tty)
+	}
+	return nil
+}
+
+// decideServer keeps a yes or a no to a server.
+func (p *Program) decideServer(s *settings.Settings, srv *settings.MCPServer, approved bool) error {
+	home, err := p.home()
+	if err != nil {
+		return err
+	}
+	list, err := settings.OpenTrust(home)
+	if err != nil {
+		return err
+	}
+	return list.DecideServer(s, srv, approved, p.Now())
+}
+
+func (c *mcpRevokeCmd) run(_ context.Context, p *Program) error {
+	if err := p.notFromRun("decide about MCP servers"); err != nil {
+		return err
+	}
+	home, err := p.home()
+	if err != nil {
+		return err
+	}
+	list, err := settings.OpenTrust(home)
+	if err != nil {
+		return err
+	}
+	dir, err := p.anyFolder(c.CWD)
+	if err != nil {
+		return err
+	}
+	if project, err := settings.FindProject(dir, home); err == nil {
+		dir = project
+	}
+	for _, name := range c.Names {
+		ok, err := list.ForgetServer(dir, name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return &failure{msg: fmt.Sprintf("nothing was decided about the server %q in %s", name, dir), hint: "holdfast mcp list", out: outcome.NotFound}
+		}
+		if !c.JSON {
+			p.err.line("%s: approved and rejected no longer", shown(name))
+		}
+	}
+	if c.JSON {
+		return p.out.json(map[string]any{"revoked": c.Names}, p.out.term.tty)
+	}
+	return nil
+}
+
+// askServers asks the person at the terminal about the servers that nobody has decided
+// about, and returns the settings as they are then. Who does not answer is asked again
+// in the next run.
+func (p *Program) askServers(ctx context.Context, a *asker, s *settings.Settings, load func() (*settings.Settings, error)) (*settings.Settings, error) {
+	decided := false
+	for i := range s.MCPServers {
+		srv := &s.MCPServers[i]
+		if srv.Status != settings.MCPPending && srv.Status != settings.MCPChanged {
+			continue
+		}
+		a.out.line("")
+		head := "an MCP server of " + shown(s.Project)
+		if srv.Status == settings.MCPChanged {
+			head += ", which is not what you approved any more"
+		}
+		a.out.line("%s %s  %s", a.out.term.yellow(head+":"), a.out.term.bold(exact(srv.Name)), a.out.term.dim(shown(settings.Where(srv.Origin))))
+		a.out.serverFacts(srv)
+		a.keys.flush()
+		yes, clear, err := a.yesOrNo(ctx, "start it in this folder, now and from now on?")
+		if err != nil {
+			return nil, err
+		}
+		if !clear {
+			continue
+		}
+		if err := p.decideServer(s, srv, yes); err != nil {
+			return nil, err
+		}
+		decided = true
+	}
+	if !decided {
+		return s, nil
+	}
+	return load()
+}
+
+// yesOrNo is yes for a question that may be left open: clear says whether it was answered.
+func (a *asker) yesOrNo(ctx context.Context, question string) (yes, clear bool, err error) {
+	a.out.text(question + " [y]es · [n]o · Enter: not now: ")
+	line, _, err := a.keys.line(ctx)
+	a.out.shape.setMidLine(false)
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true, true, err
+	case "n", "no":
+		return false, true, err
+	}
+	return false, false, err
+}

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/mattn/go-isatty"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/listen"
+	"github.com/holdfast-dev/holdfast/internal/mcpserver"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/version"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// mcpServeCmd is `holdfast mcp serve`, and `holdfast mcp` alone.
+type mcpServeCmd struct {
+	CWD         string   `name:"cwd" placeholder:"FOLDER" group:"work" help:"Work in this folder; default the current one."`
+	AddDir      []string `sep:"none" placeholder:"FOLDER" group:"work" help:"Another folder that the tools may touch; may be repeated."`
+	AllProjects bool     `group:"work" help:"Let the session tools find sessions of all projects, not only this one's."`
+	permissionFlags
+	NoHooks   bool `name:"no-hooks" group:"permission" help:"Run no hooks. Refused where the administrator's settings have some."`
+	NoSandbox bool `name:"no-sandbox" group:"permission" help:"Run commands without the kernel sandbox. Refused where the administrator's settings want it."`
+
+	HTTP        string   `name:"http" placeholder:"HOST:PORT" group:"listen" help:"Serve streamable HTTP at /mcp, to clients with a token (holdfast daemon token create --scope run NAME). Beyond this machine it needs TLS."`
+	TLSCert     string   `group:"listen" name:"tls-cert" type:"path" placeholder:"FILE" help:"Speak TLS with this certificate and its chain (PEM)."`
+	TLSKey      string   `group:"listen" name:"tls-key" type:"path" placeholder:"FILE" help:"The certificate's key (PEM)."`
+	AllowHost   []string `group:"listen" sep:"none" placeholder:"HOST[:PORT]" help:"A name under which clients call the server, beside its address."`
+	AllowOrigin []string `group:"listen" sep:"none" placeholder:"ORIGIN" help:"Another origin whose pages may reach the server."`
+	storeFlags
+}
+
+// Help says more than one line.
+func (c *mcpServeCmd) Help() string {
+	return `Offers Read, Write, Edit, Bash, Glob and Grep, and SessionList, SessionSearch and SessionShow
+to read what earlier sessions said. Each call is judged, confined and recorded as a
+model's: settings, hooks and sandbox are those of holdfast run. What would be asked is
+denied, unless settings or --on-ask wait let it wait for holdfast approvals or the
+console; with --http the person at this terminal is asked. No client can approve.
+
+  claude mcp add holdfast -- holdfast mcp serve --cwd ~/project
+  holdfast mcp serve --http 127.0.0.1:7424`
+}
+
+// servedTools are those of a run that clients get.
+var servedTools = []string{"Read", "Write", "Edit", "Bash", "Glob", "Grep"}
+
+func (c *mcpServeCmd) run(ctx context.Context, p *Program) error {
+	if err := c.check(p); err != nil {
+		return err
+	}
+	cwd, err := p.folder(c.CWD)
+	if err != nil {
+		return err
+	}
+	sessions, closeStore, err := p.openWith(ctx, c.Store, opening{mirror: true})
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	look, err := c.sessionTools(p, cwd, sessions)
+	if err != nil {
+		return err
+	}
+	d := &served{c: c, p: p, cwd: cwd, sessions: sessions, look: look}
+	specs, err := d.specs(ctx)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	server, err := mcpserver.New(&mcpserver.Options{Version: version.Of().Version, Tools: specs, Open: d.open, Log: log})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	if c.HTTP != "" {
+		return c.serveHTTP(ctx, p, server, log)
+	}
+	return server.Serve(ctx, io.NopCloser(p.Stdin), noClose{p.Stdout})
+}
+
+// noClose keeps the standard output open.
+type noClose struct{ io.Writer }
+
+func (noClose) Close() error { return nil }
+
+func (c *mcpServeCmd) check(p *Program) error {
+	if err := c.permissionFlags.check(); err != nil {
+		return err
+	}
+	if c.HTTP != "" {
+		return nil
+	}
+	if c.TLSCert != "" || c.TLSKey != "" || len(c.AllowHost) > 0 || len(c.AllowOrigin) > 0 {
+		return usage("--tls-cert, --tls-key, --allow-host and --allow-origin are about --http", "")
+	}
+	if f, ok := p.Stdin.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+		return usage("an MCP client speaks to this over a pipe, and a person cannot", "claude mcp add holdfast -- holdfast mcp serve; or see holdfast mcp --help")
+	}
+	return nil
+}
+
+// served makes the agents of clients.
+type served struct {
+	c        *mcpServeCmd
+	p        *Program
+	cwd      string
+	sessions *session.Sessions
+	look     []tool.Tool
+}
+
+// flags are those of a run whose model is the client.
+func (d *served) flags(m model.Model) *agentFlags {
+	return &agentFlags{
+		CWD: d.cwd, AddDir: d.c.AddDir, permissionFlags: d.c.permissionFlags, NoHooks: d.c.NoHooks, NoSandbox: d.c.NoSandbox,
+		OnlyTools: servedTools, model: m, waits: true,
+	}
+}
+
+// specs are the tools that are offered. With them everything has been made once, so
+// that what is wrong with settings is told before a client is there.
+func (d *served) specs(ctx context.Context) ([]tool.Spec, error) {
+	m, all, err := d.make(ctx, &mcpserver.Desk{})
+	if err != nil {
+		return nil, err
+	}
+	defer m.close()
+	d.p.notice(m.rules)
+	return all.Specs(), nil
+}
+
+func (d *served) make(ctx context.Context, as model.Model) (*parts, *tool.Registry, error) {
+	m, err := d.flags(as).make(ctx, d.p, d.cwd, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := tool.NewRegistry(append(m.box.registry.Tools(), d.look...)...)
+	if err != nil {
+		m.close()
+		return nil, nil, err
+	}
+	return m, withoutDenied(all, m.rules.Rules), nil
+}
+
+// servedAgent is an agent with its parts.
+type servedAgent struct {
+	*agent.Agent
+	close func()
+}
+
+func (a *servedAgent) Close() error {
+	err := a.Agent.Close()
+	a.close()
+	return err
+}
+
+// open is [mcpserver.Options].Open.
+func (d *served) open(ctx context.Context, client string, as model.Model) (mcpserver.Agent, error) {
+	m, all, err := d.make(ctx, as)
+	if err != nil {
+		return nil, err
+	}
+	o := m.options
+	o.Tools, o.Sessions = all, d.sessions
+	o.Session.Opened = session.Opened{CWD: d.cwd, Title: "MCP: " + client, User: account()}
+	o.Ask = unattended(m.rules.OnAsk.Value)
+	done := m.close
+	if person := d.p.asker(); person != nil && d.c.HTTP != "" {
+		o.Ask = person.ask
+		done = func() {
+			person.close()
+			m.close()
+		}
+	}
+	a, err := agent.New(as, &o)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	m.attach(a)
+	return &servedAgent{a, done}, nil
+}
+
+// serveHTTP serves until ctx ends.
+func (c *mcpServeCmd) serveHTTP(ctx context.Context, p *Program, server *mcpserver.Server, log *slog.Logger) error {
+	at := listenFlags{TLSCert: c.TLSCert, TLSKey: c.TLSKey, Listen: []string{c.HTTP}, AllowHost: c.AllowHost, AllowOrigin: c.AllowOrigin}
+	if err := at.check(); err != nil {
+		return err
+	}
+	home, err := p.home()
+	if err != nil {
+		return err
+	}
+	ao := auth.Options{Dir: listen.Dir(home), Clock: p.Now, Inside: true}
+	if err := at.authOptions(p, &ao, log); err != nil {
+		return err
+	}
+	a, err := auth.New(&ao)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.HTTP)
+	if err != nil {
+		return &failure{msg: err.Error(), hint: "another port: --http 127.0.0.1:0", out: outcome.Failed, err: err}
+	}
+	url := "http://" + l.Addr().String() + mcpserver.Path
+	if at.cert != nil {
+		a.ListeningTLS(l.Addr())
+		l, url = tls.NewListener(l, at.cert.Config()), "https"+url[len("http"):]
+	} else {
+		a.Listening(l.Addr())
+	}
+	h := &http.Server{Handler: server.Handler(a), ConnContext: a.ConnContext, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(l) }()
+	p.err.line("serving MCP at %s", url)
+	if tokens, err := a.Tokens(); err == nil && len(tokens) == 0 {
+		p.err.line("%s clients need a token: holdfast daemon token create --scope run NAME", p.err.term.bold("hint:"))
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	server.Close()
+	shut, stop := context.WithTimeout(context.WithoutCancel(ctx), closing)
+	defer stop()
+	if err := h.Shutdown(shut); err != nil {
+		_ = h.Close()
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/missing"
+)
+
+// suite is the folder of programs that speak MCP, and the node that runs them.
+func suite(t *testing.T) (node, modules string) {
+	t.Helper()
+	dir := os.Getenv("HOLDFAST_TEST_MCP")
+	if dir == "" {
+		missing.Skip(t, `no suites for MCP: eval "$(scripts/services env mcp)" makes this run`)
+	}
+	return filepath.Join(dir, "bin", "node"), filepath.Join(dir, "node_modules")
+}
+
+// TestMain serves the fixture when it is asked to, in a process of its own: to what runs
+// below a server, as the suites would, it gives no rights.
+func TestMain(m *testing.M) {
+	if os.Getenv("HOLDFAST_MCP_FIXTURE") == "" {
+		os.Exit(m.Run())
+	}
+	if err := serveFixture(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// serveFixture serves as [Server.Handler] does until its input ends, and prints where. The
+// suite cannot send a token, so that it is added in front of everything; all else is
+// looked at as it comes.
+func serveFixture() error {
+	a, err := auth.New(&auth.Options{Dir: os.Getenv("HOLDFAST_MCP_FIXTURE")})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	secret, _, err := a.Make(auth.Token{Name: "suite", Scopes: []auth.Scope{auth.Run}})
+	if err != nil {
+		return err
+	}
+	inner := guarded(a, fixture(), slog.New(slog.DiscardHandler))
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "" {
+			r.Header.Set("Authorization", "Bearer "+secret)
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	s.Config.ConnContext = a.ConnContext
+	a.Listening(s.Listener.Addr())
+	s.Start()
+	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	fmt.Println("http://localhost:" + port + Path)
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// reach starts the fixture and says where it is.
+func reach(t *testing.T) (url string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self)
+	c.Env = append(os.Environ(), "HOLDFAST_MCP_FIXTURE="+t.TempDir())
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = c.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal("the fixture did not start: ", err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// The suites of the protocol's own people find nothing wrong with how we serve it, in the
+// version with sessions and in the one without.
+func TestConformance(t *testing.T) {
+	node, modules := suite(t)
+	for _, tt := range []struct{ name, module, flag, spec, want string }{
+		{"2025-11-25", "conformance-2025", "--spec-version", "2025-11-25", "0 failed, 0 warnings"},
+		{"2026-07-28", "conformance-2026", "--requirements", "2026-07-28", "do not affect conformance"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := exec.CommandContext(t.Context(), node, filepath.Join(modules, tt.module, "dist", "index.js"), "server", "--url", reach(t), tt.flag, tt.spec)
+			c.Dir = t.TempDir() // it writes what it found
+			out, err := c.CombinedOutput()
+			if err != nil {
+				t.Errorf("%v\n%s", err, bytes.Join(regexp.MustCompile(`(?m)^.*✗.*$`).FindAll(out, -1), []byte("\n")))
+			}
+			if !bytes.Contains(out, []byte(tt.want)) {
+				t.Errorf("it did not say %q:\n%s", tt.want, out[max(0, len(out)-2000):])
+			}
+		})
+	}
+}
