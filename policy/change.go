@@ -16,12 +16,13 @@ var (
 )
 
 // Change is a change of policy while a run goes on, and the payload of a
-// policy.changed record. Exactly one of Mode, Patch, Grant, Revoke and Ended is set.
+// policy.changed record. Exactly one of Mode, Patch, Grant, Revoke, Limit and Ended is set.
 type Change struct {
 	Mode   Mode   `json:"mode,omitempty"`
 	Patch  *Patch `json:"patch,omitempty"`
 	Grant  *Grant `json:"grant,omitempty"`
 	Revoke string `json:"revoke,omitempty"` // a grant's id
+	Limit  *Limit `json:"limit,omitempty"`  // until its turn ends
 	// Ended ends the run: its grants and patches are gone. A kill does not end a run.
 	Ended bool `json:"ended,omitempty"`
 
@@ -91,6 +92,16 @@ func (s *Guards) Check(c Change) (Change, error) {
 		}
 		c.Grant = &filled
 	}
+	if l := c.Limit; l != nil {
+		filled := *l
+		if filled.Dir == "" {
+			filled.Dir = src.world.cwd()
+		}
+		if filled.ID == "" && src.newID != nil {
+			filled.ID = src.newID()
+		}
+		c.Limit = &filled
+	}
 	if p := c.Patch; p != nil && p.Dir == "" { // it stays there, wherever the session goes on
 		filled := *p
 		filled.Dir = src.world.cwd()
@@ -128,8 +139,10 @@ func (s *Guards) Apply(c Change) error {
 		src.grants = append(slices.Clip(src.grants), made.grant)
 	case c.Revoke != "":
 		src.grants = slices.DeleteFunc(slices.Clone(src.grants), func(g *grant) bool { return g.ID == c.Revoke })
+	case c.Limit != nil:
+		s.limits = append(slices.Clip(s.limits), made.limit)
 	case c.Ended:
-		src.grants, src.patches = nil, nil
+		src.grants, src.patches, s.limits = nil, nil, nil
 	}
 	src.version = max(src.version+1, c.Version)
 	return nil
@@ -139,18 +152,19 @@ func (s *Guards) Apply(c Change) error {
 type ready struct {
 	patch *patch
 	grant *grant
+	limit *limit
 }
 
 // compile checks everything about a change but its version. It needs the lock.
 func (src *source) compile(c Change) (made ready, err error) {
 	parts := 0
-	for _, set := range []bool{c.Mode != "", c.Patch != nil, c.Grant != nil, c.Revoke != "", c.Ended} {
+	for _, set := range []bool{c.Mode != "", c.Patch != nil, c.Grant != nil, c.Revoke != "", c.Limit != nil, c.Ended} {
 		if set {
 			parts++
 		}
 	}
 	if parts != 1 {
-		return made, fmt.Errorf("%w: a change has exactly one of mode, patch, grant, revoke and ended, not %d", ErrInvalid, parts)
+		return made, fmt.Errorf("%w: a change has exactly one of mode, patch, grant, revoke, limit and ended, not %d", ErrInvalid, parts)
 	}
 	switch {
 	case c.Mode != "":
@@ -168,6 +182,9 @@ func (src *source) compile(c Change) (made ready, err error) {
 			return made, fmt.Errorf("%w: there is a grant %s already", ErrInvalid, c.Grant.ID)
 		}
 		made.grant, err = src.compileGrant(c.Grant)
+		return made, err
+	case c.Limit != nil:
+		made.limit, err = src.compileLimit(c.Limit)
 		return made, err
 	case c.Revoke != "" && !src.granted(c.Revoke):
 		return made, fmt.Errorf("%w: %s", ErrUnknownGrant, c.Revoke)

@@ -17,6 +17,7 @@ type guardsState struct {
 	parent *Guards
 	agent  string
 	own    Mode // as it was set; the one in force is never weaker than the parent's
+	limits []*limit
 }
 
 // source is what all guards of a run are made from. Its lists are replaced, never
@@ -48,6 +49,7 @@ type view struct {
 	grants   []*grant
 	policies []Named
 	hooks    []Said // what hooks have said to the call
+	limits   []*limit
 }
 
 // New makes guards. c may be nil. An unknown mode, a nameless limit or policy,
@@ -240,7 +242,7 @@ func (s *Guards) view(tool string) view {
 	src.mu.RLock()
 	defer src.mu.RUnlock()
 	return view{
-		mode: s.mode(), held: s.held(), version: src.version, callback: src.callback, grants: src.grants,
+		mode: s.mode(), held: s.held(), limits: s.limiting(), version: src.version, callback: src.callback, grants: src.grants,
 		policies: src.patched(tool),
 	}
 }

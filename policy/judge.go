@@ -109,6 +109,9 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 	for _, n := range src.limits {
 		b.limit(n.Name, src.ask(ctx, n, s))
 	}
+	for _, l := range v.limits {
+		b.limit(l.Name, l.judge(s))
+	}
 	b.outside(s)
 	b.person(s)
 	b.grants(v.grants, s, v, kind.kind)

@@ -25,11 +25,12 @@ func ParseChange(payload json.RawMessage) (Change, error) {
 // Replay applies the changes that a log holds since the run began, oldest first,
 // so that grants and patches survive a restart. It stops at the first that cannot
 // be read or applied; those before it are in force then, and the one that failed
-// may have forbidden something: whoever gets the error must not go on with the run.
+// may have forbidden something: whoever gets the error must not go on with the run. Limits
+// are left out: they are of turns, not of the run.
 func (s *Guards) Replay(payloads []json.RawMessage) error {
 	for i, p := range payloads {
 		c, err := ParseChange(p)
-		if err == nil {
+		if err == nil && c.Limit == nil { // its turn is over
 			err = s.Apply(c)
 		}
 		if err != nil {

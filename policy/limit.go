@@ -1,0 +1,152 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+)
+
+// Limit narrows what an agent and its sub-agents may do for the rest of one turn: only what
+// its rules are about is left, and of that what everybody else permits. It allows nothing
+// by itself. A skill has such a list. Limits of one turn all hold.
+type Limit struct {
+	ID     string   `json:"id"`
+	Name   string   `json:"name"`           // who limits: "skill commit"
+	Only   []string `json:"only"`           // rules: "Read", "Bash(git diff:*)"
+	Free   []string `json:"free,omitempty"` // tools that it is not about
+	Dir    string   `json:"dir,omitempty"`  // the folder that bare paths are below; default the session's
+	Turn   string   `json:"turn"`
+	Origin Origin   `json:"origin"` // where it was written
+}
+
+// limit is a limit that can be compared with requests.
+type limit struct {
+	Limit
+	rules *Rules
+	names []namePattern // of the tools that are left
+	lines bool          // some rule is about command lines
+}
+
+// CheckOnly says what is wrong with the rules of a limit: the first that cannot be read, or
+// that could never match.
+func CheckOnly(only []string, home string) error {
+	if home == "" {
+		home = "/"
+	}
+	_, err := compileOnly(only, "/", home, nil, Origin{})
+	return err
+}
+
+func compileOnly(only []string, dir, home string, resolve func(string) string, o Origin) (*Rules, error) {
+	list := make([]RuleSource, len(only))
+	for i, text := range only {
+		list[i] = RuleSource{Effect: Allow, Text: text, Layer: LayerSession, File: o.File, Line: o.Line, Col: o.Col, Dir: dir}
+	}
+	rules, problems, err := CompileRules(list, RuleOptions{Home: home, Cwd: dir, Resolve: resolve})
+	if len(problems) > 0 { // it would cover nothing, which is not what was meant
+		return nil, fmt.Errorf("%w: %q: %s", ErrInvalid, problems[0].Rule.Text, problems[0].What)
+	}
+	return rules, err
+}
+
+// compileLimit checks a limit and makes it ready.
+func (src *source) compileLimit(l *Limit) (*limit, error) {
+	switch {
+	case l.ID == "", l.Name == "", l.Turn == "":
+		return nil, fmt.Errorf("%w: a limit has an id, a name and a turn", ErrInvalid)
+	case len(l.Only) == 0:
+		return nil, fmt.Errorf("%w: the limit of %s leaves nothing", ErrInvalid, l.Name)
+	case l.Dir != "" && !strings.HasPrefix(l.Dir, "/"):
+		return nil, fmt.Errorf("%w: the dir of a limit is absolute, not %q", ErrInvalid, l.Dir)
+	}
+	dir := cmp.Or(l.Dir, src.world.cwd())
+	rules, err := compileOnly(l.Only, dir, src.world.home, src.world.resolve, l.Origin)
+	if err != nil {
+		return nil, fmt.Errorf("the limit of %s: %w", l.Name, err)
+	}
+	c := &limit{Limit: *l, rules: rules}
+	c.Only, c.Free = slices.Clone(l.Only), slices.Clone(l.Free)
+	for _, text := range c.Only {
+		name := ruleToolName(text)
+		p, wrong := newNamePattern(name)
+		if wrong != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInvalid, wrong)
+		}
+		t, _ := lookTool(name)
+		c.names, c.lines = append(c.names, p), c.lines || t.family == familyCommand
+	}
+	return c, nil
+}
+
+func ruleToolName(text string) string {
+	name, _, _ := strings.Cut(strings.TrimSpace(text), "(")
+	return name
+}
+
+// judge denies what the limit leaves out, and has no opinion on the rest.
+func (l *limit) judge(s *subject) Verdict {
+	if slices.Contains(l.Free, s.Tool) {
+		return Verdict{}
+	}
+	var said ruling
+	if slices.ContainsFunc(l.names, func(p namePattern) bool { return p.match(toolName(s.Tool)) }) {
+		said = l.rules.rule(s)
+	}
+	switch {
+	case said.Effect == Allow:
+		return Verdict{}
+	case said.by != nil && !slices.ContainsFunc(said.open, func(p place) bool { return p.access&(shellread.Write|shellread.Exec) != 0 }):
+		return Verdict{} // its commands are left; what they read is for the others to judge
+	case s.Operation == OpConnect && l.lines && isCommandTool(s.Tool):
+		return Verdict{} // the command was judged, and hosts are for the others
+	}
+	o := l.Origin
+	o.Rule = "allowed-tools: " + strings.Join(l.Only, ", ")
+	where := ""
+	if o.File != "" {
+		where = fmt.Sprintf(" (%s:%d)", o.File, o.Line)
+	}
+	return Verdict{
+		Effect: Deny, Rule: &o,
+		Reason: fmt.Sprintf("%s leaves only %s until this turn ends%s", l.Name, strings.Join(l.Only, ", "), where),
+	}
+}
+
+func isCommandTool(name string) bool {
+	t, ok := lookTool(name)
+	return ok && t.family == familyCommand
+}
+
+// Limits lists the limits that hold for the agent, those of the agents above it first.
+func (s *Guards) Limits() []Limit {
+	s.source.mu.RLock()
+	defer s.source.mu.RUnlock()
+	var list []Limit
+	for _, l := range s.limiting() {
+		list = append(list, l.Limit)
+	}
+	return list
+}
+
+// limiting needs the source's lock.
+func (s *Guards) limiting() []*limit {
+	if s.parent == nil {
+		return s.limits
+	}
+	return slices.Concat(s.parent.limiting(), s.limits)
+}
+
+// EndTurn takes the limits of a turn away.
+func (s *Guards) EndTurn(turn string) {
+	src := s.source
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	left := slices.DeleteFunc(slices.Clone(s.limits), func(l *limit) bool { return l.Turn == turn })
+	if len(left) < len(s.limits) {
+		s.limits = left
+		src.version++
+	}
+}
