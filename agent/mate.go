@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +27,7 @@ type Mate struct {
 	s      *Subagents
 	parent *Agent
 	a      *Agent
-	closer io.Closer
+	closer func() error
 	hire   Hire
 	stop   context.CancelCauseFunc
 	done   chan struct{}
@@ -88,7 +87,7 @@ func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
 		return nil, err
 	}
 	if _, err := a.Start(ctx); err != nil {
-		return nil, errors.Join(err, a.Leave(), closer.Close())
+		return nil, errors.Join(err, a.Leave(), closer())
 	}
 	m := &Mate{s: s, parent: p, a: a, closer: closer, hire: h, done: make(chan struct{}), working: true}
 	run, stop := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -97,7 +96,7 @@ func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
 	defer s.mu.Unlock()
 	if s.closed || slices.ContainsFunc(s.mates, func(o *Mate) bool { return o.hire.Name == h.Name }) {
 		stop(nil)
-		return nil, errors.Join(ErrNameTaken, a.Leave(), closer.Close())
+		return nil, errors.Join(ErrNameTaken, a.Leave(), closer())
 	}
 	s.mates = append(s.mates, m)
 	go m.live(run)
@@ -230,7 +229,7 @@ func (m *Mate) leave(err error) {
 		end = m.a.Leave
 	}
 	m.s.mu.Unlock()
-	err = errors.Join(err, end(), m.closer.Close())
+	err = errors.Join(err, end(), m.closer())
 	m.set(false)
 	m.mu.Lock()
 	m.err = err

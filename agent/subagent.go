@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -48,10 +47,10 @@ type SubagentOptions struct {
 	Definitions []Definition
 	// Model finds a model that a definition or a call names; nil: there is the parent's.
 	Model func(name string) (model.Model, error)
-	// Tools makes the tools of one sub-agent before its definition narrows them; closed
-	// when it has ended. Nil gives it those of its parent, whose current directory
-	// and memory of what was read it then shares.
-	Tools func(ctx context.Context, w Workplace) (*tool.Registry, io.Closer, error)
+	// Tools equips one sub-agent, before its definition narrows what it may use. Nil gives
+	// it the tools of its parent, whose current directory and memory of what was read it
+	// then shares.
+	Tools func(ctx context.Context, w Workplace) (Equipment, error)
 	// Limit is how many work at once; others wait. Default 10.
 	Limit int
 	// Named takes the calls that give the sub-agent a name, which is then one that lives
@@ -60,6 +59,15 @@ type SubagentOptions struct {
 	// Resumed is called when the agent goes on with a session: to hire again who lived on
 	// in it. The texts are for people.
 	Resumed func(ctx context.Context, s *Subagents) (notices []string)
+}
+
+// Equipment is what a sub-agent works with.
+type Equipment struct {
+	Tools         *tool.Registry
+	Return        func(dir string) error // see [Options].Return
+	Instructions  Instructions           // see [Options].Instructions
+	LoopObservers []LoopObserver
+	Close         func() error // called when it has ended; may be nil
 }
 
 // Workplace is whom tools are made for.
@@ -310,7 +318,7 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (_ too
 	if err != nil {
 		return tool.Failure("the sub-agent could not be started: " + err.Error()), nil
 	}
-	defer func() { err = errors.Join(err, child.Close(), closer.Close()) }()
+	defer func() { err = errors.Join(err, child.Close(), closer()) }()
 	var res *Result
 	for e, err := range child.Run(ctx, transcript.Text{Text: in.Prompt}) {
 		if errors.Is(err, session.ErrBusy) && in.Resume != "" {

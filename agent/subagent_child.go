@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -26,7 +25,7 @@ type birth struct {
 }
 
 // child makes a sub-agent. It has not begun.
-func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, io.Closer, error) {
+func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, func() error, error) {
 	m, err := s.model(p, b.kind)
 	if err != nil {
 		return nil, nil, err
@@ -35,14 +34,13 @@ func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, io.Cl
 	if err != nil {
 		return nil, nil, err
 	}
-	tools, closer, err := s.tools(ctx, p, b, o.Session)
+	closer, err := s.equip(ctx, p, b, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Tools = tools
 	a, err := New(m, o)
 	if err != nil {
-		return nil, nil, errors.Join(err, closer.Close())
+		return nil, nil, errors.Join(err, closer())
 	}
 	return a, closer, nil
 }
@@ -57,43 +55,37 @@ func (s *Subagents) model(p *Agent, d Definition) (model.Model, error) {
 	return s.o.Model(d.Model)
 }
 
-// open is a closer of nothing.
-type open struct{}
-
-func (open) Close() error { return nil }
-
-func (s *Subagents) tools(ctx context.Context, p *Agent, b birth, from session.RestoreOptions) (*tool.Registry, io.Closer, error) {
+// equip gives a sub-agent its tools. The caller calls what it returns when that has ended.
+func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (closer func() error, err error) {
 	p.mu.Lock()
-	all := p.tools
+	e := Equipment{Tools: p.tools, Instructions: p.opt.Instructions}
 	p.mu.Unlock()
 	without := append([]string{s.tool.Spec().Name}, b.kind.Without...)
-	var closer io.Closer = open{}
 	if s.o.Tools != nil {
-		var err error
-		at := Workplace{Definition: b.kind, Name: b.name, Session: from.SessionID, CWD: from.Opened.CWD}
-		if all, closer, err = s.o.Tools(ctx, at); err != nil {
-			return nil, nil, err
-		}
-		if closer == nil {
-			closer = open{}
+		at := Workplace{Definition: b.kind, Name: b.name, Session: o.Session.SessionID, CWD: o.Session.Opened.CWD}
+		if e, err = s.o.Tools(ctx, at); err != nil {
+			return nil, err
 		}
 	} else if p.opt.Background != nil {
 		without = append(without, "TaskOutput", "TaskStop") // of what is the parent's
 	}
+	if e.Close == nil {
+		e.Close = func() error { return nil }
+	}
 	if b.kind.Tools != nil {
-		all = all.Only(b.kind.Tools...)
+		e.Tools = e.Tools.Only(b.kind.Tools...)
 	}
 	for _, t := range b.extra { // in place of the parent's
 		without = append(without, t.Spec().Name)
 	}
-	all = all.Without(without...)
+	o.Tools = e.Tools.Without(without...)
 	if len(b.extra) > 0 {
-		var err error
-		if all, err = tool.NewRegistry(append(all.Tools(), b.extra...)...); err != nil {
-			return nil, nil, errors.Join(err, closer.Close())
+		if o.Tools, err = tool.NewRegistry(append(o.Tools.Tools(), b.extra...)...); err != nil {
+			return nil, errors.Join(err, e.Close())
 		}
 	}
-	return all, closer, nil
+	o.Return, o.Instructions, o.LoopObservers = e.Return, e.Instructions, e.LoopObservers
+	return e.Close, nil
 }
 
 // options are the parent's, as far as they are a sub-agent's, too.
@@ -113,7 +105,7 @@ func (s *Subagents) options(ctx context.Context, p *Agent, b birth) (*Options, e
 	}
 	o := &Options{
 		Sessions: p.opt.Sessions, Session: restore, NoPersist: p.opt.NoPersist,
-		System: d.Prompt, Instructions: p.opt.Instructions, MaxTokens: p.opt.MaxTokens, Effort: p.opt.Effort,
+		System: d.Prompt, MaxTokens: p.opt.MaxTokens, Effort: p.opt.Effort,
 		Guards: guards, Name: name, Ask: p.opt.Ask, AskTimeout: p.opt.AskTimeout, Sandbox: p.opt.Sandbox, Profile: p.opt.Profile,
 		Hooks: p.opt.Hooks, Mask: p.opt.Mask, MaxTurns: d.MaxTurns, Retry: p.opt.Retry, Compact: p.opt.Compact,
 		Clock: p.opt.Clock, NewID: p.opt.NewID, Sleep: p.opt.Sleep, Rand: p.opt.Rand,

@@ -87,6 +87,8 @@ type Options struct {
 	// done: an error keeps it from happening. by is the agent; "" is the main one. They
 	// may be called more than once for one change, when somebody else was faster.
 	Created, Completed func(ctx context.Context, t Task, by string) error
+	// Where finds the session, when the list is used first, in place of what [Open] was given.
+	Where func(ctx context.Context) (*session.Sessions, string, error)
 	// Changed is called when a change of the list is on record.
 	Changed func(ctx context.Context)
 }
@@ -228,6 +230,12 @@ func (b *Board) append(ctx context.Context, by string, make func(now []Task) ([]
 
 // read takes in what was recorded since, and returns the log's head.
 func (b *Board) read(ctx context.Context) (int64, error) {
+	if b.sessions == nil && b.o.Where != nil {
+		var err error
+		if b.sessions, b.id, err = b.o.Where(ctx); err != nil {
+			return 0, err
+		}
+	}
 	m, err := b.sessions.Get(ctx, b.id)
 	if err != nil {
 		return 0, err

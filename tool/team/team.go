@@ -32,7 +32,8 @@ type Team struct {
 	subs    *agent.Subagents // once there is a teammate
 	name    string           // "" while there is no team
 	about   string
-	members map[string]*mate // by name
+	members map[string]*mate         // by name
+	joining map[string]chan struct{} // who is about to be a member; closed when that is settled
 }
 
 // mate is a teammate.
@@ -48,7 +49,7 @@ const maxKept = 8
 
 // New returns a team without anybody.
 func New(o *Options) *Team {
-	t := &Team{members: map[string]*mate{}}
+	t := &Team{members: map[string]*mate{}, joining: map[string]chan struct{}{}}
 	if o != nil {
 		t.o = *o
 	}
@@ -113,6 +114,7 @@ func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, n age
 	if err := t.admit(s, &who); err != nil {
 		return tool.Failure(err.Error()), nil
 	}
+	defer t.settled(who.name)
 	m, err := t.hire(ctx, s, agent.Hire{Title: n.Title, Use: c.ID}, who, n.Kind)
 	if err != nil {
 		return tool.Failure("the teammate could not be started: " + err.Error()), nil
@@ -147,7 +149,10 @@ func (t *Team) admit(s *agent.Subagents, who *member) error {
 	if who.team == "" {
 		who.team = "team"
 	}
+	lead := s.Agent()
 	switch {
+	case lead == nil || lead.SessionID() == "":
+		return errors.New("a team needs a session that is kept")
 	case checkName(who.name) != nil:
 		return checkName(who.name)
 	case checkName(who.team) != nil:
@@ -156,13 +161,42 @@ func (t *Team) admit(s *agent.Subagents, who *member) error {
 		return fmt.Errorf("a sub-agent of kind %q and model %q cannot be a teammate: there is a semicolon in its name", who.kind, who.model)
 	case t.name != "" && who.team != t.name:
 		return fmt.Errorf("there is a team, %s: one at a time. TeamDelete ends it", t.name)
-	case t.members[who.name] != nil:
+	case t.members[who.name] != nil || t.joining[who.name] != nil:
 		return fmt.Errorf("there is a teammate %s already: SendMessage reaches it", who.name)
-	case len(t.members) >= t.o.Max:
+	case len(t.members)+len(t.joining) >= t.o.Max:
 		return fmt.Errorf("a team has at most %d teammates", t.o.Max)
 	}
-	t.subs, t.name = s, who.team
+	t.subs, t.name, t.joining[who.name] = s, who.team, make(chan struct{})
 	return nil
+}
+
+// settled says that somebody is a member now, or will not be.
+func (t *Team) settled(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.joining[name])
+	delete(t.joining, name)
+}
+
+// settle waits for those who are about to be members: several are hired in one answer, and
+// the first may write to the last.
+func (t *Team) settle(ctx context.Context) error {
+	for {
+		t.mu.Lock()
+		var one chan struct{}
+		for _, one = range t.joining {
+			break
+		}
+		t.mu.Unlock()
+		if one == nil {
+			return nil
+		}
+		select {
+		case <-one:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // hire starts a teammate.

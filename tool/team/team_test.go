@@ -168,12 +168,14 @@ func has(t testing.TB, text string, want ...string) {
 
 const begin = `
 steps:
-  - tool_uses: [{tool: TeamCreate, input: {team_name: garden, description: beans}}]
-  - tool_uses:
-      - {id: hire-ann, tool: Agent, input: {description: dig, prompt: dig the bed, subagent_type: digger, name: ann, team_name: garden}}
+  - {when: {user: grow}, tool_uses: [{tool: TeamCreate, input: {team_name: garden, description: beans}}]}
+  - when: {tool: TeamCreate}
+    tool_uses:
       - {id: hire-bob, tool: Agent, input: {description: plant, prompt: wait for ann, subagent_type: planter, name: bob}}
-  - text: they work
-  - {when: {told_matches: "has nothing to do|has left"}, text: noted}
+  - when: {result: bob has joined}
+    tool_uses:
+      - {id: hire-ann, tool: Agent, input: {description: dig, prompt: dig the bed, subagent_type: digger, name: ann, team_name: garden}}
+  - {when: {any: true}, text: noted}
 `
 
 var gardeners = map[string]string{

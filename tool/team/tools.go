@@ -132,6 +132,9 @@ func (t *Team) send(ctx context.Context, c *tool.Call, in sendInput) (tool.Resul
 	if from == "" {
 		return tool.Failure("you are in no team: Agent with a name begins one"), nil
 	}
+	if err := t.settle(ctx); err != nil {
+		return tool.Result{}, err
+	}
 	to, err := t.recipients(from, in.To)
 	if err != nil {
 		return tool.Failure(err.Error()), nil
