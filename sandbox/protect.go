@@ -245,6 +245,7 @@ func (c *compiler) besideWorktrees(dir string) error {
 			}
 		case e.Type()&fs.ModeSymlink != 0:
 			return c.linked(full)
+		case kernel.IsPlaceholder(full): // of a command that runs, or has run just now
 		default:
 			c.fix(full, decidingGround)
 		}

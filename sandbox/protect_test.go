@@ -103,6 +103,22 @@ func TestProtect(t *testing.T) {
 	}
 }
 
+// TestPlaceholderBesideWorktrees: what a command leaves behind for a moment is not there
+// for the next one's plan.
+func TestPlaceholderBesideWorktrees(t *testing.T) {
+	root := plant(t, "home/", "ws/.holdfast/worktrees/", "ws/.holdfast/agents: .")
+	if err := os.Chmod(root+"/ws/.holdfast/agents", 0o440); err != nil {
+		t.Fatal(err)
+	}
+	p, err := planFor(t, root, testLayer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(p.policy.Fixed, root+"/ws/.holdfast/agents") || !slices.Contains(bars(p), root+"/ws/.holdfast/agents") {
+		t.Errorf("fixed %q, barred %q", p.policy.Fixed, bars(p))
+	}
+}
+
 func TestHomeIsProtectedWholly(t *testing.T) {
 	root := plant(t, "home/.bashrc", "home/.config/", "ws/")
 	p, err := planFor(t, root, testLayer{Settings: Settings{AllowedWritePaths: []string{"@/home"}}})
