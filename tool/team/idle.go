@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -56,12 +57,18 @@ func (t *Team) askHooks(ctx context.Context, m *mate) (next string) {
 
 // ended is the teammate's last turn: its id, why it ended and what was said last.
 func ended(ctx context.Context, m *mate, last *agent.Result) (turn, why, text string) {
+	for _, e := range slices.Backward(m.Agent().Snapshot().Items) {
+		if text = e.Text(); e.Role() == transcript.RoleAssistant && text != "" {
+			break
+		}
+		text = ""
+	}
 	if last != nil {
 		why = string(last.Reason)
 		if last.Err != nil {
 			why += ": " + last.Err.Error()
 		}
-		return last.Turn, why, last.Text
+		return last.Turn, why, text
 	}
 	log := m.Agent().Sessions()
 	if log == nil {
@@ -72,18 +79,11 @@ func ended(ctx context.Context, m *mate, last *agent.Result) (turn, why, text st
 			break
 		}
 		var closed session.TurnClosed
-		if rec.Kind != session.KindTurnClosed || json.Unmarshal(rec.Payload, &closed) != nil {
-			continue
-		}
-		turn, why = closed.Turn, closed.Reason
-		break
-	}
-	for _, e := range m.Agent().Snapshot().Items {
-		if e.Role() == transcript.RoleAssistant {
-			text = cmp.Or(e.Text(), text)
+		if rec.Kind == session.KindTurnClosed && json.Unmarshal(rec.Payload, &closed) == nil {
+			return closed.Turn, closed.Reason, text
 		}
 	}
-	return turn, why, text
+	return "", "", text
 }
 
 // words are somebody's last words, bounded.
