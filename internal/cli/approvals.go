@@ -3,14 +3,18 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -183,6 +187,8 @@ func (f *answerFlags) answer(p *Program, id string, once, always approval.Decisi
 type approvalsAllowCmd struct {
 	approvalArg
 	answerFlags
+	Mode   string   `placeholder:"MODE" enum:",default,acceptEdits" default:"" group:"answer" help:"Of a plan: the mode in which it is carried out, default or acceptEdits."`
+	Answer []string `sep:"none" placeholder:"N=TEXT" group:"answer" help:"Of questions to you: the answer to the Nth, the label of an option or other words; may be repeated."`
 	storeFlags
 	jsonFlag
 }
@@ -190,11 +196,46 @@ type approvalsAllowCmd struct {
 func (c *approvalsAllowCmd) run(ctx context.Context, p *Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
 		a, err := c.answer(p, d.ID, approval.Allow, approval.AllowSession)
+		if err == nil {
+			a.Input, err = c.input(d.Question)
+		}
 		if err != nil {
 			return err
 		}
 		return p.decide(ctx, s, d, a, c.Store, c.JSON)
 	})
+}
+
+// input is what the call is to run with: the mode of a plan, the answers to questions.
+func (c *approvalsAllowCmd) input(q approval.Question) (json.RawMessage, error) {
+	list, plan := q.Choices(), q.Plan()
+	switch {
+	case c.Mode != "" && plan == "":
+		return nil, usage("--mode is for a plan, and question "+q.ID+" is about "+q.Tool, "leave it out")
+	case len(c.Answer) > 0 && list == nil:
+		return nil, usage("--answer is for questions to you, and question "+q.ID+" is about "+q.Tool, "leave it out")
+	case c.Mode != "":
+		return approval.Planned(q, policy.Mode(c.Mode))
+	case list == nil:
+		return nil, nil
+	}
+	answers := map[string][]string{}
+	for _, text := range c.Answer {
+		number, said, _ := strings.Cut(text, "=")
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || n > len(list) {
+			return nil, usage(fmt.Sprintf("--answer %s: want N=TEXT, N from 1 to %d", text, len(list)), "holdfast approvals show "+q.ID)
+		}
+		answers[list[n-1].Question] = append(answers[list[n-1].Question], said)
+	}
+	in, err := approval.Answered(q, answers)
+	if err == nil {
+		_, _, err = approval.ReadAnswers(q.Requests[0].Input, in)
+	}
+	if err != nil {
+		return nil, usage(err.Error(), `holdfast approvals allow `+q.ID+` --answer "1=…"`)
+	}
+	return in, nil
 }
 
 // approvalsDenyCmd is `holdfast approvals deny`.
@@ -237,7 +278,7 @@ func (p *Program) resolve(ctx context.Context, s *session.Sessions, d questionDo
 		return approval.Resolve(ctx, s, d.Session, a)
 	}
 	done, err := c.Decide(ctx, d.ID, client.Decision{
-		Decision: a.Decision, Scope: a.Scope, Message: a.Message, Stop: a.Stop, Digest: d.Digest,
+		Decision: a.Decision, Scope: a.Scope, Message: a.Message, Stop: a.Stop, Input: a.Input, Digest: d.Digest,
 	})
 	if lost, ok := errors.AsType[*client.Problem](err); ok && lost.Winner != nil {
 		return a, &approval.AnsweredError{Winner: *lost.Winner}

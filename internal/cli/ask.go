@@ -61,6 +61,22 @@ func (a *asker) ask(ctx context.Context, q approval.Question) (approval.Answer, 
 	pr.question(q, a.now())
 	a.keys.flush()
 	ans := approval.Answer{Question: q.ID, By: a.by, Via: viaTerminal}
+	if list, plan := q.Choices(), q.Plan(); list != nil || plan != "" {
+		var err error
+		if list != nil {
+			err = a.choose(ctx, q, list, &ans)
+		} else {
+			err = a.agree(ctx, q, &ans)
+		}
+		if err != nil {
+			a.out.endLine()
+			return ans, err
+		}
+		if ans.By != nobody {
+			ans.At = a.now()
+		}
+		return ans, nil
+	}
 	for {
 		pr.text(a.choices(q))
 		key, ok, err := a.keys.key(ctx)

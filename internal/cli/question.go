@@ -15,6 +15,10 @@ import (
 // is left out, and nothing invisible stays invisible.
 func (p *printer) question(q approval.Question, now time.Time) {
 	t := p.term
+	if list, plan := q.Choices(), q.Plan(); list != nil || plan != "" {
+		p.forPerson(q, list, plan, now)
+		return
+	}
 	p.line("%s %s%s", t.yellow("permission"), t.bold(exact(q.Tool)), t.dim(agentOf(q)))
 	for i, r := range q.Requests {
 		if len(q.Requests) > 1 {
@@ -34,6 +38,23 @@ func (p *printer) question(q approval.Question, now time.Time) {
 	fact("sandbox", q.Sandbox)
 	if q.Expires != nil {
 		fact("until", expiry(*q.Expires, now))
+	}
+}
+
+// forPerson prints what only a person decides about: a plan, or questions of the model.
+func (p *printer) forPerson(q approval.Question, list []approval.Choice, plan string, now time.Time) {
+	t := p.term
+	if plan != "" {
+		p.line("%s%s", t.yellow("plan"), t.dim(agentOf(q)))
+		p.plan(plan)
+	} else {
+		p.line("%s%s", t.yellow("the agent asks"), t.dim(agentOf(q)))
+		for i, c := range list {
+			p.choice(i, len(list), c)
+		}
+	}
+	if q.Expires != nil {
+		p.line("  %s  %s", t.dim("until  "), exact(expiry(*q.Expires, now)))
 	}
 }
 

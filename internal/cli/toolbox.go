@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -10,10 +11,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/instructions"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/tool/files"
+	"github.com/holdfast-dev/holdfast/tool/mcp"
 	"github.com/holdfast-dev/holdfast/tool/search"
 	"github.com/holdfast-dev/holdfast/tool/shell"
 	"github.com/holdfast-dev/holdfast/tool/worktree"
@@ -33,6 +36,12 @@ type toolbox struct {
 	host        *hostAgent
 	background  *agent.Background  // nil: every turn waits for its calls
 	worktree    *worktree.Worktree // nil without a repository
+
+	instructions *instructions.Set // nil: none are read
+
+	servers *servers                                                    // MCP; nil without any
+	base    *tool.Registry                                              // what there is without them
+	form    func(context.Context, *mcp.Elicitation) (mcp.Answer, error) // has a person fill in what a server asks; nil: nobody is there
 
 	// What kits are made from. In a toolbox that is made for the names of its tools they
 	// may be missing.
@@ -61,6 +70,10 @@ func kits() []kit {
 		{"shell", (*toolbox).shellKit},
 		{"background", (*toolbox).backgroundKit},
 		{"worktree", (*toolbox).worktreeKit},
+		{"plan", (*toolbox).planKit},
+		{"ask", (*toolbox).askKit},
+		{"web", (*toolbox).webKit},
+		{"mcp", (*toolbox).mcpKit}, // last: what it has changes
 	}
 }
 
@@ -92,6 +105,9 @@ func (c *agentFlags) toolbox(p *Program, cwd string, s *settings.Settings, loud 
 		work = append(work, b.held.output)
 	}
 	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
+		return b, err
+	}
+	if err = b.instruct(cwd); err != nil {
 		return b, err
 	}
 	b.hide = hidden(s.Rules, &b.permissions)
@@ -127,6 +143,9 @@ func (b *toolbox) over(cwd string) (*toolbox, error) {
 		return nil, err
 	}
 	if err = sub.folders.SetCwd(cwd); err == nil {
+		err = sub.instruct(cwd)
+	}
+	if err == nil {
 		sub.registry, err = sub.tools()
 	}
 	if err == nil {
@@ -176,7 +195,7 @@ func (b *toolbox) filesKit() ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.Tools(), nil
+	return b.withInstructions(f.Tools()), nil
 }
 
 func (b *toolbox) searchKit() ([]tool.Tool, error) {

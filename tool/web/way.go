@@ -20,6 +20,7 @@ type way struct {
 	o       *Options
 	rules   *egress.Rules
 	proxies proxies
+	broken  error // of the environment: nothing goes out past a proxy that is wanted
 }
 
 func newWay(o *Options) (*way, error) {
@@ -28,12 +29,15 @@ func newWay(o *Options) (*way, error) {
 		return nil, err
 	}
 	w := &way{o: o, rules: rules}
-	w.proxies, err = proxiesOf(o.Environ)
-	return w, err
+	w.proxies, w.broken = proxiesOf(o.Environ)
+	return w, nil
 }
 
 // transport sends requests until done is called. Refused says why one was not let out.
 func (w *way) transport(ctx context.Context, u *url.URL) (t *http.Transport, refused func() string, done func(), err error) {
+	if w.broken != nil {
+		return nil, nil, nil, w.broken
+	}
 	eo := &egress.Options{
 		Ask:     func(context.Context, string, int) (bool, error) { return true, nil }, // the guard was asked
 		Resolve: w.o.Resolve, Dial: w.o.Dial,

@@ -24,6 +24,7 @@ type Options struct {
 	// model the text itself.
 	Summarise func(ctx context.Context, prompt, text string) (string, error)
 	// Environ is where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked up; nil: nowhere.
+	// With a proxy there that cannot be used nothing is fetched.
 	Environ []string
 
 	// UserAgent is what sites are told; default "holdfast".
@@ -48,7 +49,7 @@ type Web struct {
 }
 
 // New returns the tools. It connects to nothing. The error is an entry of Layers that
-// cannot be read, or a proxy in Environ that cannot be used.
+// cannot be read.
 func New(o *Options) (*Web, error) {
 	w := &Web{}
 	if o != nil {

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// plan prints all of a plan. Its lines are no diff, whatever they begin with.
+func (p *printer) plan(text string) {
+	for l := range strings.Lines(text) {
+		p.line("  %s", exact(strings.TrimRight(l, "\r\n")))
+	}
+}
+
+// choice prints a question of the model with the answers that it offers.
+func (p *printer) choice(i, n int, c approval.Choice) {
+	t := p.term
+	of := ""
+	if n > 1 {
+		of = t.dim(fmt.Sprintf("%d of %d  ", i+1, n))
+	}
+	p.line("  %s%s  %s", of, t.yellow(exact(c.Header)), t.bold(exact(c.Question)))
+	for j, o := range c.Options {
+		p.line("    %s  %s%s", t.bold(strconv.Itoa(j+1)), exact(o.Label), described(t, o.Description))
+		for l := range strings.Lines(o.Preview) {
+			p.line("       %s", t.dim(exact(strings.TrimRight(l, "\r\n"))))
+		}
+	}
+}
+
+func described(t terminal, text string) string {
+	if text == "" {
+		return ""
+	}
+	return t.dim("  " + exact(oneLine(text)))
+}
+
+// agree asks about a plan. What it returns is whether the person has decided.
+func (a *asker) agree(ctx context.Context, q approval.Question, ans *approval.Answer) error {
+	t := a.out.term
+	line := strings.Join([]string{
+		t.bold("y") + " yes, ask before each change", t.bold("e") + " yes, and edit files without asking",
+		t.bold("n") + " no, plan on", t.bold("m") + " no, and why", t.bold("s") + " no, and stop",
+	}, " · ") + ": "
+	for {
+		a.out.text(line)
+		key, ok, err := a.keys.key(ctx)
+		if !ok || err != nil {
+			return a.ended(ok, err, ans)
+		}
+		mode, words := policy.ModeDefault, "yes, ask before each change"
+		switch key {
+		case 'e':
+			mode, words = policy.ModeAcceptEdits, "yes, and edit files without asking"
+			fallthrough
+		case 'y':
+			a.tell(words)
+			ans.Decision = approval.Allow
+			ans.Input, err = approval.Planned(q, mode)
+			return err
+		}
+		if done, err := a.refuse(ctx, key, "no, plan on", "what is to be different: ", ans); done || err != nil {
+			return err
+		}
+	}
+}
+
+// refuse makes a no of a key, and reports whether it did.
+func (a *asker) refuse(ctx context.Context, key byte, no, why string, ans *approval.Answer) (bool, error) {
+	switch key {
+	case 'n':
+		a.tell(no)
+	case 's':
+		a.tell("no, and stop")
+		ans.Stop = true
+	case 'm':
+		a.tell("no")
+		line, ok, err := a.prompt(ctx, why)
+		if err != nil || !ok {
+			return false, err
+		}
+		ans.Message = strings.TrimSpace(line)
+	default:
+		a.tell("")
+		a.out.line("%s", a.out.term.dim("press one of the keys"))
+		return false, nil
+	}
+	ans.Decision = approval.Deny
+	return true, nil
+}
+
+// ended is what becomes of a question when the terminal goes away.
+func (a *asker) ended(ok bool, err error, ans *approval.Answer) error {
+	a.out.endLine()
+	if err == nil && !ok {
+		ans.Decision, ans.By, ans.Message = approval.Deny, nobody, "input ended before there was an answer"
+	}
+	return err
+}
+
+// choose asks the questions of the model, one after the other.
+func (a *asker) choose(ctx context.Context, q approval.Question, list []approval.Choice, ans *approval.Answer) error {
+	for again := false; ; {
+		answers := map[string][]string{}
+		for i, c := range list {
+			if i > 0 || again { // the first is on the screen
+				a.out.choice(i, len(list), c)
+			}
+			a.keys.flush()
+			said, err := a.pick(ctx, c, ans)
+			if said == nil || err != nil {
+				return err
+			}
+			answers[c.Question] = said
+		}
+		if again = false; len(list) > 1 {
+			var done bool
+			var err error
+			if again, done, err = a.send(ctx, list, answers, ans); done || err != nil {
+				return err
+			}
+		}
+		if again {
+			continue
+		}
+		in, err := approval.Answered(q, answers)
+		if err != nil {
+			return err
+		}
+		ans.Decision, ans.Input = approval.Allow, in
+		return nil
+	}
+}
+
+// pick asks one question. Nothing is picked when the person has said no to all.
+func (a *asker) pick(ctx context.Context, c approval.Choice, ans *approval.Answer) ([]string, error) {
+	t := a.out.term
+	line := t.bold("1") + upTo(len(c.Options)) + " choose · "
+	if c.Multi {
+		line = t.bold("c") + " choose several · " + line
+	}
+	line += t.bold("o") + " other words · " + t.bold("n") + " no answer · " + t.bold("s") + " no, and stop: "
+	for {
+		a.out.text(line)
+		key, ok, err := a.keys.key(ctx)
+		if !ok || err != nil {
+			return nil, a.ended(ok, err, ans)
+		}
+		switch i := int(key - '1'); {
+		case i >= 0 && i < len(c.Options):
+			a.tell(c.Options[i].Label)
+			return []string{c.Options[i].Label}, nil
+		case key == 'c' && c.Multi:
+			a.tell("several")
+			if said, err := a.several(ctx, c); said != nil || err != nil {
+				return said, err
+			}
+		case key == 'o':
+			a.tell("other words")
+			text, ok, err := a.prompt(ctx, "your answer: ")
+			if err != nil {
+				return nil, err
+			}
+			if text = strings.TrimSpace(text); ok && text != "" {
+				return []string{text}, nil
+			}
+		case key == 'n' || key == 's':
+			_, err := a.refuse(ctx, key, "no answer", "", ans)
+			return nil, err
+		default:
+			a.tell("")
+			a.out.line("%s", t.dim("press one of the keys"))
+		}
+	}
+}
+
+// several takes numbers in a line.
+func (a *asker) several(ctx context.Context, c approval.Choice) ([]string, error) {
+	line, ok, err := a.prompt(ctx, "numbers, such as 1 3: ")
+	if !ok || err != nil {
+		return nil, err
+	}
+	var said []string
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > len(c.Options) {
+			a.out.line("%s", a.out.term.dim(exact(fmt.Sprintf("%q is none of 1%s", word, upTo(len(c.Options))))))
+			return nil, nil
+		}
+		said = append(said, c.Options[n-1].Label)
+	}
+	return said, nil
+}
+
+// send shows all answers before they are given. done: the person has said no instead.
+func (a *asker) send(ctx context.Context, list []approval.Choice, answers map[string][]string, ans *approval.Answer) (again, done bool, err error) {
+	t := a.out.term
+	for _, c := range list {
+		a.out.line("  %s  %s", t.dim(exact(c.Header)), exact(strings.Join(answers[c.Question], ", ")))
+	}
+	for {
+		a.out.text(t.bold("y") + " send · " + t.bold("b") + " answer anew · " + t.bold("n") + " no answer · " + t.bold("s") + " no, and stop: ")
+		key, ok, err := a.keys.key(ctx)
+		if !ok || err != nil {
+			return false, true, a.ended(ok, err, ans)
+		}
+		switch key {
+		case 'y':
+			a.tell("sent")
+			return false, false, nil
+		case 'b':
+			a.tell("anew")
+			return true, false, nil
+		case 'n', 's':
+			_, err := a.refuse(ctx, key, "no answer", "", ans)
+			return false, true, err
+		}
+		a.tell("")
+	}
+}

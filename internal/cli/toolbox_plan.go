@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/tool/ask"
+	"github.com/holdfast-dev/holdfast/tool/plan"
+)
+
+// planKit begins and ends plan mode. A sub-agent plans as long as its parent does, and in a
+// container an agent lives for one turn, which is too short for it.
+func (b *toolbox) planKit() ([]tool.Tool, error) {
+	if b.sub || b.flags != nil && b.flags.contained {
+		return nil, nil
+	}
+	return plan.New(plan.Options{
+		Mode: func() policy.Mode {
+			a, err := b.host.agent()
+			if err != nil {
+				return ""
+			}
+			return a.Mode()
+		},
+		Change: func(ctx context.Context, m policy.Mode) error {
+			a, err := b.host.agent()
+			if err == nil {
+				_, err = a.Change(ctx, policy.Change{Mode: m, By: approval.PlanTool})
+			}
+			return err
+		},
+	})
+}
+
+// askKit asks the user. Sub-agents have another agent to ask.
+func (b *toolbox) askKit() ([]tool.Tool, error) {
+	if b.sub {
+		return nil, nil
+	}
+	t, err := ask.New()
+	return []tool.Tool{t}, err
+}
