@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -117,7 +119,7 @@ func (n *conn) broken(ctx context.Context, what string, err error) tool.Result {
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return tool.Failure(server + "failed: " + clip(shown(wire.Message), 4000))
 	}
-	if n.ctx.Err() == nil && !errors.Is(err, sdk.ErrConnectionClosed) && !errors.Is(err, sdk.ErrSessionMissing) {
+	if n.ctx.Err() == nil && !isEnd(err) {
 		return tool.Failure(server + "failed: " + clip(shown(err.Error()), 4000) + "; whether it had an effect is not known")
 	}
 	n.l.lost(n, err)
@@ -129,6 +131,16 @@ func (n *conn) broken(ctx context.Context, what string, err error) tool.Result {
 		text += "\n" + shown(why.Error())
 	}
 	return tool.Failure(text)
+}
+
+// isEnd says whether an error is the end of a connection.
+func isEnd(err error) bool {
+	for _, end := range []error{sdk.ErrConnectionClosed, sdk.ErrSessionMissing, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, os.ErrClosed, syscall.EPIPE, errTooLong} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // clock is the time that a call has. It stands still while a person is asked.

@@ -27,6 +27,8 @@ type conn struct {
 	ending sync.Once
 	over   chan struct{} // closed when all of it has ended
 
+	explained chan struct{} // closed when it is known why it has ended; nil: it has not. Of the link's mutex
+
 	mu        sync.Mutex
 	calls     map[string]*running // by progress token
 	last      *running            // the call that began last, of those that run

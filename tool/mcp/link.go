@@ -22,8 +22,8 @@ const (
 	Closed     State = "closed"
 )
 
-// How a server that fails is tried again: at its next use, later each time, and after
-// some failures in a row not at all.
+// How a server that fails is tried again: at its next use, from the second failure in a
+// row on after a pause that grows, and after some not at all.
 const (
 	maxFailures = 5
 	firstPause  = time.Second
@@ -43,7 +43,7 @@ type link struct {
 	state    State
 	err      error         // why it is not connected
 	conn     *conn         // nil: not connected
-	trying   chan struct{} // closed when the attempt that runs has ended; nil: none runs
+	trying   chan struct{} // closed when the attempt that runs, or the end of a connection, is over; nil: neither
 	failures int           // in a row
 	again    time.Time     // not before
 	restarts int
@@ -203,7 +203,9 @@ func (l *link) fail(err error) {
 	}
 	l.state = Failed
 	l.failures++
-	l.again = time.Now().Add(min(firstPause<<(l.failures-1), longPause))
+	if l.failures > 1 {
+		l.again = time.Now().Add(min(firstPause<<(l.failures-2), longPause))
+	}
 }
 
 // tell says to the person that it is not there.
@@ -260,22 +262,31 @@ func (l *link) watch(conn *conn) {
 	<-conn.over
 }
 
-// lost takes in that a connection has ended, or is of no more use.
+// lost takes in that a connection has ended, or is of no more use. Whoever comes second
+// waits until the first has said why.
 func (l *link) lost(conn *conn, why error) {
 	l.mu.Lock()
 	if l.conn != conn {
+		explained := conn.explained
 		l.mu.Unlock()
+		if explained != nil {
+			<-explained
+		}
 		return
 	}
-	l.conn = nil
+	done := make(chan struct{})
+	l.conn, l.trying, conn.explained = nil, done, done
+	l.mu.Unlock()
+	conn.end()
+	err := l.server.died(conn, why)
+	l.mu.Lock()
 	if time.Since(conn.since) >= stable {
 		l.failures = 0
 	}
-	err := l.server.died(conn, why)
-	l.words = conn.process.words()
+	l.trying, l.words = nil, conn.process.words()
 	l.fail(err)
 	l.mu.Unlock()
-	conn.end()
+	close(done)
 	l.tell(err)
 	l.c.changed()
 }
