@@ -191,9 +191,19 @@ func (l *loop) afterCompaction(ctx context.Context, trigger, summary string) err
 
 // modelSwitched fires PostModelSwitch.
 func (l *loop) modelSwitched(ctx context.Context, from, to string) error {
-	_, entries := l.aside(ctx, hook.Input{Event: hook.PostModelSwitch, FromModel: from, Model: to, Source: "auto"})
+	_, entries := l.aside(ctx, hook.Input{Event: hook.PostModelSwitch, FromModel: from, Model: to, Source: "auto", Switch: l.switchCost()})
 	if err := l.write(ctx, entries...); err != nil {
 		return err
 	}
 	return l.takeAsides(ctx)
+}
+
+// switchCost is about what it costs that the fallback reads the transcript.
+func (l *loop) switchCost() hook.ModelSwitch {
+	u := l.lastUsage
+	s := hook.ModelSwitch{ContextTokens: u.Input + u.CacheRead + u.CacheWrite + u.Output, CacheTTL: "5m", Pricing: "default"}
+	if p := l.fallback.m.Info().Price; p != nil {
+		s.Pricing, s.CacheWriteUSD = "catalog", float64(s.ContextTokens)*p.CacheWrite/1e6
+	}
+	return s
 }

@@ -45,6 +45,8 @@ type Input struct {
 	Details      string  // StopFailure
 	Model        string  // that answers; PostModelSwitch: from now on
 	FromModel    string  // PostModelSwitch
+	// Switch is what a change of model costs. Of PostModelSwitch.
+	Switch ModelSwitch
 
 	AgentTranscriptPath string // SubagentStop
 
@@ -87,4 +89,14 @@ type ToolCall struct {
 	Input    json.RawMessage `json:"tool_input"`
 	UseID    string          `json:"tool_use_id"`
 	Response json.RawMessage `json:"tool_response,omitempty"`
+}
+
+// ModelSwitch is what is known of a change of model.
+type ModelSwitch struct {
+	Requested     *string // by a person; nil: nobody asked for it
+	ContextTokens int64   // that the model has to read
+	CacheWarm     bool    // the model has read them not long ago
+	CacheTTL      string  // how long it keeps them: "5m"
+	CacheWriteUSD float64 // about what reading them costs
+	Pricing       string  // where the price is from: "catalog", or "default" when none is known
 }

@@ -89,6 +89,14 @@ func (w *wireWriter) part(in *Input, part *wirePart, d Dialect) error {
 		if *at != nil || !part.optional {
 			w.field(part.name, *at)
 		}
+	case *int64:
+		if *at != 0 || !part.optional {
+			w.field(part.name, *at)
+		}
+	case *float64:
+		if *at != 0 || !part.optional {
+			w.field(part.name, *at)
+		}
 	case *bool:
 		if *at || !part.optional {
 			w.field(part.name, *at)

@@ -8,7 +8,7 @@ import (
 
 // wireField is one field of the JSON that commands read: its names in the two
 // dialects, and where it is in an [Input]. at returns a pointer: to a string, a
-// *string, a bool, a time.Duration (milliseconds), raw JSON or a list of texts or calls.
+// *string, a number, a bool, a time.Duration (milliseconds), raw JSON or a list of texts or calls.
 type wireField struct {
 	claude, seed string
 	at           func(*Input) any
@@ -54,6 +54,12 @@ var wireFields = []wireField{
 	{"model", "model", func(in *Input) any { return &in.Model }},
 	{"from_model", "", func(in *Input) any { return &in.FromModel }},
 	{"to_model", "", func(in *Input) any { return &in.Model }},
+	{"requested_model", "", func(in *Input) any { return &in.Switch.Requested }},
+	{"context_tokens", "", func(in *Input) any { return &in.Switch.ContextTokens }},
+	{"prompt_cache_warm", "", func(in *Input) any { return &in.Switch.CacheWarm }},
+	{"cache_ttl", "", func(in *Input) any { return &in.Switch.CacheTTL }},
+	{"estimated_cache_write_usd", "", func(in *Input) any { return &in.Switch.CacheWriteUSD }},
+	{"pricing", "", func(in *Input) any { return &in.Switch.Pricing }},
 	{"agent_transcript_path", "agentTranscriptPath", func(in *Input) any { return &in.AgentTranscriptPath }},
 
 	{"message", "message", func(in *Input) any { return &in.Message }},
@@ -117,7 +123,7 @@ var claudeOf = map[Event]string{
 	Notification:       "message title? notification_type",
 	PreCompact:         "trigger custom_instructions",
 	PostCompact:        "trigger compact_summary",
-	PostModelSwitch:    "from_model to_model source?",
+	PostModelSwitch:    "from_model to_model source? requested_model context_tokens prompt_cache_warm cache_ttl estimated_cache_write_usd pricing",
 	WorktreeCreate:     "name",
 	WorktreeRemove:     "worktree_path",
 

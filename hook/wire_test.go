@@ -73,7 +73,7 @@ func TestWireFieldsOfClaude(t *testing.T) {
 			SubagentStop:       "agent_transcript_path last_assistant_message stop_hook_active",
 			PreCompact:         "custom_instructions trigger",
 			PostCompact:        "compact_summary trigger",
-			PostModelSwitch:    "from_model source to_model",
+			PostModelSwitch:    "cache_ttl context_tokens estimated_cache_write_usd from_model pricing prompt_cache_warm requested_model source to_model",
 			PermissionRequest:  "permission_suggestions tool_input tool_name",
 			PermissionDenied:   "reason tool_input tool_name tool_use_id",
 			Setup:              "trigger",
