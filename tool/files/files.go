@@ -1,5 +1,5 @@
 // Package files has the tools that read and change single files: Read, Write,
-// Edit and MultiEdit.
+// Edit, MultiEdit and NotebookEdit.
 //
 //	Read ──► what the model saw (size, time, sha256) ──► Edit, Write
 //	                                                      │ unchanged since? ─no─► "has changed since it was read"
@@ -65,7 +65,7 @@ func New(folders *tool.Folders, opts *Options) (*Files, error) {
 	if f.opts.MaxImage <= 0 {
 		f.opts.MaxImage = 5 << 20
 	}
-	for _, newTool := range []func() (tool.Tool, error){f.newRead, f.newWrite, f.newEdit, f.newMultiEdit} {
+	for _, newTool := range []func() (tool.Tool, error){f.newRead, f.newWrite, f.newEdit, f.newMultiEdit, f.newNotebookEdit} {
 		t, err := newTool()
 		if err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func New(folders *tool.Folders, opts *Options) (*Files, error) {
 	return f, nil
 }
 
-// Tools returns Read, Write, Edit and MultiEdit.
+// Tools returns Read, Write, Edit, MultiEdit and NotebookEdit.
 func (f *Files) Tools() []tool.Tool { return append([]tool.Tool(nil), f.tools...) }
 
 // request names the place that a call would touch, and remembers it for locate.

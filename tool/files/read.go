@@ -35,7 +35,7 @@ type readInput struct {
 func (f *Files) newRead() (tool.Tool, error) {
 	return tool.New(tool.Spec{
 		Name: "Read",
-		Description: "Reads a text file with line numbers (N, a tab, the line), or shows an image (png, jpeg, gif, webp). " +
+		Description: "Reads a text file with line numbers (N, a tab, the line), shows an image (png, jpeg, gif, webp), or the cells of a notebook (.ipynb) with their outputs. " +
 			"Long files come in pieces: read on with offset. Long lines are cut.",
 		ReadOnly: true,
 	}, f.read, func(call *tool.Call, in readInput) ([]policy.Request, error) {
@@ -71,6 +71,9 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 	if why := notText(head); why != "" {
 		return tool.Failure(fmt.Sprintf("%s: %s (%d bytes)", p.Abs, why, info.Size())), nil
 	}
+	if isNotebook(p.Abs) && info.Size() <= maxWhole {
+		return f.readNotebook(p, info, r, in)
+	}
 	if info.Size() <= maxWhole {
 		r.sum = sha256.New()
 	}
@@ -83,6 +86,28 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 		sum = r.sum.Sum(nil)
 	}
 	f.remember(p.Abs, stateOf(info, sum))
+	return out, nil
+}
+
+// readNotebook shows a notebook by its cells, and what only says that it is one as text.
+func (f *Files) readNotebook(p tool.Place, info fs.FileInfo, r *lines, in readInput) (tool.Result, error) {
+	data, err := io.ReadAll(io.LimitReader(r.in, maxWhole+1))
+	if err != nil {
+		return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil
+	}
+	sum := sha256.Sum256(data)
+	n, wrong := parseNotebook(bytes.TrimPrefix(data, bom))
+	var out tool.Result
+	if wrong == nil {
+		out = f.cells(n, in)
+	} else {
+		r.in, r.sum = bufio.NewReaderSize(bytes.NewReader(data), 64<<10), nil
+		if out, err = f.numbered(r, in); err != nil {
+			return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil
+		}
+		out.Content = append(out.Content, transcript.Text{Text: "[the file " + wrong.Error() + "]"})
+	}
+	f.remember(p.Abs, stateOf(info, sum[:]))
 	return out, nil
 }
 

@@ -1,0 +1,207 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+)
+
+// The types of cells.
+const (
+	codeCell     = "code"
+	markdownCell = "markdown"
+	rawCell      = "raw"
+)
+
+// maxValues bounds how many values a notebook has: a few bytes of text each become a
+// hundred in memory.
+const maxValues = 1 << 20
+
+// notebook is a Jupyter notebook (nbformat 4) with the places of its parts, so that what
+// is not changed keeps its bytes.
+type notebook struct {
+	raw   []byte
+	root  jsontree.Node
+	list  *jsontree.Node // the cells
+	cells []cell
+	ids   bool // cells have ids: nbformat 4.5 and later
+}
+
+// cell is one cell of a notebook.
+type cell struct {
+	node *jsontree.Node
+	id   string // "" where it has none
+	kind string
+}
+
+// name is what the model calls the cell: its id, or cell-N.
+func (c *cell) name(i int) string {
+	if c.id != "" {
+		return c.id
+	}
+	return "cell-" + strconv.Itoa(i)
+}
+
+// member is a member of an object, or nil.
+func member(n *jsontree.Node, key string) *jsontree.Node {
+	for i := range n.Members {
+		if n.Members[i].Key == key {
+			return &n.Members[i].Value
+		}
+	}
+	return nil
+}
+
+// parseNotebook reads a notebook, and says what makes a file none.
+func parseNotebook(raw []byte) (*notebook, error) {
+	if n := bytes.Count(raw, []byte(",")) + bytes.Count(raw, []byte("[")); n > maxValues {
+		return nil, fmt.Errorf("is no notebook to be worked on: it may have more than %d values", maxValues)
+	}
+	root, err := jsontree.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("is not a notebook: %w", err)
+	}
+	if root.Kind != jsontree.Object {
+		return nil, fmt.Errorf("is not a notebook: it is %s", root.Kind)
+	}
+	n := &notebook{raw: raw, root: root, list: member(&root, "cells")}
+	format := member(&root, "nbformat")
+	switch {
+	case format == nil:
+		return nil, errors.New("is not a notebook: it has no nbformat")
+	case format.Kind != jsontree.Number || format.Text != "4":
+		return nil, fmt.Errorf("has nbformat %s: only 4 is known here; jupyter nbconvert --to notebook converts it", format.Show())
+	case n.list == nil || n.list.Kind != jsontree.List:
+		return nil, errors.New("is not a notebook: it has no list of cells")
+	}
+	if minor := member(&root, "nbformat_minor"); minor != nil && minor.Kind == jsontree.Number {
+		v, err := strconv.Atoi(minor.Text)
+		n.ids = err == nil && v >= 5
+	}
+	for i := range n.list.Items {
+		c, err := parseCell(&n.list.Items[i])
+		if err != nil {
+			return nil, fmt.Errorf("is not a notebook: cell %d %w", i, err)
+		}
+		n.cells = append(n.cells, c)
+	}
+	return n, nil
+}
+
+func parseCell(node *jsontree.Node) (c cell, err error) {
+	c.node = node
+	if node.Kind != jsontree.Object {
+		return c, fmt.Errorf("is %s", node.Kind)
+	}
+	kind := member(node, "cell_type")
+	if kind == nil || kind.Kind != jsontree.Text {
+		return c, errors.New("has no cell_type")
+	}
+	if c.kind = kind.Text; c.kind != codeCell && c.kind != markdownCell && c.kind != rawCell {
+		return c, fmt.Errorf("has the unknown cell_type %.40q", c.kind)
+	}
+	if _, ok := joined(member(node, "source")); !ok {
+		return c, errors.New("has no source that is a text or a list of lines")
+	}
+	if id := member(node, "id"); id != nil {
+		if id.Kind != jsontree.Text {
+			return c, errors.New("has an id that is no text")
+		}
+		c.id = id.Text
+	}
+	return c, nil
+}
+
+// joined is a text, or a list of texts as one.
+func joined(n *jsontree.Node) (string, bool) {
+	switch {
+	case n == nil:
+		return "", false
+	case n.Kind == jsontree.Text:
+		return n.Text, true
+	case n.Kind != jsontree.List:
+		return "", false
+	}
+	var b strings.Builder
+	for i := range n.Items {
+		if n.Items[i].Kind != jsontree.Text {
+			return "", false
+		}
+		b.WriteString(n.Items[i].Text)
+	}
+	return b.String(), true
+}
+
+// source is a cell's text.
+func (c *cell) source() string {
+	text, _ := joined(member(c.node, "source"))
+	return text
+}
+
+// find is the index of the cell that a call names; only one of id and number is given.
+func (n *notebook) find(id string, number *int) (int, error) {
+	if number != nil {
+		if *number < 0 || *number >= len(n.cells) {
+			return 0, fmt.Errorf("there is no cell number %d: %s", *number, n.count())
+		}
+		return *number, nil
+	}
+	at := -1
+	for i := range n.cells {
+		if n.cells[i].id != id {
+			continue
+		}
+		if at >= 0 {
+			return 0, fmt.Errorf("several cells have the id %.60q: name one by cell_number", id)
+		}
+		at = i
+	}
+	if digits, ok := strings.CutPrefix(id, "cell-"); ok && at < 0 {
+		if i, err := strconv.Atoi(digits); err == nil && i >= 0 && i < len(n.cells) && n.cells[i].id == "" {
+			at = i
+		}
+	}
+	if at < 0 {
+		return 0, fmt.Errorf("no cell has the id %.60q: %s", id, n.count())
+	}
+	return at, nil
+}
+
+func (n *notebook) count() string {
+	if len(n.cells) == 0 {
+		return "the notebook has no cells"
+	}
+	list := make([]string, 0, 10)
+	for i := range n.cells[:min(len(n.cells), 10)] {
+		list = append(list, n.cells[i].name(i))
+	}
+	if more := len(n.cells) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return "there are " + strings.Join(list, ", ")
+}
+
+// splice is a piece of the source that is replaced.
+type splice struct {
+	from, to int
+	text     string
+}
+
+// with returns the source with pieces replaced, which do not overlap.
+func (n *notebook) with(list ...splice) []byte {
+	slices.SortStableFunc(list, func(a, b splice) int { return a.from - b.from })
+	var out bytes.Buffer
+	at := 0
+	for _, s := range list {
+		out.Write(n.raw[at:s.from])
+		out.WriteString(s.text)
+		at = s.to
+	}
+	out.Write(n.raw[at:])
+	return out.Bytes()
+}

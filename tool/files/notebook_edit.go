@@ -1,0 +1,96 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+type notebookInput struct {
+	Path   string `json:"notebook_path" jsonschema:"The notebook to change (.ipynb): absolute, or relative to the current directory"`
+	ID     string `json:"cell_id,omitempty" jsonschema:"The cell, by its id as Read shows it. A new cell comes behind it, or first if neither this nor cell_number is given"`
+	Number *int   `json:"cell_number,omitempty" jsonschema:"The cell, by its number from 0, instead of cell_id. A new cell gets this number"`
+	Source string `json:"new_source,omitempty" jsonschema:"The whole new source of the cell"`
+	Type   string `json:"cell_type,omitempty" jsonschema:"code, markdown or raw; needed for a new cell, else the cell keeps its own"`
+	Mode   string `json:"edit_mode,omitempty" jsonschema:"replace (the default), insert or delete"`
+}
+
+func (in *notebookInput) edit(call *tool.Call) cellEdit {
+	return cellEdit{ID: in.ID, Number: in.Number, Source: in.Source, Type: in.Type, Mode: in.Mode, salt: call.Session + "\x00" + call.ID}
+}
+
+func (f *Files) newNotebookEdit() (tool.Tool, error) {
+	return tool.New(tool.Spec{
+		Name: "NotebookEdit",
+		Description: "Replaces, inserts or deletes one cell of a Jupyter notebook that was read before. " +
+			"The outputs of a code cell whose source is replaced are cleared; everything else keeps its bytes.",
+	}, f.editNotebook, f.notebookRequests)
+}
+
+func (f *Files) notebookRequests(call *tool.Call, in notebookInput) ([]policy.Request, error) {
+	e := in.edit(call)
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	if !isNotebook(in.Path) {
+		return nil, fmt.Errorf("%.200s is no notebook: its name does not end in .ipynb; use Edit", in.Path)
+	}
+	p, r, err := f.request(call, policy.OpWrite, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	r.Shown = f.preview(p, func(old []byte) ([]byte, error) {
+		out, _, err := changeNotebook(old, e)
+		return out, err
+	})
+	return []policy.Request{r}, nil
+}
+
+// changeNotebook makes a change of a notebook's bytes; a byte order mark stays.
+func changeNotebook(old []byte, e cellEdit) (out []byte, did string, err error) {
+	body, marked := strings.CutPrefix(string(old), string(bom))
+	n, err := parseNotebook([]byte(body))
+	if err != nil {
+		return nil, "", err
+	}
+	if out, did, err = n.apply(e); err == nil && marked {
+		out = append([]byte(bom), out...)
+	}
+	return out, did, err
+}
+
+func (f *Files) editNotebook(ctx context.Context, call *tool.Call, in notebookInput) (tool.Result, error) {
+	f.changing.Lock()
+	defer f.changing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return tool.Result{}, err
+	}
+	p, err := f.locate(call, in.Path)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	was, err := f.current(p)
+	if err == nil {
+		err = writable(p)
+	}
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	out, did, err := changeNotebook(was.data, in.edit(call))
+	switch {
+	case err != nil:
+		return tool.Failure(fmt.Sprintf("%s: %v", p.Abs, err)), nil
+	case len(out) > maxWhole:
+		return tool.Failure(fmt.Sprintf("%s: would grow beyond %d bytes", p.Abs, maxWhole)), nil
+	}
+	changes, err := f.replace(ctx, call, p, out, was)
+	r := tool.Text(fmt.Sprintf("%s: %s", p.Abs, did))
+	if err != nil {
+		r = tool.Failure(failed(p, err))
+	}
+	r.Changes = changes
+	return r, nil
+}

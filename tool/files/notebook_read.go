@@ -1,0 +1,103 @@
+package files
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// maxOutput bounds what is shown of one output of a cell, in bytes.
+const maxOutput = 10 << 10
+
+func isNotebook(path string) bool { return strings.HasSuffix(path, ".ipynb") }
+
+// cells shows a notebook cell by cell; offset and limit count cells.
+func (f *Files) cells(n *notebook, in readInput) tool.Result {
+	var b strings.Builder
+	at := min(in.Offset, len(n.cells))
+	end := len(n.cells)
+	if in.Limit > 0 {
+		end = min(end, at+in.Limit)
+	}
+	shown := at
+	for ; shown < end && b.Len() < f.opts.MaxBytes; shown++ {
+		c := &n.cells[shown]
+		showCell(&b, c, c.name(shown), f.opts.MaxBytes)
+	}
+	note := ""
+	switch {
+	case len(n.cells) == 0:
+		note = "[the notebook has no cells]"
+	case shown == at:
+		note = fmt.Sprintf("[the notebook has %d cells; nothing is at offset %d]", len(n.cells), in.Offset)
+	case shown < len(n.cells):
+		note = fmt.Sprintf("[cells %d-%d of %d; read on with offset %d]", at, shown-1, len(n.cells), shown)
+	}
+	return tool.Result{Content: parts(b.String(), note)}
+}
+
+func showCell(b *strings.Builder, c *cell, name string, limit int) {
+	fmt.Fprintf(b, "<cell id=%q type=%q>\n%s\n</cell>\n", name, c.kind, clipText(c.source(), limit))
+	outputs := member(c.node, "outputs")
+	if outputs == nil || outputs.Kind != jsontree.List {
+		return
+	}
+	for i := range outputs.Items {
+		if text := showOutput(&outputs.Items[i]); text != "" {
+			fmt.Fprintf(b, "<output of=%q>\n%s\n</output>\n", name, clipText(text, maxOutput))
+		}
+		if b.Len() > limit {
+			b.WriteString("[more outputs are not shown]\n")
+			return
+		}
+	}
+}
+
+var colours = lazyregexp.Must("\x1b\\[[0-9;]*[A-Za-z]")
+
+// showOutput is one output in words: its text, or what it is.
+func showOutput(o *jsontree.Node) string {
+	if o.Kind != jsontree.Object {
+		return ""
+	}
+	if text, ok := joined(member(o, "text")); ok {
+		return colours().ReplaceAllString(text, "")
+	}
+	if name, ok := joined(member(o, "ename")); ok {
+		value, _ := joined(member(o, "evalue"))
+		text := name + ": " + value
+		if trace := member(o, "traceback"); trace != nil && trace.Kind == jsontree.List {
+			for i := range trace.Items {
+				text += "\n" + trace.Items[i].Text
+			}
+		}
+		return colours().ReplaceAllString(text, "")
+	}
+	data := member(o, "data")
+	if data == nil || data.Kind != jsontree.Object {
+		return ""
+	}
+	var list []string
+	for i := range data.Members {
+		m := &data.Members[i]
+		text, ok := joined(&m.Value)
+		switch {
+		case m.Key == "text/plain" && ok:
+			list = append(list, colours().ReplaceAllString(text, ""))
+		default:
+			list = append(list, fmt.Sprintf("[%s, %d bytes]", clipText(m.Key, 100), m.Value.End-m.Value.At))
+		}
+	}
+	return strings.Join(list, "\n")
+}
+
+// clipText cuts a text to some bytes.
+func clipText(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + fmt.Sprintf("… [%d more bytes]", len(s)-limit)
+}
