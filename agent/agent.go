@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -290,9 +291,9 @@ func (a *Agent) takes(input []transcript.Part, asking bool) error {
 	return nil
 }
 
-func (a *Agent) userItem(input []transcript.Part) (transcript.Encoded, error) {
+func (a *Agent) userItem(input []transcript.Part, meta map[string]json.RawMessage) (transcript.Encoded, error) {
 	return a.encode(transcript.Item{
-		ID: a.opt.NewID(), Time: a.opt.Clock(), Role: transcript.RoleUser, Parts: input,
+		ID: a.opt.NewID(), Time: a.opt.Clock(), Role: transcript.RoleUser, Parts: input, Metadata: meta,
 	})
 }
 

@@ -93,11 +93,15 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 // foldIn admits input that was queued while the turn was running.
 func (l *loop) foldIn(ctx context.Context) (bool, error) {
 	var entries []entry
-	for _, e := range l.takeQueue() {
-		entries = append(entries, itemEntry(e, nil))
-	}
-	if len(entries) == 0 {
+	items := l.takeQueue()
+	if len(items) == 0 {
 		return false, nil
+	}
+	if err := l.narrow(ctx, l.turn.id, items, nil); err != nil {
+		return false, err
+	}
+	for _, e := range items {
+		entries = append(entries, itemEntry(e, nil))
 	}
 	return true, l.write(ctx, entries...)
 }

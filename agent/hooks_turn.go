@@ -50,6 +50,10 @@ func (l *loop) closing(ctx context.Context) error {
 // *HookError. Nothing of a blocked prompt is kept.
 func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcript.Encoded, error) {
 	var items []transcript.Encoded
+	input, meta, err := a.expand(ctx, input)
+	if err != nil {
+		return nil, err
+	}
 	if a.opt.Hooks.Has(hook.UserPromptSubmit) {
 		out, entries := a.fire(ctx, hook.Input{
 			Event: hook.UserPromptSubmit, Prompt: transcript.Item{Parts: input}.Text(), Source: "user",
@@ -68,7 +72,7 @@ func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcrip
 			items = append(items, e)
 		}
 	}
-	e, err := a.userItem(input)
+	e, err := a.userItem(input, meta)
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,12 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -33,11 +33,12 @@ type loop struct {
 	turns             int              // turns opened so far in the session
 	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
 
-	asides     []string   // of hooks, for the model to read next
-	planned    reminder   // what the model knows of plan mode
-	instructed instructed // what it knows of instructions
-	initial    string     // input of a SessionStart hook, when there is no other
-	ended      *HookError // a hook ends the next turn before it has begun
+	asides     []string       // of hooks, for the model to read next
+	planned    reminder       // what the model knows of plan mode
+	instructed instructed     // what it knows of instructions
+	left       []policy.Limit // of a turn that did not come to its end
+	initial    string         // input of a SessionStart hook, when there is no other
+	ended      *HookError     // a hook ends the next turn before it has begun
 
 	saves saves  // of files
 	turn  *turn  // the open turn, or nil
@@ -143,7 +144,11 @@ func (l *loop) takeQueue() []transcript.Encoded {
 
 func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 	l.turns++
-	id := fmt.Sprintf("turn-%d", l.turns)
+	id := turnID(l.turns)
+	if err := l.narrow(ctx, id, items, l.left); err != nil {
+		l.turns--
+		return err
+	}
 	opened, err := session.NewDraft(session.KindTurnOpened, session.TurnOpened{Turn: id})
 	if err != nil {
 		return err
@@ -318,6 +323,7 @@ func (l *loop) finish(ctx context.Context, why Reason, cause error) (Step, bool,
 	l.a.mu.Lock()
 	l.turn, l.round, l.a.asking = nil, nil, false
 	l.a.mu.Unlock()
+	l.widen(t.id, why)
 	res := t.res
 	res.Reason, res.Err = why, cause
 	res.Text = strings.Join(t.text, "\n")

@@ -32,6 +32,9 @@ type Options struct {
 	System string
 	// Instructions are told to the model before the first input.
 	Instructions Instructions
+	// Expand says what a prompt that begins with "/" stands for; nil without an error is
+	// itself, and an error keeps it from being taken. A UserPromptExpansion hook may, too.
+	Expand func(ctx context.Context, prompt string) (*Expansion, error)
 	// Tools are what the model may call; nil means none.
 	Tools *tool.Registry
 	// Background takes the calls that go on when their turn does not wait for them; nil:

@@ -92,7 +92,7 @@ func (a *Agent) Change(ctx context.Context, c policy.Change) (policy.Change, err
 	if closed {
 		return c, ErrClosed
 	}
-	return a.change(context.WithoutCancel(ctx), c)
+	return a.change(context.WithoutCancel(ctx), a.ofTurn(c))
 }
 
 func (a *Agent) change(ctx context.Context, c policy.Change) (policy.Change, error) {

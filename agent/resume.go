@@ -26,7 +26,7 @@ func (a *Agent) resumePolicy(st *session.State) (notices []string, err error) {
 		if err := json.Unmarshal(raw, &c); err != nil {
 			return nil, fmt.Errorf("agent: restored policy: %w", err)
 		}
-		if c.Mode != "" {
+		if c.Mode != "" || c.Limit != nil && c.Limit.Turn != st.OpenTurn {
 			continue
 		}
 		switch err := a.apply(c, 0); {
@@ -44,6 +44,9 @@ func (a *Agent) resumePolicy(st *session.State) (notices []string, err error) {
 	if ok && !set && a.opt.Permissions.Mode == "" && a.opt.Guards == nil {
 		if err := a.apply(policy.Change{Mode: m}, 0); err != nil {
 			return nil, err
+		}
+		if m == policy.ModePlan {
+			notices = append(notices, "the session goes on in plan mode: a question that was asked in it is not settled")
 		}
 	}
 	g.untold = nil // it is no news

@@ -98,7 +98,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	}
 	l := newLoop(a)
 	l.log = got.Log
-	l.turns = got.State.Turns
+	l.turns, l.left = got.State.Turns, leftOf(got.State)
 	l.mark = got.State.Mark
 	l.saves.at = got.State.Saved
 	l.use(got.Transcript)

@@ -64,6 +64,7 @@ type SubagentOptions struct {
 // Equipment is what a sub-agent works with.
 type Equipment struct {
 	Tools         *tool.Registry
+	Background    *Background            // see [Options].Background; ends with it
 	Return        func(dir string) error // see [Options].Return
 	Instructions  Instructions           // see [Options].Instructions
 	LoopObservers []LoopObserver

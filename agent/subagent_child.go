@@ -84,7 +84,7 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (c
 			return nil, errors.Join(err, e.Close())
 		}
 	}
-	o.Return, o.Instructions, o.LoopObservers = e.Return, e.Instructions, e.LoopObservers
+	o.Background, o.Return, o.Instructions, o.LoopObservers = e.Background, e.Return, e.Instructions, e.LoopObservers
 	return e.Close, nil
 }
 
@@ -154,6 +154,9 @@ func (a *Agent) childSession(ctx context.Context, b birth) (session.RestoreOptio
 	}
 	return r, fmt.Errorf("resume: %s is no sub-agent of this session", b.resume)
 }
+
+// Model is the model that answers.
+func (a *Agent) Model() model.Model { return a.model }
 
 // root is the session of the run that the agent works for: its own where it is no part of
 // another's.

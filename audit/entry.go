@@ -37,6 +37,7 @@ const (
 	ActionGrant  = "grant"  // a person's decision counts for the rest of the run
 	ActionRevoke = "revoke" // a grant was taken back
 	ActionPatch  = "patch"  // path rules were added
+	ActionLimit  = "limit"  // a skill leaves only some tools until a turn ends
 	ActionEnd    = "end"    // the run ended, and its grants and patches with it
 	ActionFire   = "fire"   // hooks were told, and none of them intervened
 	ActionErase  = "erase"  // content

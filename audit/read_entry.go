@@ -201,6 +201,11 @@ func changed(c *policy.Change, e *Entry) {
 		e.Resources = []Resource{{string(g.Operation), name}}
 	case c.Revoke != "":
 		e.Action, e.Grant = ActionRevoke, c.Revoke
+	case c.Limit != nil:
+		e.Action, e.Outcome = ActionLimit, c.Limit.Name
+		for _, rule := range c.Limit.Only {
+			e.Resources = append(e.Resources, Resource{Name: rule})
+		}
 	case c.Patch != nil:
 		e.Action, e.Tool = ActionPatch, c.Patch.Tool
 		e.Resources = patched(c.Patch)
