@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -365,7 +366,11 @@ func (o *Options) mcpProject() (*said, error) {
 	if o.Given != nil {
 		return nil, nil
 	}
-	src, err := o.read(policy.LayerProject, filepath.Join(o.Project, MCPFile), o.Project)
+	file := filepath.Join(o.Project, MCPFile)
+	if info, err := os.Lstat(file); err == nil && info.Mode() == os.ModeSocket {
+		return nil, nil // a sandbox keeps the name from being used, for as long as commands run
+	}
+	src, err := o.read(policy.LayerProject, file, o.Project)
 	if err != nil || len(src) == 0 {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package settings_test
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -333,4 +334,18 @@ func TestMCPKeysOfClaudeCode(t *testing.T) {
 	p.decide("s", true)
 	p.write("project/.holdfast/settings.json", `{"enableAllProjectMcpServers": false, "enabledMcpjsonServers": [], "disabledMcpjsonServers": ["s"]}`)
 	wantServers(t, p.load(), "s disabled")
+}
+
+// A placeholder that a sandbox puts where there is no such file is no file.
+func TestMCPPlaceholderOfASandbox(t *testing.T) {
+	p := newPlace(t)
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", p.path("project/.mcp.json"))
+	if err != nil {
+		t.Skip("no unix sockets here: ", err)
+	}
+	defer l.Close()
+	if err := os.Chmod(p.path("project/.mcp.json"), 0); err != nil {
+		t.Fatal(err)
+	}
+	wantServers(t, p.load())
 }
