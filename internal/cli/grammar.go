@@ -17,6 +17,7 @@ type grammar struct {
 	Store      storeCmd      `cmd:"" help:"Copy sessions from one store to another."`
 	Policy     policyCmd     `cmd:"" help:"Show, explain, test and check what may happen."`
 	Hooks      hooksCmd      `cmd:"" help:"List, trust, test and replay hooks."`
+	Context    contextCmd    `cmd:"" help:"List the instruction files that agents are given here."`
 	Trust      trustCmd      `cmd:"" help:"Trust the settings that a folder brings along."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Configure and approve MCP servers; and be one."`
 	Sandbox    sandboxCmd    `cmd:"" help:"Check paths and commands against sandbox settings."`
@@ -43,6 +44,7 @@ type sessionsCmd struct {
 	Rename   renameCmd   `cmd:"" help:"Give a session a title."`
 	Tag      tagCmd      `cmd:"" help:"Give a session a tag; an empty one clears it."`
 	Fork     forkCmd     `cmd:"" help:"Branch off a session; nothing is copied."`
+	Rewind   rewindCmd   `cmd:"" help:"Take a session's files and transcript back to an earlier point; says first what it will change."`
 	Delete   deleteCmd   `cmd:"" help:"Delete a session; what forks of it need stays." aliases:"rm"`
 	Prune    pruneCmd    `cmd:"" help:"Put old sessions into the trash, or delete what lies there."`
 	Restore  restoreCmd  `cmd:"" help:"Take a session out of the trash."`

@@ -59,7 +59,7 @@ func state(ctx context.Context, s *session.Sessions, m session.Meta) (string, *s
 		if err != nil {
 			return stateDamaged, nil
 		}
-		if last = r.Kind; !last.Shared() && last != session.KindHookRan { // SessionEnd is behind the last turn
+		if last = r.Kind; !last.Shared() && last != session.KindHookRan && last != session.KindFileSaved { // SessionEnd is behind the last turn, and a rewind of files
 			break
 		}
 	}

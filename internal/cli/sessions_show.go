@@ -16,9 +16,12 @@ import (
 // showCmd is `holdfast sessions show`.
 type showCmd struct {
 	sessionArg
-	Records bool `help:"The records of the log instead of the transcript."`
-	Tail    int  `short:"n" placeholder:"N" help:"Only the last N items or records."`
-	Full    bool `help:"Do not shorten long tool results."`
+	Records  bool  `help:"The records of the log instead of the transcript." xor:"what"`
+	Rewrites bool  `help:"How the transcript was rewritten: compacted, cut, mended." xor:"what"`
+	Before   bool  `name:"before-compaction" help:"The transcript as it was before the newest compaction." xor:"what"`
+	At       int64 `placeholder:"N" help:"The transcript as it was right after record N." xor:"what"`
+	Tail     int   `short:"n" placeholder:"N" help:"Only the last N items or records."`
+	Full     bool  `help:"Do not shorten long tool results."`
 	storeFlags
 	jsonFlag
 }
@@ -35,10 +38,18 @@ func (c *showCmd) run(ctx context.Context, p *Program) error {
 		return usage("--tail must not be negative", "")
 	}
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		if c.Records {
+		switch {
+		case c.Records:
 			return c.records(ctx, p, s, m)
+		case c.Rewrites:
+			return c.rewrites(ctx, p, s, m)
 		}
-		loaded, err := s.Load(ctx, m.ID, &session.LoadOptions{Limit: c.Tail})
+		if c.Before {
+			if err := c.compaction(ctx, s, m); err != nil {
+				return err
+			}
+		}
+		loaded, err := c.load(ctx, s, m)
 		if err != nil {
 			return err
 		}
@@ -102,8 +113,11 @@ func (c *showCmd) record(p *Program, r session.Record) error {
 		return p.out.json(docOf(r), false)
 	}
 	payload := string(r.Payload)
-	if r.Payload == nil {
+	switch {
+	case r.Payload == nil:
 		payload = "(erased)"
+	case r.Kind == session.KindFileSaved && !c.Full:
+		payload = savedLine(r.Payload)
 	}
 	if !c.Full {
 		payload = clipWidth(payload, 160)

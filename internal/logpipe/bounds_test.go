@@ -300,6 +300,10 @@ func TestForgedRecords(t *testing.T) {
 		{"the trash", session.KindMetaChanged, session.MetaPatch{Trashed: &word}, false},
 		{"a vendor's id", session.KindVendorMapped, map[string]string{"vendor": "claude"}, false},
 		{"an event of the workspace", session.KindWorkspaceEvent, map[string]string{"event": "deleted"}, false},
+		{"what a file was", session.KindFileSaved, session.FileSaved{Path: "/work/a", Digest: session.FileAbsent}, true},
+		{"a file that was put back", session.KindFileSaved, session.FileSaved{Path: "/work/a", Digest: session.FileAbsent, Rewind: &session.Rewound{To: 1}}, false},
+		{"a file that is the same as later", session.KindFileSaved, session.FileSaved{Path: "/work/a", Existed: true, Digest: "00", SameAs: 1000}, false},
+		{"a file beyond the bound", session.KindFileSaved, session.FileSaved{Path: "/work/a", Digest: strings.Repeat("x", maxSavedRecord)}, false},
 		{"a run's end", session.KindRunEvent, map[string]string{"status": "completed"}, false},
 		{"a redaction", session.KindRedacted, session.Redacted{Seqs: []int64{1}}, false},
 	} {

@@ -3,6 +3,7 @@ package logpipe
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/hook"
@@ -34,6 +35,8 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 		return readable[policy.Decision](r)
 	case session.KindHookRan:
 		return readable[hook.Ran](r)
+	case session.KindFileSaved:
+		return maySave(r, no)
 	case session.KindTaskChanged: // the host shows tasks and does nothing with them
 		return readable[tasks.Change](r)
 	case session.KindApprovalAsked, session.KindMetaChanged, session.KindApprovalResolved, session.KindPolicyChanged:
@@ -57,6 +60,27 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 		err = no("it changes more than the title")
 	}
 	return err
+}
+
+// maxSavedRecord bounds a record with a file in it: the content, and what is said of it.
+const maxSavedRecord = session.MaxSaved + 64<<10
+
+// maySave lets pass what a file in the container was. The host never writes it to its own
+// files; it is bounded all the same, and a rewind is the host's.
+func maySave(r *session.Record, no func(string) error) error {
+	if len(r.Payload) > maxSavedRecord {
+		return no(fmt.Sprintf("it has more than %d MiB", maxSavedRecord>>20))
+	}
+	f, err := readPayload[session.FileSaved](r)
+	switch {
+	case err != nil:
+		return err
+	case f.Rewind != nil:
+		return no("files are put back by the host")
+	case f.SameAs >= r.Seq || f.SameAs < 0:
+		return no("it names a record that is not before it")
+	}
+	return once(r)
 }
 
 // mayChange lets pass what ends a run, what is stricter, and the grant that a person's

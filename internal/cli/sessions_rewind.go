@@ -1,0 +1,298 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/checkpoint"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/workspace"
+)
+
+// rewindCmd is `holdfast sessions rewind`.
+type rewindCmd struct {
+	sessionArg
+	To         string   `placeholder:"POINT" help:"Back to right after this record (its number), item (its id) or turn (its id, or turn:3; turn:0 is before the first)."`
+	ToRewrite  string   `placeholder:"N" help:"Back to the transcript before the rewrite in record N, such as a compaction; last is the newest. sessions show --rewrites lists them."`
+	Files      bool     `help:"Only the files, unless --transcript is given, too."`
+	Transcript bool     `help:"Only the transcript, unless --files is given, too."`
+	Fork       bool     `help:"Leave the transcript as it is, and go on from there in a new session."`
+	AddDir     []string `placeholder:"FOLDER" sep:"none" help:"Another folder in which files are put back; may be repeated."`
+	Except     []string `placeholder:"FILE" sep:"none" help:"Leave this file as it is; may be repeated."`
+	Force      bool     `help:"Put back also files that others have changed since, and those that decide what other programs do."`
+	DryRun     bool     `help:"Only show what would be done."`
+	Yes        bool     `short:"y" help:"Do not ask."`
+	storeFlags
+	jsonFlag
+}
+
+// rewindDoc is what it prints as JSON: the plan, and what was done.
+type rewindDoc struct {
+	*checkpoint.Plan
+	Done *checkpoint.Result `json:"done,omitempty"`
+}
+
+func (c *rewindCmd) run(ctx context.Context, p *Program) error {
+	if (c.To == "") == (c.ToRewrite == "") {
+		return usage("say how far: one of --to and --to-rewrite", "holdfast sessions show "+quoteArg(c.Session)+" has the ids, --records and --rewrites the numbers")
+	}
+	if !c.Files && !c.Transcript {
+		c.Transcript, c.Files = true, c.To != ""
+	}
+	if c.Fork && !c.Transcript {
+		return usage("--fork is about the transcript", "leave --files out, or add --transcript")
+	}
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		o, closeFolders, err := c.options(ctx, p, s, m)
+		if err != nil {
+			return err
+		}
+		defer closeFolders()
+		plan, err := checkpoint.New(ctx, s, m.ID, o)
+		if err != nil {
+			return err
+		}
+		if !c.JSON {
+			c.show(p, m, plan)
+		}
+		if err := plan.Ready(); err != nil {
+			return c.blocked(p, plan, err)
+		}
+		yes, err := c.agreed(ctx, p, plan)
+		if err != nil {
+			return err
+		}
+		doc := rewindDoc{Plan: plan}
+		if yes {
+			if doc.Done, err = plan.Apply(ctx); err != nil {
+				return err
+			}
+		}
+		return c.tell(p, m, doc)
+	})
+}
+
+// options find the point, the folders, and what masks secrets.
+func (c *rewindCmd) options(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) (o checkpoint.Options, done func(), err error) {
+	done = func() {}
+	o = checkpoint.Options{Transcript: c.Transcript, Fork: c.Fork, Force: c.Force, By: orElse(p.env("USER"), "person")}
+	if o.To, err = c.point(ctx, s, m); err != nil {
+		return o, done, err
+	}
+	mask, err := p.logMask(m.CWD)
+	if err != nil {
+		return o, done, err
+	}
+	o.Mask = func(raw json.RawMessage) json.RawMessage {
+		raw, _ = mask.JSON(raw)
+		return raw
+	}
+	for _, f := range c.Except {
+		if !filepath.IsAbs(f) {
+			f = filepath.Join(m.CWD, f)
+		}
+		o.Except = append(o.Except, filepath.Clean(f))
+	}
+	if !c.Files {
+		return o, done, nil
+	}
+	if err := c.onThisMachine(ctx, s, m); err != nil {
+		return o, done, err
+	}
+	dirs := []string{m.CWD}
+	if m.CWD == "" {
+		dirs = nil
+	}
+	for _, d := range c.AddDir {
+		dir, err := p.folder(d)
+		if err != nil {
+			return o, done, err
+		}
+		dirs = append(dirs, dir)
+	}
+	if len(dirs) == 0 {
+		return o, done, usage("the session names no folder", "say where its files are: --add-dir FOLDER")
+	}
+	if o.Folders, err = tool.OpenFolders(dirs[0], dirs[1:]...); err != nil {
+		return o, done, &failure{msg: err.Error(), hint: "if the folder was moved: holdfast sessions relocate --cwd FOLDER " + m.ID, out: outcome.Usage, err: err}
+	}
+	return o, func() { _ = o.Folders.Close() }, nil
+}
+
+// logMask is what masks secrets in the log of a session of a folder; nil: its settings
+// mask nothing. With settings that cannot be read the built-in patterns count.
+func (p *Program) logMask(folder string) (*secret.Masker, error) {
+	if s, err := p.settingsOf(folder); err == nil {
+		return s.Masker()
+	}
+	return secret.New(nil)
+}
+
+// onThisMachine refuses to write files of a session whose agent works in a container:
+// its log comes from there.
+func (c *rewindCmd) onThisMachine(ctx context.Context, s *session.Sessions, m session.Meta) error {
+	for _, id := range []string{m.ID, m.Owner} {
+		if id == "" {
+			continue
+		}
+		of, err := s.Get(ctx, id)
+		if errors.Is(err, session.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if slug, _, ok := workspace.OfProject(of.Project); ok {
+			return usage(fmt.Sprintf("the files of this session are those of workspace %s: they are not put back from outside", slug), "take back the transcript alone: --transcript")
+		}
+	}
+	return nil
+}
+
+// point is the record that is meant.
+func (c *rewindCmd) point(ctx context.Context, s *session.Sessions, m session.Meta) (int64, error) {
+	if c.To != "" {
+		return checkpoint.Find(ctx, s, m.ID, c.To)
+	}
+	all, err := s.Rewrites(ctx, m.ID)
+	if err != nil {
+		return 0, err
+	}
+	if c.ToRewrite == "last" && len(all) > 0 {
+		return all[len(all)-1].Seq - 1, nil
+	}
+	n, err := strconv.ParseInt(c.ToRewrite, 10, 64)
+	for _, r := range all {
+		if err == nil && r.Seq == n {
+			return n - 1, nil
+		}
+	}
+	hint := "its transcript was never rewritten"
+	if len(all) > 0 {
+		hint = "holdfast sessions show --rewrites " + m.ID
+	}
+	return 0, usage(fmt.Sprintf("--to-rewrite %q is the number of no rewrite", c.ToRewrite), hint)
+}
+
+// blocked tells why nothing is done.
+func (c *rewindCmd) blocked(p *Program, plan *checkpoint.Plan, err error) error {
+	e, ok := errors.AsType[*checkpoint.BlockedError](err)
+	if !ok {
+		return err
+	}
+	if c.JSON {
+		if err := p.out.json(rewindDoc{Plan: plan}, false); err != nil {
+			return err
+		}
+	}
+	hint := "--except FILE leaves one as it is"
+	for _, f := range e.Files {
+		if f.Action == checkpoint.Conflict {
+			hint += ", --force puts back those in conflict"
+			break
+		}
+	}
+	return &failure{msg: fmt.Sprintf("%s cannot be put back, so nothing was changed", count(len(e.Files), "file")), hint: hint, out: outcome.Failed, err: err}
+}
+
+// agreed asks the person at the terminal, unless the command line has said it.
+func (c *rewindCmd) agreed(ctx context.Context, p *Program, plan *checkpoint.Plan) (bool, error) {
+	switch {
+	case c.DryRun || !plan.Changes():
+		return false, nil
+	case c.Yes:
+		return true, nil
+	}
+	a := p.asker()
+	if a == nil {
+		return false, nil
+	}
+	defer a.close()
+	return a.yes(ctx, "do this?")
+}
+
+// show prints the plan.
+func (c *rewindCmd) show(p *Program, m session.Meta, plan *checkpoint.Plan) {
+	t := p.out.term
+	p.out.line("session %s: back to record %d of %d", shown(m.ID), plan.To, m.Head)
+	for _, f := range plan.Files {
+		word := column(string(f.Action), 8)
+		switch f.Action {
+		case checkpoint.Conflict, checkpoint.Blocked:
+			word = t.red(word)
+		case checkpoint.Same, checkpoint.Left:
+			word = t.dim(word)
+		case checkpoint.Delete:
+			word = t.yellow(word)
+		}
+		more := ""
+		if f.Action == checkpoint.Restore || f.Action == checkpoint.Recreate {
+			more = "  " + size(f.Size)
+		}
+		for _, text := range []string{f.Why, f.Note} {
+			if text != "" {
+				more += "  " + text
+			}
+		}
+		p.out.line("  %s  %s%s", word, shown(seenFrom(m.CWD, f.Path)), t.dim(shown(more)))
+	}
+	if c.Files && len(plan.Files) == 0 {
+		p.out.line("  no tool has changed a file since")
+	}
+	if !c.Transcript {
+		return
+	}
+	how := "the transcript"
+	if c.Fork {
+		how = "a fork's transcript"
+	}
+	line := fmt.Sprintf("%s: %s instead of %d", how, count(plan.Items[1], "item"), plan.Items[0])
+	var undone []string
+	for _, r := range plan.Undone {
+		undone = append(undone, fmt.Sprintf("%s (record %d)", r.Reason, r.Seq))
+	}
+	if len(undone) > 0 {
+		line += ", as before: " + strings.Join(undone, ", ")
+	}
+	p.out.line("  %s", shown(line))
+}
+
+// seenFrom is a path as it is seen from a folder that holds it.
+func seenFrom(folder, path string) string {
+	if rel, err := filepath.Rel(folder, path); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+		return rel
+	}
+	return path
+}
+
+func (c *rewindCmd) tell(p *Program, m session.Meta, d rewindDoc) error {
+	if c.JSON {
+		return p.out.json(d, false)
+	}
+	switch {
+	case d.Done == nil && !d.Changes():
+		p.err.line("nothing has to be done")
+		return nil
+	case d.Done == nil && c.DryRun:
+		return nil
+	case d.Done == nil:
+		p.err.line("nothing was changed; --yes does it")
+		return nil
+	}
+	for _, f := range d.Done.Unkept {
+		p.warn("%s: what it was until now is not kept in the log, so this cannot be taken back", f.Path)
+	}
+	if d.Done.Forked != "" {
+		p.out.line("%s", d.Done.Forked)
+	}
+	p.err.line("session %s: %s put back; taken back by: holdfast sessions rewind %s--to %d %s", shown(m.ID), count(len(d.Done.Files), "file"), storeArg(c.Store), m.Head, quoteArg(m.ID))
+	return nil
+}
