@@ -29,6 +29,7 @@ type agentFlags struct {
 	AppendSystemPrompt     string `placeholder:"TEXT" group:"prompt" help:"Add to the system prompt."`
 	AppendSystemPromptFile string `placeholder:"FILE" group:"prompt" help:"Add a file's text to the system prompt."`
 
+	mcpConfigFlags
 	permissionFlags
 	NoHooks   bool `name:"no-hooks" group:"permission" help:"Run no hooks. Refused where the administrator's settings have some."`
 	NoSandbox bool `name:"no-sandbox" group:"permission" help:"Run commands without the kernel sandbox. Refused where the administrator's settings want it."`
@@ -82,6 +83,9 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 	if m.box, err = c.toolbox(p, cwd, m.rules, loud); err != nil {
 		return m, err
 	}
+	if err = m.box.connect(ctx); err != nil {
+		return m, err
+	}
 	if err = c.checkHooks(m.rules); err != nil {
 		return m, err
 	}
@@ -105,6 +109,7 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 	attachHooks := m.box.hooks.attach(&m.options)
 	m.attach = func(a *agent.Agent) {
 		m.box.host.attach(a)
+		m.box.follow(a)
 		attachHooks(a)
 	}
 	return m, nil
@@ -129,7 +134,7 @@ func (c *agentFlags) only(all *tool.Registry) (*tool.Registry, error) {
 	}
 	keep, gone := map[string]bool{}, []string{}
 	for _, name := range c.OnlyTools {
-		if _, ok := all.Lookup(name); !ok {
+		if _, ok := all.Lookup(name); !ok && !isMCPTool(name) { // a server's may come later
 			return nil, usage("there is no tool "+name, "the tools are "+strings.Join(toolNames(all), ", "))
 		}
 		keep[name] = true

@@ -36,14 +36,11 @@ type mcpFlags struct {
 // mcpConfigFlags name servers on the command line.
 type mcpConfigFlags struct {
 	MCPConfig       []string `name:"mcp-config" sep:"none" placeholder:"FILE|JSON" group:"mcp" help:"More MCP servers, in the form of .mcp.json; may be repeated."`
-	StrictMCPConfig bool     `name:"strict-mcp-config" group:"mcp" help:"No other servers than those of --mcp-config."`
+	StrictMCPConfig bool     `name:"strict-mcp-config" group:"mcp" help:"No other servers than those of --mcp-config; alone: none."`
 }
 
 // into adds the servers to what is loaded.
 func (f *mcpConfigFlags) into(p *Program, o *settings.Options) error {
-	if f.StrictMCPConfig && len(f.MCPConfig) == 0 {
-		return usage("--strict-mcp-config without --mcp-config: there would be no servers", `--mcp-config '{"mcpServers": {}}' says so`)
-	}
 	files, err := p.settingsFiles(f.MCPConfig)
 	o.MCP, o.StrictMCP = files, f.StrictMCPConfig
 	return err

@@ -167,40 +167,49 @@ func (c *mcpRevokeCmd) run(_ context.Context, p *Program) error {
 	return nil
 }
 
-// askServers asks the person at the terminal about the servers that nobody has decided
-// about, and returns the settings as they are then. Who does not answer is asked again
-// in the next run.
-func (p *Program) askServers(ctx context.Context, a *asker, s *settings.Settings, load func() (*settings.Settings, error)) (*settings.Settings, error) {
-	decided := false
+// approveServers asks the person at the terminal about the servers that nobody has decided
+// about, before the run. Who does not answer is asked again in the next run. Without a
+// terminal they are left out, and [Program.notice] tells.
+func (c *runCmd) approveServers(ctx context.Context, p *Program, cwd string) error {
+	if c.OutputFormat != "text" {
+		return nil
+	}
+	a := p.asker()
+	if a == nil {
+		return nil
+	}
+	defer a.close()
+	s, err := c.settings(p, cwd)
+	if err != nil {
+		return err
+	}
 	for i := range s.MCPServers {
 		srv := &s.MCPServers[i]
 		if srv.Status != settings.MCPPending && srv.Status != settings.MCPChanged {
 			continue
 		}
-		a.out.line("")
-		head := "an MCP server of " + shown(s.Project)
-		if srv.Status == settings.MCPChanged {
-			head += ", which is not what you approved any more"
+		if err := p.askServer(ctx, a, s, srv); err != nil {
+			return err
 		}
-		a.out.line("%s %s  %s", a.out.term.yellow(head+":"), a.out.term.bold(exact(srv.Name)), a.out.term.dim(shown(settings.Where(srv.Origin))))
-		a.out.serverFacts(srv)
-		a.keys.flush()
-		yes, clear, err := a.yesOrNo(ctx, "start it in this folder, now and from now on?")
-		if err != nil {
-			return nil, err
-		}
-		if !clear {
-			continue
-		}
-		if err := p.decideServer(s, srv, yes); err != nil {
-			return nil, err
-		}
-		decided = true
 	}
-	if !decided {
-		return s, nil
+	return nil
+}
+
+// askServer asks about one server.
+func (p *Program) askServer(ctx context.Context, a *asker, s *settings.Settings, srv *settings.MCPServer) error {
+	t := a.out.term
+	head := "an MCP server of " + s.Project + ":"
+	if srv.Status == settings.MCPChanged {
+		head = "an MCP server of " + s.Project + " that is not what you approved any more:"
 	}
-	return load()
+	a.out.line("%s %s  %s", t.yellow(shown(head)), t.bold(exact(srv.Name)), t.dim(shown(settings.Where(srv.Origin))))
+	a.out.serverFacts(srv)
+	a.keys.flush()
+	yes, clear, err := a.yesOrNo(ctx, "start it in this folder, now and from now on?")
+	if err != nil || !clear {
+		return err
+	}
+	return p.decideServer(s, srv, yes)
 }
 
 // yesOrNo is yes for a question that may be left open: clear says whether it was answered.

@@ -89,6 +89,8 @@ func (c *runCmd) onlyHere() string {
 		{c.NoPersist, "--no-session-persistence"},
 		{c.NoSandbox, "--no-sandbox"},
 		{c.NoHooks, "--no-hooks"},
+		{len(c.MCPConfig) > 0, "--mcp-config"},
+		{c.StrictMCPConfig, "--strict-mcp-config"},
 		{c.FallbackModel != "", "--fallback-model"},
 		{c.BaseURL != "", "--base-url"},
 		{c.MaxTokens != 0, "--max-tokens"},

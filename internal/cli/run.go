@@ -79,6 +79,11 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	if err != nil {
 		return outcome.Usage, err
 	}
+	if in == nil {
+		if err := c.approveServers(ctx, p, cwd); err != nil {
+			return outcome.Of(err), err
+		}
+	}
 	if d := c.remote(ctx, p); d != nil {
 		defer d.Close()
 		settle()
@@ -109,7 +114,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	if c.OutputFormat == "text" {
 		if person := p.asker(); person != nil {
 			defer person.close()
-			o.Ask = person.ask
+			o.Ask, m.box.form = person.ask, person.form
 		}
 	}
 	a, err := agent.New(m.models.primary, &o)
@@ -123,7 +128,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	}
 	view.begin(scene{
 		cwd: cwd, model: m.models.primary.Info().String(), keySource: m.models.keySource,
-		mode: a.Mode, tools: m.box.names(), args: c.again(),
+		mode: a.Mode, tools: m.box.names(), servers: m.box.serverStates(), args: c.again(),
 		again: c.Store != inMemory && !c.NoPersist && m.models.primary.Info().Provider != "scripted", // a play has an end
 	})
 	defer func() { p.leftBehind(m.box.background, c.Quiet) }()

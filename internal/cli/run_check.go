@@ -40,6 +40,8 @@ func (c *runCmd) check() error {
 		return usage("--include-partial-messages needs --output-format stream-json", "")
 	case c.Quiet && c.Verbose:
 		return usage("--quiet and --verbose cannot be used together", "")
+	case c.Workspace != "" && len(c.MCPConfig) > 0:
+		return usage("--mcp-config cannot be used with --workspace: MCP servers are not started for a container", "")
 	case c.MaxTurns < 0:
 		return usage("--max-turns must not be negative", "")
 	case c.MaxTokens < 0:

@@ -56,6 +56,10 @@ func (p *Program) notice(s *settings.Settings) {
 		p.warn("%s", what)
 		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
 	}
+	if what, hint := s.MCPNotice(); what != "" {
+		p.warn("%s", what)
+		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
+	}
 	for _, w := range s.Warnings {
 		p.warn("%s", w)
 	}

@@ -102,7 +102,7 @@ func (v *streamView) opened(e agent.SessionOpened) error {
 	v.id = e.ID
 	err := v.emit(wireInit{
 		Type: "system", Subtype: "init", CWD: v.scene.cwd, SessionID: v.id, Tools: v.scene.tools,
-		MCPServers: []string{}, Model: v.scene.model, PermissionMode: v.scene.mode(), SlashCommands: []string{},
+		MCPServers: append([]wireServer{}, v.scene.servers...), Model: v.scene.model, PermissionMode: v.scene.mode(), SlashCommands: []string{},
 		APIKeySource: v.scene.keySource, OutputStyle: "default", Agents: []string{}, Skills: []string{}, Plugins: []string{},
 		Version: version.Of().Version, Created: e.Created, ForkedFrom: e.Forked, UUID: uuid.NewString(),
 	})

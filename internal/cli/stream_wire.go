@@ -14,24 +14,30 @@ import (
 // The shapes of Claude Code's stream-json. What they do not have comes last.
 
 type wireInit struct {
-	Type           string      `json:"type"`
-	Subtype        string      `json:"subtype"`
-	CWD            string      `json:"cwd"`
-	SessionID      string      `json:"session_id"`
-	Tools          []string    `json:"tools"`
-	MCPServers     []string    `json:"mcp_servers"`
-	Model          string      `json:"model"`
-	PermissionMode policy.Mode `json:"permissionMode"`
-	SlashCommands  []string    `json:"slash_commands"`
-	APIKeySource   string      `json:"apiKeySource"`
-	OutputStyle    string      `json:"output_style"`
-	Agents         []string    `json:"agents"`
-	Skills         []string    `json:"skills"`
-	Plugins        []string    `json:"plugins"`
-	UUID           string      `json:"uuid"`
-	Version        string      `json:"holdfast_version"`
-	Created        bool        `json:"created"`
-	ForkedFrom     string      `json:"forked_from,omitempty"`
+	Type           string       `json:"type"`
+	Subtype        string       `json:"subtype"`
+	CWD            string       `json:"cwd"`
+	SessionID      string       `json:"session_id"`
+	Tools          []string     `json:"tools"`
+	MCPServers     []wireServer `json:"mcp_servers"`
+	Model          string       `json:"model"`
+	PermissionMode policy.Mode  `json:"permissionMode"`
+	SlashCommands  []string     `json:"slash_commands"`
+	APIKeySource   string       `json:"apiKeySource"`
+	OutputStyle    string       `json:"output_style"`
+	Agents         []string     `json:"agents"`
+	Skills         []string     `json:"skills"`
+	Plugins        []string     `json:"plugins"`
+	UUID           string       `json:"uuid"`
+	Version        string       `json:"holdfast_version"`
+	Created        bool         `json:"created"`
+	ForkedFrom     string       `json:"forked_from,omitempty"`
+}
+
+// wireServer is an MCP server and how it stands with it.
+type wireServer struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
 }
 
 type wireItem struct {

@@ -21,6 +21,7 @@ type scene struct {
 	cwd, model, keySource string
 	mode                  func() policy.Mode
 	tools                 []string
+	servers               []wireServer
 	again                 bool   // whether a later command can go on
 	args                  string // what it must repeat
 }

@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/version"
+	"github.com/holdfast-dev/holdfast/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/tool/mcp"
+)
+
+// servers are the MCP servers of a run.
+//
+//	settings ─► approved ─► mcp.Client ─► tools ─► registry, again when they change
+type servers struct {
+	client *mcp.Client
+	given  []*settings.MCPServer // that are approved, by name
+	failed map[string]error      // that cannot be used here
+}
+
+// mcpKit has no tools by itself: servers are connected to when everything else is there,
+// see [toolbox.connect]. A sub-agent has those of the run.
+func (b *toolbox) mcpKit() ([]tool.Tool, error) {
+	if !b.sub || b.servers == nil {
+		return nil, nil
+	}
+	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	defer stop()
+	return b.servers.tools(ctx, b.flags), nil
+}
+
+// wantsServers reports whether the run may have servers at all. In a container there are
+// none: their programs are on the host, and what runs on the host is not held by it.
+func (b *toolbox) wantsServers() bool {
+	c := b.flags
+	if c.contained || c.waits {
+		return false
+	}
+	return c.OnlyTools == nil || slices.ContainsFunc(c.OnlyTools, isMCPTool)
+}
+
+func isMCPTool(name string) bool { return strings.HasPrefix(name, "mcp__") }
+
+// connect connects to the approved servers and adds their tools. It waits for them, but
+// not for long: the tools of those that are late are added when they come.
+func (b *toolbox) connect(ctx context.Context) error {
+	if !b.wantsServers() || !slices.ContainsFunc(b.settings.MCPServers, startable) {
+		return nil
+	}
+	s, err := b.open()
+	if err != nil {
+		return err
+	}
+	b.servers = s
+	b.onClose(func() { _ = s.client.Close() })
+	b.base = b.registry
+	registry, err := b.with(s.tools(ctx, b.flags))
+	if err == nil {
+		b.registry = registry
+	}
+	return err
+}
+
+func startable(srv settings.MCPServer) bool { return srv.Status == settings.MCPApproved }
+
+// open makes the client. Nothing is started yet.
+func (b *toolbox) open() (*servers, error) {
+	s := &servers{failed: map[string]error{}}
+	var list []mcp.Server
+	for i := range b.settings.MCPServers {
+		srv := &b.settings.MCPServers[i]
+		if !startable(*srv) {
+			continue
+		}
+		s.given = append(s.given, srv)
+		if _, err := b.settings.ExpandMCP(srv, b.getenv); err != nil {
+			s.failed[srv.Name] = err
+			b.program.warn("%v", err)
+			continue
+		}
+		list = append(list, b.program.mcpServer(b.settings, srv))
+	}
+	o, err := b.program.mcpOptions(b.settings, b.environ())
+	if err != nil {
+		return nil, err
+	}
+	o.Sandbox, o.Dir, o.Fire, o.Elicit = b.held.box, b.settings.Project, b.host.fire, b.elicit
+	if b.held.box != nil {
+		if hosts := b.held.box.Merged().Hosts; len(hosts) > 0 {
+			rules, err := egress.Compile(hosts...)
+			if err != nil {
+				return nil, err
+			}
+			if o.Egress, err = egress.New(rules, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	s.client, err = mcp.Open(list, o)
+	return s, err
+}
+
+// getenv looks up a variable of whom the run is for.
+func (b *toolbox) getenv(name string) (string, bool) {
+	env := b.environ()
+	if env == nil {
+		env = b.program.Env
+	}
+	for _, pair := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// mcpServer is a server in the client's form. What is written in it is expanded there.
+func (p *Program) mcpServer(s *settings.Settings, srv *settings.MCPServer) mcp.Server {
+	out := mcp.Server{
+		Name: srv.Name, Transport: mcp.Transport(srv.Type), Command: srv.Command, Args: srv.Args, Env: srv.Env, Dir: srv.Dir,
+		URL: srv.URL, Headers: srv.Headers, CallTimeout: srv.Timeout, Tools: srv.Only, Origin: srv.Origin,
+	}
+	if d := srv.Dir; d != "" && !filepath.IsAbs(d) && !strings.HasPrefix(d, "${") {
+		out.Dir = filepath.Join(s.Project, d)
+	}
+	if o := srv.OAuth; o != nil {
+		out.OAuth = &mcp.OAuth{ClientID: o.ClientID, ClientSecret: o.ClientSecret, Scopes: o.Scopes, CallbackPort: o.CallbackPort}
+	}
+	return out
+}
+
+// mcpOptions are what every client of this program has.
+func (p *Program) mcpOptions(s *settings.Settings, environ []string) (*mcp.Options, error) {
+	home, err := p.home()
+	if err != nil {
+		return nil, err
+	}
+	if environ == nil {
+		environ = p.Env
+	}
+	return &mcp.Options{
+		Dir: s.Project, Environ: environ, Tokens: filepath.Join(home, "mcp"),
+		Name: "holdfast", Version: version.Of().Version, Notice: func(text string) { p.warn("%s", text) },
+	}, nil
+}
+
+// tools are those that the servers have now, without those that their definitions or the
+// run leave out.
+func (s *servers) tools(ctx context.Context, c *agentFlags) []tool.Tool {
+	return s.without(s.client.Tools(ctx), c)
+}
+
+func (s *servers) without(list []tool.Tool, c *agentFlags) []tool.Tool {
+	gone := map[string]bool{}
+	for _, st := range s.client.Status() {
+		i := slices.IndexFunc(s.given, func(srv *settings.MCPServer) bool { return srv.Name == st.Name })
+		if i < 0 {
+			continue
+		}
+		for _, t := range st.Tools {
+			gone[t.Name] = slices.Contains(s.given[i].Without, t.Tool)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(t tool.Tool) bool {
+		name := t.Spec().Name
+		return gone[name] || c.OnlyTools != nil && !slices.Contains(c.OnlyTools, name)
+	})
+}
+
+// with are the run's tools with those of servers.
+func (b *toolbox) with(list []tool.Tool) (*tool.Registry, error) {
+	all, err := tool.NewRegistry(append(b.base.Tools(), list...)...)
+	if err != nil {
+		return nil, fmt.Errorf("MCP servers: %w", err)
+	}
+	return withoutDenied(all, b.settings.Rules), nil
+}
+
+// follow has the agent know of servers whose tools change.
+func (b *toolbox) follow(a *agent.Agent) {
+	if b.servers == nil {
+		return
+	}
+	b.servers.client.OnChange(func(list []tool.Tool) {
+		registry, err := b.with(b.servers.without(list, b.flags))
+		if err != nil {
+			b.program.warn("%v", err)
+			return
+		}
+		a.SetTools(registry)
+	})
+}
+
+// serverStates say how it stands with each server that settings name.
+func (b *toolbox) serverStates() []wireServer {
+	list := []wireServer{}
+	state := map[string]string{}
+	if b.servers != nil {
+		for name := range b.servers.failed {
+			state[name] = string(mcp.Failed)
+		}
+		for _, st := range b.servers.client.Status() {
+			state[st.Name] = string(st.State)
+		}
+	}
+	for i := range b.settings.MCPServers {
+		srv := &b.settings.MCPServers[i]
+		word := string(srv.Status)
+		if s, ok := state[srv.Name]; ok {
+			word = s
+		}
+		list = append(list, wireServer{Name: srv.Name, Status: word})
+	}
+	return list
+}
+
+// errNoForm says that nobody can fill in what a server asks for.
+var errNoForm = errors.New("nobody is there to fill it in")
