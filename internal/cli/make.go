@@ -30,6 +30,8 @@ type agentFlags struct {
 	AppendSystemPromptFile string `placeholder:"FILE" group:"prompt" help:"Add a file's text to the system prompt."`
 
 	mcpConfigFlags
+	NoContextFiles bool `name:"no-context-files" group:"prompt" help:"Read no AGENTS.md and no CLAUDE.md, but those of the administrator."`
+
 	permissionFlags
 	NoHooks   bool `name:"no-hooks" group:"permission" help:"Run no hooks. Refused where the administrator's settings have some."`
 	NoSandbox bool `name:"no-sandbox" group:"permission" help:"Run commands without the kernel sandbox. Refused where the administrator's settings want it."`
@@ -104,6 +106,8 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 	if m.told, err = p.telemetry(ctx, &m.options); err != nil {
 		return m, err
 	}
+	m.options.Instructions = m.box.told()
+	m.options.LoopObservers = append(m.options.LoopObservers, m.box)
 	m.options.Return = m.box.goBack
 	m.box.watchFiles(&m.options)
 	attachHooks := m.box.hooks.attach(&m.options)

@@ -171,6 +171,12 @@ func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bo
 		if err != nil {
 			return nil, false, bad(err)
 		}
+	case session.KindTurnClosed:
+		var t session.TurnClosed
+		if err := json.Unmarshal(rec.Payload, &t); err != nil {
+			return nil, false, bad(err)
+		}
+		r.guards.EndTurn(t.Turn)
 	case session.KindDecision:
 		var then policy.Decision
 		if err := json.Unmarshal(rec.Payload, &then); err != nil {

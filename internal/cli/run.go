@@ -125,6 +125,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	defer func() { _ = a.Close() }()
 	if !c.Quiet {
 		p.notice(m.rules)
+		m.box.showInstructions(c.Verbose)
 	}
 	view.begin(scene{
 		cwd: cwd, model: m.models.primary.Info().String(), keySource: m.models.keySource,

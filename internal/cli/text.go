@@ -335,6 +335,8 @@ func (v *textView) policyChanged(e agent.PolicyChanged) {
 		v.note("for the rest of this run: %s %s%s", c.Grant.Effect, orElse(c.Grant.Scope, c.Grant.Tool+" "+c.Grant.Resource), by)
 	case c.Revoke != "":
 		v.note("what was decided for this run as %s is revoked%s", c.Revoke, by)
+	case c.Limit != nil:
+		v.note("until this turn ends %s leaves only %s", c.Limit.Name, strings.Join(c.Limit.Only, ", "))
 	case c.Patch != nil:
 		v.note("the policy for %s is changed%s", orElse(c.Patch.Tool, "every tool"), by)
 	}

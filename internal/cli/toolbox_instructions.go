@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/instructions"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// instructionsOf reads the instruction files of a session that works in cwd. none leaves
+// out all but the administrator's.
+func (p *Program) instructionsOf(s *settings.Settings, cwd string, folders []string, none bool, perms *policy.Config) (*instructions.Set, error) {
+	home, err := p.home()
+	if err != nil {
+		return nil, err
+	}
+	cwd, err = filepath.EvalSymlinks(cwd)
+	if err != nil {
+		return nil, err
+	}
+	root := s.Project
+	if rel, err := filepath.Rel(root, cwd); root == "" || err != nil || rel != "." && !filepath.IsLocal(rel) {
+		root = cwd
+	}
+	trust, err := s.TrustedTexts()
+	if err != nil {
+		return nil, err
+	}
+	managed := p.Managed
+	if managed == "" {
+		managed = settings.DefaultManaged
+	}
+	o := instructions.Options{
+		Cwd: cwd, Root: root, Folders: folders, Home: home, User: p.userHome(), Managed: filepath.Dir(managed),
+		Mode: instructions.Mode(s.Texts.Mode.Value), Denied: unreadable(perms), Trusted: trust.Folder,
+	}
+	if none {
+		o.Mode = instructions.None
+	}
+	for _, e := range s.Texts.Excludes {
+		o.Excludes = append(o.Excludes, e.Value)
+	}
+	return instructions.Load(&o)
+}
+
+// unreadable says of a file why a rule or a limit keeps the model from reading it, or "".
+func unreadable(c *policy.Config) func(path string) string {
+	return func(path string) string {
+		r := policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: path, ReadOnly: true}
+		for _, l := range c.Limits {
+			if v := l.Policy.Evaluate(r); v.Effect == policy.Deny {
+				return v.Reason
+			}
+		}
+		if v := c.Rules.Evaluate(r); v.Effect == policy.Deny {
+			return v.Reason
+		}
+		return ""
+	}
+}
+
+// instruct reads the instruction files for a toolbox.
+func (b *toolbox) instruct(cwd string) error {
+	if b.program == nil || b.settings == nil || b.flags == nil {
+		return nil
+	}
+	var err error
+	b.instructions, err = b.program.instructionsOf(b.settings, cwd, b.folders.Roots(), b.flags.NoContextFiles, &b.permissions)
+	if err == nil {
+		set := b.instructions
+		b.onClose(func() { _ = set.Close() })
+	}
+	return err
+}
+
+// told are the instructions as an agent tells them.
+func (b *toolbox) told() agent.Instructions {
+	if b.instructions == nil {
+		return agent.Instructions{}
+	}
+	in := agent.Instructions{Text: b.instructions.Text()}
+	for _, f := range b.instructions.Files() {
+		in.Loaded = append(in.Loaded, loadedFile(f))
+	}
+	return in
+}
+
+func loadedFile(f instructions.File) hook.Input {
+	return hook.Input{
+		Event: hook.InstructionsLoaded, FilePath: f.Path, Memory: string(f.Memory), LoadReason: string(f.Reason),
+		Globs: f.Globs, TriggerFile: f.Trigger, ParentFile: f.Parent,
+	}
+}
+
+// Observe has what was told of folders below told again when the transcript was rewritten.
+func (b *toolbox) Observe(_ string, e agent.Event) {
+	if _, ok := e.(agent.MutationFinished); ok && b.instructions != nil {
+		b.instructions.Forget()
+	}
+}
+
+// reader is the Read tool, which also tells what is written down for agents in the folder
+// of what it reads.
+type reader struct {
+	tool.Tool
+	b *toolbox
+}
+
+func (r reader) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
+	out, err := r.Tool.Run(ctx, call)
+	if err != nil || out.IsError {
+		return out, err
+	}
+	var in struct {
+		Path string `json:"file_path"`
+	}
+	if json.Unmarshal(call.Input, &in) != nil {
+		return out, nil
+	}
+	p, err := r.b.folders.Locate(in.Path)
+	if err != nil || !r.b.instructions.Pending(p.Abs) {
+		return out, nil //nolint:nilerr // what it read, it read
+	}
+	files := r.b.instructions.For(p.Abs)
+	if len(files) == 0 {
+		return out, nil
+	}
+	for _, f := range files {
+		if _, err := r.b.host.fire(ctx, loadedFile(f)); err != nil {
+			return out, err
+		}
+	}
+	text := "[besides what you read]\n" + r.b.instructions.Tell(files)
+	out.Content = append(out.Content, transcript.Text{Text: text})
+	return out, nil
+}
+
+// withInstructions has a kit's Read tell them.
+func (b *toolbox) withInstructions(tools []tool.Tool) []tool.Tool {
+	if b.instructions == nil {
+		return tools
+	}
+	for i, t := range tools {
+		if t.Spec().Name == "Read" {
+			tools[i] = reader{t, b}
+		}
+	}
+	return tools
+}
+
+// showInstructions tells the person what was left out of instruction files and, with all,
+// which were read.
+func (b *toolbox) showInstructions(all bool) {
+	if b.instructions == nil {
+		return
+	}
+	if all {
+		b.program.showInstructions(b.program.err, b.instructions.Files())
+	}
+	for _, n := range b.instructions.Notices() {
+		b.program.warn("%s", n)
+	}
+}
