@@ -76,8 +76,9 @@ var floors = map[string]int{
 	"agent":    40,
 	"settings": 40,
 
-	"otel":      45, // it watches an agent
-	"tool/team": 45, // it leads agents
+	"otel":         45, // it watches an agent
+	"tool/team":    45, // it leads agents
+	"agent/define": 45,
 
 	"internal/demo":       0, // files only
 	"internal/page":       0,

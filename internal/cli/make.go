@@ -22,6 +22,7 @@ type agentFlags struct {
 	CWD         string   `name:"cwd" placeholder:"FOLDER" group:"work" help:"Work in this folder; default the current one."`
 	Init        bool     `xor:"setup" group:"work" help:"Tell Setup hooks to prepare the folder, first."`
 	Maintenance bool     `xor:"setup" group:"work" help:"Tell Setup hooks to tidy up, first."`
+	Agents      string   `placeholder:"JSON" group:"work" help:"Kinds of sub-agents by name, stronger than those of files."`
 	AddDir      []string `sep:"none" placeholder:"FOLDER" group:"work" help:"Another folder that the tools may touch; may be repeated."`
 
 	SystemPrompt           string `placeholder:"TEXT" group:"prompt" help:"Replace the system prompt."`
@@ -29,9 +30,9 @@ type agentFlags struct {
 	AppendSystemPrompt     string `placeholder:"TEXT" group:"prompt" help:"Add to the system prompt."`
 	AppendSystemPromptFile string `placeholder:"FILE" group:"prompt" help:"Add a file's text to the system prompt."`
 
-	mcpConfigFlags
 	NoContextFiles bool `name:"no-context-files" group:"prompt" help:"Read no AGENTS.md and no CLAUDE.md, but those of the administrator."`
 
+	mcpConfigFlags
 	permissionFlags
 	NoHooks   bool `name:"no-hooks" group:"permission" help:"Run no hooks. Refused where the administrator's settings have some."`
 	NoSandbox bool `name:"no-sandbox" group:"permission" help:"Run commands without the kernel sandbox. Refused where the administrator's settings want it."`
@@ -98,7 +99,7 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 	held, profile := m.box.held.status()
 	m.options = agent.Options{
 		System: system, Fallback: m.models.fallback, MaxTokens: c.MaxTokens, Effort: c.Effort,
-		Permissions: m.box.permissions, Tools: m.box.registry, Background: m.box.background, AskTimeout: m.rules.AskTimeout.Value,
+		Permissions: m.box.permissions, Tools: m.box.registry, Background: m.box.background, Subagents: m.box.subagents(), AskTimeout: m.rules.AskTimeout.Value,
 		Sandbox: held, Profile: profile,
 		Setup: c.setup(), Mask: mask,
 		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now,

@@ -89,6 +89,7 @@ func (c *runCmd) onlyHere() string {
 		{c.NoPersist, "--no-session-persistence"},
 		{c.NoSandbox, "--no-sandbox"},
 		{c.NoHooks, "--no-hooks"},
+		{c.Agents != "", "--agents"},
 		{len(c.MCPConfig) > 0, "--mcp-config"},
 		{c.StrictMCPConfig, "--strict-mcp-config"},
 		{c.FallbackModel != "", "--fallback-model"},

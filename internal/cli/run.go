@@ -126,6 +126,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	if !c.Quiet {
 		p.notice(m.rules)
 		m.box.showInstructions(c.Verbose)
+		m.box.showDefinitions()
 	}
 	view.begin(scene{
 		cwd: cwd, model: m.models.primary.Info().String(), keySource: m.models.keySource,

@@ -50,6 +50,10 @@ type toolbox struct {
 	settings *settings.Settings
 	hide     func(abs string) bool // from searches
 
+	crew   *crew    // whom the agent may give work to; nil: nobody
+	who    string   // of a teammate's: its name
+	wanted []string // of a sub-agent's: the tools that its kind names; nil: all
+
 	sub  bool // it is a sub-agent's
 	mu   sync.Mutex
 	ends []func() // last first, when the toolbox is closed
@@ -74,6 +78,7 @@ func kits() []kit {
 		{"ask", (*toolbox).askKit},
 		{"web", (*toolbox).webKit},
 		{"mcp", (*toolbox).mcpKit}, // last: what it has changes
+		{"agents", (*toolbox).agentsKit},
 	}
 }
 
@@ -132,10 +137,13 @@ func (c *agentFlags) toolbox(p *Program, cwd string, s *settings.Settings, loud 
 
 // over is a toolbox with the same parts over folders of its own, which starts in cwd. The
 // caller closes it.
-func (b *toolbox) over(cwd string) (*toolbox, error) {
+func (b *toolbox) over(cwd string, w agent.Workplace) (*toolbox, error) {
 	sub := &toolbox{
-		permissions: b.permissions, held: b.held, hooks: b.hooks, host: b.host, background: b.background,
+		permissions: b.permissions, held: b.held, hooks: b.hooks, host: b.host, crew: b.crew, who: w.Name, wanted: w.Definition.Tools,
 		program: b.program, flags: b.flags, settings: b.settings, hide: b.hide, sub: true,
+	}
+	if b.background != nil {
+		sub.background = agent.NewBackground(nil)
 	}
 	roots := b.folders.Roots()
 	var err error

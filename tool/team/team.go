@@ -151,7 +151,7 @@ func (t *Team) admit(s *agent.Subagents, who *member) error {
 	}
 	lead := s.Agent()
 	switch {
-	case lead == nil || lead.SessionID() == "":
+	case lead == nil || lead.Snapshot().Seq == 0: // of no log
 		return errors.New("a team needs a session that is kept")
 	case checkName(who.name) != nil:
 		return checkName(who.name)

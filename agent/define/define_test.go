@@ -1,0 +1,190 @@
+package define_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/agent/define"
+)
+
+const reviewer = `---
+name: reviewer
+description: Reviews changes.
+tools: Read, Grep, Glob
+disallowedTools: [Bash]
+model: haiku
+permissionMode: plan
+maxTurns: 20
+background: true
+color: cyan
+---
+You review changes.
+`
+
+func TestParse(t *testing.T) {
+	d, problems, ok := define.Parse("reviewer.md", []byte(reviewer))
+	want := agent.Definition{
+		Name: "reviewer", Description: "Reviews changes.", Prompt: "You review changes.", Tools: []string{"Read", "Grep", "Glob"},
+		Without: []string{"Bash"}, Model: "haiku", Mode: "plan", MaxTurns: 20, Background: true, Origin: "reviewer.md",
+	}
+	if !ok || len(problems) != 0 || !reflect.DeepEqual(d, want) {
+		t.Errorf("%+v\n%+v %v %v", d, want, problems, ok)
+	}
+}
+
+func TestWhatIsToldOfADefinition(t *testing.T) {
+	for _, tt := range []struct {
+		front, want string // "" is nothing
+		used        bool
+	}{
+		{"description: d", "", true}, // named by its file
+		{"description: d\ntools:", "", true},
+		{"description: d\ntools: []", "", true},
+		{"description: d\ntools: '*'", "", true},
+		{"description: d\ntools: Read, Agent(worker)", "4:8: tools: sub-agents start no others", true},
+		{"description: d\nskills: [a, b]", "x.md:4:1: skills is not heeded", true},
+		{"description: d\nfavourite: blue", `x.md:4:1: there is no field "favourite"`, true},
+		{"name: a", "no description", false},
+		{"name: a(b\ndescription: d", "cannot be put into a rule", false},
+		{"description: [d]", "description must be a text, not a list", false},
+		{"description: d\ntools: Bash(git *), Read", `x.md:4:8: tools: Bash(git *): a definition cannot narrow a tool to "git *"`, false},
+		{"description: d\ntools: 5", "tools must be a list of tools", false},
+		{"description: d\ndisallowedTools: '*'", "would leave it without tools", false},
+		{"description: d\npermissionMode: wild", "permissionMode", false},
+		{"description: d\nmaxTurns: 0", "maxTurns: 0", false},
+		{"description: d\nmaxTurns: many", "maxTurns", false},
+		{"description: d\nbackground: yes please", "background", false},
+		{"description: d\nhooks: {PreToolUse: []}", "x.md:4:1: hooks in a definition does not work here", false},
+		{"description: d\nisolation: worktree", "isolation in a definition does not work here", false},
+		{"description: d\ndescription: e", "x.md:4", false},
+		{"description: 'd", "x.md:", false},
+	} {
+		d, problems, used := define.Parse("x.md", []byte("---\nname: x\n"+tt.front+"\n---\ngo\n"))
+		if strings.HasPrefix(tt.front, "name:") {
+			d, problems, used = define.Parse("x.md", []byte("---\n"+tt.front+"\n---\ngo\n"))
+		}
+		told := fmt.Sprint(problems)
+		if used != tt.used || (tt.want == "") != (len(problems) == 0) || !strings.Contains(told, tt.want) {
+			t.Errorf("%q: used %v, told %s; want %q", tt.front, used, told, tt.want)
+		}
+		if used && d.Name != "x" {
+			t.Errorf("%q: name %q", tt.front, d.Name)
+		}
+	}
+	for text, want := range map[string]string{
+		"just text": "no front matter", "---\ndescription: d\n---\n": "there is no prompt", "---\nname: a\n": "does not end", "\xff": "UTF-8",
+		strings.Repeat("x", 300<<10): "larger than 256 KiB",
+	} {
+		if _, problems, ok := define.Parse("x.md", []byte(text)); ok || !strings.Contains(fmt.Sprint(problems), want) {
+			t.Errorf("%.20q: %v", text, problems)
+		}
+	}
+}
+
+func TestNoToolsAndAllTools(t *testing.T) {
+	none, _, _ := define.Parse("x.md", []byte("---\ndescription: d\ntools: []\n---\ngo"))
+	all, _, _ := define.Parse("x.md", []byte("---\ndescription: d\n---\ngo"))
+	star, _, _ := define.Parse("x.md", []byte("---\ndescription: d\ntools: ['*']\n---\ngo"))
+	if none.Tools == nil || len(none.Tools) != 0 || all.Tools != nil || star.Tools != nil {
+		t.Errorf("%v %v %v", none.Tools, all.Tools, star.Tools)
+	}
+}
+
+func write(t testing.TB, dir, name, text string) {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func definition(prompt string) string { return "---\ndescription: d\n---\n" + prompt }
+
+func TestLoad(t *testing.T) {
+	project, home, user := t.TempDir(), t.TempDir(), t.TempDir()
+	write(t, project, ".claude/agents/a.md", definition("claude's"))
+	write(t, project, ".holdfast/agents/a.md", definition("ours"))
+	write(t, project, ".claude/agents/deep/er/b.md", definition("deep"))
+	write(t, project, ".claude/agents/README.md", "not a definition")
+	write(t, project, ".claude/agents/bad.md", "nothing")
+	write(t, home, "agents/a.md", definition("home's"))
+	write(t, home, "agents/c.md", definition("home's"))
+	write(t, user, ".claude/agents/c.md", definition("user's"))
+	write(t, user, ".claude/agents/d.md", definition("user's"))
+	o := define.Options{
+		Project: project, Trusted: true, Home: home, User: user,
+		JSON: `{"d": {"description": "x", "prompt": "flag's"}, "e": {"description": "x"}}`,
+	}
+	show := func(s *define.Set) string {
+		var all []string
+		for _, d := range s.Definitions {
+			all = append(all, d.Name+"="+d.Prompt)
+		}
+		return strings.Join(all, " ")
+	}
+	s := define.Load(&o)
+	if got := show(s); got != "a=ours b=deep c=home's d=flag's" {
+		t.Errorf("%s", got)
+	}
+	if told := fmt.Sprint(s.Problems); len(s.Problems) != 2 || !strings.Contains(told, "bad.md:1:1: there is no front matter") || !strings.Contains(told, "--agents:1:49: there is no prompt") {
+		t.Errorf("%s", told)
+	}
+	o.Trusted = false
+	s = define.Load(&o)
+	if got := show(s); got != "a=home's c=home's d=flag's" || len(s.Problems) != 3 || !strings.Contains(fmt.Sprint(s.Problems), "the folder is not trusted") {
+		t.Errorf("%s %v", got, s.Problems)
+	}
+	o.JSON = "[]"
+	if s = define.Load(&o); !strings.Contains(fmt.Sprint(s.Problems), "it must be an object of definitions by name, not a list") {
+		t.Errorf("%v", s.Problems)
+	}
+}
+
+func TestALinkLeadsNowhere(t *testing.T) {
+	project, outside := t.TempDir(), t.TempDir()
+	write(t, outside, "a.md", definition("outside"))
+	write(t, project, ".claude/agents/b.md", definition("inside"))
+	if err := os.Symlink(filepath.Join(outside, "a.md"), filepath.Join(project, ".claude/agents/a.md")); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	s := define.Load(&define.Options{Project: project, Trusted: true})
+	if len(s.Definitions) != 1 || len(s.Problems) != 1 || !strings.Contains(s.Problems[0].What, "cannot be read") {
+		t.Errorf("%+v %v", s.Definitions, s.Problems)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(reviewer))
+	f.Add([]byte("---\ntools: a(b,c),d\n---\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		d, problems, ok := define.Parse("x.md", b)
+		if ok && (d.Name == "" || d.Description == "" || d.Prompt == "") {
+			t.Errorf("%+v is used", d)
+		}
+		if !ok && len(problems) == 0 {
+			t.Error("it is left out and nobody is told")
+		}
+	})
+}
+
+func ExampleLoad() {
+	s := define.Load(&define.Options{JSON: `{"reviewer": {"description": "Reviews changes.", "prompt": "You review.", "tools": ["Read"], "hooks": {}}}`})
+	for _, p := range s.Problems {
+		fmt.Println(p)
+	}
+	s = define.Load(&define.Options{JSON: `{"reviewer": {"description": "Reviews changes.", "prompt": "You review.", "tools": ["Read"]}}`})
+	for _, d := range s.Definitions {
+		fmt.Println(d.Name, d.Tools)
+	}
+	// Output:
+	// --agents:1:94: hooks in a definition does not work here, and it is not used without
+	// reviewer [Read]
+}

@@ -1,0 +1,20 @@
+// Package define reads kinds of sub-agents as people write them down: Markdown files with
+// front matter, as for Claude Code, or JSON.
+//
+//	---
+//	name: reviewer                     # small letters, digits, hyphens; else the file's name
+//	description: Reviews changes.      # when to use it
+//	tools: Read, Grep, Glob            # or a list; without it all of its parent's
+//	disallowedTools: Bash
+//	model: haiku                       # inherit, an alias, a model, PROVIDER/MODEL
+//	permissionMode: plan               # never weaker than its parent's
+//	maxTurns: 20
+//	background: true
+//	---
+//	You review changes.                # its system prompt
+//
+//	set := define.Load(&define.Options{Project: dir, Trusted: true, User: home})
+//
+// What says less than its writer may think is told: a problem names file, line and what to
+// do. A file that cannot be used is left out, and ends nothing.
+package define

@@ -1,0 +1,256 @@
+package define
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/yamltree"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Problem is what is wrong with a definition.
+type Problem struct {
+	File         string
+	Line, Column int // from 1; 0 when it is of the whole file
+	What, Hint   string
+	Fatal        bool // the definition is left out
+}
+
+func (p Problem) String() string {
+	at := p.File
+	if p.Line > 0 {
+		at += fmt.Sprintf(":%d:%d", p.Line, p.Column)
+	}
+	return at + ": " + p.What
+}
+
+// maxFile bounds a definition, in bytes.
+const maxFile = 256 << 10
+
+// reader collects what one text says.
+type reader struct {
+	file     string
+	source   []byte
+	d        agent.Definition
+	problems []Problem
+}
+
+// Parse reads one Markdown file. ok is false when it cannot be used.
+func Parse(file string, source []byte) (d agent.Definition, problems []Problem, ok bool) {
+	r := &reader{file: file, source: source, d: agent.Definition{Origin: file}}
+	if len(source) > maxFile {
+		r.refuse(-1, "", "it is larger than 256 KiB")
+		return r.done()
+	}
+	text, err := yamltree.Split(source)
+	if err != nil {
+		bad, _ := errors.AsType[*yamltree.Error](err)
+		if bad == nil {
+			bad = &yamltree.Error{Offset: -1, What: err.Error()}
+		}
+		r.refuse(bad.Offset, bad.Hint, "%s", bad.What)
+		return r.done()
+	}
+	if !text.Has {
+		r.refuse(0, "begin with ---, name:, description: and ---", "there is no front matter")
+		return r.done()
+	}
+	r.d.Prompt = strings.TrimSpace(text.Body)
+	r.fields(&text.Front)
+	if r.d.Name == "" {
+		r.d.Name = strings.TrimSuffix(filepath.Base(file), ".md")
+	}
+	r.complete(text.Front.At)
+	return r.done()
+}
+
+func (r *reader) done() (agent.Definition, []Problem, bool) {
+	for _, p := range r.problems {
+		if p.Fatal {
+			return agent.Definition{}, r.problems, false
+		}
+	}
+	return r.d, r.problems, true
+}
+
+// complete checks what a definition must have.
+func (r *reader) complete(at int) {
+	switch name := r.d.Name; {
+	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:") != "" || len(name) > 64:
+		r.refuse(at, "use small letters, digits and hyphens", "the name %.80q cannot be put into a rule", name)
+	case r.d.Description == "":
+		r.refuse(at, "add description: and when to use it", "there is no description: no model would know when to use it")
+	case r.d.Prompt == "":
+		r.refuse(at, "write what it is to do", "there is no prompt")
+	}
+}
+
+func (r *reader) problem(fatal bool, at int, hint, format string, args ...any) {
+	p := Problem{File: r.file, What: fmt.Sprintf(format, args...), Hint: hint, Fatal: fatal}
+	if at >= 0 {
+		p.Line, p.Column = yamltree.Place(r.source, at)
+	}
+	r.problems = append(r.problems, p)
+}
+
+func (r *reader) refuse(at int, hint, format string, args ...any) {
+	r.problem(true, at, hint, format, args...)
+}
+
+// pointless are fields that only say how a definition is shown.
+var pointless = []string{"color"}
+
+// unheeded are fields whose lack takes nothing away that guards anything.
+var unheeded = map[string]string{
+	"skills":        "it finds them when it looks",
+	"memory":        "nothing is kept for it from session to session",
+	"mcpServers":    "it has those of its parent",
+	"effort":        "it thinks as much as its parent",
+	"initialPrompt": "it is told its task only",
+}
+
+// guarding are fields that others rely on: a definition with one is not used without it.
+var guarding = map[string]string{
+	"hooks":     "put them into settings, with a matcher for SubagentStart and the agent's name where they are about that",
+	"isolation": "tell it in the prompt to use EnterWorktree",
+}
+
+// fields reads the front matter.
+func (r *reader) fields(front *jsontree.Node) {
+	for i := range front.Members {
+		m := &front.Members[i]
+		v := &m.Value
+		if v.Kind == jsontree.Null {
+			continue // as if it were not there
+		}
+		switch m.Key {
+		case "name":
+			r.text(m, &r.d.Name)
+		case "description":
+			r.text(m, &r.d.Description)
+		case "prompt":
+			r.text(m, &r.d.Prompt)
+		case "tools":
+			r.d.Tools = r.tools(m, true)
+		case "disallowedTools":
+			r.d.Without = r.tools(m, false)
+		case "model":
+			r.text(m, &r.d.Model)
+		case "permissionMode":
+			var name string
+			r.text(m, &name)
+			mode, err := policy.ParseMode(name)
+			if err != nil {
+				r.refuse(v.At, "", "permissionMode: %v", err)
+			}
+			r.d.Mode = mode
+		case "maxTurns":
+			n, err := strconv.Atoi(v.Text)
+			if v.Kind != jsontree.Number || err != nil || n < 1 {
+				r.refuse(v.At, "write a number from 1 on", "maxTurns: %s", v.Show())
+			}
+			r.d.MaxTurns = n
+		case "background":
+			if v.Kind != jsontree.Bool {
+				r.refuse(v.At, "write true or false", "background: %s", v.Show())
+			}
+			r.d.Background = v.Text == "true"
+		default:
+			r.other(m)
+		}
+	}
+}
+
+// other tells of a field that is not used.
+func (r *reader) other(m *jsontree.Member) {
+	for _, p := range pointless {
+		if m.Key == p {
+			return
+		}
+	}
+	if why, ok := unheeded[m.Key]; ok {
+		r.problem(false, m.At, "", "%s is not heeded: %s", m.Key, why)
+		return
+	}
+	if hint, ok := guarding[m.Key]; ok {
+		r.refuse(m.At, hint, "%s in a definition does not work here, and it is not used without", m.Key)
+		return
+	}
+	r.problem(false, m.At, "", "there is no field %.60q: it is not heeded", m.Key)
+}
+
+func (r *reader) text(m *jsontree.Member, to *string) {
+	if m.Value.Kind != jsontree.Text {
+		r.refuse(m.Value.At, "put it into quotes", "%s must be a text, not %s", m.Key, m.Value.Show())
+		return
+	}
+	*to = strings.TrimSpace(m.Value.Text)
+}
+
+// tools reads a list of tools: with commas in between, or of YAML. nil is all.
+func (r *reader) tools(m *jsontree.Member, may bool) []string {
+	var names []string
+	add := func(at int, text string) {
+		depth, from := 0, 0
+		for i, c := range text + "," {
+			switch {
+			case c == '(':
+				depth++
+			case c == ')':
+				depth--
+			case c == ',' && depth <= 0:
+				if name := strings.TrimSpace(text[from:i]); name != "" {
+					names = append(names, r.tool(at, m.Key, name, may)...)
+				}
+				from = i + 1
+			}
+		}
+	}
+	switch v := &m.Value; v.Kind {
+	case jsontree.Text:
+		add(v.At, v.Text)
+	case jsontree.List:
+		for i := range v.Items {
+			if n := &v.Items[i]; n.Kind == jsontree.Text {
+				add(n.At, n.Text)
+			} else {
+				r.refuse(n.At, "", "%s: %s is no name of a tool", m.Key, n.Show())
+			}
+		}
+	default:
+		r.refuse(v.At, "write Read, Grep", "%s must be a list of tools, not %s", m.Key, v.Show())
+	}
+	for _, n := range names {
+		if n == "*" {
+			return nil
+		}
+	}
+	if names == nil && may {
+		names = []string{} // none
+	}
+	return names
+}
+
+// tool reads the name of one tool.
+func (r *reader) tool(at int, key, name string, may bool) []string {
+	bare, scope, scoped := strings.Cut(name, "(")
+	switch {
+	case bare == "Task" || bare == "Agent":
+		if may {
+			r.problem(false, at, "", "%s: sub-agents start no others, so %s is left out", key, name)
+		}
+		return nil
+	case scoped:
+		r.refuse(at, "name "+bare+" here, and put "+name+" into permissions of settings", "%s: %s: a definition cannot narrow a tool to %q", key, name, strings.TrimSuffix(scope, ")"))
+		return nil
+	case name == "*" && !may:
+		r.refuse(at, "", "%s: * would leave it without tools", key)
+		return nil
+	}
+	return []string{name}
+}

@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/agent/define"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/tool/tasks"
+	"github.com/holdfast-dev/holdfast/tool/team"
+)
+
+// crew is whom a run's agent may give work to, and the list of what is to be done.
+type crew struct {
+	box   *toolbox // of the run's agent
+	subs  *agent.Subagents
+	team  *team.Team
+	board *tasks.Board
+
+	problems []define.Problem // of definitions
+}
+
+// agentsKit lets the agent give work to sub-agents and teammates, and keep a list of tasks,
+// on which teammates work too. Not in a container, where an agent has only its own session.
+func (b *toolbox) agentsKit() ([]tool.Tool, error) {
+	switch {
+	case b.flags != nil && b.flags.contained:
+		return nil, nil
+	case b.sub:
+		return b.crew.tasksOf(b)
+	}
+	c := &crew{box: b}
+	c.team = team.New(&team.Options{Board: func() *tasks.Board { return c.board }})
+	c.board = tasks.Open(nil, "", &tasks.Options{Where: c.where, Created: c.created, Completed: c.completed, Changed: c.changed})
+	definitions, problems, err := b.definitions()
+	if err != nil {
+		return nil, err
+	}
+	c.subs, err = agent.NewSubagents(&agent.SubagentOptions{
+		Definitions: definitions, Model: c.model, Tools: c.equip, Named: c.team.Join, Resumed: c.team.Resume,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.problems, b.crew = problems, c
+	mates, err := c.team.Tools()
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.tasksOf(b)
+	return slices.Concat([]tool.Tool{c.subs.Tool()}, mates, list), err
+}
+
+// subagents are the option of the run's agent.
+func (b *toolbox) subagents() *agent.Subagents {
+	if b.crew == nil {
+		return nil
+	}
+	return b.crew.subs
+}
+
+// tasksOf are the tools of the list of tasks: TaskCreate and its like, or TodoWrite where
+// that is wanted by name and they are not. Sub-agents that do not live on have none,
+// unless their kind names them.
+func (c *crew) tasksOf(b *toolbox) ([]tool.Tool, error) {
+	if c == nil {
+		return nil, nil
+	}
+	wanted := b.wanted
+	if b.flags != nil && !b.sub {
+		wanted = b.flags.OnlyTools
+	}
+	if slices.Contains(wanted, "TodoWrite") && !slices.Contains(wanted, "TaskCreate") {
+		t, err := c.board.TodoTool(b.who)
+		return []tool.Tool{t}, err
+	}
+	if b.sub && b.who == "" && !slices.ContainsFunc(wanted, func(s string) bool { return strings.HasPrefix(s, "Task") }) {
+		return nil, nil
+	}
+	return c.board.Tools(b.who)
+}
+
+// equip makes the tools of one sub-agent.
+func (c *crew) equip(_ context.Context, w agent.Workplace) (agent.Equipment, error) {
+	cwd := orElse(w.CWD, c.box.folders.Cwd())
+	if _, err := c.box.folders.Locate(cwd); err != nil {
+		cwd = c.box.folders.Roots()[0]
+	}
+	sub, err := c.box.over(cwd, w)
+	if err != nil {
+		return agent.Equipment{}, err
+	}
+	return agent.Equipment{
+		Tools: sub.registry, Background: sub.background, Return: sub.goBack, Instructions: sub.told(), LoopObservers: []agent.LoopObserver{sub},
+		Close: func() error { sub.close(); return nil },
+	}, nil
+}
+
+// models that definitions for Claude Code name by what they are good at.
+var aliases = map[string]string{"opus": "claude-opus-4-6", "sonnet": "claude-sonnet-4-6", "haiku": "claude-haiku-4-5"}
+
+// model is one that a definition or a call names: PROVIDER/MODEL, a model of the run's
+// provider, or an alias, which is one of Anthropic's where that is the run's provider and
+// else the run's own.
+func (c *crew) model(name string) (model.Model, error) {
+	flags, p := c.box.flags, c.box.program
+	of, err := c.box.host.agent()
+	if err != nil {
+		return nil, err
+	}
+	own := of.Model()
+	if flags.model != nil {
+		if _, alias := aliases[name]; alias {
+			return own, nil
+		}
+		return nil, fmt.Errorf("model %s: there is only %s here", name, own.Info())
+	}
+	if real, alias := aliases[name]; alias {
+		if own.Info().Provider != "anthropic" {
+			return own, nil
+		}
+		name = real
+	}
+	base := ""
+	if !strings.Contains(name, "/") {
+		name = own.Info().Provider + "/" + name
+	}
+	if provider(name) == own.Info().Provider {
+		base = flags.BaseURL
+	}
+	m, _, err := p.model("model", name, base)
+	return m, err
+}
+
+// where is the session whose list of tasks it is: that of the run's agent, or one in
+// memory where that is not kept.
+func (c *crew) where(ctx context.Context) (*session.Sessions, string, error) {
+	a, err := c.box.host.agent()
+	if err != nil {
+		return nil, "", err
+	}
+	if s := a.Sessions(); s != nil && a.Snapshot().Seq > 0 {
+		return s, a.SessionID(), nil
+	}
+	s := session.New(memory.New(), nil)
+	l, err := s.Create(ctx, session.Opened{})
+	if err != nil {
+		return nil, "", err
+	}
+	return s, l.ID(), l.Close()
+}
+
+func (c *crew) created(ctx context.Context, t tasks.Task, by string) error {
+	return c.ask(ctx, hook.TaskCreated, t, by)
+}
+
+func (c *crew) completed(ctx context.Context, t tasks.Task, by string) error {
+	return c.ask(ctx, hook.TaskCompleted, t, by)
+}
+
+// ask asks hooks about a task.
+func (c *crew) ask(ctx context.Context, e hook.Event, t tasks.Task, by string) error {
+	in := hook.Input{Event: e, TaskID: t.ID, TaskSubject: t.Subject, TaskDescription: t.Description}
+	if by != "" {
+		in.Teammate, in.Team = by, c.team.Name()
+	}
+	out, err := c.box.host.fire(ctx, in)
+	switch {
+	case err != nil:
+		return err
+	case out.Block != nil:
+		return errors.New("a " + string(e) + " hook keeps it from that: " + orElse(out.Block.What, out.Block.By))
+	}
+	return nil
+}
+
+// changed has teammates told of what is free to begin. What cannot be told now is when the
+// session is gone on with.
+func (c *crew) changed(ctx context.Context) { _ = c.team.Ready(context.WithoutCancel(ctx)) }
+
+// definitions are the kinds of sub-agents, and what is wrong with some of them.
+func (b *toolbox) definitions() ([]agent.Definition, []define.Problem, error) {
+	kinds := []agent.Definition{agent.Worker}
+	if b.program == nil || b.flags == nil || b.settings == nil {
+		return kinds, nil, nil
+	}
+	home, err := b.program.home()
+	if err != nil {
+		return nil, nil, err
+	}
+	trust, err := b.settings.TrustedTexts()
+	if err != nil {
+		return nil, nil, err
+	}
+	set := define.Load(&define.Options{
+		Project: b.settings.Project, Trusted: trust.Folder, Home: home, User: b.program.userHome(), JSON: b.flags.Agents,
+	})
+	for _, p := range set.Problems {
+		if p.Fatal && p.File == "--agents" {
+			return nil, nil, usage(p.String(), p.Hint)
+		}
+	}
+	for _, d := range set.Definitions {
+		if d.Name == agent.Worker.Name {
+			kinds = nil
+		}
+	}
+	return append(kinds, set.Definitions...), set.Problems, nil
+}
+
+// showDefinitions tells what is wrong with definitions of sub-agents.
+func (b *toolbox) showDefinitions() {
+	if b.crew == nil {
+		return
+	}
+	for _, p := range b.crew.problems {
+		b.program.warn("%s", p)
+		if p.Hint != "" {
+			b.program.err.line("%s %s", b.program.err.term.bold("hint:"), p.Hint)
+		}
+	}
+}
