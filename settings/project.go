@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
 // Where a project keeps its settings, and what makes a folder one.
@@ -57,6 +59,9 @@ func canonical(dir string) (string, error) {
 
 // exists reports whether there is something of that name, if only a link to nowhere.
 func exists(name string) (bool, error) {
+	if kernel.IsPlaceholder(name) { // of a sandbox in which a command runs, or that was killed
+		return false, nil
+	}
 	_, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return false, nil
