@@ -164,7 +164,7 @@ func estimate(cur Cursor) int {
 		}
 		bytes += weight(e)
 	}
-	return bytes / bytesPerToken
+	return cur.overhead + bytes/bytesPerToken
 }
 
 const (

@@ -32,6 +32,7 @@ type loop struct {
 	offer             *offer
 	turns             int              // turns opened so far in the session
 	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
+	overhead          int              // tokens of a request besides the items, as of the last rewrite
 
 	asides     []string       // of hooks, for the model to read next
 	planned    reminder       // what the model knows of plan mode

@@ -37,7 +37,7 @@ func (l *loop) mutate(ctx context.Context) error {
 func (l *loop) cursor(moment Moment) Cursor {
 	return Cursor{
 		Moment: moment, Items: l.t.Items(), Usage: l.lastUsage, Context: l.contextSize(),
-		NewID: l.a.opt.NewID, Ask: l.askModel,
+		NewID: l.a.opt.NewID, Ask: l.askModel, overhead: l.overhead,
 	}
 }
 
@@ -205,12 +205,19 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 			return err
 		}
 	}
+	if l.lastUsage.Total() > 0 {
+		was := l.cursor(AfterTurnEnded)
+		all := estimate(was)
+		was.Usage, was.overhead = transcript.Usage{}, 0
+		l.overhead = max(0, all-estimate(was))
+	}
 	l.a.mu.Lock()
 	l.t = t
 	l.a.mu.Unlock()
 	l.primary.reset()
 	l.fallback.reset()
-	l.lastUsage = transcript.Usage{} // it counted what is no longer sent
+	l.mark = nil                     // it was of what is no longer sent
+	l.lastUsage = transcript.Usage{} // and so was this
 	return nil
 }
 

@@ -183,7 +183,8 @@ type Cursor struct {
 	// Ask makes a model call of its own whose usage counts towards the run.
 	Ask func(ctx context.Context, system string, items []transcript.Encoded) (transcript.Item, error)
 
-	trigger string // of a compaction
+	trigger  string // of a compaction
+	overhead int    // tokens of a request besides the items, as far as it is known
 }
 
 // Mutator rewrites a transcript: compaction, redaction, repair. What it returns

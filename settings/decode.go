@@ -38,6 +38,7 @@ type said struct {
 	daemon     Daemon
 	cleanup    *int
 	reads      Texts
+	compaction compactionSaid
 	mcp        mcpSaid
 	problems   []Problem
 	notes      []Problem // of what has no effect
@@ -62,6 +63,9 @@ func decode(src source) *said {
 		"daemon":      s.daemonBlock,
 
 		"cleanupPeriodDays": s.cleanupPeriod,
+
+		"compact":            s.compactBlock,
+		"autoCompactEnabled": s.autoCompact,
 
 		"strictHooks":            s.flag(&s.hooks.strict),
 		"hooksSandbox":           s.hookSandbox,

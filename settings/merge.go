@@ -19,6 +19,7 @@ type merger struct {
 	problems []Problem
 
 	strict, off, mask Value[*bool]
+	compact           Value[*bool]
 	noMCP             []Value[string] // disabledMcpjsonServers of all layers
 	trust             *Trust          // nil: nothing is trusted
 }
@@ -35,6 +36,7 @@ func (m *merger) add(s *said) {
 	}
 	m.addHooks(s)
 	m.addSecrets(s)
+	m.addCompaction(s)
 	m.addMCP(s)
 	m.addTexts(s)
 	if s.sandbox != nil {
@@ -109,6 +111,7 @@ func (m *merger) finish() (*Settings, []Problem) {
 	m.checkHooks()
 	m.checkMCP()
 	m.checkSecrets()
+	m.checkCompaction()
 	m.sortProblems()
 	for _, p := range m.problems {
 		if !p.Fatal {

@@ -40,6 +40,7 @@ type Settings struct {
 	Hooks      []Hook               // of all layers, the strongest first, also those that do not run
 	Secrets    Secrets
 	Texts      Texts
+	Compaction Compaction
 	MCPServers []MCPServer // by name, also those that are not started
 	Warnings   []Problem   // what can have no effect, but opens nothing
 	Ignored    []Ignored   // what an untrusted folder asks for

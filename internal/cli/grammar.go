@@ -54,6 +54,7 @@ type sessionsCmd struct {
 	Verify   verifyCmd   `cmd:"" help:"Check logs record by record."`
 	Repair   repairCmd   `cmd:"" help:"Mend what a crash or a disk has left, without losing anything."`
 	Redact   redactCmd   `cmd:"" help:"Erase content of a session for good, and keep the proof of what was there."`
+	Compact  compactCmd  `cmd:"" help:"Have a model summarise the older part of a session; what was there before stays in the log."`
 	Relocate relocateCmd `cmd:"" help:"Tell a session where its folder is now."`
 }
 

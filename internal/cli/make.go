@@ -37,6 +37,7 @@ type agentFlags struct {
 	NoHooks   bool `name:"no-hooks" group:"permission" help:"Run no hooks. Refused where the administrator's settings have some."`
 	NoSandbox bool `name:"no-sandbox" group:"permission" help:"Run commands without the kernel sandbox. Refused where the administrator's settings want it."`
 
+	compactFlags
 	MaxTurns     int     `placeholder:"N" group:"limit" help:"Bound of model calls."`
 	MaxBudgetUSD float64 `name:"max-budget-usd" placeholder:"USD" group:"limit" help:"Bound of the cost."`
 
@@ -96,13 +97,17 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 	if err != nil {
 		return m, err
 	}
+	compact, err := c.compaction(p, m.rules)
+	if err != nil {
+		return m, err
+	}
 	held, profile := m.box.held.status()
 	m.options = agent.Options{
 		System: system, Fallback: m.models.fallback, MaxTokens: c.MaxTokens, Effort: c.Effort,
 		Permissions: m.box.permissions, Tools: m.box.registry, Background: m.box.background, Subagents: m.box.subagents(), AskTimeout: m.rules.AskTimeout.Value,
 		Sandbox: held, Profile: profile,
 		Setup: c.setup(), Mask: mask,
-		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now,
+		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now, Compact: compact,
 	}
 	if m.told, err = p.telemetry(ctx, &m.options); err != nil {
 		return m, err

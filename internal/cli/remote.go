@@ -97,6 +97,8 @@ func (c *runCmd) onlyHere() string {
 		{c.MaxTokens != 0, "--max-tokens"},
 		{c.Effort != "", "--effort"},
 		{c.MaxTurns != 0, "--max-turns"},
+		{c.NoCompact, "--no-compact"},
+		{c.CompactItems != 0, "--compact-items"},
 		{c.MaxBudgetUSD != 0, "--max-budget-usd"},
 		{c.Init, "--init"},
 		{c.Maintenance, "--maintenance"},

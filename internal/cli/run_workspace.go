@@ -67,6 +67,8 @@ func (c *runCmd) checkKind(in *space) error {
 		{c.BaseURL != "", "--base-url"},
 		{c.MaxTokens != 0, "--max-tokens"},
 		{c.Effort != "", "--effort"},
+		{c.NoCompact, "--no-compact"},
+		{c.CompactItems != 0, "--compact-items"},
 		{c.SystemPrompt != "", "--system-prompt"},
 		{c.SystemPromptFile != "", "--system-prompt-file"},
 	} {

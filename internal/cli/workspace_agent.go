@@ -113,6 +113,11 @@ func (c *agentFlags) ownIn(p *Program, m *spaceParts) (err error) {
 		}
 		spec.Settings = append(spec.Settings, f)
 	}
+	more, err := c.compactSettings(p)
+	if err != nil {
+		return err
+	}
+	spec.Settings = append(spec.Settings, more...)
 	o, err := p.settingsOptions(m.in.project, nil)
 	if err != nil {
 		return err

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// compactFlags say when a long transcript is made smaller; settings say it better.
+type compactFlags struct {
+	NoCompact    bool `name:"no-compact" xor:"compact" group:"limit" help:"Never compact the transcript by itself."`
+	CompactItems int  `name:"compact-items" xor:"compact" placeholder:"N" group:"limit" help:"Compact the transcript when it has more than so many items."`
+}
+
+// compaction is when and how a run makes its transcript smaller: what the flags say, then
+// Claude Code's variables, then the settings. A variable that cannot be read is refused.
+func (f *compactFlags) compaction(p *Program, s *settings.Settings) (agent.Compact, error) {
+	c := s.Compaction
+	o := agent.Compact{Off: !c.Auto.Value, Share: c.Share.Value, Items: c.Items.Value, Keep: c.Keep.Value}
+	over, err := f.over(p)
+	if err != nil {
+		return o, err
+	}
+	o.Off = over.off || o.Off && over.items == 0
+	o.Share = cmp.Or(over.share, o.Share)
+	o.Items = cmp.Or(over.items, o.Items)
+	o.Steps, err = compactSteps(s)
+	return o, err
+}
+
+// overCompact is what stands over the settings.
+type overCompact struct {
+	off   bool
+	share float64
+	items int
+}
+
+func (f *compactFlags) over(p *Program) (o overCompact, err error) {
+	if f.CompactItems < 0 || f.CompactItems > 0 && f.CompactItems < 4 {
+		return o, usage("--compact-items: less than 4 items cannot be compacted", "leave it out: the model's context is the bound")
+	}
+	for _, name := range []string{"DISABLE_AUTO_COMPACT", "DISABLE_COMPACT"} {
+		off, err := yes(p.env(name))
+		if err != nil {
+			return o, usage(name+": "+err.Error(), "set it to 1, or unset it")
+		}
+		o.off = o.off || off
+	}
+	if text := p.env("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"); text != "" {
+		percent, err := strconv.Atoi(text)
+		if err != nil || percent < 1 || percent > 100 {
+			return o, usage(fmt.Sprintf("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: %q is no percentage", text), "set it to a number from 1 to 100, or unset it")
+		}
+		o.share = float64(percent) / 100
+	}
+	switch {
+	case f.NoCompact:
+		o.off = true
+	case f.CompactItems > 0:
+		o.off, o.items = false, f.CompactItems
+	}
+	return o, nil
+}
+
+// compactSettings is the same as settings, for an agent elsewhere.
+func (f *compactFlags) compactSettings(p *Program) (list []string, err error) {
+	o, err := f.over(p)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.off:
+		list = append(list, `{"compact": {"auto": false}}`)
+	case o.items > 0:
+		list = append(list, fmt.Sprintf(`{"compact": {"auto": true, "items": %d}}`, o.items))
+	}
+	if o.share > 0 {
+		list = append(list, fmt.Sprintf(`{"compact": {"share": %g}}`, o.share))
+	}
+	return list, nil
+}
+
+// yes reads a switch of the environment.
+func yes(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "", "0", "false", "no", "off":
+		return false, nil
+	case "1", "true", "yes", "on":
+		return true, nil
+	}
+	return false, fmt.Errorf("%q is neither yes nor no", text)
+}
+
+// compactSteps makes the steps that settings name; nil is the agent's own.
+func compactSteps(s *settings.Settings) (list []agent.Mutator, err error) {
+	for _, step := range s.Compaction.Steps.Value {
+		switch step.Name {
+		case "dropThinking":
+			list = append(list, agent.DropThinking())
+		case "dropFailed":
+			list = append(list, agent.DropFailed())
+		case "keepRecent":
+			list = append(list, agent.KeepRecent(step.Items))
+		case "summarise":
+			list = append(list, agent.Summarise(s.Compaction.Keep.Value))
+		case "redact":
+			m, err := s.Masker()
+			if err == nil && m == nil { // masking is off where things are written down
+				m, err = secret.New(nil)
+			}
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, agent.Redact(m))
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// compactCmd is `holdfast sessions compact`.
+type compactCmd struct {
+	sessionArg
+	Instructions string   `short:"i" placeholder:"TEXT" help:"What the summary is to keep, or to leave out."`
+	Model        string   `short:"m" placeholder:"PROVIDER/MODEL" help:"Who summarises; default $$HOLDFAST_MODEL."`
+	BaseURL      string   `name:"base-url" placeholder:"URL" help:"The provider's address."`
+	Settings     []string `sep:"none" placeholder:"FILE|JSON" help:"More settings; their compact block says by which steps."`
+	NoHooks      bool     `name:"no-hooks" help:"Run no hooks. Refused where the administrator's settings have some."`
+	Takeover     bool     `help:"Take the session from a process that holds it."`
+	storeFlags
+	jsonFlag
+}
+
+type compactDoc struct {
+	Session      string  `json:"session"`
+	Compacted    bool    `json:"compacted"`
+	Items        int     `json:"items"`
+	ItemsBefore  int     `json:"items_before"`
+	Tokens       int     `json:"tokens,omitempty"` // estimated
+	TokensBefore int     `json:"tokens_before,omitempty"`
+	CostUSD      float64 `json:"cost_usd,omitempty"`
+}
+
+// compactView keeps what is told of a compaction.
+type compactView struct {
+	p   *Program
+	doc compactDoc
+}
+
+func (v *compactView) Observe(_ string, e agent.Event) {
+	switch e := e.(type) {
+	case agent.Compacting:
+		v.p.err.progress().work("compacting")
+	case agent.MutationFinished:
+		v.doc.TokensBefore, v.doc.Tokens = e.TokensBefore, e.TokensAfter
+	case agent.UsageUpdated:
+		v.doc.CostUSD = e.CostUSD
+	case agent.SessionOpened:
+		for _, n := range e.Notices {
+			v.p.warn("%s", n)
+		}
+	}
+}
+
+func (c *compactCmd) run(ctx context.Context, p *Program) error {
+	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		a, m2, v, err := c.agent(ctx, p, s, m)
+		if m2 != nil {
+			defer m2.close()
+		}
+		if err != nil {
+			return err
+		}
+		before, after, err := a.Compact(ctx, c.Instructions)
+		p.err.progress().work("")
+		err = errors.Join(explained(err), a.Leave())
+		if err != nil {
+			return err
+		}
+		v.doc.Session, v.doc.ItemsBefore, v.doc.Items = m.ID, before, after
+		v.doc.Compacted = v.doc.TokensBefore > 0
+		return v.tell(c.JSON)
+	})
+}
+
+// explained says what to do about a session that cannot be compacted now.
+func explained(err error) error {
+	if errors.Is(err, agent.ErrRunning) {
+		return usage("a question about a call waits for an answer", "holdfast approvals list")
+	}
+	return err
+}
+
+// agent makes an agent of the session that has no tools: it only compacts.
+func (c *compactCmd) agent(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) (*agent.Agent, *parts, *compactView, error) {
+	f := agentFlags{Model: c.Model, BaseURL: c.BaseURL, NoHooks: c.NoHooks, OnlyTools: []string{}}
+	f.permissionFlags.Settings = c.Settings
+	cwd := m.CWD
+	if info, err := os.Stat(cwd); cwd == "" || err != nil || !info.IsDir() { // it was elsewhere, or is gone
+		if cwd, err = p.folder(""); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	made, err := f.make(ctx, p, cwd, false)
+	if err != nil {
+		return nil, made, nil, err
+	}
+	v := &compactView{p: p}
+	o := made.options
+	o.Sessions, o.Session = s, session.RestoreOptions{SessionID: m.ID, MustExist: true, Takeover: c.Takeover}
+	o.LoopObservers = append(o.LoopObservers, v)
+	a, err := agent.New(made.models.primary, &o)
+	if err != nil {
+		return nil, made, nil, err
+	}
+	made.attach(a)
+	return a, made, v, nil
+}
+
+func (v *compactView) tell(asJSON bool) error {
+	d := v.doc
+	if asJSON {
+		return v.p.out.json(d, false)
+	}
+	if !d.Compacted {
+		v.p.err.line("session %s stays as it is: there is nothing to compact in %s", shown(d.Session), count(d.Items, "item"))
+		return nil
+	}
+	cost := ""
+	if d.CostUSD > 0 {
+		cost = fmt.Sprintf(", for %.4f USD", d.CostUSD)
+	}
+	v.p.err.line("session %s: %s became %d, about %d tokens became %d%s", shown(d.Session), count(d.ItemsBefore, "item"), d.Items, d.TokensBefore, d.Tokens, cost)
+	return nil
+}
