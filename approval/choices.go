@@ -118,22 +118,15 @@ func Answered(q Question, answers map[string][]string) (json.RawMessage, error) 
 	if q.Choices() == nil {
 		return nil, errors.New("it asks the user nothing")
 	}
-	in := map[string]json.RawMessage{}
-	if err := json.Unmarshal(q.Requests[0].Input, &in); err != nil {
-		return nil, err
-	}
 	said := map[string]any{}
 	for question, list := range answers {
 		if said[question] = list; len(list) == 1 {
 			said[question] = list[0]
 		}
 	}
-	raw, err := json.Marshal(said)
-	if err != nil {
-		return nil, err
-	}
-	in["answers"] = raw
-	return json.Marshal(in)
+	return json.Marshal(struct {
+		Answers map[string]any `json:"answers"`
+	}{said})
 }
 
 // ReadAnswers reads the answers to questions out of the input that a person has given: a
@@ -154,9 +147,14 @@ func ReadAnswers(asked, given json.RawMessage) ([]Choice, map[string][]string, e
 	}
 	said, ok := now["answers"].(map[string]any)
 	if !ok {
-		return nil, nil, errors.New(`the answers are missing: {"questions": …, "answers": {"the question": "the label of an option, or other words"}}`)
+		return nil, nil, errors.New(`the answers are missing: {"answers": {"the question": "the label of an option, or other words"}}`)
 	}
 	delete(now, "answers")
+	for name, v := range was { // what is left out is as it was asked
+		if _, there := now[name]; !there {
+			now[name] = v
+		}
+	}
 	if !reflect.DeepEqual(was, now) {
 		return nil, nil, errors.New("beside the answers the input must be what was asked")
 	}

@@ -1,8 +1,10 @@
 package approval
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -38,30 +40,31 @@ func CheckPlan(plan string) string { return checkText("plan", plan, maxPlan) }
 // Planned is the input of a call that puts a plan to a person, with the mode in which he
 // wants it carried out.
 func Planned(q Question, mode policy.Mode) (json.RawMessage, error) {
-	in := map[string]json.RawMessage{}
-	if err := json.Unmarshal(q.Requests[0].Input, &in); err != nil {
-		return nil, err
+	if q.Plan() == "" {
+		return nil, errors.New("it puts no plan to a person")
 	}
-	raw, err := json.Marshal(mode)
-	if err != nil {
-		return nil, err
-	}
-	in["mode"] = raw
-	return json.Marshal(in)
+	return json.Marshal(struct {
+		Mode policy.Mode `json:"mode"`
+	}{mode})
 }
 
-// ReadPlan reads the plan, which the person may have changed, and the mode to go on in
-// out of the input that he has given. The error says what does not fit.
-func ReadPlan(given json.RawMessage) (plan string, mode policy.Mode, err error) {
+// ReadPlan reads the plan, which the person may have put another in place of, and the
+// mode to go on in out of the input that was asked about and the one that he has given.
+// The error says what does not fit.
+func ReadPlan(asked, given json.RawMessage) (plan string, mode policy.Mode, err error) {
 	var in struct {
 		Plan *string     `json:"plan"`
 		Mode policy.Mode `json:"mode"`
 	}
-	if err := json.Unmarshal(given, &in); err != nil {
-		return "", "", err
+	for _, raw := range []json.RawMessage{asked, given} {
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&in); err != nil {
+			return "", "", fmt.Errorf(`%w; want {"mode": "default" or "acceptEdits"}, with another "plan" if it is to be changed`, err)
+		}
 	}
 	if in.Plan == nil {
-		return "", "", errors.New(`the plan is missing: {"plan": …, "mode": "default" or "acceptEdits"}`)
+		return "", "", errors.New("the plan is missing")
 	}
 	if wrong := CheckPlan(*in.Plan); wrong != "" {
 		return "", "", errors.New(wrong)
@@ -91,7 +94,7 @@ func (a *Answer) checkPerson(q Question) error {
 			return invalid("%v", err)
 		}
 	case q.Plan() != "" && a.Input != nil:
-		if _, _, err := ReadPlan(a.Input); err != nil {
+		if _, _, err := ReadPlan(q.Requests[0].Input, a.Input); err != nil {
 			return invalid("%v", err)
 		}
 	}

@@ -27,7 +27,11 @@ func (b *toolbox) planKit() ([]tool.Tool, error) {
 		Change: func(ctx context.Context, m policy.Mode) error {
 			a, err := b.host.agent()
 			if err == nil {
-				_, err = a.Change(ctx, policy.Change{Mode: m, By: approval.PlanTool})
+				by := approval.PlanTool
+				if m == policy.ModePlan {
+					by = plan.EnterTool
+				}
+				_, err = a.Change(ctx, policy.Change{Mode: m, By: by})
 			}
 			return err
 		},

@@ -90,11 +90,6 @@ func (p *plan) mayExit(call *tool.Call, in exitInput) ([]policy.Request, error) 
 	if wrong := approval.CheckPlan(in.Plan); wrong != "" {
 		return nil, errors.New(wrong)
 	}
-	if call.Asked != nil {
-		if _, _, err := approval.ReadPlan(call.Input); err != nil {
-			return nil, err
-		}
-	}
 	return []policy.Request{{Resource: approval.PlanTool, Shown: in.Plan, Person: true}}, nil
 }
 
@@ -105,13 +100,9 @@ func (p *plan) exit(ctx context.Context, call *tool.Call, in exitInput) (tool.Re
 	}
 	mode, changed := policy.ModeDefault, ""
 	if call.Asked != nil {
-		text, m, err := approval.ReadPlan(call.Input)
-		if err != nil {
-			return tool.Failure("the answer cannot be used: " + err.Error()), nil
-		}
-		mode = m
+		mode = in.Mode
 		var asked exitInput
-		if err := json.Unmarshal(call.Asked, &asked); err != nil || asked.Plan != text {
+		if err := json.Unmarshal(call.Asked, &asked); err != nil || asked.Plan != in.Plan {
 			changed = "\nThe person has changed the plan. It is now:\n" + in.Plan
 		}
 	}
@@ -123,8 +114,40 @@ func (p *plan) exit(ctx context.Context, call *tool.Call, in exitInput) (tool.Re
 
 const alone = "Nobody is there to decide about the plan. Plan mode stays on: answer with the plan, and end."
 
-// leaver is ExitPlanMode, which words its refusals.
+// leaver is ExitPlanMode, which takes what a person answers, and words its refusals.
 type leaver struct{ tool.Tool }
+
+// whole puts the answer of a person and what he was asked together.
+func whole(call *tool.Call) (*tool.Call, error) {
+	if call.Asked == nil {
+		return call, nil
+	}
+	text, mode, err := approval.ReadPlan(call.Asked, call.Input)
+	if err != nil {
+		return nil, err
+	}
+	as := *call
+	as.Input, err = json.Marshal(exitInput{text, mode})
+	return &as, err
+}
+
+// Requests is one question to a person.
+func (l leaver) Requests(call *tool.Call) ([]policy.Request, error) {
+	as, err := whole(call)
+	if err != nil {
+		return nil, err
+	}
+	return l.Tool.Requests(as)
+}
+
+// Run ends plan mode.
+func (l leaver) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
+	as, err := whole(call)
+	if err != nil {
+		return tool.Failure("the answer cannot be used: " + err.Error()), nil
+	}
+	return l.Tool.Run(ctx, as)
+}
 
 // Refusal words a no.
 func (leaver) Refusal(_ *tool.Call, d policy.Decision) string {

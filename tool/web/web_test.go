@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -299,14 +300,14 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		w.WriteHeader(http.StatusOK)
-		own, _, err := http.NewResponseController(w).Hijack()
+		own, ahead, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		go func() { _, _ = own.(*net.TCPConn).ReadFrom(c); own.Close() }()
-		_, _ = c.(*net.TCPConn).ReadFrom(own)
+		fmt.Fprint(own, "HTTP/1.1 200 OK\r\n\r\n")
+		go func() { _, _ = io.Copy(own, c); own.Close() }()
+		_, _ = io.Copy(c, ahead)
 		c.Close()
 	}))
 	defer proxy.Close()
