@@ -372,11 +372,11 @@ func TestAllOrNothing(t *testing.T) {
 			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: "00"})
 		}, Options{Force: true}},
 		{"a content that is another", "does not match", func(d *desk, h *hand) {
-			data, _ := session.NewSavedData([]byte("x"))
+			data, _ := session.PackContent([]byte("x"))
 			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), Data: data})
 		}, Options{Force: true}},
 		{"a mode that is none", "mode", func(d *desk, h *hand) {
-			data, _ := session.NewSavedData([]byte("x"))
+			data, _ := session.PackContent([]byte("x"))
 			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "4755", Digest: session.Sum([]byte("x")).String(), Data: data})
 		}, Options{Force: true}},
 		{"the same as one that is none", "not in the log", func(d *desk, h *hand) {
@@ -456,7 +456,7 @@ func TestACrashInTheMiddle(t *testing.T) {
 	h := d.begin(session.Opened{})
 	start := h.says("i")
 	h.edits("a", "a2")
-	data, _ := session.NewSavedData([]byte("a2"))
+	data, _ := session.PackContent([]byte("a2"))
 	h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: session.Sum([]byte("a2")).String(), Data: data, After: session.Sum([]byte("a3")).String()})
 	d.apply(h.ends(), Options{To: start})
 	d.is("a=a1")

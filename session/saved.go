@@ -65,9 +65,9 @@ type Rewound struct {
 // SavedData is a file's content, compressed with gzip and written as base64.
 type SavedData string
 
-// NewSavedData compresses a content. ok is false when it is larger than [MaxSaved], or
+// PackContent compresses a content. ok is false when it is larger than [MaxSaved], or
 // stays so.
-func NewSavedData(content []byte) (_ SavedData, ok bool) {
+func PackContent(content []byte) (_ SavedData, ok bool) {
 	if len(content) > MaxSaved {
 		return "", false
 	}
@@ -119,7 +119,7 @@ func (f *FileSaved) Keep(content []byte, at map[string]int64) {
 		return
 	}
 	if content != nil {
-		if data, ok := NewSavedData(content); ok {
+		if data, ok := PackContent(content); ok {
 			f.Data = data
 			return
 		}

@@ -14,7 +14,7 @@ import (
 
 func savedFile(t *testing.T, use, path, content, after string) session.Draft {
 	t.Helper()
-	data, ok := session.NewSavedData([]byte(content))
+	data, ok := session.PackContent([]byte(content))
 	if !ok {
 		t.Fatal("not saved")
 	}
@@ -33,7 +33,7 @@ func TestSavedDataIsWhatItWas(t *testing.T) {
 	random := make([]byte, 100_000)
 	_, _ = rand.Read(random)
 	for _, content := range [][]byte{nil, []byte("text\n"), {0xff, 0, 0x80}, random, bytes.Repeat([]byte("a"), session.MaxSaved)} {
-		d, ok := session.NewSavedData(content)
+		d, ok := session.PackContent(content)
 		if !ok {
 			t.Fatalf("%d bytes are not saved", len(content))
 		}
@@ -42,7 +42,7 @@ func TestSavedDataIsWhatItWas(t *testing.T) {
 			t.Errorf("%d bytes came back as %d: %v", len(content), len(got), err)
 		}
 	}
-	if _, ok := session.NewSavedData(make([]byte, session.MaxSaved+1)); ok {
+	if _, ok := session.PackContent(make([]byte, session.MaxSaved+1)); ok {
 		t.Error("a content beyond the bound was taken")
 	}
 	for name, d := range map[string]session.SavedData{"no base64": "%%", "no gzip": "aGFsbG8=", "another content": "H4sIAAAAAAAE/wMAAAAAAAAAAAA="} {
