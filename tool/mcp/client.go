@@ -191,9 +191,7 @@ func (c *Client) list() (list []tool.Tool, id string) {
 	}
 	if resources {
 		id += "resources\n"
-		for _, t := range c.resourceTools() {
-			list = append(list, t)
-		}
+		list = append(list, c.resourceTools()...)
 	}
 	return list, id
 }

@@ -97,12 +97,12 @@ func (n *conn) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitR
 	release()
 	if err != nil {
 		n.l.c.o.Log.Info("mcp", "server", n.server.Name, "elicitation", err.Error())
-		return &sdk.ElicitResult{Action: Cancel}, nil //nolint:nilerr // the server hears that nobody has answered
+		return &sdk.ElicitResult{Action: Cancel}, nil
 	}
 	result := &sdk.ElicitResult{Action: a.Action}
 	if a.Action == Accept && e.Mode == ModeForm {
 		if err := json.Unmarshal(orEmpty(a.Content), &result.Content); err != nil {
-			return &sdk.ElicitResult{Action: Cancel}, nil //nolint:nilerr // as above
+			return &sdk.ElicitResult{Action: Cancel}, nil
 		}
 	}
 	return result, nil

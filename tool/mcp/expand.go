@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/textproto"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -96,8 +97,8 @@ func isVariable(name string) bool {
 // variable looks for a variable in an environment.
 func variable(environ []string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
-		for i := len(environ) - 1; i >= 0; i-- {
-			if value, ok := strings.CutPrefix(environ[i], name+"="); ok {
+		for _, entry := range slices.Backward(environ) {
+			if value, ok := strings.CutPrefix(entry, name+"="); ok {
 				return value, true
 			}
 		}

@@ -29,6 +29,10 @@ func TestMain(m *testing.M) {
 		serve(kind)
 		return
 	}
+	if scenario := os.Getenv("MCP_CONFORMANCE_SCENARIO"); scenario != "" {
+		conform(scenario, os.Args[len(os.Args)-1])
+		return
+	}
 	os.Exit(m.Run())
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -54,7 +53,7 @@ func (c *Client) Login(ctx context.Context, name string, show func(url string)) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
-	if err := c.login(ctx, &s, show); err != nil {
+	if err := l.login(ctx, &s, show); err != nil {
 		return s.failed("the login failed", err)
 	}
 	l.forgive()
@@ -74,7 +73,8 @@ func (c *Client) Logout(name string) error {
 	return c.tokens(s.URL).remove()
 }
 
-func (c *Client) login(ctx context.Context, s *Server, show func(string)) error {
+func (l *link) login(ctx context.Context, s *Server, show func(string)) error {
+	c := l.c
 	u, err := s.address()
 	if err != nil {
 		return err
@@ -99,54 +99,60 @@ func (c *Client) login(ctx context.Context, s *Server, show func(string)) error 
 			return oauth2.StaticTokenSource(t), store.save(newGrant(s.URL, o, t))
 		},
 	}
-	if o := s.OAuth; o != nil && o.ClientID != "" {
-		config.PreregisteredClient = &oauthex.ClientCredentials{ClientID: o.ClientID}
-		if o.ClientSecret != "" {
-			config.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: o.ClientSecret}
-		}
-	} else {
-		config.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
-			RedirectURIs: []string{back.url}, ClientName: c.o.Name, TokenEndpointAuthMethod: "none",
-			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
-		}}
-	}
+	c.introduce(config, s.OAuth)
 	handler, err := auth.NewAuthorizationCodeHandler(config)
 	if err != nil {
 		return err
 	}
-	req, resp, err := challenge(ctx, client, u, s)
+	header, err := l.challenge(ctx, store, before)
 	if err != nil {
 		return err
 	}
-	return handler.Authorize(ctx, req, resp)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), nil)
+	if err != nil {
+		return err
+	}
+	return handler.Authorize(ctx, req, &http.Response{StatusCode: http.StatusUnauthorized, Header: header, Body: http.NoBody})
 }
 
-// challenge has the server say how one logs in to it.
-func challenge(ctx context.Context, client *http.Client, u *url.URL, s *Server) (*http.Request, *http.Response, error) {
-	const hello = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-	method, body := http.MethodPost, io.Reader(strings.NewReader(hello))
-	if s.kind() == SSE {
-		method, body = http.MethodGet, nil
+// introduce says who we are to an authorization server: who it knows already, what a
+// document at an address of our own says, or that it is to take us in.
+func (c *Client) introduce(config *auth.AuthorizationCodeHandlerConfig, o *OAuth) {
+	document := o != nil && o.ClientSecret == "" && strings.HasPrefix(o.ClientID, "https://")
+	switch {
+	case document:
+		config.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: o.ClientID}
+	case o != nil && o.ClientID != "":
+		config.PreregisteredClient = &oauthex.ClientCredentials{ClientID: o.ClientID}
+		if o.ClientSecret != "" {
+			config.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: o.ClientSecret}
+		}
+		return
 	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
-	if err != nil {
-		return nil, nil, err
+	config.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
+		RedirectURIs: []string{config.RedirectURL}, ClientName: c.o.Name, TokenEndpointAuthMethod: "none",
+		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+	}}
+}
+
+// challenge is what the server said when it wanted a login; it is tried to connect to
+// once when it has said nothing yet. One that has granted something before is asked again
+// in any case.
+func (l *link) challenge(ctx context.Context, store *tokenStore, before *grant) (http.Header, error) {
+	if h := store.challenged(); h != nil {
+		return h, nil
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	for name, value := range s.Headers {
-		req.Header.Set(name, value)
+	l.forgive()
+	_, err := l.connection(ctx)
+	switch h := store.challenged(); {
+	case h != nil:
+		return h, nil
+	case before != nil:
+		return http.Header{}, nil
+	case err != nil:
+		return nil, err
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, nil, err
-	}
-	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
-		_ = resp.Body.Close()
-		return nil, nil, fmt.Errorf("it asks for no login: it answered %s", resp.Status)
-	}
-	resp.StatusCode = http.StatusUnauthorized
-	return req, resp, nil
+	return nil, errors.New("it asks for no login")
 }
 
 // scopes are what is asked for: what the configuration says, or the server; and what it

@@ -156,13 +156,13 @@ func (l *link) resources(ctx context.Context, call *tool.Call) (string, error) {
 }
 
 func describe(uri string, more ...string) string {
-	text := clip(oneLine(uri), 1000)
+	list := []string{clip(oneLine(uri), 1000)}
 	for _, m := range more {
 		if m != "" {
-			text += ", " + clip(oneLine(m), 500)
+			list = append(list, clip(oneLine(m), 500))
 		}
 	}
-	return text
+	return strings.Join(list, ", ")
 }
 
 func (c *Client) readResource(ctx context.Context, call *tool.Call, in readInput) (tool.Result, error) {

@@ -73,13 +73,7 @@ func (p *parts) add(c sdk.Content) {
 
 // linkText is a resource that is only named.
 func linkText(c *sdk.ResourceLink) string {
-	text := "[resource " + clip(oneLine(c.URI), 1000)
-	for _, more := range []string{c.MIMEType, c.Title, c.Name, c.Description} {
-		if more != "" {
-			text += ", " + clip(oneLine(more), 500)
-		}
-	}
-	return text + "]"
+	return "[resource " + describe(c.URI, c.MIMEType, c.Title, c.Name, c.Description) + "]"
 }
 
 // addResource takes the content of a resource.

@@ -67,7 +67,7 @@ type Server struct {
 
 // OAuth is what an authorization server knows of us already.
 type OAuth struct {
-	ClientID     string
+	ClientID     string   // an https address without a secret is that of a document about us
 	ClientSecret string   // may be "": a public client
 	Scopes       []string // nil: what the server asks for
 	CallbackPort int      // of the loopback address that logins come back to; 0: a free one

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // Status is how it stands with one server, for people.
@@ -126,4 +130,31 @@ func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 		list = append(list, one)
 	}
 	return list, nil
+}
+
+// Prompt fills in a prompt of a server and returns its texts, for a person to look at
+// before a model reads them.
+func (c *Client) Prompt(ctx context.Context, name, prompt string, arguments map[string]string) ([]transcript.Part, error) {
+	l, err := c.find(name)
+	if err != nil {
+		return nil, err
+	}
+	n, err := l.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	r, err := n.session.GetPrompt(ctx, &sdk.GetPromptParams{Name: prompt, Arguments: arguments})
+	if err != nil {
+		return nil, l.server.failed("its prompt cannot be had", err)
+	}
+	p := &parts{}
+	for _, m := range r.Messages {
+		if m != nil {
+			p.add(m.Content)
+		}
+	}
+	p.close()
+	return p.list, nil
 }

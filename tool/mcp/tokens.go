@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
@@ -59,6 +60,15 @@ type tokenStore struct {
 	dir  string
 	file string
 	url  string
+
+	asked http.Header // what the server said when it wanted a login; nil: it did not
+}
+
+// challenged is what the server said when it last wanted a login, or nil.
+func (s *tokenStore) challenged() http.Header {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
 }
 
 // tokens is the store for a URL. There is one for each.
@@ -122,6 +132,7 @@ func decodeGrant(raw []byte, at string) (*grant, error) {
 func (s *tokenStore) save(g *grant) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.asked = nil
 	return s.write(g)
 }
 
@@ -151,10 +162,11 @@ func (s *tokenStore) remove() error {
 	return nil
 }
 
-// want notes scopes that the server has missed, for the next login.
-func (s *tokenStore) want(scopes []string) {
+// want notes how the server wants a login, and the scopes that it has missed.
+func (s *tokenStore) want(asked http.Header, scopes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.asked = http.Header{"Www-Authenticate": asked.Values("WWW-Authenticate")}
 	g, err := s.load()
 	if err != nil || len(scopes) == 0 || len(scopes) > 100 {
 		return
@@ -209,9 +221,13 @@ type authorised struct {
 	next   http.RoundTripper
 	store  *tokenStore
 	client *http.Client // to renew tokens
+	over   atomic.Bool  // a login is wanted: what this connection would try besides, such as an older form, is not sent
 }
 
 func (t *authorised) RoundTrip(req *http.Request) (*http.Response, error) {
+	if t.over.Load() {
+		return nil, ErrNeedsAuth
+	}
 	token, err := t.store.access(req.Context(), t.client)
 	if err != nil {
 		return nil, err
@@ -224,17 +240,12 @@ func (t *authorised) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch resp.StatusCode {
-	case http.StatusUnauthorized:
-	case http.StatusForbidden:
-		missing, ok := missingScopes(resp.Header)
-		if !ok {
-			return resp, nil
-		}
-		t.store.want(missing)
-	default:
+	missing, scope := missingScopes(resp.Header)
+	if resp.StatusCode != http.StatusUnauthorized && (resp.StatusCode != http.StatusForbidden || !scope) {
 		return resp, nil
 	}
+	t.store.want(resp.Header, missing)
+	t.over.Store(true)
 	_ = resp.Body.Close()
 	return nil, ErrNeedsAuth
 }

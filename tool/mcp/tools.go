@@ -60,7 +60,7 @@ func indented(raw json.RawMessage) string {
 func (t *remoteTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	input, err := arguments(call.Input)
 	if err != nil {
-		return tool.Failure((&tool.InputError{Tool: t.spec.Name, Err: err}).Error()), nil
+		return tool.Failure((&tool.InputError{Tool: t.spec.Name, Err: err}).Error()), nil //nolint:nilerr // the model is told
 	}
 	for again := true; ; again = false {
 		n, err := t.l.connection(ctx)
