@@ -295,7 +295,7 @@ func TestToolExecutorCorpus(t *testing.T) {
 	}, map[string]string{
 		"tool_executor-001": agents,
 		"tool_executor-002": agents,
-		"tool_executor-013": "MCP tools come with their own issue",
+		"tool_executor-013": "a tool of a server is never read-only: TestToolsOfAServer of tool/mcp has this case",
 	})
 }
 
