@@ -41,6 +41,7 @@ const (
 	ActionEnd    = "end"    // the run ended, and its grants and patches with it
 	ActionFire   = "fire"   // hooks were told, and none of them intervened
 	ActionErase  = "erase"  // content
+	ActionRewind = "rewind" // a file is put back to what it was; its digests are those before and after
 	ActionOpen   = "open"   // a session
 	ActionFork   = "fork"   // a session off another
 	ActionErased = "erased" // what it was is erased

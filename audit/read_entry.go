@@ -22,6 +22,7 @@ var evidence = map[session.Kind]string{
 	session.KindHookRan:          KindHook,
 	session.KindRedacted:         KindRedaction,
 	session.KindRunEvent:         KindRun,
+	session.KindFileSaved:        KindEffect, // of a rewind; of a call the end of the call is
 }
 
 // entry makes the entry of a record; nil when it is no evidence.
@@ -37,10 +38,13 @@ func (r *reader) entry(rec *session.Record) (*Entry, error) {
 		Session: r.id, Seq: rec.Seq, Time: rec.Time.UTC(), Kind: kind, OnBehalf: r.user, Record: rec.Digest.String(),
 	}
 	if rec.Payload == nil {
+		if rec.Kind == session.KindFileSaved {
+			return nil, nil
+		}
 		r.erased(rec.Kind, e)
 		return e, nil
 	}
-	if err := r.fill(rec, e); err != nil || e.Action == "" && kind == KindRun {
+	if err := r.fill(rec, e); err != nil || e.Action == "" && (kind == KindRun || rec.Kind == session.KindFileSaved) {
 		return nil, err
 	}
 	return e, nil
@@ -68,6 +72,8 @@ func (r *reader) fill(rec *session.Record, e *Entry) error {
 		return into(rec, func(x *session.Redacted) { redacted(x, e) })
 	case session.KindRunEvent:
 		return into(rec, func(v *runEvent) { v.tell(e) })
+	case session.KindFileSaved:
+		return into(rec, func(f *session.FileSaved) { rewound(f, e) })
 	}
 	return nil
 }
@@ -262,6 +268,16 @@ func hooked(h *ran, e *Entry) {
 			e.Outcome = OutcomeError
 		}
 	}
+}
+
+// rewound is a file that a rewind puts back; the record is from right before that.
+func rewound(f *session.FileSaved, e *Entry) {
+	if f.Rewind == nil {
+		return
+	}
+	e.Action, e.Actor, e.Reason = ActionRewind, whoChanged(f.Rewind.By), fmt.Sprintf("to what it was after record %d", f.Rewind.To)
+	e.Resources = []Resource{{string(policy.OpWrite), f.Path}}
+	e.Changes = []session.Change{{Path: f.Path, Before: f.Digest, After: f.After}}
 }
 
 func redacted(x *session.Redacted, e *Entry) {
