@@ -124,7 +124,7 @@ type served struct {
 func (d *served) flags(m model.Model) *agentFlags {
 	return &agentFlags{
 		CWD: d.cwd, AddDir: d.c.AddDir, permissionFlags: d.c.permissionFlags, NoHooks: d.c.NoHooks, NoSandbox: d.c.NoSandbox,
-		OnlyTools: servedTools, model: m, waits: true,
+		OnlyTools: servedTools, NoContextFiles: true, model: m, waits: true,
 	}
 }
 

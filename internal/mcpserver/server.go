@@ -25,7 +25,7 @@ const Path = "/mcp"
 // Options are what a [Server] is made of.
 type Options struct {
 	Version string
-	Tools   []tool.Spec // what is offered, in this order
+	Tools   []tool.Spec // what is offered
 	// Open makes the agent of a client, whose model is given: it is to have Tools, and
 	// nobody who answers questions but people.
 	Open func(ctx context.Context, client string, m model.Model) (Agent, error)
@@ -36,6 +36,8 @@ type Options struct {
 type Server struct {
 	o   Options
 	mcp *mcp.Server
+
+	grace time.Duration
 
 	mu    sync.Mutex
 	desks map[string]*Desk // by who calls
@@ -50,7 +52,7 @@ func New(o *Options) (*Server, error) {
 	if o == nil || o.Open == nil {
 		return nil, errors.New("mcpserver: nothing opens an agent")
 	}
-	s := &Server{o: *o, desks: map[string]*Desk{}}
+	s := &Server{o: *o, grace: grace, desks: map[string]*Desk{}}
 	if s.o.Log == nil {
 		s.o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -86,15 +88,37 @@ func (s *Server) Close() {
 	}
 }
 
+// grace is how long calls may go on when the client has closed its end: it may still read
+// their results.
+const grace = 5 * time.Second
+
 // Serve speaks with one client over a pair of streams, until the client closes its end or
 // ctx ends, and closes the server.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	err := s.mcp.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
+	ended := &ending{ReadCloser: in, late: time.AfterFunc(time.Hour, s.Close), grace: s.grace}
+	ended.late.Stop()
+	err := s.mcp.Run(ctx, &mcp.IOTransport{Reader: ended, Writer: out})
+	ended.late.Stop()
 	s.Close()
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err
+}
+
+// ending is an input whose end lets nothing go on for long.
+type ending struct {
+	io.ReadCloser
+	late  *time.Timer
+	grace time.Duration
+}
+
+func (e *ending) Read(b []byte) (int, error) {
+	n, err := e.ReadCloser.Read(b)
+	if err != nil {
+		e.late.Reset(e.grace)
+	}
+	return n, err
 }
 
 // sessionTimeout is how long a client of the older protocol may be silent.
