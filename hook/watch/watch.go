@@ -38,6 +38,8 @@ const (
 type Change struct {
 	Path string // absolute
 	What string // Add, Edit or Unlink
+	// Lists are those that name the file, or the folder that it is in, sorted.
+	Lists []string
 }
 
 // Options are what [New] needs.
@@ -389,10 +391,21 @@ func (w *Watcher) differs(path string) (changes []Change) {
 			delete(w.seen, p)
 		}
 		if what := became(old, info); what != "" {
-			changes = append(changes, Change{Path: p, What: what})
+			changes = append(changes, Change{Path: p, What: what, Lists: w.naming(p)})
 		}
 	}
 	return changes
+}
+
+// naming are the lists that a file is on. The caller holds mu.
+func (w *Watcher) naming(path string) (lists []string) {
+	dir := filepath.Dir(path)
+	for _, name := range slices.Sorted(maps.Keys(w.lists)) {
+		if list := w.lists[name]; slices.Contains(list, path) || slices.Contains(list, dir) {
+			lists = append(lists, name)
+		}
+	}
+	return lists
 }
 
 // became words the difference; "" is none.

@@ -171,6 +171,36 @@ func TestFolder(t *testing.T) {
 	h.quiet("q")
 }
 
+func TestLists(t *testing.T) {
+	dir := t.TempDir()
+	told := make(chan watch.Change, 10)
+	w, err := watch.New(&watch.Options{Settle: time.Millisecond, Fire: func(c watch.Change) { told <- c }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for list, paths := range map[string][]string{"a": {dir + "/x", dir + "/d/y"}, "b": {dir + "/x"}, "c": {dir + "/d"}} {
+		if err := w.Watch(list, paths); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"x": "a b", "d/y": "a c"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := <-told
+		for c.Path != filepath.Join(dir, name) { // of its folder
+			c = <-told
+		}
+		if got := strings.Join(c.Lists, " "); got != want {
+			t.Errorf("%s is on %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestListsReplaceTheirOwn(t *testing.T) {
 	h := newHouse(t, watch.Options{}, "a")
 	h.watch("second", "b")

@@ -138,8 +138,13 @@ func (f *hookFiles) changed(c watch.Change) {
 	if f.ctx.Err() != nil {
 		return
 	}
-	if name, ok := f.box.settings.SourceOf(c.Path); ok && f.registry.Has(hook.ConfigChange) {
-		f.configured(name, c.Path)
+	if slices.Contains(c.Lists, listSettings) {
+		if name, ok := f.box.settings.SourceOf(c.Path); ok {
+			f.configured(name, c.Path)
+		}
+		if len(c.Lists) == 1 {
+			return
+		}
 	}
 	_, _ = f.box.host.fire(f.ctx, hook.Input{Event: hook.FileChanged, FilePath: c.Path, Change: c.What}) // a store that fails stops the loop by itself
 }

@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,6 +195,7 @@ func (b *Board) change(ctx context.Context, by string, make func(now []Task) ([]
 func (b *Board) append(ctx context.Context, by string, make func(now []Task) ([]Task, error)) ([]Task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	var asked []Task // what hooks have let pass: their records may be why it is tried again
 	for {
 		head, err := b.read(ctx)
 		if err != nil {
@@ -203,8 +205,14 @@ func (b *Board) append(ctx context.Context, by string, make func(now []Task) ([]
 		if err != nil {
 			return nil, err
 		}
-		if err := b.check(ctx, by, changed); err != nil {
+		if err := b.check(changed); err != nil {
 			return nil, err
+		}
+		if !reflect.DeepEqual(asked, changed) {
+			if err := b.ask(ctx, by, changed); err != nil {
+				return nil, err
+			}
+			asked = changed
 		}
 		drafts := []session.Draft{}
 		for _, t := range changed {
@@ -307,8 +315,8 @@ const (
 	maxTasks = 10_000
 )
 
-// check refuses changes that would leave a list that makes no sense, and asks the hooks.
-func (b *Board) check(ctx context.Context, by string, changed []Task) error {
+// check refuses changes that would leave a list that makes no sense.
+func (b *Board) check(changed []Task) error {
 	next := slices.Clone(b.list)
 	for _, t := range changed {
 		next = put(next, t)
@@ -318,10 +326,18 @@ func (b *Board) check(ctx context.Context, by string, changed []Task) error {
 	}
 	for _, t := range changed {
 		before, err := find(b.list, t.ID)
-		isNew := err != nil
-		if err := t.check(next, isNew || before.Status != t.Status); err != nil {
+		if err := t.check(next, err != nil || before.Status != t.Status); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// ask asks the hooks about tasks that come, and such as count as done.
+func (b *Board) ask(ctx context.Context, by string, changed []Task) error {
+	for _, t := range changed {
+		before, err := find(b.list, t.ID)
+		isNew := err != nil
 		if isNew && b.o.Created != nil && t.Status != Deleted {
 			if err := b.o.Created(ctx, t, by); err != nil {
 				return &Error{Task: t.ID, Err: err}

@@ -218,6 +218,20 @@ func TestHooksOfTasks(t *testing.T) {
 	}
 }
 
+// TestHooksAreOnRecord: what a hook leaves in the log moves its head, and neither is it
+// asked again for that nor does the change never come to an end.
+func TestHooksAreOnRecord(t *testing.T) {
+	s, asked := newSession(t), 0
+	b := tasks.Open(s, "s", &tasks.Options{Created: func(ctx context.Context, _ tasks.Task, _ string) error {
+		asked++
+		title := fmt.Sprint(asked)
+		return s.Rename(ctx, "s", title)
+	}})
+	if got, isError := run(t, b, "TaskCreate", `{"subject":"dig"}`); isError || asked != 1 {
+		t.Errorf("asked %d times: %q", asked, got)
+	}
+}
+
 func ExampleOpen() {
 	ctx := context.Background()
 	sessions := session.New(memory.New(), nil)
