@@ -144,3 +144,37 @@ func TestFilesOfSubagentsAreSavedWithThePlaceInTheirParents(t *testing.T) {
 }
 
 func usesOf(list ...transcript.ToolUse) []transcript.ToolUse { return list }
+
+// TestBeforeACompactionAgain goes back to the transcript of before a compaction, and on
+// from there.
+func TestBeforeACompactionAgain(t *testing.T) {
+	s := session.New(memory.New(), nil)
+	o := agent.Options{Sessions: s, Compact: agent.Compact{Items: 4, Steps: []agent.Mutator{agent.KeepRecent(2)}}}
+	a := newAgent(t, play(t, step{text: "one"}, step{text: "two"}, step{text: "three"}), o)
+	for _, text := range []string{"a", "b", "c"} {
+		prompt(t, a, text)
+	}
+	id := a.SessionID()
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.Rewrites(t.Context(), id)
+	if err != nil || len(all) != 1 || all[0].Reason != "compaction" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if changed, err := s.Return(t.Context(), id, all[0].Seq-1, "test"); err != nil || !changed {
+		t.Fatalf("changed %v, %v", changed, err)
+	}
+	o.Session = session.RestoreOptions{SessionID: id}
+	o.Compact = agent.Compact{Off: true}
+	m := play(t, step{text: "four"})
+	a = newAgent(t, m, o)
+	prompt(t, a, "d")
+	var got []string
+	for _, e := range a.Snapshot().Items {
+		got = append(got, e.Text())
+	}
+	if text := strings.Join(got, " "); text != "a one b two c d four" {
+		t.Errorf("the transcript is %q", text)
+	}
+}
