@@ -72,11 +72,12 @@ func TestCorpusOfTheOpenAgentSDK(t *testing.T) {
 }
 
 func TestCorpusOfAgentkit(t *testing.T) {
-	const later = "background tools come with a later issue"
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "loop", "persistence"),
 		map[string]func(*testing.T, corpus.Case){
 			"ak-loop-004":    by(TestDriverSteps),
 			"ak-loop-011":    by(TestEveryCallGetsExactlyOneResult),
+			"ak-loop-008":    by(TestInterruptLeavesTheBackground),
+			"ak-loop-010":    by(TestInterruptLeavesTheBackground),
 			"ak-loop-012":    by(TestEveryCallGetsExactlyOneResult),
 			"ak-loop-013":    by(TestToolsCanChangeBetweenTurns),
 			"ak-loop-016":    by(TestMutators),
@@ -90,7 +91,6 @@ func TestCorpusOfAgentkit(t *testing.T) {
 			"ak-persist-017": by(TestAFailedCallCanBeRetriedWithoutAskingTwice),
 		},
 		map[string]string{
-			"ak-loop-008": later, "ak-loop-010": later,
 			"ak-loop-015":    "two tools of one name are an error when the registry is made (package tool)",
 			"ak-persist-010": "session and sessiontest: two writers",
 			"ak-persist-019": "transcript: round trip",

@@ -104,6 +104,7 @@ func TestEdit(t *testing.T) {
 		{"overlapping", "aaa", "aa", "b", false, "aaa", "old_string appears 2 times"},
 		{"overlapping, all", "aaa", "aa", "b", true, "ba", "(1 replacement)"},
 		{"missing", "x", "y", "z", false, "x", "old_string not found"},
+		{"CRLF with a byte order mark", "\ufeffa\r\nb\r\n", "a", "A", false, "\ufeffA\r\nb\r\n", "Successfully edited"},
 		{"CRLF", "a\r\nb\r\nc\r\n", "a\nb", "A\nB\nB2", false, "A\r\nB\r\nB2\r\nc\r\n", "1\tA\n2\tB\n3\tB2\n4\tc"},
 		{"CRLF given", "a\r\nb\r\n", "a\r\nb", "A\r\nB", false, "A\r\nB\r\n", "Successfully edited"},
 		{"CRLF, only the middle of a line", "abc\r\nd\r\n", "b", "x\ny", false, "ax\r\nyc\r\nd\r\n", "Successfully edited"},

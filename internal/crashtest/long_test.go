@@ -1,0 +1,255 @@
+//go:build linux
+
+package crashtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A session of many turns that is compacted every 50 of them is killed at random moments
+// and goes on each time: the provider never refuses what it is sent, and in the end the
+// folder is what it is without a kill. HOLDFAST_HEAVY=1 makes it 500 turns and 100 kills.
+func TestALongSessionIsKilledAndCompacted(t *testing.T) {
+	turns, kills := 50, 10
+	if os.Getenv("HOLDFAST_HEAVY") == "1" {
+		turns, kills = 500, 100
+	}
+	bin, rng := buildProgram(t), random(t)
+	var whole, killed *long
+	var both sync.WaitGroup
+	both.Go(func() { whole = newLong(t, bin, turns, rand.New(rand.NewPCG(1, 1)), 0); whole.run(t) })
+	killed = newLong(t, bin, turns, rng, kills)
+	killed.run(t)
+	both.Wait()
+	if t.Failed() {
+		return
+	}
+	if killed.struck != kills {
+		t.Errorf("killed %d times, want %d", killed.struck, kills)
+	}
+	want, got := tree(t, whole.folder), tree(t, killed.folder)
+	for name, text := range want {
+		if got[name] != text {
+			t.Errorf("%s is\n%s\nwithout a kill\n%s", name, got[name], text)
+		}
+		delete(got, name)
+	}
+	for name := range got {
+		t.Errorf("%s is left over", name)
+	}
+	for _, l := range []*long{whole, killed} {
+		l.verify(t)
+	}
+}
+
+// long is a session of many turns in a folder of its own.
+type long struct {
+	*provider
+	bin, home, folder string
+	turns, kills      int
+	rng               *rand.Rand
+
+	runs, struck, idle int
+	took               []time.Duration // of runs that nobody killed
+	opening            []time.Duration // from the start of a run to its first request
+}
+
+func newLong(t *testing.T, bin string, turns int, rng *rand.Rand, kills int) *long {
+	l := &long{provider: newProvider(t, 2*turns), bin: bin, turns: turns, kills: kills, rng: rng}
+	l.home, l.folder = t.TempDir(), t.TempDir()
+	settings := fmt.Sprintf(`{"compact": {"items": %d, "keep": 300}}`, 6*50)
+	if turns < 100 { // as often in proportion
+		settings = fmt.Sprintf(`{"compact": {"items": %d, "keep": 300}}`, 6*10)
+	}
+	if err := os.WriteFile(filepath.Join(l.home, "settings.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// run works the task off, turn by turn, each in a process of its own.
+func (l *long) run(t *testing.T) {
+	interrupted := false
+	for !l.over() {
+		if l.runs++; l.runs > 4*l.turns+4*l.kills {
+			t.Errorf("%d runs, and it is not done", l.runs)
+			return
+		}
+		prompt := []string{"go on"}
+		if interrupted && l.rng.IntN(2) == 0 {
+			prompt = nil // answer what the transcript ends with
+		}
+		strike := l.struck < l.kills && l.rng.IntN(max(1, l.left())) < l.kills-l.struck
+		killed, out, err := l.once(t, prompt, strike)
+		switch {
+		case killed:
+			l.struck++
+		case err != nil && prompt == nil && strings.Contains(out, "nothing"):
+			l.idle++
+		case err != nil:
+			t.Errorf("run %d: %v\n%s", l.runs, err, out)
+		}
+		if l.broken(t) || t.Failed() {
+			return
+		}
+		interrupted = killed
+	}
+}
+
+func (l *long) over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.done
+}
+
+// left is about how many turns are to come.
+func (l *long) left() int { return max(1, l.turns-len(l.took)) }
+
+func (l *long) broken(t *testing.T) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.refused {
+		t.Errorf("run %d was refused: %s", l.runs, r)
+	}
+	return len(l.refused) > 0
+}
+
+// once runs the program for a turn, and kills it in the middle when it is to be struck.
+func (l *long) once(t *testing.T, prompt []string, strike bool) (killed bool, out string, err error) {
+	var said bytes.Buffer
+	cmd := exec.Command(l.bin, append([]string{
+		"run", "-q", "--session-id", "long", "--cwd", l.folder, "--permission-mode", "bypassPermissions", "--no-daemon", "--effort", "low",
+		"-m", "anthropic/claude-sonnet-4-5",
+	}, prompt...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = l.folder, &said, &said
+	cmd.Env = append(environ(l.home), "ANTHROPIC_BASE_URL="+l.URL, "ANTHROPIC_API_KEY=none")
+	cmd.WaitDelay = time.Second
+	began := time.Now()
+	l.mu.Lock()
+	l.first = func() { l.opening = append(l.opening, time.Since(began)) }
+	l.mu.Unlock()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if strike {
+		usual := 300 * time.Millisecond
+		if len(l.took) > 0 {
+			usual = l.took[len(l.took)-1]
+		}
+		timer := time.AfterFunc(time.Duration(l.rng.Float64()*float64(usual)), func() { _ = cmd.Process.Kill() })
+		defer timer.Stop()
+	}
+	err = cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && !exit.Exited() {
+		return true, "", nil
+	}
+	l.took = append(l.took, time.Since(began))
+	return false, said.String(), err
+}
+
+// tree is what lies in a folder.
+func tree(t *testing.T, dir string) map[string]string {
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(dir, path)
+		if err != nil || d.IsDir() || name == filepath.Join(".holdfast", "project") { // the folder's own id
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all[name] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// verify has the program check its log, and tells the numbers.
+func (l *long) verify(t *testing.T) {
+	holdfast := func(args ...string) string {
+		cmd := exec.CommandContext(context.Background(), l.bin, args...)
+		cmd.Env, cmd.Dir = environ(l.home), l.folder
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	holdfast("sessions", "verify", "long")
+	records := holdfast("sessions", "export", "long")
+	opened, rewritten, unknown := 0, 0, 0
+	results := map[string]int{}
+	for line := range strings.Lines(records) {
+		var r struct {
+			Kind    string
+			Payload struct {
+				Outcome string
+				Item    struct {
+					Parts []struct {
+						Type  string
+						UseID string `json:"use_id"`
+					}
+				}
+			}
+		}
+		if json.Unmarshal([]byte(line), &r) != nil {
+			continue
+		}
+		switch r.Kind {
+		case "turn.opened":
+			opened++
+		case "rewrite":
+			rewritten++
+		case "tool.finished":
+			if r.Payload.Outcome == "unknown" {
+				unknown++
+			}
+		case "item":
+			for _, p := range r.Payload.Item.Parts {
+				if p.Type == "tool_result" {
+					results[p.UseID]++
+				}
+			}
+		}
+	}
+	for use, n := range results {
+		if n != 1 {
+			t.Errorf("%s has %d results", use, n)
+		}
+	}
+	if rewritten < 4 || opened < l.turns*9/10 {
+		t.Errorf("%d turns and %d compactions", opened, rewritten)
+	}
+	slices.Sort(l.took)
+	t.Logf("%d turns, %d steps: %d processes, %d killed, %d with nothing to do; %d requests, 0 refused, %d summaries, %d rewrites; "+
+		"%d calls of unknown outcome, the model looked %d times, %d results; a run takes %v (median); first request after %s",
+		opened, l.steps, l.runs, l.struck, l.idle, l.requests, l.summed, rewritten, unknown, l.looked, len(results),
+		l.took[len(l.took)/2].Round(time.Millisecond), quarters(l.opening))
+}
+
+// quarters are the medians of the four quarters of a list.
+func quarters(list []time.Duration) string {
+	var out []string
+	for q := range 4 {
+		part := slices.Sorted(slices.Values(list[len(list)*q/4 : len(list)*(q+1)/4]))
+		if len(part) > 0 {
+			out = append(out, part[len(part)/2].Round(time.Millisecond).String())
+		}
+	}
+	return strings.Join(out, ", ")
+}
