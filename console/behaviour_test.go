@@ -12,6 +12,11 @@ func TestInbox(t *testing.T) {
 	browse(t, "inbox.mjs", serve(t, newFake(t)))
 }
 
+func TestPerson(t *testing.T) {
+	tools(t)
+	browse(t, "person.mjs", serve(t, newFake(t)))
+}
+
 func TestSession(t *testing.T) {
 	tools(t)
 	f := newFake(t)

@@ -8,9 +8,10 @@ import { Answered } from './rows.js';
 import { post, get, may, seg } from './api.js';
 import { leaveOut, refresh } from './live.js';
 import { sessionPath } from './route.js';
+import { planOf, choicesOf, answersOf, Plan, Choices, PlanActions, ChoiceActions } from './person.js';
 
 /** once reports whether a yes can be for this call alone. */
-const once = (q) => q.reason === 'policy-deny-override' || (q.requests || []).some((r) => r.unsandboxed);
+const once = (q) => q.reason === 'policy-deny-override' || (q.requests || []).some((r) => r.unsandboxed || r.person);
 
 /** Resource is one thing that a call would touch: in full. */
 function Resource({ q, r }) {
@@ -50,7 +51,7 @@ function What({ q, onRead }) {
   return html`<div>
     <div class=${cls('what', long && !whole && 'what-long', whole && 'what-whole')} ref=${box} onScroll=${scrolled} tabindex=${long && !whole ? 0 : undefined}
       role="region" aria-label="what it would do">
-      ${(q.requests || []).map((r, i) => html`<${Resource} key=${i} q=${q} r=${r} />`)}<span ref=${end}></span>
+      ${planOf(q) !== undefined ? html`<${Plan} text=${planOf(q)} />` : (q.requests || []).map((r, i) => html`<${Resource} key=${i} q=${q} r=${r} />`)}<span ref=${end}></span>
     </div>
     ${long && !whole && html`<button type="button" class="link more" onClick=${expand}>Show all of it</button>`}
   </div>`;
@@ -117,12 +118,23 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState(null);
   const [lost, setLost] = useState(null);
+  const [said, setSaid] = useState({});
   const allowed = may('approve');
-  const ready = read && allowed;
+  const plan = planOf(q);
+  const choices = choicesOf(q);
+  const answers = choices ? answersOf(choices, said) : null;
+  const ready = (read || !!choices) && allowed;
   const away = lost || gone;
 
   const decide = async (answer) => {
     if (busy || away || !armed()) return;
+    if (answer.decision === 'allow' && choices && !answer.input) {
+      if (!answers) {
+        setError({ message: 'choose an answer to each question first' });
+        return;
+      }
+      answer = { ...answer, input: answers };
+    }
     if (!ready) {
       setError({ message: allowed ? 'look at all of it first' : 'you may look, and not answer' });
       return;
@@ -162,23 +174,25 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
     </header>
     ${away ? html`<p class="mono clip">${oneLine(q.requests?.[0]?.resource)}</p><p class="answered" role="status"><${Answered} answer=${away} /></p>` : html`
     ${input?.description && html`<p class="says">The model says: <q>${oneLine(input.description)}</q></p>`}
-    <${What} q=${q} onRead=${() => setRead(true)} />
+    ${choices ? html`<${Choices} id=${q.id} list=${choices} said=${said} setSaid=${setSaid} disabled=${!allowed || busy} />` : html`<${What} q=${q} onRead=${() => setRead(true)} />`}
     <dl class="facts">
       ${!within && html`<${Fact} name="session"><a href=${sessionPath(run)}>${title}</a>${q.agent && html` <span class="muted">agent ${oneLine(q.agent)}</span>`}</${Fact}>`}
       ${within && q.agent && html`<${Fact} name="agent">${oneLine(q.agent)}</${Fact}>`}
       <${Fact} name="folder"><span class="mono">${seen(q.requests?.[0]?.cwd || q.cwd || '')}</span></${Fact}>
       <${Fact} name="why">${seen(q.why)}${q.rule && !(q.why || '').includes(`${q.rule.file}:${q.rule.line}`) && html`<div><${Origin} rule=${q.rule} /></div>`}</${Fact}>
-      <${Fact} name="sandbox">${!q.sandbox || q.sandbox === 'none' ? html`<span class="warn-text">none: nothing would hold it</span>` : seen(q.sandbox)}</${Fact}>
+      ${plan === undefined && !choices && html`<${Fact} name="sandbox">${!q.sandbox || q.sandbox === 'none' ? html`<span class="warn-text">none: nothing would hold it</span>` : seen(q.sandbox)}</${Fact}>`}
       <${Fact} name="mode">${oneLine(q.mode)}</${Fact}>
     </dl>
     ${error && html`<p class="problem" role="alert">${error.message}${error.hint && html` <span class="hint">hint: <code>${error.hint}</code></span>`}</p>`}
     <div class="actions" role="group" aria-label="answer">
+      ${plan !== undefined ? html`<${PlanActions} ready=${ready} busy=${busy} decide=${decide} open=${open} panel=${panel} keyOf=${key} />`
+    : choices ? html`<${ChoiceActions} ready=${ready} busy=${busy} answers=${answers} decide=${decide} open=${open} panel=${panel} keyOf=${key} />` : html`
       <button type="button" class="allow" disabled=${!ready || busy} onClick=${() => decide({ decision: 'allow' })}>${verbs.allow}${key('a')}</button>
       ${!once(q) && html`<button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'scope'} onClick=${() => open('scope')}>For this session…${key('s')}</button>`}
       <button type="button" class="deny" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny' })}>${verbs.deny}${key('d')}</button>
       <button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>Deny with a reason…${key('r')}</button>
-      <button type="button" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny', stop: true })}>Deny and stop</button>
-      ${!allowed ? html`<span class="muted">You may look, and not answer.</span>` : !read && html`<span class="muted">Scroll to its end, or show all of it, to answer.</span>`}
+      <button type="button" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny', stop: true })}>Deny and stop</button>`}
+      ${!allowed ? html`<span class="muted">You may look, and not answer.</span>` : !read && !choices && html`<span class="muted">Scroll to its end, or show all of it, to answer.</span>`}
     </div>
     ${panel === 'scope' && html`<${Scope} q=${q} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
     ${panel === 'reason' && html`<${Reason} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}

@@ -1,0 +1,84 @@
+// What only a person decides: a plan, and questions of the model.
+import { accessible, context, control, enter, equal, check, frames, run, settle, shot, sideways } from './kit.mjs';
+
+const ask = (id, tool, input, shown) => control('ask', {
+  id, session_id: 'build', use_id: 'u-' + id, tool, mode: 'plan', why: 'only a person decides about it, each time',
+  requests: [{ tool, operation: '', resource: tool, input, shown, person: true }],
+});
+const card = (page, id) => page.locator('#q-' + id);
+const last = async () => JSON.parse(((await control('calls')) || []).filter((c) => c.includes('/decision')).at(-1).replace(/^[^{]*/, ''));
+
+const plan = '# Move the sessions\n\n1. **Write** `store.go`\n2. Run the tests\n\n- [x](javascript:owned=1) <script>owned=1</script>\n';
+const questions = [
+  { question: 'Which store shall it be?', header: 'Store', options: [{ label: 'SQLite', description: 'one file' }, { label: 'Postgres', description: 'a server', preview: 'postgres://db/main' }] },
+  { question: 'On which days?', header: 'Days', multiSelect: true, options: [{ label: 'Monday', description: '' }, { label: 'Friday', description: 'the last one' }] },
+];
+
+const c = await context();
+const page = await enter(c);
+
+async function look(name) {
+  for (const [view, colorScheme, size] of [['light', 'light', { width: 1280, height: 860 }], ['narrow', 'dark', { width: 390, height: 844 }]]) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize(size);
+    await frames(page);
+    await accessible(page, `${name} ${view}`);
+    await sideways(page, `${name} ${view}`);
+    await shot(page, `${name}-${view}`, { fullPage: true });
+  }
+  await page.setViewportSize({ width: 1280, height: 860 });
+}
+
+await run({
+  'a plan is read as a page': async () => {
+    await ask('p1', 'ExitPlanMode', { plan }, plan);
+    const q = card(page, 'p1');
+    await q.getByText('Move the sessions', { exact: true }).waitFor();
+    check(!(await page.evaluate(() => window.owned)), 'the plan ran something');
+    check(await q.getByRole('button', { name: 'For this session' }).count() === 0, 'a plan is for once');
+    await look('plan');
+    await settle(page);
+    await q.getByRole('button', { name: 'Carry it out, edit without asking' }).click();
+    await q.waitFor({ state: 'detached' });
+    equal(await last(), { decision: 'allow', input: { mode: 'acceptEdits' }, digest: 'digest-p1' }, 'the answer');
+  },
+  'a plan is sent back': async () => {
+    await ask('p2', 'ExitPlanMode', { plan }, plan);
+    const q = card(page, 'p2');
+    await settle(page);
+    await q.getByRole('button', { name: 'Plan on, because' }).click();
+    await q.getByRole('textbox').fill('the docs, too');
+    await q.getByRole('button', { name: 'Deny', exact: true }).click();
+    await q.waitFor({ state: 'detached' });
+    equal(await last(), { decision: 'deny', message: 'the docs, too', digest: 'digest-p2' }, 'the answer');
+  },
+  'questions have answers': async () => {
+    await ask('a1', 'AskUserQuestion', { questions }, 'as text');
+    const q = card(page, 'a1');
+    const send = q.getByRole('button', { name: /^Answer/ });
+    await send.waitFor();
+    await settle(page);
+    check(await send.isDisabled(), 'nothing is chosen yet');
+    await q.getByRole('radio', { name: /in other words/ }).check();
+    await q.getByLabel('Your answer').fill('a file of mine');
+    await q.getByRole('checkbox', { name: /Monday/ }).check();
+    await q.getByRole('checkbox', { name: /Friday/ }).check();
+    await look('ask');
+    await settle(page);
+    await send.click();
+    await q.waitFor({ state: 'detached' });
+    equal(await last(), { decision: 'allow', input: { answers: { 'Which store shall it be?': 'a file of mine', 'On which days?': ['Monday', 'Friday'] } }, digest: 'digest-a1' }, 'the answer');
+  },
+  'with the keyboard': async () => {
+    await ask('a2', 'AskUserQuestion', { questions: [questions[0]] }, 'as text');
+    const q = card(page, 'a2');
+    await settle(page);
+    await q.getByRole('heading').click(); // this one is selected
+    await page.keyboard.press('a');
+    await q.getByText('choose an answer to each question first').waitFor();
+    await q.getByRole('radio', { name: /Postgres/ }).check();
+    await q.getByRole('button', { name: /^Answer/ }).click();
+    await q.waitFor({ state: 'detached' });
+    equal(await last(), { decision: 'allow', input: { answers: { 'Which store shall it be?': 'Postgres' } }, digest: 'digest-a2' }, 'the answer');
+  },
+});
