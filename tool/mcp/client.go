@@ -151,8 +151,9 @@ func (c *Client) Tools(ctx context.Context) []tool.Tool {
 // has changed what it offers. Calls of f do not overlap; f must not call Tools.
 func (c *Client) OnChange(f func([]tool.Tool)) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.onChange = f
+	c.mu.Unlock()
+	c.spawn(c.changed) // since the list was told
 }
 
 // changed tells the list when it is another one.

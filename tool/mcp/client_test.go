@@ -206,12 +206,13 @@ func TestSlowServerComesLater(t *testing.T) {
 	}
 	c, _ := open(t, &Options{Wait: 50 * time.Millisecond}, slow, inProcess(t, "z", newServer()))
 	told := make(chan string, 8)
-	c.OnChange(func(list []tool.Tool) { told <- names(list) })
 	first := names(c.Tools(t.Context()))
 	if strings.Contains(first, "slow") {
 		t.Errorf("got %q", first)
 	}
 	close(let)
+	c.links[0].settled(t.Context())
+	c.OnChange(func(list []tool.Tool) { told <- names(list) }) // later than the change
 	until(t, "the slow server's tools", func() bool { return strings.Contains(<-told, "mcp__slow__echo") })
 }
 
