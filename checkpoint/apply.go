@@ -182,20 +182,21 @@ const maxTold = 50
 // tell queues what the model is to know: its transcript says that the files are what it
 // has made of them.
 func (a *applying) tell(ctx context.Context) error {
-	text := "Files were put back to an earlier state by a person, so they are not what you left: read them again before you change them."
+	var text strings.Builder
+	text.WriteString("Files were put back to an earlier state by a person, so they are not what you left: read them again before you change them.")
 	for i, f := range a.r.Files {
 		if i == maxTold {
-			text += fmt.Sprintf("\n… and %d more", len(a.r.Files)-i)
+			fmt.Fprintf(&text, "\n… and %d more", len(a.r.Files)-i)
 			break
 		}
 		word := "put back"
 		if f.Action == Delete {
 			word = "deleted"
 		}
-		text += "\n" + f.Path + ": " + word
+		text.WriteString("\n" + f.Path + ": " + word)
 	}
 	it := transcript.Item{
-		ID: a.p.s.NewID(), Time: a.p.s.Now(), Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: text}},
+		ID: a.p.s.NewID(), Time: a.p.s.Now(), Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: text.String()}},
 	}
 	e, err := transcript.Encode(it)
 	if err != nil {

@@ -54,7 +54,7 @@ func (f *File) find(ctx context.Context, s *session.Sessions, checked map[string
 		return "its content is not in the log", nil
 	}
 	if _, err := at.Permissions(); err != nil {
-		return "what is kept of it is damaged: " + err.Error(), nil
+		return "what is kept of it is damaged: " + err.Error(), nil //nolint:nilerr // it is why the file is blocked
 	}
 	f.content = &at
 	wrong, ok := checked[at.Digest]
@@ -66,7 +66,7 @@ func (f *File) find(ctx context.Context, s *session.Sessions, checked map[string
 		checked[at.Digest] = wrong
 	}
 	if wrong != nil {
-		return wrong.Error(), nil
+		return wrong.Error(), nil //nolint:nilerr // it is why the file is blocked
 	}
 	return "", nil
 }

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -57,7 +58,7 @@ func changeNotebook(old []byte, e cellEdit) (out []byte, did string, err error) 
 		return nil, "", err
 	}
 	if out, did, err = n.apply(e); err == nil && marked {
-		out = append([]byte(bom), out...)
+		out = append(slices.Clone(bom), out...)
 	}
 	return out, did, err
 }

@@ -68,13 +68,13 @@ func showOutput(o *jsontree.Node) string {
 	}
 	if name, ok := joined(member(o, "ename")); ok {
 		value, _ := joined(member(o, "evalue"))
-		text := name + ": " + value
+		lines := []string{name + ": " + value}
 		if trace := member(o, "traceback"); trace != nil && trace.Kind == jsontree.List {
 			for i := range trace.Items {
-				text += "\n" + trace.Items[i].Text
+				lines = append(lines, trace.Items[i].Text)
 			}
 		}
-		return colours().ReplaceAllString(text, "")
+		return colours().ReplaceAllString(strings.Join(lines, "\n"), "")
 	}
 	data := member(o, "data")
 	if data == nil || data.Kind != jsontree.Object {

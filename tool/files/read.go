@@ -93,7 +93,7 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 func (f *Files) readNotebook(p tool.Place, info fs.FileInfo, r *lines, in readInput) (tool.Result, error) {
 	data, err := io.ReadAll(io.LimitReader(r.in, maxWhole+1))
 	if err != nil {
-		return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil
+		return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
 	}
 	sum := sha256.Sum256(data)
 	n, wrong := parseNotebook(bytes.TrimPrefix(data, bom))
@@ -103,7 +103,7 @@ func (f *Files) readNotebook(p tool.Place, info fs.FileInfo, r *lines, in readIn
 	} else {
 		r.in, r.sum = bufio.NewReaderSize(bytes.NewReader(data), 64<<10), nil
 		if out, err = f.numbered(r, in); err != nil {
-			return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil
+			return tool.Failure((&tool.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
 		}
 		out.Content = append(out.Content, transcript.Text{Text: "[the file " + wrong.Error() + "]"})
 	}
