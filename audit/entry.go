@@ -64,10 +64,14 @@ const (
 	OutcomeError   = "error"
 	OutcomeUnknown = session.OutcomeUnknown // it was started, and nothing says how it ended
 	OutcomeNotRun  = session.OutcomeNotRun  // it was started on record, and then not run
+	// OutcomeBackground is that of a start after which the turn went on without waiting.
+	// How it ended another entry says.
+	OutcomeBackground = "background"
 )
 
 // Entry is one piece of evidence, made from one record: a call that ran from the
-// record that says how it ended, one of unknown outcome from the record of its start.
+// record that says how it ended, one of unknown outcome from the record of its start. One
+// that went on in the background has two.
 // Digest is SHA-256, in hexadecimal, of the entry's canonical JSON (RFC 8785) without
 // Digest; Prev is the Digest of the session's entry before it, "" of the first. So an
 // export can be checked by itself.

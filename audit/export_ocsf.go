@@ -132,7 +132,7 @@ func (e *Entry) refused() bool {
 
 func (e *Entry) status() (int, string) {
 	switch {
-	case e.Erased || e.Outcome == OutcomeUnknown:
+	case e.Erased || e.Outcome == OutcomeUnknown || e.Outcome == OutcomeBackground:
 		return statusUnknown, "Unknown"
 	case e.refused() || e.Outcome == OutcomeError || e.Outcome == OutcomeNotRun:
 		return statusBad, "Failure"

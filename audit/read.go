@@ -61,6 +61,7 @@ type reader struct {
 	asked   map[string]asked  // open questions and those just answered, by question
 	decided map[string]Entry  // decisions about calls that have not ended, by use
 	running map[string]*Entry // effects to be, by use
+	behind  map[string]Entry  // starts of those that go on in the background, by use
 	held    []*Entry          // entries from the first running call on
 }
 
@@ -73,7 +74,7 @@ func newReader(id string) *reader {
 // forget drops what went on: in a fork, it goes on in the parent.
 func (r *reader) forget() {
 	r.wanted, r.asked = map[string]item{}, map[string]asked{}
-	r.decided, r.running = map[string]Entry{}, map[string]*Entry{}
+	r.decided, r.running, r.behind = map[string]Entry{}, map[string]*Entry{}, map[string]Entry{}
 }
 
 func (r *reader) seal(e *Entry) error {

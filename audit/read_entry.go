@@ -181,7 +181,9 @@ func (r *reader) finished(f *session.ToolFinished, e *Entry) {
 func (r *reader) end(use string) Entry {
 	p, ok := r.running[use]
 	if !ok {
-		return Entry{}
+		start := r.behind[use]
+		delete(r.behind, use)
+		return start
 	}
 	delete(r.running, use)
 	start := *p

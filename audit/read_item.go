@@ -14,14 +14,21 @@ type item struct {
 }
 
 // item remembers the calls of an assistant item: decisions of older logs do not say
-// what they are about.
+// what they are about. A result for a call that has not ended says that it goes on in the
+// background.
 func (r *reader) item(payload json.RawMessage) error {
 	if payload == nil {
 		return nil
 	}
 	it, err := session.ReadItem(payload)
-	if err != nil || it.Queued || it.Item.Role() != transcript.RoleAssistant {
+	if err != nil || it.Queued {
 		return err
+	}
+	for _, use := range it.Item.ResultIDs() {
+		r.goesOn(use)
+	}
+	if it.Item.Role() != transcript.RoleAssistant {
+		return nil
 	}
 	uses := it.Item.Uses()
 	if len(uses) == 0 {
@@ -32,6 +39,15 @@ func (r *reader) item(payload json.RawMessage) error {
 		r.wanted[u.ID] = item{u.Input}
 	}
 	return nil
+}
+
+// goesOn has the start of a call told by itself.
+func (r *reader) goesOn(use string) {
+	if start := r.running[use]; start != nil {
+		delete(r.running, use)
+		r.behind[use] = *start
+		start.Outcome = OutcomeBackground
+	}
 }
 
 // subject is the field of a tool's input that says what it is about.

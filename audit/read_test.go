@@ -155,6 +155,12 @@ func finish(use, tool string) draft {
 	return draft{session.KindToolFinished, session.ToolFinished{Use: use, Tool: tool, Millis: 7}}
 }
 
+// result is the item that answers a use.
+func result(use string) draft {
+	e := transcript.MustEncode(transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: "it goes on"}}}))
+	return draft{session.KindItem, session.ItemAppended{Item: e.JSON}}
+}
+
 func ask(id, use, tool string, reqs ...policy.Request) draft {
 	return draft{session.KindApprovalAsked, approval.Question{ID: id, Use: use, Tool: tool, Requests: reqs, By: "mode default", Why: "mode default asks", Mode: policy.ModeDefault}}
 }
@@ -359,6 +365,17 @@ func TestOutcomes(t *testing.T) {
 		{"there is no end", nil, []string{"3 effect run by program for ann → unknown [command.execute ls]"}},
 		{"there is no end, and more", []draft{other}, []string{"3 effect run by program for ann → unknown [command.execute ls]", "4 decision allow by mode auto for ann [Read]"}},
 		{"the turn ended without", []draft{closed, other}, []string{"3 effect run by program for ann → unknown [command.execute ls]", "5 decision allow by mode auto for ann [Read]"}},
+		{
+			"it goes on in the background", []draft{result("a"), closed, other, finish("a", "Bash")},
+			[]string{
+				"3 effect run by program for ann → background [command.execute ls]", "6 decision allow by mode auto for ann [Read]",
+				"7 effect run by program for ann → ok [command.execute ls]",
+			},
+		},
+		{
+			"it was lost in the background", []draft{result("a"), closed, ended(session.OutcomeUnknown)},
+			[]string{"3 effect run by program for ann → background [command.execute ls]", "6 effect run by program for ann → unknown [command.execute ls]"},
+		},
 		{"two at once", []draft{start("c", "Read"), finish("c", "Read"), finish("a", "Bash")}, []string{"5 effect run by program for ann → ok", "6 effect run by program for ann → ok [command.execute ls]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

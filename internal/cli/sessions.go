@@ -51,22 +51,28 @@ const (
 	stateDamaged = "damaged" // its log or its lease cannot be read
 )
 
-// state looks at the last record of the agent and, when that leaves a turn open or a run
-// goes on, at who holds the session. What anybody may append says nothing about the agent.
+// state looks at how the last turn stands and, when that leaves it open or a run goes on,
+// at who holds the session. What anybody may append, and what happens between turns, says
+// nothing about the turn.
 func state(ctx context.Context, s *session.Sessions, m session.Meta) (string, *session.Lease) {
-	var last session.Kind
+	over := true
+walk:
 	for r, err := range s.Records(ctx, m.ID, session.Range{Reverse: true, Limit: 1000}) { // a run of several agents has no others
 		if err != nil {
 			return stateDamaged, nil
 		}
-		if last = r.Kind; !last.Shared() && last != session.KindHookRan && last != session.KindFileSaved { // SessionEnd is behind the last turn, and a rewind of files
-			break
+		switch r.Kind {
+		case session.KindTurnOpened, session.KindApprovalAsked, session.KindToolStarted:
+			over = false
+			break walk
+		case session.KindTurnClosed, session.KindOpened, session.KindRewrite, session.KindRedacted:
+			break walk
+		case session.KindItem:
+			if it, err := session.ReadItem(r.Payload); r.Payload == nil || err != nil || !it.Queued {
+				over = false
+				break walk
+			}
 		}
-	}
-	over := last.Shared()
-	switch last {
-	case session.KindTurnClosed, session.KindOpened, session.KindRewrite, session.KindRedacted, "":
-		over = true
 	}
 	if over && m.Run != string(wire.Running) {
 		return stateIdle, nil

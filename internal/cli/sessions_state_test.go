@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // What state says of a session follows from its log and from who holds it; asking takes
@@ -17,6 +18,8 @@ func TestStateOfRuns(t *testing.T) {
 	}
 	opened := session.Draft{Kind: session.KindTurnOpened, Payload: json.RawMessage(`{"turn":"t"}`)}
 	closed := session.Draft{Kind: session.KindTurnClosed, Payload: json.RawMessage(`{"turn":"t","reason":"completed"}`)}
+	finished := session.Draft{Kind: session.KindToolFinished, Payload: json.RawMessage(`{"use":"u","tool":"Bash"}`)}
+	news := session.ItemDraft(transcript.MustEncode(transcript.UserText("it has ended")), true, nil)
 	for _, c := range []struct {
 		name   string
 		drafts []session.Draft
@@ -26,6 +29,8 @@ func TestStateOfRuns(t *testing.T) {
 		{"new", nil, stateIdle, stateIdle},
 		{"in a turn", []session.Draft{opened}, stateRunning, stateCrashed},
 		{"after a turn", []session.Draft{opened, closed}, stateIdle, stateIdle},
+		{"a call in the background has ended", []session.Draft{opened, closed, finished, news}, stateIdle, stateIdle},
+		{"a call in the background has ended, and a turn is open", []session.Draft{opened, finished, news}, stateRunning, stateCrashed},
 		{"of several agents", []session.Draft{status("running"), status("")}, stateRunning, stateCrashed},
 		{"between two turns", []session.Draft{status("running"), opened, closed}, stateRunning, stateCrashed},
 		{"completed", []session.Draft{status("running"), opened, closed, status("completed")}, stateIdle, stateIdle},
