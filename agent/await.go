@@ -50,7 +50,11 @@ func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[Ev
 // workTurn is one turn of Work, whose result is not told yet; false: whoever listens has
 // heard the last.
 func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield func(Event, error) bool) (*Result, bool) {
+	nothing := false
 	for e, err := range a.Run(ctx, input...) {
+		if nothing = errors.Is(err, ErrNothingToDo) && len(input) == 0; nothing {
+			break
+		}
 		if err != nil {
 			yield(nil, err)
 			return nil, false
@@ -62,7 +66,14 @@ func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield fun
 			return nil, false
 		}
 	}
-	return nil, false
+	if !nothing {
+		return nil, false
+	}
+	if err := a.Await(ctx); err != nil { // who works for a session that was gone on with may have something to say
+		yield(nil, err)
+		return nil, false
+	}
+	return a.workTurn(ctx, nil, yield)
 }
 
 func (a *Agent) goOnFrom(res *Result) {

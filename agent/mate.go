@@ -51,6 +51,8 @@ type Hire struct {
 	// next. last is nil when there was nothing to do from the start. It must not wait for
 	// the mate. Nil: it waits.
 	Idle func(ctx context.Context, m *Mate, last *Result) (next string)
+	// Before is called when its session is open and before it does anything; may be nil.
+	Before func(ctx context.Context, m *Mate) error
 	// Broken is told when it has ended by an error: its records could not be written.
 	Broken func(m *Mate, err error)
 }
@@ -92,6 +94,12 @@ func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
 	m := &Mate{s: s, parent: p, a: a, closer: closer, hire: h, done: make(chan struct{}), working: true}
 	run, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	m.stop = stop
+	if h.Before != nil {
+		if err := h.Before(ctx, m); err != nil {
+			stop(nil)
+			return nil, errors.Join(err, a.Leave(), closer())
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || slices.ContainsFunc(s.mates, func(o *Mate) bool { return o.hire.Name == h.Name }) {

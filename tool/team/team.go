@@ -250,14 +250,26 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 	if err != nil {
 		return []string{"the teammates of this session are not there: " + err.Error()}
 	}
+	names := map[string]string{Lead: lead.SessionID()}
+	for _, b := range begun {
+		if who, ok := parse(b.Meta.Tag); ok {
+			names[who.name] = b.Meta.ID
+		}
+	}
+	if len(names) == 1 {
+		return nil
+	}
 	var notices []string
+	if err := t.doubts(ctx, lead, names); err != nil {
+		notices = append(notices, "it is not known what became of messages: "+err.Error())
+	}
 	for _, b := range begun {
 		at := b.Meta
 		who, ok := parse(at.Tag)
 		if !ok {
 			continue
 		}
-		if err := t.resume(ctx, s, at, who); err != nil {
+		if err := t.resume(ctx, s, at, who, names); err != nil {
 			notices = append(notices, fmt.Sprintf("the teammate %s (%s) is not there: %v", who.name, at.ID, err))
 			continue
 		}
@@ -269,12 +281,14 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 	return notices
 }
 
-func (t *Team) resume(ctx context.Context, s *agent.Subagents, at session.Meta, who member) error {
+func (t *Team) resume(ctx context.Context, s *agent.Subagents, at session.Meta, who member, names map[string]string) error {
 	kind, err := who.find(s)
 	if err != nil {
 		return err
 	}
-	m, err := t.hire(ctx, s, agent.Hire{Title: at.Title, Session: at.ID}, who, kind)
+	m, err := t.hire(ctx, s, agent.Hire{Title: at.Title, Session: at.ID, Before: func(ctx context.Context, m *agent.Mate) error {
+		return t.doubts(ctx, m.Agent(), names)
+	}}, who, kind)
 	if err != nil {
 		return err
 	}

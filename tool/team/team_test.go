@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -52,7 +53,7 @@ func newCrew(t testing.TB, s *session.Sessions, id, play string, kinds map[strin
 	c := &crew{t: t, sessions: s}
 	c.team = team.New(&team.Options{Max: 3, Board: func() *tasks.Board { return c.board }})
 	var definitions []agent.Definition
-	for _, k := range slices.Sorted(mapKeys(kinds)) {
+	for _, k := range slices.Sorted(maps.Keys(kinds)) {
 		definitions = append(definitions, agent.Definition{Name: k, Description: "does " + k, Prompt: "you are " + k, Model: k})
 	}
 	var err error
@@ -84,16 +85,6 @@ func newCrew(t testing.TB, s *session.Sessions, id, play string, kinds map[strin
 	}
 	t.Cleanup(func() { _ = c.lead.Close() })
 	return c
-}
-
-func mapKeys(m map[string]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 // work runs the lead until nobody has anything to do.

@@ -144,7 +144,7 @@ func (t *Team) send(ctx context.Context, c *tool.Call, in sendInput) (tool.Resul
 		return tool.Failure(err.Error()), nil
 	}
 	parts := transcript.Text{Text: "Message from " + from + ":\n" + text}
-	id := "message-" + c.Session + "-" + c.ID
+	id := messageID(c.Session, c.ID)
 	var got []string
 	for _, r := range to {
 		tell := t.lead().TellOnce
