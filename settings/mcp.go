@@ -131,6 +131,8 @@ func badServerName(name string) string {
 		return "has other characters than a tool's name can have"
 	case strings.Contains(name, "__"):
 		return "has __ in it, which separates a server from its tools"
+	case strings.HasPrefix(name, "_") || strings.HasSuffix(name, "_"):
+		return "begins or ends with _, beside what separates it from its tools"
 	}
 	return ""
 }

@@ -258,7 +258,7 @@ func TestMCPRefused(t *testing.T) {
 }
 
 func TestMCPNamesThatNoToolCanHave(t *testing.T) {
-	for _, name := range []string{"", "a b", "a__b", "ä", "a/b", strings.Repeat("x", 65)} {
+	for _, name := range []string{"", "a b", "a__b", "ä", "a/b", "_a", "a_", strings.Repeat("x", 65)} {
 		p := newPlace(t)
 		key, _ := json.Marshal(name)
 		p.write("project/.mcp.json", `{"mcpServers": {`+string(key)+`: {"command": "c"}}}`)

@@ -32,8 +32,11 @@ func (p *Program) asker() *asker {
 	if out == nil {
 		return nil
 	}
+	if p.keys == nil { // one reads: a second one would miss what the first has taken
+		p.keys = newKeyboard(p.Stdin)
+	}
 	return &asker{
-		keys: newKeyboard(p.Stdin), out: out, close: done, now: p.Now, by: orElse(p.env("USER"), "person"),
+		keys: p.keys, out: out, close: done, now: p.Now, by: orElse(p.env("USER"), "person"),
 	}
 }
 

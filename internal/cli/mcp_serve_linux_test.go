@@ -53,7 +53,7 @@ func TestInspector(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(work, "a.txt"), []byte("the text of a\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"HOME=" + root, "HOLDFAST_HOME=" + filepath.Join(root, "home"), "TMPDIR=" + root}
+	env := []string{"HOME=" + root, "HOLDFAST_HOME=" + filepath.Join(root, ".holdfast"), "TMPDIR=" + root}
 	self, err := exec.LookPath("holdfast")
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,8 @@ type Program struct {
 	telemeter *otel.Telemetry
 
 	out, err *printer
-	json     bool // errors are told as JSON
+	keys     *keyboard // nil until somebody is asked
+	json     bool      // errors are told as JSON
 
 	end func(syscall.WaitStatus) // ends the process as a command of it ended
 }

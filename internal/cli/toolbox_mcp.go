@@ -81,12 +81,17 @@ func (b *toolbox) open() (*servers, error) {
 			continue
 		}
 		s.given = append(s.given, srv)
-		if _, err := b.settings.ExpandMCP(srv, b.getenv); err != nil {
+		one := b.program.mcpServer(b.settings, srv)
+		_, err := b.settings.ExpandMCP(srv, b.getenv)
+		if err == nil {
+			err = one.Check()
+		}
+		if err != nil {
 			s.failed[srv.Name] = err
 			b.program.warn("%v", err)
 			continue
 		}
-		list = append(list, b.program.mcpServer(b.settings, srv))
+		list = append(list, one)
 	}
 	o, err := b.program.mcpOptions(b.settings, b.environ())
 	if err != nil {
