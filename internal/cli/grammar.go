@@ -18,7 +18,6 @@ type grammar struct {
 	Policy     policyCmd     `cmd:"" help:"Show, explain, test and check what may happen."`
 	Hooks      hooksCmd      `cmd:"" help:"List, trust, test and replay hooks."`
 	Context    contextCmd    `cmd:"" help:"List the instruction files that agents are given here."`
-	Context    contextCmd    `cmd:"" help:"List the instruction files that agents are given here."`
 	Trust      trustCmd      `cmd:"" help:"Trust the settings that a folder brings along."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Configure and approve MCP servers; and be one."`
 	Sandbox    sandboxCmd    `cmd:"" help:"Check paths and commands against sandbox settings."`
