@@ -91,7 +91,7 @@ func headline(name string, input json.RawMessage, cwd string) string {
 	if json.Unmarshal(input, &in) != nil {
 		return string(input)
 	}
-	for _, key := range []string{"command", "file_path", "pattern", "path", "url", "query"} {
+	for _, key := range headlines {
 		var s string
 		if raw, ok := in[key]; ok && json.Unmarshal(raw, &s) == nil {
 			if key == "command" {
@@ -104,6 +104,11 @@ func headline(name string, input json.RawMessage, cwd string) string {
 		return ""
 	}
 	return string(input)
+}
+
+// headlines are the fields that say what a call is about, the first that is there.
+var headlines = []string{
+	"command", "file_path", "notebook_path", "pattern", "path", "url", "query", "skill", "taskId", "task_id", "subject", "to", "description",
 }
 
 // column pads or cuts s to n characters.
