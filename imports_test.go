@@ -59,6 +59,7 @@ var floors = map[string]int{
 	"tool/shell":      30,
 	"tool/tasks":      30,
 	"tool/worktree":   30,
+	"tool/skills":     30,
 	"tool/ask":        30,
 	"tool/plan":       30,
 	"tool/web":        30,

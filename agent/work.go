@@ -73,7 +73,7 @@ func (l *loop) runCall(w *work, j *job) {
 		}
 		return l.askBehind(asker, j.c, r)
 	}
-	res, err := j.c.tool.Run(j.ctx, &as)
+	res, err := j.c.tool.Run(context.WithValue(j.ctx, ofKey{}, l.a), &as)
 	switch {
 	case err != nil && j.ctx.Err() != nil:
 		res = tool.Failure("interrupted while it ran: it may have taken effect in part")

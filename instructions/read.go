@@ -44,6 +44,9 @@ func (s *Set) read(m Memory, at place, path string) bool {
 		}
 		return false
 	}
+	if err != nil && placeholder(path) {
+		return false
+	}
 	s.tried[path] = true
 	if err != nil {
 		s.notice("%s is left out: %v", path, err)
@@ -171,6 +174,12 @@ func openFree(path string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, errors.Join(err, f.Close())
 	}
 	return f, info, nil
+}
+
+// placeholder says whether a sandbox of commands holds the name free: there is no file.
+func placeholder(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode() == os.ModeSocket
 }
 
 func missing(err error) bool {

@@ -47,7 +47,9 @@ func compileOnly(only []string, dir, home string, resolve func(string) string, o
 	}
 	rules, problems, err := CompileRules(list, RuleOptions{Home: home, Cwd: dir, Resolve: resolve})
 	if len(problems) > 0 { // it would cover nothing, which is not what was meant
-		return nil, fmt.Errorf("%w: %q: %s", ErrInvalid, problems[0].Rule.Text, problems[0].What)
+		p := problems[0]
+		p.Rule.File = ""
+		return nil, fmt.Errorf("%w: %s", ErrInvalid, p)
 	}
 	return rules, err
 }

@@ -23,8 +23,9 @@ type Folders struct {
 	list []folder // never changes
 	home string
 
-	mu  sync.RWMutex
-	cwd string
+	mu   sync.RWMutex
+	cwd  string
+	also []*folder // that are only read; without a root until they are
 }
 
 type folder struct {
@@ -71,6 +72,14 @@ func (f *Folders) Close() error {
 	for _, d := range f.list {
 		errs = append(errs, d.root.Close())
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.also {
+		if d.root != nil {
+			errs = append(errs, d.root.Close())
+		}
+	}
+	f.also = nil
 	return errors.Join(errs...)
 }
 
@@ -235,4 +244,58 @@ func bare(err error) error {
 		return e.Err
 	}
 	return err
+}
+
+// AlsoRead lets [Folders.LocateRead] find what lies in a folder besides. The folder is opened
+// when something in it is looked for first.
+func (f *Folders) AlsoRead(dir string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.also = append(f.also, &folder{given: filepath.Clean(dir)})
+}
+
+// LocateRead is Locate for what is only read: what [Folders.AlsoRead] has named is found, too.
+func (f *Folders) LocateRead(path string) (Place, error) {
+	p, err := f.Locate(path)
+	if !errors.Is(err, ErrOutside) {
+		return p, err
+	}
+	abs, bad := f.absolute(path)
+	if bad != nil || f.find(abs) != nil {
+		return p, err
+	}
+	d := f.besides(abs)
+	if d == nil {
+		return p, err
+	}
+	given := d.rel(abs)
+	rel, wrong := walk(d.root, given)
+	if wrong != nil {
+		return p, &PathError{Path: path, Err: bare(wrong)}
+	}
+	p = Place{Root: d.root, Rel: rel, Abs: filepath.Join(d.real, rel)}
+	if named := filepath.Join(d.real, given); named != p.Abs {
+		p.Named = named
+	}
+	return p, nil
+}
+
+// besides opens the folder that is only read and that a path lies in, or is nil.
+func (f *Folders) besides(abs string) *folder {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.also {
+		if !within(d.given, abs) && (d.root == nil || !within(d.real, abs)) {
+			continue
+		}
+		if d.root == nil {
+			opened, err := openFolder(d.given)
+			if err != nil {
+				return nil
+			}
+			*d = opened
+		}
+		return d
+	}
+	return nil
 }

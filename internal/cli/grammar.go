@@ -18,6 +18,7 @@ type grammar struct {
 	Policy     policyCmd     `cmd:"" help:"Show, explain, test and check what may happen."`
 	Hooks      hooksCmd      `cmd:"" help:"List, trust, test and replay hooks."`
 	Context    contextCmd    `cmd:"" help:"List the instruction files that agents are given here."`
+	Skills     skillsCmd     `cmd:"" help:"List skills and commands."`
 	Trust      trustCmd      `cmd:"" help:"Trust the settings that a folder brings along."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Configure and approve MCP servers; and be one."`
 	Sandbox    sandboxCmd    `cmd:"" help:"Check paths and commands against sandbox settings."`

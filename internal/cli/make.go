@@ -112,7 +112,7 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 	if m.told, err = p.telemetry(ctx, &m.options); err != nil {
 		return m, err
 	}
-	m.options.Instructions = m.box.told()
+	m.options.Instructions, m.options.Expand = m.box.told(), m.box.expand
 	m.options.LoopObservers = append(m.options.LoopObservers, m.box)
 	m.options.Return = m.box.goBack
 	m.box.watchFiles(&m.options)

@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool/mcp"
 	"github.com/holdfast-dev/holdfast/tool/search"
 	"github.com/holdfast-dev/holdfast/tool/shell"
+	"github.com/holdfast-dev/holdfast/tool/skills"
 	"github.com/holdfast-dev/holdfast/tool/worktree"
 )
 
@@ -38,6 +39,8 @@ type toolbox struct {
 	worktree    *worktree.Worktree // nil without a repository
 
 	instructions *instructions.Set // nil: none are read
+	found        *foundSkills      // nil: none were looked for
+	skills       *skills.Skills    // that the model may call, or nil
 
 	servers *servers                                                    // MCP; nil without any
 	base    *tool.Registry                                              // what there is without them
@@ -77,6 +80,7 @@ func kits() []kit {
 		{"plan", (*toolbox).planKit},
 		{"ask", (*toolbox).askKit},
 		{"web", (*toolbox).webKit},
+		{"skills", (*toolbox).skillsKit},
 		{"mcp", (*toolbox).mcpKit}, // last: what it has changes
 		{"agents", (*toolbox).agentsKit},
 	}

@@ -99,10 +99,16 @@ func loadedFile(f instructions.File) hook.Input {
 	}
 }
 
-// Observe has what was told of folders below told again when the transcript was rewritten.
+// Observe has what was told of folders below told again when the transcript was rewritten,
+// and forgets which skills a turn has called.
 func (b *toolbox) Observe(_ string, e agent.Event) {
-	if _, ok := e.(agent.MutationFinished); ok && b.instructions != nil {
-		b.instructions.Forget()
+	switch e.(type) {
+	case agent.MutationFinished:
+		if b.instructions != nil {
+			b.instructions.Forget()
+		}
+	case agent.TurnFinished:
+		b.skills.EndTurn()
 	}
 }
 
@@ -167,4 +173,5 @@ func (b *toolbox) showInstructions(all bool) {
 	for _, n := range b.instructions.Notices() {
 		b.program.warn("%s", n)
 	}
+	b.showSkills()
 }

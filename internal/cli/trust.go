@@ -32,6 +32,7 @@ type trustDoc struct {
 	Gains  []string   `json:"now_counts,omitempty"`
 
 	Hooks []settings.TrustedHook `json:"hooks,omitempty"`
+	Texts bool                   `json:"texts,omitempty"`
 }
 
 func (c *trustCmd) run(_ context.Context, p *Program) error {
@@ -60,11 +61,15 @@ func (c *trustCmd) run(_ context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	if !ok {
+	texts, err := p.trustTexts(list, s)
+	if err != nil {
+		return err
+	}
+	if !ok && texts == nil {
 		return usage(s.Project+" brings no settings along that could be trusted", "its settings would be in "+s.Project+"/.holdfast/settings.json")
 	}
 	hooks := broughtHooks(s)
-	d := trustDoc{Folder: s.Project, Hooks: trustedHooks(hooks)}
+	d := trustDoc{Folder: s.Project, Hooks: trustedHooks(hooks), Gains: texts}
 	for _, i := range s.Ignored {
 		if i.Origin.Layer == policy.LayerProject || i.Origin.Layer == policy.LayerLocal {
 			d.Gains = append(d.Gains, i.What)
@@ -89,7 +94,7 @@ func (c *trustCmd) run(_ context.Context, p *Program) error {
 func (c *trustCmd) list(p *Program, list *settings.Trust) error {
 	docs := []trustDoc{}
 	for _, f := range list.List() {
-		docs = append(docs, trustDoc{Folder: f.Folder, Digest: f.Digest, At: &f.At, Hooks: f.Hooks})
+		docs = append(docs, trustDoc{Folder: f.Folder, Digest: f.Digest, At: &f.At, Hooks: f.Hooks, Texts: f.Texts})
 	}
 	if c.JSON {
 		return p.out.json(docs, p.out.term.tty)
@@ -97,6 +102,8 @@ func (c *trustCmd) list(p *Program, list *settings.Trust) error {
 	for _, d := range docs {
 		more := ""
 		switch {
+		case d.Digest == "" && d.Texts:
+			more = "  (what it has for agents to read)"
 		case d.Digest == "":
 			more = "  (" + count(len(d.Hooks), "hook") + " only)"
 		case len(d.Hooks) > 0:

@@ -82,7 +82,7 @@ func (f *Files) Tools() []tool.Tool { return append([]tool.Tool(nil), f.tools...
 // Of a file that would be changed it names the content, so that a yes does not
 // cover another.
 func (f *Files) request(call *tool.Call, op policy.Operation, path string) (tool.Place, policy.Request, error) {
-	p, err := f.folders.Locate(path)
+	p, err := f.find(op, path)
 	if err != nil {
 		return p, policy.Request{}, err
 	}
@@ -104,7 +104,19 @@ func (f *Files) request(call *tool.Call, op policy.Operation, path string) (tool
 // the call was judged is refused. A call that was approved before a restart knows
 // the file as it was approved.
 func (f *Files) locate(call *tool.Call, path string) (tool.Place, error) {
-	p, err := f.folders.Locate(path)
+	return f.locateFor(policy.OpWrite, call, path)
+}
+
+// find finds a place: what is only read may lie in folders besides.
+func (f *Files) find(op policy.Operation, path string) (tool.Place, error) {
+	if op == policy.OpRead {
+		return f.folders.LocateRead(path)
+	}
+	return f.folders.Locate(path)
+}
+
+func (f *Files) locateFor(op policy.Operation, call *tool.Call, path string) (tool.Place, error) {
+	p, err := f.find(op, path)
 	if err != nil {
 		return p, err
 	}

@@ -51,7 +51,7 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 	if in.Offset < 0 || in.Limit < 0 {
 		return tool.Failure("offset and limit must not be negative"), nil
 	}
-	p, err := f.locate(call, in.Path)
+	p, err := f.locateFor(policy.OpRead, call, in.Path)
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}

@@ -1,0 +1,12 @@
+package agent
+
+import "context"
+
+type ofKey struct{}
+
+// Of is the agent whose call a tool runs, from the context of [tool.Tool].Run; nil outside
+// of one.
+func Of(ctx context.Context) *Agent {
+	a, _ := ctx.Value(ofKey{}).(*Agent)
+	return a
+}

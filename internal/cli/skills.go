@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/tool/skills"
+)
+
+// skillsCmd is `holdfast skills`.
+type skillsCmd struct {
+	List skillsListCmd `cmd:"" help:"List skills and commands, and what is wrong with those that are not offered." aliases:"ls"`
+}
+
+type skillsListCmd struct {
+	CWD string `name:"cwd" placeholder:"FOLDER" help:"Of a session in this folder; default the current one."`
+	jsonFlag
+}
+
+type skillsDoc struct {
+	Skills   []*skills.Skill  `json:"skills"`
+	Shadowed []*skills.Skill  `json:"shadowed"`
+	Problems []skills.Problem `json:"problems"`
+	// Untrusted: those of the project do not count, as they are not trusted as they are now.
+	Untrusted bool `json:"untrusted"`
+}
+
+func (c *skillsListCmd) run(_ context.Context, p *Program) error {
+	s, err := p.settingsOf(c.CWD)
+	if err != nil {
+		return err
+	}
+	f, err := p.skills(s)
+	if err != nil {
+		return err
+	}
+	d := skillsDoc{
+		Skills: append([]*skills.Skill{}, f.all.Skills...), Shadowed: append([]*skills.Skill{}, f.all.Shadowed...),
+		Problems: append([]skills.Problem{}, f.all.Problems...), Untrusted: f.digest != "" && !f.trust,
+	}
+	if c.JSON {
+		return p.out.json(d, p.out.term.tty)
+	}
+	for _, sk := range d.Skills {
+		p.out.line("%s  %s", column(shown(skillName(sk)), 24), shown(sk.Description))
+		p.out.line("%s  %s", column("", 24), p.out.term.dim(shown(skillFacts(sk, d.Untrusted))))
+	}
+	for _, sk := range d.Shadowed {
+		p.err.line("%s: %s counts in its place", shown(sk.File), shown(sk.Shadowed))
+	}
+	for _, pr := range d.Problems {
+		p.warn("%v", pr)
+		if pr.Hint != "" {
+			p.err.line("%s %s", p.err.term.bold("hint:"), shown(pr.Hint))
+		}
+	}
+	if len(d.Skills)+len(d.Problems) == 0 {
+		p.err.line("there are no skills")
+	}
+	if d.Untrusted {
+		p.warn("%s", f.notice())
+		p.err.line("%s %s", p.err.term.bold("hint:"), "holdfast trust")
+	}
+	return nil
+}
+
+// skillName is how a person calls it.
+func skillName(sk *skills.Skill) string {
+	name := sk.Name
+	if sk.ForPeople {
+		name = "/" + name
+	}
+	if sk.Hint != "" {
+		name += " " + sk.Hint
+	}
+	return name
+}
+
+func skillFacts(sk *skills.Skill, untrusted bool) string {
+	list := []string{string(sk.Source)}
+	if untrusted && sk.Source == skills.Project {
+		list[0] += ", not trusted"
+	}
+	if !sk.ForModel {
+		list = append(list, "for people only")
+	}
+	if sk.Only != nil {
+		list = append(list, "leaves only "+strings.Join(sk.Only, ", "))
+	}
+	return fmt.Sprintf("%s (%s)", sk.File, strings.Join(list, "; "))
+}

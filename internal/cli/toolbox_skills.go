@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/instructions"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/tool/skills"
+)
+
+// skillPlaces are where skills and commands lie; a later one counts before those above it.
+func (p *Program) skillPlaces(project string) ([]skills.Place, error) {
+	home, err := p.home()
+	if err != nil {
+		return nil, err
+	}
+	var list []skills.Place
+	add := func(source skills.Source, root, dir string, commands bool) {
+		list = append(list, skills.Place{Dir: dir, Source: source, Root: root, Commands: commands})
+	}
+	if user := p.userHome(); user != "" {
+		add(skills.User, "", filepath.Join(user, ".claude", "commands"), true)
+		for _, dir := range []string{".config/agents/skills", ".agents/skills", ".claude/skills"} {
+			add(skills.User, "", filepath.Join(user, filepath.FromSlash(dir)), false)
+		}
+	}
+	add(skills.User, "", filepath.Join(home, "commands"), true)
+	add(skills.User, "", filepath.Join(home, "skills"), false)
+	own := func(dir string) bool { // the person's own folder is no project's
+		for _, p := range list {
+			if p.Dir == dir {
+				return true
+			}
+		}
+		return false
+	}
+	for _, dir := range []string{".claude/commands", ".agents/skills", ".holdfast/skills", ".claude/skills"} {
+		if dir := filepath.Join(project, filepath.FromSlash(dir)); !own(dir) {
+			add(skills.Project, project, dir, strings.HasSuffix(dir, "commands"))
+		}
+	}
+	return list, nil
+}
+
+// foundSkills are the skills of a session, and those that do not count.
+type foundSkills struct {
+	set    *skills.Set // that count
+	all    *skills.Set // with those of a folder that is not trusted as it is
+	digest string      // of the project's; "" when it has none
+	trust  bool        // they are trusted as they are
+}
+
+// skills finds the skills of a project.
+func (p *Program) skills(s *settings.Settings) (*foundSkills, error) {
+	places, err := p.skillPlaces(s.Project)
+	if err != nil {
+		return nil, err
+	}
+	f := &foundSkills{all: skills.Discover(places)}
+	f.set = f.all
+	if f.digest = f.all.Digest(places, skills.Project); f.digest == "" {
+		return f, nil
+	}
+	trusted, err := s.TrustedTexts()
+	if err != nil {
+		return nil, err
+	}
+	if f.trust = trusted.Skills == f.digest; f.trust {
+		return f, nil
+	}
+	var own []skills.Place
+	for _, at := range places {
+		if at.Source != skills.Project {
+			own = append(own, at)
+		}
+	}
+	f.set = skills.Discover(own)
+	return f, nil
+}
+
+// notice says what of the project's skills does not count, or "".
+func (f *foundSkills) notice() string {
+	if f.digest == "" || f.trust {
+		return ""
+	}
+	n := len(f.all.Problems)
+	for _, sk := range f.all.Skills {
+		if sk.Source == skills.Project {
+			n++
+		}
+	}
+	return count(n, "skill") + " of this folder (commands included) do not count: they are not trusted as they are now"
+}
+
+// skillsKit offers skills to the model.
+func (b *toolbox) skillsKit() ([]tool.Tool, error) {
+	if b.program == nil || b.settings == nil {
+		return nil, nil
+	}
+	found, err := b.program.skills(b.settings)
+	if err != nil {
+		return nil, err
+	}
+	found.set = found.set.Without(func(sk *skills.Skill) bool {
+		return b.skillDenied(sk.Name) != ""
+	})
+	b.found = found
+	for _, sk := range found.set.Skills {
+		if sk.Dir == "" {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(sk.Dir); err == nil { // what is judged has no links
+			sk.Dir = real
+		}
+		b.folders.AlsoRead(sk.Dir)
+	}
+	b.skills, err = skills.New(found.set, &skills.Options{Enter: b.enterSkill})
+	return b.skills.Tools(), err
+}
+
+// skillDenied says why a rule keeps a skill from being used, or "".
+func (b *toolbox) skillDenied(name string) string {
+	in := []byte(`{"skill":"` + name + `"}`) // letters, digits, - and _
+	if v := b.permissions.Rules.Evaluate(policy.Request{Tool: skills.ToolName, Resource: name, Input: in}); v.Effect == policy.Deny {
+		return v.Reason
+	}
+	return ""
+}
+
+// enterSkill puts a skill that the model has called in force.
+func (b *toolbox) enterSkill(ctx context.Context, _ *tool.Call, sk *skills.Skill) error {
+	a := agent.Of(ctx)
+	if a == nil {
+		return errNoHost
+	}
+	if err := readable(ctx, a, sk); err != nil {
+		return err
+	}
+	limit := sk.Limit()
+	if limit == nil {
+		return nil
+	}
+	_, err := a.Change(ctx, policy.Change{Limit: limit, By: limit.Name})
+	return err
+}
+
+// readable lets the model read in a skill's folder: it passes the question of a mode about
+// reading there, and nothing else.
+func readable(ctx context.Context, a *agent.Agent, sk *skills.Skill) error {
+	rule := sk.Reads()
+	if rule == "" {
+		return nil
+	}
+	for _, g := range a.Guards().Grants() {
+		if g.Scope == rule && g.Weak {
+			return nil
+		}
+	}
+	by := "skill " + sk.Name
+	g := policy.Grant{Effect: policy.Allow, Tool: "Read", Operation: policy.OpRead, Scope: rule, Weak: true, By: by}
+	_, err := a.Change(ctx, policy.Change{Grant: &g, By: by})
+	return err
+}
+
+// expand is [agent.Options].Expand.
+func (b *toolbox) expand(ctx context.Context, prompt string) (*agent.Expansion, error) {
+	if b.found == nil {
+		return nil, nil
+	}
+	sk, text, err := b.found.set.Expand(prompt)
+	if err != nil {
+		return nil, usage(err.Error(), "holdfast skills list")
+	}
+	name, args, ok := skills.Command(prompt)
+	if sk == nil {
+		if ok && !b.found.trust {
+			if other, found := b.found.all.ForPerson(name); found && other.Source == skills.Project {
+				return nil, usage("/"+name+" is of this folder, which is not trusted as it is now", "look at "+other.File+", then holdfast trust")
+			}
+		}
+		return nil, nil
+	}
+	a, err := b.host.agent()
+	if err != nil {
+		return nil, err
+	}
+	if err := readable(ctx, a, sk); err != nil && !errors.Is(err, agent.ErrClosed) {
+		return nil, err
+	}
+	return &agent.Expansion{Command: sk.Name, Args: args, Source: string(sk.Source), Text: text, Limit: sk.Limit()}, nil
+}
+
+// showSkills tells the person which skills do not count.
+func (b *toolbox) showSkills() {
+	if b.found == nil {
+		return
+	}
+	if what := b.found.notice(); what != "" {
+		b.program.warn("%s", what)
+		b.program.err.line("%s %s", b.program.err.term.bold("hint:"), "look at them (holdfast skills list), then holdfast trust")
+	}
+	for _, p := range b.found.set.Problems {
+		b.program.warn("%v: the skill is left out", p)
+	}
+}
+
+// trustTexts trusts what a folder has for agents to read, and says what that is; nil when it
+// has nothing.
+func (p *Program) trustTexts(list *settings.Trust, s *settings.Settings) ([]string, error) {
+	perms, err := s.Policy()
+	if err != nil {
+		return nil, err
+	}
+	set, err := p.instructionsOf(s, s.Project, nil, false, &perms)
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	f, err := p.skills(s)
+	if err != nil {
+		return nil, err
+	}
+	var gains []string
+	for _, file := range set.Files() {
+		if file.Memory == instructions.Project || file.Memory == instructions.Local {
+			gains = append(gains, "instructions "+file.Path)
+		}
+	}
+	for _, sk := range f.all.Skills {
+		if sk.Source == skills.Project {
+			gains = append(gains, "skill "+sk.Name)
+		}
+	}
+	if gains == nil {
+		return nil, nil
+	}
+	return gains, list.AddTexts(s, f.digest, p.Now())
+}

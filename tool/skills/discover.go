@@ -1,0 +1,251 @@
+package skills
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// Set is what was found.
+type Set struct {
+	Skills   []*Skill  // by name, those that others shadow left out
+	Shadowed []*Skill  // that do not count, each with who does
+	Problems []Problem // of those that cannot be used
+
+	read []*Skill // all, in the order in which they were read
+	seen map[string][]byte
+}
+
+// file is the file of a skill.
+const file = "SKILL.md"
+
+// Discover reads skills. Of several with one name the last place's counts. A place that
+// is not there has none; what cannot be used is a problem and nothing else.
+func Discover(places []Place) *Set {
+	s := &Set{seen: map[string][]byte{}}
+	for _, p := range places {
+		s.place(p)
+	}
+	byName := map[string]*Skill{}
+	for _, sk := range s.read {
+		if old := byName[sk.Name]; old != nil {
+			old.Shadowed = sk.File
+			s.Shadowed = append(s.Shadowed, old)
+		}
+		byName[sk.Name] = sk
+	}
+	for _, sk := range byName {
+		s.Skills = append(s.Skills, sk)
+	}
+	slices.SortFunc(s.Skills, func(a, b *Skill) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
+
+func (s *Set) place(p Place) {
+	dir, err := openPlace(p)
+	if err != nil {
+		if info, serr := os.Lstat(p.Dir); !absent(err) && (serr != nil || info.Mode() != os.ModeSocket) { // a sandbox holds the name free
+			s.problem(p, p.Dir, err)
+		}
+		return
+	}
+	defer dir.Close()
+	entries, err := dir.list()
+	if err != nil {
+		s.problem(p, p.Dir, err)
+		return
+	}
+	n := 0
+	for _, name := range entries {
+		path := filepath.Join(name, file)
+		if p.Commands {
+			if path = name; filepath.Ext(name) != ".md" {
+				continue
+			}
+		}
+		b, err := dir.read(path)
+		if absent(err) {
+			continue
+		}
+		if n++; n > MaxSkills {
+			s.problem(p, p.Dir, fmt.Errorf("there are more than %d: the others are not read", MaxSkills))
+			return
+		}
+		whole := filepath.Join(p.Dir, path)
+		s.seen[whole] = b
+		if err != nil {
+			s.problem(p, whole, err)
+			continue
+		}
+		sk, err := parse(p, whole, b)
+		if err != nil {
+			s.problem(p, whole, err)
+			continue
+		}
+		s.read = append(s.read, sk)
+	}
+}
+
+func (s *Set) problem(p Place, path string, err error) {
+	if e, ok := errors.AsType[*flaw](err); ok {
+		s.Problems = append(s.Problems, Problem{File: path, Line: e.line, Column: e.column, What: e.what, Hint: e.hint, Source: p.Source})
+		return
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	s.Problems = append(s.Problems, Problem{File: path, What: err.Error(), Source: p.Source})
+}
+
+// Digest identifies what the skills and commands of a source say, names and all; "" when there
+// are none. Those that cannot be used count.
+func (s *Set) Digest(places []Place, of Source) string {
+	h := sha256.New()
+	n := 0
+	for _, p := range places {
+		if p.Source != of {
+			continue
+		}
+		var files []string
+		for path := range s.seen {
+			if strings.HasPrefix(path, p.Dir+string(filepath.Separator)) {
+				files = append(files, path)
+			}
+		}
+		slices.Sort(files)
+		for _, path := range files {
+			n++
+			fmt.Fprintf(h, "%d:%s %d:", len(path), path, len(s.seen[path]))
+			h.Write(s.seen[path])
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Find is the skill of a name.
+func (s *Set) Find(name string) (*Skill, bool) {
+	i := slices.IndexFunc(s.Skills, func(sk *Skill) bool { return sk.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return s.Skills[i], true
+}
+
+// ForPerson is the skill that a person means by /name: a name counts before an alias.
+func (s *Set) ForPerson(name string) (*Skill, bool) {
+	if sk, ok := s.Find(name); ok {
+		return sk, true
+	}
+	i := slices.IndexFunc(s.Skills, func(sk *Skill) bool { return slices.Contains(sk.Aliases, name) })
+	if i < 0 {
+		return nil, false
+	}
+	return s.Skills[i], true
+}
+
+// Without leaves out those that leave says.
+func (s *Set) Without(leave func(*Skill) bool) *Set {
+	out := *s
+	out.Skills = slices.DeleteFunc(slices.Clone(s.Skills), leave)
+	return &out
+}
+
+// folder is a place that is read.
+type folder struct {
+	root *os.Root // nil: links may lead anywhere
+	dir  string   // inside root, or absolute
+}
+
+func openPlace(p Place) (*folder, error) {
+	if p.Root == "" {
+		info, err := os.Stat(p.Dir)
+		if err == nil && !info.IsDir() {
+			err = errors.New("it is no folder")
+		}
+		if err == nil && info.Mode().Perm()&0o002 != 0 {
+			err = errors.New("everybody may write this folder")
+		}
+		return &folder{dir: p.Dir}, err
+	}
+	rel, err := filepath.Rel(p.Root, p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(p.Root)
+	if err != nil {
+		return nil, err
+	}
+	f := &folder{root: root, dir: rel}
+	info, err := root.Stat(rel)
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is no folder")
+	}
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *folder) Close() {
+	if f.root != nil {
+		_ = f.root.Close()
+	}
+}
+
+func (f *folder) list() ([]string, error) {
+	var entries []fs.DirEntry
+	var err error
+	if f.root == nil {
+		entries, err = os.ReadDir(f.dir)
+	} else {
+		entries, err = fs.ReadDir(f.root.FS(), filepath.ToSlash(f.dir))
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names, err
+}
+
+// read reads a regular file of at most a little more than a skill may have.
+func (f *folder) read(path string) ([]byte, error) {
+	path = filepath.Join(f.dir, path)
+	stat, open := os.Stat, openWaiting
+	if f.root != nil {
+		stat = f.root.Stat
+		open = func(name string) (*os.File, error) { return f.root.OpenFile(name, os.O_RDONLY|noWait, 0) }
+	}
+	info, err := stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := tool.Regular(info); err != nil {
+		return nil, err
+	}
+	r, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	const most = MaxBody + 64<<10
+	b, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && len(b) > most {
+		err = fmt.Errorf("it is larger than %d KiB: put what is not always needed into files beside it", most>>10)
+	}
+	return b, err
+}
+
+func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, notDir) }

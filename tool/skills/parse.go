@@ -1,0 +1,307 @@
+package skills
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/spelling"
+	"github.com/holdfast-dev/holdfast/internal/yamltree"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// flaw is what is wrong with a file, and where.
+type flaw struct {
+	line, column int
+	what, hint   string
+}
+
+func (f *flaw) Error() string { return f.what }
+
+// Parse reads a SKILL.md. The name must be that of its folder. The error is a [Problem]
+// when the file cannot be used.
+func Parse(path string, b []byte) (*Skill, error) {
+	sk, err := parse(Place{Dir: filepath.Dir(filepath.Dir(path)), Source: User}, path, b)
+	if e, ok := errors.AsType[*flaw](err); ok {
+		return nil, Problem{File: path, Line: e.line, Column: e.column, What: e.what, Hint: e.hint, Source: User}
+	}
+	return sk, err
+}
+
+// Error says what is wrong, and where.
+func (p Problem) Error() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.What
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.What)
+}
+
+// parser reads one file. It keeps the first thing that is wrong.
+type parser struct {
+	b   []byte
+	sk  *Skill
+	err error
+}
+
+func (p *parser) wrong(at int, hint, format string, args ...any) {
+	if p.err != nil {
+		return
+	}
+	f := &flaw{what: fmt.Sprintf(format, args...), hint: hint}
+	f.line, f.column = yamltree.Place(p.b, at)
+	p.err = f
+}
+
+func parse(place Place, path string, b []byte) (*Skill, error) {
+	p := &parser{b: b, sk: &Skill{
+		Source: place.Source, Command: place.Commands, File: path, Line: 1, ForModel: !place.Commands, ForPeople: true, raw: b,
+	}}
+	folder := filepath.Base(filepath.Dir(path))
+	if place.Commands {
+		folder = strings.TrimSuffix(filepath.Base(path), ".md")
+	} else {
+		p.sk.Dir = filepath.Dir(path)
+	}
+	t, err := yamltree.Split(b)
+	if e, ok := errors.AsType[*yamltree.Error](err); ok {
+		p.wrong(e.Offset, e.Hint, "%s", e.What)
+		return nil, p.err
+	}
+	if !t.Has && !place.Commands {
+		p.wrong(0, "begin with ---, name: "+folder+", description: …, ---", "there is no front matter")
+	}
+	for i := range t.Front.Members {
+		p.member(&t.Front.Members[i])
+	}
+	p.name(folder, t.Front.At)
+	p.sk.body = strings.TrimSpace(t.Body)
+	switch {
+	case p.sk.Description == "" && !place.Commands:
+		p.wrong(t.Front.At, "say what it does and when to use it", "description is missing")
+	case p.sk.body == "":
+		p.wrong(t.BodyAt, "", "it says nothing: there is no text behind the front matter")
+	case len(p.sk.body) > MaxBody:
+		p.wrong(t.BodyAt, "put what is not always needed into files beside it", "the text is larger than %d KiB", MaxBody>>10)
+	case !p.sk.ForModel && !p.sk.ForPeople:
+		p.wrong(t.Front.At, "take one of them out", "neither the model nor a person may use it: disable-model-invocation and user-invocable: false")
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return p.sk, nil
+}
+
+// name compares the name with the folder's, or the file's.
+func (p *parser) name(folder string, at int) {
+	sk := p.sk
+	if sk.Command {
+		sk.Name = folder
+		if !usable(folder, true) {
+			p.wrong(0, "give the file a name of letters, digits, - and _", "%q cannot be a command's name", folder)
+		}
+		return
+	}
+	if sk.Name == "" {
+		p.wrong(at, "write name: "+folder, "name is missing")
+	} else if sk.Name != folder {
+		p.wrong(at, "write name: "+folder+", or rename the folder", "the name %q is not that of its folder, %q", sk.Name, folder)
+	}
+}
+
+// usable says whether a name can be one: 1 to 64 of a-z, 0-9 and -, no - at an end and not
+// two of them; of commands, A-Z and _ as well.
+func usable(name string, command bool) bool {
+	if name == "" || len(name) > MaxName || !command && (strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") || strings.Contains(name, "--")) {
+		return false
+	}
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && (!command || (r < 'A' || r > 'Z') && r != '_')
+	})
+}
+
+// refused are keys that mean something elsewhere, and why they cannot be used here.
+var refused = map[string]string{
+	"context": "a skill runs in the agent that calls it: have its text ask for a sub-agent",
+	"agent":   "a skill runs in the agent that calls it: have its text ask for a sub-agent",
+	"hooks":   "hooks stand in settings",
+	"effort":  "use --effort",
+	"shell":   "nothing in a skill is run by itself",
+	"paths":   "a skill is offered always, or never",
+}
+
+// silent are keys that say something to people and change nothing.
+var silent = []string{
+	"license", "compatibility", "metadata", "version", "author", "authors", "tags", "keywords", "homepage", "repository", "category",
+}
+
+func (p *parser) member(m *jsontree.Member) {
+	sk, v := p.sk, &m.Value
+	switch m.Key {
+	case "name":
+		if sk.Name = p.text(m); !sk.Command && p.err == nil && !usable(sk.Name, false) {
+			p.wrong(v.At, "", "the name %.80q is not 1 to %d of a-z, 0-9 and single - inside", sk.Name, MaxName)
+		}
+	case "description":
+		sk.Description = p.line(m, MaxDescription)
+	case "when_to_use", "when-to-use":
+		sk.When = p.line(m, MaxDescription)
+	case "argument-hint":
+		sk.Hint = p.hint(m)
+	case "allowed-tools":
+		sk.Only = p.tools(m)
+		sk.Line, _ = yamltree.Place(p.b, m.At)
+	case "aliases":
+		for _, a := range p.words(m) {
+			if !usable(a, true) {
+				p.wrong(v.At, "", "%.80q cannot be an alias", a)
+			}
+			sk.Aliases = append(sk.Aliases, a)
+		}
+	case "disable-model-invocation":
+		if p.flag(m) {
+			sk.ForModel = false
+		}
+	case "user-invocable":
+		sk.ForPeople = p.flag(m)
+	case "model":
+		if name := p.text(m); name != "inherit" {
+			p.wrong(v.At, "take the line out, or write inherit", "model: %s: a skill does not change the model", name)
+		}
+	default:
+		p.unknown(m)
+	}
+}
+
+func (p *parser) unknown(m *jsontree.Member) {
+	if why, ok := refused[m.Key]; ok {
+		p.wrong(m.At, "take the line out", "%s: %s", m.Key, why)
+		return
+	}
+	if slices.Contains(silent, m.Key) {
+		return
+	}
+	known := append([]string{
+		"name", "description", "when_to_use", "argument-hint", "allowed-tools", "aliases", "disable-model-invocation", "user-invocable", "model",
+	}, silent...)
+	hint := "put what is for people below metadata"
+	for _, k := range known {
+		if len(m.Key) < 64 && spelling.Edits(k, strings.ReplaceAll(strings.ToLower(m.Key), "_", "-")) <= 2 {
+			hint = "did you mean " + k + "?"
+		}
+	}
+	p.wrong(m.At, hint, "unknown key %.80q", m.Key)
+}
+
+func (p *parser) text(m *jsontree.Member) string {
+	if m.Value.Kind != jsontree.Text {
+		p.wrong(m.Value.At, "put it in quotes", "%s must be a text, not %s", m.Key, m.Value.Show())
+		return ""
+	}
+	s := strings.TrimSpace(m.Value.Text)
+	if s == "" {
+		p.wrong(m.Value.At, "", "%s is empty", m.Key)
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+		p.wrong(m.Value.At, "", "%s holds a letter that cannot be seen", m.Key)
+	}
+	return s
+}
+
+// line is a text of at most so many characters, on one line.
+func (p *parser) line(m *jsontree.Member, most int) string {
+	s := strings.Join(strings.Fields(p.text(m)), " ")
+	if n := utf8.RuneCountInString(s); n > most {
+		p.wrong(m.Value.At, "", "%s has %d characters, at most %d are taken", m.Key, n, most)
+	}
+	return s
+}
+
+// hint is what people write in brackets, which YAML takes for a list.
+func (p *parser) hint(m *jsontree.Member) string {
+	if m.Value.Kind != jsontree.List {
+		return p.line(m, 200)
+	}
+	var words []string
+	for i := range m.Value.Items {
+		words = append(words, m.Value.Items[i].Text)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+func (p *parser) flag(m *jsontree.Member) bool {
+	if m.Value.Kind != jsontree.Bool {
+		p.wrong(m.Value.At, "", "%s must be true or false, not %s", m.Key, m.Value.Show())
+	}
+	return m.Value.Text == "true"
+}
+
+// words are the items of a list, or of a text that separates them by commas and spaces
+// which are not in parentheses.
+func (p *parser) words(m *jsontree.Member) []string {
+	var list []string
+	switch m.Value.Kind {
+	case jsontree.Text:
+		list = split(m.Value.Text)
+	case jsontree.List:
+		for i := range m.Value.Items {
+			if item := &m.Value.Items[i]; item.Kind != jsontree.Text {
+				p.wrong(item.At, "put it in quotes", "%s holds %s", m.Key, item.Show())
+			} else {
+				list = append(list, strings.TrimSpace(item.Text))
+			}
+		}
+	default:
+		p.wrong(m.Value.At, "", "%s must be a list, not %s", m.Key, m.Value.Show())
+	}
+	return list
+}
+
+func (p *parser) tools(m *jsontree.Member) []string {
+	list := p.words(m)
+	if p.err != nil {
+		return nil
+	}
+	if len(list) == 0 {
+		p.wrong(m.Value.At, "name the tools, or take the line out", "allowed-tools is empty: nothing could be called")
+		return nil
+	}
+	for _, rule := range list {
+		if err := policy.CheckOnly([]string{rule}, ""); err != nil {
+			what := strings.TrimPrefix(err.Error(), policy.ErrInvalid.Error()+": ")
+			p.wrong(m.Value.At, "write tools and rules: Read, Bash(git diff:*)", "allowed-tools: %s", what)
+		}
+	}
+	return list
+}
+
+// split takes a list apart at commas and white space that are not in parentheses.
+func split(text string) (list []string) {
+	depth, start := 0, 0
+	add := func(end int) {
+		if word := strings.TrimSpace(text[start:end]); word != "" {
+			list = append(list, word)
+		}
+		start = end + 1
+	}
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case depth <= 0 && strings.IndexByte(", \t\n", c) >= 0:
+			add(i)
+		}
+	}
+	if start < len(text) {
+		add(len(text))
+	}
+	return list
+}

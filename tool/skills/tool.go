@@ -1,0 +1,308 @@
+package skills
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
+	"github.com/holdfast-dev/holdfast/internal/spelling"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// ToolName is what the tool is called.
+const ToolName = "Skill"
+
+// Options adjusts [New].
+type Options struct {
+	// Enter puts a skill in force before the model reads it: its limit, and that its
+	// folder may be read. An error keeps it out. Nil does nothing, which no skill with
+	// allowed-tools takes.
+	Enter func(ctx context.Context, call *tool.Call, s *Skill) error
+}
+
+// Skills is the tool with which a model calls skills.
+type Skills struct {
+	set  *Set
+	opts Options
+	tool tool.Tool
+
+	mu     sync.Mutex
+	active map[string]bool
+}
+
+type input struct {
+	Skill string `json:"skill" jsonschema:"The name of the skill"`
+	Args  string `json:"args,omitempty" jsonschema:"Arguments for it"`
+}
+
+const about = "Gives you a skill: instructions for a kind of work, which you then follow. Call it first when what you are asked for fits one of these. " +
+	"Some leave only certain tools until your turn ends. Skills:"
+
+// New makes the tool for the skills that a model may call; nil when there are none.
+func New(set *Set, o *Options) (*Skills, error) {
+	s := &Skills{set: set, active: map[string]bool{}}
+	if o != nil {
+		s.opts = *o
+	}
+	list := s.offered()
+	if len(list) == 0 {
+		return nil, nil
+	}
+	var err error
+	s.tool, err = tool.New(tool.Spec{Name: ToolName, Description: about + describe(list)}, s.run, s.requests)
+	return s, err
+}
+
+// Tools is the tool; nothing of a nil Skills.
+func (s *Skills) Tools() []tool.Tool {
+	if s == nil {
+		return nil
+	}
+	return []tool.Tool{s.tool}
+}
+
+// EndTurn forgets which skills the turn has called.
+func (s *Skills) EndTurn() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.active)
+}
+
+func (s *Skills) offered() []*Skill {
+	var list []*Skill
+	for _, sk := range s.set.Skills {
+		if sk.ForModel {
+			list = append(list, sk)
+		}
+	}
+	return list
+}
+
+// describe lists names and descriptions, within its bound: names always, and of the
+// descriptions as much as there is room for.
+func describe(list []*Skill) string {
+	size := 0
+	for _, sk := range list {
+		size += len(sk.Name) + 4
+	}
+	each := max(0, maxListed-size) / len(list)
+	var b strings.Builder
+	for _, sk := range list {
+		text := sk.Description
+		if sk.When != "" {
+			text += " Use it when: " + sk.When
+		}
+		if over := len(text) > each; over && size+total(list) > maxListed {
+			text = strings.ToValidUTF8(text[:each], "") + "…"
+		}
+		fmt.Fprintf(&b, "\n- %s: %s", sk.Name, text)
+	}
+	return b.String()
+}
+
+func total(list []*Skill) (n int) {
+	for _, sk := range list {
+		n += len(sk.Description) + len(sk.When) + len(" Use it when: ")
+	}
+	return n
+}
+
+func (s *Skills) find(name string) (*Skill, error) {
+	sk, ok := s.set.Find(strings.TrimPrefix(name, "/"))
+	if ok && sk.ForModel {
+		return sk, nil
+	}
+	var names []string
+	for _, o := range s.offered() {
+		names = append(names, o.Name)
+	}
+	far := func(known string) int { return spelling.Edits(known, name[:min(len(name), MaxName)]) }
+	hint := "there are " + strings.Join(names, ", ")
+	if near := slices.MinFunc(names, func(a, b string) int { return far(a) - far(b) }); far(near) <= 2 {
+		hint = "did you mean " + near + "?"
+	}
+	if ok {
+		return nil, fmt.Errorf("the skill %s is for people: only they can use it", name)
+	}
+	return nil, fmt.Errorf("there is no skill %.80q: %s", name, hint)
+}
+
+// A skill is read, and nothing else; what is done because of it is judged as always.
+func (s *Skills) requests(_ *tool.Call, in input) ([]policy.Request, error) {
+	sk, err := s.find(in.Skill)
+	if err != nil {
+		return nil, err
+	}
+	return []policy.Request{{Resource: sk.Name, ReadOnly: true}}, nil
+}
+
+func (s *Skills) run(ctx context.Context, call *tool.Call, in input) (tool.Result, error) {
+	sk, err := s.find(in.Skill)
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	if err := s.enter(ctx, call, sk); err != nil {
+		return tool.Failure("the skill " + sk.Name + " cannot be used: " + err.Error()), nil
+	}
+	return tool.Text(sk.Text(in.Args)), nil
+}
+
+func (s *Skills) enter(ctx context.Context, call *tool.Call, sk *Skill) error {
+	s.mu.Lock()
+	deep := !s.active[sk.Name] && len(s.active) >= MaxActive
+	s.mu.Unlock()
+	if deep {
+		return fmt.Errorf("%d skills are in force in this turn already", MaxActive)
+	}
+	if s.opts.Enter != nil {
+		if err := s.opts.Enter(ctx, call, sk); err != nil {
+			return err
+		}
+	} else if sk.Only != nil {
+		return errors.New("nothing here keeps its allowed-tools")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.active[sk.Name] = true
+	return nil
+}
+
+// Limit is what the skill leaves while it is in force, or nil. Its turn and id are
+// whoever's who puts it in force. The tool itself stays, and so does reading in its folder.
+func (sk *Skill) Limit() *policy.Limit {
+	if sk.Only == nil {
+		return nil
+	}
+	only := slices.Clone(sk.Only)
+	if r := sk.Reads(); r != "" && policy.CheckOnly([]string{r}, "") == nil {
+		only = append(only, r)
+	}
+	return &policy.Limit{
+		Name: "skill " + sk.Name, Only: only, Free: []string{ToolName}, Origin: policy.Origin{File: sk.File, Line: sk.Line},
+	}
+}
+
+// Reads is the rule for reading in the skill's folder; "" of a command.
+func (sk *Skill) Reads() string {
+	if sk.Dir == "" {
+		return ""
+	}
+	var b strings.Builder
+	for _, r := range sk.Dir {
+		if strings.ContainsRune(`\*?[]{}()`, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return "Read(/" + b.String() + "/**)"
+}
+
+var (
+	argument = lazyregexp.Must(`\$ARGUMENTS\[\d{1,2}\]|\$ARGUMENTS\b|\$\{CLAUDE_SKILL_DIR\}`)
+	numbered = lazyregexp.Must(`\$ARGUMENTS\[\d{1,2}\]|\$ARGUMENTS\b|\$[1-9]\b`)
+)
+
+// Text is what the model reads: the body with arguments in their places, or behind it, and
+// where the skill's files are.
+func (sk *Skill) Text(args string) string {
+	args = strings.TrimSpace(args)
+	words := strings.Fields(args)
+	used := false
+	word := func(i int) string {
+		if i < 0 || i >= len(words) {
+			return ""
+		}
+		return words[i]
+	}
+	places := argument
+	if sk.Command {
+		places = numbered
+	}
+	body := places().ReplaceAllStringFunc(sk.body, func(m string) string {
+		if m == "${CLAUDE_SKILL_DIR}" {
+			return sk.Dir
+		}
+		used = true
+		if m == "$ARGUMENTS" {
+			return args
+		}
+		if n, ok := strings.CutPrefix(m, "$ARGUMENTS["); ok {
+			i, _ := strconv.Atoi(strings.TrimSuffix(n, "]"))
+			return word(i)
+		}
+		i, _ := strconv.Atoi(m[1:])
+		return word(i - 1)
+	})
+	var b strings.Builder
+	if sk.Command {
+		fmt.Fprintf(&b, "The person used the command /%s.\n\n", sk.Name)
+	} else {
+		fmt.Fprintf(&b, "The skill %s. Its files are in %s: read those that it names when you need them.\n\n", sk.Name, sk.Dir)
+	}
+	b.WriteString(body)
+	if args != "" && !used {
+		b.WriteString("\n\nARGUMENTS: " + args)
+	}
+	if sk.Only != nil {
+		b.WriteString("\n\n[Until this turn ends only these can be called: " + strings.Join(sk.Only, ", ") + ", " + ToolName + "]")
+	}
+	if strings.Contains(sk.body, "!`") {
+		b.WriteString("\n\n[Nothing of it was run: lines such as !`command` are for you to run, where you need them]")
+	}
+	return b.String()
+}
+
+// Command takes a person's prompt apart: "/commit now" is commit and now. It is false for
+// what is no command, such as a path.
+func Command(prompt string) (name, args string, ok bool) {
+	rest, ok := strings.CutPrefix(prompt, "/")
+	if !ok {
+		return "", "", false
+	}
+	name = rest
+	if i := strings.IndexAny(rest, " \t\r\n"); i >= 0 {
+		name, args = rest[:i], strings.TrimSpace(rest[i:])
+	}
+	return name, args, usable(name, true)
+}
+
+// Expand is the skill that a person's prompt calls, and its text; nil when the prompt is no
+// call of one. An error says why a skill cannot be used.
+func (s *Set) Expand(prompt string) (*Skill, string, error) {
+	name, args, ok := Command(prompt)
+	if !ok {
+		return nil, "", nil
+	}
+	sk, ok := s.ForPerson(name)
+	switch {
+	case ok && !sk.ForPeople:
+		return nil, "", fmt.Errorf("the skill %s is for the model: its user-invocable is false", name)
+	case ok:
+		return sk, sk.Text(args), nil
+	}
+	for _, p := range s.Problems {
+		if named(p.File) == name {
+			return nil, "", fmt.Errorf("the skill %s cannot be used: %w", name, p)
+		}
+	}
+	return nil, "", nil
+}
+
+// named is the name that a file's skill would have.
+func named(path string) string {
+	parts := strings.Split(strings.ReplaceAll(path, "\\", "/"), "/")
+	last := parts[len(parts)-1]
+	if last == file && len(parts) > 1 {
+		return parts[len(parts)-2]
+	}
+	return strings.TrimSuffix(last, ".md")
+}
