@@ -327,3 +327,25 @@ func TestClosedClient(t *testing.T) {
 		t.Errorf("tools %q", names(list))
 	}
 }
+
+// A server that is silent to the newer form's greeting is greeted in the older form next.
+func TestOldServer(t *testing.T) {
+	old := raw("old", func(method string, id json.RawMessage, out io.Writer) {
+		switch {
+		case method == "server/discover", method != "tools/list" && greet(method, id, out):
+		case method == "tools/list":
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}`+"\n", id)
+		}
+	})
+	old.StartTimeout = 100 * time.Millisecond
+	c, _ := open(t, nil, old)
+	if got := names(c.Tools(t.Context())); got != "" {
+		t.Errorf("at first: %q", got)
+	}
+	if err := c.Connect(t.Context(), "old"); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(c.Tools(t.Context())); got != "mcp__old__t" {
+		t.Errorf("then: %q", got)
+	}
+}
