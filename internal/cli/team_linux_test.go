@@ -1,0 +1,361 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/sqlite"
+	"github.com/holdfast-dev/holdfast/tool/tasks"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// teamStep is a step of a play, as YAML, which is JSON too.
+type teamStep map[string]any
+
+type uses []map[string]any
+
+func call(name string, input map[string]any) uses { return uses{{"tool": name, "input": input}} }
+
+// again is a step that is played until it is known what came of it. The calls of redo must
+// be right also when those of the step have taken effect.
+func again(name string, when teamStep, do, redo uses) []teamStep {
+	first := teamStep{"name": name, "tool_uses": do}
+	if when != nil {
+		first["when"] = when
+	}
+	lost := "^interrupted"
+	return []teamStep{
+		first,
+		{"name": name + "-again", "when": teamStep{"after": name, "result_matches": lost}, "tool_uses": redo},
+		{"name": name + "-once-more", "when": teamStep{"after": name + "-again", "result_matches": lost}, "tool_uses": redo},
+	}
+}
+
+// worker is the play of a teammate with one task.
+func worker(name, task, command string) []teamStep {
+	unlock := `rm -f "$(git rev-parse --git-dir)/index.lock"; ` // of a git that was killed
+	note := "echo " + name + " >> " + name + ".log && git add -A && git commit -q -m " + name
+	begin := call("TaskUpdate", teamStep{"taskId": task, "status": "in_progress"})
+	enter, work := call("EnterWorktree", teamStep{"name": name}), call("Bash", teamStep{"command": unlock + command})
+	done := call("TaskUpdate", teamStep{"taskId": task, "status": "completed"})
+	tell := call("SendMessage", teamStep{"to": "team-lead", "message": name + " is done"})
+	return slices.Concat(
+		[]teamStep{
+			{"name": "told", "when": teamStep{"told": "it was delivered"}, "text": name + " has done task " + task},
+			{"name": "untold", "when": teamStep{"told": "it was not delivered"}, "tool_uses": tell},
+		},
+		again("begin", teamStep{"told": "Task " + task + " is yours"}, begin, begin),
+		again("enter", nil, enter, enter),
+		again("work", nil, work, work),
+		again("note", nil, call("Bash", teamStep{"command": note}),
+			call("Bash", teamStep{"command": unlock + "if [ -e " + name + ".log ]; then git add -A; git diff --cached --quiet || git commit -q -m " + name + "; else " + note + "; fi"})),
+		again("done", nil, done, done),
+		[]teamStep{
+			{"name": "tell", "tool_uses": tell},
+			{"name": "end", "when": teamStep{"tool": "SendMessage"}, "text": name + " has done task " + task},
+			{"name": "wait", "when": teamStep{"told": "Wait for your task"}, "text": "I wait."},
+		})
+}
+
+// leader is the play of the lead.
+func leader() []teamStep {
+	create := func(n int) uses {
+		return call("TaskCreate", []teamStep{
+			{"subject": "write the greeting", "owner": "ann"},
+			{"subject": "write the name", "owner": "bob"},
+			{"subject": "join them", "owner": "eve", "blockedBy": []string{"1", "2"}},
+			{"subject": "merge what is joined", "blockedBy": []string{"3"}},
+		}[n-1])
+	}
+	var hire uses
+	for _, name := range []string{"ann", "bob", "eve"} {
+		hire = append(hire, map[string]any{"tool": "Agent", "input": teamStep{
+			"description": "work as " + name, "prompt": "Wait for your task", "subagent_type": name + "-kind", "name": name, "team_name": "builders",
+		}})
+	}
+	lost := func(tool string) teamStep { return teamStep{"tool": tool, "result_matches": "^interrupted"} }
+	look := call("TaskList", teamStep{})
+	merge := call("Bash", teamStep{"command": "git merge -q --ff-only worktree-eve && git log --oneline | wc -l"})
+	finish := call("TaskUpdate", teamStep{"taskId": "4", "status": "completed"})
+	steps := []teamStep{
+		{"when": teamStep{"told": "eve is done"}, "tool_uses": merge},
+		{"when": lost("TaskCreate"), "tool_uses": look},
+		{"when": lost("TaskList"), "tool_uses": look},
+	}
+	for n := 4; n >= 1; n-- {
+		next := hire
+		if n < 4 {
+			next = create(n + 1)
+		}
+		steps = append(steps,
+			teamStep{"when": teamStep{"tool": "TaskList", "result_matches": fmt.Sprintf(`(?m)^%d \[`, n)}, "tool_uses": next},
+			teamStep{"when": teamStep{"tool": "TaskCreate", "result": fmt.Sprintf("Task %d is on the list", n)}, "tool_uses": next})
+	}
+	return append(steps,
+		teamStep{"when": teamStep{"tool": "TaskList"}, "tool_uses": create(1)},
+		teamStep{"when": teamStep{"user": "build"}, "tool_uses": create(1)},
+		teamStep{"when": lost("Agent"), "tool_uses": hire},
+		teamStep{"when": teamStep{"tool": "Agent"}, "text": "The team works."},
+		teamStep{"when": lost("Bash"), "tool_uses": merge},
+		teamStep{"when": teamStep{"tool": "Bash"}, "tool_uses": finish},
+		teamStep{"when": lost("TaskUpdate"), "tool_uses": finish},
+		teamStep{"when": teamStep{"tool": "TaskUpdate"}, "text": "All is merged."},
+		teamStep{"when": teamStep{"any": true}, "text": "Noted."},
+	)
+}
+
+// site is a repository with a team at work in it.
+type site struct {
+	t         *testing.T
+	dir, home string
+	env       []string
+	args      []string
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		missing.Skip(t, "git: %v", err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{t: t, dir: filepath.Join(dir, "repo"), home: filepath.Join(dir, "home")}
+	s.env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "GIT_") || strings.HasPrefix(v, "HOLDFAST_")
+	}), "HOLDFAST_HOME="+s.home, "HOME="+dir, "NO_COLOR=1")
+	if err := os.Mkdir(s.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"}, {"config", "user.name", "test"}, {"config", "user.email", "test@example.org"},
+		{"commit", "-q", "--allow-empty", "-m", "begin"},
+	} {
+		s.git(args...)
+	}
+	kinds := map[string]any{}
+	save := func(name string, steps []teamStep) string {
+		raw, err := json.Marshal(map[string]any{"name": name, "steps": steps})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, name+".json")
+		if err := os.WriteFile(file, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return "scripted/" + file
+	}
+	for name, steps := range map[string][]teamStep{
+		"ann": worker("ann", "1", "echo hello > greeting.txt"),
+		"bob": worker("bob", "2", "echo world > name.txt"),
+		"eve": worker("eve", "3", "git merge -q --no-edit worktree-ann worktree-bob && cat greeting.txt name.txt > joined.txt"),
+	} {
+		kinds[name+"-kind"] = teamStep{"description": "works as " + name, "prompt": "You do one task.", "model": save(name, steps)}
+	}
+	raw, err := json.Marshal(kinds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.args = []string{
+		"run", "--no-daemon", "-m", save("lead", leader()), "--agents", string(raw), "--permission-mode", "acceptEdits",
+		"--allowed-tools", "Bash", "--allowed-tools", "EnterWorktree", "--session-id", "lead",
+	}
+	return s
+}
+
+func (s *site) git(args ...string) string {
+	s.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = s.dir, s.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (s *site) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(s.t.Context(), "holdfast", args...)
+	cmd.Dir, cmd.Env = s.dir, s.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// sessions reads the store while a run writes it.
+func (s *site) sessions() *session.Sessions {
+	s.t.Helper()
+	store, err := sqlite.Open(filepath.Join(s.home, "sessions.db"), nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = store.Close() })
+	return session.New(store, nil)
+}
+
+// kill runs the team until enough is true, and kills it then.
+func (s *site) kill(enough func() bool) {
+	s.t.Helper()
+	cmd := s.command(append(slices.Clone(s.args), "build")...)
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for !enough() {
+		select {
+		case err := <-ended:
+			s.t.Fatalf("the run has ended before it was killed: %v", err)
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		s.t.Fatal(err)
+	}
+	<-ended
+}
+
+// done counts the tasks that are completed.
+func (s *site) done(ctx context.Context, all *session.Sessions) int {
+	list, err := tasks.Open(all, "lead", nil).List(ctx)
+	n := 0
+	for _, t := range list {
+		if err == nil && t.Status == tasks.Completed {
+			n++
+		}
+	}
+	return n
+}
+
+// resume goes on until nobody has anything to do.
+func (s *site) resume() {
+	s.t.Helper()
+	cmd := s.command(s.args...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Errorf("resumed: %v\n%s", err, out)
+	}
+}
+
+// check looks at what was made, and at what each log tells.
+func (s *site) check(all *session.Sessions) {
+	t := s.t
+	t.Helper()
+	for file, want := range map[string]string{
+		"greeting.txt": "hello", "name.txt": "world", "joined.txt": "hello\nworld", "ann.log": "ann", "bob.log": "bob", "eve.log": "eve",
+	} {
+		if got := s.git("show", "main:"+file); got != want {
+			t.Errorf("%s is %q, want %q", file, got, want)
+		}
+	}
+	commits := strings.Split(s.git("log", "--no-merges", "--format=%s", "main"), "\n")
+	if slices.Sort(commits); !slices.Equal(commits, []string{"ann", "begin", "bob", "eve"}) {
+		t.Errorf("the commits are %q", commits)
+	}
+	if n := s.done(t.Context(), all); n != 4 {
+		t.Errorf("%d tasks are completed", n)
+	}
+	begun, err := all.Begun(t.Context(), "lead")
+	if err != nil || len(begun) != 3 {
+		t.Fatalf("%d teammates: %v", len(begun), err)
+	}
+	ids := []string{"lead"}
+	for _, b := range begun {
+		ids = append(ids, b.Meta.ID)
+	}
+	sent, got := map[string]int{}, map[string]int{}
+	for _, id := range ids {
+		if r, err := all.Verify(t.Context(), id); err != nil || !r.OK() {
+			t.Errorf("%s: %+v %v", id, r, err)
+		}
+		l, err := all.Load(t.Context(), id, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tr, err := transcript.Of(l.Items...); err != nil || tr.Check() != nil || len(tr.OpenUses()) > 0 {
+			t.Errorf("%s: calls without a result, or %v", id, err)
+		}
+		for _, e := range l.Items {
+			for line := range strings.Lines(e.Text()) {
+				if from, ok := strings.CutPrefix(strings.TrimSpace(line), "Message from "); ok && id == "lead" {
+					got[strings.TrimSuffix(from, ":")]++
+				}
+			}
+			if e.Role() == transcript.RoleTool && strings.Contains(string(e.JSON), "It is sent to team-lead") {
+				sent[id]++
+			}
+		}
+	}
+	for name, n := range got {
+		if n != 1 {
+			t.Errorf("the message of %s was delivered %d times", name, n)
+		}
+	}
+	if len(got) != 3 {
+		t.Errorf("messages came from %v", got)
+	}
+}
+
+func TestTeamOfThree(t *testing.T) {
+	s := newSite(t)
+	all := (*session.Sessions)(nil)
+	s.kill(func() bool {
+		if _, err := os.Stat(filepath.Join(s.home, "sessions.db")); err != nil {
+			return false
+		}
+		if all == nil {
+			all = s.sessions()
+		}
+		return s.done(t.Context(), all) >= 1
+	})
+	s.resume()
+	s.check(all)
+	if testing.Verbose() {
+		out, _ := s.command("sessions", "show", "lead").CombinedOutput()
+		t.Logf("\n%s", out)
+	}
+}
+
+// Killed anywhere, the team comes to the same end.
+func TestTeamsAreKilledAnywhere(t *testing.T) {
+	n := 2
+	if os.Getenv("HOLDFAST_HEAVY") != "" {
+		n = 20
+	}
+	for i := range n {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			s := newSite(t)
+			after := time.Duration(100+rand.IntN(1200)) * time.Millisecond
+			t.Logf("killed after %v", after)
+			cmd := s.command(append(slices.Clone(s.args), "build")...)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(after, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+			if err := cmd.Wait(); err == nil {
+				t.Log("it was faster")
+			} else if _, err := os.Stat(filepath.Join(s.home, "sessions.db")); err != nil {
+				t.Skip("it was killed before there was anything")
+			}
+			all := s.sessions()
+			if m, err := all.Get(t.Context(), "lead"); err != nil || m.MessageCount == 0 {
+				s.args = append(s.args, "build") // it was not heard
+			}
+			s.resume()
+			s.check(all)
+		})
+	}
+}
