@@ -120,7 +120,8 @@ const maxServerName = 64
 // badServerName says what is wrong with a name: it becomes a part of tools' names.
 func badServerName(name string) string {
 	bad := func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-')
+		good := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-'
+		return !good
 	}
 	switch {
 	case name == "":

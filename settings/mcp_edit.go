@@ -88,8 +88,8 @@ func writeKept(scope MCPScope, file string, data []byte) error {
 	if scope == MCPProject {
 		mode = 0o644
 	}
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target
 	}
 	info, err := os.Stat(file)
 	switch {

@@ -1,3 +1,4 @@
+//nolint:staticcheck // the suites still want what is going out of the protocol
 package mcpserver
 
 import (
@@ -33,7 +34,7 @@ func accepted(said mcp.InputResponseMap, key string) map[string]any {
 }
 
 func sampled(said mcp.InputResponseMap, key string) (string, bool) {
-	r, ok := said[key].(*mcp.CreateMessageWithToolsResult) //nolint:staticcheck // the suite still wants it
+	r, ok := said[key].(*mcp.CreateMessageWithToolsResult)
 	if !ok || r == nil {
 		return "", false
 	}
@@ -45,8 +46,8 @@ func sampled(said mcp.InputResponseMap, key string) (string, bool) {
 	return "", true
 }
 
-func sample(text string) *mcp.CreateMessageParams { //nolint:staticcheck // the suite still wants it
-	return &mcp.CreateMessageParams{ //nolint:staticcheck // see above
+func sample(text string) *mcp.CreateMessageParams {
+	return &mcp.CreateMessageParams{
 		Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}, MaxTokens: 50,
 	}
 }
@@ -97,10 +98,10 @@ func rounds() map[string]handler {
 			return ask("", mcp.InputRequestMap{"capital_question": sample("What is the capital of France?")}), nil
 		},
 		"list_roots": func(_ context.Context, r *request) (*answer, error) {
-			if res, ok := r.Params.InputResponses["client_roots"].(*mcp.ListRootsResult); ok && res != nil { //nolint:staticcheck // the suite still wants it
+			if res, ok := r.Params.InputResponses["client_roots"].(*mcp.ListRootsResult); ok && res != nil {
 				return say("%d roots: %v", len(res.Roots), res.Roots[0].URI), nil
 			}
-			return ask("", mcp.InputRequestMap{"client_roots": &mcp.ListRootsParams{}}), nil //nolint:staticcheck // see above
+			return ask("", mcp.InputRequestMap{"client_roots": &mcp.ListRootsParams{}}), nil
 		},
 		"multiple_inputs": multipleInputs,
 		"multi_round":     multiRound,
@@ -115,7 +116,7 @@ func multipleInputs(_ context.Context, r *request) (*answer, error) {
 		return say("%s %s", greeting, name), nil
 	}
 	return ask(sealed("all"), mcp.InputRequestMap{
-		"user_name": form("name", "string"), "greeting": sample("Generate a greeting"), "client_roots": &mcp.ListRootsParams{}, //nolint:staticcheck // see above
+		"user_name": form("name", "string"), "greeting": sample("Generate a greeting"), "client_roots": &mcp.ListRootsParams{},
 	}), nil
 }
 

@@ -1,3 +1,4 @@
+//nolint:staticcheck // the suites still want what is going out of the protocol
 package mcpserver
 
 import (
@@ -114,8 +115,8 @@ func fixture() *mcp.Server {
 func logs(n int) func(context.Context, *request) (*answer, error) {
 	return func(ctx context.Context, r *request) (*answer, error) {
 		for i := range n {
-			_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: fmt.Sprintf("step %d", i)}) //nolint:staticcheck // the suite still wants it
-			time.Sleep(20 * time.Millisecond)                                                                 //nolint:forbidigo // messages of one moment could be one
+			_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: fmt.Sprintf("step %d", i)})
+			time.Sleep(20 * time.Millisecond)
 		}
 		return say("logged"), nil
 	}
@@ -151,7 +152,7 @@ func addAsking(add func(string, func(context.Context, *request) (*answer, error)
 	add("test_sampling", func(ctx context.Context, r *request) (*answer, error) {
 		var in struct{ Prompt string }
 		_ = json.Unmarshal(r.Params.Arguments, &in)
-		res, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{ //nolint:staticcheck // the suite still wants it
+		res, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{
 			Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: in.Prompt}}}, MaxTokens: 100,
 		})
 		if err != nil {

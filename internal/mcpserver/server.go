@@ -101,7 +101,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	ended.late.Stop()
 	s.Close()
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
-		return nil
+		err = nil // that is how it ends
 	}
 	return err
 }
