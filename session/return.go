@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -68,9 +69,7 @@ func (s *Sessions) StateAt(ctx context.Context, id string, seq int64) (*State, e
 	}
 	f, err := replayErased(ctx, s.records(ctx, m, Range{Until: seq}), m, func(known erased) error {
 		all, err := s.erasedIn(ctx, id)
-		for at, instead := range all {
-			known[at] = instead
-		}
+		maps.Copy(known, all)
 		return err
 	})
 	if err != nil {
