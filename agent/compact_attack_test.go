@@ -185,7 +185,8 @@ func TestAStoreThatFailsDuringACompaction(t *testing.T) {
 			broken := false
 			store := &faulty{inner, func(b session.Batch) (bool, bool) {
 				broken = broken || has(b, session.KindRewrite)
-				return broken && !(after && has(b, session.KindRewrite)), broken && after && has(b, session.KindRewrite)
+				rewrites := has(b, session.KindRewrite)
+				return broken && (!after || !rewrites), broken && after && rewrites
 			}}
 			m := play(t, step{text: long}, step{text: long}, step{text: "the story"}, step{text: "never"})
 			m.info.Context = 2000

@@ -95,7 +95,7 @@ func (l *loop) tryCompact(ctx context.Context, c compactor, cur Cursor) (bool, e
 		return false, nil
 	case errors.Is(err, errKept) && ctx.Err() == nil:
 		l.tell(Notice{Text: "the transcript could not be compacted: " + err.Error()})
-		return false, nil
+		return false, nil //nolint:nilerr // it was told, and the turn goes on
 	}
 	return did, err
 }
@@ -111,7 +111,7 @@ func (l *loop) squeeze(ctx context.Context, cause error) (bool, error) {
 	l.tell(Notice{Text: "the transcript is too long for the model: it is compacted"})
 	did, err := l.tryCompact(ctx, c, l.cursor(AfterToolResult))
 	if ctx.Err() != nil {
-		return false, nil // the turn ends with the interrupt
+		return false, nil //nolint:nilerr // the turn ends with the interrupt
 	}
 	return did, err
 }

@@ -283,7 +283,7 @@ func (p *provider) next(req *wireRequest) []wireBlock {
 	case a.what == "do" && !a.ok, a.what == "look" && !a.ok && !strings.Contains(a.seen, "no such file"):
 		p.looked++
 		return p.say(a.step, "look", p.look(a.step)...)
-	case a.what == "look" && !(a.ok && taskOf(a.step).done(a.seen)):
+	case a.what == "look" && (!a.ok || !taskOf(a.step).done(a.seen)):
 		return p.say(a.step, "do", p.act(a.step)...)
 	case a.what != "end" && a.step%2 == 0 && !a.prompt, a.step == p.steps:
 		p.done = a.step == p.steps
