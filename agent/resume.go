@@ -38,7 +38,7 @@ func (a *Agent) resumePolicy(st *session.State) (notices []string, err error) {
 	}
 	set := slices.ContainsFunc(g.early, func(c policy.Change) bool { return c.Mode != "" })
 	m, ok := resumedMode(st.Mode)
-	if policy.Mode(st.Mode) == policy.ModePlan && stillPlans(questionsOf(st)) {
+	if recorded := policy.Mode(st.Mode); (recorded == "" || recorded == policy.ModePlan) && stillPlans(questionsOf(st)) {
 		m, ok = policy.ModePlan, true
 	}
 	if ok && !set && a.opt.Permissions.Mode == "" && a.opt.Guards == nil {
