@@ -128,7 +128,7 @@ var floors = map[string]int{
 	"daemon":          60,
 	"console":         60, // the page, no logic
 
-	"internal/mcpserver":     62, // it has an agent, and whom it lets in
+	"internal/mcpserver": 62, // it has an agent, and whom it lets in
 
 	"internal/cli":           70,
 	"internal/confine/first": 70, // for cmd/holdfast: what it runs, it runs before other packages start
