@@ -77,7 +77,7 @@ func (s *Settings) MCPNotice() (what, hint string) {
 		case MCPChanged:
 			wait, names = append(wait, srv.Name+" (changed)"), append(names, srv.Name)
 		case MCPInvalid:
-			return fmt.Sprintf("the MCP server %s is left out: %s", srv.Name, srv.Why), "holdfast mcp list"
+			return fmt.Sprintf("the MCP server %s is left out: %s", srv.Name, srv.Why), "holdfast mcp get " + srv.Name
 		case MCPApproved, MCPRejected, MCPDisabled, MCPDenied:
 		}
 	}
