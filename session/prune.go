@@ -146,6 +146,22 @@ func (s *Sessions) Sweep(ctx context.Context) error {
 	return nil
 }
 
+// DeleteFamily deletes a session for good, and first those that work for its run, so that
+// what is left when something comes between can be deleted again. Errors are those of
+// [Sessions.Delete].
+func (s *Sessions) DeleteFamily(ctx context.Context, id string) error {
+	owned, err := s.store.List(ctx, Query{Owner: id, Worktrees: true, Trash: TrashToo})
+	if err != nil {
+		return err
+	}
+	for _, m := range owned.Sessions {
+		if err := s.Delete(ctx, m.ID); err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	return s.Delete(ctx, id)
+}
+
 // deleteFamily deletes a session and those that work for its run.
 func (s *Sessions) deleteFamily(ctx context.Context, id string) error {
 	return s.family(ctx, id, func(m Meta) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -168,10 +169,8 @@ func (r *reader) fields(front *jsontree.Node) {
 
 // other tells of a field that is not used.
 func (r *reader) other(m *jsontree.Member) {
-	for _, p := range pointless {
-		if m.Key == p {
-			return
-		}
+	if slices.Contains(pointless, m.Key) {
+		return
 	}
 	if why, ok := unheeded[m.Key]; ok {
 		r.problem(false, m.At, "", "%s is not heeded: %s", m.Key, why)
@@ -225,10 +224,8 @@ func (r *reader) tools(m *jsontree.Member, may bool) []string {
 	default:
 		r.refuse(v.At, "write Read, Grep", "%s must be a list of tools, not %s", m.Key, v.Show())
 	}
-	for _, n := range names {
-		if n == "*" {
-			return nil
-		}
+	if slices.Contains(names, "*") {
+		return nil
 	}
 	if names == nil && may {
 		names = []string{} // none

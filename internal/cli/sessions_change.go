@@ -111,7 +111,7 @@ func (c *deleteCmd) run(ctx context.Context, p *Program) error {
 		if err := c.confirm(ctx, p, m); err != nil {
 			return err
 		}
-		if err := s.Delete(ctx, m.ID); err != nil {
+		if err := s.DeleteFamily(ctx, m.ID); err != nil {
 			return err
 		}
 		if c.JSON {

@@ -14,7 +14,7 @@ import (
 // runs prints what became of the session's run, when it had one.
 func (c *showCmd) runs(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) error {
 	if m.Run == "" {
-		return nil
+		return c.agents(ctx, p, s, m)
 	}
 	t := p.out.term
 	for r, err := range s.Effective(ctx, m.ID, session.Range{After: m.ParentSeq}) {
@@ -43,7 +43,14 @@ func (c *showCmd) agents(ctx context.Context, p *Program, s *session.Sessions, m
 	slices.SortFunc(page.Sessions, func(a, b session.Meta) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	for _, a := range page.Sessions {
 		st, _ := state(ctx, s, a)
-		p.out.line("%s %s  %d items, %s", p.out.term.dim(column("agent", 9)), shown(a.ID), a.MessageCount, st)
+		what := orElse(a.Title, a.Tag)
+		if a.Title != "" && a.Tag != "" {
+			what = "[" + a.Tag + "] " + a.Title
+		}
+		if what != "" {
+			what = "  " + shown(fit(what, 60))
+		}
+		p.out.line("%s %s  %d items, %s%s", p.out.term.dim(column("agent", 9)), shown(a.ID), a.MessageCount, st, what)
 	}
 	return nil
 }

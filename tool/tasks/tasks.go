@@ -182,17 +182,17 @@ func (b *Board) Update(ctx context.Context, by, id string, change func(*Task) er
 	return list[0], nil
 }
 
-// change records what make makes of the list: tasks that are new, or as they are from
+// change records what next makes of the list: tasks that are new, or as they are from
 // now on.
-func (b *Board) change(ctx context.Context, by string, make func(now []Task) ([]Task, error)) ([]Task, error) {
-	list, err := b.append(ctx, by, make)
+func (b *Board) change(ctx context.Context, by string, next func(now []Task) ([]Task, error)) ([]Task, error) {
+	list, err := b.write(ctx, by, next)
 	if err == nil && len(list) > 0 && b.o.Changed != nil {
 		b.o.Changed(ctx)
 	}
 	return list, err
 }
 
-func (b *Board) append(ctx context.Context, by string, make func(now []Task) ([]Task, error)) ([]Task, error) {
+func (b *Board) write(ctx context.Context, by string, next func(now []Task) ([]Task, error)) ([]Task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var asked []Task // what hooks have let pass: their records may be why it is tried again
@@ -201,7 +201,7 @@ func (b *Board) append(ctx context.Context, by string, make func(now []Task) ([]
 		if err != nil {
 			return nil, err
 		}
-		changed, err := make(slices.Clone(b.list))
+		changed, err := next(slices.Clone(b.list))
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/session"
@@ -55,7 +56,7 @@ func (t *Team) settleDoubt(ctx context.Context, of *agent.Agent, u transcript.Us
 	if json.Unmarshal(u.Input, &in) != nil {
 		return nil //nolint:nilerr // it was never sent
 	}
-	var text string
+	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(sessions)) {
 		id := sessions[name]
 		if id == of.SessionID() || in.To != name && in.To != everybody {
@@ -66,15 +67,15 @@ func (t *Team) settleDoubt(ctx context.Context, of *agent.Agent, u transcript.Us
 			return err
 		}
 		if got {
-			text += fmt.Sprintf("\n%s has it: it was delivered.", name)
+			fmt.Fprintf(&text, "\n%s has it: it was delivered.", name)
 		} else {
-			text += fmt.Sprintf("\n%s does not have it: it was not delivered. Send it again if it still matters.", name)
+			fmt.Fprintf(&text, "\n%s does not have it: it was not delivered. Send it again if it still matters.", name)
 		}
 	}
-	if text == "" {
+	if text.Len() == 0 {
 		return nil
 	}
-	_, err := of.TellOnce(ctx, "about-"+messageID(of.SessionID(), u.ID), transcript.Text{Text: "Your message of the call " + u.ID + ", which was interrupted:" + text})
+	_, err := of.TellOnce(ctx, "about-"+messageID(of.SessionID(), u.ID), transcript.Text{Text: "Your message of the call " + u.ID + ", which was interrupted:" + text.String()})
 	return err
 }
 
