@@ -1,0 +1,279 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/missing"
+)
+
+// eventScene is a real run of the program that provokes events.
+type eventScene struct {
+	play  string
+	args  []string
+	fires []hook.Event // of which this scene is the proof
+}
+
+// eventScenes provoke every event there is. A new event needs a scene: without one
+// [TestEveryEventIsFired] fails.
+var eventScenes = map[string]eventScene{
+	"work": {
+		args: []string{"--init", "--fallback-model", "scripted/fallback.yaml", "--allowed-tools", "Bash", "--allowed-tools", "EnterWorktree", "--allowed-tools", "ExitWorktree"},
+		play: `
+context: 30000
+steps:
+  - {when: {user: SUBTASK}, text: the part is done}
+  - {when: {system: summarise the history}, text: much was done}
+  - tool_uses:
+      - {tool: Read, input: {file_path: a.txt}}
+      - {tool: Read, input: {file_path: nowhere.txt}}
+  - tool_uses: [{tool: Bash, input: {command: "touch asked"}}]
+  - tool_uses: [{tool: Bash, input: {command: "true", run_in_background: true}}]
+  - tool_uses:
+      - tool: Bash
+        input: {timeout: 20000, command: "until ls events/Notification.*; do sleep 0.05; done; echo 1 > watched.txt; until ls events/ConfigChange.*; do sleep 0.05; done; mkdir -p sub; cd sub"}
+  - tool_uses: [{tool: TaskCreate, input: {subject: build}}]
+  - tool_uses: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - tool_uses: [{tool: Agent, input: {description: a part, prompt: SUBTASK one}}]
+  - tool_uses: [{tool: EnterWorktree, input: {name: x}}]
+  - tool_uses: [{tool: ExitWorktree, input: {action: remove}}]
+  - {tool_uses: [{tool: Read, input: {file_path: a.txt}}], usage: {input: 29000, output: 1}}
+  - error: {kind: not_found}
+`,
+		fires: []hook.Event{
+			hook.Setup, hook.SessionStart, hook.InstructionsLoaded, hook.UserPromptSubmit, hook.PreToolUse, hook.PostToolUse, hook.PostToolUseFailure, hook.PostToolBatch,
+			hook.PermissionRequest, hook.PermissionDenied, hook.Notification, hook.FileChanged, hook.ConfigChange, hook.CwdChanged, hook.TaskCreated, hook.TaskCompleted,
+			hook.SubagentStart, hook.SubagentStop, hook.WorktreeCreate, hook.WorktreeRemove, hook.PreCompact, hook.PostCompact, hook.PostModelSwitch, hook.Stop, hook.SessionEnd,
+		},
+	},
+	"team": {
+		play: `
+steps:
+  - {when: {user: SUBTASK}, text: I have nothing to do}
+  - tool_uses: [{tool: TeamCreate, input: {team_name: crew}}]
+  - tool_uses: [{tool: Agent, input: {description: a mate, prompt: SUBTASK one, name: ann, team_name: crew}}]
+  - text: I wait
+  - text: they are done
+  - text: they still are
+  - text: and still
+`,
+		fires: []hook.Event{hook.TeammateIdle},
+	},
+	"refused": {
+		play:  "steps:\n  - error: {kind: invalid, message: no}\n",
+		fires: []hook.Event{hook.StopFailure},
+	},
+	"skill": {
+		args:  []string{"/greet ann"},
+		play:  "steps:\n  - text: hello ann\n",
+		fires: []hook.Event{hook.UserPromptExpansion},
+	},
+}
+
+// unstaged are events whose proof is elsewhere: they need a program that this test does
+// not have.
+var unstaged = map[hook.Event]string{
+	hook.Elicitation:       "it needs an MCP server that asks: tests of the servers fire it",
+	hook.ElicitationResult: "likewise",
+}
+
+// eventRoom is a project in which every event has a hook that writes down what it is told.
+type eventRoom struct {
+	t            *testing.T
+	dir, project string
+	env          []string
+}
+
+func newEventRoom(t *testing.T) *eventRoom {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		missing.Skip(t, "git is not installed: apt-get install git")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &eventRoom{t: t, dir: dir, project: filepath.Join(dir, "p")}
+	home := filepath.Join(dir, "home")
+	s.env = []string{"HOME=" + dir, "HOLDFAST_HOME=" + home, "HOLDFAST_NO_DAEMON=1", "NO_COLOR=1", "TERM=xterm", "USER=ann", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir}
+	s.write("p/a.txt", "one\n")
+	s.write("p/AGENTS.md", "Be brief.\n")
+	s.write("home/skills/greet/SKILL.md", "---\nname: greet\ndescription: Greets.\n---\nGreet $ARGUMENTS.\n")
+	s.write("p/.holdfast/settings.json", "{}")
+	s.write("p/events/.keep", "")
+	s.write("p/fallback.yaml", "steps:\n  - {when: {any: true}, text: the other one ends it}\n")
+	s.write("home/settings.json", s.settings())
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "a.txt"}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "first"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = s.project
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	return s
+}
+
+func (s *eventRoom) write(name, text string) {
+	s.t.Helper()
+	file := filepath.Join(s.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// settings have a hook for each event of the table, in both dialects. The hook of
+// FileChanged changes settings, as a person would meanwhile.
+func (s *eventRoom) settings() string {
+	type handler map[string]any
+	hooks := map[string]any{}
+	for _, info := range hook.Events() {
+		// Process ids are those of a namespace, and so no names.
+		note := `f=$(mktemp events/.part.XXXXXX) && cat > "$f" && mv "$f" "events/$HOOK_EVENT.${f##*.}"`
+		group := map[string]any{}
+		if info.Event == hook.FileChanged {
+			group["matcher"] = "watched.txt"
+		}
+		group["hooks"] = []handler{{"type": "command", "command": note, "sandbox": "off"}}
+		if info.Event == hook.FileChanged {
+			more := `echo '{"permissions": {"deny": ["Read(secret)"]}}' > .holdfast/settings.json`
+			group["hooks"] = append(group["hooks"].([]handler), handler{"type": "command", "command": more, "sandbox": "off"})
+		}
+		hooks[string(info.Event)] = []any{group}
+		if info.Seed != "" {
+			flat := handler{"command": note, "sandbox": "off"}
+			hooks[info.Seed] = []handler{flat}
+		}
+	}
+	raw, err := json.Marshal(map[string]any{"hooks": hooks, "permissions": map[string]any{"ask": []string{"Bash(touch asked)"}, "onAsk": "wait", "askTimeout": "100ms"}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// run runs the program, as it is.
+func (s *eventRoom) run(name string, sc *eventScene) string {
+	s.t.Helper()
+	s.write("p/"+name+".yaml", sc.play)
+	args := append([]string{"run", "--verbose", "--model", "scripted/" + name + ".yaml"}, sc.args...)
+	if name != "skill" {
+		args = append(args, "go")
+	}
+	var out bytes.Buffer
+	p := Program{
+		Args: args, Env: s.env, Stdout: &out, Stderr: &out, Getwd: func() (string, error) { return s.project, nil },
+		Managed: filepath.Join(s.dir, "managed.json"),
+	}
+	ctx, done := context.WithTimeout(s.t.Context(), time.Minute) // what hangs is to be seen
+	defer done()
+	code := p.Run(ctx)
+	return fmt.Sprintf("%sexit code %d", out.String(), code)
+}
+
+// seen is what hooks of an event, under one of its names, were told.
+func (s *eventRoom) seen(name string) []map[string]any {
+	s.t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.project, "events", name+".*"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var list []map[string]any
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		var in map[string]any
+		if err := json.Unmarshal(raw, &in); err != nil {
+			s.t.Errorf("%s was told no JSON: %v\n%s", name, err, raw)
+			continue
+		}
+		list = append(list, in)
+	}
+	return list
+}
+
+// TestEveryEventIsFired runs the program and wants each event of the table to be fired by
+// it, to commands in both dialects, with every field that Claude Code's scripts count on.
+func TestEveryEventIsFired(t *testing.T) {
+	raw, err := os.ReadFile("../../hook/testdata/claude-fields.json") // of @anthropic-ai/claude-agent-sdk 0.3.329
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string][]string
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		t.Fatal(err)
+	}
+	s := newEventRoom(t)
+	said := map[hook.Event]string{}
+	for name, sc := range eventScenes {
+		began := time.Now()
+		out := s.run(name, &sc)
+		t.Logf("%s: %v", name, time.Since(began).Round(time.Millisecond))
+		for _, e := range sc.fires {
+			said[e] = out
+		}
+	}
+	for _, info := range hook.Events() {
+		if _, ok := unstaged[info.Event]; ok {
+			continue
+		}
+		out, ok := said[info.Event]
+		if !ok {
+			t.Errorf("%s has no scene that provokes it", info.Event)
+			continue
+		}
+		told := s.seen(string(info.Event))
+		if len(told) == 0 {
+			t.Errorf("%s was never fired. The run said:\n%s", info.Event, out)
+			continue
+		}
+		want := fields[string(info.Event)]
+		if len(want) == 0 {
+			t.Errorf("%s is not in the table of fields", info.Event)
+		}
+		for _, in := range told {
+			for _, f := range want {
+				if _, ok := in[f]; !ok {
+					t.Errorf("%s was fired without %s: %v", info.Event, f, in)
+				}
+			}
+			if in["hook_event_name"] != string(info.Event) || in["session_id"] == "" {
+				t.Errorf("%s was fired as %v", info.Event, in)
+			}
+		}
+		if info.Seed != "" && len(s.seen(info.Seed)) == 0 {
+			t.Errorf("%s was never fired in seed 000's dialect", info.Seed)
+		}
+	}
+	for what, ok := range map[string]bool{
+		"the permission prompt":     s.toldOf(hook.Notification, "notification_type", "permission_prompt"),
+		"the end in the background": s.toldOf(hook.Notification, "notification_type", "task_completed"),
+		"an automatic compaction":   s.toldOf(hook.PreCompact, "trigger", "auto"),
+		"the project's settings":    s.toldOf(hook.ConfigChange, "source", "project_settings"),
+		"the file that was watched": s.toldOf(hook.FileChanged, "file_path", filepath.Join(s.project, "watched.txt")),
+		"the folder that was left":  s.toldOf(hook.CwdChanged, "new_cwd", filepath.Join(s.project, "sub")),
+		"the worktree":              s.toldOf(hook.WorktreeRemove, "worktree_path", filepath.Join(s.project, ".holdfast/worktrees/x")),
+	} {
+		if !ok {
+			t.Errorf("no hook was told of %s", what)
+		}
+	}
+}
+
+// toldOf reports whether an event was fired with a value in a field.
+func (s *eventRoom) toldOf(e hook.Event, field, want string) bool {
+	return slices.ContainsFunc(s.seen(string(e)), func(in map[string]any) bool { return in[field] == want })
+}
