@@ -57,10 +57,10 @@ type Options struct {
 	Limit int
 }
 
-// ErrTooMany: more files than [Options].Limit.
+// ErrTooMany says that there are more files than [Options].Limit.
 var ErrTooMany = errors.New("too many files to watch")
 
-// ErrClosed: the watcher was closed.
+// ErrClosed says that the watcher was closed.
 var ErrClosed = errors.New("the watcher is closed")
 
 // Watcher watches files until it is closed. It is safe for concurrent use.
@@ -131,9 +131,7 @@ func (w *Watcher) Watch(list string, paths []string) error {
 	}
 	seen := map[string]os.FileInfo{}
 	for p := range named {
-		for at, info := range look(p, w.o.Limit) {
-			seen[at] = info
-		}
+		maps.Copy(seen, look(p, w.o.Limit))
 		if len(seen) > w.o.Limit {
 			return fmt.Errorf("%w: more than %d", ErrTooMany, w.o.Limit)
 		}

@@ -1,0 +1,29 @@
+package worktree_test
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/tool/worktree"
+)
+
+func ExampleNew() {
+	folders, err := tool.OpenFolders(os.TempDir())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer folders.Close()
+	w, err := worktree.New(folders, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, t := range w.Tools() {
+		fmt.Println(t.Spec().Name)
+	}
+	// Output:
+	// EnterWorktree
+	// ExitWorktree
+}
