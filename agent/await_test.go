@@ -139,6 +139,7 @@ func TestWorkIsInterruptedWhileItWaits(t *testing.T) {
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"})
 		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: agent.NewBackground(nil)})
 		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
 		var all []agent.Event
 		for e, err := range a.Work(ctx, transcript.Text{Text: "begin"}) {
 			if err != nil {

@@ -9,7 +9,13 @@ import (
 )
 
 func ExampleNew() {
-	folders, err := tool.OpenFolders(os.TempDir())
+	dir, err := os.MkdirTemp("", "repository")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	folders, err := tool.OpenFolders(dir)
 	if err != nil {
 		fmt.Println(err)
 		return
