@@ -84,6 +84,7 @@ var floors = map[string]int{
 	"internal/demo":       0, // files only
 	"internal/page":       0,
 	"internal/diskfile":   1,
+	"internal/procgroup":  0,
 	"internal/listen":     2,
 	"internal/outcome":    45,
 	"internal/logpipe":    46, // it knows an agent, and whom it may ask

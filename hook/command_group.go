@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/procgroup"
 )
 
 // group runs the command where nothing but its process group keeps it together. It
@@ -37,7 +39,7 @@ func (j *job) group(ctx context.Context) (ending, error) {
 		ours, theirs = append(ours, r), append(theirs, w)
 	}
 	cmd := &exec.Cmd{
-		Path: path, Args: j.args, Env: j.env, Dir: j.dir, SysProcAttr: ownGroup(),
+		Path: path, Args: j.args, Env: j.env, Dir: j.dir, SysProcAttr: procgroup.Own(),
 		Stdin: theirs[0], Stdout: theirs[1], Stderr: theirs[2],
 	}
 	err = cmd.Start()
@@ -70,7 +72,7 @@ func waitGroup(ctx context.Context, cmd *exec.Cmd) (*os.ProcessState, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !over { // its number may mean others by now
-			_ = signalGroup(cmd.Process, s)
+			_ = procgroup.Signal(cmd.Process, s)
 		}
 	}
 	var timer *time.Timer

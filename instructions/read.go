@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -162,7 +163,7 @@ func openFree(path string) (*os.File, fs.FileInfo, error) {
 	if before.Mode().Perm()&0o002 != 0 {
 		return nil, nil, errors.New("everybody may write it")
 	}
-	f, err := openWaiting(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold us
 	if err != nil {
 		return nil, nil, err
 	}
@@ -183,7 +184,7 @@ func placeholder(path string) bool {
 }
 
 func missing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotDir)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 func notText(b []byte) string {

@@ -17,6 +17,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/holdfast-dev/holdfast/internal/procgroup"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -117,7 +118,7 @@ func (c *Client) startFree(s *Server, p *process, in, out *os.File) (wait func()
 	}
 	cmd := &exec.Cmd{
 		Path: path, Args: append([]string{s.Command}, s.Args...), Env: env, Dir: dir,
-		Stdin: in, Stdout: out, Stderr: p.errs, SysProcAttr: ownGroup(), WaitDelay: graceTime,
+		Stdin: in, Stdout: out, Stderr: p.errs, SysProcAttr: procgroup.Own(), WaitDelay: graceTime,
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -130,7 +131,7 @@ func (c *Client) startFree(s *Server, p *process, in, out *os.File) (wait func()
 		if over { // its number may mean others by now
 			return os.ErrProcessDone
 		}
-		return signalGroup(cmd.Process, sig)
+		return procgroup.Signal(cmd.Process, sig)
 	}
 	return func() string {
 		err := cmd.Wait()

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/procgroup"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -51,7 +52,7 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 	defer pipe.Close()
 	cmd := &exec.Cmd{
 		Path: c.program, Dir: c.dir, Env: c.environ(),
-		Stdout: sink, Stderr: sink, SysProcAttr: ownGroup(),
+		Stdout: sink, Stderr: sink, SysProcAttr: procgroup.Own(),
 	}
 	where, line, err := c.follow()
 	if err != nil {
@@ -67,7 +68,7 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 		return ending{}, err
 	}
 
-	k := &killer{grace: c.grace, signal: func(s syscall.Signal) error { return signalGroup(cmd.Process, s) }}
+	k := &killer{grace: c.grace, signal: func(s syscall.Signal) error { return procgroup.Signal(cmd.Process, s) }}
 	release := context.AfterFunc(ctx, func() { k.stop(byCancel) })
 	var end ending
 	end.leftovers = watch.copy(cmd, pipe, k, c.limit, func(b []byte) {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -223,10 +224,9 @@ func (f *folder) list() ([]string, error) {
 // read reads a regular file of at most a little more than a skill may have.
 func (f *folder) read(path string) ([]byte, error) {
 	path = filepath.Join(f.dir, path)
-	stat, open := os.Stat, openWaiting
+	stat, open := os.Stat, os.OpenFile
 	if f.root != nil {
-		stat = f.root.Stat
-		open = func(name string) (*os.File, error) { return f.root.OpenFile(name, os.O_RDONLY|noWait, 0) }
+		stat, open = f.root.Stat, f.root.OpenFile
 	}
 	info, err := stat(path)
 	if err != nil {
@@ -235,7 +235,7 @@ func (f *folder) read(path string) ([]byte, error) {
 	if err := tool.Regular(info); err != nil {
 		return nil, err
 	}
-	r, err := open(path)
+	r, err := open(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold us
 	if err != nil {
 		return nil, err
 	}
@@ -248,4 +248,4 @@ func (f *folder) read(path string) ([]byte, error) {
 	return b, err
 }
 
-func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, notDir) }
+func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
