@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
@@ -106,25 +105,48 @@ func reach(t *testing.T) (url string) {
 	return strings.TrimSpace(line)
 }
 
+// notOffered are the scenarios of a suite that may fail, by how their names begin, and why.
+var notOffered = map[string]string{
+	"tasks-": "calls do not become tasks here: an extension, which 2026-07-28 does not require",
+}
+
 // The suites of the protocol's own people find nothing wrong with how we serve it, in the
 // version with sessions and in the one without.
 func TestConformance(t *testing.T) {
 	node, modules := suite(t)
-	for _, tt := range []struct{ name, module, flag, spec, want string }{
-		{"2025-11-25", "conformance-2025", "--spec-version", "2025-11-25", "0 failed, 0 warnings"},
-		{"2026-07-28", "conformance-2026", "--requirements", "2026-07-28", "do not affect conformance"},
+	for _, tt := range []struct {
+		name, module string
+		args         []string
+		want         string // of what it says
+	}{
+		{"2025-11-25", "conformance-2025", []string{"--suite", "all"}, `Total: \d\d+ passed, 0 failed`},
+		{"2026-07-28", "conformance-2026", []string{"--requirements", "2026-07-28"}, `Total: \d{3,} passed, (?s:.*)do not affect conformance`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := exec.CommandContext(t.Context(), node, filepath.Join(modules, tt.module, "dist", "index.js"), "server", "--url", reach(t), tt.flag, tt.spec)
+			args := append([]string{filepath.Join(modules, tt.module, "dist", "index.js"), "server", "--url", reach(t)}, tt.args...)
+			c := exec.CommandContext(t.Context(), node, args...)
 			c.Dir = t.TempDir() // it writes what it found
 			out, err := c.CombinedOutput()
-			if err != nil {
-				t.Errorf("%v\n%s", err, bytes.Join(regexp.MustCompile(`(?m)^.*✗.*$`).FindAll(out, -1), []byte("\n")))
+			for _, m := range failed.FindAllSubmatch(out, -1) {
+				if name := string(m[1]); !excused(name) {
+					t.Errorf("the scenario %s failed", name)
+				}
 			}
-			if !bytes.Contains(out, []byte(tt.want)) {
-				t.Errorf("it did not say %q:\n%s", tt.want, out[max(0, len(out)-2000):])
+			if err != nil || t.Failed() || !regexp.MustCompile(tt.want).Match(out) {
+				t.Errorf("%v, want %s:\n%s", err, tt.want, out[max(0, len(out)-4000):])
 			}
 		})
 	}
+}
+
+var failed = regexp.MustCompile(`(?m)^\s*✗ (\S+?):? `)
+
+func excused(scenario string) bool {
+	for prefix := range notOffered {
+		if strings.HasPrefix(scenario, prefix) {
+			return true
+		}
+	}
+	return false
 }

@@ -185,7 +185,7 @@ func addAsking(add func(string, func(context.Context, *request) (*answer, error)
 		"titledSingle": {"type": "string", "oneOf": `+titled+`},
 		"legacyEnum": {"type": "string", "enum": ["opt1", "opt2", "opt3"], "enumNames": ["Option One", "Option Two", "Option Three"]},
 		"untitledMulti": {"type": "array", "minItems": 1, "maxItems": 3, "items": {"type": "string", "enum": ["option1", "option2", "option3"]}},
-		"titledMulti": {"type": "array", "minItems": 1, "maxItems": 3, "items": {"type": "string", "anyOf": `+titled+`}}}}`)
+		"titledMulti": {"type": "array", "minItems": 1, "maxItems": 3, "items": {"anyOf": `+titled+`}}}}`)
 }
 
 func addResources(s *mcp.Server) {

@@ -90,35 +90,18 @@ func (s *Server) Close() {
 
 // grace is how long calls may go on when the client has closed its end: it may still read
 // their results.
-const grace = 5 * time.Second
+const grace = 30 * time.Second
 
-// Serve speaks with one client over a pair of streams, until the client closes its end or
-// ctx ends, and closes the server.
+// Serve speaks with one client over a pair of streams, until the client closes its end and
+// has its answers or ctx ends, and closes the server.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	ended := &ending{ReadCloser: in, late: time.AfterFunc(time.Hour, s.Close), grace: s.grace}
-	ended.late.Stop()
-	err := s.mcp.Run(ctx, &mcp.IOTransport{Reader: ended, Writer: out})
-	ended.late.Stop()
-	s.Close()
+	defer s.Close()
+	defer context.AfterFunc(ctx, s.Close)() // the SDK would wait for the calls' own ends
+	err := s.mcp.Run(ctx, &pipe{Transport: &mcp.IOTransport{Reader: in, Writer: out}, grace: s.grace})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		err = nil // that is how it ends
 	}
 	return err
-}
-
-// ending is an input whose end lets nothing go on for long.
-type ending struct {
-	io.ReadCloser
-	late  *time.Timer
-	grace time.Duration
-}
-
-func (e *ending) Read(b []byte) (int, error) {
-	n, err := e.ReadCloser.Read(b)
-	if err != nil {
-		e.late.Reset(e.grace)
-	}
-	return n, err
 }
 
 // sessionTimeout is how long a client of the older protocol may be silent.

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -90,11 +91,16 @@ func (c *counted) Close() error {
 // connect is a client of the SDK at the other end of two pipes.
 func (w *world) connect() *mcp.ClientSession {
 	w.t.Helper()
+	return w.connectUntil(w.t.Context())
+}
+
+func (w *world) connectUntil(ctx context.Context) *mcp.ClientSession {
+	w.t.Helper()
 	theirs, ours := io.Pipe()
 	ourIn, theirOut := io.Pipe()
 	w.hangUp = theirOut.Close
 	done := make(chan error, 1)
-	go func() { done <- w.server.Serve(w.t.Context(), ourIn, ours) }()
+	go func() { done <- w.server.Serve(ctx, ourIn, ours) }()
 	c := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "2"}, nil)
 	s, err := c.Connect(w.t.Context(), &mcp.IOTransport{Reader: theirs, Writer: theirOut}, nil)
 	if err != nil {
@@ -210,6 +216,41 @@ func TestClientThatGoes(t *testing.T) {
 	go func() { _, _, _ = callTool(t.Context(), s, "Wait", "one") }()
 	<-w.started
 	_ = w.hangUp()
+	w.closed.Wait()
+}
+
+// Who writes all that he asks and closes his end reads an answer to each.
+func TestAnswersAfterTheEndOfTheInput(t *testing.T) {
+	w := newWorld(t, policy.ModeDefault)
+	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+`
+	for i := 3; i < 10; i++ {
+		in += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"Echo","arguments":{"text":"text %[1]d"}}}`+"\n", i)
+	}
+	var out bytes.Buffer
+	if err := w.server.Serve(t.Context(), io.NopCloser(strings.NewReader(in)), closing{&out}); err != nil {
+		t.Fatal(err)
+	}
+	w.closed.Wait()
+	if n := strings.Count(out.String(), `"result"`); n != 9 || !strings.Contains(out.String(), "text 9") {
+		t.Errorf("%d answers:\n%s", n, out.String())
+	}
+}
+
+type closing struct{ io.Writer }
+
+func (closing) Close() error { return nil }
+
+// Who stops the server does not wait for a call that goes on.
+func TestStopDuringACall(t *testing.T) {
+	w := newWorld(t, policy.ModeDefault)
+	ctx, stop := context.WithCancel(t.Context())
+	s := w.connectUntil(ctx)
+	go func() { _, _, _ = callTool(t.Context(), s, "Wait", "one") }()
+	<-w.started
+	stop()
 	w.closed.Wait()
 }
 

@@ -1,0 +1,109 @@
+package mcpserver
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// pipe is a transport whose input may end while calls are under way: its end is told only
+// when they have been answered, since with it the SDK takes back what was not.
+type pipe struct {
+	mcp.Transport
+	grace time.Duration
+}
+
+// Connect implements [mcp.Transport].
+func (p *pipe) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := p.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &pipeConn{Connection: c, grace: p.grace, open: map[jsonrpc.ID]bool{}, gone: make(chan struct{}), answered: make(chan struct{}, 1)}, nil
+}
+
+type pipeConn struct {
+	mcp.Connection
+	grace    time.Duration
+	close    sync.Once
+	gone     chan struct{} // closed with the connection
+	answered chan struct{} // rung after each answer
+
+	mu   sync.Mutex
+	open map[jsonrpc.ID]bool // what was asked and has no answer yet
+}
+
+// listening is a request whose answer comes when nobody wants to hear more.
+const listening = "subscriptions/listen"
+
+// Read implements [mcp.Connection].
+func (c *pipeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	if err != nil {
+		c.settle(ctx)
+		return nil, err
+	}
+	if r, is := m.(*jsonrpc.Request); is && r.IsCall() && r.Method != listening {
+		c.mu.Lock()
+		c.open[r.ID] = true
+		c.mu.Unlock()
+	}
+	return m, nil
+}
+
+// Write implements [mcp.Connection].
+func (c *pipeConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	err := c.Connection.Write(ctx, m)
+	if r, is := m.(*jsonrpc.Response); is {
+		c.mu.Lock()
+		delete(c.open, r.ID)
+		c.mu.Unlock()
+		c.ring()
+	}
+	if err != nil { // nobody reads answers any more
+		c.mu.Lock()
+		clear(c.open)
+		c.mu.Unlock()
+		c.ring()
+	}
+	return err
+}
+
+func (c *pipeConn) ring() {
+	select {
+	case c.answered <- struct{}{}:
+	default:
+	}
+}
+
+// Close implements [mcp.Connection].
+func (c *pipeConn) Close() error {
+	c.close.Do(func() { close(c.gone) })
+	return c.Connection.Close()
+}
+
+// settle waits until everything is answered, but not for long.
+func (c *pipeConn) settle(ctx context.Context) {
+	late := time.NewTimer(c.grace)
+	defer late.Stop()
+	for c.waiting() {
+		select {
+		case <-c.answered:
+		case <-late.C:
+			return
+		case <-c.gone:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *pipeConn) waiting() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open) > 0
+}
