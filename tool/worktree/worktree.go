@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -218,67 +217,6 @@ func (w *Worktree) enter(ctx context.Context, name string) (string, error) {
 	w.in = at
 	w.moved(ctx, at.back, w.folders.Cwd())
 	return fmt.Sprintf("You are in %s, on the branch %s.", at.path, at.branch), nil
-}
-
-func (w *Worktree) make(ctx context.Context, name string) (*checkout, error) {
-	back := w.folders.Cwd()
-	if w.o.Create != nil {
-		path, err := w.o.Create(ctx, name)
-		if err != nil {
-			return nil, refuse("%v", err)
-		}
-		if path != "" {
-			return &checkout{path: path, branch: "of whoever made it", repo: back, back: back}, nil
-		}
-	}
-	repo, err := w.git(ctx, back, "rev-parse", "--show-toplevel")
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.folders.Locate(repo); err != nil {
-		return nil, refuse("the repository's folder is not one of the session's: %v", err)
-	}
-	at := &checkout{path: filepath.Join(repo, Place, name), branch: branchOf(name), repo: repo, back: back, ours: true}
-	switch known, err := w.known(ctx, at); {
-	case err != nil:
-		return nil, err
-	case known:
-		return at, nil
-	}
-	if _, err := os.Lstat(at.path); !errors.Is(err, fs.ErrNotExist) {
-		return nil, refuse("%s is there and is no worktree of this repository: choose another name", at.path)
-	}
-	if err := w.aside(repo); err != nil {
-		return nil, err
-	}
-	args := addArgs(at.path, at.branch)
-	if _, err := w.git(ctx, repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+at.branch); err == nil {
-		args = []string{"worktree", "add", at.path, at.branch} // its branch was kept
-	}
-	_, err = w.git(ctx, repo, args...)
-	return at, err
-}
-
-// known reports whether git has the worktree.
-func (w *Worktree) known(ctx context.Context, at *checkout) (bool, error) {
-	list, err := w.git(ctx, at.repo, "worktree", "list", "--porcelain")
-	return slices.Contains(strings.Split(list, "\n"), "worktree "+at.path), err
-}
-
-// aside keeps the worktrees out of what the repository's own status shows.
-func (w *Worktree) aside(repo string) error {
-	p, err := w.folders.Locate(filepath.Join(repo, Place))
-	if err != nil {
-		return refuse("%v", err)
-	}
-	if err := p.Root.MkdirAll(p.Rel, 0o755); err != nil {
-		return err
-	}
-	name := filepath.Join(p.Rel, ".gitignore")
-	if _, err := p.Root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return p.Root.WriteFile(name, []byte("*\n"), 0o644)
 }
 
 // exit goes back, and removes the worktree where that is wanted and loses nothing.

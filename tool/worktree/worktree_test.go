@@ -175,6 +175,7 @@ func TestWorktreeInTheWay(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(h.repo, worktree.Place, "taken"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	h.write(worktree.Place+"/taken/mine.txt", "mine")
 	h.call("EnterWorktree", `{"name":"taken"}`, true, "is no worktree of this repository")
 	if err := os.RemoveAll(filepath.Join(h.repo, ".holdfast")); err != nil {
 		t.Fatal(err)
@@ -186,6 +187,64 @@ func TestWorktreeInTheWay(t *testing.T) {
 	h.call("EnterWorktree", `{"name":"x"}`, true, "outside")
 	if list, err := os.ReadDir(out); err != nil || len(list) > 0 {
 		t.Errorf("behind the link: %v %v", list, err)
+	}
+}
+
+// A git that was killed leaves one of these behind.
+func TestWorktreeThatIsHalfMade(t *testing.T) {
+	for name, spoil := range map[string]func(h *house, place, admin string){
+		"nothing but its folder": func(h *house, place, _ string) {
+			h.git("worktree", "remove", place)
+			if err := os.Mkdir(place, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"no branch yet": func(h *house, _, admin string) {
+			h.write(admin+"/HEAD", "0000000000000000000000000000000000000000\n")
+			h.write(admin+"/locked", "initializing")
+		},
+		"no files yet": func(h *house, place, admin string) {
+			h.write(admin+"/locked", "initializing")
+			h.write(admin+"/index.lock", "")
+			for _, name := range []string{".git", "a.txt"} {
+				if err := os.Remove(filepath.Join(place, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		"no folder": func(h *house, place, admin string) {
+			h.write(admin+"/locked", "initializing")
+			if err := os.RemoveAll(place); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, nil)
+			place := filepath.Join(h.repo, worktree.Place, "x")
+			h.git("worktree", "add", "-b", "worktree-x", place)
+			spoil(h, place, ".git/worktrees/x")
+			h.call("EnterWorktree", `{"name":"x"}`, false, "on the branch worktree-x")
+			if got := h.git("-C", place, "status", "--porcelain", "--branch"); got != "## worktree-x\n" {
+				t.Errorf("its status is %q", got)
+			}
+			if got := h.git("-C", place, "log", "--format=%s"); got != "first\n" {
+				t.Errorf("its commits are %q", got)
+			}
+		})
+	}
+}
+
+// What a person has locked is whole.
+func TestWorktreeThatIsLocked(t *testing.T) {
+	h := newHouse(t, nil)
+	place := filepath.Join(h.repo, worktree.Place, "x")
+	h.git("worktree", "add", "-b", "worktree-x", place)
+	h.git("worktree", "lock", "--reason", "on a stick", place)
+	h.write(worktree.Place+"/x/mine.txt", "mine")
+	h.call("EnterWorktree", `{"name":"x"}`, false, "on the branch worktree-x")
+	if _, err := os.Stat(filepath.Join(place, "mine.txt")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,0 +1,152 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
+)
+
+// make makes the worktree, or finds it.
+func (w *Worktree) make(ctx context.Context, name string) (*checkout, error) {
+	back := w.folders.Cwd()
+	if w.o.Create != nil {
+		path, err := w.o.Create(ctx, name)
+		if err != nil {
+			return nil, refuse("%v", err)
+		}
+		if path != "" {
+			return &checkout{path: path, branch: "of whoever made it", repo: back, back: back}, nil
+		}
+	}
+	repo, err := w.git(ctx, back, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.folders.Locate(repo); err != nil {
+		return nil, refuse("the repository's folder is not one of the session's: %v", err)
+	}
+	at := &checkout{path: filepath.Join(repo, Place, name), branch: branchOf(name), repo: repo, back: back, ours: true}
+	if err := w.aside(repo); err != nil {
+		return nil, err
+	}
+	done, err := w.alone(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return at, w.add(ctx, at)
+}
+
+// add has git make the worktree, unless it has it.
+func (w *Worktree) add(ctx context.Context, at *checkout) error {
+	switch known, whole, err := w.known(ctx, at); {
+	case err != nil || whole:
+		return err
+	case known:
+		if err := w.clear(ctx, at); err != nil {
+			return err
+		}
+	}
+	if err := w.free(at.path); err != nil {
+		return err
+	}
+	args := addArgs(at.path, at.branch)
+	if _, err := w.git(ctx, at.repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+at.branch); err == nil {
+		args = []string{"worktree", "add", at.path, at.branch} // its branch was kept
+	}
+	_, err := w.git(ctx, at.repo, args...)
+	return err
+}
+
+// known reports whether git has the worktree, and whether it was made to the end: until
+// then git keeps it locked.
+func (w *Worktree) known(ctx context.Context, at *checkout) (known, whole bool, err error) {
+	list, err := w.git(ctx, at.repo, "worktree", "list", "--porcelain")
+	for one := range strings.SplitSeq(list, "\n\n") {
+		if lines := strings.Split(one, "\n"); slices.Contains(lines, "worktree "+at.path) {
+			return true, !slices.Contains(lines, "locked initializing"), err
+		}
+	}
+	return false, false, err
+}
+
+// clear takes away a worktree that was left half made: nobody was ever in it.
+func (w *Worktree) clear(ctx context.Context, at *checkout) error {
+	p, err := w.folders.Locate(at.path)
+	if err != nil {
+		return refuse("%v", err)
+	}
+	if err := p.Root.RemoveAll(p.Rel); err != nil {
+		return err
+	}
+	_, err = w.git(ctx, at.repo, "worktree", "remove", "--force", "--force", at.path)
+	return err
+}
+
+// free refuses a folder that something is in.
+func (w *Worktree) free(path string) error {
+	p, err := w.folders.Locate(path)
+	if err != nil {
+		return refuse("%v", err)
+	}
+	info, err := p.Root.Lstat(p.Rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && info.IsDir() && p.Root.Remove(p.Rel) == nil { // git was killed before it wrote anything
+		return nil
+	}
+	return refuse("%s is there and is no worktree of this repository: choose another name", path)
+}
+
+// alone waits until nobody else makes a worktree in the repository: what is half made is
+// nobody's then.
+func (w *Worktree) alone(ctx context.Context, repo string) (done func(), err error) {
+	p, err := w.folders.Locate(filepath.Join(repo, Place, ".lock"))
+	if err != nil {
+		return nil, refuse("%v", err)
+	}
+	f, err := p.Root.OpenFile(p.Rel, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithTimeout(ctx, w.o.Timeout)
+	defer stop()
+	for {
+		got, err := diskfile.TryLock(f)
+		if got || errors.Is(err, errors.ErrUnsupported) {
+			return func() { _ = f.Close() }, nil
+		}
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, errors.Join(refuse("another worktree is being made here: try again"), f.Close())
+		}
+	}
+}
+
+// aside keeps the worktrees out of what the repository's own status shows.
+func (w *Worktree) aside(repo string) error {
+	p, err := w.folders.Locate(filepath.Join(repo, Place))
+	if err != nil {
+		return refuse("%v", err)
+	}
+	if err := p.Root.MkdirAll(p.Rel, 0o755); err != nil {
+		return err
+	}
+	name := filepath.Join(p.Rel, ".gitignore")
+	if _, err := p.Root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return p.Root.WriteFile(name, []byte("*\n"), 0o644)
+}
