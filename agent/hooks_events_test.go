@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -71,6 +72,7 @@ type scene struct {
 	event hook.Event
 	o     agent.Options
 	m     *fake
+	text  string // the prompt; default go
 	tools []tool.Tool
 	fork  bool
 	check func(t *testing.T, in hook.Input)
@@ -116,6 +118,16 @@ func scenes(t *testing.T) []scene {
 		return r, nil
 	}}
 	list := []scene{
+		{event: hook.InstructionsLoaded, o: agent.Options{Instructions: agent.Instructions{
+			Text: "Run the tests.", Loaded: []hook.Input{{FilePath: "/p/AGENTS.md", Memory: "Project", LoadReason: "session_start"}},
+		}}, check: func(t *testing.T, in hook.Input) {
+			wants(in.FilePath == "/p/AGENTS.md" && in.Memory == "Project" && in.LoadReason == "session_start", t, in)
+		}},
+		{event: hook.UserPromptExpansion, text: "/greet ann", o: agent.Options{Expand: func(context.Context, string) (*agent.Expansion, error) {
+			return &agent.Expansion{Command: "greet", Args: "ann", Source: "user", Text: "Greet ann."}, nil
+		}}, check: func(t *testing.T, in hook.Input) {
+			wants(in.Command == "greet" && in.CommandArgs == "ann" && in.Prompt == "/greet ann", t, in)
+		}},
 		{event: hook.Setup, o: agent.Options{Setup: "init"}, check: func(t *testing.T, in hook.Input) { wants(in.Trigger == "init", t, in) }},
 		{event: hook.SessionStart, check: func(t *testing.T, in hook.Input) { wants(in.Source == "startup" && in.Model == "m", t, in) }},
 		{event: hook.SessionStart, fork: true, check: func(t *testing.T, in hook.Input) { wants(in.Source == "fork", t, in) }},
@@ -177,7 +189,7 @@ func laterScenes(t *testing.T) []scene {
 	var list []scene
 	add := func(part string, in hook.Input) {
 		list = append(list, scene{event: in.Event, later: part, fires: in, m: calls(t, "Edit", `{}`), check: func(t *testing.T, got hook.Input) {
-			wants(got.Name == in.Name && got.TaskID == in.TaskID && got.NewCWD == in.NewCWD && got.AgentType == in.AgentType, t, got)
+			wants(got.Name == in.Name && got.TaskID == in.TaskID && got.NewCWD == in.NewCWD && got.MCPServer == in.MCPServer && got.AgentType == in.AgentType, t, got)
 		}})
 	}
 	add("sub-agents", hook.Input{Event: hook.SubagentStart, AgentType: "explore"})
@@ -188,6 +200,8 @@ func laterScenes(t *testing.T) []scene {
 	add("worktrees", hook.Input{Event: hook.WorktreeCreate, Name: "w"})
 	add("worktrees", hook.Input{Event: hook.WorktreeRemove, Worktree: "/w"})
 	add("worktrees", hook.Input{Event: hook.CwdChanged, OldCWD: "/p", NewCWD: "/q"})
+	add("servers that ask", hook.Input{Event: hook.Elicitation, MCPServer: "db", Message: "which one?", ElicitMode: "form"})
+	add("servers that ask", hook.Input{Event: hook.ElicitationResult, MCPServer: "db", Action: "accept"})
 	add("watching settings", hook.Input{Event: hook.ConfigChange, Source: "user_settings"})
 	return list
 }
@@ -221,7 +235,7 @@ func (s *scene) run(t *testing.T) *witness {
 	s.o.Tools = registry(t, s.tools...)
 	a = newAgent(t, s.m, s.o)
 	for range max(1, strings.Count(string(s.event), "Compact")*3) {
-		if _, err := a.Prompt(t.Context(), "go"); err != nil {
+		if _, err := a.Prompt(t.Context(), cmp.Or(s.text, "go")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -262,8 +276,8 @@ func TestEveryEventIsFired(t *testing.T) {
 // TestTheModelReadsWhatHooksSay at every moment after which there is a model call.
 func TestTheModelReadsWhatHooksSay(t *testing.T) {
 	for _, s := range scenes(t) {
-		if s.later != "" || s.event == hook.SessionEnd || s.event == hook.Stop || s.event == hook.StopFailure {
-			continue // the caller's to tell, or nobody is there to read
+		if s.later != "" || slices.Contains([]hook.Event{hook.SessionEnd, hook.Stop, hook.StopFailure, hook.InstructionsLoaded}, s.event) {
+			continue // the caller's to tell, or nobody is there to read, or it can say nothing
 		}
 		t.Run(string(s.event), func(t *testing.T) {
 			s.says = "mind " + string(s.event)
