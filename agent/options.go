@@ -55,6 +55,10 @@ type Options struct {
 	// no mode a resumed session goes on in the mode it was last set to, unless that
 	// was plan or bypassPermissions.
 	Permissions policy.Config
+	// UsualMode says that the mode of Permissions is that of every run, and nobody has
+	// asked for it this time: a session that waits for a person's answer about a plan goes
+	// on in plan mode all the same.
+	UsualMode bool
 	// Guards are used instead by a host that brings its own, a sub-agent's for
 	// example ([policy.Guards.Child]); Permissions must be zero then, and the mode of
 	// a resumed session is not looked at.

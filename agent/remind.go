@@ -3,8 +3,10 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -80,15 +82,17 @@ func (l *loop) remind(ctx context.Context) error {
 
 // stillPlans reports whether the session goes on in plan mode although that does not
 // outlive its process: a question that was asked in it waits, or was answered meanwhile,
-// and an answer to a plan must find what it ends.
-func stillPlans(questions []json.RawMessage) bool {
-	for _, raw := range questions {
-		var q struct {
+// and an answer to a plan must find what it ends. Nobody has changed the mode since.
+func stillPlans(st *session.State) bool {
+	asked := slices.Clone(st.Asked)
+	for _, q := range st.Answered {
+		asked = append(asked, q.Question)
+	}
+	return slices.ContainsFunc(asked, func(q session.Question) bool {
+		var in struct {
 			Mode policy.Mode `json:"mode"`
 		}
-		if json.Unmarshal(raw, &q) == nil && q.Mode == policy.ModePlan {
-			return true
-		}
-	}
-	return false
+		planned := json.Unmarshal(q.Payload, &in) == nil && in.Mode == policy.ModePlan
+		return planned && (st.ModeSeq < q.Seq || policy.Mode(st.Mode) == policy.ModePlan)
+	})
 }

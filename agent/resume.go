@@ -38,10 +38,15 @@ func (a *Agent) resumePolicy(st *session.State) (notices []string, err error) {
 	}
 	set := slices.ContainsFunc(g.early, func(c policy.Change) bool { return c.Mode != "" })
 	m, ok := resumedMode(st.Mode)
-	if recorded := policy.Mode(st.Mode); (recorded == "" || recorded == policy.ModePlan) && stillPlans(questionsOf(st)) {
+	plans := stillPlans(st)
+	if plans {
 		m, ok = policy.ModePlan, true
 	}
-	if ok && !set && a.opt.Permissions.Mode == "" && a.opt.Guards == nil {
+	wanted := a.opt.Permissions.Mode
+	if plans && a.opt.UsualMode && (wanted == policy.ModePlan || policy.Stricter(wanted, policy.ModePlan) == policy.ModePlan) {
+		wanted = "" // what never asks stays
+	}
+	if ok && !set && wanted == "" && a.opt.Guards == nil {
 		if err := a.apply(policy.Change{Mode: m}, 0); err != nil {
 			return nil, err
 		}
@@ -51,17 +56,6 @@ func (a *Agent) resumePolicy(st *session.State) (notices []string, err error) {
 	}
 	g.untold = nil // it is no news
 	return notices, nil
-}
-
-// questionsOf are the questions that are not settled.
-func questionsOf(st *session.State) (list []json.RawMessage) {
-	for _, q := range st.Asked {
-		list = append(list, q.Payload)
-	}
-	for _, q := range st.Answered {
-		list = append(list, q.Payload)
-	}
-	return list
 }
 
 // resumedMode is the mode to go on in when nobody asks for one. What was loosened

@@ -50,6 +50,12 @@ type Said struct {
 
 // Outside reports whether the call was one that would run outside of the sandbox,
 // about which nobody but a person decides.
-func (d *Decision) Outside() bool {
-	return slices.ContainsFunc(d.Said, func(s Said) bool { return s.Policy == sandboxName && s.Effect == Ask })
+func (d *Decision) Outside() bool { return d.asks(sandboxName) }
+
+// Personal reports whether nobody but a person decides about the call, each time: no rule
+// and no mode would allow it.
+func (d *Decision) Personal() bool { return d.asks(sandboxName) || d.asks(personName) }
+
+func (d *Decision) asks(policy string) bool {
+	return slices.ContainsFunc(d.Said, func(s Said) bool { return s.Policy == policy && s.Effect == Ask })
 }

@@ -183,7 +183,7 @@ func (f *folder) take(r *Record) error {
 			}
 		}
 	case KindPolicyChanged:
-		err = f.policyChanged(r.Payload)
+		err = f.policyChanged(r)
 	case KindApprovalAsked:
 		f.asked(r)
 	case KindApprovalResolved:
@@ -254,15 +254,15 @@ func (f *folder) item(payload json.RawMessage) error {
 	return nil
 }
 
-func (f *folder) policyChanged(payload json.RawMessage) error {
+func (f *folder) policyChanged(r *Record) error {
 	var p PolicyChanged
-	if err := json.Unmarshal(payload, &p); err != nil {
+	if err := json.Unmarshal(r.Payload, &p); err != nil {
 		return err
 	}
 	if p.Mode != "" {
-		f.s.Mode = p.Mode
+		f.s.Mode, f.s.ModeSeq = p.Mode, r.Seq
 	}
-	f.s.Policy = append(f.s.Policy, payload)
+	f.s.Policy = append(f.s.Policy, r.Payload)
 	if p.Ended {
 		f.s.Policy = nil
 	}

@@ -17,6 +17,7 @@ type State struct {
 	OpenTurn  string               // a turn that was opened and not closed
 	Turns     int                  // turns opened so far
 	Mode      string               // from the last policy.changed, or ""
+	ModeSeq   int64                // of that record
 	Cwd       string               // where the last call that changed the current directory has left it, or ""
 	Mark      *RequestMark         // of the last assistant item that has one
 	Usage     transcript.Usage     // summed over all model calls, rewritten ones included

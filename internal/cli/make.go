@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -104,7 +105,7 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 	held, profile := m.box.held.status()
 	m.options = agent.Options{
 		System: system, Fallback: m.models.fallback, MaxTokens: c.MaxTokens, Effort: c.Effort,
-		Permissions: m.box.permissions, Tools: m.box.registry, Background: m.box.background, Subagents: m.box.subagents(), AskTimeout: m.rules.AskTimeout.Value,
+		Permissions: m.box.permissions, UsualMode: m.rules.Mode.Origin.Layer != policy.LayerFlag, Tools: m.box.registry, Background: m.box.background, Subagents: m.box.subagents(), AskTimeout: m.rules.AskTimeout.Value,
 		Sandbox: held, Profile: profile,
 		Setup: c.setup(), Mask: mask,
 		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now, Compact: compact,

@@ -382,13 +382,7 @@ func (v *textView) result(r agent.Result) {
 	}
 	if n := slices.DeleteFunc(slices.Clone(r.Denials), answered); len(n) > 0 {
 		v.p.err.line("%s %s", t.yellow("not allowed:"), shown(denied(n)))
-		hint := "run it in a terminal to be asked"
-		if strings.HasPrefix(n[0].By, "hook ") {
-			hint = "holdfast hooks list says which hooks there are"
-		} else if !n[0].Outside() { // which nobody but a person answers
-			hint += ", or allow it: --allowed-tools " + n[0].Tool + " or --permission-mode acceptEdits"
-		}
-		v.p.err.line("%s %s", t.bold("hint:"), hint)
+		v.p.err.line("%s %s", t.bold("hint:"), shown(allowHint(&n[0])))
 	}
 	facts := []string{"session " + r.SessionID, count(r.Turns, "turn"), tokens(r.Usage)}
 	if r.SessionID == "" {
@@ -412,6 +406,20 @@ func storeArg(url string) string {
 		url = "URL" // it may hold a password
 	}
 	return "--store " + quoteArg(url) + " "
+}
+
+// allowHint says what would let a call pass that was denied.
+func allowHint(d *policy.Decision) string {
+	hint := "run it in a terminal to be asked"
+	switch {
+	case strings.HasPrefix(d.By, "hook "):
+		return "holdfast hooks list says which hooks there are"
+	case d.Personal():
+		return hint + ", or with --on-ask fail, to answer with holdfast approvals: no rule and no mode allows it"
+	case d.Mode == policy.ModePlan:
+		return hint + ", or with another --permission-mode: allow rules do not count in plan mode"
+	}
+	return hint + ", or allow it: --allowed-tools " + d.Tool + " or --permission-mode acceptEdits"
 }
 
 func denied(list []policy.Decision) string {

@@ -26,6 +26,7 @@ type planner struct {
 	o        *agent.Options
 	sessions *session.Sessions
 	wrote    int
+	usual    bool // its mode is that of every run
 	asked    []approval.Question
 }
 
@@ -71,6 +72,7 @@ func newPlanner(t testing.TB, p *planner, mode policy.Mode, ask func(q approval.
 	}
 	p.o = &agent.Options{
 		Sessions: p.sessions, Session: session.RestoreOptions{SessionID: "s"}, Tools: registry,
+		UsualMode:   p.usual,
 		Permissions: policy.Config{Mode: mode, Folders: []string{"/w"}, Rules: rules},
 	}
 	if ask != nil {
@@ -277,6 +279,48 @@ func TestPlanOverARestart(t *testing.T) {
 	}
 	if p.a.Mode() != policy.ModeAcceptEdits || !strings.Contains(p.read(), "A person has agreed to the plan") {
 		t.Errorf("mode %s\n%s", p.a.Mode(), p.read())
+	}
+}
+
+// So does one of a session that a flag had put into plan mode, and settings that name a mode
+// for every run do not end it; what is asked for this run does.
+func TestPlanOfAFlagOverARestart(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode  policy.Mode
+		usual bool
+		want  policy.Mode
+		says  string
+	}{
+		"nothing said":    {"", false, policy.ModeDefault, "A person has agreed to the plan"},
+		"settings":        {policy.ModeAcceptEdits, true, policy.ModeDefault, "A person has agreed to the plan"},
+		"asked this time": {policy.ModeAcceptEdits, false, policy.ModeAcceptEdits, "plan mode is off"},
+	} {
+		p := newPlanner(t, nil, "", nil, done)
+		if _, err := p.a.Change(t.Context(), policy.Change{Mode: policy.ModeAcceptEdits}); err != nil { // on record from an earlier run
+			t.Fatal(err)
+		}
+		p.run()
+		p.a.Close()
+		p = newPlanner(t, p, policy.ModePlan, func(approval.Question) (approval.Answer, error) { return approval.Answer{}, approval.ErrLeave }, done, exit)
+		if _, err := p.a.Prompt(t.Context(), "go"); err == nil {
+			t.Fatal("nobody was asked")
+		}
+		p.a.Close()
+		open, err := approval.Pending(t.Context(), p.sessions, "s")
+		if err == nil && len(open) == 1 {
+			_, err = approval.Resolve(t.Context(), p.sessions, "s", approval.Answer{Question: open[0].ID, Decision: approval.Allow, By: "ann"})
+		}
+		if err != nil || len(open) != 1 {
+			t.Fatal(open, err)
+		}
+		p.usual = c.usual
+		p = newPlanner(t, p, c.mode, nil, done, exit, write, done)
+		if _, err := p.a.Prompt(t.Context(), ""); err != nil && !strings.Contains(err.Error(), "nothing") {
+			t.Fatal(err)
+		}
+		if p.a.Mode() != c.want || !strings.Contains(p.read(), c.says) || p.wrote != 1 {
+			t.Errorf("%s: mode %s, wrote %d times\n%s", name, p.a.Mode(), p.wrote, p.read())
+		}
 	}
 }
 
