@@ -107,5 +107,5 @@ func examine(o *settings.Options) ([]settings.Problem, error) {
 // knownTools are the tools that rules can be about: those that there are, and
 // Claude Code's of the same kind, whose rules people bring along.
 func knownTools() []string {
-	return append(slices.Sorted(maps.Keys(touches)), "Agent", "ExitPlanMode", "Skill", "Task", "TodoWrite")
+	return append(slices.Sorted(maps.Keys(touches)), "EnterWorktree", "ExitWorktree", "Task", "TaskStop")
 }

@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/tool/web"
 )
 
 // touch says what a tool touches and which field of its input names it.
@@ -17,7 +18,9 @@ type touch struct {
 	op       policy.Operation
 	fields   []string // the first one that is there counts
 	readOnly bool
-	here     bool // without the field it is the current folder
+	here     bool   // without the field it is the current folder
+	usual    string // and without the field it is this
+	person   bool   // only a person decides
 }
 
 // touches lists the tools whose requests can be told from their input alone: those
@@ -37,8 +40,11 @@ var touches = map[string]touch{
 	"WebFetch":     {op: policy.OpConnect, fields: []string{"url"}, readOnly: true},
 	"WebSearch":    {op: policy.OpConnect, readOnly: true},
 
+	"AskUserQuestion": {readOnly: true, person: true}, "ExitPlanMode": {person: true}, "EnterPlanMode": {readOnly: true},
+	"Agent": {fields: []string{"subagent_type"}, usual: agent.Worker.Name, readOnly: true},
+	"Skill": {fields: []string{"skill"}, readOnly: true}, "TeamCreate": {readOnly: true}, "TeamDelete": {readOnly: true}, "SendMessage": {readOnly: true},
 	"AskUser": {readOnly: true}, "CronList": {readOnly: true}, "ListMcpResources": {readOnly: true}, "LSP": {readOnly: true},
-	"ReadMcpResource": {readOnly: true}, "TaskGet": {readOnly: true}, "TaskList": {readOnly: true}, "TaskOutput": {readOnly: true},
+	"ReadMcpResource": {readOnly: true}, "TaskCreate": {readOnly: true}, "TaskUpdate": {readOnly: true}, "TodoWrite": {readOnly: true}, "TaskGet": {readOnly: true}, "TaskList": {readOnly: true}, "TaskOutput": {readOnly: true},
 	"ToolSearch": {readOnly: true}, "pause_for_human": {readOnly: true},
 }
 
@@ -62,7 +68,7 @@ func (c toolCall) requests() ([]policy.Request, error) {
 		return []policy.Request{r}, nil
 	}
 	t := touches[c.tool]
-	r.Operation, r.ReadOnly = t.op, t.readOnly
+	r.Operation, r.ReadOnly, r.Person = t.op, t.readOnly, t.person
 	if t.fields == nil { // it names nothing but itself
 		r.Resource = c.tool
 		return []policy.Request{r}, nil
@@ -75,7 +81,9 @@ func (c toolCall) requests() ([]policy.Request, error) {
 	case policy.OpCommand:
 		r.Resource, r.Cwd = value, c.cwd
 	case policy.OpConnect:
-		r.Resource, err = host(value)
+		r.Resource, err = web.Connects(value)
+	case "":
+		r.Resource = value
 	default:
 		r.Resource, r.Named, err = c.path(value)
 	}
@@ -112,8 +120,8 @@ func (t touch) value(c toolCall) (string, error) {
 			return *s, nil
 		}
 	}
-	if t.here {
-		return "", nil
+	if t.here || t.usual != "" {
+		return t.usual, nil
 	}
 	return "", fmt.Errorf("the input of %s has no %s", c.tool, t.fields[0])
 }
@@ -142,15 +150,6 @@ func (c toolCall) path(value string) (plain, named string, err error) {
 
 func within(dir, p string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
-}
-
-// host is what a URL connects to.
-func host(value string) (string, error) {
-	u, err := url.Parse(value)
-	if err != nil || u.Hostname() == "" {
-		return "", fmt.Errorf("%q is not a URL with a host", value)
-	}
-	return strings.ToLower(u.Hostname()), nil
 }
 
 // mcpTool takes the name of an MCP tool apart: mcp__server__tool.

@@ -94,7 +94,7 @@ func describe(s *settings.Settings, all *policy.Guards, tools []string) policyDo
 	}
 	if len(tools) == 0 {
 		for _, name := range slices.Sorted(maps.Keys(touches)) {
-			if touches[name].fields != nil {
+			if touches[name].op != "" && touches[name].fields != nil {
 				tools = append(tools, name)
 			}
 		}

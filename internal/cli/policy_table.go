@@ -216,7 +216,7 @@ func (c *tableCase) check() error {
 		return c.wrong("it names no tool")
 	case given > 1:
 		return c.wrong("input, command and path exclude each other")
-	case given == 0 && touches[c.Tool].fields != nil && !touches[c.Tool].here:
+	case given == 0 && touches[c.Tool].fields != nil && !touches[c.Tool].here && touches[c.Tool].usual == "":
 		return c.wrong("it has no input, command or path")
 	case c.Command != nil && c.Tool != "Bash":
 		return c.wrong("a command belongs to the tool Bash")

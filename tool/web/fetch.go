@@ -54,6 +54,15 @@ func (w *Web) mayFetch(_ *tool.Call, in fetchInput) ([]policy.Request, error) {
 	return []policy.Request{{Operation: policy.OpConnect, Resource: hostPort(u), Shown: u.String(), ReadOnly: true}}, nil
 }
 
+// Connects is what WebFetch connects to for a URL, host:port, as it puts it before the guard.
+func Connects(text string) (string, error) {
+	u, err := pageURL(text)
+	if err != nil {
+		return "", err
+	}
+	return hostPort(u), nil
+}
+
 // pageURL reads the URL of a page in the one form in which it is judged and fetched.
 func pageURL(text string) (*url.URL, error) {
 	if len(text) > maxURL {
