@@ -39,6 +39,7 @@ type said struct {
 	cleanup    *int
 	reads      Texts
 	compaction compactionSaid
+	web        WebSearch
 	mcp        mcpSaid
 	problems   []Problem
 	notes      []Problem // of what has no effect
@@ -84,6 +85,8 @@ func decode(src source) *said {
 
 		"contextFiles":     s.contextFiles,
 		"claudeMdExcludes": s.excludes,
+
+		"webSearch": s.webSearchBlock,
 
 		"$schema": func(path string, n jsontree.Node) { s.text(path, n) },
 	})

@@ -41,6 +41,7 @@ type Settings struct {
 	Secrets    Secrets
 	Texts      Texts
 	Compaction Compaction
+	WebSearch  WebSearch
 	MCPServers []MCPServer // by name, also those that are not started
 	Warnings   []Problem   // what can have no effect, but opens nothing
 	Ignored    []Ignored   // what an untrusted folder asks for

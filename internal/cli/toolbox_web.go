@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"cmp"
+
+	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/tool/web"
 )
@@ -22,13 +25,13 @@ func (b *toolbox) webKit() ([]tool.Tool, error) {
 	if b.held.box != nil {
 		o.Layers = b.held.box.Merged().Hosts
 	}
-	if p := b.program; p != nil {
-		o.Environ = p.Env
-		if key := p.env(envSearchKey); key != "" {
-			engine, err := web.NewBrave(key, p.env(envSearchURL))
-			if err != nil {
-				return nil, usage(envSearchKey+" or "+envSearchURL+": "+err.Error(), "unset it")
-			}
+	if b.program != nil {
+		o.Environ = b.program.Env
+		engine, err := b.searchEngine()
+		if err != nil {
+			return nil, err
+		}
+		if engine != nil {
 			o.Searcher = engine
 		}
 	}
@@ -37,4 +40,23 @@ func (b *toolbox) webKit() ([]tool.Tool, error) {
 		return nil, err
 	}
 	return w.Tools(), nil
+}
+
+// searchEngine is what settings say about the engine, and the environment where they say
+// nothing; nil without a key.
+func (b *toolbox) searchEngine() (*web.Brave, error) {
+	said := settings.WebSearch{}
+	if b.settings != nil {
+		said = b.settings.WebSearch
+	}
+	name := cmp.Or(said.KeyEnv.Value, envSearchKey)
+	key := b.program.env(name)
+	if key == "" || said.Engine.Value == "none" {
+		return nil, nil
+	}
+	engine, err := web.NewBrave(key, cmp.Or(said.URL.Value, b.program.env(envSearchURL)))
+	if err != nil {
+		return nil, usage(name+" or the engine's address: "+err.Error(), "unset it, or look at webSearch in the settings and at "+envSearchURL)
+	}
+	return engine, nil
 }

@@ -1,0 +1,70 @@
+package settings
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// WebSearch says which engine the tool WebSearch asks. "" is what nobody says.
+type WebSearch struct {
+	Engine Value[string] // brave, or none: it is not offered
+	KeyEnv Value[string] // the name of the environment's variable with the key
+	URL    Value[string]
+}
+
+// webSearchBlock reads webSearch. A folder that brought it along would have the key sent
+// where it likes.
+func (s *said) webSearchBlock(path string, n jsontree.Node) {
+	if s.layer == policy.LayerProject || s.layer == policy.LayerLocal {
+		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings, flags and the administrator's say who is asked, and with which key", path)
+		return
+	}
+	w := &s.web
+	s.object(path, n, map[string]func(string, jsontree.Node){
+		"engine": s.fitting(&w.Engine, `write "brave" or "none"`, func(text string) bool { return text == "brave" || text == "none" }),
+		"keyEnv": s.fitting(&w.KeyEnv, `write the name of a variable that holds the key, such as "BRAVE_SEARCH_API_KEY", and not the key`, isKeyName),
+		"url":    s.fitting(&w.URL, "write https://HOST/PATH, without a name, a password and a query", isEngineURL),
+	})
+	if w.Engine.Value == "none" && (w.KeyEnv.Value != "" || w.URL.Value != "") {
+		s.fault(n.At, "take them out", "%s: keyEnv and url have no effect with the engine none", path)
+	}
+}
+
+// fitting reads a text of a kind. One that does not fit is not told: it may be a key.
+func (s *said) fitting(into *Value[string], hint string, fits func(string) bool) func(string, jsontree.Node) {
+	return func(path string, n jsontree.Node) {
+		text, ok := s.text(path, n)
+		switch {
+		case !ok:
+		case !fits(text):
+			s.fault(n.At, hint, "%s cannot be used", path)
+		default:
+			*into = Value[string]{text, s.origin(n, text)}
+		}
+	}
+}
+
+// isKeyName takes names that commands of an agent are not given the value of.
+func isKeyName(name string) bool {
+	for i, c := range []byte(name) {
+		if c != '_' && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return strings.HasSuffix(name, "_KEY") || strings.HasSuffix(name, "_TOKEN")
+}
+
+func isEngineURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// addWebSearch takes the strongest layer's word.
+func (m *merger) addWebSearch(s *said) {
+	prefer(&m.out.WebSearch.Engine, s.web.Engine)
+	prefer(&m.out.WebSearch.KeyEnv, s.web.KeyEnv)
+	prefer(&m.out.WebSearch.URL, s.web.URL)
+}
