@@ -1,0 +1,99 @@
+package sqlite_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// worked makes a session of turns in which an agent changes three files each, compacted
+// every 50 turns.
+func worked(b *testing.B, s *session.Sessions, id string, turns int) {
+	b.Helper()
+	l, err := s.Create(b.Context(), session.Opened{SessionID: id})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	content := make([]byte, 6<<10)
+	var drafts []session.Draft
+	var items []json.RawMessage
+	record := func(kind session.Kind, payload any) {
+		d, err := session.NewDraft(kind, payload)
+		if err != nil {
+			b.Fatal(err)
+		}
+		drafts = append(drafts, d)
+	}
+	say := func(it transcript.Item) {
+		it.ID = fmt.Sprint("item-", l.Head(), "-", len(drafts))
+		e := transcript.MustEncode(it)
+		drafts = append(drafts, session.ItemDraft(e, false, nil))
+		items = append(items, e.JSON)
+	}
+	text := transcript.Text{Text: strings.Repeat("some words, ", 30)}
+	for turn := range turns {
+		record(session.KindTurnOpened, session.TurnOpened{Turn: fmt.Sprint(turn)})
+		say(transcript.Item{Role: transcript.RoleUser, Parts: []transcript.Part{text}})
+		for i := range 3 {
+			use := fmt.Sprint("use-", turn, "-", i)
+			say(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{text, transcript.ToolUse{ID: use, Name: "Edit", Input: []byte(`{}`)}}})
+			record(session.KindToolStarted, session.ToolStarted{Use: use, Tool: "Edit"})
+			for j := range content {
+				content[j] = byte(turn*j*j>>3 + i)
+			}
+			saved := session.FileSaved{Use: use, Path: "/src/file.go"}
+			saved.Describe(0o644, int64(len(content)), session.Sum(content).String())
+			saved.Keep(content, nil)
+			d, err := saved.Draft()
+			if err != nil {
+				b.Fatal(err)
+			}
+			drafts = append(drafts, d)
+			record(session.KindToolFinished, session.ToolFinished{Use: use})
+			say(transcript.ResultItem(transcript.ToolResult{UseID: use, Content: []transcript.Part{text}}))
+		}
+		say(transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{text}})
+		record(session.KindTurnClosed, session.TurnClosed{Turn: fmt.Sprint(turn)})
+		if turn%50 == 49 {
+			items = items[len(items)-40:]
+			record(session.KindRewrite, session.Rewrite{Reason: "compact", Items: items, Messages: len(items)})
+		}
+		if _, err := l.Append(b.Context(), drafts...); err != nil {
+			b.Fatal(err)
+		}
+		drafts = nil
+	}
+}
+
+// Going on with a session costs by its log, of which all is read and checked, however short
+// compaction keeps the transcript.
+func BenchmarkRestore(b *testing.B) {
+	for _, turns := range []int{50, 250, 500} {
+		b.Run(fmt.Sprint(turns), func(b *testing.B) {
+			s := session.New(open(b, filepath.Join(memory(b), "sessions.db")), nil)
+			worked(b, s, "s", turns)
+			m, err := s.Get(b.Context(), "s")
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(m.Size)
+			b.ReportAllocs()
+			for b.Loop() {
+				r, err := s.Restore(b.Context(), session.RestoreOptions{SessionID: "s"})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := r.Log.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(m.Head), "records")
+		})
+	}
+}
