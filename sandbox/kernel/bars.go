@@ -103,19 +103,39 @@ func (b *bars) take(n Name) error {
 	} else {
 		err = unix.Mknod(n.Path, unix.S_IFSOCK, 0)
 	}
+	if errors.Is(err, unix.EEXIST) { // another sandbox was faster
+		return b.take(n)
+	}
 	if err != nil {
 		return fmt.Errorf("make a placeholder: %w", err)
 	}
 	return nil
 }
 
+// dot makes it whole at once: a git that found it empty would fail.
 func dot(name string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, dotted)
+	f, err := os.OpenFile(filepath.Dir(name), os.O_WRONLY|unix.O_TMPFILE, dotted)
+	if err != nil {
+		return dotBeside(name)
+	}
+	_, err = f.WriteString(".")
+	if err = errors.Join(err, f.Chmod(dotted)); err == nil {
+		err = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", f.Fd()), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// dotBeside is dot for file systems without files that have no name.
+func dotBeside(name string) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(".")
-	return errors.Join(err, f.Chmod(dotted), f.Close())
+	if err = errors.Join(err, f.Chmod(dotted), f.Close()); err == nil {
+		err = os.Link(f.Name(), name)
+	}
+	return errors.Join(err, os.Remove(f.Name()))
 }
 
 // done says that a command has ended. It returns the names that were made meanwhile:
