@@ -58,7 +58,7 @@ type Request struct {
 	Override bool `json:"override,omitempty"`
 
 	// Confined says that a kernel sandbox that is in force would hold the command, or
-	// that the connection is one out of it. Unsandboxed says that the session has such
+	// holds the MCP server, or that the connection is one out of it. Unsandboxed says that the session has such
 	// a sandbox and the command would run outside of it: only a person allows that,
 	// once. At most one of the two is set, by the tool.
 	Confined    bool `json:"confined,omitempty"`

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/sandbox"
+	"github.com/holdfast-dev/holdfast/tool"
 )
 
 // shellServer is a server in a few lines of shell. Its tool writes where it may and
@@ -61,7 +62,11 @@ func TestStdioServerInTheSandbox(t *testing.T) {
 	c, n := open(t, &Options{Sandbox: box, Dir: dir, Environ: []string{"PATH=/usr/bin:/bin", "API_KEY=" + "k"}},
 		Server{Name: "sh", Command: "bash", Args: []string{"-c", shellServer}, Env: map[string]string{"OUTSIDE": outside}},
 		Server{Name: "bad", Command: "bash", Args: []string{"-c", "echo gone >&2; cat " + outside + "/secret; exit 4"}})
-	if got, want := text(call(t, lookup(t, c, "mcp__sh__try"), "{}")), "inside yes, outside no, read no, sandbox 1, key "; got != want {
+	try := lookup(t, c, "mcp__sh__try")
+	if reqs, err := try.Requests(&tool.Call{}); err != nil || len(reqs) != 1 || !reqs[0].Confined {
+		t.Errorf("what is asked does not say that the sandbox holds it: %+v, %v", reqs, err)
+	}
+	if got, want := text(call(t, try, "{}")), "inside yes, outside no, read no, sandbox 1, key "; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if st := statusOf(t, c, "bad"); !strings.Contains(st.Error, "gone") || !strings.Contains(st.Error, "4") {

@@ -51,10 +51,13 @@ func (c *Client) resourceTools() []tool.Tool {
 // that lets rules about the server as a whole have their say.
 func (l *link) asks(name, resource string) []policy.Request {
 	return []policy.Request{
-		{Tool: name, Operation: policy.OpMCP, Resource: l.server.Name + "/" + resource},
-		{Tool: l.server.prefix() + name, Operation: policy.OpMCP, Resource: l.server.Name + "/" + resource, ReadOnly: true},
+		{Tool: name, Operation: policy.OpMCP, Resource: l.server.Name + "/" + resource, Confined: l.confined()},
+		{Tool: l.server.prefix() + name, Operation: policy.OpMCP, Resource: l.server.Name + "/" + resource, ReadOnly: true, Confined: l.confined()},
 	}
 }
+
+// confined says that the server is a program in the sandbox.
+func (l *link) confined() bool { return l.c.o.Sandbox != nil && l.server.kind() == Stdio }
 
 // withResources are the servers that a listing is about.
 func (c *Client) withResources(name string) ([]*link, error) {

@@ -40,7 +40,7 @@ func (t *remoteTool) Requests(call *tool.Call) ([]policy.Request, error) {
 	}
 	r := policy.Request{
 		Session: call.Session, Tool: t.spec.Name, Operation: policy.OpMCP,
-		Resource: t.l.server.Name + "/" + t.name, Input: input, Person: t.person,
+		Resource: t.l.server.Name + "/" + t.name, Input: input, Person: t.person, Confined: t.l.confined(),
 	}
 	if len(t.hints) > 0 {
 		r.Shown = indented(input) + "\n[the server calls it " + strings.Join(t.hints, ", ") + ": that is its word only]"
