@@ -61,6 +61,9 @@ type Agent struct {
 	said      []string      // by hooks, to the model, likewise
 	stops     *HookError    // likewise: a hook wants the turn to end
 	bell      chan struct{} // rung when there is something untold while calls run
+	left      error         // why the run ends: a question of somebody who works for it was left open
+	again     chan struct{} // with left: closed when the agent runs again
+	leaving   bool          // closed, and gone on with later
 	asking    bool
 	interrupt context.CancelCauseFunc
 	snapshot  func() Snapshot
@@ -190,6 +193,7 @@ func (a *Agent) run(ctx context.Context, emit func(Event), input []transcript.Pa
 	l.emit = emit
 	l.alone = a.opt.Ask == nil
 	defer l.silence()
+	a.runsAgain()
 	ctx, done := a.interruptible(ctx)
 	defer done()
 	if err := l.begin(ctx, input); err != nil {
@@ -426,7 +430,7 @@ func (a *Agent) close(goesOn bool) error {
 		a.mu.Unlock()
 		return ErrClosed
 	}
-	a.closed = true
+	a.closed, a.leaving = true, goesOn
 	if a.interrupt != nil {
 		a.interrupt(errInterrupted)
 	}

@@ -94,11 +94,13 @@ func (a *Agent) await(ctx context.Context, tell func(Event)) error {
 		mates, waits := a.opt.Subagents.busy()
 		busy, ended := a.opt.Background.busy() // first: an end is queued before it is told
 		a.mu.Lock()
-		queued, closed, more := len(a.queue) > 0, a.closed, a.more
+		queued, closed, more, left := len(a.queue) > 0, a.closed, a.more, a.left
 		a.mu.Unlock()
 		switch {
 		case closed:
 			return ErrClosed
+		case left != nil:
+			return left
 		case queued:
 			return nil
 		case !busy && !mates:

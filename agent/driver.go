@@ -75,6 +75,7 @@ func (d *Driver) Next(ctx context.Context) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
+	d.a.runsAgain()
 	l.emit, l.alone = d.emit, false
 	defer l.silence()
 	return l.next(ctx)

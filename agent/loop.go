@@ -224,6 +224,9 @@ func (l *loop) next(ctx context.Context) (Step, error) {
 			}
 		}
 		step, done, err := l.advance(ctx)
+		if err != nil && errors.Is(err, l.a.leftBy()) {
+			return Step{}, err // those who were left go on when the loop does
+		}
 		if err != nil {
 			l.broken = err
 			_ = l.halt(ctx) // what broke the loop is told

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -158,6 +159,11 @@ func (m *Mate) work(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case errors.Is(err, approval.ErrLeave):
+			if !m.left(ctx, err) {
+				return nil
+			}
+			continue
 		case err != nil && !errors.Is(err, ErrNothingToDo):
 			return err
 		case m.pending():
@@ -174,6 +180,17 @@ func (m *Mate) work(ctx context.Context) error {
 		if !m.wait(ctx, more) {
 			return nil
 		}
+	}
+}
+
+// left waits with a question that was left open until its parent runs again. False: it is
+// to end.
+func (m *Mate) left(ctx context.Context, err error) bool {
+	select {
+	case <-m.parent.leave(err):
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

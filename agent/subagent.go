@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -319,24 +320,58 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (_ too
 	if err != nil {
 		return tool.Failure("the sub-agent could not be started: " + err.Error()), nil
 	}
-	defer func() { err = errors.Join(err, child.Close(), closer()) }()
-	var res *Result
-	for e, err := range child.Run(ctx, transcript.Text{Text: in.Prompt}) {
-		if errors.Is(err, session.ErrBusy) && in.Resume != "" {
-			return tool.Failure("the sub-agent " + in.Resume + " still works: wait until it has ended"), nil
+	end := child.Close
+	defer func() { err = errors.Join(err, end(), closer()) }()
+	res, err := s.work(ctx, parent, child, c.ID, in.Prompt)
+	switch {
+	case errors.Is(err, session.ErrBusy) && in.Resume != "":
+		return tool.Failure("the sub-agent " + in.Resume + " still works: wait until it has ended"), nil
+	case errors.Is(err, approval.ErrLeave) && parent.goesOn():
+		end = child.Leave
+		return left(child.SessionID()), nil
+	case err != nil:
+		return tool.Result{}, err
+	case ctx.Err() != nil:
+		return tool.Result{}, context.Cause(ctx)
+	}
+	return answerOf(res, child.SessionID()), nil
+}
+
+// work has a sub-agent do its task. While a question of it is left open, so is the call: it
+// asks again when its parent runs again.
+func (s *Subagents) work(ctx context.Context, parent, child *Agent, use, prompt string) (*Result, error) {
+	input := []transcript.Part{transcript.Text{Text: prompt}}
+	for {
+		res, err := s.turn(ctx, parent, child, use, input)
+		if !errors.Is(err, approval.ErrLeave) {
+			return res, err
 		}
+		select {
+		case <-parent.leave(err):
+			input = nil
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+func (s *Subagents) turn(ctx context.Context, parent, child *Agent, use string, input []transcript.Part) (res *Result, err error) {
+	for e, err := range child.Run(ctx, input...) {
 		if err != nil {
-			return tool.Result{}, err
+			return nil, err
 		}
 		if r, ok := e.(Result); ok {
 			res = &r
 		}
-		parent.pass(SubagentEvent{Use: c.ID, Session: child.SessionID(), Name: child.opt.Name, Event: e})
+		parent.pass(SubagentEvent{Use: use, Session: child.SessionID(), Name: child.opt.Name, Event: e})
 	}
-	if ctx.Err() != nil {
-		return tool.Result{}, context.Cause(ctx)
-	}
-	return answerOf(res, child.SessionID()), nil
+	return res, nil
+}
+
+// left is what the parent's model reads of a sub-agent that was left with a question.
+func left(id string) tool.Result {
+	return tool.Failure("The sub-agent waits for an answer to a question of its own, and the session stopped meanwhile. " +
+		"[sub-agent " + id + ": give this as resume to go on with it]")
 }
 
 // slot waits until one more may work.

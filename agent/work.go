@@ -111,7 +111,7 @@ func (l *loop) attend(ctx context.Context) (Step, bool, error) {
 		return Step{}, false, l.weighWish(ctx, wish)
 	case <-l.a.bell:
 		l.tellUntold()
-		return Step{}, false, nil
+		return Step{}, false, l.a.leftBy()
 	}
 	w.results()
 	r.work = nil

@@ -33,6 +33,7 @@ func (a *api) sessionRoutes() []route {
 					oneOf: append(recordedStatuses(), "*"),
 				},
 				param{name: "owner", doc: "only those of the agents of this run"},
+				param{name: "agents", doc: "also those of agents that work for a run; with owner or asked they are there anyway", kind: "boolean"},
 				param{name: "asked", doc: "only those with open questions", kind: "boolean"},
 			),
 		},
@@ -95,6 +96,7 @@ func (a *api) listSessions(c *call) error {
 	}
 	out := listOf[Session]{Items: []Session{}}
 	words := strings.ToLower(c.query["q"])
+	agents := q.Owner != "" || q.Asked || c.query["agents"] == "true"
 	if words != "" {
 		q.Limit = min(limit, 200)
 	}
@@ -104,14 +106,14 @@ func (a *api) listSessions(c *call) error {
 			return err
 		}
 		for _, m := range page.Sessions {
-			if words == "" || has(m, words) {
+			if (m.Owner == "" || agents) && (words == "" || has(m, words)) {
 				out.Items = append(out.Items, a.shown(c.ctx(), m))
 			}
 		}
 		looked += len(page.Sessions)
 		q.After = page.Next
 		q.Limit = limit - len(out.Items) // so that a page ends where the store's does
-		if page.Next == "" || words == "" || q.Limit <= 0 || looked >= searched {
+		if page.Next == "" || words == "" && agents || q.Limit <= 0 || looked >= searched {
 			out.Next = c.cursor(page.Next)
 			return c.json(out)
 		}
@@ -248,7 +250,7 @@ func (a *api) deleteSession(c *call) error {
 	if only && head != m.Head {
 		return a.stale(c, m.ID)
 	}
-	page, err := a.o.Sessions.List(c.ctx(), session.Query{Owner: m.ID})
+	page, err := a.o.Sessions.List(c.ctx(), session.Query{Owner: m.ID, Worktrees: true, Trash: session.TrashToo})
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (s *sockets) pending(ctx context.Context, run string) ([]*open, error) {
 		found = append(found, &open{id: in.InputRequestID, input: in})
 	}
 	ids := []string{run}
-	agents, err := s.o.Sessions.List(ctx, session.Query{Owner: run, Asked: true})
+	agents, err := s.o.Sessions.List(ctx, session.Query{Owner: run, Asked: true, Worktrees: true})
 	if err != nil {
 		return nil, err
 	}

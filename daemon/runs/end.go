@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/strategy"
@@ -19,7 +20,12 @@ func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 	stop := x.stopped
 	x.mu.Unlock()
 	e := x.end(context.Cause(ctx), stop, out, err)
-	if cerr := x.close(e.Status == wire.Interrupted); cerr != nil {
+	worked, cerr := x.closeAgents(e.Status == wire.Interrupted)
+	if e.Status != wire.Interrupted {
+		orphans, err := x.r.denyOpen(context.WithoutCancel(ctx), x.id, Actor{Name: "nobody", Via: "daemon"}, "the run has ended")
+		worked, cerr = append(worked, orphans...), errors.Join(cerr, err)
+	}
+	if cerr = errors.Join(cerr, x.closeRelay(worked)); cerr != nil {
 		x.r.o.Log.Warn("agents of a run did not end well", slog.String("run", x.id), slog.Any("error", cerr))
 	}
 	if _, err := x.append(ctx, e, wire.Running); err != nil { // then it counts as interrupted, see adopt
@@ -80,9 +86,15 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 	return e
 }
 
-// close ends the agents and what follows them. Of a run that goes on later, what was
-// decided in it stays in force.
+// close ends the agents and what follows them.
 func (x *run) close(goesOn bool) error {
+	worked, err := x.closeAgents(goesOn)
+	return errors.Join(err, x.closeRelay(worked))
+}
+
+// closeAgents ends the agents, and returns their sessions. Of a run that goes on later,
+// what was decided in it stays in force.
+func (x *run) closeAgents(goesOn bool) (worked []string, err error) {
 	x.mu.Lock()
 	members := make([]*member, 0, len(x.members))
 	for _, m := range x.members {
@@ -90,16 +102,26 @@ func (x *run) close(goesOn bool) error {
 	}
 	x.members = map[string]*member{}
 	x.mu.Unlock()
-	var err error
-	worked := make([]string, 0, len(members))
 	for _, m := range members {
 		worked = append(worked, m.session)
 		err = errors.Join(err, m.close(goesOn))
 	}
-	for _, l := range x.relays() {
-		err = errors.Join(err, l.close(worked))
+	return worked, err
+}
+
+// closeRelay names what these sessions have in the run's log, and ends.
+func (x *run) closeRelay(sessions []string) error {
+	x.mu.Lock()
+	if slices.ContainsFunc(sessions, func(id string) bool { return id != x.id }) {
+		x.helper()
 	}
-	return err
+	x.closed = true
+	x.mu.Unlock()
+	l := x.relaying()
+	if l == nil {
+		return nil
+	}
+	return l.close(sessions)
 }
 
 func (m *member) close(goesOn bool) (err error) {

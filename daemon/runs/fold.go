@@ -19,9 +19,10 @@ type past struct {
 	status   wire.Status
 	steps    map[string]*pastStep // of the newest segment, by path
 	inputs   map[string]*pastInput
-	relayed  map[string]int64 // by session: the last record that the log names
-	steering []string         // that no step has begun after
-	changes  []policy.Change  // that agents which have not worked yet have to heed
+	relayed  map[string]int64  // by session: the last record that the log names
+	names    map[string]string // of their agents, by session
+	steering []string          // that no step has begun after
+	changes  []policy.Change   // that agents which have not worked yet have to heed
 }
 
 // pastStep is a step that was begun.
@@ -40,14 +41,14 @@ type pastInput struct {
 
 // fold reads a run's log.
 func (r *Runs) fold(ctx context.Context, id string) (*past, error) {
-	p := &past{relayed: map[string]int64{}}
+	p := &past{relayed: map[string]int64{}, names: map[string]string{}}
 	p.reset()
 	for rec, err := range r.o.Sessions.Effective(ctx, id, session.Range{}) {
 		if err != nil {
 			return nil, err
 		}
 		if rec.Kind == session.KindOpened && rec.Seq > 1 { // a fork: its parent's run is not its own
-			*p = past{started: p.started, relayed: map[string]int64{}}
+			*p = past{started: p.started, relayed: map[string]int64{}, names: map[string]string{}}
 			p.reset()
 		}
 		if rec.Kind != session.KindRunEvent || rec.Payload == nil {
@@ -94,6 +95,7 @@ func (p *past) take(e wire.RunEvent, rec session.Record) {
 		}
 	case wire.RunRelayed:
 		p.relayed[e.Session] = max(p.relayed[e.Session], e.To)
+		p.names[e.Session] = e.Agent
 	case wire.RunSteered:
 		p.steering = append(p.steering, e.Text)
 	}

@@ -182,7 +182,7 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*wire.RunInfo, error) 
 
 // countQuestions adds the open questions of the run's agents.
 func (r *Runs) countQuestions(ctx context.Context, info *wire.RunInfo) error {
-	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: info.RunID})
+	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: info.RunID, Worktrees: true, Asked: true})
 	for _, o := range owned.Sessions {
 		info.Questions += o.Questions
 	}

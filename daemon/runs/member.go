@@ -249,7 +249,7 @@ func (m *member) told(ctx context.Context, e agent.Event) {
 // log names its records.
 func (m *member) toldOf(e agent.SubagentEvent) {
 	for of, ok := e, true; ok; of, ok = of.Event.(agent.SubagentEvent) {
-		m.x.helped(of)
+		m.x.helped(of.Session, of.Name)
 		if r, is := of.Event.(agent.ApprovalResolved); is {
 			m.x.resolved(r.ID, r.Answer)
 		}

@@ -49,7 +49,7 @@ func (m *member) ask(ctx context.Context, q approval.Question) (approval.Answer,
 	case <-ctx.Done(): // answered elsewhere, time is up, or interrupted: the agent will say
 		return approval.Answer{}, context.Cause(ctx)
 	case <-x.r.leave:
-		x.gone(q.ID)
+		x.leaves(q.ID)
 		return approval.Answer{}, approval.ErrLeave
 	}
 }
@@ -67,6 +67,14 @@ func (x *run) resolved(id string, won approval.Answer) {
 		close(early)
 		delete(x.parked, id)
 	}
+}
+
+// leaves is gone for a question that is left open: the run ends, and can be gone on with.
+func (x *run) leaves(id string) {
+	x.gone(id)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.leaving = true
 }
 
 // gone says that an answer will not be taken here.
@@ -264,7 +272,7 @@ func (r *Runs) sessionsOf(ctx context.Context, run string) ([]string, error) {
 		return nil, err
 	}
 	list := []string{run}
-	page, err := r.o.Sessions.List(ctx, session.Query{Owner: run})
+	page, err := r.o.Sessions.List(ctx, session.Query{Owner: run, Worktrees: true})
 	if err != nil {
 		return nil, err
 	}

@@ -141,28 +141,38 @@ func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Act
 	} else if err != nil {
 		return err
 	}
-	sessions, err := r.sessionsOf(ctx, id)
+	_, err = r.denyOpen(ctx, id, by, "the run was stopped")
+	return err
+}
+
+// denyOpen denies what the agents of a run have asked, who wait no more, and returns the
+// sessions of those agents.
+func (r *Runs) denyOpen(ctx context.Context, run string, by Actor, why string) (denied []string, err error) {
+	sessions, err := r.sessionsOf(ctx, run)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, s := range sessions {
 		open, err := approval.Pending(ctx, r.o.Sessions, s)
 		if err != nil {
-			return err
+			return denied, err
+		}
+		if len(open) > 0 {
+			denied = append(denied, s)
 		}
 		for _, q := range open {
 			_, err := approval.Resolve(ctx, r.o.Sessions, s, approval.Answer{
-				Question: q.ID, Decision: approval.Deny, Message: "approval cancelled: the run was stopped", By: by.Name, Via: by.Via,
+				Question: q.ID, Decision: approval.Deny, Message: "approval cancelled: " + why, By: by.Name, Via: by.Via,
 			})
 			if err == nil {
 				err = r.relayAnswer(ctx, s)
 			}
 			if err != nil && !errors.Is(err, approval.ErrAnswered) {
-				return err
+				return denied, err
 			}
 		}
 	}
-	return nil
+	return denied, nil
 }
 
 // Drain refuses new runs, leaves the questions that wait open, and returns when those
@@ -199,7 +209,7 @@ func (x *run) waits() bool {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return len(x.inputs) > 0
+	return x.leaving || len(x.questions)+len(x.inputs) > 0
 }
 
 // cut interrupts the runs that do something. Those that wait for people leave by

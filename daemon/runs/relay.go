@@ -1,7 +1,9 @@
 package runs
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
@@ -32,8 +34,8 @@ type relay struct {
 	settled sync.Cond // the queue is empty and nothing of it is on its way
 	working bool
 	names   map[string]string // of sub-agents, by session
-	failed  map[string]error // by session: what is not in the run's log, since the store fails
-	unsure  bool             // whether the last append took place; of work alone
+	failed  map[string]error  // by session: what is not in the run's log, since the store fails
+	unsure  bool              // whether the last append took place; of work alone
 }
 
 // relayed is a delta, or, without one, that a session has new records.
@@ -51,6 +53,7 @@ func newRelay(x *run) *relay {
 	l.settled.L = &l.mu
 	if x.past != nil {
 		maps.Copy(l.told, x.past.relayed)
+		maps.Copy(l.names, x.past.names)
 	}
 	go l.work()
 	for _, a := range x.strategy.Agents { // what they got while the run did not run
@@ -71,34 +74,40 @@ func (l *relay) wake(session string) {
 	}
 }
 
-// helped says that a sub-agent's session has new records.
-func (x *run) helped(e agent.SubagentEvent) {
+// helped says that the session of a sub-agent has new records; name may be "".
+func (x *run) helped(session, name string) {
 	x.mu.Lock()
-	l := x.relay
-	if l == nil {
-		if x.helpers == nil {
-			x.helpers = newRelay(x)
-		}
-		l = x.helpers
+	if x.closed {
+		x.mu.Unlock()
+		return
 	}
+	l := x.helper()
 	x.mu.Unlock()
-	l.mu.Lock()
-	l.names[e.Session] = e.Name
-	l.mu.Unlock()
-	l.wake(e.Session)
+	if name != "" {
+		l.mu.Lock()
+		l.names[session] = name
+		l.mu.Unlock()
+	}
+	l.wake(session)
 }
 
-// relays are what names records of other sessions in the run's log.
-func (x *run) relays() []*relay {
+// helper names the records of sub-agents. Of a sole agent, whose own deltas stand beside
+// its own records, it is made when there is need of it. x.mu is held.
+func (x *run) helper() *relay {
+	if x.relay != nil {
+		return x.relay
+	}
+	if x.helpers == nil {
+		x.helpers = newRelay(x)
+	}
+	return x.helpers
+}
+
+// relaying is what names records of other sessions in the run's log, or nil.
+func (x *run) relaying() *relay {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var list []*relay
-	for _, l := range []*relay{x.relay, x.helpers} {
-		if l != nil {
-			list = append(list, l)
-		}
-	}
-	return list
+	return cmp.Or(x.relay, x.helpers)
 }
 
 func (l *relay) publish(m *member, e agent.Event) {
@@ -173,7 +182,7 @@ func (l *relay) fault() error { return errors.Join(slices.Collect(maps.Values(l.
 // relayRest names in a run's log what the sessions of its agents have and it does not,
 // while the run does not run.
 func (r *Runs) relayRest(ctx context.Context, run string, p *past) error {
-	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: run})
+	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: run, Worktrees: true})
 	if err != nil {
 		return err
 	}
@@ -182,14 +191,39 @@ func (r *Runs) relayRest(ctx context.Context, run string, p *past) error {
 			continue
 		}
 		e := wire.RunEvent{
-			Event: wire.RunRelayed, Segment: p.segment, Agent: strings.TrimPrefix(o.ID, run+"."),
+			Event: wire.RunRelayed, Segment: p.segment, Agent: p.names[o.ID],
 			Session: o.ID, From: p.relayed[o.ID] + 1, To: o.Head,
+		}
+		if e.Agent == "" {
+			if e.Agent, err = r.nameOf(ctx, run, o.ID); err != nil {
+				return err
+			}
 		}
 		if _, err := r.append(ctx, run, e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// nameOf is the name of an agent of a run, by its session: a sub-agent is known by what was
+// decided about it.
+func (r *Runs) nameOf(ctx context.Context, run, id string) (string, error) {
+	if name, ok := strings.CutPrefix(id, run+"."); ok {
+		return name, nil
+	}
+	for rec, err := range r.o.Sessions.Effective(ctx, id, session.Range{}) {
+		if err != nil {
+			return "", err
+		}
+		var of struct {
+			Agent string `json:"agent"`
+		}
+		if rec.Kind == session.KindDecision && json.Unmarshal(rec.Payload, &of) == nil && of.Agent != "" {
+			return of.Agent, nil
+		}
+	}
+	return "", nil
 }
 
 // relayAnswer lets those who follow a run that does not run hear of an answer to one of
@@ -202,6 +236,7 @@ func (r *Runs) relayAnswer(ctx context.Context, id string) error {
 	r.relaying.Lock()
 	defer r.relaying.Unlock()
 	if x := r.lookup(m.Owner); x != nil && x.begun() {
+		x.helped(id, "")
 		return nil
 	}
 	p, err := r.fold(ctx, m.Owner)
@@ -240,22 +275,24 @@ func (l *relay) catchUp(ctx context.Context, id string) error {
 }
 
 func (l *relay) relayRange(ctx context.Context, id string, from, to int64) error {
-	_, err := l.x.append(ctx, wire.RunEvent{
-		Event: wire.RunRelayed, Segment: l.x.segment, Agent: l.agentOf(id), Session: id, From: from, To: to,
-	})
+	name, err := l.agentOf(ctx, id)
+	if err == nil {
+		_, err = l.x.append(ctx, wire.RunEvent{
+			Event: wire.RunRelayed, Segment: l.x.segment, Agent: name, Session: id, From: from, To: to,
+		})
+	}
 	return err
 }
 
 // agentOf is the name of the agent whose session it is.
-func (l *relay) agentOf(id string) string {
-	for _, a := range l.x.strategy.Agents {
-		if l.x.sessionOf(a.Name) == id {
-			return a.Name
-		}
-	}
+func (l *relay) agentOf(ctx context.Context, id string) (string, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.names[id]
+	name := l.names[id]
+	l.mu.Unlock()
+	if name != "" {
+		return name, nil
+	}
+	return l.x.r.nameOf(ctx, l.x.id, id)
 }
 
 // settle waits until everything that the agents have done is in the run's log.

@@ -41,7 +41,7 @@ type run struct {
 	resumed   *past         // the segment that was interrupted goes on: what it has done
 	done      chan struct{} // closed when the end is on record
 	relay     *relay        // nil: there is one agent, in the run's own session
-	helpers   *relay        // of its sub-agents, once it has one; under mu
+	helpers   *relay        // without relay: of sub-agents, once there is one; under mu
 	log       *session.Log  // that keeps the run's session for this process; nil with one agent
 
 	making sync.Mutex // one agent is made at a time, and no policy changed meanwhile
@@ -51,6 +51,8 @@ type run struct {
 	state     state
 	cancel    context.CancelCauseFunc
 	stopped   *stopRequest
+	leaving   bool // with a question open
+	closed    bool // nothing is named in its log any more
 	members   map[string]*member
 	questions map[string]*question
 	parked    map[string]chan struct{} // decisions that came before the question was put

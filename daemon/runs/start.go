@@ -270,6 +270,8 @@ func (x *run) open(ctx context.Context, by Actor) error {
 	if err != nil {
 		return err
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.relay = newRelay(x)
 	return nil
 }
@@ -280,6 +282,8 @@ func (x *run) release() error {
 	if x.log != nil {
 		err = errors.Join(err, x.log.Close())
 	}
-	x.log, x.relay = nil, nil
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.log, x.relay, x.helpers, x.closed = nil, nil, nil, false
 	return err
 }

@@ -35,7 +35,7 @@ func (x *run) step(ctx context.Context, s strategy.Step) (out strategy.Output, e
 		return out, err
 	}
 	e.Event, e.Text, e.Finish, e.Usage, e.Cost = wire.RunStepCompleted, out.Text, out.Finish, &out.Usage, out.Cost
-	for _, l := range x.relays() {
+	if l := x.relaying(); l != nil {
 		if err := l.settle(ctx); err != nil { // what the agent did stands before that it is done
 			return out, err
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -32,6 +31,7 @@ type world struct {
 	store    session.Store
 	cwd      string            // of runs that have no folder of their own
 	plays    map[string]string // by agent: a play
+	helpers  bool              // agents can call sub-agents
 	resume   bool
 	limit    int
 	during   func(command string)             // runs in the tool
@@ -119,6 +119,11 @@ func (w *world) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 	made := &runs.Made{Model: m, Options: agent.Options{
 		Tools: registry, Permissions: policy.Config{Mode: policy.Mode(n.Mode), Folders: []string{n.Cwd}}, AskTimeout: 0,
 	}}
+	if w.helpers {
+		if err := w.helped(&made.Options); err != nil {
+			return nil, err
+		}
+	}
 	if n.Workspace != "" {
 		made.New = inSpace(m, n.Workspace)
 	}
@@ -230,9 +235,10 @@ func (w *world) code(err error, code wire.Code) {
 
 // watcher follows a run.
 type watcher struct {
-	w   *world
-	sub *feed.Subscription
-	all []feed.Record
+	w    *world
+	sub  *feed.Subscription
+	all  []feed.Record
+	rest []feed.Record // of the last event
 }
 
 func (w *world) watch(id string, after int64) *watcher {
@@ -249,16 +255,19 @@ func (v *watcher) until(what string, fits func(feed.Record) bool) feed.Record {
 	ctx, stop := context.WithTimeout(v.w.t.Context(), 20*time.Second)
 	defer stop()
 	for {
-		e, err := v.sub.Next(ctx)
-		if errors.Is(err, io.EOF) || err != nil {
-			v.w.t.Fatalf("waiting for %s: %v; so far %s", what, err, v.seen())
-		}
-		for _, r := range e.Records {
+		for len(v.rest) > 0 {
+			r := v.rest[0]
+			v.rest = v.rest[1:]
 			v.all = append(v.all, r)
 			if fits(r) {
 				return r
 			}
 		}
+		e, err := v.sub.Next(ctx)
+		if err != nil {
+			v.w.t.Fatalf("waiting for %s: %v; so far %s", what, err, v.seen())
+		}
+		v.rest = e.Records
 	}
 }
 
