@@ -278,6 +278,36 @@ func TestChildren(t *testing.T) {
 	}
 }
 
+// Whatever mode a child asks for or is set to, it is never freer than its parent, whose mode
+// may change later, too.
+func TestChildrenAreStricterInEveryMode(t *testing.T) {
+	for _, of := range policy.Modes() {
+		g := running(t, policy.Config{Mode: of})
+		for _, asked := range append(policy.Modes(), "") {
+			child, err := g.Child("helper", asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := of
+			if asked != "" {
+				want = policy.Stricter(of, asked)
+			}
+			if child.Mode() != want || policy.Stricter(child.Mode(), of) != child.Mode() {
+				t.Errorf("of %s, asked for %q: it is %s, want %s", of, asked, child.Mode(), want)
+			}
+			for _, set := range policy.Modes() {
+				c, err := child.Check(policy.Change{Mode: set, By: "ann"})
+				if err == nil {
+					err = child.Apply(c)
+				}
+				if err == nil && policy.Stricter(child.Mode(), of) != child.Mode() {
+					t.Errorf("of %s, set to %s: it is %s", of, set, child.Mode())
+				}
+			}
+		}
+	}
+}
+
 func TestChain(t *testing.T) {
 	w, err := policy.NewWritePaths(policy.PathRules{Deny: []string{"secrets/**"}, Default: policy.Ask, Cwd: "/p"})
 	if err != nil {
