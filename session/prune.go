@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -67,12 +68,12 @@ func (s *Sessions) needed(ctx context.Context, m *Meta, o *PruneOptions) (string
 	if err != nil || why != "" {
 		return why, err
 	}
-	owned, err := s.store.List(ctx, Query{Owner: m.ID, Worktrees: true, Trash: TrashToo})
+	owned, err := s.owned(ctx, m.ID)
 	if err != nil {
 		return "", err
 	}
-	for i := range owned.Sessions {
-		of := &owned.Sessions[i]
+	for i := range owned {
+		of := &owned[i]
 		if (of.Trashed != "") != o.Empty { // there already, or taken out again
 			continue
 		}
@@ -150,11 +151,11 @@ func (s *Sessions) Sweep(ctx context.Context) error {
 // what is left when something comes between can be deleted again. Errors are those of
 // [Sessions.Delete].
 func (s *Sessions) DeleteFamily(ctx context.Context, id string) error {
-	owned, err := s.store.List(ctx, Query{Owner: id, Worktrees: true, Trash: TrashToo})
+	owned, err := s.owned(ctx, id)
 	if err != nil {
 		return err
 	}
-	for _, m := range owned.Sessions {
+	for _, m := range slices.Backward(owned) {
 		if err := s.Delete(ctx, m.ID); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}

@@ -337,3 +337,31 @@ func TestSalvageLoads(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Who works for one who works for a session goes where that one goes.
+func TestFamiliesHaveSeveralGenerations(t *testing.T) {
+	a := newAttic(t)
+	for _, o := range []session.Opened{
+		{SessionID: "top"}, {SessionID: "child", Owner: "top"}, {SessionID: "grandchild", Owner: "child"}, {SessionID: "other"},
+	} {
+		a.old(o)
+	}
+	is := func(what string, want ...string) {
+		t.Helper()
+		if got := a.listed(""); !slices.Equal(got, want) {
+			t.Errorf("%s: there are %v, want %v", what, got, want)
+		}
+	}
+	if err := a.sessions.Trash(t.Context(), "top"); err != nil {
+		t.Fatal(err)
+	}
+	is("in the trash", "other")
+	if err := a.sessions.Untrash(t.Context(), "top"); err != nil {
+		t.Fatal(err)
+	}
+	is("taken out", "child", "grandchild", "other", "top")
+	if err := a.sessions.DeleteFamily(t.Context(), "top"); err != nil {
+		t.Fatal(err)
+	}
+	is("deleted", "other")
+}

@@ -35,16 +35,36 @@ func (s *Sessions) family(ctx context.Context, id string, do func(Meta) error) e
 	if err != nil {
 		return err
 	}
-	owned, err := s.store.List(ctx, Query{Owner: id, Worktrees: true, Trash: TrashToo})
+	owned, err := s.owned(ctx, id)
 	if err != nil {
 		return err
 	}
-	for _, m := range append([]Meta{m}, owned.Sessions...) {
+	for _, m := range append([]Meta{m}, owned...) {
 		if err := do(m); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// owned lists who works for a session's run, and who works for theirs, down to the last:
+// each behind the one that it works for, and once.
+func (s *Sessions) owned(ctx context.Context, id string) (list []Meta, err error) {
+	known, next := map[string]bool{id: true}, []string{id}
+	for len(next) > 0 {
+		page, err := s.store.List(ctx, Query{Owner: next[0], Worktrees: true, Trash: TrashToo})
+		if err != nil {
+			return nil, err
+		}
+		next = next[1:]
+		for _, m := range page.Sessions {
+			if !known[m.ID] {
+				known[m.ID] = true
+				list, next = append(list, m), append(next, m.ID)
+			}
+		}
+	}
+	return list, nil
 }
 
 func inTrash(id string) error {
