@@ -72,18 +72,20 @@ steps:
 		play:  "steps:\n  - error: {kind: invalid, message: no}\n",
 		fires: []hook.Event{hook.StopFailure},
 	},
+	"server": {
+		args: []string{"--mcp-config", `{"mcpServers": {"asker": {"command": "./asker"}}}`, "--allowed-tools", "mcp__asker"},
+		play: `
+steps:
+  - tool_uses: [{tool: mcp__asker__book, input: {}}]
+  - text: it is booked
+`,
+		fires: []hook.Event{hook.Elicitation, hook.ElicitationResult},
+	},
 	"skill": {
 		args:  []string{"/greet ann"},
 		play:  "steps:\n  - text: hello ann\n",
 		fires: []hook.Event{hook.UserPromptExpansion},
 	},
-}
-
-// unstaged are events whose proof is elsewhere: they need a program that this test does
-// not have.
-var unstaged = map[hook.Event]string{
-	hook.Elicitation:       "it needs an MCP server that asks: tests of the servers fire it",
-	hook.ElicitationResult: "likewise",
 }
 
 // eventRoom is a project in which every event has a hook that writes down what it is told.
@@ -112,6 +114,14 @@ func newEventRoom(t *testing.T) *eventRoom {
 	s.write("p/events/.keep", "")
 	s.write("p/fallback.yaml", "steps:\n  - {when: {any: true}, text: the other one ends it}\n")
 	s.write("home/settings.json", s.settings())
+	asker, err := exec.LookPath("asker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The sandbox shows it in the project only.
+	if out, err := exec.Command("cp", "-L", asker, filepath.Join(s.project, "asker")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "a.txt"}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "first"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = s.project
@@ -227,9 +237,6 @@ func TestEveryEventIsFired(t *testing.T) {
 		}
 	}
 	for _, info := range hook.Events() {
-		if _, ok := unstaged[info.Event]; ok {
-			continue
-		}
 		out, ok := said[info.Event]
 		if !ok {
 			t.Errorf("%s has no scene that provokes it", info.Event)
@@ -265,6 +272,8 @@ func TestEveryEventIsFired(t *testing.T) {
 		"the project's settings":    s.toldOf(hook.ConfigChange, "source", "project_settings"),
 		"the file that was watched": s.toldOf(hook.FileChanged, "file_path", filepath.Join(s.project, "watched.txt")),
 		"the folder that was left":  s.toldOf(hook.CwdChanged, "new_cwd", filepath.Join(s.project, "sub")),
+		"what a server asks":        s.toldOf(hook.Elicitation, "message", "Which seat?"),
+		"what it is answered":       s.toldOf(hook.ElicitationResult, "action", "decline"),
 		"the worktree":              s.toldOf(hook.WorktreeRemove, "worktree_path", filepath.Join(s.project, ".holdfast/worktrees/x")),
 	} {
 		if !ok {

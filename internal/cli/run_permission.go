@@ -94,13 +94,13 @@ func hidden(rules []policy.RuleSource, config *policy.Config) func(abs string) b
 }
 
 // withoutDenied takes the tools away that a rule denies altogether, so that the
-// model does not try them.
+// model does not try them. The name of a server is that of all its tools.
 func withoutDenied(all *tool.Registry, rules []policy.RuleSource) *tool.Registry {
 	var gone []string
 	for _, s := range all.Specs() {
 		if slices.ContainsFunc(rules, func(r policy.RuleSource) bool {
 			name, bare := ruleTool(r.Text)
-			return r.Effect == policy.Deny && bare && matchName(name, s.Name)
+			return r.Effect == policy.Deny && bare && (matchName(name, s.Name) || isMCPTool(name) && matchName(name+"__*", s.Name))
 		}) {
 			gone = append(gone, s.Name)
 		}

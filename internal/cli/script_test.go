@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"holdfast": func() { os.Exit(Main()) }})
+	testscript.Main(m, map[string]func(){"holdfast": func() { os.Exit(Main()) }, "asker": askingServer})
 }
 
 func TestScripts(t *testing.T) {
