@@ -58,16 +58,20 @@ type SessionQuery struct {
 	Run     string // a run's status, or "*"
 	Owner   string
 	Asked   bool // only those with open questions
+	Agents  bool // also those that work for a run; with Owner or Asked they are there anyway
 }
 
 // Sessions lists sessions, newest first.
 func (c *Client) Sessions(ctx context.Context, q SessionQuery) (*Page[Session], error) {
-	asked := ""
+	asked, agents := "", ""
 	if q.Asked {
 		asked = "true"
 	}
+	if q.Agents {
+		agents = "true"
+	}
 	return get[Page[Session]](ctx, c, "/v1/sessions"+query("limit", number(int64(q.Limit)), "cursor", q.Cursor, "q", q.Text,
-		"cwd", q.Cwd, "project", q.Project, "tag", q.Tag, "run", q.Run, "owner", q.Owner, "asked", asked))
+		"cwd", q.Cwd, "project", q.Project, "tag", q.Tag, "run", q.Run, "owner", q.Owner, "asked", asked, "agents", agents))
 }
 
 // Session returns one session.

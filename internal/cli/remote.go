@@ -181,14 +181,12 @@ func (c *runCmd) goingOn(ctx context.Context, sessions *session.Sessions, cwd st
 		return nil, err
 	}
 	if o.SessionID == "" {
-		page, err := sessions.List(ctx, session.Query{Project: o.Project, Limit: 1})
-		if err != nil {
+		if o.SessionID, err = sessions.Newest(ctx, o.Project); err != nil {
 			return nil, err
 		}
-		if len(page.Sessions) == 0 {
+		if o.SessionID == "" {
 			return nil, session.ErrNotFound
 		}
-		return &page.Sessions[0], nil
 	}
 	m, err := sessions.Get(ctx, o.SessionID)
 	if errors.Is(err, session.ErrNotFound) && !o.MustExist {

@@ -252,11 +252,10 @@ func (c *runCmd) session(ctx context.Context, sessions *session.Sessions, cwd st
 		if err != nil {
 			return o, err
 		}
-		page, err := sessions.List(ctx, session.Query{Project: project, Limit: 1})
-		if err != nil {
+		switch newest, err := sessions.Newest(ctx, project); {
+		case err != nil:
 			return o, err
-		}
-		if len(page.Sessions) == 0 {
+		case newest == "":
 			return o, c.noSession()
 		}
 		o.ContinueRecent, o.Project = true, project

@@ -17,6 +17,7 @@ type listCmd struct {
 	Space  string `name:"workspace" short:"w" placeholder:"SLUG" help:"Those of this workspace."`
 	Tag    string `placeholder:"TAG" help:"Only sessions with this tag."`
 	Parent string `placeholder:"ID" help:"Only forks of this session."`
+	Agents bool   `help:"Also those of sub-agents, which 'sessions show' of the one they work for names."`
 	Trash  bool   `help:"Sessions that are in the trash."`
 	Limit  int    `short:"n" default:"50" placeholder:"N" help:"At most this many; 0 for all."`
 	Cursor string `placeholder:"CURSOR" help:"Go on where a list ended."`
@@ -55,7 +56,7 @@ func (c *listCmd) run(ctx context.Context, p *Program) error {
 	if q.Project, err = c.project(ctx, p); err != nil {
 		return err
 	}
-	page, err := sessions.List(ctx, q)
+	page, err := c.page(ctx, sessions, q)
 	if err != nil {
 		return err
 	}
@@ -73,6 +74,27 @@ func (c *listCmd) run(ctx context.Context, p *Program) error {
 	}
 	c.table(p, doc)
 	return nil
+}
+
+// page is a page of a list. Who works for another's run is left out unless wanted, and the
+// page ends where one of the store does.
+func (c *listCmd) page(ctx context.Context, sessions *session.Sessions, q session.Query) (session.Page, error) {
+	var got session.Page
+	for {
+		page, err := sessions.List(ctx, q)
+		if err != nil {
+			return got, err
+		}
+		for _, m := range page.Sessions {
+			if m.Owner == "" || c.Agents {
+				got.Sessions = append(got.Sessions, m)
+			}
+		}
+		if got.Next = page.Next; got.Next == "" || len(got.Sessions) >= c.Limit {
+			return got, nil
+		}
+		q.After, q.Limit = page.Next, c.Limit-len(got.Sessions)
+	}
 }
 
 // project is that of the sessions that are meant; "" is any.
