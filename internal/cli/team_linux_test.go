@@ -44,12 +44,14 @@ func again(name string, when teamStep, do, redo uses) []teamStep {
 	}
 }
 
-// worker is the play of a teammate with one task.
-func worker(name, task, command string) []teamStep {
+// worker is the play of a teammate with one task. When the command is run again,
+// clean takes away what the first run has left half done.
+func worker(name, task, clean, command string) []teamStep {
 	unlock := `rm -f "$(git rev-parse --git-dir)/index.lock"; ` // of a git that was killed
 	note := "echo " + name + " >> " + name + ".log && git add -A && git commit -q -m " + name
 	begin := call("TaskUpdate", teamStep{"taskId": task, "status": "in_progress"})
-	enter, work := call("EnterWorktree", teamStep{"name": name}), call("Bash", teamStep{"command": unlock + command})
+	enter := call("EnterWorktree", teamStep{"name": name})
+	work, rework := call("Bash", teamStep{"command": unlock + command}), call("Bash", teamStep{"command": unlock + clean + command})
 	done := call("TaskUpdate", teamStep{"taskId": task, "status": "completed"})
 	tell := call("SendMessage", teamStep{"to": "team-lead", "message": name + " is done"})
 	return slices.Concat(
@@ -59,7 +61,7 @@ func worker(name, task, command string) []teamStep {
 		},
 		again("begin", teamStep{"told": "Task " + task + " is yours"}, begin, begin),
 		again("enter", nil, enter, enter),
-		again("work", nil, work, work),
+		again("work", nil, work, rework),
 		again("note", nil, call("Bash", teamStep{"command": note}),
 			call("Bash", teamStep{"command": unlock + "if [ -e " + name + ".log ]; then git add -A; git diff --cached --quiet || git commit -q -m " + name + "; else " + note + "; fi"})),
 		again("done", nil, done, done),
@@ -147,6 +149,7 @@ func newSite(t *testing.T) *site {
 	} {
 		s.git(args...)
 	}
+	t.Cleanup(s.tell)
 	kinds := map[string]any{}
 	save := func(name string, steps []teamStep) string {
 		raw, err := json.Marshal(map[string]any{"name": name, "steps": steps})
@@ -160,9 +163,9 @@ func newSite(t *testing.T) *site {
 		return "scripted/" + file
 	}
 	for name, steps := range map[string][]teamStep{
-		"ann": worker("ann", "1", "echo hello > greeting.txt"),
-		"bob": worker("bob", "2", "echo world > name.txt"),
-		"eve": worker("eve", "3", "git merge -q --no-edit worktree-ann worktree-bob && cat greeting.txt name.txt > joined.txt"),
+		"ann": worker("ann", "1", "", "echo hello > greeting.txt"),
+		"bob": worker("bob", "2", "", "echo world > name.txt"),
+		"eve": worker("eve", "3", "git reset -q --hard && git clean -fdq && ", "git merge -q --no-edit worktree-ann worktree-bob && cat greeting.txt name.txt > joined.txt"),
 	} {
 		kinds[name+"-kind"] = teamStep{"description": "works as " + name, "prompt": "You do one task.", "model": save(name, steps)}
 	}
@@ -175,6 +178,29 @@ func newSite(t *testing.T) *site {
 		"--allowed-tools", "Bash", "--allowed-tools", "EnterWorktree", "--session-id", "lead",
 	}
 	return s
+}
+
+// tell says what each log has, when the test has failed.
+func (s *site) tell() {
+	if !s.t.Failed() {
+		return
+	}
+	store, err := sqlite.Open(filepath.Join(s.home, "sessions.db"), nil)
+	if err != nil {
+		return
+	}
+	defer func() { _ = store.Close() }()
+	begun, err := session.New(store, nil).Begun(context.Background(), "lead")
+	ids := []string{"lead"}
+	for _, b := range begun {
+		ids = append(ids, b.Meta.ID)
+	}
+	for _, id := range ids {
+		cmd := exec.Command("holdfast", "sessions", "show", id)
+		cmd.Dir, cmd.Env = s.dir, s.env
+		out, _ := cmd.CombinedOutput()
+		s.t.Logf("%v\n%s", err, out)
+	}
 }
 
 func (s *site) git(args ...string) string {
@@ -240,11 +266,15 @@ func (s *site) done(ctx context.Context, all *session.Sessions) int {
 	return n
 }
 
-// resume goes on until nobody has anything to do.
-func (s *site) resume() {
+// resume goes on until nobody has anything to do. When that was so already, it says so.
+func (s *site) resume(all *session.Sessions) {
 	s.t.Helper()
+	over := s.done(s.t.Context(), all) == 4
 	cmd := s.command(s.args...)
 	out, err := cmd.CombinedOutput()
+	if over && strings.Contains(string(out), "nothing to answer") {
+		return
+	}
 	if err != nil {
 		s.t.Errorf("resumed: %v\n%s", err, out)
 	}
@@ -321,7 +351,7 @@ func TestTeamOfThree(t *testing.T) {
 		}
 		return s.done(t.Context(), all) >= 1
 	})
-	s.resume()
+	s.resume(all)
 	s.check(all)
 	if testing.Verbose() {
 		out, _ := s.command("sessions", "show", "lead").CombinedOutput()
@@ -354,7 +384,7 @@ func TestTeamsAreKilledAnywhere(t *testing.T) {
 			if m, err := all.Get(t.Context(), "lead"); err != nil || m.MessageCount == 0 {
 				s.args = append(s.args, "build") // it was not heard
 			}
-			s.resume()
+			s.resume(all)
 			s.check(all)
 		})
 	}
