@@ -366,14 +366,16 @@ func TestOutcomes(t *testing.T) {
 		{"there is no end, and more", []draft{other}, []string{"3 effect run by program for ann → unknown [command.execute ls]", "4 decision allow by mode auto for ann [Read]"}},
 		{"the turn ended without", []draft{closed, other}, []string{"3 effect run by program for ann → unknown [command.execute ls]", "5 decision allow by mode auto for ann [Read]"}},
 		{
-			"it goes on in the background", []draft{result("a"), closed, other, finish("a", "Bash")},
+			"it goes on in the background",
+			[]draft{result("a"), closed, other, finish("a", "Bash")},
 			[]string{
 				"3 effect run by program for ann → background [command.execute ls]", "6 decision allow by mode auto for ann [Read]",
 				"7 effect run by program for ann → ok [command.execute ls]",
 			},
 		},
 		{
-			"it was lost in the background", []draft{result("a"), closed, ended(session.OutcomeUnknown)},
+			"it was lost in the background",
+			[]draft{result("a"), closed, ended(session.OutcomeUnknown)},
 			[]string{"3 effect run by program for ann → background [command.execute ls]", "6 effect run by program for ann → unknown [command.execute ls]"},
 		},
 		{"two at once", []draft{start("c", "Read"), finish("c", "Read"), finish("a", "Bash")}, []string{"5 effect run by program for ann → ok", "6 effect run by program for ann → ok [command.execute ls]"}},

@@ -148,12 +148,16 @@ func TestMerge(t *testing.T) {
 			"allow",
 		},
 		"answers to a server": {
-			Elicitation, []*Output{{Action: "accept", Content: json.RawMessage(`{"a":1}`)}, {Action: "accept", Content: json.RawMessage(`{"a":2}`)}},
-			Outcome{Action: &Said{By: "b", What: "accept"}, Content: json.RawMessage(`{"a":2}`)}, "accept",
+			Elicitation,
+			[]*Output{{Action: "accept", Content: json.RawMessage(`{"a":1}`)}, {Action: "accept", Content: json.RawMessage(`{"a":2}`)}},
+			Outcome{Action: &Said{By: "b", What: "accept"}, Content: json.RawMessage(`{"a":2}`)},
+			"accept",
 		},
 		"a no to a server": {
-			ElicitationResult, []*Output{{Action: "accept", Content: json.RawMessage(`{}`)}, {Action: "cancel"}, {Action: "decline"}, {Action: "accept"}},
-			Outcome{Action: &Said{By: "b", What: "cancel"}}, "accept",
+			ElicitationResult,
+			[]*Output{{Action: "accept", Content: json.RawMessage(`{}`)}, {Action: "cancel"}, {Action: "decline"}, {Action: "accept"}},
+			Outcome{Action: &Said{By: "b", What: "cancel"}},
+			"accept",
 		},
 		"nothing": {Stop, []*Output{nil, {}}, Outcome{}, "-"},
 	} {

@@ -120,13 +120,13 @@ func (s *Set) open(at place, path string) ([]byte, fs.FileInfo, error) {
 	var f *os.File
 	var info fs.FileInfo
 	var err error
-	real := path
+	actual := path
 	if at.free {
 		f, info, err = openFree(path)
 	} else {
 		var p tool.Place
 		if p, err = s.folders.Locate(path); err == nil {
-			real = p.Abs
+			actual = p.Abs
 			f, info, err = p.Open()
 		}
 	}
@@ -138,7 +138,7 @@ func (s *Set) open(at place, path string) ([]byte, fs.FileInfo, error) {
 	}
 	defer f.Close()
 	if s.o.Denied != nil {
-		for _, name := range slices.Compact([]string{path, real}) {
+		for _, name := range slices.Compact([]string{path, actual}) {
 			if why := s.o.Denied(name); why != "" {
 				return nil, nil, errors.New(why)
 			}

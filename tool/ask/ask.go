@@ -146,7 +146,7 @@ func (a asker) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	}
 	list, answers, err := approval.ReadAnswers(call.Asked, call.Input)
 	if err != nil {
-		return tool.Failure("the answers cannot be used: " + err.Error()), nil
+		return tool.Failure("the answers cannot be used: " + err.Error()), nil //nolint:nilerr // the model is told
 	}
 	var b strings.Builder
 	b.WriteString("The user has answered:")

@@ -75,7 +75,7 @@ func (p *plan) mayEnter(*tool.Call, enterInput) ([]policy.Request, error) {
 
 func (p *plan) enter(ctx context.Context, _ *tool.Call, _ enterInput) (tool.Result, error) {
 	if err := p.o.Change(ctx, policy.ModePlan); err != nil {
-		return tool.Failure("plan mode could not be begun: " + err.Error()), nil
+		return tool.Failure("plan mode could not be begun: " + err.Error()), nil //nolint:nilerr // the model is told
 	}
 	return tool.Text("Plan mode has begun."), nil
 }
@@ -107,7 +107,7 @@ func (p *plan) exit(ctx context.Context, call *tool.Call, in exitInput) (tool.Re
 		}
 	}
 	if err := p.o.Change(ctx, mode); err != nil {
-		return tool.Failure("plan mode could not be ended: " + err.Error()), nil
+		return tool.Failure("plan mode could not be ended: " + err.Error()), nil //nolint:nilerr // the model is told
 	}
 	return tool.Text(fmt.Sprintf("A person has agreed to the plan. Carry it out; the permission mode is %s.%s", mode, changed)), nil
 }
@@ -144,7 +144,7 @@ func (l leaver) Requests(call *tool.Call) ([]policy.Request, error) {
 func (l leaver) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	as, err := whole(call)
 	if err != nil {
-		return tool.Failure("the answer cannot be used: " + err.Error()), nil
+		return tool.Failure("the answer cannot be used: " + err.Error()), nil //nolint:nilerr // the model is told
 	}
 	return l.Tool.Run(ctx, as)
 }

@@ -1,6 +1,7 @@
 package skills_test
 
 import (
+	"errors"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -60,8 +61,10 @@ func TestDiscover(t *testing.T) {
 		"w/c/deploy.md": "Deploy $1 to $2.", "w/c/a.txt": "no command",
 	})
 	places := []skills.Place{
-		{Dir: dir + "/none", Source: skills.User}, {Dir: dir + "/user", Source: skills.User},
-		{Dir: dir + "/w/s", Source: skills.Project, Root: dir + "/w"}, {Dir: dir + "/w/c", Source: skills.Project, Root: dir + "/w", Commands: true},
+		{Dir: dir + "/none", Source: skills.User},
+		{Dir: dir + "/user", Source: skills.User},
+		{Dir: dir + "/w/s", Source: skills.Project, Root: dir + "/w"},
+		{Dir: dir + "/w/c", Source: skills.Project, Root: dir + "/w", Commands: true},
 	}
 	set := skills.Discover(places)
 	if got, want := names(set.Skills), []string{"a", "b", "deploy"}; !slices.Equal(got, want) {
@@ -151,7 +154,7 @@ func TestParse(t *testing.T) {
 		{head + "context: fork\n---\nbody", "4:1: context: a skill runs in the agent"},
 		{head + "hooks: {}\n---\nbody", "4:1: hooks: hooks stand in settings"},
 		{head + "model: opus\n---\nbody", "4:8: model: opus: a skill does not change the model"},
-		{head + "alowed-tools: Read\n---\nbody", `4:1: unknown key "alowed-tools"`},
+		{head + "allowing-tools: Read\n---\nbody", `4:1: unknown key "allowing-tools"`},
 		{head + "disable-model-invocation: yes\n---\nbody", "4:27: disable-model-invocation must be true or false"},
 		{head + "disable-model-invocation: true\nuser-invocable: false\n---\nbody", "neither the model nor a person"},
 		{head + "---\nname: y\n", ""},
@@ -165,7 +168,7 @@ func TestParse(t *testing.T) {
 }
 
 func hint(err error) string {
-	p, _ := err.(skills.Problem)
+	p, _ := errors.AsType[skills.Problem](err)
 	return p.Hint
 }
 

@@ -151,7 +151,7 @@ func (s *Skills) run(ctx context.Context, call *tool.Call, in input) (tool.Resul
 		return tool.Failure(err.Error()), nil
 	}
 	if err := s.enter(ctx, call, sk); err != nil {
-		return tool.Failure("the skill " + sk.Name + " cannot be used: " + err.Error()), nil
+		return tool.Failure("the skill " + sk.Name + " cannot be used: " + err.Error()), nil //nolint:nilerr // the model is told
 	}
 	return tool.Text(sk.Text(in.Args)), nil
 }

@@ -147,7 +147,7 @@ func (w *Web) answer(ctx context.Context, prompt string, u *url.URL, p *page) (t
 	if w.o.Summarise != nil && prompt != "" && p.status < 400 {
 		said, err := w.o.Summarise(ctx, prompt, text)
 		if err != nil {
-			return tool.Failure("the page was fetched, and could not be read for you: " + err.Error()), nil
+			return tool.Failure("the page was fetched, and could not be read for you: " + err.Error()), nil //nolint:nilerr // the model is told
 		}
 		text = said
 	}
