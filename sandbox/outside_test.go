@@ -55,7 +55,11 @@ func TestWorktreesKeepWhatGitObeys(t *testing.T) {
 	}
 	root := plant(t, "ws/f: x", "home/")
 	for _, args := range [][]string{
-		{"init", "-q"}, {"config", "user.email", "a@b.test"}, {"config", "user.name", "a"}, {"add", "f"}, {"commit", "-qm", "one"},
+		{"init", "-q"},
+		{"config", "user.email", "a@b.test"},
+		{"config", "user.name", "a"},
+		{"add", "f"},
+		{"commit", "-qm", "one"},
 		{"worktree", "add", "-q", "-b", "side", ".holdfast/worktrees/side"},
 	} {
 		cmd := exec.Command("git", args...)
