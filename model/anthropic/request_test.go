@@ -62,7 +62,8 @@ func TestMessages(t *testing.T) {
 			u + a + mark + `}]},` + s + b + mark + `},` + thought + `]}`,
 		},
 		{
-			"nor is what is unknown, and the user begins", []model.Wire{w("assistant", thought+`,{"type":"future"}`)},
+			"nor is what is unknown, and the user begins",
+			[]model.Wire{w("assistant", thought+`,{"type":"future"}`)},
 			u + `{"type":"text","text":"(what was said before is left out)"}]},` + s + thought + `,{"type":"future"}]}`,
 		},
 		{
