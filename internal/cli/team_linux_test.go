@@ -47,7 +47,8 @@ func again(name string, when teamStep, do, redo uses) []teamStep {
 // worker is the play of a teammate with one task. When the command is run again,
 // clean takes away what the first run has left half done.
 func worker(name, task, clean, command string) []teamStep {
-	unlock := `rm -f "$(git rev-parse --git-dir)/index.lock"; ` // of a git that was killed
+	// Of a git that was killed.
+	unlock := `rm -f "$(git rev-parse --git-dir)"/*.lock "$(git rev-parse --git-common-dir)/refs/heads/worktree-` + name + `.lock"; `
 	note := "echo " + name + " >> " + name + ".log && git add -A && git commit -q -m " + name
 	begin := call("TaskUpdate", teamStep{"taskId": task, "status": "in_progress"})
 	enter := call("EnterWorktree", teamStep{"name": name})
