@@ -161,7 +161,7 @@ func (m *Mate) work(ctx context.Context) error {
 			return nil
 		case errors.Is(err, approval.ErrLeave):
 			if !m.left(ctx, err) {
-				return nil
+				return nil //nolint:nilerr // it ends, and its question stays open
 			}
 			continue
 		case err != nil && !errors.Is(err, ErrNothingToDo):

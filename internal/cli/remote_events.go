@@ -41,6 +41,7 @@ type remoteEvents struct {
 	text   strings.Builder            // of it, what was passed on
 	tally  tally
 	result *agent.Result
+	subs   map[string]*subagent // by session
 }
 
 // heldEvent is an event that may still lack what only its delta says.
@@ -208,8 +209,14 @@ func (f *remoteEvents) record(r *client.Record) ([]agent.Event, error) {
 	if r.Payload == nil { // erased
 		return nil, nil
 	}
+	if r.Session != "" && r.Kind == session.KindOpened {
+		return nil, into(r, func(o session.Opened) { f.begun(r.Session, o.Use) })
+	}
 	if r.Session != "" && !shownOfAgents(r.Kind) {
 		return nil, nil
+	}
+	if sub := f.subs[r.Session]; sub != nil {
+		return f.ofSubagent(sub, r)
 	}
 	if f.tally.began.IsZero() {
 		f.tally.began = r.Time
