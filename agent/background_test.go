@@ -313,7 +313,7 @@ func TestAQuestionKeepsACallInItsTurn(t *testing.T) {
 		late
 	}{probe{name: "asks", run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		if err := c.Ask(ctx, policy.Request{Tool: "asks", Operation: policy.OpConnect, Resource: "example.com", Input: c.Input}); err != nil {
-			return tool.Failure("no: " + err.Error()), nil
+			return tool.Failure("no: " + err.Error()), nil //nolint:nilerr // the model is told
 		}
 		return tool.Text("yes"), nil
 	}}, late(time.Millisecond)}

@@ -158,10 +158,10 @@ func (m *Mate) work(ctx context.Context) error {
 		more := m.more()
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // it ends
 		case errors.Is(err, approval.ErrLeave):
 			if !m.left(ctx, err) {
-				return nil //nolint:nilerr // it ends, and its question stays open
+				return nil // it ends, and its question stays open
 			}
 			continue
 		case err != nil && !errors.Is(err, ErrNothingToDo):

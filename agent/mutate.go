@@ -95,7 +95,7 @@ func (l *loop) tryCompact(ctx context.Context, c compactor, cur Cursor) (bool, e
 		return false, nil
 	case errors.Is(err, errKept) && ctx.Err() == nil:
 		l.tell(Notice{Text: "the transcript could not be compacted: " + err.Error()})
-		return false, nil //nolint:nilerr // it was told, and the turn goes on
+		return false, nil
 	}
 	return did, err
 }
@@ -105,7 +105,7 @@ func (l *loop) tryCompact(ctx context.Context, c compactor, cur Cursor) (bool, e
 func (l *loop) squeeze(ctx context.Context, cause error) (bool, error) {
 	c := compactor{l.a.opt.Compact}
 	if !tooLong(cause) || c.o.Off || l.turn.squeezed || ctx.Err() != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // the cause stays the caller's
 	}
 	l.turn.squeezed = true
 	l.tell(Notice{Text: "the transcript is too long for the model: it is compacted"})
