@@ -115,9 +115,9 @@ func TestOtherGreetings(t *testing.T) {
 	n := newInternet(t)
 	r := n.proxy(nil, allow("*"))
 	for greeting, want := range map[string]string{
-		"\x05\x01\x02":                         "\x05\xff", // passwords only
-		"\x05\x00":                             "\x05\xff",
-		"\x04\x01\x00\x50\x01\x02\x03\x04\x00": "\x00\x5b\x00\x00\x00\x00\x00\x00",
+		"\x05\x01\x02":                              "\x05\xff", // passwords only
+		"\x05\x00":                                  "\x05\xff",
+		"\x04\x01\x00\x50\x01\x02\x03\x04\x00":      "\x00\x5b\x00\x00\x00\x00\x00\x00",
 		"\x04\x01\x00\x50\x00\x00\x00\x01\x00a\x00": "\x00\x5b\x00\x00\x00\x00\x00\x00", // SOCKS4a
 		"\x16\x03\x01\x00\x05":                      string(alertAccessDenied),
 	} {
