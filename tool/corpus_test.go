@@ -302,13 +302,14 @@ func TestToolExecutorCorpus(t *testing.T) {
 // The names and fields are Claude Code's, so that hooks written for it work.
 func TestToolsHaveTheFieldsThatHooksKnow(t *testing.T) {
 	want := map[string]string{
-		"Read":      "file_path offset limit",
-		"Write":     "file_path content",
-		"Edit":      "file_path old_string new_string replace_all",
-		"MultiEdit": "file_path edits",
-		"Glob":      "pattern path",
-		"Grep":      "pattern path glob type output_mode -i -n -A -B -C head_limit multiline",
-		"Bash":      "command timeout description",
+		"Read":         "file_path offset limit",
+		"Write":        "file_path content",
+		"Edit":         "file_path old_string new_string replace_all",
+		"MultiEdit":    "file_path edits",
+		"NotebookEdit": "notebook_path cell_id cell_number new_source cell_type edit_mode",
+		"Glob":         "pattern path",
+		"Grep":         "pattern path glob type output_mode -i -n -A -B -C head_limit multiline",
+		"Bash":         "command timeout description",
 	}
 	specs := newBench(t).registry.Specs()
 	if len(specs) != len(want) {
