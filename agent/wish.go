@@ -35,6 +35,11 @@ func (w *work) ask(ctx, asker context.Context, c *call, r policy.Request) error 
 	case err := <-wish.reply:
 		return err
 	case <-asker.Done():
+	}
+	select {
+	case err := <-wish.reply: // it came first, and may be why the call ends
+		return err
+	default:
 		return context.Cause(asker)
 	}
 }

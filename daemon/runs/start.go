@@ -39,8 +39,15 @@ func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Act
 }
 
 func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) error {
-	if x.begun() {
+	x.mu.Lock()
+	at := x.state
+	x.mu.Unlock()
+	switch at {
+	case preparing: // by somebody else, who is not through with it
+		return refuse(wire.CodeContinueFailed, "Run %s is prepared already", x.id)
+	case running, over:
 		return refuse(wire.CodeContinueFailed, "Run %s is running already", x.id)
+	case prepared:
 	}
 	switch p := x.past; {
 	case p == nil:

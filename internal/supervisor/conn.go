@@ -139,9 +139,14 @@ func (c *Conn) ask(ctx context.Context, f *frame) (*frame, error) {
 	case got := <-to:
 		return got, nil
 	case <-c.link.dead:
-		return nil, c.link.why()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
+	}
+	select {
+	case got := <-to: // it came before the end
+		return got, nil
+	default:
+		return nil, c.link.why()
 	}
 }
 

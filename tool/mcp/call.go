@@ -83,7 +83,7 @@ func (n *conn) work(ctx context.Context, call *tool.Call, do func(context.Contex
 	for {
 		select {
 		case a := <-answers:
-			if a.err != nil && ctx.Err() != nil {
+			if a.err != nil && ctx.Err() != nil && !errors.Is(a.err, sdk.ErrSessionMissing) { // which ends the connection, too
 				a.err = context.Cause(ctx)
 			}
 			return a.result, a.err
