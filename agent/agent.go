@@ -56,7 +56,7 @@ type Agent struct {
 	toolsNew  bool    // since the last request
 	before    *Result // of the turns that the next one is a part of the same work with; see Work
 	queue     []transcript.Encoded
-	more      chan struct{} // closed when the queue has grown, and replaced
+	more      chan struct{} // closed when the queue has grown or left was set, and replaced
 	untold    []Event       // from away from the loop's goroutine
 	said      []string      // by hooks, to the model, likewise
 	stops     *HookError    // likewise: a hook wants the turn to end
@@ -276,7 +276,7 @@ func (a *Agent) enqueue(ctx context.Context, input []transcript.Part, asking boo
 		}
 	}
 	a.queue = append(a.queue, items...)
-	a.queued()
+	a.news()
 	return nil
 }
 
@@ -366,6 +366,17 @@ func (a *Agent) SetTools(r *tool.Registry) {
 	a.tools, a.toolsNew = r, true
 }
 
+// toolNames are those of the tools that the model may call.
+func (a *Agent) toolNames() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	names := []string{}
+	for _, t := range a.tools.Tools() {
+		names = append(names, t.Spec().Name)
+	}
+	return names
+}
+
 // toolNow finds a tool of those that the model may call from the next request on.
 func (a *Agent) toolNow(name string) (tool.Tool, bool) {
 	a.mu.Lock()
@@ -390,11 +401,17 @@ type Snapshot struct {
 	Seq       int64 // of the last record, or 0 without a store
 	Items     []transcript.Encoded
 	Pending   []transcript.Encoded // input that waits for its turn
-	Questions []approval.Question  // that wait for an answer
+	Questions []approval.Question  // that wait for an answer: its own, then those of its sub-agents
 }
 
 // Snapshot returns the transcript and what is pending. It does not stop the loop.
 func (a *Agent) Snapshot() Snapshot {
+	s := a.ownSnapshot()
+	s.Questions = append(s.Questions, a.opt.Subagents.questions()...)
+	return s
+}
+
+func (a *Agent) ownSnapshot() Snapshot {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.snapshot == nil {

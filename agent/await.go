@@ -47,6 +47,14 @@ func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[Ev
 	}
 }
 
+// Working is an agent whose Run is [Agent.Work], for who runs agents of either kind.
+type Working struct{ *Agent }
+
+// Run is [Agent.Work].
+func (w Working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[Event, error] {
+	return w.Work(ctx, input...)
+}
+
 // workTurn is one turn of Work, whose result is not told yet; false: whoever listens has
 // heard the last.
 func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield func(Event, error) bool) (*Result, bool) {
@@ -136,8 +144,8 @@ func (a *Agent) tellBetween(tell func(Event)) {
 	a.loop.tellUntold()
 }
 
-// queued takes note that the queue has grown. The caller holds mu.
-func (a *Agent) queued() {
+// news has whoever waits for the agent look again. The caller holds mu.
+func (a *Agent) news() {
 	close(a.more)
 	a.more = make(chan struct{})
 }

@@ -370,7 +370,7 @@ func (a *Agent) queueNews(ctx context.Context, entries []entry, items ...transcr
 	}
 	if len(items) > 0 {
 		a.queue = append(a.queue, items...)
-		a.queued()
+		a.news()
 	}
 	for _, e := range entries {
 		if e.event != nil {
@@ -391,7 +391,8 @@ func (a *Agent) fail(err error) {
 
 // Tell queues something that the model is to know and that no person has said: it is
 // durable when Tell returns, and read after the current tool round or with the next
-// turn. It opens the session if nothing has yet. Errors: ErrClosed and the store's.
+// turn. It opens the session if nothing has yet. Errors: ErrClosed, those of the store, and
+// ErrRunning while a run opens the session.
 func (a *Agent) Tell(ctx context.Context, parts ...transcript.Part) error {
 	if err := a.ready(ctx, parts); err != nil {
 		return err
@@ -413,12 +414,15 @@ func (a *Agent) ready(ctx context.Context, parts []transcript.Part) error {
 		return ErrClosed
 	case len(parts) == 0:
 		return ErrNothingToDo
-	case !started:
-		if _, err := a.Start(ctx); err != nil && !errors.Is(err, ErrRunning) {
-			return err
-		}
+	case started:
+		return nil
 	}
-	return nil
+	_, err := a.Start(ctx)
+	if a.mu.Lock(); errors.Is(err, ErrRunning) && a.snapshot != nil {
+		err = nil // a run has opened it
+	}
+	a.mu.Unlock()
+	return err
 }
 
 // askBehind judges what a call in the background wants besides. Nobody can be asked

@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -111,6 +113,35 @@ func TestAToolThatPanicsInTheBackground(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A store that fails while an agent is closed, of whose calls one is about to go on behind
+// its turn: nobody waits for ever for that to be on record.
+func TestAStoreThatFailsWhileACallGoesIntoTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := false
+		store := &faulty{memory.New(), func(session.Batch) (bool, bool) { return broken, false }}
+		work, person := newSlow("work", 0), &gives{err: approval.ErrLeave}
+		work.readOnly = true
+		bash := command("Bash")
+		o := asking(agent.Options{Sessions: session.New(store, nil), Tools: registry(t, work, bash), Background: agent.NewBackground(nil), Ask: person.ask})
+		h := newHouse(t, o, []step{{uses: []transcript.ToolUse{use("c1", "work", `{}`), delegate("c2", "scout", "push", "")}}},
+			map[string]*fake{"scout": play(t, pushing(1))}, kind("scout"))
+		if _, err := h.parent.Prompt(t.Context(), "begin"); !errors.Is(err, approval.ErrLeave) {
+			t.Fatal(err)
+		}
+		broken = true
+		closed := make(chan error, 1)
+		go func() { closed <- h.parent.Close() }()
+		select {
+		case err := <-closed:
+			if err == nil {
+				t.Error("closed without a word")
+			}
+		case <-time.After(time.Minute):
+			panic("Close waits for ever")
+		}
+	})
 }
 
 // What a call writes is bounded, whatever comes; how much is gone is told.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -20,6 +21,32 @@ func (a *Agent) cwd() string {
 		return *at
 	}
 	return a.folder()
+}
+
+// elsewhere is the current directory where it is not the session's folder, or "".
+func (a *Agent) elsewhere() string {
+	if at := a.at.Load(); at != nil && *at != a.folder() {
+		return *at
+	}
+	return ""
+}
+
+// enter goes where the host wants the session to begin.
+func (l *loop) enter(ctx context.Context) error {
+	if l.a.opt.Enter == nil {
+		return nil
+	}
+	dir, told, err := l.a.opt.Enter(context.WithValue(ctx, ofKey{}, l.a))
+	if err != nil {
+		return err
+	}
+	if dir != "" {
+		l.a.at.Store(&dir)
+	}
+	if told != "" {
+		l.asides = append(l.asides, told)
+	}
+	return nil
 }
 
 // goBack goes to the current directory in which a session was when it was left. Where

@@ -21,8 +21,9 @@ type Event interface{ event() }
 type SessionOpened struct {
 	ID       string
 	Created  bool
-	Forked   string // the source's id
-	Items    int    // restored
+	Forked   string   // the source's id
+	Items    int      // restored
+	Tools    []string // that the model may call now; SetTools changes them
 	Notices  []string
 	Recovery *session.Recovery
 }

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -137,4 +139,44 @@ func TestAHostMayChangeThePolicyWhileItIsTold(t *testing.T) {
 		}
 	}
 	a.Close()
+}
+
+// Whoever does not answer for a minute is told of once, and nobody is told of a quick answer.
+func TestAWaitingQuestionIsToldOf(t *testing.T) {
+	for _, tt := range []struct {
+		after time.Duration
+		want  string
+	}{{59 * time.Second, "permission_prompt"}, {10 * time.Minute, "permission_prompt idle_prompt"}} {
+		synctest.Test(t, func(t *testing.T) {
+			var told []string
+			var at time.Time
+			began := time.Now()
+			hooks := hook.New(nil)
+			err := hooks.Register(hook.Definition{Event: hook.Notification, Func: func(_ context.Context, in hook.Input) (*hook.Output, error) {
+				told, at = append(told, in.NotificationType), time.Now()
+				return nil, nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := session.New(memory.New(), nil)
+			a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
+				Tools: registry(t, command("Bash")), Hooks: hooks, Sessions: s,
+				Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+					time.Sleep(tt.after)
+					return approval.Answer{Decision: approval.Allow, By: "ann"}, nil
+				},
+			}))
+			prompt(t, a, "go")
+			if got := strings.Join(told, " "); got != tt.want {
+				t.Errorf("after %v: told %q, want %q", tt.after, got, tt.want)
+			}
+			if tt.after > time.Minute && at.Sub(began) != time.Minute {
+				t.Errorf("told after %v", at.Sub(began))
+			}
+			if err := errors.Join(a.Close(), hooks.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

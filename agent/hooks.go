@@ -245,11 +245,7 @@ func hookText(e hook.Event, said []hook.Said) string {
 // place of their own for it, and what those have said that nobody waited for.
 func (l *loop) takeAsides(ctx context.Context) error {
 	l.gather()
-	var entries []entry
-	for _, out := range l.a.opt.Hooks.Late() {
-		entries = append(entries, l.a.told(&out)...)
-		l.asides = append(l.asides, asides(out.Event, out.Context)...)
-	}
+	entries := l.saidLate()
 	e, ok, err := l.a.asideItem(l.asides)
 	if err != nil {
 		return err
@@ -258,6 +254,15 @@ func (l *loop) takeAsides(ctx context.Context) error {
 		entries = append(entries, itemEntry(e, nil))
 	}
 	return l.write(ctx, entries...)
+}
+
+// saidLate takes in what those hooks have said that nobody waited for.
+func (l *loop) saidLate() (entries []entry) {
+	for _, out := range l.a.opt.Hooks.Late(l.a.SessionID()) {
+		entries = append(entries, l.a.told(&out)...)
+		l.asides = append(l.asides, asides(out.Event, out.Context)...)
+	}
+	return entries
 }
 
 // aside is fire at a moment that has no place of its own for what the model is told.

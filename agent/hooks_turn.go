@@ -36,10 +36,11 @@ func (l *loop) opening(ctx context.Context) error {
 
 // closing fires SessionEnd. Of a sub-agent's end SubagentStop has told.
 func (l *loop) closing(ctx context.Context) error {
-	if l.a.opt.parent != nil {
-		return nil
+	entries := l.saidLate()
+	if l.a.opt.parent == nil {
+		_, more := l.fire(ctx, hook.Input{Event: hook.SessionEnd, Reason: "other"})
+		entries = append(entries, more...)
 	}
-	_, entries := l.fire(ctx, hook.Input{Event: hook.SessionEnd, Reason: "other"})
 	if l.broken != nil {
 		return nil //nolint:nilerr // what broke the loop was told, and nothing can be recorded
 	}

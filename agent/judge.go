@@ -75,6 +75,9 @@ func (l *loop) decide(ctx context.Context, c *call, reqs []policy.Request) polic
 func (a *Agent) heldBy(reqs []policy.Request) (words, profile string) {
 	confined := func(r policy.Request) bool { return r.Confined }
 	outside := func(r policy.Request) bool { return r.Unsandboxed }
+	if len(reqs) > 0 && !slices.ContainsFunc(reqs, func(r policy.Request) bool { return !r.Words() }) {
+		return "", ""
+	}
 	if slices.ContainsFunc(reqs, outside) || a.opt.Profile != "" && !slices.ContainsFunc(reqs, confined) {
 		return "none", ""
 	}

@@ -7,6 +7,7 @@ func (a *Agent) leave(err error) <-chan struct{} {
 	a.mu.Lock()
 	if a.left == nil {
 		a.left, a.again = err, make(chan struct{})
+		a.news()
 	}
 	again := a.again
 	a.mu.Unlock()

@@ -1,9 +1,12 @@
 package agent_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
@@ -37,5 +40,52 @@ func TestASubagentIsLeftWithItsQuestion(t *testing.T) {
 		if len(children) != 1 || children[0].Questions != questions {
 			t.Errorf("again %v: %+v", again, children)
 		}
+	}
+}
+
+// A sub-agent in the background that is left with a question ends the wait for it.
+func TestAwaitHearsOfAQuestionThatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gone := make(chan struct{})
+		person := func(context.Context, approval.Question) (approval.Answer, error) {
+			<-gone
+			return approval.Answer{}, approval.ErrLeave
+		}
+		h := newHouse(t, asking(agent.Options{Tools: registry(t, command("Bash")), Ask: person, Background: agent.NewBackground(nil)}),
+			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "push", `,"run_in_background":true`)}}, {text: "meanwhile"}},
+			map[string]*fake{"scout": play(t, pushing(1))}, kind("scout"))
+		prompt(t, h.parent, "go")
+		came := make(chan error, 1)
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		go func() { came <- h.parent.Await(ctx) }()
+		synctest.Wait()
+		close(gone)
+		if err := <-came; !errors.Is(err, approval.ErrLeave) {
+			t.Errorf("waited: %v", err)
+		}
+		if err := h.parent.Leave(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A snapshot has what sub-agents ask, as it has what the agent itself asks.
+func TestASnapshotHasTheQuestionsOfSubagents(t *testing.T) {
+	var h *house
+	seen := make(chan []approval.Question, 1)
+	person := func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		seen <- h.parent.Snapshot().Questions
+		return approval.Answer{Decision: approval.Deny}, nil
+	}
+	h = newHouse(t, asking(agent.Options{Tools: registry(t, command("Bash")), Ask: person}),
+		[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "push", "")}}, {text: "thanks"}},
+		map[string]*fake{"scout": play(t, pushing(1), step{text: "I may not"})}, kind("scout"))
+	prompt(t, h.parent, "go")
+	if open := <-seen; len(open) != 1 || open[0].Agent != "scout" || open[0].Session != h.children()[0].ID {
+		t.Errorf("while it is asked: %+v", open)
+	}
+	if open := h.parent.Snapshot().Questions; len(open) != 0 {
+		t.Errorf("afterwards: %+v", open)
 	}
 }

@@ -143,14 +143,23 @@ func (l *loop) takeQueue() []transcript.Encoded {
 	return q
 }
 
+// openTurn opens a turn that takes items in. An error breaks the loop: those that were
+// queued are on disk, and the next agent of the session has them.
 func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
+	err := l.enterTurn(ctx, items)
+	if err != nil && l.broken == nil {
+		l.broken = err
+	}
+	return err
+}
+
+func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error {
 	l.turns++
 	id := turnID(l.turns)
 	if err := l.narrow(ctx, id, items, l.left); err != nil {
-		l.turns--
 		return err
 	}
-	opened, err := session.NewDraft(session.KindTurnOpened, session.TurnOpened{Turn: id})
+	opened, err := session.NewDraft(session.KindTurnOpened, session.TurnOpened{Turn: id, Cwd: l.a.elsewhere()})
 	if err != nil {
 		return err
 	}
@@ -184,7 +193,6 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 		entries = append(entries, itemEntry(e, nil))
 	}
 	if err := l.write(ctx, entries...); err != nil {
-		l.turn = nil
 		return err
 	}
 	l.tellUntold()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +29,7 @@ type Mate struct {
 	s      *Subagents
 	parent *Agent
 	a      *Agent
-	closer func() error
+	with   *Equipment
 	hire   Hire
 	stop   context.CancelCauseFunc
 	done   chan struct{}
@@ -83,29 +84,29 @@ func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
 	case taken:
 		return nil, fmt.Errorf("%s: %w", h.Name, ErrNameTaken)
 	}
-	a, closer, err := s.child(ctx, p, birth{
+	a, with, err := s.child(ctx, p, birth{
 		kind: h.Kind, name: h.Name, title: h.Title, tag: h.Tag, use: h.Use, resume: h.Session, mode: h.Mode, extra: h.Tools,
 	})
 	if err != nil {
 		return nil, err
 	}
 	if _, err := a.Start(ctx); err != nil {
-		return nil, errors.Join(err, a.Leave(), closer())
+		return nil, errors.Join(err, a.Leave(), with.Close())
 	}
-	m := &Mate{s: s, parent: p, a: a, closer: closer, hire: h, done: make(chan struct{}), working: true}
+	m := &Mate{s: s, parent: p, a: a, with: with, hire: h, done: make(chan struct{}), working: true}
 	run, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	m.stop = stop
 	if h.Before != nil {
 		if err := h.Before(ctx, m); err != nil {
 			stop(nil)
-			return nil, errors.Join(err, a.Leave(), closer())
+			return nil, errors.Join(err, a.Leave(), with.Close())
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || slices.ContainsFunc(s.mates, func(o *Mate) bool { return o.hire.Name == h.Name }) {
 		stop(nil)
-		return nil, errors.Join(ErrNameTaken, a.Leave(), closer())
+		return nil, errors.Join(ErrNameTaken, a.Leave(), with.Close())
 	}
 	s.mates = append(s.mates, m)
 	go m.live(run)
@@ -249,12 +250,16 @@ func (m *Mate) set(working bool) {
 // leave gives the session back.
 func (m *Mate) leave(err error) {
 	m.s.mu.Lock()
-	end := m.a.Close
+	end, left := m.a.Close, m.with.Left
 	if m.s.closed && m.s.leaving {
-		end = m.a.Leave
+		end, left = m.a.Leave, nothingLeft
 	}
 	m.s.mu.Unlock()
-	err = errors.Join(err, end(), m.closer())
+	err = errors.Join(err, end())
+	if text := left(context.Background()); text != "" {
+		m.parent.Notice(text)
+	}
+	err = errors.Join(err, m.with.Close())
 	m.set(false)
 	m.mu.Lock()
 	m.err = err
@@ -347,9 +352,7 @@ func (a *Agent) TellOnce(ctx context.Context, id string, parts ...transcript.Par
 	a.once.mu.Lock()
 	defer a.once.mu.Unlock()
 	if a.once.ids == nil {
-		if a.once.ids, err = a.itemIDs(ctx); err != nil {
-			return false, err
-		}
+		a.once.ids = a.itemIDs()
 	}
 	if a.once.ids[id] {
 		return false, nil
@@ -365,33 +368,20 @@ func (a *Agent) TellOnce(ctx context.Context, id string, parts ...transcript.Par
 	return true, nil
 }
 
-// seen are the ids of items that a session has; nil until they were looked up.
+// seen are the ids of items that a session has; nil until they are wanted.
 type seen struct {
 	mu  sync.Mutex
 	ids map[string]bool
+	had map[string]bool // of notifications, when the session was gone on with
 }
 
-// itemIDs are those of all items that the session ever had, compacted ones too.
-func (a *Agent) itemIDs(ctx context.Context) (map[string]bool, error) {
+// itemIDs are those of what the transcript has and waits for, and of what it was ever told.
+func (a *Agent) itemIDs() map[string]bool {
 	ids := map[string]bool{}
+	maps.Copy(ids, a.once.had)
 	s := a.Snapshot()
 	for _, e := range slices.Concat(s.Items, s.Pending) {
 		ids[e.ID()] = true
 	}
-	log := a.openLog()
-	if log == nil {
-		return ids, nil
-	}
-	for rec, err := range log.Records(ctx, session.Range{}) {
-		if err != nil {
-			return nil, err
-		}
-		if rec.Kind != session.KindItem || rec.Payload == nil {
-			continue
-		}
-		if it, err := session.ReadItem(rec.Payload); err == nil {
-			ids[it.Item.ID()] = true
-		}
-	}
-	return ids, nil
+	return ids
 }

@@ -54,6 +54,11 @@ func (a *Agent) expand(ctx context.Context, input []transcript.Part) (_ []transc
 		text += "\n\n" + hookText(hook.UserPromptExpansion, out.Context)
 	}
 	if x.Limit != nil {
+		lim := *x.Limit
+		lim.ID, lim.Turn = "checked", "next" // it is not in the way of a turn that cannot be narrowed so
+		if _, err := a.guards.Check(policy.Change{Limit: &lim, By: lim.Name}); err != nil {
+			return nil, nil, err
+		}
 		raw, err := json.Marshal(x.Limit)
 		if err != nil {
 			return nil, nil, err

@@ -93,6 +93,10 @@ type Options struct {
 	// Return goes back to the current directory in which a resumed session was; an error
 	// says why that is not possible. Nil: a session begins in its folder.
 	Return func(dir string) error
+	// Enter, when not nil, is called when the session is opened, with a context of which [Of]
+	// is the agent: it goes where the session begins, and returns that directory ("": it is
+	// there) and what the model is told of it. An error ends the run before it begins.
+	Enter func(ctx context.Context) (dir, told string, err error)
 	// Setup is the trigger of the Setup event: "init" or "maintenance" when the person
 	// asked for it, "" otherwise.
 	Setup string
@@ -118,7 +122,8 @@ type Options struct {
 	TranscriptObservers []TranscriptObserver
 	// LoopObservers see every event.
 	LoopObservers []LoopObserver
-	// Mutators may rewrite the transcript between model calls.
+	// Mutators may rewrite the transcript between model calls. They are its sub-agents', too,
+	// which work at the same time.
 	Mutators []Mutator
 
 	parent *Agent // whom a sub-agent works for

@@ -17,11 +17,12 @@ type purse struct {
 	byModel map[string]ModelUsage
 }
 
-// empty begins a run.
+// empty begins a run. What was spent since the last turn is still to go on record.
 func (p *purse) empty() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.usage, p.cost, p.closed, p.byModel = transcript.Usage{}, 0, 0, map[string]ModelUsage{}
+	p.closed -= p.cost
+	p.usage, p.cost, p.byModel = transcript.Usage{}, 0, map[string]ModelUsage{}
 }
 
 // close returns what was spent since a turn was closed last.

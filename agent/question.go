@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -99,6 +100,11 @@ func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	replies := make(chan reply, 2)
+	reminded := l.remindOf(ctx)
+	defer func() {
+		stop()
+		<-reminded
+	}()
 	asked := 1
 	go func() {
 		r := unasked("it ended without an answer")
@@ -134,6 +140,32 @@ func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 		}
 	}
 	return first.ans, first.err
+}
+
+// idleAfter is how long a person may look at a question before hooks are told that it waits.
+const idleAfter = time.Minute
+
+// remindOf tells hooks, once, that the person who is asked has not answered for a while. What
+// it returns is closed when it has ended, which it does soon after ctx.
+func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	if !l.a.opt.Hooks.Has(hook.Notification) {
+		close(done)
+		return done
+	}
+	go func() {
+		defer close(done)
+		t := time.NewTimer(idleAfter)
+		defer t.Stop()
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+			_, _ = l.a.Fire(ctx, hook.Input{ // a store that fails stops the loop by itself
+				Event: hook.Notification, NotificationType: "idle_prompt", Title: "Waiting for you", Message: "Holdfast is waiting for your input",
+			})
+		}
+	}()
+	return done
 }
 
 // askHere asks the host. Every failure but ErrLeave is a no.

@@ -15,7 +15,9 @@ import (
 
 // resumePolicy puts what was decided in a run that no Close has ended in force
 // again: grants and patches. The mode follows its own rule. A permission that
-// cannot be read here is left out, which the notices say; a denial stops.
+// cannot be read here is left out, which the notices say; a denial stops. Those that a
+// sub-agent's log has were for a run of its parent, which may have ended, or have revoked
+// them: only what forbids comes back.
 func (a *Agent) resumePolicy(st *session.State) (notices []string, err error) {
 	g := &a.ledger
 	g.mu.Lock()
@@ -28,6 +30,16 @@ func (a *Agent) resumePolicy(st *session.State) (notices []string, err error) {
 		}
 		if c.Mode != "" || c.Limit != nil && c.Limit.Turn != st.OpenTurn {
 			continue
+		}
+		if a.opt.parent != nil && c.Revoke == "" {
+			strict, ok := c.Strict()
+			if !ok {
+				if c.Grant != nil {
+					notices = append(notices, fmt.Sprintf("what was allowed in an earlier run (%s) is asked about again", c.Grant.Name))
+				}
+				continue
+			}
+			c = strict
 		}
 		switch err := a.apply(c, 0); {
 		case err != nil && c.Grant != nil && c.Grant.Effect == policy.Allow:

@@ -48,7 +48,11 @@ func (a *Agent) start(ctx context.Context, emit func(Event)) (*loop, error) {
 		}
 		return nil, err
 	}
-	if err := l.opening(ctx); err != nil {
+	err = l.enter(ctx)
+	if err == nil {
+		err = l.opening(ctx)
+	}
+	if err != nil {
 		l.broken = err
 		return nil, err
 	}
@@ -65,6 +69,7 @@ func (l *loop) tellOpened(emit func(Event)) {
 	}
 	l.told = true
 	l.emit = emit
+	l.opened.Tools = l.a.toolNames()
 	l.tell(l.opened)
 	l.tellUntold()
 }
@@ -101,6 +106,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	l.turns, l.left = got.State.Turns, leftOf(got.State)
 	l.mark = got.State.Mark
 	l.saves.at = got.State.Saved
+	a.once.had = got.State.Told
 	l.use(got.Transcript)
 	if got.State.Mark == nil { // no request since the transcript was rewritten
 		l.lastUsage = transcript.Usage{}

@@ -31,7 +31,11 @@ type Definition struct {
 	Mode           policy.Mode // "" is its parent's, than which it is never weaker
 	MaxTurns       int         // model calls; 0 is no bound
 	Background     bool        // its calls always go on in the background
-	Origin         string      // where it was defined, for people
+	// Isolated has each work in a checkout of its own, and Skills are what it has read when
+	// it begins. Both are for [SubagentOptions].Tools to see to; without it they are refused.
+	Isolated bool
+	Skills   []string
+	Origin   string // where it was defined, for people
 }
 
 // Worker is the definition of the sub-agent that is there when none is defined.
@@ -69,7 +73,12 @@ type Equipment struct {
 	Return        func(dir string) error // see [Options].Return
 	Instructions  Instructions           // see [Options].Instructions
 	LoopObservers []LoopObserver
-	Close         func() error // called when it has ended; may be nil
+	// Enter is its option of that name.
+	Enter func(ctx context.Context) (dir, told string, err error)
+	// Left is called when it has ended, before Close: what its parent's model is told of what
+	// it leaves behind, or ""; may be nil.
+	Left  func(ctx context.Context) string
+	Close func() error // called when it has ended; may be nil
 }
 
 // Workplace is whom tools are made for.
@@ -99,6 +108,7 @@ type Subagents struct {
 
 	mu      sync.Mutex
 	a       *Agent
+	live    []*Agent // all that have begun, mates too, and have not ended
 	mates   []*Mate
 	changed chan struct{} // closed when a mate has begun to wait or has left, and replaced
 	closed  bool
@@ -144,6 +154,9 @@ func NewSubagents(o *SubagentOptions) (*Subagents, error) {
 	for i, d := range s.o.Definitions {
 		if err := d.check(); err != nil {
 			return nil, fmt.Errorf("agent: %w", err)
+		}
+		if s.o.Tools == nil && (d.Isolated || len(d.Skills) > 0) {
+			return nil, fmt.Errorf("agent: the sub-agent %s wants a checkout of its own, or skills, and nothing here gives it that", d.Name)
 		}
 		if slices.ContainsFunc(s.o.Definitions[:i], func(e Definition) bool { return e.Name == d.Name }) {
 			return nil, fmt.Errorf("agent: two kinds of sub-agents are called %q", d.Name)
@@ -302,7 +315,7 @@ func (s *Subagents) requests(_ *tool.Call, in agentInput) ([]policy.Request, err
 }
 
 // run gives a sub-agent its task, and returns what it says in the end.
-func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (_ tool.Result, err error) {
+func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out tool.Result, err error) {
 	parent, err := s.parent()
 	if err != nil {
 		return tool.Result{}, err
@@ -316,19 +329,27 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (_ too
 		return tool.Result{}, err
 	}
 	defer free()
-	child, closer, err := s.child(ctx, parent, birth{kind: d, title: in.Description, resume: in.Resume, use: c.ID, mode: policy.Mode(in.Mode)})
+	child, with, err := s.child(ctx, parent, birth{kind: d, title: in.Description, resume: in.Resume, use: c.ID, mode: policy.Mode(in.Mode)})
 	if err != nil {
 		return tool.Failure("the sub-agent could not be started: " + err.Error()), nil
 	}
-	end := child.Close
-	defer func() { err = errors.Join(err, end(), closer()) }()
+	end, left := child.Close, with.Left
+	defer func() {
+		failed := end()
+		if text := left(context.WithoutCancel(ctx)); text != "" {
+			out.Content = append(out.Content, transcript.Text{Text: text})
+		}
+		if err := errors.Join(failed, with.Close()); err != nil {
+			parent.Notice(fmt.Sprintf("the sub-agent %s did not end well: %v", child.SessionID(), err))
+		}
+	}()
 	res, err := s.work(ctx, parent, child, c.ID, in.Prompt)
 	switch {
 	case errors.Is(err, session.ErrBusy) && in.Resume != "":
 		return tool.Failure("the sub-agent " + in.Resume + " still works: wait until it has ended"), nil
 	case errors.Is(err, approval.ErrLeave) && parent.goesOn():
-		end = child.Leave
-		return left(child.SessionID()), nil
+		end, left = child.Leave, nothingLeft
+		return waits(child.SessionID()), nil
 	case err != nil:
 		return tool.Result{}, err
 	case ctx.Err() != nil:
@@ -368,8 +389,8 @@ func (s *Subagents) turn(ctx context.Context, parent, child *Agent, use string, 
 	return res, nil
 }
 
-// left is what the parent's model reads of a sub-agent that was left with a question.
-func left(id string) tool.Result {
+// waits is what the parent's model reads of a sub-agent that was left with a question.
+func waits(id string) tool.Result {
 	return tool.Failure("The sub-agent waits for an answer to a question of its own, and the session stopped meanwhile. " +
 		"[sub-agent " + id + ": give this as resume to go on with it]")
 }

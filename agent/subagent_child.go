@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -24,9 +26,10 @@ type birth struct {
 	extra  []tool.Tool
 }
 
-// child makes a sub-agent. It has not begun.
-func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, func() error, error) {
-	m, err := s.model(p, b.kind)
+// child makes a sub-agent, which has not begun. The caller closes what comes with it when that
+// has ended.
+func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, *Equipment, error) {
+	m, fallback, err := s.model(p, b.kind)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -34,29 +37,66 @@ func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, func(
 	if err != nil {
 		return nil, nil, err
 	}
-	closer, err := s.equip(ctx, p, b, o)
+	o.Fallback = fallback
+	with, err := s.equip(ctx, p, b, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	a, err := New(m, o)
 	if err != nil {
-		return nil, nil, errors.Join(err, closer())
+		return nil, nil, errors.Join(err, with.Close())
 	}
-	return a, closer, nil
+	s.mu.Lock()
+	s.live = append(s.live, a)
+	s.mu.Unlock()
+	shut := with.Close
+	with.Close = func() error {
+		s.mu.Lock()
+		s.live = slices.DeleteFunc(s.live, func(o *Agent) bool { return o == a })
+		s.mu.Unlock()
+		return shut()
+	}
+	return a, with, nil
 }
 
-func (s *Subagents) model(p *Agent, d Definition) (model.Model, error) {
+// questions are what sub-agents ask and nobody has answered yet.
+func (s *Subagents) questions() (list []approval.Question) {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	live := slices.Clone(s.live)
+	s.mu.Unlock()
+	for _, a := range live {
+		list = append(list, a.questions()...)
+	}
+	return list
+}
+
+// questions are what the agent itself asks.
+func (a *Agent) questions() []approval.Question {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.loop == nil || a.loop.round == nil {
+		return nil
+	}
+	return a.loop.round.questions()
+}
+
+// model is that of a kind, and what answers for the parent's when it is that.
+func (s *Subagents) model(p *Agent, d Definition) (m, fallback model.Model, err error) {
 	switch {
 	case d.Model == "" || d.Model == "inherit" || d.Model == p.model.Info().Model:
-		return p.model, nil
+		return p.model, p.opt.Fallback, nil
 	case s.o.Model == nil:
-		return nil, fmt.Errorf("model %s: there is only %s here", d.Model, p.model.Info().Model)
+		return nil, nil, fmt.Errorf("model %s: there is only %s here", d.Model, p.model.Info().Model)
 	}
-	return s.o.Model(d.Model)
+	m, err = s.o.Model(d.Model)
+	return m, nil, err
 }
 
-// equip gives a sub-agent its tools. The caller calls what it returns when that has ended.
-func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (closer func() error, err error) {
+// equip gives a sub-agent its tools. The caller closes what it returns when that has ended.
+func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_ *Equipment, err error) {
 	p.mu.Lock()
 	e := Equipment{Tools: p.tools, Instructions: p.opt.Instructions}
 	p.mu.Unlock()
@@ -72,6 +112,9 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (c
 	if e.Close == nil {
 		e.Close = func() error { return nil }
 	}
+	if e.Left == nil {
+		e.Left = nothingLeft
+	}
 	if b.kind.Tools != nil {
 		e.Tools = e.Tools.Only(b.kind.Tools...)
 	}
@@ -84,9 +127,11 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (c
 			return nil, errors.Join(err, e.Close())
 		}
 	}
-	o.Background, o.Return, o.Instructions, o.LoopObservers = e.Background, e.Return, e.Instructions, e.LoopObservers
-	return e.Close, nil
+	o.Background, o.Return, o.Instructions, o.LoopObservers, o.Enter = e.Background, e.Return, e.Instructions, e.LoopObservers, e.Enter
+	return &e, nil
 }
+
+func nothingLeft(context.Context) string { return "" }
 
 // options are the parent's, as far as they are a sub-agent's, too.
 func (s *Subagents) options(ctx context.Context, p *Agent, b birth) (*Options, error) {
@@ -107,7 +152,7 @@ func (s *Subagents) options(ctx context.Context, p *Agent, b birth) (*Options, e
 		Sessions: p.opt.Sessions, Session: restore, NoPersist: p.opt.NoPersist,
 		System: d.Prompt, MaxTokens: p.opt.MaxTokens, Effort: p.opt.Effort,
 		Guards: guards, Name: name, Ask: p.opt.Ask, AskTimeout: p.opt.AskTimeout, Sandbox: p.opt.Sandbox, Profile: p.opt.Profile,
-		Hooks: p.opt.Hooks, Mask: p.opt.Mask, MaxTurns: d.MaxTurns, Retry: p.opt.Retry, Compact: p.opt.Compact,
+		Hooks: p.opt.Hooks, Mask: p.opt.Mask, MaxTurns: d.MaxTurns, Retry: p.opt.Retry, Compact: p.opt.Compact, Mutators: p.opt.Mutators,
 		Clock: p.opt.Clock, NewID: p.opt.NewID, Sleep: p.opt.Sleep, Rand: p.opt.Rand,
 		parent: p, kind: d.Name,
 	}

@@ -3,11 +3,13 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
@@ -199,6 +201,34 @@ func TestASubagentIsNeverFreer(t *testing.T) {
 	}
 }
 
+// What rewrites the transcript of the parent, to redact it say, does so for its sub-agents; and
+// the model that stands in for its own does so for theirs.
+func TestASubagentHasItsParentsMutatorsAndFallback(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	look := rewriter(func(c agent.Cursor) ([]transcript.Encoded, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, e := range c.Items {
+			seen[e.Text()] = true
+		}
+		return c.Items, nil
+	})
+	second := play(t, step{text: "from the fallback"})
+	second.info.Model = "second"
+	heir := kind("heir")
+	heir.Model = ""
+	h := newHouse(t, agent.Options{Fallback: second, Retry: agent.Retry{Max: -1}, Mutators: []agent.Mutator{look}},
+		[]step{{uses: []transcript.ToolUse{delegate("c1", "heir", "look into it", "")}}, failing(model.ErrorOverloaded), {text: "done"}}, nil, heir)
+	prompt(t, h.parent, "begin")
+	if text, failed := resultText(t, h.parent, "c1"); failed || !strings.Contains(text, "from the fallback") {
+		t.Errorf("the sub-agent said %q", text)
+	}
+	if !seen["begin"] || !seen["look into it"] {
+		t.Errorf("the mutator has seen %v", seen)
+	}
+}
+
 func TestSubagentsSpendTheirParentsBudget(t *testing.T) {
 	much := &transcript.Usage{Input: 600}
 	h := newHouse(t, agent.Options{MaxTotalTokens: 1000, Tools: registry(t, says("look", "a tree"))},
@@ -264,43 +294,67 @@ func TestASubagentInTheBackgroundIsGoneOnWith(t *testing.T) {
 	}
 }
 
-func TestAForkGoesOnWithForksOfItsSubagents(t *testing.T) {
-	a := play(t, step{text: "first"}, step{text: "second"})
-	kinds := map[string]*fake{"a": a}
-	h := newHouse(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}, {text: "done"}}, kinds, kind("a"))
-	prompt(t, h.parent, "begin")
-	child := h.children()[0]
-	o := agent.Options{Sessions: h.sessions, Session: session.RestoreOptions{SessionID: h.parent.SessionID(), Fork: true}}
-	fork := newHouse(t, o, []step{{uses: []transcript.ToolUse{delegate("c2", "a", "go on", `,"resume":"`+child.ID+`"`)}}, {text: "done"}}, kinds, kind("a"))
-	prompt(t, fork.parent, "begin")
-	if text, isError := resultText(t, fork.parent, "c2"); isError || !strings.HasPrefix(text, "second") {
-		t.Errorf("%v %q", isError, text)
+// What a sub-agent has found is not lost because its tools did not end well.
+func TestToolsOfASubagentThatDoNotEndWell(t *testing.T) {
+	subs, err := agent.NewSubagents(&agent.SubagentOptions{
+		Tools: func(context.Context, agent.Workplace) (agent.Equipment, error) {
+			return agent.Equipment{Tools: registry(t), Close: func() error { return errors.New("the server hangs") }}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	forked := fork.children()
-	if len(forked) != 1 || forked[0].Parent != child.ID {
-		t.Errorf("children of the fork: %+v", forked)
+	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Agent", `{"description":"x","prompt":"go"}`)}}, step{text: "found it"}, step{text: "thanks"})
+	a := newAgent(t, m, agent.Options{Sessions: sessions(t), Tools: registry(t, subs.Tool()), Subagents: subs})
+	all := events(t, a, "begin")
+	if text, isError := resultText(t, a, "c1"); isError || !strings.HasPrefix(text, "found it") {
+		t.Errorf("error %v: %q", isError, text)
 	}
-	if again, err := h.sessions.Get(t.Context(), child.ID); err != nil || again.Head != child.Head {
-		t.Errorf("the child was written to: %+v %v", again, err)
-	}
-	stranger := newHouse(t, agent.Options{Sessions: h.sessions}, []step{{uses: []transcript.ToolUse{delegate("c3", "a", "go on", `,"resume":"`+child.ID+`"`)}}, {text: "done"}}, kinds, kind("a"))
-	prompt(t, stranger.parent, "begin")
-	if text, isError := resultText(t, stranger.parent, "c3"); !isError || !strings.Contains(text, "no sub-agent of this session") {
-		t.Errorf("%v %q", isError, text)
+	if !slices.ContainsFunc(all, func(e agent.Event) bool {
+		n, is := e.(agent.Notice)
+		return is && strings.Contains(n.Text, "the server hangs")
+	}) {
+		t.Error("the person is not told")
 	}
 }
 
-func TestContinueSkipsSubagents(t *testing.T) {
-	h := newHouse(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}, {text: "done"}},
-		map[string]*fake{"a": play(t, step{text: "first"})}, kind("a"))
-	prompt(t, h.parent, "begin")
-	id := h.parent.SessionID()
-	if err := h.parent.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := h.sessions.Restore(t.Context(), session.RestoreOptions{ContinueRecent: true}); err != nil || r.Log.ID() != id {
-		t.Errorf("goes on with %v, want %s: %v", r, id, err)
-	}
+// What a hook that nobody waits for says about a call is told to who has made it.
+func TestAHookThatIsLateSpeaksToItsAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hooks := hook.New(nil)
+		err := hooks.Register(hook.Definition{Event: hook.PreToolUse, Name: "late", Async: true, Func: func(_ context.Context, in hook.Input) (*hook.Output, error) {
+			return &hook.Output{Context: "about " + in.ToolUseID}, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits := func(context.Context) { synctest.Wait() }
+		scout := play(t, step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}, during: waits},
+			step{uses: []transcript.ToolUse{use("x2", "look", `{}`)}, during: waits}, step{text: "found it", during: waits})
+		h := newHouse(t, agent.Options{Tools: registry(t, says("look", "a tree")), Hooks: hooks},
+			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "find it", "")}}, {text: "thanks"}},
+			map[string]*fake{"scout": scout}, kind("scout"))
+		prompt(t, h.parent, "begin")
+		if _, notes := answersOf(h.parent.Snapshot().Items, ""); !slices.Equal(notes, []string{"PreToolUse hook: about c1"}) {
+			t.Errorf("the parent has heard %q", notes)
+		}
+		_, notes := answersOf(scout.items(&scout.asked[2]), "")
+		if text := strings.Join(notes, "\n"); !strings.Contains(text, "about x1") || strings.Contains(text, "about c1") { // of x2 maybe not yet
+			t.Errorf("the sub-agent has heard %q", text)
+		}
+		if err := h.parent.Close(); err != nil {
+			t.Error(err)
+		}
+		ran := 0
+		for _, k := range kinds(t, h.sessions, h.children()[0].ID) {
+			if k == session.KindHookRan {
+				ran++
+			}
+		}
+		if ran != 4 { // each begins, and comes back
+			t.Errorf("%d records of hooks in the sub-agent's log", ran)
+		}
+	})
 }
 
 func TestWhatNoSubagentIs(t *testing.T) {

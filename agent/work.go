@@ -119,8 +119,16 @@ func (l *loop) attend(ctx context.Context) (Step, bool, error) {
 }
 
 // halt ends calls that still run when the loop will not attend to them any more,
-// and records what became of them where it can.
+// and records what became of them where it can; where it cannot, the loop is broken.
 func (l *loop) halt(ctx context.Context) error {
+	err := l.cutShort(ctx)
+	if err != nil && l.broken == nil {
+		l.broken = err
+	}
+	return err
+}
+
+func (l *loop) cutShort(ctx context.Context) error {
 	r := l.round
 	if r == nil || r.work == nil {
 		return nil

@@ -16,7 +16,7 @@ type QuestionOptions struct {
 	Agent   string        // default that of the decision
 	Cwd     string        // the session's folder
 	Home    string        // of the user: nothing that holds all of it is offered as a scope
-	Sandbox string        // what would hold the call; default "none"
+	Sandbox string        // what would hold the call; default "none", but of words
 	At      time.Time     // when it is asked
 	Timeout time.Duration // then the answer is no; 0 is never
 }
@@ -37,7 +37,7 @@ func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Questi
 	if q.Why == "" {
 		q.Why = q.By + " asks"
 	}
-	if q.Sandbox == "" {
+	if q.Sandbox == "" && !words(requests) {
 		q.Sandbox = "none"
 	}
 	if q.Agent == "" {
@@ -59,6 +59,11 @@ func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Questi
 	}
 	q.Scopes = scopes(q, o.Home)
 	return q
+}
+
+// words reports whether requests are about words alone.
+func words(requests []policy.Request) bool {
+	return len(requests) > 0 && !slices.ContainsFunc(requests, func(r policy.Request) bool { return !r.Words() })
 }
 
 // MaxShown is how much of a request a question shows, in bytes.

@@ -107,3 +107,17 @@ func TestNewCutsWhatIsShown(t *testing.T) {
 		})
 	}
 }
+
+// A question in words has nothing that could be held.
+func TestNewOfWords(t *testing.T) {
+	ask := policy.Request{Tool: approval.AskTool, Resource: approval.AskTool, Person: true}
+	call := policy.Request{Tool: "mcp__s__t", Operation: policy.OpMCP, Resource: "s/t", Person: true}
+	for _, c := range []struct {
+		requests []policy.Request
+		want     string
+	}{{[]policy.Request{ask}, ""}, {[]policy.Request{call}, "none"}, {[]policy.Request{ask, call}, "none"}, {nil, "none"}} {
+		if q := approval.New(c.requests, policy.Decision{}, approval.QuestionOptions{}); q.Sandbox != c.want {
+			t.Errorf("%v: %q", c.requests, q.Sandbox)
+		}
+	}
+}

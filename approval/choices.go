@@ -203,7 +203,7 @@ func (c *Choice) read(v any) (list []string, err error) {
 		return nil, fmt.Errorf("at most %d can be chosen", MaxOptions+1)
 	}
 	for i, text := range list {
-		if wrong := checkText("it", text, maxChoiceText); wrong != "" {
+		if wrong := checkText("a text", text, maxChoiceText); wrong != "" {
 			return nil, errors.New(wrong)
 		}
 		if slices.Contains(list[:i], text) {

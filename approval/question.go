@@ -25,7 +25,7 @@ type Question struct {
 	Rule     *policy.Origin   `json:"rule,omitempty"`
 	Mode     policy.Mode      `json:"mode"`
 	Cwd      string           `json:"cwd,omitempty"`
-	Sandbox  string           `json:"sandbox,omitempty"` // what would hold the call; "none" when nothing does
+	Sandbox  string           `json:"sandbox,omitempty"` // what would hold the call; "none" when nothing does, "" when it is words
 	Scopes   []Scope          `json:"scopes,omitempty"`  // offered for "for this session", narrowest first; none for an override
 	AskedAt  time.Time        `json:"asked_at"`
 	Expires  *time.Time       `json:"expires_at,omitempty"` // then the answer is no

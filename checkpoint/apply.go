@@ -1,11 +1,15 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/session"
@@ -62,14 +66,17 @@ type applying struct {
 }
 
 func (a *applying) files(ctx context.Context) error {
-	n := 0
-	for i := range a.p.Files {
-		f := &a.p.Files[i]
-		if !f.changes() {
-			continue
+	list := a.p.changing()
+	if len(list) > 0 && !a.p.o.Transcript {
+		// Before the first one: a crash after the last would leave the model untold.
+		if err := a.tell(ctx, list); err != nil {
+			return err
 		}
+	}
+	n := 0
+	for _, f := range list {
 		if err := a.file(ctx, f); err != nil {
-			return fmt.Errorf("checkpoint: %s: %w; of %d files %d were put back, going back once more does the rest", f.Path, err, a.p.changing(), n)
+			return fmt.Errorf("checkpoint: %s: %w; of %d files %d were put back, going back once more does the rest", f.Path, err, len(list), n)
 		}
 		a.r.Files = append(a.r.Files, *f)
 		n++
@@ -79,20 +86,26 @@ func (a *applying) files(ctx context.Context) error {
 			}
 		}
 	}
-	if n > 0 && !a.p.o.Transcript {
-		return a.tell(ctx)
-	}
 	return nil
 }
 
-func (p *Plan) changing() int {
-	n := 0
+// changing are the files that are changed, in the order in which they are: a file whose
+// folders were made for it comes after what else was put into them.
+func (p *Plan) changing() []*File {
+	var list []*File
 	for i := range p.Files {
 		if p.Files[i].changes() {
-			n++
+			list = append(list, &p.Files[i])
 		}
 	}
-	return n
+	rank := func(f *File) int {
+		if f.Action != Delete || f.save.Folders == 0 {
+			return 0
+		}
+		return math.MaxInt - strings.Count(f.Path, string(filepath.Separator)) // the deepest first
+	}
+	slices.SortStableFunc(list, func(a, b *File) int { return cmp.Compare(rank(a), rank(b)) })
+	return list
 }
 
 // file puts one file back, once what it is is kept.
@@ -181,12 +194,12 @@ const maxTold = 50
 
 // tell queues what the model is to know: its transcript says that the files are what it
 // has made of them.
-func (a *applying) tell(ctx context.Context) error {
+func (a *applying) tell(ctx context.Context, list []*File) error {
 	var text strings.Builder
-	text.WriteString("Files were put back to an earlier state by a person, so they are not what you left: read them again before you change them.")
-	for i, f := range a.r.Files {
+	text.WriteString("A person puts files back to an earlier state, so they are not what you left: read them again before you change them.")
+	for i, f := range list {
 		if i == maxTold {
-			fmt.Fprintf(&text, "\n… and %d more", len(a.r.Files)-i)
+			fmt.Fprintf(&text, "\n… and %d more", len(list)-i)
 			break
 		}
 		word := "put back"

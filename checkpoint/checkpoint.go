@@ -99,8 +99,9 @@ type Plan struct {
 	// Undone are the rewrites of the transcript that are taken back with it.
 	Undone []session.Rewritten `json:"undone,omitempty"`
 
-	s *session.Sessions
-	o Options
+	s    *session.Sessions
+	o    Options
+	head int64 // of the log that was looked at
 }
 
 // Result is what [Plan.Apply] has done.
@@ -143,7 +144,7 @@ func New(ctx context.Context, s *session.Sessions, id string, o Options) (*Plan,
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Session: id, To: o.To, Files: []File{}, s: s, o: o}
+	p := &Plan{Session: id, To: o.To, Files: []File{}, s: s, o: o, head: m.Head}
 	state, err := s.StateAt(ctx, id, o.To)
 	if err != nil {
 		return nil, err
@@ -172,6 +173,16 @@ func New(ctx context.Context, s *session.Sessions, id string, o Options) (*Plan,
 // Changes reports whether there is anything to do.
 func (p *Plan) Changes() bool {
 	return slices.ContainsFunc(p.Files, func(f File) bool { return f.changes() }) || p.o.Transcript
+}
+
+// Head is the last record of the log that was looked at: going back to it takes all of this
+// back.
+func (p *Plan) Head() int64 { return p.head }
+
+// Digest identifies exactly what a person was shown: the point, each file with what is to
+// be done and what it is now, and how far the session had gone.
+func (p *Plan) Digest() string {
+	return session.Sum(fmt.Appendf(nil, "%s %d %d %v %v %v\n%s", p.Session, p.To, p.head, p.o.Transcript, p.o.Fork, p.o.Force, p.print())).String()
 }
 
 // Ready says with a [*BlockedError] why the plan cannot be carried out.

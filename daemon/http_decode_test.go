@@ -51,7 +51,7 @@ func FuzzDecodeBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, v := range []any{
-			new(decisionRequest), new(runRequest), new(policyPatch), new(forkRequest), new(sessionPatch), new(tokenRequest), new(policyTest), new(givenInput),
+			new(decisionRequest), new(runRequest), new(policyPatch), new(forkRequest), new(sessionPatch), new(tokenRequest), new(policyTest), new(givenInput), new(Rewind),
 		} {
 			err := decodeBody(b, v)
 			if err == nil {

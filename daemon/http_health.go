@@ -148,6 +148,7 @@ func (a *api) capabilities() []string {
 		{"metrics", a.o.Metrics != nil},
 		{"policy", p.Policy != nil},
 		{"policy.test", p.Test != nil},
+		{"rewind", p.Rewind != nil},
 		{"workspaces", a.o.Workspaces != nil},
 	} {
 		if has.ok {

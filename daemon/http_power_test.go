@@ -26,6 +26,7 @@ func TestNotOffered(t *testing.T) {
 		{"POST", "/v1/audit/verify", `{}`},
 		{"GET", "/v1/doctor", ""},
 		{"GET", "/v1/sessions/a/export", ""},
+		{"POST", "/v1/sessions/a/rewind", `{"to":"1"}`},
 	} {
 		if p := w.want(501, nil, tt[0], tt[1], tt[2]).problem(t); p.Code != "not_offered" {
 			t.Errorf("%v: %+v", tt, p)
@@ -64,6 +65,10 @@ func TestPower(t *testing.T) {
 				}
 				return []json.RawMessage{json.RawMessage(`{"after":"` + q.After + `"}`)}, "", nil
 			},
+			Rewind: func(_ context.Context, id, by string, r Rewind) (json.RawMessage, error) {
+				b, err := json.Marshal(r)
+				return json.RawMessage(`{"by":"` + by + `","of":"` + id + `","r":` + string(b) + `}`), err
+			},
 			Verify: func(_ context.Context, id string) (json.RawMessage, error) { return doc(`{"session":"` + id + `"}`) },
 		}
 	})
@@ -79,6 +84,17 @@ func TestPower(t *testing.T) {
 			t.Errorf("%v: %s", tt, got)
 		}
 	}
+	const back = "/v1/sessions/a%20b/rewind"
+	for _, s := range []auth.Scope{auth.Read, auth.Run} {
+		w.want(403, nil, "POST", back, `{"to":"1"}`, w.as(s)).problem(t)
+	}
+	if got := w.want(200, nil, "POST", back, `{"to":"turn:1","except":["a"],"digest":"d"}`, w.as(auth.Approve)); !strings.Contains(string(got.body), `"of":"a b","r":{"to":"turn:1","except":["a"],"digest":"d"}`) {
+		t.Errorf("%s", got)
+	}
+	for _, body := range []string{`{"to":1}`, `{"by":"x"}`, `{"To":"1"}`, `{"except":"a"}`, `{"digest":null}`} {
+		w.want(400, nil, "POST", back, body).problem(t)
+	}
+	w.want(404, nil, "POST", "/v1/sessions/nobody/rewind", `{"to":"1"}`)
 	got := w.want(200, nil, "GET", "/v1/sessions/a%20b/export", "")
 	if string(got.body) != "a b\n" || got.header.Get("Content-Disposition") != `attachment; filename="a_b.jsonl"` {
 		t.Errorf("%s %v", got, got.header)

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -58,6 +59,13 @@ func (a *api) sessionRoutes() []route {
 			doc:   "Starts a session that shares the records of this one up to an item, or up to a record.",
 			scope: auth.Run, body: forkRequest{}, status: http.StatusCreated, answer: Session{},
 			problems: append(one, outcome.Conflict), serve: a.forkSession,
+		},
+		{
+			method: http.MethodPost, path: "/v1/sessions/{id}/rewind", id: "rewindSession", tag: "sessions",
+			doc: "Takes files and transcript back to an earlier point, as holdfast sessions rewind does: says what it would do, and does it " +
+				"when the digest of just that is sent with the same request.",
+			scope: auth.Approve, body: Rewind{}, answer: json.RawMessage(nil),
+			problems: append(one, outcome.Busy, outcome.Conflict, outcome.NotOffered), serve: a.rewindSession,
 		},
 	}
 }
@@ -318,4 +326,22 @@ func (a *api) itemAt(ctx context.Context, m session.Meta, seq int64) (string, er
 		return "", refuse(outcome.Usage, "the transcript was still empty at record "+strconv.FormatInt(seq, 10), "start a new run instead")
 	}
 	return state.Items[len(state.Items)-1].ID(), nil
+}
+
+func (a *api) rewindSession(c *call) error {
+	if a.o.Power.Rewind == nil {
+		return notOffered()
+	}
+	var r Rewind
+	if err := c.into(&r); err != nil {
+		return err
+	}
+	m, err := a.meta(c)
+	if err != nil {
+		return err
+	}
+	if r.Digest != "" && a.o.Runs.Busy(m.ID) {
+		return refuse(outcome.Busy, "session "+m.ID+" runs", "stop it first: POST /v1/runs/"+runOf(m)+"/stop")
+	}
+	return c.made(a.o.Power.Rewind(c.ctx(), m.ID, c.caller.Name, r))
 }

@@ -290,7 +290,7 @@ func TestScriptInTheBackground(t *testing.T) {
 	}
 	s.fire(t, Input{Event: PreCompact, Trigger: "auto"})
 	waitFor(t, func() bool {
-		for _, out := range s.Late() {
+		for _, out := range s.Late("s1") {
 			return saidText(out.Notices) == "Archived before auto compaction"
 		}
 		return false

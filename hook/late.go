@@ -80,7 +80,7 @@ func (f *firing) late() Outcome {
 	if void := o.decided(); len(void) > 0 {
 		o.Notices = append(o.Notices, Said{By: o.Ran.Hooks[0].Name, What: "asked too late, as nobody waits for it, for " + list(void)})
 	}
-	return Outcome{Event: o.Event, Ran: o.Ran, Context: o.Context, Notices: o.Notices}
+	return Outcome{Event: o.Event, Ran: o.Ran, Context: o.Context, Notices: o.Notices, session: f.in.SessionID}
 }
 
 // decided names what is in an outcome beside texts.

@@ -32,16 +32,16 @@ func TestAsync(t *testing.T) {
 				if h := out.Ran.Hooks; len(h) != 2 || h[0].Name != "slow" || h[0].Effect != "async" {
 					t.Errorf("log %+v", out.Ran)
 				}
-				if late := r.Late(); late != nil {
+				if late := r.Late(""); late != nil {
 					t.Errorf("early: %+v", late)
 				}
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				late := r.Late()
+				late := r.Late("")
 				if len(late) != 1 || sayings(late[0].Context) != "slow: done" || sayings(late[0].Notices) != "slow: m" || late[0].Ran.Hooks[0].Millis != 60_000 {
 					t.Errorf("late: %+v", late)
 				}
-				if again := r.Late(); again != nil {
+				if again := r.Late(""); again != nil {
 					t.Errorf("twice: %+v", again)
 				}
 			})
@@ -58,7 +58,7 @@ func TestLateDecidesNothing(t *testing.T) {
 		r := registryOf(t, says, Definition{Event: PreToolUse, Name: "h", Func: returns(all), Async: true})
 		out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash"})
 		synctest.Wait()
-		late := r.Late()
+		late := r.Late("")
 		if out.Block != nil || len(late) != 1 {
 			t.Fatalf("%+v, late %+v", out, late)
 		}
@@ -85,7 +85,7 @@ func TestAsyncTimeout(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		late := r.Late()
+		late := r.Late("")
 		if len(late) != 2 || !strings.Contains(sayings(late[0].Notices), "ran out of time (1s)") || !strings.Contains(sayings(late[1].Notices), "ran out of time (2s)") {
 			t.Errorf("late: %+v", late)
 		}
@@ -111,7 +111,7 @@ func TestDetached(t *testing.T) {
 						Definition{Event: PreToolUse, Command: "c", Async: async})
 					out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: "Bash"})
 					synctest.Wait()
-					if len(r.Late()) != 0 || out.Block != nil || out.Ran.Hooks[0].Effect != "async" {
+					if len(r.Late("")) != 0 || out.Block != nil || out.Ran.Hooks[0].Effect != "async" {
 						t.Errorf("%+v", out)
 					}
 					if tt.late != nil {
@@ -119,7 +119,7 @@ func TestDetached(t *testing.T) {
 					}
 					close(ch)
 					synctest.Wait()
-					late := r.Late()
+					late := r.Late("")
 					if len(late) != 1 || sayings(late[0].Context) != tt.context || sayings(late[0].Notices) != tt.notices {
 						t.Errorf("late: %+v", late)
 					}
@@ -129,12 +129,25 @@ func TestDetached(t *testing.T) {
 	}
 }
 
+func TestLateIsOfASession(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := registryOf(t, says, Definition{Event: Stop, Name: "h", Func: returns(&Output{Context: "c"}), Async: true})
+		for _, id := range []string{"a", "b", "a"} {
+			r.Fire(t.Context(), Input{Event: Stop, SessionID: id})
+		}
+		synctest.Wait()
+		if n := len(r.Late("a")); n != 2 || len(r.Late("a")) != 0 || len(r.Late("b")) != 1 || len(r.Late("b")) != 0 {
+			t.Errorf("%d of a", n)
+		}
+	})
+}
+
 func TestLateIsBounded(t *testing.T) {
 	var r Registry
 	for range maxLate + 5 {
 		r.keep(Outcome{Event: Stop})
 	}
-	if n := len(r.Late()); n != maxLate {
+	if n := len(r.Late("")); n != maxLate {
 		t.Errorf("%d kept", n)
 	}
 }

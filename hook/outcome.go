@@ -27,6 +27,8 @@ type Outcome struct {
 	SessionTitle, InitialMessage, WorktreePath string
 	WatchPaths                                 []string
 	HidePrompt                                 bool
+
+	session string // of one that came late: whose it is
 }
 
 // Said is a text and which hook it is from.

@@ -155,18 +155,25 @@ func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 	return f.out
 }
 
-// Late returns what hooks that nobody waited for have said since, one outcome each:
-// texts for the model and the person, and the record of the run. The last 1000 are
-// kept.
-func (r *Registry) Late() []Outcome {
+// Late returns what hooks that nobody waited for have said since about a session
+// ([Input].SessionID), one outcome each: texts for the model and the person, and the record
+// of the run. The last 1000 of all sessions are kept.
+func (r *Registry) Late(session string) []Outcome {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	said := r.said
-	r.said = nil
-	return said
+	var list, others []Outcome
+	for _, o := range r.said {
+		if o.session == session {
+			list = append(list, o)
+		} else {
+			others = append(others, o)
+		}
+	}
+	r.said = others
+	return list
 }
 
 // Close ends hooks that still run, and waits for that; functions that do not heed

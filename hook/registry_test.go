@@ -165,7 +165,7 @@ func TestHooksAreFilledIn(t *testing.T) {
 
 func TestHas(t *testing.T) {
 	var none *Registry
-	if none.Has(Stop) || none.Late() != nil || none.Fire(t.Context(), Input{Event: Stop}).Event != Stop {
+	if none.Has(Stop) || none.Late("") != nil || none.Fire(t.Context(), Input{Event: Stop}).Event != Stop {
 		t.Error("a nil registry has hooks")
 	}
 	r := registryOf(t, says, Definition{Event: PreToolUse, Func: quiet}, Definition{Event: SessionStart, Func: quiet})

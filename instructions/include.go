@@ -17,6 +17,10 @@ func (s *Set) include(m Memory, at place, path string, b []byte) {
 		names = names[:maxIncludes]
 	}
 	for _, name := range names {
+		if s.full() {
+			s.notice("%s: its other includes are not looked at: there are more than %d KiB, or %d files, of instructions", path, MaxTotal>>10, MaxFiles)
+			return
+		}
 		target, err := s.resolve(path, name)
 		if err != nil {
 			s.notice("%s: @%s is left out: %v", path, name, err)

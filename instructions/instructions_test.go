@@ -220,13 +220,49 @@ func TestBoundsOfIncludes(t *testing.T) {
 	}
 }
 
+// A folder whose files include each other in their thousands is not read to the end.
+func TestManyIncludes(t *testing.T) {
+	files := map[string]string{}
+	var all, none strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&all, "@a%d.md\n@b%d.md\n", i, i)
+		fmt.Fprintf(&none, "@none%d.md\n", i)
+	}
+	for i := range 60 {
+		files[fmt.Sprintf("a%d.md", i)] = all.String()
+		files[fmt.Sprintf("b%d.md", i)] = none.String()
+	}
+	files["AGENTS.md"] = all.String()
+	s := load(t, instructions.Options{Cwd: world(t, files)})
+	if n := len(s.Files()); n > instructions.MaxFiles {
+		t.Errorf("%d files", n)
+	}
+	n := s.Notices()
+	if len(n) > 201 || !strings.Contains(strings.Join(n, "\n"), "more about instruction files is not told") {
+		t.Errorf("%d notices, the last %q", len(n), n[len(n)-1])
+	}
+
+	files = map[string]string{"AGENTS.md": ""}
+	for i := range 10 {
+		files["AGENTS.md"] += fmt.Sprintf("@c%d.md\n", i)
+		files[fmt.Sprintf("c%d.md", i)] = strings.Repeat("x", 30<<10) + fmt.Sprintf("\n@e%d.md\n@e1%d.md\n", i, i)
+		files[fmt.Sprintf("e%d.md", i)], files[fmt.Sprintf("e1%d.md", i)] = "x", "x"
+	}
+	s = load(t, instructions.Options{Cwd: world(t, files)})
+	told := strings.Join(s.Notices(), "\n")
+	if !strings.Contains(told, "AGENTS.md: its other includes are not looked at") || strings.Contains(told, "e9.md") {
+		t.Error(told)
+	}
+}
+
 func TestNested(t *testing.T) {
 	dir := world(t, map[string]string{
 		"AGENTS.md": "root", "app/api/AGENTS.md": "api @more.md", "app/api/more.md": "more", "app/api/v1/CLAUDE.md": "v1", "lib/AGENTS.md": "beside",
-		".claude/rules/go.md": "---\npaths: \"**/*.go, /docs/**\"\n---\nUse gofmt.", ".claude/rules/bad.md": "---\npaths: 5\n---\n", "app/x.go": "",
+		".claude/rules/go.md": "---\npaths: \"**/*.{go,mod}, /docs/**\"\n---\nUse gofmt.", ".claude/rules/bad.md": "---\npaths: 5\n---\n", "app/x.go": "",
+		".claude/rules/ways.md": "---\npaths: \"" + strings.Repeat("{l,*}", 30) + "\"\n---\nNobody waits for this.",
 	})
 	s := load(t, instructions.Options{Cwd: dir + "/app", Root: dir})
-	if n := s.Notices(); len(n) != 1 || !strings.Contains(n[0], "bad.md:2:8: paths must be a list of globs, not 5") {
+	if n := s.Notices(); len(n) != 2 || !strings.Contains(n[1], "ways.md:2:8:") || !strings.Contains(n[1], "has more than 256 alternatives") || !strings.Contains(n[0], "bad.md:2:8: paths must be a list of globs, not 5") {
 		t.Error(n)
 	}
 	text := s.Text()

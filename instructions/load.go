@@ -8,8 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/bmatcuk/doublestar/v4"
-
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -54,8 +53,8 @@ func Load(o *Options) (*Set, error) {
 		return nil, fmt.Errorf("instructions: there is no mode %q", s.o.Mode)
 	}
 	for _, g := range s.o.Excludes {
-		if !doublestar.ValidatePattern(g) {
-			return nil, fmt.Errorf("instructions: %q is not a glob", g)
+		if err := policy.CheckGlob(g); err != nil {
+			return nil, fmt.Errorf("instructions: %w", err)
 		}
 	}
 	s.first(Managed, place{free: true}, under(s.o.Managed, "AGENTS.md", "CLAUDE.md"))
@@ -167,6 +166,14 @@ func (s *Set) Notices() []string {
 	return slices.Clone(s.notices)
 }
 
+// maxNotices bounds what a folder can have said of it.
+const maxNotices = 200
+
 func (s *Set) notice(format string, args ...any) {
-	s.notices = append(s.notices, fmt.Sprintf(format, args...))
+	switch n := len(s.notices); {
+	case n < maxNotices:
+		s.notices = append(s.notices, fmt.Sprintf(format, args...))
+	case n == maxNotices:
+		s.notices = append(s.notices, "more about instruction files is not told")
+	}
 }

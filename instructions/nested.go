@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // For reads what counts besides, now that a file was read: the files of the folders
@@ -155,9 +156,7 @@ func paths(front *jsontree.Node) ([]string, error) {
 		var list []string
 		items := m.Value.Items
 		if m.Value.Kind == jsontree.Text {
-			for part := range strings.SplitSeq(m.Value.Text, ",") {
-				list = append(list, strings.TrimSpace(part))
-			}
+			list = atCommas(m.Value.Text)
 		} else if m.Value.Kind != jsontree.List {
 			return nil, &yamltree.Error{Offset: m.Value.At, What: m.Key + " must be a list of globs, not " + m.Value.Show()}
 		}
@@ -168,13 +167,33 @@ func paths(front *jsontree.Node) ([]string, error) {
 			list = append(list, items[i].Text)
 		}
 		for _, g := range list {
-			if g == "" || !doublestar.ValidatePattern(g) {
-				return nil, &yamltree.Error{Offset: m.Value.At, What: "not a usable glob: " + g}
+			if g == "" {
+				return nil, &yamltree.Error{Offset: m.Value.At, What: "a glob is empty"}
+			}
+			if err := policy.CheckGlob(g); err != nil {
+				return nil, &yamltree.Error{Offset: m.Value.At, What: err.Error()}
 			}
 		}
 		return append([]string{}, list...), nil
 	}
 	return nil, nil
+}
+
+// atCommas takes globs apart at the commas that are not in braces.
+func atCommas(text string) (list []string) {
+	depth, start := 0, 0
+	for i, c := range []byte(text) {
+		switch {
+		case c == '{':
+			depth++
+		case c == '}':
+			depth--
+		case c == ',' && depth <= 0:
+			list = append(list, strings.TrimSpace(text[start:i]))
+			start = i + 1
+		}
+	}
+	return append(list, strings.TrimSpace(text[start:]))
 }
 
 // matching reads the rules that are about a path.

@@ -76,13 +76,16 @@ func (s *Set) read(m Memory, at place, path string) bool {
 	return true
 }
 
+// full says whether nothing more is taken in.
+func (s *Set) full() bool { return len(s.files) >= MaxFiles || s.size >= MaxTotal }
+
 // add takes a file in, as far as there is room.
 func (s *Set) add(f File, b []byte) {
 	room := MaxTotal - s.size
 	switch {
 	case len(bytes.TrimSpace(b)) == 0:
 		return
-	case len(s.files) >= MaxFiles || room <= 0:
+	case s.full():
 		s.notice("%s is left out: there are more than %d KiB, or %d files, of instructions", f.Path, MaxTotal>>10, MaxFiles)
 		return
 	case len(b) > room:

@@ -31,6 +31,22 @@ type Change struct {
 	By        string `json:"by,omitempty"`
 }
 
+// Strict is what of a change to rules forbids something, and whether anything does.
+func (c Change) Strict() (Change, bool) {
+	switch {
+	case c.Grant != nil:
+		return c, c.Grant.Effect == Deny
+	case c.Patch != nil:
+		p := *c.Patch
+		if p.Allow = nil; p.Default != Deny {
+			p.Default = ""
+		}
+		c.Patch = &p
+		return c, len(p.Deny) > 0 || p.Default == Deny
+	}
+	return c, c.Limit != nil
+}
+
 // Patch adds path rules to guards (seed 002's update_policy). It never takes one
 // away: Allow and Deny are added, Default replaces when it is set.
 type Patch struct {

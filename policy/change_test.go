@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -308,103 +307,6 @@ func TestChildrenAreStricterInEveryMode(t *testing.T) {
 	}
 }
 
-func TestChain(t *testing.T) {
-	w, err := policy.NewWritePaths(policy.PathRules{Deny: []string{"secrets/**"}, Default: policy.Ask, Cwd: "/p"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := policy.NewForbiddenGlobs([]string{"**/.env*"}, "/p", "/home/me")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := running(t, policy.Config{
-		Limits:   []policy.Named{{Name: "forbidden-globs", Policy: f}},
-		Policies: []policy.Named{{Name: "write-path-policy", Policy: w}},
-		Rules:    rulesOf(t, "ask Bash"),
-	})
-	names := func(tool string) []string {
-		var list []string
-		for _, l := range g.Guard(tool).Chain().Links {
-			list = append(list, l.Name)
-		}
-		return list
-	}
-	want := []string{"forbidden-globs", "protected-paths", "write-path-policy", "rules", "mode default"}
-	if got := names("Edit"); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-	apply(t, g, allow(policy.Grant{Tool: "Edit", Operation: policy.OpWrite, Scope: "Edit(generated/*.json)"}))
-	apply(t, g, policy.Change{Patch: &policy.Patch{Mode: "write", Allow: []string{"out/**"}, Default: policy.Deny}})
-	apply(t, g, policy.Change{Patch: &policy.Patch{Tool: "Edit", Mode: "read", Deny: []string{"in/**"}}})
-	apply(t, g, policy.Change{Mode: policy.ModePlan})
-	want = []string{"forbidden-globs", "protected-paths", "session-allow-write-generated---json", "write-path-policy", "read-path-policy", "rules", "mode plan"}
-	if got := names("Edit"); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-	want = []string{"forbidden-globs", "protected-paths", "write-path-policy", "rules", "mode plan"}
-	if got := names("Write"); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-	c := g.Guard("Edit").Chain()
-	if c.Tool != "Edit" || c.Version != 4 || c.Mode != policy.ModePlan {
-		t.Errorf("%+v", c)
-	}
-	if got := c.Links[3].Detail; got != "deny secrets/**, allow out/**, default deny" {
-		t.Errorf("the patched policy is shown as %q", got)
-	}
-	if got := c.Links[2]; got.Stage != "grants" || !strings.Contains(got.Detail, "g1") || !strings.Contains(got.Detail, "generated/*.json") {
-		t.Errorf("the grant is shown as %+v", got)
-	}
-	b, err := json.Marshal(c)
-	if err != nil || !strings.Contains(string(b), `"policies":[{"name":"forbidden-globs"`) {
-		t.Errorf("%s %v", b, err)
-	}
-}
-
-// What a log holds puts a restarted process where the old one was.
-func TestReplay(t *testing.T) {
-	old := running(t, policy.Config{})
-	var log []json.RawMessage
-	for _, c := range []policy.Change{
-		{Mode: policy.ModePlan},
-		deny(fileGrant("/p/a")), allow(policy.Grant{Tool: "Bash", Scope: "Bash(make:*)"}),
-		{Patch: &policy.Patch{Mode: "write", Allow: []string{"out/**"}}},
-		allow(fileGrant("/p/b")),
-		{Revoke: "g3"},
-	} {
-		b, err := json.Marshal(apply(t, old, c))
-		if err != nil {
-			t.Fatal(err)
-		}
-		log = append(log, b)
-	}
-	again := running(t, policy.Config{})
-	if err := again.Replay(log); err != nil {
-		t.Fatal(err)
-	}
-	if again.Version() != old.Version() || again.Mode() != old.Mode() || !reflect.DeepEqual(again.Grants(), old.Grants()) {
-		t.Errorf("version %d, mode %s, grants %+v", again.Version(), again.Mode(), again.Grants())
-	}
-	for _, tool := range []string{"Edit", "Bash"} {
-		if got, want := again.Guard(tool).Chain(), old.Guard(tool).Chain(); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v, want %+v", tool, got, want)
-		}
-	}
-}
-
-func TestReplayRefusesWhatItCannotRead(t *testing.T) {
-	for _, bad := range []string{``, `{`, `[]`, `"plan"`, `{}`, `{"by":"ann"}`, `{"mode":"yolo"}`, `{"mode":"plan"} {}`, `{"forbid":["x"]}`, `{"revoke":"g1"}`} {
-		g := running(t, policy.Config{})
-		err := g.Replay([]json.RawMessage{json.RawMessage(`{"mode":"plan","by":"ann"}`), json.RawMessage(bad)})
-		if err == nil || !strings.HasPrefix(err.Error(), "change 2 of 2: ") {
-			t.Errorf("%q: %v", bad, err)
-		}
-		if g.Mode() != policy.ModePlan {
-			t.Errorf("%q: the change before it is not in force", bad)
-		}
-	}
-}
-
 func FuzzParseChange(f *testing.F) {
 	for _, seed := range []string{
 		`{"mode":"plan"}`, `{"patch":{"mode":"read","allow":["**"]},"version":3,"if_version":2}`, `{"revoke":"x"}`, `{"ended":true}`,
@@ -480,5 +382,29 @@ func TestADisabledModeCannotBeSet(t *testing.T) {
 	child, err := g.Child("c", policy.ModeBypass)
 	if err != nil || child.Mode() != policy.ModeDefault {
 		t.Errorf("a child: mode %s, %v; want its parent's", child.Mode(), err)
+	}
+}
+
+func TestWhatOfAChangeForbids(t *testing.T) {
+	for name, c := range map[string]struct {
+		change policy.Change
+		want   *policy.Change
+	}{
+		"an allowed file": {change: allow(fileGrant("/p/a"))},
+		"a mode":          {change: policy.Change{Mode: policy.ModeBypass}},
+		"a revocation":    {change: policy.Change{Revoke: "g1"}},
+		"the end":         {change: policy.Change{Ended: true}},
+		"allowed paths":   {change: policy.Change{Patch: &policy.Patch{Mode: "write", Allow: []string{"x"}, Default: policy.Ask}}},
+		"both": {
+			policy.Change{Patch: &policy.Patch{Mode: "write", Allow: []string{"x"}, Deny: []string{"y"}, Default: policy.Allow}, Version: 3},
+			&policy.Change{Patch: &policy.Patch{Mode: "write", Deny: []string{"y"}}, Version: 3},
+		},
+		"a default": {
+			policy.Change{Patch: &policy.Patch{Mode: "read", Default: policy.Deny}}, &policy.Change{Patch: &policy.Patch{Mode: "read", Default: policy.Deny}},
+		},
+	} {
+		if got, ok := c.change.Strict(); ok != (c.want != nil) || ok && !reflect.DeepEqual(got, *c.want) {
+			t.Errorf("%s: %+v, %v", name, got, ok)
+		}
 	}
 }

@@ -69,11 +69,8 @@ func newGlob(text, base, pattern string, s span) (glob, error) {
 	if dir := strings.TrimRight(pattern, "/"); dir != pattern {
 		pattern, g.below = dir, true
 	}
-	if !doublestar.ValidatePattern(pattern) {
-		return glob{}, fmt.Errorf("%q is not a usable pattern", pattern)
-	}
-	if alternatives(pattern) > maxAlternatives {
-		return glob{}, fmt.Errorf("%q has more than %d alternatives", pattern, maxAlternatives)
+	if err := CheckGlob(pattern); err != nil {
+		return glob{}, err
 	}
 	if s.deep {
 		g.base, g.pattern = path.Clean(base), "**/"+pattern
@@ -129,6 +126,19 @@ func (g *glob) match(p string) bool {
 
 // maxAlternatives bounds what the matcher may have to try for one path.
 const maxAlternatives = 256
+
+// CheckGlob says why a pattern, whoever has written it, cannot be compared with paths:
+// it is not well formed, or its braces have the matcher try more ways than can be waited
+// for.
+func CheckGlob(pattern string) error {
+	switch {
+	case !doublestar.ValidatePattern(pattern):
+		return fmt.Errorf("%.200q is not a usable pattern", pattern)
+	case alternatives(pattern) > maxAlternatives:
+		return fmt.Errorf("%.200q has more than %d alternatives", pattern, maxAlternatives)
+	}
+	return nil
+}
 
 // alternatives counts the ways through the braces of a pattern, at most.
 func alternatives(pattern string) int {

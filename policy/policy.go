@@ -73,6 +73,10 @@ type Request struct {
 	Mode Mode `json:"-"`
 }
 
+// Words reports whether a request is about words alone, between a person and whoever asks:
+// nothing runs that could be held.
+func (r *Request) Words() bool { return r.Person && r.Operation == "" }
+
 // Digest identifies exactly what was asked: tool, operation, resource, folder,
 // base, input, what would hold it, and whether only a person decides.
 func (r Request) Digest() string {

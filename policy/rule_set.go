@@ -56,11 +56,15 @@ type finding struct {
 
 // use finds a rule about every use of the tool.
 func (set *ruleSet) use(s *subject) *rule {
-	if r := set.tools[toolName(s.Tool)]; r != nil {
+	return set.useOf(s.Tool)
+}
+
+func (set *ruleSet) useOf(tool string) *rule {
+	if r := set.tools[toolName(tool)]; r != nil {
 		return r
 	}
 	for _, r := range set.many {
-		if r.name.match(s.Tool) {
+		if r.name.match(tool) {
 			return r
 		}
 	}
@@ -72,6 +76,11 @@ func (set *ruleSet) use(s *subject) *rule {
 func (set *ruleSet) forbid(s *subject) finding {
 	if r := set.use(s); r != nil {
 		return finding{rule: r}
+	}
+	if name := s.ofServer(); name != "" {
+		if r := set.useOf(name); r != nil {
+			return finding{rule: r}
+		}
 	}
 	var doubt finding
 	for _, find := range [...]func(*ruleSet, *subject) finding{

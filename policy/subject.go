@@ -102,6 +102,17 @@ func accessOf(r Request) shellread.Access {
 	return 0
 }
 
+// ofServer is the name that a tool would have as one of the MCP server that it asks, so
+// that what forbids the server holds for it too; "" for others and for the server's own. Its
+// resource begins with the server as rules name it.
+func (s *subject) ofServer() string {
+	server, _, ok := strings.Cut(s.Resource, "/")
+	if s.Operation != OpMCP || !ok || strings.HasPrefix(s.Tool, mcpPrefix) {
+		return ""
+	}
+	return mcpPrefix + server + "__" + s.Tool
+}
+
 // absolute makes a resource absolute and clean; "" when that cannot be done.
 func absolute(p, cwd string) string {
 	switch {

@@ -63,6 +63,7 @@ type Cmd struct {
 
 	mu      sync.Mutex
 	process *kernel.Process
+	missed  syscall.Signal // came while it was started again
 	ended   bool
 	state   *State
 	report  *Report
@@ -242,12 +243,22 @@ func (c *Cmd) Wait() error {
 	if c.ended {
 		return errors.New("sandbox: Wait was called before")
 	}
-	state, err := c.process.Wait()
+	var (
+		state                *kernel.State
+		err, stopped, copied error
+		wall                 bool
+	)
+	for n := 1; ; n++ {
+		state, err = c.process.Wait()
+		stopped, wall = c.watch.stop()
+		copied = c.streams.wait(c.WaitDelay)
+		if n == attempts || !gone(err) || stopped != nil || wall || c.startAgain() != nil {
+			break
+		}
+	}
 	c.mu.Lock()
 	c.ended = true
 	c.mu.Unlock()
-	stopped, wall := c.watch.stop()
-	copied := c.streams.wait(c.WaitDelay)
 	if state != nil {
 		c.state = &State{State: *state, pid: c.process.Pid()}
 	}
@@ -263,6 +274,27 @@ func (c *Cmd) Wait() error {
 		return stopped
 	}
 	return copied
+}
+
+// startAgain starts a command anew of which nothing has run.
+func (c *Cmd) startAgain() error {
+	if err := c.streams.rewind(); err != nil {
+		return err
+	}
+	c.sandbox.done(c.process)
+	c.sandbox.stale()
+	c.cancel()
+	c.streams = streams{}
+	if err := c.start(); err != nil {
+		c.streams.abandon()
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.missed != 0 {
+		_ = c.process.Signal(c.missed) // it may have ended already
+	}
+	return nil
 }
 
 // end gives back what was made for the command.
@@ -308,7 +340,11 @@ func (c *Cmd) Signal(sig os.Signal) error {
 	case c.ended:
 		return os.ErrProcessDone
 	}
-	return c.process.Signal(s)
+	err := c.process.Signal(s)
+	if errors.Is(err, os.ErrProcessDone) {
+		c.missed = s
+	}
+	return err
 }
 
 // Kill ends the command and everything that it started.

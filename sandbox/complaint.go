@@ -147,8 +147,8 @@ func pathNames(row string, from, to int) []string {
 	}
 	after := strings.TrimSuffix(row[to:], ")")
 	for _, mark := range []string{": ", " - "} { // the second is Ruby's
-		if i := strings.Index(after, mark); i >= 0 {
-			name, _, _ := strings.Cut(after[i+len(mark):], " (")
+		if _, rest, found := strings.Cut(after, mark); found {
+			name, _, _ := strings.Cut(rest, " (")
 			names = add(names, name)
 		}
 	}
@@ -157,13 +157,8 @@ func pathNames(row string, from, to int) []string {
 
 func add(names []string, name string) []string {
 	name = strings.Trim(name, " \t'\"`‘’“”")
-	if name == "" || len(name) > maxName || strings.ContainsRune(name, 0) {
+	if name == "" || len(name) > maxName || strings.ContainsRune(name, 0) || slices.Contains(names, name) {
 		return names
-	}
-	for _, n := range names {
-		if n == name {
-			return names
-		}
 	}
 	return append(names, name)
 }

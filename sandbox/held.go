@@ -26,6 +26,10 @@ import (
 // protected is looked at for each command.
 const fresh = 2 * time.Second
 
+// attempts is how often a command is started when what is protected goes away
+// meanwhile: somebody outside, a git that removes a worktree, may do that any time.
+const attempts = 8
+
 // Sandbox runs commands that the kernel holds to settings. It is safe for
 // concurrent use.
 type Sandbox struct {
@@ -114,7 +118,16 @@ func (s *Sandbox) refresh() error {
 }
 
 // renew makes a plan of how things are now, and a jail when it differs.
-func (s *Sandbox) renew() error {
+func (s *Sandbox) renew() (err error) {
+	for range attempts {
+		if err = s.renewOnce(); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return err
+}
+
+func (s *Sandbox) renewOnce() error {
 	now := time.Now()
 	p, err := s.compiler.compile()
 	if err != nil {
@@ -148,9 +161,33 @@ func cannotHold(err error, weaker bool) error {
 	return &OpenError{What: "the kernel cannot hold commands to these settings", Err: err, hint: hint}
 }
 
+// gone reports whether err says that something went away between the look at what is
+// protected and the start. Nothing of the command has run then.
+func gone(err error) bool {
+	e, ok := errors.AsType[*kernel.StartError](err)
+	return ok && !strings.HasPrefix(e.Step, "execute ") && errors.Is(e.Err, fs.ErrNotExist)
+}
+
 // start starts a command under the settings as they apply now. done is called with
 // the process when it has ended.
-func (s *Sandbox) start(a *kernel.Attr) (*kernel.Process, error) {
+func (s *Sandbox) start(a *kernel.Attr) (p *kernel.Process, err error) {
+	for range attempts {
+		if p, err = s.startOnce(a); !gone(err) {
+			break
+		}
+		s.stale()
+	}
+	return p, err
+}
+
+// stale has the next command look at everything anew.
+func (s *Sandbox) stale() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looked = time.Time{}
+}
+
+func (s *Sandbox) startOnce(a *kernel.Attr) (*kernel.Process, error) {
 	s.mu.Lock()
 	if err := s.refresh(); err != nil {
 		s.mu.Unlock()

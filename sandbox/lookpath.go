@@ -23,7 +23,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 		}
 		return name, executable(name)
 	}
-	var found error = exec.ErrNotFound
+	found := exec.ErrNotFound
 	for _, folder := range filepath.SplitList(variable(env, "PATH")) {
 		if !filepath.IsAbs(folder) {
 			continue

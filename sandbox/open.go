@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
-// ErrClosed: the sandbox was closed.
+// ErrClosed says that the sandbox was closed.
 var ErrClosed = errors.New("sandbox is closed")
 
 // OpenOptions adjust [Open].

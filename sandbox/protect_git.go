@@ -23,7 +23,7 @@ func (c *compiler) git(full string, mode fs.FileMode) error {
 	}
 	dir, err := Normalize(strings.TrimSpace(target), path.Dir(full), c.home)
 	if err != nil || !isDir(dir) {
-		return nil // git finds nothing there either
+		return nil //nolint:nilerr // git finds nothing there either
 	}
 	if !c.written(dir) {
 		c.notice("the repository of %s is %s, which commands cannot write: git commit will not work there", path.Dir(full), dir)

@@ -10,7 +10,7 @@ func TestScanRemembers(t *testing.T) {
 	root := plant(t, "a/b/.git/", "c/")
 	var s scanner
 	count := func() int { return len(s.scan(root).names) }
-	if count() != 1 || count() != 1 {
+	if first, again := count(), count(); first != 1 || again != 1 {
 		t.Error("the repository is not found twice")
 	}
 	for f := range s.seen { // as if it had been looked at long after the last change

@@ -25,7 +25,8 @@ type streams struct {
 	child  []io.Closer       // closed when the command has started, or could not
 	parent []io.Closer       // closed when the command has ended
 	copies []func() error
-	ended  chan error // the result of each copy
+	ended  chan error   // the result of each copy
+	begin  func() error // puts what is read for the command back to where it began; nil: nothing is
 
 	budget *budget // nil: no limit
 	tail   *tail   // of standard error; nil when it is not read
@@ -93,6 +94,7 @@ func (s *streams) input(r io.Reader) (*os.File, error) {
 		return nil, err
 	}
 	s.child, s.parent = append(s.child, theirs), append(s.parent, ours)
+	s.begin = beginning(r)
 	s.copies = append(s.copies, func() error {
 		_, err := io.Copy(ours, r)
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
@@ -101,6 +103,34 @@ func (s *streams) input(r io.Reader) (*os.File, error) {
 		return errors.Join(err, closed(ours))
 	})
 	return theirs, nil
+}
+
+// beginning remembers where a reader is, and returns to there.
+func beginning(r io.Reader) func() error {
+	once := func() error { return errors.New("what it reads cannot be read again") }
+	k, ok := r.(io.Seeker)
+	if !ok {
+		return once
+	}
+	at, err := k.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return once
+	}
+	return func() error {
+		_, err := k.Seek(at, io.SeekStart)
+		return err
+	}
+}
+
+// rewind makes ready for a second start of a command that has read and written nothing.
+func (s *streams) rewind() error {
+	if len(s.made) > 0 {
+		return errors.New("somebody has the other end of its pipes")
+	}
+	if s.begin == nil {
+		return nil
+	}
+	return s.begin()
 }
 
 func (s *streams) output(w io.Writer, t *tail) (*os.File, error) {

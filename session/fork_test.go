@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 func TestForkAtEveryItem(t *testing.T) {
@@ -227,4 +228,27 @@ func TestChainInACircle(t *testing.T) {
 		l.Close()
 	}
 	wantErr(t, err, session.ErrCorrupt)
+}
+
+// A fork is gone on with when its parent is deleted, also where that was called away from a tool.
+func TestAForkOfADeletedSessionIsMended(t *testing.T) {
+	s := session.New(memory.New(), nil)
+	l := newSession(t, s, "s", "a")
+	asks := transcript.MustEncode(transcript.Item{ID: "b", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "c1", Name: "T", Input: []byte("{}")}}})
+	started := must(session.NewDraft(session.KindToolStarted, session.ToolStarted{Use: "c1", Tool: "T"}))(t)
+	must(l.Append(t.Context(), session.ItemDraft(asks, false, nil), started))(t)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fork := must(s.Fork(t.Context(), "s", nil))(t)
+	if err := s.Delete(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	r := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: fork}))(t)
+	if n := len(r.State.Items); n != 3 {
+		t.Errorf("%d items", n)
+	}
+	if err := r.Log.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -218,5 +219,50 @@ func TestHeldByWhoIsGone(t *testing.T) {
 	}
 	if l, err := session.New(store, nil).Held(t.Context(), "s"); l != nil || err != nil {
 		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// Who takes a session over takes those along that its calls have begun: a program that was
+// left behind writes to none of them any more. Others stay as they are.
+func TestWhatASessionHasBegunIsTakenOverWithIt(t *testing.T) {
+	for name, takeover := range map[string]bool{"taken over": true, "expired": false} {
+		t.Run(name, func(t *testing.T) {
+			store := memory.New()
+			s := session.New(store, &session.Options{TTL: time.Minute})
+			begin := func(o session.Opened) *session.Log {
+				l := must(s.Create(t.Context(), o))(t)
+				t.Cleanup(func() { l.Close() })
+				return l
+			}
+			begin(session.Opened{SessionID: "lead"})
+			other := begin(session.Opened{SessionID: "other"})
+			child := begin(session.Opened{SessionID: "child", Owner: "lead", Caller: "lead", Use: "c1"})
+			done := begin(session.Opened{SessionID: "done", Owner: "lead", Caller: "lead", Use: "c2"})
+			cousin := begin(session.Opened{SessionID: "cousin", Owner: "lead", Caller: "other", Use: "c1"})
+			if err := done.Close(); err != nil {
+				t.Fatal(err)
+			}
+			later := time.Now().Add(time.Hour)
+			clock := func() time.Time { return later }
+			if takeover {
+				clock = time.Now
+			}
+			again := session.New(store, &session.Options{Clock: clock})
+			r := must(again.Restore(t.Context(), session.RestoreOptions{SessionID: "lead", Takeover: takeover}))(t)
+			_, err := child.Append(t.Context(), userDraft("late", "late"))
+			wantErr(t, err, session.ErrFenced)
+			for _, l := range []*session.Log{other, cousin} {
+				if _, err := l.Append(t.Context(), userDraft("more", "more")); err != nil {
+					t.Errorf("%s: %v", l.ID(), err)
+				}
+			}
+			if len(r.Notices) != 1 || !strings.Contains(r.Notices[0], "child") {
+				t.Errorf("told %q", r.Notices)
+			}
+			must(again.Open(t.Context(), "child", nil))(t).Close()
+			if err := r.Log.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -32,8 +32,10 @@ type renewal struct {
 	leaser Leaser // nil when the store has no leases
 	lease  Lease
 	fenced atomic.Bool
-	cancel context.CancelFunc
-	done   chan struct{}
+	// displaced: whoever had the lease before may still run.
+	displaced bool
+	cancel    context.CancelFunc
+	done      chan struct{}
 }
 
 // ID is the session's id.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -17,13 +18,7 @@ import (
 func (r *Restored) mend(ctx context.Context, f *folder) error {
 	told := len(r.Notices)
 	for {
-		m := mending{r: r, f: f}
-		if len(f.s.Running) > 0 {
-			var err error
-			if m.workers, err = r.Log.s.workers(ctx, r.Log.ID()); err != nil {
-				return err
-			}
-		}
+		m := mending{r: r, f: f, workers: sync.OnceValues(func() (map[string]string, error) { return r.Log.s.workers(ctx, r.Log.Meta()) })}
 		if err := m.plan(); err != nil {
 			return err
 		}
@@ -51,36 +46,48 @@ type mending struct {
 	r       *Restored
 	f       *folder
 	drafts  []Draft
-	workers map[string]string // sessions that worked on tool uses, by use
+	workers func() (map[string]string, error) // sessions that worked on tool uses, by use
 }
 
-// workers are the sessions that tool uses of this one have begun, by use.
-func (s *Sessions) workers(ctx context.Context, id string) (map[string]string, error) {
-	begun, err := s.Begun(ctx, id)
-	if err != nil {
-		return nil, err
-	}
+// workers are the sessions that tool uses of this one have begun, by use, and those of the
+// sessions that it was forked from.
+func (s *Sessions) workers(ctx context.Context, m Meta) (map[string]string, error) {
 	list := map[string]string{}
-	for _, b := range begun {
-		list[b.Use] = b.Meta.ID
+	for !m.Deleted { // with those that worked for it
+		begun, err := s.Begun(ctx, m.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range begun {
+			if list[b.Use] == "" {
+				list[b.Use] = b.Meta.ID
+			}
+		}
+		if m.Parent == "" {
+			break
+		}
+		if m, err = s.lookup(ctx, m.Parent); err != nil {
+			return nil, err
+		}
 	}
 	return list, nil
 }
 
 // kept tells whoever gave work to another session that this one is kept.
-func (m *mending) kept(it transcript.Item, use string) transcript.Item {
-	id := m.workers[use]
-	if id == "" {
-		return it
+func (m *mending) kept(it transcript.Item, use string) (transcript.Item, error) {
+	workers, err := m.workers()
+	id := workers[use]
+	if id == "" || err != nil {
+		return it, err
 	}
 	text := transcript.Text{Text: "[sub-agent " + id + " worked on it, and what it did is kept: give this as resume to go on with it]"}
 	if r, ok := it.Parts[0].(transcript.ToolResult); ok {
 		r.Content = append(r.Content, text)
 		it.Parts[0] = r
-		return it
+		return it, nil
 	}
 	it.Parts = append(it.Parts, text)
-	return it
+	return it, nil
 }
 
 func (m *mending) add(k Kind, payload any) error {
@@ -133,7 +140,10 @@ func (m *mending) transcript() error {
 			}
 			continue
 		}
-		it := m.answer(use)
+		it, err := m.answer(use)
+		if err != nil {
+			return err
+		}
 		it.ID, it.Time = r.Log.s.NewID(), r.Log.s.opt.Clock()
 		e, err := transcript.Encode(it)
 		if err != nil {
@@ -155,26 +165,45 @@ func (m *mending) tellBehind(open []transcript.Use) error {
 		if slices.ContainsFunc(open, func(u transcript.Use) bool { return u.ID == t.Use }) {
 			continue
 		}
-		it := m.kept(transcript.LostTask(t.Use, t.Tool), t.Use)
-		it.ID, it.Time = m.r.Log.s.NewID(), m.r.Log.s.opt.Clock()
-		e, err := transcript.Encode(it)
-		if err != nil {
+		if err := m.queue(transcript.LostTask(t.Use, t.Tool), t.Use); err != nil {
 			return err
 		}
-		m.drafts = append(m.drafts, ItemDraft(e, true, nil))
+	}
+	for _, t := range m.f.there {
+		if err := m.add(KindToolFinished, ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: OutcomeUnknown}); err != nil {
+			return err
+		}
+		if err := m.queue(transcript.TaskElsewhere(t.Use, t.Tool), t.Use); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+// queue queues an item about a tool use.
+func (m *mending) queue(it transcript.Item, use string) error {
+	it, err := m.kept(it, use)
+	if err != nil {
+		return err
+	}
+	it.ID, it.Time = m.r.Log.s.NewID(), m.r.Log.s.opt.Clock()
+	e, err := transcript.Encode(it)
+	if err != nil {
+		return err
+	}
+	m.drafts = append(m.drafts, ItemDraft(e, true, nil))
+	return nil
+}
+
 // answer is the result of a use that has none.
-func (m *mending) answer(use transcript.Use) transcript.Item {
+func (m *mending) answer(use transcript.Use) (transcript.Item, error) {
 	fork := m.r.Log.Meta().Parent != ""
 	// A fork does not know what its parent had started, but for what was asked first.
 	if m.f.begun[use.ID] || fork && !m.f.left[use.ID] {
 		return m.kept(transcript.UnknownOutcome(use.ID), use.ID)
 	}
 	m.r.notice("tool use %s (%s) had not started when the session stopped: it was not run", use.Name, use.ID)
-	return transcript.NeverRan(use.ID)
+	return transcript.NeverRan(use.ID), nil
 }
 
 // cutAnswer is the payload of approval.resolved for a question whose tool use will

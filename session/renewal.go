@@ -16,7 +16,10 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 	me := l.s.opt.Holder
 	want := Lease{Holder: me, Since: now, Expires: now.Add(l.s.opt.TTL)}
 	lease, err := leaser.Acquire(ctx, l.id, want, func(held Lease) bool {
-		return takeover || !now.Before(held.Expires) || (held.Holder.ID != me.ID && held.Holder.Gone(me))
+		gone := held.Holder.ID != me.ID && held.Holder.Gone(me)
+		may := takeover || gone || !now.Before(held.Expires)
+		l.displaced = may && !gone
+		return may
 	})
 	if errors.Is(err, ErrUnsupported) {
 		return nil
@@ -35,6 +38,16 @@ func (s *Sessions) Held(ctx context.Context, id string) (*Lease, error) {
 	if err := CheckID(id); err != nil {
 		return nil, err
 	}
+	held, err := s.holds(ctx, id)
+	if held == nil || err != nil || !s.opt.Clock().Before(held.Expires) {
+		return nil, err
+	}
+	return held, nil
+}
+
+// holds is Held that does not ask whether the lease has expired: whoever has it may renew
+// it yet.
+func (s *Sessions) holds(ctx context.Context, id string) (*Lease, error) {
 	r, ok := As[LeaseReader](s.store)
 	if !ok {
 		return nil, nil
@@ -47,7 +60,7 @@ func (s *Sessions) Held(ctx context.Context, id string) (*Lease, error) {
 		return nil, err
 	}
 	me := s.opt.Holder
-	if !s.opt.Clock().Before(held.Expires) || held.Holder.ID != me.ID && held.Holder.Gone(me) {
+	if held.Holder.ID != me.ID && held.Holder.Gone(me) {
 		return nil, nil
 	}
 	return held, nil

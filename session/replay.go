@@ -99,6 +99,7 @@ func checkChain(batches <-chan []Record) error {
 type folder struct {
 	s     State
 	marks []markAt
+	there []ToolStarted // of a fork: what went on in the background of its parent
 
 	masked bool // something is read without its secrets: no model was sent it so
 	questions
@@ -159,6 +160,9 @@ func (f *folder) take(r *Record) error {
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
 			f.s.OpenTurn = p.Turn
 			f.s.Turns++
+			if p.Cwd != "" {
+				f.s.Cwd = p.Cwd
+			}
 		}
 	case KindTurnClosed:
 		var p TurnClosed
@@ -177,7 +181,8 @@ func (f *folder) take(r *Record) error {
 	case KindToolFinished:
 		var p ToolFinished
 		if err = json.Unmarshal(r.Payload, &p); err == nil {
-			f.s.Running = slices.DeleteFunc(f.s.Running, func(t ToolStarted) bool { return t.Use == p.Use })
+			of := func(t ToolStarted) bool { return t.Use == p.Use }
+			f.s.Running, f.there = slices.DeleteFunc(f.s.Running, of), slices.DeleteFunc(f.there, of)
 			if p.Cwd != "" {
 				f.s.Cwd = p.Cwd
 			}
@@ -213,7 +218,7 @@ func (f *folder) take(r *Record) error {
 const upgrade = "upgrade holdfast: holdfast version shows what is installed"
 
 // opened starts the session, or the fork: what was going on in the parent goes
-// on there, not here.
+// on there, not here. What its model was told already is known here, too.
 func (f *folder) opened(r *Record) error {
 	var o Opened
 	if err := json.Unmarshal(r.Payload, &o); err != nil {
@@ -227,7 +232,13 @@ func (f *folder) opened(r *Record) error {
 		}
 	}
 	f.leaveParent()
-	f.s.Queue, f.s.Running, f.s.OpenTurn, f.s.Policy = nil, nil, "", nil
+	for _, t := range f.s.Running {
+		if !f.open(t.Use) {
+			f.there = append(f.there, t)
+		}
+	}
+	f.s.Queue = slices.DeleteFunc(f.s.Queue, func(e transcript.Encoded) bool { return e.Role() != transcript.RoleNotification })
+	f.s.Running, f.s.OpenTurn, f.s.Policy = nil, "", nil
 	return nil
 }
 
@@ -235,6 +246,9 @@ func (f *folder) item(payload json.RawMessage) error {
 	it, err := ReadItem(payload)
 	if err != nil {
 		return err
+	}
+	if it.Item.Role() == transcript.RoleNotification {
+		include(&f.s.Told, it.Item.ID())
 	}
 	if it.Queued {
 		f.s.Queue = append(f.s.Queue, it.Item)

@@ -19,7 +19,7 @@ type RestoreOptions struct {
 	ForkID         string // its id; default a new UUID
 	At             string // keep the transcript up to this item id
 	MustExist      bool   // an unknown SessionID is ErrNotFound instead of a new session
-	Takeover       bool   // take the lease from a live holder
+	Takeover       bool   // take the lease from a live holder, and those of sessions that its calls have begun
 	Opened         Opened // describes the session when one is created
 }
 
@@ -65,6 +65,9 @@ func (s *Sessions) Restore(ctx context.Context, o RestoreOptions) (*Restored, er
 	if r.Log, err = s.Open(ctx, id, &OpenOptions{Takeover: o.Takeover}); err != nil {
 		return nil, err
 	}
+	if err := r.takeAlong(ctx); err != nil {
+		return nil, errors.Join(err, r.abandon(ctx))
+	}
 	if err := r.goOn(ctx, o); err != nil {
 		return nil, errors.Join(err, r.abandon(ctx))
 	}
@@ -83,6 +86,37 @@ func (r *Restored) abandon(ctx context.Context) error {
 		gone = nil
 	}
 	return errors.Join(err, gone)
+}
+
+// takeAlong takes the sessions that calls of this one have begun from a program that was
+// left behind with them: what works for a run ends with it.
+func (r *Restored) takeAlong(ctx context.Context) error {
+	if !r.Log.displaced {
+		return nil
+	}
+	s := r.Log.s
+	begun, err := s.Begun(ctx, r.Log.ID())
+	if err != nil {
+		return err
+	}
+	for _, b := range begun {
+		held, err := s.holds(ctx, b.Meta.ID)
+		if err != nil {
+			return err
+		}
+		if held == nil {
+			continue
+		}
+		l, err := s.Open(ctx, b.Meta.ID, &OpenOptions{Takeover: true})
+		if err != nil {
+			return err
+		}
+		if err := l.Close(); err != nil {
+			return err
+		}
+		r.notice("%s, which works for this session, was still open in %s: it was taken over, too", b.Meta.ID, held.Holder)
+	}
+	return nil
 }
 
 // pick decides which session it is, and whether there is one.

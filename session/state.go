@@ -18,7 +18,7 @@ type State struct {
 	Turns     int                  // turns opened so far
 	Mode      string               // from the last policy.changed, or ""
 	ModeSeq   int64                // of that record
-	Cwd       string               // where the last call that changed the current directory has left it, or ""
+	Cwd       string               // where the last turn began, or the last call that changed the current directory has left it; or ""
 	Mark      *RequestMark         // of the last assistant item that has one
 	Usage     transcript.Usage     // summed over all model calls, rewritten ones included
 	CostUSD   float64              // summed over closed turns
@@ -30,6 +30,8 @@ type State struct {
 	// Policy are the payloads of policy.changed since the run began, oldest first.
 	// A fork, and one that says "ended", begins a run.
 	Policy []json.RawMessage
+	// Told are the ids of all notifications that the session ever had, compacted ones too.
+	Told map[string]bool
 	// Saved are the contents of files that file.saved records have: the record's seq by
 	// the content's digest, see [FileSaved].
 	Saved map[string]int64

@@ -40,6 +40,7 @@ type said struct {
 	reads      Texts
 	compaction compactionSaid
 	web        WebSearch
+	fetch      WebFetch
 	mcp        mcpSaid
 	problems   []Problem
 	notes      []Problem // of what has no effect
@@ -86,7 +87,7 @@ func decode(src source) *said {
 		"contextFiles":     s.contextFiles,
 		"claudeMdExcludes": s.excludes,
 
-		"webSearch": s.webSearchBlock,
+		"webFetch": s.webFetchBlock, "webSearch": s.webSearchBlock,
 
 		"$schema": func(path string, n jsontree.Node) { s.text(path, n) },
 	})

@@ -38,10 +38,15 @@ func MCPScopeFile(scope MCPScope, project, home string) string {
 
 // EditMCP writes the definition of a server into the file of a scope, or takes it out when
 // the definition is nil; everything else in the file stays. It reports whether there was
-// one of that name before. A definition that could not be used is an *[Error], and
-// nothing is written; so is a file that cannot be read.
+// one of that name before. A definition that could not be used is an *[Error] that names
+// no file, and nothing is written; so is a file that cannot be read, with its place.
 func EditMCP(scope MCPScope, file, name string, definition json.RawMessage) (replaced bool, err error) {
 	layer := policy.Layer(scope)
+	if definition != nil {
+		if err := usableMCP(layer, name, definition); err != nil {
+			return false, err
+		}
+	}
 	src := source{layer: layer, file: file, dir: filepath.Dir(file)}
 	there, err := exists(file)
 	if err != nil {
@@ -79,6 +84,23 @@ func EditMCP(scope MCPScope, file, name string, definition json.RawMessage) (rep
 		return replaced, err
 	}
 	return replaced, writeKept(scope, file, src.data)
+}
+
+// usableMCP judges a definition by itself: what is wrong with it stands in no file.
+func usableMCP(layer policy.Layer, name string, definition json.RawMessage) error {
+	alone, err := object([]member{{name, definition}})
+	if err == nil {
+		alone, err = object([]member{{"mcpServers", alone}})
+	}
+	if err == nil {
+		_, err = parse(alone)
+	}
+	if !json.Valid(definition) || err != nil {
+		return &Error{Problems: []Problem{{
+			Layer: layer, What: fmt.Sprintf("the definition of %q is no JSON", name), Hint: `write an object such as {"command": "some-server", "args": ["."]}`, Fatal: true,
+		}}}
+	}
+	return refuse(decodeMCP(source{layer: layer, data: alone}, false).problems)
 }
 
 // writeKept replaces a file and keeps who may read it. What everybody who works on the

@@ -42,6 +42,7 @@ type Settings struct {
 	Texts      Texts
 	Compaction Compaction
 	WebSearch  WebSearch
+	WebFetch   WebFetch
 	MCPServers []MCPServer // by name, also those that are not started
 	Warnings   []Problem   // what can have no effect, but opens nothing
 	Ignored    []Ignored   // what an untrusted folder asks for

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // Texts say which instruction files are read.
@@ -38,7 +37,7 @@ func (s *said) excludes(path string, n jsontree.Node) {
 			glob = filepath.Join(s.user, rest)
 		}
 		switch {
-		case !doublestar.ValidatePattern(glob):
+		case policy.CheckGlob(glob) != nil:
 			s.fault(item.At, `write a glob such as "**/vendor/**/CLAUDE.md"`, "%s: %q is not a usable glob", at, item.Text)
 		case !strings.HasPrefix(glob, "/") && !strings.HasPrefix(glob, "**"):
 			s.fault(item.At, `write "**/`+item.Text+`"`, "%s: %q fits nothing: whole paths are compared", at, item.Text)

@@ -15,6 +15,24 @@ type WebSearch struct {
 	URL    Value[string]
 }
 
+// WebFetch says what reads a page for the tool WebFetch.
+type WebFetch struct {
+	Model Value[string] // as a kind of sub-agent names one; none: the run's model reads the page itself; "": nobody says
+}
+
+// webFetchBlock reads webFetch. A folder does not say who is paid.
+func (s *said) webFetchBlock(path string, n jsontree.Node) {
+	if s.layer == policy.LayerProject || s.layer == policy.LayerLocal {
+		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings, flags and the administrator's say which model is asked", path)
+		return
+	}
+	s.object(path, n, map[string]func(string, jsontree.Node){
+		"model": s.fitting(&s.fetch.Model, `write "none", "inherit", "haiku", a model or PROVIDER/MODEL`, func(text string) bool {
+			return text != "" && strings.TrimSpace(text) == text && !strings.ContainsAny(text, "\r\n\t\x00")
+		}),
+	})
+}
+
 // webSearchBlock reads webSearch. A folder that brought it along would have the key sent
 // where it likes.
 func (s *said) webSearchBlock(path string, n jsontree.Node) {
@@ -64,6 +82,7 @@ func isEngineURL(text string) bool {
 
 // addWebSearch takes the strongest layer's word.
 func (m *merger) addWebSearch(s *said) {
+	prefer(&m.out.WebFetch.Model, s.fetch.Model)
 	prefer(&m.out.WebSearch.Engine, s.web.Engine)
 	prefer(&m.out.WebSearch.KeyEnv, s.web.KeyEnv)
 	prefer(&m.out.WebSearch.URL, s.web.URL)

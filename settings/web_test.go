@@ -7,6 +7,27 @@ import (
 	"github.com/holdfast-dev/holdfast/settings"
 )
 
+func TestWebFetch(t *testing.T) {
+	p := newPlace(t)
+	p.write("home/settings.json", `{"webFetch": {"model": "anthropic/small"}}`)
+	if m := p.load().WebFetch.Model; m.Value != "anthropic/small" || m.Origin.Line != 1 {
+		t.Errorf("%+v", m)
+	}
+	for text, want := range map[string]string{
+		`{"webFetch": {"model": " x"}}`: "webFetch.model cannot be used", `{"webFetch": {"engine": "x"}}`: `unknown key "webFetch.engine"`,
+	} {
+		p.write("home/settings.json", text)
+		if _, err := settings.Load(p.options()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	p.write("home/settings.json", `{}`)
+	p.write("project/.holdfast/settings.json", `{"webFetch": {"model": "haiku"}}`)
+	if _, err := settings.Load(p.options()); err == nil || !strings.Contains(err.Error(), "only your own settings") {
+		t.Errorf("a folder says which model is paid: %v", err)
+	}
+}
+
 func TestWebSearch(t *testing.T) {
 	p := newPlace(t)
 	p.write("home/settings.json", `{"webSearch": {"engine": "brave", "keyEnv": "OUR_SEARCH_KEY", "url": "https://search.example.com/v1"}}`)

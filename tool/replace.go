@@ -27,18 +27,69 @@ func (f *Folders) Replace(p Place, data []byte, before fs.FileInfo, mode fs.File
 	if err != nil {
 		return nil, err
 	}
-	temp := path.Join(dir, ".holdfast-"+rand.Text()[:16])
-	info, err := writeTemp(p.Root, temp, data, before, mode)
+	info, err := f.put(p, data, before, mode, false)
+	if errors.Is(err, errNamed) {
+		info, err = f.put(p, data, before, mode, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return info, syncFolders(p.Root, dir, fresh)
+}
+
+// errNamed says that the file has to have a name from the start.
+var errNamed = errors.New("files without a name cannot be given one here")
+
+// put writes the temp file and puts it in place. Where it can it has no name until it is
+// whole, and a new file never another than its own: who is killed in the middle leaves
+// nothing in the folder.
+func (f *Folders) put(p Place, data []byte, before fs.FileInfo, mode fs.FileMode, named bool) (fs.FileInfo, error) {
+	temp := path.Join(path.Dir(p.Rel), ".holdfast-"+rand.Text()[:16])
+	out, named, err := openTemp(p.Root, temp, first(before, mode), named)
+	if err != nil {
+		return nil, err
+	}
+	info, err := fill(out, data, before, mode)
 	if err == nil {
 		err = f.unmoved(p, before)
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case named:
 		err = p.Root.Rename(temp, p.Rel)
+	case before == nil:
+		if err = link(p.Root, out, p.Rel); errors.Is(err, fs.ErrExist) {
+			err = &PathError{Path: p.Abs, Err: ErrChanged}
+		}
+	default:
+		if err = link(p.Root, out, temp); err == nil {
+			named, err = true, p.Root.Rename(temp, p.Rel)
+		}
 	}
-	if err != nil {
-		return nil, errors.Join(err, ignoreMissing(p.Root.Remove(temp)))
+	closed := out.Close()
+	if err != nil && named {
+		err = errors.Join(err, ignoreMissing(p.Root.Remove(temp)))
 	}
-	return info, syncFolders(p.Root, dir, fresh)
+	return info, errors.Join(err, closed)
+}
+
+// openTemp opens the temp file, and says whether it has a name.
+func openTemp(root *os.Root, temp string, perm fs.FileMode, named bool) (*os.File, bool, error) {
+	if !named {
+		if out := nameless(root, path.Dir(temp), perm); out != nil {
+			return out, false, nil
+		}
+	}
+	out, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	return out, true, err
+}
+
+// first is the mode with which the temp file is made.
+func first(before fs.FileInfo, mode fs.FileMode) fs.FileMode {
+	if mode == 0 && before == nil {
+		return 0o644 // less the umask
+	}
+	return 0o600
 }
 
 // Remove removes a file that is still what before describes, and up to so many folders
@@ -93,17 +144,10 @@ func (f *Folders) unmoved(p Place, before fs.FileInfo) error {
 	return nil
 }
 
-func writeTemp(root *os.Root, temp string, data []byte, before fs.FileInfo, mode fs.FileMode) (fs.FileInfo, error) {
+// fill gives the temp file its owner, mode and content, and syncs it.
+func fill(out *os.File, data []byte, before fs.FileInfo, mode fs.FileMode) (info fs.FileInfo, err error) {
 	if before != nil && mode == 0 {
 		mode = before.Mode().Perm()
-	}
-	first := fs.FileMode(0o600)
-	if mode == 0 && before == nil {
-		first = 0o644 // less the umask
-	}
-	out, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, first)
-	if err != nil {
-		return nil, err
 	}
 	if before != nil {
 		keepOwner(out, before)
@@ -117,11 +161,10 @@ func writeTemp(root *os.Root, temp string, data []byte, before fs.FileInfo, mode
 	if err == nil {
 		err = out.Sync()
 	}
-	var info fs.FileInfo
 	if err == nil {
 		info, err = out.Stat()
 	}
-	return info, errors.Join(err, out.Close())
+	return info, err
 }
 
 // makeParents creates the missing folders above a file and returns the deepest

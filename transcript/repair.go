@@ -148,6 +148,13 @@ func LostTask(useID, tool string) Item {
 		"The task %s (%s) ran in the background when the program stopped: its outcome is unknown, and it was not run again.", useID, tool)}}}
 }
 
+// TaskElsewhere is the notification that tells a fork of a call that runs in the background
+// of the session that it was forked from.
+func TaskElsewhere(useID, tool string) Item {
+	return Item{Role: RoleNotification, Parts: []Part{Text{Text: fmt.Sprintf(
+		"The task %s (%s) goes on in the session that this one was forked from: here it does not run, and its end is not told.", useID, tool)}}}
+}
+
 // setAside is a part that was taken out, and its text.
 type setAside struct {
 	note RepairNote

@@ -21,6 +21,8 @@ model: haiku
 permissionMode: plan
 maxTurns: 20
 background: true
+isolation: worktree
+skills: commit, review
 color: cyan
 ---
 You review changes.
@@ -31,6 +33,7 @@ func TestParse(t *testing.T) {
 	want := agent.Definition{
 		Name: "reviewer", Description: "Reviews changes.", Prompt: "You review changes.", Tools: []string{"Read", "Grep", "Glob"},
 		Without: []string{"Bash"}, Model: "haiku", Mode: "plan", MaxTurns: 20, Background: true, Origin: "reviewer.md",
+		Isolated: true, Skills: []string{"commit", "review"},
 	}
 	if !ok || len(problems) != 0 || !reflect.DeepEqual(d, want) {
 		t.Errorf("%+v\n%+v %v %v", d, want, problems, ok)
@@ -47,7 +50,11 @@ func TestWhatIsToldOfADefinition(t *testing.T) {
 		{"description: d\ntools: []", "", true},
 		{"description: d\ntools: '*'", "", true},
 		{"description: d\ntools: Read, Agent(worker)", "4:8: tools: sub-agents start no others", true},
-		{"description: d\nskills: [a, b]", "x.md:4:1: skills is not heeded", true},
+		{"description: d\nskills: [a, b]", "", true},
+		{"description: d\nskills: 5", "skills must be a list, not", false},
+		{"description: d\nskills: [[a]]", "is no name", false},
+		{"description: d\nmemory: user", "x.md:4:1: memory is not heeded", true},
+		{"description: d\nmcpServers: [git]", "x.md:4:1: mcpServers is not heeded", true},
 		{"description: d\nfavourite: blue", `x.md:4:1: there is no field "favourite"`, true},
 		{"name: a", "no description", false},
 		{"name: a(b\ndescription: d", "cannot be put into a rule", false},
@@ -60,7 +67,9 @@ func TestWhatIsToldOfADefinition(t *testing.T) {
 		{"description: d\nmaxTurns: many", "maxTurns", false},
 		{"description: d\nbackground: yes please", "background", false},
 		{"description: d\nhooks: {PreToolUse: []}", "x.md:4:1: hooks in a definition does not work here", false},
-		{"description: d\nisolation: worktree", "isolation in a definition does not work here", false},
+		{"description: d\nisolation: worktree", "", true},
+		{"description: d\nisolation: container", "isolation: \"container\": there is only worktree", false},
+		{"description: d\nisolation: true", "there is only worktree", false},
 		{"description: d\ndescription: e", "x.md:4", false},
 		{"description: 'd", "x.md:", false},
 	} {

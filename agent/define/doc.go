@@ -10,6 +10,8 @@
 //	permissionMode: plan               # never weaker than its parent's
 //	maxTurns: 20
 //	background: true
+//	isolation: worktree                # each in a checkout of its own
+//	skills: commit, review             # that it has read when it begins
 //	---
 //	You review changes.                # its system prompt
 //

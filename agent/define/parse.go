@@ -108,17 +108,15 @@ var pointless = []string{"color"}
 
 // unheeded are fields whose lack takes nothing away that guards anything.
 var unheeded = map[string]string{
-	"skills":        "it finds them when it looks",
 	"memory":        "nothing is kept for it from session to session",
-	"mcpServers":    "it has those of its parent",
+	"mcpServers":    "it has those of its parent, as far as its tools name them",
 	"effort":        "it thinks as much as its parent",
 	"initialPrompt": "it is told its task only",
 }
 
 // guarding are fields that others rely on: a definition with one is not used without it.
 var guarding = map[string]string{
-	"hooks":     "put them into settings, with a matcher for SubagentStart and the agent's name where they are about that",
-	"isolation": "tell it in the prompt to use EnterWorktree",
+	"hooks": "put them into settings, with a matcher for SubagentStart and the agent's name where they are about that",
 }
 
 // fields reads the front matter.
@@ -161,6 +159,13 @@ func (r *reader) fields(front *jsontree.Node) {
 				r.refuse(v.At, "write true or false", "background: %s", v.Show())
 			}
 			r.d.Background = v.Text == "true"
+		case "isolation":
+			if v.Text != "worktree" || v.Kind != jsontree.Text {
+				r.refuse(v.At, "write worktree, or leave it out", "isolation: %s: there is only worktree", v.Show())
+			}
+			r.d.Isolated = true
+		case "skills":
+			r.d.Skills = r.names(m)
 		default:
 			r.other(m)
 		}
@@ -229,6 +234,30 @@ func (r *reader) tools(m *jsontree.Member, may bool) []string {
 	}
 	if names == nil && may {
 		names = []string{} // none
+	}
+	return names
+}
+
+// names reads a list of names: with commas in between, or of YAML.
+func (r *reader) names(m *jsontree.Member) []string {
+	v := &m.Value
+	list := v.Items
+	if v.Kind == jsontree.Text {
+		list = []jsontree.Node{*v}
+	} else if v.Kind != jsontree.List {
+		r.refuse(v.At, "write the names of skills", "%s must be a list, not %s", m.Key, v.Show())
+	}
+	var names []string
+	for i := range list {
+		if list[i].Kind != jsontree.Text {
+			r.refuse(list[i].At, "", "%s: %s is no name", m.Key, list[i].Show())
+			continue
+		}
+		for name := range strings.SplitSeq(list[i].Text, ",") {
+			if name = strings.TrimSpace(name); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
 	return names
 }

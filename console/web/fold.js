@@ -195,6 +195,8 @@ export function gist(tool, input) {
   for (const k of ['command', 'file_path', 'notebook_path', 'path', 'pattern', 'url', 'query', 'prompt', 'description']) {
     if (typeof input[k] === 'string' && input[k]) return k === 'path' && input.pattern ? `${input.pattern} in ${input.path}` : input[k];
   }
+  if (tool === 'AskUserQuestion' && Array.isArray(input.questions)) return input.questions.map((q) => String(q?.question ?? '')).join(' · ');
+  if (tool === 'ExitPlanMode' && typeof input.plan === 'string') return input.plan;
   const s = JSON.stringify(input);
   return s === '{}' ? '' : s;
 }

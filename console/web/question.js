@@ -180,7 +180,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
       ${within && q.agent && html`<${Fact} name="agent">${oneLine(q.agent)}</${Fact}>`}
       <${Fact} name="folder"><span class="mono">${seen(q.requests?.[0]?.cwd || q.cwd || '')}</span></${Fact}>
       <${Fact} name="why">${seen(q.why)}${q.rule && !(q.why || '').includes(`${q.rule.file}:${q.rule.line}`) && html`<div><${Origin} rule=${q.rule} /></div>`}</${Fact}>
-      ${plan === undefined && !choices && html`<${Fact} name="sandbox">${!q.sandbox || q.sandbox === 'none' ? html`<span class="warn-text">none: nothing would hold it</span>` : seen(q.sandbox)}</${Fact}>`}
+      ${plan === undefined && !choices && q.sandbox && html`<${Fact} name="sandbox">${q.sandbox === 'none' ? html`<span class="warn-text">none: nothing would hold it</span>` : seen(q.sandbox)}</${Fact}>`}
       <${Fact} name="mode">${oneLine(q.mode)}</${Fact}>
     </dl>
     ${error && html`<p class="problem" role="alert">${error.message}${error.hint && html` <span class="hint">hint: <code>${error.hint}</code></span>`}</p>`}

@@ -145,14 +145,17 @@ function Run({ r }) {
 
 const closedWords = { completed: 'turn completed', max_turns: 'stopped: the limit of turns', budget: 'stopped: the budget is spent', interrupted: 'turn interrupted', failed: 'turn failed' };
 
+/** To says whom of several agents a text is for. */
+const To = ({ r, word = 'to' }) => r.session && r.agent && html` <span class="muted">${word} ${oneLine(r.agent)}</span>`;
+
 const bodies = {
-  user: ({ r }) => html`<div class="said-by">${r.queued ? 'user, queued' : 'user'}</div><div class="prose user">${seen(r.text)}</div>`,
+  user: ({ r }) => html`<div class="said-by">${r.queued ? 'user, queued' : 'user'}<${To} r=${r} /></div><div class="prose user">${seen(r.text)}</div>`,
   assistant: ({ r }) => html`<div class="said-by">${oneLine(r.agent || 'assistant')}${r.model && html` <span class="muted">${oneLine(r.model)}</span>`}</div><div class="prose">${markdown(r.text)}</div>`,
   thinking: ({ r, open, toggle }) => html`<button type="button" class="thinking-head" aria-expanded=${open} onClick=${toggle}><span class="chevron" aria-hidden="true"></span>thinking
     ${!open && html`<span class="muted clip">${oneLine(r.text).slice(0, 160)}</span>`}</button>${open && html`<div class="prose thinking">${markdown(r.text)}</div>`}`,
   call: Call,
-  note: ({ r }) => html`<div class="said-by">${oneLine(r.role)}</div><div class="prose note">${seen(r.text)}</div>`,
-  opened: ({ r }) => html`<div class="mark mark-strong"><span>${r.opened.base ? html`forked from <a href=${sessionPath(r.opened.base.parent, r.opened.base.seq)}>${oneLine(r.opened.base.parent)}</a> at ${r.opened.base.seq}` : 'session opened'}</span>
+  note: ({ r }) => html`<div class="said-by">${oneLine(r.role)}<${To} r=${r} /></div><div class="prose note">${seen(r.text)}</div>`,
+  opened: ({ r }) => html`<div class="mark mark-strong"><span>${r.opened.base ? html`forked from <a href=${sessionPath(r.opened.base.parent, r.opened.base.seq)}>${oneLine(r.opened.base.parent)}</a> at ${r.opened.base.seq}` : 'session opened'}<${To} r=${r} word="of" /></span>
     <span class="muted">${[r.opened.cwd, r.opened.model, r.opened.user].filter(Boolean).map(oneLine).join(' · ')} · ${full(r.opened.created || r.time)}</span></div>`,
   policy: Policy,
   run: Run,

@@ -109,6 +109,48 @@ func (c *Client) ForkSession(ctx context.Context, id string, f Fork) (*Session, 
 	return do[Session](ctx, c, http.MethodPost, "/v1/sessions/"+segment(id)+"/fork", f)
 }
 
+// Rewind says how far a session is taken back, and what of it: to one of To and ToRewrite.
+type Rewind struct {
+	To         string   `json:"to,omitempty"`         // a record, an item or a turn
+	ToRewrite  string   `json:"to_rewrite,omitempty"` // a rewrite's record, or last
+	Files      bool     `json:"files,omitempty"`
+	Transcript bool     `json:"transcript,omitempty"`
+	Fork       bool     `json:"fork,omitempty"`
+	Except     []string `json:"except,omitempty"`
+	Force      bool     `json:"force,omitempty"`
+	Digest     string   `json:"digest,omitempty"` // that of the plan; without it there is only a plan
+}
+
+// Rewound is what going back would do, and what it has done.
+type Rewound struct {
+	To     int64         `json:"to"`
+	Files  []RewoundFile `json:"files"`
+	Items  [2]int        `json:"items"`
+	Digest string        `json:"digest"`
+	Head   int64         `json:"head"` // going back to it takes this back
+	Done   *struct {
+		Files      []RewoundFile `json:"files"`
+		Transcript bool          `json:"transcript"`
+		Forked     string        `json:"forked"`
+		Unkept     []RewoundFile `json:"unkept"`
+		Notices    []string      `json:"notices"`
+	} `json:"done"` // nil of a plan
+}
+
+// RewoundFile is a file, and what is done with it: docs/checkpoints.md lists the actions.
+type RewoundFile struct {
+	Path   string `json:"path"`
+	Action string `json:"action"`
+	Why    string `json:"why"`
+	Note   string `json:"note"`
+	Size   int64  `json:"size"`
+}
+
+// RewindSession says what taking a session back would do, or with the digest of that does it.
+func (c *Client) RewindSession(ctx context.Context, id string, r Rewind) (*Rewound, error) {
+	return do[Rewound](ctx, c, http.MethodPost, "/v1/sessions/"+segment(id)+"/rewind", r)
+}
+
 // Record is a record of a session's log.
 type Record struct {
 	Seq     int64           `json:"seq"`

@@ -62,7 +62,11 @@ func TestTwoDaemons(t *testing.T) {
 // A run of ten megabytes is as any other.
 func TestLargeRun(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
-	text := make([]byte, 10<<20)
+	size := 10 << 20
+	if testing.Short() {
+		size = 1 << 20
+	}
+	text := make([]byte, size)
 	for i := range text {
 		text[i] = "abcdefg \n"[i%9]
 	}

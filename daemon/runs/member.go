@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -79,7 +78,7 @@ func (m *member) make(ctx context.Context) (err error) {
 	defer x.r.caught(x.id, &err)
 	made, err := x.r.o.Make(ctx, Need{
 		Run: x.id, Session: m.session, Agent: m.spec, Cwd: x.opt.Cwd, Model: x.opt.Model,
-		Mode: x.opt.Mode, Settings: x.opt.Settings, Environ: x.opt.Environ, Workspace: x.opt.Workspace, Project: x.project,
+		Mode: x.opt.Mode, Settings: x.opt.Settings, Environ: x.opt.Environ, Workspace: x.opt.Workspace, Project: x.project, By: x.opt.By,
 	})
 	if err != nil {
 		return err
@@ -113,16 +112,7 @@ func (m *Made) agent(ctx context.Context, o agent.Options) (Agent, error) {
 	if m.Attach != nil {
 		m.Attach(a)
 	}
-	return working{a}, nil
-}
-
-// working is an agent whose run is a whole piece of work: what it has given to others to do
-// in the background is waited for.
-type working struct{ *agent.Agent }
-
-// Run is [agent.Agent.Work].
-func (w working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[agent.Event, error] {
-	return w.Work(ctx, input...)
+	return agent.Working{Agent: a}, nil
 }
 
 // head is the last record of the agent's session.

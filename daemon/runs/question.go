@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -94,10 +95,13 @@ func (x *run) gone(id string) {
 func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, digest string) (approval.Answer, error) {
 	x, q, err := r.asked(ctx, id, ans.Question)
 	if err != nil {
-		return approval.Answer{}, err
+		return approval.Answer{}, r.late(ctx, id, ans.Question, err)
 	}
 	if x != nil {
 		won, err := x.decide(ctx, ans, digest)
+		if id != "" {
+			err = r.late(ctx, id, ans.Question, err)
+		}
 		answered := id == "" && errors.Is(err, approval.ErrNoQuestion) // between the two looks
 		if !answered && !errors.Is(err, errGone) {
 			return won, err
@@ -114,6 +118,30 @@ func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, diges
 		err = r.relayAnswer(ctx, q.Session)
 	}
 	return won, err
+}
+
+// late is the error of a decision about a question that does not wait in a run: when it was
+// answered there, it has an [*approval.AnsweredError] with that answer, too.
+func (r *Runs) late(ctx context.Context, run, question string, err error) error {
+	if run == "" || !errors.Is(err, approval.ErrNoQuestion) {
+		return err
+	}
+	sessions, lerr := r.sessionsOf(ctx, run)
+	if lerr != nil {
+		return err
+	}
+	for _, s := range sessions {
+		for rec, rerr := range r.o.Sessions.Effective(ctx, s, session.Range{}) {
+			if rerr != nil {
+				break
+			}
+			var a approval.Answer
+			if rec.Kind == session.KindApprovalResolved && json.Unmarshal(rec.Payload, &a) == nil && a.Question == question {
+				return errors.Join(err, &approval.AnsweredError{Winner: a})
+			}
+		}
+	}
+	return err
 }
 
 // asked finds the run that runs and asks a question, or, with none, the question on

@@ -208,14 +208,8 @@ func (x *run) waits() bool {
 		}
 	}
 	x.mu.Lock()
-	waits := x.leaving || len(x.questions)+len(x.inputs) > 0
-	x.mu.Unlock()
-	if waits {
-		return true
-	}
-	// What a sub-agent asks is on record before it is put here.
-	owned, err := x.r.o.Sessions.List(context.Background(), session.Query{Owner: x.id, Asked: true})
-	return err == nil && len(owned.Sessions) > 0
+	defer x.mu.Unlock()
+	return x.leaving || len(x.questions)+len(x.inputs) > 0
 }
 
 // cut interrupts the runs that do something. Those that wait for people leave by

@@ -53,6 +53,7 @@ type Need struct {
 	// is that of the session, when it is there: see workspace.OfProject.
 	Workspace string
 	Project   string
+	By        Actor // who has the run run
 }
 
 // Made is an agent's parts. Close is called after the agent was closed.

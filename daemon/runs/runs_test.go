@@ -228,6 +228,8 @@ func TestDecideRace(t *testing.T) {
 	v.event(wire.RunCompleted)
 	if _, err := w.runs.Decide(t.Context(), id, decision(q, won.Decision), ""); !errors.Is(err, approval.ErrNoQuestion) {
 		t.Errorf("late, to the run: %v", err)
+	} else if lost, ok := errors.AsType[*approval.AnsweredError](err); !ok || lost.Winner.Decision != won.Decision || lost.Winner.By != won.By {
+		t.Errorf("late, to the run, is not told what counts: %v", err)
 	}
 	if _, err := w.runs.Decide(t.Context(), "", decision(q, won.Decision), ""); err != nil {
 		t.Errorf("late, the same: %v", err)

@@ -45,6 +45,7 @@ type Delta struct {
 	Created  bool     `json:"created,omitempty"`
 	Forked   string   `json:"forked,omitempty"`
 	Items    int      `json:"items,omitempty"`
+	Tools    []string `json:"tools,omitempty"`
 	Notices  []string `json:"notices,omitempty"`
 	CutBytes int64    `json:"cut_bytes,omitempty"` // a torn tail that was cut off the log
 	CutKept  string   `json:"cut_kept,omitempty"`  // where it is kept
@@ -145,7 +146,7 @@ func EncodeDelta(e agent.Event) (typ string, event json.RawMessage, err error) {
 func deltaOf(e agent.Event) (typ string, d Delta) {
 	switch e := e.(type) {
 	case agent.SessionOpened:
-		d = Delta{ID: e.ID, Created: e.Created, Forked: e.Forked, Items: e.Items, Notices: e.Notices}
+		d = Delta{ID: e.ID, Created: e.Created, Forked: e.Forked, Items: e.Items, Tools: e.Tools, Notices: e.Notices}
 		if e.Recovery != nil {
 			d.CutBytes, d.CutKept = e.Recovery.Cut, e.Recovery.Kept
 		}
@@ -251,7 +252,7 @@ func (d *Delta) event(typ string) agent.Event {
 	millis := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	switch typ {
 	case deltaOpened:
-		e := agent.SessionOpened{ID: d.ID, Created: d.Created, Forked: d.Forked, Items: d.Items, Notices: d.Notices}
+		e := agent.SessionOpened{ID: d.ID, Created: d.Created, Forked: d.Forked, Items: d.Items, Tools: d.Tools, Notices: d.Notices}
 		if d.CutBytes > 0 {
 			e.Recovery = &session.Recovery{Session: d.ID, Cut: d.CutBytes, Kept: d.CutKept}
 		}

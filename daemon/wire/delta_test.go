@@ -22,7 +22,7 @@ func TestDeltaRoundTrip(t *testing.T) {
 	failed := &DeltaError{Message: "no", Code: "failed"}
 	for _, e := range []agent.Event{
 		agent.SessionOpened{ID: "s", Created: true},
-		agent.SessionOpened{ID: "s", Forked: "p", Items: 4, Notices: []string{"mended"}, Recovery: &session.Recovery{Session: "s", Cut: 7, Kept: "/k"}},
+		agent.SessionOpened{ID: "s", Forked: "p", Tools: []string{"Read"}, Items: 4, Notices: []string{"mended"}, Recovery: &session.Recovery{Session: "s", Cut: 7, Kept: "/k"}},
 		agent.TextDelta{Text: "a <b>\x1b[0m"},
 		agent.ThinkingDelta{Text: "hm"},
 		agent.ToolInputDelta{Use: "u", Tool: "Bash", JSON: `{"comm`},

@@ -20,7 +20,7 @@ type RequestPermission struct {
 	Why                 string           `json:"why,omitempty" jsonschema:"in words, with what asks"`
 	Rule                *policy.Origin   `json:"rule,omitempty" jsonschema:"the rule that asks, with its file and line"`
 	Mode                policy.Mode      `json:"mode,omitempty" jsonschema:"permission mode"`
-	Sandbox             string           `json:"sandbox,omitempty" jsonschema:"what would hold the call; none when nothing does"`
+	Sandbox             string           `json:"sandbox,omitempty" jsonschema:"what would hold the call; none when nothing does; left out of a question in words"`
 	Cwd                 string           `json:"cwd,omitempty" jsonschema:"the folder of the session"`
 	Scopes              []approval.Scope `json:"scopes,omitempty" jsonschema:"what for this session could cover, narrowest first; none: only allow and deny can be answered"`
 	Digest              string           `json:"digest" jsonschema:"of exactly what is asked; a decision may repeat it"`

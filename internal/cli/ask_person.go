@@ -190,7 +190,7 @@ func (a *asker) several(ctx context.Context, c approval.Choice) ([]string, error
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 || n > len(c.Options) {
 			a.out.line("%s", a.out.term.dim(exact(fmt.Sprintf("%q is none of 1%s", word, upTo(len(c.Options))))))
-			return nil, nil
+			return nil, nil //nolint:nilerr // he is asked again
 		}
 		said = append(said, c.Options[n-1].Label)
 	}

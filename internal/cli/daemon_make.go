@@ -5,11 +5,14 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 
+	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/daemon/runs"
 	"github.com/holdfast-dev/holdfast/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/otel"
+	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/workspace"
 )
 
@@ -50,7 +53,37 @@ func (m *maker) finish(ctx context.Context, p *Program, n *runs.Need, flags *age
 	if err != nil {
 		return nil, err
 	}
-	return &runs.Made{Model: made.models.primary, Options: made.options, Attach: made.attach, Close: made.close}, nil
+	said := notices(p, made.rules, made.box)
+	return &runs.Made{Model: made.models.primary, Options: made.options, Close: made.close, Attach: func(a *agent.Agent) {
+		made.attach(a)
+		if n.By.Via == viaCLI { // it has told its person by itself
+			return
+		}
+		for _, text := range said {
+			a.Notice(text)
+		}
+	}}, nil
+}
+
+// viaCLI is what a run says of a client that is this program's command line.
+const viaCLI = "cli"
+
+// notices prints, which is logged, what does not count in a run and why, and returns it.
+func notices(p *Program, rules *settings.Settings, box *toolbox) []string {
+	lines := p.Stderr.(*lineLog).during(func() {
+		p.notice(rules)
+		box.showInstructions(false)
+		box.showDefinitions()
+	})
+	var list []string
+	for _, line := range lines {
+		if hint, ok := strings.CutPrefix(line, "hint: "); ok && len(list) > 0 {
+			list[len(list)-1] += "; " + hint
+			continue
+		}
+		list = append(list, strings.TrimPrefix(line, "holdfast: "))
+	}
+	return list
 }
 
 // program is this program as it would be for a client: in its folder and with its
@@ -58,7 +91,7 @@ func (m *maker) finish(ctx context.Context, p *Program, n *runs.Need, flags *age
 func (m *maker) program(n *runs.Need) *Program {
 	p := *m.p
 	p.Getwd = func() (string, error) { return n.Cwd, nil }
-	p.Stdin, p.Stdout, p.Stderr = strings.NewReader(""), &lineLog{m.log, n.Run}, &lineLog{m.log, n.Run}
+	p.Stdin, p.Stdout, p.Stderr = strings.NewReader(""), &lineLog{log: m.log, run: n.Run}, &lineLog{log: m.log, run: n.Run}
 	if n.Environ != nil {
 		p.Env = append(withoutServiceVariables(n.Environ), "HOLDFAST_HOME="+m.home)
 		p.environ = p.Env
@@ -72,15 +105,41 @@ func (m *maker) program(n *runs.Need) *Program {
 type lineLog struct {
 	log *slog.Logger
 	run string
+
+	mu    sync.Mutex
+	keeps bool
+	kept  []string
 }
 
 func (l *lineLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for line := range strings.Lines(string(b)) {
-		if line = strings.TrimSpace(line); line != "" {
-			l.log.Info(line, "run", l.run)
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		l.log.Info(line, "run", l.run)
+		if l.keeps {
+			l.kept = append(l.kept, line)
 		}
 	}
 	return len(b), nil
+}
+
+// during returns the lines that are printed while do runs.
+func (l *lineLog) during(do func()) []string {
+	l.keep(true)
+	do()
+	return l.keep(false)
+}
+
+func (l *lineLog) keep(on bool) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.kept
+	l.keeps, l.kept = on, nil
+	return was
 }
 
 // mask is [runs.Options].Mask: what masks secrets as the settings of a folder say.

@@ -30,6 +30,7 @@ type power struct {
 func (w *power) power() daemon.Power {
 	return daemon.Power{
 		Policy: w.policy, Test: w.test, Doctor: w.doctor, Export: w.export, Evidence: w.evidence, Verify: w.verify, Redact: w.redact, Search: w.search,
+		Rewind: w.rewind,
 	}
 }
 
@@ -94,7 +95,7 @@ func (w *power) test(ctx context.Context, request json.RawMessage) (json.RawMess
 	if err != nil {
 		return nil, err
 	}
-	j := newJudge(s, w.p.userHome())
+	j := w.p.judge(s)
 	g, err := j.guards("", "")
 	if err != nil {
 		return nil, err

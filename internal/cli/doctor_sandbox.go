@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/sandbox"
 	"github.com/holdfast-dev/holdfast/sandbox/kernel"
@@ -46,12 +47,12 @@ func (c *doctorCmd) selfTest(ctx context.Context, p *Program) check {
 }
 
 func tryConfined(ctx context.Context, p *Program) (elapsed time.Duration, err error) {
-	dir, err := os.MkdirTemp("", "holdfast-doctor-")
+	dir, err := diskfile.OpenScratch("", "holdfast-doctor-", os.RemoveAll)
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
-	o := &sandbox.OpenOptions{Folders: []string{dir}, Home: p.userHome()}
+	defer dir.Close()
+	o := &sandbox.OpenOptions{Folders: []string{dir.Path}, Home: p.userHome()}
 	if home, err := p.home(); err == nil {
 		o.State = []string{home}
 	}

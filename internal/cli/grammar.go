@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -127,6 +128,8 @@ func (p *Program) parse() (cmd command, err error) {
 		commands = &runGrammar{}
 	case args[0] == "inside":
 		return &insideCmd{}, nil
+	case args[0] == "help": // as git and go have it
+		args = append(slices.Clone(args[1:]), "--help")
 	}
 	k, err := p.parser(commands)
 	if err != nil {
@@ -161,8 +164,20 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
+// parseMessage says what is wrong. That a flag may be left out is none of its values.
 func parseMessage(err error) string {
-	return strings.TrimPrefix(err.Error(), "holdfast: ")
+	text := strings.TrimPrefix(err.Error(), "holdfast: ")
+	if flag, rest, ok := strings.Cut(text, " must be one of "); ok && strings.HasPrefix(flag, "--") {
+		values, got, _ := strings.Cut(rest, " but got ")
+		var list []string
+		for v := range strings.SplitSeq(values, ",") {
+			if v != `""` {
+				list = append(list, v)
+			}
+		}
+		text = flag + " must be one of " + strings.Join(list, ", ") + " but got " + got
+	}
+	return text
 }
 
 func parseHint(err error) string {
@@ -172,6 +187,9 @@ func parseHint(err error) string {
 	}
 	var words []string
 	for n := pe.Context.Selected(); n != nil && n.Type == kong.CommandNode; n = n.Parent {
+		if n.Parent != nil && n.Parent.DefaultCmd == n && !slices.Contains(pe.Context.Args, n.Name) {
+			continue // nobody has named it
+		}
 		words = append([]string{n.Name}, words...)
 	}
 	return "holdfast " + strings.Join(words, " ") + " --help"

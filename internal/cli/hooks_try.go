@@ -108,7 +108,7 @@ func (p *Program) withRequests(in hook.Input) hook.Input {
 	if in.Tool == "" {
 		return in
 	}
-	call := toolCall{tool: in.Tool, input: in.ToolInput, cwd: in.CWD, home: p.userHome()}
+	call := toolCall{tool: in.Tool, input: in.ToolInput, cwd: in.CWD, home: p.userHome(), search: p.env(envSearchURL)}
 	if requests, err := call.requests(); err == nil {
 		in.Requests = requests
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/hook"
-	"github.com/holdfast-dev/holdfast/session"
 )
 
 // hostAgent is what tools reach of the agent that they work for. It is made before the agent,
@@ -27,14 +26,6 @@ func (h *hostAgent) agent() (*agent.Agent, error) {
 		return a, nil
 	}
 	return nil, errNoHost
-}
-
-// sessions is where the agent's session is kept; nil when it is kept nowhere.
-func (h *hostAgent) sessions() *session.Sessions {
-	if a := h.a.Load(); a != nil {
-		return a.Sessions()
-	}
-	return nil
 }
 
 // fire is [agent.Agent.Fire].

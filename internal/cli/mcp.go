@@ -160,7 +160,10 @@ func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
 	p.table(rows, 4)
 	for _, d := range docs {
 		if d.Check != nil && d.Check.Error != "" {
-			p.warn("%s: %s", shown(d.Name), shown(oneLine(d.Check.Error)))
+			p.warn("%s", shown(oneLine(d.Check.Error)))
+			if d.Check.Hint != "" {
+				p.err.line("%s %s", p.err.term.bold("hint:"), shown(oneLine(d.Check.Hint)))
+			}
 		}
 	}
 	if _, hint := s.MCPNotice(); hint != "" {

@@ -37,8 +37,11 @@ type mcpAddCmd struct {
 func (c *mcpAddCmd) Help() string {
 	return `What you write down yourself in this way you have approved by it.
 
-  holdfast mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
-  holdfast mcp add -t http -H 'Authorization: Bearer ${TOKEN}' issues https://mcp.example.com/mcp`
+  holdfast mcp add files -- mcp-server-filesystem .
+  holdfast mcp add -t http -H 'Authorization: Bearer ${TOKEN}' issues https://mcp.example.com/mcp
+
+Programs run in the sandbox. What fetches itself when it starts, as with npx -y, needs
+its host in sandbox.network.allowedDomains and a cache that it may write.`
 }
 
 // mcpAddJSONCmd is `holdfast mcp add-json`.
@@ -67,6 +70,9 @@ func (c *mcpAddCmd) definition() (json.RawMessage, error) {
 	kind := c.Type
 	if kind == "" && address {
 		kind = "http"
+	}
+	if kind == "stdio" && address {
+		return nil, usage(fmt.Sprintf("%.100q is an address, and --transport stdio is for programs", c.Target), "--transport http, or sse")
 	}
 	doc := struct {
 		Type    string            `json:"type,omitempty"`
@@ -178,6 +184,8 @@ func (c *mcpScopeFlags) write(p *Program, name string, def json.RawMessage, repl
 		p.warn("another one of that name is stronger: %s", settings.Where(srv.Origin))
 	} else if srv.Why != "" {
 		p.warn("it is not started: %s", srv.Why)
+	} else if one := p.mcpServer(s, srv); one.Check() != nil {
+		p.warn("it is not started: %v", one.Check())
 	}
 	return nil
 }

@@ -205,15 +205,15 @@ func (p *Program) askServer(ctx context.Context, a *asker, s *settings.Settings,
 	a.out.line("%s %s  %s", t.yellow(shown(head)), t.bold(exact(srv.Name)), t.dim(shown(settings.Where(srv.Origin))))
 	a.out.serverFacts(srv)
 	a.keys.flush()
-	yes, clear, err := a.yesOrNo(ctx, "start it in this folder, now and from now on?")
-	if err != nil || !clear {
+	yes, answered, err := a.yesOrNo(ctx, "start it in this folder, now and from now on?")
+	if err != nil || !answered {
 		return err
 	}
 	return p.decideServer(s, srv, yes)
 }
 
-// yesOrNo is yes for a question that may be left open: clear says whether it was answered.
-func (a *asker) yesOrNo(ctx context.Context, question string) (yes, clear bool, err error) {
+// yesOrNo is yes for a question that may be left open.
+func (a *asker) yesOrNo(ctx context.Context, question string) (yes, answered bool, err error) {
 	a.out.text(question + " [y]es · [n]o · Enter: not now: ")
 	line, _, err := a.keys.line(ctx)
 	a.out.shape.setMidLine(false)

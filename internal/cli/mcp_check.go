@@ -60,7 +60,7 @@ func (p *Program) client(s *settings.Settings, docs []serverDoc) (c *mcp.Client,
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &toolbox{program: p, flags: flags, settings: s, held: held, host: newHostAgent()}
+	b := &toolbox{program: p, flags: flags, settings: s, held: held, host: newHostAgent(), checks: true}
 	only := *s
 	only.MCPServers = slices.DeleteFunc(slices.Clone(s.MCPServers), func(srv settings.MCPServer) bool {
 		return !slices.ContainsFunc(docs, func(d serverDoc) bool { return d.Name == srv.Name })
@@ -73,7 +73,7 @@ func (p *Program) client(s *settings.Settings, docs []serverDoc) (c *mcp.Client,
 	}
 	for i := range docs {
 		if err := opened.failed[docs[i].Name]; err != nil {
-			docs[i].Check = &checkedDoc{State: mcp.Failed, Error: err.Error()}
+			docs[i].Check = &checkedDoc{State: mcp.Failed, Error: err.Error(), Hint: outcome.Hint(err)}
 		}
 	}
 	return opened.client, func() {
@@ -122,7 +122,7 @@ type mcpLoginCmd struct {
 // Help says more than one line.
 func (c *mcpLoginCmd) Help() string {
 	return `Prints a page to open: there the server asks whether we may act for you, and the browser
-brings the answer back to this machine. What it grants is kept in $$HOLDFAST_HOME/mcp, for you
+brings the answer back to this machine. What it grants is kept in $HOLDFAST_HOME/mcp, for you
 alone, and renewed without you as long as the server allows.`
 }
 

@@ -29,7 +29,7 @@ func (b *toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, er
 		resource = "visit " + e.URL
 	}
 	err := e.Call.Ask(ctx, policy.Request{
-		Tool: e.Call.Tool, Session: e.Call.Session, Operation: policy.OpMCP, Resource: resource, Shown: elicitText(&e), Input: e.Call.Input, Person: true,
+		Tool: e.Call.Tool, Session: e.Call.Session, Resource: resource, Shown: elicitText(&e), Input: e.Call.Input, Person: true,
 	})
 	switch {
 	case ctx.Err() != nil:

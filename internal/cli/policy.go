@@ -83,6 +83,7 @@ func (p *Program) settingsFiles(given []string) ([]string, error) {
 type judge struct {
 	settings *settings.Settings
 	home     string
+	search   string // see [toolCall]
 	made     map[seat]*guards
 }
 
@@ -101,7 +102,14 @@ type guards struct {
 const maxSeats = 128
 
 func newJudge(s *settings.Settings, home string) *judge {
-	return &judge{settings: s, home: home, made: map[seat]*guards{}}
+	return &judge{settings: s, home: home, search: s.WebSearch.URL.Value, made: map[seat]*guards{}}
+}
+
+// judge is newJudge in this program's environment.
+func (p *Program) judge(s *settings.Settings) *judge {
+	j := newJudge(s, p.userHome())
+	j.search = orElse(j.search, p.env(envSearchURL))
+	return j
 }
 
 // guards returns the guards of a folder, "" for the settings' own, and a mode, ""
@@ -140,7 +148,7 @@ func (j *judge) guards(cwd string, mode policy.Mode) (*guards, error) {
 
 // decide judges a call whose requests are made from its input.
 func (j *judge) decide(ctx context.Context, g *guards, c toolCall) (policy.Decision, []policy.Request, error) {
-	c.cwd, c.home = g.cwd, j.home
+	c.cwd, c.home, c.search = g.cwd, j.home, j.search
 	requests, err := c.requests()
 	if err != nil {
 		return policy.Decision{}, nil, err

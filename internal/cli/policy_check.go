@@ -37,7 +37,7 @@ func (c *policyCheckCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	p.notice(s)
-	b := &checkBatch{judge: newJudge(s, p.userHome())}
+	b := &checkBatch{judge: p.judge(s)}
 	if _, err := b.judge.guards("", ""); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (c *policyExplainCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	j := newJudge(s, p.userHome())
+	j := p.judge(s)
 	g, err := j.guards("", "")
 	if err != nil {
 		return err

@@ -111,6 +111,7 @@ type replay struct {
 	guards *policy.Guards
 	cwd    string
 	home   string
+	search string
 	mode   policy.Mode // "": the one of each call
 	today  *settings.Settings
 
@@ -132,7 +133,7 @@ func newReplay(p *Program, today *settings.Settings, mode policy.Mode) (*replay,
 	}
 	all, err := policy.New(&config)
 	return &replay{
-		guards: all, cwd: today.Cwd(), home: p.userHome(), mode: mode, today: today,
+		guards: all, cwd: today.Cwd(), home: p.userHome(), search: orElse(today.WebSearch.URL.Value, p.env(envSearchURL)), mode: mode, today: today,
 		uses: map[string]transcript.Use{}, asked: map[string]approval.Question{},
 	}, err
 }
@@ -199,7 +200,7 @@ func (r *replay) again(ctx context.Context, then *policy.Decision) (*replayDoc, 
 	}
 	requests := r.asked[then.Use].Requests // they know in which folder a command would have started
 	if requests == nil {
-		call := toolCall{tool: use.Name, input: use.Input, cwd: r.cwd, home: r.home}
+		call := toolCall{tool: use.Name, input: use.Input, cwd: r.cwd, home: r.home, search: r.search}
 		if then.Input != nil {
 			call.input = then.Input
 		}

@@ -10,7 +10,9 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/tool/mcp"
 	"github.com/holdfast-dev/holdfast/tool/web"
+	"github.com/holdfast-dev/holdfast/tool/worktree"
 )
 
 // touch says what a tool touches and which field of its input names it.
@@ -21,6 +23,10 @@ type touch struct {
 	here     bool   // without the field it is the current folder
 	usual    string // and without the field it is this
 	person   bool   // only a person decides
+
+	main string // the field that people mean, of a tool of which no field names what is touched
+	// requests, when not nil, says what is touched from the whole input.
+	requests func(toolCall) ([]policy.Request, error)
 }
 
 // touches lists the tools whose requests can be told from their input alone: those
@@ -38,13 +44,17 @@ var touches = map[string]touch{
 	"NotebookEdit": {op: policy.OpWrite, fields: []string{"notebook_path", "file_path"}},
 	"Bash":         {op: policy.OpCommand, fields: []string{"command"}},
 	"WebFetch":     {op: policy.OpConnect, fields: []string{"url"}, readOnly: true},
-	"WebSearch":    {op: policy.OpConnect, readOnly: true},
+	"WebSearch":    {op: policy.OpConnect, readOnly: true, main: "query", requests: toolCall.searches},
 
-	"AskUserQuestion": {readOnly: true, person: true}, "ExitPlanMode": {person: true}, "EnterPlanMode": {readOnly: true},
+	worktree.EnterTool: {main: "name", requests: toolCall.entersWorktree}, worktree.ExitTool: {main: "action", requests: toolCall.leavesWorktree},
+	mcp.ListResources: {main: "server", requests: toolCall.readsServer}, mcp.ReadResource: {requests: toolCall.readsServer},
+
+	"AskUserQuestion": {readOnly: true, person: true}, "ExitPlanMode": {person: true, main: "plan"}, "EnterPlanMode": {readOnly: true},
 	"Agent": {fields: []string{"subagent_type"}, usual: agent.Worker.Name, readOnly: true},
 	"Skill": {fields: []string{"skill"}, readOnly: true}, "TeamCreate": {readOnly: true}, "TeamDelete": {readOnly: true}, "SendMessage": {readOnly: true},
-	"AskUser": {readOnly: true}, "CronList": {readOnly: true}, "ListMcpResources": {readOnly: true}, "LSP": {readOnly: true},
-	"ReadMcpResource": {readOnly: true}, "TaskCreate": {readOnly: true}, "TaskUpdate": {readOnly: true}, "TodoWrite": {readOnly: true}, "TaskGet": {readOnly: true}, "TaskList": {readOnly: true}, "TaskOutput": {readOnly: true},
+	"AskUser": {readOnly: true}, "CronList": {readOnly: true}, "LSP": {readOnly: true},
+	"TaskCreate": {readOnly: true, main: "subject"}, "TaskUpdate": {readOnly: true, main: "taskId"}, "TodoWrite": {readOnly: true}, "TaskGet": {readOnly: true, main: "taskId"}, "TaskList": {readOnly: true},
+	"TaskOutput": {readOnly: true, main: "task_id"}, "TaskStop": {readOnly: true, main: "task_id"},
 	"ToolSearch": {readOnly: true}, "pause_for_human": {readOnly: true},
 }
 
@@ -54,6 +64,8 @@ type toolCall struct {
 	input json.RawMessage // an object, or nil
 	cwd   string          // absolute, without links
 	home  string          // of the user, for "~"; may be ""
+
+	search string // the address of the search engine; "" is the usual one
 }
 
 // requests says what the call would touch, the way the tool itself would say it.
@@ -68,6 +80,9 @@ func (c toolCall) requests() ([]policy.Request, error) {
 		return []policy.Request{r}, nil
 	}
 	t := touches[c.tool]
+	if t.requests != nil {
+		return c.filled(t)
+	}
 	r.Operation, r.ReadOnly, r.Person = t.op, t.readOnly, t.person
 	if t.fields == nil { // it names nothing but itself
 		r.Resource = c.tool
@@ -165,8 +180,89 @@ func mcpTool(name string) (server, tool string, ok bool) {
 // inputOf makes a tool's input of its main field, as people write it.
 func inputOf(tool, value string) (json.RawMessage, error) {
 	t := touches[tool]
-	if t.fields == nil {
+	if t.fields != nil {
+		t.main = t.fields[0]
+	}
+	if t.main == "" {
 		return nil, fmt.Errorf("the input of %s must be a JSON object", tool)
 	}
-	return json.Marshal(map[string]string{t.fields[0]: value})
+	return json.Marshal(map[string]string{t.main: value})
+}
+
+// filled are the requests of a tool that makes them of its whole input, as the loop would
+// fill them in.
+func (c toolCall) filled(t touch) ([]policy.Request, error) {
+	list, err := t.requests(c)
+	for i := range list {
+		r := &list[i]
+		r.Tool, r.Input, r.ReadOnly = c.tool, c.input, r.ReadOnly || t.readOnly
+	}
+	return list, err
+}
+
+// decode reads fields of the input, each into what it points to.
+func (c toolCall) decode(fields map[string]any) error {
+	if len(c.input) == 0 {
+		return nil
+	}
+	err := jsonMembers(c.input, func(key string, value []byte) error {
+		for field, into := range fields {
+			switch {
+			case key == field:
+				return json.Unmarshal(value, into)
+			case strings.EqualFold(key, field):
+				return fmt.Errorf("it is written %s", field)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("input: %w", err)
+	}
+	return nil
+}
+
+// searches is what WebSearch connects to.
+func (c toolCall) searches() ([]policy.Request, error) {
+	at, err := web.Connects(orElse(c.search, web.BraveURL))
+	return []policy.Request{{Operation: policy.OpConnect, Resource: at}}, err
+}
+
+// entersWorktree is the git command that makes a worktree.
+func (c toolCall) entersWorktree() ([]policy.Request, error) {
+	var name string
+	if err := c.decode(map[string]any{"name": &name}); err != nil {
+		return nil, err
+	}
+	r, err := worktree.EnterRequest(c.cwd, name)
+	return []policy.Request{r}, err
+}
+
+// leavesWorktree is the git command that removes the worktree that the folder is in.
+func (c toolCall) leavesWorktree() ([]policy.Request, error) {
+	var action string
+	var discard bool
+	if err := c.decode(map[string]any{"action": &action, "discard_changes": &discard}); err != nil {
+		return nil, err
+	}
+	r, err := worktree.ExitRequest(c.cwd, action, discard)
+	return []policy.Request{r}, err
+}
+
+// readsServer is what is read of an MCP server. Without its name every one that runs is
+// listed.
+func (c toolCall) readsServer() ([]policy.Request, error) {
+	var server, uri string
+	if err := c.decode(map[string]any{"server": &server, "uri": &uri}); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.tool == mcp.ReadResource && (server == "" || uri == ""):
+		return nil, fmt.Errorf("the input of %s has no server, or no uri", c.tool)
+	case c.tool == mcp.ReadResource:
+		return []policy.Request{mcp.Reads(c.tool, server, uri)}, nil
+	case server == "":
+		return []policy.Request{{Operation: policy.OpMCP, Resource: "resources"}}, nil
+	}
+	return []policy.Request{mcp.Reads(c.tool, server, "resources")}, nil
 }

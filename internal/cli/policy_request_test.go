@@ -7,9 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/tool/worktree"
 )
 
 func TestToolCallRequests(t *testing.T) {
@@ -45,6 +48,17 @@ func TestToolCallRequests(t *testing.T) {
 		{"Bash", `{"command": " ls\t; x"}`, policy.OpCommand, " ls\t; x", false, ""},
 		{"WebFetch", `{"url": "https://Example.ORG:8080/x?y"}`, policy.OpConnect, "example.org:8080", true, ""},
 		{"WebFetch", `{"url": "http://[::1]/"}`, policy.OpConnect, "[::1]:80", true, ""},
+		{"EnterWorktree", `{}`, "", "", false, "want 1 to 64"},
+		{"EnterWorktree", `{"Name": "a"}`, "", "", false, "it is written name"},
+		{"EnterWorktree", `{"name": "a"}`, policy.OpCommand, "git worktree add -b worktree-a .holdfast/worktrees/a", false, ""},
+		{"ExitWorktree", `{"action": "go"}`, "", "", false, "there are keep and remove"},
+		{"ExitWorktree", `{"action": "keep"}`, "", "ExitWorktree", true, ""},
+		{"ExitWorktree", `{"action": "remove"}`, "", "ExitWorktree", true, ""}, // in no worktree
+		{"WebSearch", `{"query": "go"}`, policy.OpConnect, "api.search.brave.com:443", true, ""},
+		{"TaskStop", `{"task_id": "u1"}`, "", "TaskStop", true, ""},
+		{"Skill", `{"skill": "commit"}`, "", "commit", true, ""},
+		{"ListMcpResources", `{}`, policy.OpMCP, "resources", false, ""},
+		{"ReadMcpResource", `{"server": "git"}`, "", "", false, "no server, or no uri"},
 		{"mcp__git__push__all", `{}`, policy.OpMCP, "git/push__all", false, ""},
 		{"mcp__git", ``, "", "mcp__git", false, ""},
 		{"TaskList", ``, "", "TaskList", true, ""},
@@ -90,12 +104,23 @@ func TestTouchesAreTheTools(t *testing.T) {
 	if err := os.Symlink("sub", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
+	inTree := filepath.Join(dir, ".holdfast/worktrees/side")
+	for name, text := range map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".holdfast/worktrees/side/.git": "gitdir: x\n", ".holdfast/skills/commit/SKILL.md": "---\nname: commit\ndescription: d\n---\ngo\n"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, name, text)
+	}
 	folders, err := tool.OpenFolders(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer folders.Close()
-	all, err := (&toolbox{folders: folders, held: &held{}, hooks: &hooks{}, host: newHostAgent()}).tools()
+	p := &Program{Env: []string{"HOME=" + dir, "HOLDFAST_HOME=" + filepath.Join(dir, ".holdfast"), envSearchKey + "=key", envSearchURL + "=http://localhost:8080/v1"}}
+	box := &toolbox{
+		folders: folders, held: &held{}, hooks: &hooks{}, host: newHostAgent(), program: p, settings: &settings.Settings{Project: dir}, background: agent.NewBackground(nil),
+	}
+	all, err := box.tools()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +135,8 @@ func TestTouchesAreTheTools(t *testing.T) {
 		"WebFetch":        `{"url": "https://example.com/a?b", "prompt": "what is it?"}`,
 		"Agent":           `{"description": "look", "prompt": "look around", "subagent_type": "general-purpose"}`,
 		"TeamCreate":      `{"team_name": "red"}`, "TeamDelete": `{}`, "SendMessage": `{"to": "bob", "message": "hi"}`,
+		"WebSearch": `{"query": "holdfast"}`, "Skill": `{"skill": "commit"}`, "TaskOutput": `{"task_id": "u1"}`, "TaskStop": `{"task_id": "u1"}`,
+		"EnterWorktree": `{"name": "other"}`, "ExitWorktree": `{"action": "remove", "discard_changes": true}`,
 		"TaskCreate": `{"subject": "do it"}`, "TaskGet": `{"taskId": "1"}`, "TaskList": `{}`, "TaskUpdate": `{"taskId": "1", "status": "completed"}`,
 	}
 	for _, s := range all.Specs() {
@@ -121,12 +148,19 @@ func TestTouchesAreTheTools(t *testing.T) {
 			t.Errorf("the test has no input for %s", s.Name)
 			continue
 		}
+		at := dir
+		if s.Name == worktree.ExitTool {
+			at = inTree
+		}
+		if err := box.goBack(at); err != nil {
+			t.Fatal(err)
+		}
 		made, _ := all.Lookup(s.Name)
 		want, err := made.Requests(&tool.Call{ID: "c", Tool: s.Name, Input: json.RawMessage(input)})
 		if err != nil || len(want) != 1 {
 			t.Fatalf("%s: %v %v", s.Name, want, err)
 		}
-		got, err := toolCall{tool: s.Name, input: json.RawMessage(input), cwd: dir}.requests()
+		got, err := toolCall{tool: s.Name, input: json.RawMessage(input), cwd: folders.Cwd(), search: p.env(envSearchURL)}.requests()
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%s: %v %v", s.Name, got, err)
 		}

@@ -85,7 +85,7 @@ func (c *policyTestCmd) run(ctx context.Context, p *Program) error {
 	if !c.JSON {
 		p.notice(s)
 	}
-	j, failed := newJudge(s, p.userHome()), 0
+	j, failed := p.judge(s), 0
 	for i := range cases {
 		r, err := j.table(ctx, &cases[i])
 		if err != nil {

@@ -87,6 +87,7 @@ func (c *runCmd) onlyHere() string {
 		name  string
 	}{
 		{c.NoPersist, "--no-session-persistence"},
+		{c.Worktree.wanted, "--worktree"},
 		{c.NoSandbox, "--no-sandbox"},
 		{c.NoHooks, "--no-hooks"},
 		{c.Agents != "", "--agents"},
@@ -221,7 +222,9 @@ func (c *runCmd) startRemote(ctx context.Context, p *Program, d *client.Client, 
 		return outcome.Of(err), err
 	}
 	if !c.Quiet {
-		p.notice(rules)
+		if err := c.noticeThere(p, cwd, in, rules); err != nil {
+			return outcome.Of(err), err
+		}
 	}
 	s.mode = func() policy.Mode { return c.modeThere(ctx, d, t, rules) }
 	view.begin(s)
@@ -256,7 +259,7 @@ func (c *runCmd) sceneThere(ctx context.Context, p *Program, cwd string, in *spa
 		again: models.primary.Info().Provider != "scripted",
 	}
 	if c.OutputFormat != "text" {
-		s.tools, err = c.toolsThere(cwd, rules)
+		err = c.toolsThere(p, cwd, rules, &s)
 	}
 	return s, err
 }
@@ -323,23 +326,68 @@ func (c *runCmd) modeThere(ctx context.Context, d *client.Client, t *target, rul
 	return mode
 }
 
-// toolsThere are the names of the tools that the agent has there: nothing is opened
-// for them but the folders.
-func (c *runCmd) toolsThere(cwd string, rules *settings.Settings) ([]string, error) {
-	b := &toolbox{held: &held{}, hooks: &hooks{}, host: newHostAgent(), settings: rules, background: agent.NewBackground(nil)}
+// toolsThere fills in which tools, sub-agents and skills the agent has there, as far as that
+// can be known from here, and the servers that settings name: nothing is opened for them but
+// the folders. What the agent tells when it begins counts more.
+func (c *runCmd) toolsThere(p *Program, cwd string, rules *settings.Settings, s *scene) error {
+	b, err := c.toolboxThere(p, cwd, rules)
+	if err != nil {
+		return err
+	}
 	defer b.close()
+	b.background = agent.NewBackground(nil)
+	all, err := b.tools()
+	if err != nil {
+		return err
+	}
+	s.tools, s.servers, s.offered = toolNames(withoutDenied(all, rules.Rules)), b.serverStates(), b.offered()
+	return nil
+}
+
+// noticeThere tells what does not count in a run there, as a run here does.
+func (c *runCmd) noticeThere(p *Program, cwd string, in *space, rules *settings.Settings) error {
+	p.notice(rules)
+	if in != nil {
+		return nil
+	}
+	b, err := c.toolboxThere(p, cwd, rules)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	b.crew = &crew{}
+	if err = b.instruct(cwd); err != nil {
+		return err
+	}
+	if _, err = b.skillsKit(); err != nil {
+		return err
+	}
+	if _, b.crew.problems, err = b.definitions(); err != nil {
+		return err
+	}
+	b.showInstructions(c.Verbose)
+	b.showDefinitions()
+	return nil
+}
+
+// toolboxThere is a toolbox as that of a run there, to look into: nothing is started for it.
+// The caller closes it.
+func (c *runCmd) toolboxThere(p *Program, cwd string, rules *settings.Settings) (_ *toolbox, err error) {
+	b := &toolbox{held: &held{}, hooks: &hooks{}, host: newHostAgent(), settings: rules, program: p, flags: &c.agentFlags}
+	defer func() {
+		if err != nil {
+			b.close()
+		}
+	}()
+	if b.permissions, err = rules.Policy(); err != nil {
+		return nil, err
+	}
 	work, err := workFolders(cwd, rules)
 	if err != nil {
 		return nil, err
 	}
-	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
-		return nil, err
-	}
-	all, err := b.tools()
-	if err != nil {
-		return nil, err
-	}
-	return toolNames(withoutDenied(all, rules.Rules)), nil
+	b.folders, err = tool.OpenFolders(work[0], work[1:]...)
+	return b, err
 }
 
 // daemonPatience is how long a daemon that went away is waited for.

@@ -37,6 +37,7 @@ type remoteEvents struct {
 	opened bool
 	live   bool                       // deltas come
 	inputs map[string]json.RawMessage // of tool uses
+	works  map[string]string          // tools by use, of calls that have begun and neither ended nor got a result
 	whole  bool                       // the text that is coming was seen from its beginning
 	text   strings.Builder            // of it, what was passed on
 	tally  tally
@@ -158,6 +159,12 @@ func (f *remoteEvents) completes(e agent.Event) int {
 			continue
 		}
 		switch e := e.(type) {
+		case agent.SessionOpened:
+			if held, ok := h.event.(agent.SessionOpened); ok {
+				e.Forked, e.Created = held.Forked, held.Created
+				h.event = e
+				return i
+			}
 		case agent.ToolFinished:
 			if held, ok := h.event.(agent.ToolFinished); ok && held.Use == e.Use {
 				e.Result.Content, e.Result.Changes = held.Result.Content, held.Result.Changes
@@ -200,7 +207,7 @@ func (f *remoteEvents) opening() {
 		e.Items = f.meta.MessageCount
 	}
 	for _, e := range f.open(e) {
-		f.push(e)
+		f.hold(e) // the tools are in its delta
 	}
 }
 
@@ -254,10 +261,15 @@ func (f *remoteEvents) read(r *client.Record) error {
 		return into(r, f.decided)
 	case session.KindToolStarted:
 		return into(r, func(t session.ToolStarted) {
+			if f.works == nil {
+				f.works = map[string]string{}
+			}
+			f.works[t.Use] = t.Tool
 			f.push(agent.ToolStarted{Use: t.Use, Tool: t.Tool, Input: f.inputs[t.Use]})
 		})
 	case session.KindToolFinished:
 		return into(r, func(t session.ToolFinished) {
+			delete(f.works, t.Use)
 			f.hold(agent.ToolFinished{
 				Use: t.Use, Tool: t.Tool, Took: time.Duration(t.Millis) * time.Millisecond,
 				Result: tool.Result{IsError: t.IsError, ExitCode: t.ExitCode, Changes: t.Changes},
@@ -347,7 +359,8 @@ func (f *remoteEvents) answered(it transcript.Encoded) {
 	}
 }
 
-// results gives calls that have ended what the model is told of them.
+// results gives calls that have ended what the model is told of them. One that has a
+// result before it has ended goes on in the background.
 func (f *remoteEvents) results(it transcript.Encoded) error {
 	item, err := it.Decode()
 	if err != nil {
@@ -357,6 +370,10 @@ func (f *remoteEvents) results(it transcript.Encoded) error {
 		r, ok := p.(transcript.ToolResult)
 		if !ok {
 			continue
+		}
+		if name, ok := f.works[r.UseID]; ok {
+			delete(f.works, r.UseID)
+			f.push(agent.ToolDetached{Use: r.UseID, Tool: name})
 		}
 		for i := range f.queue {
 			if h, ok := f.queue[i].event.(agent.ToolFinished); ok && h.Use == r.UseID {

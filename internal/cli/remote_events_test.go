@@ -191,3 +191,31 @@ func TestBadRecord(t *testing.T) {
 		}
 	}
 }
+
+// A call that goes on in the background is told of, though no record says that alone: it has
+// its result before its end.
+func TestRemoteDetached(t *testing.T) {
+	d := &told{t: t}
+	result := func(use string) *client.Event {
+		return d.item(transcript.Item{ID: "r-" + use, Role: transcript.RoleTool, Parts: []transcript.Part{
+			transcript.ToolResult{UseID: use, Content: []transcript.Part{transcript.Text{Text: "it goes on"}}},
+		}})
+	}
+	_, out := replayed(t, []*client.Event{
+		d.record(session.KindOpened, session.Opened{SessionID: "s"}),
+		d.record(session.KindToolStarted, session.ToolStarted{Use: "u", Tool: "Bash"}), result("u"),
+		result("refused"),
+		d.record(session.KindToolStarted, session.ToolStarted{Use: "v", Tool: "Bash"}),
+		d.record(session.KindToolFinished, session.ToolFinished{Use: "v", Tool: "Bash"}), result("v"),
+		d.record(session.KindToolFinished, session.ToolFinished{Use: "u", Tool: "Bash"}),
+	})
+	want := "SessionOpened ToolStarted ToolDetached ItemAppended ItemAppended ToolStarted ToolFinished ItemAppended ToolFinished"
+	if got := names(out); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	for _, e := range out {
+		if e, ok := e.(agent.ToolDetached); ok && (e.Use != "u" || e.Tool != "Bash") {
+			t.Errorf("%+v", e)
+		}
+	}
+}

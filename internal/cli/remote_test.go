@@ -124,6 +124,11 @@ func TestARunThereLooksAsHere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := shortDir(t)
 			write(t, dir, "play.yaml", manyThings)
+			greet := filepath.Join(".claude", "skills", "greet") // a tool that is there because of the person's files
+			if err := os.MkdirAll(filepath.Join(dir, greet), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			write(t, dir, filepath.Join(greet, "SKILL.md"), "---\nname: greet\ndescription: greets\n---\nSay hello.\n")
 			write(t, dir, "hooks.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "echo '{\"systemMessage\": \"seen\"}'"}]}]}}`)
 			here := lookAt(t, dir, append([]string{"--no-daemon"}, args...), false)
 			if there := lookAt(t, dir, args, true); there != here {
@@ -142,9 +147,11 @@ func lookAt(t *testing.T, dir string, args []string, daemon bool) string {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(work, 0o700); err != nil {
+	own := filepath.Join(work, ".claude", "skills", "own") // does not count, which is told
+	if err := os.MkdirAll(own, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	write(t, own, "SKILL.md", "---\nname: own\ndescription: is not trusted\n---\nHi.\n")
 	env := environ(dir, "HOLDFAST_MODEL=scripted/../play.yaml")
 	if daemon {
 		_, stop := serve(t, dir, env)

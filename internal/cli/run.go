@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"os/user"
 	"runtime/debug"
@@ -37,6 +36,8 @@ type runCmd struct {
 	NoDaemon    bool   `name:"no-daemon" group:"session" help:"Run here, also when a daemon serves this home; or HOLDFAST_NO_DAEMON=1."`
 	storeFlags  `group:"session"`
 
+	Worktree worktreeFlag `group:"work" help:"Work in a git worktree, on a branch of its own: --worktree=NAME, or one for this session. It is taken away in the end when nothing in it would be lost."`
+
 	workspaceRunFlags
 	space *workspace.Settings // that the run happens in; nil: on this machine
 
@@ -68,7 +69,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	cwd := ""
+	var cwd string
 	if in != nil {
 		defer in.close()
 		cwd = in.project
@@ -117,6 +118,10 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 			o.Ask, m.box.form = person.ask, person.form
 		}
 	}
+	leave, err := c.apart(p, m.box, &o)
+	if err != nil {
+		return outcome.Of(err), err
+	}
 	a, err := agent.New(m.models.primary, &o)
 	if err != nil {
 		return outcome.Usage, err
@@ -130,20 +135,13 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	}
 	view.begin(scene{
 		cwd: cwd, model: m.models.primary.Info().String(), keySource: m.models.keySource,
-		mode: a.Mode, tools: m.box.names(), servers: m.box.serverStates(), args: c.again(),
+		mode: a.Mode, tools: m.box.names(), servers: m.box.serverStates(), offered: m.box.offered(), args: c.again(),
 		again: c.Store != inMemory && !c.NoPersist && m.models.primary.Info().Provider != "scripted", // a play has an end
 	})
 	defer func() { p.leftBehind(m.box.background, c.Quiet) }()
-	return c.drive(ctx, sessions, working{a}, input, view, settle)
-}
-
-// working is an agent whose run is a whole piece of work: what it has given to others to do
-// in the background is waited for.
-type working struct{ *agent.Agent }
-
-// Run is [agent.Agent.Work].
-func (w working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[agent.Event, error] {
-	return w.Work(ctx, input...)
+	out, err := c.drive(ctx, sessions, agent.Working{Agent: a}, input, view, settle)
+	leave(ctx, out)
+	return out, err
 }
 
 // leftBehind says what still goes on in the background when the run is over.

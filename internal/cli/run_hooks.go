@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
@@ -26,9 +27,10 @@ import (
 // Their /tmp is not that of the agent's commands, which could put something there
 // for them to trust.
 type hooks struct {
-	registry *hook.Registry // nil when there are none
-	temp     string         // "" when there is no command and no URL
-	envFile  string         // where hooks leave variables for commands; "" when none can
+	registry *hook.Registry    // nil when there are none
+	temp     string            // "" when there is no command and no URL
+	scratch  *diskfile.Scratch // temp
+	envFile  string            // where hooks leave variables for commands; "" when none can
 	mirror   *hookTranscript
 
 	boxes   []*sandbox.Sandbox
@@ -56,10 +58,10 @@ func (p *Program) hooks(need *hooksNeed) (h *hooks, err error) {
 			h.close()
 		}
 	}()
-	if h.temp, err = os.MkdirTemp(p.env("TMPDIR"), "holdfast-hooks-"); err != nil {
+	if h.scratch, err = diskfile.OpenScratch(p.env("TMPDIR"), "holdfast-hooks-", os.RemoveAll); err != nil {
 		return h, fmt.Errorf("temporary folder of the hooks: %w", err)
 	}
-	h.temp = settings.Resolve(h.temp)
+	h.temp = settings.Resolve(h.scratch.Path)
 	m, err := hook.NewMirror(h.temp, &hook.MirrorOptions{Name: "transcript.jsonl", CWD: need.settings.Cwd(), Clock: p.Now})
 	if err != nil {
 		return h, fmt.Errorf("transcript for hooks: %w", err)
@@ -217,8 +219,8 @@ func (h *hooks) close() {
 	if h.mirror != nil {
 		_ = h.mirror.mirror.Close()
 	}
-	if h.temp != "" {
-		_ = os.RemoveAll(h.temp)
+	if h.scratch != nil {
+		_ = h.scratch.Close()
 	}
 }
 

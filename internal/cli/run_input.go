@@ -34,7 +34,7 @@ func (c *runCmd) input(p *Program) ([]transcript.Part, error) {
 		case c.goesOn():
 			return nil, nil
 		default:
-			return nil, usage("there is no prompt", `holdfast run "what to do"`)
+			return nil, c.noPrompt()
 		}
 		return []transcript.Part{transcript.Text{Text: text}}, nil
 	}
@@ -54,9 +54,16 @@ func (c *runCmd) input(p *Program) ([]transcript.Part, error) {
 		if c.goesOn() {
 			return nil, nil
 		}
-		return nil, usage("there is no prompt", `holdfast run "what to do"`)
+		return nil, c.noPrompt()
 	}
 	return []transcript.Part{transcript.Text{Text: text}}, nil
+}
+
+func (c *runCmd) noPrompt() error {
+	if c.Worktree.name != "" {
+		return usage("there is no prompt: "+c.Worktree.name+" is the worktree's name", `holdfast run --worktree -- "what to do", or --worktree=NAME "what to do"`)
+	}
+	return usage("there is no prompt", `holdfast run "what to do"`)
 }
 
 // goesOn reports whether a session is named, which may have something to go on

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
@@ -20,10 +21,14 @@ import (
 //	settings' sandbox blocks ─► sandbox.Open ─► Bash
 //	temp ──────────────────────► /tmp inside; gone when the run ends
 //	output ────────────────────► long outputs, which Read may read; stays
+//
+// What a run that was killed has left of the two, the next one removes.
 type held struct {
-	box    *sandbox.Sandbox // nil with --no-sandbox
-	temp   string
+	box    *sandbox.Sandbox  // nil with --no-sandbox
+	temp   *diskfile.Scratch // nil with --no-sandbox
 	output string
+
+	kept *diskfile.Scratch // output
 }
 
 // hold opens the sandbox of a run that works in folders. The person may do without
@@ -38,7 +43,7 @@ func (c *agentFlags) hold(p *Program, s *settings.Settings, folders []string, lo
 	if c.NoSandbox {
 		return h, unheld(p, s)
 	}
-	if h.temp, err = os.MkdirTemp(p.env("TMPDIR"), "holdfast-run-"); err != nil {
+	if h.temp, err = diskfile.OpenScratch(p.env("TMPDIR"), "holdfast-run-", os.RemoveAll); err != nil {
 		return h, fmt.Errorf("temporary folder of the run: %w", err)
 	}
 	home, err := p.home()
@@ -46,7 +51,7 @@ func (c *agentFlags) hold(p *Program, s *settings.Settings, folders []string, lo
 		return h, err
 	}
 	h.box, err = sandbox.Open(s.Checkers(), &sandbox.OpenOptions{
-		Folders: folders, Home: p.userHome(), State: []string{home}, Temp: h.temp, Ask: shell.AskHost, Contained: c.contained,
+		Folders: folders, Home: p.userHome(), State: []string{home}, Temp: h.temp.Path, Ask: shell.AskHost, Contained: c.contained,
 	})
 	if err != nil {
 		return h, cannotHold(err)
@@ -93,10 +98,10 @@ func (h *held) outputs(p *Program) error {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return fmt.Errorf("folder for outputs: %w", err)
 	}
-	if h.output, err = os.MkdirTemp(parent, "run-"); err != nil {
+	if h.kept, err = diskfile.OpenScratch(parent, "run-", os.Remove); err != nil { // what holds something stays
 		return fmt.Errorf("folder for outputs: %w", err)
 	}
-	h.output = settings.Resolve(h.output)
+	h.output = settings.Resolve(h.kept.Path)
 	return nil
 }
 
@@ -122,10 +127,9 @@ func (h *held) close() {
 	if h.box != nil {
 		_ = h.box.Close()
 	}
-	if h.temp != "" {
-		_ = os.RemoveAll(h.temp)
-	}
-	if h.output != "" {
-		_ = os.Remove(h.output) // what holds something stays
+	for _, s := range []*diskfile.Scratch{h.temp, h.kept} {
+		if s != nil {
+			_ = s.Close()
+		}
 	}
 }

@@ -42,6 +42,7 @@ func (c *runCmd) checkSpace() error {
 	}{
 		{c.CWD != "", "--cwd", "the agent works in the workspace's project: holdfast workspace set --project"},
 		{len(c.AddDir) > 0, "--add-dir", "mount the folder: holdfast workspace set --mount"},
+		{c.Worktree.wanted, "--worktree", "the agent can make one itself, where the container has git"},
 		{c.NoSandbox, "--no-sandbox", "the container stays; without it: holdfast run"},
 		{c.NoPersist, "--no-session-persistence", "what happens in a workspace is always on record; --ephemeral keeps no home"},
 		{c.Init, "--init", ""},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,15 +33,24 @@ type rewindCmd struct {
 	Yes        bool     `short:"y" help:"Do not ask."`
 	storeFlags
 	jsonFlag
+
+	by string // who wants it; "": the user
 }
 
 // rewindDoc is what it prints as JSON: the plan, and what was done.
 type rewindDoc struct {
 	*checkpoint.Plan
-	Done *checkpoint.Result `json:"done,omitempty"`
+	Digest string             `json:"digest"` // of what was shown
+	Head   int64              `json:"head"`   // going back to it takes this back
+	Done   *checkpoint.Result `json:"done,omitempty"`
 }
 
-func (c *rewindCmd) run(ctx context.Context, p *Program) error {
+func newRewindDoc(plan *checkpoint.Plan) rewindDoc {
+	return rewindDoc{Plan: plan, Digest: plan.Digest(), Head: plan.Head()}
+}
+
+// check completes what is wanted.
+func (c *rewindCmd) check() error {
 	if (c.To == "") == (c.ToRewrite == "") {
 		return usage("say how far: one of --to and --to-rewrite", "holdfast sessions show "+quoteArg(c.Session)+" has the ids, --records and --rewrites the numbers")
 	}
@@ -49,6 +59,13 @@ func (c *rewindCmd) run(ctx context.Context, p *Program) error {
 	}
 	if c.Fork && !c.Transcript {
 		return usage("--fork is about the transcript", "leave --files out, or add --transcript")
+	}
+	return nil
+}
+
+func (c *rewindCmd) run(ctx context.Context, p *Program) error {
+	if err := c.check(); err != nil {
+		return err
 	}
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		o, closeFolders, err := c.options(ctx, p, s, m)
@@ -63,6 +80,9 @@ func (c *rewindCmd) run(ctx context.Context, p *Program) error {
 		if !c.JSON {
 			c.show(p, m, plan)
 		}
+		if err := c.spared(plan, o.Except); err != nil {
+			return err
+		}
 		if err := plan.Ready(); err != nil {
 			return c.blocked(p, plan, err)
 		}
@@ -70,7 +90,7 @@ func (c *rewindCmd) run(ctx context.Context, p *Program) error {
 		if err != nil {
 			return err
 		}
-		doc := rewindDoc{Plan: plan}
+		doc := newRewindDoc(plan)
 		if yes {
 			if doc.Done, err = plan.Apply(ctx); err != nil {
 				return err
@@ -83,7 +103,7 @@ func (c *rewindCmd) run(ctx context.Context, p *Program) error {
 // options find the point, the folders, and what masks secrets.
 func (c *rewindCmd) options(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) (o checkpoint.Options, done func(), err error) {
 	done = func() {}
-	o = checkpoint.Options{Transcript: c.Transcript, Fork: c.Fork, Force: c.Force, By: orElse(p.env("USER"), "person")}
+	o = checkpoint.Options{Transcript: c.Transcript, Fork: c.Fork, Force: c.Force, By: orElse(c.by, orElse(p.env("USER"), "person"))}
 	if o.To, err = c.point(ctx, s, m); err != nil {
 		return o, done, err
 	}
@@ -125,6 +145,16 @@ func (c *rewindCmd) options(ctx context.Context, p *Program, s *session.Sessions
 		return o, done, &failure{msg: err.Error(), hint: "if the folder was moved: holdfast sessions relocate --cwd FOLDER " + m.ID, out: outcome.Usage, err: err}
 	}
 	return o, func() { _ = o.Folders.Close() }, nil
+}
+
+// spared refuses an --except that spares nothing: what was misspelt would be put back.
+func (c *rewindCmd) spared(plan *checkpoint.Plan, except []string) error {
+	for i, path := range except {
+		if !slices.ContainsFunc(plan.Files, func(f checkpoint.File) bool { return f.Path == path }) {
+			return usage(fmt.Sprintf("--except %s is none of the files that would be put back", quoteArg(c.Except[i])), "--dry-run without it lists them")
+		}
+	}
+	return nil
 }
 
 // logMask is what masks secrets in the log of a session of a folder; nil: its settings
@@ -189,7 +219,7 @@ func (c *rewindCmd) blocked(p *Program, plan *checkpoint.Plan, err error) error 
 		return err
 	}
 	if c.JSON {
-		if err := p.out.json(rewindDoc{Plan: plan}, false); err != nil {
+		if err := p.out.json(newRewindDoc(plan), false); err != nil {
 			return err
 		}
 	}
@@ -213,7 +243,12 @@ func (c *rewindCmd) agreed(ctx context.Context, p *Program, plan *checkpoint.Pla
 	}
 	a := p.asker()
 	if a == nil {
-		return false, nil
+		if c.JSON {
+			if err := p.out.json(newRewindDoc(plan), false); err != nil {
+				return false, err
+			}
+		}
+		return false, usage("nothing was changed: nobody is there to confirm it", "--yes does it, --dry-run only shows it")
 	}
 	defer a.close()
 	return a.yes(ctx, "do this?")
@@ -284,7 +319,7 @@ func (c *rewindCmd) tell(p *Program, m session.Meta, d rewindDoc) error {
 	case d.Done == nil && c.DryRun:
 		return nil
 	case d.Done == nil:
-		p.err.line("nothing was changed; --yes does it")
+		p.err.line("nothing was changed")
 		return nil
 	}
 	for _, f := range d.Done.Unkept {

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,6 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
+	"github.com/holdfast-dev/holdfast/tool/mcp"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -88,6 +91,19 @@ func (v *streamView) rewritten(e agent.MutationFinished) error {
 	return v.system("compact_boundary", map[string]any{"compact_metadata": about})
 }
 
+// withTools are servers, of which one that is approved is connected when it has tools.
+func withTools(servers []wireServer, tools []string) []wireServer {
+	list := append([]wireServer{}, servers...)
+	for i := range list {
+		s := &list[i]
+		has := func(name string) bool { return strings.HasPrefix(name, "mcp__"+s.Name+"__") }
+		if s.Status == string(settings.MCPApproved) && slices.ContainsFunc(tools, has) {
+			s.Status = string(mcp.Connected)
+		}
+	}
+	return list
+}
+
 // system writes an event of type system.
 func (v *streamView) system(subtype string, fields map[string]any) error {
 	if !v.all {
@@ -100,10 +116,14 @@ func (v *streamView) system(subtype string, fields map[string]any) error {
 
 func (v *streamView) opened(e agent.SessionOpened) error {
 	v.id = e.ID
+	tools := e.Tools
+	if tools == nil { // nobody has told
+		tools = v.scene.tools
+	}
 	err := v.emit(wireInit{
-		Type: "system", Subtype: "init", CWD: v.scene.cwd, SessionID: v.id, Tools: v.scene.tools,
-		MCPServers: append([]wireServer{}, v.scene.servers...), Model: v.scene.model, PermissionMode: v.scene.mode(), SlashCommands: []string{},
-		APIKeySource: v.scene.keySource, OutputStyle: "default", Agents: []string{}, Skills: []string{}, Plugins: []string{},
+		Type: "system", Subtype: "init", CWD: v.scene.cwd, SessionID: v.id, Tools: tools,
+		MCPServers: withTools(v.scene.servers, tools), Model: v.scene.model, PermissionMode: v.scene.mode(), SlashCommands: listed(v.scene.offered.commands),
+		APIKeySource: v.scene.keySource, OutputStyle: "default", Agents: listed(v.scene.offered.agents), Skills: listed(v.scene.offered.skills), Plugins: []string{},
 		Version: version.Of().Version, Created: e.Created, ForkedFrom: e.Forked, UUID: uuid.NewString(),
 	})
 	for _, n := range e.Notices {
@@ -113,6 +133,9 @@ func (v *streamView) opened(e agent.SessionOpened) error {
 	}
 	return err
 }
+
+// listed is a list that is an array in JSON, also when it is empty.
+func listed(names []string) []string { return append([]string{}, names...) }
 
 func (v *streamView) emit(event any) error {
 	if !v.all {

@@ -64,7 +64,7 @@ func worker(name, task, clean, command string) []teamStep {
 		again("enter", nil, enter, enter),
 		again("work", nil, work, rework),
 		again("note", nil, call("Bash", teamStep{"command": note}),
-			call("Bash", teamStep{"command": unlock + "if [ -e " + name + ".log ]; then git add -A; git diff --cached --quiet || git commit -q -m " + name + "; else " + note + "; fi"})),
+			call("Bash", teamStep{"command": unlock + "if [ -s " + name + ".log ]; then git add -A; git diff --cached --quiet || git commit -q -m " + name + "; else " + note + "; fi"})),
 		again("done", nil, done, done),
 		[]teamStep{
 			{"name": "tell", "tool_uses": tell},

@@ -30,12 +30,13 @@ type textView struct {
 	abreast  bool     // several of this round ran at once
 	asked    string   // the tool use that a person was asked about last
 	names    map[string]string
-	failures map[hook.Said]bool // of hooks, that were told
+	waits    map[string]transcript.Use // that nothing was shown of yet
+	failures map[hook.Said]bool        // of hooks, that were told
 }
 
 func (v *textView) begin(s scene) {
 	v.scene = s
-	v.names = map[string]string{}
+	v.names, v.waits = map[string]string{}, map[string]transcript.Use{}
 	v.p.err.progress().work("starting")
 }
 
@@ -72,6 +73,7 @@ func (v *textView) show(e agent.Event) error {
 		v.decided(e.Decision)
 	case agent.ApprovalAsked:
 		v.asked = e.Question.Use
+		delete(v.waits, v.asked)
 		v.p.err.progress().work("")
 	case agent.ApprovalResolved:
 		v.resolved(e)
@@ -165,6 +167,9 @@ func (v *textView) endThinking() {
 // item ends what the deltas began, or prints it when there were none.
 func (v *textView) item(it transcript.Encoded) {
 	v.endThinking()
+	if it.Role() == transcript.RoleTool {
+		v.neverRan(it)
+	}
 	if it.Role() != transcript.RoleAssistant {
 		return
 	}
@@ -179,11 +184,30 @@ func (v *textView) item(it transcript.Encoded) {
 	}
 	v.said = false
 	for _, u := range it.Uses() {
-		v.names[u.ID] = headline(u.Name, u.Input, v.scene.cwd)
+		v.names[u.ID], v.waits[u.ID] = headline(u.Name, u.Input, v.scene.cwd), u
+	}
+}
+
+// neverRan shows the calls that failed before they began: of a tool that is not there, or
+// with an input that makes no sense.
+func (v *textView) neverRan(e transcript.Encoded) {
+	it, err := e.Decode()
+	if err != nil || v.quiet {
+		return
+	}
+	for _, part := range it.Parts {
+		r, ok := part.(transcript.ToolResult)
+		if u, waits := v.waits[r.UseID]; ok && waits && r.IsError {
+			v.call(u.Name, v.names[u.ID])
+			v.p.err.line("%s", v.p.err.term.dim("  ⎿ ")+v.p.err.term.red("error"))
+			v.block(transcript.Item{Parts: r.Content}.Text(), 8)
+		}
+		delete(v.waits, r.UseID)
 	}
 }
 
 func (v *textView) toolStarted(e agent.ToolStarted) {
+	delete(v.waits, e.Use)
 	v.open = append(v.open, e.Use)
 	v.abreast = len(v.open) > 1
 	line := headline(e.Tool, e.Input, v.scene.cwd)
@@ -304,6 +328,7 @@ func (v *textView) decided(d policy.Decision) {
 	if d.Effect != policy.Deny || v.quiet {
 		return
 	}
+	delete(v.waits, d.Use)
 	t := v.p.err.term
 	if line := v.names[d.Use]; line != "" && v.asked != d.Use { // then the person has just seen it
 		v.call(d.Tool, line)
@@ -406,59 +431,4 @@ func storeArg(url string) string {
 		url = "URL" // it may hold a password
 	}
 	return "--store " + quoteArg(url) + " "
-}
-
-// allowHint says what would let a call pass that was denied.
-func allowHint(d *policy.Decision) string {
-	hint := "run it in a terminal to be asked"
-	switch {
-	case strings.HasPrefix(d.By, "hook "):
-		return "holdfast hooks list says which hooks there are"
-	case d.Personal():
-		return hint + ", or with --on-ask fail, to answer with holdfast approvals: no rule and no mode allows it"
-	case d.Mode == policy.ModePlan:
-		return hint + ", or with another --permission-mode: allow rules do not count in plan mode"
-	}
-	return hint + ", or allow it: --allowed-tools " + d.Tool + " or --permission-mode acceptEdits"
-}
-
-func denied(list []policy.Decision) string {
-	var names []string
-	for _, d := range list {
-		names = append(names, d.Tool)
-	}
-	return fmt.Sprintf("%s (%s)", count(len(list), "call"), strings.Join(slices.Compact(names), ", "))
-}
-
-// answered reports whether a person decided, or was about to.
-func answered(d policy.Decision) bool {
-	switch d.By {
-	case "nobody", "timeout", "approval": // and "approval": what was approved had changed
-		return false
-	}
-	return d.By == "interrupt" || d.Grant != "" || d.Asked
-}
-
-// whyEnded says why a turn did not complete, or "".
-func whyEnded(r agent.Result) string {
-	switch r.Reason {
-	case agent.ReasonCompleted:
-		return ""
-	case agent.ReasonMaxTurns:
-		return "the limit of model calls was reached (--max-turns)"
-	case agent.ReasonBudget:
-		return "the budget was reached (--max-budget-usd)"
-	case agent.ReasonInterrupted:
-		return "interrupted; what was done is saved"
-	case agent.ReasonHook:
-		return "a hook stopped it" + reasonOf(r.Err)
-	case agent.ReasonDeferred:
-		return "a hook put a call off until the session is resumed"
-	case agent.ReasonRefused:
-		return "the provider refused to answer"
-	}
-	if r.Err != nil {
-		return r.Err.Error()
-	}
-	return "the run failed"
 }

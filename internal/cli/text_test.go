@@ -69,6 +69,17 @@ func TestTextView(t *testing.T) {
 			agent.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"make\ntest"}`)},
 			agent.ToolFinished{Use: "u", Tool: "Bash", Result: exit(2), Took: 1500 * time.Millisecond},
 		}, "● Bash  make test\n  ⎿ exit 2  1.5 s\n    line 1\n    line 2\\x1b[2J\n"},
+		{"calls that never ran", false, false, false, []agent.Event{
+			agent.ItemAppended{Item: transcript.MustEncode(transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
+				transcript.ToolUse{ID: "u", Name: "Bsh", Input: json.RawMessage(`{"command":"make"}`)}, transcript.ToolUse{ID: "w", Name: "Bash", Input: json.RawMessage(`{"command":"make"}`)},
+			}})},
+			agent.ToolStarted{Use: "w", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)},
+			agent.ToolFinished{Use: "w", Tool: "Bash", Result: exit(0)},
+			agent.ItemAppended{Item: transcript.MustEncode(transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{
+				transcript.ToolResult{UseID: "u", IsError: true, Content: []transcript.Part{transcript.Text{Text: "tool not found: Bsh"}}},
+				transcript.ToolResult{UseID: "w", IsError: true},
+			}})},
+		}, "● Bash  make\n  ⎿ ok  0 ms\n● Bsh  make\n  ⎿ error\n    tool not found: Bsh\n"},
 		{"a tool that works", false, false, false, []agent.Event{
 			agent.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
 			agent.ToolFinished{Use: "u", Tool: "Bash", Result: exit(0)},

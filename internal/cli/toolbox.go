@@ -37,6 +37,7 @@ type toolbox struct {
 	host        *hostAgent
 	background  *agent.Background  // nil: every turn waits for its calls
 	worktree    *worktree.Worktree // nil without a repository
+	own         *worktree.Checkout // that the agent works in from the beginning on, or nil
 
 	instructions *instructions.Set // nil: none are read
 	found        *foundSkills      // nil: none were looked for
@@ -56,6 +57,8 @@ type toolbox struct {
 	crew   *crew    // whom the agent may give work to; nil: nobody
 	who    string   // of a teammate's: its name
 	wanted []string // of a sub-agent's: the tools that its kind names; nil: all
+
+	checks bool // it is made to look at MCP servers: what is wrong with them is told once, by who looks
 
 	sub  bool // it is a sub-agent's
 	mu   sync.Mutex

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/tool/skills"
 	"github.com/holdfast-dev/holdfast/tool/tasks"
 	"github.com/holdfast-dev/holdfast/tool/team"
 )
@@ -98,10 +99,64 @@ func (c *crew) equip(_ context.Context, w agent.Workplace) (agent.Equipment, err
 	if err != nil {
 		return agent.Equipment{}, err
 	}
-	return agent.Equipment{
+	with := agent.Equipment{
 		Tools: sub.registry, Background: sub.background, Return: sub.goBack, Instructions: sub.told(), LoopObservers: []agent.LoopObserver{sub},
 		Close: func() error { sub.close(); return nil },
-	}, nil
+	}
+	if err := sub.prepare(w.Definition, &with); err != nil {
+		sub.close()
+		return agent.Equipment{}, err
+	}
+	return with, nil
+}
+
+// prepare gives a sub-agent the skills and the worktree that its kind wants.
+func (b *toolbox) prepare(d agent.Definition, with *agent.Equipment) error {
+	list, err := b.given(d.Skills)
+	if err != nil {
+		return err
+	}
+	for _, sk := range list {
+		with.Instructions.Text = strings.TrimPrefix(with.Instructions.Text+"\n\n"+sk.Text(""), "\n\n")
+	}
+	begin := func(context.Context) (string, string, error) { return "", "", nil }
+	if d.Isolated {
+		if err := b.checkApart(); err != nil {
+			return err
+		}
+		begin = b.apart("", "agent")
+		with.Left = func(ctx context.Context) string { return b.leaveApart(ctx, false) }
+	}
+	with.Enter = func(ctx context.Context) (string, string, error) {
+		for _, sk := range list {
+			if err := readable(ctx, agent.Of(ctx), sk); err != nil {
+				return "", "", err
+			}
+		}
+		return begin(ctx)
+	}
+	return nil
+}
+
+// given are skills that a kind of sub-agent has read when it begins. One that is not there,
+// or that narrows what can be called while it is in force, keeps it from beginning.
+func (b *toolbox) given(names []string) ([]*skills.Skill, error) {
+	var list []*skills.Skill
+	for _, name := range names {
+		var sk *skills.Skill
+		ok := false
+		if b.found != nil {
+			sk, ok = b.found.set.Find(name)
+		}
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("there is no skill %.80q, or it does not count here (holdfast skills list)", name)
+		case sk.Only != nil:
+			return nil, fmt.Errorf("the skill %s narrows what can be called (allowed-tools): it can be called, and not given from the beginning on", name)
+		}
+		list = append(list, sk)
+	}
+	return list, nil
 }
 
 // models that definitions for Claude Code name by what they are good at.
@@ -123,11 +178,11 @@ func (c *crew) model(name string) (model.Model, error) {
 		}
 		return nil, fmt.Errorf("model %s: there is only %s here", name, own.Info())
 	}
-	if real, alias := aliases[name]; alias {
+	if full, alias := aliases[name]; alias {
 		if own.Info().Provider != "anthropic" {
 			return own, nil
 		}
-		name = real
+		name = full
 	}
 	base := ""
 	if !strings.Contains(name, "/") {
@@ -180,6 +235,27 @@ func (c *crew) ask(ctx context.Context, e hook.Event, t tasks.Task, by string) e
 		return errors.New("a " + string(e) + " hook keeps it from that: " + orElse(out.Block.What, out.Block.By))
 	}
 	return nil
+}
+
+// offered is what the run has by name besides tools.
+func (b *toolbox) offered() (o offered) {
+	if b.crew != nil {
+		for _, d := range b.crew.subs.Definitions() {
+			o.agents = append(o.agents, d.Name)
+		}
+	}
+	if b.found == nil {
+		return o
+	}
+	for _, sk := range b.found.set.Skills {
+		if !sk.Command {
+			o.skills = append(o.skills, sk.Name)
+		}
+		if sk.ForPeople {
+			o.commands = append(o.commands, sk.Name)
+		}
+	}
+	return o
 }
 
 // changed has teammates told of what is free to begin. What cannot be told now is when the

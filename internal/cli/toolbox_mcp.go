@@ -66,7 +66,20 @@ func (b *toolbox) connect(ctx context.Context) error {
 	if err == nil {
 		b.registry = registry
 	}
+	for _, name := range late(s.client.Status()) {
+		b.program.warn("MCP server %q has not answered yet: its tools are there as soon as it has", name)
+	}
 	return err
+}
+
+// late are the servers that have not answered yet.
+func late(list []mcp.Status) (names []string) {
+	for _, st := range list {
+		if st.State == mcp.Connecting {
+			names = append(names, st.Name)
+		}
+	}
+	return names
 }
 
 func startable(srv settings.MCPServer) bool { return srv.Status == settings.MCPApproved }
@@ -88,7 +101,9 @@ func (b *toolbox) open() (*servers, error) {
 		}
 		if err != nil {
 			s.failed[srv.Name] = err
-			b.program.warn("%v", err)
+			if !b.checks {
+				b.program.warn("%v", err)
+			}
 			continue
 		}
 		list = append(list, one)
@@ -96,6 +111,9 @@ func (b *toolbox) open() (*servers, error) {
 	o, err := b.program.mcpOptions(b.settings, b.environ())
 	if err != nil {
 		return nil, err
+	}
+	if b.checks {
+		o.Notice = nil
 	}
 	o.Sandbox, o.Dir, o.Fire, o.Elicit = b.held.box, b.settings.Project, b.host.fire, b.elicit
 	if b.held.box != nil {

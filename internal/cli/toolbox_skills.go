@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/instructions"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/spelling"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -51,6 +54,7 @@ func (p *Program) skillPlaces(project string) ([]skills.Place, error) {
 // foundSkills are the skills of a session, and those that do not count.
 type foundSkills struct {
 	set    *skills.Set // that count
+	denied *skills.Set // that would, if no rule denied them
 	all    *skills.Set // with those of a folder that is not trusted as it is
 	digest string      // of the project's; "" when it has none
 	trust  bool        // they are trusted as they are
@@ -107,16 +111,16 @@ func (b *toolbox) skillsKit() ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	found.set = found.set.Without(func(sk *skills.Skill) bool {
-		return b.skillDenied(sk.Name) != ""
-	})
+	deny := func(sk *skills.Skill) bool { return b.skillDenied(sk.Name) != "" }
+	found.denied = found.set.Without(func(sk *skills.Skill) bool { return !deny(sk) })
+	found.set = found.set.Without(deny)
 	b.found = found
 	for _, sk := range found.set.Skills {
 		if sk.Dir == "" {
 			continue
 		}
-		if real, err := filepath.EvalSymlinks(sk.Dir); err == nil { // what is judged has no links
-			sk.Dir = real
+		if plain, err := filepath.EvalSymlinks(sk.Dir); err == nil { // what is judged has no links
+			sk.Dir = plain
 		}
 		b.folders.AlsoRead(sk.Dir)
 	}
@@ -184,7 +188,7 @@ func (b *toolbox) expand(ctx context.Context, prompt string) (*agent.Expansion, 
 				return nil, usage("/"+name+" is of this folder, which is not trusted as it is now", "look at "+other.File+", then holdfast trust")
 			}
 		}
-		return nil, nil
+		return nil, b.noSkill(name, ok)
 	}
 	a, err := b.host.agent()
 	if err != nil {
@@ -194,6 +198,24 @@ func (b *toolbox) expand(ctx context.Context, prompt string) (*agent.Expansion, 
 		return nil, err
 	}
 	return &agent.Expansion{Command: sk.Name, Args: args, Source: string(sk.Source), Text: text, Limit: sk.Limit()}, nil
+}
+
+// noSkill refuses what is denied by name, and says where a prompt that begins like a command
+// may be one that was misspelt. It is a prompt as any other then.
+func (b *toolbox) noSkill(name string, command bool) error {
+	if !command {
+		return nil
+	}
+	if sk, ok := b.found.denied.ForPerson(name); ok {
+		return &failure{msg: fmt.Sprintf("/%s may not be used: %s", name, b.skillDenied(sk.Name)), hint: "holdfast policy explain Skill " + sk.Name, out: outcome.Denied}
+	}
+	for _, sk := range b.found.set.Skills {
+		if sk.ForPeople && spelling.Edits(sk.Name, name) <= min(2, len(name)/2) {
+			b.program.warn("there is no /%s, so the prompt goes to the model as it is; did you mean /%s?", name, sk.Name)
+			break
+		}
+	}
+	return nil
 }
 
 // showSkills tells the person which skills do not count.

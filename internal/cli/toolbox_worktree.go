@@ -2,12 +2,17 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
+	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/tool/worktree"
 )
@@ -46,6 +51,83 @@ func (b *toolbox) worktreeCreate(ctx context.Context, name string) (string, erro
 
 func (b *toolbox) worktreeRemoved(ctx context.Context, path string) {
 	_, _ = b.host.fire(ctx, hook.Input{Event: hook.WorktreeRemove, Worktree: path}) // a store that fails stops the loop by itself
+}
+
+// checkApart says why the agent cannot work in a worktree of its own from the beginning on.
+func (b *toolbox) checkApart() error {
+	if b.worktree == nil {
+		dir := b.folders.Roots()[0]
+		return usage(dir+" is not the top folder of a git repository, or git is not there: no worktree can be made", "git init; or --cwd FOLDER")
+	}
+	own, err := tool.NewRegistry(b.worktree.Tools()...)
+	if err != nil {
+		return err
+	}
+	if _, ok := withoutDenied(own, b.settings.Rules).Lookup(worktree.EnterTool); !ok {
+		return &failure{msg: "a rule denies " + worktree.EnterTool, hint: "holdfast policy show", out: outcome.Denied}
+	}
+	return nil
+}
+
+// apart is [agent.Options].Enter of an agent that works in a worktree of its own: the one of
+// this name, or with "" one that is named after its session.
+func (b *toolbox) apart(name, kind string) func(context.Context) (dir, told string, err error) {
+	return func(ctx context.Context) (string, string, error) {
+		if err := b.checkApart(); err != nil {
+			return "", "", err
+		}
+		at, err := b.worktree.Enter(ctx, name, kind+"-"+idTail(ctx))
+		if err != nil {
+			return "", "", fmt.Errorf("worktree: %w", err)
+		}
+		at.Made = at.Made || name == "" // it is nobody's but this session's
+		b.own = &at
+		return at.Path, at.Told, nil
+	}
+}
+
+// idTail is the end of the id of the agent's session, as a worktree's name can have it.
+func idTail(ctx context.Context) string {
+	id := rand.Text()
+	if a := agent.Of(ctx); a != nil && a.SessionID() != "" {
+		id = a.SessionID()
+	}
+	id = strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(id))
+	if id == "" {
+		id = strings.ToLower(rand.Text())
+	}
+	return id[max(0, len(id)-10):]
+}
+
+// leaveApart removes the worktree that the agent has worked in, where nothing would be lost by
+// that, and says what stays; "" for nothing. With keep it stays in any case.
+func (b *toolbox) leaveApart(ctx context.Context, keep bool) string {
+	at := b.own
+	if b.own = nil; at == nil {
+		return ""
+	}
+	if b.background != nil {
+		for _, t := range b.background.List() {
+			keep = keep || t.Running
+		}
+	}
+	gone, why, err := b.worktree.Leave(ctx, *at, at.Made && !keep)
+	switch {
+	case gone && err == nil:
+		return ""
+	case err != nil:
+		why = err.Error()
+	}
+	text := fmt.Sprintf("the worktree %s stays, with the branch %s", at.Path, at.Branch)
+	if why != "" {
+		text += ": " + why
+	}
+	return text
 }
 
 // goBack is [agent.Options].Return.

@@ -20,20 +20,28 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
-// buildProgram builds the program as it ships.
+// buildProgram builds the program as it ships, once for all tests.
 func buildProgram(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
 		missing.Skip(t, "no go on the PATH: the program cannot be built")
 	}
-	bin := filepath.Join(t.TempDir(), "holdfast")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../cmd/holdfast")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	bin, err := program()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }
+
+var program = sync.OnceValues(func() (string, error) {
+	bin := filepath.Join(os.TempDir(), "holdfast") // the folder of these tests
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", bin, "../../cmd/holdfast")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return bin, nil
+})
 
 // daemonProcess is a daemon on a home, until it is killed.
 type daemonProcess struct {

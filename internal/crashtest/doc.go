@@ -26,6 +26,11 @@
 // both answer. The next daemon has what they heard, byte for byte, and they go on
 // where they were.
 //
+// A fifth kind is about what a person or a model does that takes more than one step, such
+// as a rewind of files or a worktree: the program is killed while it does it. No process
+// of it lives on, every log verifies, what it said is in them, and the same once more
+// comes to the end.
+//
 // A power cut is an ext4 file system on a loop device, mounted where nobody else
 // sees it, which is shut down without flushing its journal: what was not synced
 // is gone. The control runs the same program with fsync and fdatasync turned

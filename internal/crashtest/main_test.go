@@ -9,7 +9,21 @@ import (
 
 func TestMain(m *testing.M) {
 	Child()
-	os.Exit(m.Run())
+	os.Exit(inOwnFolder(m))
+}
+
+// inOwnFolder runs the tests with a folder for temporary files of their own: what they
+// kill leaves some there.
+func inOwnFolder(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "crashtest-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Setenv("TMPDIR", dir); err != nil {
+		panic(err)
+	}
+	return m.Run()
 }
 
 // trials says how many trials of a kind to run: what the environment says, else

@@ -28,14 +28,15 @@ const first, usual = 10_000, 32_768
 func Pick(t testing.TB) int {
 	t.Helper()
 	end := clients()
+	var lc net.ListenConfig
 	for range 10_000 {
 		port := first + rand.IntN(end-first)
 		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		mine, err := net.ListenPacket("udp", addr) // tells other tests that the port of TCP is taken
+		mine, err := lc.ListenPacket(t.Context(), "udp", addr) // tells other tests that the port of TCP is taken
 		if err != nil {
 			continue
 		}
-		l, err := net.Listen("tcp", addr)
+		l, err := lc.Listen(t.Context(), "tcp", addr)
 		if err != nil {
 			_ = mine.Close()
 			continue

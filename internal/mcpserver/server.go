@@ -8,8 +8,10 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -211,13 +213,29 @@ func (s *Server) forget(d *Desk) {
 
 // clientName is who the client says that it is.
 func clientName(ss *mcp.ServerSession) string {
-	p := ss.InitializeParams()
-	if p == nil || p.ClientInfo == nil || p.ClientInfo.Name == "" {
-		return "an MCP client"
+	if p := ss.InitializeParams(); p != nil {
+		return named(p.ClientInfo)
 	}
-	name := p.ClientInfo.Name
-	if v := p.ClientInfo.Version; v != "" {
-		name += " " + v
+	return named(nil)
+}
+
+// named is a client's name as people read it: one line that can be printed.
+func named(i *mcp.Implementation) string {
+	const most = 100
+	if i == nil {
+		i = &mcp.Implementation{}
 	}
-	return name[:min(len(name), 100)]
+	name := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(i.Name+" "+i.Version, ""))
+	if name = strings.Join(strings.Fields(name), " "); len(name) > most {
+		name = strings.ToValidUTF8(name[:most], "")
+	}
+	return cmp.Or(name, "an MCP client")
 }

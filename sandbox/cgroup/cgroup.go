@@ -12,7 +12,7 @@ type Limits struct {
 	Processes int     // processes and threads
 }
 
-// ErrAbsent: no control group can be made here.
+// ErrAbsent says that no control group can be made here.
 var ErrAbsent = errors.New("no control group can be made here")
 
 // AbsentError says which limit cannot be had, and why. It is an [ErrAbsent].

@@ -67,7 +67,7 @@ func (f *folder) processes() []member {
 func pidsIn(dir string) []int {
 	b, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	var out []int
-	for _, w := range strings.Fields(string(b)) {
+	for w := range strings.FieldsSeq(string(b)) {
 		if pid, err := strconv.Atoi(w); err == nil {
 			out = append(out, pid)
 		}

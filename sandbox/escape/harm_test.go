@@ -43,7 +43,7 @@ func (f *fixture) snapshot() map[string]string {
 	}
 	_ = filepath.WalkDir(f.WS, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil
+			return nil //nolint:nilerr // what cannot be looked at is not there
 		}
 		if i, err := e.Info(); err == nil && (i.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeDevice) != 0 || strings.HasPrefix(e.Name(), "core")) {
 			f.describe(s, name)
@@ -63,7 +63,7 @@ func (f *fixture) describe(s map[string]string, root string) {
 	_ = filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
 		var st unix.Stat_t
 		if err != nil || unix.Lstat(name, &st) != nil {
-			return nil
+			return nil //nolint:nilerr // what cannot be looked at is not there
 		}
 		text := fmt.Sprintf("mode %o owner %d:%d", st.Mode, st.Uid, st.Gid)
 		if !strings.HasPrefix(name, f.WS) {

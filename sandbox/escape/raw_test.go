@@ -26,7 +26,7 @@ func result(nr uintptr, args ...uintptr) (uintptr, error) {
 // permitted makes a call that cannot work as it is given. That it is refused for
 // what it is, and not for how, is what stops the attempt.
 func permitted(nr uintptr, args ...uintptr) error {
-	switch err := call(nr, args...); err {
+	switch err := call(nr, args...); err { //nolint:errorlint // the number that the kernel said
 	case unix.EPERM, unix.ENOSYS, unix.EACCES:
 		return err
 	default:

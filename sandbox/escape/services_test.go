@@ -23,7 +23,6 @@ type services struct {
 	mu      sync.Mutex
 	said    []string
 	flushed map[string]chan struct{}
-	dial    []func() error
 	socks   []socketPlace
 }
 

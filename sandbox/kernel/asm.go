@@ -19,8 +19,8 @@ func become(ops *instruction, slots *uint64, data *byte)
 var superviseText [2]uintptr
 
 // These are not for calling.
-func supervise()
-func superviseEnd()
+func supervise()    //nolint:unused // assembly has its address
+func superviseEnd() //nolint:unused // as well
 
 // instruction is one system call of a program. Assembly knows its layout.
 type instruction struct {

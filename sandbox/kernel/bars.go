@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
 // linger is how long placeholders stay after the last command: making them anew
@@ -76,6 +78,10 @@ func (b *bars) add() error {
 
 func (b *bars) take(n Name) error {
 	dir := filepath.Dir(n.Path)
+	if f := b.locks[dir]; f != nil && !diskfile.IsStill(f, dir) {
+		f.Close()
+		delete(b.locks, dir)
+	}
 	if b.locks[dir] == nil {
 		f, err := os.Open(dir)
 		if err != nil {

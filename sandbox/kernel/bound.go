@@ -96,7 +96,7 @@ func resident(pid int) int64 {
 	tasks, _ := os.ReadDir(dir + "/task")
 	for _, t := range tasks {
 		children, _ := os.ReadFile(filepath.Join(dir, "task", t.Name(), "children"))
-		for _, c := range bytes.Fields(children) {
+		for c := range bytes.FieldsSeq(children) {
 			if n, err := strconv.Atoi(string(c)); err == nil {
 				total += resident(n)
 			}

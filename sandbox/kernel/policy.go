@@ -109,7 +109,7 @@ func (e *StartError) Error() string { return fmt.Sprintf("%s: %v", e.Step, e.Err
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// ErrUnsupported: this system or kernel cannot do what the policy asks for.
+// ErrUnsupported says that this system or kernel cannot do what the policy asks for.
 var ErrUnsupported = errors.New("not possible here")
 
 // Mechanism is one way in which this kernel can hold a command.

@@ -19,7 +19,7 @@ import (
 // command: where memory cannot be shared, it runs the same instructions.
 const childName = "holdfast-sandbox-child"
 
-func init() {
+func init() { //nolint:gochecknoinits // it must come before everything else of the program
 	if len(os.Args) == 3 && os.Args[0] == childName {
 		runtime.LockOSThread()
 		child(os.Args[1], os.Args[2])

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
-// real is a call that the kernel gets.
-type real struct {
+// genuine is a call that the kernel gets.
+type genuine struct {
 	name string
 	attempt
 	options Options
@@ -44,7 +44,7 @@ var (
 	held    = Options{NoEscape: true}
 )
 
-var realCalls = append([]real{
+var realCalls = append([]genuine{
 	{"ptrace", peek, none, unix.EPERM},
 	{"clone of a namespace", at(unix.SYS_CLONE, unix.CLONE_NEWUSER|unix.CLONE_FS), none, unix.EPERM},
 	{"clone with junk", at(unix.SYS_CLONE, junk|unix.CLONE_NEWUSER|unix.CLONE_FS), none, unix.EPERM},
@@ -155,11 +155,11 @@ var noControl = []uint32{
 }
 
 // plainCalls are the calls that are refused whatever their arguments.
-func plainCalls() []real {
-	var all []real
+func plainCalls() []genuine {
+	var all []genuine
 	for nr, d := range rules(&Options{}) {
 		if d == refuse || d == withhold {
-			all = append(all, real{"plain " + callNames[nr] + archNames[nr], at(nr, wrong, wrong, wrong, wrong, wrong, wrong), none, unix.EPERM})
+			all = append(all, genuine{"plain " + callNames[nr] + archNames[nr], at(nr, wrong, wrong, wrong, wrong, wrong, wrong), none, unix.EPERM})
 		}
 	}
 	return all
@@ -214,7 +214,7 @@ func TestForeign(t *testing.T) {
 
 // Nothing is told of what is let through or quietly refused, all else is, by name.
 func TestTold(t *testing.T) {
-	by := map[Options][]real{}
+	by := map[Options][]genuine{}
 	for _, c := range slices.Concat(realCalls, plainCalls()) {
 		c.options.Notify = true
 		by[c.options] = append(by[c.options], c)

@@ -225,7 +225,7 @@ func install(o *Options, naive bool) (listener *os.File, err error) {
 // load gives a program to the kernel.
 func load(program []Instruction, flags int) (int, syscall.Errno) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return 0, err.(syscall.Errno)
+		return 0, err.(syscall.Errno) //nolint:errorlint // the number that the kernel said
 	}
 	p := unix.SockFprog{Len: uint16(len(program)), Filter: (*unix.SockFilter)(unsafe.Pointer(&program[0]))}
 	fd, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, uintptr(flags), uintptr(unsafe.Pointer(&p)))

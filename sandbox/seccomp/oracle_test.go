@@ -13,9 +13,9 @@ import (
 func oracle(o Options, of, nr uint32, args [6]uint64) uint32 {
 	const (
 		ok    = uint32(unix.SECCOMP_RET_ALLOW)
-		no    = uint32(unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM))
-		lacks = uint32(unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS))
-		busy  = uint32(unix.SECCOMP_RET_ERRNO | uint32(unix.EBUSY))
+		no    = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+		lacks = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+		busy  = unix.SECCOMP_RET_ERRNO | uint32(unix.EBUSY)
 	)
 	told := func(quietly uint32) uint32 {
 		if o.Notify {

@@ -24,7 +24,7 @@ type Instruction struct {
 	K      uint32
 }
 
-// ErrArch: there are no tables for this processor.
+// ErrArch says that there are no tables for this processor.
 var ErrArch = errors.New("no table of system calls for this processor")
 
 // Refusal is a system call that was refused, with how often.

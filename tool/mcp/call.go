@@ -24,6 +24,8 @@ type running struct {
 	clock *clock
 	news  chan string // what the server tells of its progress
 
+	number int // of the connection's calls; of its mutex
+
 	mu    sync.Mutex
 	asked int // questions, so far
 }

@@ -68,7 +68,6 @@ type Client struct {
 	start    sync.Once
 	httpOnce sync.Once
 	http     *http.Transport
-	pipes    *pipes
 
 	resources sync.Once
 	readers   []tool.Tool // that read resources
@@ -77,6 +76,7 @@ type Client struct {
 	mu         sync.Mutex
 	onChange   func([]tool.Tool)
 	told       string // identifies the list that was told last
+	left       int    // tools that it does not have because there are too many
 	stores     map[string]*tokenStore
 	closed     bool
 }
@@ -178,10 +178,11 @@ const maxTools = 512
 
 // list is the tools that there are, and what identifies them.
 func (c *Client) list() (list []tool.Tool, id string) {
-	resources := false
+	resources, all := false, 0
 	for _, l := range c.links {
 		tools, has := l.offered()
 		resources = resources || has
+		all += len(tools)
 		for _, t := range tools {
 			if len(list) == maxTools {
 				break
@@ -190,11 +191,24 @@ func (c *Client) list() (list []tool.Tool, id string) {
 			id += t.spec.Name + " " + t.digest + "\n"
 		}
 	}
+	c.tooMany(len(list), all)
 	if resources {
 		id += "resources\n"
 		list = append(list, c.resourceTools()...)
 	}
 	return list, id
+}
+
+// tooMany tells how many of all tools are not among those that are offered, when it is
+// another number than before.
+func (c *Client) tooMany(offered, all int) {
+	c.mu.Lock()
+	news := all-offered > 0 && all-offered != c.left
+	c.left = all - offered
+	c.mu.Unlock()
+	if news {
+		c.notice("%d of %d tools of MCP servers are not offered: there are more than %d; includeTools of a server names those that are wanted", all-offered, all, maxTools)
+	}
 }
 
 // Connect connects to one server now, also when it was given up before.

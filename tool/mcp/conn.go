@@ -32,11 +32,11 @@ type conn struct {
 	mu        sync.Mutex
 	calls     map[string]*running // by progress token
 	last      *running            // the call that began last, of those that run
-	number    int
-	stale     bool          // its list of tools has changed
-	relisting bool          // it is asked for, in the background
-	listing   chan struct{} // closed when the list that has changed is in force; nil: it is
-	messages  int           // in the second that began at
+	number    int                 // of the call that began last
+	stale     bool                // its list of tools has changed
+	relisting bool                // it is asked for, in the background
+	listing   chan struct{}       // closed when the list that has changed is in force; nil: it is
+	messages  int                 // in the second that began at
 	second    time.Time
 	asked     atomic.Int32 // questions that are open
 }
@@ -94,8 +94,15 @@ func (l *link) open(s *Server) (*conn, error) {
 	l.mu.Lock()
 	l.words = n.process.words()
 	l.mu.Unlock()
-	return n, l.server.failed("cannot be connected to", said(err, n.process))
+	failed := l.server.failed("cannot be connected to", said(err, n.process))
+	if late.Load() && n.process != nil && l.c.o.Sandbox != nil {
+		failed.hint = heldHint
+	}
+	return n, failed
 }
+
+// heldHint is for a program that does not get as far as to answer.
+const heldHint = "it runs in the sandbox: what it fetches when it starts, as npx and uvx do, needs its host in sandbox.network.allowedDomains and a cache that may be written; or install it before"
 
 // connect greets the server. It does not wait for a transport that does not heed the
 // end of the context.
@@ -204,7 +211,7 @@ func (n *conn) begin(r *running) (token string) {
 	defer n.mu.Unlock()
 	n.number++
 	token = "call-" + strconv.Itoa(n.number)
-	n.calls[token], n.last = r, r
+	n.calls[token], n.last, r.number = r, r, n.number
 	return token
 }
 
@@ -212,12 +219,12 @@ func (n *conn) begin(r *running) (token string) {
 func (n *conn) finish(token string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.last == n.calls[token] {
-		n.last = nil
-	}
 	delete(n.calls, token)
+	n.last = nil
 	for _, other := range n.calls {
-		n.last = other
+		if n.last == nil || other.number > n.last.number {
+			n.last = other
+		}
 	}
 }
 

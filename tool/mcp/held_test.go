@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/sandbox"
@@ -61,7 +62,8 @@ func TestStdioServerInTheSandbox(t *testing.T) {
 	})
 	c, n := open(t, &Options{Sandbox: box, Dir: dir, Environ: []string{"PATH=/usr/bin:/bin", "API_KEY=" + "k"}},
 		Server{Name: "sh", Command: "bash", Args: []string{"-c", shellServer}, Env: map[string]string{"OUTSIDE": outside}},
-		Server{Name: "bad", Command: "bash", Args: []string{"-c", "echo gone >&2; cat " + outside + "/secret; exit 4"}})
+		Server{Name: "bad", Command: "bash", Args: []string{"-c", "echo gone >&2; cat " + outside + "/secret; exit 4"}},
+		Server{Name: "mute", Command: "bash", Args: []string{"-c", "while read -r line; do :; done"}, StartTimeout: 200 * time.Millisecond})
 	try := lookup(t, c, "mcp__sh__try")
 	if reqs, err := try.Requests(&tool.Call{}); err != nil || len(reqs) != 1 || !reqs[0].Confined {
 		t.Errorf("what is asked does not say that the sandbox holds it: %+v, %v", reqs, err)
@@ -71,6 +73,9 @@ func TestStdioServerInTheSandbox(t *testing.T) {
 	}
 	if st := statusOf(t, c, "bad"); !strings.Contains(st.Error, "gone") || !strings.Contains(st.Error, "4") {
 		t.Errorf("status %+v; told %s", st, n)
+	}
+	if st := statusOf(t, c, "mute"); !strings.Contains(st.Error, "did not answer within 200ms") || !strings.Contains(st.Hint, "sandbox.network.allowedDomains") {
+		t.Errorf("status %+v", st)
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)

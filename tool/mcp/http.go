@@ -10,11 +10,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/sandbox/egress"
 )
 
@@ -152,11 +152,11 @@ func (c *Client) transport() http.RoundTripper {
 			MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second, TLSClientConfig: c.o.TLS,
 		}
 		if c.o.Egress != nil {
-			c.pipes = newPipes()
+			inside := listen.NewPipe()
 			t.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "egress.invalid:80"})
-			t.DialContext = c.pipes.dial
+			t.DialContext = inside.Dial
 			c.goes.Go(func() {
-				_ = c.o.Egress.Serve(c.ctx, c.pipes, &egress.Session{ID: "MCP servers"})
+				_ = c.o.Egress.Serve(c.ctx, inside, &egress.Session{ID: "MCP servers"})
 			})
 		}
 		c.http = t
@@ -179,43 +179,3 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	}
 	return conn, err
 }
-
-// pipes is a listener inside of this program: no other one can use the proxy through it.
-type pipes struct {
-	conns chan net.Conn
-	once  sync.Once
-	done  chan struct{}
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), done: make(chan struct{})} }
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	select {
-	case p.conns <- theirs:
-		return ours, nil
-	case <-ctx.Done():
-		return nil, errors.Join(ctx.Err(), ours.Close(), theirs.Close())
-	case <-p.done:
-		return nil, errors.Join(net.ErrClosed, ours.Close(), theirs.Close())
-	}
-}
-
-// Accept waits for the next connection.
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case conn := <-p.conns:
-		return conn, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close ends Accept.
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.done) })
-	return nil
-}
-
-// Addr is no address.
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "mcp", Net: "pipe"} }

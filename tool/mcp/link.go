@@ -241,7 +241,7 @@ func (l *link) told(o offer) {
 	for _, text := range o.news {
 		l.c.notice("MCP server %q: %s", l.server.Name, text)
 	}
-	switch n := len(o.left); {
+	switch n := len(o.left) + max(o.more-1, 0); {
 	case n == 1:
 		l.c.notice("MCP server %q: %s", l.server.Name, o.left[0])
 	case n > 1:
@@ -300,9 +300,22 @@ func (s *Server) died(conn *conn, why error) error {
 	return s.failed(what, said(why, conn.process))
 }
 
+// brief is an error with no more of a server's own words in it than a person reads.
+type brief struct{ error }
+
+func (e brief) Error() string { return clip(shown(e.error.Error()), maxWords) }
+
+func (e brief) Unwrap() error { return e.error }
+
+const maxWords = 4000
+
 // failed is an error about a server with what it is made of.
-func (s *Server) failed(what string, err error) error {
-	return &Error{Server: s.Name, Origin: s.Origin, What: what, Err: err, hint: hintOf(err)}
+func (s *Server) failed(what string, err error) *Error {
+	hint := hintOf(err)
+	if err != nil {
+		err = brief{err}
+	}
+	return &Error{Server: s.Name, Origin: s.Origin, What: what, Err: err, hint: hint}
 }
 
 // said adds to an error what the server wrote to its standard error last.

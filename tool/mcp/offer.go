@@ -25,12 +25,14 @@ const (
 	maxDescription = 16 << 10  // bytes of one description; longer ones are cut
 	maxOffer       = 512 << 10 // bytes of all that a model reads of one server's tools
 	maxToolName    = 128       // bytes, with the prefix
+	maxLeft        = 50        // tools that are told to be left out
 )
 
 // offer is what a server offers.
 type offer struct {
 	tools     []*remoteTool // by name
 	left      []string      // what was left out, and why
+	more      int           // that were left out besides
 	news      []string      // what has changed in tools that were known before
 	resources bool
 	prompts   bool
@@ -77,6 +79,10 @@ func (n *conn) offer(ctx context.Context, before offer) (offer, error) {
 func (n *conn) choose(o *offer, list []*sdk.Tool) {
 	have, size := map[string]string{}, 0
 	refuse := func(name, why string) {
+		if len(o.left) >= maxLeft {
+			o.more++
+			return
+		}
 		o.left = append(o.left, fmt.Sprintf("its tool %q is left out: %s", clip(shown(name), 100), why))
 	}
 	for _, t := range list {
@@ -103,6 +109,9 @@ func (n *conn) choose(o *offer, list []*sdk.Tool) {
 			size += made.size()
 			o.tools = append(o.tools, made)
 		}
+	}
+	if o.more > 0 {
+		o.left = append(o.left, fmt.Sprintf("so are %d more", o.more))
 	}
 	slices.SortFunc(o.tools, func(a, b *remoteTool) int { return cmp.Compare(a.spec.Name, b.spec.Name) })
 }
@@ -235,7 +244,8 @@ func (n *conn) outdated() {
 // How lists that change are asked for again.
 const (
 	listTime  = 20 * time.Second       // for an answer
-	listPause = 200 * time.Millisecond // between two, for a server that changes all the time
+	listPause = 200 * time.Millisecond // between two, and twice as long each time that the list has changed again
+	listSpell = 30 * time.Second       // at the longest
 	listWait  = 2 * time.Second        // that an answer to a call waits for the list that came before it
 )
 
@@ -253,7 +263,7 @@ func (n *conn) relist() {
 }
 
 func (n *conn) relistAll() {
-	for {
+	for pause := listPause; ; pause = min(2*pause, listSpell) {
 		n.mu.Lock()
 		if !n.stale {
 			n.relisting = false
@@ -265,7 +275,7 @@ func (n *conn) relistAll() {
 		n.relistOnce()
 		n.listed()
 		select {
-		case <-time.After(listPause):
+		case <-time.After(pause):
 		case <-n.ctx.Done():
 			return
 		}

@@ -47,13 +47,16 @@ func (c *Client) resourceTools() []tool.Tool {
 	return c.readers
 }
 
-// asks are the requests of reading from a server: the tool's own, which asks, and one
-// that lets rules about the server as a whole have their say.
-func (l *link) asks(name, resource string) []policy.Request {
-	return []policy.Request{
-		{Tool: name, Operation: policy.OpMCP, Resource: l.server.Name + "/" + resource, Confined: l.confined()},
-		{Tool: l.server.prefix() + name, Operation: policy.OpMCP, Resource: l.server.Name + "/" + resource, ReadOnly: true, Confined: l.confined()},
-	}
+func (l *link) asks(name, resource string) policy.Request {
+	r := Reads(name, l.server.Name, resource)
+	r.Confined = l.confined()
+	return r
+}
+
+// Reads is the request of reading from a server with [ListResources], whose resource is
+// "resources", or [ReadResource]. What forbids the server holds for it, too.
+func Reads(name, server, resource string) policy.Request {
+	return policy.Request{Tool: name, Operation: policy.OpMCP, Resource: plain(server) + "/" + resource}
 }
 
 // confined says that the server is a program in the sandbox.
@@ -83,7 +86,7 @@ func (c *Client) listRequests(_ *tool.Call, in listInput) ([]policy.Request, err
 	}
 	var list []policy.Request
 	for _, l := range links {
-		list = append(list, l.asks(ListResources, "resources")...)
+		list = append(list, l.asks(ListResources, "resources"))
 	}
 	if len(list) == 0 {
 		list = []policy.Request{{Tool: ListResources, Operation: policy.OpMCP, Resource: "resources"}}
@@ -101,7 +104,7 @@ func (c *Client) readRequests(_ *tool.Call, in readInput) ([]policy.Request, err
 	case in.URI == "" || len(in.URI) > 8192:
 		return nil, errors.New("the URI is empty, or too long")
 	}
-	return links[0].asks(ReadResource, in.URI), nil
+	return []policy.Request{links[0].asks(ReadResource, in.URI)}, nil
 }
 
 func (c *Client) listResources(ctx context.Context, call *tool.Call, in listInput) (tool.Result, error) {

@@ -97,7 +97,7 @@ func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func()
 	p.signal = func(sig syscall.Signal) error { return cmd.Signal(sig) }
 	return func() string {
 		err := cmd.Wait()
-		status := "it has ended"
+		status := "exit status 0"
 		if err != nil {
 			status = err.Error()
 		}

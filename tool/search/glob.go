@@ -42,8 +42,11 @@ func (s *Search) newGlob() (tool.Tool, error) {
 // globStart splits a pattern into the folder where it starts and the rest.
 func (s *Search) globStart(in globInput) (tool.Place, string, error) {
 	base, pattern := doublestar.SplitPattern(in.Pattern)
-	if pattern == "" || !doublestar.ValidatePattern(pattern) {
+	if pattern == "" {
 		return tool.Place{}, "", fmt.Errorf("%q is not a usable pattern", in.Pattern)
+	}
+	if err := policy.CheckGlob(pattern); err != nil {
+		return tool.Place{}, "", err
 	}
 	dir := cmp.Or(in.Path, ".")
 	if strings.HasPrefix(base, "~/") || filepath.IsAbs(base) {

@@ -70,10 +70,11 @@ func (in grepInput) check() error {
 		return errors.New("pattern must not be empty")
 	case in.After < 0 || in.Before < 0 || in.Context < 0 || in.HeadLimit != nil && *in.HeadLimit < 0:
 		return errors.New("-A, -B, -C and head_limit must not be negative")
-	case in.Glob != "" && !doublestar.ValidatePattern(strings.TrimPrefix(in.Glob, "!")):
-		return fmt.Errorf("%q is not a usable glob", in.Glob)
 	case in.Type != "" && types[in.Type] == "":
 		return fmt.Errorf("unknown type %q, want one of %s; or use glob", in.Type, typeNames())
+	}
+	if err := policy.CheckGlob(strings.TrimPrefix(in.Glob, "!")); err != nil {
+		return fmt.Errorf("%.200q is not a usable glob: %w", in.Glob, err)
 	}
 	_, err := newMatcher(in)
 	return err

@@ -72,14 +72,15 @@ func TestGrep(t *testing.T) {
 			}
 		}
 		for in, want := range map[string]string{
-			`{"pattern":"two","path":"bin.dat"}`:            "is a binary file",
-			`{"pattern":"two","path":"nope"}`:               "Directory not found",
-			`{"pattern":"(?=x)"}`:                           "is not a usable pattern",
-			`{"pattern":"x","type":"cobol"}`:                `unknown type "cobol", want one of c, cpp`,
-			`{"pattern":"x","output_mode":"lines"}`:         `output_mode "lines"`,
-			`{"pattern":"x","-A":-1}`:                       "must not be negative",
-			`{"pattern":"x","glob":"["}`:                    "is not a usable glob",
-			`{"pattern":"x","output_mode":"content","n":1}`: `unknown fields ["n"]`,
+			`{"pattern":"two","path":"bin.dat"}`:                           "is a binary file",
+			`{"pattern":"two","path":"nope"}`:                              "Directory not found",
+			`{"pattern":"(?=x)"}`:                                          "is not a usable pattern",
+			`{"pattern":"x","type":"cobol"}`:                               `unknown type "cobol", want one of c, cpp`,
+			`{"pattern":"x","output_mode":"lines"}`:                        `output_mode "lines"`,
+			`{"pattern":"x","-A":-1}`:                                      "must not be negative",
+			`{"pattern":"x","glob":"["}`:                                   "is not a usable glob",
+			`{"pattern":"x","glob":"` + strings.Repeat("{a,*}", 30) + `"}`: "more than 256 alternatives",
+			`{"pattern":"x","output_mode":"content","n":1}`:                `unknown fields ["n"]`,
 		} {
 			if got, isError := w.call(w.grep, in); !isError || !strings.Contains(got, want) {
 				t.Errorf("%s: got %q, want %q", in, got, want)

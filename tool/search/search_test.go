@@ -107,13 +107,14 @@ func TestGlob(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		`{"pattern":"*","path":"nope"}`:   "Directory not found: ",
-		`{"pattern":"*","path":"a.go"}`:   "Directory not found: ",
-		`{"pattern":"[","path":"."}`:      "not a usable pattern",
-		`{"pattern":""}`:                  "not a usable pattern",
-		`{"pattern":"/etc/*"}`:            "outside the session's folders",
-		`{"pattern":"../../../etc/**/*"}`: "outside the session's folders",
-		`{"pattern":"*","path":"/etc"}`:   "outside the session's folders",
+		`{"pattern":"*","path":"nope"}`:                     "Directory not found: ",
+		`{"pattern":"*","path":"a.go"}`:                     "Directory not found: ",
+		`{"pattern":"[","path":"."}`:                        "not a usable pattern",
+		`{"pattern":""}`:                                    "not a usable pattern",
+		`{"pattern":"` + strings.Repeat("{a,*}", 30) + `"}`: "more than 256 alternatives",
+		`{"pattern":"/etc/*"}`:                              "outside the session's folders",
+		`{"pattern":"../../../etc/**/*"}`:                   "outside the session's folders",
+		`{"pattern":"*","path":"/etc"}`:                     "outside the session's folders",
 	} {
 		if got, isError := w.call(w.glob, in); !isError || !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q", in, got, want)

@@ -38,9 +38,7 @@ func (c command) confined(ctx context.Context, out *output, progress func([]byte
 	cmd := c.box.Command(context.WithoutCancel(ctx), c.program, "-c", line)
 	cmd.Dir, cmd.Env = c.dir, c.environ()
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = both, both, where.files()
-	err = cmd.Start()
-	where.started()
-	if err != nil {
+	if err := cmd.Start(); err != nil {
 		return ending{report: cmd.Report()}, err
 	}
 	k := &killer{grace: c.grace, signal: func(s syscall.Signal) error { return cmd.Signal(s) }}

@@ -115,16 +115,16 @@ func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, n age
 		return tool.Failure(err.Error()), nil
 	}
 	defer t.settled(who.name)
-	m, err := t.hire(ctx, s, agent.Hire{Title: n.Title, Use: c.ID}, who, n.Kind)
-	if err != nil {
-		return tool.Failure("the teammate could not be started: " + err.Error()), nil
-	}
 	text := "Message from " + Lead + ":\n" + n.Prompt
 	if about := t.purpose(); about != "" {
 		text = "What the team is for: " + about + "\n\n" + text
 	}
-	if _, err := m.TellOnce(ctx, "task-of-"+m.Session(), transcript.Text{Text: text}); err != nil {
-		return tool.Result{}, err
+	m, err := t.hire(ctx, s, agent.Hire{Title: n.Title, Use: c.ID, Before: func(ctx context.Context, m *agent.Mate) error {
+		_, err := m.TellOnce(ctx, "task-of-"+m.Session(), transcript.Text{Text: text}) // the first that it hears
+		return err
+	}}, who, n.Kind)
+	if err != nil {
+		return tool.Failure("the teammate could not be started: " + err.Error()), nil
 	}
 	if err := t.Ready(ctx); err != nil {
 		return tool.Result{}, err

@@ -324,6 +324,32 @@ steps:
 	has(t, said(t, s, ann), "Task 2 is yours, and free to begin: plant", "Task 1 is yours")
 }
 
+// Also when a task of its own is free before it has joined.
+func TestItsTaskIsTheFirstThatATeammateHears(t *testing.T) {
+	for range 30 {
+		s := session.New(memory.New(), nil)
+		c := newCrew(t, s, "lead", `
+steps:
+  - {when: {user: go}, tool_uses: [{tool: Agent, input: {description: work, prompt: look at your tasks, name: ann}}]}
+  - {when: {any: true}, text: ok}
+`, map[string]string{"worker": "steps: [{when: {any: true}, text: ok}]"}, nil)
+		if _, err := c.lead.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.board = tasks.Open(s, "lead", nil)
+		if _, err := c.board.Create(t.Context(), "", tasks.Task{Subject: "dig", Owner: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		c.work("go")
+		if ann := said(t, s, c.member("ann").ID); !strings.HasPrefix(ann, "notification: Message from team-lead: | look at your tasks") {
+			t.Fatal(ann)
+		}
+		if err := c.lead.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestAHookKeepsATeammateAtWork(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	hooks := hook.New(nil)

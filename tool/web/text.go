@@ -15,6 +15,7 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 )
 
@@ -62,15 +63,25 @@ func decoded(body []byte, contentType string) ([]byte, error) {
 	return out, nil
 }
 
-// markdown converts HTML. The parser bounds how deep elements lie in each other.
+// markdown converts HTML, in a time that grows with its size: the parser bounds how deep
+// elements lie in each other, [tame] what they make of it, and no letter is escaped, which
+// is for those who show Markdown and would look at all that follows each time.
 func markdown(ctx context.Context, body []byte, u *url.URL) (text string, err error) {
 	defer func() {
 		if recover() != nil {
 			err = errors.New("its HTML could not be converted")
 		}
 	}()
-	c := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
-	out, err := c.ConvertReader(bytes.NewReader(body), converter.WithContext(ctx), converter.WithDomain(u.Scheme+"://"+u.Host))
+	doc, err := html.Parse(bytes.NewReader(body))
+	if err != nil {
+		return "", fmt.Errorf("its HTML could not be converted: %w", err)
+	}
+	tame(doc, 0)
+	c := converter.NewConverter(
+		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))),
+		converter.WithEscapeMode(converter.EscapeModeDisabled),
+	)
+	out, err := c.ConvertNode(doc, converter.WithContext(ctx), converter.WithDomain(u.Scheme+"://"+u.Host))
 	if err != nil {
 		return "", fmt.Errorf("its HTML could not be converted: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/sandbox/egress"
 )
 
@@ -56,15 +57,15 @@ func (w *way) transport(ctx context.Context, u *url.URL) (t *http.Transport, ref
 		return nil, nil, nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	session, door := &egress.Session{ID: "WebFetch"}, newDoor()
+	session, inside := &egress.Session{ID: "WebFetch"}, listen.NewPipe()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = proxy.Serve(ctx, door, session) // ends with ctx
+		_ = proxy.Serve(ctx, inside, session) // ends with ctx
 	}()
 	t = &http.Transport{
 		Proxy:       http.ProxyURL(&url.URL{Scheme: "http", Host: "egress.invalid:80"}),
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return door.dial(ctx) },
+		DialContext: inside.Dial,
 		// The egress proxy looks up, and connects; it is quick to answer itself.
 		DisableKeepAlives: true, TLSHandshakeTimeout: 15 * time.Second, ResponseHeaderTimeout: 30 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: false,
@@ -80,47 +81,6 @@ func (w *way) transport(ctx context.Context, u *url.URL) (t *http.Transport, ref
 	}
 	return t, refused, func() { t.CloseIdleConnections(); cancel(); <-ended }, nil
 }
-
-// door is a listener that takes connections from this process.
-type door struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func newDoor() *door { return &door{conns: make(chan net.Conn), closed: make(chan struct{})} }
-
-func (d *door) dial(ctx context.Context) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	select {
-	case d.conns <- theirs:
-		return ours, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-d.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Accept implements [net.Listener].
-func (d *door) Accept() (net.Conn, error) {
-	select {
-	case c := <-d.conns:
-		return c, nil
-	case <-d.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements [net.Listener]. It is called by Serve, more than once, one after the
-// other or at the same time.
-func (d *door) Close() error {
-	defer func() { _ = recover() }() // closed already
-	close(d.closed)
-	return nil
-}
-
-// Addr implements [net.Listener].
-func (d *door) Addr() net.Addr { return &net.UnixAddr{Name: "web", Net: "pipe"} }
 
 // proxies are those of the environment.
 type proxies struct {

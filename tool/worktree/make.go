@@ -36,16 +36,22 @@ func (w *Worktree) make(ctx context.Context, name string) (*checkout, error) {
 	if err := w.aside(repo); err != nil {
 		return nil, err
 	}
-	done, err := w.alone(ctx, repo)
-	if err != nil {
+	if err := w.lock(ctx, repo); err != nil {
 		return nil, err
 	}
-	defer done()
+	defer w.unlock()
 	return at, w.add(ctx, at)
 }
 
 // add has git make the worktree, unless it has it.
 func (w *Worktree) add(ctx context.Context, at *checkout) error {
+	common, err := w.git(ctx, at.repo, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	if err != nil {
+		return err
+	}
+	if err := w.mend(at, common); err != nil {
+		return err
+	}
 	switch known, whole, err := w.known(ctx, at); {
 	case err != nil || whole:
 		return err
@@ -57,11 +63,45 @@ func (w *Worktree) add(ctx context.Context, at *checkout) error {
 	if err := w.free(at.path); err != nil {
 		return err
 	}
+	if err := os.Remove(filepath.Join(common, "refs", "heads", at.branch+".lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	args := addArgs(at.path, at.branch)
 	if _, err := w.git(ctx, at.repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+at.branch); err == nil {
 		args = []string{"worktree", "add", at.path, at.branch} // its branch was kept
 	}
-	_, err := w.git(ctx, at.repo, args...)
+	_, err = w.git(ctx, at.repo, args...)
+	at.made = err == nil
+	return err
+}
+
+// mend takes away what keeps git from listing worktrees: one of ours that git has begun and
+// was killed over when the file that says where its repository is was empty. A whole one
+// that has lost that file's text stays, with all that is in it.
+func (w *Worktree) mend(at *checkout, common string) error {
+	dir := filepath.Join(common, "worktrees")
+	list, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range list {
+		one := filepath.Join(dir, e.Name())
+		info, no := os.Lstat(filepath.Join(one, "commondir"))
+		if !e.IsDir() || no != nil || info.Size() > 0 {
+			continue
+		}
+		of, no := os.ReadFile(filepath.Join(one, "gitdir"))
+		path := filepath.Dir(strings.TrimSpace(string(of)))
+		locked, _ := os.ReadFile(filepath.Join(one, "locked")) // none, of a whole one
+		if no != nil || strings.TrimSpace(string(locked)) != "initializing" || filepath.Dir(path) != filepath.Join(at.repo, Place) {
+			continue // git says what is wrong
+		}
+		p, no := w.folders.Locate(path)
+		if no != nil {
+			return refuse("%v", no)
+		}
+		err = errors.Join(err, p.Root.RemoveAll(p.Rel), os.RemoveAll(one))
+	}
 	return err
 }
 
@@ -106,33 +146,39 @@ func (w *Worktree) free(path string) error {
 	return refuse("%s is there and is no worktree of this repository: choose another name", path)
 }
 
-// alone waits until nobody else makes a worktree in the repository: what is half made is
+// lock waits until nobody else makes a worktree in the repository: what is half made is
 // nobody's then.
-func (w *Worktree) alone(ctx context.Context, repo string) (done func(), err error) {
+func (w *Worktree) lock(ctx context.Context, repo string) error {
 	p, err := w.folders.Locate(filepath.Join(repo, Place, ".lock"))
 	if err != nil {
-		return nil, refuse("%v", err)
+		return refuse("%v", err)
 	}
 	f, err := p.Root.OpenFile(p.Rel, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ctx, stop := context.WithTimeout(ctx, w.o.Timeout)
 	defer stop()
 	for {
 		got, err := diskfile.TryLock(f)
 		if got || errors.Is(err, errors.ErrUnsupported) {
-			return func() { _ = f.Close() }, nil
+			w.alone = f
+			return nil
 		}
 		if err != nil {
-			return nil, errors.Join(err, f.Close())
+			return errors.Join(err, f.Close())
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, errors.Join(refuse("another worktree is being made here: try again"), f.Close())
+			return errors.Join(refuse("another worktree is being made here: try again"), f.Close())
 		}
 	}
+}
+
+func (w *Worktree) unlock() {
+	_ = w.alone.Close()
+	w.alone = nil
 }
 
 // aside keeps the worktrees out of what the repository's own status shows.

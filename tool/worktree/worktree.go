@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,8 +52,9 @@ type Worktree struct {
 	o       Options
 	tools   []tool.Tool
 
-	mu sync.Mutex
-	in *checkout // or nil
+	mu    sync.Mutex
+	in    *checkout // or nil
+	alone *os.File  // while git makes a worktree
 }
 
 // checkout is the worktree that the session is in.
@@ -62,6 +62,7 @@ type checkout struct {
 	path, branch string
 	repo, back   string // the repository's folder, and where the session was
 	ours         bool   // git made it for us
+	made         bool   // now
 }
 
 type enterInput struct {
@@ -86,7 +87,7 @@ func New(folders *tool.Folders, o *Options) (*Worktree, error) {
 		w.o.Timeout = 2 * time.Minute
 	}
 	enter, err := tool.New(
-		tool.Spec{Name: "EnterWorktree", Description: "Makes a checkout of the repository with a branch of its own, and goes there. Use it when the person wants the work kept apart."},
+		tool.Spec{Name: EnterTool, Description: "Makes a checkout of the repository with a branch of its own, and goes there. Use it when the person wants the work kept apart."},
 		func(ctx context.Context, _ *tool.Call, in enterInput) (tool.Result, error) {
 			return w.answer(w.enter(ctx, in.Name))
 		},
@@ -95,7 +96,7 @@ func New(folders *tool.Folders, o *Options) (*Worktree, error) {
 		return nil, err
 	}
 	exit, err := tool.New(
-		tool.Spec{Name: "ExitWorktree", Description: "Leaves the worktree and goes back. Nothing is thrown away unless discard_changes says so."},
+		tool.Spec{Name: ExitTool, Description: "Leaves the worktree and goes back. Nothing is thrown away unless discard_changes says so."},
 		func(ctx context.Context, _ *tool.Call, in exitInput) (tool.Result, error) {
 			return w.answer(w.exit(ctx, in))
 		},
@@ -133,16 +134,22 @@ func (w *Worktree) Return(dir string) error {
 	if err := w.folders.SetCwd(dir); err != nil {
 		return err
 	}
-	w.in = nil
-	dir = w.folders.Cwd()
-	if repo, rest, ok := strings.Cut(dir, "/"+Place+"/"); ok {
-		name, _, _ := strings.Cut(rest, "/")
-		at := &checkout{path: filepath.Join(repo, Place, name), branch: branchOf(name), repo: repo, back: repo, ours: true}
-		if _, err := os.Lstat(filepath.Join(at.path, ".git")); err == nil && checkName(name) == nil {
-			w.in = at
-		}
-	}
+	w.in = around(w.folders.Cwd())
 	return nil
+}
+
+// around is the worktree that git has made for us, and that a folder is in; or nil.
+func around(dir string) *checkout {
+	repo, rest, ok := strings.Cut(dir, "/"+Place+"/")
+	name, _, _ := strings.Cut(rest, "/")
+	if !ok || checkName(name) != nil {
+		return nil
+	}
+	at := &checkout{path: filepath.Join(repo, Place, name), branch: branchOf(name), repo: repo, back: repo, ours: true}
+	if _, err := os.Lstat(filepath.Join(at.path, ".git")); err != nil {
+		return nil
+	}
+	return at
 }
 
 // checkName refuses names that could be something else to git or to a folder.
@@ -162,30 +169,49 @@ func branchOf(name string) string { return "worktree-" + name }
 // line is a run of git as a person reads it and a guard judges it.
 func line(args []string) string { return "git " + strings.Join(args, " ") }
 
-func (w *Worktree) enterRequests(_ *tool.Call, in enterInput) ([]policy.Request, error) {
-	if err := checkName(in.Name); err != nil {
-		return nil, err
+// The tools.
+const (
+	EnterTool = "EnterWorktree"
+	ExitTool  = "ExitWorktree"
+)
+
+// EnterRequest is what EnterWorktree puts before the guard in a folder, but for its tool.
+func EnterRequest(cwd, name string) (policy.Request, error) {
+	if err := checkName(name); err != nil {
+		return policy.Request{}, err
 	}
-	cwd := w.folders.Cwd()
-	return []policy.Request{{
-		Operation: policy.OpCommand, Resource: line(addArgs(filepath.Join(Place, in.Name), branchOf(in.Name))), Cwd: cwd,
-	}}, nil
+	return policy.Request{Operation: policy.OpCommand, Resource: line(addArgs(filepath.Join(Place, name), branchOf(name))), Cwd: cwd}, nil
+}
+
+// ExitRequest is what ExitWorktree puts before the guard in a folder that a worktree of ours
+// is around, but for its tool. Elsewhere it removes nothing, and asks for nothing.
+func ExitRequest(cwd, action string, discard bool) (policy.Request, error) {
+	return exitRequest(around(cwd), exitInput{action, discard})
+}
+
+func (w *Worktree) enterRequests(_ *tool.Call, in enterInput) ([]policy.Request, error) {
+	r, err := EnterRequest(w.folders.Cwd(), in.Name)
+	return []policy.Request{r}, err
 }
 
 func (w *Worktree) exitRequests(_ *tool.Call, in exitInput) ([]policy.Request, error) {
-	switch {
-	case in.Action != "keep" && in.Action != "remove":
-		return nil, fmt.Errorf("action %.20q: there are keep and remove", in.Action)
-	case in.Discard && in.Action == "keep":
-		return nil, errors.New("discard_changes goes with remove: what is kept is kept")
-	}
 	w.mu.Lock()
 	at := w.in
 	w.mu.Unlock()
-	if at == nil || in.Action == "keep" {
-		return []policy.Request{{Resource: "ExitWorktree", ReadOnly: true}}, nil
+	r, err := exitRequest(at, in)
+	return []policy.Request{r}, err
+}
+
+func exitRequest(at *checkout, in exitInput) (policy.Request, error) {
+	switch {
+	case in.Action != "keep" && in.Action != "remove":
+		return policy.Request{}, fmt.Errorf("action %.20q: there are keep and remove", in.Action)
+	case in.Discard && in.Action == "keep":
+		return policy.Request{}, errors.New("discard_changes goes with remove: what is kept is kept")
+	case at == nil || in.Action == "keep":
+		return policy.Request{Resource: ExitTool, ReadOnly: true}, nil
 	}
-	return []policy.Request{{Operation: policy.OpCommand, Resource: line(removeArgs(at.path, in.Discard)), Cwd: at.repo}}, nil
+	return policy.Request{Operation: policy.OpCommand, Resource: line(removeArgs(at.path, in.Discard)), Cwd: at.repo}, nil
 }
 
 func addArgs(path, branch string) []string { return []string{"worktree", "add", "-b", branch, path} }
@@ -199,24 +225,36 @@ func removeArgs(path string, discard bool) []string {
 
 // enter makes the worktree, or finds it, and goes there.
 func (w *Worktree) enter(ctx context.Context, name string) (string, error) {
-	if err := checkName(name); err != nil {
-		return "", refuse("%v", err)
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.in != nil {
-		return "", refuse("you are in the worktree %s: leave it first, with ExitWorktree", w.in.path)
-	}
-	at, err := w.make(ctx, name)
+	at, err := w.goInto(ctx, name)
 	if err != nil {
 		return "", err
 	}
+	w.moved(ctx, at.back, w.folders.Cwd())
+	return at.told(), nil
+}
+
+func (c *checkout) told() string {
+	return fmt.Sprintf("You are in %s, on the branch %s.", c.path, c.branch)
+}
+
+func (w *Worktree) goInto(ctx context.Context, name string) (*checkout, error) {
+	if err := checkName(name); err != nil {
+		return nil, refuse("%v", err)
+	}
+	if w.in != nil {
+		return nil, refuse("you are in the worktree %s: leave it first, with ExitWorktree", w.in.path)
+	}
+	at, err := w.make(ctx, name)
+	if err != nil {
+		return nil, err
+	}
 	if err := w.folders.SetCwd(at.path); err != nil {
-		return "", refuse("%v", err)
+		return nil, refuse("%v", err)
 	}
 	w.in = at
-	w.moved(ctx, at.back, w.folders.Cwd())
-	return fmt.Sprintf("You are in %s, on the branch %s.", at.path, at.branch), nil
+	return at, nil
 }
 
 // exit goes back, and removes the worktree where that is wanted and loses nothing.
@@ -249,7 +287,7 @@ func (w *Worktree) exit(ctx context.Context, in exitInput) (string, error) {
 
 // lossless refuses to remove what is nowhere else.
 func (w *Worktree) lossless(ctx context.Context, at *checkout) error {
-	status, err := w.git(ctx, at.path, "status", "--porcelain", "--untracked-files=all")
+	status, err := w.git(ctx, at.path, "status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty")
 	if err != nil {
 		return err
 	}
@@ -284,33 +322,4 @@ func (w *Worktree) moved(ctx context.Context, from, to string) {
 	if w.o.Moved != nil && from != to {
 		w.o.Moved(ctx, from, to)
 	}
-}
-
-// git runs git in a folder, with nothing of the repository's that would run programs.
-func (w *Worktree) git(ctx context.Context, dir string, args ...string) (string, error) {
-	ctx, done := context.WithTimeout(ctx, w.o.Timeout)
-	defer done()
-	quiet := []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.pager=cat"}
-	cmd := exec.CommandContext(ctx, w.o.Git, append(quiet, args...)...)
-	cmd.Dir = dir
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }) // they would name another repository
-	cmd.Env = append(env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
-	out, err := cmd.Output()
-	if err == nil {
-		return strings.TrimSpace(string(out)), nil
-	}
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
-	}
-	if e, ok := errors.AsType[*exec.ExitError](err); ok {
-		return "", refuse("%s: %s", line(args), clip(strings.TrimSpace(string(e.Stderr))))
-	}
-	return "", refuse("git could not be run: %v", err)
-}
-
-func clip(s string) string {
-	if len(s) > 2000 {
-		return s[:2000] + "…"
-	}
-	return s
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -136,6 +137,57 @@ func TestWorktree(t *testing.T) {
 	}
 }
 
+// What the configuration of a repository has git run is not run: it came with the folder,
+// and git is not in the sandbox here.
+func TestProgramsOfTheRepository(t *testing.T) {
+	h := newHouse(t, nil)
+	ran := filepath.Join(h.repo, "ran")
+	run := "touch " + ran + "; cat"
+	h.write(".gitattributes", "*.txt filter=a=b\n*.md filter=lines\n*.x filter=asks\n")
+	h.write("c.md", "three")
+	h.write("d.x", "four")
+	h.git("add", ".")
+	h.git("commit", "--quiet", "-m", "attributes")
+	for key, value := range map[string]string{
+		"filter.a=b.smudge": run, "filter.a=b.clean": run, "filter.a=b.required": "true", "filter.lines.process": run, "filter.asks.SMUDGE": run,
+		"log.showSignature": "true", "gpg.program": run, "core.fsmonitor": run, "hook.x.command": run, "hook.x.event": "post-checkout",
+	} {
+		h.git("config", key, value)
+	}
+	h.call("EnterWorktree", `{"name":"x"}`, false, "")
+	if b, err := os.ReadFile(filepath.Join(h.folders.Cwd(), "a.txt")); err != nil || string(b) != "one" {
+		t.Errorf("%s %v", b, err)
+	}
+	later := time.Now().Add(time.Hour) // git looks into it again
+	if err := os.Chtimes(filepath.Join(h.folders.Cwd(), "a.txt"), later, later); err != nil {
+		t.Fatal(err)
+	}
+	h.call("ExitWorktree", `{"action":"remove"}`, false, "are gone")
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a program of the repository's configuration has run")
+	}
+}
+
+// A repository that lacks an object does not have it fetched: whoever wrote the
+// configuration says by which program.
+func TestNothingIsFetched(t *testing.T) {
+	h := newHouse(t, nil)
+	ran := filepath.Join(h.repo, "ran")
+	id := strings.TrimSpace(h.git("rev-parse", "HEAD:a.txt"))
+	for key, value := range map[string]string{
+		"remote.o.url": h.repo + "/.git", "remote.o.promisor": "true", "remote.o.uploadpack": "touch " + ran + ";", "extensions.partialClone": "o",
+	} {
+		h.git("config", key, value)
+	}
+	if err := os.Remove(filepath.Join(h.repo, ".git/objects", id[:2], id[2:])); err != nil {
+		t.Fatal(err)
+	}
+	h.call("EnterWorktree", `{"name":"x"}`, true, "git worktree add")
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a program of the repository's configuration has run")
+	}
+}
+
 func TestWorktreeThatIsDiscarded(t *testing.T) {
 	h := newHouse(t, nil)
 	h.call("EnterWorktree", `{"name":"x"}`, false, "")
@@ -212,6 +264,20 @@ func TestWorktreeThatIsHalfMade(t *testing.T) {
 				}
 			}
 		},
+		"nothing of where its repository is": func(h *house, _, admin string) {
+			h.write(admin+"/locked", "initializing")
+			h.write(admin+"/commondir", "")
+		},
+		"another, with nothing of where its repository is": func(h *house, place, _ string) {
+			h.git("worktree", "add", "-b", "worktree-y", filepath.Join(filepath.Dir(place), "y"))
+			h.write(".git/worktrees/y/locked", "initializing")
+			h.write(".git/worktrees/y/commondir", "")
+		},
+		"the lock of its branch": func(h *house, place, _ string) {
+			h.git("worktree", "remove", place)
+			h.git("branch", "-D", "worktree-x")
+			h.write(".git/refs/heads/worktree-x.lock", "")
+		},
 		"no folder": func(h *house, place, admin string) {
 			h.write(admin+"/locked", "initializing")
 			if err := os.RemoveAll(place); err != nil {
@@ -232,6 +298,21 @@ func TestWorktreeThatIsHalfMade(t *testing.T) {
 				t.Errorf("its commits are %q", got)
 			}
 		})
+	}
+}
+
+// A whole one is never taken away, also when git cannot read it any more.
+func TestWorktreeThatGitCannotRead(t *testing.T) {
+	h := newHouse(t, nil)
+	place := filepath.Join(h.repo, worktree.Place, "x")
+	h.git("worktree", "add", "-b", "worktree-x", place)
+	h.write(worktree.Place+"/x/mine.txt", "mine")
+	h.write(".git/worktrees/x/commondir", "")
+	for _, name := range []string{"x", "y"} {
+		h.call("EnterWorktree", `{"name":"`+name+`"}`, true, "commondir")
+	}
+	if got, err := os.ReadFile(filepath.Join(place, "mine.txt")); err != nil || string(got) != "mine" {
+		t.Errorf("%q %v", got, err)
 	}
 }
 

@@ -69,6 +69,32 @@ await run({
     await q.waitFor({ state: 'detached' });
     equal(await last(), { decision: 'allow', input: { answers: { 'Which store shall it be?': 'a file of mine', 'On which days?': ['Monday', 'Friday'] } }, digest: 'digest-a1' }, 'the answer');
   },
+  'hostile and long texts stay in their box': async () => {
+    const word = 'w'.repeat(400);
+    const bad = '<img src=x onerror="owned=1"><script>owned=1</script>';
+    await ask('a3', 'AskUserQuestion', { questions: [
+      { question: `${bad} ${word}?`, header: `<b>${'header '.repeat(5)}</b>`, options: [{ label: `${word} \u202e`, description: word, preview: `${bad}\n${word}` }, { label: 'constructor', description: '' }] },
+      { question: '__proto__', header: 'Name', options: [{ label: 'toString', description: '' }, { label: 'b', description: '' }] },
+    ] }, 'as text');
+    const q = card(page, 'a3');
+    await q.getByText('\\u202e').first().waitFor();
+    await look('ask-long');
+    for (const width of [1280, 360]) {
+      await page.setViewportSize({ width, height: 860 });
+      await frames(page);
+      const out = await q.evaluate((e) => [...e.querySelectorAll('fieldset *')].filter((x) => x.getBoundingClientRect().right > e.getBoundingClientRect().right).map((x) => x.outerHTML.slice(0, 80)));
+      equal(out, [], `outside of the card at ${width}`);
+    }
+    check(!(await page.evaluate(() => window.owned)), 'a question ran something');
+    await page.setViewportSize({ width: 1280, height: 860 });
+    await q.getByRole('radio', { name: /constructor/ }).check();
+    await q.getByRole('radio', { name: /toString/ }).check();
+    await settle(page);
+    await q.getByRole('button', { name: /^Answer/ }).click();
+    await q.waitFor({ state: 'detached' });
+    const answers = (await last()).input.answers;
+    equal(Object.values(answers), ['constructor', 'toString'], 'the answers');
+  },
   'with the keyboard': async () => {
     await ask('a2', 'AskUserQuestion', { questions: [questions[0]] }, 'as text');
     const q = card(page, 'a2');

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/confine"
 )
 
-func init() {
+func init() { //nolint:gochecknoinits // it must come before everything else of the program
 	args, ok := confine.Asked(os.Args[1:])
 	if !ok {
 		return

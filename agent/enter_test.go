@@ -1,0 +1,56 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+)
+
+// A session begins where its host has gone, and is there again when it goes on, also when no
+// call has said so.
+func TestASessionBeginsWhereItsHostGoes(t *testing.T) {
+	s := session.New(memory.New(), nil)
+	open := session.RestoreOptions{SessionID: "one", Opened: session.Opened{CWD: "/p"}}
+	m := play(t, step{text: "ok"})
+	a := newAgent(t, m, agent.Options{Sessions: s, Session: open, Enter: func(ctx context.Context) (string, string, error) {
+		if of := agent.Of(ctx); of == nil || of.SessionID() != "one" {
+			t.Errorf("of %v", of)
+		}
+		return "/p/side", "You are in /p/side.", nil
+	}})
+	prompt(t, a, "go")
+	told := false
+	for _, e := range a.Snapshot().Items {
+		told = told || strings.Contains(string(e.JSON), "You are in /p/side.")
+	}
+	if err := a.Close(); err != nil || !told {
+		t.Errorf("told %v, %v", told, err)
+	}
+	back := ""
+	b := newAgent(t, play(t, step{text: "ok"}, step{text: "ok"}), agent.Options{Sessions: s, Session: open, Return: func(dir string) error { back = dir; return nil }})
+	prompt(t, b, "go on")
+	if err := b.Close(); err != nil || back != "/p/side" {
+		t.Errorf("it goes back to %q: %v", back, err)
+	}
+	no := errors.New("no place")
+	c := newAgent(t, play(t), agent.Options{Enter: func(context.Context) (string, string, error) { return "", "", no }})
+	if _, err := c.Prompt(t.Context(), "go"); !errors.Is(err, no) {
+		t.Errorf("%v", err)
+	}
+	_ = c.Close()
+}
+
+func TestAKindWantsWhatNothingGives(t *testing.T) {
+	for _, d := range []agent.Definition{
+		{Name: "a", Description: "d", Isolated: true}, {Name: "a", Description: "d", Skills: []string{"commit"}},
+	} {
+		if _, err := agent.NewSubagents(&agent.SubagentOptions{Definitions: []agent.Definition{d}}); err == nil {
+			t.Errorf("%+v is taken", d)
+		}
+	}
+}

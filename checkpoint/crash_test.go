@@ -1,0 +1,163 @@
+package checkpoint
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+)
+
+func TestAllOrNothing(t *testing.T) {
+	for _, c := range []struct {
+		name, why string
+		do        func(d *desk, h *hand)
+		o         Options
+	}{
+		{"too large", session.OmittedLarge, func(d *desk, h *hand) {
+			d.put("b", strings.Repeat("x", session.MaxSaved+1))
+			h.edits("b", "small")
+		}, Options{}},
+		{"a secret", session.OmittedMasked, func(d *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: "00", Omitted: session.OmittedMasked})
+		}, Options{}},
+		{"a secret in the path", "secret", func(d *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: d.path("[secret:x]"), Digest: session.FileAbsent, Omitted: session.OmittedMasked})
+		}, Options{}},
+		{"outside", "outside", func(_ *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: "/nowhere/x", Digest: session.FileAbsent, After: "00"})
+		}, Options{}},
+		{"not absolute", "absolute", func(_ *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: "../x", Digest: session.FileAbsent})
+		}, Options{}},
+		{"a folder now", "directory", func(d *desk, h *hand) {
+			h.edits("b", "b1")
+			d.put("b", "")
+			d.put("b/c", "x")
+		}, Options{Force: true}},
+		{"a link now", "somewhere else", func(d *desk, h *hand) {
+			h.edits("b", "b1")
+			d.put("b", "")
+			d.must(os.Symlink("a", d.path("b")))
+		}, Options{Force: true}},
+		{"a link out", "outside", func(d *desk, h *hand) {
+			h.edits("x/b", "b1")
+			d.must(os.RemoveAll(d.path("x")))
+			d.must(os.Symlink("/tmp", d.path("x")))
+		}, Options{Force: true}},
+		{"no content", "not in the log", func(d *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: "00"})
+		}, Options{Force: true}},
+		{"a content that is another", "does not match", func(d *desk, h *hand) {
+			data, _ := session.PackContent([]byte("x"))
+			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), Data: data})
+		}, Options{Force: true}},
+		{"a mode that is none", "mode", func(d *desk, h *hand) {
+			data, _ := session.PackContent([]byte("x"))
+			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "4755", Digest: session.Sum([]byte("x")).String(), Data: data})
+		}, Options{Force: true}},
+		{"the same as one that is none", "not in the log", func(d *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), SameAs: 1})
+		}, Options{Force: true}},
+		{"the same as one that will be", "not there", func(d *desk, h *hand) {
+			h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), SameAs: 1000})
+		}, Options{Force: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDesk(t, memory.New())
+			d.put("a", "a1")
+			d.put("ok", "o1")
+			h := d.begin(session.Opened{})
+			c.o.To = h.says("i")
+			h.edits("ok", "o2")
+			c.do(d, h)
+			id := h.ends()
+			was := d.all()
+			_, err := d.plan(id, c.o).Apply(t.Context())
+			if !errors.Is(err, ErrBlocked) || !strings.Contains(err.Error(), c.why) {
+				t.Errorf("%v", err)
+			}
+			d.is(was)
+		})
+	}
+}
+
+// TestACrashInTheMiddle: after any number of files, going back once more does the rest.
+func TestACrashInTheMiddle(t *testing.T) {
+	errCrash := errors.New("crash")
+	for after := 1; after <= 4; after++ {
+		d := newDesk(t, memory.New())
+		d.put("a", "a1")
+		d.put("b", "b1")
+		h := d.begin(session.Opened{})
+		start := h.says("i")
+		h.edits("a", "a2")
+		h.edits("b", "b2")
+		h.edits("c", "c2")
+		h.edits("d/e", "e2")
+		h.says("i2")
+		id := h.ends()
+		o := Options{To: start, Transcript: true, afterFile: func(n int) error {
+			if n == after {
+				return errCrash
+			}
+			return nil
+		}}
+		if _, err := d.plan(id, o).Apply(t.Context()); !errors.Is(err, errCrash) {
+			t.Fatal(err)
+		}
+		o.afterFile = nil
+		d.apply(id, o)
+		d.is("a=a1 b=b1")
+		if m, err := d.s.Get(t.Context(), id); err != nil || m.MessageCount != 1 {
+			t.Errorf("%d items, %v", m.MessageCount, err)
+		}
+	}
+	// And between the record and the file: the file is what the record says that it was.
+	d := newDesk(t, memory.New())
+	d.put("a", "a1")
+	h := d.begin(session.Opened{})
+	start := h.says("i")
+	h.edits("a", "a2")
+	data, _ := session.PackContent([]byte("a2"))
+	h.saved(&session.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: session.Sum([]byte("a2")).String(), Data: data, After: session.Sum([]byte("a3")).String()})
+	d.apply(h.ends(), Options{To: start})
+	d.is("a=a1")
+}
+
+// Who is told that files are put back is told also when the crash comes after the last.
+func TestACrashLeavesNobodyUntold(t *testing.T) {
+	errCrash := errors.New("crash")
+	for after := 1; after <= 2; after++ {
+		d := newDesk(t, memory.New())
+		d.put("a", "a1")
+		h := d.begin(session.Opened{})
+		start := h.says("i")
+		h.edits("a", "a2")
+		h.edits("b", "b2")
+		id := h.ends()
+		_, err := d.plan(id, Options{To: start, afterFile: func(n int) error {
+			if n == after {
+				return errCrash
+			}
+			return nil
+		}}).Apply(t.Context())
+		if !errors.Is(err, errCrash) {
+			t.Fatal(err)
+		}
+		told := ""
+		for r, err := range d.s.Records(t.Context(), id, session.Range{After: start}) {
+			d.must(err)
+			if r.Kind == session.KindItem {
+				told += string(r.Payload)
+			}
+		}
+		for _, want := range []string{d.path("a") + ": put back", d.path("b") + ": deleted"} {
+			if !strings.Contains(told, want) {
+				t.Errorf("after %d files: %q is not told: %s", after, want, told)
+			}
+		}
+	}
+}

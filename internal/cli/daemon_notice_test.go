@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/daemon/runs"
+	"github.com/holdfast-dev/holdfast/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// What does not count in a run of the daemon is logged, and told to whoever follows it,
+// unless it is the command line, which tells that by itself.
+func TestNoticesThere(t *testing.T) {
+	dir := shortDir(t)
+	work := filepath.Join(dir, "work")
+	own := filepath.Join(work, ".claude", "skills", "own")
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, own, "SKILL.md", "---\nname: own\ndescription: is not trusted\n---\nHi.\n")
+	write(t, dir, "play.yaml", "steps: [{text: done}]")
+	const want = "1 skill of this folder (commands included) do not count: they are not trusted as they are now"
+	for _, via := range []string{"cli", "http"} {
+		var log bytes.Buffer
+		p, _, _ := sitDown(work, environ(dir))
+		m := &maker{p: p, home: filepath.Join(dir, "home"), log: slog.New(slog.NewTextHandler(&log, nil))}
+		made, err := m.make(t.Context(), runs.Need{
+			Run: "r", Session: "r", Cwd: work, Model: "scripted/" + filepath.Join(dir, "play.yaml"),
+			Agent: strategy.Agent{Name: "a", Type: strategy.LLM}, By: runs.Actor{Name: "ann", Via: via},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := agent.New(made.Model, &made.Options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.Attach(a)
+		told := ""
+		for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, ok := e.(agent.Notice); ok {
+				told += n.Text
+			}
+		}
+		_ = a.Close()
+		made.Close()
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("logged %q", log.String())
+		}
+		if via == "http" && told != want+"; look at them (holdfast skills list), then holdfast trust" || via == "cli" && told != "" {
+			t.Errorf("%s is told %q", via, told)
+		}
+	}
+}

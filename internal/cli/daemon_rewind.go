@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/checkpoint"
+	"github.com/holdfast-dev/holdfast/daemon"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// rewind takes a session back as `sessions rewind` does: it says what would be done, and
+// does it when it is told the digest of just that.
+func (w *power) rewind(ctx context.Context, id, by string, r daemon.Rewind) (json.RawMessage, error) {
+	c := rewindCmd{
+		sessionArg: sessionArg{Session: id}, To: r.To, ToRewrite: r.ToRewrite, Files: r.Files, Transcript: r.Transcript,
+		Fork: r.Fork, Except: r.Except, Force: r.Force, by: by,
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	m, err := w.sessions.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	o, closeFolders, err := c.options(ctx, w.p, w.sessions, m)
+	if err != nil {
+		return nil, err
+	}
+	defer closeFolders()
+	plan, err := checkpoint.New(ctx, w.sessions, id, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.spared(plan, o.Except); err != nil {
+		return nil, err
+	}
+	doc := newRewindDoc(plan)
+	if r.Digest != "" {
+		if doc.Done, err = carryOut(ctx, plan, r.Digest); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(doc)
+}
+
+// carryOut does what was shown, or says why it is not done.
+func carryOut(ctx context.Context, plan *checkpoint.Plan, shown string) (done *checkpoint.Result, err error) {
+	err = checkpoint.ErrChanged
+	if shown == plan.Digest() {
+		done, err = plan.Apply(ctx)
+	}
+	switch {
+	case errors.Is(err, checkpoint.ErrChanged):
+		err = &failure{msg: fmt.Sprintf("session %s: %v", plan.Session, checkpoint.ErrChanged), hint: "look at what would be done now: leave the digest out", out: outcome.Conflict, err: err}
+	case errors.Is(err, checkpoint.ErrBlocked):
+		err = &failure{msg: err.Error(), hint: "except leaves a file as it is, force puts back those in conflict", out: outcome.Conflict, err: err}
+	}
+	return done, err
+}

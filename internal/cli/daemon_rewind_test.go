@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// A client of the daemon is told what going back would do, does just that, and takes it back.
+func TestRewindThere(t *testing.T) {
+	dir := shortDir(t)
+	work := filepath.Join(dir, "work")
+	if err := os.Mkdir(work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "play.yaml", `
+steps:
+  - tool_uses: [{tool: Write, input: {file_path: a.txt, content: "one"}}]
+  - text: first
+  - tool_uses: [{tool: Read, input: {file_path: a.txt}}]
+  - tool_uses: [{tool: Write, input: {file_path: a.txt, content: "two"}}, {tool: Write, input: {file_path: b.txt, content: "b"}}]
+  - text: second
+`)
+	env := environ(dir, "HOLDFAST_MODEL=scripted/"+filepath.Join(dir, "play.yaml"))
+	for _, args := range [][]string{{"--session-id", "s"}, {"--resume", "s"}} {
+		p, _, errs := sitDown(work, env, append([]string{"run", "go", "--no-daemon", "--permission-mode", "acceptEdits"}, args...)...)
+		if code := p.Run(t.Context()); code != 0 {
+			t.Fatalf("%d: %s", code, errs)
+		}
+	}
+	c, _ := serve(t, dir, env)
+	files := func(want string) {
+		t.Helper()
+		got := ""
+		for _, name := range []string{"a.txt", "b.txt"} {
+			b, err := os.ReadFile(filepath.Join(work, name))
+			if err != nil {
+				b = []byte("-")
+			}
+			got += string(b) + " "
+		}
+		if got != want {
+			t.Errorf("files %q, want %q", got, want)
+		}
+	}
+	refused := func(r client.Rewind, code string) {
+		t.Helper()
+		_, err := c.RewindSession(t.Context(), "s", r)
+		if got := outcome.Of(err).Code; got != code {
+			t.Errorf("%+v: %s (%v), want %s", r, got, err, code)
+		}
+	}
+	look := func(r client.Rewind) *client.Rewound {
+		t.Helper()
+		got, err := c.RewindSession(t.Context(), "s", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	r := client.Rewind{To: "turn:1"}
+	plan := look(r)
+	if plan.Done != nil || len(plan.Files) != 2 || plan.Files[0].Action != "restore" || plan.Files[1].Action != "delete" || plan.Digest == "" {
+		t.Fatalf("%+v", plan)
+	}
+	files("two b ")
+
+	other := r
+	other.Force, other.Digest = true, plan.Digest // it is not what was shown
+	refused(other, "conflict")
+	r.Digest = plan.Digest
+	write(t, work, "a.txt", "mine")
+	refused(r, "conflict")
+	refused(client.Rewind{To: "turn:1", Digest: look(client.Rewind{To: "turn:1"}).Digest}, "conflict") // somebody has changed it
+	write(t, work, "a.txt", "two")
+	refused(client.Rewind{}, "usage")
+	refused(client.Rewind{To: "turn:9"}, "usage")
+	refused(client.Rewind{To: "1", ToRewrite: "last"}, "usage")
+	refused(client.Rewind{To: "1", Files: true, Fork: true}, "usage")
+	refused(client.Rewind{To: "turn:1", Except: []string{"c.txt"}}, "usage") // it spares nothing
+	if spared := look(client.Rewind{To: "turn:1", Except: []string{"b.txt"}}); spared.Files[1].Action != "left" || spared.Digest == plan.Digest {
+		t.Errorf("%+v", spared)
+	}
+	files("two b ")
+
+	done := look(r)
+	if done.Done == nil || len(done.Done.Files) != 2 || !done.Done.Transcript || done.Items[1] >= done.Items[0] {
+		t.Fatalf("%+v", done)
+	}
+	files("one - ")
+	refused(r, "conflict") // it is done already
+
+	undo := client.Rewind{To: strconv.FormatInt(done.Head, 10)}
+	undo.Digest = look(undo).Digest
+	if got := look(undo); got.Done == nil || got.Items[1] != done.Items[0] {
+		t.Errorf("%+v", got)
+	}
+	files("two b ")
+}

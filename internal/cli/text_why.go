@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// allowHint says what would let a call pass that was denied.
+func allowHint(d *policy.Decision) string {
+	hint := "run it in a terminal to be asked"
+	switch {
+	case strings.HasPrefix(d.By, "hook "):
+		return "holdfast hooks list says which hooks there are"
+	case d.Personal():
+		return hint + ", or with --on-ask fail, to answer with holdfast approvals: no rule and no mode allows it"
+	case strings.HasPrefix(d.By, "skill "):
+		return "the skill's allowed-tools leave no more until the turn ends"
+	case !slices.Contains([]string{"nobody", "timeout", "approval"}, d.By) && !strings.HasPrefix(d.By, "mode "):
+		return "no flag opens a deny: holdfast policy explain " + d.Tool + " says whose it is"
+	case d.Mode == policy.ModePlan:
+		return hint + ", or with another --permission-mode: allow rules do not count in plan mode"
+	}
+	hint += ", or allow it: --allowed-tools " + d.Tool
+	if slices.ContainsFunc(d.Touches, func(t policy.Touch) bool { return t.Operation == policy.OpWrite }) {
+		hint += " or --permission-mode acceptEdits"
+	}
+	return hint
+}
+
+func denied(list []policy.Decision) string {
+	var names []string
+	for _, d := range list {
+		names = append(names, d.Tool)
+	}
+	return fmt.Sprintf("%s (%s)", count(len(list), "call"), strings.Join(slices.Compact(names), ", "))
+}
+
+// answered reports whether a person decided, or was about to.
+func answered(d policy.Decision) bool {
+	switch d.By {
+	case "nobody", "timeout", "approval": // and "approval": what was approved had changed
+		return false
+	}
+	return d.By == "interrupt" || d.Grant != "" || d.Asked
+}
+
+// whyEnded says why a turn did not complete, or "".
+func whyEnded(r agent.Result) string {
+	switch r.Reason {
+	case agent.ReasonCompleted:
+		return ""
+	case agent.ReasonMaxTurns:
+		return "the limit of model calls was reached (--max-turns)"
+	case agent.ReasonBudget:
+		return "the budget was reached (--max-budget-usd)"
+	case agent.ReasonInterrupted:
+		return "interrupted; what was done is saved"
+	case agent.ReasonHook:
+		return "a hook stopped it" + reasonOf(r.Err)
+	case agent.ReasonDeferred:
+		return "a hook put a call off until the session is resumed"
+	case agent.ReasonRefused:
+		return "the provider refused to answer"
+	}
+	if r.Err != nil {
+		return r.Err.Error()
+	}
+	return "the run failed"
+}

@@ -1,0 +1,15 @@
+//go:build linux || darwin || dragonfly || freebsd || netbsd || openbsd
+
+package diskfile
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// mine reports whether a file is this user's.
+func mine(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
+}

@@ -1,0 +1,49 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// What is protected may go away at any time, when a git outside removes a worktree:
+// commands start nevertheless, with all that they read.
+func TestProtectedComesAndGoes(t *testing.T) {
+	root := plant(t, "ws/.git/hooks/", "ws/.git/config", "ws/.git/worktrees/", "home/")
+	s := opened(t, root)
+	over := make(chan struct{})
+	var git sync.WaitGroup
+	git.Go(func() {
+		for {
+			for _, name := range []string{"x", "y", "z"} {
+				dir := root + "/ws/.git/worktrees/" + name
+				_ = os.Mkdir(dir, 0o755)
+				_ = os.WriteFile(dir+"/commondir", []byte("../..\n"), 0o644)
+				_ = os.RemoveAll(dir) // not whole when a placeholder comes meanwhile
+			}
+			select {
+			case <-over:
+				return
+			default:
+			}
+		}
+	})
+	defer git.Wait()
+	defer close(over)
+	failed := 0
+	for range 100 {
+		c := s.Command(t.Context(), "/bin/cat")
+		c.Stdin = strings.NewReader("all of it")
+		var out bytes.Buffer
+		c.Stdout = &out
+		if err := c.Run(); err != nil || out.String() != "all of it" {
+			failed++
+			t.Logf("%v %q %s", err, out.String(), c.Report().Text())
+		}
+	}
+	if failed > 0 {
+		t.Errorf("%d of 100 failed", failed)
+	}
+}

@@ -1,0 +1,65 @@
+package worktree
+
+import (
+	"context"
+	"path/filepath"
+)
+
+// Checkout is a worktree that a host has gone into before the session's first turn.
+type Checkout struct {
+	Path, Branch string
+	Made         bool   // just then
+	Told         string // what the model is told; "" when it was there already
+}
+
+// CheckName says what is wrong with the name of a worktree.
+func CheckName(name string) error { return checkName(name) }
+
+// Enter goes into a worktree for the host, who need not ask a guard: it is made when it is not
+// there. A session that is in it already stays there, with "" in whichever worktree it is.
+// Without one the name is usual.
+func (w *Worktree) Enter(ctx context.Context, name, usual string) (Checkout, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.in != nil && (name == "" || filepath.Base(w.in.path) == name) {
+		return Checkout{Path: w.in.path, Branch: w.in.branch}, nil
+	}
+	if name == "" {
+		name = usual
+	}
+	at, err := w.goInto(ctx, name)
+	if err != nil {
+		return Checkout{}, err
+	}
+	return Checkout{Path: at.path, Branch: at.branch, Made: at.made, Told: at.told()}, nil
+}
+
+// Leave goes back, when the session is still where Enter has left it. With remove the worktree
+// and its branch are removed, unless something in them is nowhere else, what git ignores
+// included: why then says so. It is gone when gone is true.
+func (w *Worktree) Leave(ctx context.Context, at Checkout, remove bool) (gone bool, why string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	in := w.in
+	if in == nil || in.path != at.Path {
+		return false, "", nil
+	}
+	if !remove || !in.ours {
+		return false, "", nil
+	}
+	ignored, err := w.git(ctx, in.path, "status", "--porcelain", "--ignored", "--untracked-files=all")
+	if err != nil {
+		return false, "", err
+	}
+	if ignored != "" {
+		return false, "it has changes that are not committed, or files that git ignores", nil
+	}
+	if w.lossless(ctx, in) != nil {
+		return false, "its branch has commits that are on no other", nil
+	}
+	if err := w.folders.SetCwd(in.back); err != nil {
+		return false, "", err
+	}
+	w.in = nil
+	return true, "", w.remove(ctx, in, false)
+}

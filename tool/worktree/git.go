@@ -1,0 +1,91 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/holdfast-dev/holdfast/internal/procgroup"
+)
+
+// quiet takes away what the repository's own configuration has git run.
+var quiet = []string{
+	"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "log.showSignature=false",
+}
+
+// git runs git in a folder, with nothing of the repository's that would run programs, and
+// without a network. It ends what it has begun when we are killed, and whoever comes next
+// waits for that.
+func (w *Worktree) git(ctx context.Context, dir string, args ...string) (string, error) {
+	ctx, done := context.WithTimeout(ctx, w.o.Timeout)
+	defer done()
+	list, err := w.run(ctx, dir, nil, "config", "--list", "--show-scope", "--name-only", "-z")
+	if err != nil {
+		return "", err
+	}
+	return w.run(ctx, dir, without(list), args...)
+}
+
+func (w *Worktree) run(ctx context.Context, dir string, more []string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, w.o.Git, slices.Concat(quiet, args)...)
+	cmd.Dir, cmd.SysProcAttr = dir, procgroup.Own()
+	cmd.Cancel = func() error { return procgroup.Signal(cmd.Process, syscall.SIGKILL) }
+	if w.alone != nil && runtime.GOOS != "windows" {
+		cmd.ExtraFiles = []*os.File{w.alone}
+	}
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }) // they would name another repository
+	// What a remote of the repository would have run to get what is missing here.
+	env = append(env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+	cmd.Env = append(env, more...)
+	out, err := cmd.Output()
+	if err == nil {
+		return strings.TrimSpace(string(out)), nil
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return "", refuse("%s: %s", line(args), clip(strings.TrimSpace(string(e.Stderr))))
+	}
+	return "", refuse("git could not be run: %v", err)
+}
+
+// without is the environment in which git runs none of the filters and hooks that the
+// repository's configuration names. list is the names of all settings, each behind whose
+// it is; the person's own stay in force.
+func without(list string) (env []string) {
+	set := func(key, value string) {
+		n := strconv.Itoa(len(env) / 2)
+		env = append(env, "GIT_CONFIG_KEY_"+n+"="+key, "GIT_CONFIG_VALUE_"+n+"="+value)
+	}
+	words := strings.Split(list, "\x00")
+	for i := 0; i+1 < len(words); i += 2 {
+		section, rest, _ := strings.Cut(words[i+1], ".")
+		end := strings.LastIndexByte(rest, '.')
+		if end < 0 || words[i] != "local" && words[i] != "worktree" {
+			continue
+		}
+		switch name := rest[:end]; {
+		case section == "filter" && rest[end+1:] == "required":
+			set(words[i+1], "false")
+		case section == "filter":
+			set(words[i+1], "")
+		case section == "hook":
+			set("hook."+name+".enabled", "false")
+		}
+	}
+	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(env)/2))
+}
+
+func clip(s string) string {
+	if len(s) > 2000 {
+		return s[:2000] + "…"
+	}
+	return s
+}
