@@ -285,17 +285,31 @@ func (f *Folders) besides(abs string) *folder {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, d := range f.also {
-		if !within(d.given, abs) && (d.root == nil || !within(d.real, abs)) {
+		if !within(d.given, abs) && !within(d.resolved(), abs) {
 			continue
 		}
 		if d.root == nil {
 			opened, err := openFolder(d.given)
 			if err != nil {
-				return nil
+				continue
 			}
 			*d = opened
 		}
-		return d
+		if within(d.given, abs) || within(d.real, abs) {
+			return d
+		}
 	}
 	return nil
+}
+
+// resolved is the folder's path without links, also before it is open; one that is not there
+// is the path that was given.
+func (d *folder) resolved() string {
+	if d.root != nil {
+		return d.real
+	}
+	if plain, err := filepath.EvalSymlinks(d.given); err == nil {
+		return plain
+	}
+	return d.given
 }

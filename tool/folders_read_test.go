@@ -45,3 +45,15 @@ func TestLocateReadFindsFoldersBesides(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A folder besides is found by the path that its links lead to, also when nothing was read in it before.
+func TestLocateReadFindsFoldersBesidesByTheirRealPath(t *testing.T) {
+	base := realDir(t)
+	lay(t, base, "w/a.txt", "skill/SKILL.md", "alias -> skill")
+	f := openFolders(t, base+"/w")
+	f.AlsoRead(base + "/skill/none")
+	f.AlsoRead(base + "/alias")
+	if p, err := f.LocateRead(base + "/skill/SKILL.md"); err != nil || p.Abs != base+"/skill/SKILL.md" {
+		t.Errorf("%s, %v", p.Abs, err)
+	}
+}
