@@ -33,6 +33,7 @@ type serving struct {
 	sockets []net.Listener
 	wg      sync.WaitGroup
 	failed  chan error
+	again   chan os.Signal // SIGHUP
 }
 
 // closing is how long open requests may take once nothing runs any more.
@@ -42,6 +43,9 @@ const closing = 5 * time.Second
 // can be continued.
 func (c *listenFlags) serve(ctx context.Context, p *Program, d *daemonParts) error {
 	s := &serving{c: c, p: p, d: d, failed: make(chan error, 16), manager: newManager(d.log)}
+	s.again = make(chan os.Signal, 1)
+	notifyReload(s.again) // before anybody is told that it serves: an unheard SIGHUP ends a process
+	defer signal.Stop(s.again)
 	s.info = listen.Info{PID: os.Getpid(), Started: p.Now().UTC(), Version: version.Of().Version}
 	defer s.closeSockets()
 	if err := s.open(ctx); err != nil {
@@ -70,9 +74,6 @@ func (c *listenFlags) serve(ctx context.Context, p *Program, d *daemonParts) err
 
 // wait returns when the daemon is to end.
 func (s *serving) wait(ctx context.Context) error {
-	again := make(chan os.Signal, 1)
-	notifyReload(again)
-	defer signal.Stop(again)
 	for {
 		select {
 		case <-ctx.Done():
@@ -80,7 +81,7 @@ func (s *serving) wait(ctx context.Context) error {
 			return nil
 		case err := <-s.failed:
 			return err
-		case <-again:
+		case <-s.again:
 			s.reload(ctx)
 		}
 	}
