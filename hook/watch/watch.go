@@ -67,7 +67,8 @@ var ErrClosed = errors.New("the watcher is closed")
 type Watcher struct {
 	o      Options
 	system *fsnotify.Watcher
-	done   chan struct{} // closed when the goroutine has ended
+	add    func(dir string) error // of system; tests stand before it
+	done   chan struct{}          // closed when the goroutine has ended
 
 	mu     sync.Mutex
 	closed bool
@@ -101,6 +102,7 @@ func New(o *Options) (*Watcher, error) {
 	if w.system, err = fsnotify.NewWatcher(); err != nil {
 		return nil, fmt.Errorf("watch files: %w", err)
 	}
+	w.add = w.system.Add
 	go w.run()
 	return w, nil
 }
@@ -129,10 +131,15 @@ func (w *Watcher) Watch(list string, paths []string) error {
 			named[p] = true
 		}
 	}
+	before := w.named
+	w.named = named
+	w.arm() // before they are looked at: what happens in between is seen, or heard of
 	seen := map[string]os.FileInfo{}
 	for p := range named {
 		maps.Copy(seen, look(p, w.o.Limit))
 		if len(seen) > w.o.Limit {
+			w.named = before
+			w.arm()
 			return fmt.Errorf("%w: more than %d", ErrTooMany, w.o.Limit)
 		}
 	}
@@ -141,8 +148,7 @@ func (w *Watcher) Watch(list string, paths []string) error {
 			seen[p] = old // what has happened since is still to be told
 		}
 	}
-	w.lists, w.named, w.seen = lists, named, seen
-	w.arm()
+	w.lists, w.seen = lists, seen
 	return nil
 }
 
@@ -200,35 +206,45 @@ func look(path string, limit int) map[string]os.FileInfo {
 	return all
 }
 
-// arm has the system watch the folders that matter now. The caller holds mu.
+// arm has the system watch the folders that matter now. It looks again after each round:
+// of what came before a folder was watched, or went, nothing is heard. The caller holds mu.
 func (w *Watcher) arm() {
+	for again := true; again; {
+		again = false
+		want := w.folders()
+		for d := range w.dirs {
+			if !want[d] {
+				_ = w.system.Remove(d) // it may be gone
+				delete(w.dirs, d)
+			}
+		}
+		for d := range want {
+			if w.dirs[d] {
+				continue
+			}
+			switch err := w.add(d); {
+			case err == nil:
+				w.dirs[d], again = true, true
+			case errors.Is(err, fs.ErrNotExist):
+				again = true
+			case errors.Is(err, fsnotify.ErrClosed):
+			default:
+				w.wrong(fmt.Errorf("watch %s: %w", d, err))
+			}
+		}
+	}
+}
+
+// folders are those that matter now. The caller holds mu.
+func (w *Watcher) folders() map[string]bool {
 	want := map[string]bool{}
 	for p := range w.named {
 		want[nearest(filepath.Dir(p))] = true
-		if info := w.seen[p]; info != nil && info.IsDir() {
-			want[p] = true
-		} else if now := stat(p); now != nil && now.IsDir() {
+		if now := stat(p); now != nil && now.IsDir() {
 			want[p] = true
 		}
 	}
-	for d := range w.dirs {
-		if !want[d] {
-			_ = w.system.Remove(d) // it may be gone
-			delete(w.dirs, d)
-		}
-	}
-	for d := range want {
-		if w.dirs[d] {
-			continue
-		}
-		switch err := w.system.Add(d); {
-		case err == nil:
-			w.dirs[d] = true
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fsnotify.ErrClosed):
-		default:
-			w.wrong(fmt.Errorf("watch %s: %w", d, err))
-		}
-	}
+	return want
 }
 
 // nearest is the folder itself, or the nearest above it that is there.

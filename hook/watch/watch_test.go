@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ func ExampleNew() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	told := make(chan watch.Change)
+	told := make(chan watch.Change, 10)
 	w, err := watch.New(&watch.Options{Fire: func(c watch.Change) { told <- c }, Settle: time.Millisecond})
 	if err != nil {
 		fmt.Println(err)
@@ -44,14 +45,19 @@ func ExampleNew() {
 type house struct {
 	t    *testing.T
 	dir  string
+	yard string // a folder beside it
 	w    *watch.Watcher
 	told chan string
 }
 
 func newHouse(t *testing.T, o watch.Options, names ...string) *house {
 	t.Helper()
-	h := &house{t: t, dir: t.TempDir(), told: make(chan string, 100)}
+	h := &house{t: t, dir: t.TempDir(), yard: t.TempDir(), told: make(chan string, 100)}
+	fire := o.Fire
 	o.Fire = func(c watch.Change) {
+		if fire != nil {
+			fire(c)
+		}
 		h.told <- c.What + " " + strings.TrimPrefix(c.Path, h.dir+"/")
 	}
 	if o.Settle == 0 {
@@ -84,12 +90,23 @@ func (h *house) watch(list string, names ...string) {
 	}
 }
 
+// write makes a file, or writes on in one that is there. Either is one change: a file that
+// is made and then filled is two to whoever looks in between.
 func (h *house) write(name, text string) {
 	h.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(h.at(name)), 0o755); err != nil {
-		h.t.Fatal(err)
+	if f, err := os.OpenFile(h.at(name), os.O_WRONLY|os.O_APPEND, 0); err == nil {
+		_, err := f.WriteString(text)
+		if err := errors.Join(err, f.Close()); err != nil {
+			h.t.Fatal(err)
+		}
+		return
 	}
-	if err := os.WriteFile(h.at(name), []byte(text), 0o600); err != nil {
+	fresh := filepath.Join(h.yard, filepath.Base(name))
+	if err := errors.Join(
+		os.MkdirAll(filepath.Dir(h.at(name)), 0o755),
+		os.WriteFile(fresh, []byte(text), 0o600),
+		os.Rename(fresh, h.at(name)),
+	); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -217,10 +234,19 @@ func TestListsReplaceTheirOwn(t *testing.T) {
 
 // TestKnown keeps what was told elsewhere from being told twice.
 func TestKnown(t *testing.T) {
-	h := newHouse(t, watch.Options{Settle: 50 * time.Millisecond}, "a", "d/b")
+	began, goOn := make(chan bool), make(chan bool)
+	fire := sync.OnceFunc(func() {
+		began <- true
+		<-goOn
+	})
+	h := newHouse(t, watch.Options{Fire: func(watch.Change) { fire() }}, "gate", "a", "d/b")
+	h.write("gate", "")
+	<-began // nothing is told until this has been
 	h.write("a", "1")
 	h.w.Known(h.at("a"))
 	h.w.Known(h.at("never-named"))
+	goOn <- true
+	h.wants("add gate")
 	h.quiet("q")
 }
 
