@@ -80,19 +80,25 @@ func (n *conn) work(ctx context.Context, call *tool.Call, do func(context.Contex
 		}
 		answers <- answer{result, err}
 	}()
+	show := func(text string) {
+		if call.Out != nil {
+			_, _ = io.WriteString(call.Out, text)
+		}
+	}
 	var grace <-chan time.Time
 	ended := ctx.Done()
 	for {
 		select {
 		case a := <-answers:
+			for len(r.news) > 0 { // told before it answered
+				show(<-r.news)
+			}
 			if a.err != nil && ctx.Err() != nil && !errors.Is(a.err, sdk.ErrSessionMissing) { // which ends the connection, too
 				a.err = context.Cause(ctx)
 			}
 			return a.result, a.err
 		case text := <-r.news:
-			if call.Out != nil {
-				_, _ = io.WriteString(call.Out, text)
-			}
+			show(text)
 		case <-ended:
 			ended = nil
 			t := time.NewTimer(callGrace)

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -143,14 +143,17 @@ func TestEndlessList(t *testing.T) {
 }
 
 // The list is another one before the next request: the answer to a call waits for it.
-func TestListChanges(t *testing.T) {
+func TestListChanges(t *testing.T) { synctest.Test(t, listChanges) }
+
+func listChanges(t *testing.T) {
 	s := newServer()
+	heard := listTold(s)
 	sdk.AddTool(s, &sdk.Tool{Name: "swap"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		s.RemoveTools("die")
 		sdk.AddTool(s, &sdk.Tool{Name: "echo", Description: "Another"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 			return say("other"), nil, nil
 		})
-		time.Sleep(50 * time.Millisecond) // the library waits a moment before it tells
+		<-heard
 		return say("swapped"), nil, nil
 	})
 	var told atomic.Value
@@ -229,7 +232,9 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-func TestCallTimesOut(t *testing.T) {
+func TestCallTimesOut(t *testing.T) { synctest.Test(t, callTimesOut) }
+
+func callTimesOut(t *testing.T) {
 	cancelled := make(chan struct{})
 	s := newServer()
 	sdk.AddTool(s, &sdk.Tool{Name: "hang"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
@@ -272,6 +277,7 @@ func TestCallIsCancelled(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	s := newServer()
+	shown := make(chan struct{}) // when the third line is
 	sdk.AddTool(s, &sdk.Tool{Name: "work"}, func(ctx context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 		for i := range 3 {
 			err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3, Message: "step\x1b[2J"})
@@ -279,20 +285,40 @@ func TestProgress(t *testing.T) {
 				return nil, nil, err
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
+		<-shown
 		return say("done"), nil, nil
 	})
 	c, _ := open(t, nil, inProcess(t, "a", s))
-	var mu sync.Mutex
 	var out strings.Builder
 	r := callWith(t, lookup(t, c, "mcp__a__work"), &tool.Call{Input: json.RawMessage("{}"), Out: writerFunc(func(b []byte) (int, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		return out.Write(b)
+		out.Write(b)
+		if strings.Count(out.String(), "\n") == 3 {
+			close(shown)
+		}
+		return len(b), nil
 	})})
 	if text(r) != "done" || out.String() != "1/3 step[2J\n2/3 step[2J\n3/3 step[2J\n" {
 		t.Errorf("got %q, progress %q", text(r), out.String())
 	}
+}
+
+// What a server tells before it answers is shown, also when both are there at once.
+func TestProgressBeforeTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &conn{ctx: t.Context(), calls: map[string]*running{}}
+		for range 20 { // a select picks any that is ready
+			var out strings.Builder
+			_, err := n.work(t.Context(), &tool.Call{Out: &out}, func(_ context.Context, token string) (*sdk.CallToolResult, error) {
+				for i := range 3 {
+					n.progress(&sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(i)})
+				}
+				return &sdk.CallToolResult{}, nil
+			})
+			if err != nil || out.String() != "0\n1\n2\n" {
+				t.Fatalf("%v, told %q", err, out.String())
+			}
+		}
+	})
 }
 
 type writerFunc func([]byte) (int, error)
@@ -329,7 +355,9 @@ func TestClosedClient(t *testing.T) {
 }
 
 // A server that is silent to the newer form's greeting is greeted in the older form next.
-func TestOldServer(t *testing.T) {
+func TestOldServer(t *testing.T) { synctest.Test(t, oldServer) }
+
+func oldServer(t *testing.T) {
 	old := raw("old", func(method string, id json.RawMessage, out io.Writer) {
 		switch {
 		case method == "server/discover", method != "tools/list" && greet(method, id, out):

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -18,9 +17,10 @@ func TestMCPCorpus(t *testing.T) {
 		// A server takes a tool away and says so: what the model is offered next lacks it.
 		"ak-tool-015": func(t *testing.T, _ corpus.Case) {
 			s := newServer()
+			heard := listTold(s)
 			sdk.AddTool(s, &sdk.Tool{Name: "shrink"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 				s.RemoveTools("die")
-				time.Sleep(30 * time.Millisecond) // the library waits a moment before it tells
+				<-heard
 				return say("done"), nil, nil
 			})
 			var told atomic.Value

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -34,9 +35,7 @@ func asking(t testing.TB, p *sdk.ElicitParams) Server {
 		return say(r.Action + " " + string(b)), nil, err
 	})
 	// The library does this over rounds of the call in its newer form; servers of today ask by themselves.
-	def := inProcess(t, "a", s)
-	def.CallTimeout = 300 * time.Millisecond
-	return def
+	return inProcess(t, "a", s)
 }
 
 // oldForm has a client speak the form in which servers ask by themselves.
@@ -46,11 +45,13 @@ func oldForm(c *Client) {
 	}
 }
 
-func TestElicitation(t *testing.T) {
+func TestElicitation(t *testing.T) { synctest.Test(t, elicitation) }
+
+func elicitation(t *testing.T) {
 	var got Elicitation
 	o := &Options{Elicit: func(_ context.Context, e Elicitation) (Answer, error) {
 		got = e
-		time.Sleep(400 * time.Millisecond) // a person's time is not the call's
+		time.Sleep(time.Hour) // a person's time is not the call's
 		return Answer{Action: Accept, Content: json.RawMessage(`{"user":"ann","api_token":"t0p"}`)}, nil
 	}}
 	var mu sync.Mutex
@@ -61,7 +62,9 @@ func TestElicitation(t *testing.T) {
 		told = append(told, fmt.Sprintf("%s %s %s %s %s", in.Event, in.MCPServer, in.Message, in.Action, in.Content))
 		return hook.Outcome{}, nil
 	}
-	c, _ := open(t, o, asking(t, &sdk.ElicitParams{Message: "Who are you?", RequestedSchema: json.RawMessage(form)}))
+	def := asking(t, &sdk.ElicitParams{Message: "Who are you?", RequestedSchema: json.RawMessage(form)})
+	def.CallTimeout = time.Minute
+	c, _ := open(t, o, def)
 	oldForm(c)
 	r := callWith(t, lookup(t, c, "mcp__a__ask"), &tool.Call{ID: "u7", Input: json.RawMessage("{}")})
 	if want := `accept {"age":3,"api_token":"t0p","user":"ann"}`; text(r) != want {

@@ -92,6 +92,23 @@ func newServer() *sdk.Server {
 	return s
 }
 
+// listTold is closed when a server has told of another list of tools: the library does it
+// a moment after the change.
+func listTold(s *sdk.Server) <-chan struct{} {
+	told := make(chan struct{})
+	once := sync.OnceFunc(func() { close(told) })
+	s.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			r, err := next(ctx, method, req)
+			if method == "notifications/tools/list_changed" {
+				once()
+			}
+			return r, err
+		}
+	})
+	return told
+}
+
 func say(text string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 }
