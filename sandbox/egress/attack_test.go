@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -210,8 +211,10 @@ func TestHelloWithECH(t *testing.T) {
 }
 
 // A tunnel through which nothing passes ends; one that is used does not.
-func TestTunnelIdle(t *testing.T) {
-	n := newInternet(t)
+func TestTunnelIdle(t *testing.T) { synctest.Test(t, tunnelIdle) }
+
+func tunnelIdle(t *testing.T) {
+	n := newInside(t)
 	n.name("allowed.test", allowedIP)
 	n.serveRaw(allowedIP+":8000", func(c net.Conn) { _, _ = io.Copy(c, c) })
 	const limit = 800 * time.Millisecond

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	pipe "github.com/holdfast-dev/holdfast/internal/listen"
 )
 
 // internet is what the proxy of a test can reach: names with addresses, and
@@ -26,13 +28,45 @@ type internet struct {
 
 	mu      sync.Mutex
 	names   map[string][]netip.Addr
-	routes  map[string]string // "93.184.216.34:80" → "127.0.0.1:40000"
+	routes  map[string]string     // "93.184.216.34:80" → "127.0.0.1:40000"
+	pipes   map[string]*pipe.Pipe // by address, in place of sockets; nil: there are sockets
 	lookups []string
 	dials   []string
 }
 
 func newInternet(t testing.TB) *internet {
 	return &internet{t: t, names: map[string][]netip.Addr{}, routes: map[string]string{}}
+}
+
+// newInside is an internet without sockets, for a bubble of time.
+func newInside(t testing.TB) *internet {
+	n := newInternet(t)
+	n.pipes = map[string]*pipe.Pipe{}
+	return n
+}
+
+// listen returns a listener of the test, and its address for open.
+func (n *internet) listen() (net.Listener, string) {
+	if n.pipes == nil {
+		l := listen(n.t)
+		return l, l.Addr().String()
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l, address := pipe.NewPipe(), fmt.Sprint("pipe ", len(n.pipes))
+	n.t.Cleanup(func() { l.Close() })
+	n.pipes[address] = l
+	return l, address
+}
+
+func (n *internet) open(ctx context.Context, network, address string) (net.Conn, error) {
+	n.mu.Lock()
+	l := n.pipes[address]
+	n.mu.Unlock()
+	if l != nil {
+		return l.Dial(ctx, network, address)
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, address)
 }
 
 // The addresses of test hosts are public ones; nothing is ever sent there.
@@ -79,7 +113,7 @@ func (n *internet) dial(ctx context.Context, network, address string) (net.Conn,
 			return nil, fmt.Errorf("no route to %s", address)
 		}
 	}
-	return (&net.Dialer{}).DialContext(ctx, network, to)
+	return n.open(ctx, network, to)
 }
 
 func (n *internet) seen() (lookups, dials []string) {
@@ -108,6 +142,7 @@ func (n *internet) web(h http.Handler) (*httptest.Server, *httptest.Server) {
 // running is a proxy that serves one session.
 type running struct {
 	*Session
+	n    *internet
 	addr string
 	log  *logBuffer
 	stop func() // waits for Serve
@@ -123,15 +158,15 @@ func (n *internet) proxy(o *Options, layers ...Layer) *running {
 	if o != nil {
 		opts = *o
 	}
-	r := &running{Session: &Session{ID: "command-7"}, log: &logBuffer{}}
+	r := &running{Session: &Session{ID: "command-7"}, n: n, log: &logBuffer{}}
 	opts.Resolve, opts.Dial = n.resolve, n.dial
 	opts.Log = slog.New(slog.NewJSONHandler(r.log, nil))
 	p, err := New(rules, &opts)
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	l := listen(n.t)
-	r.addr = l.Addr().String()
+	l, addr := n.listen()
+	r.addr = addr
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- p.Serve(ctx, l, r.Session) }()
@@ -189,7 +224,7 @@ type peer struct {
 
 func (r *running) connect(t testing.TB) *peer {
 	t.Helper()
-	c, err := net.Dial("tcp", r.addr)
+	c, err := r.n.open(t.Context(), "tcp", r.addr)
 	if err != nil {
 		t.Fatal(err)
 	}

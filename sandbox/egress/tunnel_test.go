@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -228,8 +229,8 @@ func TestTunnelHTTP(t *testing.T) {
 
 // serveRaw answers each connection at an address with f.
 func (n *internet) serveRaw(address string, f func(net.Conn)) {
-	l := listen(n.t)
-	n.route(address, l.Addr().String())
+	l, to := n.listen()
+	n.route(address, to)
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -287,9 +288,12 @@ func TestTunnelOfOtherProtocols(t *testing.T) {
 }
 
 // A client that does not say what it holds is cut off, whatever it began.
-func TestTunnelTimesOut(t *testing.T) {
-	n := newInternet(t)
-	n.web(http.HandlerFunc(echo))
+func TestTunnelTimesOut(t *testing.T) { synctest.Test(t, tunnelTimesOut) }
+
+func tunnelTimesOut(t *testing.T) {
+	n := newInside(t)
+	n.name("allowed.test", allowedIP)
+	n.serveRaw(allowedIP+":443", func(c net.Conn) { _, _ = io.Copy(c, c) })
 	r := n.proxy(&Options{Limits: Limits{HeaderTime: 50 * time.Millisecond}}, allow("allowed.test"))
 	for _, begun := range []string{"GET / HTT", "\x16\x03\x01"} {
 		p := r.tunnel(t, "allowed.test:443").send(begun)
