@@ -141,12 +141,15 @@ func toJSON(t testing.TB, v any) string {
 	return string(b)
 }
 
+// patience is more than a command needs on any machine, and less than those sleep that do not end.
+const patience = 30 * time.Second
+
 // waitFor waits until a condition holds.
 func waitFor(t testing.TB, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(patience)
 	for !holds() {
 		select {
 		case <-tick.C:

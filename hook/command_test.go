@@ -110,7 +110,7 @@ func TestDetachedCommandIsEnded(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if late := <-got.Later; late.Err == nil || time.Since(began) > 3*time.Second {
+	if late := <-got.Later; late.Err == nil || time.Since(began) > patience {
 		t.Errorf("when the runner ends: %v after %s", late.Err, time.Since(began))
 	}
 	gone(t, "MARK=ended")
