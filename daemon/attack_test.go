@@ -13,11 +13,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/listen"
 )
 
 // Whoever may begin runs may not say that nobody is asked.
@@ -162,18 +164,22 @@ func TestSlowBody(t *testing.T) {
 }
 
 // What a request does may take longer than its body, and sees the client go.
-func TestSlowRequest(t *testing.T) {
+func TestSlowRequest(t *testing.T) { synctest.Test(t, slowRequest) }
+
+func slowRequest(t *testing.T) {
 	gone := make(chan error, 1)
-	s := httptest.NewServer(timely(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := &http.Server{Handler: timely(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.ReadAll(r.Body)
 		<-time.After(150 * time.Millisecond)
 		_, _ = fmt.Fprint(w, r.Context().Err())
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 		gone <- r.Context().Err()
-	}), 50*time.Millisecond))
+	}), 50*time.Millisecond)}
+	l := listen.NewPipe()
+	go func() { _ = s.Serve(l) }() // until it is closed
 	defer s.Close()
-	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	conn, err := l.Dial(t.Context(), "", "")
 	must(t, err)
 	_, err = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n1")
 	must(t, err)
