@@ -395,7 +395,7 @@ func (c *call) ended() (entry, error) {
 	}
 	d, err := session.NewDraft(session.KindToolFinished, session.ToolFinished{
 		Use: c.use.ID, Tool: c.use.Name, IsError: c.result.IsError,
-		Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode, Changes: c.result.Changes, Cwd: c.result.Cwd,
+		Millis: c.took.Milliseconds(), ExitCode: c.result.ExitCode, Changes: c.result.Changes, Seen: c.result.Seen, Cwd: c.result.Cwd,
 	})
 	return entry{draft: d, event: ToolFinished{Use: c.use.ID, Tool: c.use.Name, Result: c.result, Took: c.took}}, err
 }

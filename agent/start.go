@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -107,6 +108,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	l.mark = got.State.Mark
 	l.saves.at = got.State.Saved
 	a.once.had = got.State.Told
+	a.recall(got.State.Seen)
 	l.use(got.Transcript)
 	if got.State.Mark == nil { // no request since the transcript was rewritten
 		l.lastUsage = transcript.Usage{}
@@ -128,6 +130,18 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	a.queue = append(got.State.Queue, a.queue...)
 	a.mu.Unlock()
 	return l, nil
+}
+
+// recall tells the tools which files the transcript shows.
+func (a *Agent) recall(seen []session.Seen) {
+	a.mu.Lock()
+	tools := a.tools.Tools()
+	a.mu.Unlock()
+	for _, t := range tools {
+		if r, ok := t.(tool.Recaller); ok && len(seen) > 0 {
+			r.Recall(seen)
+		}
+	}
 }
 
 // startCopy restores a session's transcript and leaves the session alone.
@@ -152,6 +166,9 @@ func (a *Agent) startCopy(ctx context.Context) (*loop, error) {
 		return nil, err
 	}
 	l.opened = SessionOpened{ID: id}
+	if st, err := a.opt.Sessions.StateAt(ctx, id, got.Meta.Head); err == nil { // else files are read again
+		a.recall(st.Seen)
+	}
 	return l, l.repaired(got.Items)
 }
 

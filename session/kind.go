@@ -147,6 +147,8 @@ type ToolFinished struct {
 	// Changes are the files that the tool itself has changed. What a command did is
 	// not among them.
 	Changes []Change `json:"changes,omitempty"`
+	// Seen are the files that its result shows, or a part of them, as they were.
+	Seen []Seen `json:"seen,omitempty"`
 	// Cwd is the current directory from then on, when the call has changed it.
 	Cwd string `json:"cwd,omitempty"`
 	// Outcome is how a call ended that did not end by itself: [OutcomeUnknown] or
@@ -166,6 +168,13 @@ type Change struct {
 	Path   string `json:"path"`
 	Before string `json:"before"`
 	After  string `json:"after"`
+}
+
+// Seen is a file that a model has been shown. Digest is SHA-256 of its whole content, in
+// hexadecimal; of one that is too large for that, what the tool takes for its content.
+type Seen struct {
+	Path   string `json:"path"`
+	Digest string `json:"digest"`
 }
 
 // PolicyChanged is what this package reads of the payload of [KindPolicyChanged];

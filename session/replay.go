@@ -104,6 +104,7 @@ type folder struct {
 	masked bool // something is read without its secrets: no model was sent it so
 	questions
 	erasures
+	sights
 }
 
 // markAt is an assistant item with a request mark and its place in the transcript.
@@ -152,7 +153,7 @@ func (f *folder) take(r *Record) error {
 	var err error
 	switch r.Kind {
 	case KindItem:
-		err = f.item(r.Payload)
+		err = f.item(r)
 	case KindOpened:
 		return f.opened(r)
 	case KindTurnOpened:
@@ -186,6 +187,7 @@ func (f *folder) take(r *Record) error {
 			if p.Cwd != "" {
 				f.s.Cwd = p.Cwd
 			}
+			f.saw(&p)
 		}
 	case KindPolicyChanged:
 		err = f.policyChanged(r)
@@ -239,11 +241,12 @@ func (f *folder) opened(r *Record) error {
 	}
 	f.s.Queue = slices.DeleteFunc(f.s.Queue, func(e transcript.Encoded) bool { return e.Role() != transcript.RoleNotification })
 	f.s.Running, f.s.OpenTurn, f.s.Policy = nil, "", nil
+	f.unshown = nil
 	return nil
 }
 
-func (f *folder) item(payload json.RawMessage) error {
-	it, err := ReadItem(payload)
+func (f *folder) item(r *Record) error {
+	it, err := ReadItem(r.Payload)
 	if err != nil {
 		return err
 	}
@@ -260,11 +263,13 @@ func (f *folder) item(payload json.RawMessage) error {
 	if it.Item.Role() == transcript.RoleAssistant {
 		f.s.Usage = f.s.Usage.Add(usageOf(it.Item))
 		if it.marked() {
-			f.marks = append(f.marks, markAt{len(f.s.Items), payload})
+			f.marks = append(f.marks, markAt{len(f.s.Items), r.Payload})
 		}
 	}
 	f.s.Items = append(f.s.Items, it.Item)
 	f.paired(it.Item)
+	_, replaced := f.known[r.Seq]
+	f.shows(it.Item, !replaced)
 	return nil
 }
 
@@ -328,6 +333,7 @@ func (f *folder) state() *State {
 	for i := len(f.marks) - 1; i >= 0 && f.s.Mark == nil && !f.masked; i-- {
 		f.s.Mark = StoredItem{Raw: f.marks[i].payload}.Mark()
 	}
+	f.s.Seen = f.seen()
 	s := f.s
 	return &s
 }

@@ -35,4 +35,7 @@ type State struct {
 	// Saved are the contents of files that file.saved records have: the record's seq by
 	// the content's digest, see [FileSaved].
 	Saved map[string]int64
+	// Seen are the files that the transcript shows, and those that were written in it, each
+	// as it was last. What a rewrite has taken away or changed shows nothing.
+	Seen []Seen
 }

@@ -71,6 +71,13 @@ type Refuser interface {
 	Refusal(call *Call, d policy.Decision) string
 }
 
+// Recaller is a [Tool] that remembers which files its model has seen.
+type Recaller interface {
+	// Recall is told, when a session is gone on with, which files its transcript shows. What
+	// was seen since, by other calls of the tool, counts more.
+	Recall(seen []session.Seen)
+}
+
 // Spec describes a tool to a model and to a policy.
 type Spec struct {
 	Name        string
@@ -86,8 +93,8 @@ type Call struct {
 	Tool    string
 	Input   json.RawMessage
 	// Resumed: the call was approved, then the program was restarted, and what it
-	// would touch still is as it was shown. What the tool knew of the model's
-	// reading is gone; the approval stands for it.
+	// would touch still is as it was shown. Where the log does not tell that the model
+	// has read it, the approval stands for that.
 	Resumed bool
 	// Asked is the input that a person was asked about who has put Input in its place; nil
 	// when nobody has. No model, hook or policy sets it.
@@ -115,6 +122,7 @@ type Result struct {
 	ExitCode *int             // of a command
 	Notes    []string         // for the person who watches: what a sandbox refused. The model reads them in Content
 	Changes  []session.Change // files that the tool has changed
+	Seen     []session.Seen   // files that Content shows, or a part of them
 	Cwd      string           // the current directory from now on, when the call has changed it
 }
 

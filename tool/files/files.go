@@ -1,9 +1,9 @@
 // Package files has the tools that read and change single files: Read, Write,
 // Edit, MultiEdit and NotebookEdit.
 //
-//	Read ──► what the model saw (size, time, sha256) ──► Edit, Write
-//	                                                      │ unchanged since? ─no─► "has changed since it was read"
-//	                                                      └ yes ─► temp file, fsync, rename, fsync of the folder
+//	Read ──► what the model saw (path, sha256) ──► Edit, Write
+//	              ▲ Recall: the session's log       │ unchanged since? ─no─► "has changed since it was read"
+//	                                                └ yes ─► temp file, fsync, rename, fsync of the folder
 //
 //	f, err := files.New(folders, nil)
 //	registry, err := tool.NewRegistry(f.Tools()...)
@@ -38,21 +38,20 @@ type Files struct {
 	changing sync.Mutex // one change at a time
 
 	mu     sync.Mutex
-	seen   map[string]state  // by canonical path
+	seen   map[string]string // the digest of what the model has last seen or written, by canonical path
 	judged map[string]judged // what Requests named, by call
 }
 
-// judged is what a call was judged about: a path, and what lay there if the call
-// would change it.
+// judged is what a call was judged about: a path, and the digest of what lay there if the
+// call would change it.
 type judged struct {
-	abs string
-	now *state
+	abs, base string
 }
 
 // New makes the tools of one session over its folders, which stay the caller's
 // to close.
 func New(folders *tool.Folders, opts *Options) (*Files, error) {
-	f := &Files{folders: folders, seen: map[string]state{}, judged: map[string]judged{}}
+	f := &Files{folders: folders, seen: map[string]string{}, judged: map[string]judged{}}
 	if opts != nil {
 		f.opts = *opts
 	}
@@ -70,7 +69,7 @@ func New(folders *tool.Folders, opts *Options) (*Files, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.tools = append(f.tools, t)
+		f.tools = append(f.tools, remembering{t, f})
 	}
 	return f, nil
 }
@@ -89,7 +88,8 @@ func (f *Files) request(call *tool.Call, op policy.Operation, path string) (tool
 	r := policy.Request{Operation: op, Resource: p.Abs, Named: p.Named}
 	about := judged{abs: p.Abs}
 	if op == policy.OpWrite {
-		r.Base, about.now = base(p)
+		r.Base = base(p)
+		about.base = r.Base
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,8 +128,8 @@ func (f *Files) locateFor(op policy.Operation, call *tool.Call, path string) (to
 	if ok && about.abs != p.Abs {
 		return p, &tool.PathError{Path: path, Err: tool.ErrMoved}
 	}
-	if _, read := f.seen[p.Abs]; call.Resumed && about.now != nil && !read {
-		f.seen[p.Abs] = *about.now
+	if _, read := f.seen[p.Abs]; call.Resumed && about.base != "" && about.base != absent && !read {
+		f.seen[p.Abs] = about.base
 	}
 	return p, nil
 }

@@ -20,8 +20,8 @@ const (
 // has not read the file, or when there is nothing sensible to show.
 func (f *Files) preview(p tool.Place, change func(old []byte) ([]byte, error)) string {
 	old, from := []byte(nil), "/dev/null"
-	if _, err := p.Stat(); err == nil {
-		if s, ok := f.recall(p.Abs); !ok || s.size > maxDiffed {
+	if info, err := p.Stat(); err == nil {
+		if info.Size() > maxDiffed {
 			return ""
 		}
 		was, err := f.current(p)

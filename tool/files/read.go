@@ -85,7 +85,7 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 	if r.sum != nil {
 		sum = r.sum.Sum(nil)
 	}
-	f.remember(p.Abs, stateOf(info, sum))
+	f.shows(&out, p, digest(info, sum))
 	return out, nil
 }
 
@@ -107,7 +107,7 @@ func (f *Files) readNotebook(p tool.Place, info fs.FileInfo, r *lines, in readIn
 		}
 		out.Content = append(out.Content, transcript.Text{Text: "[the file " + wrong.Error() + "]"})
 	}
-	f.remember(p.Abs, stateOf(info, sum[:]))
+	f.shows(&out, p, digest(info, sum[:]))
 	return out, nil
 }
 
@@ -192,8 +192,9 @@ func (f *Files) image(p tool.Place, info fs.FileInfo, in io.Reader, mime string)
 		return tooBig, nil
 	}
 	sum := sha256.Sum256(data)
-	f.remember(p.Abs, stateOf(info, sum[:]))
-	return tool.Result{Content: []transcript.Part{transcript.Media{MIME: mime, Data: data}}}, nil
+	out := tool.Result{Content: []transcript.Part{transcript.Media{MIME: mime, Data: data}}}
+	f.shows(&out, p, digest(info, sum[:]))
+	return out, nil
 }
 
 func isImage(mime string) bool {

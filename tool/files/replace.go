@@ -35,7 +35,7 @@ func (f *Files) replace(ctx context.Context, call *tool.Call, p tool.Place, data
 		}
 		return nil, err
 	}
-	f.remember(p.Abs, stateOf(info, sum[:]))
+	f.remember(p.Abs, digest(info, sum[:]))
 	return []session.Change{{Path: p.Abs, Before: was.sum, After: after}}, err
 }
 

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"time"
 
+	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -19,56 +19,71 @@ const maxWhole = 16 << 20
 // absent stands for the digest of a file that is not there.
 const absent = "absent"
 
-// state is what a file looked like when the model last saw or wrote it.
-type state struct {
-	size   int64
-	time   time.Time
-	sum    [sha256.Size]byte
-	hashed bool // sum is set: the file was at most maxWhole
+// digest identifies the content of a file: its SHA-256, in hexadecimal. Of a file beyond
+// maxWhole, size and time stand for the content.
+func digest(info fs.FileInfo, sum []byte) string {
+	if info.Size() > maxWhole {
+		of := sha256.Sum256(fmt.Appendf(nil, "%d bytes at %d", info.Size(), info.ModTime().UnixNano()))
+		sum = of[:]
+	}
+	return hex.EncodeToString(sum)
 }
 
-func stateOf(info fs.FileInfo, sum []byte) state {
-	s := state{size: info.Size(), time: info.ModTime(), hashed: len(sum) > 0}
-	copy(s.sum[:], sum)
-	return s
-}
-
-// base identifies what lies at a place: the SHA-256 of a file, "absent" when there
-// is nothing, "" when there is no file that can be read. Of a file beyond maxWhole,
-// size and time stand for the content.
-func base(p tool.Place) (string, *state) {
+// base identifies what lies at a place: the digest of a file, "absent" when there is
+// nothing, "" when there is no file that can be read.
+func base(p tool.Place) string {
 	file, info, err := p.Open()
 	if errors.Is(err, fs.ErrNotExist) {
-		return absent, nil
+		return absent
 	}
 	if err != nil {
-		return "", nil
+		return ""
 	}
 	defer file.Close()
-	h := sha256.New()
 	if info.Size() > maxWhole {
-		fmt.Fprintf(h, "%d bytes at %d", info.Size(), info.ModTime().UnixNano())
-		s := stateOf(info, nil)
-		return hex.EncodeToString(h.Sum(nil)), &s
+		return digest(info, nil)
 	}
+	h := sha256.New()
 	if _, err := io.Copy(h, io.LimitReader(file, maxWhole+1)); err != nil {
-		return "", nil
+		return ""
 	}
-	s := stateOf(info, h.Sum(nil))
-	return hex.EncodeToString(s.sum[:]), &s
+	return digest(info, h.Sum(nil))
 }
 
-func (f *Files) remember(abs string, s state) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.seen[abs] = s
+// shows notes that a result shows a file.
+func (f *Files) shows(r *tool.Result, p tool.Place, digest string) {
+	f.remember(p.Abs, digest)
+	r.Seen = []session.Seen{{Path: p.Abs, Digest: digest}}
 }
 
-func (f *Files) recall(abs string) (state, bool) {
+func (f *Files) remember(abs, digest string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, ok := f.seen[abs]
-	return s, ok
+	f.seen[abs] = digest
+}
+
+func (f *Files) recall(abs string) (digest string, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	digest, ok = f.seen[abs]
+	return digest, ok
+}
+
+// remembering is a tool of a session that may be gone on with.
+type remembering struct {
+	tool.Tool
+	f *Files
+}
+
+// Recall implements [tool.Recaller].
+func (t remembering) Recall(seen []session.Seen) {
+	t.f.mu.Lock()
+	defer t.f.mu.Unlock()
+	for _, s := range seen {
+		if _, since := t.f.seen[s.Path]; !since {
+			t.f.seen[s.Path] = s.Digest
+		}
+	}
 }
 
 // current reads a whole file for an edit and checks that the model knows it as
@@ -90,10 +105,10 @@ func (f *Files) current(p tool.Place) (original, error) {
 	if err != nil {
 		return original{}, &tool.PathError{Path: p.Abs, Err: err}
 	}
-	if !was.hashed || sha256.Sum256(data) != was.sum {
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != was {
 		return original{}, stale(p)
 	}
-	return original{info, hex.EncodeToString(was.sum[:]), data}, nil
+	return original{info, was, data}, nil
 }
 
 // overwritable checks that a file may be replaced without being looked at again, and
@@ -108,25 +123,25 @@ func (f *Files) overwritable(p tool.Place) (original, error) {
 	if !ok {
 		return original{}, unread(p)
 	}
-	if was.size != info.Size() || (!was.hashed && !was.time.Equal(info.ModTime())) {
+	large := info.Size() > maxWhole
+	if large && digest(info, nil) != was {
 		return original{}, stale(p)
 	}
 	var held bytes.Buffer
 	h := sha256.New()
 	all := io.Writer(h)
-	if info.Size() <= maxWhole {
+	if !large {
 		held.Grow(int(info.Size()))
 		all = io.MultiWriter(h, &held)
 	}
 	if _, err := io.Copy(all, io.LimitReader(file, info.Size()+1)); err != nil {
 		return original{}, &tool.PathError{Path: p.Abs, Err: err}
 	}
-	now := h.Sum(nil)
-	if was.hashed && [sha256.Size]byte(now) != was.sum {
-		return original{}, stale(p)
-	}
-	o := original{info: info, sum: hex.EncodeToString(now)}
-	if info.Size() <= maxWhole {
+	o := original{info: info, sum: hex.EncodeToString(h.Sum(nil))}
+	if !large {
+		if o.sum != was {
+			return original{}, stale(p)
+		}
 		if o.data = held.Bytes(); o.data == nil {
 			o.data = []byte{} // an empty file is held as well
 		}
