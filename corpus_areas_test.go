@@ -20,7 +20,6 @@ import (
 var elsewhere = map[string][]string{
 	"escapes.json": {"sandbox/escape.TestCorpusEscapes", "sandbox/egress.TestEscapes"}, // of each id there is an attempt
 
-	"agent_loop-006":    {"model/internal/call.TestMask", "model/internal/call.TestHidden"},
 	"tool_executor-013": {"tool/mcp.TestToolsOfAServer"},
 	"ak-loop-015":       {"tool.TestRegistryRefusesTwins"}, // neither wins: two of one name are refused
 	"ak-tool-016":       {"agent.TestAQuestionOutlivesItsProcess", "agent.TestAnInterruptAfterTheAnswer", "internal/crashtest.TestKillWhileAsking"},

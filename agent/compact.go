@@ -110,7 +110,20 @@ func (summary) Name() string { return "summary" }
 
 func (s summary) mayDo(cur Cursor) bool {
 	cut, _ := s.split(cur)
-	return cut >= 2 // less is not worth a summary
+	_, older := apart(cur.Items[:cut])
+	return len(older) >= 2 // less is not worth a summary
+}
+
+// apart takes items apart: those that stand, and the conversation.
+func apart(items []transcript.Encoded) (standing, older []transcript.Encoded) {
+	for _, e := range items {
+		if stands(e) {
+			standing = append(standing, e)
+		} else {
+			older = append(older, e)
+		}
+	}
+	return standing, older
 }
 
 func (s summary) split(cur Cursor) (cut, prompt int) {
@@ -127,23 +140,24 @@ func (s summary) split(cur Cursor) (cut, prompt int) {
 
 func (s summary) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded, error) {
 	cut, prompt := s.split(cur)
-	if cut < 2 {
+	out, older := apart(cur.Items[:cut])
+	if len(older) < 2 {
 		return nil, nil
 	}
-	told, err := summarise(ctx, cur, cur.Items[:cut])
+	told, err := summarise(ctx, cur, older)
 	if err != nil {
 		return nil, err
 	}
 	gone := 0
 	for i, e := range cur.Items[:cut] {
-		if i != prompt {
+		if i != prompt && !stands(e) {
 			gone += weight(e)
 		}
 	}
 	if len(told.JSON) >= gone {
 		return nil, errors.New("the model's summary is not shorter than what it tells")
 	}
-	out := []transcript.Encoded{told}
+	out = append(out, told)
 	if prompt >= 0 && prompt < cut {
 		out = append(out, cur.Items[prompt])
 	}

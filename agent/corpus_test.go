@@ -26,9 +26,10 @@ func TestCorpusOfTheOpenAgentSDK(t *testing.T) {
 	const elsewhere = "covered by the session package, where it is decided"
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "agent_loop", "tool_executor"),
 		map[string]func(*testing.T, corpus.Case){
-			"agent_loop-001":    by(TestRetries),
-			"agent_loop-004":    by(TestOutputLimitIsContinued),
-			"agent_loop-005":    by(TestOutputLimitIsContinued),
+			"agent_loop-001":    checkStatuses,
+			"agent_loop-004":    checkStops,
+			"agent_loop-005":    checkStops,
+			"agent_loop-006":    checkStatuses,
 			"agent_loop-011":    by(testCompactionThreshold),
 			"agent_loop-013":    by(TestCompaction),
 			"agent_loop-015":    by(TestFallbackModelGoesOnWithTheLoop),
@@ -41,7 +42,6 @@ func TestCorpusOfTheOpenAgentSDK(t *testing.T) {
 			"tool_executor-011": by(testOnlyOfferedToolsRun),
 		},
 		map[string]string{
-			"agent_loop-006":    "model/anthropic and model/openai: the key is masked where errors are made",
 			"tool_executor-006": "model/anthropic: the shape of a result is the wire's",
 			"tool_executor-012": "tool: inputs are checked there",
 			"tool_executor-013": "MCP tools come with a later issue",

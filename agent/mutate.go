@@ -139,11 +139,16 @@ func (l *loop) compact(ctx context.Context, c compactor, cur Cursor, trigger str
 
 // summaryIn is what a compaction has put in place of older items, or "".
 func summaryIn(items, before []transcript.Encoded) string {
-	first := items[0]
-	if first.Role() != transcript.RoleContext || slices.ContainsFunc(before, func(e transcript.Encoded) bool { return e.ID() == first.ID() }) {
-		return ""
+	for _, item := range items {
+		if stands(item) {
+			continue
+		}
+		if item.Role() == transcript.RoleContext && !slices.ContainsFunc(before, func(e transcript.Encoded) bool { return e.ID() == item.ID() }) {
+			return item.Text()
+		}
+		break
 	}
-	return first.Text()
+	return ""
 }
 
 // Compact compacts the transcript now, between turns: with the steps of

@@ -112,32 +112,44 @@ func failures(items []transcript.Encoded) (map[string]bool, error) {
 	return failed, nil
 }
 
-// KeepRecent keeps the newest items, those that a tool pair needs to be whole, and the
-// last prompt.
-func KeepRecent(items int) Mutator {
-	return step{name: "keep recent", do: func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
-		from := recent(c.Items, items)
-		if from == 0 {
-			return nil, nil
-		}
-		kept := c.Items[from:]
-		if prompt := lastPrompt(c.Items); prompt >= 0 && prompt < from {
-			kept = append([]transcript.Encoded{c.Items[prompt]}, kept...)
-		}
-		return kept, nil
-	}, may: func(c Cursor) bool {
-		from := recent(c.Items, items)
-		return from > 1 || from == 1 && lastPrompt(c.Items) != 0
-	}}
+// stands reports whether an item is what a host has laid down for the whole session, and no
+// part of the conversation: no step takes it away.
+func stands(e transcript.Encoded) bool {
+	return e.Role() == transcript.RoleSystem || e.Role() == transcript.RoleDeveloper
 }
 
-// recent is where the newest items begin, with those that their tool pairs need.
-func recent(list []transcript.Encoded, items int) int {
-	from := max(0, len(list)-max(items, 1))
+// KeepRecent keeps the newest items, those that a tool pair needs to be whole, the last
+// prompt, and what is no part of the conversation: system, developer and context items, such
+// as a summary. The last do not count.
+func KeepRecent(items int) Mutator {
+	return step{name: "keep recent", do: func(_ context.Context, c Cursor) ([]transcript.Encoded, error) {
+		if kept := recent(c.Items, items); len(kept) < len(c.Items) {
+			return kept, nil
+		}
+		return nil, nil
+	}, may: func(c Cursor) bool { return len(recent(c.Items, items)) < len(c.Items) }}
+}
+
+// recent is what of a list KeepRecent leaves.
+func recent(list []transcript.Encoded, items int) []transcript.Encoded {
+	aside := func(e transcript.Encoded) bool { return stands(e) || e.Role() == transcript.RoleContext }
+	from := len(list)
+	for left := max(items, 1); from > 0 && left > 0; {
+		if from--; !aside(list[from]) {
+			left--
+		}
+	}
 	for from > 0 && list[from].Role() == transcript.RoleTool {
 		from--
 	}
-	return from
+	prompt := lastPrompt(list)
+	var kept []transcript.Encoded
+	for i, e := range list {
+		if i >= from || i == prompt || aside(e) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
 }
 
 // Summarise has the model tell the older items in a few words, in whole tool pairs, and

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,140 +92,200 @@ func (b *bench) call(name string, in map[string]any) tool.Result {
 	return r
 }
 
-// expect is what most cases say of a result.
-type expect struct {
-	IsError  bool   `json:"is_error"`
-	Contains string `json:"contains"`
-	Content  string `json:"content"`
+// coreInput is what a case of core_tools gives: the tool's input, or what it needs to come
+// about.
+type coreInput struct {
+	Tool        string
+	Content     string // of the file
+	Lines       int    // of the file
+	Occurrences int    // of old in the file
+	File        string
+	Command     string
+	Cwd         string // of the session: its folder, <tmp>
+	Timeout     *int
+	Offset      *int
+	Limit       *int
+	Old         *string
+	New         *string
+	ReplaceAll  *bool `json:"replace_all"`
+	Pattern     *string
+	Path        *string
+	Mode        *string `json:"output_mode"`
+	IgnoreCase  *bool   `json:"-i"`
+	Around      *int    `json:"-C"`
+	Glob        *string
+	Type        *string
+	HeadLimit   *int `json:"head_limit"`
 }
 
-func (b *bench) check(c corpus.Case, r tool.Result) {
-	b.Helper()
-	var want expect
-	c.Decode(b, c.Expect, &want)
-	want.Contains = strings.ReplaceAll(want.Contains, "<tmp>", b.dir)
+// coreExpect is what a case expects of the result; what is not said is not compared, except
+// that nothing is an error that is not said to be one.
+type coreExpect struct {
+	IsError  bool `json:"is_error"`
+	OK       bool
+	Contains string
+	Content  string
+	Lines    int  // of the result's own text, without notes
+	Replaced int  // of the file
+	Numbers  bool `json:"has_line_numbers"`
+	Context  bool
+	Skips    []string
+	Keeps    []string
+	Matches  []string
+}
+
+// checkCore runs a case of core_tools.
+func checkCore(t *testing.T, c corpus.Case) {
+	var in coreInput
+	var want coreExpect
+	c.Strict(t, c.Input, &in)
+	c.Strict(t, c.Expect, &want)
+	b := newBench(t)
+	name := b.lay(in, want)
+	r := b.call(in.Tool, in.call(name, want))
 	got := textOf(r)
-	if r.IsError != want.IsError || !strings.Contains(got, want.Contains) || want.Content != "" && got != want.Content {
-		b.Errorf("got %q, error %v; want %s", got, r.IsError, c.Expect)
+	want.Contains = strings.ReplaceAll(want.Contains, "<tmp>", b.dir)
+	if r.IsError != want.IsError || want.OK && r.IsError || !strings.Contains(got, want.Contains) || want.Content != "" && got != want.Content {
+		t.Errorf("got %q, error %v; want %s", got, r.IsError, c.Expect)
+	}
+	own := r.Content[0].(transcript.Text).Text
+	if n := strings.Count(own, "\n") + 1; want.Lines > 0 && n != want.Lines {
+		t.Errorf("%d lines, want %d", n, want.Lines)
+	}
+	if want.Replaced > 0 {
+		if n := strings.Count(b.read(name), "z"); n != want.Replaced {
+			t.Errorf("%d are replaced, want %d", n, want.Replaced)
+		}
+	}
+	if numbered := regexp.MustCompile(`(?m)^\S+:\d+:`).MatchString(got); want.Numbers && !numbered {
+		t.Errorf("no numbers: %q", got)
+	}
+	if want.Context && got != "f.txt-1-a\nf.txt:2:b\nf.txt-3-c" {
+		t.Errorf("no context: %q", got)
+	}
+	if list := append(slices.Clone(want.Keeps), want.Matches...); len(list) > 0 || len(want.Skips) > 0 {
+		b.same(own, list)
 	}
 }
 
-// simple runs a case whose input is the tool's own, on a file that was read.
-func simple(tool, content string, in map[string]any) func(*testing.T, corpus.Case) {
-	return func(t *testing.T, c corpus.Case) {
-		b := newBench(t)
-		b.write("f.txt", content)
-		if tool == "Edit" {
-			b.call("Read", map[string]any{"file_path": "f.txt"})
-		}
-		b.check(c, b.call(tool, in))
+// same reports what is not in a list of paths, and what should not be there.
+func (b *bench) same(got string, want []string) {
+	b.Helper()
+	if len(want) == 0 {
+		want = []string{"f.txt"}
 	}
+	paths := strings.Split(got, "\n")
+	slices.Sort(paths)
+	slices.Sort(want)
+	if !slices.Equal(paths, want) {
+		b.Errorf("got %q, want %q", paths, want)
+	}
+}
+
+// lay puts down the files that a case needs, and says what the file is called that it is about.
+func (b *bench) lay(in coreInput, want coreExpect) string {
+	b.Helper()
+	content := in.Content
+	switch {
+	case in.Lines > 0:
+		content = strings.Repeat("x\n", in.Lines)
+	case in.Occurrences > 0:
+		content = strings.Repeat("x ", in.Occurrences)
+	case content == "" && in.Tool == "Edit":
+		content = "say hello, a"
+	case content == "" && in.Mode != nil && *in.Mode == "count":
+		content = "x\nx\nb\nx\n"
+	case content == "":
+		content = "a\nb\nc\nd\n"
+	}
+	if in.Content == "" && in.Lines == 0 && in.Offset != nil {
+		content = "a\nb"
+	}
+	name := "f.txt"
+	if in.File != "" && !filepath.IsAbs(in.File) {
+		name = filepath.Clean(in.File)
+	}
+	if len(want.Matches)+len(want.Keeps) == 0 {
+		b.write(name, content)
+	}
+	for _, skip := range want.Skips { // a folder, or a pattern of names
+		if dir, ok := strings.CutSuffix(skip, "/"); ok {
+			b.write(dir+"/x.txt", content)
+		} else {
+			b.write(strings.ReplaceAll(skip, "*", "x"), content)
+		}
+	}
+	for _, path := range append(slices.Clone(want.Keeps), want.Matches...) {
+		b.write(path, content)
+	}
+	if in.Tool == "Edit" {
+		b.call("Read", map[string]any{"file_path": name})
+	}
+	return name
+}
+
+// call is the input of the tool's call.
+func (in coreInput) call(name string, want coreExpect) map[string]any {
+	call := map[string]any{}
+	set := func(key string, to any) {
+		if v := reflect.ValueOf(to); !v.IsNil() {
+			call[key] = to
+		}
+	}
+	set("timeout", in.Timeout)
+	set("offset", in.Offset)
+	set("limit", in.Limit)
+	set("pattern", in.Pattern)
+	set("output_mode", in.Mode)
+	set("-i", in.IgnoreCase)
+	set("-C", in.Around)
+	set("glob", in.Glob)
+	set("type", in.Type)
+	set("head_limit", in.HeadLimit)
+	if want.Context {
+		call["output_mode"] = "content"
+	}
+	if in.Path != nil {
+		call["path"] = strings.ReplaceAll(*in.Path, "<file>", name)
+	}
+	file := name
+	if in.File != "" {
+		file = in.File
+	}
+	switch in.Tool {
+	case "Bash":
+		call["command"] = in.Command
+	case "Read":
+		call["file_path"] = file
+	case "Write":
+		call["file_path"], call["content"] = file, "fresh"
+	case "Edit":
+		call["file_path"], call["old_string"], call["new_string"] = file, "x", "z"
+		if in.Old != nil {
+			call["old_string"] = *in.Old
+		}
+		if in.New != nil {
+			call["new_string"] = *in.New
+		}
+		set("replace_all", in.ReplaceAll)
+	case "Glob":
+		if in.Pattern == nil {
+			call["pattern"] = "**/*"
+		}
+	case "Grep":
+		if in.Pattern == nil {
+			call["pattern"] = "b"
+			if in.Mode != nil && *in.Mode == "count" {
+				call["pattern"] = "x"
+			}
+		}
+	}
+	return call
 }
 
 func TestCoreToolsCorpus(t *testing.T) {
-	edit := func(old, fresh string, all bool) map[string]any {
-		return map[string]any{"file_path": "f.txt", "old_string": old, "new_string": fresh, "replace_all": all}
-	}
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "core_tools"), map[string]func(*testing.T, corpus.Case){
-		"core_tools-003": simple("Bash", "", map[string]any{"command": "pwd"}),
-		"core_tools-004": simple("Bash", "", map[string]any{"command": "sleep 30", "timeout": 100}),
-		"core_tools-012": simple("Read", "a\nb", map[string]any{"file_path": "f.txt"}),
-		"core_tools-013": simple("Read", "a\nb", map[string]any{"file_path": "f.txt", "offset": 1, "limit": 1}),
-		"core_tools-014": func(t *testing.T, c corpus.Case) {
-			b := newBench(t)
-			b.write("f.txt", strings.Repeat("x\n", 3000))
-			r := b.call("Read", map[string]any{"file_path": "f.txt"})
-			shown := r.Content[0].(transcript.Text).Text
-			if n := strings.Count(shown, "\n") + 1; n != 2000 {
-				t.Errorf("%d lines", n)
-			}
-			if note := r.Content[1].(transcript.Text).Text; note != "[lines 1-2000 of 3000; read on with offset 2000]" {
-				t.Errorf("note %q", note)
-			}
-		},
-		"core_tools-018": func(t *testing.T, c corpus.Case) {
-			b := newBench(t)
-			b.write("b", "found")
-			if got := textOf(b.call("Read", map[string]any{"file_path": "a/../b"})); got != "1\tfound" {
-				t.Errorf("got %q", got)
-			}
-		},
-		"core_tools-020": func(t *testing.T, c corpus.Case) {
-			b := newBench(t)
-			b.write("f.txt", "")
-			b.check(c, b.call("Write", map[string]any{"file_path": "/dev/null/x", "content": "x"}))
-			b.check(c, b.call("Write", map[string]any{"file_path": "f.txt/x", "content": "x"}))
-		},
-		"core_tools-021": simple("Edit", "say hello", edit("hello", "bye", false)),
-		"core_tools-022": simple("Edit", "say hello", edit("zzz", "bye", false)),
-		"core_tools-023": simple("Edit", "x y x", edit("x", "z", false)),
-		"core_tools-024": func(t *testing.T, c corpus.Case) {
-			b := newBench(t)
-			b.write("f.txt", "x x x")
-			b.call("Read", map[string]any{"file_path": "f.txt"})
-			got := textOf(b.call("Edit", edit("x", "z", true)))
-			if b.read("f.txt") != "z z z" || !strings.Contains(got, "(3 replacements)") {
-				t.Errorf("%q, %q", b.read("f.txt"), got)
-			}
-		},
-		"core_tools-025": simple("Edit", "a", edit("a", "a", false)),
-		"core_tools-026": simple("Edit", "a", edit("", "b", false)),
-		"core_tools-029": simple("Glob", "", map[string]any{"pattern": "*.zzz"}),
-		"core_tools-030": simple("Glob", "", map[string]any{"pattern": "*", "path": "nope"}),
-		"core_tools-031": func(t *testing.T, c corpus.Case) {
-			var want struct{ Skips, Keeps []string }
-			c.Decode(t, c.Expect, &want)
-			b := newBench(t)
-			for _, dir := range want.Skips {
-				b.write(dir+"x", "")
-			}
-			for _, name := range want.Keeps {
-				b.write(name, "")
-			}
-			if got := textOf(b.call("Glob", map[string]any{"pattern": "**/*"})); got != strings.Join(want.Keeps, "\n") {
-				t.Errorf("got %q", got)
-			}
-		},
-		"core_tools-032": func(t *testing.T, c corpus.Case) {
-			var in struct{ Pattern string }
-			var want struct{ Matches []string }
-			c.Decode(t, c.Input, &in)
-			c.Decode(t, c.Expect, &want)
-			b := newBench(t)
-			b.write("no.txt", "")
-			for _, name := range want.Matches {
-				b.write(name, "")
-			}
-			got := strings.Fields(textOf(b.call("Glob", map[string]any{"pattern": in.Pattern})))
-			if len(got) != len(want.Matches) {
-				t.Errorf("got %q, want %q", got, want.Matches)
-			}
-		},
-		"core_tools-035": func(t *testing.T, c corpus.Case) {
-			b := newBench(t)
-			b.write("f.txt", "a\nb\n")
-			if got := textOf(b.call("Grep", map[string]any{"pattern": "b", "output_mode": "content"})); got != "f.txt:2:b" {
-				t.Errorf("got %q", got)
-			}
-		},
-		"core_tools-036": simple("Grep", "x\nx\nx\n", map[string]any{"pattern": "x", "output_mode": "count"}),
-		"core_tools-041": func(t *testing.T, c corpus.Case) {
-			b := newBench(t)
-			b.write("f.txt", "a\nb\nc\nd\n")
-			got := textOf(b.call("Grep", map[string]any{"pattern": "b", "output_mode": "content", "-C": 1}))
-			if got != "f.txt-1-a\nf.txt:2:b\nf.txt-3-c" {
-				t.Errorf("got %q", got)
-			}
-		},
-		"core_tools-042": func(t *testing.T, c corpus.Case) {
-			b := newBench(t)
-			for _, name := range []string{".hidden/x.txt", "x.png", "x.txt"} {
-				b.write(name, "needle")
-			}
-			if got := textOf(b.call("Grep", map[string]any{"pattern": "needle"})); got != "x.txt" {
-				t.Errorf("got %q", got)
-			}
-		},
+		"core_tools": checkCore,
 		// The original refuses a file as path; right is to search it. What does not
 		// exist is refused in the original's words.
 		"core_tools-043": func(t *testing.T, c corpus.Case) {
@@ -232,9 +295,82 @@ func TestCoreToolsCorpus(t *testing.T) {
 			if r.IsError || textOf(r) != "f.txt" {
 				t.Errorf("got %q, error %v", textOf(r), r.IsError)
 			}
-			b.check(c, b.call("Grep", map[string]any{"pattern": "b", "path": "missing"}))
+			var want coreExpect
+			c.Strict(t, c.Expect, &want)
+			r = b.call("Grep", map[string]any{"pattern": "b", "path": "missing"})
+			if r.IsError != want.IsError || !strings.Contains(textOf(r), want.Contains) {
+				t.Errorf("got %q, error %v", textOf(r), r.IsError)
+			}
 		},
 	}, nil)
+}
+
+// What cases of the same kind would say.
+func TestCoreToolsNearTheCorpus(t *testing.T) {
+	for _, c := range []struct{ input, expect string }{
+		{`{"tool":"Bash","command":"exit 42"}`, `{"contains":"Exit code: 42"}`},
+		{`{"tool":"Bash","command":"echo out; echo err >&2"}`, `{"content":"out\nerr\n"}`},
+		{`{"tool":"Bash","command":"seq 100000"}`, `{"contains":"...(truncated)..."}`},
+		{`{"tool":"Bash","command":""}`, `{"is_error":true,"contains":"must not be empty"}`},
+		{`{"tool":"Bash","command":"echo hi","timeout":99999999}`, `{"content":"hi\n"}`},
+		{`{"tool":"Bash","command":"printf '\\377'"}`, `{"content":"\ufffd"}`},
+		{`{"tool":"Read","file":"none/there.txt","content":"x"}`, `{"ok":true}`},
+		{`{"tool":"Read","file":"/dev/null/x"}`, `{"is_error":true}`},
+		{`{"tool":"Read","content":"a\r\nb\r\n"}`, `{"content":"1\ta\n2\tb"}`},
+		{`{"tool":"Read","content":"\ufeffa"}`, `{"content":"1\ta"}`},
+		{`{"tool":"Read","content":"\u00e9\n\ud83d\ude00"}`, `{"content":"1\té\n2\t😀"}`},
+		{`{"tool":"Read","content":"a\n\n\nb"}`, `{"content":"1\ta\n2\t\n3\t\n4\tb"}`},
+		{`{"tool":"Read","content":"a\nb","offset":0,"limit":1}`, `{"contains":"1\ta","lines":1}`},
+		{`{"tool":"Read","content":"a\nb","offset":5}`, `{"contains":"nothing is at offset 5"}`},
+		{`{"tool":"Read","lines":1999}`, `{"lines":1999}`},
+		{`{"tool":"Read","lines":2000}`, `{"lines":2000}`},
+		{`{"tool":"Read","lines":2001}`, `{"lines":2000,"contains":"read on with offset 2000"}`},
+		{`{"tool":"Read","lines":3000,"offset":2000}`, `{"lines":1000}`},
+		{`{"tool":"Read","lines":3000,"limit":2500}`, `{"lines":2500}`},
+		{`{"tool":"Read","limit":0}`, `{"is_error":true,"contains":"limit"}`},
+		{`{"tool":"Read","limit":-1}`, `{"is_error":true,"contains":"limit"}`},
+		{`{"tool":"Read","limit":1000000000}`, `{"is_error":true,"contains":"limit"}`},
+		{`{"tool":"Read","offset":-1}`, `{"is_error":true,"contains":"offset"}`},
+		{`{"tool":"Read","file":"x/../y/./../f.txt"}`, `{"ok":true}`},
+		{`{"tool":"Write","file":"deep/er/new.txt","content":"x"}`, `{"is_error":true,"contains":"read it first"}`},
+		{`{"tool":"Write","file":"/dev/full"}`, `{"is_error":true}`},
+		{`{"tool":"Edit","old":"hello","new":""}`, `{"contains":"Successfully edited"}`},
+		{`{"tool":"Edit","old":"HELLO","new":"x"}`, `{"is_error":true,"contains":"old_string not found"}`},
+		{`{"tool":"Edit","old":"zzz","new":"y","replace_all":true}`, `{"is_error":true,"contains":"old_string not found"}`},
+		{`{"tool":"Edit","old":"","new":""}`, `{"is_error":true,"contains":"must not be empty"}`},
+		{`{"tool":"Edit","old":"a","new":"a","replace_all":true}`, `{"is_error":true,"contains":"must differ"}`},
+		{`{"tool":"Edit","occurrences":1,"replace_all":true}`, `{"replaced":1}`},
+		{`{"tool":"Edit","occurrences":1}`, `{"replaced":1}`},
+		{`{"tool":"Edit","occurrences":17,"replace_all":false}`, `{"is_error":true,"contains":"appears 17 times"}`},
+		{`{"tool":"Edit","occurrences":1000,"replace_all":true}`, `{"replaced":1000}`},
+		{`{"tool":"Edit","content":"aaa","old":"aa","new":"z"}`, `{"is_error":true,"contains":"appears 2 times"}`},
+		{`{"tool":"Edit","content":"one\r\ntwo\r\n","old":"one\ntwo","new":"z"}`, `{"replaced":1}`},
+		{`{"tool":"Edit","content":"caf\u00e9","old":"\u00e9","new":"z"}`, `{"replaced":1}`},
+		{`{"tool":"Glob","pattern":"**/*.zzz"}`, `{"contains":"No files matched the pattern"}`},
+		{`{"tool":"Glob","path":"f.txt"}`, `{"is_error":true,"contains":"Directory not found"}`},
+		{`{"tool":"Glob","pattern":"*.swift"}`, `{"matches":["a.swift"]}`},
+		{`{"tool":"Glob","pattern":"x/**"}`, `{"matches":["x/a","x/y/b"]}`},
+		{`{"tool":"Glob","pattern":"?.txt"}`, `{"matches":["b.txt","ü.txt"]}`},
+		{`{"tool":"Glob","pattern":"*.{ts,tsx}"}`, `{"matches":["a.ts","b.tsx"]}`},
+		{`{"tool":"Glob","pattern":"**/a b.txt"}`, `{"matches":["a b.txt","c d/a b.txt"]}`},
+		{`{"tool":"Glob"}`, `{"skips":[".hidden/","a/node_modules/","a/.b/"],"keeps":[".env.example","a/node_modules.txt"]}`},
+		{`{"tool":"Grep"}`, `{"skips":[".git/","node_modules/","*.jpg","*.zip"]}`},
+		{`{"tool":"Grep","pattern":"nothing"}`, `{"contains":"No files matched the pattern"}`},
+		{`{"tool":"Grep","pattern":"nothing","output_mode":"content"}`, `{"contains":"No matches found for pattern"}`},
+		{`{"tool":"Grep","pattern":"("}`, `{"is_error":true,"contains":"Invalid regular expression"}`},
+		{`{"tool":"Grep","pattern":"B","output_mode":"content"}`, `{"contains":"No matches found"}`},
+		{`{"tool":"Grep","pattern":"B","-i":true,"output_mode":"content"}`, `{"content":"f.txt:2:b"}`},
+		{`{"tool":"Grep","path":"<file>","output_mode":"content","-C":1}`, `{"context":true}`},
+		{`{"tool":"Grep","path":"<file>","output_mode":"count"}`, `{"contains":":3"}`},
+		{`{"tool":"Grep","pattern":".","output_mode":"content","head_limit":2}`, `{"lines":2}`},
+		{`{"tool":"Grep","glob":"*.md"}`, `{"contains":"No files matched"}`},
+		{`{"tool":"Grep","type":"txt"}`, `{"content":"f.txt"}`},
+		{`{"tool":"Grep","path":"<file>","output_mode":"content","content":"a\r\nb\r\n"}`, `{"content":"f.txt:2:b"}`},
+	} {
+		t.Run(c.input, func(t *testing.T) {
+			checkCore(t, corpus.Case{ID: "near", Input: json.RawMessage(c.input), Expect: json.RawMessage(c.expect)})
+		})
+	}
 }
 
 func TestToolExecutorCorpus(t *testing.T) {

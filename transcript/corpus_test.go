@@ -2,6 +2,7 @@ package transcript_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -30,47 +31,104 @@ func checkDispatch(t *testing.T, c corpus.Case) {
 		Kind transcript.Role `json:"last_item_kind"`
 	}
 	var expect struct{ Dispatch bool }
-	c.Decode(t, c.Given, &given)
-	c.Decode(t, c.Expect, &expect)
-	e := transcript.MustEncode(transcript.Item{Role: given.Kind, Parts: []transcript.Part{transcript.Text{Text: "x"}}})
-	tr, err := transcript.Of(e)
+	c.Strict(t, c.Given, &given)
+	c.Strict(t, c.Expect, &expect)
+	var items []transcript.Encoded
+	switch given.Kind {
+	case "", "none":
+	case transcript.RoleTool:
+		items = append(items, itemOf(t, "assistant call c1"), itemOf(t, "tool result c1"))
+	default:
+		items = append(items, itemOf(t, string(given.Kind)))
+	}
+	tr, err := transcript.Of(items...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if tr.Dispatchable() != expect.Dispatch {
-		t.Errorf("a transcript that ends with %s: dispatchable %v", given.Kind, tr.Dispatchable())
+		t.Errorf("a transcript that ends with %q: dispatchable %v", given.Kind, tr.Dispatchable())
 	}
+}
+
+// itemOf is an item as cases tell it: "assistant call c1 c2", "tool result c1", "failed tool
+// result c1", or the name of a role.
+func itemOf(t *testing.T, s string) transcript.Encoded {
+	t.Helper()
+	it := transcript.Item{Role: transcript.Role(s), Parts: []transcript.Part{transcript.Text{Text: "x"}}}
+	if ids, ok := strings.CutPrefix(s, "assistant call "); ok {
+		it = transcript.Item{Role: transcript.RoleAssistant}
+		for id := range strings.FieldsSeq(ids) {
+			it.Parts = append(it.Parts, transcript.ToolUse{ID: id, Name: "T"})
+		}
+	} else if ids, ok := strings.CutPrefix(strings.TrimPrefix(s, "failed "), "tool result "); ok {
+		it = transcript.Item{Role: transcript.RoleTool}
+		for id := range strings.FieldsSeq(ids) {
+			it.Parts = append(it.Parts, transcript.ToolResult{UseID: id, IsError: strings.HasPrefix(s, "failed ")})
+		}
+	} else if !it.Role.Valid() {
+		t.Fatalf("what is %q?", s)
+	}
+	return transcript.MustEncode(it)
 }
 
 func checkInvariant(t *testing.T, c corpus.Case) {
 	var given struct{ Transcript []string }
 	var expect struct{ Result string }
-	c.Decode(t, c.Given, &given)
-	c.Decode(t, c.Expect, &expect)
+	c.Strict(t, c.Given, &given)
+	c.Strict(t, c.Expect, &expect)
 	var items []transcript.Encoded
 	for _, s := range given.Transcript {
-		f := strings.Fields(s)
-		id := f[len(f)-1]
-		it := transcript.ResultItem(transcript.ToolResult{UseID: id})
-		switch {
-		case strings.HasPrefix(s, "assistant call "):
-			it = transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: id, Name: "T"}}}
-		case !strings.HasPrefix(s, "tool result "):
-			t.Fatalf("what is %q?", s)
-		}
-		items = append(items, transcript.MustEncode(it))
+		items = append(items, itemOf(t, s))
 	}
 	err := transcript.Validate(items)
 	want, invalid := strings.CutPrefix(expect.Result, "invalid: ")
 	switch {
-	case !invalid && err != nil:
-		t.Errorf("refused: %v", err)
-	case invalid && (err == nil || !strings.HasPrefix(err.Error(), want)):
+	case !invalid && (err != nil || expect.Result != "valid"):
+		t.Errorf("%v, want %s", err, expect.Result)
+	case invalid && (err == nil || !strings.HasPrefix(err.Error(), want+" (")):
 		t.Errorf("have %v, want %s", err, want)
 	}
 	mended, notes, err := transcript.Repair(items, func() string { return "new" })
 	if err != nil || transcript.Validate(mended) != nil || (len(notes) > 0) != invalid {
 		t.Errorf("repair: %v %v", notes, err)
+	}
+}
+
+// What cases of the same kind would say.
+func TestNearTheCorpus(t *testing.T) {
+	for given, expect := range map[string]string{
+		`[]`: "valid",
+		`["system","user","assistant","context","notification"]`:                             "valid",
+		`["assistant call c1 c2","tool result c2","tool result c1"]`:                         "valid",
+		`["assistant call c1 c2","tool result c1 c2"]`:                                       "valid",
+		`["assistant call ü","failed tool result ü","user"]`:                                 "valid",
+		`["assistant call c1"]`:                                                              "invalid: tool_use without matching tool_result c1",
+		`["assistant call c1 c2 c3","tool result c2"]`:                                       "invalid: tool_use without matching tool_result c1, c3",
+		`["assistant call c1","user"]`:                                                       "invalid: tool_use without matching tool_result c1",
+		`["assistant call c1","assistant call c1","tool result c1"]`:                         "invalid: duplicate tool_use c1",
+		`["assistant call c1","tool result c1","assistant call c1","tool result c1"]`:        "invalid: duplicate tool_use c1",
+		`["assistant call c1 c1","tool result c1"]`:                                          "invalid: duplicate tool_use c1",
+		`["assistant call c1","tool result c1 c1"]`:                                          "invalid: duplicate tool_result c1",
+		`["assistant call c1","tool result c1","user","assistant","user","tool result c1"]`:  "invalid: duplicate tool_result c1",
+		`["assistant call c1","tool result c2"]`:                                             "invalid: orphaned tool_result c2",
+		`["user","tool result c1"]`:                                                          "invalid: orphaned tool_result c1",
+		`["tool result c1","assistant call c1","tool result c1"]`:                            "invalid: orphaned tool_result c1",
+		`["assistant call C1","tool result c1"]`:                                             "invalid: orphaned tool_result c1",
+		`["assistant call c1","context","tool result c1"]`:                                   "invalid: tool_use without matching tool_result c1",
+		`["assistant call c1","assistant call c2","tool result c1","tool result c2"]`:        "invalid: tool_use without matching tool_result c1",
+		`["assistant call c1 c2","assistant call c2","tool result c1","tool result c2"]`:     "invalid: duplicate tool_use c2",
+		`["assistant call c1","tool result c1","assistant call c2","tool result c2","user"]`: "valid",
+	} {
+		t.Run(given, func(t *testing.T) {
+			checkInvariant(t, corpus.Case{
+				ID: "near", Given: json.RawMessage(`{"transcript":` + given + `}`), Expect: json.RawMessage(`{"result":"` + expect + `"}`),
+			})
+		})
+	}
+	for kind, expect := range map[string]string{`"none"`: "false", `""`: "false", `null`: "false", `"system"`: "false", `"notification"`: "true"} {
+		checkDispatch(t, corpus.Case{
+			ID: "near", Given: json.RawMessage(`{"last_item_kind":` + kind + `}`), Expect: json.RawMessage(`{"dispatch":` + expect + `}`),
+		})
 	}
 }
 

@@ -64,13 +64,13 @@ func (t *Transcript) Admits(e Encoded) error {
 		}
 		return fault(FaultOrphanResult, id)
 	}
-	if len(t.open) > 0 && len(e.results) == 0 {
-		return fault(FaultUnanswered, t.open...)
-	}
 	for i, id := range e.uses {
 		if t.Answered(id) || slices.Contains(t.open, id) || slices.Contains(e.uses[:i], id) {
 			return fault(FaultDuplicateUse, id)
 		}
+	}
+	if len(t.open) > 0 && len(e.results) == 0 {
+		return fault(FaultUnanswered, t.open...)
 	}
 	if len(e.uses) > 0 {
 		if left := t.openAfter(e); len(left) > 0 {

@@ -17,6 +17,7 @@
 package corpus
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -58,6 +59,17 @@ type Case struct {
 func (c Case) Decode(t testing.TB, raw json.RawMessage, v any) {
 	t.Helper()
 	if err := json.Unmarshal(raw, v); err != nil {
+		t.Fatalf("%s: %v in %s", c.ID, err, raw)
+	}
+}
+
+// Strict is Decode for who looks at all that the case says: a field that v does not have
+// ends the test.
+func (c Case) Strict(t testing.TB, raw json.RawMessage, v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
 		t.Fatalf("%s: %v in %s", c.ID, err, raw)
 	}
 }

@@ -71,7 +71,7 @@ func TestAnApprovedChangeOutlivesTheProcess(t *testing.T) {
 	}{
 		{"an edit of a new process", "Edit", edit{Path: "a.txt", Old: "one", New: "two"}, false, false, "read it first"},
 		{"an edit", "Edit", edit{Path: "a.txt", Old: "one", New: "two"}, true, false, "Successfully edited"},
-		{"a write", "Write", write{"a.txt", "new"}, true, false, "Wrote"},
+		{"a write", "Write", write{"a.txt", "new"}, true, false, "Successfully wrote"},
 		{"an edit of what changed", "Edit", edit{Path: "a.txt", Old: "one", New: "two"}, true, true, "has changed since it was read"},
 		{"a write of what changed", "Write", write{"a.txt", "new"}, true, true, "has changed since it was read"},
 	} {

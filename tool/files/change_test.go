@@ -17,15 +17,15 @@ import (
 
 func TestWrite(t *testing.T) {
 	d := newDesk(t, nil)
-	wants(t, d.write("new/er/a.txt", "one\ntwo"), "Created "+d.dir+"/new/er/a.txt (2 lines, 7 bytes)")
-	wants(t, d.write("new/er/a.txt", ""), "Wrote") // it was written here, so it is known
+	wants(t, d.write("new/er/a.txt", "one\ntwo"), "Successfully wrote "+d.dir+"/new/er/a.txt (new, 2 lines, 7 bytes)")
+	wants(t, d.write("new/er/a.txt", ""), "Successfully wrote") // it was written here, so it is known
 	if got := d.get("new/er/a.txt"); got != "" {
 		t.Errorf("holds %q", got)
 	}
 	d.put("old", "x")
 	wants(t, d.write("old", "y"), "has not been read in this session: read it first")
 	d.read("old")
-	wants(t, d.write("old", "y"), "Wrote")
+	wants(t, d.write("old", "y"), "Successfully wrote")
 	d.put("old", "z")
 	wants(t, d.write("old", "y"), "has changed since it was read")
 	if d.get("old") != "z" {
@@ -65,7 +65,7 @@ func TestChangesKeepModeLinksAndOwner(t *testing.T) {
 	owned := os.Chown(d.dir+"/f", 12345, 54321) == nil // only root may
 	d.read("link")
 	wants(t, d.edit("link", "one", "two"), "Successfully edited "+d.dir+"/f")
-	wants(t, d.write("link", "three"), "Wrote "+d.dir+"/f")
+	wants(t, d.write("link", "three"), "Successfully wrote "+d.dir+"/f")
 	info, err := os.Lstat(d.dir + "/link")
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link is %v, %v", info.Mode(), err)
@@ -157,7 +157,7 @@ func TestEditNoticesChanges(t *testing.T) {
 	if err := os.Remove(d.dir + "/f"); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, d.edit("f", "2wo", "x"), "no such file")
+	wants(t, d.edit("f", "2wo", "x"), "File not found")
 }
 
 func TestMultiEdit(t *testing.T) {

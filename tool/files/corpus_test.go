@@ -17,7 +17,7 @@ func TestToolsOfTheCorpus(t *testing.T) {
 			wants(t, textOf(d.call("Read", read{Path: "."})), "is a directory") // which is not reading what is in it
 			wants(t, d.write("f", "new"), "read it first")
 			d.read("f")
-			wants(t, d.write("f", "new"), "Wrote")
+			wants(t, d.write("f", "new"), "Successfully wrote")
 		},
 	}, map[string]string{
 		"ak-tool-001": "package shell tries it", "ak-tool-006": "package shell tries it", "ak-tool-007": "package shell tries it",

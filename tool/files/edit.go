@@ -88,7 +88,7 @@ func (f *Files) change(ctx context.Context, call *tool.Call, path string, edits 
 		err = writable(p)
 	}
 	if err != nil {
-		return tool.Failure(err.Error()), nil
+		return tool.Failure(unopened(p, err)), nil
 	}
 	c, err := applyAll(parseText(was.data), edits)
 	if err != nil {

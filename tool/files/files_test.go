@@ -247,7 +247,7 @@ func ExampleNew() {
 		fmt.Println(strings.ReplaceAll(textOf(got), folders.Cwd(), "…"))
 	}
 	// Output:
-	// Created …/a.txt (2 lines, 12 bytes)
+	// Successfully wrote …/a.txt (new, 2 lines, 12 bytes)
 	// Successfully edited …/a.txt (1 replacement)
 	// 1	hello
 	// 2	moon

@@ -19,8 +19,8 @@ func (f *Files) cells(n *notebook, in readInput) tool.Result {
 	var b strings.Builder
 	at := min(in.Offset, len(n.cells))
 	end := len(n.cells)
-	if in.Limit > 0 {
-		end = min(end, at+in.Limit)
+	if in.Limit != nil {
+		end = min(end, at+*in.Limit)
 	}
 	shown := at
 	for ; shown < end && b.Len() < f.opts.MaxBytes; shown++ {

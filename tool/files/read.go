@@ -29,7 +29,19 @@ var bom = []byte("\xEF\xBB\xBF")
 type readInput struct {
 	Path   string `json:"file_path" jsonschema:"The file to read: absolute, or relative to the current directory"`
 	Offset int    `json:"offset,omitempty" jsonschema:"How many lines to skip (0 starts at line 1)"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"How many lines to read; 2000 if not given"`
+	Limit  *int   `json:"limit,omitempty" jsonschema:"How many lines to read; 2000 if not given"`
+}
+
+// check refuses what no piece of a file is: one without lines, or with more than the bytes
+// that are shown at once.
+func (f *Files) check(in readInput) error {
+	switch {
+	case in.Offset < 0:
+		return errors.New("offset must not be negative")
+	case in.Limit != nil && (*in.Limit < 1 || *in.Limit > f.opts.MaxBytes):
+		return fmt.Errorf("limit must be 1 to %d", f.opts.MaxBytes)
+	}
+	return nil
 }
 
 func (f *Files) newRead() (tool.Tool, error) {
@@ -39,8 +51,8 @@ func (f *Files) newRead() (tool.Tool, error) {
 			"Long files come in pieces: read on with offset. Long lines are cut.",
 		ReadOnly: true,
 	}, f.read, func(call *tool.Call, in readInput) ([]policy.Request, error) {
-		if in.Offset < 0 || in.Limit < 0 {
-			return nil, errors.New("offset and limit must not be negative")
+		if err := f.check(in); err != nil {
+			return nil, err
 		}
 		_, r, err := f.request(call, policy.OpRead, in.Path)
 		return []policy.Request{r}, err
@@ -48,8 +60,8 @@ func (f *Files) newRead() (tool.Tool, error) {
 }
 
 func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.Result, error) {
-	if in.Offset < 0 || in.Limit < 0 {
-		return tool.Failure("offset and limit must not be negative"), nil
+	if err := f.check(in); err != nil {
+		return tool.Failure(err.Error()), nil
 	}
 	p, err := f.locateFor(policy.OpRead, call, in.Path)
 	if err != nil {
@@ -57,7 +69,7 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 	}
 	file, info, err := p.Open()
 	if err != nil {
-		return tool.Failure(err.Error()), nil
+		return tool.Failure(unopened(p, err)), nil
 	}
 	defer file.Close()
 	r := &lines{ctx: ctx, in: bufio.NewReaderSize(file, 64<<10)}
@@ -113,9 +125,9 @@ func (f *Files) readNotebook(p tool.Place, info fs.FileInfo, r *lines, in readIn
 
 // numbered takes the lines that were asked for and says how to read on.
 func (f *Files) numbered(r *lines, in readInput) (tool.Result, error) {
-	limit := in.Limit
-	if limit == 0 {
-		limit = f.opts.MaxLines
+	limit := f.opts.MaxLines
+	if in.Limit != nil {
+		limit = *in.Limit
 	}
 	for r.n < in.Offset {
 		if _, more, err := r.next(0); err != nil {

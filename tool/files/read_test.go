@@ -73,7 +73,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"bin": "is a binary file (3 bytes)", "utf16": "is UTF-16 text; convert it with iconv", "huge.png": "the image is larger than 5242880 bytes",
-		"pipe": "is a named pipe", "dir": "is a directory", "out": "outside the session's folders", "none": "no such file",
+		"pipe": "is a named pipe", "dir": "is a directory", "out": "outside the session's folders", "none": "File not found",
 		"/etc/passwd": "hint: holdfast run --add-dir /etc", "": "empty", "a\x00": "NUL",
 	} {
 		r := d.call("Read", read{Path: name})
@@ -142,7 +142,7 @@ func TestReadHuge(t *testing.T) {
 		t.Errorf("%d bytes were allocated", used)
 	}
 	wants(t, d.edit("huge", "head", "x"), "are not edited")
-	wants(t, d.write("huge", "small"), "Wrote")
+	wants(t, d.write("huge", "small"), "Successfully wrote")
 }
 
 func TestReadCancelled(t *testing.T) {

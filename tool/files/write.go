@@ -41,11 +41,11 @@ func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	verb := "Wrote"
+	fresh := ""
 	was, err := f.overwritable(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		verb, was = "Created", original{sum: absent}
+		fresh, was = "new, ", original{sum: absent}
 	case err == nil:
 		err = writable(p)
 		fallthrough
@@ -55,7 +55,7 @@ func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool
 		}
 	}
 	changes, err := f.replace(ctx, call, p, []byte(in.Content), was)
-	r := tool.Text(fmt.Sprintf("%s %s (%d lines, %d bytes)", verb, p.Abs, countLines(in.Content), len(in.Content)))
+	r := tool.Text(fmt.Sprintf("Successfully wrote %s (%s%d lines, %d bytes)", p.Abs, fresh, countLines(in.Content), len(in.Content)))
 	if err != nil {
 		r = tool.Failure(failed(p, err))
 	}
@@ -83,6 +83,17 @@ func failed(p tool.Place, err error) string {
 		err = e.Err
 	}
 	return (&tool.PathError{Path: p.Abs, Err: err}).Error()
+}
+
+// unopened words why there is no file to read or to change.
+func unopened(p tool.Place, err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "File not found: " + p.Abs
+	}
+	if info, wrong := p.Stat(); wrong == nil && info.IsDir() {
+		return p.Abs + " is a directory, not a file: list it with Glob, or with ls in Bash"
+	}
+	return err.Error()
 }
 
 func countLines(s string) int {

@@ -3,9 +3,13 @@ package search
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 const maxLine = 500 // bytes of a line that are shown
@@ -176,12 +180,15 @@ func clipLine(line []byte, m *matcher) string {
 	return s
 }
 
-// text is the whole answer.
-func (a *answer) text(pattern string) string {
+// result is the whole answer.
+func (a *answer) result(pattern string) tool.Result {
+	found := a.b.String()
 	var notes []string
 	switch {
+	case a.lines == 0 && !a.full && a.mode == modeFiles:
+		found = fmt.Sprintf("No files matched the pattern %q", pattern)
 	case a.lines == 0 && !a.full:
-		notes = append(notes, fmt.Sprintf("No matches found for %q", pattern))
+		found = fmt.Sprintf("No matches found for pattern %q", pattern)
 	case a.full:
 		notes = append(notes, fmt.Sprintf("[only the first %d lines; narrow the search or raise head_limit]", a.lines))
 	case a.mode == modeCount:
@@ -190,8 +197,18 @@ func (a *answer) text(pattern string) string {
 	if a.large > 0 {
 		notes = append(notes, fmt.Sprintf("[%d files larger than %d MiB were not searched]", a.large, maxFile>>20))
 	}
-	if a.skipped > 0 {
-		notes = append(notes, strings.TrimPrefix(unreadable(a.skipped), "\n"))
+	notes = append(notes, unreadable(a.skipped))
+	return answered(found, notes...)
+}
+
+// answered is what was found, and beside it what there is to say about it.
+func answered(found string, notes ...string) tool.Result {
+	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
+	var r tool.Result
+	for _, text := range []string{strings.TrimSuffix(found, "\n"), strings.Join(notes, "\n")} {
+		if text != "" {
+			r.Content = append(r.Content, transcript.Text{Text: text})
+		}
 	}
-	return strings.TrimSuffix(a.b.String()+strings.Join(notes, "\n"), "\n")
+	return r
 }

@@ -91,7 +91,7 @@ func (s *Search) glob(ctx context.Context, _ *tool.Call, in globInput) (tool.Res
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return tool.Failure(fmt.Sprintf("%s: %v", p.Abs, err)), nil
 	case len(found) == 0:
-		return tool.Text(fmt.Sprintf("No files matched %q in %s", in.Pattern, shorten(cwd, p.Abs)) + unreadable(w.skipped)), nil
+		return answered(fmt.Sprintf("No files matched the pattern %q in %s", in.Pattern, shorten(cwd, p.Abs)), unreadable(w.skipped)), nil
 	}
 	slices.SortFunc(found, func(a, b match) int {
 		return cmp.Or(b.time.Compare(a.time), strings.Compare(a.path, b.path))
@@ -100,10 +100,11 @@ func (s *Search) glob(ctx context.Context, _ *tool.Call, in globInput) (tool.Res
 	for _, m := range found[:min(len(found), maxListed)] {
 		b.WriteString(m.path + "\n")
 	}
+	var note string
 	if len(found) > maxListed {
-		fmt.Fprintf(&b, "[the newest %d of %d files; use a narrower pattern]", maxListed, len(found))
+		note = fmt.Sprintf("[the newest %d of %d files; use a narrower pattern]", maxListed, len(found))
 	}
-	return tool.Text(strings.TrimSuffix(b.String(), "\n") + unreadable(w.skipped)), nil
+	return answered(b.String(), note, unreadable(w.skipped)), nil
 }
 
 // folder finds a directory that the model named.
@@ -143,5 +144,5 @@ func unreadable(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\n[%d folders could not be read]", n)
+	return fmt.Sprintf("[%d folders could not be read]", n)
 }

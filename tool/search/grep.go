@@ -111,7 +111,7 @@ func (s *Search) grep(ctx context.Context, _ *tool.Call, in grepInput) (tool.Res
 	case err != nil:
 		return tool.Failure(err.Error()), nil
 	}
-	return tool.Text(a.text(in.Pattern)), nil
+	return a.result(in.Pattern), nil
 }
 
 // grepFile searches one file that the model named, hidden or not.

@@ -54,16 +54,16 @@ func TestGrep(t *testing.T) {
 			{`{"pattern":"two","head_limit":1}`, "a.txt\n[only the first 1 lines; narrow the search or raise head_limit]"},
 			{`{"pattern":"func.*return","multiline":true,"output_mode":"content"}`, "b/code.go:3:func Two() {\nb/code.go:4:\treturn"},
 			{`{"pattern":"func.*return","multiline":true,"output_mode":"count"}`, "b/code.go:2\n[2 matching lines in 1 files]"},
-			{`{"pattern":"func.*return"}`, `No matches found for "func.*return"`},
-			{`{"pattern":"Two..\\s+.return"}`, `No matches found for "Two..\\s+.return"`}, // \s does not leave the line
-			{`{"pattern":"a\\s*two"}`, `No matches found for "a\\s*two"`},
+			{`{"pattern":"func.*return"}`, `No files matched the pattern "func.*return"`},
+			{`{"pattern":"Two..\\s+.return"}`, `No files matched the pattern "Two..\\s+.return"`}, // \s does not leave the line
+			{`{"pattern":"a\\s*two"}`, `No files matched the pattern "a\\s*two"`},
 			{`{"pattern":"\\Atwo\\z","output_mode":"content"}`, "a.txt:2:two\nb/crlf.txt:1:two"},
 			{`{"pattern":"^$","output_mode":"content","path":"end.txt"}`, "end.txt:2:\nend.txt:3:"},
 			{`{"pattern":"^$","output_mode":"count"}`, "b/code.go:1\nend.txt:2\n[3 matching lines in 2 files]"},
 			{`{"pattern":"two","path":".hidden"}`, ".hidden/x"}, // named, so wanted
 			{`{"pattern":"two","path":".hide","output_mode":"content"}`, ".hide:1:two"},
 			{`{"pattern":"two","path":"out"}`, "out/x"},
-			{`{"pattern":"-v","output_mode":"count"}`, `No matches found for "-v"`},
+			{`{"pattern":"-v","output_mode":"count"}`, `No matches found for pattern "-v"`},
 			{`{"pattern":"caf\\W","output_mode":"count"}`, "c/latin.txt:1\n[1 matching lines in 1 files]"},
 		} {
 			got, isError := w.call(w.grep, tt.in)
@@ -74,7 +74,7 @@ func TestGrep(t *testing.T) {
 		for in, want := range map[string]string{
 			`{"pattern":"two","path":"bin.dat"}`:                           "is a binary file",
 			`{"pattern":"two","path":"nope"}`:                              "Directory not found",
-			`{"pattern":"(?=x)"}`:                                          "is not a usable pattern",
+			`{"pattern":"(?=x)"}`:                                          "Invalid regular expression",
 			`{"pattern":"x","type":"cobol"}`:                               `unknown type "cobol", want one of c, cpp`,
 			`{"pattern":"x","output_mode":"lines"}`:                        `output_mode "lines"`,
 			`{"pattern":"x","-A":-1}`:                                      "must not be negative",

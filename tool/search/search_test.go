@@ -98,8 +98,8 @@ func TestGlob(t *testing.T) {
 		{`{"pattern":"build/*"}`, "build/f.go"}, // named, so wanted
 		{`{"pattern":"../**/*.go","path":"x"}`, "x/y/c.go x/b.go a.go"},
 		{`{"pattern":"` + w.dir + `/x/*.go"}`, "x/b.go"},
-		{`{"pattern":"*.zzz"}`, `No files matched "*.zzz" in .`},
-		{`{"pattern":"nowhere/*.go"}`, `No files matched "nowhere/*.go" in nowhere`},
+		{`{"pattern":"*.zzz"}`, `No files matched the pattern "*.zzz" in .`},
+		{`{"pattern":"nowhere/*.go"}`, `No files matched the pattern "nowhere/*.go" in nowhere`},
 	} {
 		got, isError := w.call(w.glob, tt.in)
 		if isError || strings.ReplaceAll(got, "\n", " ") != tt.want {

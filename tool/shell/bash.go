@@ -221,7 +221,7 @@ func (e ending) result(out *output, limit time.Duration, notes ...string) tool.R
 		r.IsError = true
 		notes = append(notes, fmt.Sprintf("[ended by signal %d: %v]", int(e.signal), e.signal))
 	case e.code != 0:
-		notes = append(notes, fmt.Sprintf("[exit code %d]", e.code))
+		notes = append(notes, fmt.Sprintf("Exit code: %d", e.code))
 	}
 	for _, n := range notes {
 		if n == "" {

@@ -122,11 +122,11 @@ func TestBash(t *testing.T) {
 			{"output", "echo hello", "hello\n", 0, false},
 			{"both streams, in order", "echo a; echo b >&2; echo c", "a\nb\nc\n", 0, false},
 			{"nothing to say", "true", "(no output)", 0, false},
-			{"exit code", "exit 3", "[exit code 3]", 3, false},
-			{"output and exit code", "printf x; exit 3", "x\n[exit code 3]", 3, false},
-			{"exit code after cd", "cd .; (exit 4)", "[exit code 4]", 4, false},
-			{"last command fails", "cd .; false", "[exit code 1]", 1, false},
-			{"not found", "no-such-program 2>/dev/null", "[exit code 127]", 127, false},
+			{"exit code", "exit 3", "Exit code: 3", 3, false},
+			{"output and exit code", "printf x; exit 3", "x\nExit code: 3", 3, false},
+			{"exit code after cd", "cd .; (exit 4)", "Exit code: 4", 4, false},
+			{"last command fails", "cd .; false", "Exit code: 1", 1, false},
+			{"not found", "no-such-program 2>/dev/null", "Exit code: 127", 127, false},
 			{"signal", "kill -9 $$", "[ended by signal 9: killed]", 137, true},
 			{"standard input is empty", "cat", "(no output)", 0, false},
 			{"no terminal", "(: </dev/tty) 2>/dev/null || echo none", "none\n", 0, false},
@@ -164,7 +164,7 @@ func TestBashKeepsTheDirectory(t *testing.T) {
 			{"cd a", "(no output)", "a"},
 			{"pwd", b.dir + "/a\n", "a"},
 			{"(cd /)", "(no output)", "a"},
-			{"cd 'b c'; exit 7", "[exit code 7]", "a/b c"},
+			{"cd 'b c'; exit 7", "Exit code: 7", "a/b c"},
 			{"cd ..; exec true", "(no output)", "a/b c"}, // the shell was gone before it could tell
 			{"pushd .. >/dev/null", "(no output)", "a"},
 			{"cd /", "[/ is outside the session's folders; the current directory is still " + b.dir + "/a]", "a"},
@@ -403,5 +403,5 @@ func ExampleNew() {
 	// Output:
 	// (no output)
 	// sub
-	// [exit code 2]
+	// Exit code: 2
 }

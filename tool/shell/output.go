@@ -90,7 +90,7 @@ func (o *output) text() string {
 	case o.file != nil && o.wrote > 0:
 		where = fmt.Sprintf("the first %d bytes are in %s", o.wrote, o.file.Name())
 	}
-	return fmt.Sprintf("%s\n[… %d bytes left out; %s …]\n%s", printable(head), left, where, printable(tail))
+	return fmt.Sprintf("%s\n...(truncated)... [… %d bytes left out; %s …]\n%s", printable(head), left, where, printable(tail))
 }
 
 // wholeRunes takes away the halves of characters at a cut.

@@ -29,7 +29,7 @@ func TestOutputInPieces(t *testing.T) {
 			}
 			continue
 		}
-		head, rest, _ := strings.Cut(got, "\n[… ")
+		head, rest, _ := strings.Cut(got, "\n...(truncated)... ")
 		_, tail, _ := strings.Cut(rest, "…]\n")
 		if strings.Contains(got, "\uFFFD") || !strings.HasPrefix(string(text), head) || !strings.HasSuffix(string(text), tail) ||
 			len(head) < 46 || len(tail) < 46 || len(head)+len(tail) > 100 {
@@ -47,7 +47,7 @@ func TestOutputInPieces(t *testing.T) {
 func TestOutputWithoutAFile(t *testing.T) {
 	o := &output{show: 10}
 	o.write([]byte(strings.Repeat("x", 30)))
-	if got, want := o.text(), "xxxxx\n[… 20 bytes left out; they were not kept …]\nxxxxx"; got != want {
+	if got, want := o.text(), "xxxxx\n...(truncated)... [… 20 bytes left out; they were not kept …]\nxxxxx"; got != want {
 		t.Errorf("got %q", got)
 	}
 	o = &output{show: 10, dir: "/dev/null/none", most: 100}

@@ -10,7 +10,7 @@
 //	registry, err := tool.NewRegistry(sh.Tools()...)
 //
 // A command that exits with another code than 0 is no tool error: the text ends
-// in "[exit code N]" and Result.ExitCode says it. Only a timeout, a signal and a
+// in "Exit code: N" and Result.ExitCode says it. Only a timeout, a signal and a
 // command that could not start are errors.
 //
 // When the shell is done, what it left behind in its process group is killed and

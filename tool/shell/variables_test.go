@@ -33,7 +33,7 @@ func TestVariables(t *testing.T) {
 		want("echo $? $LINENO", "0 1\n")
 		want("\necho $LINENO", "2\n")
 		want("cd . && echo $A", "one two\n")
-		want("echo ${HOLDFAST_VARIABLES-gone}; env | grep -c HOLDFAST_VARIABLES", "gone\n0\n[exit code 1]")
+		want("echo ${HOLDFAST_VARIABLES-gone}; env | grep -c HOLDFAST_VARIABLES", "gone\n0\nExit code: 1")
 		want("# a comment\ncat <<E\n$A\nE", "one two\n")
 		write("export A=new PATH=\"/opt/x:$PATH\"\n")
 		want("echo $A ${B-none} ${PATH%%:*}", "new none /opt/x\n")
