@@ -26,15 +26,19 @@ type Definition struct {
 	Description string // when to use it, for the model
 	Prompt      string // its system prompt
 	// Tools are what it may use of its parent's; nil means all. Without takes some away.
+	// mcp__SERVER and mcp__SERVER__* are all tools of an MCP server; in Without mcp__* are
+	// those of all servers.
 	Tools, Without []string
 	Model          string      // "" or "inherit" is its parent's
 	Mode           policy.Mode // "" is its parent's, than which it is never weaker
 	MaxTurns       int         // model calls; 0 is no bound
 	Background     bool        // its calls always go on in the background
-	// Isolated has each work in a checkout of its own, and Skills are what it has read when
-	// it begins. Both are for [SubagentOptions].Tools to see to; without it they are refused.
+	// Isolated has each work in a checkout of its own, Skills are what it has read when it
+	// begins, and Servers are MCP servers that it wants, of the run or of its own. All of them
+	// are for [SubagentOptions].Tools to see to; without it they are refused.
 	Isolated bool
 	Skills   []string
+	Servers  []string
 	Origin   string // where it was defined, for people
 }
 
@@ -155,8 +159,8 @@ func NewSubagents(o *SubagentOptions) (*Subagents, error) {
 		if err := d.check(); err != nil {
 			return nil, fmt.Errorf("agent: %w", err)
 		}
-		if s.o.Tools == nil && (d.Isolated || len(d.Skills) > 0) {
-			return nil, fmt.Errorf("agent: the sub-agent %s wants a checkout of its own, or skills, and nothing here gives it that", d.Name)
+		if s.o.Tools == nil && (d.Isolated || len(d.Skills) > 0 || len(d.Servers) > 0) {
+			return nil, fmt.Errorf("agent: the sub-agent %s wants a checkout of its own, skills or MCP servers, and nothing here gives it that", d.Name)
 		}
 		if slices.ContainsFunc(s.o.Definitions[:i], func(e Definition) bool { return e.Name == d.Name }) {
 			return nil, fmt.Errorf("agent: two kinds of sub-agents are called %q", d.Name)

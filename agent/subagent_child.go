@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/model"
@@ -100,7 +101,7 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_
 	p.mu.Lock()
 	e := Equipment{Tools: p.tools, Instructions: p.opt.Instructions}
 	p.mu.Unlock()
-	without := append([]string{s.tool.Spec().Name}, b.kind.Without...)
+	without := []string{s.tool.Spec().Name}
 	if s.o.Tools != nil {
 		at := Workplace{Definition: b.kind, Name: b.name, Session: o.Session.SessionID, CWD: o.Session.Opened.CWD}
 		if e, err = s.o.Tools(ctx, at); err != nil {
@@ -115,8 +116,12 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_
 	if e.Left == nil {
 		e.Left = nothingLeft
 	}
+	without = append(without, ofServers(e.Tools, b.kind.Without)...)
+	if slices.Contains(b.kind.Without, "mcp__*") {
+		without = append(without, withPrefix(e.Tools, "mcp__")...)
+	}
 	if b.kind.Tools != nil {
-		e.Tools = e.Tools.Only(b.kind.Tools...)
+		e.Tools = e.Tools.Only(ofServers(e.Tools, b.kind.Tools)...)
 	}
 	for _, t := range b.extra { // in place of the parent's
 		without = append(without, t.Spec().Name)
@@ -129,6 +134,27 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_
 	}
 	o.Background, o.Return, o.Instructions, o.LoopObservers, o.Enter = e.Background, e.Return, e.Instructions, e.LoopObservers, e.Enter
 	return &e, nil
+}
+
+// ofServers puts the tools of MCP servers besides the names of those servers.
+func ofServers(r *tool.Registry, names []string) []string {
+	list := slices.Clone(names)
+	for _, n := range names {
+		server, ok := strings.CutPrefix(strings.TrimSuffix(n, "__*"), "mcp__")
+		if ok && server != "" && !strings.Contains(server, "__") {
+			list = append(list, withPrefix(r, "mcp__"+server+"__")...)
+		}
+	}
+	return list
+}
+
+func withPrefix(r *tool.Registry, prefix string) (names []string) {
+	for _, s := range r.Specs() {
+		if strings.HasPrefix(s.Name, prefix) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 func nothingLeft(context.Context) string { return "" }

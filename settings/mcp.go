@@ -60,6 +60,7 @@ type MCPServer struct {
 	Without []string      `json:"excludeTools,omitempty"`
 	Timeout time.Duration `json:"-"` // of one call; 0 when it does not say
 
+	Kind   string        `json:"-"` // of sub-agents, whose own it is; "" of one for the run
 	Origin policy.Origin `json:"-"`
 	Folder string        `json:"-"` // that relative paths of it count from
 	Digest string        `json:"-"` // of all of the above that has a name in JSON, in hexadecimal
@@ -79,6 +80,14 @@ type MCPOAuth struct {
 
 // Brought reports whether the server comes with the folder, and so needs approval.
 func (s *MCPServer) Brought() bool { return brought(s.Origin.Layer) }
+
+// Key is what people call the server: its name, and of one of sub-agents KIND/NAME.
+func (s *MCPServer) Key() string {
+	if s.Kind == "" {
+		return s.Name
+	}
+	return s.Kind + "/" + s.Name
+}
 
 // seal fills in the digest, over the definition as it is written.
 func (s *MCPServer) seal() {

@@ -121,6 +121,8 @@ func (s *said) disabledMCP(path string, n jsontree.Node) {
 type mcpRules struct {
 	allowed [][]mcpPattern // each of them must have the server
 	denied  []mcpPattern
+
+	disabled []Value[string] // disabledMcpjsonServers of all layers
 }
 
 // forbids says who keeps a server out, or "".

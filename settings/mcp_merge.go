@@ -13,7 +13,7 @@ import (
 // layer's counts.
 func (m *merger) addMCP(s *said) {
 	m.problems = append(m.problems, s.notes...)
-	m.noMCP = append(m.noMCP, s.mcp.disabled...)
+	m.out.mcp.disabled = append(m.out.mcp.disabled, s.mcp.disabled...)
 	m.out.mcp.denied = append(m.out.mcp.denied, s.mcp.denied...)
 	if s.mcp.allowed != nil {
 		m.out.mcp.allowed = append(m.out.mcp.allowed, *s.mcp.allowed)
@@ -33,26 +33,26 @@ func (m *merger) checkMCP() {
 	for i := range m.out.MCPServers {
 		srv := &m.out.MCPServers[i]
 		if srv.Status == "" {
-			srv.Status, srv.Why = m.mcpStatus(srv)
+			srv.Status, srv.Why = m.out.mcpStatus(srv, m.trust)
 		}
 	}
 	slices.SortStableFunc(m.out.MCPServers, func(a, b MCPServer) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-func (m *merger) mcpStatus(srv *MCPServer) (MCPStatus, string) {
-	if why := m.out.mcp.forbids(srv); why != "" {
+func (s *Settings) mcpStatus(srv *MCPServer, trust *Trust) (MCPStatus, string) {
+	if why := s.mcp.forbids(srv); why != "" {
 		return MCPDenied, why
 	}
 	if srv.disabled {
 		return MCPDisabled, "its definition says disabled"
 	}
-	if o := named(m.noMCP, srv.Name); o != nil && srv.Brought() {
+	if o := named(s.mcp.disabled, srv.Name); o != nil && srv.Brought() {
 		return MCPDisabled, "disabledMcpjsonServers, " + Where(*o)
 	}
 	if !srv.Brought() {
 		return MCPApproved, ""
 	}
-	known := m.trust.server(m.out.Project, srv.Name)
+	known := trust.server(s.Project, srv.Key())
 	switch {
 	case known == nil:
 		return MCPPending, "nobody has approved it in this folder"
@@ -64,20 +64,20 @@ func (m *merger) mcpStatus(srv *MCPServer) (MCPStatus, string) {
 	return MCPApproved, ""
 }
 
-// MCPNotice says which servers of the folder are left out because nobody has approved
+// MCPNotice says which servers of a folder are left out because nobody has approved
 // them, or because they cannot be understood, and what to do about it. Both are "" when
 // there is nothing to say.
-func (s *Settings) MCPNotice() (what, hint string) {
+func MCPNotice(folder string, list []MCPServer) (what, hint string) {
 	var wait, names []string
-	for i := range s.MCPServers {
-		srv := &s.MCPServers[i]
+	for i := range list {
+		srv := &list[i]
 		switch srv.Status {
 		case MCPPending:
-			wait, names = append(wait, srv.Name), append(names, srv.Name)
+			wait, names = append(wait, srv.Key()), append(names, srv.Key())
 		case MCPChanged:
-			wait, names = append(wait, srv.Name+" (changed)"), append(names, srv.Name)
+			wait, names = append(wait, srv.Key()+" (changed)"), append(names, srv.Key())
 		case MCPInvalid:
-			return fmt.Sprintf("the MCP server %s is left out: %s", srv.Name, srv.Why), "holdfast mcp get " + srv.Name
+			return fmt.Sprintf("the MCP server %s is left out: %s", srv.Key(), srv.Why), "holdfast mcp get " + srv.Key()
 		case MCPApproved, MCPRejected, MCPDisabled, MCPDenied:
 		}
 	}
@@ -85,14 +85,14 @@ func (s *Settings) MCPNotice() (what, hint string) {
 	case 0:
 		return "", ""
 	case 1:
-		what = fmt.Sprintf("the MCP server %s of %s is left out: nobody has approved it as it is", wait[0], s.Project)
+		what = fmt.Sprintf("the MCP server %s of %s is left out: nobody has approved it as it is", wait[0], folder)
 	default:
-		what = fmt.Sprintf("the MCP servers %s of %s are left out: nobody has approved them as they are", strings.Join(wait, ", "), s.Project)
+		what = fmt.Sprintf("the MCP servers %s of %s are left out: nobody has approved them as they are", strings.Join(wait, ", "), folder)
 	}
 	return what, "look at it, then: holdfast mcp approve " + strings.Join(names, " ")
 }
 
-// FindMCP is the server of a name, or nil.
+// FindMCP is the run's server of a name, or nil.
 func (s *Settings) FindMCP(name string) *MCPServer {
 	for i := range s.MCPServers {
 		if s.MCPServers[i].Name == name {
@@ -104,7 +104,7 @@ func (s *Settings) FindMCP(name string) *MCPServer {
 
 // TrustedServer is an MCP server of a folder about which a person has decided.
 type TrustedServer struct {
-	Name     string    `json:"name"`
+	Name     string    `json:"name"`   // [MCPServer.Key]
 	Digest   string    `json:"digest"` // [MCPServer].Digest
 	At       time.Time `json:"at"`
 	Rejected bool      `json:"rejected,omitempty"`
@@ -126,7 +126,7 @@ func (t *Trust) server(folder, name string) *TrustedServer {
 // rejects it, as it is written now.
 func (t *Trust) DecideServer(s *Settings, srv *MCPServer, approved bool, now time.Time) error {
 	f := t.doc.Folders[s.Project]
-	f.Servers = withServer(f.Servers, TrustedServer{Name: srv.Name, Digest: srv.Digest, At: now.UTC(), Rejected: !approved})
+	f.Servers = withServer(f.Servers, TrustedServer{Name: srv.Key(), Digest: srv.Digest, At: now.UTC(), Rejected: !approved})
 	if f.At.IsZero() {
 		f.At = now.UTC()
 	}
@@ -141,7 +141,7 @@ func (t *Trust) ForgetServer(project, name string) (bool, error) {
 	if !ok || len(kept) == len(f.Servers) {
 		return false, nil
 	}
-	if f.Servers = kept; len(kept) == 0 && f.Digest == "" && len(f.Hooks) == 0 {
+	if f.Servers = kept; len(kept) == 0 && f.Digest == "" && len(f.Hooks) == 0 && !f.Texts && f.Skills == "" {
 		delete(t.doc.Folders, project)
 	} else {
 		t.doc.Folders[project] = f

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 )
 
@@ -56,7 +58,7 @@ func TestMCPServersOfAllLayers(t *testing.T) {
 	if got := s.FindMCP("all").Command; got != "from-local" {
 		t.Errorf("of four servers of one name %s counts", got)
 	}
-	what, hint := s.MCPNotice()
+	what, hint := settings.MCPNotice(s.Project, s.MCPServers)
 	if !strings.Contains(what, "all, file, project") || hint != "look at it, then: holdfast mcp approve all file project" {
 		t.Errorf("notice %q, %q", what, hint)
 	}
@@ -115,7 +117,7 @@ func TestMCPApprovalIsOfOneDefinition(t *testing.T) {
 	wantServers(t, p.load(), "s approved")
 	p.decide("s", false)
 	wantServers(t, p.load(), "s rejected")
-	if what, _ := p.load().MCPNotice(); what != "" {
+	if what, _ := settings.MCPNotice("", p.load().MCPServers); what != "" {
 		t.Errorf("a rejected server is asked about again: %s", what)
 	}
 	if ok, err := p.trustList().ForgetServer(p.path("project"), "s"); !ok || err != nil {
@@ -348,4 +350,79 @@ func TestMCPPlaceholderOfASandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantServers(t, p.load())
+}
+
+// Who takes back what was decided about the last server still trusts the rest of the folder.
+func TestForgettingAServerForgetsNothingElse(t *testing.T) {
+	p := newPlace(t)
+	p.write("project/.mcp.json", `{"mcpServers": {"s": {"command": "c"}}}`)
+	p.decide("s", true)
+	list := p.trustList()
+	if err := list.AddTexts(p.load(), "", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := list.ForgetServer(p.load().Project, "s"); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	wantServers(t, p.load(), "s pending")
+	if trust, err := p.load().TrustedTexts(); err != nil || !trust.Folder {
+		t.Errorf("%+v, %v", trust, err)
+	}
+}
+
+// Servers of sub-agents are judged as the run's, and what is decided about one is about no other.
+func TestServersOfSubagentsAreJudged(t *testing.T) {
+	p := newPlace(t)
+	p.write("home/settings.json", `{"mcpServers": {"taken": {"command": "c"}}}`)
+	p.write("etc/settings.json", `{"deniedMcpServers": [{"serverCommand": ["evil"]}]}`)
+	p.write("project/.holdfast/settings.local.json", `{"disabledMcpjsonServers": ["off"]}`)
+	def := `{"own": {"command": "c"}, "taken": {"command": "c"}, "evil": {"command": "evil"}, "off": {"command": "c"}, "bad": {"comand": "c"}}`
+	list := func(o *settings.Options, kind string, layer policy.Layer) (out []string) {
+		t.Helper()
+		n, err := jsontree.Parse([]byte(def))
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers, notes := settings.KindServers("a.md", []byte(def), &n)
+		for i := range servers {
+			servers[i].Kind, servers[i].Origin.Layer = kind, layer
+		}
+		s, err := settings.Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.JudgeServers(servers); err != nil || len(notes) > 0 {
+			t.Fatal(err, notes)
+		}
+		for _, srv := range servers {
+			out = append(out, srv.Name+" "+string(srv.Status))
+			if srv.Status == settings.MCPPending && srv.Name == "own" {
+				if err := p.trustList().DecideServer(s, &srv, true, time.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return out
+	}
+	check := func(got []string, want ...string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	check(list(p.options(), "a", policy.LayerProject), "own pending", "taken invalid", "evil denied", "off disabled", "bad invalid")
+	check(list(p.options(), "a", policy.LayerProject), "own approved", "taken invalid", "evil denied", "off disabled", "bad invalid")
+	check(list(p.options(), "b", policy.LayerProject)[:1], "own pending")
+	check(list(p.options(), "c", policy.LayerUser), "own approved", "taken invalid", "evil denied", "off approved", "bad invalid")
+	p.write("project/.mcp.json", `{"mcpServers": {"own": {"command": "c"}}}`)
+	if got := p.load().FindMCP("own").Status; got != settings.MCPPending {
+		t.Errorf("the folder's own is %s", got)
+	}
+	o := p.options()
+	o.StrictMCP = true
+	check(list(o, "a", policy.LayerProject)[:2], "own disabled", "taken disabled")
+	check(list(o, "a", policy.LayerFlag)[:2], "own approved", "taken approved")
+	def = strings.Replace(def, `"c"}`, `"c", "args": ["x"]}`, 1)
+	p.write("project/.mcp.json", `{"mcpServers": {}}`)
+	check(list(p.options(), "a", policy.LayerProject)[:1], "own changed")
 }

@@ -20,8 +20,7 @@ type merger struct {
 
 	strict, off, mask Value[*bool]
 	compact           Value[*bool]
-	noMCP             []Value[string] // disabledMcpjsonServers of all layers
-	trust             *Trust          // nil: nothing is trusted
+	trust             *Trust // nil: nothing is trusted
 }
 
 func (m *merger) add(s *said) {

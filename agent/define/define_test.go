@@ -5,11 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/agent/define"
+	"github.com/holdfast-dev/holdfast/settings"
 )
 
 const reviewer = `---
@@ -54,7 +56,15 @@ func TestWhatIsToldOfADefinition(t *testing.T) {
 		{"description: d\nskills: 5", "skills must be a list, not", false},
 		{"description: d\nskills: [[a]]", "is no name", false},
 		{"description: d\nmemory: user", "x.md:4:1: memory is not heeded", true},
-		{"description: d\nmcpServers: [git]", "x.md:4:1: mcpServers is not heeded", true},
+		{"description: d\nmcpServers: [git, {own: {command: c}}]", "", true},
+		{"description: d\nmcpServers: [git]\ntools: Read, mcp__git__push", "", true},
+		{"description: d\nmcpServers: [git]\ntools: mcp__git__*", "", true},
+		{"description: d\nmcpServers: [git]\ntools: Read, mcp__github", `its tools leave out all of the MCP server "git"`, true},
+		{"description: d\nmcpServers: git", "mcpServers must be a list", false},
+		{"description: d\nmcpServers: {git: {command: c}}", "mcpServers must be a list", false},
+		{"description: d\nmcpServers: [5]", "x.md:4:14: mcpServers: 5 is no server", false},
+		{"description: d\nmcpServers: [git, {git: {command: c}}]", `x.md:4:20: mcpServers: "git" stands there twice`, false},
+		{"description: d\nmcpServers: [{own: {command: c, trust: true}}]", "x.md:4:40: mcpServers.own.trust does not count", true},
 		{"description: d\nfavourite: blue", `x.md:4:1: there is no field "favourite"`, true},
 		{"name: a", "no description", false},
 		{"name: a(b\ndescription: d", "cannot be put into a rule", false},
@@ -196,4 +206,38 @@ func ExampleLoad() {
 	// Output:
 	// --agents:1:94: hooks in a definition does not work here, and it is not used without
 	// reviewer [Read]
+}
+
+// Servers of its own are those of the definition that counts, and say whose they are.
+func TestServersOfDefinitions(t *testing.T) {
+	project, home := t.TempDir(), t.TempDir()
+	own := func(command string) string {
+		return "---\ndescription: d\nmcpServers:\n  - run\n  - own:\n      command: " + command + "\n      args: [-x]\n  - bad: {comand: c}\n---\ngo"
+	}
+	write(t, project, ".claude/agents/a.md", own("project"))
+	write(t, home, "agents/a.md", own("weaker"))
+	write(t, home, "agents/b.md", own("user"))
+	s := define.Load(&define.Options{Project: project, Trusted: true, Home: home, JSON: `{"c": {"description": "d", "prompt": "p", "mcpServers": [{"own": {"type": "http", "url": "https://h.example/"}}]}}`})
+	var got []string
+	for _, srv := range s.Servers {
+		what := srv.Command + srv.URL
+		if srv.Status == settings.MCPInvalid {
+			what = srv.Why
+		}
+		got = append(got, fmt.Sprint(srv.Key(), " ", srv.Origin.Layer, " ", srv.Origin.Line, " ", srv.Folder == project, " ", what))
+	}
+	bad := func(file string) string {
+		return file + `:8:11: unknown key "mcpServers.bad.comand"; did you mean command?`
+	}
+	want := []string{
+		"c/own flag 1 true https://h.example/",
+		"a/own project 5 true project", "a/bad project 8 true " + bad(filepath.Join(project, ".claude/agents/a.md")),
+		"b/own user 5 true user", "b/bad user 8 true " + bad(filepath.Join(home, "agents/b.md")),
+	}
+	if !slices.Equal(got, want) || len(s.Problems) != 0 {
+		t.Errorf("%q, want\n%q %v", got, want, s.Problems)
+	}
+	if d := s.Definitions[0]; !slices.Equal(d.Servers, []string{"run", "own", "bad"}) {
+		t.Errorf("%v", d.Servers)
+	}
 }

@@ -12,6 +12,8 @@
 //	background: true
 //	isolation: worktree                # each in a checkout of its own
 //	skills: commit, review             # that it has read when it begins
+//	mcpServers:                        # besides those of its parent, for as long as it works
+//	  - tickets: {command: tickets}    # as in .mcp.json
 //	---
 //	You review changes.                # its system prompt
 //

@@ -12,6 +12,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
 )
 
 // Options say where definitions lie.
@@ -27,7 +29,10 @@ type Options struct {
 // Set is what was found.
 type Set struct {
 	Definitions []agent.Definition // by name
-	Problems    []Problem
+	// Servers are MCP servers that definitions bring along for their sub-agents. Whether
+	// one is started is not said before [settings.Settings.JudgeServers].
+	Servers  []settings.MCPServer
+	Problems []Problem
 }
 
 // maxFiles bounds how many files of a folder are read, and maxDepth how deep they lie.
@@ -37,7 +42,10 @@ const (
 )
 
 // place is a folder of definitions below another one, which none of them leaves.
-type place struct{ root, below string }
+type place struct {
+	root, below string
+	layer       policy.Layer
+}
 
 // Load reads all definitions: of JSON, of the project, of the user; of two of one name the
 // first counts, and of each .holdfast before .claude.
@@ -48,7 +56,7 @@ func Load(o *Options) *Set {
 	}
 	var places []place
 	if o.Project != "" {
-		own := []place{{o.Project, ".holdfast/agents"}, {o.Project, ".claude/agents"}}
+		own := []place{{o.Project, ".holdfast/agents", policy.LayerProject}, {o.Project, ".claude/agents", policy.LayerProject}}
 		if o.Trusted {
 			places = own
 		} else {
@@ -56,13 +64,16 @@ func Load(o *Options) *Set {
 		}
 	}
 	if o.Home != "" {
-		places = append(places, place{o.Home, "agents"})
+		places = append(places, place{o.Home, "agents", policy.LayerUser})
 	}
 	if o.User != "" {
-		places = append(places, place{o.User, ".claude/agents"})
+		places = append(places, place{o.User, ".claude/agents", policy.LayerUser})
 	}
 	for _, p := range places {
 		s.read(p)
+	}
+	for i := range s.Servers {
+		s.Servers[i].Folder = o.Project
 	}
 	slices.SortStableFunc(s.Definitions, func(a, b agent.Definition) int { return strings.Compare(a.Name, b.Name) })
 	return s
@@ -109,7 +120,7 @@ func (s *Set) read(p place) {
 			return fs.SkipAll
 		default:
 			n++
-			s.file(root, name, full)
+			s.file(root, name, full, p.layer)
 		}
 		return nil
 	})
@@ -122,7 +133,7 @@ func (s *Set) unread(file string, err error) {
 	s.Problems = append(s.Problems, Problem{File: file, What: "it cannot be read: " + err.Error(), Fatal: true})
 }
 
-func (s *Set) file(root *os.Root, name, full string) {
+func (s *Set) file(root *os.Root, name, full string, layer policy.Layer) {
 	info, err := root.Stat(name)
 	switch {
 	case err != nil:
@@ -140,17 +151,20 @@ func (s *Set) file(root *os.Root, name, full string) {
 		s.unread(full, err)
 		return
 	}
-	d, problems, ok := Parse(full, b)
-	s.Problems = append(s.Problems, problems...)
-	if ok {
-		s.add(d)
-	}
+	s.add(parse(full, b), layer)
 }
 
-// add takes in a definition, unless there is a stronger one of its name.
-func (s *Set) add(d agent.Definition) {
-	if !slices.ContainsFunc(s.Definitions, func(e agent.Definition) bool { return e.Name == d.Name }) {
-		s.Definitions = append(s.Definitions, d)
+// add takes in a definition, unless it cannot be used or there is a stronger one of its name.
+func (s *Set) add(r *reader, layer policy.Layer) {
+	d, problems, ok := r.done()
+	s.Problems = append(s.Problems, problems...)
+	if !ok || slices.ContainsFunc(s.Definitions, func(e agent.Definition) bool { return e.Name == d.Name }) {
+		return
+	}
+	s.Definitions = append(s.Definitions, d)
+	for _, srv := range r.servers {
+		srv.Kind, srv.Origin.Layer = d.Name, layer
+		s.Servers = append(s.Servers, srv)
 	}
 }
 
@@ -179,10 +193,6 @@ func (s *Set) json(source string) {
 			}
 			r.complete(m.At)
 		}
-		d, problems, ok := r.done()
-		s.Problems = append(s.Problems, problems...)
-		if ok {
-			s.add(d)
-		}
+		s.add(r, policy.LayerFlag)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
 )
 
 // Problem is what is wrong with a definition.
@@ -38,15 +39,20 @@ type reader struct {
 	file     string
 	source   []byte
 	d        agent.Definition
+	servers  []settings.MCPServer // of its own
 	problems []Problem
 }
 
 // Parse reads one Markdown file. ok is false when it cannot be used.
 func Parse(file string, source []byte) (d agent.Definition, problems []Problem, ok bool) {
+	return parse(file, source).done()
+}
+
+func parse(file string, source []byte) *reader {
 	r := &reader{file: file, source: source, d: agent.Definition{Origin: file}}
 	if len(source) > maxFile {
 		r.refuse(-1, "", "it is larger than 256 KiB")
-		return r.done()
+		return r
 	}
 	text, err := yamltree.Split(source)
 	if err != nil {
@@ -55,11 +61,11 @@ func Parse(file string, source []byte) (d agent.Definition, problems []Problem, 
 			bad = &yamltree.Error{Offset: -1, What: err.Error()}
 		}
 		r.refuse(bad.Offset, bad.Hint, "%s", bad.What)
-		return r.done()
+		return r
 	}
 	if !text.Has {
 		r.refuse(0, "begin with ---, name:, description: and ---", "there is no front matter")
-		return r.done()
+		return r
 	}
 	r.d.Prompt = strings.TrimSpace(text.Body)
 	r.fields(&text.Front)
@@ -67,7 +73,7 @@ func Parse(file string, source []byte) (d agent.Definition, problems []Problem, 
 		r.d.Name = strings.TrimSuffix(filepath.Base(file), ".md")
 	}
 	r.complete(text.Front.At)
-	return r.done()
+	return r
 }
 
 func (r *reader) done() (agent.Definition, []Problem, bool) {
@@ -89,6 +95,13 @@ func (r *reader) complete(at int) {
 	case r.d.Prompt == "":
 		r.refuse(at, "write what it is to do", "there is no prompt")
 	}
+	for _, name := range r.d.Servers {
+		prefix := "mcp__" + name
+		of := func(t string) bool { return t == prefix || strings.HasPrefix(t, prefix+"__") }
+		if r.d.Tools != nil && !slices.ContainsFunc(r.d.Tools, of) {
+			r.problem(false, at, "add "+prefix+" to its tools", "its tools leave out all of the MCP server %.80q", name)
+		}
+	}
 }
 
 func (r *reader) problem(fatal bool, at int, hint, format string, args ...any) {
@@ -109,7 +122,6 @@ var pointless = []string{"color"}
 // unheeded are fields whose lack takes nothing away that guards anything.
 var unheeded = map[string]string{
 	"memory":        "nothing is kept for it from session to session",
-	"mcpServers":    "it has those of its parent, as far as its tools name them",
 	"effort":        "it thinks as much as its parent",
 	"initialPrompt": "it is told its task only",
 }
@@ -166,6 +178,8 @@ func (r *reader) fields(front *jsontree.Node) {
 			r.d.Isolated = true
 		case "skills":
 			r.d.Skills = r.names(m)
+		case "mcpServers":
+			r.mcpServers(m)
 		default:
 			r.other(m)
 		}
@@ -245,7 +259,7 @@ func (r *reader) names(m *jsontree.Member) []string {
 	if v.Kind == jsontree.Text {
 		list = []jsontree.Node{*v}
 	} else if v.Kind != jsontree.List {
-		r.refuse(v.At, "write the names of skills", "%s must be a list, not %s", m.Key, v.Show())
+		r.refuse(v.At, "write names", "%s must be a list, not %s", m.Key, v.Show())
 	}
 	var names []string
 	for i := range list {

@@ -61,13 +61,26 @@ func (f *mcpFlags) load(p *Program) (*settings.Settings, error) {
 	return settings.Load(o)
 }
 
-// find is the server of a name.
-func findMCP(s *settings.Settings, name string) (*settings.MCPServer, error) {
-	if srv := s.FindMCP(name); srv != nil {
-		return srv, nil
+// findMCP is the server of KIND/NAME, or of a name: the run's, or the only one of sub-agents.
+func (p *Program) findMCP(s *settings.Settings, name string) (*settings.MCPServer, error) {
+	list, err := p.allServers(s)
+	if err != nil {
+		return nil, err
+	}
+	var named []*settings.MCPServer
+	for i := range list {
+		if list[i].Key() == name {
+			return &list[i], nil
+		}
+		if list[i].Name == name {
+			named = append(named, &list[i])
+		}
+	}
+	if len(named) == 1 {
+		return named[0], nil
 	}
 	hint := "holdfast mcp list"
-	if len(s.MCPServers) == 0 {
+	if len(list) == 0 {
 		hint = "there are none here; holdfast mcp add writes one down"
 	}
 	return nil, &failure{msg: fmt.Sprintf("there is no MCP server %q", name), hint: hint, out: outcome.NotFound}
@@ -95,7 +108,7 @@ type serverDoc struct {
 
 func newServerDoc(srv *settings.MCPServer) serverDoc {
 	return serverDoc{
-		Name: srv.Name, Type: srv.Type, Scope: srv.Origin.Layer, Status: srv.Status, Why: srv.Why,
+		Name: srv.Key(), Type: srv.Type, Scope: srv.Origin.Layer, Status: srv.Status, Why: srv.Why,
 		Command: srv.Command, Args: srv.Args, Cwd: srv.Dir, Env: slices.Sorted(maps.Keys(srv.Env)),
 		URL: srv.URL, Headers: slices.Sorted(maps.Keys(srv.Headers)), Reads: srv.Reads(), Origin: srv.Origin, Digest: srv.Digest,
 	}
@@ -125,7 +138,8 @@ func (c *mcpListCmd) Help() string {
 	return `Where two servers have one name, the stronger place counts: --mcp-config, then the
 project's .holdfast/settings.local.json, settings.json and .mcp.json, then your own
 settings. The administrator's servers are above all. What a folder brings along is
-"pending" until you approve it, and "changed" when it is something else since.`
+"pending" until you approve it, and "changed" when it is something else since. KIND/NAME
+is a server of the sub-agents of that kind.`
 }
 
 func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
@@ -133,12 +147,16 @@ func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
+	list, err := p.allServers(s)
+	if err != nil {
+		return err
+	}
 	docs := []serverDoc{}
-	for i := range s.MCPServers {
-		docs = append(docs, newServerDoc(&s.MCPServers[i]))
+	for i := range list {
+		docs = append(docs, newServerDoc(&list[i]))
 	}
 	if c.Check {
-		if err := p.checkServers(ctx, s, docs); err != nil {
+		if err := p.checkServers(ctx, s, list, docs); err != nil {
 			return err
 		}
 	}
@@ -155,7 +173,7 @@ func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
 		if d.Check != nil {
 			status = d.Check.word()
 		}
-		rows = append(rows, []string{d.Name, string(d.Type), string(d.Scope), status, serverLine(&s.MCPServers[i])})
+		rows = append(rows, []string{d.Name, string(d.Type), string(d.Scope), status, serverLine(&list[i])})
 	}
 	p.table(rows, 4)
 	for _, d := range docs {
@@ -166,7 +184,7 @@ func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
 			}
 		}
 	}
-	if _, hint := s.MCPNotice(); hint != "" {
+	if _, hint := settings.MCPNotice(s.Project, list); hint != "" {
 		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
 	}
 	return nil
@@ -185,13 +203,13 @@ func (c *mcpGetCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	srv, err := findMCP(s, c.Name)
+	srv, err := p.findMCP(s, c.Name)
 	if err != nil {
 		return err
 	}
 	docs := []serverDoc{newServerDoc(srv)}
 	if c.Check {
-		if err := p.checkServers(ctx, s, docs); err != nil {
+		if err := p.checkServers(ctx, s, []settings.MCPServer{*srv}, docs); err != nil {
 			return err
 		}
 	}
@@ -215,7 +233,7 @@ func (p *printer) server(srv *settings.MCPServer) {
 	if style == nil {
 		style = t.dim
 	}
-	p.line("%s  %s  %s", t.bold(exact(srv.Name)), style(string(srv.Status)), t.dim(shown(settings.Where(srv.Origin))))
+	p.line("%s  %s  %s", t.bold(exact(srv.Key())), style(string(srv.Status)), t.dim(shown(settings.Where(srv.Origin))))
 	p.serverFacts(srv)
 	if srv.Why != "" {
 		p.line("  %s  %s", t.dim("why    "), exact(srv.Why))

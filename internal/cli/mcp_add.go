@@ -163,7 +163,7 @@ func (c *mcpScopeFlags) write(p *Program, name string, def json.RawMessage, repl
 	if err != nil {
 		return err
 	}
-	srv, err := findMCP(s, name)
+	srv, err := p.findMCP(s, name)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -44,10 +45,10 @@ func (c *mcpRejectCmd) run(ctx context.Context, p *Program) error {
 }
 
 // servers are those that the names mean, and that a folder brings along.
-func (c *mcpNames) servers(s *settings.Settings) ([]*settings.MCPServer, error) {
+func (c *mcpNames) servers(p *Program, s *settings.Settings) ([]*settings.MCPServer, error) {
 	var list []*settings.MCPServer
 	for _, name := range c.Names {
-		srv, err := findMCP(s, name)
+		srv, err := p.findMCP(s, name)
 		switch {
 		case err != nil:
 			return nil, err
@@ -70,7 +71,7 @@ func (c *mcpNames) decide(ctx context.Context, p *Program, approved, sure bool) 
 	if err != nil {
 		return err
 	}
-	list, err := c.servers(s)
+	list, err := c.servers(p, s)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (c *mcpNames) decide(ctx context.Context, p *Program, approved, sure bool) 
 		return err
 	}
 	for _, name := range c.Names {
-		srv, err := findMCP(s, name)
+		srv, err := p.findMCP(s, name)
 		if err != nil {
 			return err
 		}
@@ -183,8 +184,13 @@ func (c *runCmd) approveServers(ctx context.Context, p *Program, cwd string) err
 	if err != nil {
 		return err
 	}
-	for i := range s.MCPServers {
-		srv := &s.MCPServers[i]
+	set, err := p.definitions(s, c.Agents)
+	if err != nil {
+		return err
+	}
+	list := slices.Concat(s.MCPServers, set.Servers)
+	for i := range list {
+		srv := &list[i]
 		if srv.Status != settings.MCPPending && srv.Status != settings.MCPChanged {
 			continue
 		}
@@ -198,11 +204,14 @@ func (c *runCmd) approveServers(ctx context.Context, p *Program, cwd string) err
 // askServer asks about one server.
 func (p *Program) askServer(ctx context.Context, a *asker, s *settings.Settings, srv *settings.MCPServer) error {
 	t := a.out.term
-	head := "an MCP server of " + s.Project + ":"
-	if srv.Status == settings.MCPChanged {
-		head = "an MCP server of " + s.Project + " that is not what you approved any more:"
+	head := "an MCP server of " + s.Project
+	if srv.Kind != "" {
+		head += " for the sub-agent " + srv.Kind
 	}
-	a.out.line("%s %s  %s", t.yellow(shown(head)), t.bold(exact(srv.Name)), t.dim(shown(settings.Where(srv.Origin))))
+	if srv.Status == settings.MCPChanged {
+		head += " that is not what you approved any more"
+	}
+	a.out.line("%s %s  %s", t.yellow(shown(head+":")), t.bold(exact(srv.Name)), t.dim(shown(settings.Where(srv.Origin))))
 	a.out.serverFacts(srv)
 	a.keys.flush()
 	yes, answered, err := a.yesOrNo(ctx, "start it in this folder, now and from now on?")

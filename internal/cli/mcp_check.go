@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -52,64 +53,73 @@ func (p *printer) checked(d *checkedDoc) {
 	}
 }
 
-// client opens a client of the approved servers among those that are named; why some
-// cannot be used is in docs.
-func (p *Program) client(s *settings.Settings, docs []serverDoc) (c *mcp.Client, done func(), err error) {
+// client opens a client of approved servers of one kind of sub-agents, or of the run. Why
+// some cannot be used is in the result. The caller calls done.
+func (p *Program) client(s *settings.Settings, list []*settings.MCPServer) (opened *servers, done func(), err error) {
 	flags := &agentFlags{}
 	held, err := flags.hold(p, s, []string{s.Project}, false)
 	if err != nil {
 		return nil, nil, err
 	}
 	b := &toolbox{program: p, flags: flags, settings: s, held: held, host: newHostAgent(), checks: true}
-	only := *s
-	only.MCPServers = slices.DeleteFunc(slices.Clone(s.MCPServers), func(srv settings.MCPServer) bool {
-		return !slices.ContainsFunc(docs, func(d serverDoc) bool { return d.Name == srv.Name })
-	})
-	b.settings = &only
-	opened, err := b.open()
-	if err != nil {
+	if opened, err = b.open(list, nil); err != nil {
 		held.close()
 		return nil, nil, err
 	}
-	for i := range docs {
-		if err := opened.failed[docs[i].Name]; err != nil {
-			docs[i].Check = &checkedDoc{State: mcp.Failed, Error: err.Error(), Hint: outcome.Hint(err)}
-		}
-	}
-	return opened.client, func() {
+	return opened, func() {
 		_ = opened.client.Close()
 		held.close()
 	}, nil
 }
 
-// checkServers connects to the approved servers of docs and says what came of it.
-func (p *Program) checkServers(ctx context.Context, s *settings.Settings, docs []serverDoc) error {
-	c, done, err := p.client(s, docs)
-	if err != nil {
-		return err
+// checkServers connects to the approved servers of a list and says in their docs what came
+// of it.
+func (p *Program) checkServers(ctx context.Context, s *settings.Settings, list []settings.MCPServer, docs []serverDoc) error {
+	kinds := map[string][]*settings.MCPServer{}
+	for _, srv := range startable(list) {
+		kinds[srv.Kind] = append(kinds[srv.Kind], srv)
 	}
-	defer done()
-	var wg sync.WaitGroup
-	for i := range docs {
-		if docs[i].Status == settings.MCPApproved && docs[i].Check == nil {
-			wg.Go(func() { _ = c.Connect(ctx, docs[i].Name) })
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		checks, err := p.check(ctx, s, kinds[kind])
+		if err != nil {
+			return err
 		}
-	}
-	wg.Wait()
-	for _, st := range c.Status() {
 		for i := range docs {
-			if d := &docs[i]; d.Name == st.Name {
-				d.Check = &checkedDoc{
-					State: st.State, Server: strings.TrimSpace(st.Server + " " + st.Version), Protocol: st.Protocol, Tools: st.Tools,
-					Left: st.Left, Error: st.Error, Hint: st.Hint,
-				}
-				if st.State != mcp.Connected {
-					d.Check.Stderr = st.Stderr
-				}
+			if list[i].Kind == kind {
+				docs[i].Check = checks[list[i].Name]
 			}
 		}
 	}
 	return ctx.Err()
+}
+
+// check connects to approved servers, of which no two have one name.
+func (p *Program) check(ctx context.Context, s *settings.Settings, list []*settings.MCPServer) (map[string]*checkedDoc, error) {
+	opened, done, err := p.client(s, list)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	checks := map[string]*checkedDoc{}
+	for name, err := range opened.failed {
+		checks[name] = &checkedDoc{State: mcp.Failed, Error: err.Error(), Hint: outcome.Hint(err)}
+	}
+	var wg sync.WaitGroup
+	for _, st := range opened.client.Status() {
+		wg.Go(func() { _ = opened.client.Connect(ctx, st.Name) })
+	}
+	wg.Wait()
+	for _, st := range opened.client.Status() {
+		d := &checkedDoc{
+			State: st.State, Server: strings.TrimSpace(st.Server + " " + st.Version), Protocol: st.Protocol, Tools: st.Tools,
+			Left: st.Left, Error: st.Error, Hint: st.Hint,
+		}
+		if st.State != mcp.Connected {
+			d.Stderr = st.Stderr
+		}
+		checks[st.Name] = d
+	}
+	return checks, nil
 }
 
 // mcpLoginCmd is `holdfast mcp login`.
@@ -132,40 +142,43 @@ type mcpLogoutCmd struct {
 	mcpFlags
 }
 
-// one is a client of one server, which needs to be approved and reached by an address.
-func (f *mcpFlags) one(p *Program, name string) (*mcp.Client, func(), error) {
+// one is a client of one server, which needs to be approved and reached by an address, and
+// what it calls the server.
+func (f *mcpFlags) one(p *Program, key string) (c *mcp.Client, name string, done func(), err error) {
 	if err := p.notFromRun("log in to MCP servers"); err != nil {
-		return nil, nil, err
+		return nil, "", nil, err
 	}
 	s, err := f.load(p)
 	if err != nil {
-		return nil, nil, err
+		return nil, "", nil, err
 	}
-	srv, err := findMCP(s, name)
+	srv, err := p.findMCP(s, key)
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return nil, "", nil, err
 	case srv.Type == settings.MCPStdio:
-		return nil, nil, usage(fmt.Sprintf("the server %s is a program: one does not log in to it", name), "")
+		return nil, "", nil, usage(fmt.Sprintf("the server %s is a program: one does not log in to it", key), "")
 	case srv.Status != settings.MCPApproved:
-		return nil, nil, &failure{msg: fmt.Sprintf("the server %s is %s: %s", name, srv.Status, srv.Why), hint: "holdfast mcp approve " + quoteArg(name), out: outcome.Denied}
+		return nil, "", nil, &failure{msg: fmt.Sprintf("the server %s is %s: %s", key, srv.Status, srv.Why), hint: "holdfast mcp approve " + quoteArg(key), out: outcome.Denied}
 	}
-	docs := []serverDoc{newServerDoc(srv)}
-	c, done, err := p.client(s, docs)
-	if err == nil && docs[0].Check != nil {
+	opened, done, err := p.client(s, []*settings.MCPServer{srv})
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if err := opened.failed[srv.Name]; err != nil {
 		done()
-		return nil, nil, usage(docs[0].Check.Error, "")
+		return nil, "", nil, usage(err.Error(), outcome.Hint(err))
 	}
-	return c, done, err
+	return opened.client, srv.Name, done, nil
 }
 
 func (c *mcpLoginCmd) run(ctx context.Context, p *Program) error {
-	client, done, err := c.one(p, c.Name)
+	client, name, done, err := c.one(p, c.Name)
 	if err != nil {
 		return err
 	}
 	defer done()
-	err = client.Login(ctx, c.Name, func(url string) {
+	err = client.Login(ctx, name, func(url string) {
 		p.err.line("open this page:")
 		p.out.line("%s", shown(url))
 		if c.Browser {
@@ -182,12 +195,12 @@ func (c *mcpLoginCmd) run(ctx context.Context, p *Program) error {
 }
 
 func (c *mcpLogoutCmd) run(_ context.Context, p *Program) error {
-	client, done, err := c.one(p, c.Name)
+	client, name, done, err := c.one(p, c.Name)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := client.Logout(c.Name); err != nil {
+	if err := client.Logout(name); err != nil {
 		return err
 	}
 	p.err.line("logged out of %s", shown(c.Name))

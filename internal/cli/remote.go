@@ -362,9 +362,11 @@ func (c *runCmd) noticeThere(p *Program, cwd string, in *space, rules *settings.
 	if _, err = b.skillsKit(); err != nil {
 		return err
 	}
-	if _, b.crew.problems, err = b.definitions(); err != nil {
+	set, err := b.definitions()
+	if err != nil {
 		return err
 	}
+	b.crew.problems = set.Problems
 	b.showInstructions(c.Verbose)
 	b.showDefinitions()
 	return nil

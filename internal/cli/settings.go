@@ -56,7 +56,7 @@ func (p *Program) notice(s *settings.Settings) {
 		p.warn("%s", what)
 		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
 	}
-	if what, hint := s.MCPNotice(); what != "" {
+	if what, hint := settings.MCPNotice(s.Project, s.MCPServers); what != "" {
 		p.warn("%s", what)
 		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
 	}

@@ -45,6 +45,7 @@ type toolbox struct {
 
 	servers *servers                                                    // MCP; nil without any
 	base    *tool.Registry                                              // what there is without them
+	more    []tool.Tool                                                 // of a sub-agent's: those of servers of its own
 	form    func(context.Context, *mcp.Elicitation) (mcp.Answer, error) // has a person fill in what a server asks; nil: nobody is there
 
 	// What kits are made from. In a toolbox that is made for the names of its tools they
@@ -142,12 +143,12 @@ func (c *agentFlags) toolbox(p *Program, cwd string, s *settings.Settings, loud 
 	return b, nil
 }
 
-// over is a toolbox with the same parts over folders of its own, which starts in cwd. The
-// caller closes it.
-func (b *toolbox) over(cwd string, w agent.Workplace) (*toolbox, error) {
+// over is a toolbox with the same parts over folders of its own, which starts in cwd, for a
+// sub-agent. The caller closes it.
+func (b *toolbox) over(ctx context.Context, cwd string, w agent.Workplace) (*toolbox, error) {
 	sub := &toolbox{
 		permissions: b.permissions, held: b.held, hooks: b.hooks, host: b.host, crew: b.crew, who: w.Name, wanted: w.Definition.Tools,
-		program: b.program, flags: b.flags, settings: b.settings, hide: b.hide, sub: true,
+		program: b.program, flags: b.flags, settings: b.settings, hide: b.hide, servers: b.servers, sub: true,
 	}
 	if b.background != nil {
 		sub.background = agent.NewBackground(nil)
@@ -159,6 +160,9 @@ func (b *toolbox) over(cwd string, w agent.Workplace) (*toolbox, error) {
 	}
 	if err = sub.folders.SetCwd(cwd); err == nil {
 		err = sub.instruct(cwd)
+	}
+	if err == nil {
+		err = sub.connectOwn(ctx, b, b.crew.servers(w.Definition.Name))
 	}
 	if err == nil {
 		sub.registry, err = sub.tools()

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/tool/skills"
 	"github.com/holdfast-dev/holdfast/tool/tasks"
@@ -26,7 +27,8 @@ type crew struct {
 	team  *team.Team
 	board *tasks.Board
 
-	problems []define.Problem // of definitions
+	own      []settings.MCPServer // MCP servers that kinds of sub-agents bring along
+	problems []define.Problem     // of definitions
 }
 
 // agentsKit lets the agent give work to sub-agents and teammates, and keep a list of tasks,
@@ -41,17 +43,17 @@ func (b *toolbox) agentsKit() ([]tool.Tool, error) {
 	c := &crew{box: b}
 	c.team = team.New(&team.Options{Board: func() *tasks.Board { return c.board }})
 	c.board = tasks.Open(nil, "", &tasks.Options{Where: c.where, Created: c.created, Completed: c.completed, Changed: c.changed})
-	definitions, problems, err := b.definitions()
+	set, err := b.definitions()
 	if err != nil {
 		return nil, err
 	}
 	c.subs, err = agent.NewSubagents(&agent.SubagentOptions{
-		Definitions: definitions, Model: c.model, Tools: c.equip, Named: c.team.Join, Resumed: c.team.Resume,
+		Definitions: set.Definitions, Model: c.model, Tools: c.equip, Named: c.team.Join, Resumed: c.team.Resume,
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.problems, b.crew = problems, c
+	c.own, c.problems, b.crew = set.Servers, set.Problems, c
 	mates, err := c.team.Tools()
 	if err != nil {
 		return nil, err
@@ -90,12 +92,12 @@ func (c *crew) tasksOf(b *toolbox) ([]tool.Tool, error) {
 }
 
 // equip makes the tools of one sub-agent.
-func (c *crew) equip(_ context.Context, w agent.Workplace) (agent.Equipment, error) {
+func (c *crew) equip(ctx context.Context, w agent.Workplace) (agent.Equipment, error) {
 	cwd := orElse(w.CWD, c.box.folders.Cwd())
 	if _, err := c.box.folders.Locate(cwd); err != nil {
 		cwd = c.box.folders.Roots()[0]
 	}
-	sub, err := c.box.over(cwd, w)
+	sub, err := c.box.over(ctx, cwd, w)
 	if err != nil {
 		return agent.Equipment{}, err
 	}
@@ -108,6 +110,16 @@ func (c *crew) equip(_ context.Context, w agent.Workplace) (agent.Equipment, err
 		return agent.Equipment{}, err
 	}
 	return with, nil
+}
+
+// servers are the MCP servers that a kind of sub-agents has of its own.
+func (c *crew) servers(kind string) (list []*settings.MCPServer) {
+	for _, srv := range startable(c.own) {
+		if srv.Kind == kind {
+			list = append(list, srv)
+		}
+	}
+	return list
 }
 
 // prepare gives a sub-agent the skills and the worktree that its kind wants.
@@ -262,34 +274,25 @@ func (b *toolbox) offered() (o offered) {
 // session is gone on with.
 func (c *crew) changed(ctx context.Context) { _ = c.team.Ready(context.WithoutCancel(ctx)) }
 
-// definitions are the kinds of sub-agents, and what is wrong with some of them.
-func (b *toolbox) definitions() ([]agent.Definition, []define.Problem, error) {
-	kinds := []agent.Definition{agent.Worker}
+// definitions are the kinds of sub-agents, with what is wrong with some of them.
+func (b *toolbox) definitions() (*define.Set, error) {
 	if b.program == nil || b.flags == nil || b.settings == nil {
-		return kinds, nil, nil
+		return &define.Set{Definitions: []agent.Definition{agent.Worker}}, nil
 	}
-	home, err := b.program.home()
+	set, err := b.program.definitions(b.settings, b.flags.Agents)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	trust, err := b.settings.TrustedTexts()
-	if err != nil {
-		return nil, nil, err
-	}
-	set := define.Load(&define.Options{
-		Project: b.settings.Project, Trusted: trust.Folder, Home: home, User: b.program.userHome(), JSON: b.flags.Agents,
-	})
 	for _, p := range set.Problems {
 		if p.Fatal && p.File == "--agents" {
-			return nil, nil, usage(p.String(), p.Hint)
+			return nil, usage(p.String(), p.Hint)
 		}
 	}
-	for _, d := range set.Definitions {
-		if d.Name == agent.Worker.Name {
-			kinds = nil
-		}
+	set.Problems = append(set.Problems, serverProblems(b.settings, set)...)
+	if !slices.ContainsFunc(set.Definitions, func(d agent.Definition) bool { return d.Name == agent.Worker.Name }) {
+		set.Definitions = append([]agent.Definition{agent.Worker}, set.Definitions...)
 	}
-	return append(kinds, set.Definitions...), set.Problems, nil
+	return set, nil
 }
 
 // showDefinitions tells what is wrong with definitions of sub-agents.

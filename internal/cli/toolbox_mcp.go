@@ -27,15 +27,52 @@ type servers struct {
 }
 
 // mcpKit has no tools by itself: servers are connected to when everything else is there,
-// see [toolbox.connect]. A sub-agent has those of the run.
+// see [toolbox.connect]. A sub-agent has those of the run, and those of its own servers, which
+// read the resources of all of them.
 func (b *toolbox) mcpKit() ([]tool.Tool, error) {
-	if !b.sub || b.servers == nil {
+	if !b.sub {
 		return nil, nil
+	}
+	list := slices.Clone(b.more)
+	if b.servers == nil {
+		return list, nil
 	}
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()
-	return b.servers.tools(ctx, b.flags), nil
+	names := map[string]bool{}
+	for _, t := range list {
+		names[t.Spec().Name] = true
+	}
+	for _, t := range b.servers.without(b.servers.client.Others(ctx), b.flags) {
+		if !names[t.Spec().Name] {
+			list = append(list, t)
+		}
+	}
+	return list, nil
 }
+
+// connectOwn connects to servers that are a sub-agent's alone, and waits for them. They end
+// with its toolbox; what they ask is put to people as what the run's servers ask.
+func (b *toolbox) connectOwn(ctx context.Context, run *toolbox, own []*settings.MCPServer) error {
+	if !run.wantsServers() || len(own) == 0 {
+		return nil
+	}
+	s, err := run.open(own, func(o *mcp.Options) {
+		o.Wait = ownWait
+		if run.servers != nil {
+			o.Beside = run.servers.client
+		}
+	})
+	if err != nil {
+		return err
+	}
+	b.onClose(func() { _ = s.client.Close() })
+	b.more = s.tools(ctx, b.flags)
+	return ctx.Err()
+}
+
+// ownWait is longer than a server may take to start and list.
+const ownWait = 2 * time.Minute
 
 // wantsServers reports whether the run may have servers at all. In a container there are
 // none: their programs are on the host, and what runs on the host is not held by it.
@@ -52,10 +89,11 @@ func isMCPTool(name string) bool { return strings.HasPrefix(name, "mcp__") }
 // connect connects to the approved servers and adds their tools. It waits for them, but
 // not for long: the tools of those that are late are added when they come.
 func (b *toolbox) connect(ctx context.Context) error {
-	if !b.wantsServers() || !slices.ContainsFunc(b.settings.MCPServers, startable) {
+	list := startable(b.settings.MCPServers)
+	if !b.wantsServers() || len(list) == 0 {
 		return nil
 	}
-	s, err := b.open()
+	s, err := b.open(list, nil)
 	if err != nil {
 		return err
 	}
@@ -82,18 +120,21 @@ func late(list []mcp.Status) (names []string) {
 	return names
 }
 
-func startable(srv settings.MCPServer) bool { return srv.Status == settings.MCPApproved }
-
-// open makes the client. Nothing is started yet.
-func (b *toolbox) open() (*servers, error) {
-	s := &servers{failed: map[string]error{}}
-	var list []mcp.Server
-	for i := range b.settings.MCPServers {
-		srv := &b.settings.MCPServers[i]
-		if !startable(*srv) {
-			continue
+func startable(list []settings.MCPServer) (out []*settings.MCPServer) {
+	for i := range list {
+		if list[i].Status == settings.MCPApproved {
+			out = append(out, &list[i])
 		}
-		s.given = append(s.given, srv)
+	}
+	return out
+}
+
+// open makes the client of servers that are approved; with, which may be nil, completes its
+// options. Nothing is started yet.
+func (b *toolbox) open(given []*settings.MCPServer, with func(*mcp.Options)) (*servers, error) {
+	s := &servers{given: given, failed: map[string]error{}}
+	var list []mcp.Server
+	for _, srv := range given {
 		one := b.program.mcpServer(b.settings, srv)
 		_, err := b.settings.ExpandMCP(srv, b.getenv)
 		if err == nil {
@@ -126,6 +167,9 @@ func (b *toolbox) open() (*servers, error) {
 				return nil, err
 			}
 		}
+	}
+	if with != nil {
+		with(o)
 	}
 	s.client, err = mcp.Open(list, o)
 	return s, err

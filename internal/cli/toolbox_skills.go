@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/agent/define"
 	"github.com/holdfast-dev/holdfast/instructions"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
@@ -258,6 +259,10 @@ func (p *Program) trustTexts(list *settings.Trust, s *settings.Settings) ([]stri
 		if sk.Source == skills.Project {
 			gains = append(gains, "skill "+sk.Name)
 		}
+	}
+	kinds := define.Load(&define.Options{Project: s.Project, Trusted: true})
+	for _, d := range kinds.Definitions {
+		gains = append(gains, "sub-agent "+d.Name)
 	}
 	if gains == nil {
 		return nil, nil

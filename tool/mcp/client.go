@@ -50,6 +50,9 @@ type Options struct {
 
 	// Wait is how long [Client.Tools] waits for servers that still connect; 3 seconds.
 	Wait time.Duration
+	// Beside is a client whose servers' resources can be read with the tools of this one, too:
+	// that of the run, for servers of a sub-agent. It is closed later; nil: there is none.
+	Beside *Client
 	// Name and Version are what servers are told of us; "holdfast".
 	Name, Version string
 	// TLS is for connections; nil is the usual.
@@ -131,12 +134,7 @@ func (c *Client) Start() {
 // same, and with them two that read resources when a server has any. Servers that still
 // connect are waited for until ctx ends, and at most [Options].Wait.
 func (c *Client) Tools(ctx context.Context) []tool.Tool {
-	c.Start()
-	ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
-	defer cancel()
-	for _, l := range c.links {
-		l.settled(ctx)
-	}
+	c.settle(ctx)
 	c.announcing.Lock()
 	defer c.announcing.Unlock()
 	list, id := c.list()
@@ -144,6 +142,24 @@ func (c *Client) Tools(ctx context.Context) []tool.Tool {
 	c.told = id
 	c.mu.Unlock()
 	return list
+}
+
+// Others is [Client.Tools] for somebody who is not who [Client.OnChange] tells, such as a
+// sub-agent: that one is told of them all the same.
+func (c *Client) Others(ctx context.Context) []tool.Tool {
+	c.settle(ctx)
+	list, _ := c.list()
+	return list
+}
+
+// settle waits for servers that still connect.
+func (c *Client) settle(ctx context.Context) {
+	c.Start()
+	ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
+	defer cancel()
+	for _, l := range c.links {
+		l.settled(ctx)
+	}
 }
 
 // OnChange has f called with the whole list whenever it is another one than the last
@@ -222,8 +238,16 @@ func (c *Client) Connect(ctx context.Context, name string) error {
 	return err
 }
 
+// all are the links whose resources can be read.
+func (c *Client) all() []*link {
+	if c.o.Beside == nil {
+		return c.links
+	}
+	return slices.Concat(c.links, c.o.Beside.links)
+}
+
 func (c *Client) find(name string) (*link, error) {
-	for _, l := range c.links {
+	for _, l := range c.all() {
 		if l.server.Name == name {
 			return l, nil
 		}

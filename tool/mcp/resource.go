@@ -65,7 +65,7 @@ func (l *link) confined() bool { return l.c.o.Sandbox != nil && l.server.kind() 
 // withResources are the servers that a listing is about.
 func (c *Client) withResources(name string) ([]*link, error) {
 	var list []*link
-	for _, l := range c.links {
+	for _, l := range c.all() {
 		l.mu.Lock()
 		has := l.offer.resources && l.state != Closed
 		l.mu.Unlock()

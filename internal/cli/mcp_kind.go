@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/agent/define"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// definitions are the kinds of sub-agents that a run has, of files and of --agents. Of their
+// MCP servers it is known whether they are started.
+func (p *Program) definitions(s *settings.Settings, flag string) (*define.Set, error) {
+	home, err := p.home()
+	if err != nil {
+		return nil, err
+	}
+	trust, err := s.TrustedTexts()
+	if err != nil {
+		return nil, err
+	}
+	set := define.Load(&define.Options{Project: s.Project, Trusted: trust.Folder, Home: home, User: p.userHome(), JSON: flag})
+	return set, s.JudgeServers(set.Servers)
+}
+
+// serverProblems tell which MCP servers sub-agents do without.
+func serverProblems(s *settings.Settings, set *define.Set) (list []define.Problem) {
+	for i := range set.Servers {
+		srv := &set.Servers[i]
+		p := define.Problem{File: "sub-agent " + srv.Kind, What: fmt.Sprintf("its MCP server %s is left out: %s", srv.Name, srv.Why)}
+		switch srv.Status {
+		case settings.MCPApproved, settings.MCPRejected:
+			continue
+		case settings.MCPPending, settings.MCPChanged:
+			p.Hint = "look at it, then: holdfast mcp approve " + quoteArg(srv.Key())
+		case settings.MCPInvalid, settings.MCPDenied, settings.MCPDisabled:
+		}
+		list = append(list, p)
+	}
+	for _, d := range set.Definitions {
+		for _, name := range d.Servers {
+			own := slices.ContainsFunc(set.Servers, func(srv settings.MCPServer) bool { return srv.Kind == d.Name && srv.Name == name })
+			if !own && s.FindMCP(name) == nil {
+				list = append(list, define.Problem{
+					File: d.Origin, What: fmt.Sprintf("there is no MCP server %.80q: the sub-agent %s does without", name, d.Name), Hint: "holdfast mcp list; holdfast mcp add writes one down",
+				})
+			}
+		}
+	}
+	return list
+}
+
+// allServers are the MCP servers of a run and of the sub-agents that files define.
+func (p *Program) allServers(s *settings.Settings) ([]settings.MCPServer, error) {
+	set, err := p.definitions(s, "")
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(s.MCPServers, set.Servers), nil
+}
