@@ -47,14 +47,18 @@ func (w *Worktree) Leave(ctx context.Context, at Checkout, remove bool) (gone bo
 	if !remove || !in.ours {
 		return false, "", nil
 	}
-	ignored, err := w.git(ctx, in.path, "status", "--porcelain", "--ignored", "--untracked-files=all")
+	changes, err := w.changes(ctx, in, "--ignored")
 	if err != nil {
 		return false, "", err
 	}
-	if ignored != "" {
+	if changes != "" {
 		return false, "it has changes that are not committed, or files that git ignores", nil
 	}
-	if w.lossless(ctx, in) != nil {
+	commits, err := w.commits(ctx, in)
+	if err != nil {
+		return false, "", err
+	}
+	if commits != "" {
 		return false, "its branch has commits that are on no other", nil
 	}
 	if err := w.folders.SetCwd(in.back); err != nil {

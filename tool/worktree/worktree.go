@@ -287,21 +287,32 @@ func (w *Worktree) exit(ctx context.Context, in exitInput) (string, error) {
 
 // lossless refuses to remove what is nowhere else.
 func (w *Worktree) lossless(ctx context.Context, at *checkout) error {
-	status, err := w.git(ctx, at.path, "status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty")
+	changes, err := w.changes(ctx, at)
 	if err != nil {
 		return err
 	}
-	if status != "" {
-		return refuse("it has changes that are not committed:\n%s\nCommit them, keep the worktree, or say discard_changes.", clip(status))
+	if changes != "" {
+		return refuse("it has changes that are not committed:\n%s\nCommit them, keep the worktree, or say discard_changes.", clip(changes))
 	}
-	alone, err := w.git(ctx, at.repo, "log", "--oneline", "--max-count=20", at.branch, "--not", "--exclude="+at.branch, "--branches", "--remotes", "--tags")
+	commits, err := w.commits(ctx, at)
 	if err != nil {
 		return err
 	}
-	if alone != "" {
-		return refuse("its branch has commits that are on no other:\n%s\nMerge them, keep the worktree, or say discard_changes.", clip(alone))
+	if commits != "" {
+		return refuse("its branch has commits that are on no other:\n%s\nMerge them, keep the worktree, or say discard_changes.", clip(commits))
 	}
 	return nil
+}
+
+// changes are those that are not committed, as git lists them; more are further flags. A
+// submodule is not looked into: git would obey the configuration that lies in it.
+func (w *Worktree) changes(ctx context.Context, at *checkout, more ...string) (string, error) {
+	return w.git(ctx, at.path, append([]string{"status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty"}, more...)...)
+}
+
+// commits are those of its branch that are on no other, the last 20.
+func (w *Worktree) commits(ctx context.Context, at *checkout) (string, error) {
+	return w.git(ctx, at.repo, "log", "--oneline", "--max-count=20", at.branch, "--not", "--exclude="+at.branch, "--branches", "--remotes", "--tags")
 }
 
 func (w *Worktree) remove(ctx context.Context, at *checkout, discard bool) error {

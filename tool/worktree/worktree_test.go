@@ -23,6 +23,7 @@ type house struct {
 	t       testing.TB
 	repo    string
 	folders *tool.Folders
+	w       *worktree.Worktree
 	tools   map[string]tool.Tool
 	moves   []string
 	removed []string
@@ -56,11 +57,10 @@ func newHouse(t testing.TB, o *worktree.Options) *house {
 	}
 	o.Moved = func(_ context.Context, from, to string) { h.moves = append(h.moves, from+" > "+to) }
 	o.Removed = func(_ context.Context, path string) { h.removed = append(h.removed, path) }
-	w, err := worktree.New(h.folders, o)
-	if err != nil {
+	if h.w, err = worktree.New(h.folders, o); err != nil {
 		t.Fatal(err)
 	}
-	for _, tl := range w.Tools() {
+	for _, tl := range h.w.Tools() {
 		h.tools[tl.Spec().Name] = tl
 	}
 	return h
@@ -165,6 +165,64 @@ func TestProgramsOfTheRepository(t *testing.T) {
 	h.call("ExitWorktree", `{"action":"remove"}`, false, "are gone")
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("a program of the repository's configuration has run")
+	}
+}
+
+// Nor is what a repository names that lies in the worktree: its submodule, as far as git
+// knows.
+func TestProgramsOfASubmodule(t *testing.T) {
+	for name, leave := range map[string]func(h *house, at worktree.Checkout){
+		"the tool": func(h *house, _ worktree.Checkout) {
+			h.call("ExitWorktree", `{"action":"remove"}`, true, "submodules")
+		},
+		"the host": func(h *house, at worktree.Checkout) {
+			if _, why, err := h.w.Leave(t.Context(), at, true); why != "" || err == nil || !strings.Contains(err.Error(), "submodules") {
+				t.Errorf("%q %v", why, err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, nil)
+			at, err := h.w.Enter(t.Context(), "x", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sub, ran := filepath.Join(at.Path, "sub"), filepath.Join(h.repo, "ran")
+			h.git("init", "--quiet", sub)
+			h.write(worktree.Place+"/x/sub/a.txt", "one")
+			for _, dir := range []string{sub, at.Path} {
+				h.git("-C", dir, "add", ".")
+				h.git("-C", dir, "commit", "--quiet", "-m", "sub")
+			}
+			h.git("merge", "--quiet", at.Branch)
+			h.write(worktree.Place+"/x/sub/.git/info/attributes", "* filter=f\n")
+			h.git("-C", sub, "config", "filter.f.clean", "touch "+ran+"; cat")
+			later := time.Now().Add(time.Hour) // git looks into it again
+			if err := os.Chtimes(sub+"/a.txt", later, later); err != nil {
+				t.Fatal(err)
+			}
+			leave(h, at)
+			if _, err := os.Stat(ran); err == nil {
+				t.Error("a program of the submodule's configuration has run")
+			}
+			if _, err := os.Stat(sub + "/a.txt"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What git itself says is wrong is not taken for a commit that would be lost.
+func TestLeaveSaysWhatIsWrong(t *testing.T) {
+	h := newHouse(t, nil)
+	at, err := h.w.Enter(t.Context(), "x", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.git("-C", at.Path, "checkout", "--quiet", "--detach")
+	h.git("branch", "-D", at.Branch)
+	if gone, why, err := h.w.Leave(t.Context(), at, true); gone || why != "" || err == nil || !strings.Contains(err.Error(), at.Branch) {
+		t.Errorf("%v %q %v", gone, why, err)
 	}
 }
 
