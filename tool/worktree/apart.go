@@ -59,7 +59,7 @@ func (w *Worktree) Leave(ctx context.Context, at Checkout, remove bool) (gone bo
 		return false, "", err
 	}
 	if commits != "" {
-		return false, "its branch has commits that are on no other", nil
+		return false, "it has commits that are on no other branch", nil
 	}
 	if err := w.folders.SetCwd(in.back); err != nil {
 		return false, "", err

@@ -299,7 +299,7 @@ func (w *Worktree) lossless(ctx context.Context, at *checkout) error {
 		return err
 	}
 	if commits != "" {
-		return refuse("its branch has commits that are on no other:\n%s\nMerge them, keep the worktree, or say discard_changes.", clip(commits))
+		return refuse("it has commits that are on no other branch:\n%s\nMerge them, keep the worktree, or say discard_changes.", clip(commits))
 	}
 	return nil
 }
@@ -310,9 +310,10 @@ func (w *Worktree) changes(ctx context.Context, at *checkout, more ...string) (s
 	return w.git(ctx, at.path, append([]string{"status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty"}, more...)...)
 }
 
-// commits are those of its branch that are on no other, the last 20.
+// commits are those of its branch, and of what it has checked out, that are on no other
+// branch, the last 20.
 func (w *Worktree) commits(ctx context.Context, at *checkout) (string, error) {
-	return w.git(ctx, at.repo, "log", "--oneline", "--max-count=20", at.branch, "--not", "--exclude="+at.branch, "--branches", "--remotes", "--tags")
+	return w.git(ctx, at.path, "log", "--oneline", "--max-count=20", "HEAD", at.branch, "--not", "--exclude="+at.branch, "--branches", "--remotes", "--tags")
 }
 
 func (w *Worktree) remove(ctx context.Context, at *checkout, discard bool) error {

@@ -212,6 +212,23 @@ func TestProgramsOfASubmodule(t *testing.T) {
 	}
 }
 
+// A commit that is on no branch at all would be lost, too.
+func TestCommitsBesideTheBranch(t *testing.T) {
+	h := newHouse(t, nil)
+	at, err := h.w.Enter(t.Context(), "x", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.git("-C", at.Path, "checkout", "--quiet", "--detach")
+	h.git("-C", at.Path, "commit", "--quiet", "--allow-empty", "-m", "beside")
+	h.call("ExitWorktree", `{"action":"remove"}`, true, "beside")
+	if gone, why, err := h.w.Leave(t.Context(), at, true); gone || err != nil || !strings.Contains(why, "commits that are on no other branch") {
+		t.Errorf("%v %q %v", gone, why, err)
+	}
+	h.git("-C", at.Path, "checkout", "--quiet", "-B", "mine")
+	h.call("ExitWorktree", `{"action":"remove"}`, false, "are gone")
+}
+
 // What git itself says is wrong is not taken for a commit that would be lost.
 func TestLeaveSaysWhatIsWrong(t *testing.T) {
 	h := newHouse(t, nil)
