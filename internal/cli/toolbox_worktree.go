@@ -76,11 +76,12 @@ func (b *toolbox) apart(name, kind string) func(context.Context) (dir, told stri
 		if err := b.checkApart(); err != nil {
 			return "", "", err
 		}
-		at, err := b.worktree.Enter(ctx, name, kind+"-"+idTail(ctx))
+		usual := kind + "-" + idTail(ctx)
+		at, err := b.worktree.Enter(ctx, name, usual)
 		if err != nil {
 			return "", "", fmt.Errorf("worktree: %w", err)
 		}
-		at.Made = at.Made || name == "" // it is nobody's but this session's
+		at.Made = at.Made || filepath.Base(at.Path) == usual // it is nobody's but this session's
 		b.own = &at
 		return at.Path, at.Told, nil
 	}
