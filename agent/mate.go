@@ -90,8 +90,11 @@ func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
 	if err != nil {
 		return nil, err
 	}
+	unfit := func(err error) (*Mate, error) {
+		return nil, errors.Join(err, a.Leave(), with.giveBack(context.WithoutCancel(ctx), p))
+	}
 	if _, err := a.Start(ctx); err != nil {
-		return nil, errors.Join(err, a.Leave(), with.Close())
+		return unfit(err)
 	}
 	m := &Mate{s: s, parent: p, a: a, with: with, hire: h, done: make(chan struct{}), working: true}
 	run, stop := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -99,18 +102,26 @@ func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
 	if h.Before != nil {
 		if err := h.Before(ctx, m); err != nil {
 			stop(nil)
-			return nil, errors.Join(err, a.Leave(), with.Close())
+			return unfit(err)
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || slices.ContainsFunc(s.mates, func(o *Mate) bool { return o.hire.Name == h.Name }) {
+	if err := s.admit(m); err != nil {
 		stop(nil)
-		return nil, errors.Join(ErrNameTaken, a.Leave(), with.Close())
+		return unfit(err)
 	}
-	s.mates = append(s.mates, m)
 	go m.live(run)
 	return m, nil
+}
+
+// admit puts a mate on the list, unless it is too late or its name was taken meanwhile.
+func (s *Subagents) admit(m *Mate) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || slices.ContainsFunc(s.mates, func(o *Mate) bool { return o.hire.Name == m.hire.Name }) {
+		return ErrNameTaken
+	}
+	s.mates = append(s.mates, m)
+	return nil
 }
 
 // Name is what it is called.
@@ -250,16 +261,12 @@ func (m *Mate) set(working bool) {
 // leave gives the session back.
 func (m *Mate) leave(err error) {
 	m.s.mu.Lock()
-	end, left := m.a.Close, m.with.Left
+	end := m.a.Close
 	if m.s.closed && m.s.leaving {
-		end, left = m.a.Leave, nothingLeft
+		end, m.with.Left = m.a.Leave, nothingLeft
 	}
 	m.s.mu.Unlock()
-	err = errors.Join(err, end())
-	if text := left(context.Background()); text != "" {
-		m.parent.Notice(text)
-	}
-	err = errors.Join(err, m.with.Close())
+	err = errors.Join(err, end(), m.with.giveBack(context.Background(), m.parent))
 	m.set(false)
 	m.mu.Lock()
 	m.err = err

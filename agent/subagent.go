@@ -337,13 +337,16 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 	if err != nil {
 		return tool.Failure("the sub-agent could not be started: " + err.Error()), nil
 	}
-	end, left := child.Close, with.Left
+	end := child.Close
 	defer func() {
 		failed := end()
-		if text := left(context.WithoutCancel(ctx)); text != "" {
-			out.Content = append(out.Content, transcript.Text{Text: text})
+		if err == nil { // else there is no result that could say it
+			if text := with.Left(context.WithoutCancel(ctx)); text != "" {
+				out.Content = append(out.Content, transcript.Text{Text: text})
+			}
+			with.Left = nothingLeft
 		}
-		if err := errors.Join(failed, with.Close()); err != nil {
+		if err := errors.Join(failed, with.giveBack(context.WithoutCancel(ctx), parent)); err != nil {
 			parent.Notice(fmt.Sprintf("the sub-agent %s did not end well: %v", child.SessionID(), err))
 		}
 	}()
@@ -352,7 +355,7 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 	case errors.Is(err, session.ErrBusy) && in.Resume != "":
 		return tool.Failure("the sub-agent " + in.Resume + " still works: wait until it has ended"), nil
 	case errors.Is(err, approval.ErrLeave) && parent.goesOn():
-		end, left = child.Leave, nothingLeft
+		end, with.Left = child.Leave, nothingLeft
 		return waits(child.SessionID()), nil
 	case err != nil:
 		return tool.Result{}, err

@@ -159,6 +159,14 @@ func withPrefix(r *tool.Registry, prefix string) (names []string) {
 
 func nothingLeft(context.Context) string { return "" }
 
+// giveBack ends what a sub-agent worked with, and tells its parent's person what it leaves.
+func (e *Equipment) giveBack(ctx context.Context, p *Agent) error {
+	if text := e.Left(ctx); text != "" {
+		p.Notice(text)
+	}
+	return e.Close()
+}
+
 // options are the parent's, as far as they are a sub-agent's, too.
 func (s *Subagents) options(ctx context.Context, p *Agent, b birth) (*Options, error) {
 	d := b.kind

@@ -1,0 +1,85 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// leavers is an agent whose sub-agents play steps and leave something behind.
+func leavers(t *testing.T, steps []step, child ...step) (*agent.Agent, *agent.Subagents) {
+	t.Helper()
+	kids := play(t, child...)
+	subs, err := agent.NewSubagents(&agent.SubagentOptions{
+		Definitions: []agent.Definition{kind("scout")},
+		Model:       func(string) (model.Model, error) { return kids, nil },
+		Tools: func(context.Context, agent.Workplace) (agent.Equipment, error) {
+			return agent.Equipment{Tools: registry(t), Left: func(context.Context) string { return "its checkout stays" }}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newAgent(t, play(t, steps...), agent.Options{Sessions: sessions(t), Tools: registry(t, subs.Tool()), Subagents: subs}), subs
+}
+
+func noticed(all []agent.Event, text string) bool {
+	return slices.ContainsFunc(all, func(e agent.Event) bool {
+		n, is := e.(agent.Notice)
+		return is && strings.Contains(n.Text, text)
+	})
+}
+
+// Of two that are hired under one name at the same time one is refused, and what was made
+// for it is given back.
+func TestTwoAreHiredUnderOneName(t *testing.T) {
+	a, subs := leavers(t, []step{{text: "so"}})
+	if _, err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := agent.Hire{Name: "bee", Kind: kind("scout")}
+	first := h
+	first.Before = func(ctx context.Context, _ *agent.Mate) error {
+		_, err := subs.Hire(ctx, h)
+		return err
+	}
+	if _, err := subs.Hire(t.Context(), first); !errors.Is(err, agent.ErrNameTaken) {
+		t.Errorf("the second of the name: %v", err)
+	}
+	if n := len(subs.Mates()); n != 1 {
+		t.Errorf("%d mates", n)
+	}
+	if all := events(t, a, "go"); !noticed(all, "its checkout stays") {
+		t.Error("nobody is told what is left")
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a sub-agent leaves is told to the person where no result can tell the model.
+func TestWhatAnInterruptedSubagentLeavesIsTold(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	a, _ := leavers(t, []step{{uses: []transcript.ToolUse{delegate("c1", "scout", "go", "")}}, {text: "so"}},
+		step{text: "never", during: func(ctx context.Context) { stop(); <-ctx.Done() }})
+	var all []agent.Event
+	for e, err := range a.Run(ctx, transcript.Text{Text: "begin"}) {
+		if err != nil {
+			break
+		}
+		all = append(all, e)
+	}
+	all = append(all, events(t, a, "and now")...)
+	if text, _ := resultText(t, a, "c1"); !strings.Contains(text, "its checkout stays") && !noticed(all, "its checkout stays") {
+		t.Errorf("neither the model (%q) nor the person is told", text)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
