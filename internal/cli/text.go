@@ -200,7 +200,7 @@ func (v *textView) neverRan(e transcript.Encoded) {
 		if u, waits := v.waits[r.UseID]; ok && waits && r.IsError {
 			v.call(u.Name, v.names[u.ID])
 			v.p.err.line("%s", v.p.err.term.dim("  ⎿ ")+v.p.err.term.red("error"))
-			v.block(transcript.Item{Parts: r.Content}.Text(), 8)
+			v.output(transcript.Item{Parts: r.Content}.Text())
 		}
 		delete(v.waits, r.UseID)
 	}
@@ -257,13 +257,18 @@ func (v *textView) toolFinished(e agent.ToolFinished) {
 	for _, n := range e.Result.Notes {
 		v.p.err.line("    %s", t.yellow(shown(oneLine(n))))
 	}
-	text := resultText(e.Result)
-	switch {
-	case v.verbose:
-		v.block(text, 1<<20)
-	case e.Result.IsError || e.Result.ExitCode != nil && *e.Result.ExitCode != 0:
-		v.block(text, 8)
+	if v.verbose || state != "ok" {
+		v.output(resultText(e.Result))
 	}
+}
+
+// output shows what a call says: its end, or with --verbose all of it.
+func (v *textView) output(text string) {
+	keep := 8
+	if v.verbose {
+		keep = 1 << 20
+	}
+	v.block(text, keep)
 }
 
 func (v *textView) toolDetached(e agent.ToolDetached) {

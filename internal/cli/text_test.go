@@ -80,6 +80,14 @@ func TestTextView(t *testing.T) {
 				transcript.ToolResult{UseID: "w", IsError: true},
 			}})},
 		}, "● Bash  make\n  ⎿ ok  0 ms\n● Bsh  make\n  ⎿ error\n    tool not found: Bsh\n"},
+		{"a call that never ran and says much", false, false, true, []agent.Event{
+			agent.ItemAppended{Item: transcript.MustEncode(transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
+				transcript.ToolUse{ID: "u", Name: "Bsh", Input: json.RawMessage(`{}`)},
+			}})},
+			agent.ItemAppended{Item: transcript.MustEncode(transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{
+				transcript.ToolResult{UseID: "u", IsError: true, Content: []transcript.Part{transcript.Text{Text: strings.Repeat("no\n", 9)}}},
+			}})},
+		}, "● Bsh  \n  ⎿ error\n" + strings.Repeat("    no\n", 9)},
 		{"a tool that works", false, false, false, []agent.Event{
 			agent.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
 			agent.ToolFinished{Use: "u", Tool: "Bash", Result: exit(0)},
