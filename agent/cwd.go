@@ -23,9 +23,9 @@ func (a *Agent) cwd() string {
 	return a.folder()
 }
 
-// elsewhere is the current directory where it is not the session's folder, or "".
-func (a *Agent) elsewhere() string {
-	if at := a.at.Load(); at != nil && *at != a.folder() {
+// changed is the current directory where something has changed it, or "".
+func (a *Agent) changed() string {
+	if at := a.at.Load(); at != nil {
 		return *at
 	}
 	return ""
@@ -60,7 +60,9 @@ func (l *loop) goBack(dir string) {
 		l.a.at.Store(&dir)
 		return
 	}
-	text := fmt.Sprintf("the session was in %s and goes on in %s: %v", dir, l.a.folder(), err)
+	folder := l.a.folder()
+	l.a.at.Store(&folder) // the next turn says so, and it is not tried again
+	text := fmt.Sprintf("the session was in %s and goes on in %s: %v", dir, folder, err)
 	l.opened.Notices = append(l.opened.Notices, text)
 	l.asides = append(l.asides, text)
 }

@@ -45,6 +45,29 @@ func TestASessionBeginsWhereItsHostGoes(t *testing.T) {
 	_ = c.Close()
 }
 
+// A session that could not go back to where it was is told so once: it is where it goes on
+// from then on.
+func TestASessionGoesOnWhereItWent(t *testing.T) {
+	s := session.New(memory.New(), nil)
+	open := session.RestoreOptions{SessionID: "one", Opened: session.Opened{CWD: "/p"}}
+	var back []string
+	for _, o := range []agent.Options{
+		{Enter: func(context.Context) (string, string, error) { return "/p/side", "", nil }},
+		{Return: func(string) error { return errors.New("it is gone") }},
+		{Return: func(dir string) error { back = append(back, dir); return nil }},
+	} {
+		o.Sessions, o.Session = s, open
+		a := newAgent(t, play(t, step{text: "ok"}), o)
+		prompt(t, a, "go on")
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(back) != 0 {
+		t.Errorf("it goes back to %q", back)
+	}
+}
+
 func TestAKindWantsWhatNothingGives(t *testing.T) {
 	for _, d := range []agent.Definition{
 		{Name: "a", Description: "d", Isolated: true}, {Name: "a", Description: "d", Skills: []string{"commit"}},

@@ -159,7 +159,7 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 	if err := l.narrow(ctx, id, items, l.left); err != nil {
 		return err
 	}
-	opened, err := session.NewDraft(session.KindTurnOpened, session.TurnOpened{Turn: id, Cwd: l.a.elsewhere()})
+	opened, err := session.NewDraft(session.KindTurnOpened, session.TurnOpened{Turn: id, Cwd: l.a.changed()})
 	if err != nil {
 		return err
 	}

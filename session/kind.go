@@ -119,7 +119,7 @@ type RequestMark struct {
 // TurnOpened is the payload of [KindTurnOpened]. Turn ids are never reused in a session.
 type TurnOpened struct {
 	Turn string `json:"turn"`
-	// Cwd is the current directory that it begins in, when that is not the session's folder.
+	// Cwd is the current directory that it begins in, when something has changed it.
 	Cwd string `json:"cwd,omitempty"`
 }
 
