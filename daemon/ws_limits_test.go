@@ -287,8 +287,23 @@ func TestRevokedCredential(t *testing.T) {
 func TestDeadPeersAreDropped(t *testing.T) {
 	w := beginDaemon(t, nil, func(l *limits) { l.ping, l.pong = 10*time.Millisecond, 50*time.Millisecond })
 	w.ann() // never reads, and so never answers a ping
+	w.settled(0)
+}
+
+func TestPeersThatAnswerStay(t *testing.T) {
+	w := beginDaemon(t, nil, func(l *limits) { l.ping = time.Millisecond })
+	pings := make(chan bool)
+	w.pinged = func() {
+		select {
+		case pings <- true:
+		case <-t.Context().Done():
+		}
+	}
 	alive := w.ann()
 	go func() { _, _ = alive.read() }() // answers pings
+	for range 5 {                       // the next comes once the one before was answered
+		<-pings
+	}
 	w.settled(1)
 	alive.send(`{"type":"ping"}`)
 }

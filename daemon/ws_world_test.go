@@ -59,6 +59,7 @@ type daemonWorld struct {
 
 	during func(what string) // runs in each call
 	needed func(n runs.Need) // sees what agents are made of
+	pinged func()            // runs in a client when a ping comes
 }
 
 func beginDaemon(t testing.TB, plays map[string]string, tune func(*limits)) *daemonWorld {
@@ -263,7 +264,15 @@ func (w *daemonWorld) tryDial(token string) (c *client, status int, err error) {
 	if token != "" {
 		h.Set("Authorization", "Bearer "+token)
 	}
-	ws, res, err := websocket.Dial(w.t.Context(), "ws://"+w.address+"/v1/ws", &websocket.DialOptions{HTTPHeader: h})
+	ws, res, err := websocket.Dial(w.t.Context(), "ws://"+w.address+"/v1/ws", &websocket.DialOptions{
+		HTTPHeader: h,
+		OnPingReceived: func(context.Context, []byte) bool {
+			if w.pinged != nil {
+				w.pinged()
+			}
+			return true
+		},
+	})
 	if res != nil {
 		status = res.StatusCode
 		if res.Body != nil {

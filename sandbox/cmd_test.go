@@ -236,14 +236,17 @@ func TestCmdContext(t *testing.T) {
 // Cancel may ask first.
 func TestCmdCancel(t *testing.T) {
 	box, _ := openBox(t, `{}`)
-	for _, tt := range []struct{ line, end string }{
-		{"trap 'exit 7' TERM; echo up; while :; do sleep 0.01; done", "exit status 7"},
-		{"trap '' TERM; echo up; while :; do sleep 0.01; done", "signal: killed"},
+	for _, tt := range []struct {
+		line, end string
+		delay     time.Duration
+	}{
+		{"trap 'exit 7' TERM; echo up; while :; do sleep 0.01; done", "exit status 7", time.Minute},
+		{"trap '' TERM; echo up; while :; do sleep 0.01; done", "signal: killed", 300 * time.Millisecond},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := box.Command(ctx, "/bin/sh", "-c", tt.line)
 		c.Cancel = func() error { return c.Signal(syscall.SIGTERM) }
-		c.WaitDelay = 300 * time.Millisecond
+		c.WaitDelay = tt.delay
 		out, err := c.StdoutPipe()
 		if err := errors.Join(err, c.Start()); err != nil {
 			t.Fatal(err)

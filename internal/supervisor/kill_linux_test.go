@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"io"
 	"syscall"
 	"testing"
 	"time"
@@ -86,8 +87,11 @@ func TestGrace(t *testing.T) {
 // What a program leaves behind ends with it.
 func TestLeftBehind(t *testing.T) {
 	h := newHouse(t)
-	p := h.start("setsid -f sh -c 'echo $$; exec sleep 1000'; sleep 0.1; exit 5")
+	p := h.start("setsid -f sh -c 'echo $$; exec sleep 1000'; read -r it; exit 5")
 	left := number(t, p)
+	if _, err := io.WriteString(p.Stdin(), "it is there\n"); err != nil {
+		t.Fatal(err)
+	}
 	if e := exitOf(t, p); e.Code != 5 || alive(left) {
 		t.Errorf("%+v, alive: %v", e, alive(left))
 	}
