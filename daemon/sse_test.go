@@ -338,7 +338,7 @@ func TestCurl(t *testing.T) {
 // A client that takes nothing is dropped, and costs nobody else anything.
 func TestStuckStream(t *testing.T) {
 	w := newSite(t)
-	w.api.patience = 200 * time.Millisecond
+	w.api.patience = 2 * time.Second // which the one that reads may take for a piece, too
 	w.session("a", nil, "one")
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", w.server.Listener.Addr().String())
 	must(t, err)

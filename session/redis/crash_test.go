@@ -192,15 +192,16 @@ func TestServerGone(t *testing.T) {
 		t.Errorf("no server: %v", err)
 	}
 	i := own(t)
-	s, err := redis.Open(ctx, i.url, &redis.Options{Timeout: 50 * time.Millisecond})
+	s := open(t, i.url)
+	hasty, err := redis.Open(ctx, i.url, &redis.Options{Timeout: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer hasty.Close()
 	a := create(t, s, session.Opened{SessionID: "s"})
 	i.kill()
 	b := a.batch(a.note("x"))
-	if err := s.Append(ctx, "s", b); err == nil || session.Hint(err) == "" {
+	if err := hasty.Append(ctx, "s", b); err == nil || session.Hint(err) == "" {
 		t.Errorf("append without a server: %v", err)
 	}
 	i.start()
