@@ -221,14 +221,14 @@ func (a *Agent) run(ctx context.Context, emit func(Event), input []transcript.Pa
 	}
 }
 
-// Start opens the session without running anything, and tells what was found.
-// It need not be called.
+// Start opens the session without running anything, and returns what was found. The next
+// run begins by telling it to whoever listens then. It need not be called.
 func (a *Agent) Start(ctx context.Context) (SessionOpened, error) {
 	if !a.running.TryLock() {
 		return SessionOpened{}, ErrRunning
 	}
 	defer a.running.Unlock()
-	l, err := a.start(ctx, func(Event) {})
+	l, err := a.start(ctx, nil)
 	if err != nil {
 		return SessionOpened{}, err
 	}

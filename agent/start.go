@@ -10,7 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// start opens the session once; later calls return the loop that is there.
+// start opens the session once; later calls return the loop that is there. With emit nil
+// nobody listens, and what was found is told the next time.
 func (a *Agent) start(ctx context.Context, emit func(Event)) (*loop, error) {
 	a.mu.Lock()
 	closed, failed := a.closed, a.failed
@@ -68,9 +69,12 @@ func (l *loop) tellOpened(emit func(Event)) {
 	if l.told {
 		return
 	}
+	l.opened.Tools = l.a.toolNames()
+	if emit == nil {
+		return
+	}
 	l.told = true
 	l.emit = emit
-	l.opened.Tools = l.a.toolNames()
 	l.tell(l.opened)
 	l.tellUntold()
 }

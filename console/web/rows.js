@@ -133,6 +133,7 @@ function Run({ r }) {
     started: `run ${e.resumed ? 'goes on' : e.segment > 1 ? 'continued' : 'started'}${e.strategy?.name ? ': ' + e.strategy.name : ''}`,
     step_started: `step ${name || ''} begins${e.agent ? ': ' + e.agent : ''}`, step_completed: `step ${name || ''} done${e.agent ? ': ' + e.agent : ''}`,
     step_failed: `step ${name || ''} failed`, input_asked: `${e.agent || 'the run'} asks for input`, input_given: 'input given', steered: 'steered',
+    opened: `session${e.agent ? ' of ' + e.agent : ''} opened`,
     completed: 'run completed', failed: 'run failed', cancelled: 'run stopped', interrupted: 'interrupted: the daemon ended', status: e.status, relayed: 'relayed',
   };
   const bad = e.event === 'failed' || e.event === 'step_failed';
@@ -140,6 +141,7 @@ function Run({ r }) {
   return html`<div class=${cls('mark', /^(started|completed|failed|cancelled|interrupted)$/.test(e.event) && 'mark-strong', bad && 'mark-bad')}>
     <span>${oneLine(words[e.event] || e.event)}</span> <span class="muted">${who(e)}</span>
     ${e.message && html`<div class="mark-text">${e.code && html`<code>${e.code}</code> `}${seen(e.message)}</div>`}
+    ${(e.event === 'opened' && e.notices || []).map((n) => html`<div class="mark-text">${seen(n)}</div>`)}
     ${says && e.text && html`<div class="mark-text">${seen(e.text)}</div>`}</div>`;
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -23,8 +24,9 @@ type member struct {
 	made    *Made
 	agent   Agent
 
-	turns sync.Mutex // held by the step that it makes
-	veil  veil       // of the loop's goroutine
+	turns  sync.Mutex // held by the step that it makes
+	opened bool       // what was found in its session is on record; under turns
+	veil   veil       // of the loop's goroutine
 
 	steering sync.Mutex
 	busy     bool // a turn is open: it can be steered
@@ -115,12 +117,19 @@ func (m *Made) agent(ctx context.Context, o agent.Options) (Agent, error) {
 	return agent.Working{Agent: a}, nil
 }
 
-// head is the last record of the agent's session.
-func (m *member) head(ctx context.Context) (int64, error) {
-	if _, err := m.agent.Start(ctx); err != nil {
-		return 0, err
+// open opens the agent's session. What was found there is put on the run's record: nobody
+// may listen yet.
+func (m *member) open(ctx context.Context) error {
+	found, err := m.agent.Start(ctx)
+	if err != nil || m.opened {
+		return err
 	}
-	return m.agent.Snapshot().Seq, nil
+	if len(found.Notices) > 0 {
+		e := wire.RunEvent{Event: wire.RunOpened, Segment: m.x.segment, Agent: m.spec.Name, Session: m.session, Notices: found.Notices}
+		_, err = m.x.append(ctx, e, wire.Running)
+	}
+	m.opened = err == nil
+	return err
 }
 
 // turn gives the agent an input, or with "" lets it go on, until it has answered.
@@ -220,9 +229,16 @@ func (m *member) told(ctx context.Context, e agent.Event) {
 		}
 	case agent.PolicyChanged:
 		m.policyChanged(ctx, e)
+	case agent.SessionOpened:
+		if m.x.relay != nil {
+			m.x.relay.wake(m.session)
+		}
+		e.Notices = nil // they are on record
+		m.publish(e)
+		return
 	case agent.TextDelta, agent.ThinkingDelta, agent.ToolInputDelta, agent.Retrying, agent.ModelSwitched,
 		agent.ModelStarted, agent.ModelFinished, agent.UsageUpdated, agent.Notice, agent.Notified,
-		agent.SessionOpened, agent.Result, agent.Compacting, agent.MutationFinished:
+		agent.Result, agent.Compacting, agent.MutationFinished:
 		m.publish(e)
 		return
 	case agent.ToolFinished: // whose notes no record has
@@ -258,9 +274,6 @@ func (m *member) publish(e agent.Event) {
 
 // goOn sees a step through that began before a restart.
 func (m *member) goOn(ctx context.Context, s strategy.Step, before *pastStep) (strategy.Output, error) {
-	if _, err := m.agent.Start(ctx); err != nil {
-		return strategy.Output{}, err
-	}
 	after := before.seq
 	if m.session != m.x.id {
 		after = before.began.From

@@ -51,5 +51,9 @@ func (x *run) append(ctx context.Context, e wire.RunEvent, from ...wire.Status) 
 	for _, text := range []*string{&e.Input, &e.Text, &e.Message} {
 		*text, _ = x.mask.Text(*text)
 	}
+	e.Notices = slices.Clone(e.Notices)
+	for i := range e.Notices {
+		e.Notices[i], _ = x.mask.Text(e.Notices[i])
+	}
 	return x.r.append(ctx, x.id, e, from...)
 }

@@ -74,14 +74,15 @@ func (x *run) perform(ctx context.Context, s strategy.Step, before *pastStep, e 
 	}
 	m.turns.Lock() // an agent has one step at a time
 	defer m.turns.Unlock()
+	if err := m.open(ctx); err != nil {
+		return strategy.Output{}, err
+	}
 	if before != nil {
 		return m.goOn(ctx, s, before)
 	}
 	e.Session = m.session
 	if m.session != x.id {
-		if e.From, err = m.head(ctx); err != nil {
-			return strategy.Output{}, err
-		}
+		e.From = m.agent.Snapshot().Seq
 	}
 	if _, err := x.append(ctx, e, wire.Running); err != nil {
 		return strategy.Output{}, err

@@ -257,7 +257,7 @@ var sentences = map[string]string{
 	"event.tool-input":           "is a piece of a tool call's input. Provisional.",
 	"event.step-start":           "comes before each call of a model. Provisional.",
 	"event.retry":                "tells that a model call failed and is repeated: what was provisional is void. Provisional.",
-	"event.notice":               "is something a person may want to know. Provisional.",
+	"event.notice":               "is something a person may want to know. Provisional, but for what was found when an agent's session was opened: that is on record.",
 	"event.tool-call":            "is a call that the model wants; it may yet be denied.",
 	"event.tool-start":           "tells that a call was allowed and starts.",
 	"event.tool-finish":          "tells how it ended; its result follows.",

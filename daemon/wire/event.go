@@ -40,6 +40,7 @@ const (
 	RunStepStarted   = "step_started"
 	RunStepCompleted = "step_completed"
 	RunStepFailed    = "step_failed"
+	RunOpened        = "opened"  // an agent's session, in which something was found
 	RunRelayed       = "relayed" // records of an agent that has a session of its own
 	RunInputAsked    = "input_asked"
 	RunInputGiven    = "input_given"
@@ -68,13 +69,15 @@ type RunEvent struct {
 
 	Step     string `json:"step,omitempty"` // where in the flow: "1.r2.writer"; unique in a segment
 	StepName string `json:"step_name,omitempty"`
-	Agent    string `json:"agent,omitempty"`    // of steps, input, relayed
-	Session  string `json:"session,omitempty"`  // of relayed: whose records
+	Agent    string `json:"agent,omitempty"`    // of steps, input, opened, relayed
+	Session  string `json:"session,omitempty"`  // of relayed: whose records; of opened, step_started: of the agent
 	From     int64  `json:"from,omitempty"`     // the first of them
 	To       int64  `json:"to,omitempty"`       // the last of them
 	Input    string `json:"input,omitempty"`    // of started and step_started
 	InputID  string `json:"input_id,omitempty"` // of input_asked and input_given
 	Text     string `json:"text,omitempty"`     // prompt, given input, steering, or a result
+
+	Notices []string `json:"notices,omitempty"` // of opened: what was found, and mended
 
 	Usage  *transcript.Usage `json:"usage,omitempty"`
 	Cost   float64           `json:"cost_usd,omitempty"`

@@ -32,6 +32,13 @@ func ofRun(r Source, e *RunEvent) []OfRun {
 		return []OfRun{m}
 	case RunStepFailed:
 		return []OfRun{&StepFailed{StepName: e.StepName, AgentName: agent, Step: e.Step, Segment: e.Segment, Error: problem(e, CodeExecution)}}
+	case RunOpened:
+		var list []OfRun
+		for _, n := range e.Notices {
+			text, _ := cut(n, MaxText)
+			list = append(list, &AgentStreaming{AgentName: agent, Event: &StreamNotice{Text: text}})
+		}
+		return list
 	case RunInputAsked:
 		m := &RequestInput{AgentName: agent, InputRequestID: e.InputID, Step: e.Step}
 		m.Prompt, m.Cut = cut(e.Text, MaxText)

@@ -59,7 +59,8 @@ type StreamRetry struct {
 	Message string `json:"message" jsonschema:"what was wrong"`
 }
 
-// StreamNotice is something a person may want to know. It is provisional.
+// StreamNotice is something a person may want to know. It is provisional, but for what was
+// found when an agent's session was opened.
 type StreamNotice struct {
 	Text  string `json:"text" jsonschema:"in words"`
 	Title string `json:"title,omitempty" jsonschema:"of a notification"`

@@ -161,7 +161,7 @@ func (f *remoteEvents) completes(e agent.Event) int {
 		switch e := e.(type) {
 		case agent.SessionOpened:
 			if held, ok := h.event.(agent.SessionOpened); ok {
-				e.Forked, e.Created = held.Forked, held.Created
+				e.Forked, e.Created, e.Notices = held.Forked, held.Created, append(held.Notices, e.Notices...)
 				h.event = e
 				return i
 			}
@@ -209,6 +209,23 @@ func (f *remoteEvents) opening() {
 	for _, e := range f.open(e) {
 		f.hold(e) // the tools are in its delta
 	}
+}
+
+// found tells what was found when the session was opened: with that it was, if that waits
+// for its delta.
+func (f *remoteEvents) found(notices []string) []agent.Event {
+	f.opening()
+	for i := range f.queue {
+		if held, ok := f.queue[i].event.(agent.SessionOpened); ok {
+			held.Notices = append(held.Notices, notices...)
+			f.queue[i].event = held
+			return f.drain()
+		}
+	}
+	for _, n := range notices {
+		f.push(agent.Notice{Text: n})
+	}
+	return f.drain()
 }
 
 // record makes events of a record.

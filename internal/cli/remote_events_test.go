@@ -124,6 +124,29 @@ func TestRemoteEvents(t *testing.T) {
 	}
 }
 
+// What was found when a session was opened is told with that it was, whether its delta
+// comes or not; later it is told by itself.
+func TestRemoteFound(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		f := newRemoteEvents("s", "", &session.Meta{MessageCount: 2})
+		out := f.found([]string{"turn-1 was cut off"})
+		if lost {
+			out = append(out, f.flush()...)
+		} else {
+			out = append(out, f.delta(agent.SessionOpened{ID: "s", Items: 2, Tools: []string{"Read"}})...)
+		}
+		if len(out) != 1 {
+			t.Fatalf("%+v", out)
+		}
+		if o, ok := out[0].(agent.SessionOpened); !ok || o.Items != 2 || len(o.Notices) != 1 || (o.Tools == nil) != lost {
+			t.Errorf("%+v", out[0])
+		}
+		if out := f.found([]string{"a server is away"}); names(out) != "Notice" {
+			t.Errorf("%+v", out)
+		}
+	}
+}
+
 // Whatever deltas are lost, the events of records come once, in order, and what is
 // shown of a text is the text.
 func TestRemoteEventsWithLosses(t *testing.T) {

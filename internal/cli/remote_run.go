@@ -51,6 +51,9 @@ type toldEvent struct {
 // deltaPatience is how long an event waits for what only its delta says.
 const deltaPatience = 250 * time.Millisecond
 
+// openPatience is how long what was asked before waits for the session's opening to be told.
+const openPatience = 3 * time.Second
+
 // run starts the run there, or goes on with it, and shows it until it ends.
 func (r *remoteRun) run(ctx context.Context) (outcome.Outcome, error) {
 	away, leave := context.WithCancelCause(context.WithoutCancel(ctx)) // an interrupt is passed on, and its end awaited
@@ -89,8 +92,6 @@ func (r *remoteRun) run(ctx context.Context) (outcome.Outcome, error) {
 	}
 	if r.target.meta == nil {
 		follow(0) // it starts when its events are caught up with, so that none is missed
-	} else if err := r.openQuestions(away); err != nil {
-		return outcome.Of(err), err
 	}
 	return r.loop(ctx, away, told)
 }
@@ -137,7 +138,17 @@ func (r *remoteRun) openQuestions(ctx context.Context) error {
 func (r *remoteRun) loop(ctx, away context.Context, told <-chan toldEvent) (outcome.Outcome, error) {
 	interrupt := ctx.Done()
 	var deadline <-chan time.Time // of what waits for its delta
+	var late <-chan time.Time     // what was asked before is shown, though nothing was told of the opening
+	if r.target.meta != nil {
+		late = time.After(openPatience)
+	}
 	for {
+		if late != nil && r.events.opened && !r.events.waiting() {
+			late = nil
+			if err := r.openQuestions(away); err != nil {
+				return outcome.Of(err), err
+			}
+		}
 		select {
 		case e, ok := <-told:
 			if !ok {
@@ -155,6 +166,11 @@ func (r *remoteRun) loop(ctx, away context.Context, told <-chan toldEvent) (outc
 			deadline = nil
 			if err := r.show(away, r.events.flush()); err != nil {
 				return outcome.Failed, err
+			}
+		case <-late:
+			late = nil
+			if err := r.openQuestions(away); err != nil {
+				return outcome.Of(err), err
 			}
 		case a := <-r.answers:
 			if err := r.answered(away, a); err != nil {
@@ -232,6 +248,8 @@ func (r *remoteRun) runEvent(ctx, away context.Context, payload []byte) (outcome
 		return outcome.Failed, true, fmt.Errorf("the daemon's record cannot be read: %w", err)
 	}
 	switch e.Event {
+	case wire.RunOpened:
+		return outcome.OK, false, r.show(away, r.events.found(e.Notices))
 	case wire.RunSteered:
 		return outcome.OK, false, r.show(away, []agent.Event{agent.Notice{Text: "told by " + orElse(e.By, "somebody") + ": " + e.Text}})
 	case wire.RunInterrupted:

@@ -42,7 +42,7 @@ func (c *showCmd) agents(ctx context.Context, p *Program, s *session.Sessions, m
 	}
 	slices.SortFunc(page.Sessions, func(a, b session.Meta) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	for _, a := range page.Sessions {
-		st, _ := state(ctx, s, a)
+		st, _ := state(ctx, s, a, nil)
 		what := orElse(a.Title, a.Tag)
 		if a.Title != "" && a.Tag != "" {
 			what = "[" + a.Tag + "] " + a.Title
@@ -73,6 +73,8 @@ func runText(r session.Record) string {
 			b.Reset()
 			b.WriteString("continued")
 		}
+	case wire.RunOpened:
+		fmt.Fprintf(&b, "session of %s opened: %s", e.Agent, strings.Join(e.Notices, "; "))
 	case wire.RunSteered:
 		b.WriteString("steered")
 	case wire.RunInputAsked:

@@ -1,0 +1,52 @@
+package agent_test
+
+import (
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// What was found when a session was opened, and what was said meanwhile, is told to who
+// listens first, and once, also when the session was opened before with nobody listening.
+func TestOpeningWaitsForWhoListens(t *testing.T) {
+	a := newAgent(t, play(t, step{text: "ok"}, step{text: "ok"}), agent.Options{
+		Sessions: session.New(memory.New(), nil), Session: session.RestoreOptions{SessionID: "one"},
+	})
+	a.Notice("a server did not come up")
+	opened, err := a.Start(t.Context())
+	if err != nil || opened.ID != "one" || !opened.Created || opened.Tools == nil {
+		t.Fatalf("%+v, %v", opened, err)
+	}
+	for turn := range 2 {
+		var told []agent.Event
+		for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch e.(type) {
+			case agent.SessionOpened, agent.Notice:
+				told = append(told, e)
+			}
+			if _, ok := e.(agent.TurnStarted); ok && turn == 0 && len(told) != 2 {
+				t.Errorf("the turn begins when %v is told", told)
+			}
+		}
+		switch {
+		case turn == 1 && len(told) > 0:
+			t.Errorf("told again: %v", told)
+		case turn == 1:
+		case len(told) != 2:
+			t.Errorf("told %v", told)
+		default:
+			if o, ok := told[0].(agent.SessionOpened); !ok || o.ID != "one" {
+				t.Errorf("the first is %+v", told[0])
+			}
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
