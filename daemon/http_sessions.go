@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -70,10 +71,12 @@ func (a *api) sessionRoutes() []route {
 	}
 }
 
-// Session is a session as the interface shows it.
+// Session is a session as the interface shows it: its questions are also those of the
+// agents that work for its run.
 type Session struct {
 	session.Meta
-	HeldBy *HeldBy `json:"held_by,omitempty" jsonschema:"the process that writes it"`
+	Status wire.Status `json:"status,omitempty" jsonschema:"where its run stands: as run on record, or waiting for an answer or for input, or interrupted when nobody runs it"`
+	HeldBy *HeldBy     `json:"held_by,omitempty" jsonschema:"the process that writes it"`
 }
 
 // HeldBy is who holds a session.
@@ -82,14 +85,21 @@ type HeldBy struct {
 	PID     int       `json:"pid,omitempty"`
 	Command string    `json:"command,omitempty"`
 	Since   time.Time `json:"since"`
+	Here    bool      `json:"here,omitempty" jsonschema:"it is this daemon"`
 }
 
-func (a *api) shown(ctx context.Context, m session.Meta) Session {
-	s := Session{Meta: m}
-	if l, err := a.o.Sessions.Held(ctx, m.ID); err == nil && l != nil {
-		s.HeldBy = &HeldBy{Host: l.Holder.Host, PID: l.Holder.PID, Command: l.Holder.Command, Since: l.Since}
+// shown is a session as it is shown; asking is [session.Sessions.Asking].
+func (a *api) shown(ctx context.Context, m session.Meta, asking map[string]int) (Session, error) {
+	stand, err := a.o.Runs.Stand(ctx, m, asking)
+	if err != nil && !errors.Is(err, session.ErrNotFound) { // it was deleted meanwhile
+		return Session{}, err
 	}
-	return s
+	s := Session{Meta: m, Status: stand.Status}
+	s.Questions = stand.Questions
+	if l, err := a.o.Sessions.Held(ctx, m.ID); err == nil && l != nil {
+		s.HeldBy = &HeldBy{Host: l.Holder.Host, PID: l.Holder.PID, Command: l.Holder.Command, Since: l.Since, Here: a.o.Sessions.Own(l)}
+	}
+	return s, nil
 }
 
 func (a *api) listSessions(c *call) error {
@@ -101,6 +111,10 @@ func (a *api) listSessions(c *call) error {
 	q := session.Query{
 		CWD: c.query["cwd"], Project: c.query["project"], Tag: c.query["tag"], Run: c.query["run"], Owner: c.query["owner"],
 		Asked: c.query["asked"] == "true", Limit: limit, After: after,
+	}
+	asking, err := a.o.Sessions.Asking(c.ctx())
+	if err != nil {
+		return err
 	}
 	out := listOf[Session]{Items: []Session{}}
 	words := strings.ToLower(c.query["q"])
@@ -115,7 +129,11 @@ func (a *api) listSessions(c *call) error {
 		}
 		for _, m := range page.Sessions {
 			if (m.Owner == "" || agents) && (words == "" || has(m, words)) {
-				out.Items = append(out.Items, a.shown(c.ctx(), m))
+				s, err := a.shown(c.ctx(), m, asking)
+				if err != nil {
+					return err
+				}
+				out.Items = append(out.Items, s)
 			}
 		}
 		looked += len(page.Sessions)
@@ -160,8 +178,16 @@ func (a *api) meta(c *call) (session.Meta, error) {
 }
 
 func (a *api) tellSession(c *call, status int, m session.Meta) error {
+	asking, err := a.o.Sessions.Asking(c.ctx())
+	if err != nil {
+		return err
+	}
+	s, err := a.shown(c.ctx(), m, asking)
+	if err != nil {
+		return err
+	}
 	c.header("ETag", etag(m.Head))
-	return c.jsonAs(status, a.shown(c.ctx(), m))
+	return c.jsonAs(status, s)
 }
 
 func etag(n int64) string { return `"` + strconv.FormatInt(n, 10) + `"` }

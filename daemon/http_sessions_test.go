@@ -1,12 +1,14 @@
 package daemon
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/auth"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
@@ -213,5 +215,48 @@ func TestHead(t *testing.T) {
 	}
 	if got := w.do(http.MethodHead, "/v1/sessions/nobody", ""); got.status != 404 || len(got.body) != 0 {
 		t.Errorf("%s", got)
+	}
+}
+
+// A list of sessions says where their runs stand, what waits there with what the agents of
+// a run ask, and whether the daemon itself holds them.
+func TestSessionsStand(t *testing.T) {
+	w := newSite(t)
+	w.session("idle", nil, "hello")
+	other := session.New(w.sessions.Store(), nil) // another program
+	held, err := other.Open(t.Context(), "idle", nil)
+	must(t, err)
+	defer held.Close()
+	w.started("r1")
+	sub, err := w.sessions.Create(t.Context(), session.Opened{SessionID: "sub", Owner: "r1"})
+	must(t, err)
+	asked, err := session.NewDraft(session.KindApprovalAsked, approval.Question{ID: "q", Tool: "Bash", Use: "u"})
+	must(t, err)
+	_, err = sub.Append(t.Context(), asked)
+	must(t, err)
+	defer sub.Close()
+	var list listOf[Session]
+	w.want(200, &list, "GET", "/v1/sessions?agents=true", "")
+	if len(list.Items) != 3 {
+		t.Fatalf("%+v", list.Items)
+	}
+	for _, s := range list.Items {
+		var one Session
+		w.want(200, &one, "GET", "/v1/sessions/"+s.ID, "")
+		for _, s := range []Session{s, one} {
+			got := fmt.Sprintf("%q, %d questions, held %v here %v", s.Status, s.Questions, s.HeldBy != nil, s.HeldBy != nil && s.HeldBy.Here)
+			want := map[string]string{
+				"idle": `"", 0 questions, held true here false`,
+				"r1":   `"waiting", 2 questions, held true here true`,
+				"sub":  `"", 1 questions, held true here true`,
+			}[s.ID]
+			if got != want {
+				t.Errorf("%s: %s, want %s", s.ID, got, want)
+			}
+		}
+	}
+	at := w.listen("/v1/sessions/r1/events").until("caught_up")
+	if last := at[len(at)-1].data; !strings.Contains(last, `"status":"waiting"`) {
+		t.Errorf("%s", last)
 	}
 }

@@ -277,13 +277,11 @@ func deltaFrame(e *feed.Event) []byte {
 // caughtUp says where the log stands, and the run.
 func (a *api) caughtUp(ctx context.Context, e *feed.Event) []byte {
 	doc := struct {
-		Seq    int64  `json:"seq"`
-		Status string `json:"status,omitempty"`
+		Seq    int64       `json:"seq"`
+		Status wire.Status `json:"status,omitempty"`
 	}{Seq: e.Seq}
-	if m, err := a.o.Sessions.Get(ctx, e.Session); err == nil {
-		doc.Status = m.Run
-	} else if errors.Is(err, session.ErrNotFound) {
-		doc.Status = string(wire.Pending)
+	if info, err := a.o.Runs.Get(ctx, e.Session); err == nil { // otherwise it is no run
+		doc.Status = info.Status
 	}
 	data, err := marshal(doc)
 	if err != nil {

@@ -45,6 +45,9 @@ func (s *Sessions) Held(ctx context.Context, id string) (*Lease, error) {
 	return held, nil
 }
 
+// Own reports whether a lease is one of these Sessions, and not of another program.
+func (s *Sessions) Own(l *Lease) bool { return l != nil && l.Holder.ID == s.opt.Holder.ID }
+
 // holds is Held that does not ask whether the lease has expired: whoever has it may renew
 // it yet.
 func (s *Sessions) holds(ctx context.Context, id string) (*Lease, error) {

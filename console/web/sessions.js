@@ -33,10 +33,10 @@ export function Pager({ next, cursor }) {
 
 function Line({ s }) {
   return html`<tr>
-    <td><${StatusBadge} status=${s.run} questions=${s.questions} /></td>
+    <td><${StatusBadge} status=${s.status} questions=${s.questions} /></td>
     <td class="main-cell"><a href=${sessionPath(s.id)}>${titleOf(s)}</a>
       <div class="sub muted">${s.title || s.first_prompt ? html`<span class="mono">${oneLine(s.id)}</span>` : ''}${s.tag && html` <${Badge} kind="plain">${oneLine(s.tag)}</${Badge}>`}
-        ${s.parent && html` <span>fork</span>`}${s.held_by && html` <span title=${oneLine(typeof s.held_by === 'string' ? s.held_by : JSON.stringify(s.held_by))}>open elsewhere</span>`}${s.owner && html` <span>of ${oneLine(s.owner)}</span>`}</div></td>
+        ${s.parent && html` <span>fork</span>`}${s.held_by && !s.held_by.here && html` <span title=${oneLine(typeof s.held_by === 'string' ? s.held_by : JSON.stringify(s.held_by))}>open elsewhere</span>`}${s.owner && html` <span>of ${oneLine(s.owner)}</span>`}</div></td>
     <td class="mono folder" title=${plain(s.cwd || '')}>${shortPath(s.cwd || '')}</td>
     <td class="model" title=${oneLine(s.model || '')}>${oneLine(s.model || '')}</td>
     <td class="num right">${s.message_count}</td>

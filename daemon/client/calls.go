@@ -23,19 +23,21 @@ type Page[T any] struct {
 // Session is a session's meta, and who writes it.
 type Session struct {
 	session.Meta
-	HeldBy *Holder `json:"held_by,omitempty"`
+	Status wire.Status `json:"status,omitempty"` // where its run stands now
+	HeldBy *Holder     `json:"held_by,omitempty"`
 }
 
-// UnmarshalJSON reads both.
+// UnmarshalJSON reads all of it.
 func (s *Session) UnmarshalJSON(b []byte) error {
 	var more struct {
-		HeldBy *Holder `json:"held_by"`
+		Status wire.Status `json:"status"`
+		HeldBy *Holder     `json:"held_by"`
 	}
 	if err := json.Unmarshal(b, &s.Meta); err != nil {
 		return err
 	}
 	err := json.Unmarshal(b, &more)
-	s.HeldBy = more.HeldBy
+	s.Status, s.HeldBy = more.Status, more.HeldBy
 	return err
 }
 
@@ -45,6 +47,7 @@ type Holder struct {
 	PID     int       `json:"pid"`
 	Command string    `json:"command"`
 	Since   time.Time `json:"since"`
+	Here    bool      `json:"here"` // it is the daemon that was asked
 }
 
 // SessionQuery filters [Client.Sessions].

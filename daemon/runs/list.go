@@ -177,7 +177,49 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*wire.RunInfo, error) 
 			}
 		}
 	}
-	return info, r.countQuestions(ctx, info)
+	if err := r.countQuestions(ctx, info); err != nil {
+		return nil, err
+	}
+	info.Status = waits(info.Status, info.Questions) // in another daemon
+	return info, nil
+}
+
+// Stand is where the run of a session stands now, and how many questions are open in it.
+type Stand struct {
+	Status    wire.Status // "" of a session without a run
+	Questions int         // with those of the agents that work for it
+}
+
+// Stand says where the run of a session stands; asking is [session.Sessions.Asking].
+func (r *Runs) Stand(ctx context.Context, m session.Meta, asking map[string]int) (Stand, error) {
+	s := Stand{wire.Status(m.Run), m.Questions + asking[m.ID]}
+	if s.Status != wire.Running {
+		return s, nil
+	}
+	open := s.Questions
+	if x := r.lookup(m.ID); x != nil && x.begun() {
+		open += len(x.waiting())
+	} else {
+		lost, err := r.lost(ctx, &m)
+		switch {
+		case err != nil:
+			return s, err
+		case lost:
+			s.Status = wire.Interrupted
+		default:
+			s.Status = wire.Status(m.Run)
+		}
+	}
+	s.Status = waits(s.Status, open)
+	return s, nil
+}
+
+// waits is a status by what is open: a run on record as running may wait.
+func waits(s wire.Status, open int) wire.Status {
+	if s == wire.Running && open > 0 {
+		return wire.Waiting
+	}
+	return s
 }
 
 // countQuestions adds the open questions of the run's agents.
@@ -204,9 +246,7 @@ func (x *run) describeRunning(ctx context.Context, info *wire.RunInfo) error {
 	if err := x.r.countQuestions(ctx, info); err != nil {
 		return err
 	}
-	if info.Questions+len(info.Inputs) > 0 {
-		info.Status = wire.Waiting
-	}
+	info.Status = waits(info.Status, info.Questions+len(info.Inputs))
 	return nil
 }
 

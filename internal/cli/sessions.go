@@ -51,17 +51,24 @@ const (
 	stateDamaged = "damaged" // its log or its lease cannot be read
 )
 
-// state looks at how the last turn stands and, when that leaves it open or a run goes on,
-// at who holds the session. What anybody may append, and what happens between turns, says
-// nothing about the turn.
-func state(ctx context.Context, s *session.Sessions, m session.Meta) (string, *session.Lease) {
-	over := true
+// state looks at how the last turn stands and, when that leaves it open, a run goes on or
+// somebody asks, at who holds the session. What anybody may append, and what happens between
+// turns, says nothing about the turn. Asking is [session.Sessions.Asking].
+func state(ctx context.Context, s *session.Sessions, m session.Meta, asking map[string]int) (string, *session.Lease) {
+	runs, asks := m.Run == string(wire.Running), m.Questions+asking[m.ID] > 0
+	over, wants, given := true, false, map[string]bool{}
 walk:
 	for r, err := range s.Records(ctx, m.ID, session.Range{Reverse: true, Limit: 1000}) { // a run of several agents has no others
 		if err != nil {
 			return stateDamaged, nil
 		}
 		switch r.Kind {
+		case session.KindRunEvent:
+			var e wire.RunEvent
+			if runs && r.Payload != nil && json.Unmarshal(r.Payload, &e) == nil {
+				given[e.InputID] = given[e.InputID] || e.Event == wire.RunInputGiven
+				wants = wants || e.Event == wire.RunInputAsked && !given[e.InputID]
+			}
 		case session.KindTurnOpened, session.KindApprovalAsked, session.KindToolStarted:
 			over = false
 			break walk
@@ -74,14 +81,14 @@ walk:
 			}
 		}
 	}
-	if over && m.Run != string(wire.Running) {
+	if over && !runs && !asks {
 		return stateIdle, nil
 	}
 	held, err := s.Held(ctx, m.ID)
 	switch {
 	case err != nil:
 		return stateDamaged, nil
-	case m.Questions > 0:
+	case asks, wants && held != nil:
 		return stateWaiting, held
 	case held == nil:
 		return stateCrashed, nil

@@ -60,11 +60,15 @@ func (c *listCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
+	asking, err := sessions.Asking(ctx)
+	if err != nil {
+		return err
+	}
 	doc := listDoc{Sessions: []listedDoc{}, Next: page.Next}
 	for _, m := range page.Sessions {
 		d := listedDoc{Meta: m}
 		var lease *session.Lease
-		if d.State, lease = state(ctx, sessions, m); lease != nil {
+		if d.State, lease = state(ctx, sessions, m, asking); lease != nil {
 			d.Holder, d.Since = &lease.Holder, &lease.Since
 		}
 		doc.Sessions = append(doc.Sessions, d)

@@ -53,7 +53,11 @@ func (c *showCmd) run(ctx context.Context, p *Program) error {
 		if err != nil {
 			return err
 		}
-		st, lease := state(ctx, s, m)
+		asking, err := s.Asking(ctx)
+		if err != nil {
+			return err
+		}
+		st, lease := state(ctx, s, m, asking)
 		if c.JSON {
 			d := showDoc{Session: loaded.Meta, State: st, Items: []json.RawMessage{}, Notices: loaded.Notices}
 			for _, it := range loaded.Items {
