@@ -99,14 +99,15 @@ func loadedFile(f instructions.File) hook.Input {
 	}
 }
 
-// Observe has what was told of folders below told again when the transcript was rewritten,
-// and forgets which skills a turn has called.
+// Observe has what was told of folders below, and skills, told again when the transcript was
+// rewritten, and forgets which skills a turn has called.
 func (b *toolbox) Observe(_ string, e agent.Event) {
 	switch e.(type) {
 	case agent.MutationFinished:
 		if b.instructions != nil {
 			b.instructions.Forget()
 		}
+		b.skills.Forget()
 	case agent.TurnFinished:
 		b.skills.EndTurn()
 	}

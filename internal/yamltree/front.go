@@ -2,6 +2,8 @@ package yamltree
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
@@ -26,7 +28,7 @@ type Text struct {
 // Split takes a text apart. Front matter is YAML between a first line --- and the next
 // such line. One that is not closed, and one that is no object, are errors. A byte
 // order mark is left out, and a text must be UTF-8. Errors are *[Error], with offsets
-// of the whole text.
+// of the whole text. A colon in a line of prose, such as a description, needs no quotes.
 func Split(source []byte) (Text, error) {
 	if !utf8.Valid(source) {
 		return Text{}, &Error{Offset: -1, What: "not UTF-8", Hint: "save the file as UTF-8"}
@@ -65,7 +67,10 @@ func Split(source []byte) (Text, error) {
 	}
 	n, err := Parse(front)
 	if err != nil {
-		return Text{}, err
+		var ok bool
+		if n, ok = lenient(front); !ok {
+			return Text{}, err
+		}
 	}
 	if n.Kind == jsontree.Null {
 		return t, nil
@@ -75,6 +80,41 @@ func Split(source []byte) (Text, error) {
 	}
 	t.Front = n
 	return t, nil
+}
+
+// prose are the keys whose one line is often written with a colon in it and without quotes.
+var prose = []string{"description", "when_to_use", "when-to-use", "argument-hint"}
+
+// lenient parses front matter that is YAML but for a colon in the prose of a line, as other
+// programs read it: "description: Use it when: somebody asks". Letters stand for the text
+// while it is parsed, as many as it has bytes, so that offsets stay.
+func lenient(front []byte) (jsontree.Node, bool) {
+	masked := bytes.Clone(front)
+	said := map[string]string{} // by key
+	for at := 0; at < len(front); {
+		l, next := line(front, at)
+		key, _, _ := bytes.Cut(l, []byte(": "))
+		text, _, _ := bytes.Cut(l[min(len(key)+1, len(l)):], []byte(" #"))
+		text = bytes.TrimSpace(text)
+		colon := bytes.Contains(text, []byte(": ")) || bytes.HasSuffix(text, []byte(":"))
+		if slices.Contains(prose, string(key)) && colon && !bytes.ContainsAny(text[:1], "\"'|>[{&*!%@`#") {
+			start := at + bytes.Index(l, text)
+			copy(masked[start:], bytes.Repeat([]byte{'x'}, len(text)))
+			said[string(key)] = string(text)
+		}
+		at = next
+	}
+	n, err := Parse(masked)
+	if err != nil || len(said) == 0 || n.Kind != jsontree.Object {
+		return n, false
+	}
+	for i := range n.Members {
+		m := &n.Members[i]
+		if text, ok := said[m.Key]; ok {
+			m.Value.Text = strings.Replace(m.Value.Text, strings.Repeat("x", len(text)), text, 1)
+		}
+	}
+	return n, true
 }
 
 // line is the line at an offset, without its end, and where the next one begins.

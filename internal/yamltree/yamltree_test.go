@@ -118,7 +118,7 @@ func TestSplitFlawsKnowTheirLine(t *testing.T) {
 		{"---\n- a\n---\n", "2:1: the front matter must be an object, not a list"},
 		{"---\n\nname: *b\n---\n", "3:7: there is no anchor"},
 		{"---\nx: \"\n---\n", "2:4"},
-		{"---\ndescription: Use it: always\n---\n", "2:14: not YAML: mapping value is not allowed in this context"},
+		{"---\nabout: Use it: always\n---\n", "2:8: not YAML: mapping value is not allowed in this context"},
 		{"---\nx: " + strings.Repeat("y", 70_000) + "\n---\n", "2:1: the front matter is larger"},
 		{"\xff", "0:0: not UTF-8"},
 	} {
@@ -130,9 +130,44 @@ func TestSplitFlawsKnowTheirLine(t *testing.T) {
 }
 
 func TestAColonInATextHasAHint(t *testing.T) {
-	_, err := yamltree.Split([]byte("---\ndescription: Use it: always\n---\n"))
+	_, err := yamltree.Split([]byte("---\nabout: Use it: always\n---\n"))
 	if e, ok := errors.AsType[*yamltree.Error](err); !ok || !strings.Contains(e.Hint, "in quotes") {
 		t.Errorf("%#v", err)
+	}
+}
+
+// Other programs read such a line, and people write it.
+func TestAColonInProse(t *testing.T) {
+	for in, want := range map[string]string{
+		"description: Use it when: somebody asks":                          "Use it when: somebody asks",
+		"description: Use it when: xxxx: x\r":                              "Use it when: xxxx: x",
+		"description: Für: Äpfel # a comment":                              "Für: Äpfel",
+		"description: Use it when:":                                        "Use it when:",
+		"when_to_use: a: b\ndescription: c: d":                             "c: d",
+		"description: one: two\n  three":                                   "one: two three",
+		"description: |\n  one: two":                                       "one: two",
+		"description: 'one: two'":                                          "one: two",
+		"description: see https://example.org:80/x":                        "see https://example.org:80/x",
+		"description: a \"quoted\": word":                                  `a "quoted": word`,
+		"name: x\ndescription: one: two\nallowed-tools: [Read, Bash(x:*)]": "one: two",
+	} {
+		text := "---\n" + in + "\nlast: at\n---\nbody"
+		got, err := yamltree.Split([]byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", in, err)
+			continue
+		}
+		if said := strings.TrimSpace(got.Front.Field("description").Text); said != want {
+			t.Errorf("%q: got %q, want %q", in, said, want)
+		}
+		if at := got.Front.Field("last").At; text[at:at+2] != "at" {
+			t.Errorf("%q: the offset %d is not that of its value", in, at)
+		}
+	}
+	for _, in := range []string{"description: 'a: b", "description: {a: b: c", "description: a: b\nname: c: d", "description: a: b\n\tx: y", "- description: a: b"} {
+		if got, err := yamltree.Split([]byte("---\n" + in + "\n---\n")); err == nil {
+			t.Errorf("%q: taken as %+v", in, got.Front)
+		}
 	}
 }
 

@@ -144,7 +144,8 @@ func TestParse(t *testing.T) {
 		{"---\nname: a--b\ndescription: d\n---\nbody", `2:7: the name "a--b" is not`},
 		{"---\nname: 5\ndescription: d\n---\nbody", "2:7: name must be a text, not 5"},
 		{"---\nname: x\ndescription: " + strings.Repeat("é", 1025) + "\n---\nbody", "3:14: description has 1025 characters"},
-		{"---\nname: x\ndescription: Use it: now\n---\nbody", "3:14: not YAML"},
+		{"---\nname: x\ndescription: Use it: now\n---\nbody", ""},
+		{"---\nname: x: y\ndescription: d\n---\nbody", "2:7: not YAML"},
 		{head + "---\n", "it says nothing"},
 		{head + "---\n" + strings.Repeat("x", skills.MaxBody+1), "larger than 100 KiB"},
 		{head + "allowed-tools: Bash(git\n---\nbody", `4:16: allowed-tools: rule "Bash(git"`},
@@ -190,6 +191,42 @@ func call(t *testing.T, x tool.Tool, in map[string]string) tool.Result {
 }
 
 func text(r tool.Result) string { return transcript.Item{Parts: r.Content}.Text() }
+
+// What the turn has read is not given twice, unless something else is asked for or the
+// transcript may have lost it.
+func TestASkillIsGivenOnceInATurn(t *testing.T) {
+	dir := world(t, map[string]string{"a/SKILL.md": skill("a", ""), "b/SKILL.md": skill("b", "")})
+	s, err := skills.New(skills.Discover([]skills.Place{{Dir: dir}}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	give := func(session, name, args string) string {
+		t.Helper()
+		in, err := json.Marshal(map[string]string{"skill": name, "args": args})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Tools()[0].Run(t.Context(), &tool.Call{ID: "1", Session: session, Tool: "Skill", Input: in})
+		if err != nil || r.IsError {
+			t.Fatalf("%v %v", r, err)
+		}
+		return text(r)
+	}
+	const read = "Skill already read."
+	for _, first := range [][3]string{{"s", "a", ""}, {"s", "a", "x"}, {"s", "b", ""}, {"t", "a", ""}} {
+		if got := give(first[0], first[1], first[2]); got == read {
+			t.Errorf("%q was never given", first)
+		}
+	}
+	if got := give("s", "a", ""); got != read {
+		t.Errorf("the second time: %q", got)
+	}
+	for name, over := range map[string]func(){"the turn ends": s.EndTurn, "the transcript is rewritten": s.Forget} {
+		if over(); give("s", "a", "") == read || give("s", "a", "") != read {
+			t.Errorf("after %s it is not given once", name)
+		}
+	}
+}
 
 func TestTheTool(t *testing.T) {
 	files := map[string]string{"mine/SKILL.md": skill("mine", "disable-model-invocation: true\n")}

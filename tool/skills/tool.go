@@ -33,7 +33,8 @@ type Skills struct {
 	tool tool.Tool
 
 	mu     sync.Mutex
-	active map[string]bool
+	active map[string]bool // by name
+	given  map[string]bool // by session, name and arguments
 }
 
 type input struct {
@@ -46,7 +47,7 @@ const about = "Gives you a skill: instructions for a kind of work, which you the
 
 // New makes the tool for the skills that a model may call; nil when there are none.
 func New(set *Set, o *Options) (*Skills, error) {
-	s := &Skills{set: set, active: map[string]bool{}}
+	s := &Skills{set: set, active: map[string]bool{}, given: map[string]bool{}}
 	if o != nil {
 		s.opts = *o
 	}
@@ -75,6 +76,28 @@ func (s *Skills) EndTurn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.active)
+	clear(s.given)
+}
+
+// Forget has the skills that the turn has called given again, since the transcript may not
+// have them any more.
+func (s *Skills) Forget() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.given)
+}
+
+// again reports whether the turn has called the skill so before.
+func (s *Skills) again(call *tool.Call, sk *Skill, args string) bool {
+	key := call.Session + "\x00" + sk.Name + "\x00" + args
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.given[key]
+	s.given[key] = true
+	return was
 }
 
 func (s *Skills) offered() []*Skill {
@@ -152,6 +175,9 @@ func (s *Skills) run(ctx context.Context, call *tool.Call, in input) (tool.Resul
 	}
 	if err := s.enter(ctx, call, sk); err != nil {
 		return tool.Failure("the skill " + sk.Name + " cannot be used: " + err.Error()), nil //nolint:nilerr // the model is told
+	}
+	if s.again(call, sk, in.Args) {
+		return tool.Text("Skill already read."), nil
 	}
 	return tool.Text(sk.Text(in.Args)), nil
 }
