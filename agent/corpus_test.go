@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -30,14 +31,14 @@ func TestCorpusOfTheOpenAgentSDK(t *testing.T) {
 			"agent_loop-004":    checkStops,
 			"agent_loop-005":    checkStops,
 			"agent_loop-006":    checkStatuses,
-			"agent_loop-011":    by(testCompactionThreshold),
+			"agent_loop-011":    testCompactionThreshold,
 			"agent_loop-013":    by(TestCompaction),
 			"agent_loop-015":    by(TestFallbackModelGoesOnWithTheLoop),
 			"agent_loop-016":    by(testDeltasComeBeforeTheEnd),
 			"agent_loop-018":    by(TestCostCountsCachedTokens),
 			"agent_loop-020":    by(testItemsAreExposed),
-			"tool_executor-001": by(TestCallsThatWriteRunInOrderAndReadsSeeThem),
-			"tool_executor-002": by(testAtMostTenSideBySide),
+			"tool_executor-001": checkRound,
+			"tool_executor-002": checkRound,
 			"tool_executor-009": by(TestCallsThatWriteRunInOrderAndReadsSeeThem),
 			"tool_executor-011": by(testOnlyOfferedToolsRun),
 		},
@@ -75,10 +76,10 @@ func TestCorpusOfAgentkit(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "loop", "persistence"),
 		map[string]func(*testing.T, corpus.Case){
 			"ak-loop-004":    by(TestDriverSteps),
-			"ak-loop-011":    by(TestEveryCallGetsExactlyOneResult),
+			"ak-loop-011":    checkNoAnswer,
 			"ak-loop-008":    by(TestInterruptLeavesTheBackground),
 			"ak-loop-010":    by(TestInterruptLeavesTheBackground),
-			"ak-loop-012":    by(TestEveryCallGetsExactlyOneResult),
+			"ak-loop-012":    checkNoAnswer,
 			"ak-loop-013":    by(TestToolsCanChangeBetweenTurns),
 			"ak-loop-016":    by(TestMutators),
 			"ak-persist-001": by(TestTranscriptObserver),
@@ -97,12 +98,20 @@ func TestCorpusOfAgentkit(t *testing.T) {
 		})
 }
 
-func testCompactionThreshold(t *testing.T) {
+func testCompactionThreshold(t *testing.T, given corpus.Case) {
 	const window = 200_000
+	var in struct{ Tokens string }
+	var expect struct{ Compacted bool }
+	given.Strict(t, given.Input, &in)
+	given.Strict(t, given.Expect, &expect)
+	var full int64
+	if _, err := fmt.Sscanf(in.Tokens, ">=%d", &full); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		tokens int64
 		want   bool
-	}{{187_000, true}, {150_000, false}} {
+	}{{full, expect.Compacted}, {window, expect.Compacted}, {full - 1000, !expect.Compacted}, {1000, !expect.Compacted}} {
 		m := play(t, step{text: "1", usage: &transcript.Usage{Input: c.tokens}}, step{text: "the story"}, step{text: "2"})
 		m.info.Context = window
 		if !c.want {
@@ -145,43 +154,6 @@ func testItemsAreExposed(t *testing.T) {
 	prompt(t, a, "go")
 	if n := len(a.Snapshot().Items); n < 1 {
 		t.Errorf("%d items", n)
-	}
-}
-
-func testAtMostTenSideBySide(t *testing.T) {
-	const calls = 15
-	inside := make(chan struct{}, calls)
-	most := 0
-	gate := make(chan struct{})
-	go func() {
-		for range 10 {
-			<-inside
-		}
-		close(gate)
-	}()
-	running := make(chan int, 1)
-	running <- 0
-	look := probe{name: "Look", readOnly: true, run: func(context.Context, *tool.Call) (tool.Result, error) {
-		n := <-running + 1
-		most = max(most, n)
-		running <- n
-		inside <- struct{}{}
-		<-gate
-		running <- <-running - 1
-		return tool.Text("x"), nil
-	}}
-	var uses []transcript.ToolUse
-	for i := range calls {
-		uses = append(uses, use(string(rune('a'+i)), "Look", `{}`))
-	}
-	a := newAgent(t, play(t, step{uses: uses}, step{text: "ok"}), agent.Options{Tools: registry(t, look)})
-	prompt(t, a, "go")
-	results := 0
-	for _, e := range a.Snapshot().Items {
-		results += len(e.ResultIDs())
-	}
-	if results != calls || most != 10 {
-		t.Errorf("%d results, at most %d side by side", results, most)
 	}
 }
 

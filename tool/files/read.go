@@ -81,7 +81,7 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 		return f.image(p, info, r.in, mime)
 	}
 	if why := notText(head); why != "" {
-		return tool.Failure(fmt.Sprintf("%s: %s (%d bytes)", p.Abs, why, info.Size())), nil
+		return refuseBinary(p, info, r.in, why), nil
 	}
 	if isNotebook(p.Abs) && info.Size() <= maxWhole {
 		return f.readNotebook(p, info, r, in)
@@ -207,6 +207,18 @@ func (f *Files) image(p tool.Place, info fs.FileInfo, in io.Reader, mime string)
 	out := tool.Result{Content: []transcript.Part{transcript.Media{MIME: mime, Data: data}}}
 	f.shows(&out, p, digest(info, sum[:]))
 	return out, nil
+}
+
+// refuseBinary says what there is instead of text; of a file beyond maxWhole without its sum.
+func refuseBinary(p tool.Place, info fs.FileInfo, in io.Reader, why string) tool.Result {
+	about := fmt.Sprintf("%d bytes", info.Size())
+	if info.Size() <= maxWhole {
+		sum := sha256.New()
+		if _, err := io.Copy(sum, io.LimitReader(in, maxWhole)); err == nil {
+			about += fmt.Sprintf(", sha256 %x", sum.Sum(nil))
+		}
+	}
+	return tool.Failure(fmt.Sprintf("%s: %s (%s)", p.Abs, why, about))
 }
 
 func isImage(mime string) bool {

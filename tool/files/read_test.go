@@ -4,6 +4,7 @@ package files_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -72,7 +73,7 @@ func TestReadRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"bin": "is a binary file (3 bytes)", "utf16": "is UTF-16 text; convert it with iconv", "huge.png": "the image is larger than 5242880 bytes",
+		"bin": fmt.Sprintf("is a binary file (3 bytes, sha256 %x)", sha256.Sum256([]byte("a\x00b"))), "utf16": "is UTF-16 text; convert it with iconv", "huge.png": "the image is larger than 5242880 bytes",
 		"pipe": "is a named pipe", "dir": "is a directory", "out": "outside the session's folders", "none": "File not found",
 		"/etc/passwd": "hint: holdfast run --add-dir /etc", "": "empty", "a\x00": "NUL",
 	} {

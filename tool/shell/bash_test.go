@@ -3,6 +3,7 @@ package shell_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -305,7 +306,7 @@ func TestBashFlood(t *testing.T) {
 		if !found {
 			t.Fatalf("no file named in %q", got)
 		}
-		path, _, _ = strings.Cut(path, " …]")
+		path, _, _ = strings.Cut(path, " (sha256 ")
 		info, err := os.Stat(path)
 		if err != nil || info.Size() != 1<<20 || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info, err)
@@ -323,6 +324,9 @@ func TestBashLongOutputIsKept(t *testing.T) {
 			t.Fatalf("%v, %v, %q", files, err, got)
 		}
 		kept, err := os.ReadFile(files[0])
+		if about := fmt.Sprintf(" (%d bytes, sha256 %x)", len(kept), sha256.Sum256(kept)); !strings.Contains(got, files[0]+about) {
+			t.Errorf("no %q in %q", about, got)
+		}
 		want, _ := exec.Command("seq", "1000").Output()
 		if err != nil || !bytes.Equal(kept, want) {
 			t.Errorf("kept %d bytes, %v", len(kept), err)

@@ -2,7 +2,9 @@ package shell
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
+	"hash"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +22,7 @@ type output struct {
 	tail  []byte // the last bytes after head; cut back now and then
 	total int64
 	file  *os.File
+	sum   hash.Hash // of what was written to it
 	wrote int64
 	err   error // of the file
 }
@@ -55,6 +58,7 @@ func (o *output) spill() {
 		o.file = nil
 		return
 	}
+	o.sum = sha256.New()
 	o.keep(o.head)
 	o.keep(o.tail)
 }
@@ -66,6 +70,7 @@ func (o *output) keep(b []byte) {
 	}
 	n, err := o.file.Write(b[:min(int64(len(b)), room)])
 	o.wrote += int64(n)
+	o.sum.Write(b[:n])
 	o.err = err
 }
 
@@ -86,9 +91,9 @@ func (o *output) text() string {
 	where := "they were not kept"
 	switch {
 	case o.file != nil && o.err == nil && o.wrote == o.total:
-		where = "the whole output is in " + o.file.Name()
+		where = fmt.Sprintf("the whole output is in %s (%d bytes, sha256 %x)", o.file.Name(), o.wrote, o.sum.Sum(nil))
 	case o.file != nil && o.wrote > 0:
-		where = fmt.Sprintf("the first %d bytes are in %s", o.wrote, o.file.Name())
+		where = fmt.Sprintf("the first %d bytes are in %s (sha256 %x)", o.wrote, o.file.Name(), o.sum.Sum(nil))
 	}
 	return fmt.Sprintf("%s\n...(truncated)... [… %d bytes left out; %s …]\n%s", printable(head), left, where, printable(tail))
 }
