@@ -67,7 +67,7 @@ type applying struct {
 
 func (a *applying) files(ctx context.Context) error {
 	list := a.p.changing()
-	if len(list) > 0 && !a.p.o.Transcript {
+	if len(list) > 0 && (!a.p.o.Transcript || a.p.o.Fork) { // the session's transcript stays
 		// Before the first one: a crash after the last would leave the model untold.
 		if err := a.tell(ctx, list); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/file"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 func TestFilesAreTakenBack(t *testing.T) {
@@ -299,6 +301,22 @@ func TestTranscriptsAreTakenBack(t *testing.T) {
 	d.must(err)
 	if len(state.Queue) != 1 || !strings.Contains(state.Queue[0].Text(), d.path("a")) {
 		t.Errorf("told: %+v", state.Queue)
+	}
+	// So is that of a session whose files go back with a fork.
+	h = d.goOn(id)
+	at = h.log.Head()
+	h.edits("b", "b1")
+	h.ends()
+	r = d.apply(id, Options{To: at, Transcript: true, Fork: true})
+	state, err = d.s.StateAt(t.Context(), id, mustHead(t, d.s, id))
+	d.must(err)
+	if len(state.Queue) != 2 || !strings.Contains(state.Queue[1].Text(), d.path("b")) {
+		t.Errorf("told: %+v", state.Queue)
+	}
+	state, err = d.s.StateAt(t.Context(), r.Forked, mustHead(t, d.s, r.Forked))
+	d.must(err)
+	if slices.ContainsFunc(state.Queue, func(e transcript.Encoded) bool { return strings.Contains(e.Text(), d.path("b")) }) {
+		t.Errorf("the fork is told: %+v", state.Queue)
 	}
 }
 
