@@ -45,18 +45,22 @@ func (w *Worktree) make(ctx context.Context, name string) (*checkout, error) {
 
 // add has git make the worktree, unless it has it.
 func (w *Worktree) add(ctx context.Context, at *checkout) error {
-	common, err := w.git(ctx, at.repo, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	repo, err := w.at(ctx, at.repo)
+	if err != nil {
+		return err
+	}
+	common, err := repo.git(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	if err != nil {
 		return err
 	}
 	if err := w.mend(at, common); err != nil {
 		return err
 	}
-	switch known, whole, err := w.known(ctx, at); {
+	switch known, whole, err := repo.known(ctx, at); {
 	case err != nil || whole:
 		return err
 	case known:
-		if err := w.clear(ctx, at); err != nil {
+		if err := repo.clear(ctx, at); err != nil {
 			return err
 		}
 	}
@@ -67,10 +71,10 @@ func (w *Worktree) add(ctx context.Context, at *checkout) error {
 		return err
 	}
 	args := addArgs(at.path, at.branch)
-	if _, err := w.git(ctx, at.repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+at.branch); err == nil {
+	if _, err := repo.git(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+at.branch); err == nil {
 		args = []string{"worktree", "add", at.path, at.branch} // its branch was kept
 	}
-	_, err = w.git(ctx, at.repo, args...)
+	_, err = repo.git(ctx, args...)
 	at.made = err == nil
 	return err
 }
@@ -107,8 +111,8 @@ func (w *Worktree) mend(at *checkout, common string) error {
 
 // known reports whether git has the worktree, and whether it was made to the end: until
 // then git keeps it locked.
-func (w *Worktree) known(ctx context.Context, at *checkout) (known, whole bool, err error) {
-	list, err := w.git(ctx, at.repo, "worktree", "list", "--porcelain")
+func (s *site) known(ctx context.Context, at *checkout) (known, whole bool, err error) {
+	list, err := s.git(ctx, "worktree", "list", "--porcelain")
 	for one := range strings.SplitSeq(list, "\n\n") {
 		if lines := strings.Split(one, "\n"); slices.Contains(lines, "worktree "+at.path) {
 			return true, !slices.Contains(lines, "locked initializing"), err
@@ -118,15 +122,15 @@ func (w *Worktree) known(ctx context.Context, at *checkout) (known, whole bool, 
 }
 
 // clear takes away a worktree that was left half made: nobody was ever in it.
-func (w *Worktree) clear(ctx context.Context, at *checkout) error {
-	p, err := w.folders.Locate(at.path)
+func (s *site) clear(ctx context.Context, at *checkout) error {
+	p, err := s.w.folders.Locate(at.path)
 	if err != nil {
 		return refuse("%v", err)
 	}
 	if err := p.Root.RemoveAll(p.Rel); err != nil {
 		return err
 	}
-	_, err = w.git(ctx, at.repo, "worktree", "remove", "--force", "--force", at.path)
+	_, err = s.git(ctx, "worktree", "remove", "--force", "--force", at.path)
 	return err
 }
 

@@ -317,11 +317,15 @@ func (w *Worktree) commits(ctx context.Context, at *checkout) (string, error) {
 }
 
 func (w *Worktree) remove(ctx context.Context, at *checkout, discard bool) error {
-	if _, err := w.git(ctx, at.repo, removeArgs(at.path, discard)...); err != nil {
+	repo, err := w.at(ctx, at.repo)
+	if err != nil {
+		return err
+	}
+	if _, err := repo.git(ctx, removeArgs(at.path, discard)...); err != nil {
 		return err
 	}
 	// Without a loss: lossless has looked, or the person wants it gone.
-	if _, err := w.git(ctx, at.repo, "branch", "-D", at.branch); err != nil {
+	if _, err := repo.git(ctx, "branch", "-D", at.branch); err != nil {
 		return err
 	}
 	if w.o.Removed != nil {
