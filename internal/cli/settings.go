@@ -65,33 +65,16 @@ func (p *Program) notice(s *settings.Settings) {
 	}
 }
 
-// splitRules takes the rules of a flag apart: they are separated by commas and
-// spaces that are not in parentheses.
+// splitRules takes the rules of a flag apart.
 func splitRules(flag string, given []string) ([]settings.Flag, error) {
 	var rules []settings.Flag
 	for _, text := range given {
-		depth, start := 0, 0
-		add := func(end int) {
-			if word := strings.TrimSpace(text[start:end]); word != "" {
-				rules = append(rules, settings.Flag{Name: flag, Text: word})
-			}
-			start = end + 1
-		}
-		for i := 0; i < len(text); i++ {
-			switch c := text[i]; {
-			case c == '\\':
-				i++
-			case c == '(':
-				depth++
-			case c == ')':
-				depth--
-			case depth <= 0 && strings.IndexByte(", \t\n", c) >= 0:
-				add(i)
-			}
-		}
-		add(len(text))
-		if strings.Trim(text, ", \t\n") == "" {
+		words := policy.SplitRules(text)
+		if len(words) == 0 {
 			return nil, usage(flag+" is empty", "name a tool, or leave the flag out")
+		}
+		for _, word := range words {
+			rules = append(rules, settings.Flag{Name: flag, Text: word})
 		}
 	}
 	return rules, nil

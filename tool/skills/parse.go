@@ -246,7 +246,7 @@ func (p *parser) words(m *jsontree.Member) []string {
 	var list []string
 	switch m.Value.Kind {
 	case jsontree.Text:
-		list = split(m.Value.Text)
+		list = policy.SplitRules(m.Value.Text)
 	case jsontree.List:
 		for i := range m.Value.Items {
 			if item := &m.Value.Items[i]; item.Kind != jsontree.Text {
@@ -275,33 +275,6 @@ func (p *parser) tools(m *jsontree.Member) []string {
 			what := strings.TrimPrefix(err.Error(), policy.ErrInvalid.Error()+": ")
 			p.wrong(m.Value.At, "write tools and rules: Read, Bash(git diff:*)", "allowed-tools: %s", what)
 		}
-	}
-	return list
-}
-
-// split takes a list apart at commas and white space that are not in parentheses.
-func split(text string) (list []string) {
-	depth, start := 0, 0
-	add := func(end int) {
-		if word := strings.TrimSpace(text[start:end]); word != "" {
-			list = append(list, word)
-		}
-		start = end + 1
-	}
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\':
-			i++
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case depth <= 0 && strings.IndexByte(", \t\n", c) >= 0:
-			add(i)
-		}
-	}
-	if start < len(text) {
-		add(len(text))
 	}
 	return list
 }
