@@ -18,6 +18,21 @@ type part struct{ *slow }
 
 func (part) Awaited(*tool.Call) bool { return true }
 
+// works has an agent work, and does something when its first turn has ended.
+func works(ctx context.Context, t *testing.T, a *agent.Agent, then func()) (all []agent.Event) {
+	t.Helper()
+	for e, err := range a.Work(ctx, transcript.Text{Text: "begin"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+		if _, ok := e.(agent.TurnFinished); ok && told[agent.TurnFinished](all) == 1 {
+			then()
+		}
+	}
+	return all
+}
+
 func TestAwaitWaitsForWhatIsPartOfTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work, server := newSlow("work", 0), newSlow("server", 0)
@@ -89,16 +104,7 @@ func TestWorkAnswersWhatGoesOnInTheBackground(t *testing.T) {
 		a := newAgent(t, m, agent.Options{
 			Sessions: session.New(store, nil), Tools: registry(t, part{work}), Background: agent.NewBackground(nil), MaxTurns: 3,
 		})
-		var all []agent.Event
-		for e, err := range a.Work(t.Context(), transcript.Text{Text: "begin"}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, e)
-			if _, ok := e.(agent.TurnFinished); ok && told[agent.TurnFinished](all) == 1 {
-				work.end <- tool.Text("done")
-			}
-		}
+		all := works(t.Context(), t, a, func() { work.end <- tool.Text("done") })
 		res := last(t, all)
 		if told[agent.Result](all) != 1 || told[agent.TurnFinished](all) != 2 || res.Text != "it is done" || res.Turns != 3 || res.Reason != agent.ReasonCompleted {
 			t.Errorf("%d results, %d turns, %+v", told[agent.Result](all), told[agent.TurnFinished](all), res)
@@ -114,16 +120,7 @@ func TestWorkIsBoundAsAWhole(t *testing.T) {
 		work := newSlow("work", 0)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "not any more"})
 		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: agent.NewBackground(nil), MaxTurns: 2})
-		var all []agent.Event
-		for e, err := range a.Work(t.Context(), transcript.Text{Text: "begin"}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, e)
-			if _, ok := e.(agent.TurnFinished); ok && told[agent.TurnFinished](all) == 1 {
-				work.end <- tool.Text("done")
-			}
-		}
+		all := works(t.Context(), t, a, func() { work.end <- tool.Text("done") })
 		if res := last(t, all); res.Reason != agent.ReasonMaxTurns || res.Turns != 2 {
 			t.Errorf("%+v", res)
 		}
@@ -140,16 +137,7 @@ func TestWorkIsInterruptedWhileItWaits(t *testing.T) {
 		a := newAgent(t, m, agent.Options{Tools: registry(t, part{work}), Background: agent.NewBackground(nil)})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		var all []agent.Event
-		for e, err := range a.Work(ctx, transcript.Text{Text: "begin"}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, e)
-			if _, ok := e.(agent.TurnFinished); ok {
-				stop()
-			}
-		}
+		all := works(ctx, t, a, stop)
 		if res := last(t, all); res.Reason != agent.ReasonInterrupted || res.Text != "it runs" {
 			t.Errorf("%+v", res)
 		}

@@ -26,11 +26,7 @@ this; holdfast trust does both.`
 }
 
 func (c *hooksTrustCmd) run(ctx context.Context, p *Program) error {
-	home, err := p.home()
-	if err != nil {
-		return err
-	}
-	list, err := settings.OpenTrust(home)
+	list, err := p.trust()
 	if err != nil {
 		return err
 	}

@@ -200,11 +200,7 @@ func (c *mcpScopeFlags) settled(p *Program, before *settings.Settings) (*setting
 	if !trusted(before) {
 		return s, nil
 	}
-	home, err := p.home()
-	if err != nil {
-		return nil, err
-	}
-	list, err := settings.OpenTrust(home)
+	list, err := p.trust()
 	if err != nil {
 		return nil, err
 	}
@@ -291,11 +287,7 @@ func (c *mcpRemoveCmd) run(_ context.Context, p *Program) error {
 }
 
 func (p *Program) forgetServer(project, name string) error {
-	home, err := p.home()
-	if err != nil {
-		return err
-	}
-	list, err := settings.OpenTrust(home)
+	list, err := p.trust()
 	if err != nil {
 		return err
 	}

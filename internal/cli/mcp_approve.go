@@ -120,11 +120,7 @@ func (c *mcpNames) decide(ctx context.Context, p *Program, approved, sure bool) 
 
 // decideServer keeps a yes or a no to a server.
 func (p *Program) decideServer(s *settings.Settings, srv *settings.MCPServer, approved bool) error {
-	home, err := p.home()
-	if err != nil {
-		return err
-	}
-	list, err := settings.OpenTrust(home)
+	list, err := p.trust()
 	if err != nil {
 		return err
 	}
@@ -139,7 +135,7 @@ func (c *mcpRevokeCmd) run(_ context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	list, err := settings.OpenTrust(home)
+	list, err := p.trust()
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,15 @@ func (p *Program) settingsOf(folder string) (*settings.Settings, error) {
 	return p.loadSettings(dir, nil)
 }
 
+// trust is the list of what is trusted, in the program's own folder.
+func (p *Program) trust() (*settings.Trust, error) {
+	home, err := p.home()
+	if err != nil {
+		return nil, err
+	}
+	return settings.OpenTrust(home)
+}
+
 // userHome is the person's home folder, or "".
 func (p *Program) userHome() string {
 	if h := p.env("HOME"); strings.HasPrefix(h, "/") {

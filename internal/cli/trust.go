@@ -36,11 +36,7 @@ type trustDoc struct {
 }
 
 func (c *trustCmd) run(_ context.Context, p *Program) error {
-	home, err := p.home()
-	if err != nil {
-		return err
-	}
-	list, err := settings.OpenTrust(home)
+	list, err := p.trust()
 	if err != nil {
 		return err
 	}
@@ -51,7 +47,7 @@ func (c *trustCmd) run(_ context.Context, p *Program) error {
 		return c.list(p, list)
 	}
 	if c.Revoke {
-		return c.revoke(p, list, home)
+		return c.revoke(p, list)
 	}
 	s, err := p.settingsOf(c.Dir)
 	if err != nil {
@@ -118,7 +114,11 @@ func (c *trustCmd) list(p *Program, list *settings.Trust) error {
 }
 
 // revoke takes a folder off the list; the folder need not be there any more.
-func (c *trustCmd) revoke(p *Program, list *settings.Trust, home string) error {
+func (c *trustCmd) revoke(p *Program, list *settings.Trust) error {
+	home, err := p.home()
+	if err != nil {
+		return err
+	}
 	dir, err := p.anyFolder(c.Dir)
 	if err != nil {
 		return err
