@@ -242,7 +242,7 @@ func (c *mcpRemoveCmd) run(_ context.Context, p *Program) error {
 	var files []string
 	for _, scope := range scopes {
 		c.Scope = string(scope)
-		file, _, s, err := c.edit(p)
+		file, _, _, err := c.edit(p)
 		if err != nil {
 			return err
 		}
@@ -253,7 +253,6 @@ func (c *mcpRemoveCmd) run(_ context.Context, p *Program) error {
 		if there {
 			in, files = append(in, string(scope)), append(files, file)
 		}
-		_ = s
 	}
 	switch len(in) {
 	case 0:

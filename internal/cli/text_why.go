@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/settings"
 )
 
 // allowHint says what would let a call pass that was denied.
@@ -20,7 +21,11 @@ func allowHint(d *policy.Decision) string {
 	case strings.HasPrefix(d.By, "skill "):
 		return "the skill's allowed-tools leave no more until the turn ends"
 	case !slices.Contains([]string{"nobody", "timeout", "approval"}, d.By) && !strings.HasPrefix(d.By, "mode "):
-		return "no flag opens a deny: holdfast policy explain " + d.Tool + " says whose it is"
+		hint = "no flag opens a deny: "
+		if d.Rule != nil {
+			return hint + d.Rule.Rule + " of " + settings.Where(*d.Rule)
+		}
+		return hint + "holdfast policy show says what is in force"
 	case d.Mode == policy.ModePlan:
 		return hint + ", or with another --permission-mode: allow rules do not count in plan mode"
 	}
