@@ -34,11 +34,13 @@ type Definition struct {
 	MaxTurns       int         // model calls; 0 is no bound
 	Background     bool        // its calls always go on in the background
 	// Isolated has each work in a checkout of its own, Skills are what it has read when it
-	// begins, and Servers are MCP servers that it wants, of the run or of its own. All of them
-	// are for [SubagentOptions].Tools to see to; without it they are refused.
+	// begins, Servers are MCP servers that it wants, of the run or of its own, and Memory says
+	// whose a folder is that it keeps from session to session: user, project, local, or "" for
+	// none. All of them are for [SubagentOptions].Tools to see to; without it they are refused.
 	Isolated bool
 	Skills   []string
 	Servers  []string
+	Memory   string
 	Origin   string // where it was defined, for people
 }
 
@@ -73,6 +75,8 @@ type SubagentOptions struct {
 // Equipment is what a sub-agent works with.
 type Equipment struct {
 	Tools         *tool.Registry
+	Always        []tool.Tool            // that it has also where its definition's Tools do not name them
+	Folder        string                 // of its own, see [policy.Guards.Keep]; "" for none
 	Background    *Background            // see [Options].Background; ends with it
 	Return        func(dir string) error // see [Options].Return
 	Instructions  Instructions           // see [Options].Instructions
@@ -159,8 +163,8 @@ func NewSubagents(o *SubagentOptions) (*Subagents, error) {
 		if err := d.check(); err != nil {
 			return nil, fmt.Errorf("agent: %w", err)
 		}
-		if s.o.Tools == nil && (d.Isolated || len(d.Skills) > 0 || len(d.Servers) > 0) {
-			return nil, fmt.Errorf("agent: the sub-agent %s wants a checkout of its own, skills or MCP servers, and nothing here gives it that", d.Name)
+		if s.o.Tools == nil && (d.Isolated || len(d.Skills) > 0 || len(d.Servers) > 0 || d.Memory != "") {
+			return nil, fmt.Errorf("agent: the sub-agent %s wants a checkout of its own, skills, MCP servers or a memory, and nothing here gives it that", d.Name)
 		}
 		if slices.ContainsFunc(s.o.Definitions[:i], func(e Definition) bool { return e.Name == d.Name }) {
 			return nil, fmt.Errorf("agent: two kinds of sub-agents are called %q", d.Name)

@@ -123,6 +123,12 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_
 	if b.kind.Tools != nil {
 		e.Tools = e.Tools.Only(ofServers(e.Tools, b.kind.Tools)...)
 	}
+	if e.Tools, err = also(e.Tools, e.Always); err == nil && e.Folder != "" {
+		err = o.Guards.Keep(e.Folder)
+	}
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	for _, t := range b.extra { // in place of the parent's
 		without = append(without, t.Spec().Name)
 	}
@@ -134,6 +140,20 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_
 	}
 	o.Background, o.Return, o.Instructions, o.LoopObservers, o.Enter = e.Background, e.Return, e.Instructions, e.LoopObservers, e.Enter
 	return &e, nil
+}
+
+// also adds the tools whose names a registry does not have.
+func also(r *tool.Registry, more []tool.Tool) (*tool.Registry, error) {
+	list := r.Tools()
+	for _, t := range more {
+		if _, ok := r.Lookup(t.Spec().Name); !ok {
+			list = append(list, t)
+		}
+	}
+	if len(more) == 0 || len(list) == len(r.Tools()) {
+		return r, nil
+	}
+	return tool.NewRegistry(list...)
 }
 
 // ofServers puts the tools of MCP servers besides the names of those servers.

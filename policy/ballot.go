@@ -143,7 +143,7 @@ func (b *ballot) hook(h Said, in *view, k Kind) {
 func (b *ballot) weakly(h Said, grant string, in *view, k Kind) {
 	effect, mode := in.decide(k)
 	if effect == Deny || k.changes() && in.plans() {
-		h.Effect, h.Reason = None, strings.TrimPrefix(h.Reason+"; a hook does not open what "+mode.link()+" keeps shut", "; ")
+		h.Effect, h.Reason = None, strings.TrimPrefix(h.Reason+"; that does not open what "+mode.link()+" keeps shut", "; ")
 		b.say(h.Policy, h.Verdict)
 		return
 	}

@@ -28,6 +28,9 @@ func (g *Guard) chain() Chain {
 		rule := *src.confined
 		add(Link{Name: sandboxName, Stage: stageSandbox, Detail: "autoAllowBashIfSandboxed: what runs in the sandbox is not asked about", Rule: &rule})
 	}
+	if g.guards.folder != "" {
+		add(Link{Name: folderName, Stage: stageGrants, Detail: "files in " + g.guards.folder + " are the agent's own"})
+	}
 	for _, g := range v.grants {
 		if g.Tool == c.Tool {
 			add(Link{Name: g.Name, Stage: stageGrants, Detail: g.detail()})

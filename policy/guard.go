@@ -17,6 +17,7 @@ type guardsState struct {
 	parent *Guards
 	agent  string
 	own    Mode // as it was set; the one in force is never weaker than the parent's
+	folder string
 	limits []*limit
 }
 

@@ -15,6 +15,7 @@ const (
 	grantsName   = "grants"
 	callbackName = "canUseTool"
 	rulesName    = "rules"
+	folderName   = "own folder"
 )
 
 // maxRounds bounds how often the input of a call may be replaced and judged again.
@@ -106,8 +107,13 @@ func (g *Guard) round(ctx context.Context, v *view, d *Decision, requests []Requ
 func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 	src := g.guards.source
 	kind := src.world.kind(s)
+	own := g.guards.owns(s) && kind.kind != KindSecret
 	for _, n := range src.limits {
-		b.limit(n.Name, src.ask(ctx, n, s))
+		said := src.ask(ctx, n, s)
+		if own && n.Name == ProtectedName && said.Effect == Ask {
+			said = Verdict{Reason: "it is in the agent's own folder"}
+		}
+		b.limit(n.Name, said)
 	}
 	for _, l := range v.limits {
 		b.limit(l.Name, l.judge(s))
@@ -115,6 +121,9 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 	b.outside(s)
 	b.person(s)
 	b.grants(v.grants, s, v, kind.kind)
+	if own {
+		b.weakly(Said{Policy: folderName, Verdict: Verdict{Effect: Allow, Reason: "it is in the agent's own folder"}}, "", v, kind.kind)
+	}
 	for _, h := range v.hooks {
 		b.hook(h, v, kind.kind)
 	}

@@ -14,6 +14,7 @@
 //	skills: commit, review             # that it has read when it begins
 //	mcpServers:                        # besides those of its parent, for as long as it works
 //	  - tickets: {command: tickets}    # as in .mcp.json
+//	memory: project                    # a folder that outlives sessions; or user, local
 //	---
 //	You review changes.                # its system prompt
 //

@@ -116,12 +116,14 @@ func (r *reader) refuse(at int, hint, format string, args ...any) {
 	r.problem(true, at, hint, format, args...)
 }
 
+// memories are the places of a memory.
+var memories = []string{"user", "project", "local"}
+
 // pointless are fields that only say how a definition is shown.
 var pointless = []string{"color"}
 
 // unheeded are fields whose lack takes nothing away that guards anything.
 var unheeded = map[string]string{
-	"memory":        "nothing is kept for it from session to session",
 	"effort":        "it thinks as much as its parent",
 	"initialPrompt": "it is told its task only",
 }
@@ -180,6 +182,11 @@ func (r *reader) fields(front *jsontree.Node) {
 			r.d.Skills = r.names(m)
 		case "mcpServers":
 			r.mcpServers(m)
+		case "memory":
+			if v.Kind != jsontree.Text || !slices.Contains(memories, v.Text) {
+				r.refuse(v.At, "write "+strings.Join(memories, ", ")+", or leave it out", "memory: %s: there is no such place", v.Show())
+			}
+			r.d.Memory = v.Text
 		default:
 			r.other(m)
 		}

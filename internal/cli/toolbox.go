@@ -55,6 +55,7 @@ type toolbox struct {
 	settings *settings.Settings
 	hide     func(abs string) bool // from searches
 
+	memory string   // of a sub-agent's: the folder that its kind keeps; "" for none
 	crew   *crew    // whom the agent may give work to; nil: nobody
 	who    string   // of a teammate's: its name
 	wanted []string // of a sub-agent's: the tools that its kind names; nil: all
@@ -155,6 +156,12 @@ func (b *toolbox) over(ctx context.Context, cwd string, w agent.Workplace) (*too
 	}
 	roots := b.folders.Roots()
 	var err error
+	if sub.memory, err = b.memoryFolder(w.Definition); err != nil {
+		return nil, err
+	}
+	if sub.memory != "" {
+		roots = append(roots, sub.memory)
+	}
 	if sub.folders, err = tool.OpenFolders(roots[0], roots[1:]...); err != nil {
 		return nil, err
 	}

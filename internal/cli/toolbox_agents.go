@@ -122,7 +122,7 @@ func (c *crew) servers(kind string) (list []*settings.MCPServer) {
 	return list
 }
 
-// prepare gives a sub-agent the skills and the worktree that its kind wants.
+// prepare gives a sub-agent the skills, the memory and the worktree that its kind wants.
 func (b *toolbox) prepare(d agent.Definition, with *agent.Equipment) error {
 	list, err := b.given(d.Skills)
 	if err != nil {
@@ -130,6 +130,9 @@ func (b *toolbox) prepare(d agent.Definition, with *agent.Equipment) error {
 	}
 	for _, sk := range list {
 		with.Instructions.Text = strings.TrimPrefix(with.Instructions.Text+"\n\n"+sk.Text(""), "\n\n")
+	}
+	if err := b.remember(d, with); err != nil {
+		return err
 	}
 	begin := func(context.Context) (string, string, error) { return "", "", nil }
 	if d.Isolated {
@@ -289,6 +292,9 @@ func (b *toolbox) definitions() (*define.Set, error) {
 		}
 	}
 	set.Problems = append(set.Problems, serverProblems(b.settings, set)...)
+	if err := forgetful(b.settings, set); err != nil {
+		return nil, err
+	}
 	if !slices.ContainsFunc(set.Definitions, func(d agent.Definition) bool { return d.Name == agent.Worker.Name }) {
 		set.Definitions = append([]agent.Definition{agent.Worker}, set.Definitions...)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/hook"
@@ -72,7 +73,8 @@ func (b *toolbox) instruct(cwd string) error {
 		return nil
 	}
 	var err error
-	b.instructions, err = b.program.instructionsOf(b.settings, cwd, b.folders.Roots(), b.flags.NoContextFiles, &b.permissions)
+	folders := slices.DeleteFunc(b.folders.Roots(), func(dir string) bool { return dir == b.memory }) // its notes instruct nobody
+	b.instructions, err = b.program.instructionsOf(b.settings, cwd, folders, b.flags.NoContextFiles, &b.permissions)
 	if err == nil {
 		set := b.instructions
 		b.onClose(func() { _ = set.Close() })
