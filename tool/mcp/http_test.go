@@ -306,7 +306,7 @@ func TestOAuth(t *testing.T) {
 	if got := text(call(t, lookup(t, c, "mcp__web__echo"), `{"Text":"hi"}`)); got != "hi" {
 		t.Errorf("got %q", got)
 	}
-	files, err := filepath.Glob(tokens + "/*")
+	files, err := filepath.Glob(tokens + "/*.json")
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
@@ -325,7 +325,7 @@ func TestOAuth(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.Expiry = time.Now().Add(time.Second)
-	if err := store.save(g); err != nil {
+	if err := store.save(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
 	again, _ := open(t, &Options{Tokens: tokens}, def)
@@ -431,7 +431,7 @@ func TestTokensThatAreNotUsed(t *testing.T) {
 	c, _ := open(t, &Options{Tokens: t.TempDir()}, Server{Name: "web", URL: "https://x.example"})
 	s := c.tokens("https://x.example")
 	good := &grant{Version: grantVersion, URL: "https://x.example", Access: "a"}
-	if err := s.save(good); err != nil {
+	if err := s.save(t.Context(), good); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.load(); err != nil {

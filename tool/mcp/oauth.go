@@ -96,7 +96,7 @@ func (l *link) login(ctx context.Context, s *Server, show func(string)) error {
 		},
 		ScopeFilter: func(found []string) []string { return scopes(s.OAuth, before, found) },
 		NewTokenSource: func(ctx context.Context, o *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
-			return oauth2.StaticTokenSource(t), store.save(newGrant(s.URL, o, t))
+			return oauth2.StaticTokenSource(t), store.save(ctx, newGrant(s.URL, o, t))
 		},
 	}
 	c.introduce(config, s.OAuth)

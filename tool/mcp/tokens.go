@@ -53,8 +53,13 @@ func (g *grant) token() *oauth2.Token {
 	return &oauth2.Token{AccessToken: g.Access, RefreshToken: g.Refresh, TokenType: g.Type, Expiry: g.Expiry}
 }
 
-// tokenStore keeps the grant of one URL. Access is from this process one at a time;
-// several processes see each other's grants, since each looks before it renews one.
+// tokenStore keeps the grant of one URL. Access is from this process one at a time. Of
+// several processes one at a time changes a grant, and looks first at what it is by then:
+// some servers take a login back when a token is renewed twice.
+//
+//	access ─► load ─► good? ─► it
+//	                   └ no ─► lock ─► load ─► good? ─► it
+//	                                            └ no ─► renew ─► write
 type tokenStore struct {
 	mu   sync.Mutex
 	dir  string
@@ -128,10 +133,47 @@ func decodeGrant(raw []byte, at string) (*grant, error) {
 	return g, nil
 }
 
+// lockTime bounds how long others are waited for: they hold the lock while they renew a
+// token.
+const lockTime = 2 * time.Minute
+
+// lock takes the grant's lock among processes, until the function it returns is called.
+// Where the system has no locks, it holds for this one only.
+func (s *tokenStore) lock(ctx context.Context) (unlock func(), err error) {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("keep the token: %w", err)
+	}
+	f, err := os.OpenFile(s.file+".lock", os.O_CREATE|os.O_RDWR, 0o600) // it stays: to remove it would let two have it
+	if err != nil {
+		return nil, fmt.Errorf("lock the token: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, lockTime, errors.New("another program holds it"))
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		ok, err := diskfile.TryLock(f)
+		switch {
+		case ok, errors.Is(err, errors.ErrUnsupported):
+			return func() { diskfile.Unlock(f); _ = f.Close() }, nil
+		case err != nil:
+			return nil, errors.Join(fmt.Errorf("lock the token: %w", err), f.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("lock the token: %w", context.Cause(ctx)), f.Close())
+		case <-time.After(pause): // the kernel has no lock that waits for a bounded time
+		}
+	}
+}
+
 // save replaces the grant, whole or not at all.
-func (s *tokenStore) save(g *grant) error {
+func (s *tokenStore) save(ctx context.Context, g *grant) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	s.asked = nil
 	return s.write(g)
 }
@@ -140,9 +182,6 @@ func (s *tokenStore) write(g *grant) error {
 	raw, err := json.MarshalIndent(g, "", "  ")
 	if err != nil {
 		return err
-	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("keep the token: %w", err)
 	}
 	if err := diskfile.Write(s.file, append(raw, '\n')); err != nil {
 		return fmt.Errorf("keep the token: %w", err)
@@ -156,6 +195,14 @@ func (s *tokenStore) remove() error {
 	if s.dir == "" {
 		return nil
 	}
+	if _, err := os.Lstat(s.file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	unlock, err := s.lock(context.Background())
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := os.Remove(s.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -163,12 +210,20 @@ func (s *tokenStore) remove() error {
 }
 
 // want notes how the server wants a login, and the scopes that it has missed.
-func (s *tokenStore) want(asked http.Header, scopes []string) {
+func (s *tokenStore) want(ctx context.Context, asked http.Header, scopes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = http.Header{"Www-Authenticate": asked.Values("WWW-Authenticate")}
+	if _, err := s.load(); err != nil || len(scopes) == 0 || len(scopes) > 100 {
+		return
+	}
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return
+	}
+	defer unlock()
 	g, err := s.load()
-	if err != nil || len(scopes) == 0 || len(scopes) > 100 {
+	if err != nil {
 		return
 	}
 	for _, scope := range scopes {
@@ -186,17 +241,40 @@ const early = 30 * time.Second
 func (s *tokenStore) access(ctx context.Context, client *http.Client) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	old, token, err := s.current()
+	if old == nil {
+		return token, err
+	}
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if old, token, err = s.current(); old == nil { // somebody was faster
+		return token, err
+	}
+	return s.renew(ctx, client, old)
+}
+
+// current is the token when it is good, "" when there is none, or the grant that has to be
+// renewed before.
+func (s *tokenStore) current() (old *grant, token string, err error) {
 	g, err := s.load()
 	switch {
 	case errors.Is(err, errNoGrant):
-		return "", nil
+		return nil, "", nil
 	case err != nil:
-		return "", err
+		return nil, "", err
 	case g.Expiry.IsZero() || time.Until(g.Expiry) > early:
-		return g.Access, nil
+		return nil, g.Access, nil
 	case g.Refresh == "":
-		return "", ErrNeedsAuth
+		return nil, "", ErrNeedsAuth
 	}
+	return g, "", nil
+}
+
+// renew has the token of a grant renewed, and keeps it. The lock is held.
+func (s *tokenStore) renew(ctx context.Context, client *http.Client, g *grant) (string, error) {
 	o := oauth2.Config{
 		ClientID: g.ClientID, ClientSecret: g.ClientSecret, Scopes: g.Scopes,
 		Endpoint: oauth2.Endpoint{TokenURL: g.TokenURL, AuthStyle: oauth2.AuthStyle(g.AuthStyle)},
@@ -240,14 +318,42 @@ func (t *authorised) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if resp.StatusCode == http.StatusUnauthorized && token != "" {
+		if again := t.renewed(req, token); again != nil { // by somebody else, meanwhile
+			_ = resp.Body.Close()
+			if resp, err = t.next.RoundTrip(again); err != nil {
+				return nil, err
+			}
+		}
+	}
 	missing, scope := missingScopes(resp.Header)
 	if resp.StatusCode != http.StatusUnauthorized && (resp.StatusCode != http.StatusForbidden || !scope) {
 		return resp, nil
 	}
-	t.store.want(resp.Header, missing)
+	t.store.want(req.Context(), resp.Header, missing)
 	t.over.Store(true)
 	_ = resp.Body.Close()
 	return nil, ErrNeedsAuth
+}
+
+// renewed is a request that was refused with a token, with the one that is kept now; nil
+// when that is the same.
+func (t *authorised) renewed(req *http.Request, refused string) *http.Request {
+	token, err := t.store.access(req.Context(), t.client)
+	if err != nil || token == "" || token == refused {
+		return nil
+	}
+	again := req.Clone(req.Context())
+	if req.Body != nil && req.Body != http.NoBody {
+		if req.GetBody == nil {
+			return nil
+		}
+		if again.Body, err = req.GetBody(); err != nil {
+			return nil
+		}
+	}
+	again.Header.Set("Authorization", "Bearer "+token)
+	return again
 }
 
 // missingScopes are the scopes that a refusal is about.
