@@ -63,7 +63,8 @@ type Hire struct {
 var ErrNameTaken = errors.New("there is one of this name already")
 
 // Hire starts a mate. It goes on with what its session has left open, or waits to be told
-// something. ctx bounds the start.
+// something. ctx bounds the start. ErrNameTaken, and ErrClosed when the agent that they work
+// for is closed, also meanwhile.
 func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
 	p, err := s.parent()
 	if err != nil {
@@ -72,17 +73,11 @@ func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
 	if err := h.Kind.check(); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	taken := slices.ContainsFunc(s.mates, func(m *Mate) bool { return m.hire.Name == h.Name })
-	closed := s.closed
-	s.mu.Unlock()
-	switch {
-	case closed:
-		return nil, ErrClosed
-	case h.Name == "":
+	if h.Name == "" {
 		return nil, errors.New("a mate has no name")
-	case taken:
-		return nil, fmt.Errorf("%s: %w", h.Name, ErrNameTaken)
+	}
+	if err := s.admit(h.Name, nil); err != nil {
+		return nil, err
 	}
 	a, with, err := s.child(ctx, p, birth{
 		kind: h.Kind, name: h.Name, title: h.Title, tag: h.Tag, use: h.Use, resume: h.Session, mode: h.Mode, extra: h.Tools,
@@ -105,7 +100,7 @@ func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
 			return unfit(err)
 		}
 	}
-	if err := s.admit(m); err != nil {
+	if err := s.admit(h.Name, m); err != nil { // it took a while
 		stop(nil)
 		return unfit(err)
 	}
@@ -113,14 +108,19 @@ func (s *Subagents) Hire(ctx context.Context, h Hire) (*Mate, error) {
 	return m, nil
 }
 
-// admit puts a mate on the list, unless it is too late or its name was taken meanwhile.
-func (s *Subagents) admit(m *Mate) error {
+// admit says why there can be no mate of a name now, and else puts m on the list, if there
+// is one.
+func (s *Subagents) admit(name string, m *Mate) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || slices.ContainsFunc(s.mates, func(o *Mate) bool { return o.hire.Name == m.hire.Name }) {
-		return ErrNameTaken
+	switch {
+	case s.closed:
+		return ErrClosed
+	case slices.ContainsFunc(s.mates, func(o *Mate) bool { return o.hire.Name == name }):
+		return fmt.Errorf("%s: %w", name, ErrNameTaken)
+	case m != nil:
+		s.mates = append(s.mates, m)
 	}
-	s.mates = append(s.mates, m)
 	return nil
 }
 

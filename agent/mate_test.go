@@ -83,3 +83,18 @@ func TestWhatAnInterruptedSubagentLeavesIsTold(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Who is hired while the agent is closed is told so.
+func TestHireWhileTheAgentIsClosed(t *testing.T) {
+	a, subs := leavers(t, []step{{text: "so"}})
+	if _, err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := subs.Hire(t.Context(), agent.Hire{Name: "bee", Kind: kind("scout"), Before: func(context.Context, *agent.Mate) error { return a.Close() }})
+	if !errors.Is(err, agent.ErrClosed) || errors.Is(err, agent.ErrNameTaken) {
+		t.Errorf("got %v", err)
+	}
+	if n := len(subs.Mates()); n != 0 {
+		t.Errorf("%d mates", n)
+	}
+}
