@@ -25,10 +25,10 @@ func Check(q Question, a Answer) error {
 		return invalid("it answers question %s, not %s", a.Question, q.ID)
 	case q.Reason == policy.ReasonOverride && a.Decision == AllowSession:
 		return invalid("what was denied for the session can be allowed once only; hint: %s, or revoke the denial", Allow)
-	case q.Person() && a.Decision == AllowSession:
-		return invalid("only a person decides about %s, each time; hint: %s", q.Tool, Allow)
-	case q.Once() && a.Decision == AllowSession:
-		return invalid("what runs outside the sandbox can be allowed once only; hint: %s", Allow)
+	case q.Person() && a.Decision.Session():
+		return invalid("only a person decides about %s, each time: no answer holds for the session; hint: %s or %s", q.Tool, Allow, Deny)
+	case q.Once() && q.Reason != policy.ReasonOverride && a.Decision.Session():
+		return invalid("what runs outside the sandbox can be allowed or denied once only; hint: %s or %s", Allow, Deny)
 	}
 	if err := a.check(); err != nil {
 		return err

@@ -17,6 +17,8 @@ func TestCheckRefuses(t *testing.T) {
 	outside := question("q", "npm run test")
 	outside.Requests[0].Unsandboxed = true
 	several := approval.New([]policy.Request{command("a"), command("b")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
+	words := approval.New([]policy.Request{{Tool: approval.AskTool, Resource: approval.AskTool, Person: true}}, asked("u", approval.AskTool), approval.QuestionOptions{ID: "q"})
+	plan := approval.New([]policy.Request{{Tool: approval.PlanTool, Resource: approval.PlanTool, Person: true}}, asked("u", approval.PlanTool), approval.QuestionOptions{ID: "q"})
 	for name, c := range map[string]struct {
 		q    approval.Question
 		a    approval.Answer
@@ -46,6 +48,11 @@ func TestCheckRefuses(t *testing.T) {
 		"a long way":                 {q, approval.Answer{Decision: approval.Deny, Via: strings.Repeat("n", 257)}, "at most 256"},
 		"an override for good":       {override, approval.Answer{Decision: approval.AllowSession}, "once only"},
 		"outside for good":           {outside, approval.Answer{Decision: approval.AllowSession}, "outside the sandbox"},
+		"never outside":              {outside, approval.Answer{Decision: approval.DenySession}, "hint: allow or deny"},
+		"all questions answered":     {words, approval.Answer{Decision: approval.AllowSession}, "only a person decides about AskUserQuestion, each time"},
+		"no question any more":       {words, approval.Answer{Decision: approval.DenySession}, "no answer holds for the session; hint: allow or deny"},
+		"none of the tool's":         {words, approval.Answer{Decision: approval.DenySession, Scope: approval.AskTool}, "no answer holds for the session"},
+		"no plan any more":           {plan, approval.Answer{Decision: approval.DenySession}, "only a person decides about ExitPlanMode"},
 		"several things, no scope":   {several, approval.Answer{Decision: approval.AllowSession}, "several things at once"},
 	} {
 		t.Run(name, func(t *testing.T) {
