@@ -53,8 +53,11 @@ func TestAResumedSessionKnowsWhatItHasRead(t *testing.T) {
 		"changed":          {[]step{read, {text: "ok"}}, agent.Compact{}, func(t *testing.T, dir string) { put(t, dir, "a", "one more") }, edit, "has changed since it was read"},
 		"changed and back": {[]step{read, {text: "ok"}}, agent.Compact{}, func(t *testing.T, dir string) { put(t, dir, "a", "one\n") }, edit, "Successfully edited"},
 		"written": {
-			[]step{wrote, {text: "ok"}}, agent.Compact{}, nil,
-			step{uses: usesOf(use("w2", "Write", `{"file_path":"new","content":"two"}`))}, "Wrote",
+			[]step{wrote, {text: "ok"}},
+			agent.Compact{},
+			nil,
+			step{uses: usesOf(use("w2", "Write", `{"file_path":"new","content":"two"}`))},
+			"Wrote",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
