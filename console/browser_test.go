@@ -166,7 +166,7 @@ func (f *fake) fill() {
 	for i, s := range []doc{
 		{"title": "Move the calendar to the new API", "run": "completed", "cwd": "/home/ann/src/calendar-service/backend", "model": "claude-sonnet-4-6", "tag": "release"},
 		{"title": "", "first_prompt": "review this change", "run": "failed", "cwd": "/src/web", "model": "gpt-5"},
-		{"title": "Nightly dependency update", "run": "interrupted", "cwd": "/src/infra", "model": "claude-haiku-4-5", "held_by": "worker-3 pid 811"},
+		{"title": "Nightly dependency update", "run": "interrupted", "cwd": "/src/infra", "model": "claude-haiku-4-5", "held_by": doc{"host": "worker-3", "pid": 811}},
 		{"title": "Fork of: find the leak", "run": "running", "cwd": "/src/daemon", "model": "claude-sonnet-4-6", "parent": "build", "parent_seq": 12},
 	} {
 		s["updated_at"] = time.Now().Add(-time.Duration(i*i*53+2) * time.Minute).UTC()

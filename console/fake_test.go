@@ -81,6 +81,9 @@ func (f *fake) add(id string, meta doc, list []event) {
 	now := time.Now().UTC()
 	m := doc{"id": id, "created_at": now.Add(-time.Hour), "updated_at": now.Add(-time.Minute), "message_count": len(list) / 3, "size": 4096, "head": len(list), "head_digest": "ab", "questions": 0}
 	maps.Copy(m, meta)
+	if m["status"] == nil {
+		m["status"] = m["run"] // nothing waits
+	}
 	f.meta[id], f.events[id] = m, list
 	f.order = append(f.order, id)
 	answered := map[string]bool{}

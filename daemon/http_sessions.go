@@ -15,8 +15,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// searched bounds how many sessions one request with q looks at.
-const searched = 2000
+// searched bounds how many sessions one request with q looks at, chunk of them at once.
+const (
+	searched = 2000
+	chunk    = 200
+)
 
 func (a *api) sessionRoutes() []route {
 	one := []outcome.Outcome{outcome.NotFound}
@@ -118,28 +121,34 @@ func (a *api) listSessions(c *call) error {
 	}
 	out := listOf[Session]{Items: []Session{}}
 	words := strings.ToLower(c.query["q"])
-	agents := q.Owner != "" || q.Asked || c.query["agents"] == "true"
-	if words != "" {
-		q.Limit = min(limit, 200)
-	}
+	q.Unowned = q.Owner == "" && !q.Asked && c.query["agents"] != "true"
 	for looked := 0; ; {
+		if words != "" {
+			q.Limit = chunk
+		}
 		page, err := a.o.Sessions.List(c.ctx(), q)
 		if err != nil {
 			return err
 		}
-		for _, m := range page.Sessions {
-			if (m.Owner == "" || agents) && (words == "" || has(m, words)) {
-				s, err := a.shown(c.ctx(), m, asking)
-				if err != nil {
-					return err
-				}
-				out.Items = append(out.Items, s)
+		n := 0
+		for ; n < len(page.Sessions) && len(out.Items) < limit; n++ {
+			if words != "" && !has(page.Sessions[n], words) {
+				continue
+			}
+			s, err := a.shown(c.ctx(), page.Sessions[n], asking)
+			if err != nil {
+				return err
+			}
+			out.Items = append(out.Items, s)
+		}
+		if n < len(page.Sessions) { // the store says where a page of so many ends
+			q.Limit = n
+			if page, err = a.o.Sessions.List(c.ctx(), q); err != nil {
+				return err
 			}
 		}
-		looked += len(page.Sessions)
-		q.After = page.Next
-		q.Limit = limit - len(out.Items) // so that a page ends where the store's does
-		if page.Next == "" || words == "" && agents || q.Limit <= 0 || looked >= searched {
+		looked += n
+		if q.After = page.Next; q.After == "" || len(out.Items) >= limit || words == "" || looked >= searched {
 			out.Next = c.cursor(page.Next)
 			return c.json(out)
 		}

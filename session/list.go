@@ -28,6 +28,7 @@ func (q *Query) Matches(m *Meta) bool {
 		(!q.Asked || m.Questions > 0) &&
 		(q.Run == "" || m.Runs(q.Run)) &&
 		(q.Owner == "" || m.Owner == q.Owner) &&
+		(!q.Unowned || m.Owner == "") &&
 		(q.Trash == TrashToo || (q.Trash == TrashOnly) == (m.Trashed != "")) &&
 		(q.Worktrees || !strings.HasPrefix(m.ID, "wt-"))
 }

@@ -151,22 +151,11 @@ func (s *Sessions) pick(ctx context.Context, o RestoreOptions) (id string, exist
 // Newest is the id of the session of a project that was updated last and works for no
 // other's run: "" when there is none. The project "" is any.
 func (s *Sessions) Newest(ctx context.Context, project string) (string, error) {
-	q := Query{Project: project, Limit: 1}
-	for {
-		p, err := s.store.List(ctx, q)
-		if err != nil {
-			return "", err
-		}
-		for _, m := range p.Sessions {
-			if m.Owner == "" {
-				return m.ID, nil
-			}
-		}
-		if p.Next == "" {
-			return "", nil
-		}
-		q.After, q.Limit = p.Next, 50
+	p, err := s.store.List(ctx, Query{Project: project, Unowned: true, Limit: 1})
+	if err != nil || len(p.Sessions) == 0 {
+		return "", err
 	}
+	return p.Sessions[0].ID, nil
 }
 
 func (s *Sessions) restoreNew(ctx context.Context, id string, o RestoreOptions) (*Restored, error) {

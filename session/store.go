@@ -71,6 +71,7 @@ type Query struct {
 	Asked     bool   // sessions with open questions only, see [Meta.Questions]
 	Run       string // sessions whose run has this status, see [Meta.Run]; "*" is any
 	Owner     string // sessions that work for the run of this one
+	Unowned   bool   // sessions that work for no other's run
 	Trash     string // "" leaves out what is in the trash, [TrashOnly] is the trash, [TrashToo] is both
 	Limit     int    // 0 or less: no limit
 	After     string // cursor from [Page]

@@ -49,14 +49,14 @@ func (c *listCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	defer closeStore()
-	q := session.Query{Tag: c.Tag, Parent: c.Parent, Limit: c.Limit, After: c.Cursor, Worktrees: true}
+	q := session.Query{Tag: c.Tag, Parent: c.Parent, Limit: c.Limit, After: c.Cursor, Worktrees: true, Unowned: !c.Agents}
 	if c.Trash {
 		q.Trash = session.TrashOnly
 	}
 	if q.Project, err = c.project(ctx, p); err != nil {
 		return err
 	}
-	page, err := c.page(ctx, sessions, q)
+	page, err := sessions.List(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -78,27 +78,6 @@ func (c *listCmd) run(ctx context.Context, p *Program) error {
 	}
 	c.table(p, doc)
 	return nil
-}
-
-// page is a page of a list. Who works for another's run is left out unless wanted, and the
-// page ends where one of the store does.
-func (c *listCmd) page(ctx context.Context, sessions *session.Sessions, q session.Query) (session.Page, error) {
-	var got session.Page
-	for {
-		page, err := sessions.List(ctx, q)
-		if err != nil {
-			return got, err
-		}
-		for _, m := range page.Sessions {
-			if m.Owner == "" || c.Agents {
-				got.Sessions = append(got.Sessions, m)
-			}
-		}
-		if got.Next = page.Next; got.Next == "" || len(got.Sessions) >= c.Limit {
-			return got, nil
-		}
-		q.After, q.Limit = page.Next, c.Limit-len(got.Sessions)
-	}
 }
 
 // project is that of the sessions that are meant; "" is any.

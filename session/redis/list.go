@@ -89,7 +89,7 @@ func (s *Store) list(ctx context.Context, index string, q *session.Query, after 
 		score = strconv.FormatInt(time.Unix(0, after.Updated).UnixMilli(), 10)
 		member = at(time.Unix(0, after.Created)) + after.ID
 	}
-	out, err := s.run(ctx, "list", "", listScript, append([]any{index, limit, score, member, q.Worktrees, metas}, sets(q)...)...)
+	out, err := s.run(ctx, "list", "", listScript, append([]any{index, limit, score, member, q.Worktrees, metas, q.Unowned}, sets(q)...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,7 @@ var defects = map[string]string{
 	"shows the trash":               "trash/is_left_out_of_lists",
 	"folds case in filters":         "list/filters_compare_bytes",
 	"forgets who owns with runs":    "list/filters_together",
+	"lists who works for others":    "list/runs",
 	"fences a retry":                "append/recognises_a_retry_after_a_takeover",
 	"takes an empty batch":          "append/refuses_an_empty_batch",
 	"watches on after the end":      "watch/ends_with_the_session",
@@ -186,6 +187,8 @@ func (b *bad) List(ctx context.Context, q session.Query) (session.Page, error) {
 		q.Project = strings.ToLower(q.Project)
 	case b.is("forgets who owns with runs") && q.Run != "":
 		q.Owner = ""
+	case b.is("lists who works for others"):
+		q.Unowned = false
 	case b.is("lists who does not ask"):
 		q.Asked = false
 	case b.is("matches ids by pattern") && strings.Contains(q.Tag, "_"):

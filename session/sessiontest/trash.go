@@ -174,7 +174,7 @@ func testListTogether(e *env) {
 // queries yields every combination of filters.
 func queries(parent string) func(yield func(session.Query) bool) {
 	return func(yield func(session.Query) bool) {
-		for n := range 3 * 2 * 2 * 2 * 2 * 2 * 3 * 2 * 3 {
+		for n := range 3 * 2 * 2 * 2 * 2 * 2 * 3 * 2 * 2 * 3 {
 			pick := func(of ...string) string {
 				i := n % len(of)
 				n /= len(of)
@@ -183,7 +183,7 @@ func queries(parent string) func(yield func(session.Query) bool) {
 			q := session.Query{
 				Project: pick("", "p", "q"), CWD: pick("", "/a"), Tag: pick("", "x"), Parent: pick("", parent),
 				Worktrees: pick("", "yes") != "", Asked: pick("", "yes") != "",
-				Run: pick("", "*", "running"), Owner: pick("", "boss"), Trash: pick("", session.TrashOnly, session.TrashToo),
+				Run: pick("", "*", "running"), Owner: pick("", "boss"), Unowned: pick("", "yes") != "", Trash: pick("", session.TrashOnly, session.TrashToo),
 			}
 			if !yield(q) {
 				return

@@ -99,6 +99,9 @@ func filter(s *Statement, q session.Query) {
 			s.Add(f.term, f.value)
 		}
 	}
+	if q.Unowned {
+		s.Add(" AND owner = ''")
+	}
 	if q.Asked {
 		s.Add(" AND questions > 0")
 	}

@@ -1,11 +1,11 @@
--- list: live|trash limit score member worktrees metas, names of sets. Answers with what
--- follows that place, newest first: member, time of update and, if asked for, the fields.
+-- list: live|trash limit score member worktrees metas unowned, names of sets. Answers with
+-- what follows that place, newest first: member, time of update and, if asked for, the fields.
 local index, limit = base .. ARGV[3], tonumber(ARGV[4])
 local score, after = ARGV[5] ~= '' and tonumber(ARGV[5]), ARGV[6]
 local out, sets = {'ok'}, {}
 local total = redis.call('ZCARD', index)
 local fewest = total
-for i = 9, #ARGV do
+for i = 10, #ARGV do
   sets[#sets + 1] = base .. ARGV[i]
   fewest = math.min(fewest, redis.call('SCARD', sets[#sets]))
 end
@@ -32,7 +32,8 @@ local function follows(member, at)
 end
 local function add(member, at)
   local name = string.sub(member, 17)
-  if ARGV[7] == '1' or string.sub(name, 1, 3) ~= 'wt-' then
+  local owned = ARGV[9] == '1' and (redis.call('HGET', base .. 'session:' .. name, 'owner') or '') ~= ''
+  if not owned and (ARGV[7] == '1' or string.sub(name, 1, 3) ~= 'wt-') then
     local fields = ARGV[8] == '1' and redis.call('HGETALL', base .. 'session:' .. name) or {}
     out[#out + 1] = {member, at, fields}
   end

@@ -1,0 +1,76 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// counted is a store that counts what it is asked to list, but for single sessions.
+type counted struct {
+	session.Store
+	lists atomic.Int64
+}
+
+func (c *counted) List(ctx context.Context, q session.Query) (session.Page, error) {
+	if q.ID == "" {
+		c.lists.Add(1)
+	}
+	return c.Store.List(ctx, q)
+}
+
+// Unwrap is for what else the store can do.
+func (c *counted) Unwrap() session.Store { return c.Store }
+
+// However many sessions of sub-agents are newer, or have not the words that are looked for,
+// a page asks the store a few times, and the pages have every session once.
+func TestListAsksLittle(t *testing.T) {
+	c := &counted{}
+	w := newSite(t, func(o *Options) {
+		c.Store = o.Sessions.Store()
+		o.Sessions = session.New(c, nil)
+	})
+	var red, all []string
+	for i := range 90 {
+		o := session.Opened{SessionID: fmt.Sprintf("s%02d", i)}
+		switch {
+		case i%3 > 0 || i > 60:
+			o.Owner = "s00"
+		case i%2 == 0:
+			o.Title = "red"
+			red = append(red, o.SessionID)
+			fallthrough
+		default:
+			all = append(all, o.SessionID)
+		}
+		l, err := w.sessions.Create(t.Context(), o)
+		must(t, err)
+		must(t, l.Close())
+	}
+	for query, want := range map[string][]string{"": all, "q=red&": red, "q=none&": nil} {
+		var got []string
+		for cursor := ""; ; {
+			before := c.lists.Load()
+			var page listOf[Session]
+			w.want(200, &page, "GET", "/v1/sessions?limit=4&"+query+"cursor="+url.QueryEscape(cursor), "")
+			if n := c.lists.Load() - before; n > 3 { // who asks, the page, and where it ends
+				t.Errorf("%q: the store is asked %d times", query, n)
+			}
+			for _, s := range page.Items {
+				got = append(got, s.ID)
+			}
+			if cursor = page.Next; cursor == "" {
+				break
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q lists %v, want %v", query, got, want)
+		}
+	}
+}
