@@ -297,19 +297,30 @@ func (a *api) deleteSession(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := a.idle(m); err != nil {
+		return err
+	}
 	// The agents' first: what is left when something comes between can be deleted again.
 	all := append(page.Sessions, m)
-	for _, s := range all {
-		if a.o.Runs.Busy(s.ID) {
-			return refuse(outcome.Busy, "session "+s.ID+" runs", "stop it first: POST /v1/runs/"+m.ID+"/stop")
-		}
-	}
 	for _, s := range all {
 		if err := a.o.Sessions.Delete(c.ctx(), s.ID); err != nil && (s.ID == m.ID || !errors.Is(err, session.ErrNotFound)) {
 			return err
 		}
 	}
 	return c.none()
+}
+
+// idle refuses what must not happen to a session while the run that it works for runs.
+func (a *api) idle(m session.Meta) error {
+	run := runOf(m)
+	if !a.o.Runs.Busy(run) {
+		return nil
+	}
+	what := "session " + m.ID + " runs"
+	if run != m.ID {
+		what = "session " + m.ID + " works for run " + run + ", which runs"
+	}
+	return refuse(outcome.Busy, what, "stop it first: POST /v1/runs/"+run+"/stop")
 }
 
 type forkRequest struct {
@@ -375,8 +386,10 @@ func (a *api) rewindSession(c *call) error {
 	if err != nil {
 		return err
 	}
-	if r.Digest != "" && a.o.Runs.Busy(m.ID) {
-		return refuse(outcome.Busy, "session "+m.ID+" runs", "stop it first: POST /v1/runs/"+runOf(m)+"/stop")
+	if r.Digest != "" {
+		if err := a.idle(m); err != nil {
+			return err
+		}
 	}
 	return c.made(a.o.Power.Rewind(c.ctx(), m.ID, c.caller.Name, r))
 }

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -259,4 +261,33 @@ func TestSessionsStand(t *testing.T) {
 	if last := at[len(at)-1].data; !strings.Contains(last, `"status":"waiting"`) {
 		t.Errorf("%s", last)
 	}
+}
+
+// Nothing is taken back or deleted under a run that runs, also not by way of an agent of its
+// that has done its work.
+func TestAgentsOfRunsThatRun(t *testing.T) {
+	w := newSite(t, func(o *Options) {
+		o.Power.Rewind = func(context.Context, string, string, Rewind) (json.RawMessage, error) {
+			return json.RawMessage(`{}`), nil
+		}
+	})
+	w.started("r1")
+	sub, err := w.sessions.Create(t.Context(), session.Opened{SessionID: "sub", Owner: "r1"})
+	must(t, err)
+	must(t, sub.Close())
+	for _, id := range []string{"r1", "sub"} {
+		w.want(200, nil, "POST", "/v1/sessions/"+id+"/rewind", `{"to":"1"}`)
+		for _, p := range []Problem{
+			w.want(409, nil, "POST", "/v1/sessions/"+id+"/rewind", `{"to":"1","digest":"d"}`).problem(t),
+			w.want(409, nil, "DELETE", "/v1/sessions/"+id, "").problem(t),
+		} {
+			if p.Code != "busy" || !strings.Contains(p.Hint, "/v1/runs/r1/stop") {
+				t.Errorf("%s: %+v", id, p)
+			}
+		}
+	}
+	w.want(200, nil, "POST", "/v1/runs/r1/stop", "")
+	eventually(t, "it is out of memory", func() bool { return !w.runs.Busy("r1") })
+	w.want(200, nil, "POST", "/v1/sessions/sub/rewind", `{"to":"1","digest":"d"}`)
+	w.want(204, nil, "DELETE", "/v1/sessions/sub", "")
 }
