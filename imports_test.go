@@ -166,7 +166,7 @@ var heavy = map[string][]string{
 	"github.com/openai/openai-go":            {"model/openai"},
 	"github.com/alecthomas/kong":             {"internal/cli"},
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "internal/yamltree"},
-	"github.com/google/jsonschema-go":        {"tool", "daemon/wire", "daemon"},
+	"github.com/google/jsonschema-go":        {"tool", "approval", "daemon/wire", "daemon"}, // approval: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"tool/mcp"},
 	"github.com/coder/websocket":             {"daemon", "daemon/client", "bench"},

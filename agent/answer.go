@@ -266,6 +266,9 @@ func (l *loop) commit(ctx context.Context, head int64, c *call, s *settlement) e
 	switch {
 	case c.wish != nil:
 		r.stop = r.stop || s.decision.Stop
+		if s.call != nil {
+			c.call = s.call
+		}
 		c.grantWish()
 	case s.call != nil:
 		c.call, c.note, r.ready = s.call, s.answer.Message, []*call{c}

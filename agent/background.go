@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -427,14 +428,14 @@ func (a *Agent) ready(ctx context.Context, parts []transcript.Part) error {
 
 // askBehind judges what a call in the background wants besides. Nobody can be asked
 // about it: the turn that would wait for the answer has gone on.
-func (l *loop) askBehind(ctx context.Context, c *call, r policy.Request) error {
+func (l *loop) askBehind(ctx context.Context, c *call, r policy.Request) (json.RawMessage, error) {
 	if err := l.a.takeIn(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	w := &wish{of: c, request: r, ctx: ctx, reply: make(chan error, 1)}
+	w := &wish{of: c, request: r, ctx: ctx, reply: make(chan granted, 1)}
 	as, err := l.wishCall(w)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d := l.decide(ctx, as, as.requests)
 	if d.Effect == policy.Ask {
@@ -443,13 +444,14 @@ func (l *loop) askBehind(ctx context.Context, c *call, r policy.Request) error {
 	as.decision = d
 	draft, err := session.NewDraft(session.KindDecision, d)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := l.a.record(ctx, []entry{{draft: draft, event: Decided{Decision: d}}}); err != nil {
-		return err
+		return nil, err
 	}
 	as.grantWish()
-	return <-w.reply
+	reply := <-w.reply
+	return reply.input, reply.err
 }
 
 // now is the time of the agent that this is the background of.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -17,30 +18,37 @@ type wish struct {
 	of      *call // that runs
 	request policy.Request
 	ctx     context.Context // ends when nobody waits for the answer any more
-	reply   chan error      // takes one
+	reply   chan granted    // takes one
 }
 
-// ask hands a wish to the loop and waits. The call that asks ends with ctx.
-func (w *work) ask(ctx, asker context.Context, c *call, r policy.Request) error {
+// granted is what came of a wish: the input that was allowed, or why not.
+type granted struct {
+	input json.RawMessage
+	err   error
+}
+
+// ask hands a wish to the loop and waits; it returns the input that was allowed. The call
+// that asks ends with ctx.
+func (w *work) ask(ctx, asker context.Context, c *call, r policy.Request) (json.RawMessage, error) {
 	asker, done := context.WithCancelCause(asker)
 	defer done(nil)
 	defer context.AfterFunc(ctx, func() { done(errors.New("the call has ended")) })()
-	wish := &wish{of: c, request: r, ctx: asker, reply: make(chan error, 1)}
+	wish := &wish{of: c, request: r, ctx: asker, reply: make(chan granted, 1)}
 	select {
 	case w.wishes <- wish:
 	case <-asker.Done():
-		return context.Cause(asker)
+		return nil, context.Cause(asker)
 	}
 	select {
-	case err := <-wish.reply:
-		return err
+	case g := <-wish.reply:
+		return g.input, g.err
 	case <-asker.Done():
 	}
 	select {
-	case err := <-wish.reply: // it came first, and may be why the call ends
-		return err
+	case g := <-wish.reply: // it came first, and may be why the call ends
+		return g.input, g.err
 	default:
-		return context.Cause(asker)
+		return nil, context.Cause(asker)
 	}
 }
 
@@ -56,7 +64,7 @@ func (l *loop) weighWish(ctx context.Context, w *wish) error {
 	l.tellChanges()
 	c, err := l.wishCall(w)
 	if err != nil {
-		w.reply <- err
+		w.reply <- granted{err: err}
 		return nil //nolint:nilerr // it is the caller's error, who has it
 	}
 	c.judged = l.a.asOf()
@@ -66,7 +74,7 @@ func (l *loop) weighWish(ctx context.Context, w *wish) error {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		w.reply <- err
+		w.reply <- granted{err: err}
 		return l.write(ctx, c.hooks.takeEntries()...)
 	}
 	d := &c.decision
@@ -109,13 +117,29 @@ func (c *call) grantWish() {
 	d := c.decision
 	switch {
 	case d.Effect == policy.Allow:
-		c.wish.reply <- nil
+		c.wish.reply <- granted{input: c.call.Input}
 	case d.Asked:
-		c.wish.reply <- errors.New(denial(d))
+		c.wish.reply <- granted{err: denied(d, denial(d))}
 	default:
-		c.wish.reply <- errors.New(refusal(d))
+		c.wish.reply <- granted{err: denied(d, refusal(d))}
 	}
 }
+
+// denied is the error of a no, which says so when it is nobody's.
+func denied(d policy.Decision, text string) error {
+	switch d.By {
+	case byNobody, byTimeout, byInterrupt:
+		return undecided(text)
+	}
+	return errors.New(text)
+}
+
+// undecided is a no that nobody has said, in the words of one.
+type undecided string
+
+func (u undecided) Error() string { return string(u) }
+
+func (undecided) Is(target error) bool { return target == tool.ErrUndecided }
 
 // withdrawWish answers the question about a wish that nobody waits for any more.
 func (l *loop) withdrawWish(ctx context.Context) error {
@@ -145,11 +169,21 @@ type door struct{ request policy.Request }
 
 func (d door) Spec() tool.Spec { return tool.Spec{Name: d.request.Tool} }
 
+// Requests are the one that it stands for. Only a form can be given another input, and only
+// by the person who was asked.
 func (d door) Requests(c *tool.Call) ([]policy.Request, error) {
-	if string(compact(c.Input)) != string(compact(d.request.Input)) {
+	r := d.request
+	if string(compact(c.Input)) == string(compact(r.Input)) {
+		return []policy.Request{r}, nil
+	}
+	if !r.Form || c.Asked == nil {
 		return nil, errors.New("what a running call asks for cannot be changed")
 	}
-	return []policy.Request{d.request}, nil
+	if _, err := approval.ReadForm(r.Input, c.Input); err != nil {
+		return nil, err
+	}
+	r.Input = c.Input
+	return []policy.Request{r}, nil
 }
 
 func (d door) Run(context.Context, *tool.Call) (tool.Result, error) {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -66,12 +67,13 @@ func (l *loop) runCall(w *work, j *job) {
 	as := *j.c.call
 	as.Out = &j.out
 	as.Save = l.keeper(j.c)
+	as.Fill = func(asker context.Context, r policy.Request) (json.RawMessage, error) {
+		r.Person, r.Form = true, true
+		return l.askOf(w, j, asker, r)
+	}
 	as.Ask = func(asker context.Context, r policy.Request) error {
-		if j.holds() {
-			defer j.lets()
-			return w.ask(j.ctx, asker, j.c, r)
-		}
-		return l.askBehind(asker, j.c, r)
+		_, err := l.askOf(w, j, asker, r)
+		return err
 	}
 	res, err := j.c.tool.Run(context.WithValue(j.ctx, ofKey{}, l.a), &as)
 	switch {
@@ -81,6 +83,16 @@ func (l *loop) runCall(w *work, j *job) {
 		res = tool.Failure("tool execution failed: " + err.Error())
 	}
 	result = res
+}
+
+// askOf asks for what a job wants besides, wherever it goes on. It returns the input that
+// was allowed.
+func (l *loop) askOf(w *work, j *job, asker context.Context, r policy.Request) (json.RawMessage, error) {
+	if j.holds() {
+		defer j.lets()
+		return w.ask(j.ctx, asker, j.c, r)
+	}
+	return l.askBehind(asker, j.c, r)
 }
 
 // attend waits for the calls that run, or for what they ask meanwhile.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -138,25 +137,16 @@ func ReadAnswers(asked, given json.RawMessage) ([]Choice, map[string][]string, e
 	if err := json.Unmarshal(asked, &in); err != nil {
 		return nil, nil, err
 	}
-	var was, now map[string]any
 	if len(given) == 0 {
 		given = json.RawMessage("{}")
 	}
-	if err := errors.Join(json.Unmarshal(asked, &was), json.Unmarshal(given, &now)); err != nil {
+	raw, err := added(asked, given, "answers")
+	if err != nil {
 		return nil, nil, err
 	}
-	said, ok := now["answers"].(map[string]any)
-	if !ok {
+	var said map[string]any
+	if raw == nil || json.Unmarshal(raw, &said) != nil || said == nil {
 		return nil, nil, errors.New(`the answers are missing: {"answers": {"the question": "the label of an option, or other words"}}`)
-	}
-	delete(now, "answers")
-	for name, v := range was { // what is left out is as it was asked
-		if _, there := now[name]; !there {
-			now[name] = v
-		}
-	}
-	if !reflect.DeepEqual(was, now) {
-		return nil, nil, errors.New("beside the answers the input must be what was asked")
 	}
 	answers := map[string][]string{}
 	for _, c := range in.Questions {

@@ -2,6 +2,7 @@ package approval_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -115,4 +116,25 @@ func ExampleGrant() {
 	// Output:
 	// allow Bash(npm run test:*) ann <nil>
 	// not a usable answer: allow is for once: it leaves no grant
+}
+
+func ExampleNewForm() {
+	f, err := approval.NewForm("asker", "Which seat?", json.RawMessage(`{"type":"object","required":["seat"],
+		"properties":{"seat":{"type":"string"},"rows":{"type":"integer","default":2}}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	asked, err := json.Marshal(f) // the input of a request with Form and Person
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = approval.ReadForm(asked, nil)
+	fmt.Println(f.Open(), err)
+	content, err := approval.ReadForm(asked, json.RawMessage(`{"content": {"seat": "1A", "rows": 3}}`))
+	fmt.Println(string(content), err)
+	// Output:
+	// [seat] "seat" is needed
+	// {"rows":3,"seat":"1A"} <nil>
 }

@@ -93,6 +93,10 @@ func (a *Answer) checkPerson(q Question) error {
 		if _, _, err := ReadAnswers(q.Requests[0].Input, a.Input); err != nil {
 			return invalid("%v", err)
 		}
+	case q.hasForm():
+		if _, err := ReadForm(q.Requests[0].Input, a.Input); err != nil {
+			return invalid("%v; hint: fill in the fields: {\"content\": {\"name of a field\": \"its value\"}} as the input of an allow", err)
+		}
 	case q.Plan() != "" && a.Input != nil:
 		if _, _, err := ReadPlan(q.Requests[0].Input, a.Input); err != nil {
 			return invalid("%v", err)

@@ -270,7 +270,7 @@ type decisionRequest struct {
 	Scope    string            `json:"scope,omitempty" jsonschema:"of a decision for the session: a rule; exactly the request otherwise"`
 	Message  string            `json:"message,omitempty" jsonschema:"told to the model"`
 	Stop     bool              `json:"stop,omitempty" jsonschema:"with a deny: end the turn as well"`
-	Input    json.RawMessage   `json:"input,omitempty" jsonschema:"with a plain allow: run with this input instead; it is judged again"`
+	Input    json.RawMessage   `json:"input,omitempty" jsonschema:"with a plain allow: run with this input instead; it is judged again. Of a form: {content}"`
 	Digest   string            `json:"digest,omitempty" jsonschema:"of the question as it was shown; another one is refused"`
 }
 

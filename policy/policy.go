@@ -69,6 +69,10 @@ type Request struct {
 	// answers for him; whoever denies the call still denies it.
 	Person bool `json:"person,omitempty"`
 
+	// Form says that Input is a form, which the person fills in: what a program wants to
+	// know. It is set together with Person.
+	Form bool `json:"form,omitempty"`
+
 	// Mode is the mode in force. The guard sets it; policies may read it.
 	Mode Mode `json:"-"`
 }
@@ -78,7 +82,7 @@ type Request struct {
 func (r *Request) Words() bool { return r.Person && r.Operation == "" }
 
 // Digest identifies exactly what was asked: tool, operation, resource, folder,
-// base, input, what would hold it, and whether only a person decides.
+// base, input, what would hold it, and whether only a person decides or fills it in.
 func (r Request) Digest() string {
 	var room [512]byte
 	b := room[:0]
@@ -94,6 +98,9 @@ func (r Request) Digest() string {
 	}
 	if r.Person {
 		b = appendPart(b, "person")
+	}
+	if r.Form {
+		b = appendPart(b, "form")
 	}
 	return digestOf(b)
 }

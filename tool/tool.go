@@ -19,6 +19,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"time"
 
@@ -86,6 +87,10 @@ type Spec struct {
 	ReadOnly    bool            // it changes nothing; calls may run side by side
 }
 
+// ErrUndecided is what Ask and Fill of a [Call] say when the no is nobody's: there was
+// nobody to ask, he did not answer in time, or the turn was ended.
+var ErrUndecided = errors.New("nobody has decided")
+
 // Call is one use of a tool.
 type Call struct {
 	ID      string
@@ -105,6 +110,12 @@ type Call struct {
 	// until ctx or the call ends, and may be called from any goroutine. Nil: nobody
 	// can be asked, which is a no.
 	Ask func(ctx context.Context, r policy.Request) error
+
+	// Fill puts a form to a person: r.Input is an object that is shown, and what it returns
+	// is the one that he has put in its place, checked as approval.ReadForm does. No model,
+	// hook or policy gives it. An error is a no, and [ErrUndecided] when nobody has decided.
+	// Otherwise it is as Ask.
+	Fill func(ctx context.Context, r policy.Request) (json.RawMessage, error)
 
 	// Save keeps what a file is, durably, before the call changes it; nil: nobody keeps it.
 	// A call whose Save fails changes nothing. It may be called from any goroutine.

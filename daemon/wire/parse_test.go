@@ -91,7 +91,7 @@ func samples() []Message {
 			policy.ModeDefault, "none", "/projects/app",
 			[]approval.Scope{{Rule: "Edit(src/**)", Text: "every file in src/"}},
 			"00ff", &expires, "run.a",
-			&Details{"+ a", cutOff, Raw(`{"path":"x"}`), cutOff, []Asked{{policy.OpRead, "/x", "/w", "x", cutOff}}, 2}, cutOff,
+			&Details{"+ a", cutOff, Raw(`{"path":"x"}`), true, cutOff, []Asked{{policy.OpRead, "/x", "/w", "x", cutOff}}, 2}, cutOff,
 		},
 		&RequestPermission{Place: place},
 		&PermissionResolved{full, "p1", approval.AllowSession, "ann", "console", "Edit(src/**)", "fine", true, "run.a", "writer"},

@@ -145,8 +145,8 @@ func Permission(run, agentName string, q *approval.Question) *RequestPermission 
 }
 
 func details(requests []policy.Request) *Details {
-	d := &Details{}
 	first := &requests[0]
+	d := &Details{Form: first.Form}
 	d.Shown, d.ShownCut = cut(first.Shown, MaxDetails)
 	switch _, long := cut(string(first.Input), MaxDetails); {
 	case long != nil:
@@ -158,7 +158,7 @@ func details(requests []policy.Request) *Details {
 		d.Total = len(requests)
 		d.Requests = several(requests)
 	}
-	if d.Shown == "" && d.Input == nil && d.InputCut == nil && d.Requests == nil {
+	if d.Shown == "" && d.Input == nil && d.InputCut == nil && d.Requests == nil && !d.Form {
 		return nil
 	}
 	return d

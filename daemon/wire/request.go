@@ -98,7 +98,7 @@ type PermissionDecision struct {
 	Scope               string `json:"scope,omitempty" jsonschema:"of a session decision: a rule; left out: exactly what was asked"`
 	Message             string `json:"message,omitempty" jsonschema:"told to the model"`
 	Stop                bool   `json:"stop,omitempty" jsonschema:"with a deny: end the turn as well"`
-	Input               Raw    `json:"input,omitempty" jsonschema:"with allow: run with this input instead; it is judged again"`
+	Input               Raw    `json:"input,omitempty" jsonschema:"with allow: run with this input instead; it is judged again. Of a form: {content}"`
 	Digest              string `json:"digest,omitempty" jsonschema:"of what was shown; refused when it is another one's"`
 }
 

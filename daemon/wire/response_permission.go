@@ -35,6 +35,7 @@ type Details struct {
 	Shown    string  `json:"shown,omitempty" jsonschema:"how a person sees it, when that is not the resource: a diff"`
 	ShownCut *Cut    `json:"shownCut,omitempty" jsonschema:"shown was cut"`
 	Input    Raw     `json:"input,omitempty" jsonschema:"the tool's input, when it is short enough"`
+	Form     bool    `json:"form,omitempty" jsonschema:"input is a form: server, message, requestedSchema and content, what is proposed; an allow brings it with content as the person has filled it in"`
 	InputCut *Cut    `json:"inputCut,omitempty" jsonschema:"instead of input: it is too long"`
 	Requests []Asked `json:"requests,omitempty" jsonschema:"all effects, when there are several; at most 64 are listed"`
 	Total    int     `json:"total,omitempty" jsonschema:"how many effects there are, when there are several"`

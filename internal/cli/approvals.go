@@ -189,6 +189,7 @@ type approvalsAllowCmd struct {
 	answerFlags
 	Mode   string   `placeholder:"MODE" enum:",default,acceptEdits" default:"" group:"answer" help:"Of a plan: the mode in which it is carried out, default or acceptEdits."`
 	Answer []string `sep:"none" placeholder:"N=TEXT" group:"answer" help:"Of questions to you: the answer to the Nth, the label of an option or other words; may be repeated."`
+	Field  []string `sep:"none" placeholder:"NAME=VALUE" group:"answer" help:"Of what an MCP server asks: a field and its value; may be repeated. What is not named is what is proposed."`
 	storeFlags
 	jsonFlag
 }
@@ -206,16 +207,25 @@ func (c *approvalsAllowCmd) run(ctx context.Context, p *Program) error {
 	})
 }
 
-// input is what the call is to run with: the mode of a plan, the answers to questions.
+// input is what the call is to run with: the mode of a plan, the answers to questions, the
+// fields of a form.
 func (c *approvalsAllowCmd) input(q approval.Question) (json.RawMessage, error) {
-	list, plan := q.Choices(), q.Plan()
+	list, plan, form := q.Choices(), q.Plan(), q.Form()
 	switch {
+	case len(c.Field) > 0 && form == nil:
+		return nil, usage("--field is for what an MCP server asks, and question "+q.ID+" is about "+q.Tool, "leave it out")
 	case c.Mode != "" && plan == "":
 		return nil, usage("--mode is for a plan, and question "+q.ID+" is about "+q.Tool, "leave it out")
 	case len(c.Answer) > 0 && list == nil:
 		return nil, usage("--answer is for questions to you, and question "+q.ID+" is about "+q.Tool, "leave it out")
 	case c.Mode != "":
 		return approval.Planned(q, policy.Mode(c.Mode))
+	case form != nil:
+		in, err := readFields(q, form, c.Field)
+		if err != nil {
+			return nil, usage(err.Error(), "holdfast approvals allow "+q.ID+" --field NAME=VALUE")
+		}
+		return in, nil
 	case list == nil:
 		return nil, nil
 	}
@@ -268,14 +278,14 @@ func (p *Program) resolve(ctx context.Context, s *session.Sessions, d questionDo
 	}
 	c := p.dial(ctx, store)
 	if c == nil {
-		return approval.Resolve(ctx, s, d.Session, a)
+		return p.resolveHere(ctx, s, d, a)
 	}
 	defer c.Close()
 	if c.Info().Caller.Agent {
 		return a, &failure{msg: "an agent of this daemon cannot answer its questions", out: outcome.Denied, hint: "answer it from a terminal of your own"}
 	}
 	if a.By != p.who("") {
-		return approval.Resolve(ctx, s, d.Session, a)
+		return p.resolveHere(ctx, s, d, a)
 	}
 	done, err := c.Decide(ctx, d.ID, client.Decision{
 		Decision: a.Decision, Scope: a.Scope, Message: a.Message, Stop: a.Stop, Input: a.Input, Digest: d.Digest,
@@ -287,6 +297,24 @@ func (p *Program) resolve(ctx context.Context, s *session.Sessions, d questionDo
 		return a, err
 	}
 	return *done.Answer, nil
+}
+
+// resolveHere writes an answer down as it is. So what a person fills in may hold no key: only
+// the process that runs the call can use it and mask it on record.
+func (p *Program) resolveHere(ctx context.Context, s *session.Sessions, d questionDoc, a approval.Answer) (approval.Answer, error) {
+	if d.Form() != nil {
+		masked, err := p.masked(string(a.Input))
+		if err != nil {
+			return a, err
+		}
+		if masked != string(a.Input) {
+			return a, &failure{
+				msg: "what is filled in holds something that looks like a key, and would be written down", out: outcome.Denied,
+				hint: "answer where the run is: at its terminal, or through the daemon that it runs in",
+			}
+		}
+	}
+	return approval.Resolve(ctx, s, d.Session, a)
 }
 
 // decide records an answer and says who goes on.

@@ -64,11 +64,14 @@ func (a *asker) ask(ctx context.Context, q approval.Question) (approval.Answer, 
 	pr.question(q, a.now())
 	a.keys.flush()
 	ans := approval.Answer{Question: q.ID, By: a.by, Via: viaTerminal}
-	if list, plan := q.Choices(), q.Plan(); list != nil || plan != "" {
+	if list, plan, form := q.Choices(), q.Plan(), q.Form(); list != nil || plan != "" || form != nil {
 		var err error
-		if list != nil {
+		switch {
+		case form != nil:
+			err = a.fillIn(ctx, q, form, &ans)
+		case list != nil:
 			err = a.choose(ctx, q, list, &ans)
-		} else {
+		default:
 			err = a.agree(ctx, q, &ans)
 		}
 		if err != nil {

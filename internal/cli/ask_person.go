@@ -121,7 +121,11 @@ func (a *asker) choose(ctx context.Context, q approval.Question, list []approval
 		if again = false; len(list) > 1 {
 			var done bool
 			var err error
-			if again, done, err = a.send(ctx, list, answers, ans); done || err != nil {
+			var said [][2]string
+			for _, c := range list {
+				said = append(said, [2]string{c.Header, strings.Join(answers[c.Question], ", ")})
+			}
+			if again, done, err = a.send(ctx, said, ans); done || err != nil {
 				return err
 			}
 		}
@@ -197,11 +201,12 @@ func (a *asker) several(ctx context.Context, c approval.Choice) ([]string, error
 	return said, nil
 }
 
-// send shows all answers before they are given. done: the person has said no instead.
-func (a *asker) send(ctx context.Context, list []approval.Choice, answers map[string][]string, ans *approval.Answer) (again, done bool, err error) {
+// send shows all answers, each behind what was asked, before they are given. done: the
+// person has said no instead.
+func (a *asker) send(ctx context.Context, said [][2]string, ans *approval.Answer) (again, done bool, err error) {
 	t := a.out.term
-	for _, c := range list {
-		a.out.line("  %s  %s", t.dim(exact(c.Header)), exact(strings.Join(answers[c.Question], ", ")))
+	for _, one := range said {
+		a.out.line("  %s  %s", t.dim(exact(one[0])), exact(one[1]))
 	}
 	for {
 		a.out.text(t.bold("y") + " send · " + t.bold("b") + " answer anew · " + t.bold("n") + " no answer · " + t.bold("s") + " no, and stop: ")

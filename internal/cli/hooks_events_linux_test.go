@@ -273,7 +273,7 @@ func TestEveryEventIsFired(t *testing.T) {
 		"the file that was watched": s.toldOf(hook.FileChanged, "file_path", filepath.Join(s.project, "watched.txt")),
 		"the folder that was left":  s.toldOf(hook.CwdChanged, "new_cwd", filepath.Join(s.project, "sub")),
 		"what a server asks":        s.toldOf(hook.Elicitation, "message", "Which seat?"),
-		"what it is answered":       s.toldOf(hook.ElicitationResult, "action", "decline"),
+		"what it is answered":       s.toldOf(hook.ElicitationResult, "action", "cancel"),
 		"the worktree":              s.toldOf(hook.WorktreeRemove, "worktree_path", filepath.Join(s.project, ".holdfast/worktrees/x")),
 	} {
 		if !ok {

@@ -9,18 +9,32 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// askingServer is an MCP server on the standard streams that asks something during a call.
+// asks are what the tools of askingServer ask during a call.
+var asks = map[string]string{
+	"book": `{"type": "object", "properties": {"seat": {"type": "string", "default": "1A"}}, "required": ["seat"]}`,
+	"reserve": `{"type": "object", "required": ["seat", "days"], "properties": {
+		"seat": {"type": "string", "title": "Your seat", "description": "row and letter", "pattern": "^[0-9]+[A-F]$"},
+		"days": {"type": "array", "items": {"anyOf": [{"const": "mo", "title": "Monday"}, {"const": "tu", "title": "Tuesday"}]}},
+		"rows": {"type": "integer", "minimum": 1, "default": 2}, "quiet": {"type": "boolean"}, "on": {"type": "string", "format": "date"},
+		"note": {"type": "string"}, "meal": {"type": "string", "enum": ["apple", "bread"]}}}`,
+	"login": `{"type": "object", "properties": {"user": {"type": "string"}, "password": {"type": "string"}}, "required": ["user", "password"]}`,
+}
+
+// askingServer is an MCP server on the standard streams whose tools ask something during
+// a call and return what they were answered.
 func askingServer() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "asker", Version: "1"}, nil)
-	s.AddTool(&mcp.Tool{Name: "book", InputSchema: json.RawMessage(`{"type": "object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if said, ok := r.Params.InputResponses["seat"].(*mcp.ElicitResult); ok {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "the person said: " + said.Action}}}, nil
-		}
-		schema := json.RawMessage(`{"type": "object", "properties": {"seat": {"type": "string", "default": "1A"}}, "required": ["seat"]}`)
-		return &mcp.CallToolResult{RequestState: "asked", InputRequests: mcp.InputRequestMap{
-			"seat": &mcp.ElicitParams{Message: "Which seat?", RequestedSchema: schema},
-		}}, nil
-	})
+	for name, schema := range asks {
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type": "object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if said, ok := r.Params.InputResponses["seat"].(*mcp.ElicitResult); ok {
+				content, err := json.Marshal(said.Content)
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf("the person said: %s %s", said.Action, content)}}}, err
+			}
+			return &mcp.CallToolResult{RequestState: "asked", InputRequests: mcp.InputRequestMap{
+				"seat": &mcp.ElicitParams{Message: "Which seat?", RequestedSchema: json.RawMessage(schema)},
+			}}, nil
+		})
+	}
 	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

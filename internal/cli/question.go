@@ -15,8 +15,8 @@ import (
 // is left out, and nothing invisible stays invisible.
 func (p *printer) question(q approval.Question, now time.Time) {
 	t := p.term
-	if list, plan := q.Choices(), q.Plan(); list != nil || plan != "" {
-		p.forPerson(q, list, plan, now)
+	if list, plan, form := q.Choices(), q.Plan(), q.Form(); list != nil || plan != "" || form != nil {
+		p.forPerson(q, list, plan, form, now)
 		return
 	}
 	p.line("%s %s%s", t.yellow("permission"), t.bold(exact(q.Tool)), t.dim(agentOf(q)))
@@ -41,13 +41,17 @@ func (p *printer) question(q approval.Question, now time.Time) {
 	}
 }
 
-// forPerson prints what only a person decides about: a plan, or questions of the model.
-func (p *printer) forPerson(q approval.Question, list []approval.Choice, plan string, now time.Time) {
+// forPerson prints what only a person decides about: a plan, questions of the model, or what
+// an MCP server asks.
+func (p *printer) forPerson(q approval.Question, list []approval.Choice, plan string, form *approval.Form, now time.Time) {
 	t := p.term
-	if plan != "" {
+	switch {
+	case form != nil:
+		p.form(q, form)
+	case plan != "":
 		p.line("%s%s", t.yellow("plan"), t.dim(agentOf(q)))
 		p.plan(plan)
-	} else {
+	default:
 		p.line("%s%s", t.yellow("the agent asks"), t.dim(agentOf(q)))
 		for i, c := range list {
 			p.choice(i, len(list), c)

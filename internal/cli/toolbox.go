@@ -46,7 +46,7 @@ type toolbox struct {
 	servers *servers                                                    // MCP; nil without any
 	base    *tool.Registry                                              // what there is without them
 	more    []tool.Tool                                                 // of a sub-agent's: those of servers of its own
-	form    func(context.Context, *mcp.Elicitation) (mcp.Answer, error) // has a person fill in what a server asks; nil: nobody is there
+	form    func(context.Context, *mcp.Elicitation) (mcp.Answer, error) // has a person fill in what a server asks without a record of it; nil: nobody is there
 
 	// What kits are made from. In a toolbox that is made for the names of its tools they
 	// may be missing.

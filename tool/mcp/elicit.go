@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -37,27 +37,11 @@ type Elicitation struct {
 	URL     string // of ModeURL
 	ID      string // of ModeURL
 
-	Schema json.RawMessage // of ModeForm, as the server wrote it
-	Fields []Field         // what it asks for, by name
+	Schema json.RawMessage  // of ModeForm, as the server wrote it
+	Fields []approval.Field // what it asks for, by name
 
 	Call *tool.Call // that the server works on
 }
-
-// Field is one thing that a server asks for.
-type Field struct {
-	Name, Title, Description string
-	Type                     string // string, number, integer, boolean; choice: one of Options; choices: several of them
-	Format                   string // of a string: email, uri, date, date-time
-	Options                  []Choice
-	Default                  json.RawMessage
-	Required                 bool
-	// Secret: it looks like a password or a key. What is answered is masked wherever it
-	// is told, but for the server. A server is not to ask for such a thing in a form.
-	Secret bool
-}
-
-// Choice is one of the values that a field may have.
-type Choice struct{ Value, Title string }
 
 // Answer is what a server is told. Content, of Accept and ModeForm, is an object that
 // fits the schema; what does not fit is not sent.
@@ -66,12 +50,8 @@ type Answer struct {
 	Content json.RawMessage
 }
 
-// Bounds of what a server may ask.
-const (
-	maxQuestion = 8 << 10 // bytes of a message
-	maxFields   = 64
-	maxAsk      = 64 << 10 // bytes of a schema
-)
+// Bound of what a server may ask, beside those of its form.
+const maxQuestion = 8 << 10 // bytes of a message
 
 // elicit answers a question of the server: hooks hear of it, then a person.
 func (n *conn) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
@@ -136,100 +116,30 @@ func (n *conn) question(p *sdk.ElicitParams, call *tool.Call) (Elicitation, erro
 		}
 		return e, nil
 	}
-	raw, err := json.Marshal(p.RequestedSchema)
-	switch {
-	case err != nil:
-		return e, errors.New("the schema cannot be read")
-	case len(raw) > maxAsk:
-		return e, errors.New("the schema is too large")
+	e.Schema = json.RawMessage(`{"type":"object"}`)
+	if p.RequestedSchema != nil {
+		raw, err := json.Marshal(p.RequestedSchema)
+		if err != nil {
+			return e, errors.New("the schema cannot be read")
+		}
+		e.Schema = raw
 	}
-	e.Schema = raw
-	e.Fields, err = fieldsOf(raw)
+	var err error
+	e.Fields, err = fieldsOf(e.Schema)
 	return e, err
 }
 
-// property is a field in a server's schema.
-type property struct {
-	Type        string          `json:"type"`
-	Title       string          `json:"title"`
-	Description string          `json:"description"`
-	Format      string          `json:"format"`
-	Default     json.RawMessage `json:"default"`
-	Enum        []string        `json:"enum"`
-	EnumNames   []string        `json:"enumNames"`
-	OneOf       []constant      `json:"oneOf"`
-	Items       *struct {
-		Enum  []string   `json:"enum"`
-		AnyOf []constant `json:"anyOf"`
-	} `json:"items"`
-}
-
-type constant struct {
-	Const string `json:"const"`
-	Title string `json:"title"`
-}
-
-// fieldsOf reads the fields of a schema.
-func fieldsOf(schema json.RawMessage) ([]Field, error) {
-	var s struct {
-		Properties map[string]property `json:"properties"`
-		Required   []string            `json:"required"`
-	}
-	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, errors.New("the schema has fields of a kind that cannot be asked for")
-	}
-	if len(s.Properties) > maxFields {
-		return nil, fmt.Errorf("the schema has more than %d fields", maxFields)
-	}
-	var list []Field
-	for _, name := range slices.Sorted(mapKeys(s.Properties)) {
-		p := s.Properties[name]
-		f := Field{
-			Name: name, Title: clip(shown(p.Title), 200), Description: clip(shown(p.Description), 2000), Type: p.Type,
-			Format: p.Format, Default: p.Default, Required: slices.Contains(s.Required, name),
-		}
-		switch {
-		case p.Items != nil:
-			f.Type, f.Options = "choices", choices(p.Items.Enum, nil, p.Items.AnyOf)
-		case len(p.Enum) > 0 || len(p.OneOf) > 0:
-			f.Type, f.Options = "choice", choices(p.Enum, p.EnumNames, p.OneOf)
-		}
-		f.Secret = f.Type == "string" && secretive(name, p.Title, p.Format)
-		list = append(list, f)
-	}
-	return list, nil
-}
-
-func choices(values, names []string, constants []constant) (list []Choice) {
-	for i, v := range values {
-		c := Choice{Value: v}
-		if i < len(names) {
-			c.Title = clip(shown(names[i]), 200)
-		}
-		list = append(list, c)
-	}
-	for _, k := range constants {
-		list = append(list, Choice{Value: k.Const, Title: clip(shown(k.Title), 200)})
-	}
-	return list
-}
-
-// secretive says whether a field seems to be for something that nobody else may know.
-func secretive(texts ...string) bool {
-	for _, t := range texts {
-		t = strings.Map(func(r rune) rune {
-			if r == '_' || r == '-' || r == ' ' || r == '.' {
-				return -1
-			}
-			return r
-		}, strings.ToLower(t))
-		for _, word := range []string{"password", "passwd", "passphrase", "passcode", "secret", "token", "apikey", "accesskey", "privatekey", "credential", "pincode", "cvv", "otp"} {
-			if strings.Contains(t, word) || t == "pin" || t == "key" {
-				return true
-			}
+// fieldsOf reads the fields of a schema, with texts that are fit to be shown.
+func fieldsOf(schema json.RawMessage) ([]approval.Field, error) {
+	list, err := approval.FormFields(schema)
+	for i := range list {
+		f := &list[i]
+		f.Title, f.Description = clip(shown(f.Title), 200), clip(shown(f.Description), 2000)
+		for j := range f.Options {
+			f.Options[j].Title = clip(shown(f.Options[j].Title), 200)
 		}
 	}
-	return false
+	return list, err
 }
 
 // masked is an answer as others than the server may know it.

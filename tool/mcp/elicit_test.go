@@ -204,17 +204,6 @@ func TestTooManyQuestions(t *testing.T) {
 	}
 }
 
-func TestSecretive(t *testing.T) {
-	for text, want := range map[string]bool{
-		"password": true, "api_key": true, "API-Key": true, "accessToken": true, "client secret": true, "pin": true,
-		"name": false, "keyboard": false, "pineapple": false, "monkey": false,
-	} {
-		if secretive(text) != want {
-			t.Errorf("%s: %v", text, !want)
-		}
-	}
-}
-
 func TestResources(t *testing.T) {
 	s := newServer()
 	s.AddResource(&sdk.Resource{URI: "db://rows", Name: "rows", MIMEType: "text/plain"}, func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {

@@ -96,8 +96,11 @@ type PromptArgument struct {
 	Required    bool   `json:"required,omitempty"`
 }
 
-// maxListed bounds a list of prompts or resources.
-const maxListed = 1000
+// Bounds of lists of prompts or resources.
+const (
+	maxListed    = 1000
+	maxArguments = 64 // of a prompt
+)
 
 // Prompts lists the prompts of a server.
 func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
@@ -123,7 +126,7 @@ func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 		}
 		one := Prompt{Name: clip(shown(p.Name), 200), Title: clip(shown(p.Title), 200), Description: clip(shown(p.Description), 2000)}
 		for _, a := range p.Arguments {
-			if a != nil && len(one.Arguments) < maxFields {
+			if a != nil && len(one.Arguments) < maxArguments {
 				one.Arguments = append(one.Arguments, PromptArgument{clip(shown(a.Name), 200), clip(shown(a.Description), 2000), a.Required})
 			}
 		}

@@ -1,0 +1,215 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+const seatForm = `{"server":"asker","message":"Which seat?","requestedSchema":{"type":"object","properties":{"seat":{"type":"string"}},"required":["seat"]},"content":{}}`
+
+// filling is a tool that puts a form to a person while it runs.
+func filling(form string) probe {
+	return probe{name: "mcp__asker__book", run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+		in, err := c.Fill(ctx, policy.Request{Tool: c.Tool, Resource: "answer asker", Input: json.RawMessage(form)})
+		if errors.Is(err, tool.ErrUndecided) {
+			return tool.Text("nobody: " + err.Error()), nil
+		}
+		if err != nil {
+			return tool.Text("no: " + err.Error()), nil //nolint:nilerr // the test reads it
+		}
+		content, err := approval.ReadForm(json.RawMessage(form), in)
+		return tool.Text("filled in: " + string(content)), err
+	}}
+}
+
+func booking() (s step) {
+	s.uses = append(s.uses, use("c1", "mcp__asker__book", `{}`))
+	return s
+}
+
+// giving is the input of an answer; none when it is empty.
+func giving(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// A form is filled in by the person who is asked: the answer is on record before the tool has it.
+func TestAFormIsFilledIn(t *testing.T) {
+	says := func(d approval.Decision, input string) *approval.Answer {
+		return &approval.Answer{Decision: d, Input: giving(input), By: "ann"}
+	}
+	proposing := strings.Replace(seatForm, `"content":{}`, `"content":{"seat":"9F"}`, 1)
+	for name, c := range map[string]struct {
+		form   string
+		answer *approval.Answer // nil: nobody is there
+		want   string
+	}{
+		"filled in":             {seatForm, says(approval.Allow, `{"content":{"seat":"1A"}}`), `filled in: {"seat":"1A"}`},
+		"with all of it":        {seatForm, says(approval.Allow, strings.Replace(seatForm, `"content":{}`, `"content":{"seat":"1A"}`, 1)), `filled in: {"seat":"1A"}`},
+		"as proposed":           {proposing, &approval.Answer{Decision: approval.Allow}, `filled in: {"seat":"9F"}`},
+		"otherwise":             {proposing, says(approval.Allow, `{"content":{"seat":"1A"}}`), `filled in: {"seat":"1A"}`},
+		"a plain yes":           {seatForm, &approval.Answer{Decision: approval.Allow}, `the answer cannot be used: not a usable answer: "seat" is needed`},
+		"what does not fit":     {seatForm, says(approval.Allow, `{"content":{"seat":7}}`), `want a text`},
+		"another form":          {seatForm, says(approval.Allow, `{"message":"other","content":{"seat":"1A"}}`), `must be what was asked`},
+		"no":                    {seatForm, &approval.Answer{Decision: approval.Deny, By: "ann"}, "no: permission denied by the user"},
+		"nobody":                {seatForm, nil, "nobody: "},
+		"in time":               {seatForm, &approval.Answer{Decision: approval.Deny, By: "timeout"}, "nobody: "},
+		"a yes for the session": {seatForm, says(approval.AllowSession, ``), "only a person decides"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sessions(t)
+			o := guarded(t, s, registry(t, filling(c.form)), "allow mcp__asker__book")
+			if c.answer != nil {
+				person := &gives{answer: *c.answer}
+				o.Ask = person.ask
+			}
+			a := newAgent(t, play(t, booking(), step{text: "ok"}), o)
+			prompt(t, a, "go")
+			if got := results(t, a)["c1"].Text(); !strings.Contains(got, c.want) {
+				t.Errorf("told %q, want %q", got, c.want)
+			}
+			if open, err := approval.Pending(t.Context(), s, ""); err != nil || len(open) != 0 {
+				t.Errorf("open: %v, %v", open, err)
+			}
+		})
+	}
+}
+
+// Nobody but the person fills in a form: the callback, policies and hooks that allow it, or
+// that bring another input, are no yes.
+func TestOthersDoNotFillInAForm(t *testing.T) {
+	forged := json.RawMessage(`{"content":{"seat":"forged"}}`)
+	ofForm := func(r policy.Request) bool { return r.Form }
+	for name, change := range map[string]func(*agent.Options){
+		"the callback": func(o *agent.Options) {
+			o.Permissions.CanUseTool = func(_ context.Context, r policy.Request) (policy.Verdict, error) {
+				if !ofForm(r) {
+					return policy.Verdict{}, nil
+				}
+				return policy.Verdict{Effect: policy.Allow, Input: forged}, nil
+			}
+		},
+		"a mode": func(o *agent.Options) { o.Permissions.Mode = policy.ModeBypass },
+		"a hook": func(o *agent.Options) {
+			hooks := hook.New(nil)
+			t.Cleanup(func() { hooks.Close() })
+			for _, event := range []hook.Event{hook.PreToolUse, hook.PermissionRequest} {
+				if err := hooks.On(event, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
+					if len(in.Requests) == 1 && ofForm(in.Requests[0]) {
+						return &hook.Output{Permission: "allow", Input: forged}, nil
+					}
+					return nil, nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o.Hooks = hooks
+		},
+	} {
+		for _, there := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				o := guarded(t, sessions(t), registry(t, filling(seatForm)), "allow mcp__asker__book")
+				change(&o)
+				if there {
+					person := &gives{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"content":{"seat":"1A"}}`)}}
+					o.Ask = person.ask
+				}
+				a := newAgent(t, play(t, booking(), step{text: "ok"}), o)
+				prompt(t, a, "go")
+				got := results(t, a)["c1"].Text()
+				if strings.Contains(got, "forged") && strings.Contains(got, "filled in") || !there && strings.Contains(got, "filled in") {
+					t.Errorf("told %q", got)
+				}
+			})
+		}
+	}
+}
+
+// An answer from elsewhere counts as one from here, and a plain yes is refused while the
+// question stays open.
+func TestAFormIsFilledInFromElsewhere(t *testing.T) {
+	s := session.New(memory.New(), nil)
+	o := guarded(t, s, registry(t, filling(seatForm)), "allow mcp__asker__book")
+	o.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+		for _, wrong := range []string{"", `{"content":{}}`, `{"content":{"seat":"1A","more":1}}`} {
+			if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Input: giving(wrong)}); !errors.Is(err, approval.ErrInvalid) {
+				t.Errorf("%q: %v", wrong, err)
+			}
+		}
+		if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, By: "bob", Input: json.RawMessage(`{"content":{"seat":"2B"}}`)}); err != nil {
+			t.Error(err)
+		}
+		<-ctx.Done()
+		return approval.Answer{}, context.Cause(ctx)
+	}
+	a := newAgent(t, play(t, booking(), step{text: "ok"}), o)
+	prompt(t, a, "go")
+	if got := results(t, a)["c1"].Text(); got != `filled in: {"seat":"2B"}` {
+		t.Errorf("told %q", got)
+	}
+	for _, p := range payloads(t, s, "one", session.KindDecision) {
+		var d policy.Decision
+		if err := json.Unmarshal([]byte(p), &d); err != nil {
+			t.Fatal(err)
+		}
+		if d.Asked && (d.By != "bob" || string(d.Input) != `{"content":{"seat":"2B"}}`) {
+			t.Errorf("decided %+v", d)
+		}
+	}
+}
+
+// kill -9 between the answer and its use: what the call did is unknown, it does not run
+// again, and nobody is asked any more.
+func TestAFilledInFormDoesNotOutliveItsProcess(t *testing.T) {
+	s := sessions(t)
+	filled, end := make(chan struct{}), make(chan struct{})
+	tools := filling(seatForm)
+	run := tools.run
+	tools.run = func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+		res, err := run(ctx, c)
+		close(filled)
+		<-end // the process is gone
+		return res, err
+	}
+	o := guarded(t, s, registry(t, tools), "allow mcp__asker__book")
+	person := &gives{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"content":{"seat":"1A"}}`)}}
+	o.Ask = person.ask
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		_, _ = newAgent(t, play(t, booking(), step{text: "ok"}), o).Prompt(context.Background(), "go")
+	}()
+	<-filled
+	o.Session.Takeover = true
+	o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+		t.Error("it is asked again")
+		return approval.Answer{Decision: approval.Deny}, nil
+	}
+	again := probe{name: "mcp__asker__book", run: func(context.Context, *tool.Call) (tool.Result, error) {
+		t.Error("it runs again")
+		return tool.Text(""), nil
+	}}
+	o.Tools = registry(t, again)
+	a := newAgent(t, play(t, step{text: "done"}), o)
+	if res := prompt(t, a, "go on"); res.Reason != agent.ReasonCompleted {
+		t.Errorf("ended by %s", res.Reason)
+	}
+	if got := results(t, a)["c1"].Text(); !strings.Contains(got, "unknown") {
+		t.Errorf("told %q", got)
+	}
+	close(end)
+	<-killed
+}

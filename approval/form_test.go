@@ -1,0 +1,216 @@
+package approval
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+const seatSchema = `{"type":"object","required":["seat","days"],"properties":{
+	"seat":{"type":"string","title":"Seat","pattern":"^[0-9]+[A-F]$","maxLength":4},
+	"rows":{"type":"integer","minimum":1,"default":2},
+	"price":{"type":"number","exclusiveMinimum":0},
+	"quiet":{"type":"boolean"},
+	"meal":{"type":"string","enum":["a","b"],"enumNames":["Apple","Bread"]},
+	"class":{"oneOf":[{"const":"x","title":"First"}],"type":"string"},
+	"days":{"type":"array","items":{"type":"string","enum":["mo","tu"]},"minItems":1},
+	"mail":{"type":"string","format":"email"},"site":{"type":"string","format":"uri"},
+	"on":{"type":"string","format":"date"},"at":{"type":"string","format":"date-time"}}}`
+
+// seats is a question that is a form.
+func seats(t testing.TB, schema string) Question {
+	t.Helper()
+	f, err := NewForm("asker", "Which seat?", json.RawMessage(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := policy.Request{Tool: "mcp__asker__book", Resource: "answer asker", Input: in, Person: true, Form: true}
+	return New([]policy.Request{r}, policy.Decision{Tool: r.Tool}, QuestionOptions{ID: "q"})
+}
+
+func TestAFormIsFilledIn(t *testing.T) {
+	q := seats(t, seatSchema)
+	f := q.Form()
+	if f == nil || f.Server != "asker" || string(f.Content) != `{"rows":2}` || strings.Join(f.Open(), " ") != "days seat" {
+		t.Fatalf("the form %+v, open %v", f, f.Open())
+	}
+	for given, want := range map[string]string{
+		``:                                      `"days" is needed; "seat" is needed`,
+		`{}`:                                    `the content is missing`,
+		`{"content":[]}`:                        `not an object`,
+		`{"content":null}`:                      `not an object`,
+		`{"content":{}}`:                        `"days" is needed; "seat" is needed`,
+		`{"content":{"seat":null,"days":null}}`: `"days" is needed; "seat" is needed`,
+		`{"content":{"seat":"1A","days":["mo"]},"message":"another"}`:                       `beside "content"`,
+		`{"content":{"seat":"1A","days":["mo"]},"more":1}`:                                  `beside "content"`,
+		`{"content":{"seat":"1A","days":["mo"],"who":"me"}}`:                                `"who" was not asked`,
+		`{"content":{"seat":1,"days":["mo"]}}`:                                              `"seat": want a text`,
+		`{"content":{"seat":"A1","days":["mo"]}}`:                                           `"seat": pattern`,
+		`{"content":{"seat":"1A","days":[]}}`:                                               `"days": minItems`,
+		`{"content":{"seat":"1A","days":["mo","we"]}}`:                                      `"days": want a list of some of "mo", "tu"`,
+		`{"content":{"seat":"1A","days":"mo"}}`:                                             `"days": want a list`,
+		`{"content":{"seat":"1A","days":["mo"],"rows":1.5}}`:                                `"rows": want a whole number`,
+		`{"content":{"seat":"1A","days":["mo"],"rows":0}}`:                                  `"rows": minimum`,
+		`{"content":{"seat":"1A","days":["mo"],"rows":"2"}}`:                                `"rows": want a number`,
+		`{"content":{"seat":"1A","days":["mo"],"price":0}}`:                                 `"price": exclusiveMinimum`,
+		`{"content":{"seat":"1A","days":["mo"],"quiet":"yes"}}`:                             `"quiet": want true or false`,
+		`{"content":{"seat":"1A","days":["mo"],"meal":"Apple"}}`:                            `"meal": want one of "a", "b"`,
+		`{"content":{"seat":"1A","days":["mo"],"class":"y"}}`:                               `"class": want one of "x"`,
+		`{"content":{"seat":"1A","days":["mo"],"mail":"me"}}`:                               `"mail": want an e-mail address`,
+		`{"content":{"seat":"1A","days":["mo"],"mail":"A <a@b.c>"}}`:                        `"mail": want an e-mail address`,
+		`{"content":{"seat":"1A","days":["mo"],"site":"b.c"}}`:                              `"site": want an address`,
+		`{"content":{"seat":"1A","days":["mo"],"on":"31.1.2026"}}`:                          `"on": want a date`,
+		`{"content":{"seat":"1A","days":["mo"],"at":"2026-01-31"}}`:                         `"at": want a date and time`,
+		`{"content":{"seat":"` + strings.Repeat("1", maxFormContent) + `A","days":["mo"]}}`: `at most`,
+		`{"content":{"seat":1,"days":"mo"}}`:                                                `"days": want a list of some of "mo", "tu"; "seat": want a text`,
+	} {
+		err := Check(q, Answer{Decision: Allow, Input: json.RawMessage(given)})
+		if given == "" {
+			err = Check(q, Answer{Decision: Allow})
+		}
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "hint: fill in") {
+			t.Errorf("%.80s: %v, want something about %q", given, err, want)
+		}
+	}
+	for given, want := range map[string]string{
+		`{"content":{"seat":"1A","days":["mo"]}}`:             `{"days":["mo"],"seat":"1A"}`,
+		`{"content":{"seat":"1A","days":["mo"],"meal":null}}`: `{"days":["mo"],"seat":"1A"}`,
+		`{"content":{"seat":"2B","seat":"1A","days":["mo"]}}`: `{"days":["mo"],"seat":"1A"}`,
+		`{"server":"asker","content":{"seat":"1A","days":["tu","mo"],"rows":3,"price":0.5,"quiet":false,"meal":"b","class":"x","mail":"a@b.c","site":"https://b.c/","on":"2026-01-31","at":"2026-01-31T10:00:00Z"}}`: `{"at":"2026-01-31T10:00:00Z","class":"x","days":["tu","mo"],"mail":"a@b.c","meal":"b","on":"2026-01-31","price":0.5,"quiet":false,"rows":3,"seat":"1A","site":"https://b.c/"}`,
+	} {
+		if err := Check(q, Answer{Decision: Allow, Input: json.RawMessage(given)}); err != nil {
+			t.Errorf("%s: %v", given, err)
+		}
+		if got, err := ReadForm(q.Requests[0].Input, json.RawMessage(given)); err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v", given, got, err)
+		}
+	}
+	if err := Check(q, Answer{Decision: AllowSession, Input: json.RawMessage(`{"content":{}}`)}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("for the session: %v", err)
+	}
+	if err := Check(q, Answer{Decision: Deny}); err != nil {
+		t.Errorf("a no: %v", err)
+	}
+}
+
+// Where nothing is needed, or all of it is proposed, a plain yes takes what is proposed.
+func TestAFormThatIsFilledInAlready(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"object"}`: `{}`,
+		`{"type":"object","required":["a"],"properties":{"a":{"type":"string","default":"1A"},"b":{"type":"string"}}}`: `{"a":"1A"}`,
+	} {
+		q := seats(t, schema)
+		if err := Check(q, Answer{Decision: Allow}); err != nil || q.Form().Open() != nil {
+			t.Errorf("%s: %v, open %v", schema, err, q.Form().Open())
+		}
+		if got, err := ReadForm(q.Requests[0].Input, nil); err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v", schema, got, err)
+		}
+	}
+}
+
+// Only what a tool says to be a form is one, whatever an input looks like.
+func TestWhatLooksLikeAForm(t *testing.T) {
+	q := seats(t, seatSchema)
+	q.Requests[0].Form = false
+	if q.Form() != nil {
+		t.Error("a call with such an input is a form")
+	}
+	with, without := q.Requests[0], q.Requests[0]
+	with.Form = true
+	if with.Digest() == without.Digest() {
+		t.Error("the digest does not tell a form")
+	}
+	broken := seats(t, seatSchema)
+	broken.Requests[0].Input = json.RawMessage(`"x"`)
+	if err := Check(broken, Answer{Decision: Allow}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a form that cannot be read was agreed to: %v", err)
+	}
+}
+
+func TestSchemasThatCannotBeAsked(t *testing.T) {
+	many := map[string]any{}
+	for i := range maxFormFields + 1 {
+		many[strings.Repeat("x", i+1)] = map[string]string{"type": "string"}
+	}
+	list, err := json.Marshal(map[string]any{"properties": many})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, schema := range []string{
+		``, `[]`, `{"properties":{"a":null}}`, `{"properties":{"a":{"type":"array"}}}`, `{"properties":{"a":{"type":"object"}}}`, `{"properties":{"a":{"type":7}}}`, `{"properties":{"a":{"enum":[1]}}}`, `{"required":["a"]}`, string(list),
+		`{"properties":{"a":{"type":"string","pattern":"("}}}`, `{"properties":{"a":{"$ref":"https://example.com/x"}}}`,
+		`{"properties":{"a":{"type":"string","description":"` + strings.Repeat("x", maxFormSchema) + `"}}}`,
+	} {
+		if f, err := NewForm("s", "m", json.RawMessage(schema)); err == nil {
+			t.Errorf("%.60s: %+v", schema, f)
+		}
+	}
+}
+
+func TestFormFields(t *testing.T) {
+	list, err := FormFields(json.RawMessage(seatSchema))
+	if err != nil || len(list) != 11 {
+		t.Fatal(list, err)
+	}
+	byName := map[string]Field{}
+	for _, f := range list {
+		byName[f.Name] = f
+	}
+	if f := byName["meal"]; f.Type != "choice" || len(f.Options) != 2 || f.Options[1] != (FieldOption{"b", "Bread"}) {
+		t.Errorf("%+v", f)
+	}
+	if f := byName["days"]; f.Type != "choices" || len(f.Options) != 2 || !f.Required {
+		t.Errorf("%+v", f)
+	}
+	if f := byName["class"]; f.Type != "choice" || f.Options[0].Title != "First" {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestSecretive(t *testing.T) {
+	for text, want := range map[string]bool{
+		"password": true, "api_key": true, "API-Key": true, "accessToken": true, "client secret": true, "pin": true,
+		"name": false, "keyboard": false, "pineapple": false, "monkey": false,
+	} {
+		if secretive(text) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}
+
+// Whatever a server asks and somebody answers: what is taken fits the schema.
+func FuzzForm(f *testing.F) {
+	f.Add([]byte(seatSchema), []byte(`{"content":{"seat":"1A","days":["mo"]}}`))
+	f.Add([]byte(`{"properties":{"a":{"type":"string","default":1}}}`), []byte(`{}`))
+	f.Fuzz(func(t *testing.T, schema, given []byte) {
+		form, err := NewForm("s", "m", schema)
+		if err != nil {
+			return
+		}
+		asked, err := json.Marshal(form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := ReadForm(asked, given)
+		if err != nil {
+			return
+		}
+		if err := fits(schema, content); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range form.Open() {
+			var said map[string]json.RawMessage
+			if json.Unmarshal(content, &said) != nil || said[name] == nil && len(given) > 0 {
+				t.Fatalf("%s is open in %s", name, content)
+			}
+		}
+	})
+}
