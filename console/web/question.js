@@ -9,6 +9,7 @@ import { post, get, may, seg } from './api.js';
 import { leaveOut, refresh } from './live.js';
 import { sessionPath } from './route.js';
 import { planOf, choicesOf, answersOf, Plan, Choices, PlanActions, ChoiceActions } from './person.js';
+import { formOf, filledOf, Form, FormActions } from './form.js';
 
 /** once reports whether a yes can be for this call alone. */
 const once = (q) => q.reason === 'policy-deny-override' || (q.requests || []).some((r) => r.unsandboxed || r.person);
@@ -122,15 +123,17 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
   const allowed = may('approve');
   const plan = planOf(q);
   const choices = choicesOf(q);
-  const answers = choices ? answersOf(choices, said) : null;
-  const ready = (read || !!choices) && allowed;
+  const form = formOf(q);
+  const answers = choices ? answersOf(choices, said) : form ? filledOf(form, said) : null;
+  const own = !!choices || !!form; // all of it is there to be answered
+  const ready = (read || own) && allowed;
   const away = lost || gone;
 
   const decide = async (answer) => {
     if (busy || away || !armed()) return;
-    if (answer.decision === 'allow' && choices && !answer.input) {
+    if (answer.decision === 'allow' && own && !answer.input) {
       if (!answers) {
-        setError({ message: 'choose an answer to each question first' });
+        setError({ message: form ? 'fill in what is needed first' : 'choose an answer to each question first' });
         return;
       }
       answer = { ...answer, input: answers };
@@ -174,25 +177,27 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
     </header>
     ${away ? html`<p class="mono clip">${oneLine(q.requests?.[0]?.resource)}</p><p class="answered" role="status"><${Answered} answer=${away} /></p>` : html`
     ${input?.description && html`<p class="says">The model says: <q>${oneLine(input.description)}</q></p>`}
-    ${choices ? html`<${Choices} id=${q.id} list=${choices} said=${said} setSaid=${setSaid} disabled=${!allowed || busy} />` : html`<${What} q=${q} onRead=${() => setRead(true)} />`}
+    ${form ? html`<${Form} id=${q.id} form=${form} said=${said} setSaid=${setSaid} disabled=${!allowed || busy} />`
+    : choices ? html`<${Choices} id=${q.id} list=${choices} said=${said} setSaid=${setSaid} disabled=${!allowed || busy} />` : html`<${What} q=${q} onRead=${() => setRead(true)} />`}
     <dl class="facts">
       ${!within && html`<${Fact} name="session"><a href=${sessionPath(run)}>${title}</a>${q.agent && html` <span class="muted">agent ${oneLine(q.agent)}</span>`}</${Fact}>`}
       ${within && q.agent && html`<${Fact} name="agent">${oneLine(q.agent)}</${Fact}>`}
       <${Fact} name="folder"><span class="mono">${seen(q.requests?.[0]?.cwd || q.cwd || '')}</span></${Fact}>
       <${Fact} name="why">${seen(q.why)}${q.rule && !(q.why || '').includes(`${q.rule.file}:${q.rule.line}`) && html`<div><${Origin} rule=${q.rule} /></div>`}</${Fact}>
-      ${plan === undefined && !choices && q.sandbox && html`<${Fact} name="sandbox">${q.sandbox === 'none' ? html`<span class="warn-text">none: nothing would hold it</span>` : seen(q.sandbox)}</${Fact}>`}
+      ${plan === undefined && !own && q.sandbox && html`<${Fact} name="sandbox">${q.sandbox === 'none' ? html`<span class="warn-text">none: nothing would hold it</span>` : seen(q.sandbox)}</${Fact}>`}
       <${Fact} name="mode">${oneLine(q.mode)}</${Fact}>
     </dl>
     ${error && html`<p class="problem" role="alert">${error.message}${error.hint && html` <span class="hint">hint: <code>${error.hint}</code></span>`}</p>`}
     <div class="actions" role="group" aria-label="answer">
       ${plan !== undefined ? html`<${PlanActions} ready=${ready} busy=${busy} decide=${decide} open=${open} panel=${panel} keyOf=${key} />`
+    : form ? html`<${FormActions} ready=${ready} busy=${busy} filled=${answers} decide=${decide} keyOf=${key} />`
     : choices ? html`<${ChoiceActions} ready=${ready} busy=${busy} answers=${answers} decide=${decide} open=${open} panel=${panel} keyOf=${key} />` : html`
       <button type="button" class="allow" disabled=${!ready || busy} onClick=${() => decide({ decision: 'allow' })}>${verbs.allow}${key('a')}</button>
       ${!once(q) && html`<button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'scope'} onClick=${() => open('scope')}>For this session…${key('s')}</button>`}
       <button type="button" class="deny" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny' })}>${verbs.deny}${key('d')}</button>
       <button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>Deny with a reason…${key('r')}</button>
       <button type="button" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny', stop: true })}>Deny and stop</button>`}
-      ${!allowed ? html`<span class="muted">You may look, and not answer.</span>` : !read && !choices && html`<span class="muted">Scroll to its end, or show all of it, to answer.</span>`}
+      ${!allowed ? html`<span class="muted">You may look, and not answer.</span>` : !read && !own && html`<span class="muted">Scroll to its end, or show all of it, to answer.</span>`}
     </div>
     ${panel === 'scope' && html`<${Scope} q=${q} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
     ${panel === 'reason' && html`<${Reason} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
