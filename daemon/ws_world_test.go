@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/daemon/auth"
 	"github.com/holdfast-dev/holdfast/daemon/feed"
@@ -169,6 +170,7 @@ func (w *daemonWorld) make(_ context.Context, n runs.Need) (*runs.Made, error) {
 	}
 	registry, err := tool.NewRegistry(
 		&stub{w, "Bash", policy.OpCommand}, &stub{w, "write_file", policy.OpWrite}, &stub{w, "read_file", policy.OpRead},
+		&stub{w, "book", ""},
 	)
 	if err != nil {
 		return nil, err
@@ -222,6 +224,9 @@ func (s *stub) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	if during != nil {
 		during(what)
 	}
+	if s.name == "book" {
+		return book(ctx, c)
+	}
 	if strings.HasPrefix(what, "hold") {
 		select {
 		case <-held:
@@ -230,6 +235,16 @@ func (s *stub) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		}
 	}
 	return tool.Text("ran " + what), nil
+}
+
+// book puts its input, which is a form, to a person.
+func book(ctx context.Context, c *tool.Call) (tool.Result, error) {
+	given, err := c.Fill(ctx, policy.Request{Tool: c.Tool, Resource: "answer asker", Input: c.Input})
+	if err != nil {
+		return tool.Failure(err.Error()), nil //nolint:nilerr // the model is told
+	}
+	content, err := approval.ReadForm(c.Input, given)
+	return tool.Text(string(content)), err
 }
 
 // token makes a token with scopes.
