@@ -11,7 +11,7 @@ import (
 
 // Work is [Agent.Run] for a whole piece of work: while calls in the background are part of
 // it ([tool.Awaited]) it waits for them, and has the agent answer what they come to. There
-// is one [Result], the last event: of all turns, with the text of the last one. Limits of a
+// is one [Result], the last event: of all turns and the waiting, with the text of the last one. Limits of a
 // run bound all of it.
 func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -25,8 +25,9 @@ func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[Ev
 				yield(*res, nil)
 				return
 			}
-			listening := true
+			listening, since := true, a.opt.Clock()
 			err := a.await(ctx, func(e Event) { listening = listening && yield(e, nil) })
+			res.Took += a.opt.Clock().Sub(since)
 			switch {
 			case !listening:
 				return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/session"
@@ -104,8 +105,16 @@ func TestWorkAnswersWhatGoesOnInTheBackground(t *testing.T) {
 		a := newAgent(t, m, agent.Options{
 			Sessions: session.New(store, nil), Tools: registry(t, part{work}), Background: agent.NewBackground(nil), MaxTurns: 3,
 		})
-		all := works(t.Context(), t, a, func() { work.end <- tool.Text("done") })
+		all := works(t.Context(), t, a, func() {
+			go func() {
+				time.Sleep(time.Minute)
+				work.end <- tool.Text("done")
+			}()
+		})
 		res := last(t, all)
+		if res.Took < time.Minute {
+			t.Errorf("it took %v: the wait is not counted", res.Took)
+		}
 		if told[agent.Result](all) != 1 || told[agent.TurnFinished](all) != 2 || res.Text != "it is done" || res.Turns != 3 || res.Reason != agent.ReasonCompleted {
 			t.Errorf("%d results, %d turns, %+v", told[agent.Result](all), told[agent.TurnFinished](all), res)
 		}
