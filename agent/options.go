@@ -106,7 +106,7 @@ type Options struct {
 	// read; nil masks nothing.
 	Mask *secret.Masker
 
-	// MaxTurns bounds the model calls of one run; 0 means no bound.
+	// MaxTurns bounds the model calls of one run, and of each of its sub-agents; 0 means no bound.
 	MaxTurns int
 	// MaxBudgetUSD bounds the cost of one run; 0 means no bound.
 	MaxBudgetUSD float64

@@ -31,7 +31,7 @@ type Definition struct {
 	Tools, Without []string
 	Model          string      // "" or "inherit" is its parent's
 	Mode           policy.Mode // "" is its parent's, than which it is never weaker
-	MaxTurns       int         // model calls; 0 is no bound
+	MaxTurns       int         // model calls; 0, or more than its parent's, is its parent's
 	Background     bool        // its calls always go on in the background
 	// Isolated has each work in a checkout of its own, Skills are what it has read when it
 	// begins, Servers are MCP servers that it wants, of the run or of its own, and Memory says

@@ -206,7 +206,7 @@ func (s *Subagents) options(ctx context.Context, p *Agent, b birth) (*Options, e
 		Sessions: p.opt.Sessions, Session: restore, NoPersist: p.opt.NoPersist,
 		System: d.Prompt, MaxTokens: p.opt.MaxTokens, Effort: p.opt.Effort,
 		Guards: guards, Name: name, Ask: p.opt.Ask, AskTimeout: p.opt.AskTimeout, Sandbox: p.opt.Sandbox, Profile: p.opt.Profile,
-		Hooks: p.opt.Hooks, Mask: p.opt.Mask, MaxTurns: d.MaxTurns, Retry: p.opt.Retry, Compact: p.opt.Compact, Mutators: p.opt.Mutators,
+		Hooks: p.opt.Hooks, Mask: p.opt.Mask, MaxTurns: p.turnsOf(d), Retry: p.opt.Retry, Compact: p.opt.Compact, Mutators: p.opt.Mutators,
 		Clock: p.opt.Clock, NewID: p.opt.NewID, Sleep: p.opt.Sleep, Rand: p.opt.Rand,
 		parent: p, kind: d.Name,
 	}
@@ -214,6 +214,14 @@ func (s *Subagents) options(ctx context.Context, p *Agent, b birth) (*Options, e
 		o.Retry.Max = -1
 	}
 	return o, nil
+}
+
+// turnsOf bounds the model calls of a sub-agent: by its kind, and never by more than the run's.
+func (a *Agent) turnsOf(d Definition) int {
+	if n := a.opt.MaxTurns; n > 0 && (d.MaxTurns == 0 || d.MaxTurns > n) {
+		return n
+	}
+	return d.MaxTurns
 }
 
 // childSession is the session of a sub-agent: a new one, or the one that is gone on

@@ -246,6 +246,26 @@ func TestSubagentsSpendTheirParentsBudget(t *testing.T) {
 	}
 }
 
+// Who bounds the calls of a run does not have a sub-agent make more of them.
+func TestSubagentsHaveTheirParentsBoundOfCalls(t *testing.T) {
+	for _, own := range []int{0, 1, 5} {
+		d := kind("a")
+		d.MaxTurns = own
+		look := step{uses: []transcript.ToolUse{use("x", "look", `{}`)}}
+		m := play(t, look, look, look, look, look, look)
+		h := newHouse(t, agent.Options{MaxTurns: 2, Tools: registry(t, says("look", "a tree"))},
+			[]step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}, {text: "I see"}}, map[string]*fake{"a": m}, d)
+		prompt(t, h.parent, "begin")
+		want := 2
+		if own == 1 {
+			want = 1
+		}
+		if text, isError := resultText(t, h.parent, "c1"); !isError || !strings.Contains(text, "max_turns") || len(m.asked) != want {
+			t.Errorf("with %d of its own it made %d calls, want %d: %v %q", own, len(m.asked), want, isError, text)
+		}
+	}
+}
+
 func TestAnInterruptReachesSubagents(t *testing.T) {
 	var h *house
 	h = newHouse(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}},

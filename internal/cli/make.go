@@ -39,7 +39,7 @@ type agentFlags struct {
 	NoSandbox bool `name:"no-sandbox" group:"permission" help:"Run commands without the kernel sandbox. Refused where the administrator's settings want it."`
 
 	compactFlags
-	MaxTurns     int     `placeholder:"N" group:"limit" help:"Bound of model calls."`
+	MaxTurns     int     `placeholder:"N" group:"limit" help:"Bound of model calls, and of those of each sub-agent."`
 	MaxBudgetUSD float64 `name:"max-budget-usd" placeholder:"USD" group:"limit" help:"Bound of the cost."`
 
 	// OnlyTools, when not nil, are all the tools that there are. No flag says it.
