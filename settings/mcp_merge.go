@@ -64,10 +64,13 @@ func (s *Settings) mcpStatus(srv *MCPServer, trust *Trust) (MCPStatus, string) {
 	return MCPApproved, ""
 }
 
-// MCPNotice says which servers of a folder are left out because nobody has approved
-// them, or because they cannot be understood, and what to do about it. Both are "" when
-// there is nothing to say.
-func MCPNotice(folder string, list []MCPServer) (what, hint string) {
+// MCPNotice says that servers are left out, and what to do about it.
+type MCPNotice struct{ What, Hint string }
+
+// MCPNotices says which servers of a folder are left out: those that cannot be understood,
+// and those that nobody has approved.
+func MCPNotices(folder string, list []MCPServer) []MCPNotice {
+	var told []MCPNotice
 	var wait, names []string
 	for i := range list {
 		srv := &list[i]
@@ -77,19 +80,20 @@ func MCPNotice(folder string, list []MCPServer) (what, hint string) {
 		case MCPChanged:
 			wait, names = append(wait, srv.Key()+" (changed)"), append(names, srv.Key())
 		case MCPInvalid:
-			return fmt.Sprintf("the MCP server %s is left out: %s", srv.Key(), srv.Why), "holdfast mcp get " + srv.Key()
+			told = append(told, MCPNotice{fmt.Sprintf("the MCP server %s is left out: %s", srv.Key(), srv.Why), "holdfast mcp get " + srv.Key()})
 		case MCPApproved, MCPRejected, MCPDisabled, MCPDenied:
 		}
 	}
+	what := ""
 	switch len(wait) {
 	case 0:
-		return "", ""
+		return told
 	case 1:
 		what = fmt.Sprintf("the MCP server %s of %s is left out: nobody has approved it as it is", wait[0], folder)
 	default:
 		what = fmt.Sprintf("the MCP servers %s of %s are left out: nobody has approved them as they are", strings.Join(wait, ", "), folder)
 	}
-	return what, "look at it, then: holdfast mcp approve " + strings.Join(names, " ")
+	return append(told, MCPNotice{what, "look at it, then: holdfast mcp approve " + strings.Join(names, " ")})
 }
 
 // FindMCP is the run's server of a name, or nil.

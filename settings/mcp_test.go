@@ -58,9 +58,9 @@ func TestMCPServersOfAllLayers(t *testing.T) {
 	if got := s.FindMCP("all").Command; got != "from-local" {
 		t.Errorf("of four servers of one name %s counts", got)
 	}
-	what, hint := settings.MCPNotice(s.Project, s.MCPServers)
-	if !strings.Contains(what, "all, file, project") || hint != "look at it, then: holdfast mcp approve all file project" {
-		t.Errorf("notice %q, %q", what, hint)
+	list := settings.MCPNotices(s.Project, s.MCPServers)
+	if len(list) != 1 || !strings.Contains(list[0].What, "all, file, project") || list[0].Hint != "look at it, then: holdfast mcp approve all file project" {
+		t.Errorf("notices %q", list)
 	}
 
 	p.write("etc/settings.json", `{"mcpServers": {"all": {"command": "from-managed"}}}`)
@@ -117,8 +117,8 @@ func TestMCPApprovalIsOfOneDefinition(t *testing.T) {
 	wantServers(t, p.load(), "s approved")
 	p.decide("s", false)
 	wantServers(t, p.load(), "s rejected")
-	if what, _ := settings.MCPNotice("", p.load().MCPServers); what != "" {
-		t.Errorf("a rejected server is asked about again: %s", what)
+	if list := settings.MCPNotices("", p.load().MCPServers); len(list) != 0 {
+		t.Errorf("a rejected server is asked about again: %s", list)
 	}
 	if ok, err := p.trustList().ForgetServer(p.path("project"), "s"); !ok || err != nil {
 		t.Error(ok, err)
@@ -425,4 +425,14 @@ func TestServersOfSubagentsAreJudged(t *testing.T) {
 	def = strings.Replace(def, `"c"}`, `"c", "args": ["x"]}`, 1)
 	p.write("project/.mcp.json", `{"mcpServers": {}}`)
 	check(list(p.options(), "a", policy.LayerProject)[:1], "own changed")
+}
+
+// One server that cannot be understood does not hide that another waits for a yes.
+func TestMCPNoticesAreAboutAllServers(t *testing.T) {
+	p := newPlace(t)
+	p.write("project/.mcp.json", `{"mcpServers": {"bad": {"url": "http://h/"}, "worse": {}, "file": {"command": "f"}}}`)
+	list := settings.MCPNotices("p", p.load().MCPServers)
+	if len(list) != 3 || list[0].Hint != "holdfast mcp get bad" || list[1].Hint != "holdfast mcp get worse" || !strings.HasSuffix(list[2].Hint, "mcp approve file") {
+		t.Errorf("notices %q", list)
+	}
 }

@@ -114,9 +114,14 @@ func newServerDoc(srv *settings.MCPServer) serverDoc {
 	}
 }
 
+// isProgram is false for an address, also for one whose type is missing.
+func isProgram(srv *settings.MCPServer) bool {
+	return srv.Type == settings.MCPStdio && (srv.Command != "" || srv.URL == "")
+}
+
 // serverLine is what a server is, in one line: its command line, or its address.
 func serverLine(srv *settings.MCPServer) string {
-	if srv.Type != settings.MCPStdio {
+	if !isProgram(srv) {
 		return srv.URL
 	}
 	words := []string{quoteArg(srv.Command)}
@@ -184,9 +189,7 @@ func (c *mcpListCmd) run(ctx context.Context, p *Program) error {
 			}
 		}
 	}
-	if _, hint := settings.MCPNotice(s.Project, list); hint != "" {
-		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
-	}
+	p.mcpNotices(s.Project, list)
 	return nil
 }
 
@@ -248,7 +251,7 @@ func (p *printer) serverFacts(srv *settings.MCPServer) {
 			p.line("  %s  %s", p.term.dim(fmt.Sprintf("%-7s", name)), exact(text))
 		}
 	}
-	if srv.Type == settings.MCPStdio {
+	if isProgram(srv) {
 		fact("runs", serverLine(srv))
 		fact("in", srv.Dir)
 		fact("env", pairNames(srv.Env))

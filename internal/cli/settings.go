@@ -55,6 +55,14 @@ func (p *Program) userHome() string {
 	return ""
 }
 
+// mcpNotices tells which MCP servers are left out.
+func (p *Program) mcpNotices(folder string, list []settings.MCPServer) {
+	for _, n := range settings.MCPNotices(folder, list) {
+		p.warn("%s", n.What)
+		p.err.line("%s %s", p.err.term.bold("hint:"), shown(n.Hint))
+	}
+}
+
 // notice tells once what an untrusted folder asks for and does not get.
 func (p *Program) notice(s *settings.Settings) {
 	if what, hint := s.Notice(); what != "" {
@@ -65,10 +73,7 @@ func (p *Program) notice(s *settings.Settings) {
 		p.warn("%s", what)
 		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
 	}
-	if what, hint := settings.MCPNotice(s.Project, s.MCPServers); what != "" {
-		p.warn("%s", what)
-		p.err.line("%s %s", p.err.term.bold("hint:"), shown(hint))
-	}
+	p.mcpNotices(s.Project, s.MCPServers)
 	for _, w := range s.Warnings {
 		p.warn("%s", w)
 	}
