@@ -24,7 +24,7 @@ func Find(ctx context.Context, s *session.Sessions, id, what string) (int64, err
 	}
 	bad := func(format string, args ...any) error {
 		return &session.Error{
-			Op: "find record", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf(format, args...),
+			Op: "find a record of", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf(format, args...),
 			Hint: "holdfast sessions show --records " + id,
 		}
 	}

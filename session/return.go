@@ -80,7 +80,7 @@ func (s *Sessions) StateAt(ctx context.Context, id string, seq int64) (*State, e
 
 func noRecord(m Meta, seq int64) error {
 	return &Error{
-		Op: "find record", Session: m.ID, Seq: seq, Err: ErrInvalid, Detail: fmt.Sprintf("there is no record %d", seq),
+		Op: "find a record of", Session: m.ID, Seq: seq, Err: ErrInvalid, Detail: fmt.Sprintf("there is no record %d", seq),
 		Hint: fmt.Sprintf("use a number from 1 to %d: holdfast sessions show --records %s", m.Head, m.ID),
 	}
 }

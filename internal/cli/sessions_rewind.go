@@ -328,6 +328,34 @@ func (c *rewindCmd) tell(p *Program, m session.Meta, d rewindDoc) error {
 	if d.Done.Forked != "" {
 		p.out.line("%s", d.Done.Forked)
 	}
-	p.err.line("session %s: %s put back; taken back by: holdfast sessions rewind %s--to %d %s", shown(m.ID), count(len(d.Done.Files), "file"), storeArg(c.Store), m.Head, quoteArg(m.ID))
+	var what []string
+	if n := len(d.Done.Files); n > 0 {
+		what = append(what, count(n, "file")+" put back")
+	}
+	if d.Done.Transcript {
+		what = append(what, "the transcript taken back")
+	}
+	if d.Done.Forked != "" {
+		what = append(what, "forked")
+	}
+	if len(what) == 0 {
+		p.err.line("nothing has to be done")
+		return nil
+	}
+	p.err.line("session %s: %s", shown(m.ID), strings.Join(what, ", "))
+	if d.Done.Forked == "" || len(d.Done.Files) > 0 {
+		p.err.line("%s taken back by: holdfast sessions rewind %s--to %d %s", p.err.term.bold("hint:"), c.again(p), m.Head, quoteArg(m.ID))
+	}
 	return nil
+}
+
+// again is what a command that takes this back must say again.
+func (c *rewindCmd) again(p *Program) string {
+	args := storeArg(c.Store)
+	for _, d := range c.AddDir {
+		if dir, err := p.folder(d); err == nil && c.Files {
+			args += "--add-dir " + quoteArg(dir) + " "
+		}
+	}
+	return args
 }
