@@ -130,9 +130,21 @@ func (c *approvalsShowCmd) run(ctx context.Context, p *Program) error {
 			p.out.line("  %s  %s", t.dim("answer "), exact(answerText(*a)))
 			return nil
 		}
-		p.err.line("%s holdfast approvals allow %s, or deny", p.err.term.bold("hint:"), d.ID)
+		p.err.line("%s %s, or deny", p.err.term.bold("hint:"), allowLine(d.Question))
 		return nil
 	})
+}
+
+// allowLine is the command that says yes.
+func allowLine(q approval.Question) string {
+	line := "holdfast approvals allow " + q.ID
+	if q.Plan() != "" {
+		line += " [--mode acceptEdits]"
+	}
+	for i := range q.Choices() {
+		line += fmt.Sprintf(` --answer "%d=…"`, i+1)
+	}
+	return line
 }
 
 // scopeText is a scope in words, with the rule that it is.
@@ -243,7 +255,7 @@ func (c *approvalsAllowCmd) input(q approval.Question) (json.RawMessage, error) 
 		_, _, err = approval.ReadAnswers(q.Requests[0].Input, in)
 	}
 	if err != nil {
-		return nil, usage(err.Error(), `holdfast approvals allow `+q.ID+` --answer "1=…"`)
+		return nil, usage(err.Error(), allowLine(q))
 	}
 	return in, nil
 }

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/approval"
 )
 
-// asker puts questions to the person at the terminal. It shows exactly what would
-// happen and takes nothing but a clear answer: keys that were pressed before the
-// question was on the screen count for nothing, and Enter is no answer.
+// asker puts questions to the person at the terminal, one at a time, whoever asks. It
+// shows exactly what would happen and takes nothing but a clear answer: keys that were
+// pressed before the question was on the screen count for nothing, and Enter is no answer.
 type asker struct {
 	keys  *keyboard
 	out   *printer
@@ -42,6 +43,7 @@ func (p *Program) asker() *asker {
 
 // yes puts a question that is answered with yes or no, in a line.
 func (a *asker) yes(ctx context.Context, question string) (bool, error) {
+	a.keys.flush()
 	a.out.text(question + " [y]es · [n]o: ")
 	line, _, err := a.keys.line(ctx)
 	a.out.shape.setMidLine(false)
@@ -58,18 +60,26 @@ func (a *asker) yes(ctx context.Context, question string) (bool, error) {
 // ask shows a question and waits for the answer. The error is the end of ctx:
 // an interrupt, or somebody else's answer.
 func (a *asker) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
+	done, err := a.turn(ctx)
+	if err != nil {
+		return approval.Answer{}, err
+	}
+	defer done()
 	pr := a.out
 	pr.progress().work("")
 	pr.line("")
-	pr.question(q, a.now())
-	a.keys.flush()
 	ans := approval.Answer{Question: q.ID, By: a.by, Via: viaTerminal}
-	if list, plan, form := q.Choices(), q.Plan(), q.Form(); list != nil || plan != "" || form != nil {
-		var err error
+	list, plan, form := q.Choices(), q.Plan(), q.Form()
+	if list == nil {
+		pr.question(q, a.now())
+		a.keys.flush()
+	}
+	if list != nil || plan != "" || form != nil {
 		switch {
 		case form != nil:
 			err = a.fillIn(ctx, q, form, &ans)
 		case list != nil:
+			pr.asks(q, len(list), a.now())
 			err = a.choose(ctx, q, list, &ans)
 		default:
 			err = a.agree(ctx, q, &ans)
@@ -84,7 +94,7 @@ func (a *asker) ask(ctx context.Context, q approval.Question) (approval.Answer, 
 		return ans, nil
 	}
 	for {
-		pr.text(a.choices(q))
+		a.offer(choices(q)...)
 		key, ok, err := a.keys.key(ctx)
 		if err != nil {
 			pr.endLine()
@@ -107,20 +117,51 @@ func (a *asker) ask(ctx context.Context, q approval.Question) (approval.Answer, 
 	}
 }
 
-// choices is the line of keys.
-func (a *asker) choices(q approval.Question) string {
-	t := a.out.term
-	key := func(k, what string) string { return t.bold(k) + " " + what }
-	list := []string{key("y", "yes, once")}
-	if remembers(q) {
-		list = append(list, key("a", "yes, this run"))
+// turn waits until nobody else is asked, and has what others print wait until done.
+func (a *asker) turn(ctx context.Context) (done func(), err error) {
+	next, err := a.keys.turn(ctx)
+	if err != nil {
+		return nil, err
 	}
-	list = append(list, key("n", "no"))
-	if remembers(q) {
-		list = append(list, key("d", "no, this run"))
+	release := a.out.hold()
+	return func() {
+		release()
+		next()
+	}, nil
+}
+
+// choices are the keys of a question.
+func choices(q approval.Question) []keyed {
+	if !remembers(q) {
+		return []keyed{{"y", "yes, once"}, {"n", "no"}, {"m", "no, and why"}, {"s", "no, and stop"}}
 	}
-	list = append(list, key("m", "no, and why"), key("s", "no, and stop"))
-	return strings.Join(list, " · ") + ": "
+	return []keyed{
+		{"y", "yes, once"}, {"a", "yes, this run"}, {"n", "no"}, {"d", "no, this run"}, {"m", "no, and why"}, {"s", "no, and stop"},
+	}
+}
+
+// keyed is a key and what it means.
+type keyed struct{ key, means string }
+
+// offer shows the keys in a line, or in several where the screen is narrow.
+func (a *asker) offer(list ...keyed) {
+	t, col := a.out.term, 0
+	var b strings.Builder
+	for i, k := range list {
+		n := utf8.RuneCountInString(k.key + " " + k.means)
+		switch {
+		case i == 0:
+		case col+n+len(" · : ") > t.columns():
+			b.WriteString("\n")
+			col = 0
+		default:
+			b.WriteString(" · ")
+			col += 3
+		}
+		b.WriteString(t.bold(k.key) + " " + k.means)
+		col += n
+	}
+	a.out.text(b.String() + ": ")
 }
 
 // remembers reports whether an answer may hold for the rest of the run.
@@ -174,11 +215,11 @@ func (a *asker) scope(ctx context.Context, q approval.Question, ans *approval.An
 		a.out.line("  %s %s", t.bold(fmt.Sprint(i+1)), exact(scopeText(s)))
 	}
 	for {
-		covers := ""
+		keys := []keyed{{"e", "write a rule"}, {"b", "back"}}
 		if n := len(offered); n > 0 {
-			covers = t.bold("1") + upTo(n) + " what it covers · "
+			keys = append([]keyed{{"1" + upTo(n), "what it covers"}}, keys...)
 		}
-		a.out.text(covers + t.bold("e") + " write a rule · " + t.bold("b") + " back: ")
+		a.offer(keys...)
 		key, ok, err := a.keys.key(ctx)
 		if err != nil || !ok {
 			return false, err

@@ -181,3 +181,29 @@ func TestAnotherProgramMayAnswer(t *testing.T) {
 		t.Errorf("the same answer again: %d, want 0\n%s", code, errs.String())
 	}
 }
+
+// What was typed before the question is on the screen deletes nothing.
+func TestDeletingAsksOnTheScreen(t *testing.T) {
+	dir, env := room(t, "steps: [{text: it ended}]")
+	run := func(args ...string) int {
+		p := &Program{Args: args, Env: env, Getwd: func() (string, error) { return dir, nil }}
+		return p.Run(t.Context())
+	}
+	if code := run("run", "--session-id", "old", "go"); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	c := sit(t, env, dir, "sessions", "delete", "old")
+	c.press("y\r")
+	c.expect(`delete it for good\? \[y\]es · \[n\]o: $`)
+	c.press("n\r")
+	c.expect(`nothing was deleted`)
+	if code := c.exit(); code != 2 || run("sessions", "show", "old") != 0 {
+		t.Errorf("exit code %d\n%s", code, c.screen())
+	}
+	c = sit(t, env, dir, "sessions", "delete", "old")
+	c.expect(`delete it for good\? \[y\]es · \[n\]o: $`)
+	c.press("y\r")
+	if code := c.exit(); code != 0 || run("sessions", "show", "old") != 9 {
+		t.Errorf("exit code %d\n%s", code, c.screen())
+	}
+}

@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -20,35 +22,68 @@ func (p *printer) plan(text string) {
 // choice prints a question of the model with the answers that it offers.
 func (p *printer) choice(i, n int, c approval.Choice) {
 	t := p.term
-	of := ""
+	of, letters := "", 0
 	if n > 1 {
-		of = t.dim(fmt.Sprintf("%d of %d  ", i+1, n))
+		of = fmt.Sprintf("%d of %d  ", i+1, n)
+		of, letters = t.dim(of), len(of)
 	}
-	p.line("  %s%s  %s", of, t.yellow(exact(c.Header)), t.bold(exact(c.Question)))
+	header := exact(c.Header)
+	p.hang("  "+of+t.yellow(header)+"  ", 4+letters+utf8.RuneCountInString(header), exact(c.Question), t.bold)
 	for j, o := range c.Options {
-		p.line("    %s  %s%s", t.bold(strconv.Itoa(j+1)), exact(o.Label), described(t, o.Description))
+		label := exact(o.Label)
+		p.hang("    "+t.bold(strconv.Itoa(j+1))+"  "+label+"  ", 9+utf8.RuneCountInString(label), exact(oneLine(o.Description)), t.dim)
 		for l := range strings.Lines(o.Preview) {
 			p.line("       %s", t.dim(exact(strings.TrimRight(l, "\r\n"))))
 		}
 	}
 }
 
-func described(t terminal, text string) string {
-	if text == "" {
-		return ""
+// hang prints text behind a head of so many letters. On a screen it is broken between words,
+// and stands below the head where that leaves too little room.
+func (p *printer) hang(head string, letters int, text string, style func(string) string) {
+	const in = 7
+	if !p.term.tty {
+		p.line("%s", strings.TrimRight(head+text, " "))
+		return
 	}
-	return t.dim("  " + exact(oneLine(text)))
+	lines := folded(text, p.term.columns()-letters, p.term.columns()-in)
+	p.line("%s", strings.TrimRight(head+style(lines[0]), " "))
+	for _, l := range lines[1:] {
+		p.line("%s%s", strings.Repeat(" ", in), style(l))
+	}
+}
+
+// folded breaks text between words into lines of at most so many letters: the first, and
+// the others. There is at least one.
+func folded(text string, first, other int) []string {
+	var lines []string
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		line := ""
+		for word := range strings.FieldsSeq(paragraph) {
+			room := other
+			if len(lines) == 0 {
+				room = first
+			}
+			switch n := utf8.RuneCountInString(word); {
+			case line == "" && (n <= room || len(lines) > 0):
+				line = word
+			case line != "" && utf8.RuneCountInString(line)+1+n <= room:
+				line += " " + word
+			default:
+				lines = append(lines, line)
+				line = word
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // agree asks about a plan. What it returns is whether the person has decided.
 func (a *asker) agree(ctx context.Context, q approval.Question, ans *approval.Answer) error {
-	t := a.out.term
-	line := strings.Join([]string{
-		t.bold("y") + " yes, ask before each change", t.bold("e") + " yes, and edit files without asking",
-		t.bold("n") + " no, plan on", t.bold("m") + " no, and why", t.bold("s") + " no, and stop",
-	}, " · ") + ": "
 	for {
-		a.out.text(line)
+		a.offer(keyed{"y", "yes, ask before each change"}, keyed{"e", "yes, and edit files without asking"},
+			keyed{"n", "no, plan on"}, keyed{"m", "no, and why"}, keyed{"s", "no, and stop"})
 		key, ok, err := a.keys.key(ctx)
 		if !ok || err != nil {
 			return a.ended(ok, err, ans)
@@ -105,12 +140,10 @@ func (a *asker) ended(ok bool, err error, ans *approval.Answer) error {
 
 // choose asks the questions of the model, one after the other.
 func (a *asker) choose(ctx context.Context, q approval.Question, list []approval.Choice, ans *approval.Answer) error {
-	for again := false; ; {
+	for {
 		answers := map[string][]string{}
 		for i, c := range list {
-			if i > 0 || again { // the first is on the screen
-				a.out.choice(i, len(list), c)
-			}
+			a.out.choice(i, len(list), c)
 			a.keys.flush()
 			said, err := a.pick(ctx, c, ans)
 			if said == nil || err != nil {
@@ -118,19 +151,18 @@ func (a *asker) choose(ctx context.Context, q approval.Question, list []approval
 			}
 			answers[c.Question] = said
 		}
-		if again = false; len(list) > 1 {
-			var done bool
-			var err error
+		if len(list) > 1 {
 			var said [][2]string
 			for _, c := range list {
 				said = append(said, [2]string{c.Header, strings.Join(answers[c.Question], ", ")})
 			}
-			if again, done, err = a.send(ctx, said, ans); done || err != nil {
+			again, done, err := a.send(ctx, said, ans)
+			if done || err != nil {
 				return err
 			}
-		}
-		if again {
-			continue
+			if again {
+				continue
+			}
 		}
 		in, err := approval.Answered(q, answers)
 		if err != nil {
@@ -144,13 +176,12 @@ func (a *asker) choose(ctx context.Context, q approval.Question, list []approval
 // pick asks one question. Nothing is picked when the person has said no to all.
 func (a *asker) pick(ctx context.Context, c approval.Choice, ans *approval.Answer) ([]string, error) {
 	t := a.out.term
-	line := t.bold("1") + upTo(len(c.Options)) + " choose · "
+	keys := []keyed{{"1" + upTo(len(c.Options)), "choose"}, {"o", "other words"}, {"n", "no answer"}, {"s", "no, and stop"}}
 	if c.Multi {
-		line = t.bold("c") + " choose several · " + line
+		keys = append([]keyed{{"c", "choose several"}}, keys...)
 	}
-	line += t.bold("o") + " other words · " + t.bold("n") + " no answer · " + t.bold("s") + " no, and stop: "
 	for {
-		a.out.text(line)
+		a.offer(keys...)
 		key, ok, err := a.keys.key(ctx)
 		if !ok || err != nil {
 			return nil, a.ended(ok, err, ans)
@@ -196,7 +227,9 @@ func (a *asker) several(ctx context.Context, c approval.Choice) ([]string, error
 			a.out.line("%s", a.out.term.dim(exact(fmt.Sprintf("%q is none of 1%s", word, upTo(len(c.Options))))))
 			return nil, nil //nolint:nilerr // he is asked again
 		}
-		said = append(said, c.Options[n-1].Label)
+		if label := c.Options[n-1].Label; !slices.Contains(said, label) {
+			said = append(said, label)
+		}
 	}
 	return said, nil
 }
@@ -209,7 +242,7 @@ func (a *asker) send(ctx context.Context, said [][2]string, ans *approval.Answer
 		a.out.line("  %s  %s", t.dim(exact(one[0])), exact(one[1]))
 	}
 	for {
-		a.out.text(t.bold("y") + " send · " + t.bold("b") + " answer anew · " + t.bold("n") + " no answer · " + t.bold("s") + " no, and stop: ")
+		a.offer(keyed{"y", "send"}, keyed{"b", "answer anew"}, keyed{"n", "no answer"}, keyed{"s", "no, and stop"})
 		key, ok, err := a.keys.key(ctx)
 		if !ok || err != nil {
 			return false, true, a.ended(ok, err, ans)

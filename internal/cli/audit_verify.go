@@ -51,7 +51,7 @@ type auditDoc struct {
 }
 
 func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
-	o, err := c.options(p)
+	o, err := c.options(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -110,10 +110,10 @@ func (p *Program) witnessed(ctx context.Context, s *session.Sessions, dir, id st
 	return false
 }
 
-func (c *auditVerifyCmd) options(p *Program) (*audit.VerifyOptions, error) {
+func (c *auditVerifyCmd) options(ctx context.Context, p *Program) (*audit.VerifyOptions, error) {
 	o := &audit.VerifyOptions{Key: c.Key}
 	if c.Checkpoint != "" {
-		b, err := p.note(c.Checkpoint)
+		b, err := p.note(ctx, c.Checkpoint)
 		if err != nil {
 			return nil, err
 		}
@@ -121,17 +121,17 @@ func (c *auditVerifyCmd) options(p *Program) (*audit.VerifyOptions, error) {
 			return nil, usage("the checkpoint is empty", "holdfast audit checkpoint prints one")
 		}
 	}
-	if b, err := p.note(c.Key); err == nil && c.Key != "" && c.Key != "-" {
+	if b, err := p.note(ctx, c.Key); err == nil && c.Key != "" && c.Key != "-" {
 		o.Key = strings.TrimSpace(string(b))
 	}
 	return o, nil
 }
 
 // note reads a small file, or standard input.
-func (p *Program) note(name string) ([]byte, error) {
+func (p *Program) note(ctx context.Context, name string) ([]byte, error) {
 	const limit = 1 << 20
 	if name == "-" {
-		return io.ReadAll(io.LimitReader(p.Stdin, limit))
+		return io.ReadAll(io.LimitReader(p.stdin(ctx), limit))
 	}
 	if !filepath.IsAbs(name) {
 		wd, err := p.Getwd()

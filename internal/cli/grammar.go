@@ -15,14 +15,14 @@ import (
 type grammar struct {
 	Run        runCmd        `cmd:"" help:"Give an agent a prompt and run it until it is done."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, read, change and check sessions."`
-	Store      storeCmd      `cmd:"" help:"Copy sessions from one store to another."`
+	Store      storeCmd      `cmd:"" help:"Copy sessions from one store to another; make keys for encrypted ones."`
 	Policy     policyCmd     `cmd:"" help:"Show, explain, test and check what may happen."`
 	Hooks      hooksCmd      `cmd:"" help:"List, trust, test and replay hooks."`
 	Context    contextCmd    `cmd:"" help:"List the instruction files that agents are given here."`
 	Skills     skillsCmd     `cmd:"" help:"List skills and commands."`
 	Trust      trustCmd      `cmd:"" help:"Trust the settings that a folder brings along."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Configure and approve MCP servers; and be one."`
-	Sandbox    sandboxCmd    `cmd:"" help:"Check paths and commands against sandbox settings."`
+	Sandbox    sandboxCmd    `cmd:"" help:"Run commands in the sandbox; check paths and commands against its settings."`
 	Audit      auditCmd      `cmd:"" help:"Show, prove and export who let what happen."`
 	Approvals  approvalsCmd  `cmd:"" help:"List and answer the questions that wait."`
 	Workspace  workspaceCmd  `cmd:"" help:"Make, list, change and delete workspaces: containers for agents that come back."`
@@ -41,7 +41,7 @@ type runGrammar struct {
 
 type sessionsCmd struct {
 	List     listCmd     `cmd:"" help:"List the sessions of this project, newest first." aliases:"ls"`
-	Search   searchCmd   `cmd:"" help:"Find words in what was said, in all sessions." aliases:"find"`
+	Search   searchCmd   `cmd:"" help:"Find words in what was said in the sessions of this project." aliases:"find"`
 	Show     showCmd     `cmd:"" help:"Print a session as people read it, or its records."`
 	Rename   renameCmd   `cmd:"" help:"Give a session a title."`
 	Tag      tagCmd      `cmd:"" help:"Give a session a tag; an empty one clears it."`
@@ -191,6 +191,9 @@ func parseHint(err error) string {
 			continue // nobody has named it
 		}
 		words = append([]string{n.Name}, words...)
+	}
+	if slices.Equal(words, []string{"run"}) && strings.HasPrefix(pe.Error(), "unexpected argument") {
+		return `put the prompt in quotes: holdfast run "what to do"`
 	}
 	return "holdfast " + strings.Join(words, " ") + " --help"
 }

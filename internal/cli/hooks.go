@@ -138,7 +138,7 @@ func (p *printer) hook(h *settings.Hook, strict bool) {
 		event += " " + h.Matcher
 	}
 	p.line("%s %s", style(column(string(h.Status), 9)), t.bold(shown(oneLine(event))))
-	p.line("          %s", fit(settings.HookName(&h.Definition), t.width-10))
+	p.line("          %s", fit(settings.HookName(&h.Definition), t.columns()-10))
 	facts := []string{d.Type, "at most " + spell(hookTimeout(&h.Definition)), "on failure " + string(d.OnFailure)}
 	if d.Sandbox != "" {
 		facts = append(facts, "sandbox "+string(d.Sandbox))

@@ -154,7 +154,7 @@ func (p *Program) fired(d *firedDoc) {
 		if r.Exit != nil {
 			state += t.dim(fmt.Sprintf("  exit %d", *r.Exit))
 		}
-		p.out.line("%s  %s%s", fit(r.Name, t.width-30), state, t.dim("  "+took(time.Duration(r.Millis)*time.Millisecond)))
+		p.out.line("%s  %s%s", fit(r.Name, t.columns()-30), state, t.dim("  "+took(time.Duration(r.Millis)*time.Millisecond)))
 		for _, text := range []string{r.Error, r.Notice} {
 			if text != "" {
 				p.out.line("    %s", shown(oneLine(text)))

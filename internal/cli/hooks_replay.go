@@ -200,7 +200,7 @@ func (c *hooksReplayCmd) tell(p *Program, d *replayedDoc) error {
 	}
 	t := p.out.term
 	what := orElse(d.Tool, "prompt")
-	p.out.line("%s  %s", t.bold(shown(what)), fit(d.text, t.width-len(what)-4))
+	p.out.line("%s  %s", t.bold(shown(what)), fit(d.text, t.columns()-len(what)-4))
 	if d.Then != "" {
 		p.out.line("%s %s", t.dim(column("then", 8)), effectWord(t, d.Then))
 	}

@@ -144,6 +144,5 @@ func (p *Program) confirm(ctx context.Context, question, otherwise string) (bool
 		return false, usage("nobody is there to confirm it", otherwise)
 	}
 	defer a.close()
-	a.keys.flush()
 	return a.yes(ctx, question)
 }

@@ -41,7 +41,7 @@ func (c *hooksTestCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	in, err := c.input(p, event, s)
+	in, err := c.input(ctx, p, event, s)
 	if err != nil {
 		return err
 	}
@@ -70,15 +70,18 @@ func (c *hooksTestCmd) run(ctx context.Context, p *Program) error {
 }
 
 // input reads what the hooks are told, and completes it.
-func (c *hooksTestCmd) input(p *Program, event hook.Event, s *settings.Settings) (hook.Input, error) {
+func (c *hooksTestCmd) input(ctx context.Context, p *Program, event hook.Event, s *settings.Settings) (hook.Input, error) {
 	raw := []byte("{}")
 	var err error
 	switch c.Input {
 	case "":
 	case "-":
-		raw, err = io.ReadAll(io.LimitReader(p.Stdin, inputLimit))
+		raw, err = io.ReadAll(io.LimitReader(p.stdin(ctx), inputLimit))
 	default:
 		raw, err = os.ReadFile(c.Input)
+	}
+	if ctx.Err() != nil {
+		return hook.Input{}, ctx.Err()
 	}
 	if err != nil {
 		return hook.Input{}, usage("--input: "+err.Error(), "name a file of JSON, or - for standard input")

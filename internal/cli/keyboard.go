@@ -14,14 +14,26 @@ type keyboard struct {
 	in    io.Reader
 	tty   *os.File  // nil when single keys cannot be had: then every key needs Enter
 	typed chan byte // nil until the first read; closed at the end of input
+	taken chan struct{}
 }
 
 func newKeyboard(in io.Reader) *keyboard {
-	k := &keyboard{in: in}
+	k := &keyboard{in: in, taken: make(chan struct{}, 1)}
 	if f, ok := in.(*os.File); ok && singleKeys {
 		k.tty = f
 	}
 	return k
+}
+
+// turn waits until nobody else reads: there is one person for all who ask. done is called
+// with the answer.
+func (k *keyboard) turn(ctx context.Context) (done func(), err error) {
+	select {
+	case k.taken <- struct{}{}:
+		return func() { <-k.taken }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // flush forgets what was typed so far.

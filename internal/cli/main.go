@@ -19,6 +19,7 @@ func Main() int {
 	if _, exec := confine.Asked(p.Args); exec {
 		return p.Run(context.Background())
 	}
+	p.fill()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 2)
@@ -32,8 +33,10 @@ func Main() int {
 				by = outcome.Terminated
 			}
 			if seen++; seen > 1 {
+				p.err.leave()
 				os.Exit(by.Exit)
 			}
+			p.err.interrupting()
 			cancel(Stopped{Signal: s, By: by})
 		}
 	}()

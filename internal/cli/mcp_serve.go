@@ -9,13 +9,11 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/mattn/go-isatty"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/mcpserver"
@@ -120,7 +118,6 @@ type served struct {
 	cwd      string
 	sessions *session.Sessions
 	look     []tool.Tool
-	asks     sync.Mutex
 }
 
 // flags are those of a run whose model is the client.
@@ -180,11 +177,7 @@ func (d *served) open(ctx context.Context, client string, as model.Model) (mcpse
 	o.Ask = unattended(m.rules.OnAsk.Value)
 	done := m.close
 	if person := d.p.asker(); person != nil && d.c.HTTP != "" {
-		o.Ask = func(ctx context.Context, q approval.Question) (approval.Answer, error) {
-			d.asks.Lock() // there is one person for all clients
-			defer d.asks.Unlock()
-			return person.ask(ctx, q)
-		}
+		o.Ask = person.ask
 		done = func() {
 			person.close()
 			m.close()

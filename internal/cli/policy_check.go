@@ -63,7 +63,7 @@ type checkBatch struct {
 // run answers the lines of a file, or of standard input for "-": each at once when
 // no other waits, so that a program at the other end of a pipe can wait for it.
 func (b *checkBatch) run(ctx context.Context, p *Program, name string) error {
-	in := p.Stdin
+	in := p.stdin(ctx)
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {

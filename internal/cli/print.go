@@ -25,13 +25,21 @@ type printer struct {
 	shape *shape
 
 	spinner *spinner
+	front   bool // of who asks a person: it does not wait for the answer
 }
 
 // shape is the state of a screen that printers may share.
 type shape struct {
 	mu      sync.Mutex
 	midLine bool // the cursor is not at the start of a line
+
+	asking bool           // a question is open: what others print waits, so that it stays in sight
+	held   []func() error // what waits, in its order
+	lost   int            // how much there was no room for
 }
+
+// maxHeld bounds what waits for an answer.
+const maxHeld = 4096
 
 func newPrinter(w io.Writer, t terminal) *printer {
 	return &printer{w: w, term: t, shape: &shape{}}
@@ -50,11 +58,50 @@ func (p *printer) text(s string) {
 	if s == "" {
 		return
 	}
+	_ = p.put(func() error {
+		_, err := io.WriteString(p.w, s)
+		p.shape.midLine = !strings.HasSuffix(s, "\n")
+		return err
+	})
+}
+
+// put writes: now, or when the question that is open is answered.
+func (p *printer) put(write func() error) error {
+	p.shape.mu.Lock()
+	defer p.shape.mu.Unlock()
+	switch {
+	case !p.shape.asking || p.front:
+		p.spinner.erase()
+		return write()
+	case len(p.shape.held) < maxHeld:
+		p.shape.held = append(p.shape.held, write)
+	default:
+		p.shape.lost++
+	}
+	return nil
+}
+
+// hold has what others print wait until release.
+func (p *printer) hold() (release func()) {
+	p.shape.mu.Lock()
+	defer p.shape.mu.Unlock()
+	p.shape.asking = true
+	return p.release
+}
+
+// release writes what has waited.
+func (p *printer) release() {
 	p.shape.mu.Lock()
 	defer p.shape.mu.Unlock()
 	p.spinner.erase()
-	_, _ = io.WriteString(p.w, s)
-	p.shape.midLine = !strings.HasSuffix(s, "\n")
+	for _, write := range p.shape.held {
+		_ = write() // as without the wait, nobody can be told
+	}
+	if p.shape.lost > 0 {
+		p.fresh()
+		_, _ = fmt.Fprintf(p.w, "%s\n", p.term.dim(fmt.Sprintf("· %d more was not shown while you were asked; holdfast sessions show has it", p.shape.lost)))
+	}
+	p.shape.asking, p.shape.held, p.shape.lost = false, nil, 0
 }
 
 // bytes writes whole lines that are known to hold nothing that steers a terminal.
@@ -62,11 +109,10 @@ func (p *printer) bytes(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	p.shape.mu.Lock()
-	defer p.shape.mu.Unlock()
-	p.spinner.erase()
-	_, err := p.w.Write(b)
-	return err
+	return p.put(func() error {
+		_, err := p.w.Write(b)
+		return err
+	})
 }
 
 // line writes a line of its own: what stands unfinished is ended first.
@@ -75,19 +121,19 @@ func (p *printer) line(format string, args ...any) {
 	if len(args) > 0 {
 		s = fmt.Sprintf(format, args...)
 	}
-	p.shape.mu.Lock()
-	defer p.shape.mu.Unlock()
-	p.spinner.erase()
-	p.fresh()
-	_, _ = io.WriteString(p.w, s+"\n")
+	_ = p.put(func() error {
+		p.fresh()
+		_, err := io.WriteString(p.w, s+"\n")
+		return err
+	})
 }
 
 // endLine ends an unfinished line, if there is one.
 func (p *printer) endLine() {
-	p.shape.mu.Lock()
-	defer p.shape.mu.Unlock()
-	p.spinner.erase()
-	p.fresh()
+	_ = p.put(func() error {
+		p.fresh()
+		return nil
+	})
 }
 
 func (p *printer) fresh() {
@@ -104,11 +150,7 @@ func (p *printer) json(v any, indent bool) error {
 	if err != nil {
 		return err
 	}
-	p.shape.mu.Lock()
-	defer p.shape.mu.Unlock()
-	p.spinner.erase()
-	_, err = p.w.Write(append(b, '\n'))
-	return err
+	return p.bytes(append(b, '\n'))
 }
 
 func marshal(v any, indent bool) ([]byte, error) {
@@ -124,9 +166,10 @@ func marshal(v any, indent bool) ([]byte, error) {
 	return inertJSON(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-// stop ends the progress line for good.
+// stop ends the progress line for good, and lets nothing wait any more.
 func (p *printer) stop() {
 	p.spinner.stop()
+	p.release()
 }
 
 // progress returns the stream's progress line; nil, which does nothing, when the
@@ -136,6 +179,33 @@ func (p *printer) progress() *spinner {
 		p.spinner = newSpinner(p.w, p.term, p.shape)
 	}
 	return p.spinner
+}
+
+// interrupting has the progress line say what a second interrupt does. As with leave,
+// who prints at this moment is not waited for: the terminal may be stopped.
+func (p *printer) interrupting() {
+	if !p.shape.mu.TryLock() {
+		return
+	}
+	defer p.shape.mu.Unlock()
+	if p.spinner != nil {
+		p.spinner.after = " · interrupted, ctrl-c again ends it at once"
+	}
+}
+
+// leave takes the progress line off the screen, or ends the line, before the process ends at
+// once.
+func (p *printer) leave() {
+	if !p.term.tty || !p.shape.mu.TryLock() {
+		return
+	}
+	defer p.shape.mu.Unlock()
+	end := "\n"
+	if p.spinner != nil && p.spinner.drawn {
+		p.spinner.erase()
+		end = ""
+	}
+	_, _ = io.WriteString(p.w, end+"holdfast: ended at once\n")
 }
 
 // failure is an error for a person: a message and what to do.

@@ -66,7 +66,9 @@ type Program struct {
 // Run runs the command and returns the exit code. When ctx ends, a running turn
 // is interrupted and saved; [Stopped] as its cause says by which signal.
 func (p *Program) Run(ctx context.Context) int {
-	p.fill()
+	if p.err == nil {
+		p.fill()
+	}
 	err := p.run(ctx)
 	p.err.stop()
 	if err == nil {
@@ -96,6 +98,7 @@ func (p *Program) fill() {
 	}
 	p.out = newPrinter(p.Stdout, p.terminal(p.Stdout))
 	p.err = newPrinter(p.Stderr, p.terminal(p.Stderr))
+	p.err.progress() // before anybody else may look for it
 	p.err.beside(p.out)
 }
 

@@ -36,9 +36,7 @@ func (p *printer) question(q approval.Question, now time.Time) {
 	}
 	fact("why", whyAsked(q))
 	fact("sandbox", q.Sandbox)
-	if q.Expires != nil {
-		fact("until", expiry(*q.Expires, now))
-	}
+	p.until(q, now)
 }
 
 // forPerson prints what only a person decides about: a plan, questions of the model, or what
@@ -52,13 +50,28 @@ func (p *printer) forPerson(q approval.Question, list []approval.Choice, plan st
 		p.line("%s%s", t.yellow("plan"), t.dim(agentOf(q)))
 		p.plan(plan)
 	default:
-		p.line("%s%s", t.yellow("the agent asks"), t.dim(agentOf(q)))
+		p.asks(q, len(list), now)
 		for i, c := range list {
 			p.choice(i, len(list), c)
 		}
+		return
 	}
+	p.until(q, now)
+}
+
+// asks says that the model has questions.
+func (p *printer) asks(q approval.Question, n int, now time.Time) {
+	of := ""
+	if n > 1 {
+		of = "  " + count(n, "question")
+	}
+	p.line("%s%s%s", p.term.yellow("the agent asks"), of, p.term.dim(agentOf(q)))
+	p.until(q, now)
+}
+
+func (p *printer) until(q approval.Question, now time.Time) {
 	if q.Expires != nil {
-		p.line("  %s  %s", t.dim("until  "), exact(expiry(*q.Expires, now)))
+		p.line("  %s  %s", p.term.dim("until  "), exact(expiry(*q.Expires, now)))
 	}
 }
 
@@ -167,6 +180,13 @@ func operation(op policy.Operation) string {
 func subject(q approval.Question) string {
 	if len(q.Requests) == 0 {
 		return q.Tool
+	}
+	if list := q.Choices(); list != nil {
+		return list[0].Question
+	}
+	if plan := strings.TrimSpace(q.Plan()); plan != "" {
+		first, _, _ := strings.Cut(plan, "\n")
+		return first
 	}
 	s := q.Requests[0].Resource
 	if rel, err := filepath.Rel(q.Cwd, s); err == nil && q.Cwd != "" && filepath.IsAbs(s) && !strings.HasPrefix(rel, "..") {

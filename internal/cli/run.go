@@ -76,7 +76,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	} else if cwd, err = p.folder(c.CWD); err != nil {
 		return outcome.Usage, err
 	}
-	input, err := c.input(p)
+	input, err := c.input(ctx, p)
 	if err != nil {
 		return outcome.Usage, err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ const inputPatience = 3 * time.Second
 
 // input is the prompt: the argument, standard input, or both. Without either a
 // session that is gone on with answers what it ends with.
-func (c *runCmd) input(p *Program) ([]transcript.Part, error) {
+func (c *runCmd) input(ctx context.Context, p *Program) ([]transcript.Part, error) {
 	text := c.Prompt
 	if f, ok := p.Stdin.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
 		switch {
@@ -39,7 +40,7 @@ func (c *runCmd) input(p *Program) ([]transcript.Part, error) {
 		return []transcript.Part{transcript.Text{Text: text}}, nil
 	}
 	alone := text == "" || text == "-"
-	in, err := p.readInput(!alone)
+	in, err := p.readInput(ctx, !alone)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (c *runCmd) goesOn() bool { return c.Continue || c.Resume != "" || c.Sessio
 // readInput reads standard input to its end. With optional it gives up on a
 // pipe from which nothing comes, so that a caller who forgot to close it does
 // not hang.
-func (p *Program) readInput(optional bool) (string, error) {
+func (p *Program) readInput(ctx context.Context, optional bool) (string, error) {
 	type chunk struct {
 		text string
 		err  error
@@ -81,7 +82,7 @@ func (p *Program) readInput(optional bool) (string, error) {
 	first := make(chan struct{}, 1)
 	all := make(chan chunk, 1)
 	go func() { // ends with its input, or with the process
-		r := io.LimitReader(p.Stdin, inputLimit+1)
+		r := io.LimitReader(p.stdin(ctx), inputLimit+1)
 		var b strings.Builder
 		head := make([]byte, 32<<10)
 		n, err := r.Read(head)

@@ -25,7 +25,7 @@ type batchAnswer struct {
 // batch answers line by line. A line that makes no sense is denied, and the exit
 // code says so in the end.
 func (c *sandboxCheckCmd) batch(ctx context.Context, p *Program, cwd string) error {
-	in := p.Stdin
+	in := p.stdin(ctx)
 	if c.Batch != "-" {
 		f, err := os.Open(c.Batch)
 		if err != nil {

@@ -19,7 +19,7 @@ type listCmd struct {
 	Parent string `placeholder:"ID" help:"Only forks of this session."`
 	Agents bool   `help:"Also those of sub-agents, which 'sessions show' of the one they work for names."`
 	Trash  bool   `help:"Sessions that are in the trash."`
-	Limit  int    `short:"n" default:"50" placeholder:"N" help:"At most this many; 0 for all."`
+	Limit  int    `short:"n" default:"50" placeholder:"N" help:"At most this many; default 50, 0 for all."`
 	Cursor string `placeholder:"CURSOR" help:"Go on where a list ended."`
 	storeFlags
 	jsonFlag
@@ -150,7 +150,7 @@ func (p *Program) table(rows [][]string, elastic ...int) {
 	for _, w := range widths {
 		total += w
 	}
-	for over := total - p.out.term.width; p.out.term.tty && over > 0; over-- {
+	for over := total - p.out.term.columns(); p.out.term.tty && over > 0; over-- {
 		widest := slices.MaxFunc(elastic, func(a, b int) int { return widths[a] - widths[b] })
 		if widths[widest] <= 12 {
 			break

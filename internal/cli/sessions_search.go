@@ -21,7 +21,7 @@ type searchCmd struct {
 	All        bool     `short:"a" help:"Sessions of all projects."`
 	CWD        string   `name:"cwd" placeholder:"FOLDER" help:"The project of this folder; default the current one."`
 	Trash      bool     `help:"In the trash, too."`
-	Limit      int      `short:"n" default:"20" placeholder:"N" help:"At most this many."`
+	Limit      int      `short:"n" default:"20" placeholder:"N" help:"At most this many; default 20."`
 	Cursor     string   `placeholder:"CURSOR" help:"Go on where a search ended."`
 	PlainIndex bool     `help:"Search an encrypted store, too: the index that is made for that holds its words as they are."`
 	storeFlags

@@ -22,6 +22,7 @@ type spinner struct {
 	// Guarded by shape.mu.
 	what  string
 	more  func() string // behind it, each time it is drawn; nil: nothing
+	after string        // what an interrupt does
 	since time.Time
 	quiet time.Time // nothing is drawn before
 	drawn bool
@@ -33,7 +34,7 @@ const (
 )
 
 func newSpinner(w io.Writer, t terminal, s *shape) *spinner {
-	return &spinner{w: w, term: t, shape: s}
+	return &spinner{w: w, term: t, shape: s, after: " · ctrl-c interrupts"}
 }
 
 // work says what is being waited for; "" means nothing.
@@ -79,7 +80,7 @@ func (s *spinner) turn() {
 func (s *spinner) draw(i int, now time.Time) {
 	s.shape.mu.Lock()
 	defer s.shape.mu.Unlock()
-	if s.what == "" || s.shape.midLine || now.Before(s.quiet) {
+	if s.what == "" || s.shape.midLine || s.shape.asking || now.Before(s.quiet) {
 		return
 	}
 	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
@@ -87,8 +88,8 @@ func (s *spinner) draw(i int, now time.Time) {
 	if s.more != nil {
 		what += s.more()
 	}
-	text := fmt.Sprintf("%c %s %d s · ctrl-c interrupts", frames[i%len(frames)], what, int(now.Sub(s.since).Seconds()))
-	fmt.Fprintf(s.w, "\r\x1b[K%s", s.term.dim(clipWidth(text, s.term.width-1)))
+	text := fmt.Sprintf("%c %s %d s%s", frames[i%len(frames)], what, int(now.Sub(s.since).Seconds()), s.after)
+	fmt.Fprintf(s.w, "\r\x1b[K%s", s.term.dim(clipWidth(text, s.term.columns()-1)))
 	s.drawn = true
 }
 

@@ -13,17 +13,25 @@ type terminal struct {
 	tty   bool
 	dumb  bool // cannot move the cursor
 	color bool
-	width int
+	width int      // of what is no terminal
+	of    *os.File // the terminal; nil: none
+}
+
+// columns is how wide it is now.
+func (t terminal) columns() int {
+	if t.of != nil {
+		if cols, _, err := term.GetSize(int(t.of.Fd())); err == nil && cols > 0 {
+			return cols
+		}
+	}
+	return t.width
 }
 
 // terminal looks at a stream and at NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and TERM.
 func (p *Program) terminal(w io.Writer) terminal {
 	t := terminal{width: 80}
 	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-		t.tty = true
-		if cols, _, err := term.GetSize(int(f.Fd())); err == nil && cols > 0 {
-			t.width = cols
-		}
+		t.tty, t.of = true, f
 	}
 	t.dumb = p.env("TERM") == "dumb"
 	t.color = t.tty && !t.dumb
@@ -45,13 +53,20 @@ func (p *Program) screen() (*printer, func()) {
 		return nil, nil
 	}
 	if p.err.term.tty {
-		return p.err, func() {}
+		p.err.progress() // one for both
+		ask := *p.err
+		ask.front = true
+		return &ask, func() {}
 	}
 	tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
 	if err != nil {
 		return nil, nil
 	}
-	return newPrinter(tty, p.terminal(tty)), func() { _ = tty.Close() }
+	ask := newPrinter(tty, p.terminal(tty))
+	if ask.front = true; p.out.term.tty {
+		ask.shape = p.out.shape
+	}
+	return ask, func() { _ = tty.Close() }
 }
 
 func (t terminal) style(code, s string) string {

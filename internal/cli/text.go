@@ -76,7 +76,7 @@ func (v *textView) show(e agent.Event) error {
 		delete(v.waits, v.asked)
 		v.p.err.progress().work("")
 	case agent.ApprovalResolved:
-		v.resolved(e)
+		v.resolved("", e)
 	case agent.PolicyChanged:
 		v.policyChanged(e)
 	case agent.Retrying:
@@ -230,7 +230,7 @@ func (v *textView) call(name, line string) {
 	if t.tty && !v.abreast {
 		v.p.err.line("")
 	}
-	v.p.err.line("%s %s  %s", t.cyan("●"), t.bold(shown(name)), fit(line, t.width-len(name)-5))
+	v.p.err.line("%s", strings.TrimRight(fmt.Sprintf("%s %s  %s", t.cyan("●"), t.bold(shown(name)), fit(line, t.columns()-len(name)-5)), " "))
 }
 
 func (v *textView) toolFinished(e agent.ToolFinished) {
@@ -251,7 +251,7 @@ func (v *textView) toolFinished(e agent.ToolFinished) {
 	}
 	of := ""
 	if v.abreast {
-		of = fit(e.Tool+" "+v.names[e.Use], t.width/2) + ": "
+		of = fit(e.Tool+" "+v.names[e.Use], t.columns()/2) + ": "
 	}
 	v.p.err.line("%s", t.dim("  ⎿ "+of)+say(state)+t.dim("  "+took(e.Took)))
 	for _, n := range e.Result.Notes {
@@ -279,7 +279,7 @@ func (v *textView) toolDetached(e agent.ToolDetached) {
 	t := v.p.err.term
 	of := ""
 	if v.abreast {
-		of = fit(e.Tool+" "+v.names[e.Use], t.width/2) + ": "
+		of = fit(e.Tool+" "+v.names[e.Use], t.columns()/2) + ": "
 	}
 	v.p.err.line("%s", t.dim("  ⎿ "+of+"goes on in the background"))
 }
@@ -294,11 +294,13 @@ func (v *textView) subagent(e agent.SubagentEvent) {
 	switch of := e.Event.(type) {
 	case agent.ToolStarted:
 		line := headline(of.Tool, of.Input, v.scene.cwd)
-		v.p.err.line("%s", t.dim(who+of.Tool+"  "+fit(line, t.width-len(who)-len(of.Tool)-2)))
+		v.p.err.line("%s", t.dim(who+of.Tool+"  "+fit(line, t.columns()-len(who)-len(of.Tool)-2)))
 	case agent.Decided:
 		if of.Decision.Effect == policy.Deny {
 			v.p.err.line("%s%s", t.yellow(who+"not allowed: "), shown(oneLine(fmt.Sprintf("%s (%s)", of.Decision.Tool, orElse(of.Decision.Reason, of.Decision.By)))))
 		}
+	case agent.ApprovalResolved:
+		v.resolved(e.Name+": ", of)
 	case agent.SubagentEvent:
 		v.subagent(of)
 	case agent.ItemAppended:
@@ -342,13 +344,13 @@ func (v *textView) decided(d policy.Decision) {
 }
 
 // resolved tells of an answer that was not given at this terminal.
-func (v *textView) resolved(e agent.ApprovalResolved) {
+func (v *textView) resolved(of string, e agent.ApprovalResolved) {
 	if e.Late != nil {
-		v.note("somebody was faster, your answer does not count: %s", answerText(e.Answer))
+		v.note("%ssomebody was faster, your answer does not count: %s", of, answerText(e.Answer))
 		return
 	}
 	if e.Answer.Via != viaTerminal && e.Answer.By != "nobody" && e.Answer.By != "interrupt" {
-		v.note("answered: %s", answerText(e.Answer))
+		v.note("%sanswered: %s", of, answerText(e.Answer))
 	}
 }
 

@@ -91,14 +91,14 @@ func TestTextView(t *testing.T) {
 		{"a tool that works", false, false, false, []agent.Event{
 			agent.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
 			agent.ToolFinished{Use: "u", Tool: "Bash", Result: exit(0)},
-		}, "● Bash  \n  ⎿ ok  0 ms\n"},
+		}, "● Bash\n  ⎿ ok  0 ms\n"},
 		{"verbose", false, false, true, []agent.Event{
 			agent.ThinkingDelta{Text: "so"},
 			agent.ThinkingDelta{Text: "\x1b"},
 			said("1", "hi"),
 			agent.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
 			agent.ToolFinished{Use: "u", Tool: "Bash", Result: exit(0)},
-		}, "so\\x1b\nhi\n● Bash  \n  ⎿ ok  0 ms\n    line 1\n    line 2\\x1b[2J\n"},
+		}, "so\\x1b\nhi\n● Bash\n  ⎿ ok  0 ms\n    line 1\n    line 2\\x1b[2J\n"},
 		{"quiet", false, true, false, []agent.Event{
 			agent.SessionOpened{ID: "s"},
 			agent.ThinkingDelta{Text: "so"},
@@ -179,6 +179,21 @@ func TestSpinner(t *testing.T) {
 		synctest.Wait()
 		if got := drawn(); got != "half a line" {
 			t.Errorf("drawn into a line: %q", got)
+		}
+		p.out.endLine()
+		p.err.interrupting()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := drawn(); !strings.Contains(got, "interrupted, ctrl-c again ends it at once") {
+			t.Errorf("after an interrupt: %q", got)
+		}
+		p.err.leave()
+		if got := drawn(); got != "\r\x1b[Kholdfast: ended at once\n" {
+			t.Errorf("after another one: %q", got)
+		}
+		p.err.leave()
+		if got := drawn(); got != "\nholdfast: ended at once\n" {
+			t.Errorf("without a progress line: %q", got)
 		}
 		p.err.stop()
 		p.err.stop()

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -91,7 +92,7 @@ func headline(name string, input json.RawMessage, cwd string) string {
 	if json.Unmarshal(input, &in) != nil {
 		return string(input)
 	}
-	for _, key := range headlines {
+	for _, key := range headlinesOf(name) {
 		var s string
 		if raw, ok := in[key]; ok && json.Unmarshal(raw, &s) == nil {
 			if key == "command" {
@@ -103,7 +104,38 @@ func headline(name string, input json.RawMessage, cwd string) string {
 	if len(in) == 0 {
 		return ""
 	}
+	if name == approval.AskTool {
+		return headers(input)
+	}
 	return string(input)
+}
+
+// headers are what the model's questions are about.
+func headers(input json.RawMessage) string {
+	var in struct {
+		Questions []approval.Choice `json:"questions"`
+	}
+	if json.Unmarshal(input, &in) != nil {
+		return ""
+	}
+	var list []string
+	for _, c := range in.Questions {
+		list = append(list, c.Header)
+	}
+	return strings.Join(list, ", ")
+}
+
+// headlinesOf are the fields of a tool's calls that say what they are about.
+func headlinesOf(name string) []string {
+	switch name {
+	case "EnterWorktree":
+		return []string{"name", "path"}
+	case "ExitWorktree":
+		return []string{"action"}
+	case "ExitPlanMode":
+		return []string{"mode", "plan"}
+	}
+	return headlines
 }
 
 // headlines are the fields that say what a call is about, the first that is there.

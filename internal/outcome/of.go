@@ -109,6 +109,8 @@ func Hint(err error) string {
 		return "holdfast sessions verify --all"
 	case errors.Is(err, session.ErrNewer):
 		return "install a newer holdfast; holdfast version says which this is"
+	case errors.Is(err, approval.ErrLeave):
+		return "holdfast approvals list"
 	case errors.Is(err, session.ErrFull), errors.Is(err, session.ErrReadOnly):
 		return "holdfast doctor"
 	}

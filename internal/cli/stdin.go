@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"io"
+)
+
+// stdin is standard input whose reads end with ctx: a signal ends also who waits for a line
+// that does not come. One at a time reads it.
+func (p *Program) stdin(ctx context.Context) io.Reader {
+	return &boundReader{ctx: ctx, in: p.Stdin, pieces: make(chan piece)}
+}
+
+// boundReader reads in a goroutine, which ends with its input, with ctx, or with the process.
+type boundReader struct {
+	ctx     context.Context
+	in      io.Reader
+	pieces  chan piece
+	started bool
+	rest    piece
+}
+
+// piece is what one read has brought.
+type piece struct {
+	data []byte
+	err  error
+}
+
+// Read implements io.Reader.
+func (r *boundReader) Read(b []byte) (int, error) {
+	if !r.started {
+		r.started = true
+		go r.pump()
+	}
+	if len(r.rest.data) == 0 && r.rest.err == nil {
+		select {
+		case r.rest = <-r.pieces:
+		case <-r.ctx.Done():
+			return 0, r.ctx.Err()
+		}
+	}
+	n := copy(b, r.rest.data)
+	if r.rest.data = r.rest.data[n:]; len(r.rest.data) > 0 {
+		return n, nil
+	}
+	return n, r.rest.err
+}
+
+func (r *boundReader) pump() {
+	for {
+		data := make([]byte, 64<<10)
+		n, err := r.in.Read(data)
+		select {
+		case r.pieces <- piece{data[:n], err}:
+		case <-r.ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
