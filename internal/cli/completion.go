@@ -32,7 +32,8 @@ func (c *completionCmd) run(_ context.Context, p *Program) error {
 
 // completed is what can follow one chain of commands.
 type completed struct {
-	path     string // "sessions list", or "" for the program
+	path     string   // "sessions list", or "" for the program
+	also     []string // "sessions ls"
 	commands []*kong.Node
 	flags    []*kong.Flag
 	values   []string // of the first positional argument
@@ -53,9 +54,23 @@ func bothNames(path string, f *kong.Flag) string {
 	return at
 }
 
+// patterns are the names of a chain of commands, as the cases of a shell.
+func patterns(c completed, between string) string {
+	list := []string{zshQuote(c.path)}
+	for _, p := range c.also {
+		list = append(list, zshQuote(p))
+	}
+	return strings.Join(list, between)
+}
+
 // completionWords walks the grammar, commands before their subcommands.
 func completionWords(n *kong.Node, path string) []completed {
 	c := completed{path: path}
+	if above, _, _ := strings.Cut(path, " "+n.Name); n.Type == kong.CommandNode {
+		for _, alias := range n.Aliases {
+			c.also = append(c.also, above+" "+alias)
+		}
+	}
 	for _, f := range n.Flags {
 		if !f.Hidden {
 			c.flags = append(c.flags, f)
@@ -89,7 +104,7 @@ func flagValues(f *kong.Flag) (words []string, files bool) {
 		}
 	case f.Name == "permission-mode":
 		words = modeNames()
-	case f.PlaceHolder == "FILE" || f.PlaceHolder == "FOLDER" || f.PlaceHolder == "URL":
+	case strings.HasPrefix(f.PlaceHolder, "FILE") || f.PlaceHolder == "FOLDER" || f.PlaceHolder == "URL":
 		files = true
 	}
 	return words, files
@@ -101,27 +116,35 @@ func bashCompletion(all []completed) string {
 _holdfast() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev="" path="" word i
 	((COMP_CWORD > 0)) && prev=${COMP_WORDS[COMP_CWORD-1]}
+	[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
+	[[ $cur == = ]] && cur=""
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		word=${COMP_WORDS[i]}
 		case "${path:+$path }$word" in
 `)
 	for _, c := range all {
 		if c.path != "" {
-			fmt.Fprintf(&b, "\t\t%q) path=%q ;;\n", c.path, c.path)
+			fmt.Fprintf(&b, "\t\t%s) path=%q ;;\n", patterns(c, "|"), c.path)
 		}
 	}
 	b.WriteString("\t\tesac\n\tdone\n\tcase \"$path:$prev\" in\n")
 	for _, c := range all {
 		for _, f := range c.flags {
 			words, files := flagValues(f)
+			does := ""
 			switch {
 			case isSlug(f):
-				fmt.Fprintf(&b, "\t%s) COMPREPLY=($(compgen -W \"$(%s)\" -- \"$cur\")); return ;;\n", bothNames(c.path, f), slugsCommand)
+				does = fmt.Sprintf("COMPREPLY=($(compgen -W \"$(%s)\" -- \"$cur\"))", slugsCommand)
 			case len(words) > 0:
-				fmt.Fprintf(&b, "\t%q) COMPREPLY=($(compgen -W %q -- \"$cur\")); return ;;\n", c.path+":--"+f.Name, strings.Join(words, " "))
+				does = fmt.Sprintf("COMPREPLY=($(compgen -W %q -- \"$cur\"))", strings.Join(words, " "))
 			case files:
-				fmt.Fprintf(&b, "\t%q) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", c.path+":--"+f.Name)
+				does = "COMPREPLY=($(compgen -f -- \"$cur\"))"
+			case f.IsBool():
+				continue
+			default: // nobody knows
+				does = "compopt +o default 2>/dev/null || :"
 			}
+			fmt.Fprintf(&b, "\t%s) %s; return ;;\n", bothNames(c.path, f), does)
 		}
 	}
 	b.WriteString("\tesac\n\tcase \"$path\" in\n")
@@ -155,7 +178,7 @@ _holdfast() {
 `)
 	for _, c := range all {
 		if c.path != "" {
-			fmt.Fprintf(&b, "\t\t%s) path=%s ;;\n", zshQuote(c.path), zshQuote(c.path))
+			fmt.Fprintf(&b, "\t\t%s) path=%s ;;\n", patterns(c, "|"), zshQuote(c.path))
 		}
 	}
 	b.WriteString("\t\tesac\n\tdone\n\tcase \"$path:${words[CURRENT-1]}\" in\n")
@@ -208,7 +231,7 @@ function __holdfast_path
 `)
 	for _, c := range all {
 		if c.path != "" {
-			fmt.Fprintf(&b, "\t\tcase %s\n\t\t\tset path $path $word\n", fishQuote(c.path))
+			fmt.Fprintf(&b, "\t\tcase %s\n\t\t\tset path %s\n", patterns(c, " "), c.path)
 		}
 	}
 	b.WriteString("\t\tend\n\tend\n\tstring join ' ' -- $path\nend\nfunction __holdfast_at\n\ttest (__holdfast_path | string collect) = \"$argv\"\nend\n")

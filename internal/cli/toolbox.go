@@ -285,8 +285,8 @@ func (b *toolbox) close() {
 	}
 }
 
-// checkTools refuses rules about tools that there are not: a rule that never
-// applies would be taken for one that does.
+// checkTools refuses rules about tools that there never are: a rule that never
+// applies would be taken for one that does. Some are there in some folders only.
 func (c *agentFlags) checkTools(all *tool.Registry) error {
 	flags, err := c.flags()
 	if err != nil {
@@ -294,7 +294,7 @@ func (c *agentFlags) checkTools(all *tool.Registry) error {
 	}
 	for _, f := range slices.Concat(flags.Allow, flags.Deny) {
 		name, _ := ruleTool(f.Text)
-		if _, ok := all.Lookup(name); ok || strings.Contains(name, "*") || strings.HasPrefix(name, "mcp__") {
+		if _, ok := all.Lookup(name); ok || strings.Contains(name, "*") || strings.HasPrefix(name, "mcp__") || slices.Contains(knownTools(), name) {
 			continue
 		}
 		return usage(fmt.Sprintf("%s: there is no tool %q", f.Name, name), "the tools are "+strings.Join(toolNames(all), ", "))
