@@ -377,3 +377,15 @@ func oldServer(t *testing.T) {
 		t.Errorf("then: %q", got)
 	}
 }
+
+func TestAnErrorNamesItsServerOnce(t *testing.T) {
+	s := Server{Name: "files", Origin: policy.Origin{File: "a.json", Line: 3}}
+	err := s.failed("the login failed", s.failed("cannot be connected to", errors.New("nobody is there")))
+	if want := `a.json:3: MCP server "files": the login failed: cannot be connected to: nobody is there`; err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
+	other := Server{Name: "other"}
+	if text := s.failed("the login failed", other.failed("is gone", nil)).Error(); !strings.Contains(text, `"other": is gone`) {
+		t.Errorf("the other server is not named: %q", text)
+	}
+}

@@ -312,7 +312,9 @@ const maxWords = 4000
 // failed is an error about a server with what it is made of.
 func (s *Server) failed(what string, err error) *Error {
 	hint := hintOf(err)
-	if err != nil {
+	if e, ok := errors.AsType[*Error](err); ok && e.Server == s.Name { // it is named once
+		what, err = what+": "+e.What, e.Err
+	} else if err != nil {
 		err = brief{err}
 	}
 	return &Error{Server: s.Name, Origin: s.Origin, What: what, Err: err, hint: hint}
