@@ -87,7 +87,7 @@ func TestTextView(t *testing.T) {
 			agent.ItemAppended{Item: transcript.MustEncode(transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{
 				transcript.ToolResult{UseID: "u", IsError: true, Content: []transcript.Part{transcript.Text{Text: strings.Repeat("no\n", 9)}}},
 			}})},
-		}, "● Bsh  \n  ⎿ error\n" + strings.Repeat("    no\n", 9)},
+		}, "● Bsh\n  ⎿ error\n" + strings.Repeat("    no\n", 9)},
 		{"a tool that works", false, false, false, []agent.Event{
 			agent.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{}`)},
 			agent.ToolFinished{Use: "u", Tool: "Bash", Result: exit(0)},
