@@ -88,16 +88,16 @@ func valueText(f *approval.Field, value json.RawMessage) string {
 // fillIn asks about a form. What it returns is whether the person has decided.
 func (a *asker) fillIn(ctx context.Context, q approval.Question, f *approval.Form, ans *approval.Answer) error {
 	t := a.out.term
-	line := t.bold("f") + " fill in · " + t.bold("n") + " no answer · " + t.bold("s") + " no, and stop: "
+	keys := []keyed{{"f", "fill in"}, {"n", "no answer"}, {"s", "no, and stop"}}
 	if len(f.Open()) == 0 {
-		line = t.bold("y") + " as it is · " + line
+		keys = append([]keyed{{"y", "as it is"}}, keys...)
 	}
 	fields, err := approval.FormFields(f.Schema)
 	if err != nil {
 		return err
 	}
 	for {
-		a.out.text(line)
+		a.offer(keys...)
 		key, ok, err := a.keys.key(ctx)
 		if !ok || err != nil {
 			return a.ended(ok, err, ans)
@@ -187,6 +187,11 @@ func (a *asker) fields(ctx context.Context, fields []approval.Field) (map[string
 
 // form has the person fill in what a server asks, without a record of it.
 func (a *asker) form(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error) {
+	done, err := a.turn(ctx)
+	if err != nil {
+		return mcp.Answer{Action: mcp.Cancel}, err
+	}
+	defer done()
 	a.keys.flush()
 	content, ok, err := a.fields(ctx, e.Fields)
 	if err != nil || !ok {
