@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		reaper.Main()
 	}
 	if len(os.Args) > 2 && os.Args[1] == "test-serve" {
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT) // as the program
 		defer stop()
 		o := ServeOptions{Socket: os.Args[2], Proxy: "-", Log: os.Stderr, anyPeer: os.Getenv("ANY_PEER") == "1", Home: os.Getenv("AGENT_HOME"), noLandlock: os.Getenv("NO_LANDLOCK") == "1"}
 		if p := os.Getenv("PROXY"); p != "" {
