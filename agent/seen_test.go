@@ -57,7 +57,7 @@ func TestAResumedSessionKnowsWhatItHasRead(t *testing.T) {
 			agent.Compact{},
 			nil,
 			step{uses: usesOf(use("w2", "Write", `{"file_path":"new","content":"two"}`))},
-			"Wrote",
+			"Successfully wrote",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
