@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
@@ -74,12 +75,13 @@ func (l *relay) wake(session string) {
 	}
 }
 
-// helped says that the session of a sub-agent has new records; name may be "".
-func (x *run) helped(session, name string) {
+// helped says that the session of a sub-agent has new records; name may be "". It reports
+// whether they will be named: not when the run ends.
+func (x *run) helped(session, name string) bool {
 	x.mu.Lock()
 	if x.closed {
 		x.mu.Unlock()
-		return
+		return false
 	}
 	l := x.helper()
 	x.mu.Unlock()
@@ -89,6 +91,7 @@ func (x *run) helped(session, name string) {
 		l.mu.Unlock()
 	}
 	l.wake(session)
+	return true
 }
 
 // helper names the records of sub-agents. Of a sole agent, whose own deltas stand beside
@@ -227,23 +230,45 @@ func (r *Runs) nameOf(ctx context.Context, run, id string) (string, error) {
 }
 
 // relayAnswer lets those who follow a run that does not run hear of an answer to one of
-// its agents. Where it runs meanwhile, its own relay does.
+// its agents. Where it runs meanwhile, its own relay does; one that ends is waited for.
 func (r *Runs) relayAnswer(ctx context.Context, id string) error {
 	m, err := r.o.Sessions.Get(ctx, id)
 	if err != nil || m.Owner == "" {
 		return err
 	}
+	for {
+		ending, err := r.relayNow(ctx, m.Owner, id)
+		if ending == nil {
+			return err
+		}
+		again := time.NewTimer(settling) // of a run that could not be started nobody says that it ended
+		select {
+		case <-ending.done:
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return context.Cause(ctx)
+		}
+		again.Stop()
+	}
+}
+
+// relayNow has the news of a session named in the run's log, unless the run is about to
+// end and names nothing any more: that one is returned.
+func (r *Runs) relayNow(ctx context.Context, owner, id string) (ending *run, err error) {
 	r.relaying.Lock()
 	defer r.relaying.Unlock()
-	if x := r.lookup(m.Owner); x != nil && x.begun() {
-		x.helped(id, "")
-		return nil
+	if x := r.lookup(owner); x != nil && x.begun() {
+		if x.helped(id, "") {
+			return nil, nil
+		}
+		return x, nil
 	}
-	p, err := r.fold(ctx, m.Owner)
+	p, err := r.fold(ctx, owner)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return r.relayRest(ctx, m.Owner, p)
+	return nil, r.relayRest(ctx, owner, p)
 }
 
 // catchUp names what a session has and the run's log does not.

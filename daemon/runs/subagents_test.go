@@ -1,6 +1,7 @@
 package runs_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -267,3 +268,51 @@ func resuming(play, scout string) string {
 
 // rested takes what came in the last event, too.
 func (v *watcher) rested() { v.all, v.rest = append(v.all, v.rest...), nil }
+
+// heldEnd is a store in which the end of a run that is left waits until it is let go.
+type heldEnd struct {
+	session.Store
+	at, goOn chan struct{}
+}
+
+func (h *heldEnd) Append(ctx context.Context, id string, b session.Batch) error {
+	for _, r := range b.Records {
+		if r.Kind == session.KindRunEvent && strings.Contains(string(r.Payload), `"event":"`+wire.RunInterrupted) {
+			close(h.at)
+			<-h.goOn
+		}
+	}
+	return h.Store.Append(ctx, id, b)
+}
+
+func (h *heldEnd) Unwrap() session.Store { return h.Store }
+
+// An answer to a sub-agent that comes when the run has closed its agents and not yet ended
+// is told to those who follow the run, once it has.
+func TestSubagentAnsweredWhileTheRunEnds(t *testing.T) {
+	w := helping(t, delegating, pushing)
+	w.stop()
+	h := &heldEnd{w.store, make(chan struct{}), make(chan struct{})}
+	w.store = h
+	w.open()
+	id, v := w.begun(single(), "go")
+	q := v.question()
+	closed := make(chan error, 1)
+	go func() { closed <- w.runs.Close() }()
+	<-h.at
+	decided := make(chan error, 1)
+	go func() {
+		_, err := w.runs.Decide(t.Context(), "", decision(q, approval.Deny), q.Digest)
+		decided <- err
+	}()
+	w.watch(q.Session, 0).answer() // it is on record
+	close(h.goOn)
+	w.ok(<-decided)
+	w.ok(<-closed)
+	if a := v.answer(); a.Question != q.ID || a.Decision != approval.Deny {
+		t.Errorf("%+v", a)
+	}
+	if got := w.terminal(id); !slices.Equal(got, []wire.Status{wire.Interrupted}) {
+		t.Errorf("ends %v", got)
+	}
+}
