@@ -239,7 +239,7 @@ func (b *Background) patience(c *call) time.Duration {
 
 // behind is what the model reads of a call that goes on in the background.
 func behind(use string) string {
-	return "It goes on in the background as task " + use + ", and you will be told when it has ended. " +
+	return "Background task started with ID: " + use + ". It is now running in the background, and you will be told when it has ended. " +
 		"TaskOutput shows what it has written so far, TaskStop ends it."
 }
 
@@ -344,16 +344,16 @@ func (a *Agent) settle(ctx context.Context, k *backJob) error {
 
 // news is what the model is told of the end of a call in the background.
 func (k *backJob) news(c *call) []transcript.Part {
-	how := "has ended"
+	how := "completed"
 	switch {
 	case errors.Is(context.Cause(k.ctx), errStopped) && c.result.IsError:
 		how = "was stopped"
 	case errors.Is(context.Cause(k.ctx), errClosing) && c.result.IsError:
 		how = "was ended, as the session was closed"
 	case c.result.IsError:
-		how = "has failed"
+		how = "failed"
 	}
-	head := transcript.Text{Text: fmt.Sprintf("The task %s (%s), which went on in the background, %s:", c.use.ID, c.use.Name, how)}
+	head := transcript.Text{Text: fmt.Sprintf("Background tool call %s %s: %s said:", c.use.ID, how, c.use.Name)}
 	return append([]transcript.Part{head}, c.result.Content...)
 }
 

@@ -105,7 +105,7 @@ func TestAToolThatPanicsInTheBackground(t *testing.T) {
 				t.Fatal(err)
 			}
 			answerQueue(t, a)
-			if n, notes := answersOf(a.Snapshot().Items, "c1"); n != 1 || len(notes) != 1 || !strings.Contains(notes[0], "has failed") {
+			if n, notes := answersOf(a.Snapshot().Items, "c1"); n != 1 || len(notes) != 1 || !strings.Contains(notes[0], " failed: ") {
 				t.Errorf("%d results, notifications %q", n, notes)
 			}
 			if err := a.Close(); err != nil {

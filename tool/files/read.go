@@ -204,7 +204,8 @@ func (f *Files) image(p tool.Place, info fs.FileInfo, in io.Reader, mime string)
 		return tooBig, nil
 	}
 	sum := sha256.Sum256(data)
-	out := tool.Result{Content: []transcript.Part{transcript.Media{MIME: mime, Data: data}}}
+	about := fmt.Sprintf("[Image file: %s (%d bytes)]", p.Abs, len(data)) // for who sees no images
+	out := tool.Result{Content: []transcript.Part{transcript.Media{MIME: mime, Data: data}, transcript.Text{Text: about}}}
 	f.shows(&out, p, digest(info, sum[:]))
 	return out, nil
 }

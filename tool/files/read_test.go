@@ -107,7 +107,7 @@ func TestReadImages(t *testing.T) {
 	} {
 		d.put("f.txt", content) // by what it holds, not by its name
 		r := d.call("Read", read{Path: "f.txt"})
-		if len(r.Content) != 1 || r.IsError {
+		if about := fmt.Sprintf("f.txt (%d bytes)]", len(content)); len(r.Content) != 2 || r.IsError || !strings.Contains(textOf(r), about) {
 			t.Errorf("%s: %+v", mime, r)
 			continue
 		}
