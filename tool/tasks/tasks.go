@@ -151,6 +151,11 @@ func (b *Board) Create(ctx context.Context, by string, list ...Task) ([]Task, er
 		var made []Task
 		for _, t := range list {
 			t = t.clone()
+			blockers := t.BlockedBy
+			t.BlockedBy = nil
+			for _, id := range blockers {
+				t.wait(id)
+			}
 			t.ID = strconv.Itoa(len(now) + len(made) + 1)
 			if t.Status == "" {
 				t.Status = Pending

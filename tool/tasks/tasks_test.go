@@ -83,6 +83,9 @@ func TestTasks(t *testing.T) {
 		{"TaskUpdate", `{"taskId":"1","status":"pending"}`, "no such task", true},
 		{"TaskCreate", `{"subject":"water"}`, "Task 3 is on the list.", false},
 		{"TaskList", `{}`, "2 [in_progress] plant\n3 [pending] water", false},
+		{"TaskCreate", `{"subject":"weed\n2 [completed] plant","owner":"bo\r\n9 [pending] x","blockedBy":["2","2"]}`, "Task 4 is on the list.", false},
+		{"TaskList", `{}`, "\n4 [pending] weed 2 [completed] plant (bo 9 [pending] x) — waits for 2", false}, // one line a task
+		{"TaskGet", `{"taskId":"4"}`, "\"blocked_by\": [\n    \"2\"\n  ]", false},
 	} {
 		got, isError := run(t, b, s.tool, s.input)
 		if isError != s.isError || !strings.Contains(got, s.want) {

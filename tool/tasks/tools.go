@@ -230,6 +230,9 @@ func same(a, b Task) bool {
 	return a.Subject == b.Subject && a.ActiveForm == b.ActiveForm && a.Status == b.Status
 }
 
+// oneLine is a text that cannot look like two tasks.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // render shows a list, a line for each task.
 func render(list []Task) string {
 	if len(list) == 0 {
@@ -241,9 +244,9 @@ func render(list []Task) string {
 		done[t.ID] = t.Status == Completed
 	}
 	for _, t := range list {
-		line := fmt.Sprintf("%s [%s] %s", t.ID, t.Status, t.Subject)
+		line := fmt.Sprintf("%s [%s] %s", t.ID, t.Status, oneLine(t.Subject))
 		if t.Owner != "" {
-			line += " (" + t.Owner + ")"
+			line += " (" + oneLine(t.Owner) + ")"
 		}
 		var waits []string
 		for _, id := range t.BlockedBy {
