@@ -2,6 +2,7 @@ package instructions_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,6 +112,27 @@ func TestCorpus(t *testing.T) {
 			}
 		},
 	}, nil)
+}
+
+// What cannot be used does not stand in the way of what can, and is told.
+func TestNearestThatCanBeUsed(t *testing.T) {
+	for name, bad := range map[string]map[string]string{
+		"a folder": {"a/AGENTS.md/x": ""}, "no text": {"a/AGENTS.md": "\xe4"}, "a link that leads out": {"a/AGENTS.md": "link:/etc/hostname"},
+	} {
+		for further, want := range map[string]string{"AGENTS.md": "AGENTS.md", "a/CLAUDE.md": "a/CLAUDE.md"} {
+			files := map[string]string{further: "use this", "a/b/x": ""}
+			maps.Copy(files, bad)
+			dir := world(t, files)
+			s := load(t, instructions.Options{Cwd: dir + "/a/b", Root: dir, Mode: instructions.Nearest})
+			if diff := cmp.Diff([]string{"Project session_start " + want}, shown(dir, s.Files())); diff != "" || len(s.Notices()) != 1 {
+				t.Errorf("%s: %s %q", name, diff, s.Notices())
+			}
+		}
+	}
+	dir := world(t, map[string]string{"AGENTS.md": "far", "a/AGENTS.md": "", "a/b/x": ""})
+	if s := load(t, instructions.Options{Cwd: dir + "/a/b", Root: dir, Mode: instructions.Nearest}); len(s.Files()) != 0 {
+		t.Errorf("an empty file does not count: %v", shown(dir, s.Files()))
+	}
 }
 
 func TestIncludes(t *testing.T) {

@@ -30,7 +30,7 @@ type place struct {
 	rule    bool // its front matter is not for the model
 }
 
-// read reads a file and what it includes, and says whether it is there.
+// read reads a file and what it includes, and says whether it is there and can be used.
 func (s *Set) read(m Memory, at place, path string) bool {
 	if s.tried[path] {
 		return true
@@ -51,7 +51,7 @@ func (s *Set) read(m Memory, at place, path string) bool {
 	s.tried[path] = true
 	if err != nil {
 		s.notice("%s is left out: %v", path, err)
-		return true
+		return false
 	}
 	if slices.ContainsFunc(s.seen, func(i os.FileInfo) bool { return os.SameFile(i, info) }) {
 		return true // by another name
@@ -63,7 +63,7 @@ func (s *Set) read(m Memory, at place, path string) bool {
 	}
 	if why := notText(b); why != "" {
 		s.notice("%s is left out: %s", path, why)
-		return true
+		return false
 	}
 	f.Cut = f.Size > len(b)
 	if at.rule {
