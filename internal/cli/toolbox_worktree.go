@@ -8,11 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/tool/worktree"
 )
@@ -76,33 +76,28 @@ func (b *toolbox) apart(name, kind string) func(context.Context) (dir, told stri
 		if err := b.checkApart(); err != nil {
 			return "", "", err
 		}
-		usual := kind + "-" + idTail(ctx)
-		at, err := b.worktree.Enter(ctx, name, usual)
+		own := ownName(ctx, kind)
+		at, err := b.worktree.Enter(ctx, name, own)
 		if err != nil {
 			return "", "", fmt.Errorf("worktree: %w", err)
 		}
-		at.Made = at.Made || filepath.Base(at.Path) == usual // it is nobody's but this session's
+		at.Made = at.Made || filepath.Base(at.Path) == own // it is nobody's but this session's
 		b.own = &at
 		return at.Path, at.Told, nil
 	}
 }
 
-// idTail is the end of the id of the agent's session, as a worktree's name can have it.
-func idTail(ctx context.Context) string {
+// ownName is the name of a worktree that is the own one of the agent's session: its id where
+// that can be a part of a name, and else what stands for it alone.
+func ownName(ctx context.Context, kind string) string {
 	id := rand.Text()
 	if a := agent.Of(ctx); a != nil && a.SessionID() != "" {
 		id = a.SessionID()
 	}
-	id = strings.Map(func(r rune) rune {
-		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
-			return r
-		}
-		return -1
-	}, strings.ToLower(id))
-	if id == "" {
-		id = strings.ToLower(rand.Text())
+	if name := kind + "-" + id; len(id) <= 16 && worktree.CheckName(name) == nil {
+		return name
 	}
-	return id[max(0, len(id)-10):]
+	return kind + "-" + session.Sum([]byte(id)).String()[:12]
 }
 
 // leaveApart removes the worktree that the agent has worked in, where nothing would be lost by
