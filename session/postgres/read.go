@@ -3,9 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"math"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -36,13 +34,7 @@ WHERE coalesce(before, 0) < $5 ORDER BY seq DESC`
 // Read implements [session.Store].
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
-		sc := scan{store: s, id: id, low: max(r.After, 0), high: math.MaxInt64, down: r.Reverse, left: math.MaxInt64}
-		if r.Until > 0 {
-			sc.high = r.Until
-		}
-		if r.Limit > 0 {
-			sc.left = int64(r.Limit)
-		}
+		sc := scan{Span: rows.NewSpan(r), store: s, id: id}
 		if err := sc.start(ctx); err != nil {
 			yield(session.Record{}, err)
 			return
@@ -60,7 +52,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 				go func(out chan<- chunk) { out <- sc.next(ctx) }(ahead)
 			}
 			for i := range now.entries {
-				if !yield(now.entries[i].Record, now.entries[i].err) {
+				if !yield(now.entries[i].Record, now.entries[i].Err) {
 					return
 				}
 			}
@@ -74,27 +66,19 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 	}
 }
 
-// scan is one Read under way: what is left of it is the records with a seq above low
-// and not above high.
+// scan is one Read under way.
 type scan struct {
-	store     *Store
-	id        string
-	num       int64
-	low, high int64
-	down      bool
-	left      int64
+	rows.Span
+	store *Store
+	id    string
+	num   int64
 }
 
 // chunk is what one step of a scan found.
 type chunk struct {
-	entries []entry
+	entries []rows.Found
 	more    bool // there may be another
 	err     error
-}
-
-type entry struct {
-	session.Record
-	err error
 }
 
 // start bounds the range by what the session has now.
@@ -106,7 +90,7 @@ func (sc *scan) start(ctx context.Context) error {
 			return rows.NotFound("read", sc.id)
 		}
 		if err == nil {
-			sc.high, sc.low = min(sc.high, head), max(sc.low, below)
+			sc.Within(below, head)
 		}
 		return err
 	})
@@ -115,59 +99,31 @@ func (sc *scan) start(ctx context.Context) error {
 // next fetches the next chunk. When the server cannot read a part of it, its records are
 // fetched one by one, and each that is lost becomes an entry.
 func (sc *scan) next(ctx context.Context) chunk {
-	if sc.left <= 0 || sc.low >= sc.high {
+	if !sc.More() {
 		return chunk{}
 	}
-	entries, err := sc.fetch(ctx, sc.low, sc.high, min(sc.left, chunkRows))
+	entries, err := sc.fetch(ctx, sc.Low, sc.High, min(sc.Left, chunkRows))
 	if isCorrupt(err) || errors.Is(err, session.ErrCorrupt) {
 		entries, err = sc.single(ctx)
 	}
 	if err != nil {
 		return chunk{entries: entries, err: err}
 	}
-	if entries = sc.unbroken(entries); len(entries) == 0 {
+	if entries = sc.Pass(entries); len(entries) == 0 {
 		return sc.missing(ctx)
 	}
-	sc.left -= int64(len(entries))
-	if last := entries[len(entries)-1].Seq; sc.down {
-		sc.high = last - 1
-	} else {
-		sc.low = last
-	}
-	return chunk{entries: entries, more: sc.left > 0 && sc.low < sc.high}
-}
-
-// turn is the seq of the record that comes next.
-func (sc *scan) turn() int64 {
-	if sc.down {
-		return sc.high
-	}
-	return sc.low + 1
-}
-
-// unbroken is what of some entries comes before the first record that is missing.
-func (sc *scan) unbroken(entries []entry) []entry {
-	step := int64(1)
-	if sc.down {
-		step = -1
-	}
-	for i, want := 0, sc.turn(); i < len(entries); i, want = i+1, want+step {
-		if entries[i].Seq != want {
-			return entries[:i]
-		}
-	}
-	return entries
+	return chunk{entries: entries, more: sc.More()}
 }
 
 // missing is told of a record that is not there: the session was deleted meanwhile, or it
 // is damaged.
 func (sc *scan) missing(ctx context.Context) chunk {
-	seq, top := sc.turn(), int64(0)
+	var top int64
 	err := sc.store.do(ctx, "read", sc.id, func(c *pgxpool.Conn, _ bool) error {
 		var deleted bool
 		err := c.QueryRow(ctx, `SELECT deleted = 1, (SELECT coalesce(max(seq), 0) FROM records r WHERE r.num = s.num)
 FROM sessions s WHERE num = $1`, sc.num).Scan(&deleted, &top)
-		if errors.Is(err, pgx.ErrNoRows) || err == nil && deleted && seq > top {
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && deleted && sc.Turn() > top {
 			return rows.NotFound("read", sc.id)
 		}
 		return err
@@ -175,26 +131,13 @@ FROM sessions s WHERE num = $1`, sc.num).Scan(&deleted, &top)
 	if err != nil {
 		return chunk{err: err}
 	}
-	detail := "it is missing"
-	if seq > top {
-		detail = fmt.Sprintf("it is missing, and so are all behind %d", top)
-	}
-	switch {
-	case sc.down:
-		sc.high = min(seq-1, max(top, sc.low))
-	case seq > top:
-		sc.low = sc.high
-	default:
-		sc.low = seq
-	}
-	sc.left--
-	lost := entry{Record: session.Record{Seq: seq}, err: rows.Damaged(sc.id, seq, detail)}
-	return chunk{entries: []entry{lost}, more: sc.left > 0 && sc.low < sc.high}
+	lost := sc.Lose(sc.id, top)
+	return chunk{entries: []rows.Found{lost}, more: sc.More()}
 }
 
 // single fetches the record whose turn it is.
-func (sc *scan) single(ctx context.Context) ([]entry, error) {
-	seq := sc.turn()
+func (sc *scan) single(ctx context.Context) ([]rows.Found, error) {
+	seq := sc.Turn()
 	entries, err := sc.fetch(ctx, seq-1, seq, 1)
 	switch {
 	case err == nil && len(entries) > 0:
@@ -204,16 +147,16 @@ func (sc *scan) single(ctx context.Context) ([]entry, error) {
 	case !errors.Is(err, session.ErrCorrupt):
 		return nil, err
 	}
-	return []entry{{Record: session.Record{Seq: seq}, err: rows.Damaged(sc.id, seq, err.Error())}}, nil
+	return []rows.Found{{Record: session.Record{Seq: seq}, Err: rows.Damaged(sc.id, seq, err.Error())}}, nil
 }
 
-func (sc *scan) fetch(ctx context.Context, low, high, limit int64) (entries []entry, err error) {
+func (sc *scan) fetch(ctx context.Context, low, high, limit int64) (entries []rows.Found, err error) {
 	sql := chunkUp
-	if sc.down {
+	if sc.Down {
 		sql = chunkDown
 	}
 	err = sc.store.do(ctx, "read", sc.id, func(c *pgxpool.Conn, _ bool) error {
-		entries = make([]entry, 0, limit)
+		entries = make([]rows.Found, 0, limit)
 		found, err := c.Query(ctx, sql, sc.num, low, high, limit, int64(chunkBytes))
 		if err != nil {
 			return err
@@ -227,7 +170,7 @@ func (sc *scan) fetch(ctx context.Context, low, high, limit int64) (entries []en
 				return err
 			}
 			r, bad := rows.Record(sc.id, seq, string(id), ms, kind, chain, payload)
-			entries = append(entries, entry{Record: r, err: bad})
+			entries = append(entries, rows.Found{Record: r, Err: bad})
 		}
 		return found.Err()
 	})
