@@ -47,7 +47,14 @@ func (w *Worktree) Leave(ctx context.Context, at Checkout, remove bool) (gone bo
 	if !remove || !in.ours {
 		return false, "", nil
 	}
-	changes, err := w.changes(ctx, in, "--ignored")
+	other, err := inner(in)
+	if err != nil {
+		return false, "", err
+	}
+	if other != "" {
+		return false, "another worktree lies in it: " + other, nil
+	}
+	changes, err := w.changes(ctx, in, "--ignored", "--", ".", ":(exclude)"+Place)
 	if err != nil {
 		return false, "", err
 	}

@@ -17,11 +17,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -294,6 +296,13 @@ func (w *Worktree) lossless(ctx context.Context, at *checkout) error {
 	if changes != "" {
 		return refuse("it has changes that are not committed:\n%s\nCommit them, keep the worktree, or say discard_changes.", clip(changes))
 	}
+	in, err := inner(at)
+	if err != nil {
+		return err
+	}
+	if in != "" {
+		return refuse("another worktree lies in it: %s\nRemove that one first, keep this one, or say discard_changes.", in)
+	}
 	commits, err := w.commits(ctx, at)
 	if err != nil {
 		return err
@@ -302,6 +311,21 @@ func (w *Worktree) lossless(ctx context.Context, at *checkout) error {
 		return refuse("it has commits that are on no other branch:\n%s\nMerge them, keep the worktree, or say discard_changes.", clip(commits))
 	}
 	return nil
+}
+
+// inner is a worktree that lies in this one, as that of an agent that works for the one here,
+// or "". What is in it git ignores here.
+func inner(at *checkout) (string, error) {
+	list, err := os.ReadDir(filepath.Join(at.path, Place))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // what keeps the name free in the sandbox may be a file
+		return "", nil
+	}
+	for _, e := range list {
+		if e.IsDir() {
+			return filepath.Join(Place, e.Name()), nil
+		}
+	}
+	return "", err
 }
 
 // changes are those that are not committed, as git lists them; more are further flags. A

@@ -229,6 +229,46 @@ func TestCommitsBesideTheBranch(t *testing.T) {
 	h.call("ExitWorktree", `{"action":"remove"}`, false, "are gone")
 }
 
+// A worktree that lies in another, as that of a sub-agent does, is nowhere else either; and
+// when it is gone nothing of it keeps the other.
+func TestWorktreeInAWorktree(t *testing.T) {
+	h := newHouse(t, nil)
+	at, err := h.w.Enter(t.Context(), "x", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders, err := tool.OpenFolders(h.repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folders.Close()
+	if err := folders.SetCwd(at.Path); err != nil {
+		t.Fatal(err)
+	}
+	other, err := worktree.New(folders, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := other.Enter(t.Context(), "y", "")
+	if err != nil || filepath.Dir(in.Path) != filepath.Join(at.Path, worktree.Place) {
+		t.Fatalf("%+v %v", in, err)
+	}
+	h.write(worktree.Place+"/x/"+worktree.Place+"/y/mine.txt", "mine")
+	h.call("ExitWorktree", `{"action":"remove"}`, true, worktree.Place+"/y")
+	if gone, why, err := h.w.Leave(t.Context(), at, true); gone || err != nil || !strings.Contains(why, worktree.Place+"/y") {
+		t.Errorf("%v %q %v", gone, why, err)
+	}
+	if err := os.Remove(filepath.Join(in.Path, "mine.txt")); err != nil {
+		t.Error(err)
+	}
+	if gone, why, err := other.Leave(t.Context(), in, true); !gone || err != nil {
+		t.Errorf("the inner one: %q %v", why, err)
+	}
+	if gone, why, err := h.w.Leave(t.Context(), at, true); !gone || err != nil {
+		t.Errorf("the outer one: %q %v", why, err)
+	}
+}
+
 // What git itself says is wrong is not taken for a commit that would be lost.
 func TestLeaveSaysWhatIsWrong(t *testing.T) {
 	h := newHouse(t, nil)
