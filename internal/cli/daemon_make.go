@@ -70,7 +70,7 @@ const viaCLI = "cli"
 
 // notices prints, which is logged, what does not count in a run and why, and returns it.
 func notices(p *Program, rules *settings.Settings, box *toolbox) []string {
-	lines := p.Stderr.(*lineLog).during(func() {
+	lines := p.Stderr.(*lineLog).during(func() { //nolint:forcetypeassert // the maker has made it
 		p.notice(rules)
 		box.showInstructions(false)
 		box.showDefinitions()

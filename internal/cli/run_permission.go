@@ -25,7 +25,7 @@ func (c *agentFlags) settings(p *Program, cwd string) (*settings.Settings, error
 		return nil, err
 	}
 	o.Flags.NoHooks, o.Given = c.NoHooks, c.given
-	if err := c.mcpConfigFlags.into(p, o); err != nil {
+	if err := c.into(p, o); err != nil {
 		return nil, err
 	}
 	for _, dir := range c.AddDir {

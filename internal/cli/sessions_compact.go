@@ -86,7 +86,7 @@ func explained(err error) error {
 // agent makes an agent of the session that has no tools: it only compacts.
 func (c *compactCmd) agent(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) (*agent.Agent, *parts, *compactView, error) {
 	f := agentFlags{Model: c.Model, BaseURL: c.BaseURL, NoHooks: c.NoHooks, OnlyTools: []string{}}
-	f.permissionFlags.Settings = c.Settings
+	f.Settings = c.Settings
 	cwd := m.CWD
 	if info, err := os.Stat(cwd); cwd == "" || err != nil || !info.IsDir() { // it was elsewhere, or is gone
 		if cwd, err = p.folder(""); err != nil {

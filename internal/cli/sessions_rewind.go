@@ -224,11 +224,8 @@ func (c *rewindCmd) blocked(p *Program, plan *checkpoint.Plan, err error) error 
 		}
 	}
 	hint := "--except FILE leaves one as it is"
-	for _, f := range e.Files {
-		if f.Action == checkpoint.Conflict {
-			hint += ", --force puts back those in conflict"
-			break
-		}
+	if slices.ContainsFunc(e.Files, func(f checkpoint.File) bool { return f.Action == checkpoint.Conflict }) {
+		hint += ", --force puts back those in conflict"
 	}
 	return &failure{msg: fmt.Sprintf("%s cannot be put back, so nothing was changed", count(len(e.Files), "file")), hint: hint, out: outcome.Failed, err: err}
 }

@@ -145,7 +145,9 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"}, {"config", "user.name", "test"}, {"config", "user.email", "test@example.org"},
+		{"init", "-q", "-b", "main"},
+		{"config", "user.name", "test"},
+		{"config", "user.email", "test@example.org"},
 		{"commit", "-q", "--allow-empty", "-m", "begin"},
 	} {
 		s.git(args...)

@@ -56,7 +56,7 @@ func unreadable(c *policy.Config) func(path string) string {
 	return func(path string) string {
 		r := policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: path, ReadOnly: true}
 		for _, l := range c.Limits {
-			if v := l.Policy.Evaluate(r); v.Effect == policy.Deny {
+			if v := l.Evaluate(r); v.Effect == policy.Deny {
 				return v.Reason
 			}
 		}
