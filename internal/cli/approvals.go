@@ -137,14 +137,15 @@ func (c *approvalsShowCmd) run(ctx context.Context, p *Program) error {
 
 // allowLine is the command that says yes.
 func allowLine(q approval.Question) string {
-	line := "holdfast approvals allow " + q.ID
+	var line strings.Builder
+	line.WriteString("holdfast approvals allow " + q.ID)
 	if q.Plan() != "" {
-		line += " [--mode acceptEdits]"
+		line.WriteString(" [--mode acceptEdits]")
 	}
 	for i := range q.Choices() {
-		line += fmt.Sprintf(` --answer "%d=…"`, i+1)
+		fmt.Fprintf(&line, ` --answer "%d=…"`, i+1)
 	}
-	return line
+	return line.String()
 }
 
 // scopeText is a scope in words, with the rule that it is.

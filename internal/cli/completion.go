@@ -131,7 +131,7 @@ _holdfast() {
 	for _, c := range all {
 		for _, f := range c.flags {
 			words, files := flagValues(f)
-			does := ""
+			var does string
 			switch {
 			case isSlug(f):
 				does = fmt.Sprintf("COMPREPLY=($(compgen -W \"$(%s)\" -- \"$cur\"))", slugsCommand)

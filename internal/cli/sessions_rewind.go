@@ -348,11 +348,12 @@ func (c *rewindCmd) tell(p *Program, m session.Meta, d rewindDoc) error {
 
 // again is what a command that takes this back must say again.
 func (c *rewindCmd) again(p *Program) string {
-	args := storeArg(c.Store)
+	var args strings.Builder
+	args.WriteString(storeArg(c.Store))
 	for _, d := range c.AddDir {
 		if dir, err := p.folder(d); err == nil && c.Files {
-			args += "--add-dir " + quoteArg(dir) + " "
+			args.WriteString("--add-dir " + quoteArg(dir) + " ")
 		}
 	}
-	return args
+	return args.String()
 }
