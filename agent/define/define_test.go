@@ -186,6 +186,7 @@ func TestALinkLeadsNowhere(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(reviewer))
 	f.Add([]byte("---\ntools: a(b,c),d\n---\n"))
+	f.Add([]byte("---\ndescription: d\nmemory: user\nmcpServers:\n  - a\n  - b: {command: c, args: [x], env: {A: 1}}\n  - c:\n---\ngo"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d, problems, ok := define.Parse("x.md", b)
 		if ok && (d.Name == "" || d.Description == "" || d.Prompt == "") {
