@@ -230,9 +230,7 @@ func (m *member) told(ctx context.Context, e agent.Event) {
 	case agent.PolicyChanged:
 		m.policyChanged(ctx, e)
 	case agent.SessionOpened:
-		if m.x.relay != nil {
-			m.x.relay.wake(m.session)
-		}
+		m.wake()
 		e.Notices = nil // they are on record
 		m.publish(e)
 		return
@@ -246,8 +244,13 @@ func (m *member) told(ctx context.Context, e agent.Event) {
 	case agent.HookRan: // and what hooks say to the person
 		m.publish(e)
 	}
+	m.wake()
+}
+
+// wake has the run's log name the records that the agent's session has now.
+func (m *member) wake() {
 	if m.x.relay != nil {
-		m.x.relay.wake(m.session)
+		m.x.relay.wake(m.session, m.agent.Snapshot().Seq)
 	}
 }
 

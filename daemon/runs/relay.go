@@ -39,9 +39,10 @@ type relay struct {
 	unsure  bool              // whether the last append took place; of work alone
 }
 
-// relayed is a delta, or, without one, that a session has new records.
+// relayed is a delta, or, without one, that a session has new records up to one; 0 is all.
 type relayed struct {
 	session string
+	to      int64
 	agent   string
 	delta   agent.Event
 }
@@ -57,22 +58,37 @@ func newRelay(x *run) *relay {
 		maps.Copy(l.names, x.past.names)
 	}
 	go l.work()
-	for _, a := range x.strategy.Agents { // what they got while the run did not run
-		l.wake(x.sessionOf(a.Name))
-	}
 	return l
 }
 
-// wake says that a session has new records. The run's own needs no naming.
-func (l *relay) wake(session string) {
+// wakeAll says what the agents' sessions got while the run did not run.
+func (l *relay) wakeAll(ctx context.Context) {
+	for _, a := range l.x.strategy.Agents {
+		id := l.x.sessionOf(a.Name)
+		m, err := l.x.r.o.Sessions.Get(ctx, id)
+		if !errors.Is(err, session.ErrNotFound) { // no step of the agent has come yet
+			l.wake(id, m.Head)
+		}
+	}
+}
+
+// wake says that a session has new records up to one, so that what comes behind a delta
+// which waits is not named before it; 0 is all. The run's own needs no naming.
+func (l *relay) wake(session string, to int64) {
 	if session == l.x.id {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := len(l.queue); n == 0 || l.queue[n-1].delta != nil || l.queue[n-1].session != session {
-		l.add(relayed{session: session})
+	if n := len(l.queue); n > 0 && l.queue[n-1].delta == nil && l.queue[n-1].session == session {
+		if last := &l.queue[n-1]; last.to == 0 || to == 0 {
+			last.to = 0
+		} else {
+			last.to = max(last.to, to)
+		}
+		return
 	}
+	l.add(relayed{session: session, to: to})
 }
 
 // helped says that the session of a sub-agent has new records; name may be "". It reports
@@ -90,7 +106,7 @@ func (x *run) helped(session, name string) bool {
 		l.names[session] = name
 		l.mu.Unlock()
 	}
-	l.wake(session)
+	l.wake(session, 0)
 	return true
 }
 
@@ -158,7 +174,7 @@ func (l *relay) drain() {
 				l.x.r.o.Hub.Publish(l.x.id, r.agent, r.delta)
 				continue
 			}
-			l.note(r.session, l.catchUp(context.Background(), r.session))
+			l.note(r.session, l.catchUp(context.Background(), r.session, r.to))
 		}
 	}
 }
@@ -271,8 +287,8 @@ func (r *Runs) relayNow(ctx context.Context, owner, id string) (ending *run, err
 	return nil, r.relayRest(ctx, owner, p)
 }
 
-// catchUp names what a session has and the run's log does not.
-func (l *relay) catchUp(ctx context.Context, id string) error {
+// catchUp names what a session has up to a record and the run's log does not; 0 is all.
+func (l *relay) catchUp(ctx context.Context, id string, to int64) error {
 	m, err := l.x.r.o.Sessions.Get(ctx, id)
 	if errors.Is(err, session.ErrNotFound) {
 		return nil // no step of the agent has come yet
@@ -288,14 +304,17 @@ func (l *relay) catchUp(ctx context.Context, id string) error {
 		l.told, l.unsure = p.relayed, false
 	}
 	from := l.told[id] + 1
-	if m.Head < from {
+	if to == 0 || to > m.Head {
+		to = m.Head
+	}
+	if to < from {
 		return nil
 	}
-	if err := l.relayRange(ctx, id, from, m.Head); err != nil {
+	if err := l.relayRange(ctx, id, from, to); err != nil {
 		l.unsure = true
 		return err
 	}
-	l.told[id] = m.Head
+	l.told[id] = to
 	return nil
 }
 
@@ -323,7 +342,7 @@ func (l *relay) agentOf(ctx context.Context, id string) (string, error) {
 // settle waits until everything that the agents have done is in the run's log.
 func (l *relay) settle(context.Context) error {
 	for _, m := range l.x.all() {
-		l.wake(m.session)
+		l.wake(m.session, 0)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -342,7 +361,7 @@ func (l *relay) settle(context.Context) error {
 // close relays the rest of these sessions, and ends.
 func (l *relay) close(sessions []string) error {
 	for _, id := range sessions {
-		l.wake(id)
+		l.wake(id, 0)
 	}
 	l.mu.Lock()
 	for id := range l.names {

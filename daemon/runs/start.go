@@ -277,9 +277,11 @@ func (x *run) open(ctx context.Context, by Actor) error {
 	if err != nil {
 		return err
 	}
+	l := newRelay(x)
+	l.wakeAll(ctx)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.relay = newRelay(x)
+	x.relay = l
 	return nil
 }
 
