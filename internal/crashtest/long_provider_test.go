@@ -89,6 +89,9 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = p.check(&req, body, summary)
 	}
+	if err == nil && p.looked > p.steps {
+		err = fmt.Errorf("the model turns in circles: it has looked %d times in %d steps", p.looked, p.steps)
+	}
 	if err != nil {
 		p.refused = append(p.refused, err.Error())
 		w.WriteHeader(http.StatusBadRequest)
@@ -280,7 +283,7 @@ func where(messages []wireMessage) at {
 func (p *provider) next(req *wireRequest) []wireBlock {
 	a := where(req.Messages)
 	switch {
-	case a.what == "do" && !a.ok, a.what == "look" && !a.ok && !strings.Contains(a.seen, "no such file"):
+	case a.what == "do" && !a.ok, a.what == "look" && !a.ok && !strings.Contains(a.seen, "File not found"):
 		p.looked++
 		return p.say(a.step, "look", p.look(a.step)...)
 	case a.what == "look" && (!a.ok || !taskOf(a.step).done(a.seen)):
