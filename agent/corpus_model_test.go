@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -35,12 +36,11 @@ data: {"type":"message_stop"}
 `
 
 // provider answers with these statuses, the last of them for good; 0 breaks the connection.
-func provider(t *testing.T, key string, statuses []int) (a *agent.Agent, asked *int) {
+func provider(t *testing.T, key string, statuses []int) (a *agent.Agent, asked *atomic.Int64) {
 	t.Helper()
-	asked = new(int)
+	asked = new(atomic.Int64)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		status := statuses[min(*asked, len(statuses)-1)]
-		*asked++
+		status := statuses[min(int(asked.Add(1)), len(statuses))-1]
 		switch status {
 		case 0:
 			panic(http.ErrAbortHandler)
@@ -82,8 +82,8 @@ func checkStatuses(t *testing.T, c corpus.Case) {
 	if want.Status != "" && want.Status != map[bool]string{true: "success", false: "error"}[res.Reason == agent.ReasonCompleted] {
 		t.Errorf("%s (%v), want %s", res.Reason, res.Err, want.Status)
 	}
-	if want.Requests > 0 && *asked != want.Requests {
-		t.Errorf("%d requests, want %d", *asked, want.Requests)
+	if n := int(asked.Load()); want.Requests > 0 && n != want.Requests {
+		t.Errorf("%d requests, want %d", n, want.Requests)
 	}
 	if said := fmt.Sprint(res.Text, res.Err); want.ContainsKey != nil && strings.Contains(said, key) != *want.ContainsKey {
 		t.Errorf("it says %s", said)
