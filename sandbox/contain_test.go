@@ -25,9 +25,7 @@ var (
 // each runs a test for some callers.
 func each(t *testing.T, callers map[string]caller, test func(t *testing.T, who caller)) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		missing.Skip(t, "to become root and another user: run the tests as root")
-	}
+	missing.Root(t, "becoming another user")
 	for name, who := range callers {
 		t.Run(name, func(t *testing.T) { test(t, who) })
 	}

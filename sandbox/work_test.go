@@ -31,9 +31,10 @@ type desk struct {
 // work runs a test at a desk, for root and for an ordinary user.
 func work(t *testing.T, test func(d *desk)) {
 	t.Helper()
+	missing.Root(t, "to work as root and as another user")
 	base, err := os.MkdirTemp("/srv", "holdfast-work-")
 	if err != nil {
-		missing.Skip(t, "no folder outside of /tmp (%v): run this as root, after mkdir -p /srv", err)
+		missing.Skip(t, "no folder outside of /tmp (%v): mkdir -p /srv", err)
 	}
 	t.Cleanup(func() {
 		if err := os.RemoveAll(base); err != nil {

@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
 // What root writes down in a folder of somebody is theirs: an agent that is not root
 // would find a folder there which it cannot look into.
 func TestProjectOfAnother(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root writes into folders of others")
-	}
+	missing.Root(t, "a folder of another user")
 	for name, files := range map[string][]string{
 		"plain": {".holdfast", ".holdfast/project"},
 		"git":   {".git/holdfast-project"},

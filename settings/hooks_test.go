@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 )
@@ -146,15 +147,25 @@ func TestTrustHooksAlone(t *testing.T) {
 // A hook that cannot be sealed does not run; where nobody needs to trust it, that is
 // told as an error.
 func TestUnreadableScript(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("the superuser reads everything")
-	}
+	missing.User(t)
 	p := newPlace(t)
 	p.write("project/check.sh", "exit 0")
-	if err := os.Chmod(p.path("project/check.sh"), 0); err != nil {
+	p.write("project/.holdfast/settings.json", hooked("./check.sh", ""))
+	unreadable := func() {
+		t.Helper()
+		if err := os.Chmod(p.path("project/check.sh"), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unreadable()
+	if s := p.load(); states(s) != "./check.sh untrusted" || !strings.Contains(s.Hooks[0].Why, "cannot be read") {
+		t.Error(states(s), s.Hooks[0].Why)
+	}
+	if err := os.Chmod(p.path("project/check.sh"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.write("project/.holdfast/settings.json", hooked("./check.sh", ""))
+	p.trust()
+	unreadable()
 	if s := p.load(); states(s) != "./check.sh modified" || s.Hooks[0].Why == "" {
 		t.Error(states(s))
 	}

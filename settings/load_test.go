@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 )
@@ -222,9 +223,7 @@ func TestUnreadable(t *testing.T) {
 }
 
 func TestNotPermitted(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root may read everything; run: go test ./settings as another user")
-	}
+	missing.User(t)
 	p := newPlace(t)
 	p.write("home/settings.json", "{}")
 	os.Chmod(p.path("home/settings.json"), 0)

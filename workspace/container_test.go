@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 )
 
@@ -194,9 +195,7 @@ func TestBridge(t *testing.T) {
 
 // A folder that the agent may not write is told before anything starts.
 func TestProjectOfAnother(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root is not the agent")
-	}
+	missing.Root(t, "a folder of another user")
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	w := spaces(t, e, t.TempDir())

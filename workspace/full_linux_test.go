@@ -21,9 +21,7 @@ func TestFullDisk(t *testing.T) {
 		fullDisk(t, dir)
 		return
 	}
-	if os.Getuid() != 0 {
-		missing.Skip(t, "mounting needs root: run the tests as root")
-	}
+	missing.Root(t, "mounting")
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestFullDisk$")
 	cmd.Env = append(os.Environ(), "HOLDFAST_TEST_FULL="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/workspace/internal/claude"
 	"github.com/holdfast-dev/holdfast/workspace/internal/codex"
 )
@@ -72,13 +73,12 @@ func TestResumable(t *testing.T) {
 		}, ErrNotRegular},
 		{"a device", func(t *testing.T, file string) {
 			if err := unix.Mknod(file, unix.S_IFCHR|0o600, 1<<8|3); err != nil {
-				t.Skipf("this user makes no devices: %v", err)
+				missing.Root(t, "making a device")
+				t.Skipf("no devices can be made here: %v", err)
 			}
 		}, ErrNotRegular},
 		{"a file that nobody may read", func(t *testing.T, file string) {
-			if os.Getuid() == 0 {
-				t.Skip("user 0 reads every file")
-			}
+			missing.User(t)
 			plain(t, file)
 			okay(t, os.Chmod(file, 0))
 		}, os.ErrPermission},

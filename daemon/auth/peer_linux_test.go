@@ -18,9 +18,7 @@ import (
 
 // The kernel says who is at the other end: another uid is refused, whatever it has.
 func TestAnotherUID(t *testing.T) {
-	if os.Getuid() != 0 {
-		missing.Skip(t, "only root starts programs as somebody else: sudo go test ./daemon/auth")
-	}
+	missing.Root(t, "starting a program as another user")
 	f := newFixture(t, nil)
 	good, _ := f.make(Token{Scopes: []Scope{Admin}})
 	if err := os.Chmod(f.socket, 0o777); err != nil { // so that only the uid stands between

@@ -33,7 +33,8 @@ func TestFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := syscall.Mount("tmpfs", home, "tmpfs", 0, "size=2m"); err != nil {
-				missing.Skip(t, "mounting needs root (%v); run: sudo go test ./internal/crashtest", err)
+				missing.Root(t, "mounting")
+				t.Fatal(err)
 			}
 			t.Cleanup(func() {
 				if err := syscall.Unmount(home, syscall.MNT_DETACH); err != nil {

@@ -79,9 +79,7 @@ func inside(t *testing.T) bool {
 	if os.Getenv(insideVar) == t.Name() {
 		return true
 	}
-	if os.Geteuid() != 0 {
-		missing.Skip(t, "mounting needs root; run: sudo go test ./internal/crashtest")
-	}
+	missing.Root(t, "mounting")
 	for _, program := range []string{"mkfs.ext4", "mount"} {
 		if _, err := exec.LookPath(program); err != nil {
 			missing.Skip(t, "%v; run: apt-get install e2fsprogs mount", err)

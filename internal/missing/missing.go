@@ -8,6 +8,9 @@
 //		missing.Skip(t, "no rg on the PATH: apt-get install ripgrep makes this run")
 //	}
 //
+// Who runs the tests is no such thing: some tests need root, and some need somebody who is
+// not. Each ends with a skip where the other kind runs it; `.ci/run` runs both kinds.
+//
 // The package is for tests only.
 package missing
 
@@ -33,4 +36,22 @@ func Heavy(t testing.TB, format string, args ...any) {
 		t.Skipf(format, args...)
 	}
 	Skip(t, format, args...)
+}
+
+// Root skips the test unless root runs it. what names the action that needs root, such as
+// "mounting". It skips in CI, too: CI as root runs the test.
+func Root(t testing.TB, what string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skipf("%s needs root: run the tests as root", what)
+	}
+}
+
+// User skips the test when root runs it, whom no file mode stops. scripts/test-as-user runs
+// every test that calls it as an ordinary user, as a part of `make test`.
+func User(t testing.TB) {
+	t.Helper()
+	if os.Getuid() == 0 {
+		t.Skip("root may read and write everything: scripts/test-as-user runs this as an ordinary user")
+	}
 }

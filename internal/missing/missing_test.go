@@ -17,6 +17,8 @@ func (w *watch) Helper() {}
 
 func (w *watch) Fatalf(format string, args ...any) { panic("failed: " + fmt.Sprintf(format, args...)) }
 
+func (w *watch) Skip(args ...any) { panic("skipped: " + fmt.Sprint(args...)) }
+
 func (w *watch) Skipf(format string, args ...any) { panic("skipped: " + fmt.Sprintf(format, args...)) }
 
 func TestSkip(t *testing.T) {
@@ -45,5 +47,24 @@ func TestHeavy(t *testing.T) {
 		if w.ended != want {
 			t.Errorf("HOLDFAST_HEAVY=%q: %q, want %q", heavy, w.ended, want)
 		}
+	}
+}
+
+// Root and User are about who runs the tests: exactly one of the two skips, also in CI.
+func TestRootAndUser(t *testing.T) {
+	t.Setenv("CI", "true")
+	skipped := 0
+	for _, end := range []func(testing.TB){func(t testing.TB) { missing.Root(t, "mounting") }, missing.User} {
+		w := &watch{TB: t}
+		func() {
+			defer func() { w.ended, _ = recover().(string) }()
+			end(w)
+		}()
+		if w.ended != "" {
+			skipped++
+		}
+	}
+	if skipped != 1 {
+		t.Errorf("%d of the two were skipped, want 1", skipped)
 	}
 }

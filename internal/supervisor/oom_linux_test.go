@@ -21,7 +21,8 @@ func memoryGroup(t *testing.T) string {
 		dir, file = filepath.Join("/sys/fs/cgroup", name), "memory.max"
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		missing.Skip(t, "no control group can be made here, which root can: %v", err)
+		missing.Root(t, "making a control group")
+		missing.Skip(t, "no control group can be made here: %v", err)
 	}
 	t.Cleanup(func() {
 		wait(t, "the group is empty", func() bool { return os.Remove(dir) == nil })

@@ -14,7 +14,8 @@ func BenchmarkOpen(b *testing.B) {
 	for b.Loop() {
 		g, err := Open(Limits{Memory: 64 << 20, Processes: 50, CPUs: 1})
 		if errors.Is(err, ErrAbsent) {
-			missing.Skip(b, "%v: run this as root where control groups may be written", err)
+			missing.Root(b, "making control groups")
+			missing.Skip(b, "%v: run this where control groups may be written", err)
 		}
 		if err == nil {
 			err = g.Close()

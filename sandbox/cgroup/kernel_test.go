@@ -28,7 +28,8 @@ func open(t *testing.T, l Limits) *Group {
 	t.Helper()
 	g, err := Open(l)
 	if errors.Is(err, ErrAbsent) {
-		missing.Skip(t, "%v: run the tests as root where control groups may be written", err)
+		missing.Root(t, "making control groups")
+		missing.Skip(t, "%v: run the tests where control groups may be written", err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +249,8 @@ func TestUnifiedKill(t *testing.T) {
 	}
 	i := slices.IndexFunc(list, func(h hierarchy) bool { return h.version == 2 && h.own != "" && s.writable(h.own) })
 	if i < 0 {
-		missing.Skip(t, "no hierarchy of version 2 that may be written: run the tests as root")
+		missing.Root(t, "writing control groups")
+		missing.Skip(t, "no hierarchy of version 2 that may be written")
 	}
 	g := &Group{}
 	if err := g.add(s, &place{version: 2, dir: list[i].own}, &Limits{}); err != nil {

@@ -190,9 +190,7 @@ func TestManyOpen(t *testing.T) {
 // user has a copy of this program that it can execute.
 func user(t *testing.T) (program string, who *syscall.Credential) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		missing.Skip(t, "to become another user: run the tests as root")
-	}
+	missing.Root(t, "becoming another user")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

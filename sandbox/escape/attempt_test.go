@@ -61,7 +61,7 @@ func (a *attempt) control(t *testing.T, c caller) {
 		if !isRoot {
 			why := "without a sandbox it takes root"
 			tally.skip(a.id, why)
-			missing.Skip(t, "%s: run the tests as root", why)
+			missing.Root(t, a.id)
 		}
 		c = rootCaller
 	}

@@ -50,7 +50,8 @@ func mount(t *testing.T, source, fstype string, flags uintptr, data string) stri
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount(source, dir, fstype, flags, data); err != nil {
-		missing.Skip(t, "mounting needs root (%v); run: sudo go test ./session/sqlite", err)
+		missing.Root(t, "mounting")
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 	return dir
@@ -71,9 +72,7 @@ func TestReadOnlyMedium(t *testing.T) {
 }
 
 func TestNoPermission(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root may write everywhere; run as another user: go test ./session/sqlite")
-	}
+	missing.User(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "sessions.db")
 	open(t, path).Close()

@@ -27,6 +27,7 @@ func machine(t testing.TB) *engine.Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
+		missing.Root(t, "starting a container engine")
 		missing.Skip(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
 	}
 	e, err := engine.Connect(t.Context(), host)
@@ -149,7 +150,8 @@ func TestScratchRuns(t *testing.T) {
 	for _, uid := range []int{UID, 1000} {
 		work := t.TempDir()
 		if err := os.Chown(work, uid, uid); err != nil {
-			missing.Skip(t, "a folder of another user needs root: %v", err)
+			missing.Root(t, "giving a folder to another user")
+			t.Fatal(err)
 		}
 		if err := os.Chmod(filepath.Dir(work), 0o711); err != nil {
 			t.Fatal(err)

@@ -45,9 +45,7 @@ echo "what" >"$root/var/log/dpkg.log"
 // bootstrap is a build that makes its base of a mirror.
 func bootstrap(t *testing.T, mirror string) *build {
 	t.Helper()
-	if os.Getuid() != 0 {
-		missing.Skip(t, "debootstrap needs root, and so does what stands in for it")
-	}
+	missing.Root(t, "debootstrap")
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "debootstrap"), []byte(debootstrap), 0o700); err != nil {
 		t.Fatal(err)

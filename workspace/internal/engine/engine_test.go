@@ -23,6 +23,7 @@ func machine(t testing.TB) *Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
+		missing.Root(t, "starting a container engine")
 		missing.Skip(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
 	}
 	e, err := Connect(t.Context(), host)

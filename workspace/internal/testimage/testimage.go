@@ -40,6 +40,7 @@ func Engine(t testing.TB) *engine.Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
+		missing.Root(t, "starting a container engine")
 		missing.Skip(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
 	}
 	e, err := engine.Connect(t.Context(), host)

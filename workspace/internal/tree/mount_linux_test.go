@@ -20,9 +20,7 @@ func TestMounts(t *testing.T) {
 		mounts(t)
 		return
 	}
-	if os.Getuid() != 0 {
-		missing.Skip(t, "mounting needs root: run the tests as root")
-	}
+	missing.Root(t, "mounting")
 	self, err := os.Executable()
 	must(t, err)
 	cmd := exec.Command(self, "-test.run", "^TestMounts$", "-test.v")
@@ -106,7 +104,8 @@ func TestImmutable(t *testing.T) {
 	defer f.Close()
 	set := func(flags int) error { return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, flags) }
 	if err := set(immutable); err != nil {
-		missing.Skip(t, "no immutable files here (%v): run the tests as root on ext4, xfs or btrfs", err)
+		missing.Root(t, "making a file immutable")
+		missing.Skip(t, "no immutable files here (%v): run the tests on ext4, xfs or btrfs", err)
 	}
 	_, err = Remove(t.Context(), s.parent, "hostile")
 	must(t, set(0))

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
 // Everything at once is measured, and then removed.
@@ -121,9 +123,7 @@ func TestRemoveEndsWithContext(t *testing.T) {
 
 // What belongs to somebody else stays and is told, and all else goes.
 func TestRemoveWithoutRights(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("making files of another user needs root; that one is tried as such a user then")
-	}
+	missing.Root(t, "making files of another user")
 	dir, err := os.MkdirTemp("", "holdfast-rights-")
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
