@@ -281,6 +281,9 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 	if over, reason := l.overLimit(); over { // what a mutator asked a model counts
 		return l.finish(ctx, reason, nil)
 	}
+	if _, err := l.foldIn(ctx); err != nil { // it came after the round: while a host decided, or a mutator worked
+		return Step{}, false, err
+	}
 	if err := l.takeAsides(ctx); err != nil {
 		return Step{}, false, err
 	}
