@@ -49,6 +49,9 @@ func TestViolations(t *testing.T) {
 		{"echo 'git@github.com: Permission denied (publickey).' >&2; exit 1", "", "", ""},
 		{"touch /tmp/x", "", "", ""},
 	} {
+		if tt.line == "cat /etc/shadow" && os.Getuid() != 0 {
+			continue // it is the file's mode that refuses
+		}
 		c := sh(t, box, tt.line)
 		var errs bytes.Buffer
 		c.Stderr = &errs
@@ -78,6 +81,8 @@ func TestViolations(t *testing.T) {
 
 // The same in the words of languages, where they are there.
 func TestViolationsOfPrograms(t *testing.T) {
+	// The system's own: what lies in somebody's home may be hidden from a sandbox.
+	t.Setenv("PATH", "/usr/local/bin:/usr/bin:/bin")
 	box, _ := openBox(t, `{}`)
 	for _, argv := range [][]string{
 		{"python3", "-c", "open('/etc/holdfast-x', 'w')"},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -22,6 +23,12 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Condition: func(what string) (bool, error) {
+			if what != "root" {
+				return false, fmt.Errorf("unknown condition %q", what)
+			}
+			return os.Getuid() == 0, nil
+		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("HOLDFAST_HOME", e.WorkDir+"/home")

@@ -16,6 +16,8 @@ package missing
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -54,4 +56,20 @@ func User(t testing.TB) {
 	if os.Getuid() == 0 {
 		t.Skip("root may read and write everything: scripts/test-as-user runs this as an ordinary user")
 	}
+}
+
+// OutsideTmp returns a folder that outlives the test and is neither /tmp nor below it, since
+// sandboxed commands have a /tmp of their own: /srv for root, else the home folder.
+// False: the home folder lies below /tmp, too.
+func OutsideTmp() (dir string, ok bool) {
+	if os.Getuid() == 0 {
+		return "/srv", true
+	}
+	home, err := filepath.EvalSymlinks(os.Getenv("HOME"))
+	return home, err == nil && !BelowTmp(home)
+}
+
+// BelowTmp reports whether sandboxed commands see something else at path than everybody.
+func BelowTmp(path string) bool {
+	return strings.HasPrefix(path+"/", "/tmp/") || strings.HasPrefix(path+"/", "/var/tmp/")
 }

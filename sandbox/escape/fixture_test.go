@@ -45,15 +45,9 @@ func callers() []caller {
 // program is this program at a place that is visible in sandboxes, which have a
 // /tmp of their own.
 var program = sync.OnceValues(func() (string, error) {
-	under := "/srv"
-	if !isRoot {
-		var err error
-		if under, err = os.UserCacheDir(); err != nil {
-			return "", err
-		}
-		if err := os.MkdirAll(under, 0o700); err != nil {
-			return "", err
-		}
+	under, ok := missing.OutsideTmp()
+	if !ok {
+		return "", errors.New("no folder of this user outside of /tmp: set HOME to one")
 	}
 	dir, err := os.MkdirTemp(under, "holdfast-escape-")
 	if err != nil {
@@ -93,9 +87,12 @@ type fixture struct {
 
 func newFixture(t *testing.T, c caller, a *attempt) *fixture {
 	t.Helper()
+	if _, ok := missing.OutsideTmp(); !ok {
+		t.Skip("no folder of this user outside of /tmp for the probe: set HOME to one")
+	}
 	bin, err := program()
 	if err != nil {
-		missing.Skip(t, "no place for the probe outside of /tmp: %v", err)
+		t.Fatal(err)
 	}
 	base, err := os.MkdirTemp(filepath.Dir(bin), strings.ToLower(a.id)+"-")
 	if err != nil {
