@@ -115,8 +115,10 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	}
 	p, err := c.s.o.Runs.Prepare(ctx, o)
 	if err != nil {
-		c.fail(r, err)
-		return
+		if p = c.s.o.Runs.Running(r.RunID); p == nil {
+			c.fail(r, err)
+			return
+		}
 	}
 	m := &wire.RunPrepared{
 		RunID: p.Run, StrategyName: p.Strategy.Name, StrategyPath: p.Strategy.Path, Agents: p.Strategy.Agents,
@@ -125,7 +127,7 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	}
 	if p.Again {
 		meta, err := c.s.o.Sessions.Get(ctx, p.Run)
-		if err != nil {
+		if err != nil && (p.Status != wire.Running || !errors.Is(err, session.ErrNotFound)) { // it may begin only now
 			c.fail(r, err)
 			return
 		}
@@ -189,8 +191,26 @@ func (c *socket) decide(ctx context.Context, r *wire.PermissionDecision) {
 }
 
 func (c *socket) change(ctx context.Context, req wire.Request, change policy.Change) {
-	_, err := c.s.o.Runs.Change(ctx, runNamed(req), change, c.actor())
-	c.fail(req, err)
+	run, by := runNamed(req), c.actor()
+	if _, err := c.s.o.Runs.Change(ctx, run, change, by); err != nil {
+		c.fail(req, err)
+		return
+	}
+	tool := ""
+	if change.Patch != nil {
+		tool = change.Patch.Tool
+	}
+	chain, err := c.s.o.Runs.ChainAhead(ctx, run, tool)
+	if err != nil { // it runs: what has changed is on its record
+		return
+	}
+	for _, sub := range c.s.followers(run) {
+		m := wire.ChainUpdated(&chain, by.Name, by.Via)
+		if m.RunID = run; sub.c == c {
+			m.RequestID = req.Correlation()
+		}
+		sub.tell(m)
+	}
 }
 
 // answerOr answers with m, or with what is wrong.

@@ -92,7 +92,7 @@ func (w *daemonWorld) begin() {
 	w.sessions = session.New(w.store, &session.Options{Witness: w.hub.Witness(w.trail)})
 	w.hub.Serve(w.sessions)
 	var err error
-	if w.runs, err = runs.New(&runs.Options{Sessions: w.sessions, Hub: w.hub, Make: w.make}); err != nil {
+	if w.runs, err = runs.New(&runs.Options{Sessions: w.sessions, Hub: w.hub, Make: w.make, Tools: []string{"Bash", "write_file", "read_file", "book"}}); err != nil {
 		w.t.Fatal(err)
 	}
 	if _, err := w.runs.Recover(w.t.Context()); err != nil {

@@ -35,8 +35,14 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 	if c.IfVersion != nil && len(members) > 1 {
 		return 0, &Error{Code: wire.CodeConflict, Message: "ifVersion is for a run of one agent: each agent counts its own"}
 	}
-	if err := checkAlone(members, c); err != nil {
+	if err := x.knows(members, toolOf(c)); err != nil {
 		return 0, err
+	}
+	if len(members) == 0 {
+		if c, err = x.checkAhead(ctx, c); err != nil {
+			return 0, err
+		}
+		version = c.Version
 	}
 	for _, m := range holding(members, c.Revoke) {
 		done, err := m.agent.Change(ctx, c)
@@ -49,7 +55,7 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 		version = done.Version
 		m.tellPolicy(ctx, toolOf(c))
 	}
-	if c.Revoke != "" {
+	if c.Revoke != "" && len(members) > 0 {
 		return version, nil
 	}
 	c.IfVersion = nil
@@ -88,7 +94,15 @@ func (x *run) spread(ctx context.Context, c policy.Change) error {
 		return err
 	}
 	x.changes = append(x.changes, c)
-	_, err = x.append(ctx, wire.RunEvent{Event: wire.RunPolicy, Segment: x.segment, By: c.By, Changes: []policy.Change{c}}, wire.Running)
+	e := wire.RunEvent{Event: wire.RunPolicy, Segment: x.segment, By: c.By, Changes: []policy.Change{c}}
+	if len(x.all()) == 0 { // no agent tells of it
+		chain, err := x.chainAhead(ctx, toolOf(c))
+		if err != nil {
+			return err
+		}
+		e.Chains = []policy.Chain{chain}
+	}
+	_, err = x.append(ctx, e, wire.Running)
 	return err
 }
 
@@ -160,18 +174,6 @@ func (x *run) changesFor(ctx context.Context, id string) ([]policy.Change, error
 		return nil, err
 	}
 	return x.changes, nil
-}
-
-// checkAlone refuses what no agent would take, before there is one.
-func checkAlone(members []*member, c policy.Change) error {
-	if len(members) > 0 {
-		return nil
-	}
-	g, err := policy.New(nil)
-	if err == nil {
-		_, err = g.Check(c)
-	}
-	return err
 }
 
 func toolOf(c policy.Change) string {

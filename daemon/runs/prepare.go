@@ -56,6 +56,16 @@ func (r *Runs) Prepare(ctx context.Context, o PrepareOptions) (*Prepared, error)
 	return p, nil
 }
 
+// Running describes a run that runs as it is; nil when it does not. Whoever prepares it can
+// follow it, and changes nothing about it.
+func (r *Runs) Running(id string) *Prepared {
+	x := r.lookup(id)
+	if x == nil || !x.running() {
+		return nil
+	}
+	return &Prepared{Run: id, Again: true, Strategy: x.info, Status: wire.Running}
+}
+
 func (r *Runs) prepare(ctx context.Context, o PrepareOptions) (*run, error) {
 	if o.Run == "" {
 		if o.Strategy == nil {

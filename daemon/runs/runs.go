@@ -90,6 +90,9 @@ type Options struct {
 	// Mask makes what masks secrets in what a run's record holds, as the settings of a
 	// folder want it; nil: nothing is masked.
 	Mask func(ctx context.Context, cwd, settings string) (*secret.Masker, error)
+	// Tools names what tools agents can have, those of MCP servers aside: a change of policy
+	// for another one is refused. Nil: that is not known.
+	Tools []string
 	// Resume goes on with interrupted runs by itself.
 	Resume bool
 	// Limit bounds the runs that run at once; 0 is 256.

@@ -102,12 +102,14 @@ func updated(e *RunEvent) []OfRun {
 	}
 	list := make([]OfRun, len(chains))
 	for i := range chains {
-		c := &chains[i]
-		list[i] = &PolicyUpdated{
-			Tool: c.Tool, Policies: links(c), Version: c.Version, Mode: c.Mode, By: e.By, Via: e.Via,
-		}
+		list[i] = ChainUpdated(&chains[i], e.By, e.Via)
 	}
 	return list
+}
+
+// ChainUpdated tells a chain after a change by somebody.
+func ChainUpdated(c *policy.Chain, by, via string) *PolicyUpdated {
+	return &PolicyUpdated{Tool: c.Tool, Policies: links(c), Version: c.Version, Mode: c.Mode, By: by, Via: via}
 }
 
 func links(c *policy.Chain) []PolicyRef {

@@ -35,7 +35,8 @@ type Ping struct{ Head }
 // PrepareRun makes a run ready to start, or a run that has ended ready to be
 // continued (RunID of a run that is there). Answer: run_prepared, and the caller is
 // subscribed; or PREPARE_FAILED. One of RunID, StrategyPath and Strategy must be given.
-// Nothing is kept of a run that is never started.
+// Nothing is kept of a run that is never started. Of a run that runs nothing changes: the
+// caller is told what it is, and follows it.
 type PrepareRun struct {
 	Head
 	RunID         string `json:"runId,omitempty" jsonschema:"a run on record, or the id for a new one; left out: the daemon makes one"`
@@ -102,8 +103,9 @@ type PermissionDecision struct {
 	Digest              string `json:"digest,omitempty" jsonschema:"of what was shown; refused when it is another one's"`
 }
 
-// UpdatePolicy adds path rules to the guards of a run. Answer: policy_updated to its
-// subscribers, or RUN_NOT_FOUND.
+// UpdatePolicy adds path rules to the guards of a run that is prepared or runs. Answer:
+// policy_updated to its subscribers, RUN_NOT_FOUND, or VALIDATION_ERROR for a tool that no
+// agent can have.
 type UpdatePolicy struct {
 	Head
 	RunID     string   `json:"runId" jsonschema:"the run"`

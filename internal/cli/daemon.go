@@ -102,7 +102,7 @@ func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts)
 	}
 	agents := &maker{p: p, home: d.home, log: d.log, telemeter: told, spaces: d.spaces}
 	d.runs, err = runs.New(&runs.Options{
-		Sessions: sessions, Hub: d.hub, Make: agents.make, Mask: agents.mask, Resume: c.Resume, Clock: p.Now, Log: d.log,
+		Sessions: sessions, Hub: d.hub, Make: agents.make, Mask: agents.mask, Tools: knownTools(), Resume: c.Resume, Clock: p.Now, Log: d.log,
 	})
 	if err != nil {
 		return err
