@@ -41,6 +41,7 @@ var floors = map[string]int{
 	"session/encrypted":        20,
 	"session/mirror":           20,
 	"session/redacting":        20,
+	"session/retry":            20,
 	"session/search":           25, // an index in a file of its own
 	"session/convert":          25,
 	"tool":                     20,

@@ -22,6 +22,7 @@ var (
 	ErrFull        = errors.New("no space left")                    // ENOSPC, EDQUOT; nothing was appended
 	ErrReadOnly    = errors.New("the store is read-only")           // EROFS, EACCES on write
 	ErrPoisoned    = errors.New("a write failed; reopen the store") // after a failed write or sync
+	ErrUnavailable = errors.New("the store is unavailable")         // for now: trying again may do; see package retry
 	ErrClosed      = errors.New("closed")                           //
 	ErrUnsupported = errors.New("not supported by this store")      //
 )

@@ -123,6 +123,23 @@ type Rebuilder interface {
 	PutMeta(ctx context.Context, m Meta) error
 }
 
+// Checker is a store that can tell whether it would take a write now, without adding to a
+// log. Who lacks it is asked for a list.
+type Checker interface {
+	// Check returns nil when reads and writes can be expected to succeed, and otherwise
+	// the error that they would end with. It returns when ctx ends.
+	Check(ctx context.Context) error
+}
+
+// Check asks a store whether it can be read and written now.
+func Check(ctx context.Context, s Store) error {
+	if c, ok := As[Checker](s); ok {
+		return c.Check(ctx)
+	}
+	_, err := s.List(ctx, Query{Limit: 1})
+	return err
+}
+
 // Recovery tells what a store did to make a log writable again after a crash.
 type Recovery struct {
 	Session string

@@ -81,9 +81,9 @@ var meanings = map[uint16]meaning{
 	1114: {session.ErrFull, "free space on the server's disk, or let its tablespace grow"},
 	1037: {session.ErrBusy, "the server has no memory left: try again later"},
 	1038: {session.ErrBusy, "the server has no memory left: try again later"},
-	1040: {session.ErrBusy, "raise max_connections on the server, or lower conns= in the URL"},
-	1203: {session.ErrBusy, "raise max_user_connections of the user, or lower conns= in the URL"},
-	1226: {session.ErrBusy, "raise the limits of the user on the server"},
+	1040: {session.ErrUnavailable, "raise max_connections on the server, or lower conns= in the URL"},
+	1203: {session.ErrUnavailable, "raise max_user_connections of the user, or lower conns= in the URL"},
+	1226: {session.ErrUnavailable, "raise the limits of the user on the server"},
 	1205: {session.ErrBusy, "see who holds the lock with: SHOW ENGINE INNODB STATUS"},
 	1213: {session.ErrBusy, "see who holds the locks with: SHOW ENGINE INNODB STATUS"},
 	1290: {session.ErrReadOnly, "name the server that takes writes, not a replica"},
@@ -132,6 +132,7 @@ func (s *Store) translate(op, id string, err error) error {
 		return out
 	}
 	if isLost(err) {
+		out.Err, out.Detail = session.ErrUnavailable, s.addr.shown+": "+err.Error()
 		out.Hint = "check that the server answers; what was sent last may have been carried out, sending it again does no harm"
 	}
 	return out

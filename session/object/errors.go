@@ -58,8 +58,8 @@ func (s *Store) explain(ctx context.Context, op, id string, err error) error {
 func (s *Store) explainServer(e *session.Error, err error) {
 	r, ok := errors.AsType[minio.ErrorResponse](err)
 	if !ok {
-		e.Err = errors.New("the server cannot be reached")
-		e.Detail, e.Hint = s.url+": "+err.Error(), "see that the endpoint is right and answers"
+		e.Err = session.ErrUnavailable
+		e.Detail, e.Hint = s.url+" cannot be reached: "+err.Error(), "see that the endpoint is right and answers"
 		return
 	}
 	e.Detail = s.url + ": " + r.Code + ": " + err.Error()
@@ -72,6 +72,8 @@ func (s *Store) explainServer(e *session.Error, err error) {
 	case r.StatusCode == http.StatusInsufficientStorage || r.Code == "XMinioStorageFull" || r.Code == "QuotaExceeded" ||
 		r.Code == "XMinioAdminBucketQuotaExceeded" || r.Code == "ServiceQuotaExceeded":
 		e.Err, e.Hint = session.ErrFull, "make room in the bucket"
+	case r.StatusCode >= http.StatusInternalServerError, r.StatusCode == http.StatusTooManyRequests:
+		e.Err, e.Hint = session.ErrUnavailable, "the server is starting or has too much to do: try again"
 	case r.Code == "EntityTooLarge":
 		e.Err, e.Hint = session.ErrInvalid, "the batch is too big for one object"
 	case r.Code == "InvalidAccessKeyId" || r.Code == "SignatureDoesNotMatch" || r.Code == "InvalidTokenId":

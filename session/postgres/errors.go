@@ -55,6 +55,8 @@ func isFinal(err error) bool {
 	return ours || busy || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
+const unreachableHint = "see that the server runs and can be reached, then try again"
+
 // translate makes the server's errors the contract's.
 func (s *Store) translate(op, id string, err error) error {
 	if err == nil || isFinal(err) {
@@ -68,7 +70,10 @@ func (s *Store) translate(op, id string, err error) error {
 			return out
 		}
 		out.Err = errors.New(s.at.clean(err.Error()))
-		out.Hint = "see that the server runs and can be reached, then try again"
+		if isPassing(err) {
+			out.Err, out.Detail = session.ErrUnavailable, s.at.String()+": "+s.at.clean(err.Error())
+		}
+		out.Hint = unreachableHint
 		return out
 	}
 	out.Err = errors.New(s.at.clean(e.Message))
@@ -80,6 +85,8 @@ func (s *Store) translate(op, id string, err error) error {
 		return out
 	}
 	switch {
+	case hasCode(err, "08", "57P01", "57P02", "57P03", "57P05", "53200"):
+		return set(session.ErrUnavailable, unreachableHint)
 	case hasCode(err, "53100"):
 		return set(session.ErrFull, "free space on the disk of the database server")
 	case hasCode(err, "25006"):
@@ -89,7 +96,7 @@ func (s *Store) translate(op, id string, err error) error {
 	case hasCode(err, "XX001", "XX002"):
 		return set(session.ErrCorrupt, "keep a copy of the database and run: holdfast sessions verify")
 	case hasCode(err, "53300"):
-		return set(session.ErrBusy, "the server has no more connections: lower pool_max_conns in the URL or raise max_connections")
+		return set(session.ErrUnavailable, "the server has no more connections: lower pool_max_conns in the URL or raise max_connections")
 	case hasCode(err, "28"):
 		return set(nil, "check user and password in the URL, and pg_hba.conf of the server")
 	case hasCode(err, "3D000"):

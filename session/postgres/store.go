@@ -132,7 +132,7 @@ func (s *Store) do(ctx context.Context, op, id string, f func(c *pgxpool.Conn, a
 		if err == nil {
 			return nil
 		}
-		if !isPassing(err) || ctx.Err() != nil || s.ctx.Err() != nil || time.Since(begun) >= s.patience {
+		if !isPassing(err) || ctx.Err() != nil || s.ctx.Err() != nil || time.Since(begun) >= s.patience || endsBefore(ctx, pause) {
 			return s.translate(op, id, err)
 		}
 		again = again || ran && !pgconn.SafeToRetry(err)
@@ -145,6 +145,28 @@ func (s *Store) do(ctx context.Context, op, id string, f func(c *pgxpool.Conn, a
 		timer.Stop()
 		pause = min(2*pause, time.Second)
 	}
+}
+
+// endsBefore reports whether a context ends within a pause: then why it failed says more
+// than that it has ended.
+func endsBefore(ctx context.Context, pause time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) < pause
+}
+
+// Check implements [session.Checker].
+func (s *Store) Check(ctx context.Context) error {
+	return s.do(ctx, "check store", "", func(c *pgxpool.Conn, _ bool) error {
+		var readOnly bool
+		err := c.QueryRow(ctx, `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' FROM format`).Scan(&readOnly)
+		if err == nil && readOnly {
+			err = &session.Error{
+				Op: "check store", Err: session.ErrReadOnly, Detail: s.at.String() + " takes no writes: it is a standby, or set to be read-only",
+				Hint: "name the primary server, or make the database writable",
+			}
+		}
+		return err
+	})
 }
 
 // tx is do with a transaction around f.

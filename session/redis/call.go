@@ -122,6 +122,9 @@ func (s *Store) try(ctx context.Context, op, id string, f func(context.Context) 
 
 func (s *Store) tries(ctx context.Context, op, id string, f func(context.Context) (answer, error)) (answer, error) {
 	deadline := time.Now().Add(s.timeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d // then why it failed says more than that it has ended
+	}
 	sent := false
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
 		out, err := f(ctx)

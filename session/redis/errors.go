@@ -78,8 +78,10 @@ func (s *Store) translate(op, id string, err error) error {
 		return s.closedError(op, id)
 	}
 	if _, answered := errors.AsType[redis.Error](err); !answered {
-		out.Hint = "see whether the server runs and answers: redis-cli ping"
-		return out
+		return set(session.ErrUnavailable, "see whether the server runs and answers: redis-cli ping")
+	}
+	if again, _ := passing(err); again || code(err, "NOREPLICAS") {
+		return set(session.ErrUnavailable, "the server is starting, busy or failing over: try again")
 	}
 	switch {
 	case code(err, "OOM"):

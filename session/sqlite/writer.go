@@ -215,12 +215,17 @@ func (w *writer) close() error {
 func (s *Store) write(ctx context.Context, op, id string, run func(*conn) error) error {
 	err := s.writer.do(ctx, run)
 	if errors.Is(err, session.ErrClosed) || errors.Is(err, session.ErrPoisoned) {
-		e := session.Error{Err: session.ErrClosed, Detail: s.path}
-		if p, ok := errors.AsType[*session.Error](err); ok {
-			e = *p
-		}
-		e.Op, e.Session = op, id
-		return &e
+		return s.named(op, id, err)
 	}
 	return s.translate(op, id, err)
+}
+
+// named is what every write is told of a store that is closed or given up, for one of them.
+func (s *Store) named(op, id string, err error) error {
+	e := session.Error{Err: session.ErrClosed, Detail: s.path}
+	if p, ok := errors.AsType[*session.Error](err); ok {
+		e = *p
+	}
+	e.Op, e.Session = op, id
+	return &e
 }

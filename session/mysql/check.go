@@ -1,0 +1,20 @@
+package mysql
+
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Check implements [session.Checker].
+func (s *Store) Check(ctx context.Context) error {
+	return s.on(ctx, "check store", "", func(t *tx) error {
+		var readOnly bool
+		if _, err := t.row([]any{&readOnly}, `SELECT @@GLOBAL.read_only FROM holdfast LIMIT 1`); err != nil || !readOnly {
+			return err
+		}
+		return &session.Error{
+			Op: "check store", Err: session.ErrReadOnly, Detail: s.addr.shown + " takes no writes", Hint: "name the server that takes writes, not a replica",
+		}
+	})
+}

@@ -1,0 +1,19 @@
+package object
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Check implements [session.Checker]: it looks whether the bucket still has the store.
+func (s *Store) Check(ctx context.Context) error {
+	_, err := s.bucket.get(ctx, formatKey, 0)
+	if errors.Is(err, errMissing) {
+		err = &session.Error{
+			Err: session.ErrPoisoned, Detail: s.url + ": the store was removed", Hint: "restore the bucket, or start again to begin a new store",
+		}
+	}
+	return s.explain(ctx, "check store", "", err)
+}

@@ -1,0 +1,25 @@
+package redis
+
+import (
+	"context"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Check implements [session.Checker].
+func (s *Store) Check(ctx context.Context) error {
+	if _, err := s.List(ctx, session.Query{Limit: 1}); err != nil {
+		return err
+	}
+	_, err := s.try(ctx, "check store", "", func(ctx context.Context) (answer, error) {
+		text, err := s.db.Info(ctx, "replication").Result()
+		if err == nil && strings.Contains(text, "role:slave") {
+			err = &session.Error{
+				Op: "check store", Err: session.ErrReadOnly, Detail: s.shown + ": the server follows another one", Hint: "name the server that takes writes",
+			}
+		}
+		return nil, err
+	})
+	return err
+}

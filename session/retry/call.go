@@ -1,0 +1,142 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// errSlow is the cause of the end of an attempt that took too long.
+var errSlow = errors.New("the attempt took too long")
+
+// call is one call of the store, however often it is tried.
+type call struct {
+	s     *Store
+	ctx   context.Context
+	op    string
+	id    string
+	write bool
+	size  int // bytes that are sent
+
+	until time.Time // when it is tried for the last time
+	pause time.Duration
+}
+
+// do makes a call until it succeeds, fails for good, or its time is over.
+func (s *Store) do(ctx context.Context, c call, f func(ctx context.Context) error) error {
+	c.s, c.ctx = s, ctx
+	c.begin()
+	for {
+		attempt, stop := c.attempt()
+		err := c.name(attempt, f(attempt))
+		stop()
+		if !c.again(err) {
+			return err
+		}
+	}
+}
+
+// begin gives the call its time, from now on.
+func (c *call) begin() { c.until, c.pause = time.Now().Add(c.patience()), firstPause }
+
+// attempt is the context of one try, and what ends it.
+func (c *call) attempt() (context.Context, context.CancelFunc) {
+	d := c.bound()
+	if d < 0 {
+		return c.ctx, func() {}
+	}
+	return context.WithTimeoutCause(c.ctx, d, errSlow)
+}
+
+// bound is how long a try may take; less than 0: there is no bound.
+func (c *call) bound() time.Duration {
+	d := c.s.opt.Attempt
+	if d < 0 {
+		return d
+	}
+	return max(shortest, min(d+time.Duration(c.size>>20)*time.Second, time.Until(c.until)))
+}
+
+// shortest is how long a try may take at least.
+const shortest = time.Second
+
+// name makes the end of an attempt that took too long an error of the store.
+func (c *call) name(attempt context.Context, err error) error {
+	if err == nil || c.ctx.Err() != nil || !errors.Is(context.Cause(attempt), errSlow) || c.s.away(err, c.write) {
+		return err
+	}
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &session.Error{
+		Op: c.op, Session: c.id, Err: session.ErrUnavailable, Detail: "it did not answer in time",
+		Hint: "see that the store's server runs and can be reached",
+	}
+}
+
+// again takes in how a try ended, and reports whether there is another one: after a pause.
+func (c *call) again(err error) bool {
+	s := c.s
+	if !s.away(err, c.write) {
+		if err == nil {
+			s.state.answered(c.write)
+		}
+		return false
+	}
+	s.state.failed(err, c.write && !errors.Is(err, session.ErrUnavailable))
+	left := time.Until(c.until)
+	if left <= 0 || !c.sleep(min(c.pause, left)) {
+		return false
+	}
+	c.pause = min(2*c.pause, longestPause)
+	return true
+}
+
+// patience is how long the call is tried again.
+func (c *call) patience() time.Duration {
+	d := c.s.opt.For
+	if within, ok := c.ctx.Value(withinKey{}).(time.Duration); ok {
+		d = min(d, within)
+	}
+	if deadline, ok := c.ctx.Deadline(); ok {
+		d = min(d, time.Until(deadline))
+	}
+	return d
+}
+
+// sleep waits out a pause; false: nobody waits for the call any more.
+func (c *call) sleep(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-c.ctx.Done():
+	case <-c.s.over:
+	}
+	return false
+}
+
+// away reports whether an error says that the store is away, so that trying again may do.
+// A store that has taken writes and is read-only now is being failed over.
+func (s *Store) away(err error, write bool) bool {
+	switch {
+	case err == nil:
+		return false
+	case errors.Is(err, session.ErrUnavailable):
+		return true
+	case errors.Is(err, session.ErrReadOnly):
+		return write && s.state.hasWritten()
+	case errors.Is(err, session.ErrFull):
+		return write && s.opt.Full
+	}
+	return false
+}
+
+// lasting describes an outage for Check.
+func lasting(err error, since time.Time) error {
+	return fmt.Errorf("%w (for %s)", err, time.Since(since).Round(time.Second))
+}

@@ -1,0 +1,222 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Append implements [session.Store].
+func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
+	size := 0
+	for i := range b.Records {
+		size += len(b.Records[i].Payload)
+	}
+	return s.do(ctx, call{op: "append", id: id, write: true, size: size}, func(ctx context.Context) error {
+		return s.inner.Append(ctx, id, b)
+	})
+}
+
+// List implements [session.Store].
+func (s *Store) List(ctx context.Context, q session.Query) (page session.Page, err error) {
+	err = s.do(ctx, call{op: "list", id: q.ID}, func(ctx context.Context) error {
+		page, err = s.inner.List(ctx, q)
+		return err
+	})
+	return page, err
+}
+
+// Read implements [session.Store]. When reading breaks off, it goes on behind the last
+// record that was read.
+func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+	return func(yield func(session.Record, error) bool) {
+		c := call{s: s, ctx: ctx, op: "read", id: id}
+		c.begin()
+		r := r // ranging again begins again
+		for {
+			err, ended := s.readOnce(&c, &r, yield)
+			if ended || err == nil && c.done() {
+				return
+			}
+			if !c.again(err) {
+				yield(session.Record{}, err)
+				return
+			}
+		}
+	}
+}
+
+// done notes that reading came to its end.
+func (c *call) done() bool {
+	c.s.state.answered(false)
+	return true
+}
+
+// readOnce reads what r says and moves it on. The error is one after which reading is
+// tried again, or ends; ended: whoever ranges wants no more.
+func (s *Store) readOnce(c *call, r *session.Range, yield func(session.Record, error) bool) (failed error, ended bool) {
+	ctx, watch := c.watched()
+	defer watch.stop()
+	for rec, err := range s.inner.Read(ctx, c.id, *r) {
+		if err = c.name(ctx, err); s.away(err, false) {
+			return err, false
+		}
+		watch.pause()
+		if !yield(rec, err) {
+			return nil, true
+		}
+		watch.goOn()
+		if err == nil {
+			c.begin() // the next outage is another one
+			if moved := advance(r, rec.Seq); !moved {
+				return nil, false
+			}
+		}
+	}
+	return nil, false
+}
+
+// advance has a range begin behind a record, and reports whether anything is left of it.
+func advance(r *session.Range, seq int64) bool {
+	if r.Limit > 0 {
+		if r.Limit--; r.Limit == 0 {
+			return false
+		}
+	}
+	if !r.Reverse {
+		r.After = seq
+		return r.Until == 0 || seq < r.Until
+	}
+	r.Until = seq - 1
+	return r.Until > r.After
+}
+
+// Watch implements [session.Watcher]: it goes on when the store is back.
+func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		c := call{s: s, ctx: ctx, op: "watch", id: id}
+		c.begin()
+		for after := after; ; {
+			var failed error
+			for head, err := range session.WatchUntil(ctx, s.life, s.inner, id, after) {
+				if failed = err; s.away(err, false) {
+					break
+				}
+				if !yield(head, err) || err != nil {
+					return
+				}
+				after = head
+				c.begin()
+			}
+			if !c.again(failed) {
+				yield(0, failed)
+				return
+			}
+		}
+	}
+}
+
+// stopwatch ends an attempt to read in which the store says nothing for too long. The time
+// that the reader takes does not count.
+type stopwatch struct {
+	timer *time.Timer // nil: there is no bound
+	d     time.Duration
+	end   context.CancelCauseFunc
+}
+
+func (c *call) watched() (context.Context, *stopwatch) {
+	w := &stopwatch{d: c.bound()}
+	if w.d < 0 {
+		return c.ctx, w
+	}
+	ctx, end := context.WithCancelCause(c.ctx)
+	w.end = end
+	w.timer = time.AfterFunc(w.d, func() { end(errSlow) })
+	return ctx, w
+}
+
+func (w *stopwatch) pause() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+func (w *stopwatch) goOn() {
+	if w.timer != nil {
+		w.timer.Reset(w.d)
+	}
+}
+
+func (w *stopwatch) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+		w.end(nil)
+	}
+}
+
+// Acquire implements [session.Leaser]. A lease that an earlier try has taken, whose answer
+// was lost, is this caller's.
+func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (l session.Lease, err error) {
+	leaser, ok := session.As[session.Leaser](s.inner)
+	if !ok {
+		return session.Lease{}, unsupported("take lease", id)
+	}
+	again := false
+	err = s.do(ctx, call{op: "take lease", id: id, write: true}, func(ctx context.Context) error {
+		l, err = leaser.Acquire(ctx, id, h, func(held session.Lease) bool {
+			mine := again && held.Holder == h.Holder && held.Since.Equal(h.Since)
+			return mine || steal != nil && steal(held)
+		})
+		again = true
+		return err
+	})
+	return l, err
+}
+
+// Renew implements [session.Leaser].
+func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
+	leaser, ok := session.As[session.Leaser](s.inner)
+	if !ok {
+		return unsupported("renew lease", id)
+	}
+	return s.do(ctx, call{op: "renew lease", id: id, write: true}, func(ctx context.Context) error {
+		return leaser.Renew(ctx, id, l)
+	})
+}
+
+// Release implements [session.Leaser].
+func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
+	leaser, ok := session.As[session.Leaser](s.inner)
+	if !ok {
+		return unsupported("release lease", id)
+	}
+	return s.do(ctx, call{op: "release lease", id: id, write: true}, func(ctx context.Context) error {
+		return leaser.Release(ctx, id, l)
+	})
+}
+
+// Held implements [session.LeaseReader].
+func (s *Store) Held(ctx context.Context, id string) (held *session.Lease, err error) {
+	reader, ok := session.As[session.LeaseReader](s.inner)
+	if !ok {
+		return nil, unsupported("read lease", id)
+	}
+	err = s.do(ctx, call{op: "read lease", id: id}, func(ctx context.Context) error {
+		held, err = reader.Held(ctx, id)
+		return err
+	})
+	return held, err
+}
+
+func unsupported(op, id string) error {
+	return &session.Error{Op: op, Session: id, Err: session.ErrUnsupported, Detail: "the store has no leases"}
+}
+
+// Away reports whether an error says that a store is away or takes no writes for now, and
+// not that what was asked for is wrong.
+func Away(err error) bool {
+	return errors.Is(err, session.ErrUnavailable) || errors.Is(err, session.ErrFull) || errors.Is(err, session.ErrReadOnly)
+}
