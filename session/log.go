@@ -20,8 +20,8 @@ type Log struct {
 
 	mu     sync.Mutex // one append at a time
 	closed bool
-	unsure []Record // a batch that may or may not have been written
-	news   []Record // of others, met by an append and not yet handed out by TakeIn
+	doubt  doubt
+	news   []Record // met by an append and not yet handed out by TakeIn
 
 	view sync.RWMutex // guards meta, so that reading it does not wait for an append
 	meta Meta
@@ -71,8 +71,11 @@ func (l *Log) Lease() Lease { return l.lease }
 // ErrClosed.
 //
 // When a failure leaves open whether the batch was written (a cancelled
-// context, a lost connection), or when the [Witness] could not be told of it,
-// appending the same drafts again is safe: they are recognised if they are there.
+// context, a lost connection), it is looked up: what is there counts as
+// appended. Where that cannot be told either, or the [Witness] could not be
+// told of the batch, appending the same drafts again is safe: they are
+// recognised if they are there. Other drafts find the batch written first, and
+// TakeIn hands it out.
 func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]Record, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +102,7 @@ func (l *Log) AppendAt(ctx context.Context, seq int64, drafts ...Draft) ([]Recor
 	if err := checkDrafts(drafts); err != nil {
 		return nil, err
 	}
-	recs := l.seal(drafts)
+	recs := l.sealAgain(drafts)
 	if err := l.write(ctx, recs); err != nil {
 		return nil, err
 	}
@@ -144,13 +147,13 @@ func (l *Log) append(ctx context.Context, drafts []Draft) ([]Record, error) {
 	if err := checkDrafts(checked); err != nil {
 		return nil, err
 	}
-	recs := l.seal(drafts)
+	recs := l.sealAgain(drafts)
 	for {
 		err := l.write(ctx, recs)
 		if err == nil {
 			return recs, nil
 		}
-		if opening || l.unsure != nil || !errors.Is(err, ErrConflict) {
+		if opening || l.doubt.open != nil || !errors.Is(err, ErrConflict) {
 			return nil, err
 		}
 		news, takes := l.takeIn(ctx)
@@ -203,13 +206,15 @@ func (l *Log) write(ctx context.Context, recs []Record) error {
 		if errors.Is(err, ErrFenced) {
 			l.fenced.Store(true)
 		}
-		if !certain(err) {
-			l.unsure = recs
+		if certain(err) {
+			return err
 		}
-		return err
+		if err := l.resolve(ctx, recs, err); err != nil {
+			return err
+		}
 	}
 	if err := l.s.witnessed(ctx, l.id, recs[len(recs)-1]); err != nil {
-		l.unsure = recs
+		l.doubt.open = recs
 		return err
 	}
 	l.fold(delta)
@@ -219,61 +224,15 @@ func (l *Log) write(ctx context.Context, recs []Record) error {
 func (l *Log) fold(d Delta) {
 	l.view.Lock()
 	l.meta = l.meta.Apply(d)
+	head := l.meta.Head
 	l.view.Unlock()
-}
-
-// certain reports whether an error says that nothing was appended.
-func certain(err error) bool {
-	for _, e := range []error{ErrConflict, ErrFenced, ErrExists, ErrNotFound, ErrFull, ErrReadOnly, ErrInvalid, ErrInvalidID, ErrClosed, ErrBusy, ErrUnsupported} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
-}
-
-// settle finds out what became of a batch whose append ended in doubt. When it
-// was written and holds what drafts hold, these are its records.
-func (l *Log) settle(ctx context.Context, drafts []Draft) ([]Record, error) {
-	if l.unsure == nil {
-		return nil, nil
-	}
-	doubted := l.unsure
-	after := l.Head()
-	var written bool
-	for r, err := range l.s.store.Read(ctx, l.id, Range{After: doubted[0].Seq - 1, Until: doubted[0].Seq}) {
-		if err != nil {
-			return nil, err
-		}
-		written = r.Digest == doubted[0].Digest
-	}
-	if !written {
-		l.unsure = nil
-		return nil, nil
-	}
-	if after != doubted[0].Seq-1 {
-		return nil, &Error{Op: "append", Session: l.id, Seq: after, Err: ErrConflict}
-	}
-	delta, err := Fold(doubted)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.s.witnessed(ctx, l.id, doubted[len(doubted)-1]); err != nil {
-		return nil, err
-	}
-	l.fold(delta)
-	l.unsure = nil
-	if !slices.EqualFunc(doubted, drafts, func(r Record, d Draft) bool {
-		return r.Kind == d.Kind && string(r.Payload) == string(d.Payload) && (d.ID == "" || d.ID == r.ID)
-	}) {
-		return nil, nil
-	}
-	return doubted, nil
+	l.doubt.passed(head)
 }
 
 // TakeIn reads what others have appended since the last TakeIn of this log, also
 // what an append met on its way, and returns it, oldest first: shared records
-// ([Kind.Shared]) only. Anything else means that somebody else writes: ErrFenced,
+// ([Kind.Shared]), and records of this log whose append was told as failed, and
+// that were written all the same. Anything else means that somebody else writes: ErrFenced,
 // or ErrConflict in a store without leases. When there is nothing new it costs one
 // short read.
 func (l *Log) TakeIn(ctx context.Context) ([]Record, error) {
@@ -310,7 +269,7 @@ func (l *Log) takeIn(ctx context.Context) ([]Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !r.Kind.Shared() {
+		if !r.Kind.Shared() && !l.doubt.mayBe(r) {
 			return nil, l.passed(r.Seq)
 		}
 		if err := r.CheckAfter(&prev); err != nil {

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,15 +24,40 @@ type faulty struct {
 	mu     sync.Mutex
 	before error // fail and do nothing
 	after  error // do it, then fail
+	deaf   bool  // nothing can be read
+	late   bool  // with before: do it when the next append comes
+	kept   func() error
+}
+
+var errLost = errors.New("connection lost")
+
+func (f *faulty) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+	f.mu.Lock()
+	deaf := f.deaf
+	f.mu.Unlock()
+	if deaf {
+		return func(yield func(session.Record, error) bool) { yield(session.Record{}, errLost) }
+	}
+	return f.Store.Read(ctx, id, r)
 }
 
 func (f *faulty) Append(ctx context.Context, id string, b session.Batch) error {
 	f.mu.Lock()
 	before, after := f.before, f.after
 	f.before, f.after = nil, nil
+	late, kept := f.late, f.kept
+	f.late, f.kept = false, nil
+	if late {
+		f.kept = func() error { return f.Store.Append(context.WithoutCancel(ctx), id, b) }
+	}
 	f.mu.Unlock()
 	if before != nil {
 		return before
+	}
+	if kept != nil {
+		if err := kept(); err != nil {
+			return err
+		}
 	}
 	if err := f.Store.Append(ctx, id, b); err != nil {
 		return err
@@ -182,54 +211,88 @@ func (m memoryWithoutLeases) Append(ctx context.Context, id string, b session.Ba
 }
 
 func TestAppendInDoubt(t *testing.T) {
-	lost := errors.New("connection lost")
 	for _, c := range []struct {
 		name          string
 		before, after error
+		deaf          bool // nothing can be looked up either
+		late          bool // it is carried out afterwards
+		appended      bool // the first append
 		retrySame     bool
 		want          []string
 	}{
-		{"written, same drafts again", nil, lost, true, []string{"a", "b"}},
-		{"written, others follow", nil, lost, false, []string{"a", "b", "c"}},
-		{"not written, same drafts again", lost, nil, true, []string{"a", "b"}},
-		{"not written, others follow", lost, nil, false, []string{"a", "c"}},
-		{"full: surely not written", session.ErrFull, nil, true, []string{"a", "b"}},
+		{name: "written", after: errLost, appended: true, want: []string{"a", "b", "c"}},
+		{name: "written, nobody can tell, same drafts again", after: errLost, deaf: true, retrySame: true, want: []string{"a", "b"}},
+		{name: "written, nobody can tell, others follow", after: errLost, deaf: true, want: []string{"a", "b", "c"}},
+		{name: "not written, same drafts again", before: errLost, retrySame: true, want: []string{"a", "b"}},
+		{name: "not written, others follow", before: errLost, want: []string{"a", "c"}},
+		{name: "not written, nobody can tell, same drafts again", before: errLost, deaf: true, retrySame: true, want: []string{"a", "b"}},
+		{name: "not written, nobody can tell, others follow", before: errLost, deaf: true, want: []string{"a", "c"}},
+		{name: "written late, same drafts again", before: errLost, late: true, retrySame: true, want: []string{"a", "b"}},
+		{name: "written late, others follow", before: errLost, late: true, want: []string{"a", "b", "c"}},
+		{name: "full: surely not written", before: session.ErrFull, retrySame: true, want: []string{"a", "b"}},
 	} {
 		for _, how := range []string{"Append", "AppendAt"} {
 			t.Run(c.name+"/"+how, func(t *testing.T) {
-				store := &faulty{Store: memory.New()}
-				s := session.New(store, nil)
-				l := newSession(t, s, "s", "a")
-				store.before, store.after = c.before, c.after
-				_, err := l.Append(t.Context(), userDraft("b", "b"))
-				if err == nil {
-					t.Fatal("no error")
-				}
-				next := userDraft("c", "c")
-				if c.retrySame {
-					next = userDraft("b", "b")
-				}
-				var recs []session.Record
-				if how == "Append" {
-					recs, err = l.Append(t.Context(), next)
-				} else {
-					recs, err = l.AppendAt(t.Context(), 2, next)
-					if c.after != nil && !c.retrySame { // the head has moved after all
-						wantErr(t, err, session.ErrConflict)
-						return
+				synctest.Test(t, func(t *testing.T) {
+					store := &faulty{Store: memory.New()}
+					s := session.New(store, nil)
+					l := newSession(t, s, "s", "a")
+					defer l.Close()
+					store.before, store.after, store.deaf, store.late = c.before, c.after, c.deaf, c.late
+					_, err := l.Append(t.Context(), userDraft("b", "b"))
+					if (err == nil) != c.appended {
+						t.Fatal(err)
 					}
-				}
-				if err != nil || len(recs) != 1 || recs[0].Seq != l.Head() {
-					t.Fatalf("%v %v", recs, err)
-				}
-				wantIDs(t, loaded(t, s, "s"), c.want...)
-				r := must(s.Verify(t.Context(), "s"))(t)
-				if !r.OK() {
-					t.Fatalf("%+v", r)
-				}
+					store.deaf = false
+					next := userDraft("c", "c")
+					if c.retrySame {
+						next = userDraft("b", "b")
+					}
+					var recs []session.Record
+					if how == "Append" {
+						recs, err = l.Append(t.Context(), next)
+					} else {
+						head := l.Head()
+						recs, err = l.AppendAt(t.Context(), head, next)
+						if !c.retrySame && len(c.want) == 3 && !c.appended { // the head has moved after all
+							wantErr(t, err, session.ErrConflict)
+							if recs := must(l.TakeIn(t.Context()))(t); len(recs) != 1 || recs[0].Seq != 3 {
+								t.Fatalf("taken in: %v", recs)
+							}
+							recs, err = l.AppendAt(t.Context(), 3, next)
+						}
+					}
+					if err != nil || len(recs) != 1 || recs[0].Seq != l.Head() {
+						t.Fatalf("%v %v", recs, err)
+					}
+					wantIDs(t, loaded(t, s, "s"), c.want...)
+					r := must(s.Verify(t.Context(), "s"))(t)
+					if !r.OK() {
+						t.Fatalf("%+v", r)
+					}
+				})
 			})
 		}
 	}
+}
+
+// The looks at a store that is away end: the caller is told that it is not known.
+func TestAppendInDoubtEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &faulty{Store: memory.New()}
+		l := newSession(t, session.New(store, nil), "s", "a")
+		defer l.Close()
+		store.before, store.deaf = errLost, true
+		began := time.Now()
+		_, err := l.Append(t.Context(), userDraft("b", "b"))
+		wantErr(t, err, errLost)
+		if !strings.Contains(err.Error(), "not known") || time.Since(began) > 5*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		_, err = l.Append(t.Context(), userDraft("c", "c"))
+		wantErr(t, err, errLost) // before it is known
+		store.deaf = false
+	})
 }
 
 func TestAppendCancelled(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -188,18 +189,25 @@ func TestTakeInWithoutLeases(t *testing.T) {
 	wantErr(t, err, session.ErrConflict)
 }
 
-// A batch whose append ended in doubt and was written is the log's own.
+// A batch whose append ended in doubt, and was written, is handed out like one of
+// others: whoever appended it was told that it failed.
 func TestTakeInAfterADoubtfulAppend(t *testing.T) {
-	store := &faulty{Store: memory.New()}
-	s := session.New(store, nil)
-	l := newSession(t, s, "s", "a")
-	store.after = errors.New("the connection broke")
-	if _, err := l.Append(t.Context(), userDraft("b", "b")); err == nil {
-		t.Fatal("no error")
-	}
-	must(s.AppendShared(t.Context(), "s", 3, answerDraft("q", "deny")))(t)
-	recs := must(l.TakeIn(t.Context()))(t)
-	if len(recs) != 1 || recs[0].Seq != 4 || l.Head() != 4 {
-		t.Fatalf("%+v, head %d", recs, l.Head())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		store := &faulty{Store: memory.New()}
+		s := session.New(store, nil)
+		l := newSession(t, s, "s", "a")
+		defer l.Close()
+		store.after, store.deaf = errLost, true
+		_, err := l.Append(t.Context(), userDraft("b", "b"))
+		wantErr(t, err, errLost)
+		store.deaf = false
+		must(s.AppendShared(t.Context(), "s", 3, answerDraft("q", "deny")))(t)
+		recs := must(l.TakeIn(t.Context()))(t)
+		if len(recs) != 2 || recs[0].Seq != 3 || recs[1].Seq != 4 || l.Head() != 4 {
+			t.Fatalf("%+v, head %d", recs, l.Head())
+		}
+		if recs := must(l.TakeIn(t.Context()))(t); len(recs) != 0 {
+			t.Errorf("handed out twice: %v", recs)
+		}
+	})
 }
