@@ -56,6 +56,7 @@ type Agent struct {
 	toolsNew  bool    // since the last request
 	before    *Result // of the turns that the next one is a part of the same work with; see Work
 	queue     []transcript.Encoded
+	unsent    *unsent
 	more      chan struct{} // closed when the queue has grown or left was set, and replaced
 	untold    []Event       // from away from the loop's goroutine
 	said      []string      // by hooks, to the model, likewise
@@ -251,35 +252,6 @@ func (a *Agent) Submit(ctx context.Context, input ...transcript.Part) error {
 	return a.enqueue(ctx, input, false)
 }
 
-// enqueue makes input durable and queues it; while a question waits only when
-// asking says so.
-func (a *Agent) enqueue(ctx context.Context, input []transcript.Part, asking bool) error {
-	if err := a.takes(input, asking); err != nil {
-		return err
-	}
-	items, err := a.admit(ctx, input)
-	if err != nil {
-		return err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
-		return ErrClosed
-	}
-	drafts := make([]session.Draft, len(items))
-	for i, e := range items {
-		drafts[i] = session.ItemDraft(e, true, nil)
-	}
-	if a.log != nil {
-		if _, err := a.log.Append(ctx, drafts...); err != nil {
-			return err
-		}
-	}
-	a.queue = append(a.queue, items...)
-	a.news()
-	return nil
-}
-
 // takes says why input is not taken now.
 func (a *Agent) takes(input []transcript.Part, asking bool) error {
 	a.mu.Lock()
@@ -467,12 +439,10 @@ func (a *Agent) close(goesOn bool) error {
 	if !goesOn {
 		err = errors.Join(err, a.endRun())
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.log == nil {
-		return err
+	if log := a.openLog(); log != nil {
+		err = errors.Join(err, log.Close())
 	}
-	return errors.Join(err, a.log.Close())
+	return err
 }
 
 func (a *Agent) leaveMarker() error {

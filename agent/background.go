@@ -362,13 +362,13 @@ func (a *Agent) queueNews(ctx context.Context, entries []entry, items ...transcr
 	for _, e := range items {
 		entries = append(entries, entry{draft: session.ItemDraft(e, true, nil)})
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.log != nil {
-		if _, err := a.log.Append(context.WithoutCancel(ctx), a.drafts(entries)...); err != nil {
+	if log := a.openLog(); log != nil {
+		if _, err := log.Append(context.WithoutCancel(ctx), a.drafts(entries)...); err != nil {
 			return err
 		}
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if len(items) > 0 {
 		a.queue = append(a.queue, items...)
 		a.news()

@@ -364,13 +364,23 @@ func (a *Agent) TellOnce(ctx context.Context, id string, parts ...transcript.Par
 	if a.once.ids[id] {
 		return false, nil
 	}
-	e, err := a.encode(transcript.Item{ID: id, Time: a.opt.Clock(), Role: transcript.RoleNotification, Parts: parts})
-	if err != nil {
-		return false, err
+	e, again := a.once.tried[id]
+	if !again {
+		e, err = a.encode(transcript.Item{ID: id, Time: a.opt.Clock(), Role: transcript.RoleNotification, Parts: parts})
+		if err != nil {
+			return false, err
+		}
 	}
 	if err := a.queueNews(ctx, nil, e); err != nil {
+		if a.once.ids = nil; session.Passing(err) { // it may be on record all the same
+			if a.once.tried == nil {
+				a.once.tried = map[string]transcript.Encoded{}
+			}
+			a.once.tried[id] = e
+		}
 		return false, err
 	}
+	delete(a.once.tried, id)
 	a.once.ids[id] = true
 	return true, nil
 }
@@ -380,6 +390,8 @@ type seen struct {
 	mu  sync.Mutex
 	ids map[string]bool
 	had map[string]bool // of notifications, when the session was gone on with
+	// tried are those whose append failed; the same item is appended again.
+	tried map[string]transcript.Encoded
 }
 
 // itemIDs are those of what the transcript has and waits for, and of what it was ever told.

@@ -219,6 +219,8 @@ func (a *Agent) note(k session.Kind, payload json.RawMessage, seq int64) error {
 			return err
 		}
 		a.ledger.answered(ans)
+	case session.KindItem:
+		return a.takeBack(payload)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (d *doubt) passed(head int64) {
 }
 
 // resolve finds out whether recs, whose append failed with cause, were written. nil says
-// that they were. l.mu is held.
+// that they were. The log is locked.
 func (l *Log) resolve(ctx context.Context, recs []Record, cause error) error {
 	l.doubt = doubt{open: recs}
 	if !Passing(cause) {
@@ -90,7 +90,7 @@ func (l *Log) has(ctx context.Context, want Record) (bool, error) {
 
 // settle finds out what became of a batch of which that is not known yet. When it was
 // written and holds what drafts hold, these are its records; otherwise TakeIn hands it
-// out. l.mu is held.
+// out. The log is locked.
 func (l *Log) settle(ctx context.Context, drafts []Draft) ([]Record, error) {
 	recs := l.doubt.open
 	if recs == nil {

@@ -80,7 +80,8 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 		}
 		drafts = append(drafts, d)
 	}
-	l := &Log{s: s, id: opt.ID, meta: Meta{Head: at.base.Seq, HeadDigest: at.base.Digest}}
+	l := s.newLog(opt.ID)
+	l.meta = Meta{Head: at.base.Seq, HeadDigest: at.base.Digest}
 	// A fork needs no lease to begin with: nobody knows its id yet.
 	return l.write(ctx, l.seal(drafts))
 }

@@ -18,7 +18,7 @@ type Log struct {
 	recovery *Recovery
 	renewal
 
-	mu     sync.Mutex // one append at a time
+	turn   chan struct{} // one append at a time; whoever waits can give up
 	closed bool
 	doubt  doubt
 	news   []Record // met by an append and not yet handed out by TakeIn
@@ -37,6 +37,27 @@ type renewal struct {
 	cancel    context.CancelFunc
 	done      chan struct{}
 }
+
+func (s *Sessions) newLog(id string) *Log {
+	return &Log{s: s, id: id, turn: make(chan struct{}, 1)}
+}
+
+// lock waits for the turn to use the store, or for the end of ctx.
+func (l *Log) lock(ctx context.Context) error {
+	select {
+	case l.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case l.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l *Log) unlock() { <-l.turn }
 
 // ID is the session's id.
 func (l *Log) ID() string { return l.id }
@@ -77,8 +98,10 @@ func (l *Log) Lease() Lease { return l.lease }
 // recognised if they are there. Other drafts find the batch written first, and
 // TakeIn hands it out.
 func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]Record, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if err := l.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer l.unlock()
 	if err := l.usable("append"); err != nil {
 		return nil, err
 	}
@@ -88,8 +111,10 @@ func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]Record, error) {
 // AppendAt is [Log.Append] on the condition that the log's head is seq;
 // otherwise nothing happens and the error is ErrConflict.
 func (l *Log) AppendAt(ctx context.Context, seq int64, drafts ...Draft) ([]Record, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if err := l.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer l.unlock()
 	if err := l.usable("append"); err != nil {
 		return nil, err
 	}
@@ -131,7 +156,7 @@ func checkDrafts(drafts []Draft) error {
 	return nil
 }
 
-// append writes drafts, taking in shared records of others. l.mu is held.
+// append writes drafts, taking in shared records of others. the log is locked.
 func (l *Log) append(ctx context.Context, drafts []Draft) ([]Record, error) {
 	if len(drafts) == 0 {
 		return nil, nil
@@ -236,8 +261,10 @@ func (l *Log) fold(d Delta) {
 // or ErrConflict in a store without leases. When there is nothing new it costs one
 // short read.
 func (l *Log) TakeIn(ctx context.Context) ([]Record, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if err := l.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer l.unlock()
 	if err := l.usable("take in"); err != nil {
 		return nil, err
 	}
@@ -255,12 +282,12 @@ func (l *Log) TakeIn(ctx context.Context) ([]Record, error) {
 
 // known says that the records up to a seq need not be handed out any more.
 func (l *Log) known(seq int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	_ = l.lock(context.Background()) // never ends before its turn
+	defer l.unlock()
 	l.news = slices.DeleteFunc(l.news, func(r Record) bool { return r.Seq <= seq })
 }
 
-// takeIn folds shared records that others have appended. l.mu is held.
+// takeIn folds shared records that others have appended. the log is locked.
 func (l *Log) takeIn(ctx context.Context) ([]Record, error) {
 	var news []Record
 	want := l.Meta()
@@ -332,8 +359,8 @@ func (l *Log) Snapshot(ctx context.Context) (*State, error) {
 // Close releases the lease and waits for its renewal to stop, and for an append
 // that is under way. Closing twice does nothing.
 func (l *Log) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	_ = l.lock(context.Background()) // never ends before its turn
+	defer l.unlock()
 	if l.closed {
 		return nil
 	}

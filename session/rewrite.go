@@ -14,8 +14,10 @@ import (
 // result at the end are no fault. An unknown w.Cut is ErrInvalid with the
 // nearest ids in its Hint.
 func (l *Log) Rewrite(ctx context.Context, w Rewrite) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if err := l.lock(ctx); err != nil {
+		return err
+	}
+	defer l.unlock()
 	if err := l.usable("rewrite"); err != nil {
 		return err
 	}

@@ -105,16 +105,14 @@ func (s *Sessions) create(ctx context.Context, o Opened, more ...Draft) (*Log, e
 	} else if !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}
-	l := &Log{s: s, id: id}
+	l := s.newLog(id)
 	if err := l.acquire(ctx, false); err != nil {
 		if _, gone := s.lookup(ctx, id); gone == nil && errors.Is(err, ErrBusy) {
 			return nil, exists
 		}
 		return nil, err
 	}
-	l.mu.Lock()
-	_, err = l.append(ctx, append([]Draft{opened}, more...))
-	l.mu.Unlock()
+	_, err = l.append(ctx, append([]Draft{opened}, more...)) // nobody else knows the log yet
 	if err != nil {
 		_ = l.release() // err says more
 		return nil, err
@@ -141,7 +139,7 @@ func (s *Sessions) Open(ctx context.Context, id string, o *OpenOptions) (*Log, e
 	if m.Trashed != "" && (o == nil || !o.Trashed) {
 		return nil, inTrash(id)
 	}
-	l := &Log{s: s, id: id}
+	l := s.newLog(id)
 	if err := l.acquire(ctx, o != nil && o.Takeover); err != nil {
 		return nil, err
 	}
@@ -198,7 +196,7 @@ func (s *Sessions) Delete(ctx context.Context, id string) error {
 	if !ok {
 		return &Error{Op: "delete", Session: id, Err: ErrUnsupported}
 	}
-	l := &Log{s: s, id: id}
+	l := s.newLog(id)
 	if _, err := s.Get(ctx, id); err != nil {
 		return err
 	}

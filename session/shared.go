@@ -36,7 +36,8 @@ func (s *Sessions) appendShared(ctx context.Context, m Meta, at int64, drafts []
 	if m.Head != at {
 		return nil, &Error{Op: "append", Session: m.ID, Seq: m.Head, Err: ErrConflict}
 	}
-	l := &Log{s: s, id: m.ID, meta: m}
+	l := s.newLog(m.ID)
+	l.meta = m
 	recs := l.seal(drafts)
 	if err := l.write(ctx, recs); err != nil {
 		return nil, err

@@ -102,7 +102,7 @@ func (s *shipping) ship(ctx context.Context, id string, depth int) (Shipped, err
 
 // log ships one log, with the lease of its copy.
 func (s *shipping) log(ctx context.Context, m Meta, r *Shipped) (err error) {
-	l := &Log{s: s.to, id: m.ID}
+	l := s.to.newLog(m.ID)
 	if err := l.acquire(ctx, false); err != nil {
 		return err
 	}

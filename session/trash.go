@@ -15,7 +15,7 @@ func (s *Sessions) Trash(ctx context.Context, id string) error {
 		if m.Trashed != "" {
 			return nil
 		}
-		l := &Log{s: s, id: m.ID}
+		l := s.newLog(m.ID)
 		if err := l.acquire(ctx, false); err != nil {
 			return err
 		}

@@ -108,7 +108,7 @@ func (s *Sessions) Rebuild(ctx context.Context, id string) (Meta, error) {
 	if _, err := s.Get(ctx, id); err != nil {
 		return Meta{}, err
 	}
-	l := &Log{s: s, id: id}
+	l := s.newLog(id)
 	if err := l.acquire(ctx, false); err != nil {
 		return Meta{}, err
 	}
