@@ -172,9 +172,10 @@ func (l *loop) review(ctx context.Context, c *call, s *settlement) {
 			return
 		}
 		s.decision.Input = input
+		l.announceAgain(ctx, c, input)
 	}
 	if now := l.a.asOf(); s.answer.Input != nil || c.judged != now {
-		d := l.decide(ctx, c, reqs)
+		d := l.decide(ctx, c, reqs, input)
 		switch {
 		case d.Effect == policy.Deny:
 			s.decision.Rule, s.decision.Said, s.decision.Stop = d.Rule, d.Said, d.Stop
@@ -302,12 +303,16 @@ func (l *loop) record(ctx context.Context, head int64, c *call, s *settlement) (
 			s.change, s.decision.Grant = &checked, checked.Grant.ID
 		}
 	}
+	said := c.hooks.entries
 	entries, err := l.settled(c, s)
 	if err != nil {
 		return nil, nil, err
 	}
 	recs, err := l.store(ctx, &head, entries)
-	if err == nil && s.change != nil {
+	switch {
+	case err != nil:
+		c.hooks.entries = said // for the next attempt
+	case s.change != nil:
 		err = l.a.apply(*s.change, 0)
 	}
 	return entries, recs, err

@@ -437,7 +437,7 @@ func (l *loop) askBehind(ctx context.Context, c *call, r policy.Request) (json.R
 	if err != nil {
 		return nil, err
 	}
-	d := l.decide(ctx, as, as.requests)
+	d := l.decide(ctx, as, as.requests, as.call.Input)
 	if d.Effect == policy.Ask {
 		d.Effect, d.By = policy.Deny, byNobody
 	}

@@ -453,3 +453,104 @@ func TestSecretsAreNotWrittenDown(t *testing.T) {
 		}
 	}
 }
+
+// What a hook allows is the input that it saw: whoever changes that, the hook is asked
+// again, and what it says then counts.
+func TestAHooksAllowIsOfTheInputThatItSaw(t *testing.T) {
+	const was, is = `{"a":1}`, `{"b":2}`
+	allows := func(inputs ...string) hook.Func {
+		return func(_ context.Context, in hook.Input) (*hook.Output, error) {
+			if slices.Contains(inputs, string(in.ToolInput)) {
+				return &hook.Output{Permission: "allow"}, nil
+			}
+			return nil, nil
+		}
+	}
+	denies := func(input string) hook.Func {
+		return func(_ context.Context, in hook.Input) (*hook.Output, error) {
+			if string(in.ToolInput) == input {
+				return &hook.Output{Permission: "deny", PermissionReason: "the guard says no"}, nil
+			}
+			return nil, nil
+		}
+	}
+	changes := saying(hook.Output{Input: json.RawMessage(is)})
+	request := saying(hook.Output{Permission: "allow", Input: json.RawMessage(is)})
+	type hooks struct{ pre, request []hook.Func }
+	callback := func(context.Context, policy.Request) (policy.Verdict, error) {
+		return policy.Verdict{Effect: policy.Allow, Input: json.RawMessage(is)}, nil
+	}
+	for _, c := range []struct {
+		name  string
+		hooks hooks
+		p     policy.Config
+		ran   string
+		told  string
+	}{
+		{"another hook's", hooks{pre: []hook.Func{allows(was), changes}}, policy.Config{}, "", "nobody is there to ask"},
+		{"another hook's, allowed as well", hooks{pre: []hook.Func{allows(was, is), changes}}, policy.Config{}, is, ""},
+		{"a guard before the hook that changes it", hooks{pre: []hook.Func{denies(is), changes}}, policy.Config{Mode: policy.ModeBypass}, "", "the guard says no"},
+		{"of a permission request", hooks{pre: []hook.Func{allows(was)}, request: []hook.Func{request}}, policy.Config{Rules: rules(t, policy.Ask, "Edit")}, "", "nobody is there to ask"},
+		{"of a permission request, denied by a guard", hooks{pre: []hook.Func{denies(is)}, request: []hook.Func{request}}, policy.Config{}, "", "the guard says no"},
+		{"of a permission request, by two", hooks{request: []hook.Func{denies(is), request}}, policy.Config{}, "", "the guard says no"},
+		{"the callback's", hooks{pre: []hook.Func{allows(was)}}, policy.Config{CanUseTool: callback}, is, ""}, // which allows it itself
+		{"the callback's, denied by a guard with an opinion", hooks{pre: []hook.Func{allows(was), denies(is)}}, policy.Config{CanUseTool: callback}, "", "the guard says no"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := hook.New(nil)
+			t.Cleanup(func() { _ = r.Close() })
+			for _, f := range c.hooks.pre {
+				if err := r.On(hook.PreToolUse, "", f); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, f := range c.hooks.request {
+				if err := r.On(hook.PermissionRequest, "", f); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var e echo
+			c.p.Folders = []string{"/p"}
+			if c.p.Mode == "" {
+				c.p.Mode = policy.ModeDefault
+			}
+			a := newAgent(t, calls(t, "Edit", was), agent.Options{Tools: registry(t, e.tool("Edit")), Permissions: c.p, Hooks: r})
+			prompt(t, a, "go")
+			ran := ""
+			if len(e.ran) > 0 {
+				ran = e.ran[0]
+			}
+			if got := results(t, a)["c1"].Text(); ran != c.ran || !strings.Contains(got, c.told) {
+				t.Errorf("ran %q, want %q; told %q", ran, c.ran, got)
+			}
+		})
+	}
+}
+
+// What a person puts in the place of a call's input is put to the guards among the hooks.
+func TestAPersonsInputIsPutToHooks(t *testing.T) {
+	for _, c := range []struct{ name, input, ran, told string }{
+		{"another one", `{"b":2}`, `{"b":2}`, "ran"},
+		{"one that a hook denies", `{"b":3}`, "", "the guard says no"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var e echo
+			a := newAgent(t, calls(t, "Edit", `{"a":1}`), agent.Options{
+				Tools: registry(t, e.tool("Edit")), Permissions: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
+				Hooks: hooking(t, hook.PreToolUse, func(_ context.Context, in hook.Input) (*hook.Output, error) {
+					if string(in.ToolInput) == `{"b":3}` {
+						return &hook.Output{Block: true, Reason: "the guard says no"}, nil
+					}
+					return &hook.Output{Input: json.RawMessage(`{"a":"of the hook"}`)}, nil // which does not count for what a person wrote
+				}),
+				Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+					return approval.Answer{Decision: approval.Allow, Input: json.RawMessage(c.input)}, nil
+				},
+			})
+			prompt(t, a, "go")
+			if got := results(t, a)["c1"].Text(); strings.Join(e.ran, "") != c.ran || !strings.Contains(got, c.told) {
+				t.Errorf("ran %q, want %q; told %q", e.ran, c.ran, got)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -17,14 +18,44 @@ import (
 
 // hooked is what hooks have said to a call.
 type hooked struct {
-	told    bool             // PreToolUse was fired
-	shown   []policy.Request // with it, for the judgement that follows
-	said    []policy.Said    // for the guard
-	input   json.RawMessage  // instead of the model's, or nil
-	defers  bool             // a hook puts the call off
-	context []string         // for the model, beside the result
-	denied  bool             // PermissionDenied was fired
-	entries []entry          // not yet on disk
+	told    bool              // PreToolUse was fired
+	shown   []policy.Request  // with it, for the judgement that follows
+	said    []opinion         // for the guard
+	seen    []json.RawMessage // the inputs that PreToolUse was fired with, or that came of it
+	input   json.RawMessage   // instead of the model's, or nil
+	defers  bool              // a hook puts the call off
+	context []string          // for the model, beside the result
+	denied  bool              // PermissionDenied was fired
+	entries []entry           // not yet on disk
+}
+
+// opinion is what a hook has said to a call with one input.
+type opinion struct {
+	policy.Said
+	input json.RawMessage
+}
+
+// add keeps what an outcome means for a call with an input.
+func (h *hooked) add(out *hook.Outcome, input json.RawMessage) {
+	for _, s := range opinions(out) {
+		h.said = append(h.said, opinion{s, input})
+	}
+}
+
+// about is what hooks have said that counts for a call with an input: all of it, and the
+// questions about another one. What they have allowed or denied is no other input.
+func (h *hooked) about(input json.RawMessage) []policy.Said {
+	if len(h.said) == 0 {
+		return nil
+	}
+	input = compact(input)
+	var said []policy.Said
+	for _, o := range h.said {
+		if bytes.Equal(o.input, input) || o.Effect == policy.Ask {
+			said = append(said, o.Said)
+		}
+	}
+	return said
 }
 
 // hookName is how the guard and decisions call a hook.
@@ -70,15 +101,43 @@ func (l *loop) announce(ctx context.Context, c *call) error {
 	out, entries := l.fire(ctx, in)
 	h.entries = append(h.entries, entries...)
 	h.says(in.Event, out.Context)
+	input := compact(c.use.Input)
 	if out.Input != nil {
 		h.input = compact(out.Input)
+		input = h.input
 	}
-	h.said = opinions(&out)
+	h.heard(&out, input)
 	h.defers = out.Permission != nil && out.Permission.Behavior == "defer"
-	if out.Stop != nil {
-		h.said = append(h.said, policy.Said{Policy: hookName(out.Stop.By), Verdict: policy.Verdict{Effect: policy.Deny, Reason: out.Stop.What, Stop: true}})
-	}
 	return nil
+}
+
+// heard takes in what PreToolUse hooks say to an input.
+func (h *hooked) heard(out *hook.Outcome, input json.RawMessage) {
+	h.seen = append(h.seen, input)
+	h.add(out, input)
+	if out.Stop != nil {
+		h.said = append(h.said, opinion{policy.Said{
+			Policy: hookName(out.Stop.By), Verdict: policy.Verdict{Effect: policy.Deny, Reason: out.Stop.What, Stop: true},
+		}, input})
+	}
+}
+
+// announceAgain fires PreToolUse for a call whose input was changed by somebody other
+// than these hooks: a policy, a hook of PermissionRequest, a person. It says whether it
+// did: once for each input.
+func (l *loop) announceAgain(ctx context.Context, c *call, input json.RawMessage) bool {
+	h := &c.hooks
+	same := func(seen json.RawMessage) bool { return bytes.Equal(seen, input) }
+	if c.wish != nil || !l.a.opt.Hooks.Has(hook.PreToolUse) || slices.ContainsFunc(h.seen, same) {
+		return false
+	}
+	in := hook.Input{Event: hook.PreToolUse, Tool: c.use.Name, ToolInput: input, ToolUseID: c.use.ID, Settled: true}
+	in.Requests, _ = l.requests(c, input) // what makes no sense is told when it is judged
+	out, entries := l.fire(ctx, in)
+	h.entries = append(h.entries, entries...)
+	h.says(in.Event, out.Context)
+	h.heard(&out, input)
+	return true
 }
 
 // opinions are what an outcome means for the guard.
@@ -113,14 +172,16 @@ func (l *loop) consultHooks(ctx context.Context, c *call) error {
 	})
 	c.hooks.entries = append(c.hooks.entries, entries...)
 	c.hooks.says(hook.PermissionRequest, out.Context)
-	said := opinions(&out)
-	if len(said) == 0 && len(out.Updates) == 0 {
+	if len(opinions(&out)) == 0 && len(out.Updates) == 0 {
 		return nil
 	}
-	c.hooks.said = append(c.hooks.said, said...)
+	input := compact(c.call.Input)
 	if out.Input != nil && c.wish == nil {
 		c.hooks.input = compact(out.Input)
+		input = c.hooks.input
+		l.announceAgain(ctx, c, input)
 	}
+	c.hooks.add(&out, input)
 	asked := c.decision
 	c.requests = nil // judge anew
 	if err := l.judge(ctx, c); err != nil {

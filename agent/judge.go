@@ -40,15 +40,13 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 			return err
 		}
 	}
-	d := l.decide(ctx, c, reqs)
+	d := l.decide(ctx, c, reqs, c.call.Input)
 	if d.Input == nil && d.Effect != policy.Deny {
 		d.Input = c.hooks.input
 	} else if d.Input != nil {
-		d.Input = compact(d.Input)
-		if reqs, err = l.requests(c, d.Input); err != nil {
+		if d, reqs, err = l.judgeChanged(ctx, c, d); err != nil {
 			return err
 		}
-		c.call.Input = d.Input
 	}
 	if u, ok := c.tool.(tool.Unasked); ok && d.Effect != policy.Deny {
 		if by := u.Unasked(c.call); by != "" {
@@ -59,11 +57,37 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 	return nil
 }
 
-// decide has requests judged as those of a call.
-func (l *loop) decide(ctx context.Context, c *call, reqs []policy.Request) policy.Decision {
+// judgeChanged goes on when a policy has changed the input: hooks that had an opinion
+// are asked about that one. Where none had, the call is not put to them again, as in
+// seed 000: the callback has the last word on what runs.
+func (l *loop) judgeChanged(ctx context.Context, c *call, d policy.Decision) (policy.Decision, []policy.Request, error) {
+	input := compact(d.Input)
+	c.call.Input = input
+	reqs, err := l.requests(c, input)
+	if d.Input = input; err != nil || len(c.hooks.said) == 0 {
+		return d, reqs, err
+	}
+	l.announceAgain(ctx, c, input)
+	changed := slices.DeleteFunc(slices.Clone(d.Said), func(s policy.Said) bool { return s.Input == nil })
+	c.hooks.input = input
+	d = l.decide(ctx, c, reqs, input)
+	d.Said = append(changed, d.Said...)
+	switch {
+	case d.Effect == policy.Deny:
+	case d.Input == nil || bytes.Equal(compact(d.Input), input):
+		d.Input = input
+	default:
+		d.Effect, d.Rule, d.Grant, d.Why, d.Input = policy.Deny, nil, "", "", nil
+		d.Reason = "the input was changed again after hooks had seen it"
+	}
+	return d, reqs, nil
+}
+
+// decide has requests judged as those of a call with an input.
+func (l *loop) decide(ctx context.Context, c *call, reqs []policy.Request, input json.RawMessage) policy.Decision {
 	d := l.a.guards.Guard(c.use.Name).Judge(ctx, reqs, func(input json.RawMessage) ([]policy.Request, error) {
 		return l.requests(c, input)
-	}, c.hooks.said...)
+	}, c.hooks.about(input)...)
 	d.Touches = touches(reqs)
 	d.Use, d.Tool, d.Agent = c.use.ID, c.use.Name, l.a.opt.Name
 	d.Sandbox, d.Profile = l.a.heldBy(reqs)

@@ -68,7 +68,7 @@ func (l *loop) weighWish(ctx context.Context, w *wish) error {
 		return nil //nolint:nilerr // it is the caller's error, who has it
 	}
 	c.judged = l.a.asOf()
-	c.decision = l.decide(ctx, c, c.requests)
+	c.decision = l.decide(ctx, c, c.requests, c.call.Input)
 	err = l.consultHooks(ctx, c)
 	if ctx.Err() != nil { // what was said may be because of this
 		err = context.Cause(ctx)

@@ -20,8 +20,9 @@ func (o *overtime) Unwrap() error { return context.DeadlineExceeded }
 // firing is one [Registry.Fire], or one hook that nobody waits for.
 type firing struct {
 	r         *Registry
-	in        Input // as those before have left it
-	rewritten bool  // the call is no longer the one that in.Requests were about
+	in        Input  // as those before have left it
+	rewritten bool   // the call is no longer the one that in.Requests were about
+	changer   *entry // the last hook that changed the call
 	out       Outcome
 	seen      []string      // of commands that ran: what they do
 	left      time.Duration // of what commands share at the end of a session
@@ -64,6 +65,27 @@ func (e *entry) hears(in *Input) bool {
 		return in.Trigger != ""
 	}
 	return true
+}
+
+// runAll runs hooks in their order.
+func (f *firing) runAll(ctx context.Context, list []*entry) {
+	for len(list) > 0 {
+		n := stretch(list)
+		f.run(ctx, list[:n])
+		list = list[n:]
+	}
+}
+
+// askAgain asks the hooks before the last one that changed the call's input about the
+// input that is left: they have seen another one, or none. What they would change is
+// left out, so that it ends.
+func (f *firing) askAgain(ctx context.Context, picked []*entry) {
+	n := slices.Index(picked, f.changer)
+	if n <= 0 || f.out.Block != nil || f.out.Permission != nil && f.out.Permission.Behavior == "deny" {
+		return
+	}
+	f.in.Settled, f.seen = true, nil
+	f.runAll(ctx, slices.DeleteFunc(slices.Clone(picked[:n]), func(e *entry) bool { return e.Async }))
 }
 
 // stretch is how many hooks at the head of the list are run together: functions

@@ -159,7 +159,7 @@ func checkFold(t *testing.T, rt *rapid.T, event Event, set func(string) *Output,
 	kinds := rapid.SliceOfN(rapid.SampledFrom([]string{"function", "command", "quiet function", "quiet command", "fails"}), 1, 12).Draw(rt, "kinds")
 	var mu sync.Mutex
 	var saw, want, said []string
-	at := `{"n":-1}`
+	at, last := `{"n":-1}`, 0
 	answer := func(name string, in *Input) (*Output, error) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -191,6 +191,15 @@ func checkFold(t *testing.T, rt *rapid.T, event Event, set func(string) *Output,
 		if kind == "function" || kind == "command" {
 			at = fmt.Sprintf(`{"n":%q}`, name)
 			said = append(said, at)
+			last = i
+		}
+	}
+	if event != PostToolUse { // those before the last that changed the input are asked about that
+		for i, kind := range kinds[:last] {
+			want = append(want, fmt.Sprintf("%d %s %s", i, kind, at))
+			if kind == "function" || kind == "command" {
+				said = append(said, fmt.Sprintf(`{"n":"%d %s"}`, i, kind))
+			}
 		}
 	}
 	out := r.Fire(t.Context(), Input{Event: event, Tool: "Bash", ToolInput: []byte(`{"n":-1}`), ToolOutput: `{"n":-1}`})
@@ -203,7 +212,7 @@ func checkFold(t *testing.T, rt *rapid.T, event Event, set func(string) *Output,
 	if !slices.Equal(texts(&out), append([]string{}, said...)) {
 		rt.Errorf("outputs %q, want %q", texts(&out), said)
 	}
-	if out.Ran.Quiet+len(out.Ran.Hooks) != len(kinds) {
+	if out.Ran.Quiet+len(out.Ran.Hooks) != len(want) {
 		rt.Errorf("log: %+v of %d", out.Ran, len(kinds))
 	}
 }

@@ -21,9 +21,13 @@ type Input struct {
 	AgentType      string
 
 	// Tool events.
-	Tool       string
-	ToolInput  json.RawMessage
-	ToolUseID  string
+	Tool      string
+	ToolInput json.RawMessage
+	ToolUseID string
+	// Settled says that ToolInput is what will run, and that it was changed since the call
+	// was first put to the hooks: another input is left out, and an allow of another one does not count.
+	// It is not written to commands.
+	Settled    bool
 	ToolOutput string          // text of the result (seed 000's toolOutput)
 	Response   json.RawMessage // the same in Claude Code's form: tool_response
 	Error      string          // PostToolUseFailure; StopFailure

@@ -46,7 +46,7 @@ func (f *firing) ran() *Ran {
 }
 
 func (f *firing) log(run Run, e *entry) {
-	run.Name, run.Digest, run.Type = e.by, e.Digest, e.kind
+	run.Name, run.Digest, run.Type, run.Again = e.by, e.Digest, e.kind, f.in.Settled
 	if o := e.Origin; o.File != "" {
 		run.Source = o.File
 		if o.Line > 0 {
@@ -160,6 +160,10 @@ func (m *merging) permission() {
 	if p == "" || !m.permits(p) {
 		return
 	}
+	if p == "allow" && m.in.Settled && m.changes() {
+		m.notice(m.e, "allows another input than the one that would run, which does not count")
+		return
+	}
 	reason := m.out.PermissionReason
 	if p == "deny" {
 		reason = m.reasonFor(reason, m.out.Reason)
@@ -179,12 +183,31 @@ func (m *merging) permits(p string) bool {
 	return m.can&canPermit != 0 && (m.e.Event != PermissionRequest || p == "allow" || p == "deny")
 }
 
-func (m *merging) rewrite() {
-	if in := m.out.Input; in != nil && m.can&canInput != 0 && (m.e.Event != PermissionRequest || m.out.permission() == "allow") {
-		m.had("input", "")
-		m.in.ToolInput, m.in.Requests, m.rewritten = in, nil, true
-		m.firing.out.Input, m.firing.out.InputBy = in, m.e.by
+// changes reports whether the hook wants another input than there is.
+func (m *merging) changes() bool {
+	return m.out.Input != nil && !sameJSON(m.out.Input, m.in.ToolInput)
+}
+
+// input takes in another input. What those before have allowed is not that one.
+func (m *merging) input() {
+	if m.out.Input == nil || m.can&canInput == 0 || m.in.Settled || m.e.Event == PermissionRequest && m.out.permission() != "allow" {
+		return
 	}
+	m.had("input", "")
+	changes := m.changes()
+	m.firing.out.Input, m.firing.out.InputBy = m.out.Input, m.e.by
+	if !changes {
+		return
+	}
+	m.in.ToolInput, m.in.Requests, m.rewritten, m.changer = m.out.Input, nil, true, m.e
+	if p := m.firing.out.Permission; p != nil && p.Behavior == "allow" {
+		m.firing.out.Permission = nil
+		m.permission()
+	}
+}
+
+func (m *merging) rewrite() {
+	m.input()
 	if res := m.out.ToolOutput; res != nil && m.can&canOutput != 0 {
 		m.had("output", "")
 		m.in.Response, m.in.ToolOutput = res, string(res)

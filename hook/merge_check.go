@@ -195,3 +195,12 @@ func (u *Update) check() error {
 	}
 	return nil
 }
+
+// sameJSON compares two texts, spaces aside.
+func sameJSON(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}

@@ -9,7 +9,7 @@ type Outcome struct {
 	Ran     *Ran      // for the log; nil when nothing ran
 
 	Block      *Said           // the first block, or failure that counts as one
-	Permission *Permission     // the strongest: deny, defer, ask, allow
+	Permission *Permission     // the strongest: deny, defer, ask, allow; an allow is one of Input, where that is given
 	Input      json.RawMessage // as folded by all that replaced it, or nil
 	InputBy    string
 	ToolOutput json.RawMessage // likewise
@@ -70,4 +70,5 @@ type Run struct {
 	Effect string `json:"effect,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Error  string `json:"error,omitempty"`
+	Again  bool   `json:"again,omitempty"` // about an input that was changed since the call was first put to it
 }

@@ -121,7 +121,9 @@ func (r *Registry) Hooks() []Definition {
 
 // Fire tells the hooks that match of a moment and merges what they say. They run
 // in order, each with the input as those before have left it; where nothing can be
-// rewritten, commands and HTTP hooks that follow one another run side by side. A
+// rewritten, commands and HTTP hooks that follow one another run side by side. When one
+// has changed the input of a call, those before it are asked again about the new input,
+// once, with [Input].Settled: an allow counts only for the input that its hook saw. A
 // block does not keep later hooks from being told. It never fails: what goes wrong
 // with a hook is in the outcome. Once ctx has ended no hook is started, which counts
 // as a failure of each, see [OnFailure]. A nil registry fires nothing.
@@ -147,11 +149,8 @@ func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 	}
 	defer r.firing.Done()
 	f.left = shared(picked)
-	for len(picked) > 0 {
-		n := stretch(picked)
-		f.run(ctx, picked[:n])
-		picked = picked[n:]
-	}
+	f.runAll(ctx, picked)
+	f.askAgain(ctx, picked)
 	return f.out
 }
 

@@ -89,7 +89,8 @@ type Remake func(input json.RawMessage) ([]Request, error)
 // call is denied. No request at all is judged as one about the tool itself.
 //
 // said is what hooks have said to the call: a deny and an ask count like anybody's,
-// an allow passes the question of the mode and nothing else.
+// an allow passes the question of the mode and nothing else, and it is void once a
+// callback or policy has changed the input that the hooks saw.
 //
 // ctx ends a callback early. Deny and Ask are decisions, not errors.
 func (g *Guard) Judge(ctx context.Context, requests []Request, remake Remake, said ...Said) Decision {

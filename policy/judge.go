@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy/shellread"
 )
@@ -53,12 +54,24 @@ func (g *Guard) judge(ctx context.Context, requests []Request, remake Remake, ho
 			made, err := remake(next.input)
 			if err == nil {
 				requests, input, before = made, next.input, append(slices.Clip(before), next.said)
+				v.hooks = ofAnother(v.hooks)
 				continue
 			}
 			d.refuse(next.by, fmt.Sprintf("%s gave an input that the tool does not take: %v", next.by, err))
 		}
 		return d
 	}
+}
+
+// ofAnother is what hooks have said to another input: what they have allowed is that one.
+func ofAnother(hooks []Said) []Said {
+	hooks = slices.Clone(hooks)
+	for i := range hooks {
+		if h := &hooks[i]; h.Effect == Allow {
+			h.Verdict = Verdict{Reason: strings.TrimPrefix(h.Reason+"; it allowed another input", "; ")}
+		}
+	}
+	return hooks
 }
 
 // replaced is a new input for the call, and whose it is.

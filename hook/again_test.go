@@ -1,0 +1,114 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// answers are what hooks say, each to the input that it sees.
+type answers []func(input string) *Output
+
+func (list answers) fire(t *testing.T, e Event, commands bool, adjust func(i int, d *Definition)) Outcome {
+	t.Helper()
+	r := New(&Options{Runner: runFunc(func(_ context.Context, d *Definition, in *Input) (Answer, error) {
+		return Answer{Output: list[d.Command[0]-'a'](string(in.ToolInput))}, nil
+	})})
+	for i, f := range list {
+		d := Definition{Event: e, Name: string(rune('a' + i)), Command: string(rune('a' + i))}
+		if !commands {
+			d.Command, d.Func = "", func(_ context.Context, in Input) (*Output, error) { return f(string(in.ToolInput)), nil }
+		}
+		if adjust != nil {
+			adjust(i, &d)
+		}
+		if err := r.Register(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := bash("git status")
+	in.Event = e
+	return r.Fire(t.Context(), in)
+}
+
+const pushes = `{"command":"git push"}`
+
+// An opinion is about the input that its hook saw: an allow of another one is void, and
+// whoever would refuse what another hook has made of the call is asked about that.
+func TestAnOpinionIsAboutTheInputThatTheHookSaw(t *testing.T) {
+	always := func(o Output) func(string) *Output { return func(string) *Output { return &o } }
+	pushing := always(Output{Input: json.RawMessage(pushes)})
+	when := func(text string, o Output) func(string) *Output {
+		return func(input string) *Output {
+			if strings.Contains(input, text) {
+				return &o
+			}
+			return nil
+		}
+	}
+	allow, deny, ask := Output{Permission: "allow"}, Output{Permission: "deny"}, Output{Permission: "ask"}
+	for name, tt := range map[string]struct {
+		hooks answers
+		want  string // the permission, and by whom
+	}{
+		"an allow of another input":                 {answers{when("status", allow), pushing}, ""},
+		"an allow of every input":                   {answers{always(allow), pushing}, "allow a"},
+		"an allow after the change":                 {answers{pushing, when("push", allow)}, "allow b"},
+		"who changes it allows what it made":        {answers{when("status", allow), always(Output{Input: json.RawMessage(pushes), Permission: "allow"})}, "allow b"},
+		"the change is none":                        {answers{when("status", allow), always(Output{Input: json.RawMessage(`{ "command": "git status" }`)})}, "allow a"},
+		"a guard that had nothing to say before":    {answers{when("push", deny), pushing}, "deny a"},
+		"a guard against an allow of the changed":   {answers{when("push", deny), always(Output{Input: json.RawMessage(pushes), Permission: "allow"})}, "deny a"},
+		"a question about the changed":              {answers{when("push", ask), pushing}, "ask a"},
+		"a denial of the first input stays":         {answers{when("status", deny), pushing}, "deny a"},
+		"a question about the first input stays":    {answers{when("status", ask), pushing, always(allow)}, "ask a"},
+		"an allow of what a later one changes":      {answers{always(Output{Input: json.RawMessage(pushes), Permission: "allow"}), always(Output{Input: json.RawMessage(`{"command":"rm x"}`)})}, ""},
+		"two that change it, both allow":            {answers{always(Output{Input: json.RawMessage(pushes), Permission: "allow"}), always(Output{Input: json.RawMessage(`{"command":"rm x"}`), Permission: "allow"})}, "allow b"},
+		"changed and changed back by another":       {answers{pushing, always(Output{Input: json.RawMessage(`{"command":"git status"}`)}), when("status", allow)}, "allow c"},
+		"approval in the other spelling, once more": {answers{when("status", Output{Decision: "approve"}), pushing}, ""},
+	} {
+		for kind, commands := range map[string]bool{"functions": false, "commands": true} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				out := tt.hooks.fire(t, PreToolUse, commands, nil)
+				got := ""
+				if p := out.Permission; p != nil {
+					got = p.Behavior + " " + p.By
+				}
+				if got != tt.want {
+					t.Errorf("got %q, want %q; %+v", got, tt.want, out.Ran)
+				}
+			})
+		}
+	}
+	t.Run("of a permission request", func(t *testing.T) {
+		out := answers{when("push", deny), always(Output{Input: json.RawMessage(pushes), Permission: "allow"})}.fire(t, PermissionRequest, false, nil)
+		if p := out.Permission; p == nil || p.Behavior != "deny" {
+			t.Errorf("got %+v", p)
+		}
+	})
+	t.Run("whose condition holds for the changed input only", func(t *testing.T) {
+		out := answers{when("push", deny), pushing}.fire(t, PreToolUse, true, func(i int, d *Definition) {
+			if i == 0 {
+				d.If = "Bash(git push:*)"
+			}
+		})
+		if p := out.Permission; p == nil || p.Behavior != "deny" {
+			t.Errorf("got %+v", p)
+		}
+	})
+	t.Run("that has its one run behind it", func(t *testing.T) {
+		out := answers{always(allow), pushing}.fire(t, PreToolUse, true, func(_ int, d *Definition) { d.Once = true })
+		if out.Permission != nil {
+			t.Errorf("got %+v", out.Permission)
+		}
+	})
+	t.Run("the input is the last one's", func(t *testing.T) {
+		out := answers{func(string) *Output { return &Output{Input: json.RawMessage(`{"command":"x"}`)} }, pushing}.fire(t, PreToolUse, true, nil)
+		if string(out.Input) != pushes {
+			t.Errorf("got %s", out.Input)
+		}
+		if h := out.Ran.Hooks; len(h) != 3 || !h[2].Again || h[2].Name != "a" || h[1].Again {
+			t.Errorf("on record: %+v", h)
+		}
+	})
+}
