@@ -18,7 +18,11 @@ import (
 func (r *Restored) mend(ctx context.Context, f *folder) error {
 	told := len(r.Notices)
 	for {
-		m := mending{r: r, f: f, workers: sync.OnceValues(func() (map[string]string, error) { return r.Log.s.workers(ctx, r.Log.Meta()) })}
+		m := mending{
+			r: r, f: f,
+			workers: sync.OnceValues(func() (map[string]string, error) { return r.Log.s.workers(ctx, r.Log.Meta()) }),
+			since:   sync.OnceValues(func() (map[string]bool, error) { return r.Log.s.startedSince(ctx, r.Log.Meta()) }),
+		}
 		if err := m.plan(); err != nil {
 			return err
 		}
@@ -47,6 +51,7 @@ type mending struct {
 	f       *folder
 	drafts  []Draft
 	workers func() (map[string]string, error) // sessions that worked on tool uses, by use
+	since   func() (map[string]bool, error)   // uses that were started after a fork, where it was forked from
 }
 
 // workers are the sessions that tool uses of this one have begun, by use, and those of the
@@ -71,6 +76,28 @@ func (s *Sessions) workers(ctx context.Context, m Meta) (map[string]string, erro
 		}
 	}
 	return list, nil
+}
+
+// startedSince are the uses that the sessions a fork comes from have started after it left
+// them.
+func (s *Sessions) startedSince(ctx context.Context, m Meta) (map[string]bool, error) {
+	started := map[string]bool{}
+	for m.Parent != "" {
+		left := m.ParentSeq
+		var err error
+		if m, err = s.lookup(ctx, m.Parent); err != nil {
+			return nil, err
+		}
+		for r, err := range s.records(ctx, m, Range{After: left}) {
+			if err != nil {
+				return nil, err
+			}
+			if r.Kind == KindToolStarted {
+				started[payloadText(r.Payload, "use_id")] = true
+			}
+		}
+	}
+	return started, nil
 }
 
 // kept tells whoever gave work to another session that this one is kept.
@@ -197,10 +224,15 @@ func (m *mending) queue(it transcript.Item, use string) error {
 
 // answer is the result of a use that has none.
 func (m *mending) answer(use transcript.Use) (transcript.Item, error) {
-	fork := m.r.Log.Meta().Parent != ""
-	// A fork does not know what its parent had started, but for what was asked first.
-	if m.f.begun[use.ID] || fork && !m.f.left[use.ID] {
+	if m.f.begun[use.ID] {
 		return m.kept(transcript.UnknownOutcome(use.ID), use.ID)
+	}
+	since, err := m.since()
+	if err != nil {
+		return transcript.Item{}, err
+	}
+	if m.f.apart[use.ID] || since[use.ID] {
+		return m.kept(transcript.RanElsewhere(use.ID), use.ID)
 	}
 	m.r.notice("tool use %s (%s) had not started when the session stopped: it was not run", use.Name, use.ID)
 	return transcript.NeverRan(use.ID), nil

@@ -26,7 +26,8 @@ type AnsweredQuestion struct {
 type questions struct {
 	begun map[string]bool // uses that started and have no result yet
 	moot  map[int64]bool  // seqs of questions that a rewrite has overtaken
-	left  map[string]bool // uses that were asked about in the parent and not started
+	apart map[string]bool // open uses that may have run where this transcript does not go
+	unrun map[string]bool // uses that have a result and were not run
 }
 
 func include[K comparable](set *map[K]bool, key K) {
@@ -70,11 +71,19 @@ func (f *folder) acted(use string) {
 // paired follows the uses and results of a new item.
 func (f *folder) paired(e transcript.Encoded) {
 	for _, use := range e.ResultIDs() {
+		if f.s.OpenTurn != "" && !f.begun[use] {
+			include(&f.unrun, use)
+		}
 		delete(f.begun, use)
+		delete(f.apart, use)
 		f.acted(use)
 	}
 	for _, use := range e.UseIDs() { // an id may come again after a cut
 		delete(f.begun, use)
+		delete(f.unrun, use)
+		if delete(f.apart, use); f.s.OpenTurn == "" { // it comes from another program, which has not said what it ran
+			include(&f.apart, use)
+		}
 	}
 }
 
@@ -92,14 +101,20 @@ func (f *folder) rewritten() {
 func (f *folder) unanswer(items []transcript.Encoded) {
 	for _, e := range items {
 		for _, use := range e.ResultIDs() {
-			include(&f.begun, use)
+			if !f.unrun[use] {
+				include(&f.apart, use)
+			}
 		}
 	}
 }
 
-// leaveParent begins a fork: who asks in the parent is answered there.
+// leaveParent begins a fork: who asks in the parent is answered there, and what has
+// started ends there.
 func (f *folder) leaveParent() {
-	f.questions = questions{left: f.waiting()}
+	for use := range f.begun {
+		include(&f.apart, use)
+	}
+	f.questions = questions{apart: f.apart, unrun: f.unrun}
 	f.s.Asked, f.s.Answered = nil, nil
 }
 

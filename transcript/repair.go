@@ -12,6 +12,12 @@ import (
 const OutcomeUnknown = "interrupted, outcome unknown: the call had started when the session stopped. " +
 	"It may or may not have taken effect and was not run again. Check before you repeat it."
 
+// OutcomeElsewhere is what a model is told about a tool call that may have run where this
+// transcript does not go: in the session that it was forked from, in what was cut off, in
+// another program.
+const OutcomeElsewhere = "outcome unknown: the call may have run, and its result is not part of this session, which was " +
+	"forked, cut or imported without it. It was not run here. Check before you repeat it."
+
 // NotRun is what a model is told about a tool call that was never started.
 const NotRun = "interrupted before it ran: the session stopped first, and the call was not run."
 
@@ -130,8 +136,14 @@ func (r *repair) add(it Item) error {
 
 // UnknownOutcome is the tool item that answers an interrupted call. Its
 // metadata marks it, so that hosts can show it as what it is.
-func UnknownOutcome(useID string) Item {
-	it := ResultItem(ToolResult{UseID: useID, IsError: true, Content: []Part{Text{Text: OutcomeUnknown}}})
+func UnknownOutcome(useID string) Item { return unknown(useID, OutcomeUnknown) }
+
+// RanElsewhere is the tool item that answers a call that may have run where this transcript
+// does not go. It is marked as that of [UnknownOutcome] is.
+func RanElsewhere(useID string) Item { return unknown(useID, OutcomeElsewhere) }
+
+func unknown(useID, text string) Item {
+	it := ResultItem(ToolResult{UseID: useID, IsError: true, Content: []Part{Text{Text: text}}})
 	it.Metadata = map[string]json.RawMessage{"outcome": json.RawMessage(`"unknown"`)}
 	return it
 }

@@ -89,7 +89,7 @@ func (p *pairer) close(line int, ids []string) error {
 	for _, id := range slices.Clone(ids) {
 		p.warn(line, "the tool use %s has no result: it is answered with \"outcome unknown\"", id)
 		p.made++
-		content := textPart(transcript.AppendString(nil, transcript.OutcomeUnknown))
+		content := textPart(transcript.AppendString(nil, transcript.OutcomeElsewhere))
 		err := p.emit(&item{
 			id: fmt.Sprintf("unknown-%d", p.made), role: transcript.RoleTool, line: line,
 			parts: []part{resultPart(id, []part{content}, true, nil)},
