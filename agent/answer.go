@@ -47,7 +47,12 @@ func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) err
 	}
 	ctx = context.WithoutCancel(ctx)
 	for {
-		head, theirs, err := l.a.answerTo(ctx, id)
+		var head int64
+		var theirs *approval.Answer
+		err := l.lookAgain(ctx, func() (err error) {
+			head, theirs, err = l.a.answerTo(ctx, id)
+			return err
+		})
 		if err == nil {
 			s := l.weigh(ctx, c, own, theirs)
 			if err = l.commit(ctx, head, c, s); errors.Is(err, session.ErrConflict) {

@@ -213,7 +213,7 @@ func timedOut() approval.Answer {
 // revisit looks whether the question that waits was answered elsewhere, or whether
 // its time is up.
 func (l *loop) revisit(ctx context.Context) (settled bool, err error) {
-	if err := l.a.takeIn(ctx); err != nil {
+	if err := l.lookAgain(ctx, func() error { return l.a.takeIn(ctx) }); err != nil {
 		return false, err
 	}
 	q := l.round.asked.question
@@ -228,6 +228,25 @@ func (l *loop) revisit(ctx context.Context) (settled bool, err error) {
 		err = nil
 	}
 	return true, err
+}
+
+// How often a read that fails for now is tried again while a question waits. What the
+// pauses add up to is the time that the store has: about ten minutes.
+const (
+	lookTries = 125
+	lookPause = 5 * time.Second // at most; the first is a 20th of it
+)
+
+// lookAgain reads while a question waits: one read that fails is no reason to end the run.
+func (l *loop) lookAgain(ctx context.Context, read func() error) error {
+	err := read()
+	for n := 1; n < lookTries && session.Passing(err) && ctx.Err() == nil; n++ {
+		if l.a.opt.Sleep(ctx, min(lookPause/20<<min(n-1, 10), lookPause)) != nil {
+			break
+		}
+		err = read()
+	}
+	return err
 }
 
 // cancelQuestion answers the question that waits because the turn ends.

@@ -11,44 +11,88 @@ import (
 // waitEvery is how often [Wait] looks when it is not told.
 const waitEvery = 250 * time.Millisecond
 
+// waitFailing is how long [Wait] goes on while every look at the store fails.
+const waitFailing = 10 * time.Minute
+
 // Wait returns the answer to a question as soon as somebody has given one,
 // wherever that was. It looks at the log's head every so often (0 is four times a
 // second) and reads only what is new. When the question's time has run out, Wait
-// denies it, by "timeout"; whoever was first is returned.
+// denies it, by "timeout"; whoever was first is returned. A look that fails for now
+// ([session.Passing]) is tried again, less and less often, for ten minutes.
 //
 // Errors: that of ctx, ErrNoQuestion, and those of the store.
 func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q Question, every time.Duration) (Answer, error) {
 	if every <= 0 {
 		every = waitEvery
 	}
-	m, err := sessions.Get(ctx, sessionID)
-	if err != nil {
-		return Answer{}, err
-	}
-	f, err := look(ctx, sessions, m, q.ID)
-	for {
-		if err != nil {
-			return Answer{}, err
-		}
-		if f.answer != nil {
-			return *f.answer, nil
-		}
-		pause := every
-		if f.question.Expires != nil {
-			left := f.question.Expires.Sub(sessions.Now())
-			if left <= 0 {
-				return timeout(ctx, sessions, sessionID, f.question)
+	w := waiting{sessions: sessions, session: sessionID, question: q.ID}
+	well := time.Now()
+	for pause := every; ; {
+		a, err := w.look(ctx)
+		now := time.Now()
+		switch {
+		case a != nil:
+			return *a, nil
+		case err == nil:
+			well, pause = now, every
+			if left := w.left(); left != nil {
+				pause = min(pause, max(*left, 0))
 			}
-			pause = min(pause, left)
+		case ctx.Err() != nil || !session.Passing(err) || now.Sub(well) >= waitFailing:
+			return Answer{}, err
+		default:
+			pause = min(max(pause, every)*2, waitSlowest)
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return Answer{}, err
 		}
-		seen := m.Head
-		if m, err = sessions.Get(ctx, sessionID); err == nil && m.Head != seen {
-			f.answer, err = answerSince(ctx, sessions, m, seen, q.ID)
-		}
 	}
+}
+
+// waitSlowest is how long [Wait] pauses at most when looks fail.
+const waitSlowest = 5 * time.Second
+
+// waiting is what [Wait] has seen so far.
+type waiting struct {
+	sessions          *session.Sessions
+	session, question string
+
+	found found
+	known bool  // found is what the log says up to seen
+	seen  int64 // a head
+}
+
+// look takes in what is new, and returns the answer: nil while there is none.
+func (w *waiting) look(ctx context.Context) (*Answer, error) {
+	m, err := w.sessions.Get(ctx, w.session)
+	switch {
+	case err != nil:
+	case !w.known:
+		w.found, err = look(ctx, w.sessions, m, w.question)
+	case m.Head != w.seen:
+		w.found.answer, err = answerSince(ctx, w.sessions, m, w.seen, w.question)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.known, w.seen = true, m.Head
+	if left := w.left(); w.found.answer == nil && left != nil && *left <= 0 {
+		a, err := timeout(ctx, w.sessions, w.session, w.found.question)
+		if err != nil {
+			return nil, err
+		}
+		return &a, nil
+	}
+	return w.found.answer, nil
+}
+
+// left is how long the question may wait; nil is for ever.
+func (w *waiting) left() *time.Duration {
+	if w.found.question.Expires == nil {
+		return nil
+	}
+	left := w.found.question.Expires.Sub(w.sessions.Now())
+	return &left
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
