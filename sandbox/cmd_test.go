@@ -24,12 +24,18 @@ import (
 // its own.
 func openBox(t testing.TB, settings string) (*Sandbox, string) {
 	t.Helper()
-	if err := kernel.Namespaces(); err != nil {
-		missing.Skip(t, "no namespaces can be made here (%v): run this outside of a container", err)
-	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
+	}
+	return openBoxIn(t, settings, dir), dir
+}
+
+// openBoxIn is openBox with a workspace.
+func openBoxIn(t testing.TB, settings, dir string) *Sandbox {
+	t.Helper()
+	if err := kernel.Namespaces(); err != nil {
+		missing.Skip(t, "no namespaces can be made here (%v): run this outside of a container", err)
 	}
 	box, err := Open([]*Checker{checker(t, settings, &Options{Dir: dir, Trusted: true})}, &OpenOptions{Folders: []string{dir}})
 	if err != nil {
@@ -40,7 +46,7 @@ func openBox(t testing.TB, settings string) (*Sandbox, string) {
 			t.Error(err)
 		}
 	})
-	return box, dir
+	return box
 }
 
 // sh is a command line in a sandbox.

@@ -70,8 +70,8 @@ func (c *compiler) close(a area) error {
 		}
 		info, there := lookAt(full)
 		switch {
-		case there:
-			c.conceal(full, info, a.ground)
+		case there && !slices.Contains(needed, full):
+			c.hideTree(full, info, a.ground)
 		case c.written(full):
 			c.barFirst(full, a.ground)
 		}
@@ -99,13 +99,28 @@ func (c *compiler) barFirst(full string, g ground) {
 	c.barred(at, g)
 }
 
+// needed are folders that no program starts without. What is in them is the command's own,
+// or a device that tells nothing.
+var needed = []string{"/dev", "/dev/pts", "/dev/shm", "/proc"}
+
 // conceal hides what is there, when something makes it visible.
 func (c *compiler) conceal(full string, info os.FileInfo, g ground) {
-	if slices.Contains(c.hide, full) {
-		return
+	if c.reached(full) {
+		c.hideTree(full, info, g)
 	}
+}
+
+// reached reports whether something makes a path visible, or a part of it.
+func (c *compiler) reached(full string) bool {
 	holds := func(a area) bool { return within(a.path, full) }
-	if !c.visible(full, c.write) && !c.visible(full, c.read) && !slices.ContainsFunc(c.write, holds) && !slices.ContainsFunc(c.read, holds) {
+	return c.visible(full, c.write) || c.visible(full, c.read) || slices.ContainsFunc(c.write, holds) || slices.ContainsFunc(c.read, holds)
+}
+
+// hideTree hides what is there. What nothing makes readable is hidden, too: its names and
+// sizes could be read otherwise. Only what the command's own folders cover needs nothing.
+func (c *compiler) hideTree(full string, info os.FileInfo, g ground) {
+	covered := inAny(private, full) && !slices.Contains(private, full) && !c.reached(full)
+	if covered || slices.Contains(c.hide, full) {
 		return
 	}
 	c.hide = append(c.hide, full)
@@ -178,7 +193,7 @@ func (c *compiler) literals() []area {
 func (c *compiler) concealAround(full string, info os.FileInfo, opened []area, g ground) {
 	inside := func(o area) bool { return within(o.path, full) }
 	if !slices.ContainsFunc(opened, inside) {
-		c.conceal(full, info, g)
+		c.hideTree(full, info, g)
 		return
 	}
 	if slices.ContainsFunc(opened, func(o area) bool { return o.path == full }) {

@@ -49,7 +49,7 @@ func (j *Jail) plan() []mount {
 	fresh := []string{"/dev/shm", "/dev/pts"}
 	list = append(list, mount{kind: mountTemp, path: "/dev/shm", dir: true, ours: true, origin: "shm"})
 	for _, tmp := range []string{"/tmp", "/var/tmp"} {
-		if !anyHolds(p.Write, tmp) && j.isDir(tmp) {
+		if !anyHolds(p.Write, tmp) && !anyHolds(p.Hide, tmp) && j.isDir(tmp) {
 			fresh = append(fresh, tmp)
 			m := mount{kind: mountTemp, path: tmp, dir: true, ours: true, origin: "tmp"}
 			if p.Temp != "" {

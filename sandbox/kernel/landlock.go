@@ -109,7 +109,7 @@ func (j *Jail) grants() []grant {
 		{path: "/proc", rights: rightsProc},
 	}
 	for _, tmp := range []string{"/tmp", "/var/tmp"} {
-		if j.isDir(tmp) {
+		if j.isDir(tmp) && !anyHolds(p.Hide, tmp) {
 			list = append(list, grant{path: tmp, rights: rightsWrite})
 		}
 	}

@@ -70,6 +70,8 @@ func (j *Jail) without(base string, hidden []string, tell func(name string, dir 
 // TempDir is the folder for temporary files, as commands see it.
 func (j *Jail) TempDir() string {
 	switch {
+	case !j.weaker && anyHolds(j.policy.Hide, "/tmp"):
+		return "/dev/shm"
 	case !j.weaker:
 		return "/tmp"
 	case j.temp != "":
