@@ -76,6 +76,18 @@ func (s *Sessions) records(ctx context.Context, m Meta, r Range) iter.Seq2[Recor
 // that holds seq after+1.
 func (s *Sessions) ancestors(ctx context.Context, m Meta, after int64) iter.Seq2[segment, error] {
 	return func(yield func(segment, error) bool) {
+		for seg, err := range s.parents(ctx, m, after) {
+			if (err != nil || seg.last >= seg.first) && !yield(seg, err) {
+				return
+			}
+		}
+	}
+}
+
+// parents is ancestors with those that it shares no record of: the fork begins before
+// theirs. last is below first then.
+func (s *Sessions) parents(ctx context.Context, m Meta, after int64) iter.Seq2[segment, error] {
+	return func(yield func(segment, error) bool) {
 		damaged := func(detail string) {
 			yield(segment{}, &Error{
 				Op: "read", Session: m.ID, Err: ErrCorrupt, Detail: detail,
@@ -99,7 +111,7 @@ func (s *Sessions) ancestors(ctx context.Context, m Meta, after int64) iter.Seq2
 				yield(segment{}, err)
 				return
 			}
-			if last > p.ParentSeq && !yield(segment{id: parent, first: p.ParentSeq + 1, last: last}, nil) {
+			if !yield(segment{id: parent, first: p.ParentSeq + 1, last: last}, nil) {
 				return
 			}
 			parent, last = p.Parent, min(last, p.ParentSeq)

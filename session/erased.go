@@ -122,7 +122,7 @@ func (s *Sessions) erasedAbove(ctx context.Context, m Meta, known erased) error 
 	if m.Parent == "" {
 		return nil
 	}
-	for seg, err := range s.ancestors(ctx, m, 0) {
+	for seg, err := range s.parents(ctx, m, 0) {
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (s *Sessions) erasedAbove(ctx context.Context, m Meta, known erased) error 
 				return &Error{Op: "read", Session: seg.id, Seq: r.Seq, Err: ErrCorrupt, Detail: "redacted: " + err.Error()}
 			}
 			for seq, instead := range of {
-				if seq >= seg.first && seq <= seg.last {
+				if seq <= seg.last { // also of its own parents, when those are deleted
 					known[seq] = instead
 				}
 			}
@@ -175,6 +175,10 @@ func (s *Sessions) erasedIn(ctx context.Context, id string) (erased, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.erasedOf(ctx, m)
+}
+
+func (s *Sessions) erasedOf(ctx context.Context, m Meta) (erased, error) {
 	known := erased{}
 	for r, err := range s.records(ctx, m, Range{}) {
 		switch {
@@ -183,7 +187,7 @@ func (s *Sessions) erasedIn(ctx context.Context, id string) (erased, error) {
 			return nil, err
 		case r.Kind == KindRedacted && r.Payload != nil:
 			if err := known.note(r.Payload, true); err != nil {
-				return nil, &Error{Op: "read", Session: id, Seq: r.Seq, Err: ErrCorrupt, Detail: "redacted: " + err.Error()}
+				return nil, &Error{Op: "read", Session: m.ID, Seq: r.Seq, Err: ErrCorrupt, Detail: "redacted: " + err.Error()}
 			}
 		}
 	}

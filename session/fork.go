@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -64,7 +65,7 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 	if title == "" {
 		title = m.Title
 	}
-	opened, err := NewDraft(KindOpened, Opened{
+	drafts, err := openedDrafts(Opened{
 		Format: FormatVersion, SessionID: opt.ID, Created: s.opt.Clock().UTC().Truncate(time.Millisecond), Project: m.Project, CWD: m.CWD,
 		Model: m.Model, GitBranch: m.GitBranch, Title: title, Summary: "Forked from session " + m.ID, Tag: m.Tag,
 		Prompt: m.FirstPrompt, User: opt.User, Owner: opt.Owner, Caller: opt.Caller, Use: opt.Use, Base: &at.base,
@@ -72,18 +73,39 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 	if err != nil {
 		return err
 	}
-	drafts := []Draft{opened}
 	if at.cut != nil {
 		d, err := NewDraft(KindRewrite, at.cut)
 		if err != nil {
 			return err
 		}
-		drafts = append(drafts, d)
+		drafts = slices.Insert(drafts, 1, d)
 	}
 	l := s.newLog(opt.ID)
 	l.meta = Meta{Head: at.base.Seq, HeadDigest: at.base.Digest}
 	// A fork needs no lease to begin with: nobody knows its id yet.
 	return l.write(ctx, l.seal(drafts))
+}
+
+// openedDrafts are the first records of a log: what the session is, and what a list shows
+// of it. That may have to be erased one day, and the first record cannot be.
+func openedDrafts(o Opened) ([]Draft, error) {
+	p := MetaPatch{}
+	shown := false
+	for _, f := range []struct {
+		text *string
+		to   **string
+	}{{&o.Title, &p.Title}, {&o.Summary, &p.Summary}, {&o.Tag, &p.Tag}, {&o.Prompt, &p.FirstPrompt}} {
+		if *f.text != "" {
+			text := *f.text
+			*f.to, *f.text, shown = &text, "", true
+		}
+	}
+	opened, err := NewDraft(KindOpened, o)
+	if err != nil || !shown {
+		return []Draft{opened}, err
+	}
+	changed, err := NewDraft(KindMetaChanged, p)
+	return []Draft{opened, changed}, err
 }
 
 // branch is where a fork leaves its parent, and what it must cut when that

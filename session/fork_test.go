@@ -56,7 +56,7 @@ func TestForkGoesItsOwnWay(t *testing.T) {
 		}
 	}
 	st := must(f.Snapshot(t.Context()))(t)
-	if st.SessionID != "f" || st.Head != 6 {
+	if st.SessionID != "f" || st.Head != 7 {
 		t.Fatalf("%+v", st)
 	}
 	m := f.Meta()
@@ -182,7 +182,7 @@ func TestForksOutliveTheirParents(t *testing.T) {
 		wantErr(t, err, session.ErrExists)
 	}
 	wantIDs(t, loaded(t, s, g), "a")
-	if r := must(s.Verify(t.Context(), g))(t); !r.OK() || r.Records != 3 {
+	if r := must(s.Verify(t.Context(), g))(t); !r.OK() || r.Records != 4 {
 		t.Fatalf("%+v", r)
 	}
 	if err := s.Delete(t.Context(), g); err != nil {

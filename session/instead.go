@@ -51,6 +51,10 @@ func emptied(r *Record, ids map[string]bool) json.RawMessage {
 		return fieldsOf(r.Payload, append(runNeeds(), "strategy")...)
 	case KindFileSaved:
 		return withoutContent(r.Payload, OmittedErased)
+	case KindTaskChanged:
+		return emptyTask(r.Payload)
+	case KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished, KindVendorMapped, KindWorkspaceEvent:
+		return fieldsOf(r.Payload, KindTexts()[r.Kind].Needs...)
 	}
 	return nil
 }
@@ -148,13 +152,7 @@ func maskedPayload(r *Record, mask func(json.RawMessage) json.RawMessage) json.R
 		}
 	}
 	out := mask(r.Payload)
-	needs := []string{"id", "use_id", "decision"}
-	switch r.Kind {
-	case KindRewrite:
-		needs = []string{"cut", "messages"}
-	case KindRunEvent:
-		needs = runNeeds()
-	}
+	needs := KindTexts()[r.Kind].Needs
 	for _, f := range needs { // what the session goes on by
 		was := transcript.RawPart(r.Payload).Field(f)
 		if !json.Valid(out) || !bytes.Equal(was, transcript.RawPart(out).Field(f)) {

@@ -217,6 +217,8 @@ type MetaPatch struct {
 	GitBranch *string `json:"git_branch,omitempty"`
 	Trashed   *string `json:"trashed,omitempty"` // see [Meta.Trashed]
 	By        string  `json:"by,omitempty"`
+	// FirstPrompt is what a fork shows of its source.
+	FirstPrompt *string `json:"first_prompt,omitempty"`
 }
 
 // Redacted is the payload of [KindRedacted]: the payloads of the listed records

@@ -138,6 +138,9 @@ func (d *Delta) add(r *Record) error {
 		if d.Patch == nil {
 			d.Patch = &MetaPatch{}
 		}
+		if p.FirstPrompt != nil {
+			d.Replaced, d.Prompt = p.FirstPrompt, ""
+		}
 		d.Patch.merge(p)
 	case KindRunEvent:
 		var e RunEvent

@@ -3,22 +3,21 @@ package session
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"slices"
 	"strconv"
 )
 
 // RedactOptions says what of a session [Sessions.Redact] erases.
 type RedactOptions struct {
 	// Seqs are erased whole, and with them what repeats them: other records of the
-	// same item, what was asked and decided about its tool uses, and what a run says of
-	// its text.
+	// same item, what was asked and decided about its tool uses, tasks, and what a run
+	// says of its text, here, in forks and in sessions that its tool uses have begun.
 	Seqs []int64
 	// Skip reports those of Seqs that may not be erased as left, and erases the rest,
 	// where otherwise nothing is erased: for ranges that a person gave.
 	Skip bool
 	// Mask returns a payload without what is to go, and the same bytes when nothing
-	// is; package audit/secret has one. What it returns is read instead.
+	// is; package audit/secret has one. What it returns is read instead. It is applied to
+	// all that may repeat the session's text: see [Sessions.Redact].
 	Mask func(payload json.RawMessage) json.RawMessage
 
 	Reason string // why, for the record
@@ -28,12 +27,14 @@ type RedactOptions struct {
 
 // Redaction is what [Sessions.Redact] erased, or would.
 type Redaction struct {
-	Erased []Erasure  // oldest first
+	Erased []Erasure  // the session's own first, then those of others; oldest first
+	Copies []HeldCopy // beside the logs: removed, or left where Stays says why
 	Left   []Leftover // what should have gone, and stays
 }
 
 // Erasure is a record that is erased.
 type Erasure struct {
+	Session string          // whose record it is
 	Record  Record          // as it was read before
 	Instead json.RawMessage // what is read from now on; nil: nothing
 }
@@ -41,91 +42,76 @@ type Erasure struct {
 // Leftover is a record that has what was to be erased and keeps it.
 type Leftover struct {
 	Session string
-	Seq     int64
+	Seq     int64 // 0: the whole session
 	Kind    Kind
 	Why     string
 }
 
 // Redact erases content of a session for good: in the log, in what lists show, on the
-// medium. The records stay, with their digests, so that the log still verifies and
-// its audit trail too. Where something is needed to go on, something without the
-// content stands in its place: an item of the same id, role and tool uses.
+// medium, and in every copy of it that is known. The records stay, with their digests, so
+// that the log still verifies and its audit trail too. Where something is needed to go on,
+// something without the content stands in its place: an item of the same id, role and
+// tool uses.
 //
-// First a [Redacted] record is appended, then the payloads are erased. When something
-// comes between, Redact or [Sessions.Restore] finishes it.
+// With Mask that goes for the sessions that share or repeat its text, too: what it was
+// forked from (also when that is deleted), its forks, and who works for a run of one of
+// these. One of them that runs is reported as left. What [Options.Copies] keep is erased.
+//
+// First a [Redacted] record is appended, then the payloads are erased. The session itself
+// is the last one: when something comes between, redacting again does the rest.
 //
 // It takes the lease: ErrBusy while the session runs. ErrUnsupported when the store
 // is no [Eraser]. ErrInvalid for a seq that may not be erased: the structure of the
-// log (turns, tools, policy, the first record), an open question, and what belongs
-// to the parent of a fork. With Mask such records are reported as left.
+// log (turns, tools, policy, the first record), and an open question. With Mask such
+// records are reported as left.
 func (s *Sessions) Redact(ctx context.Context, id string, o RedactOptions) (*Redaction, error) {
 	if len(o.Seqs) == 0 && o.Mask == nil {
 		return nil, &Error{Op: "redact", Session: id, Err: ErrInvalid, Detail: "nothing says what to erase", Hint: "give seqs or a mask"}
 	}
-	m, err := s.Get(ctx, id)
+	if err := CheckID(id); err != nil {
+		return nil, err
+	}
+	m, err := s.lookup(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := As[Eraser](s.store); !ok {
 		return nil, &Error{Op: "redact", Session: id, Err: ErrUnsupported, Detail: "the store cannot erase"}
 	}
-	if o.DryRun {
-		p, err := s.planRedaction(ctx, m, o)
+	r := redaction{s: s, o: o, meta: m, found: &Redaction{}}
+	if !o.DryRun && !m.Deleted {
+		l, err := s.Open(ctx, id, &OpenOptions{Trashed: true})
 		if err != nil {
 			return nil, err
 		}
-		return p.result(ctx)
+		defer func() { _ = l.Close() }() // everything is durable
+		r.log, r.meta = l, l.Meta()
 	}
-	l, err := s.Open(ctx, id, nil)
-	if err != nil {
+	if err := r.plan(ctx); err != nil {
 		return nil, err
 	}
-	r, err := l.redact(ctx, o)
-	return r, errors.Join(err, l.Close())
-}
-
-func (l *Log) redact(ctx context.Context, o RedactOptions) (*Redaction, error) {
-	p, err := l.s.planRedaction(ctx, l.Meta(), o)
-	if err != nil {
-		return nil, err
+	if o.DryRun {
+		return r.found, nil
 	}
-	r, err := p.result(ctx)
-	if err != nil {
-		return nil, err
-	}
-	d, relists, err := p.draft()
-	if err != nil {
-		return nil, err
-	}
-	if len(r.Erased) > 0 || relists {
-		// At the head that was planned for: what came since may repeat the content.
-		if _, err := l.AppendAt(ctx, p.meta.Head, d); err != nil {
-			return nil, err
-		}
-	}
-	seqs := slices.Clone(p.unfinished)
-	for _, e := range r.Erased {
-		seqs = append(seqs, e.Record.Seq)
-	}
-	if len(seqs) == 0 {
-		return r, nil
-	}
-	slices.Sort(seqs)
-	return r, l.erase(ctx, slices.Compact(seqs))
+	return r.found, r.carryOut(ctx)
 }
 
 // erase lets the store erase payloads.
 func (l *Log) erase(ctx context.Context, seqs []int64) error {
-	e, ok := As[Eraser](l.s.store)
+	return l.s.erase(ctx, l.id, l.lease.Epoch, seqs)
+}
+
+func (s *Sessions) erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
+	e, ok := As[Eraser](s.store)
 	if !ok {
-		return &Error{Op: "erase", Session: l.id, Err: ErrUnsupported}
+		return &Error{Op: "erase", Session: id, Err: ErrUnsupported}
 	}
-	return e.Erase(ctx, l.id, l.lease.Epoch, seqs)
+	return e.Erase(ctx, id, epoch, seqs)
 }
 
 // draft is the record that says what is erased, what is read instead, and what lists
-// show from then on; relists says whether they show something else than before.
-func (p *redactionPlan) draft() (d Draft, relists bool, err error) {
+// show from then on; needed says whether it says anything new.
+func (p *redactionPlan) draft() (d Draft, needed bool, err error) {
 	w := Redacted{Reason: p.o.Reason, By: p.o.By}
 	for _, seq := range p.order() {
 		w.Seqs = append(w.Seqs, seq)
@@ -141,12 +127,13 @@ func (p *redactionPlan) draft() (d Draft, relists bool, err error) {
 		Title: &m.Title, Summary: &m.Summary, Tag: &m.Tag, CWD: &m.CWD, Project: &m.Project, Model: &m.Model, GitBranch: &m.GitBranch,
 	}}
 	d, err = NewDraft(KindRedacted, w)
-	return d, m.FirstPrompt != p.meta.FirstPrompt || m.Title != p.meta.Title || m.Summary != p.meta.Summary || m.Tag != p.meta.Tag, err
+	relists := m.FirstPrompt != p.meta.FirstPrompt || m.Title != p.meta.Title || m.Summary != p.meta.Summary || m.Tag != p.meta.Tag
+	return d, len(w.Seqs) > 0 || relists, err
 }
 
 // listed is the meta that follows from the records as they will be read.
 func (p *redactionPlan) listed() (Meta, error) {
-	var m Meta
+	var m, first Meta
 	for _, r := range p.own {
 		if instead, ok := p.targets[r.Seq]; ok {
 			r.Payload = instead
@@ -158,71 +145,33 @@ func (p *redactionPlan) listed() (Meta, error) {
 		if err != nil {
 			return m, err
 		}
-		m = m.Apply(d)
+		if m = m.Apply(d); r.Kind == KindOpened {
+			first = m
+		}
 	}
-	if p.o.Mask != nil { // what the first record says of them cannot be erased there
+	// What the first record says of them cannot be erased there: what lists show of it now
+	// counts, which an earlier redaction may have masked.
+	for i, f := range m.Texts() {
+		if now := *p.meta.Texts()[i]; *f != "" && *f == *first.Texts()[i] {
+			*f = now
+		}
+	}
+	if p.o.Mask != nil {
 		for _, f := range []*string{&m.FirstPrompt, &m.Title, &m.Summary, &m.Tag} {
-			*f = p.maskText(*f)
+			*f = maskedText(*f, p.o.Mask)
 		}
 	}
 	return m, nil
 }
 
-// maskText masks a text as if it were a payload.
-func (p *redactionPlan) maskText(text string) string {
-	raw, _ := json.Marshal(map[string]string{"text": text})
-	var out struct{ Text string }
-	if json.Unmarshal(p.o.Mask(raw), &out) != nil {
-		return Erased
-	}
-	return out.Text
-}
-
-// result lists what the plan erases and what it must leave.
-func (p *redactionPlan) result(ctx context.Context) (*Redaction, error) {
-	r := &Redaction{Left: p.left}
+// erasures lists what the plan erases of the session's own.
+func (p *redactionPlan) erasures() (list []Erasure) {
 	for _, rec := range p.own {
 		if instead, ok := p.targets[rec.Seq]; ok && !p.carried[rec.Seq] {
-			r.Erased = append(r.Erased, Erasure{rec, instead})
+			list = append(list, Erasure{p.meta.ID, rec, instead})
 		}
 	}
-	m, err := p.listed()
-	if err != nil {
-		return nil, err
-	}
-	if was := p.meta.FirstPrompt; was != "" && was != m.FirstPrompt {
-		err = p.repeated(ctx, was, r)
-	}
-	return r, err
-}
-
-// repeated looks for forks that begin by repeating the first prompt.
-func (p *redactionPlan) repeated(ctx context.Context, prompt string, r *Redaction) error {
-	forks, err := p.s.store.List(ctx, Query{Parent: p.meta.ID, Worktrees: true, Trash: TrashToo})
-	if err != nil {
-		return err
-	}
-	for _, f := range forks.Sessions {
-		if f.FirstPrompt == prompt {
-			r.Left = append(r.Left, Leftover{f.ID, f.ParentSeq + 1, KindOpened, "this fork repeats the first prompt for the list: redact it there, or delete it"})
-		}
-	}
-	return nil
-}
-
-// mayNotErase says why records of a kind keep their payloads, or "".
-func mayNotErase(k Kind) string {
-	switch k {
-	case KindItem, KindApprovalAsked, KindApprovalResolved, KindDecision, KindHookRan, KindRewrite, KindMetaChanged, KindRedacted, KindRunEvent, KindFileSaved:
-		return ""
-	case KindOpened:
-		return "the first record says what the session is"
-	case KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished:
-		return "it says how far the work had come, and has none of its content"
-	case KindPolicyChanged:
-		return "what may happen follows from it"
-	}
-	return "what runs elsewhere is found by it"
+	return list
 }
 
 func (p *redactionPlan) refuse(seq int64, why, hint string) error {

@@ -5,58 +5,79 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-
-	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// redactionPlan finds out what a redaction erases.
+// redactionPlan finds out what a redaction erases in one session.
 type redactionPlan struct {
 	s       *Sessions
 	o       RedactOptions
 	meta    Meta
 	own     []Record                  // the session's own, as they are read now
+	known   erased                    // what is read instead of records that were erased before
 	by      map[int64]int64           // by a record that was erased before: the redacted record that stands for it
 	targets map[int64]json.RawMessage // what is erased and what is read instead
 	carried map[int64]bool            // of those: erased before, and not read otherwise than before
 	open    map[int64]bool            // questions without an answer, and answers that nobody acted on
+	shares  map[string]int64          // by a session that it was forked from: the last record that it shares
 	left    []Leftover
-	texts   []string // of the items that were named
+	busy    string // why nothing can be erased here now; "" when it can
 
 	unfinished []int64
 }
 
-// planRedaction reads the log and decides. It changes nothing.
-func (s *Sessions) planRedaction(ctx context.Context, m Meta, o RedactOptions) (*redactionPlan, error) {
+// readPlan reads the log of a session for a plan. It changes nothing.
+func (s *Sessions) readPlan(ctx context.Context, m Meta, o RedactOptions) (*redactionPlan, error) {
+	p := &redactionPlan{
+		s: s, o: o, meta: m, by: map[int64]int64{}, targets: map[int64]json.RawMessage{}, carried: map[int64]bool{}, open: map[int64]bool{},
+		shares: map[string]int64{},
+	}
+	if m.Deleted { // nobody goes on with it; only what forks need is there
+		known, err := s.erasedOf(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		return p, p.read(ctx, known)
+	}
 	f, err := s.replay(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	p := &redactionPlan{
-		s: s, o: o, meta: m, by: map[int64]int64{}, targets: map[int64]json.RawMessage{}, carried: map[int64]bool{}, open: map[int64]bool{},
-		unfinished: f.unfinished(m.ParentSeq),
-	}
+	p.unfinished = f.unfinished(m.ParentSeq)
 	for _, q := range f.s.Asked {
 		p.open[q.Seq] = true
 	}
 	for _, a := range f.s.Answered {
 		p.open[a.Seq] = true
 	}
-	if err := p.read(ctx, f.known); err != nil {
-		return nil, err
+	for seg, err := range s.ancestors(ctx, m, 0) {
+		if err != nil {
+			return nil, err
+		}
+		p.shares[seg.id] = seg.last
 	}
-	if err := p.whole(); err != nil {
-		return nil, err
+	return p, p.read(ctx, f.known)
+}
+
+// decide plans what repeats what was named, and what the mask finds. main: it is the
+// session that was asked for.
+func (p *redactionPlan) decide(n *named, main bool) error {
+	if n.some() {
+		if err := p.repeats(n, main); err != nil {
+			return err
+		}
 	}
-	if o.Mask != nil {
+	p.answers()
+	if p.o.Mask != nil {
 		p.masked()
 	}
 	p.carry()
-	return p, nil
+	return nil
 }
 
 // read takes in the records, each as it is read now.
 func (p *redactionPlan) read(ctx context.Context, known erased) error {
-	for r, err := range p.s.records(ctx, p.meta, Range{Until: p.meta.Head}) {
+	p.known = known
+	for r, err := range p.s.store.Read(ctx, p.meta.ID, Range{Until: p.meta.Head}) {
 		if err != nil {
 			return err
 		}
@@ -72,11 +93,7 @@ func (p *redactionPlan) read(ctx context.Context, known erased) error {
 		if instead, ok := known[r.Seq]; ok {
 			r.Payload = instead
 		}
-		if r.Seq > p.meta.ParentSeq {
-			p.own = append(p.own, r)
-		} else if p.o.Mask != nil && r.Payload != nil && p.hits(r) {
-			p.left = append(p.left, Leftover{p.meta.Parent, r.Seq, r.Kind, "it belongs to the session that this one was forked from: redact that one"})
-		}
+		p.own = append(p.own, r)
 	}
 	return nil
 }
@@ -92,12 +109,8 @@ func (p *redactionPlan) record(seq int64) *Record {
 	return &p.own[i]
 }
 
-// whole plans the records that were named, and what repeats them.
-func (p *redactionPlan) whole() error {
-	var (
-		items = map[string]bool{}
-		uses  []string
-	)
+// whole plans the records that were named, and notes in n what they have.
+func (p *redactionPlan) whole(n *named) error {
 	for _, seq := range p.o.Seqs {
 		r := p.record(seq)
 		if r != nil && r.Payload == nil {
@@ -110,17 +123,11 @@ func (p *redactionPlan) whole() error {
 		case why != "":
 			return p.refuse(seq, why, hint)
 		default:
-			if err := p.empty(r, items, &uses); err != nil {
+			if err := p.empty(r, n); err != nil {
 				return err
 			}
 		}
 	}
-	if len(items) > 0 || len(uses) > 0 || len(p.texts) > 0 {
-		if err := p.repeats(items, uses); err != nil {
-			return err
-		}
-	}
-	p.answers()
 	return nil
 }
 
@@ -144,8 +151,6 @@ const whyOpen = "the question is open, or its answer was not acted on"
 // mayNot says why a record that was named may not be erased, or "".
 func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
 	switch {
-	case seq >= 1 && seq <= p.meta.ParentSeq:
-		return "it belongs to session " + p.meta.Parent, "holdfast sessions redact " + p.meta.Parent
 	case r == nil:
 		return "there is none of this number", ""
 	case p.open[seq]:
@@ -157,64 +162,103 @@ func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
 			return "it cuts the transcript and has none of its content", ""
 		}
 	}
-	return mayNotErase(r.Kind), ""
+	return whyWhole(r.Kind), ""
 }
 
-// empty plans to erase a record whole and notes the items and tool uses it had.
-func (p *redactionPlan) empty(r *Record, items map[string]bool, uses *[]string) error {
+// empty plans to erase a record whole and notes the items, tool uses and texts it had.
+func (p *redactionPlan) empty(r *Record, n *named) error {
 	held, err := heldItems(r)
 	if err != nil {
 		return p.refuse(r.Seq, err.Error(), "")
 	}
 	for _, e := range held {
 		if e.ID() != "" {
-			items[e.ID()] = true
+			n.items[e.ID()] = true
 		}
-		*uses = append(*uses, e.UseIDs()...)
-		if text := strings.TrimSpace(e.Text()); text != "" {
-			p.texts = append(p.texts, text)
+		n.uses[p.meta.ID] = append(n.uses[p.meta.ID], e.UseIDs()...)
+		for _, text := range append(itemTexts(e), e.Text()) {
+			if text = strings.TrimSpace(text); text != "" && text != Erased {
+				n.texts = append(n.texts, text)
+			}
 		}
 	}
 	p.targets[r.Seq] = emptied(r, nil)
 	return nil
 }
 
-// repeats plans what holds the same items or speaks of the same tool uses.
-func (p *redactionPlan) repeats(items map[string]bool, uses []string) error {
+// repeats plans what holds the same items, speaks of the same tool uses, or says the same.
+func (p *redactionPlan) repeats(n *named, main bool) error {
+	uses := slices.Clone(n.uses[p.meta.ID])
+	for id := range p.shares {
+		uses = append(uses, n.uses[id]...)
+	}
 	written := p.written(uses)
+	begun := p.begunBy(n)
 	for i := range p.own {
 		r := &p.own[i]
 		if _, planned := p.targets[r.Seq]; planned || r.Payload == nil {
 			continue
 		}
+		again := false
 		switch r.Kind {
 		case KindItem, KindRewrite:
 			held, err := heldItems(r)
 			if err != nil {
 				return err
 			}
-			if slices.ContainsFunc(held, func(e transcript.Encoded) bool { return items[e.ID()] }) {
-				p.targets[r.Seq] = emptied(r, items)
+			ids := map[string]bool{}
+			for _, e := range held {
+				if n.items[e.ID()] || begun && n.tells(itemTexts(e)) {
+					ids[e.ID()] = true
+				}
+			}
+			if len(ids) > 0 {
+				p.targets[r.Seq] = emptied(r, ids)
 			}
 		case KindApprovalAsked, KindApprovalResolved, KindDecision, KindHookRan:
-			if !slices.ContainsFunc(uses, func(use string) bool { return mentions(r.Payload, use) }) {
-				continue
-			}
-			if p.open[r.Seq] {
-				return p.refuse(r.Seq, "it asks about a tool use of what is to be erased, and is open", "holdfast approvals list")
-			}
-			p.targets[r.Seq] = emptied(r, nil)
+			again = slices.ContainsFunc(uses, func(use string) bool { return mentions(r.Payload, use) })
 		case KindFileSaved:
-			if slices.Contains(uses, payloadText(r.Payload, "use_id")) || slices.Contains(written, payloadText(r.Payload, "digest")) {
-				p.targets[r.Seq] = emptied(r, nil)
+			again = slices.Contains(uses, payloadText(r.Payload, "use_id")) || slices.Contains(written, payloadText(r.Payload, "digest"))
+		case KindMetaChanged:
+			if n.tells(textsIn(r.Payload)) {
+				p.targets[r.Seq] = n.erasedFields(r.Payload)
 			}
-		case KindRunEvent:
-			if p.tells(r) {
-				p.targets[r.Seq] = emptied(r, nil)
+		case KindRunEvent, KindTaskChanged, KindWorkspaceEvent:
+			again = n.tells(textsIn(withoutStrategy(r)))
+		case KindOpened:
+			if n.tells(textsIn(r.Payload)) {
+				p.left = append(p.left, Leftover{p.meta.ID, r.Seq, r.Kind, whyOpened + ": delete the session to be rid of what it repeats"})
 			}
+		}
+		switch {
+		case !again:
+		case p.open[r.Seq] && main:
+			return p.refuse(r.Seq, "it asks about a tool use of what is to be erased, and is open", "holdfast approvals list")
+		case p.open[r.Seq]:
+			p.left = append(p.left, Leftover{p.meta.ID, r.Seq, r.Kind, whyOpen})
+		default:
+			p.targets[r.Seq] = emptied(r, nil)
 		}
 	}
 	return nil
+}
+
+// withoutStrategy is the payload of a run.event without the strategy: it was there before
+// anything was said.
+func withoutStrategy(r *Record) json.RawMessage {
+	if r.Kind != KindRunEvent {
+		return r.Payload
+	}
+	return fieldsOf(r.Payload, "input", "text", "message")
+}
+
+// begunBy reports whether a tool use that was named has begun the session.
+func (p *redactionPlan) begunBy(n *named) bool {
+	if len(p.own) == 0 || p.own[0].Kind != KindOpened {
+		return false
+	}
+	use := payloadText(p.own[0].Payload, "use")
+	return use != "" && slices.Contains(n.uses[payloadText(p.own[0].Payload, "caller")], use)
 }
 
 // written are the digests of what tool uses have put into files: what is saved of such a
@@ -232,17 +276,35 @@ func (p *redactionPlan) written(uses []string) []string {
 // telling is from how many bytes on a text within another one is no coincidence.
 const telling = 16
 
-// tells reports whether a run.event has the text of an item that was named.
-func (p *redactionPlan) tells(r *Record) bool {
-	for _, f := range []string{"input", "text", "message"} {
-		has := strings.TrimSpace(payloadText(r.Payload, f))
-		if slices.ContainsFunc(p.texts, func(text string) bool {
+// tells reports whether one of some texts has the text of what was named.
+func (n *named) tells(texts []string) bool {
+	for _, has := range texts {
+		has = strings.TrimSpace(has)
+		if slices.ContainsFunc(n.texts, func(text string) bool {
 			return has == text || len(text) >= telling && strings.Contains(has, text)
 		}) {
 			return true
 		}
 	}
 	return false
+}
+
+// erasedFields is an object without those of its texts that say what was named.
+func (n *named) erasedFields(payload json.RawMessage) json.RawMessage {
+	var fields map[string]any
+	if json.Unmarshal(payload, &fields) != nil {
+		return nil
+	}
+	for name, v := range fields {
+		if text, ok := v.(string); ok && n.tells([]string{text}) {
+			fields[name] = Erased
+		}
+	}
+	b, err := json.Marshal(fields)
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // masked plans every record in which the mask finds something.
@@ -252,7 +314,7 @@ func (p *redactionPlan) masked() {
 		if _, planned := p.targets[r.Seq]; planned || r.Payload == nil || r.Kind == KindRedacted || !p.hits(*r) {
 			continue
 		}
-		why := mayNotErase(r.Kind)
+		why := whyStays(r.Kind)
 		if p.open[r.Seq] {
 			why = whyOpen
 		}
@@ -288,26 +350,17 @@ func (p *redactionPlan) carry() {
 		if json.Unmarshal(r.Payload, &w) != nil {
 			continue
 		}
+		instead := mapOf(w.Instead)
 		for _, was := range w.Seqs {
 			if _, planned := p.targets[was]; planned {
 				continue
 			}
 			p.carried[was] = true
-			p.targets[was] = nil
+			p.targets[was] = instead[was]
 			if of := p.record(was); of != nil {
 				p.targets[was] = of.Payload
 			}
 		}
 		p.targets[seq] = nil
 	}
-}
-
-// order lists the seqs of what is erased.
-func (p *redactionPlan) order() []int64 {
-	seqs := make([]int64, 0, len(p.targets))
-	for seq := range p.targets {
-		seqs = append(seqs, seq)
-	}
-	slices.Sort(seqs)
-	return seqs
 }

@@ -173,15 +173,16 @@ func TestRedactSeqs(t *testing.T) {
 		secretive(t, s, "s")
 		fork := must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "fork", At: "a2"}))(t)
 		did := must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{4, 2}}))(t)
-		var got []int64
+		var got []string
 		for _, e := range did.Erased {
-			got = append(got, e.Record.Seq)
+			got = append(got, fmt.Sprint(e.Session, e.Record.Seq))
 		}
-		if fmt.Sprint(got) != "[2 4 5 6 7]" { // with what was asked and decided about the use
-			t.Errorf("erased %v", got)
+		// With what was asked and decided about the use, and the prompt that the fork's list repeats.
+		if fmt.Sprint(got) != "[s2 s4 s5 s6 s7 fork13]" || len(did.Left) != 0 {
+			t.Errorf("erased %v, left %+v", got, did.Left)
 		}
-		if len(did.Left) != 1 || did.Left[0].Session != fork || did.Left[0].Kind != session.KindOpened {
-			t.Errorf("left %+v", did.Left)
+		if m := must(s.Get(t.Context(), fork))(t); m.FirstPrompt != session.Erased {
+			t.Errorf("the fork's list shows %+v", m)
 		}
 		for _, id := range []string{"s", fork} {
 			items := must(s.Load(t.Context(), id, nil))(t).Items
@@ -296,7 +297,6 @@ func TestRedactRefuses(t *testing.T) {
 		{"s", 99, "there is none of this number"},
 		{"s", 0, "there is none of this number"},
 		{"s", -4, "there is none of this number"},
-		{fork, 2, "it belongs to session s"},
 		{"open", 4, "the question is open"},
 		{"open", 3, "it asks about a tool use of what is to be erased, and is open"},
 	} {
@@ -321,15 +321,17 @@ func TestRedactRefuses(t *testing.T) {
 	_, err = s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{2}})
 	wantErr(t, err, session.ErrBusy)
 	l.Close()
-	// What a mask finds in a parent's records is told, not erased.
+	// A fork reaches what it shows of its parent.
 	did := must(s.Redact(t.Context(), fork, session.RedactOptions{Mask: mask(t)}))(t)
-	if len(did.Left) != 10 || did.Left[0].Session != "s" || did.Left[9].Kind != session.KindOpened {
-		t.Errorf("%+v", did.Left)
+	if len(did.Left) != 0 || len(did.Erased) != 10 || did.Erased[0].Session != fork || did.Erased[1].Session != "s" {
+		t.Errorf("left %+v, erased %+v", did.Left, did.Erased)
 	}
-	if m := must(s.Get(t.Context(), fork))(t); strings.Contains(m.FirstPrompt+m.Title, private) {
-		t.Errorf("the list still shows %+v", m)
+	for _, id := range []string{fork, "s"} {
+		if all := everything(t, s, id); strings.Contains(all, private) {
+			t.Errorf("%s still has it: %s", id, all)
+		}
+		sound(t, s, id)
 	}
-	sound(t, s, fork)
 }
 
 // lazy is a store in which erasing fails until it is told to work.

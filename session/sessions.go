@@ -20,6 +20,9 @@ type Options struct {
 
 	// Witness is told of every append, before it returns; nil: nobody is.
 	Witness Witness
+
+	// Copies keep text of sessions beside the store.
+	Copies []CopyHolder
 }
 
 // Sessions is the set of sessions in one store, with the operations of the
@@ -95,7 +98,7 @@ func (s *Sessions) create(ctx context.Context, o Opened, more ...Draft) (*Log, e
 	}
 	o.Format, o.Base = FormatVersion, nil
 	o.Created = o.Created.UTC().Truncate(time.Millisecond)
-	opened, err := NewDraft(KindOpened, o)
+	opened, err := openedDrafts(o)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +115,7 @@ func (s *Sessions) create(ctx context.Context, o Opened, more ...Draft) (*Log, e
 		}
 		return nil, err
 	}
-	_, err = l.append(ctx, append([]Draft{opened}, more...)) // nobody else knows the log yet
+	_, err = l.append(ctx, append(opened, more...)) // nobody else knows the log yet
 	if err != nil {
 		_ = l.release() // err says more
 		return nil, err
@@ -207,5 +210,13 @@ func (s *Sessions) Delete(ctx context.Context, id string) error {
 	if err := s.witnessDelete(ctx, id); err != nil {
 		return err
 	}
-	return d.Delete(ctx, id)
+	// Before, since a copy may need the log to know what is the session's, and after, since
+	// whoever indexes may have met it meanwhile.
+	if err := s.forget(ctx, id, s.Records(ctx, id, Range{})); err != nil {
+		return err
+	}
+	if err := d.Delete(ctx, id); err != nil {
+		return err
+	}
+	return s.forget(ctx, id, nil)
 }

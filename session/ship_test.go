@@ -122,7 +122,7 @@ func TestShip(t *testing.T) {
 			from, to := stores(t)
 			s := session.New(from, nil)
 			write(t, s, "a", "one", "two")
-			if r := ship(t, from, to, "a"); !r.Created || r.Records != 3 || r.Bytes == 0 {
+			if r := ship(t, from, to, "a"); !r.Created || r.Records != 4 || r.Bytes == 0 {
 				t.Fatalf("the first time: %+v", r)
 			}
 			sameLogs(t, from, to, "a")

@@ -231,7 +231,7 @@ func TestForkNeverWaits(t *testing.T) {
 			if r.Waiting || len(r.State.Asked)+len(r.State.Answered)+len(r.State.Policy) != 0 || r.Log.Meta().Questions != 0 || r.State.Mode != "plan" {
 				t.Errorf("%+v", r.State)
 			}
-			if got := kinds(t, r.Log, int(r.Log.Head()-before.Head)); got != "session.opened item" {
+			if got := kinds(t, r.Log, int(r.Log.Head()-before.Head)); got != "session.opened meta.changed item" {
 				t.Errorf("the fork holds %q", got)
 			}
 			if it := must(r.Transcript.Last().Decode())(t); it.Parts[0].(transcript.ToolResult).Text() != transcript.NotRun {

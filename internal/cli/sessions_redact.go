@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,13 +26,15 @@ type redactCmd struct {
 }
 
 type redactDoc struct {
-	Session string      `json:"session"`
-	DryRun  bool        `json:"dry_run,omitempty"`
-	Erased  []erasedDoc `json:"erased"`
-	Left    []leftDoc   `json:"left,omitempty"`
+	Session string             `json:"session"`
+	DryRun  bool               `json:"dry_run,omitempty"`
+	Erased  []erasedDoc        `json:"erased"`
+	Copies  []session.HeldCopy `json:"copies,omitempty"`
+	Left    []leftDoc          `json:"left,omitempty"`
 }
 
 type erasedDoc struct {
+	Session string          `json:"session"`
 	Seq     int64           `json:"seq"`
 	Kind    session.Kind    `json:"kind"`
 	Instead json.RawMessage `json:"instead,omitempty"`
@@ -39,9 +42,19 @@ type erasedDoc struct {
 
 type leftDoc struct {
 	Session string       `json:"session"`
-	Seq     int64        `json:"seq"`
-	Kind    session.Kind `json:"kind"`
+	Seq     int64        `json:"seq,omitempty"`
+	Kind    session.Kind `json:"kind,omitempty"`
 	Why     string       `json:"why"`
+}
+
+// Help says more than one line.
+func (c *redactCmd) Help() string {
+	return `--match and --secrets look at all that shares or repeats the session's text: what it was forked
+from, its forks, who works for its run, long outputs, the index. What is left is told with the reason.
+When it is cut short, the same command does the rest. docs/erasure.md has the list of places.
+
+  holdfast sessions redact --match 'rose ?bud' --dry-run SESSION
+  holdfast sessions redact --seq 12-14 SESSION`
 }
 
 func (c *redactCmd) run(ctx context.Context, p *Program) error {
@@ -49,31 +62,59 @@ func (c *redactCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		if !c.DryRun && !c.Yes && p.wouldNotAsk() {
-			return usage("erasing is for good and nobody is there to confirm it",
-				"holdfast sessions redact --dry-run … "+quoteArg(m.ID)+" shows what would be erased, --yes erases it")
-		}
-		dry := o
-		dry.DryRun = true
-		plan, err := s.Redact(ctx, m.ID, dry)
-		if err != nil {
+	s, closeStore, err := p.openWith(ctx, c.Store, opening{mirror: true})
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	m, err := redactable(ctx, s, c.Session)
+	if err != nil {
+		return err
+	}
+	return c.redact(ctx, p, s, m, o)
+}
+
+// redactable finds a session that has something to erase: also in the trash, and, by its
+// whole id, a deleted one that forks still show.
+func redactable(ctx context.Context, s *session.Sessions, name string) (session.Meta, error) {
+	m, err := s.Find(ctx, name)
+	if !errors.Is(err, session.ErrNotFound) {
+		return m, err
+	}
+	if trashed, gone := s.FindTrashed(ctx, name); gone == nil {
+		return trashed, nil
+	}
+	page, lost := s.List(ctx, session.Query{ID: name})
+	if lost == nil && len(page.Sessions) == 1 {
+		return page.Sessions[0], nil
+	}
+	return m, err
+}
+
+func (c *redactCmd) redact(ctx context.Context, p *Program, s *session.Sessions, m session.Meta, o session.RedactOptions) error {
+	if !c.DryRun && !c.Yes && p.wouldNotAsk() {
+		return usage("erasing is for good and nobody is there to confirm it",
+			"holdfast sessions redact --dry-run … "+quoteArg(m.ID)+" shows what would be erased, --yes erases it")
+	}
+	dry := o
+	dry.DryRun = true
+	plan, err := s.Redact(ctx, m.ID, dry)
+	if err != nil {
+		return err
+	}
+	if c.DryRun {
+		return c.tell(p, m.ID, plan, "would be erased")
+	}
+	if !c.Yes && len(plan.Erased)+len(plan.Copies) > 0 {
+		if err := c.confirm(ctx, p, m, plan); err != nil {
 			return err
 		}
-		if c.DryRun {
-			return c.tell(p, m.ID, plan, "would be erased")
-		}
-		if !c.Yes && len(plan.Erased) > 0 {
-			if err := c.confirm(ctx, p, m, plan); err != nil {
-				return err
-			}
-		}
-		did, err := s.Redact(ctx, m.ID, o)
-		if err != nil {
-			return err
-		}
-		return c.tell(p, m.ID, did, "erased")
-	})
+	}
+	did, err := s.Redact(ctx, m.ID, o)
+	if err != nil {
+		return err
+	}
+	return c.tell(p, m.ID, did, "erased")
 }
 
 // options says what is to be erased.
@@ -184,21 +225,49 @@ func (c *redactCmd) confirm(ctx context.Context, p *Program, m session.Meta, pla
 	}
 	defer a.close()
 	a.out.line("session %s  %s", shown(m.ID), shown(fit(orElse(m.Title, m.FirstPrompt), 60)))
-	for _, e := range plan.Erased {
-		a.out.line("%s", c.row(e))
-	}
-	ok, err := a.yes(ctx, fmt.Sprintf("erase %s for good?", c.amount(len(plan.Erased))))
+	c.rows(m.ID, plan, a.out.line)
+	ok, err := a.yes(ctx, fmt.Sprintf("erase %s for good?", c.amount(plan)))
 	if err != nil || ok {
 		return err
 	}
 	return usage("nothing was erased", "")
 }
 
-func (c *redactCmd) amount(n int) string {
-	if len(c.Seq) > 0 {
-		return count(n, "record")
+func (c *redactCmd) amount(r *session.Redaction) string {
+	text := count(len(r.Erased), "record")
+	if n := removed(r); n > 0 {
+		text += " and " + count(n, "file")
 	}
-	return "this in " + count(n, "record")
+	if len(c.Seq) > 0 {
+		return text
+	}
+	return "this in " + text
+}
+
+// removed counts the copies that go.
+func removed(r *session.Redaction) (n int) {
+	for _, h := range r.Copies {
+		if h.Stays == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// rows shows what goes, one place a line, that of other sessions below their ids.
+func (c *redactCmd) rows(id string, r *session.Redaction, line func(string, ...any)) {
+	for _, e := range r.Erased {
+		if e.Session != id {
+			id = e.Session
+			line("session %s", shown(id))
+		}
+		line("%s", c.row(e))
+	}
+	for _, h := range r.Copies {
+		if h.Stays == "" {
+			line("%7s  %s", h.What, shown(h.Place))
+		}
+	}
 }
 
 // row is one record for a person: what will be gone or, of a secret, what stays.
@@ -228,22 +297,34 @@ func (c *redactCmd) tell(p *Program, id string, r *session.Redaction, what strin
 	if c.JSON {
 		d := redactDoc{Session: id, DryRun: c.DryRun, Erased: []erasedDoc{}}
 		for _, e := range r.Erased {
-			d.Erased = append(d.Erased, erasedDoc{e.Record.Seq, e.Record.Kind, e.Instead})
+			d.Erased = append(d.Erased, erasedDoc{e.Session, e.Record.Seq, e.Record.Kind, e.Instead})
 		}
+		d.Copies = r.Copies
 		for _, l := range r.Left {
 			d.Left = append(d.Left, leftDoc(l))
 		}
 		return p.out.json(d, false)
 	}
-	for _, e := range r.Erased {
-		if c.DryRun || c.Yes {
-			p.out.line("%s", c.row(e))
+	if c.DryRun || c.Yes {
+		c.rows(id, r, p.out.line)
+	}
+	text := count(len(r.Erased), "record")
+	if n := removed(r); n > 0 {
+		text += " and " + count(n, "file")
+	}
+	p.err.line("session %s: %s %s", shown(id), text, what)
+	for _, h := range r.Copies {
+		if h.Stays != "" {
+			p.warn("session %s: %s %s stays: %s", h.Session, h.What, h.Place, h.Stays)
 		}
 	}
-	p.err.line("session %s: %s %s", shown(id), count(len(r.Erased), "record"), what)
 	for _, l := range r.Left {
 		if len(c.Seq) > 0 && l.Session == id { // within a range
 			p.err.line("record %d (%s) stays: %s", l.Seq, l.Kind, l.Why)
+			continue
+		}
+		if l.Seq == 0 {
+			p.warn("session %s: %s", l.Session, l.Why)
 			continue
 		}
 		p.warn("session %s, record %d (%s) has it and keeps it: %s", l.Session, l.Seq, l.Kind, l.Why)

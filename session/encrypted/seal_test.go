@@ -162,7 +162,7 @@ func TestTampered(t *testing.T) {
 				}
 			}
 			e, ok := errors.AsType[*session.Error](fault)
-			if !ok || !errors.Is(fault, session.ErrCorrupt) || e.Seq != seq || read != 2 {
+			if !ok || !errors.Is(fault, session.ErrCorrupt) || e.Seq != seq || read != 3 {
 				t.Errorf("%s at %d: %v, and %d others were read", name, seq, fault, read)
 			}
 		}
@@ -240,7 +240,7 @@ func TestRecipients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := records(t, open(t, inner, colleague), "a"); len(got) != 3 {
+	if got := records(t, open(t, inner, colleague), "a"); len(got) != 4 {
 		t.Errorf("the other recipient reads %d records", len(got))
 	}
 	words, err := passphrase("correct horse", 10)
@@ -285,7 +285,7 @@ func TestKeys(t *testing.T) {
 			}
 			s := open(t, inner, k)
 			write(t, s, fmt.Sprint(i), "p")
-			if got := records(t, s, "0"); len(got) != 3 {
+			if got := records(t, s, "0"); len(got) != 4 {
 				t.Errorf("%s: %d records", name, len(got))
 			}
 			_ = s.Close()

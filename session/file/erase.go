@@ -27,11 +27,54 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 		return err
 	}
 	defer s.release(h)
-	if err := h.enter(ctx, false); err != nil {
+	switch err := h.enter(ctx, false); {
+	case errors.Is(err, fs.ErrNotExist):
+		return explain("erase", id, s.eraseDeleted(ctx, id, seqs))
+	case err != nil:
 		return explain("erase", id, err)
 	}
 	defer h.leave()
 	return explain("erase", id, h.erase(epoch, seqs))
+}
+
+// eraseDeleted erases in what is kept of a deleted session for its forks. Nobody writes
+// to it, so there is no lease.
+func (s *Store) eraseDeleted(ctx context.Context, id string, seqs []int64) error {
+	release, err := s.lockNames(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	name := deletedPrefix + id
+	d, err := openDir(s.root, name)
+	if err != nil {
+		return err
+	}
+	h := &handle{s: s, id: name, dir: d}
+	defer h.closeFiles()
+	if h.mark, err = s.markOf(id, name); err != nil {
+		return err
+	}
+	if h.log, err = s.disk.open(d, logName, os.O_RDWR); err != nil {
+		return err
+	}
+	gone, err := h.own(seqs)
+	if err != nil {
+		return err
+	}
+	return h.rewrite(gone)
+}
+
+// own checks that the session has records of its own of these seqs.
+func (h *handle) own(seqs []int64) (map[int64]bool, error) {
+	gone := map[int64]bool{}
+	for _, seq := range seqs {
+		if seq <= h.mark.Meta.ParentSeq || seq > h.mark.Meta.Head {
+			return nil, &session.Error{Op: "erase", Session: h.id, Seq: seq, Err: session.ErrInvalid, Detail: "the session has no such record of its own"}
+		}
+		gone[seq] = true
+	}
+	return gone, nil
 }
 
 func (h *handle) erase(epoch int64, seqs []int64) error {
@@ -47,12 +90,9 @@ func (h *handle) erase(epoch int64, seqs []int64) error {
 	if h.corrupt != 0 {
 		return corrupt("erase", h.id, h.corrupt, h.detail)
 	}
-	gone := map[int64]bool{}
-	for _, seq := range seqs {
-		if seq <= h.mark.Meta.ParentSeq || seq > h.mark.Meta.Head {
-			return &session.Error{Op: "erase", Session: h.id, Seq: seq, Err: session.ErrInvalid, Detail: "the session has no such record of its own"}
-		}
-		gone[seq] = true
+	gone, err := h.own(seqs)
+	if err != nil {
+		return err
 	}
 	if err := h.sync(); err != nil { // the record that says what is erased, above all
 		return h.poison(err)

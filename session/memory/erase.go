@@ -18,8 +18,9 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 	defer s.mu.Unlock()
 	l := s.logs[id]
 	switch {
-	case l == nil || !l.exists || l.meta.Deleted:
+	case l == nil || !l.exists:
 		return fail("erase", id, 0, session.ErrNotFound)
+	case l.meta.Deleted: // nobody writes to it
 	case l.epoch != epoch || l.lease == nil:
 		return fail("erase", id, 0, session.ErrFenced)
 	}

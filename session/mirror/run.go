@@ -273,6 +273,13 @@ func (s *Store) erase(ctx context.Context, id string, seqs []int64) error {
 	if !ok {
 		return &session.Error{Op: "erase", Session: id, Err: session.ErrUnsupported, Detail: "the secondary cannot erase"}
 	}
+	there, err := s.find(ctx, s.secondary, id)
+	if err != nil || there == nil {
+		return err
+	}
+	if there.Deleted { // what its forks show
+		return e.Erase(ctx, id, 0, seqs)
+	}
 	l, err := session.New(s.secondary, nil).Open(ctx, id, &session.OpenOptions{Trashed: true})
 	if errors.Is(err, session.ErrNotFound) {
 		return nil

@@ -14,17 +14,19 @@ import (
 func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	seqs = slices.Compact(slices.Sorted(slices.Values(seqs)))
 	return s.transact(ctx, "erase", id, func(t *tx) error {
-		var num, below, head, now int64
-		found, err := t.row([]any{&num, &below, &head, &now},
-			"SELECT num, parent_seq, head, epoch FROM sessions WHERE id = ? AND deleted = 0 FOR UPDATE", []byte(id))
+		var num, below, head, now, deleted int64
+		found, err := t.row([]any{&num, &below, &head, &now, &deleted},
+			"SELECT num, parent_seq, head, epoch, deleted FROM sessions WHERE id = ? FOR UPDATE", []byte(id))
 		if err != nil {
 			return err
 		}
 		if !found {
 			return rows.NotFound("erase", id)
 		}
-		if err := checkEpoch("erase", id, epoch, now); err != nil {
-			return err
+		if deleted == 0 { // nobody writes to what is deleted
+			if err := checkEpoch("erase", id, epoch, now); err != nil {
+				return err
+			}
 		}
 		for _, seq := range seqs { // before anything is changed
 			if seq <= below || seq > head {

@@ -14,10 +14,14 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 	var h *handle
 	err := s.with(ctx, "erase", id, func(it *handle) error {
 		h = it
+		if h.root != nil && h.st.deleted() { // it may have gone with its last fork
+			h.root = nil
+		}
 		return h.commit(ctx, func(st *state) (*draft, error) {
 			switch {
-			case st.Meta == nil || st.Meta.Deleted:
+			case st.Meta == nil:
 				return nil, session.ErrNotFound
+			case st.Meta.Deleted: // nobody writes to it
 			case st.Lease == nil || st.Epoch != epoch:
 				return nil, session.ErrFenced
 			}

@@ -41,14 +41,15 @@ func (s *Store) lockWords(ctx context.Context, tx pgx.Tx, id string) error {
 }
 
 func erase(ctx context.Context, tx pgx.Tx, id string, epoch int64, seqs []int64) error {
-	var num, below, head, now int64
-	err := tx.QueryRow(ctx, `SELECT num, parent_seq, head, epoch FROM sessions WHERE id = $1 AND deleted = 0 FOR NO KEY UPDATE`,
-		[]byte(id)).Scan(&num, &below, &head, &now)
+	var num, below, head, now, deleted int64
+	err := tx.QueryRow(ctx, `SELECT num, parent_seq, head, epoch, deleted FROM sessions WHERE id = $1 FOR NO KEY UPDATE`,
+		[]byte(id)).Scan(&num, &below, &head, &now, &deleted)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return rows.NotFound("erase", id)
 	case err != nil:
 		return err
+	case deleted != 0: // nobody writes to it
 	case now == 0:
 		return rows.Fenced("erase", id, "the lease was given back")
 	case now != epoch:

@@ -102,6 +102,19 @@ func testEraseFork(e *env) {
 			e.Fatal(err)
 		}
 		same(e, "deleted parent", e.read(e.store, "s", session.Range{Until: base.Seq}), erased(w.all[:base.Seq], 3))
+		// What forks show of it can still be erased. Nobody writes to it, so there is no lease.
+		if err := er.Erase(e.ctx(), "s", 0, []int64{2}); err != nil {
+			e.Fatalf("erase in a deleted parent: %v", err)
+		}
+		same(e, "deleted parent, erased since", e.read(e.store, "s", session.Range{Until: base.Seq}), erased(w.all[:base.Seq], 2, 3))
+		want(e, "erase of what the deleted parent has no more", er.Erase(e.ctx(), "s", 0, []int64{w.seq + 7}), session.ErrInvalid)
+		if e.caps.Reopen != nil {
+			same(e, "opened again", e.read(e.caps.Reopen(e, e.store), "s", session.Range{Until: base.Seq}), erased(w.all[:base.Seq], 2, 3))
+		}
+		if err := d.Delete(e.ctx(), "fork"); err != nil {
+			e.Fatal(err)
+		}
+		want(e, "erase of what went with its last fork", er.Erase(e.ctx(), "s", 0, []int64{2}), session.ErrNotFound)
 	}
 }
 

@@ -253,7 +253,7 @@ func (b *Board) read(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for rec, err := range b.sessions.Records(ctx, b.id, session.Range{After: b.seq, Until: m.Head}) {
+	for rec, err := range b.sessions.Effective(ctx, b.id, session.Range{After: b.seq, Until: m.Head}) {
 		if err != nil {
 			return 0, err
 		}

@@ -1,9 +1,9 @@
 -- erase: epoch, seqs
 local was = redis.call('HMGET', SESSION, 'head', 'deleted', 'parent_seq')
-if not was[1] or was[2] then
+if not was[1] then
   return {'missing'}
 end
-local refused = fenced(ARGV[3])
+local refused = not was[2] and fenced(ARGV[3]) -- nobody writes to what is deleted
 if refused then
   return refused
 end

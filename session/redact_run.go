@@ -1,0 +1,326 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+)
+
+// redaction is one redaction of a session and of what repeats it.
+//
+//	relatives ─► a plan each ─► [dry run: told]
+//	others ─► copies ─► the session itself ─► deleted parents ─► copies once more
+//
+// What was planned is erased in this order, so that the session keeps what is looked for
+// until all else is done: doing it again after a crash does the rest.
+type redaction struct {
+	s    *Sessions
+	o    RedactOptions
+	meta Meta
+	log  *Log // nil in a dry run, and of a deleted session
+
+	named named
+	plans []*redactionPlan // of the session first
+	found *Redaction
+	held  []*Erasing // what the copies are told, one of each relative
+}
+
+// named is what was named by seqs, for finding what repeats it.
+type named struct {
+	items map[string]bool
+	uses  map[string][]string // by session
+	texts []string
+}
+
+func (n *named) some() bool { return len(n.items) > 0 || len(n.uses) > 0 || len(n.texts) > 0 }
+
+// plan decides what is erased, and fills found.
+func (r *redaction) plan(ctx context.Context) error {
+	relatives, err := r.s.relatives(ctx, r.meta)
+	if err != nil {
+		return err
+	}
+	seqs, err := r.seqs(ctx)
+	if err != nil {
+		return err
+	}
+	r.named = named{items: map[string]bool{}, uses: map[string][]string{}}
+	for _, m := range relatives { // what is named first: what repeats it is found by that
+		if len(seqs[m.ID]) == 0 {
+			continue
+		}
+		p, err := r.read(ctx, m, seqs[m.ID])
+		if err == nil {
+			err = p.whole(&r.named)
+		}
+		if err != nil {
+			return err
+		}
+		r.plans = append(r.plans, p)
+	}
+	for _, m := range relatives {
+		i := slices.IndexFunc(r.plans, func(p *redactionPlan) bool { return p.meta.ID == m.ID })
+		if i < 0 {
+			p, err := r.read(ctx, m, nil)
+			switch {
+			case m.ID != r.meta.ID && (errors.Is(err, ErrCorrupt) || errors.Is(err, ErrSealed) || errors.Is(err, ErrNotFound)):
+				r.found.Left = append(r.found.Left, Leftover{m.ID, 0, "", "it cannot be read: " + err.Error()})
+				continue
+			case err != nil:
+				return err
+			}
+			i, r.plans = len(r.plans), append(r.plans, p)
+		}
+		if err := r.plans[i].decide(&r.named, m.ID == r.meta.ID); err != nil {
+			return err
+		}
+	}
+	return r.tell(ctx, relatives)
+}
+
+// seqs are the seqs that were named, by the session that has them: a fork shows those of
+// its parents, too.
+func (r *redaction) seqs(ctx context.Context) (map[string][]int64, error) {
+	if len(r.o.Seqs) == 0 {
+		return nil, nil
+	}
+	of := map[string][]int64{}
+	rest := slices.Clone(r.o.Seqs)
+	for seg, err := range r.s.ancestors(ctx, r.meta, 0) {
+		if err != nil {
+			return nil, err
+		}
+		rest = slices.DeleteFunc(rest, func(seq int64) bool {
+			its := seq >= seg.first && seq <= seg.last
+			if its {
+				of[seg.id] = append(of[seg.id], seq)
+			}
+			return its
+		})
+	}
+	if len(rest) > 0 {
+		of[r.meta.ID] = rest
+	}
+	return of, nil
+}
+
+// read begins a plan.
+func (r *redaction) read(ctx context.Context, m Meta, seqs []int64) (*redactionPlan, error) {
+	o := r.o
+	o.Seqs = seqs
+	return r.s.readPlan(ctx, m, o)
+}
+
+// tell settles what each plan can do, and says so in found.
+func (r *redaction) tell(ctx context.Context, relatives []Meta) error {
+	slices.SortStableFunc(r.plans, func(a, b *redactionPlan) int { return rank(relatives, a) - rank(relatives, b) })
+	for _, p := range r.plans {
+		if p.meta.ID == r.meta.ID || p.meta.Deleted || !p.some() {
+			continue
+		}
+		held, err := r.s.holds(ctx, p.meta.ID)
+		if err != nil {
+			return err
+		}
+		if held != nil {
+			p.busy = "it is open in " + held.Holder.String() + ": redact again when it has ended"
+		}
+	}
+	r.above()
+	for _, p := range r.plans {
+		r.found.Left = append(r.found.Left, p.left...)
+		if p.busy != "" {
+			for _, e := range p.erasures() {
+				r.found.Left = append(r.found.Left, Leftover{e.Session, e.Record.Seq, e.Record.Kind, p.busy})
+			}
+			continue
+		}
+		r.found.Erased = append(r.found.Erased, p.erasures()...)
+		if err := r.find(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rank(relatives []Meta, p *redactionPlan) int {
+	return slices.IndexFunc(relatives, func(m Meta) bool { return m.ID == p.meta.ID })
+}
+
+// above has every fork say what is erased in its deleted parents: no log of theirs can.
+func (r *redaction) above() {
+	for _, dead := range r.plans {
+		if !dead.meta.Deleted || len(dead.targets) == 0 {
+			continue
+		}
+		for _, p := range r.plans {
+			if last := p.shares[dead.meta.ID]; last > 0 && p.busy != "" && slices.Min(dead.order()) <= last {
+				dead.busy = "session " + p.meta.ID + " shows it: " + p.busy
+			}
+		}
+		if dead.busy != "" {
+			continue
+		}
+		for _, p := range r.plans {
+			if !p.meta.Deleted {
+				p.over(dead)
+			}
+		}
+	}
+}
+
+// over takes in what is erased in a deleted parent.
+func (p *redactionPlan) over(dead *redactionPlan) {
+	for seq, instead := range dead.targets {
+		if seq > p.shares[dead.meta.ID] {
+			continue
+		}
+		if was, ok := p.known[seq]; !ok || string(was) != string(instead) {
+			p.targets[seq] = instead
+		}
+	}
+}
+
+// find asks the copies what they keep of a session.
+func (r *redaction) find(ctx context.Context, p *redactionPlan) error {
+	if len(r.s.opt.Copies) == 0 {
+		return nil
+	}
+	e := &Erasing{Session: p.meta.ID, Mask: r.o.Mask, Uses: r.named.uses[p.meta.ID], Records: p.own, Changed: len(p.targets) > 0}
+	n := len(r.found.Copies)
+	for _, c := range r.s.opt.Copies {
+		list, err := c.Find(ctx, e)
+		if err != nil {
+			return err
+		}
+		r.found.Copies = append(r.found.Copies, list...)
+	}
+	if n == len(r.found.Copies) {
+		e.Records = nil // nothing is found by them
+	}
+	r.held = append(r.held, e)
+	return nil
+}
+
+func (r *redaction) eraseCopies(ctx context.Context) error {
+	for _, e := range r.held {
+		for _, c := range r.s.opt.Copies {
+			if err := c.Erase(ctx, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// carryOut erases what was planned.
+func (r *redaction) carryOut(ctx context.Context) error {
+	var own *redactionPlan
+	for _, p := range r.plans {
+		switch {
+		case p.meta.ID == r.meta.ID:
+			own = p
+		case p.busy != "" || p.meta.Deleted || !p.some():
+		default:
+			if err := r.other(ctx, p); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.eraseCopies(ctx); err != nil {
+		return err
+	}
+	if r.log != nil {
+		if err := r.log.redact(ctx, own); err != nil {
+			return err
+		}
+	}
+	for _, p := range r.plans {
+		if !p.meta.Deleted || p.busy != "" || len(p.targets) == 0 {
+			continue
+		}
+		// Nobody can write there, so there is no lease.
+		if err := r.s.erase(ctx, p.meta.ID, 0, p.order()); err != nil {
+			return err
+		}
+	}
+	return r.eraseCopies(ctx)
+}
+
+// other redacts a relative. What it has become since it was looked at is planned anew.
+func (r *redaction) other(ctx context.Context, p *redactionPlan) error {
+	l, err := r.s.Open(ctx, p.meta.ID, &OpenOptions{Trashed: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.Close() }() // everything is durable
+	if now := l.Meta(); now.Head != p.meta.Head {
+		again, err := r.read(ctx, now, p.o.Seqs)
+		if err == nil {
+			err = again.whole(&named{items: map[string]bool{}, uses: map[string][]string{}})
+		}
+		if err == nil {
+			err = again.decide(&r.named, false)
+		}
+		if err != nil {
+			return err
+		}
+		for _, dead := range r.plans {
+			if dead.meta.Deleted && dead.busy == "" {
+				again.over(dead)
+			}
+		}
+		p = again
+	}
+	return l.redact(ctx, p)
+}
+
+// redact appends what a plan says, and erases.
+func (l *Log) redact(ctx context.Context, p *redactionPlan) error {
+	d, needed, err := p.draft()
+	if err != nil {
+		return err
+	}
+	if needed {
+		// At the head that was planned for: what came since may repeat the content.
+		if _, err := l.AppendAt(ctx, p.meta.Head, d); err != nil {
+			return err
+		}
+	}
+	seqs := slices.Clone(p.unfinished)
+	for seq := range p.targets {
+		if seq > p.meta.ParentSeq {
+			seqs = append(seqs, seq)
+		}
+	}
+	if len(seqs) == 0 {
+		return nil
+	}
+	slices.Sort(seqs)
+	return l.erase(ctx, slices.Compact(seqs))
+}
+
+// some reports whether there is anything to do.
+func (p *redactionPlan) some() bool {
+	if len(p.targets) > 0 || len(p.unfinished) > 0 {
+		return true
+	}
+	_, needed, err := p.draft()
+	return needed || err != nil
+}
+
+// order lists the seqs of what is erased.
+func (p *redactionPlan) order() []int64 {
+	return slices.Sorted(maps.Keys(p.targets))
+}
+
+// mapOf is what an earlier redacted record says is read instead.
+func mapOf(list []Instead) map[int64]json.RawMessage {
+	of := map[int64]json.RawMessage{}
+	for _, i := range list {
+		of[i.Seq] = i.Payload
+	}
+	return of
+}

@@ -1,0 +1,129 @@
+package session
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// KindText says what the records of a kind hold of a session's text, and what erasing
+// does with them.
+type KindText struct {
+	Holds string   // the fields that hold text, "" when none does
+	Needs []string // the fields that stay as they are, since the session goes on by them
+	// Whole is why a record of this kind is not erased whole when somebody names it, and
+	// Stays is why a mask does not change it either; "" when it can be erased.
+	Whole, Stays string
+}
+
+const (
+	whyOpened    = "the first record says what the session is"
+	whyStructure = "it says how far the work had come, and has none of its content"
+	whyPolicy    = "what may happen follows from it"
+	whyElsewhere = "what runs elsewhere is found by it"
+)
+
+// KindTexts is the register of the records that hold text of a session: erasing a kind
+// that is not in it is refused, and a test fails when one of [Kinds] is missing.
+// docs/erasure.md lists it for people.
+func KindTexts() map[Kind]KindText {
+	return map[Kind]KindText{
+		KindOpened:           {Holds: "folders, branch, model; title, summary, tag and first prompt in logs of older versions", Whole: whyOpened, Stays: whyOpened},
+		KindItem:             {Holds: "all of it"},
+		KindTurnOpened:       {Holds: "cwd", Needs: []string{"turn"}, Whole: whyStructure},
+		KindTurnClosed:       {Holds: "error", Needs: []string{"turn", "reason", "cost_usd"}, Whole: whyStructure},
+		KindToolStarted:      {Holds: "tool", Needs: []string{"use_id"}, Whole: whyStructure},
+		KindToolFinished:     {Holds: "paths", Needs: []string{"use_id", "is_error", "ms", "exit_code", "outcome"}, Whole: whyStructure},
+		KindApprovalAsked:    {Holds: "requests, why", Needs: []string{"id", "use_id"}},
+		KindApprovalResolved: {Holds: "message, input", Needs: []string{"id", "decision"}},
+		KindDecision:         {Holds: "requests, input", Needs: []string{"use_id"}},
+		KindPolicyChanged:    {Holds: "rules and patterns", Whole: whyPolicy, Stays: whyPolicy},
+		KindHookRan:          {Holds: "reason, message, context", Needs: []string{"use_id"}},
+		KindRewrite:          {Holds: "items, notes", Needs: []string{"cut", "messages"}},
+		KindMetaChanged:      {Holds: "title, summary, tag, first prompt, folders"},
+		KindVendorMapped:     {Holds: "reason, file", Needs: []string{"vendor", "session", "generation", "workspace", "workspace_id", "format"}, Whole: whyElsewhere},
+		KindWorkspaceEvent:   {Holds: "reason, stderr", Needs: []string{"event", "workspace", "workspace_id", "vendor", "session", "oom"}, Whole: whyElsewhere},
+		KindTaskChanged:      {Holds: "subject, description, active_form", Needs: []string{"by"}},
+		KindFileSaved:        {Holds: "data, path"},
+		KindRedacted:         {Holds: "instead, listed, reason"},
+		KindRunEvent:         {Holds: "input, text, message, strategy", Needs: runNeeds()},
+	}
+}
+
+// whyWhole says why records of a kind may not be erased whole, or "".
+func whyWhole(k Kind) string {
+	t, ok := KindTexts()[k]
+	if !ok {
+		return "nothing says what a record of this kind holds"
+	}
+	return t.Whole
+}
+
+// whyStays says why a mask leaves records of a kind as they are, or "".
+func whyStays(k Kind) string {
+	t, ok := KindTexts()[k]
+	if !ok {
+		return "nothing says what a record of this kind holds"
+	}
+	return t.Stays
+}
+
+// emptyTask is a task.changed record without the words of its task.
+func emptyTask(payload json.RawMessage) json.RawMessage {
+	var c struct {
+		Task map[string]json.RawMessage `json:"task"`
+		By   string                     `json:"by,omitempty"`
+	}
+	if json.Unmarshal(payload, &c) != nil || c.Task == nil {
+		return nil
+	}
+	delete(c.Task, "description")
+	delete(c.Task, "active_form")
+	c.Task["subject"], _ = json.Marshal(Erased)
+	b, err := json.Marshal(c)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// notText are the fields of a payload whose strings are ids and words of the format.
+var notText = []string{"id", "use_id", "type", "role", "name", "kind", "event", "status", "digest", "model", "time", "at", "finish", "api", "signature"}
+
+// textsIn lists the strings of a payload that may say something.
+func textsIn(payload json.RawMessage) []string {
+	var v any
+	if json.Unmarshal(payload, &v) != nil {
+		return nil
+	}
+	return leaves(v, nil)
+}
+
+func leaves(v any, list []string) []string {
+	switch v := v.(type) {
+	case string:
+		return append(list, v)
+	case []any:
+		for _, e := range v {
+			list = leaves(e, list)
+		}
+	case map[string]any:
+		for name, e := range v {
+			if _, text := e.(string); !text || !slices.Contains(notText, name) {
+				list = leaves(e, list)
+			}
+		}
+	}
+	return list
+}
+
+// itemTexts lists what an item says: its texts, and those of the inputs and results of
+// tools.
+func itemTexts(e transcript.Encoded) []string {
+	var v struct{ Parts json.RawMessage }
+	if json.Unmarshal(e.JSON, &v) != nil {
+		return nil
+	}
+	return textsIn(v.Parts)
+}
