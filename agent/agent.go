@@ -111,6 +111,9 @@ func (o *Options) fill() error {
 	if o.Retry.Cap <= 0 {
 		o.Retry.Cap = 30 * time.Second
 	}
+	if o.Retry.After <= 0 {
+		o.Retry.After = time.Minute
+	}
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}

@@ -152,7 +152,7 @@ func (l *loop) answer(ctx context.Context) (transcript.Item, session.RequestMark
 // fallsBack tells errors that another model may not have.
 func fallsBack(err error) bool {
 	me, ok := errors.AsType[*model.Error](err)
-	return ok && (me.Retryable() || me.Kind == model.ErrorNotFound)
+	return ok && (me.Unavailable() || me.Kind == model.ErrorNotFound)
 }
 
 func (l *loop) answerFrom(ctx context.Context, enc *encoder) (transcript.Item, session.RequestMark, error) {
@@ -195,9 +195,18 @@ func (l *loop) again(ctx context.Context, err error, attempt int) bool {
 	if !ok || !me.Retryable() || attempt >= l.a.opt.Retry.Max || ctx.Err() != nil {
 		return false
 	}
+	if me.RetryAfter > l.a.opt.Retry.After {
+		l.tell(Notice{Text: tooLongToWait(me, l.a.opt.Retry.After)})
+		return false
+	}
 	delay := l.a.opt.Retry.delay(attempt, me.RetryAfter, l.a.opt.Rand())
 	l.tell(Retrying{Err: err, Attempt: attempt + 1, Delay: delay})
 	return l.a.opt.Sleep(ctx, delay) == nil
+}
+
+// tooLongToWait says why a provider is not asked again.
+func tooLongToWait(e *model.Error, bound time.Duration) string {
+	return fmt.Sprintf("%s asks to wait %v, and %v is the longest wait (retry.maxRetryAfter in the settings): it is not asked again", e.Provider, e.RetryAfter, bound)
 }
 
 // delay is Base·2ⁿ ± 25 % up to Cap; what the provider asked for wins when it is longer.
@@ -293,13 +302,11 @@ func (l *loop) count(answer transcript.Item) *UsageUpdated {
 // charge counts a model call of the turn that is open, or of a compaction between turns.
 func (l *loop) charge(info model.Info, u transcript.Usage) *UsageUpdated {
 	var r Result
-	cost := info.Price.Cost(u)
+	var said *float64
 	if l.turn != nil {
-		if info.Price == nil {
-			cost = l.turn.said
-		}
-		l.turn.said = 0
+		said, l.turn.said = l.turn.said, nil
 	}
+	cost := info.Cost(u, said)
 	l.lastUsage = u
 	l.a.pay(info.Model, u, cost)
 	l.a.purse.count(&r)

@@ -32,7 +32,7 @@ func (m *selfWilled) Stream(context.Context, *model.Request) iter.Seq2[model.Eve
 }
 
 func answer(text string, more bool, cost float64) model.Answer {
-	return model.Answer{More: more, Cost: cost, Item: transcript.Item{
+	return model.Answer{More: more, Cost: &cost, Item: transcript.Item{
 		Role: transcript.RoleAssistant, Finish: transcript.FinishStop, Usage: &transcript.Usage{Output: 1}, Parts: []transcript.Part{transcript.Text{Text: text}},
 	}}
 }

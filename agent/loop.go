@@ -50,11 +50,11 @@ type loop struct {
 type turn struct {
 	id     string
 	began  time.Time
-	fell   bool    // the fallback model answers
-	fresh  bool    // no model call yet
-	cutOff int     // answers in a row that hit the output limit
-	goesOn bool    // the model has more to say by itself
-	said   float64 // what the model says its last answer cost
+	fell   bool     // the fallback model answers
+	fresh  bool     // no model call yet
+	cutOff int      // answers in a row that hit the output limit
+	goesOn bool     // the model has more to say by itself
+	said   *float64 // what the provider says its last answer cost; nil where it does not
 	text   []string
 	res    Result
 

@@ -48,7 +48,10 @@ func TestRetries(t *testing.T) {
 		},
 		{"never", []step{failing(model.ErrorOverloaded), {text: "late"}}, agent.Retry{Max: -1}, nil, agent.ReasonFailed},
 		{"not for a bad key", []step{failing(model.ErrorAuth), {text: "late"}}, agent.Retry{}, nil, agent.ReasonFailed},
-		{"as long as the provider asks", []step{asks(90 * time.Second), {text: "ok"}}, agent.Retry{}, []time.Duration{90 * time.Second}, agent.ReasonCompleted},
+		{"as long as the provider asks", []step{asks(time.Minute), {text: "ok"}}, agent.Retry{}, []time.Duration{time.Minute}, agent.ReasonCompleted},
+		{"no longer than the bound", []step{asks(61 * time.Second), {text: "ok"}}, agent.Retry{}, nil, agent.ReasonFailed},
+		{"a bound of its own", []step{asks(90 * time.Second), {text: "ok"}}, agent.Retry{After: 2 * time.Minute}, []time.Duration{90 * time.Second}, agent.ReasonCompleted},
+		{"not what the provider advises against", []step{{err: &model.Error{Kind: model.ErrorOverloaded, Retry: model.RetryNo}}, {text: "ok"}}, agent.Retry{}, nil, agent.ReasonFailed},
 		{
 			"at most the cap",
 			[]step{failing(model.ErrorNetwork), failing(model.ErrorNetwork), {text: "ok"}},
@@ -108,6 +111,56 @@ func TestFallbackModelGoesOnWithTheLoop(t *testing.T) {
 	}
 	if res := prompt(t, a, "again"); res.Text != "primary again" {
 		t.Errorf("the next turn began with the fallback: %+v", res)
+	}
+}
+
+// A provider that has us wait for longer than Retry.After is not waited for: the fallback
+// answers, also what is asked beside the transcript.
+func TestTheFallbackAnswersForAProviderThatAsksToWaitForLong(t *testing.T) {
+	for _, refused := range []*model.Error{
+		{Kind: model.ErrorRateLimit, Provider: "fake", RetryAfter: 24 * time.Hour},
+		{Kind: model.ErrorRateLimit, Provider: "fake", Retry: model.RetryNo},
+	} {
+		ill := step{err: refused}
+		set := func(primary *fake, fallback ...step) (*agent.Agent, *fake) {
+			second := play(t, fallback...)
+			second.info.Model = "m2"
+			return newAgent(t, primary, agent.Options{
+				Fallback: second, Compact: agent.Compact{Context: 2000},
+				Sleep: func(_ context.Context, d time.Duration) error { t.Errorf("waited %v", d); return nil },
+			}), second
+		}
+		a, _ := set(play(t, ill), step{text: "from the fallback"})
+		if res := prompt(t, a, "go"); res.Text != "from the fallback" {
+			t.Errorf("%s: %v", res.Reason, res.Err)
+		}
+
+		a, second := set(play(t, step{text: long}, step{text: long}, ill, step{text: "primary"}), step{text: "the story"})
+		prompt(t, a, "a")
+		prompt(t, a, "b")
+		if res := prompt(t, a, "c"); res.Text != "primary" || len(second.asked) != 1 || !strings.Contains(a.Snapshot().Items[0].Text(), "the story") {
+			t.Errorf("%s %q: the fallback was asked %d times, and the transcript begins with %.60q", res.Reason, res.Text, len(second.asked), a.Snapshot().Items[0].Text())
+		}
+
+		m := play(t, ill)
+		a, _ = set(m, step{text: "beside"})
+		if text, err := a.Aside(t.Context(), m, "system", "a question"); text != "beside" || err != nil {
+			t.Errorf("aside: %q, %v", text, err)
+		}
+	}
+}
+
+// The fallback writes a summary when the model stays ill, too.
+func TestTheFallbackSummarisesWhenRetriesAreExhausted(t *testing.T) {
+	ill := failing(model.ErrorOverloaded)
+	m := play(t, step{text: long}, step{text: long}, ill, ill, step{text: "primary"})
+	second := play(t, step{text: "the story"})
+	second.info.Model = "m2"
+	a := newAgent(t, m, agent.Options{Fallback: second, Compact: agent.Compact{Context: 2000}, Retry: agent.Retry{Max: 1}})
+	prompt(t, a, "a")
+	prompt(t, a, "b")
+	if res := prompt(t, a, "c"); res.Text != "primary" || len(second.asked) != 1 {
+		t.Errorf("%s %q (%v): the fallback was asked %d times", res.Reason, res.Text, res.Err, len(second.asked))
 	}
 }
 

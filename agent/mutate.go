@@ -268,9 +268,19 @@ func (l *loop) contextSize() int {
 	return l.encoder().m.Info().Context
 }
 
-// askModel is a mutator's own model call. It is counted like any other.
+// askModel is a mutator's own model call. It is counted like any other, and the fallback
+// answers it where the model stays unavailable.
 func (l *loop) askModel(ctx context.Context, system string, items []transcript.Encoded) (transcript.Item, error) {
-	m := l.encoder().m
+	enc := l.encoder()
+	it, err := l.askWith(ctx, enc.m, system, items)
+	if err == nil || ctx.Err() != nil || l.fallback == nil || enc == l.fallback || !fallsBack(err) {
+		return it, err
+	}
+	l.tell(Notice{Text: fmt.Sprintf("%v: %s is asked in its place", err, l.fallback.m.Info())})
+	return l.askWith(ctx, l.fallback.m, system, items)
+}
+
+func (l *loop) askWith(ctx context.Context, m model.Model, system string, items []transcript.Encoded) (transcript.Item, error) {
 	req := &model.Request{System: system, MaxTokens: l.a.opt.MaxTokens}
 	for _, e := range items {
 		w, err := m.Encode(e)

@@ -142,6 +142,9 @@ type Retry struct {
 	Max  int           // retries after the first attempt; default 3, negative for none
 	Base time.Duration // default 2 s
 	Cap  time.Duration // default 30 s
+	// After is the longest wait that a provider may ask for; default 60 s. One that asks for
+	// more is not asked again: the fallback model answers, or the turn fails.
+	After time.Duration
 }
 
 // Compact is when and how the transcript is made smaller. Without Items it needs a model

@@ -47,6 +47,19 @@ type Info struct {
 	Context   int    // tokens the model can see; 0 when unknown
 	MaxOutput int    // tokens it can write; 0 when unknown
 	Price     *Price // nil when unknown
+	// Reported says that answers tell what they cost ([Answer].Cost).
+	Reported bool
+}
+
+// Priced reports whether it is known what a call costs: by a price, or as answers tell.
+func (i Info) Priced() bool { return i.Price != nil || i.Reported }
+
+// Cost is what a call cost in US dollars: what its provider says goes before the price.
+func (i Info) Cost(u transcript.Usage, said *float64) float64 {
+	if said != nil {
+		return max(*said, 0)
+	}
+	return i.Price.Cost(u)
 }
 
 func (i Info) String() string { return i.Provider + "/" + i.Model }
@@ -102,9 +115,9 @@ type Answer struct {
 	// More says that the model goes on by itself: that it is to be asked again, although
 	// nothing in the transcript asks for an answer. Not with tool uses.
 	More bool
-	// Cost is what the answer cost in US dollars, for a model that says so itself and
-	// has no Price.
-	Cost float64
+	// Cost is what the answer cost in US dollars, as its provider says; nil where that
+	// says nothing.
+	Cost *float64
 }
 
 func (TextDelta) event()      {}
@@ -136,12 +149,13 @@ type Error struct {
 	Provider   string
 	Status     int           // HTTP status, or 0
 	RetryAfter time.Duration // what the provider asked for, or 0
+	Retry      RetryAdvice   // what the provider says of another attempt
 	Message    string
 	Partial    *transcript.Item // text and thinking that arrived before it broke
 	// Usage and Cost are what was used all the same, by a model that says so; Cost is as
 	// in [Answer].
 	Usage *transcript.Usage
-	Cost  float64
+	Cost  *float64
 	Err   error
 }
 
@@ -158,7 +172,30 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retryable reports whether the same request may succeed later.
+// RetryAdvice is what a provider says of another attempt, as Anthropic and OpenAI do in
+// the header x-should-retry.
+type RetryAdvice string
+
+// The advices; "" when the provider gives none.
+const (
+	RetryYes RetryAdvice = "yes"
+	RetryNo  RetryAdvice = "no"
+)
+
+// Retryable reports whether the same request may succeed later: as the provider says, or
+// else by the kind.
 func (e *Error) Retryable() bool {
+	switch e.Retry {
+	case RetryYes:
+		return e.Kind != ErrorCancelled
+	case RetryNo:
+		return false
+	}
+	return e.Unavailable()
+}
+
+// Unavailable reports whether the error is about the provider's state and not about the
+// request, so that another model may answer.
+func (e *Error) Unavailable() bool {
 	return e.Kind == ErrorRateLimit || e.Kind == ErrorOverloaded || e.Kind == ErrorNetwork || e.Kind == ErrorMalformed
 }

@@ -41,6 +41,7 @@ type said struct {
 	compaction compactionSaid
 	web        WebSearch
 	fetch      WebFetch
+	models     Models
 	mcp        mcpSaid
 	problems   []Problem
 	notes      []Problem // of what has no effect
@@ -88,6 +89,8 @@ func decode(src source) *said {
 		"claudeMdExcludes": s.excludes,
 
 		"webFetch": s.webFetchBlock, "webSearch": s.webSearchBlock,
+
+		"retry": s.retryBlock, "providers": s.providersBlock, "prices": s.pricesBlock,
 
 		"$schema": func(path string, n jsontree.Node) { s.text(path, n) },
 	})

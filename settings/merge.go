@@ -39,6 +39,7 @@ func (m *merger) add(s *said) {
 	m.addMCP(s)
 	m.addTexts(s)
 	m.addWebSearch(s)
+	m.addModels(s)
 	if s.sandbox != nil {
 		m.out.Sandboxes = append(m.out.Sandboxes, *s.sandbox)
 	}

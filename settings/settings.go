@@ -43,6 +43,7 @@ type Settings struct {
 	Compaction Compaction
 	WebSearch  WebSearch
 	WebFetch   WebFetch
+	Models     Models
 	MCPServers []MCPServer // by name, also those that are not started
 	Warnings   []Problem   // what can have no effect, but opens nothing
 	Ignored    []Ignored   // what an untrusted folder asks for

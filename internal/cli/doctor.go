@@ -217,7 +217,7 @@ func (c *doctorCmd) models(p *Program) []check {
 	}
 	switch m := p.env("HOLDFAST_MODEL"); {
 	case m != "":
-		if _, _, err := p.model("HOLDFAST_MODEL", m, ""); err != nil {
+		if _, _, err := p.model("HOLDFAST_MODEL", m, "", nil); err != nil {
 			return append(out, failedCheck("model", err))
 		}
 		out = append(out, check{"model", "ok", "HOLDFAST_MODEL is " + m, ""})

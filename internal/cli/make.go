@@ -79,10 +79,10 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 	if err != nil {
 		return m, err
 	}
-	if m.models, err = c.models(p); err != nil {
+	if m.rules, err = c.settings(p, cwd); err != nil {
 		return m, err
 	}
-	if m.rules, err = c.settings(p, cwd); err != nil {
+	if m.models, err = c.models(p, m.rules); err != nil {
 		return m, err
 	}
 	if m.box, err = c.toolbox(p, cwd, m.rules, loud); err != nil {
@@ -109,6 +109,7 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 		Sandbox: held, Profile: profile,
 		Setup: c.setup(), Mask: mask,
 		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now, Compact: compact,
+		Retry: retries(m.rules),
 	}
 	if m.told, err = p.telemetry(ctx, &m.options); err != nil {
 		return m, err
@@ -124,6 +125,18 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 		attachHooks(a)
 	}
 	return m, nil
+}
+
+// retries is how failed model calls are repeated.
+func retries(s *settings.Settings) agent.Retry {
+	r := agent.Retry{After: s.Models.MaxRetryAfter.Value}
+	if n := s.Models.Retries.Value; n != nil {
+		r.Max = *n
+		if r.Max == 0 {
+			r.Max = -1 // none
+		}
+	}
+	return r
 }
 
 func (m *parts) close() {

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model/anthropic"
 	"github.com/holdfast-dev/holdfast/model/openai"
 	"github.com/holdfast-dev/holdfast/model/scripted"
+	"github.com/holdfast-dev/holdfast/settings"
 )
 
 const ollamaURL = "http://127.0.0.1:11434/v1"
@@ -19,7 +20,9 @@ type runModels struct {
 	keySource         string
 }
 
-func (c *agentFlags) models(p *Program) (*runModels, error) {
+// models makes the models that the flags name, as the settings have them asked; nil
+// settings say nothing.
+func (c *agentFlags) models(p *Program, rules *settings.Settings) (*runModels, error) {
 	if c.model != nil {
 		return &runModels{primary: c.model, fallback: c.fallback, keySource: "none"}, nil
 	}
@@ -29,7 +32,7 @@ func (c *agentFlags) models(p *Program) (*runModels, error) {
 	}
 	m := &runModels{}
 	var err error
-	if m.primary, m.keySource, err = p.model("--model", name, c.BaseURL); err != nil {
+	if m.primary, m.keySource, err = p.model("--model", name, c.BaseURL, rules); err != nil {
 		return nil, err
 	}
 	if c.FallbackModel != "" {
@@ -37,7 +40,7 @@ func (c *agentFlags) models(p *Program) (*runModels, error) {
 		if provider(c.FallbackModel) == provider(name) {
 			base = c.BaseURL
 		}
-		m.fallback, _, err = p.model("--fallback-model", c.FallbackModel, base)
+		m.fallback, _, err = p.model("--fallback-model", c.FallbackModel, base, rules)
 	}
 	return m, err
 }
@@ -49,7 +52,7 @@ func provider(name string) string {
 
 // model makes the model that PROVIDER/MODEL names. Keys come from the
 // environment and from nowhere else.
-func (p *Program) model(flag, name, baseURL string) (m model.Model, keySource string, err error) {
+func (p *Program) model(flag, name, baseURL string, rules *settings.Settings) (m model.Model, keySource string, err error) {
 	kind, rest, ok := strings.Cut(name, "/")
 	if !ok || rest == "" {
 		return nil, "", usage(fmt.Sprintf("%s: %q does not name a provider and a model", flag, name), "for example anthropic/claude-sonnet-4-6 or ollama/qwen3")
@@ -62,19 +65,28 @@ func (p *Program) model(flag, name, baseURL string) (m model.Model, keySource st
 		}
 		return k
 	}
+	var said settings.Models
+	if rules != nil {
+		said = rules.Models
+	}
+	price, _ := said.PriceOf(kind, rest)
+	timeouts := said.Timeouts(kind)
 	switch kind {
 	case "anthropic":
 		m, err = anthropic.New(rest, &anthropic.Options{
-			APIKey: key("ANTHROPIC_API_KEY"), BaseURL: orElse(baseURL, p.env("ANTHROPIC_BASE_URL")), Now: p.Now,
+			APIKey: key("ANTHROPIC_API_KEY"), BaseURL: orElse(baseURL, p.env("ANTHROPIC_BASE_URL")), Timeouts: timeouts, Price: price.Price, Now: p.Now,
 		})
 	case "openai":
 		m, err = openai.New(rest, &openai.Options{
-			APIKey: key("OPENAI_API_KEY"), BaseURL: orElse(baseURL, p.env("OPENAI_BASE_URL")), Now: p.Now,
+			APIKey: key("OPENAI_API_KEY"), BaseURL: orElse(baseURL, p.env("OPENAI_BASE_URL")), Timeouts: timeouts,
+			Price: price.Price, Reported: price.Reported, Now: p.Now,
 		})
 	case "ollama":
-		m, err = openai.New(rest, &openai.Options{Provider: "ollama", BaseURL: orElse(baseURL, ollamaURL), Now: p.Now})
+		m, err = openai.New(rest, &openai.Options{
+			Provider: "ollama", BaseURL: orElse(baseURL, ollamaURL), Timeouts: timeouts, Price: price.Price, Reported: price.Reported, Now: p.Now,
+		})
 	case "scripted":
-		m, err = p.scripted(rest)
+		m, err = p.scripted(rest, said)
 	default:
 		return nil, "", usage(fmt.Sprintf("%s: there is no provider %q", flag, kind), "the providers are anthropic, openai, ollama and scripted; any server with OpenAI's API works as openai/MODEL with --base-url")
 	}
@@ -84,7 +96,7 @@ func (p *Program) model(flag, name, baseURL string) (m model.Model, keySource st
 	return m, keySource, nil
 }
 
-func (p *Program) scripted(path string) (model.Model, error) {
+func (p *Program) scripted(path string, said settings.Models) (model.Model, error) {
 	if !filepath.IsAbs(path) {
 		wd, err := p.Getwd()
 		if err != nil {
@@ -92,5 +104,12 @@ func (p *Program) scripted(path string) (model.Model, error) {
 		}
 		path = filepath.Join(wd, path)
 	}
-	return scripted.Open(path, nil)
+	play, err := scripted.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	if price, ok := said.PriceOf("scripted", orElse(play.Name, "play")); ok && price.Price != nil {
+		play.Price = price.Price
+	}
+	return scripted.New(play, nil)
 }

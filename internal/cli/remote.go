@@ -250,7 +250,7 @@ func (c *runCmd) sceneThere(ctx context.Context, p *Program, cwd string, in *spa
 		defer m.close()
 		return c.sceneIn(m, nil), nil
 	}
-	models, err := c.models(p)
+	models, err := c.models(p, rules)
 	if err != nil {
 		return scene{}, err
 	}

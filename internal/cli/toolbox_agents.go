@@ -206,7 +206,7 @@ func (c *crew) model(name string) (model.Model, error) {
 	if provider(name) == own.Info().Provider {
 		base = flags.BaseURL
 	}
-	m, _, err := p.model("model", name, base)
+	m, _, err := p.model("model", name, base, c.box.settings)
 	return m, err
 }
 

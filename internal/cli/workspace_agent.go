@@ -71,7 +71,7 @@ func (c *agentFlags) makeIn(ctx context.Context, p *Program, in *space) (m *spac
 		return m, err
 	}
 	m.options = workspace.AgentOptions{
-		Options: agent.Options{AskTimeout: m.rules.AskTimeout.Value, Mask: mask, MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now},
+		Options: agent.Options{AskTimeout: m.rules.AskTimeout.Value, Mask: mask, MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now, Retry: retries(m.rules)},
 		Environ: p.Env, Kind: in.kind,
 	}
 	if in.own() {
@@ -86,7 +86,7 @@ func (c *agentFlags) ownIn(p *Program, m *spaceParts) (err error) {
 	if flags.Model == "" && flags.model == nil {
 		flags.Model = m.in.settings.Model
 	}
-	if m.models, err = flags.models(p); err != nil {
+	if m.models, err = flags.models(p, m.rules); err != nil {
 		return err
 	}
 	m.options.Model, m.options.Options.Fallback = m.models.primary, m.models.fallback

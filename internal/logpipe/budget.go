@@ -111,11 +111,7 @@ func (m *meter) answer(info model.Info, a *model.Answer, sent, got int) {
 	use := m.spent[info.Model]
 	use.Calls++
 	if u := a.Item.Usage; u != nil {
-		cost := info.Price.Cost(*u)
-		if info.Price == nil {
-			cost = max(a.Cost, 0)
-		}
-		use.Usage, use.CostUSD = use.Usage.Add(*u), use.CostUSD+cost
+		use.Usage, use.CostUSD = use.Usage.Add(*u), use.CostUSD+info.Cost(*u, a.Cost)
 	} else {
 		m.guessed += guess(info, sent, got)
 	}

@@ -83,13 +83,16 @@ type leaseError struct {
 }
 
 type modelError struct {
-	Kind       model.ErrorKind `json:"kind"`
-	Provider   string          `json:"provider,omitempty"`
-	Status     int             `json:"status,omitempty"`
-	RetryAfter int64           `json:"retry_after_ms,omitempty"`
-	Message    string          `json:"message,omitempty"`
-	Partial    json.RawMessage `json:"partial,omitempty"`
-	Cause      string          `json:"cause,omitempty"`
+	Kind       model.ErrorKind   `json:"kind"`
+	Provider   string            `json:"provider,omitempty"`
+	Status     int               `json:"status,omitempty"`
+	RetryAfter int64             `json:"retry_after_ms,omitempty"`
+	Retry      model.RetryAdvice `json:"retry,omitempty"`
+	Message    string            `json:"message,omitempty"`
+	Partial    json.RawMessage   `json:"partial,omitempty"`
+	Usage      *transcript.Usage `json:"usage,omitempty"`
+	Cost       *float64          `json:"cost_usd,omitempty"`
+	Cause      string            `json:"cause,omitempty"`
 }
 
 type hookError struct {
@@ -128,7 +131,7 @@ func toWire(err error) *wireError {
 }
 
 func packModelError(e *model.Error) *modelError {
-	m := &modelError{Kind: e.Kind, Provider: e.Provider, Status: e.Status, RetryAfter: e.RetryAfter.Milliseconds(), Message: e.Message}
+	m := &modelError{Kind: e.Kind, Provider: e.Provider, Status: e.Status, RetryAfter: e.RetryAfter.Milliseconds(), Retry: e.Retry, Message: e.Message, Usage: e.Usage, Cost: e.Cost}
 	if e.Partial != nil {
 		m.Partial, _ = e.Partial.MarshalJSON() // what cannot be written is left out
 	}
@@ -174,7 +177,7 @@ func (w *wireError) err() error {
 func (m *modelError) err(is error) error {
 	e := &model.Error{
 		Kind: m.Kind, Provider: m.Provider, Status: m.Status, Message: m.Message,
-		RetryAfter: time.Duration(m.RetryAfter) * time.Millisecond, Err: worded(m.Cause, is),
+		RetryAfter: time.Duration(m.RetryAfter) * time.Millisecond, Retry: m.Retry, Usage: m.Usage, Cost: m.Cost, Err: worded(m.Cause, is),
 	}
 	if m.Partial != nil {
 		var it transcript.Item

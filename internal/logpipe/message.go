@@ -174,6 +174,6 @@ type wireDelta struct {
 	Input    *model.ToolInputDelta `json:"input,omitempty"`
 	Answer   json.RawMessage       `json:"answer,omitempty"` // an item
 	Goes     bool                  `json:"goes_on,omitempty"`
-	Cost     float64               `json:"cost,omitempty"`
+	Cost     *float64              `json:"cost,omitempty"`
 	Notice   string                `json:"notice,omitempty"`
 }

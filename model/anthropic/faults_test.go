@@ -1,6 +1,7 @@
 package anthropic_test
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/model"
@@ -36,5 +37,7 @@ data: {"type":"message_stop"}
 func TestFaults(t *testing.T) {
 	modeltest.Run(t, modeltest.Adapter{First: firstEvents, Rest: restEvents, Open: func(url, key string) (model.Model, error) {
 		return anthropic.New("claude-sonnet-4-6", &anthropic.Options{BaseURL: url, APIKey: key})
+	}, Ping: "event: ping\ndata: {\"type\":\"ping\"}\n\n", OpenWith: func(url string, client *http.Client, timeouts model.Timeouts) (model.Model, error) {
+		return anthropic.New("claude-sonnet-4-6", &anthropic.Options{BaseURL: url, APIKey: modeltest.Key, HTTPClient: client, Timeouts: timeouts})
 	}})
 }

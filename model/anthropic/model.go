@@ -37,6 +37,7 @@ type Options struct {
 	MaxTokens  int              // of an answer when the request sets none; 0: 16384, or what the model can
 	Price      *model.Price     // nil: what [model.Lookup] knows
 	Context    int              // tokens the model can see; 0: what [model.Lookup] knows
+	Timeouts   model.Timeouts   // of a provider that says nothing
 	Now        func() time.Time // nil: time.Now
 }
 
@@ -48,6 +49,7 @@ type Model struct {
 	keyless   bool   // the provider's own server, and no key
 	client    sdk.Client
 	provider  call.Provider
+	timeouts  model.Timeouts
 	heads     call.Heads
 }
 
@@ -78,6 +80,7 @@ func New(name string, o *Options) (*Model, error) {
 			Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price,
 		},
 		maxTokens: o.MaxTokens,
+		timeouts:  o.Timeouts,
 		thinking:  facts.Thinking,
 		keyless:   key == "" && o.BaseURL == "",
 		provider:  call.Provider{Name: provider, Secrets: call.SecretsOf(key, base), Now: o.Now},

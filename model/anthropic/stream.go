@@ -30,28 +30,34 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			})
 			return
 		}
-		inner, cancel := context.WithCancel(ctx)
-		defer cancel()
+		inner, wait := call.Begin(ctx, provider, m.timeouts)
+		defer wait.Stop()
 		x := &call.Exchange{Body: m.body(req)}
 		var res *http.Response
 		err := m.client.Post(inner, "v1/messages", x.Body.Reader(), &res, option.WithMiddleware(x.Do))
 		if err != nil || x.Failed() {
-			yield(nil, m.provider.Failure(ctx, x, err))
+			yield(nil, m.provider.Failure(ctx, x, wait.Err(err)))
 			return
 		}
-		defer call.Finish(res.Body, cancel)
+		wait.Answered()
+		defer call.Finish(res.Body, wait.Stop)
 
 		a := &answer{model: m.info.Model}
 		more := true
 		emit := func(e model.Event) bool {
+			wait.Pause()
 			more = more && yield(e, nil)
+			wait.Heard()
 			return more
 		}
-		if failure := m.read(ctx, res, a, emit); !more {
-			cancel() // the caller has gone: nothing is worth reading
+		if failure := m.read(ctx, wait, res, a, emit); !more {
+			wait.Stop() // the caller has gone: nothing is worth reading
 		} else if failure != nil {
 			failure.Partial = a.partial(ctx.Err() != nil)
-			cancel()
+			if a.usage.Total() > 0 {
+				failure.Usage = &a.usage // it is paid all the same
+			}
+			wait.Stop()
 			yield(nil, failure)
 		} else {
 			emit(model.Answer{Item: a.item()})
@@ -61,9 +67,12 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 
 // read takes the answer's events until it is complete, broken, or nobody wants
 // more of it.
-func (m *Model) read(ctx context.Context, res *http.Response, a *answer, emit func(model.Event) bool) *model.Error {
-	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "application/json" {
-		return m.readDocument(ctx, res.Body, a, emit)
+func (m *Model) read(ctx context.Context, wait *call.Wait, res *http.Response, a *answer, emit func(model.Event) bool) *model.Error {
+	switch kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind {
+	case "text/html", "application/xhtml+xml":
+		return m.provider.WebPage(wait.Reader(res.Body))
+	case "application/json":
+		return m.readDocument(ctx, wait, res.Body, a, emit)
 	}
 	events := ssestream.NewDecoder(res)
 	for events.Next() {
@@ -81,6 +90,9 @@ func (m *Model) read(ctx context.Context, res *http.Response, a *answer, emit fu
 		if e.Type == "error" {
 			return m.provider.Reported(data)
 		}
+		if e.Type != "ping" {
+			wait.Heard()
+		}
 		if !a.take(&e, emit) || a.done {
 			return nil
 		}
@@ -88,15 +100,15 @@ func (m *Model) read(ctx context.Context, res *http.Response, a *answer, emit fu
 	if a.stopReason != "" && events.Err() == nil {
 		return nil // some servers leave out message_stop
 	}
-	return m.provider.Broken(ctx, events.Err())
+	return m.provider.Broken(ctx, wait.Err(events.Err()))
 }
 
 // readDocument takes an answer that came in one piece, from a server that does
 // not stream.
-func (m *Model) readDocument(ctx context.Context, body io.Reader, a *answer, emit func(model.Event) bool) *model.Error {
-	text, err := io.ReadAll(io.LimitReader(body, maxDocument))
+func (m *Model) readDocument(ctx context.Context, wait *call.Wait, body io.Reader, a *answer, emit func(model.Event) bool) *model.Error {
+	text, err := io.ReadAll(io.LimitReader(wait.Reader(body), maxDocument))
 	if err != nil {
-		return m.provider.Broken(ctx, err)
+		return m.provider.Broken(ctx, wait.Err(err))
 	}
 	var doc struct {
 		Type       string

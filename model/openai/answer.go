@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,23 @@ type usage struct {
 	CompletionDetails struct {
 		Reasoning int64 `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
+	Cost        *float64 `json:"cost"`    // OpenRouter, in US dollars
+	OwnKey      bool     `json:"is_byok"` // what is paid to whoever runs the model comes besides
+	CostDetails struct {
+		Upstream *float64 `json:"upstream_inference_cost"`
+	} `json:"cost_details"`
+}
+
+// cost is what the provider says that the answer costs, or nil.
+func (u *usage) cost() *float64 {
+	if u.Cost == nil || math.IsNaN(*u.Cost) {
+		return nil
+	}
+	cost := max(*u.Cost, 0)
+	if up := u.CostDetails.Upstream; u.OwnKey && up != nil {
+		cost += max(*up, 0)
+	}
+	return &cost
 }
 
 // text is a string, or an array of parts whose texts count, or null.
@@ -93,6 +111,7 @@ type toolCall struct {
 type answer struct {
 	model                   string
 	usage                   transcript.Usage
+	cost                    *float64
 	thinking, text, refusal strings.Builder
 	calls                   []*toolCall
 	finishReason            string
@@ -109,7 +128,7 @@ func (a *answer) take(c *chunk, emit func(model.Event) bool) bool {
 		a.model = c.Model
 	}
 	if c.Usage != nil {
-		a.usage = c.Usage.split()
+		a.usage, a.cost = c.Usage.split(), c.Usage.cost()
 	}
 	for _, ch := range c.Choices {
 		if ch.Index != 0 {

@@ -32,7 +32,9 @@ type Options struct {
 	HTTPClient *http.Client     // nil: http.DefaultClient; redirects are not followed
 	MaxTokens  int              // of an answer when the request sets none; 0: the server's default
 	Price      *model.Price     // nil: what [model.Lookup] knows
+	Reported   bool             // answers say what they cost, as those of OpenRouter do
 	Context    int              // tokens the model can see; 0: what [model.Lookup] knows
+	Timeouts   model.Timeouts   // of a provider that says nothing
 	Now        func() time.Time // nil: time.Now
 }
 
@@ -41,9 +43,11 @@ type Model struct {
 	info      model.Info
 	maxTokens int
 	official  bool // OpenAI itself: its newer names are known
+	accounts  bool // OpenRouter: it says what an answer costs when it is asked
 	keyless   bool // OpenAI itself, and no key
 	client    sdk.Client
 	provider  call.Provider
+	timeouts  model.Timeouts
 	heads     call.Heads
 }
 
@@ -79,10 +83,13 @@ func New(name string, o *Options) (*Model, error) {
 			Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price,
 		},
 		maxTokens: o.MaxTokens,
+		timeouts:  o.Timeouts,
 		official:  base.Hostname() == "api.openai.com",
 		provider:  call.Provider{Name: provider, Secrets: call.SecretsOf(key, base), Now: o.Now},
 	}
 	m.keyless = m.official && key == ""
+	m.accounts = base.Hostname() == "openrouter.ai"
+	m.info.Reported = o.Reported || m.accounts
 	if o.Price != nil {
 		p := *o.Price
 		m.info.Price = &p

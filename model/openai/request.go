@@ -62,6 +62,9 @@ func (m *Model) settings(req *model.Request) []byte {
 	s = append(s, `{"model":`...)
 	s = transcript.AppendString(s, m.info.Model)
 	s = append(s, `,"stream":true,"stream_options":{"include_usage":true}`...)
+	if m.accounts {
+		s = append(s, `,"usage":{"include":true}`...)
+	}
 	maxTokens := m.maxTokens
 	if req.MaxTokens > 0 {
 		maxTokens = req.MaxTokens

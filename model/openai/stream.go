@@ -31,40 +31,49 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			})
 			return
 		}
-		inner, cancel := context.WithCancel(ctx)
-		defer cancel()
+		inner, wait := call.Begin(ctx, m.info.Provider, m.timeouts)
+		defer wait.Stop()
 		x := &call.Exchange{Body: m.body(req)}
 		var res *http.Response
 		err := m.client.Post(inner, "chat/completions", x.Body.Reader(), &res, option.WithMiddleware(x.Do))
 		if err != nil || x.Failed() {
-			yield(nil, m.provider.Failure(ctx, x, err))
+			yield(nil, m.provider.Failure(ctx, x, wait.Err(err)))
 			return
 		}
-		defer call.Finish(res.Body, cancel)
+		wait.Answered()
+		defer call.Finish(res.Body, wait.Stop)
 
 		a := &answer{model: m.info.Model}
 		more := true
 		emit := func(e model.Event) bool {
+			wait.Pause()
 			more = more && yield(e, nil)
+			wait.Heard()
 			return more
 		}
-		if failure := m.read(ctx, res, a, emit); !more {
-			cancel() // the caller has gone: nothing is worth reading
+		if failure := m.read(ctx, wait, res, a, emit); !more {
+			wait.Stop() // the caller has gone: nothing is worth reading
 		} else if failure != nil {
 			failure.Partial = a.partial(ctx.Err() != nil)
-			cancel()
+			if a.usage.Total() > 0 {
+				failure.Usage, failure.Cost = &a.usage, a.cost // it is paid all the same
+			}
+			wait.Stop()
 			yield(nil, failure)
 		} else {
-			emit(model.Answer{Item: a.item()})
+			emit(model.Answer{Item: a.item(), Cost: a.cost})
 		}
 	}
 }
 
 // read takes the answer's chunks until it is complete, broken, or nobody wants
 // more of it.
-func (m *Model) read(ctx context.Context, res *http.Response, a *answer, emit func(model.Event) bool) *model.Error {
-	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "application/json" {
-		return m.readDocument(ctx, res.Body, a, emit)
+func (m *Model) read(ctx context.Context, wait *call.Wait, res *http.Response, a *answer, emit func(model.Event) bool) *model.Error {
+	switch kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind {
+	case "text/html", "application/xhtml+xml":
+		return m.provider.WebPage(wait.Reader(res.Body))
+	case "application/json":
+		return m.readDocument(ctx, wait, res.Body, a, emit)
 	}
 	events := ssestream.NewDecoder(res)
 	for events.Next() {
@@ -75,6 +84,7 @@ func (m *Model) read(ctx context.Context, res *http.Response, a *answer, emit fu
 		if len(data) == 0 {
 			continue
 		}
+		wait.Heard()
 		if bytes.HasPrefix(data, []byte("[DONE]")) {
 			if a.finishReason == "" && a.empty() {
 				return m.provider.Malformed(errors.New("the answer is empty"))
@@ -88,7 +98,7 @@ func (m *Model) read(ctx context.Context, res *http.Response, a *answer, emit fu
 	if a.finishReason != "" && events.Err() == nil {
 		return nil // some servers leave out [DONE]
 	}
-	return m.provider.Broken(ctx, events.Err())
+	return m.provider.Broken(ctx, wait.Err(events.Err()))
 }
 
 func (m *Model) take(data []byte, a *answer, emit func(model.Event) bool) (bool, *model.Error) {
@@ -104,10 +114,10 @@ func (m *Model) take(data []byte, a *answer, emit func(model.Event) bool) (bool,
 
 // readDocument takes an answer that came in one piece, from a server that does
 // not stream.
-func (m *Model) readDocument(ctx context.Context, body io.Reader, a *answer, emit func(model.Event) bool) *model.Error {
-	text, err := io.ReadAll(io.LimitReader(body, maxDocument))
+func (m *Model) readDocument(ctx context.Context, wait *call.Wait, body io.Reader, a *answer, emit func(model.Event) bool) *model.Error {
+	text, err := io.ReadAll(io.LimitReader(wait.Reader(body), maxDocument))
 	if err != nil {
-		return m.provider.Broken(ctx, err)
+		return m.provider.Broken(ctx, wait.Err(err))
 	}
 	if _, failure := m.take(text, a, emit); failure != nil {
 		return failure

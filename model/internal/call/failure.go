@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"strconv"
@@ -52,6 +53,31 @@ func (p Provider) Malformed(err error) *model.Error {
 	return &model.Error{Kind: model.ErrorMalformed, Provider: p.Name, Message: text, Err: &hidden{text, err}}
 }
 
+// WebPage makes the error of a page for people that was sent in place of an answer.
+func (p Provider) WebPage(page io.Reader) *model.Error {
+	text, _ := io.ReadAll(io.LimitReader(page, maxErrorBody))
+	what := "the server sent a web page in place of an answer"
+	if title := titleOf(text); title != "" {
+		what += fmt.Sprintf(" (%q)", p.Secrets.Mask(title))
+	}
+	return &model.Error{
+		Kind: model.ErrorMalformed, Provider: p.Name, Status: http.StatusOK,
+		Message: what + "; hint: check the base URL, and the proxy before it",
+	}
+}
+
+// titleOf is the title of a web page, or "".
+func titleOf(page []byte) string {
+	lower := strings.ToLower(string(page))
+	_, rest, ok := strings.Cut(lower, "<title")
+	_, rest, begun := strings.Cut(rest, ">")
+	inner, _, ended := strings.Cut(rest, "</title")
+	if at := len(lower) - len(rest); ok && begun && ended && len(lower) == len(page) {
+		return strings.TrimSpace(string(page[at : at+len(inner)]))
+	}
+	return ""
+}
+
 // Reported makes the error that a provider sent as JSON in an answer that had
 // begun well: an error object, or a document that has one under "error".
 func (p Provider) Reported(document []byte) *model.Error {
@@ -68,6 +94,12 @@ func (p Provider) status(x *Exchange) *model.Error {
 	e := &model.Error{
 		Kind: said.kind(x.status), Provider: p.Name, Status: x.status,
 		RetryAfter: p.retryAfter(x.header), Message: p.Secrets.Mask(said.message),
+	}
+	switch x.header.Get("X-Should-Retry") {
+	case "true":
+		e.Retry = model.RetryYes
+	case "false":
+		e.Retry = model.RetryNo
 	}
 	if x.status/100 == 3 {
 		e.Message = "the address redirects, and a key is not sent elsewhere; hint: set the base URL to " +

@@ -23,6 +23,9 @@ type Adapter struct {
 	Open  func(url, key string) (model.Model, error)
 	First string // events that bring the text "Half"
 	Rest  string // events that complete the answer to "Half done"
+	Ping  string // what the provider sends to keep a connection open
+
+	OpenWith func(url string, client *http.Client, timeouts model.Timeouts) (model.Model, error)
 }
 
 // Run tests what holds for every adapter: errors that say what to do and never
@@ -38,6 +41,9 @@ func Run(t *testing.T, a Adapter) {
 	t.Run("no answer", a.noAnswer)
 	t.Run("break", a.breakOff)
 	t.Run("connections", a.connections)
+	t.Run("silence", a.silence)
+	t.Run("web page", a.webPage)
+	t.Run("advice", a.advice)
 }
 
 func (a Adapter) open(t *testing.T, url string) model.Model {

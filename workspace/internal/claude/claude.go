@@ -21,6 +21,9 @@ type Driver struct {
 // Name is "claude".
 func (Driver) Name() string { return "claude" }
 
+// ReportsCost implements [vendor.Reporter].
+func (Driver) ReportsCost() {}
+
 // Command never names a session's id twice: the program refuses an id that it is to make
 // together with one that it is to resume.
 func (d Driver) Command(t vendor.Turn) vendor.Command {

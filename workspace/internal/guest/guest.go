@@ -124,7 +124,8 @@ func (g *Guest) Info() model.Info {
 	if name == "" {
 		name = g.opt.Vendor.Name()
 	}
-	return model.Info{Provider: g.opt.Vendor.Name(), Model: name, API: "holdfast-guest"}
+	_, reports := g.opt.Vendor.(vendor.Reporter)
+	return model.Info{Provider: g.opt.Vendor.Name(), Model: name, API: "holdfast-guest", Reported: reports}
 }
 
 // Encode keeps an item as it is: a guest is told what it does not know.

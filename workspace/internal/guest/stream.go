@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
+	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
 )
 
 // Stream yields what the guest says next: it begins a turn of the guest, or goes on with
@@ -161,7 +162,7 @@ func (g *Guest) last(x *play) (model.Answer, error) {
 		g.lament(x)
 		err := g.failed(x, x.failure(), exit.Err)
 		if rest := less(sane(end.Usage), g.spoken); rest != (transcript.Usage{}) || end.Cost > 0 {
-			err.err.Usage, err.err.Cost = &rest, max(end.Cost, 0)
+			err.err.Usage, err.err.Cost = &rest, g.paid(end)
 		}
 		return model.Answer{}, err
 	}
@@ -181,8 +182,16 @@ func (g *Guest) last(x *play) (model.Answer, error) {
 		g.held.Usage = &rest
 	}
 	a := g.release(g.wanted())
-	a.Cost = max(end.Cost, 0)
+	a.Cost = g.paid(end)
 	return a, nil
+}
+
+// paid is what the vendor says that its play cost, or nil where vendors of its kind say nothing.
+func (g *Guest) paid(end vendor.End) *float64 {
+	if end.Cost <= 0 && !g.Info().Reported {
+		return nil
+	}
+	return new(max(end.Cost, 0))
 }
 
 // mostTokens is more than any model has used in a turn. What a vendor counts is not

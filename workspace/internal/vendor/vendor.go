@@ -35,6 +35,9 @@ type Driver interface {
 	Transcript(session, dir string) string
 }
 
+// Reporter is a driver whose vendor says what a turn cost ([End].Cost).
+type Reporter interface{ ReportsCost() }
+
 // Turn is what a vendor is asked to do.
 type Turn struct {
 	// Session is the vendor's id of the session: the one to resume, or the one that a

@@ -1,0 +1,129 @@
+package call
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/model"
+)
+
+// Wait ends a call whose provider says nothing for too long.
+//
+//	Begin ─connect─► connection ─firstByte─► Answered ─idle─► Heard ─idle─► Heard … Stop
+//
+// It is one timer, which is set anew with each step. Its methods may be called from any goroutine.
+type Wait struct {
+	provider string
+	timeouts model.Timeouts
+	cancel   context.CancelCauseFunc
+
+	mu    sync.Mutex
+	timer *time.Timer
+	phase phase
+	ended bool
+	fault error
+}
+
+// phase is what a call waits for.
+type phase struct {
+	setting string // of the settings' providers block
+	what    string
+	after   time.Duration
+}
+
+// Begin bounds a call that is to begin with the context it returns. The caller stops it.
+func Begin(ctx context.Context, provider string, timeouts model.Timeouts) (context.Context, *Wait) {
+	w := &Wait{provider: provider, timeouts: timeouts.Fill()}
+	ctx, w.cancel = context.WithCancelCause(ctx)
+	w.enter(phase{"connectTimeout", "no connection", w.timeouts.Connect})
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		w.enter(phase{"firstByteTimeout", "no answer", w.timeouts.FirstByte})
+	}}), w
+}
+
+// Answered notes that the answer has begun.
+func (w *Wait) Answered() {
+	w.enter(phase{"idleTimeout", "nothing more of the answer", w.timeouts.Idle})
+}
+
+// Heard notes an event of the answer, other than a ping.
+func (w *Wait) Heard() { w.Answered() }
+
+// Reader reads an answer that comes in one piece: every byte counts as an event.
+func (w *Wait) Reader(r io.Reader) io.Reader { return heardReader{r, w} }
+
+type heardReader struct {
+	io.Reader
+	w *Wait
+}
+
+func (h heardReader) Read(p []byte) (int, error) {
+	n, err := h.Reader.Read(p)
+	if n > 0 {
+		h.w.Heard()
+	}
+	return n, err
+}
+
+func (w *Wait) enter(p phase) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	w.phase = p
+	switch {
+	case p.after < 0 && w.timer != nil:
+		w.timer.Stop()
+	case p.after < 0:
+	case w.timer == nil:
+		w.timer = time.AfterFunc(p.after, w.expire)
+	default:
+		w.timer.Reset(p.after)
+	}
+}
+
+// Pause keeps the time until the next step from counting: the caller is busy.
+func (w *Wait) Pause() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+func (w *Wait) expire() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	w.ended = true
+	w.fault = fmt.Errorf("%s within %v; hint: if it needs longer, set providers.%s.%s in the settings", w.phase.what, w.phase.after, w.provider, w.phase.setting)
+	w.cancel(w.fault)
+}
+
+// Err is why the call ended: that nothing came in time, or else err.
+func (w *Wait) Err(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fault != nil {
+		return w.fault
+	}
+	return err
+}
+
+// Stop ends the call.
+func (w *Wait) Stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.cancel(nil)
+}

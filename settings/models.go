@@ -1,0 +1,196 @@
+package settings
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Models say how providers are waited for and what models cost. What nobody says has its
+// zero value.
+type Models struct {
+	Retries       Value[*int]          // after the first attempt of a model call; nil when nobody says
+	MaxRetryAfter Value[time.Duration] // how long a provider may have us wait
+	Providers     map[string]Provider  // by name; "*" is all others
+	Prices        map[string]Price     // by PROVIDER/MODEL, or PROVIDER/* for all others of one
+}
+
+// Provider says how long one provider is waited for.
+type Provider struct {
+	Connect, FirstByte, Idle Value[time.Duration]
+}
+
+// Price is what a model costs.
+type Price struct {
+	Price    *model.Price // nil: Reported
+	Reported bool         // its answers say what they cost
+	Origin   policy.Origin
+}
+
+// Timeouts are those of a provider.
+func (m *Models) Timeouts(provider string) model.Timeouts {
+	own, all := m.Providers[provider], m.Providers["*"]
+	prefer(&own.Connect, all.Connect)
+	prefer(&own.FirstByte, all.FirstByte)
+	prefer(&own.Idle, all.Idle)
+	return model.Timeouts{Connect: own.Connect.Value, FirstByte: own.FirstByte.Value, Idle: own.Idle.Value}
+}
+
+// PriceOf is the price that the settings give a model.
+func (m *Models) PriceOf(provider, name string) (Price, bool) {
+	if p, ok := m.Prices[provider+"/"+name]; ok {
+		return p, true
+	}
+	p, ok := m.Prices[provider+"/*"]
+	return p, ok
+}
+
+// ours refuses a block in the settings of a folder, which does not say who is paid.
+func (s *said) ours(path string, n jsontree.Node, why string) bool {
+	if s.layer != policy.LayerProject && s.layer != policy.LayerLocal {
+		return true
+	}
+	s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings, flags and the administrator's say %s", path, why)
+	return false
+}
+
+// retryBlock reads retry.
+func (s *said) retryBlock(path string, n jsontree.Node) {
+	if !s.ours(path, n, "how often a model is asked again") {
+		return
+	}
+	var count Value[int]
+	s.object(path, n, map[string]func(string, jsontree.Node){
+		"max":           s.number(&count, 0, "attempts after the first, such as 3"),
+		"maxRetryAfter": s.duration(&s.models.MaxRetryAfter),
+	})
+	if count.Origin != (policy.Origin{}) {
+		s.models.Retries = Value[*int]{&count.Value, count.Origin}
+	}
+}
+
+// providersBlock reads providers.
+func (s *said) providersBlock(path string, n jsontree.Node) {
+	if !s.ours(path, n, "how long a provider is waited for") || !s.want(path, n, jsontree.Object) {
+		return
+	}
+	s.models.Providers = map[string]Provider{}
+	for _, m := range n.Members {
+		var p Provider
+		s.object(path+"."+m.Key, m.Value, map[string]func(string, jsontree.Node){
+			"connectTimeout":   s.duration(&p.Connect),
+			"firstByteTimeout": s.duration(&p.FirstByte),
+			"idleTimeout":      s.duration(&p.Idle),
+		})
+		s.models.Providers[m.Key] = p
+	}
+}
+
+func (s *said) duration(into *Value[time.Duration]) func(string, jsontree.Node) {
+	return func(path string, n jsontree.Node) {
+		text, ok := s.text(path, n)
+		if !ok {
+			return
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			s.fault(n.At, `write a time such as "90s" or "10m"`, "%s: %q is not a time to wait", path, text)
+			return
+		}
+		*into = Value[time.Duration]{d, s.origin(n, text)}
+	}
+}
+
+const priceHint = `write {"input": 3, "output": 15} in US dollars per million tokens, with cacheRead and cacheWrite where they differ from input, or "reported" where the provider's answers say what they cost`
+
+// pricesBlock reads prices.
+func (s *said) pricesBlock(path string, n jsontree.Node) {
+	if !s.ours(path, n, "what a model costs") || !s.want(path, n, jsontree.Object) {
+		return
+	}
+	s.models.Prices = map[string]Price{}
+	for _, m := range n.Members {
+		at := fmt.Sprintf("%s[%q]", path, m.Key)
+		if provider, name, ok := strings.Cut(m.Key, "/"); !ok || provider == "" || name == "" {
+			s.fault(m.At, "write PROVIDER/MODEL, or PROVIDER/* for all others of a provider", "%s does not name a model", at)
+			continue
+		}
+		if p, ok := s.price(at, m.Value); ok {
+			s.models.Prices[m.Key] = p
+		}
+	}
+}
+
+func (s *said) price(at string, n jsontree.Node) (Price, bool) {
+	out := Price{Origin: s.origin(n, at)}
+	if n.Kind == jsontree.Text && n.Text == "reported" {
+		out.Reported = true
+		return out, true
+	}
+	if n.Kind != jsontree.Object {
+		s.fault(n.At, priceHint, "%s is no price", at)
+		return out, false
+	}
+	var input, output, read, write *float64
+	fine := true
+	amount := func(into **float64) func(string, jsontree.Node) {
+		return func(path string, n jsontree.Node) {
+			usd, err := strconv.ParseFloat(n.Text, 64)
+			if n.Kind != jsontree.Number || err != nil || usd < 0 || math.IsInf(usd, 0) {
+				s.fault(n.At, priceHint, "%s is no price", path)
+				fine = false
+				return
+			}
+			*into = &usd
+		}
+	}
+	s.object(at, n, map[string]func(string, jsontree.Node){
+		"input": amount(&input), "output": amount(&output), "cacheRead": amount(&read), "cacheWrite": amount(&write),
+	})
+	if fine && (input == nil || output == nil) {
+		s.fault(n.At, priceHint, "%s needs input and output", at)
+		fine = false
+	}
+	if !fine {
+		return out, false
+	}
+	if read == nil {
+		read = input
+	}
+	if write == nil {
+		write = input
+	}
+	out.Price = &model.Price{Input: *input, Output: *output, CacheRead: *read, CacheWrite: *write}
+	return out, true
+}
+
+// addModels takes the strongest layer's word, key by key. Of a folder nothing gets here.
+func (m *merger) addModels(s *said) {
+	out := &m.out.Models
+	prefer(&out.Retries, s.models.Retries)
+	prefer(&out.MaxRetryAfter, s.models.MaxRetryAfter)
+	for name, p := range s.models.Providers {
+		if out.Providers == nil {
+			out.Providers = map[string]Provider{}
+		}
+		own := out.Providers[name]
+		prefer(&own.Connect, p.Connect)
+		prefer(&own.FirstByte, p.FirstByte)
+		prefer(&own.Idle, p.Idle)
+		out.Providers[name] = own
+	}
+	for name, p := range s.models.Prices {
+		if out.Prices == nil {
+			out.Prices = map[string]Price{}
+		}
+		if _, said := out.Prices[name]; !said {
+			out.Prices[name] = p
+		}
+	}
+}
