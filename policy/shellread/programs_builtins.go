@@ -342,7 +342,7 @@ func (c *call) source() {
 		return
 	}
 	w := c.rest[0]
-	if w.static && (w.text == "/dev/stdin" || w.text == "/dev/fd/0") {
+	if w.static && openFile(w.text) == "0" {
 		c.shellReads("source")
 		c.here()
 		return

@@ -128,7 +128,7 @@ func (c *call) runCode() {
 	case isModule && c.language() == langPython:
 		c.module(module)
 		return
-	case len(c.rest) > 0 && c.rest[0].text != "-" && c.rest[0].text != "/dev/stdin":
+	case len(c.rest) > 0 && !namesInput(c.rest[0]):
 		if !c.rest[0].static {
 			c.out.unclear = "the file of code that " + c.inv.name + " runs cannot be known"
 		}
@@ -235,6 +235,7 @@ func (c *call) module(m word) {
 		return
 	}
 	for _, w := range rest {
+		c.mayBeCode(w)
 		c.shape(w, true)
 	}
 	c.opaque("runs the module " + m.text)
@@ -271,6 +272,7 @@ func (c *call) bun() {
 		}
 	case "run", "test", "install", "i", "add", "remove", "rm", "update", "build", "init", "create", "link", "pm", "publish", "upgrade", "dev", "start":
 		for _, w := range rest {
+			c.mayBeCode(w)
 			c.shape(w, false)
 		}
 		c.opaque("runs or changes what is not in the line")

@@ -15,7 +15,11 @@ func (c *call) interpreters() {
 			c.stdinCode()
 		}
 	case "rundeno":
-		if len(c.rest) > 0 {
+		switch {
+		case len(c.rest) > 0 && c.rest[0].text == "-":
+			c.stdinCode()
+		case len(c.rest) > 0:
+			c.mayBeCode(c.rest[0])
 			c.shape(c.rest[0], false)
 		}
 	case "bun":
@@ -68,15 +72,6 @@ func (c *call) awk() {
 	}
 	for _, w := range code {
 		c.awkCode(w)
-	}
-	if c.inv.in.kind != stdinNone && file {
-		if f, _ := c.value("-f"); f.text == "-" || f.text == "/dev/stdin" {
-			c.out.unclear = "the awk code on standard input cannot be known"
-			if c.inv.in.kind == stdinKnown {
-				c.out.unclear = ""
-				c.awkCode(word{text: c.inv.in.text, static: true})
-			}
-		}
 	}
 	if w, ok := c.value("-W"); ok && (strings.HasPrefix(w.text, "e") || !w.static) {
 		c.out.unclear = "what awk -W " + w.text + " runs cannot be known"

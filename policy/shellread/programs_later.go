@@ -12,7 +12,7 @@ func (c *call) crontab() {
 		c.out.safe = true
 		return
 	case c.has("-r"), c.has("-e"):
-	case len(c.rest) > 0 && c.rest[0].text != "-" && c.rest[0].text != "/dev/stdin":
+	case len(c.rest) > 0 && !namesInput(c.rest[0]):
 		c.as(c.rest[0], c.rest[0].text, roleCode)
 	case c.inv.in.kind == stdinKnown:
 		for line := range strings.SplitSeq(c.inv.in.text, "\n") {

@@ -51,6 +51,7 @@ func (c *call) containers() {
 		c.compiler()
 	case "java":
 		if len(c.rest) > 0 && !c.has("-jar") {
+			c.mayBeCode(c.rest[0])
 			c.shape(c.rest[0], true)
 		}
 		for i := range c.given {
@@ -140,7 +141,7 @@ func (c *call) make() {
 		}
 	}
 	for i := range c.given {
-		if c.given[i].name == "-f" && c.given[i].value.text == "-" {
+		if c.given[i].name == "-f" && namesInput(c.given[i].value) {
 			c.out.unclear = "the makefile on standard input is not read"
 		}
 	}

@@ -88,11 +88,11 @@ func (c *call) following(name string) word {
 
 func (c *call) script() {
 	w := c.rest[0]
-	if w.static && (w.text == "-" || w.text == "/dev/stdin" || w.text == "/dev/fd/0" || w.text == "/proc/self/fd/0") {
+	if namesInput(w) {
 		c.shellReads(c.inv.name)
 		return
 	}
-	if !w.static || strings.HasPrefix(w.text, "/dev/fd/") || strings.HasPrefix(w.text, "<(") {
+	if !w.static || openFile(w.text) != "" {
 		c.out.unclear = "the file of commands that " + c.inv.name + " runs cannot be known"
 		return
 	}

@@ -22,13 +22,13 @@ func (c *call) as(w word, arg string, r role) {
 	case roleEditAll:
 		c.touch(w, arg, Read|Write, FromArgument, true)
 	case roleCode:
-		if !w.static && isProcess(w.text) {
-			c.out.unclear = "the code that " + c.via + " runs is made by " + w.text
+		if namesInput(w) {
+			c.inputCode()
+			return
 		}
-		if w.text != "-" {
-			c.touch(w, arg, Read|Exec, FromArgument, false)
-			c.opaque("runs " + w.text)
-		}
+		c.madeCode(w)
+		c.touch(w, arg, Read|Exec, FromArgument, false)
+		c.opaque("runs " + w.text)
 	case roleDir:
 		c.moveTo(w)
 		c.touch(here, arg, Read, FromArgument, false)

@@ -159,6 +159,11 @@ func (e *effects) changes() bool {
 func (c *call) operands() {
 	p := c.prog
 	before, after, rest := p.before, p.after, c.rest
+	if p.marks.runs && p.command() < 0 {
+		for _, w := range rest {
+			c.mayBeCode(w)
+		}
+	}
 	if c.instead {
 		if p.repeat != 0 && len(after) > 0 {
 			after = after[:len(after)-1]
