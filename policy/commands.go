@@ -105,12 +105,13 @@ func (e *commandEntry) denies(c *shellread.Command, lines []string) bool {
 	return slices.ContainsFunc(lines, e.line.match)
 }
 
-// permits reports whether the entry is about a command exactly as it would be looked up.
+// permits reports whether the entry is about a command exactly as it would be looked up; a
+// name stands for what the system has under it, by its path, too.
 func (e *commandEntry) permits(c *shellread.Command) bool {
 	if e.program != "" {
-		return c.Program == e.program
+		return c.Program == e.program || c.Name == e.program && shellread.OfSystem(c.Program)
 	}
-	return e.line.match(c.Line)
+	return e.line.match(c.Line) || e.line.match(c.BareLine())
 }
 
 // Evaluate judges a command line.

@@ -57,3 +57,37 @@ func TestCommandsWithADefault(t *testing.T) {
 		}
 	}
 }
+
+// A path of a program that is allowed is that program where it is the system's, for rules
+// and for lists of commands, and no other one of that name.
+func TestAllowedProgramByItsPath(t *testing.T) {
+	rules, _, err := CompileRules([]RuleSource{{Effect: Allow, Text: "Bash(git status:*)"}}, RuleOptions{Home: "/h", Cwd: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := NewCommands(CommandLists{Allow: []string{"git", "make test:*"}, Home: "/h"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := New(&Config{Rules: rules, Folders: []string{"/w"}, Home: "/h"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]Effect{
+		"git status": Allow, "/usr/bin/git status -s": Allow, "/bin/git status": Allow, "//usr/./bin/git status": Allow,
+		"/usr/bin/env git status": Allow, "/usr/bin/git push": Ask, "/tmp/git status": Ask, "./git status": Ask,
+		"/usr/bin/../../tmp/git status": Ask, "usr/bin/git status": Ask, "/usr/bin/git status > /etc/x": Ask,
+	} {
+		r := Request{Tool: "Bash", Operation: OpCommand, Resource: line, Cwd: "/w"}
+		if d := g.Guard("Bash").Judge(t.Context(), []Request{r}, nil); d.Effect != want {
+			t.Errorf("rule, %s: %s (%s), want %s", line, d.Effect, d.Reason, want)
+		}
+	}
+	for line, want := range map[string]Effect{
+		"/usr/bin/git push": Allow, "/usr/local/bin/make test x": Allow, "/usr/bin/make all": None, "/tmp/git push": None,
+	} {
+		if v := list.Evaluate(Request{Tool: "Bash", Operation: OpCommand, Resource: line, Cwd: "/w"}); v.Effect != want {
+			t.Errorf("list, %s: %s (%s), want %q", line, v.Effect, v.Reason, want)
+		}
+	}
+}

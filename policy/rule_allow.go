@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"path"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/policy/shellread"
@@ -132,14 +131,14 @@ func (set *ruleSet) permits(s *subject, c *shellread.Command, line string) *rule
 	if c.Name == "" {
 		return nil
 	}
-	danger := setsDanger(c.Assigns)
+	danger, bare := setsDanger(c.Assigns), c.BareLine()
 	for _, r := range set.lines {
 		switch {
 		case r.line.sets:
 			if len(s.reading.Commands) != 1 || !r.line.match(oneSpace(line)) {
 				continue
 			}
-		case danger, !r.line.match(c.Line):
+		case danger, !r.line.match(c.Line) && !r.line.match(bare):
 			continue
 		}
 		if r.text.tool == s.Tool {
@@ -160,7 +159,7 @@ func (set *ruleSet) coversPlace(p *place, cwd string) bool {
 	case isHarmlessDevice(p.path):
 		return true
 	case p.access&shellread.Exec != 0:
-		return false
+		return p.access == shellread.Exec && shellread.OfSystem(p.path)
 	}
 	if p.access&shellread.Write != 0 && !coveredBy(set.edits, p) {
 		return false
@@ -202,7 +201,7 @@ func passesOn(commands []shellread.Command, i int) bool {
 	if !known || !c.Wrapper || i+1 == len(commands) || len(commands[i+1].Via) <= len(c.Via) {
 		return false
 	}
-	if dir := path.Dir(c.Program); c.Program != c.Name && dir != "/usr/bin" && dir != "/bin" {
+	if !shellread.OfSystem(c.Program) {
 		return false
 	}
 	return !envDanger(c) && (options || len(c.Args) == 0 || !isOption(c.Args[0].Text))

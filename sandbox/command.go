@@ -133,11 +133,6 @@ var steering = []string{
 	":", "[", "break", "cd", "continue", "dirs", "exit", "false", "popd", "pushd", "return", "shift", "test", "true", "wait",
 }
 
-// systemFolders are where a name without a folder is expected to be found.
-var systemFolders = []string{
-	"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin",
-}
-
 // decides reports whether a variable decides what a program's name stands for,
 // or makes it run something else.
 func decides(name string) bool {
@@ -165,7 +160,7 @@ func (p *programs) denies(cmd *shellread.Command) (string, bool) {
 // allows reports whether a command is listed: by its bare name, which then
 // stands for what the system has under that name, or by its path.
 func (p *programs) allows(cmd *shellread.Command) bool {
-	full, dir := cmd.Program, ""
+	full := cmd.Program
 	if strings.Contains(full, "/") {
 		if !path.IsAbs(full) {
 			if !path.IsAbs(cmd.Dir) {
@@ -174,11 +169,10 @@ func (p *programs) allows(cmd *shellread.Command) bool {
 			full = cmd.Dir + "/" + full
 		}
 		full = path.Clean(full)
-		dir = path.Dir(full)
 	}
 	if _, ok := p.paths[full]; ok {
 		return true
 	}
 	_, ok := p.names[cmd.Name]
-	return ok && (dir == "" || slices.Contains(systemFolders, dir))
+	return ok && shellread.OfSystem(full)
 }

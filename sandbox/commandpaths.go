@@ -97,14 +97,7 @@ func (c *Checker) comparePath(p *shellread.Path, op Op, field string, list []tre
 }
 
 // systemProgram reports whether a path is a program of the system's own.
-func systemProgram(p string) bool {
-	for _, dir := range systemFolders {
-		if path.Dir(p) == dir {
-			return true
-		}
-	}
-	return false
-}
+func systemProgram(p string) bool { return path.IsAbs(p) && shellread.OfSystem(p) }
 
 // device reports whether a path is one of the devices that hold nothing, or what
 // the command has open already: a list of allowed paths need not name them.
