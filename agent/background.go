@@ -129,16 +129,6 @@ func (b *Background) find(use string) *backJob {
 	return b.jobs[i]
 }
 
-// knows reports whether a call has an id that another one must not have.
-func (b *Background) knows(use string) bool {
-	if b == nil {
-		return false
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.find(use) != nil
-}
-
 // Wait waits until a call has ended and that is on record, or until ctx ends.
 func (b *Background) Wait(ctx context.Context, use string) error {
 	for {

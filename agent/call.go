@@ -316,7 +316,25 @@ func (l *loop) charge(info model.Info, u transcript.Usage) *UsageUpdated {
 	return &UsageUpdated{Model: info.Model, Usage: u, Total: r.Usage, CostUSD: r.CostUSD}
 }
 
-// uniqueUses renames tool uses whose id the transcript has seen; small local
+// keepID keeps an id from being given again.
+func (l *loop) keepID(id string) {
+	if l.used == nil {
+		l.used = map[string]bool{}
+	}
+	l.used[id] = true
+}
+
+// newID makes an id that the log does not have.
+func (l *loop) newID(prefix string) string {
+	made := prefix + l.a.opt.NewID()
+	id := made
+	for n := 2; l.used[id] || l.t.Answered(id); n++ {
+		id = fmt.Sprintf("%s-%d", made, n)
+	}
+	return id
+}
+
+// uniqueUses renames tool uses whose id the log has, also in what was compacted: small local
 // models count their calls from zero in every answer.
 func (l *loop) uniqueUses(it transcript.Item) transcript.Item {
 	seen := map[string]bool{}
@@ -324,8 +342,12 @@ func (l *loop) uniqueUses(it transcript.Item) transcript.Item {
 	parts := make([]transcript.Part, len(it.Parts))
 	for i, p := range it.Parts {
 		if u, ok := p.(transcript.ToolUse); ok {
-			if u.ID == "" || seen[u.ID] || l.t.Answered(u.ID) || l.a.opt.Background.knows(u.ID) {
-				u.ID = "call_" + l.a.opt.NewID()
+			if u.ID == "" || seen[u.ID] || l.used[u.ID] || l.t.Answered(u.ID) {
+				from := u.ID
+				u.ID = l.newID("call_")
+				if r, ok := l.encoder().m.(model.UseRenamer); ok {
+					r.RenameUse(from, u.ID)
+				}
 				renamed = true
 			}
 			seen[u.ID] = true

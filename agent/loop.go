@@ -25,6 +25,7 @@ type loop struct {
 	log    *session.Log // nil without a store
 	opened SessionOpened
 	t      *transcript.Transcript
+	used   map[string]bool      // ids that the log has and the transcript does not show: see [session.State]
 	mark   *session.RequestMark // from before the restart, until it was compared
 	broken error                // what stopped the agent for good
 

@@ -216,6 +216,11 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 		was.Usage, was.overhead = transcript.Usage{}, 0
 		l.overhead = max(0, all-estimate(was))
 	}
+	for _, e := range l.t.Items() {
+		for _, use := range e.UseIDs() {
+			l.keepID(use)
+		}
+	}
 	l.a.mu.Lock()
 	l.t = t
 	l.a.mu.Unlock()

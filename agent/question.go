@@ -21,7 +21,7 @@ const (
 // question waits at a time: what the next call would do depends on this one.
 func (l *loop) putQuestion(c *call) ([]entry, error) {
 	q := approval.New(c.requests, c.decision, approval.QuestionOptions{
-		ID: l.a.opt.NewID(), Home: l.a.opt.Permissions.Home, Cwd: l.cwd(),
+		ID: l.newID(""), Home: l.a.opt.Permissions.Home, Cwd: l.cwd(),
 		Sandbox: c.decision.Sandbox, At: l.a.opt.Clock(), Timeout: l.a.opt.AskTimeout,
 	})
 	q.Session = l.opened.ID
@@ -30,6 +30,7 @@ func (l *loop) putQuestion(c *call) ([]entry, error) {
 		return nil, err
 	}
 	c.question, c.told = &q, true
+	l.keepID(q.ID)
 	l.await(c)
 	return append(c.hooks.takeEntries(), entry{draft: d, event: ApprovalAsked{Question: q}}), nil
 }

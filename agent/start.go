@@ -109,7 +109,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	l := newLoop(a)
 	l.log = got.Log
 	l.turns, l.left = got.State.Turns, leftOf(got.State)
-	l.mark = got.State.Mark
+	l.mark, l.used = got.State.Mark, got.State.Used
 	l.saves.at = got.State.Saved
 	a.once.had = got.State.Told
 	a.recall(got.State.Seen)

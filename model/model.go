@@ -39,6 +39,13 @@ type Model interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
 
+// UseRenamer is a [Model] that is told when a tool use of its answer is given another id,
+// because the session has that one already. It is for models that run what they ask for
+// themselves; all others read the new id in the transcript.
+type UseRenamer interface {
+	RenameUse(from, to string)
+}
+
 // Info describes a model.
 type Info struct {
 	Provider  string // "anthropic"

@@ -40,6 +40,7 @@ func include[K comparable](set *map[K]bool, key K) {
 func (f *folder) asked(r *Record) {
 	q := Question{Seq: r.Seq, ID: payloadText(r.Payload, "id"), Use: payloadText(r.Payload, "use_id"), Payload: r.Payload}
 	f.s.Asked = append(f.s.Asked, q)
+	include(&f.s.Used, q.ID)
 }
 
 // resolved takes the first answer to a question; a later one changes nothing.
@@ -90,6 +91,11 @@ func (f *folder) paired(e transcript.Encoded) {
 // rewritten: what the transcript asks for after a rewrite is not what was asked
 // about.
 func (f *folder) rewritten() {
+	for _, e := range f.s.Items {
+		for _, use := range e.UseIDs() {
+			include(&f.s.Used, use)
+		}
+	}
 	for _, q := range f.s.Asked {
 		include(&f.moot, q.Seq)
 	}

@@ -81,6 +81,7 @@ func TestReplay(t *testing.T) {
 			Answer:   []byte(`{"id":"q1","decision":"allow"}`),
 		}},
 		Policy: []rawJSON{rawJSON(`{"mode":"plan"}`), rawJSON(`{"by":"no mode"}`)},
+		Used:   map[string]bool{"q1": true, "q2": true},
 	}
 	if d := cmp.Diff(want, st, cmpopts.IgnoreFields(session.State{}, "Items"), cmpopts.EquateEmpty()); d != "" {
 		t.Fatal(d)

@@ -32,6 +32,9 @@ type State struct {
 	Policy []json.RawMessage
 	// Told are the ids of all notifications that the session ever had, compacted ones too.
 	Told map[string]bool
+	// Used are the ids of questions, and those of tool uses that a rewrite has taken out of
+	// the transcript: what comes next has others.
+	Used map[string]bool
 	// Saved are the contents of files that file.saved records have: the record's seq by
 	// the content's digest, see [FileSaved].
 	Saved map[string]int64

@@ -156,6 +156,19 @@ func (g *Guest) find(ours string) (*play, *use) {
 	return x, x.ours[ours]
 }
 
+// RenameUse has a use under another id, because the log has that one already.
+func (g *Guest) RenameUse(from, to string) {
+	x, u := g.find(from)
+	if u == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	u.ours = to
+	x.ours[to], x.taken[to] = u, true
+	delete(x.ours, from)
+}
+
 // refusals hears what was recorded as the result of a use that did not run: the guest is
 // told no.
 type refusals struct{ g *Guest }
