@@ -154,8 +154,20 @@ func (s *Sessions) Open(ctx context.Context, id string, o *OpenOptions) (*Log, e
 	return l, nil
 }
 
-// Get returns a session's meta. ErrNotFound when there is none.
+// Get returns a session's meta. ErrNotFound when there is none, ErrCorrupt when none of its
+// records can be read.
 func (s *Sessions) Get(ctx context.Context, id string) (Meta, error) {
+	m, err := s.there(ctx, id)
+	if err == nil && m.Lost() {
+		return Meta{}, &Error{
+			Op: "find", Session: id, Err: ErrCorrupt, Detail: "none of its records can be read", Hint: "holdfast sessions verify " + id,
+		}
+	}
+	return m, err
+}
+
+// there is Get that also finds what is damaged as a whole.
+func (s *Sessions) there(ctx context.Context, id string) (Meta, error) {
 	if err := CheckID(id); err != nil {
 		return Meta{}, err
 	}
@@ -200,7 +212,7 @@ func (s *Sessions) Delete(ctx context.Context, id string) error {
 		return &Error{Op: "delete", Session: id, Err: ErrUnsupported}
 	}
 	l := s.newLog(id)
-	if _, err := s.Get(ctx, id); err != nil {
+	if _, err := s.there(ctx, id); err != nil {
 		return err
 	}
 	if err := l.acquire(ctx, false); err != nil {

@@ -39,7 +39,7 @@ func (r *Report) OK() bool { return len(r.Faults) == 0 && !r.MetaDiffers }
 // and takes no lease. The error is for what kept it from looking; what it found
 // is in the report.
 func (s *Sessions) Verify(ctx context.Context, id string) (*Report, error) {
-	m, err := s.Get(ctx, id)
+	m, err := s.there(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *Sessions) Verify(ctx context.Context, id string) (*Report, error) {
 			return r, err
 		}
 		// Somebody may have appended between the two looks.
-		now, err := s.Get(ctx, id)
+		now, err := s.there(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (s *Sessions) Rebuild(ctx context.Context, id string) (Meta, error) {
 	if !ok {
 		return Meta{}, &Error{Op: "rebuild", Session: id, Err: ErrUnsupported}
 	}
-	if _, err := s.Get(ctx, id); err != nil {
+	if _, err := s.there(ctx, id); err != nil {
 		return Meta{}, err
 	}
 	l := s.newLog(id)

@@ -75,6 +75,9 @@ func (s *Store) create(ctx context.Context, id string, b session.Batch) error {
 	if h.mark.End > 0 {
 		return &session.Error{Op: "append", Session: id, Err: session.ErrExists}
 	}
+	if h.corrupt != 0 {
+		return corrupt("append", id, h.corrupt, h.detail)
+	}
 	if err := s.checkBase(id, b); err != nil {
 		return err
 	}
@@ -111,7 +114,7 @@ func (h *handle) append(b session.Batch) error {
 	if err := h.load(false); err != nil {
 		return err
 	}
-	if h.mark.End == 0 {
+	if h.mark.End == 0 && h.corrupt == 0 {
 		return &session.Error{Op: "append", Session: h.id, Err: session.ErrNotFound}
 	}
 	if b.Expect < h.mark.Meta.Head {
@@ -263,5 +266,5 @@ func (s *Store) look(id string) (session.Meta, bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return session.Meta{}, false, nil
 	}
-	return m.Meta, err == nil && m.End > 0, err
+	return m.Meta, err == nil && m.there(), err
 }

@@ -40,7 +40,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 // names' lock and the session's are held.
 func (s *Store) delete(h *handle) error {
 	m, err := s.markOf(h.id, h.id)
-	if err != nil || m.End == 0 {
+	if err != nil || !m.there() {
 		if errors.Is(err, fs.ErrNotExist) || err == nil {
 			err = &session.Error{Op: "delete", Session: h.id, Err: session.ErrNotFound}
 		}

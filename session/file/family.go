@@ -37,7 +37,7 @@ func (s *Store) families() (*families, error) {
 		switch {
 		case foreign:
 			continue
-		case errors.Is(err, fs.ErrNotExist), err == nil && m.End == 0:
+		case errors.Is(err, fs.ErrNotExist), err == nil && !m.there():
 		case err != nil:
 			return nil, err
 		case !m.Opened:

@@ -199,6 +199,15 @@ func (h *handle) fold(st stamp) error {
 	if h.corrupt == 0 {
 		h.corrupt, h.detail = out.corrupt, out.detail
 	}
+	if h.corrupt == 0 && out.End == 0 {
+		lost, _, err := h.s.lost(h.dir)
+		if err != nil {
+			return err
+		}
+		if lost {
+			h.corrupt, h.detail = 1, lostDetail
+		}
+	}
 	h.mark, h.loaded = out.mark, true
 	h.mark.Verified = h.corrupt == 0
 	h.acked.Store(h.mark.End)
@@ -320,10 +329,10 @@ func (s *Store) Recover(ctx context.Context, id string) (*session.Recovery, erro
 		return nil, explain("open", id, err)
 	}
 	switch {
-	case h.mark.End == 0:
-		return nil, &session.Error{Op: "open", Session: id, Err: session.ErrNotFound}
 	case h.corrupt != 0:
 		return nil, h.damaged(h.corrupt, h.detail)
+	case h.mark.End == 0:
+		return nil, &session.Error{Op: "open", Session: id, Err: session.ErrNotFound}
 	}
 	r := h.restored
 	h.restored = nil

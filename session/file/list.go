@@ -61,7 +61,7 @@ func (s *Store) one(id string) (session.Page, error) {
 		if err != nil {
 			return session.Page{}, explain("list", id, err)
 		}
-		if m.End > 0 {
+		if m.there() {
 			return session.Page{Sessions: []session.Meta{m.Meta}}, nil
 		}
 	}

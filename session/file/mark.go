@@ -30,6 +30,8 @@ type mark struct {
 	Stamp    stamp        `json:"stamp"` // of the log when the mark was made
 	Verified bool         `json:"verified"`
 	Opened   bool         `json:"opened"` // the first record was readable, so the parent is known
+
+	lost bool // nothing of the session can be read; End is 0, and Meta is what its mark knew
 }
 
 // encode writes the mark with its checksum: it is renamed into place without a

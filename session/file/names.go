@@ -41,7 +41,7 @@ func (s *Store) free(id string) error {
 	}
 	taken := func(dir string) bool { // what cannot be read is somebody's, too
 		m, err := s.markOf(strings.TrimPrefix(dir, deletedPrefix), dir)
-		return !errors.Is(err, fs.ErrNotExist) && (err != nil || m.End > 0)
+		return !errors.Is(err, fs.ErrNotExist) && (err != nil || m.there())
 	}
 	for _, name := range c.names[foldCase(id)] {
 		if name == id {
@@ -115,6 +115,9 @@ func (s *Store) readNames() (names, gone []string, err error) {
 // session; fs.ErrNotExist when there is no log.
 func (s *Store) markOf(id, dir string) (mark, error) {
 	st, err := statAt(s.dir, dir+"/"+logName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.lostOf(id, dir, err)
+	}
 	if err != nil {
 		return mark{}, err
 	}
@@ -138,6 +141,9 @@ func (s *Store) markOf(id, dir string) (mark, error) {
 		if m, err = s.foldOf(id, dir, d, m); err != nil {
 			return mark{}, err
 		}
+	}
+	if m.End == 0 {
+		return s.lostOf(id, dir, nil)
 	}
 	m.Meta.ID = id
 	m.Meta.Deleted = dir != id

@@ -64,6 +64,9 @@ func (s *Store) reader(ctx context.Context, id string, r session.Range) (*reader
 		dir = deletedPrefix + id
 		f, err = s.openLog(dir)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, s.missing(id, id)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +77,7 @@ func (s *Store) reader(ctx context.Context, id string, r session.Range) (*reader
 	}
 	head, err := lastWhole(f, s.durable(id, dir, st.Size), dir != id)
 	if err == nil && head.end == 0 {
-		err = fs.ErrNotExist
+		err = s.missing(id, dir)
 	}
 	if err != nil {
 		f.Close()

@@ -33,7 +33,7 @@ func (x *Index) Index(ctx context.Context) error {
 		m := &page.Sessions[i]
 		was, ok := known[m.ID]
 		delete(known, m.ID)
-		if ok && was.is(m) {
+		if ok && was.is(m) || m.Lost() {
 			continue
 		}
 		cleared, err := x.session(ctx, m)
