@@ -114,7 +114,11 @@ func replayErased(ctx context.Context, records iter.Seq2[Record, error], m Meta,
 
 // replay folds the log of a session.
 func (s *Sessions) replay(ctx context.Context, m Meta) (*folder, error) {
-	return replayErased(ctx, s.records(ctx, m, Range{}), m, func(known erased) error { return s.erasedAbove(ctx, m, known) })
+	f, err := replayErased(ctx, s.records(ctx, m, Range{}), m, func(known erased) error { return s.erasedAbove(ctx, m, known) })
+	if err == nil && f.s.Head < m.Head {
+		return nil, lostTail(m, f.s.Head)
+	}
+	return f, err
 }
 
 // erasedAbove adds what was erased in the parents of a fork after the fork left them.

@@ -74,6 +74,7 @@ type backwards struct {
 	err     error
 	erased  erased // what stands in the place of payloads
 	asked   bool   // the parents were asked, too
+	next    int64  // the seq that comes next; -1 where that is not known
 }
 
 // found is an item of the transcript and the record that has it. In a rewrite
@@ -105,7 +106,9 @@ func (b *backwards) items(yield func(found) bool) {
 		return yield(f)
 	}
 	// Not beyond the head that b.m counts: somebody may be appending.
+	b.next = b.m.Head
 	for r, err := range b.s.records(b.ctx, b.m, Range{Reverse: true, Until: b.m.Head}) {
+		b.follow(r, err)
 		if err == nil {
 			err = r.Check()
 		}
@@ -156,6 +159,42 @@ func (b *backwards) items(yield func(found) bool) {
 			}
 			return
 		}
+	}
+	if b.next == b.m.Head && b.err == nil {
+		b.err = lostTail(b.m, 0)
+	}
+	b.missing(0)
+}
+
+// follow notices records that the store does not have: none between the one before and r.
+func (b *backwards) follow(r Record, err error) {
+	if e, ok := errors.AsType[*Error](err); ok && r.Seq == 0 {
+		r.Seq = e.Seq
+	}
+	if r.Seq == 0 { // a parent that is gone, and all that it had
+		b.next = -1
+		return
+	}
+	b.missing(r.Seq)
+	b.next = r.Seq - 1
+}
+
+// missing tells of the records above seq that did not come.
+func (b *backwards) missing(seq int64) {
+	switch {
+	case b.next <= seq:
+	case b.next == seq+1:
+		b.notices = append(b.notices, fmt.Sprintf("record %d of session %s is missing", b.next, b.m.ID))
+	default:
+		b.notices = append(b.notices, fmt.Sprintf("records %d to %d of session %s are missing", seq+1, b.next, b.m.ID))
+	}
+}
+
+// lostTail says that a log ends before the head that was acknowledged.
+func lostTail(m Meta, at int64) error {
+	return &Error{
+		Op: "read", Session: m.ID, Seq: at + 1, Err: ErrCorrupt,
+		Detail: fmt.Sprintf("the log ends at record %d, and %d was acknowledged", at, m.Head), Hint: "holdfast sessions verify " + m.ID,
 	}
 }
 

@@ -303,7 +303,7 @@ func (m Meta) Apply(d Delta) Meta {
 
 // Lost reports whether the session is damaged as a whole: none of its records can be read,
 // and Meta is what else is known of it.
-func (m *Meta) Lost() bool { return m.Head == 0 }
+func (m *Meta) Lost() bool { return m.Head <= 0 }
 
 // Runs reports whether the session's run has a status; "*" is any.
 func (m *Meta) Runs(status string) bool {
