@@ -330,18 +330,7 @@ func changeOf(ch session.Change) string {
 }
 
 // resultText is the text of a result.
-func resultText(r *tool.Result) string {
-	var list []string
-	for _, p := range r.Content {
-		switch p := p.(type) {
-		case transcript.Text:
-			list = append(list, p.Text)
-		case transcript.Structured:
-			list = append(list, string(p.Value))
-		}
-	}
-	return strings.Join(list, "\n")
-}
+func resultText(r *tool.Result) string { return transcript.ToolResult{Content: r.Content}.Text() }
 
 // response is a result in the form that hooks of Claude Code read.
 func response(c *call) json.RawMessage {

@@ -1,6 +1,9 @@
 package transcript
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Part is one piece of an item. The set is closed: [Text], [Thinking],
 // [ToolUse], [ToolResult], [Media], [File], [Structured], [Custom], and
@@ -87,5 +90,16 @@ func (Structured) partType() string { return "structured" }
 func (Custom) partType() string     { return "custom" }
 func (u Unknown) partType() string  { return u.Type }
 
-// Text returns the result's text content, joined by newlines.
-func (r ToolResult) Text() string { return Item{Parts: r.Content}.Text() }
+// Text returns the result's text and structured content, joined by newlines.
+func (r ToolResult) Text() string {
+	var list []string
+	for _, p := range r.Content {
+		switch p := p.(type) {
+		case Text:
+			list = append(list, p.Text)
+		case Structured:
+			list = append(list, string(p.Value))
+		}
+	}
+	return strings.Join(list, "\n")
+}

@@ -14,12 +14,13 @@ import (
 
 // The examples in patterns.json have <a20> where twenty random characters of some
 // alphabet stand, so that no other scanner takes them for keys.
-var blank = regexp.MustCompile(`<([abdltuxGTUX])(\d+)>`)
+var blank = regexp.MustCompile(`<([abdltuwxGTUX])(\d+)>`)
 
 var alphabets = map[string]string{
 	"a": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
 	"b": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
 	"u": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_",
+	"w": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-",
 	"l": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
 	"G": "023456789ACDEFGHJKLMNPQRSTUVWXYZ",
 	"T": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",

@@ -1,8 +1,9 @@
 // A session's records, read into the rows that people see. What belongs to one call — the
 // call, what was decided, who was asked, what came of it — is one row.
 
-const textOf = (content) => (typeof content === 'string' ? content
-  : Array.isArray(content) ? content.map((p) => (p?.type === 'text' ? p.text : p?.type ? `[${p.type}]` : '')).join('\n') : '');
+const partText = (p) => (p?.type === 'text' ? p.text : p?.type === 'structured' ? JSON.stringify(p.value, null, 2)
+  : p?.type ? `[${p.type}${p.name || p.path ? ' ' + (p.name || p.path) : ''}]` : '');
+const textOf = (content) => (typeof content === 'string' ? content : Array.isArray(content) ? content.map(partText).join('\n') : '');
 
 /** Transcript reads records in order. A row that changes has a new version v. */
 export class Transcript {
@@ -52,7 +53,7 @@ export class Transcript {
     const parts = Array.isArray(it.parts) ? it.parts : [];
     if (it.role === 'tool') return this.results(e, parts);
     if (it.role === 'assistant') return this.answer(e, it, parts);
-    const text = parts.map((x) => (x.type === 'text' ? x.text : `[${x.type}${x.name || x.path ? ' ' + (x.name || x.path) : ''}]`)).join('\n\n');
+    const text = parts.map(partText).join('\n\n');
     return this.row(it.role === 'user' ? 'user' : 'note', e, { role: it.role, text, queued: !!p.queued, item: it.id });
   }
 

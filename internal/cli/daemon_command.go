@@ -103,7 +103,7 @@ func resultOf(items []transcript.Item) (text string, ok bool) {
 		for _, p := range it.Parts {
 			if r, is := p.(transcript.ToolResult); is {
 				ok = true
-				text += transcript.Item{Parts: r.Content}.Text()
+				text += r.Text()
 			}
 		}
 	}

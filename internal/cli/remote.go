@@ -90,6 +90,7 @@ func (c *runCmd) onlyHere() string {
 		{c.Worktree.wanted, "--worktree"},
 		{c.NoSandbox, "--no-sandbox"},
 		{c.NoHooks, "--no-hooks"},
+		{c.NoContextFiles, "--no-context-files"},
 		{c.Agents != "", "--agents"},
 		{len(c.MCPConfig) > 0, "--mcp-config"},
 		{c.StrictMCPConfig, "--strict-mcp-config"},

@@ -200,7 +200,7 @@ func (v *textView) neverRan(e transcript.Encoded) {
 		if u, waits := v.waits[r.UseID]; ok && waits && r.IsError {
 			v.call(u.Name, v.names[u.ID])
 			v.p.err.line("%s", v.p.err.term.dim("  ⎿ ")+v.p.err.term.red("error"))
-			v.output(transcript.Item{Parts: r.Content}.Text())
+			v.output(r.Text())
 		}
 		delete(v.waits, r.UseID)
 	}
@@ -328,7 +328,7 @@ func (v *textView) block(text string, keep int) {
 }
 
 func resultText(r tool.Result) string {
-	return transcript.Item{Parts: r.Content}.Text()
+	return transcript.ToolResult{Content: r.Content}.Text()
 }
 
 func (v *textView) decided(d policy.Decision) {

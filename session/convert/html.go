@@ -121,7 +121,7 @@ func htmlResult(w *bufio.Writer, p transcript.ToolResult) {
 	if p.IsError {
 		class, what = "result failed", "error"
 	}
-	s := strings.TrimRight(p.Text(), "\n")
+	s := strings.TrimRight(transcript.Item{Parts: p.Content}.Text(), "\n")
 	open := " open"
 	if n := strings.Count(s, "\n") + 1; n > foldLines {
 		open = ""
