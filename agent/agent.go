@@ -34,13 +34,13 @@ var (
 // goroutine at a time (ErrRunning otherwise); Submit, Interrupt, SetMode, Change,
 // SetCanUseTool, SetTools, Snapshot and SessionID may be called at any time from any.
 //
-// A run, for which grants and patches hold, lasts from an agent's start to its
-// Close. A kill does not end it: the next agent of the session goes on with it.
+// What was decided for the session, grants and patches, is in force whenever an agent goes
+// on with it, until it is revoked. Sub-agents share it, see [Run].
 type Agent struct {
 	opt    Options
 	model  model.Model
 	guards *policy.Guards
-	ledger ledger
+	shared *Run // what decides for all agents of the run
 	purse  purse
 	once   seen // for TellOnce
 
@@ -57,14 +57,15 @@ type Agent struct {
 	before    *Result // of the turns that the next one is a part of the same work with; see Work
 	queue     []transcript.Encoded
 	unsent    *unsent
-	more      chan struct{} // closed when the queue has grown or left was set, and replaced
-	untold    []Event       // from away from the loop's goroutine
-	said      []string      // by hooks, to the model, likewise
-	stops     *HookError    // likewise: a hook wants the turn to end
-	bell      chan struct{} // rung when there is something untold while calls run
-	left      error         // why the run ends: a question of somebody who works for it was left open
-	again     chan struct{} // with left: closed when the agent runs again
-	leaving   bool          // closed, and gone on with later
+	more      chan struct{}   // closed when the queue has grown or left was set, and replaced
+	untold    []Event         // from away from the loop's goroutine
+	newPolicy []PolicyChanged // likewise, to be told before the next decision
+	said      []string        // by hooks, to the model, likewise
+	stops     *HookError      // likewise: a hook wants the turn to end
+	bell      chan struct{}   // rung when there is something untold while calls run
+	left      error           // why the run ends: a question of somebody who works for it was left open
+	again     chan struct{}   // with left: closed when the agent runs again
+	leaving   bool            // closed, and gone on with later
 	asking    bool
 	interrupt context.CancelCauseFunc
 	snapshot  func() Snapshot
@@ -407,13 +408,12 @@ func (a *Agent) ownSnapshot() Snapshot {
 }
 
 // Close interrupts a running turn, waits for it to end, and gives the session
-// back. It ends the run: grants and patches are gone, unless a question is left
-// open, which whoever resumes the session goes on with. A session id that was
-// given but never used is left behind as an empty session. Closing twice is ErrClosed.
+// back. What was granted for the session is in force again when it is resumed. A session id
+// that was given but never used is left behind as an empty session. Closing twice is ErrClosed.
 func (a *Agent) Close() error { return a.close(false) }
 
-// Leave is Close for a run that somebody goes on with: grants and patches are in force
-// again when the session is resumed, as they are after a kill.
+// Leave is Close for a turn that somebody goes on with: what sub-agents work in is kept for
+// them, and questions stay open, as they do after a kill.
 func (a *Agent) Leave() error { return a.close(true) }
 
 func (a *Agent) close(goesOn bool) error {
@@ -438,9 +438,6 @@ func (a *Agent) close(goesOn bool) error {
 		err = errors.Join(err, a.opt.Subagents.close(goesOn))
 		err = errors.Join(err, a.opt.Background.close(a.loop.broken != nil))
 		err = errors.Join(err, a.loop.closing(context.Background()))
-	}
-	if !goesOn {
-		err = errors.Join(err, a.endRun())
 	}
 	if log := a.openLog(); log != nil {
 		err = errors.Join(err, log.Close())

@@ -50,7 +50,7 @@ func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) err
 		var head int64
 		var theirs *approval.Answer
 		err := l.lookAgain(ctx, func() (err error) {
-			head, theirs, err = l.a.answerTo(ctx, id)
+			head, theirs, err = l.a.shared.answerTo(ctx, id)
 			return err
 		})
 		if err == nil {
@@ -80,28 +80,6 @@ func (l *loop) complete(q *approval.Question, ans approval.Answer) *approval.Ans
 	return &ans
 }
 
-// answerTo takes in what others have appended, up to head, and returns the answer
-// to a question among it.
-func (a *Agent) answerTo(ctx context.Context, id string) (head int64, theirs *approval.Answer, err error) {
-	log := a.openLog()
-	a.ledger.mu.Lock()
-	defer a.ledger.mu.Unlock()
-	if head, err = a.catchUp(ctx, log); err != nil {
-		return 0, nil, err
-	}
-	if ans, ok := a.ledger.answers[id]; ok {
-		theirs = &ans
-	}
-	return head, theirs, nil
-}
-
-func (g *ledger) answer(id string) (approval.Answer, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	ans, ok := g.answers[id]
-	return ans, ok
-}
-
 // weigh works out what comes of an answer.
 func (l *loop) weigh(ctx context.Context, c *call, own, theirs *approval.Answer) *settlement {
 	s := &settlement{recorded: theirs != nil}
@@ -129,7 +107,11 @@ func (l *loop) weigh(ctx context.Context, c *call, own, theirs *approval.Answer)
 		l.review(ctx, c, s)
 	}
 	refused := ans.Decision.Allows() && s.call == nil
-	if ans.Decision.Session() && !refused && !c.question.Once() {
+	switch granted := l.a.shared.grantOf(c.question.ID); {
+	case !ans.Decision.Session() || c.question.Once():
+	case refused && granted != "": // what is not run is not remembered
+		s.change = &policy.Change{Revoke: granted, By: s.decision.By}
+	case !refused && granted == "":
 		l.rememberFor(c, s)
 	}
 	return s
@@ -297,15 +279,21 @@ func (l *loop) commit(ctx context.Context, head int64, c *call, s *settlement) e
 }
 
 func (l *loop) record(ctx context.Context, head int64, c *call, s *settlement) ([]entry, []session.Record, error) {
-	g := &l.a.ledger
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	r := l.a.shared
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if s.change != nil {
-		checked, err := l.a.guards.Check(*s.change)
-		if err != nil {
+		checked, err := l.a.lead().guards.Check(*s.change)
+		switch {
+		case s.change.Revoke != "" && err != nil: // somebody has revoked it
+			s.change = nil
+		case err != nil:
 			s.fail(err)
-		} else {
-			s.change, s.decision.Grant = &checked, checked.Grant.ID
+		case checked.Grant != nil:
+			s.decision.Grant = checked.Grant.ID
+			fallthrough
+		default:
+			s.change = &checked
 		}
 	}
 	said := c.hooks.entries
@@ -318,7 +306,7 @@ func (l *loop) record(ctx context.Context, head int64, c *call, s *settlement) (
 	case err != nil:
 		c.hooks.entries = said // for the next attempt
 	case s.change != nil:
-		err = l.a.apply(*s.change, 0)
+		err = r.apply(*s.change, 0)
 	}
 	return entries, recs, err
 }

@@ -143,6 +143,7 @@ func (a *Agent) tellBetween(tell func(Event)) {
 	a.loop.emit = tell
 	defer a.loop.silence()
 	a.loop.tellUntold()
+	a.loop.tellChanges()
 }
 
 // news has whoever waits for the agent look again. The caller holds mu.

@@ -419,7 +419,7 @@ func (a *Agent) ready(ctx context.Context, parts []transcript.Part) error {
 // askBehind judges what a call in the background wants besides. Nobody can be asked
 // about it: the turn that would wait for the answer has gone on.
 func (l *loop) askBehind(ctx context.Context, c *call, r policy.Request) (json.RawMessage, error) {
-	if err := l.a.takeIn(ctx); err != nil {
+	if err := l.a.shared.takeIn(ctx); err != nil {
 		return nil, err
 	}
 	w := &wish{of: c, request: r, ctx: ctx, reply: make(chan granted, 1)}

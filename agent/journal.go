@@ -42,10 +42,62 @@ func (l *loop) store(ctx context.Context, at *int64, entries []entry) ([]session
 		return nil, nil
 	}
 	ctx = context.WithoutCancel(ctx) // an interrupt must not tear an append; appends are short
+	if l.runLog != l.log {
+		return l.storeApart(ctx, at, drafts)
+	}
 	if at != nil {
 		return l.log.AppendAt(ctx, *at, drafts...)
 	}
 	return l.log.Append(ctx, drafts...)
+}
+
+// storeApart is store where the records of the run are in another log than the agent's own.
+// An answer is on record before what follows of it, and a question after what leads to it.
+// at is the head of the run's log.
+func (l *loop) storeApart(ctx context.Context, at *int64, drafts []session.Draft) ([]session.Record, error) {
+	var run, own []session.Draft
+	for _, d := range drafts {
+		if ofRun(d.Kind) {
+			run = append(run, d)
+		} else {
+			own = append(own, d)
+		}
+	}
+	var recs, more []session.Record
+	var err error
+	if at == nil {
+		recs, err = l.log.Append(ctx, own...)
+	}
+	switch {
+	case err != nil || len(run) == 0:
+	case at != nil:
+		more, err = l.runLog.AppendAt(ctx, *at, run...)
+	default:
+		more, err = l.runLog.Append(ctx, run...)
+	}
+	if at != nil && err == nil {
+		if recs, err = l.log.Append(ctx, own...); err != nil { // no conflict about at: that the answer counts is on record
+			err = fmt.Errorf("agent: append to session %s: %v", l.log.ID(), err) //nolint:errorlint // see above
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	merged := make([]session.Record, 0, len(drafts))
+	for _, d := range drafts {
+		if ofRun(d.Kind) {
+			merged, more = append(merged, more[0]), more[1:]
+		} else {
+			merged, recs = append(merged, recs[0]), recs[1:]
+		}
+	}
+	return merged, nil
+}
+
+// ofRun reports whether a record of the loop is in the log of the run, and not in that of
+// the sub-agent that makes it.
+func ofRun(k session.Kind) bool {
+	return k == session.KindApprovalAsked || k == session.KindApprovalResolved || k == session.KindPolicyChanged
 }
 
 // drafts are what of entries is to be on disk, secrets masked.

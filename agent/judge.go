@@ -20,9 +20,9 @@ type asOf struct {
 }
 
 func (a *Agent) asOf() asOf {
-	a.ledger.mu.Lock()
-	defer a.ledger.mu.Unlock()
-	return asOf{a.guards.Version(), a.ledger.own}
+	a.shared.mu.Lock()
+	defer a.shared.mu.Unlock()
+	return asOf{a.guards.Version(), a.shared.own}
 }
 
 // judge asks the tool's guard about a call. An error is the tool's: the input

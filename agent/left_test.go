@@ -36,9 +36,10 @@ func TestASubagentIsLeftWithItsQuestion(t *testing.T) {
 		} else if err := h.parent.Leave(); err != nil {
 			t.Fatal(err)
 		}
+		m, err := h.sessions.Get(t.Context(), h.parent.SessionID())
 		children := h.children()
-		if len(children) != 1 || children[0].Questions != questions {
-			t.Errorf("again %v: %+v", again, children)
+		if err != nil || m.Questions != questions || len(children) != 1 || children[0].Questions != 0 {
+			t.Errorf("again %v: %+v, %+v, %v", again, m, children, err)
 		}
 	}
 }
@@ -82,7 +83,7 @@ func TestASnapshotHasTheQuestionsOfSubagents(t *testing.T) {
 		[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "push", "")}}, {text: "thanks"}},
 		map[string]*fake{"scout": play(t, pushing(1), step{text: "I may not"})}, kind("scout"))
 	prompt(t, h.parent, "go")
-	if open := <-seen; len(open) != 1 || open[0].Agent != "scout" || open[0].Session != h.children()[0].ID {
+	if open := <-seen; len(open) != 1 || open[0].Agent != "scout" || open[0].Session != h.parent.SessionID() || open[0].Asker != h.children()[0].ID {
 		t.Errorf("while it is asked: %+v", open)
 	}
 	if open := h.parent.Snapshot().Questions; len(open) != 0 {

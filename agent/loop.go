@@ -23,6 +23,7 @@ type loop struct {
 	alone bool
 
 	log    *session.Log // nil without a store
+	runLog *session.Log // that of the run: another one of a sub-agent
 	opened SessionOpened
 	t      *transcript.Transcript
 	used   map[string]bool      // ids that the log has and the transcript does not show: see [session.State]

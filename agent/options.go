@@ -63,6 +63,9 @@ type Options struct {
 	// example ([policy.Guards.Child]); Permissions must be zero then, and the mode of
 	// a resumed session is not looked at.
 	Guards *policy.Guards
+	// Run is what decides for the session that the agent works for, with others; nil: its own
+	// session's. A sub-agent has its parent's.
+	Run *Run
 	// Name is what the agent is called in requests and questions. Main agents have none.
 	Name string
 	// Ask puts a question to a person and waits. It returns when ctx ends: the turn

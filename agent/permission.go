@@ -2,32 +2,12 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
-	"slices"
-	"sync"
 
-	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
-
-// ledger is what the log says about permissions, as far as it was taken in.
-//
-//	log ─► TakeIn ─► policy.changed    ─► guards, and an event on the loop's goroutine
-//	             └─► approval.resolved ─► answers
-type ledger struct {
-	mu      sync.Mutex // orders changes of policy; never held while a host's code runs
-	from    int64      // records up to here were restored
-	mode    int64      // seq of the change that set the mode
-	own     int64      // changes of the callback: decisions from before are void
-	passing bool       // there are grants or patches, which end with the run
-	answers map[string]approval.Answer
-	untold  []PolicyChanged
-	early   []policy.Change // from before the session was opened: to be recorded then
-}
 
 // makeGuards makes the agent's guards from its options, or takes the host's.
 func (a *Agent) makeGuards() error {
@@ -37,7 +17,7 @@ func (a *Agent) makeGuards() error {
 			return errors.New("give Permissions or Guards, not both")
 		}
 		a.guards = g
-		return nil
+		return a.joinRun()
 	}
 	if c.Now == nil {
 		c.Now = a.opt.Clock
@@ -46,8 +26,24 @@ func (a *Agent) makeGuards() error {
 		c.NewID = a.opt.NewID
 	}
 	var err error
-	a.guards, err = policy.New(&c)
-	return err
+	if a.guards, err = policy.New(&c); err != nil {
+		return err
+	}
+	return a.joinRun()
+}
+
+// joinRun has the agent decide by its parent's run, the host's, or one of its own.
+func (a *Agent) joinRun() error {
+	switch {
+	case a.opt.parent != nil:
+		a.shared = a.opt.parent.shared
+		return nil
+	case a.opt.Run != nil:
+		a.shared = a.opt.Run
+	default:
+		a.shared = &Run{root: a}
+	}
+	return a.shared.join(a)
 }
 
 // Guards are what decides about this agent's tool calls: for chains and grants to
@@ -77,9 +73,9 @@ func (a *Agent) SetMode(ctx context.Context, m policy.Mode, by string) error {
 // away. It is not recorded: a callback is code, and the next process brings its own.
 func (a *Agent) SetCanUseTool(f policy.CanUseTool) {
 	a.guards.SetCanUseTool(f)
-	a.ledger.mu.Lock()
-	defer a.ledger.mu.Unlock()
-	a.ledger.own++
+	a.shared.mu.Lock()
+	defer a.shared.mu.Unlock()
+	a.shared.own++
 }
 
 // Change changes the policy of the run: a mode, a patch, a grant, a revocation. It
@@ -96,59 +92,42 @@ func (a *Agent) Change(ctx context.Context, c policy.Change) (policy.Change, err
 }
 
 func (a *Agent) change(ctx context.Context, c policy.Change) (policy.Change, error) {
-	a.ledger.mu.Lock()
-	defer a.ledger.mu.Unlock()
-	log := a.openLog()
-	for {
-		head, err := a.catchUp(ctx, log)
-		if err != nil {
-			return c, err
-		}
-		checked, err := a.guards.Check(c)
-		if err != nil {
-			return c, err
-		}
-		seq := int64(0)
-		if log != nil {
-			d, err := session.NewDraft(session.KindPolicyChanged, checked)
-			if err != nil {
-				return c, err
-			}
-			recs, err := log.AppendAt(ctx, head, d)
-			if errors.Is(err, session.ErrConflict) {
-				continue
-			}
-			if err != nil {
-				return c, err
-			}
-			seq = recs[0].Seq
-		}
-		if err = a.apply(checked, seq); err == nil && log == nil {
-			a.ledger.early = append(a.ledger.early, checked)
-		}
-		return checked, err
+	if c.Limit != nil {
+		return a.limit(ctx, c)
 	}
+	return a.shared.change(ctx, a, c)
 }
 
-// opened makes the loop that of the agent, and records what was changed before
-// there was a session.
-func (a *Agent) opened(ctx context.Context, l *loop) error {
-	g := &a.ledger
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if l.log != nil && len(g.early) > 0 {
-		drafts := make([]session.Draft, len(g.early))
-		for i, c := range g.early {
-			var err error
-			if drafts[i], err = session.NewDraft(session.KindPolicyChanged, c); err != nil {
-				return err
-			}
+// limit narrows what the agent and its sub-agents may do in a turn of its session, whose
+// log has the record.
+func (a *Agent) limit(ctx context.Context, c policy.Change) (policy.Change, error) {
+	checked, err := a.guards.Check(c)
+	if err != nil {
+		return c, err
+	}
+	d, err := session.NewDraft(session.KindPolicyChanged, checked)
+	if err != nil {
+		return c, err
+	}
+	if log := a.openLog(); log != nil {
+		if _, err := log.Append(ctx, d); err != nil {
+			return c, err
 		}
-		if _, err := l.log.Append(context.WithoutCancel(ctx), drafts...); err != nil {
+	}
+	if err := a.guards.Apply(checked); err != nil {
+		return c, err
+	}
+	a.tellLater(checked)
+	return checked, nil
+}
+
+// opened makes the loop that of the agent.
+func (a *Agent) opened(ctx context.Context, l *loop) error {
+	if a.opt.parent == nil && a.opt.Run == nil {
+		if err := a.shared.opened(ctx, l.log); err != nil {
 			return err
 		}
 	}
-	g.early = nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.loop, a.log, a.id, a.snapshot = l, l.log, l.opened.ID, l.snapshotOf
@@ -161,104 +140,22 @@ func (a *Agent) openLog() *session.Log {
 	return a.log
 }
 
-// takeIn takes in what others have appended.
+// takeIn takes in what others have appended, to the run's log and to the agent's own.
 func (a *Agent) takeIn(ctx context.Context) error {
+	if err := a.shared.takeIn(ctx); err != nil {
+		return err
+	}
 	log := a.openLog()
-	a.ledger.mu.Lock()
-	defer a.ledger.mu.Unlock()
-	return a.readIn(ctx, log)
-}
-
-// catchUp takes in everything up to the head that it returns. ledger.mu is held.
-func (a *Agent) catchUp(ctx context.Context, log *session.Log) (head int64, err error) {
-	if log == nil {
-		return 0, nil
-	}
-	// An append of our own may move the head, and meet records of others on the
-	// way, between two looks.
-	for {
-		head = log.Head()
-		if err := a.readIn(ctx, log); err != nil || log.Head() == head {
-			return head, err
-		}
-	}
-}
-
-func (a *Agent) readIn(ctx context.Context, log *session.Log) error {
-	if log == nil {
+	if log == nil || log == a.shared.home() {
 		return nil
 	}
 	recs, err := log.TakeIn(context.WithoutCancel(ctx))
-	if err != nil {
-		return err
-	}
 	for _, r := range recs {
-		if r.Seq <= a.ledger.from || r.Payload == nil {
-			continue
-		}
-		if err := a.note(r.Kind, r.Payload, r.Seq); err != nil {
-			return fmt.Errorf("agent: record %d (%s) of another program: %w", r.Seq, r.Kind, err)
+		if r.Kind == session.KindItem && r.Payload != nil && err == nil {
+			err = a.takeBack(r.Payload)
 		}
 	}
-	return nil
-}
-
-// note takes in one record of another program. One that cannot be applied stops
-// the agent: to go on without it might allow what it forbids.
-func (a *Agent) note(k session.Kind, payload json.RawMessage, seq int64) error {
-	switch k {
-	case session.KindPolicyChanged:
-		var c policy.Change
-		if err := json.Unmarshal(payload, &c); err != nil {
-			return err
-		}
-		return a.apply(c, seq)
-	case session.KindApprovalResolved:
-		var ans approval.Answer
-		if err := json.Unmarshal(payload, &ans); err != nil {
-			return err
-		}
-		a.ledger.answered(ans)
-	case session.KindItem:
-		return a.takeBack(payload)
-	}
-	return nil
-}
-
-// answered keeps the first answer to a question.
-func (g *ledger) answered(ans approval.Answer) {
-	if g.answers == nil {
-		g.answers = map[string]approval.Answer{}
-	}
-	if _, late := g.answers[ans.Question]; !late {
-		g.answers[ans.Question] = ans
-	}
-}
-
-// apply puts a change in force that is on record as seq. ledger.mu is held.
-func (a *Agent) apply(c policy.Change, seq int64) error {
-	if c.Mode != "" {
-		if seq < a.ledger.mode {
-			return nil // a later one was faster
-		}
-		a.ledger.mode = seq
-	}
-	if c.Grant != nil && a.granted(c.Grant.ID) {
-		return nil // by another agent of the same guards
-	}
-	if c.Ended && a.opt.Guards != nil {
-		return nil // the run is the host's to end
-	}
-	if err := a.guards.Apply(c); err != nil && !errors.Is(err, policy.ErrUnknownGrant) { // revoked is revoked
-		return err
-	}
-	a.ledger.passing = !c.Ended && (a.ledger.passing || c.Grant != nil || c.Patch != nil)
-	a.ledger.untold = append(a.ledger.untold, PolicyChanged{Change: c, Chain: a.guards.Guard(named(c)).Chain()})
-	return nil
-}
-
-func (a *Agent) granted(id string) bool {
-	return slices.ContainsFunc(a.guards.Grants(), func(g policy.Grant) bool { return g.ID == id })
+	return err
 }
 
 // named is the tool that a change is about, or "".
@@ -274,32 +171,11 @@ func named(c policy.Change) string {
 
 // tellChanges tells of changes on the loop's goroutine.
 func (l *loop) tellChanges() {
-	g := &l.a.ledger
-	g.mu.Lock()
-	untold := g.untold
-	g.untold = nil
-	g.mu.Unlock()
-	for _, e := range untold {
+	l.a.mu.Lock()
+	changed := l.a.newPolicy
+	l.a.newPolicy = nil
+	l.a.mu.Unlock()
+	for _, e := range changed {
 		l.tell(e)
 	}
-}
-
-// endRun ends the run on record when there is anything that ends with it. A run
-// whose question is open goes on when somebody resumes the session.
-func (a *Agent) endRun() error {
-	l := a.loop
-	if l == nil || l.log == nil || l.round != nil && l.round.asked != nil {
-		return nil
-	}
-	a.ledger.mu.Lock()
-	passing := a.ledger.passing
-	a.ledger.mu.Unlock()
-	if !passing {
-		return nil
-	}
-	_, err := a.change(context.Background(), policy.Change{Ended: true})
-	if l.broken == nil && !errors.Is(err, session.ErrFenced) {
-		return err
-	}
-	return nil // whoever took the session over goes on with the run; what broke the loop was told when it did
 }

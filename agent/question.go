@@ -25,6 +25,9 @@ func (l *loop) putQuestion(c *call) ([]entry, error) {
 		Sandbox: c.decision.Sandbox, At: l.a.opt.Clock(), Timeout: l.a.opt.AskTimeout,
 	})
 	q.Session = l.opened.ID
+	if l.runLog != l.log {
+		q.Session, q.Asker = l.runLog.ID(), l.opened.ID
+	}
 	d, err := session.NewDraft(session.KindApprovalAsked, q)
 	if err != nil {
 		return nil, err
@@ -54,7 +57,7 @@ func (l *loop) surface(c *call) error {
 		}
 	}
 	l.lookup(c) // a tool that is gone is told when the answer is there
-	if _, answered := l.a.ledger.answer(c.question.ID); !answered {
+	if _, answered := l.a.shared.answer(c.question.ID); !answered {
 		l.tell(ApprovalAsked{Question: *c.question})
 	}
 	return nil
@@ -116,7 +119,7 @@ func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	case l.log != nil:
 		asked++
 		go func() {
-			ans, err := approval.Wait(ctx, l.log.Sessions(), l.log.ID(), q, 0)
+			ans, err := approval.Wait(ctx, l.runLog.Sessions(), l.runLog.ID(), q, 0)
 			replies <- reply{ans, err}
 		}()
 	case q.Expires != nil:
@@ -214,11 +217,11 @@ func timedOut() approval.Answer {
 // revisit looks whether the question that waits was answered elsewhere, or whether
 // its time is up.
 func (l *loop) revisit(ctx context.Context) (settled bool, err error) {
-	if err := l.lookAgain(ctx, func() error { return l.a.takeIn(ctx) }); err != nil {
+	if err := l.lookAgain(ctx, func() error { return l.a.shared.takeIn(ctx) }); err != nil {
 		return false, err
 	}
 	q := l.round.asked.question
-	if _, answered := l.a.ledger.answer(q.ID); answered {
+	if _, answered := l.a.shared.answer(q.ID); answered {
 		return true, l.resolve(ctx, q.ID, nil)
 	}
 	if !l.late(q) {

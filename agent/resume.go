@@ -1,9 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/approval"
@@ -13,42 +16,20 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// resumePolicy puts what was decided in a run that no Close has ended in force
-// again: grants and patches. The mode follows its own rule. A permission that
-// cannot be read here is left out, which the notices say; a denial stops. Those that a
-// sub-agent's log has were for a run of its parent, which may have ended, or have revoked
-// them: only what forbids comes back.
-func (a *Agent) resumePolicy(st *session.State) (notices []string, err error) {
-	g := &a.ledger
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.from = st.Head
-	for _, raw := range st.Policy {
-		var c policy.Change
-		if err := json.Unmarshal(raw, &c); err != nil {
-			return nil, fmt.Errorf("agent: restored policy: %w", err)
-		}
-		if c.Mode != "" || c.Limit != nil && c.Limit.Turn != st.OpenTurn {
-			continue
-		}
-		if a.opt.parent != nil && c.Revoke == "" {
-			strict, ok := c.Strict()
-			if !ok {
-				if c.Grant != nil {
-					notices = append(notices, fmt.Sprintf("what was allowed in an earlier run (%s) is asked about again", c.Grant.Name))
-				}
-				continue
-			}
-			c = strict
-		}
-		switch err := a.apply(c, 0); {
-		case err != nil && c.Grant != nil && c.Grant.Effect == policy.Allow:
-			notices = append(notices, fmt.Sprintf("what was allowed for the run (%s) is left out: %v", c.Grant.Name, err))
-		case err != nil:
-			return nil, fmt.Errorf("agent: restored policy: %w", err)
-		}
+// resumePolicy puts what was decided in the session in force again. The mode follows its own
+// rule. A permission that cannot be read here is left out, which the notices say; a denial
+// stops.
+func (a *Agent) resumePolicy(ctx context.Context, st *session.State) (notices []string, err error) {
+	if err := a.resumeLimits(st); err != nil {
+		return nil, err
 	}
-	set := slices.ContainsFunc(g.early, func(c policy.Change) bool { return c.Mode != "" })
+	if a.opt.parent != nil || a.opt.Run != nil {
+		return a.handOver(ctx, st)
+	}
+	if notices, err = a.shared.restore(st); err != nil {
+		return nil, err
+	}
+	set := a.shared.setsMode()
 	m, ok := resumedMode(st.Mode)
 	plans := stillPlans(st)
 	if plans {
@@ -59,15 +40,88 @@ func (a *Agent) resumePolicy(st *session.State) (notices []string, err error) {
 		wanted = "" // what never asks stays
 	}
 	if ok && !set && wanted == "" && a.opt.Guards == nil {
-		if err := a.apply(policy.Change{Mode: m}, 0); err != nil {
+		if err := a.guards.Apply(policy.Change{Mode: m}); err != nil {
 			return nil, err
 		}
 		if m == policy.ModePlan {
 			notices = append(notices, "the session goes on in plan mode: a question that was asked in it is not settled")
 		}
 	}
-	g.untold = nil // it is no news
+	a.mu.Lock()
+	a.newPolicy = nil // it is no news
+	a.mu.Unlock()
 	return notices, nil
+}
+
+// setsMode reports whether somebody has set a mode before the session was opened.
+func (r *Run) setsMode() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.early, func(c policy.Change) bool { return c.Mode != "" })
+}
+
+// resumeLimits narrows the turn that is still open as it was narrowed before.
+func (a *Agent) resumeLimits(st *session.State) error {
+	for _, raw := range st.Policy {
+		var c policy.Change
+		if err := json.Unmarshal(raw, &c); err != nil {
+			return fmt.Errorf("agent: restored policy: %w", err)
+		}
+		if c.Limit == nil || c.Limit.Turn != st.OpenTurn {
+			continue
+		}
+		if err := a.guards.Apply(c); err != nil {
+			return fmt.Errorf("agent: restored policy: %w", err)
+		}
+	}
+	return nil
+}
+
+// handOver records in the run's log what an earlier version has recorded in that of one of
+// its agents: only what forbids, since the run may have ended or have revoked the rest.
+func (a *Agent) handOver(ctx context.Context, st *session.State) (notices []string, err error) {
+	revoked := map[string]bool{}
+	var list []policy.Change
+	for _, raw := range st.Policy {
+		var c policy.Change
+		if err := json.Unmarshal(raw, &c); err != nil {
+			return nil, fmt.Errorf("agent: restored policy: %w", err)
+		}
+		strict, ok := c.Strict()
+		switch {
+		case c.Revoke != "":
+			revoked[c.Revoke] = true
+		case c.Limit != nil:
+		case ok:
+			list = append(list, strict)
+		case c.Grant != nil:
+			notices = append(notices, fmt.Sprintf("what was allowed in an earlier run (%s) is asked about again", c.Grant.Name))
+		}
+	}
+	for _, c := range list {
+		if c.Grant != nil && revoked[c.Grant.ID] {
+			continue
+		}
+		if err := a.shared.adopt(ctx, a, c); err != nil {
+			return nil, fmt.Errorf("agent: restored policy: %w", err)
+		}
+	}
+	return notices, nil
+}
+
+// adopt records a change of another log, once.
+func (r *Run) adopt(ctx context.Context, a *Agent, c policy.Change) error {
+	r.mu.Lock()
+	known := c.Grant != nil && r.grants[c.Grant.ID] || c.Patch != nil && slices.ContainsFunc(r.changes, func(o policy.Change) bool {
+		return o.Patch != nil && reflect.DeepEqual(o.Patch, c.Patch)
+	})
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
+	c.Version, c.IfVersion = 0, nil
+	_, err := r.change(ctx, a, c)
+	return err
 }
 
 // resumedMode is the mode to go on in when nobody asks for one. What was loosened
@@ -107,10 +161,10 @@ func (l *loop) resume(ctx context.Context, st *session.State) error {
 
 // recall gives a call the question that was asked about it, if one was.
 func (l *loop) recall(ctx context.Context, c *call, st *session.State) error {
-	var payload json.RawMessage
+	var asked session.Question
 	for _, q := range st.Asked {
-		if q.Use == c.use.ID {
-			payload = q.Payload
+		if q.Use == c.use.ID && (q.Asker == "" || q.Asker == l.opened.ID) {
+			asked = q
 		}
 	}
 	for _, q := range st.Answered {
@@ -121,19 +175,21 @@ func (l *loop) recall(ctx context.Context, c *call, st *session.State) error {
 		if err := json.Unmarshal(q.Answer, &ans); err != nil {
 			return fmt.Errorf("agent: answer to question %s: %w", q.ID, err)
 		}
-		payload = q.Payload
-		l.a.ledger.mu.Lock()
-		l.a.ledger.answered(ans)
-		l.a.ledger.mu.Unlock()
+		asked = q.Question
+		l.a.shared.mu.Lock()
+		l.a.shared.answered(ans)
+		l.a.shared.mu.Unlock()
 	}
-	if payload == nil {
+	if asked.Payload == nil {
 		return nil
 	}
 	var q approval.Question
-	if err := json.Unmarshal(payload, &q); err != nil {
+	if err := json.Unmarshal(asked.Payload, &q); err != nil {
 		return fmt.Errorf("agent: question about %s: %w", c.use.ID, err)
 	}
-	if q.Digest == "" || q.Reason == reasonDefer { // put off, or of a version that did not say what exactly was shown
+	_, answered := l.a.shared.answer(q.ID)
+	misplaced := !answered && l.askedIn(q) != l.runLog.ID()
+	if q.Digest == "" || q.Reason == reasonDefer || misplaced { // put off, or of a version that did not say what exactly was shown
 		return l.withdraw(ctx, q)
 	}
 	c.question, c.requests = &q, q.Requests
@@ -146,18 +202,66 @@ func (l *loop) recall(ctx context.Context, c *call, st *session.State) error {
 	return nil
 }
 
-// withdraw closes a question whose answer could not be held against what will run.
-// The call is judged anew, and asked about anew.
+// withdraw closes a question whose answer could not be held against what will run, or that
+// is in another log than it would be now. The call is judged anew, and asked about anew.
 func (l *loop) withdraw(ctx context.Context, q approval.Question) error {
-	if _, answered := l.a.ledger.answer(q.ID); answered {
+	return l.close(ctx, q, "it is asked anew")
+}
+
+// close denies a question that nobody waits with any more, where it was asked.
+func (l *loop) close(ctx context.Context, q approval.Question, why string) error {
+	if _, answered := l.a.shared.answer(q.ID); answered || l.log == nil {
 		return nil
 	}
-	ans := approval.Answer{
-		Question: q.ID, Decision: approval.Deny, By: "restart", At: l.a.opt.Clock(), Message: "it is asked anew",
+	ans := approval.Answer{Question: q.ID, Decision: approval.Deny, By: "restart", At: l.a.opt.Clock(), Message: why}
+	if l.askedIn(q) == l.runLog.ID() {
+		d, err := session.NewDraft(session.KindApprovalResolved, ans)
+		if err != nil {
+			return err
+		}
+		return l.write(ctx, entry{draft: d})
 	}
-	d, err := session.NewDraft(session.KindApprovalResolved, ans)
-	if err != nil {
-		return err
+	_, err := approval.Resolve(ctx, l.log.Sessions(), l.askedIn(q), ans)
+	if errors.Is(err, approval.ErrAnswered) {
+		return nil
 	}
-	return l.write(ctx, entry{draft: d})
+	return err
+}
+
+// askedIn is the session whose log has a question.
+func (l *loop) askedIn(q approval.Question) string { return cmp.Or(q.Session, l.log.ID()) }
+
+// closeMoot denies the questions of this session in the log of its run that no call waits
+// with.
+func (l *loop) closeMoot(ctx context.Context, st *session.State) error {
+	for _, asked := range st.Asked {
+		waits := l.round != nil && slices.ContainsFunc(l.round.calls, func(c *call) bool { return c.question != nil && c.question.ID == asked.ID })
+		if asked.Asker != l.opened.ID || waits {
+			continue
+		}
+		var q approval.Question
+		if err := json.Unmarshal(asked.Payload, &q); err != nil {
+			return fmt.Errorf("agent: question %s: %w", asked.ID, err)
+		}
+		if err := l.close(ctx, q, "the call that it is about will not run any more"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askedElsewhere looks in the log of the run that a session works for for the questions that
+// it has asked.
+func (a *Agent) askedElsewhere(ctx context.Context, o *session.RestoreOptions) error {
+	if o.SessionID == "" || o.Fork {
+		return nil
+	}
+	m, err := a.opt.Sessions.Get(ctx, o.SessionID)
+	if err == nil && m.Owner != "" {
+		o.Asked, o.Answered, err = approval.Asked(ctx, a.opt.Sessions, m.Owner, m.ID)
+	}
+	if errors.Is(err, session.ErrNotFound) { // it is new, or its owner was deleted
+		return nil
+	}
+	return err
 }

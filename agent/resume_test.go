@@ -339,7 +339,8 @@ func TestAnApprovedEditIsMadeByTheNextProcess(t *testing.T) {
 	}
 }
 
-func TestGrantsOutliveAKillAndNotAClose(t *testing.T) {
+// A grant lasts as long as the session, until it is revoked.
+func TestGrantsOutliveAKillAndAClose(t *testing.T) {
 	s := sessions(t)
 	bash := command("Bash")
 	person := &gives{answer: approval.Answer{Decision: approval.AllowSession}}
@@ -358,10 +359,19 @@ func TestGrantsOutliveAKillAndNotAClose(t *testing.T) {
 	}
 	c := newAgent(t, play(t, pushing(1), step{text: "3"}), o)
 	prompt(t, c, "again")
-	if len(person.asked) != 2 || len(bash.inputs) != 3 {
+	if len(person.asked) != 1 || len(bash.inputs) != 3 {
 		t.Errorf("after a close: asked %d, ran %d", len(person.asked), len(bash.inputs))
 	}
+	if _, err := c.Change(t.Context(), policy.Change{Revoke: c.Guards().Grants()[0].ID, By: "ann"}); err != nil {
+		t.Fatal(err)
+	}
 	c.Close()
+	d := newAgent(t, play(t, pushing(1), step{text: "4"}), o)
+	prompt(t, d, "again")
+	if len(person.asked) != 2 {
+		t.Errorf("after it was revoked: asked %d", len(person.asked))
+	}
+	d.Close()
 }
 
 func TestARunGoesOnWhileAQuestionIsOpen(t *testing.T) {

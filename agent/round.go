@@ -73,7 +73,7 @@ func (l *loop) plan(ctx context.Context) ([]entry, error) {
 	if r.at == len(r.calls) {
 		return nil, nil
 	}
-	if err := l.a.takeIn(ctx); err != nil {
+	if err := l.a.shared.takeIn(ctx); err != nil {
 		return nil, err
 	}
 	l.tellChanges()

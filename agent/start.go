@@ -102,12 +102,18 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	if ro.ContinueRecent && ro.Project == "" {
 		ro.Project = ro.Opened.Project
 	}
+	if err := a.askedElsewhere(ctx, &ro); err != nil {
+		return nil, err
+	}
 	got, err := a.opt.Sessions.Restore(ctx, ro)
 	if err != nil {
 		return nil, err
 	}
 	l := newLoop(a)
-	l.log = got.Log
+	l.log, l.runLog = got.Log, got.Log
+	if home := a.shared.home(); home != nil {
+		l.runLog = home
+	}
 	l.turns, l.left = got.State.Turns, leftOf(got.State)
 	l.mark, l.used = got.State.Mark, got.State.Used
 	l.saves.at = got.State.Saved
@@ -122,10 +128,13 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 		Notices: got.Notices, Recovery: got.Log.Recovery(),
 	}
 	l.goBack(got.State.Cwd)
-	left, err := a.resumePolicy(got.State)
+	left, err := a.resumePolicy(ctx, got.State)
 	l.opened.Notices = append(l.opened.Notices, left...)
 	if err == nil && got.Waiting {
 		err = l.resume(ctx, got.State)
+	}
+	if err == nil {
+		err = l.closeMoot(ctx, got.State)
 	}
 	if err != nil {
 		return nil, errors.Join(err, got.Log.Close())

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -136,49 +134,6 @@ func calledIn(items []transcript.Encoded, use string) bool {
 		}
 	}
 	return false
-}
-
-// What a person has allowed a sub-agent for the session was for the run of its parent, which
-// may have ended, or have revoked it: after a restart it is asked about again. A no stays one.
-func TestASubagentBringsNoPermissionBack(t *testing.T) {
-	for decision, want := range map[approval.Decision]int{approval.AllowSession: 1, approval.DenySession: 0} {
-		t.Run(string(decision), func(t *testing.T) {
-			disk := memory.New()
-			var mu sync.Mutex
-			killed := false
-			store := &faulty{disk, func(b session.Batch) (bool, bool) {
-				mu.Lock()
-				defer mu.Unlock()
-				dead := killed
-				killed = killed || has(b, session.KindPolicyChanged)
-				return dead, false
-			}}
-			bash := command("Bash")
-			o := asking(agent.Options{Session: session.RestoreOptions{SessionID: "lead"}, Tools: registry(t, bash)})
-			first, person := o, &gives{answer: approval.Answer{Decision: decision}}
-			first.Sessions, first.Ask = session.New(store, nil), person.ask
-			scout := func() *fake { return play(t, pushing(1), step{text: "pushed"}) }
-			a := newHouse(t, first, []step{{uses: []transcript.ToolUse{delegate("c1", "scout", "push", "")}}}, map[string]*fake{"scout": scout()}, kind("scout"))
-			_, _ = a.parent.Prompt(t.Context(), "begin")
-			_ = a.parent.Close()
-			children, err := first.Sessions.List(t.Context(), session.Query{Owner: "lead"})
-			if err != nil || len(children.Sessions) != 1 || !slices.Contains(kinds(t, first.Sessions, children.Sessions[0].ID), session.KindPolicyChanged) {
-				t.Fatalf("%+v %v", children.Sessions, err)
-			}
-			second, again := o, &gives{answer: approval.Answer{Decision: approval.Deny}}
-			second.Sessions, second.Ask, second.Session.Takeover = session.New(disk, nil), again.ask, true
-			b := newHouse(t, second, []step{{uses: []transcript.ToolUse{delegate("c2", "scout", "push", `,"resume":"`+children.Sessions[0].ID+`"`)}}, {text: "so"}},
-				map[string]*fake{"scout": scout()}, kind("scout"))
-			ran := len(bash.inputs)
-			prompt(t, b.parent, "go on")
-			if len(again.asked) != want || len(bash.inputs) != ran {
-				t.Errorf("asked %d times, ran %d times", len(again.asked), len(bash.inputs)-ran)
-			}
-			if err := b.parent.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
 }
 
 // A program that was left behind with a sub-agent loses it with its session: what that one

@@ -58,7 +58,7 @@ func (w *wish) gone() bool { return w.ctx.Err() != nil }
 // weighWish has a wish judged by the guard of the tool that it names, and asks
 // about it where the guard says so.
 func (l *loop) weighWish(ctx context.Context, w *wish) error {
-	if err := l.a.takeIn(ctx); err != nil {
+	if err := l.a.shared.takeIn(ctx); err != nil {
 		return err
 	}
 	l.tellChanges()

@@ -123,6 +123,7 @@ func (l *loop) attend(ctx context.Context) (Step, bool, error) {
 		return Step{}, false, l.weighWish(ctx, wish)
 	case <-l.a.bell:
 		l.tellUntold()
+		l.tellChanges()
 		return Step{}, false, l.a.leftBy()
 	}
 	w.results()

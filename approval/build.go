@@ -29,7 +29,7 @@ func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Questi
 		ID: o.ID, Agent: o.Agent, Use: d.Use, Tool: d.Tool,
 		Requests: slices.Clone(requests), Digest: policy.Digest(requests),
 		Reason: d.Why, Why: d.Reason, By: d.By, Rule: d.Rule, Mode: d.Mode,
-		Cwd: o.Cwd, Sandbox: o.Sandbox, AskedAt: o.At.UTC().Truncate(time.Millisecond),
+		Cwd: o.Cwd, Home: o.Home, Sandbox: o.Sandbox, AskedAt: o.At.UTC().Truncate(time.Millisecond),
 	}
 	if q.Reason == "" {
 		q.Reason = policy.ReasonAsk
@@ -57,7 +57,13 @@ func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Questi
 		}
 		r.Shown = capped(r.Shown)
 	}
-	q.Scopes = scopes(q, o.Home)
+	q.Scopes = slices.DeleteFunc(scopes(q, o.Home), func(s Scope) bool {
+		if s.Rule == "" {
+			return false
+		}
+		_, err := Grant(q, Answer{Decision: AllowSession, Scope: s.Rule})
+		return err != nil
+	})
 	return q
 }
 

@@ -2,6 +2,7 @@ package approval
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -86,8 +87,9 @@ func (a *Answer) inTime(q Question, now time.Time) error {
 }
 
 // checkScope refuses a rule that cannot be the scope of a question: it must be one
-// that can be read and is about the question's tool.
-func checkScope(q Question, rule string, effect policy.Effect) error {
+// that can be read, is about the question's tool, and covers everything that was asked.
+func checkScope(q Question, g policy.Grant) error {
+	rule, effect := g.Scope, g.Effect
 	if name, _, _ := strings.Cut(rule, "("); !q.covers(name) {
 		return invalid("the scope %q is not about %s; hint: %s", rule, q.Tool, q.example())
 	}
@@ -102,7 +104,25 @@ func checkScope(q Question, rule string, effect policy.Effect) error {
 	if err != nil {
 		return invalid("the scope %q: %v", rule, err)
 	}
+	for _, r := range q.Requests {
+		covers, err := g.Covers(r, q.Home)
+		if err != nil {
+			return invalid("the scope %q: %v", rule, err)
+		}
+		if !covers {
+			return invalid("the scope %q does not cover what was asked, %q; hint: %s", rule, oneLine(r), q.example())
+		}
+	}
 	return nil
+}
+
+// oneLine is what a request is about, short enough for an error.
+func oneLine(r policy.Request) string {
+	text := strings.Join(strings.Fields(cmp.Or(r.Resource, r.Tool)), " ")
+	if len(text) > 200 {
+		text = strings.ToValidUTF8(text[:200], "") + "…"
+	}
+	return text
 }
 
 // covers reports whether rules of this name are about the question's tool.

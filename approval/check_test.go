@@ -71,7 +71,8 @@ func TestCheckTakes(t *testing.T) {
 	override.Reason = policy.ReasonOverride
 	write := approval.New([]policy.Request{{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a"}}, asked("u", "Write"), approval.QuestionOptions{ID: "q", Cwd: "/w"})
 	grep := approval.New([]policy.Request{{Tool: "Grep", Operation: policy.OpRead, Resource: "/w"}}, asked("u", "Grep"), approval.QuestionOptions{ID: "q", Cwd: "/w"})
-	several := approval.New([]policy.Request{command("a"), command("b")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
+	several := approval.New([]policy.Request{command("a"), command("a b")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
+	home := approval.New([]policy.Request{{Tool: "Write", Operation: policy.OpWrite, Resource: "/h/x/a"}}, asked("u", "Write"), approval.QuestionOptions{ID: "q", Cwd: "/w", Home: "/h"})
 	for name, c := range map[string]struct {
 		q approval.Question
 		a approval.Answer
@@ -88,11 +89,11 @@ func TestCheckTakes(t *testing.T) {
 		"an override":               {override, approval.Answer{Decision: approval.Allow}},
 		"no override":               {override, approval.Answer{Decision: approval.DenySession}},
 		"a folder to write":         {write, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(//w/**)"}},
-		"at home":                   {write, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(~/x/**)"}},
-		"from the folder":           {write, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(/src/**)"}},
+		"at home":                   {home, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(~/x/**)"}},
+		"from the folder":           {write, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(a*)"}},
 		"a folder to read":          {grep, approval.Answer{Decision: approval.AllowSession, Scope: "Read(//w/**)"}},
 		"several once":              {several, approval.Answer{Decision: approval.Allow}},
-		"several with a scope":      {several, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(a)"}},
+		"several with a scope":      {several, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(a:*)"}},
 	} {
 		if err := approval.Check(c.q, c.a); err != nil {
 			t.Errorf("%s: %v", name, err)

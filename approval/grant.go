@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"path"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/policy"
@@ -11,7 +12,7 @@ import (
 // [policy.Guards.Check] to fill in.
 //
 // ErrInvalid for a decision that leaves nothing, for a scope that is no rule about
-// the question's tool, and for a call that asks for several things at once when no
+// the question's tool or does not cover all that was asked, and for a call that asks for several things at once when no
 // scope says what is to be remembered.
 func Grant(q Question, a Answer) (policy.Grant, error) {
 	g := policy.Grant{Effect: policy.Deny, Tool: q.Tool, Question: q.ID, By: a.By, At: a.At}
@@ -23,10 +24,12 @@ func Grant(q Question, a Answer) (policy.Grant, error) {
 		g.Confined = q.confined()
 	}
 	if a.Scope != "" {
-		if err := checkScope(q, a.Scope, g.Effect); err != nil {
+		if g.Scope = a.Scope; path.IsAbs(q.Cwd) { // where a bare path of it was written
+			g.Dir = path.Clean(q.Cwd)
+		}
+		if err := checkScope(q, g); err != nil {
 			return policy.Grant{}, err
 		}
-		g.Scope = a.Scope
 		return g, nil
 	}
 	if !q.single() {

@@ -29,12 +29,12 @@ func TestGrant(t *testing.T) {
 		"a scope, and then nothing else": {
 			bash,
 			approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run test:*)"},
-			policy.Grant{Effect: policy.Allow, Tool: "Bash", Scope: "Bash(npm run test:*)", Question: "q"},
+			policy.Grant{Effect: policy.Allow, Tool: "Bash", Scope: "Bash(npm run test:*)", Dir: "/w", Question: "q"},
 		},
 		"a denial": {
 			bash,
 			approval.Answer{Decision: approval.DenySession, Scope: "Bash(npm:*)", By: "bob"},
-			policy.Grant{Effect: policy.Deny, Tool: "Bash", Scope: "Bash(npm:*)", Question: "q", By: "bob"},
+			policy.Grant{Effect: policy.Deny, Tool: "Bash", Scope: "Bash(npm:*)", Dir: "/w", Question: "q", By: "bob"},
 		},
 		"a file, by its letters and wherever the tool stood": {
 			write,
@@ -100,6 +100,58 @@ func TestAGrantOfTheSandboxIsForTheSandbox(t *testing.T) {
 			g, err := approval.Grant(q, approval.Answer{Decision: d, Scope: scope})
 			if err != nil || g.Confined != want {
 				t.Errorf("%s %q: %+v, %v", d, scope, g, err)
+			}
+		}
+	}
+}
+
+// A scope covers everything that was asked, or it is not the scope of that question (A16).
+func TestAScopeCoversWhatWasAsked(t *testing.T) {
+	ask := func(tool string, home string, reqs ...policy.Request) approval.Question {
+		return approval.New(reqs, asked("u", tool), approval.QuestionOptions{ID: "q", Cwd: "/w", Home: home})
+	}
+	file := func(op policy.Operation, path string) policy.Request {
+		return policy.Request{Tool: "Write", Operation: op, Resource: path}
+	}
+	for name, c := range map[string]struct {
+		q     approval.Question
+		scope string
+		ok    bool
+	}{
+		"the command":                 {ask("Bash", "", command("touch a")), "Bash(touch:*)", true},
+		"another command":             {ask("Bash", "", command("touch a")), "Bash(rm:*)", false},
+		"the tool":                    {ask("Bash", "", command("touch a")), "Bash", true},
+		"one of two commands":         {ask("Bash", "", command("touch a && rm b")), "Bash(touch:*)", false},
+		"the first of two requests":   {ask("Bash", "", command("touch a"), command("rm b")), "Bash(touch:*)", false},
+		"a longer command":            {ask("Bash", "", command("git push")), "Bash(git push origin:*)", false},
+		"the folder":                  {ask("Write", "", file(policy.OpWrite, "/w/src/a")), "Edit(src/**)", true},
+		"another folder":              {ask("Write", "", file(policy.OpWrite, "/w/src/a")), "Edit(lib/**)", false},
+		"reading, for a change":       {ask("Write", "", file(policy.OpWrite, "/w/src/a")), "Read(src/**)", false},
+		"below the home":              {ask("Write", "/h", file(policy.OpWrite, "/h/a")), "Edit(~/a)", true},
+		"below a home that is unsaid": {ask("Write", "", file(policy.OpWrite, "/h/a")), "Edit(~/a)", false},
+	} {
+		for _, d := range []approval.Decision{approval.AllowSession, approval.DenySession} {
+			err := approval.Check(c.q, approval.Answer{Decision: d, Scope: c.scope})
+			if d == approval.DenySession && name == "one of two commands" { // a denial of one denies the line
+				c.ok = true
+			}
+			if (err == nil) != c.ok {
+				t.Errorf("%s, %s: %v", name, d, err)
+			}
+			if err != nil {
+				wantErr(t, err, approval.ErrInvalid)
+			}
+		}
+	}
+}
+
+// What is offered as a scope covers what was asked.
+func TestOfferedScopesAreUsable(t *testing.T) {
+	for _, line := range []string{"npm run test", "npm test > out.txt", "git push origin main", "cat a | sort", "touch a"} {
+		q := question("q", line)
+		for _, s := range q.Scopes {
+			if err := approval.Check(q, approval.Answer{Decision: approval.AllowSession, Scope: s.Rule}); err != nil {
+				t.Errorf("%s: %+v: %v", line, s, err)
 			}
 		}
 	}

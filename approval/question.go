@@ -15,6 +15,7 @@ type Question struct {
 	ID       string           `json:"id"`
 	Session  string           `json:"session_id,omitempty"`
 	Agent    string           `json:"agent,omitempty"`
+	Asker    string           `json:"asker,omitempty"` // the session of the sub-agent that asks, which works for Session; "" when that asks itself
 	Use      string           `json:"use_id"`
 	Tool     string           `json:"tool"`
 	Requests []policy.Request `json:"requests"` // with Shown: the full command or the diff
@@ -25,6 +26,7 @@ type Question struct {
 	Rule     *policy.Origin   `json:"rule,omitempty"`
 	Mode     policy.Mode      `json:"mode"`
 	Cwd      string           `json:"cwd,omitempty"`
+	Home     string           `json:"home,omitempty"`    // what "~" stands for
 	Sandbox  string           `json:"sandbox,omitempty"` // what would hold the call; "none" when nothing does, "" when it is words
 	Scopes   []Scope          `json:"scopes,omitempty"`  // offered for "for this session", narrowest first; none for an override
 	AskedAt  time.Time        `json:"asked_at"`

@@ -6,15 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"reflect"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // Resolve answers a question of a session: it appends the approval.resolved
 // record on the condition that nobody has answered meanwhile, and returns the
-// answer that counts. It needs no lease and works while the session runs
+// answer that counts. With an answer for the session comes the grant, in one batch. It needs no lease and works while the session runs
 // elsewhere. An answer without a time gets that of the sessions' clock.
 //
 // The same answer again (decision, scope and input) is fine and returns the one
@@ -55,7 +57,14 @@ func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, 
 			return Answer{}, err
 		}
 		d.ID = id
-		if _, err = sessions.AppendShared(ctx, sessionID, m.Head, d); err == nil {
+		drafts := []session.Draft{d}
+		if a.Decision.Session() {
+			if d, err = grantDraft(sessions, m, at.question, a); err != nil {
+				return Answer{}, err
+			}
+			drafts = append(drafts, d)
+		}
+		if _, err = sessions.AppendShared(ctx, sessionID, m.Head, drafts...); err == nil {
 			return a, nil
 		}
 		if !errors.Is(err, session.ErrConflict) {
@@ -65,6 +74,28 @@ func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, 
 			return Answer{}, err
 		}
 	}
+}
+
+// grantDraft is the record of what an answer for the session leaves.
+func grantDraft(sessions *session.Sessions, m session.Meta, q Question, a Answer) (session.Draft, error) {
+	c := &policy.Config{NewID: sessions.NewID, Now: func() time.Time { return a.At }}
+	if path.IsAbs(m.CWD) {
+		c.Folders = []string{path.Clean(m.CWD)}
+	}
+	g, err := Grant(q, a)
+	if err != nil {
+		return session.Draft{}, err
+	}
+	guards, err := policy.New(c)
+	if err != nil {
+		return session.Draft{}, err
+	}
+	change, err := guards.Check(policy.Change{Grant: &g, By: a.By})
+	if err != nil {
+		return session.Draft{}, invalid("it cannot be remembered: %v", err)
+	}
+	change.Version = 0 // whoever runs the session counts
+	return session.NewDraft(session.KindPolicyChanged, change)
 }
 
 // settle is what becomes of a later answer.

@@ -51,6 +51,14 @@ func (src *source) compileGrant(g *Grant) (*grant, error) {
 	return c, nil
 }
 
+// Covers reports whether the grant is about a request. home is what "~" stands for, "" when
+// that is not known. An error wraps [ErrInvalid]: the grant makes no sense.
+func (g Grant) Covers(r Request, home string) (bool, error) {
+	src := &source{world: world{home: home}}
+	c, err := src.compileGrant(&g)
+	return err == nil && c.covers(newSubject(r, home, nil)), err
+}
+
 func knownOperation(op Operation) bool {
 	switch op {
 	case "", OpRead, OpWrite, OpExec, OpCommand, OpConnect, OpMCP, OpSecret:

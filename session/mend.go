@@ -247,10 +247,11 @@ type cutAnswer struct {
 	At       time.Time `json:"at"`
 }
 
-// closeQuestions denies what nobody waits for.
+// closeQuestions denies what nobody waits for. Those of a sub-agent are left: it may be gone
+// on with.
 func (m *mending) closeQuestions() error {
 	for _, q := range m.f.s.Asked {
-		if m.r.Waiting && m.f.waits(q) {
+		if q.Asker != "" || m.r.Waiting && m.f.waits(q) {
 			continue
 		}
 		a := cutAnswer{ID: q.ID, Decision: "deny", By: "restore", At: m.r.Log.s.opt.Clock().UTC()}

@@ -12,6 +12,7 @@ type Question struct {
 	Seq     int64
 	ID      string // the payload's "id"
 	Use     string // the payload's "use_id": the tool use that it is about, or ""
+	Asker   string // the payload's "asker": the session whose tool use that is, or "" for this one
 	Payload json.RawMessage
 }
 
@@ -38,7 +39,10 @@ func include[K comparable](set *map[K]bool, key K) {
 }
 
 func (f *folder) asked(r *Record) {
-	q := Question{Seq: r.Seq, ID: payloadText(r.Payload, "id"), Use: payloadText(r.Payload, "use_id"), Payload: r.Payload}
+	q := Question{
+		Seq: r.Seq, ID: payloadText(r.Payload, "id"), Use: payloadText(r.Payload, "use_id"),
+		Asker: payloadText(r.Payload, "asker"), Payload: r.Payload,
+	}
 	f.s.Asked = append(f.s.Asked, q)
 	include(&f.s.Used, q.ID)
 }
@@ -124,8 +128,20 @@ func (f *folder) leaveParent() {
 	f.s.Asked, f.s.Answered = nil, nil
 }
 
+// askedElsewhere takes in the questions about tool uses of this session that another log has.
+func (f *folder) askedElsewhere(asked []Question, answered []AnsweredQuestion) {
+	f.s.Asked = append(f.s.Asked, asked...)
+	for _, a := range answered {
+		if f.waits(a.Question) {
+			f.s.Answered = append(f.s.Answered, a)
+		}
+	}
+}
+
 // waits reports whether a tool use waits for the answer to q.
-func (f *folder) waits(q Question) bool { return !f.moot[q.Seq] && !f.begun[q.Use] && f.open(q.Use) }
+func (f *folder) waits(q Question) bool {
+	return (q.Asker == "" || q.Asker == f.s.SessionID) && !f.moot[q.Seq] && !f.begun[q.Use] && f.open(q.Use)
+}
 
 // open reports whether a use of the last answer has no result.
 func (f *folder) open(use string) bool {

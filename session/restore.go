@@ -21,6 +21,11 @@ type RestoreOptions struct {
 	MustExist      bool   // an unknown SessionID is ErrNotFound instead of a new session
 	Takeover       bool   // take the lease from a live holder, and those of sessions that its calls have begun
 	Opened         Opened // describes the session when one is created
+
+	// Asked and Answered are the questions about tool uses of this session that the log of
+	// the run has which it works for. They are like its own; whoever has them closes them there.
+	Asked    []Question
+	Answered []AnsweredQuestion
 }
 
 // Restored is a session ready to go on.
@@ -189,6 +194,7 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 			return err
 		}
 	}
+	f.askedElsewhere(o.Asked, o.Answered)
 	if o.At != "" && !o.Fork {
 		if err := r.truncate(ctx, f, o.At); err != nil {
 			return err

@@ -91,7 +91,7 @@ func (m *member) make(ctx context.Context) (err error) {
 	o.Sessions = x.r.o.Sessions
 	o.Session = session.RestoreOptions{SessionID: m.session, Opened: session.Opened{CWD: x.opt.Cwd, Title: x.opt.Title, User: x.opt.By.Name}}
 	if m.session != x.id {
-		o.Session.Opened.Owner, o.Session.Opened.Title, o.Name = x.id, "", m.spec.Name
+		o.Session.Opened.Owner, o.Session.Opened.Title, o.Name, o.Run = x.id, "", m.spec.Name, x.shared
 	}
 	o.Ask = m.ask
 	if o.MaxTurns == 0 {

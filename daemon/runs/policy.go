@@ -38,6 +38,9 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 	if err := x.knows(members, toolOf(c)); err != nil {
 		return 0, err
 	}
+	if x.shared != nil {
+		return x.changeShared(ctx, members, c)
+	}
 	if len(members) == 0 {
 		if c, err = x.checkAhead(ctx, c); err != nil {
 			return 0, err
@@ -60,6 +63,28 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 	}
 	c.IfVersion = nil
 	return version, x.spread(ctx, c)
+}
+
+// changeShared changes the policy of a run whose agents decide by one.
+func (x *run) changeShared(ctx context.Context, members []*member, c policy.Change) (version int, err error) {
+	done, err := x.shared.Change(ctx, c)
+	switch {
+	case errors.Is(err, session.ErrClosed):
+		return 0, notFound(x.id)
+	case err != nil:
+		return 0, err
+	}
+	for _, m := range members {
+		m.tellPolicy(ctx, toolOf(c))
+	}
+	if len(members) > 0 || !x.recorded() {
+		return done.Version, nil
+	}
+	chain, err := x.shared.Chain(toolOf(c)) // no agent tells of it
+	if err == nil {
+		_, err = x.append(ctx, wire.RunEvent{Event: wire.RunPolicy, Segment: x.segment, By: c.By, Chains: []policy.Chain{chain}}, wire.Running)
+	}
+	return done.Version, err
 }
 
 // holding are the agents that a change is for: of the revocation of a grant, those that
@@ -153,6 +178,18 @@ func (x *run) early(ctx context.Context) ([]policy.Change, error) {
 	if sole(x.strategy) != "" {
 		return nil, nil // its agent is there, and has it
 	}
+	if x.shared != nil { // it tells them, also what an earlier version has recorded
+		list := x.changes
+		if x.resumed != nil {
+			list = append(slices.Clone(x.resumed.changes), list...)
+		}
+		for _, c := range list {
+			if _, err := x.shared.Change(ctx, c); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	}
 	for _, c := range x.changes {
 		if _, err := x.inform(ctx, c); err != nil {
 			return nil, err
@@ -168,6 +205,9 @@ func (x *run) early(ctx context.Context) ([]policy.Change, error) {
 func (x *run) changesFor(ctx context.Context, id string) ([]policy.Change, error) {
 	if sole(x.strategy) != "" || len(x.changes) == 0 {
 		return x.changes, nil
+	}
+	if x.shared != nil {
+		return nil, nil
 	}
 	fresh, err := x.fresh(ctx, id)
 	if err != nil || !fresh {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
@@ -43,6 +44,7 @@ type run struct {
 	relay     *relay        // nil: there is one agent, in the run's own session
 	helpers   *relay        // without relay: of sub-agents, once there is one; under mu
 	log       *session.Log  // that keeps the run's session for this process; nil with one agent
+	shared    *agent.Run    // what decides for all agents, from log; nil with one agent, and with agents in a workspace
 
 	making sync.Mutex // one agent is made at a time, and no policy changed meanwhile
 	asking sync.Mutex // held while people are asked for input, until that is on record

@@ -349,7 +349,7 @@ func TestSeveralAgents(t *testing.T) {
 	}
 	v = w.watch(id, 0)
 	q := v.question()
-	if q.Agent != "checker" || q.Session != id+".checker" {
+	if q.Agent != "checker" || q.Session != id || q.Asker != id+".checker" {
 		t.Errorf("%+v", q)
 	}
 	w.again()

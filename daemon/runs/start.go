@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
@@ -274,6 +275,9 @@ func (x *run) open(ctx context.Context, by Actor) error {
 		}
 		x.log, err = x.r.o.Sessions.Create(ctx, o)
 	}
+	if err == nil && x.opt.Workspace == "" { // there each agent has a process of its own
+		x.shared, err = agent.NewRun(ctx, x.log)
+	}
 	if err != nil {
 		return err
 	}
@@ -293,6 +297,6 @@ func (x *run) release() error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.log, x.relay, x.helpers, x.closed = nil, nil, nil, false
+	x.log, x.shared, x.relay, x.helpers, x.closed = nil, nil, nil, nil, false
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -106,7 +107,7 @@ func TestSubagentAsks(t *testing.T) {
 				w := helping(t, parent, pushing)
 				id, v := w.begun(single(), "go")
 				q := v.question()
-				if q.Agent != "scout" || q.Session == id {
+				if q.Agent != "scout" || q.Session != id || q.Asker != w.scouts(id)[0].ID {
 					t.Errorf("question %+v", q)
 				}
 				info, err := w.runs.Get(t.Context(), id)
@@ -273,12 +274,13 @@ func (v *watcher) rested() { v.all, v.rest = append(v.all, v.rest...), nil }
 type heldEnd struct {
 	session.Store
 	at, goOn chan struct{}
+	once     sync.Once // who answers meanwhile makes it be tried again
 }
 
 func (h *heldEnd) Append(ctx context.Context, id string, b session.Batch) error {
 	for _, r := range b.Records {
 		if r.Kind == session.KindRunEvent && strings.Contains(string(r.Payload), `"event":"`+wire.RunInterrupted) {
-			close(h.at)
+			h.once.Do(func() { close(h.at) })
 			<-h.goOn
 		}
 	}
@@ -292,7 +294,7 @@ func (h *heldEnd) Unwrap() session.Store { return h.Store }
 func TestSubagentAnsweredWhileTheRunEnds(t *testing.T) {
 	w := helping(t, delegating, pushing)
 	w.stop()
-	h := &heldEnd{w.store, make(chan struct{}), make(chan struct{})}
+	h := &heldEnd{Store: w.store, at: make(chan struct{}), goOn: make(chan struct{})}
 	w.store = h
 	w.open()
 	id, v := w.begun(single(), "go")

@@ -60,7 +60,7 @@ func project(run string, r Source) []OfRun {
 	case session.KindApprovalAsked:
 		list = read(r, func(r Source, q *approval.Question) []OfRun {
 			m := Permission(run, r.Agent, q)
-			m.SessionID = r.Session
+			m.SessionID = cmp.Or(r.Session, q.Asker)
 			return []OfRun{m}
 		})
 	case session.KindApprovalResolved:
@@ -127,7 +127,10 @@ func Permission(run, agentName string, q *approval.Question) *RequestPermission 
 		Reason: cmp.Or(q.Reason, policy.ReasonAsk), Why: q.Why, Rule: q.Rule, Mode: q.Mode, Sandbox: q.Sandbox, Cwd: q.Cwd,
 		Scopes: q.Scopes, Digest: q.Digest,
 	}
-	if q.Session != run {
+	switch {
+	case q.Asker != "": // somebody who works for the run, in its log
+		m.SessionID, m.AgentName = q.Asker, cmp.Or(q.Agent, m.AgentName)
+	case q.Session != run:
 		m.SessionID = q.Session
 	}
 	if q.Expires != nil {

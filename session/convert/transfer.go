@@ -240,7 +240,6 @@ func (in *importer) finish() error {
 			return err
 		}
 	}
-	in.w.until(in.seen.updated)
 	return in.flush()
 }
 

@@ -1,0 +1,384 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Run is what decides for all agents of one run: the mode, grants, denials and patches of
+// the session that a person started, and the answers to questions. All of it is on record
+// in that session's log, whoever asked. Each agent of the run takes in what is new there
+// before it decides.
+//
+//	agent, sub-agent, teammate ─► Run ─► policy.changed, approval.asked, approval.resolved
+//	                               ▲                    │ of the one log
+//	other programs ────────────────┴─────── TakeIn ◄────┘
+//
+// An agent makes its own, which its sub-agents share. [NewRun] is for several agents that
+// work for one session. It is safe for concurrent use.
+type Run struct {
+	mu      sync.Mutex   // orders changes of policy; never held while a host's code runs
+	log     *session.Log // nil without a store, and until it is opened
+	from    int64        // records up to here were restored
+	mode    int64        // seq of the change that set the mode
+	own     int64        // changes of the callback: decisions from before are void
+	resumed policy.Mode  // for members that want no mode: what the session was left in
+	changes []policy.Change
+	early   []policy.Change // from before the session was opened: to be recorded then
+	answers map[string]approval.Answer
+	granted map[string]string // the grant that the answer to a question has become, by question; revoked ones too
+	grants  map[string]bool   // ids of all grants on record, revoked ones too
+	root    *Agent            // whose session has the log, or nil
+	members []*Agent          // those with guards of their own; sub-agents have those of a member
+}
+
+// NewRun returns the run of a session that several agents work for, each in a session of its
+// own ([Options].Run). log is that session's; whoever opened it closes it after the agents.
+// What was decided in the session before is in force. Errors are those of the store.
+func NewRun(ctx context.Context, log *session.Log) (*Run, error) {
+	r := &Run{log: log}
+	st, err := log.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.resumed, _ = resumedMode(st.Mode)
+	_, err = r.restore(st)
+	return r, err
+}
+
+// join makes an agent with guards of its own a member, for which holds what was decided.
+func (r *Run) join(a *Agent) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.resumed != "" && a.opt.Permissions.Mode == "" && a.opt.Guards == nil {
+		if err := a.guards.Apply(policy.Change{Mode: r.resumed}); err != nil {
+			return err
+		}
+	}
+	for _, c := range r.changes {
+		if err := a.take(c); err != nil && !(c.Grant != nil && c.Grant.Effect == policy.Allow) {
+			return fmt.Errorf("what was decided before: %w", err)
+		}
+	}
+	r.members = append(r.members, a)
+	return nil
+}
+
+// restore puts the changes that the log has since the run began in force, but for modes and
+// limits. A permission that cannot be read here is left out, which the notices say; a
+// denial stops.
+func (r *Run) restore(st *session.State) (notices []string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.from = st.Head
+	for _, raw := range st.Policy {
+		var c policy.Change
+		if err := json.Unmarshal(raw, &c); err != nil {
+			return nil, fmt.Errorf("agent: restored policy: %w", err)
+		}
+		if c.Mode != "" || c.Limit != nil {
+			continue
+		}
+		switch err := r.apply(c, 0); {
+		case err != nil && c.Grant != nil && c.Grant.Effect == policy.Allow:
+			notices = append(notices, fmt.Sprintf("what was allowed for the session (%s) is left out: %v", c.Grant.Name, err))
+		case err != nil:
+			return nil, fmt.Errorf("agent: restored policy: %w", err)
+		}
+	}
+	return notices, nil
+}
+
+// Change is [Agent.Change] for all agents of the run, also while there is none.
+func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var guards *policy.Guards
+	if len(r.members) > 0 {
+		guards = r.members[0].guards
+	} else {
+		var err error
+		if guards, err = r.unattended(); err != nil {
+			return c, err
+		}
+	}
+	return r.changeAs(context.WithoutCancel(ctx), guards, c)
+}
+
+// Chain is the chain of a tool, or with "" of all tools, as far as it is known without an
+// agent's settings.
+func (r *Run) Chain(tool string) (policy.Chain, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	guards, err := r.unattended()
+	if err != nil {
+		return policy.Chain{}, err
+	}
+	return guards.Guard(tool).Chain(), nil
+}
+
+// unattended are guards for a run that has no agent now. mu is held.
+func (r *Run) unattended() (*policy.Guards, error) {
+	o := &policy.Config{NewID: func() string { return ulid.Make().String() }}
+	if r.log != nil {
+		o.NewID = r.log.Sessions().NewID
+		if cwd := r.log.Meta().CWD; path.IsAbs(cwd) {
+			o.Folders = []string{path.Clean(cwd)}
+		}
+	}
+	guards, err := policy.New(o)
+	for i := 0; i < len(r.changes) && err == nil; i++ {
+		err = guards.Apply(r.changes[i])
+	}
+	return guards, err
+}
+
+// change records a change and puts it in force. It is checked as one of a.
+func (r *Run) change(ctx context.Context, a *Agent, c policy.Change) (policy.Change, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changeAs(ctx, a.lead().guards, c)
+}
+
+func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Change) (policy.Change, error) {
+	for {
+		head, err := r.catchUp(ctx)
+		if err != nil {
+			return c, err
+		}
+		checked, err := guards.Check(c)
+		if err != nil {
+			return c, err
+		}
+		seq := int64(0)
+		if r.log != nil {
+			d, err := session.NewDraft(session.KindPolicyChanged, checked)
+			if err != nil {
+				return c, err
+			}
+			recs, err := r.log.AppendAt(ctx, head, d)
+			if errors.Is(err, session.ErrConflict) {
+				continue
+			}
+			if err != nil {
+				return c, err
+			}
+			seq = recs[0].Seq
+		}
+		if err = r.apply(checked, seq); err == nil && r.log == nil {
+			r.early = append(r.early, checked)
+		}
+		return checked, err
+	}
+}
+
+// opened says which log has the records from now on, and records there what was changed
+// before.
+func (r *Run) opened(ctx context.Context, log *session.Log) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if log != nil && len(r.early) > 0 {
+		drafts := make([]session.Draft, len(r.early))
+		for i, c := range r.early {
+			var err error
+			if drafts[i], err = session.NewDraft(session.KindPolicyChanged, c); err != nil {
+				return err
+			}
+		}
+		if _, err := log.Append(context.WithoutCancel(ctx), drafts...); err != nil {
+			return err
+		}
+	}
+	r.early, r.log = nil, log
+	return nil
+}
+
+// takeIn takes in what others have appended.
+func (r *Run) takeIn(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.readIn(ctx)
+}
+
+// home is the log that has the run's records, or nil.
+func (r *Run) home() *session.Log {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.log
+}
+
+// catchUp takes in everything up to the head that it returns. mu is held.
+func (r *Run) catchUp(ctx context.Context) (head int64, err error) {
+	if r.log == nil {
+		return 0, nil
+	}
+	// An append of our own may move the head, and meet records of others on the
+	// way, between two looks.
+	for {
+		head = r.log.Head()
+		if err := r.readIn(ctx); err != nil || r.log.Head() == head {
+			return head, err
+		}
+	}
+}
+
+func (r *Run) readIn(ctx context.Context) error {
+	if r.log == nil {
+		return nil
+	}
+	recs, err := r.log.TakeIn(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	for _, rec := range recs {
+		if rec.Seq <= r.from || rec.Payload == nil {
+			continue
+		}
+		if err := r.note(rec.Kind, rec.Payload, rec.Seq); err != nil {
+			return fmt.Errorf("agent: record %d (%s) of another program: %w", rec.Seq, rec.Kind, err)
+		}
+	}
+	return nil
+}
+
+// note takes in one record of another program. One that cannot be applied stops
+// the agent: to go on without it might allow what it forbids.
+func (r *Run) note(k session.Kind, payload json.RawMessage, seq int64) error {
+	switch k {
+	case session.KindPolicyChanged:
+		var c policy.Change
+		if err := json.Unmarshal(payload, &c); err != nil {
+			return err
+		}
+		return r.apply(c, seq)
+	case session.KindApprovalResolved:
+		var ans approval.Answer
+		if err := json.Unmarshal(payload, &ans); err != nil {
+			return err
+		}
+		r.answered(ans)
+	case session.KindItem:
+		if r.root != nil {
+			return r.root.takeBack(payload)
+		}
+	}
+	return nil
+}
+
+// answered keeps the first answer to a question.
+func (r *Run) answered(ans approval.Answer) {
+	if r.answers == nil {
+		r.answers = map[string]approval.Answer{}
+	}
+	if _, late := r.answers[ans.Question]; !late {
+		r.answers[ans.Question] = ans
+	}
+}
+
+func (r *Run) answer(id string) (approval.Answer, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ans, ok := r.answers[id]
+	return ans, ok
+}
+
+// answerTo takes in what others have appended, up to head, and returns the answer
+// to a question among it.
+func (r *Run) answerTo(ctx context.Context, id string) (head int64, theirs *approval.Answer, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if head, err = r.catchUp(ctx); err != nil {
+		return 0, nil, err
+	}
+	if ans, ok := r.answers[id]; ok {
+		theirs = &ans
+	}
+	return head, theirs, nil
+}
+
+// grantOf is the id of the grant that the answer to a question has become already, by whoever
+// recorded the answer, or before a restart; or "".
+func (r *Run) grantOf(question string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.granted[question]
+}
+
+// apply puts a change in force that is on record as seq. mu is held.
+func (r *Run) apply(c policy.Change, seq int64) error {
+	switch {
+	case c.Mode != "":
+		if seq < r.mode {
+			return nil // a later one was faster
+		}
+		r.mode = seq
+	case c.Grant != nil:
+		if r.grants[c.Grant.ID] {
+			return nil
+		}
+		if r.grants == nil {
+			r.grants, r.granted = map[string]bool{}, map[string]string{}
+		}
+		r.grants[c.Grant.ID] = true
+		if c.Grant.Question != "" {
+			r.granted[c.Grant.Question] = c.Grant.ID
+		}
+	}
+	for _, a := range r.members {
+		if err := a.take(c); err != nil {
+			return err
+		}
+		a.tellLater(c)
+	}
+	if r.changes = append(r.changes, c); c.Ended {
+		r.changes = nil
+	}
+	return nil
+}
+
+// take puts a change of the run in force for an agent with guards of its own, and for its
+// sub-agents.
+func (a *Agent) take(c policy.Change) error {
+	if c.Grant != nil && slices.ContainsFunc(a.guards.Grants(), func(g policy.Grant) bool { return g.ID == c.Grant.ID }) {
+		return nil // by another agent of the host's guards
+	}
+	if c.Ended && a.opt.Guards != nil {
+		return nil // the run is the host's to end
+	}
+	if err := a.guards.Apply(c); err != nil && !errors.Is(err, policy.ErrUnknownGrant) { // revoked is revoked
+		return err
+	}
+	return nil
+}
+
+// tellLater leaves it to the loop to tell of a change.
+func (a *Agent) tellLater(c policy.Change) {
+	e := PolicyChanged{Change: c, Chain: a.guards.Guard(named(c)).Chain()}
+	a.mu.Lock()
+	a.newPolicy = append(a.newPolicy, e)
+	a.mu.Unlock()
+	select {
+	case a.bell <- struct{}{}:
+	default:
+	}
+}
+
+// lead is the agent whose guards the agent's are made from: itself, or the first of those
+// that it works for.
+func (a *Agent) lead() *Agent {
+	for a.opt.parent != nil {
+		a = a.opt.parent
+	}
+	return a
+}

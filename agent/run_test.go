@@ -1,0 +1,293 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// changes records a change of policy as another program does.
+func changes(t testing.TB, s *session.Sessions, id string, c policy.Change) {
+	t.Helper()
+	m, err := s.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := session.NewDraft(session.KindPolicyChanged, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.AppendShared(t.Context(), id, m.Head, d); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lead is a parent in session "lead" that gives its sub-agent scout the task to push.
+func leadOf(t testing.TB, s *session.Sessions, o agent.Options, steps []step, child ...step) *house {
+	t.Helper()
+	o.Sessions, o.Session = s, session.RestoreOptions{SessionID: "lead", Takeover: true}
+	return newHouse(t, o, steps, map[string]*fake{"scout": play(t, child...)}, kind("scout"))
+}
+
+// What a person decides for the session about a question of a sub-agent is decided for the
+// run: it is in the run's log, and holds for everybody, whatever has ended the process.
+func TestWhatASubagentIsToldForTheSessionHoldsForTheRun(t *testing.T) {
+	for decision, ran := range map[approval.Decision]int{approval.AllowSession: 1, approval.DenySession: 0} {
+		for name, end := range map[string]func(*agent.Agent) error{
+			"close": (*agent.Agent).Close, "leave": (*agent.Agent).Leave, "kill": func(*agent.Agent) error { return nil },
+		} {
+			t.Run(string(decision)+" "+name, func(t *testing.T) {
+				s := sessions(t)
+				bash, person := command("Bash"), &gives{answer: approval.Answer{Decision: decision, By: "ann"}}
+				o := asking(agent.Options{Tools: registry(t, bash), Ask: person.ask})
+				a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}, {text: "so"}}, pushing(1), step{text: "well"})
+				prompt(t, a.parent, "go")
+				child := a.children()[0].ID
+				if len(person.asked) != 1 || person.asked[0].Session != "lead" || person.asked[0].Asker != child || person.asked[0].Agent != "scout" {
+					t.Fatalf("asked %+v", person.asked)
+				}
+				if got := kinds(t, s, child); slices.ContainsFunc(got, func(k session.Kind) bool {
+					return k == session.KindApprovalAsked || k == session.KindApprovalResolved || k == session.KindPolicyChanged
+				}) {
+					t.Errorf("the sub-agent's log has %v", got)
+				}
+				if got := payloads(t, s, "lead", session.KindPolicyChanged); len(got) != 1 {
+					t.Errorf("the run's log has the changes %v", got)
+				}
+				if err := end(a.parent); err != nil {
+					t.Fatal(err)
+				}
+				o.Permissions.Mode = policy.ModeBypass // which asks about nothing: only the person's word counts
+				if decision == approval.AllowSession {
+					o.Permissions.Mode = policy.ModeDefault
+				}
+				b := leadOf(t, s, o, []step{pushing(1), {uses: []transcript.ToolUse{delegate("d2", "scout", "push", "")}}, {text: "so"}}, pushing(1), step{text: "well"})
+				prompt(t, b.parent, "again")
+				if len(person.asked) != 1 || len(bash.inputs) != 3*ran {
+					t.Errorf("asked %d times, ran %d times", len(person.asked), len(bash.inputs))
+				}
+				if list := b.parent.Guards().Grants(); len(list) != 1 || list[0].By != "ann" {
+					t.Errorf("grants %+v", list)
+				}
+				b.parent.Close()
+			})
+		}
+	}
+}
+
+// A change of the run's mode reaches a sub-agent that works, at its next decision.
+func TestAChangeOfModeReachesAWorkingSubagent(t *testing.T) {
+	for name, more := range map[string]string{"foreground": "", "background": `,"run_in_background":true`} {
+		t.Run(name, func(t *testing.T) {
+			s := sessions(t)
+			bash := command("Bash")
+			o := agent.Options{Tools: registry(t, bash), Permissions: policy.Config{Mode: policy.ModeBypass}, Background: agent.NewBackground(nil)}
+			restrict := func(context.Context) { changes(t, s, "lead", policy.Change{Mode: policy.ModeRestricted, By: "ann"}) }
+			last := step{uses: []transcript.ToolUse{use("c2", "Bash", push)}, during: restrict}
+			a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", more)}}, {text: "so"}, {text: "so"}}, pushing(1), last, step{text: "well"})
+			for _, err := range a.parent.Work(t.Context(), transcript.Text{Text: "go"}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(bash.inputs) != 1 || a.parent.Mode() != policy.ModeRestricted {
+				t.Errorf("ran %d times, mode %s", len(bash.inputs), a.parent.Mode())
+			}
+			a.parent.Close()
+		})
+	}
+}
+
+// A grant that a sub-agent was given is revoked in the run, from its next decision on.
+func TestARevocationReachesAWorkingSubagent(t *testing.T) {
+	s := sessions(t)
+	bash, person := command("Bash"), &gives{answer: approval.Answer{Decision: approval.AllowSession}}
+	var a *house
+	revoke := func(context.Context) {
+		changes(t, s, "lead", policy.Change{Revoke: a.parent.Guards().Grants()[0].ID, By: "ann"})
+		person.answer.Decision = approval.Deny
+	}
+	last := step{uses: []transcript.ToolUse{use("c2", "Bash", push)}, during: revoke}
+	a = leadOf(t, s, asking(agent.Options{Tools: registry(t, bash), Ask: person.ask}),
+		[]step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}, {text: "so"}}, pushing(1), last, step{text: "well"})
+	prompt(t, a.parent, "go")
+	if len(bash.inputs) != 1 || len(person.asked) != 2 || len(a.parent.Guards().Grants()) != 0 {
+		t.Errorf("ran %d times, asked %d times, grants %v", len(bash.inputs), len(person.asked), a.parent.Guards().Grants())
+	}
+	a.parent.Close()
+}
+
+// A sub-agent that a kill has ended while it asked finds its question in the run's log, or
+// the answer that came meanwhile.
+func TestASubagentFindsItsQuestionInTheRunsLog(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer     approval.Decision // given while nobody runs
+		asks, runs int
+		grants     int
+	}{
+		"open":     {"", 1, 1, 0},
+		"allowed":  {approval.Allow, 0, 1, 0},
+		"denied":   {approval.Deny, 0, 0, 0},
+		"granted":  {approval.AllowSession, 0, 1, 1},
+		"for good": {approval.DenySession, 0, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := memory.New()
+			s := session.New(disk, nil)
+			bash, first := command("Bash"), &gives{err: approval.ErrLeave}
+			o := asking(agent.Options{Tools: registry(t, bash), Ask: first.ask})
+			a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
+			_, _ = a.parent.Prompt(t.Context(), "go") // the process is never heard of again
+			asker, id := first.asked[0].Asker, first.asked[0].ID
+			s = session.New(disk, nil)
+			if c.answer != "" {
+				if _, err := approval.Resolve(t.Context(), s, "lead", approval.Answer{Question: id, Decision: c.answer, By: "ann"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			second := &gives{answer: approval.Answer{Decision: approval.Allow}}
+			o.Ask = second.ask
+			b := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d2", "scout", "go on", `,"resume":"`+asker+`"`)}}, {text: "so"}}, step{text: "well"})
+			prompt(t, b.parent, "go on")
+			if len(second.asked) != c.asks || len(bash.inputs) != c.runs || len(b.parent.Guards().Grants()) != c.grants {
+				t.Errorf("asked %+v, ran %d times, grants %v", second.asked, len(bash.inputs), b.parent.Guards().Grants())
+			}
+			if c.asks == 1 && second.asked[0].ID != id {
+				t.Errorf("it asks anew: %s, not %s", second.asked[0].ID, id)
+			}
+			if open, err := approval.Pending(t.Context(), s, "lead"); err != nil || len(open) != 0 {
+				t.Errorf("open %v %v", open, err)
+			}
+			b.parent.Close()
+		})
+	}
+}
+
+// The answer for the session to a question of a sub-agent that nobody goes on with holds all
+// the same.
+func TestADenialOfADeadSubagentHolds(t *testing.T) {
+	disk := memory.New()
+	s := session.New(disk, nil)
+	bash, first := command("Bash"), &gives{err: approval.ErrLeave}
+	o := asking(agent.Options{Tools: registry(t, bash), Ask: first.ask})
+	a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
+	_, _ = a.parent.Prompt(t.Context(), "go")
+	s = session.New(disk, nil)
+	if _, err := approval.Resolve(t.Context(), s, "lead", approval.Answer{Question: first.asked[0].ID, Decision: approval.DenySession, By: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	o.Permissions.Mode = policy.ModeBypass
+	b := leadOf(t, s, o, []step{pushing(1), {text: "so"}})
+	prompt(t, b.parent, "do it yourself")
+	if len(bash.inputs) != 0 {
+		t.Error("what a person denied for the session has run")
+	}
+	b.parent.Close()
+}
+
+// What an earlier version has recorded in the log of a sub-agent: what forbids is the run's
+// from now on, what allowed is asked about again, and its question, too.
+func TestAnOldLogOfASubagent(t *testing.T) {
+	s := sessions(t)
+	lead, err := s.Create(t.Context(), session.Opened{SessionID: "lead"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lead.Close()
+	old, err := s.Create(t.Context(), session.Opened{SessionID: "old", Owner: "lead", Caller: "lead", Use: "d0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(k session.Kind, payload any) {
+		t.Helper()
+		d, err := session.NewDraft(k, payload)
+		if err == nil {
+			_, err = old.Append(t.Context(), d)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	item := func(it transcript.Item) {
+		t.Helper()
+		e, err := transcript.Encode(it)
+		if err == nil {
+			_, err = old.Append(t.Context(), session.ItemDraft(e, false, nil))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	grant := func(id, command string, e policy.Effect) policy.Change {
+		return policy.Change{Grant: &policy.Grant{ID: id, Effect: e, Tool: "Bash", Operation: policy.OpCommand, Resource: command}}
+	}
+	put(session.KindTurnOpened, session.TurnOpened{Turn: "turn-1"})
+	item(transcript.Item{ID: "i1", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "go"}}})
+	put(session.KindPolicyChanged, grant("g1", "git pull", policy.Allow))
+	put(session.KindPolicyChanged, grant("g2", "git fetch", policy.Deny))
+	item(transcript.Item{ID: "i2", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
+		transcript.ToolUse{ID: "c1", Name: "Bash", Input: json.RawMessage(push)},
+	}})
+	reqs := []policy.Request{{Session: "old", Agent: "scout", Tool: "Bash", Operation: policy.OpCommand, Resource: "git push", Input: json.RawMessage(push)}}
+	put(session.KindApprovalAsked, approval.Question{ID: "q1", Session: "old", Use: "c1", Tool: "Bash", Requests: reqs, Digest: policy.Digest(reqs), Reason: policy.ReasonAsk})
+	old.Close()
+
+	bash, person := command("Bash"), &gives{answer: approval.Answer{Decision: approval.Allow}}
+	resume := []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "go on", `,"resume":"old"`)}}, {text: "so"}}
+	a := leadOf(t, s, asking(agent.Options{Tools: registry(t, bash), Ask: person.ask}), resume, step{text: "well"})
+	prompt(t, a.parent, "go on")
+	if len(person.asked) != 1 || person.asked[0].ID == "q1" || person.asked[0].Session != "lead" || len(bash.inputs) != 1 {
+		t.Errorf("asked %+v, ran %v", person.asked, bash.inputs)
+	}
+	for _, id := range []string{"old", "lead"} {
+		if open, err := approval.Pending(t.Context(), s, id); err != nil || len(open) != 0 {
+			t.Errorf("%s: open %+v %v", id, open, err)
+		}
+	}
+	if list := a.parent.Guards().Grants(); len(list) != 1 || list[0].ID != "g2" {
+		t.Errorf("grants %+v", list)
+	}
+	if _, err := a.parent.Change(t.Context(), policy.Change{Revoke: "g2"}); err != nil {
+		t.Fatal(err)
+	}
+	a.parent.Close()
+
+	b := leadOf(t, s, asking(agent.Options{Tools: registry(t, bash), Ask: person.ask}), resume, step{text: "well"})
+	prompt(t, b.parent, "go on")
+	if list := b.parent.Guards().Grants(); len(list) != 0 {
+		t.Errorf("what was revoked is back: %+v", list)
+	}
+	b.parent.Close()
+}
+
+// A person who goes on with a sub-agent's session runs it for itself: its question is asked
+// anew, in its own log.
+func TestASubagentsSessionIsGoneOnWithByItself(t *testing.T) {
+	disk := memory.New()
+	first := &gives{err: approval.ErrLeave}
+	bash := command("Bash")
+	o := asking(agent.Options{Tools: registry(t, bash), Ask: first.ask})
+	a := leadOf(t, session.New(disk, nil), o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
+	_, _ = a.parent.Prompt(t.Context(), "go")
+	asker, id := first.asked[0].Asker, first.asked[0].ID
+	s := session.New(disk, nil)
+	person := &gives{answer: approval.Answer{Decision: approval.Allow}}
+	o.Ask, o.Sessions, o.Session = person.ask, s, session.RestoreOptions{SessionID: asker, MustExist: true, Takeover: true}
+	b := newAgent(t, play(t, step{text: "well"}), o)
+	goOn(t, b)
+	if len(person.asked) != 1 || person.asked[0].ID == id || person.asked[0].Session != asker || person.asked[0].Asker != "" || len(bash.inputs) != 1 {
+		t.Errorf("asked %+v, ran %v", person.asked, bash.inputs)
+	}
+	if open, err := approval.Pending(t.Context(), s, "lead"); err != nil || len(open) != 0 {
+		t.Errorf("open %+v %v", open, err)
+	}
+	b.Close()
+}
