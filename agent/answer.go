@@ -101,6 +101,9 @@ func (l *loop) weigh(ctx context.Context, c *call, own, theirs *approval.Answer)
 	switch {
 	case !ans.Decision.Allows():
 		s.text = c.refusalOf(d, denial(d))
+		if d.By == byLapse {
+			s.text = "not run: " + d.Reason
+		}
 	case own != nil && own.By == byInterrupt: // and theirs was yes
 		s.decision.By, s.text = byInterrupt, "interrupted before it ran: it was not run"
 	default:
@@ -263,7 +266,7 @@ func (l *loop) commit(ctx context.Context, head int64, c *call, s *settlement) e
 	default:
 		r.at++
 		r.stop = s.decision.Stop
-		if s.decision.By != byInterrupt {
+		if s.decision.By != byInterrupt && s.decision.By != byLapse {
 			l.turn.res.Denials = append(l.turn.res.Denials, s.decision)
 		}
 	}

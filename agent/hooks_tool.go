@@ -230,7 +230,7 @@ func (l *loop) suggestions(c *call) json.RawMessage {
 // refusal that the model reads.
 func (l *loop) lament(ctx context.Context, c *call, d *policy.Decision) (more string) {
 	h := &c.hooks
-	if h.denied || d.By == byInterrupt || !l.a.opt.Hooks.Has(hook.PermissionDenied) {
+	if h.denied || d.By == byInterrupt || d.By == byLapse || !l.a.opt.Hooks.Has(hook.PermissionDenied) {
 		return ""
 	}
 	h.denied = true

@@ -15,6 +15,7 @@ import (
 const (
 	byTimeout   = "timeout"
 	byInterrupt = "interrupt"
+	byLapse     = "lapse" // whoever asked for the call has ended
 )
 
 // putQuestion records the question about a call and leaves the call waiting. One
@@ -65,7 +66,7 @@ func (l *loop) surface(c *call) error {
 
 // consult puts a question to whoever answers first, and takes the answer.
 func (l *loop) consult(ctx context.Context, q approval.Question) error {
-	asking, stop := l.whileWished(ctx)
+	asking, stop := l.whileWanted(ctx)
 	defer stop()
 	ans, err := l.ask(asking, q)
 	switch {

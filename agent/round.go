@@ -116,6 +116,9 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 		return nil, true, nil //nolint:nilerr // the turn ends with the interrupt
 	}
 	switch d := &c.decision; {
+	case d.Effect == policy.Ask && c.lapsed() != "":
+		entries, err = l.refuse(c, "not run: "+c.lapsed(), false)
+		return entries, false, err
 	case d.Effect == policy.Allow:
 		entries, err = l.startReady(ctx, c)
 		return entries, true, err
@@ -243,6 +246,9 @@ func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
 		}
 		if settled, err := l.revisit(ctx); settled || err != nil {
 			return Step{}, false, err
+		}
+		if why := r.asked.lapsed(); why != "" {
+			return Step{}, false, l.withdrawLapsed(ctx, why)
 		}
 		if r.asked.question.Reason == reasonDefer {
 			return l.putOff()

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -153,15 +154,60 @@ func (l *loop) withdrawWish(ctx context.Context) error {
 	return err
 }
 
-// whileWished ends ctx when the question that waits is about a wish that nobody
+// whileWanted ends ctx when the question that waits is about a wish or a call that nobody
 // waits for any more.
-func (l *loop) whileWished(ctx context.Context) (context.Context, context.CancelFunc) {
+func (l *loop) whileWanted(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
-	if r := l.round; r != nil && r.asked != nil && r.asked.wish != nil {
+	r := l.round
+	if r == nil || r.asked == nil {
+		return ctx, stop
+	}
+	if r.asked.wish != nil {
 		release := context.AfterFunc(r.asked.wish.ctx, stop)
 		return ctx, func() { release(); stop() }
 	}
+	if lapsed, _ := r.asked.lapse(); lapsed != nil {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			select {
+			case <-lapsed:
+				stop()
+			case <-ctx.Done():
+			}
+		}()
+		return ctx, func() { stop(); <-done }
+	}
 	return ctx, stop
+}
+
+// lapse is the channel that is closed when a call cannot run any more, or nil.
+func (c *call) lapse() (<-chan struct{}, func() string) {
+	if t, ok := c.tool.(tool.Lapser); ok && c.call != nil {
+		return t.Lapse(c.call)
+	}
+	return nil, nil
+}
+
+// lapsed says why a call cannot run any more, or "".
+func (c *call) lapsed() string {
+	if lapsed, why := c.lapse(); lapsed != nil {
+		select {
+		case <-lapsed:
+			return cmp.Or(why(), "whoever asked for it has ended")
+		default:
+		}
+	}
+	return ""
+}
+
+// withdrawLapsed answers the question about a call that cannot run any more.
+func (l *loop) withdrawLapsed(ctx context.Context, why string) error {
+	err := l.resolve(ctx, l.round.asked.question.ID, &approval.Answer{Decision: approval.Deny, By: byLapse, Message: why})
+	if errors.Is(err, approval.ErrAnswered) {
+		return nil
+	}
+	return err
 }
 
 // door is the tool of a wish: it stands for exactly one request.

@@ -65,6 +65,14 @@ type Awaited interface {
 	Awaited(call *Call) bool
 }
 
+// Lapser is a [Tool] whose calls can become void while they wait for an answer: whoever
+// asked for them has ended.
+type Lapser interface {
+	// Lapse returns a channel that is closed when a call cannot run any more, or nil, and
+	// what says why then.
+	Lapse(call *Call) (lapsed <-chan struct{}, why func() string)
+}
+
 // Refuser is a [Tool] that words the refusal of its calls itself.
 type Refuser interface {
 	// Refusal is what the model reads instead of a call's result; "" is the usual text.

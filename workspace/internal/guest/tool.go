@@ -44,6 +44,20 @@ func (t standIn) Unasked(c *tool.Call) string {
 	return t.g.opt.Vendor.Name()
 }
 
+// Lapse tells of the end of the agent that asked for a use: what it waits for is void.
+func (t standIn) Lapse(c *tool.Call) (lapsed <-chan struct{}, why func() string) {
+	x, u := t.g.find(c.ID)
+	if u == nil {
+		return nil, nil
+	}
+	return x.over, func() string {
+		if why := x.failure(); why != "" {
+			return why
+		}
+		return "the agent ended its turn without a result"
+	}
+}
+
 // lost is the result of a use whose guest is gone.
 const lost = "not run: the agent that asked for it has ended since; ask for it again where it still is needed"
 
