@@ -96,6 +96,7 @@ var floors = map[string]int{
 	"internal/lazyregexp": 0,
 	"internal/jsontree":   1,
 	"internal/yamltree":   2,
+	"internal/outputs":    25, // what sessions keep beside the store
 	"internal/policylog":  25, // what sessions record of policy
 	"internal/early":      5,  // next to nothing: it must start before the libraries
 

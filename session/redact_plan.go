@@ -176,6 +176,7 @@ func (p *redactionPlan) empty(r *Record, n *named) error {
 			n.items[e.ID()] = true
 		}
 		n.uses[p.meta.ID] = append(n.uses[p.meta.ID], e.UseIDs()...)
+		n.gave[p.meta.ID] = append(n.gave[p.meta.ID], e.ResultIDs()...)
 		for _, text := range append(itemTexts(e), e.Text()) {
 			if text = strings.TrimSpace(text); text != "" && text != Erased {
 				n.texts = append(n.texts, text)

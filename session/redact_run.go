@@ -31,7 +31,12 @@ type redaction struct {
 type named struct {
 	items map[string]bool
 	uses  map[string][]string // by session
+	gave  map[string][]string // by session: the uses whose results were named
 	texts []string
+}
+
+func newNamed() named {
+	return named{items: map[string]bool{}, uses: map[string][]string{}, gave: map[string][]string{}}
 }
 
 func (n *named) some() bool { return len(n.items) > 0 || len(n.uses) > 0 || len(n.texts) > 0 }
@@ -46,7 +51,7 @@ func (r *redaction) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.named = named{items: map[string]bool{}, uses: map[string][]string{}}
+	r.named = newNamed()
 	for _, m := range relatives { // what is named first: what repeats it is found by that
 		if len(seqs[m.ID]) == 0 {
 			continue
@@ -188,7 +193,7 @@ func (r *redaction) find(ctx context.Context, p *redactionPlan) error {
 	if len(r.s.opt.Copies) == 0 {
 		return nil
 	}
-	e := &Erasing{Session: p.meta.ID, Mask: r.o.Mask, Uses: r.named.uses[p.meta.ID], Records: p.own, Changed: len(p.targets) > 0}
+	e := &Erasing{Session: p.meta.ID, Mask: r.o.Mask, Uses: slices.Concat(r.named.uses[p.meta.ID], r.named.gave[p.meta.ID]), Records: p.own, Changed: len(p.targets) > 0}
 	n := len(r.found.Copies)
 	for _, c := range r.s.opt.Copies {
 		list, err := c.Find(ctx, e)
@@ -259,7 +264,7 @@ func (r *redaction) other(ctx context.Context, p *redactionPlan) error {
 	if now := l.Meta(); now.Head != p.meta.Head {
 		again, err := r.read(ctx, now, p.o.Seqs)
 		if err == nil {
-			err = again.whole(&named{items: map[string]bool{}, uses: map[string][]string{}})
+			err = again.whole(new(newNamed()))
 		}
 		if err == nil {
 			err = again.decide(&r.named, false)

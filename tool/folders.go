@@ -31,6 +31,7 @@ type Folders struct {
 type folder struct {
 	given, real string // as it was named, and without links
 	root        *os.Root
+	unseal      *unsealer // nil: files are as they are
 }
 
 // OpenFolders opens the folders of a session: dir, which is also the first
@@ -169,7 +170,7 @@ func (f *Folders) Locate(path string) (Place, error) {
 	if err != nil {
 		return Place{}, &PathError{Path: path, Err: bare(err)}
 	}
-	p := Place{Root: at.root, Rel: rel, Abs: filepath.Join(at.real, rel)}
+	p := Place{Root: at.root, Rel: rel, Abs: filepath.Join(at.real, rel), unseal: at.unseal}
 	if given != rel {
 		p.Named = filepath.Join(at.real, given)
 	}
@@ -244,6 +245,22 @@ func bare(err error) error {
 		return e.Err
 	}
 	return err
+}
+
+// unsealer opens the content of files that may be sealed.
+type unsealer struct {
+	open func(path string, content []byte) ([]byte, error)
+}
+
+// Unseal has [Place.Open] open what is sealed in one of the folders: open returns the text of
+// a file by its path and content, and the same slice when it is not sealed. It is called
+// before the folders are used.
+func (f *Folders) Unseal(dir string, open func(path string, content []byte) ([]byte, error)) {
+	for i := range f.list {
+		if d := &f.list[i]; d.given == dir || d.real == dir {
+			d.unseal = &unsealer{open}
+		}
+	}
 }
 
 // AlsoRead lets [Folders.LocateRead] find what lies in a folder besides. The folder is opened

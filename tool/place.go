@@ -3,12 +3,15 @@ package tool
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
 // Place is a path inside a folder, made by [Folders.Locate]. No part of Rel was
@@ -23,6 +26,8 @@ type Place struct {
 	// Named is the same as it was named, when links inside the folder led to Abs;
 	// else "". What policies say about the link holds, too.
 	Named string
+
+	unseal *unsealer // what opens the files of the folder; nil: they are as they are
 }
 
 // maxLinks is how many links one path may pass, as in the kernel.
@@ -62,7 +67,45 @@ func (p Place) Open() (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, errors.Join(&PathError{Path: p.Abs, Err: err}, f.Close())
 	}
+	if p.unseal != nil {
+		return p.unsealed(f, info)
+	}
 	return f, info, nil
+}
+
+// maxSealed bounds what of a sealed file is taken into memory.
+const maxSealed = 256 << 20
+
+// unsealed is a file in memory with the text of one that is sealed, or that file.
+func (p Place) unsealed(f *os.File, info fs.FileInfo) (*os.File, fs.FileInfo, error) {
+	text, plain, err := p.readSealed(f)
+	if err == nil && plain {
+		if _, err = f.Seek(0, io.SeekStart); err == nil {
+			return f, info, nil
+		}
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, nil, &PathError{Path: p.Abs, Err: err}
+	}
+	m, err := diskfile.InMemory(filepath.Base(p.Abs), text)
+	if err != nil {
+		return nil, nil, &PathError{Path: p.Abs, Err: err}
+	}
+	if info, err = m.Stat(); err != nil {
+		return nil, nil, errors.Join(&PathError{Path: p.Abs, Err: err}, m.Close())
+	}
+	return m, info, nil
+}
+
+func (p Place) readSealed(f *os.File) (text []byte, plain bool, err error) {
+	content, err := io.ReadAll(io.LimitReader(f, maxSealed+1))
+	if err != nil || len(content) > maxSealed || len(content) == 0 {
+		return nil, err == nil, err
+	}
+	if text, err = p.unseal.open(p.Abs, content); err != nil {
+		return nil, false, err
+	}
+	return text, len(text) > 0 && &text[0] == &content[0], nil
 }
 
 // Regular says in words why something is not a regular file, or nil.

@@ -56,6 +56,8 @@ type Program struct {
 	environ   []string
 	telemeter *otel.Telemetry
 
+	opened *openedStore // that agents of this program work with; nil: none yet
+
 	out, err *printer
 	keys     *keyboard // nil until somebody is asked
 	json     bool      // errors are told as JSON

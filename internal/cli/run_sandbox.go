@@ -20,7 +20,7 @@ import (
 //
 //	settings' sandbox blocks ─► sandbox.Open ─► Bash
 //	temp ──────────────────────► /tmp inside; gone when the run ends
-//	output ────────────────────► long outputs, which Read may read; stays
+//	output ────────────────────► long outputs, which Read may read; stays as long as the session
 //
 // What a run that was killed has left of the two, the next one removes.
 type held struct {
@@ -28,7 +28,8 @@ type held struct {
 	temp   *diskfile.Scratch // nil with --no-sandbox
 	output string
 
-	kept *diskfile.Scratch // output
+	kept    *diskfile.Scratch // output
+	program *Program          // whose store the outputs belong to
 }
 
 // hold opens the sandbox of a run that works in folders. The person may do without
@@ -101,8 +102,20 @@ func (h *held) outputs(p *Program) error {
 	if h.kept, err = diskfile.OpenScratch(parent, "run-", os.Remove); err != nil { // what holds something stays
 		return fmt.Errorf("folder for outputs: %w", err)
 	}
-	h.output = settings.Resolve(h.kept.Path)
+	h.output, h.program = settings.Resolve(h.kept.Path), p
 	return nil
+}
+
+// forgetOutputs removes the outputs of a run whose sessions end with it, or lie elsewhere: in
+// memory, or on the host of a container.
+func (h *held) forgetOutputs() {
+	if h.program == nil || h.program.opened != nil && h.program.opened.ref.url != inMemory {
+		return
+	}
+	entries, _ := os.ReadDir(h.output)
+	for _, e := range entries {
+		_ = os.RemoveAll(filepath.Join(h.output, e.Name()))
+	}
 }
 
 // status is what questions say about the sandbox, and the digest of what it holds to.
@@ -127,6 +140,7 @@ func (h *held) close() {
 	if h.box != nil {
 		_ = h.box.Close()
 	}
+	h.forgetOutputs()
 	for _, s := range []*diskfile.Scratch{h.temp, h.kept} {
 		if s != nil {
 			_ = s.Close()

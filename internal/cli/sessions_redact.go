@@ -34,9 +34,9 @@ type redactDoc struct {
 }
 
 type erasedDoc struct {
-	Session string          `json:"session"`
 	Seq     int64           `json:"seq"`
 	Kind    session.Kind    `json:"kind"`
+	Session string          `json:"session"`
 	Instead json.RawMessage `json:"instead,omitempty"`
 }
 
@@ -297,7 +297,7 @@ func (c *redactCmd) tell(p *Program, id string, r *session.Redaction, what strin
 	if c.JSON {
 		d := redactDoc{Session: id, DryRun: c.DryRun, Erased: []erasedDoc{}}
 		for _, e := range r.Erased {
-			d.Erased = append(d.Erased, erasedDoc{e.Session, e.Record.Seq, e.Record.Kind, e.Instead})
+			d.Erased = append(d.Erased, erasedDoc{e.Record.Seq, e.Record.Kind, e.Session, e.Instead})
 		}
 		d.Copies = r.Copies
 		for _, l := range r.Left {

@@ -49,6 +49,13 @@ func (p *Program) openWith(ctx context.Context, url string, with opening) (*sess
 	if err != nil {
 		return nil, nil, err
 	}
+	if with.mirror {
+		p.opened = &openedStore{ref, store}
+	}
+	if o.Copies, err = p.copies(ref, store); err != nil {
+		p.closeStore(store)
+		return nil, nil, err
+	}
 	closeStore := func() {
 		if err := trail.close(); err != nil {
 			p.warn("close the audit trail: %v", err)

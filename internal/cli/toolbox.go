@@ -35,6 +35,7 @@ type toolbox struct {
 	held        *held
 	hooks       *hooks
 	host        *hostAgent
+	keep        func(*tool.Call, []byte) (*shell.KeptOutput, error)
 	background  *agent.Background  // nil: every turn waits for its calls
 	worktree    *worktree.Worktree // nil without a repository
 	own         *worktree.Checkout // that the agent works in from the beginning on, or nil
@@ -121,6 +122,9 @@ func (c *agentFlags) toolbox(p *Program, cwd string, s *settings.Settings, loud 
 	if b.folders, err = tool.OpenFolders(work[0], work[1:]...); err != nil {
 		return b, err
 	}
+	if err = b.keepOutputs(); err != nil {
+		return b, err
+	}
 	if err = b.instruct(cwd); err != nil {
 		return b, err
 	}
@@ -163,6 +167,10 @@ func (b *toolbox) over(ctx context.Context, cwd string, w agent.Workplace) (*too
 		roots = append(roots, sub.memory)
 	}
 	if sub.folders, err = tool.OpenFolders(roots[0], roots[1:]...); err != nil {
+		return nil, err
+	}
+	if err = sub.keepOutputs(); err != nil {
+		sub.close()
 		return nil, err
 	}
 	if err = sub.folders.SetCwd(cwd); err == nil {
@@ -234,7 +242,7 @@ func (b *toolbox) searchKit() ([]tool.Tool, error) {
 
 func (b *toolbox) shellKit() ([]tool.Tool, error) {
 	sh, err := shell.New(b.folders, &shell.Options{
-		OutputDir: b.held.output, Sandbox: b.held.box, EnvFile: b.hooks.envFile, Environ: b.environ(), Background: b.background != nil,
+		OutputDir: b.held.output, Keep: b.keep, Sandbox: b.held.box, EnvFile: b.hooks.envFile, Environ: b.environ(), Background: b.background != nil,
 	})
 	if err != nil {
 		return nil, err

@@ -51,10 +51,43 @@ func (x *Index) Index(ctx context.Context) error {
 	if !erased {
 		return nil
 	}
-	// What was taken out of words is really gone only when its parts are merged.
-	_, err = x.db.ExecContext(ctx, "INSERT INTO words (words) VALUES ('optimize')")
-	if err != nil {
+	if err := x.purge(ctx); err != nil {
 		return failed("index", err)
+	}
+	return nil
+}
+
+// Forget takes a session out at once, and its words out of the file. When the session is still
+// there, the next Index reads it anew.
+func (x *Index) Forget(ctx context.Context, id string) error {
+	found := false
+	err := x.within(ctx, func(tx *sql.Tx) error {
+		_, s, err := scanState(tx.QueryRowContext(ctx, selectState+" WHERE id = ?", id))
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		found = true
+		return forget(ctx, tx, s.num)
+	})
+	if err == nil && found {
+		err = x.purge(ctx)
+	}
+	if err != nil {
+		return failed("forget", err)
+	}
+	return nil
+}
+
+// purge removes from the file what was taken out of words: it is really gone only when its
+// parts are merged, and the journal is written back.
+func (x *Index) purge(ctx context.Context) error {
+	for _, s := range []string{"INSERT INTO words (words) VALUES ('optimize')", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+		if _, err := x.db.ExecContext(ctx, s); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -125,6 +125,9 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 		return r, nil
 	}
 	out := &output{show: s.opts.MaxOutput, dir: s.opts.OutputDir, most: s.opts.MaxFile}
+	if s.opts.Keep != nil {
+		out.whole = func(text []byte) (*KeptOutput, error) { return s.opts.Keep(call, text) }
+	}
 	defer out.close()
 	progress := s.progress(call)
 	script, err := s.variables()

@@ -1,10 +1,13 @@
 package shell
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
-	"hash"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,18 +16,30 @@ import (
 
 // output keeps what the model is shown of a command's output, its beginning and
 // its end, in bounded memory, and all of it in a file once it is longer.
+//
+// While the command runs the file has no name and holds ciphertext: nothing of it is left
+// when the program is killed. What is kept is put in place when the command has ended.
 type output struct {
-	show int    // bytes
-	dir  string // of the file, or "" for none
-	most int64  // bytes of the file
+	show  int    // bytes
+	dir   string // of the file, or "" for none
+	most  int64  // bytes of the file
+	whole func(text []byte) (*KeptOutput, error)
 
 	head  []byte
 	tail  []byte // the last bytes after head; cut back now and then
 	total int64
 	file  *os.File
-	sum   hash.Hash // of what was written to it
+	key   [48]byte // of the file, and where its stream begins
+	in    cipher.Stream
 	wrote int64
 	err   error // of the file
+}
+
+// KeptOutput is a long output as it is kept in a file.
+type KeptOutput struct {
+	Name string // of the file
+	Text []byte // what a reader of it sees
+	File []byte // what lies on the disk: Text, unless that is sealed
 }
 
 func (o *output) write(b []byte) {
@@ -50,17 +65,26 @@ func (o *output) spill() {
 	if o.dir == "" {
 		return
 	}
-	name := filepath.Join(o.dir, "output-"+rand.Text()[:16]+".txt")
 	if o.err = os.MkdirAll(o.dir, 0o700); o.err != nil {
 		return
 	}
-	if o.file, o.err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); o.err != nil {
+	if o.file, o.err = os.CreateTemp(o.dir, ".running-*"); o.err != nil { // mode 0600
 		o.file = nil
 		return
 	}
-	o.sum = sha256.New()
+	_ = os.Remove(o.file.Name()) // where that is not possible, close does it
+	rand.Read(o.key[:])
+	o.in = o.stream()
 	o.keep(o.head)
 	o.keep(o.tail)
+}
+
+func (o *output) stream() cipher.Stream {
+	block, err := aes.NewCipher(o.key[:32])
+	if err != nil {
+		panic(err) // the key has the right length
+	}
+	return cipher.NewCTR(block, o.key[32:])
 }
 
 func (o *output) keep(b []byte) {
@@ -68,16 +92,50 @@ func (o *output) keep(b []byte) {
 	if o.err != nil || room <= 0 {
 		return
 	}
-	n, err := o.file.Write(b[:min(int64(len(b)), room)])
+	b = b[:min(int64(len(b)), room)]
+	sealed := make([]byte, len(b))
+	o.in.XORKeyStream(sealed, b)
+	n, err := o.file.Write(sealed)
 	o.wrote += int64(n)
-	o.sum.Write(b[:n])
 	o.err = err
 }
 
 func (o *output) close() {
 	if o.file != nil {
 		o.file.Close()
+		_ = os.Remove(o.file.Name())
 	}
+}
+
+// put puts the file in place, and says where.
+func (o *output) put() (path string, kept *KeptOutput, err error) {
+	if o.file == nil || o.err != nil {
+		return "", nil, errors.Join(o.err, errors.New("there is no file"))
+	}
+	if _, err := o.file.Seek(0, io.SeekStart); err != nil {
+		return "", nil, err
+	}
+	text := make([]byte, o.wrote)
+	if _, err := io.ReadFull(o.file, text); err != nil {
+		return "", nil, err
+	}
+	o.stream().XORKeyStream(text, text)
+	kept = &KeptOutput{Name: "output-" + rand.Text()[:16] + ".txt", Text: text, File: text}
+	if o.whole != nil {
+		if kept, err = o.whole(text); err != nil {
+			return "", nil, err
+		}
+	}
+	path = filepath.Join(o.dir, kept.Name)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", nil, err
+	}
+	_, err = f.Write(kept.File)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", nil, errors.Join(err, os.Remove(path))
+	}
+	return path, kept, nil
 }
 
 // text is what the model is shown.
@@ -89,11 +147,16 @@ func (o *output) text() string {
 	head, tail := wholeRunes(o.head, tail)
 	left := o.total - int64(len(head)) - int64(len(tail))
 	where := "they were not kept"
-	switch {
-	case o.file != nil && o.err == nil && o.wrote == o.total:
-		where = fmt.Sprintf("the whole output is in %s (%d bytes, sha256 %x)", o.file.Name(), o.wrote, o.sum.Sum(nil))
-	case o.file != nil && o.wrote > 0:
-		where = fmt.Sprintf("the first %d bytes are in %s (sha256 %x)", o.wrote, o.file.Name(), o.sum.Sum(nil))
+	if path, kept, err := o.put(); err == nil {
+		about := fmt.Sprintf("sha256 %x", sha256.Sum256(kept.Text))
+		if len(kept.File) != len(kept.Text) {
+			about += "; it is encrypted: Read and Grep open it"
+		}
+		if o.wrote == o.total {
+			where = fmt.Sprintf("the whole output is in %s (%d bytes, %s)", path, len(kept.Text), about)
+		} else {
+			where = fmt.Sprintf("the first %d bytes are in %s (%s)", o.wrote, path, about)
+		}
 	}
 	return fmt.Sprintf("%s\n...(truncated)... [… %d bytes left out; %s …]\n%s", printable(head), left, where, printable(tail))
 }

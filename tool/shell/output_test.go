@@ -20,8 +20,8 @@ func TestOutputInPieces(t *testing.T) {
 			o.write(rest[:n])
 			rest = rest[n:]
 		}
-		o.close()
 		got := o.text()
+		o.close()
 		kept, _ := filepath.Glob(o.dir + "/*")
 		if len(text) <= 100 {
 			if got != string(text) || len(kept) != 0 {

@@ -42,6 +42,9 @@ type Options struct {
 	// per command, up to MaxFile bytes. Empty: what is not shown is dropped.
 	OutputDir string
 	MaxFile   int64 // bytes; 64 MiB
+	// Keep says how an output of a call is kept: under which name, masked, sealed. Nil: as it
+	// is. When it fails, nothing is kept.
+	Keep func(call *tool.Call, text []byte) (*KeptOutput, error)
 
 	MaxOutput int           // bytes shown to the model; 30,000
 	Timeout   time.Duration // of a call that names none; 2 minutes

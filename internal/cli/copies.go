@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/holdfast-dev/holdfast/internal/outputs"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/search"
+)
+
+// openedStore is a store as agents work with it.
+type openedStore struct {
+	ref   storeRef
+	store session.Store
+}
+
+// copies are all that this home keeps of a store's sessions beside it, for erasing and
+// deleting. What is kept there and is not among them is in homeEntries with the reason.
+func (p *Program) copies(ref storeRef, store session.Store) ([]session.CopyHolder, error) {
+	if ref.url == inMemory {
+		return nil, nil
+	}
+	home, err := p.home()
+	if err != nil {
+		return nil, nil //nolint:nilerr // without a home nothing is kept there
+	}
+	path, err := p.beside(ref, "index")
+	if err != nil {
+		return nil, err
+	}
+	list := []session.CopyHolder{&outputs.Holder{Dir: filepath.Join(home, "output"), Store: ref.name, Sealer: sealer(ref, store)}}
+	for _, path := range []string{path + ".db", path + "-opened.db"} {
+		list = append(list, &indexHolder{path, store})
+	}
+	return list, nil
+}
+
+// sealer is what seals beside a sealed store, or nil.
+func sealer(ref storeRef, store session.Store) session.Sealer {
+	if !ref.sealed {
+		return nil
+	}
+	s, _ := session.As[session.Sealer](store)
+	return s
+}
+
+// indexHolder takes sessions out of an index of this home, at once: the next search reads
+// them anew.
+type indexHolder struct {
+	path  string
+	store session.Store
+}
+
+// Find implements [session.CopyHolder].
+func (h *indexHolder) Find(_ context.Context, e *session.Erasing) ([]session.HeldCopy, error) {
+	if !h.there() || !e.Changed {
+		return nil, nil
+	}
+	return []session.HeldCopy{{Session: e.Session, What: "index", Place: h.path}}, nil
+}
+
+// Erase implements [session.CopyHolder].
+func (h *indexHolder) Erase(ctx context.Context, e *session.Erasing) error {
+	return h.Forget(ctx, e.Session, nil)
+}
+
+// Forget implements [session.CopyHolder].
+func (h *indexHolder) Forget(ctx context.Context, id string, _ iter.Seq2[session.Record, error]) error {
+	if !h.there() {
+		return nil
+	}
+	x, err := search.Open(ctx, h.path, h.store)
+	if err != nil {
+		return err
+	}
+	return errors.Join(x.Forget(ctx, id), x.Close())
+}
+
+func (h *indexHolder) there() bool {
+	_, err := os.Stat(h.path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/internal/outputs"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/tool/shell"
+)
+
+// keepOutputs has long outputs kept as the store keeps records: masked, and sealed when it
+// is. The store is looked for when there is one to keep, since it may be opened later.
+func (b *toolbox) keepOutputs() error {
+	if b.held.output == "" || b.program == nil {
+		return nil
+	}
+	mask, err := b.settings.Masker()
+	if err != nil {
+		return err
+	}
+	keeper := func() *outputs.Keeper {
+		k := &outputs.Keeper{Mask: mask}
+		if o := b.program.opened; o != nil {
+			k.Store, k.Sealed, k.Sealer = o.ref.name, o.ref.sealed, sealer(o.ref, o.store)
+		}
+		return k
+	}
+	b.keep = func(call *tool.Call, text []byte) (*shell.KeptOutput, error) {
+		kept, err := keeper().Keep(context.Background(), call.Session, call.ID, text)
+		if err != nil {
+			return nil, err
+		}
+		return (*shell.KeptOutput)(kept), nil
+	}
+	b.folders.Unseal(b.held.output, func(path string, content []byte) ([]byte, error) {
+		return keeper().Open(context.Background(), path, content)
+	})
+	return nil
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package diskfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// InMemory is not possible here.
+func InMemory(name string, _ []byte) (*os.File, error) {
+	return nil, fmt.Errorf("%s: no files in memory: %w", name, errors.ErrUnsupported)
+}

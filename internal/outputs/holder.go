@@ -1,0 +1,160 @@
+package outputs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Holder finds and removes the files of a store's sessions, as a [session.CopyHolder].
+type Holder struct {
+	Dir    string         // $HOLDFAST_HOME/output
+	Store  string         // as of [Keeper]
+	Sealer session.Sealer // nil when the store is not sealed
+}
+
+var _ session.CopyHolder = (*Holder)(nil)
+
+// Find implements [session.CopyHolder]: files in which the mask finds something, and those of
+// tool uses that are erased. One that cannot be opened is not looked into, and goes.
+func (h *Holder) Find(ctx context.Context, e *session.Erasing) ([]session.HeldCopy, error) {
+	files, err := h.of(e.Session, slices.Values(e.Records))
+	if err != nil {
+		return nil, err
+	}
+	var list []session.HeldCopy
+	for _, f := range files {
+		hit, err := h.hit(ctx, f, e)
+		if err != nil {
+			return nil, err
+		}
+		if hit {
+			list = append(list, session.HeldCopy{Session: e.Session, What: "output", Place: f.path})
+		}
+	}
+	return list, nil
+}
+
+func (h *Holder) hit(ctx context.Context, f file, e *session.Erasing) (bool, error) {
+	for _, use := range e.Uses {
+		if f.use == use || f.use == "" && strings.HasPrefix(f.rest, usePart(use)) {
+			return true, nil
+		}
+	}
+	if e.Mask == nil {
+		return false, nil
+	}
+	content, err := os.ReadFile(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	text, err := open(ctx, h.Sealer, f.path, content)
+	return err != nil || e.Hits(string(bytes.ToValidUTF8(text, []byte("\uFFFD")))), nil
+}
+
+// Erase implements [session.CopyHolder].
+func (h *Holder) Erase(ctx context.Context, e *session.Erasing) error {
+	list, err := h.Find(ctx, e)
+	if err != nil {
+		return err
+	}
+	for _, f := range list {
+		if err := remove(f.Place); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Forget implements [session.CopyHolder].
+func (h *Holder) Forget(_ context.Context, id string, records iter.Seq2[session.Record, error]) error {
+	files, err := h.of(id, readable(records))
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := remove(f.path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readable leaves out what cannot be read.
+func readable(records iter.Seq2[session.Record, error]) iter.Seq[session.Record] {
+	return func(yield func(session.Record) bool) {
+		for r, err := range records {
+			if err == nil && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// file is one of a session's.
+type file struct {
+	path string
+	rest string // of the name, behind the session's part
+	use  string // of an old one: which tool use's result names it
+}
+
+// of lists the files of a session. The records are only read when there are old ones.
+func (h *Holder) of(id string, records iter.Seq[session.Record]) ([]file, error) {
+	paths, err := filepath.Glob(filepath.Join(h.Dir, "run-*", "*.txt"))
+	if err != nil {
+		return nil, err
+	}
+	var list []file
+	old := map[string]string{} // by what a record says of them
+	for _, path := range paths {
+		name := filepath.Base(path)
+		if rest, its := strings.CutPrefix(name, prefix(h.Store, id)); its {
+			list = append(list, file{path: path, rest: rest})
+		} else if isOld(name) {
+			old[filepath.Base(filepath.Dir(path))+"/"+name] = path
+		}
+	}
+	if len(old) == 0 {
+		return list, nil
+	}
+	for r := range records {
+		if r.Kind != session.KindItem && r.Kind != session.KindRewrite || !bytes.Contains(r.Payload, []byte("/output-")) {
+			continue
+		}
+		for name, path := range old {
+			if bytes.Contains(r.Payload, []byte(name)) {
+				list = append(list, file{path: path, use: resultOf(r.Payload, name)})
+				delete(old, name)
+			}
+		}
+	}
+	return list, nil
+}
+
+// resultOf is the tool use whose result has a text, or "".
+func resultOf(payload json.RawMessage, text string) string {
+	it, err := session.ReadItem(payload)
+	if err != nil || !strings.Contains(string(it.Item.JSON), text) || len(it.Item.ResultIDs()) != 1 {
+		return ""
+	}
+	return it.Item.ResultIDs()[0]
+}
