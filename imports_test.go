@@ -143,6 +143,7 @@ var floors = map[string]int{
 	"bench/spawner":       75,
 	"bench":               80,
 	"internal/crashtest":  80,
+	"internal/erasetest":  80,
 	"internal/corpus":     0, // for tests
 	"internal/claudedir":  0, // for tests
 	"internal/missing":    0, // for tests

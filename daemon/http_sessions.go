@@ -293,19 +293,11 @@ func (a *api) deleteSession(c *call) error {
 	if only && head != m.Head {
 		return a.stale(c, m.ID)
 	}
-	page, err := a.o.Sessions.List(c.ctx(), session.Query{Owner: m.ID, Worktrees: true, Trash: session.TrashToo})
-	if err != nil {
-		return err
-	}
 	if err := a.idle(m); err != nil {
 		return err
 	}
-	// The agents' first: what is left when something comes between can be deleted again.
-	all := append(page.Sessions, m)
-	for _, s := range all {
-		if err := a.o.Sessions.Delete(c.ctx(), s.ID); err != nil && (s.ID == m.ID || !errors.Is(err, session.ErrNotFound)) {
-			return err
-		}
+	if err := a.o.Sessions.DeleteFamily(c.ctx(), m.ID); err != nil {
+		return err
 	}
 	return c.none()
 }

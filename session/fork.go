@@ -65,7 +65,7 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 	if title == "" {
 		title = m.Title
 	}
-	drafts, err := openedDrafts(Opened{
+	drafts, err := OpenedDrafts(Opened{
 		Format: FormatVersion, SessionID: opt.ID, Created: s.opt.Clock().UTC().Truncate(time.Millisecond), Project: m.Project, CWD: m.CWD,
 		Model: m.Model, GitBranch: m.GitBranch, Title: title, Summary: "Forked from session " + m.ID, Tag: m.Tag,
 		Prompt: m.FirstPrompt, User: opt.User, Owner: opt.Owner, Caller: opt.Caller, Use: opt.Use, Base: &at.base,
@@ -86,9 +86,10 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 	return l.write(ctx, l.seal(drafts))
 }
 
-// openedDrafts are the first records of a log: what the session is, and what a list shows
-// of it. That may have to be erased one day, and the first record cannot be.
-func openedDrafts(o Opened) ([]Draft, error) {
+// OpenedDrafts are the first records of a log: what the session is, and, in a record of their
+// own, its title, summary, tag and first prompt. Those may have to be erased one day, and the
+// first record cannot be.
+func OpenedDrafts(o Opened) ([]Draft, error) {
 	p := MetaPatch{}
 	shown := false
 	for _, f := range []struct {

@@ -98,7 +98,7 @@ func (s *Sessions) create(ctx context.Context, o Opened, more ...Draft) (*Log, e
 	}
 	o.Format, o.Base = FormatVersion, nil
 	o.Created = o.Created.UTC().Truncate(time.Millisecond)
-	opened, err := openedDrafts(o)
+	opened, err := OpenedDrafts(o)
 	if err != nil {
 		return nil, err
 	}

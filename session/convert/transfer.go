@@ -31,18 +31,23 @@ func (in *importer) begin() error {
 		o.Project = in.o.Project(o.CWD)
 	}
 	in.w = &writer{ctx: in.ctx, to: in.to, id: in.rep.Session, dry: in.o.DryRun}
-	d, err := session.NewDraft(session.KindOpened, o)
+	drafts, err := session.OpenedDrafts(o)
 	if err != nil {
 		return err
 	}
-	d.Payload, _ = in.o.Mask.JSON(d.Payload)
+	for i := range drafts {
+		drafts[i].Payload, _ = in.o.Mask.JSON(drafts[i].Payload)
+	}
+	d := drafts[0]
 	if text(field(d.Payload, "session_id")) != o.SessionID {
 		return &session.Error{
 			Op: "import", Session: text(field(d.Payload, "session_id")), Err: session.ErrInvalidID, Detail: "the session's id, or its file's name, is a secret",
 			Hint: "give the file another name",
 		}
 	}
-	in.w.add(d, o.Created)
+	for _, d := range drafts {
+		in.w.add(d, o.Created)
+	}
 	in.at = o.Created
 	in.rep.Status = Imported
 	return in.beside()

@@ -62,7 +62,14 @@ func (s *Store) eraseDeleted(ctx context.Context, id string, seqs []int64) error
 	if err != nil {
 		return err
 	}
-	return h.rewrite(gone)
+	if err := h.rewrite(gone); err != nil {
+		return err
+	}
+	if err := s.disk.remove(d, metaName); err != nil { // what lists showed of it; the log says the rest
+		return err
+	}
+	s.forget(name)
+	return s.disk.syncDir(d)
 }
 
 // own checks that the session has records of its own of these seqs.
