@@ -136,27 +136,28 @@ var floors = map[string]int{
 	"internal/cli":           70,
 	"internal/confine/first": 70, // for cmd/holdfast: what it runs, it runs before other packages start
 
-	"cmd/holdfast":        80,
-	"bench/bareclient":    75,
-	"bench/empty":         75,
-	"bench/spawn":         70,
-	"bench/spawner":       75,
-	"bench":               80,
-	"internal/crashtest":  80,
-	"internal/erasetest":  80,
-	"internal/corpus":     0, // for tests
-	"internal/claudedir":  0, // for tests
-	"internal/missing":    0, // for tests
-	"internal/freeport":   0, // for tests
-	"internal/crosscheck": 1, // for scripts/cross
-	"internal/aimock":     1, // for tests
+	"cmd/holdfast":         80,
+	"examples/persistence": 80,
+	"bench/bareclient":     75,
+	"bench/empty":          75,
+	"bench/spawn":          70,
+	"bench/spawner":        75,
+	"bench":                80,
+	"internal/crashtest":   80,
+	"internal/erasetest":   80,
+	"internal/corpus":      0, // for tests
+	"internal/claudedir":   0, // for tests
+	"internal/missing":     0, // for tests
+	"internal/freeport":    0, // for tests
+	"internal/crosscheck":  1, // for scripts/cross
+	"internal/aimock":      1, // for tests
 }
 
 // heavy names the libraries that only some packages may link, by what their
 // import path starts with. Whoever does not import these packages does not pay.
 var heavy = map[string][]string{
 	"mvdan.cc/sh":                            {"policy/shellread"},
-	"modernc.org/sqlite":                     {"session/sqlite", "session/search", "bench"},
+	"modernc.org/sqlite":                     {"session/sqlite", "session/search", "bench", "examples/persistence"},
 	"github.com/jackc/pgx":                   {"session/postgres", "bench"},
 	"github.com/go-sql-driver/mysql":         {"session/mysql", "bench"},
 	"github.com/redis/go-redis":              {"session/redis", "bench"},

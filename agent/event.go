@@ -106,7 +106,9 @@ type Compacting struct {
 	Trigger string // "auto" or "manual"
 }
 
-// MutationFinished tells that a mutator rewrote the transcript.
+// MutationFinished tells that a mutator rewrote the transcript, or, right after
+// [SessionOpened], that it was repaired or cut when the session was restored. A host with a
+// store of its own replaces what it has by [Agent.Snapshot].
 type MutationFinished struct {
 	By     string
 	Moment Moment

@@ -22,6 +22,8 @@ type loop struct {
 	// alone: nobody can be asked, and no host answers for itself through a Driver.
 	alone bool
 
+	repair *MutationFinished // of the start, to be told with the opening; nil: none
+
 	log    *session.Log // nil without a store
 	runLog *session.Log // that of the run: another one of a sub-agent
 	opened SessionOpened

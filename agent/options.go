@@ -182,6 +182,7 @@ type Moment string
 
 // The moments.
 const (
+	AtStart         Moment = "at_start"          // a session was restored; no mutator runs, but a repair is told
 	AfterToolResult Moment = "after_tool_result" // before the model sees the results
 	AfterTurnEnded  Moment = "after_turn_ended"  // before a new turn's first model call
 )

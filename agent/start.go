@@ -76,6 +76,9 @@ func (l *loop) tellOpened(emit func(Event)) {
 	l.told = true
 	l.emit = emit
 	l.tell(l.opened)
+	if l.repair != nil {
+		l.tell(*l.repair)
+	}
 	l.tellUntold()
 }
 
@@ -120,6 +123,9 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	a.once.had = got.State.Told
 	a.recall(got.State.Seen)
 	l.use(got.Transcript)
+	if got.Rewritten {
+		l.repairedFrom(got.Before)
+	}
 	if got.State.Mark == nil { // no request since the transcript was rewritten
 		l.lastUsage = transcript.Usage{}
 	}
@@ -204,6 +210,7 @@ func (a *Agent) startFrom(items []transcript.Item) (*loop, error) {
 
 // repaired loads items that no store has vouched for.
 func (l *loop) repaired(items []transcript.Encoded) error {
+	before := len(items)
 	items, notes, err := transcript.Repair(items, l.a.opt.NewID)
 	if err != nil {
 		return err
@@ -212,8 +219,20 @@ func (l *loop) repaired(items []transcript.Encoded) error {
 		l.opened.Notices = append(l.opened.Notices, n.String())
 	}
 	l.opened.Items = len(items)
-	return l.load(items)
+	if err = l.load(items); err == nil && len(notes) > 0 {
+		l.repairedFrom(before)
+	}
+	return err
 }
+
+// repairedFrom notes that the transcript is another than a host with a store of its own has.
+func (l *loop) repairedFrom(before int) {
+	l.repair = &MutationFinished{By: byRepair, Moment: AtStart, Dirty: true, Before: before, After: l.t.Len()}
+}
+
+// byRepair rewrites the transcript at the start: calls without a result are answered, and
+// what pairs with nothing is set aside.
+const byRepair = "repair"
 
 func (l *loop) load(items []transcript.Encoded) error {
 	t, err := transcript.Of(items...)

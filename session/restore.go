@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -35,6 +36,10 @@ type Restored struct {
 	Created bool     // the session is new
 	Forked  string   // the source's id when it was forked
 	Notices []string // what was mended or differs, for a person to read
+	// Rewritten: a truncation or a repair has changed the transcript, which had Before items
+	// until then.
+	Rewritten bool
+	Before    int
 
 	// Waiting: a question about a tool use at the end of the transcript is open, or
 	// was answered and not acted on. State.Asked and State.Answered have it,
@@ -195,6 +200,7 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 		}
 	}
 	f.askedElsewhere(o.Asked, o.Answered)
+	before := slices.Clone(f.s.Items)
 	if o.At != "" && !o.Fork {
 		if err := r.truncate(ctx, f, o.At); err != nil {
 			return err
@@ -206,6 +212,8 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 	l.known(f.s.Head)
 	r.compare(o.Opened)
 	r.State = f.state()
+	r.Before = len(before)
+	r.Rewritten = !slices.EqualFunc(before, r.State.Items, func(a, b transcript.Encoded) bool { return a.ID() == b.ID() })
 	return nil
 }
 

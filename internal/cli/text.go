@@ -102,6 +102,9 @@ func (v *textView) show(e agent.Event) error {
 // rewritten tells that the transcript is another now.
 func (v *textView) rewritten(e agent.MutationFinished) {
 	v.p.err.progress().work("")
+	if e.Moment == agent.AtStart {
+		return // the opening has said what was repaired
+	}
 	if e.Trigger == "" {
 		v.note("the transcript was rewritten by %s: %d items became %d", e.By, e.Before, e.After)
 		return

@@ -1,0 +1,88 @@
+package agent_test
+
+import (
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// rewrites are what observers are told of rewrites.
+type rewrites []agent.MutationFinished
+
+func (r *rewrites) Observe(_ string, e agent.Event) {
+	if m, ok := e.(agent.MutationFinished); ok {
+		*r = append(*r, m)
+	}
+}
+
+// cutOff is a transcript that stops in the middle of a call.
+func cutOff() []transcript.Item {
+	return []transcript.Item{
+		{ID: "u", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "look"}}},
+		{ID: "a", Role: transcript.RoleAssistant, Parts: []transcript.Part{use("c1", "Look", `{}`)}},
+	}
+}
+
+// A host that keeps transcripts of its own learns that one was repaired or cut at the start,
+// wherever it came from; one that was sound is not told of.
+func TestRepairAtTheStartIsTold(t *testing.T) {
+	for name, tt := range map[string]struct {
+		options       func(t *testing.T) agent.Options
+		before, after int // 0: nothing is told
+	}{
+		"given": {func(*testing.T) agent.Options { return agent.Options{Transcript: cutOff()} }, 2, 3},
+		"sound": {func(*testing.T) agent.Options { return agent.Options{Transcript: cutOff()[:1]} }, 0, 0},
+		"a session that a kill has cut off": {func(t *testing.T) agent.Options {
+			s := sessions(t)
+			saved(t, s, cutOff())
+			return agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}}
+		}, 2, 3},
+		"a session that is cut": {func(t *testing.T) agent.Options {
+			s := sessions(t)
+			saved(t, s, []transcript.Item{cutOff()[0], {ID: "b", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "seen"}}}})
+			return agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one", At: "u"}}
+		}, 2, 1},
+		"a copy of a session": {func(t *testing.T) agent.Options {
+			s := sessions(t)
+			saved(t, s, cutOff())
+			return agent.Options{Sessions: s, NoPersist: true, Session: session.RestoreOptions{SessionID: "one"}}
+		}, 2, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told rewrites
+			o := tt.options(t)
+			o.LoopObservers = []agent.LoopObserver{&told}
+			a := newAgent(t, play(t, step{text: "one"}, step{text: "two"}), o)
+			prompt(t, a, "go on")
+			if tt.before == 0 {
+				if len(told) > 0 {
+					t.Errorf("told of %+v", told)
+				}
+				return
+			}
+			want := agent.MutationFinished{By: "repair", Moment: agent.AtStart, Dirty: true, Before: tt.before, After: tt.after}
+			if len(told) != 1 || told[0] != want {
+				t.Errorf("told of %+v, want %+v", told, want)
+			}
+		})
+	}
+}
+
+// saved puts items into the session "one", which nobody holds.
+func saved(t *testing.T, s *session.Sessions, items []transcript.Item) {
+	t.Helper()
+	l, err := s.Create(t.Context(), session.Opened{SessionID: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range items {
+		if _, err := l.Append(t.Context(), session.ItemDraft(transcript.MustEncode(it), false, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

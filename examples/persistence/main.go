@@ -1,0 +1,152 @@
+// Command persistence keeps an agent's transcript in a database of the host's own, by the
+// three primitives of persistence (seed 001) and nothing else of package session.
+//
+//	Options.Transcript          ◄── Store.Load      at the start
+//	TranscriptObserver          ──► Store.Append    each item, in order, before it counts
+//	MutationFinished, Snapshot  ──► Store.Replace   after a compaction or a repair
+//
+// Run it twice: the second run goes on where the first one stopped.
+//
+//	go run ./examples/persistence --session notes "remember the number 7"
+//	go run ./examples/persistence --session notes "which number was it?"
+//
+// A host that has no database of its own gives [agent.Options] Sessions instead, which
+// keep more: decisions, questions, and what a kill has interrupted.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/model/scripted"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+func main() {
+	session := flag.String("session", "default", "the session to begin or to go on with")
+	db := flag.String("db", "transcripts.db", "the database")
+	flag.Parse()
+	if err := run(context.Background(), *db, *session, flag.Arg(0)); err != nil {
+		fmt.Fprintln(os.Stderr, "persistence:", err)
+		os.Exit(1)
+	}
+}
+
+// run takes one turn of a session.
+func run(ctx context.Context, db, session, prompt string) error {
+	store, err := NewStore(ctx, db)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	play, err := scripted.Parse([]byte(`steps: [{text: It is noted.}, {text: That is noted as well.}]`))
+	if err != nil {
+		return err
+	}
+	m, err := scripted.New(play, nil) // a host has a real one here
+	if err != nil {
+		return err
+	}
+	k, err := Keep(ctx, store, session, m, nil)
+	if err != nil {
+		return err
+	}
+	defer k.Agent.Close()
+	fmt.Printf("session %s has %d items\n", session, k.Restored)
+	if prompt == "" {
+		return nil
+	}
+	text, err := k.Prompt(ctx, prompt)
+	fmt.Println(text)
+	return err
+}
+
+// Kept is an agent whose transcript a [Store] keeps.
+type Kept struct {
+	Agent    *agent.Agent
+	Restored int // items that the store had
+
+	store   *Store
+	session string
+	dirty   bool // the transcript was rewritten: what the store has is not it
+}
+
+// Keep makes an agent that goes on with what the store has of a session. The caller closes
+// the agent. o may be nil; its Transcript, Sessions and observers are set here.
+func Keep(ctx context.Context, store *Store, session string, m model.Model, o *agent.Options) (*Kept, error) {
+	prior, err := store.Load(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	k := &Kept{Restored: len(prior), store: store, session: session}
+	var opt agent.Options
+	if o != nil {
+		opt = *o
+	}
+	opt.Transcript = prior
+	opt.TranscriptObservers = []agent.TranscriptObserver{k}
+	opt.LoopObservers = []agent.LoopObserver{k}
+	k.Agent, err = agent.New(m, &opt)
+	return k, err
+}
+
+// ItemAppended implements [agent.TranscriptObserver]: an item is in the store before it
+// counts, behind all that the transcript has.
+func (k *Kept) ItemAppended(_ string, item transcript.Encoded) error {
+	ctx := context.Background()
+	if err := k.catchUp(ctx); err != nil {
+		return err
+	}
+	return k.store.Append(ctx, k.session, item)
+}
+
+// Observe implements [agent.LoopObserver].
+func (k *Kept) Observe(_ string, e agent.Event) {
+	if m, ok := e.(agent.MutationFinished); ok && m.Dirty {
+		k.dirty = true
+	}
+}
+
+// Prompt takes one turn and returns what the model has said at its end.
+func (k *Kept) Prompt(ctx context.Context, text string) (string, error) {
+	d := k.Agent.Driver(nil)
+	if err := d.Submit(ctx, transcript.Text{Text: text}); err != nil {
+		return "", err
+	}
+	for {
+		step, err := k.Next(ctx, d)
+		if err != nil {
+			return "", err
+		}
+		switch step.Kind {
+		case agent.StepFinished:
+			return step.Result.Text, nil
+		case agent.StepNeedsApproval:
+			return "", fmt.Errorf("%s asks, and nobody is here to answer", step.Questions[0].Tool)
+		case agent.StepAwaitingInput, agent.StepAfterToolResult:
+		}
+	}
+}
+
+// Next takes one step.
+func (k *Kept) Next(ctx context.Context, d *agent.Driver) (agent.Step, error) {
+	step, err := d.Next(ctx)
+	return step, errors.Join(err, k.catchUp(ctx))
+}
+
+// catchUp replaces what the store has after the transcript was rewritten.
+func (k *Kept) catchUp(ctx context.Context) error {
+	if !k.dirty {
+		return nil
+	}
+	if err := k.store.Replace(ctx, k.session, k.Agent.Snapshot().Items); err != nil {
+		return err
+	}
+	k.dirty = false
+	return nil
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/model/scripted"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// These are the canonical tests of seed 001, on a real database.
+
+func openStore(t *testing.T) *Store {
+	t.Helper()
+	s, err := NewStore(t.Context(), filepath.Join(t.TempDir(), "transcripts.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func open(t *testing.T, s *Store, play string, o *agent.Options) *Kept {
+	t.Helper()
+	p, err := scripted.Parse([]byte(play))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := scripted.New(p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := Keep(t.Context(), s, "one", m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Agent.Close() })
+	return k
+}
+
+// stored is the session in the store: each item as JSON.
+func stored(t *testing.T, s *Store) []string {
+	t.Helper()
+	rows, err := s.db.QueryContext(t.Context(), `SELECT json FROM items WHERE session_id = 'one' ORDER BY seq`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var list []string
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, text)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// same checks that the store has the agent's transcript, byte for byte.
+func same(t *testing.T, s *Store, k *Kept) {
+	t.Helper()
+	var want []string
+	for _, e := range k.Agent.Snapshot().Items {
+		want = append(want, string(e.JSON))
+	}
+	if got := stored(t, s); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("the store has\n%s\nthe transcript is\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func prompt(t *testing.T, k *Kept, text string) string {
+	t.Helper()
+	said, err := k.Prompt(t.Context(), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+// look is a tool that changes nothing.
+func look(t *testing.T) *agent.Options {
+	t.Helper()
+	l, err := tool.New(tool.Spec{Name: "Look", Description: "looks", ReadOnly: true},
+		func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Text("seen"), nil }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := tool.NewRegistry(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &agent.Options{Tools: r, Permissions: policy.Config{Mode: policy.ModeBypass}}
+}
+
+const lookTwice = `steps: [{tool_uses: [{tool: Look, input: {}}]}, {tool_uses: [{tool: Look, input: {}}]}, {text: done}]`
+
+// Every item is mirrored once, in transcript order.
+func TestObserverMirrorsEachItemInOrder(t *testing.T) {
+	s := openStore(t)
+	k := open(t, s, lookTwice, look(t))
+	if said := prompt(t, k, "look twice"); said != "done" {
+		t.Fatal(said)
+	}
+	if n := len(stored(t, s)); n != 6 { // user, two rounds of use and result, answer
+		t.Errorf("%d items", n)
+	}
+	same(t, s, k)
+}
+
+// The observer round trip: what was mirrored restores the same transcript, the first step
+// awaits input, and the session goes on.
+func TestRoundTrip(t *testing.T) {
+	s := openStore(t)
+	first := open(t, s, lookTwice, look(t))
+	prompt(t, first, "look twice")
+	before := stored(t, s)
+
+	second := open(t, s, `steps: [{text: again}]`, look(t))
+	if second.Restored != len(before) {
+		t.Fatalf("%d items restored of %d", second.Restored, len(before))
+	}
+	d := second.Agent.Driver(nil)
+	step, err := second.Next(t.Context(), d)
+	if err != nil || step.Kind != agent.StepAwaitingInput {
+		t.Fatalf("the first step is %s, %v", step.Kind, err)
+	}
+	same(t, s, second) // restoring has written nothing
+	if said := prompt(t, second, "go on"); said != "again" {
+		t.Fatal(said)
+	}
+	after := stored(t, s)
+	if len(after) != len(before)+2 || strings.Join(after[:len(before)], "\n") != strings.Join(before, "\n") {
+		t.Errorf("%d items became %d", len(before), len(after))
+	}
+	same(t, s, second)
+}
+
+// A snapshot is a view: it has the transcript and what waits, and changes nothing.
+func TestSnapshot(t *testing.T) {
+	s := openStore(t)
+	k := open(t, s, `steps: [{text: hello}]`, nil)
+	prompt(t, k, "hi")
+	if err := k.Agent.Submit(t.Context(), transcript.Text{Text: "later"}); err != nil {
+		t.Fatal(err)
+	}
+	snap := k.Agent.Snapshot()
+	if len(snap.Items) != 2 || len(snap.Pending) != 1 || snap.Pending[0].Text() != "later" {
+		t.Errorf("%d items, %d pending", len(snap.Items), len(snap.Pending))
+	}
+	same(t, s, k)
+}
+
+// keepLast is a mutator: the transcript is its last two items.
+type keepLast struct{}
+
+func (keepLast) Name() string { return "keep-last" }
+
+func (keepLast) Mutate(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
+	if c.Moment != agent.AfterTurnEnded || len(c.Items) < 3 {
+		return nil, nil
+	}
+	return c.Items[len(c.Items)-2:], nil
+}
+
+// A rewrite is not mirrored as items: the store is replaced, and later items are added to
+// the new tail.
+func TestMutationReplacesWhatIsStored(t *testing.T) {
+	s := openStore(t)
+	k := open(t, s, `steps: [{text: a}, {text: b}, {text: c}]`, &agent.Options{Mutators: []agent.Mutator{keepLast{}}})
+	for _, text := range []string{"one", "two", "three"} {
+		prompt(t, k, text)
+		same(t, s, k)
+	}
+	if n := len(stored(t, s)); n >= 6 {
+		t.Errorf("nothing was rewritten: %d items", n)
+	}
+}
+
+// A transcript that was cut off in the middle of a call is repaired at the start, which is
+// a rewrite like any other.
+func TestRepairAtTheStartReachesTheStore(t *testing.T) {
+	s := openStore(t)
+	for _, it := range []transcript.Item{
+		{ID: "u1", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "look"}}},
+		{ID: "a1", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "c1", Name: "Look", Input: []byte(`{}`)}}},
+	} {
+		if err := s.Append(t.Context(), "one", transcript.MustEncode(it)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := open(t, s, `steps: [{text: looked}, {text: done}]`, look(t))
+	prompt(t, k, "go on")
+	same(t, s, k)
+	if list := stored(t, s); len(list) != 5 { // with the result that the call never had
+		t.Errorf("%d items:\n%s", len(list), strings.Join(list, "\n"))
+	}
+	again := open(t, s, `steps: [{text: done}]`, look(t))
+	if _, err := again.Next(t.Context(), again.Agent.Driver(nil)); err != nil {
+		t.Fatal(err)
+	}
+	same(t, s, again) // there is nothing left to repair
+}
+
+// The program itself, twice with one session.
+func TestRunTwice(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "transcripts.db")
+	for range 2 {
+		if err := run(t.Context(), db, "notes", "remember the number 7"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := NewStore(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if items, err := s.Load(t.Context(), "notes"); err != nil || len(items) != 4 {
+		t.Errorf("%d items, %v", len(items), err)
+	}
+}
