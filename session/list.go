@@ -30,8 +30,12 @@ func (q *Query) Matches(m *Meta) bool {
 		(q.Owner == "" || m.Owner == q.Owner) &&
 		(!q.Unowned || m.Owner == "") &&
 		(q.Trash == TrashToo || (q.Trash == TrashOnly) == (m.Trashed != "")) &&
-		(q.Worktrees || !strings.HasPrefix(m.ID, "wt-"))
+		(q.Worktrees || !internal(m.ID))
 }
+
+// internal reports whether an id is that of a session of a worktree, which a list shows only
+// when it is asked to. Case does not matter: some file systems do not tell it.
+func internal(id string) bool { return len(id) >= 3 && strings.EqualFold(id[:3], "wt-") }
 
 // Place is the place of a session in the order of a list. Its text form is a cursor,
 // for stores that have no better one.

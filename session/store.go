@@ -67,7 +67,7 @@ type Query struct {
 	CWD       string
 	Tag       string
 	Parent    string // forks of this session
-	Worktrees bool   // include sessions whose id starts with "wt-"
+	Worktrees bool   // include sessions whose id starts with "wt-", in any case
 	Asked     bool   // sessions with open questions only, see [Meta.Questions]
 	Run       string // sessions whose run has this status, see [Meta.Run]; "*" is any
 	Owner     string // sessions that work for the run of this one

@@ -325,6 +325,7 @@ func (s *Store) Recover(ctx context.Context, id string) (*session.Recovery, erro
 		return nil, explain("open", id, err)
 	}
 	defer h.leave()
+	tightenAll(h.dir)
 	if err := h.load(false); err != nil {
 		return nil, explain("open", id, err)
 	}

@@ -31,7 +31,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		if err := ctx.Err(); err != nil {
 			return session.Page{}, err
 		}
-		if strings.HasPrefix(id, deletedPrefix) || !q.Worktrees && strings.HasPrefix(id, "wt-") {
+		if strings.HasPrefix(id, deletedPrefix) {
 			continue
 		}
 		m, ok, err := s.look(id)

@@ -90,7 +90,8 @@ func (m medium) removeAll(r *os.Root, name string) error {
 	return r.RemoveAll(name)
 }
 
-// open opens a regular file, never through a link. A new one gets mode 0600.
+// open opens a regular file, never through a link. A new one gets mode 0600, and others lose
+// what rights they have to one that is there.
 func (m medium) open(r *os.Root, name string, flag int) (*os.File, error) {
 	if flag&os.O_CREATE != 0 {
 		if _, err := m.check("create", name); err != nil {
@@ -121,6 +122,9 @@ func (m medium) open(r *os.Root, name string, flag int) (*os.File, error) {
 	if err != nil {
 		f.Close()
 		return nil, err
+	}
+	if mode := after.Mode().Perm(); mode&0o077 != 0 {
+		_ = f.Chmod(mode &^ 0o077) // a medium without modes, or of somebody else: it stays readable
 	}
 	return f, nil
 }
@@ -156,7 +160,8 @@ func (m medium) replace(r *os.Root, name string, b []byte, durable bool) error {
 	return nil
 }
 
-// openDir opens a directory of the store, never through a link.
+// openDir opens a directory of the store, never through a link, and takes away the rights of
+// others to it.
 func openDir(r *os.Root, name string) (*os.Root, error) {
 	before, err := r.Lstat(name)
 	if err != nil {
@@ -176,6 +181,9 @@ func openDir(r *os.Root, name string) (*os.Root, error) {
 	if err != nil {
 		d.Close()
 		return nil, err
+	}
+	if mode := after.Mode().Perm(); mode&0o077 != 0 {
+		_ = d.Chmod(".", mode&^0o077)
 	}
 	return d, nil
 }

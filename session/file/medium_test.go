@@ -53,6 +53,48 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// What others may read of a store that was made with another umask, or copied, they may not
+// read once a session of it was opened.
+func TestModesAreTightened(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	s := openStore(t, dir)
+	a, l := begin(t, s, "s")
+	add(t, s, a, l.Epoch, a.item("x"))
+	s.Close()
+	each := func(do func(path string, d fs.DirEntry) error) {
+		t.Helper()
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			return do(path, d)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	each(func(path string, d fs.DirEntry) error {
+		if d.IsDir() {
+			return os.Chmod(path, 0o755)
+		}
+		return os.Chmod(path, 0o664)
+	})
+	log, err := session.New(openStore(t, dir), nil).Open(t.Context(), "s", &session.OpenOptions{Takeover: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	each(func(path string, d fs.DirEntry) error {
+		fi, err := d.Info()
+		if err == nil && fi.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, fi.Mode())
+		}
+		return err
+	})
+}
+
 // TestLinks covers the cases of the corpus that plant links in the store.
 func TestLinks(t *testing.T) {
 	for _, c := range corpus.Area(t, "open-agent-sdk.json", "session_store") {

@@ -114,6 +114,10 @@ func (s *Store) checkFormat() error {
 		return err
 	}
 	defer f.Close()
+	if fi, err := s.dir.Stat(); err == nil && fi.Mode().Perm()&0o077 != 0 && fi.Mode()&fs.ModeSticky == 0 {
+		_ = s.dir.Chmod(fi.Mode().Perm() &^ 0o077) // one with the sticky bit is not a store's alone
+	}
+	tighten(s.root, formatName, storeLockName, epochName)
 	b := make([]byte, 64)
 	n, _ := f.ReadAt(b, 0)
 	if got := string(b[:n]); got != formatText && got != "" {

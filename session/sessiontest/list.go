@@ -57,6 +57,7 @@ func testListFilters(e *env) {
 	e.createAt("2", 2*time.Minute, session.Opened{Project: "p", CWD: "/b"})
 	e.createAt("3", 3*time.Minute, session.Opened{Project: "q", CWD: "/a", Tag: "x"})
 	e.createAt("wt-4", 4*time.Minute, session.Opened{Project: "p"})
+	e.createAt("WT-7", 30*time.Second, session.Opened{Project: "q"})
 	e.createAt("wt", 5*time.Minute, session.Opened{})
 	fork, r := opened("6", session.Opened{Project: "q", Base: &session.Base{Parent: "1", Seq: base.seq, Digest: base.prev, Messages: 1}})
 	fork.now = epoch
@@ -66,7 +67,7 @@ func testListFilters(e *env) {
 		want []string
 	}{
 		{session.Query{}, []string{"wt", "3", "2", "1", "6"}},
-		{session.Query{Worktrees: true}, []string{"wt", "wt-4", "3", "2", "1", "6"}},
+		{session.Query{Worktrees: true}, []string{"wt", "wt-4", "3", "2", "1", "WT-7", "6"}},
 		{session.Query{Project: "p"}, []string{"2", "1"}},
 		{session.Query{Project: "p", Worktrees: true}, []string{"wt-4", "2", "1"}},
 		{session.Query{Project: "p", Limit: 1}, []string{"2"}},

@@ -16,6 +16,7 @@ import (
 // end when any descriptor of the file is closed, are safe.
 func create(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		tighten(path)
 		return err
 	}
 	dir := filepath.Dir(path)
@@ -42,6 +43,16 @@ func create(path string) error {
 		return err
 	}
 	return f.Close()
+}
+
+// tighten takes the rights of others to a store that is there: one that was copied, or made
+// by a program with another umask. Whose medium has no modes keeps what it has.
+func tighten(path string) {
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		if fi, err := os.Lstat(name); err == nil && fi.Mode().IsRegular() && fi.Mode().Perm()&0o077 != 0 {
+			_ = os.Chmod(name, fi.Mode().Perm()&^0o077)
+		}
+	}
 }
 
 // makeDirs makes dir and what is missing above it, durably. What dir itself
