@@ -155,10 +155,10 @@ func scenes(t *testing.T) []scene {
 			wants(in.Tool == "Edit" && in.PermissionMode == "default", t, in)
 		}},
 		{event: hook.PermissionDenied, o: agent.Options{Permissions: asks, Ask: answers(approval.Deny)}, check: func(t *testing.T, in hook.Input) {
-			wants(in.Tool == "Edit" && in.Reason != "", t, in)
+			wants(in.Tool == "Edit" && in.Reason != "" && in.Error == in.Reason, t, in)
 		}},
 		{event: hook.PermissionDenied, o: agent.Options{Permissions: policy.Config{Mode: policy.ModeDontAsk}}, check: func(t *testing.T, in hook.Input) {
-			wants(in.Tool == "Edit" && in.Reason != "", t, in)
+			wants(in.Tool == "Edit" && in.Reason != "" && in.Error == in.Reason, t, in)
 		}},
 		{event: hook.Notification, o: agent.Options{Permissions: asks, Ask: answers(approval.Allow)}, check: func(t *testing.T, in hook.Input) {
 			wants(in.NotificationType == "permission_prompt" && strings.Contains(in.Message, "Edit"), t, in)

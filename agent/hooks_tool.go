@@ -234,9 +234,10 @@ func (l *loop) lament(ctx context.Context, c *call, d *policy.Decision) (more st
 		return ""
 	}
 	h.denied = true
+	why := cmp.Or(d.Reason, d.By)
 	out, entries := l.fire(ctx, hook.Input{
 		Event: hook.PermissionDenied, Tool: c.use.Name, ToolInput: c.input(), ToolUseID: c.use.ID,
-		Reason: cmp.Or(d.Reason, d.By), Requests: c.requests,
+		Reason: why, Error: why, Requests: c.requests, // seed 000's handlers read the error
 	})
 	h.entries = append(h.entries, entries...)
 	h.says(hook.PermissionDenied, out.Context)

@@ -30,7 +30,7 @@ type Input struct {
 	Settled    bool
 	ToolOutput string          // text of the result (seed 000's toolOutput)
 	Response   json.RawMessage // the same in Claude Code's form: tool_response
-	Error      string          // PostToolUseFailure; StopFailure
+	Error      string          // PostToolUseFailure; StopFailure; PermissionDenied: the same as Reason
 	Interrupt  bool            // PostToolUseFailure
 	Took       time.Duration
 	Calls      []ToolCall // PostToolBatch

@@ -12,7 +12,8 @@ import (
 // ForkOptions adjusts [Sessions.Fork].
 type ForkOptions struct {
 	ID    string // of the new session; default a new UUID
-	UpTo  *int   // index of the last transcript item to keep; nil keeps all
+	UpTo  *int   // index of the last transcript item to keep, from 0; nil keeps all
+	First *int   // or how many items to keep, from 1: First 10 is UpTo 9
 	At    string // or its item id
 	Seq   int64  // or the record that is the last one that it shares; 0 is the newest
 	Title string
@@ -46,6 +47,9 @@ func (s *Sessions) Fork(ctx context.Context, src string, o *ForkOptions) (string
 	if _, err := s.lookup(ctx, opt.ID); err == nil {
 		return "", &Error{Op: "fork", Session: opt.ID, Err: ErrExists, Hint: "choose another id, or none"}
 	}
+	if opt.UpTo, err = opt.lastIndex(m); err != nil {
+		return "", err
+	}
 	at := branch{base: Base{Parent: src, Seq: m.Head, Digest: m.HeadDigest, Messages: m.MessageCount}}
 	switch {
 	case opt.UpTo != nil || opt.At != "":
@@ -57,6 +61,23 @@ func (s *Sessions) Fork(ctx context.Context, src string, o *ForkOptions) (string
 		return "", err
 	}
 	return opt.ID, s.startFork(ctx, m, opt, at)
+}
+
+// lastIndex is UpTo, or what First says instead.
+func (o *ForkOptions) lastIndex(m Meta) (*int, error) {
+	bad := func(detail, hint string) error {
+		return &Error{Op: "fork", Session: m.ID, Err: ErrInvalid, Detail: detail, Hint: hint}
+	}
+	switch {
+	case o.First == nil:
+		return o.UpTo, nil
+	case o.UpTo != nil || o.At != "" || o.Seq != 0:
+		return nil, bad("there is more than one place to fork at", "give one of First, UpTo, At and Seq")
+	case *o.First < 1 || *o.First > m.MessageCount:
+		return nil, bad(fmt.Sprintf("the first %d items of %d", *o.First, m.MessageCount), fmt.Sprintf("use a number from 1 to %d", m.MessageCount))
+	}
+	last := *o.First - 1
+	return &last, nil
 }
 
 // startFork appends the first records of a fork.

@@ -20,7 +20,8 @@ func TestForkAtEveryItem(t *testing.T) {
 	for i, id := range all {
 		byIndex := must(s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: new(i)}))(t)
 		byID := must(s.Fork(t.Context(), "s", &session.ForkOptions{At: id}))(t)
-		for _, f := range []string{byIndex, byID} {
+		first := must(s.Fork(t.Context(), "s", &session.ForkOptions{First: new(i + 1)}))(t)
+		for _, f := range []string{byIndex, byID, first} {
 			wantIDs(t, loaded(t, s, f), all[:i+1]...)
 			if m := must(s.Get(t.Context(), f))(t); m.MessageCount != i+1 || m.Parent != "s" {
 				t.Fatalf("%+v", m)
@@ -142,6 +143,9 @@ func TestForkErrors(t *testing.T) {
 		{"negative", "s", session.ForkOptions{UpTo: new(-1)}, session.ErrInvalid, "upToMessageIndex -1 is negative"},
 		{"beyond", "s", session.ForkOptions{UpTo: new(3)}, session.ErrInvalid, "upToMessageIndex 3 out of range (0..<3)"},
 		{"of nothing", "empty", session.ForkOptions{UpTo: new(0)}, session.ErrInvalid, "out of range"},
+		{"the first none", "s", session.ForkOptions{First: new(0)}, session.ErrInvalid, "the first 0 items of 3"},
+		{"the first too many", "s", session.ForkOptions{First: new(4)}, session.ErrInvalid, "the first 4 items of 3"},
+		{"two places", "s", session.ForkOptions{First: new(2), UpTo: new(1)}, session.ErrInvalid, "more than one place"},
 		{"unknown item", "s", session.ForkOptions{At: "item-3"}, session.ErrInvalid, "no item has the id item-3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

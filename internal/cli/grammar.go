@@ -139,6 +139,9 @@ func (p *Program) parse() (cmd command, err error) {
 	if err != nil {
 		return nil, usage(parseMessage(err), parseHint(err))
 	}
+	if name := emptyName(ctx); name != "" {
+		return nil, usage(name+" must not be empty", "give it a value, or leave the flag out")
+	}
 	target := ctx.Selected().Target
 	if target.Kind() != reflect.Pointer {
 		target = target.Addr()
@@ -148,6 +151,20 @@ func (p *Program) parse() (cmd command, err error) {
 		return nil, fmt.Errorf("%s cannot be run", ctx.Command())
 	}
 	return cmd, nil
+}
+
+// emptyName is a flag that was given the empty text where it names a session, an item or a
+// workspace: a shell variable that is not set must not select another one.
+func emptyName(ctx *kong.Context) string {
+	for _, step := range ctx.Path {
+		if f := step.Flag; f != nil && f.Target.Kind() == reflect.String && ctx.FlagValue(f) == "" {
+			switch f.PlaceHolder {
+			case "ID", "ID|NAME", "ITEM", "SESSION", "SLUG":
+				return "--" + f.Name
+			}
+		}
+	}
+	return ""
 }
 
 // wantsJSON looks for the wish before the command line is understood, so that

@@ -52,13 +52,18 @@ const (
 )
 
 // state looks at how the last turn stands and, when that leaves it open, a run goes on or
-// somebody asks, at who holds the session. What anybody may append, and what happens between
-// turns, says nothing about the turn. Asking is [session.Sessions.Asking].
+// somebody asks, at who holds the session. Items without a turn were saved or imported. What
+// anybody may append, and what happens between turns, says nothing about the turn. Asking is
+// [session.Sessions.Asking].
 func state(ctx context.Context, s *session.Sessions, m session.Meta, asking map[string]int) (string, *session.Lease) {
 	runs, asks := m.Run == string(wire.Running), m.Questions+asking[m.ID] > 0
 	over, wants, given := true, false, map[string]bool{}
+	most := session.Range{Reverse: true}
+	if runs {
+		most.Limit = 1000 // the log of a run of several agents has nothing else
+	}
 walk:
-	for r, err := range s.Records(ctx, m.ID, session.Range{Reverse: true, Limit: 1000}) { // a run of several agents has no others
+	for r, err := range s.Records(ctx, m.ID, most) {
 		if err != nil {
 			return stateDamaged, nil
 		}
@@ -74,11 +79,6 @@ walk:
 			break walk
 		case session.KindTurnClosed, session.KindOpened, session.KindRewrite, session.KindRedacted:
 			break walk
-		case session.KindItem:
-			if it, err := session.ReadItem(r.Payload); r.Payload == nil || err != nil || !it.Queued {
-				over = false
-				break walk
-			}
 		}
 	}
 	if over && !runs && !asks {

@@ -77,17 +77,18 @@ func (c *relocateCmd) run(ctx context.Context, p *Program) error {
 // forkCmd is `holdfast sessions fork`.
 type forkCmd struct {
 	sessionArg
-	At   string `placeholder:"ITEM" xor:"point" help:"Keep the transcript up to this item."`
-	UpTo *int   `placeholder:"N" xor:"point" help:"Keep the transcript up to its item number N, counted from 0."`
-	ID   string `name:"id" placeholder:"ID" help:"The fork's id; default a new one."`
-	Name string `placeholder:"TITLE" help:"The fork's title."`
+	At    string `placeholder:"ITEM" xor:"point" help:"Keep the transcript up to this item."`
+	UpTo  *int   `placeholder:"N" xor:"point" help:"Keep the transcript up to and with the item at index N, counted from 0."`
+	First *int   `placeholder:"N" xor:"point" help:"Keep the first N items of the transcript."`
+	ID    string `name:"id" placeholder:"ID" help:"The fork's id; default a new one."`
+	Name  string `placeholder:"TITLE" help:"The fork's title."`
 	storeFlags
 	jsonFlag
 }
 
 func (c *forkCmd) run(ctx context.Context, p *Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, UpTo: c.UpTo, At: c.At, Title: c.Name, User: account()})
+		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, UpTo: c.UpTo, First: c.First, At: c.At, Title: c.Name, User: account()})
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ type facts struct {
 	summary string
 	tag     string
 	created time.Time
+	updated time.Time // of the last entry, where entries have no times
 }
 
 // reader is a format that is read line by line, twice.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
 	"github.com/holdfast-dev/holdfast/session"
@@ -163,6 +164,10 @@ func TestOpenAgentSDK(t *testing.T) {
 	r := bring(t, s, write(t, "transcript.json", openAgent), nil)
 	if got := said(t, s, r.Session); r.Session != "my-session" || got != "user:hello | assistant:+t1 | tool:=t1" {
 		t.Fatalf("%s: %s", r.Session, got)
+	}
+	m, err := s.Get(t.Context(), r.Session)
+	if err != nil || m.CreatedAt.Format(time.RFC3339) != "2026-01-01T00:00:00Z" || m.UpdatedAt.Format(time.RFC3339) != "2026-01-01T00:00:09Z" {
+		t.Errorf("created %v, updated %v, %v", m.CreatedAt, m.UpdatedAt, err)
 	}
 	if got := export(t, s, r.Session, convert.OpenAgentSDK); string(got) != openAgent {
 		t.Errorf("exported as\n%s", got)

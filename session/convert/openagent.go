@@ -203,6 +203,8 @@ func (o *openAgent) plan(func(int, string, ...any)) facts {
 			o.f.tag = text(v)
 		case "createdAt":
 			o.f.created = stamp(v)
+		case "updatedAt":
+			o.f.updated = stamp(v)
 		case "model":
 			o.model = modelOf(v)
 		}

@@ -245,6 +245,7 @@ func (in *importer) finish() error {
 			return err
 		}
 	}
+	in.w.until(in.seen.updated)
 	return in.flush()
 }
 

@@ -48,6 +48,19 @@ func (w *writer) add(d session.Draft, at time.Time) {
 	w.bytes += len(r.Payload)
 }
 
+// until gives the last record a later time, which the session has then, too.
+func (w *writer) until(at time.Time) {
+	if len(w.recs) == 0 || !at.After(w.last) {
+		return
+	}
+	last := &w.recs[len(w.recs)-1]
+	prev := last.Prev
+	last.Time, w.last = at, at
+	last.ID = recordID(w.id, last.Seq, at)
+	last.Seal(prev)
+	w.prev = last.Digest
+}
+
 // recordID makes the same id of the same record each time.
 func recordID(session string, seq int64, at time.Time) string {
 	h := sha256.New()
