@@ -82,7 +82,8 @@ func (l *loop) remind(ctx context.Context) error {
 
 // stillPlans reports whether the session goes on in plan mode although that does not
 // outlive its process: a question that was asked in it waits, or was answered meanwhile,
-// and an answer to a plan must find what it ends. Nobody has changed the mode since.
+// and an answer to a plan must find what it ends. Nobody has changed the mode since. The
+// question of a sub-agent says nothing: it may plan where the session does not.
 func stillPlans(st *session.State) bool {
 	asked := slices.Clone(st.Asked)
 	for _, q := range st.Answered {
@@ -93,6 +94,6 @@ func stillPlans(st *session.State) bool {
 			Mode policy.Mode `json:"mode"`
 		}
 		planned := json.Unmarshal(q.Payload, &in) == nil && in.Mode == policy.ModePlan
-		return planned && (st.ModeSeq < q.Seq || policy.Mode(st.Mode) == policy.ModePlan)
+		return q.Asker == "" && planned && (st.ModeSeq < q.Seq || policy.Mode(st.Mode) == policy.ModePlan)
 	})
 }

@@ -20,9 +20,10 @@ import (
 )
 
 // Changes lists what a session's log says about policy since its run began, oldest
-// first, as [policy.Guards.Replay] wants it.
+// first, as [policy.Guards.Replay] wants it. What was decided in the session that a fork
+// was made from is not the fork's.
 func Changes(ctx context.Context, s *session.Sessions, m session.Meta) (changes []json.RawMessage, err error) {
-	for rec, err := range s.Records(ctx, m.ID, session.Range{Until: m.Head}) {
+	for rec, err := range s.Records(ctx, m.ID, session.Range{After: m.ParentSeq, Until: m.Head}) {
 		if err != nil {
 			return nil, err
 		}

@@ -110,3 +110,23 @@ func TestChangeRefused(t *testing.T) {
 		}
 	}
 }
+
+// A fork begins without what was decided in its source.
+func TestChangesOfAFork(t *testing.T) {
+	s, id := sessions(t)
+	grant := policy.Change{Grant: &policy.Grant{ID: "g", Effect: policy.Allow, Tool: "Edit", Resource: "a"}}
+	if _, err := Change(t.Context(), s, id, func(*policy.Guards) (policy.Change, error) { return grant, nil }); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := s.Fork(t.Context(), id, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Get(t.Context(), fork)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, err := Guards(t.Context(), s, m); err != nil || len(g.Grants()) != 0 {
+		t.Errorf("the fork has the grants %v, %v", g.Grants(), err)
+	}
+}
