@@ -244,7 +244,7 @@ func (c *claude) read(k kept, line []byte, out *out) error {
 	}
 	l := readClaude(line)
 	if c.open == nil {
-		c.open = &item{line: n, id: text(l.uuid), time: stamp(l.timestamp), again: e.flags&startsNew != 0}
+		c.open = &item{line: n, id: text(l.uuid), time: dated(l.timestamp, n, out.warn), again: e.flags&startsNew != 0}
 		if c.open.id == "" {
 			c.open.id = lineID(n)
 		}

@@ -132,7 +132,7 @@ func (c *codex) response(k kept, l *codexLine, out *out) error {
 	if it == nil {
 		return out.aside(k)
 	}
-	it.line, it.time, it.kept = k.n, stamp(l.timestamp), []kept{k}
+	it.line, it.time, it.kept = k.n, dated(l.timestamp, k.n, out.warn), []kept{k}
 	if it.role == transcript.RoleAssistant {
 		if c.open == nil {
 			c.open, it.model, it.id = it, c.model, lineID(k.n)
@@ -176,8 +176,9 @@ func (c *codex) compacted(k kept, l *codexLine, out *out) error {
 		out.warn(k.n, "what was compacted has nothing in its place: it stays as it was")
 		return out.aside(k)
 	}
+	at := dated(l.timestamp, k.n, out.warn)
 	for i, it := range list {
-		it.line, it.time, it.id = k.n, stamp(l.timestamp), lineID(k.n)
+		it.line, it.time, it.id = k.n, at, lineID(k.n)
 		if i > 0 {
 			it.id += "-" + strconv.Itoa(i)
 		} else {

@@ -334,3 +334,25 @@ func TestRefused(t *testing.T) {
 		t.Error("pages are written and not read")
 	}
 }
+
+// A date that cannot be read is told, in each format, and what it was the date of is there.
+func TestBadDatesAreTold(t *testing.T) {
+	for name, file := range map[string]struct{ path, text string }{
+		"Open Agent SDK":          {"transcript.json", strings.Replace(openAgent, `"2026-01-01T00:00:00.000Z"`, `"yesterday"`, 1)},
+		"Open Agent SDK, no text": {"transcript.json", strings.Replace(openAgent, `"2026-01-01T00:00:00.000Z"`, `1767225600`, 1)},
+		"Claude Code":             {"s.jsonl", `{"type":"user","uuid":"a","parentUuid":null,"sessionId":"my-session","cwd":"/work","timestamp":"2026-13-01T00:00:00Z","message":{"role":"user","content":"hello"}}` + "\n"},
+		"Codex": {"rollout-x.jsonl", `{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"my-session","cwd":"/work"}}` + "\n" +
+			`{"timestamp":"soon","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}}` + "\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSessions()
+			r := bring(t, s, write(t, file.path, file.text), nil)
+			if !slices.ContainsFunc(r.Warnings, func(w convert.Warning) bool { return strings.Contains(w.Text, "date") }) {
+				t.Errorf("warnings: %+v", r.Warnings)
+			}
+			if got := said(t, s, r.Session); !strings.Contains(got, "user:hello") {
+				t.Errorf("it says %s", got)
+			}
+		})
+	}
+}

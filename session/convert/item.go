@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -187,6 +188,24 @@ func stamp(lit []byte) time.Time {
 		return time.Time{}
 	}
 	return t
+}
+
+// dated is stamp, and warns of a date that is there and none.
+func dated(lit []byte, n int, warn func(int, string, ...any)) time.Time {
+	t := stamp(lit)
+	if t.IsZero() && len(lit) > 0 && string(lit) != "null" {
+		warn(n, "the date %s cannot be read: another one takes its place", clipped(lit))
+	}
+	return t
+}
+
+// clipped is a literal as it is shown in a warning.
+func clipped(lit []byte) string {
+	const most = 60
+	if len(lit) > most {
+		return strings.ToValidUTF8(string(lit[:most]), "") + "…"
+	}
+	return string(lit)
 }
 
 func number(v []byte) int64 {

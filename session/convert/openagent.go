@@ -179,7 +179,7 @@ func (o *openAgent) index(n int, piece, _ []byte) {
 	}
 }
 
-func (o *openAgent) plan(func(int, string, ...any)) facts {
+func (o *openAgent) plan(warn func(int, string, ...any)) facts {
 	meta := field(o.frame, "metadata")
 	valid, _ := check(o.frame)
 	switch {
@@ -202,9 +202,9 @@ func (o *openAgent) plan(func(int, string, ...any)) facts {
 		case "tag":
 			o.f.tag = text(v)
 		case "createdAt":
-			o.f.created = stamp(v)
+			o.f.created = dated(v, 0, warn)
 		case "updatedAt":
-			o.f.updated = stamp(v)
+			o.f.updated = dated(v, 0, warn)
 		case "model":
 			o.model = modelOf(v)
 		}
