@@ -19,7 +19,9 @@ func partsOf(content []byte) []part {
 	}
 	var parts []part
 	elements(content, func(block []byte) bool {
-		parts = append(parts, partOf(block))
+		if string(block) != `""` { // an empty text says nothing, alone or in a list
+			parts = append(parts, partOf(block))
+		}
 		return true
 	})
 	return parts
@@ -67,7 +69,11 @@ func readBlock(raw []byte) (b block) {
 	return b
 }
 
+// partOf reads a block; a string in place of one is a text.
 func partOf(raw []byte) part {
+	if isString(raw) {
+		return textPart(raw)
+	}
 	b := readBlock(raw)
 	switch b.typ {
 	case "text":

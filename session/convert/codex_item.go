@@ -90,7 +90,9 @@ func messageItem(role string, content []byte) *item {
 		it.parts = partsOf(content)
 	}
 	elements(content, func(v []byte) bool {
-		it.parts = append(it.parts, contentPart(v))
+		if string(v) != `""` {
+			it.parts = append(it.parts, contentPart(v))
+		}
 		return true
 	})
 	if it.role == transcript.RoleUser && len(it.parts) > 0 && isSurroundings(&it.parts[0]) {
@@ -114,6 +116,9 @@ func isSurroundings(p *part) bool {
 
 // contentPart reads a piece of a message or of a tool's output.
 func contentPart(v []byte) part {
+	if isString(v) {
+		return textPart(v)
+	}
 	lit := field(v, "text")
 	switch typ := text(field(v, "type")); {
 	case (typ == "input_text" || typ == "output_text" || typ == "text") && isString(lit):
@@ -201,7 +206,9 @@ func outputOf(v []byte) (parts []part, isError bool) {
 		return []part{textPart(v)}, isError
 	}
 	elements(v, func(e []byte) bool {
-		parts = append(parts, contentPart(e))
+		if string(e) != `""` {
+			parts = append(parts, contentPart(e))
+		}
 		return true
 	})
 	return parts, isError

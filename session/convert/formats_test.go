@@ -356,3 +356,27 @@ func TestBadDatesAreTold(t *testing.T) {
 		})
 	}
 }
+
+// A list of strings in place of a content is as many texts, in each format and in what a tool said.
+func TestContentThatIsAListOfStrings(t *testing.T) {
+	const list = `["hello","","you"]`
+	for name, file := range map[string]struct{ path, text string }{
+		"Open Agent SDK": {"transcript.json", `{"messages":[{"role":"user","content":` + list + `}],"metadata":{"id":"my-session","cwd":"/work","model":"m","createdAt":"2026-01-01T00:00:00.000Z"}}`},
+		"Claude Code":    {"s.jsonl", `{"type":"user","uuid":"a","parentUuid":null,"sessionId":"my-session","cwd":"/work","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":` + list + `}}` + "\n"},
+		"Codex": {"rollout-x.jsonl", `{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"my-session","cwd":"/work"}}` + "\n" +
+			`{"timestamp":"2026-01-01T00:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":` + list + `}}` + "\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSessions()
+			r := bring(t, s, write(t, file.path, file.text), nil)
+			l, err := s.Load(t.Context(), r.Session, nil)
+			if err != nil || len(l.Items) != 1 || l.Items[0].Text() != "hello\nyou" {
+				t.Errorf("%+v, %v", l.Items, err)
+			}
+		})
+	}
+	parts, err := convert.Parts([]byte(`[{"type":"tool_result","tool_use_id":"t","content":` + list + `}]`))
+	if err != nil || len(parts) != 1 || parts[0].(transcript.ToolResult).Text() != "hello\nyou" {
+		t.Errorf("%+v, %v", parts, err)
+	}
+}
