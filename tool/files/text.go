@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -94,7 +95,7 @@ func (t text) apply(e edit) (out text, n, first, last int, err error) {
 	case len(found) == 0:
 		return t, 0, 0, 0, errors.New("old_string not found")
 	case len(found) > 1 && !e.All:
-		return t, 0, 0, 0, fmt.Errorf("old_string appears %d times; give more of the lines around it, or set replace_all", len(found))
+		return t, 0, 0, 0, fmt.Errorf("old_string appears %d times, at %s; give more of the lines around it, or set replace_all", len(found), t.lines(found))
 	}
 	var b strings.Builder
 	done := 0
@@ -113,6 +114,28 @@ func (t text) apply(e edit) (out text, n, first, last int, err error) {
 	out.bom = t.bom
 	grown := len(fresh) - len(old)
 	return out, len(found), found[0], found[len(found)-1] + (len(found)-1)*grown + len(fresh), nil
+}
+
+// lines names the lines that places of the seen form are in, as Read counts them.
+func (t text) lines(places []int) string {
+	const most = 10
+	var names []string
+	at, line := 0, 1
+	for _, i := range places {
+		line += strings.Count(t.seen[at:i], "\n")
+		at = i
+		if name := strconv.Itoa(line); len(names) == 0 || names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	what := "lines "
+	if len(names) == 1 {
+		what = "line "
+	}
+	if more := len(names) - most; more > 0 {
+		return what + strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return what + strings.Join(names, ", ")
 }
 
 // crlf says whether what replaces a piece of the file gets \r\n.
