@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 )
 
@@ -13,6 +14,19 @@ func (a *Agent) folder() string {
 		return folders[0]
 	}
 	return a.opt.Session.Opened.CWD
+}
+
+// workingDirectory is the folder that is on record of a new session when nobody says: the first of its folders,
+// else that of this process.
+func workingDirectory(o *Options) string {
+	if folders := o.Permissions.Folders; len(folders) > 0 {
+		return folders[0]
+	}
+	dir, err := os.Getwd()
+	if err != nil { // it was removed: the session has none
+		return ""
+	}
+	return dir
 }
 
 // cwd is the current directory: the session's folder, until a call changes it.

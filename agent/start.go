@@ -87,6 +87,9 @@ func (a *Agent) describe(o session.Opened) session.Opened {
 	if o.Model == "" {
 		o.Model = a.model.Info().Model // as the items of its answers name it
 	}
+	if o.CWD == "" {
+		o.CWD = workingDirectory(&a.opt)
+	}
 	if o.CWD != "" && o.Project == "" {
 		// A folder that has no identity yet still gets a session.
 		if id, branch, err := session.ProjectID(o.CWD); err == nil {
@@ -102,8 +105,8 @@ func (a *Agent) describe(o session.Opened) session.Opened {
 func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	ro := a.opt.Session
 	ro.Opened = a.describe(ro.Opened)
-	if ro.ContinueRecent && ro.Project == "" {
-		ro.Project = ro.Opened.Project
+	if given := a.opt.Session.Opened; ro.ContinueRecent && ro.Project == "" && (given.CWD != "" || given.Project != "") {
+		ro.Project = ro.Opened.Project // of a folder that nobody named, the last one of any project is meant
 	}
 	if err := a.askedElsewhere(ctx, &ro); err != nil {
 		return nil, err

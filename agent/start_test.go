@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -48,5 +49,39 @@ func TestOpeningWaitsForWhoListens(t *testing.T) {
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A session that nobody gave a folder is one of the folder that the program works in, and one
+// that was continued stays where it was.
+func TestASessionIsOfTheProcessFolder(t *testing.T) {
+	here := t.TempDir()
+	t.Chdir(here)
+	s := sessions(t)
+	for _, tt := range []struct {
+		name string
+		o    agent.Options
+		want string
+	}{
+		{"nobody says", agent.Options{}, here},
+		{"its folders say", agent.Options{Permissions: policy.Config{Folders: []string{"/w"}}}, "/w"},
+		{"it says", agent.Options{Session: session.RestoreOptions{Opened: session.Opened{CWD: "/x"}}}, "/x"},
+	} {
+		tt.o.Sessions = s
+		a := newAgent(t, play(t, step{text: "x"}), tt.o)
+		res := prompt(t, a, "go")
+		m, err := s.Get(t.Context(), res.SessionID)
+		if err != nil || m.CWD != tt.want {
+			t.Errorf("%s: in %q, want %q, %v", tt.name, m.CWD, tt.want, err)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Chdir(t.TempDir())
+	a := newAgent(t, play(t, step{text: "x"}), agent.Options{Sessions: s, Session: session.RestoreOptions{ContinueRecent: true}})
+	res := prompt(t, a, "go")
+	if m, err := s.Get(t.Context(), res.SessionID); err != nil || m.MessageCount != 4 {
+		t.Errorf("not continued: %+v, %v", m, err)
 	}
 }

@@ -247,7 +247,9 @@ func (a *Agent) childSession(ctx context.Context, b birth) (session.RestoreOptio
 		return r, fmt.Errorf("resume: %w", err)
 	}
 	r.SessionID, r.MustExist = m.ID, true
-	r.Opened.CWD = cmp.Or(m.CWD, r.Opened.CWD)
+	if r.Opened.CWD != "" { // the parent was given a folder, and so was it
+		r.Opened.CWD = cmp.Or(m.CWD, r.Opened.CWD)
+	}
 	for at := a.SessionID(); at != "" && begun.Caller != ""; {
 		if at == begun.Caller {
 			r.Fork = at != a.SessionID()
