@@ -147,14 +147,7 @@ func (a *Agent) update(ctx context.Context, u hook.BySaid[hook.Update]) error {
 		_, err = a.Change(ctx, policy.Change{Mode: m, By: by})
 		return err
 	}
-	for _, rule := range u.What.Rules {
-		g := policy.Grant{Effect: policy.Effect(u.What.Behavior), Scope: rule, By: by, Weak: u.What.Behavior == string(policy.Allow)}
-		g.Tool, _, _ = strings.Cut(rule, "(")
-		if _, err := a.Change(ctx, policy.Change{Grant: &g, By: by}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.takeUpdate(ctx, by, policy.Update{Rules: u.What.Rules, Effect: policy.Effect(u.What.Behavior)})
 }
 
 // opens reports whether a change of mode opens what the old one keeps shut. From

@@ -54,6 +54,44 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 		}
 	}
 	c.requests, c.decision, c.judged = reqs, d, now
+	if l.takeUpdates(ctx, &d) {
+		c.judged = l.a.asOf() // what comes with an answer is about the calls behind this one
+	}
+	return nil
+}
+
+// takeUpdates changes the policy as those want it who have allowed a call, and reports whether
+// it did. What cannot be changed is told, and the call goes on.
+func (l *loop) takeUpdates(ctx context.Context, d *policy.Decision) (changed bool) {
+	if d.Effect != policy.Allow {
+		return false
+	}
+	for _, s := range d.Said {
+		for _, u := range s.Updates {
+			if err := l.a.takeUpdate(ctx, s.Policy, u); err != nil {
+				l.tell(Notice{Text: fmt.Sprintf("%s: the policy was not changed: %v", s.Policy, err)})
+				continue
+			}
+			changed = true
+		}
+	}
+	return changed
+}
+
+// takeUpdate makes one change. What is allowed so is weaker than what anybody asks about.
+func (a *Agent) takeUpdate(ctx context.Context, by string, u policy.Update) error {
+	if u.Mode != "" {
+		if _, err := a.Change(ctx, policy.Change{Mode: u.Mode, By: by}); err != nil {
+			return err
+		}
+	}
+	for _, rule := range u.Rules {
+		g := policy.Grant{Effect: u.Effect, Scope: rule, By: by, Weak: u.Effect == policy.Allow}
+		g.Tool, _, _ = strings.Cut(rule, "(")
+		if _, err := a.Change(ctx, policy.Change{Grant: &g, By: by}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -416,3 +416,39 @@ func payloads(t testing.TB, s *session.Sessions, id string, k session.Kind) (out
 	}
 	return out
 }
+
+// What the callback wants of the policy with an allow holds from the next call on, is on record,
+// and outlives the callback.
+func TestUpdatesOfTheCallback(t *testing.T) {
+	s := sessions(t)
+	bash := command("Bash")
+	asked := 0
+	o := asking(agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash)})
+	o.Permissions.CanUseTool = func(context.Context, policy.Request) (policy.Verdict, error) {
+		if asked++; asked > 1 {
+			return policy.Verdict{}, nil
+		}
+		return policy.Verdict{Effect: policy.Allow, Updates: []policy.Update{
+			{Rules: []string{"Bash(git push:*)"}, Effect: policy.Allow}, {Rules: []string{"Bash(git push --force:*)"}, Effect: policy.Deny},
+			{Rules: []string{"Bash(("}, Effect: policy.Allow},
+		}}, nil
+	}
+	m := play(t, step{uses: []transcript.ToolUse{
+		use("c1", "Bash", `{"command":"git push a"}`), use("c2", "Bash", `{"command":"git push b"}`), use("c3", "Bash", `{"command":"git push --force c"}`), use("c4", "Bash", `{"command":"git pull"}`),
+	}}, step{text: "done"}, step{uses: []transcript.ToolUse{use("c5", "Bash", `{"command":"git push d"}`)}}, step{text: "done"})
+	a := newAgent(t, m, o)
+	notices := 0
+	for _, e := range events(t, a, "go") {
+		if n, ok := e.(agent.Notice); ok && strings.Contains(n.Text, "the policy was not changed") {
+			notices++
+		}
+	}
+	a.SetCanUseTool(nil)
+	prompt(t, a, "again")
+	if want := []string{`{"command":"git push a"}`, `{"command":"git push b"}`, `{"command":"git push d"}`}; !slices.Equal(bash.inputs, want) {
+		t.Errorf("ran %v, want %v", bash.inputs, want)
+	}
+	if got := payloads(t, s, "one", session.KindPolicyChanged); len(got) != 2 || notices != 1 {
+		t.Errorf("recorded %v, %d notices", got, notices)
+	}
+}

@@ -146,6 +146,17 @@ type Verdict struct {
 	Input  json.RawMessage `json:"input,omitempty"` // with Allow: run with this input instead; it is judged again
 	Stop   bool            `json:"stop,omitempty"`  // with Deny: end the turn as well
 	Rule   *Origin         `json:"rule,omitempty"`  // the rule or setting that decided
+
+	// Updates, with Allow: what the callback wants of the policy for the rest of the session
+	// (Claude Code's updatedPermissions). Each is a change of its own, and on record as one.
+	Updates []Update `json:"-"`
+}
+
+// Update is a change of policy that comes with an answer: rules to allow or deny, or a mode.
+type Update struct {
+	Rules  []string // "Bash", "Bash(ls:*)"
+	Effect Effect   // of Rules: Allow or Deny
+	Mode   Mode
 }
 
 // Origin says where a rule or a setting was written.

@@ -58,6 +58,9 @@ func sane(name string, v Verdict) Verdict {
 	default:
 		return denied("%s answered %q, which is no effect", name, v.Effect)
 	}
+	if v.Effect != Allow {
+		v.Updates = nil
+	}
 	if v.Input == nil {
 		return v
 	}
