@@ -16,7 +16,11 @@ type sessionArg struct {
 
 // with opens the store, finds the session and calls do.
 func (a sessionArg) with(ctx context.Context, p *Program, url string, do func(*session.Sessions, session.Meta) error) error {
-	sessions, closeStore, err := p.openStore(ctx, url)
+	return a.withOpening(ctx, p, url, opening{}, do)
+}
+
+func (a sessionArg) withOpening(ctx context.Context, p *Program, url string, o opening, do func(*session.Sessions, session.Meta) error) error {
+	sessions, closeStore, err := p.openWith(ctx, url, o)
 	if err != nil {
 		return err
 	}

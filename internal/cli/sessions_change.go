@@ -108,7 +108,7 @@ type deleteCmd struct {
 }
 
 func (c *deleteCmd) run(ctx context.Context, p *Program) error {
-	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+	return c.withOpening(ctx, p, c.Store, opening{mirror: true}, func(s *session.Sessions, m session.Meta) error {
 		if err := c.confirm(ctx, p, m); err != nil {
 			return err
 		}

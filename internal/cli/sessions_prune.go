@@ -50,7 +50,7 @@ func (c *pruneCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openStore(ctx, c.Store)
+	sessions, closeStore, err := p.openWith(ctx, c.Store, opening{mirror: true})
 	if err != nil {
 		return err
 	}
