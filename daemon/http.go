@@ -35,6 +35,7 @@ type api struct {
 	streaming atomic.Int64
 	drained   atomic.Bool
 	board     board
+	store     storeCheck
 	building  sync.Mutex // held by the one who builds an image
 }
 

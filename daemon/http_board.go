@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/retry"
 )
 
 // lookEvery is how often the board looks for what other programs asked or answered.
@@ -21,7 +22,35 @@ type board struct {
 	watchers int
 	leave    context.CancelFunc
 	frame    []byte        // the list as an event; nil: not looked yet
-	changed  chan struct{} // closed when there is another frame
+	changed  chan struct{} // closed when there is another frame, or a failure that lasts
+	failing  time.Time     // since when looking fails; zero: it does not
+	err      error         // why
+}
+
+// boardPatience is how long looking may fail before who watches is told.
+const boardPatience = 10 * time.Second
+
+// failed notes that the questions could not be looked at; nil that they could.
+func (b *board) failed(ctx context.Context, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		b.failing, b.err = time.Time{}, nil
+	case b.err == nil:
+		b.failing, b.err = time.Now(), err
+	case time.Since(b.failing) >= boardPatience:
+		close(b.changed)
+		b.changed = make(chan struct{})
+	}
+}
+
+// stalled is why what the board shows may be old; lasting: it has been for a while.
+func (b *board) stalled() (err error, lasting bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err, b.err != nil && time.Since(b.failing) >= boardPatience
 }
 
 // join begins to watch; done ends it.
@@ -30,8 +59,8 @@ func (a *api) join() (done func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.watchers++; b.watchers == 1 && a.live.Err() == nil {
-		ctx, cancel := context.WithCancel(a.live)
-		b.leave, b.frame, b.changed = cancel, nil, make(chan struct{})
+		ctx, cancel := context.WithCancel(retry.Within(a.live, storeTime))
+		b.leave, b.frame, b.changed, b.failing, b.err = cancel, nil, make(chan struct{}), time.Time{}, nil
 		a.looking.Go(func() { a.lookAfter(ctx) })
 	}
 	return func() {
@@ -80,6 +109,7 @@ func (a *api) lookAfter(ctx context.Context) {
 				}
 			}
 		}
+		a.board.failed(ctx, err)
 		if err != nil && ctx.Err() == nil {
 			a.log.WarnContext(ctx, "the pending questions cannot be listed", "error", err)
 		}
@@ -114,14 +144,21 @@ func firstExpiry(list []Approval) time.Time {
 	return first
 }
 
-// streamApprovals tells the pending questions, whole, whenever they change.
+// streamApprovals tells the pending questions, whole, whenever they change. When they
+// cannot be read for a while the stream ends.
 func (a *api) streamApprovals(c *call) error {
+	if _, err := a.mark(c.ctx()); err != nil {
+		return err
+	}
 	return a.startStream(c, func(ctx context.Context, s *sse) error {
 		defer a.join()()
 		beat := time.NewTicker(heartbeat)
 		defer beat.Stop()
 		for {
 			frame, changed := a.board.look()
+			if err, lasting := a.board.stalled(); lasting {
+				return err
+			}
 			if frame != nil {
 				if err := s.write(frame, true); err != nil {
 					return err
@@ -132,6 +169,9 @@ func (a *api) streamApprovals(c *call) error {
 				case <-changed:
 					again = false
 				case <-beat.C:
+					if err, _ := a.board.stalled(); err != nil {
+						return err
+					}
 					if err := s.write([]byte(": \n\n"), true); err != nil {
 						return err
 					}

@@ -3,14 +3,17 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/auth"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/retry"
 )
 
 func (a *api) healthRoutes() []route {
@@ -68,12 +71,10 @@ type ready struct {
 
 // readyz is public: what fails is named, why stands in the log.
 func (a *api) readyz(c *call) error {
-	ctx, cancel := context.WithTimeout(c.ctx(), 2*time.Second)
-	defer cancel()
 	doc, status := ready{"ready", map[string]string{"store": "ok", "draining": "ok"}}, http.StatusOK
-	if _, err := a.o.Sessions.List(ctx, session.Query{Limit: 1}); err != nil {
-		a.log.WarnContext(c.ctx(), "the store cannot be read", "error", err)
-		doc.Checks["store"] = "it cannot be read"
+	if err := a.store.check(c.ctx(), a.o.Sessions.Store()); err != nil {
+		a.log.WarnContext(c.ctx(), "the store is not ready", "error", err)
+		doc.Checks["store"] = notReady(err)
 	}
 	if a.drained.Load() {
 		doc.Checks["draining"] = "the daemon is about to end"
@@ -81,9 +82,75 @@ func (a *api) readyz(c *call) error {
 	for _, v := range doc.Checks {
 		if v != "ok" {
 			doc.Status, status = "not ready", http.StatusServiceUnavailable
+			c.header("Retry-After", "2")
 		}
 	}
 	return c.jsonAs(status, doc)
+}
+
+// notReady names what is wrong with the store, without what an error tells of where it is.
+func notReady(err error) string {
+	switch {
+	case errors.Is(err, session.ErrFull):
+		return "its disk is full"
+	case errors.Is(err, session.ErrReadOnly):
+		return "it takes no writes"
+	case errors.Is(err, session.ErrPoisoned):
+		return "it was removed, or a write failed: the daemon must be started again"
+	}
+	return "it cannot be reached"
+}
+
+const (
+	checkTime = 1500 * time.Millisecond // that a look at the store may take: an answer is due within 2 s
+	checkKept = 500 * time.Millisecond  // that what was seen is told again: everybody may ask
+)
+
+// storeCheck is what was seen when the store was looked at last.
+type storeCheck struct {
+	mu   sync.Mutex
+	at   time.Time
+	err  error
+	done chan struct{} // closed when the look that is under way ends; nil: none is
+}
+
+// check looks at the store, one look at a time for all who ask. A look that takes too long
+// goes on without them.
+func (s *storeCheck) check(ctx context.Context, store session.Store) error {
+	s.mu.Lock()
+	if !s.at.IsZero() && time.Since(s.at) < checkKept {
+		defer s.mu.Unlock()
+		return s.err
+	}
+	if s.done == nil {
+		s.done = make(chan struct{})
+		go s.look(context.WithoutCancel(ctx), store)
+	}
+	done := s.done
+	s.mu.Unlock()
+	late := time.NewTimer(checkTime)
+	defer late.Stop()
+	select {
+	case <-done:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.err
+	case <-late.C:
+		return &session.Error{Op: "check store", Err: session.ErrUnavailable, Detail: "it does not answer"}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *storeCheck) look(ctx context.Context, store session.Store) {
+	ctx, stop := context.WithTimeout(retry.Within(ctx, 0), checkTime)
+	defer stop()
+	err := session.Check(ctx, store)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at, s.err = time.Now(), err
+	close(s.done)
+	s.done = nil
 }
 
 // health has the names of seed 002's original.

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/retry"
 	"github.com/holdfast-dev/holdfast/workspace"
 )
 
@@ -56,7 +57,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Content-Length", strconv.Itoa(len(b)))
 	h.Del("ETag")
-	if p.Status == http.StatusServiceUnavailable && h.Get("Retry-After") == "" {
+	if (p.Status == http.StatusServiceUnavailable || p.Status == http.StatusInsufficientStorage) && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", "2")
 	}
 	w.WriteHeader(p.Status)
@@ -113,6 +114,7 @@ var ofRuns = map[wire.Code]outcome.Outcome{
 	wire.CodeUnauthorized:    outcome.Unauthenticated,
 	wire.CodeForbidden:       outcome.Forbidden,
 	wire.CodeDraining:        outcome.Unavailable,
+	wire.CodeUnavailable:     outcome.Unavailable,
 	wire.CodeInternal:        outcome.Failed,
 }
 
@@ -126,6 +128,9 @@ var onFailure = map[wire.Code]outcome.Outcome{
 func statusOf(err error) outcome.Outcome {
 	if e, ok := errors.AsType[*refusal](err); ok {
 		return e.out
+	}
+	if away(err) {
+		return plain(err)
 	}
 	if e, ok := errors.AsType[*runs.Error](err); ok {
 		if out, ok := ofRuns[e.Code]; ok {
@@ -144,6 +149,10 @@ func statusOf(err error) outcome.Outcome {
 // plain is outcome.Of where a command and a request differ.
 func plain(err error) outcome.Outcome {
 	switch {
+	case errors.Is(err, session.ErrFull):
+		return outcome.NoSpace
+	case away(err):
+		return outcome.Unavailable
 	case errors.Is(err, session.ErrExists), errors.Is(err, workspace.ErrExists), errors.Is(err, workspace.ErrDeleting):
 		return outcome.Conflict
 	case errors.Is(err, session.ErrUnsupported):
@@ -154,6 +163,12 @@ func plain(err error) outcome.Outcome {
 		return outcome.Unavailable
 	}
 	return outcome.Of(err)
+}
+
+// away reports whether an error says that nothing can be done now, whatever was asked for:
+// the store is away, full, or has to be opened anew, or the daemon ends.
+func away(err error) bool {
+	return retry.Away(err) || errors.Is(err, session.ErrPoisoned) || errors.Is(err, runs.ErrDraining)
 }
 
 // marshal writes JSON as it is on record: without the escapes for HTML.

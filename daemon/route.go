@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session/retry"
 )
 
 // route is one method of one place: what it takes, who may, and what it answers. The
@@ -132,12 +133,13 @@ func (a *api) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 }
 
 const (
+	storeTime  = 3 * time.Second // that a request waits for a store that is away
 	bodyTime   = 30 * time.Second
 	answerTime = 5 * time.Minute // a test of all trails takes a while
 )
 
 func (a *api) admit(rt *route, w http.ResponseWriter, r *http.Request) error {
-	c := &call{w: w, r: r, route: rt}
+	c := &call{w: w, r: r.WithContext(retry.Within(r.Context(), storeTime)), route: rt}
 	c.caller, _ = auth.From(r.Context())
 	if err := allowed(rt, r); err != nil {
 		return err

@@ -69,8 +69,16 @@ func (a *api) startStream(c *call, run func(ctx context.Context, s *sse) error) 
 	}
 	s := &sse{w: c.w, control: http.NewResponseController(c.w), within: a.patience}
 	_ = s.write([]byte("retry: 500\n\n"), true)
-	if err := run(ctx, s); errors.Is(context.Cause(ctx), errShutdown) || errors.Is(err, io.EOF) {
+	err := run(ctx, s)
+	switch {
+	case errors.Is(context.Cause(ctx), errShutdown) || errors.Is(err, io.EOF):
 		_ = s.write(message("shutdown", "", []byte("{}")), true)
+	case err != nil && ctx.Err() == nil:
+		p := problemOf(err)
+		a.log.WarnContext(ctx, "an event stream ends", "path", c.r.URL.Path, "error", err)
+		if data, merr := marshal(map[string]string{"code": p.Code, "detail": p.Detail}); merr == nil {
+			_ = s.write(message("failed", "", data), true)
+		}
 	}
 	return nil
 }
@@ -207,6 +215,9 @@ func next(ctx context.Context, s *sse, sub *feed.Subscription, alive func() erro
 		cancel()
 		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return e, err
+		}
+		if err := sub.Stalled(); err != nil { // a sign of life would say that nothing was missed
+			return nil, err
 		}
 		if err := alive(); err != nil {
 			return nil, err

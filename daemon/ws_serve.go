@@ -229,6 +229,8 @@ func (c *socket) fail(req wire.Request, err error) {
 	}
 	code := wire.CodeInternal
 	switch e, ours := errors.AsType[*runs.Error](err); {
+	case away(err) && !errors.Is(err, runs.ErrDraining):
+		code = wire.CodeUnavailable
 	case ours:
 		code = e.Code
 	case errors.Is(err, policy.ErrStale), errors.Is(err, session.ErrConflict):

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/auth"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session/retry"
 )
 
 // socket is one client. One goroutine reads; requests and subscriptions run beside it
@@ -52,7 +53,7 @@ func newSocket(s *sockets, caller auth.Caller, known bool) *socket {
 		rate:   bucket{rate: s.limits.rate, burst: s.limits.burst},
 		excess: bucket{rate: 1, burst: s.limits.excess},
 	}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.ctx, c.cancel = context.WithCancel(retry.Within(context.Background(), storeTime))
 	return c
 }
 

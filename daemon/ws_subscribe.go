@@ -7,6 +7,8 @@ import (
 	"io"
 	"sync/atomic"
 
+	"github.com/coder/websocket"
+
 	"github.com/holdfast-dev/holdfast/daemon/feed"
 	"github.com/holdfast-dev/holdfast/daemon/runs"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
@@ -244,6 +246,10 @@ func (sub *subscription) failed(err error) bool {
 		return false
 	case errors.Is(err, session.ErrCorrupt), errors.Is(err, session.ErrNewer):
 		return sub.tell(&wire.Error{Code: wire.CodeInternal, RunID: sub.run, Message: err.Error(), Hint: outcome.Hint(err)})
+	case away(err):
+		sub.tell(&wire.Error{Code: wire.CodeUnavailable, RunID: sub.run, Message: err.Error(), Hint: "subscribe again behind the last seq"})
+		sub.c.end(websocket.StatusTryAgainLater, "the store is away: come back and subscribe behind the last seq")
+		return false
 	case errors.Is(err, session.ErrNotFound):
 		err = fmt.Errorf("Run %s was deleted", sub.run)
 	}

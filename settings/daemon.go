@@ -17,6 +17,7 @@ type Daemon struct {
 	AllowHosts   []string
 	AllowOrigins []string
 	Drain        *time.Duration // nil when nobody says
+	StoreWait    *time.Duration // as Drain
 	LogFormat    string         // text, json, or ""
 }
 
@@ -73,6 +74,9 @@ func (d *Daemon) fill(o *Daemon) {
 	if d.Drain == nil {
 		d.Drain = o.Drain
 	}
+	if d.StoreWait == nil {
+		d.StoreWait = o.StoreWait
+	}
 	if d.LogFormat == "" {
 		d.LogFormat = o.LogFormat
 	}
@@ -102,7 +106,8 @@ func (s *said) daemonBlock(path string, n jsontree.Node) {
 		"tlsKey":       s.daemonFile(&d.TLSKey),
 		"allowHosts":   list(&d.AllowHosts),
 		"allowOrigins": list(&d.AllowOrigins),
-		"drain":        s.drain,
+		"drain":        s.daemonTime(&d.Drain),
+		"storeWait":    s.daemonTime(&d.StoreWait),
 		"logFormat":    word(&d.LogFormat),
 	})
 	if f := d.LogFormat; f != "" && f != "text" && f != "json" {
@@ -122,15 +127,18 @@ func (s *said) daemonFile(to *string) func(string, jsontree.Node) {
 	}
 }
 
-func (s *said) drain(path string, n jsontree.Node) {
-	text, ok := s.text(path, n)
-	if !ok {
-		return
+// daemonTime reads a time that is not negative.
+func (s *said) daemonTime(to **time.Duration) func(string, jsontree.Node) {
+	return func(path string, n jsontree.Node) {
+		text, ok := s.text(path, n)
+		if !ok {
+			return
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			s.fault(n.At, `write a time such as "30s" or "2m"`, "%s: %q is not a time", path, text)
+			return
+		}
+		*to = &d
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		s.fault(n.At, `write a time such as "30s" or "2m"`, "%s: %q is not a time", path, text)
-		return
-	}
-	s.daemon.Drain = &d
 }

@@ -28,9 +28,9 @@ func TestLoadDaemon(t *testing.T) {
 	if d, err := LoadDaemon(o); err != nil || !reflect.DeepEqual(d, &Daemon{}) {
 		t.Errorf("nobody says: %+v, %v", d, err)
 	}
-	write(home, `{"daemon": {"listen": ["127.0.0.1:1"], "tlsCert": "c.pem", "tlsKey": "~/k.pem", "allowHosts": ["a"], "allowOrigins": ["https://a"], "drain": "5s", "logFormat": "text"}}`)
-	drain := 5 * time.Second
-	want := &Daemon{[]string{"127.0.0.1:1"}, filepath.Join(home, "c.pem"), filepath.Join(dir, "k.pem"), []string{"a"}, []string{"https://a"}, &drain, "text"}
+	write(home, `{"daemon": {"listen": ["127.0.0.1:1"], "tlsCert": "c.pem", "tlsKey": "~/k.pem", "allowHosts": ["a"], "allowOrigins": ["https://a"], "drain": "5s", "storeWait": "1m", "logFormat": "text"}}`)
+	drain, wait := 5*time.Second, time.Minute
+	want := &Daemon{[]string{"127.0.0.1:1"}, filepath.Join(home, "c.pem"), filepath.Join(dir, "k.pem"), []string{"a"}, []string{"https://a"}, &drain, &wait, "text"}
 	if d, err := LoadDaemon(o); err != nil || !reflect.DeepEqual(d, want) {
 		t.Errorf("the user: %+v, %v", d, err)
 	}

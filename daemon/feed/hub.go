@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/retry"
 )
 
 // Options adjusts [New]. The zero value works.
@@ -18,6 +19,8 @@ type Options struct {
 	Ring  int           // events that a feed keeps; default 1024
 	Bytes int           // bytes of payloads that a feed keeps at most, but for its last event; default 4 MiB
 	Poll  time.Duration // how often to look for what other programs append when the store does not tell; default 250 ms
+	// Away is how long reading may fail in a row before subscribers are told; default 10 s.
+	Away  time.Duration
 	Clock func() time.Time
 }
 
@@ -26,6 +29,7 @@ type Options struct {
 type Hub struct {
 	opt  Options
 	ctx  context.Context // ends with Close
+	read context.Context // ctx, for reading: it does not wait long for a store that is away
 	stop context.CancelFunc
 	work sync.WaitGroup // what loads, and who polls
 
@@ -34,6 +38,7 @@ type Hub struct {
 	feeds    map[string]*feed
 	polls    bool
 	closed   bool
+	away     outage
 }
 
 // New returns a hub without sessions: they need its witness first.
@@ -51,10 +56,14 @@ func New(o *Options) *Hub {
 	if h.opt.Poll <= 0 {
 		h.opt.Poll = 250 * time.Millisecond
 	}
+	if h.opt.Away <= 0 {
+		h.opt.Away = 10 * time.Second
+	}
 	if h.opt.Clock == nil {
 		h.opt.Clock = time.Now
 	}
 	h.ctx, h.stop = context.WithCancel(context.Background())
+	h.read = retry.Within(h.ctx, readTime)
 	return h
 }
 
@@ -232,6 +241,11 @@ func (h *Hub) forget(f *feed) {
 // looked at less often instead of all the time.
 const pollShare = 20
 
+const (
+	readTime    = 2 * time.Second  // that reading waits for a store that is away
+	longestPoll = 10 * time.Second // between two rounds
+)
+
 // poll looks for what other programs have appended, while anybody is subscribed; where
 // the store tells it by itself, less often.
 func (h *Hub) poll() {
@@ -245,16 +259,37 @@ func (h *Hub) poll() {
 		case <-timer.C:
 		}
 		began := time.Now()
-		for _, f := range h.all() {
-			if f.due(round) {
-				f.check(h.ctx)
-			}
-		}
+		failed := h.look(round)
 		if h.rests() {
 			return
 		}
-		timer.Reset(max(pause, pollShare*time.Since(began)))
+		if failed {
+			timer.Reset(pause)
+			continue
+		}
+		timer.Reset(max(pause, min(pollShare*time.Since(began), longestPoll)))
 	}
+}
+
+// look looks at the feeds that are due. When the store is away it looks at no more.
+func (h *Hub) look(round int) (failed bool) {
+	known := h.away.get() != nil
+	for _, f := range h.all() {
+		if !known && !f.due(round) {
+			continue
+		}
+		err := f.check(h.read)
+		if failed = err != nil && h.ctx.Err() == nil && unavailable(err); failed {
+			if h.away.note(err, h.opt.Away) {
+				for _, f := range h.all() {
+					f.tellOf(err)
+				}
+			}
+			return true
+		}
+		h.away.over()
+	}
+	return false
 }
 
 // rests reports whether nobody is subscribed; whoever is next polls again.

@@ -42,7 +42,7 @@ func (f *feed) loadSome() bool {
 	f.mu.Lock()
 	after, known := f.head, f.known
 	f.mu.Unlock()
-	records, err := f.read(f.hub.ctx, after, known)
+	records, err := f.read(f.hub.read, after, known)
 	if errors.Is(err, session.ErrNotFound) {
 		f.end(err)
 		return false
@@ -93,37 +93,40 @@ func (f *feed) failed(err error) {
 		return
 	}
 	f.failures++
+	f.failure = err
 	if f.failures%patience == 0 {
 		f.push(entry{err: err, seq: f.head, state: transient})
 		f.tell()
 	}
 }
 
-// check looks for what other programs have appended.
-func (f *feed) check(ctx context.Context) {
+// check looks for what other programs have appended. The error is the store's.
+func (f *feed) check(ctx context.Context) error {
 	f.mu.Lock()
 	head, digest := f.head, f.digest
 	f.load() // what could not be read before
 	f.mu.Unlock()
 	if head == unknown {
-		return
+		return nil
 	}
 	m, err := f.sessions.Get(ctx, f.id)
 	switch {
 	case errors.Is(err, session.ErrNotFound) && head == 0:
-		return // it is awaited
+		return nil // it is awaited
 	case errors.Is(err, session.ErrNotFound):
 		f.end(err)
-		return
+		return nil
 	case err == nil && (m.Head < head || m.Head == head && !digest.IsZero() && m.HeadDigest != digest):
 		f.end(f.replaced())
-		return
+		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil {
-		f.failed(err)
-		return
+		if !unavailable(err) { // otherwise the hub counts
+			f.failed(err)
+		}
+		return err
 	}
 	f.known = max(f.known, m.Head)
 	if f.known <= f.head {
@@ -131,6 +134,7 @@ func (f *feed) check(ctx context.Context) {
 	}
 	f.load()
 	f.watch()
+	return nil
 }
 
 // read reads records behind after and up to until, which are there, and makes events

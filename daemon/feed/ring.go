@@ -38,6 +38,7 @@ type feed struct {
 	loading      bool
 	watched      bool            // the store tells what is appended
 	failures     int             // of reading, in a row
+	failure      error           // the last of them
 	relayed      map[string]bool // sessions whose records are in the ring
 }
 

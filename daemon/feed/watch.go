@@ -46,7 +46,7 @@ func (f *feed) follow(w session.Watcher, after int64) {
 	defer timer.Stop()
 	for head, err := range w.Watch(f.ctx, f.id, after) {
 		if errors.Is(err, session.ErrNotFound) {
-			f.check(f.ctx)
+			_ = f.check(f.ctx) // polling sees it as well
 		}
 		if err != nil {
 			return

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session/retry"
 )
 
 // finish puts the end of a segment on record: one end, whoever else wants another.
@@ -72,6 +73,9 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 		if stop.requestID != "" {
 			e.RequestID = stop.requestID
 		}
+	case retry.Away(err): // it stands where it can be continued
+		e.Event, e.Status, e.Code = wire.RunInterrupted, wire.Interrupted, wire.CodeInterrupted
+		e.Message = "the store was away for too long: " + err.Error()
 	case err != nil && (errors.Is(err, errLeft) || errors.Is(left, errDraining) || x.r.root.Err() != nil):
 		e.Event, e.Status, e.Code = wire.RunInterrupted, wire.Interrupted, wire.CodeInterrupted
 		e.Message = lostMessage

@@ -40,8 +40,11 @@ func notFound(id string) error { return said(wire.RunNotFound(id)) }
 // said is an error in the words of the wire.
 func said(e *wire.Error) error { return &Error{Code: e.Code, Message: e.Message} }
 
+// ErrDraining says that the daemon is about to end.
+var ErrDraining = errors.New("the daemon is about to end: it starts nothing more")
+
 func draining(code wire.Code) error {
-	return &Error{Code: code, Message: "the daemon is about to end: it starts nothing more", Tip: "try again when it is back"}
+	return &Error{Code: code, Message: ErrDraining.Error(), Tip: "try again when it is back", Err: ErrDraining}
 }
 
 func refuse(code wire.Code, format string, args ...any) error {

@@ -219,7 +219,7 @@ func (m *member) ended(ctx context.Context, res *agent.Result) error {
 func (m *member) told(ctx context.Context, e agent.Event) {
 	switch e := e.(type) {
 	case agent.ApprovalResolved:
-		m.x.resolved(e.ID, e.Answer)
+		m.x.gone(e.ID)
 	case agent.SubagentEvent:
 		m.toldOf(e)
 		return
@@ -260,7 +260,7 @@ func (m *member) toldOf(e agent.SubagentEvent) {
 	for of, ok := e, true; ok; of, ok = of.Event.(agent.SubagentEvent) {
 		m.x.helped(of.Session, of.Name)
 		if r, is := of.Event.(agent.ApprovalResolved); is {
-			m.x.resolved(r.ID, r.Answer)
+			m.x.gone(r.ID)
 		}
 	}
 }

@@ -13,18 +13,13 @@ import (
 
 // question is a question that an agent of a run waits with.
 //
-//	agent ─ ask ─► question ◄─ Decide: first one claims it, the others wait for what counts
-//	                  └── answer ─► agent ─ one append ─► resolved
+//	agent ─ ask ─► question ◄─ Decide: approval.Resolve puts the answer on record first,
+//	                  └── answer ─► agent, which finds it there
 type question struct {
 	approval.Question
-	answer  chan approval.Answer // takes one
-	claimed bool                 // under run.mu
-	settled chan struct{}        // closed once won is there, or the agent has gone
-	won     *approval.Answer     // nil: the agent has gone
+	answer  chan approval.Answer // takes one, which is on record
+	settled chan struct{}        // closed once the agent has taken the answer, or has gone
 }
-
-// errGone says that whoever asked has gone without taking the answer.
-var errGone = errors.New("whoever asked has gone")
 
 // settling bounds how long a decision waits for the agent that it is for.
 const settling = 5 * time.Second
@@ -39,10 +34,6 @@ func (m *member) ask(ctx context.Context, q approval.Question) (approval.Answer,
 		return approval.Answer{}, context.Cause(ctx)
 	}
 	x.questions[q.ID] = own
-	if early, ok := x.parked[q.ID]; ok {
-		close(early)
-		delete(x.parked, q.ID)
-	}
 	x.mu.Unlock()
 	select {
 	case ans := <-own.answer:
@@ -55,21 +46,6 @@ func (m *member) ask(ctx context.Context, q approval.Question) (approval.Answer,
 	}
 }
 
-// resolved tells who waits which answer counts.
-func (x *run) resolved(id string, won approval.Answer) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if q := x.questions[id]; q != nil {
-		q.won = &won
-		close(q.settled)
-		delete(x.questions, id)
-	}
-	if early, ok := x.parked[id]; ok { // it was never put here
-		close(early)
-		delete(x.parked, id)
-	}
-}
-
 // leaves is gone for a question that is left open: the run ends, and can be gone on with.
 func (x *run) leaves(id string) {
 	x.gone(id)
@@ -78,7 +54,7 @@ func (x *run) leaves(id string) {
 	x.leaving = true
 }
 
-// gone says that an answer will not be taken here.
+// gone says that a question does not wait here any more.
 func (x *run) gone(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -89,35 +65,51 @@ func (x *run) gone(id string) {
 }
 
 // Decide answers a question of a run, whether that runs or not, and returns the answer
-// that counts. With no run it finds the question by its id. Errors are those of
-// [approval.Resolve] and [approval.Find]; a digest that is not "" must be that of the
-// question ([approval.ErrInvalid]).
+// that counts. It is on record first, whoever asked; so while the store is away the answer
+// is refused, and the question stays. With no run it finds the question by its id. Errors
+// are those of [approval.Resolve] and [approval.Find]; a digest that is not "" must be that
+// of the question ([approval.ErrInvalid]).
 func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, digest string) (approval.Answer, error) {
 	x, q, err := r.asked(ctx, id, ans.Question)
 	if err != nil {
 		return approval.Answer{}, r.late(ctx, id, ans.Question, err)
 	}
-	if x != nil {
-		won, err := x.decide(ctx, ans, digest)
-		if id != "" {
-			err = r.late(ctx, id, ans.Question, err)
-		}
-		answered := id == "" && errors.Is(err, approval.ErrNoQuestion) // between the two looks
-		if !answered && !errors.Is(err, errGone) {
-			return won, err
-		}
-		if q, _, err = approval.Find(ctx, r.o.Sessions, ans.Question); err != nil {
-			return approval.Answer{}, err
-		}
-	}
 	if digest != "" && digest != q.Digest {
 		return approval.Answer{}, errDigest
 	}
 	won, err := approval.Resolve(ctx, r.o.Sessions, q.Session, ans)
-	if err == nil {
-		err = r.relayAnswer(ctx, q.Session)
+	if err != nil {
+		return won, err
 	}
-	return won, err
+	if x != nil {
+		x.hand(ctx, won)
+	}
+	return won, r.relayAnswer(ctx, q.Session)
+}
+
+// hand gives the agent that waits an answer that is on record, and waits until it has taken
+// it. An agent that has not put its question yet finds the answer by itself.
+func (x *run) hand(ctx context.Context, won approval.Answer) {
+	x.mu.Lock()
+	q := x.questions[won.Question]
+	if q != nil {
+		select {
+		case q.answer <- won:
+		default: // it has one
+		}
+	}
+	x.mu.Unlock()
+	if q == nil {
+		return
+	}
+	late := time.NewTimer(settling)
+	defer late.Stop()
+	select {
+	case <-q.settled:
+	case <-x.done:
+	case <-late.C:
+	case <-ctx.Done():
+	}
 }
 
 // late is the error of a decision about a question that does not wait in a run: when it was
@@ -144,20 +136,24 @@ func (r *Runs) late(ctx context.Context, run, question string, err error) error 
 	return err
 }
 
-// asked finds the run that runs and asks a question, or, with none, the question on
-// record. With the id of a run only what waits there is found.
+// asked finds a question, and the run that runs and asks it, or nil. With the id of a run
+// only what waits there is found.
 func (r *Runs) asked(ctx context.Context, run, id string) (*run, approval.Question, error) {
 	if run != "" {
-		if x := r.lookup(run); x != nil && x.begun() {
-			return x, approval.Question{}, nil
+		x := r.lookup(run)
+		if x != nil && !x.begun() {
+			x = nil
+		}
+		if q, ok := x.asks(id); ok {
+			return x, q, nil
 		}
 		q, err := r.pending(ctx, run, id)
-		return nil, q, err
+		return x, q, err
 	}
 	live := r.running()
 	for _, x := range live {
-		if x.asks(id) {
-			return x, approval.Question{}, nil
+		if q, ok := x.asks(id); ok {
+			return x, q, nil
 		}
 	}
 	q, answer, err := approval.Find(ctx, r.o.Sessions, id)
@@ -185,94 +181,20 @@ func (r *Runs) running() []*run {
 	return list
 }
 
-func (x *run) asks(question string) bool {
+// asks finds a question that an agent of the run waits with; in no run there is none.
+func (x *run) asks(id string) (approval.Question, bool) {
+	if x == nil {
+		return approval.Question{}, false
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.questions[question] != nil
+	if q := x.questions[id]; q != nil {
+		return q.Question, true
+	}
+	return approval.Question{}, false
 }
 
 var errDigest = errors.Join(errors.New("it is not what was shown: the digest differs"), approval.ErrInvalid)
-
-// decide hands an answer to the agent that waits for it. errGone when there is none.
-func (x *run) decide(ctx context.Context, ans approval.Answer, digest string) (approval.Answer, error) {
-	q, err := x.await(ctx, ans.Question)
-	if err != nil {
-		return approval.Answer{}, err
-	}
-	if digest != "" && digest != q.Digest {
-		return approval.Answer{}, errDigest
-	}
-	if err := approval.Check(q.Question, ans); err != nil {
-		return approval.Answer{}, err
-	}
-	x.mu.Lock()
-	if !q.claimed {
-		q.claimed = true
-		q.answer <- ans
-	}
-	x.mu.Unlock()
-	select {
-	case <-q.settled:
-	case <-x.done:
-	case <-ctx.Done():
-		return approval.Answer{}, context.Cause(ctx)
-	}
-	x.mu.Lock()
-	won := q.won
-	x.mu.Unlock()
-	switch {
-	case won == nil:
-		return approval.Answer{}, errGone
-	case !same(*won, ans):
-		return *won, &approval.AnsweredError{Winner: *won}
-	}
-	return *won, nil
-}
-
-// same reports whether an answer that counts is the one that was given.
-func same(won, own approval.Answer) bool {
-	return won.Decision == own.Decision && won.Scope == own.Scope && string(won.Input) == string(own.Input)
-}
-
-// await returns a question of an agent that waits. One that is on record and not put
-// yet is waited for: who follows the log can be faster than the agent.
-func (x *run) await(ctx context.Context, id string) (*question, error) {
-	x.mu.Lock()
-	q := x.questions[id]
-	x.mu.Unlock()
-	if q != nil {
-		return q, nil
-	}
-	if _, err := x.r.pending(ctx, x.id, id); err != nil {
-		return nil, err
-	}
-	x.mu.Lock()
-	if q := x.questions[id]; q != nil {
-		x.mu.Unlock()
-		return q, nil
-	}
-	put, ok := x.parked[id]
-	if !ok {
-		put = make(chan struct{})
-		x.parked[id] = put
-	}
-	x.mu.Unlock()
-	late := time.NewTimer(settling)
-	defer late.Stop()
-	select {
-	case <-put:
-	case <-late.C:
-	case <-x.done:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if q := x.questions[id]; q != nil {
-		return q, nil
-	}
-	return nil, errGone
-}
 
 // pending finds a question that waits, of a run and of its agents.
 func (r *Runs) pending(ctx context.Context, run, id string) (approval.Question, error) {

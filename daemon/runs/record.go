@@ -14,8 +14,9 @@ import (
 // errOvertaken says that a run is not where a change of it expected it to be.
 var errOvertaken = errors.New("the run has changed meanwhile")
 
-// patience bounds an append that must happen though its cause has ended.
-const patience = 10 * time.Second
+// patience bounds an append that must happen though its cause has ended. It is longer than
+// a store that is away is waited for.
+const patience = time.Hour
 
 // append puts an event on a run's record, if the run's status is one of from (none:
 // whatever it is). That is the compare-and-set behind every status: the look and the

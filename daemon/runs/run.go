@@ -57,7 +57,6 @@ type run struct {
 	closed    bool // nothing is named in its log any more
 	members   map[string]*member
 	questions map[string]*question
-	parked    map[string]chan struct{} // decisions that came before the question was put
 	inputs    map[string]*input
 	steering  []string
 	changes   []policy.Change // for agents that have not worked yet
@@ -79,7 +78,7 @@ func newRun(r *Runs, id string) *run {
 	return &run{
 		r: r, id: id, done: make(chan struct{}),
 		members: map[string]*member{}, questions: map[string]*question{},
-		parked: map[string]chan struct{}{}, inputs: map[string]*input{},
+		inputs: map[string]*input{},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session/retry"
 )
 
 // step is [strategy.Do]: it makes a step, unless the record says what came of it.
@@ -26,7 +27,7 @@ func (x *run) step(ctx context.Context, s strategy.Step) (out strategy.Output, e
 	e := wire.RunEvent{Step: s.Path, StepName: s.Name, Agent: s.Agent, Segment: x.segment}
 	out, err = x.perform(ctx, s, before, e)
 	if err != nil {
-		if ctx.Err() == nil && !errors.Is(err, errLeft) {
+		if ctx.Err() == nil && !errors.Is(err, errLeft) && !retry.Away(err) {
 			e.Event, e.Message = wire.RunStepFailed, err.Error()
 			if _, rerr := x.append(ctx, e, wire.Running); rerr != nil {
 				return out, errors.Join(err, rerr)

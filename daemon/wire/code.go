@@ -26,6 +26,7 @@ const (
 	CodeRateLimited         Code = "RATE_LIMITED"      // too many messages in too short a time
 	CodeTooLarge            Code = "MESSAGE_TOO_LARGE" // the connection is closed then
 	CodeDraining            Code = "DRAINING"          // the daemon is about to end
+	CodeUnavailable         Code = "STORE_UNAVAILABLE" // the store is away, or full: try again
 )
 
 // codes lists the codes.
@@ -34,6 +35,6 @@ func codes() []Code {
 		CodeParse, CodeValidation, CodeInvalidMessage, CodeInternal, CodePrepareFailed, CodeStartFailed, CodeContinueFailed,
 		CodeExecution, CodeCancelled, CodeInterrupted, CodeNoPendingInput, CodeNoPendingPermission, CodeRunNotFound,
 		CodeRunNotSteerable, CodeSubscribe, CodeConflict, CodeUnauthorized, CodeForbidden, CodeRateLimited, CodeTooLarge,
-		CodeDraining,
+		CodeDraining, CodeUnavailable,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	page "github.com/holdfast-dev/holdfast/console"
 	"github.com/holdfast-dev/holdfast/daemon"
@@ -15,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/otel"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/retry"
 	"github.com/holdfast-dev/holdfast/workspace"
 )
 
@@ -51,6 +53,7 @@ type daemonParts struct {
 	spaces   *workspace.Workspaces
 	auth     *auth.Auth
 	server   *daemon.Server
+	giveUp   func() // nobody waits for the store any more
 
 	closers []func()
 }
@@ -65,7 +68,7 @@ func (c *daemonRunCmd) run(ctx context.Context, p *Program) error {
 		return err
 	}
 	defer release()
-	d := &daemonParts{home: home, log: c.logger(p)}
+	d := &daemonParts{home: home, log: c.logger(p), giveUp: func() {}}
 	defer d.close()
 	if err := c.assemble(ctx, p, d); err != nil {
 		return err
@@ -80,12 +83,15 @@ func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts)
 		return err
 	}
 	d.hub = feed.New(&feed.Options{Clock: p.Now})
-	sessions, closeStore, err := p.openWith(ctx, d.store.again(), opening{witness: d.hub.Witness, mirror: true})
+	sessions, closeStore, err := p.openWith(ctx, d.store.again(), opening{witness: d.hub.Witness, mirror: true, wait: c.wait(d.log)})
 	if err != nil {
 		return err
 	}
 	d.sessions = sessions
 	d.later(closeStore)
+	if patient, ok := session.As[*retry.Store](sessions.Store()); ok {
+		d.giveUp = patient.GiveUp
+	}
 	d.hub.Serve(sessions)
 	d.later(func() { _ = d.hub.Close() })
 	told, err := otel.New(ctx, &otel.Options{Env: p.env, Version: version.Release, Clock: p.Now})
@@ -120,6 +126,21 @@ func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts)
 	cleaned.Go(func() { (&cleaner{p: p, sessions: sessions, log: d.log}).run(cleaning) })
 	d.later(func() { stop(); cleaned.Wait() })
 	return c.front(p, d, told)
+}
+
+// wait is how what the daemon does waits for a store that is away, or full.
+func (c *daemonRunCmd) wait(log *slog.Logger) *retry.Options {
+	o := &retry.Options{For: *c.StoreWait, Full: true, Changed: func(err error, after time.Duration) {
+		if err != nil {
+			log.Warn("the store is away: what runs waits for it", "for", max(*c.StoreWait, 0).String(), "error", err)
+		} else {
+			log.Info("the store is back", "after", after.Round(time.Millisecond).String())
+		}
+	}}
+	if o.For == 0 {
+		o.For = -1
+	}
+	return o
 }
 
 // front makes what clients see.

@@ -25,6 +25,7 @@ type listenFlags struct {
 	AllowHost   []string       `group:"listen" sep:"none" placeholder:"HOST[:PORT]" help:"A name under which TCP clients call the daemon, beside its addresses. Default $$HOLDFAST_DAEMON_ALLOW_HOST."`
 	AllowOrigin []string       `group:"listen" sep:"none" placeholder:"ORIGIN" help:"Another origin whose pages may reach the daemon: https://console.example.org. Default $$HOLDFAST_DAEMON_ALLOW_ORIGIN."`
 	Drain       *time.Duration `group:"listen" placeholder:"TIME" help:"How long what runs may take to end when the daemon ends; default $$HOLDFAST_DAEMON_DRAIN, else 30s."`
+	StoreWait   *time.Duration `group:"listen" placeholder:"TIME" help:"How long runs wait for a store that is away or full before they are interrupted; default $$HOLDFAST_STORE_WAIT, else 5m."`
 	LogFormat   string         `group:"listen" placeholder:"FORMAT" enum:",text,json" default:"" help:"text or json; default $$HOLDFAST_DAEMON_LOG_FORMAT, else text on a terminal and json elsewhere."`
 
 	held *listen.Lock
@@ -53,6 +54,15 @@ func (c *listenFlags) complete(p *Program, home string) error {
 	}
 	if err := c.completeDrain(p, s); err != nil {
 		return err
+	}
+	if c.StoreWait == nil {
+		d, err := p.storeWait(s.StoreWait)
+		if err != nil {
+			return err
+		}
+		c.StoreWait = &d
+	} else if *c.StoreWait < 0 {
+		return usage("the time to wait for the store must not be negative", "0 does not wait")
 	}
 	return c.check()
 }

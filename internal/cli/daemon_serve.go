@@ -110,6 +110,7 @@ func (s *serving) end(ctx context.Context) error {
 	s.d.server.Drain()
 	drain, stop := context.WithTimeout(ctx, *s.c.Drain)
 	defer stop()
+	defer context.AfterFunc(drain, s.d.giveUp)()
 	err := s.d.runs.Drain(drain)
 	shut, stop := context.WithTimeout(ctx, closing)
 	defer stop()

@@ -101,7 +101,11 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	}
 	defer m.close()
 	c.Name, _ = m.options.Mask.Text(c.Name)
-	sessions, closeStore, err := p.openWith(ctx, c.Store, opening{mirror: true})
+	wait, err := p.patient()
+	if err != nil {
+		return outcome.Of(err), err
+	}
+	sessions, closeStore, err := p.openWith(ctx, c.Store, opening{mirror: true, wait: wait})
 	if err != nil {
 		return outcome.Failed, err
 	}

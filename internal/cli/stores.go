@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/retry"
 )
 
 // openStore opens the store that a URL names and returns its sessions. The
@@ -24,6 +25,7 @@ func (p *Program) openStore(ctx context.Context, url string) (*session.Sessions,
 type opening struct {
 	witness func(session.Witness) session.Witness // one more, made of the trail's
 	mirror  bool                                  // HOLDFAST_MIRROR gets a copy of what is appended
+	wait    *retry.Options                        // how calls wait for a store that is away; nil: they do not
 }
 
 // openWith is openStore with something around it.
@@ -39,11 +41,17 @@ func (p *Program) openWith(ctx context.Context, url string, with opening) (*sess
 		trail.dir, trail.err = p.trailDir(ref)
 		o.Witness = trail
 	}
+	store, err := p.open(ctx, ref, with.wait)
+	if err != nil {
+		return nil, nil, err
+	}
+	if patient, ok := session.As[*retry.Store](store); ok {
+		o.Witness = patient.Witness(o.Witness)
+	}
 	if with.witness != nil {
 		o.Witness = with.witness(o.Witness)
 	}
-	store, err := p.open(ctx, ref)
-	if err == nil && with.mirror {
+	if with.mirror {
 		store, err = p.mirrored(ctx, ref, store)
 	}
 	if err != nil {

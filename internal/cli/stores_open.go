@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/encrypted"
@@ -14,11 +15,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session/object"
 	"github.com/holdfast-dev/holdfast/session/postgres"
 	"github.com/holdfast-dev/holdfast/session/redis"
+	"github.com/holdfast-dev/holdfast/session/retry"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// open opens a store, whichever it is.
-func (p *Program) open(ctx context.Context, ref storeRef) (session.Store, error) {
+// open opens a store, whichever it is; with wait its calls wait for it while it is away.
+func (p *Program) open(ctx context.Context, ref storeRef, wait *retry.Options) (session.Store, error) {
 	var key *encrypted.Key
 	if ref.sealed {
 		var err error
@@ -26,7 +28,7 @@ func (p *Program) open(ctx context.Context, ref storeRef) (session.Store, error)
 			return nil, err
 		}
 	}
-	store, err := openPlain(ctx, ref)
+	store, err := openPlain(ctx, ref, wait)
 	if err != nil || key == nil {
 		return store, err
 	}
@@ -38,14 +40,32 @@ func (p *Program) open(ctx context.Context, ref storeRef) (session.Store, error)
 	return sealed, nil
 }
 
-func openPlain(ctx context.Context, ref storeRef) (session.Store, error) {
+func openPlain(ctx context.Context, ref storeRef, wait *retry.Options) (session.Store, error) {
+	store, err := openAsIs(ctx, ref, wait != nil)
+	if err != nil || wait == nil || ref.url == inMemory {
+		return store, err
+	}
+	o := *wait
+	if ref.isLocal() {
+		o.Attempt = -1
+	}
+	return retry.New(store, &o), nil
+}
+
+// openAsIs opens a store that does not wait; waits: what it would wait by itself is
+// waited for around it.
+func openAsIs(ctx context.Context, ref storeRef, waits bool) (session.Store, error) {
 	switch ref.scheme {
 	case "sqlite":
 		return asStore(sqlite.Open(ref.path(), nil))
 	case "file":
 		return asStore(file.Open(ref.path(), nil))
 	case "postgres":
-		return asStore(postgres.Open(ctx, ref.url, nil))
+		o := &postgres.Options{}
+		if waits {
+			o.Patience = time.Second
+		}
+		return asStore(postgres.Open(ctx, ref.url, o))
 	case "mysql":
 		return asStore(mysql.Open(ctx, ref.url, nil))
 	case "redis", "rediss":
@@ -109,7 +129,7 @@ func (p *Program) mirrored(ctx context.Context, ref storeRef, store session.Stor
 	}
 	var copies session.Store
 	if err == nil {
-		copies, err = p.open(ctx, second)
+		copies, err = p.open(ctx, second, nil)
 	}
 	if err != nil {
 		p.closeStore(store)
@@ -122,4 +142,38 @@ func (p *Program) mirrored(ctx context.Context, ref storeRef, store session.Stor
 		return nil, err
 	}
 	return m, nil
+}
+
+// storeWait is how long runs wait for a store that is away: HOLDFAST_STORE_WAIT, else what
+// the settings of the daemon say, else five minutes.
+func (p *Program) storeWait(setting *time.Duration) (time.Duration, error) {
+	d := retry.DefaultFor
+	if setting != nil {
+		d = *setting
+	}
+	if v := p.env("HOLDFAST_STORE_WAIT"); v != "" {
+		var err error
+		if d, err = time.ParseDuration(v); err != nil || d < 0 {
+			return 0, usage(fmt.Sprintf("HOLDFAST_STORE_WAIT: %q is not a time", v), "write 30s or 5m; 0 does not wait")
+		}
+	}
+	if d == 0 {
+		d = -1
+	}
+	return d, nil
+}
+
+// patient is how a run at the terminal waits for its store: it says so.
+func (p *Program) patient() (*retry.Options, error) {
+	d, err := p.storeWait(nil)
+	if err != nil {
+		return nil, err
+	}
+	return &retry.Options{For: d, Changed: func(err error, after time.Duration) {
+		if err != nil {
+			p.warn("waiting for the store, up to %s: %v", max(d, 0), err)
+		} else {
+			p.warn("the store is back after %s", after.Round(time.Second))
+		}
+	}}, nil
 }

@@ -12,9 +12,10 @@ var (
 	KeyReused       = Outcome{"idempotency_key_reused", 2, 422, "the Idempotency-Key belongs to another request"}
 	NeedsIfMatch    = Outcome{"precondition_required", 2, 428, "it must be said, by If-Match, what is to be changed"}
 	NotOffered      = Outcome{"not_offered", 1, 501, "this daemon does not offer it"}
-	Unavailable     = Outcome{"unavailable", 1, 503, "not now: the daemon is about to end, or has too much to do"}
+	Unavailable     = Outcome{"unavailable", 1, 503, "not now: the daemon is about to end, has too much to do, or its store is away"}
+	NoSpace         = Outcome{"no_space", 1, 507, "the disk of the store is full"}
 	requestsOnly    = []Outcome{
-		Unauthenticated, Forbidden, NoMethod, Conflict, Stale, TooLarge, MediaType, KeyReused, NeedsIfMatch, NotOffered, Unavailable,
+		Unauthenticated, Forbidden, NoMethod, Conflict, Stale, TooLarge, MediaType, KeyReused, NeedsIfMatch, NotOffered, Unavailable, NoSpace,
 	}
 )
 

@@ -1,0 +1,76 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// outage is what a hub knows of a store that is away.
+type outage struct {
+	mu    sync.Mutex
+	since time.Time // zero: it is there
+	told  time.Time // when subscribers were told of it last
+	err   error
+}
+
+func (o *outage) get() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// note notes a failure, and reports whether subscribers are to be told: when it has lasted
+// for a while, and again after that.
+func (o *outage) note(err error, lasts time.Duration) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	if o.err = err; o.since.IsZero() {
+		o.since, o.told = now, now
+	}
+	if now.Sub(o.told) < lasts {
+		return false
+	}
+	o.told = now
+	return true
+}
+
+func (o *outage) over() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.since, o.told, o.err = time.Time{}, time.Time{}, nil
+}
+
+// unavailable reports whether an error concerns all sessions of the store.
+func unavailable(err error) bool {
+	return errors.Is(err, session.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// tellOf tells the subscribers of a feed that nothing can be read.
+func (f *feed) tellOf(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone != nil || f.head == unknown {
+		return
+	}
+	f.push(entry{err: err, seq: f.head, state: transient})
+	f.tell()
+}
+
+// Stalled returns why a subscription that waits may have missed something by now: the log
+// could not be read when it was looked at last. Nil: it has not.
+func (s *Subscription) Stalled() error {
+	if err := s.feed.hub.away.get(); err != nil {
+		return err
+	}
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	if s.feed.failures > 0 {
+		return s.feed.failure
+	}
+	return nil
+}

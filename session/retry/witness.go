@@ -1,0 +1,59 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Witness returns a witness that waits for w as appends wait for the store: with
+// [Options.Full], while the disk of its evidence has no space left. Telling it again is
+// safe.
+func (s *Store) Witness(w session.Witness) session.Witness {
+	if w == nil {
+		return nil
+	}
+	return &witness{s, w}
+}
+
+type witness struct {
+	store *Store
+	inner session.Witness
+}
+
+// Appended implements [session.Witness].
+func (w *witness) Appended(ctx context.Context, id string, head session.Record) error {
+	return w.tell(ctx, id, func() error { return w.inner.Appended(ctx, id, head) })
+}
+
+// Deleted implements [session.Witness].
+func (w *witness) Deleted(ctx context.Context, id string) error {
+	return w.tell(ctx, id, func() error { return w.inner.Deleted(ctx, id) })
+}
+
+func (w *witness) tell(ctx context.Context, id string, f func() error) error {
+	err := w.full(id, f())
+	if err == nil {
+		return nil
+	}
+	first := true
+	return w.store.do(ctx, call{op: "witness", id: id, write: true}, func(context.Context) error {
+		if first {
+			first = false
+			return err
+		}
+		return w.full(id, f())
+	})
+}
+
+// full makes an error of the disk the contract's.
+func (w *witness) full(id string, err error) error {
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	return &session.Error{
+		Op: "witness", Session: id, Err: session.ErrFull, Detail: err.Error(), Hint: "free space on the disk that holds the audit trail",
+	}
+}
