@@ -47,7 +47,7 @@ func newAPI(o *Options) *api {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
-	a.started = a.now()
+	a.started, a.board.patience = a.now(), boardPatience
 	a.keys = newKeys(a.now)
 	a.live, a.end = context.WithCancelCause(context.Background())
 	a.table = a.routeTable()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -272,12 +274,16 @@ type decisionRequest struct {
 	Stop     bool              `json:"stop,omitempty" jsonschema:"with a deny: end the turn as well"`
 	Input    json.RawMessage   `json:"input,omitempty" jsonschema:"with a plain allow: run with this input instead; it is judged again. Of a form: {content}"`
 	Digest   string            `json:"digest,omitempty" jsonschema:"of the question as it was shown; another one is refused"`
+	Continue bool              `json:"continue,omitempty" jsonschema:"continue the run when it was interrupted: an answer alone starts nothing; needs the scope run, too"`
 }
 
 func (a *api) decide(c *call) error {
 	var d decisionRequest
 	if err := c.into(&d); err != nil {
 		return err
+	}
+	if d.Continue && !c.caller.May(auth.Run) {
+		return refuse(outcome.Forbidden, "the scope run is needed to continue a run", "leave continue out, or: holdfast daemon token create --scope approve,run")
 	}
 	q, _, err := a.find(c)
 	if err != nil {
@@ -295,8 +301,25 @@ func (a *api) decide(c *call) error {
 		return err
 	}
 	out, err := a.show(c.ctx(), q, &won, homes{})
+	if err == nil && d.Continue {
+		if err = a.goOnAfter(c, out.RunID); err == nil {
+			out, err = a.show(c.ctx(), q, &won, homes{})
+		}
+	}
 	if err != nil {
 		return err
 	}
 	return c.json(out)
+}
+
+// goOnAfter continues a run that was interrupted, whose question has its answer.
+func (a *api) goOnAfter(c *call, run string) error {
+	info, err := a.o.Runs.Get(c.ctx(), run)
+	if err == nil && info.Status == wire.Interrupted {
+		err = a.o.Runs.Continue(c.ctx(), run, "", "", c.actor())
+	}
+	if err != nil {
+		return fmt.Errorf("the answer is on record, but the run does not go on: %w", err)
+	}
+	return nil
 }

@@ -25,9 +25,10 @@ type board struct {
 	changed  chan struct{} // closed when there is another frame, or a failure that lasts
 	failing  time.Time     // since when looking fails; zero: it does not
 	err      error         // why
+	patience time.Duration // how long looking may fail before who watches is told
 }
 
-// boardPatience is how long looking may fail before who watches is told.
+// boardPatience is the patience of a board.
 const boardPatience = 10 * time.Second
 
 // failed notes that the questions could not be looked at; nil that they could.
@@ -40,7 +41,7 @@ func (b *board) failed(ctx context.Context, err error) {
 		b.failing, b.err = time.Time{}, nil
 	case b.err == nil:
 		b.failing, b.err = time.Now(), err
-	case time.Since(b.failing) >= boardPatience:
+	case time.Since(b.failing) >= b.patience:
 		close(b.changed)
 		b.changed = make(chan struct{})
 	}
@@ -50,7 +51,7 @@ func (b *board) failed(ctx context.Context, err error) {
 func (b *board) stalled() (err error, lasting bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.err, b.err != nil && time.Since(b.failing) >= boardPatience
+	return b.err, b.err != nil && time.Since(b.failing) >= b.patience
 }
 
 // join begins to watch; done ends it.

@@ -69,12 +69,18 @@ steps:
 // newSite serves; options may change what newAPI gets.
 func newSite(t testing.TB, change ...func(*Options)) *site {
 	t.Helper()
+	return newSiteOn(t, func(s session.Store) session.Store { return s }, change...)
+}
+
+// newSiteOn is newSite with something around the store.
+func newSiteOn(t testing.TB, around func(session.Store) session.Store, change ...func(*Options)) *site {
+	t.Helper()
 	dir := t.TempDir()
 	store, err := sqlite.Open(filepath.Join(dir, "sessions.db"), nil)
 	must(t, err)
 	w := &site{t: t, tokens: map[auth.Scope]string{}}
-	w.hub = feed.New(&feed.Options{Poll: 20 * time.Millisecond})
-	w.sessions = session.New(store, &session.Options{Witness: w.hub.Witness(nil)})
+	w.hub = feed.New(&feed.Options{Poll: 20 * time.Millisecond, Away: 200 * time.Millisecond})
+	w.sessions = session.New(around(store), &session.Options{Witness: w.hub.Witness(nil)})
 	w.hub.Serve(w.sessions)
 	w.runs, err = runs.New(&runs.Options{Sessions: w.sessions, Hub: w.hub, Make: w.make})
 	must(t, err)

@@ -205,7 +205,10 @@ func etagged(rt *route) bool {
 func problemsOf(rt *route) []outcome.Outcome {
 	list := append([]outcome.Outcome{outcome.Usage, outcome.Failed}, rt.problems...)
 	if !rt.open {
-		list = append(list, outcome.Unauthenticated, outcome.Forbidden)
+		list = append(list, outcome.Unauthenticated, outcome.Forbidden, outcome.Unavailable)
+	}
+	if !rt.open && rt.method != http.MethodGet {
+		list = append(list, outcome.NoSpace)
 	}
 	if rt.body != nil {
 		list = append(list, outcome.TooLarge, outcome.MediaType)

@@ -75,6 +75,7 @@ func TestConversationsShowEverything(t *testing.T) {
 	elsewhere := map[string]string{
 		"gap": "TestGap", "MESSAGE_TOO_LARGE": "TestMessageTooLarge", "RATE_LIMITED": "TestTooManyMessages",
 		"INTERNAL_ERROR": "TestDamagedLog", "DRAINING": "TestDrainingStartsNothing",
+		"STORE_UNAVAILABLE": "TestSocketOfStoreAway",
 	}
 	for name := range schema.Defs {
 		side, kind, ok := strings.Cut(name, ".")

@@ -43,6 +43,7 @@ type daemonWorld struct {
 	ask        time.Duration  // until a question expires
 	mask       *secret.Masker // nil masks nothing
 	tune       func(*limits)
+	away       time.Duration   // until who follows is told that the store is away
 	trail      session.Witness // nil: there is none
 	spaces     *workspace.Workspaces
 
@@ -88,7 +89,7 @@ func (w *daemonWorld) openStore() {
 
 func (w *daemonWorld) begin() {
 	w.t.Helper()
-	w.hub = feed.New(nil)
+	w.hub = feed.New(&feed.Options{Away: w.away})
 	w.sessions = session.New(w.store, &session.Options{Witness: w.hub.Witness(w.trail)})
 	w.hub.Serve(w.sessions)
 	var err error

@@ -78,7 +78,7 @@ function follow() {
     took(items);
     tell({ items });
   });
-  es.addEventListener('shutdown', () => { es.close(); again(); });
+  for (const end of ['shutdown', 'failed']) es.addEventListener(end, () => { es.close(); again(); });
   es.onerror = () => {
     if (es.readyState === EventSource.CLOSED) again();
     else state('lost');

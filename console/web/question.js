@@ -120,7 +120,9 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
   const [error, setError] = useState(null);
   const [lost, setLost] = useState(null);
   const [said, setSaid] = useState({});
+  const [goOn, setGoOn] = useState(true);
   const allowed = may('approve');
+  const interrupted = q.run === 'interrupted'; // an answer alone starts nothing
   const plan = planOf(q);
   const choices = choicesOf(q);
   const form = formOf(q);
@@ -145,7 +147,9 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
     setBusy(true);
     setError(null);
     try {
-      const doc = await post(`/v1/approvals/${seg(q.id)}/decision`, { ...answer, digest: q.digest });
+      const doc = await post(`/v1/approvals/${seg(q.id)}/decision`, {
+        ...answer, digest: q.digest, continue: (interrupted && goOn && may('run') && !answer.stop) || undefined,
+      });
       onDone?.(q, doc);
       leaveOut(q.id);
     } catch (e) {
@@ -188,6 +192,8 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
       <${Fact} name="mode">${oneLine(q.mode)}</${Fact}>
     </dl>
     ${error && html`<p class="problem" role="alert">${error.message}${error.hint && html` <span class="hint">hint: <code>${error.hint}</code></span>`}</p>`}
+    ${interrupted && html`<p class="interrupted" role="note">The run was interrupted: an answer is kept, and nothing happens until the run is continued.
+      ${allowed && may('run') && html` <label><input type="checkbox" checked=${goOn} disabled=${busy} onChange=${(e) => setGoOn(e.target.checked)} /> Continue the run with the answer</label>`}</p>`}
     <div class="actions" role="group" aria-label="answer">
       ${plan !== undefined ? html`<${PlanActions} ready=${ready} busy=${busy} decide=${decide} open=${open} panel=${panel} keyOf=${key} />`
     : form ? html`<${FormActions} ready=${ready} busy=${busy} filled=${answers} decide=${decide} keyOf=${key} />`

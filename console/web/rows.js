@@ -134,7 +134,7 @@ function Run({ r }) {
     step_started: `step ${name || ''} begins${e.agent ? ': ' + e.agent : ''}`, step_completed: `step ${name || ''} done${e.agent ? ': ' + e.agent : ''}`,
     step_failed: `step ${name || ''} failed`, input_asked: `${e.agent || 'the run'} asks for input`, input_given: 'input given', steered: 'steered',
     opened: `session${e.agent ? ' of ' + e.agent : ''} opened`,
-    completed: 'run completed', failed: 'run failed', cancelled: 'run stopped', interrupted: 'interrupted: the daemon ended', status: e.status, relayed: 'relayed',
+    completed: 'run completed', failed: 'run failed', cancelled: 'run stopped', interrupted: 'run interrupted', status: e.status, relayed: 'relayed',
   };
   const bad = e.event === 'failed' || e.event === 'step_failed';
   const says = ['input_asked', 'input_given', 'steered', 'failed', 'step_failed'].includes(e.event);

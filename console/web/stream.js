@@ -28,7 +28,7 @@ export function follow(id, after, on) {
       on.state('live');
       on.caughtUp(data(e));
     });
-    es.addEventListener('shutdown', () => { es.close(); again(); });
+    for (const end of ['shutdown', 'failed']) es.addEventListener(end, () => { es.close(); again(); });
     es.onopen = () => on.gap(); // what was provisional before is told anew
     es.onerror = () => {
       on.state('lost');

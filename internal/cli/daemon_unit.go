@@ -16,6 +16,7 @@ var (
 // daemonUnitCmd is `holdfast daemon unit`.
 type daemonUnitCmd struct {
 	Socket bool `help:"The socket's unit, which starts the daemon for the first client."`
+	Resume bool `default:"true" negatable:"" help:"The daemon goes on by itself with runs that an earlier one left in the middle; --no-resume leaves them interrupted."`
 }
 
 // Help says more than one line.
@@ -35,7 +36,11 @@ func (c *daemonUnitCmd) run(_ context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	p.out.text(strings.ReplaceAll(serviceUnit, "@BINARY@", unitWord(path)))
+	unit := strings.ReplaceAll(serviceUnit, "@BINARY@", unitWord(path))
+	if !c.Resume {
+		unit = strings.Replace(unit, " daemon --resume\n", " daemon\n", 1)
+	}
+	p.out.text(unit)
 	return nil
 }
 

@@ -27,6 +27,7 @@ func (c *manCmd) run(_ context.Context, p *Program) error {
 var environment = [][2]string{
 	{"HOLDFAST_HOME", "the folder of the program's own files; default ~/.holdfast"},
 	{"HOLDFAST_STORE", "where sessions are kept, as --store says it"},
+	{"HOLDFAST_STORE_WAIT", "how long runs wait for a store that is away: 30s, 5m; 0 does not wait"},
 	{"HOLDFAST_MIRROR", "another store that gets a copy of what run and the daemon append"},
 	{"HOLDFAST_STORE_KEY", "of encrypted stores: the file of an age identity, or keychain:NAME"},
 	{"HOLDFAST_STORE_PASSPHRASE", "their passphrase, instead of a key"},

@@ -1,0 +1,214 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// faultyStore is a store that fails as it is told to: in all, or in what it writes alone.
+type faultyStore struct {
+	session.Store
+	all, writes atomic.Pointer[session.Error]
+}
+
+func (s *faultyStore) Unwrap() session.Store { return s.Store }
+
+func (s *faultyStore) fault(write bool) error {
+	if e := s.all.Load(); e != nil {
+		return e
+	}
+	if e := s.writes.Load(); e != nil && write {
+		return e
+	}
+	return nil
+}
+
+func (s *faultyStore) Append(ctx context.Context, id string, b session.Batch) error {
+	if err := s.fault(true); err != nil {
+		return err
+	}
+	return s.Store.Append(ctx, id, b)
+}
+
+func (s *faultyStore) List(ctx context.Context, q session.Query) (session.Page, error) {
+	if err := s.fault(false); err != nil {
+		return session.Page{}, err
+	}
+	return s.Store.List(ctx, q)
+}
+
+func (s *faultyStore) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+	if err := s.fault(false); err != nil {
+		return func(yield func(session.Record, error) bool) { yield(session.Record{}, err) }
+	}
+	return s.Store.Read(ctx, id, r)
+}
+
+// Check says what a write would.
+func (s *faultyStore) Check(ctx context.Context) error {
+	return errors.Join(s.fault(true), session.Check(ctx, s.Store))
+}
+
+var (
+	awayError = &session.Error{Op: "x", Err: session.ErrUnavailable, Detail: "connection refused"}
+	fullError = &session.Error{Op: "append", Err: session.ErrFull}
+)
+
+func newFaultySite(t *testing.T) (*site, *faultyStore) {
+	t.Helper()
+	store := &faultyStore{}
+	w := newSiteOn(t, func(s session.Store) session.Store { store.Store = s; return store })
+	w.api.board.patience = 200 * time.Millisecond
+	t.Cleanup(func() { store.all.Store(nil); store.writes.Store(nil) })
+	return w, store
+}
+
+// refused checks that a request is refused for now.
+func (w *site) refused(status int, code, method, path, body string, scope auth.Scope) {
+	w.t.Helper()
+	a := w.want(status, nil, method, path, body, w.as(scope))
+	if p := a.problem(w.t); p.Code != code || a.header.Get("Retry-After") == "" {
+		w.t.Errorf("%s %s: %s, Retry-After %q", method, path, a, a.header.Get("Retry-After"))
+	}
+}
+
+// While the store is away, requests are refused for now, streams end and say why, and the
+// run that waits and its question stay.
+func TestStoreAway(t *testing.T) {
+	w, store := newFaultySite(t)
+	_, q := w.started("r1")
+	events, board := w.listen("/v1/sessions/r1/events"), w.listen("/v1/approvals")
+	events.until("caught_up")
+	board.until("approvals")
+	store.all.Store(awayError)
+	for name, l := range map[string]*listener{"events": events, "approvals": board} {
+		if said := l.until("failed"); !strings.Contains(said[len(said)-1].data, `"code":"unavailable"`) {
+			t.Errorf("%s: %v", name, said)
+		}
+		if e, more := l.next(); more {
+			t.Errorf("%s goes on: %v", name, e)
+		}
+	}
+	eventually(t, "not ready", func() bool { return w.do("GET", "/readyz", "").status == 503 })
+	w.refused(503, "unavailable", "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, auth.Approve)
+	w.refused(503, "unavailable", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, auth.Run)
+	w.refused(503, "unavailable", "GET", "/v1/sessions", "", auth.Read)
+	w.refused(503, "unavailable", "GET", "/v1/sessions/r1/events", "", auth.Read)
+	store.all.Store(nil)
+	w.status("r1", wire.Waiting)
+	if got := w.question("r1", "git push"); got.ID != q.ID {
+		t.Errorf("%+v", got)
+	}
+	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, w.as(auth.Approve))
+	w.status("r1", wire.Completed)
+	if w.mu.Lock(); len(w.ran) != 1 {
+		t.Errorf("ran %v", w.ran)
+	}
+	w.mu.Unlock()
+	eventually(t, "ready", func() bool { return w.do("GET", "/readyz", "").status == 200 })
+}
+
+// While the disk is full, what would be written is refused with 507, and the question stays.
+func TestStoreWithoutSpace(t *testing.T) {
+	w, store := newFaultySite(t)
+	_, q := w.started("r1")
+	store.writes.Store(fullError)
+	w.refused(507, "no_space", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, auth.Run)
+	w.refused(507, "no_space", "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, auth.Approve)
+	eventually(t, "not ready", func() bool { return w.do("GET", "/readyz", "").status == 503 })
+	w.status("r1", wire.Waiting)
+	store.writes.Store(nil)
+	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow"}`, w.as(auth.Approve))
+	w.status("r1", wire.Completed)
+}
+
+// A daemon that is about to end refuses new runs for now.
+func TestDrainingRefusesRuns(t *testing.T) {
+	w := newSite(t)
+	must(t, w.runs.Close())
+	w.refused(503, "unavailable", "POST", "/v1/runs", `{"cwd":"/","input":"x"}`, auth.Run)
+}
+
+// A WebSocket that follows a run ends when the run's log cannot be read for a while.
+func TestSocketOfStoreAway(t *testing.T) {
+	store := &faultyStore{}
+	w := &daemonWorld{
+		t: t, home: t.TempDir(), cwd: t.TempDir(), plays: map[string]string{"writer": "steps: [{text: x}]"}, held: make(chan struct{}),
+		away: 100 * time.Millisecond,
+	}
+	w.openStore()
+	store.Store, w.store = w.store, store
+	w.begin()
+	t.Cleanup(func() {
+		w.stop()
+		must(t, w.closeStore())
+	})
+	c := w.ann()
+	id := c.prepared(w.cwd)
+	c.send(`{"type":"start_run","runId":"` + id + `","input":"go"}`)
+	c.until("strategy_completed")
+	defer store.all.Store(nil)
+	store.all.Store(awayError)
+	for m := c.next(); ; m = c.next() {
+		if m["type"] == "error" {
+			if m["code"] != string(wire.CodeUnavailable) {
+				t.Errorf("%v", m)
+			}
+			break
+		}
+	}
+	if code := c.closed(); code != websocket.StatusTryAgainLater {
+		t.Errorf("closed with %v", code)
+	}
+}
+
+// An answer to a question of an interrupted run starts nothing by itself, and says so; with
+// continue the run goes on.
+func TestAnswerContinues(t *testing.T) {
+	w := beginDaemon(t, map[string]string{"writer": pushing}, nil)
+	c := w.ann()
+	id := c.prepared(w.cwd)
+	c.send(`{"type":"start_run","runId":"` + id + `","input":"go"}`)
+	question, _ := c.until("request_permission")["requestId"].(string)
+	w.again()
+	decide := func(token, more string) (int, Approval) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+w.address+"/v1/approvals/"+question+"/decision", strings.NewReader(`{"decision":"allow"`+more+`}`))
+		must(t, err)
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/json")
+		res, err := http.DefaultClient.Do(r)
+		must(t, err)
+		defer res.Body.Close()
+		var a Approval
+		must(t, json.NewDecoder(res.Body).Decode(&a))
+		return res.StatusCode, a
+	}
+	if status, _ := decide(w.token(auth.Approve), `,"continue":true`); status != http.StatusForbidden {
+		t.Errorf("without the scope run: %d", status)
+	}
+	token := w.token(auth.Run, auth.Approve)
+	if status, a := decide(token, ""); status != http.StatusOK || a.State != StateApproved || a.Run != string(wire.Interrupted) {
+		t.Errorf("%d %+v", status, a)
+	}
+	if ran := w.did(); len(ran) != 0 {
+		t.Errorf("ran %v", ran)
+	}
+	if status, a := decide(token, `,"continue":true`); status != http.StatusOK || a.State != StateApproved || a.Run == string(wire.Interrupted) {
+		t.Errorf("%d %+v", status, a)
+	}
+	w.eventually("it ran", func() bool { return len(w.did()) == 1 })
+}
