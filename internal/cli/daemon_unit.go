@@ -16,7 +16,7 @@ var (
 // daemonUnitCmd is `holdfast daemon unit`.
 type daemonUnitCmd struct {
 	Socket bool `help:"The socket's unit, which starts the daemon for the first client."`
-	Resume bool `default:"true" negatable:"" help:"The daemon goes on by itself with runs that an earlier one left in the middle; --no-resume leaves them interrupted."`
+	Resume bool `default:"true" help:"The daemon goes on by itself with runs that an earlier one left in the middle; --resume=false leaves them interrupted."`
 }
 
 // Help says more than one line.
