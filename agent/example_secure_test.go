@@ -89,6 +89,6 @@ func ExampleNew_secure() {
 	}
 	fmt.Println(res.Text)
 	// Output:
-	// denied: Permission denied for Read: path '/etc/passwd' is outside allowed read scope
+	// denied: sandbox: path '/etc/passwd' is outside allowed read scope
 	// It says: what is in /project/main.go
 }
