@@ -316,6 +316,24 @@ func (c *Cmd) State() *State { return c.state }
 // before the end.
 func (c *Cmd) Report() *Report { return c.report }
 
+// Refused counts, while the command runs, the system calls that the sandbox has refused and
+// a setting opens, by what allows them: "network.allowUnixSockets".
+func (c *Cmd) Refused() map[string]int {
+	c.mu.Lock()
+	p := c.process
+	c.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	counts := map[string]int{}
+	for _, r := range p.Refused() {
+		if v := syscallViolation(r.Call); v.Setting != "" {
+			counts[v.Setting] += r.Count
+		}
+	}
+	return counts
+}
+
 // Pid is the process id as the host counts, or 0 when there is none yet.
 func (c *Cmd) Pid() int {
 	c.mu.Lock()

@@ -2,13 +2,20 @@
 
 package kernel
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/holdfast-dev/holdfast/sandbox/seccomp"
+)
 
 // Jail starts commands under one policy.
 type Jail struct{}
 
 // Process is a command that was started.
 type Process struct{}
+
+// Refused returns nothing.
+func (*Process) Refused() []seccomp.Refusal { return nil }
 
 // Prepare returns [ErrUnsupported]: this system has no way to hold a command.
 func Prepare(*Policy) (*Jail, error) { return nil, ErrUnsupported }

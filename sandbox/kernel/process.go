@@ -323,6 +323,14 @@ func (p *Process) Wait() (*State, error) {
 	return s, nil
 }
 
+// Refused returns the system calls that were refused so far, with [Policy].Notify.
+func (p *Process) Refused() []seccomp.Refusal {
+	if p.watcher == nil {
+		return nil
+	}
+	return p.watcher.Refused()
+}
+
 // over says that the process id means this process no more.
 func (p *Process) over() {
 	p.mu.Lock()

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -15,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/holdfast-dev/holdfast/tool"
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // running is a call that a server works on.
@@ -43,6 +46,7 @@ const callGrace = time.Second
 // ctx, and than the connection lasts. unheard: the server did not know the session any
 // more, and has not looked at the call.
 func (n *conn) call(ctx context.Context, t *remoteTool, call *tool.Call, input json.RawMessage) (r tool.Result, unheard bool) {
+	before := n.process.refusals()
 	result, err := n.work(ctx, call, func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
 		p := &sdk.CallToolParams{Name: t.name, Arguments: input}
 		p.SetProgressToken(token)
@@ -52,7 +56,35 @@ func (n *conn) call(ctx context.Context, t *remoteTool, call *tool.Call, input j
 	if err != nil {
 		return n.broken(ctx, "the call of "+t.name, err), errors.Is(err, sdk.ErrSessionMissing)
 	}
-	return resultOf(result), false
+	r = resultOf(result)
+	if note := refusedSince(before, n.process); r.IsError && note != "" {
+		r.Content = append(r.Content, transcript.Text{Text: note})
+	}
+	return r, false
+}
+
+// refusals are what the sandbox of a server has refused so far.
+func (p *process) refusals() map[string]int {
+	if p == nil || p.refused == nil {
+		return nil
+	}
+	return p.refused()
+}
+
+// refusedSince says what the sandbox of a server has refused since, and what allows it: a
+// server that lives on does not say why it failed.
+func refusedSince(before map[string]int, p *process) string {
+	var names []string
+	for name, n := range p.refusals() {
+		if n > before[name] {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	return "[the sandbox has refused system calls of this server meanwhile, which may be why; a setting of the sandbox allows them: " + strings.Join(names, ", ") + "]"
 }
 
 // work runs one request for a call. The server hears of its end, and is asked once more

@@ -30,7 +30,8 @@ type process struct {
 	lines   *lines
 	errs    *lastWords
 	signal  func(syscall.Signal) error
-	goes    func(func()) // runs a part of it that the client waits for
+	refused func() map[string]int // what its sandbox has refused so far, by the setting that allows it; or nil
+	goes    func(func())          // runs a part of it that the client waits for
 
 	ending sync.Once
 	done   chan struct{} // closed when it was waited for
@@ -95,6 +96,7 @@ func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func()
 		return nil, err
 	}
 	p.signal = func(sig syscall.Signal) error { return cmd.Signal(sig) }
+	p.refused = cmd.Refused
 	return func() string {
 		err := cmd.Wait()
 		status := "exit status 0"
