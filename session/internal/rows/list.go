@@ -86,7 +86,7 @@ func filter(s *Statement, q session.Query) {
 		s.Add(" AND trashed <> ''")
 	}
 	if !q.Worktrees {
-		s.Add(" AND lower(substr(id, 1, 3)) <> 'wt-'")
+		s.Add(" AND substr(id, 1, 3) NOT IN ('wt-', 'wT-', 'Wt-', 'WT-')")
 	}
 	for _, f := range []struct{ term, value string }{
 		{" AND project = ?", q.Project},
