@@ -229,7 +229,7 @@ func (w *world) resume(r *run) {
 		var in input
 		if json.Unmarshal(q.Requests[0].Input, &in) == nil && r.waiting == nil {
 			r.waiting = w.calls[in.Call]
-			r.waiting.planned = q.Mode == policy.ModePlan
+			r.waiting.asked, r.waiting.planned = true, q.Mode == policy.ModePlan
 		}
 	}
 	w.resumedMode(r)
