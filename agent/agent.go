@@ -40,8 +40,9 @@ type Agent struct {
 	opt    Options
 	model  model.Model
 	guards *policy.Guards
-	shared *Run // what decides for all agents of the run
-	purse  purse
+	shared *Run    // what decides for all agents of the run
+	budget *budget // of the run
+	tally  tally
 	once   seen // for TellOnce
 
 	at      atomic.Pointer[string] // the current directory, once it is another than that of the session
@@ -83,6 +84,9 @@ func New(m model.Model, o *Options) (*Agent, error) {
 		a.opt = *o
 	}
 	if err := a.opt.fill(); err != nil {
+		return nil, fmt.Errorf("agent: %w", err)
+	}
+	if err := a.makeBudget(); err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
 	if err := a.makeGuards(); err != nil {

@@ -8,13 +8,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ErrBudget says that the budget of the run is used up.
-var ErrBudget = errors.New("the budget of the run is used up")
-
 // Aside asks a model something beside the transcript, for a tool, and returns its text. The
 // usage counts for the run and for those that the agent works for; nothing of it is put on
-// record but what the tool makes of it. It may be called from any goroutine. Errors:
-// ErrBudget, and the model's when that was tried as often as [Options].Retry wants; the
+// record but what it cost and what the tool makes of it. It may be called from any goroutine.
+// Errors: ErrBudget, ErrNoPrice, those of the store, and the model's when that was tried as often as [Options].Retry wants; the
 // fallback model answers where it can.
 func (a *Agent) Aside(ctx context.Context, m model.Model, system, text string) (string, error) {
 	e, err := a.encode(transcript.UserText(text))
@@ -37,12 +34,12 @@ func (a *Agent) askAside(ctx context.Context, m model.Model, system string, e tr
 	}
 	req := &model.Request{System: system, MaxTokens: a.opt.MaxTokens, Messages: []model.Wire{w}}
 	for attempt := 0; ; attempt++ {
-		if a.broke() {
-			return "", ErrBudget
+		answer, paid, err := a.attempt(ctx, m, req, true, nil)
+		if failed := a.recordPaid(ctx, paid, forAside); failed != nil {
+			return "", failed
 		}
-		it, err := a.asideOnce(ctx, m, req)
 		if err == nil {
-			return it.Text(), nil
+			return answer.Item.Text(), nil
 		}
 		me, ok := errors.AsType[*model.Error](err)
 		if !ok || !me.Retryable() || attempt >= a.opt.Retry.Max || me.RetryAfter > a.opt.Retry.After || ctx.Err() != nil {
@@ -52,26 +49,4 @@ func (a *Agent) askAside(ctx context.Context, m model.Model, system string, e tr
 			return "", err
 		}
 	}
-}
-
-func (a *Agent) asideOnce(ctx context.Context, m model.Model, req *model.Request) (transcript.Item, error) {
-	pay := func(u transcript.Usage, said *float64) {
-		info := m.Info()
-		a.pay(info.Model, u, info.Cost(u, said))
-	}
-	for ev, err := range m.Stream(ctx, req) {
-		if err != nil {
-			if me, ok := errors.AsType[*model.Error](err); ok && me.Usage != nil {
-				pay(*me.Usage, me.Cost)
-			}
-			return transcript.Item{}, err
-		}
-		if ans, ok := ev.(model.Answer); ok {
-			if ans.Item.Usage != nil {
-				pay(*ans.Item.Usage, ans.Cost)
-			}
-			return ans.Item, nil
-		}
-	}
-	return transcript.Item{}, &model.Error{Kind: model.ErrorMalformed, Provider: m.Info().Provider, Message: "the stream ended without an answer"}
 }

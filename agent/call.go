@@ -28,6 +28,9 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 	began := l.a.opt.Clock()
 	answer, mark, err := l.answer(ctx)
 	l.turn.res.TookModel += l.a.opt.Clock().Sub(began)
+	if errors.Is(err, ErrBudget) {
+		return l.finish(ctx, ReasonBudget, nil)
+	}
 	if err != nil {
 		if again, failed := l.squeeze(ctx, err); again || failed != nil {
 			return Step{}, false, failed
@@ -49,8 +52,13 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 	}
 	l.turn.res.Finish = answer.Finish
 	entries := []entry{itemEntry(e, &mark)}
-	if ev := l.count(answer); ev != nil {
-		entries[0].event = *ev
+	l.turn.res.Turns++
+	if p := l.takePaid(); p != nil {
+		if err := l.a.recordAnswer(ctx, p); err != nil {
+			return Step{}, false, err
+		}
+		l.lastUsage = p.usage
+		entries[0].draft, entries[0].event = entries[0].draft.Costing(p.cost), l.usageOf(p)
 	}
 	if len(uses) > 0 {
 		l.turn.cutOff = 0
@@ -179,14 +187,31 @@ func (l *loop) insist(ctx context.Context, enc *encoder) (transcript.Item, error
 		info, began := enc.m.Info(), l.a.opt.Clock()
 		l.tell(ModelStarted{Provider: info.Provider, Model: info.Model, Attempt: attempt})
 		it, err := l.stream(ctx, enc.m, req)
-		l.tell(ModelFinished{
+		finished := ModelFinished{
 			Provider: info.Provider, Model: info.Model, Usage: it.Usage, Finish: it.Finish,
 			Took: l.a.opt.Clock().Sub(began), Err: err,
-		})
-		if err == nil || !l.again(ctx, err, attempt) {
+		}
+		if p := l.turn.paid; p != nil {
+			finished.Usage = &p.usage
+		}
+		l.tell(finished)
+		if err == nil {
+			return it, nil
+		}
+		if failed := l.paidInVain(ctx); failed != nil {
+			return it, failed
+		}
+		if !l.again(ctx, err, attempt) {
 			return it, err
 		}
 	}
+}
+
+// paidInVain has a model call on record that no item comes of.
+func (l *loop) paidInVain(ctx context.Context) error {
+	p := l.takePaid()
+	l.tellPaid(p)
+	return l.a.recordPaid(ctx, p, forAttempt)
 }
 
 // again waits after a failed attempt; false: there is to be no other.
@@ -219,12 +244,9 @@ func (r Retry) delay(attempt int, asked time.Duration, rnd float64) time.Duratio
 	return max(min(d, r.Cap), asked)
 }
 
-// stream makes one attempt and passes the deltas on.
+// stream makes one attempt and passes the deltas on. What it cost is the turn's to record.
 func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (transcript.Item, error) {
-	for ev, err := range m.Stream(ctx, req) {
-		if err != nil {
-			return transcript.Item{}, err
-		}
+	answer, paid, err := l.a.attempt(ctx, m, req, false, func(ev model.Event) {
 		switch ev := ev.(type) {
 		case model.TextDelta:
 			l.tell(TextDelta{Text: ev.Text})
@@ -234,20 +256,19 @@ func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (t
 			l.tell(ToolInputDelta{Use: ev.UseID, Tool: ev.Name, JSON: ev.JSON})
 		case model.Notice:
 			l.tell(Notice{Text: ev.Text})
-		case model.Answer:
-			l.turn.goesOn, l.turn.said = ev.More, ev.Cost
-			it := ev.Item
-			it.Role = transcript.RoleAssistant
-			if it.Model == "" {
-				it.Model = m.Info().Model
-			}
-			return it, nil
 		}
+	})
+	l.turn.paid = paid
+	if err != nil {
+		return transcript.Item{}, err
 	}
-	return transcript.Item{}, &model.Error{
-		Kind: model.ErrorMalformed, Provider: m.Info().Provider,
-		Message: "the stream ended without an answer",
+	l.turn.goesOn = answer.More
+	it := answer.Item
+	it.Role = transcript.RoleAssistant
+	if it.Model == "" {
+		it.Model = m.Info().Model
 	}
+	return it, nil
 }
 
 // noAnswer ends a turn whose model call failed or was interrupted. Text that
@@ -279,41 +300,33 @@ func (l *loop) noAnswer(ctx context.Context, err error) (Step, bool, error) {
 			return Step{}, false, err
 		}
 	}
-	if me != nil && me.Usage != nil {
-		l.turn.said = me.Cost
-		l.tell(*l.charge(l.encoder().m.Info(), *me.Usage))
-	}
 	if ctx.Err() != nil {
 		return l.finish(ctx, ReasonInterrupted, nil)
 	}
 	return l.fail(ctx, err)
 }
 
-// count adds an answer's usage to the run.
-func (l *loop) count(answer transcript.Item) *UsageUpdated {
-	r := &l.turn.res
-	r.Turns++
-	if answer.Usage == nil {
-		return nil
-	}
-	return l.charge(l.encoder().m.Info(), *answer.Usage)
+// takePaid is the last model call, which the caller has on record.
+func (l *loop) takePaid() *paid {
+	p := l.turn.paid
+	l.turn.paid = nil
+	return p
 }
 
-// charge counts a model call of the turn that is open, or of a compaction between turns.
-func (l *loop) charge(info model.Info, u transcript.Usage) *UsageUpdated {
+// tellPaid tells what a model call has used; nil is nothing.
+func (l *loop) tellPaid(p *paid) {
+	if p != nil {
+		l.tell(l.usageOf(p))
+	}
+}
+
+func (l *loop) usageOf(p *paid) UsageUpdated {
 	var r Result
-	var said *float64
+	l.a.tally.count(&r)
 	if l.turn != nil {
-		said, l.turn.said = l.turn.said, nil
+		l.countRun(&l.turn.res)
 	}
-	cost := info.Cost(u, said)
-	l.lastUsage = u
-	l.a.pay(info.Model, u, cost)
-	l.a.purse.count(&r)
-	if l.turn != nil {
-		l.a.purse.count(&l.turn.res)
-	}
-	return &UsageUpdated{Model: info.Model, Usage: u, Total: r.Usage, CostUSD: r.CostUSD}
+	return UsageUpdated{Model: p.model, Usage: p.usage, Total: r.Usage, CostUSD: r.CostUSD, CallUSD: p.cost}
 }
 
 // keepID keeps an id from being given again.

@@ -120,12 +120,14 @@ type MutationFinished struct {
 	TokensBefore, TokensAfter int    // of a compaction, estimated
 }
 
-// UsageUpdated follows every model call; Total and CostUSD are of the run.
+// UsageUpdated follows every model call of the agent itself; Total and CostUSD are of the
+// work that the turn is a part of, that of sub-agents too.
 type UsageUpdated struct {
 	Model   string
 	Usage   transcript.Usage
 	Total   transcript.Usage
 	CostUSD float64
+	CallUSD float64 // of the call
 }
 
 // Retrying tells that a model call failed and will be repeated. Deltas since
@@ -235,11 +237,14 @@ type Result struct {
 	Turns     int    // model calls
 	Usage     transcript.Usage
 	CostUSD   float64
-	ByModel   map[string]ModelUsage
-	Denials   []policy.Decision // tool calls that were not allowed
-	Took      time.Duration
-	TookModel time.Duration // of it, waiting for models
-	Finish    transcript.Finish
+	// RunCostUSD is what the whole run has cost, earlier turns and processes too, and
+	// BudgetUSD its bound; 0 is none.
+	RunCostUSD, BudgetUSD float64
+	ByModel               map[string]ModelUsage
+	Denials               []policy.Decision // tool calls that were not allowed
+	Took                  time.Duration
+	TookModel             time.Duration // of it, waiting for models
+	Finish                transcript.Finish
 }
 
 // ModelUsage is one model's share of a run.

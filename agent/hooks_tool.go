@@ -399,7 +399,7 @@ func (l *loop) notifyAsked(ctx context.Context, c *call) error {
 // put anew when the session goes on.
 func (l *loop) putOff() (Step, bool, error) {
 	res := l.turn.res
-	l.a.purse.count(&res)
+	l.countRun(&res)
 	res.Reason, res.Text = ReasonDeferred, strings.Join(l.turn.text, "\n")
 	res.Took = l.a.opt.Clock().Sub(l.turn.began)
 	return Step{Kind: StepFinished, Result: &res}, true, nil

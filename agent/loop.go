@@ -54,11 +54,11 @@ type loop struct {
 type turn struct {
 	id     string
 	began  time.Time
-	fell   bool     // the fallback model answers
-	fresh  bool     // no model call yet
-	cutOff int      // answers in a row that hit the output limit
-	goesOn bool     // the model has more to say by itself
-	said   *float64 // what the provider says its last answer cost; nil where it does not
+	fell   bool  // the fallback model answers
+	fresh  bool  // no model call yet
+	cutOff int   // answers in a row that hit the output limit
+	goesOn bool  // the model has more to say by itself
+	paid   *paid // the last model call, until it is on record
 	text   []string
 	res    Result
 
@@ -163,7 +163,11 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 	if err := l.narrow(ctx, id, items, l.left); err != nil {
 		return err
 	}
-	opened, err := session.NewDraft(session.KindTurnOpened, session.TurnOpened{Turn: id, Cwd: l.a.changed()})
+	began := session.TurnOpened{Turn: id, Cwd: l.a.changed()}
+	if l.a.opt.parent == nil && l.log == l.a.shared.home() {
+		began.Budget = l.a.budget.unrecorded()
+	}
+	opened, err := session.NewDraft(session.KindTurnOpened, began)
 	if err != nil {
 		return err
 	}
@@ -172,7 +176,7 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 	l.a.mu.Lock()
 	l.turn = t
 	l.a.mu.Unlock()
-	entries := []entry{{draft: opened, event: TurnStarted{Turn: id}}}
+	entries := []entry{{draft: opened, event: TurnStarted{Turn: id}, then: func() { l.a.budget.recorded(began.Budget) }}}
 	l.gather()
 	before, told, err := l.a.asideItem(l.asides)
 	if err != nil {
@@ -213,7 +217,7 @@ func (l *loop) newTurn(id string) *turn {
 	before := l.a.before
 	l.a.mu.Unlock()
 	if before == nil {
-		l.a.purse.empty()
+		l.a.tally.empty()
 		return t
 	}
 	t.began = t.began.Add(-before.Took)
@@ -309,7 +313,7 @@ func (l *loop) overLimit() (bool, Reason) {
 	switch {
 	case o.MaxTurns > 0 && r.Turns >= o.MaxTurns:
 		return true, ReasonMaxTurns
-	case l.a.broke():
+	case l.a.budget.over():
 		return true, ReasonBudget
 	}
 	return false, ""
@@ -319,6 +323,9 @@ func (l *loop) overLimit() (bool, Reason) {
 // answered by whoever got here.
 func (l *loop) finish(ctx context.Context, why Reason, cause error) (Step, bool, error) {
 	t := l.turn
+	if why == ReasonCompleted && l.a.opt.parent == nil && l.a.budget.beyond() {
+		why = ReasonBudget
+	}
 	if stays, err := l.keepGoing(ctx, why, cause); stays || err != nil {
 		return Step{}, false, err
 	}
@@ -326,8 +333,8 @@ func (l *loop) finish(ctx context.Context, why Reason, cause error) (Step, bool,
 		why, cause = ReasonHook, t.stopped
 	}
 	l.tellUntold()
-	l.a.purse.count(&t.res)
-	closed := session.TurnClosed{Turn: t.id, Reason: string(why), Cost: l.a.purse.close()}
+	l.countRun(&t.res)
+	closed := session.TurnClosed{Turn: t.id, Reason: string(why), Cost: l.a.tally.close()}
 	if cause != nil {
 		closed.Error = cause.Error()
 	}
@@ -348,6 +355,13 @@ func (l *loop) finish(ctx context.Context, why Reason, cause error) (Step, bool,
 	res.Text = strings.Join(t.text, "\n")
 	res.Took = l.a.opt.Clock().Sub(t.began)
 	return Step{Kind: StepFinished, Result: &res}, true, nil
+}
+
+// countRun writes down what was used, and what the run has cost of its budget.
+func (l *loop) countRun(r *Result) {
+	l.a.tally.count(r)
+	usd, bound := l.a.budget.spent()
+	r.RunCostUSD, r.BudgetUSD = usd, bound.USD
 }
 
 // fail closes the turn after a model call that did not succeed.

@@ -295,38 +295,13 @@ func (l *loop) askWith(ctx context.Context, m model.Model, system string, items 
 		req.Messages = append(req.Messages, w)
 	}
 	for attempt := 0; ; attempt++ {
-		it, err := l.askOnce(ctx, m, req)
+		answer, paid, err := l.a.attempt(ctx, m, req, false, nil)
+		if failed := l.a.recordPaid(ctx, paid, forMutator); failed != nil {
+			return transcript.Item{}, failed
+		}
+		l.tellPaid(paid)
 		if err == nil || !l.again(ctx, err, attempt) {
-			return it, err
+			return answer.Item, err
 		}
 	}
-}
-
-// askOnce makes one attempt of a mutator's model call.
-func (l *loop) askOnce(ctx context.Context, m model.Model, req *model.Request) (transcript.Item, error) {
-	for ev, err := range m.Stream(ctx, req) {
-		if me, ok := errors.AsType[*model.Error](err); ok && me.Usage != nil {
-			l.chargeAside(m, *me.Usage)
-		}
-		if err != nil {
-			return transcript.Item{}, err
-		}
-		if a, ok := ev.(model.Answer); ok {
-			if a.Item.Usage != nil {
-				l.chargeAside(m, *a.Item.Usage)
-			}
-			return a.Item, nil
-		}
-	}
-	return transcript.Item{}, &model.Error{
-		Kind: model.ErrorMalformed, Provider: m.Info().Provider,
-		Message: "the stream ended without an answer",
-	}
-}
-
-// chargeAside counts a model call whose request was not the transcript.
-func (l *loop) chargeAside(m model.Model, u transcript.Usage) {
-	last := l.lastUsage
-	l.tell(*l.charge(m.Info(), u))
-	l.lastUsage = last
 }

@@ -111,9 +111,14 @@ type Options struct {
 
 	// MaxTurns bounds the model calls of one run, and of each of its sub-agents; 0 means no bound.
 	MaxTurns int
-	// MaxBudgetUSD bounds the cost of one run; 0 means no bound.
+	// MaxBudgetUSD bounds what the run costs: the session, from its beginning, with all that
+	// work for it. It is on record and holds until it is changed: 0 leaves what was said before,
+	// +Inf lifts it. A fork begins at zero and without a bound. The models' prices have to be
+	// known ([ErrNoPrice]). No call begins once it is used up, and those that run side by side
+	// go beyond it by one call at most.
 	MaxBudgetUSD float64
-	// MaxTotalTokens bounds the tokens of one run, input and output; 0 means no bound.
+	// MaxTotalTokens bounds the tokens of the run likewise, input and output; less than 0
+	// lifts it.
 	MaxTotalTokens int64
 	// Retry says how often and how patiently a failed model call is repeated.
 	Retry Retry

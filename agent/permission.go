@@ -41,7 +41,7 @@ func (a *Agent) joinRun() error {
 	case a.opt.Run != nil:
 		a.shared = a.opt.Run
 	default:
-		a.shared = &Run{root: a}
+		a.shared = &Run{root: a, budget: a.budget}
 	}
 	return a.shared.join(a)
 }

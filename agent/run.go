@@ -17,7 +17,7 @@ import (
 )
 
 // Run is what decides for all agents of one run: the mode, grants, denials and patches of
-// the session that a person started, and the answers to questions. All of it is on record
+// the session that a person started, the answers to questions, and the budget. All of it is on record
 // in that session's log, whoever asked. Each agent of the run takes in what is new there
 // before it decides.
 //
@@ -40,19 +40,21 @@ type Run struct {
 	granted map[string]string // the grant that the answer to a question has become, by question; revoked ones too
 	grants  map[string]bool   // ids of all grants on record, revoked ones too
 	root    *Agent            // whose session has the log, or nil
-	members []*Agent          // those with guards of their own; sub-agents have those of a member
+	budget  *budget
+	members []*Agent // those with guards of their own; sub-agents have those of a member
 }
 
 // NewRun returns the run of a session that several agents work for, each in a session of its
 // own ([Options].Run). log is that session's; whoever opened it closes it after the agents.
 // What was decided in the session before is in force. Errors are those of the store.
 func NewRun(ctx context.Context, log *session.Log) (*Run, error) {
-	r := &Run{log: log}
+	r := &Run{log: log, budget: &budget{}}
 	st, err := log.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r.resumed, _ = resumedMode(st.Mode)
+	r.budget.restore(st)
 	_, err = r.restore(st)
 	return r, err
 }

@@ -136,6 +136,12 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 		ID: got.Log.ID(), Created: got.Created, Forked: got.Forked, Items: len(got.State.Items),
 		Notices: got.Notices, Recovery: got.Log.Recovery(),
 	}
+	if a.shared.root == a {
+		a.budget.restore(got.State)
+	}
+	if err := a.budget.prices(a.model, a.opt.Fallback); err != nil {
+		return nil, errors.Join(fmt.Errorf("agent: %w", err), got.Log.Close())
+	}
 	l.goBack(got.State.Cwd)
 	left, err := a.resumePolicy(ctx, got.State)
 	l.opened.Notices = append(l.opened.Notices, left...)
@@ -190,6 +196,9 @@ func (a *Agent) startCopy(ctx context.Context) (*loop, error) {
 	l.opened = SessionOpened{ID: id}
 	if st, err := a.opt.Sessions.StateAt(ctx, id, got.Meta.Head); err == nil { // else files are read again
 		a.recall(st.Seen)
+		if a.shared.root == a {
+			a.budget.restore(st)
+		}
 	}
 	return l, l.repaired(got.Items)
 }

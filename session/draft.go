@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -41,6 +42,19 @@ func ItemDraft(e transcript.Encoded, queued bool, mark *RequestMark) Draft {
 	}
 	b = append(b, '}')
 	return Draft{Kind: KindItem, Payload: b}
+}
+
+// costField is the last member of an item record that says what it cost.
+const costField = `,"cost_usd":`
+
+// Costing returns the draft of an item with what its model call cost, in US dollars.
+func (d Draft) Costing(usd float64) Draft {
+	if usd <= 0 || d.Kind != KindItem {
+		return d
+	}
+	p := append(d.Payload[:len(d.Payload)-1:len(d.Payload)-1], costField...)
+	d.Payload = append(strconv.AppendFloat(p, usd, 'g', -1, 64), '}')
+	return d
 }
 
 // check refuses what must not get into a log. It looks at no more than the

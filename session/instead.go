@@ -75,7 +75,7 @@ func withItem(payload json.RawMessage, change func(transcript.Encoded) transcrip
 	if err != nil {
 		return nil
 	}
-	return ItemDraft(change(it.Item), it.Queued, nil).Payload
+	return ItemDraft(change(it.Item), it.Queued, nil).Costing(it.Cost()).Payload
 }
 
 // withItems does the same with the items of a rewrite.

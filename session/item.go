@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strconv"
 
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -33,6 +34,21 @@ func ReadItem(payload json.RawMessage) (StoredItem, error) {
 	s.Item, err = transcript.ParseTrusted(p.Field("item"))
 	s.Queued = string(p.Field("queued")) == "true"
 	return s, err
+}
+
+// Cost is what the item's model call cost, in US dollars, or 0. It is the record's last
+// member, so that nothing needs to be read for it.
+func (s StoredItem) Cost() float64 {
+	at := bytes.LastIndex(s.Raw[max(0, len(s.Raw)-48):], []byte(costField))
+	if at < 0 {
+		return 0
+	}
+	number := bytes.TrimSuffix(s.Raw[max(0, len(s.Raw)-48)+at+len(costField):], []byte("}"))
+	usd, err := strconv.ParseFloat(string(number), 64)
+	if err != nil || !(usd > 0) || math.IsInf(usd, 0) {
+		return 0
+	}
+	return usd
 }
 
 // marked reports whether the payload may have a request mark.

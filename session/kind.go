@@ -3,6 +3,8 @@ package session
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/transcript"
 )
 
 // Kind says what a record is about. The set is closed; a log with another kind
@@ -28,6 +30,7 @@ const (
 	KindWorkspaceEvent   Kind = "workspace.event"   // package workspace
 	KindTaskChanged      Kind = "task.changed"      // package tool/tasks
 	KindFileSaved        Kind = "file.saved"        // FileSaved
+	KindModelCalled      Kind = "model.called"      // ModelCalled
 	KindRedacted         Kind = "redacted"          // Redacted
 	KindRunEvent         Kind = "run.event"         // package daemon/wire; RunEvent is what this package reads of it
 )
@@ -37,7 +40,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
 		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
-		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindFileSaved, KindRedacted, KindRunEvent,
+		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindFileSaved, KindModelCalled, KindRedacted, KindRunEvent,
 	}
 }
 
@@ -46,7 +49,7 @@ func (k Kind) known() bool {
 	switch k {
 	case KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
 		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
-		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindFileSaved, KindRedacted, KindRunEvent:
+		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindFileSaved, KindModelCalled, KindRedacted, KindRunEvent:
 		return true
 	}
 	return false
@@ -106,6 +109,8 @@ type ItemAppended struct {
 	Queued bool `json:"queued,omitempty"`
 	// Request tells, for an assistant item, what the model had been sent.
 	Request *RequestMark `json:"request,omitempty"`
+	// CostUSD is what the model call cost whose answer the item is, or what came of it.
+	CostUSD float64 `json:"cost_usd,omitempty"`
 }
 
 // RequestMark identifies the prefix that a model was sent, so that a resumed
@@ -121,14 +126,39 @@ type TurnOpened struct {
 	Turn string `json:"turn"`
 	// Cwd is the current directory that it begins in, when something has changed it.
 	Cwd string `json:"cwd,omitempty"`
+	// Budget bounds the run from here on, in place of what it was; nil leaves that.
+	Budget *Budget `json:"budget,omitempty"`
+}
+
+// Budget bounds what a run may use: the session and all that works for it. 0 is no bound.
+type Budget struct {
+	USD    float64 `json:"usd,omitempty"`
+	Tokens int64   `json:"tokens,omitempty"`
 }
 
 // TurnClosed is the payload of [KindTurnClosed].
 type TurnClosed struct {
-	Turn   string  `json:"turn"`
-	Reason string  `json:"reason"`          // completed, max_turns, budget, interrupted, failed
-	Error  string  `json:"error,omitempty"` // when failed
-	Cost   float64 `json:"cost_usd,omitempty"`
+	Turn   string `json:"turn"`
+	Reason string `json:"reason"`          // completed, max_turns, budget, interrupted, failed
+	Error  string `json:"error,omitempty"` // when failed
+	// Cost is everything since the turn before was closed: what items and model.called
+	// records tell, too. In logs of versions that do not write those it alone counts.
+	Cost float64 `json:"cost_usd,omitempty"`
+}
+
+// ModelCalled is the payload of [KindModelCalled]: a model call of the run that no item of
+// this log is the answer of.
+type ModelCalled struct {
+	Model string           `json:"model,omitempty"`
+	Usage transcript.Usage `json:"usage"`
+	Cost  float64          `json:"cost_usd,omitempty"`
+	// For is what it was made for: agent (the answer of another agent of the run), attempt
+	// (it failed), aside (a tool's), or mutator.
+	For string `json:"for"`
+	// Session is that of the agent which made it, where it is another than this.
+	Session string `json:"session,omitempty"`
+	// Estimated: it was cut off before the provider said what it used.
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 // ToolStarted is the payload of [KindToolStarted]. It is on disk before the tool runs.

@@ -47,6 +47,7 @@ func TestRedactReachesEveryKind(t *testing.T) {
 		session.KindWorkspaceEvent:   `{"event":"vendor_ended","workspace":"w","stderr":"W"}`,
 		session.KindTaskChanged:      `{"task":{"id":"1","subject":"W","description":"W","status":"pending"}}`,
 		session.KindFileSaved:        `{"path":"/W","existed":false,"digest":"absent","use_id":"u1"}`,
+		session.KindModelCalled:      `{"model":"W","usage":{},"for":"aside"}`,
 		session.KindRunEvent:         `{"event":"failed","status":"failed","message":"W"}`,
 	}
 	stays := map[session.Kind]bool{session.KindPolicyChanged: true}

@@ -101,6 +101,8 @@ type folder struct {
 	marks []markAt
 	there []ToolStarted // of a fork: what went on in the background of its parent
 
+	itemised float64 // what model calls cost since a turn was closed last, by records of their own
+
 	masked bool // something is read without its secrets: no model was sent it so
 	questions
 	erasures
@@ -164,6 +166,9 @@ func (f *folder) take(r *Record) error {
 			if p.Cwd != "" {
 				f.s.Cwd = p.Cwd
 			}
+			if p.Budget != nil {
+				f.s.Budget = *p.Budget
+			}
 		}
 	case KindTurnClosed:
 		var p TurnClosed
@@ -171,7 +176,13 @@ func (f *folder) take(r *Record) error {
 			if f.s.OpenTurn == p.Turn {
 				f.s.OpenTurn = ""
 			}
-			f.s.CostUSD += p.Cost
+			f.s.CostUSD += max(p.Cost-f.itemised, 0)
+			f.itemised = 0
+		}
+	case KindModelCalled:
+		var p ModelCalled
+		if err = json.Unmarshal(r.Payload, &p); err == nil {
+			f.paid(p.Cost, p.Usage.Total())
 		}
 	case KindToolStarted:
 		var p ToolStarted
@@ -241,6 +252,7 @@ func (f *folder) opened(r *Record) error {
 	}
 	f.s.Queue = slices.DeleteFunc(f.s.Queue, func(e transcript.Encoded) bool { return e.Role() != transcript.RoleNotification })
 	f.s.Running, f.s.OpenTurn, f.s.Policy = nil, "", nil
+	f.s.CostUSD, f.s.Tokens, f.s.Budget, f.itemised = 0, 0, Budget{}, 0
 	f.unshown = nil
 	return nil
 }
@@ -261,8 +273,10 @@ func (f *folder) item(r *Record) error {
 		f.s.Queue = slices.DeleteFunc(f.s.Queue, func(q transcript.Encoded) bool { return q.ID() == it.Item.ID() })
 	}
 	if it.Item.Role() == transcript.RoleAssistant {
-		f.s.Usage = f.s.Usage.Add(usageOf(it.Item))
-		if it.marked() {
+		used := usageOf(it.Item)
+		f.s.Usage = f.s.Usage.Add(used)
+		if it.marked() { // this program has asked for it
+			f.paid(it.Cost(), used.Total())
 			f.marks = append(f.marks, markAt{len(f.s.Items), r.Payload})
 		}
 	}
@@ -271,6 +285,14 @@ func (f *folder) item(r *Record) error {
 	_, replaced := f.known[r.Seq]
 	f.shows(it.Item, !replaced)
 	return nil
+}
+
+// paid counts a model call of the run.
+func (f *folder) paid(usd float64, tokens int64) {
+	if usd > 0 {
+		f.s.CostUSD, f.itemised = f.s.CostUSD+usd, f.itemised+usd
+	}
+	f.s.Tokens += max(tokens, 0)
 }
 
 func (f *folder) policyChanged(r *Record) error {

@@ -74,7 +74,7 @@ func TestReplay(t *testing.T) {
 	want := &session.State{
 		SessionID: "s", Head: 20, Running: []session.ToolStarted{{Use: "c2", Tool: "B"}}, OpenTurn: "t2", Turns: 2, Mode: "plan", ModeSeq: 6,
 		Mark:  &session.RequestMark{API: "x", Messages: 3, Prefix: session.Sum([]byte("a2"))},
-		Usage: transcript.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Reasoning: 10}, CostUSD: 0.5,
+		Usage: transcript.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Reasoning: 10}, CostUSD: 0.5, Tokens: 20,
 		Asked: []session.Question{{Seq: 13, ID: "q2", Payload: []byte(`{"id":"q2"}`)}},
 		Answered: []session.AnsweredQuestion{{
 			Question: session.Question{Seq: 12, ID: "q1", Use: "c0", Payload: []byte(`{"id":"q1","use_id":"c0","what":1}`)},

@@ -20,8 +20,10 @@ type State struct {
 	ModeSeq   int64                // of that record
 	Cwd       string               // where the last turn began, or the last call that changed the current directory has left it; or ""
 	Mark      *RequestMark         // of the last assistant item that has one
-	Usage     transcript.Usage     // summed over all model calls, rewritten ones included
-	CostUSD   float64              // summed over closed turns
+	Usage     transcript.Usage     // summed over the answers in the log, rewritten ones and those of a fork's parent included
+	CostUSD   float64              // of the run: all model calls on record, those of its sub-agents too; a fork begins at zero
+	Tokens    int64                // likewise
+	Budget    Budget               // of the run, as it was last said; a fork has none
 	Asked     []Question           // approvals without an answer, oldest first
 
 	// Answered are the approvals that were answered and not acted on: their tool

@@ -31,7 +31,7 @@ func KindTexts() map[Kind]KindText {
 	return map[Kind]KindText{
 		KindOpened:           {Holds: "folders, branch, model; title, summary, tag and first prompt in logs of older versions", Whole: whyOpened, Stays: whyOpened},
 		KindItem:             {Holds: "all of it"},
-		KindTurnOpened:       {Holds: "cwd", Needs: []string{"turn"}, Whole: whyStructure},
+		KindTurnOpened:       {Holds: "cwd", Needs: []string{"turn", "budget"}, Whole: whyStructure},
 		KindTurnClosed:       {Holds: "error", Needs: []string{"turn", "reason", "cost_usd"}, Whole: whyStructure},
 		KindToolStarted:      {Holds: "tool", Needs: []string{"use_id"}, Whole: whyStructure},
 		KindToolFinished:     {Holds: "paths", Needs: []string{"use_id", "is_error", "ms", "exit_code", "outcome"}, Whole: whyStructure},
@@ -46,6 +46,7 @@ func KindTexts() map[Kind]KindText {
 		KindWorkspaceEvent:   {Holds: "reason, stderr", Needs: []string{"event", "workspace", "workspace_id", "vendor", "session", "oom"}, Whole: whyElsewhere},
 		KindTaskChanged:      {Holds: "subject, description, active_form", Needs: []string{"by"}},
 		KindFileSaved:        {Holds: "data, path"},
+		KindModelCalled:      {Holds: "model", Needs: []string{"usage", "cost_usd", "for", "session", "estimated"}, Whole: whyStructure},
 		KindRedacted:         {Holds: "instead, listed, reason"},
 		KindRunEvent:         {Holds: "input, text, message, strategy", Needs: runNeeds()},
 	}

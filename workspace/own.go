@@ -29,7 +29,8 @@ type own struct {
 	o     ownOptions
 	turns sync.Mutex // held by Run, Start and Close
 
-	told bool // SessionOpened; under turns
+	told  bool    // SessionOpened; under turns
+	spent float64 // what the run has cost, in US dollars; likewise
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
@@ -123,6 +124,15 @@ func (a *own) start(ctx context.Context) (agent.SessionOpened, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.spent = max(a.spent, r.State.CostUSD)
+	if a.o.Spec.MaxBudgetUSD == 0 {
+		a.o.Spec.MaxBudgetUSD = r.State.Budget.USD
+	}
+	for _, m := range a.o.Models {
+		if m != nil && a.o.Spec.MaxBudgetUSD > 0 && !m.Info().Priced() {
+			return opened, errors.Join(&agent.PriceError{Model: m.Info().String()}, r.Log.Close())
+		}
+	}
 	a.log, a.opened, a.id = r.Log, opened, opened.ID
 	if r.State.Mode != "" && a.o.Spec.Mode == "" {
 		a.mode = policy.Mode(r.State.Mode)

@@ -63,12 +63,15 @@ func (t *ownTurn) show(e agent.Event) {
 	case agent.Result:
 		e.SessionID = t.res.SessionID
 		e.Usage, e.CostUSD, e.ByModel = t.spent()
+		e.RunCostUSD, e.BudgetUSD = t.server.SpentUSD(), max(t.a.o.Spec.MaxBudgetUSD, 0)
 		t.res = e
 		return
 	case agent.TurnStarted:
 		t.res.Turn = e.Turn
 	case agent.UsageUpdated:
+		before := t.res.CostUSD
 		e.Total, e.CostUSD, t.res.ByModel = t.spent()
+		e.CallUSD = max(e.CostUSD-before, 0)
 		t.res.Usage, t.res.CostUSD = e.Total, e.CostUSD
 		t.res.Turns++
 		t.emit(e)

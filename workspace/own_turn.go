@@ -148,7 +148,7 @@ func (t *ownTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []
 	server, err := logpipe.NewServer(t.p.Channel(), a.o.Sessions, logpipe.ServeOptions{
 		Session: a.SessionID(), Lease: a.log.Lease(), Models: models, Ask: a.o.Ask, Event: t.push,
 		Budget: logpipe.Budget{
-			Calls: a.o.Spec.MaxTurns, USD: a.o.Spec.MaxBudgetUSD, MaxTokens: a.o.Spec.MaxTokens, Effort: a.o.Spec.Effort,
+			Calls: a.o.Spec.MaxTurns, USD: max(a.o.Spec.MaxBudgetUSD, 0), Spent: a.spent, MaxTokens: a.o.Spec.MaxTokens, Effort: a.o.Spec.Effort,
 		},
 	})
 	if err != nil {
@@ -157,6 +157,7 @@ func (t *ownTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []
 	t.server = server
 	a.attach(server, stop)
 	defer a.attach(nil, nil)
+	defer func() { a.spent = server.SpentUSD() }()
 	t.work.Go(func() {
 		_, _ = t.p.Stdin().Write(spec) // one that does not read it ends without a result
 		_ = t.p.Stdin().Close()

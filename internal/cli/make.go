@@ -40,7 +40,7 @@ type agentFlags struct {
 
 	compactFlags
 	MaxTurns     int     `placeholder:"N" group:"limit" help:"Bound of model calls, and of those of each sub-agent."`
-	MaxBudgetUSD float64 `name:"max-budget-usd" placeholder:"USD" group:"limit" help:"Bound of the cost."`
+	MaxBudgetUSD float64 `name:"max-budget-usd" placeholder:"USD" group:"limit" help:"Bound of what the session may cost in all, with its sub-agents. It stays with the session: inf lifts it."`
 
 	// OnlyTools, when not nil, are all the tools that there are. No flag says it.
 	OnlyTools []string `kong:"-"`

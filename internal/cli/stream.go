@@ -231,6 +231,9 @@ func (v *streamView) result(r agent.Result) error {
 	if w.PermissionDenials == nil {
 		w.PermissionDenials = []wireDenial{}
 	}
+	if r.BudgetUSD > 0 {
+		w.RunCostUSD, w.BudgetUSD = r.RunCostUSD, r.BudgetUSD
+	}
 	for name, u := range r.ByModel {
 		w.ModelUsage[name] = wireModelUsage{
 			InputTokens: u.Usage.Input, OutputTokens: u.Usage.Output, CacheRead: u.Usage.CacheRead,
@@ -254,6 +257,9 @@ func (v *streamView) result(r agent.Result) error {
 		w.StopReason, w.Deferred = &stop, v.deferred
 	case agent.ReasonBudget:
 		w.Subtype, w.IsError = "error_max_budget_usd", true
+		if r.Finish != transcript.FinishToolUse && v.answer != "" { // the last answer has passed the bound
+			w.Result = &v.answer
+		}
 	default:
 		w.Subtype, w.IsError = "error_during_execution", true
 	}

@@ -134,6 +134,8 @@ type wireResult struct {
 	TerminalReason    string                    `json:"terminal_reason,omitempty"`
 	SessionID         string                    `json:"session_id"`
 	TotalCostUSD      float64                   `json:"total_cost_usd"`
+	RunCostUSD        float64                   `json:"run_cost_usd,omitempty"`
+	BudgetUSD         float64                   `json:"budget_usd,omitempty"`
 	Usage             wireUsage                 `json:"usage"`
 	ModelUsage        map[string]wireModelUsage `json:"modelUsage"`
 	PermissionDenials []wireDenial              `json:"permission_denials"`

@@ -61,6 +61,9 @@ func whyEnded(r agent.Result) string {
 	case agent.ReasonMaxTurns:
 		return "the limit of model calls was reached (--max-turns)"
 	case agent.ReasonBudget:
+		if r.BudgetUSD > 0 {
+			return fmt.Sprintf("the budget was reached: the run has cost %s of %s (--max-budget-usd)", dollars(r.RunCostUSD), dollars(r.BudgetUSD))
+		}
 		return "the budget was reached (--max-budget-usd)"
 	case agent.ReasonInterrupted:
 		return "interrupted; what was done is saved"

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"math"
 	"os"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -95,6 +96,9 @@ func (c *agentFlags) ownIn(p *Program, m *spaceParts) (err error) {
 		Cwd: workspace.WorkFolder, Tools: c.OnlyTools, Mode: c.PermissionMode, Allow: c.AllowedTools, Deny: c.DisallowedTools,
 		AskTimeout: c.AskTimeout, NoHooks: c.NoHooks, MaxTokens: c.MaxTokens, Effort: c.Effort,
 		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD,
+	}
+	if math.IsInf(spec.MaxBudgetUSD, 1) {
+		spec.MaxBudgetUSD = -1 // what JSON can say: no bound
 	}
 	if spec.System, spec.AppendSystem, err = c.prompts(p); err != nil {
 		return err

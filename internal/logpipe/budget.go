@@ -19,6 +19,8 @@ type Budget struct {
 	// USD is what they may cost; 0 is no bound. No call begins once it is spent, and one
 	// is made at a time. A call that is broken off costs what its bytes amount to.
 	USD float64
+	// Spent is what the run has cost before the process.
+	Spent float64
 	// MaxTokens and Effort are those of every request, as in [model.Request].
 	MaxTokens int
 	Effort    string
@@ -88,19 +90,25 @@ func (m *meter) end() {
 func (m *meter) left() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	total := m.guessed
-	for _, u := range m.spent {
-		total += u.CostUSD
-	}
+	total := m.total()
 	switch b := m.budget; {
 	case b.USD > 0 && total >= b.USD:
-		return overBudget("the turn's budget of $%g is spent: $%.4f", b.USD, total)
+		return overBudget("the run's budget of $%g is spent: $%.4f", b.USD, total)
 	case b.Calls > 0 && m.answered >= summaries*b.Calls:
 		return overBudget("the turn's model calls are made: %d, for a bound of %d", m.answered, b.Calls)
 	case b.Calls > 0 && m.broken >= breaks*b.Calls+sparedBreaks:
 		return overBudget("%d model calls of the turn were broken off", m.broken)
 	}
 	return nil
+}
+
+// total is what the run has cost. The caller holds mu.
+func (m *meter) total() float64 {
+	total := m.guessed + m.budget.Spent
+	for _, u := range m.spent {
+		total += u.CostUSD
+	}
+	return total
 }
 
 // answer counts a call that came to its end.
@@ -131,6 +139,13 @@ func (m *meter) broke(info model.Info, sent, got int) {
 
 func guess(info model.Info, sent, got int) float64 {
 	return info.Price.Cost(transcript.Usage{Input: int64(sent / bytesPerToken), Output: int64(got / bytesPerToken)})
+}
+
+// SpentUSD is what the run has cost, with what calls without a bill are taken to cost.
+func (s *Server) SpentUSD() float64 {
+	s.meter.mu.Lock()
+	defer s.meter.mu.Unlock()
+	return s.meter.total()
 }
 
 // Spent is what the models were asked so far and what it cost, by model, whatever the

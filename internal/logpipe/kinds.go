@@ -27,6 +27,8 @@ func (b *bounds) mayWrite(ctx context.Context, id string, r *session.Record) err
 		return readable[session.TurnOpened](r)
 	case session.KindTurnClosed:
 		return readable[session.TurnClosed](r)
+	case session.KindModelCalled:
+		return readable[session.ModelCalled](r)
 	case session.KindToolStarted:
 		return readable[session.ToolStarted](r)
 	case session.KindToolFinished:

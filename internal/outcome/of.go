@@ -38,6 +38,7 @@ var of = []struct {
 	{session.ErrUnsupported, Usage},
 	{agent.ErrApprovalPending, Approval},
 	{agent.ErrNothingToDo, Usage},
+	{agent.ErrNoPrice, Usage},
 	{approval.ErrLeave, Approval},
 	{approval.ErrAnswered, Approval},
 	{approval.ErrExpired, Approval},
