@@ -319,6 +319,15 @@ func (a *Agent) Interrupt() {
 	}
 }
 
+// fenced ends what runs: the session was taken over, and nothing can be recorded.
+func (a *Agent) fenced(cause error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.interrupt != nil {
+		a.interrupt(cause)
+	}
+}
+
 // interruptible returns a context that Interrupt ends, until done is called.
 // Inside a run, which is interruptible as a whole, it changes nothing.
 func (a *Agent) interruptible(ctx context.Context) (_ context.Context, done func()) {

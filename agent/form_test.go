@@ -187,13 +187,13 @@ func TestAFilledInFormDoesNotOutliveItsProcess(t *testing.T) {
 	o := guarded(t, s, registry(t, tools), "allow mcp__asker__book")
 	person := &gives{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"content":{"seat":"1A"}}`)}}
 	o.Ask = person.ask
-	killed := make(chan struct{})
+	gone := make(chan struct{})
 	go func() {
-		defer close(killed)
+		defer close(gone)
 		_, _ = newAgent(t, play(t, booking(), step{text: "ok"}), o).Prompt(context.Background(), "go")
 	}()
 	<-filled
-	o.Session.Takeover = true
+	killed(t, s, o.Session.SessionID)
 	o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
 		t.Error("it is asked again")
 		return approval.Answer{Decision: approval.Deny}, nil
@@ -211,5 +211,5 @@ func TestAFilledInFormDoesNotOutliveItsProcess(t *testing.T) {
 		t.Errorf("told %q", got)
 	}
 	close(end)
-	<-killed
+	<-gone
 }

@@ -11,12 +11,14 @@ import (
 // job is a call while it runs: in the foreground, where its turn waits for it, or
 // detached, in the background.
 type job struct {
-	c      *call // the loop's, until the job is detached
-	ctx    context.Context
-	stop   context.CancelCauseFunc
-	out    tail
-	done   chan struct{} // closed when it has ended
-	placed chan struct{} // closed when it is on disk that it goes on in the background
+	c    *call // the loop's, until the job is detached
+	ctx  context.Context
+	stop context.CancelCauseFunc
+	out  tail
+	done chan struct{} // closed when it has ended
+	// release tells the session's log that nothing of it goes on any more.
+	release func()
+	placed  chan struct{} // closed when it is on disk that it goes on in the background
 
 	mu       sync.Mutex // guards what follows
 	free     *sync.Cond // of mu: asking or ended has changed
@@ -27,8 +29,13 @@ type job struct {
 	took     time.Duration
 }
 
-func newJob(ctx context.Context, c *call) *job {
-	j := &job{c: c, done: make(chan struct{}), placed: make(chan struct{})}
+// newJob makes a job of a call. It ends with the session's lease: whoever has the session
+// after that may begin at once.
+func (l *loop) newJob(ctx context.Context, c *call) *job {
+	j := &job{c: c, done: make(chan struct{}), placed: make(chan struct{}), release: func() {}}
+	if l.log != nil {
+		ctx, j.release = l.log.WhileHeld(ctx)
+	}
 	j.free = sync.NewCond(&j.mu)
 	j.ctx, j.stop = context.WithCancelCause(ctx)
 	return j
@@ -37,6 +44,7 @@ func newJob(ctx context.Context, c *call) *job {
 // end takes what the call came to.
 func (j *job) end(r tool.Result, took time.Duration) {
 	j.stop(nil)
+	j.release()
 	j.mu.Lock()
 	j.result, j.took, j.ended = r, took, true
 	j.free.Broadcast()

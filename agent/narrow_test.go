@@ -91,6 +91,7 @@ func TestASkillsListOutlivesAKillInItsTurn(t *testing.T) {
 			func(o *agent.Options) { o.Tools = registry(t, sk.tool(), read) })
 		go func() { _, _ = a.Prompt(context.Background(), "go") }()
 		<-reached
+		killed(t, s, a.SessionID())
 		m := play(t, step{uses: []transcript.ToolUse{use("3", "Write", "{}")}}, step{text: "done"}, step{uses: []transcript.ToolUse{use("4", "Write", "{}")}}, step{text: "done"})
 		b := limited(s, sk, m, t, func(o *agent.Options) { o.Session.Takeover = true })
 		var input []transcript.Part

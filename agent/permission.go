@@ -131,6 +131,9 @@ func (a *Agent) opened(ctx context.Context, l *loop) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.loop, a.log, a.id, a.snapshot = l, l.log, l.opened.ID, l.snapshotOf
+	if l.log != nil {
+		l.log.OnFenced(a.fenced)
+	}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/session"
@@ -147,7 +148,8 @@ func TestATakeoverTakesSubagentsAlong(t *testing.T) {
 		ran = true
 		return tool.Text("boom"), nil
 	}}
-	first.Sessions, first.Tools = session.New(store, nil), registry(t, danger)
+	// The one that is left behind cannot end while the other takes over: its lease runs out.
+	first.Sessions, first.Tools = session.New(store, &session.Options{TTL: 2 * time.Second}), registry(t, danger)
 	second.Sessions, second.Session.Takeover = session.New(store, nil), true
 	var taken string
 	takes := func(context.Context) {

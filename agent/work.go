@@ -29,7 +29,7 @@ func (l *loop) startWork(ctx context.Context, calls []*call) *work {
 	w := &work{over: make(chan struct{}), wishes: make(chan *wish)}
 	var wg sync.WaitGroup
 	for _, c := range calls {
-		j := newJob(context.WithoutCancel(ctx), c)
+		j := l.newJob(context.WithoutCancel(ctx), c)
 		w.jobs = append(w.jobs, j)
 		go l.runCall(w, j)
 		wg.Go(func() { l.a.opt.Background.watch(l.a, j) })

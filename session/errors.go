@@ -12,6 +12,7 @@ var (
 	ErrExists      = errors.New("session exists already")
 	ErrConflict    = errors.New("the log has moved on")             // somebody appended first
 	ErrFenced      = errors.New("the session was taken over")       // the lease's epoch has passed
+	ErrLeaseLost   = errors.New("the lease could not be renewed")   // what was under way was ended; nobody else need have it
 	ErrBusy        = errors.New("the session is open elsewhere")    // see BusyError
 	ErrCorrupt     = errors.New("the log is damaged")               // names session and seq
 	ErrNewer       = errors.New("written by a newer version")       // format or kind unknown here

@@ -5,13 +5,73 @@ import (
 	"time"
 )
 
-// Lease is the right to write one session. Epoch grows with every new holder
-// and is what stores compare; the times only tell when somebody may take over.
+// Lease is the right to write one session, and to have effects for it. Epoch grows with
+// every new holder and is what stores compare. A holder ends what it has under way before
+// TTL is over since it took or last renewed the lease, by its own steady clock; whoever
+// wants to take over goes by what the store itself knows ([Lease].Left). The times are for
+// people: no clock of another machine decides anything.
 type Lease struct {
-	Epoch   int64     `json:"epoch"`
-	Holder  Holder    `json:"holder"`
-	Since   time.Time `json:"since"`
-	Expires time.Time `json:"expires"`
+	Epoch   int64         `json:"epoch"`
+	Holder  Holder        `json:"holder"`
+	Since   time.Time     `json:"since"`
+	Expires time.Time     `json:"expires"`       // by the holder's clock; another value after each renewal
+	TTL     time.Duration `json:"ttl,omitempty"` // 0: written by a version that went by Expires
+
+	// Former is whom the lease was taken from, until that one has given it back: see
+	// [Leaser].Release.
+	Former *Former `json:"former,omitempty"`
+
+	// Renewed is when the store stored it, in milliseconds of the store's own clock; 0 in
+	// stores without one. Only stores write and read it.
+	Renewed int64 `json:"renewed,omitempty"`
+
+	// Left is how much longer the holder may have something under way, as far as the store
+	// knows: by its own clock, or by a lock of the operating system. 0 or less: no longer.
+	// Stores set it in leases that they hand out, and do not keep it; nil when they cannot tell.
+	Left *time.Duration `json:"left,omitempty"`
+}
+
+// Former is the holder that a lease was taken from.
+type Former struct {
+	Epoch  int64  `json:"epoch"`
+	Holder Holder `json:"holder"`
+}
+
+// From returns l as taken from another: with who that was.
+func (l Lease) From(held Lease) Lease {
+	l.Former = &Former{Epoch: held.Epoch, Holder: held.Holder}
+	return l
+}
+
+// Kept is l as stores keep it.
+func (l Lease) Kept() Lease {
+	l.Left = nil
+	return l
+}
+
+// Remains is l with what the store knows of how long it still holds: by the time now of its
+// clock, in milliseconds.
+func (l Lease) Remains(now int64) Lease {
+	l.Left = nil
+	if l.TTL > 0 && l.Renewed > 0 && now > 0 {
+		left := l.TTL - time.Duration(now-l.Renewed)*time.Millisecond
+		l.Left = &left
+	}
+	return l
+}
+
+// Lives is l as a store hands it out that knows whether the holder has its lock: nil when
+// it does not know.
+func (l Lease) Lives(locked, known bool) Lease {
+	l.Left = nil
+	if l.TTL > 0 && known {
+		left := time.Duration(0)
+		if locked {
+			left = l.TTL
+		}
+		l.Left = &left
+	}
+	return l
 }
 
 // BusyError says who holds a session. It wraps [ErrBusy].

@@ -1,10 +1,13 @@
 package session_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,18 +83,257 @@ func TestRenewalKeepsTheLeaseAndNoticesItsLoss(t *testing.T) {
 }
 
 func TestExpiredLeaseIsTaken(t *testing.T) {
-	store := memory.New()
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	far := session.Holder{ID: "far", Host: "elsewhere", PID: 7}
-	if _, err := store.Acquire(t.Context(), "s", session.Lease{Holder: far, Since: now, Expires: now.Add(time.Minute)}, nil); err != nil {
-		t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		far := session.Holder{ID: "far", Host: "elsewhere", PID: 7}
+		if _, err := store.Acquire(t.Context(), "s", session.Lease{Holder: far, TTL: time.Minute}, nil); err != nil {
+			t.Fatal(err)
+		}
+		s := session.New(store, nil)
+		time.Sleep(time.Minute - 1)
+		_, err := s.Create(t.Context(), session.Opened{SessionID: "s"})
+		wantErr(t, err, session.ErrBusy)
+		time.Sleep(1)
+		must(s.Create(t.Context(), session.Opened{SessionID: "s"}))(t).Close()
+	})
+}
+
+// A clock that is ahead takes nothing over, and one that is behind gives nothing away.
+func TestNobodysClockTakesASessionOver(t *testing.T) {
+	for name, skew := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
+		for _, blind := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", blind: ", blind), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var store session.Store = memory.New()
+					if blind {
+						store = clockless{store.(*memory.Store)}
+					}
+					a := session.New(store, &session.Options{Holder: session.Holder{ID: "a", Host: "ma", PID: 1}})
+					b := session.New(store, &session.Options{
+						Holder: session.Holder{ID: "b", Host: "mb", PID: 1}, Clock: func() time.Time { return time.Now().Add(skew) },
+					})
+					l := must(a.Create(t.Context(), session.Opened{SessionID: "s"}))(t)
+					for range 3 {
+						_, err := b.Open(t.Context(), "s", nil)
+						wantErr(t, err, session.ErrBusy)
+						time.Sleep(20 * time.Second)
+					}
+					if _, err := l.Append(t.Context(), userDraft("a", "a")); err != nil {
+						t.Errorf("the living holder: %v", err)
+					}
+					if err := l.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
 	}
-	s := session.New(store, &session.Options{Clock: func() time.Time { return now }})
-	_, err := s.Create(t.Context(), session.Opened{SessionID: "s"})
-	wantErr(t, err, session.ErrBusy)
-	now = now.Add(time.Minute)
-	l := must(s.Create(t.Context(), session.Opened{SessionID: "s"}))(t)
-	l.Close()
+}
+
+// clockless is a store that knows nothing of how long a lease still holds, as a bucket is.
+type clockless struct{ *memory.Store }
+
+func (c clockless) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
+	got, err := c.Store.Acquire(ctx, id, l, func(held session.Lease) bool { return steal(held.Kept()) })
+	if busy, ok := errors.AsType[*session.BusyError](err); ok {
+		busy.Lease.Left = nil
+	}
+	return got, err
+}
+
+func (c clockless) Held(ctx context.Context, id string) (*session.Lease, error) {
+	l, err := c.Store.Held(ctx, id)
+	if l != nil {
+		l.Left = nil
+	}
+	return l, err
+}
+
+// Where the store has no clock, whoever wants a session looks for the whole time of the
+// lease whether its holder renews it.
+func TestADeadHolderIsFoundOutWithoutAClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := clockless{memory.New()}
+		far := session.Lease{Holder: session.Holder{ID: "far"}, TTL: time.Minute, Expires: time.Now().Add(-time.Hour)}
+		if _, err := store.Acquire(t.Context(), "s", far, nil); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		l := must(session.New(store, nil).Create(t.Context(), session.Opened{SessionID: "s"}))(t)
+		if took := time.Since(began); took < time.Minute || took > 70*time.Second {
+			t.Errorf("taken after %v", took)
+		}
+		l.Close()
+		if _, err := store.Acquire(t.Context(), "t", far, nil); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
+		defer stop()
+		_, err := session.New(store, nil).Create(ctx, session.Opened{SessionID: "t"})
+		wantErr(t, err, session.ErrBusy) // whoever has no time for that is told who has it
+	})
+}
+
+// deafLeases is a store that cannot be reached for renewals while it is away.
+type deafLeases struct {
+	*memory.Store
+	away, hangs atomic.Bool
+}
+
+func (d *deafLeases) Renew(ctx context.Context, id string, l session.Lease) error {
+	if d.hangs.Load() {
+		<-ctx.Done()
+	}
+	if d.away.Load() || d.hangs.Load() {
+		return errLost
+	}
+	return d.Store.Renew(ctx, id, l)
+}
+
+// Whoever cannot renew the lease ends what goes on before anybody else may have the
+// session, also when the store hangs; once it is renewed, something new may begin.
+func TestWhatGoesOnEndsBeforeTheLeaseDoes(t *testing.T) {
+	for name, set := range map[string]func(*deafLeases, bool){
+		"away":  func(d *deafLeases, is bool) { d.away.Store(is) },
+		"hangs": func(d *deafLeases, is bool) { d.hangs.Store(is) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &deafLeases{Store: memory.New()}
+				s := session.New(store, nil)
+				l := newSession(t, s, "s")
+				defer l.Close()
+				fenced := make(chan error, 1)
+				l.OnFenced(func(err error) { fenced <- err })
+				ctx, done := l.WhileHeld(t.Context())
+				time.Sleep(10 * time.Minute)
+				if ctx.Err() != nil {
+					t.Fatalf("ended while the lease was renewed: %v", context.Cause(ctx))
+				}
+				set(store, true)
+				<-ctx.Done()
+				wantErr(t, context.Cause(ctx), session.ErrLeaseLost)
+				if held := must(s.Held(t.Context(), "s"))(t); held == nil || *held.Left < 5*time.Second {
+					t.Errorf("it ended when the lease had: %+v", held)
+				}
+				late, lateDone := l.WhileHeld(t.Context())
+				synctest.Wait()
+				if late.Err() == nil {
+					t.Error("something begins without the lease")
+				}
+				lateDone()
+				done()
+				time.Sleep(5 * time.Minute)
+				set(store, false)
+				time.Sleep(15 * time.Second)
+				ctx, done = l.WhileHeld(t.Context())
+				time.Sleep(10 * time.Minute)
+				if ctx.Err() != nil {
+					t.Errorf("ended after the store was back: %v", context.Cause(ctx))
+				}
+				done()
+				if _, err := l.Append(t.Context(), userDraft("a", "a")); err != nil {
+					t.Error(err)
+				}
+				select {
+				case err := <-fenced:
+					t.Errorf("nobody has taken it over: %v", err)
+				default:
+				}
+			})
+		})
+	}
+}
+
+// Whoever takes a session over in which a tool runs waits for the tool's end: until the
+// former holder says so, and no longer than that one's lease. It is told nothing before.
+func TestTakeoverWaitsForWhatGoesOn(t *testing.T) {
+	running := func(t *testing.T, s *session.Sessions) *session.Log {
+		l := newSession(t, s, "s", "a")
+		started := must(session.NewDraft(session.KindToolStarted, session.ToolStarted{Use: "c1", Tool: "Bash"}))(t)
+		must(l.Append(t.Context(), started))(t)
+		return l
+	}
+	for name, c := range map[string]struct {
+		work        time.Duration // how long it takes to end; 0: nothing goes on
+		away        bool          // the former holder cannot be reached, and its lease runs out
+		least, most time.Duration
+	}{
+		"it is idle":           {0, false, 0, 11 * time.Second},
+		"it ends its tool":     {3 * time.Second, false, 3 * time.Second, 6 * time.Second},
+		"it does not answer":   {time.Hour, true, 15 * time.Second, 31 * time.Second},
+		"its tool is stubborn": {time.Hour, false, 15 * time.Second, 31 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &deafLeases{Store: memory.New()}
+				s := session.New(store, nil)
+				l := running(t, s)
+				defer l.Close()
+				ended := make(chan time.Time, 1)
+				if c.work > 0 {
+					ctx, done := l.WhileHeld(t.Context())
+					go func() {
+						<-ctx.Done()
+						ended <- time.Now()
+						time.Sleep(c.work)
+						done()
+					}()
+				}
+				time.Sleep(15 * time.Second)
+				other := session.New(store.Store, nil)
+				if c.away {
+					store.away.Store(true)
+				}
+				began := time.Now()
+				r := must(other.Restore(t.Context(), session.RestoreOptions{SessionID: "s", Takeover: true}))(t)
+				if took := time.Since(began); took < c.least || took > c.most {
+					t.Errorf("taken over after %v", took)
+				}
+				if c.work > 0 {
+					select {
+					case at := <-ended:
+						if at.Sub(began) > 25*time.Second {
+							t.Errorf("the tool was told after %v", at.Sub(began))
+						}
+					default:
+						t.Error("the tool was never told")
+					}
+				}
+				_, err := l.Append(t.Context(), userDraft("late", "late"))
+				wantErr(t, err, session.ErrFenced)
+				time.Sleep(10 * time.Minute) // it keeps what it has
+				if _, err := r.Log.Append(t.Context(), userDraft("b", "b")); err != nil {
+					t.Error(err)
+				}
+				if err := r.Log.Close(); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(2 * time.Hour)
+			})
+		})
+	}
+}
+
+// Whoever gives up the waiting leaves the lease to run out: nobody else comes in meanwhile.
+func TestTakeoverThatIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		l := newSession(t, session.New(store, nil), "s", "a")
+		started := must(session.NewDraft(session.KindToolStarted, session.ToolStarted{Use: "c1", Tool: "Bash"}))(t)
+		must(l.Append(t.Context(), started))(t)
+		ctx, done := l.WhileHeld(t.Context())
+		other := session.New(store, &session.Options{Holder: session.Holder{ID: "other"}})
+		brief, stop := context.WithTimeout(t.Context(), 2*time.Second)
+		defer stop()
+		_, err := other.Restore(brief, session.RestoreOptions{SessionID: "s", Takeover: true})
+		wantErr(t, err, context.DeadlineExceeded)
+		<-ctx.Done()
+		_, err = session.New(store, &session.Options{Holder: session.Holder{ID: "third"}}).Open(t.Context(), "s", nil)
+		wantErr(t, err, session.ErrBusy)
+		done()
+		l.Close()
+	})
 }
 
 func TestHolderGone(t *testing.T) {
@@ -162,11 +404,9 @@ func TestOwnLeaseIsNotStolen(t *testing.T) {
 }
 
 func TestHeld(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	clock := func() time.Time { return now }
 	store := memory.New()
-	mine := session.New(store, &session.Options{Clock: clock, TTL: time.Minute, Holder: session.Holder{ID: "mine", PID: 7}})
-	other := session.New(store, &session.Options{Clock: clock})
+	mine := session.New(store, &session.Options{TTL: time.Minute, Holder: session.Holder{ID: "mine", PID: 7}})
+	other := session.New(store, nil)
 	held := func() *session.Lease {
 		t.Helper()
 		l, err := other.Held(t.Context(), "s")
@@ -185,11 +425,6 @@ func TestHeld(t *testing.T) {
 	if l := held(); l == nil || l.Holder.PID != 7 || l.Epoch != log.Lease().Epoch {
 		t.Errorf("mine: %+v", l)
 	}
-	now = now.Add(time.Minute)
-	if l := held(); l != nil {
-		t.Errorf("it has expired: %+v", l)
-	}
-	now = now.Add(-time.Minute)
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -227,42 +462,43 @@ func TestHeldByWhoIsGone(t *testing.T) {
 func TestWhatASessionHasBegunIsTakenOverWithIt(t *testing.T) {
 	for name, takeover := range map[string]bool{"taken over": true, "expired": false} {
 		t.Run(name, func(t *testing.T) {
-			store := memory.New()
-			s := session.New(store, &session.Options{TTL: time.Minute})
-			begin := func(o session.Opened) *session.Log {
-				l := must(s.Create(t.Context(), o))(t)
-				t.Cleanup(func() { l.Close() })
-				return l
-			}
-			begin(session.Opened{SessionID: "lead"})
-			other := begin(session.Opened{SessionID: "other"})
-			child := begin(session.Opened{SessionID: "child", Owner: "lead", Caller: "lead", Use: "c1"})
-			done := begin(session.Opened{SessionID: "done", Owner: "lead", Caller: "lead", Use: "c2"})
-			cousin := begin(session.Opened{SessionID: "cousin", Owner: "lead", Caller: "other", Use: "c1"})
-			if err := done.Close(); err != nil {
-				t.Fatal(err)
-			}
-			later := time.Now().Add(time.Hour)
-			clock := func() time.Time { return later }
-			if takeover {
-				clock = time.Now
-			}
-			again := session.New(store, &session.Options{Clock: clock})
-			r := must(again.Restore(t.Context(), session.RestoreOptions{SessionID: "lead", Takeover: takeover}))(t)
-			_, err := child.Append(t.Context(), userDraft("late", "late"))
-			wantErr(t, err, session.ErrFenced)
-			for _, l := range []*session.Log{other, cousin} {
-				if _, err := l.Append(t.Context(), userDraft("more", "more")); err != nil {
-					t.Errorf("%s: %v", l.ID(), err)
+			synctest.Test(t, func(t *testing.T) {
+				store := &deafLeases{Store: memory.New()}
+				s := session.New(store, &session.Options{TTL: time.Minute})
+				begin := func(o session.Opened) *session.Log {
+					l := must(s.Create(t.Context(), o))(t)
+					t.Cleanup(func() { l.Close() })
+					return l
 				}
-			}
-			if len(r.Notices) != 1 || !strings.Contains(r.Notices[0], "child") {
-				t.Errorf("told %q", r.Notices)
-			}
-			must(again.Open(t.Context(), "child", nil))(t).Close()
-			if err := r.Log.Close(); err != nil {
-				t.Error(err)
-			}
+				begin(session.Opened{SessionID: "lead"})
+				other := begin(session.Opened{SessionID: "other"})
+				child := begin(session.Opened{SessionID: "child", Owner: "lead", Caller: "lead", Use: "c1"})
+				done := begin(session.Opened{SessionID: "done", Owner: "lead", Caller: "lead", Use: "c2"})
+				cousin := begin(session.Opened{SessionID: "cousin", Owner: "lead", Caller: "other", Use: "c1"})
+				if err := done.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if !takeover {
+					store.away.Store(true)
+					time.Sleep(time.Minute)
+				}
+				again := session.New(store.Store, nil)
+				r := must(again.Restore(t.Context(), session.RestoreOptions{SessionID: "lead", Takeover: takeover}))(t)
+				_, err := child.Append(t.Context(), userDraft("late", "late"))
+				wantErr(t, err, session.ErrFenced)
+				for _, l := range []*session.Log{other, cousin} {
+					if _, err := l.Append(t.Context(), userDraft("more", "more")); err != nil {
+						t.Errorf("%s: %v", l.ID(), err)
+					}
+				}
+				if len(r.Notices) != 1 || !strings.Contains(r.Notices[0], "child") {
+					t.Errorf("told %q", r.Notices)
+				}
+				must(again.Open(t.Context(), "child", nil))(t).Close()
+				if err := r.Log.Close(); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -25,17 +24,6 @@ type Log struct {
 
 	view sync.RWMutex // guards meta, so that reading it does not wait for an append
 	meta Meta
-}
-
-// renewal is the lease of a log and who keeps it alive.
-type renewal struct {
-	leaser Leaser // nil when the store has no leases
-	lease  Lease
-	fenced atomic.Bool
-	// displaced: whoever had the lease before may still run.
-	displaced bool
-	cancel    context.CancelFunc
-	done      chan struct{}
 }
 
 func (s *Sessions) newLog(id string) *Log {
@@ -83,7 +71,11 @@ func (l *Log) Recovery() *Recovery { return l.recovery }
 func (l *Log) Sessions() *Sessions { return l.s }
 
 // Lease is the lease that the log was opened with; zero when the store has none.
-func (l *Log) Lease() Lease { return l.lease }
+func (l *Log) Lease() Lease {
+	l.lost.Lock()
+	defer l.lost.Unlock()
+	return l.lease
+}
 
 // Append adds the drafts as one batch after whatever is last, and returns them
 // as records once they are durable. Shared records that others appended in the
@@ -229,7 +221,7 @@ func (l *Log) write(ctx context.Context, recs []Record) error {
 	b := Batch{Expect: recs[0].Seq - 1, Epoch: l.lease.Epoch, Records: recs, Delta: delta}
 	if err := l.s.store.Append(ctx, l.id, b); err != nil {
 		if errors.Is(err, ErrFenced) {
-			l.fenced.Store(true)
+			l.fence()
 		}
 		if certain(err) {
 			return err
@@ -322,7 +314,7 @@ func (l *Log) passed(seq int64) error {
 	if l.leaser == nil {
 		return &Error{Op: "take in", Session: l.id, Seq: seq, Err: ErrConflict}
 	}
-	l.fenced.Store(true)
+	l.fence()
 	return &Error{Op: "take in", Session: l.id, Seq: seq, Err: ErrFenced, Hint: "holdfast run --resume " + l.id}
 }
 
@@ -396,7 +388,11 @@ func (l *Log) release() error {
 	if l.leaser == nil {
 		return nil
 	}
+	l.lapse.Stop()
+	if l.unsafe {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
-	return l.leaser.Release(ctx, l.id, l.lease)
+	return l.leaser.Release(ctx, l.id, l.Lease())
 }

@@ -3,8 +3,36 @@ package session
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 )
+
+// renewal is the lease of a log and who keeps it alive.
+//
+//	acquired ─► renewed, renewed, … ─► Close: given back
+//	     └► nothing renewed for most of the TTL ─► lapsed: work ends ─► renewed after all: work may begin
+//	     └► taken over ─► fenced: work ends, for good ─► given back, which tells whoever has it now
+type renewal struct {
+	leaser Leaser // nil when the store has no leases
+	lease  Lease
+	fenced atomic.Bool
+	// displaced: whoever had the lease before may still run.
+	displaced bool
+	former    time.Time // until then it may have something under way
+	unsafe    bool      // nobody has waited for that: the lease is left to run out
+	cancel    context.CancelFunc
+	done      chan struct{}
+
+	lost    sync.Mutex      // guards what follows
+	held    context.Context // ends when the lease is over
+	end     context.CancelCauseFunc
+	lapse   *time.Timer
+	taken   context.Context // ends when it was taken over
+	take    context.CancelCauseFunc
+	work    int           // how much goes on while it is held
+	changed chan struct{} // work has begun or ended
+}
 
 // acquire takes the session's lease when the store has leases.
 func (l *Log) acquire(ctx context.Context, takeover bool) error {
@@ -12,23 +40,87 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 	if !ok {
 		return nil
 	}
-	now := l.s.opt.Clock().UTC()
 	me := l.s.opt.Holder
-	want := Lease{Holder: me, Since: now, Expires: now.Add(l.s.opt.TTL)}
-	lease, err := leaser.Acquire(ctx, l.id, want, func(held Lease) bool {
-		gone := held.Holder.ID != me.ID && held.Holder.Gone(me)
-		may := takeover || gone || !now.Before(held.Expires)
-		l.displaced = may && !gone
-		return may
-	})
-	if errors.Is(err, ErrUnsupported) {
-		return nil
+	for first := (*BusyError)(nil); ; {
+		asked := time.Now()
+		now := l.s.opt.Clock().UTC()
+		want := Lease{Holder: me, Since: now, Expires: now.Add(l.s.opt.TTL), TTL: l.s.opt.TTL}
+		lease, err := leaser.Acquire(ctx, l.id, want, func(held Lease) bool {
+			gone := held.Holder.ID != me.ID && held.Holder.Gone(me)
+			over := l.s.over(l.id, held)
+			l.displaced, l.former = !gone, time.Time{}
+			if !gone && !over || held.Former != nil {
+				l.former = time.Now().Add(remaining(held))
+			}
+			return takeover || gone || over
+		})
+		switch busy, held := errors.AsType[*BusyError](err); {
+		case errors.Is(err, ErrUnsupported):
+			return nil
+		case held && l.mayEnd(first, busy):
+			first = busy
+			if !rest(ctx, min(time.Second, l.s.opt.TTL/10)) {
+				return busy
+			}
+		case err != nil:
+			return err
+		default:
+			l.leaser, l.lease = leaser, lease
+			if l.former.IsZero() {
+				l.lease.Former = nil
+			}
+			l.begin(asked)
+			return nil
+		}
 	}
-	if err != nil {
-		return err
+}
+
+// mayEnd reports whether a session that is held is worth waiting for: the store cannot tell
+// whether its holder lives, whose own clock says that it has ended, and nobody has renewed
+// the lease since we began to look. A holder that does not renew it for the whole TTL while
+// we look has ended.
+func (l *Log) mayEnd(first, busy *BusyError) bool {
+	h := busy.Lease
+	return h.Left == nil && !l.s.opt.Clock().Before(h.Expires) &&
+		(first == nil || first.Lease.Epoch == h.Epoch && first.Lease.Expires.Equal(h.Expires))
+}
+
+// remaining is how much longer the holder of a lease may have something under way.
+func remaining(held Lease) time.Duration {
+	switch {
+	case held.Left != nil && held.Former == nil:
+		return *held.Left
+	case held.TTL > 0:
+		return held.TTL
 	}
-	l.leaser, l.lease = leaser, lease
-	return nil
+	return defaultTTL
+}
+
+// over reports whether a lease has ended, as far as can be told. Where the store cannot,
+// it is who looks: a lease that stayed as it is for all of its time, on our own steady
+// clock, is not renewed by anybody.
+func (s *Sessions) over(id string, held Lease) bool {
+	if held.Left != nil {
+		return *held.Left <= 0
+	}
+	s.seen.Lock()
+	defer s.seen.Unlock()
+	was, ok := s.leases[id]
+	if !ok || was.epoch != held.Epoch || !was.expires.Equal(held.Expires) {
+		if s.leases == nil {
+			s.leases = map[string]sighting{}
+		}
+		s.leases[id] = sighting{held.Epoch, held.Expires, time.Now()}
+		return false
+	}
+	return time.Since(was.at) >= remaining(held)
+}
+
+// sighting is a lease as it was seen first.
+type sighting struct {
+	epoch   int64
+	expires time.Time
+	at      time.Time // by our own clock
 }
 
 // Held says who holds a session, or nil when nobody does: also when whoever had it
@@ -39,7 +131,7 @@ func (s *Sessions) Held(ctx context.Context, id string) (*Lease, error) {
 		return nil, err
 	}
 	held, err := s.holds(ctx, id)
-	if held == nil || err != nil || !s.opt.Clock().Before(held.Expires) {
+	if held == nil || err != nil || s.over(id, *held) {
 		return nil, err
 	}
 	return held, nil
@@ -69,6 +161,93 @@ func (s *Sessions) holds(ctx context.Context, id string) (*Lease, error) {
 	return held, nil
 }
 
+// begin counts the time of a lease that was asked for at a moment of our own clock.
+func (l *Log) begin(asked time.Time) {
+	l.changed = make(chan struct{}, 1)
+	l.taken, l.take = context.WithCancelCause(context.Background())
+	l.held, l.end = context.WithCancelCause(l.taken)
+	l.lapse = time.AfterFunc(time.Until(l.lapses(asked)), l.lapsed)
+}
+
+// lapses is when what goes on under a lease that was renewed at a moment ends: early enough
+// that it has ended when the lease does.
+func (l *Log) lapses(renewed time.Time) time.Time {
+	return renewed.Add(l.s.opt.TTL - l.s.opt.TTL/4)
+}
+
+// lapsed ends what goes on: nobody could renew the lease.
+func (l *Log) lapsed() {
+	l.lost.Lock()
+	defer l.lost.Unlock()
+	l.end(&Error{Op: "renew", Session: l.id, Err: ErrLeaseLost, Hint: "see that the store answers; the session goes on by itself once it does"})
+}
+
+// renewed counts the time of the lease anew. What ended with it stays ended.
+func (l *Log) renewed(asked time.Time) {
+	l.lost.Lock()
+	defer l.lost.Unlock()
+	if l.held.Err() != nil && l.taken.Err() == nil {
+		l.held, l.end = context.WithCancelCause(l.taken)
+	}
+	l.lapse.Reset(time.Until(l.lapses(asked)))
+}
+
+// fence ends everything: the session was taken over.
+func (l *Log) fence() {
+	l.fenced.Store(true)
+	if l.leaser != nil {
+		l.take(&Error{Op: "renew", Session: l.id, Err: ErrFenced, Hint: "holdfast run --resume " + l.id})
+	}
+}
+
+// WhileHeld returns a context for what may go on only while the log has its lease: a tool
+// that runs, above all. It ends with ctx, and with an error that wraps [ErrFenced] or
+// [ErrLeaseLost] before anybody else may have the session. What goes on has ended when done
+// is called; whoever takes the session over waits for that.
+func (l *Log) WhileHeld(ctx context.Context) (_ context.Context, done func()) {
+	if l.leaser == nil {
+		return ctx, func() {}
+	}
+	l.lost.Lock()
+	defer l.lost.Unlock()
+	held := l.held
+	l.work++
+	l.tellWork()
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(held, func() { cancel(context.Cause(held)) })
+	return ctx, sync.OnceFunc(func() {
+		stop()
+		cancel(nil)
+		l.lost.Lock()
+		defer l.lost.Unlock()
+		l.work--
+		l.tellWork()
+	})
+}
+
+// OnFenced calls f on a goroutine of its own when the session is taken over, with an error
+// that wraps [ErrFenced]. stop takes that back.
+func (l *Log) OnFenced(f func(error)) (stop func() bool) {
+	if l.leaser == nil {
+		return func() bool { return false }
+	}
+	return context.AfterFunc(l.taken, func() { f(context.Cause(l.taken)) })
+}
+
+// tellWork tells who renews the lease that work has begun or ended. lost is held.
+func (l *Log) tellWork() {
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (l *Log) working() bool {
+	l.lost.Lock()
+	defer l.lost.Unlock()
+	return l.work > 0
+}
+
 // keepLease renews the lease until the log is closed.
 func (l *Log) keepLease() {
 	if l.leaser == nil {
@@ -78,25 +257,118 @@ func (l *Log) keepLease() {
 	l.cancel, l.done = cancel, make(chan struct{})
 	go func() {
 		defer close(l.done)
-		l.renewEvery(ctx, max(l.s.opt.TTL/3, time.Millisecond))
+		if l.renewEvery(ctx, max(l.s.opt.TTL/3, time.Millisecond)) {
+			l.giveBack(ctx)
+		}
 	}()
 }
 
-func (l *Log) renewEvery(ctx context.Context, period time.Duration) {
-	t := time.NewTicker(period)
+// lookEvery is how often somebody with work under way looks whether it was taken over.
+const lookEvery = time.Second
+
+// renewEvery renews the lease, and reports whether it was taken over before ctx ended.
+func (l *Log) renewEvery(ctx context.Context, period time.Duration) (taken bool) {
+	again := min(lookEvery, period)
+	due := time.Now().Add(period)
+	t := time.NewTimer(period)
 	defer t.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return false
+		case <-l.taken.Done(): // an append has found out
+			return true
+		case <-l.changed:
 		case <-t.C:
+			if time.Now().Before(due) {
+				l.look(ctx)
+				break
+			}
+			due = time.Now().Add(period)
+			if err := l.renew(ctx); err != nil {
+				due = time.Now().Add(again)
+			}
 		}
-		lease := l.lease
-		lease.Expires = l.s.opt.Clock().UTC().Add(l.s.opt.TTL)
-		// Any other failure is left to the next round, and to appending.
-		if err := l.leaser.Renew(ctx, l.id, lease); errors.Is(err, ErrFenced) {
-			l.fenced.Store(true)
+		next := time.Until(due)
+		if l.working() {
+			next = min(next, again)
+		}
+		t.Reset(max(next, 0))
+	}
+}
+
+// renew renews the lease once.
+func (l *Log) renew(ctx context.Context) error {
+	asked := time.Now()
+	l.lost.Lock()
+	lease := l.lease
+	l.lost.Unlock()
+	lease.Expires = l.s.opt.Clock().UTC().Add(l.s.opt.TTL)
+	// A store that hangs is asked again before the time is over.
+	ctx, cancel := context.WithTimeout(ctx, max(l.s.opt.TTL/3, time.Millisecond))
+	defer cancel()
+	err := l.leaser.Renew(ctx, l.id, lease)
+	switch {
+	case err == nil:
+		l.renewed(asked)
+	case errors.Is(err, ErrFenced):
+		l.fence()
+	}
+	return err
+}
+
+// look finds out whether the session was taken over. A failure says nothing.
+func (l *Log) look(ctx context.Context) {
+	r, ok := As[LeaseReader](l.s.store)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookEvery)
+	defer cancel()
+	if held, err := r.Held(ctx, l.id); err == nil && held != nil && held.Epoch > l.lease.Epoch {
+		l.fence()
+	}
+}
+
+// giveBack tells whoever has taken the session over that nothing of ours goes on any more,
+// as soon as that is so.
+func (l *Log) giveBack(ctx context.Context) {
+	for l.working() {
+		select {
+		case <-ctx.Done():
 			return
+		case <-l.changed:
 		}
 	}
+	_ = l.release() // who waits for it waits for the end of the lease, too
+}
+
+// awaitFormer waits until whoever had the session before has nothing under way: it has
+// said so, it has ended, or its lease is over.
+func (l *Log) awaitFormer(ctx context.Context) error {
+	l.lost.Lock()
+	former := l.lease.Former
+	l.lost.Unlock()
+	r, ok := As[LeaseReader](l.s.store)
+	if former == nil || !ok {
+		return nil
+	}
+	for time.Now().Before(l.former) && !former.Holder.Gone(l.s.opt.Holder) {
+		held, err := r.Held(ctx, l.id)
+		if err == nil && held != nil && held.Epoch == l.lease.Epoch && held.Former == nil {
+			break
+		}
+		err = l.usable("take over")
+		if err == nil && !rest(ctx, min(200*time.Millisecond, time.Until(l.former))) {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			l.unsafe = true
+			return err
+		}
+	}
+	l.lost.Lock()
+	defer l.lost.Unlock()
+	l.lease.Former = nil
+	return nil
 }

@@ -121,6 +121,13 @@ func (r *Restored) takeAlong(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		st, err := l.Snapshot(ctx)
+		if err == nil && len(st.Running) > 0 {
+			err = l.awaitFormer(ctx)
+		}
+		if err != nil {
+			return errors.Join(err, l.Close())
+		}
 		if err := l.Close(); err != nil {
 			return err
 		}
@@ -201,6 +208,11 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 	}
 	f.askedElsewhere(o.Asked, o.Answered)
 	before := slices.Clone(f.s.Items)
+	if len(f.s.Running) > 0 { // what became of it is not said before it has ended
+		if err := l.awaitFormer(ctx); err != nil {
+			return err
+		}
+	}
 	if o.At != "" && !o.Fork {
 		if err := r.truncate(ctx, f, o.At); err != nil {
 			return err

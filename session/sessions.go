@@ -30,7 +30,12 @@ type Options struct {
 type Sessions struct {
 	store Store
 	opt   Options
+
+	seen   sync.Mutex          // guards what follows
+	leases map[string]sighting // of sessions whose store cannot tell whether their holder lives
 }
+
+const defaultTTL = 30 * time.Second
 
 // New returns the sessions of a store. It does not touch the store, and whoever
 // opened the store closes it.
@@ -46,7 +51,7 @@ func New(store Store, o *Options) *Sessions {
 		s.opt.NewID = ulids(s.opt.Clock)
 	}
 	if s.opt.TTL <= 0 {
-		s.opt.TTL = 30 * time.Second
+		s.opt.TTL = defaultTTL
 	}
 	if s.opt.Holder == (Holder{}) {
 		s.opt.Holder = ThisProcess()

@@ -88,11 +88,14 @@ type Leaser interface {
 	// Acquire gives the lease of id (the session need not exist yet) to h,
 	// with an epoch greater than every one before. When somebody holds it and
 	// steal says no, the error is a [*BusyError]. steal is called with the
-	// current lease, released ones excepted, and decides in one atomic step.
+	// current lease, released ones excepted, and decides in one atomic step. What was
+	// stolen names its Former. Leases that are handed out tell what Left there is, where
+	// the store knows: by its own clock, never by that of whoever asks.
 	Acquire(ctx context.Context, id string, h Lease, steal func(Lease) bool) (Lease, error)
 	// Renew stores l with its new expiry. ErrFenced when its epoch has passed.
 	Renew(ctx context.Context, id string, l Lease) error
-	// Release ends the lease. Releasing one that has passed does nothing.
+	// Release ends the lease. Releasing one that has passed does nothing, but for the
+	// Former of the lease that came after: it is gone then.
 	Release(ctx context.Context, id string, l Lease) error
 }
 

@@ -143,6 +143,9 @@ func (t *ownTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []
 			models = append(models, m)
 		}
 	}
+	// The process ends before the session may be somebody else's.
+	ctx, ended := a.log.WhileHeld(ctx)
+	defer ended()
 	defer t.work.Wait()
 	defer t.p.Close()
 	server, err := logpipe.NewServer(t.p.Channel(), a.o.Sessions, logpipe.ServeOptions{
@@ -208,7 +211,11 @@ func (t *ownTurn) follow(ctx context.Context, server *logpipe.Server, served <-c
 		case <-done:
 			done = nil
 			t.work.Go(server.Interrupt) // it ends with the connection
-			timer := time.NewTimer(t.a.o.Grace)
+			grace := t.a.o.Grace
+			if cause := context.Cause(ctx); errors.Is(cause, session.ErrFenced) || errors.Is(cause, session.ErrLeaseLost) {
+				grace = min(grace, leaseGrace)
+			}
+			timer := time.NewTimer(grace)
 			defer timer.Stop()
 			patience = timer.C
 		case <-patience:
@@ -217,6 +224,9 @@ func (t *ownTurn) follow(ctx context.Context, server *logpipe.Server, served <-c
 		}
 	}
 }
+
+// leaseGrace is how long a turn whose lease is over may take at most to end.
+const leaseGrace = 3 * time.Second
 
 // exitTime bounds how long a process that has closed its log may take to end.
 const exitTime = 10 * time.Second

@@ -271,7 +271,9 @@ func (s *contest) openBesideStopped(t *testing.T) (Reply, *session.Lease) {
 	if err != nil {
 		held = nil
 	}
-	s.b.tell(t, Order{Do: "open", Session: s.id, Patient: true})
+	// Beside a file, a stopped process lives: it has its lock, and nothing runs out.
+	local := s.place.store == "file" || s.place.store == "sqlite"
+	s.b.tell(t, Order{Do: "open", Session: s.id, Patient: true, Takeover: local})
 	got := make(chan Reply, 1)
 	go func() {
 		r, err := s.b.next()

@@ -129,7 +129,8 @@ func (s *Server) acquire(ctx context.Context, r *request) (*session.Lease, error
 	}
 	now := s.sessions.Now().UTC()
 	me := s.o.Lease.Holder
-	want := session.Lease{Holder: me, Since: now, Expires: now.Add(min(max(r.Lease.Expires.Sub(now), 0), time.Minute))}
+	want := session.Lease{Holder: me, Since: now, TTL: min(max(r.Lease.TTL, 0), time.Minute)}
+	want.Expires = now.Add(want.TTL)
 	s.mu.Lock()
 	full := len(s.leases) >= maxLeases
 	s.mu.Unlock()
@@ -137,7 +138,7 @@ func (s *Server) acquire(ctx context.Context, r *request) (*session.Lease, error
 		return nil, refused("acquire", r.Session, fmt.Sprintf("%d sessions are open already", maxLeases))
 	}
 	l, err := leaser.Acquire(ctx, r.Session, want, func(held session.Lease) bool {
-		return !now.Before(held.Expires) || held.Holder.ID != me.ID && held.Holder.Gone(me)
+		return held.Left != nil && *held.Left <= 0 || held.Holder.ID != me.ID && held.Holder.Gone(me)
 	})
 	if err != nil {
 		return nil, err
@@ -179,7 +180,7 @@ func (s *Server) renew(ctx context.Context, r *request) error {
 	if !ours || l.Epoch != r.Lease.Epoch {
 		return fenced
 	}
-	l.Expires = s.sessions.Now().UTC().Add(time.Minute)
+	l.Expires = s.sessions.Now().UTC().Add(l.TTL)
 	return leaser.Renew(ctx, r.Session, l)
 }
 

@@ -97,7 +97,7 @@ func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 	if err != nil || f == nil {
 		return nil, explain("read lease", id, err)
 	}
-	return r.Lease, f.Close()
+	return s.alive(id, r), f.Close()
 }
 
 func (h *handle) writeLease(r right) error {
@@ -117,24 +117,46 @@ func (h *handle) fence(epoch int64) error {
 
 // Acquire implements [session.Leaser].
 func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
+	l = l.Kept()
+	var taken int64
 	err := s.withLease(ctx, "acquire", id, true, func(h *handle) error {
 		if err := h.usable(); err != nil { // the lease would be good for nothing
 			return err
 		}
-		if cur := h.right.Lease; cur != nil && !steal(*cur) {
-			return &session.BusyError{Session: id, Lease: *cur}
+		if h.right.Lease != nil {
+			cur := s.alive(id, h.right)
+			if !steal(*cur) {
+				return &session.BusyError{Session: id, Lease: *cur}
+			}
+			l = l.From(*cur)
 		}
 		floor, err := s.epochFloor()
 		if err != nil {
 			return err
 		}
 		l.Epoch = max(h.right.Epoch, floor) + 1
+		if err := s.holders.Hold(id, l.Epoch); err != nil { // before anybody reads of it
+			return err
+		}
+		taken = l.Epoch
 		return h.writeLease(right{Epoch: l.Epoch, Lease: &l})
 	})
 	if err != nil {
+		if taken != 0 {
+			s.holders.Drop(id, taken)
+		}
 		return session.Lease{}, err
 	}
 	return l, nil
+}
+
+// alive is the lease of a right. Whether its holder lives is what its lock says.
+func (s *Store) alive(id string, r right) *session.Lease {
+	if r.Lease == nil {
+		return nil
+	}
+	l := r.Lease.Lives(s.holders.Held(id, r.Epoch))
+	return &l
 }
 
 // Renew implements [session.Leaser].
@@ -143,6 +165,7 @@ func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
 		if h.right.Lease == nil || h.right.Epoch != l.Epoch {
 			return &session.Error{Op: "renew", Session: id, Err: session.ErrFenced}
 		}
+		l = l.Kept()
 		return h.writeLease(right{Epoch: l.Epoch, Lease: &l})
 	})
 	if errors.Is(err, session.ErrNotFound) {
@@ -153,8 +176,15 @@ func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
 
 // Release implements [session.Leaser].
 func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
+	defer s.holders.Drop(id, l.Epoch)
 	err := s.withLease(ctx, "release", id, false, func(h *handle) error {
-		if h.right.Lease == nil || h.right.Epoch != l.Epoch {
+		held := h.right.Lease
+		if held != nil && held.Former != nil && held.Former.Epoch == l.Epoch {
+			now := *held
+			now.Former = nil
+			return h.writeLease(right{Epoch: h.right.Epoch, Lease: &now})
+		}
+		if held == nil || h.right.Epoch != l.Epoch {
 			return nil
 		}
 		h.saveMark()

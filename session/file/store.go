@@ -20,6 +20,7 @@ const (
 	formatName    = ".format"
 	storeLockName = ".lock"
 	epochName     = ".epoch"
+	holdersName   = ".holders"
 	deletedPrefix = ".deleted-"
 	gonePrefix    = ".gone-"
 )
@@ -57,6 +58,7 @@ type Store struct {
 	marksMu sync.Mutex
 	marks   map[string]mark // what listing knows, by directory name
 
+	holders *diskfile.Holders
 	board   *heads.Board
 	beneath time.Duration // see notifier; 0: as it is
 }
@@ -86,6 +88,7 @@ func open(dir string, o *Options, disk medium) (*Store, error) {
 		s.closeRoot()
 		return nil, explain("open store", "", err)
 	}
+	s.holders = diskfile.NewHolders(func() (*os.File, error) { return s.disk.open(s.root, holdersName, os.O_RDWR|os.O_CREATE) })
 	s.board = heads.New(s, s.newNotifier)
 	return s, nil
 }
@@ -164,6 +167,7 @@ func (s *Store) Close() error {
 	}
 	s.namesMu.Lock()
 	defer s.namesMu.Unlock()
+	s.holders.Close()
 	s.closeRoot()
 	return nil
 }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -18,13 +19,17 @@ func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal f
 		l = &log{}
 		s.logs[id] = l
 	}
-	if l.lease != nil && !steal(*l.lease) {
-		return session.Lease{}, &session.BusyError{Session: id, Lease: *l.lease}
+	if l.lease != nil {
+		if !steal(l.held()) {
+			return session.Lease{}, &session.BusyError{Session: id, Lease: l.held()}
+		}
+		h = h.From(*l.lease)
 	}
 	s.epoch++
 	l.epoch = s.epoch
 	h.Epoch = l.epoch
-	l.lease = &h
+	kept := h.Kept()
+	l.lease, l.renewed = &kept, time.Now()
 	return h, nil
 }
 
@@ -39,16 +44,34 @@ func (s *Store) Renew(ctx context.Context, id string, h session.Lease) error {
 	if l == nil || l.lease == nil || l.epoch != h.Epoch {
 		return fail("renew", id, 0, session.ErrFenced)
 	}
-	l.lease = &h
+	h = h.Kept()
+	l.lease, l.renewed = &h, time.Now()
 	return nil
+}
+
+// held is the lease with what is left of it, by the clock of this program: that cannot be set.
+func (l *log) held() session.Lease {
+	h := *l.lease
+	left := h.TTL - time.Since(l.renewed)
+	if h.TTL > 0 {
+		h.Left = &left
+	}
+	return h
 }
 
 // Release implements [session.Leaser].
 func (s *Store) Release(ctx context.Context, id string, h session.Lease) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.logs[id]; l != nil && l.lease != nil && l.epoch == h.Epoch {
+	l := s.logs[id]
+	switch {
+	case l == nil || l.lease == nil:
+	case l.epoch == h.Epoch:
 		l.lease = nil
+	case l.lease.Former != nil && l.lease.Former.Epoch == h.Epoch:
+		now := *l.lease
+		now.Former = nil
+		l.lease = &now
 	}
 	return nil
 }
@@ -64,6 +87,6 @@ func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 	if l == nil || l.lease == nil {
 		return nil, nil
 	}
-	held := *l.lease
+	held := l.held()
 	return &held, nil
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/internal/heads"
@@ -26,6 +27,7 @@ type log struct {
 	exists  bool // false while only a lease was taken
 	records []session.Record
 	lease   *session.Lease // nil when nobody holds it
+	renewed time.Time      // when that was stored
 	epoch   int64          // of the last holder
 }
 

@@ -12,23 +12,27 @@ import (
 // the store. It may be asked more than once.
 func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	h.Epoch = 0
-	text, err := rows.LeaseText(h)
-	if err != nil {
-		return session.Lease{}, err
-	}
 	out := h
-	err = s.transact(ctx, "take lease", id, func(t *tx) error {
-		cur, err := t.lease(id, " FOR UPDATE")
+	err := s.transact(ctx, "take lease", id, func(t *tx) error {
+		cur, now, err := t.lease(id, " FOR UPDATE")
 		if err != nil {
 			return err
 		}
+		out = h
 		switch {
 		case cur == nil:
 		case t.unsure && same(*cur, h): // the try before was carried out
-			out.Epoch = cur.Epoch
+			out.Epoch, out.Former = cur.Epoch, cur.Former
 			return nil
 		case steal == nil || !steal(*cur):
 			return &session.BusyError{Session: id, Lease: *cur}
+		default:
+			out = h.From(*cur)
+		}
+		out.Renewed = now
+		text, err := rows.LeaseText(out)
+		if err != nil {
+			return err
 		}
 		out.Epoch, err = t.nextEpoch(id, text, cur != nil)
 		return err
@@ -72,12 +76,12 @@ func (t *tx) nextEpoch(id, text string, there bool) (int64, error) {
 
 // Renew implements [session.Leaser].
 func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
-	text, err := rows.LeaseText(l)
+	before, after, err := rows.LeaseParts(l)
 	if err != nil {
 		return err
 	}
 	return s.on(ctx, "renew lease", id, func(t *tx) error {
-		n, err := t.exec("UPDATE leases SET lease = ? WHERE id = ? AND epoch = ?", []byte(text), []byte(id), l.Epoch)
+		n, err := t.exec("UPDATE leases SET lease = CONCAT(?, "+clock+", ?) WHERE id = ? AND epoch = ?", []byte(before), []byte(after), []byte(id), l.Epoch)
 		if err == nil && n == 0 {
 			return rows.Fenced("renew lease", id, fmt.Sprintf("epoch %d has passed", l.Epoch))
 		}
@@ -89,8 +93,11 @@ func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
 func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 	return s.transact(ctx, "release lease", id, func(t *tx) error {
 		n, err := t.exec("DELETE FROM leases WHERE id = ? AND epoch = ?", []byte(id), l.Epoch)
-		if err != nil || n == 0 {
+		if err != nil {
 			return err
+		}
+		if n == 0 {
+			return t.noFormer(id, l.Epoch)
 		}
 		_, err = t.exec("UPDATE sessions SET epoch = 0 WHERE id = ? AND epoch = ?", []byte(id), l.Epoch)
 		return err
@@ -101,7 +108,7 @@ func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 	var held *session.Lease
 	err := s.on(ctx, "read lease", id, func(t *tx) (err error) {
-		held, err = t.lease(id, "")
+		held, _, err = t.lease(id, "")
 		return err
 	})
 	if err != nil {
@@ -110,18 +117,41 @@ func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 	return held, nil
 }
 
-// lease reads the lease of a session, nil when there is none.
-func (t *tx) lease(id, lock string) (*session.Lease, error) {
+// clock is the server's time in milliseconds.
+const clock = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)"
+
+// lease reads the lease of a session, nil when there is none, with what is left of it by the
+// server's time, and that time.
+func (t *tx) lease(id, lock string) (_ *session.Lease, now int64, err error) {
 	var epoch int64
 	var text []byte
-	found, err := t.row([]any{&epoch, &text}, "SELECT epoch, lease FROM leases WHERE id = ?"+lock, []byte(id))
+	found, err := t.row([]any{&epoch, &text, &now}, "SELECT epoch, lease, "+clock+" FROM leases WHERE id = ?"+lock, []byte(id))
+	if err == nil && !found {
+		_, err = t.row([]any{&now}, "SELECT "+clock)
+	}
 	if err != nil || !found {
-		return nil, err
+		return nil, now, err
 	}
 	l, err := rows.ParseLease(id, string(text))
 	if err != nil {
-		return nil, err
+		return nil, now, err
 	}
 	l.Epoch = epoch
-	return &l, nil
+	l = l.Remains(now)
+	return &l, now, nil
+}
+
+// noFormer notes that whom a lease was taken from has given it back.
+func (t *tx) noFormer(id string, epoch int64) error {
+	held, _, err := t.lease(id, " FOR UPDATE")
+	if err != nil || held == nil || held.Former == nil || held.Former.Epoch != epoch {
+		return err
+	}
+	held.Former = nil
+	text, err := rows.LeaseText(*held)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec("UPDATE leases SET lease = ? WHERE id = ?", []byte(text), []byte(id))
+	return err
 }

@@ -11,7 +11,8 @@ import (
 
 // Acquire implements [session.Leaser]. The lease is given by a slot of the session's
 // log. Who held it before and does not know yet finds that slot taken when it appends,
-// and what it says.
+// and what it says. A bucket has no clock that a lease could go by: what is left of one is
+// for whoever looks to find out.
 func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	var got session.Lease
 	err := s.with(ctx, "acquire", id, func(h *handle) error {
@@ -33,8 +34,11 @@ func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal f
 				if err != nil {
 					return nil, err
 				}
-				got = l
+				got = l.Kept()
 				got.Epoch = epoch
+			}
+			if got.Former = nil; st.Lease != nil {
+				got = got.From(*st.Lease)
 			}
 			next, held := *st, got
 			next.Epoch, next.Lease = got.Epoch, &held
@@ -54,7 +58,7 @@ func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
 			if st.Lease == nil || st.Epoch != l.Epoch {
 				return nil, session.ErrFenced
 			}
-			next, held := *st, l
+			next, held := *st, l.Kept()
 			next.Lease = &held
 			return &draft{entry: entryLease, state: next}, nil
 		})
@@ -65,11 +69,18 @@ func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
 func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 	return s.with(ctx, "release", id, func(h *handle) error {
 		return h.commit(ctx, func(st *state) (*draft, error) {
-			if st.Lease == nil || st.Epoch != l.Epoch {
+			next := *st
+			switch held := st.Lease; {
+			case held == nil:
+				return nil, nil
+			case st.Epoch == l.Epoch:
+				next.Lease = nil
+			case held.Former != nil && held.Former.Epoch == l.Epoch:
+				now := *held
+				now.Former, next.Lease = nil, &now
+			default:
 				return nil, nil
 			}
-			next := *st
-			next.Lease = nil
 			return &draft{entry: entryLease, state: next}, nil
 		})
 	})

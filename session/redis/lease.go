@@ -8,33 +8,40 @@ import (
 	"strconv"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // Acquire implements [session.Leaser]. The lease that steal was asked about is compared
 // with the one there, in the step that replaces it.
 func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
-	text, err := leaseText("take lease", id, h)
+	before, after, err := leaseText("take lease", id, h)
 	if err != nil {
 		return session.Lease{}, err
 	}
 	seenEpoch, seen, token := "", "", rand.Text()
+	var former session.Lease
 	for {
-		out, err := s.write(ctx, "take lease", id, acquireScript, seenEpoch, seen, text, token)
+		out, err := s.write(ctx, "take lease", id, acquireScript, seenEpoch, seen, before, after, token)
 		if err != nil {
 			return session.Lease{}, err
 		}
 		if out.word(0) == "ok" {
 			h.Epoch = out.number(1)
+			if former.Epoch != 0 {
+				h = h.From(former)
+			}
 			return h, nil
 		}
 		seenEpoch, seen = out.word(1), out.word(2)
 		if seenEpoch == "" {
+			former = session.Lease{}
 			continue // it was given back meanwhile
 		}
-		cur, err := parseLease(id, seenEpoch, seen)
+		cur, err := parseLease(id, out)
 		if err != nil {
 			return session.Lease{}, err
 		}
+		former = cur
 		if steal == nil || !steal(cur) {
 			return session.Lease{}, &session.BusyError{Session: id, Lease: cur}
 		}
@@ -43,11 +50,11 @@ func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal f
 
 // Renew implements [session.Leaser].
 func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
-	text, err := leaseText("renew lease", id, l)
+	before, after, err := leaseText("renew lease", id, l)
 	if err != nil {
 		return err
 	}
-	_, err = s.write(ctx, "renew lease", id, renewScript, l.Epoch, text)
+	_, err = s.write(ctx, "renew lease", id, renewScript, l.Epoch, before, after)
 	return err
 }
 
@@ -63,29 +70,38 @@ func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 	if err != nil || out.word(1) == "" {
 		return nil, err
 	}
-	l, err := parseLease(id, out.word(1), out.word(2))
+	l, err := parseLease(id, out)
 	if err != nil {
 		return nil, err
 	}
 	return &l, nil
 }
 
-// leaseText is a lease without its epoch, which is kept beside it.
-func leaseText(op, id string, l session.Lease) (string, error) {
-	l.Epoch = 0
-	b, err := json.Marshal(l)
+// leaseText is a lease without its epoch, which is kept beside it, around the place where
+// the server puts its time. Whom it was taken from is kept beside it, too.
+func leaseText(op, id string, l session.Lease) (before, after string, err error) {
+	l.Epoch, l.Former = 0, nil
+	before, after, err = rows.LeaseParts(l)
 	if err != nil { // a year beyond 9999
-		return "", &session.Error{Op: op, Session: id, Err: session.ErrInvalid, Detail: err.Error()}
+		return "", "", &session.Error{Op: op, Session: id, Err: session.ErrInvalid, Detail: err.Error()}
 	}
-	return string(b), nil
+	return before, after, nil
 }
 
-func parseLease(id, epoch, text string) (l session.Lease, err error) {
-	if err = json.Unmarshal([]byte(text), &l); err == nil {
-		l.Epoch, err = strconv.ParseInt(epoch, 10, 64)
+// parseLease reads a lease: its epoch and text, the server's time, and whom it was taken from.
+func parseLease(id string, out answer) (l session.Lease, err error) {
+	if err = json.Unmarshal([]byte(out.word(2)), &l); err == nil {
+		l.Epoch, err = strconv.ParseInt(out.word(1), 10, 64)
+	}
+	if err == nil && out.word(4) != "" {
+		var was session.Lease
+		if err = json.Unmarshal([]byte(out.word(5)), &was); err == nil {
+			was.Epoch, err = strconv.ParseInt(out.word(4), 10, 64)
+		}
+		l = l.From(was)
 	}
 	if err != nil {
 		return l, &session.Error{Op: "read lease", Session: id, Err: session.ErrCorrupt, Detail: fmt.Sprint("the lease: ", err)}
 	}
-	return l, nil
+	return l.Remains(out.number(3)), nil
 }

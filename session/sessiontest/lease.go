@@ -218,3 +218,110 @@ func testLeaseRace(e *env) {
 	}
 	wg.Wait()
 }
+
+// testLeaseLeft looks at how long a lease still holds: by the store's own clock or lock, or
+// not at all. The times in it decide nothing.
+func testLeaseLeft(e *env) {
+	l := e.leaser()
+	r, ok := session.As[session.LeaseReader](e.store)
+	if !ok {
+		e.Skip("the store is no session.LeaseReader; a store that is runs this by itself")
+	}
+	left := func(what string) *time.Duration {
+		e.Helper()
+		held, err := r.Held(e.ctx(), "s")
+		if err != nil || held == nil {
+			e.Fatalf("%s: %+v %v", what, held, err)
+		}
+		if held.Left != nil && *held.Left > held.TTL {
+			e.Errorf("%s: %v of %v are left", what, *held.Left, held.TTL)
+		}
+		return held.Left
+	}
+	for name, skew := range map[string]time.Duration{"a clock that is behind": -time.Hour, "a clock that is ahead": time.Hour} {
+		now := time.Now().UTC().Truncate(time.Second).Add(skew)
+		want := session.Lease{Holder: session.Holder{ID: name}, Since: now, Expires: now.Add(time.Minute), TTL: time.Minute}
+		got, err := l.Acquire(e.ctx(), "s", want, func(held session.Lease) bool {
+			if held.Left != nil && *held.Left <= 0 {
+				e.Errorf("%s: %+v has run out", name, held)
+			}
+			return true
+		})
+		if err != nil {
+			e.Fatal(err)
+		}
+		first := left(name)
+		if first != nil && *first < 30*time.Second {
+			e.Errorf("%s: %v are left of a lease that was just taken", name, *first)
+		}
+		if err := l.Renew(e.ctx(), "s", got); err != nil {
+			e.Fatal(err)
+		}
+		if again := left(name); (again == nil) != (first == nil) || again != nil && *again < 30*time.Second {
+			e.Errorf("%s: %v are left of a lease that was just renewed", name, again)
+		}
+	}
+	old := lease("of a version that went by dates")
+	old.TTL = 0
+	if _, err := l.Acquire(e.ctx(), "s", old, always); err != nil {
+		e.Fatal(err)
+	}
+	if got := left("old"); got != nil {
+		e.Errorf("%v are left of a lease that says nothing of its time", *got)
+	}
+}
+
+// testLeaseFormer has whoever lost a lease give it back: the one who has it now is told.
+func testLeaseFormer(e *env) {
+	l := e.leaser()
+	r, ok := session.As[session.LeaseReader](e.store)
+	if !ok {
+		e.Skip("the store is no session.LeaseReader; a store that is runs this by itself")
+	}
+	former := func(what string, want int64) {
+		e.Helper()
+		held, err := r.Held(e.ctx(), "s")
+		if err != nil || held == nil {
+			e.Fatalf("%s: %+v %v", what, held, err)
+		}
+		switch {
+		case want == 0 && held.Former != nil:
+			e.Errorf("%s: taken from %+v", what, held.Former)
+		case want != 0 && (held.Former == nil || held.Former.Epoch != want || held.Former.Holder.ID == ""):
+			e.Errorf("%s: taken from %+v, want epoch %d", what, held.Former, want)
+		}
+	}
+	first, err := l.Acquire(e.ctx(), "s", lease("a"), never)
+	if err != nil || first.Former != nil {
+		e.Fatalf("%+v %v", first, err)
+	}
+	former("nobody had it", 0)
+	second, err := l.Acquire(e.ctx(), "s", lease("b"), always)
+	if err != nil || second.Former == nil || second.Former.Epoch != first.Epoch || second.Former.Holder.ID != "a" {
+		e.Fatalf("%+v %v", second, err)
+	}
+	former("stolen", first.Epoch)
+	if err := l.Renew(e.ctx(), "s", second); err != nil {
+		e.Fatal(err)
+	}
+	former("renewed", first.Epoch)
+	stranger := first
+	stranger.Epoch = second.Epoch + 100
+	for _, old := range []session.Lease{stranger, first, first} {
+		if err := l.Release(e.ctx(), "s", old); err != nil {
+			e.Fatal(err)
+		}
+	}
+	former("given back", 0)
+	if err := l.Renew(e.ctx(), "s", session.Lease{Epoch: second.Epoch, Holder: second.Holder, Since: second.Since, Expires: second.Expires, TTL: second.TTL}); err != nil {
+		e.Errorf("the one who has it now: %v", err)
+	}
+	if err := l.Release(e.ctx(), "s", second); err != nil {
+		e.Fatal(err)
+	}
+	third, err := l.Acquire(e.ctx(), "s", lease("c"), never)
+	if err != nil || third.Former != nil {
+		e.Errorf("%+v %v", third, err)
+	}
+	former("released", 0)
+}

@@ -96,6 +96,8 @@ func Run(t *testing.T, open func(t testing.TB) session.Store, caps Caps) {
 		{"lease/fences the former holder", testLeaseFences},
 		{"lease/shared records need none", testLeaseShared},
 		{"lease/one of many acquires", testLeaseRace},
+		{"lease/tells what is left of it", testLeaseLeft},
+		{"lease/the former holder gives it back", testLeaseFormer},
 		{"lease/takeover in the middle of appends", testTakeover},
 		{"lease/epochs rise", testEpochs},
 		{"fork/goes on from its base", testFork},

@@ -38,7 +38,7 @@ func TestFilesArePrivate(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil || seen != 5 { // two folders, the file, its journal and the journal's index
+			if err != nil || seen != 6 { // two folders, the file, its journal, the journal's index and the holders
 				t.Errorf("%d files, %v", seen, err)
 			}
 		}()

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/internal/heads"
 )
@@ -26,6 +27,7 @@ type Store struct {
 	opt     Options
 	writer  writer
 	readers readers
+	holders *diskfile.Holders
 	board   *heads.Board
 	beneath time.Duration // see notifier; 0: as it is
 }
@@ -73,9 +75,13 @@ func Open(path string, o *Options) (*Store, error) {
 	}
 	s.writer.init(c, s.poison, s.gone)
 	s.readers.init(abs, s.opt.BusyTimeout)
+	s.holders = diskfile.NewHolders(func() (*os.File, error) { return os.OpenFile(abs+holdersSuffix, os.O_RDWR|os.O_CREATE, 0o600) })
 	s.board = heads.New(s, s.newNotifier)
 	return s, nil
 }
+
+// holdersSuffix names the empty file beside the database whose locks tell who lives.
+const holdersSuffix = "-holders"
 
 // Path returns the absolute path of the file.
 func (s *Store) Path() string { return s.path }
@@ -85,6 +91,7 @@ func (s *Store) Path() string { return s.path }
 func (s *Store) Close() error {
 	s.board.Close()
 	s.readers.close()
+	defer s.holders.Close()
 	if err := s.writer.close(); err != nil {
 		return s.translate("close store", "", err)
 	}

@@ -16,6 +16,21 @@ local function fenced(epoch)
   end
 end
 
+-- clock is the server's time in milliseconds, 0 for a user who may not ask for it.
+local function clock()
+  local t = redis.pcall('TIME')
+  if t.err then
+    return '0'
+  end
+  return t[1] .. string.format('%03d', math.floor(t[2] / 1000))
+end
+
+-- former is whom the lease was taken from: the epoch and the lease.
+local function former()
+  local l = redis.call('HMGET', LEASE, 'former', 'former_lease')
+  return l[1] or '', l[2] or ''
+end
+
 -- each calls f with ARGV[from] to ARGV[to], in slices that fit the stack.
 local function each(from, to, f)
   for i = from, to, 1000 do

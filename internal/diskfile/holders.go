@@ -1,0 +1,113 @@
+package diskfile
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Holders keeps locks of the operating system that tell other processes who lives: one byte
+// of a file for each name and number. The system lets go of them when the process ends,
+// however it ends. The file stays empty.
+//
+// On systems without such locks nothing is locked and nothing known.
+type Holders struct {
+	open func() (*os.File, error)
+
+	mu   sync.Mutex // guards what follows
+	file *os.File
+	mine map[int64]bool
+}
+
+// NewHolders returns the locks in the file that open opens, for reading and writing: once
+// there is one to take or to look at.
+func NewHolders(open func() (*os.File, error)) *Holders {
+	return &Holders{open: open, mine: map[int64]bool{}}
+}
+
+// Hold takes the lock of a name and a number, of which the process is the only holder.
+func (h *Holders) Hold(name string, n int64) error {
+	at := place(name, n)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f, err := h.opened()
+	if err != nil || h.mine[at] {
+		return err
+	}
+	for tries := 0; ; tries++ {
+		ok, err := lockByte(f, at)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			return nil
+		case err != nil:
+			return err
+		case ok:
+			h.mine[at] = true
+			return nil
+		case tries == 100: // somebody who has failed to begin lets go of it at once
+			return errors.New(f.Name() + ": the lock of a new lease is taken")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// Drop lets go of a lock. One that is not held stays as it is.
+func (h *Holders) Drop(name string, n int64) {
+	at := place(name, n)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.mine[at] {
+		delete(h.mine, at)
+		unlockByte(h.file, at)
+	}
+}
+
+// Held reports whether a process holds a lock. known is false where that cannot be told.
+func (h *Holders) Held(name string, n int64) (held, known bool) {
+	at := place(name, n)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.mine[at] {
+		return true, true
+	}
+	f, err := h.opened()
+	if err != nil {
+		return false, false
+	}
+	held, err = byteLocked(f, at)
+	return held, err == nil
+}
+
+// Close lets go of all locks. It is not used afterwards.
+func (h *Holders) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.file != nil {
+		h.file.Close()
+		h.file = nil
+	}
+	clear(h.mine)
+	h.open = func() (*os.File, error) { return nil, os.ErrClosed }
+}
+
+// opened is the file. The caller holds mu.
+func (h *Holders) opened() (*os.File, error) {
+	if h.file == nil {
+		f, err := h.open()
+		if err != nil {
+			return nil, err
+		}
+		h.file = f
+	}
+	return h.file, nil
+}
+
+// place is the byte of a name and a number.
+func place(name string, n int64) int64 {
+	sum := sha256.Sum256([]byte(name + "\x00" + strconv.FormatInt(n, 10)))
+	return int64(binary.BigEndian.Uint64(sum[:8]) >> 2) // #nosec G115 -- 62 bits
+}
