@@ -62,6 +62,8 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 			if !rest(ctx, min(time.Second, l.s.opt.TTL/10)) {
 				return busy
 			}
+		case first != nil && ctx.Err() != nil:
+			return first // who has it says more than that there was no time
 		case err != nil:
 			return err
 		default:
