@@ -47,14 +47,11 @@ func (w *world) cost(r *run) int {
 // lose finds out how many of the calls that a kill has cut short are off the record: at
 // most those that nothing has followed. mu is held.
 func (w *world) lose(r *run, unconfirmed int) {
-	if !budgets {
-		return
-	}
 	lost := r.paid - r.lost - w.cost(r)
 	if lost < 0 || lost > unconfirmed {
 		w.violate("%s has cost %d dollars, of which %d were lost before and at most %d now: its log says %d", r.id, r.paid, r.lost, unconfirmed, w.cost(r))
 	}
-	r.lost += lost
+	r.lost, r.unconfirmed = r.lost+lost, 0
 }
 
 // checkCost holds what the log says of a run's cost against what was paid. Nothing is
@@ -62,13 +59,11 @@ func (w *world) lose(r *run, unconfirmed int) {
 func (w *world) checkCost(r *run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	r.unconfirmed = 0
 	for _, at := range w.programs {
 		if at.run == r {
 			at.unconfirmed = 0
 		}
-	}
-	if !budgets {
-		return
 	}
 	if said := w.cost(r); said != r.paid-r.lost {
 		w.violate("%s has cost %d dollars, and its log says %d", r.id, r.paid-r.lost, said)

@@ -93,12 +93,9 @@ func (w *world) begin(t *rapid.T) {
 	r.process = p
 }
 
-// budgets says that what a run may cost holds over prompts and restarts.
-const budgets = false
-
 // drawBudget draws what a run may cost, 0 is no bound.
 func drawBudget(t *rapid.T) int {
-	if budgets && chance(t, 3, "budget") {
+	if chance(t, 3, "budget") {
 		return rapid.IntRange(1, 12).Draw(t, "dollars")
 	}
 	return 0
@@ -116,7 +113,6 @@ func (w *world) prompt(t *rapid.T, r *run) {
 		return
 	}
 	w.note("prompt %s to %s", at.id, r.id)
-	r.current = at
 	w.mu.Lock()
 	w.say(r, at.prompt)
 	w.mu.Unlock()
@@ -163,7 +159,7 @@ func (w *world) died(r *run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.note("%s is dead", p.name)
-	unconfirmed := 0
+	unconfirmed := r.unconfirmed
 	for _, at := range w.programs {
 		if at.at == p {
 			unconfirmed += at.unconfirmed
@@ -374,7 +370,6 @@ func (w *world) forkRun(t *rapid.T, src *run) {
 		w.fatal("forking %s: %v", src.id, err)
 	}
 	w.runs = append(w.runs, f)
-	f.current = &program{run: f}
 	p, err := w.boot(f, mode, false)
 	if err != nil {
 		w.fatal("starting the fork %s: %v", f.id, err)

@@ -38,6 +38,21 @@ var mutations = []mutation{
 		finds: "its log says|nobody can revoke it",
 	},
 	{
+		name: "a restart forgets what was spent", file: "agent/budget.go",
+		was: "	b.usd, b.tokens = b.usd+st.CostUSD, b.tokens+st.Tokens\n", is: "",
+		finds: "dollars are spent|has cost",
+	},
+	{
+		name: "what a compaction costs is not on record", file: "agent/mutate.go",
+		was: "l.a.recordPaid(ctx, paid, forMutator)", is: "error(nil)",
+		finds: "has cost",
+	},
+	{
+		name: "what a sub-agent costs is not on record for the run", file: "agent/attempt.go",
+		was: "	return a.recordPaid(ctx, p, forAgent)\n", is: "	return nil\n",
+		finds: "has cost",
+	},
+	{
 		name: "a redaction knows no sub-agents", file: "session/relatives.go",
 		was: "		tie(id, of.Owner)\n", is: "",
 		finds: "was erased, and",

@@ -186,7 +186,8 @@ func (w *world) drawProgram(t *rapid.T, r *run, kind string, plain bool) *progra
 			}
 		case "background", "child":
 			c := w.drawChild(t, r, false)
-			c.background = what == "background"
+			// With a budget it would wait for the call in which its parent waits for it.
+			c.background = what == "background" && r.budget == 0
 			s.children = append(s.children, c)
 		}
 		p.steps = append(p.steps, s)

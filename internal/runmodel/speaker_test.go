@@ -91,7 +91,9 @@ func (s *speaker) answer(ctx context.Context, req *model.Request) (*transcript.I
 	if b := p.r.budget; b > 0 && !at.parallel && p.r.paid-p.r.lost >= b && !p.taken {
 		w.violate("a model call of %s is made when %d of %d dollars are spent (%d more may be off the record)", p.r.id, p.r.paid-p.r.lost, b, p.r.lost)
 	}
-	at.unconfirmed = 0
+	if at.unconfirmed = 0; at.kind == "" {
+		p.r.unconfirmed = 0
+	}
 	w.finished(at)
 	last := at.next >= len(at.steps)
 	st := &step{}
@@ -154,9 +156,7 @@ func (s *speaker) summary(req *model.Request) *transcript.Item {
 		w.violate("a compaction of %s asks the model when %d of %d dollars are spent", p.r.id, p.r.paid-p.r.lost, b)
 	}
 	p.r.paid++
-	if p.r.current != nil {
-		p.r.current.unconfirmed++
-	}
+	p.r.unconfirmed++
 	var all strings.Builder
 	for _, m := range req.Messages {
 		all.Write(m.JSON)

@@ -43,17 +43,17 @@ type spoken struct {
 
 // run is a session that a person started, with all that works for it.
 type run struct {
-	id       string
-	states   []policyState // the last one is in force
-	recorded policy.Mode   // the last that was set, and so is on record
-	doubt    []change      // that may or may not be on record: their program was killed
-	budget   int           // dollars; 0: none
-	compact  int           // items
-	paid     int           // a model call costs a dollar
-	lost     int           // of that, what a kill may have kept off the record
-	process  *process      // nil: nobody runs it
-	current  *program      // of its own agent
-	waiting  *call         // whose question was left, or lay open at a kill
+	id          string
+	states      []policyState // the last one is in force
+	recorded    policy.Mode   // the last that was set, and so is on record
+	doubt       []change      // that may or may not be on record: their program was killed
+	budget      int           // dollars; 0: none
+	compact     int           // items
+	paid        int           // a model call costs a dollar
+	lost        int           // of that, what a kill may have kept off the record
+	unconfirmed int           // compactions that may be on no record yet
+	process     *process      // nil: nobody runs it
+	waiting     *call         // whose question was left, or lay open at a kill
 }
 
 func (r *run) state() policyState { return r.states[len(r.states)-1] }
