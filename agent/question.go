@@ -120,7 +120,7 @@ func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	case l.log != nil:
 		asked++
 		go func() {
-			ans, err := approval.Wait(ctx, l.runLog.Sessions(), l.runLog.ID(), q, 0)
+			ans, err := approval.Wait(ctx, l.runLog.Sessions(), l.runLog.ID(), q)
 			replies <- reply{ans, err}
 		}()
 	case q.Expires != nil:

@@ -286,7 +286,7 @@ func wireTellsOthers(t *testing.T, _ corpus.Case, sc script) bool {
 		q := put(t, newLog(t, s, "s"), question("P1", "ls"))
 		heard := make(chan approval.Answer)
 		go func() {
-			a, err := approval.Wait(context.Background(), s, "s", q, time.Second)
+			a, err := approval.Wait(context.Background(), s, "s", q)
 			if err != nil {
 				t.Error(err)
 			}
@@ -314,7 +314,7 @@ func wireExpires(t *testing.T, _ corpus.Case, sc script) bool {
 		q := approval.New([]policy.Request{command("ls")}, asked("u", "Bash"), approval.QuestionOptions{ID: "P1", At: time.Now(), Timeout: timeout})
 		q = put(t, newLog(t, s, "s"), q)
 		began := time.Now()
-		a := must(approval.Wait(t.Context(), s, "s", q, 0))(t)
+		a := must(approval.Wait(t.Context(), s, "s", q))(t)
 		if a.Decision != approval.Deny || a.By != "timeout" || time.Since(began) != timeout {
 			t.Errorf("%+v after %s", a, time.Since(began))
 		}

@@ -102,7 +102,7 @@ func ExampleWait() {
 			log.Print(err)
 		}
 	}()
-	a, err := approval.Wait(ctx, sessions, q.Session, q, time.Millisecond)
+	a, err := approval.Wait(ctx, sessions, q.Session, q)
 	fmt.Println(a.Decision, a.Message, err)
 	// Output: deny not today <nil>
 }

@@ -92,7 +92,7 @@ func contest(t *testing.T, here, there *session.Sessions, l *session.Log, q appr
 		})
 	}
 	for _, s := range []*session.Sessions{here, there} {
-		wg.Go(func() { heard(approval.Wait(ctx, s, "s", q, time.Millisecond)) })
+		wg.Go(func() { heard(approval.Wait(ctx, s, "s", q)) })
 		wg.Go(func() {
 			if err := s.Tag(ctx, "s", q.ID); err != nil {
 				t.Error(err)
@@ -129,7 +129,7 @@ func TestQuestionsOutliveTheirProcess(t *testing.T) {
 			if !r.Waiting || len(r.State.Asked) != 0 || len(r.State.Answered) != 1 || r.State.Answered[0].Use != q.Use {
 				t.Fatalf("%+v", r.State)
 			}
-			if got := must(approval.Wait(t.Context(), here, "s", q, 0))(t); cmp.Diff(answer, got) != "" {
+			if got := must(approval.Wait(t.Context(), here, "s", q))(t); cmp.Diff(answer, got) != "" {
 				t.Error(cmp.Diff(answer, got))
 			}
 			if _, err := l.TakeIn(t.Context()); err != nil {

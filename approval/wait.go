@@ -8,49 +8,65 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// waitEvery is how often [Wait] looks when it is not told.
-const waitEvery = 250 * time.Millisecond
-
-// waitFailing is how long [Wait] goes on while every look at the store fails.
-const waitFailing = 10 * time.Minute
+// waitAgain is how long [Wait] pauses after a look that has failed, at first, and waitSlowest
+// at most. waitFailing is how long it goes on while every look fails.
+const (
+	waitAgain   = 250 * time.Millisecond
+	waitSlowest = 5 * time.Second
+	waitFailing = 10 * time.Minute
+)
 
 // Wait returns the answer to a question as soon as somebody has given one,
-// wherever that was. It looks at the log's head every so often (0 is four times a
-// second) and reads only what is new. When the question's time has run out, Wait
-// denies it, by "timeout"; whoever was first is returned. A look that fails for now
-// ([session.Passing]) is tried again, less and less often, for ten minutes.
+// wherever that was: it watches the session's log ([session.Sessions.Watch]). When the
+// question's time has run out, Wait denies it, by "timeout"; whoever was first is returned.
+// A look that fails for now ([session.Passing]) is tried again, less and less often, for ten
+// minutes.
 //
 // Errors: that of ctx, ErrNoQuestion, and those of the store.
-func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q Question, every time.Duration) (Answer, error) {
-	if every <= 0 {
-		every = waitEvery
-	}
+func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q Question) (Answer, error) {
 	w := waiting{sessions: sessions, session: sessionID, question: q.ID}
 	well := time.Now()
-	for pause := every; ; {
+	for pause := waitAgain; ; {
 		a, err := w.look(ctx)
-		now := time.Now()
-		switch {
-		case a != nil:
+		if a != nil {
 			return *a, nil
-		case err == nil:
-			well, pause = now, every
-			if left := w.left(); left != nil {
-				pause = min(pause, max(*left, 0))
+		}
+		now := time.Now()
+		if err == nil {
+			well, pause = now, waitAgain
+			err = w.watch(ctx)
+			if ctx.Err() != nil {
+				return Answer{}, ctx.Err()
 			}
-		case ctx.Err() != nil || !session.Passing(err) || now.Sub(well) >= waitFailing:
+			if err == nil {
+				continue
+			}
+		} else if ctx.Err() != nil || !session.Passing(err) || now.Sub(well) >= waitFailing {
 			return Answer{}, err
-		default:
-			pause = min(max(pause, every)*2, waitSlowest)
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return Answer{}, err
 		}
+		pause = min(pause*2, waitSlowest)
 	}
 }
 
-// waitSlowest is how long [Wait] pauses at most when looks fail.
-const waitSlowest = 5 * time.Second
+// watch returns when the log has grown, or the question's time has run out. An error says
+// that the log could not be watched: the next look says why.
+func (w *waiting) watch(ctx context.Context) error {
+	if left := w.left(); left != nil {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, max(*left, 0))
+		defer stop()
+	}
+	for _, err := range w.sessions.Watch(ctx, w.session, w.seen) {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // whoever waits has no more time, or the question: the next look knows
+		}
+		return err
+	}
+	return nil
+}
 
 // waiting is what [Wait] has seen so far.
 type waiting struct {

@@ -55,7 +55,7 @@ func (a *api) approvalRoutes() []route {
 						string(StatePending), "all", string(StateApproved), string(StateDenied), string(StateExpired), string(StateCancelled),
 					},
 				},
-				param{name: "session", doc: "only of this session"},
+				param{name: "session", doc: "only of this session and of those that work for its run"},
 			),
 		},
 		{
@@ -173,7 +173,11 @@ func pageOf(c *call, list []Approval) error {
 // pending lists the questions that can be answered. Those of a log that is damaged
 // are left out: `sessions verify` names it.
 func (a *api) pending(ctx context.Context, of string) ([]Approval, error) {
-	open, err := approval.Pending(ctx, a.o.Sessions, of)
+	pending := approval.PendingOf
+	if of == "" {
+		pending = approval.Pending
+	}
+	open, err := pending(ctx, a.o.Sessions, of)
 	if err != nil && len(open) == 0 && !errors.Is(err, session.ErrCorrupt) {
 		return nil, err
 	}

@@ -89,6 +89,10 @@ func (a *api) policyOf(ctx context.Context, m session.Meta) (*Policy, error) {
 }
 
 func (a *api) recordedPolicy(ctx context.Context, m session.Meta) (*Policy, error) {
+	m, err := policylog.Of(ctx, a.o.Sessions, m)
+	if err != nil {
+		return nil, err
+	}
 	g, err := policylog.Guards(ctx, a.o.Sessions, m)
 	if err != nil {
 		return nil, err
@@ -205,7 +209,11 @@ func (a *api) change(c *call, m session.Meta, change policy.Change) error {
 		return refuse(outcome.Conflict, "the session does not run here, and bypassPermissions is not taken over by a run that goes on",
 			"ask for the mode when it goes on")
 	}
-	_, err := policylog.Change(c.ctx(), a.o.Sessions, m.ID, func(*policy.Guards) (policy.Change, error) { return change, nil })
+	m, err := policylog.Of(c.ctx(), a.o.Sessions, m)
+	if err != nil {
+		return err
+	}
+	_, err = policylog.Change(c.ctx(), a.o.Sessions, m.ID, func(*policy.Guards) (policy.Change, error) { return change, nil })
 	return err
 }
 

@@ -283,13 +283,11 @@ func (a *own) Snapshot() agent.Snapshot {
 	return s
 }
 
-// Close is [agent.Agent.Close].
-func (a *own) Close() error { return a.close(false) }
-
 // Leave is [agent.Agent.Leave].
-func (a *own) Leave() error { return a.close(true) }
+func (a *own) Leave() error { return a.Close() }
 
-func (a *own) close(goesOn bool) error {
+// Close is [agent.Agent.Close].
+func (a *own) Close() error {
 	a.mu.Lock()
 	if a.closed {
 		a.mu.Unlock()
@@ -305,11 +303,7 @@ func (a *own) close(goesOn bool) error {
 	if a.log == nil {
 		return a.leaveMarker()
 	}
-	var err error
-	if !goesOn {
-		err = a.endRun()
-	}
-	return errors.Join(err, a.log.Close())
+	return a.log.Close()
 }
 
 // leaveMarker leaves a session that was given and never used behind as an empty one.
@@ -326,31 +320,4 @@ func (a *own) leaveMarker() error {
 		return err
 	}
 	return log.Close()
-}
-
-// endRun ends the run on record when there is anything that ends with it, unless a
-// question is left open.
-func (a *own) endRun() error {
-	ctx := context.Background()
-	m, err := a.o.Sessions.Get(ctx, a.log.ID())
-	if err != nil || m.Questions > 0 {
-		return err
-	}
-	changes, err := policylog.Changes(ctx, a.o.Sessions, m)
-	if err != nil {
-		return err
-	}
-	for _, raw := range changes {
-		c, err := policy.ParseChange(raw)
-		if err != nil {
-			return err
-		}
-		if c.Grant != nil || c.Patch != nil {
-			_, err := policylog.Change(ctx, a.o.Sessions, a.log.ID(), func(*policy.Guards) (policy.Change, error) {
-				return policy.Change{Ended: true}, nil
-			})
-			return err
-		}
-	}
-	return nil
 }

@@ -34,7 +34,7 @@ type questionDoc struct {
 
 // approvalsListCmd is `holdfast approvals list`.
 type approvalsListCmd struct {
-	Session string `placeholder:"SESSION" help:"Only of this session."`
+	Session string `placeholder:"SESSION" help:"Only of this session and its sub-agents."`
 	storeFlags
 	jsonFlag
 }
@@ -53,7 +53,11 @@ func (c *approvalsListCmd) run(ctx context.Context, p *Program) error {
 		}
 		id = m.ID
 	}
-	open, err := approval.Pending(ctx, sessions, id)
+	pending := approval.PendingOf
+	if id == "" {
+		pending = approval.Pending
+	}
+	open, err := pending(ctx, sessions, id)
 	if err != nil {
 		return err
 	}

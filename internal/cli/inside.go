@@ -159,7 +159,7 @@ func askHost(host *logpipe.Client, sessions *session.Sessions, id string) func(c
 		if err := host.Ask(ctx, q.ID); err != nil {
 			return approval.Answer{}, err
 		}
-		return approval.Wait(ctx, sessions, id, q, 0)
+		return approval.Wait(ctx, sessions, id, q)
 	}
 }
 

@@ -11,6 +11,17 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
+// ofRun is with for the session whose log has the policy: of a sub-agent, that of its run.
+func (a sessionArg) ofRun(ctx context.Context, p *Program, url string, do func(*session.Sessions, session.Meta) error) error {
+	return a.with(ctx, p, url, func(s *session.Sessions, m session.Meta) error {
+		m, err := policylog.Of(ctx, s, m)
+		if err != nil {
+			return err
+		}
+		return do(s, m)
+	})
+}
+
 // policyModeCmd is `holdfast policy mode`.
 type policyModeCmd struct {
 	sessionArg
@@ -32,7 +43,7 @@ func (c *policyModeCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return usage(err.Error(), "")
 	}
-	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+	return c.ofRun(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		if err := p.allowMode(m, mode); err != nil {
 			return err
 		}
@@ -85,7 +96,7 @@ type grantsDoc struct {
 }
 
 func (c *policyGrantsCmd) run(ctx context.Context, p *Program) error {
-	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+	return c.ofRun(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		if c.Revoke != "" {
 			return c.revoke(ctx, p, s, m.ID)
 		}

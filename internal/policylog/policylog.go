@@ -42,6 +42,19 @@ func Changes(ctx context.Context, s *session.Sessions, m session.Meta) (changes 
 	return changes, nil
 }
 
+// Of is the session whose log has the policy of a session's run: the one that it works for,
+// where that is still there, or itself.
+func Of(ctx context.Context, s *session.Sessions, m session.Meta) (session.Meta, error) {
+	if m.Owner == "" {
+		return m, nil
+	}
+	run, err := s.Get(ctx, m.Owner)
+	if errors.Is(err, session.ErrNotFound) {
+		return m, nil
+	}
+	return run, err
+}
+
 // Guards replays those changes: grants, patches and mode. What settings say is not in
 // the log, and not in the guards.
 func Guards(ctx context.Context, s *session.Sessions, m session.Meta) (*policy.Guards, error) {
