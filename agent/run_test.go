@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
@@ -290,4 +291,44 @@ func TestASubagentsSessionIsGoneOnWithByItself(t *testing.T) {
 		t.Errorf("open %+v %v", open, err)
 	}
 	b.Close()
+}
+
+// A fork begins without what was decided in the session, and says so, unless it is asked to
+// take it along; what was revoked since stays revoked.
+func TestAForkBeginsWithoutGrants(t *testing.T) {
+	for name, with := range map[string]bool{"without": false, "with": true} {
+		t.Run(name, func(t *testing.T) {
+			s := sessions(t)
+			person := &gives{answer: approval.Answer{Decision: approval.DenySession}}
+			o := asking(agent.Options{Sessions: s, Tools: registry(t, command("Bash")), Ask: person.ask, Session: session.RestoreOptions{SessionID: "one"}})
+			a := newAgent(t, play(t, pushing(1), step{text: "so"}), o)
+			prompt(t, a, "go")
+			extra, err := a.Change(t.Context(), policy.Change{Grant: &policy.Grant{Effect: policy.Allow, Tool: "Bash", Operation: policy.OpCommand, Resource: "ls"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.Change(t.Context(), policy.Change{Revoke: extra.Grant.ID}); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Close(); err != nil {
+				t.Fatal(err)
+			}
+			o.Session = session.RestoreOptions{SessionID: "one", Fork: true, ForkGrants: with}
+			b := newAgent(t, play(t), o)
+			found, err := b.Start(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := slices.ContainsFunc(found.Notices, func(n string) bool { return strings.Contains(n, "--with-grants") })
+			if n := len(b.Guards().Grants()); (n == 1) != with || said == with {
+				t.Errorf("%d grants, notices %q", n, found.Notices)
+			}
+			b.Close()
+			c := newAgent(t, play(t), agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: found.ID}})
+			if _, err := c.Start(t.Context()); err != nil || (len(c.Guards().Grants()) == 1) != with {
+				t.Errorf("gone on with: %v, %v", c.Guards().Grants(), err)
+			}
+			c.Close()
+		})
+	}
 }

@@ -320,6 +320,8 @@ type forkRequest struct {
 	Seq       *int64 `json:"seq,omitempty" jsonschema:"or up to this record"`
 	Title     string `json:"title,omitempty"`
 	SessionID string `json:"session_id,omitempty" jsonschema:"of the new session; one is made otherwise"`
+	// WithGrants has it begin with what was decided in the source.
+	WithGrants bool `json:"with_grants,omitempty" jsonschema:"begin with what was decided in the session: grants, denials and changes of policy; without it the fork begins with none of them"`
 }
 
 func (a *api) forkSession(c *call) error {
@@ -334,7 +336,7 @@ func (a *api) forkSession(c *call) error {
 	if err != nil {
 		return err
 	}
-	o := &session.ForkOptions{ID: f.SessionID, At: f.At, Title: a.redact(f.Title), User: c.caller.Name}
+	o := &session.ForkOptions{ID: f.SessionID, At: f.At, Title: a.redact(f.Title), User: c.caller.Name, Grants: f.WithGrants}
 	if f.Seq != nil {
 		if o.At, err = a.itemAt(c.ctx(), m, *f.Seq); err != nil {
 			return err

@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,6 +23,10 @@ type ForkOptions struct {
 	Owner string // whose run it works for, see [Opened.Owner]
 
 	Caller, Use string // who has begun it, see [Opened]
+
+	// Grants has the fork begin with what was decided in the source's run as it is now: grants,
+	// denials and patches. Otherwise it begins with none of them.
+	Grants bool
 }
 
 // Fork starts a new session that shares src's records up to a point. Nothing is
@@ -101,6 +107,13 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 		}
 		drafts = slices.Insert(drafts, 1, d)
 	}
+	if opt.Grants {
+		decided, err := s.decided(ctx, m)
+		if err != nil {
+			return err
+		}
+		drafts = append(drafts, decided...)
+	}
 	l := s.newLog(opt.ID)
 	l.meta = Meta{Head: at.base.Seq, HeadDigest: at.base.Digest}
 	// A fork needs no lease to begin with: nobody knows its id yet.
@@ -128,6 +141,35 @@ func OpenedDrafts(o Opened) ([]Draft, error) {
 	}
 	changed, err := NewDraft(KindMetaChanged, p)
 	return []Draft{opened, changed}, err
+}
+
+// decided are the changes of policy that are in force in the run of a session, but for the
+// limits of turns.
+func (s *Sessions) decided(ctx context.Context, m Meta) ([]Draft, error) {
+	if m.Owner != "" {
+		run, err := s.Get(ctx, m.Owner)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		if err == nil {
+			m = run
+		}
+	}
+	state, err := s.StateAt(ctx, m.ID, m.Head)
+	if err != nil {
+		return nil, err
+	}
+	var drafts []Draft
+	for _, payload := range state.Policy {
+		var p PolicyChanged
+		if err := json.Unmarshal(payload, &p); err != nil {
+			return nil, err
+		}
+		if p.Limit == nil {
+			drafts = append(drafts, Draft{Kind: KindPolicyChanged, Payload: payload})
+		}
+	}
+	return drafts, nil
 }
 
 // branch is where a fork leaves its parent, and what it must cut when that

@@ -212,8 +212,10 @@ type Seen struct {
 type PolicyChanged struct {
 	Mode string `json:"mode,omitempty"`
 	By   string `json:"by,omitempty"`
-	// Ended ends the run: what was granted in it is gone.
+	// Ended takes away what was granted before: earlier versions wrote it when an agent was closed.
 	Ended bool `json:"ended,omitempty"`
+	// Limit is of a turn.
+	Limit json.RawMessage `json:"limit,omitempty"`
 }
 
 // RunEvent is what this package reads of the payload of [KindRunEvent]; package

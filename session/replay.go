@@ -102,6 +102,7 @@ type folder struct {
 	there []ToolStarted // of a fork: what went on in the background of its parent
 
 	itemised float64 // what model calls cost since a turn was closed last, by records of their own
+	granted  bool    // of a fork: something was decided in its parent, which does not hold in it
 
 	masked bool // something is read without its secrets: no model was sent it so
 	questions
@@ -251,6 +252,7 @@ func (f *folder) opened(r *Record) error {
 		}
 	}
 	f.s.Queue = slices.DeleteFunc(f.s.Queue, func(e transcript.Encoded) bool { return e.Role() != transcript.RoleNotification })
+	f.granted = len(f.s.Policy) > 0
 	f.s.Running, f.s.OpenTurn, f.s.Policy = nil, "", nil
 	f.s.CostUSD, f.s.Tokens, f.s.Budget, f.itemised = 0, 0, Budget{}, 0
 	f.unshown = nil

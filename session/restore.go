@@ -18,6 +18,7 @@ type RestoreOptions struct {
 	Project        string // for ContinueRecent; "" means any
 	Fork           bool   // go on in a fork; the source stays as it is
 	ForkID         string // its id; default a new UUID
+	ForkGrants     bool   // it begins with what was granted in the source, see [ForkOptions].Grants
 	At             string // keep the transcript up to this item id
 	MustExist      bool   // an unknown SessionID is ErrNotFound instead of a new session
 	Takeover       bool   // take the lease from a live holder, and those of sessions that its calls have begun
@@ -68,7 +69,7 @@ func (s *Sessions) Restore(ctx context.Context, o RestoreOptions) (*Restored, er
 	}
 	if o.Fork {
 		r.Forked = id
-		if id, err = s.Fork(ctx, id, &ForkOptions{ID: o.ForkID, At: o.At, Owner: o.Opened.Owner, Caller: o.Opened.Caller, Use: o.Opened.Use}); err != nil {
+		if id, err = s.Fork(ctx, id, &ForkOptions{ID: o.ForkID, Grants: o.ForkGrants, At: o.At, Owner: o.Opened.Owner, Caller: o.Opened.Caller, Use: o.Opened.Use}); err != nil {
 			return nil, err
 		}
 	}
@@ -222,6 +223,9 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 		return err
 	}
 	l.known(f.s.Head)
+	if r.Forked != "" && f.granted && !o.ForkGrants {
+		r.notice("the fork begins without what was granted, denied and changed of the policy in session %s; hint: --with-grants", r.Forked)
+	}
 	r.compare(o.Opened)
 	r.State = f.state()
 	r.Before = len(before)

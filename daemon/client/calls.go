@@ -105,6 +105,8 @@ type Fork struct {
 	Seq       int64  `json:"seq,omitempty"` // or a record's number
 	Title     string `json:"title,omitempty"`
 	SessionID string `json:"session_id,omitempty"` // of the new one
+	// WithGrants has it begin with what was decided in the session.
+	WithGrants bool `json:"with_grants,omitempty"`
 }
 
 // ForkSession branches off a session.

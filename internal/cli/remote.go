@@ -158,7 +158,7 @@ func (c *runCmd) target(ctx context.Context, p *Program, d *client.Client, cwd s
 	case t.meta == nil:
 		t.id = uuid.NewString()
 	case c.ForkSession:
-		made, err := d.ForkSession(ctx, t.meta.ID, client.Fork{At: c.At})
+		made, err := d.ForkSession(ctx, t.meta.ID, client.Fork{At: c.At, WithGrants: c.WithGrants})
 		if err != nil {
 			return nil, err
 		}

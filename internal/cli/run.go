@@ -29,6 +29,7 @@ type runCmd struct {
 	Resume      string `short:"r" placeholder:"ID|NAME" group:"session" help:"Go on with this session."`
 	SessionID   string `name:"session-id" placeholder:"ID" group:"session" help:"Use this session; it is created when there is none."`
 	ForkSession bool   `group:"session" help:"Go on in a fork; the session stays as it is."`
+	WithGrants  bool   `group:"session" help:"With --fork-session: begin with what was decided in the session."`
 	At          string `placeholder:"ITEM" group:"session" help:"Go back to this item first."`
 	Name        string `placeholder:"TITLE" group:"session" help:"Give the session a title."`
 	Takeover    bool   `group:"session" help:"Take the session from a process that holds it."`
@@ -236,7 +237,7 @@ func account() string {
 // session says which session the agent goes on with.
 func (c *runCmd) session(ctx context.Context, sessions *session.Sessions, cwd string) (session.RestoreOptions, error) {
 	o := session.RestoreOptions{
-		Fork: c.ForkSession, At: c.At, Takeover: c.Takeover, SessionID: c.SessionID,
+		Fork: c.ForkSession, ForkGrants: c.WithGrants, At: c.At, Takeover: c.Takeover, SessionID: c.SessionID,
 		Opened: session.Opened{CWD: cwd, Title: c.Name, User: account()},
 	}
 	switch {

@@ -28,6 +28,8 @@ func (c *runCmd) check() error {
 		return usage("--at needs a session", name)
 	case c.ForkSession && len(which) == 0:
 		return usage("--fork-session needs a session", name)
+	case c.WithGrants && !c.ForkSession:
+		return usage("--with-grants is for a fork", "add --fork-session")
 	case c.Takeover && len(which) == 0:
 		return usage("--takeover needs a session", name)
 	case c.NoPersist && (c.ForkSession || c.At != "" || c.Takeover || c.Name != ""):

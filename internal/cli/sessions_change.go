@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -82,14 +83,19 @@ type forkCmd struct {
 	First *int   `placeholder:"N" xor:"point" help:"Keep the first N items of the transcript."`
 	ID    string `name:"id" placeholder:"ID" help:"The fork's id; default a new one."`
 	Name  string `placeholder:"TITLE" help:"The fork's title."`
+
+	WithGrants bool `help:"Begin with what was decided in the session: grants, denials, changes of policy."`
 	storeFlags
 	jsonFlag
 }
 
 func (c *forkCmd) run(ctx context.Context, p *Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, UpTo: c.UpTo, First: c.First, At: c.At, Title: c.Name, User: account()})
+		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, UpTo: c.UpTo, First: c.First, At: c.At, Title: c.Name, User: account(), Grants: c.WithGrants})
 		if err != nil {
+			return err
+		}
+		if err := c.leftBehind(ctx, p, s, m); err != nil {
 			return err
 		}
 		if !c.JSON {
@@ -97,6 +103,22 @@ func (c *forkCmd) run(ctx context.Context, p *Program) error {
 		}
 		return p.changed(ctx, s, id, c.JSON, fmt.Sprintf("forked %s; go on in it: holdfast run %s-r %s PROMPT", m.ID, storeArg(c.Store), id))
 	})
+}
+
+// leftBehind says that what was decided in the session does not hold in the fork.
+func (c *forkCmd) leftBehind(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) error {
+	if c.WithGrants {
+		return nil
+	}
+	m, err := policylog.Of(ctx, s, m)
+	if err != nil {
+		return err
+	}
+	changes, err := policylog.Changes(ctx, s, m)
+	if err == nil && len(changes) > 0 {
+		p.err.line("the fork begins without what was granted, denied and changed of the policy in session %s; hint: --with-grants", m.ID)
+	}
+	return err
 }
 
 // deleteCmd is `holdfast sessions delete`.

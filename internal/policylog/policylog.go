@@ -34,6 +34,9 @@ func Changes(ctx context.Context, s *session.Sessions, m session.Meta) (changes 
 		if err != nil {
 			return nil, fmt.Errorf("record %d: %w", rec.Seq, err)
 		}
+		if rec.Seq <= m.ParentSeq && c.Mode == "" { // a fork begins without what was granted in its parent
+			continue
+		}
 		if c.Ended {
 			changes = nil
 		}
