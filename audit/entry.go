@@ -161,6 +161,7 @@ type HookRun struct {
 	Effect string `json:"effect,omitempty"` // what it wanted: deny, block, allow, input …
 	Reason string `json:"reason,omitempty"`
 	Error  string `json:"error,omitempty"`
+	Again  bool   `json:"again,omitempty"` // about an input that was changed since the call was first put to it
 }
 
 // seal fills in the chain.
