@@ -99,7 +99,8 @@ func (v *verifying) settle(l logCheck) error {
 			return nil
 		}
 		now, err := v.s.Get(v.ctx, l.id)
-		if errors.Is(err, session.ErrNotFound) && !l.m.Deleted && v.deleted(l.id) {
+		gone := errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrCorrupt) // in the middle of it
+		if gone && !l.m.Deleted && v.deleted(l.id) {
 			v.r.Notes = v.r.Notes[:notes]
 			return nil
 		}
