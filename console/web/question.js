@@ -148,7 +148,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
     setError(null);
     try {
       const doc = await post(`/v1/approvals/${seg(q.id)}/decision`, {
-        ...answer, digest: q.digest, continue: (interrupted && goOn && may('run') && !answer.stop) || undefined,
+        ...answer, digest: q.digest, continue: (interrupted && goOn && may('run') && answer.decision.startsWith('allow')) || undefined,
       });
       onDone?.(q, doc);
       leaveOut(q.id);
@@ -193,7 +193,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
     </dl>
     ${error && html`<p class="problem" role="alert">${error.message}${error.hint && html` <span class="hint">hint: <code>${error.hint}</code></span>`}</p>`}
     ${interrupted && html`<p class="interrupted" role="note">The run was interrupted: an answer is kept, and nothing happens until the run is continued.
-      ${allowed && may('run') && html` <label><input type="checkbox" checked=${goOn} disabled=${busy} onChange=${(e) => setGoOn(e.target.checked)} /> Continue the run with the answer</label>`}</p>`}
+      ${allowed && may('run') && html` <label><input type="checkbox" checked=${goOn} disabled=${busy} onChange=${(e) => setGoOn(e.target.checked)} /> Continue the run when it is allowed</label>`}</p>`}
     <div class="actions" role="group" aria-label="answer">
       ${plan !== undefined ? html`<${PlanActions} ready=${ready} busy=${busy} decide=${decide} open=${open} panel=${panel} keyOf=${key} />`
     : form ? html`<${FormActions} ready=${ready} busy=${busy} filled=${answers} decide=${decide} keyOf=${key} />`
