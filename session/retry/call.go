@@ -22,6 +22,7 @@ type call struct {
 	size  int // bytes that are sent
 
 	until time.Time // when it is tried for the last time
+	began time.Time // this try
 	pause time.Duration
 }
 
@@ -44,6 +45,7 @@ func (c *call) begin() { c.until, c.pause = time.Now().Add(c.patience()), firstP
 
 // attempt is the context of one try, and what ends it.
 func (c *call) attempt() (context.Context, context.CancelFunc) {
+	c.began = time.Now()
 	d := c.bound()
 	if d < 0 {
 		return c.ctx, func() {}
@@ -86,7 +88,7 @@ func (c *call) again(err error) bool {
 		}
 		return false
 	}
-	s.state.failed(err, c.write && !errors.Is(err, session.ErrUnavailable))
+	s.state.failed(err, c.write && !errors.Is(err, session.ErrUnavailable), c.began)
 	left := time.Until(c.until)
 	if left <= 0 || !c.sleep(min(c.pause, left)) {
 		return false

@@ -101,6 +101,7 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 		c.begin()
 		for after := after; ; {
 			var failed error
+			c.began = time.Now()
 			for head, err := range session.WatchUntil(ctx, s.life, s.inner, id, after) {
 				if failed = err; s.away(err, false) {
 					break
@@ -128,6 +129,7 @@ type stopwatch struct {
 }
 
 func (c *call) watched() (context.Context, *stopwatch) {
+	c.began = time.Now()
 	w := &stopwatch{d: c.bound()}
 	if w.d < 0 {
 		return c.ctx, w

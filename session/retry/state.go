@@ -20,6 +20,7 @@ type state struct {
 	err    error     // of the last one that failed
 	writes bool      // only writes fail: a read that succeeds says nothing
 	last   time.Time // when err was
+	back   time.Time // when the store was back last
 }
 
 func (s *state) hasWritten() bool { return s.written.Load() }
@@ -38,7 +39,7 @@ func (s *state) answered(write bool) {
 		return
 	}
 	after := time.Since(s.since)
-	s.since, s.err, s.writes = time.Time{}, nil, false
+	s.since, s.err, s.writes, s.back = time.Time{}, nil, false, time.Now()
 	s.away.Store(false)
 	if s.changed != nil {
 		s.changed(nil, after)
@@ -46,10 +47,13 @@ func (s *state) answered(write bool) {
 }
 
 // failed notes a call that failed since the store is away, or, with writes, since it takes
-// no writes.
-func (s *state) failed(err error, writes bool) {
+// no writes. A try that began before the store was back says nothing.
+func (s *state) failed(err error, writes bool, began time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if began.Before(s.back) {
+		return
+	}
 	first := s.since.IsZero()
 	if first {
 		s.since = time.Now()
