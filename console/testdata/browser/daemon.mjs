@@ -111,7 +111,7 @@ await run({
     await page.getByRole('button', { name: 'Fork' }).first().click();
     await page.getByRole('dialog').getByRole('button', { name: 'Fork' }).click();
     await page.waitForURL((u) => u.pathname.startsWith('/sessions/') && !u.pathname.endsWith('three'));
-    await page.getByText('forked from').waitFor();
+    await page.getByText('forked from').first().waitFor();
   },
   'the other screens': async () => {
     for (const [path, seen, text] of [['/sessions', 'tbody', 'third time'], ['/policy?session=two', 'h2', 'In force in this session'], ['/audit', 'tbody', 'git push'], ['/status', 'dd', 'ready']]) {
