@@ -9,16 +9,18 @@ import (
 )
 
 // waitAgain is how long [Wait] pauses after a look that has failed, at first, and waitSlowest
-// at most. waitFailing is how long it goes on while every look fails.
+// at most. waitFailing is how long it goes on while every look fails. waitQuiet is after what
+// time it looks although the store has told of nothing: it may be away, and not tell that.
 const (
+	waitQuiet   = time.Minute
 	waitAgain   = 250 * time.Millisecond
 	waitSlowest = 5 * time.Second
 	waitFailing = 10 * time.Minute
 )
 
 // Wait returns the answer to a question as soon as somebody has given one,
-// wherever that was: it watches the session's log ([session.Sessions.Watch]). When the
-// question's time has run out, Wait denies it, by "timeout"; whoever was first is returned.
+// wherever that was: it watches the session's log ([session.Sessions.Watch]), and looks once
+// a minute besides. When the question's time has run out, Wait denies it, by "timeout"; whoever was first is returned.
 // A look that fails for now ([session.Passing]) is tried again, less and less often, for ten
 // minutes.
 //
@@ -51,17 +53,19 @@ func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q Q
 	}
 }
 
-// watch returns when the log has grown, or the question's time has run out. An error says
+// watch returns when the log has grown, the question's time has run out, or it was quiet for
+// long. An error says
 // that the log could not be watched: the next look says why.
 func (w *waiting) watch(ctx context.Context) error {
+	quiet := waitQuiet
 	if left := w.left(); left != nil {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, max(*left, 0))
-		defer stop()
+		quiet = min(quiet, max(*left, 0))
 	}
+	ctx, stop := context.WithTimeout(ctx, quiet)
+	defer stop()
 	for _, err := range w.sessions.Watch(ctx, w.session, w.seen) {
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // whoever waits has no more time, or the question: the next look knows
+			return nil //nolint:nilerr // the next look says what it is
 		}
 		return err
 	}
