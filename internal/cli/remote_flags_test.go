@@ -13,7 +13,7 @@ import (
 // travels are the fields of run that the daemon is given, or that say how the run is shown,
 // where it is found, or that it is here.
 var travels = []string{
-	"Prompt", "Model", "CWD", "PermissionMode", "Settings", "OnAsk", "Continue", "Resume", "SessionID", "ForkSession", "At", "Name",
+	"Prompt", "Model", "CWD", "PermissionMode", "Settings", "OnAsk", "Continue", "Resume", "SessionID", "ForkSession", "WithGrants", "At", "Name",
 	"NoDaemon", "Store", "Workspace", "OutputFormat", "IncludePartialMessages", "Quiet", "Verbose", "OnlyTools",
 }
 
