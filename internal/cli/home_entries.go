@@ -12,16 +12,17 @@ type HomeEntry struct {
 // when something else is there, and docs/erasure.md lists it for people.
 func HomeEntries() map[string]HomeEntry {
 	return map[string]HomeEntry{
-		"sessions.db":     {Holds: "the default store", Erased: "payloads are overwritten with zeros (secure_delete)"},
-		"sessions.db-wal": {Holds: "its journal", Erased: "written back and cut"},
-		"sessions.db-shm": {Holds: "its index of the journal, without text"},
-		"index":           {Holds: "indexes for searching", Erased: "the session is taken out at once"},
-		"output":          {Holds: "long outputs of commands", Erased: "files are removed"},
-		"audit":           {Holds: "ids, digests and signatures, without text"},
-		"run":             {Holds: "the daemon's socket, lock and hashes of tokens, without text"},
-		"settings.json":   {Holds: "your settings", Stays: "rules that you write there are yours: edit the file"},
-		"trust.json":      {Holds: "digests of what you trust, without text"},
-		"mcp":             {Holds: "tokens for MCP servers, without text of sessions"},
+		"sessions.db":         {Holds: "the default store", Erased: "payloads are overwritten with zeros (secure_delete)"},
+		"sessions.db-wal":     {Holds: "its journal", Erased: "written back and cut"},
+		"sessions.db-shm":     {Holds: "its index of the journal, without text"},
+		"sessions.db-holders": {Holds: "locks of programs that hold sessions: it is empty"},
+		"index":               {Holds: "indexes for searching", Erased: "the session is taken out at once"},
+		"output":              {Holds: "long outputs of commands", Erased: "files are removed"},
+		"audit":               {Holds: "ids, digests and signatures, without text"},
+		"run":                 {Holds: "the daemon's socket, lock and hashes of tokens, without text"},
+		"settings.json":       {Holds: "your settings", Stays: "rules that you write there are yours: edit the file"},
+		"trust.json":          {Holds: "digests of what you trust, without text"},
+		"mcp":                 {Holds: "tokens for MCP servers, without text of sessions"},
 		"workspaces": {
 			Holds: "folders of containers, with what agents of other makes keep there",
 			Stays: "files that agents write are yours: holdfast workspace delete removes them",

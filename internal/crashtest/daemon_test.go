@@ -337,7 +337,7 @@ func (s *daemonSeries) asked(t *testing.T, over bool) []*Asked {
 	}()
 	var list []*Asked
 	for _, id := range s.run.sessions {
-		part, err := AskedIn(t.Context(), store, id, s.run.ledger)
+		part, err := AskedIn(t.Context(), store, s.run.id, id, s.run.ledger)
 		if err != nil && !errors.Is(err, session.ErrNotFound) {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/session"
@@ -33,17 +34,30 @@ func (a *Asked) Stage() string {
 	return "open"
 }
 
-// AskedIn reads all questions of a session from a store, and the ledger at path.
-func AskedIn(ctx context.Context, store session.Store, id, ledger string) ([]*Asked, error) {
+// AskedIn reads all questions of a session from a store, and the ledger at path. run is the
+// session that it works for, whose log has them; its own id where it works for itself.
+func AskedIn(ctx context.Context, store session.Store, run, id, ledger string) ([]*Asked, error) {
 	ran, err := ReadLedger(ledger)
 	if err != nil {
 		return nil, err
 	}
-	recs, err := read(ctx, session.New(store, nil), id)
+	s := session.New(store, nil)
+	recs, err := read(ctx, s, id)
 	if err != nil {
 		return nil, err
 	}
-	r := asking{byUse: map[string]*Asked{}, byID: map[string]*Asked{}}
+	r := asking{byUse: map[string]*Asked{}, byID: map[string]*Asked{}, answered: map[string]time.Time{}}
+	if run != id {
+		asked, err := read(ctx, s, run)
+		if err != nil {
+			return nil, err
+		}
+		for _, rec := range asked {
+			if err := r.addOf(id, rec); err != nil {
+				return nil, fmt.Errorf("run %s, record %d: %w", run, rec.Seq, err)
+			}
+		}
+	}
 	for _, rec := range recs {
 		if err := r.add(rec); err != nil {
 			return nil, fmt.Errorf("session %s, record %d: %w", id, rec.Seq, err)
@@ -58,6 +72,29 @@ func AskedIn(ctx context.Context, store session.Store, id, ledger string) ([]*As
 type asking struct {
 	list        []*Asked
 	byUse, byID map[string]*Asked
+	answered    map[string]time.Time // when the first answer came, by question
+}
+
+// addOf takes in a record of the run's log: a question of the session's agent, or an answer
+// to one.
+func (r *asking) addOf(id string, rec session.Record) error {
+	switch rec.Kind {
+	case session.KindApprovalAsked:
+		var q struct {
+			Asker string `json:"asker"`
+		}
+		if err := json.Unmarshal(rec.Payload, &q); err != nil || q.Asker != id {
+			return err
+		}
+		return r.add(rec)
+	case session.KindApprovalResolved:
+		var ans approval.Answer
+		if err := json.Unmarshal(rec.Payload, &ans); err != nil || r.byID[ans.Question] == nil {
+			return err
+		}
+		return r.add(rec)
+	}
+	return nil
 }
 
 func (r *asking) add(rec session.Record) error {
@@ -81,6 +118,9 @@ func (r *asking) add(rec session.Record) error {
 		if a == nil {
 			return fmt.Errorf("nobody asked %s", ans.Question)
 		}
+		if len(a.Answers) == 0 {
+			r.answered[ans.Question] = rec.Time
+		}
 		a.Answers = append(a.Answers, ans)
 	case session.KindToolStarted:
 		var s session.ToolStarted
@@ -89,7 +129,7 @@ func (r *asking) add(rec session.Record) error {
 		}
 		if a := r.byUse[s.Use]; a != nil {
 			a.Started++
-			a.Early = a.Early || len(a.Answers) == 0
+			a.Early = a.Early || len(a.Answers) == 0 || rec.Time.Before(r.answered[a.Question.ID])
 		} else if s.Tool == "Effect" {
 			return fmt.Errorf("%s started and nobody was asked", s.Use)
 		}

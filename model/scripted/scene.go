@@ -98,11 +98,6 @@ func (s *scene) take(e transcript.Encoded, uses []transcript.Use) error {
 			continue
 		}
 		got := result{text: r.Text(), isError: r.IsError}
-		for _, c := range r.Content {
-			if v, ok := c.(transcript.Structured); ok {
-				got.text = strings.TrimPrefix(got.text+"\n"+string(v.Value), "\n")
-			}
-		}
 		if i := slices.IndexFunc(uses, func(u transcript.Use) bool { return u.ID == r.UseID }); i >= 0 {
 			got.tool = uses[i].Name
 		}
