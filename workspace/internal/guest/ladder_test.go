@@ -131,7 +131,7 @@ func TestNoSecondTry(t *testing.T) {
 		log        string
 	}{
 		{"after a tool ran", "die-in echo ran >> effects", 1, "exit code 5", "user assistant(1) decision:allow tool.started tool.finished tool vendor_ended closed:failed"},
-		{"in the middle of a text", "die-saying half a", 1, "exit code 4", "user vendor_ended assistant closed:failed"},
+		{"in the middle of a text", "die-saying half a", 1, "exit code 4", "user vendor_ended model.called assistant closed:failed"},
 		{"when the second way fails too", "die", 2, "exit code 3 in the middle of the turn; it wrote last: boom", "user resume_failed mapped:2 vendor_ended closed:failed"},
 		{"when it says that the model failed", "refuse overloaded", 1, "overloaded", "user closed:failed"},
 	} {
@@ -217,7 +217,7 @@ func TestInterrupt(t *testing.T) {
 			t.Error("a process still runs")
 		}
 	}
-	if log := s.short("one"); !strings.HasSuffix(log, "user assistant closed:interrupted") {
+	if log := s.short("one"); !strings.HasSuffix(log, "user model.called assistant closed:interrupted") {
 		t.Errorf("the log has %s", log)
 	}
 	if got := a.turn(t, "say two"); got.res.Reason != agent.ReasonCompleted {
