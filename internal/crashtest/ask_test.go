@@ -301,7 +301,7 @@ func (s *askSeries) took(t *testing.T, r *Report) {
 
 func (s *askSeries) asked(t *testing.T) []*Asked {
 	t.Helper()
-	list, err := AskedIn(t.Context(), s.store, "s", "s", s.task.Ledger)
+	list, _, err := AskedIn(t.Context(), s.store, "s", "s", s.task.Ledger)
 	if err != nil {
 		t.Fatal(err)
 	}

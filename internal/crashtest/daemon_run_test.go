@@ -21,6 +21,7 @@ type watchedRun struct {
 	strategy        any
 	sessions        []string // of its agents
 	uses            int      // questions that there will be
+	unasked         int      // that a kill has cut off before
 	open            []string // questions that were open when the daemon was gone
 	clients         []*client
 	connect         map[string]func(context.Context, *client) error

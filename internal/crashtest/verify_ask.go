@@ -35,44 +35,46 @@ func (a *Asked) Stage() string {
 }
 
 // AskedIn reads all questions of a session from a store, and the ledger at path. run is the
-// session that it works for, whose log has them; its own id where it works for itself.
-func AskedIn(ctx context.Context, store session.Store, run, id, ledger string) ([]*Asked, error) {
+// session that it works for, whose log has them; its own id where it works for itself. unasked
+// counts the calls that a kill has cut off before their question: they were not run.
+func AskedIn(ctx context.Context, store session.Store, run, id, ledger string) (list []*Asked, unasked int, err error) {
 	ran, err := ReadLedger(ledger)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	s := session.New(store, nil)
 	recs, err := read(ctx, s, id)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	r := asking{byUse: map[string]*Asked{}, byID: map[string]*Asked{}, answered: map[string]time.Time{}}
 	if run != id {
 		asked, err := read(ctx, s, run)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		for _, rec := range asked {
 			if err := r.addOf(id, rec); err != nil {
-				return nil, fmt.Errorf("run %s, record %d: %w", run, rec.Seq, err)
+				return nil, 0, fmt.Errorf("run %s, record %d: %w", run, rec.Seq, err)
 			}
 		}
 	}
 	for _, rec := range recs {
 		if err := r.add(rec); err != nil {
-			return nil, fmt.Errorf("session %s, record %d: %w", id, rec.Seq, err)
+			return nil, 0, fmt.Errorf("session %s, record %d: %w", id, rec.Seq, err)
 		}
 	}
 	for use, a := range r.byUse {
 		a.Runs = ran[id][use]
 	}
-	return r.list, nil
+	return r.list, r.unasked, nil
 }
 
 type asking struct {
 	list        []*Asked
 	byUse, byID map[string]*Asked
 	answered    map[string]time.Time // when the first answer came, by question
+	unasked     int
 }
 
 // addOf takes in a record of the run's log: a question of the session's agent, or an answer
@@ -149,8 +151,13 @@ func (r *asking) item(rec session.Record) error {
 		return err
 	}
 	for _, p := range it.Parts {
-		if res, ok := p.(transcript.ToolResult); ok && r.byUse[res.UseID] != nil {
+		res, ok := p.(transcript.ToolResult)
+		switch {
+		case !ok:
+		case r.byUse[res.UseID] != nil:
 			r.byUse[res.UseID].Result = res.Text()
+		case res.Text() == transcript.NotRun:
+			r.unasked++
 		}
 	}
 	return nil

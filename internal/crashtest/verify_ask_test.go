@@ -67,7 +67,7 @@ func TestAskedIn(t *testing.T) {
 		if err := workAsk(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
-		list, err := AskedIn(t.Context(), store, "s", "s", path)
+		list, _, err := AskedIn(t.Context(), store, "s", "s", path)
 		if err != nil || len(list) < run+1 {
 			t.Fatalf("%d questions after %d runs, %v", len(list), run+1, err)
 		}

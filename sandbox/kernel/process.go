@@ -50,8 +50,8 @@ type Process struct {
 	shared  *os.File // or: where the child, a copy of our program, has its slots
 	offset  int64
 
-	reader   chan struct{} // closed when all messages are there; nil: nobody reads them yet
-	watcher  *seccomp.Watcher
+	reader   chan struct{}                   // closed when all messages are there; nil: nobody reads them yet
+	watcher  atomic.Pointer[seccomp.Watcher] // nil until the command has sent it
 	listener net.Listener
 	spaces   []*os.File // of a room
 	state    State      // as init tells it
@@ -223,7 +223,7 @@ func (p *Process) listen(serve func(net.Listener)) {
 				go serve(l)
 			}
 		case messageNotify:
-			p.watcher = seccomp.Watch(fd)
+			p.watcher.Store(seccomp.Watch(fd))
 		case messageRoom:
 			p.spaces = append(p.spaces, fd)
 		case messageExec:
@@ -313,9 +313,7 @@ func (p *Process) Wait() (*State, error) {
 	if p.exec != 0 {
 		return nil, &StartError{"execute " + p.path, p.exec}
 	}
-	if p.watcher != nil {
-		s.Refused = p.watcher.Refused()
-	}
+	s.Refused = p.Refused()
 	if g := p.jail.group; g != nil {
 		s.OOM = g.OOM() > p.killed
 	}
@@ -325,10 +323,10 @@ func (p *Process) Wait() (*State, error) {
 
 // Refused returns the system calls that were refused so far, with [Policy].Notify.
 func (p *Process) Refused() []seccomp.Refusal {
-	if p.watcher == nil {
-		return nil
+	if w := p.watcher.Load(); w != nil {
+		return w.Refused()
 	}
-	return p.watcher.Refused()
+	return nil
 }
 
 // over says that the process id means this process no more.
@@ -367,8 +365,8 @@ func (p *Process) reap(s *State) error {
 	for errors.Is(err, syscall.EINTR) {
 		_, err = syscall.Wait4(p.pid, &s.Status, 0, &s.Usage)
 	}
-	if p.watcher != nil {
-		p.watcher.Done()
+	if w := p.watcher.Load(); w != nil {
+		w.Done()
 	}
 	unix.Close(p.control)
 	if p.pidfd != nil {
