@@ -175,6 +175,9 @@ func (l *loop) recall(ctx context.Context, c *call, st *session.State) error {
 		if err := json.Unmarshal(q.Answer, &ans); err != nil {
 			return fmt.Errorf("agent: answer to question %s: %w", q.ID, err)
 		}
+		if closed(ans) {
+			continue
+		}
 		asked = q.Question
 		l.a.shared.mu.Lock()
 		l.a.shared.answered(ans)
@@ -213,7 +216,7 @@ func (l *loop) close(ctx context.Context, q approval.Question, why string) error
 	if _, answered := l.a.shared.answer(q.ID); answered || l.log == nil {
 		return nil
 	}
-	ans := approval.Answer{Question: q.ID, Decision: approval.Deny, By: "restart", At: l.a.opt.Clock(), Message: why}
+	ans := approval.Answer{Question: q.ID, Decision: approval.Deny, By: byRestart, At: l.a.opt.Clock(), Message: why}
 	if l.askedIn(q) == l.runLog.ID() {
 		d, err := session.NewDraft(session.KindApprovalResolved, ans)
 		if err != nil {
@@ -226,6 +229,46 @@ func (l *loop) close(ctx context.Context, q approval.Question, why string) error
 		return nil
 	}
 	return err
+}
+
+// byRestart closes questions that nobody waits with any more.
+const byRestart = "restart"
+
+// closed reports whether nobody has decided: the question was closed, and a call that still
+// is to run is judged anew.
+func closed(ans approval.Answer) bool {
+	return ans.By == byRestart && ans.Via == "" && ans.Decision == approval.Deny
+}
+
+// closeOrphans closes the questions in the log of the run whose askers have ended with the
+// program that ran them: sub-agents that this agent had begun and that do not work now.
+// Whoever goes on with one has it ask anew.
+func (l *loop) closeOrphans(ctx context.Context) error {
+	if l.a.opt.parent != nil || l.runLog.Meta().Questions == 0 {
+		return nil
+	}
+	open, err := approval.Pending(ctx, l.runLog.Sessions(), l.runLog.ID())
+	if err != nil {
+		return err
+	}
+	open = slices.DeleteFunc(open, func(q approval.Question) bool {
+		return q.Asker == "" || q.Asker == l.opened.ID || l.a.opt.Subagents.works(q.Asker)
+	})
+	if l.runLog != l.log && len(open) > 0 { // others work for the run, too
+		begun, err := l.log.Sessions().Begun(ctx, l.opened.ID)
+		if err != nil {
+			return err
+		}
+		open = slices.DeleteFunc(open, func(q approval.Question) bool {
+			return !slices.ContainsFunc(begun, func(b session.Begun) bool { return b.Meta.ID == q.Asker })
+		})
+	}
+	for _, q := range open {
+		if err := l.close(ctx, q, "the sub-agent that asks has ended"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // askedIn is the session whose log has a question.

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -126,9 +127,9 @@ func TestARevocationReachesAWorkingSubagent(t *testing.T) {
 	a.parent.Close()
 }
 
-// A sub-agent that a kill has ended while it asked finds its question in the run's log, or
-// the answer that came meanwhile.
-func TestASubagentFindsItsQuestionInTheRunsLog(t *testing.T) {
+// A sub-agent that a kill has ended while it asked finds the answer that came meanwhile in the
+// run's log, or asks anew.
+func TestASubagentFindsItsAnswerInTheRunsLog(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer     approval.Decision // given while nobody runs
 		asks, runs int
@@ -161,13 +162,54 @@ func TestASubagentFindsItsQuestionInTheRunsLog(t *testing.T) {
 			if len(second.asked) != c.asks || len(bash.inputs) != c.runs || len(b.parent.Guards().Grants()) != c.grants {
 				t.Errorf("asked %+v, ran %d times, grants %v", second.asked, len(bash.inputs), b.parent.Guards().Grants())
 			}
-			if c.asks == 1 && second.asked[0].ID != id {
-				t.Errorf("it asks anew: %s, not %s", second.asked[0].ID, id)
+			if c.asks == 1 && second.asked[0].ID == id {
+				t.Errorf("question %s was closed when its run went on", id)
 			}
 			if open, err := approval.Pending(t.Context(), s, "lead"); err != nil || len(open) != 0 {
 				t.Errorf("open %v %v", open, err)
 			}
 			b.parent.Close()
+		})
+	}
+}
+
+// The question of a sub-agent that has ended with its program is closed when the run goes on:
+// nobody waits with it, and its text can be erased.
+func TestTheQuestionOfADeadSubagentIsClosed(t *testing.T) {
+	for name, end := range map[string]func(*agent.Agent) error{
+		"leave": (*agent.Agent).Leave, "kill": func(*agent.Agent) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := memory.New()
+			first := &gives{err: approval.ErrLeave}
+			o := asking(agent.Options{Tools: registry(t, command("Bash")), Ask: first.ask})
+			a := leadOf(t, session.New(disk, nil), o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
+			_, _ = a.parent.Prompt(t.Context(), "go")
+			if err := end(a.parent); err != nil {
+				t.Fatal(err)
+			}
+			s := session.New(disk, nil)
+			if open, err := approval.Pending(t.Context(), s, ""); err != nil || len(open) != 1 {
+				t.Fatalf("open %+v, %v: what nobody goes on with may still be answered", open, err)
+			}
+			b := leadOf(t, s, o, []step{{text: "so"}, {text: "so"}})
+			if _, err := b.parent.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if open, err := approval.Pending(t.Context(), s, ""); err != nil || len(open) != 0 {
+				t.Errorf("open %+v %v", open, err)
+			}
+			if m, err := s.Get(t.Context(), "lead"); err != nil || m.Questions != 0 {
+				t.Errorf("%d questions, %v", m.Questions, err)
+			}
+			prompt(t, b.parent, "never mind")
+			b.parent.Close()
+			done, err := s.Redact(t.Context(), "lead", session.RedactOptions{By: "ann", Mask: func(p json.RawMessage) json.RawMessage {
+				return bytes.ReplaceAll(p, []byte("git push"), []byte("gone"))
+			}})
+			if err != nil || len(done.Left) != 0 {
+				t.Errorf("left %+v, %v", done.Left, err)
+			}
 		})
 	}
 }

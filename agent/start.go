@@ -54,12 +54,13 @@ func (a *Agent) start(ctx context.Context, emit func(Event)) (*loop, error) {
 	if err == nil {
 		err = l.opening(ctx)
 	}
+	if err == nil && !l.opened.Created && l.log != nil {
+		l.opened.Notices = append(l.opened.Notices, a.opt.Subagents.resumed(ctx)...)
+		err = l.closeOrphans(ctx)
+	}
 	if err != nil {
 		l.broken = err
 		return nil, err
-	}
-	if !l.opened.Created && l.log != nil {
-		l.opened.Notices = append(l.opened.Notices, a.opt.Subagents.resumed(ctx)...)
 	}
 	l.tellOpened(emit)
 	return l, nil

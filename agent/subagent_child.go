@@ -60,6 +60,16 @@ func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, *Equi
 	return a, with, nil
 }
 
+// works reports whether the sub-agent of a session has begun here and has not ended.
+func (s *Subagents) works(session string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.live, func(a *Agent) bool { return a.SessionID() == session })
+}
+
 // questions are what sub-agents ask and nobody has answered yet.
 func (s *Subagents) questions() (list []approval.Question) {
 	if s == nil {

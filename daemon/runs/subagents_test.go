@@ -196,8 +196,8 @@ func TestStopSubagent(t *testing.T) {
 	}
 }
 
-// A daemon ends while a sub-agent asks: the question stays open, and whoever goes on with
-// the sub-agent has the answer, from before or after.
+// A daemon ends while a sub-agent asks: the question stays open until the run goes on. Whoever
+// goes on with the sub-agent has the answer that came before, or asks anew.
 func TestRestartWhileSubagentAsks(t *testing.T) {
 	for name, parent := range map[string]string{"foreground": delegating, "background": behind} {
 		for _, when := range []string{"before", "after", "never", "stopped"} {
@@ -234,7 +234,11 @@ func TestRestartWhileSubagentAsks(t *testing.T) {
 				} else {
 					w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
 				}
-				if when == "after" {
+				if when == "after" { // it asks anew
+					old := q
+					for q.ID == old.ID {
+						q = v.question()
+					}
 					yes()
 				}
 				v.event(end)
