@@ -31,6 +31,7 @@ type said struct {
 	forbidden  []Value[string]
 	onAsk      Value[OnAsk]
 	askTimeout Value[time.Duration]
+	override   Value[*bool]
 	noBypass   *policy.Origin
 	sandbox    *Sandbox
 	hooks      hooksSaid
@@ -116,6 +117,7 @@ func (s *said) permissions(path string, n jsontree.Node) {
 		"forbidden":                    s.globs,
 		"onAsk":                        s.onAskWord,
 		"askTimeout":                   s.timeout,
+		"askToOverride":                s.flag(&s.override),
 		"disableBypassPermissionsMode": s.disableBypass,
 	})
 }

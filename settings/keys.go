@@ -52,7 +52,7 @@ func keyHint[T any](path, key string, known map[string]T) string {
 	return "known here: " + strings.Join(names, ", ")
 }
 
-var permissionKeys = []string{"allow", "ask", "deny", "defaultMode", "additionalDirectories", "forbidden", "onAsk", "askTimeout"}
+var permissionKeys = []string{"allow", "ask", "deny", "defaultMode", "additionalDirectories", "forbidden", "onAsk", "askTimeout", "askToOverride"}
 
 var sandboxKeys = []string{
 	"allowedReadPaths", "allowedWritePaths", "deniedPaths", "protectedPaths", "deniedCommands", "allowedCommands", "excludedCommands",

@@ -121,6 +121,7 @@ func TestBadFiles(t *testing.T) {
 		{"onAsk", `{"permissions": {"onAsk": "allow"}}`, 1, 27, `permissions.onAsk: there is no "allow"`, "deny, wait or fail"},
 		{"askTimeout", `{"permissions": {"askTimeout": "soon"}}`, 1, 32, `"soon" is not a time`, `"10m"`},
 		{"no time", `{"permissions": {"askTimeout": "0s"}}`, 1, 32, `"0s" is not a time`, `"10m"`},
+		{"askToOverride as text", `{"permissions": {"askToOverride": "yes"}}`, 1, 35, "is a text, want true or false", ""},
 		{"time as number", `{"permissions": {"askTimeout": 10}}`, 1, 32, "is a number, want a text", ""},
 		{"bypass", `{"permissions": {"disableBypassPermissionsMode": "enable"}}`, 1, 50, `"enable" is not known`, `"disable"`},
 		{"bypass as bool", `{"permissions": {"disableBypassPermissionsMode": true}}`, 1, 50, "is true or false, want a text", ""},

@@ -18,9 +18,9 @@ type merger struct {
 	dead     []policy.RuleSource  // rules that can never match
 	problems []Problem
 
-	strict, off, mask Value[*bool]
-	compact           Value[*bool]
-	trust             *Trust // nil: nothing is trusted
+	strict, off, mask, override Value[*bool]
+	compact                     Value[*bool]
+	trust                       *Trust // nil: nothing is trusted
 }
 
 func (m *merger) add(s *said) {
@@ -52,6 +52,7 @@ func (m *merger) add(s *said) {
 	prefer(&m.out.Mode, s.mode)
 	prefer(&m.out.OnAsk, s.onAsk)
 	prefer(&m.out.AskTimeout, s.askTimeout)
+	preferFlag(&m.override, s.override)
 }
 
 // addUntrusted takes what forbids and asks, and notes the rest.
@@ -71,6 +72,9 @@ func (m *merger) addUntrusted(s *said) {
 	}
 	if s.askTimeout.Value != 0 {
 		m.ignore("askTimeout "+s.askTimeout.Origin.Rule, s.askTimeout.Origin)
+	}
+	if v := s.override.Value; v != nil && *v {
+		m.ignore("askToOverride", s.override.Origin)
 	}
 	if s.sandbox != nil {
 		m.out.Ignored = append(m.out.Ignored, s.sandbox.loosens...)
@@ -105,6 +109,9 @@ func (m *merger) finish() (*Settings, []Problem) {
 			continue
 		}
 		m.ignore("defaultMode "+wish.Origin.Rule, wish.Origin)
+	}
+	if m.override.Value != nil {
+		m.out.AskToOverride = Value[bool]{*m.override.Value, m.override.Origin}
 	}
 	m.checkNetwork()
 	m.checkRules()

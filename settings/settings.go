@@ -35,18 +35,20 @@ type Settings struct {
 	Forbidden  []Value[string]      // globs of files that nobody may touch
 	OnAsk      Value[OnAsk]         // "" when nobody says
 	AskTimeout Value[time.Duration] // 0 when nobody says
-	NoBypass   *policy.Origin       // who disables the mode bypassPermissions, or nil
-	Sandboxes  []Sandbox            // each restricts by itself
-	Hooks      []Hook               // of all layers, the strongest first, also those that do not run
-	Secrets    Secrets
-	Texts      Texts
-	Compaction Compaction
-	WebSearch  WebSearch
-	WebFetch   WebFetch
-	Models     Models
-	MCPServers []MCPServer // by name, also those that are not started
-	Warnings   []Problem   // what can have no effect, but opens nothing
-	Ignored    []Ignored   // what an untrusted folder asks for
+	// AskToOverride: the model may ask for one exception from a deny of the session.
+	AskToOverride Value[bool]
+	NoBypass      *policy.Origin // who disables the mode bypassPermissions, or nil
+	Sandboxes     []Sandbox      // each restricts by itself
+	Hooks         []Hook         // of all layers, the strongest first, also those that do not run
+	Secrets       Secrets
+	Texts         Texts
+	Compaction    Compaction
+	WebSearch     WebSearch
+	WebFetch      WebFetch
+	Models        Models
+	MCPServers    []MCPServer // by name, also those that are not started
+	Warnings      []Problem   // what can have no effect, but opens nothing
+	Ignored       []Ignored   // what an untrusted folder asks for
 
 	StrictHooks      Value[bool]    // what cannot be asked blocks
 	NoHooks          Value[bool]    // disableAllHooks: none but the administrator's run

@@ -13,7 +13,7 @@ import (
 )
 
 const brought = `{"permissions": {"allow": ["Bash(make:*)", "Read"], "ask": ["Bash(git push:*)"], "deny": ["Bash(rm:*)"],
-	"forbidden": ["secret"], "defaultMode": "acceptEdits", "additionalDirectories": [".."], "onAsk": "wait", "askTimeout": "1h",
+	"forbidden": ["secret"], "defaultMode": "acceptEdits", "additionalDirectories": [".."], "onAsk": "wait", "askTimeout": "1h", "askToOverride": true,
 	"disableBypassPermissionsMode": "disable"},
 	"sandbox": {"deniedCommands": ["curl"]}}`
 
@@ -26,20 +26,20 @@ func TestUntrustedFolder(t *testing.T) {
 		if len(s.Rules) != 2 || s.Rules[0].Effect != policy.Ask || s.Rules[1].Effect != policy.Deny {
 			t.Errorf("%+v", s.Rules)
 		}
-		if s.Mode.Value != "" || s.OnAsk.Value != "" || s.AskTimeout.Value != 0 || len(s.Folders) != 0 {
+		if s.Mode.Value != "" || s.OnAsk.Value != "" || s.AskTimeout.Value != 0 || s.AskToOverride.Value || len(s.Folders) != 0 {
 			t.Errorf("%+v", s)
 		}
 		if len(s.Forbidden) != 1 || s.NoBypass == nil || len(s.Sandboxes) != 1 || !s.Sandboxes[0].Untrusted {
 			t.Errorf("what forbids does not count: %+v", s)
 		}
 		what, hint := s.Notice()
-		want := "the settings of " + p.path("project") + " are not trusted: 2 allow rules, folder .., onAsk wait, askTimeout 1h, defaultMode acceptEdits do not count"
+		want := "the settings of " + p.path("project") + " are not trusted: 2 allow rules, folder .., onAsk wait, askTimeout 1h, askToOverride, defaultMode acceptEdits do not count"
 		if what != want || hint != "read them, then: holdfast trust "+p.path("project") {
 			t.Errorf("%s\nwant %s; hint %s", what, want, hint)
 		}
 		p.trust()
 		s = p.load()
-		if len(s.Rules) != 4 || s.Mode.Value != policy.ModeAcceptEdits || s.OnAsk.Value != settings.OnAskWait || len(s.Folders) != 1 || s.Sandboxes[0].Untrusted {
+		if len(s.Rules) != 4 || s.Mode.Value != policy.ModeAcceptEdits || s.OnAsk.Value != settings.OnAskWait || !s.AskToOverride.Value || len(s.Folders) != 1 || s.Sandboxes[0].Untrusted {
 			t.Errorf("trusted: %+v", s)
 		}
 		if what, _ := s.Notice(); what != "" {

@@ -225,7 +225,7 @@ func (b *toolbox) tools() (*tool.Registry, error) {
 }
 
 func (b *toolbox) filesKit() ([]tool.Tool, error) {
-	f, err := files.New(b.folders, nil)
+	f, err := files.New(b.folders, &files.Options{Override: b.overrides()})
 	if err != nil {
 		return nil, err
 	}
@@ -243,12 +243,16 @@ func (b *toolbox) searchKit() ([]tool.Tool, error) {
 func (b *toolbox) shellKit() ([]tool.Tool, error) {
 	sh, err := shell.New(b.folders, &shell.Options{
 		OutputDir: b.held.output, Keep: b.keep, Sandbox: b.held.box, EnvFile: b.hooks.envFile, Environ: b.environ(), Background: b.background != nil,
+		Override: b.overrides(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return sh.Tools(), nil
 }
+
+// overrides reports whether the model may ask for exceptions from denies of the session.
+func (b *toolbox) overrides() bool { return b.settings != nil && b.settings.AskToOverride.Value }
 
 // environ is the environment of whom the run is for; nil is our own.
 func (b *toolbox) environ() []string {

@@ -26,6 +26,10 @@ type Options struct {
 	MaxLines int   // per Read without a limit; 2000
 	MaxBytes int   // of text per Read; 256 KiB
 	MaxImage int64 // bytes; 5 MiB
+
+	// Override lets calls ask for one exception from a deny of the session; see
+	// [tool.Overriding].
+	Override bool
 }
 
 // Files is the set of file tools of one session, and what that session has read.
@@ -68,6 +72,11 @@ func New(folders *tool.Folders, opts *Options) (*Files, error) {
 		t, err := newTool()
 		if err != nil {
 			return nil, err
+		}
+		if f.opts.Override {
+			if t, err = tool.Overriding(t); err != nil {
+				return nil, err
+			}
 		}
 		f.tools = append(f.tools, remembering{t, f})
 	}

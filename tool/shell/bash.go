@@ -57,6 +57,9 @@ func (s *Shell) newBash() (tool.Tool, error) {
 	if err == nil && len(hidden) > 0 {
 		t, err = withoutFields(t, hidden...)
 	}
+	if err == nil && s.opts.Override {
+		t, err = tool.Overriding(t)
+	}
 	return detaching{t}, err
 }
 

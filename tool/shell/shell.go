@@ -54,6 +54,10 @@ type Options struct {
 	// Background lets calls say run_in_background: the agent has a background.
 	Background bool
 
+	// Override lets calls ask for one exception from a deny of the session; see
+	// [tool.Overriding].
+	Override bool
+
 	// Sandbox holds commands to its settings; nil: nothing does. One that should ask
 	// about hosts is opened with [AskHost]. It stays the caller's to close.
 	Sandbox *sandbox.Sandbox

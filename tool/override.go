@@ -1,0 +1,92 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// overrideField is the field of an input by which a call asks for an exception.
+const overrideField = "override"
+
+const aboutOverride = "Only after the person has denied this for the session: ask for one exception, which the task needs"
+
+// Overriding gives a tool a field "override": a call that sets it asks once for what a deny
+// of the session forbids (seed 002's policy-deny-override). The tool itself does not see it.
+func Overriding(t Tool) (Tool, error) {
+	o := &overriding{Tool: t, spec: t.Spec()}
+	var schema, properties map[string]json.RawMessage
+	if err := json.Unmarshal(o.spec.Input, &schema); err != nil {
+		return nil, fmt.Errorf("tool %s: input schema: %w", o.spec.Name, err)
+	}
+	if err := json.Unmarshal(schema["properties"], &properties); err != nil {
+		return nil, fmt.Errorf("tool %s: input schema: %w", o.spec.Name, err)
+	}
+	if _, taken := properties[overrideField]; taken {
+		return nil, fmt.Errorf("tool %s has a field %q of its own", o.spec.Name, overrideField)
+	}
+	var err error
+	if properties[overrideField], err = json.Marshal(map[string]string{"type": "boolean", "description": aboutOverride}); err != nil {
+		return nil, err
+	}
+	if schema["properties"], err = json.Marshal(properties); err != nil {
+		return nil, err
+	}
+	o.spec.Input, err = json.Marshal(schema)
+	return o, err
+}
+
+type overriding struct {
+	Tool
+	spec Spec
+}
+
+// Spec describes the tool with the field.
+func (o *overriding) Spec() Spec { return o.spec }
+
+// Requests are those of the tool, which ask for the exception when the call does.
+func (o *overriding) Requests(call *Call) ([]policy.Request, error) {
+	inner, override, err := o.split(call)
+	if err != nil {
+		return nil, err
+	}
+	list, err := o.Tool.Requests(inner)
+	for i := range list {
+		list[i].Input, list[i].Override = call.Input, override
+	}
+	return list, err
+}
+
+// Run runs the call without the field.
+func (o *overriding) Run(ctx context.Context, call *Call) (Result, error) {
+	inner, _, err := o.split(call)
+	if err != nil {
+		return Failure(err.Error()), nil
+	}
+	return o.Tool.Run(ctx, inner)
+}
+
+// split takes the field out of a call's input. What is no object, or has a field twice, is
+// the tool's to refuse.
+func (o *overriding) split(call *Call) (inner *Call, override bool, err error) {
+	r := reader{dec: json.NewDecoder(bytes.NewReader(call.Input))}
+	r.dec.UseNumber()
+	var fields map[string]json.RawMessage
+	if _, wrong := r.value(0); wrong != nil || json.Unmarshal(call.Input, &fields) != nil {
+		return call, false, nil
+	}
+	value, ok := fields[overrideField]
+	if !ok {
+		return call, false, nil
+	}
+	if err := json.Unmarshal(value, &override); err != nil {
+		return nil, false, &InputError{Tool: o.spec.Name, Err: fmt.Errorf("%s: want true or false", overrideField)}
+	}
+	delete(fields, overrideField)
+	as := *call
+	as.Input, err = json.Marshal(fields)
+	return &as, override, err
+}
