@@ -107,7 +107,8 @@ type BuildOptions struct {
 
 // Build makes an image from a tar with a Dockerfile and what that copies. The context is
 // its only limit of time. An image that FROM names and that is not there is
-// [ErrNoImage].
+// [ErrNoImage]. The engine notices late that nobody waits any more, so the image gets its
+// name here, when it is whole: a canceled build never changes what the name means.
 func (e *Engine) Build(ctx context.Context, tar io.Reader, o BuildOptions) (id string, err error) {
 	if o.Network == "" {
 		o.Network = "none"
@@ -117,7 +118,7 @@ func (e *Engine) Build(ctx context.Context, tar io.Reader, o BuildOptions) (id s
 		args[k] = &v
 	}
 	r, err := e.api.ImageBuild(ctx, tar, client.ImageBuildOptions{
-		Tags: []string{o.Ref}, Dockerfile: o.Dockerfile, Labels: o.Labels, BuildArgs: args, NoCache: o.Fresh,
+		Dockerfile: o.Dockerfile, Labels: o.Labels, BuildArgs: args, NoCache: o.Fresh,
 		NetworkMode: o.Network, Remove: true, ForceRemove: true,
 	})
 	if err != nil {
@@ -127,11 +128,10 @@ func (e *Engine) Build(ctx context.Context, tar io.Reader, o BuildOptions) (id s
 	if err = errors.Join(err, r.Body.Close()); err != nil {
 		return "", e.failImage(ctx, "build image", o.Ref, err)
 	}
-	if last.id != "" {
-		return last.id, nil
+	if last.id == "" {
+		return "", &Error{Op: "build image", Name: o.Ref, Err: ErrRefused, Detail: "the engine does not say which image it has built"}
 	}
-	img, err := e.Image(ctx, o.Ref)
-	return img.ID, err
+	return last.id, e.Tag(ctx, last.id, o.Ref)
 }
 
 // failImage is fail where what was not found is an image, or something that an image
