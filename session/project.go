@@ -22,8 +22,10 @@ const (
 //
 // The id is made once and kept in the repository's git directory, which its
 // worktrees share, or, without git, in dir/.holdfast/project. So a folder that
-// is moved keeps its sessions. Where nothing can be written the id follows from
-// the folder's path. No program is run, and nothing but those files is written.
+// is moved keeps its sessions. Where nothing can be written, and in the root of the file
+// system, the id follows from the folder's path. Everybody may read an id, as other users
+// look into .holdfast for a project's settings. No program is run, and nothing but those
+// files is written.
 func ProjectID(dir string) (id, branch string, err error) {
 	if dir, err = canonical(dir); err != nil {
 		return "", "", err
@@ -35,8 +37,11 @@ func ProjectID(dir string) (id, branch string, err error) {
 		}
 		return pathID(g.common), branch, nil
 	}
-	marker := filepath.Join(dir, ".holdfast", markerProjectFile)
-	if id, err = keepID(marker); err == nil {
+	keep := keepID
+	if filepath.Dir(dir) == dir {
+		keep = readID // one that was made there before
+	}
+	if id, err = keep(filepath.Join(dir, ".holdfast", markerProjectFile)); err == nil {
 		return id, "", nil
 	}
 	return pathID(dir), "", nil
@@ -77,14 +82,14 @@ func keepID(file string) (string, error) {
 	}
 	var random [16]byte
 	rand.Read(random[:])
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".project-*") // mode 0600
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".project-*")
 	if err != nil {
 		return "", err
 	}
 	defer os.Remove(tmp.Name())
 	handOver(tmp, filepath.Dir(file))
 	_, err = tmp.WriteString(hex.EncodeToString(random[:]) + "\n")
-	if err := errors.Join(err, tmp.Close()); err != nil {
+	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
 		return "", err
 	}
 	if err := os.Link(tmp.Name(), file); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -97,7 +102,7 @@ func keepID(file string) (string, error) {
 
 // makeFolder makes a folder where there is none. A link to one is none.
 func makeFolder(dir string) error {
-	err := os.Mkdir(dir, 0o700)
+	err := os.Mkdir(dir, 0o755)
 	if err == nil {
 		if f, err := openFolder(dir); err == nil {
 			handOver(f, filepath.Dir(dir))

@@ -70,7 +70,7 @@ func TestProjectInGit(t *testing.T) {
 		t.Errorf("submodule %q on %q", m, b)
 	}
 	st := must(os.Stat(filepath.Join(root, "repo/.git/holdfast-project")))(t)
-	if st.Mode().Perm() != 0o600 {
+	if st.Mode().Perm() != 0o644 {
 		t.Errorf("mode %v", st.Mode())
 	}
 	if err := os.Rename(filepath.Join(root, "repo"), filepath.Join(root, "moved")); err != nil {
@@ -87,7 +87,7 @@ func TestProjectWithoutGit(t *testing.T) {
 	if again, _ := project(t, root); again != a || branch != "" {
 		t.Errorf("%q then %q, branch %q", a, again, branch)
 	}
-	for name, mode := range map[string]os.FileMode{".holdfast": 0o700, ".holdfast/project": 0o600} {
+	for name, mode := range map[string]os.FileMode{".holdfast": 0o755, ".holdfast/project": 0o644} {
 		if st := must(os.Stat(filepath.Join(root, name)))(t); st.Mode().Perm() != mode {
 			t.Errorf("%s has mode %v", name, st.Mode())
 		}
@@ -105,6 +105,16 @@ func TestProjectWithoutGit(t *testing.T) {
 	}
 	if b, _ := project(t, link); b != a {
 		t.Error("a folder seen through a link is another project")
+	}
+}
+
+// In the root of the file system, where services work, nothing is made that all other
+// projects would be below.
+func TestProjectOfTheRoot(t *testing.T) {
+	_, before := os.Lstat("/.holdfast")
+	project(t, "/")
+	if _, err := os.Lstat("/.holdfast"); err == nil && before != nil {
+		t.Error("/.holdfast is there now")
 	}
 }
 
