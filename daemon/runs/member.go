@@ -32,7 +32,7 @@ type member struct {
 	busy     bool // a turn is open: it can be steered
 
 	mu      sync.Mutex
-	version int // of the policy that is on the run's record
+	changed map[int]bool // the policy's versions that the run's record tells of
 }
 
 func (m *Made) close() {

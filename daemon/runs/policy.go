@@ -56,7 +56,7 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 			return 0, err
 		}
 		version = done.Version
-		m.tellPolicy(ctx, toolOf(c))
+		m.tellPolicy(ctx, done)
 	}
 	if c.Revoke != "" && len(members) > 0 {
 		return version, nil
@@ -75,7 +75,7 @@ func (x *run) changeShared(ctx context.Context, members []*member, c policy.Chan
 		return 0, err
 	}
 	for _, m := range members {
-		m.tellPolicy(ctx, toolOf(c))
+		m.tellPolicy(ctx, done)
 	}
 	if len(members) > 0 || !x.recorded() {
 		return done.Version, nil
@@ -216,9 +216,13 @@ func (x *run) changesFor(ctx context.Context, id string) ([]policy.Change, error
 	return x.changes, nil
 }
 
+// toolOf is the tool that a change is about; "" for one that is about all.
 func toolOf(c policy.Change) string {
-	if c.Patch != nil {
+	switch {
+	case c.Patch != nil:
 		return c.Patch.Tool
+	case c.Grant != nil:
+		return c.Grant.Tool
 	}
 	return ""
 }
@@ -244,31 +248,28 @@ func (x *run) all() []*member {
 
 // policyChanged tells of a change that came from a decision, or from elsewhere.
 func (m *member) policyChanged(ctx context.Context, e agent.PolicyChanged) {
-	if e.Change.Ended {
-		return
+	if !e.Change.Ended {
+		m.tellPolicy(ctx, e.Change)
 	}
-	name := toolOf(e.Change)
-	if e.Change.Grant != nil {
-		name = e.Change.Grant.Tool
-	}
-	m.tellPolicy(ctx, name)
 }
 
-// tellPolicy puts the chains of a tool, or with "" of all tools, on the run's record,
-// unless those of this version are there.
-func (m *member) tellPolicy(ctx context.Context, tool string) {
+// tellPolicy puts the chains that a change has changed on the run's record, unless that was
+// done: of the tool that it is about, or of all. Another change may be in force already.
+func (m *member) tellPolicy(ctx context.Context, c policy.Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	version := m.agent.Guards().Version()
-	if version <= m.version || !m.x.begun() {
+	if c.Version > 0 && m.changed[c.Version] || !m.x.begun() {
 		return
 	}
-	e := wire.RunEvent{Event: wire.RunPolicy, Segment: m.x.segment, Agent: m.spec.Name, Chains: m.chains(tool)}
+	e := wire.RunEvent{Event: wire.RunPolicy, Segment: m.x.segment, Agent: m.spec.Name, Chains: m.chains(toolOf(c))}
 	if _, err := m.x.append(ctx, e); err != nil {
 		m.x.r.o.Log.Warn("a change of policy was not told", slog.String("run", m.x.id), slog.Any("error", err))
 		return
 	}
-	m.version = version
+	if m.changed == nil {
+		m.changed = map[int]bool{}
+	}
+	m.changed[c.Version] = true
 }
 
 // chains are those of the agent's tools, or of one.
