@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 )
 
@@ -64,7 +65,7 @@ type Leftover struct {
 // is no [Eraser]. ErrInvalid for a seq that may not be erased: the structure of the
 // log (turns, tools, policy, the first record), and an open question. With Mask such
 // records are reported as left.
-func (s *Sessions) Redact(ctx context.Context, id string, o RedactOptions) (*Redaction, error) {
+func (s *Sessions) Redact(ctx context.Context, id string, o RedactOptions) (found *Redaction, err error) {
 	if len(o.Seqs) == 0 && o.Mask == nil {
 		return nil, &Error{Op: "redact", Session: id, Err: ErrInvalid, Detail: "nothing says what to erase", Hint: "give seqs or a mask"}
 	}
@@ -80,11 +81,11 @@ func (s *Sessions) Redact(ctx context.Context, id string, o RedactOptions) (*Red
 	}
 	r := redaction{s: s, o: o, meta: m, found: &Redaction{}}
 	if !o.DryRun && !m.Deleted {
-		l, err := s.Open(ctx, id, &OpenOptions{Trashed: true})
-		if err != nil {
-			return nil, err
+		l, failed := s.Open(ctx, id, &OpenOptions{Trashed: true})
+		if failed != nil {
+			return nil, failed
 		}
-		defer func() { _ = l.Close() }() // everything is durable
+		defer func() { err = errors.Join(err, l.Close()) }()
 		r.log, r.meta = l, l.Meta()
 	}
 	if err := r.plan(ctx); err != nil {

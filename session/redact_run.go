@@ -255,12 +255,12 @@ func (r *redaction) carryOut(ctx context.Context) error {
 }
 
 // other redacts a relative. What it has become since it was looked at is planned anew.
-func (r *redaction) other(ctx context.Context, p *redactionPlan) error {
+func (r *redaction) other(ctx context.Context, p *redactionPlan) (err error) {
 	l, err := r.s.Open(ctx, p.meta.ID, &OpenOptions{Trashed: true})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = l.Close() }() // everything is durable
+	defer func() { err = errors.Join(err, l.Close()) }()
 	if now := l.Meta(); now.Head != p.meta.Head {
 		again, err := r.read(ctx, now, p.o.Seqs)
 		if err == nil {
