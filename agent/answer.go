@@ -165,10 +165,13 @@ func (l *loop) review(ctx context.Context, c *call, s *settlement) {
 		l.announceAgain(ctx, c, input)
 	}
 	if now := l.a.asOf(); s.answer.Input != nil || c.judged != now {
-		d := l.decide(ctx, c, reqs, input)
+		// By the policy as it is now, wherever the answer came from: what it grants for the
+		// session does not count for the call itself.
+		d := l.decideWithout(ctx, l.a.shared.grantOf(c.question.ID), c, reqs, input)
 		switch {
 		case d.Effect == policy.Deny:
 			s.decision.Rule, s.decision.Said, s.decision.Stop = d.Rule, d.Said, d.Stop
+			s.decision.Version, s.decision.Mode = d.Version, d.Mode
 			refuse(d.By, d.Reason, refusal(d))
 			return
 		case d.Why == policy.ReasonOverride && c.question.Reason != policy.ReasonOverride:

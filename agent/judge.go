@@ -123,7 +123,12 @@ func (l *loop) judgeChanged(ctx context.Context, c *call, d policy.Decision) (po
 
 // decide has requests judged as those of a call with an input.
 func (l *loop) decide(ctx context.Context, c *call, reqs []policy.Request, input json.RawMessage) policy.Decision {
-	d := l.a.guards.Guard(c.use.Name).Judge(ctx, reqs, func(input json.RawMessage) ([]policy.Request, error) {
+	return l.decideWithout(ctx, "", c, reqs, input)
+}
+
+// decideWithout is decide as if a grant were not there.
+func (l *loop) decideWithout(ctx context.Context, grant string, c *call, reqs []policy.Request, input json.RawMessage) policy.Decision {
+	d := l.a.guards.Guard(c.use.Name).Without(grant).Judge(ctx, reqs, func(input json.RawMessage) ([]policy.Request, error) {
 		return l.requests(c, input)
 	}, c.hooks.about(input)...)
 	d.Touches = touches(reqs)

@@ -59,8 +59,9 @@ type Guards struct{ guardsState }
 
 // Guard answers for one tool. It is safe for concurrent use.
 type Guard struct {
-	guards *Guards
-	tool   string
+	guards  *Guards
+	tool    string
+	without string
 }
 
 // Link is one link of a guard's chain, as it is shown.
@@ -95,6 +96,15 @@ type Remake func(input json.RawMessage) ([]Request, error)
 // ctx ends a callback early. Deny and Ask are decisions, not errors.
 func (g *Guard) Judge(ctx context.Context, requests []Request, remake Remake, said ...Said) Decision {
 	return g.judge(ctx, requests, remake, said)
+}
+
+// Without is the guard as it would be without a grant; "" is the guard itself. Whether what an
+// answer allows may run is decided without the grant that the answer has left.
+func (g *Guard) Without(grant string) *Guard {
+	if grant == "" {
+		return g
+	}
+	return &Guard{guards: g.guards, tool: g.tool, without: grant}
 }
 
 // Chain describes the chain in the order in which it is asked.

@@ -26,6 +26,9 @@ const maxRounds = 4
 func (g *Guard) judge(ctx context.Context, requests []Request, remake Remake, hooks []Said) (d Decision) {
 	v := g.guards.view(g.tool)
 	v.hooks = hooks
+	if g.without != "" {
+		v.grants = slices.DeleteFunc(slices.Clone(v.grants), func(o *grant) bool { return o.ID == g.without })
+	}
 	fresh := func() Decision {
 		return Decision{Agent: g.guards.agent, Tool: g.tool, Mode: v.mode, Version: v.version}
 	}

@@ -90,8 +90,14 @@ func (w *world) listed(r *run) []grant {
 	return list
 }
 
-// checkPolicy holds the grants that a person sees under a run against those in force.
+// checkPolicy holds the grants that a person sees under a run against those in force, and the
+// questions against those that somebody waits with.
 func (w *world) checkPolicy(r *run) {
+	if m, err := w.outside.Get(ctx, r.id); err != nil || r.process != nil && r.waiting == nil && m.Questions > 0 {
+		w.mu.Lock()
+		w.violate("%d questions of run %s are open, and nobody waits with them: %v", m.Questions, r.id, err)
+		w.mu.Unlock()
+	}
 	have := w.listed(r)
 	if want := r.state().grants; !sameGrants(have, want) {
 		w.mu.Lock()
@@ -129,19 +135,38 @@ func (w *world) clearDoubt(r *run) {
 			r.set(c)
 		}
 	}
+	for _, g := range r.refused {
+		more := count(w.listed(r), g.grant) - count(r.state().grants, g.grant)
+		for ; more > 0; more-- {
+			r.push(change{grant: &g.grant})
+		}
+		for ; more < 0; more++ {
+			r.push(change{revoke: &g.grant})
+		}
+	}
+}
+
+// applyRefused revokes what the next turn of a run's own agent does.
+func (r *run) applyRefused() {
+	for _, g := range r.refused {
+		if g.own && slices.Contains(r.state().grants, g.grant) {
+			r.push(change{revoke: &g.grant})
+		}
+	}
+}
+
+func count(list []grant, g grant) (n int) {
+	for _, h := range list {
+		if h == g {
+			n++
+		}
+	}
+	return n
 }
 
 // onRecord reports whether a run's log has a change.
 func (w *world) onRecord(r *run, c change) bool {
 	listed := w.listed(r)
-	count := func(list []grant, g grant) (n int) {
-		for _, h := range list {
-			if h == g {
-				n++
-			}
-		}
-		return n
-	}
 	switch {
 	case c.grant != nil:
 		return count(listed, *c.grant) == count(r.state().grants, *c.grant)

@@ -246,6 +246,7 @@ func (w *world) resumedMode(r *run) {
 		w.fatal("%s goes on in mode %s, and %q was recorded", r.id, have, r.recorded)
 	}
 	r.push(change{mode: m})
+	r.applyRefused()
 }
 
 // takeOver starts another process for a run while one runs it.

@@ -38,6 +38,16 @@ var mutations = []mutation{
 		finds: "its log says|nobody can revoke it",
 	},
 	{
+		name: "what another program grants counts for the call itself", file: "agent/answer.go",
+		was: "l.decideWithout(ctx, l.a.shared.grantOf(c.question.ID), c", is: "l.decideWithout(ctx, \"\", c",
+		finds: "its log says|denies it",
+	},
+	{
+		name: "the question of a sub-agent that has ended stays open", file: "agent/start.go",
+		was: "		err = l.closeOrphans(ctx)\n", is: "",
+		finds: "nobody waits",
+	},
+	{
 		name: "a restart forgets what was spent", file: "agent/budget.go",
 		was: "	b.usd, b.tokens = b.usd+st.CostUSD, b.tokens+st.Tokens\n", is: "",
 		finds: "dollars are spent|has cost",

@@ -246,36 +246,35 @@ func (p *process) ask(ctx context.Context, q approval.Question) (approval.Answer
 		w.mu.Lock()
 		return approval.Answer{}, context.Cause(ctx)
 	}
-	if g := w.settle(call); g != nil {
-		if !call.answer.Allows() || p.r.state().decide(call.program.held(), call.tool, call.resource) != policy.Deny { // else it is refused, and leaves nothing
-			call.doubt = &change{grant: g}
-			p.r.push(*call.doubt)
-		}
+	if g, refused := w.settle(p.r, call); g != nil && !refused {
+		call.doubt = &change{grant: g}
+		p.r.push(*call.doubt)
 	}
 	return approval.Answer{Decision: call.answer, By: "ann"}, nil
 }
 
-// settle lets the answer to a question count, and returns what it leaves. mu is held.
-func (w *world) settle(c *call) *grant {
+// settle lets the answer to a question count, and returns what it is to leave. It is refused,
+// and leaves nothing, where the policy denies the call by now. mu is held.
+func (w *world) settle(r *run, c *call) (left *grant, refused bool) {
 	c.answered = c.answer
 	switch {
 	case !c.answer.Session():
-		return nil
+		return nil, false
 	case c.answer.Allows():
-		return &grant{policy.Allow, c.tool, c.resource}
+		return &grant{policy.Allow, c.tool, c.resource}, r.state().decide(c.program.held(), c.tool, c.resource) == policy.Deny
 	}
-	return &grant{policy.Deny, c.tool, c.resource}
+	return &grant{policy.Deny, c.tool, c.resource}, false
 }
 
 // elsewhere has another program answer a question.
 func (w *world) elsewhere(r *run, c *call) error {
 	w.mu.Lock()
 	w.note("  another program answers %s: %s", c.id, c.answer)
-	if g := w.settle(c); g != nil { // it is on record with the answer
-		with := r.state().with(change{grant: g})
-		if !c.answer.Allows() || with.decide(c.program.held(), c.tool, c.resource) != policy.Deny { // else it is refused, and leaves nothing
-			r.push(change{grant: g})
-		}
+	switch g, refused := w.settle(r, c); { // it is on record with the answer
+	case refused: // and revoked with what the answer comes to, unless a kill is faster
+		r.refused = append(r.refused, refusal{*g, c.program.kind == ""})
+	case g != nil:
+		r.push(change{grant: g})
 	}
 	w.mu.Unlock()
 	var err error

@@ -54,6 +54,14 @@ type run struct {
 	unconfirmed int           // compactions that may be on no record yet
 	process     *process      // nil: nobody runs it
 	waiting     *call         // whose question was left, or lay open at a kill
+	refused     []refusal     // answers of another program that the policy did not let count
+}
+
+// refusal is a grant that is revoked when the answer that has left it is applied: with the
+// next turn of the run's own agent, if it had asked.
+type refusal struct {
+	grant
+	own bool
 }
 
 func (r *run) state() policyState { return r.states[len(r.states)-1] }
