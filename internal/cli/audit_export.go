@@ -75,7 +75,7 @@ func (c *auditExportCmd) run(ctx context.Context, p *Program) error {
 	if c.Output == "" {
 		return audit.Export(p.plain(c.Format), c.Format, entries)
 	}
-	name, err := c.write(p, entries)
+	name, err := c.write(ctx, p, sessions, list, entries)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func entryCount(n int) string {
 }
 
 // write writes the file whole or not at all. It is the caller's alone.
-func (c *auditExportCmd) write(p *Program, entries iter.Seq2[audit.Entry, error]) (string, error) {
+func (c *auditExportCmd) write(ctx context.Context, p *Program, s *session.Sessions, of []session.Meta, entries iter.Seq2[audit.Entry, error]) (string, error) {
 	name := c.Output
 	if !filepath.IsAbs(name) {
 		wd, err := p.Getwd()
@@ -120,6 +120,9 @@ func (c *auditExportCmd) write(p *Program, entries iter.Seq2[audit.Entry, error]
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
+		err = p.noteExport(ctx, c.Store, s, of, f.Name(), name, true)
+	}
+	if err == nil {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {

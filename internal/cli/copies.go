@@ -33,7 +33,10 @@ func (p *Program) copies(ref storeRef, store session.Store) ([]session.CopyHolde
 	if err != nil {
 		return nil, err
 	}
-	list := []session.CopyHolder{&outputs.Holder{Dir: filepath.Join(home, "output"), Store: ref.name, Sealer: sealer(ref, store)}}
+	list := []session.CopyHolder{
+		&outputs.Holder{Dir: filepath.Join(home, "output"), Store: ref.name, Sealer: sealer(ref, store)},
+		&exportHolder{filepath.Join(home, "exports"), ref.name},
+	}
 	for _, path := range []string{path + ".db", path + "-opened.db"} {
 		list = append(list, &indexHolder{path, store})
 	}

@@ -59,7 +59,9 @@ func (c *exportCmd) toFile(ctx context.Context, p *Program, s *session.Sessions,
 	if bad != nil && !isCorrupt(bad) {
 		return errors.Join(bad, tmp.Close())
 	}
-	err = errors.Join(tmp.Sync(), tmp.Close())
+	if err = errors.Join(tmp.Sync(), tmp.Close()); err == nil {
+		err = p.noteExport(ctx, c.Store, s, []session.Meta{m}, tmp.Name(), path, false)
+	}
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)
 	}

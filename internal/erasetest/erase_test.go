@@ -136,6 +136,9 @@ func (h *home) plant() []string {
 	run("--resume", "third", "once more "+word)
 	h.run("sessions", "delete", "--yes", "second") // the third needs what it shows
 	h.run("sessions", "import", filepath.Join(h.dir, "claude"))
+	for _, format := range []string{"jsonl", "html", "claude"} {
+		h.run("sessions", "export", "third", "--format", format, "-o", filepath.Join(h.dir, "export."+format))
+	}
 	return []string{"third", claudeID}
 }
 
@@ -174,6 +177,9 @@ func (h *home) nowhere() {
 	h.Helper()
 	if found := hits(h, h.home); len(found) > 0 {
 		h.Errorf("the word is still in %v", found)
+	}
+	if left, _ := filepath.Glob(filepath.Join(h.dir, "export.*")); len(left) > 0 {
+		h.Errorf("exports are left: %v", left)
 	}
 	if out := h.run("sessions", "list", "--all") + h.run("sessions", "show", "--records", "third"); strings.Contains(out, word) {
 		h.Errorf("the word is still shown:\n%s", out)

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// exportNote is a file in $HOLDFAST_HOME/exports. It says which export has been written
+// where, so that erasing finds it.
+type exportNote struct {
+	Store    string   `json:"store"`
+	Sessions []string `json:"sessions"` // with those whose records they share
+	File     string   `json:"file"`
+	SHA256   string   `json:"sha256"`
+	Evidence bool     `json:"evidence,omitempty"` // of the audit trail
+
+	name string // of the note's own file
+}
+
+// exportHolder erases exports. It implements [session.CopyHolder].
+type exportHolder struct{ dir, store string }
+
+func (p *Program) exportHolder(ref storeRef) (*exportHolder, error) {
+	home, err := p.home()
+	return &exportHolder{filepath.Join(home, "exports"), ref.name}, err
+}
+
+// noteExport makes the note, before the file tmp gets the name path.
+func (p *Program) noteExport(ctx context.Context, url string, s *session.Sessions, of []session.Meta, tmp, path string, evidence bool) error {
+	ref, err := p.storeRef(url)
+	if err != nil || ref.url == inMemory {
+		return err
+	}
+	h, err := p.exportHolder(ref)
+	if err != nil {
+		return nil //nolint:nilerr // without a home there is nothing to note it in
+	}
+	n := exportNote{Store: h.store, File: path, Evidence: evidence}
+	for _, m := range of {
+		n.Sessions = append(n.Sessions, m.ID)
+		for m.Parent != "" {
+			if m, err = s.Get(ctx, m.Parent); err != nil {
+				break // what is gone has nothing to erase
+			}
+			n.Sessions = append(n.Sessions, m.ID)
+		}
+	}
+	if n.SHA256, err = fileSum(tmp); err == nil {
+		err = h.add(n)
+	}
+	if err != nil {
+		return fmt.Errorf("note where the export is, so that erasing finds it: %w", err)
+	}
+	return nil
+}
+
+func fileSum(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// add keeps a note in place of earlier ones of the same file.
+func (h *exportHolder) add(n exportNote) error {
+	before, err := h.notes("")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(h.dir, 0o700); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(h.dir, ulid.Make().String()+".json"), append(raw, '\n'), 0o600); err != nil {
+		return err
+	}
+	var errs []error
+	for _, old := range before {
+		if old.File == n.File {
+			errs = append(errs, h.drop(old))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (h *exportHolder) drop(n exportNote) error {
+	err := os.Remove(filepath.Join(h.dir, n.name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// notes are those of a session, or of all for "". One that is not whole was cut off by a
+// crash before its export appeared.
+func (h *exportHolder) notes(id string) (list []exportNote, _ error) {
+	entries, err := os.ReadDir(h.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		raw, err := os.ReadFile(filepath.Join(h.dir, e.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		n := exportNote{name: e.Name()}
+		if json.Unmarshal(raw, &n) == nil && n.Store == h.store && len(n.Sessions) > 0 && (id == "" || slices.Contains(n.Sessions, id)) {
+			list = append(list, n)
+		}
+	}
+	return list, nil
+}
+
+// held are the exports that have what is erased, with why one stays.
+func (h *exportHolder) held(e *session.Erasing) (list []exportNote, why []string, _ error) {
+	if e.Mask == nil && !e.Changed {
+		return nil, nil, nil
+	}
+	notes, err := h.notes(e.Session)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, n := range notes {
+		if e.Mask != nil && !n.Evidence && n.Sessions[0] != e.Session {
+			continue // its own session's turn comes
+		}
+		b, err := os.ReadFile(n.File)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		stays := ""
+		switch sum := sha256.Sum256(b); {
+		case err != nil:
+			stays = fmt.Sprintf("it cannot be read (%v): remove it yourself", err)
+		case e.Mask != nil && !masks(e, b):
+			continue
+		case n.Evidence:
+			stays = "an export of the audit trail is evidence: remove it yourself"
+		case hex.EncodeToString(sum[:]) != n.SHA256:
+			stays = "it was changed since it was exported: remove it yourself"
+		}
+		list, why = append(list, n), append(why, stays)
+	}
+	return list, why, nil
+}
+
+// masks reports whether an export has what the mask finds, however its format escapes it.
+func masks(e *session.Erasing, b []byte) bool {
+	if e.Hits(string(b)) || e.Hits(html.UnescapeString(string(b))) {
+		return true
+	}
+	for line := range bytes.Lines(b) {
+		if line = bytes.TrimSpace(line); json.Valid(line) && !bytes.Equal(e.Mask(line), line) {
+			return true
+		}
+	}
+	return json.Valid(b) && !bytes.Equal(e.Mask(b), b)
+}
+
+// Find implements [session.CopyHolder].
+func (h *exportHolder) Find(_ context.Context, e *session.Erasing) (list []session.HeldCopy, _ error) {
+	found, why, err := h.held(e)
+	for i, n := range found {
+		list = append(list, session.HeldCopy{Session: e.Session, What: "export", Place: n.File, Stays: why[i]})
+	}
+	return list, err
+}
+
+// Erase implements [session.CopyHolder].
+func (h *exportHolder) Erase(_ context.Context, e *session.Erasing) error {
+	found, why, err := h.held(e)
+	for i, n := range found {
+		if why[i] != "" {
+			continue
+		}
+		if err := os.Remove(n.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := h.drop(n); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// Forget implements [session.CopyHolder]. What was exported outlives its session, as it is
+// made for that: only the notes go.
+func (h *exportHolder) Forget(_ context.Context, id string, _ iter.Seq2[session.Record, error]) error {
+	notes, err := h.notes(id)
+	for _, n := range notes {
+		if n.Sessions[0] == id && !n.Evidence {
+			err = errors.Join(err, h.drop(n))
+		}
+	}
+	return err
+}
