@@ -167,6 +167,9 @@ func (h *handle) write(b session.Batch) error {
 		_ = h.s.disk.truncate(h.log, off) // what was not acknowledged need not come back
 		return h.poison(err)
 	}
+	if _, names, err := statFile(h.log); err == nil && names == 0 { // removed meanwhile: nobody finds again what was written
+		return h.poison(errors.New(h.dir.Name() + "/" + logName + " was removed"))
+	}
 	end := off + int64(len(buf))
 	h.acked.Store(end)
 	h.mark.Meta = h.mark.Meta.Apply(b.Delta)

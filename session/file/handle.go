@@ -146,6 +146,9 @@ func (h *handle) load(create bool) error {
 		}
 		f, err := h.s.disk.open(h.dir, logName, flag)
 		if errors.Is(err, fs.ErrNotExist) {
+			if h.mark.End > 0 { // there was a log: somebody has removed it
+				h.mark, h.loaded, h.corrupt, h.detail = mark{}, false, 1, "its log was removed"
+			}
 			return nil
 		}
 		if err != nil {

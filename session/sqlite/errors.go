@@ -109,13 +109,20 @@ func ofWriting(e *modernc.Error) bool {
 	return ofSyncing(e)
 }
 
-// gone tells whether the path no longer leads to the file: SQLite would go on
-// writing to what nobody can open again.
+// gone tells whether the paths no longer lead to the files that SQLite has open: it would go
+// on writing to what nobody can open again.
 func (s *Store) gone() error {
-	if now, err := os.Stat(s.path); err != nil {
+	if err := s.replaced(s.path, s.file); err != nil || s.journal == nil {
+		return err
+	}
+	return s.replaced(s.path+"-wal", s.journal)
+}
+
+func (s *Store) replaced(path string, was os.FileInfo) error {
+	if now, err := os.Stat(path); err != nil {
 		return s.poisoned(err.Error())
-	} else if !os.SameFile(s.file, now) {
-		return s.poisoned("the file was replaced by another")
+	} else if !os.SameFile(was, now) {
+		return s.poisoned(path + " was replaced by another file")
 	}
 	return nil
 }

@@ -65,6 +65,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 type readers struct {
 	path   string
 	busy   time.Duration
+	gone   func() error // tells whether the path leads to another file by now, as poison
 	mu     sync.Mutex
 	idle   []*conn
 	closed bool
@@ -73,7 +74,9 @@ type readers struct {
 
 const maxIdle = 2
 
-func (p *readers) init(path string, busy time.Duration) { p.path, p.busy = path, busy }
+func (p *readers) init(path string, busy time.Duration, gone func() error) {
+	p.path, p.busy, p.gone = path, busy, gone
+}
 
 func (p *readers) get() (*conn, error) {
 	p.mu.Lock()
@@ -91,7 +94,14 @@ func (p *readers) get() (*conn, error) {
 	p.mu.Unlock()
 	c, err := dial(p.path, p.busy)
 	if err == nil {
-		err = c.script("PRAGMA query_only = ON")
+		if err = c.script("PRAGMA query_only = ON"); err == nil {
+			err = p.gone() // or it would be another store's
+		}
+		if err != nil {
+			c.close()
+		}
+	} else if poison := p.gone(); poison != nil {
+		err = poison
 	}
 	if err != nil {
 		p.out.Done()
@@ -132,8 +142,8 @@ func (s *Store) read(ctx context.Context, op, id string, f func(*conn) error) er
 		return err
 	}
 	c, err := s.readers.get()
-	if errors.Is(err, session.ErrClosed) {
-		return &session.Error{Op: op, Session: id, Err: session.ErrClosed, Detail: s.path}
+	if errors.Is(err, session.ErrClosed) || errors.Is(err, session.ErrPoisoned) {
+		return s.named(op, id, err)
 	}
 	if err == nil {
 		err = f(c)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,6 +25,7 @@ type Options struct {
 type Store struct {
 	path    string
 	file    os.FileInfo
+	journal os.FileInfo // nil: there was none when the store was opened
 	opt     Options
 	writer  writer
 	readers readers
@@ -73,8 +75,12 @@ func Open(path string, o *Options) (*Store, error) {
 		c.close()
 		return nil, s.openError(err)
 	}
+	if s.journal, err = os.Stat(abs + "-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.close()
+		return nil, s.openError(err)
+	}
 	s.writer.init(c, s.poison, s.gone)
-	s.readers.init(abs, s.opt.BusyTimeout)
+	s.readers.init(abs, s.opt.BusyTimeout, s.gone)
 	s.holders = diskfile.NewHolders(func() (*os.File, error) { return os.OpenFile(abs+holdersSuffix, os.O_RDWR|os.O_CREATE, 0o600) })
 	s.board = heads.New(s, s.newNotifier)
 	return s, nil

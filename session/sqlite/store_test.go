@@ -77,14 +77,21 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
+// taken are the ways in which a store's file is taken away while it is open.
+var taken = map[string]func(path string) error{
+	"deleted": os.Remove,
+	"moved":   func(path string) error { return os.Rename(path, path+".old") },
+	"replaced": func(path string) error {
+		return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
+	},
+	"journal deleted": func(path string) error { return os.Remove(path + "-wal") },
+	"journal replaced": func(path string) error {
+		return errors.Join(os.Rename(path+"-wal", path+".old"), os.WriteFile(path+"-wal", nil, 0o600))
+	},
+}
+
 func TestFileTakenAway(t *testing.T) {
-	for name, take := range map[string]func(path string) error{
-		"deleted": os.Remove,
-		"moved":   func(path string) error { return os.Rename(path, path+".old") },
-		"replaced": func(path string) error {
-			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
-		},
-	} {
+	for name, take := range taken {
 		t.Run(name, func(t *testing.T) {
 			s := fresh(t)
 			a := create(t, s, "a")
@@ -92,11 +99,63 @@ func TestFileTakenAway(t *testing.T) {
 			if err := take(s.Path()); err != nil {
 				t.Fatal(err)
 			}
+			if err := s.Check(ctx); !errors.Is(err, session.ErrPoisoned) {
+				t.Errorf("check: %v", err)
+			}
 			for range 2 {
 				err := s.Append(ctx, "a", a.batch(a.seal(session.KindItem, bigItem)))
 				if !errors.Is(err, session.ErrPoisoned) || session.Hint(err) == "" {
 					t.Errorf("append: %v", err)
 				}
+			}
+		})
+	}
+}
+
+// What was written into a file that was taken away meanwhile is not acknowledged.
+func TestFileTakenAwayInATransaction(t *testing.T) {
+	for name, take := range taken {
+		t.Run(name, func(t *testing.T) {
+			s := fresh(t)
+			create(t, s, "a").items(1)
+			if _, err := s.Acquire(ctx, "b", session.Lease{}, nil); err != nil {
+				t.Fatal(err)
+			}
+			_, err := s.Acquire(ctx, "b", session.Lease{}, func(session.Lease) bool { // inside the transaction
+				return take(s.Path()) == nil
+			})
+			if !errors.Is(err, session.ErrPoisoned) || session.Hint(err) == "" {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A store whose file was replaced reads nothing of the other one.
+func TestReadsOfAFileTakenAway(t *testing.T) {
+	other := fresh(t)
+	create(t, other, "foreign").items(1)
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, take := range map[string]func(path string) error{
+		"deleted":  os.Remove,
+		"replaced": func(path string) error { return os.Rename(other.Path(), path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fresh(t)
+			create(t, s, "a").items(1)
+			if err := take(s.Path()); err != nil {
+				t.Fatal(err)
+			}
+			for _, err := range s.Read(ctx, "a", session.Range{}) { // which has the connection
+				if err == nil {
+					_, err = s.List(ctx, session.Query{ID: "foreign"})
+				}
+				if !errors.Is(err, session.ErrPoisoned) {
+					t.Errorf("%v", err)
+				}
+				break
 			}
 		})
 	}

@@ -106,13 +106,12 @@ func (w *writer) commitNext() {
 	poison := w.poison
 	w.mu.Unlock()
 
-	if poison == nil {
-		poison = w.gone()
-	}
-	if poison == nil {
-		poison = w.commit(group)
-	} else {
+	if poison != nil {
 		fail(group, poison)
+	} else if poison = w.commit(group); poison == nil {
+		if poison = w.gone(); poison != nil { // nobody finds again what was committed
+			fail(group, poison)
+		}
 	}
 	for _, j := range group[1:] { // the first is the caller
 		j.wake <- struct{}{}
