@@ -19,6 +19,9 @@ func (s *Store) explain(ctx context.Context, op, id string, err error) error {
 		return e
 	}
 	if cause := ctx.Err(); cause != nil {
+		if errors.Is(cause, context.DeadlineExceeded) {
+			s.hangUp() // the server may have gone without a word: connections that are idle now would not answer either
+		}
 		return cause
 	}
 	if e, ok := errors.AsType[*session.Error](err); ok {

@@ -112,10 +112,17 @@ func (p *place) settle() {
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = 10 * time.Second
 	}
+	if p.config.PingTimeout == 0 {
+		p.config.PingTimeout = pingTime
+	}
 	if !p.relaxed {
 		p.config.AfterConnect = p.secure
 	}
 }
+
+// pingTime is after what time a connection that was idle, and does not answer, is given up:
+// its server may have gone without a word.
+const pingTime = 2 * time.Second
 
 // secure makes a connection one whose commits are on disk. It looks at the server, too:
 // that may have been set otherwise, or be another one, since the store was opened.

@@ -94,30 +94,48 @@ func advance(r *session.Range, seq int64) bool {
 	return r.Until > r.After
 }
 
-// Watch implements [session.Watcher]: it goes on when the store is back.
+// Watch implements [session.Watcher]: it goes on when the store is back. A store that tells
+// of nothing for as long as a try may take is asked anew: it may wait for a server that has
+// gone without a word.
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		c := call{s: s, ctx: ctx, op: "watch", id: id}
 		c.begin()
 		for after := after; ; {
-			var failed error
-			c.began = time.Now()
-			for head, err := range session.WatchUntil(ctx, s.life, s.inner, id, after) {
-				if failed = err; s.away(err, false) {
-					break
-				}
-				if !yield(head, err) || err != nil {
-					return
-				}
-				after = head
-				c.begin()
+			head, err, more := s.watchOnce(&c, after, yield)
+			if after = max(after, head); !more {
+				return
 			}
-			if !c.again(failed) {
-				yield(0, failed)
+			if err != nil && !c.again(err) {
+				yield(0, err)
 				return
 			}
 		}
 	}
+}
+
+// watchOnce watches until that fails, was quiet for long, or nobody wants more. It returns
+// the last head that was told.
+func (s *Store) watchOnce(c *call, after int64, yield func(int64, error) bool) (head int64, failed error, more bool) {
+	c.began, head = time.Now(), after
+	ctx, stop := c.ctx, func() {}
+	if d := s.opt.Attempt; d > 0 {
+		ctx, stop = context.WithTimeoutCause(ctx, d, errSlow)
+	}
+	defer stop()
+	for h, err := range session.WatchUntil(ctx, s.life, s.inner, c.id, after) {
+		switch {
+		case s.away(err, false):
+			return head, err, true
+		case err != nil && c.ctx.Err() == nil && s.life.Err() == nil && errors.Is(context.Cause(ctx), errSlow):
+			return head, nil, true
+		case !yield(h, err) || err != nil:
+			return head, nil, false
+		}
+		head = h
+		c.begin()
+	}
+	return head, nil, false
 }
 
 // stopwatch ends an attempt to read in which the store says nothing for too long. The time

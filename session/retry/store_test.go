@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -370,6 +371,62 @@ func TestCheck(t *testing.T) {
 		}
 		if err := s.Check(t.Context()); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// hanging is a store whose Watch hangs, and tells of nothing, while it is told to.
+type hanging struct {
+	*memory.Store
+	hangs atomic.Bool
+}
+
+func (h *hanging) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		if h.hangs.Load() {
+			<-ctx.Done()
+			yield(0, ctx.Err())
+			return
+		}
+		h.Store.Watch(ctx, id, after)(yield)
+	}
+}
+
+// Who watches a store whose server has gone without a word hears of what is appended when it
+// is back, and of the end of its own context.
+func TestWatchOfAServerThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &hanging{Store: memory.New()}
+		s := New(h, nil)
+		l, err := session.New(s, nil).Create(t.Context(), session.Opened{SessionID: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ctx, stop := context.WithCancel(t.Context())
+		var heads []int64
+		var failed error
+		done := make(chan struct{})
+		h.hangs.Store(true)
+		go func() {
+			defer close(done)
+			for head, err := range s.Watch(ctx, "s", 0) {
+				if failed = err; err == nil {
+					heads = append(heads, head)
+				}
+			}
+		}()
+		time.Sleep(2 * time.Minute)
+		h.hangs.Store(false)
+		time.Sleep(defaultAttempt)
+		if _, err := l.Append(t.Context(), item("a")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		stop()
+		<-done
+		if fmt.Sprint(heads) != "[1 2]" || !errors.Is(failed, context.Canceled) {
+			t.Errorf("heads %v, %v", heads, failed)
 		}
 	})
 }
