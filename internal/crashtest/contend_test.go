@@ -4,14 +4,10 @@ package crashtest
 
 import (
 	"bufio"
-	crand "crypto/rand"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net/url"
 	"os"
 	"os/exec"
 	"slices"
@@ -58,65 +54,6 @@ func TestContend(t *testing.T) {
 
 // takeoverLimit is how long a session may stay busy after its holder was killed.
 const takeoverLimit = time.Second
-
-// place is where a store is.
-type place struct{ store, dir string }
-
-// places are the stores that processes can share: those on this disk, and each server
-// that the environment names.
-func places(t *testing.T) []place {
-	t.Helper()
-	var out []place
-	for _, kind := range Stores {
-		out = append(out, place{kind, t.TempDir()})
-	}
-	name := strings.ToLower("holdfast_contest_" + crand.Text())
-	for _, kind := range Servers {
-		url := os.Getenv("HOLDFAST_TEST_" + strings.ToUpper(kind))
-		if url == "" {
-			continue
-		}
-		at, query, more := strings.Cut(url, "?")
-		if more {
-			query = "&" + query
-		}
-		switch kind {
-		case "postgres":
-			url = at + "?schema=" + name + query
-		case "redis":
-			url = at + "?prefix=" + name + ":" + query
-		case "s3":
-			url = at + "/" + name + "?" + strings.TrimPrefix(query, "&")
-		case "mysql":
-			url = strings.TrimSuffix(at, "/") + "/" + newDatabase(t, at, name)
-		}
-		out = append(out, place{kind, url})
-	}
-	return out
-}
-
-// newDatabase makes a MariaDB database that goes with the test.
-func newDatabase(t *testing.T, at, name string) string {
-	t.Helper()
-	u, err := url.Parse(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("mysql", fmt.Sprintf("%s@tcp(%s)/", u.User, u.Host))
-	if err == nil {
-		_, err = db.Exec("CREATE DATABASE " + name)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_, err := db.Exec("DROP DATABASE " + name)
-		if err := errors.Join(err, db.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return name
-}
 
 // contest is a series of trials.
 type contest struct {

@@ -247,6 +247,13 @@ func (h *heard) compare(all *heard, whole bool) []string {
 	return faults
 }
 
+// connections is how often the client has connected.
+func (c *client) connections() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.back
+}
+
 func (c *client) lastHeard() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -68,11 +68,11 @@ func (l *lockedBuffer) String() string {
 }
 
 // startDaemon starts a daemon and does not wait until it serves.
-func startDaemon(t *testing.T, bin, home string) *daemonProcess {
+func startDaemon(t *testing.T, bin, home string, env []string, args ...string) *daemonProcess {
 	t.Helper()
-	d := &daemonProcess{cmd: exec.Command(bin, "daemon"), said: &lockedBuffer{}, over: make(chan struct{})}
+	d := &daemonProcess{cmd: exec.Command(bin, append([]string{"daemon"}, args...)...), said: &lockedBuffer{}, over: make(chan struct{})}
 	d.cmd.Dir = home
-	d.cmd.Env = environ(home)
+	d.cmd.Env = append(environ(home), env...)
 	d.cmd.Stdout, d.cmd.Stderr = d.said, d.said
 	d.cmd.WaitDelay = time.Second // a command of a tool may hold the pipe
 	if err := d.cmd.Start(); err != nil {

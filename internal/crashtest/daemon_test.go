@@ -93,7 +93,7 @@ func (s *daemonSeries) String() string {
 
 func (s *daemonSeries) start(t *testing.T) {
 	t.Helper()
-	s.daemon = startDaemon(t, s.bin, s.home)
+	s.daemon = startDaemon(t, s.bin, s.home, nil)
 	if err := s.daemon.ready(t.Context(), s.api); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func (s *daemonSeries) trial(t *testing.T) {
 	t.Helper()
 	if s.rng.IntN(8) == 0 { // before it serves
 		s.moments["starting"]++
-		s.daemon = startDaemon(t, s.bin, s.home)
+		s.daemon = startDaemon(t, s.bin, s.home, nil)
 		select {
 		case <-time.After(s.upTo(80 * time.Millisecond)):
 		case <-s.daemon.over:
@@ -158,6 +158,13 @@ type runInfo struct {
 	Status    string
 	Questions int
 	Error     *struct{ Message string }
+}
+
+func (r runInfo) String() string {
+	if r.Error == nil {
+		return r.Status
+	}
+	return r.Status + ": " + r.Error.Message
 }
 
 func (r runInfo) ended() bool {

@@ -3,281 +3,155 @@
 package crashtest
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/holdfast-dev/holdfast/internal/missing"
 )
 
-// A daemon whose database goes away for a while, in front of which stands a proxy that
-// refuses connections or says nothing: the run that waits stays waiting, the answer that is
-// given meanwhile is refused with 503 and the question stays, /readyz tells within 2 s, the
-// stream that follows the run ends, and when the store is back the run goes on and the
-// command runs once. HOLDFAST_HEAVY=1 takes the database away for 5, 15, 30 and 120 s.
+// Daemons whose database goes away for a while, or whose connections to it are reset in the
+// middle of requests or answers, while runs wait, talk to a model, run a tool and append.
+//
+//	daemon A ─► proxy ─┐      A has the runs, B has clients that follow one of them
+//	                   ├─► PostgreSQL, MySQL, Redis, S3
+//	daemon B ─► proxy ─┘
+//
+// What waits stays waiting; nothing is answered by nobody; what works goes on, or is
+// interrupted with the reason and can be continued; every command runs once; answers given
+// meanwhile are refused for now; /readyz tells; every client hears everything. HOLDFAST_HEAVY=1
+// tries every fault on every store, for 5, 15, 30 and 120 s; otherwise each is tried somewhere.
 func TestStoreOutage(t *testing.T) {
-	bin := buildProgram(t)
-	outages := []time.Duration{14 * time.Second}
+	type trial struct {
+		store string
+		fault fault
+	}
+	trials := []trial{{"postgres", halfOpen}, {"postgres", refuse}, {"mysql", resetAnswer}, {"redis", hang}, {"s3", resetRequest}}
+	outages := []time.Duration{5 * time.Second}
 	if os.Getenv("HOLDFAST_HEAVY") == "1" {
 		outages = []time.Duration{5 * time.Second, 15 * time.Second, 30 * time.Second, 120 * time.Second}
-	}
-	for _, kind := range []string{"postgres", "mysql", "redis", "s3"} {
-		for _, mode := range []string{"refuse", "hang"} {
-			for _, d := range outages {
-				t.Run(fmt.Sprint(kind, "/", mode, "/", d), func(t *testing.T) {
-					t.Parallel()
-					outage(t, bin, kind, mode, d)
-				})
+		trials = nil
+		for _, store := range Servers {
+			for _, f := range []fault{refuse, hang, halfOpen, resetRequest, resetAnswer} {
+				trials = append(trials, trial{store, f})
 			}
 		}
 	}
-}
-
-func outage(t *testing.T, bin, kind, mode string, d time.Duration) {
-	text := os.Getenv("HOLDFAST_TEST_" + strings.ToUpper(kind))
-	if text == "" {
-		missing.Skip(t, "no HOLDFAST_TEST_%s", strings.ToUpper(kind))
-	}
-	p := newProxy(t)
-	home := filepath.Join(t.TempDir(), "home")
-	if err := os.Mkdir(home, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	settings := `{"permissions": {"ask": ["Bash"]}, "sandbox": {"enabled": false}}`
-	work := t.TempDir()
-	play := filepath.Join(work, "play.yaml")
-	for name, text := range map[string]string{
-		filepath.Join(home, "settings.json"): settings,
-		play:                                 "steps:\n  - tool_uses: [{id: u1, tool: Bash, input: {command: \"echo ran >> ran\"}}]\n  - text: done\n",
-	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	daemon := &daemonProcess{cmd: exec.Command(bin, "daemon"), said: &lockedBuffer{}, over: make(chan struct{})}
-	daemon.cmd.Dir, daemon.cmd.Env = home, append(environ(home), "HOLDFAST_STORE="+p.before(t, kind, strings.ReplaceAll(text, "\\?", "?")))
-	daemon.cmd.Stdout, daemon.cmd.Stderr, daemon.cmd.WaitDelay = daemon.said, daemon.said, time.Second
-	if err := daemon.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(daemon.over)
-		_ = daemon.cmd.Wait()
-	}()
-	t.Cleanup(daemon.kill)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the daemon said\n%s", daemon.said)
-		}
-	})
-	a, ctx := newAPI(home), t.Context()
-	if err := daemon.ready(ctx, a); err != nil {
-		t.Fatal(err)
-	}
-	id := "run-" + filepath.Base(filepath.Dir(home)) + fmt.Sprint(time.Now().UnixNano())
-	if _, err := a.call(ctx, http.MethodPost, "/v1/runs", map[string]any{
-		"session_id": id, "model": "scripted/" + play, "cwd": work, "input": "go",
-	}, nil); err != nil {
-		t.Fatal(err)
-	}
-	var open struct{ Items []struct{ ID string } }
-	within(t, 30*time.Second, "a question", func() bool {
-		_, err := a.call(ctx, http.MethodGet, "/v1/approvals?session="+id, nil, &open)
-		return err == nil && len(open.Items) == 1
-	})
-	decision := "/v1/approvals/" + open.Items[0].ID + "/decision"
-	ended := make(chan struct{})
-	go func() { // reads until the stream ends
-		defer close(ended)
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/v1/sessions/"+id+"/events", nil)
-		if err != nil {
-			return
-		}
-		req.Header.Set("Accept", "text/event-stream")
-		if res, err := a.http.Do(req); err == nil {
-			_, _ = io.Copy(io.Discard, res.Body)
-			_ = res.Body.Close()
-		}
-	}()
-	p.set(mode)
-	back := time.After(d)
-	within(t, 10*time.Second, "503 of /readyz", func() bool {
-		asked := time.Now()
-		status, _ := a.call(ctx, http.MethodGet, "/readyz", nil, nil)
-		if took := time.Since(asked); took > 4*time.Second { // 2 s, and what a busy machine takes
-			t.Errorf("/readyz took %v", took)
-		}
-		return status == http.StatusServiceUnavailable
-	})
-	if status, err := a.call(ctx, http.MethodPost, decision, map[string]string{"decision": "allow"}, nil); status != http.StatusServiceUnavailable {
-		t.Errorf("answered meanwhile: %d %v", status, err)
-	}
-	<-back
-	p.set("")
-	within(t, 30*time.Second, "the daemon to be ready", func() bool {
-		status, _ := a.call(ctx, http.MethodGet, "/readyz", nil, nil)
-		return status == http.StatusOK
-	})
-	if d > 20*time.Second {
-		select {
-		case <-ended:
-		default:
-			t.Error("the stream did not end")
-		}
-	}
-	var info runInfo
-	if _, err := a.call(ctx, http.MethodGet, "/v1/runs/"+id, nil, &info); err != nil || info.Status != "waiting" {
-		t.Fatalf("after the outage the run is %+v, %v", info, err)
-	}
-	if _, err := a.call(ctx, http.MethodPost, decision, map[string]string{"decision": "allow"}, nil); err != nil {
-		t.Fatal(err)
-	}
-	within(t, 60*time.Second, "the run to complete", func() bool {
-		_, err := a.call(ctx, http.MethodGet, "/v1/runs/"+id, nil, &info)
-		return err == nil && info.ended()
-	})
-	ran, _ := os.ReadFile(filepath.Join(work, "ran"))
-	if info.Status != "completed" || string(ran) != "ran\n" {
-		t.Errorf("%+v, ran %q", info, ran)
-	}
-}
-
-func within(t *testing.T, d time.Duration, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(d); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("no %s within %v", what, d)
+	for _, d := range outages {
+		for _, tt := range trials {
+			t.Run(fmt.Sprint(tt.store, "/", tt.fault, "/", d), func(t *testing.T) {
+				t.Parallel()
+				outage(t, tt.store, tt.fault, d)
+			})
 		}
 	}
 }
 
-// proxy stands before a server, and lets through, refuses or hangs.
-type proxy struct {
-	listener net.Listener
-	to       string
+const leaseEnds = 22 * time.Second // after which a holder ends its tools when it cannot renew
 
-	mu    sync.Mutex
-	mode  string
-	conns map[net.Conn]bool
-}
+func outage(t *testing.T, kind string, f fault, d time.Duration) {
+	store := newPlace(t, kind)
+	toA, urlA := newProxy(t, store)
+	toB, urlB := newProxy(t, store)
+	a, b := newServed(t, urlA), newServed(t, urlB)
 
-func newProxy(t *testing.T) *proxy {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	ask := "steps:\n  - tool_uses: [{tool: Bash, input: {command: \"" + leaving("it") + "\"}}]\n  - text: done\n"
+	waits := a.run("waits", ask, "default")
+	pair := a.run("pair", ask, "default", "left", "right")
+	question, both := waits.asked(1)[0], pair.asked(2)
+	model := a.run("model", "steps:\n  - text: It takes its time.\n    chunk: 1\n    delay: {before: 2s, chunk: 100ms}\n"+
+		"    tool_uses: [{tool: Bash, input: {command: \""+leaving("it")+"\"}}]\n  - text: done\n", "bypassPermissions")
+	tool := a.run("tool", "steps:\n  - tool_uses: [{tool: Bash, input: {command: \""+leaving("begun")+"; sleep 3; "+leaving("it")+"\"}}]\n  - text: done\n", "bypassPermissions")
+	long := a.run("long", fmt.Sprintf("steps:\n  - tool_uses: [{tool: Bash, input: {command: %q}}]\n  - text: done\n",
+		fmt.Sprintf("%s; sleep %d; %s", leaving("begun"), int(d.Seconds())+10, leaving("it"))), "bypassPermissions")
+	var busy strings.Builder
+	busy.WriteString("delay: {before: 20ms}\nsteps:\n")
+	const turns = 120
+	for n := range turns {
+		fmt.Fprintf(&busy, "  - tool_uses: [{tool: Bash, input: {command: %q}}]\n", leaving(fmt.Sprint(n)))
 	}
-	p := &proxy{listener: l, conns: map[net.Conn]bool{}}
-	t.Cleanup(func() {
-		_ = l.Close()
-		p.set("refuse")
-	})
-	return p
-}
-
-// before is a store's URL that leads through the proxy.
-func (p *proxy) before(t *testing.T, kind, text string) string {
-	t.Helper()
-	u, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
+	busy.WriteString("  - text: done\n")
+	works := a.run("busy", busy.String(), "bypassPermissions")
+	for _, r := range []*awayRun{waits, pair, model, tool, long, works} {
+		r.followed(a)
 	}
-	name := fmt.Sprintf("holdfast_outage%d", time.Now().UnixNano())
-	q := u.Query()
-	switch kind {
-	case "s3":
-		end, err := url.Parse(q.Get("endpoint"))
-		if err != nil {
-			t.Fatal(err)
+	waits.followed(b)
+	works.followed(b)
+	tool.began(1)
+	long.began(1)
+	works.began(5)
+
+	back := time.Now().Add(d)
+	toA.set(f)
+	toB.set(f)
+	if f.away() {
+		a.notReady("it cannot be reached")
+		stop := a.readiness()
+		var wg sync.WaitGroup
+		wg.Go(func() { a.refused(503, "unavailable", decisionOf(question), map[string]string{"decision": "allow"}) })
+		wg.Go(func() { b.refused(503, "unavailable", decisionOf(question), map[string]string{"decision": "allow"}) })
+		wg.Go(func() {
+			a.refused(503, "unavailable", "/v1/runs", map[string]string{"cwd": waits.dir, "input": "x", "model": "scripted/" + waits.dir + "/play.yaml"})
+		})
+		wg.Wait()
+		time.Sleep(time.Until(back))
+		if longest, ready := stop(); longest > 4*time.Second || ready > 0 { // 2 s, and what a busy machine takes
+			t.Errorf("while the store was away /readyz took up to %v and was ready %d times", longest, ready)
 		}
-		p.to, end.Host = end.Host, p.listener.Addr().String()
-		q.Set("endpoint", end.String())
-		u.Path = "/" + name
-	case "postgres":
-		q.Set("schema", name)
-	case "redis":
-		q.Set("prefix", name+":")
-	case "mysql":
-		newDatabase(t, text, name)
-		u.Path = "/" + name
-	}
-	if kind != "s3" {
-		p.to, u.Host = u.Host, p.listener.Addr().String()
-	}
-	u.RawQuery = q.Encode()
-	go p.serve()
-	return u.String()
-}
-
-func (p *proxy) set(mode string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.mode = mode
-	if mode != "hang" { // what hung is cut when the server is back
-		for c := range p.conns {
-			_ = c.Close()
-		}
-		clear(p.conns)
-	}
-}
-
-func (p *proxy) is(mode string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.mode == mode
-}
-
-func (p *proxy) serve() {
-	for {
-		c, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		if p.is("refuse") {
-			_ = c.Close()
-			continue
-		}
-		go p.pass(c)
-	}
-}
-
-func (p *proxy) pass(c net.Conn) {
-	server, err := new(net.Dialer).DialContext(context.Background(), "tcp", p.to)
-	if err != nil {
-		_ = c.Close()
-		return
-	}
-	p.mu.Lock()
-	p.conns[c], p.conns[server] = true, true
-	p.mu.Unlock()
-	go p.copy(server, c)
-	p.copy(c, server)
-}
-
-// copy passes on what comes; while the proxy hangs it is kept from the other side for good.
-func (p *proxy) copy(to, from net.Conn) {
-	defer func() { _, _ = to.Close(), from.Close() }()
-	b := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(b)
-		if err != nil {
-			return
-		}
-		if p.is("hang") {
-			continue
-		}
-		if _, err := to.Write(b[:n]); err != nil {
-			return
+		for _, c := range waits.clients {
+			if n := c.connections(); d >= 15*time.Second && n < 2 {
+				t.Errorf("%s: the stream did not end", c.name)
+			}
 		}
 	}
+	time.Sleep(time.Until(back))
+	toA.set(none)
+	toB.set(none)
+	a.isReady(time.Minute)
+	b.isReady(time.Minute)
+	begun := time.Now()
+	t.Logf("ready %v after the store was back", begun.Sub(back).Round(time.Millisecond))
+
+	for _, r := range []*awayRun{waits, pair} {
+		if info := r.info(); info.Status != "waiting" {
+			t.Errorf("%s is %v after the outage", r.id, info)
+		}
+	}
+	waits.answer(a, question)
+	pair.answer(a, both[0])
+	pair.answer(b, both[1])
+	for _, tt := range []struct {
+		r    *awayRun
+		want string
+	}{{waits, "it"}, {pair, "it it"}, {model, "it"}, {tool, "begun it"}, {long, "begun it"}, {works, counted(turns)}} {
+		info, interrupted := tt.r.ended(2*time.Minute + d)
+		t.Logf("%s: %v, %v later", tt.r.id, info, time.Since(begun).Round(time.Millisecond))
+		if info.Status != "completed" {
+			t.Errorf("%s is %v", tt.r.id, info)
+		}
+		if interrupted != "" {
+			t.Logf("%s was interrupted: %s", tt.r.id, interrupted)
+			if !strings.Contains(interrupted, "store") && !strings.Contains(interrupted, "lease") {
+				t.Errorf("%s was interrupted: %s", tt.r.id, interrupted)
+			}
+		}
+		// A command that was under way when nobody could renew the lease was ended.
+		if ran := tt.r.ran(); ran != tt.want && (d < leaseEnds || tt.r != long || ran != "begun") {
+			t.Errorf("%s: ran %q, want %q", tt.r.id, ran, tt.want)
+		}
+		tt.r.checkLog()
+		tt.r.heard()
+	}
+	a.terminate()
+	b.terminate()
+	a.verify(store)
+}
+
+func counted(n int) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = fmt.Sprint(i)
+	}
+	return strings.Join(words, " ")
 }
