@@ -117,7 +117,7 @@ func (v *textView) sessionOpened(e agent.SessionOpened) {
 	switch {
 	case e.Forked != "":
 		v.note("forked %s, going on in %s", e.Forked, e.ID)
-	case !e.Created:
+	case !e.Created && e.Items > 0:
 		v.note("going on with session %s, %s", e.ID, count(e.Items, "item"))
 	}
 	for _, n := range e.Notices {
