@@ -49,7 +49,7 @@ func exactScope(q Question) Scope {
 	case policy.OpRead, policy.OpSecret:
 		return Scope{Text: "reading " + r.Resource + " by " + q.Tool}
 	case policy.OpExec:
-		return Scope{Text: "running " + r.Resource + " by " + q.Tool}
+		return Scope{Text: "running " + r.Resource + " by " + q.Tool + ", with any arguments"}
 	case policy.OpConnect:
 		return Scope{Text: "connections of " + q.Tool + " to exactly " + r.Resource}
 	case policy.OpMCP:

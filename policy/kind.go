@@ -37,6 +37,11 @@ func (w *world) kind(s *subject) sort {
 	case OpCommand:
 		return w.commandKind(s)
 	case OpExec:
+		if s.reading != nil {
+			if k := w.commandKind(s); k.kind != KindSafe && k.kind != KindReadOutside {
+				return k
+			}
+		}
 		return sort{KindCommand, ""}
 	case OpSecret:
 		return sort{KindSecret, ""}

@@ -49,6 +49,7 @@ type Request struct {
 	Resource  string          `json:"resource"`        // canonical: an absolute path, a command line, a host, "server/tool"
 	Named     string          `json:"named,omitempty"` // of a path: how it was named, absolute, when links on the way lead to Resource
 	Shown     string          `json:"shown,omitempty"` // how a person sees it, when different: a diff
+	Line      string          `json:"line,omitempty"`  // of fs.exec: the program and its arguments as a shell would be given them; judged as a command is
 	Cwd       string          `json:"cwd,omitempty"`   // of a command: where it would start, absolute
 	Base      string          `json:"base,omitempty"`  // of a write: SHA-256 of what is there now, or "absent"
 	Input     json.RawMessage `json:"input,omitempty"`
@@ -82,7 +83,7 @@ type Request struct {
 func (r *Request) Words() bool { return r.Person && r.Operation == "" }
 
 // Digest identifies exactly what was asked: tool, operation, resource, folder,
-// base, input, what would hold it, and whether only a person decides or fills it in.
+// base, input, line, what would hold it, and whether only a person decides or fills it in.
 func (r Request) Digest() string {
 	var room [512]byte
 	b := room[:0]
@@ -90,6 +91,9 @@ func (r Request) Digest() string {
 		b = appendPart(b, s)
 	}
 	b = appendPart(b, r.Input)
+	if r.Line != "" {
+		b = appendPart(b, r.Line)
+	}
 	if r.Confined {
 		b = appendPart(b, "confined")
 	}

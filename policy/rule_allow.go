@@ -82,7 +82,7 @@ func (set *ruleSet) allowLine(s *subject, cwd string) ruling {
 	if len(set.lines) == 0 {
 		return ruling{}
 	}
-	line := strings.TrimSpace(s.Resource)
+	line := strings.TrimSpace(s.command())
 	for _, r := range set.lines {
 		if r.line.exact && r.line.text == line && r.text.tool == s.Tool {
 			return r.allows()

@@ -120,7 +120,7 @@ func (set *ruleSet) forbidLine(s *subject) finding {
 		if perhaps == nil {
 			perhaps = r
 		}
-		if (r.line.whole || r.line.exact) && r.line.match(oneSpace(strings.TrimSpace(s.Resource))) {
+		if (r.line.whole || r.line.exact) && r.line.match(oneSpace(strings.TrimSpace(s.command()))) {
 			return finding{rule: r}
 		}
 	}

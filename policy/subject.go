@@ -42,12 +42,11 @@ type judging interface {
 // newSubject prepares a request. home and resolve are those of [Config]; resolve may be nil.
 func newSubject(r Request, home string, resolve func(string) string) *subject {
 	s := &subject{Request: r}
-	if r.Operation == OpCommand {
+	if line := r.command(); line != "" || r.Operation == OpCommand {
 		s.read = shellread.Options{Dir: r.Cwd, Home: home}
-		s.reading = shellread.Parse(r.Resource, &s.read)
+		s.reading = shellread.Parse(line, &s.read)
 		s.readPlaces(resolve)
 		s.lines = linesOf(s.reading)
-		return s
 	}
 	if access := accessOf(r); access != 0 {
 		p := place{path: absolute(r.Resource, r.Cwd), access: access, command: -1}
@@ -55,9 +54,24 @@ func newSubject(r Request, home string, resolve func(string) string) *subject {
 		if named := absolute(r.Named, r.Cwd); named != "" {
 			p.path = named
 		}
-		s.places = []place{p}
+		if s.reading != nil {
+			p.command = 0 // which it is
+		}
+		s.places = append(s.places, p)
 	}
 	return s
+}
+
+// command is the command line of a request that runs one; "" of others.
+func (r *Request) command() string {
+	switch r.Operation {
+	case OpCommand:
+		return r.Resource
+	case OpExec:
+		return r.Line
+	case OpRead, OpWrite, OpConnect, OpMCP, OpSecret:
+	}
+	return ""
 }
 
 func (s *subject) readPlaces(resolve func(string) string) {

@@ -26,6 +26,11 @@ func TestSubjectOfAPath(t *testing.T) {
 			t.Errorf("%+v: %+v", c.request, s.places)
 		}
 	}
+	r := Request{Operation: OpExec, Resource: "/usr/bin/rm", Named: "/w/rm", Line: "/w/rm -r '/a b'", Cwd: "/w"}
+	s := newSubject(r, "", nil)
+	if last := s.places[len(s.places)-1]; s.reading == nil || last.path != "/w/rm" || last.real != "/usr/bin/rm" || last.access != shellread.Exec || s.places[0].path != "/w/rm" && s.places[0].path != "/a b" {
+		t.Errorf("%+v: %+v", r, s.places)
+	}
 	for _, r := range []Request{fetch("x.org"), mcp("mcp__s__t"), {Tool: "Todo"}, {Operation: OpSecret, Resource: "TOKEN"}} {
 		if s := newSubject(r, "", nil); len(s.places) != 0 || s.reading != nil {
 			t.Errorf("%+v: %+v", r, s)

@@ -309,7 +309,18 @@ func (c *Checker) Evaluate(r policy.Request) policy.Verdict { return c.verdict(r
 // EvaluateLine is Evaluate for a command line that has been read. It is a
 // [policy.LineJudge].
 func (c *Checker) EvaluateLine(r policy.Request, reading *shellread.Reading, o *shellread.Options) policy.Verdict {
+	if r.Operation == policy.OpExec {
+		return c.verdict(r, c.judgeExec(r, reading, o))
+	}
 	return c.verdict(r, c.checkReading(r.Resource, r.Cwd, reading, o))
+}
+
+// judgeExec checks the file of a program, and what it is run with.
+func (c *Checker) judgeExec(r policy.Request, reading *shellread.Reading, o *shellread.Options) *Denial {
+	if d := c.checkPath(r.Resource, r.Cwd, OpRead); d != nil || r.Line == "" {
+		return d
+	}
+	return c.checkReading(r.Line, r.Cwd, reading, o)
 }
 
 // verdict makes a policy's answer of a denial. What a person may allow is a
@@ -331,7 +342,9 @@ func (c *Checker) verdict(r policy.Request, d *Denial) policy.Verdict {
 
 func (c *Checker) judge(r policy.Request) *Denial {
 	switch r.Operation {
-	case policy.OpRead, policy.OpExec:
+	case policy.OpExec:
+		return c.judgeExec(r, nil, nil)
+	case policy.OpRead:
 		return c.checkPath(r.Resource, r.Cwd, OpRead)
 	case policy.OpWrite:
 		return c.checkPath(r.Resource, r.Cwd, OpWrite)

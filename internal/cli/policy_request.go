@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool/mcp"
+	"github.com/holdfast-dev/holdfast/tool/shell"
 	"github.com/holdfast-dev/holdfast/tool/web"
 	"github.com/holdfast-dev/holdfast/tool/worktree"
 )
@@ -43,6 +45,7 @@ var touches = map[string]touch{
 	"MultiEdit":    {op: policy.OpWrite, fields: []string{"file_path"}},
 	"NotebookEdit": {op: policy.OpWrite, fields: []string{"notebook_path", "file_path"}},
 	"Bash":         {op: policy.OpCommand, fields: []string{"command"}},
+	"Exec":         {op: policy.OpExec, main: "program", requests: toolCall.runsProgram},
 	"WebFetch":     {op: policy.OpConnect, fields: []string{"url"}, readOnly: true},
 	"WebSearch":    {op: policy.OpConnect, readOnly: true, main: "query", requests: toolCall.searches},
 
@@ -265,4 +268,15 @@ func (c toolCall) readsServer() ([]policy.Request, error) {
 		return []policy.Request{{Operation: policy.OpMCP, Resource: "resources"}}, nil
 	}
 	return []policy.Request{mcp.Reads(c.tool, server, "resources")}, nil
+}
+
+// runsProgram is the file of the program, and the line that it is run with.
+func (c toolCall) runsProgram() ([]policy.Request, error) {
+	var program string
+	var args []string
+	if err := c.decode(map[string]any{"program": &program, "args": &args}); err != nil {
+		return nil, err
+	}
+	r, err := shell.ExecRequest(program, args, c.cwd, os.Getenv("PATH"))
+	return []policy.Request{r}, err
 }

@@ -243,7 +243,7 @@ func (b *toolbox) searchKit() ([]tool.Tool, error) {
 func (b *toolbox) shellKit() ([]tool.Tool, error) {
 	sh, err := shell.New(b.folders, &shell.Options{
 		OutputDir: b.held.output, Keep: b.keep, Sandbox: b.held.box, EnvFile: b.hooks.envFile, Environ: b.environ(), Background: b.background != nil,
-		Override: b.overrides(),
+		Override: b.overrides(), Exec: b.offersExec(),
 	})
 	if err != nil {
 		return nil, err
@@ -253,6 +253,18 @@ func (b *toolbox) shellKit() ([]tool.Tool, error) {
 
 // overrides reports whether the model may ask for exceptions from denies of the session.
 func (b *toolbox) overrides() bool { return b.settings != nil && b.settings.AskToOverride.Value }
+
+// offersExec reports whether there is the tool Exec: a rule allows it or asks about it, or the
+// agent's tools name it.
+func (b *toolbox) offersExec() bool {
+	names := b.wanted
+	if b.flags != nil {
+		names = append(slices.Clone(names), b.flags.OnlyTools...)
+	}
+	return slices.Contains(names, "Exec") || b.settings != nil && slices.ContainsFunc(b.settings.Rules, func(r policy.RuleSource) bool {
+		return r.Effect != policy.Deny && r.Text == "Exec"
+	})
+}
 
 // environ is the environment of whom the run is for; nil is our own.
 func (b *toolbox) environ() []string {

@@ -88,6 +88,18 @@ func shown(w word, first bool) string {
 	return b.String()
 }
 
+// Join writes words as a line that bash reads back as just these words.
+func Join(words ...string) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		quote(&b, w, i == 0)
+	}
+	return b.String()
+}
+
 // quote writes a word so that bash reads it back as it is: bare when it can be,
 // in $” when it holds what a terminal would not show, else in ”.
 func quote(b *strings.Builder, w string, first bool) {

@@ -123,26 +123,15 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 	}
 	cwd, err := s.startDir()
 	if err != nil {
-		r := tool.Failure(err.Error())
-		r.Cwd = s.folders.Cwd()
-		return r, nil
+		return s.misplaced(err), nil
 	}
-	out := &output{show: s.opts.MaxOutput, dir: s.opts.OutputDir, most: s.opts.MaxFile}
-	if s.opts.Keep != nil {
-		out.whole = func(text []byte) (*KeptOutput, error) { return s.opts.Keep(call, text) }
-	}
-	defer out.close()
-	progress := s.progress(call)
 	script, err := s.variables()
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	c := command{program: s.program, line: in.Command, dir: cwd, env: s.env, variables: script, limit: limit, grace: s.opts.Grace}
-	if s.opts.Sandbox != nil && !outside {
-		c.box, c.env, c.clock = s.opts.Sandbox, s.inside, newClock()
-		ctx = context.WithValue(ctx, runningKey{}, &running{call: call, line: in.Command, clock: c.clock})
-	}
-	end, err := c.run(ctx, out, progress)
+	out := s.output(call)
+	defer out.close()
+	end, err := s.launch(ctx, call, command{program: s.program, line: in.Command, dir: cwd, variables: script, limit: limit}, outside, out)
 	if err != nil {
 		return end.unstarted(err), nil
 	}
@@ -157,6 +146,32 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 	r := end.result(out, limit, note)
 	r.Cwd = moved
 	return r, nil
+}
+
+// misplaced is the result of a call whose current directory is gone.
+func (s *Shell) misplaced(err error) tool.Result {
+	r := tool.Failure(err.Error())
+	r.Cwd = s.folders.Cwd()
+	return r
+}
+
+// output takes what a call prints.
+func (s *Shell) output(call *tool.Call) *output {
+	out := &output{show: s.opts.MaxOutput, dir: s.opts.OutputDir, most: s.opts.MaxFile}
+	if s.opts.Keep != nil {
+		out.whole = func(text []byte) (*KeptOutput, error) { return s.opts.Keep(call, text) }
+	}
+	return out
+}
+
+// launch runs a command of a call, in the sandbox where there is one.
+func (s *Shell) launch(ctx context.Context, call *tool.Call, c command, outside bool, out *output) (ending, error) {
+	c.env, c.grace = s.env, s.opts.Grace
+	if s.opts.Sandbox != nil && !outside {
+		c.box, c.env, c.clock = s.opts.Sandbox, s.inside, newClock()
+		ctx = context.WithValue(ctx, runningKey{}, &running{call: call, line: c.shown(), clock: c.clock})
+	}
+	return c.run(ctx, out, s.progress(call))
 }
 
 // unlimited is longer than anything that runs in the background.

@@ -28,6 +28,7 @@ type bench struct {
 	dir     string
 	folders *tool.Folders
 	bash    tool.Tool
+	tools   []tool.Tool
 }
 
 // opener opens a bench, in a sandbox or without.
@@ -98,7 +99,7 @@ func openIn(t testing.TB, dir string, opts *shell.Options) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bench{TB: t, dir: dir, folders: folders, bash: s.Tools()[0]}
+	return &bench{TB: t, dir: dir, folders: folders, bash: s.Tools()[0], tools: s.Tools()}
 }
 
 func (b *bench) run(ctx context.Context, command string, timeout int) (string, tool.Result) {

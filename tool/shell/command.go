@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/procgroup"
+	"github.com/holdfast-dev/holdfast/policy/shellread"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// command is one command line to run.
+// command is one command line to run, or a program without a shell.
 type command struct {
 	program, line, dir string
-	variables          string // a script that comes first
+	args               []string // of a program without a shell, from its name on; line is empty
+	variables          string   // a script that comes first
 	env                []string
 	limit, grace       time.Duration
 	box                *sandbox.Sandbox // nil: nothing holds it
@@ -59,7 +61,7 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 		return ending{}, errors.Join(err, sink.Close())
 	}
 	defer where.close()
-	cmd.Args, cmd.ExtraFiles = []string{c.program, "-c", line}, where.files()
+	cmd.Args, cmd.ExtraFiles = c.arguments(line), where.files()
 	watch := newWatcher(cmd)
 	err = cmd.Start()
 	sink.Close()
@@ -82,6 +84,22 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	end.settleStatus(status, k.why.Load())
 	return end, nil
+}
+
+// arguments are those of the program, from its name on: its own, or a shell's.
+func (c command) arguments(line string) []string {
+	if c.args != nil {
+		return c.args
+	}
+	return []string{c.program, "-c", line}
+}
+
+// shown is the command as a person reads it.
+func (c command) shown() string {
+	if c.args != nil {
+		return shellread.Join(c.args...)
+	}
+	return c.line
 }
 
 // settleStatus fills in how the shell ended.

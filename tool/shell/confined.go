@@ -35,7 +35,8 @@ func (c command) confined(ctx context.Context, out *output, progress func([]byte
 	defer where.close()
 	both := &sink{out: out, progress: progress}
 	// The command is ended by the killer, which is polite first.
-	cmd := c.box.Command(context.WithoutCancel(ctx), c.program, "-c", line)
+	cmd := c.box.Command(context.WithoutCancel(ctx), c.program)
+	cmd.Args = c.arguments(line)
 	cmd.Dir, cmd.Env = c.dir, c.environ()
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = both, both, where.files()
 	if err := cmd.Start(); err != nil {

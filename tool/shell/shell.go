@@ -1,4 +1,5 @@
-// Package shell has the tool that runs commands: Bash.
+// Package shell has the tool that runs commands: Bash, and one that runs a program without
+// a shell: Exec.
 //
 //	command ─► /bin/bash -c, own session and process group, stdin empty, clean environment
 //	             │ stdout and stderr: one pipe ─► head + tail for the model, all of it in a file when long
@@ -58,6 +59,10 @@ type Options struct {
 	// [tool.Overriding].
 	Override bool
 
+	// Exec adds the tool Exec, which runs one program by its file and without a shell
+	// (seed 002's fs.exec).
+	Exec bool
+
 	// Sandbox holds commands to its settings; nil: nothing does. One that should ask
 	// about hosts is opened with [AskHost]. It stays the caller's to close.
 	Sandbox *sandbox.Sandbox
@@ -80,7 +85,7 @@ type Shell struct {
 	program string
 	env     []string // of commands that nothing holds
 	inside  []string // of confined ones
-	bash    tool.Tool
+	tools   []tool.Tool
 }
 
 // New makes the tool. Commands start in the folders' current directory, and a cd
@@ -117,10 +122,14 @@ func New(folders *tool.Folders, opts *Options) (*Shell, error) {
 	if o.Sandbox != nil {
 		s.inside = slices.Concat(o.Sandbox.Environ(o.Environ), o.Env)
 	}
-	var err error
-	s.bash, err = s.newBash()
+	bash, err := s.newBash()
+	if s.tools = append(s.tools, bash); err != nil || !o.Exec {
+		return s, err
+	}
+	exec, err := s.newExec()
+	s.tools = append(s.tools, exec)
 	return s, err
 }
 
-// Tools returns Bash.
-func (s *Shell) Tools() []tool.Tool { return []tool.Tool{s.bash} }
+// Tools returns Bash and, with [Options].Exec, Exec.
+func (s *Shell) Tools() []tool.Tool { return slices.Clone(s.tools) }

@@ -1,0 +1,136 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+type execInput struct {
+	Program string   `json:"program" jsonschema:"The program's file: absolute, relative to the current directory, or a name that is found in PATH"`
+	Args    []string `json:"args,omitempty" jsonschema:"Its arguments, each as it is"`
+	Timeout int64    `json:"timeout,omitempty" jsonschema:"In milliseconds: 120000 if not given and at most 600000"`
+}
+
+const aboutExec = "Runs one program with arguments, without a shell: nothing is expanded, piped or redirected. " +
+	"Standard input is empty and long output is cut in the middle."
+
+// newExec makes the tool whose calls are about the file of a program: the guard is asked
+// about fs.exec of that file, and judges what it is run with as it judges a command.
+func (s *Shell) newExec() (tool.Tool, error) {
+	t, err := tool.New(tool.Spec{Name: "Exec", Description: aboutExec}, s.exec, func(_ *tool.Call, in execInput) ([]policy.Request, error) {
+		if in.Timeout < 0 {
+			return nil, errors.New("timeout must not be negative")
+		}
+		r, err := ExecRequest(in.Program, in.Args, s.folders.Cwd(), s.path())
+		r.Confined = s.opts.Sandbox != nil
+		return []policy.Request{r}, err
+	})
+	if err == nil && s.opts.Override {
+		t, err = tool.Overriding(t)
+	}
+	return t, err
+}
+
+// ExecRequest is what Exec puts before the guard in a folder, but for its tool and the
+// sandbox. path is the PATH in which a program without a folder is looked for.
+func ExecRequest(program string, args []string, cwd, path string) (policy.Request, error) {
+	f, err := find(program, args, cwd, path)
+	if err != nil {
+		return policy.Request{}, err
+	}
+	line := shellread.Join(append([]string{f.named}, args...)...)
+	r := policy.Request{Operation: policy.OpExec, Resource: f.real, Line: line, Shown: line, Cwd: cwd}
+	if f.named != f.real {
+		r.Named = f.named
+	}
+	return r, nil
+}
+
+func (s *Shell) exec(ctx context.Context, call *tool.Call, in execInput) (tool.Result, error) {
+	cwd, err := s.startDir()
+	if err != nil {
+		return s.misplaced(err), nil
+	}
+	f, err := find(in.Program, in.Args, s.folders.Cwd(), s.path())
+	if err != nil {
+		return tool.Failure(err.Error()), nil
+	}
+	out := s.output(call)
+	defer out.close()
+	limit := s.limit(bashInput{Timeout: in.Timeout})
+	end, err := s.launch(ctx, call, command{program: f.real, args: append([]string{f.named}, in.Args...), dir: cwd, limit: limit}, false, out)
+	if err != nil {
+		return end.unstarted(err), nil
+	}
+	return end.result(out, limit), nil
+}
+
+// executable is the file of a program: as it is named, and without links.
+type executable struct{ named, real string }
+
+// find finds the file of a program.
+func find(program string, args []string, cwd, path string) (executable, error) {
+	switch {
+	case program == "":
+		return executable{}, errors.New("program must not be empty")
+	case strings.ContainsRune(program, 0) || slices.ContainsFunc(args, func(a string) bool { return strings.ContainsRune(a, 0) }):
+		return executable{}, errors.New("program and args must not contain a NUL")
+	case filepath.IsAbs(program):
+		return isExecutable(program)
+	case strings.ContainsRune(program, '/'):
+		return isExecutable(cwd + "/" + program)
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if f, err := isExecutable(filepath.Join(dir, program)); err == nil {
+			return f, nil
+		}
+	}
+	return executable{}, fmt.Errorf("%s: not found in PATH", program)
+}
+
+// isExecutable looks at a file that would be run. Links are followed as they are named:
+// "link/../x" is beside what the link leads to.
+func isExecutable(named string) (executable, error) {
+	real, err := filepath.EvalSymlinks(named)
+	if err != nil {
+		return executable{}, err
+	}
+	info, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return executable{}, err
+	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
+		return executable{}, &fs.PathError{Op: "exec", Path: named, Err: errors.New("not an executable file")}
+	}
+	if strings.Contains(named, "/..") {
+		named = real
+	}
+	return executable{filepath.Clean(named), real}, nil
+}
+
+// path is the PATH of what is run.
+func (s *Shell) path() string {
+	env := s.env
+	if s.opts.Sandbox != nil {
+		env = s.inside
+	}
+	for _, v := range slices.Backward(env) {
+		if p, ok := strings.CutPrefix(v, "PATH="); ok {
+			return p
+		}
+	}
+	return "/usr/local/bin:/usr/bin:/bin"
+}
