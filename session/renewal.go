@@ -59,7 +59,7 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 			return nil
 		case held && l.mayEnd(first, busy):
 			first = busy
-			if !rest(ctx, min(time.Second, l.s.opt.TTL/10)) {
+			if !rest(ctx, min(time.Second, remaining(busy.Lease)/10)) {
 				return busy
 			}
 		case first != nil && ctx.Err() != nil:

@@ -17,11 +17,11 @@ import (
 // A run on a disk that is full ends with the exit code for it, a message and a hint,
 // and goes on when there is room again.
 func TestFullDisk(t *testing.T) {
-	if !inside(t) {
+	bin := buildProgram(t)
+	if !inside(t, binaryVar+"="+bin) {
 		return
 	}
 	const failed = 1 // docs/cli.md
-	bin := buildProgram(t)
 	play := filepath.Join(t.TempDir(), "play.yaml")
 	if err := os.WriteFile(play, []byte("steps:\n"+strings.Repeat("  - text: Hello.\n", 20)), 0o600); err != nil {
 		t.Fatal(err)

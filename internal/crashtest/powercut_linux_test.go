@@ -73,8 +73,9 @@ func newDisk(t *testing.T) *Disk {
 }
 
 // inside reports whether this process has a mount namespace of its own. When it
-// has not, the test runs in one that has, and its outcome becomes this one's.
-func inside(t *testing.T) bool {
+// has not, the test runs in one that has, with more in its environment, and its outcome
+// becomes this one's.
+func inside(t *testing.T, env ...string) bool {
 	t.Helper()
 	if os.Getenv(insideVar) == t.Name() {
 		return true
@@ -90,7 +91,7 @@ func inside(t *testing.T) bool {
 		args = append(args, "-test.short")
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Env = append(os.Environ(), insideVar+"="+t.Name())
+	cmd.Env = append(append(os.Environ(), insideVar+"="+t.Name()), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
 	switch text := strings.TrimSpace(string(out)); {
