@@ -21,11 +21,12 @@ const (
 	KindRedaction = "redaction" // content was erased
 	KindSession   = "session"   // opened, forked
 	KindRun       = "run"       // a run was started, steered, given input, stopped, or has ended
+	KindAccess    = "access"    // somebody was let in to the daemon or refused, or a token was made or revoked
 )
 
 // Kinds lists what entries can be about.
 func Kinds() []string {
-	return []string{KindSession, KindRun, KindDecision, KindEffect, KindApproval, KindPolicy, KindHook, KindRedaction}
+	return []string{KindSession, KindRun, KindDecision, KindEffect, KindApproval, KindPolicy, KindHook, KindRedaction, KindAccess}
 }
 
 // The actions of decisions and questions are allow, deny and ask. Those of what else
@@ -35,7 +36,7 @@ const (
 	ActionAnswer = "answer" // a question
 	ActionMode   = "mode"   // the mode was set
 	ActionGrant  = "grant"  // a person's decision counts for the rest of the run
-	ActionRevoke = "revoke" // a grant was taken back
+	ActionRevoke = "revoke" // a grant or a token was taken back
 	ActionPatch  = "patch"  // path rules were added
 	ActionLimit  = "limit"  // a skill leaves only some tools until a turn ends
 	ActionEnd    = "end"    // the run ended, and its grants and patches with it
@@ -54,6 +55,12 @@ const (
 	ActionComplete  = "complete"  // a run has done its work
 	ActionFail      = "fail"      // a run has failed
 	ActionInterrupt = "interrupt" // the program that ran a run has ended
+
+	ActionLogin  = "login"  // a browser came in with the code of a link
+	ActionLogout = "logout" // and left
+	ActionLink   = "link"   // a link that logs a browser in once was made
+	ActionToken  = "token"  // a token was made; ActionRevoke is that one was taken back
+	ActionRefuse = "refuse" // a wrong code or token
 )
 
 // Outcomes of an effect. Of an answer the outcome is what was decided: "allow",
@@ -83,6 +90,7 @@ type Entry struct {
 	Action  string    `json:"action"` // "allow", "deny", "ask", ActionRun …
 
 	Actor    Actor  `json:"actor"`               // who decided or did it
+	From     string `json:"from,omitempty"`      // where an access came from: an address, or "unix uid 1000 pid 77"
 	OnBehalf string `json:"on_behalf,omitempty"` // of whom: the account, and the agent unless it is the main one: "ann", "ann (tests)"
 
 	Use       string         `json:"use_id,omitempty"`
@@ -123,7 +131,7 @@ const (
 	ActorSandbox  = "sandbox"  // what the sandbox would refuse, or holds
 	ActorNobody   = "nobody"   // nobody was there to ask, or time ran out
 	ActorProgram  = "program"  // Holdfast itself: an interrupt, a restart
-	ActorUnknown  = "unknown"  // it is erased
+	ActorUnknown  = "unknown"  // it is erased, or showed a wrong credential
 )
 
 // Actor is who decided or did something.
@@ -146,7 +154,7 @@ func (a Actor) String() string {
 
 // Resource is one thing that a call would touch.
 type Resource struct {
-	Operation string `json:"operation,omitempty"` // a policy.Operation; folder, session, scope, records, strategy or agent where it is no call
+	Operation string `json:"operation,omitempty"` // a policy.Operation; folder, session, scope, records, strategy, agent, token or login where it is no call
 	Name      string `json:"name"`
 }
 

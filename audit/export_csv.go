@@ -42,6 +42,7 @@ var columns = []column{
 	{"exit_code", true, func(e *Entry) string { return optional(e.ExitCode) }},
 	{"ms", true, func(e *Entry) string { return strconv.FormatInt(e.Millis, 10) }},
 	{"changes", false, func(e *Entry) string { return strings.Join(e.changes(), "\n") }},
+	{"from", false, func(e *Entry) string { return e.From }},
 	{"erased", true, func(e *Entry) string { return strconv.FormatBool(e.Erased) }},
 	{"record", true, func(e *Entry) string { return e.Record }},
 	{"prev", true, func(e *Entry) string { return e.Prev }},

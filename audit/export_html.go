@@ -80,6 +80,9 @@ func (p *page) entry(w io.Writer, e *Entry) error {
 	if e.OnBehalf != "" {
 		fmt.Fprintf(&b, `<div class="dim">for %s</div>`, paper.Text(e.OnBehalf))
 	}
+	if e.From != "" {
+		fmt.Fprintf(&b, `<div class="dim">from %s</div>`, paper.Text(e.From))
+	}
 	b.WriteString(`</td><td>`)
 	if about := strings.TrimSpace(e.Event + " " + e.Tool); about != "" {
 		fmt.Fprintf(&b, `<div>%s</div>`, paper.Text(about))

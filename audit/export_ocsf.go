@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -17,9 +19,11 @@ const ocsfVersion = "1.3.0"
 const (
 	categoryIAM, categoryApplication   = 3, 6
 	classEntity, classAPI              = 3004, 6003 // Entity Management, API Activity
+	classAuthentication                = 3002
 	activityUnknown, activityOther     = 0, 99
 	activityCreate, activityRead       = 1, 2
 	activityUpdate, activityDelete     = 3, 4
+	activityLogoff                     = 2
 	severityInfo, severityLow          = 1, 2
 	severityMedium                     = 3
 	statusUnknown, statusOK, statusBad = 0, 1, 2
@@ -29,14 +33,18 @@ const (
 type object = map[string]any
 
 // ocsf is an entry as an event of the Open Cybersecurity Schema Framework: changes of
-// the policy as Entity Management, everything else as API Activity. The whole entry is
+// the policy and of tokens as Entity Management, logins as Authentication, everything else as API Activity. The whole entry is
 // in raw_data, so that its digest can be checked.
 func ocsf(e *Entry) any {
 	activity := e.activity()
 	class, category, className, categoryName := classAPI, categoryApplication, "API Activity", "Application Activity"
-	if e.Kind == KindPolicy {
+	switch {
+	case e.Kind == KindAccess && e.authenticates():
+		class, category, className, categoryName = classAuthentication, categoryIAM, "Authentication", "Identity & Access Management"
+	case e.Kind == KindPolicy || e.Kind == KindAccess:
 		class, category, className, categoryName = classEntity, categoryIAM, "Entity Management", "Identity & Access Management"
 	}
+	name := e.activityName(activity)
 	raw, err := Canonical(e)
 	if err != nil {
 		raw = nil // the event then fails as the entry does
@@ -47,9 +55,9 @@ func ocsf(e *Entry) any {
 		"product": object{"name": "Holdfast", "vendor_name": "Holdfast", "version": version.Release},
 	}
 	ev := object{
-		"activity_id": activity, "activity_name": activityName(activity, e.Action),
+		"activity_id": activity, "activity_name": name,
 		"category_uid": category, "category_name": categoryName, "class_uid": class, "class_name": className,
-		"type_uid": class*100 + activity, "type_name": className + ": " + activityName(activity, e.Action),
+		"type_uid": class*100 + activity, "type_name": className + ": " + name,
 		"severity_id": e.severity(), "time": e.Time.UnixMilli(), "message": e.Sentence(),
 		"metadata": meta,
 		"actor":    e.ocsfActor(), "raw_data": string(raw),
@@ -65,8 +73,16 @@ func ocsf(e *Entry) any {
 	if e.Millis > 0 {
 		ev["duration"] = e.Millis
 	}
-	if e.Kind == KindPolicy {
+	switch class {
+	case classEntity:
 		ev["entity"] = e.entity()
+		return ev
+	case classAuthentication:
+		ev["user"], ev["service"] = e.ocsfUser(), object{"name": "holdfast"}
+		ev["src_endpoint"] = object{"name": cmp.Or(e.From, "unknown")}
+		if ip, err := netip.ParseAddr(e.From); err == nil {
+			ev["src_endpoint"] = object{"ip": ip.String()}
+		}
 		return ev
 	}
 	e.ocsfAPI(ev)
@@ -79,6 +95,12 @@ func (e *Entry) activity() int {
 	switch {
 	case e.Erased:
 		return activityUnknown
+	case e.Kind == KindAccess && e.Action == ActionLogout:
+		return activityLogoff
+	case e.Kind == KindAccess && e.Action == ActionRevoke:
+		return activityDelete
+	case e.Kind == KindAccess: // of a login it is Logon, which has the same number
+		return activityCreate
 	case e.Kind == KindPolicy && (e.Action == ActionGrant || e.Action == ActionPatch), e.Kind == KindSession, e.Action == ActionStart:
 		return activityCreate
 	case e.Kind == KindPolicy && (e.Action == ActionRevoke || e.Action == ActionEnd), e.Kind == KindRedaction:
@@ -99,7 +121,10 @@ func (e *Entry) activity() int {
 	return activityOther
 }
 
-func activityName(id int, action string) string {
+func (e *Entry) activityName(id int) string {
+	if e.Kind == KindAccess && e.authenticates() && id != activityUnknown {
+		return map[int]string{activityCreate: "Logon", activityLogoff: "Logoff"}[id]
+	}
 	switch id {
 	case activityUnknown:
 		return "Unknown"
@@ -112,7 +137,7 @@ func activityName(id int, action string) string {
 	case activityDelete:
 		return "Delete"
 	}
-	return action
+	return e.Action
 }
 
 func (e *Entry) severity() int {
@@ -154,6 +179,22 @@ func (e *Entry) ocsfActor() object {
 		a["user"] = object{"name": e.OnBehalf}
 	}
 	return a
+}
+
+// authenticates reports whether an access is a login, its end, or a credential that was refused.
+func (e *Entry) authenticates() bool {
+	return e.Action == ActionLogin || e.Action == ActionLogout || e.Action == ActionRefuse
+}
+
+// ocsfUser is who logged in or out.
+func (e *Entry) ocsfUser() object {
+	o := object{"name": cmp.Or(e.Actor.Name, "unknown")}
+	for _, r := range e.Resources {
+		if r.Operation == "login" {
+			o["uid"] = r.Name
+		}
+	}
+	return o
 }
 
 // ocsfAPI fills in what API Activity requires.
@@ -211,6 +252,17 @@ func (e *Entry) entity() object {
 		name = "permissions of " + e.Tool + " in session " + e.Session
 	}
 	o := object{"name": name, "type": "policy"}
+	if e.Kind == KindAccess {
+		o["name"], o["type"] = "link that logs in a browser", "link"
+		for _, r := range e.Resources {
+			switch r.Operation {
+			case "token":
+				o["uid"], o["type"] = r.Name, "token"
+			case "name":
+				o["name"] = r.Name
+			}
+		}
+	}
 	if e.Grant != "" {
 		o["uid"], o["type"] = e.Grant, "grant"
 	}

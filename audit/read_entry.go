@@ -23,6 +23,7 @@ var evidence = map[session.Kind]string{
 	session.KindRedacted:         KindRedaction,
 	session.KindRunEvent:         KindRun,
 	session.KindFileSaved:        KindEffect, // of a rewind; of a call the end of the call is
+	session.KindAccess:           KindAccess,
 }
 
 // entry makes the entry of a record; nil when it is no evidence.
@@ -74,6 +75,8 @@ func (r *reader) fill(rec *session.Record, e *Entry) error {
 		return into(rec, func(v *runEvent) { v.tell(e) })
 	case session.KindFileSaved:
 		return into(rec, func(f *session.FileSaved) { rewound(f, e) })
+	case session.KindAccess:
+		return into(rec, func(x *Access) { x.tell(e) })
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func TestBeginWithoutApproval(t *testing.T) {
 			t.Errorf("%s: %s, want %d", body, got, want)
 		}
 	}
-	both, _, err := w.auth.Make(auth.Token{Name: "both", Scopes: []auth.Scope{auth.Run, auth.Approve}})
+	both, _, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: "both", Scopes: []auth.Scope{auth.Run, auth.Approve}})
 	must(t, err)
 	w.want(201, nil, "POST", "/v1/runs", `{"cwd":"/","mode":"acceptEdits","settings":"`+file+`"}`, "Authorization: Bearer "+both)
 }
@@ -92,7 +92,7 @@ func TestStolenCookie(t *testing.T) {
 // loggedIn logs a browser in and returns its cookie.
 func (w *daemonWorld) loggedIn() string {
 	w.t.Helper()
-	code, _, err := w.auth.Link(auth.Caller{Name: "ann", Scopes: []auth.Scope{auth.Admin}})
+	code, _, err := w.auth.Link(w.t.Context(), auth.Caller{Name: "ann", Scopes: []auth.Scope{auth.Admin}})
 	must(w.t, err)
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://"+w.address+"/v1/login", strings.NewReader(`{"code":"`+code+`"}`))
 	must(w.t, err)

@@ -59,7 +59,7 @@ type loginLink struct {
 }
 
 func (a *api) loginLink(c *call) error {
-	code, expires, err := a.o.Auth.Link(c.caller)
+	code, expires, err := a.o.Auth.Link(c.ctx(), c.caller)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (a *api) createToken(c *call) error {
 			return refuse(outcome.Usage, "there is no scope "+string(s), "read, run, approve, admin")
 		}
 	}
-	t := auth.Token{Name: q.Name, Scopes: q.Scopes, By: c.caller.Name}
+	t := auth.Token{Name: q.Name, Scopes: q.Scopes}
 	switch {
 	case q.Name == "" || len(q.Scopes) == 0:
 		return refuse(outcome.Usage, "a name and scopes are needed", "")
@@ -107,7 +107,7 @@ func (a *api) createToken(c *call) error {
 		at := a.now().Add(time.Duration(q.Expires) * time.Second).UTC()
 		t.Expires = &at
 	}
-	secret, made, err := a.o.Auth.Make(t)
+	secret, made, err := a.o.Auth.Make(c.ctx(), c.caller, t)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (a *api) createToken(c *call) error {
 }
 
 func (a *api) revokeToken(c *call) error {
-	if err := a.o.Auth.Revoke(c.path("id")); err != nil {
+	if err := a.o.Auth.Revoke(c.ctx(), c.caller, c.path("id")); err != nil {
 		return err
 	}
 	return c.none()

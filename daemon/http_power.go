@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/audit"
 	"github.com/holdfast-dev/holdfast/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
@@ -37,7 +38,7 @@ func (a *api) powerRoutes() []route {
 			scope: auth.Read, answer: listOf[json.RawMessage]{}, problems: append(offered, outcome.NotFound), serve: a.audit,
 			query: paged(
 				param{name: "session", doc: "of this session"},
-				param{name: "kind", doc: "only of this kind: decision, call, question, policy …"},
+				param{name: "kind", doc: "only of this kind: decision, effect, approval, policy …; access is the log of logins and tokens, for the scope admin"},
 			),
 		},
 		{
@@ -138,6 +139,9 @@ func (a *api) audit(c *call) error {
 	after, err := c.after()
 	if err != nil {
 		return err
+	}
+	if c.query["kind"] == audit.KindAccess && !c.caller.May(auth.Admin) {
+		return refuse(outcome.Denied, "who came in, and from where, is for those with the scope admin", "holdfast daemon token create --scope admin NAME")
 	}
 	list, next, err := a.o.Power.Evidence(c.ctx(), EvidenceQuery{
 		Session: c.query["session"], Kind: c.query["kind"], After: after, Limit: c.limit(defaultLimit),

@@ -96,7 +96,7 @@ func newSiteOn(t testing.TB, around func(session.Store) session.Store, change ..
 	w.server = httptest.NewServer(w.auth.Handler(mux, w.api.open()...))
 	w.auth.Listening(w.server.Listener.Addr())
 	for _, s := range []auth.Scope{auth.Read, auth.Run, auth.Approve, auth.Admin} {
-		w.tokens[s], _, err = w.auth.Make(auth.Token{Name: string(s) + "er", Scopes: []auth.Scope{s}})
+		w.tokens[s], _, err = w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: string(s) + "er", Scopes: []auth.Scope{s}})
 		must(t, err)
 	}
 	w.client = &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

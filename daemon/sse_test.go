@@ -262,7 +262,7 @@ func TestStreamEnds(t *testing.T) {
 	if _, ok := gone.next(); ok {
 		t.Error("a stream goes on without its session")
 	}
-	secret, made, err := w.auth.Make(auth.Token{Name: "x", Scopes: []auth.Scope{auth.Read}})
+	secret, made, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: "x", Scopes: []auth.Scope{auth.Read}})
 	must(t, err)
 	revoked := w.listen("/v1/sessions/a/events", "Authorization: Bearer "+secret)
 	revoked.until("caught_up")

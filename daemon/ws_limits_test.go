@@ -258,14 +258,14 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 
 func TestRevokedCredential(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
-	secret, made, err := w.auth.Make(auth.Token{Name: "bob", Scopes: []auth.Scope{auth.Read}})
+	secret, made, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: "bob", Scopes: []auth.Scope{auth.Read}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	bob, again, ann := w.dial(secret), w.dial(""), w.ann()
 	again.send(fmt.Sprintf(`{"type":"hello","token":%q}`, secret))
 	again.until("hello")
-	if err := w.auth.Revoke(made.ID); err != nil {
+	if err := w.auth.Revoke(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, made.ID); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []*client{bob, again} {

@@ -251,7 +251,7 @@ func book(ctx context.Context, c *tool.Call) (tool.Result, error) {
 // token makes a token with scopes.
 func (w *daemonWorld) token(scopes ...auth.Scope) string {
 	w.t.Helper()
-	secret, _, err := w.auth.Make(auth.Token{Name: "ann", Scopes: scopes})
+	secret, _, err := w.auth.Make(w.t.Context(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: "ann", Scopes: scopes})
 	if err != nil {
 		w.t.Fatal(err)
 	}

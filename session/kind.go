@@ -33,6 +33,7 @@ const (
 	KindModelCalled      Kind = "model.called"      // ModelCalled
 	KindRedacted         Kind = "redacted"          // Redacted
 	KindRunEvent         Kind = "run.event"         // package daemon/wire; RunEvent is what this package reads of it
+	KindAccess           Kind = "access"            // audit.Access, in a log of its own
 )
 
 // Kinds lists the closed set.
@@ -41,6 +42,7 @@ func Kinds() []Kind {
 		KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
 		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
 		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindFileSaved, KindModelCalled, KindRedacted, KindRunEvent,
+		KindAccess,
 	}
 }
 
@@ -49,7 +51,8 @@ func (k Kind) known() bool {
 	switch k {
 	case KindOpened, KindItem, KindTurnOpened, KindTurnClosed, KindToolStarted, KindToolFinished,
 		KindApprovalAsked, KindApprovalResolved, KindDecision, KindPolicyChanged, KindHookRan,
-		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindFileSaved, KindModelCalled, KindRedacted, KindRunEvent:
+		KindRewrite, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindFileSaved, KindModelCalled, KindRedacted, KindRunEvent,
+		KindAccess:
 		return true
 	}
 	return false
@@ -58,9 +61,9 @@ func (k Kind) known() bool {
 // Shared reports whether a record of this kind may be appended by someone who
 // does not hold the session's lease: a rename, an answer to a question, a
 // change of policy, what became of a run, a task of the list that several agents work
-// on. Everything else belongs to the one writer.
+// on, who was let in. Everything else belongs to the one writer.
 func (k Kind) Shared() bool {
-	return k == KindMetaChanged || k == KindApprovalResolved || k == KindPolicyChanged || k == KindRunEvent || k == KindTaskChanged
+	return k == KindMetaChanged || k == KindApprovalResolved || k == KindPolicyChanged || k == KindRunEvent || k == KindTaskChanged || k == KindAccess
 }
 
 // FormatVersion is the version of the record format that this package writes.

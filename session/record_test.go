@@ -105,7 +105,7 @@ func TestKinds(t *testing.T) {
 			shared++
 		}
 	}
-	if len(session.Kinds()) != 20 || shared != 5 {
+	if len(session.Kinds()) != 21 || shared != 6 {
 		t.Errorf("%d kinds, %d shared", len(session.Kinds()), shared)
 	}
 }

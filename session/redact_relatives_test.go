@@ -48,9 +48,10 @@ func TestRedactReachesEveryKind(t *testing.T) {
 		session.KindTaskChanged:      `{"task":{"id":"1","subject":"W","description":"W","status":"pending"}}`,
 		session.KindFileSaved:        `{"path":"/W","existed":false,"digest":"absent","use_id":"u1"}`,
 		session.KindModelCalled:      `{"model":"W","usage":{},"for":"aside"}`,
+		session.KindAccess:           `{"action":"token","by":"W","name":"W","from":"W"}`,
 		session.KindRunEvent:         `{"event":"failed","status":"failed","message":"W"}`,
 	}
-	stays := map[session.Kind]bool{session.KindPolicyChanged: true}
+	stays := map[session.Kind]bool{session.KindPolicyChanged: true, session.KindAccess: true}
 	eachStore(t, func(t *testing.T, store session.Store) {
 		s := session.New(store, nil)
 		l := must(s.Create(t.Context(), session.Opened{SessionID: "s", Title: private, Summary: private, Tag: private, Prompt: private}))(t)

@@ -213,7 +213,7 @@ func (f *folder) take(r *Record) error {
 		err = f.redacted(r)
 	case KindFileSaved:
 		f.saved(r)
-	case KindDecision, KindHookRan, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindRunEvent:
+	case KindDecision, KindHookRan, KindMetaChanged, KindVendorMapped, KindWorkspaceEvent, KindTaskChanged, KindRunEvent, KindAccess:
 	default:
 		return &Error{
 			Op: "replay", Session: f.s.SessionID, Seq: r.Seq, Err: ErrNewer,

@@ -21,6 +21,7 @@ const (
 	whyOpened    = "the first record says what the session is"
 	whyStructure = "it says how far the work had come, and has none of its content"
 	whyPolicy    = "what may happen follows from it"
+	whyAccess    = "it says who was let in, and is in no session"
 	whyElsewhere = "what runs elsewhere is found by it"
 )
 
@@ -49,6 +50,7 @@ func KindTexts() map[Kind]KindText {
 		KindModelCalled:      {Holds: "model", Needs: []string{"usage", "cost_usd", "for", "session", "estimated"}, Whole: whyStructure},
 		KindRedacted:         {Holds: "instead, listed, reason"},
 		KindRunEvent:         {Holds: "input, text, message, strategy", Needs: runNeeds()},
+		KindAccess:           {Holds: "names of people and tokens, addresses", Whole: whyAccess, Stays: whyAccess},
 	}
 }
 

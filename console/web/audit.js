@@ -8,7 +8,7 @@ import { Field, Pager } from './sessions.js';
 import { seen, oneLine } from './text.js';
 import { full, clock, day, count } from './time.js';
 
-const kinds = ['decision', 'effect', 'approval', 'policy', 'hook', 'redaction', 'run', 'session'];
+const kinds = ['decision', 'effect', 'approval', 'policy', 'hook', 'redaction', 'run', 'session', 'access'];
 const colours = { allow: 'yes', deny: 'no', ask: 'ask', ok: 'yes', error: 'no', unknown: 'ask' };
 
 const by = (a) => (a ? oneLine([a.kind, a.name].filter(Boolean).join(' ')) : '');
@@ -21,11 +21,11 @@ function what(e) {
 function Entry({ e, open, toggle, one }) {
   return html`<tr class=${cls(open && 'open')}><td class="num nowrap"><button type="button" class="link" aria-expanded=${open} onClick=${toggle} aria-label=${`Detail of ${e.seq}`}>${e.seq}</button></td>
     <td class="num nowrap" title=${full(e.time)}><time datetime=${e.time}><span class="muted">${day(e.time).slice(5)}</span> ${clock(e.time)}</time></td>
-    ${!one && html`<td class="clip-cell"><a href=${sessionPath(e.session, e.seq)}>${oneLine(e.session)}</a></td>`}
+    ${!one && html`<td class="clip-cell">${e.kind === 'access' ? e.from || '' : html`<a href=${sessionPath(e.session, e.seq)}>${oneLine(e.session)}</a>`}</td>`}
     <td class="nowrap">${oneLine(e.kind)} <${Badge} kind=${colours[e.action] || 'plain'}>${oneLine(e.action)}</${Badge}></td>
     <td>${by(e.actor)}</td><td class="mono what-cell">${what(e)}</td>
     <td class="nowrap">${e.outcome && html`<${Badge} kind=${colours[e.outcome] || 'plain'}>${oneLine(e.outcome)}</${Badge}>`}${e.exit_code ? ` exit ${e.exit_code}` : ''}</td></tr>
-    ${open && html`<tr class="detail"><td colspan=${one ? 6 : 7}>${e.reason && html`<p>${seen(e.reason)}</p>`}<p><a href=${sessionPath(e.session, e.seq)}>Show it in the session</a></p><${Json} value=${e} label=${'entry ' + e.seq} /></td></tr>`}`;
+    ${open && html`<tr class="detail"><td colspan=${one ? 6 : 7}>${e.reason && html`<p>${seen(e.reason)}</p>`}${e.kind !== 'access' && html`<p><a href=${sessionPath(e.session, e.seq)}>Show it in the session</a></p>`}<${Json} value=${e} label=${'entry ' + e.seq} /></td></tr>`}`;
 }
 
 function Verify({ session }) {

@@ -12,11 +12,15 @@ package auth
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/audit"
 )
 
 // Scope is what a caller may do. A greater one does not contain the smaller ones,
@@ -40,7 +44,8 @@ func every() []Scope { return []Scope{Admin, Approve, Read, Run} }
 // Caller is who sent a request.
 type Caller struct {
 	Name   string  // the account of a uid, the name of a token, the person of a link
-	Via    string  // "unix", "token", "cookie"
+	Via    string  // "unix", "token", "cookie"; of a program that calls this package "cli"
+	From   string  // an address, or "unix uid 1000 pid 77"
 	Scopes []Scope // sorted
 	UID    int     // of a unix socket's peer; -1 otherwise
 	PID    int     // of it, or 0
@@ -80,20 +85,25 @@ type Options struct {
 	Inside bool
 	// Refuse writes the answer to a request that is not let in; default plain text.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, code, detail, hint string)
+	// Record puts an access on record for the audit: who came in, was refused with a wrong
+	// credential, made a token or took one back. Nil: nothing is on record. While it fails,
+	// nobody logs in and no token or link is made; revoking and logging out work all the same.
+	Record func(ctx context.Context, x audit.Access) error
 	// Failed is told of every refusal, for the log; may be nil.
 	Failed func(r *http.Request, status int, why string)
 }
 
 // Auth decides who is let in. It is safe for concurrent use.
 type Auth struct {
-	o       Options
-	hosts   *hosts
-	cross   *http.CrossOriginProtection
-	tokens  *tokens
-	logins  *logins
-	failed  *limiter
-	watch   *watch
-	process tree
+	o        Options
+	hosts    *hosts
+	cross    *http.CrossOriginProtection
+	tokens   *tokens
+	logins   *logins
+	failed   *limiter
+	refusals refusals
+	watch    *watch
+	process  tree
 
 	names sync.Map // uid → account
 }
@@ -131,31 +141,61 @@ func New(o *Options) (*Auth, error) {
 	}
 	a.logins = &logins{clock: a.o.Clock}
 	a.failed = &limiter{clock: a.o.Clock}
+	a.refusals.clock = a.o.Clock
 	a.watch = &watch{good: a.good}
 	return a, nil
 }
 
-// Close ends what watches credentials for [Auth.Gone]. Closing twice does nothing.
+// Close ends what watches credentials for [Auth.Gone], and puts on record how many refusals
+// were not. Closing twice does nothing.
 func (a *Auth) Close() error {
 	a.watch.close()
+	if left := a.refusals.rest(); left > 0 {
+		return a.record(context.Background(), audit.Access{Action: audit.ActionRefuse, Left: left})
+	}
 	return nil
 }
 
-// Make makes a token and returns its secret, which is kept nowhere. Name and Scopes
-// are needed; ID and Created are filled in. A token that another program makes in the
-// same folder is good at once.
-func (a *Auth) Make(t Token) (secret string, made Token, err error) { return a.tokens.create(t) }
+// Make makes a token for c and returns its secret, which is kept nowhere. Name and Scopes
+// are needed; ID, Created and By are filled in. A token that another program makes in the
+// same folder is good at once. It is on record before it is there: [ErrUnrecorded].
+func (a *Auth) Make(ctx context.Context, c Caller, t Token) (secret string, made Token, err error) {
+	t.By = c.Name
+	if err := a.tokens.check(&t); err != nil {
+		return "", Token{}, err
+	}
+	x := t.about(c.by(audit.ActionToken))
+	if err := a.record(ctx, x); err != nil {
+		return "", Token{}, err
+	}
+	if secret, err = a.tokens.create(t); err != nil {
+		x.Failed = true
+		return "", Token{}, errors.Join(err, a.record(ctx, x))
+	}
+	return secret, t, nil
+}
 
 // Tokens lists the tokens, newest first; those that have expired too.
 func (a *Auth) Tokens() ([]Token, error) { return a.tokens.list() }
 
 // Revoke takes a token back: requests with it are refused from now on, and
-// [Auth.Gone] of its connections is closed. An id that is not there is [ErrUnknown].
-func (a *Auth) Revoke(id string) error {
-	if err := a.tokens.revoke(id); err != nil {
+// [Auth.Gone] of its connections is closed. An id that is not there is [ErrUnknown]. With
+// [ErrUnrecorded] the token is revoked, and that has no record.
+func (a *Auth) Revoke(ctx context.Context, c Caller, id string) error {
+	t, err := a.tokens.find(id)
+	if err != nil {
 		return err
 	}
+	x := t.about(c.by(audit.ActionRevoke))
+	unrecorded := a.record(ctx, x)
+	if err := a.tokens.revoke(id); err != nil {
+		x.Failed = true
+		return errors.Join(err, a.record(ctx, x))
+	}
 	a.watch.look()
+	if unrecorded != nil {
+		return fmt.Errorf("token %s is revoked, but has no record of that: %w", id, unrecorded)
+	}
 	return nil
 }
 

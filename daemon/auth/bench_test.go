@@ -24,7 +24,7 @@ func BenchmarkToken(b *testing.B) {
 		}
 		var secrets []string
 		for range n {
-			s, _, err := a.Make(Token{Name: "n", Scopes: []Scope{Read}})
+			s, _, err := a.Make(context.Background(), Caller{Name: "ann", Via: "cli"}, Token{Name: "n", Scopes: []Scope{Read}})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -12,11 +12,14 @@ var (
 	ErrInvalid = errors.New("invalid")
 	ErrUnknown = errors.New("unknown")
 	ErrDamaged = errors.New("damaged")
+	// ErrUnrecorded: the audit log cannot be written. What was to be made was not made; what
+	// was to be taken back was taken back.
+	ErrUnrecorded = errors.New("not on record")
 )
 
 // Error is what a person can do something about.
 type Error struct {
-	Kind error // ErrInvalid, ErrUnknown, ErrDamaged
+	Kind error // ErrInvalid, ErrUnknown, ErrDamaged, ErrUnrecorded
 	Text string
 	hint string
 }

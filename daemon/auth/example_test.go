@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,7 +23,7 @@ func ExampleNew() {
 		panic(err)
 	}
 	defer a.Close()
-	secret, _, err := a.Make(auth.Token{Name: "deploy", Scopes: []auth.Scope{auth.Read, auth.Run}})
+	secret, _, err := a.Make(context.Background(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: "deploy", Scopes: []auth.Scope{auth.Read, auth.Run}})
 	if err != nil {
 		panic(err)
 	}

@@ -76,14 +76,18 @@ func (a *Auth) admit(r *http.Request, open bool) (c Caller, known bool, bad *ref
 	}
 	if len(r.Header["Authorization"]) > 0 {
 		c, bad := a.bearer(r, p)
+		c.From = from(r)
 		return c, bad == nil, bad
 	}
 	if p.unix {
-		return a.local(p), true, nil
+		c = a.local(p)
+		c.From = from(r)
+		return c, true, nil
 	}
 	c, known, bad = a.cookie(r, p)
 	switch {
 	case known:
+		c.From = from(r)
 		return c, true, nil
 	case open:
 		return Caller{}, false, nil
@@ -180,7 +184,7 @@ func look(c Caller) []Scope {
 func (a *Auth) bearer(r *http.Request, p *peer) (Caller, *refusal) {
 	secret, ok := parseBearer(r.Header["Authorization"])
 	if !ok {
-		return Caller{}, a.fail(r, &refusal{
+		return Caller{}, a.fail(r, "token", &refusal{
 			status: http.StatusUnauthorized, detail: "the header Authorization holds no token of this daemon", hint: "Authorization: Bearer hf_…", token: true,
 		})
 	}
@@ -198,7 +202,7 @@ func (a *Auth) holder(r *http.Request, secret string) (Token, *refusal) {
 	case err == nil:
 		return tok, nil
 	case errors.Is(err, errWrong):
-		return Token{}, a.fail(r, &refusal{
+		return Token{}, a.fail(r, "token", &refusal{
 			status: http.StatusUnauthorized, detail: err.Error(), hint: "holdfast daemon token list", token: true,
 		})
 	}
@@ -289,8 +293,10 @@ func denied(detail, hint string) *refusal {
 	return &refusal{status: http.StatusForbidden, detail: detail, hint: hint}
 }
 
-// fail counts a wrong credential. Too many from one address are told to wait.
-func (a *Auth) fail(r *http.Request, bad *refusal) *refusal {
+// fail counts a wrong credential, and puts it on record with what was shown. Too many
+// from one address are told to wait.
+func (a *Auth) fail(r *http.Request, shown string, bad *refusal) *refusal {
+	a.refused(r, shown, bad.detail)
 	if overUnix(r) {
 		return bad
 	}

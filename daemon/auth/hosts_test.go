@@ -171,7 +171,7 @@ func FuzzHeaders(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	secret, _, err := a.Make(Token{Name: "n", Scopes: []Scope{Read}})
+	secret, _, err := a.Make(f.Context(), Caller{Name: "ann", Via: "cli"}, Token{Name: "n", Scopes: []Scope{Read}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (l *limiter) fail(addr netip.Addr) (wait time.Duration, over bool) {
 		l.makeRoom(now)
 		b = bucket{failBurst, now}
 	}
-	b = b.refill(now)
+	b = b.refill(now, failBurst, failEvery)
 	if b.left < 1 {
 		l.from[key] = b
 		return time.Duration((1 - b.left) * float64(failEvery)), true
@@ -57,9 +57,9 @@ func (l *limiter) fail(addr netip.Addr) (wait time.Duration, over bool) {
 	return 0, false
 }
 
-func (b bucket) refill(now time.Time) bucket {
+func (b bucket) refill(now time.Time, burst float64, every time.Duration) bucket {
 	if now.After(b.at) {
-		b.left = min(failBurst, b.left+now.Sub(b.at).Seconds()/failEvery.Seconds())
+		b.left = min(burst, b.left+now.Sub(b.at).Seconds()/every.Seconds())
 		b.at = now
 	}
 	return b
@@ -72,7 +72,7 @@ func (l *limiter) makeRoom(now time.Time) {
 		return
 	}
 	for key, b := range l.from {
-		if b.refill(now).left >= failBurst {
+		if b.refill(now, failBurst, failEvery).left >= failBurst {
 			delete(l.from, key)
 		}
 	}

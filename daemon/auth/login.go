@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/audit"
 )
 
 // How long codes and logins last, and how many there are at once.
@@ -58,9 +61,15 @@ func (l *login) over(now time.Time) bool {
 
 // Link makes a code that logs a browser in once within a few minutes. The login may
 // what c may. An agent gets none.
-func (a *Auth) Link(c Caller) (code string, expires time.Time, err error) {
+// It is on record before it is told: [ErrUnrecorded].
+func (a *Auth) Link(ctx context.Context, c Caller) (code string, expires time.Time, err error) {
 	if c.Agent || !c.May(Admin) {
 		return "", time.Time{}, &Error{ErrInvalid, c.Name + " may not let a browser in", "use a token with the scope admin, or the unix socket"}
+	}
+	x, until := c.by(audit.ActionLink), a.o.Clock().Add(codeLife).UTC()
+	x.Scopes, x.Expires = words(c.Scopes), &until
+	if err := a.record(ctx, x); err != nil {
+		return "", time.Time{}, err
 	}
 	code, expires = a.logins.code(c)
 	return code, expires, nil
@@ -178,9 +187,16 @@ func (a *Auth) Login(w http.ResponseWriter, r *http.Request) {
 	}
 	cookie, made, ok := a.logins.enter(text)
 	if !ok {
-		a.refuse(w, r, a.fail(r, &refusal{
+		a.refuse(w, r, a.fail(r, "code", &refusal{
 			status: http.StatusUnauthorized, detail: "the code is wrong, was used already, or is too old", hint: "holdfast daemon open",
 		}))
+		return
+	}
+	x := made.caller.by(audit.ActionLogin)
+	x.Via, x.From, x.Login, x.Scopes = "link", from(r), made.caller.Token, words(made.caller.Scopes)
+	if err := a.record(r.Context(), x); err != nil {
+		a.logins.end(made.caller.Token)
+		a.refuse(w, r, unrecorded("you are not logged in", err))
 		return
 	}
 	http.SetCookie(w, newCookie(r, cookie, int(loginLife/time.Second)))
@@ -191,6 +207,15 @@ func (a *Auth) Login(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(append(b, '\n'))
+}
+
+// unrecorded is the answer to what has no record.
+func unrecorded(what string, err error) *refusal {
+	bad := &refusal{status: http.StatusInternalServerError, detail: what + ": " + err.Error()}
+	if e, ok := errors.AsType[*Error](err); ok {
+		bad.hint = e.hint
+	}
+	return bad
 }
 
 // loginCode reads the body of a login.
@@ -233,7 +258,8 @@ func secure(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
 
-// Logout ends the login of the caller and takes the cookie away.
+// Logout ends the login of the caller and takes the cookie away. The answer is an error when
+// that cannot be put on record, and the login has ended all the same.
 func (a *Auth) Logout(w http.ResponseWriter, r *http.Request) {
 	c, ok := From(r.Context())
 	if !ok {
@@ -244,6 +270,12 @@ func (a *Auth) Logout(w http.ResponseWriter, r *http.Request) {
 		a.logins.end(c.Token)
 		a.watch.look()
 		http.SetCookie(w, newCookie(r, "", -1))
+		x := c.by(audit.ActionLogout)
+		x.Login = c.Token
+		if err := a.record(r.Context(), x); err != nil {
+			a.refuse(w, r, unrecorded("you are logged out", err))
+			return
+		}
 	}
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -10,7 +10,7 @@ import (
 
 func TestLogin(t *testing.T) {
 	f := newFixture(t, nil)
-	code, expires, err := f.Link(Caller{Name: "ann", Scopes: every()})
+	code, expires, err := f.Link(t.Context(), Caller{Name: "ann", Scopes: every()})
 	if err != nil || !expires.Equal(f.clock.Now().Add(codeLife)) {
 		t.Fatal(expires, err)
 	}
@@ -33,19 +33,19 @@ func TestLogin(t *testing.T) {
 	if again := f.do(loginCall(code)); again.status != http.StatusUnauthorized || again.header.Get("Set-Cookie") != "" {
 		t.Errorf("a second time: %+v", again)
 	}
-	late, _, _ := f.Link(Caller{Name: "ann", Scopes: every()})
+	late, _, _ := f.Link(t.Context(), Caller{Name: "ann", Scopes: every()})
 	f.clock.add(codeLife)
 	if got := f.do(loginCall(late)); got.status != http.StatusUnauthorized {
 		t.Errorf("too late: %+v", got)
 	}
-	if _, _, err := f.Link(Caller{Name: "bob", Scopes: []Scope{Read, Run, Approve}}); err == nil {
+	if _, _, err := f.Link(t.Context(), Caller{Name: "bob", Scopes: []Scope{Read, Run, Approve}}); err == nil {
 		t.Error("a link was made without the scope admin")
 	}
 }
 
 func TestLoginRefuses(t *testing.T) {
 	f := newFixture(t, nil)
-	code, _, _ := f.Link(Caller{Name: "ann", Scopes: every()})
+	code, _, _ := f.Link(t.Context(), Caller{Name: "ann", Scopes: every()})
 	right := loginCall(code)
 	for name, tt := range map[string]struct {
 		change func(*call)
@@ -168,7 +168,7 @@ func TestSecureCookie(t *testing.T) {
 		"ours": {"https://c.example/v1/login", "https://c.example"}, "ours, no origin": {"https://c.example/v1/login", ""},
 		"a proxy's": {"http://c.example/v1/login", "https://c.example"},
 	} {
-		code, _, _ := a.Link(Caller{Name: "n", Scopes: every()})
+		code, _, _ := a.Link(t.Context(), Caller{Name: "n", Scopes: every()})
 		r := httptest.NewRequest(http.MethodPost, tt.url, strings.NewReader(`{"code":"`+code+`"}`))
 		r.Header.Set("Content-Type", "application/json; charset=utf-8")
 		if tt.origin != "" {

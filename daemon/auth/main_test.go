@@ -243,7 +243,7 @@ func (f *fixture) make(t Token) (string, Token) {
 	if t.Name == "" {
 		t.Name = "tester"
 	}
-	secret, made, err := f.Make(t)
+	secret, made, err := f.Make(f.t.Context(), Caller{Name: "ann", Via: "cli"}, t)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func (f *fixture) make(t Token) (string, Token) {
 // login logs a browser in and returns its cookie, as a header, and the CSRF token.
 func (f *fixture) login(scopes ...Scope) (cookie, csrf string) {
 	f.t.Helper()
-	code, _, err := f.Link(Caller{Name: "ann", Scopes: append(scopes, Admin)})
+	code, _, err := f.Link(f.t.Context(), Caller{Name: "ann", Scopes: append(scopes, Admin)})
 	if err != nil {
 		f.t.Fatal(err)
 	}

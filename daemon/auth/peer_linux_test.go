@@ -107,7 +107,7 @@ func TestOwnAgent(t *testing.T) {
 			t.Errorf("an agent may %s: %t", s, c.May(s))
 		}
 	}
-	if _, _, err := f.Link(Caller{Name: "a", Scopes: []Scope{Admin}, Agent: true}); err == nil {
+	if _, _, err := f.Link(t.Context(), Caller{Name: "a", Scopes: []Scope{Admin}, Agent: true}); err == nil {
 		t.Error("an agent was given a login link")
 	}
 }

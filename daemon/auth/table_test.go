@@ -19,7 +19,7 @@ func TestTable(t *testing.T) {
 	good, _ := f.make(Token{Name: "good", Scopes: []Scope{Read}})
 	expired, _ := f.make(Token{Name: "old", Scopes: []Scope{Read}, Expires: &later})
 	revoked, r := f.make(Token{Name: "gone", Scopes: []Scope{Read}})
-	if err := f.Revoke(r.ID); err != nil {
+	if err := f.Revoke(t.Context(), Caller{Name: "ann", Via: "cli"}, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	cookie, csrf := f.login()

@@ -83,12 +83,9 @@ func newID(kind string) string {
 	return kind + "_" + hex.EncodeToString(b[:])
 }
 
-func (t *tokens) create(tok Token) (string, Token, error) {
-	if err := check(&tok, t.clock()); err != nil {
-		return "", Token{}, err
-	}
+// create keeps a token that was checked, and returns its secret.
+func (t *tokens) create(tok Token) (string, error) {
 	secret := newSecret()
-	tok.ID, tok.Created, tok.Used = newID("tok"), t.clock().UTC(), nil
 	err := t.change(func() error {
 		if len(t.kept) >= maxTokens {
 			return invalid("there are %d tokens already", maxTokens).with("holdfast daemon token revoke ID")
@@ -97,13 +94,15 @@ func (t *tokens) create(tok Token) (string, Token, error) {
 		return nil
 	})
 	if err != nil {
-		return "", Token{}, err
+		return "", err
 	}
-	return secret, tok, nil
+	return secret, nil
 }
 
 // check completes a token that is to be made.
-func check(tok *Token, now time.Time) error {
+func (t *tokens) check(tok *Token) error {
+	now := t.clock()
+	tok.ID, tok.Created, tok.Used = newID("tok"), now.UTC(), nil
 	tok.Name = strings.TrimSpace(tok.Name)
 	switch {
 	case tok.Name == "" || len(tok.Name) > 100 || strings.ContainsFunc(tok.Name, func(r rune) bool { return !unicode.IsPrint(r) }):
@@ -132,10 +131,29 @@ func (t *tokens) revoke(id string) error {
 		n := len(t.kept)
 		t.kept = slices.DeleteFunc(t.kept, func(k kept) bool { return k.ID == id })
 		if len(t.kept) == n {
-			return &Error{ErrUnknown, fmt.Sprintf("there is no token %q", id), "holdfast daemon token list"}
+			return noToken(id)
 		}
 		return nil
 	})
+}
+
+func noToken(id string) error {
+	return &Error{ErrUnknown, fmt.Sprintf("there is no token %q", id), "holdfast daemon token list"}
+}
+
+// find returns the token of an id.
+func (t *tokens) find(id string) (Token, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.refresh(); err != nil {
+		return Token{}, err
+	}
+	for _, k := range t.kept {
+		if k.ID == id {
+			return k.Token, nil
+		}
+	}
+	return Token{}, noToken(id)
 }
 
 func (t *tokens) list() ([]Token, error) {

@@ -25,7 +25,7 @@ func open(t *testing.T, dir string) *Auth {
 func TestMakeAndRevoke(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	a, other := open(t, dir), open(t, dir) // another program
-	secret, made, err := a.Make(Token{Name: " ci ", Scopes: []Scope{Run, Read, Run}, By: "ann"})
+	secret, made, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, Token{Name: " ci ", Scopes: []Scope{Run, Read, Run}, By: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestMakeAndRevoke(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
 	}
-	if err := other.Revoke(made.ID); err != nil {
+	if err := other.Revoke(t.Context(), Caller{Name: "ann", Via: "cli"}, made.ID); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []*Auth{a, other} {
@@ -55,7 +55,7 @@ func TestMakeAndRevoke(t *testing.T) {
 			t.Error("a revoked token is good")
 		}
 	}
-	if err := a.Revoke(made.ID); !errors.Is(err, ErrUnknown) {
+	if err := a.Revoke(t.Context(), Caller{Name: "ann", Via: "cli"}, made.ID); !errors.Is(err, ErrUnknown) {
 		t.Errorf("again: %v", err)
 	}
 }
@@ -68,7 +68,7 @@ func TestMakeRefuses(t *testing.T) {
 		"long": {Name: strings.Repeat("a", 101), Scopes: []Scope{Read}}, "no scope": {Name: "a"},
 		"unknown scope": {Name: "a", Scopes: []Scope{Read, "root"}}, "past": {Name: "a", Scopes: []Scope{Read}, Expires: &past},
 	} {
-		if _, _, err := a.Make(tok); !errors.Is(err, ErrInvalid) {
+		if _, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, tok); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestManyWriters(t *testing.T) {
 		a := open(t, dir)
 		wg.Go(func() {
 			for range 10 {
-				s, _, err := a.Make(Token{Name: "n", Scopes: []Scope{Read}})
+				s, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, Token{Name: "n", Scopes: []Scope{Read}})
 				if err != nil {
 					t.Error(err)
 				}
@@ -121,7 +121,7 @@ func TestDamagedFile(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "tokens.json")
 		a := open(t, dir)
-		secret, _, err := a.Make(Token{Name: "n", Scopes: []Scope{Read}})
+		secret, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, Token{Name: "n", Scopes: []Scope{Read}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestDamagedFile(t *testing.T) {
 		if _, err := a.Tokens(); err == nil {
 			t.Errorf("%s: listed", name)
 		}
-		if _, _, err := a.Make(Token{Name: "n", Scopes: []Scope{Read}}); err == nil {
+		if _, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, Token{Name: "n", Scopes: []Scope{Read}}); err == nil {
 			t.Errorf("%s: written over", name)
 		}
 	}
@@ -204,7 +204,7 @@ func TestGone(t *testing.T) {
 		var callers []Caller
 		for _, tok := range []Token{{Name: "here"}, {Name: "there"}, {Name: "expires", Expires: &end}, {Name: "stays"}} {
 			tok.Scopes = []Scope{Read}
-			secret, _, err := a.Make(tok)
+			secret, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, tok)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -229,13 +229,13 @@ func TestGone(t *testing.T) {
 		}
 		state(false, false, false, false)
 		waits := a.Gone(callers[0])
-		if err := a.Revoke(callers[0].Token); err != nil {
+		if err := a.Revoke(t.Context(), Caller{Name: "ann", Via: "cli"}, callers[0].Token); err != nil {
 			t.Fatal(err)
 		}
 		<-waits
 		state(true, false, false, false)
 		waits = a.Gone(callers[1])
-		if err := other.Revoke(callers[1].Token); err != nil {
+		if err := other.Revoke(t.Context(), Caller{Name: "ann", Via: "cli"}, callers[1].Token); err != nil {
 			t.Fatal(err)
 		}
 		<-waits

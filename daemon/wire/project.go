@@ -70,7 +70,7 @@ func project(run string, r Source) []OfRun {
 			return streamed(r, &StreamRetention{Event: Retention{Kind: w.Reason, By: w.By, Retained: w.Messages}})
 		})
 	case session.KindOpened, session.KindTurnOpened, session.KindTurnClosed, session.KindDecision, session.KindPolicyChanged,
-		session.KindHookRan, session.KindMetaChanged, session.KindVendorMapped, session.KindWorkspaceEvent, session.KindTaskChanged, session.KindFileSaved, session.KindModelCalled, session.KindRedacted:
+		session.KindHookRan, session.KindMetaChanged, session.KindVendorMapped, session.KindWorkspaceEvent, session.KindTaskChanged, session.KindFileSaved, session.KindModelCalled, session.KindRedacted, session.KindAccess:
 	}
 	for _, m := range list {
 		m.Common().TS = Time{r.Time}

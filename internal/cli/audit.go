@@ -21,9 +21,14 @@ type auditCmd struct {
 	Checkpoint auditCheckpointCmd `cmd:"" help:"Sign what the trail holds and print it, to be kept elsewhere."`
 }
 
+// accessFlag says which log is meant.
+type accessFlag struct {
+	Access bool `help:"The log of this home's daemon instead of a session: logins, tokens that were made and revoked, refused credentials."`
+}
+
 // auditFilter picks entries.
 type auditFilter struct {
-	Kind  []string `placeholder:"KIND" help:"Only entries of this kind: session, run, decision, effect, approval, policy, hook or redaction; may be repeated."`
+	Kind  []string `placeholder:"KIND" help:"Only entries of this kind: session, run, decision, effect, approval, policy, hook, redaction or access; may be repeated."`
 	Tool  string   `placeholder:"TOOL" help:"Only entries about this tool."`
 	Actor string   `placeholder:"NAME" help:"Only what this one decided or did: a name, or person, rule, mode, hook, nobody …"`
 	Since string   `placeholder:"TIME" help:"Only entries from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 3d ago."`
@@ -65,6 +70,15 @@ func readTime(flag, text string, now time.Time) (time.Time, error) {
 		return now.Add(-d), nil
 	}
 	return time.Time{}, usage(flag+" "+strconv.Quote(text)+" is no time", "write 2026-11-20, 2026-11-20T15:04:05Z, 90m or 3d")
+}
+
+// accesses reports whether the log of logins and tokens is meant: nothing else has entries of
+// that kind.
+func (f *auditFilter) accesses(flag bool, named string) (bool, error) {
+	if flag && named != "" {
+		return false, usage("name a session or say --access, not both", "")
+	}
+	return flag || named == "" && len(f.Kind) > 0 && !slices.ContainsFunc(f.Kind, func(k string) bool { return k != audit.KindAccess }), nil
 }
 
 // evidenceOf finds the session that is meant: the newest when none is named.

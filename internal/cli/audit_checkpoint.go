@@ -8,6 +8,7 @@ import (
 
 // auditCheckpointCmd is `holdfast audit checkpoint`.
 type auditCheckpointCmd struct {
+	accessFlag
 	storeFlags
 }
 
@@ -19,7 +20,7 @@ later that nothing from before was changed: holdfast audit verify --checkpoint F
 }
 
 func (c *auditCheckpointCmd) run(_ context.Context, p *Program) error {
-	dir, err := p.recorded(c.Store, true)
+	dir, err := c.dir(p)
 	if err != nil {
 		return err
 	}
@@ -34,4 +35,16 @@ func (c *auditCheckpointCmd) run(_ context.Context, p *Program) error {
 	}
 	p.out.text(shown(string(note)))
 	return t.Close()
+}
+
+// dir is the folder of the trail that is meant.
+func (c *auditCheckpointCmd) dir(p *Program) (string, error) {
+	if !c.Access {
+		return p.recorded(c.Store, true)
+	}
+	_, dir, done, err := p.accessed()
+	if err == nil {
+		done()
+	}
+	return dir, err
 }

@@ -17,10 +17,11 @@ import (
 // auditExportCmd is `holdfast audit export`.
 type auditExportCmd struct {
 	Session string `arg:"" optional:"" placeholder:"SESSION" help:"An id, a title, or the beginning of an id; default the newest session."`
-	All     bool   `short:"a" help:"Every session of the store, the oldest first."`
+	All     bool   `short:"a" help:"Every session of the store, the oldest first, and the log of logins and tokens."`
 	Format  string `enum:"jsonl,csv,ocsf,cloudevents,html" default:"jsonl" placeholder:"FORMAT" help:"jsonl: canonical JSON, one entry per line; csv; ocsf: Open Cybersecurity Schema Framework 1.3; cloudevents: CloudEvents 1.0; html: one page."`
 	Output  string `short:"o" placeholder:"FILE" help:"Write to this file, which appears when it is whole; default standard output."`
 	auditFilter
+	accessFlag
 	storeFlags
 	jsonFlag
 }
@@ -36,33 +37,22 @@ no evidence.
 }
 
 func (c *auditExportCmd) run(ctx context.Context, p *Program) error {
-	if c.All && c.Session != "" {
-		return usage("name a session or say --all, not both", "")
+	if c.All && (c.Session != "" || c.Access) {
+		return usage("name a session, or say --all or --access", "")
 	}
 	o, err := c.options(p.Now())
 	if err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openStore(ctx, c.Store)
+	logs, done, err := c.logs(ctx, p)
 	if err != nil {
 		return err
 	}
-	defer closeStore()
-	var list []session.Meta
-	if c.All {
-		list, err = oldestFirst(ctx, sessions)
-	} else {
-		var m session.Meta
-		m, err = evidenceOf(ctx, sessions, c.Session)
-		list = []session.Meta{m}
-	}
-	if err != nil {
-		return err
-	}
+	defer done()
 	n := 0
 	entries := func(yield func(audit.Entry, error) bool) {
-		for _, m := range list {
-			for e, err := range audit.Read(ctx, sessions, m.ID, o) {
+		for _, l := range logs {
+			for e, err := range audit.Read(ctx, l.in, l.id, o) {
 				if err == nil {
 					n++
 				}
@@ -75,7 +65,7 @@ func (c *auditExportCmd) run(ctx context.Context, p *Program) error {
 	if c.Output == "" {
 		return audit.Export(p.plain(c.Format), c.Format, entries)
 	}
-	name, err := c.write(ctx, p, sessions, list, entries)
+	name, err := c.write(ctx, p, logs, entries)
 	if err != nil {
 		return err
 	}
@@ -84,6 +74,61 @@ func (c *auditExportCmd) run(ctx context.Context, p *Program) error {
 	}
 	p.err.line("%s in %s", entryCount(n), shown(name))
 	return nil
+}
+
+// evidenceLog is a log that is exported.
+type evidenceLog struct {
+	in   *session.Sessions
+	id   string
+	meta *session.Meta // nil: it is the log of logins and tokens
+}
+
+// logs finds what is exported.
+func (c *auditExportCmd) logs(ctx context.Context, p *Program) (list []evidenceLog, done func(), err error) {
+	access, err := c.accesses(c.Access, c.Session)
+	if err != nil {
+		return nil, nil, err
+	}
+	var closers []func()
+	all := func() {
+		for _, end := range closers {
+			end()
+		}
+	}
+	defer func() {
+		if err != nil {
+			all()
+		}
+	}()
+	if access || c.All {
+		s, _, end, err := p.accessed()
+		if err == nil {
+			closers, list = append(closers, end), append(list, evidenceLog{s, audit.AccessID, nil})
+		}
+		if access || err != nil && !errors.Is(err, session.ErrNotFound) {
+			return list, all, err
+		}
+	}
+	sessions, end, err := p.openStore(ctx, c.Store)
+	if err != nil {
+		return nil, nil, err
+	}
+	closers = append(closers, end)
+	var metas []session.Meta
+	if c.All {
+		metas, err = oldestFirst(ctx, sessions)
+	} else {
+		metas = make([]session.Meta, 1)
+		metas[0], err = evidenceOf(ctx, sessions, c.Session)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	own := make([]evidenceLog, len(metas), len(metas)+len(list))
+	for i, m := range metas {
+		own[i] = evidenceLog{sessions, m.ID, &m}
+	}
+	return append(own, list...), all, nil
 }
 
 type exportedDoc struct {
@@ -100,7 +145,7 @@ func entryCount(n int) string {
 }
 
 // write writes the file whole or not at all. It is the caller's alone.
-func (c *auditExportCmd) write(ctx context.Context, p *Program, s *session.Sessions, of []session.Meta, entries iter.Seq2[audit.Entry, error]) (string, error) {
+func (c *auditExportCmd) write(ctx context.Context, p *Program, logs []evidenceLog, entries iter.Seq2[audit.Entry, error]) (string, error) {
 	name := c.Output
 	if !filepath.IsAbs(name) {
 		wd, err := p.Getwd()
@@ -120,7 +165,7 @@ func (c *auditExportCmd) write(ctx context.Context, p *Program, s *session.Sessi
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = p.noteExport(ctx, c.Store, s, of, f.Name(), name, true)
+		err = c.note(ctx, p, logs, f.Name(), name)
 	}
 	if err == nil {
 		err = os.Rename(f.Name(), name)
@@ -129,6 +174,21 @@ func (c *auditExportCmd) write(ctx context.Context, p *Program, s *session.Sessi
 		return "", errors.Join(err, os.Remove(f.Name()))
 	}
 	return name, nil
+}
+
+// note keeps where the sessions were exported to, so that erasing finds it. The log of logins
+// and tokens has no text of sessions.
+func (c *auditExportCmd) note(ctx context.Context, p *Program, logs []evidenceLog, tmp, name string) error {
+	var of []session.Meta
+	for _, l := range logs {
+		if l.meta != nil {
+			of = append(of, *l.meta)
+		}
+	}
+	if of == nil {
+		return nil
+	}
+	return p.noteExport(ctx, c.Store, logs[0].in, of, tmp, name, true)
 }
 
 // plain is where an export goes. A terminal gets nothing that would steer it.

@@ -16,6 +16,7 @@ import (
 type auditShowCmd struct {
 	Session string `arg:"" optional:"" placeholder:"SESSION" help:"An id, a title, or the beginning of an id; default the newest session."`
 	auditFilter
+	accessFlag
 	storeFlags
 	jsonFlag
 }
@@ -28,7 +29,8 @@ mode, a hook or nobody is who decided; with --json it stands there with file and
 digests of what was asked, the files that changed, and the chain of the evidence.
 
   holdfast audit show
-  holdfast audit show --kind decision --actor person --since 1d`
+  holdfast audit show --kind decision --actor person --since 1d
+  holdfast audit show --access`
 }
 
 func (c *auditShowCmd) run(ctx context.Context, p *Program) error {
@@ -36,15 +38,11 @@ func (c *auditShowCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openStore(ctx, c.Store)
+	sessions, m, done, err := c.log(ctx, p)
 	if err != nil {
 		return err
 	}
-	defer closeStore()
-	m, err := evidenceOf(ctx, sessions, c.Session)
-	if err != nil {
-		return err
-	}
+	defer done()
 	var list []audit.Entry
 	damaged := false
 	for e, err := range audit.Read(ctx, sessions, m.ID, o) {
@@ -74,6 +72,27 @@ func (c *auditShowCmd) run(ctx context.Context, p *Program) error {
 		return ended{outcome.Corrupt}
 	}
 	return nil
+}
+
+// log finds the log that is meant: a session, or the one of logins and tokens.
+func (c *auditShowCmd) log(ctx context.Context, p *Program) (s *session.Sessions, m session.Meta, done func(), err error) {
+	named := c.Session
+	switch access, wrong := c.accesses(c.Access, c.Session); {
+	case wrong != nil:
+		return nil, m, nil, wrong
+	case access:
+		s, _, done, err = p.accessed()
+		named = audit.AccessID
+	default:
+		s, done, err = p.openStore(ctx, c.Store)
+	}
+	if err != nil {
+		return nil, m, nil, err
+	}
+	if m, err = evidenceOf(ctx, s, named); err != nil {
+		done()
+	}
+	return s, m, done, err
 }
 
 // evidence prints entries as a table.
@@ -123,13 +142,19 @@ func what(e *audit.Entry, cwd string) string {
 		}
 	}
 	for _, r := range e.Resources {
+		if e.Kind == audit.KindAccess && (r.Operation == "scope" || r.Operation == "expires") {
+			continue // --json has them
+		}
 		words = append(words, strings.TrimPrefix(r.Name, cwd+"/"))
+	}
+	if e.From != "" {
+		words = append(words, "from "+e.From)
 	}
 	s := strings.Join(words, " ")
 	if e.Mode != "" && e.Action == audit.ActionMode {
 		s = e.Mode
 	}
-	if e.Reason != "" && (e.Action == "deny" || e.Action == "block" || s == "") {
+	if e.Reason != "" && (e.Action == "deny" || e.Action == "block" || e.Action == audit.ActionRefuse || s == "") {
 		s = strings.TrimPrefix(s+": "+e.Reason, ": ")
 	}
 	return orElse(oneLine(s), "-")

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/audit"
@@ -19,6 +20,7 @@ type auditVerifyCmd struct {
 	Session    string `placeholder:"SESSION" help:"This one only; default every session of the store."`
 	Checkpoint string `placeholder:"FILE" help:"A checkpoint that was kept elsewhere; the trail must go on from it. - is standard input."`
 	Key        string `placeholder:"KEY" help:"The verifier key that checkpoints must be signed with, or a file with it; default the trail's own."`
+	accessFlag
 	storeFlags
 	jsonFlag
 }
@@ -26,7 +28,7 @@ type auditVerifyCmd struct {
 // Help says more than one line.
 func (c *auditVerifyCmd) Help() string {
 	return `Every record is compared with its digest and the one before it, every log with the audit
-trail, and that with its signed checkpoints. So a changed, removed, added or swapped record
+trail, and that with its signed checkpoints; so is the log of logins and tokens. So a changed, removed, added or swapped record
 is found, also when the digests were made anew, and an end that was cut off. The first bad
 record of each session is printed, and the exit code is 8; --json has them all.
 
@@ -48,12 +50,16 @@ type auditDoc struct {
 	Trail      string          `json:"trail"`
 	Findings   []audit.Finding `json:"findings"`
 	Notes      []string        `json:"notes"`
+	Access     *auditDoc       `json:"access,omitempty"` // the log of logins and tokens, with its own trail
 }
 
 func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
 	o, err := c.options(ctx, p)
 	if err != nil {
 		return err
+	}
+	if c.Access {
+		return c.access(ctx, p, o)
 	}
 	dir, err := p.recorded(c.Store, false)
 	if err != nil {
@@ -78,15 +84,55 @@ func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
+	d, err := p.withAccess(ctx, reportDoc(r, dir), c.Session == "")
+	if err != nil {
+		return err
+	}
+	return c.tell(p, d)
+}
+
+// access verifies the log of logins and tokens alone.
+func (c *auditVerifyCmd) access(ctx context.Context, p *Program, o *audit.VerifyOptions) error {
+	if c.Session != "" {
+		return usage("name a session or say --access, not both", "")
+	}
+	r, dir, err := p.verifyAccess(ctx, o)
+	if err == nil && r == nil {
+		_, _, _, err = p.accessed() // says that there is none
+	}
+	if err != nil {
+		return err
+	}
+	return c.tell(p, reportDoc(r, dir))
+}
+
+func (c *auditVerifyCmd) tell(p *Program, d auditDoc) error {
 	if c.JSON {
-		err = p.out.json(reportDoc(r, dir), p.out.term.tty)
+		if err := p.out.json(d, p.out.term.tty); err != nil {
+			return err
+		}
 	} else {
-		p.verified(r)
+		p.verified(&d)
 	}
-	if err == nil && len(r.Findings) > 0 {
-		err = ended{outcome.Corrupt}
+	if !d.OK {
+		return ended{outcome.Corrupt}
 	}
-	return err
+	return nil
+}
+
+// withAccess adds what verifying the log of logins and tokens has found to a report of all
+// sessions.
+func (p *Program) withAccess(ctx context.Context, d auditDoc, all bool) (auditDoc, error) {
+	if !all {
+		return d, nil
+	}
+	r, dir, err := p.verifyAccess(ctx, nil)
+	if err != nil || r == nil {
+		return d, err
+	}
+	access := reportDoc(r, dir)
+	d.Access, d.OK, d.Findings = &access, d.OK && access.OK, append(d.Findings, named(r.Findings)...)
+	return d, nil
 }
 
 func reportDoc(r *audit.Report, dir string) auditDoc {
@@ -149,14 +195,14 @@ func (p *Program) note(ctx context.Context, name string) ([]byte, error) {
 }
 
 // verified prints a report: the first finding of each session, and how many more.
-func (p *Program) verified(r *audit.Report) {
+func (p *Program) verified(d *auditDoc) {
 	t := p.out.term
 	first := map[string]int{}
-	for i := range r.Findings {
-		first[r.Findings[i].Session]++
+	for i := range d.Findings {
+		first[d.Findings[i].Session]++
 	}
 	told := map[string]bool{}
-	for _, f := range r.Findings {
+	for _, f := range d.Findings {
 		if told[f.Session] {
 			continue
 		}
@@ -167,21 +213,34 @@ func (p *Program) verified(r *audit.Report) {
 		}
 		p.out.line("%s  %s%s", t.red("bad"), shown(oneLine(f.String())), more)
 	}
-	for _, n := range r.Notes {
+	for _, n := range d.Notes {
 		p.err.line("%s", p.err.term.dim("· "+shown(oneLine(n))))
 	}
-	sum := fmt.Sprintf("%s, %s, %s", count(r.Sessions, "session"), count(r.Records, "record"), leafCount(r.Leaves))
-	if r.Signed != "" {
-		sum += ", checkpoint of " + r.Signed
+	sum := fmt.Sprintf("%s, %s, %s", count(d.Sessions, "session"), count(d.Records, "record"), leafCount(d.Leaves))
+	if d.Signed != "" {
+		sum += ", checkpoint of " + d.Signed
 	} else {
 		sum += ", no checkpoint"
 	}
-	if len(r.Findings) == 0 {
+	if a := d.Access; a != nil {
+		sum += fmt.Sprintf("; logins and tokens: %s, %s", count(a.Records, "record"), leafCount(a.Leaves))
+	}
+	if len(d.Findings) == 0 {
 		p.out.line("%s: %s", t.green("nothing was changed"), shown(sum))
 		return
 	}
-	p.err.line("%s in %s", count(len(r.Findings), "finding"), shown(sum))
+	p.err.line("%s in %s", count(len(d.Findings), "finding"), shown(sum))
 	p.err.line("%s keep a copy of the store and of the trail before anything else is run", p.err.term.bold("hint:"))
+}
+
+// named are findings about the log of logins and tokens: those about its trail as a whole
+// say whose trail it is.
+func named(list []audit.Finding) []audit.Finding {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Session = audit.AccessID
+	}
+	return list
 }
 
 func leafCount(n int) string {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -145,7 +146,8 @@ func (c *daemonRunCmd) wait(log *slog.Logger) *retry.Options {
 
 // front makes what clients see.
 func (c *daemonRunCmd) front(p *Program, d *daemonParts, told *otel.Telemetry) error {
-	ao := auth.Options{Dir: filepath.Join(d.home, "run"), Clock: p.Now, Refuse: daemon.Refuse, Inside: true}
+	log := &accessLog{p: p}
+	ao := auth.Options{Dir: filepath.Join(d.home, "run"), Clock: p.Now, Refuse: daemon.Refuse, Inside: true, Record: log.add}
 	if err := c.authOptions(p, &ao, d.log); err != nil {
 		return err
 	}
@@ -153,7 +155,11 @@ func (c *daemonRunCmd) front(p *Program, d *daemonParts, told *otel.Telemetry) e
 	if d.auth, err = auth.New(&ao); err != nil {
 		return err
 	}
-	d.later(func() { _ = d.auth.Close() })
+	d.later(func() {
+		if err := errors.Join(d.auth.Close(), log.close()); err != nil {
+			d.log.Warn("the audit log of logins", "error", err)
+		}
+	})
 	w := &power{p: p, store: d.store.again(), sessions: d.sessions}
 	d.server, err = daemon.New(&daemon.Options{
 		Sessions: d.sessions, Hub: d.hub, Runs: d.runs, Auth: d.auth, Console: page.Files(), Version: version.Of().Version,

@@ -144,14 +144,26 @@ func (w *power) evidence(ctx context.Context, q daemon.EvidenceQuery) (entries [
 			return nil, "", err
 		}
 	}
-	list, told, err := w.from(ctx, q)
+	in := w.sessions
+	if q.Kind == audit.KindAccess && q.Session == "" {
+		s, _, done, err := w.p.accessed()
+		if errors.Is(err, session.ErrNotFound) {
+			return []json.RawMessage{}, "", nil
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		defer done()
+		in = s
+	}
+	list, told, err := from(ctx, in, q)
 	if err != nil {
 		return nil, "", err
 	}
 	entries = []json.RawMessage{}
 	for _, m := range list {
 		n := 0
-		for e, err := range audit.Read(ctx, w.sessions, m.ID, o) {
+		for e, err := range audit.Read(ctx, in, m.ID, o) {
 			if err != nil && !isCorrupt(err) {
 				return nil, "", err
 			}
@@ -177,14 +189,14 @@ func (w *power) evidence(ctx context.Context, q daemon.EvidenceQuery) (entries [
 
 // from are the sessions whose evidence is still to be told, and how much of the first
 // of them was told.
-func (w *power) from(ctx context.Context, q daemon.EvidenceQuery) (list []session.Meta, told int, err error) {
+func from(ctx context.Context, in *session.Sessions, q daemon.EvidenceQuery) (list []session.Meta, told int, err error) {
 	if q.Session != "" {
-		m, err := w.sessions.Get(ctx, q.Session)
+		m, err := in.Get(ctx, q.Session)
 		if err != nil {
 			return nil, 0, err
 		}
 		list = []session.Meta{m}
-	} else if list, err = oldestFirst(ctx, w.sessions); err != nil {
+	} else if list, err = oldestFirst(ctx, in); err != nil {
 		return nil, 0, err
 	}
 	if q.After == "" {
@@ -228,7 +240,11 @@ func (w *power) verify(ctx context.Context, id string) (json.RawMessage, error) 
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(reportDoc(r, dir))
+	d, err := w.p.withAccess(ctx, reportDoc(r, dir), id == "")
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(d)
 }
 
 func (w *power) redact(text string) string {

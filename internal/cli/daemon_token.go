@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/auth"
-	"github.com/holdfast-dev/holdfast/internal/listen"
 )
 
 // daemonTokenCmd is `holdfast daemon token`.
@@ -18,15 +17,6 @@ type daemonTokenCmd struct {
 	Create tokenCreateCmd `cmd:"" help:"Make a token; its secret is printed this once."`
 	List   tokenListCmd   `cmd:"" help:"List the tokens, newest first." aliases:"ls"`
 	Revoke tokenRevokeCmd `cmd:"" help:"Take a token back; its connections end." aliases:"rm"`
-}
-
-// openAuth reads the tokens of the home, whether a daemon runs or not.
-func (p *Program) openAuth() (*auth.Auth, error) {
-	home, err := p.home()
-	if err != nil {
-		return nil, err
-	}
-	return auth.New(&auth.Options{Dir: listen.Dir(home), Clock: p.Now})
 }
 
 // tokenCreateCmd is `holdfast daemon token create`.
@@ -42,8 +32,8 @@ type madeToken struct {
 	Secret string `json:"secret"`
 }
 
-func (c *tokenCreateCmd) run(_ context.Context, p *Program) error {
-	t := auth.Token{Name: c.Name, By: person()}
+func (c *tokenCreateCmd) run(ctx context.Context, p *Program) error {
+	t := auth.Token{Name: c.Name}
 	for _, s := range c.Scope {
 		t.Scopes = append(t.Scopes, auth.Scope(strings.TrimSpace(s)))
 	}
@@ -55,15 +45,15 @@ func (c *tokenCreateCmd) run(_ context.Context, p *Program) error {
 		at := p.Now().Add(d)
 		t.Expires = &at
 	}
-	a, err := p.openAuth()
+	a, done, err := p.authOfHome()
 	if err != nil {
 		return err
 	}
-	defer a.Close()
+	defer done()
 	if err := p.notFromRun("make tokens"); err != nil {
 		return err
 	}
-	secret, made, err := a.Make(t)
+	secret, made, err := a.Make(ctx, caller(), t)
 	if err != nil {
 		return err
 	}
@@ -119,11 +109,11 @@ func until(at *time.Time) string {
 type tokenListCmd struct{ jsonFlag }
 
 func (c *tokenListCmd) run(_ context.Context, p *Program) error {
-	a, err := p.openAuth()
+	a, done, err := p.authOfHome()
 	if err != nil {
 		return err
 	}
-	defer a.Close()
+	defer done()
 	list, err := a.Tokens()
 	if err != nil {
 		return err
@@ -164,14 +154,14 @@ type tokenRevokeCmd struct {
 	ID []string `arg:"" placeholder:"ID" help:"The token's id, from the list."`
 }
 
-func (c *tokenRevokeCmd) run(_ context.Context, p *Program) error {
-	a, err := p.openAuth()
+func (c *tokenRevokeCmd) run(ctx context.Context, p *Program) error {
+	a, done, err := p.authOfHome()
 	if err != nil {
 		return err
 	}
-	defer a.Close()
+	defer done()
 	for _, id := range c.ID {
-		if err := a.Revoke(id); err != nil {
+		if err := a.Revoke(ctx, caller(), id); err != nil {
 			return err
 		}
 		p.err.line("revoked %s", shown(id))

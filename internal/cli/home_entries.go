@@ -22,7 +22,7 @@ func HomeEntries() map[string]HomeEntry {
 			Holds: "notes of what was exported where, without text",
 			Stays: "an export of the audit trail, and one that was changed, is yours: remove the file",
 		},
-		"audit":         {Holds: "ids, digests and signatures, without text"},
+		"audit":         {Holds: "ids, digests, signatures and the log of logins and tokens, without text"},
 		"run":           {Holds: "the daemon's socket, lock and hashes of tokens, without text"},
 		"settings.json": {Holds: "your settings", Stays: "rules that you write there are yours: edit the file"},
 		"trust.json":    {Holds: "digests of what you trust, without text"},

@@ -202,7 +202,8 @@ func (c *mcpServeCmd) serveHTTP(ctx context.Context, p *Program, server *mcpserv
 	if err != nil {
 		return err
 	}
-	ao := auth.Options{Dir: listen.Dir(home), Clock: p.Now, Inside: true}
+	accesses := &accessLog{p: p}
+	ao := auth.Options{Dir: listen.Dir(home), Clock: p.Now, Inside: true, Record: accesses.add}
 	if err := at.authOptions(p, &ao, log); err != nil {
 		return err
 	}
@@ -210,7 +211,11 @@ func (c *mcpServeCmd) serveHTTP(ctx context.Context, p *Program, server *mcpserv
 	if err != nil {
 		return err
 	}
-	defer a.Close()
+	defer func() {
+		if err := errors.Join(a.Close(), accesses.close()); err != nil {
+			log.Warn("the audit log of logins", "error", err)
+		}
+	}()
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.HTTP)
 	if err != nil {
 		return &failure{msg: err.Error(), hint: "another port: --http 127.0.0.1:0", out: outcome.Failed, err: err}

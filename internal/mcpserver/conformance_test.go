@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -50,7 +51,7 @@ func serveFixture() error {
 		return err
 	}
 	defer a.Close()
-	secret, _, err := a.Make(auth.Token{Name: "suite", Scopes: []auth.Scope{auth.Run}})
+	secret, _, err := a.Make(context.Background(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: "suite", Scopes: []auth.Scope{auth.Run}})
 	if err != nil {
 		return err
 	}

@@ -276,7 +276,7 @@ func TestHTTP(t *testing.T) {
 	}
 	defer a.Close()
 	token := func(scope auth.Scope) string {
-		secret, _, err := a.Make(auth.Token{Name: string(scope), Scopes: []auth.Scope{scope}})
+		secret, _, err := a.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: string(scope), Scopes: []auth.Scope{scope}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,124 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Access is the payload of a [session.KindAccess] record: that somebody was let in to the
+// daemon or refused, or that a credential was made or taken back. It never holds a secret.
+type Access struct {
+	Action  string     `json:"action"`             // ActionLogin, ActionLogout, ActionLink, ActionToken, ActionRevoke, ActionRefuse
+	By      string     `json:"by,omitempty"`       // who did it; "" when nobody knows
+	Via     string     `json:"via,omitempty"`      // unix, token, cookie, link, cli; of a refusal what was shown: code, token
+	From    string     `json:"from,omitempty"`     // an address, or the process at the other end of the unix socket
+	Token   string     `json:"token,omitempty"`    // id of the token
+	Login   string     `json:"login,omitempty"`    // id of the login
+	Name    string     `json:"name,omitempty"`     // of the token
+	Scopes  []string   `json:"scopes,omitempty"`   // of the token, the link or the login
+	Expires *time.Time `json:"expires,omitempty"`  // when the token or the link does
+	Reason  string     `json:"reason,omitempty"`   // why it was refused
+	Failed  bool       `json:"failed,omitempty"`   // it was on record already, and then could not be done
+	Left    int        `json:"left_out,omitempty"` // refusals since the record before that have none of their own
+}
+
+// tell fills in the entry.
+func (x *Access) tell(e *Entry) {
+	e.Action, e.Reason, e.From, e.Outcome = x.Action, x.Reason, x.From, OutcomeOK
+	e.Actor = Actor{Kind: ActorPerson, Name: cmp.Or(x.By, person), Via: x.Via}
+	if x.By == "" {
+		e.Actor = Actor{Kind: ActorUnknown, Via: x.Via}
+	}
+	if x.Failed || x.Action == ActionRefuse {
+		e.Outcome = OutcomeError
+	}
+	if x.Left > 0 {
+		more := fmt.Sprintf("%d more were refused before this and are not listed", x.Left)
+		if e.Reason != "" {
+			more = e.Reason + "; " + more
+		}
+		e.Reason = more
+	}
+	add := func(operation, name string) {
+		if name != "" {
+			e.Resources = append(e.Resources, Resource{operation, name})
+		}
+	}
+	add("token", x.Token)
+	add("login", x.Login)
+	add("name", x.Name)
+	for _, s := range x.Scopes {
+		add("scope", s)
+	}
+	if x.Expires != nil {
+		add("expires", x.Expires.UTC().Format(time.RFC3339))
+	}
+}
+
+// AccessID is the id of the session that an [AccessLog] is.
+const AccessID = "access"
+
+// AccessLog is the log of who was let in to a daemon, in a store that holds nothing else.
+// Several programs may add to one at once. It is read and verified as a session is:
+// [Read] and [Verify] with [AccessID].
+type AccessLog struct {
+	sessions *session.Sessions
+	user     string
+
+	mu    sync.Mutex
+	ready bool
+}
+
+// NewAccessLog returns the log in a store whose sessions have the trail as their witness.
+// user is the account that it belongs to. The store is not touched.
+func NewAccessLog(s *session.Sessions, user string) *AccessLog {
+	return &AccessLog{sessions: s, user: user}
+}
+
+// Add puts an access on record. It is durable, and the trail knows of it, when Add returns nil.
+func (l *AccessLog) Add(ctx context.Context, x Access) error {
+	d, err := session.NewDraft(session.KindAccess, x)
+	if err != nil {
+		return err
+	}
+	if err := l.open(ctx); err != nil {
+		return err
+	}
+	for {
+		m, err := l.sessions.Get(ctx, AccessID)
+		if err != nil {
+			return err
+		}
+		if _, err = l.sessions.AppendShared(ctx, AccessID, m.Head, d); !errors.Is(err, session.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// open makes the log, or cuts off what a crash left at its end and tells the trail what the
+// crash kept from it.
+func (l *AccessLog) open(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ready {
+		return nil
+	}
+	log, err := l.sessions.Open(ctx, AccessID, nil)
+	if errors.Is(err, session.ErrNotFound) {
+		log, err = l.sessions.Create(ctx, session.Opened{SessionID: AccessID, User: l.user})
+	}
+	switch {
+	case err == nil:
+		err = log.Close()
+	case errors.Is(err, session.ErrBusy), errors.Is(err, session.ErrExists): // another program does the same
+		err = nil
+	}
+	l.ready = err == nil
+	return err
+}
