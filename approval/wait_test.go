@@ -162,3 +162,30 @@ func TestWaitEnds(t *testing.T) {
 		wantErr(t, err, session.ErrNotFound)
 	})
 }
+
+// plain is a store that cannot tell of what is new.
+type plain struct {
+	session.Store
+	session.Leaser
+}
+
+// An answer that these sessions append is seen at once, in any store: whoever waits is woken,
+// and does not wait for the next look.
+func TestWaitIsWokenInAnyStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		s := session.New(plain{store, store}, nil)
+		q := put(t, newLog(t, s, "s"), question("q", "ls"))
+		go func() {
+			time.Sleep(10*time.Second + time.Millisecond)
+			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, By: "ann"}); err != nil {
+				t.Error(err)
+			}
+		}()
+		began := time.Now()
+		must(approval.Wait(t.Context(), s, "s", q))(t)
+		if took := time.Since(began); took != 10*time.Second+time.Millisecond {
+			t.Errorf("it took %s", took)
+		}
+	})
+}

@@ -230,6 +230,7 @@ func (l *Log) write(ctx context.Context, recs []Record) error {
 			return err
 		}
 	}
+	l.s.growth.tell(l.id)
 	if err := l.s.witnessed(ctx, l.id, recs[len(recs)-1]); err != nil {
 		l.doubt.open = recs
 		return err

@@ -28,8 +28,9 @@ type Options struct {
 // Sessions is the set of sessions in one store, with the operations of the
 // seed's SessionStore. It is safe for concurrent use.
 type Sessions struct {
-	store Store
-	opt   Options
+	store  Store
+	opt    Options
+	growth growth
 
 	seen   sync.Mutex          // guards what follows
 	leases map[string]sighting // of sessions whose store cannot tell whether their holder lives

@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"iter"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -22,18 +24,24 @@ const watchPoll = 250 * time.Millisecond
 
 // Watch yields the head of session id as soon as it is greater than after, and then
 // each time that it has grown, see [Watcher]. A store that is none is asked four times
-// a second.
+// a second, and at once when these sessions have appended.
 func (s *Sessions) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	if w, ok := As[Watcher](s.store); ok {
 		return w.Watch(ctx, id, after)
 	}
-	return Poll(ctx, s.store, id, after, watchPoll)
+	return poll(ctx, s.store, id, after, watchPoll, s.growth.watch)
 }
 
 // Poll is a [Watcher] for any store: it looks at the head each time a pause is over.
 func Poll(ctx context.Context, s Store, id string, after int64, pause time.Duration) iter.Seq2[int64, error] {
+	return poll(ctx, s, id, after, pause, func(string) (<-chan struct{}, func()) { return nil, func() {} })
+}
+
+func poll(ctx context.Context, s Store, id string, after int64, pause time.Duration, watch func(id string) (wake <-chan struct{}, leave func())) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		after := after // ranging again begins again
+		wake, leave := watch(id)
+		defer leave()
 		tick := time.NewTicker(pause)
 		defer tick.Stop()
 		for {
@@ -53,11 +61,47 @@ func Poll(ctx context.Context, s Store, id string, after int64, pause time.Durat
 				return
 			}
 			select {
+			case <-wake:
 			case <-tick.C:
 			case <-ctx.Done():
 				yield(0, ctx.Err())
 				return
 			}
+		}
+	}
+}
+
+// growth wakes those who watch sessions of a store that cannot tell of what is new.
+type growth struct {
+	mu      sync.Mutex
+	waiting map[string][]chan struct{}
+}
+
+// watch returns what gets a value when a session has grown.
+func (g *growth) watch(id string) (wake <-chan struct{}, leave func()) {
+	c := make(chan struct{}, 1)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.waiting == nil {
+		g.waiting = map[string][]chan struct{}{}
+	}
+	g.waiting[id] = append(g.waiting[id], c)
+	return c, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.waiting[id] = slices.DeleteFunc(g.waiting[id], func(o chan struct{}) bool { return o == c }); len(g.waiting[id]) == 0 {
+			delete(g.waiting, id)
+		}
+	}
+}
+
+func (g *growth) tell(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.waiting[id] {
+		select {
+		case c <- struct{}{}:
+		default: // it looks anyhow
 		}
 	}
 }

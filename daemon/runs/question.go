@@ -13,21 +13,22 @@ import (
 
 // question is a question that an agent of a run waits with.
 //
-//	agent ─ ask ─► question ◄─ Decide: approval.Resolve puts the answer on record first,
-//	                  └── answer ─► agent, which finds it there
+//	agent ─ ask ─► question
+//	  ▲ watches       │ settled
+//	run's log ◄─ Decide: approval.Resolve puts the answer on record
 type question struct {
 	approval.Question
-	answer  chan approval.Answer // takes one, which is on record
-	settled chan struct{}        // closed once the agent has taken the answer, or has gone
+	settled chan struct{} // closed once the agent has taken the answer, or has gone
 }
 
 // settling bounds how long a decision waits for the agent that it is for.
 const settling = 5 * time.Second
 
-// ask is [agent.Options.Ask]: it waits until a client has decided.
+// ask is [agent.Options.Ask]: it keeps the question until the agent has found the answer in
+// the log.
 func (m *member) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	x := m.x
-	own := &question{Question: q, answer: make(chan approval.Answer, 1), settled: make(chan struct{})}
+	own := &question{Question: q, settled: make(chan struct{})}
 	x.mu.Lock()
 	if ctx.Err() != nil { // the agent has an answer, or waits no more
 		x.mu.Unlock()
@@ -36,9 +37,7 @@ func (m *member) ask(ctx context.Context, q approval.Question) (approval.Answer,
 	x.questions[q.ID] = own
 	x.mu.Unlock()
 	select {
-	case ans := <-own.answer:
-		return ans, nil
-	case <-ctx.Done(): // answered elsewhere, time is up, or interrupted: the agent will say
+	case <-ctx.Done(): // answered, time is up, or interrupted: the agent will say
 		return approval.Answer{}, context.Cause(ctx)
 	case <-x.r.leave:
 		x.leaves(q.ID)
@@ -82,22 +81,15 @@ func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, diges
 		return won, err
 	}
 	if x != nil {
-		x.hand(ctx, won)
+		x.taken(ctx, won.Question)
 	}
 	return won, r.relayAnswer(ctx, q.Session)
 }
 
-// hand gives the agent that waits an answer that is on record, and waits until it has taken
-// it. An agent that has not put its question yet finds the answer by itself.
-func (x *run) hand(ctx context.Context, won approval.Answer) {
+// taken waits until the agent that asks has taken the answer that is on record.
+func (x *run) taken(ctx context.Context, id string) {
 	x.mu.Lock()
-	q := x.questions[won.Question]
-	if q != nil {
-		select {
-		case q.answer <- won:
-		default: // it has one
-		}
-	}
+	q := x.questions[id]
 	x.mu.Unlock()
 	if q == nil {
 		return

@@ -17,12 +17,16 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	if err := checkBatch(b); err != nil {
 		return s.explain(ctx, "append", id, err)
 	}
-	return s.with(ctx, "append", id, func(h *handle) error {
+	err := s.with(ctx, "append", id, func(h *handle) error {
 		if b.Delta.Opened != nil {
 			return h.create(ctx, b)
 		}
 		return h.commit(ctx, func(st *state) (*draft, error) { return h.appended(ctx, st, b) })
 	})
+	if err == nil {
+		s.board.Tell(id)
+	}
+	return err
 }
 
 // appended is the slot for a batch, nil when it is there already.

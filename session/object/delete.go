@@ -11,6 +11,7 @@ import (
 // everyone; then what no fork needs is removed. When that is cut short, Sweep or who
 // uses the id next goes on with it.
 func (s *Store) Delete(ctx context.Context, id string) error {
+	defer s.board.Tell(id)
 	return s.with(ctx, "delete", id, func(h *handle) error {
 		mine := false
 		err := h.commit(ctx, func(st *state) (*draft, error) {

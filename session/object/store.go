@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 	"net/http"
 	"sync"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/heads"
 )
 
 var (
@@ -63,6 +63,7 @@ type Store struct {
 
 	counting lock
 	metas    metaCache
+	board    *heads.Board
 
 	mu      sync.Mutex
 	handles map[string]*handle
@@ -115,6 +116,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		counting: newLock(), handles: map[string]*handle{},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.board = heads.New(s, func() heads.Notifier { return poller{s} })
 	if err := s.setUp(ctx, p.versions); err != nil {
 		s.stop()
 		hangUp()
@@ -233,6 +235,7 @@ func (s *Store) Close() error {
 		wrote = append(wrote, h)
 	}
 	s.mu.Unlock()
+	s.board.Close()
 	timer := time.AfterFunc(closeTime, s.stop)
 	defer timer.Stop()
 	if s.opt.FoldSlots > 0 {
@@ -308,10 +311,4 @@ func (s *Store) wrote(h *handle) {
 		defer h.folding.unlock()
 		_ = h.foldLocked(s.ctx, nil) // the next slot tries again
 	})
-}
-
-// Watch implements [session.Watcher]: it looks at the end of the log each time that
-// [Options.Poll] is over, with one request.
-func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
-	return session.Poll(ctx, s, id, after, s.opt.Poll)
 }

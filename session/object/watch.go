@@ -1,0 +1,50 @@
+package object
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/heads"
+)
+
+// Watch implements [session.Watcher]. What this store appends is told at once; for what other
+// programs append it looks at the end of the log each time that [Options.Poll] is over, with
+// one request.
+func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+	return s.board.Watch(ctx, id, after)
+}
+
+// poller is a [heads.Notifier] that asks for the heads of all sessions that are watched.
+type poller struct{ store *Store }
+
+func (poller) Enter(string) {}
+func (poller) Leave(string) {}
+
+// gone is the head of a session that is not there any more.
+const gone = -1
+
+func (p poller) Run(ctx context.Context, b *heads.Board) {
+	tick := time.NewTicker(p.store.opt.Poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		_ = inParallel(ctx, b.Watched(), func(ctx context.Context, id string) error {
+			page, err := p.store.List(ctx, session.Query{ID: id})
+			switch {
+			case err != nil:
+				b.Tell(id) // who looks gets the error
+			case len(page.Sessions) == 0 || page.Sessions[0].Deleted:
+				b.Saw(id, gone)
+			default:
+				b.Saw(id, page.Sessions[0].Head)
+			}
+			return nil
+		})
+	}
+}
