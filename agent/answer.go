@@ -75,8 +75,8 @@ func (l *loop) complete(q *approval.Question, ans approval.Answer) *approval.Ans
 	if ans.Decision.Allows() && l.late(q) {
 		ans = timedOut()
 	}
-	ans.Question, ans.At = q.ID, l.a.opt.Clock()
-	ans.By = cmp.Or(ans.By, "person")
+	ans = ans.For(*q)
+	ans.At, ans.By = l.a.opt.Clock(), cmp.Or(ans.By, "person")
 	return &ans
 }
 

@@ -216,7 +216,7 @@ func (l *loop) close(ctx context.Context, q approval.Question, why string) error
 	if _, answered := l.a.shared.answer(q.ID); answered || l.log == nil {
 		return nil
 	}
-	ans := approval.Answer{Question: q.ID, Decision: approval.Deny, By: byRestart, At: l.a.opt.Clock(), Message: why}
+	ans := approval.Answer{Decision: approval.Deny, By: byRestart, At: l.a.opt.Clock(), Message: why}.For(q)
 	if l.askedIn(q) == l.runLog.ID() {
 		d, err := session.NewDraft(session.KindApprovalResolved, ans)
 		if err != nil {

@@ -80,4 +80,16 @@ type Answer struct {
 	By       string          `json:"by,omitempty"`      // who: "person", a name, "nobody", "timeout"
 	Via      string          `json:"via,omitempty"`     // through what: "terminal", "cli", "websocket"
 	At       time.Time       `json:"at"`
+
+	Agent string `json:"agent,omitempty"` // of a sub-agent's question: who asked, as in the question
+	Asker string `json:"asker,omitempty"`
+}
+
+// For returns the answer as the record of an answer to q.
+func (a Answer) For(q Question) Answer {
+	a.Question, a.Agent, a.Asker = q.ID, "", q.Asker
+	if q.Asker != "" {
+		a.Agent = q.Agent
+	}
+	return a
 }

@@ -52,6 +52,7 @@ func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, 
 		if err := a.inTime(at.question, sessions.Now()); err != nil {
 			return Answer{}, err
 		}
+		a = a.For(at.question)
 		d, err := session.NewDraft(session.KindApprovalResolved, a)
 		if err != nil {
 			return Answer{}, err

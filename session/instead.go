@@ -44,9 +44,9 @@ func emptied(r *Record, ids map[string]bool) json.RawMessage {
 			return emptyItem(e)
 		})
 	case KindApprovalAsked:
-		return fieldsOf(r.Payload, "id", "use_id")
+		return fieldsOf(r.Payload, "id", "use_id", "asker")
 	case KindApprovalResolved:
-		return fieldsOf(r.Payload, "id", "decision", "by", "at")
+		return fieldsOf(r.Payload, "id", "decision", "by", "at", "asker")
 	case KindRunEvent:
 		return fieldsOf(r.Payload, append(runNeeds(), "strategy")...)
 	case KindFileSaved:

@@ -123,7 +123,9 @@ func TestSubagentAsks(t *testing.T) {
 				if err != nil || won.By != "ann" {
 					t.Fatalf("%+v, %v", won, err)
 				}
-				v.answer()
+				if a := v.answer(); a.Asker != q.Asker || a.Agent != "scout" {
+					t.Errorf("it does not say whom it answers: %+v", a)
+				}
 				v.event(wire.RunCompleted)
 				w.ended(id)
 				if got := w.did(); !slices.Equal(got, []string{"git push"}) {

@@ -111,7 +111,7 @@ func statusOf(failed bool) string {
 func ofAnswer(r Source, a *approval.Answer) []OfRun {
 	return []OfRun{&PermissionResolved{
 		PermissionRequestID: a.Question, Decision: a.Decision, By: a.By, Via: a.Via, Scope: a.Scope,
-		Reason: a.Message, Stop: a.Stop, SessionID: r.Session, AgentName: r.Agent,
+		Reason: a.Message, Stop: a.Stop, SessionID: cmp.Or(r.Session, a.Asker), AgentName: cmp.Or(a.Agent, r.Agent),
 	}}
 }
 

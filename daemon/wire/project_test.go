@@ -171,6 +171,10 @@ func TestProject(t *testing.T) {
 			source(t, session.KindApprovalResolved, approval.Answer{Question: "p1", Decision: approval.DenySession, Scope: "Bash", Message: "no", Stop: true, By: "ann", Via: "console", At: noon}),
 			[]string{`{"type":"permission_resolved",` + head + `"runId":"run-1","seq":9,"permissionRequestId":"p1","decision":"deny-session","by":"ann","via":"console","scope":"Bash","reason":"no","stop":true,"agentName":"agent"}`},
 		},
+		"an answer to a sub-agent, in the log of its run": {
+			source(t, session.KindApprovalResolved, approval.Answer{Question: "p1", Decision: approval.Allow, By: "ann", At: noon, Agent: "scout", Asker: "s-2"}),
+			[]string{`{"type":"permission_resolved",` + head + `"runId":"run-1","seq":9,"permissionRequestId":"p1","decision":"allow","by":"ann","sessionId":"s-2","agentName":"scout"}`},
+		},
 		"opened": {source(t, session.KindOpened, session.Opened{}), nil},
 		"turn":   {source(t, session.KindTurnOpened, session.TurnOpened{Turn: "t"}), nil},
 	} {
