@@ -328,6 +328,20 @@ func (a *Agent) fenced(cause error) {
 	}
 }
 
+// leaseLost ends what runs beside the agent's calls: whoever takes the session over may begin
+// once it has returned.
+func (a *Agent) leaseLost(cause error) {
+	if errors.Is(cause, session.ErrFenced) {
+		a.fenced(cause)
+	}
+	if a.opt.parent == nil { // the hooks are those of the run
+		a.opt.Hooks.EndLate(cause)
+	}
+	if a.opt.LeaseLost != nil {
+		a.opt.LeaseLost(cause)
+	}
+}
+
 // interruptible returns a context that Interrupt ends, until done is called.
 // Inside a run, which is interruptible as a whole, it changes nothing.
 func (a *Agent) interruptible(ctx context.Context) (_ context.Context, done func()) {

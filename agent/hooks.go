@@ -75,6 +75,11 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 	if !a.opt.Hooks.Has(in.Event) {
 		return hook.Outcome{Event: in.Event}, nil
 	}
+	if log := a.openLog(); log != nil && a.opt.Hooks.Outside(in.Event) { // a command ends with the lease, too
+		held, done := log.WhileHeld(ctx)
+		defer done()
+		ctx = held
+	}
 	out := a.opt.Hooks.Fire(ctx, a.about(in))
 	entries := a.told(&out)
 	for _, u := range out.Updates {

@@ -105,6 +105,11 @@ type Options struct {
 	Setup string
 	// TranscriptPath names a file that hooks may read the transcript from; "" is none.
 	TranscriptPath string
+	// LeaseLost, when not nil, is called when the session's lease is lost, whenever that
+	// happens: the store could not be reached for most of the lease's time, or somebody has
+	// taken the session over. It ends what the host runs for the session beside the agent's
+	// calls, such as servers, and returns when that has ended.
+	LeaseLost func(error)
 	// Mask masks secrets in everything that is written down, and so in what models
 	// read; nil masks nothing.
 	Mask *secret.Masker

@@ -132,7 +132,7 @@ func (a *Agent) opened(ctx context.Context, l *loop) error {
 	defer a.mu.Unlock()
 	a.loop, a.log, a.id, a.snapshot = l, l.log, l.opened.ID, l.snapshotOf
 	if l.log != nil {
-		l.log.OnFenced(a.fenced)
+		l.log.OnLost(a.leaseLost)
 	}
 	return nil
 }

@@ -85,8 +85,10 @@ type Equipment struct {
 	Enter func(ctx context.Context) (dir, told string, err error)
 	// Left is called when it has ended, before Close: what its parent's model is told of what
 	// it leaves behind, or ""; may be nil.
-	Left  func(ctx context.Context) string
-	Close func() error // called when it has ended; may be nil
+	Left func(ctx context.Context) string
+	// LeaseLost is its option of that name.
+	LeaseLost func(error)
+	Close     func() error // called when it has ended; may be nil
 }
 
 // Workplace is whom tools are made for.

@@ -148,7 +148,7 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_
 			return nil, errors.Join(err, e.Close())
 		}
 	}
-	o.Background, o.Return, o.Instructions, o.LoopObservers, o.Enter = e.Background, e.Return, e.Instructions, e.LoopObservers, e.Enter
+	o.Background, o.Return, o.Instructions, o.LoopObservers, o.Enter, o.LeaseLost = e.Background, e.Return, e.Instructions, e.LoopObservers, e.Enter, e.LeaseLost
 	return &e, nil
 }
 

@@ -100,7 +100,7 @@ func (c *Commands) detach(tied func() bool, cancel context.CancelCauseFunc, limi
 		close(later)
 	})
 	c.mu.Unlock()
-	return Answer{Later: later}, nil
+	return Answer{Later: later, Stop: func() { cancel(context.Canceled) }}, nil
 }
 
 // job prepares a command.

@@ -181,7 +181,7 @@ func (f *firing) commands(ctx context.Context, list []*entry) {
 	f.left -= time.Since(start)
 	for i, e := range due {
 		if results[i].Later != nil {
-			f.await(e, results[i])
+			f.await(ctx, e, results[i])
 			continue
 		}
 		f.take(e, results[i])

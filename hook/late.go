@@ -22,14 +22,13 @@ func (f *firing) later(ctx context.Context, e *entry) {
 	}
 	f.log(Run{Effect: effectAsync}, e)
 	g := f.apart()
-	ctx = context.WithoutCancel(ctx)
-	f.r.firing.Go(func() {
+	f.r.goLate(ctx, func(ctx context.Context) {
 		if e.kind == TypeFunction {
 			g.functions(ctx, []*entry{e})
 		} else {
 			res := g.command(ctx, e)
 			if res.Later != nil {
-				res = g.heard(res)
+				res = g.heard(ctx, res)
 			}
 			g.take(e, res)
 		}
@@ -37,15 +36,43 @@ func (f *firing) later(ctx context.Context, e *entry) {
 	})
 }
 
+// lateHook is a hook that nobody waits for, while it runs.
+type lateHook struct {
+	end  context.CancelCauseFunc
+	over chan struct{} // closed when it has ended
+}
+
+// goLate runs a hook that nobody waits for, until it ends or [Registry.EndLate] ends it.
+func (r *Registry) goLate(ctx context.Context, f func(context.Context)) {
+	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	h := &lateHook{end: end, over: make(chan struct{})}
+	r.mu.Lock()
+	if r.late == nil {
+		r.late = map[*lateHook]bool{}
+	}
+	r.late[h] = true
+	r.mu.Unlock()
+	r.firing.Go(func() {
+		defer func() {
+			end(nil)
+			r.mu.Lock()
+			delete(r.late, h)
+			r.mu.Unlock()
+			close(h.over)
+		}()
+		f(ctx)
+	})
+}
+
 // await waits for a command that has said that it goes on by itself.
-func (f *firing) await(e *entry, res result) {
+func (f *firing) await(ctx context.Context, e *entry, res result) {
 	f.log(Run{Effect: effectAsync, Exit: res.Exit}, e)
 	if res.Notice != "" {
 		f.notice(e, res.Notice)
 	}
 	g := f.apart()
-	f.r.firing.Go(func() {
-		g.take(e, g.heard(res))
+	f.r.goLate(ctx, func(ctx context.Context) {
+		g.take(e, g.heard(ctx, res))
 		f.r.keep(g.late())
 	})
 }
@@ -55,7 +82,7 @@ func (f *firing) apart() *firing {
 	return &firing{r: f.r, in: f.in, out: Outcome{Event: f.in.Event}, left: f.info().Timeout, chosen: true}
 }
 
-func (f *firing) heard(res result) result {
+func (f *firing) heard(ctx context.Context, res result) result {
 	start := time.Now()
 	answer := result{err: errClosed}
 	select {
@@ -65,6 +92,12 @@ func (f *firing) heard(res result) result {
 			answer.err = errors.New("it ended without an answer")
 		}
 	case <-f.r.life().Done():
+	case <-ctx.Done():
+		if res.Stop != nil {
+			res.Stop()
+			<-res.Later
+		}
+		answer.err = cancelled(ctx)
 	}
 	answer.took = res.took + time.Since(start)
 	return answer

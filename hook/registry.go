@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -41,6 +42,9 @@ type Answer struct {
 	// Detached: the command printed {"async": true} and goes on by itself; Later gives
 	// its real answer once.
 	Later <-chan Late
+	// Stop ends a command that goes on by itself, in the background: Later says when it has.
+	// Nil: it cannot be ended.
+	Stop func()
 	// Notice is for the person: what was cut off, what the sandbox refused.
 	Notice string
 }
@@ -62,6 +66,7 @@ type Registry struct {
 	closed bool
 	firing sync.WaitGroup // firings, and hooks that nobody waits for
 	said   []Outcome      // see Late
+	late   map[*lateHook]bool
 }
 
 // New returns an empty registry.
@@ -173,6 +178,23 @@ func (r *Registry) Late(session string) []Outcome {
 	}
 	r.said = others
 	return list
+}
+
+// EndLate ends the hooks that nobody waits for, and waits until they have ended. Later ones
+// run as before.
+func (r *Registry) EndLate(why error) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	list := slices.Collect(maps.Keys(r.late))
+	r.mu.Unlock()
+	for _, h := range list {
+		h.end(why)
+	}
+	for _, h := range list {
+		<-h.over
+	}
 }
 
 // Close ends hooks that still run, and waits for that; functions that do not heed

@@ -204,7 +204,11 @@ func TestWhatGoesOnEndsBeforeTheLeaseDoes(t *testing.T) {
 				l := newSession(t, s, "s")
 				defer l.Close()
 				fenced := make(chan error, 1)
-				l.OnFenced(func(err error) { fenced <- err })
+				l.OnLost(func(err error) {
+					if errors.Is(err, session.ErrFenced) {
+						fenced <- err
+					}
+				})
 				ctx, done := l.WhileHeld(t.Context())
 				time.Sleep(10 * time.Minute)
 				if ctx.Err() != nil {

@@ -31,6 +31,7 @@ type renewal struct {
 	taken   context.Context // ends when it was taken over
 	take    context.CancelCauseFunc
 	work    int           // how much goes on while it is held
+	enders  map[*ender]bool
 	changed chan struct{} // work has begun or ended
 }
 
@@ -181,7 +182,9 @@ func (l *Log) lapses(renewed time.Time) time.Time {
 func (l *Log) lapsed() {
 	l.lost.Lock()
 	defer l.lost.Unlock()
-	l.end(&Error{Op: "renew", Session: l.id, Err: ErrLeaseLost, Hint: "see that the store answers; the session goes on by itself once it does"})
+	err := &Error{Op: "renew", Session: l.id, Err: ErrLeaseLost, Hint: "see that the store answers; the session goes on by itself once it does"}
+	l.tellLost(err)
+	l.end(err)
 }
 
 // renewed counts the time of the lease anew. What ended with it stays ended.
@@ -197,8 +200,15 @@ func (l *Log) renewed(asked time.Time) {
 // fence ends everything: the session was taken over.
 func (l *Log) fence() {
 	l.fenced.Store(true)
-	if l.leaser != nil {
-		l.take(&Error{Op: "renew", Session: l.id, Err: ErrFenced, Hint: "holdfast run --resume " + l.id})
+	if l.leaser == nil {
+		return
+	}
+	l.lost.Lock()
+	defer l.lost.Unlock()
+	if l.taken.Err() == nil {
+		err := &Error{Op: "renew", Session: l.id, Err: ErrFenced, Hint: "holdfast run --resume " + l.id}
+		l.tellLost(err)
+		l.take(err)
 	}
 }
 
@@ -227,13 +237,53 @@ func (l *Log) WhileHeld(ctx context.Context) (_ context.Context, done func()) {
 	})
 }
 
-// OnFenced calls f on a goroutine of its own when the session is taken over, with an error
-// that wraps [ErrFenced]. stop takes that back.
-func (l *Log) OnFenced(f func(error)) (stop func() bool) {
+// ender ends what runs beside the work of [Log.WhileHeld].
+type ender struct{ f func(error) }
+
+// OnLost calls f, on a goroutine of its own, whenever the lease is lost: with an error that
+// wraps [ErrLeaseLost] when nobody could renew it for most of its time, and with one that
+// wraps [ErrFenced] when the session is taken over. f ends what runs for the session beside
+// the work of [Log.WhileHeld]; whoever takes the session over waits until f has returned.
+// stop takes that back.
+func (l *Log) OnLost(f func(error)) (stop func()) {
 	if l.leaser == nil {
-		return func() bool { return false }
+		return func() {}
 	}
-	return context.AfterFunc(l.taken, func() { f(context.Cause(l.taken)) })
+	l.lost.Lock()
+	defer l.lost.Unlock()
+	e := &ender{f}
+	if l.enders == nil {
+		l.enders = map[*ender]bool{}
+	}
+	l.enders[e] = true
+	if l.held.Err() != nil { // it was lost before
+		l.runEnder(e, context.Cause(l.held))
+	}
+	return func() {
+		l.lost.Lock()
+		defer l.lost.Unlock()
+		delete(l.enders, e)
+	}
+}
+
+// tellLost has everything end that does with the lease. lost is held.
+func (l *Log) tellLost(err error) {
+	for e := range l.enders {
+		l.runEnder(e, err)
+	}
+}
+
+// runEnder counts what is being ended as work until it has ended. lost is held.
+func (l *Log) runEnder(e *ender, err error) {
+	l.work++
+	l.tellWork()
+	go func() {
+		e.f(err)
+		l.lost.Lock()
+		defer l.lost.Unlock()
+		l.work--
+		l.tellWork()
+	}()
 }
 
 // tellWork tells who renews the lease that work has begun or ended. lost is held.

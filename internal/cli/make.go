@@ -116,7 +116,7 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 	}
 	m.options.Instructions, m.options.Expand = m.box.told(), m.box.expand
 	m.options.LoopObservers = append(m.options.LoopObservers, m.box)
-	m.options.Return = m.box.goBack
+	m.options.Return, m.options.LeaseLost = m.box.goBack, m.box.endServers
 	m.box.watchFiles(&m.options)
 	attachHooks := m.box.hooks.attach(&m.options)
 	m.attach = func(a *agent.Agent) {

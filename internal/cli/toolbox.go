@@ -44,10 +44,11 @@ type toolbox struct {
 	found        *foundSkills      // nil: none were looked for
 	skills       *skills.Skills    // that the model may call, or nil
 
-	servers *servers                                                    // MCP; nil without any
-	base    *tool.Registry                                              // what there is without them
-	more    []tool.Tool                                                 // of a sub-agent's: those of servers of its own
-	form    func(context.Context, *mcp.Elicitation) (mcp.Answer, error) // has a person fill in what a server asks without a record of it; nil: nobody is there
+	servers    *servers                                                    // MCP, of the run; nil without any
+	serversOwn *servers                                                    // of a sub-agent alone; nil without any
+	base       *tool.Registry                                              // what there is without them
+	more       []tool.Tool                                                 // of a sub-agent's: those of servers of its own
+	form       func(context.Context, *mcp.Elicitation) (mcp.Answer, error) // has a person fill in what a server asks without a record of it; nil: nobody is there
 
 	// What kits are made from. In a toolbox that is made for the names of its tools they
 	// may be missing.

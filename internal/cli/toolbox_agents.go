@@ -103,7 +103,8 @@ func (c *crew) equip(ctx context.Context, w agent.Workplace) (agent.Equipment, e
 	}
 	with := agent.Equipment{
 		Tools: sub.registry, Background: sub.background, Return: sub.goBack, Instructions: sub.told(), LoopObservers: []agent.LoopObserver{sub},
-		Close: func() error { sub.close(); return nil },
+		LeaseLost: sub.endServers,
+		Close:     func() error { sub.close(); return nil },
 	}
 	if err := sub.prepare(w.Definition, &with); err != nil {
 		sub.close()

@@ -66,6 +66,7 @@ func (b *toolbox) connectOwn(ctx context.Context, run *toolbox, own []*settings.
 	if err != nil {
 		return err
 	}
+	b.serversOwn = s
 	b.onClose(func() { _ = s.client.Close() })
 	b.more = s.tools(ctx, b.flags)
 	return ctx.Err()
@@ -108,6 +109,18 @@ func (b *toolbox) connect(ctx context.Context) error {
 		b.program.warn("MCP server %q has not answered yet: its tools are there as soon as it has", name)
 	}
 	return err
+}
+
+// endServers ends the programs of servers that belong to the toolbox's agent: its session's
+// lease is lost.
+func (b *toolbox) endServers(why error) {
+	own := b.servers
+	if b.sub { // the others are the run's
+		own = b.serversOwn
+	}
+	if own != nil {
+		own.client.EndProcesses(why)
+	}
 }
 
 // late are the servers that have not answered yet.

@@ -255,6 +255,17 @@ func (c *Client) find(name string) (*link, error) {
 	return nil, &Error{Server: name, What: "there is no such server"}
 }
 
+// EndProcesses ends the servers that are processes of ours, also those that are being
+// started, and waits until they have ended. The next call of a tool starts its server again.
+// why is what calls under way are told.
+func (c *Client) EndProcesses(why error) {
+	var all sync.WaitGroup
+	for _, l := range c.links {
+		all.Go(func() { l.endProcess(why) })
+	}
+	all.Wait()
+}
+
 // Close ends all connections and servers and waits for them.
 func (c *Client) Close() error {
 	c.mu.Lock()

@@ -22,6 +22,7 @@ type conn struct {
 	process *process // of stdio; else nil
 	since   time.Time
 
+	life   context.Context // of the attempt; its cause wraps errEnded once we have ended it
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 	ending sync.Once
@@ -50,10 +51,10 @@ const (
 // legacyVersion is spoken to servers that do not answer in the newer form.
 const legacyVersion = "2025-11-25"
 
-// open makes a connection. It ends with the client, or when it is ended.
-func (l *link) open(s *Server) (*conn, error) {
-	n := &conn{l: l, server: *s, since: time.Now(), calls: map[string]*running{}, over: make(chan struct{})}
-	n.ctx, n.cancel = context.WithCancel(l.c.ctx)
+// open makes a connection. It ends with ctx, or when it is ended.
+func (l *link) open(ctx context.Context, s *Server) (*conn, error) {
+	n := &conn{l: l, server: *s, life: ctx, since: time.Now(), calls: map[string]*running{}, over: make(chan struct{})}
+	n.ctx, n.cancel = context.WithCancel(ctx)
 	transport, err := n.way(s)
 	if err != nil {
 		n.cancel()
@@ -263,6 +264,7 @@ func (n *conn) end() {
 			defer close(n.over)
 			if n.process != nil {
 				n.process.end()
+				defer func() { <-n.process.done }()
 			}
 			if n.session == nil {
 				return

@@ -41,11 +41,12 @@ type link struct {
 
 	mu       sync.Mutex
 	state    State
-	err      error         // why it is not connected
-	conn     *conn         // nil: not connected
-	trying   chan struct{} // closed when the attempt that runs, or the end of a connection, is over; nil: neither
-	failures int           // in a row
-	again    time.Time     // not before
+	err      error                   // why it is not connected
+	conn     *conn                   // nil: not connected
+	stop     context.CancelCauseFunc // ends the last attempt and its connection; nil: there was none
+	trying   chan struct{}           // closed when the attempt that runs, or the end of a connection, is over; nil: neither
+	failures int                     // in a row
+	again    time.Time               // not before
 	restarts int
 	legacy   bool // it did not answer in the newer form
 	words    string
@@ -66,13 +67,16 @@ func (l *link) begin() {
 // try starts an attempt. l.mu is held.
 func (l *link) try() {
 	done := make(chan struct{})
+	ctx, stop := context.WithCancelCause(l.c.ctx)
 	ok := l.c.spawn(func() {
 		defer close(done)
-		l.attempt()
+		l.attempt(ctx)
 	})
-	if ok {
-		l.state, l.trying = Connecting, done
+	if !ok {
+		stop(nil)
+		return
 	}
+	l.state, l.trying, l.stop = Connecting, done, stop
 }
 
 // spawn runs f, and Close waits for it; false when the client is closed.
@@ -160,10 +164,13 @@ func (l *link) forgive() {
 }
 
 // attempt connects once.
-func (l *link) attempt() {
-	conn, offer, err := l.dial()
+func (l *link) attempt(ctx context.Context) {
+	conn, offer, err := l.dial(ctx)
 	l.mu.Lock()
 	l.trying = nil
+	if why := context.Cause(ctx); errors.Is(why, errEnded) {
+		err = why
+	}
 	if err == nil && l.state == Closed {
 		err = errClosed
 	}
@@ -197,6 +204,9 @@ func (l *link) fail(err error) {
 	switch {
 	case l.state == Closed:
 		return
+	case errors.Is(err, errEnded):
+		l.state = Pending
+		return
 	case errors.Is(err, ErrNeedsAuth):
 		l.state = NeedsAuth
 		return
@@ -210,7 +220,7 @@ func (l *link) fail(err error) {
 
 // tell says to the person that it is not there.
 func (l *link) tell(err error) {
-	if errors.Is(err, errClosed) || l.c.ctx.Err() != nil {
+	if errors.Is(err, errClosed) || errors.Is(err, errEnded) || l.c.ctx.Err() != nil {
 		return
 	}
 	l.mu.Lock()
@@ -278,7 +288,10 @@ func (l *link) lost(conn *conn, why error) {
 	l.conn, l.trying, conn.explained = nil, done, done
 	l.mu.Unlock()
 	conn.end()
-	err := l.server.died(conn, why)
+	err := context.Cause(conn.life)
+	if !errors.Is(err, errEnded) {
+		err = l.server.died(conn, why)
+	}
 	l.mu.Lock()
 	if time.Since(conn.since) >= stable {
 		l.failures = 0
@@ -341,12 +354,12 @@ func (p *process) words() string {
 
 // dial connects, and asks what the server offers. The connection is returned with an
 // error, too, where there was one.
-func (l *link) dial() (*conn, offer, error) {
+func (l *link) dial(ctx context.Context) (*conn, offer, error) {
 	s, err := l.server.Expand(variable(l.c.o.Environ))
 	if err != nil {
 		return nil, offer{}, err
 	}
-	conn, err := l.open(&s)
+	conn, err := l.open(ctx, &s)
 	if err != nil {
 		return conn, offer{}, err
 	}
@@ -363,6 +376,28 @@ func (l *link) dial() (*conn, offer, error) {
 		return conn, offer{}, l.server.failed("its tools cannot be listed", said(err, conn.process))
 	}
 	return conn, o, nil
+}
+
+// errEnded marks that we have ended a server for a while.
+var errEnded = errors.New("it was ended")
+
+// endProcess ends the server where it is a process of ours, and waits until it has ended.
+func (l *link) endProcess(why error) {
+	l.mu.Lock()
+	if l.server.kind() != Stdio || l.stop == nil {
+		l.mu.Unlock()
+		return
+	}
+	l.stop(&Error{Server: l.server.Name, Origin: l.server.Origin, What: "is not there", Err: fmt.Errorf("%w: %w", errEnded, why)})
+	conn, trying := l.conn, l.trying
+	l.mu.Unlock()
+	switch {
+	case conn != nil:
+		l.lost(conn, why)
+		<-conn.over
+	case trying != nil:
+		<-trying
+	}
 }
 
 // close ends the connection for good.

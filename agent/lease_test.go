@@ -1,0 +1,101 @@
+//go:build unix
+
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// deafToRenewals is a store that cannot be reached for renewals while it is away.
+type deafToRenewals struct {
+	*memory.Store
+	away atomic.Bool
+}
+
+func (d *deafToRenewals) Renew(ctx context.Context, id string, l session.Lease) error {
+	if d.away.Load() {
+		return &session.Error{Op: "renew", Session: id, Err: session.ErrUnavailable}
+	}
+	return d.Store.Renew(ctx, id, l)
+}
+
+// Everything that runs for a session ends when its lease is lost: calls in the background,
+// commands of hooks, whether somebody waits for them or not, and what the host runs.
+func TestWhatRunsForASessionEndsWithItsLease(t *testing.T) {
+	dir := t.TempDir()
+	runner, err := hook.NewCommands(&hook.CommandsOptions{Project: dir, Unheld: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hooks := hook.New(&hook.Options{Runner: runner})
+	t.Cleanup(func() { _ = hooks.Close() })
+	kinds := map[string]hook.Definition{
+		"async":      {Event: hook.UserPromptSubmit, Async: true},
+		"detached":   {Event: hook.UserPromptSubmit, Command: `echo '{"async": true, "asyncTimeout": 3600000}'; `},
+		"waited for": {Event: hook.PostToolBatch},
+	}
+	for name, d := range kinds {
+		pipe := filepath.Join(dir, name)
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d.Command += "exec 3> '" + pipe + "'; sleep 1000" // whoever reads the pipe sees its end
+		d.Timeout = time.Hour
+		if err := hooks.Register(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := &deafToRenewals{Store: memory.New()}
+	behind, host := newSlow("Behind", 0), make(chan error, 1)
+	background := agent.NewBackground(nil)
+	a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "Behind", `{}`)}}, step{text: "done"}, step{text: "more"}), agent.Options{
+		Sessions: session.New(store, &session.Options{TTL: time.Second}), Tools: registry(t, behind), Hooks: hooks,
+		Background: background, LeaseLost: func(err error) { host <- err },
+	})
+	over := make(chan error, 1)
+	go func() {
+		_, err := a.Prompt(context.Background(), "go")
+		over <- err
+	}()
+	running := map[string]*os.File{}
+	for name := range kinds {
+		if running[name], err = os.Open(filepath.Join(dir, name)); err != nil { // once it has begun
+			t.Fatal(err)
+		}
+	}
+	<-behind.began
+	store.away.Store(true)
+	if err := <-host; !errors.Is(err, session.ErrLeaseLost) {
+		t.Error(err)
+	}
+	if err := background.Wait(t.Context(), "c1"); err != nil {
+		t.Error(err)
+	}
+	for _, f := range running {
+		if _, err := io.Copy(io.Discard, f); err != nil { // until it has ended
+			t.Error(err)
+		}
+		_ = f.Close()
+	}
+	store.away.Store(false)
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
