@@ -30,7 +30,7 @@ type renewal struct {
 	lapse   *time.Timer
 	taken   context.Context // ends when it was taken over
 	take    context.CancelCauseFunc
-	work    int           // how much goes on while it is held
+	work    int // how much goes on while it is held
 	enders  map[*ender]bool
 	changed chan struct{} // work has begun or ended
 }

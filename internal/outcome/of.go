@@ -27,6 +27,7 @@ var of = []struct {
 	{session.ErrBusy, Busy},
 	{session.ErrFenced, Busy},
 	{session.ErrConflict, Busy},
+	{session.ErrLeaseLost, Unavailable},
 	{session.ErrCorrupt, Corrupt},
 	{session.ErrNewer, Corrupt},
 	{session.ErrNotFound, NotFound},
@@ -112,7 +113,7 @@ func Hint(err error) string {
 		return "install a newer holdfast; holdfast version says which this is"
 	case errors.Is(err, approval.ErrLeave):
 		return "holdfast approvals list"
-	case errors.Is(err, session.ErrFull), errors.Is(err, session.ErrReadOnly):
+	case errors.Is(err, session.ErrFull), errors.Is(err, session.ErrReadOnly), errors.Is(err, session.ErrLeaseLost):
 		return "holdfast doctor"
 	}
 	if e, ok := errors.AsType[*model.Error](err); ok {

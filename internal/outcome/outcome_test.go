@@ -47,6 +47,7 @@ func TestOf(t *testing.T) {
 		{&session.BusyError{Session: "s"}, Busy},
 		{&session.Error{Op: "append", Err: session.ErrFenced}, Busy},
 		{&session.Error{Op: "append", Err: session.ErrConflict}, Busy},
+		{&session.Error{Op: "renew", Err: session.ErrLeaseLost}, Unavailable},
 		{fmt.Errorf("open: %w", session.ErrCorrupt), Corrupt},
 		{session.ErrNewer, Corrupt},
 		{session.ErrNotFound, NotFound},
