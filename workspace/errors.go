@@ -80,6 +80,7 @@ var outcomes = []struct {
 	{ErrForeign, outcome.Conflict},
 	{engine.ErrConflict, outcome.Conflict},
 	{ErrWrongUser, outcome.Usage},
+	{ErrUnreachable, outcome.Usage},
 	{ErrQuota, outcome.Full},
 	{ErrWriting, outcome.Busy},
 	{ErrOutside, outcome.Forbidden},

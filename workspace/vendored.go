@@ -52,6 +52,14 @@ func (w *Workspaces) guestAgent(s *Settings, r *runner, o AgentOptions) (*Agent,
 	if err != nil {
 		return nil, &Error{Op: "run an agent in", Slug: s.Slug, Err: ErrInvalid, Detail: "agents of kind " + s.Agent.Kind + " cannot be run"}
 	}
+	models, err := modelAddresses(s, r.env)
+	if err == nil {
+		err = checkModel(s, models)
+	}
+	if err != nil {
+		return nil, err
+	}
+	reached := false
 	places := w.seen(s, o.Ephemeral)
 	name := o.ModelName
 	if name == "" {
@@ -62,6 +70,12 @@ func (w *Workspaces) guestAgent(s *Settings, r *runner, o AgentOptions) (*Agent,
 		Model: name, Env: r.env, Ephemeral: o.Ephemeral, History: o.History,
 		Ready: func(file string) (int64, error) { return resumable(w.dirs(s).Home, file) },
 		Start: func(ctx context.Context, spec guest.Spec) (guest.Process, error) {
+			if !reached { // once: later a turn that fails says why
+				if err := w.reach(ctx, s.Slug, models); err != nil {
+					return nil, err
+				}
+				reached = true
+			}
 			p, err := r.start(ctx, supervisor.Spec{ID: r.name(), Args: spec.Args, Env: spec.Env, Dir: spec.Dir})
 			if err != nil {
 				return nil, err

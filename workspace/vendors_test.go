@@ -165,19 +165,7 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 // proxy of containers reaches, and returns host and port.
 func reachable(t *testing.T, url string) string {
 	t.Helper()
-	addrs, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	host := ""
-	for _, a := range addrs {
-		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() && host == "" {
-			host = n.IP.String()
-		}
-	}
-	if host == "" {
-		t.Skip("this machine has no address but its loopback's, and names of that are not for proxies")
-	}
+	host := hostAddress(t)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		t.Fatal(err)
@@ -204,4 +192,20 @@ func relay(c net.Conn, to string) {
 	defer s.Close()
 	go func() { _, _ = io.Copy(s, c); _ = s.Close() }()
 	_, _ = io.Copy(c, s)
+}
+
+// hostAddress is an address of this machine that is not its loopback.
+func hostAddress(t *testing.T) string {
+	t.Helper()
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
+			return n.IP.String()
+		}
+	}
+	t.Skip("this machine has no address but its loopback's, and names of that are not for proxies")
+	return ""
 }
