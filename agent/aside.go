@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -34,10 +35,12 @@ func (a *Agent) askAside(ctx context.Context, m model.Model, system string, e tr
 	}
 	req := &model.Request{System: system, MaxTokens: a.opt.MaxTokens, Messages: []model.Wire{w}}
 	for attempt := 0; ; attempt++ {
+		began := a.opt.Clock()
 		answer, paid, err := a.attempt(ctx, m, req, true, nil)
 		if failed := a.recordPaid(ctx, paid, forAside); failed != nil {
 			return "", failed
 		}
+		a.asideTold(m.Info().Provider, paid, a.opt.Clock().Sub(began))
 		if err == nil {
 			return answer.Item.Text(), nil
 		}
@@ -49,4 +52,18 @@ func (a *Agent) askAside(ctx context.Context, m model.Model, system string, e tr
 			return "", err
 		}
 	}
+}
+
+// asideTold has the loop tell what a call has used that is no answer of the agent.
+func (a *Agent) asideTold(provider string, p *paid, took time.Duration) {
+	if p == nil {
+		return
+	}
+	var r Result
+	a.tally.count(&r)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.untold = append(a.untold, UsageUpdated{
+		Model: p.model, Usage: p.usage, Total: r.Usage, CostUSD: r.CostUSD, CallUSD: p.cost, For: forAside, Provider: provider, Took: took,
+	})
 }

@@ -26,6 +26,9 @@ type SessionOpened struct {
 	Tools    []string // that the model may call now; SetTools changes them
 	Notices  []string
 	Recovery *session.Recovery
+	// Caller is the session whose tool use Use works through this agent, and Name the
+	// agent's; "" where nobody does.
+	Caller, Use, Name string
 }
 
 // TurnStarted opens a turn.
@@ -128,6 +131,11 @@ type UsageUpdated struct {
 	Total   transcript.Usage
 	CostUSD float64
 	CallUSD float64 // of the call
+	// For says what a call was made for that is no answer of the agent, and has no
+	// [ModelStarted]: "mutator" (a summary, for example) or "aside" (a tool's question).
+	// Provider and Took are told of such a call, which may have ended a while ago.
+	For, Provider string
+	Took          time.Duration
 }
 
 // Retrying tells that a model call failed and will be repeated. Deltas since

@@ -295,11 +295,16 @@ func (l *loop) askWith(ctx context.Context, m model.Model, system string, items 
 		req.Messages = append(req.Messages, w)
 	}
 	for attempt := 0; ; attempt++ {
+		began := l.a.opt.Clock()
 		answer, paid, err := l.a.attempt(ctx, m, req, false, nil)
 		if failed := l.a.recordPaid(ctx, paid, forMutator); failed != nil {
 			return transcript.Item{}, failed
 		}
-		l.tellPaid(paid)
+		if paid != nil {
+			e := l.usageOf(paid)
+			e.For, e.Provider, e.Took = forMutator, m.Info().Provider, l.a.opt.Clock().Sub(began)
+			l.tell(e)
+		}
 		if err == nil || !l.again(ctx, err, attempt) {
 			return answer.Item, err
 		}

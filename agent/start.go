@@ -137,6 +137,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 		ID: got.Log.ID(), Created: got.Created, Forked: got.Forked, Items: len(got.State.Items),
 		Notices: got.Notices, Recovery: got.Log.Recovery(),
 	}
+	l.calledBy()
 	if a.shared.root == a {
 		a.budget.restore(got.State)
 	}
@@ -159,6 +160,13 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	a.queue = append(got.State.Queue, a.queue...)
 	a.mu.Unlock()
 	return l, nil
+}
+
+// calledBy notes whose tool use works through this agent.
+func (l *loop) calledBy() {
+	if o := &l.a.opt; o.parent != nil {
+		l.opened.Caller, l.opened.Use, l.opened.Name = o.Session.Opened.Caller, o.Session.Opened.Use, o.Name
+	}
 }
 
 // recall tells the tools which files the transcript shows.

@@ -47,6 +47,7 @@ const (
 	attrReason   = "holdfast.turn.reason"
 	attrCost     = "holdfast.cost.usd"
 	attrAttempt  = "holdfast.attempt"
+	attrFor      = "holdfast.call.for"
 	attrEffect   = "holdfast.decision.effect"
 	attrDecider  = "holdfast.decision.by"
 	attrMode     = "holdfast.decision.mode"

@@ -48,6 +48,7 @@ type Telemetry struct {
 	mu      sync.Mutex
 	watches map[string]*watch // by session, while a turn is open
 	named   []*watch
+	callers map[string]caller // of sessions that tool uses work through
 }
 
 var _ agent.LoopObserver = (*Telemetry)(nil)
@@ -75,7 +76,7 @@ func New(ctx context.Context, o *Options) (*Telemetry, error) {
 	}
 	t := &Telemetry{
 		grace: opt.Grace, clock: opt.Clock, page: sdkmetric.NewManualReader(),
-		parent: parentOf(ctx, env), watches: map[string]*watch{}, sent: newDelivery(),
+		parent: parentOf(ctx, env), watches: map[string]*watch{}, callers: map[string]caller{}, sent: newDelivery(),
 	}
 	if err := t.provide(&opt, env); err != nil {
 		return nil, err
@@ -133,12 +134,17 @@ func describe(version string, said []attribute.KeyValue) (*resource.Resource, er
 }
 
 // Observe takes part in a run as an [agent.LoopObserver]. Agents are told apart by
-// their sessions; for those without a store use [Telemetry.Agent].
+// their sessions; for those without a store use [Telemetry.Agent]. The turns of a sub-agent
+// lie in the tool use that it works for.
 func (t *Telemetry) Observe(session string, e agent.Event) {
+	if o, ok := e.(agent.SessionOpened); ok && o.Caller != "" {
+		t.calledBy(session, o)
+	}
 	t.mu.Lock()
 	w := t.watches[session]
 	if w == nil {
-		w = &watch{t: t}
+		w = &watch{t: t, caller: t.callers[session]}
+		w.name = w.caller.name
 		t.watches[session] = w
 	}
 	t.mu.Unlock()
@@ -148,6 +154,36 @@ func (t *Telemetry) Observe(session string, e agent.Event) {
 		delete(t.watches, session)
 		t.mu.Unlock()
 	}
+}
+
+// caller is what a sub-agent's turns lie in, and what it is called.
+type caller struct {
+	ctx  context.Context //nolint:containedctx // it only carries the span of the tool use
+	name string
+}
+
+// maxCallers bounds how many sub-agents are known. A turn of one that was forgotten lies in no
+// other's.
+const maxCallers = 4096
+
+// calledBy notes whose tool use works through a session.
+func (t *Telemetry) calledBy(session string, o agent.SessionOpened) {
+	t.mu.Lock()
+	by := t.watches[o.Caller]
+	t.mu.Unlock()
+	c := caller{name: o.Name}
+	if by != nil {
+		c.ctx = by.within(o.Use)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for old := range t.callers {
+		if len(t.callers) < maxCallers {
+			break
+		}
+		delete(t.callers, old)
+	}
+	t.callers[session] = c
 }
 
 // Agent returns an observer for one agent alone. The name is that of a sub-agent;

@@ -17,8 +17,9 @@ import (
 
 // watch follows one agent.
 type watch struct {
-	t    *Telemetry
-	name string
+	t      *Telemetry
+	name   string
+	caller caller
 
 	mu      sync.Mutex // Shutdown comes from elsewhere
 	session string
@@ -75,7 +76,7 @@ func (w *watch) Observe(session string, e agent.Event) {
 	case agent.ModelFinished:
 		w.modelFinished(now, e)
 	case agent.UsageUpdated:
-		w.used(e)
+		w.used(now, e)
 	case agent.Decided:
 		w.decision(e.Decision)
 	case agent.ToolStarted:
@@ -93,11 +94,27 @@ func (w *watch) Observe(session string, e agent.Event) {
 	}
 }
 
+// within is what a tool use has its spans in; nil when nothing is open.
+func (w *watch) within(use string) context.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.tools[use] != nil:
+		return w.tools[use].ctx
+	case w.turn != nil:
+		return w.turn.ctx
+	}
+	return w.caller.ctx
+}
+
 // start begins a span in the turn, or in what all lies in.
 func (w *watch) start(name string, kind trace.SpanKind, at time.Time, labels, more []attribute.KeyValue) *span {
 	parent := w.t.parent
-	if w.turn != nil {
+	switch {
+	case w.turn != nil:
 		parent = w.turn.ctx
+	case w.caller.ctx != nil:
+		parent = w.caller.ctx
 	}
 	attrs := append(append([]attribute.KeyValue(nil), labels...), more...)
 	if w.session != "" {

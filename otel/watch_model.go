@@ -69,14 +69,30 @@ func (w *watch) tokens(labels []attribute.KeyValue, kind string, n int64) {
 	w.t.meters.tokens.Record(context.Background(), n, metric.WithAttributes(set...))
 }
 
-// used notes what the run has cost so far; the event tells the sum.
-func (w *watch) used(e agent.UsageUpdated) {
-	more := e.CostUSD - w.turnNow.cost
-	if w.turn == nil || more <= 0 {
+// used notes what a call of this agent has cost; what sub-agents pay is told of their own.
+// A transcript is also compacted when no turn is open.
+func (w *watch) used(now time.Time, e agent.UsageUpdated) {
+	if e.For != "" {
+		w.beside(now, e)
+	}
+	if e.CallUSD <= 0 {
 		return
 	}
-	w.turnNow.cost = e.CostUSD
-	w.t.meters.cost.Add(context.Background(), more, metric.WithAttributes(attribute.String(attrModel, e.Model)))
+	w.turnNow.cost += e.CallUSD
+	w.t.meters.cost.Add(context.Background(), e.CallUSD, metric.WithAttributes(attribute.String(attrModel, e.Model)))
+}
+
+// beside makes a span of a model call that is no answer of the agent: a summary, or what a
+// tool has asked.
+func (w *watch) beside(now time.Time, e agent.UsageUpdated) {
+	labels := []attribute.KeyValue{
+		attribute.String(attrOperation, spanChat), attribute.String(attrProvider, e.Provider), attribute.String(attrModel, e.Model),
+	}
+	s := w.start(spanChat+" "+e.Model, trace.SpanKindClient, now.Add(-e.Took), labels, append(usage(e.Usage), attribute.String(attrFor, e.For)))
+	w.turnNow.usage = w.turnNow.usage.Add(e.Usage)
+	w.tokens(labels, "input", input(e.Usage))
+	w.tokens(labels, "output", e.Usage.Output)
+	s.end(now, w.t.meters.operation)
 }
 
 // input counts what the conventions call input: cached tokens as well.

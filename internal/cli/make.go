@@ -111,7 +111,7 @@ func (c *agentFlags) make(ctx context.Context, p *Program, cwd string, loud bool
 		MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now, Compact: compact,
 		Retry: retries(m.rules),
 	}
-	if m.told, err = p.telemetry(ctx, &m.options); err != nil {
+	if m.box.telemeter, m.told, err = p.telemetry(ctx, &m.options); err != nil {
 		return m, err
 	}
 	m.options.Instructions, m.options.Expand = m.box.told(), m.box.expand

@@ -11,21 +11,22 @@ import (
 
 // telemetry adds an observer that sends spans and metrics when the environment says
 // OTEL_*. What is returned sends the rest, once the agent is closed; what could not be
-// delivered is told then, and is no error of the run.
-func (p *Program) telemetry(ctx context.Context, o *agent.Options) (stop func(), err error) {
+// delivered is told then, and is no error of the run. Sub-agents are observed by t, which
+// is nil when nothing is sent.
+func (p *Program) telemetry(ctx context.Context, o *agent.Options) (t *otel.Telemetry, stop func(), err error) {
 	if p.telemeter != nil {
 		o.LoopObservers = append(o.LoopObservers, p.telemeter)
-		return func() {}, nil
+		return p.telemeter, func() {}, nil
 	}
 	if !otel.Wanted(p.env) {
-		return func() {}, nil
+		return nil, func() {}, nil
 	}
-	t, err := otel.New(ctx, &otel.Options{Env: p.env, Version: version.Release, Clock: p.Now})
+	t, err = otel.New(ctx, &otel.Options{Env: p.env, Version: version.Release, Clock: p.Now})
 	if err != nil {
-		return nil, &failure{msg: err.Error(), hint: outcome.Hint(err), out: outcome.Usage, err: err}
+		return nil, nil, &failure{msg: err.Error(), hint: outcome.Hint(err), out: outcome.Usage, err: err}
 	}
 	o.LoopObservers = append(o.LoopObservers, t)
-	return func() {
+	return t, func() {
 		if err := t.Shutdown(context.WithoutCancel(ctx)); err != nil {
 			p.warn("%v", err)
 			if hint := outcome.Hint(err); hint != "" {

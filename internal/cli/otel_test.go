@@ -70,3 +70,48 @@ func TestRunRefusesTelemetry(t *testing.T) {
 		t.Errorf("stderr %s", s)
 	}
 }
+
+// Sub-agents and teammates are observed, too.
+func TestRunSendsTelemetryOfSubagents(t *testing.T) {
+	var mu sync.Mutex
+	var got []byte
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, b...)
+	}))
+	defer s.Close()
+	for name, more := range map[string][]string{"with a store": nil, "without": {"--no-session-persistence"}} { // which has no teammates
+		t.Run(name, func(t *testing.T) {
+			mu.Lock()
+			got = nil
+			mu.Unlock()
+			dir := t.TempDir()
+			write(t, dir, "play.yaml", `steps:
+  - {when: {user: "Count them"}, text: three}
+  - {when: {user: "Wait for me"}, text: I wait}
+  - when: {user: go}
+    tool_uses: [{tool: Agent, input: {description: count, prompt: Count them, subagent_type: general-purpose}}]
+  - tool_uses: [{tool: TeamCreate, input: {team_name: crew}}]
+  - tool_uses: [{tool: Agent, input: {description: wait, prompt: Wait for me, name: bob}}]
+  - text: done
+  - text: still done
+  - text: done for good
+  - text: and that is all
+`)
+			p, out, errs := program(t, dir, append([]string{"run", "-q", "-m", "scripted/play.yaml", "--permission-mode", "bypassPermissions"}, append(more, "go")...)...)
+			p.Env = append(p.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL)
+			if code := p.Run(t.Context()); code != 0 {
+				t.Fatalf("exit code %d: %s %s", code, out, errs)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, w := range []string{"invoke_agent general-purpose", "invoke_agent bob"} {
+				if !bytes.Contains(got, []byte(w)) && (more == nil || !strings.HasSuffix(w, "bob")) {
+					t.Errorf("no %s in %d bytes; %s %s", w, len(got), out, errs)
+				}
+			}
+		})
+	}
+}

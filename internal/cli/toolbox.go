@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/instructions"
+	"github.com/holdfast-dev/holdfast/otel"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -57,7 +58,9 @@ type toolbox struct {
 	settings *settings.Settings
 	hide     func(abs string) bool // from searches
 
-	memory string   // of a sub-agent's: the folder that its kind keeps; "" for none
+	memory    string          // of a sub-agent's: the folder that its kind keeps; "" for none
+	telemeter *otel.Telemetry // observes the run and its sub-agents; nil: nothing is sent
+
 	crew   *crew    // whom the agent may give work to; nil: nobody
 	who    string   // of a teammate's: its name
 	wanted []string // of a sub-agent's: the tools that its kind names; nil: all

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent/define"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/otel"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/settings"
@@ -106,11 +107,23 @@ func (c *crew) equip(ctx context.Context, w agent.Workplace) (agent.Equipment, e
 		LeaseLost: sub.endServers,
 		Close:     func() error { sub.close(); return nil },
 	}
+	if t := c.box.telemeter; t != nil {
+		with.LoopObservers = append(with.LoopObservers, observer(ctx, t, w))
+	}
 	if err := sub.prepare(w.Definition, &with); err != nil {
 		sub.close()
 		return agent.Equipment{}, err
 	}
 	return with, nil
+}
+
+// observer tells the telemetry what a sub-agent does. Without a store its session has no id
+// by which it is told from its parent.
+func observer(ctx context.Context, t *otel.Telemetry, w agent.Workplace) agent.LoopObserver {
+	if a := agent.Of(ctx); a == nil || a.SessionID() == "" {
+		return t.Agent(orElse(w.Name, w.Definition.Name))
+	}
+	return t
 }
 
 // servers are the MCP servers that a kind of sub-agents has of its own.

@@ -147,7 +147,7 @@ func (c *agentFlags) guestIn(ctx context.Context, p *Program, m *spaceParts) (er
 	if m.hooks, err = p.hooks(&hooksNeed{settings: m.rules, folders: []string{m.in.project}}); err != nil {
 		return err
 	}
-	if m.told, err = p.telemetry(ctx, o); err != nil {
+	if _, m.told, err = p.telemetry(ctx, o); err != nil {
 		return err
 	}
 	m.hooks.attach(o)
