@@ -286,8 +286,8 @@ func (l *loop) commit(ctx context.Context, head int64, c *call, s *settlement) e
 
 func (l *loop) record(ctx context.Context, head int64, c *call, s *settlement) ([]entry, []session.Record, error) {
 	r := l.a.shared
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.order.Lock()
+	defer r.order.Unlock()
 	if s.change != nil {
 		checked, err := l.a.lead().guards.Check(*s.change)
 		switch {
@@ -312,7 +312,7 @@ func (l *loop) record(ctx context.Context, head int64, c *call, s *settlement) (
 	case err != nil:
 		c.hooks.entries = said // for the next attempt
 	case s.change != nil:
-		err = r.apply(*s.change, 0)
+		err = r.recorded(*s.change, 0)
 	}
 	return entries, recs, err
 }

@@ -159,24 +159,39 @@ func TestASlowAppendHoldsNobodyUp(t *testing.T) {
 			Sessions: session.New(store, nil), Session: session.RestoreOptions{SessionID: "x"},
 			Tools: registry(t, long), Permissions: policy.Config{Mode: policy.ModeBypass},
 		})
-		done := make(chan error, 3)
+		done := make(chan error, 5)
 		go func() {
 			_, err := a.Prompt(t.Context(), "go")
 			done <- err
 		}()
 		<-started
+		once := func(id string) error {
+			_, err := a.TellOnce(t.Context(), id, transcript.Text{Text: "news"})
+			return err
+		}
+		if err := once("told"); err != nil {
+			t.Fatal(err)
+		}
 		gate := make(chan struct{})
 		store.gate.Store(&gate)
 		go func() { done <- a.Submit(t.Context(), transcript.Text{Text: "more"}) }()
 		go func() { done <- a.Tell(t.Context(), transcript.Text{Text: "news"}) }()
+		go func() { done <- once("other") }()
+		go func() { done <- a.SetMode(t.Context(), policy.ModeAcceptEdits, "test") }()
 		synctest.Wait()
 		for name, do := range map[string]func(){
-			"Snapshot":  func() { a.Snapshot() },
-			"SessionID": func() { a.SessionID() },
-			"Mode":      func() { a.Mode() },
-			"Guards":    func() { a.Guards().Grants() },
-			"SetTools":  func() { a.SetTools(registry(t, long)) },
-			"Interrupt": func() { a.Interrupt() },
+			"Snapshot":      func() { a.Snapshot() },
+			"SessionID":     func() { a.SessionID() },
+			"Mode":          func() { a.Mode() },
+			"Guards":        func() { a.Guards().Grants() },
+			"SetTools":      func() { a.SetTools(registry(t, long)) },
+			"Interrupt":     func() { a.Interrupt() },
+			"SetCanUseTool": func() { a.SetCanUseTool(nil) },
+			"TellOnce, of what it knows": func() {
+				if err := once("told"); err != nil {
+					t.Error(err)
+				}
+			},
 		} {
 			back := make(chan struct{})
 			go func() {
@@ -198,7 +213,7 @@ func TestASlowAppendHoldsNobodyUp(t *testing.T) {
 		}
 		store.gate.Store(nil)
 		close(gate)
-		for range 3 {
+		for range 5 {
 			if err := <-done; err != nil {
 				t.Error(err)
 			}

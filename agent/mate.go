@@ -356,32 +356,20 @@ func (a *Agent) TellOnce(ctx context.Context, id string, parts ...transcript.Par
 	if err := a.ready(ctx, parts); err != nil {
 		return false, err
 	}
-	a.once.mu.Lock()
-	defer a.once.mu.Unlock()
-	if a.once.ids == nil {
-		a.once.ids = a.itemIDs()
+	e, ours, err := a.once.begin(ctx, id, a.itemIDs)
+	if err != nil || !ours {
+		return false, err
 	}
-	if a.once.ids[id] {
-		return false, nil
-	}
-	e, again := a.once.tried[id]
-	if !again {
+	defer func() { a.once.end(id, e, err) }()
+	if e.ID() == "" {
 		e, err = a.encode(transcript.Item{ID: id, Time: a.opt.Clock(), Role: transcript.RoleNotification, Parts: parts})
 		if err != nil {
 			return false, err
 		}
 	}
-	if err := a.queueNews(ctx, nil, e); err != nil {
-		if a.once.ids = nil; session.Passing(err) { // it may be on record all the same
-			if a.once.tried == nil {
-				a.once.tried = map[string]transcript.Encoded{}
-			}
-			a.once.tried[id] = e
-		}
+	if err = a.queueNews(ctx, nil, e); err != nil {
 		return false, err
 	}
-	delete(a.once.tried, id)
-	a.once.ids[id] = true
 	return true, nil
 }
 
@@ -392,6 +380,57 @@ type seen struct {
 	had map[string]bool // of notifications, when the session was gone on with
 	// tried are those whose append failed; the same item is appended again.
 	tried map[string]transcript.Encoded
+	going map[string]chan struct{} // of items that are being appended; closed when that is over
+}
+
+// begin reports whether the session does not have an item yet and the caller appends it, who
+// calls end then. e is the item of an attempt before, or zero. Somebody else's append of the
+// same item is waited for; all is what the session has.
+func (s *seen) begin(ctx context.Context, id string, all func() map[string]bool) (e transcript.Encoded, ours bool, err error) {
+	for {
+		s.mu.Lock()
+		if s.ids == nil {
+			s.ids = all()
+		}
+		going := s.going[id]
+		if s.ids[id] || going == nil {
+			defer s.mu.Unlock()
+			if s.ids[id] {
+				return e, false, nil
+			}
+			if s.going == nil {
+				s.going, s.tried = map[string]chan struct{}{}, map[string]transcript.Encoded{}
+			}
+			s.going[id] = make(chan struct{})
+			return s.tried[id], true, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-going:
+		case <-ctx.Done():
+			return e, false, context.Cause(ctx)
+		}
+	}
+}
+
+// end takes in how the append of an item ended.
+func (s *seen) end(id string, e transcript.Encoded, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.going[id])
+	delete(s.going, id)
+	switch {
+	case err == nil:
+		delete(s.tried, id)
+		if s.ids != nil {
+			s.ids[id] = true
+		}
+	case session.Passing(err): // it may be on record all the same
+		s.tried[id] = e
+		fallthrough
+	default:
+		s.ids = nil
+	}
 }
 
 // itemIDs are those of what the transcript has and waits for, and of what it was ever told.

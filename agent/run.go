@@ -28,7 +28,9 @@ import (
 // An agent makes its own, which its sub-agents share. [NewRun] is for several agents that
 // work for one session. It is safe for concurrent use.
 type Run struct {
-	mu      sync.Mutex   // orders changes of policy; never held while a host's code runs
+	order sync.Mutex // one at a time changes the policy and reads the log; taken before mu
+
+	mu      sync.Mutex   // guards what follows; never held over the store's work or a host's code
 	log     *session.Log // nil without a store, and until it is opened
 	from    int64        // records up to here were restored
 	mode    int64        // seq of the change that set the mode
@@ -104,18 +106,23 @@ func (r *Run) restore(st *session.State) (notices []string, err error) {
 
 // Change is [Agent.Change] for all agents of the run, also while there is none.
 func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var guards *policy.Guards
-	if len(r.members) > 0 {
-		guards = r.members[0].guards
-	} else {
-		var err error
-		if guards, err = r.unattended(); err != nil {
-			return c, err
-		}
+	r.order.Lock()
+	defer r.order.Unlock()
+	guards, err := r.first()
+	if err != nil {
+		return c, err
 	}
 	return r.changeAs(context.WithoutCancel(ctx), guards, c)
+}
+
+// first are the guards of the first member, or those for a run without an agent.
+func (r *Run) first() (*policy.Guards, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.members) > 0 {
+		return r.members[0].guards, nil
+	}
+	return r.unattended()
 }
 
 // Chain is the chain of a tool, or with "" of all tools, as far as it is known without an
@@ -148,12 +155,14 @@ func (r *Run) unattended() (*policy.Guards, error) {
 
 // change records a change and puts it in force. It is checked as one of a.
 func (r *Run) change(ctx context.Context, a *Agent, c policy.Change) (policy.Change, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.order.Lock()
+	defer r.order.Unlock()
 	return r.changeAs(ctx, a.lead().guards, c)
 }
 
+// changeAs is change by some guards. order is held.
 func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Change) (policy.Change, error) {
+	log := r.home()
 	for {
 		head, err := r.catchUp(ctx)
 		if err != nil {
@@ -164,12 +173,12 @@ func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Chan
 			return c, err
 		}
 		seq := int64(0)
-		if r.log != nil {
+		if log != nil {
 			d, err := session.NewDraft(session.KindPolicyChanged, checked)
 			if err != nil {
 				return c, err
 			}
-			recs, err := r.log.AppendAt(ctx, head, d)
+			recs, err := log.AppendAt(ctx, head, d)
 			if errors.Is(err, session.ErrConflict) {
 				continue
 			}
@@ -178,21 +187,33 @@ func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Chan
 			}
 			seq = recs[0].Seq
 		}
-		if err = r.apply(checked, seq); err == nil && r.log == nil {
-			r.early = append(r.early, checked)
-		}
-		return checked, err
+		return checked, r.recorded(checked, seq)
 	}
+}
+
+// recorded puts a change in force that is on record as seq; without a log it is to be
+// recorded.
+func (r *Run) recorded(c policy.Change, seq int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := r.apply(c, seq)
+	if err == nil && r.log == nil {
+		r.early = append(r.early, c)
+	}
+	return err
 }
 
 // opened says which log has the records from now on, and records there what was changed
 // before.
 func (r *Run) opened(ctx context.Context, log *session.Log) error {
+	r.order.Lock()
+	defer r.order.Unlock()
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if log != nil && len(r.early) > 0 {
-		drafts := make([]session.Draft, len(r.early))
-		for i, c := range r.early {
+	early := r.early
+	r.mu.Unlock()
+	if log != nil && len(early) > 0 {
+		drafts := make([]session.Draft, len(early))
+		for i, c := range early {
 			var err error
 			if drafts[i], err = session.NewDraft(session.KindPolicyChanged, c); err != nil {
 				return err
@@ -202,14 +223,16 @@ func (r *Run) opened(ctx context.Context, log *session.Log) error {
 			return err
 		}
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.early, r.log = nil, log
 	return nil
 }
 
 // takeIn takes in what others have appended.
 func (r *Run) takeIn(ctx context.Context) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.order.Lock()
+	defer r.order.Unlock()
 	return r.readIn(ctx)
 }
 
@@ -220,29 +243,34 @@ func (r *Run) home() *session.Log {
 	return r.log
 }
 
-// catchUp takes in everything up to the head that it returns. mu is held.
+// catchUp takes in everything up to the head that it returns. order is held.
 func (r *Run) catchUp(ctx context.Context) (head int64, err error) {
-	if r.log == nil {
+	log := r.home()
+	if log == nil {
 		return 0, nil
 	}
 	// An append of our own may move the head, and meet records of others on the
 	// way, between two looks.
 	for {
-		head = r.log.Head()
-		if err := r.readIn(ctx); err != nil || r.log.Head() == head {
+		head = log.Head()
+		if err := r.readIn(ctx); err != nil || log.Head() == head {
 			return head, err
 		}
 	}
 }
 
+// readIn takes in what is new. order is held.
 func (r *Run) readIn(ctx context.Context) error {
-	if r.log == nil {
+	log := r.home()
+	if log == nil {
 		return nil
 	}
-	recs, err := r.log.TakeIn(context.WithoutCancel(ctx))
-	if err != nil {
+	recs, err := log.TakeIn(context.WithoutCancel(ctx))
+	if err != nil || len(recs) == 0 {
 		return err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, rec := range recs {
 		if rec.Seq <= r.from || rec.Payload == nil {
 			continue
@@ -255,7 +283,7 @@ func (r *Run) readIn(ctx context.Context) error {
 }
 
 // note takes in one record of another program. One that cannot be applied stops
-// the agent: to go on without it might allow what it forbids.
+// the agent: to go on without it might allow what it forbids. mu is held.
 func (r *Run) note(k session.Kind, payload json.RawMessage, seq int64) error {
 	switch k {
 	case session.KindPolicyChanged:
@@ -278,7 +306,7 @@ func (r *Run) note(k session.Kind, payload json.RawMessage, seq int64) error {
 	return nil
 }
 
-// answered keeps the first answer to a question.
+// answered keeps the first answer to a question. mu is held.
 func (r *Run) answered(ans approval.Answer) {
 	if r.answers == nil {
 		r.answers = map[string]approval.Answer{}
@@ -298,12 +326,12 @@ func (r *Run) answer(id string) (approval.Answer, bool) {
 // answerTo takes in what others have appended, up to head, and returns the answer
 // to a question among it.
 func (r *Run) answerTo(ctx context.Context, id string) (head int64, theirs *approval.Answer, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.order.Lock()
+	defer r.order.Unlock()
 	if head, err = r.catchUp(ctx); err != nil {
 		return 0, nil, err
 	}
-	if ans, ok := r.answers[id]; ok {
+	if ans, ok := r.answer(id); ok {
 		theirs = &ans
 	}
 	return head, theirs, nil
