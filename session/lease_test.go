@@ -249,6 +249,27 @@ func TestWhatGoesOnEndsBeforeTheLeaseDoes(t *testing.T) {
 	}
 }
 
+// What begins when the store is back, and the lease was not renewed yet, renews it: a call
+// that was allowed a moment ago runs.
+func TestWhatBeginsAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &deafLeases{Store: memory.New()}
+		l := newSession(t, session.New(store, nil), "s")
+		defer l.Close()
+		ctx, done := l.WhileHeld(t.Context())
+		store.away.Store(true)
+		<-ctx.Done()
+		done()
+		store.away.Store(false)
+		ctx, done = l.WhileHeld(t.Context())
+		defer done()
+		synctest.Wait()
+		if ctx.Err() != nil {
+			t.Errorf("it ended at once: %v", context.Cause(ctx))
+		}
+	})
+}
+
 // Whoever takes a session over in which a tool runs waits for the tool's end: until the
 // former holder says so, and no longer than that one's lease. It is told nothing before.
 func TestTakeoverWaitsForWhatGoesOn(t *testing.T) {

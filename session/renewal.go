@@ -187,6 +187,12 @@ func (l *Log) lapsed() {
 	l.end(err)
 }
 
+func (l *Log) hasLapsed() bool {
+	l.lost.Lock()
+	defer l.lost.Unlock()
+	return l.held.Err() != nil && l.taken.Err() == nil
+}
+
 // renewed counts the time of the lease anew. What ended with it stays ended.
 func (l *Log) renewed(asked time.Time) {
 	l.lost.Lock()
@@ -215,10 +221,14 @@ func (l *Log) fence() {
 // WhileHeld returns a context for what may go on only while the log has its lease: a tool
 // that runs, above all. It ends with ctx, and with an error that wraps [ErrFenced] or
 // [ErrLeaseLost] before anybody else may have the session. What goes on has ended when done
-// is called; whoever takes the session over waits for that.
+// is called; whoever takes the session over waits for that. A lease that nobody could renew
+// for a while is renewed first: the store may be back.
 func (l *Log) WhileHeld(ctx context.Context) (_ context.Context, done func()) {
 	if l.leaser == nil {
 		return ctx, func() {}
+	}
+	if l.hasLapsed() {
+		_ = l.renew(ctx) // when it fails, nothing begins
 	}
 	l.lost.Lock()
 	defer l.lost.Unlock()
