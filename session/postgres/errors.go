@@ -48,10 +48,14 @@ func isPassing(err error) bool {
 		errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "conn closed")
 }
 
-// isFinal reports that an error is the contract's already.
+// isFinal reports that an error is the contract's already, or of the caller's context. That
+// a connection could not be made in time is neither.
 func isFinal(err error) bool {
 	_, ours := errors.AsType[*session.Error](err)
 	_, busy := errors.AsType[*session.BusyError](err)
+	if _, connect := errors.AsType[*pgconn.ConnectError](err); connect && !ours {
+		return false
+	}
 	return ours || busy || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 

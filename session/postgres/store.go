@@ -129,8 +129,11 @@ func (s *Store) do(ctx context.Context, op, id string, f func(c *pgxpool.Conn, a
 			ran = true
 			return f(c, again)
 		})
-		if err == nil {
+		switch cause := ctx.Err(); {
+		case err == nil:
 			return nil
+		case cause != nil && errors.Is(err, cause):
+			return err
 		}
 		if !isPassing(err) || ctx.Err() != nil || s.ctx.Err() != nil || time.Since(begun) >= s.patience || endsBefore(ctx, pause) {
 			return s.translate(op, id, err)

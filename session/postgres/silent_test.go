@@ -1,0 +1,24 @@
+package postgres_test
+
+import (
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/postgres"
+)
+
+// A server that takes connections and says nothing is one that is away: that the time to
+// connect was over is not the end of the caller's own.
+func TestServerThatSaysNothing(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, err = postgres.Open(t.Context(), "postgres://u@"+l.Addr().String()+"/db?connect_timeout=1&sslmode=disable", nil)
+	if !errors.Is(err, session.ErrUnavailable) {
+		t.Error(err)
+	}
+}
