@@ -12,6 +12,10 @@ import (
 	"github.com/holdfast-dev/holdfast/session/retry"
 )
 
+// awayMessage begins the reason of a run that has ended since it could not put on record what
+// it did.
+const awayMessage = "the store was away for too long: "
+
 // finish puts the end of a segment on record: one end, whoever else wants another.
 func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 	x.making.Lock() // a change of policy comes before the end, or finds no run
@@ -31,6 +35,10 @@ func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 	}
 	if _, err := x.append(ctx, e, wire.Running); err != nil { // then it counts as interrupted, see adopt
 		x.r.o.Log.Error("the end of a run is not on record", slog.String("run", x.id), slog.Any("error", err))
+		if retry.Away(err) {
+			why, _ := x.mask.Text(awayMessage + err.Error())
+			x.r.keepReason(x.id, why)
+		}
 	}
 	if x.log != nil {
 		_ = x.log.Close() // what could be lost is a lease that ends by itself
@@ -75,7 +83,7 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 		}
 	case retry.Away(err): // it stands where it can be continued
 		e.Event, e.Status, e.Code = wire.RunInterrupted, wire.Interrupted, wire.CodeInterrupted
-		e.Message = "the store was away for too long: " + err.Error()
+		e.Message = awayMessage + err.Error()
 	case err != nil && (errors.Is(err, errLeft) || errors.Is(left, errDraining) || x.r.root.Err() != nil):
 		e.Event, e.Status, e.Code = wire.RunInterrupted, wire.Interrupted, wire.CodeInterrupted
 		e.Message = lostMessage

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -93,5 +94,41 @@ func (w *world) nextOpen(run string) approval.Question {
 				return open[0]
 			}
 		}
+	}
+}
+
+// A run whose end could not be put on record, since the store took nothing for longer than
+// it waits, says why it was interrupted: to who looks, and on record when it is continued.
+func TestStoreFullForTooLong(t *testing.T) {
+	inner, err := sqlite.Open(filepath.Join(t.TempDir(), "sessions.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &fullStore{Store: inner}
+	w := &world{t: t, store: store, plays: map[string]string{"writer": pushing}}
+	w.during = func(string) { store.full.Store(true) }
+	w.open()
+	t.Cleanup(func() {
+		w.stop()
+		w.ok(inner.Close())
+	})
+	id, v := w.begun(single(), "go")
+	q := v.question()
+	_, err = w.runs.Decide(t.Context(), id, decision(q, approval.Allow), q.Digest)
+	w.ok(err)
+	for w.runs.Active() > 0 {
+		w.ok(t.Context().Err())
+	}
+	store.full.Store(false)
+	const why = "the store was away for too long: "
+	info, err := w.runs.Get(t.Context(), id)
+	w.ok(err)
+	if info.Status != wire.Interrupted || info.Error == nil || !strings.HasPrefix(info.Error.Message, why) {
+		t.Errorf("%+v %+v", info, info.Error)
+	}
+	w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
+	said := w.watch(id, 0).event(wire.RunInterrupted)
+	if !strings.HasPrefix(said.Message, why) {
+		t.Errorf("on record is %+v", said)
 	}
 }

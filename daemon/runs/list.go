@@ -153,7 +153,7 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*wire.RunInfo, error) 
 		}
 		info.Status, info.LastSeq, info.Questions = wire.Status(m.Run), m.Head, m.Questions
 		if lost {
-			info.Status, info.Error = wire.Interrupted, &wire.Problem{Code: wire.CodeInterrupted, Message: lostMessage}
+			info.Status, info.Error = wire.Interrupted, &wire.Problem{Code: wire.CodeInterrupted, Message: r.whyLost(m.ID)}
 		}
 	}
 	e, err := r.tail(ctx, m)

@@ -97,7 +97,7 @@ func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 	}
 	e := wire.RunEvent{
 		Event: wire.RunInterrupted, Status: wire.Interrupted, Segment: p.segment, By: "daemon",
-		Code: wire.CodeInterrupted, Message: lostMessage, StartedAt: &p.begun,
+		Code: wire.CodeInterrupted, Message: r.whyLost(m.ID), StartedAt: &p.begun,
 	}
 	if p.started != nil {
 		e.RequestID = p.started.RequestID
@@ -107,7 +107,9 @@ func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 			e.Strategy = &info
 		}
 	}
-	_, err = r.append(ctx, m.ID, e, wire.Running)
+	if _, err = r.append(ctx, m.ID, e, wire.Running); err == nil {
+		r.dropReason(m.ID)
+	}
 	return err
 }
 

@@ -14,6 +14,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,7 +109,8 @@ type Runs struct {
 	stop context.CancelFunc
 
 	mu       sync.Mutex
-	live     map[string]*run // prepared, running and waiting
+	live     map[string]*run   // prepared, running and waiting
+	reasons  map[string]string // why runs have ended whose end could not be put on record
 	draining bool
 	leave    chan struct{} // closed when questions are left open
 	wg       sync.WaitGroup
@@ -127,7 +129,7 @@ func New(o *Options) (*Runs, error) {
 	if o == nil || o.Sessions == nil || o.Hub == nil || o.Make == nil {
 		return nil, errors.New("runs: Sessions, Hub and Make are needed")
 	}
-	r := &Runs{o: *o, live: map[string]*run{}, leave: make(chan struct{})}
+	r := &Runs{o: *o, live: map[string]*run{}, reasons: map[string]string{}, leave: make(chan struct{})}
 	if r.o.Limit <= 0 {
 		r.o.Limit = defaultLimit
 	}
@@ -155,6 +157,27 @@ func (r *Runs) forget(x *run) {
 	if r.live[x.id] == x {
 		delete(r.live, x.id)
 	}
+}
+
+// keepReason keeps why a run has ended whose end could not be put on record, for whoever looks and
+// for [Runs.adopt].
+func (r *Runs) keepReason(id, why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reasons[id] = why
+}
+
+func (r *Runs) dropReason(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.reasons, id)
+}
+
+// whyLost is why a run has ended that is on record as running.
+func (r *Runs) whyLost(id string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return cmp.Or(r.reasons[id], lostMessage)
 }
 
 // Active counts the runs that run or wait.
