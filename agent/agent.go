@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/retry"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -475,7 +476,8 @@ func (a *Agent) close(goesOn bool) error {
 func (a *Agent) leaveMarker() error {
 	o := a.opt.Session.Opened
 	o.SessionID = a.opt.Session.SessionID
-	log, err := a.opt.Sessions.Create(context.Background(), a.describe(o))
+	ctx := retry.Within(context.Background(), 0) // it is not worth waiting for a store that is away
+	log, err := a.opt.Sessions.Create(ctx, a.describe(o))
 	if errors.Is(err, session.ErrExists) {
 		return nil
 	}

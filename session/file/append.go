@@ -167,8 +167,8 @@ func (h *handle) write(b session.Batch) error {
 		_ = h.s.disk.truncate(h.log, off) // what was not acknowledged need not come back
 		return h.poison(err)
 	}
-	if _, names, err := statFile(h.log); err == nil && names == 0 { // removed meanwhile: nobody finds again what was written
-		return h.poison(errors.New(h.dir.Name() + "/" + logName + " was removed"))
+	if err := h.gone(); err != nil { // nobody finds again what was written
+		return h.poison(err)
 	}
 	end := off + int64(len(buf))
 	h.acked.Store(end)
@@ -181,6 +181,14 @@ func (h *handle) write(b session.Batch) error {
 		h.saveMark()
 	}
 	return nil
+}
+
+// gone tells whether the log, or the folder that it is in, was taken away.
+func (h *handle) gone() error {
+	if _, names, err := statFile(h.log); err == nil && names == 0 {
+		return errors.New(h.dir.Name() + "/" + logName + " was removed")
+	}
+	return h.s.gone()
 }
 
 // has reports whether the batch is there already, and makes sure that it is

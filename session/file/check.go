@@ -14,20 +14,25 @@ func (s *Store) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	own, err := s.dir.Stat()
-	if err != nil {
-		return explain("check store", "", err)
-	}
-	if now, err := os.Stat(s.root.Name()); err != nil || !os.SameFile(own, now) {
-		return &session.Error{
-			Op: "check store", Err: session.ErrPoisoned, Detail: s.root.Name() + " was removed, or replaced by another folder",
-			Hint: "restore it, or start again to begin a new store",
-		}
+	if err := s.gone(); err != nil {
+		return s.goneError("check store", err)
 	}
 	if _, err := s.List(ctx, session.Query{Limit: 1}); err != nil {
 		return err
 	}
 	return explain("check store", "", s.probe())
+}
+
+func (s *Store) goneError(op string, err error) error {
+	return &session.Error{Op: op, Err: session.ErrPoisoned, Detail: err.Error(), Hint: "restore it, or start again to begin a new store"}
+}
+
+// gone tells whether the path no longer leads to the store's folder.
+func (s *Store) gone() error {
+	if now, err := os.Stat(s.root.Name()); err != nil || !os.SameFile(s.own, now) {
+		return errors.New(s.root.Name() + " was removed, or replaced by another folder")
+	}
+	return nil
 }
 
 func (s *Store) probe() error {

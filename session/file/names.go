@@ -93,6 +93,11 @@ func (s *Store) readNames() (names, gone []string, err error) {
 	}
 	defer d.Close()
 	entries, err := d.ReadDir(-1)
+	if errors.Is(err, fs.ErrNotExist) { // not the session that is looked for is missing
+		if gone := s.gone(); gone != nil {
+			return nil, nil, s.goneError("list", gone)
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -15,12 +15,11 @@ import (
 // anew.
 func TestRemovedLog(t *testing.T) {
 	for name, remove := range map[string]func(dir string) error{
-		"log":     func(dir string) error { return os.Remove(filepath.Join(dir, "A", logName)) },
-		"session": func(dir string) error { return os.RemoveAll(filepath.Join(dir, "A")) },
-		"store":   os.RemoveAll,
-		"store moved": func(dir string) error {
-			return errors.Join(os.Rename(dir, dir+".old"), os.RemoveAll(dir+".old"))
-		},
+		"log":            func(dir string) error { return os.Remove(filepath.Join(dir, "A", logName)) },
+		"session":        func(dir string) error { return os.RemoveAll(filepath.Join(dir, "A")) },
+		"store":          os.RemoveAll,
+		"store moved":    func(dir string) error { return os.Rename(dir, dir+".old") },
+		"store replaced": func(dir string) error { return errors.Join(os.Rename(dir, dir+".old"), os.Mkdir(dir, 0o700)) },
 	} {
 		for _, meanwhile := range []bool{false, true} {
 			t.Run(name+map[bool]string{true: " meanwhile"}[meanwhile], func(t *testing.T) {

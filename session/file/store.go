@@ -45,6 +45,7 @@ type Store struct {
 	disk medium
 	root *os.Root
 	dir  *os.File // root again, for comparing stamps
+	own  os.FileInfo
 
 	namesMu sync.Mutex // with names.lock: sessions come and go
 	lock    *os.File
@@ -102,6 +103,9 @@ func (s *Store) openRoot(dir string) error {
 		return err
 	}
 	if s.dir, err = s.root.Open("."); err != nil {
+		return err
+	}
+	if s.own, err = s.dir.Stat(); err != nil {
 		return err
 	}
 	return s.checkFormat()
