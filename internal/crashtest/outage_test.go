@@ -56,23 +56,16 @@ func outage(t *testing.T, kind string, f fault, d time.Duration) {
 	toB, urlB := newProxy(t, store)
 	a, b := newServed(t, urlA), newServed(t, urlB)
 
-	ask := "steps:\n  - tool_uses: [{tool: Bash, input: {command: \"" + leaving("it") + "\"}}]\n  - text: done\n"
-	waits := a.run("waits", ask, "default")
-	pair := a.run("pair", ask, "default", "left", "right")
+	waits := a.run("waits", asksOnce, "default")
+	pair := a.run("pair", asksOnce, "default", "left", "right")
 	question, both := waits.asked(1)[0], pair.asked(2)
 	model := a.run("model", "steps:\n  - text: It takes its time.\n    chunk: 1\n    delay: {before: 2s, chunk: 100ms}\n"+
 		"    tool_uses: [{tool: Bash, input: {command: \""+leaving("it")+"\"}}]\n  - text: done\n", "bypassPermissions")
 	tool := a.run("tool", "steps:\n  - tool_uses: [{tool: Bash, input: {command: \""+leaving("begun")+"; sleep 3; "+leaving("it")+"\"}}]\n  - text: done\n", "bypassPermissions")
 	long := a.run("long", fmt.Sprintf("steps:\n  - tool_uses: [{tool: Bash, input: {command: %q}}]\n  - text: done\n",
 		fmt.Sprintf("%s; sleep %d; %s", leaving("begun"), int(d.Seconds())+10, leaving("it"))), "bypassPermissions")
-	var busy strings.Builder
-	busy.WriteString("delay: {before: 20ms}\nsteps:\n")
 	const turns = 120
-	for n := range turns {
-		fmt.Fprintf(&busy, "  - tool_uses: [{tool: Bash, input: {command: %q}}]\n", leaving(fmt.Sprint(n)))
-	}
-	busy.WriteString("  - text: done\n")
-	works := a.run("busy", busy.String(), "bypassPermissions")
+	works := a.run("busy", busyPlay(turns), "bypassPermissions")
 	for _, r := range []*awayRun{waits, pair, model, tool, long, works} {
 		r.followed(a)
 	}
@@ -148,6 +141,17 @@ func outage(t *testing.T, kind string, f fault, d time.Duration) {
 	a.verify(store)
 }
 
+// busyPlay runs so many short commands, one after the other.
+func busyPlay(turns int) string {
+	var b strings.Builder
+	b.WriteString("delay: {before: 20ms}\nsteps:\n")
+	for n := range turns {
+		fmt.Fprintf(&b, "  - tool_uses: [{tool: Bash, input: {command: %q}}]\n", leaving(fmt.Sprint(n)))
+	}
+	return b.String() + "  - text: done\n"
+}
+
+// counted is what they leave.
 func counted(n int) string {
 	words := make([]string, n)
 	for i := range words {

@@ -35,12 +35,20 @@ type served struct {
 // newServed begins a daemon and returns when it is ready. store "" is the home's own.
 func newServed(t *testing.T, store string, args ...string) *served {
 	t.Helper()
-	d := &served{t: t, bin: buildProgram(t), home: filepath.Join(t.TempDir(), "home"), store: store, args: args}
-	if err := os.Mkdir(d.home, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	d := &served{t: t, bin: buildProgram(t), home: shortHome(t), store: store, args: args}
 	d.begin()
 	return d
+}
+
+// shortHome is a home whose path is short: the path of a socket has few bytes.
+func shortHome(t *testing.T) string {
+	t.Helper()
+	home, err := os.MkdirTemp("", "home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) }) // what a killed daemon has left may still change
+	return home
 }
 
 // begin starts the daemon of a home whose files are there.

@@ -1,0 +1,153 @@
+package crashtest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+)
+
+const asksOnce = "steps:\n  - tool_uses: [{id: u1, tool: Bash, input: {command: \"echo it >> ran\"}}]\n  - text: done\n"
+
+// A daemon whose disk is full, under all that it keeps: what waits stays waiting, what works
+// goes on when there is room, and what would be written is refused with 507 until then.
+func TestDaemonOnFullDisk(t *testing.T) {
+	if !inside(t) {
+		return
+	}
+	for _, store := range Stores {
+		t.Run(store, func(t *testing.T) {
+			home := shortHome(t)
+			if err := syscall.Mount("tmpfs", home, "tmpfs", 0, "size=16m,mode=0700"); err != nil {
+				missing.Root(t, "mounting")
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := syscall.Unmount(home, syscall.MNT_DETACH); err != nil {
+					t.Error(err)
+				}
+			})
+			url := localStore(store, home)
+			d := &served{t: t, bin: buildProgram(t), home: home, store: url}
+			d.begin()
+			waits := d.run("waits", asksOnce, "default")
+			pair := d.run("pair", asksOnce, "default", "left", "right")
+			question, both := waits.asked(1)[0], pair.asked(2)
+			tool := d.run("tool", "steps:\n  - tool_uses: [{tool: Bash, input: {command: \"echo begun >> ran; sleep 3; echo it >> ran\"}}]\n  - text: done\n", "bypassPermissions")
+			works := d.run("busy", busyPlay(60), "bypassPermissions")
+			for _, r := range []*awayRun{waits, pair, tool, works} {
+				r.followed(d)
+			}
+			tool.began(1)
+			works.began(5)
+
+			ballast := filepath.Join(home, "ballast")
+			fill(t, ballast, 0)
+			d.notReady("its disk is full")
+			stop := d.readiness()
+			long := strings.Repeat("no ", 1365) // more than a file's last block may still take
+			d.refused(507, "no_space", decisionOf(question), map[string]string{"decision": "deny", "message": long})
+			d.refused(507, "no_space", "/v1/runs", map[string]string{"cwd": waits.dir, "input": long, "model": "scripted/" + waits.dir + "/play.yaml"})
+			if info := waits.info(); info.Status != "waiting" { // reading goes on
+				t.Errorf("while the disk is full the run is %v", info)
+			}
+			time.Sleep(3 * time.Second) // the tool ends meanwhile
+			if longest, ready := stop(); longest > 4*time.Second || ready > 0 {
+				t.Errorf("while the disk was full /readyz took up to %v and was ready %d times", longest, ready)
+			}
+			if err := os.Remove(ballast); err != nil {
+				t.Fatal(err)
+			}
+			d.isReady(time.Minute)
+
+			for _, r := range []*awayRun{waits, pair} {
+				if info := r.info(); info.Status != "waiting" {
+					t.Errorf("%s is %v when there is room again", r.id, info)
+				}
+			}
+			for r, questions := range map[*awayRun][]string{waits: {question}, pair: both} {
+				for _, q := range questions {
+					r.answer(d, q)
+				}
+			}
+			for r, want := range map[*awayRun]string{waits: "it", pair: "it it", tool: "begun it", works: counted(60)} {
+				info, interrupted := r.ended(time.Minute)
+				if ran := r.ran(); info.Status != "completed" || interrupted != "" || ran != want {
+					t.Errorf("%s is %v, interrupted %q, ran %q, want %q", r.id, info, interrupted, ran, want)
+				}
+				r.checkLog()
+				r.heard()
+			}
+			d.terminate()
+			d.verify(url)
+		})
+	}
+}
+
+// localStore is the URL of a store of a kind in a home.
+func localStore(kind, home string) string {
+	return map[string]string{"sqlite": "sqlite:" + home + "/sessions.db", "file": "file:" + home + "/sessions"}[kind]
+}
+
+// A daemon whose store is deleted or replaced under it is not ready and says so, takes
+// nothing, and starts no command: its start would be on no record.
+func TestDaemonWhoseStoreIsTakenAway(t *testing.T) {
+	for _, tt := range []struct {
+		store, name string
+		take        func(home string) error
+		back        func(home string) error // nil: what was there is lost
+	}{
+		{"sqlite", "deleted", func(home string) error { return os.Remove(home + "/sessions.db") }, nil},
+		{"sqlite", "moved", func(home string) error {
+			return os.Rename(home+"/sessions.db", home+"/old")
+		}, func(home string) error { return os.Rename(home+"/old", home+"/sessions.db") }},
+		{"sqlite", "replaced", func(home string) error {
+			return errors.Join(os.Rename(home+"/sessions.db", home+"/old"), os.WriteFile(home+"/sessions.db", nil, 0o600))
+		}, func(home string) error { return os.Rename(home+"/old", home+"/sessions.db") }},
+		{"sqlite", "journal deleted", func(home string) error { return os.Remove(home + "/sessions.db-wal") }, nil},
+		{"file", "deleted", func(home string) error { return os.RemoveAll(home + "/sessions") }, nil},
+		{"file", "moved", func(home string) error {
+			return os.Rename(home+"/sessions", home+"/old")
+		}, func(home string) error { return os.Rename(home+"/old", home+"/sessions") }},
+	} {
+		t.Run(tt.store+" "+tt.name, func(t *testing.T) {
+			home := shortHome(t)
+			d := &served{t: t, bin: buildProgram(t), home: home, store: localStore(tt.store, home)}
+			d.begin()
+			waits := d.run("waits", asksOnce, "default")
+			question := waits.asked(1)[0]
+			works := d.run("busy", busyPlay(10_000), "bypassPermissions")
+			works.began(5)
+			if err := tt.take(home); err != nil {
+				t.Fatal(err)
+			}
+			d.notReady("it was removed, or a write failed: the daemon must be started again")
+			before := works.ran()
+			d.refused(503, "unavailable", decisionOf(question), map[string]string{"decision": "allow"})
+			d.refused(503, "unavailable", "/v1/runs", map[string]string{"cwd": waits.dir, "input": "x", "model": "scripted/" + waits.dir + "/play.yaml"})
+			d.notReady("it was removed, or a write failed: the daemon must be started again") // and stays so
+			if ran := works.ran(); len(strings.Fields(ran)) > len(strings.Fields(before))+1 || waits.ran() != "" {
+				t.Errorf("commands ran on: %q, then %q; %q", before, ran, waits.ran())
+			}
+			d.kill()
+			if tt.back == nil {
+				return
+			}
+			if err := tt.back(home); err != nil {
+				t.Fatal(err)
+			}
+			d.start()
+			waits.answer(d, question)
+			if info, _ := waits.ended(time.Minute); info.Status != "completed" || waits.ran() != "it" {
+				t.Errorf("with the store back the run is %v, ran %q", info, waits.ran())
+			}
+			d.terminate()
+			d.verify(d.store)
+		})
+	}
+}

@@ -1,0 +1,133 @@
+//go:build linux
+
+package crashtest
+
+import (
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A daemon that is about to end refuses new runs for now, and lets what works come to its end.
+// A question that nobody has answered by then stays open.
+func TestDaemonDrains(t *testing.T) {
+	d := newServed(t, "")
+	waits := d.run("waits", asksOnce, "default")
+	waits.asked(1)
+	tool := d.run("tool", "steps:\n  - tool_uses: [{tool: Bash, input: {command: \"echo begun >> ran; sleep 4; echo it >> ran\"}}]\n  - text: done\n", "bypassPermissions")
+	tool.began(1)
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	within(t, 10*time.Second, "503 of /readyz", func() bool {
+		status, err := d.call(t.Context(), http.MethodGet, "/readyz", nil, nil)
+		return status == http.StatusServiceUnavailable && strings.Contains(err.Error(), "the daemon is about to end")
+	})
+	d.refused(503, "unavailable", "/v1/runs", map[string]string{"cwd": waits.dir, "input": "x", "model": "scripted/" + waits.dir + "/play.yaml"})
+	<-d.over
+	if code := d.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the daemon ended with %d", code)
+	}
+	d.start()
+	if info := tool.info(); info.Status != "completed" || tool.ran() != "begun it" {
+		t.Errorf("what worked is %v, ran %q", info, tool.ran())
+	}
+	if open := waits.open(); len(open) != 1 {
+		t.Errorf("open are %v", open)
+	}
+}
+
+// An allow for an interrupted run says that nothing happens by itself; with continue the run
+// goes on. The daemon of the unit goes on by itself.
+func TestInterruptedRunContinues(t *testing.T) {
+	d := newServed(t, "")
+	left, goesOn := d.run("left", asksOnce, "default"), d.run("goes-on", asksOnce, "default")
+	question, other := left.asked(1)[0], goesOn.asked(1)[0]
+	d.kill()
+	d.start()
+	var answered struct{ State, Run string }
+	d.post(decisionOf(question), map[string]any{"decision": "allow"}, &answered)
+	if answered.State != "approved" || answered.Run != "interrupted" || left.info().Status != "interrupted" {
+		t.Errorf("the answer is %+v, the run %v", answered, left.info())
+	}
+	d.post(decisionOf(question), map[string]any{"decision": "allow", "continue": true}, &answered)
+	within(t, time.Minute, "end of the run", func() bool { return left.info().ended() })
+	if info := left.info(); info.Status != "completed" || left.ran() != "it" {
+		t.Errorf("continued, the run is %v, ran %q", info, left.ran())
+	}
+	d.kill()
+
+	unit, err := exec.CommandContext(t.Context(), d.bin, "daemon", "unit").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(string(unit), "\nExecStart=")
+	line, _, _ = strings.Cut(line, "\n")
+	words := strings.Fields(line)
+	i := slices.Index(words, "daemon")
+	if i < 0 || !slices.Contains(words, "--resume") {
+		t.Fatalf("ExecStart=%s", line)
+	}
+	d.start(words[i+1:]...)
+	within(t, time.Minute, "run that waits again", func() bool { return goesOn.info().Status == "waiting" })
+	goesOn.answer(d, other)
+	within(t, time.Minute, "end of the run", func() bool { return goesOn.info().ended() })
+	if info := goesOn.info(); info.Status != "completed" || goesOn.ran() != "it" || left.ran() != "it" {
+		t.Errorf("resumed, the run is %v, ran %q; the other %q", info, goesOn.ran(), left.ran())
+	}
+}
+
+// A daemon that is told to end while its store is away ends, with its runs where they can be
+// continued.
+func TestDaemonEndsWhileItsStoreIsAway(t *testing.T) {
+	store := newPlace(t, "postgres")
+	for _, f := range []fault{refuse, hang, halfOpen} {
+		t.Run(string(f), func(t *testing.T) {
+			p, url := newProxy(t, store)
+			d := newServed(t, url, "--drain", "2s")
+			waits := d.run("waits", asksOnce, "default")
+			question := waits.asked(1)[0]
+			works := d.run("busy", busyPlay(10_000), "bypassPermissions")
+			works.began(5)
+			p.set(f)
+			d.notReady("it cannot be reached")
+			d.terminate()
+			p.set(none)
+			d.start()
+			waits.answer(d, question)
+			if info, _ := waits.ended(time.Minute); info.Status != "completed" || waits.ran() != "it" {
+				t.Errorf("the run that waited is %v, ran %q", info, waits.ran())
+			}
+			if info := works.info(); info.Status != "interrupted" {
+				t.Errorf("the run that worked is %v", info)
+			}
+			d.terminate()
+		})
+	}
+}
+
+// A run whose store is away for longer than it waits is interrupted with the reason, and can
+// be continued.
+func TestOutageLongerThanTheWait(t *testing.T) {
+	store := newPlace(t, "postgres")
+	p, url := newProxy(t, store)
+	d := newServed(t, url, "--store-wait", "3s")
+	works := d.run("busy", busyPlay(60), "bypassPermissions")
+	works.began(5)
+	p.set(refuse)
+	d.notReady("it cannot be reached")
+	within(t, time.Minute, "run that gave up", func() bool { return strings.Contains(d.said.String(), "the end of a run is not on record") })
+	p.set(none)
+	d.isReady(time.Minute)
+	info, interrupted := works.ended(time.Minute)
+	if info.Status != "completed" || works.ran() != counted(60) {
+		t.Errorf("continued, the run is %v, ran %q", info, works.ran())
+	}
+	t.Log(interrupted)
+	d.terminate()
+	d.verify(store)
+}
