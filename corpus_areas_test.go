@@ -1,61 +1,70 @@
 package holdfast
 
 import (
-	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/corpus"
 )
 
 // elsewhere names, by case or by area, the tests that try what no map of corpus.Claim has:
 // "folder.TestName". A script is the test that runs it and its name.
-var elsewhere = map[string][]string{
-	"escapes.json": {"sandbox/escape.TestCorpusEscapes", "sandbox/egress.TestEscapes"}, // of each id there is an attempt
+var elsewhere = map[string]trial{
+	"escapes.json":      {"", []string{"sandbox/escape.TestCorpusEscapes", "sandbox/egress.TestEscapes"}, ""}, // of each id there is an attempt
+	"tool_executor-013": {`{"input": {"tool":"mcp__s__t"}, "expect": {"readOnly":false}}`, []string{"tool/mcp.TestToolsOfAServer"}, ""},
+	"ak-loop-015":       {`{"given": {"sources":"two tools with the same name, policy first wins / last wins"}, "when": ["call"], "expect": {"first_wins":"first source runs","last_wins":"last source runs"}}`, []string{"tool.TestRegistryRefusesTwins"}, "neither wins: two tools of one name are refused when the registry is made"},
+	"ak-tool-016":       {`{"given": {"state":"script calls tool needing approval after 2 completed children"}, "when": ["approve and resume"], "expect": {"completed children":"not run a second time (replayed from record)"}}`, []string{"agent.TestAQuestionOutlivesItsProcess", "agent.TestAnInterruptAfterTheAnswer", "internal/crashtest.TestKillWhileAsking"}, ""},
+	"cd-srv-041":        {`{"given": {"config":"env, file, default all set"}, "when": ["load"], "expect": {"precedence":"env > file > default; empty env ignored"}}`, []string{"internal/cli.TestDaemonSettings", "internal/cli.TestServiceVariables"}, ""},
+	"cd-srv-042":        {`{"given": {"config file":"unknown field"}, "when": ["load"], "expect": {"error":"rejected"}}`, []string{"settings.TestBadFiles"}, ""},
+	"cd-srv-043":        {`{"given": {"pid file":"points at a dead process"}, "when": ["status"], "expect": {"state":"stopped","file":"removed"}}`, []string{"internal/listen.TestStaleInfo"}, ""},
+	"cd-tool-002":       {`{"given": {"file":"CRLF with BOM"}, "when": ["edit one line"], "expect": {"CRLF and BOM":"preserved"}}`, []string{"tool/files.TestEdit"}, ""},
+	"cd-tool-004":       {`{"given": {"expectedOccurrences":2,"occurs":2}, "when": ["edit"], "expect": {"both":"replaced"}}`, []string{"tool/files.TestEdit"}, "no field says how many places are expected: replace_all replaces all, and without it several are an error"},
+	"cd-tool-005":       {`{"given": {"state":"two edits overlap"}, "when": ["edit"], "expect": {"error":"overlapping_edits with indices","file":"unchanged"}}`, []string{"tool/files.TestMultiEdit"}, "edits are made one after the other, each on the outcome of the one before, and all or none"},
+	"cd-tool-008":       {`{"given": {"state":"parent missing, flag unset"}, "when": ["create"], "expect": {"error":"not_found"}}`, []string{"tool/files.TestWrite"}, "missing folders are made, beneath the folders of the session only"},
+	"cd-tool-009":       {`{"given": {"state":"delete"}, "when": ["delete"], "expect": {"file":"moved to trash archive with metadata","restore":"possible"}}`, []string{"agent.TestFilesAreSavedInTheLog"}, "no tool deletes a file: a shell does; what a file was before a change of ours is in the log, and rewind brings it back"},
+	"cd-tool-014":       {`{"given": {"state":"patch same path twice"}, "when": ["apply"], "expect": {"error":"patch_parse_error"}}`, []string{"tool/files.TestMultiEdit"}, "no tool takes patches: several edits of a file are made in order, all or none"},
+	"cd-tool-016":       {`{"given": {"state":"read binary"}, "when": ["read"], "expect": {"error":"binary_file with size and sha256","allowBinary":"base64"}}`, []string{"tool/files.TestReadRefuses"}, ""},
+	"cd-tool-020":       {`{"given": {"state":"run_command prints 5 MB, forks, sleeps; timeout 1 s"}, "when": ["run"], "expect": {"stdout":"capped at 1 MiB","group":"SIGTERM then SIGKILL after 5 s","error":"timeout"}}`, []string{"tool/shell.TestBashFlood", "tool/shell.TestBashTimeout"}, ""},
+	"cd-tool-021":       {`{"given": {"state":"run_command"}, "when": ["env"], "expect": {"daemon's API keys":"absent"}}`, []string{"tool/shell.TestBashEnvironment"}, ""},
+	"cd-tool-023":       {`{"given": {"state":"strategy file prompt template uses an exec filter or env filter"}, "when": ["prepare_run of an untrusted strategy"], "expect": {"refused":"without approval"}}`, []string{"daemon/strategy.TestInvalid"}, "strategies have no templates: nothing of a prompt is run or expanded"},
+	"xx-001":            {`{"given": {"state":"kill -9 at every write boundary of a 3-turn session"}, "when": ["restart"], "expect": {"log":"a prefix of the true log, valid, resumable","acknowledged items":"all present"}}`, []string{"internal/crashtest.TestKill", "internal/crashtest.TestALongSessionIsKilledAndCompacted"}, ""},
+	"xx-002":            {`{"given": {"state":"torn last record"}, "when": ["open"], "expect": {"truncated at the last good record; reported":true}}`, []string{"session/file.TestTornTail"}, ""},
+	"xx-014":            {`{"given": {"state":"tool output 1 GB"}, "when": ["store"], "expect": {"spilled to an artifact with size and hash; log record small":true}}`, []string{"tool/shell.TestBashLongOutputIsKept"}, ""},
+	"xx-015":            {`{"given": {"state":"log written by version n-1"}, "when": ["open with n"], "expect": {"read; unknown record kinds kept":true}}`, []string{"session/sqlite.TestOpenMigratesVersion1", "session/file.TestMarkOfAnOlderFormatIsFoldedAnew"}, ""},
+	"xx-017":            {`{"given": {"state":"run finished"}, "when": ["replay the log without model and tools"], "expect": {"same transcript, same decisions":true}}`, []string{"session.TestReplay", "policy.TestReplay", "internal/cli.TestScripts"}, ""}, // policy_replay.txtar
+	"session_store-002": {`{"settings": {"dir":"<custom>"}, "input": {"op":"save"}, "expect": {"exists":"<custom>/<id>/transcript.json"}}`, []string{"session/file.TestModes"}, ""},
+	"session_store-004": {`{"input": {"op":"save"}, "expect": {"mode":"0600"}}`, []string{"session/file.TestModes"}, ""},
+	"session_store-046": {`{"settings": {"fs":"<sessions>/x -> /important"}, "input": {"op":"delete","id":"x"}, "expect": {"important":"intact"}}`, []string{"session/file.TestLinks"}, ""},
+	"session_store-047": {`{"settings": {"fs":"<sessions>/x/transcript.json -> /important"}, "input": {"op":"save","id":"x"}, "expect": {"important":"intact"}}`, []string{"session/file.TestLinks"}, ""},
+	"session_store-011": read,
 
-	"tool_executor-013": {"tool/mcp.TestToolsOfAServer"},
-	"ak-loop-015":       {"tool.TestRegistryRefusesTwins"}, // neither wins: two of one name are refused
-	"ak-tool-016":       {"agent.TestAQuestionOutlivesItsProcess", "agent.TestAnInterruptAfterTheAnswer", "internal/crashtest.TestKillWhileAsking"},
-
-	"cd-srv-041": {"internal/cli.TestDaemonSettings", "internal/cli.TestServiceVariables"},
-	"cd-srv-042": {"settings.TestBadFiles"},
-	"cd-srv-043": {"internal/listen.TestStaleInfo"},
-
-	"cd-tool-002": {"tool/files.TestEdit"},
-	"cd-tool-004": {"tool/files.TestEdit"},      // replace_all; a number of places that is expected is no field here
-	"cd-tool-005": {"tool/files.TestMultiEdit"}, // edits are made one after the other, and all or none
-	"cd-tool-008": {"tool/files.TestWrite"},     // folders are made, beneath the session's folders only
-	"cd-tool-009": {"agent.TestFilesAreSavedInTheLog"},
-	"cd-tool-014": {"tool/files.TestMultiEdit"},
-	"cd-tool-016": {"tool/files.TestReadRefuses"},
-	"cd-tool-020": {"tool/shell.TestBashFlood", "tool/shell.TestBashTimeout"},
-	"cd-tool-021": {"tool/shell.TestBashEnvironment"},
-	"cd-tool-023": {"daemon/strategy.TestInvalid"}, // templates are not rendered at all
-
-	"xx-001": {"internal/crashtest.TestKill", "internal/crashtest.TestALongSessionIsKilledAndCompacted"},
-	"xx-002": {"session/file.TestTornTail"},
-	"xx-014": {"tool/shell.TestBashLongOutputIsKept"},
-	"xx-015": {"session/sqlite.TestOpenMigratesVersion1", "session/file.TestMarkOfAnOlderFormatIsFoldedAnew"},
-	"xx-017": {"session.TestReplay", "policy.TestReplay", "internal/cli.TestScripts"}, // policy_replay.txtar
-
-	"session_store-002": {"session/file.TestModes"},
-	"session_store-004": {"session/file.TestModes"},
-	"session_store-046": {"session/file.TestLinks"},
-	"session_store-047": {"session/file.TestLinks"},
-	"session_store-011": {"session.TestCorpusSessionStore"},
-	// By the beginning of their names: pagination.
-	"session_store-031": pages, "session_store-032": pages, "session_store-033": pages, "session_store-034": pages,
-	"session_store-037": pages, "session_store-039": pages, "session_store-040": pages,
+	"session_store-031": read,
+	"session_store-032": read,
+	"session_store-033": read,
+	"session_store-034": read,
+	"session_store-037": read,
+	"session_store-039": read,
+	"session_store-040": read,
 }
 
-var pages = []string{"session.TestCorpusSessionStore"}
+// trial is what a case says, as the tests play it that are written for it, and those tests.
+type trial struct {
+	says    string
+	tests   []string
+	instead string // where we deviate on purpose: what we do, which the tests show
+}
+
+// read is the trial of cases that a runner finds by the beginning of their names, and reads.
+var read = trial{tests: []string{"session.TestCorpusSessionStore"}}
 
 // absent are the cases about what is not here, with the reason.
 var absent = map[string]string{
@@ -67,50 +76,47 @@ var absent = map[string]string{
 
 // Every case of the corpus is claimed by its id, or by its area for each of its cases, in
 // a test that runs it, or by a test that elsewhere names and that there is. A reason why a
-// package does not run a case is no claim.
+// package does not run a case is no claim. A claim of a test that does not read what the case
+// says fails where it is run ([corpus.Claim]); what elsewhere says is compared here.
 func TestEveryCaseOfTheCorpusIsClaimed(t *testing.T) {
-	cases := map[string]string{} // by id: the area
+	cases := map[string]corpus.Case{} // by id
 	areas := map[string]bool{}
 	files, err := filepath.Glob(filepath.Join("testdata", "corpus", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no corpus: %v", err)
 	}
 	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var list []struct{ ID, Area, Category string }
-		if err := json.Unmarshal(b, &list); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		for _, c := range list {
-			area := c.Area
-			if area == "" {
-				area = filepath.Base(file) // the escapes have categories, and are tried all at once
+		for _, c := range corpus.Load(t, filepath.Base(file)) {
+			if c.Area == "" {
+				c.Area = filepath.Base(file) // the escapes have categories, and are tried all at once
 			}
-			cases[c.ID], areas[area] = area, true
+			cases[c.ID], areas[c.Area] = c, true
 		}
 	}
 	claims := readClaims(t)
-	for name, tests := range elsewhere {
-		if cases[name] == "" && !areas[name] {
+	for name, trial := range elsewhere {
+		if cases[name].ID == "" && !areas[name] {
 			t.Errorf("elsewhere has %s, which is neither a case nor an area", name)
 		}
-		for _, test := range tests {
+		if !areas[name] && !reflect.DeepEqual(trial, read) {
+			if err := cases[name].Differs(trial.says); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, test := range trial.tests {
 			if !claims.tests[test] {
 				t.Errorf("%s is said to be tried by %s, which there is not", name, test)
 			}
 		}
 	}
 	for id := range absent {
-		if cases[id] == "" || claims.keys[id] {
+		if cases[id].ID == "" || claims.keys[id] {
 			t.Errorf("absent has %s, which is no case, or is claimed", id)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(cases)) {
-		area := cases[id]
-		if !claims.keys[id] && !claims.keys[area] && elsewhere[id] == nil && elsewhere[area] == nil && absent[id] == "" {
+		area := cases[id].Area
+		if !claims.keys[id] && !claims.keys[area] && elsewhere[id].tests == nil && elsewhere[area].tests == nil && absent[id] == "" {
 			t.Errorf("nobody claims %s (%s)", id, area)
 		}
 	}

@@ -20,13 +20,13 @@ import (
 
 func TestCorpusOfBackground(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "background"), map[string]func(*testing.T, corpus.Case){
-		"ak-task-001": by(TestNothingIsDetachedWithoutASay),
-		"ak-task-003": by(TestWhatIsQuickIsNotDetached),
-		"ak-task-006": by(TestACallGoesOnInTheBackground),
-		"ak-task-007": by(TestInterruptLeavesTheBackground),
-		"ak-task-009": by(TestACallGoesOnInTheBackground),
-		"ak-task-013": by(TestTheBackgroundForgets),
-		"ak-task-014": by(TestAQuestionKeepsACallInItsTurn),
+		"ak-task-001": corpus.Plays(`{"given": {"routing":"foreground"}, "when": ["c1 completes"], "expect": {"tool results for c1":1,"notifications":0}}`, by(TestNothingIsDetachedWithoutASay)),
+		"ak-task-003": corpus.Plays(`{"given": {"routing":"detach after 500 ms, completes at once"}, "when": ["run"], "expect": {"tool results":1,"notifications":0,"placeholder":false}}`, by(TestWhatIsQuickIsNotDetached)),
+		"ak-task-006": corpus.Plays(`{"given": {"state":"placeholder"}, "when": ["events"], "expect": {"placeholder is":"progress event","terminal result event":"only at the real completion, once"}}`, by(TestACallGoesOnInTheBackground)),
+		"ak-task-007": corpus.Plays(`{"given": {"state":"foreground f and background b running"}, "when": ["interrupt"], "expect": {"f":"cancelled","b":"keeps running"}}`, by(TestInterruptLeavesTheBackground)),
+		"ak-task-009": corpus.Plays(`{"given": {"state":"continue policy request-continue"}, "when": ["task completes"], "expect": {"continue requested event":true}}`, by(TestACallGoesOnInTheBackground)),
+		"ak-task-013": corpus.Plays(`{"given": {"state":"10k tasks completed"}, "when": ["list"], "expect": {"retained":"bounded"}}`, by(TestTheBackgroundForgets)),
+		"ak-task-014": corpus.Plays(`{"given": {"state":"background approval cancelled"}, "when": ["drained"], "expect": {"auto resolved":true}}`, by(TestAQuestionKeepsACallInItsTurn)),
 	}, nil)
 }
 

@@ -21,10 +21,10 @@ import (
 func approvalCase(t *testing.T, c corpus.Case) {
 	var when []string
 	var expect map[string]json.RawMessage
-	var given struct{ State string }
-	c.Decode(t, c.When, &when)
-	c.Decode(t, c.Expect, &expect)
-	c.Decode(t, c.Given, &given)
+	var given struct{ State, Policy, Call string }
+	c.Decode(t, c.When(), &when)
+	c.Decode(t, c.Expect(), &expect)
+	c.Decode(t, c.Given(), &given)
 	text := strings.Join(when, "; ")
 	verb := regexp.MustCompile(`cancel|deny|denied|reject|approve|allow|approval given`)
 	if !verb.MatchString(text) { // what was said is where the case begins
@@ -92,9 +92,7 @@ func approvalCase(t *testing.T, c corpus.Case) {
 	if err := transcript.Validate(a.Snapshot().Items); finished && err != nil {
 		t.Error(err)
 	}
-	checked := 0
 	for key, raw := range expect {
-		checked++
 		var word string
 		var result struct {
 			IsError bool `json:"is_error"`
@@ -150,12 +148,8 @@ func approvalCase(t *testing.T, c corpus.Case) {
 				t.Errorf("asked %d times about the same call, %d grants", asked, len(a.Guards().Grants()))
 			}
 		default:
-			checked--
-			t.Logf("%s: %s is not something that this package decides", key, raw)
+			t.Errorf("nobody looks at %s: %s", key, raw)
 		}
-	}
-	if checked == 0 {
-		t.Error("nothing that the case expects was looked at")
 	}
 }
 

@@ -27,16 +27,22 @@ func TestCorpusOfHooks(t *testing.T) {
 		named["hook_registry-"+n] = "it is about the registry alone: package hook has it"
 	}
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "hook_registry"),
-		map[string]func(*testing.T, corpus.Case){"hook_registry": hookCase}, named)
+		map[string]func(*testing.T, corpus.Case){
+			"hook_registry":     hookCase,
+			"hook_registry-063": corpus.Plays(`{"settings": {"hooks":["stop","sessionEnd"]}, "input": {"op":"prompt"}, "expect": {"events":["stop","sessionEnd"]}}`, hookCase),
+			"hook_registry-068": corpus.Plays(`{"settings": {"hooks":[{"output":"permissionDecision=allow"}]}, "input": {"tool":"Bash"}, "expect": {"effect":"permission check skipped (subject to policy)"}}`, hookCase),
+			"hook_registry-070": corpus.Plays(`{"settings": {"hooks":[{"output":"permissionUpdate{tool,behavior}"}]}, "input": {"tool":"Bash"}, "expect": {"effect":"later calls of that tool follow the new rule"}}`, hookCase),
+			"hook_registry-071": corpus.Plays(`{"settings": {"hooks":[{"output":"systemMessage"}]}, "input": {"tool":"Bash"}, "expect": {"effect":"injected into the conversation"}}`, hookCase),
+		}, named)
 }
 
 func hookCase(t *testing.T, c corpus.Case) {
 	var in struct {
 		Event, Tool, Op string
 	}
-	_ = json.Unmarshal(c.Input, &in) // some are no objects
+	_ = json.Unmarshal(c.Input(), &in) // some are no objects
 	expect := map[string]json.RawMessage{}
-	_ = json.Unmarshal(c.Expect, &expect)
+	_ = json.Unmarshal(c.Expect(), &expect)
 	field, isEffect := strings.CutPrefix(c.Name, "output field effect: ")
 	switch {
 	case isEffect:
@@ -86,9 +92,9 @@ func inputCase(t *testing.T, c corpus.Case, name string, expect map[string]json.
 		t.Fatal(err)
 	}
 	var settings struct{ SessionID, PermissionMode string }
-	c.Decode(t, c.Settings, &settings)
+	c.Decode(t, c.Settings(), &settings)
 	var wants map[string]string
-	_ = json.Unmarshal(c.Expect, &wants)
+	_ = json.Unmarshal(c.Expect(), &wants)
 	for _, s := range scenes(t) {
 		if s.event != event {
 			continue
@@ -139,7 +145,7 @@ func seedFields(in hook.Input) map[string]string {
 // promptCase: a prompt fires these events in this order.
 func promptCase(t *testing.T, c corpus.Case) {
 	var expect struct{ Events []string }
-	c.Decode(t, c.Expect, &expect)
+	c.Decode(t, c.Expect(), &expect)
 	w := (&scene{event: hook.Stop, m: play(t, step{text: "ok"})}).run(t)
 	var got []string
 	for _, e := range w.order() {
@@ -163,7 +169,7 @@ func callCase(t *testing.T, c corpus.Case, name string, expect map[string]json.R
 				TimeoutMS                       *int `json:"timeout_ms"`
 			}
 		}
-		c.Decode(t, c.Settings, &settings)
+		c.Decode(t, c.Settings(), &settings)
 		r := hook.New(nil)
 		for _, h := range settings.Hooks {
 			d := hook.Definition{Event: hook.PreToolUse, Dialect: hook.Seed, Matcher: h.Matcher, Func: func(ctx context.Context, _ hook.Input) (*hook.Output, error) {

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -30,14 +31,54 @@ func TestCorpusOfPermissions(t *testing.T) {
 			"gate_order":   gateCase,
 			// Hard limits, the sandbox among them, come before the callback here: their
 			// deny is final (DESIGN.md, permission order).
-			"gate_order-003": by(testOrderOfTheGates),
+			"gate_order-003": corpus.Plays(`{"input": {"tool":"Bash"}, "expect": ["preToolUse","canUseTool","permissionMode","sandbox","execute","postToolUse"]}`, by(testOrderOfTheGates)),
 		}, nil)
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "approval"),
 		map[string]func(*testing.T, corpus.Case){
 			"approval":    approvalCase,
-			"ak-appr-005": by(testAnswersGoByID),
-			"ak-appr-009": by(TestAQuestionSaysEverything), // asked before started
+			"ak-appr-005": corpus.Plays(`{"given": {"state":"two calls c1,c2 pending"}, "when": ["resolve c2 then c1"], "expect": {"each":"tracked by call id, the unresolved one is surfaced again"}}`, by(testAnswersGoByID)),
+			"ak-appr-009": corpus.Plays(`{"given": {"state":"gated tool"}, "when": ["before the approval"], "expect": {"started event":false}}`, by(TestAQuestionSaysEverything)), // asked before started
 		}, nil)
+}
+
+// The two cases of a guard that are about who answers.
+func TestCorpusOfQuestionsWithoutAnAnswer(t *testing.T) {
+	cases := slices.DeleteFunc(corpus.Area(t, "agentkit-commaagents-parachute.json", "guard"), func(c corpus.Case) bool {
+		return c.ID != "cd-guard-008" && c.ID != "cd-guard-009"
+	})
+	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){"guard": unansweredCase}, nil)
+}
+
+// unansweredCase: a question that nobody answers is a no, which says why.
+func unansweredCase(t *testing.T, c corpus.Case) {
+	var given struct{ Policy, Handler string }
+	var expect struct{ Error string }
+	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Expect(), &expect)
+	bash := command("Bash")
+	o := agent.Options{Tools: registry(t, bash)}
+	o.Permissions.Policies = []policy.Named{{Name: "own", Policy: always(policy.Effect(given.Policy))}}
+	if given.Handler != "" {
+		o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+			return approval.Answer{}, errors.New(given.Handler)
+		}
+	}
+	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), o)
+	res := prompt(t, a, "go")
+	if len(bash.inputs) != 0 || len(res.Denials) != 1 || res.Denials[0].By != "nobody" {
+		t.Fatalf("ran %v, %+v", bash.inputs, res.Denials)
+	}
+	is := map[bool]string{true: "ask-aborted", false: "ask-no-handler"}[strings.HasSuffix(res.Denials[0].Reason, "could not be answered: "+given.Handler)]
+	if text := results(t, a)["c1"].Text(); is != expect.Error || !strings.Contains(text, res.Denials[0].Reason) {
+		t.Errorf("%s, told %q, want %s", is, text, expect.Error)
+	}
+}
+
+// always is a policy that always answers the same.
+type always policy.Effect
+
+func (s always) Evaluate(policy.Request) policy.Verdict {
+	return policy.Verdict{Effect: policy.Effect(s)}
 }
 
 // gate is one tool call of the seed's original: what is set, what is called and
@@ -71,9 +112,9 @@ type gate struct {
 func gateCase(t *testing.T, c corpus.Case) {
 	synctest.Test(t, func(t *testing.T) { // callbacks may hang
 		g := &gate{T: t, heard: map[string]int{}, shown: map[hook.Event][]string{}}
-		c.Decode(t, c.Settings, &g.settings)
-		c.Decode(t, c.Input, &g.input)
-		c.Decode(t, c.Expect, &g.expect)
+		c.Decode(t, c.Settings(), &g.settings)
+		c.Decode(t, c.Input(), &g.input)
+		c.Decode(t, c.Expect(), &g.expect)
 		if g.input.A != "" {
 			g.equal()
 			return

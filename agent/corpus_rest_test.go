@@ -14,10 +14,10 @@ import (
 
 func TestCorpusOfTheRest(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "cancel", "security", "time", "reporting"), map[string]func(*testing.T, corpus.Case){
-		"xx-019":      testCancelInEveryState,
-		"xx-012":      by(testASecretInToolOutput),
-		"xx-018":      by(testTheClockJumpsBack),
-		"ak-tool-014": by(TestTranscriptObserver), // a mirror that fails stops the loop; who only looks on has no error to give
+		"xx-019":      corpus.Plays(`{"given": {"state":"cancel at each of: before dispatch, streaming, tool queued, approval pending, tool running, background"}, "when": ["next turn"], "expect": {"transcript valid in every case, exactly one result per call":true}}`, testCancelInEveryState),
+		"xx-012":      corpus.Plays(`{"given": {"state":"secret in tool output"}, "when": ["log, events, crash report"], "expect": {"redaction":"applied before storage where configured, marker kept"}}`, by(testASecretInToolOutput)),
+		"xx-018":      corpus.Plays(`{"given": {"state":"clock jumps back 1 h"}, "when": ["append"], "expect": {"order by seq is right; timeouts use the monotonic clock":true}}`, by(testTheClockJumpsBack)),
+		"ak-tool-014": corpus.Plays(`{"given": {"policy":"ignore/accumulate/fail-fast"}, "when": ["reporter error"], "expect": {"ignore":"swallowed","accumulate":"collected","fail-fast":"raises"}}`, by(TestTranscriptObserver)), // a mirror that fails stops the loop; who only looks on has no error to give
 	}, nil)
 }
 

@@ -2,7 +2,6 @@ package agent_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -57,8 +56,8 @@ func checkRound(t *testing.T, c corpus.Case) {
 		Results     int
 		MaxParallel int `json:"max_parallel"`
 	}
-	c.Strict(t, c.Input, &in)
-	c.Strict(t, c.Expect, &want)
+	c.Decode(t, c.Input(), &in)
+	c.Decode(t, c.Expect(), &want)
 	for range in.ReadOnly {
 		in.Calls = append(in.Calls, "Read")
 	}
@@ -104,12 +103,12 @@ func checkNoAnswer(t *testing.T, c corpus.Case) {
 		}
 		Started bool `json:"started event"`
 	}
-	c.Strict(t, c.Given, &given)
-	c.Strict(t, c.Expect, &want)
+	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Expect(), &want)
 	name := "there"
 	found := quoted.FindStringSubmatch(given.Tool + given.State)
 	if found == nil {
-		t.Fatalf("what is %s?", c.Given)
+		t.Fatalf("what is %s?", c.Given())
 	}
 	var tools []tool.Tool
 	switch {
@@ -118,7 +117,7 @@ func checkNoAnswer(t *testing.T, c corpus.Case) {
 	case strings.HasPrefix(given.State, "model calls unknown tool "):
 		name, tools = found[1], append(tools, says("there", "x"))
 	default:
-		t.Fatalf("what is %s?", c.Given)
+		t.Fatalf("what is %s?", c.Given())
 	}
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", name, `{}`)}}, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{Tools: registry(t, tools...)})
@@ -150,7 +149,7 @@ func TestRoundsNearTheCorpus(t *testing.T) {
 		{`{"calls":["Read","Write","Read"]}`, `{"results":3,"max_parallel":1}`},
 	} {
 		t.Run(c.input, func(t *testing.T) {
-			checkRound(t, corpus.Case{ID: "near", Input: json.RawMessage(c.input), Expect: json.RawMessage(c.expect)})
+			checkRound(t, corpus.Near(map[string]string{"input": c.input, "expect": c.expect}))
 		})
 	}
 	for _, c := range []struct{ given, expect string }{
@@ -161,7 +160,7 @@ func TestRoundsNearTheCorpus(t *testing.T) {
 		{`{"state":"model calls unknown tool '../x'"}`, `{"result":{"is_error":true,"text":"tool not found: ../x"},"started event":false}`},
 	} {
 		t.Run(c.given, func(t *testing.T) {
-			checkNoAnswer(t, corpus.Case{ID: "near", Given: json.RawMessage(c.given), Expect: json.RawMessage(c.expect)})
+			checkNoAnswer(t, corpus.Near(map[string]string{"given": c.given, "expect": c.expect}))
 		})
 	}
 }

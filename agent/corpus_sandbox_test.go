@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,11 +82,11 @@ func autoAllowCase(t *testing.T, c corpus.Case) {
 		CanUseTool     policy.Effect
 		Hooks          map[string]string
 	}
-	var in struct{ Command string }
+	var in struct{ Tool, Command string }
 	var want string
-	c.Decode(t, c.Settings, &given)
-	c.Decode(t, c.Input, &in)
-	c.Decode(t, c.Expect, &want)
+	c.Decode(t, c.Settings(), &given)
+	c.Decode(t, c.Input(), &in)
+	c.Decode(t, c.Expect(), &want)
 	var s *sandbox.Settings
 	if len(given.Sandbox) > 0 && string(given.Sandbox) != "null" {
 		var err error
@@ -118,6 +119,9 @@ func autoAllowCase(t *testing.T, c corpus.Case) {
 	}
 	if in.Command == "" {
 		in.Command = "echo hi"
+	}
+	if in.Tool != "Bash" {
+		t.Fatalf("a case of an unknown shape: %s", c.Input())
 	}
 	a := newAgent(t, play(t, bashes(in.Command), step{text: "ok"}), o)
 	prompt(t, a, "go")
@@ -202,5 +206,48 @@ func TestAYesInTheSandboxIsNoneWithout(t *testing.T) {
 	goOn(t, a)
 	if got := results(t, a)["c1"].Text(); !strings.Contains(got, "what was approved has changed") {
 		t.Errorf("told %q", got)
+	}
+}
+
+// What a hook of the parent blocks, it blocks for a sub-agent's calls, too.
+func TestCorpusOfSubagents(t *testing.T) {
+	cases := slices.DeleteFunc(corpus.Area(t, "open-agent-sdk.json", "sandbox_bypass"), func(c corpus.Case) bool { return c.Group != "sub-agents" })
+	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){"sandbox_bypass": childCase}, nil)
+}
+
+func childCase(t *testing.T, c corpus.Case) {
+	var given struct {
+		Hooks map[string]string
+	}
+	var in struct {
+		Calls string `json:"child_calls"`
+	}
+	var want string
+	c.Decode(t, c.Settings(), &given)
+	c.Decode(t, c.Input(), &in)
+	c.Decode(t, c.Expect(), &want)
+	called := command(in.Calls)
+	o := agent.Options{Tools: registry(t, called)}
+	for name, does := range given.Hooks {
+		event, _, err := hook.ParseEvent(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		verb, blocked, _ := strings.Cut(does, " ")
+		if verb != "block" {
+			t.Fatalf("what does a hook that %ss?", verb)
+		}
+		hooks := hook.New(nil)
+		if err := hooks.On(event, blocked, saying(hook.Output{Block: true})); err != nil {
+			t.Fatal(err)
+		}
+		o.Hooks = hooks
+	}
+	h := newHouse(t, o, []step{{uses: []transcript.ToolUse{delegate("d", "kid", "do it", "")}}, {text: "done"}}, map[string]*fake{
+		"kid": play(t, step{uses: []transcript.ToolUse{use("k", in.Calls, push)}}, step{text: "tried"}),
+	}, kind("kid"))
+	prompt(t, h.parent, "go")
+	if ran := len(called.inputs) > 0; ran != (want == "allow") {
+		t.Errorf("ran %v, want %s", called.inputs, want)
 	}
 }

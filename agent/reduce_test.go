@@ -23,9 +23,9 @@ func TestCorpusOfCompaction(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "compaction"), map[string]func(*testing.T, corpus.Case){
 		"ak-comp-001": checkReduced,
 		"ak-comp-002": checkReduced,
-		"ak-comp-005": by(testStepsInTheirOrder),
-		"ak-comp-006": by(testACancelledCompactionChangesNothing),
-		"ak-comp-009": by(testAFailedCompactionChangesNothing),
+		"ak-comp-005": corpus.Plays(`{"given": {"state":"pipeline [drop reasoning, keep recent]"}, "when": ["run"], "expect": {"order":"as listed","items left":2}}`, by(testStepsInTheirOrder)),
+		"ak-comp-006": corpus.Plays(`{"given": {"state":"cancelled token"}, "when": ["run pipeline"], "expect": {"result":"cancelled, transcript unchanged"}}`, by(testACancelledCompactionChangesNothing)),
+		"ak-comp-009": corpus.Plays(`{"given": {"state":"compaction fails after mutating half"}, "when": ["turn"], "expect": {"transcript":"unchanged (all or nothing)"}}`, by(testAFailedCompactionChangesNothing)),
 	}, nil)
 }
 

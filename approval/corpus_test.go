@@ -25,7 +25,7 @@ import (
 func TestCorpus(t *testing.T) {
 	cases := corpus.Area(t, "agentkit-commaagents-parachute.json", "approval", "permission-wire", "permission+persistence")
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
-		"approval": answerCase, "permission-wire": wireCase, "permission+persistence": restartCase,
+		"approval": answerCase, "permission-wire": wireCase, "xx-004": corpus.Plays(`{"given": {"state":"allow-session taken, daemon restarts, run resumed"}, "when": ["same access"], "expect": {"asked again or restored by stated policy; the decision is in the log either way":true}}`, restartCase),
 	}, nil)
 }
 
@@ -39,13 +39,13 @@ func read(t *testing.T, c corpus.Case) script {
 	t.Helper()
 	given := map[string]any{}
 	var when []string
-	c.Decode(t, c.Given, &given)
-	c.Decode(t, c.When, &when)
-	s := script{when: strings.Join(when, "; "), expect: string(c.Expect), fields: map[string]string{}}
+	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.When(), &when)
+	s := script{when: strings.Join(when, "; "), expect: string(c.Expect()), fields: map[string]string{}}
 	for k, v := range given {
 		s.fields[k] = fmt.Sprint(v)
 	}
-	s.given = string(c.Given)
+	s.given = string(c.Given())
 	return s
 }
 
@@ -146,7 +146,7 @@ func answerCase(t *testing.T, c corpus.Case) {
 	var expect struct {
 		Result json.RawMessage `json:"result"`
 	}
-	c.Decode(t, c.Expect, &expect)
+	c.Part(t, c.Expect(), &expect) // the rest is the agent's
 	var result struct {
 		IsError bool   `json:"is_error"`
 		Text    string `json:"text"`
@@ -183,7 +183,7 @@ func wireAsks(t *testing.T, c corpus.Case, sc script) bool {
 	r := policy.Request{Session: "run", Agent: m[3], Tool: m[4], Operation: policy.Operation(m[1]), Resource: m[2]}
 	q := approval.New([]policy.Request{r}, asked("u", m[4]), approval.QuestionOptions{ID: "perm-1", At: start})
 	var expect struct{ Message map[string]string }
-	c.Decode(t, c.Expect, &expect)
+	c.Decode(t, c.Expect(), &expect)
 	for field, have := range map[string]string{
 		"agentName": q.Agent, "toolName": q.Tool, "operation": string(q.Requests[0].Operation), "resource": q.Requests[0].Resource, "reason": q.Reason,
 	} {

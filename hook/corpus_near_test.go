@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
@@ -48,7 +47,7 @@ func TestNearTheCorpus(t *testing.T) {
 		{`{}`, `{"cwd":"/a b"}`, `{"cwd":"/a b"}`},
 	} {
 		t.Run(c.settings+c.input, func(t *testing.T) {
-			checkShell(t, corpus.Case{ID: "near", Settings: json.RawMessage(c.settings), Input: json.RawMessage(c.input), Expect: json.RawMessage(c.expect)})
+			checkShell(t, corpus.Near(map[string]string{"settings": c.settings, "input": c.input, "expect": c.expect}))
 		})
 	}
 	for _, c := range []struct{ settings, input, expect string }{
@@ -70,7 +69,7 @@ func TestNearTheCorpus(t *testing.T) {
 		{`{"hooks":[{"timeout_ms":5}]}`, `{}`, `{"timeout_ms":5}`},
 	} {
 		t.Run(c.settings+c.input, func(t *testing.T) {
-			checkRegistry(t, corpus.Case{ID: "near", Settings: json.RawMessage(c.settings), Input: json.RawMessage(c.input), Expect: json.RawMessage(c.expect)})
+			checkRegistry(t, corpus.Near(map[string]string{"settings": c.settings, "input": c.input, "expect": c.expect}))
 		})
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // checkShell runs the command of a case for real.
 func checkShell(t *testing.T, c corpus.Case) {
-	settings, input, expect := fieldsOf(t, c.Settings), fieldsOf(t, c.Input), fieldsOf(t, c.Expect)
+	settings, input, expect := fieldsOf(t, c.Settings()), fieldsOf(t, c.Input()), fieldsOf(t, c.Expect())
 	switch {
 	case expect.has("effective_ms"):
 		isTimeout(t, settings["timeout_ms"], expect["effective_ms"])
@@ -44,7 +44,7 @@ func checkShell(t *testing.T, c corpus.Case) {
 	began := time.Now()
 	a, err := f.do(t, d, in)
 	took := time.Since(began)
-	if string(c.Expect) == "null" {
+	if string(c.Expect()) == "null" {
 		if a.Output != nil {
 			t.Errorf("%+v, %v; want nothing", a.Output, err)
 		}

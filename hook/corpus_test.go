@@ -64,14 +64,14 @@ func (f fields) event(t *testing.T) Event {
 }
 
 func checkRegistry(t *testing.T, c corpus.Case) {
-	settings, input, expect := fieldsOf(t, c.Settings), fieldsOf(t, c.Input), fieldsOf(t, c.Expect)
+	settings, input, expect := fieldsOf(t, c.Settings()), fieldsOf(t, c.Input()), fieldsOf(t, c.Expect())
 	switch {
 	case expect.has("fired"):
 		isHeard(t, input.event(t))
 	case input.has("has"), input.has("config"), settings.has("config"):
 		checkConfig(t, c, settings, input)
 	case input.has("level"):
-		isLevel(t, input["level"], c.Expect)
+		isLevel(t, input["level"], c.Expect())
 	case expect.has("timeout_ms"):
 		isTimeout(t, settings["hooks"].([]any)[0].(map[string]any)["timeout_ms"], expect["timeout_ms"])
 	case expect.has("effect"):
@@ -138,7 +138,7 @@ func checkConfig(t *testing.T, c corpus.Case, settings, input fields) {
 		t.Fatal(err)
 	}
 	var want any
-	c.Decode(t, c.Expect, &want)
+	c.Decode(t, c.Expect(), &want)
 	switch want := want.(type) {
 	case bool:
 		if e, _, _ := ParseEvent(input.text("has")); r.Has(e) != want {
@@ -152,7 +152,7 @@ func checkConfig(t *testing.T, c corpus.Case, settings, input fields) {
 			t.Errorf("it does not have %s", name)
 		}
 	default:
-		sameOutputs(t, r.Fire(t.Context(), Input{Event: input.event(t)}), c.Expect)
+		sameOutputs(t, r.Fire(t.Context(), Input{Event: input.event(t)}), c.Expect())
 	}
 }
 
@@ -465,7 +465,7 @@ func checkFiring(t *testing.T, c corpus.Case, settings, input, expect fields) {
 		}
 	}
 	if expect == nil {
-		sameOutputs(t, out, c.Expect)
+		sameOutputs(t, out, c.Expect())
 	}
 }
 

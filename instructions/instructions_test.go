@@ -99,7 +99,7 @@ func TestOrder(t *testing.T) {
 
 func TestCorpus(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "context"), map[string]func(*testing.T, corpus.Case){
-		"context": func(t *testing.T, _ corpus.Case) {
+		"ak-tool-012": corpus.Plays(`{"given": {"state":"AGENTS.md in / a / a/b, cwd a/b/c"}, "when": ["mode nearest","mode all"], "expect": {"nearest":"a/b","all":"outermost first"}}`, func(t *testing.T, _ corpus.Case) {
 			dir := world(t, map[string]string{"AGENTS.md": "0", "a/AGENTS.md": "1", "a/b/AGENTS.md": "2", "a/b/c/x": ""})
 			for mode, want := range map[instructions.Mode][]string{
 				instructions.Nearest: {"Project session_start a/b/AGENTS.md"},
@@ -110,7 +110,7 @@ func TestCorpus(t *testing.T) {
 					t.Errorf("%s: %s", mode, diff)
 				}
 			}
-		},
+		}),
 	}, nil)
 }
 

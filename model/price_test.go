@@ -48,7 +48,7 @@ func TestCachedTokensArePriced(t *testing.T) {
 		var in struct {
 			CacheRead int64 `json:"cache_read"`
 		}
-		c.Decode(t, c.Input, &in)
+		c.Decode(t, c.Input(), &in)
 		eachModel(t, func(provider, name string) {
 			f, ok := model.Lookup(provider, name)
 			if !ok {

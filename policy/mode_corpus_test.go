@@ -51,14 +51,14 @@ func modeCase(t *testing.T, c corpus.Case) {
 		Tool, Command, Asker, Op string
 		ReadOnly                 bool
 	}
-	if c.Settings != nil {
-		c.Decode(t, c.Settings, &settings)
+	if c.Settings() != nil {
+		c.Decode(t, c.Settings(), &settings)
 	}
-	c.Decode(t, c.Input, &input)
+	c.Decode(t, c.Input(), &input)
 	g, err := policy.New(&policy.Config{Mode: policy.Mode(settings.PermissionMode), Folders: []string{"/p"}, Home: "/home/me"})
 	if err != nil {
 		var want string
-		if json.Unmarshal(c.Expect, &want) == nil && want == "allow" {
+		if json.Unmarshal(c.Expect(), &want) == nil && want == "allow" {
 			t.Fatal(err)
 		}
 		return // an unknown mode is refused, which is a no
@@ -71,7 +71,7 @@ func modeCase(t *testing.T, c corpus.Case) {
 	var words struct {
 		Contains []string `json:"message_contains"`
 	}
-	if json.Unmarshal(c.Expect, &words) == nil && len(words.Contains) > 0 {
+	if json.Unmarshal(c.Expect(), &words) == nil && len(words.Contains) > 0 {
 		for _, w := range words.Contains {
 			if !strings.Contains(d.Reason, w) {
 				t.Errorf("the reason %q does not name %q", d.Reason, w)
@@ -80,8 +80,8 @@ func modeCase(t *testing.T, c corpus.Case) {
 		return
 	}
 	var want string
-	if json.Unmarshal(c.Expect, &want) != nil || input.Tool == "" {
-		t.Fatalf("a shape of which the policy package has no part: %s", c.Expect)
+	if json.Unmarshal(c.Expect(), &want) != nil || input.Tool == "" {
+		t.Fatalf("a shape of which the policy package has no part: %s", c.Expect())
 	}
 	switch {
 	case want == "allow" && settings.PermissionMode == "" && !input.ReadOnly:

@@ -70,7 +70,7 @@ func updateCase(t *testing.T, c corpus.Case) {
 	case e.Decision != "" && access.MatchString(when[len(when)-1]):
 		r, _ := request(g, when[len(when)-1])
 		checkWord(t, c.ID, judge(guards, r), e.Decision)
-	case strings.Contains(string(c.Given)+strings.Join(when, " "), "ifVersion"):
+	case strings.Contains(string(c.Given())+strings.Join(when, " "), "ifVersion"):
 		old := guards.Version()
 		apply(t, guards, policy.Change{Mode: policy.ModePlan})
 		if _, err := guards.Check(policy.Change{Mode: policy.ModeDefault, IfVersion: &old}); !errors.Is(err, policy.ErrStale) {
@@ -91,7 +91,7 @@ func updateCase(t *testing.T, c corpus.Case) {
 			}
 		}
 	default:
-		t.Fatalf("a shape of which the policy package has no part: %s", c.Given)
+		t.Fatalf("a shape of which the policy package has no part: %s", c.Given())
 	}
 }
 
@@ -120,7 +120,7 @@ func wireCase(t *testing.T, c corpus.Case) {
 func persistenceCase(t *testing.T, c corpus.Case) {
 	g := sceneOf(t, c)
 	if !strings.Contains(g.State, "allow-session") {
-		t.Fatalf("a shape of which the policy package has no part: %s", c.Given)
+		t.Fatalf("a shape of which the policy package has no part: %s", c.Given())
 	}
 	before := stage(t, g)
 	r, _ := request(g, "write a.txt")

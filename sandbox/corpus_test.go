@@ -35,7 +35,9 @@ func TestCorpus(t *testing.T) {
 	for area := range handled {
 		areas = append(areas, area)
 	}
-	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", areas...), handled, nil)
+	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", areas...), handled, map[string]string{
+		"sandbox_bypass-405": "it is about hooks and sub-agents, not about the text of a command: the agent's tests have it",
+	})
 }
 
 // place is where a case plays: the folders that its placeholders stand for.
@@ -113,12 +115,12 @@ func (p place) compile(t *testing.T, raw json.RawMessage) (*Checker, error) {
 // are refused allow nothing.
 func (p place) judge(t *testing.T, c corpus.Case, check func(*Checker) error) {
 	t.Helper()
-	checker, err := p.compile(t, c.Settings)
+	checker, err := p.compile(t, c.Settings())
 	if err == nil {
 		err = check(checker)
 	}
 	if (err == nil) != wantAllowed(t, c) {
-		t.Errorf("%s under %s: got %v", c.Input, c.Settings, err)
+		t.Errorf("%s under %s: got %v", c.Input(), c.Settings(), err)
 	}
 }
 
@@ -134,12 +136,23 @@ type corpusInput struct {
 	What    string
 	Type    string
 	A, B    json.RawMessage
+	Race    string
+	Name    string
+
+	// What the tools, their guards and the agent do with: a checker has no part in it.
+	Old, New, Content, Pattern, Fs string
+	OutputMode                     string `json:"output_mode"`
+	Sequence                       []string
+	Children                       string `json:"child_calls"`
+	Unsandboxed                    bool   `json:"dangerously_disable_sandbox"`
+	CanUseTool, PermissionMode     string
+	Via                            []string
 }
 
 func (p place) input(t *testing.T, c corpus.Case) corpusInput {
 	t.Helper()
 	var in corpusInput
-	c.Decode(t, json.RawMessage(p.fill(string(c.Input))), &in)
+	c.Decode(t, json.RawMessage(p.fill(string(c.Input()))), &in)
 	if in.CWD == "" {
 		in.CWD = "/project"
 	}
@@ -149,7 +162,7 @@ func (p place) input(t *testing.T, c corpus.Case) corpusInput {
 func wantAllowed(t *testing.T, c corpus.Case) bool {
 	t.Helper()
 	var want string
-	c.Decode(t, c.Expect, &want)
+	c.Decode(t, c.Expect(), &want)
 	switch want {
 	case "allow", "run":
 		return true
@@ -163,8 +176,8 @@ func wantAllowed(t *testing.T, c corpus.Case) bool {
 func checkSettingsCase(t *testing.T, c corpus.Case) {
 	in := newPlace(t).input(t, c)
 	var expect map[string]any
-	c.Decode(t, c.Expect, &expect)
-	raw := c.Settings
+	c.Decode(t, c.Expect(), &expect)
+	raw := c.Settings()
 	switch {
 	case expect["equal"] != nil:
 		read := func(raw json.RawMessage) *Settings {
@@ -236,7 +249,7 @@ func plain(t *testing.T, v any) map[string]any {
 
 func checkPathCase(t *testing.T, c corpus.Case) {
 	p := newPlace(t)
-	made := p.makeFiles(t, c.Settings) || p.makeFiles(t, c.Input)
+	made := p.makeFiles(t, c.Settings()) || p.makeFiles(t, c.Input())
 	in := p.input(t, c)
 	if made && in.CWD == "/project" {
 		in.CWD = p.root
@@ -283,9 +296,12 @@ func (p place) makeFiles(t *testing.T, raw json.RawMessage) bool {
 
 func checkNormalizeCase(t *testing.T, c corpus.Case) {
 	p := newPlace(t)
-	made := p.makeFiles(t, c.Settings)
+	made := p.makeFiles(t, c.Settings())
 	in := p.input(t, c)
 	if in.Path == "<any>" {
+		if string(c.Expect()) != `"same as once"` {
+			t.Fatalf("what is %s?", c.Expect())
+		}
 		for _, path := range []string{"/a/../b", "x//y/", "~/x", ".", "", "/"} {
 			once, err := Normalize(path, p.root, corpusHome)
 			if err != nil {
@@ -301,7 +317,7 @@ func checkNormalizeCase(t *testing.T, c corpus.Case) {
 		return
 	}
 	var want string
-	c.Decode(t, c.Expect, &want)
+	c.Decode(t, c.Expect(), &want)
 	want = p.fill(want)
 	if made && !filepath.IsAbs(want) {
 		want = filepath.Join(p.root, want)
@@ -316,7 +332,7 @@ func checkNormalizeCase(t *testing.T, c corpus.Case) {
 func checkBasenameCase(t *testing.T, c corpus.Case) {
 	in := newPlace(t).input(t, c)
 	var want, got string
-	c.Decode(t, c.Expect, &want)
+	c.Decode(t, c.Expect(), &want)
 	if r := parseCase(in); len(r.Commands) > 0 {
 		got = r.Commands[0].Name
 	}
@@ -333,7 +349,7 @@ func parseCase(in corpusInput) *shellread.Reading {
 func checkExtractCase(t *testing.T, c corpus.Case) {
 	in := newPlace(t).input(t, c)
 	want, got := []string{}, []string{}
-	c.Decode(t, c.Expect, &want)
+	c.Decode(t, c.Expect(), &want)
 	for _, cmd := range parseCase(in).Commands {
 		for _, p := range cmd.Paths {
 			if p.From != shellread.FromGuess && p.Access != shellread.Exec && (strings.Contains(p.Arg, "/") || strings.HasPrefix(p.Arg, "~")) {
@@ -371,9 +387,9 @@ func checkErrorCase(t *testing.T, c corpus.Case) {
 			Data         map[string]string
 		}
 	}
-	c.Decode(t, c.Expect, &expect)
+	c.Decode(t, c.Expect(), &expect)
 	var log strings.Builder
-	checker := p.checker(t, c.Settings)
+	checker := p.checker(t, c.Settings())
 	checker.log = jsonLog(&log)
 	var err error
 	if in.Command != "" {
@@ -410,22 +426,18 @@ func checkErrorCase(t *testing.T, c corpus.Case) {
 func checkBypassCase(t *testing.T, c corpus.Case) {
 	p := newPlace(t)
 	in := p.input(t, c)
-	if in.Command == "" {
-		t.Log("it is about hooks and sub-agents, not about the text of a command: the agent runs it")
-		return
-	}
-	checker := p.checker(t, c.Settings)
+	checker := p.checker(t, c.Settings())
 	err := checker.CheckCommand(in.Command, in.CWD)
 	var want string
-	c.Decode(t, c.Expect, &want)
+	c.Decode(t, c.Expect(), &want)
 	switch {
 	case want == "isolate":
 		t.Logf("not decidable from the text; the checker says %v, the kernel sandbox must hold it", err)
 	case (err == nil) != wantAllowed(t, c):
-		t.Errorf("[%s] %q under %s in %s: got %v", c.Group, in.Command, c.Settings, in.CWD, err)
+		t.Errorf("[%s] %q under %s in %s: got %v", c.Group, in.Command, c.Settings(), in.CWD, err)
 	}
 	// What a model writes into the input of its call changes nothing.
-	v := checker.Evaluate(policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: in.Command, Cwd: in.CWD, Input: c.Input})
+	v := checker.Evaluate(policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: in.Command, Cwd: in.CWD, Input: c.Input()})
 	if (v.Effect == policy.Deny) != (err != nil) {
 		t.Errorf("as a policy it says %+v", v)
 	}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -19,9 +20,15 @@ func jsonLog(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, 
 func checkNetworkCase(t *testing.T, c corpus.Case) {
 	p := newPlace(t)
 	var fields map[string]any
-	c.Decode(t, c.Settings, &fields)
+	c.Decode(t, c.Settings(), &fields)
 	for name, v := range fields {
 		if v == "set" {
+			var want struct {
+				Ignored bool `json:"silently_ignored"`
+			}
+			if c.Decode(t, c.Expect(), &want); want.Ignored {
+				t.Fatalf("%s is to be ignored?", name)
+			}
 			checkNotIgnored(t, name)
 			return
 		}
@@ -42,7 +49,7 @@ func checkNetworkCase(t *testing.T, c corpus.Case) {
 		t.Logf("%q is not a connection to a host: the kernel sandbox has it", in.What)
 		return
 	}
-	if v := p.checker(t, c.Settings).Evaluate(r); (v.Effect != policy.Deny) != wantAllowed(t, c) {
+	if v := p.checker(t, c.Settings()).Evaluate(r); (v.Effect != policy.Deny) != wantAllowed(t, c) {
 		t.Errorf("%s: got %+v", in.What, v)
 	}
 }
@@ -89,37 +96,35 @@ func loosens(m *Merged) bool {
 // tool's to hold (package tool opens files beneath a root).
 func checkFileToolCase(t *testing.T, c corpus.Case) {
 	p := newPlace(t)
-	p.makeFiles(t, c.Settings)
+	p.makeFiles(t, c.Settings())
 	in := p.input(t, c)
 	var expect map[string]any
-	c.Decode(t, c.Expect, &expect)
+	c.Decode(t, c.Expect(), &expect)
 	file := in.File
 	for _, other := range []string{in.Path, in.Target, in.CWD} {
 		if file == "" {
 			file = other
 		}
 	}
-	checker := p.checker(t, c.Settings)
+	checker := p.checker(t, c.Settings())
 	if expect["contains_secret"] == false || expect["lists_secret"] == false {
 		// A search leaves out what the checker does not let be read.
-		for _, hidden := range p.secrets(t, c.Settings) {
+		for _, hidden := range p.secrets(t, c.Settings()) {
 			if checker.IsPathAllowed(hidden, p.root, OpRead) {
 				t.Errorf("%s is not hidden from a search", hidden)
 			}
 		}
 		return
 	}
-	var raw struct{ Race, Name string }
-	c.Decode(t, c.Input, &raw)
 	want, decided := expect["is_error"].(bool)
 	op, known := map[string]Op{"Read": OpRead, "Glob": OpRead, "Grep": OpRead, "Write": OpWrite, "Edit": OpWrite, "NotebookEdit": OpWrite}[in.Tool]
-	if !decided || !known || raw.Race != "" {
+	if !decided || !known || in.Race != "" {
 		t.Logf("%s: no path in the call decides it; the tool, opening files beneath its roots, or the kernel sandbox must", in.Tool)
 		return
 	}
 	err := checker.CheckPath(file, p.root, op)
 	if (err != nil) != want {
-		t.Errorf("%s %s under %s: got %v", in.Tool, file, c.Settings, err)
+		t.Errorf("%s %s under %s: got %v", in.Tool, file, c.Settings(), err)
 	}
 }
 
@@ -153,24 +158,23 @@ func (p place) secrets(t *testing.T, raw json.RawMessage) []string {
 // they deny, with it or without. Who is asked otherwise is the guard's to say.
 func checkAutoAllowCase(t *testing.T, c corpus.Case) {
 	p := newPlace(t)
-	raw, set := p.restrictions(t, c.Settings)["autoAllowBashIfSandboxed"]
-	if m := Merge([]*Checker{p.checker(t, c.Settings)}); m.AutoAllow.On != (set && string(raw) == "true") {
+	raw, set := p.restrictions(t, c.Settings())["autoAllowBashIfSandboxed"]
+	if m := Merge([]*Checker{p.checker(t, c.Settings())}); m.AutoAllow.On != (set && string(raw) == "true") {
 		t.Errorf("the flag is %+v", m.AutoAllow)
 	}
 	in := p.input(t, c)
-	if in.Command == "" {
-		t.Log("it is about hooks, which run before")
-		return
+	err := p.checker(t, c.Settings()).CheckCommand(cmp.Or(in.Command, "echo"), in.CWD) // without a command it is about hooks, which run before
+	var host struct {
+		CanUseTool, PermissionMode string
+		Sandbox, Hooks             json.RawMessage
 	}
-	err := p.checker(t, c.Settings).CheckCommand(in.Command, in.CWD)
-	var host struct{ CanUseTool, PermissionMode string }
-	c.Decode(t, c.Settings, &host)
+	c.Decode(t, c.Settings(), &host)
 	var want string
-	c.Decode(t, c.Expect, &want)
+	c.Decode(t, c.Expect(), &want)
 	switch {
 	case err != nil && want == "run":
 		t.Errorf("got %v", err)
-	case err == nil && want == "deny" && host.CanUseTool == "":
+	case err == nil && want == "deny" && host.CanUseTool == "" && host.Hooks == nil:
 		t.Error("nobody else could have denied it")
 	case err == nil:
 		t.Logf("the checker has no objection; %q is for the guard to say", want)

@@ -56,8 +56,8 @@ func TestIsolate(t *testing.T) {
 		var in struct{ Command string }
 		if command, ok := shielded[c.ID]; ok {
 			handled[c.ID] = run(command, "ws")
-		} else if string(c.Expect) == `"isolate"` {
-			c.Decode(t, c.Input, &in)
+		} else if string(c.Expect()) == `"isolate"` {
+			c.Decode(t, c.Input(), &in)
 			handled[c.ID] = run(in.Command, "outside")
 		} else {
 			continue
@@ -89,7 +89,7 @@ func isolateCase(t *testing.T, c corpus.Case, command, dir string) {
 				t.Errorf("uid %d: without a sandbox %q does no harm, so it shows nothing", uid, r.command)
 			}
 			if harm := isolate(t, c, uid, r.command, r.dir, false); harm != "" {
-				t.Errorf("uid %d: under %s %q does harm: %s", uid, c.Settings, r.command, harm)
+				t.Errorf("uid %d: under %s %q does harm: %s", uid, c.Settings(), r.command, harm)
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func isolate(t *testing.T, c corpus.Case, uid int, command, dir string, plain bo
 		o.Command = strings.ReplaceAll(o.Command, "/tmp/", base+"/tmp/") // which the sandbox shows as /tmp
 	} else {
 		var fields map[string]json.RawMessage
-		c.Decode(t, json.RawMessage(expand.Replace(string(c.Settings))), &fields)
+		c.Decode(t, json.RawMessage(expand.Replace(string(c.Settings()))), &fields)
 		delete(fields, "fs")
 		var err error
 		if o.Settings, err = json.Marshal(fields); err != nil {

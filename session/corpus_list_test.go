@@ -26,7 +26,7 @@ func corpusSessionList(t *testing.T, fresh opener) {
 		"session_list": func(t *testing.T, c corpus.Case) {
 			now := time.Now()
 			s := session.New(fresh(t), &session.Options{Clock: func() time.Time { now = now.Add(time.Second); return now }})
-			set := decode[settings](t, c.Settings)
+			set := decode[settings](t, c.Settings())
 			var ids []string
 			var n int
 			if json.Unmarshal(set.Saved, &n) == nil {
@@ -50,14 +50,14 @@ func corpusSessionList(t *testing.T, fresh opener) {
 			in := decode[struct {
 				Limit            int
 				IncludeWorktrees bool
-			}](t, c.Input)
+			}](t, c.Input())
 			p := must(s.List(t.Context(), session.Query{Limit: in.Limit, Worktrees: in.IncludeWorktrees}))(t)
 			var got []string
 			for _, m := range p.Sessions {
 				got = append(got, m.ID)
 			}
 			var list []string
-			if json.Unmarshal(c.Expect, &list) == nil {
+			if json.Unmarshal(c.Expect(), &list) == nil {
 				if !slices.Equal(got, list) {
 					t.Errorf("list %v, want %v", got, list)
 				}
@@ -66,7 +66,7 @@ func corpusSessionList(t *testing.T, fresh opener) {
 			want := decode[struct {
 				Count int
 				Tag   string
-			}](t, c.Expect)
+			}](t, c.Expect())
 			if want.Count > 0 && len(got) != want.Count {
 				t.Errorf("%d sessions, want %d", len(got), want.Count)
 			}
@@ -74,7 +74,7 @@ func corpusSessionList(t *testing.T, fresh opener) {
 				t.Errorf("tag %q", p.Sessions[0].Tag)
 			}
 			if want.Count == 0 && want.Tag == "" {
-				t.Fatalf("unknown expectation %s", c.Expect)
+				t.Fatalf("unknown expectation %s", c.Expect())
 			}
 		},
 	}, map[string]string{"session_list-012": fileOwns})
@@ -85,12 +85,12 @@ func TestCorpusSessionRenameTag(t *testing.T) { onEveryStore(t, corpusSessionRen
 func corpusSessionRenameTag(t *testing.T, fresh opener) {
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "session_rename_tag"), map[string]func(*testing.T, corpus.Case){
 		"session_rename_tag": func(t *testing.T, c corpus.Case) {
-			set := decode[session.MetaPatch](t, c.Settings)
+			set := decode[session.MetaPatch](t, c.Settings())
 			in := decode[struct {
 				Op, ID string
 				Tag    *string
 				Title  *string
-			}](t, c.Input)
+			}](t, c.Input())
 			s := session.New(fresh(t), nil)
 			if err := s.Save(t.Context(), "s", items(2), &set); err != nil {
 				t.Fatal(err)
@@ -131,11 +131,11 @@ func corpusSessionRenameTag(t *testing.T, fresh opener) {
 			if got != wanted {
 				t.Errorf("meta is\n%+v, want\n%+v", got, wanted)
 			}
-			if want, ok := decode[map[string]any](t, c.Expect)["tag"].(string); ok && got.Tag != want {
+			if want, ok := decode[map[string]any](t, c.Expect())["tag"].(string); ok && got.Tag != want {
 				t.Errorf("tag %q, want %q", got.Tag, want)
 			}
 		},
-		"session_rename_tag-012": func(t *testing.T, c corpus.Case) {
+		"session_rename_tag-012": corpus.Plays(`{"input": {"op":"prompt in a git repo"}, "expect": {"gitBranch":"<branch>"}}`, func(t *testing.T, c corpus.Case) {
 			root := realTemp(t)
 			tree(t, root, map[string]string{".git/HEAD": "ref: refs/heads/topic\n", ".git/objects/": ""})
 			id, branch := project(t, root)
@@ -144,7 +144,7 @@ func corpusSessionRenameTag(t *testing.T, fresh opener) {
 			if m := r.Log.Meta(); m.GitBranch != "topic" || m.Project != id {
 				t.Errorf("%+v", m)
 			}
-		},
+		}),
 	}, nil)
 }
 
@@ -153,20 +153,20 @@ func TestCorpusSessionFork(t *testing.T) { onEveryStore(t, corpusSessionFork) }
 func corpusSessionFork(t *testing.T, fresh opener) {
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "session_fork"), map[string]func(*testing.T, corpus.Case){
 		"session_fork": func(t *testing.T, c corpus.Case) { forkCase(t, c, fresh) },
-		"session_fork-009": func(t *testing.T, c corpus.Case) {
+		"session_fork-009": corpus.Plays(`{"expect": {"id":"uuid"}}`, func(t *testing.T, c corpus.Case) {
 			if _, err := uuid.Parse(must(savedIn(t, fresh(t), "s", 1).Fork(t.Context(), "s", nil))(t)); err != nil {
 				t.Error(err)
 			}
-		},
-		"session_fork-011": func(t *testing.T, c corpus.Case) {
+		}),
+		"session_fork-011": corpus.Plays(`{"input": {"source":"nonexistent-session-id"}}`, func(t *testing.T, c corpus.Case) {
 			_, err := session.New(fresh(t), nil).Fork(t.Context(), "nonexistent-session-id", nil)
 			wantErr(t, err, session.ErrNotFound) // the original's nil
-		},
+		}),
 		"session_fork-012": func(t *testing.T, c corpus.Case) {
 			set := decode[struct {
 				Messages   int
 				CWD, Model string
-			}](t, c.Settings)
+			}](t, c.Settings())
 			s := session.New(fresh(t), nil)
 			if err := s.Save(t.Context(), "src", items(set.Messages), &session.MetaPatch{CWD: &set.CWD, Model: &set.Model}); err != nil {
 				t.Fatal(err)
@@ -175,14 +175,14 @@ func corpusSessionFork(t *testing.T, fresh opener) {
 			want := decode[struct {
 				Summary, CWD, Model string
 				MessageCount        int
-			}](t, c.Expect)
+			}](t, c.Expect())
 			if m.Summary != strings.ReplaceAll(want.Summary, "<src>", "src") || m.MessageCount != want.MessageCount || m.CWD != want.CWD || m.Model != want.Model {
 				t.Errorf("%+v", m)
 			}
 		},
-		"session_fork-015": func(t *testing.T, c corpus.Case) { forksAtOnce(t, c, fresh) },
-		"session_fork-016": func(t *testing.T, c corpus.Case) { forksAtOnce(t, c, fresh) },
-		"session_fork-018": func(t *testing.T, c corpus.Case) {
+		"session_fork-015": corpus.Plays(`{"settings": {"messages":5}, "input": {"parallel":10}, "expect": {"ok":10,"source_messages":5}}`, func(t *testing.T, c corpus.Case) { forksAtOnce(t, c, fresh) }),
+		"session_fork-016": corpus.Plays(`{"input": {"parallel":5}, "expect": {"sources":"unchanged"}}`, func(t *testing.T, c corpus.Case) { forksAtOnce(t, c, fresh) }),
+		"session_fork-018": corpus.Plays(`{"settings": {"existing":"b"}, "input": {"newSessionId":"b"}, "expect": {"error":true}}`, func(t *testing.T, c corpus.Case) {
 			s := savedIn(t, fresh(t), "a", 2)
 			if err := s.Save(t.Context(), "b", items(1), nil); err != nil {
 				t.Fatal(err)
@@ -192,21 +192,21 @@ func corpusSessionFork(t *testing.T, fresh opener) {
 			if n := count(t, s, "b"); n != 1 {
 				t.Errorf("b has %d items", n)
 			}
-		},
+		}),
 	}, map[string]string{"session_fork-014": benchOwns})
 }
 
 // forkCase forks at an index, which may be out of range.
 func forkCase(t *testing.T, c corpus.Case, fresh opener) {
-	n := decode[struct{ Messages int }](t, c.Settings).Messages
-	in := decode[struct{ UpToMessageIndex *int }](t, c.Input)
+	n := decode[struct{ Messages int }](t, c.Settings()).Messages
+	in := decode[struct{ UpToMessageIndex *int }](t, c.Input())
 	s := savedIn(t, fresh(t), "s", n)
 	id, err := s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: in.UpToMessageIndex})
 	want := decode[struct {
 		Error, Message string
 		Messages       *int
 		MessageCount   *int
-	}](t, c.Expect)
+	}](t, c.Expect())
 	if want.Error != "" {
 		wantErr(t, err, session.ErrInvalid)
 		if e := asError(t, err); want.Message != "" && e.Detail != want.Message {
@@ -225,7 +225,7 @@ func forkCase(t *testing.T, c corpus.Case, fresh opener) {
 }
 
 func forksAtOnce(t *testing.T, c corpus.Case, fresh opener) {
-	n := decode[struct{ Parallel int }](t, c.Input).Parallel
+	n := decode[struct{ Parallel int }](t, c.Input()).Parallel
 	s := savedIn(t, fresh(t), "s0", 5)
 	same := c.ID == "session_fork-015"
 	for i := 1; i < n; i++ {

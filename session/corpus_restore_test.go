@@ -21,13 +21,13 @@ func corpusSessionRestore(t *testing.T, fresh opener) {
 	}
 	two := func(t *testing.T) *session.Sessions { return savedIn(t, fresh(t), "s", 2) }
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "session_restore"), map[string]func(*testing.T, corpus.Case){
-		"session_restore-002": func(t *testing.T, c corpus.Case) {
+		"session_restore-002": corpus.Plays(`{"input": {"sessionId":"nope"}, "expect": {"request_messages":1,"status":"success"}}`, func(t *testing.T, c corpus.Case) {
 			r := restore(t, two(t), session.RestoreOptions{SessionID: "nope"})
 			if !r.Created || r.Log.ID() != "nope" || len(r.State.Items) != 0 {
 				t.Errorf("%+v", r)
 			}
-		},
-		"session_restore-006": func(t *testing.T, c corpus.Case) {
+		}),
+		"session_restore-006": corpus.Plays(`{"settings": {"sessions":["A older","B newer"]}, "input": {"continueRecentSession":true}, "expect": {"restored":"B"}}`, func(t *testing.T, c corpus.Case) {
 			now := time.Now()
 			s := session.New(fresh(t), &session.Options{Clock: func() time.Time { now = now.Add(time.Second); return now }})
 			newSession(t, s, "A", "a").Close()
@@ -35,42 +35,42 @@ func corpusSessionRestore(t *testing.T, fresh opener) {
 			if r := restore(t, s, session.RestoreOptions{ContinueRecent: true}); r.Log.ID() != "B" {
 				t.Errorf("restored %s", r.Log.ID())
 			}
-		},
-		"session_restore-009": func(t *testing.T, c corpus.Case) {
+		}),
+		"session_restore-009": corpus.Plays(`{"settings": {"sessions":["A"]}, "input": {"sessionId":"","continueRecentSession":true}, "expect": {"restored":"A"}}`, func(t *testing.T, c corpus.Case) {
 			if r := restore(t, savedIn(t, fresh(t), "A", 1), session.RestoreOptions{SessionID: "", ContinueRecent: true}); r.Log.ID() != "A" {
 				t.Errorf("restored %s", r.Log.ID())
 			}
-		},
-		"session_restore-011": func(t *testing.T, c corpus.Case) {
+		}),
+		"session_restore-011": corpus.Plays(`{"settings": {"session":["u","a"]}, "input": {"sessionId":"s","forkSession":true}, "expect": {"source_messages":2,"request_messages_min":3}}`, func(t *testing.T, c corpus.Case) {
 			s := two(t)
 			r := restore(t, s, session.RestoreOptions{SessionID: "s", Fork: true})
 			must(r.Log.Append(t.Context(), userDraft("more", "more")))(t)
 			if n, m := count(t, s, "s"), count(t, s, r.Log.ID()); n != 2 || m != 3 {
 				t.Errorf("source has %d items, fork %d", n, m)
 			}
-		},
-		"session_restore-014": func(t *testing.T, c corpus.Case) {
+		}),
+		"session_restore-014": corpus.Plays(`{"settings": {"session":["m1:uuid-1","m2:uuid-2","m3:target","m4","m5"]}, "input": {"resumeSessionAt":"target"}, "expect": {"request_messages":4}}`, func(t *testing.T, c corpus.Case) {
 			s := session.New(fresh(t), nil)
 			newSession(t, s, "s", "uuid-1", "uuid-2", "target", "m4", "m5").Close()
 			r := restore(t, s, session.RestoreOptions{SessionID: "s", At: "target"})
 			wantIDs(t, itemIDs(r.State.Items), "uuid-1", "uuid-2", "target") // and the new prompt makes four
-		},
-		"session_restore-019": func(t *testing.T, c corpus.Case) {
+		}),
+		"session_restore-019": corpus.Plays(`{"settings": {"sessions":["recent"]}, "input": {"continueRecentSession":true,"forkSession":true}, "expect": {"sessions_min":2,"source_messages":2}}`, func(t *testing.T, c corpus.Case) {
 			s := savedIn(t, fresh(t), "recent", 2)
 			r := restore(t, s, session.RestoreOptions{ContinueRecent: true, Fork: true})
 			if r.Forked != "recent" || count(t, s, "recent") != 2 || len(must(s.List(t.Context(), session.Query{}))(t).Sessions) != 2 {
 				t.Errorf("%+v", r)
 			}
-		},
-		"session_restore-030": func(t *testing.T, c corpus.Case) {
+		}),
+		"session_restore-030": corpus.Plays(`{"settings": {"session":"cut at assistant tool_use"}, "input": {"resumeSessionAt":"x"}, "expect": {"valid_for_api":true}}`, func(t *testing.T, c corpus.Case) {
 			s := session.New(fresh(t), nil)
 			crash(t, s, userDraft("u", "u"), useDraft("x", "c1"), resultDraft("r", "c1"))
 			r := restore(t, s, session.RestoreOptions{SessionID: "s", At: "x"})
 			if err := transcript.Validate(r.State.Items); err != nil {
 				t.Error(err)
 			}
-		},
-		"session_restore-039": func(t *testing.T, c corpus.Case) {
+		}),
+		"session_restore-039": corpus.Plays(`{"settings": {"metadata.cwd":"/other"}, "input": {"sessionId":"s"}, "expect": {"warn":true}}`, func(t *testing.T, c corpus.Case) {
 			s := session.New(fresh(t), nil)
 			if err := s.Save(t.Context(), "s", items(1), &session.MetaPatch{CWD: new("/other")}); err != nil {
 				t.Fatal(err)
@@ -78,7 +78,7 @@ func corpusSessionRestore(t *testing.T, fresh opener) {
 			if r := restore(t, s, session.RestoreOptions{SessionID: "s", Opened: session.Opened{CWD: "/here"}}); len(r.Notices) != 1 {
 				t.Errorf("notices %q", r.Notices)
 			}
-		},
+		}),
 	}, named)
 }
 
@@ -93,18 +93,18 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 		"dispatch": func(t *testing.T, c corpus.Case) {
 			kind := decode[struct {
 				Last string `json:"last_item_kind"`
-			}](t, c.Given).Last
+			}](t, c.Given()).Last
 			role, ok := roles[kind]
 			if !ok {
 				t.Fatalf("unknown kind %q", kind)
 			}
-			if want := decode[struct{ Dispatch bool }](t, c.Expect).Dispatch; role.Dispatchable() != want {
+			if want := decode[struct{ Dispatch bool }](t, c.Expect()).Dispatch; role.Dispatchable() != want {
 				t.Errorf("dispatch is %v", !want)
 			}
 		},
 		"transcript-invariants": func(t *testing.T, c corpus.Case) {
 			var list []transcript.Encoded
-			for _, line := range decode[struct{ Transcript []string }](t, c.Given).Transcript {
+			for _, line := range decode[struct{ Transcript []string }](t, c.Given()).Transcript {
 				f := strings.Fields(line)
 				switch f[0] {
 				case "assistant":
@@ -120,7 +120,7 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 				}
 			}
 			err := transcript.Validate(list)
-			want := decode[struct{ Result string }](t, c.Expect).Result
+			want := decode[struct{ Result string }](t, c.Expect()).Result
 			if want == "valid" {
 				if err != nil {
 					t.Error(err)
@@ -129,7 +129,7 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		},
-		"ak-persist-010": func(t *testing.T, c corpus.Case) {
+		"ak-persist-010": corpus.Plays(`{"given": {"two processes":"same session id, both append"}, "when": ["concurrent appends"], "expect": {"outcome":"one writer wins a lease/fencing check, the other gets a conflict error; no item lost silently"}}`, func(t *testing.T, c corpus.Case) {
 			store := fresh(t) // two processes are two Sessions
 			s := session.New(store, nil)
 			newSession(t, s, "s", "a")
@@ -137,8 +137,8 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 			wantErr(t, err, session.ErrBusy)
 			thief := must(session.New(store, nil).Open(t.Context(), "s", &session.OpenOptions{Takeover: true}))(t)
 			defer thief.Close()
-		},
-		"ak-persist-013": func(t *testing.T, c corpus.Case) {
+		}),
+		"ak-persist-013": corpus.Plays(`{"given": {"crash point":"after assistant item with tool_call c1 was stored, before its result"}, "when": ["restart","submit user 'go on'"], "expect": {"before_dispatch":"a tool result for c1 is present (error: interrupted / outcome unknown)","providers_never_see":"unanswered tool_use"}}`, func(t *testing.T, c corpus.Case) {
 			s := session.New(fresh(t), nil)
 			crash(t, s, userDraft("u", "u"), useDraft("a", "c1"), draft(t, session.KindToolStarted, session.ToolStarted{Use: "c1", Tool: "Bash"}))
 			r := restore(t, s, session.RestoreOptions{SessionID: "s"})
@@ -147,8 +147,8 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 				t.Errorf("%s", last.JSON)
 			}
 			wantIDs(t, loaded(t, s, "s"), itemIDs(r.State.Items)...) // durable before Restore returned
-		},
-		"ak-persist-019": func(t *testing.T, c corpus.Case) {
+		}),
+		"ak-persist-019": corpus.Plays(`{"given": {"items":"parts with inline bytes, uri, handle, unicode, nested JSON numbers 1, 1.0, 1e400-as-string, empty text"}, "when": ["store","load"], "expect": {"equal":"byte for byte after canonical encoding"}}`, func(t *testing.T, c corpus.Case) {
 			it := transcript.Item{ID: "i", Role: transcript.RoleUser, Parts: []transcript.Part{
 				transcript.Media{MIME: "image/png", Data: []byte{0, 1, 255}},
 				transcript.File{URI: "https://example.com/ü"},
@@ -167,8 +167,8 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 			if again := transcript.MustEncode(must(e.Decode())(t)); string(again.JSON) != string(e.JSON) {
 				t.Errorf("encoded again %s, first %s", again.JSON, e.JSON)
 			}
-		},
-		"xx-008": func(t *testing.T, c corpus.Case) {
+		}),
+		"xx-008": corpus.Plays(`{"given": {"state":"client reconnects with last seq 17"}, "when": ["subscribe"], "expect": {"same events as a client that never left, byte for byte":true}}`, func(t *testing.T, c corpus.Case) {
 			s := session.New(fresh(t), nil)
 			longSession(t, s, "s", 30)
 			collect := func(after int64) (recs []string) {
@@ -183,8 +183,8 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 			if all := collect(0); !slices.Equal(collect(17), all[17:]) {
 				t.Error("reading after 17 gives other records than reading all")
 			}
-		},
-		"xx-016": func(t *testing.T, c corpus.Case) {
+		}),
+		"xx-016": corpus.Plays(`{"given": {"state":"session of 10 items"}, "when": ["fork at item 6, append to both"], "expect": {"each":"own tail, shared prefix unchanged"}}`, func(t *testing.T, c corpus.Case) {
 			s := savedIn(t, fresh(t), "s", 10)
 			f := must(s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: new(5)}))(t)
 			for i, id := range []string{"s", f} {
@@ -194,7 +194,7 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 			}
 			wantIDs(t, loaded(t, s, "s"), "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "own 0")
 			wantIDs(t, loaded(t, s, f), "0", "1", "2", "3", "4", "5", "own 1")
-		},
+		}),
 	}
 	named := map[string]string{
 		"ak-persist-001": agentOwns, "ak-persist-002": agentOwns, "ak-persist-005": agentOwns, "ak-persist-007": agentOwns,

@@ -65,15 +65,15 @@ func TestCorpusSessionID(t *testing.T) {
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){"session_id": func(t *testing.T, c corpus.Case) {
 		in := decode[struct {
 			Op, SessionID string
-		}](t, c.Input)
+		}](t, c.Input())
 		err := session.CheckID(in.SessionID)
 		if in.Op != "" {
 			err = operate(t, in.Op, in.SessionID)
 		}
 		var want string
-		if json.Unmarshal(c.Expect, &want) != nil {
+		if json.Unmarshal(c.Expect(), &want) != nil {
 			e := asError(t, err)
-			if msg := decode[struct{ Message string }](t, c.Expect).Message; e.Detail != msg {
+			if msg := decode[struct{ Message string }](t, c.Expect()).Message; e.Detail != msg {
 				t.Errorf("error says %q, want %q", e.Detail, msg)
 			}
 			want = "reject"
@@ -86,7 +86,7 @@ func TestCorpusSessionID(t *testing.T) {
 		case strings.HasPrefix(want, "reject"):
 			wantErr(t, err, session.ErrInvalidID)
 		default:
-			t.Fatalf("unknown expectation %s", c.Expect)
+			t.Fatalf("unknown expectation %s", c.Expect())
 		}
 	}}, nil)
 }
@@ -121,12 +121,12 @@ func TestCorpusSessionStore(t *testing.T) { onEveryStore(t, corpusSessionStore) 
 
 func corpusSessionStore(t *testing.T, fresh opener) {
 	page := func(t *testing.T, c corpus.Case) {
-		set := decode[struct{ Messages int }](t, c.Settings)
-		in := decode[session.LoadOptions](t, c.Input)
+		set := decode[struct{ Messages int }](t, c.Settings())
+		in := decode[session.LoadOptions](t, c.Input())
 		want := decode[struct {
 			Indexes      []int
 			MessageCount int
-		}](t, c.Expect)
+		}](t, c.Expect())
 		if in.Limit > 0 && in.Offset <= 0 { // the seed's words win: the last ones
 			for i := range want.Indexes {
 				want.Indexes[i] += set.Messages - len(want.Indexes)
@@ -143,7 +143,7 @@ func corpusSessionStore(t *testing.T, fresh opener) {
 		}
 	}
 	handled := map[string]func(*testing.T, corpus.Case){
-		"session_store-012": func(t *testing.T, c corpus.Case) {
+		"session_store-012": corpus.Plays(`{"input": {"op":["save 1 msg","save 2 msgs"]}, "expect": {"createdAt":"same","updatedAt":">","messageCount":2}}`, func(t *testing.T, c corpus.Case) {
 			now := time.Now()
 			s := session.New(fresh(t), &session.Options{Clock: func() time.Time { now = now.Add(time.Second); return now }})
 			var metas []session.Meta
@@ -156,12 +156,12 @@ func corpusSessionStore(t *testing.T, fresh opener) {
 			if !metas[0].CreatedAt.Equal(metas[1].CreatedAt) || !metas[1].UpdatedAt.After(metas[0].UpdatedAt) || metas[1].MessageCount != 2 {
 				t.Errorf("%+v", metas)
 			}
-		},
-		"session_store-014": func(t *testing.T, c corpus.Case) {
+		}),
+		"session_store-014": corpus.Plays(`{"input": {"op":["save","load"]}, "expect": {"id":"<id>","model":"gpt-4","cwd":"/Users/test","messageCount":2,"summary":"Swift discussion"}}`, func(t *testing.T, c corpus.Case) {
 			want := decode[struct {
 				Model, CWD, Summary string
 				MessageCount        int
-			}](t, c.Expect)
+			}](t, c.Expect())
 			s := session.New(fresh(t), nil)
 			patch := &session.MetaPatch{Model: &want.Model, CWD: &want.CWD, Summary: &want.Summary}
 			if err := s.Save(t.Context(), "s", items(2), patch); err != nil {
@@ -171,22 +171,22 @@ func corpusSessionStore(t *testing.T, fresh opener) {
 			if m.ID != "s" || m.Model != want.Model || m.CWD != want.CWD || m.Summary != want.Summary || m.MessageCount != want.MessageCount {
 				t.Errorf("%+v", m)
 			}
-		},
-		"session_store-043": func(t *testing.T, c corpus.Case) {
+		}),
+		"session_store-043": corpus.Plays(`{"input": {"op":"delete"}, "expect": {"returns":true,"dir_gone":true}}`, func(t *testing.T, c corpus.Case) {
 			s := savedIn(t, fresh(t), "s", 2)
 			if err := s.Delete(t.Context(), "s"); err != nil {
 				t.Fatal(err)
 			}
 			_, err := s.Load(t.Context(), "s", nil)
 			wantErr(t, err, session.ErrNotFound)
-		},
-		"session_store-045": func(t *testing.T, c corpus.Case) {
+		}),
+		"session_store-045": corpus.Plays(`{"settings": {"perm":"read-only parent"}, "input": {"op":"delete"}, "expect": {"error":true}}`, func(t *testing.T, c corpus.Case) {
 			s := session.New(undeletable{memory.New()}, nil)
 			newSession(t, s, "s", "a").Close()
 			wantErr(t, s.Delete(t.Context(), "s"), session.ErrReadOnly)
 			wantErr(t, s.Delete(t.Context(), "missing"), session.ErrNotFound)
-		},
-		"session_store-051": func(t *testing.T, c corpus.Case) {
+		}),
+		"session_store-051": corpus.Plays(`{"input": {"ENOSPC":true}, "expect": {"previous":"intact","error":true}}`, func(t *testing.T, c corpus.Case) {
 			store := &faulty{Store: memory.New()}
 			s := session.New(store, nil)
 			if err := s.Save(t.Context(), "s", items(2), nil); err != nil {
@@ -197,7 +197,7 @@ func corpusSessionStore(t *testing.T, fresh opener) {
 			if n := count(t, s, "s"); n != 2 {
 				t.Errorf("%d items are left of 2", n)
 			}
-		},
+		}),
 	}
 	named := map[string]string{
 		"session_store-052": benchOwns, "session_store-054": benchOwns,

@@ -17,19 +17,19 @@ const parachute = "agentkit-commaagents-parachute.json"
 func TestCorpusContainers(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, parachute, "ctr"), map[string]func(*testing.T, corpus.Case){
 		"pa-ctr-002": caseStatus,
-		"pa-ctr-004": caseAlways,
-		"pa-ctr-009": caseOnlyNamedFolders,
-		"pa-ctr-010": caseOnlyNamedFolders,
-		"pa-ctr-011": whole(tryConfigChange),
-		"pa-ctr-016": caseOOM,
-		"pa-ctr-017": caseExit,
-		"pa-ctr-019": whole(tryCancelLeavesNothing),
-		"pa-ctr-021": caseYell,
-		"pa-ctr-024": whole(tryReconcile),
-		"pa-ctr-027": whole(tryStopAll),
-		"pa-ctr-028": whole(tryEnsureFails),
-		"pa-ctr-029": caseWritable,
-		"pa-ctr-030": caseLink,
+		"pa-ctr-004": corpus.Plays(`{"given": {"limits seed":{"memory":"512m","cpus":"1.0","pids":100},"limits head":{"memory":"4g","memory-swap":"4g","cpus":"2.0","pids":300,"nproc":"256:256","nofile":"4096:8192"}}, "when": ["create"], "expect": {"always":["drop all capabilities","no-new-privileges","init","pids limit","non-root uid 1000"]}}`, caseAlways),
+		"pa-ctr-009": corpus.Plays(`{"given": {"state":"no allowed paths (seed version)"}, "when": ["mounts"], "expect": {"vault":"read-only"}}`, caseOnlyNamedFolders),
+		"pa-ctr-010": corpus.Plays(`{"given": {"state":"allowed_paths (head)"}, "when": ["mounts"], "expect": {"host paths":"none"}}`, caseOnlyNamedFolders),
+		"pa-ctr-011": corpus.Plays(`{"given": {"state":"existing container made before the .claude mount feature"}, "when": ["ensure"], "expect": {"container":"rebuilt because its config hash differs, unless a turn is running in it"}}`, whole(tryConfigChange)),
+		"pa-ctr-016": corpus.Plays(`{"given": {"state":"container OOM (inspect says OOMKilled or cgroup oom_kill count rose)"}, "when": ["handle"], "expect": {"error":"Container ran out of memory. It will be recreated on next use.","next message":"new container, same mounted data, resume works"}}`, caseOOM),
+		"pa-ctr-017": corpus.Plays(`{"given": {"state":"exec exits 2 with stderr 'boom'"}, "when": ["handle"], "expect": {"error":"Sandbox error (exit 2): boom"}}`, caseExit),
+		"pa-ctr-019": corpus.Plays(`{"given": {"state":"user interrupts"}, "when": ["handle"], "expect": {"process inside the container":"stopped","turn":"recorded as interrupted"}}`, whole(tryCancelLeavesNothing)),
+		"pa-ctr-021": corpus.Plays(`{"given": {"state":"child writes 1 MB to stderr while running"}, "when": ["read"], "expect": {"stdout events":"keep flowing"}}`, caseYell),
+		"pa-ctr-024": corpus.Plays(`{"given": {"state":"server start, containers: known, orphan, legacy name"}, "when": ["reconcile"], "expect": {"known":"kept","orphan":"removed","legacy":"removed"}}`, whole(tryReconcile)),
+		"pa-ctr-027": corpus.Plays(`{"given": {"state":"server shutdown"}, "when": ["stop all"], "expect": {"containers":"stopped in parallel, grace 5 s, not removed","next use":"started again"}}`, whole(tryStopAll)),
+		"pa-ctr-028": corpus.Plays(`{"given": {"state":"network create fails for another reason (exit 1)"}, "when": ["ensure"], "expect": {"error":"reported"}}`, whole(tryEnsureFails)),
+		"pa-ctr-029": corpus.Plays(`{"given": {"state":"Linux host uid 1001"}, "when": ["create"], "expect": {"container user can write the mounted home":true}}`, caseWritable),
+		"pa-ctr-030": corpus.Plays(`{"given": {"state":"host path mounts"}, "when": ["mount a path that is a symlink to /"], "expect": {"refused":true}}`, caseLink),
 	}, map[string]string{
 		"pa-ctr-022": "what an agent writes is read by its driver: workspace/internal/guest has it",
 	})
@@ -37,7 +37,7 @@ func TestCorpusContainers(t *testing.T) {
 
 // The case of a machine without an engine.
 func TestCorpusNoDocker(t *testing.T) {
-	corpus.Claim(t, corpus.Area(t, parachute, "no docker"), map[string]func(*testing.T, corpus.Case){"xx-020": whole(tryNoEngine)}, nil)
+	corpus.Claim(t, corpus.Area(t, parachute, "no docker"), map[string]func(*testing.T, corpus.Case){"xx-020": corpus.Plays(`{"given": {"state":"docker absent"}, "when": ["sandboxed session"], "expect": {"refused with a clear reason, never falls back to direct":true}}`, whole(tryNoEngine))}, nil)
 }
 
 func whole(test func(*testing.T)) func(*testing.T, corpus.Case) {
@@ -49,8 +49,8 @@ func caseStatus(t *testing.T, c corpus.Case) {
 		Status string `json:"container status"`
 	}
 	var expect struct{ Actions []string }
-	c.Decode(t, c.Given, &given)
-	c.Decode(t, c.Expect, &expect)
+	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Expect(), &expect)
 	want := map[string]string{labelID: "1", labelConfig: "a"}
 	for i, status := range strings.Split(given.Status, " / ") {
 		found := &engine.Container{State: engine.State(status), Labels: want}
@@ -116,8 +116,11 @@ func caseOnlyNamedFolders(t *testing.T, _ corpus.Case) {
 }
 
 func caseOOM(t *testing.T, c corpus.Case) {
-	var expect struct{ Error string }
-	c.Decode(t, c.Expect, &expect)
+	var expect struct {
+		Error string
+		Next  string `json:"next message"` // tryOutOfMemory does that
+	}
+	c.Decode(t, c.Expect(), &expect)
 	if err := Failure(supervisor.Exit{Code: 137, Signal: "SIGKILL", OOM: true}); err == nil || err.Error() != expect.Error {
 		t.Errorf("%v", err)
 	}
@@ -126,7 +129,7 @@ func caseOOM(t *testing.T, c corpus.Case) {
 
 func caseExit(t *testing.T, c corpus.Case) {
 	var expect struct{ Error string }
-	c.Decode(t, c.Expect, &expect)
+	c.Decode(t, c.Expect(), &expect)
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	w := spaces(t, e, t.TempDir())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,7 +24,9 @@ func TestCorpusDisk(t *testing.T) {
 	cases := corpus.Area(t, seedCases, "slug", "sid", "clean", "trust", "files")
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
 		"slug": caseName("slug", CheckSlug), "sid": caseName("session id", session.CheckID), "clean": caseClean,
-		"trust": caseTrust, "pa-trust-016": caseDenyBeatsTrust, "files": caseFiles,
+		"trust": caseTrust, "pa-trust-016": corpus.Plays(`{"given": {"state":"trust mode"}, "when": ["read .env"], "expect": {"allowed":false,"reason":"deny pattern"}}`, caseDenyBeatsTrust), "files": caseFiles,
+		"pa-clean-002": corpus.Plays(`{"given": {"state":"sandbox dir is a symlink"}, "when": ["cleanup"], "expect": {"link":"removed","target":"untouched"}}`, caseClean),
+		"pa-clean-004": corpus.Plays(`{"given": {"state":"container still running"}, "when": ["cleanup"], "expect": {"refused or stopped first":true}}`, caseClean),
 	}, nil)
 }
 
@@ -32,8 +35,8 @@ func caseName(field string, check func(string) error) func(*testing.T, corpus.Ca
 	return func(t *testing.T, c corpus.Case) {
 		var given map[string]string
 		var want struct{ Valid bool }
-		c.Decode(t, c.Given, &given)
-		c.Decode(t, c.Expect, &want)
+		c.Decode(t, c.Given(), &given)
+		c.Decode(t, c.Expect(), &want)
 		name, ok := given[field]
 		if err := check(name); !ok || (err == nil) != want.Valid {
 			t.Errorf("%q: %v", name, err)
@@ -44,8 +47,8 @@ func caseName(field string, check func(string) error) func(*testing.T, corpus.Ca
 func caseTrust(t *testing.T, c corpus.Case) {
 	var given struct{ Value json.RawMessage }
 	var want struct{ Result string }
-	c.Decode(t, c.Given, &given)
-	c.Decode(t, c.Expect, &want)
+	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Expect(), &want)
 	got := Direct
 	err := got.UnmarshalJSON(given.Value)
 	if text, failed := strings.CutPrefix(want.Result, "error"); failed {
@@ -68,7 +71,7 @@ func caseDenyBeatsTrust(t *testing.T, c corpus.Case) {
 		Allowed bool
 		Reason  string
 	}
-	c.Decode(t, c.Expect, &want)
+	c.Decode(t, c.Expect(), &want)
 	dir := t.TempDir()
 	forbidden, err := policy.NewForbiddenGlobs(policy.DefaultForbidden(), dir, "")
 	okay(t, err)
@@ -86,7 +89,7 @@ func caseDenyBeatsTrust(t *testing.T, c corpus.Case) {
 
 func caseClean(t *testing.T, c corpus.Case) {
 	var given struct{ State string }
-	c.Decode(t, c.Given, &given)
+	c.Decode(t, c.Given(), &given)
 	d := newDisk(t)
 	to := outside(t)
 	s := d.make(Settings{Slug: "a"})
@@ -102,8 +105,10 @@ func caseClean(t *testing.T, c corpus.Case) {
 			d.make(Settings{Slug: "a"})
 		}
 	case "sandbox data dir":
+		var want struct{ Mode string }
+		c.Decode(t, c.Expect(), &want)
 		for _, part := range []string{d.dirs(s).Base, d.dirs(s).Home} {
-			if info, err := os.Stat(part); err != nil || info.Mode().Perm() != 0o700 {
+			if info, err := os.Stat(part); err != nil || fmt.Sprintf("%04o", info.Mode().Perm()) != want.Mode {
 				t.Errorf("%v, %v", info, err)
 			}
 		}
@@ -127,7 +132,7 @@ func caseClean(t *testing.T, c corpus.Case) {
 
 func caseFiles(t *testing.T, c corpus.Case) {
 	var given map[string]string
-	c.Decode(t, c.Given, &given)
+	c.Decode(t, c.Given(), &given)
 	f, dir := newDisk(t).files(HomeFiles)
 	okay(t, os.Mkdir(filepath.Join(dir, "subdir"), 0o700))
 	okay(t, os.WriteFile(filepath.Join(dir, "file.txt"), []byte("hello"), 0o600))
@@ -137,25 +142,32 @@ func caseFiles(t *testing.T, c corpus.Case) {
 	} else if name, ok := given["upload name"]; ok {
 		_, err := f.Write(t.Context(), "", name, strings.NewReader("x"), 0)
 		okay(t, err)
-		if b, err := os.ReadFile(filepath.Join(dir, "evil.txt")); string(b) != "x" || err != nil {
+		var want struct{ Written string }
+		c.Decode(t, c.Expect(), &want)
+		written, home := strings.CutSuffix(want.Written, " in the home")
+		if b, err := os.ReadFile(filepath.Join(dir, written)); !home || string(b) != "x" || err != nil {
 			t.Errorf("%q, %v", b, err)
 		}
 	} else if path, ok := given["delete path"]; ok {
 		var want struct{ Status int }
-		c.Decode(t, c.Expect, &want)
+		c.Decode(t, c.Expect(), &want)
 		if err := f.Remove(t.Context(), path); outcome.Of(err).Status != want.Status {
 			t.Errorf("%v is %d, want %d", err, outcome.Of(err).Status, want.Status)
 		}
 	} else if given["state"] == "hidden files" {
-		for hidden, want := range map[bool]bool{false: false, true: true} {
-			page, err := f.List(t.Context(), "", FilesQuery{Hidden: hidden})
+		var lists []string
+		var want struct{ Results []string }
+		c.Decode(t, c.When(), &lists)
+		c.Decode(t, c.Expect(), &want)
+		for i, list := range lists {
+			page, err := f.List(t.Context(), "", FilesQuery{Hidden: list == "list with hidden"})
 			okay(t, err)
-			if slices.Contains(names(page), ".hidden") != want {
-				t.Errorf("hidden %v: %v", hidden, names(page))
+			if is := slices.Contains(names(page), ".hidden"); i >= len(want.Results) || is != (want.Results[i] == "present") {
+				t.Errorf("%s: %v", list, names(page))
 			}
 		}
 	} else {
-		t.Errorf("nothing knows %s", c.Given)
+		t.Errorf("nothing knows %s", c.Given())
 	}
 }
 
@@ -163,7 +175,7 @@ func caseFiles(t *testing.T, c corpus.Case) {
 func caseResolve(t *testing.T, c corpus.Case, f *Files, path string) {
 	t.Helper()
 	var want struct{ Result string }
-	c.Decode(t, c.Expect, &want)
+	c.Decode(t, c.Expect(), &want)
 	r, err := f.Open(path, 100)
 	switch {
 	case strings.HasPrefix(want.Result, "ok"):

@@ -125,11 +125,11 @@ func TestThousandFeeds(t *testing.T) {
 // TestCorpusConcurrency follows a hundred sessions in one hub while all are written.
 func TestCorpusConcurrency(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "concurrency"), map[string]func(*testing.T, corpus.Case){
-		"xx-010": func(t *testing.T, _ corpus.Case) {
+		"xx-010": corpus.Plays(`{"given": {"state":"100 sessions, one daemon"}, "when": ["run"], "expect": {"no event of one session in another":true,"goroutines and locks return to the start count":true}}`, func(t *testing.T, _ corpus.Case) {
 			for name, open := range twice {
 				t.Run(name, func(t *testing.T) { hundredSessions(t, openOn(t, open(t)[0], nil)) })
 			}
-		},
+		}),
 	}, nil)
 }
 

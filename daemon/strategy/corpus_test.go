@@ -15,15 +15,15 @@ func TestCorpus(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "flows"),
 		map[string]func(*testing.T, corpus.Case){
 			"flows":       checkFlow,
-			"cd-flow-004": checkObserver,
-			"cd-flow-017": checkStepFails,
+			"cd-flow-004": corpus.Plays(`{"given": {"state":"cycle with observer answering 'done' in round 2"}, "when": ["call"], "expect": {"rounds":2,"result":"the step's output, not the observer's"}}`, checkObserver),
+			"cd-flow-017": corpus.Plays(`{"given": {"state":"step raises"}, "when": ["call"], "expect": {"error":"wrapped with flow and step name; after-step hook does not fire"}}`, checkStepFails),
 		}, nil)
 }
 
 // checkFlow is for cases that say what a flow is made of, or what was said to an observer.
 func checkFlow(t *testing.T, c corpus.Case) {
 	var given map[string]json.RawMessage
-	c.Decode(t, c.Given, &given)
+	c.Decode(t, c.Given(), &given)
 	if _, ok := given["break mode"]; ok {
 		checkBreak(t, c)
 		return
@@ -52,7 +52,7 @@ func checkFlow(t *testing.T, c corpus.Case) {
 		t.Fatal(err)
 	}
 	var expect map[string]json.RawMessage
-	c.Decode(t, c.Expect, &expect)
+	c.Decode(t, c.Expect(), &expect)
 	for key, want := range expect {
 		checkExpected(t, p, out, steps, key, strings.Trim(string(want), `"`))
 	}
@@ -104,8 +104,8 @@ func checkBreak(t *testing.T, c corpus.Case) {
 		Output  string `json:"observer output"`
 	}
 	var expect struct{ Breaks bool }
-	c.Decode(t, c.Given, &given)
-	c.Decode(t, c.Expect, &expect)
+	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Expect(), &expect)
 	flow, err := json.Marshal(map[string]any{
 		"type": "cycle", "steps": []string{"a"}, "observer": "o", "cycles": 2,
 		"breakCycleSignals": given.Signals, "breakCycleSignalMatch": given.Mode,
@@ -126,8 +126,14 @@ func checkBreak(t *testing.T, c corpus.Case) {
 }
 
 func checkObserver(t *testing.T, c corpus.Case) {
-	var expect struct{ Rounds int }
-	c.Decode(t, c.Expect, &expect)
+	var expect struct {
+		Rounds int
+		Result string
+	}
+	c.Decode(t, c.Expect(), &expect)
+	if expect.Result != "the step's output, not the observer's" {
+		t.Fatalf("what is %s?", expect.Result)
+	}
 	p := &play{lines: map[string][]string{"o": {"again", "done"}}}
 	out, err := flowOf(t, `{"type":"cycle","steps":["a"],"observer":"o"}`).Run(t.Context(), "m", p.do)
 	if err != nil || len(p.steps) != 2*expect.Rounds || out.Text != "a(again)" {

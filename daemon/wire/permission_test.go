@@ -113,9 +113,9 @@ func TestCorpus(t *testing.T) {
 		return !slices.Contains(mine, c.ID)
 	})
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
-		"cd-perm-001": asksAs, "cd-perm-004": noPending, "cd-perm-010": refused, "cd-perm-013": resolvedForOthers, "cd-perm-015": overrides,
-		"cd-perm-018": capped, "cd-srv-005": pingPong, "cd-srv-021": refused, "cd-srv-023": parsed, "cd-srv-024": echoed, "cd-srv-027": steered,
-		"cd-upd-008": refused, "cd-upd-009": versions,
+		"cd-perm-001": asksAs, "cd-perm-004": corpus.Plays(`{"given": {"pending":"none"}, "when": ["permission_decision {runId run_abc123, permissionRequestId perm-uuid-1234, requestId q7}"], "expect": {"reply":{"type":"error","code":"NO_PENDING_PERMISSION","message":"No pending permission request perm-uuid-1234 for run run_abc123","requestId":"q7"}}}`, noPending), "cd-perm-010": refused, "cd-perm-013": corpus.Plays(`{"given": {"clients":"A and B both subscribed"}, "when": ["A decides P1"], "expect": {"B receives":"permission resolved event with decision and who"}}`, resolvedForOthers), "cd-perm-015": corpus.Plays(`{"given": {"session rule":"deny a.txt","tool":"asks a one-time override"}, "when": ["raise"], "expect": {"message.reason":"policy-deny-override","allow":"one time only, rule stays"}}`, overrides),
+		"cd-perm-018": corpus.Plays(`{"given": {"details":"content about to be written, 5 MB"}, "when": ["broadcast"], "expect": {"details":"capped, with sha256 and size; secrets masked"}}`, capped), "cd-srv-005": pingPong, "cd-srv-021": refused, "cd-srv-023": parsed, "cd-srv-024": corpus.Plays(`{"given": {"state":"start_run with requestId r"}, "when": ["run"], "expect": {"echoed in":["strategy_started","strategy_completed"]}}`, echoed), "cd-srv-027": corpus.Plays(`{"given": {"steer_run":"running run, text t"}, "when": ["send"], "expect": {"event":{"type":"steer_queued","text":"t"},"next agent call input":"ends with a user_steering block holding t"}}`, steered),
+		"cd-upd-008": refused, "cd-upd-009": corpus.Plays(`{"given": {"state":"two update_policy in a row"}, "when": ["read the events"], "expect": {"version":"increases, each event carries the full chain and version"}}`, versions),
 	}, nil)
 }
 
@@ -133,13 +133,13 @@ func fields(t *testing.T, c corpus.Case, raw json.RawMessage) map[string]any {
 
 // asksAs compares the message of a question with the case's, field by field.
 func asksAs(t *testing.T, c corpus.Case) {
-	given := askedFor.FindStringSubmatch(string(c.Given))
+	given := askedFor.FindStringSubmatch(string(c.Given()))
 	if given == nil {
-		t.Fatalf("what is asked in %s?", c.Given)
+		t.Fatalf("what is asked in %s?", c.Given())
 	}
 	q := approval.New([]policy.Request{{Session: "run_abc123", Agent: given[3], Tool: given[4], Operation: policy.Operation(given[1]), Resource: strings.Trim(given[2], `"}`)}},
 		policy.Decision{Tool: strings.Trim(given[4], `"}`), Effect: policy.Ask}, approval.QuestionOptions{ID: "perm-uuid-1234", At: noon})
-	want := fields(t, c, c.Expect)["message"].(map[string]any)
+	want := fields(t, c, c.Expect())["message"].(map[string]any)
 	run, _ := want["runId"].(string)
 	s := source(t, session.KindApprovalAsked, q)
 	s.Agent = given[3]
@@ -162,7 +162,7 @@ func asksAs(t *testing.T, c corpus.Case) {
 }
 
 func noPending(t *testing.T, c corpus.Case) {
-	want := fields(t, c, c.Expect)["reply"].(map[string]any)
+	want := fields(t, c, c.Expect())["reply"].(map[string]any)
 	e := NoPendingPermission("run_abc123", "perm-uuid-1234")
 	e.RequestID, e.TS = "q7", Time{noon}
 	var got map[string]any
@@ -176,10 +176,10 @@ func noPending(t *testing.T, c corpus.Case) {
 
 // refused sends the message that the case describes: a type with what is given.
 func refused(t *testing.T, c corpus.Case) {
-	given := fields(t, c, c.Given)
+	given := fields(t, c, c.Given())
 	message := map[string]any{"requestId": "q1"}
 	var when []string
-	c.Decode(t, c.When, &when)
+	c.Decode(t, c.When(), &when)
 	message["type"] = when[0]
 	if fields, ok := given["prepare_run"]; ok {
 		message["type"], given = "prepare_run", fields.(map[string]any)
@@ -198,8 +198,8 @@ func refused(t *testing.T, c corpus.Case) {
 	}
 	b, _ := json.Marshal(message)
 	_, e := Decode(b)
-	if e == nil || !strings.Contains(string(c.Expect), string(e.Code)) || e.RequestID != "q1" {
-		t.Errorf("%s gives %+v, want %s", b, e, c.Expect)
+	if e == nil || !strings.Contains(string(c.Expect()), string(e.Code)) || e.RequestID != "q1" {
+		t.Errorf("%s gives %+v, want %s", b, e, c.Expect())
 	}
 }
 
@@ -213,13 +213,13 @@ func resolvedForOthers(t *testing.T, _ corpus.Case) {
 func overrides(t *testing.T, c corpus.Case) {
 	q := question(policy.Request{Tool: "write_file", Operation: policy.OpWrite, Resource: "/a.txt", Override: true})
 	q.Reason = policy.ReasonOverride
-	if p, _ := permissionFrame(t, q); p.Reason != fields(t, c, c.Expect)["message.reason"] {
+	if p, _ := permissionFrame(t, q); p.Reason != fields(t, c, c.Expect())["message.reason"] {
 		t.Errorf("the reason is %s", p.Reason)
 	}
 }
 
 func capped(t *testing.T, c corpus.Case) {
-	m := size.FindStringSubmatch(string(c.Given))
+	m := size.FindStringSubmatch(string(c.Given()))
 	n, _ := strconv.Atoi(m[1])
 	n <<= map[string]int{"K": 10, "M": 20}[m[2]]
 	input, _ := json.Marshal(map[string]string{"content": strings.Repeat("y", n)})
@@ -233,14 +233,14 @@ func capped(t *testing.T, c corpus.Case) {
 }
 
 func pingPong(t *testing.T, c corpus.Case) {
-	given, _ := json.Marshal(fields(t, c, c.Given)["frame"])
+	given, _ := json.Marshal(fields(t, c, c.Given())["frame"])
 	r, e := Decode(given)
 	if e != nil {
 		t.Fatal(e)
 	}
 	var got map[string]any
 	c.Decode(t, Encode(&Pong{Envelope{TS: Time{noon}, RequestID: r.Correlation()}}), &got)
-	for key, value := range fields(t, c, c.Expect)["reply"].(map[string]any) {
+	for key, value := range fields(t, c, c.Expect())["reply"].(map[string]any) {
 		if key != "ts" && got[key] != value {
 			t.Errorf("%s is %v, want %v", key, got[key], value)
 		}
@@ -249,16 +249,16 @@ func pingPong(t *testing.T, c corpus.Case) {
 
 // parsed reads a daemon's message with the case's ts.
 func parsed(t *testing.T, c corpus.Case) {
-	ts, _, _ := strings.Cut(fields(t, c, c.Given)["ts"].(string), " (")
+	ts, _, _ := strings.Cut(fields(t, c, c.Given())["ts"].(string), " (")
 	_, err := ParseMessage(fmt.Appendf(nil, `{"type":"pong","ts":%q}`, ts))
-	if want := fields(t, c, c.Expect)["rejected"]; (err != nil) != want {
+	if want := fields(t, c, c.Expect())["rejected"]; (err != nil) != want {
 		t.Errorf("%s: %v", ts, err)
 	}
 }
 
 func echoed(t *testing.T, c corpus.Case) {
 	byType := map[string]RunEvent{"strategy_started": {Event: RunStarted}, "strategy_completed": {Event: RunCompleted}, "strategy_error": {Event: RunFailed}}
-	for _, name := range fields(t, c, c.Expect)["echoed in"].([]any) {
+	for _, name := range fields(t, c, c.Expect())["echoed in"].([]any) {
 		e := byType[name.(string)]
 		e.RequestID = "r"
 		m, err := ParseMessage(Project("run-1", 9, events(t, e))[0])
@@ -271,7 +271,7 @@ func echoed(t *testing.T, c corpus.Case) {
 func steered(t *testing.T, c corpus.Case) {
 	var got map[string]any
 	c.Decode(t, Project("run-1", 9, events(t, RunEvent{Event: RunSteered, Text: "t"}))[0], &got)
-	for key, value := range fields(t, c, c.Expect)["event"].(map[string]any) {
+	for key, value := range fields(t, c, c.Expect())["event"].(map[string]any) {
 		if got[key] != value {
 			t.Errorf("%s is %v, want %v", key, got[key], value)
 		}

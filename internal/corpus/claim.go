@@ -1,8 +1,11 @@
 package corpus
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -18,11 +21,58 @@ func Claim(t *testing.T, cases []Case, handled map[string]func(*testing.T, Case)
 	}
 	for i, c := range cases {
 		if run := plan[i]; run != nil {
-			t.Run(c.ID, func(t *testing.T) { run(t, c) })
+			t.Run(c.ID, func(t *testing.T) {
+				run(t, c)
+				if list := c.unread(); len(list) > 0 && !t.Failed() && !t.Skipped() {
+					t.Errorf("the test does not read what the case says: %s", strings.Join(list, ", "))
+				}
+			})
 		} else if why := named[c.ID]; why != "" {
 			t.Logf("%s (%s) is not run here: %s", c.ID, c.Name, why)
 		}
 	}
+}
+
+// Plays has a test that is written for one case check it: says is what the case says, a JSON
+// object of its settings, input, given, when and expect. When the case comes to say something
+// else, the test has to be looked at, and fails until somebody did.
+func Plays(says string, test func(*testing.T, Case)) func(*testing.T, Case) {
+	return func(t *testing.T, c Case) {
+		t.Helper()
+		if err := c.Differs(says); err != nil {
+			t.Fatal(err)
+		}
+		test(t, c)
+	}
+}
+
+// Differs compares what a case says with what a test takes it to say.
+func (c Case) Differs(says string) error {
+	var want map[string]any
+	if err := json.Unmarshal([]byte(says), &want); err != nil {
+		return fmt.Errorf("%s: what the test plays is no JSON object: %w", c.ID, err)
+	}
+	for _, name := range []string{"settings", "input", "given", "when", "expect"} {
+		var is any
+		raw := c.look(name)
+		if len(raw) > 0 {
+			if err := json.Unmarshal(raw, &is); err != nil {
+				return fmt.Errorf("%s: %s: %w", c.ID, name, err)
+			}
+		}
+		if empty(is) && empty(want[name]) {
+			continue
+		}
+		if !reflect.DeepEqual(is, want[name]) {
+			return fmt.Errorf("%s: its %s is %s, and the test plays %v", c.ID, name, raw, want[name])
+		}
+	}
+	return nil
+}
+
+func empty(v any) bool {
+	m, object := v.(map[string]any)
+	return v == nil || object && len(m) == 0
 }
 
 // claim finds who runs each case; nil where nobody does.

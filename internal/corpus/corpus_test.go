@@ -27,7 +27,7 @@ func TestLoad(t *testing.T) {
 				t.Errorf("%s: id %q is empty or twice", file, c.ID)
 			}
 			ids[c.ID] = true
-			if c.Expect == nil || len(c.Raw) == 0 {
+			if c.Expect() == nil || len(c.Raw) == 0 {
 				t.Errorf("%s has no expectation", c.ID)
 			}
 		}
@@ -40,7 +40,7 @@ func TestArea(t *testing.T) {
 		t.Errorf("got %d cases", len(cases))
 	}
 	var input map[string]any
-	cases[0].Decode(t, cases[0].Input, &input)
+	cases[0].Decode(t, cases[0].Input(), &input)
 }
 
 // The copies that ship with the project are the ones that lie beside it.
@@ -124,4 +124,41 @@ func b2i(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// A case is read when somebody has asked for all that goes in and comes out; steps in prose,
+// and what is empty, need not be.
+func TestUnread(t *testing.T) {
+	c := Near(map[string]string{"given": `{"a":1}`, "when": `["x"]`, "expect": `{"b":[]}`, "settings": `{}`, "input": `null`})
+	if got := c.unread(); !slices.Equal(got, []string{"given", "expect"}) {
+		t.Errorf("unread are %v", got)
+	}
+	c.Given()
+	if got := c.unread(); !slices.Equal(got, []string{"expect"}) {
+		t.Errorf("unread are %v", got)
+	}
+	c.Expect()
+	if got := c.unread(); len(got) > 0 {
+		t.Errorf("unread are %v", got)
+	}
+}
+
+func TestDiffers(t *testing.T) {
+	c := Near(map[string]string{"given": `{"a": 1}`, "when": `["x"]`, "expect": `{"b":[]}`, "settings": `{}`})
+	for says, same := range map[string]bool{
+		`{"expect": {"b": []}, "given": {"a": 1}, "when": ["x"]}`:                    true,
+		`{"expect": {"b": []}, "given": {"a": 2}, "when": ["x"]}`:                    false,
+		`{"expect": {"b": [1]}, "given": {"a": 1}, "when": ["x"]}`:                   false,
+		`{"expect": {"b": []}, "given": {"a": 1}}`:                                   false,
+		`{"expect": {}, "given": {"a": 1}, "when": ["x"]}`:                           false,
+		`{"expect": {"b": []}, "given": {"a": 1}, "when": ["x"], "input": {"c": 1}}`: false,
+		`no JSON`: false,
+	} {
+		if err := c.Differs(says); (err == nil) != same {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+	if len(c.unread()) > 0 {
+		t.Error("what was compared was read")
+	}
 }

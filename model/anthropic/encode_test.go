@@ -196,7 +196,7 @@ func TestToolResultShape(t *testing.T) {
 			Role    string
 			Content []map[string]any
 		}
-		c.Decode(t, c.Expect, &want)
+		c.Decode(t, c.Expect(), &want)
 		m := newModel(t, "http://127.0.0.1:1")
 		id := want.Content[0]["tool_use_id"].(string)
 		w := wires(t, m, result(id, false, transcript.Text{Text: "..."}))[0]

@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,7 +20,11 @@ func TestEscapes(t *testing.T) {
 		}
 	}
 	run := func(f func(*testing.T, *internet, *running)) func(*testing.T, corpus.Case) {
-		return func(t *testing.T, _ corpus.Case) {
+		return func(t *testing.T, c corpus.Case) {
+			var how string // it is stopped, in words
+			if c.Decode(t, c.Expect(), &how); how == "" || how == "allowed" || how == "success" {
+				t.Fatalf("it is not stopped: %q", how)
+			}
 			n := newInternet(t)
 			n.web(http.HandlerFunc(echo))
 			f(t, n, n.proxy(nil, policy))
@@ -192,31 +195,42 @@ func TestSeedNetwork(t *testing.T) {
 			named[c.ID] = "loading settings is package sandbox's"
 		}
 	}
-	at := func(url string, redirects bool) func(*testing.T, corpus.Case) {
-		return func(t *testing.T, c corpus.Case) {
-			var settings struct {
-				Network struct{ AllowedDomains []string }
-			}
-			if err := json.Unmarshal(c.Settings, &settings); err != nil {
-				t.Fatal(err)
-			}
-			n := newInternet(t)
-			n.web(http.RedirectHandler("http://evil.test/", http.StatusFound))
-			n.name("api.example.com", allowedIP)
-			r := n.proxy(nil, Layer{Allow: settings.Network.AllowedDomains})
-			resp, _ := fetch(t, r.client(t), "GET", url)
-			if resp.StatusCode != http.StatusForbidden || resp.Header.Get(RefusedHeader) == "" {
-				t.Errorf("got %v", resp)
-			}
-			if _, dials := n.seen(); redirects != (len(dials) == 1) {
-				t.Errorf("connected to %v", dials)
+	connects := func(t *testing.T, c corpus.Case) {
+		var settings struct {
+			Network struct {
+				AllowedDomains    []string
+				AllowLocalBinding bool
 			}
 		}
+		var in struct{ What string }
+		var want string
+		c.Decode(t, c.Settings(), &settings)
+		c.Decode(t, c.Input(), &in)
+		if c.Decode(t, c.Expect(), &want); want != "deny" {
+			t.Fatalf("what is %s?", want)
+		}
+		url, redirects := "", false
+		switch {
+		case strings.Contains(in.What, "redirect"):
+			url, redirects = "http://api.example.com/", true
+		case strings.Contains(in.What, "localhost"):
+			url = "http://localhost/"
+		case strings.Contains(in.What, "outside"):
+			url = "http://evil.test/"
+		default:
+			t.Fatalf("what is %s?", in.What)
+		}
+		n := newInternet(t)
+		n.web(http.RedirectHandler("http://evil.test/", http.StatusFound))
+		n.name("api.example.com", allowedIP)
+		r := n.proxy(nil, Layer{Allow: settings.Network.AllowedDomains})
+		resp, _ := fetch(t, r.client(t), "GET", url)
+		if resp.StatusCode != http.StatusForbidden || resp.Header.Get(RefusedHeader) == "" {
+			t.Errorf("got %v", resp)
+		}
+		if _, dials := n.seen(); redirects != (len(dials) == 1) {
+			t.Errorf("connected to %v", dials)
+		}
 	}
-	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "sandbox_network"), map[string]func(*testing.T, corpus.Case){
-		"sandbox_network-001": at("http://evil.test/", false),
-		"sandbox_network-003": at("http://localhost/", false),
-		"sandbox_network-004": at("http://evil.test/", false),
-		"sandbox_network-005": at("http://api.example.com/", true),
-	}, named)
+	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "sandbox_network"), map[string]func(*testing.T, corpus.Case){"sandbox_network": connects}, named)
 }

@@ -29,14 +29,24 @@ func TestCorpusEscapes(t *testing.T) {
 	cases := corpus.Load(t, "escapes.json")
 	handled := map[string]func(*testing.T, corpus.Case){}
 	for id, run := range wholes {
-		handled[id] = func(t *testing.T, _ corpus.Case) { run(t) }
+		handled[id] = func(t *testing.T, c corpus.Case) { stopped(t, c); run(t) }
 	}
 	for _, c := range cases {
 		if a := find(c.ID); a != nil {
-			handled[c.ID] = func(t *testing.T, _ corpus.Case) { a.runAll(t) }
+			handled[c.ID] = func(t *testing.T, c corpus.Case) { stopped(t, c); a.runAll(t) }
 		}
 	}
 	corpus.Claim(t, cases, handled, elsewhere())
+}
+
+// stopped checks that a case expects what every attempt here is held against: it says in words
+// how it is stopped.
+func stopped(t *testing.T, c corpus.Case) {
+	t.Helper()
+	var how string
+	if c.Decode(t, c.Expect(), &how); how == "" || how == "allowed" || how == "success" {
+		t.Fatalf("it is not stopped: %q", how)
+	}
 }
 
 // So is every attempt of ours, which is written by who has read the design.

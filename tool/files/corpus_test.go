@@ -10,7 +10,7 @@ import (
 // those about commands.
 func TestToolsOfTheCorpus(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "tools"), map[string]func(*testing.T, corpus.Case){
-		"ak-tool-005": func(t *testing.T, _ corpus.Case) {
+		"ak-tool-005": corpus.Plays(`{"given": {"policy":"must read before write"}, "when": ["write unread existing file","read it then write","read its parent directory listing then write"], "expect": {"results":["rejected","ok","rejected (listing is not reading)"]}}`, func(t *testing.T, _ corpus.Case) {
 			d := newDesk(t, nil)
 			d.put("f", "old")
 			wants(t, d.write("f", "new"), "read it first")
@@ -18,7 +18,7 @@ func TestToolsOfTheCorpus(t *testing.T) {
 			wants(t, d.write("f", "new"), "read it first")
 			d.read("f")
 			wants(t, d.write("f", "new"), "Successfully wrote")
-		},
+		}),
 	}, map[string]string{
 		"ak-tool-001": "package shell tries it", "ak-tool-006": "package shell tries it", "ak-tool-007": "package shell tries it",
 	})

@@ -105,7 +105,7 @@ func TestDiscover(t *testing.T) {
 
 func TestCorpus(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "skills", "plugins"), map[string]func(*testing.T, corpus.Case){
-		"ak-tool-010": func(t *testing.T, _ corpus.Case) {
+		"ak-tool-010": corpus.Plays(`{"given": {"state":"no skills"}, "when": ["list tools"], "expect": {"activate tool":"hidden"}}`, func(t *testing.T, _ corpus.Case) {
 			for _, text := range []string{"", skill("a", "disable-model-invocation: true\n")} {
 				dir := world(t, map[string]string{"a/SKILL.md": text})
 				s, err := skills.New(skills.Discover([]skills.Place{{Dir: dir}}), nil)
@@ -113,21 +113,21 @@ func TestCorpus(t *testing.T) {
 					t.Errorf("%v, %v", s.Tools(), err)
 				}
 			}
-		},
-		"ak-tool-011": func(t *testing.T, _ corpus.Case) {
+		}),
+		"ak-tool-011": corpus.Plays(`{"given": {"state":"invalid SKILL.md next to a valid one"}, "when": ["discover"], "expect": {"valid":"found","invalid":"skipped (report it)"}}`, func(t *testing.T, _ corpus.Case) {
 			dir := world(t, map[string]string{"good/SKILL.md": skill("good", ""), "bad/SKILL.md": "---\nname: bad\n---\nx"})
 			set := skills.Discover([]skills.Place{{Dir: dir}})
 			if got := names(set.Skills); !slices.Equal(got, []string{"good"}) || len(set.Problems) != 1 || set.Problems[0].File != dir+"/bad/SKILL.md" {
 				t.Errorf("%q, %+v", got, set.Problems)
 			}
-		},
-		"plugins": func(t *testing.T, _ corpus.Case) {
+		}),
+		"ak-tool-013": corpus.Plays(`{"given": {"state":"plugin with a skill symlink escaping its root"}, "when": ["load"], "expect": {"skill":"skipped"}}`, func(t *testing.T, _ corpus.Case) {
 			dir := world(t, map[string]string{"out/evil/SKILL.md": skill("evil", ""), "p/skills/evil": "link:../../out/evil", "p/skills/ok/SKILL.md": skill("ok", "")})
 			set := skills.Discover([]skills.Place{{Dir: dir + "/p/skills", Root: dir + "/p"}})
 			if got := names(set.Skills); !slices.Equal(got, []string{"ok"}) || len(set.Problems) != 1 {
 				t.Errorf("%q, %+v", got, set.Problems)
 			}
-		},
+		}),
 	}, nil)
 }
 
