@@ -51,13 +51,14 @@ type Options struct {
 	Effort string
 
 	// Permissions are what the guards of the tools are made from: mode, limits,
-	// callback, policies, rules. Its Now and NewID default to Clock and NewID. With
-	// no mode a resumed session goes on in the mode it was last set to, unless that
-	// was plan or bypassPermissions.
+	// callback, policies, rules. Its Now and NewID default to Clock and NewID. A mode
+	// that is not default is on record; with no mode a resumed session goes on in the
+	// mode it was last set to, unless that was bypassPermissions, or plan in a turn
+	// that came to its end.
 	Permissions policy.Config
 	// UsualMode says that the mode of Permissions is that of every run, and nobody has
-	// asked for it this time: a session that waits for a person's answer about a plan goes
-	// on in plan mode all the same.
+	// asked for it this time: it is not on record, and a resumed session goes on in its own
+	// mode where that is stricter.
 	UsualMode bool
 	// Guards are used instead by a host that brings its own, a sub-agent's for
 	// example ([policy.Guards.Child]); Permissions must be zero then, and the mode of

@@ -19,7 +19,8 @@ import (
 // resumePolicy puts what was decided in the session in force again. The mode follows its own
 // rule. A permission that cannot be read here is left out, which the notices say; a denial
 // stops.
-func (a *Agent) resumePolicy(ctx context.Context, st *session.State) (notices []string, err error) {
+func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notices []string, err error) {
+	st := got.State
 	if err := a.resumeLimits(st); err != nil {
 		return nil, err
 	}
@@ -31,26 +32,58 @@ func (a *Agent) resumePolicy(ctx context.Context, st *session.State) (notices []
 	}
 	set := a.shared.setsMode()
 	m, ok := resumedMode(st.Mode)
-	plans := stillPlans(st)
-	if plans {
+	if plans := stillPlans(st); plans || got.CutOff && policy.Mode(st.Mode) == policy.ModePlan {
 		m, ok = policy.ModePlan, true
 	}
 	wanted := a.opt.Permissions.Mode
-	if plans && a.opt.UsualMode && (wanted == policy.ModePlan || policy.Stricter(wanted, policy.ModePlan) == policy.ModePlan) {
-		wanted = "" // what never asks stays
+	if ok && a.yields(m) {
+		wanted = ""
 	}
-	if ok && !set && wanted == "" && a.opt.Guards == nil {
+	switch {
+	case set || a.opt.Guards != nil:
+	case ok && wanted == "":
 		if err := a.guards.Apply(policy.Change{Mode: m}); err != nil {
 			return nil, err
 		}
 		if m == policy.ModePlan {
-			notices = append(notices, "the session goes on in plan mode: a question that was asked in it is not settled")
+			notices = append(notices, "the session goes on in plan mode: what was begun in it is not settled")
+		}
+	case !a.opt.UsualMode:
+		if err := a.shared.beginIn(wanted, policy.Mode(st.Mode)); err != nil {
+			return nil, err
 		}
 	}
 	a.mu.Lock()
 	a.newPolicy = nil // it is no news
 	a.mu.Unlock()
 	return notices, nil
+}
+
+// yields reports whether the mode that a session was left in goes before that of the options,
+// which nobody has asked for this time.
+func (a *Agent) yields(left policy.Mode) bool {
+	m := a.opt.Permissions.Mode
+	return m == "" || a.opt.UsualMode && policy.Stricter(m, left) == left
+}
+
+// byStart set the mode that was asked for when an agent began or went on.
+const byStart = "start"
+
+// beginIn has the mode that was asked for this time recorded, where the log says another one.
+// Nothing need say that a new run is in default mode, or in bypassPermissions, which does
+// not outlive its process.
+func (r *Run) beginIn(wanted, recorded policy.Mode) error {
+	if wanted == "" || wanted == cmp.Or(recorded, policy.ModeDefault) || recorded == "" && wanted == policy.ModeBypass {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, err := r.root.guards.Check(policy.Change{Mode: wanted, By: byStart})
+	if err == nil {
+		err = r.apply(c, 0)
+	}
+	r.early = append(r.early, c)
+	return err
 }
 
 // setsMode reports whether somebody has set a mode before the session was opened.

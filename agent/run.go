@@ -65,7 +65,7 @@ func NewRun(ctx context.Context, log *session.Log) (*Run, error) {
 func (r *Run) join(a *Agent) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.resumed != "" && a.opt.Permissions.Mode == "" && a.opt.Guards == nil {
+	if r.resumed != "" && a.opt.Guards == nil && a.yields(r.resumed) {
 		if err := a.guards.Apply(policy.Change{Mode: r.resumed}); err != nil {
 			return err
 		}

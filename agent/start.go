@@ -145,7 +145,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 		return nil, errors.Join(fmt.Errorf("agent: %w", err), got.Log.Close())
 	}
 	l.goBack(got.State.Cwd)
-	left, err := a.resumePolicy(ctx, got.State)
+	left, err := a.resumePolicy(ctx, got)
 	l.opened.Notices = append(l.opened.Notices, left...)
 	if err == nil && got.Waiting {
 		err = l.resume(ctx, got.State)

@@ -229,8 +229,15 @@ func (a *applying) transcript(ctx context.Context) error {
 		return nil
 	}
 	if a.p.o.Fork {
-		id, err := a.p.s.Fork(ctx, a.p.Session, &session.ForkOptions{Seq: a.p.To, User: a.p.o.By})
+		id, err := a.p.s.Fork(ctx, a.p.Session, &session.ForkOptions{Seq: a.p.To, User: a.p.o.By, Grants: a.p.o.Grants})
 		a.r.Forked, a.r.Transcript = id, err == nil
+		if err != nil || a.p.o.Grants {
+			return err
+		}
+		left, err := a.p.s.LeftBehind(ctx, a.p.Session)
+		if text := left.Notice(a.p.Session); text != "" {
+			a.r.Notices = append(a.r.Notices, text)
+		}
 		return err
 	}
 	changed, err := a.log.Return(ctx, a.p.To, a.p.o.By)

@@ -41,6 +41,7 @@ type Options struct {
 	// now stays readable; with Fork in a new session, and this one's stays as it is.
 	Transcript bool
 	Fork       bool
+	Grants     bool // with Fork: see [session.ForkOptions].Grants
 	// Force puts back files that others have changed since, and those that decide what
 	// other programs do.
 	Force bool
@@ -110,7 +111,7 @@ type Result struct {
 	Transcript bool     `json:"transcript"`        // it was taken back
 	Forked     string   `json:"forked,omitempty"`  // the session that goes on from there
 	Unkept     []File   `json:"unkept,omitempty"`  // of Files: what they were until now is not in the log
-	Notices    []string `json:"notices,omitempty"` // of what was mended when the session was opened
+	Notices    []string `json:"notices,omitempty"` // of what was mended when the session was opened, and what a fork begins without
 }
 
 // ErrChanged says that something is not any more what the plan was made from.
@@ -182,7 +183,7 @@ func (p *Plan) Head() int64 { return p.head }
 // Digest identifies exactly what a person was shown: the point, each file with what is to
 // be done and what it is now, and how far the session had gone.
 func (p *Plan) Digest() string {
-	return session.Sum(fmt.Appendf(nil, "%s %d %d %v %v %v\n%s", p.Session, p.To, p.head, p.o.Transcript, p.o.Fork, p.o.Force, p.print())).String()
+	return session.Sum(fmt.Appendf(nil, "%s %d %d %v %v %v %v\n%s", p.Session, p.To, p.head, p.o.Transcript, p.o.Fork, p.o.Grants, p.o.Force, p.print())).String()
 }
 
 // Ready says with a [*BlockedError] why the plan cannot be carried out.

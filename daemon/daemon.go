@@ -77,6 +77,7 @@ type Rewind struct {
 	Files      bool     `json:"files,omitempty" jsonschema:"only the files, unless transcript is true, too"`
 	Transcript bool     `json:"transcript,omitempty" jsonschema:"only the transcript, unless files is true, too; without both it is both, with to_rewrite the transcript"`
 	Fork       bool     `json:"fork,omitempty" jsonschema:"leave the transcript as it is, and go on in a new session"`
+	WithGrants bool     `json:"with_grants,omitempty" jsonschema:"with fork: begin with what was decided in the session: mode, grants, denials and changes of policy"`
 	Except     []string `json:"except,omitempty" jsonschema:"files that are left as they are, absolute or relative to the session's folder"`
 	Force      bool     `json:"force,omitempty" jsonschema:"put back also files that others have changed since, and those that decide what other programs do"`
 	Digest     string   `json:"digest,omitempty" jsonschema:"of the answer that was shown: do it. Without it nothing is changed"`

@@ -80,6 +80,8 @@ type Session struct {
 	session.Meta
 	Status wire.Status `json:"status,omitempty" jsonschema:"where its run stands: as run on record, or waiting for an answer or for input, or interrupted when nobody runs it"`
 	HeldBy *HeldBy     `json:"held_by,omitempty" jsonschema:"the process that writes it"`
+
+	LeftBehind *session.Left `json:"left_behind,omitempty" jsonschema:"of a fork that was just made: what was decided in its source and does not hold in it; with_grants takes it along"`
 }
 
 // HeldBy is who holds a session.
@@ -187,6 +189,11 @@ func (a *api) meta(c *call) (session.Meta, error) {
 }
 
 func (a *api) tellSession(c *call, status int, m session.Meta) error {
+	return a.tellFork(c, status, m, session.Left{})
+}
+
+// tellFork tells of a session, and of what it begins without.
+func (a *api) tellFork(c *call, status int, m session.Meta, left session.Left) error {
 	asking, err := a.o.Sessions.Asking(c.ctx())
 	if err != nil {
 		return err
@@ -194,6 +201,9 @@ func (a *api) tellSession(c *call, status int, m session.Meta) error {
 	s, err := a.shown(c.ctx(), m, asking)
 	if err != nil {
 		return err
+	}
+	if left != (session.Left{}) {
+		s.LeftBehind = &left
 	}
 	c.header("ETag", etag(m.Head))
 	return c.jsonAs(status, s)
@@ -321,7 +331,7 @@ type forkRequest struct {
 	Title     string `json:"title,omitempty"`
 	SessionID string `json:"session_id,omitempty" jsonschema:"of the new session; one is made otherwise"`
 	// WithGrants has it begin with what was decided in the source.
-	WithGrants bool `json:"with_grants,omitempty" jsonschema:"begin with what was decided in the session: grants, denials and changes of policy; without it the fork begins with none of them"`
+	WithGrants bool `json:"with_grants,omitempty" jsonschema:"begin with what was decided in the session: mode, grants, denials and changes of policy; without it the fork begins with none of them"`
 }
 
 func (a *api) forkSession(c *call) error {
@@ -350,7 +360,14 @@ func (a *api) forkSession(c *call) error {
 		return err
 	}
 	c.header("Location", "/v1/sessions/"+id)
-	return a.tellSession(c, c.route.success(), m)
+	if f.WithGrants {
+		return a.tellSession(c, c.route.success(), m)
+	}
+	left, err := a.o.Sessions.LeftBehind(c.ctx(), m.Parent)
+	if err != nil {
+		return err
+	}
+	return a.tellFork(c, c.route.success(), m, left)
 }
 
 // itemAt is the last item of the transcript as it was at a record.

@@ -13,6 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/auth"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -203,6 +205,32 @@ func TestFork(t *testing.T) {
 		w.want(want, nil, "POST", "/v1/sessions/a/fork", body).problem(t)
 	}
 	w.want(404, nil, "POST", "/v1/sessions/nobody/fork", "{}")
+}
+
+// The answer to a fork says what was decided in the source and does not hold in the fork.
+func TestForkSaysWhatItLeavesBehind(t *testing.T) {
+	w := newSite(t)
+	w.session("a", nil, "one", "two")
+	for _, c := range []policy.Change{
+		{Mode: policy.ModeRestricted, By: "ann"},
+		{Grant: &policy.Grant{ID: "g1", Effect: policy.Deny, Tool: "Bash", Operation: policy.OpCommand, Resource: "ls"}, By: "ann"},
+	} {
+		_, err := policylog.Change(t.Context(), w.sessions, "a", func(*policy.Guards) (policy.Change, error) { return c, nil })
+		must(t, err)
+	}
+	var s Session
+	w.want(201, &s, "POST", "/v1/sessions/a/fork", "")
+	if want := (session.Left{Mode: "restricted", Policy: true}); s.LeftBehind == nil || *s.LeftBehind != want {
+		t.Errorf("left behind %+v", s.LeftBehind)
+	}
+	s = Session{}
+	if w.want(201, &s, "POST", "/v1/sessions/a/fork", `{"with_grants":true}`); s.LeftBehind != nil {
+		t.Errorf("with all: %+v", s.LeftBehind)
+	}
+	s = Session{}
+	if w.want(200, &s, "GET", "/v1/sessions/a", ""); s.LeftBehind != nil {
+		t.Errorf("of no fork: %+v", s.LeftBehind)
+	}
 }
 
 // HEAD is GET without a body.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,8 +25,8 @@ type ForkOptions struct {
 
 	Caller, Use string // who has begun it, see [Opened]
 
-	// Grants has the fork begin with what was decided in the source's run as it is now: grants,
-	// denials and patches. Otherwise it begins with none of them.
+	// Grants has the fork begin with what was decided in the source's run as it is now: mode,
+	// grants, denials and patches. Otherwise it begins with none of them.
 	Grants bool
 }
 
@@ -146,16 +147,7 @@ func OpenedDrafts(o Opened) ([]Draft, error) {
 // decided are the changes of policy that are in force in the run of a session, but for the
 // limits of turns.
 func (s *Sessions) decided(ctx context.Context, m Meta) ([]Draft, error) {
-	if m.Owner != "" {
-		run, err := s.Get(ctx, m.Owner)
-		if err != nil && !errors.Is(err, ErrNotFound) {
-			return nil, err
-		}
-		if err == nil {
-			m = run
-		}
-	}
-	state, err := s.StateAt(ctx, m.ID, m.Head)
+	state, err := s.decidedIn(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -170,6 +162,66 @@ func (s *Sessions) decided(ctx context.Context, m Meta) ([]Draft, error) {
 		}
 	}
 	return drafts, nil
+}
+
+// decidedIn is the state of the session whose run a session works for, or its own.
+func (s *Sessions) decidedIn(ctx context.Context, m Meta) (*State, error) {
+	if m.Owner != "" {
+		run, err := s.Get(ctx, m.Owner)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		if err == nil {
+			m = run
+		}
+	}
+	return s.StateAt(ctx, m.ID, m.Head)
+}
+
+// Left is what was decided in the run of a session and does not hold in a fork of it.
+type Left struct {
+	Mode   string `json:"mode,omitempty" jsonschema:"the permission mode; empty when it was never set, or is default"`
+	Policy bool   `json:"policy,omitempty" jsonschema:"grants, denials or changes of policy"`
+}
+
+// LeftBehind is what a fork of a session begins without, unless [ForkOptions].Grants.
+func (s *Sessions) LeftBehind(ctx context.Context, id string) (Left, error) {
+	m, err := s.Get(ctx, id)
+	if err != nil {
+		return Left{}, err
+	}
+	state, err := s.decidedIn(ctx, m)
+	if err != nil {
+		return Left{}, err
+	}
+	return leftOf(state), nil
+}
+
+func leftOf(s *State) Left {
+	left := Left{Mode: s.Mode}
+	if left.Mode == "default" {
+		left.Mode = ""
+	}
+	for _, payload := range s.Policy {
+		var p PolicyChanged
+		left.Policy = left.Policy || json.Unmarshal(payload, &p) != nil || p.Mode == "" && p.Limit == nil && !p.Ended
+	}
+	return left
+}
+
+// Notice says it for a person; "" when there is nothing.
+func (l Left) Notice(id string) string {
+	var what []string
+	if l.Mode != "" {
+		what = append(what, "the mode "+l.Mode)
+	}
+	if l.Policy {
+		what = append(what, "what was granted, denied and changed of the policy")
+	}
+	if what == nil {
+		return ""
+	}
+	return fmt.Sprintf("the fork begins without %s in session %s; hint: --with-grants", strings.Join(what, ", and without "), id)
 }
 
 // branch is where a fork leaves its parent, and what it must cut when that

@@ -102,7 +102,7 @@ type folder struct {
 	there []ToolStarted // of a fork: what went on in the background of its parent
 
 	itemised float64 // what model calls cost since a turn was closed last, by records of their own
-	granted  bool    // of a fork: something was decided in its parent, which does not hold in it
+	left     Left    // of a fork: what was decided in its parent, which does not hold in it
 
 	masked bool // something is read without its secrets: no model was sent it so
 	questions
@@ -252,8 +252,8 @@ func (f *folder) opened(r *Record) error {
 		}
 	}
 	f.s.Queue = slices.DeleteFunc(f.s.Queue, func(e transcript.Encoded) bool { return e.Role() != transcript.RoleNotification })
-	f.granted = len(f.s.Policy) > 0
-	f.s.Running, f.s.OpenTurn, f.s.Policy = nil, "", nil
+	f.left = leftOf(&f.s)
+	f.s.Running, f.s.OpenTurn, f.s.Policy, f.s.Mode, f.s.ModeSeq = nil, "", nil, "", 0
 	f.s.CostUSD, f.s.Tokens, f.s.Budget, f.itemised = 0, 0, Budget{}, 0
 	f.unshown = nil
 	return nil

@@ -42,6 +42,9 @@ type Restored struct {
 	Rewritten bool
 	Before    int
 
+	// CutOff: a turn was under way when whoever had the session ended.
+	CutOff bool
+
 	// Waiting: a question about a tool use at the end of the transcript is open, or
 	// was answered and not acted on. State.Asked and State.Answered have it,
 	// State.OpenTurn is the turn that goes on.
@@ -208,6 +211,7 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 		}
 	}
 	f.askedElsewhere(o.Asked, o.Answered)
+	r.CutOff = f.s.OpenTurn != ""
 	before := slices.Clone(f.s.Items)
 	if len(f.s.Running) > 0 { // what became of it is not said before it has ended
 		if err := l.awaitFormer(ctx); err != nil {
@@ -223,8 +227,8 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 		return err
 	}
 	l.known(f.s.Head)
-	if r.Forked != "" && f.granted && !o.ForkGrants {
-		r.notice("the fork begins without what was granted, denied and changed of the policy in session %s; hint: --with-grants", r.Forked)
+	if text := f.left.Notice(r.Forked); r.Forked != "" && !o.ForkGrants && text != "" {
+		r.Notices = append(r.Notices, text)
 	}
 	r.compare(o.Opened)
 	r.State = f.state()

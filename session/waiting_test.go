@@ -228,7 +228,7 @@ func TestForkNeverWaits(t *testing.T) {
 			}, last...)...)
 			before := must(s.Get(t.Context(), "s"))(t)
 			r := restore(t, s, session.RestoreOptions{SessionID: "s", Fork: true})
-			if r.Waiting || len(r.State.Asked)+len(r.State.Answered)+len(r.State.Policy) != 0 || r.Log.Meta().Questions != 0 || r.State.Mode != "plan" {
+			if r.Waiting || len(r.State.Asked)+len(r.State.Answered)+len(r.State.Policy) != 0 || r.Log.Meta().Questions != 0 || r.State.Mode != "" {
 				t.Errorf("%+v", r.State)
 			}
 			if got := kinds(t, r.Log, int(r.Log.Head()-before.Head)); got != "session.opened meta.changed item" {

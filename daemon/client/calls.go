@@ -25,19 +25,23 @@ type Session struct {
 	session.Meta
 	Status wire.Status `json:"status,omitempty"` // where its run stands now
 	HeldBy *Holder     `json:"held_by,omitempty"`
+	// LeftBehind is what was decided in the source of a fork that was just made and does not
+	// hold in the fork.
+	LeftBehind *session.Left `json:"left_behind,omitempty"`
 }
 
 // UnmarshalJSON reads all of it.
 func (s *Session) UnmarshalJSON(b []byte) error {
 	var more struct {
-		Status wire.Status `json:"status"`
-		HeldBy *Holder     `json:"held_by"`
+		Status     wire.Status   `json:"status"`
+		HeldBy     *Holder       `json:"held_by"`
+		LeftBehind *session.Left `json:"left_behind"`
 	}
 	if err := json.Unmarshal(b, &s.Meta); err != nil {
 		return err
 	}
 	err := json.Unmarshal(b, &more)
-	s.Status, s.HeldBy = more.Status, more.HeldBy
+	s.Status, s.HeldBy, s.LeftBehind = more.Status, more.HeldBy, more.LeftBehind
 	return err
 }
 
@@ -121,6 +125,7 @@ type Rewind struct {
 	Files      bool     `json:"files,omitempty"`
 	Transcript bool     `json:"transcript,omitempty"`
 	Fork       bool     `json:"fork,omitempty"`
+	WithGrants bool     `json:"with_grants,omitempty"` // with Fork
 	Except     []string `json:"except,omitempty"`
 	Force      bool     `json:"force,omitempty"`
 	Digest     string   `json:"digest,omitempty"` // that of the plan; without it there is only a plan

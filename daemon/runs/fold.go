@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 type past struct {
 	segment  int
 	started  *wire.RunEvent // the newest start, with its strategy
+	mode     policy.Mode    // that was set last, at a start or since, or ""
+	forked   bool           // that start was in the session that this one was forked from
 	begun    time.Time
 	status   wire.Status
 	steps    map[string]*pastStep // of the newest segment, by path
@@ -48,8 +51,15 @@ func (r *Runs) fold(ctx context.Context, id string) (*past, error) {
 			return nil, err
 		}
 		if rec.Kind == session.KindOpened && rec.Seq > 1 { // a fork: its parent's run is not its own
-			*p = past{started: p.started, relayed: map[string]int64{}, names: map[string]string{}}
+			*p = past{started: p.started, forked: p.started != nil, relayed: map[string]int64{}, names: map[string]string{}}
 			p.reset()
+		}
+		if rec.Kind == session.KindPolicyChanged && rec.Payload != nil {
+			c, err := policy.ParseChange(rec.Payload)
+			if err != nil {
+				return nil, fmt.Errorf("record %d of run %s: %w", rec.Seq, id, err)
+			}
+			p.mode = cmp.Or(c.Mode, p.mode)
 		}
 		if rec.Kind != session.KindRunEvent || rec.Payload == nil {
 			continue
@@ -73,6 +83,10 @@ func (p *past) take(e wire.RunEvent, rec session.Record) {
 	}
 	switch e.Event {
 	case wire.RunStarted:
+		p.forked = false
+		if e.Strategy != nil {
+			p.mode = cmp.Or(policy.Mode(e.Strategy.Mode), p.mode)
+		}
 		if !e.Resumed {
 			p.reset()
 			p.begun = rec.Time

@@ -126,10 +126,18 @@ func (x *run) isPrepared() bool {
 	return x.state == prepared
 }
 
+// described is what a run says of itself.
+func (x *run) described() wire.StrategyInfo {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.info
+}
+
 func (x *run) describePrepared() *wire.RunInfo {
+	of := x.described()
 	info := &wire.RunInfo{
-		RunID: x.id, SessionID: x.id, Status: wire.Pending, StrategyName: x.info.Name, StrategyPath: x.info.Path,
-		Agents: x.info.Agents, Cwd: x.info.Cwd, Workspace: x.info.Workspace, Mode: x.info.Mode,
+		RunID: x.id, SessionID: x.id, Status: wire.Pending, StrategyName: of.Name, StrategyPath: of.Path,
+		Agents: of.Agents, Cwd: of.Cwd, Workspace: of.Workspace, Mode: of.Mode,
 	}
 	if x.past != nil {
 		info.Segment, info.StartedAt = x.past.segment, x.past.begun
@@ -233,8 +241,9 @@ func (r *Runs) countQuestions(ctx context.Context, info *wire.RunInfo) error {
 
 // describeRunning completes info by what is known of a run that runs here.
 func (x *run) describeRunning(ctx context.Context, info *wire.RunInfo) error {
-	info.StrategyName, info.StrategyPath, info.Agents, info.Cwd = x.info.Name, x.info.Path, x.info.Agents, x.info.Cwd
-	info.Segment, info.Mode, info.Inputs = x.segment, x.info.Mode, x.waiting()
+	of := x.described()
+	info.StrategyName, info.StrategyPath, info.Agents, info.Cwd = of.Name, of.Path, of.Agents, of.Cwd
+	info.Segment, info.Mode, info.Inputs = x.segment, of.Mode, x.waiting()
 	x.mu.Lock()
 	if !x.startedAt.IsZero() {
 		info.StartedAt = x.startedAt

@@ -39,6 +39,7 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 		return 0, err
 	}
 	if x.shared != nil {
+		x.startIn(c.Mode)
 		return x.changeShared(ctx, members, c)
 	}
 	if len(members) == 0 {
@@ -61,8 +62,19 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 	if c.Revoke != "" && len(members) > 0 {
 		return version, nil
 	}
+	x.startIn(c.Mode)
 	c.IfVersion = nil
 	return version, x.spread(ctx, c)
+}
+
+// startIn is the mode that a run which is only prepared will say on record that it started in.
+func (x *run) startIn(m policy.Mode) {
+	if m == "" || x.recorded() {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.opt.Mode, x.info.Mode = string(m), string(m)
 }
 
 // changeShared changes the policy of a run whose agents decide by one.

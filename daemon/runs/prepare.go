@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/workspace"
 )
@@ -49,7 +50,7 @@ func (r *Runs) Prepare(ctx context.Context, o PrepareOptions) (*Prepared, error)
 	if err != nil {
 		return nil, fail(wire.CodePrepareFailed, err)
 	}
-	p := &Prepared{Run: x.id, Again: x.past != nil, Strategy: x.info}
+	p := &Prepared{Run: x.id, Again: x.past != nil, Strategy: x.described()}
 	if x.past != nil {
 		p.Status = x.past.status
 	}
@@ -63,7 +64,7 @@ func (r *Runs) Running(id string) *Prepared {
 	if x == nil || !x.running() {
 		return nil
 	}
-	return &Prepared{Run: id, Again: true, Strategy: x.info, Status: wire.Running}
+	return &Prepared{Run: id, Again: true, Strategy: x.described(), Status: wire.Running}
 }
 
 func (r *Runs) prepare(ctx context.Context, o PrepareOptions) (*run, error) {
@@ -174,7 +175,7 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 		return nil
 	}
 	was := old.Strategy
-	o.Cwd, o.Model, o.Mode = cmp.Or(o.Cwd, was.Cwd), cmp.Or(o.Model, was.Model), cmp.Or(o.Mode, was.Mode)
+	o.Cwd, o.Model, o.Mode = cmp.Or(o.Cwd, was.Cwd), cmp.Or(o.Model, was.Model), cmp.Or(o.Mode, x.past.modeOf(was.Mode))
 	before, err := strategy.Parse("the strategy of run "+x.id, was.Source)
 	if err != nil {
 		return err
@@ -187,6 +188,16 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 		return refuse(wire.CodePrepareFailed, "run %s cannot go on with a strategy of another kind: one agent works in the run's session, several have their own", x.id)
 	}
 	return nil
+}
+
+// modeOf is the mode that a run goes on in which was started in one: that one, unless another
+// is on record since, which its agents find; nor is it a fork's.
+func (p *past) modeOf(started string) string {
+	later := p.mode != "" && p.mode != policy.ModePlan && p.mode != policy.ModeBypass
+	if p.forked || later && string(p.mode) != started {
+		return ""
+	}
+	return started
 }
 
 // stay keeps a session in its workspace: what began in a container never goes on

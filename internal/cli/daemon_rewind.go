@@ -16,7 +16,7 @@ import (
 func (w *power) rewind(ctx context.Context, id, by string, r daemon.Rewind) (json.RawMessage, error) {
 	c := rewindCmd{
 		sessionArg: sessionArg{Session: id}, To: r.To, ToRewrite: r.ToRewrite, Files: r.Files, Transcript: r.Transcript,
-		Fork: r.Fork, Except: r.Except, Force: r.Force, by: by,
+		Fork: r.Fork, WithGrants: r.WithGrants, Except: r.Except, Force: r.Force, by: by,
 	}
 	if err := c.check(); err != nil {
 		return nil, err

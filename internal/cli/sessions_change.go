@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -84,7 +83,7 @@ type forkCmd struct {
 	ID    string `name:"id" placeholder:"ID" help:"The fork's id; default a new one."`
 	Name  string `placeholder:"TITLE" help:"The fork's title."`
 
-	WithGrants bool `help:"Begin with what was decided in the session: grants, denials, changes of policy."`
+	WithGrants bool `help:"Begin with what was decided in the session: mode, grants, denials, changes of policy."`
 	storeFlags
 	jsonFlag
 }
@@ -110,13 +109,9 @@ func (c *forkCmd) leftBehind(ctx context.Context, p *Program, s *session.Session
 	if c.WithGrants {
 		return nil
 	}
-	m, err := policylog.Of(ctx, s, m)
-	if err != nil {
-		return err
-	}
-	changes, err := policylog.Changes(ctx, s, m)
-	if err == nil && len(changes) > 0 {
-		p.err.line("the fork begins without what was granted, denied and changed of the policy in session %s; hint: --with-grants", m.ID)
+	left, err := s.LeftBehind(ctx, m.ID)
+	if text := left.Notice(m.ID); text != "" {
+		p.err.line("%s", text)
 	}
 	return err
 }

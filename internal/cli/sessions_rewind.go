@@ -26,6 +26,7 @@ type rewindCmd struct {
 	Files      bool     `help:"Only the files, unless --transcript is given, too."`
 	Transcript bool     `help:"Only the transcript, unless --files is given, too."`
 	Fork       bool     `help:"Leave the transcript as it is, and go on from there in a new session."`
+	WithGrants bool     `help:"With --fork: begin with what was decided in the session: mode, grants, denials, changes of policy."`
 	AddDir     []string `placeholder:"FOLDER" sep:"none" help:"Another folder in which files are put back; may be repeated."`
 	Except     []string `placeholder:"FILE" sep:"none" help:"Leave this file as it is; may be repeated."`
 	Force      bool     `help:"Put back also files that others have changed since, and those that decide what other programs do."`
@@ -56,6 +57,9 @@ func (c *rewindCmd) check() error {
 	}
 	if !c.Files && !c.Transcript {
 		c.Transcript, c.Files = true, c.To != ""
+	}
+	if c.WithGrants && !c.Fork {
+		return usage("--with-grants is about the fork", "add --fork")
 	}
 	if c.Fork && !c.Transcript {
 		return usage("--fork is about the transcript", "leave --files out, or add --transcript")
@@ -103,7 +107,7 @@ func (c *rewindCmd) run(ctx context.Context, p *Program) error {
 // options find the point, the folders, and what masks secrets.
 func (c *rewindCmd) options(ctx context.Context, p *Program, s *session.Sessions, m session.Meta) (o checkpoint.Options, done func(), err error) {
 	done = func() {}
-	o = checkpoint.Options{Transcript: c.Transcript, Fork: c.Fork, Force: c.Force, By: orElse(c.by, orElse(p.env("USER"), "person"))}
+	o = checkpoint.Options{Transcript: c.Transcript, Fork: c.Fork, Grants: c.WithGrants, Force: c.Force, By: orElse(c.by, orElse(p.env("USER"), "person"))}
 	if o.To, err = c.point(ctx, s, m); err != nil {
 		return o, done, err
 	}
@@ -321,6 +325,9 @@ func (c *rewindCmd) tell(p *Program, m session.Meta, d rewindDoc) error {
 	}
 	for _, f := range d.Done.Unkept {
 		p.warn("%s: what it was until now is not kept in the log, so this cannot be taken back", f.Path)
+	}
+	for _, text := range d.Done.Notices {
+		p.err.line("%s", text)
 	}
 	if d.Done.Forked != "" {
 		p.out.line("%s", d.Done.Forked)

@@ -200,7 +200,7 @@ func (w *world) redact(t *rapid.T) {
 	for _, r := range w.runs { // what a kill has left open is closed by going on
 		if r.process == nil {
 			w.note("start %s for a redaction", r.id)
-			if w.resume(r); r.waiting != nil {
+			if w.resume(r, ""); r.waiting != nil {
 				return
 			}
 		}

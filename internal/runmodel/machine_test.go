@@ -83,6 +83,7 @@ func (w *world) act(t *rapid.T) {
 func (w *world) begin(t *rapid.T) {
 	mode := one(t, "first mode", someModes...)
 	r := &run{id: w.prefix + w.name("r"), states: []policyState{{mode: mode}}, compact: one(t, "compact", 0, 0, 8)}
+	r.startIn(mode)
 	r.budget = drawBudget(t)
 	w.note("begin %s in mode %s with %d dollars", r.id, mode, r.budget)
 	w.runs = append(w.runs, r)
@@ -209,14 +210,27 @@ func (w *world) restart(t *rapid.T, r *run) {
 			w.fatal("answering a question that was left: %v", err)
 		}
 	}
-	w.resume(r)
+	var mode policy.Mode
+	if chance(t, 4, "asked for a mode") {
+		mode = one(t, "mode", someModes...)
+	}
+	w.resume(r, mode)
 	w.goOn(r)
 }
 
 // resume starts a process for a run again, and finds out what of the changes in doubt is
 // on record.
-func (w *world) resume(r *run) {
-	p, err := w.boot(r, "", r.process != nil)
+func (w *world) resume(r *run, mode policy.Mode) {
+	w.clearDoubt(r)
+	m, err := w.outside.Get(ctx, r.id)
+	if err != nil {
+		w.fatal("%s: %v", r.id, err)
+	}
+	before, err := w.outside.StateAt(ctx, r.id, m.Head)
+	if err != nil {
+		w.fatal("%s: %v", r.id, err)
+	}
+	p, err := w.boot(r, mode, r.process != nil)
 	if err != nil {
 		w.fatal("going on with %s: %v", r.id, err)
 	}
@@ -228,25 +242,37 @@ func (w *world) resume(r *run) {
 			r.waiting.asked, r.waiting.planned = true, q.Mode == policy.ModePlan
 		}
 	}
-	w.resumedMode(r)
+	w.resumedMode(r, mode, before.OpenTurn != "")
 }
 
-// resumedMode is the mode in which a session goes on.
-func (w *world) resumedMode(r *run) {
+// resumedMode is the mode in which a session goes on: the one that is asked for, or the one
+// that was set last. Plan mode ends with the turn, bypassPermissions with the process.
+func (w *world) resumedMode(r *run, wanted policy.Mode, cutOff bool) {
 	w.clearDoubt(r)
 	m := r.recorded
-	if m == "" || m == policy.ModePlan || m == policy.ModeBypass {
+	if m == "" || m == policy.ModePlan && !cutOff || m == policy.ModeBypass {
 		m = policy.ModeDefault
 	}
 	have := r.process.agent.Mode()
 	if r.waiting != nil && r.waiting.planned && have == policy.ModePlan { // its question is not settled
 		m = policy.ModePlan
 	}
+	if wanted != "" {
+		m = wanted
+		r.startIn(m)
+	}
 	if have != m {
 		w.fatal("%s goes on in mode %s, and %q was recorded", r.id, have, r.recorded)
 	}
 	r.push(change{mode: m})
 	r.applyRefused()
+}
+
+// startIn notes that a mode was asked for at a start: it is on record where it is another.
+func (r *run) startIn(m policy.Mode) {
+	if r.recorded != "" || m != policy.ModeDefault && m != policy.ModeBypass {
+		r.recorded = m
+	}
 }
 
 // takeOver starts another process for a run while one runs it.
@@ -257,7 +283,7 @@ func (w *world) takeOver(r *run) {
 	old.taken = true
 	w.mu.Unlock()
 	waiting := r.waiting
-	w.resume(r)
+	w.resume(r, "")
 	r.waiting = waiting
 	p := r.process
 	r.process = old
@@ -364,7 +390,8 @@ func (w *world) move(at *program) {
 // forkRun starts a run that shares what another one has done so far.
 func (w *world) forkRun(t *rapid.T, src *run) {
 	mode := one(t, "first mode", someModes...)
-	f := &run{id: w.prefix + w.name("f"), states: []policyState{{mode: mode}}, compact: one(t, "compact", 0, 0, 8), recorded: src.recorded}
+	f := &run{id: w.prefix + w.name("f"), states: []policyState{{mode: mode}}, compact: one(t, "compact", 0, 0, 8)}
+	f.startIn(mode)
 	f.budget = drawBudget(t)
 	w.note("fork %s of %s in mode %s", f.id, src.id, mode)
 	if _, err := w.outside.Fork(ctx, src.id, &session.ForkOptions{ID: f.id}); err != nil {

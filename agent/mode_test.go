@@ -1,0 +1,144 @@
+package agent_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/memory"
+)
+
+// begin starts an agent of session "one" in a mode that was asked for, or is usual.
+func beginIn(t *testing.T, s *session.Sessions, m policy.Mode, usual bool, steps ...step) *agent.Agent {
+	t.Helper()
+	a, err := agent.New(play(t, steps...), &agent.Options{
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one", Takeover: true},
+		Permissions: policy.Config{Mode: m}, UsualMode: usual, Tools: registry(t, command("Bash")),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// modeOf is the mode in which the next process goes on.
+func modeOf(t *testing.T, disk *memory.Store, m policy.Mode, usual bool) policy.Mode {
+	t.Helper()
+	a := beginIn(t, session.New(disk, nil), m, usual)
+	if _, err := a.Start(context.WithoutCancel(t.Context())); err != nil {
+		t.Error(err)
+	}
+	defer a.Close()
+	return a.Mode()
+}
+
+// The mode in which a run began is the run's: it outlives the process, however that ended,
+// as a mode does that was set on the way. Plan mode outlives a kill, and not a turn that came
+// to its end; bypassPermissions outlives nothing.
+func TestTheModeOfTheStartIsTheRuns(t *testing.T) {
+	for _, m := range policy.Modes() {
+		for name, killed := range map[string]bool{"closed": false, "killed": true} {
+			t.Run(string(m)+" "+name, func(t *testing.T) {
+				want := m
+				if m == policy.ModeBypass || m == policy.ModePlan && !killed {
+					want = policy.ModeDefault
+				}
+				disk, got := memory.New(), policy.Mode("")
+				goesOn := func() { got = modeOf(t, disk, "", false) }
+				last := step{text: "so"}
+				if killed {
+					last.during = func(context.Context) { goesOn() } // the first process is never heard of again
+				}
+				s := session.New(disk, nil)
+				a := beginIn(t, s, m, false, last)
+				_, err := a.Prompt(t.Context(), "go")
+				if cerr := a.Close(); !killed && (err != nil || cerr != nil) {
+					t.Fatal(err, cerr)
+				}
+				if !killed {
+					goesOn()
+				}
+				if got != want {
+					t.Errorf("it goes on in mode %s, not %s", got, want)
+				}
+				records := 1
+				if m == policy.ModeDefault || m == policy.ModeBypass {
+					records = 0 // an ordinary run pays nothing
+				}
+				if n := len(payloads(t, s, "one", session.KindPolicyChanged)); n != records {
+					t.Errorf("%d records of the mode", n)
+				}
+			})
+		}
+	}
+}
+
+// A mode that is asked for when a session goes on is a change on record: it counts, and is
+// what the next process finds. One that is usual here and that nobody has asked for is not on
+// record, and counts where it is stricter.
+func TestAModeThatIsAskedForChangesThatOfTheRun(t *testing.T) {
+	disk := memory.New()
+	s := session.New(disk, nil)
+	for i, c := range []struct {
+		mode  policy.Mode
+		usual bool
+		want  policy.Mode
+		on    int // records
+	}{
+		{policy.ModeAcceptEdits, true, policy.ModeAcceptEdits, 0},
+		{policy.ModeRestricted, false, policy.ModeRestricted, 1},
+		{"", false, policy.ModeRestricted, 1},
+		{policy.ModeRestricted, false, policy.ModeRestricted, 1},
+		{policy.ModeAcceptEdits, true, policy.ModeRestricted, 1},
+		{policy.ModeAuto, false, policy.ModeAuto, 2},
+		{"", false, policy.ModeAuto, 2},
+		{policy.ModeDontAsk, true, policy.ModeDontAsk, 2},
+		{policy.ModeBypass, false, policy.ModeBypass, 3},
+		{"", false, policy.ModeDefault, 3},
+		{policy.ModeDefault, false, policy.ModeDefault, 4},
+	} {
+		if got := modeOf(t, disk, c.mode, c.usual); got != c.want {
+			t.Errorf("%d: mode %s, want %s", i, got, c.want)
+		}
+		list := payloads(t, s, "one", session.KindPolicyChanged)
+		if len(list) != c.on {
+			t.Errorf("%d: %d records, want %d: %s", i, len(list), c.on, list)
+		}
+		if c.on > 0 && !strings.Contains(string(list[0]), `"by":"start"`) {
+			t.Errorf("%d: %s", i, list[0])
+		}
+	}
+}
+
+// A fork begins without the mode of its source, and says so, unless it is asked to take it
+// along.
+func TestAForkBeginsInAModeOfItsOwn(t *testing.T) {
+	for name, with := range map[string]bool{"without": false, "with": true} {
+		t.Run(name, func(t *testing.T) {
+			disk := memory.New()
+			a := beginIn(t, session.New(disk, nil), policy.ModeRestricted, false, step{text: "so"})
+			prompt(t, a, "go")
+			a.Close()
+			s := session.New(disk, nil)
+			b, err := agent.New(play(t), &agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one", Fork: true, ForkGrants: with}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := b.Start(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := slices.ContainsFunc(found.Notices, func(n string) bool {
+				return strings.Contains(n, "without the mode restricted in session one; hint: --with-grants")
+			})
+			if (b.Mode() == policy.ModeRestricted) != with || said == with {
+				t.Errorf("mode %s, notices %q", b.Mode(), found.Notices)
+			}
+			b.Close()
+		})
+	}
+}
