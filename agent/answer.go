@@ -23,7 +23,7 @@ type settlement struct {
 	decision policy.Decision
 	call     *tool.Call     // to run, or nil
 	text     string         // told to the model when it is not run
-	change   *policy.Change // a grant for the rest of the run, or nil
+	change   *policy.Change // a grant for the session, or nil
 }
 
 // resolve takes an answer to the question that waits: on a yes the call is

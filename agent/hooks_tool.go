@@ -195,7 +195,7 @@ func (l *loop) consultHooks(ctx context.Context, c *call) error {
 	return nil
 }
 
-// suggestions are what a person could choose for the rest of the run, in Claude
+// suggestions are what a person could choose for the session, in Claude
 // Code's form.
 func (l *loop) suggestions(c *call) json.RawMessage {
 	type rule struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Grant is what a session decision leaves for the rest of the run: it covers the
+// Grant is what a session decision leaves for the session: it covers the
 // scope of the answer, or exactly what was asked. Its ID and Name are for
 // [policy.Guards.Check] to fill in.
 //

@@ -58,7 +58,7 @@ type Decision string
 const (
 	Allow        Decision = "allow" // once: no grant, no change of policy
 	Deny         Decision = "deny"
-	AllowSession Decision = "allow-session" // for the rest of the run
+	AllowSession Decision = "allow-session" // for the session
 	DenySession  Decision = "deny-session"
 )
 

@@ -58,7 +58,7 @@ type Patch struct {
 	Dir     string   `json:"dir,omitempty"`     // the folder that relative globs are below; default the session's
 }
 
-// Grant is a decision that a person made for the rest of the run. It covers
+// Grant is a decision that a person made for the session. It covers
 // exactly Resource (and Cwd, of a command), or what Scope says when the person
 // chose a wider one.
 type Grant struct {

@@ -226,7 +226,7 @@ func (s *Guards) Version() int {
 	return s.source.version
 }
 
-// Grants lists what people decided for the rest of the run, oldest first.
+// Grants lists what people decided for the session, oldest first.
 func (s *Guards) Grants() []Grant {
 	s.source.mu.RLock()
 	defer s.source.mu.RUnlock()

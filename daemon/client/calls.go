@@ -350,7 +350,7 @@ func (c *Client) ChangePolicy(ctx context.Context, id string, version int, p Pol
 	return out, nil
 }
 
-// Grants lists what people decided for the rest of a session's run.
+// Grants lists what people decided for a session.
 func (c *Client) Grants(ctx context.Context, id string) ([]policy.Grant, error) {
 	page, err := get[Page[policy.Grant]](ctx, c, "/v1/sessions/"+segment(id)+"/grants")
 	if err != nil {

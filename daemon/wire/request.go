@@ -95,7 +95,7 @@ type PermissionDecision struct {
 	Head
 	RunID               string `json:"runId" jsonschema:"the run"`
 	PermissionRequestID string `json:"permissionRequestId" jsonschema:"requestId of the request_permission"`
-	Decision            string `json:"decision" jsonschema:"allow and deny are for this call alone, the others are remembered until the run ends"`
+	Decision            string `json:"decision" jsonschema:"allow and deny are for this call alone, the others are remembered as long as the session lasts"`
 	Scope               string `json:"scope,omitempty" jsonschema:"of a session decision: a rule; left out: exactly what was asked"`
 	Message             string `json:"message,omitempty" jsonschema:"told to the model"`
 	Stop                bool   `json:"stop,omitempty" jsonschema:"with a deny: end the turn as well"`

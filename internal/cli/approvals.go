@@ -177,7 +177,7 @@ func answerText(a approval.Answer) string {
 
 // answerFlags are shared by allow and deny.
 type answerFlags struct {
-	ForSession bool   `group:"answer" help:"For the rest of the run, not only once."`
+	ForSession bool   `group:"answer" help:"For the session, not only once."`
 	Scope      string `placeholder:"RULE" group:"answer" help:"With --for-session: what it covers, as a rule; default exactly this request."`
 	Message    string `short:"m" placeholder:"TEXT" group:"answer" help:"Why; a no tells the model."`
 	By         string `placeholder:"NAME" group:"answer" help:"Who answers; default $$USER."`

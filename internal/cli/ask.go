@@ -164,7 +164,7 @@ func (a *asker) offer(list ...keyed) {
 	a.out.text(b.String() + ": ")
 }
 
-// remembers reports whether an answer may hold for the rest of the run.
+// remembers reports whether an answer may hold for the session.
 func remembers(q approval.Question) bool { return !q.Once() }
 
 // take makes an answer of a key, and reports whether it did.

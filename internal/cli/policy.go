@@ -18,7 +18,7 @@ type policyCmd struct {
 	Check   policyCheckCmd   `cmd:"" help:"Judge many calls, one JSON object per line."`
 	Replay  policyReplayCmd  `cmd:"" help:"Judge a past session by today's policy and say what would differ."`
 	Mode    policyModeCmd    `cmd:"" help:"Change the permission mode of a session, also while it runs."`
-	Grants  policyGrantsCmd  `cmd:"" help:"List or revoke what people decided for the rest of a run."`
+	Grants  policyGrantsCmd  `cmd:"" help:"List or revoke what people decided for a session."`
 }
 
 // policyFlags say which settings judge.
