@@ -18,8 +18,9 @@ const awayMessage = "the store was away for too long: "
 
 // finish puts the end of a segment on record: one end, whoever else wants another.
 func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
-	x.making.Lock() // a change of policy comes before the end, or finds no run
-	defer x.making.Unlock()
+	if made, err := x.r.turns.take(context.Background(), x.making()); err == nil { // a change of policy comes before the end, or finds no run
+		defer made()
+	}
 	x.mu.Lock()
 	x.state = over
 	stop := x.stopped

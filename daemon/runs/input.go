@@ -15,8 +15,14 @@ import (
 type input struct {
 	id, agent, prompt, step string
 	at                      time.Time
-	given                   chan string // takes one
-	taken                   bool        // under run.mu
+	given                   chan string   // takes one
+	taken                   bool          // under run.mu
+	asked                   chan struct{} // closed when it is known whether the question is on record
+}
+
+// fits reports whether an answer is for the input, and nobody has answered it yet.
+func (in *input) fits(agentName, inputID string) bool {
+	return !in.taken && (agentName == "" || in.agent == agentName) && (inputID == "" || in.id == inputID)
 }
 
 // askPerson is a step of a user agent: it waits for a client's words. The input of
@@ -48,12 +54,18 @@ func (x *run) askPerson(ctx context.Context, s strategy.Step, spec strategy.Agen
 // tellAsked puts a question to a person on record. Nobody answers before it is, and
 // everybody can who follows the log.
 func (x *run) tellAsked(ctx context.Context, in *input, e wire.RunEvent) error {
-	x.asking.Lock()
-	defer x.asking.Unlock()
+	in.asked = make(chan struct{})
+	x.mu.Lock()
+	x.asking = append(x.asking, in)
+	x.mu.Unlock()
 	_, err := x.append(ctx, e, wire.Running)
 	if err == nil {
 		x.put(in)
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.asking = slices.DeleteFunc(x.asking, func(o *input) bool { return o == in })
+	close(in.asked)
 	return err
 }
 
@@ -89,8 +101,11 @@ func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, b
 	if x == nil {
 		return none
 	}
-	in := x.claim(agentName, inputID)
-	if in == nil {
+	in, err := x.claim(ctx, agentName, inputID)
+	switch {
+	case err != nil:
+		return err
+	case in == nil:
 		return none
 	}
 	e := wire.RunEvent{
@@ -109,25 +124,43 @@ func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, b
 	return nil
 }
 
-// claim takes the oldest input that fits for one who answers it, or returns nil.
-func (x *run) claim(agentName, inputID string) *input {
-	x.asking.Lock()
-	defer x.asking.Unlock()
+// claim takes the oldest input that fits for one who answers it, or returns nil. One whose
+// question is about to be on record, and may have been seen there, is waited for.
+func (x *run) claim(ctx context.Context, agentName, inputID string) (*input, error) {
+	ctx, stop := soon(ctx)
+	defer stop()
+	for {
+		found, asking := x.claimNow(agentName, inputID)
+		if asking == nil {
+			return found, nil
+		}
+		select {
+		case <-asking.asked:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// claimNow takes an input, or returns one that is being asked for.
+func (x *run) claimNow(agentName, inputID string) (found, asking *input) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var found *input
 	for _, in := range x.inputs {
-		if in.taken || agentName != "" && in.agent != agentName || inputID != "" && in.id != inputID {
-			continue
-		}
-		if found == nil || in.id < found.id {
+		if in.fits(agentName, inputID) && (found == nil || in.id < found.id) {
 			found = in
 		}
 	}
 	if found != nil {
 		found.taken = true
+		return found, nil
 	}
-	return found
+	for _, in := range x.asking {
+		if in.fits(agentName, inputID) {
+			return nil, in
+		}
+	}
+	return nil, nil
 }
 
 // waiting lists what a run asks people for, oldest first.

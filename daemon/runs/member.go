@@ -43,8 +43,11 @@ func (m *Made) close() {
 
 // member returns an agent of the run; it is made when it is first needed.
 func (x *run) member(ctx context.Context, name string) (*member, error) {
-	x.making.Lock()
-	defer x.making.Unlock()
+	made, err := x.r.turns.take(ctx, x.making())
+	if err != nil {
+		return nil, err
+	}
+	defer made()
 	x.mu.Lock()
 	m := x.members[name]
 	x.mu.Unlock()

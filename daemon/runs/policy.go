@@ -26,8 +26,11 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 		return 0, notFound(id)
 	}
 	c.By = by.Name
-	x.making.Lock() // no agent is made while the change is on its way
-	defer x.making.Unlock()
+	made, err := x.r.turns.soon(ctx, x.making()) // no agent is made while the change is on its way
+	if err != nil {
+		return 0, err
+	}
+	defer made()
 	if x.ended() {
 		return 0, notFound(id)
 	}

@@ -85,8 +85,11 @@ func (r *Runs) ChainAhead(ctx context.Context, id, tool string) (policy.Chain, e
 	if x == nil {
 		return policy.Chain{}, notFound(id)
 	}
-	x.making.Lock()
-	defer x.making.Unlock()
+	made, err := x.r.turns.soon(ctx, x.making())
+	if err != nil {
+		return policy.Chain{}, err
+	}
+	defer made()
 	x.mu.Lock()
 	at := x.state
 	x.mu.Unlock()

@@ -272,8 +272,11 @@ func (r *Runs) relayAnswer(ctx context.Context, id string) error {
 // relayNow has the news of a session named in the run's log, unless the run is about to
 // end and names nothing any more: that one is returned.
 func (r *Runs) relayNow(ctx context.Context, owner, id string) (ending *run, err error) {
-	r.relaying.Lock()
-	defer r.relaying.Unlock()
+	relayed, err := r.turns.take(ctx, relayTurn(owner))
+	if err != nil {
+		return nil, err
+	}
+	defer relayed()
 	if x := r.lookup(owner); x != nil && x.begun() {
 		if x.helped(id, "") {
 			return nil, nil

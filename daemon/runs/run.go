@@ -46,9 +46,6 @@ type run struct {
 	log       *session.Log  // that keeps the run's session for this process; nil with one agent
 	shared    *agent.Run    // what decides for all agents, from log; nil with one agent, and with agents in a workspace
 
-	making sync.Mutex // one agent is made at a time, and no policy changed meanwhile
-	asking sync.Mutex // held while people are asked for input, until that is on record
-
 	mu        sync.Mutex
 	state     state
 	cancel    context.CancelCauseFunc
@@ -58,6 +55,7 @@ type run struct {
 	members   map[string]*member
 	questions map[string]*question
 	inputs    map[string]*input
+	asking    []*input // that are being put on record
 	steering  []string
 	changes   []policy.Change // for agents that have not worked yet
 }

@@ -115,7 +115,7 @@ type Runs struct {
 	leave    chan struct{} // closed when questions are left open
 	wg       sync.WaitGroup
 
-	relaying sync.Mutex // held to relay for a run that does not run, and to begin one
+	turns turns
 }
 
 // Limits of what is kept in memory.

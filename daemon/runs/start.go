@@ -93,8 +93,11 @@ func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err
 
 // record puts the start on record, with the changes of policy that came before it.
 func (x *run) record(ctx context.Context, e wire.RunEvent, from []wire.Status) error {
-	x.making.Lock()
-	defer x.making.Unlock()
+	made, err := x.r.turns.take(ctx, x.making())
+	if err != nil {
+		return err
+	}
+	defer made()
 	changes, err := x.early(ctx)
 	if err != nil {
 		return err
@@ -133,8 +136,11 @@ func (x *run) begin(e *wire.RunEvent) (from []wire.Status) {
 
 // refresh reads again what is on record: it may be long since the run was prepared.
 func (x *run) refresh(ctx context.Context) error {
-	x.r.relaying.Lock()
-	defer x.r.relaying.Unlock()
+	relayed, err := x.r.turns.soon(ctx, relayTurn(x.id))
+	if err != nil {
+		return err
+	}
+	defer relayed()
 	m, err := x.r.o.Sessions.Get(ctx, x.id)
 	switch {
 	case x.past == nil && errors.Is(err, session.ErrNotFound):
