@@ -142,6 +142,8 @@ func (f *fake) control(what string, body doc) any {
 		f.scopes = strings.Fields(body["scopes"].(string))
 	case "built":
 		close(f.spaces.built)
+	case "away": // the store is: answers are refused for now
+		f.away, _ = body["status"].(float64)
 	case "down":
 		f.down = body["down"] == true
 		f.wake()

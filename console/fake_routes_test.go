@@ -172,6 +172,8 @@ func (f *fake) approval(r *http.Request, _ doc) (int, any) {
 func (f *fake) decide(r *http.Request, body doc) (int, any) {
 	q := f.question(r.PathValue("id"))
 	switch {
+	case f.away != 0:
+		return int(f.away), doc{"status": f.away, "code": "unavailable", "detail": "append session build: the store is unavailable"}
 	case q == nil:
 		return 404, doc{"status": 404, "code": "not_found", "detail": "there is no such question"}
 	case body["digest"] != q["digest"]:

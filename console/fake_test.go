@@ -44,7 +44,8 @@ type fake struct {
 	calls     []string // what was changed: "POST /v1/… body"
 	scopes    []string
 	spaces    *fakeSpaces
-	down      bool // answers 503
+	down      bool    // answers 503
+	away      float64 // the status that decisions are refused with; 0: they are taken
 }
 
 func newFake(t *testing.T) *fake {

@@ -34,13 +34,14 @@ export function onProof(f) {
 
 /** Problem is an answer that is no success. */
 export class Problem extends Error {
-  constructor(status, doc) {
+  constructor(status, doc, after = 0) {
     super(doc.detail || doc.title || `the daemon answered ${status}`);
     this.status = status;
     this.code = doc.code || '';
     this.hint = doc.hint || '';
     this.field = doc.field || '';
     this.doc = doc;
+    this.after = after; // seconds until it may be asked again
   }
 }
 
@@ -79,7 +80,7 @@ async function send(method, path, { query, body, file, headers, signal } = {}) {
   }
   if (r.ok) return r;
   if (r.status === 401) signedIn.set(false);
-  throw new Problem(r.status, (await document_(r)) || {});
+  throw new Problem(r.status, (await document_(r)) || {}, Number(r.headers.get('Retry-After')) || 0);
 }
 
 /** answer sends a request and returns {body, etag}. It fails with Problem or Unreachable. */

@@ -10,6 +10,7 @@ import { leaveOut, refresh } from './live.js';
 import { sessionPath } from './route.js';
 import { planOf, choicesOf, answersOf, Plan, Choices, PlanActions, ChoiceActions } from './person.js';
 import { formOf, filledOf, Form, FormActions } from './form.js';
+import { Again, forNow, useAgain } from './again.js';
 
 /** once reports whether a yes can be for this call alone. */
 const once = (q) => q.reason === 'policy-deny-override' || (q.requests || []).some((r) => r.unsandboxed || r.person);
@@ -130,6 +131,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
   const own = !!choices || !!form; // all of it is there to be answered
   const ready = (read || own) && allowed;
   const away = lost || gone;
+  const [kept, keep] = useAgain((answer) => send(answer), !busy && !away);
 
   const decide = async (answer) => {
     if (busy || away || !armed()) return;
@@ -144,16 +146,22 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
       setError({ message: allowed ? 'look at all of it first' : 'you may look, and not answer' });
       return;
     }
+    send(answer);
+  };
+  const send = async (answer) => {
     setBusy(true);
     setError(null);
     try {
       const doc = await post(`/v1/approvals/${seg(q.id)}/decision`, {
         ...answer, digest: q.digest, continue: (interrupted && goOn && may('run') && answer.decision.startsWith('allow')) || undefined,
       });
+      keep(null);
       onDone?.(q, doc);
       leaveOut(q.id);
     } catch (e) {
       const winner = e.doc?.winner;
+      keep(forNow(e) ? { answer, error: e } : null);
+      if (forNow(e)) return setBusy(false);
       if (e.status === 409 && winner) {
         setLost(winner);
         setTimeout(refresh, 4000);
@@ -192,6 +200,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
       <${Fact} name="mode">${oneLine(q.mode)}</${Fact}>
     </dl>
     ${error && html`<p class="problem" role="alert">${error.message}${error.hint && html` <span class="hint">hint: <code>${error.hint}</code></span>`}</p>`}
+    ${kept && html`<${Again} kept=${kept} busy=${busy} send=${send} drop=${() => keep(null)} />`}
     ${interrupted && html`<p class="interrupted" role="note">The run was interrupted: an answer is kept, and nothing happens until the run is continued.
       ${allowed && may('run') && html` <label><input type="checkbox" checked=${goOn} disabled=${busy} onChange=${(e) => setGoOn(e.target.checked)} /> Continue the run when it is allowed</label>`}</p>`}
     <div class="actions" role="group" aria-label="answer">

@@ -1,7 +1,7 @@
 // Answering: with the mouse, with the keyboard, in two tabs, and when somebody else was first.
-import { allow, base, check, context, control, enter, equal, run, settle, shot, until } from './kit.mjs';
+import { accessible, allow, base, check, context, control, enter, equal, run, settle, shot, until } from './kit.mjs';
 
-allow(/40[149]|503|ERR_/);
+allow(/40[149]|50[37]|ERR_/);
 
 const command = (id, text, more = {}) => ({
   id, session_id: 'build', use_id: 'u-' + id, tool: 'Bash',
@@ -50,6 +50,43 @@ await run({
     await card(page, 'q4').getByRole('button', { name: 'Deny and stop' }).click();
     await card(page, 'q4').waitFor({ state: 'detached' });
     equal(await bodies(), [{ decision: 'deny', stop: true, digest: 'digest-q4' }], 'the answer');
+  },
+  'an answer that is refused for now stays, and is sent again': async () => {
+    for (const [id, status, why] of [['a1', 503, 'the store is away'], ['a2', 507, 'the disk of its store is full']]) {
+      await ask(id, 'make ' + id);
+      await settle(page);
+      await control('away', { status });
+      await bodies();
+      const q = card(page, id);
+      await q.getByRole('button', { name: 'For this session' }).click();
+      await q.getByRole('button', { name: 'Allow for this session' }).click();
+      const kept = q.getByRole('status');
+      await kept.getByText(why).waitFor();
+      await kept.getByText('Allow for this session').waitFor();
+      await shot(page, 'refused-for-now-' + status);
+      await accessible(page, 'an answer that was refused for now');
+      const again = { decision: 'allow-session', digest: 'digest-' + id };
+      await until(async () => (await bodies()).some((b) => JSON.stringify(b) === JSON.stringify(again)), 'it is sent again');
+      await control('away', { status: 0 });
+      await q.waitFor({ state: 'detached' });
+      equal((await bodies()).pop(), again, 'the answer');
+    }
+  },
+  'an answer that is refused for now can be taken back, or be another one': async () => {
+    await ask('a3', 'make a3');
+    await settle(page);
+    await control('away', { status: 503 });
+    const q = card(page, 'a3');
+    await q.getByRole('button', { name: 'Allow once' }).click();
+    await q.getByRole('button', { name: 'Do not send it' }).click();
+    equal(await q.getByRole('status').count(), 0, 'what is kept');
+    await q.getByRole('button', { name: 'Deny', exact: false }).first().click();
+    await q.getByRole('status').getByText('Deny').waitFor();
+    await control('away', { status: 0 });
+    await bodies();
+    await q.getByRole('button', { name: 'Send now' }).click();
+    await q.waitFor({ state: 'detached' });
+    equal((await bodies()).pop(), { decision: 'deny', digest: 'digest-a3' }, 'the answer');
   },
   'an override can be allowed once only': async () => {
     await ask('q5', 'make it so', { reason: 'policy-deny-override', scopes: [] });
