@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +30,22 @@ type asking interface {
 	driver.QueryerContext
 }
 
+// Connect is bounded: who makes connections ahead of time does so for nobody's request, one
+// after the other.
 func (g *greeter) Connect(ctx context.Context) (driver.Conn, error) {
+	bounded, stop := context.WithTimeout(ctx, g.store.addr.config.Timeout)
+	defer stop()
+	c, err := g.connect(bounded)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return nil, errSilent
+	}
+	return c, err
+}
+
+// errSilent says that a connection could not be made in time: it is no end of a caller's context.
+var errSilent error = &net.OpError{Op: "connect", Net: "tcp", Err: os.ErrDeadlineExceeded}
+
+func (g *greeter) connect(ctx context.Context) (driver.Conn, error) {
 	c, err := g.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err

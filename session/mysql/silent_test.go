@@ -1,0 +1,25 @@
+package mysql_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/mysql"
+)
+
+// A server that takes connections and says nothing is one that is away, and is not waited for
+// without an end.
+func TestServerThatSaysNothing(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, err = mysql.Open(context.Background(), "mysql://u@"+l.Addr().String()+"/db?timeout=1s", nil)
+	if !errors.Is(err, session.ErrUnavailable) {
+		t.Error(err)
+	}
+}
