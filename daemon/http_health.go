@@ -72,9 +72,12 @@ type ready struct {
 // readyz is public: what fails is named, why stands in the log.
 func (a *api) readyz(c *call) error {
 	doc, status := ready{"ready", map[string]string{"store": "ok", "draining": "ok"}}, http.StatusOK
-	if err := a.store.check(c.ctx(), a.o.Sessions.Store()); err != nil {
-		a.log.WarnContext(c.ctx(), "the store is not ready", "error", err)
+	err := a.store.check(c.ctx(), a.o.Sessions.Store())
+	if err != nil {
 		doc.Checks["store"] = notReady(err)
+	}
+	if a.store.changed(doc.Checks["store"]) && err != nil { // it is asked every few seconds
+		a.log.WarnContext(c.ctx(), "the store is not ready", "error", err)
 	}
 	if a.drained.Load() {
 		doc.Checks["draining"] = "the daemon is about to end"
@@ -112,6 +115,16 @@ type storeCheck struct {
 	at   time.Time
 	err  error
 	done chan struct{} // closed when the look that is under way ends; nil: none is
+	told string        // what the last answer said
+}
+
+// changed notes what is answered, and reports whether that is something else than before.
+func (s *storeCheck) changed(told string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.told
+	s.told = told
+	return was != told
 }
 
 // check looks at the store, one look at a time for all who ask. A look that takes too long

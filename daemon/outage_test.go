@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -119,6 +120,30 @@ func TestStoreAway(t *testing.T) {
 	}
 	w.mu.Unlock()
 	eventually(t, "ready", func() bool { return w.do("GET", "/readyz", "").status == 200 })
+}
+
+// The log tells once that the store is not ready, however often that is asked.
+func TestNotReadyIsLoggedOnce(t *testing.T) {
+	var log strings.Builder
+	store := &faultyStore{}
+	w := newSiteOn(t, func(s session.Store) session.Store { store.Store = s; return store }, func(o *Options) {
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	ask := func(status int) {
+		t.Helper()
+		eventually(t, "the status of /readyz", func() bool { return w.do("GET", "/readyz", "").status == status })
+		w.do("GET", "/readyz", "")
+	}
+	for range 2 {
+		ask(200)
+		store.all.Store(awayError)
+		ask(503)
+		store.all.Store(nil)
+	}
+	ask(200)
+	if n := strings.Count(log.String(), "the store is not ready"); n != 2 {
+		t.Errorf("%d times in\n%s", n, log.String())
+	}
 }
 
 // While the disk is full, what would be written is refused with 507, and the question stays.
