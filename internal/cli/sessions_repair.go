@@ -75,6 +75,9 @@ func (p *Program) eachSession(ctx context.Context, store, name string, all bool,
 		list = page.Sessions
 	} else {
 		m, err := sessions.Find(ctx, name)
+		if errors.Is(err, session.ErrCorrupt) { // as a whole: what is wrong with it is asked for
+			m, err = session.Meta{ID: name}, nil
+		}
 		if err != nil {
 			return err
 		}

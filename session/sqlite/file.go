@@ -133,7 +133,10 @@ func (s *Store) admit(c *conn) error {
 			return err
 		}
 	}
-	return s.useWAL(c)
+	if err := s.useWAL(c); err != nil {
+		return err
+	}
+	return c.listOrphans()
 }
 
 // useWAL puts a file that was just made, or whose maker died, into WAL mode.
