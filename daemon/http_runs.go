@@ -81,6 +81,7 @@ type runRequest struct {
 	Cwd          string          `json:"cwd,omitempty" jsonschema:"the folder to work in, absolute; needed for a new session"`
 	Workspace    string          `json:"workspace,omitempty" jsonschema:"the workspace that a new session works in, instead of cwd"`
 	Mode         string          `json:"mode,omitempty" jsonschema:"permission mode"`
+	MaxBudgetUSD float64         `json:"max_budget_usd,omitempty" jsonschema:"bound of what the run may cost with all its agents, in US dollars; left out: the bound that it has; -1 lifts it"`
 	Settings     string          `json:"settings,omitempty" jsonschema:"a settings file that applies to this run, absolute"`
 	Title        string          `json:"title,omitempty"`
 	Environ      []string        `json:"environ,omitempty" jsonschema:"entries NAME=VALUE, instead of the daemon's own; on the unix socket only"`
@@ -223,6 +224,9 @@ func (q *runRequest) options(c *call) (*runs.PrepareOptions, error) {
 			return nil, err
 		}
 	}
+	if err := checkBudget(q.MaxBudgetUSD); err != nil {
+		return nil, err
+	}
 	if err := mayMake(c.caller, q.Mode, q.Settings); err != nil {
 		return nil, err
 	}
@@ -232,8 +236,16 @@ func (q *runRequest) options(c *call) (*runs.PrepareOptions, error) {
 	}
 	return &runs.PrepareOptions{
 		Run: q.SessionID, Strategy: s, Model: q.Model, Cwd: q.Cwd, Workspace: q.Workspace, Settings: q.Settings, Mode: q.Mode, Title: q.Title,
-		Environ: q.Environ, By: c.actor(),
+		MaxBudgetUSD: q.MaxBudgetUSD, Environ: q.Environ, By: c.actor(),
 	}, nil
+}
+
+// checkBudget reads a bound: of JSON, which has no infinity, -1 lifts it.
+func checkBudget(usd float64) error {
+	if usd < 0 && usd != -1 {
+		return refuse(outcome.Usage, "max_budget_usd must not be negative", "-1 lifts the bound that the run has")
+	}
+	return nil
 }
 
 // strategy is what the request wants to run; nil is what the run on record has, or a

@@ -98,7 +98,7 @@ func scopeNames(caller auth.Caller) []string {
 // prepare makes a run ready and subscribes the caller.
 func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	o := runs.PrepareOptions{
-		Run: r.RunID, Model: r.ModelOverride, Workspace: r.Workspace, Settings: r.ManifestPath, Mode: r.Mode, By: c.actor(),
+		Run: r.RunID, Model: r.ModelOverride, Workspace: r.Workspace, Settings: r.ManifestPath, Mode: r.Mode, MaxBudgetUSD: r.MaxBudgetUSD, By: c.actor(),
 	}
 	err := mayMake(c.caller, r.Mode, r.ManifestPath)
 	if err != nil {

@@ -225,6 +225,7 @@ type NewRun struct {
 	Cwd          string          `json:"cwd,omitempty"`
 	Workspace    string          `json:"workspace,omitempty"` // its slug; Cwd is its project then
 	Mode         string          `json:"mode,omitempty"`
+	MaxBudgetUSD float64         `json:"max_budget_usd,omitempty"` // 0 leaves the bound that the run has, -1 lifts it
 	Settings     string          `json:"settings,omitempty"`
 	Title        string          `json:"title,omitempty"`
 	Environ      []string        `json:"environ,omitempty"` // on the unix socket only

@@ -83,7 +83,7 @@ func (m *member) make(ctx context.Context) (err error) {
 	defer x.r.caught(x.id, &err)
 	made, err := x.r.o.Make(ctx, Need{
 		Run: x.id, Session: m.session, Agent: m.spec, Cwd: x.opt.Cwd, Model: x.opt.Model,
-		Mode: x.opt.Mode, Settings: x.opt.Settings, Environ: x.opt.Environ, Workspace: x.opt.Workspace, Project: x.project, By: x.opt.By,
+		Mode: x.opt.Mode, Budget: x.opt.MaxBudgetUSD, Settings: x.opt.Settings, Environ: x.opt.Environ, Workspace: x.opt.Workspace, Project: x.project, By: x.opt.By,
 	})
 	if err != nil {
 		return err
@@ -99,6 +99,9 @@ func (m *member) make(ctx context.Context) (err error) {
 	o.Ask = m.ask
 	if o.MaxTurns == 0 {
 		o.MaxTurns = m.spec.MaxSteps
+	}
+	if o.MaxBudgetUSD == 0 {
+		o.MaxBudgetUSD = x.opt.MaxBudgetUSD
 	}
 	if m.agent, err = made.agent(ctx, o); err != nil {
 		made.close()

@@ -26,11 +26,14 @@ type PrepareOptions struct {
 	// Workspace is the slug of the workspace that a new session belongs to, whose project
 	// is Cwd. A session that is there stays in its own, or out of any.
 	Workspace string
-	Settings  string   // a file with more settings
-	Mode      string   // permission mode
-	Title     string   // of a new session
-	Environ   []string // instead of the daemon's own; in memory only
-	By        Actor
+	Settings  string // a file with more settings
+	Mode      string // permission mode
+	// MaxBudgetUSD bounds what the run may cost, with all its agents: 0 leaves the bound that
+	// it has, and less lifts it.
+	MaxBudgetUSD float64
+	Title        string   // of a new session
+	Environ      []string // instead of the daemon's own; in memory only
+	By           Actor
 }
 
 // Prepared is a run that can be started or continued.
@@ -154,6 +157,7 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 	x.info = wire.StrategyInfo{
 		Name: o.Strategy.Name, Path: o.Strategy.Path, Agents: []string{}, Sole: sole(o.Strategy), Flow: o.Strategy.Flow.Tree(),
 		Source: o.Strategy.Source, Cwd: o.Cwd, Workspace: o.Workspace, Model: o.Model, Mode: o.Mode,
+		MaxBudgetUSD: o.MaxBudgetUSD,
 	}
 	for _, a := range o.Strategy.Agents {
 		x.info.Agents = append(x.info.Agents, a.Name)
@@ -183,6 +187,9 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 	before.Path = was.Path
 	if o.Strategy == nil {
 		o.Strategy = before
+	}
+	if sole(o.Strategy) == "" { // of one agent its session has the bound
+		o.MaxBudgetUSD = cmp.Or(o.MaxBudgetUSD, was.MaxBudgetUSD)
 	}
 	if (sole(before) == "") != (sole(o.Strategy) == "") {
 		return refuse(wire.CodePrepareFailed, "run %s cannot go on with a strategy of another kind: one agent works in the run's session, several have their own", x.id)

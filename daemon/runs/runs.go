@@ -48,6 +48,7 @@ type Need struct {
 	Cwd      string
 	Model    string   // overrides the agent's
 	Mode     string   // permission mode; "" is what settings say
+	Budget   float64  // bound of what the run may cost, in US dollars; 0 leaves it, less than 0 lifts it
 	Settings string   // more settings, a file; ""
 	Environ  []string // instead of the daemon's own, when not nil
 	// Workspace is the slug of the workspace that the agent works in; "" is none. Project

@@ -208,7 +208,7 @@ func kindOf(t reflect.Type) jsontree.Kind {
 		return jsontree.Text
 	case reflect.Bool:
 		return jsontree.Bool
-	case reflect.Int, reflect.Int64:
+	case reflect.Int, reflect.Int64, reflect.Float64:
 		return jsontree.Number
 	case reflect.Slice:
 		if t == reflect.TypeFor[Raw]() {

@@ -68,6 +68,8 @@ type Delta struct {
 	Usage    *transcript.Usage `json:"usage,omitempty"`
 	Total    *transcript.Usage `json:"total,omitempty"`
 	Cost     float64           `json:"cost_usd,omitempty"`
+	RunCost  float64           `json:"run_cost_usd,omitempty"` // of result: of the whole run so far
+	Budget   float64           `json:"budget_usd,omitempty"`   // and its bound
 	Finish   transcript.Finish `json:"finish,omitempty"`
 
 	By           string       `json:"by,omitempty"`      // of mutation_finished, notified
@@ -200,7 +202,7 @@ func deltaOf(e agent.Event) (typ string, d Delta) {
 func deltaOfResult(r agent.Result) Delta {
 	d := Delta{
 		ID: r.SessionID, Turn: r.Turn, Reason: r.Reason, Text: r.Text, Error: deltaError(r.Err), Turns: r.Turns,
-		Usage: &r.Usage, Cost: r.CostUSD, Denials: r.Denials, TookMS: r.Took.Milliseconds(),
+		Usage: &r.Usage, Cost: r.CostUSD, RunCost: r.RunCostUSD, Budget: r.BudgetUSD, Denials: r.Denials, TookMS: r.Took.Milliseconds(),
 		ModelMS: r.TookModel.Milliseconds(), Finish: r.Finish,
 	}
 	for name, u := range r.ByModel {
@@ -320,7 +322,7 @@ func (d *Delta) hookRan() agent.HookRan {
 func (d *Delta) result() agent.Result {
 	r := agent.Result{
 		SessionID: d.ID, Turn: d.Turn, Reason: d.Reason, Text: d.Text, Err: d.errorOf(), Turns: d.Turns,
-		Usage: usageOf(d.Usage), CostUSD: d.Cost, ByModel: map[string]agent.ModelUsage{}, Denials: d.Denials,
+		Usage: usageOf(d.Usage), CostUSD: d.Cost, RunCostUSD: d.RunCost, BudgetUSD: d.Budget, ByModel: map[string]agent.ModelUsage{}, Denials: d.Denials,
 		Took: time.Duration(d.TookMS) * time.Millisecond, TookModel: time.Duration(d.ModelMS) * time.Millisecond, Finish: d.Finish,
 	}
 	for name, s := range d.ByModel {

@@ -106,6 +106,8 @@ type StrategyInfo struct {
 	Workspace string `json:"workspace,omitempty"`
 	Model     string `json:"model,omitempty"` // override
 	Mode      string `json:"mode,omitempty"`
+	// MaxBudgetUSD is the bound that was asked for: 0 leaves it, less than 0 lifts it.
+	MaxBudgetUSD float64 `json:"max_budget_usd,omitempty"`
 }
 
 // RunInfo is a run in run_list, and in the HTTP API.

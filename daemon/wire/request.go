@@ -39,14 +39,15 @@ type Ping struct{ Head }
 // caller is told what it is, and follows it.
 type PrepareRun struct {
 	Head
-	RunID         string `json:"runId,omitempty" jsonschema:"a run on record, or the id for a new one; left out: the daemon makes one"`
-	StrategyPath  string `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
-	Strategy      Raw    `json:"strategy,omitempty" jsonschema:"instead of a path: the strategy itself"`
-	ModelOverride string `json:"modelOverride,omitempty" jsonschema:"a model instead of its agents'"`
-	Cwd           string `json:"cwd,omitempty" jsonschema:"the folder to work in; left out: that of the run on record, else the daemon's"`
-	Workspace     string `json:"workspace,omitempty" jsonschema:"the workspace that a new run works in, instead of a folder"`
-	ManifestPath  string `json:"manifestPath,omitempty" jsonschema:"the seed's name for a settings file that applies to this run"`
-	Mode          string `json:"mode,omitempty" jsonschema:"permission mode; left out: what the settings say"`
+	RunID         string  `json:"runId,omitempty" jsonschema:"a run on record, or the id for a new one; left out: the daemon makes one"`
+	StrategyPath  string  `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
+	Strategy      Raw     `json:"strategy,omitempty" jsonschema:"instead of a path: the strategy itself"`
+	ModelOverride string  `json:"modelOverride,omitempty" jsonschema:"a model instead of its agents'"`
+	Cwd           string  `json:"cwd,omitempty" jsonschema:"the folder to work in; left out: that of the run on record, else the daemon's"`
+	Workspace     string  `json:"workspace,omitempty" jsonschema:"the workspace that a new run works in, instead of a folder"`
+	ManifestPath  string  `json:"manifestPath,omitempty" jsonschema:"the seed's name for a settings file that applies to this run"`
+	Mode          string  `json:"mode,omitempty" jsonschema:"permission mode; left out: what the settings say"`
+	MaxBudgetUSD  float64 `json:"maxBudgetUsd,omitempty" jsonschema:"bound of what the run may cost with all its agents, in US dollars; left out: the bound that it has; -1 lifts it"`
 }
 
 // StartRun starts a prepared run. Answer: strategy_started to its subscribers, or

@@ -22,6 +22,7 @@ type rule struct {
 	min   int64    // of a number
 	max   int64    // of a number; 0 is any
 	items int      // of a list: at most
+	bound bool     // a number is a bound in US dollars: -1 lifts it
 }
 
 // check says what is wrong with a value, or "".
@@ -71,6 +72,9 @@ func sessionID(s string) string {
 }
 
 func (r *rule) number(s string) string {
+	if r.bound {
+		return bound(s)
+	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	switch {
 	case err != nil:
@@ -79,6 +83,13 @@ func (r *rule) number(s string) string {
 		return fmt.Sprintf("must be at least %d, not %d", r.min, n)
 	case r.max > 0 && n > r.max:
 		return fmt.Sprintf("must be at most %d, not %d", r.max, n)
+	}
+	return ""
+}
+
+func bound(s string) string {
+	if usd, err := strconv.ParseFloat(s, 64); err != nil || usd < 0 && usd != -1 {
+		return fmt.Sprintf("must not be negative, but for -1, which lifts the bound, and not %.60s", s)
 	}
 	return ""
 }
@@ -122,6 +133,7 @@ var rules = map[string]rule{
 	"workspace":           aName,
 	"modelOverride":       aName,
 	"mode":                {enum: names(policy.Modes())},
+	"maxBudgetUsd":        {bound: true},
 	"tool":                aName,
 	"token":               aName,
 	"client":              {bytes: 256, plain: true},

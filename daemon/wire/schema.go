@@ -171,6 +171,8 @@ func (r *rule) describe(s *jsonschema.Schema) {
 		if r.id {
 			s.MaxLength = new(128)
 		}
+	case "number":
+		s.Minimum = new(float64(-1))
 	case "integer":
 		s.Minimum = new(float64(r.min))
 		if r.max > 0 {

@@ -28,7 +28,7 @@ type maker struct {
 // make is [runs.Options].Make.
 func (m *maker) make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 	p := m.program(&n)
-	flags := agentFlags{Model: n.Model, SystemPrompt: n.Agent.SystemPrompt, OnlyTools: n.Agent.Tools, MaxTurns: n.Agent.MaxSteps}
+	flags := agentFlags{Model: n.Model, SystemPrompt: n.Agent.SystemPrompt, OnlyTools: n.Agent.Tools, MaxTurns: n.Agent.MaxSteps, MaxBudgetUSD: n.Budget}
 	flags.PermissionMode = n.Mode
 	if n.Settings != "" {
 		flags.Settings = []string{n.Settings}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -101,7 +102,6 @@ func (c *runCmd) onlyHere() string {
 		{c.MaxTurns != 0, "--max-turns"},
 		{c.NoCompact, "--no-compact"},
 		{c.CompactItems != 0, "--compact-items"},
-		{c.MaxBudgetUSD != 0, "--max-budget-usd"},
 		{c.Init, "--init"},
 		{c.Maintenance, "--maintenance"},
 		{len(c.AddDir) > 0, "--add-dir"},
@@ -276,7 +276,10 @@ func (c *runCmd) request(p *Program, t *target, cwd string, input []transcript.P
 	if err != nil {
 		return nil, err
 	}
-	n := &client.NewRun{SessionID: t.id, Model: name, Cwd: cwd, Workspace: c.Workspace, Mode: c.PermissionMode, Environ: p.Env}
+	n := &client.NewRun{SessionID: t.id, Model: name, Cwd: cwd, Workspace: c.Workspace, Mode: c.PermissionMode, MaxBudgetUSD: c.MaxBudgetUSD, Environ: p.Env}
+	if math.IsInf(n.MaxBudgetUSD, 1) {
+		n.MaxBudgetUSD = -1 // JSON has no infinity
+	}
 	if c.space != nil {
 		n.Cwd = ""
 	}

@@ -14,7 +14,7 @@ import (
 // where it is found, or that it is here.
 var travels = []string{
 	"Prompt", "Model", "CWD", "PermissionMode", "Settings", "OnAsk", "Continue", "Resume", "SessionID", "ForkSession", "WithGrants", "At", "Name",
-	"NoDaemon", "Store", "Workspace", "OutputFormat", "IncludePartialMessages", "Quiet", "Verbose", "OnlyTools",
+	"NoDaemon", "Store", "Workspace", "OutputFormat", "IncludePartialMessages", "MaxBudgetUSD", "Quiet", "Verbose", "OnlyTools",
 }
 
 // TestNoFlagOfRunIsLostOnTheWayToTheDaemon: a flag reaches the daemon, or keeps the run here.
