@@ -31,6 +31,10 @@
 // of it lives on, every log verifies, what it said is in them, and the same once more
 // comes to the end.
 //
+// A sixth kind takes the store away from two daemons, or the disk's space, or the store's
+// files: by a proxy that refuses, hangs, leaves connections half open or resets them, while
+// runs wait, talk to a model, run tools and append.
+//
 // A power cut is an ext4 file system on a loop device, mounted where nobody else
 // sees it, which is shut down without flushing its journal: what was not synced
 // is gone. The control runs the same program with fsync and fdatasync turned
