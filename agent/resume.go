@@ -66,7 +66,8 @@ func (a *Agent) yields(left policy.Mode) bool {
 	return m == "" || a.opt.UsualMode && policy.Stricter(m, left) == left
 }
 
-// byStart set the mode that was asked for when an agent began or went on.
+// byStart set the mode that was asked for when an agent began or went on, where nobody said on
+// whose behalf that was.
 const byStart = "start"
 
 // beginIn has the mode that was asked for this time recorded, where the log says another one.
@@ -78,7 +79,7 @@ func (r *Run) beginIn(wanted, recorded policy.Mode) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c, err := r.root.guards.Check(policy.Change{Mode: wanted, By: byStart})
+	c, err := r.root.guards.Check(policy.Change{Mode: wanted, By: cmp.Or(r.root.opt.Session.Opened.User, byStart)})
 	if err == nil {
 		err = r.apply(c, 0)
 	}

@@ -13,7 +13,7 @@ const person = "person"
 // The words for those who are no person where a person would have answered.
 var (
 	absent = map[string]bool{"nobody": true, "timeout": true}
-	itself = map[string]bool{"interrupt": true, "restart": true, "restore": true, "cut": true, "approval": true, "guard": true, "input": true}
+	itself = map[string]bool{"interrupt": true, "lapse": true, "start": true, "restart": true, "restore": true, "cut": true, "approval": true, "guard": true, "input": true}
 )
 
 // whoAnswered says who an answer is from. Whoever answered through a client is a

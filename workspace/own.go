@@ -30,6 +30,7 @@ type own struct {
 	turns sync.Mutex // held by Run, Start and Close
 
 	told  bool    // SessionOpened; under turns
+	seen  int64   // records up to here were looked through for a change of mode; likewise
 	spent float64 // what the run has cost, in US dollars; likewise
 
 	mu      sync.Mutex // guards what follows
@@ -134,10 +135,41 @@ func (a *own) start(ctx context.Context) (agent.SessionOpened, error) {
 		}
 	}
 	a.log, a.opened, a.id = r.Log, opened, opened.ID
+	if a.seen == 0 {
+		a.seen = r.Log.Head()
+	}
 	if r.State.Mode != "" && a.o.Spec.Mode == "" {
 		a.mode = policy.Mode(r.State.Mode)
 	}
 	return opened, nil
+}
+
+// modeNow is the mode for the next turn: the one that was set since the session was opened
+// here, whoever did it, or the one that was asked for. Each turn's process would take the
+// second for one that is asked for anew.
+func (a *own) modeNow(ctx context.Context) (string, error) {
+	for r, err := range a.o.Sessions.Records(ctx, a.SessionID(), session.Range{After: a.seen}) {
+		if err != nil {
+			return "", err
+		}
+		a.seen = r.Seq
+		if r.Kind != session.KindPolicyChanged || r.Payload == nil {
+			continue
+		}
+		c, err := policy.ParseChange(r.Payload)
+		if err != nil {
+			return "", err
+		}
+		if c.Mode != "" {
+			a.o.Spec.Mode = string(c.Mode)
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.o.Spec.Mode != "" {
+		a.mode = policy.Mode(a.o.Spec.Mode)
+	}
+	return a.o.Spec.Mode, nil
 }
 
 // Run is [agent.Agent.Run].

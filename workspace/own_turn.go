@@ -48,7 +48,7 @@ func (a *own) turn(ctx context.Context, stop context.CancelCauseFunc, emit func(
 		emit(opened)
 	}
 	a.tellChanges(emit)
-	spec, err := a.spec(input)
+	spec, err := a.spec(ctx, input)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +97,13 @@ func (a *own) tellChanges(emit func(agent.Event)) {
 }
 
 // spec is what the process is told.
-func (a *own) spec(input []transcript.Part) ([]byte, error) {
+func (a *own) spec(ctx context.Context, input []transcript.Part) ([]byte, error) {
+	mode, err := a.modeNow(ctx)
+	if err != nil {
+		return nil, err
+	}
 	s := a.o.Spec
+	s.Mode = mode
 	s.Version, s.Session, s.Asked = logpipe.SpecVersion, a.SessionID(), a.o.Ask != nil
 	s.Models = nil
 	for _, m := range a.o.Models {
@@ -107,7 +112,6 @@ func (a *own) spec(input []transcript.Part) ([]byte, error) {
 		}
 	}
 	if len(input) > 0 {
-		var err error
 		if s.Input, err = logpipe.EncodeParts(input); err != nil {
 			return nil, err
 		}
