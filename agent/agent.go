@@ -47,7 +47,7 @@ type Agent struct {
 	once   seen // for TellOnce
 
 	at      atomic.Pointer[string] // the current directory, once it is another than that of the session
-	running sync.Mutex             // held by Run and Next
+	running longLock               // had by Run and Next
 	loop    *loop                  // nil until started; used under running
 
 	mu        sync.Mutex // guards what follows
@@ -80,7 +80,7 @@ func New(m model.Model, o *Options) (*Agent, error) {
 	if m == nil {
 		return nil, errors.New("agent: the model is nil")
 	}
-	a := &Agent{model: m, bell: make(chan struct{}, 1), more: make(chan struct{})}
+	a := &Agent{model: m, running: make(longLock, 1), bell: make(chan struct{}, 1), more: make(chan struct{})}
 	if o != nil {
 		a.opt = *o
 	}
@@ -305,8 +305,9 @@ func (a *Agent) Note(ctx context.Context, drafts ...session.Draft) error {
 	for i, d := range drafts {
 		masked[i] = a.masked(d)
 	}
-	_, err := log.Append(context.WithoutCancel(ctx), masked...)
-	return err
+	ctx, kept := lasting(ctx)
+	_, err := log.Append(ctx, masked...)
+	return kept(err)
 }
 
 // Interrupt stops the running turn: a partial answer is kept and marked, every
@@ -462,10 +463,10 @@ func (a *Agent) close(goesOn bool) error {
 	}
 	var err error
 	if a.loop != nil {
-		err = a.loop.halt(context.Background())
+		err = a.loop.halt(atTheEnd())
 		err = errors.Join(err, a.opt.Subagents.close(goesOn))
 		err = errors.Join(err, a.opt.Background.close(a.loop.broken != nil))
-		err = errors.Join(err, a.loop.closing(context.Background()))
+		err = errors.Join(err, a.loop.closing(atTheEnd()))
 	}
 	if log := a.openLog(); log != nil {
 		err = errors.Join(err, log.Close())

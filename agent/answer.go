@@ -45,7 +45,7 @@ func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) err
 		}
 		own = l.complete(c.question, *own)
 	}
-	ctx = context.WithoutCancel(ctx)
+	ctx, kept := lasting(ctx)
 	for {
 		var head int64
 		var theirs *approval.Answer
@@ -59,10 +59,10 @@ func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) err
 				continue // somebody was faster: see what they said
 			}
 			if err == nil && s.late != nil {
-				return &approval.AnsweredError{Winner: s.answer}
+				return kept(&approval.AnsweredError{Winner: s.answer})
 			}
 		}
-		if err != nil {
+		if err = kept(err); err != nil {
 			l.broken = err
 		}
 		return err

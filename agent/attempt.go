@@ -120,7 +120,9 @@ func (a *Agent) recordPaid(ctx context.Context, p *paid, why string) error {
 	}
 	d, err := session.NewDraft(session.KindModelCalled, c)
 	if err == nil {
-		_, err = log.Append(context.WithoutCancel(ctx), a.masked(d))
+		ctx, kept := lasting(ctx)
+		_, err = log.Append(ctx, a.masked(d))
+		err = kept(err)
 	}
 	return err
 }

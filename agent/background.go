@@ -31,6 +31,8 @@ type Background struct {
 	jobs    []*backJob    // oldest first
 	changed chan struct{} // closed when a call has ended, and replaced
 	closed  bool
+	life    context.Context // ends when it is closed
+	end     context.CancelFunc
 	broken  chan struct{} // closed when nothing can be recorded any more
 	err     error         // what could not be recorded
 	work    sync.WaitGroup
@@ -51,6 +53,7 @@ type BackgroundOptions struct {
 // NewBackground returns the background of one agent, for [Options].Background.
 func NewBackground(o *BackgroundOptions) *Background {
 	b := &Background{changed: make(chan struct{}), broken: make(chan struct{})}
+	b.life, b.end = context.WithCancel(context.Background())
 	if o != nil {
 		b.o = *o
 	}
@@ -250,7 +253,7 @@ func (b *Background) follow(k *backJob) {
 	var err error
 	select {
 	case <-k.placed: // its result comes first
-		err = b.a.settle(context.Background(), k)
+		err = b.a.settle(whileOpen(b.life), k)
 	case <-b.broken:
 	}
 	b.mu.Lock()
@@ -297,6 +300,7 @@ func (b *Background) close(broken bool) error {
 		close(b.broken)
 	}
 	b.closed = true
+	b.end()
 	for _, j := range b.jobs {
 		if j.about.Running {
 			j.about.Stopped = true
@@ -353,7 +357,9 @@ func (a *Agent) queueNews(ctx context.Context, entries []entry, items ...transcr
 		entries = append(entries, entry{draft: session.ItemDraft(e, true, nil)})
 	}
 	if log := a.openLog(); log != nil {
-		if _, err := log.Append(context.WithoutCancel(ctx), a.drafts(entries)...); err != nil {
+		ctx, kept := lasting(ctx)
+		_, err := log.Append(ctx, a.drafts(entries)...)
+		if err = kept(err); err != nil {
 			return err
 		}
 	}

@@ -46,8 +46,9 @@ func (l *loop) saveFile(ctx context.Context, use string, i tool.Image) error {
 			d.Payload, kept = masked, false
 		}
 	}
-	recs, err := l.log.Append(context.WithoutCancel(ctx), d) // an interrupt must not tear it
-	if err != nil {
+	ctx, done := lasting(ctx)
+	recs, err := l.log.Append(ctx, d)
+	if err = done(err); err != nil {
 		return err
 	}
 	if kept {

@@ -55,7 +55,9 @@ func (a *Agent) record(ctx context.Context, entries []entry) error {
 		return nil
 	}
 	if drafts := a.drafts(entries); log != nil && len(drafts) > 0 {
-		if _, err := log.Append(context.WithoutCancel(ctx), drafts...); err != nil {
+		ctx, kept := lasting(ctx)
+		_, err := log.Append(ctx, drafts...)
+		if err = kept(err); err != nil {
 			return err
 		}
 	}

@@ -41,14 +41,18 @@ func (l *loop) store(ctx context.Context, at *int64, entries []entry) ([]session
 	if len(drafts) == 0 {
 		return nil, nil
 	}
-	ctx = context.WithoutCancel(ctx) // an interrupt must not tear an append; appends are short
-	if l.runLog != l.log {
-		return l.storeApart(ctx, at, drafts)
+	ctx, kept := lasting(ctx)
+	var recs []session.Record
+	var err error
+	switch {
+	case l.runLog != l.log:
+		recs, err = l.storeApart(ctx, at, drafts)
+	case at != nil:
+		recs, err = l.log.AppendAt(ctx, *at, drafts...)
+	default:
+		recs, err = l.log.Append(ctx, drafts...)
 	}
-	if at != nil {
-		return l.log.AppendAt(ctx, *at, drafts...)
-	}
-	return l.log.Append(ctx, drafts...)
+	return recs, kept(err)
 }
 
 // storeApart is store where the records of the run are in another log than the agent's own.

@@ -342,7 +342,6 @@ func (l *loop) finish(ctx context.Context, why Reason, cause error) (Step, bool,
 	if err != nil {
 		return Step{}, false, err
 	}
-	ctx = context.WithoutCancel(ctx)
 	if err := l.write(ctx, entry{draft: d, event: TurnFinished{Turn: t.id, Reason: why, Err: cause}}); err != nil {
 		return Step{}, false, err
 	}

@@ -206,7 +206,8 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 			raw[i] = e.JSON
 		}
 		w := session.Rewrite{Reason: by, By: by, Items: raw, Messages: len(items)}
-		if err := l.log.Rewrite(context.WithoutCancel(ctx), w); err != nil {
+		ctx, kept := lasting(ctx)
+		if err := kept(l.log.Rewrite(ctx, w)); err != nil {
 			return err
 		}
 	}

@@ -88,7 +88,9 @@ func (a *Agent) Change(ctx context.Context, c policy.Change) (policy.Change, err
 	if closed {
 		return c, ErrClosed
 	}
-	return a.change(context.WithoutCancel(ctx), a.ofTurn(c))
+	ctx, kept := lasting(ctx)
+	done, err := a.change(ctx, a.ofTurn(c))
+	return done, kept(err)
 }
 
 func (a *Agent) change(ctx context.Context, c policy.Change) (policy.Change, error) {
@@ -152,7 +154,9 @@ func (a *Agent) takeIn(ctx context.Context) error {
 	if log == nil || log == a.shared.home() {
 		return nil
 	}
-	recs, err := log.TakeIn(context.WithoutCancel(ctx))
+	ctx, kept := lasting(ctx)
+	recs, err := log.TakeIn(ctx)
+	err = kept(err)
 	for _, r := range recs {
 		if r.Kind == session.KindItem && r.Payload != nil && err == nil {
 			err = a.takeBack(r.Payload)

@@ -112,7 +112,9 @@ func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error
 	if err != nil {
 		return c, err
 	}
-	return r.changeAs(context.WithoutCancel(ctx), guards, c)
+	ctx, kept := lasting(ctx)
+	done, err := r.changeAs(ctx, guards, c)
+	return done, kept(err)
 }
 
 // first are the guards of the first member, or those for a run without an agent.
@@ -219,7 +221,9 @@ func (r *Run) opened(ctx context.Context, log *session.Log) error {
 				return err
 			}
 		}
-		if _, err := log.Append(context.WithoutCancel(ctx), drafts...); err != nil {
+		ctx, kept := lasting(ctx)
+		_, err := log.Append(ctx, drafts...)
+		if err = kept(err); err != nil {
 			return err
 		}
 	}
@@ -265,8 +269,9 @@ func (r *Run) readIn(ctx context.Context) error {
 	if log == nil {
 		return nil
 	}
-	recs, err := log.TakeIn(context.WithoutCancel(ctx))
-	if err != nil || len(recs) == 0 {
+	ctx, kept := lasting(ctx)
+	recs, err := log.TakeIn(ctx)
+	if err = kept(err); err != nil || len(recs) == 0 {
 		return err
 	}
 	r.mu.Lock()
