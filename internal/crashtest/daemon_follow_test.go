@@ -53,6 +53,21 @@ func (h *heard) wrong(format string, args ...any) {
 	h.faults = append(h.faults, h.name+": "+fmt.Sprintf(format, args...))
 }
 
+// heardAsked is what a client has heard of a question about a use of a session, or "".
+func (h *heard) heardAsked(id, use string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, frames := range h.by {
+		for frame := range strings.SplitSeq(frames, "\n") {
+			asks := strings.Contains(frame, `"request_permission"`) || strings.Contains(frame, `"approval.asked"`)
+			if asks && strings.Contains(frame, `"`+use+`"`) && strings.Contains(frame, `"`+id+`"`) {
+				return frame
+			}
+		}
+	}
+	return ""
+}
+
 // again begins a new connection: what was not whole comes once more.
 func (h *heard) again() (after int64) {
 	h.mu.Lock()

@@ -21,7 +21,7 @@ type watchedRun struct {
 	strategy        any
 	sessions        []string // of its agents
 	uses            int      // questions that there will be
-	unasked         int      // that a kill has cut off before
+	unasked         int      // calls that a kill has cut off before their question
 	open            []string // questions that were open when the daemon was gone
 	clients         []*client
 	connect         map[string]func(context.Context, *client) error

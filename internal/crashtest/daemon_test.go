@@ -350,7 +350,14 @@ func (s *daemonSeries) asked(t *testing.T, over bool) []*Asked {
 			t.Fatal(err)
 		}
 		list = append(list, part...)
-		s.run.unasked += unasked
+		s.run.unasked += len(unasked)
+		for _, use := range unasked {
+			for _, c := range s.run.clients {
+				if frame := c.heardAsked(id, use); frame != "" {
+					t.Errorf("%s was told of a question about %s of %s, which is on no record: %s", c.name, use, id, frame)
+				}
+			}
+		}
 	}
 	for _, a := range list {
 		if err := a.Check(over); err != nil {

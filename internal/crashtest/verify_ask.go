@@ -36,36 +36,44 @@ func (a *Asked) Stage() string {
 
 // AskedIn reads all questions of a session from a store, and the ledger at path. run is the
 // session that it works for, whose log has them; its own id where it works for itself. unasked
-// counts the calls that a kill has cut off before their question: they were not run.
-func AskedIn(ctx context.Context, store session.Store, run, id, ledger string) (list []*Asked, unasked int, err error) {
+// are the calls that a kill has cut off before their question, by use: a model's answer is on
+// record before what it asks for is put to anybody, in an append of its own (another log's, of
+// an agent that works for a run). Nobody was told of such a call, and it was not run: that
+// it was is an error.
+func AskedIn(ctx context.Context, store session.Store, run, id, ledger string) (list []*Asked, unasked []string, err error) {
 	ran, err := ReadLedger(ledger)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	s := session.New(store, nil)
 	recs, err := read(ctx, s, id)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	r := asking{byUse: map[string]*Asked{}, byID: map[string]*Asked{}, answered: map[string]time.Time{}}
 	if run != id {
 		asked, err := read(ctx, s, run)
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 		for _, rec := range asked {
 			if err := r.addOf(id, rec); err != nil {
-				return nil, 0, fmt.Errorf("run %s, record %d: %w", run, rec.Seq, err)
+				return nil, nil, fmt.Errorf("run %s, record %d: %w", run, rec.Seq, err)
 			}
 		}
 	}
 	for _, rec := range recs {
 		if err := r.add(rec); err != nil {
-			return nil, 0, fmt.Errorf("session %s, record %d: %w", id, rec.Seq, err)
+			return nil, nil, fmt.Errorf("session %s, record %d: %w", id, rec.Seq, err)
 		}
 	}
 	for use, a := range r.byUse {
 		a.Runs = ran[id][use]
+	}
+	for _, use := range r.unasked {
+		if n := ran[id][use].Times; n > 0 {
+			return nil, nil, fmt.Errorf("session %s: nobody was asked about %s, and it ran %d times", id, use, n)
+		}
 	}
 	return r.list, r.unasked, nil
 }
@@ -74,7 +82,7 @@ type asking struct {
 	list        []*Asked
 	byUse, byID map[string]*Asked
 	answered    map[string]time.Time // when the first answer came, by question
-	unasked     int
+	unasked     []string
 }
 
 // addOf takes in a record of the run's log: a question of the session's agent, or an answer
@@ -157,7 +165,7 @@ func (r *asking) item(rec session.Record) error {
 		case r.byUse[res.UseID] != nil:
 			r.byUse[res.UseID].Result = res.Text()
 		case res.Text() == transcript.NotRun:
-			r.unasked++
+			r.unasked = append(r.unasked, res.UseID)
 		}
 	}
 	return nil
