@@ -87,6 +87,8 @@ func (c *codex) read(k kept, line []byte, out *out) error {
 	switch l.typ {
 	case "response_item":
 		return c.response(k, &l, out)
+	case "session_meta":
+		dated(l.timestamp, k.n, out.warn) // since when there is the session
 	case "turn_context":
 		if m := modelOf(field(l.payload, "model")); m != nil {
 			c.model = m

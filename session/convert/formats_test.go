@@ -341,6 +341,8 @@ func TestBadDatesAreTold(t *testing.T) {
 		"Open Agent SDK":          {"transcript.json", strings.Replace(openAgent, `"2026-01-01T00:00:00.000Z"`, `"yesterday"`, 1)},
 		"Open Agent SDK, no text": {"transcript.json", strings.Replace(openAgent, `"2026-01-01T00:00:00.000Z"`, `1767225600`, 1)},
 		"Claude Code":             {"s.jsonl", `{"type":"user","uuid":"a","parentUuid":null,"sessionId":"my-session","cwd":"/work","timestamp":"2026-13-01T00:00:00Z","message":{"role":"user","content":"hello"}}` + "\n"},
+		"Codex, of the session": {"rollout-x.jsonl", `{"timestamp":"soon","type":"session_meta","payload":{"id":"my-session","cwd":"/work"}}` + "\n" +
+			`{"timestamp":"2026-01-01T00:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}}` + "\n"},
 		"Codex": {"rollout-x.jsonl", `{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"my-session","cwd":"/work"}}` + "\n" +
 			`{"timestamp":"soon","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}}` + "\n"},
 	} {
