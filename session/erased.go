@@ -118,6 +118,12 @@ func (s *Sessions) replay(ctx context.Context, m Meta) (*folder, error) {
 	if err == nil && f.s.Head < m.Head {
 		return nil, lostTail(m, f.s.Head)
 	}
+	if err == nil && f.s.Head == m.Head && f.digest != m.HeadDigest { // what is appended would not follow
+		return nil, &Error{
+			Op: "read", Session: m.ID, Seq: m.Head, Err: ErrCorrupt,
+			Detail: "the store names another digest for the last record", Hint: "holdfast sessions repair " + m.ID,
+		}
+	}
 	return f, err
 }
 

@@ -104,6 +104,8 @@ type folder struct {
 	itemised float64 // what model calls cost since a turn was closed last, by records of their own
 	left     Left    // of a fork: what was decided in its parent, which does not hold in it
 
+	digest Digest // of the last record
+
 	masked bool // something is read without its secrets: no model was sent it so
 	questions
 	erasures
@@ -132,7 +134,7 @@ func (f *folder) located(err error) error {
 }
 
 func (f *folder) add(r *Record) error {
-	f.s.Head = r.Seq
+	f.s.Head, f.digest = r.Seq, r.Digest
 	f.masked = f.masked || r.Masked
 	r = f.effective(r)
 	switch {

@@ -22,6 +22,7 @@ func TestLostRecords(t *testing.T) {
 		{"the first", "DELETE FROM records WHERE key = (SELECT min(key) FROM records)", nil, "record 1 of session A is missing"},
 		{"in the middle", "DELETE FROM records WHERE key NOT IN (SELECT max(key) FROM records UNION SELECT min(key) FROM records)", nil, "record 2 of session A is missing"},
 		{"the head", "UPDATE sessions SET head = 0", session.ErrCorrupt, ""},
+		{"the head's digest", "UPDATE sessions SET head_digest = x'00'", nil, ""},
 		{"a head before the first", "UPDATE sessions SET head = -1", session.ErrCorrupt, ""},
 		{"a head behind the last", "UPDATE sessions SET head = 99", nil, "records 4 to 99 of session A are missing"},
 	} {
