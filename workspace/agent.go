@@ -21,7 +21,7 @@ type AgentOptions struct {
 	// Options are those of the loop. Sessions is needed, and every turn is kept in it.
 	//
 	// With [KindHoldfast] the loop runs in the container and is described by Inside; of
-	// these Sessions, Session, Ask and Fallback count.
+	// these Sessions, Session, Ask, LoopObservers and Fallback count.
 	//
 	// With any other kind the agent brings tools, compaction and retries of its own:
 	// Tools, Fallback, Compact, Retry, MaxTokens and Effort are not looked at. Permissions
@@ -145,7 +145,7 @@ func (w *Workspaces) ownAgent(s *Settings, r *runner, o AgentOptions) (*Agent, e
 		spec.Cwd = WorkFolder
 	}
 	a, err := newOwn(ownOptions{
-		Sessions: o.Options.Sessions, Session: o.Options.Session, Models: models, Ask: o.Options.Ask, Spec: spec,
+		Sessions: o.Options.Sessions, Session: o.Options.Session, Models: models, Ask: o.Options.Ask, Observers: o.Options.LoopObservers, Spec: spec,
 		Ready: r.ready,
 		Start: func(ctx context.Context, spec supervisor.Spec) (ownProcess, error) {
 			return r.start(ctx, spec)

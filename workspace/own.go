@@ -53,6 +53,8 @@ type ownOptions struct {
 	Models []model.Model
 	// Ask is as in [agent.Options]; its answers are recorded here.
 	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
+	// Observers see every event, too.
+	Observers []agent.LoopObserver
 	// Spec is what stays the same from turn to turn: the folder, prompts, settings, limits.
 	Spec logpipe.Spec
 	// Ready has the container there before the session is opened for the first time, so
@@ -184,6 +186,9 @@ func (a *own) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[agent
 		defer stop(nil)
 		listening := true
 		emit := func(e agent.Event) {
+			for _, o := range a.o.Observers {
+				o.Observe(a.SessionID(), e)
+			}
 			if listening && !yield(e, nil) {
 				listening = false
 				stop(errLeft)

@@ -211,7 +211,9 @@ func (m *member) ended(ctx context.Context, res *agent.Result) error {
 		return errors.New("the turn was interrupted")
 	case agent.ReasonDeferred:
 		return &deferredError{}
-	case agent.ReasonMaxTurns, agent.ReasonBudget:
+	case agent.ReasonBudget:
+		return fmt.Errorf("agent %s reached a limit: %s: the run has cost %.4g of %.4g US dollars", m.spec.Name, res.Reason, res.RunCostUSD, res.BudgetUSD)
+	case agent.ReasonMaxTurns:
 		return fmt.Errorf("agent %s reached a limit: %s", m.spec.Name, res.Reason)
 	case agent.ReasonRefused, agent.ReasonFailed, agent.ReasonHook:
 	}

@@ -75,6 +75,9 @@ func (c *agentFlags) makeIn(ctx context.Context, p *Program, in *space) (m *spac
 		Options: agent.Options{AskTimeout: m.rules.AskTimeout.Value, Mask: mask, MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD, Clock: p.Now, Retry: retries(m.rules)},
 		Environ: p.Env, Kind: in.kind,
 	}
+	if _, m.told, err = p.telemetry(ctx, &m.options.Options); err != nil {
+		return m, err
+	}
 	if in.own() {
 		return m, c.ownIn(p, m)
 	}
@@ -145,9 +148,6 @@ func (c *agentFlags) guestIn(ctx context.Context, p *Program, m *spaceParts) (er
 		return err
 	}
 	if m.hooks, err = p.hooks(&hooksNeed{settings: m.rules, folders: []string{m.in.project}}); err != nil {
-		return err
-	}
-	if _, m.told, err = p.telemetry(ctx, o); err != nil {
 		return err
 	}
 	m.hooks.attach(o)

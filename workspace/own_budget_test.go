@@ -1,0 +1,41 @@
+package workspace
+
+import (
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+)
+
+// seen counts what observers are told.
+type seen struct {
+	models int
+	usd    float64
+	turns  int
+}
+
+func (s *seen) Observe(session string, e agent.Event) {
+	switch e := e.(type) {
+	case agent.ModelFinished:
+		s.models++
+	case agent.UsageUpdated:
+		s.usd += e.CallUSD
+	case agent.TurnFinished:
+		s.turns++
+	}
+}
+
+// A budget that the last answer has passed is told of an agent in a container, too, and
+// observers see its calls and what they cost.
+func TestOwnTellsThatItsBudgetIsPassed(t *testing.T) {
+	h := newHouse(t, "price: {input: 10, output: 10}\nsteps: [{text: a dear answer, usage: {input: 200000}}]")
+	h.o.Spec.MaxBudgetUSD = 1
+	s := &seen{}
+	h.o.Observers = []agent.LoopObserver{s}
+	_, res := h.run(t.Context(), h.agent(), "go", nil)
+	if res.Reason != agent.ReasonBudget || res.RunCostUSD != 2 || res.BudgetUSD != 1 || res.Text != "a dear answer" {
+		t.Errorf("%+v", res)
+	}
+	if s.models != 1 || s.usd != 2 || s.turns != 1 {
+		t.Errorf("observers saw %+v", s)
+	}
+}
