@@ -19,7 +19,7 @@ type Options struct {
 	Ring  int           // events that a feed keeps; default 1024
 	Bytes int           // bytes of payloads that a feed keeps at most, but for its last event; default 4 MiB
 	Poll  time.Duration // how often to look for what other programs append when the store does not tell; default 250 ms
-	// Away is how long reading may fail in a row before subscribers are told; default 10 s.
+	// Away is how long reading may fail in a row before subscribers are told; default 5 s: with the time that noticing takes, about 10.
 	Away  time.Duration
 	Clock func() time.Time
 }
@@ -57,7 +57,7 @@ func New(o *Options) *Hub {
 		h.opt.Poll = 250 * time.Millisecond
 	}
 	if h.opt.Away <= 0 {
-		h.opt.Away = 10 * time.Second
+		h.opt.Away = 5 * time.Second
 	}
 	if h.opt.Clock == nil {
 		h.opt.Clock = time.Now

@@ -48,7 +48,7 @@ func TestStoreOutage(t *testing.T) {
 	}
 }
 
-const leaseEnds = 22 * time.Second // after which a holder ends its tools when it cannot renew
+const leaseEnds = 12 * time.Second // a holder ends its tools 22.5 s after it has renewed last, which may be 10 s ago
 
 func outage(t *testing.T, kind string, f fault, d time.Duration) {
 	store := newPlace(t, kind)
@@ -93,7 +93,7 @@ func outage(t *testing.T, kind string, f fault, d time.Duration) {
 			t.Errorf("while the store was away /readyz took up to %v and was ready %d times", longest, ready)
 		}
 		for _, c := range waits.clients {
-			if n := c.connections(); d >= 15*time.Second && n < 2 {
+			if n := c.connections(); d >= 30*time.Second && n < 2 { // about 10 s, and what a busy machine takes
 				t.Errorf("%s: the stream did not end", c.name)
 			}
 		}
