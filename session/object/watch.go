@@ -25,6 +25,9 @@ func (poller) Leave(string) {}
 // gone is the head of a session that is not there any more.
 const gone = -1
 
+// lookTime is how long one look may take: a server that has gone without a word says nothing.
+const lookTime = 5 * time.Second
+
 func (p poller) Run(ctx context.Context, b *heads.Board) {
 	tick := time.NewTicker(p.store.opt.Poll)
 	defer tick.Stop()
@@ -35,6 +38,9 @@ func (p poller) Run(ctx context.Context, b *heads.Board) {
 			return
 		}
 		_ = inParallel(ctx, b.Watched(), func(ctx context.Context, id string) error {
+			// A look holds up everybody else who wants something of the session.
+			ctx, stop := context.WithTimeout(ctx, lookTime)
+			defer stop()
 			page, err := p.store.List(ctx, session.Query{ID: id})
 			switch {
 			case err != nil:
