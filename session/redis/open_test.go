@@ -78,7 +78,7 @@ func TestRights(t *testing.T) {
 	at := func(user string) string { return strings.Replace(i.url, "unix://", "unix://"+user+"@", 1) }
 	c := raw(t, at(":"+secret))
 	for _, acl := range [][]any{
-		{"full", "~{holdfast:}*", "&{holdfast:}*", "+@read", "+@write", "+@scripting", "+@pubsub", "+info", "+config|get", "+bgrewriteaof", "-@admin", "+config|get", "+bgrewriteaof"},
+		{"full", "~{holdfast:}*", "&{holdfast:}*", "+@read", "+@write", "+@scripting", "+@pubsub", "+info", "+time", "+config|get", "+bgrewriteaof", "-@admin", "+config|get", "+bgrewriteaof"},
 		{"blind", "~*", "&*", "+@all", "-config"},
 		{"reader", "~*", "&*", "+@read", "+@scripting", "+info", "+config|get"},
 		{"deaf", "resetchannels", "~*", "+@all"},
