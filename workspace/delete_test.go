@@ -203,7 +203,10 @@ func TestDeleteDamaged(t *testing.T) {
 		"linked lock": {func(d *disk, _ *Settings) error {
 			return errors.Join(os.RemoveAll(d.at("a", lockName)), os.Symlink(filepath.Join(to, "new"), d.at("a", "lock2")))
 		}, 1, 0},
-		"more folders": {func(d *disk, _ *Settings) error { return os.MkdirAll(d.at("a", "x", "y"), 0) }, 1, 0},
+		"more folders": {func(d *disk, _ *Settings) error {
+			outer, inner := d.at("a", "x"), d.at("a", "x", "y")
+			return errors.Join(os.MkdirAll(inner, 0o700), os.Chmod(inner, 0), os.Chmod(outer, 0))
+		}, 1, 0},
 		"a link": {func(d *disk, _ *Settings) error {
 			return errors.Join(os.RemoveAll(d.at("a")), os.Symlink(to, d.at("a")))
 		}, 0, 1},
