@@ -1,0 +1,53 @@
+package workspace
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// The turn of an agent ends when its container does, also while a question waits that nobody
+// answers: the question is withdrawn, and its command does not run.
+func TestContainerThatEndsWhileAQuestionWaitsEndsTheTurn(t *testing.T) {
+	x := newStudio(t)
+	withdrawn := make(chan struct{})
+	a := x.agent(t, "one", agent.Options{Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+		c, err := x.w.Ensure(t.Context(), "blog")
+		if err != nil {
+			t.Error(err)
+			return approval.Answer{}, err
+		}
+		id := c.ID
+		_ = c.Close()
+		if err := x.e.Remove(t.Context(), id); err != nil { // as docker rm -f does
+			t.Error(err)
+		}
+		<-ctx.Done()
+		close(withdrawn)
+		return approval.Answer{}, ctx.Err()
+	}})
+	done := make(chan agent.Result, 1)
+	go func() { done <- turnOf(t, a, "run touch /work/made") }()
+	select {
+	case r := <-done:
+		if r.Reason == agent.ReasonCompleted {
+			t.Errorf("%+v", r)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the turn goes on without its container")
+	}
+	<-withdrawn
+	m, err := x.sessions.Get(t.Context(), "one")
+	if err != nil || m.Questions != 0 {
+		t.Errorf("%d questions wait, %v", m.Questions, err)
+	}
+	for r, err := range x.sessions.Records(t.Context(), "one", session.Range{}) {
+		if err != nil || r.Kind == session.KindToolStarted {
+			t.Errorf("record %d %s, %v", r.Seq, r.Kind, err)
+		}
+	}
+}
