@@ -97,3 +97,28 @@ func TestLong(t *testing.T) {
 	f.add("long", doc{"title": "A long one"}, list)
 	browse(t, "long.mjs", serve(t, f))
 }
+
+// A result that has only structured content is shown, and that a budget has ended the turn.
+func TestStructuredResultAndBudget(t *testing.T) {
+	tools(t)
+	f := newFake(t)
+	var list []event
+	for i, r := range []struct {
+		kind    string
+		payload doc
+	}{
+		{"session.opened", doc{"cwd": "/src", "model": "demo"}},
+		{"item", doc{"item": doc{"role": "assistant", "id": "a", "parts": []doc{{"type": "tool_use", "id": "u1", "name": "mcp__weather__now", "input": doc{"city": "Zürich"}}}}}},
+		{"tool.finished", doc{"use_id": "u1", "tool": "mcp__weather__now", "ms": 3}},
+		{"item", doc{"item": doc{"role": "tool", "id": "r", "parts": []doc{{"type": "tool_result", "use_id": "u1", "content": []doc{{"type": "structured", "value": doc{"degrees": 21, "place": "Zürich"}}}}}}}},
+		{"turn.closed", doc{"turn": "turn-1", "reason": "budget", "cost_usd": 2}},
+	} {
+		b, err := json.Marshal(r.payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, event{Seq: int64(i + 1), ID: fmt.Sprint("e", i), Time: "2026-05-01T09:00:00Z", Kind: r.kind, Payload: b})
+	}
+	f.add("weather", doc{"title": "Weather"}, list)
+	browse(t, "structured.mjs", serve(t, f))
+}
