@@ -1,7 +1,9 @@
 package session_test
 
 import (
+	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +11,193 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
+
+// deafLeases is a store that cannot be reached for renewals while it is away.
+type deafLeases struct {
+	*memory.Store
+	away, hangs atomic.Bool
+}
+
+func (d *deafLeases) Renew(ctx context.Context, id string, l session.Lease) error {
+	if d.hangs.Load() {
+		<-ctx.Done()
+	}
+	if d.away.Load() || d.hangs.Load() {
+		return errLost
+	}
+	return d.Store.Renew(ctx, id, l)
+}
+
+// Whoever cannot renew the lease ends what goes on before anybody else may have the
+// session, also when the store hangs; once it is renewed, something new may begin.
+func TestWhatGoesOnEndsBeforeTheLeaseDoes(t *testing.T) {
+	for name, set := range map[string]func(*deafLeases, bool){
+		"away":  func(d *deafLeases, is bool) { d.away.Store(is) },
+		"hangs": func(d *deafLeases, is bool) { d.hangs.Store(is) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &deafLeases{Store: memory.New()}
+				s := session.New(store, nil)
+				l := newSession(t, s, "s")
+				defer l.Close()
+				fenced := make(chan error, 1)
+				l.OnLost(func(err error) {
+					if errors.Is(err, session.ErrFenced) {
+						fenced <- err
+					}
+				})
+				ctx, done := l.WhileHeld(t.Context())
+				time.Sleep(10 * time.Minute)
+				if ctx.Err() != nil {
+					t.Fatalf("ended while the lease was renewed: %v", context.Cause(ctx))
+				}
+				set(store, true)
+				<-ctx.Done()
+				wantErr(t, context.Cause(ctx), session.ErrLeaseLost)
+				if held := must(s.Held(t.Context(), "s"))(t); held == nil || *held.Left < 5*time.Second {
+					t.Errorf("it ended when the lease had: %+v", held)
+				}
+				late, lateDone := l.WhileHeld(t.Context())
+				synctest.Wait()
+				if late.Err() == nil {
+					t.Error("something begins without the lease")
+				}
+				lateDone()
+				done()
+				time.Sleep(5 * time.Minute)
+				set(store, false)
+				time.Sleep(15 * time.Second)
+				ctx, done = l.WhileHeld(t.Context())
+				time.Sleep(10 * time.Minute)
+				if ctx.Err() != nil {
+					t.Errorf("ended after the store was back: %v", context.Cause(ctx))
+				}
+				done()
+				if _, err := l.Append(t.Context(), userDraft("a", "a")); err != nil {
+					t.Error(err)
+				}
+				select {
+				case err := <-fenced:
+					t.Errorf("nobody has taken it over: %v", err)
+				default:
+				}
+			})
+		})
+	}
+}
+
+// What begins when the store is back, and the lease was not renewed yet, renews it: a call
+// that was allowed a moment ago runs.
+func TestWhatBeginsAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &deafLeases{Store: memory.New()}
+		l := newSession(t, session.New(store, nil), "s")
+		defer l.Close()
+		ctx, done := l.WhileHeld(t.Context())
+		store.away.Store(true)
+		<-ctx.Done()
+		done()
+		store.away.Store(false)
+		ctx, done = l.WhileHeld(t.Context())
+		defer done()
+		synctest.Wait()
+		if ctx.Err() != nil {
+			t.Errorf("it ended at once: %v", context.Cause(ctx))
+		}
+	})
+}
+
+// Whoever takes a session over in which a tool runs waits for the tool's end: until the
+// former holder says so, and no longer than that one's lease. It is told nothing before.
+func TestTakeoverWaitsForWhatGoesOn(t *testing.T) {
+	running := func(t *testing.T, s *session.Sessions) *session.Log {
+		l := newSession(t, s, "s", "a")
+		started := must(session.NewDraft(session.KindToolStarted, session.ToolStarted{Use: "c1", Tool: "Bash"}))(t)
+		must(l.Append(t.Context(), started))(t)
+		return l
+	}
+	for name, c := range map[string]struct {
+		work        time.Duration // how long it takes to end; 0: nothing goes on
+		away        bool          // the former holder cannot be reached, and its lease runs out
+		least, most time.Duration
+	}{
+		"it is idle":           {0, false, 0, 11 * time.Second},
+		"it ends its tool":     {3 * time.Second, false, 3 * time.Second, 6 * time.Second},
+		"it does not answer":   {time.Hour, true, 15 * time.Second, 31 * time.Second},
+		"its tool is stubborn": {time.Hour, false, 15 * time.Second, 31 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &deafLeases{Store: memory.New()}
+				s := session.New(store, nil)
+				l := running(t, s)
+				defer l.Close()
+				ended := make(chan time.Time, 1)
+				if c.work > 0 {
+					ctx, done := l.WhileHeld(t.Context())
+					go func() {
+						<-ctx.Done()
+						ended <- time.Now()
+						time.Sleep(c.work)
+						done()
+					}()
+				}
+				time.Sleep(15 * time.Second)
+				other := session.New(store.Store, nil)
+				if c.away {
+					store.away.Store(true)
+				}
+				began := time.Now()
+				r := must(other.Restore(t.Context(), session.RestoreOptions{SessionID: "s", Takeover: true}))(t)
+				if took := time.Since(began); took < c.least || took > c.most {
+					t.Errorf("taken over after %v", took)
+				}
+				if c.work > 0 {
+					select {
+					case at := <-ended:
+						if at.Sub(began) > 25*time.Second {
+							t.Errorf("the tool was told after %v", at.Sub(began))
+						}
+					default:
+						t.Error("the tool was never told")
+					}
+				}
+				_, err := l.Append(t.Context(), userDraft("late", "late"))
+				wantErr(t, err, session.ErrFenced)
+				time.Sleep(10 * time.Minute) // it keeps what it has
+				if _, err := r.Log.Append(t.Context(), userDraft("b", "b")); err != nil {
+					t.Error(err)
+				}
+				if err := r.Log.Close(); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(2 * time.Hour)
+			})
+		})
+	}
+}
+
+// Whoever gives up the waiting leaves the lease to run out: nobody else comes in meanwhile.
+func TestTakeoverThatIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		l := newSession(t, session.New(store, nil), "s", "a")
+		started := must(session.NewDraft(session.KindToolStarted, session.ToolStarted{Use: "c1", Tool: "Bash"}))(t)
+		must(l.Append(t.Context(), started))(t)
+		ctx, done := l.WhileHeld(t.Context())
+		other := session.New(store, &session.Options{Holder: session.Holder{ID: "other"}})
+		brief, stop := context.WithTimeout(t.Context(), 2*time.Second)
+		defer stop()
+		_, err := other.Restore(brief, session.RestoreOptions{SessionID: "s", Takeover: true})
+		wantErr(t, err, context.DeadlineExceeded)
+		<-ctx.Done()
+		_, err = session.New(store, &session.Options{Holder: session.Holder{ID: "third"}}).Open(t.Context(), "s", nil)
+		wantErr(t, err, session.ErrBusy)
+		done()
+		l.Close()
+	})
+}
 
 // What runs beside calls, such as a server, is ended each time that the lease is lost, and
 // whoever takes the session over waits until that has happened.

@@ -93,7 +93,7 @@ func (s *Store) translate(op, id string, err error) error {
 	case code(err, "READONLY"):
 		return set(session.ErrReadOnly, "the server follows another one: name that one")
 	case code(err, "NOPERM"), strings.Contains(err.Error(), "The user executing the script can't"):
-		return set(session.ErrReadOnly, "allow the user ~"+s.base+"* &"+s.base+"* and +@read +@write +@scripting +@pubsub +info +config|get +bgrewriteaof")
+		return set(session.ErrReadOnly, "allow the user ~"+s.base+"* &"+s.base+"* and +@read +@write +@scripting +@pubsub +info +time +config|get +bgrewriteaof")
 	case code(err, "NOAUTH"), code(err, "WRONGPASS"):
 		out.Hint = "put the right user and password into the URL: redis://user:password@host"
 	case code(err, "WRONGTYPE"):
