@@ -1,0 +1,29 @@
+package workspace
+
+import (
+	"context"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+)
+
+// The turn of our own agent ends when its process does, also while a question waits.
+func TestOwnEndsWhileAQuestionWaits(t *testing.T) {
+	h := newHouse(t, "steps:\n  - tool_uses: [{tool: Bash, input: {command: touch made}}]\n  - text: done\n")
+	h.o.Spec.Mode = "default"
+	h.o.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+		h.mu.Lock()
+		p := h.started[0]
+		h.mu.Unlock()
+		if err := p.cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		<-ctx.Done()
+		return approval.Answer{}, ctx.Err()
+	}
+	_, res := h.run(t.Context(), h.agent(), "go", nil)
+	if res.Reason == agent.ReasonCompleted {
+		t.Errorf("%+v", res)
+	}
+}
