@@ -84,7 +84,7 @@ func MCPNotices(folder string, list []MCPServer) []MCPNotice {
 		case MCPApproved, MCPRejected, MCPDisabled, MCPDenied:
 		}
 	}
-	what := ""
+	var what string
 	switch len(wait) {
 	case 0:
 		return told

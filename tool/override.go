@@ -75,8 +75,12 @@ func (o *overriding) split(call *Call) (inner *Call, override bool, err error) {
 	r := reader{dec: json.NewDecoder(bytes.NewReader(call.Input))}
 	r.dec.UseNumber()
 	var fields map[string]json.RawMessage
-	if _, wrong := r.value(0); wrong != nil || json.Unmarshal(call.Input, &fields) != nil {
-		return call, false, nil
+	_, wrong := r.value(0)
+	if wrong == nil {
+		wrong = json.Unmarshal(call.Input, &fields)
+	}
+	if wrong != nil {
+		return call, false, nil //nolint:nilerr // the tool says what is wrong
 	}
 	value, ok := fields[overrideField]
 	if !ok {

@@ -52,13 +52,21 @@ type Case struct {
 	read map[string]bool            // what of it somebody has looked at
 }
 
-// What goes in and what comes out; nil of what a case does not have. Who asks for one has
-// read it: [Claim] fails a case of which something that counts was not read.
+// Settings is what goes in, or nil. Who asks for it, or for another of these, has read it:
+// [Claim] fails a case of which something that counts was not read.
 func (c Case) Settings() json.RawMessage { return c.look("settings") }
-func (c Case) Input() json.RawMessage    { return c.look("input") }
-func (c Case) Expect() json.RawMessage   { return c.look("expect") }
-func (c Case) Given() json.RawMessage    { return c.look("given") }
-func (c Case) When() json.RawMessage     { return c.look("when") }
+
+// Input is what goes in, or nil.
+func (c Case) Input() json.RawMessage { return c.look("input") }
+
+// Given is how things are before, or nil.
+func (c Case) Given() json.RawMessage { return c.look("given") }
+
+// When is what is done, or nil.
+func (c Case) When() json.RawMessage { return c.look("when") }
+
+// Expect is what comes out.
+func (c Case) Expect() json.RawMessage { return c.look("expect") }
 
 func (c Case) look(name string) json.RawMessage {
 	c.read[name] = true

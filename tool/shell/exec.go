@@ -104,11 +104,11 @@ func find(program string, args []string, cwd, path string) (executable, error) {
 // isExecutable looks at a file that would be run. Links are followed as they are named:
 // "link/../x" is beside what the link leads to.
 func isExecutable(named string) (executable, error) {
-	real, err := filepath.EvalSymlinks(named)
+	target, err := filepath.EvalSymlinks(named)
 	if err != nil {
 		return executable{}, err
 	}
-	info, err := os.Stat(real)
+	info, err := os.Stat(target)
 	switch {
 	case err != nil:
 		return executable{}, err
@@ -116,9 +116,9 @@ func isExecutable(named string) (executable, error) {
 		return executable{}, &fs.PathError{Op: "exec", Path: named, Err: errors.New("not an executable file")}
 	}
 	if strings.Contains(named, "/..") {
-		named = real
+		named = target
 	}
-	return executable{filepath.Clean(named), real}, nil
+	return executable{filepath.Clean(named), target}, nil
 }
 
 // path is the PATH of what is run.
