@@ -87,11 +87,15 @@ func (l *AccessLog) Add(ctx context.Context, x Access) error {
 	if err != nil {
 		return err
 	}
-	if err := l.open(ctx); err != nil {
-		return err
-	}
 	for {
+		if err := l.open(ctx); err != nil {
+			return err
+		}
 		m, err := l.sessions.Get(ctx, AccessID)
+		if errors.Is(err, session.ErrNotFound) { // another program is making it, or has ended in the middle
+			l.reopen()
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -99,6 +103,12 @@ func (l *AccessLog) Add(ctx context.Context, x Access) error {
 			return err
 		}
 	}
+}
+
+func (l *AccessLog) reopen() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ready = false
 }
 
 // open makes the log, or cuts off what a crash left at its end and tells the trail what the

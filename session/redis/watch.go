@@ -40,6 +40,9 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 				}
 			}
 			if err != nil {
+				if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
+					err = context.DeadlineExceeded // the connection's time was the caller's
+				}
 				yield(0, err)
 				return
 			}
