@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -125,6 +126,9 @@ func (a *own) start(ctx context.Context) (agent.SessionOpened, error) {
 			ID: r.Log.ID(), Created: r.Created, Forked: r.Forked, Items: r.Transcript.Len(), Notices: r.Notices, Recovery: r.Log.Recovery(),
 		}
 	}
+	if err := a.recordMode(ctx, r); err != nil {
+		return opened, errors.Join(err, r.Log.Close())
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.spent = max(a.spent, r.State.CostUSD)
@@ -144,6 +148,23 @@ func (a *own) start(ctx context.Context) (agent.SessionOpened, error) {
 		a.mode = policy.Mode(r.State.Mode)
 	}
 	return opened, nil
+}
+
+// recordMode puts the mode that was asked for on record, where the process inside may not: it
+// records the others itself.
+func (a *own) recordMode(ctx context.Context, r *session.Restored) error {
+	wanted, left := policy.Mode(a.o.Spec.Mode), policy.Mode(r.State.Mode)
+	if wanted == "" || wanted == left || logpipe.ModeFromInside(wanted) || left == "" && wanted == policy.ModeBypass {
+		return nil
+	}
+	c := policy.Change{Mode: wanted, By: cmp.Or(a.o.Session.Opened.User, "start")}
+	done, err := policylog.Change(ctx, a.o.Sessions, r.Log.ID(), func(*policy.Guards) (policy.Change, error) { return c, nil })
+	if err == nil {
+		a.mu.Lock()
+		a.changes = append(a.changes, done)
+		a.mu.Unlock()
+	}
+	return err
 }
 
 // modeNow is the mode for the next turn: the one that was set since the session was opened

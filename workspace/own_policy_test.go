@@ -1,10 +1,12 @@
 package workspace
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
 )
 
 const everyTurn = `
@@ -42,6 +44,40 @@ func TestOwnModeHolds(t *testing.T) {
 				if _, res := h.run(t.Context(), a, "go", nil); len(res.Denials) != 1 || a.Mode() != policy.ModeDontAsk {
 					t.Errorf("mode %s: %+v", a.Mode(), res)
 				}
+			}
+		})
+	}
+}
+
+// The mode that a run is started in is on the host's record, which the process inside may not
+// write for a mode that allows something.
+func TestOwnModeOfTheStartIsOnRecord(t *testing.T) {
+	for _, mode := range []string{"acceptEdits", "dontAsk"} {
+		t.Run(mode, func(t *testing.T) {
+			h := newHouse(t, everyTurn)
+			h.o.Spec.Mode = mode
+			for range 2 { // the second time it is on record
+				a := h.agent()
+				h.run(t.Context(), a, "go", nil)
+				if err := a.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var modes []string
+			for r, err := range h.sessions.Records(t.Context(), "s", session.Range{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Kind == session.KindPolicyChanged {
+					c, err := policy.ParseChange(r.Payload)
+					if err != nil {
+						t.Fatal(err)
+					}
+					modes = append(modes, string(c.Mode))
+				}
+			}
+			if !slices.Equal(modes, []string{mode}) {
+				t.Errorf("on record: %q", modes)
 			}
 		})
 	}
