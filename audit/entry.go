@@ -35,7 +35,7 @@ const (
 	ActionRun    = "run"    // a call
 	ActionAnswer = "answer" // a question
 	ActionMode   = "mode"   // the mode was set
-	ActionGrant  = "grant"  // a person's decision counts for the rest of the run
+	ActionGrant  = "grant"  // a person's decision counts for the session
 	ActionRevoke = "revoke" // a grant or a token was taken back
 	ActionPatch  = "patch"  // path rules were added
 	ActionLimit  = "limit"  // a skill leaves only some tools until a turn ends

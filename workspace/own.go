@@ -158,12 +158,7 @@ func (a *own) recordMode(ctx context.Context, r *session.Restored) error {
 		return nil
 	}
 	c := policy.Change{Mode: wanted, By: cmp.Or(a.o.Session.Opened.User, "start")}
-	done, err := policylog.Change(ctx, a.o.Sessions, r.Log.ID(), func(*policy.Guards) (policy.Change, error) { return c, nil })
-	if err == nil {
-		a.mu.Lock()
-		a.changes = append(a.changes, done)
-		a.mu.Unlock()
-	}
+	_, err := policylog.Change(ctx, a.o.Sessions, r.Log.ID(), func(*policy.Guards) (policy.Change, error) { return c, nil })
 	return err
 }
 

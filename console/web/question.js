@@ -81,7 +81,7 @@ function Scope({ q, ready, busy, decide, onClose }) {
   const wrong = (own && !scope) || busy || !ready;
   const name = 'scope-' + q.id;
   return html`<fieldset class="scope" onKeyDown=${(e) => { if (e.key === 'Escape') { e.stopPropagation(); onClose(); } }}>
-    <legend>For the rest of this run, about</legend>
+    <legend>For this session, about</legend>
     ${offered.map((s, i) => html`<label key=${i} class="choice"><input type="radio" name=${name} checked=${choice === i} ref=${i === 0 ? first : null} onChange=${() => pick(i)} />
       <span>${seen(s.text)} ${s.rule && html`<code>${seen(s.rule)}</code>`}</span></label>`)}
     <label class="choice"><input type="radio" name=${name} checked=${own} onChange=${() => pick(offered.length)} ref=${offered.length === 0 ? first : null} /><span>a rule of your own</span></label>

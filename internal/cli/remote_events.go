@@ -35,6 +35,7 @@ type remoteEvents struct {
 
 	queue  []heldEvent
 	opened bool
+	turned bool                       // a turn has begun
 	live   bool                       // deltas come
 	inputs map[string]json.RawMessage // of tool uses
 	works  map[string]string          // tools by use, of calls that have begun and neither ended nor got a result
@@ -271,6 +272,7 @@ func (f *remoteEvents) read(r *client.Record) error {
 	case session.KindItem:
 		return f.item(r)
 	case session.KindTurnOpened:
+		f.turned = true
 		return into(r, func(t session.TurnOpened) { f.push(agent.TurnStarted{Turn: t.Turn}) })
 	case session.KindTurnClosed:
 		return into(r, func(t session.TurnClosed) { f.tally.closed = t })
@@ -300,7 +302,7 @@ func (f *remoteEvents) read(r *client.Record) error {
 		return into(r, func(a approval.Answer) { f.push(agent.ApprovalResolved{ID: a.Question, Answer: a}) })
 	case session.KindPolicyChanged:
 		c, err := policy.ParseChange(r.Payload)
-		if err == nil {
+		if err == nil && (f.turned || c.Mode == "") { // before its first turn it is the mode of the start
 			f.push(agent.PolicyChanged{Change: c})
 		}
 		return err

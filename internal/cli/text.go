@@ -367,9 +367,9 @@ func (v *textView) policyChanged(e agent.PolicyChanged) {
 	case c.Mode != "":
 		v.note("the mode is %s from here on%s", c.Mode, by)
 	case c.Grant != nil:
-		v.note("for the rest of this run: %s %s%s", c.Grant.Effect, orElse(c.Grant.Scope, c.Grant.Tool+" "+c.Grant.Resource), by)
+		v.note("for this session: %s %s%s", c.Grant.Effect, orElse(c.Grant.Scope, c.Grant.Tool+" "+c.Grant.Resource), by)
 	case c.Revoke != "":
-		v.note("what was decided for this run as %s is revoked%s", c.Revoke, by)
+		v.note("what was decided for this session as %s is revoked%s", c.Revoke, by)
 	case c.Limit != nil:
 		v.note("until this turn ends %s leaves only %s", c.Limit.Name, strings.Join(c.Limit.Only, ", "))
 	case c.Patch != nil:

@@ -51,7 +51,7 @@ await run({
     await look(page, 'help');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'For this session' }).first().click();
-    await page.getByRole('group', { name: /rest of this run/ }).waitFor();
+    await page.getByRole('group', { name: /for this session, about/i }).waitFor();
     await look(page, 'scope');
   },
   login: async () => {
