@@ -38,12 +38,27 @@ type isolated struct {
 }
 
 // shielded are cases of file tools that the kernel can hold as well, as commands.
-var shielded = map[string]string{
-	"sandbox_file_tools-027": `ln -s <outside> d && echo x >d/x`,
-	"sandbox_file_tools-028": `ln -s <outside>/secret.txt leak.txt; grep -R HIDDEN . && : >pwned`,
-	"sandbox_file_tools-029": `grep -r SECRET secret && : >pwned`,
-	"sandbox_file_tools-030": `find . | grep secret/key && : >pwned`,
-	"sandbox_file_tools-034": `ln <outside>/secret.txt hard && cat hard && : >pwned`,
+var shielded = map[string]struct{ command, says string }{
+	"sandbox_file_tools-027": {
+		`ln -s <outside> d && echo x >d/x`,
+		`{"settings": {"allowedWritePaths": ["<root>/"]}, "input": {"tool": "Write", "file": "<root>/d/f", "race": "replace <root>/d by symlink to <outside> after the check"}, "expect": {"file_created_outside": false}}`,
+	},
+	"sandbox_file_tools-028": {
+		`ln -s <outside>/secret.txt leak.txt; grep -R HIDDEN . && : >pwned`,
+		`{"settings": {"allowedReadPaths": ["<root>/"], "fs": {"<root>/leak.txt": "-> <outside>/secret.txt"}}, "input": {"tool": "Grep", "path": "<root>", "pattern": "SECRET", "output_mode": "content"}, "expect": {"contains_secret": false}}`,
+	},
+	"sandbox_file_tools-029": {
+		`grep -r SECRET secret && : >pwned`,
+		`{"settings": {"allowedReadPaths": ["<root>/"], "deniedPaths": ["<root>/secret/"]}, "input": {"tool": "Grep", "path": "<root>", "pattern": "PRIVATE KEY", "output_mode": "content"}, "expect": {"contains_secret": false}}`,
+	},
+	"sandbox_file_tools-030": {
+		`find . | grep secret/key && : >pwned`,
+		`{"settings": {"allowedReadPaths": ["<root>/"], "deniedPaths": ["<root>/secret/"]}, "input": {"tool": "Glob", "path": "<root>", "pattern": "**/*"}, "expect": {"lists_secret": false}}`,
+	},
+	"sandbox_file_tools-034": {
+		`ln <outside>/secret.txt hard && cat hard && : >pwned`,
+		`{"settings": {"allowedReadPaths": ["<root>/"], "deniedPaths": ["<outside>"]}, "input": {"tool": "Read", "file": "<root>/hard", "fs": "hard link to <outside>/secret"}, "expect": {"note": "cannot be seen by path; block link creation or use OS-level isolation"}}`,
+	},
 }
 
 func TestIsolate(t *testing.T) {
@@ -54,8 +69,8 @@ func TestIsolate(t *testing.T) {
 	var cases []corpus.Case
 	for _, c := range corpus.Area(t, "open-agent-sdk.json", "sandbox_bypass", "sandbox_file_tools") {
 		var in struct{ Command string }
-		if command, ok := shielded[c.ID]; ok {
-			handled[c.ID] = run(command, "ws")
+		if known, ok := shielded[c.ID]; ok {
+			handled[c.ID] = corpus.Plays(known.says, run(known.command, "ws"))
 		} else if string(c.Expect()) == `"isolate"` {
 			c.Decode(t, c.Input(), &in)
 			handled[c.ID] = run(in.Command, "outside")
