@@ -164,9 +164,12 @@ func appendUntil(t *testing.T, s session.Store, round int, kill func()) (map[str
 		once  sync.Once
 	)
 	acked := map[string]int64{}
+	var logs []*session.Log
 	for w := range 4 {
-		id := fmt.Sprintf("round-%d-%d", round, w)
-		l := create(t, s, id)
+		logs = append(logs, create(t, s, fmt.Sprintf("round-%d-%d", round, w)))
+	}
+	for _, l := range logs { // the server may be killed as soon as one appends
+		id := l.ID()
 		all.Go(func() {
 			defer l.Close()
 			for {
