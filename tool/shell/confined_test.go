@@ -105,7 +105,11 @@ func call(input string) *tool.Call {
 // person is asked.
 func TestOutsideTheSandbox(t *testing.T) {
 	const flag = "dangerouslyDisableSandbox"
-	target := filepath.Join("/var", "holdfast-"+rand.Text())
+	outside, ok := missing.OutsideTmp()
+	if !ok {
+		missing.Root(t, "writing a file that sandboxed commands cannot write")
+	}
+	target := filepath.Join(outside, "holdfast-"+rand.Text())
 	t.Cleanup(func() { os.Remove(target) })
 	in, _ := json.Marshal(map[string]any{"command": "echo x > " + target, flag: true})
 	for _, c := range []struct {
