@@ -119,12 +119,17 @@ func (s *Store) gone() error {
 }
 
 func (s *Store) replaced(path string, was os.FileInfo) error {
-	if now, err := os.Stat(path); err != nil {
+	if same, err := sameFile(path, was); err != nil {
 		return s.poisoned(err.Error())
-	} else if !os.SameFile(was, now) {
+	} else if !same {
 		return s.poisoned(path + " was replaced by another file")
 	}
 	return nil
+}
+
+func sameByStat(path string, was os.FileInfo) (bool, error) {
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(was, now), err
 }
 
 func (s *Store) poisoned(detail string) error {

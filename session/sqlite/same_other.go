@@ -1,0 +1,7 @@
+//go:build !linux
+
+package sqlite
+
+import "os"
+
+func sameFile(path string, was os.FileInfo) (bool, error) { return sameByStat(path, was) }
