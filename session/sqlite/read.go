@@ -92,6 +92,12 @@ func (p *readers) get() (*conn, error) {
 		return c, nil
 	}
 	p.mu.Unlock()
+	// SQLite drops the journal that it finds beside an empty file, and with it what the file
+	// that was there before has not taken in.
+	if err := p.gone(); err != nil {
+		p.out.Done()
+		return nil, err
+	}
 	c, err := dial(p.path, p.busy)
 	if err == nil {
 		if err = c.script("PRAGMA query_only = ON"); err == nil {
