@@ -19,7 +19,7 @@ import (
 // elsewhere names, by case or by area, the tests that try what no map of corpus.Claim has:
 // "folder.TestName". A script is the test that runs it and its name.
 var elsewhere = map[string]trial{
-	"escapes.json":      {"", []string{"sandbox/escape.TestCorpusEscapes", "sandbox/egress.TestEscapes"}, ""}, // of each id there is an attempt
+	"escapes.json":      {"", []string{"internal/sandbox/escape.TestCorpusEscapes", "internal/sandbox/egress.TestEscapes"}, ""}, // of each id there is an attempt
 	"tool_executor-013": {`{"input": {"tool":"mcp__s__t"}, "expect": {"readOnly":false}}`, []string{"tool/mcp.TestToolsOfAServer"}, ""},
 	"ak-loop-015":       {`{"given": {"sources":"two tools with the same name, policy first wins / last wins"}, "when": ["call"], "expect": {"first_wins":"first source runs","last_wins":"last source runs"}}`, []string{"tool.TestRegistryRefusesTwins"}, "neither wins: two tools of one name are refused when the registry is made"},
 	"ak-tool-016":       {`{"given": {"state":"script calls tool needing approval after 2 completed children"}, "when": ["approve and resume"], "expect": {"completed children":"not run a second time (replayed from record)"}}`, []string{"agent.TestAQuestionOutlivesItsProcess", "agent.TestAnInterruptAfterTheAnswer", "internal/crashtest.TestKillWhileAsking"}, ""},
@@ -35,7 +35,7 @@ var elsewhere = map[string]trial{
 	"cd-tool-016":       {`{"given": {"state":"read binary"}, "when": ["read"], "expect": {"error":"binary_file with size and sha256","allowBinary":"base64"}}`, []string{"tool/files.TestReadRefuses"}, ""},
 	"cd-tool-020":       {`{"given": {"state":"run_command prints 5 MB, forks, sleeps; timeout 1 s"}, "when": ["run"], "expect": {"stdout":"capped at 1 MiB","group":"SIGTERM then SIGKILL after 5 s","error":"timeout"}}`, []string{"tool/shell.TestBashFlood", "tool/shell.TestBashTimeout"}, ""},
 	"cd-tool-021":       {`{"given": {"state":"run_command"}, "when": ["env"], "expect": {"daemon's API keys":"absent"}}`, []string{"tool/shell.TestBashEnvironment"}, ""},
-	"cd-tool-023":       {`{"given": {"state":"strategy file prompt template uses an exec filter or env filter"}, "when": ["prepare_run of an untrusted strategy"], "expect": {"refused":"without approval"}}`, []string{"daemon/strategy.TestInvalid"}, "strategies have no templates: nothing of a prompt is run or expanded"},
+	"cd-tool-023":       {`{"given": {"state":"strategy file prompt template uses an exec filter or env filter"}, "when": ["prepare_run of an untrusted strategy"], "expect": {"refused":"without approval"}}`, []string{"internal/daemon/strategy.TestInvalid"}, "strategies have no templates: nothing of a prompt is run or expanded"},
 	"xx-001":            {`{"given": {"state":"kill -9 at every write boundary of a 3-turn session"}, "when": ["restart"], "expect": {"log":"a prefix of the true log, valid, resumable","acknowledged items":"all present"}}`, []string{"internal/crashtest.TestKill", "internal/crashtest.TestALongSessionIsKilledAndCompacted"}, ""},
 	"xx-002":            {`{"given": {"state":"torn last record"}, "when": ["open"], "expect": {"truncated at the last good record; reported":true}}`, []string{"session/file.TestTornTail"}, ""},
 	"xx-014":            {`{"given": {"state":"tool output 1 GB"}, "when": ["store"], "expect": {"spilled to an artifact with size and hash; log record small":true}}`, []string{"tool/shell.TestBashLongOutputIsKept"}, ""},

@@ -15,149 +15,157 @@ import (
 
 const module = "github.com/holdfast-dev/holdfast"
 
-// floors is the floor plan of docs/architecture.md, in tenths of a floor. A
-// package may import packages of lower floors only. A new package needs an
-// entry here, and with it a place in the plan.
+// floors is the floor plan of docs/architecture.md. A package may import packages
+// of lower floors only. A new package needs a line here, and with it a place in the plan.
 var floors = map[string]int{
-	"transcript":       0,
-	"policy/shellread": 1, // with the one library that knows the shell
+	// nothing of ours is imported
+	"bench/bareclient":                     0,
+	"bench/empty":                          0,
+	"internal/claudedir":                   0, // for tests
+	"internal/corpus":                      0, // for tests
+	"internal/crosscheck":                  0, // for scripts/cross
+	"internal/demo":                        0, // files only
+	"internal/diskfile":                    0,
+	"internal/freeport":                    0, // for tests
+	"internal/jsoncheck":                   0,
+	"internal/jsontree":                    0,
+	"internal/lazyregexp":                  0,
+	"internal/missing":                     0, // for tests
+	"internal/page":                        0,
+	"internal/procgroup":                   0,
+	"internal/sandbox/cgroup":              0,
+	"internal/sandbox/egress":              0,
+	"internal/sandbox/seccomp":             0,
+	"internal/shellread":                   0, // with the one library that knows the shell
+	"internal/spelling":                    0,
+	"internal/supervisor/reaper":           0, // as early
+	"internal/version":                     0,
+	"internal/watch":                       0, // files that hooks name
+	"internal/workspace/claude/claudetest": 0, // tests only
+	"internal/workspace/engine":            0, // the only one that knows Docker's API
+	"internal/workspace/lines":             0,
+	"internal/workspace/tree":              0, // folders that a container writes
+	"transcript":                           0,
 
-	"session":             10,
-	"policy":              10,
-	"model":               10,
-	"session/sessiontest": 15,
+	// the log, the rules, the model
+	"audit/secret":               1,
+	"internal/aimock":            1, // for tests
+	"internal/early":             1, // next to nothing: it must start before the libraries
+	"internal/listen":            1,
+	"internal/sandbox/kernel":    1,
+	"internal/supervisor":        1,
+	"internal/workspace/jsonrpc": 1,
+	"internal/workspace/vendor":  1, // what drivers are
+	"internal/yamltree":          1,
+	"model":                      1,
+	"policy":                     1,
+	"session":                    1,
 
-	"session/internal/heads":      15,
-	"session/internal/rows":       15,
-	"session/internal/searchtext": 15,
+	// a tool, the sandbox, a question; stores around stores
+	"approval":                      2,
+	"internal/daemon/strategy":      2,
+	"internal/outputs":              2, // what sessions keep beside the store
+	"internal/policylog":            2, // what sessions record of policy
+	"internal/workspace/stage":      2, // what drivers keep back
+	"internal/workspace/vendortest": 2, // tests only
+	"model/internal/call":           2,
+	"model/internal/modeltest":      2,
+	"model/scripted":                2,
+	"sandbox":                       2,
+	"session/convert":               2,
+	"session/encrypted":             2,
+	"session/internal/heads":        2,
+	"session/internal/rows":         2,
+	"session/internal/searchtext":   2,
+	"session/mirror":                2,
+	"session/redacting":             2,
+	"session/retry":                 2,
+	"session/sessiontest":           2,
+	"tool":                          2,
 
-	"session/memory":           20,
-	"session/file":             20,
-	"session/sqlite":           20,
-	"session/postgres":         20,
-	"session/mysql":            20,
-	"session/redis":            20,
-	"session/object":           20,
-	"session/encrypted":        20,
-	"session/mirror":           20,
-	"session/redacting":        20,
-	"session/retry":            20,
-	"session/search":           25, // an index in a file of its own
-	"session/convert":          25,
-	"tool":                     20,
-	"model/internal/call":      20,
-	"model/internal/modeltest": 25,
-	"sandbox":                  20,
-	"sandbox/seccomp":          1,
-	"sandbox/cgroup":           1,
-	"sandbox/egress":           1,
-	"sandbox/kernel":           5,
-	"sandbox/escape":           80, // tests only
-	"approval":                 20,
+	// stores, models, tools, hooks, evidence
+	"audit":                            3, // it reads what the floors below have recorded
+	"bench/spawn":                      3,
+	"checkpoint":                       3,
+	"hook":                             3,
+	"instructions":                     3,
+	"internal/supervisor/first":        3,
+	"internal/supervisor/reaper/first": 3, // for cmd/holdfast, as internal/confine/first
+	"internal/workspace/acp":           3,
+	"internal/workspace/claude":        3,
+	"internal/workspace/codex":         3,
+	"model/anthropic":                  3,
+	"model/openai":                     3,
+	"session/file":                     3,
+	"session/memory":                   3,
+	"session/mysql":                    3,
+	"session/object":                   3,
+	"session/postgres":                 3,
+	"session/redis":                    3,
+	"session/search":                   3, // an index in a file of its own
+	"session/sqlite":                   3,
+	"tool/ask":                         3,
+	"tool/files":                       3,
+	"tool/plan":                        3,
+	"tool/search":                      3,
+	"tool/shell":                       3,
+	"tool/skills":                      3,
+	"tool/tasks":                       3,
+	"tool/web":                         3,
+	"tool/worktree":                    3,
 
-	"tool/files":      30,
-	"tool/search":     30,
-	"tool/shell":      30,
-	"tool/tasks":      30,
-	"tool/worktree":   30,
-	"tool/skills":     30,
-	"tool/ask":        30,
-	"tool/plan":       30,
-	"tool/web":        30,
-	"instructions":    30,
-	"tool/mcp":        32, // hooks are told about what servers ask
-	"model/anthropic": 30,
-	"model/openai":    30,
-	"model/scripted":  30,
-	"hook":            30,
-	"hook/watch":      5,  // files that hooks name
-	"audit":           35, // it reads what the floors below have recorded
-	"audit/secret":    1,
-	"checkpoint":      35,
+	// the loop; settings
+	"agent":         4,
+	"bench/spawner": 4,
+	"settings":      4,
+	"tool/mcp":      4, // hooks are told about what servers ask
 
-	"agent":    40,
-	"settings": 40,
+	// what stands on the loop
+	"internal/confine":         5,
+	"internal/daemon/feed":     5,
+	"internal/define":          5,
+	"internal/logpipe":         5, // it knows an agent, and whom it may ask
+	"internal/outcome":         5,
+	"internal/workspace/guest": 5, // agents of another make in our loop
+	"otel":                     5, // it watches an agent
+	"tool/team":                5, // it leads agents
 
-	"otel":         45, // it watches an agent
-	"tool/team":    45, // it leads agents
-	"agent/define": 45,
+	// parts of workspaces and of the daemon
+	"internal/confine/first":   6, // for cmd/holdfast: what it runs, it runs before other packages start
+	"internal/daemon/auth":     6,
+	"internal/daemon/wire":     6,
+	"internal/workspace/image": 6, // what containers are made of
 
-	"internal/demo":       0, // files only
-	"internal/page":       0,
-	"internal/diskfile":   1,
-	"internal/procgroup":  0,
-	"internal/listen":     2,
-	"internal/outcome":    45,
-	"internal/logpipe":    46, // it knows an agent, and whom it may ask
-	"internal/confine":    50,
-	"internal/version":    0,
-	"internal/spelling":   0,
-	"internal/jsoncheck":  0,
-	"internal/lazyregexp": 0,
-	"internal/jsontree":   1,
-	"internal/yamltree":   2,
-	"internal/outputs":    25, // what sessions keep beside the store
-	"internal/policylog":  25, // what sessions record of policy
-	"internal/early":      5,  // next to nothing: it must start before the libraries
+	// workspaces
+	"internal/workspace/testimage": 7, // for tests
+	"workspace":                    7,
 
-	"internal/supervisor/reaper":       4, // as early
-	"internal/supervisor":              6,
-	"internal/supervisor/reaper/first": 70, // for cmd/holdfast, as internal/confine/first
-	"internal/supervisor/first":        70,
+	// runs for many clients
+	"console":              9, // the page, no logic
+	"daemon/client":        9,
+	"internal/daemon/runs": 9,
+	"internal/mcpserver":   9, // it has an agent, and whom it lets in
 
-	"workspace":                    50,
-	"workspace/internal/engine":    45, // the only one that knows Docker's API
-	"workspace/image":              47, // what containers are made of
-	"workspace/internal/testimage": 80, // for tests
-	"workspace/internal/tree":      45, // folders that a container writes
-	"workspace/internal/vendor":    45, // what drivers are
-	"workspace/internal/claude":    46,
-	"workspace/internal/lines":     43,
-	"workspace/internal/jsonrpc":   44,
-	"workspace/internal/stage":     46, // what drivers keep back
-	"workspace/internal/codex":     47,
-	"workspace/internal/acp":       47,
-	"workspace/internal/guest":     47, // agents of another make in our loop
+	// the daemon
+	"daemon": 10,
 
-	"workspace/internal/claude/claudetest": 1,  // tests only
-	"workspace/internal/vendortest":        46, // tests only
+	// the command line
+	"internal/cli": 11,
 
-	"daemon/strategy": 50,
-	"daemon/auth":     50,
-	"daemon/wire":     52,
-	"daemon/feed":     52,
-	"daemon/runs":     55,
-	"daemon/client":   57,
-	"daemon":          60,
-	"console":         60, // the page, no logic
-
-	"internal/mcpserver": 62, // it has an agent, and whom it lets in
-
-	"internal/cli":           70,
-	"internal/confine/first": 70, // for cmd/holdfast: what it runs, it runs before other packages start
-
-	"cmd/holdfast":         80,
-	"examples/persistence": 80,
-	"bench/bareclient":     75,
-	"bench/empty":          75,
-	"bench/spawn":          70,
-	"bench/spawner":        75,
-	"bench":                80,
-	"internal/crashtest":   80,
-	"internal/runmodel":    80, // tests only
-	"internal/erasetest":   80,
-	"internal/corpus":      0, // for tests
-	"internal/claudedir":   0, // for tests
-	"internal/missing":     0, // for tests
-	"internal/freeport":    0, // for tests
-	"internal/crosscheck":  1, // for scripts/cross
-	"internal/aimock":      1, // for tests
+	// programs; tests and measurements of whole programs
+	"bench":                   12,
+	"cmd/holdfast":            12,
+	"examples/persistence":    12,
+	"internal/crashtest":      12,
+	"internal/erasetest":      12,
+	"internal/runmodel":       12, // tests only
+	"internal/sandbox/escape": 12, // tests only
 }
 
 // heavy names the libraries that only some packages may link, by what their
 // import path starts with. Whoever does not import these packages does not pay.
 var heavy = map[string][]string{
-	"mvdan.cc/sh":                            {"policy/shellread"},
+	"mvdan.cc/sh":                            {"internal/shellread"},
 	"modernc.org/sqlite":                     {"session/sqlite", "session/search", "bench", "examples/persistence"},
 	"github.com/jackc/pgx":                   {"session/postgres", "bench"},
 	"github.com/go-sql-driver/mysql":         {"session/mysql", "bench"},
@@ -165,13 +173,13 @@ var heavy = map[string][]string{
 	"github.com/minio/minio-go":              {"session/object", "bench"},
 	"filippo.io/age":                         {"session/encrypted", "internal/cli"},
 	"github.com/zalando/go-keyring":          {"session/encrypted", "internal/cli"},
-	"github.com/fsnotify/fsnotify":           {"session/sqlite", "session/file", "hook/watch"},
+	"github.com/fsnotify/fsnotify":           {"session/sqlite", "session/file", "internal/watch"},
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/openai/openai-go":            {"model/openai"},
 	"github.com/alecthomas/kong":             {"internal/cli"},
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "internal/yamltree"},
-	"github.com/google/jsonschema-go":        {"tool", "approval", "daemon/wire", "daemon"}, // approval: what is filled in is to fit the schema that a server will check it by
+	"github.com/google/jsonschema-go":        {"tool", "approval", "internal/daemon/wire", "daemon"}, // approval: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"tool/mcp"},
 	"github.com/coder/websocket":             {"daemon", "daemon/client", "bench"},
@@ -182,16 +190,16 @@ var heavy = map[string][]string{
 	"github.com/google/go-cmp":               {"session/sessiontest"},
 	"golang.org/x/tools":                     {"internal/crosscheck"},
 	"golang.org/x/term":                      {"internal/cli"},
-	"github.com/landlock-lsm/go-landlock":    {"sandbox/kernel"},
-	"kernel.org/pub/linux/libs/security":     {"sandbox/kernel"}, // psx, of go-landlock
+	"github.com/landlock-lsm/go-landlock":    {"internal/sandbox/kernel"},
+	"kernel.org/pub/linux/libs/security":     {"internal/sandbox/kernel"}, // psx, of go-landlock
 	"github.com/mattn/go-isatty":             {"internal/cli"},
 	"github.com/dlclark/regexp2":             {"hook"},
 	"golang.org/x/mod":                       {"audit"},
 	"github.com/gowebpki/jcs":                {"audit"},
 	"go.opentelemetry.io":                    {"otel"},
-	"github.com/moby/moby":                   {"workspace/internal/engine"},
-	"github.com/coder/acp-go-sdk":            {"workspace/internal/acp"},
-	"github.com/containerd/errdefs":          {"workspace/internal/engine"},
+	"github.com/moby/moby":                   {"internal/workspace/engine"},
+	"github.com/coder/acp-go-sdk":            {"internal/workspace/acp"},
+	"github.com/containerd/errdefs":          {"internal/workspace/engine"},
 	"github.com/prometheus":                  {"otel"},
 	"github.com/JohannesKaufmann":            {"tool/web"},
 	"golang.org/x/net":                       {"tool/web"},
@@ -237,12 +245,12 @@ func TestForbidden(t *testing.T) {
 		{"agent", module + "/model", true},
 		{"agent", "example.org/new", false},
 		{"session", "github.com/oklog/ulid/v2", true},
-		{"sandbox/kernel", "github.com/landlock-lsm/go-landlock/landlock/syscall", true},
+		{"internal/sandbox/kernel", "github.com/landlock-lsm/go-landlock/landlock/syscall", true},
 		{"sandbox", "github.com/landlock-lsm/go-landlock/landlock", false},
 		{"sandbox", "kernel.org/pub/linux/libs/security/libcap/psx", false},
-		{"sandbox", module + "/sandbox/kernel", true},
-		{"sandbox/kernel", module + "/sandbox", false},
-		{"sandbox/egress", module + "/sandbox/kernel", false},
+		{"sandbox", module + "/internal/sandbox/kernel", true},
+		{"internal/sandbox/kernel", module + "/sandbox", false},
+		{"internal/sandbox/egress", module + "/internal/sandbox/kernel", false},
 	} {
 		if why := forbidden(tt.pkg, tt.imp); (why == "") != tt.ok {
 			t.Errorf("%s imports %s: %q", tt.pkg, tt.imp, why)
@@ -265,8 +273,8 @@ func forbidden(pkg, imp string) string {
 	if first, _, _ := strings.Cut(imp, "/"); !strings.Contains(first, ".") {
 		return "" // standard library
 	}
-	if floors[pkg] == 0 {
-		return "floor 0 uses the standard library only"
+	if pkg == "transcript" {
+		return "transcript uses the standard library only"
 	}
 	for lib, owners := range heavy {
 		if within(lib) {

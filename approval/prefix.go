@@ -3,8 +3,8 @@ package approval
 import (
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/policy/shellread"
 )
 
 // subcommands says how many words after a program's name tell what it does: the

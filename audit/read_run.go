@@ -2,7 +2,7 @@ package audit
 
 import "cmp"
 
-// runEvent is what is read of a run.event record (package daemon/wire).
+// runEvent is what is read of a run.event record (package internal/daemon/wire).
 type runEvent struct {
 	Event    string `json:"event"`
 	Segment  int    `json:"segment"`

@@ -109,7 +109,7 @@ func (s *sandboxBench) prepare(ctx context.Context) error {
 // buildAgain builds the spawner as the race detector has it built, but without the
 // race detector: with the one constant changed that says so.
 func (s *sandboxBench) buildAgain(ctx context.Context) (string, error) {
-	const source = "sandbox/kernel/norace.go"
+	const source = "internal/sandbox/kernel/norace.go"
 	path, err := filepath.Abs(source)
 	if err != nil {
 		return "", err

@@ -18,7 +18,7 @@ import (
 // systemCalls tells what our filter adds to a system call, beside what the
 // smallest filter adds that there can be.
 func (b *bench) systemCalls(ctx context.Context) error {
-	figures, err := b.partBench(ctx, "./sandbox/seccomp", "^BenchmarkCall$", "0.4s")
+	figures, err := b.partBench(ctx, "./internal/sandbox/seccomp", "^BenchmarkCall$", "0.4s")
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (b *bench) systemCalls(ctx context.Context) error {
 
 // downloads tells which share of a direct download's speed one through our proxy has.
 func (b *bench) downloads(ctx context.Context) error {
-	figures, err := b.partBench(ctx, "./sandbox/egress", "^Benchmark(TLS)?Download$", "4s")
+	figures, err := b.partBench(ctx, "./internal/sandbox/egress", "^Benchmark(TLS)?Download$", "4s")
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
-	"github.com/holdfast-dev/holdfast/daemon/runs"
-	"github.com/holdfast-dev/holdfast/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
 // shows makes a conversation the check of a case.

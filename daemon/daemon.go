@@ -7,7 +7,7 @@
 //
 // docs/wire.md and docs/http.md say what it speaks. Package daemon/client is the
 // other end. The package decides nothing about permission and runs no agent: that is
-// package daemon/runs.
+// package internal/daemon/runs.
 package daemon
 
 import (
@@ -18,9 +18,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/daemon/auth"
-	"github.com/holdfast-dev/holdfast/daemon/feed"
-	"github.com/holdfast-dev/holdfast/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/workspace"
 )

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 	"github.com/holdfast-dev/holdfast/workspace"
-	"github.com/holdfast-dev/holdfast/workspace/image"
 )
 
 // buildTime bounds the building of an image: a Debian and agents are a lot to get.

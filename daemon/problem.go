@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/daemon/runs"
-	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -36,7 +36,7 @@ type Problem struct {
 }
 
 // Refuse writes a problem for a request that is not let in: it is what
-// [github.com/holdfast-dev/holdfast/daemon/auth.Options] wants as Refuse.
+// [github.com/holdfast-dev/holdfast/internal/daemon/auth.Options] wants as Refuse.
 func Refuse(w http.ResponseWriter, r *http.Request, status int, code, detail, hint string) {
 	title := http.StatusText(status)
 	if o, ok := outcome.ByCode(code); ok {

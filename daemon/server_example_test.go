@@ -8,9 +8,9 @@ import (
 	"os"
 
 	"github.com/holdfast-dev/holdfast/daemon"
-	"github.com/holdfast-dev/holdfast/daemon/auth"
-	"github.com/holdfast-dev/holdfast/daemon/feed"
-	"github.com/holdfast-dev/holdfast/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 )
 
 // limits bound what the clients of the WebSocket can cost.

@@ -16,8 +16,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/holdfast-dev/holdfast/daemon/auth"
-	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 

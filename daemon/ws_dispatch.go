@@ -3,8 +3,8 @@ package daemon
 import (
 	"github.com/coder/websocket"
 
-	"github.com/holdfast-dev/holdfast/daemon/auth"
-	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
 // freeBytes is how much of a message costs no more than a message does; every

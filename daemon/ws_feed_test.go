@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
 // Provisional messages that a slow client has missed are told as a gap, and after it

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"sync"
 
-	"github.com/holdfast-dev/holdfast/daemon/feed"
-	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
 // framing makes a feed's events into frames, once for all connections. What an agent

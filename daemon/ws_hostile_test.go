@@ -19,8 +19,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/holdfast-dev/holdfast/daemon/auth"
-	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -44,7 +44,7 @@ type badFrame struct {
 	frame []byte
 }
 
-// badFrames reads the list of daemon/wire, whose head says what it looks like.
+// badFrames reads the list of internal/daemon/wire, whose head says what it looks like.
 func badFrames(t *testing.T) []badFrame {
 	t.Helper()
 	b, err := os.ReadFile("wire/testdata/hostile.txt")

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/daemon/auth"
-	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
 func lanes(pending int) *socket {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/sandbox"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
 // fixture is a project, and a runner with real sandboxes around it.

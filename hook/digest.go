@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
-	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
 // sealed is what a digest is made over. Its JSON is canonical: the fields in this

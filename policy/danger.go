@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
 // Danger is one entry of the list of what mode auto refuses (danger.json). All

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
 // Limit narrows what an agent and its sub-agents may do for the rest of one turn: only what

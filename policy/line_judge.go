@@ -1,6 +1,6 @@
 package policy
 
-import "github.com/holdfast-dev/holdfast/policy/shellread"
+import "github.com/holdfast-dev/holdfast/internal/shellread"
 
 // LineJudge is a [Policy] that need not read a command line itself. A guard that
 // has read the line hands its reading over, and calls directly what it calls for

@@ -3,8 +3,8 @@ package policy_test
 import (
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/policy/shellread"
 )
 
 // lineJudge denies lines that run a program, and panics when it reads none.

@@ -3,7 +3,7 @@ package policy
 import (
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
 // linePattern matches command lines: Bash(npm test) exactly, Bash(npm test:*) and

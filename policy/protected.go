@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
 // ProtectedName is the link's name of [ProtectedPaths] in chains.

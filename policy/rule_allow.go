@@ -3,7 +3,7 @@ package policy
 import (
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
 // allow finds what permits a request. The ruling allows, or has no opinion; it

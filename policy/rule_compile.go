@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
 // rule is a compiled rule.

@@ -3,7 +3,7 @@ package policy
 import (
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
 // ruleSet is the rules of one effect, by what they look at, so that a request

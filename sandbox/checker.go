@@ -8,8 +8,8 @@ import (
 	"path"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/policy/shellread"
 )
 
 var _ policy.LineJudge = (*Checker)(nil)

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
 // Cmd is a command that runs under a [Sandbox]. It is shaped like exec.Cmd: the

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
 // openBox opens a sandbox of settings, as people write them, with a workspace of

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/cgroup"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/sandbox/cgroup"
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
 // plan is a kernel policy, with the reason for what is in it.

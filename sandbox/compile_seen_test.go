@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
 // A workspace below /tmp, where commands have one of their own, is seen also when it

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
 // plant makes a tree: "a/b/" is a folder, "a/f" a file, "a/l -> x" a link and

@@ -21,9 +21,9 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/cgroup"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/sandbox"
-	"github.com/holdfast-dev/holdfast/sandbox/cgroup"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
 // The commands of these tests are started by a supervisor: this program again, as

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/policy/shellread"
 )
 
 // corpusHome is the home folder of the cases ("HOME=/home/u").

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
 // Environ picks what commands may know of an environment: where programs and the

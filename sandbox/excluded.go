@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
 // prefix is a compiled beginning of commands: "docker", "git push".

@@ -4,8 +4,8 @@ import (
 	"path"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
 // opRun is the operation of starting a program.

@@ -18,8 +18,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
 // fresh is how long a look at all protected places holds. What is known to be

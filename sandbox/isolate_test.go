@@ -17,8 +17,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/sandbox"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
 // Some commands cannot be judged by their text. These tests run them for real: what

@@ -3,8 +3,8 @@ package sandbox
 import (
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/policy/shellread"
 )
 
 // A reading is used only when it was made with what the checker knows itself.

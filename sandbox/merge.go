@@ -5,9 +5,9 @@ import (
 	"path"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/policy/shellread"
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
 )
 
 // Merged is what the settings of several layers say together, where that is more

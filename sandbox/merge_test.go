@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
 )
 
 // layers compiles settings, each written as "layer: JSON"; "project!" is a project

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/policy/shellread"
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
 // network is a compiled [Network]. Nil lets every host pass.

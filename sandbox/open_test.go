@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
 // opened opens a sandbox for the workspace ws of a tree.

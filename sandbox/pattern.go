@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 )
 
 // parts are the components of a path, without empty ones.

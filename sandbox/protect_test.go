@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
 // barredAlways is what every workspace bars, below ws.

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
 // Report says what the sandbox had to do with how a command ended. Three things are

@@ -5,9 +5,9 @@ import (
 	"net"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
 // serve returns what serves the listener of a command's network, and what tells

@@ -3,7 +3,7 @@ package sandbox
 import (
 	"fmt"
 
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
 // State is how a command ended, shaped like os.ProcessState.

@@ -1,6 +1,6 @@
 package sandbox
 
-import "github.com/holdfast-dev/holdfast/sandbox/kernel"
+import "github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 
 // Unheld returns what runs commands like a sandbox, and refuses them nothing: they
 // see, write and reach what this process does. Only what they start does not

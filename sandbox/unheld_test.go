@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
 func unheld(t *testing.T) *Sandbox {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
 // finder finds what the sandbox refused a command that has ended.

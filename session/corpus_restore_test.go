@@ -199,7 +199,7 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 	named := map[string]string{
 		"ak-persist-001": agentOwns, "ak-persist-002": agentOwns, "ak-persist-005": agentOwns, "ak-persist-007": agentOwns,
 		"ak-persist-008": agentOwns, "ak-persist-015": agentOwns, "ak-persist-017": agentOwns,
-		"xx-001": "kills real processes: internal/crashtest", "xx-002": fileOwns, "xx-010": "a hub and a hundred sessions: daemon/feed",
+		"xx-001": "kills real processes: internal/crashtest", "xx-002": fileOwns, "xx-010": "a hub and a hundred sessions: internal/daemon/feed",
 	}
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "persistence", "transcript-invariants", "dispatch", "fork", "recovery", "concurrency", "replay"), handled, named)
 }

@@ -32,7 +32,7 @@ const (
 	KindFileSaved        Kind = "file.saved"        // FileSaved
 	KindModelCalled      Kind = "model.called"      // ModelCalled
 	KindRedacted         Kind = "redacted"          // Redacted
-	KindRunEvent         Kind = "run.event"         // package daemon/wire; RunEvent is what this package reads of it
+	KindRunEvent         Kind = "run.event"         // package internal/daemon/wire; RunEvent is what this package reads of it
 	KindAccess           Kind = "access"            // audit.Access, in a log of its own
 )
 
@@ -222,7 +222,7 @@ type PolicyChanged struct {
 }
 
 // RunEvent is what this package reads of the payload of [KindRunEvent]; package
-// daemon/wire has the rest of it.
+// internal/daemon/wire has the rest of it.
 type RunEvent struct {
 	// Status is that of the session's run from here on; "" leaves it.
 	Status string `json:"status,omitempty"`

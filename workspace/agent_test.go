@@ -17,12 +17,12 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/workspace/claude/claudetest"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
-	"github.com/holdfast-dev/holdfast/workspace/internal/claude/claudetest"
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
 )
 
 // claudeProgram is the stand-in for Claude Code, built once.

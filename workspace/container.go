@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
 // The places inside a container.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
 // containers is what [Workspaces] knows of the engine.

@@ -16,7 +16,7 @@ import (
 // The files of an agent's sessions are looked at as what they are: written by a program
 // that nobody trusts.
 func TestCorpusTranscriptFiles(t *testing.T) {
-	const parsed = "workspace/internal/claude reads what the agent says"
+	const parsed = "internal/workspace/claude reads what the agent says"
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "trn"), map[string]func(*testing.T, corpus.Case){
 		"pa-trn-011": corpus.Plays(`{"given": {"transcript in":"any encoded-cwd directory"}, "when": ["find"], "expect": {"found":true}}`, func(t *testing.T, _ corpus.Case) {
 			home, file := transcriptIn(t)
@@ -53,7 +53,7 @@ func TestCorpusTranscriptFiles(t *testing.T) {
 		}),
 	}, map[string]string{
 		"pa-trn-001": parsed, "pa-trn-003": parsed, "pa-trn-009": parsed, "pa-trn-019": parsed, "pa-trn-020": parsed,
-		"pa-trn-013": "workspace/internal/guest tells the history from the host's log where the file is missing",
+		"pa-trn-013": "internal/workspace/guest tells the history from the host's log where the file is missing",
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
 const parachute = "agentkit-commaagents-parachute.json"
@@ -31,7 +31,7 @@ func TestCorpusContainers(t *testing.T) {
 		"pa-ctr-029": corpus.Plays(`{"given": {"state":"Linux host uid 1001"}, "when": ["create"], "expect": {"container user can write the mounted home":true}}`, caseWritable),
 		"pa-ctr-030": corpus.Plays(`{"given": {"state":"host path mounts"}, "when": ["mount a path that is a symlink to /"], "expect": {"refused":true}}`, caseLink),
 	}, map[string]string{
-		"pa-ctr-022": "what an agent writes is read by its driver: workspace/internal/guest has it",
+		"pa-ctr-022": "what an agent writes is read by its driver: internal/workspace/guest has it",
 	})
 }
 

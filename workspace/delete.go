@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
+	"github.com/holdfast-dev/holdfast/internal/workspace/tree"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/workspace/internal/tree"
 )
 
 // DeleteOptions adjusts [Workspaces.Delete].

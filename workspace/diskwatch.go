@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/workspace/internal/tree"
+	"github.com/holdfast-dev/holdfast/internal/workspace/tree"
 )
 
 // watchTime is how often the disk of a turn under way is looked at, and watchCost how much

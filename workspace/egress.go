@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
 )
 
 // egressLock is a file whose lock has the process that listens for a container. Others

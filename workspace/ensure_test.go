@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
 // A container is made when it is needed, used as long as it is as it should be, and

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
 // ephemeralName is the folder in which ephemeral containers have theirs. Each holds a

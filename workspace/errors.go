@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
 // The contracts of this package's errors. Operators see them inside an [Error].

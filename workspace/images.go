@@ -4,7 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/holdfast-dev/holdfast/workspace/image"
+	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 )
 
 // BuildImage builds an image that containers are made of, see [image.Build]. Progress

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
 // What an agent did to its folders does not keep the next one out, and what it put there

@@ -8,11 +8,11 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/transcript"
-	"github.com/holdfast-dev/holdfast/workspace/internal/testimage"
 )
 
 // contained is our own agent in a container.

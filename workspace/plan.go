@@ -1,6 +1,6 @@
 package workspace
 
-import "github.com/holdfast-dev/holdfast/workspace/internal/engine"
+import "github.com/holdfast-dev/holdfast/internal/workspace/engine"
 
 // step is what is done to have a container that runs.
 type step string

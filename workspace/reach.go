@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 )
 
 // ErrUnreachable: the agent's model is at an address that its container does not reach.

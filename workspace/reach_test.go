@@ -9,9 +9,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/workspace/claude/claudetest"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
-	"github.com/holdfast-dev/holdfast/workspace/internal/claude/claudetest"
 )
 
 // What no container can reach is refused before anything starts, with the address and what

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
 // Reconciled is what [Workspaces.Reconcile] found. Names are those of containers.

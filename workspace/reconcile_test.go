@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
 // made creates a container by the engine alone.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
 // ownEngine is an engine that a test may kill.

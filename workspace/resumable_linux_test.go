@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-dev/holdfast/internal/missing"
-	"github.com/holdfast-dev/holdfast/workspace/internal/claude"
-	"github.com/holdfast-dev/holdfast/workspace/internal/codex"
+	"github.com/holdfast-dev/holdfast/internal/workspace/claude"
+	"github.com/holdfast-dev/holdfast/internal/workspace/codex"
 )
 
 // What may be in the place of the file of an agent's session, or on the way to it, and

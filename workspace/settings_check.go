@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
 )
 
 // problem is what is wrong with a field.

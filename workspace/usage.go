@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/workspace/internal/tree"
+	"github.com/holdfast-dev/holdfast/internal/workspace/tree"
 )
 
 // Size is what a folder holds.

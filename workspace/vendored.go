@@ -9,11 +9,11 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
-	"github.com/holdfast-dev/holdfast/workspace/internal/acp"
-	"github.com/holdfast-dev/holdfast/workspace/internal/claude"
-	"github.com/holdfast-dev/holdfast/workspace/internal/codex"
-	"github.com/holdfast-dev/holdfast/workspace/internal/guest"
-	"github.com/holdfast-dev/holdfast/workspace/internal/vendor"
+	"github.com/holdfast-dev/holdfast/internal/workspace/acp"
+	"github.com/holdfast-dev/holdfast/internal/workspace/claude"
+	"github.com/holdfast-dev/holdfast/internal/workspace/codex"
+	"github.com/holdfast-dev/holdfast/internal/workspace/guest"
+	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 )
 
 // Mapping is the payload of a vendor.mapped record: which session of its own an agent of

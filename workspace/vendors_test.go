@@ -20,9 +20,9 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/aimock"
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
-	"github.com/holdfast-dev/holdfast/workspace/internal/testimage"
 )
 
 // The agents themselves, of npm, in a Debian container that reaches nothing but a model

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 	"github.com/holdfast-dev/holdfast/workspace"
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
 )
 
 // One session eats the container's memory: it ends, and says why and what to do. The

@@ -23,9 +23,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 	"github.com/holdfast-dev/holdfast/workspace"
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
-	"github.com/holdfast-dev/holdfast/workspace/internal/testimage"
 )
 
 // visit is a user with a home, a project and the program as it is: commands in processes

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/workspace/internal/engine"
 )
 
 // Options adjusts [New]. The zero value works.

@@ -9,8 +9,8 @@ import (
 	"net"
 	"os"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/sandbox"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
 // jail starts under a kernel policy.

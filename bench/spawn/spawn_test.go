@@ -11,7 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/bench/spawn"
 	"github.com/holdfast-dev/holdfast/internal/missing"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
 // This test is also the process that starts, when it is asked to be.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
 // EventKind is what an [Event] is.

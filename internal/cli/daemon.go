@@ -11,9 +11,9 @@ import (
 
 	page "github.com/holdfast-dev/holdfast/console"
 	"github.com/holdfast-dev/holdfast/daemon"
-	"github.com/holdfast-dev/holdfast/daemon/auth"
-	"github.com/holdfast-dev/holdfast/daemon/feed"
-	"github.com/holdfast-dev/holdfast/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/otel"
 	"github.com/holdfast-dev/holdfast/session"

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
 )

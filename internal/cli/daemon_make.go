@@ -9,8 +9,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/audit/secret"
-	"github.com/holdfast-dev/holdfast/daemon/runs"
-	"github.com/holdfast-dev/holdfast/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/otel"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/workspace"

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/daemon/runs"
-	"github.com/holdfast-dev/holdfast/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/sandbox"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 )
 
 // sandboxCheck is the name of the finding that says whether the sandbox works.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/holdfast-dev/holdfast/agent/define"
+	"github.com/holdfast-dev/holdfast/internal/define"
 	"github.com/holdfast-dev/holdfast/settings"
 )
 

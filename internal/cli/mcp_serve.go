@@ -14,7 +14,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/daemon/auth"
+	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/mcpserver"
 	"github.com/holdfast-dev/holdfast/internal/outcome"

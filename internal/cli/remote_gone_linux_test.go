@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 

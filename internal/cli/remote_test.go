@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/client"
-	"github.com/holdfast-dev/holdfast/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool/shell"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/hook"
-	"github.com/holdfast-dev/holdfast/hook/watch"
+	"github.com/holdfast-dev/holdfast/internal/watch"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/version"
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/tool/mcp"

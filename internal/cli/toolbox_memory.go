@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/agent/define"
+	"github.com/holdfast-dev/holdfast/internal/define"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/settings"
 	"github.com/holdfast-dev/holdfast/tool"

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/agent/define"
 	"github.com/holdfast-dev/holdfast/instructions"
+	"github.com/holdfast-dev/holdfast/internal/define"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 	"github.com/holdfast-dev/holdfast/policy"

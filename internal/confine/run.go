@@ -13,9 +13,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
-	"github.com/holdfast-dev/holdfast/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/settings"
 )
 

@@ -4,7 +4,7 @@
 //	HOME/run/ (0700)   daemon.lock   held while a daemon runs; says its pid
 //	                   daemon.sock   0600
 //	                   daemon.json   [Info], for people and for `holdfast daemon status`
-//	                   tokens.json   (package daemon/auth)
+//	                   tokens.json   (package internal/daemon/auth)
 //
 // That a daemon runs is known by the lock alone. What lies there without it is left
 // over, and is removed by whoever takes the lock.

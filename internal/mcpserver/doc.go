@@ -11,5 +11,5 @@
 // round of the loop, in which read-only calls run side by side.
 //
 // A client has no way to answer a question. [Server.Handler] is HTTP for clients with a
-// token (package daemon/auth).
+// token (package internal/daemon/auth).
 package mcpserver

@@ -23,7 +23,7 @@ func TestCorpus(t *testing.T) {
 		}),
 	}, map[string]string{
 		"pa-cred-001":  "needs a container to inspect: package workspace has it",
-		"pa-cred-021":  "about what an agent may: workspace/internal/guest has it",
+		"pa-cred-021":  "about what an agent may: internal/workspace/guest has it",
 		"pa-cred-023":  "as pa-cred-021",
 		"pa-cred-024":  "as pa-cred-021",
 		"pa-entry-001": "about what an agent reads: internal/cli's command inside has it",

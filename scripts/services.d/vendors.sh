@@ -1,7 +1,7 @@
 # The packages of Claude Code and Codex, from npm, in the versions that holdfast was
 # tested with, for images with these agents. None of them is installed.
 #
-# HOLDFAST_TEST_VENDORS is a folder with them, named as workspace/image wants them.
+# HOLDFAST_TEST_VENDORS is a folder with them, named as internal/workspace/image wants them.
 
 claude_version=2.1.197
 codex_version=0.169.0

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/sandbox"
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 

@@ -15,7 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/holdfast-dev/holdfast/internal/listen"
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 )
 
 // Bounds of what a server sends over HTTP.

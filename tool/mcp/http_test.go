@@ -19,7 +19,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 )
 
 // site is a server over HTTP that notes what it is sent.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/procgroup"
-	"github.com/holdfast-dev/holdfast/policy/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellread"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 

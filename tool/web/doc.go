@@ -6,7 +6,7 @@
 //	WebSearch {query} ─► guard ─► [Searcher]: [Brave]
 //
 // Nothing is connected to before the guard has said yes to host and port, and then only
-// through package sandbox/egress: a name that leads to a private address, or to that of a
+// through package internal/sandbox/egress: a name that leads to a private address, or to that of a
 // cloud's metadata, is refused, and what was judged is what is connected to. A redirect
 // to another host is told to the model, whose next call is judged anew.
 //

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/listen"
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 )
 
 // way is how requests leave: each through an egress proxy of its own, in this process.

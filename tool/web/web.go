@@ -8,7 +8,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 

@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"github.com/holdfast-dev/holdfast/workspace/internal/claude/claudetest"
+	"github.com/holdfast-dev/holdfast/internal/workspace/claude/claudetest"
 )
 
 func main() { os.Exit(claudetest.Main()) }

@@ -1,0 +1,60 @@
+package auth_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+
+	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
+)
+
+func ExampleNew() {
+	dir, err := os.MkdirTemp("", "auth")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	a, err := auth.New(&auth.Options{Dir: dir})
+	if err != nil {
+		panic(err)
+	}
+	defer a.Close()
+	secret, _, err := a.Make(context.Background(), auth.Caller{Name: "ann", Via: "cli"}, auth.Token{Name: "deploy", Scopes: []auth.Scope{auth.Read, auth.Run}})
+	if err != nil {
+		panic(err)
+	}
+
+	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, _ := auth.From(r.Context())
+		fmt.Fprintf(w, "%s may run: %t, may approve: %t", c.Name, c.May(auth.Run), c.May(auth.Approve))
+	})
+	server := httptest.NewUnstartedServer(a.Handler(hello, "/healthz"))
+	server.Config.ConnContext = a.ConnContext
+	server.Start()
+	defer server.Close()
+
+	for _, token := range []string{secret, ""} {
+		r, err := http.NewRequest(http.MethodGet, server.URL+"/v1/runs", http.NoBody)
+		if err != nil {
+			panic(err)
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		res, err := server.Client().Do(r)
+		if err != nil {
+			panic(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		fmt.Printf("%d %s\n", res.StatusCode, bytes.TrimSpace(body))
+	}
+	// Output:
+	// 200 deploy may run: true, may approve: false
+	// 401 this needs a credential
+	// hint: holdfast daemon open for a browser, holdfast daemon token create for a program, or the unix socket
+}

@@ -1,0 +1,179 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session/retry"
+)
+
+// awayMessage begins the reason of a run that has ended since it could not put on record what
+// it did.
+const awayMessage = "the store was away for too long: "
+
+// finish puts the end of a segment on record: one end, whoever else wants another.
+func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
+	if made, err := x.r.turns.take(context.Background(), x.making()); err == nil { // a change of policy comes before the end, or finds no run
+		defer made()
+	}
+	x.mu.Lock()
+	x.state = over
+	stop := x.stopped
+	x.mu.Unlock()
+	e := x.end(context.Cause(ctx), stop, out, err)
+	worked, cerr := x.closeAgents(e.Status == wire.Interrupted)
+	if e.Status != wire.Interrupted {
+		orphans, err := x.r.denyOpen(context.WithoutCancel(ctx), x.id, Actor{Name: "nobody", Via: "daemon"}, "the run has ended")
+		worked, cerr = append(worked, orphans...), errors.Join(cerr, err)
+	}
+	if cerr = errors.Join(cerr, x.closeRelay(worked)); cerr != nil {
+		x.r.o.Log.Warn("agents of a run did not end well", slog.String("run", x.id), slog.Any("error", cerr))
+	}
+	if _, err := x.append(ctx, e, wire.Running); err != nil { // then it counts as interrupted, see adopt
+		x.r.o.Log.Error("the end of a run is not on record", slog.String("run", x.id), slog.Any("error", err))
+		if retry.Away(err) {
+			why, _ := x.mask.Text(awayMessage + err.Error())
+			x.r.keepReason(x.id, why)
+		}
+	}
+	if x.log != nil {
+		_ = x.log.Close() // what could be lost is a lease that ends by itself
+	}
+	x.r.forget(x)
+	close(x.done)
+}
+
+// settle waits until a run that has ended is out of memory: who follows its record is
+// told of the end a little before, and may want to go on at once.
+func (r *Runs) settle(ctx context.Context, id string) {
+	x := r.lookup(id)
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	ends := x.state == over
+	x.mu.Unlock()
+	if !ends {
+		return
+	}
+	select {
+	case <-x.done:
+	case <-ctx.Done():
+	}
+}
+
+// end says how a segment has ended.
+func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error) wire.RunEvent {
+	info := x.info
+	info.Flow, info.Source = nil, nil
+	e := wire.RunEvent{
+		Segment: x.segment, RequestID: x.requestID, Strategy: &info, StartedAt: &x.startedAt,
+		Usage: &out.Usage, Cost: out.Cost,
+	}
+	switch {
+	case stop != nil:
+		e.Event, e.Status, e.Code, e.Message = wire.RunCancelled, wire.Cancelled, wire.CodeCancelled, "Run was cancelled"
+		e.By, e.Via = stop.by.Name, stop.by.Via
+		if stop.requestID != "" {
+			e.RequestID = stop.requestID
+		}
+	case retry.Away(err): // it stands where it can be continued
+		e.Event, e.Status, e.Code = wire.RunInterrupted, wire.Interrupted, wire.CodeInterrupted
+		e.Message = awayMessage + err.Error()
+	case err != nil && (errors.Is(err, errLeft) || errors.Is(left, errDraining) || x.r.root.Err() != nil):
+		e.Event, e.Status, e.Code = wire.RunInterrupted, wire.Interrupted, wire.CodeInterrupted
+		e.Message = lostMessage
+		if d, ok := errors.AsType[*deferredError](err); ok {
+			e.Message = d.Error()
+		}
+	case err != nil:
+		e.Event, e.Status, e.Code, e.Message = wire.RunFailed, wire.Failed, wire.CodeExecution, err.Error()
+	default:
+		e.Event, e.Status, e.Text = wire.RunCompleted, wire.Completed, out.Text
+	}
+	return e
+}
+
+// close ends the agents and what follows them.
+func (x *run) close(goesOn bool) error {
+	worked, err := x.closeAgents(goesOn)
+	return errors.Join(err, x.closeRelay(worked))
+}
+
+// closeAgents ends the agents, and returns their sessions. Of a run that goes on later,
+// what was decided in it stays in force.
+func (x *run) closeAgents(goesOn bool) (worked []string, err error) {
+	x.mu.Lock()
+	members := make([]*member, 0, len(x.members))
+	for _, m := range x.members {
+		members = append(members, m)
+	}
+	x.members = map[string]*member{}
+	x.mu.Unlock()
+	for _, m := range members {
+		worked = append(worked, m.session)
+		err = errors.Join(err, m.close(goesOn))
+	}
+	return worked, err
+}
+
+// closeRelay names what these sessions have in the run's log, and ends.
+func (x *run) closeRelay(sessions []string) error {
+	x.mu.Lock()
+	if slices.ContainsFunc(sessions, func(id string) bool { return id != x.id }) {
+		x.helper()
+	}
+	x.closed = true
+	x.mu.Unlock()
+	l := x.relaying()
+	if l == nil {
+		return nil
+	}
+	return l.close(sessions)
+}
+
+func (m *member) close(goesOn bool) (err error) {
+	defer m.x.r.caught(m.x.id, &err)
+	defer m.made.close()
+	if goesOn {
+		err = m.agent.Leave()
+	} else {
+		err = m.agent.Close()
+	}
+	if errors.Is(err, agent.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// Stop cancels a run and returns when that is on record. A run that is only prepared
+// is forgotten; one that was interrupted is cancelled, and its questions are denied.
+// RUN_NOT_FOUND for any other.
+func (r *Runs) Stop(ctx context.Context, id, requestID string, by Actor) error {
+	x := r.lookup(id)
+	if x == nil {
+		return r.stopInterrupted(ctx, id, requestID, by)
+	}
+	if x.drop() {
+		return nil
+	}
+	x.mu.Lock()
+	if x.state == running && x.stopped == nil {
+		x.stopped = &stopRequest{by, requestID}
+	}
+	if x.state == running && x.cancel != nil { // also while it starts
+		x.cancel(errStopped)
+	}
+	x.mu.Unlock()
+	select {
+	case <-x.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,298 @@
+package runs_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// What panics for one run ends that run alone: a start fails and can be tried again, a
+// run under way fails once.
+func TestPanics(t *testing.T) {
+	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": pushing})
+	w.making = func(context.Context, runs.Need) { panic("no parts") }
+	id := w.prepare(single())
+	w.code(w.runs.Start(t.Context(), id, "go", "", ann), wire.CodeStartFailed)
+	w.making = nil
+	w.ok(w.runs.Start(t.Context(), id, "go", "", ann))
+	w.watch(id, 0).event(wire.RunCompleted)
+
+	w.making = func(_ context.Context, n runs.Need) {
+		if n.Agent.Name == "checker" {
+			panic("no parts")
+		}
+	}
+	id, v := w.begun(w.parse("name: two\nversion: \"1\"\nagents: {writer: {type: llm}, checker: {type: llm}}\nflow: {sequence: [writer, checker]}\n"), "go")
+	if e := v.event(wire.RunFailed); !strings.Contains(e.Message, "no parts") {
+		t.Errorf("%+v", e)
+	}
+	w.ended(id)
+	if got := w.terminal(id); !slices.Equal(got, []wire.Status{wire.Failed}) {
+		t.Errorf("ends %v", got)
+	}
+}
+
+// Who stops a run that is being started, or ends the daemon, does not wait for what
+// makes its agents.
+func TestEndWhileStarting(t *testing.T) {
+	for name, end := range map[string]func(w *world, id string) error{
+		"stop":  func(w *world, id string) error { return w.runs.Stop(w.t.Context(), id, "", ann) },
+		"close": func(w *world, _ string) error { return w.runs.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t, map[string]string{"writer": pushing})
+			started := make(chan struct{})
+			w.making = func(ctx context.Context, _ runs.Need) {
+				close(started)
+				<-ctx.Done()
+			}
+			id := w.prepare(single())
+			failed := make(chan error, 1)
+			go func() { failed <- w.runs.Start(t.Context(), id, "go", "", ann) }()
+			<-started
+			w.ok(end(w, id))
+			w.code(<-failed, wire.CodeStartFailed)
+			if n := w.runs.Active(); n != 0 {
+				t.Errorf("%d runs run", n)
+			}
+		})
+	}
+}
+
+// A start of several agents that fails gives back the run's session.
+func TestStartAgain(t *testing.T) {
+	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": "steps: [{text: fine}]"})
+	id := w.prepare(w.parse(reviewing))
+	l, err := w.sessions.Create(t.Context(), session.Opened{SessionID: id, CWD: w.cwd})
+	w.ok(err)
+	w.code(w.runs.Start(t.Context(), id, "go", "", ann), wire.CodeStartFailed) // somebody has it
+	w.ok(l.Close())
+	w.ok(w.runs.Start(t.Context(), id, "go", "", ann))
+	w.watch(id, 0).event(wire.RunInputAsked)
+}
+
+// Of many who go on with a run at once one does, and it stays to be found.
+func TestContinueRace(t *testing.T) {
+	w := begin(t, map[string]string{"writer": "steps: [{text: done}, {tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]}, {text: again}]"})
+	id, v := w.begun(single(), "go")
+	v.event(wire.RunCompleted)
+	w.ended(id)
+	var g sync.WaitGroup
+	errs := make([]error, 12)
+	for i := range errs {
+		g.Go(func() { errs[i] = w.runs.Continue(t.Context(), id, "more", "", ann) })
+	}
+	g.Wait()
+	good := 0
+	for _, err := range errs {
+		if err == nil {
+			good++
+		}
+	}
+	if good != 1 || !w.runs.Busy(id) {
+		t.Fatalf("%d went on, busy %v", good, w.runs.Busy(id))
+	}
+	v.question()
+	w.ok(w.runs.Stop(t.Context(), id, "", ann))
+	if got := w.terminal(id); !slices.Equal(got, []wire.Status{wire.Completed, wire.Cancelled}) {
+		t.Errorf("ends %v", got)
+	}
+}
+
+// left puts a run on record that was running when its daemon was killed.
+func (w *world) left(id string, items ...session.Record) {
+	w.t.Helper()
+	w.code(w.runs.Stop(w.t.Context(), id, "", ann), wire.CodeRunNotFound)
+	info := &wire.StrategyInfo{Name: "writer", Sole: "writer", Source: single().Source, Cwd: w.cwd}
+	l, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: id, CWD: w.cwd})
+	w.ok(err)
+	for _, e := range []wire.RunEvent{
+		{Event: wire.RunStarted, Status: wire.Running, Segment: 1, Strategy: info, Input: "go"},
+		{Event: wire.RunStepStarted, Segment: 1, Step: "0", Agent: "writer", Input: "go"},
+	} {
+		d, err := session.NewDraft(session.KindRunEvent, e)
+		w.ok(err)
+		_, err = l.Append(w.t.Context(), d)
+		w.ok(err)
+	}
+	for _, r := range items {
+		_, err = l.Append(w.t.Context(), session.Draft{Kind: r.Kind, Payload: r.Payload})
+		w.ok(err)
+	}
+	w.ok(l.Close())
+}
+
+// A run whose end could not be put on record does not run for ever: it counts as
+// interrupted, and can be stopped and gone on with.
+func TestLost(t *testing.T) {
+	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
+	for _, id := range []string{"stopped", "continued"} {
+		w.left(id)
+		info, err := w.runs.Get(t.Context(), id)
+		w.ok(err)
+		if info.Status != wire.Interrupted || info.Error == nil {
+			t.Errorf("%+v", info)
+		}
+	}
+	list, _, err := w.runs.List(t.Context(), runs.ListOptions{Status: wire.Running})
+	if err != nil || len(list) != 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+	w.ok(w.runs.Stop(t.Context(), "stopped", "", ann))
+	if got := w.terminal("stopped"); !slices.Equal(got, []wire.Status{wire.Interrupted, wire.Cancelled}) {
+		t.Errorf("ends %v", got)
+	}
+	w.ok(w.runs.Continue(t.Context(), "continued", "", "", ann))
+	v := w.watch("continued", 0)
+	if e := v.event(wire.RunCompleted); e.Segment != 1 || e.Text != "done" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A daemon that is killed between the last word and the end of a turn does not ask the
+// model once more.
+func TestAnsweredAndKilled(t *testing.T) {
+	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
+	id, v := w.begun(single(), "go")
+	v.event(wire.RunCompleted)
+	w.ended(id)
+	var turn []session.Record
+	for r, err := range w.sessions.Records(t.Context(), id, session.Range{}) {
+		w.ok(err)
+		if r.Kind == session.KindTurnOpened || r.Kind == session.KindItem {
+			turn = append(turn, r)
+		}
+	}
+	for n := range len(turn) + 1 {
+		id := "killed-" + string(rune('a'+n))
+		w.left(id, turn[:n]...)
+		w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
+		v := w.watch(id, 0)
+		if e := v.event(wire.RunCompleted); e.Text != "done" {
+			t.Errorf("%+v", e)
+		}
+		items := 0
+		for _, r := range v.all {
+			if r.Kind == session.KindItem {
+				items++
+			}
+		}
+		if items != 2 {
+			t.Errorf("after %d records of the turn: %d items", n, items)
+		}
+	}
+}
+
+const sideBySide = `
+name: both
+version: "1"
+agents: {left: {type: llm}, right: {type: llm}}
+flow: {type: broadcast, steps: [left, right]}
+`
+
+// When a daemon ends while two agents ask side by side, both questions stay open.
+func TestDrainSideBySide(t *testing.T) {
+	w := begin(t, map[string]string{"left": pushing, "right": pushing})
+	id, v := w.begun(w.parse(sideBySide), "go")
+	asked := []approval.Question{v.question(), v.question()}
+	w.again()
+	info, err := w.runs.Get(t.Context(), id)
+	w.ok(err)
+	if info.Status != wire.Interrupted || info.Questions != 2 {
+		t.Fatalf("%+v", info)
+	}
+	_, err = w.runs.Decide(t.Context(), id, decision(asked[0], approval.Allow), asked[0].Digest)
+	w.ok(err)
+	w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
+	_, err = w.runs.Decide(t.Context(), id, decision(asked[1], approval.Allow), asked[1].Digest)
+	w.ok(err)
+	w.watch(id, 0).event(wire.RunCompleted)
+	if got := w.did(); len(got) != 2 {
+		t.Errorf("ran %v", got)
+	}
+}
+
+// A change of policy holds for an agent that is made after the daemon was started again.
+func TestPolicyOfAgentsToCome(t *testing.T) {
+	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": pushing})
+	id, v := w.begun(w.parse(reviewing), "write")
+	asked := v.event(wire.RunInputAsked)
+	_, err := w.runs.Change(t.Context(), id, policy.Change{Mode: policy.ModeDontAsk}, ann)
+	w.ok(err)
+	for range 2 {
+		w.again()
+		w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
+	}
+	for w.runs.Input(t.Context(), id, "person", asked.InputID, "yes", ann) != nil {
+		w.ok(t.Context().Err())
+	}
+	w.watch(id, 0).event(wire.RunCompleted)
+	if got := w.did(); len(got) != 0 {
+		t.Errorf("ran %v", got)
+	}
+}
+
+// What was granted in a run is in force when the run goes on in another daemon, also
+// when no question was open as the first one ended.
+func TestGrantsGoOn(t *testing.T) {
+	w := begin(t, map[string]string{"writer": `
+steps:
+  - tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]
+  - tool_uses: [{id: u2, tool: Bash, input: {command: wait}}]
+  - tool_uses: [{id: u3, tool: Bash, input: {command: git push}}]
+  - text: done
+`})
+	waits := make(chan struct{})
+	w.during = func(line string) {
+		if line == "wait" {
+			close(waits)
+		}
+	}
+	id, v := w.begun(single(), "go")
+	for _, d := range []approval.Decision{approval.AllowSession, approval.Allow} {
+		q := v.question()
+		_, err := w.runs.Decide(t.Context(), id, decision(q, d), q.Digest)
+		w.ok(err)
+	}
+	<-waits
+	w.again()
+	w.ok(w.runs.Continue(t.Context(), id, "", "", ann))
+	w.watch(id, 0).event(wire.RunCompleted)
+	if got := w.did(); !slices.Equal(got, []string{"git push", "wait", "git push"}) {
+		t.Errorf("ran %v", got)
+	}
+}
+
+// However early a person's words come, they stand behind what was asked.
+func TestInputTooEarly(t *testing.T) {
+	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": "steps: [{text: fine}]"})
+	id, v := w.begun(w.parse(reviewing), "write")
+	for {
+		err := w.runs.Input(t.Context(), id, "person", "", "yes", ann)
+		if e, ok := errors.AsType[*runs.Error](err); !ok || e.Code != wire.CodeNoPendingInput {
+			w.ok(err)
+			break
+		}
+	}
+	v.event(wire.RunCompleted)
+	var order []string
+	for _, r := range v.all {
+		var e wire.RunEvent
+		if r.Kind == session.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && strings.HasPrefix(e.Event, "input_") {
+			order = append(order, e.Event)
+		}
+	}
+	if !slices.Equal(order, []string{wire.RunInputAsked, wire.RunInputGiven}) {
+		t.Errorf("%v", order)
+	}
+}

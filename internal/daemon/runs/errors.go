@@ -1,0 +1,52 @@
+package runs
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+)
+
+// Error is what went wrong, with its code on the wire.
+type Error struct {
+	Code    wire.Code
+	Message string
+	Tip     string // what to do about it, or ""
+	Err     error
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint says what to do about it, or "".
+func (e *Error) Hint() string { return e.Tip }
+
+// fail is an error with the words of its cause; nil of nothing.
+func fail(code wire.Code, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return &Error{Code: code, Message: e.Message, Tip: e.Tip, Err: err}
+	}
+	return &Error{Code: code, Message: err.Error(), Err: err}
+}
+
+// notFound is seed 002's answer about a run that does not run.
+func notFound(id string) error { return said(wire.RunNotFound(id)) }
+
+// said is an error in the words of the wire.
+func said(e *wire.Error) error { return &Error{Code: e.Code, Message: e.Message} }
+
+// ErrDraining says that the daemon is about to end.
+var ErrDraining = errors.New("the daemon is about to end: it starts nothing more")
+
+func draining(code wire.Code) error {
+	return &Error{Code: code, Message: ErrDraining.Error(), Tip: "try again when it is back", Err: ErrDraining}
+}
+
+func refuse(code wire.Code, format string, args ...any) error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,137 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// past is what a run's log says about it, as far as going on needs it.
+type past struct {
+	segment  int
+	started  *wire.RunEvent // the newest start, with its strategy
+	mode     policy.Mode    // that was set last, at a start or since, or ""
+	forked   bool           // that start was in the session that this one was forked from
+	begun    time.Time
+	status   wire.Status
+	steps    map[string]*pastStep // of the newest segment, by path
+	inputs   map[string]*pastInput
+	relayed  map[string]int64  // by session: the last record that the log names
+	names    map[string]string // of their agents, by session
+	steering []string          // that no step has begun after
+	changes  []policy.Change   // that agents which have not worked yet have to heed
+}
+
+// pastStep is a step that was begun.
+type pastStep struct {
+	began wire.RunEvent
+	seq   int64
+	ended *wire.RunEvent // nil: it was interrupted
+}
+
+// pastInput is a question to a person.
+type pastInput struct {
+	asked wire.RunEvent
+	at    time.Time
+	given *wire.RunEvent
+}
+
+// fold reads a run's log.
+func (r *Runs) fold(ctx context.Context, id string) (*past, error) {
+	p := &past{relayed: map[string]int64{}, names: map[string]string{}}
+	p.reset()
+	for rec, err := range r.o.Sessions.Effective(ctx, id, session.Range{}) {
+		if err != nil {
+			return nil, err
+		}
+		if rec.Kind == session.KindOpened && rec.Seq > 1 { // a fork: its parent's run is not its own
+			*p = past{started: p.started, forked: p.started != nil, relayed: map[string]int64{}, names: map[string]string{}}
+			p.reset()
+		}
+		if rec.Kind == session.KindPolicyChanged && rec.Payload != nil {
+			c, err := policy.ParseChange(rec.Payload)
+			if err != nil {
+				return nil, fmt.Errorf("record %d of run %s: %w", rec.Seq, id, err)
+			}
+			p.mode = cmp.Or(c.Mode, p.mode)
+		}
+		if rec.Kind != session.KindRunEvent || rec.Payload == nil {
+			continue
+		}
+		var e wire.RunEvent
+		if err := json.Unmarshal(rec.Payload, &e); err != nil {
+			return nil, fmt.Errorf("record %d of run %s: %w", rec.Seq, id, err)
+		}
+		p.take(e, rec)
+	}
+	return p, nil
+}
+
+func (p *past) reset() {
+	p.steps, p.inputs, p.steering = map[string]*pastStep{}, map[string]*pastInput{}, nil
+}
+
+func (p *past) take(e wire.RunEvent, rec session.Record) {
+	if e.Status != "" {
+		p.status = e.Status
+	}
+	switch e.Event {
+	case wire.RunStarted:
+		p.forked = false
+		if e.Strategy != nil {
+			p.mode = cmp.Or(policy.Mode(e.Strategy.Mode), p.mode)
+		}
+		if !e.Resumed {
+			p.reset()
+			p.begun = rec.Time
+		}
+		p.segment, p.started, p.changes = e.Segment, &e, e.Changes
+	case wire.RunPolicy:
+		p.changes = append(p.changes, e.Changes...)
+	case wire.RunStepStarted:
+		p.steps[e.Step] = &pastStep{began: e, seq: rec.Seq}
+		p.steering = nil
+	case wire.RunStepCompleted, wire.RunStepFailed:
+		if s := p.steps[e.Step]; s != nil && e.Event == wire.RunStepCompleted {
+			s.ended = &e
+		}
+	case wire.RunInputAsked:
+		p.inputs[e.InputID] = &pastInput{asked: e, at: rec.Time}
+	case wire.RunInputGiven:
+		if in := p.inputs[e.InputID]; in != nil && in.given == nil {
+			in.given = &e
+		}
+	case wire.RunRelayed:
+		p.relayed[e.Session] = max(p.relayed[e.Session], e.To)
+		p.names[e.Session] = e.Agent
+	case wire.RunSteered:
+		p.steering = append(p.steering, e.Text)
+	}
+}
+
+// input finds what was asked of a person at a step.
+func (p *past) input(step string) *pastInput {
+	if p == nil {
+		return nil
+	}
+	for _, in := range p.inputs {
+		if in.asked.Step == step {
+			return in
+		}
+	}
+	return nil
+}
+
+// step finds a step of the segment that goes on.
+func (p *past) step(path string) *pastStep {
+	if p == nil {
+		return nil
+	}
+	return p.steps[path]
+}

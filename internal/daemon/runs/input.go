@@ -1,0 +1,178 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+)
+
+// input is what a person is asked for.
+type input struct {
+	id, agent, prompt, step string
+	at                      time.Time
+	given                   chan string   // takes one
+	taken                   bool          // under run.mu
+	asked                   chan struct{} // closed when it is known whether the question is on record
+}
+
+// fits reports whether an answer is for the input, and nobody has answered it yet.
+func (in *input) fits(agentName, inputID string) bool {
+	return !in.taken && (agentName == "" || in.agent == agentName) && (inputID == "" || in.id == inputID)
+}
+
+// askPerson is a step of a user agent: it waits for a client's words. The input of
+// the start is the answer to the first one, when no other agent came before.
+func (x *run) askPerson(ctx context.Context, s strategy.Step, spec strategy.Agent) (strategy.Output, error) {
+	if before := x.resumed.input(s.Path); before != nil {
+		if before.given != nil {
+			return strategy.Output{Text: before.given.Text}, nil
+		}
+		return x.wait(ctx, &input{
+			id: before.asked.InputID, agent: s.Agent, prompt: before.asked.Text, step: s.Path, at: before.at, given: make(chan string, 1),
+		})
+	}
+	if s.First && s.Input != "" {
+		return strategy.Output{Text: s.Input}, nil
+	}
+	in := &input{
+		id: x.r.o.Sessions.NewID(), agent: s.Agent, prompt: spec.Prompt, step: s.Path, at: x.r.o.Clock(), given: make(chan string, 1),
+	}
+	e := wire.RunEvent{
+		Event: wire.RunInputAsked, Segment: x.segment, Step: s.Path, StepName: s.Name, Agent: s.Agent, InputID: in.id, Text: in.prompt,
+	}
+	if err := x.tellAsked(ctx, in, e); err != nil {
+		return strategy.Output{}, err
+	}
+	return x.wait(ctx, in)
+}
+
+// tellAsked puts a question to a person on record. Nobody answers before it is, and
+// everybody can who follows the log.
+func (x *run) tellAsked(ctx context.Context, in *input, e wire.RunEvent) error {
+	in.asked = make(chan struct{})
+	x.mu.Lock()
+	x.asking = append(x.asking, in)
+	x.mu.Unlock()
+	_, err := x.append(ctx, e, wire.Running)
+	if err == nil {
+		x.put(in)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.asking = slices.DeleteFunc(x.asking, func(o *input) bool { return o == in })
+	close(in.asked)
+	return err
+}
+
+func (x *run) put(in *input) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.inputs[in.id] = in
+}
+
+func (x *run) wait(ctx context.Context, in *input) (strategy.Output, error) {
+	x.put(in)
+	defer func() {
+		x.mu.Lock()
+		delete(x.inputs, in.id)
+		x.mu.Unlock()
+	}()
+	select {
+	case text := <-in.given:
+		return strategy.Output{Text: text}, nil
+	case <-ctx.Done():
+		return strategy.Output{}, context.Cause(ctx)
+	case <-x.r.leave:
+		return strategy.Output{}, errLeft
+	}
+}
+
+// Input answers a request_input: that of inputID, or the one that waits for the
+// agent. It is on record when Input returns. NO_PENDING_INPUT when nobody waits for
+// it, or somebody was faster.
+func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, by Actor) error {
+	none := said(wire.NoPendingInput(id, cmp.Or(agentName, inputID)))
+	x := r.lookup(id)
+	if x == nil {
+		return none
+	}
+	in, err := x.claim(ctx, agentName, inputID)
+	switch {
+	case err != nil:
+		return err
+	case in == nil:
+		return none
+	}
+	e := wire.RunEvent{
+		Event: wire.RunInputGiven, Segment: x.segment, Step: in.step, Agent: in.agent, InputID: in.id, Text: text, By: by.Name, Via: by.Via,
+	}
+	if _, err := x.append(ctx, e, wire.Running); err != nil {
+		x.mu.Lock()
+		in.taken = false
+		x.mu.Unlock()
+		if errors.Is(err, errOvertaken) {
+			return none
+		}
+		return err
+	}
+	in.given <- text
+	return nil
+}
+
+// claim takes the oldest input that fits for one who answers it, or returns nil. One whose
+// question is about to be on record, and may have been seen there, is waited for.
+func (x *run) claim(ctx context.Context, agentName, inputID string) (*input, error) {
+	ctx, stop := soon(ctx)
+	defer stop()
+	for {
+		found, asking := x.claimNow(agentName, inputID)
+		if asking == nil {
+			return found, nil
+		}
+		select {
+		case <-asking.asked:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// claimNow takes an input, or returns one that is being asked for.
+func (x *run) claimNow(agentName, inputID string) (found, asking *input) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, in := range x.inputs {
+		if in.fits(agentName, inputID) && (found == nil || in.id < found.id) {
+			found = in
+		}
+	}
+	if found != nil {
+		found.taken = true
+		return found, nil
+	}
+	for _, in := range x.asking {
+		if in.fits(agentName, inputID) {
+			return nil, in
+		}
+	}
+	return nil, nil
+}
+
+// waiting lists what a run asks people for, oldest first.
+func (x *run) waiting() []wire.Input {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var list []wire.Input
+	for _, in := range x.inputs {
+		if !in.taken {
+			list = append(list, wire.Input{InputRequestID: in.id, AgentName: in.agent, Prompt: in.prompt, AskedAt: in.at})
+		}
+	}
+	slices.SortFunc(list, func(a, b wire.Input) int { return cmp.Compare(a.InputRequestID, b.InputRequestID) })
+	return list
+}

@@ -1,0 +1,293 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/workspace"
+)
+
+// ListOptions filter [Runs.List]. Empty fields do not.
+type ListOptions struct {
+	Cwd    string
+	Status wire.Status
+	Limit  int // default 50, at most 500
+	Cursor string
+}
+
+// List lists the runs on record, those updated last first, and a cursor for the next
+// page. What is only prepared is not on record.
+func (r *Runs) List(ctx context.Context, o ListOptions) (list []wire.RunInfo, next string, err error) {
+	q := session.Query{Run: "*", CWD: o.Cwd, Limit: o.Limit, After: o.Cursor}
+	if q.Limit <= 0 {
+		q.Limit = 50
+	}
+	q.Limit = min(q.Limit, 500)
+	switch o.Status {
+	case "":
+	case wire.Waiting: // it is derived
+		q.Run = string(wire.Running)
+	default:
+		q.Run = string(o.Status)
+	}
+	list = []wire.RunInfo{}
+	for {
+		page, err := r.o.Sessions.List(ctx, q)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, m := range page.Sessions {
+			info, err := r.info(ctx, m)
+			if err != nil {
+				return nil, "", err
+			}
+			if o.Status == "" || info.Status == o.Status {
+				list = append(list, *info)
+			}
+		}
+		if page.Next == "" || len(list) > 0 {
+			return list, page.Next, nil
+		}
+		q.After = page.Next
+	}
+}
+
+// Get describes a run on record, or one that is prepared. RUN_NOT_FOUND.
+func (r *Runs) Get(ctx context.Context, id string) (*wire.RunInfo, error) {
+	x := r.lookup(id)
+	if x != nil && x.isPrepared() {
+		return x.describePrepared(), nil
+	}
+	m, err := r.o.Sessions.Get(ctx, id)
+	switch {
+	case x != nil && x.begun() && (errors.Is(err, session.ErrNotFound) || err == nil && m.Run == ""):
+		return x.describePrepared(), nil // its start is about to be on record
+	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrInvalidID):
+		return nil, notFound(id)
+	case err != nil:
+		return nil, err
+	case m.Run == "":
+		return nil, notFound(id)
+	}
+	return r.info(ctx, m)
+}
+
+// InMemory lists the runs that are prepared or run.
+func (r *Runs) InMemory(ctx context.Context) ([]wire.RunInfo, error) {
+	r.mu.Lock()
+	ids := make([]string, 0, len(r.live))
+	for id := range r.live {
+		ids = append(ids, id)
+	}
+	r.mu.Unlock()
+	list := []wire.RunInfo{}
+	for _, id := range ids {
+		info, err := r.Get(ctx, id)
+		if e, ok := errors.AsType[*Error](err); ok && e.Code == wire.CodeRunNotFound {
+			continue // it is being prepared, or has ended meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, *info)
+	}
+	return list, nil
+}
+
+// defaultAgent is what a sole agent is called that nobody has named.
+const defaultAgent = "agent"
+
+// AgentName is the name of the agent whose session a run's is, for what its records do
+// not say: that of a run of one agent, otherwise "agent".
+func (r *Runs) AgentName(ctx context.Context, id string) string {
+	if x := r.lookup(id); x != nil && x.begun() {
+		if name := sole(x.strategy); name != "" {
+			return name
+		}
+		return defaultAgent
+	}
+	m, err := r.o.Sessions.Get(ctx, id)
+	if err != nil {
+		return defaultAgent
+	}
+	if e, err := r.tail(ctx, m); err == nil && e != nil && e.Strategy != nil && e.Strategy.Sole != "" {
+		return e.Strategy.Sole
+	}
+	return defaultAgent
+}
+
+func (x *run) isPrepared() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.state == prepared
+}
+
+// described is what a run says of itself.
+func (x *run) described() wire.StrategyInfo {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.info
+}
+
+func (x *run) describePrepared() *wire.RunInfo {
+	of := x.described()
+	info := &wire.RunInfo{
+		RunID: x.id, SessionID: x.id, Status: wire.Pending, StrategyName: of.Name, StrategyPath: of.Path,
+		Agents: of.Agents, Cwd: of.Cwd, Workspace: of.Workspace, Mode: of.Mode,
+	}
+	if x.past != nil {
+		info.Segment, info.StartedAt = x.past.segment, x.past.begun
+	}
+	return info
+}
+
+// info describes a run by its record, and by what it is doing now.
+func (r *Runs) info(ctx context.Context, m session.Meta) (*wire.RunInfo, error) {
+	info := &wire.RunInfo{
+		RunID: m.ID, SessionID: m.ID, Status: wire.Status(m.Run), Cwd: m.CWD, LastSeq: m.Head, Questions: m.Questions, StartedAt: m.CreatedAt,
+	}
+	info.Workspace, _, _ = workspace.OfProject(m.Project)
+	if info.Status == wire.Running {
+		if x := r.lookup(m.ID); x != nil && x.begun() {
+			return info, x.describeRunning(ctx, info)
+		}
+		lost, err := r.lost(ctx, &m)
+		if err != nil {
+			return nil, err
+		}
+		info.Status, info.LastSeq, info.Questions = wire.Status(m.Run), m.Head, m.Questions
+		if lost {
+			info.Status, info.Error = wire.Interrupted, &wire.Problem{Code: wire.CodeInterrupted, Message: r.whyLost(m.ID)}
+		}
+	}
+	e, err := r.tail(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if e != nil {
+		info.Segment = e.Segment
+		if s := e.Strategy; s != nil {
+			info.StrategyName, info.StrategyPath, info.Agents, info.Mode = s.Name, s.Path, s.Agents, s.Mode
+		}
+		if e.StartedAt != nil {
+			info.StartedAt = *e.StartedAt
+		}
+		if info.Status.Ended() {
+			at := e.at
+			info.CompletedAt = &at
+			info.Result = e.Text
+			if e.Code != "" {
+				info.Error = &wire.Problem{Code: e.Code, Message: e.Message}
+			}
+		}
+	}
+	if err := r.countQuestions(ctx, info); err != nil {
+		return nil, err
+	}
+	info.Status = waits(info.Status, info.Questions) // in another daemon
+	return info, nil
+}
+
+// Stand is where the run of a session stands now, and how many questions are open in it.
+type Stand struct {
+	Status    wire.Status // "" of a session without a run
+	Questions int         // with those of the agents that work for it
+}
+
+// Stand says where the run of a session stands; asking is [session.Sessions.Asking].
+func (r *Runs) Stand(ctx context.Context, m session.Meta, asking map[string]int) (Stand, error) {
+	s := Stand{wire.Status(m.Run), m.Questions + asking[m.ID]}
+	if s.Status != wire.Running {
+		return s, nil
+	}
+	open := s.Questions
+	if x := r.lookup(m.ID); x != nil && x.begun() {
+		open += len(x.waiting())
+	} else {
+		lost, err := r.lost(ctx, &m)
+		switch {
+		case err != nil:
+			return s, err
+		case lost:
+			s.Status = wire.Interrupted
+		default:
+			s.Status = wire.Status(m.Run)
+		}
+	}
+	s.Status = waits(s.Status, open)
+	return s, nil
+}
+
+// waits is a status by what is open: a run on record as running may wait.
+func waits(s wire.Status, open int) wire.Status {
+	if s == wire.Running && open > 0 {
+		return wire.Waiting
+	}
+	return s
+}
+
+// countQuestions adds the open questions of the run's agents.
+func (r *Runs) countQuestions(ctx context.Context, info *wire.RunInfo) error {
+	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: info.RunID, Worktrees: true, Asked: true})
+	for _, o := range owned.Sessions {
+		info.Questions += o.Questions
+	}
+	return err
+}
+
+// describeRunning completes info by what is known of a run that runs here.
+func (x *run) describeRunning(ctx context.Context, info *wire.RunInfo) error {
+	of := x.described()
+	info.StrategyName, info.StrategyPath, info.Agents, info.Cwd = of.Name, of.Path, of.Agents, of.Cwd
+	info.Segment, info.Mode, info.Inputs = x.segment, of.Mode, x.waiting()
+	x.mu.Lock()
+	if !x.startedAt.IsZero() {
+		info.StartedAt = x.startedAt
+	}
+	x.mu.Unlock()
+	if members := x.all(); len(members) > 0 {
+		info.Mode = string(members[0].agent.Mode())
+	}
+	if err := x.r.countQuestions(ctx, info); err != nil {
+		return err
+	}
+	info.Status = waits(info.Status, info.Questions+len(info.Inputs))
+	return nil
+}
+
+// timedEvent is an event with the time of its record.
+type timedEvent struct {
+	wire.RunEvent
+	at time.Time
+}
+
+// tail finds the newest event that describes the run: its end or its start.
+func (r *Runs) tail(ctx context.Context, m session.Meta) (*timedEvent, error) {
+	for rec, err := range r.o.Sessions.Effective(ctx, m.ID, session.Range{Reverse: true, After: m.ParentSeq}) {
+		if errors.Is(err, session.ErrCorrupt) {
+			continue // what is damaged hides nothing else
+		}
+		if err != nil {
+			return nil, err
+		}
+		if rec.Kind != session.KindRunEvent || rec.Payload == nil {
+			continue
+		}
+		var e wire.RunEvent
+		if err := json.Unmarshal(rec.Payload, &e); err != nil {
+			return nil, err
+		}
+		if e.Strategy == nil {
+			continue
+		}
+		if e.Event == wire.RunStarted {
+			e.StartedAt = &rec.Time
+		}
+		return &timedEvent{e, rec.Time}, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,87 @@
+package runs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Many runs at once lose no event: each is heard from its first record to its end,
+// without a gap, and each call that was allowed runs once.
+func TestManyRuns(t *testing.T) {
+	many := 200
+	if testing.Short() { // under the race detector a run takes ten times as long
+		many = 40
+	}
+	w := begin(t, map[string]string{"writer": pushing})
+	var g sync.WaitGroup
+	errs := make([]error, many)
+	for i := range many {
+		g.Go(func() { errs[i] = w.follow(fmt.Sprintf("run-%d", i)) })
+	}
+	g.Wait()
+	for _, err := range errs {
+		w.ok(err)
+	}
+	if got := len(w.did()); got != many {
+		t.Errorf("%d calls ran", got)
+	}
+}
+
+// follow starts a run, answers its question, and hears it to its end.
+func (w *world) follow(id string) error {
+	ctx := w.t.Context()
+	if err := w.startNamed(id); err != nil {
+		return err
+	}
+	sub, err := w.hub.Subscribe(ctx, id, 0)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	for seq := int64(1); ; {
+		e, err := sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if e.Kind != feed.Durable {
+			continue
+		}
+		if e.Seq != seq {
+			return fmt.Errorf("run %s: record %d where %d was due", id, e.Seq, seq)
+		}
+		seq++
+		over, err := w.heard(id, e.Records[0])
+		if over || err != nil {
+			return err
+		}
+	}
+}
+
+// heard answers a question, and reports the end of a run.
+func (w *world) heard(id string, r feed.Record) (over bool, err error) {
+	switch r.Kind {
+	case session.KindApprovalAsked:
+		var q approval.Question
+		if err := json.Unmarshal(r.Payload, &q); err != nil {
+			return false, err
+		}
+		_, err = w.runs.Decide(w.t.Context(), id, decision(q, approval.Allow), q.Digest)
+	case session.KindRunEvent:
+		var e wire.RunEvent
+		if err := json.Unmarshal(r.Payload, &e); err != nil {
+			return false, err
+		}
+		if e.Status.Ended() && e.Status != wire.Completed {
+			err = fmt.Errorf("run %s: %s", id, e.Message)
+		}
+		over = e.Status.Ended()
+	}
+	return over, err
+}

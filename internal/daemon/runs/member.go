@@ -1,0 +1,360 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// member is an agent of a run. It is made when its first step comes, and lives until
+// the segment ends.
+type member struct {
+	x       *run
+	spec    strategy.Agent
+	session string
+	made    *Made
+	agent   Agent
+
+	turns  sync.Mutex // held by the step that it makes
+	opened bool       // what was found in its session is on record; under turns
+	veil   veil       // of the loop's goroutine
+
+	steering sync.Mutex
+	busy     bool // a turn is open: it can be steered
+
+	mu      sync.Mutex
+	changed map[int]bool // the policy's versions that the run's record tells of
+}
+
+func (m *Made) close() {
+	if m.Close != nil {
+		m.Close()
+	}
+}
+
+// member returns an agent of the run; it is made when it is first needed.
+func (x *run) member(ctx context.Context, name string) (*member, error) {
+	made, err := x.r.turns.take(ctx, x.making())
+	if err != nil {
+		return nil, err
+	}
+	defer made()
+	x.mu.Lock()
+	m := x.members[name]
+	x.mu.Unlock()
+	if m != nil {
+		return m, nil
+	}
+	spec, ok := x.agent(name)
+	if !ok {
+		return nil, fmt.Errorf("there is no agent %q", name)
+	}
+	m = &member{x: x, spec: spec, session: x.sessionOf(name)}
+	changes, err := x.changesFor(ctx, m.session)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.make(ctx); err != nil {
+		return nil, err
+	}
+	for _, c := range changes { // in the order in which they came
+		if _, err := m.agent.Change(ctx, c); err != nil {
+			_ = m.close(false) // err says more
+			return nil, fmt.Errorf("policy of agent %s: %w", name, err)
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.members[name] = m
+	return m, nil
+}
+
+func (m *member) make(ctx context.Context) (err error) {
+	x := m.x
+	defer x.r.caught(x.id, &err)
+	made, err := x.r.o.Make(ctx, Need{
+		Run: x.id, Session: m.session, Agent: m.spec, Cwd: x.opt.Cwd, Model: x.opt.Model,
+		Mode: x.opt.Mode, Budget: x.opt.MaxBudgetUSD, Settings: x.opt.Settings, Environ: x.opt.Environ, Workspace: x.opt.Workspace, Project: x.project, By: x.opt.By,
+	})
+	if err != nil {
+		return err
+	}
+	m.made = made
+	m.veil.mask = made.Options.Mask
+	o := made.Options
+	o.Sessions = x.r.o.Sessions
+	o.Session = session.RestoreOptions{SessionID: m.session, Opened: session.Opened{CWD: x.opt.Cwd, Title: x.opt.Title, User: x.opt.By.Name}}
+	if m.session != x.id {
+		o.Session.Opened.Owner, o.Session.Opened.Title, o.Name, o.Run = x.id, "", m.spec.Name, x.shared
+	}
+	o.Ask = m.ask
+	if o.MaxTurns == 0 {
+		o.MaxTurns = m.spec.MaxSteps
+	}
+	if o.MaxBudgetUSD == 0 {
+		o.MaxBudgetUSD = x.opt.MaxBudgetUSD
+	}
+	if m.agent, err = made.agent(ctx, o); err != nil {
+		made.close()
+	}
+	return err
+}
+
+func (m *Made) agent(ctx context.Context, o agent.Options) (Agent, error) {
+	if m.New != nil {
+		return m.New(ctx, o)
+	}
+	a, err := agent.New(m.Model, &o)
+	if err != nil {
+		return nil, err
+	}
+	if m.Attach != nil {
+		m.Attach(a)
+	}
+	return agent.Working{Agent: a}, nil
+}
+
+// open opens the agent's session. What was found there is put on the run's record: nobody
+// may listen yet.
+func (m *member) open(ctx context.Context) error {
+	found, err := m.agent.Start(ctx)
+	if err != nil || m.opened {
+		return err
+	}
+	if len(found.Notices) > 0 {
+		e := wire.RunEvent{Event: wire.RunOpened, Segment: m.x.segment, Agent: m.spec.Name, Session: m.session, Notices: found.Notices}
+		_, err = m.x.append(ctx, e, wire.Running)
+	}
+	m.opened = err == nil
+	return err
+}
+
+// turn gives the agent an input, or with "" lets it go on, until it has answered.
+func (m *member) turn(ctx context.Context, input string) (strategy.Output, error) {
+	var parts []transcript.Part
+	if input != "" {
+		parts = append(parts, transcript.Text{Text: input})
+	}
+	var out strategy.Output
+	for {
+		res, err := m.run(ctx, parts)
+		if err != nil {
+			return out, err
+		}
+		out.Text, out.Finish = res.Text, string(res.Reason)
+		out.Usage, out.Cost = out.Usage.Add(res.Usage), out.Cost+res.CostUSD
+		if err := m.ended(ctx, res); err != nil {
+			return out, err
+		}
+		if len(m.agent.Snapshot().Pending) == 0 {
+			return out, nil
+		}
+		parts = nil // it was steered after its last word
+	}
+}
+
+// run runs the agent once and tells what happens.
+func (m *member) run(ctx context.Context, parts []transcript.Part) (*agent.Result, error) {
+	m.setBusy(true)
+	defer m.setBusy(false)
+	for e, err := range m.agent.Run(ctx, parts...) {
+		if errors.Is(err, approval.ErrLeave) {
+			return nil, errLeft
+		}
+		if err != nil {
+			return nil, err
+		}
+		m.told(ctx, e)
+		if res, ok := e.(agent.Result); ok {
+			return &res, nil
+		}
+	}
+	return nil, errors.New("the agent ended without a result")
+}
+
+func (m *member) setBusy(on bool) {
+	m.steering.Lock()
+	defer m.steering.Unlock()
+	m.busy = on
+}
+
+// deferredError says that a hook put a call off.
+type deferredError struct{}
+
+func (deferredError) Error() string {
+	return "a hook put a call off: continue the run when it may go on"
+}
+
+func (deferredError) Unwrap() error { return errLeft }
+
+// ended says why a turn's end is not that of a step well done.
+func (m *member) ended(ctx context.Context, res *agent.Result) error {
+	switch res.Reason {
+	case agent.ReasonCompleted:
+		return nil
+	case agent.ReasonInterrupted:
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if len(res.Denials) > 0 && res.Denials[len(res.Denials)-1].Stop {
+			return nil // a person said no, and stop: the step ends with what there is
+		}
+		return errors.New("the turn was interrupted")
+	case agent.ReasonDeferred:
+		return &deferredError{}
+	case agent.ReasonBudget:
+		return fmt.Errorf("agent %s reached a limit: %s: the run has cost %.4g of %.4g US dollars", m.spec.Name, res.Reason, res.RunCostUSD, res.BudgetUSD)
+	case agent.ReasonMaxTurns:
+		return fmt.Errorf("agent %s reached a limit: %s", m.spec.Name, res.Reason)
+	case agent.ReasonRefused, agent.ReasonFailed, agent.ReasonHook:
+	}
+	if res.Err != nil {
+		return res.Err
+	}
+	return fmt.Errorf("the turn of agent %s ended: %s", m.spec.Name, res.Reason)
+}
+
+// told passes on what the agent tells.
+func (m *member) told(ctx context.Context, e agent.Event) {
+	switch e := e.(type) {
+	case agent.ApprovalResolved:
+		m.x.gone(e.ID)
+	case agent.SubagentEvent:
+		m.toldOf(e)
+		return
+	case agent.ItemAppended:
+		if e.Item.Role() == transcript.RoleTool { // before the model is called with it
+			m.x.submit(ctx, m)
+		}
+	case agent.PolicyChanged:
+		m.policyChanged(ctx, e)
+	case agent.SessionOpened:
+		m.wake()
+		e.Notices = nil // they are on record
+		m.publish(e)
+		return
+	case agent.TextDelta, agent.ThinkingDelta, agent.ToolInputDelta, agent.Retrying, agent.ModelSwitched,
+		agent.ModelStarted, agent.ModelFinished, agent.UsageUpdated, agent.Notice, agent.Notified,
+		agent.Result, agent.Compacting, agent.MutationFinished:
+		m.publish(e)
+		return
+	case agent.ToolFinished: // whose notes no record has
+		m.publish(e)
+	case agent.HookRan: // and what hooks say to the person
+		m.publish(e)
+	}
+	m.wake()
+}
+
+// wake has the run's log name the records that the agent's session has now.
+func (m *member) wake() {
+	if m.x.relay != nil {
+		m.x.relay.wake(m.session, m.agent.Snapshot().Seq)
+	}
+}
+
+// toldOf takes in what a sub-agent does: it asks as the agent itself does, and the run's
+// log names its records.
+func (m *member) toldOf(e agent.SubagentEvent) {
+	for of, ok := e, true; ok; of, ok = of.Event.(agent.SubagentEvent) {
+		m.x.helped(of.Session, of.Name)
+		if r, is := of.Event.(agent.ApprovalResolved); is {
+			m.x.gone(r.ID)
+		}
+	}
+}
+
+func (m *member) publish(e agent.Event) {
+	for _, e := range m.veil.through(e) {
+		if m.x.relay != nil {
+			m.x.relay.publish(m, e)
+		} else {
+			m.x.r.o.Hub.Publish(m.x.id, m.spec.Name, e)
+		}
+	}
+}
+
+// goOn sees a step through that began before a restart.
+func (m *member) goOn(ctx context.Context, s strategy.Step, before *pastStep) (strategy.Output, error) {
+	after := before.seq
+	if m.session != m.x.id {
+		after = before.began.From
+	}
+	p, err := m.progress(ctx, after)
+	switch {
+	case err != nil:
+		return strategy.Output{}, err
+	case !p.admitted:
+		return m.turn(ctx, m.x.withSteering(s.Input))
+	case p.done() && len(m.agent.Snapshot().Pending) == 0:
+		return strategy.Output{Text: p.text, Finish: string(agent.ReasonCompleted), Cost: p.cost}, nil
+	}
+	if text := m.x.withSteering(""); text != "" {
+		return m.turn(ctx, text)
+	}
+	out, err := m.turn(ctx, "")
+	if errors.Is(err, agent.ErrNothingToDo) { // it was cut off in the middle of a word
+		return m.turn(ctx, "Go on where you were interrupted.")
+	}
+	return out, err
+}
+
+// progress is how far an agent came with a step.
+type progress struct {
+	admitted bool   // the input is in its transcript
+	answered bool   // the last that is there is a whole answer
+	closed   string // how its last turn ended; "" when it has not
+	text     string // of its last answer
+	cost     float64
+}
+
+// done reports whether nothing is left to do: also when only the end of the turn did
+// not get on record, which whoever opens the session then closes as interrupted.
+func (p *progress) done() bool {
+	switch p.closed {
+	case string(agent.ReasonCompleted):
+		return true
+	case "", string(agent.ReasonInterrupted):
+		return p.answered
+	}
+	return false
+}
+
+func (m *member) progress(ctx context.Context, after int64) (p progress, err error) {
+	for rec, err := range m.x.r.o.Sessions.Effective(ctx, m.session, session.Range{After: after}) {
+		if err != nil {
+			return p, err
+		}
+		switch {
+		case rec.Payload == nil:
+		case rec.Kind == session.KindItem:
+			it, err := session.ReadItem(rec.Payload)
+			if err != nil {
+				return p, err
+			}
+			p.admitted = p.admitted || !it.Queued // what it was steered with can be there before
+			p.answered = it.Item.Role() == transcript.RoleAssistant && it.Item.Finish() == transcript.FinishStop && len(it.Item.UseIDs()) == 0
+			if it.Item.Role() == transcript.RoleAssistant {
+				p.text = it.Item.Text()
+			}
+		case rec.Kind == session.KindTurnOpened:
+			p.closed = ""
+		case rec.Kind == session.KindTurnClosed:
+			var c session.TurnClosed
+			if err := json.Unmarshal(rec.Payload, &c); err != nil {
+				return p, err
+			}
+			p.closed, p.cost = c.Reason, p.cost+c.Cost
+		}
+	}
+	return p, nil
+}

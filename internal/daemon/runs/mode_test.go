@@ -1,0 +1,86 @@
+package runs_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// A run goes on in the mode that it was set to last, whenever that was and whatever has ended
+// the daemon: not in the one that it was started in before.
+func TestARunGoesOnInItsMode(t *testing.T) {
+	for name, s := range map[string]func(w *world) *strategy.Strategy{
+		"one agent": func(*world) *strategy.Strategy { return single() },
+		"several":   func(w *world) *strategy.Strategy { return w.parse(sideBySide) },
+	} {
+		for when, change := range map[string]bool{"prepared": false, "runs": true} {
+			for _, start := range []policy.Mode{"", policy.ModeAcceptEdits} {
+				t.Run(fmt.Sprintf("%s, changed when it %s, started in %q", name, when, start), func(t *testing.T) {
+					w := begin(t, map[string]string{"writer": pushing, "left": pushing, "right": pushing})
+					p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: s(w), Cwd: t.TempDir(), Mode: string(start), By: ann})
+					w.ok(err)
+					set := func() {
+						_, err := w.runs.Change(t.Context(), p.Run, policy.Change{Mode: policy.ModeRestricted}, ann)
+						w.ok(err)
+					}
+					if !change {
+						set()
+						w.ok(w.runs.Start(t.Context(), p.Run, "go", "", ann))
+						w.watch(p.Run, 0).event(wire.RunCompleted) // all was denied
+						w.ended(p.Run)
+					} else {
+						w.ok(w.runs.Start(t.Context(), p.Run, "go", "", ann))
+						w.watch(p.Run, 0).question()
+						set()
+					}
+					w.again()
+					made := make(chan string, 8)
+					w.making = func(_ context.Context, n runs.Need) { made <- n.Mode }
+					w.ok(w.runs.Continue(t.Context(), p.Run, "again", "", ann))
+					defer func() { _ = w.runs.Stop(t.Context(), p.Run, "", ann) }()
+					if m := <-made; m != "" && m != string(policy.ModeRestricted) { // without one it is that of the log
+						t.Errorf("an agent goes on in mode %q", m)
+					}
+					m, err := w.sessions.Get(t.Context(), p.Run)
+					w.ok(err)
+					st, err := w.sessions.StateAt(t.Context(), p.Run, m.Head)
+					w.ok(err)
+					if st.Mode != string(policy.ModeRestricted) {
+						t.Errorf("the log says mode %q", st.Mode)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A fork begins in no mode of the run that it was made from.
+func TestAForkOfARunHasNoMode(t *testing.T) {
+	w := begin(t, map[string]string{"writer": pushing})
+	p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: single(), Cwd: t.TempDir(), Mode: string(policy.ModeRestricted), By: ann})
+	w.ok(err)
+	w.ok(w.runs.Start(t.Context(), p.Run, "go", "", ann))
+	w.watch(p.Run, 0).event(wire.RunCompleted)
+	w.ended(p.Run)
+	for _, with := range []bool{false, true} {
+		id, err := w.sessions.Fork(t.Context(), p.Run, &session.ForkOptions{Grants: with})
+		w.ok(err)
+		w.ok(w.runs.Continue(t.Context(), id, "again", "", ann))
+		w.ended(id)
+		m, err := w.sessions.Get(t.Context(), id)
+		w.ok(err)
+		st, err := w.sessions.StateAt(t.Context(), id, m.Head)
+		w.ok(err)
+		info, err := w.runs.Get(t.Context(), id)
+		w.ok(err)
+		if (st.Mode == string(policy.ModeRestricted)) != with || info.Mode != "" {
+			t.Errorf("with grants %v: the log says mode %q, and the run %q", with, st.Mode, info.Mode)
+		}
+	}
+}

@@ -1,0 +1,323 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Change changes the policy of a run: of all its agents, and of those that are made
+// later. It is in force from the next decision on and on record when Change returns;
+// the chains after it are told to the run's subscribers. RUN_NOT_FOUND;
+// [policy.ErrStale] and [policy.ErrInvalid].
+func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor) (version int, err error) {
+	x := r.lookup(id)
+	if x == nil || x.ended() {
+		return 0, notFound(id)
+	}
+	c.By = by.Name
+	made, err := x.r.turns.soon(ctx, x.making()) // no agent is made while the change is on its way
+	if err != nil {
+		return 0, err
+	}
+	defer made()
+	if x.ended() {
+		return 0, notFound(id)
+	}
+	members := x.all()
+	if c.IfVersion != nil && len(members) > 1 {
+		return 0, &Error{Code: wire.CodeConflict, Message: "ifVersion is for a run of one agent: each agent counts its own"}
+	}
+	if err := x.knows(members, toolOf(c)); err != nil {
+		return 0, err
+	}
+	if x.shared != nil {
+		x.startIn(c.Mode)
+		return x.changeShared(ctx, members, c)
+	}
+	if len(members) == 0 {
+		if c, err = x.checkAhead(ctx, c); err != nil {
+			return 0, err
+		}
+		version = c.Version
+	}
+	for _, m := range holding(members, c.Revoke) {
+		done, err := m.agent.Change(ctx, c)
+		if err != nil {
+			if errors.Is(err, agent.ErrClosed) {
+				return 0, notFound(id)
+			}
+			return 0, err
+		}
+		version = done.Version
+		m.tellPolicy(ctx, done)
+	}
+	if c.Revoke != "" && len(members) > 0 {
+		return version, nil
+	}
+	x.startIn(c.Mode)
+	c.IfVersion = nil
+	return version, x.spread(ctx, c)
+}
+
+// startIn is the mode that a run which is only prepared will say on record that it started in.
+func (x *run) startIn(m policy.Mode) {
+	if m == "" || x.recorded() {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.opt.Mode, x.info.Mode = string(m), string(m)
+}
+
+// changeShared changes the policy of a run whose agents decide by one.
+func (x *run) changeShared(ctx context.Context, members []*member, c policy.Change) (version int, err error) {
+	done, err := x.shared.Change(ctx, c)
+	switch {
+	case errors.Is(err, session.ErrClosed):
+		return 0, notFound(x.id)
+	case err != nil:
+		return 0, err
+	}
+	for _, m := range members {
+		m.tellPolicy(ctx, done)
+	}
+	if len(members) > 0 || !x.recorded() {
+		return done.Version, nil
+	}
+	chain, err := x.shared.Chain(toolOf(c)) // no agent tells of it
+	if err == nil {
+		_, err = x.append(ctx, wire.RunEvent{Event: wire.RunPolicy, Segment: x.segment, By: c.By, Chains: []policy.Chain{chain}}, wire.Running)
+	}
+	return done.Version, err
+}
+
+// holding are the agents that a change is for: of the revocation of a grant, those that
+// have it. Where nobody has, one agent says so.
+func holding(members []*member, grant string) []*member {
+	if grant == "" {
+		return members
+	}
+	var list []*member
+	for _, m := range members {
+		if slices.ContainsFunc(m.agent.Guards().Grants(), func(g policy.Grant) bool { return g.ID == grant }) {
+			list = append(list, m)
+		}
+	}
+	if list == nil && len(members) > 0 {
+		list = members[:1]
+	}
+	return list
+}
+
+// spread lets a change hold for the agents that are not there now. It is on the record
+// of those that have worked before; for the others it is on the run's.
+func (x *run) spread(ctx context.Context, c policy.Change) error {
+	if sole(x.strategy) != "" || !x.recorded() { // the one agent has it; or start will see to it
+		if len(x.all()) == 0 {
+			x.changes = append(x.changes, c)
+		}
+		return nil
+	}
+	fresh, err := x.inform(ctx, c)
+	if err != nil || !fresh {
+		return err
+	}
+	x.changes = append(x.changes, c)
+	e := wire.RunEvent{Event: wire.RunPolicy, Segment: x.segment, By: c.By, Changes: []policy.Change{c}}
+	if len(x.all()) == 0 { // no agent tells of it
+		chain, err := x.chainAhead(ctx, toolOf(c))
+		if err != nil {
+			return err
+		}
+		e.Chains = []policy.Chain{chain}
+	}
+	_, err = x.append(ctx, e, wire.Running)
+	return err
+}
+
+// recorded reports whether the start of the segment is on record.
+func (x *run) recorded() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return !x.startedAt.IsZero()
+}
+
+// inform puts a change on the record of the agents that have worked before and are not
+// there now, and reports whether there are agents that have not.
+func (x *run) inform(ctx context.Context, c policy.Change) (fresh bool, err error) {
+	there := x.all()
+	for _, a := range x.strategy.Agents {
+		if a.Type == strategy.User || slices.ContainsFunc(there, func(m *member) bool { return m.spec.Name == a.Name }) {
+			continue
+		}
+		is, err := x.fresh(ctx, x.sessionOf(a.Name))
+		switch {
+		case err != nil:
+			return false, err
+		case is:
+			fresh = true
+			continue
+		}
+		same := func(*policy.Guards) (policy.Change, error) { return c, nil }
+		if _, err := policylog.Change(ctx, x.r.o.Sessions, x.sessionOf(a.Name), same); err != nil {
+			return false, fmt.Errorf("policy of agent %s: %w", a.Name, err)
+		}
+	}
+	return fresh, nil
+}
+
+// fresh reports whether an agent has not worked yet: what was changed for it is not
+// in its log then.
+func (x *run) fresh(ctx context.Context, id string) (bool, error) {
+	m, err := x.r.o.Sessions.Get(ctx, id)
+	if errors.Is(err, session.ErrNotFound) {
+		return true, nil
+	}
+	return err == nil && m.MessageCount == 0, err
+}
+
+// early sees to what was changed while the run was only prepared. It returns what the
+// run's record has to keep for agents that have not worked yet.
+func (x *run) early(ctx context.Context) ([]policy.Change, error) {
+	if sole(x.strategy) != "" {
+		return nil, nil // its agent is there, and has it
+	}
+	if x.shared != nil { // it tells them, also what an earlier version has recorded
+		list := x.changes
+		if x.resumed != nil {
+			list = append(slices.Clone(x.resumed.changes), list...)
+		}
+		for _, c := range list {
+			if _, err := x.shared.Change(ctx, c); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	}
+	for _, c := range x.changes {
+		if _, err := x.inform(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	if x.resumed != nil {
+		return append(slices.Clone(x.resumed.changes), x.changes...), nil
+	}
+	return x.changes, nil
+}
+
+// changesFor are the changes for an agent that is made.
+func (x *run) changesFor(ctx context.Context, id string) ([]policy.Change, error) {
+	if sole(x.strategy) != "" || len(x.changes) == 0 {
+		return x.changes, nil
+	}
+	if x.shared != nil {
+		return nil, nil
+	}
+	fresh, err := x.fresh(ctx, id)
+	if err != nil || !fresh {
+		return nil, err
+	}
+	return x.changes, nil
+}
+
+// toolOf is the tool that a change is about; "" for one that is about all.
+func toolOf(c policy.Change) string {
+	switch {
+	case c.Patch != nil:
+		return c.Patch.Tool
+	case c.Grant != nil:
+		return c.Grant.Tool
+	}
+	return ""
+}
+
+func (x *run) ended() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.state == over || x.state == preparing
+}
+
+// all lists the agents of the run that there are, in the order of the strategy.
+func (x *run) all() []*member {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var list []*member
+	for _, a := range x.strategy.Agents {
+		if m := x.members[a.Name]; m != nil {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// policyChanged tells of a change that came from a decision, or from elsewhere.
+func (m *member) policyChanged(ctx context.Context, e agent.PolicyChanged) {
+	if !e.Change.Ended {
+		m.tellPolicy(ctx, e.Change)
+	}
+}
+
+// tellPolicy puts the chains that a change has changed on the run's record, unless that was
+// done: of the tool that it is about, or of all. Another change may be in force already.
+func (m *member) tellPolicy(ctx context.Context, c policy.Change) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c.Version > 0 && m.changed[c.Version] || !m.x.begun() {
+		return
+	}
+	e := wire.RunEvent{Event: wire.RunPolicy, Segment: m.x.segment, Agent: m.spec.Name, Chains: m.chains(toolOf(c))}
+	if _, err := m.x.append(ctx, e); err != nil {
+		m.x.r.o.Log.Warn("a change of policy was not told", slog.String("run", m.x.id), slog.Any("error", err))
+		return
+	}
+	if m.changed == nil {
+		m.changed = map[int]bool{}
+	}
+	m.changed[c.Version] = true
+}
+
+// chains are those of the agent's tools, or of one.
+func (m *member) chains(tool string) []policy.Chain {
+	names := []string{tool}
+	if tool == "" {
+		names = nil
+		if m.made.Options.Tools != nil {
+			for _, s := range m.made.Options.Tools.Specs() {
+				names = append(names, s.Name)
+			}
+		}
+	}
+	list := make([]policy.Chain, 0, len(names))
+	for _, n := range names {
+		list = append(list, m.agent.Guards().Guard(n).Chain())
+	}
+	slices.SortFunc(list, func(a, b policy.Chain) int { return strings.Compare(a.Tool, b.Tool) })
+	return list
+}
+
+// Chains are the chains of the guards of a run's agents, and what was granted in it.
+// RUN_NOT_FOUND for a run that does not run.
+func (r *Runs) Chains(id string) ([]policy.Chain, []policy.Grant, error) {
+	x := r.lookup(id)
+	if x == nil || !x.begun() {
+		return nil, nil, notFound(id)
+	}
+	var chains []policy.Chain
+	var grants []policy.Grant
+	for _, m := range x.all() {
+		chains = append(chains, m.chains("")...)
+		grants = append(grants, m.agent.Guards().Grants()...)
+	}
+	return chains, grants, nil
+}

@@ -1,0 +1,242 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Recover marks the runs that a daemon has left behind as interrupted, and returns
+// their ids. With Options.Resume it goes on with all that are interrupted. It is called
+// once, before clients are served; a run that cannot be gone on with stays interrupted.
+func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
+	left, err := r.all(ctx, wire.Running)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range left {
+		held, err := r.adopt(ctx, m)
+		switch {
+		case err != nil: // the others can be gone on with all the same
+			r.o.Log.Error("a run that was left is not marked as interrupted", slog.String("run", m.ID), slog.Any("error", err))
+		case held == nil: // otherwise another daemon of another home runs it
+			interrupted = append(interrupted, m.ID)
+		}
+	}
+	if !r.o.Resume {
+		return interrupted, nil
+	}
+	again, err := r.all(ctx, wire.Interrupted)
+	for _, m := range again {
+		if err := r.Continue(ctx, m.ID, "", "", Actor{Name: "daemon", Via: "daemon"}); err != nil {
+			r.o.Log.Warn("an interrupted run does not go on", slog.String("run", m.ID), slog.Any("error", err))
+		}
+	}
+	return interrupted, err
+}
+
+// all lists the sessions whose run has a status.
+func (r *Runs) all(ctx context.Context, s wire.Status) ([]session.Meta, error) {
+	var list []session.Meta
+	q := session.Query{Run: string(s), Limit: 500}
+	for {
+		page, err := r.o.Sessions.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, page.Sessions...)
+		if q.After = page.Next; q.After == "" {
+			return list, nil
+		}
+	}
+}
+
+const lostMessage = "the daemon ended while it ran"
+
+// adopt marks a run as interrupted that is on record as running and that nobody runs:
+// its daemon has ended, or could not put its end on record. When somebody holds it,
+// that lease is returned and nothing happens.
+func (r *Runs) adopt(ctx context.Context, m session.Meta) (held *session.Lease, err error) {
+	if held, err = r.o.Sessions.Held(ctx, m.ID); err != nil || held != nil {
+		return held, err
+	}
+	if err := r.interrupt(ctx, m); !errors.Is(err, errOvertaken) {
+		return nil, err
+	}
+	return nil, nil // somebody else has
+}
+
+// lost reports whether a run that is on record as running and that is not in memory is
+// run by nobody. It looks at the record again, which may have gone on.
+func (r *Runs) lost(ctx context.Context, m *session.Meta) (bool, error) {
+	now, err := r.o.Sessions.Get(ctx, m.ID)
+	if err != nil {
+		return false, err
+	}
+	if *m = now; wire.Status(m.Run) != wire.Running {
+		return false, nil
+	}
+	held, err := r.o.Sessions.Held(ctx, m.ID)
+	return held == nil, err
+}
+
+// interrupt puts the end of a run on record whose daemon has ended, after what its
+// agents did.
+func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
+	p, err := r.fold(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	if err := r.relayRest(ctx, m.ID, p); err != nil {
+		return err
+	}
+	e := wire.RunEvent{
+		Event: wire.RunInterrupted, Status: wire.Interrupted, Segment: p.segment, By: "daemon",
+		Code: wire.CodeInterrupted, Message: r.whyLost(m.ID), StartedAt: &p.begun,
+	}
+	if p.started != nil {
+		e.RequestID = p.started.RequestID
+		if s := p.started.Strategy; s != nil {
+			info := *s
+			info.Flow, info.Source = nil, nil
+			e.Strategy = &info
+		}
+	}
+	if _, err = r.append(ctx, m.ID, e, wire.Running); err == nil {
+		r.dropReason(m.ID)
+	}
+	return err
+}
+
+// stopInterrupted cancels a run that was interrupted.
+func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Actor) error {
+	m, err := r.o.Sessions.Get(ctx, id)
+	if err == nil && wire.Status(m.Run) == wire.Running {
+		if _, err := r.adopt(ctx, m); err != nil {
+			return err
+		}
+		m, err = r.o.Sessions.Get(ctx, id)
+	}
+	if err != nil || wire.Status(m.Run) != wire.Interrupted {
+		if err == nil || errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrInvalidID) {
+			return notFound(id)
+		}
+		return err
+	}
+	e := wire.RunEvent{
+		Event: wire.RunCancelled, Status: wire.Cancelled, Code: wire.CodeCancelled, Message: "Run was cancelled",
+		By: by.Name, Via: by.Via, RequestID: requestID,
+	}
+	if last, err := r.tail(ctx, m); err == nil && last != nil {
+		e.Segment, e.Strategy, e.StartedAt = last.Segment, last.Strategy, last.StartedAt
+	}
+	if _, err := r.append(ctx, id, e, wire.Interrupted); errors.Is(err, errOvertaken) {
+		if r.lookup(id) != nil { // somebody goes on with it
+			return r.Stop(ctx, id, requestID, by)
+		}
+		return notFound(id)
+	} else if err != nil {
+		return err
+	}
+	_, err = r.denyOpen(ctx, id, by, "the run was stopped")
+	return err
+}
+
+// denyOpen denies what the agents of a run have asked, who wait no more, and returns the
+// sessions of those agents.
+func (r *Runs) denyOpen(ctx context.Context, run string, by Actor, why string) (denied []string, err error) {
+	sessions, err := r.sessionsOf(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sessions {
+		open, err := approval.Pending(ctx, r.o.Sessions, s)
+		if err != nil {
+			return denied, err
+		}
+		if len(open) > 0 {
+			denied = append(denied, s)
+		}
+		for _, q := range open {
+			_, err := approval.Resolve(ctx, r.o.Sessions, s, approval.Answer{
+				Question: q.ID, Decision: approval.Deny, Message: "approval cancelled: " + why, By: by.Name, Via: by.Via,
+			})
+			if err == nil {
+				err = r.relayAnswer(ctx, s)
+			}
+			if err != nil && !errors.Is(err, approval.ErrAnswered) {
+				return denied, err
+			}
+		}
+	}
+	return denied, nil
+}
+
+// Drain refuses new runs, leaves the questions that wait open, and returns when those
+// that run have ended or stand where they can be continued. When ctx ends first, what
+// runs is interrupted.
+func (r *Runs) Drain(ctx context.Context) error {
+	r.mu.Lock()
+	if !r.draining {
+		r.draining = true
+		close(r.leave)
+	}
+	r.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		r.wg.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		r.cut(ended)
+	}
+	r.stop()
+	<-ended
+	return nil
+}
+
+// waits reports whether a run waits for people.
+func (x *run) waits() bool {
+	for _, m := range x.all() {
+		if len(m.agent.Snapshot().Questions) > 0 {
+			return true
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.leaving || len(x.questions)+len(x.inputs) > 0
+}
+
+// cut interrupts the runs that do something. Those that wait for people leave by
+// themselves, with their questions open.
+func (r *Runs) cut(ended <-chan struct{}) {
+	for _, x := range r.running() {
+		if !x.waits() {
+			x.mu.Lock()
+			if x.cancel != nil {
+				x.cancel(errDraining)
+			}
+			x.mu.Unlock()
+		}
+	}
+	leaving := time.NewTimer(settling)
+	defer leaving.Stop()
+	select {
+	case <-ended:
+	case <-leaving.C:
+	}
+}
+
+// Close is Drain that does not wait. Closing twice does nothing.
+func (r *Runs) Close() error {
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	return r.Drain(ctx)
+}

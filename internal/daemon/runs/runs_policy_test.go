@@ -1,0 +1,95 @@
+package runs_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func TestPolicy(t *testing.T) {
+	w := begin(t, map[string]string{"writer": `
+steps:
+  - tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]
+  - tool_uses: [{id: u2, tool: Bash, input: {command: git push}}]
+  - text: done
+`})
+	id, v := w.begun(single(), "go")
+	q := v.question()
+	version, err := w.runs.Change(t.Context(), id, policy.Change{Patch: &policy.Patch{Mode: "read", Deny: []string{"secret/**"}}}, ann)
+	w.ok(err)
+	e := v.event(wire.RunPolicy)
+	if len(e.Chains) != 1 || e.Chains[0].Tool != "Bash" || e.Chains[0].Version != version {
+		t.Errorf("%+v", e)
+	}
+	if _, err := w.runs.Change(t.Context(), id, policy.Change{Patch: &policy.Patch{Mode: "exec"}}, ann); !errors.Is(err, policy.ErrInvalid) {
+		t.Error(err)
+	}
+	stale := version - 1
+	if _, err := w.runs.Change(t.Context(), id, policy.Change{IfVersion: &stale, Mode: policy.ModePlan}, ann); !errors.Is(err, policy.ErrStale) {
+		t.Error(err)
+	}
+	_, err = w.runs.Decide(t.Context(), id, decision(q, approval.AllowSession), "")
+	w.ok(err)
+	if e := v.event(wire.RunPolicy); e.Chains[0].Version <= version {
+		t.Errorf("%+v", e)
+	}
+	v.event(wire.RunCompleted) // the second call passes by the grant
+	if got := w.did(); len(got) != 2 {
+		t.Errorf("ran %v", got)
+	}
+}
+
+// Each change is told with the tool that it is about, also when another one follows before
+// the agent has told of it.
+func TestEachChangeOfPolicyNamesItsTool(t *testing.T) {
+	w := begin(t, map[string]string{"writer": `
+steps:
+  - tool_uses: [{id: u1, tool: Bash, input: {command: git push}}]
+  - text: done
+`})
+	id, v := w.begun(single(), "go")
+	q := v.question()
+	_, err := policylog.Change(t.Context(), w.sessions, id, func(g *policy.Guards) (policy.Change, error) { // by another program
+		return g.Check(policy.Change{Grant: &policy.Grant{ID: "g1", Effect: policy.Deny, Tool: "Bash", Operation: policy.OpCommand, Resource: "git pull", Cwd: "/"}})
+	})
+	w.ok(err)
+	_, err = w.runs.Change(t.Context(), id, policy.Change{Patch: &policy.Patch{Tool: "mcp__a__b", Mode: "read", Deny: []string{"x"}}}, ann)
+	w.ok(err)
+	_, err = w.runs.Change(t.Context(), id, policy.Change{Patch: &policy.Patch{Tool: "mcp__a__c", Mode: "read", Deny: []string{"x"}}}, ann)
+	w.ok(err)
+	_, err = w.runs.Decide(t.Context(), id, decision(q, approval.AllowSession), "")
+	w.ok(err)
+	v.event(wire.RunCompleted)
+	told := map[string]int{}
+	for _, r := range v.all {
+		var e wire.RunEvent
+		if r.Kind == session.KindRunEvent && json.Unmarshal(r.Payload, &e) == nil && e.Event == wire.RunPolicy {
+			for _, c := range e.Chains {
+				told[c.Tool]++
+			}
+		}
+	}
+	if told["Bash"] != 2 || told["mcp__a__b"] != 1 || told["mcp__a__c"] != 1 {
+		t.Errorf("told of %v", told)
+	}
+}
+
+// A change before the start holds from the first decision on.
+func TestPolicyEarly(t *testing.T) {
+	w := begin(t, map[string]string{"writer": pushing})
+	id := w.prepare(single())
+	_, err := w.runs.Change(t.Context(), id, policy.Change{Mode: policy.ModeDontAsk}, ann)
+	w.ok(err)
+	w.ok(w.runs.Start(t.Context(), id, "go", "", ann))
+	v := w.watch(id, 0)
+	v.event(wire.RunCompleted)
+	if got := w.did(); len(got) != 0 {
+		t.Errorf("ran %v", got)
+	}
+}

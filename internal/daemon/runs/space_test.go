@@ -1,0 +1,97 @@
+package runs_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/model"
+)
+
+// inSpace makes agents whose sessions belong to a workspace, as those in containers do.
+func inSpace(m model.Model, slug string) func(context.Context, agent.Options) (runs.Agent, error) {
+	return func(_ context.Context, o agent.Options) (runs.Agent, error) {
+		o.Session.Opened.Project = "workspace:" + slug + ":1"
+		return agent.New(m, &o)
+	}
+}
+
+// A question of a run in a workspace outlives the daemon: it is answered before or after
+// somebody goes on, the run goes on where it was, in its workspace, and the call runs once.
+func TestQuestionInWorkspaceOutlivesDaemon(t *testing.T) {
+	for _, answered := range []bool{false, true} {
+		w := begin(t, map[string]string{"writer": pushing})
+		var spaces []string
+		w.making = func(_ context.Context, n runs.Need) { spaces = append(spaces, n.Workspace+" "+n.Project) }
+		p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: single(), Cwd: t.TempDir(), Workspace: "blog", By: ann})
+		w.ok(err)
+		w.ok(w.runs.Start(t.Context(), p.Run, "go", "r1", ann))
+		q := w.watch(p.Run, 0).question()
+		w.again()
+		info, err := w.runs.Get(t.Context(), p.Run)
+		w.ok(err)
+		if info.Status != wire.Interrupted || info.Questions != 1 {
+			t.Fatalf("%+v", info)
+		}
+		if answered {
+			_, err := w.runs.Decide(t.Context(), p.Run, decision(q, approval.Allow), q.Digest)
+			w.ok(err)
+		}
+		w.ok(w.runs.Continue(t.Context(), p.Run, "", "r2", ann))
+		v := w.watch(p.Run, info.LastSeq)
+		if !answered {
+			_, err := w.runs.Decide(t.Context(), p.Run, decision(q, approval.Allow), q.Digest)
+			w.ok(err)
+		}
+		if e := v.event(wire.RunCompleted); !strings.Contains(e.Text, "pushed: ran git push") {
+			t.Errorf("%+v", e)
+		}
+		if got := w.did(); !slices.Equal(got, []string{"git push"}) {
+			t.Errorf("ran %v", got)
+		}
+		if want := []string{"blog ", "blog workspace:blog:1"}; !slices.Equal(spaces, want) {
+			t.Errorf("the agents were made in %q, want %q", spaces, want)
+		}
+	}
+}
+
+// A session stays where it began: in its workspace, or outside of all.
+func TestSessionsStayInWorkspaces(t *testing.T) {
+	w := begin(t, map[string]string{"writer": "steps: [{text: done}, {text: done}]"})
+	run := func(id, space string) error {
+		_, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Run: id, Strategy: single(), Cwd: w.cwd, Workspace: space, By: ann})
+		return err
+	}
+	for id, space := range map[string]string{"inside": "blog", "outside": ""} {
+		w.ok(run(id, space))
+		w.ok(w.runs.Start(t.Context(), id, "go", "", ann))
+		w.watch(id, 0).event(wire.RunCompleted)
+	}
+	w.again()
+	w.code(run("inside", "other"), wire.CodePrepareFailed)
+	w.code(run("outside", "blog"), wire.CodePrepareFailed)
+	var made []string
+	w.making = func(_ context.Context, n runs.Need) { made = append(made, n.Session+" in "+n.Workspace) }
+	for _, id := range []string{"inside", "outside"} { // nobody says where
+		w.ok(run(id, ""))
+		w.ok(w.runs.Start(t.Context(), id, "more", "", ann))
+		w.watch(id, 0).until("its second end", func() func(r feed.Record) bool {
+			n := 0
+			return func(r feed.Record) bool {
+				if strings.Contains(string(r.Payload), string(wire.RunCompleted)) {
+					n++
+				}
+				return n == 2
+			}
+		}())
+	}
+	if want := []string{"inside in blog", "outside in "}; !slices.Equal(made, want) {
+		t.Errorf("made %q, want %q", made, want)
+	}
+}

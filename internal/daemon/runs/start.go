@@ -1,0 +1,308 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Start starts a prepared run; it goes on in the background, and is on record when
+// Start returns. START_FAILED.
+func (r *Runs) Start(ctx context.Context, id, input, requestID string, by Actor) error {
+	x := r.lookup(id)
+	if x == nil {
+		return refuse(wire.CodeStartFailed, "No prepared run found for runId %s", id)
+	}
+	return fail(wire.CodeStartFailed, x.start(ctx, input, requestID, by))
+}
+
+// Continue goes on with a run that has ended: with an input, or, where it was
+// interrupted, with what it was doing. It need not be prepared. CONTINUE_FAILED.
+func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Actor) error {
+	r.settle(ctx, id)
+	x := r.lookup(id)
+	if x == nil {
+		if _, err := r.o.Sessions.Get(ctx, id); errors.Is(err, session.ErrNotFound) {
+			return refuse(wire.CodeContinueFailed, "No run found for runId %s", id)
+		}
+		var err error
+		if x, err = r.prepare(ctx, PrepareOptions{Run: id, By: by}); err != nil {
+			return fail(wire.CodeContinueFailed, err)
+		}
+		defer x.drop() // unless somebody has started it
+	}
+	return fail(wire.CodeContinueFailed, x.proceed(ctx, input, requestID, by))
+}
+
+func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) error {
+	x.mu.Lock()
+	at := x.state
+	x.mu.Unlock()
+	switch at {
+	case preparing: // by somebody else, who is not through with it
+		return refuse(wire.CodeContinueFailed, "Run %s is prepared already", x.id)
+	case running, over:
+		return refuse(wire.CodeContinueFailed, "Run %s is running already", x.id)
+	case prepared:
+	}
+	switch p := x.past; {
+	case p == nil:
+		return &Error{Code: wire.CodeContinueFailed, Message: "Run " + x.id + " was never started", Tip: "start_run"}
+	case input == "" && (p.status == wire.Completed || p.status == ""):
+		return &Error{Code: wire.CodeContinueFailed, Message: "Run " + x.id + " is completed: to go on it needs an input"}
+	}
+	return x.start(ctx, input, requestID, by)
+}
+
+// start begins a segment and returns when it is on record.
+func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err error) {
+	ctx, done, err := x.occupy(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	defer func() {
+		if err != nil {
+			x.retreat()
+		}
+	}()
+	defer x.r.caught(x.id, &err)
+	input, _ = x.mask.Text(input)
+	if err := x.refresh(ctx); err != nil {
+		return err
+	}
+	e := wire.RunEvent{
+		Event: wire.RunStarted, Status: wire.Running, By: by.Name, Via: by.Via, RequestID: requestID,
+		Strategy: &x.info, Input: input,
+	}
+	from := x.begin(&e)
+	if err := x.open(ctx, by); err != nil {
+		return errors.Join(err, x.release())
+	}
+	if err := x.record(ctx, e, from); err != nil {
+		return errors.Join(err, x.release())
+	}
+	x.launch(e.Input)
+	return nil
+}
+
+// record puts the start on record, with the changes of policy that came before it.
+func (x *run) record(ctx context.Context, e wire.RunEvent, from []wire.Status) error {
+	made, err := x.r.turns.take(ctx, x.making())
+	if err != nil {
+		return err
+	}
+	defer made()
+	changes, err := x.early(ctx)
+	if err != nil {
+		return err
+	}
+	e.Changes = changes
+	if _, err := x.append(ctx, e, from...); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.changes, x.startedAt = changes, x.r.o.Clock()
+	if x.resumed != nil {
+		x.startedAt = x.resumed.begun
+	}
+	return nil
+}
+
+// begin completes the start of a segment by what came before, and returns what the
+// run has to be to begin it.
+func (x *run) begin(e *wire.RunEvent) (from []wire.Status) {
+	x.segment, x.requestID, x.resumed = 1, e.RequestID, nil
+	if p := x.past; p != nil {
+		from = []wire.Status{p.status}
+		x.segment = p.segment + 1
+		if p.status == wire.Interrupted && p.segment > 0 {
+			x.steering = append([]string{}, p.steering...)
+			if e.Input != "" {
+				x.steering = append(x.steering, e.Input)
+			}
+			x.segment, x.resumed, e.Resumed, e.Input = p.segment, p, true, p.started.Input
+		}
+	}
+	e.Segment = x.segment
+	return from
+}
+
+// refresh reads again what is on record: it may be long since the run was prepared.
+func (x *run) refresh(ctx context.Context) error {
+	relayed, err := x.r.turns.soon(ctx, relayTurn(x.id))
+	if err != nil {
+		return err
+	}
+	defer relayed()
+	m, err := x.r.o.Sessions.Get(ctx, x.id)
+	switch {
+	case x.past == nil && errors.Is(err, session.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	if wire.Status(m.Run) == wire.Running {
+		held, err := x.r.adopt(ctx, m)
+		if err != nil {
+			return err
+		}
+		if held != nil {
+			return refuse(wire.CodeStartFailed, "Run %s is running already: process %d on %s has it", x.id, held.Holder.PID, held.Holder.Host)
+		}
+	}
+	p, err := x.r.fold(ctx, x.id)
+	switch {
+	case err != nil:
+		return err
+	case x.past == nil && p.segment > 0:
+		return refuse(wire.CodeStartFailed, "Run %s was started by another program meanwhile", x.id)
+	}
+	x.past = p
+	return nil
+}
+
+// occupy takes the run for whoever starts it: one of those who try. Stopping the run
+// ends the context; done gives it back.
+func (x *run) occupy(ctx context.Context) (starting context.Context, done func(), err error) {
+	r := x.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	active := 0
+	for _, y := range r.live {
+		if y != x && y.begun() {
+			active++
+		}
+	}
+	switch {
+	case r.draining:
+		return nil, nil, draining(wire.CodeStartFailed)
+	case active >= r.o.Limit:
+		return nil, nil, &Error{Code: wire.CodeStartFailed, Message: "too many runs run at once", Tip: "try again when one has ended"}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch x.state {
+	case preparing:
+		return nil, nil, refuse(wire.CodeStartFailed, "Run %s is not prepared yet", x.id)
+	case running, over:
+		return nil, nil, refuse(wire.CodeStartFailed, "Run %s already started", x.id)
+	case prepared:
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	x.state, x.cancel = running, cancel
+	r.wg.Add(1) // Drain waits also for a run that begins
+	return ctx, func() { cancel(nil) }, nil
+}
+
+// retreat makes a run prepared again that could not be started, or forgets it when
+// somebody has stopped it meanwhile.
+func (x *run) retreat() {
+	x.mu.Lock()
+	stopped := x.stopped != nil
+	x.state, x.cancel = prepared, nil
+	if stopped {
+		x.state = over
+	}
+	x.mu.Unlock()
+	if stopped {
+		x.r.forget(x)
+		close(x.done)
+	}
+	x.r.wg.Done()
+}
+
+// drop forgets a run that is only prepared, and reports whether it was.
+func (x *run) drop() bool {
+	x.mu.Lock()
+	is := x.state == preparing || x.state == prepared
+	if is {
+		x.state = over
+	}
+	x.mu.Unlock()
+	if is {
+		x.r.forget(x)
+		close(x.done)
+	}
+	return is
+}
+
+// launch runs the flow in the background.
+func (x *run) launch(input string) {
+	ctx, cancel := context.WithCancelCause(x.r.root)
+	x.r.mu.Lock()
+	ending := x.r.draining
+	x.mu.Lock()
+	x.cancel = cancel
+	stopped := x.stopped != nil
+	x.mu.Unlock()
+	x.r.mu.Unlock()
+	switch {
+	case stopped:
+		cancel(errStopped)
+	case ending:
+		cancel(errDraining)
+	}
+	go func() {
+		defer x.r.wg.Done()
+		defer cancel(nil)
+		out, err := x.flow(ctx, input)
+		x.finish(ctx, out, err)
+	}()
+}
+
+func (x *run) flow(ctx context.Context, input string) (out strategy.Output, err error) {
+	defer x.r.caught(x.id, &err)
+	return x.strategy.Flow.Run(ctx, input, x.step)
+}
+
+// open makes sure of the run's session, and that nobody else writes it.
+func (x *run) open(ctx context.Context, by Actor) error {
+	if name := sole(x.strategy); name != "" {
+		m, err := x.member(ctx, name)
+		if err == nil {
+			_, err = m.agent.Start(ctx)
+		}
+		return err
+	}
+	var err error
+	if x.past != nil {
+		x.log, err = x.r.o.Sessions.Open(ctx, x.id, nil)
+	} else {
+		o := session.Opened{SessionID: x.id, CWD: x.opt.Cwd, Title: cmp.Or(x.opt.Title, x.strategy.Name), User: by.Name}
+		if id, branch, err := session.ProjectID(o.CWD); err == nil { // a folder without one still has runs
+			o.Project, o.GitBranch = id, branch
+		}
+		x.log, err = x.r.o.Sessions.Create(ctx, o)
+	}
+	if err == nil && x.opt.Workspace == "" { // there each agent has a process of its own
+		x.shared, err = agent.NewRun(ctx, x.log)
+	}
+	if err != nil {
+		return err
+	}
+	l := newRelay(x)
+	l.wakeAll(ctx)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.relay = l
+	return nil
+}
+
+// release gives back what a start has opened that comes to nothing.
+func (x *run) release() error {
+	err := x.close(false)
+	if x.log != nil {
+		err = errors.Join(err, x.log.Close())
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.log, x.shared, x.relay, x.helpers, x.closed = nil, nil, nil, nil, false
+	return err
+}

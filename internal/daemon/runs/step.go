@@ -1,0 +1,101 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session/retry"
+)
+
+// step is [strategy.Do]: it makes a step, unless the record says what came of it.
+//
+//	on record as completed ─► its output
+//	begun before a restart ─► the agent's session says how far it came
+//	new                    ─► step_started, the agent, step_completed
+func (x *run) step(ctx context.Context, s strategy.Step) (out strategy.Output, err error) {
+	defer x.r.caught(x.id, &err)
+	before := x.resumed.step(s.Path)
+	if before != nil && before.ended != nil {
+		return outputOf(before.ended), nil
+	}
+	if err := context.Cause(ctx); err != nil {
+		return strategy.Output{}, err
+	}
+	e := wire.RunEvent{Step: s.Path, StepName: s.Name, Agent: s.Agent, Segment: x.segment}
+	out, err = x.perform(ctx, s, before, e)
+	if err != nil {
+		if ctx.Err() == nil && !errors.Is(err, errLeft) && !retry.Away(err) {
+			e.Event, e.Message = wire.RunStepFailed, err.Error()
+			if _, rerr := x.append(ctx, e, wire.Running); rerr != nil {
+				return out, errors.Join(err, rerr)
+			}
+		}
+		return out, err
+	}
+	e.Event, e.Text, e.Finish, e.Usage, e.Cost = wire.RunStepCompleted, out.Text, out.Finish, &out.Usage, out.Cost
+	if l := x.relaying(); l != nil {
+		if err := l.settle(ctx); err != nil { // what the agent did stands before that it is done
+			return out, err
+		}
+	}
+	_, err = x.append(ctx, e, wire.Running)
+	return out, err
+}
+
+func outputOf(e *wire.RunEvent) strategy.Output {
+	out := strategy.Output{Text: e.Text, Finish: e.Finish, Cost: e.Cost}
+	if e.Usage != nil {
+		out.Usage = *e.Usage
+	}
+	return out
+}
+
+// perform begins a step, on record too, and sees it through.
+func (x *run) perform(ctx context.Context, s strategy.Step, before *pastStep, e wire.RunEvent) (out strategy.Output, err error) {
+	defer x.r.caught(x.id, &err)
+	spec, ok := x.agent(s.Agent)
+	if !ok {
+		return strategy.Output{}, fmt.Errorf("there is no agent %q", s.Agent)
+	}
+	e.Event, e.Input = wire.RunStepStarted, s.Input
+	if spec.Type == strategy.User {
+		if before == nil {
+			if _, err := x.append(ctx, e, wire.Running); err != nil {
+				return strategy.Output{}, err
+			}
+		}
+		return x.askPerson(ctx, s, spec)
+	}
+	m, err := x.member(ctx, s.Agent)
+	if err != nil {
+		return strategy.Output{}, err
+	}
+	m.turns.Lock() // an agent has one step at a time
+	defer m.turns.Unlock()
+	if err := m.open(ctx); err != nil {
+		return strategy.Output{}, err
+	}
+	if before != nil {
+		return m.goOn(ctx, s, before)
+	}
+	e.Session = m.session
+	if m.session != x.id {
+		e.From = m.agent.Snapshot().Seq
+	}
+	if _, err := x.append(ctx, e, wire.Running); err != nil {
+		return strategy.Output{}, err
+	}
+	return m.turn(ctx, x.withSteering(s.Input))
+}
+
+func (x *run) agent(name string) (strategy.Agent, bool) {
+	for _, a := range x.strategy.Agents {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return strategy.Agent{}, false
+}

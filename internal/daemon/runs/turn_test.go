@@ -1,0 +1,36 @@
+package runs_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Whoever changes the policy of a run while one of its agents is being made, which may take
+// long, can give up; the change is made when nobody is in the way.
+func TestAChangeOfPolicyCanGiveUp(t *testing.T) {
+	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
+	making, goOn := make(chan struct{}), make(chan struct{})
+	w.making = func(context.Context, runs.Need) {
+		close(making)
+		<-goOn
+	}
+	run, started := w.prepare(single()), make(chan error, 1)
+	go func() { started <- w.runs.Start(t.Context(), run, "go", "", ann) }()
+	<-making
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() {
+		_, err := w.runs.Change(ctx, run, policy.Change{Mode: policy.ModePlan}, ann)
+		over <- err
+	}()
+	stop()
+	if err := <-over; err == nil {
+		t.Error("the change was made while an agent was")
+	}
+	close(goOn)
+	w.ok(<-started)
+	w.ended(run)
+}

@@ -1,0 +1,63 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func ExampleDecode() {
+	req, bad := wire.Decode([]byte(`{"type":"start_run","runId":"run-1","input":"go","requestId":"r1"}`))
+	if start, ok := req.(*wire.StartRun); ok && bad == nil {
+		fmt.Println(start.RunID, start.Input, start.RequestID)
+	}
+	_, bad = wire.Decode([]byte(`{"type":"update_policy","runId":"run-1","mode":"exec","alow":["x"],"requestId":"r2"}`))
+	fmt.Println(bad.Code, bad.RequestID)
+	fmt.Println(bad.Message)
+	// Output:
+	// run-1 go r1
+	// VALIDATION_ERROR r2
+	// Invalid message: mode: must be one of read, write, not "exec"; "alow": there is no such field, did you mean "allow"?
+}
+
+func ExampleEncode() {
+	pong := &wire.Pong{}
+	pong.TS = wire.Time{Time: time.Date(2025, 1, 15, 10, 30, 1, 0, time.UTC)}
+	pong.RequestID = "r1"
+	fmt.Printf("%s\n", wire.Encode(pong))
+	// Output: {"type":"pong","ts":"2025-01-15T10:30:01.000Z","requestId":"r1"}
+}
+
+func ExampleEncodeRequest() {
+	frame, err := wire.EncodeRequest(&wire.StopRun{RunID: "run-1"})
+	fmt.Printf("%s %v\n", frame, err)
+	_, err = wire.EncodeRequest(&wire.SetMode{RunID: "run-1", Mode: "Plan"})
+	fmt.Println(err)
+	// Output:
+	// {"type":"stop_run","runId":"run-1"} <nil>
+	// Invalid message: mode: must be one of default, plan, auto, acceptEdits, dontAsk, bypassPermissions, restricted, silent, not "Plan", did you mean "plan"?
+}
+
+func ExampleProject() {
+	payload, _ := json.Marshal(wire.RunEvent{Event: wire.RunSteered, Text: "shorter", By: "ann", RequestID: "r1"})
+	r := session.Record{Seq: 9, Kind: session.KindRunEvent, Time: time.Date(2025, 1, 15, 10, 30, 1, 0, time.UTC), Payload: payload}
+	for _, frame := range wire.Project("run-1", r.Seq, wire.Source{Record: r}) {
+		fmt.Printf("%s\n", frame)
+	}
+	// Output: {"type":"steer_queued","ts":"2025-01-15T10:30:01.000Z","requestId":"r1","runId":"run-1","seq":9,"text":"shorter","by":"ann"}
+}
+
+func ExampleParseMessage() {
+	m, err := wire.ParseMessage([]byte(`{"type":"gap","ts":"2025-01-15T10:30:01.000Z","runId":"run-1","seq":17}`))
+	if gap, ok := m.(*wire.Gap); ok && err == nil {
+		fmt.Println(gap.RunID, gap.Seq)
+	}
+	_, err = wire.ParseMessage([]byte(`{"type":"pong","ts":"2025-01-15T10:30:01"}`))
+	fmt.Println(err)
+	// Output:
+	// run-1 17
+	// pong: "2025-01-15T10:30:01" is not a time with a zone, such as "2006-01-02T15:04:05.000Z"
+}

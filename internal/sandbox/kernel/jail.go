@@ -1,0 +1,210 @@
+//go:build linux && (amd64 || arm64)
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-dev/holdfast/internal/sandbox/cgroup"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/seccomp"
+)
+
+// Jail starts commands under one policy. It is safe for concurrent use.
+type Jail struct {
+	policy       *Policy
+	weaker       bool
+	reexec       bool // start commands by way of our own program
+	abi          int
+	memory       int64 // bytes that we watch ourselves, where no control group does; 0: none
+	ptmxLink     bool
+	top          []string // what of "/" a policy means that reads it
+	rlimits      []rlimit
+	instructions []seccomp.Instruction
+	group        *cgroup.Group
+	bars         bars
+	room         room
+	temp         string // in the weaker mode: what stands for /tmp, when it is ours
+
+	program *program // what all commands share
+	cut     int      // where in it a command's descriptors and folder come
+	fork    int      // where in it init and the command part
+}
+
+// Prepare looks at what the policy names and what the kernel can do. A policy that
+// cannot be held whole is an error; [Policy].Weaker widens what is accepted. The
+// policy is not kept.
+func Prepare(p *Policy) (*Jail, error) {
+	own := *p
+	for _, list := range []*[]string{&own.Read, &own.List, &own.Write, &own.Hide, &own.Fixed, &own.Pin} {
+		*list = slices.Clone(*list)
+	}
+	own.Bar = slices.Clone(p.Bar)
+	if own.Open {
+		return together()
+	}
+	j := &Jail{policy: &own, reexec: mustReexec}
+	if err := j.check(); err != nil {
+		return nil, err
+	}
+	if err := j.look(); err != nil {
+		return nil, err
+	}
+	if err := j.bound(); err != nil {
+		return nil, err
+	}
+	if err := j.compile(); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	j.bars.names = own.Bar
+	return j, nil
+}
+
+// check refuses what makes no sense.
+func (j *Jail) check() error {
+	p := j.policy
+	names := make([]string, len(p.Bar))
+	for i, n := range p.Bar {
+		names[i] = n.Path
+	}
+	for what, list := range map[string][]string{
+		"read": p.Read, "list": p.List, "write": p.Write, "hide": p.Hide, "fix": p.Fixed, "pin": p.Pin, "bar": names,
+	} {
+		for _, name := range list {
+			if !path.IsAbs(name) || path.Clean(name) != name || strings.ContainsRune(name, 0) {
+				return fmt.Errorf("%s %q: not a clean absolute path", what, name)
+			}
+			if what == "bar" {
+				continue
+			}
+			var st unix.Stat_t
+			if err := unix.Lstat(name, &st); err != nil {
+				return fmt.Errorf("%s %s: %w", what, name, err)
+			}
+			if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+				return fmt.Errorf("%s %s: it is a link", what, name)
+			}
+		}
+	}
+	if mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); p.Nested || err != nil || mode != 0 {
+		p.Notify = false // there can be one listener only, and the filters around or inside this one may have it
+	}
+	return nil
+}
+
+// look finds out what the kernel can do.
+func (j *Jail) look() error {
+	var err error
+	j.abi, err = ll.LandlockGetABIVersion()
+	if err != nil {
+		return fmt.Errorf("%w: Landlock is not switched on in this kernel (%w)", ErrUnsupported, err)
+	}
+	if j.policy.Weaker {
+		if err := Namespaces(); err != nil {
+			j.weaker = true
+		}
+	}
+	if j.weaker && j.abi < 3 {
+		return fmt.Errorf("%w: without namespaces, Landlock must be of ABI 3 or later, and this is %d", ErrUnsupported, j.abi)
+	}
+	if j.weaker && (j.policy.Network == ProxyNetwork || j.policy.LocalBind) {
+		return fmt.Errorf("%w: network settings need a network namespace", ErrUnsupported)
+	}
+	var st unix.Stat_t
+	j.ptmxLink = unix.Lstat("/dev/ptmx", &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
+	entries, err := os.ReadDir("/")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if n := e.Name(); n != "dev" && n != "proc" && n != "sys" && n != "run" && e.Type()&os.ModeSymlink == 0 {
+			j.top = append(j.top, "/"+n)
+		}
+	}
+	return nil
+}
+
+// compile writes the program that all commands share.
+func (j *Jail) compile() error {
+	var err error
+	j.instructions, err = seccomp.Filter(&seccomp.Options{
+		Inet: !j.weaker && j.policy.Network != NoSockets, TCPOnly: !j.policy.LocalBind, // the rules on ports are about TCP
+		Unix: j.policy.Unix != NoUnix, Nested: j.policy.Nested,
+		NoEscape: j.weaker, Notify: j.policy.Notify,
+	})
+	if err != nil {
+		return err
+	}
+	p := newProgram()
+	var grants []grant
+	if j.weaker {
+		if grants, err = j.split(); err != nil {
+			return err
+		}
+	} else {
+		j.files(p)
+		j.network(p)
+		grants = j.grants()
+	}
+	j.cut = len(p.ops)
+	j.limits(p)
+	j.capabilities(p)
+	j.filter(p)
+	j.fork = len(p.ops)
+	j.landlock(p, grants)
+	j.program = p
+	return nil
+}
+
+// Weaker says whether commands run without namespaces.
+func (j *Jail) Weaker() bool { return j.weaker }
+
+// Close removes what was made for the commands. They should have ended.
+func (j *Jail) Close() error {
+	j.bars.remove()
+	j.room.close()
+	var err error
+	if j.group != nil {
+		err = j.group.Close()
+	}
+	if j.temp != "" {
+		err = errors.Join(err, os.RemoveAll(j.temp))
+	}
+	return err
+}
+
+func (j *Jail) isDir(name string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(name, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
+}
+
+func (j *Jail) exists(name string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(name, &st) == nil
+}
+
+// Namespaces says whether namespaces can be made here, by making them once.
+var Namespaces = sync.OnceValue(func() error {
+	j := &Jail{policy: &Policy{}, reexec: mustReexec}
+	p := newProgram()
+	p.begin("make / read-only")
+	all := p.words(attrRead, 0, unix.MS_PRIVATE, 0)
+	p.call(unix.SYS_MOUNT_SETATTR, num(atCwd), p.path("/"), num(unix.AT_RECURSIVE), at(all), num(32))
+	p.begin("mount /proc")
+	p.call(unix.SYS_MOUNT, p.path("proc"), p.path("/proc"), p.path("proc"), num(unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV), num(0))
+	p.call(unix.SYS_EXIT_GROUP, num(0))
+	j.program, j.cut, j.fork = p, len(p.ops), len(p.ops)
+	proc, err := j.Start(&Attr{})
+	if err == nil {
+		_, err = proc.Wait()
+	}
+	return err
+})

@@ -1,0 +1,53 @@
+//go:build !linux || !(amd64 || arm64)
+
+package kernel
+
+import (
+	"syscall"
+
+	"github.com/holdfast-dev/holdfast/internal/sandbox/seccomp"
+)
+
+// Jail starts commands under one policy.
+type Jail struct{}
+
+// Process is a command that was started.
+type Process struct{}
+
+// Refused returns nothing.
+func (*Process) Refused() []seccomp.Refusal { return nil }
+
+// Prepare returns [ErrUnsupported]: this system has no way to hold a command.
+func Prepare(*Policy) (*Jail, error) { return nil, ErrUnsupported }
+
+// Weaker says whether namespaces are missing.
+func (*Jail) Weaker() bool { return true }
+
+// TempDir returns "".
+func (*Jail) TempDir() string { return "" }
+
+// IsPlaceholder returns false.
+func IsPlaceholder(string) bool { return false }
+
+// Start returns [ErrUnsupported].
+func (*Jail) Start(*Attr) (*Process, error) { return nil, ErrUnsupported }
+
+// Close does nothing.
+func (*Jail) Close() error { return nil }
+
+// Pid returns 0.
+func (*Process) Pid() int { return 0 }
+
+// Wait returns [ErrUnsupported].
+func (*Process) Wait() (*State, error) { return nil, ErrUnsupported }
+
+// Signal returns [ErrUnsupported].
+func (*Process) Signal(syscall.Signal) error { return ErrUnsupported }
+
+// Probe says that there is nothing.
+func Probe() []Mechanism {
+	return []Mechanism{{Name: "kernel sandbox", Detail: "only Linux on amd64 and arm64 has one", Follows: "commands run only where settings allow it without"}}
+}
+
+// Namespaces returns [ErrUnsupported].
+var Namespaces = func() error { return ErrUnsupported }

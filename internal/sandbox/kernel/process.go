@@ -1,0 +1,389 @@
+//go:build linux && (amd64 || arm64)
+
+package kernel
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-dev/holdfast/internal/sandbox/seccomp"
+)
+
+// Messages of a command's process over its control socket. Each is one byte, and
+// has a descriptor or a number.
+const (
+	messageListener = 'L' // the proxy's listener
+	messageNotify   = 'N' // the descriptor of refused system calls
+	messageStatus   = 'S' // from init: how the command ended
+	messageExec     = 'E' // from our own program as a child: why it could not go on
+	messageRoom     = 'R' // a namespace of a room
+)
+
+const (
+	messageSize = 8
+	statusSize  = messageSize + int(unsafe.Sizeof(syscall.Rusage{}))
+)
+
+// Process is a command that was started.
+type Process struct {
+	jail    *Jail
+	path    string
+	pid     int
+	usher   int // the process that has made it in a room; 0: none
+	pidfd   *os.File
+	control int // the socket, of which the other end is init's
+	began   time.Time
+	killed  int // for memory, when it started
+
+	program *program // its memory is the child's until the child executes something
+	slots   []uint64
+	shared  *os.File // or: where the child, a copy of our program, has its slots
+	offset  int64
+
+	reader   chan struct{}                   // closed when all messages are there; nil: nobody reads them yet
+	watcher  atomic.Pointer[seccomp.Watcher] // nil until the command has sent it
+	listener net.Listener
+	spaces   []*os.File // of a room
+	state    State      // as init tells it
+	told     bool
+	exec     syscall.Errno
+
+	ended   chan struct{} // closed when the command has ended
+	overran atomic.Bool   // it was killed for its memory
+
+	mu   sync.Mutex
+	done bool
+}
+
+// noClone3 is set where the kernel, or a filter around us, has no clone3.
+var noClone3 atomic.Bool
+
+// Start starts a command and returns when the kernel has made its process. That
+// it could not be executed, a *[StartError], may come from Wait only.
+func (j *Jail) Start(a *Attr) (*Process, error) {
+	if err := j.bars.add(); err != nil {
+		return nil, err
+	}
+	proc, err := j.start(a)
+	if err != nil {
+		j.bars.done()
+	}
+	return proc, err
+}
+
+func (j *Jail) start(a *Attr) (*Process, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, &StartError{"make the control socket", err}
+	}
+	defer unix.Close(pair[1])
+	p := &Process{jail: j, path: a.Path, control: pair[0], began: time.Now(), ended: make(chan struct{})}
+	if j.group != nil {
+		p.killed = j.group.OOM()
+	}
+	if j.reexec {
+		err = p.again(a, pair[1])
+	} else {
+		err = p.share(a, pair[1])
+	}
+	if err != nil {
+		unix.Close(p.control)
+		if p.shared != nil {
+			p.shared.Close()
+		}
+		return nil, err
+	}
+	if j.policy.Notify || j.policy.Network == ProxyNetwork {
+		p.reader = make(chan struct{})
+		go func() {
+			defer close(p.reader)
+			p.listen(a.Serve)
+		}()
+	}
+	if j.memory > 0 {
+		go p.guard()
+	}
+	return p, nil
+}
+
+// flags are the namespaces of a command.
+func (j *Jail) flags() uintptr {
+	if j.weaker {
+		return 0
+	}
+	if j.policy.Open {
+		if mighty() {
+			return unix.CLONE_NEWPID
+		}
+		return unix.CLONE_NEWUSER | unix.CLONE_NEWPID
+	}
+	flags := unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
+	if j.policy.Network != NoSockets {
+		flags |= unix.CLONE_NEWNET
+	}
+	return uintptr(flags)
+}
+
+// share starts the command in a process that shares our memory until it executes
+// something.
+func (p *Process) share(a *Attr, control int) error {
+	fds := descriptors{control: control}
+	for _, f := range a.Files {
+		fd := -1
+		if f != nil {
+			fd = int(f.Fd())
+		}
+		fds.files = append(fds.files, fd)
+	}
+	if err := p.open(&fds); err != nil {
+		return err
+	}
+	if r := p.jail.enter(); r != nil {
+		born := p.write(a, &fds, r)
+		err := p.visit(born)
+		runtime.KeepAlive(a)
+		if err == nil {
+			return nil
+		}
+		r.refuse() // namespaces of its own will do
+	}
+	p.write(a, &fds, nil)
+	ops, slots, data := &p.program.ops[0], &p.slots[0], &p.program.data[0]
+
+	pidfd := int32(-1)
+	flags := p.jail.flags() | unix.CLONE_VM | unix.CLONE_PIDFD
+	pid := -int64(unix.ENOSYS)
+	if !noClone3.Load() {
+		args := [8]uint64{uint64(flags) | unix.CLONE_CLEAR_SIGHAND, uint64(uintptr(unsafe.Pointer(&pidfd))), 0, 0, uint64(unix.SIGCHLD), 0, 0, 0}
+		pid = spawn(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0, ops, slots, data)
+		if pid == -int64(unix.ENOSYS) {
+			noClone3.Store(true)
+		}
+	}
+	if pid == -int64(unix.ENOSYS) {
+		pid = spawn(unix.SYS_CLONE, flags|uintptr(unix.SIGCHLD), 0, uintptr(unsafe.Pointer(&pidfd)), ops, slots, data)
+	}
+	runtime.KeepAlive(a)
+	if pid < 0 {
+		return &StartError{"make namespaces", unix.Errno(-pid)}
+	}
+	p.pid, p.pidfd = int(pid), os.NewFile(uintptr(pidfd), "pidfd")
+	return nil
+}
+
+// write makes the program for a command that shares our memory.
+func (p *Process) write(a *Attr, d *descriptors, r *room) birth {
+	var born birth
+	p.program, born = p.jail.assemble(a, d, true, r)
+	p.slots = p.program.load()
+	p.slots[slotControl], p.slots[slotInit] = uint64(d.control), uint64(d.init)
+	return born
+}
+
+// open finds the descriptors that are not the command's.
+func (p *Process) open(d *descriptors) error {
+	if !p.jail.weaker {
+		f, err := initProgram()
+		if err != nil {
+			return &StartError{"make init", err}
+		}
+		d.init = int(f.Fd())
+	}
+	if p.jail.group != nil {
+		for _, f := range p.jail.group.Procs() {
+			d.groups = append(d.groups, int(f.Fd()))
+		}
+	}
+	return nil
+}
+
+// listen takes what the command's process sends, until it has ended.
+func (p *Process) listen(serve func(net.Listener)) {
+	for !p.told {
+		m, fd, err := p.receive()
+		if err != nil {
+			return
+		}
+		switch m[0] {
+		case messageListener:
+			l, err := net.FileListener(fd)
+			fd.Close()
+			if err == nil && serve != nil {
+				p.listener = l
+				go serve(l)
+			}
+		case messageNotify:
+			p.watcher.Store(seccomp.Watch(fd))
+		case messageRoom:
+			p.spaces = append(p.spaces, fd)
+		case messageExec:
+			p.exec = syscall.Errno(binary.LittleEndian.Uint32(m[4:]))
+		case messageStatus:
+			if len(m) == statusSize {
+				p.state.Status = syscall.WaitStatus(binary.LittleEndian.Uint32(m[4:]))
+				copy((*[statusSize - messageSize]byte)(unsafe.Pointer(&p.state.Usage))[:], m[messageSize:])
+				p.told = true
+			}
+		}
+	}
+}
+
+var errEnd = errors.New("end of messages")
+
+// receive waits for one message.
+func (p *Process) receive() (message []byte, fd *os.File, err error) {
+	var buf [statusSize]byte
+	oob := make([]byte, unix.CmsgSpace(4))
+	n, oobn, _, _, err := unix.Recvmsg(p.control, buf[:], oob, unix.MSG_CMSG_CLOEXEC)
+	for errors.Is(err, unix.EINTR) {
+		n, oobn, _, _, err = unix.Recvmsg(p.control, buf[:], oob, unix.MSG_CMSG_CLOEXEC)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if n < messageSize {
+		return nil, nil, errEnd
+	}
+	if kind := buf[0]; kind != messageListener && kind != messageNotify && kind != messageRoom {
+		return buf[:n], nil, nil
+	}
+	list, err := unix.ParseSocketControlMessage(oob[:oobn])
+	if err != nil || len(list) != 1 {
+		return nil, nil, errEnd
+	}
+	fds, err := unix.ParseUnixRights(&list[0])
+	if err != nil || len(fds) != 1 {
+		return nil, nil, errEnd
+	}
+	_ = unix.SetNonblock(fds[0], true)
+	return buf[:n], os.NewFile(uintptr(fds[0]), "from the sandbox"), nil
+}
+
+// Pid returns the process id, as the host counts. Where there is a pid namespace,
+// it is that of its init.
+func (p *Process) Pid() int { return p.pid }
+
+// Signal sends a signal to the command; SIGKILL ends it and all it started. After
+// the end it returns [os.ErrProcessDone].
+func (p *Process) Signal(s syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return os.ErrProcessDone
+	}
+	if p.jail.weaker && s == syscall.SIGKILL {
+		return unix.Kill(-p.pid, s)
+	}
+	return unix.PidfdSendSignal(int(p.pidfd.Fd()), s, nil, 0)
+}
+
+// Wait waits until the command has ended, and everything that it started. It is
+// called once.
+func (p *Process) Wait() (*State, error) {
+	if p.reader != nil {
+		<-p.reader
+	} else {
+		p.listen(nil)
+	}
+	var err error
+	if p.told {
+		p.over()
+		go func() { _ = p.reap(&State{}) }() // init and its namespaces take their time
+	} else {
+		err = p.reap(&p.state)
+	}
+	s := &p.state
+	s.Elapsed = time.Since(p.began)
+	if err != nil {
+		return nil, err
+	}
+	if errno, step := p.failure(); errno != 0 {
+		return nil, &StartError{p.program.steps[step], errno}
+	}
+	if p.exec != 0 {
+		return nil, &StartError{"execute " + p.path, p.exec}
+	}
+	s.Refused = p.Refused()
+	if g := p.jail.group; g != nil {
+		s.OOM = g.OOM() > p.killed
+	}
+	s.OOM = s.OOM || p.overran.Load()
+	return s, nil
+}
+
+// Refused returns the system calls that were refused so far, with [Policy].Notify.
+func (p *Process) Refused() []seccomp.Refusal {
+	if w := p.watcher.Load(); w != nil {
+		return w.Refused()
+	}
+	return nil
+}
+
+// over says that the process id means this process no more.
+func (p *Process) over() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return
+	}
+	p.done = true
+	close(p.ended)
+	if p.listener != nil {
+		p.listener.Close()
+	}
+	p.state.Appeared = p.jail.bars.done()
+}
+
+// reap waits for the process and closes what was opened for it.
+func (p *Process) reap(s *State) error {
+	var info unix.Siginfo
+	for {
+		err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+	if p.jail.weaker {
+		_ = unix.Kill(-p.pid, unix.SIGKILL) // nobody may leave the group
+	}
+	p.over()
+	p.dismiss()
+	_, err := syscall.Wait4(p.pid, &s.Status, 0, &s.Usage)
+	for errors.Is(err, syscall.EINTR) {
+		_, err = syscall.Wait4(p.pid, &s.Status, 0, &s.Usage)
+	}
+	if w := p.watcher.Load(); w != nil {
+		w.Done()
+	}
+	unix.Close(p.control)
+	if p.pidfd != nil {
+		p.pidfd.Close()
+	}
+	return err
+}
+
+// failure returns the error of the instruction that failed, and what it was for.
+func (p *Process) failure() (errno syscall.Errno, step uint64) {
+	if p.shared == nil {
+		return syscall.Errno(p.slots[slotErrno]), p.slots[slotStep]
+	}
+	defer p.shared.Close()
+	var b [16]byte
+	if _, err := p.shared.ReadAt(b[:], p.offset); err != nil {
+		return syscall.EIO, 0
+	}
+	return syscall.Errno(binary.LittleEndian.Uint64(b[:])), binary.LittleEndian.Uint64(b[8:])
+}

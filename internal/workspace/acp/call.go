@@ -1,0 +1,278 @@
+package acp
+
+import (
+	"encoding/json"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/holdfast-dev/holdfast/internal/workspace/stage"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// call is a tool call as far as the agent has told of it.
+type call struct {
+	callFields
+	content []content
+}
+
+// take takes over what an update says; what it leaves out stays as it was.
+func (c *call) take(u *callFields, list json.RawMessage) {
+	set := func(to *string, s string) {
+		if s != "" {
+			*to = s
+		}
+	}
+	c.ID = u.ID
+	set(&c.Title, u.Title)
+	set(&c.ToolKind, u.ToolKind)
+	set(&c.Status, u.Status)
+	set(&c.Meta.Claude.Tool, u.Meta.Claude.Tool)
+	set(&c.Meta.Claude.Parent, u.Meta.Claude.Parent)
+	if u.Locations != nil {
+		c.Locations = u.Locations
+	}
+	if len(u.Input) > 0 && string(u.Input) != "null" {
+		c.Input = u.Input
+	}
+	if len(u.Output) > 0 && string(u.Output) != "null" {
+		c.Output = u.Output
+	}
+	var pieces []content
+	if len(list) > 0 && json.Unmarshal(list, &pieces) == nil && pieces != nil {
+		c.content = pieces
+	}
+}
+
+// arguments are the tool's own, by their exact names.
+type arguments map[string]json.RawMessage
+
+func (a arguments) text(names ...string) string {
+	for _, n := range names {
+		var s string
+		if json.Unmarshal(a[n], &s) == nil && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// use puts a tool call in the terms of the field's tools.
+func (c *call) use() (name string, input any) {
+	var args arguments
+	if json.Unmarshal(c.Input, &args) != nil {
+		args = nil
+	}
+	if t := c.Meta.Claude.Tool; t != "" && args != nil {
+		return t, c.Input
+	}
+	switch sdk.ToolKind(c.ToolKind) {
+	case sdk.ToolKindExecute:
+		if line := commandOf(args); line != "" {
+			in := map[string]any{"command": line}
+			if cwd := args.text("cwd", "workdir", "directory"); path.IsAbs(cwd) {
+				in["cwd"] = cwd
+			}
+			return "Bash", in
+		}
+	case sdk.ToolKindEdit, sdk.ToolKindDelete, sdk.ToolKindMove:
+		if name, input := c.change(args); name != "" {
+			return name, input
+		}
+	case sdk.ToolKindRead, sdk.ToolKindSearch:
+		return c.look(args)
+	case sdk.ToolKindFetch:
+		if u := address(args.text("url", "uri"), c.Title); u != "" {
+			return "WebFetch", map[string]any{"url": u}
+		}
+	}
+	return c.vague()
+}
+
+// vague is a call that says too little to be judged by more than its kind.
+func (c *call) vague() (name string, input any) {
+	in := map[string]any{"title": c.Title}
+	if len(c.Input) > 0 {
+		in["input"] = c.Input
+	}
+	if paths := c.paths(nil); len(paths) > 0 {
+		in["paths"] = paths
+	}
+	if c.ToolKind == "" {
+		return string(sdk.ToolKindOther), in
+	}
+	return c.ToolKind, in
+}
+
+// commandOf is the command line in a tool's arguments, or "".
+func commandOf(args arguments) string {
+	if line := args.text("command", "cmd"); line != "" {
+		return line
+	}
+	var words []string
+	if json.Unmarshal(args["command"], &words) != nil || len(words) == 0 {
+		return ""
+	}
+	if len(words) == 3 && (words[1] == "-lc" || words[1] == "-c") && slices.Contains(shells, path.Base(words[0])) {
+		return words[2]
+	}
+	for i, w := range words {
+		if !plain.MatchString(w) {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+var (
+	shells = []string{"bash", "sh", "zsh", "dash"}
+	plain  = regexp.MustCompile(`^[A-Za-z0-9_./@%+=:,-]+$`)
+)
+
+// paths are where the call is at work: as it says, and as its arguments say.
+func (c *call) paths(args arguments) []string {
+	var all []string
+	add := func(p string) {
+		if p != "" && !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	for _, d := range c.content {
+		if d.Type == "diff" {
+			add(d.Path)
+		}
+	}
+	for _, l := range c.Locations {
+		add(l.Path)
+	}
+	add(args.text("file_path", "abs_path", "absolute_path", "path", "filePath", "notebook_path", "source", "from"))
+	return all
+}
+
+// change is a call that changes files; name is "" when it does not say which.
+func (c *call) change(args arguments) (name string, input any) {
+	paths := c.paths(args)
+	target := args.text("destination", "dest", "to", "new_path", "newPath")
+	if target != "" && !slices.Contains(paths, target) {
+		paths = append(paths, target)
+	}
+	var diffs []content
+	for _, d := range c.content {
+		if d.Type == "diff" && d.Path != "" {
+			diffs = append(diffs, d)
+		}
+	}
+	switch {
+	case len(paths) == 0:
+		return "", nil
+	case len(paths) == 1 && len(diffs) == 1 && diffs[0].Old == nil:
+		return "Write", map[string]any{"file_path": paths[0], "content": diffs[0].New}
+	case len(paths) == 1 && len(diffs) == 1:
+		return "Edit", map[string]any{"file_path": paths[0], "old_string": *diffs[0].Old, "new_string": diffs[0].New}
+	case len(paths) == 1 && len(diffs) == 0 && c.ToolKind == string(sdk.ToolKindEdit):
+		if text := args.text("content", "contents", "new_text"); text != "" {
+			return "Write", map[string]any{"file_path": paths[0], "content": text}
+		}
+		if before, after := args.text("old_string"), args.text("new_string"); before != "" {
+			return "Edit", map[string]any{"file_path": paths[0], "old_string": before, "new_string": after}
+		}
+	}
+	kind := "update"
+	if c.ToolKind == string(sdk.ToolKindDelete) {
+		kind = "delete"
+	}
+	changes := []map[string]any{}
+	for _, p := range paths {
+		var shown strings.Builder
+		for _, d := range diffs {
+			if d.Path == p {
+				shown.WriteString(difference(d))
+			}
+		}
+		changes = append(changes, map[string]any{"path": p, "kind": kind, "diff": shown.String()})
+	}
+	return "apply_patch", map[string]any{"changes": changes}
+}
+
+func difference(d content) string {
+	var b strings.Builder
+	lines := func(mark, text string) {
+		for l := range strings.Lines(text) {
+			b.WriteString(mark + strings.TrimSuffix(l, "\n") + "\n")
+		}
+	}
+	if d.Old != nil {
+		lines("- ", *d.Old)
+	}
+	lines("+ ", d.New)
+	return b.String()
+}
+
+// look is a call that reads files or looks for them.
+func (c *call) look(args arguments) (name string, input any) {
+	paths := c.paths(args)
+	pattern := args.text("pattern", "query", "regex", "glob")
+	switch {
+	case c.ToolKind == string(sdk.ToolKindRead) && len(paths) == 1:
+		return "Read", map[string]any{"file_path": paths[0]}
+	case c.ToolKind == string(sdk.ToolKindRead) && len(paths) == 0:
+		return c.vague()
+	}
+	in := map[string]any{"pattern": pattern, "title": c.Title}
+	if len(paths) > 0 {
+		in["path"] = above(paths)
+	}
+	return "Grep", in
+}
+
+// above is the deepest folder that has all paths in it; of one path it is that.
+func above(paths []string) string {
+	common := path.Clean(paths[0])
+	for _, p := range paths[1:] {
+		for p = path.Clean(p); common != "/" && common != "." && p != common && !strings.HasPrefix(p, common+"/"); {
+			common = path.Dir(common)
+		}
+	}
+	return common
+}
+
+var link = regexp.MustCompile(`https?://[^\s<>"')]+`)
+
+// address is a URL that is fetched, from the arguments or else from the title.
+func address(given, title string) string {
+	if given == "" {
+		given = link.FindString(title)
+	}
+	if u, err := url.Parse(given); err != nil || u.Hostname() == "" {
+		return ""
+	}
+	return given
+}
+
+// result is what came of a call.
+func (c *call) result() (parts []transcript.Part, isError bool) {
+	for _, p := range c.content {
+		switch p.Type {
+		case "content":
+			parts = append(parts, stage.Block(p.Content))
+		case "diff":
+			parts = append(parts, stage.Text("changed "+p.Path)...)
+		}
+	}
+	if len(parts) == 0 && len(c.Output) > 0 {
+		var text string
+		if json.Unmarshal(c.Output, &text) == nil {
+			parts = stage.Text(text)
+		} else if parts = stage.Content(c.Output); len(parts) == 0 {
+			parts = []transcript.Part{transcript.Structured{Value: c.Output}}
+		}
+	}
+	if len(parts) == 0 {
+		parts = stage.Text(c.Status)
+	}
+	return parts, c.Status == string(sdk.ToolCallStatusFailed)
+}

@@ -1,0 +1,239 @@
+package acp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/holdfast-dev/holdfast/internal/workspace/jsonrpc"
+	"github.com/holdfast-dev/holdfast/internal/workspace/lines"
+	"github.com/holdfast-dev/holdfast/internal/workspace/stage"
+	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// quiet are updates that nobody needs to hear of.
+var quiet = []string{
+	"user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update",
+	"session_info_update", "usage_update",
+}
+
+// notification takes what the agent tells. Before the turn has begun it is about what was.
+func (r *run) notification(m *jsonrpc.Message) error {
+	switch m.Method {
+	case sdk.ClientMethodSessionUpdate:
+	case "$/cancel_request":
+		var q struct {
+			ID json.RawMessage `json:"requestId"`
+		}
+		if m.Decode(&q) == nil {
+			r.stage.Withdraw(string(q.ID))
+		}
+		return nil
+	default:
+		return r.stage.Once("an event of an unknown kind: " + lines.Cut(m.Method, 80))
+	}
+	var e updateEvent
+	if err := m.Decode(&e); err != nil {
+		return r.stage.Notice("an update that cannot be read")
+	}
+	if r.prompt == "" || e.Session != r.session {
+		return nil
+	}
+	switch u := &e.Update; u.Kind {
+	case "agent_message_chunk", "agent_thought_chunk":
+		return r.chunk(u)
+	case "tool_call", "tool_call_update":
+		return r.called(&u.callFields, u.Content)
+	case "plan":
+		return r.planned(u.Entries)
+	default:
+		if slices.Contains(quiet, u.Kind) {
+			return nil
+		}
+		return r.stage.Once("an update of an unknown kind: " + lines.Cut(u.Kind, 80))
+	}
+}
+
+// chunk takes a piece of what the agent says or thinks. Thus it waits for no command that
+// still runs.
+func (r *run) chunk(u *update) error {
+	if u.Message == "" || u.Message != r.message {
+		r.stage.Settle()
+	}
+	if err := r.stage.Advance(func(*stage.Use) string { return "" }); err != nil {
+		return err
+	}
+	thinks := u.Kind == "agent_thought_chunk"
+	if u.Message != r.message || thinks && r.text.Len() > 0 {
+		if err := r.flush(); err != nil {
+			return err
+		}
+	}
+	r.message = u.Message
+	part := stage.Block(u.Content)
+	text, ok := part.(transcript.Text)
+	switch {
+	case !ok:
+		if err := r.flush(); err != nil {
+			return err
+		}
+		return r.stage.Say(part)
+	case text.Text == "":
+		return nil
+	case thinks:
+		r.thought.WriteString(text.Text)
+		return r.sink.Delta(vendor.Delta{Thinking: text.Text})
+	}
+	r.text.WriteString(text.Text)
+	return r.sink.Delta(vendor.Delta{Text: text.Text})
+}
+
+// flush tells what was said as an item.
+func (r *run) flush() error {
+	r.stage.Think(r.thought.String())
+	r.thought.Reset()
+	if r.text.Len() == 0 {
+		return nil
+	}
+	r.said = r.text.String()
+	r.text.Reset()
+	return r.stage.Say(transcript.Text{Text: r.said})
+}
+
+// called takes what the agent tells of a tool call.
+func (r *run) called(f *callFields, list json.RawMessage) error {
+	if f.ID == "" {
+		return r.stage.Notice("a tool call without an id: " + lines.Cut(f.Title, 80))
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	c, err := r.hold(f, list)
+	if err != nil {
+		return err
+	}
+	u := r.stage.Use(c.ID)
+	switch sdk.ToolCallStatus(c.Status) {
+	case sdk.ToolCallStatusCompleted, sdk.ToolCallStatusFailed:
+		if u.Detached() {
+			return r.stage.Once(fmt.Sprintf("what ran in the background has ended (%s): %s", c.ID, c.Status))
+		}
+		parts, isError := c.result()
+		return r.stage.Result(c.ID, parts, isError)
+	case sdk.ToolCallStatusInProgress:
+		// Some say so and ask then. What has something to show runs.
+		if len(list) > 0 && u.Held() && f.Title == "" {
+			return r.stage.Run(c.ID)
+		}
+	}
+	return nil
+}
+
+// hold takes over what is told of a call, as long as nothing was said of it.
+func (r *run) hold(f *callFields, list json.RawMessage) (*call, error) {
+	c := r.calls[f.ID]
+	if c == nil {
+		c = &call{}
+		r.calls[f.ID] = c
+	}
+	c.take(f, list)
+	name, input := c.use()
+	raw, err := json.Marshal(input)
+	if err != nil {
+		return nil, err
+	}
+	r.stage.Hold(&stage.Use{ID: c.ID, Name: name, Input: raw, Sub: c.Meta.Claude.Parent != "", Parent: c.Meta.Claude.Parent})
+	return c, nil
+}
+
+// planned tells a plan as the field's tool for it would.
+func (r *run) planned(entries []planEntry) error {
+	if err := r.flush(); err != nil {
+		return err
+	}
+	todos := []map[string]string{}
+	for _, e := range entries {
+		todos = append(todos, map[string]string{"content": e.Content, "status": e.Status, "activeForm": e.Content})
+	}
+	raw, err := json.Marshal(map[string]any{"todos": todos})
+	if err != nil {
+		return err
+	}
+	r.plans++
+	id := "plan-" + strconv.Itoa(r.plans)
+	r.stage.Hold(&stage.Use{ID: id, Name: "TodoWrite", Input: raw})
+	return r.stage.Result(id, stage.Text("noted"), false)
+}
+
+// request answers what the agent asks of its client. It is inside: there are no files
+// and no terminals but its own.
+func (r *run) request(m *jsonrpc.Message) error {
+	if m.Method != sdk.ClientMethodSessionRequestPermission {
+		r.conn.Refuse(m.ID, jsonrpc.MethodNotFound, "not supported: "+m.Method)
+		return r.stage.Once("a request that is not supported: " + lines.Cut(m.Method, 80))
+	}
+	var q permission
+	if err := m.Decode(&q); err != nil || q.Call.ID == "" || q.Session != r.session || r.prompt == "" {
+		r.conn.Refuse(m.ID, jsonrpc.InvalidParams, "the question cannot be read, or is about nothing that is going on")
+		return r.stage.Notice("a question that cannot be read, or is about nothing that is going on")
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	c, err := r.hold(&q.Call.callFields, q.Call.Content)
+	if err != nil {
+		return err
+	}
+	if u := r.stage.Use(c.ID); u.Held() && r.delegated() {
+		u.Sub = true
+	}
+	name, input := c.use()
+	raw, err := json.Marshal(input)
+	if err != nil {
+		return err
+	}
+	return r.permit(m, &q, vendor.Permission{Use: c.ID, Tool: name, Input: raw, Detail: c.Title})
+}
+
+// delegated reports whether a sub-agent is at work, of which the agent does not say what
+// is its.
+func (r *run) delegated() bool {
+	for id, c := range r.calls {
+		u := r.stage.Use(id)
+		if u == nil || u.Held() || u.Ended() {
+			continue
+		}
+		if c.ToolKind == string(sdk.ToolKindThink) || u.Name == "Task" || u.Name == "Agent" {
+			return true
+		}
+	}
+	return false
+}
+
+// permit has a call decided. The only yes is the one for this time.
+func (r *run) permit(m *jsonrpc.Message, q *permission, p vendor.Permission) error {
+	id := slices.Clone(m.ID)
+	yes, no := q.choose(sdk.PermissionOptionKindAllowOnce), q.choose(sdk.PermissionOptionKindRejectOnce)
+	if yes == "" {
+		if err := r.stage.Once("the agent offers no permission for one time: " + lines.Cut(q.Call.Title, 80)); err != nil {
+			return err
+		}
+	}
+	return r.stage.Ask(string(id), p, func(a vendor.Answer) {
+		switch {
+		case a.Allow && a.Input == nil && yes != "":
+			r.conn.Reply(id, selected(yes))
+		case a.Interrupt || no == "":
+			r.conn.Reply(id, cancelled())
+		default:
+			r.conn.Reply(id, selected(no))
+		}
+		if a.Interrupt {
+			r.conn.Notify(sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: sdk.SessionId(r.session)})
+		}
+	})
+}

@@ -1,0 +1,349 @@
+package claude
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/internal/workspace/lines"
+	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
+	"github.com/holdfast-dev/holdfast/session/convert"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// run is one turn that is being led.
+type run struct {
+	ctx  context.Context
+	turn vendor.Turn
+	sink vendor.Sink
+	out  *lines.Writer
+	end  *vendor.End
+
+	open    *transcript.Item // of the message whose blocks are coming
+	id      string           // of that message
+	usage   usage            // of it, as far as it is known
+	counted string           // the last message whose usage an item has
+	began   bool
+	trouble string // what the program says in the model's place
+
+	waiting sync.WaitGroup // questions that wait
+	mu      sync.Mutex
+	permits map[string]context.CancelFunc // by request
+	told    map[string]bool               // kinds of events that were told as unknown
+}
+
+func (r *run) send(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return // strings, and JSON that was read
+	}
+	r.out.Send(b)
+}
+
+// take takes one line. What makes no sense is told, and passed over.
+func (r *run) take(line []byte) error {
+	var e event
+	err := json.Unmarshal(line, &e)
+	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); odd && e.Type == "result" {
+		err = nil // a number of another kind is no reason to miss the end
+	}
+	if err != nil || e.Type == "" {
+		return r.sink.Notice("a line that is no event: " + lines.Cut(string(line), 200))
+	}
+	switch e.Type {
+	case "system":
+		return r.system(&e)
+	case "stream_event":
+		return r.stream(&e)
+	case "assistant":
+		return r.assistant(&e)
+	case "user":
+		return r.user(&e)
+	case "result":
+		return r.result(&e)
+	case "control_request":
+		return r.request(&e)
+	case "control_cancel_request":
+		r.mu.Lock()
+		if stop := r.permits[e.RequestID]; stop != nil {
+			stop()
+		}
+		r.mu.Unlock()
+		return nil
+	case "control_response":
+		if e.Response != nil && e.Response.Subtype == "error" {
+			return fmt.Errorf("claude refuses request %s: %s", e.Response.RequestID, e.Response.Error)
+		}
+		return nil
+	case "rate_limit_event":
+		return r.sink.Notice("rate limit: " + lines.Cut(string(e.Info), 300))
+	case "keep_alive", "tool_progress", "tool_use_summary", "auth_status", "prompt_suggestion", "transcript_mirror":
+		return nil
+	}
+	return r.unknown("an event of an unknown kind: " + lines.Cut(e.Type, 80))
+}
+
+// unknown tells of something once.
+func (r *run) unknown(what string) error {
+	if r.told[what] {
+		return nil
+	}
+	r.told[what] = true
+	return r.sink.Notice(what)
+}
+
+func (r *run) system(e *event) error {
+	switch e.Subtype {
+	case "init":
+		r.began = true
+		return r.sink.Began(e.Session)
+	case "compact_boundary":
+		return r.sink.Notice("the agent has compacted its own transcript")
+	}
+	return nil
+}
+
+// stream takes an event of the API's stream: deltas as they come, and what a message has
+// cost.
+func (r *run) stream(e *event) error {
+	ev := e.Event
+	if ev == nil || e.Parent != "" {
+		return nil
+	}
+	switch ev.Type {
+	case "message_start":
+		if ev.Message == nil {
+			return nil
+		}
+		if err := r.flush(); err != nil {
+			return err
+		}
+		r.id, r.usage = ev.Message.ID, usage{}
+		r.spend(ev.Message.Usage)
+	case "content_block_delta":
+		if ev.Delta.Text != "" || ev.Delta.Thinking != "" {
+			return r.sink.Delta(vendor.Delta{Text: ev.Delta.Text, Thinking: ev.Delta.Thinking})
+		}
+	case "message_delta":
+		r.spend(ev.Usage)
+		if r.open != nil {
+			r.open.Finish = finishOf(ev.Delta.Stop)
+		}
+	case "message_stop":
+		return r.flush()
+	}
+	return nil
+}
+
+// spend takes in a message's usage, of which each event says another part.
+func (r *run) spend(u *usage) {
+	if u == nil {
+		return
+	}
+	r.usage.Input = max(r.usage.Input, u.Input)
+	r.usage.Output = max(r.usage.Output, u.Output)
+	r.usage.CacheRead = max(r.usage.CacheRead, u.CacheRead)
+	r.usage.CacheWrite = max(r.usage.CacheWrite, u.CacheWrite)
+}
+
+func finishOf(stop string) transcript.Finish {
+	switch stop {
+	case "end_turn", "stop_sequence":
+		return transcript.FinishStop
+	case "tool_use":
+		return transcript.FinishToolUse
+	case "refusal":
+		return transcript.FinishRefusal
+	case "max_tokens", "pause_turn", "model_context_window_exceeded":
+		return transcript.FinishMaxTokens
+	}
+	return ""
+}
+
+// synthetic is the model of what the program itself says.
+const synthetic = "<synthetic>"
+
+// assistant takes blocks of a message: those of one id are one item, unless one of its
+// tools is asked about before the last has come.
+func (r *run) assistant(e *event) error {
+	m := e.Message
+	if m == nil || e.Parent != "" { // what sub-agents say is their own affair
+		return nil
+	}
+	parts, err := partsOf(m.Content)
+	if err != nil {
+		return r.sink.Notice(err.Error())
+	}
+	if m.Model == synthetic || len(e.Error) > 0 && string(e.Error) != "null" {
+		r.trouble = cmp.Or(transcript.Item{Parts: parts}.Text(), string(e.Error))
+		return nil
+	}
+	if r.open != nil && m.ID != r.id {
+		if err := r.flush(); err != nil {
+			return err
+		}
+	}
+	if m.ID != r.id {
+		r.id, r.usage = m.ID, usage{}
+	}
+	r.spend(m.Usage)
+	if r.open == nil {
+		r.open = &transcript.Item{Role: transcript.RoleAssistant, Model: m.Model}
+	}
+	r.open.Parts = append(r.open.Parts, parts...)
+	if f := finishOf(m.Stop); f != "" {
+		r.open.Finish = f
+	}
+	return nil
+}
+
+// flush hands the open item out.
+func (r *run) flush() error {
+	it := r.open
+	if it == nil {
+		return nil
+	}
+	r.open = nil
+	if r.counted != r.id || r.id == "" {
+		r.counted = r.id
+		u := r.usage.tokens()
+		it.Usage = &u
+	}
+	return r.sink.Item(*it)
+}
+
+// user takes the results of tools. What else comes as the user is our own input again.
+func (r *run) user(e *event) error {
+	if e.Message == nil || e.Parent != "" {
+		return nil
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	parts, err := partsOf(e.Message.Content)
+	if err != nil {
+		return r.sink.Notice(err.Error())
+	}
+	parts = slices.DeleteFunc(parts, func(p transcript.Part) bool {
+		_, ok := p.(transcript.ToolResult)
+		return !ok
+	})
+	if len(parts) == 0 {
+		return nil
+	}
+	return r.sink.Item(transcript.Item{Role: transcript.RoleTool, Parts: parts})
+}
+
+// partsOf reads a message's content. Older programs have other names in the results.
+func partsOf(content json.RawMessage) ([]transcript.Part, error) {
+	if len(content) == 0 || string(content) == "null" {
+		return nil, nil
+	}
+	parts, err := convert.Parts(content)
+	for i, p := range parts {
+		c, ok := p.(transcript.Custom)
+		if !ok || c.Kind != "anthropic/tool_result" {
+			continue
+		}
+		var old struct {
+			Use     string          `json:"toolUseId"`
+			Content json.RawMessage `json:"content"`
+			IsError bool            `json:"isError"`
+		}
+		if json.Unmarshal(c.Value, &old) != nil || old.Use == "" {
+			continue
+		}
+		inner, err := partsOf(old.Content)
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = transcript.ToolResult{UseID: old.Use, Content: inner, IsError: old.IsError}
+	}
+	return parts, err
+}
+
+// result ends the turn. A second one is none.
+func (r *run) result(e *event) error {
+	if err := r.flush(); err != nil {
+		return err
+	}
+	end := &vendor.End{Text: e.Result, Usage: e.Usage.tokens(), Cost: e.Cost, Turns: e.Turns}
+	if e.IsError || e.Subtype != "success" && e.Subtype != "" {
+		end.Text = ""
+		end.Failure = cmp.Or(strings.Join(e.Errors, "; "), r.trouble, e.Result, e.Subtype, "error")
+		end.ResumeFailed = r.turn.Resume && (!r.began || blamesResume(end.Failure))
+	}
+	r.end = end
+	return nil
+}
+
+// request answers the program's own questions, and has those about tools decided.
+func (r *run) request(e *event) error {
+	q := e.Request
+	switch {
+	case q == nil:
+		return r.sink.Notice("a control_request without a request")
+	case q.Subtype == "hook_callback" && q.Callback == askHook:
+		r.send(response(e.RequestID, map[string]any{"hookSpecificOutput": map[string]any{
+			"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": "the guards of the workspace decide",
+		}}))
+		return nil
+	case q.Subtype == "can_use_tool":
+		if err := r.flush(); err != nil {
+			return err
+		}
+		r.permit(e.RequestID, vendor.Permission{
+			Use: q.Use, Parent: e.Parent, Tool: q.Tool, Input: slices.Clone(q.Input), Detail: q.Why,
+		})
+		return nil
+	}
+	r.send(refusal(e.RequestID, "not supported: "+q.Subtype))
+	return r.unknown("a request of an unknown kind: " + lines.Cut(q.Subtype, 80))
+}
+
+// permit has a use decided while the wire is read on.
+func (r *run) permit(id string, p vendor.Permission) {
+	ctx, stop := context.WithCancel(r.ctx)
+	r.mu.Lock()
+	r.permits[id] = stop
+	r.mu.Unlock()
+	r.waiting.Go(func() {
+		defer func() {
+			stop()
+			r.mu.Lock()
+			delete(r.permits, id)
+			r.mu.Unlock()
+		}()
+		a, err := r.sink.Permit(ctx, p)
+		switch {
+		case errors.Is(ctx.Err(), context.Canceled):
+			return // nobody waits for the answer
+		case err != nil:
+			a = vendor.Answer{Message: err.Error()}
+		}
+		r.send(response(id, decision(a, p)))
+	})
+}
+
+func decision(a vendor.Answer, p vendor.Permission) map[string]any {
+	if !a.Allow {
+		d := map[string]any{"behavior": "deny", "message": cmp.Or(a.Message, "not allowed")}
+		if a.Interrupt {
+			d["interrupt"] = true
+		}
+		return d
+	}
+	in := a.Input
+	if in == nil {
+		in = p.Input
+	}
+	if len(in) == 0 {
+		in = json.RawMessage("{}")
+	}
+	return map[string]any{"behavior": "allow", "updatedInput": in}
+}

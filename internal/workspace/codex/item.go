@@ -1,0 +1,188 @@
+package codex
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/workspace/lines"
+	"github.com/holdfast-dev/holdfast/internal/workspace/stage"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// ignored are types of items that say what is known, or concern nobody.
+var ignored = map[string]bool{
+	"userMessage": true, "hookPrompt": true, "subAgentActivity": true, "functionCallOutput": true, "sleep": true,
+}
+
+// item takes an item that has begun or is complete. Of sub-agents only what may be asked
+// about matters.
+func (r *run) item(it *item, mine, whole bool) error {
+	if ignored[it.Type] {
+		return nil
+	}
+	if mine && !whole {
+		if err := r.stage.Advance(r.printedBy); err != nil {
+			return err
+		}
+	}
+	if name, input, ok := r.use(it); ok {
+		return r.used(it, name, input, mine, whole)
+	}
+	if !mine || !whole {
+		return nil
+	}
+	switch it.Type {
+	case "agentMessage", "plan":
+		r.said = it.Text
+		return r.stage.Say(stage.Text(it.Text)...)
+	case "reasoning":
+		r.stage.Think(strings.Join(append(it.Summary, texts(it.Content)...), "\n\n"))
+	case "contextCompaction":
+		return r.stage.Notice("the agent has compacted its own transcript")
+	case "enteredReviewMode", "exitedReviewMode":
+		return r.stage.Say(stage.Text(it.Review)...)
+	default:
+		return r.stage.Once("an item of an unknown kind: " + lines.Cut(it.Type, 80))
+	}
+	return nil
+}
+
+// texts reads a list of texts; pieces of another shape are left out.
+func texts(raw json.RawMessage) []string {
+	var list []json.RawMessage
+	_ = json.Unmarshal(raw, &list) // no list has no texts
+	var out []string
+	for _, e := range list {
+		var s string
+		if json.Unmarshal(e, &s) == nil && s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (r *run) printedBy(u *stage.Use) string {
+	if t := r.output[u.ID]; t != nil {
+		return t.text
+	}
+	return ""
+}
+
+// used takes a tool use that has begun or has ended.
+func (r *run) used(it *item, name string, input any, mine, whole bool) error {
+	if it.ID == "" {
+		return r.stage.Notice("a tool use without an id: " + name)
+	}
+	raw, err := json.Marshal(input)
+	if err != nil {
+		return r.stage.Notice("a tool use that cannot be read: " + err.Error())
+	}
+	r.stage.Hold(&stage.Use{ID: it.ID, Name: name, Input: raw, Sub: !mine})
+	if !whole {
+		return nil
+	}
+	u := r.stage.Use(it.ID)
+	if u.Detached() {
+		return r.stage.Notice(fmt.Sprintf("what ran in the background has ended (%s): %s", it.ID, outcome(it)))
+	}
+	content, isError := result(it)
+	delete(r.output, it.ID)
+	return r.stage.Result(it.ID, content, isError)
+}
+
+// use puts an item that is a tool use in the terms of the field's tools.
+func (r *run) use(it *item) (name string, input any, ok bool) {
+	switch it.Type {
+	case "commandExecution":
+		return "Bash", r.command(it.Command, it.Cwd), true
+	case "fileChange":
+		return "apply_patch", patch(it.Changes), true
+	case "mcpToolCall":
+		return "mcp__" + it.Server + "__" + it.Tool, object(it.Arguments), true
+	case "dynamicToolCall":
+		return cmp.Or(it.Tool, "tool"), object(it.Arguments), true
+	case "collabAgentToolCall":
+		return "Agent", map[string]any{"action": it.Tool, "prompt": it.Prompt}, true
+	case "webSearch":
+		return "WebSearch", map[string]any{"query": it.Query, "action": it.Action}, true
+	case "imageView":
+		return "Read", map[string]any{"file_path": it.Path}, true
+	case "imageGeneration":
+		return "ImageGeneration", map[string]any{}, true
+	}
+	return "", nil, false
+}
+
+// command is a command line as its shell is given it.
+func (r *run) command(line, cwd string) map[string]any {
+	in := map[string]any{"command": script(line)}
+	if cwd != "" && cwd != r.turn.Dir {
+		in["cwd"] = cwd
+	}
+	return in
+}
+
+func patch(changes []change) map[string]any {
+	list := []map[string]any{}
+	for _, c := range changes {
+		e := map[string]any{"path": c.Path, "kind": c.Kind.Type, "diff": c.Diff}
+		if c.Kind.Move != "" {
+			e["move_to"] = c.Kind.Move
+		}
+		list = append(list, e)
+	}
+	return map[string]any{"changes": list}
+}
+
+// object is a tool's arguments, which the guards want as an object.
+func object(raw json.RawMessage) any {
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return map[string]any{}
+	case raw[0] != '{':
+		return map[string]any{"input": raw}
+	}
+	return raw
+}
+
+// result is what came of a tool use.
+func result(it *item) (content []transcript.Part, isError bool) {
+	isError = it.Status == "failed" || it.Status == "declined"
+	switch it.Type {
+	case "commandExecution":
+		text := ""
+		if it.Output != nil {
+			text = *it.Output
+		}
+		if it.Exit != nil && *it.Exit != 0 {
+			text = strings.TrimSuffix(text, "\n") + fmt.Sprintf("\nexit code %d", *it.Exit)
+		}
+		return stage.Text(strings.TrimPrefix(cmp.Or(text, outcome(it)), "\n")), isError
+	case "mcpToolCall", "dynamicToolCall":
+		if it.Error != nil {
+			return stage.Text(it.Error.text()), true
+		}
+		var r struct {
+			Content json.RawMessage `json:"content"`
+		}
+		if json.Unmarshal(it.Result, &r) == nil {
+			content = stage.Content(r.Content)
+		}
+		return content, isError
+	case "collabAgentToolCall":
+		if len(it.States) > 0 {
+			return stage.Text(string(it.States)), isError
+		}
+	}
+	return stage.Text(outcome(it)), isError
+}
+
+// outcome is how a use ended, in a word.
+func outcome(it *item) string {
+	if it.Exit != nil {
+		return fmt.Sprintf("exit code %d", *it.Exit)
+	}
+	return cmp.Or(it.Status, "done")
+}

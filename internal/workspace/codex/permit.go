@@ -1,0 +1,143 @@
+package codex
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/internal/workspace/jsonrpc"
+	"github.com/holdfast-dev/holdfast/internal/workspace/lines"
+	"github.com/holdfast-dev/holdfast/internal/workspace/stage"
+	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
+)
+
+// request answers what Codex asks. What is not known is refused.
+func (r *run) request(m *jsonrpc.Message) error {
+	switch m.Method {
+	case "item/commandExecution/requestApproval":
+		return r.askCommand(m)
+	case "item/fileChange/requestApproval":
+		return r.askChange(m)
+	case "mcpServer/elicitation/request":
+		return r.askServer(m)
+	case "item/permissions/requestApproval": // more rights than the container's nobody can give
+		r.conn.Reply(m.ID, map[string]any{"permissions": map[string]any{}, "scope": "turn"})
+		return nil
+	case "item/tool/requestUserInput":
+		r.conn.Reply(m.ID, map[string]any{"answers": map[string]any{}})
+		return r.stage.Once("the agent asked questions that nobody sees here")
+	}
+	r.conn.Refuse(m.ID, jsonrpc.MethodNotFound, "not supported: "+m.Method)
+	return r.stage.Once("a request of an unknown kind: " + lines.Cut(m.Method, 80))
+}
+
+// unreadable refuses a question that makes no sense.
+func (r *run) unreadable(m *jsonrpc.Message) error {
+	r.conn.Refuse(m.ID, jsonrpc.InvalidParams, "the question cannot be read")
+	return r.stage.Notice("a question that cannot be read")
+}
+
+// ask has a use decided and answers with one of Codex's decisions: this time or not at
+// all.
+func (r *run) ask(m *jsonrpc.Message, p vendor.Permission) error {
+	id := slices.Clone(m.ID)
+	return r.stage.Ask(string(id), p, func(a vendor.Answer) {
+		decision := "decline"
+		switch {
+		case a.Allow && a.Input == nil:
+			decision = "accept"
+		case a.Interrupt:
+			decision = "cancel"
+		}
+		r.conn.Reply(id, map[string]any{"decision": decision})
+	})
+}
+
+func (r *run) askCommand(m *jsonrpc.Message) error {
+	var q approval
+	if err := m.Decode(&q); err != nil {
+		return r.unreadable(m)
+	}
+	p := vendor.Permission{Use: q.Item, Tool: "Bash", Detail: q.Reason}
+	in, err := json.Marshal(r.command(q.Command, q.Cwd))
+	if err != nil {
+		return r.unreadable(m)
+	}
+	p.Input = in
+	besides := q.Approval != ""
+	switch {
+	case q.Network != nil:
+		besides = true
+		p.Tool = "WebFetch"
+		p.Input, _ = json.Marshal(map[string]any{"url": q.Network.Protocol + "://" + q.Network.Host}) // strings
+	case q.Kind == "writeStdin":
+		besides = true
+	}
+	u := r.stage.Use(q.Item)
+	if u != nil && u.Held() && !besides && u.Name == p.Tool && q.Command != "" {
+		u.Input = p.Input // what is asked about is what is judged
+	}
+	if u != nil && u.Held() && besides {
+		// The use itself runs; what is asked about is wanted besides.
+		if err := r.stage.Run(q.Item); err != nil {
+			return err
+		}
+	}
+	return r.ask(m, p)
+}
+
+func (r *run) askChange(m *jsonrpc.Message) error {
+	var q approval
+	if err := m.Decode(&q); err != nil {
+		return r.unreadable(m)
+	}
+	u := r.stage.Use(q.Item)
+	if u == nil || u.Name != "apply_patch" {
+		r.conn.Reply(m.ID, map[string]any{"decision": "decline"})
+		return r.stage.Notice("the agent asked about a change of files that it had not announced")
+	}
+	return r.ask(m, vendor.Permission{Use: q.Item, Tool: u.Name, Input: u.Input, Detail: q.Reason})
+}
+
+// same reports whether two tools' arguments are the same JSON.
+func same(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	if len(b) == 0 {
+		b = json.RawMessage("{}")
+	}
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// askServer has the use of a server's tool decided. What the server itself wants to know
+// nobody is asked.
+func (r *run) askServer(m *jsonrpc.Message) error {
+	var q elicitation
+	if err := m.Decode(&q); err != nil {
+		return r.unreadable(m)
+	}
+	answer := func(action string) map[string]any {
+		a := map[string]any{"action": action, "content": nil, "_meta": nil}
+		if action == "accept" {
+			a["content"] = map[string]any{}
+		}
+		return a
+	}
+	use := r.stage.Find(func(u *stage.Use) bool {
+		return u.Name == "mcp__"+q.Server+"__"+q.Meta.Tool && same(u.Input, q.Meta.Params)
+	})
+	if q.Meta.Kind != "mcp_tool_call" || use == nil {
+		r.conn.Reply(m.ID, answer("decline"))
+		return r.stage.Notice("the server " + q.Server + " asked something that nobody sees here: " + lines.Cut(q.Message, 200))
+	}
+	id := slices.Clone(m.ID)
+	return r.stage.Ask(string(id), vendor.Permission{Use: use.ID, Tool: use.Name, Input: use.Input, Detail: q.Message}, func(a vendor.Answer) {
+		switch {
+		case a.Allow && a.Input == nil:
+			r.conn.Reply(id, answer("accept"))
+		case a.Interrupt:
+			r.conn.Reply(id, answer("cancel"))
+		default:
+			r.conn.Reply(id, answer("decline"))
+		}
+	})
+}

@@ -1,0 +1,386 @@
+package codex
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/workspace/jsonrpc"
+	"github.com/holdfast-dev/holdfast/internal/workspace/lines"
+	"github.com/holdfast-dev/holdfast/internal/workspace/stage"
+	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// run is one turn that is being led.
+type run struct {
+	turn  vendor.Turn
+	sink  vendor.Sink
+	stage *stage.Stage
+	conn  *jsonrpc.Conn
+
+	initialize, login, begin, start string // ids of our calls
+	thread, id                      string // of the session, and of the turn in it
+
+	said    string // the last message
+	output  map[string]*tail
+	trouble string // the last error that was not tried again
+	base    *counts
+	total   counts
+	calls   int
+	end     *vendor.End
+}
+
+func newRun(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) *run {
+	return &run{
+		turn: t, sink: s, stage: stage.New(ctx, s), output: map[string]*tail{},
+		conn: jsonrpc.New(p.Stdout(), p.Stdin(), jsonrpc.Options{}),
+	}
+}
+
+func (r *run) close() {
+	r.stage.Close()
+	r.conn.Close()
+}
+
+// lead takes what Codex says until the turn is over.
+func (r *run) lead() (vendor.End, error) {
+	r.initialize = r.conn.Call("initialize", map[string]any{
+		"clientInfo": map[string]any{"name": "holdfast", "title": "Holdfast", "version": "1"},
+	})
+	for r.end == nil {
+		m, err := r.conn.Next()
+		var broken *jsonrpc.BrokenError
+		switch {
+		case errors.As(err, &broken):
+			err = r.stage.Notice(broken.Error())
+		case err != nil:
+			return vendor.End{}, errors.Join(err, r.stage.Finish())
+		case m.Asks():
+			err = r.request(m)
+		case m.Method != "":
+			err = r.notification(m)
+		default:
+			err = r.answer(m)
+		}
+		if err != nil {
+			return vendor.End{}, err
+		}
+	}
+	return *r.end, r.stage.Finish()
+}
+
+// answer takes the answer to one of our calls and makes the next.
+func (r *run) answer(m *jsonrpc.Message) error {
+	switch {
+	case m.Error != nil:
+		return r.refused(m)
+	case m.Answers(r.initialize):
+		r.conn.Notify("initialized", nil)
+		if k := key(r.turn.Env); k != "" {
+			r.login = r.conn.Call("account/login/start", map[string]any{"type": "apiKey", "apiKey": k})
+			return nil
+		}
+		r.open()
+	case m.Answers(r.login):
+		r.open()
+	case m.Answers(r.begin):
+		return r.began(m)
+	case m.Answers(r.start):
+		var t struct {
+			Turn turn `json:"turn"`
+		}
+		if json.Unmarshal(m.Result, &t) == nil && r.id == "" {
+			r.id = t.Turn.ID
+		}
+	}
+	return nil
+}
+
+// refused ends the turn when Codex does not do what it needs.
+func (r *run) refused(m *jsonrpc.Message) error {
+	end := &vendor.End{Failure: m.Error.Error()}
+	switch {
+	case m.Answers(r.begin):
+		end.ResumeFailed = r.turn.Resume
+	case m.Answers(r.initialize), m.Answers(r.start):
+	case m.Answers(r.login):
+		end.Failure = "the key was not accepted: " + end.Failure
+	default:
+		return nil
+	}
+	r.end = end
+	return nil
+}
+
+// open begins the session or goes on with one. What the agent's own configuration says
+// about questions and sandboxes does not count.
+func (r *run) open() {
+	p := map[string]any{
+		"cwd": r.turn.Dir, "approvalPolicy": "untrusted", "approvalsReviewer": "user", "sandbox": "danger-full-access",
+	}
+	if r.turn.Model != "" {
+		p["model"] = r.turn.Model
+	}
+	if variable(r.turn.Env, baseVariable) != "" {
+		p["modelProvider"] = provider
+	}
+	if r.turn.System != "" {
+		p["developerInstructions"] = r.turn.System
+	}
+	method := "thread/start"
+	if r.turn.Resume {
+		method = "thread/resume"
+		p["threadId"], p["excludeTurns"] = r.turn.Session, true
+	}
+	r.begin = r.conn.Call(method, p)
+}
+
+func (r *run) began(m *jsonrpc.Message) error {
+	var t thread
+	if err := json.Unmarshal(m.Result, &t); err != nil || !threadID.MatchString(t.Thread.ID) {
+		return errors.New("codex began a session without saying what it is called")
+	}
+	r.thread = t.Thread.ID
+	if err := r.sink.Began(r.thread); err != nil {
+		return err
+	}
+	r.start = r.conn.Call("turn/start", map[string]any{"threadId": r.thread, "input": input(r.turn.Input)})
+	return nil
+}
+
+// input is what the person said, as the wire has it.
+func input(parts []transcript.Part) []map[string]any {
+	out := []map[string]any{}
+	text := func(s string) {
+		out = append(out, map[string]any{"type": "text", "text": s, "text_elements": []any{}})
+	}
+	for _, p := range parts {
+		switch p := p.(type) {
+		case transcript.Text:
+			text(p.Text)
+		case transcript.Media:
+			url := p.URI
+			if len(p.Data) > 0 {
+				url = "data:" + p.MIME + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
+			}
+			if strings.HasPrefix(p.MIME, "image/") && url != "" {
+				out = append(out, map[string]any{"type": "image", "url": url})
+			} else {
+				text("[" + p.MIME + " that cannot be shown here] " + p.URI)
+			}
+		case transcript.File:
+			text("[file " + p.Name + "]\n" + string(p.Data))
+		case transcript.Structured:
+			text(string(p.Value))
+		}
+	}
+	return out
+}
+
+// quiet are notifications that nobody needs to hear of.
+var quiet = []string{
+	"account/", "app/", "attestation/", "fs/", "fuzzyFileSearch/", "hook/", "externalAgentConfig/", "item/plan/delta",
+	"item/autoApprovalReview/", "item/commandExecution/terminalInteraction", "item/fileChange/", "item/mcpToolCall/",
+	"item/reasoning/summaryPartAdded", "mcpServer/", "model/", "modelProvider/", "process/", "project/", "rawResponse",
+	"remoteControl/", "serverRequest/", "skills/", "thread/", "turn/", "windows", "command/exec/", "autoApprovalReview/",
+}
+
+// notification takes what Codex tells.
+func (r *run) notification(m *jsonrpc.Message) error {
+	var e event
+	if err := m.Decode(&e); err != nil {
+		return r.stage.Notice("what " + lines.Cut(m.Method, 80) + " says cannot be read")
+	}
+	mine := e.Thread == "" || e.Thread == r.thread
+	switch m.Method {
+	case "item/started", "item/completed":
+		var ev itemEvent
+		if err := m.Decode(&ev); err != nil {
+			return r.stage.Notice("an item that cannot be read")
+		}
+		return r.item(&ev.Item, mine, m.Method == "item/completed")
+	case "serverRequest/resolved":
+		return r.resolved(m)
+	case "item/commandExecution/outputDelta":
+		return r.printed(m, e.Item)
+	}
+	if !mine {
+		return nil // what sub-agents say is their own affair
+	}
+	switch m.Method {
+	case "item/agentMessage/delta", "item/reasoning/textDelta", "item/reasoning/summaryTextDelta":
+		return r.delta(m)
+	case "thread/tokenUsage/updated":
+		return r.spent(m, e.Turn)
+	case "turn/completed":
+		return r.completed(m)
+	case "error":
+		return r.troubled(m)
+	case "warning", "guardianWarning", "configWarning", "deprecationNotice":
+		return r.warned(m)
+	case "thread/compacted":
+		return r.stage.Notice("the agent has compacted its own transcript")
+	}
+	if slices.ContainsFunc(quiet, func(p string) bool { return strings.HasPrefix(m.Method, p) }) {
+		return nil
+	}
+	return r.stage.Once("an event of an unknown kind: " + lines.Cut(m.Method, 80))
+}
+
+// resolved takes a question back that was answered, by us or because it does not matter
+// any more.
+func (r *run) resolved(m *jsonrpc.Message) error {
+	var q struct {
+		ID json.RawMessage `json:"requestId"`
+	}
+	if m.Decode(&q) == nil {
+		r.stage.Withdraw(string(q.ID))
+	}
+	return nil
+}
+
+func (r *run) delta(m *jsonrpc.Message) error {
+	var d struct {
+		Delta string `json:"delta"`
+	}
+	if err := m.Decode(&d); err != nil || d.Delta == "" {
+		return err
+	}
+	if m.Method == "item/agentMessage/delta" {
+		return r.sink.Delta(vendor.Delta{Text: d.Delta})
+	}
+	return r.sink.Delta(vendor.Delta{Thinking: d.Delta})
+}
+
+// printed takes what a command prints: so it runs.
+func (r *run) printed(m *jsonrpc.Message, id string) error {
+	var d struct {
+		Delta string `json:"delta"`
+	}
+	if err := m.Decode(&d); err != nil {
+		return r.stage.Notice("output that cannot be read")
+	}
+	if r.stage.Use(id) == nil {
+		return nil
+	}
+	if r.output[id] == nil {
+		r.output[id] = &tail{}
+	}
+	r.output[id].add(d.Delta)
+	return r.stage.Run(id)
+}
+
+// spent takes what the session has used so far. It is told after each answer of the
+// model's and what it wanted to be run, and once for what was before a resumed turn.
+func (r *run) spent(m *jsonrpc.Message, id string) error {
+	var u usageEvent
+	if err := m.Decode(&u); err != nil {
+		return r.stage.Notice("a usage that cannot be read")
+	}
+	r.total = u.Usage.Total
+	if r.id == "" || id != r.id {
+		r.base = &u.Usage.Total
+		return nil
+	}
+	if r.base == nil {
+		b := u.Usage.Total.less(u.Usage.Last)
+		r.base = &b
+	}
+	r.calls++
+	if err := r.stage.RunAll(); err != nil {
+		return err
+	}
+	r.stage.Settle()
+	return nil
+}
+
+func (r *run) usage() transcript.Usage {
+	c := r.total
+	if r.base != nil {
+		c = c.less(*r.base)
+	}
+	return transcript.Usage{
+		Input: max(c.Input-c.Cached-c.CacheWrite, 0), CacheRead: max(c.Cached, 0), CacheWrite: max(c.CacheWrite, 0),
+		Output: max(c.Output, 0), Reasoning: max(c.Reasoning, 0),
+	}
+}
+
+func (r *run) troubled(m *jsonrpc.Message) error {
+	var e struct {
+		Error turnError `json:"error"`
+		Retry bool      `json:"willRetry"`
+	}
+	if err := m.Decode(&e); err != nil {
+		return r.stage.Notice("an error that cannot be read")
+	}
+	if e.Retry {
+		return r.stage.Notice(e.Error.text() + " (it is tried again)")
+	}
+	r.trouble = e.Error.text()
+	return nil
+}
+
+func (r *run) warned(m *jsonrpc.Message) error {
+	var w struct{ Message, Summary, Details string }
+	if err := m.Decode(&w); err != nil {
+		return r.stage.Notice("a warning that cannot be read")
+	}
+	text := cmp.Or(w.Message, w.Summary)
+	if strings.Contains(text, "bubblewrap") {
+		return nil // of its own sandbox, which is off
+	}
+	if w.Details != "" {
+		text += ": " + w.Details
+	}
+	return r.stage.Once(text)
+}
+
+// completed ends the turn.
+func (r *run) completed(m *jsonrpc.Message) error {
+	var e struct {
+		Turn turn `json:"turn"`
+	}
+	if err := m.Decode(&e); err != nil && e.Turn.Status == "" {
+		return err
+	}
+	if r.start == "" || r.id != "" && e.Turn.ID != r.id {
+		return nil
+	}
+	end := &vendor.End{Usage: r.usage(), Turns: r.calls}
+	switch e.Turn.Status {
+	case "completed":
+		end.Text = r.said
+	case "interrupted":
+		end.Failure = cmp.Or(e.Turn.Error.text(), r.trouble, "interrupted")
+	default:
+		end.Failure = cmp.Or(e.Turn.Error.text(), r.trouble, "the turn "+e.Turn.Status)
+		if e.Turn.Error != nil {
+			end.ResumeFailed = r.turn.Resume && blamesResume(string(e.Turn.Error.Info))
+		}
+	}
+	r.end = end
+	return nil
+}
+
+// blamesResume reports whether a new session may do better than the resumed one.
+func blamesResume(info string) bool {
+	return strings.Contains(info, "contextWindowExceeded") || strings.Contains(info, "badRequest")
+}
+
+// maxTail bounds what is kept of a running command's output.
+const maxTail = 16 << 10
+
+// tail is the end of what a command prints.
+type tail struct{ text string }
+
+func (t *tail) add(s string) {
+	t.text += s
+	if len(t.text) > 2*maxTail {
+		t.text = "…" + strings.ToValidUTF8(t.text[len(t.text)-maxTail:], "")
+	}
+}

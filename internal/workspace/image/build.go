@@ -1,0 +1,295 @@
+package image
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/internal/version"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
+)
+
+// recipe is the version of what this package makes of a [Spec].
+const recipe = 1
+
+// Build makes an image and returns its id. Progress, which may be nil, is called from
+// one goroutine at a time. What was built of the same input before is returned as it is,
+// unless the spec says that it should be fresh. Errors: [ErrInvalid], [ErrBinary],
+// [ErrNoBase], [ErrPackage], [ErrNoImage] for a base that the engine does not have.
+//
+// Of several that build the same name, in one process or in many of one user, one does
+// at a time. One that is canceled or fails leaves the name with the image that it had.
+func Build(ctx context.Context, e *engine.Engine, s Spec, progress func(Progress)) (id string, err error) {
+	if progress == nil {
+		progress = func(Progress) {}
+	}
+	b := &build{engine: e, progress: progress}
+	if b.spec, err = s.complete(); err != nil {
+		return "", err
+	}
+	if b.tools, err = parseTools(b.spec.With); err != nil {
+		return "", err
+	}
+	if b.arch, err = platform(ctx, e); err != nil {
+		return "", err
+	}
+	if b.program, err = openBinary(b.spec.Binary, b.arch); err != nil {
+		return "", err
+	}
+	if b.certificates, err = readCertificates(b.spec.Certificates); err != nil {
+		return "", err
+	}
+	tag := b.spec.tags()[0]
+	b.lock, err = lock(ctx, b.spec.Folder, e.Host()+" "+tag, func() {
+		progress(Progress{Stage: Wait, Text: "another build of " + tag})
+	})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, b.lock.release()) }()
+	if b.spec.Variant == Scratch {
+		return b.scratch(ctx)
+	}
+	return b.debian(ctx)
+}
+
+// platform is the processor of the engine, for which Linux runs there.
+func platform(ctx context.Context, e *engine.Engine) (string, error) {
+	p, err := e.Platform(ctx)
+	if err != nil {
+		return "", err
+	}
+	system, arch, _ := strings.Cut(p, "/")
+	for _, known := range machines {
+		if system == "linux" && arch == known {
+			return arch, nil
+		}
+	}
+	return "", &Error{Op: "build image", Err: ErrInvalid, Detail: "the engine is for " + p + ", images are for linux/amd64 and linux/arm64"}
+}
+
+// build is one that runs.
+type build struct {
+	engine       *engine.Engine
+	spec         Spec
+	arch         string
+	program      *binary
+	tools        []tool
+	certificates []byte
+	lock         *held
+	progress     func(Progress)
+}
+
+// scratch makes an image of our program alone.
+func (b *build) scratch(ctx context.Context) (string, error) {
+	labels := b.labels("")
+	if id, err := b.same(ctx, labels); id != "" || err != nil {
+		return id, err
+	}
+	files := append(b.ours(), folder("tmp", 0o1777), folder("var/tmp", 0o1777), folder("run/holdfast", 0o755),
+		text("etc/passwd", passwd), text("etc/group", group))
+	c := config{Architecture: b.arch, OS: "linux", Created: b.program.made, Config: run{
+		User: fmt.Sprintf("%d:%[1]d", UID), Env: b.env(), Entrypoint: []string{Program}, Cmd: []string{"supervise"},
+		WorkingDir: Work, Labels: labels,
+	}}
+	err := b.load(ctx, sorted(files...), c, b.spec.tags())
+	return b.finish(ctx, labels, err)
+}
+
+// The people of the scratch image, for programs that ask who they are.
+const (
+	passwd = "root:x:0:0:root:/:/sbin/nologin\nagent:x:4711:4711:agent:/home/agent:/sbin/nologin\nnobody:x:65534:65534:nobody:/:/sbin/nologin\n"
+	group  = "root:x:0:\nagent:x:4711:\nnogroup:x:65534:\n"
+)
+
+// ours are the files that every image gets.
+func (b *build) ours() []file {
+	home := folder(strings.TrimPrefix(Home, "/"), 0o700)
+	home.uid, home.gid = UID, UID
+	out := []file{
+		disk(strings.TrimPrefix(Program, "/"), b.program.path, 0o755, b.program.size), home,
+		folder(strings.TrimPrefix(Work, "/"), 0o755), folder(strings.TrimPrefix(supervisor.Folder, "/"), 0o755),
+	}
+	if len(b.certificates) > 0 {
+		out = append(out, text("etc/ssl/certs/ca-certificates.crt", string(b.certificates)))
+	}
+	return out
+}
+
+func (b *build) env() []string {
+	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + Home}
+	if b.spec.Variant == Debian {
+		env = append(env, "LANG=C.UTF-8")
+	}
+	for _, t := range b.tools {
+		env = append(env, t.env...)
+	}
+	return env
+}
+
+// labels say what the image is and what it was made of.
+func (b *build) labels(base string) map[string]string {
+	out := map[string]string{
+		labelImage: b.spec.tags()[0], labelVariant: b.spec.Variant, labelVersion: version.Release,
+		labelBinary: b.program.sum, labelProtocol: strconv.Itoa(supervisor.Protocol), labelBase: base,
+	}
+	var with []string
+	for _, t := range b.tools {
+		with = append(with, t.name+"@"+t.version)
+	}
+	out[labelWith] = strings.Join(with, " ")
+	input, err := json.Marshal([]any{recipe, out, b.arch, b.env(), b.certificates})
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	sum := sha256.Sum256(input)
+	out[labelInput] = hex.EncodeToString(sum[:])
+	return out
+}
+
+// same finds the image that the build would make, or "". It gets its names again.
+func (b *build) same(ctx context.Context, labels map[string]string) (string, error) {
+	if b.spec.Fresh {
+		return "", nil
+	}
+	img, err := b.engine.Image(ctx, labels[labelImage])
+	if errors.Is(err, ErrNoImage) || err == nil && img.Labels[labelInput] != labels[labelInput] {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return img.ID, b.name(ctx, img.ID, "is there already")
+}
+
+// name gives the image the names after its first one, and tells that it is done.
+func (b *build) name(ctx context.Context, id, text string) error {
+	tags := b.spec.tags()
+	for _, t := range tags[1:] {
+		if err := b.engine.Tag(ctx, id, t); err != nil {
+			return err
+		}
+	}
+	b.progress(Progress{Stage: Done, Text: strings.Join(tags, ", ") + " " + text})
+	return nil
+}
+
+// load sends an image of one layer to the engine.
+func (b *build) load(ctx context.Context, files layer, c config, tags []string) error {
+	total, err := files.length()
+	if err != nil {
+		return err
+	}
+	return b.send(ctx, total, func(w io.Writer) error { return archive(w, files, c, tags) },
+		func(r io.Reader) error { return b.engine.Load(ctx, r, b.said) })
+}
+
+// said tells what the engine says, without the ids of what it makes in between.
+func (b *build) said(line string) {
+	if !strings.HasPrefix(line, " --->") && !strings.HasPrefix(line, "Removing intermediate") {
+		b.progress(Progress{Stage: Make, Text: line})
+	}
+}
+
+// send runs a writer of a tar and the engine's reader of it, and tells how far they are.
+func (b *build) send(ctx context.Context, total int64, write func(io.Writer) error, read func(io.Reader) error) error {
+	out, in := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		err := write(in)
+		_ = in.CloseWithError(err) // nil is the tar's end
+		written <- err
+	}()
+	meter := &meter{Reader: out, total: total, tell: b.progress}
+	err := read(meter)
+	_ = out.CloseWithError(io.ErrClosedPipe) // the writer ends
+	wrote := <-written
+	switch {
+	case ctx.Err() != nil:
+		return &Error{Op: "build image", Name: b.spec.tags()[0], Err: ctx.Err()}
+	case wrote != nil && !errors.Is(wrote, io.ErrClosedPipe):
+		return &Error{Op: "build image", Name: b.spec.tags()[0], Err: wrote}
+	}
+	return err
+}
+
+// meter tells how many bytes have been read, about once a second.
+type meter struct {
+	io.Reader
+	n, total int64
+	last     time.Time
+	tell     func(Progress)
+}
+
+func (m *meter) Read(b []byte) (int, error) {
+	n, err := m.Reader.Read(b)
+	m.n += int64(n)
+	if now := time.Now(); now.Sub(m.last) > time.Second {
+		m.last = now
+		m.tell(Progress{Stage: Send, Bytes: m.n, Total: max(m.n, m.total)})
+	}
+	return n, err
+}
+
+// finish names what has been built, and removes what has lost its name or never got one.
+func (b *build) finish(ctx context.Context, labels map[string]string, err error) (id string, _ error) {
+	if err == nil {
+		var img engine.Image
+		if img, err = b.engine.Image(ctx, labels[labelImage]); err == nil {
+			id, err = img.ID, b.name(ctx, img.ID, "built")
+		}
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	return id, errors.Join(err, b.engine.PruneImages(limited, map[string]string{labelImage: labels[labelImage]}))
+}
+
+// context writes what the builder gets: a Dockerfile and what it copies.
+func (b *build) context(w io.Writer, base string, labels map[string]string) error {
+	t := tar.NewWriter(w)
+	put := func(below string, files layer) error {
+		for i := range files {
+			if err := files[i].write(t, below, true); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var doc strings.Builder
+	fmt.Fprintf(&doc, "FROM %s\nLABEL %s=%q\n", base, labelImage, labels[labelImage])
+	if len(b.tools) > 0 {
+		doc.WriteString("COPY tools/ /\n")
+		if err := b.putTools(t, "tools"); err != nil {
+			return err
+		}
+	}
+	doc.WriteString("COPY program/ /\n")
+	doc.WriteString("ENV")
+	for _, pair := range b.env() {
+		name, value, _ := strings.Cut(pair, "=")
+		fmt.Fprintf(&doc, " %s=%q", name, value)
+	}
+	fmt.Fprintf(&doc, "\nWORKDIR %s\nENTRYPOINT [%q]\nCMD [\"supervise\"]\nUSER %d:%[3]d\nLABEL", Work, Program, UID)
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		fmt.Fprintf(&doc, " %s=%q", name, labels[name])
+	}
+	doc.WriteString("\n")
+	if err := put("program", sorted(b.ours()...)); err != nil {
+		return err
+	}
+	if err := put("", layer{text("Dockerfile", doc.String())}); err != nil {
+		return err
+	}
+	return t.Close()
+}

@@ -1,0 +1,360 @@
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/internal/version"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
+)
+
+// machine is the engine that the machine has for tests.
+func machine(t testing.TB) *engine.Engine {
+	t.Helper()
+	host := os.Getenv("HOLDFAST_TEST_DOCKER")
+	if host == "" {
+		missing.Root(t, "starting a container engine")
+		missing.Skip(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
+	}
+	e, err := engine.Connect(t.Context(), host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+// specOf is a spec whose image goes when the test ends.
+func specOf(t testing.TB, e *engine.Engine, variant string) Spec {
+	t.Helper()
+	s := Spec{Variant: variant, Tag: unique(t), Binary: holdfast(t), Folder: t.TempDir()}
+	remove(t, e, s.Tag)
+	return s
+}
+
+func unique(t testing.TB) string {
+	return fmt.Sprintf("holdfast-test/%s:%d", strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name())), time.Now().UnixNano())
+}
+
+func remove(t testing.TB, e *engine.Engine, ref string) {
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		for {
+			err := e.RemoveImage(ctx, ref)
+			if errors.Is(err, engine.ErrConflict) && ctx.Err() == nil {
+				continue // the engine has not ended a canceled build yet
+			}
+			if err != nil && !errors.Is(err, ErrNoImage) {
+				t.Error(err)
+			}
+			return
+		}
+	})
+}
+
+// heard are the progresses of a build.
+type heard struct {
+	mu  sync.Mutex
+	all []Progress
+}
+
+func (h *heard) tell(p Progress) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all = append(h.all, p)
+}
+
+// last is what was told at the end.
+func (h *heard) last() Progress { return h.all[len(h.all)-1] }
+
+func (h *heard) has(stage string) bool {
+	return slices.ContainsFunc(h.all, func(p Progress) bool { return p.Stage == stage })
+}
+
+// layers are the digests of an image's layers.
+func layers(t testing.TB, ref string) []string {
+	t.Helper()
+	var got struct{ RootFS struct{ Layers []string } }
+	ask(t, "/images/"+ref+"/json", &got)
+	return got.RootFS.Layers
+}
+
+func TestScratch(t *testing.T) {
+	e := machine(t)
+	s := specOf(t, e, Scratch)
+	var h heard
+	id, err := Build(t.Context(), e, s, h.tell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := h.last(); p.Stage != Done || p.Text != s.Tag+" built" || !h.has(Send) {
+		t.Errorf("%+v", h.all)
+	}
+	img, err := Find(t.Context(), e, s.Tag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := openBinary(s.Binary, runtime.GOARCH)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if img.ID != id || img.Variant != Scratch || img.Version != version.Release || img.Binary != b.sum ||
+		img.Protocol != supervisor.Protocol || len(img.With) != 0 || img.Base != "" || img.Size != b.size+int64(len(passwd+group)) {
+		t.Errorf("%+v", img)
+	}
+	h = heard{}
+	if again, err := Build(t.Context(), e, s, h.tell); err != nil || again != id || h.last().Text != s.Tag+" is there already" || h.has(Send) {
+		t.Errorf("%s, %v, %+v", again, err, h.all)
+	}
+	// Built anew, by another with another folder, it is the same image.
+	s.Fresh, s.Folder = true, t.TempDir()
+	h = heard{}
+	if again, err := Build(t.Context(), e, s, h.tell); err != nil || again != id || !h.has(Send) {
+		t.Errorf("%s, %v", again, err)
+	}
+	if list, err := List(t.Context(), e); err != nil || !slices.ContainsFunc(list, func(i Image) bool { return i.ID == id && i.Tags[0] == s.Tag }) {
+		t.Errorf("%+v, %v", list, err)
+	}
+	left(t, s.Folder)
+}
+
+// left says what a build leaves in its folder: its lock and the packages.
+func left(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != "packages" && filepath.Ext(e.Name()) != ".lock" {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+}
+
+// The image works as workspaces use it: locked down, with nothing that can be written
+// but what is mounted, for any user, and also for somebody who starts it by hand.
+func TestScratchRuns(t *testing.T) {
+	e := machine(t)
+	s := specOf(t, e, Scratch)
+	id, err := Build(t.Context(), e, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, uid := range []int{UID, 1000} {
+		work := t.TempDir()
+		if err := os.Chown(work, uid, uid); err != nil {
+			missing.Root(t, "giving a folder to another user")
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Dir(work), 0o711); err != nil {
+			t.Fatal(err)
+		}
+		out := start(t, e, engine.Spec{
+			Image: id, Command: []string{Program}, User: fmt.Sprintf("%d:%[1]d", uid), Dir: Work,
+			Mounts: []engine.Mount{{Source: work, Target: Work}},
+			Tmpfs: []engine.Tmpfs{
+				{Target: "/tmp", Size: 1 << 20, Mode: 0o777 | os.ModeSticky, UID: uid, GID: uid},
+				{Target: "/var/tmp", Size: 1 << 20, Mode: 0o777 | os.ModeSticky, UID: uid, GID: uid},
+				{Target: Home, Size: 1 << 20, Mode: 0o700, UID: uid, GID: uid},
+			},
+		})
+		want := fmt.Sprintf(`%d %[1]d /work /home/agent true
+/ drwxr-xr-x false
+/home/agent drwx------ true
+/work drwxr-xr-x true
+/tmp dtrwxrwxrwx true
+/var/tmp dtrwxrwxrwx true
+/run/holdfast drwxr-xr-x false`, uid)
+		if out != want {
+			t.Errorf("%s", out)
+		}
+	}
+	var got struct{ Config run }
+	ask(t, "/images/"+id+"/json", &got)
+	if c := got.Config; c.User != "4711:4711" || c.WorkingDir != Work || !slices.Equal(c.Entrypoint, []string{Program}) || !slices.Equal(c.Cmd, []string{"supervise"}) {
+		t.Errorf("%+v", c)
+	}
+}
+
+// start runs a container to its end and gives what it has printed.
+func start(t *testing.T, e *engine.Engine, s engine.Spec) string {
+	t.Helper()
+	s.Name = fmt.Sprintf("holdfast-test-image-%d", time.Now().UnixNano())
+	id, err := e.Create(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Remove(context.WithoutCancel(t.Context()), id); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := e.Start(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		c, err := e.Inspect(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.State == engine.Exited {
+			break
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal("it does not end")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	out, err := e.Logs(t.Context(), id, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out)
+}
+
+// One after the other builds a name, and those that waited find it there.
+func TestOneAtATime(t *testing.T) {
+	e := machine(t)
+	s := specOf(t, e, Scratch)
+	var h heard
+	ids := make([]string, 4)
+	var wg sync.WaitGroup
+	for i := range ids {
+		wg.Go(func() {
+			var err error
+			if ids[i], err = Build(t.Context(), e, s, h.tell); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	built := 0
+	for _, p := range h.all {
+		if p.Stage == Done && strings.HasSuffix(p.Text, " built") {
+			built++
+		}
+	}
+	if slices.Sort(ids); ids[0] == "" || ids[0] != ids[3] || built != 1 || !h.has(Wait) {
+		t.Errorf("%q, %d built", ids, built)
+	}
+}
+
+// A build that ends early leaves neither a named image nor a file, and the name what it was.
+func TestCancel(t *testing.T) {
+	e := machine(t)
+	for _, variant := range []string{Scratch, Debian} {
+		t.Run(variant, func(t *testing.T) {
+			s := specOf(t, e, variant)
+			if variant == Debian {
+				s.Base = tiny(t, e)
+			}
+			for _, stage := range []string{Send, Make} {
+				ctx, cancel := context.WithCancel(t.Context())
+				_, err := Build(ctx, e, s, func(p Progress) {
+					if p.Stage == stage {
+						cancel()
+					}
+				})
+				done := ctx.Err() != nil
+				cancel()
+				if err == nil && done && variant == Debian || err != nil && !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: %v", stage, err)
+				}
+				if _, err := e.Image(t.Context(), s.Tag); stage == Send && !errors.Is(err, ErrNoImage) {
+					t.Errorf("there is an image, %v", err)
+				}
+				left(t, s.Folder)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := specOf(t, e, Scratch)
+	if _, err := Build(ctx, e, s, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// tiny is a base of a few files.
+func tiny(t testing.TB, e *engine.Engine) string {
+	t.Helper()
+	ref := unique(t) + "-base"
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, f := range sorted(text("etc/os-release", "ID=tiny\n"), folder("usr/local/bin", 0o755), folder("tmp", 0o1777)) {
+		if err := f.write(w, "", true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Import(t.Context(), &b, ref, []string{"ENV FROM=base", "USER nobody"}); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, e, ref)
+	return ref
+}
+
+// What somebody else made is not ours, and what is not there is not there.
+func TestFindForeign(t *testing.T) {
+	e := machine(t)
+	for _, ref := range []string{tiny(t, e), "holdfast-test/none:1"} {
+		_, err := Find(t.Context(), e, ref)
+		if f, ok := errors.AsType[interface {
+			error
+			Hint() string
+		}](err); !ok || !errors.Is(err, ErrNoImage) || f.Hint() == "" {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+}
+
+// A folder of builds that cannot be used is said before anything is built.
+func TestLockFails(t *testing.T) {
+	dir := t.TempDir()
+	l, err := lock(t.Context(), dir, "a", func() { t.Error("nobody else is there") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(l.dir, "left"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := lock(ctx, dir, "a", cancel); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	other, err := lock(t.Context(), dir, "b", func() { t.Error("it is another name") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(other.release(), l.release()); err != nil {
+		t.Error(err)
+	}
+	left(t, dir)
+}
+
+func ask(t testing.TB, path string, into any) {
+	t.Helper()
+	b := get(t, path)
+	if err := json.Unmarshal(b, into); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+}

@@ -1,0 +1,220 @@
+// Package testimage has the images that tests start containers of: those that
+// `holdfast workspace image build` makes, of the program of this tree.
+//
+//	go build ./cmd/holdfast ──► Binary ──► image.Build ──► Scratch, Debian
+//	HOLDFAST_TEST_DEBIAN (scripts/services) ─────────┘          │
+//	HOLDFAST_TEST_VENDORS (scripts/services) ───────────────────┘ with agents
+//
+//	e := testimage.Engine(t)
+//	id := testimage.Scratch(t)
+//
+// Tests of all packages share what is built: the second one of a tree finds it there. A
+// test that lacks what it needs is skipped, and fails in CI.
+//
+// The package is for tests only.
+package testimage
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
+	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
+	"github.com/holdfast-dev/holdfast/internal/workspace/image"
+)
+
+// Engine connects to the engine that the machine has for tests, until the test ends.
+func Engine(t testing.TB) *engine.Engine {
+	t.Helper()
+	host := os.Getenv("HOLDFAST_TEST_DOCKER")
+	if host == "" {
+		missing.Root(t, "starting a container engine")
+		missing.Skip(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
+	}
+	e, err := engine.Connect(t.Context(), host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+// Binary is the path of a static holdfast for Linux, which stays as it is during the
+// test: HOLDFAST_TEST_BINARY, or one of this tree.
+func Binary(t testing.TB) string {
+	t.Helper()
+	if path := os.Getenv("HOLDFAST_TEST_BINARY"); path != "" {
+		return path
+	}
+	root, err := tree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(cache(t), short(root))
+	defer alone(t, dir)()
+	out := filepath.Join(dir, "holdfast") // which go leaves as it is, when nothing has changed
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "./cmd/holdfast")
+	build.Dir = root
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+runtime.GOARCH, "GOFLAGS=")
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build ./cmd/holdfast: %v: %s", err, said)
+	}
+	kept := out + "-" + digest(t, out)
+	if err := os.Link(out, kept); err != nil && !errors.Is(err, fs.ErrExist) {
+		t.Fatal(err)
+	}
+	forget(out+"-*", kept)
+	return kept
+}
+
+// forget removes the programs that no test uses any more: go makes a new file for each.
+func forget(pattern, kept string) {
+	old, _ := filepath.Glob(pattern) // the pattern is good
+	for _, f := range old {
+		if st, err := os.Stat(f); err == nil && f != kept && time.Since(st.ModTime()) > 2*time.Hour {
+			_ = os.Remove(f) // the next one tries again
+		}
+	}
+}
+
+// Scratch is the id of the scratch image with the holdfast of this tree, in the engine
+// that the machine has for tests.
+func Scratch(t testing.TB) string {
+	t.Helper()
+	return build(t, Engine(t), image.Spec{Variant: image.Scratch})
+}
+
+// Debian is the id of a Debian image with the holdfast of this tree, and with agents:
+// "claude", "codex".
+func Debian(t testing.TB, with ...string) string {
+	t.Helper()
+	e := Engine(t)
+	packages := os.Getenv("HOLDFAST_TEST_VENDORS")
+	if packages == "" && len(with) > 0 {
+		missing.Heavy(t, `no packages of agents: eval "$(scripts/services env vendors)" makes this run`)
+	}
+	return build(t, e, image.Spec{Variant: image.Debian, Base: Base(t, e), With: with, Packages: packages})
+}
+
+func build(t testing.TB, e *engine.Engine, s image.Spec) string {
+	t.Helper()
+	s.Binary, s.Folder = Binary(t), cache(t)
+	s.Tag = fmt.Sprintf("holdfast-test/workspace:%s-%s", strings.Join(append([]string{s.Variant}, s.With...), "-"), digest(t, s.Binary))
+	id, err := image.Build(t.Context(), e, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// Base is the name of a small Debian in the engine, to make images of.
+func Base(t testing.TB, e *engine.Engine) string {
+	t.Helper()
+	tar := os.Getenv("HOLDFAST_TEST_DEBIAN")
+	if tar == "" {
+		missing.Heavy(t, `no Debian: eval "$(scripts/services env debian)" makes this run`)
+	}
+	f, err := os.Open(tar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := fmt.Sprintf("holdfast-test/debian:%d-%d", st.Size(), st.ModTime().Unix())
+	defer alone(t, filepath.Join(cache(t), "base"))()
+	if _, err := e.Image(t.Context(), ref); err == nil {
+		return ref
+	} else if !errors.Is(err, engine.ErrNoImage) {
+		t.Fatal(err)
+	}
+	if _, err := e.Import(t.Context(), f, ref, nil); err != nil {
+		t.Fatal(err)
+	}
+	return ref
+}
+
+// cache is the folder that tests of this user share.
+func cache(t testing.TB) string {
+	t.Helper()
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "holdfast-test", "image")
+}
+
+// alone makes a folder and waits until no other test is in it. The function that it
+// returns lets the next one in.
+func alone(t testing.TB, dir string) (leave func()) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		got, err := diskfile.TryLock(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got {
+			return func() { _ = f.Close() }
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func tree() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("no go.mod above the test")
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", err
+}
+
+// digest is the start of a file's sha256.
+func digest(t testing.TB, path string) string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12]
+}
+
+func short(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
+}

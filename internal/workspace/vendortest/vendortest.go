@@ -1,0 +1,378 @@
+// Package vendortest tests drivers: with conversations that were recorded, and with real
+// programs.
+//
+//	testdata/allow.wire ──Play──► Process ◄──wire── driver ──► Notes: what it told
+//	real program ────────Start──► Process ◄──wire── driver ──► Notes
+//
+//	n := vendortest.Listen(t)
+//	end, err := codex.Driver{}.Run(t.Context(), turn, vendortest.Play(t, "testdata/allow.wire"), n)
+//	n.Want("began …", "use call_1 Bash {…}", "permit call_1", "result call_1 …")
+//
+// In a wire file lines that begin with "< " are what the program said, those with "> " what
+// it was told: the next line of a driver must have the same method, or be the same answer.
+// It is for tests only.
+package vendortest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Notes is a sink that writes down what it is told, a line each, and checks that the
+// rules of [vendor.Sink] are kept.
+type Notes struct {
+	t testing.TB
+	// Decide decides about uses; nil allows all.
+	Decide func(ctx context.Context, p vendor.Permission) (vendor.Answer, error)
+
+	mu      sync.Mutex
+	lines   []string
+	uses    map[string]bool // and whether there is a result
+	running map[string]bool
+	asked   []vendor.Permission
+}
+
+// Listen returns a sink that has heard nothing yet.
+func Listen(t testing.TB) *Notes {
+	return &Notes{t: t, uses: map[string]bool{}, running: map[string]bool{}}
+}
+
+// Asked are the questions so far.
+func (n *Notes) Asked() []vendor.Permission {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.asked)
+}
+
+// Lines are what was told so far.
+func (n *Notes) Lines() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.lines)
+}
+
+// Want fails the test when other things were told, deltas aside.
+func (n *Notes) Want(lines ...string) {
+	n.t.Helper()
+	got := slices.DeleteFunc(n.Lines(), func(l string) bool { return strings.HasPrefix(l, "delta ") })
+	if !slices.Equal(got, lines) {
+		n.t.Errorf("told:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(lines, "\n"))
+	}
+}
+
+func (n *Notes) note(format string, args ...any) {
+	n.lines = append(n.lines, fmt.Sprintf(format, args...))
+}
+
+// Began is of [vendor.Sink].
+func (n *Notes) Began(session string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.note("began %s", session)
+	return nil
+}
+
+// Delta is of [vendor.Sink].
+func (n *Notes) Delta(d vendor.Delta) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.note("delta %s%s", d.Text, d.Thinking)
+	return nil
+}
+
+// Running is of [vendor.Sink].
+func (n *Notes) Running(use string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, told := n.uses[use]; told || n.running[use] {
+		n.t.Errorf("the use %s is said to run after it was told", use)
+	}
+	n.running[use] = true
+	n.note("running %s", use)
+	return nil
+}
+
+// Notice is of [vendor.Sink].
+func (n *Notes) Notice(text string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.note("notice %s", cut(text))
+	return nil
+}
+
+// Item is of [vendor.Sink].
+func (n *Notes) Item(it transcript.Item) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, err := transcript.Encode(it); err != nil {
+		n.t.Errorf("an item that is none: %v", err)
+	}
+	if len(it.Parts) == 0 {
+		n.t.Error("an item without parts")
+	}
+	for _, p := range it.Parts {
+		switch p := p.(type) {
+		case transcript.Text:
+			n.note("%s: %s", it.Role, cut(p.Text))
+		case transcript.Thinking:
+			n.note("%s thinks: %s", it.Role, cut(p.Text))
+		case transcript.ToolUse:
+			if _, told := n.uses[p.ID]; told {
+				n.t.Errorf("the use %s was told twice", p.ID)
+			}
+			n.uses[p.ID] = false
+			n.note("use %s %s %s", p.ID, p.Name, cut(string(p.Input)))
+		case transcript.ToolResult:
+			if ended, told := n.uses[p.UseID]; ended || !told {
+				n.t.Errorf("a result of the use %s (told %v, ended %v)", p.UseID, told, ended)
+			}
+			n.uses[p.UseID] = true
+			word := "result"
+			if p.IsError {
+				word = "failure"
+			}
+			n.note("%s %s %s", word, p.UseID, cut(p.Text()))
+		default:
+			n.note("%s: a %T", it.Role, p)
+		}
+	}
+	return nil
+}
+
+// Permit is of [vendor.Sink].
+func (n *Notes) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, error) {
+	n.mu.Lock()
+	n.asked = append(n.asked, p)
+	if _, told := n.uses[p.Use]; told && n.running[p.Use] {
+		n.t.Errorf("the use %s runs without asking, and is asked about", p.Use)
+	}
+	line := "permit " + p.Use
+	if _, told := n.uses[p.Use]; !told {
+		line += fmt.Sprintf(" of %q: %s %s", p.Parent, p.Tool, cut(string(p.Input)))
+	}
+	n.note("%s", line)
+	decide := n.Decide
+	n.mu.Unlock()
+	if decide == nil {
+		return vendor.Answer{Allow: true}, nil
+	}
+	return decide(ctx, p)
+}
+
+func cut(s string) string {
+	s = strings.ReplaceAll(s, "\n", "⏎")
+	if r := []rune(s); len(r) > 300 {
+		return string(r[:300]) + "…"
+	}
+	return s
+}
+
+// Process is a process for a driver.
+type Process struct {
+	in  io.WriteCloser
+	out io.Reader
+	err *tail
+	end func()
+}
+
+// End waits until a real program whose input was closed has ended, for a while, and then
+// kills it with what it started.
+func (p *Process) End() { p.end() }
+
+// Stdin is of [vendor.Process].
+func (p *Process) Stdin() io.WriteCloser { return p.in }
+
+// Stdout is of [vendor.Process].
+func (p *Process) Stdout() io.Reader { return p.out }
+
+// Stderr is of [vendor.Process].
+func (p *Process) Stderr() string { return p.err.String() }
+
+// Play is a process that says what was recorded in a wire file, and checks what it is
+// told. After the last line its output ends.
+func Play(t testing.TB, file string) *Process {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return PlayText(t, string(b))
+}
+
+// PlayText is [Play] of a wire in the test itself.
+func PlayText(t testing.TB, wire string) *Process {
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		play(t, wire, inR, outW)
+		_ = outW.Close()
+		_, _ = io.Copy(io.Discard, inR)
+	}()
+	t.Cleanup(func() {
+		_, _ = inW.Close(), outR.Close()
+		<-done
+	})
+	return &Process{in: inW, out: outR, err: &tail{}}
+}
+
+// Say is a process that says what it says and does not listen.
+func Say(text string) *Process {
+	return &Process{in: nowhere{}, out: strings.NewReader(text), err: &tail{}}
+}
+
+type nowhere struct{}
+
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (nowhere) Close() error                { return nil }
+
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Result json.RawMessage `json:"result"`
+}
+
+func play(t testing.TB, wire string, in io.Reader, out io.Writer) {
+	told := bufio.NewReader(in)
+	ids := map[string]json.RawMessage{} // as recorded: as it is now
+	for line := range strings.Lines(wire) {
+		line = strings.TrimSuffix(line, "\n")
+		said, ok := strings.CutPrefix(line, "< ")
+		if ok {
+			if _, err := fmt.Fprintln(out, renumber(said, ids)); err != nil {
+				return // the driver has heard enough
+			}
+			continue
+		}
+		want, ok := strings.CutPrefix(line, "> ")
+		if !ok {
+			continue // a comment
+		}
+		got, err := told.ReadBytes('\n')
+		if err != nil {
+			return // the driver is done
+		}
+		compare(t, want, got, ids)
+	}
+}
+
+func compare(t testing.TB, want string, got []byte, ids map[string]json.RawMessage) {
+	var w, g message
+	if err := json.Unmarshal(got, &g); err != nil {
+		t.Errorf("the driver says what is no message: %s", got)
+	}
+	_ = json.Unmarshal([]byte(want), &w)
+	if w.Method != g.Method {
+		t.Errorf("the driver says %s, recorded is %s", cut(string(got)), cut(want))
+		return
+	}
+	if w.Method != "" {
+		ids[string(w.ID)] = g.ID
+		return
+	}
+	if !bytes.Equal(w.ID, g.ID) || !same(w.Result, g.Result) {
+		t.Errorf("the driver answers %s, recorded is %s", cut(string(got)), cut(want))
+	}
+}
+
+func same(a, b json.RawMessage) bool {
+	var x, y any
+	_, _ = json.Unmarshal(a, &x), json.Unmarshal(b, &y)
+	left, _ := json.Marshal(x)
+	right, _ := json.Marshal(y)
+	return bytes.Equal(left, right)
+}
+
+// renumber gives an answer the id that the driver has given its call.
+func renumber(line string, ids map[string]json.RawMessage) string {
+	var m map[string]json.RawMessage
+	if json.Unmarshal([]byte(line), &m) != nil || m["method"] != nil || m["id"] == nil {
+		return line
+	}
+	now := ids[string(m["id"])]
+	if now == nil {
+		return line
+	}
+	m["id"] = now
+	b, err := json.Marshal(m)
+	if err != nil {
+		return line
+	}
+	return string(b)
+}
+
+// tail keeps the last 8 KiB that are written to it.
+type tail struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.b = append(t.b, b...)
+	if over := len(t.b) - 8<<10; over > 0 {
+		t.b = t.b[over:]
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.b)
+}
+
+// goodbye is how long a program may take to end by itself.
+const goodbye = 10 * time.Second
+
+// Start starts a real program and kills it, with what it started, when the test ends.
+func Start(t testing.TB, dir string, env []string, args ...string) *Process {
+	t.Helper()
+	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...) // it outlives the test's context, to end by itself
+	cmd.Dir, cmd.Env = dir, env
+	cmd.WaitDelay = time.Second // what it has left behind may hold its output open
+	group(cmd)
+	p := &Process{err: &tail{}}
+	cmd.Stderr = p.err
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.in, p.out = in, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.end = sync.OnceFunc(func() {
+		patience := time.AfterFunc(goodbye, func() { kill(cmd) })
+		defer patience.Stop()
+		_ = cmd.Wait()
+		kill(cmd) // what it has left behind
+	})
+	t.Cleanup(func() {
+		p.end()
+		if t.Failed() && p.Stderr() != "" {
+			t.Logf("%s wrote: %s", args[0], p.Stderr())
+		}
+	})
+	return p
+}
