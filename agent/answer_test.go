@@ -25,13 +25,16 @@ func TestAnAnswerMeetsThePolicyThatIsInForceByThen(t *testing.T) {
 		"plan":       {Mode: policy.ModePlan, By: "bob"}, // which asks, as the person was
 		"nothing":    {},
 	}
-	routes := []string{"here", "elsewhere", "while nobody runs"}
+	routes := []string{"here", "elsewhere", "while nobody runs", "before the next start"}
 	for name, change := range meanwhile {
 		for _, d := range []approval.Decision{approval.Allow, approval.AllowSession} {
 			for _, route := range routes {
 				for _, child := range []bool{false, true} {
-					if child && route == "while nobody runs" {
+					if child && (route == "while nobody runs" || route == "before the next start") {
 						continue
+					}
+					if name == "denied" && route == "before the next start" {
+						continue // a start asks for a mode only
 					}
 					t.Run(fmt.Sprintf("%s, %s, %s, sub-agent %v", name, d, route, child), func(t *testing.T) {
 						runs, granted := 0, 0
@@ -101,15 +104,22 @@ func (w *answered) play(route string, child bool) {
 		steps = []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}, {text: "so"}}
 	}
 	a := leadOf(t, s, o, steps, pushing(1), step{text: "well"})
-	if route == "while nobody runs" {
+	if route == "while nobody runs" || route == "before the next start" {
 		_, _ = a.parent.Prompt(t.Context(), "go")
 		if err := a.parent.Leave(); err != nil {
 			t.Fatal(err)
 		}
-		meanwhile()
+		var mode policy.Mode // "": the session's
+		if route == "before the next start" {
+			mode = w.change.Mode
+		} else {
+			meanwhile()
+		}
 		elsewhere(left)
-		var err error // without a mode: the session's
-		a.parent, err = agent.New(play(t, step{text: "so"}), &agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "lead"}, Tools: o.Tools})
+		var err error
+		a.parent, err = agent.New(play(t, step{text: "so"}), &agent.Options{
+			Sessions: s, Session: session.RestoreOptions{SessionID: "lead"}, Tools: o.Tools, Permissions: policy.Config{Mode: mode},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,12 +126,30 @@ func (w *world) goOn(r *run) {
 		return
 	}
 	w.note("%s goes on with %s", r.id, r.waiting.id)
+	w.applyAnswer(r, r.waiting)
 	r.waiting = nil
 	err := r.process.turn()
 	if errors.Is(err, agent.ErrNothingToDo) { // it was a question of a sub-agent, which is gone
 		err = nil
 	}
 	w.afterTurn(r, err)
+}
+
+// applyAnswer judges an answer for the session that another program gave to a question that
+// was left, by the policy in force when the run goes on with it. The grant came with the answer,
+// and does not count for the call itself.
+func (w *world) applyAnswer(r *run, c *call) {
+	g := grant{policy.Allow, c.tool, c.resource}
+	if !c.recorded || !c.answered.Allows() || !c.answered.Session() || !slices.Contains(r.state().grants, g) {
+		return
+	}
+	without := change{revoke: &g}
+	if r.state().with(without).decide(c.program.held(), c.tool, c.resource) != policy.Deny {
+		return
+	}
+	w.note("  what was answered to %s is denied by now", c.id)
+	r.refused = append(r.refused, refusal{g, true})
+	r.push(without)
 }
 
 // afterTurn judges how a turn has ended.

@@ -270,6 +270,7 @@ func (w *world) settle(r *run, c *call) (left *grant, refused bool) {
 func (w *world) elsewhere(r *run, c *call) error {
 	w.mu.Lock()
 	w.note("  another program answers %s: %s", c.id, c.answer)
+	c.recorded = true
 	switch g, refused := w.settle(r, c); { // it is on record with the answer
 	case refused: // and revoked with what the answer comes to, unless a kill is faster
 		r.refused = append(r.refused, refusal{*g, c.program.kind == ""})

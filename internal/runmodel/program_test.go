@@ -67,6 +67,7 @@ type call struct {
 	asked    bool
 	planned  bool              // in plan mode
 	answered approval.Decision // what counts
+	recorded bool              // the answer, by another program
 	ran      bool
 	doubt    *change // what the answer leaves, until it is certainly on record
 	left     bool
