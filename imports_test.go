@@ -72,6 +72,7 @@ var floors = map[string]int{
 	"model/internal/modeltest":      2,
 	"model/scripted":                2,
 	"sandbox":                       2,
+	"runspec":                       2, // what a run is, as data
 	"session/convert":               2,
 	"session/encrypted":             2,
 	"session/internal/heads":        2,
@@ -179,7 +180,7 @@ var heavy = map[string][]string{
 	"github.com/openai/openai-go":            {"model/openai"},
 	"github.com/alecthomas/kong":             {"internal/cli"},
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "internal/yamltree"},
-	"github.com/google/jsonschema-go":        {"tool", "approval", "internal/daemon/wire", "daemon"}, // approval: what is filled in is to fit the schema that a server will check it by
+	"github.com/google/jsonschema-go":        {"tool", "approval", "runspec", "internal/daemon/wire", "daemon"}, // approval: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"tool/mcp"},
 	"github.com/coder/websocket":             {"daemon", "daemon/client", "bench"},

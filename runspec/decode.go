@@ -1,0 +1,69 @@
+package runspec
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+)
+
+// Parse reads a spec strictly: an unknown field, a duplicate key and anything after the object
+// are errors. It does not call [Spec.Check].
+func Parse(b []byte) (*Spec, error) {
+	if _, err := jsontree.Parse(b); err != nil {
+		return nil, &Error{Message: err.Error()}
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	var s Spec
+	if err := d.Decode(&s); err != nil {
+		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return nil, &Error{Field: e.Field, Message: fmt.Sprintf("is %s and must be %s", e.Value, e.Type)}
+		}
+		return nil, &Error{Message: err.Error()}
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, &Error{Message: "something follows the object"}
+	}
+	return &s, nil
+}
+
+// Schema returns the JSON Schema (2020-12) of [Spec], made from its Go types.
+func Schema() []byte { return slices.Clone(schema()) }
+
+var schema = sync.OnceValue(func() []byte {
+	s, err := jsonschema.For[Spec](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {Type: "object"},
+	}})
+	if err == nil {
+		s.Schema, s.ID, s.Title = "https://json-schema.org/draft/2020-12/schema", "urn:holdfast:runspec:1", "A run of Holdfast"
+		plain(s)
+		var b []byte
+		if b, err = json.Marshal(s); err == nil {
+			return b
+		}
+	}
+	panic("runspec: " + err.Error()) // it is made of this package's types alone
+})
+
+// plain drops "or null", which no field accepts.
+func plain(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	plain(s.Items)
+	for _, p := range s.Properties {
+		plain(p)
+	}
+}

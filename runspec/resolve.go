@@ -1,0 +1,141 @@
+package runspec
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+)
+
+// namedPath is a path in a spec.
+type namedPath struct{ field, path string }
+
+// paths are the paths in a spec that are set.
+func (s *Spec) paths() (list []namedPath) {
+	add := func(field, path string) {
+		if path != "" && !IsInline(path) {
+			list = append(list, namedPath{field, path})
+		}
+	}
+	add("cwd", s.Cwd)
+	for _, dir := range s.AddDirs {
+		add("add_dirs", dir)
+	}
+	add("strategy_path", s.StrategyPath)
+	for _, file := range s.Permissions.Settings {
+		add("permissions.settings", file)
+	}
+	for _, file := range s.MCP.Configs {
+		add("mcp.configs", file)
+	}
+	for _, m := range [...]namedPath{{"model", s.Model}, {"model_options.fallback", s.ModelOptions.Fallback}} {
+		if path, ok := strings.CutPrefix(m.path, scripted); ok {
+			add(m.field, path)
+		}
+	}
+	return list
+}
+
+// scripted is the provider whose models are files.
+const scripted = "scripted/"
+
+// IsInline reports whether an entry of [Permissions].Settings or [MCP].Configs is JSON rather
+// than a path.
+func IsInline(entry string) bool { return strings.HasPrefix(strings.TrimSpace(entry), "{") }
+
+// maxInline bounds what [Spec.Resolve] reads of a file that cannot be opened again, in bytes.
+const maxInline = 1 << 20
+
+// Resolve makes the spec independent of the process that built it: paths become absolute, seen
+// from dir, and a settings or MCP file that is not a regular file (a pipe) is replaced by its
+// content. A regular file stays a path, so that decisions can name its lines.
+func (s *Spec) Resolve(dir string) error {
+	abs := func(path string) string {
+		if path == "" || filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(dir, path)
+	}
+	s.Cwd, s.StrategyPath = abs(s.Cwd), abs(s.StrategyPath)
+	for _, m := range []*string{&s.Model, &s.ModelOptions.Fallback} {
+		if path, ok := strings.CutPrefix(*m, scripted); ok && path != "" {
+			*m = scripted + abs(path)
+		}
+	}
+	dirs := make([]string, len(s.AddDirs))
+	for i, d := range s.AddDirs {
+		dirs[i] = abs(d)
+	}
+	if len(dirs) > 0 {
+		s.AddDirs = dirs
+	}
+	var err error
+	if s.Permissions.Settings, err = resolveFiles("permissions.settings", s.Permissions.Settings, abs); err != nil {
+		return err
+	}
+	s.MCP.Configs, err = resolveFiles("mcp.configs", s.MCP.Configs, abs)
+	return err
+}
+
+func resolveFiles(field string, entries []string, abs func(string) string) (list []string, err error) {
+	for _, entry := range entries {
+		if !IsInline(entry) {
+			entry = abs(entry)
+			if entry, err = readPipe(field, entry); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, entry)
+	}
+	return list, nil
+}
+
+// readPipe returns the content of a file that is not a regular one, and the path of one that is
+// or that does not exist.
+func readPipe(field, path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().IsRegular() || info.IsDir() {
+		return path, nil //nolint:nilerr // whoever reads the settings reports it
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", &Error{field, err.Error(), ""}
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxInline+1))
+	switch {
+	case err != nil:
+		return "", &Error{field, err.Error(), ""}
+	case len(b) > maxInline:
+		return "", &Error{field, fmt.Sprintf("%s holds more than %d bytes", path, maxInline), "write it to a file"}
+	case !IsInline(string(b)):
+		return "", &Error{field, path + " holds no JSON object", ""}
+	}
+	return string(b), nil
+}
+
+// Over returns the spec with every field that it leaves out taken from base.
+func (s Spec) Over(base Spec) Spec {
+	fill(reflect.ValueOf(&s).Elem(), reflect.ValueOf(base))
+	return s
+}
+
+func fill(v, base reflect.Value) {
+	for i := range v.NumField() {
+		switch f := v.Field(i); {
+		case f.Kind() == reflect.Struct:
+			fill(f, base.Field(i))
+		case f.IsZero():
+			f.Set(base.Field(i))
+		}
+	}
+}
+
+// Next returns the spec of a run that continues in the session that this one has begun: what
+// happens once, at the start, is left out.
+func (s Spec) Next(sessionID string) Spec {
+	s.Prompt, s.Hooks.Setup, s.Session = "", "", Session{ID: sessionID}
+	return s
+}
