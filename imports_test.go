@@ -176,8 +176,6 @@ var heavy = map[string][]string{
 	"github.com/zalando/go-keyring":          {"session/encrypted", "internal/cli"},
 	"github.com/fsnotify/fsnotify":           {"session/sqlite", "session/file", "internal/watch"},
 	"github.com/hanwen/go-fuse":              {"internal/crashtest"},
-	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
-	"github.com/openai/openai-go":            {"model/openai"},
 	"github.com/alecthomas/kong":             {"internal/cli"},
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli", "internal/yamltree"},
 	"github.com/google/jsonschema-go":        {"tool", "approval", "runspec", "internal/daemon/wire", "daemon"}, // approval: what is filled in is to fit the schema that a server will check it by

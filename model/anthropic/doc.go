@@ -6,10 +6,9 @@
 //	           │                       │                            │
 //	           └── cache marks ────────┘                 Native: the blocks as they came
 //
-// The official SDK sends the request and decodes the stream. The body is put
-// together here, from bytes that are there already: the provider's cache is keyed
-// by the prefix, so a resumed session must repeat it, and unpacking ten thousand
-// items to pack them again would cost more than the model's first word.
+// The body is put together from bytes that are there already: the provider's cache
+// is keyed by the prefix, so a resumed session must repeat it, and unpacking ten
+// thousand items to pack them again would cost more than the model's first word.
 //
 //	m, err := anthropic.New("claude-sonnet-4-6", &anthropic.Options{APIKey: key})
 //	for event, err := range m.Stream(ctx, request) {

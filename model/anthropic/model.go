@@ -8,9 +8,6 @@ import (
 	"strings"
 	"time"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
 )
@@ -47,7 +44,9 @@ type Model struct {
 	maxTokens int
 	thinking  string // one of the model package's Thinking constants
 	keyless   bool   // the provider's own server, and no key
-	client    sdk.Client
+	client    *http.Client
+	address   string
+	header    http.Header // of every request
 	provider  call.Provider
 	timeouts  model.Timeouts
 	heads     call.Heads
@@ -98,18 +97,14 @@ func New(name string, o *Options) (*Model, error) {
 			m.maxTokens = min(m.maxTokens, facts.MaxOutput)
 		}
 	}
-	// A client made by hand: the SDK's constructor would read the environment.
-	m.client = sdk.Client{Options: []option.RequestOption{
-		option.WithBaseURL(base.String()),
-		option.WithHTTPClient(call.Client(o.HTTPClient)),
-		option.WithMaxRetries(0),
-		option.WithoutOpenTelemetry(),
-	}}
+	m.client, m.address = call.Client(o.HTTPClient), base.JoinPath("v1/messages").String()
+	m.header = call.Header("application/json")
+	m.header.Set("Anthropic-Version", "2023-06-01")
 	if m.thinking == model.ThinkingPreserved {
-		m.client.Options = append(m.client.Options, option.WithHeader("Anthropic-Beta", bindingControls))
+		m.header.Set("Anthropic-Beta", bindingControls)
 	}
 	if key != "" {
-		m.client.Options = append(m.client.Options, option.WithAPIKey(key))
+		m.header.Set("X-Api-Key", key)
 	}
 	return m, nil
 }

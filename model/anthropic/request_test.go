@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/model"
@@ -144,78 +143,6 @@ func TestHead(t *testing.T) {
 	if got := encodeHead(&model.Request{}); len(got) != 0 {
 		t.Errorf("of nothing: %s", got)
 	}
-}
-
-// The same conversation as the SDK would write it means the same.
-func TestSameAsTheSDK(t *testing.T) {
-	m := open(t, "claude-haiku-4-5", nil)
-	items := []transcript.Item{
-		transcript.UserText("look at é <this>"),
-		{Role: transcript.RoleAssistant, Parts: []transcript.Part{
-			transcript.Text{Text: "I look."},
-			transcript.ToolUse{ID: "toolu_1", Name: "Read", Input: json.RawMessage(`{"path":"a.go"}`)},
-			transcript.ToolUse{ID: "toolu_2", Name: "Read", Input: json.RawMessage(`{"path":"b.png"}`)},
-		}},
-		transcript.ResultItem(transcript.ToolResult{UseID: "toolu_1", Content: []transcript.Part{transcript.Text{Text: "package a"}}}),
-		transcript.ResultItem(transcript.ToolResult{UseID: "toolu_2", IsError: true, Content: []transcript.Part{transcript.Text{Text: "no such file"}}}),
-		{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "and this?"}, transcript.Media{MIME: "image/png", Data: []byte("png")}}},
-	}
-	req := &model.Request{
-		System: "be brief", MaxTokens: 500, Effort: "",
-		Tools: []model.ToolSpec{{Name: "Read", Description: "reads", Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}},
-	}
-	for _, it := range items {
-		wire, err := m.Encode(transcript.MustEncode(it))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Messages = append(req.Messages, wire)
-	}
-
-	cache := sdk.NewCacheControlEphemeralParam()
-	second := sdk.NewToolUseBlock("toolu_2", json.RawMessage(`{"path":"b.png"}`), "Read")
-	second.OfToolUse.CacheControl = cache
-	picture := sdk.NewImageBlockBase64("image/png", "cG5n")
-	picture.OfImage.CacheControl = cache
-	params := sdk.MessageNewParams{
-		Model: "claude-haiku-4-5", MaxTokens: 500,
-		System: []sdk.TextBlockParam{{Text: "be brief", CacheControl: cache}},
-		Tools: []sdk.ToolUnionParam{{OfTool: &sdk.ToolParam{
-			Name: "Read", Description: sdk.String("reads"), CacheControl: cache,
-			InputSchema: sdk.ToolInputSchemaParam{Properties: map[string]any{"path": map[string]any{"type": "string"}}, Required: []string{"path"}},
-		}}},
-		Messages: []sdk.MessageParam{
-			sdk.NewUserMessage(sdk.NewTextBlock("look at é <this>")),
-			sdk.NewAssistantMessage(sdk.NewTextBlock("I look."), sdk.NewToolUseBlock("toolu_1", json.RawMessage(`{"path":"a.go"}`), "Read"), second),
-			sdk.NewUserMessage(sdk.NewToolResultBlock("toolu_1", "package a", false), sdk.NewToolResultBlock("toolu_2", "no such file", true),
-				sdk.NewTextBlock("and this?"), picture),
-		},
-	}
-	b, err := json.Marshal(params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, got := document(t, b), document(t, m.body(req).Bytes())
-	want["stream"] = true // the SDK's streaming call adds it
-	// The SDK says is_error: false where we say nothing.
-	delete(want["messages"].([]any)[2].(map[string]any)["content"].([]any)[0].(map[string]any), "is_error")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	// And the SDK understands ours.
-	var back sdk.MessageNewParams
-	if err := json.Unmarshal(m.body(req).Bytes(), &back); err != nil || len(back.Messages) != 3 {
-		t.Errorf("%d messages, %v", len(back.Messages), err)
-	}
-}
-
-func document(t *testing.T, b []byte) map[string]any {
-	t.Helper()
-	var d map[string]any
-	if err := json.Unmarshal(b, &d); err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 // A session that goes on, or is resumed by a new process, repeats the bytes that

@@ -5,8 +5,7 @@
 //	                     │        │        │
 //	settings + [ system, messages … ] + tools ──POST──► chunks ──► TextDelta … Answer
 //
-// The official SDK sends the request and decodes the stream; the body is put
-// together here from bytes that are there already.
+// The body is put together from bytes that are there already.
 //
 //	m, err := openai.New("gpt-5.1", &openai.Options{APIKey: key})
 //	m, err = openai.New("qwen3:8b", &openai.Options{BaseURL: "http://127.0.0.1:11434/v1"})

@@ -7,9 +7,6 @@ import (
 	"strings"
 	"time"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
 )
@@ -45,7 +42,9 @@ type Model struct {
 	official  bool // OpenAI itself: its newer names are known
 	accounts  bool // OpenRouter: it says what an answer costs when it is asked
 	keyless   bool // OpenAI itself, and no key
-	client    sdk.Client
+	client    *http.Client
+	address   string
+	header    http.Header // of every request
 	provider  call.Provider
 	timeouts  model.Timeouts
 	heads     call.Heads
@@ -97,15 +96,10 @@ func New(name string, o *Options) (*Model, error) {
 	if o.Context > 0 {
 		m.info.Context = o.Context
 	}
-	// A client made by hand: the SDK's constructor would read the environment.
-	m.client = sdk.Client{Options: []option.RequestOption{
-		option.WithBaseURL(base.String()),
-		option.WithHTTPClient(call.Client(o.HTTPClient)),
-		option.WithMaxRetries(0),
-		option.WithHeader("Accept", "text/event-stream"),
-	}}
+	m.client, m.address = call.Client(o.HTTPClient), base.JoinPath("chat/completions").String()
+	m.header = call.Header("text/event-stream")
 	if key != "" {
-		m.client.Options = append(m.client.Options, option.WithAPIKey(key))
+		m.header.Set("Authorization", "Bearer "+key)
 	}
 	return m, nil
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	sdk "github.com/openai/openai-go/v3"
 
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -88,71 +87,6 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
-}
-
-// The same conversation as the SDK would write it means the same.
-func TestSameAsTheSDK(t *testing.T) {
-	m := open(t, "gpt-5.1", nil)
-	items := []transcript.Item{
-		{Role: transcript.RoleDeveloper, Parts: []transcript.Part{transcript.Text{Text: "speak French"}}},
-		transcript.UserText("look at é <this>"),
-		{Role: transcript.RoleAssistant, Parts: []transcript.Part{
-			transcript.Text{Text: "I look."},
-			transcript.ToolUse{ID: "call_1", Name: "Read", Input: json.RawMessage(`{"path":"a \"b\"\\.go"}`)},
-		}},
-		transcript.ResultItem(transcript.ToolResult{UseID: "call_1", Content: []transcript.Part{transcript.Text{Text: "package a"}}}),
-		{Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "and this?"}, transcript.Media{MIME: "image/png", Data: []byte("png")}}},
-	}
-	req := &model.Request{
-		System: "be brief", MaxTokens: 500, Effort: "low",
-		Tools: []model.ToolSpec{{Name: "Read", Description: "reads", Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}},
-	}
-	for _, it := range items {
-		wire, err := m.Encode(transcript.MustEncode(it))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Messages = append(req.Messages, wire)
-	}
-
-	answer := sdk.AssistantMessage("I look.")
-	answer.OfAssistant.ToolCalls = []sdk.ChatCompletionMessageToolCallUnionParam{{OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-		ID: "call_1", Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: "Read", Arguments: `{"path":"a \"b\"\\.go"}`},
-	}}}
-	params := sdk.ChatCompletionNewParams{
-		Model: "gpt-5.1", MaxCompletionTokens: sdk.Int(500), ReasoningEffort: "low",
-		StreamOptions: sdk.ChatCompletionStreamOptionsParam{IncludeUsage: sdk.Bool(true)},
-		Tools: []sdk.ChatCompletionToolUnionParam{sdk.ChatCompletionFunctionTool(sdk.FunctionDefinitionParam{
-			Name: "Read", Description: sdk.String("reads"),
-			Parameters: map[string]any{"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}, "required": []string{"path"}},
-		})},
-		Messages: []sdk.ChatCompletionMessageParamUnion{
-			sdk.SystemMessage("be brief"), sdk.DeveloperMessage("speak French"), sdk.UserMessage("look at é <this>"), answer,
-			sdk.ToolMessage("package a", "call_1"),
-			sdk.UserMessage([]sdk.ChatCompletionContentPartUnionParam{
-				sdk.TextContentPart("and this?"),
-				sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{URL: "data:image/png;base64,cG5n"}),
-			}),
-		},
-	}
-	b, err := json.Marshal(params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, got := document(t, b), document(t, m.body(req).Bytes())
-	want["stream"] = true // the SDK's streaming call adds it
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func document(t *testing.T, b []byte) map[string]any {
-	t.Helper()
-	var d map[string]any
-	if err := json.Unmarshal(b, &d); err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 // A session that goes on, or is resumed by a new process, repeats the bytes that

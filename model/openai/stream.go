@@ -11,9 +11,6 @@ import (
 	"mime"
 	"net/http"
 
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/ssestream"
-
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
 )
@@ -34,8 +31,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		inner, wait := call.Begin(ctx, m.info.Provider, m.timeouts)
 		defer wait.Stop()
 		x := &call.Exchange{Body: m.body(req)}
-		var res *http.Response
-		err := m.client.Post(inner, "chat/completions", x.Body.Reader(), &res, option.WithMiddleware(x.Do))
+		res, err := x.Post(inner, m.client, m.address, m.header)
 		if err != nil || x.Failed() {
 			yield(nil, m.provider.Failure(ctx, x, wait.Err(err)))
 			return
@@ -75,12 +71,12 @@ func (m *Model) read(ctx context.Context, wait *call.Wait, res *http.Response, a
 	case "application/json":
 		return m.readDocument(ctx, wait, res.Body, a, emit)
 	}
-	events := ssestream.NewDecoder(res)
+	events := call.NewEvents(res.Body)
 	for events.Next() {
 		if ctx.Err() != nil {
 			return m.provider.Broken(ctx, ctx.Err())
 		}
-		data := bytes.TrimSpace(events.Event().Data)
+		data := bytes.TrimSpace(events.Data())
 		if len(data) == 0 {
 			continue
 		}

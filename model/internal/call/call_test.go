@@ -64,30 +64,38 @@ func TestExchange(t *testing.T) {
 		{err: io.ErrUnexpectedEOF},
 	} {
 		x := &Exchange{Body: &b}
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/", nil)
-		//nolint:bodyclose // made up below: there is nothing to close
-		res, err := x.Do(req, func(req *http.Request) (*http.Response, error) {
+		client := Client(&http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
 			sent, _ := io.ReadAll(req.Body)
 			again, _ := req.GetBody()
 			resent, _ := io.ReadAll(again)
 			if string(sent) != "question" || string(resent) != "question" || req.ContentLength != 8 {
 				t.Errorf("sent %q, then %q, length %d", sent, resent, req.ContentLength)
 			}
+			if agent := req.Header.Get("User-Agent"); !strings.HasPrefix(agent, "holdfast/") {
+				t.Errorf("User-Agent %q", agent)
+			}
 			if tt.err != nil {
 				return nil, tt.err
 			}
 			return &http.Response{StatusCode: tt.status, Body: io.NopCloser(strings.NewReader("said"))}, nil
-		})
+		})})
+		//nolint:bodyclose // made up above: there is nothing to close
+		res, err := x.Post(t.Context(), client, "http://127.0.0.1/", Header("*/*"))
 		if !errors.Is(err, tt.err) || x.Failed() != tt.failed {
 			t.Errorf("%d: failed %v, error %v", tt.status, x.Failed(), err)
 		}
 		if err == nil {
-			if said, _ := io.ReadAll(res.Body); string(said) != "said" { // the SDK reads it too
+			if said, _ := io.ReadAll(res.Body); string(said) != "said" {
 				t.Errorf("%d: body %q", tt.status, said)
 			}
 		}
 	}
 }
+
+// transport answers requests without a network.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 func TestKind(t *testing.T) {
 	const limit = `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`

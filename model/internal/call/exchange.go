@@ -1,7 +1,6 @@
 package call
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -13,32 +12,13 @@ const (
 	drainTime    = 50 * time.Millisecond
 )
 
-// Exchange is one request and, when it failed, what the server said to it. It
-// is a middleware of the SDKs, below which nothing but the HTTP client lies.
+// Exchange is one request and, if it failed, what the server answered.
 type Exchange struct {
 	Body *Body
 
 	status int // of a failed exchange
 	header http.Header
 	text   []byte
-}
-
-// Do sends req with the exchange's body. It notes an answer that is not a
-// success, of whose text it keeps the first 64 KiB.
-func (x *Exchange) Do(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	req.ContentLength = x.Body.Size()
-	req.Body = x.Body.Reader()
-	// With it, a connection that the server closed while idle is replaced in silence.
-	req.GetBody = func() (io.ReadCloser, error) { return x.Body.Reader(), nil }
-	res, err := next(req)
-	if err != nil || res.StatusCode/100 == 2 {
-		return res, err
-	}
-	x.status, x.header = res.StatusCode, res.Header
-	x.text, _ = io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-	_ = res.Body.Close()
-	res.Body = io.NopCloser(bytes.NewReader(x.text))
-	return res, nil
 }
 
 // Failed reports whether the server answered with anything but a success.

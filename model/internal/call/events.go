@@ -1,0 +1,93 @@
+package call
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+)
+
+// maxEvent bounds the data of one server-sent event.
+const maxEvent = 32 << 20
+
+// Events reads server-sent events: the data of each, by the rules of the HTML standard
+// for event streams. Names, ids and comments are skipped: the providers repeat in the data
+// what they put into a name.
+//
+//	events := call.NewEvents(res.Body)
+//	for events.Next() {
+//		use(events.Data())
+//	}
+//	err := events.Err()
+type Events struct {
+	in   *bufio.Reader
+	long []byte // a line that did not fit into the reader's buffer
+	data []byte
+	err  error
+}
+
+// NewEvents reads events from body. Closing body is the caller's.
+func NewEvents(body io.Reader) *Events {
+	return &Events{in: bufio.NewReaderSize(body, 16<<10)}
+}
+
+// Next reads the next event that has data. It returns false at the end of the stream
+// and after an error. An event that the stream ends in is dropped, as the standard says.
+func (e *Events) Next() bool {
+	e.data = e.data[:0]
+	found := false
+	for e.err == nil {
+		line, err := e.line()
+		switch {
+		case err == io.EOF:
+			return false
+		case err != nil:
+			e.err = err
+			return false
+		case len(line) == 0 && found:
+			return true
+		}
+		value, ok := bytes.CutPrefix(line, []byte("data"))
+		if !ok || len(value) > 0 && value[0] != ':' {
+			continue
+		}
+		value, _ = bytes.CutPrefix(value, []byte(":"))
+		value, _ = bytes.CutPrefix(value, []byte(" "))
+		if found {
+			e.data = append(e.data, '\n')
+		}
+		if len(e.data)+len(value) > maxEvent {
+			e.err = bufio.ErrTooLong
+			return false
+		}
+		e.data, found = append(e.data, value...), true
+	}
+	return false
+}
+
+// Data is the data of the event, without its last newline. It is valid until the next
+// call of Next.
+func (e *Events) Data() []byte { return e.data }
+
+// Err is the error that ended the stream, or nil if it just ended.
+func (e *Events) Err() error { return e.err }
+
+// line reads a line without its end: LF or CRLF. What follows the last line end is no line.
+func (e *Events) line() ([]byte, error) {
+	line, err := e.in.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		e.long = append(e.long[:0], line...)
+		for err == bufio.ErrBufferFull {
+			if len(e.long) > maxEvent {
+				return nil, bufio.ErrTooLong
+			}
+			line, err = e.in.ReadSlice('\n')
+			e.long = append(e.long, line...)
+		}
+		line = e.long
+	}
+	if err != nil {
+		return nil, err
+	}
+	line = line[:len(line)-1]
+	return bytes.TrimSuffix(line, []byte("\r")), nil
+}
