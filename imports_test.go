@@ -133,11 +133,13 @@ var floors = map[string]int{
 
 	// parts of workspaces and of the daemon
 	"internal/confine/first":   6, // for cmd/holdfast: what it runs, it runs before other packages start
+	"internal/compose/env":     6, // whose run it is
 	"internal/daemon/auth":     6,
 	"internal/daemon/wire":     6,
 	"internal/workspace/image": 6, // what containers are made of
 
-	// workspaces
+	// parts of a run; workspaces
+	"internal/compose/stores":      7,
 	"internal/workspace/testimage": 7, // for tests
 	"workspace":                    7,
 

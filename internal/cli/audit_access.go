@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -25,7 +26,7 @@ type accessLog struct {
 	mu    sync.Mutex
 	log   *audit.AccessLog // nil: nothing was put on record yet
 	store *file.Store
-	trail *lateTrail
+	trail *stores.Trail
 }
 
 // add puts an access on record.
@@ -51,7 +52,7 @@ func (l *accessLog) open() (*audit.AccessLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.store, l.trail = store, &lateTrail{dir: dir, clock: l.p.Now}
+	l.store, l.trail = store, &stores.Trail{Dir: dir, Clock: l.p.Now}
 	l.log = audit.NewAccessLog(session.New(store, &session.Options{Clock: l.p.Now, Witness: l.trail}), person())
 	return l.log, nil
 }
@@ -63,7 +64,7 @@ func (l *accessLog) close() error {
 		return nil
 	}
 	l.log = nil
-	return errors.Join(l.store.Close(), l.trail.close())
+	return errors.Join(l.store.Close(), l.trail.Close())
 }
 
 // accessDir is the folder of the trail of logins and tokens.
@@ -92,7 +93,7 @@ func (p *Program) accessed() (s *session.Sessions, dir string, done func(), err 
 	if err != nil {
 		return nil, "", nil, err
 	}
-	return session.New(store, &session.Options{Clock: p.Now}), dir, func() { p.closeStore(store) }, nil
+	return session.New(store, &session.Options{Clock: p.Now}), dir, func() { _ = store.Close() }, nil
 }
 
 // hasLeaves reports whether a trail has begun in a folder.

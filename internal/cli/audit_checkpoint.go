@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 )
 
 // auditCheckpointCmd is `holdfast audit checkpoint`.
@@ -40,7 +41,7 @@ func (c *auditCheckpointCmd) run(_ context.Context, p *Program) error {
 // dir is the folder of the trail that is meant.
 func (c *auditCheckpointCmd) dir(p *Program) (string, error) {
 	if !c.Access {
-		return p.recorded(c.Store, true)
+		return stores.Recorded(p.environment(), c.Store, true)
 	}
 	_, dir, done, err := p.accessed()
 	if err == nil {

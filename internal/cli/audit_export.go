@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -188,7 +189,7 @@ func (c *auditExportCmd) note(ctx context.Context, p *Program, logs []evidenceLo
 	if of == nil {
 		return nil
 	}
-	return p.noteExport(ctx, c.Store, logs[0].in, of, tmp, name, true)
+	return stores.NoteExport(ctx, p.environment(), c.Store, logs[0].in, of, tmp, name, true)
 }
 
 // plain is where an export goes. A terminal gets nothing that would steer it.

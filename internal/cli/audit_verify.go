@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -61,7 +62,7 @@ func (c *auditVerifyCmd) run(ctx context.Context, p *Program) error {
 	if c.Access {
 		return c.access(ctx, p, o)
 	}
-	dir, err := p.recorded(c.Store, false)
+	dir, err := stores.Recorded(p.environment(), c.Store, false)
 	if err != nil {
 		return err
 	}

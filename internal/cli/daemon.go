@@ -11,6 +11,7 @@ import (
 
 	page "github.com/holdfast-dev/holdfast/console"
 	"github.com/holdfast-dev/holdfast/daemon"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
@@ -46,7 +47,7 @@ type daemonRunCmd struct {
 //	          runs ─ maker ─► agents ───┘
 type daemonParts struct {
 	home     string
-	store    storeRef
+	store    stores.Ref
 	log      *slog.Logger
 	sessions *session.Sessions
 	hub      *feed.Hub
@@ -80,11 +81,11 @@ func (c *daemonRunCmd) run(ctx context.Context, p *Program) error {
 // assemble makes the parts; d is closed by the caller, also after an error.
 func (c *daemonRunCmd) assemble(ctx context.Context, p *Program, d *daemonParts) error {
 	var err error
-	if d.store, err = p.storeRef(c.Store); err != nil {
+	if d.store, err = stores.Parse(p.environment(), c.Store); err != nil {
 		return err
 	}
 	d.hub = feed.New(&feed.Options{Clock: p.Now})
-	sessions, closeStore, err := p.openWith(ctx, d.store.again(), opening{witness: d.hub.Witness, mirror: true, wait: c.wait(d.log)})
+	sessions, closeStore, err := p.openWith(ctx, d.store.Again(), &stores.Options{Witness: d.hub.Witness, Mirror: true, Wait: c.wait(d.log)})
 	if err != nil {
 		return err
 	}
@@ -160,10 +161,10 @@ func (c *daemonRunCmd) front(p *Program, d *daemonParts, told *otel.Telemetry) e
 			d.log.Warn("the audit log of logins", "error", err)
 		}
 	})
-	w := &power{p: p, store: d.store.again(), sessions: d.sessions}
+	w := &power{p: p, store: d.store.Again(), sessions: d.sessions}
 	d.server, err = daemon.New(&daemon.Options{
 		Sessions: d.sessions, Hub: d.hub, Runs: d.runs, Auth: d.auth, Console: page.Files(), Version: version.Of().Version,
-		Store: d.store.name, Metrics: told.Handler(), Clock: p.Now, Log: d.log, Power: w.power(),
+		Store: d.store.Name, Metrics: told.Handler(), Clock: p.Now, Log: d.log, Power: w.power(),
 		Workspaces: d.spaces,
 	})
 	return err

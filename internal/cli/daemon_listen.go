@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -56,7 +57,7 @@ func (c *listenFlags) complete(p *Program, home string) error {
 		return err
 	}
 	if c.StoreWait == nil {
-		d, err := p.storeWait(s.StoreWait)
+		d, err := stores.Wait(p.environment(), s.StoreWait)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/audit"
 	"github.com/holdfast-dev/holdfast/daemon"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policylog"
@@ -216,15 +217,15 @@ func from(ctx context.Context, in *session.Sessions, q daemon.EvidenceQuery) (li
 }
 
 func (w *power) search(ctx context.Context, q session.Search) (*session.Hits, error) {
-	ref, err := w.p.storeRef(w.store)
+	ref, err := stores.Parse(w.p.environment(), w.store)
 	if err != nil {
 		return nil, err
 	}
-	return w.p.search(ctx, ref, w.sessions.Store(), q, false)
+	return stores.Search(ctx, w.p.environment(), ref, w.sessions.Store(), q, false)
 }
 
 func (w *power) verify(ctx context.Context, id string) (json.RawMessage, error) {
-	dir, err := w.p.recorded(w.store, false)
+	dir, err := stores.Recorded(w.p.environment(), w.store, false)
 	if err != nil {
 		return nil, err
 	}

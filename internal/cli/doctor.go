@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/session"
@@ -136,7 +137,7 @@ func (c *doctorCmd) home(p *Program) []check {
 
 // store opens the store, syncs a file beside it and looks at what room is left.
 func (c *doctorCmd) store(ctx context.Context, p *Program) []check {
-	ref, err := p.storeRef(c.Store)
+	ref, err := stores.Parse(p.environment(), c.Store)
 	if err != nil {
 		return []check{failedCheck("store", err)}
 	}
@@ -149,14 +150,14 @@ func (c *doctorCmd) store(ctx context.Context, p *Program) []check {
 	if err != nil {
 		return []check{failedCheck("store", err)}
 	}
-	out := []check{{"store", "ok", fmt.Sprintf("%s, %s", ref.name, count(len(page.Sessions), "session")), ""}}
-	if ref.scheme == "memory" {
+	out := []check{{"store", "ok", fmt.Sprintf("%s, %s", ref.Name, count(len(page.Sessions), "session")), ""}}
+	if ref.Scheme == "memory" {
 		return append(out, check{"store", "warn", "nothing is kept when the program ends", "use sqlite:PATH or file:FOLDER"})
 	}
-	if !ref.isLocal() {
+	if !ref.IsLocal() {
 		return out
 	}
-	dir := ref.folder()
+	dir := ref.Folder()
 	if took, err := syncTime(dir, p.Now); err != nil {
 		out = append(out, check{"fsync", "fail", err.Error(), "choose a store on a local disk: --store"})
 	} else {

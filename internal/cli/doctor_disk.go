@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -41,13 +42,13 @@ func writable(dir string) error {
 
 // storeFailed is the finding about a store that does not open. One that only lies where
 // nothing can be written is not read-only itself.
-func storeFailed(ref storeRef, err error) check {
+func storeFailed(ref stores.Ref, err error) check {
 	out := failedCheck("store", err)
-	if !errors.Is(err, session.ErrReadOnly) || !ref.isLocal() {
+	if !errors.Is(err, session.ErrReadOnly) || !ref.IsLocal() {
 		return out
 	}
-	if why := writable(ref.folder()); why != nil {
-		out.Detail = fmt.Sprintf("%s cannot be written, and the store lies there: %v", ref.folder(), why)
+	if why := writable(ref.Folder()); why != nil {
+		out.Detail = fmt.Sprintf("%s cannot be written, and the store lies there: %v", ref.Folder(), why)
 	}
 	return out
 }

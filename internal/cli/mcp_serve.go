@@ -14,6 +14,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/listen"
 	"github.com/holdfast-dev/holdfast/internal/mcpserver"
@@ -64,7 +65,7 @@ func (c *mcpServeCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openWith(ctx, c.Store, opening{mirror: true})
+	sessions, closeStore, err := p.openWith(ctx, c.Store, &stores.Options{Mirror: true})
 	if err != nil {
 		return err
 	}

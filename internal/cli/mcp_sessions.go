@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -106,11 +107,11 @@ func (l *sessionLook) search(ctx context.Context, _ *tool.Call, in searchInput) 
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	ref, err := l.p.storeRef(l.store)
+	ref, err := stores.Parse(l.p.environment(), l.store)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	found, err := l.p.search(ctx, ref, l.sessions.Store(), session.Search{
+	found, err := stores.Search(ctx, l.p.environment(), ref, l.sessions.Store(), session.Search{
 		Words: in.Words, Tool: in.Tool, Role: in.Role, Limit: limit, After: in.Cursor, Project: l.project,
 	}, false)
 	if err != nil {

@@ -27,6 +27,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/confine"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/version"
@@ -56,7 +57,7 @@ type Program struct {
 	environ   []string
 	telemeter *otel.Telemetry
 
-	opened *openedStore // that agents of this program work with; nil: none yet
+	opened *stores.Store // that agents of this program work with; nil: none yet
 
 	out, err *printer
 	keys     *keyboard // nil until somebody is asked

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/daemon/client"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -54,8 +55,8 @@ func (p *Program) dial(ctx context.Context, store string) *client.Client {
 		}
 		return nil
 	}
-	ref, err := p.storeRef(store)
-	if err != nil || ref.name != c.Info().Store {
+	ref, err := stores.Parse(p.environment(), store)
+	if err != nil || ref.Name != c.Info().Store {
 		c.Close()
 		return nil
 	}

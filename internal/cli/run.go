@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -102,11 +103,11 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	}
 	defer m.close()
 	c.Name, _ = m.options.Mask.Text(c.Name)
-	wait, err := p.patient()
+	wait, err := stores.Patient(p.environment())
 	if err != nil {
 		return outcome.Of(err), err
 	}
-	sessions, closeStore, err := p.openWith(ctx, c.Store, opening{mirror: true, wait: wait})
+	sessions, closeStore, err := p.openWith(ctx, c.Store, &stores.Options{Mirror: true, Wait: wait})
 	if err != nil {
 		return outcome.Failed, err
 	}
@@ -141,7 +142,7 @@ func (c *runCmd) start(ctx context.Context, p *Program, view view, settle func()
 	view.begin(scene{
 		cwd: cwd, model: m.models.primary.Info().String(), keySource: m.models.keySource,
 		mode: a.Mode, tools: m.box.names(), servers: m.box.serverStates(), offered: m.box.offered(), args: c.again(),
-		again: c.Store != inMemory && !c.NoPersist && m.models.primary.Info().Provider != "scripted", // a play has an end
+		again: c.Store != stores.InMemory && !c.NoPersist && m.models.primary.Info().Provider != "scripted", // a play has an end
 	})
 	defer func() { p.leftBehind(m.box.background, c.Quiet) }()
 	out, err := c.drive(ctx, sessions, agent.Working{Agent: a}, input, view, settle)

@@ -109,7 +109,7 @@ func (h *held) outputs(p *Program) error {
 // forgetOutputs removes the outputs of a run whose sessions end with it, or lie elsewhere: in
 // memory, or on the host of a container.
 func (h *held) forgetOutputs() {
-	if h.program == nil || h.program.opened != nil && h.program.opened.ref.url != inMemory {
+	if h.program == nil || h.program.opened != nil && !h.program.opened.Ref.InMemory() {
 		return
 	}
 	entries, _ := os.ReadDir(h.output)

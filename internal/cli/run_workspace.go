@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -121,7 +122,7 @@ func (c *runCmd) runIn(ctx context.Context, p *Program, in *space, input []trans
 	}
 	defer m.close()
 	c.Name, _ = m.options.Options.Mask.Text(c.Name)
-	sessions, closeStore, err := p.openWith(ctx, c.Store, opening{mirror: true})
+	sessions, closeStore, err := p.openWith(ctx, c.Store, &stores.Options{Mirror: true})
 	if err != nil {
 		return outcome.Failed, err
 	}
@@ -156,6 +157,6 @@ func (c *runCmd) sceneIn(m *spaceParts, mode func() policy.Mode) scene {
 	return scene{
 		cwd: workspace.WorkFolder, model: m.label(), keySource: m.keySource(), mode: mode, args: c.again(),
 		tools: append([]string{}, m.options.Inside.Tools...), // which there are is decided inside
-		again: c.Store != inMemory && m.lasting(),
+		again: c.Store != stores.InMemory && m.lasting(),
 	}
 }

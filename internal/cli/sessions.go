@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -16,10 +17,10 @@ type sessionArg struct {
 
 // with opens the store, finds the session and calls do.
 func (a sessionArg) with(ctx context.Context, p *Program, url string, do func(*session.Sessions, session.Meta) error) error {
-	return a.withOpening(ctx, p, url, opening{}, do)
+	return a.withOpening(ctx, p, url, nil, do)
 }
 
-func (a sessionArg) withOpening(ctx context.Context, p *Program, url string, o opening, do func(*session.Sessions, session.Meta) error) error {
+func (a sessionArg) withOpening(ctx context.Context, p *Program, url string, o *stores.Options, do func(*session.Sessions, session.Meta) error) error {
 	sessions, closeStore, err := p.openWith(ctx, url, o)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -125,7 +126,7 @@ type deleteCmd struct {
 }
 
 func (c *deleteCmd) run(ctx context.Context, p *Program) error {
-	return c.withOpening(ctx, p, c.Store, opening{mirror: true}, func(s *session.Sessions, m session.Meta) error {
+	return c.withOpening(ctx, p, c.Store, &stores.Options{Mirror: true}, func(s *session.Sessions, m session.Meta) error {
 		if err := c.confirm(ctx, p, m); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/convert"
@@ -60,7 +61,7 @@ func (c *exportCmd) toFile(ctx context.Context, p *Program, s *session.Sessions,
 		return errors.Join(bad, tmp.Close())
 	}
 	if err = errors.Join(tmp.Sync(), tmp.Close()); err == nil {
-		err = p.noteExport(ctx, c.Store, s, []session.Meta{m}, tmp.Name(), path, false)
+		err = stores.NoteExport(ctx, p.environment(), c.Store, s, []session.Meta{m}, tmp.Name(), path, false)
 	}
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/settings"
 )
@@ -50,7 +51,7 @@ func (c *pruneCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.openWith(ctx, c.Store, opening{mirror: true})
+	sessions, closeStore, err := p.openWith(ctx, c.Store, &stores.Options{Mirror: true})
 	if err != nil {
 		return err
 	}

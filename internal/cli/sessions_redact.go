@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -62,7 +63,7 @@ func (c *redactCmd) run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	s, closeStore, err := p.openWith(ctx, c.Store, opening{mirror: true})
+	s, closeStore, err := p.openWith(ctx, c.Store, &stores.Options{Mirror: true})
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/session"
-	"github.com/holdfast-dev/holdfast/session/search"
 )
 
 // searchCmd is `holdfast sessions search`.
@@ -74,11 +73,11 @@ func (c *searchCmd) run(ctx context.Context, p *Program) error {
 			return err
 		}
 	}
-	ref, err := p.storeRef(c.Store)
+	ref, err := stores.Parse(p.environment(), c.Store)
 	if err != nil {
 		return err
 	}
-	found, err := p.search(ctx, ref, sessions.Store(), q, c.PlainIndex)
+	found, err := stores.Search(ctx, p.environment(), ref, sessions.Store(), q, c.PlainIndex)
 	if err != nil {
 		return err
 	}
@@ -100,48 +99,6 @@ func phrase(args []string) string {
 		b.WriteString(a + " ")
 	}
 	return b.String()
-}
-
-// search asks the store's own index, or the one of this home, once it is up to date.
-func (p *Program) search(ctx context.Context, ref storeRef, store session.Store, q session.Search, plain bool) (*session.Hits, error) {
-	searcher, done, err := p.searcher(ctx, ref, store, plain)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	if err := searcher.Index(ctx); err != nil {
-		return nil, err
-	}
-	return searcher.Search(ctx, q)
-}
-
-// searcher is the store's own index, or that of this home. done closes it.
-func (p *Program) searcher(ctx context.Context, ref storeRef, store session.Store, plain bool) (s session.Searcher, done func(), err error) {
-	if ref.sealed && !plain {
-		return nil, nil, &failure{
-			msg: "an index would hold the words of an encrypted store as they are", out: outcome.Usage, err: session.ErrUnsupported,
-			hint: "allow that with --plain-index",
-		}
-	}
-	if s, ok := session.As[session.Searcher](store); ok && !ref.sealed {
-		return s, func() {}, nil
-	}
-	path, err := p.beside(ref, "index")
-	if err != nil {
-		return nil, nil, err
-	}
-	if ref.sealed { // without the key nothing can be read there, and that is not to be noted as its words
-		path += "-opened"
-	}
-	x, err := search.Open(ctx, path+".db", store)
-	if err != nil {
-		return nil, nil, err
-	}
-	return x, func() {
-		if err := x.Close(); err != nil {
-			p.warn("close the index: %v", err)
-		}
-	}, nil
 }
 
 func (c *searchCmd) tell(p *Program, found *session.Hits) {

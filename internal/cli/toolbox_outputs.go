@@ -21,7 +21,7 @@ func (b *toolbox) keepOutputs() error {
 	keeper := func() *outputs.Keeper {
 		k := &outputs.Keeper{Mask: mask}
 		if o := b.program.opened; o != nil {
-			k.Store, k.Sealed, k.Sealer = o.ref.name, o.ref.sealed, sealer(o.ref, o.store)
+			k.Store, k.Sealed, k.Sealer = o.Ref.Name, o.Ref.Sealed, o.Sealer()
 		}
 		return k
 	}

@@ -1,4 +1,4 @@
-package cli
+package stores
 
 import (
 	"context"
@@ -8,34 +8,29 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outputs"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/search"
 )
 
-// openedStore is a store as agents work with it.
-type openedStore struct {
-	ref   storeRef
-	store session.Store
-}
-
 // copies are all that this home keeps of a store's sessions beside it, for erasing and
 // deleting. What is kept there and is not among them is in homeEntries with the reason.
-func (p *Program) copies(ref storeRef, store session.Store) ([]session.CopyHolder, error) {
-	if ref.url == inMemory {
+func copies(e *env.Env, ref Ref, store session.Store) ([]session.CopyHolder, error) {
+	if ref.InMemory() {
 		return nil, nil
 	}
-	home, err := p.home()
+	home, err := e.Home()
 	if err != nil {
 		return nil, nil //nolint:nilerr // without a home nothing is kept there
 	}
-	path, err := p.beside(ref, "index")
+	path, err := Beside(e, ref, "index")
 	if err != nil {
 		return nil, err
 	}
 	list := []session.CopyHolder{
-		&outputs.Holder{Dir: filepath.Join(home, "output"), Store: ref.name, Sealer: sealer(ref, store)},
-		&exportHolder{filepath.Join(home, "exports"), ref.name},
+		&outputs.Holder{Dir: filepath.Join(home, "output"), Store: ref.Name, Sealer: sealer(ref, store)},
+		&exportHolder{filepath.Join(home, "exports"), ref.Name},
 	}
 	for _, path := range []string{path + ".db", path + "-opened.db"} {
 		list = append(list, &indexHolder{path, store})
@@ -44,8 +39,8 @@ func (p *Program) copies(ref storeRef, store session.Store) ([]session.CopyHolde
 }
 
 // sealer is what seals beside a sealed store, or nil.
-func sealer(ref storeRef, store session.Store) session.Sealer {
-	if !ref.sealed {
+func sealer(ref Ref, store session.Store) session.Sealer {
+	if !ref.Sealed {
 		return nil
 	}
 	s, _ := session.As[session.Sealer](store)

@@ -1,4 +1,4 @@
-package cli
+package stores
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -35,21 +36,17 @@ type exportNote struct {
 // exportHolder erases exports. It implements [session.CopyHolder].
 type exportHolder struct{ dir, store string }
 
-func (p *Program) exportHolder(ref storeRef) (*exportHolder, error) {
-	home, err := p.home()
-	return &exportHolder{filepath.Join(home, "exports"), ref.name}, err
-}
-
-// noteExport makes the note, before the file tmp gets the name path.
-func (p *Program) noteExport(ctx context.Context, url string, s *session.Sessions, of []session.Meta, tmp, path string, evidence bool) error {
-	ref, err := p.storeRef(url)
-	if err != nil || ref.url == inMemory {
+// NoteExport notes where an export is, so that erasing finds it, before the file tmp gets the name path.
+func NoteExport(ctx context.Context, e *env.Env, url string, s *session.Sessions, of []session.Meta, tmp, path string, evidence bool) error {
+	ref, err := Parse(e, url)
+	if err != nil || ref.InMemory() {
 		return err
 	}
-	h, err := p.exportHolder(ref)
+	home, err := e.Home()
 	if err != nil {
 		return nil //nolint:nilerr // without a home there is nothing to note it in
 	}
+	h := &exportHolder{filepath.Join(home, "exports"), ref.Name}
 	n := exportNote{Store: h.store, File: path, Evidence: evidence}
 	for _, m := range of {
 		n.Sessions = append(n.Sessions, m.ID)

@@ -1,4 +1,4 @@
-package cli
+package stores
 
 import (
 	"context"
@@ -11,24 +11,26 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/audit"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// lateTrail is a store's trail that is opened when there is something to witness: who
+// Trail is a store's trail that is opened when there is something to witness: who
 // only reads makes no folder and no key, and does not wait. A trail that cannot be
 // opened refuses every append.
-type lateTrail struct {
-	dir   string
-	err   error // why there is no dir
-	clock func() time.Time
+type Trail struct {
+	Dir   string
+	Clock func() time.Time
+
+	err error // why there is no Dir
 
 	mu    sync.Mutex
 	trail *audit.Trail
 }
 
 // Appended implements [session.Witness].
-func (l *lateTrail) Appended(ctx context.Context, id string, head session.Record) error {
+func (l *Trail) Appended(ctx context.Context, id string, head session.Record) error {
 	t, err := l.open()
 	if err != nil {
 		return err
@@ -37,7 +39,7 @@ func (l *lateTrail) Appended(ctx context.Context, id string, head session.Record
 }
 
 // Deleted implements [session.Witness].
-func (l *lateTrail) Deleted(ctx context.Context, id string) error {
+func (l *Trail) Deleted(ctx context.Context, id string) error {
 	t, err := l.open()
 	if err != nil {
 		return err
@@ -45,21 +47,21 @@ func (l *lateTrail) Deleted(ctx context.Context, id string) error {
 	return t.Deleted(ctx, id)
 }
 
-func (l *lateTrail) open() (*audit.Trail, error) {
+func (l *Trail) open() (*audit.Trail, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.trail != nil || l.err != nil {
 		return l.trail, l.err
 	}
-	t, err := audit.OpenTrail(l.dir, &audit.TrailOptions{Clock: l.clock})
+	t, err := audit.OpenTrail(l.Dir, &audit.TrailOptions{Clock: l.Clock})
 	if err == nil {
 		l.trail = t
 	}
 	return t, err
 }
 
-// close signs what is new. A trail that nobody needed is not there.
-func (l *lateTrail) close() error {
+// Close signs what is new. A trail that nobody needed is not there.
+func (l *Trail) Close() error {
 	if l == nil {
 		return nil
 	}
@@ -73,25 +75,25 @@ func (l *lateTrail) close() error {
 	return err
 }
 
-// trailDir is the folder of a store's trail: audit/sessions in HOLDFAST_HOME for the
+// TrailDir is the folder of a store's trail: audit/sessions in HOLDFAST_HOME for the
 // default store, and a name made of the store's for any other.
-func (p *Program) trailDir(ref storeRef) (string, error) {
-	return p.beside(ref, "audit")
+func TrailDir(e *env.Env, ref Ref) (string, error) {
+	return Beside(e, ref, "audit")
 }
 
-// beside is the place of what this home keeps of a store, in one of its folders.
-func (p *Program) beside(ref storeRef, folder string) (string, error) {
-	home, err := p.home()
+// Beside is the place of what this home keeps of a store, in one of its folders.
+func Beside(e *env.Env, ref Ref, folder string) (string, error) {
+	home, err := e.Home()
 	if err != nil {
 		return "", err
 	}
-	_, path, _ := strings.Cut(strings.TrimPrefix(ref.name, sealedPrefix), ":")
-	if ref.isLocal() {
+	_, path, _ := strings.Cut(strings.TrimPrefix(ref.Name, sealedPrefix), ":")
+	if ref.IsLocal() {
 		path = straight(path)
 	}
 	name := "sessions"
-	if ref.scheme != "sqlite" || path != straight(filepath.Join(home, "sessions.db")) {
-		sum := sha256.Sum256([]byte(ref.scheme + ":" + path))
+	if ref.Scheme != "sqlite" || path != straight(filepath.Join(home, "sessions.db")) {
+		sum := sha256.Sum256([]byte(ref.Scheme + ":" + path))
 		name = plainName(strings.TrimSuffix(filepath.Base(path), ".db")) + "-" + hex.EncodeToString(sum[:6])
 	}
 	return filepath.Join(home, folder, name), nil
@@ -120,24 +122,24 @@ func plainName(s string) string {
 	return s[:min(len(s), 40)]
 }
 
-// recorded is the folder of a store's trail, for those who want to read it: url is a
+// Recorded is the folder of a store's trail, for those who want to read it: url is a
 // flag's. A store in memory, or a trail that never began, is an error.
-func (p *Program) recorded(url string, must bool) (string, error) {
-	ref, err := p.storeRef(url)
+func Recorded(e *env.Env, url string, must bool) (string, error) {
+	ref, err := Parse(e, url)
 	if err != nil {
 		return "", err
 	}
-	if ref.url == inMemory {
-		return "", usage("a store in memory has no audit trail", "name another store")
+	if ref.InMemory() {
+		return "", outcome.Invalid("a store in memory has no audit trail", "name another store")
 	}
-	dir, err := p.trailDir(ref)
+	dir, err := TrailDir(e, ref)
 	if err != nil {
 		return "", err
 	}
 	if _, err := os.Stat(dir); must && err != nil {
-		return "", &failure{
-			msg: "there is no audit trail of this store in " + dir, out: outcome.NotFound, err: err,
-			hint: "it begins with the next session: holdfast run",
+		return "", &outcome.Failure{
+			Message: "there is no audit trail of this store in " + dir, Result: outcome.NotFound, Cause: err,
+			Advice: "it begins with the next session: holdfast run",
 		}
 	}
 	return dir, nil

@@ -1,4 +1,4 @@
-package cli
+package stores
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestExportsAreErased(t *testing.T) {
 	const secret = `a "b" <c>`
 	dir := t.TempDir()
-	p := &Program{Env: []string{"HOLDFAST_HOME=" + filepath.Join(dir, "home")}}
+	owner := &env.Env{Vars: []string{"HOLDFAST_HOME=" + filepath.Join(dir, "home")}}
 	quoted, _ := json.Marshal(secret)
 	e := &session.Erasing{Session: "s", Mask: func(raw json.RawMessage) json.RawMessage {
 		return bytes.ReplaceAll(raw, quoted[1:len(quoted)-1], []byte("gone"))
@@ -34,7 +35,7 @@ func TestExportsAreErased(t *testing.T) {
 		if name == "parent.txt" {
 			of[0].ID = "another"
 		}
-		if err := p.noteExport(t.Context(), h.store, nil, of, path, path, name == "evidence.csv"); err != nil {
+		if err := NoteExport(t.Context(), owner, h.store, nil, of, path, path, name == "evidence.csv"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,0 +1,178 @@
+// Package env describes the caller of a run: its environment variables, its current
+// folder, its home folders, the administrator's settings, and where notices go.
+//
+//	command line ─┐
+//	Go program ───┼─► Env ─► stores, models, sandbox, hooks, tools, settings
+//	daemon ───────┘
+//
+// The parts of a run read nothing of this from the process, so that a daemon can build a
+// run with the environment of its client:
+//
+//	e := &env.Env{Vars: os.Environ()}
+//	home, err := e.Home()
+package env
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/settings"
+)
+
+// Env is the environment of a run. The zero value has no variables, works in the
+// process's current folder and drops notices.
+type Env struct {
+	Vars    []string               // "KEY=value"; later ones win
+	Getwd   func() (string, error) // default os.Getwd
+	Managed string                 // the administrator's settings file; "" is settings.DefaultManaged
+	Clock   func() time.Time       // nil is time.Now
+
+	// Commands is the environment of commands and servers. Nil is this process's.
+	Commands []string
+
+	// Notify is called with everything that a person should know and that does not stop
+	// the run. Nil drops it. It may be called from several goroutines.
+	Notify func(Notice)
+}
+
+// Notice is something that a person should know.
+type Notice struct {
+	Text string
+	Hint string // what to do; may be ""
+}
+
+// String is the text with the hint on one line.
+func (n Notice) String() string {
+	if n.Hint == "" {
+		return n.Text
+	}
+	return n.Text + "; " + n.Hint
+}
+
+// Warn sends a notice without a hint.
+func (e *Env) Warn(format string, args ...any) {
+	e.Send(Notice{Text: fmt.Sprintf(format, args...)})
+}
+
+// Send sends notices.
+func (e *Env) Send(list ...Notice) {
+	if e.Notify == nil {
+		return
+	}
+	for _, n := range list {
+		e.Notify(n)
+	}
+}
+
+// Get returns a variable, or "".
+func (e *Env) Get(name string) string {
+	v, _ := lookup(e.Vars, name)
+	return v
+}
+
+// LookupCommand returns a variable of the environment of commands.
+func (e *Env) LookupCommand(name string) (string, bool) {
+	if e.Commands != nil {
+		return lookup(e.Commands, name)
+	}
+	return lookup(e.Vars, name)
+}
+
+func lookup(vars []string, name string) (string, bool) {
+	for _, pair := range slices.Backward(vars) {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// Home is HOLDFAST_HOME, or ~/.holdfast. It is created by whoever writes there first.
+func (e *Env) Home() (string, error) {
+	if h := e.Get("HOLDFAST_HOME"); h != "" {
+		return filepath.Abs(h)
+	}
+	user := e.Get("HOME")
+	if user == "" {
+		return "", outcome.Invalid("there is no home folder", "set HOLDFAST_HOME")
+	}
+	return filepath.Join(user, ".holdfast"), nil
+}
+
+// UserHome is the person's home folder, or "".
+func (e *Env) UserHome() string {
+	if h := e.Get("HOME"); strings.HasPrefix(h, "/") {
+		return strings.TrimRight(h, "/")
+	}
+	return ""
+}
+
+// Dir is the current folder.
+func (e *Env) Dir() (string, error) {
+	getwd := e.Getwd
+	if getwd == nil {
+		getwd = os.Getwd
+	}
+	wd, err := getwd()
+	if err != nil {
+		return "", fmt.Errorf("current folder: %w", err)
+	}
+	return wd, nil
+}
+
+// Abs makes a path absolute. It opens nothing.
+func (e *Env) Abs(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return path, nil
+	}
+	wd, err := e.Dir()
+	return filepath.Join(wd, path), err
+}
+
+// Folder is the absolute path of a folder that exists; "" is the current one.
+func (e *Env) Folder(dir string) (string, error) {
+	dir, err := e.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", outcome.Invalid(fmt.Sprintf("%s: no such folder", dir), "name one that exists; mkdir makes one")
+	}
+	if !info.IsDir() {
+		return "", outcome.Invalid(fmt.Sprintf("%s is not a folder", dir), "")
+	}
+	return filepath.Clean(dir), nil
+}
+
+// SettingsOptions say where the settings of a session in cwd are; files are more of them.
+func (e *Env) SettingsOptions(cwd string, files []string) (*settings.Options, error) {
+	home, err := e.Home()
+	if err != nil {
+		return nil, err
+	}
+	return &settings.Options{Home: home, User: e.UserHome(), Cwd: cwd, Managed: e.Managed, Files: files}, nil
+}
+
+// Settings loads the settings of a session in cwd.
+func (e *Env) Settings(cwd string, files []string) (*settings.Settings, error) {
+	o, err := e.SettingsOptions(cwd, files)
+	if err != nil {
+		return nil, err
+	}
+	return settings.Load(o)
+}
+
+// Trust is the list of what the person trusts, in the home folder.
+func (e *Env) Trust() (*settings.Trust, error) {
+	home, err := e.Home()
+	if err != nil {
+		return nil, err
+	}
+	return settings.OpenTrust(home)
+}

@@ -1,0 +1,53 @@
+package stores
+
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/search"
+)
+
+// Search searches a store with its own index, or with one in the home folder, which is
+// brought up to date first. With plain an encrypted store may be indexed, too.
+func Search(ctx context.Context, e *env.Env, ref Ref, store session.Store, q session.Search, plain bool) (*session.Hits, error) {
+	s, done, err := searcher(ctx, e, ref, store, plain)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := s.Index(ctx); err != nil {
+		return nil, err
+	}
+	return s.Search(ctx, q)
+}
+
+// searcher is the store's own index, or that of this home. done closes it.
+func searcher(ctx context.Context, e *env.Env, ref Ref, store session.Store, plain bool) (s session.Searcher, done func(), err error) {
+	if ref.Sealed && !plain {
+		return nil, nil, &outcome.Failure{
+			Message: "an index would hold the words of an encrypted store as they are", Result: outcome.Usage, Cause: session.ErrUnsupported,
+			Advice: "allow that with --plain-index",
+		}
+	}
+	if s, ok := session.As[session.Searcher](store); ok && !ref.Sealed {
+		return s, func() {}, nil
+	}
+	path, err := Beside(e, ref, "index")
+	if err != nil {
+		return nil, nil, err
+	}
+	if ref.Sealed { // without the key the index cannot read anything, and must not note that
+		path += "-opened"
+	}
+	x, err := search.Open(ctx, path+".db", store)
+	if err != nil {
+		return nil, nil, err
+	}
+	return x, func() {
+		if err := x.Close(); err != nil {
+			e.Warn("close the index: %v", err)
+		}
+	}, nil
+}
