@@ -62,6 +62,9 @@ func (c *call) sqlFile(arg string, access Access) {
 		return
 	}
 	if arg != "" && arg != "stdout" && arg != "off" && arg != "stdin" {
+		if access&Exec != 0 {
+			c.madeCode(word{text: arg, static: true})
+		}
 		c.touch(word{text: arg, static: true}, arg, access, FromArgument, false)
 	}
 }

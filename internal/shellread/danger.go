@@ -17,7 +17,7 @@ func dangerous(name string) bool {
 		strings.HasSuffix(name, "_PAGER") || strings.HasSuffix(name, "_EDITOR") || strings.HasSuffix(name, "_ASKPASS")
 }
 
-var dangerPrefixes = []string{"LD_", "DYLD_", "GIT_", "BASH_FUNC_", "PYTHON", "PERL5", "NODE_", "NPM_CONFIG_", "RUBY", "LESS", "XDG_", "GCONV_"}
+var dangerPrefixes = []string{"LD_", "DYLD_", "GIT_", "BASH_FUNC_", "PYTHON", "PERL5", "NODE_", "NPM_CONFIG_", "RUBY", "LESS", "XDG_", "GCONV_", "LUA_", "R_PROFILE", "R_ENVIRON", "JULIA_", "GUILE_", "PHP", "DENO_", "BUN_", "ANSIBLE_"}
 
 var dangerNames = []string{
 	"PATH", "IFS", "BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "SHELLOPTS", "BASHOPTS", "GLOBIGNORE",
@@ -25,7 +25,8 @@ var dangerNames = []string{
 	"BROWSER", "TAR_OPTIONS", "RSYNC_RSH", "RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "CVS_RSH", "SVN_SSH", "HGRCPATH",
 	"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "LOCPATH", "NLSPATH", "TERMINFO", "TERMCAP",
 	"MAKEFLAGS", "CARGO_HOME", "RUSTC_WRAPPER", "GOFLAGS", "CURL_HOME", "WGETRC", "INPUTRC", "TZDIR", "KUBECONFIG", "DOCKER_HOST",
-	"FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "OPENSSL_CONF", "GNUPGHOME", "SQLITE_HISTORY", "PSQLRC", "MYSQL_HOME", "EXINIT", "VIMINIT",
+	"FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "OPENSSL_CONF", "GNUPGHOME", "SQLITE_HISTORY", "PSQLRC", "MYSQL_HOME", "EXINIT", "VIMINIT", "GVIMINIT",
+	"SCREENRC", "SYSSCREENRC", "MAKEFILES", "GNUMAKEFLAGS", "AWKPATH", "AWKLIBPATH", "TCLLIBPATH", "PIP_CONFIG_FILE", "XINITRC", "TF_CLI_CONFIG_FILE",
 }
 
 // holdsCommand names the variables whose values programs run as a command line.
@@ -40,8 +41,34 @@ var holdsCommand = []string{
 // prompts are expanded by the shell: what they substitute runs.
 var prompts = []string{"PS0", "PS1", "PS2", "PS4", "LESSOPEN", "LESSCLOSE", "BASH_ENV", "ENV"}
 
+// namesOpenFile reports whether the value of a variable names a file that the shell has open:
+// /dev/stdin, -r/dev/fd/3, @/proc/self/fd/0.
+func namesOpenFile(value string) bool {
+	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(" \t\n=:,;@'\"", r) }) {
+		if i := strings.IndexByte(part, '/'); i >= 0 && openFile(part[i:]) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// unclearValue says why it cannot be known what runs because a variable has this value, "" if
+// that can be known.
+func unclearValue(name string, w word) string {
+	switch {
+	case w.static && dangerous(name) && namesOpenFile(w.text):
+		return "what $" + name + " has programs load from " + w.text + " cannot be known"
+	case slices.Contains(prompts, name) && !strings.HasPrefix(name, "LESS") && (!w.static || strings.ContainsAny(w.text, "$`")):
+		return "what $" + name + " would run cannot be known"
+	}
+	return ""
+}
+
 // command reads the value of a variable that holds a command.
 func (f *frame) command(s *scope, name string, w word) {
+	if why := unclearValue(name, w); why != "" {
+		f.unclear(why)
+	}
 	switch {
 	case slices.Contains(holdsCommand, name):
 		if !w.static {
@@ -51,16 +78,12 @@ func (f *frame) command(s *scope, name string, w word) {
 		if w.text != "" {
 			f.nested(s.child(), name, w.text, &stdin{kind: stdinUnknown}, nil)
 		}
-	case slices.Contains(prompts, name):
-		if strings.HasPrefix(name, "LESS") {
-			w.text = strings.TrimLeft(w.text, "|-")
-			if w.static && w.text != "" {
-				f.nested(s.child(), name, w.text, &stdin{kind: stdinUnknown}, nil)
-				return
-			}
-		}
-		if !w.static || strings.ContainsAny(w.text, "$`") {
+	case strings.HasPrefix(name, "LESS") && slices.Contains(prompts, name):
+		w.text = strings.TrimLeft(w.text, "|-")
+		if !w.static {
 			f.unclear("what $" + name + " would run cannot be known")
+		} else if w.text != "" {
+			f.nested(s.child(), name, w.text, &stdin{kind: stdinUnknown}, nil)
 		}
 	case strings.HasPrefix(name, "GIT_CONFIG") && name != "GIT_CONFIG_NOSYSTEM" && (!w.static || w.text != "/dev/null"):
 		f.unclear("what $" + name + " configures git to run is not read")

@@ -24,6 +24,8 @@ func (f *frame) invoke(s *scope, c *command) output {
 	switch {
 	case !program.static:
 		f.unclear("the program cannot be known: " + program.text)
+	case openFile(program.text) != "":
+		f.unclear("the program is what an open file holds: " + program.text)
 	case program.glob:
 		f.unclear("the program is a pattern: " + program.text)
 	case name == "" || name == "." && program.text != "." || name == "..":

@@ -77,7 +77,7 @@ func (c *call) builtin() {
 		c.source()
 	case "trap":
 		if len(c.rest) > 1 && c.rest[0].text != "-" {
-			c.line(c.rest[0], "trap", stdin{})
+			c.line(c.rest[0], "trap", c.inv.in)
 			c.here()
 		}
 	case "alias":

@@ -13,11 +13,11 @@ find,gfind,bfs | =find | -* | --
 fd,fdfind | safe =fd | - R* | -HIauFsilLp0q1g -t/--type: -e/--extension: -d/--max-depth: -E/--exclude: -c/--color: -S/--size: -j/--threads: --min-depth: --exact-depth: --changed-within: --changed-before: --hidden --no-ignore --unrestricted --absolute-path --glob --regex --fixed-strings --ignore-case --case-sensitive --follow --full-path --print0 --list-details --max-results: --base-directory:d --search-path:R --type: --owner: --and: --prune --no-ignore-vcs --ignore-file:r --one-file-system --strip-cwd-prefix? --show-errors --quiet --format:
 python,python2,pypy,ipython,bpython,jython,micropython,pythonw | early =code | -* | -c:i$ -m:$ -W: -X: -Q: -BbdEhiIOPqsSuvVx --check-hash-based-pycs:
 perl,raku | early =code | -* | -e:i -E:i -n -p -a -l?# -0?# -i?> -M: -m: -I:r -wWTtcvsSuUXf -x? -C? -d? -D? -F? -V? -h
-ruby,jruby,truffleruby | early =code | -* | -e:i -n -p -a -l -i?> -r: -I:r -C:d -X:d -F: -x? -w -W?# -v -c -s -S -T? -K? -E: -U -h -y -d -0?# --disable: --enable: --encoding: --jit --yjit
+ruby,jruby,truffleruby,irb | early =code | -* | -e:i -n -p -a -l -i?> -r: -I:r -C:d -X:d -F: -x? -w -W?# -v -c -s -S -T? -K? -E: -U -h -y -d -0?# --disable: --enable: --encoding: --jit --yjit
 node,nodejs | early any =code | -* | -e/--eval:i -p/--print -c/--check -r/--require:x -i/--interactive -C/--conditions: --import:x --loader/--experimental-loader:x --input-type: --env-file:r --test --watch --inspect? --inspect-brk? --max-old-space-size: --experimental-strip-types --no-warnings --trace-warnings --enable-source-maps -v --run
 deno | | @ | -q -L/--log-level:
-deno eval | =deno | -* | -p/--print --ext: -A --allow-all -c/--config:r --no-check -T
-deno run,deno test,deno bench,deno task,deno serve,deno repl | runs any =rundeno | -* | -A -c/--config:r -q
+deno eval | =deno | -* | -p/--print --ext: -A --allow-all -c/--config:x --import-map:x --preload/--import:x --require:x --no-check -T
+deno run,deno test,deno bench,deno task,deno serve,deno repl,deno - | runs any =rundeno | -* | -A -c/--config:x --import-map:x --preload/--import:x --require:x --eval-file:x -q
 deno check,deno info,deno lint,deno doc,deno types | any | r* | -c/--config:r
 deno fmt | alters any | m* | -c/--config:r --check
 deno install,deno add,deno cache,deno compile,deno upgrade | alters any | s* | -o/--output:w -A -g -n: -f
@@ -32,12 +32,12 @@ Rscript,littler | early any =code | -* | -e:i --vanilla --verbose --default-pack
 julia | early any =code | -* | -e/--eval:i -E/--print:i -L/--load:x -t/--threads: -p/--procs: -i -q -v -J/--sysimage:x -O? -g? --project? --startup-file: --color:
 emacs,emacsclient | once any =emacs | m* | -eval/-execute/-e:i -l/-load:x -script:x -x:x -f/-funcall: -batch -Q -quick -q -nw -n -t -c -a: -no-window-system -L:r -directory:r -chdir:d -insert:r -u: -no-init-file -no-site-file
 guile | early =code | -* | -c:i$ -s:x$ -l:x -L:r -e: -q --no-auto-compile --debug --listen?
-sbcl,clisp,ecl,racket,mzscheme,chez,scheme,csi,gsi,bb,clojure,clj,fennel,hy,newlisp | any =code | -* | -e/--eval/-x/-eval:i --load/-l:x --script:x -q --noinform --non-interactive --quit --no-userinit --disable-debugger
-ghc,runghc,runhaskell | any =code | x | -e:i -o:w
+sbcl,clisp,ecl,racket,mzscheme,chez,scheme,csi,gsi,bb,clojure,clj,fennel,hy,newlisp,janet,nbb,planck,joker | any =code | -* | -e/--eval/-x/-eval:i --load/-l:x --script:x -q --noinform --non-interactive --quit --no-userinit --disable-debugger
+ghc,runghc,runhaskell,ghci | any =code | x | -e:i -o:w
 groovy,scala,kotlin,kscript,jshell,scala-cli,amm | any =code | -* | -e:i -c:i --execution-code:i
 elixir,iex | early any =code | -* | -e/--eval:i -r:x -S:x --no-halt
 erl | once any =code | -* | -eval:i -noshell -s: -run: -pa:r
-crystal,nim,ocaml,swift,zx,tsx,ts-node,coffee,dart,v,d8,qjs,quickjs,jsc,csharp,fsi,dotnet-script | any =code | -* | -e/--eval/-eval:i -p -r:x -c
+crystal,nim,ocaml,swift,zx,tsx,ts-node,coffee,dart,v,d8,qjs,quickjs,jsc,csharp,fsi,dotnet-script,utop,escript,swipl,gprolog,lean,gst,gforth,kotlinc | any =code | -* | -e/--eval/-eval:i -p -r:x -c
 gnuplot,octave,octave-cli,matlab,maxima,gap,sage,gp,scilab,ngspice,m4 | any =code | -* | -e/--eval/-batch/--execute:i -c:i -r:i -p -q --no-gui
 awk,gawk,mawk,nawk,goawk,original-awk | early =awk | -* | -F/--field-separator: -v/--assign: -f/--file:x -i/--include:x -l/--load:x -e/--source:i -E/--exec:x$ -b -c -C -h -I? -k -M -n -N -O -o? -p? -P -r -s -S -t -V -W: -D? --re-interval --posix --traditional --sandbox --csv --lint? --bignum --optimize --characters-as-bytes --profile?w --pretty-print?w --dump-variables?w --debug?
 sed,ssed | =sed | -* | -n/--quiet/--silent -e/--expression:i -f/--file:x -E/-r/--regexp-extended -i/--in-place?> -s/--separate -u/--unbuffered -z/--null-data -l/--line-length: -b/--binary --posix --debug --sandbox --follow-symlinks -a -I:>
@@ -60,14 +60,14 @@ pg_isready | safe any | -* | -h: -p: -U: -d: -t:
 var languages = map[string]*language{
 	"python": langPython, "python2": langPython, "pypy": langPython, "ipython": langPython, "bpython": langPython, "jython": langPython,
 	"micropython": langPython, "pythonw": langPython, "sage": langPython, "xonsh": langPython,
-	"perl": langPerl, "raku": langPerl, "ruby": langRuby, "jruby": langRuby, "truffleruby": langRuby, "crystal": langRuby,
+	"perl": langPerl, "raku": langPerl, "ruby": langRuby, "jruby": langRuby, "irb": langRuby, "truffleruby": langRuby, "crystal": langRuby,
 	"node": langNode, "nodejs": langNode, "deno eval": langNode, "bun": langNode, "zx": langNode, "tsx": langNode, "ts-node": langNode,
 	"coffee": langNode, "mongosh": langMongo, "mongo": langMongo, "d8": langNode, "qjs": langNode, "quickjs": langNode, "jsc": langNode,
 	"php": langPHP, "lua": langLua, "luajit": langLua, "texlua": langLua, "luau": langLua, "R": langR, "Rscript": langR, "littler": langR,
 	"julia": langJulia, "emacs": langLisp, "emacsclient": langLisp, "guile": langLisp, "sbcl": langLisp, "clisp": langLisp, "ecl": langLisp, "racket": langLisp,
 	"mzscheme": langLisp, "chez": langLisp, "scheme": langLisp, "csi": langLisp, "gsi": langLisp, "bb": langLisp, "clojure": langLisp,
-	"clj": langLisp, "fennel": langLisp, "hy": langLisp, "newlisp": langLisp, "osascript": langAppleScript,
-	"ghc": langHaskell, "runghc": langHaskell, "runhaskell": langHaskell, "groovy": langJava, "scala": langJava, "kotlin": langJava, "kscript": langJava,
+	"clj": langLisp, "fennel": langLisp, "hy": langLisp, "janet": langLisp, "nbb": langLisp, "planck": langLisp, "joker": langLisp, "newlisp": langLisp, "osascript": langAppleScript,
+	"ghc": langHaskell, "runghc": langHaskell, "ghci": langHaskell, "runhaskell": langHaskell, "groovy": langJava, "scala": langJava, "kotlin": langJava, "kscript": langJava,
 	"jshell": langJava, "scala-cli": langJava, "amm": langJava, "elixir": langElixir, "iex": langElixir, "erl": langElixir,
 }
 
@@ -133,6 +133,11 @@ func (c *call) runCode() {
 			c.out.unclear = "the file of code that " + c.inv.name + " runs cannot be known"
 		}
 		c.as(c.rest[0], c.rest[0].text, roleCode)
+		if l := c.language(); (l == langUnknown || l == langR || c.prog.name == "tsx") && in("run r watch CMD", c.rest[0].text) {
+			for _, w := range c.rest[1:] {
+				c.mayBeCode(w)
+			}
+		}
 		c.rest = c.rest[1:]
 	case c.out.opaque != "": // a file of code in an option
 	case c.asksVersion():
@@ -162,6 +167,7 @@ func (c *call) optionCode() []word {
 	var code []word
 	for i := range c.given {
 		if g := &c.given[i]; g.role == roleSelf {
+			c.mayBeCode(g.value) // gnuplot -c
 			code = append(code, g.value)
 		} else if g.has {
 			c.as(g.value, g.arg, g.role)

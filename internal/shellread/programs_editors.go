@@ -9,18 +9,28 @@ func (c *call) interpreters() {
 		c.runCode()
 	case "deno":
 		c.handled = true
+		for i := range c.given {
+			if g := &c.given[i]; g.has {
+				c.as(g.value, g.arg, g.role)
+			}
+		}
 		if len(c.rest) > 0 {
 			c.code(c.rest[0], langNode)
 		} else {
 			c.stdinCode()
 		}
 	case "rundeno":
-		switch {
-		case len(c.rest) > 0 && c.rest[0].text == "-":
+		files := c.rest
+		if c.via != "deno test" && c.via != "deno bench" {
+			files = files[:min(1, len(files))]
+		}
+		if c.via == "deno -" || len(files) > 0 && files[0].text == "-" {
 			c.stdinCode()
-		case len(c.rest) > 0:
-			c.mayBeCode(c.rest[0])
-			c.shape(c.rest[0], false)
+			return
+		}
+		for _, w := range files {
+			c.mayBeCode(w)
+			c.shape(w, false)
 		}
 	case "bun":
 		c.runCode()

@@ -110,7 +110,7 @@ func (c *call) findExec(action string, args []word, roots []word) int {
 		if !argv[0].static {
 			c.out.unclear = "what find " + action + " runs cannot be known"
 		}
-		c.out.runs = append(c.out.runs, run{via: "find " + action, argv: argv})
+		c.out.runs = append(c.out.runs, run{via: "find " + action, argv: argv, in: c.inv.in})
 	}
 	return min(end+1, len(args))
 }

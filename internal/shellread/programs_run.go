@@ -20,6 +20,9 @@ func (c *call) dropAssigns() {
 		if c.unsafe = c.unsafe || dangerous(name); slices.Contains(holdsCommand, name) && value != "" {
 			c.line(word{text: value, static: w.static}, name, stdin{})
 		}
+		if why := unclearValue(name, word{text: value, static: w.static}); why != "" {
+			c.out.unclear = why
+		}
 		c.rest = c.rest[1:]
 	}
 }
@@ -214,7 +217,7 @@ func (c *call) watch() {
 	if c.vagueBefore(c.rest) {
 		c.out.unclear = "what watch runs cannot be known"
 	}
-	c.line(joined(c.rest), "watch", stdin{})
+	c.line(joined(c.rest), "watch", c.inv.in)
 	c.rest = nil
 }
 
@@ -331,7 +334,11 @@ func (c *call) capsh() {
 // into one.
 func (c *call) multiplexer() {
 	c.handled = true
-	starts := c.prog.name == "screen"
+	if c.prog.name == "zellij" {
+		c.zellijFiles()
+	}
+	tmux := c.prog.name == "tmux" || c.prog.name == "byobu"
+	starts, command := c.prog.name == "screen", ""
 	for i := 0; i < len(c.args); i++ {
 		w := c.args[i]
 		if !w.static {
@@ -346,18 +353,37 @@ func (c *call) multiplexer() {
 				continue
 			}
 		}
+		if option := c.before(i); tmux && !strings.HasPrefix(w.text, "-") && w.text != ";" &&
+			(option == "-f" && command == "" || option != "-t" && in("source source-file", command)) {
+			c.as(w, w.text, roleCode)
+			continue
+		}
 		switch w.text {
+		case "-c":
+			if tmux && command == "" && i+1 < len(c.args) {
+				c.line(c.args[i+1], "tmux -c", c.inv.in)
+			}
+			i++
+			continue
+		case ";":
+			starts, command = false, ""
+			continue
 		case "new", "new-session", "new-window", "neww", "split-window", "splitw", "respawn-pane", "respawn-window", "run", "run-shell",
 			"send-keys", "send", "if-shell", "display-popup", "popup", "pipe-pane", "action":
 			starts = true
 			continue
-		case "-S", "-L", "-f", "-s", "-n", "-c", "-t", "-x", "-y", "-F", "-e", "-p", "-l", "-T", "-h":
-			if c.prog.name == "tmux" || w.text != "-h" {
+		case "-f":
+			continue // its value is read above
+		case "-S", "-L", "-s", "-n", "-t", "-x", "-y", "-F", "-e", "-p", "-l", "-T", "-h":
+			if tmux || w.text != "-h" {
 				i++
 			}
 			continue
 		}
 		if strings.HasPrefix(w.text, "-") || !starts {
+			if command == "" && !strings.HasPrefix(w.text, "-") {
+				command = w.text
+			}
 			continue
 		}
 		if c.prog.name == "screen" {
@@ -372,6 +398,27 @@ func (c *call) multiplexer() {
 		return
 	}
 	c.opaque(c.prog.name + " acts on other terminals")
+}
+
+// before is the argument before another, "" for the first.
+func (c *call) before(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return c.args[i-1].text
+}
+
+// zellijFiles are the layouts and the configuration that zellij is given: they name commands.
+func (c *call) zellijFiles() {
+	for i, w := range c.args {
+		name, value, eq := strings.Cut(w.text, "=")
+		switch {
+		case eq && in("--layout --config --new-session-with-layout", name):
+			c.as(word{text: value, static: w.static}, w.text, roleCode)
+		case in("-l --layout --config --new-session-with-layout", c.before(i)):
+			c.as(w, w.text, roleCode)
+		}
+	}
 }
 
 // screen reads one option: how far it reaches, and whether what follows is done, too.
@@ -395,7 +442,10 @@ func (c *call) screen(i int) (last int, done bool) {
 	case 's':
 		c.line(rest[0], "screen -s", stdin{})
 		return i + 1, false
-	case 'S', 'c', 'e', 'h', 'p', 't', 'T':
+	case 'c':
+		c.as(rest[0], rest[0].text, roleCode)
+		return i + 1, false
+	case 'S', 'e', 'h', 'p', 't', 'T':
 		return i + 1, false
 	}
 	return i, false

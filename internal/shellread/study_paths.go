@@ -33,7 +33,7 @@ func (c *call) as(w word, arg string, r role) {
 		c.moveTo(w)
 		c.touch(here, arg, Read, FromArgument, false)
 	case roleLine:
-		c.line(w, c.via, stdin{})
+		c.line(w, c.via, c.inv.in)
 	case roleUnclear:
 		c.out.unclear = "what " + c.via + " " + arg + " runs cannot be known"
 	case roleOpaque:

@@ -73,6 +73,7 @@ func (c *call) known(depth int) {
 			c.apply(depth)
 			c.args = c.rest[at+1:]
 			c.guess()
+			c.mayBeCode(word)
 			c.out.safe = false
 			if c.out.opaque == "" {
 				c.out.opaque = c.prog.name + " " + word.text + " is not a known subcommand"
@@ -233,6 +234,10 @@ func (c *call) touched(r role) role {
 // command runs the words as a command.
 func (c *call) command(argv []word) {
 	if len(argv) == 0 {
+		return
+	}
+	if len(argv) == 1 && argv[0].text == "-" { // uv run -
+		c.inputCode()
 		return
 	}
 	if c.vague && c.prog.command() >= 0 && c.vagueBefore(argv) {
