@@ -68,6 +68,7 @@ func (a *api) approvalRoutes() []route {
 			doc: "Answers a question. Who was first has answered: the same again is fine, another answer is a problem with " +
 				"the winner. What answers is the caller; what it calls itself is not asked.",
 			scope: auth.Approve, body: decisionRequest{}, answer: Approval{}, problems: append(one, outcome.Approval), serve: a.decide,
+			again: func(c *call, _ *kept) error { return a.getApproval(c) },
 		},
 	}
 }

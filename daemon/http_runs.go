@@ -37,6 +37,7 @@ func (a *api) runRoutes() []route {
 			method: http.MethodPost, path: "/v1/runs/{id}/" + name, id: id, tag: "runs", doc: doc,
 			scope: auth.Run, body: body, answer: wire.RunInfo{}, problems: changes,
 			serve: func(c *call) error { return a.act(c, do) },
+			again: func(c *call, _ *kept) error { return a.tellRun(c, http.StatusOK, c.path("id")) },
 		}
 	}
 	mode := act("mode", "setRunMode", "Changes the permission mode of a run that runs.", modeRequest{}, a.setMode)
@@ -56,6 +57,9 @@ func (a *api) runRoutes() []route {
 				"has a run already goes on (200 then). A session_id that the client chose makes it safe to ask again.",
 			scope: auth.Run, body: runRequest{}, status: http.StatusCreated, also: []int{http.StatusOK}, answer: wire.RunInfo{},
 			problems: []outcome.Outcome{outcome.NotFound, outcome.Conflict, outcome.Unavailable, outcome.NotOffered}, serve: a.createRun,
+			again: func(c *call, first *kept) error {
+				return a.tellRun(c, first.status, strings.TrimPrefix(first.location(), "/v1/runs/"))
+			},
 		},
 		{
 			method: http.MethodGet, path: "/v1/runs/{id}", id: "getRun", tag: "runs", doc: "One run.",

@@ -63,6 +63,9 @@ func (a *api) sessionRoutes() []route {
 			doc:   "Starts a session that shares the records of this one up to an item, or up to a record.",
 			scope: auth.Run, body: forkRequest{}, status: http.StatusCreated, answer: Session{},
 			problems: append(one, outcome.Conflict), serve: a.forkSession,
+			again: func(c *call, first *kept) error {
+				return a.tellForked(c, strings.TrimPrefix(first.location(), "/v1/sessions/"))
+			},
 		},
 		{
 			method: http.MethodPost, path: "/v1/sessions/{id}/rewind", id: "rewindSession", tag: "sessions",
@@ -70,6 +73,9 @@ func (a *api) sessionRoutes() []route {
 				"when the digest of just that is sent with the same request.",
 			scope: auth.Approve, body: Rewind{}, answer: json.RawMessage(nil),
 			problems: append(one, outcome.Busy, outcome.Conflict, outcome.NotOffered), serve: a.rewindSession,
+			again: func(c *call, _ *kept) error {
+				return refuse(outcome.Conflict, "this request was served, and its answer is not kept", "GET /v1/sessions/"+c.path("id")+" shows where the session is now")
+			},
 		},
 	}
 }
@@ -356,10 +362,20 @@ func (a *api) forkSession(c *call) error {
 	if err != nil {
 		return err
 	}
-	if m, err = a.o.Sessions.Get(c.ctx(), id); err != nil {
+	c.header("Location", "/v1/sessions/"+id)
+	return a.tellForked(c, id)
+}
+
+// tellForked tells of the fork that a request has made.
+func (a *api) tellForked(c *call, id string) error {
+	var f forkRequest
+	if err := c.into(&f); err != nil {
 		return err
 	}
-	c.header("Location", "/v1/sessions/"+id)
+	m, err := a.o.Sessions.Get(c.ctx(), id)
+	if err != nil {
+		return err
+	}
 	if f.WithGrants {
 		return a.tellSession(c, c.route.success(), m)
 	}

@@ -63,12 +63,28 @@ func (a *api) once(c *call) error {
 		return err
 	}
 	if old != nil {
+		c.header("Idempotency-Replayed", "true")
+		if c.route.again != nil && old.status < http.StatusMultipleChoices {
+			if at := old.location(); at != "" {
+				c.header("Location", at)
+			}
+			return c.route.again(c, old)
+		}
 		old.tell(c.w)
 		return nil
 	}
 	rec := &recorder{ResponseWriter: c.w}
 	c.w = rec
-	defer func() { a.keys.finish(id, rec) }() // also after a panic: then there is nothing to keep
+	defer func() { // also after a panic: then there is nothing to keep
+		switch {
+		case c.route.again == nil:
+		case rec.status < http.StatusMultipleChoices:
+			rec.body.Reset()
+		case rec.status == http.StatusConflict: // it may quote the answer that won
+			rec.status = 0
+		}
+		a.keys.finish(id, rec)
+	}()
 	if err := c.route.serve(c); err != nil {
 		a.fail(rec, c.r, err)
 	}
@@ -131,13 +147,15 @@ func (k *keys) forget() {
 	}
 }
 
+// location is where the answer says that what it made is.
+func (e *kept) location() string { return e.header.Get("Location") }
+
 // tell writes a kept answer once more.
 func (e *kept) tell(w http.ResponseWriter) {
 	h := w.Header()
 	for name, values := range e.header {
 		h[name] = slices.Clone(values)
 	}
-	h.Set("Idempotency-Replayed", "true")
 	w.WriteHeader(e.status)
 	_, _ = w.Write(e.body)
 }

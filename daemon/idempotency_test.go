@@ -61,6 +61,72 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
+// Of an answer with text of a session nothing is kept that an erasure would miss: the same
+// request again is not served twice, and is answered with what the session says now.
+func TestIdempotencyKeepsNoText(t *testing.T) {
+	w := newSite(t)
+	w.session("a", nil, "one")
+	const key = "Idempotency-Key: k1"
+	posts := []struct {
+		path, body string
+		status     int
+	}{
+		{"/v1/sessions/a/fork", `{"title":"rosebud"}`, 201},
+		{"/v1/runs", `{"session_id":"r","cwd":` + strconv.Quote(t.TempDir()) + `,"title":"rosebud"}`, 201},
+	}
+	first := make([]string, len(posts))
+	for i, p := range posts {
+		first[i] = w.want(p.status, nil, "POST", p.path, p.body, key+strconv.Itoa(i)).header.Get("Location")
+	}
+	w.started("q")
+	w.want(200, nil, "POST", "/v1/runs/q/stop", "", key+"s")
+	w.api.keys.mu.Lock()
+	for id, k := range w.api.keys.kept {
+		if strings.Contains(string(k.body), "rosebud") {
+			t.Errorf("%q: %s", id, k.body)
+		}
+	}
+	w.api.keys.mu.Unlock()
+	fork := strings.TrimPrefix(first[0], "/v1/sessions/")
+	must(t, w.sessions.Rename(t.Context(), fork, "another"))
+	for i, p := range posts {
+		r := w.want(p.status, nil, "POST", p.path, p.body, key+strconv.Itoa(i))
+		if got := r.header.Get("Location"); got != first[i] || r.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%s: %s, not %s: %v", p.path, got, first[i], r.header)
+		}
+		if i == 0 && (strings.Contains(string(r.body), "rosebud") || !strings.Contains(string(r.body), "another")) {
+			t.Errorf("%s", r.body)
+		}
+	}
+	w.want(200, nil, "POST", "/v1/runs/q/stop", "", key+"s")
+}
+
+// An approval is decided once, however often the request comes; the answer that won is read
+// from the session.
+func TestIdempotencyOfADecision(t *testing.T) {
+	w := newSite(t)
+	_, q := w.started("r")
+	decide := func(decision string, status int, key string) string {
+		body := `{"decision":"` + decision + `","message":"rosebud"}`
+		return string(w.want(status, nil, "POST", "/v1/approvals/"+q.ID+"/decision", body, "Idempotency-Key: "+key).body)
+	}
+	for range 2 {
+		if got := decide("deny", 200, "k1"); !strings.Contains(got, "rosebud") {
+			t.Errorf("%s", got)
+		}
+		if got := decide("allow", 409, "k2"); !strings.Contains(got, "rosebud") {
+			t.Errorf("%s", got)
+		}
+	}
+	w.api.keys.mu.Lock()
+	defer w.api.keys.mu.Unlock()
+	for id, k := range w.api.keys.kept {
+		if strings.Contains(string(k.body), "rosebud") {
+			t.Errorf("%q: %s", id, k.body)
+		}
+	}
+}
+
 // What is kept has a bound, in number, bytes and time; what failed here is not kept.
 func TestKeysBound(t *testing.T) {
 	now := time.Unix(0, 0)

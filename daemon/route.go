@@ -39,6 +39,11 @@ type route struct {
 
 	secret bool // what it answers is kept nowhere, so that it cannot be told again
 	serve  func(c *call) error
+
+	// again answers a request with an Idempotency-Key that has succeeded before. Without it the
+	// first answer is kept and sent again. An answer that has text of a session is not kept,
+	// since it would outlive an erasure: again reads it anew.
+	again func(c *call, first *kept) error
 }
 
 // call is one request on its way through a route.

@@ -10,7 +10,7 @@ var (
 	limitParam  = param{name: "limit", doc: "how many at most; default 50", kind: "integer", min: 1, max: maxLimit}
 	cursorParam = param{name: "cursor", doc: "next_cursor of the page before"}
 	ifMatch     = param{name: "If-Match", doc: "the ETag that was read; * is any"}
-	keyParam    = param{name: "Idempotency-Key", doc: "the same key and body get the same answer for 24 hours, until the daemon is restarted"}
+	keyParam    = param{name: "Idempotency-Key", doc: "the same key and body are served once and get the same answer for 24 hours, until the daemon is restarted; what it says of a session is read anew"}
 )
 
 func paged(more ...param) []param { return append(more, limitParam, cursorParam) }
