@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -10,12 +9,22 @@ import (
 	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
-// dialect: text goes over as bytes, so that no character set is converted.
+// dialect is MySQL's and MariaDB's. Text is sent as bytes, so that no character set is
+// converted. Erased payloads are overwritten with zeros where they are stored in the row.
 var dialect = rows.Dialect{
 	Expanded: true,
 	Text:     func(s string) any { return []byte(s) },
 	Hint:     func(index string) string { return "FORCE INDEX (" + index + ") " },
+	Epochs:   true,
+	Clock:    clock,
+	Renewed:  "CONCAT(?, " + clock + ", ?)",
+
+	ForUpdate: " FOR UPDATE", ForShare: " LOCK IN SHARE MODE", LockLease: " FOR UPDATE",
+	Overwrite: "REPEAT(CHAR(0), LENGTH(payload))",
 }
+
+// clock is the server's time in milliseconds.
+const clock = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)"
 
 const (
 	// maxText is how many bytes of values are sent as one text with their statements. In
@@ -219,50 +228,14 @@ func (t *tx) insert(num int64, records []session.Record) error {
 
 // refusal says why a batch did not fit; nil when it is there already.
 func (t *tx) refusal(id string, b *session.Batch) error {
-	var num, head, epoch int64
-	found, err := t.row([]any{&num, &head, &epoch}, "SELECT num, head, epoch FROM sessions WHERE id = ? AND deleted = 0", []byte(id))
-	if err != nil {
+	again, err := dialect.Refusal(t, id, b)
+	switch {
+	case err != nil:
 		return err
-	}
-	if !found {
-		return rows.NotFound("append", id)
-	}
-	same, err := t.present(num, b.Records)
-	if err != nil {
-		return err
-	}
-	if same {
-		return t.settle()
-	}
-	if b.Epoch != 0 {
-		if err := checkEpoch("append", id, b.Epoch, epoch); err != nil {
-			return err
-		}
-	}
-	if head == b.Expect { // it has come to fit meanwhile
+	case again:
 		return errAgain
 	}
-	return &session.Error{Op: "append", Session: id, Seq: head, Err: session.ErrConflict}
-}
-
-// present reports whether all the records are there already.
-func (t *tx) present(num int64, records []session.Record) (bool, error) {
-	found, err := t.c.QueryContext(t.ctx, "SELECT SUBSTR(chain, 65) FROM records WHERE num = ? AND seq BETWEEN ? AND ? ORDER BY seq",
-		num, records[0].Seq, records[len(records)-1].Seq)
-	if err != nil {
-		return false, err
-	}
-	defer found.Close()
-	n, same := 0, true
-	for found.Next() {
-		var digest []byte
-		if err := found.Scan(&digest); err != nil {
-			return false, err
-		}
-		same = same && n < len(records) && bytes.Equal(digest, records[n].Digest[:])
-		n++
-	}
-	return same && n == len(records), found.Err()
+	return t.settle()
 }
 
 // settle makes sure that what can be seen is on the medium. InnoDB shows a commit to
@@ -271,14 +244,4 @@ func (t *tx) present(num int64, records []session.Record) (bool, error) {
 func (t *tx) settle() error {
 	_, err := t.exec("UPDATE epochs SET last = last + 1 WHERE one = 1")
 	return err
-}
-
-func checkEpoch(op, id string, epoch, now int64) error {
-	switch {
-	case now == 0 && epoch != 0:
-		return rows.Fenced(op, id, "the lease was given back")
-	case now != epoch || epoch == 0:
-		return rows.Fenced(op, id, fmt.Sprintf("epoch %d, now %d", epoch, now))
-	}
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // greeter makes connections and sets each one up as this package needs it, whatever
@@ -71,14 +72,14 @@ func (g *greeter) greet(ctx context.Context, c asking) error {
 	if _, err := c.ExecContext(ctx, fmt.Sprintf(settings, seconds), nil); err != nil {
 		return err
 	}
-	rows, err := c.QueryContext(ctx, `SELECT CONCAT_WS('|', @@version, @@max_allowed_packet,
+	found, err := c.QueryContext(ctx, `SELECT CONCAT_WS('|', @@version, @@max_allowed_packet,
   @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, @@innodb_flush_method)`, nil)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer found.Close()
 	row := make([]driver.Value, 1)
-	if err := rows.Next(row); err != nil {
+	if err := found.Next(row); err != nil {
 		return err
 	}
 	text, _ := row[0].([]byte)
@@ -94,7 +95,7 @@ func (g *greeter) greet(ctx context.Context, c asking) error {
 			return err
 		}
 	}
-	if err := rows.Next(row); !errors.Is(err, io.EOF) {
+	if err := found.Next(row); !errors.Is(err, io.EOF) {
 		return err
 	}
 	return nil
@@ -270,4 +271,45 @@ func (t *tx) row(dest []any, query string, args ...any) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Exec implements [rows.Tx].
+func (t *tx) Exec(query string, args ...any) (int64, error) {
+	return t.exec(query, dialect.Params(args)...)
+}
+
+// Query implements [rows.Tx].
+func (t *tx) Query(query string, args, dest []any, row func() bool) error {
+	found, err := t.c.QueryContext(t.ctx, query, dialect.Params(args)...)
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	for found.Next() {
+		if err := found.Scan(dest...); err != nil {
+			return err
+		}
+		if !row() {
+			break
+		}
+	}
+	return found.Err()
+}
+
+// Again implements [rows.Tx].
+func (t *tx) Again() bool { return t.unsure }
+
+// database lends connections to the shared methods of [rows.Tables].
+type database struct{ *Store }
+
+func (d database) Read(ctx context.Context, op, id string, f func(rows.Tx) error) error {
+	return d.on(ctx, op, id, func(t *tx) error { return f(t) })
+}
+
+func (d database) Write(ctx context.Context, op, id string, f func(rows.Tx) error) error {
+	return d.Read(ctx, op, id, f)
+}
+
+func (d database) Transact(ctx context.Context, op, id string, f func(rows.Tx) error) error {
+	return d.transact(ctx, op, id, func(t *tx) error { return f(t) })
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/internal/heads"
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // Options adjusts [Open]. The zero value works.
@@ -31,6 +32,7 @@ type Options struct {
 // [session.Searcher]. It is safe for concurrent use, by any number of processes too.
 // Whoever opened it closes it.
 type Store struct {
+	*tables
 	addr   *address
 	opt    Options
 	db     *sql.DB
@@ -45,6 +47,9 @@ type Store struct {
 	mu    sync.Mutex     // held to add a call, and to close
 	calls sync.WaitGroup // under way
 }
+
+// tables has the methods that the stores with tables share.
+type tables = rows.Tables
 
 var (
 	_ session.Store       = (*Store)(nil)
@@ -89,6 +94,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	s.db.SetMaxIdleConns(s.opt.Conns)
 	s.db.SetConnMaxIdleTime(5 * time.Minute)
 	s.board = heads.New(s, func() heads.Notifier { return poller{s} })
+	s.tables = dialect.Tables(database{s}, rows.Hooks{Take: take, Deleted: func(id string, _ int64) { s.board.Tell(id) }})
 	if err := s.admit(ctx); err != nil {
 		s.db.Close()
 		return nil, s.openError(err)

@@ -141,7 +141,7 @@ func (s *Store) storeStep(ctx context.Context, c *pgx.Conn, x *indexing) error {
 		return err
 	}
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-		if err := s.lockWords(ctx, tx, x.id); err != nil {
+		if _, err := tx.Exec(ctx, lockKey, s.key("words\x00"+x.id)); err != nil { // as Erase does
 			return err
 		}
 		var there bool // and not removed before this step is stored

@@ -242,7 +242,7 @@ func (s *Store) current(ctx context.Context, c querier) (bool, error) {
 // migrate brings the schema to this version, in one transaction. Of several programs
 // that try, one does it and the others find it done.
 func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, s.key("format")); err != nil {
+	if _, err := tx.Exec(ctx, lockKey, s.key("format")); err != nil {
 		return err
 	}
 	v, err := s.version(ctx, tx)

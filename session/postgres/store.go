@@ -28,6 +28,7 @@ type Options struct {
 // PostgreSQL database. It is safe for concurrent use, by any number of programs too.
 // Whoever opened it closes it.
 type Store struct {
+	*tables
 	at       *place
 	patience time.Duration
 	pool     *pgxpool.Pool
@@ -37,6 +38,9 @@ type Store struct {
 	news     news
 	watching watching
 }
+
+// tables has the methods that the stores with tables share.
+type tables = rows.Tables
 
 var (
 	_ session.Store       = (*Store)(nil)
@@ -49,8 +53,18 @@ var (
 	_ session.Searcher    = (*Store)(nil)
 )
 
-// dialect is PostgreSQL's. Text goes over as bytes.
-var dialect = rows.Dialect{Numbered: true, Text: func(s string) any { return []byte(s) }}
+// dialect is PostgreSQL's. Text is sent as bytes.
+var dialect = rows.Dialect{
+	Numbered: true, Text: func(s string) any { return []byte(s) },
+	Epochs: true, NextEpoch: "SELECT nextval('epochs')",
+	Clock:     clock,
+	Renewed:   "?::text || " + clock + " || ?::text",
+	ForUpdate: " FOR UPDATE", ForShare: " FOR SHARE",
+	Source: "search", Index: []string{"search", "indexed"},
+}
+
+// clock is the server's time in milliseconds.
+const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
 // Open opens the store in the database that a URL names and makes its schema when it is
 // not there:
@@ -87,6 +101,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if o != nil && o.Patience != 0 {
 		s.patience = o.Patience
 	}
+	s.tables = dialect.Tables(database{s}, rows.Hooks{Begin: s.lock, Deleted: func(_ string, num int64) { s.grown(num) }})
 	s.news.start(s)
 	s.watching.init(s)
 	return s, nil
@@ -170,18 +185,4 @@ func (s *Store) Check(ctx context.Context) error {
 		}
 		return err
 	})
-}
-
-// tx is do with a transaction around f.
-func (s *Store) tx(ctx context.Context, op, id string, f func(tx pgx.Tx, again bool) error) error {
-	return s.do(ctx, op, id, func(c *pgxpool.Conn, again bool) error {
-		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return f(tx, again) })
-	})
-}
-
-// lock makes transactions about one session take turns where they touch more than its
-// row. It is given back when the transaction ends.
-func (s *Store) lock(ctx context.Context, tx pgx.Tx, id string) error {
-	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, s.key("session\x00"+id))
-	return err
 }

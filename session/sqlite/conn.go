@@ -12,6 +12,8 @@ import (
 	"time"
 
 	modernc "modernc.org/sqlite"
+
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // conn is one connection with its prepared statements. One goroutine uses it at
@@ -94,14 +96,14 @@ func (c *conn) query(sql string, each func(row []driver.Value) bool, args ...any
 	if err != nil {
 		return err
 	}
-	rows, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), c.bind(args))
+	found, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), c.bind(args))
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	row := make([]driver.Value, len(rows.Columns()))
+	defer found.Close()
+	row := make([]driver.Value, len(found.Columns()))
 	for {
-		switch err := rows.Next(row); {
+		switch err := found.Next(row); {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
@@ -120,6 +122,47 @@ func (c *conn) row(sql string, args ...any) ([]driver.Value, error) {
 		return false
 	}, args...)
 	return out, err
+}
+
+// Exec implements [rows.Tx].
+func (c *conn) Exec(sql string, args ...any) (int64, error) { return c.exec(sql, args...) }
+
+// Query implements [rows.Tx].
+func (c *conn) Query(sql string, args, dest []any, row func() bool) error {
+	return c.query(sql, func(r []driver.Value) bool {
+		for i, v := range r {
+			switch d := dest[i].(type) {
+			case *int64:
+				*d = asInt(v)
+			case *string:
+				*d = asText(v)
+			case *[]byte:
+				if text, ok := v.(string); ok {
+					v = []byte(text)
+				}
+				*d = asBlob(v)
+			}
+		}
+		return row()
+	}, args...)
+}
+
+// Again implements [rows.Tx]: no connection to a file is lost.
+func (c *conn) Again() bool { return false }
+
+// database lends connections to the shared methods of [rows.Tables].
+type database struct{ *Store }
+
+func (d database) Read(ctx context.Context, op, id string, f func(rows.Tx) error) error {
+	return d.read(ctx, op, id, func(c *conn) error { return f(c) })
+}
+
+func (d database) Write(ctx context.Context, op, id string, f func(rows.Tx) error) error {
+	return d.write(ctx, op, id, func(c *conn) error { return f(c) })
+}
+
+func (d database) Transact(ctx context.Context, op, id string, f func(rows.Tx) error) error {
+	return d.Write(ctx, op, id, f)
 }
 
 // pragma reads an integer pragma.

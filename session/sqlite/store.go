@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/internal/heads"
+	"github.com/holdfast-dev/holdfast/session/internal/rows"
 )
 
 // Options adjusts [Open]. The zero value works.
@@ -23,6 +24,7 @@ type Options struct {
 // [session.Rebuilder] in one SQLite file. It is safe for concurrent use, by any
 // number of processes too. Whoever opened it closes it.
 type Store struct {
+	*tables
 	path    string
 	file    os.FileInfo
 	journal os.FileInfo // nil: there was none when the store was opened
@@ -34,11 +36,17 @@ type Store struct {
 	beneath time.Duration // see notifier; 0: as it is
 }
 
+// tables has the methods that the stores with tables share.
+type tables = rows.Tables
+
 var (
-	_ session.Store     = (*Store)(nil)
-	_ session.Leaser    = (*Store)(nil)
-	_ session.Deleter   = (*Store)(nil)
-	_ session.Rebuilder = (*Store)(nil)
+	_ session.Store       = (*Store)(nil)
+	_ session.Leaser      = (*Store)(nil)
+	_ session.LeaseReader = (*Store)(nil)
+	_ session.Deleter     = (*Store)(nil)
+	_ session.Eraser      = (*Store)(nil)
+	_ session.Rebuilder   = (*Store)(nil)
+	_ session.Watcher     = (*Store)(nil)
 )
 
 // Open opens the store in the file at path and creates it, and the folders
@@ -83,6 +91,7 @@ func Open(path string, o *Options) (*Store, error) {
 	s.readers.init(abs, s.opt.BusyTimeout, s.gone)
 	s.holders = diskfile.NewHolders(func() (*os.File, error) { return os.OpenFile(abs+holdersSuffix, os.O_RDWR|os.O_CREATE, 0o600) })
 	s.board = heads.New(s, s.newNotifier)
+	s.tables = dialect.Tables(database{s}, rows.Hooks{Locks: s.holders, Deleted: func(id string, _ int64) { s.board.Tell(id) }})
 	return s, nil
 }
 

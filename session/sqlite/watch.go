@@ -10,7 +10,6 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/internal/heads"
 )
 
@@ -24,8 +23,6 @@ const (
 
 // share bounds looking at the watched sessions to this part of the time.
 const share = 20
-
-var _ session.Watcher = (*Store)(nil)
 
 // Watch implements [session.Watcher]. What this store appends is told at once. For
 // what other programs append, one goroutine for all watchers waits for the journal to

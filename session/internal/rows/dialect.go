@@ -5,20 +5,63 @@ import (
 	"strings"
 )
 
-// Dialect says how one database differs from another. The zero value is for SQLite.
+// Dialect says how one database differs from another.
 type Dialect struct {
 	// Numbered writes parameters as $1, $2, …, otherwise they are ?.
 	Numbered bool
 	// Expanded writes (a, b) < (x, y) as a < x OR a = x AND b < y, for a database
 	// that finds no range of an index in the short form.
 	Expanded bool
-	// Text makes of a string what the driver is given; nil gives it the string.
+	// Text converts a string for the driver, nil if the driver takes strings.
 	Text func(string) any
-	// Hint names an index to a query: it stands behind "FROM sessions ". Nil for none.
+	// Hint returns what follows "FROM sessions " to name an index. Nil for none.
 	Hint func(index string) string
+
+	// Key is true if records have one column key, num<<32|seq, in place of num and seq.
+	Key bool
+	// Epochs is true if sessions have a column epoch: that of the lease, 0 without one.
+	Epochs bool
+	// NextEpoch is the query for the next of all epochs.
+	NextEpoch string
+	// Clock is the server's time in milliseconds, "" if the server has none.
+	Clock string
+	// Renewed concatenates two parameters with the time of the Clock between them.
+	Renewed string
+	// ForUpdate, ForShare and LockLease end a query that locks what it finds.
+	ForUpdate, ForShare, LockLease string
+	// Overwrite is the value that a payload is set to before it is erased.
+	Overwrite string
+	// Source is a table with texts of records, by num and source. Index are all tables
+	// besides records that have rows of a session, by num.
+	Source string
+	Index  []string
 }
 
-// Statement is a statement in the making and the values of its parameters.
+// seq is the column that orders the records of a session.
+func (d *Dialect) seq() string {
+	if d.Key {
+		return "key"
+	}
+	return "seq"
+}
+
+// within is the condition for the records of a session above low and up to high.
+func (d *Dialect) within(num, low, high int64) (sql string, args []any) {
+	if d.Key {
+		return "key > ? AND key <= ?", []any{num<<32 | low, num<<32 | high}
+	}
+	return "num = ? AND seq > ? AND seq <= ?", []any{num, low, high}
+}
+
+// epoch is the epoch of a session's lease, 0 when nobody holds one.
+func (d *Dialect) epoch() string {
+	if d.Epochs {
+		return "epoch"
+	}
+	return "coalesce((SELECT epoch FROM leases WHERE leases.id = sessions.id), 0)"
+}
+
+// Statement is a statement that is being written, and the values of its parameters.
 type Statement struct {
 	Args []any
 	d    *Dialect
@@ -52,15 +95,18 @@ func (s *Statement) Add(text string, args ...any) *Statement {
 			text = after
 		}
 	}
-	for _, a := range args {
-		s.Args = append(s.Args, s.d.value(a))
-	}
+	s.Args = append(s.Args, s.d.Params(args)...)
 	return s
 }
 
-func (d *Dialect) value(a any) any {
-	if text, ok := a.(string); ok && d.Text != nil {
-		return d.Text(text)
+// Params converts parameters for the driver, in place.
+func (d *Dialect) Params(args []any) []any {
+	if d.Text != nil {
+		for i, a := range args {
+			if text, ok := a.(string); ok {
+				args[i] = d.Text(text)
+			}
+		}
 	}
-	return a
+	return args
 }

@@ -1,14 +1,18 @@
-// Package rows is what the stores that keep sessions in tables have in common: which
-// columns a session has, how a batch changes them, and how a list is asked for.
+// Package rows is what the stores that keep sessions in tables have in common: the columns
+// of a session, how a batch changes them, and the methods that differ only by the dialect.
 //
 //	session.Batch ──► Check ──► Dialect.Advance ──► UPDATE sessions SET …
 //	session.Query ────────────► Dialect.List ─────► SELECT … WHERE … ORDER BY …
 //	session.Meta  ◄── Scan ◄──────────────────────── the rows found
 //
-// Statements are written with ? for a parameter; a [Dialect] says what the database
-// wants instead. The package talks to no database: which driver runs a statement, in
-// which transaction, and how a refusal is told from a fault, is each store's own.
+//	Tables (Acquire, Renew, Release, Held, List, PutMeta, Delete, Erase)
+//	   │ Database.Read, Write, Transact
+//	   ▼
+//	Tx (Exec, Query) ──► the driver, with the words of the Dialect
 //
-// All values handed over are int64, string, []byte or nil; how a string goes over is
-// up to the dialect.
+// Statements are written with ? for a parameter; a [Dialect] says what the database
+// wants instead. The package imports no driver: how a connection is made, which errors are
+// tried again and how an append is sent is up to each store.
+//
+// Parameters are int64, string, []byte or nil; the dialect says how a string is sent.
 package rows

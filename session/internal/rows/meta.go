@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
@@ -16,6 +17,9 @@ const Columns = `id, head, head_digest, updated_ms, created_ms, created_ns, mess
 // Marks is a parameter for each of [Columns].
 const Marks = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`
 
+// replaceMeta sets all [Columns].
+var replaceMeta = "UPDATE sessions SET " + strings.Join(strings.FieldsFunc(Columns, func(r rune) bool { return strings.ContainsRune(", \n", r) }), " = ?, ") + " = ? WHERE num = ?"
+
 // Emptied is what becomes of a session that is deleted while forks need its records:
 // what stands behind SET.
 const Emptied = `deleted = 1, title = '', summary = '', tag = '', first_prompt = '',
@@ -29,17 +33,11 @@ func (d *Dialect) Values(m *session.Meta) []any {
 	if m.Deleted {
 		deleted = 1
 	}
-	v := []any{
+	return d.Params([]any{
 		m.ID, m.Head, m.HeadDigest[:], m.UpdatedAt.UnixMilli(), created.UnixMilli(), int64(ns), int64(m.MessageCount), m.Size,
 		m.Model, m.FirstPrompt, m.Title, m.Summary, m.Tag, m.Project, m.CWD, m.GitBranch, m.Parent, m.ParentSeq, deleted,
 		int64(m.Questions), m.Run, m.Owner, m.Trashed,
-	}
-	if d.Text != nil {
-		for i := range v {
-			v[i] = d.value(v[i])
-		}
-	}
-	return v
+	})
 }
 
 // Scan receives the columns of one row after another. A driver writes to what Dest

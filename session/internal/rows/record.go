@@ -1,9 +1,6 @@
 package rows
 
 import (
-	"encoding/json"
-	"strings"
-
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -47,34 +44,4 @@ func Damaged(id string, seq int64, detail string) error {
 		Op: "read", Session: id, Seq: seq, Err: session.ErrCorrupt, Detail: detail,
 		Hint: "run: holdfast sessions verify " + id,
 	}
-}
-
-// LeaseText is the column of a lease. ErrInvalid when it has a time that JSON cannot say.
-func LeaseText(l session.Lease) (string, error) {
-	b, err := json.Marshal(l.Kept())
-	if err != nil {
-		return "", &session.Error{Op: "take lease", Err: session.ErrInvalid, Detail: err.Error()}
-	}
-	return string(b), nil
-}
-
-// LeaseParts is LeaseText around the place where the server puts its time.
-func LeaseParts(l session.Lease) (before, after string, err error) {
-	l.Renewed = 1
-	text, err := LeaseText(l)
-	if err != nil {
-		return "", "", err
-	}
-	before, after, _ = strings.Cut(text, renewed+"1")
-	return before + renewed, after, nil
-}
-
-const renewed = `"renewed":`
-
-// ParseLease reads it; ErrCorrupt when it is none.
-func ParseLease(id, text string) (l session.Lease, err error) {
-	if err := json.Unmarshal([]byte(text), &l); err != nil {
-		return l, &session.Error{Op: "read lease", Session: id, Err: session.ErrCorrupt, Detail: err.Error()}
-	}
-	return l, nil
 }

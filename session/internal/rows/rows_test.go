@@ -200,7 +200,7 @@ func TestRecordGoesBothWays(t *testing.T) {
 	if _, err := rows.Record("s", 7, "r", 0, "item", make([]byte, 95), nil); !errors.Is(err, session.ErrCorrupt) {
 		t.Errorf("short digests: %v", err)
 	}
-	if _, err := rows.ParseLease("s", "{"); !errors.Is(err, session.ErrCorrupt) {
+	if _, err := rows.ParseLease("s", []byte("{")); !errors.Is(err, session.ErrCorrupt) {
 		t.Errorf("half a lease: %v", err)
 	}
 }

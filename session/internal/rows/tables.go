@@ -1,0 +1,126 @@
+package rows
+
+import (
+	"context"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Tx is a connection of a store, inside a transaction or not. Statements are written with
+// ? for a parameter, and arguments are given as to [Statement.Add].
+type Tx interface {
+	// Exec runs a statement and returns how many rows it matched.
+	Exec(sql string, args ...any) (int64, error)
+	// Query scans the columns of each row into dest and then calls row, until row returns
+	// false. Text is scanned into a *[]byte if the dialect has a Text function.
+	Query(sql string, args, dest []any, row func() bool) error
+	// Again reports whether an earlier try may have been committed: the connection was lost
+	// before the answer came.
+	Again() bool
+}
+
+// Database lends connections. Each method may call f more than once, and returns the
+// errors of a [session.Store].
+type Database interface {
+	// Read calls f outside of a transaction.
+	Read(ctx context.Context, op, id string, f func(Tx) error) error
+	// Write calls an f that runs one statement, which needs no transaction around it.
+	Write(ctx context.Context, op, id string, f func(Tx) error) error
+	// Transact calls f in a transaction and commits it when f returns nil.
+	Transact(ctx context.Context, op, id string, f func(Tx) error) error
+}
+
+// Hooks are what a store adds to the methods of [Tables]. Each may be nil.
+type Hooks struct {
+	// Begin is called first in a transaction that takes or releases a lease, deletes or erases.
+	Begin func(tx Tx, op, id string) error
+	// Take gives a lease its epoch and stores it, in place of [Dialect.NextEpoch]. held says
+	// that the session has a lease already.
+	Take func(tx Tx, id string, l *session.Lease, held bool) error
+	// Locks tell whether the holder of a lease is alive, for a database without a clock.
+	Locks Locks
+	// Deleted is called when a session was deleted.
+	Deleted func(id string, num int64)
+}
+
+// Locks are held by the process that holds a lease.
+type Locks interface {
+	Hold(id string, epoch int64) error
+	Drop(id string, epoch int64)
+	Held(id string, epoch int64) (held, known bool)
+}
+
+// Tables are the methods of a store that are the same for every [Dialect]. They are safe for
+// concurrent use.
+type Tables struct {
+	d     *Dialect
+	db    Database
+	hooks Hooks
+}
+
+// Tables returns the methods for a database of the dialect.
+func (d *Dialect) Tables(db Database, h Hooks) *Tables { return &Tables{d, db, h} }
+
+func (t *Tables) begin(tx Tx, op, id string) error {
+	if t.hooks.Begin == nil {
+		return nil
+	}
+	return t.hooks.Begin(tx, op, id)
+}
+
+// first scans the first row of a query; false when there is none.
+func first(tx Tx, dest []any, sql string, args ...any) (found bool, err error) {
+	err = tx.Query(sql, args, dest, func() bool {
+		found = true
+		return false
+	})
+	return found && err == nil, err
+}
+
+// List implements [session.Store].
+func (t *Tables) List(ctx context.Context, q session.Query) (session.Page, error) {
+	st, err := t.d.List(q)
+	if err != nil {
+		return session.Page{}, err
+	}
+	if q.Limit > 0 {
+		st.Add(" LIMIT ?", Rows(q.Limit))
+	}
+	var page Page
+	err = t.db.Read(ctx, "list", q.ID, func(tx Tx) error {
+		page = Page{Limit: q.Limit}
+		var row Scan
+		return tx.Query(st.SQL(), st.Args, row.Dest(t.d.Text != nil), func() bool { return page.Add(row.Meta()) })
+	})
+	if err != nil {
+		return session.Page{}, err
+	}
+	return page.Page, nil
+}
+
+// PutMeta implements [session.Rebuilder]. The meta must be of the log as it is now: when its
+// head is not the last record's seq, the error is ErrConflict. Whether the session is deleted
+// does not follow from the log and stays.
+func (t *Tables) PutMeta(ctx context.Context, m session.Meta) error {
+	return t.db.Transact(ctx, "put meta", m.ID, func(tx Tx) error {
+		var num, deleted, last int64
+		found, err := first(tx, []any{&num, &deleted}, "SELECT num, deleted FROM sessions WHERE id = ?"+t.d.ForUpdate, m.ID)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return NotFound("put meta", m.ID)
+		}
+		within, args := t.d.within(num, 0, MaxSeq)
+		if _, err := first(tx, []any{&last}, "SELECT coalesce(max("+t.d.seq()+"), 0) FROM records WHERE "+within, args...); err != nil {
+			return err
+		}
+		if last &= MaxSeq; last != m.Head {
+			return &session.Error{Op: "put meta", Session: m.ID, Seq: last, Err: session.ErrConflict}
+		}
+		m := m
+		m.Deleted = deleted != 0
+		_, err = tx.Exec(replaceMeta, append(t.d.Values(&m), num)...)
+		return err
+	})
+}
