@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/sessiontest"
 )
 
 // The two are to be compared: an item of 1.5 KB that is acknowledged durable, and the
@@ -129,3 +130,5 @@ func BenchmarkTail(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkLeaseAndList(b *testing.B) { sessiontest.Bench(b, open(b, database(b), nil)) }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/sessiontest"
 )
 
 // item1500 makes an item's record of about 1.5 KB.
@@ -157,3 +158,5 @@ func BenchmarkTail(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "median-µs")
 	b.ReportMetric(float64(took[0].Microseconds()), "least-µs")
 }
+
+func BenchmarkLeaseAndList(b *testing.B) { sessiontest.Bench(b, open(b, place(b))) }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/session/sessiontest"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
@@ -320,3 +321,5 @@ func BenchmarkOpen(b *testing.B) {
 	b.ReportMetric(micros(percentile(closes, 50)), "µs-close")
 	b.ReportMetric(micros(percentile(syncs, 50)), "µs-sync")
 }
+
+func BenchmarkLeaseAndList(b *testing.B) { sessiontest.Bench(b, fresh(b)) }
