@@ -1,0 +1,142 @@
+package call
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// maxDocument bounds an answer that comes in one piece, in bytes.
+const maxDocument = 32 << 20
+
+// Stream is one call of a provider, from the request to the end of the answer.
+type Stream struct {
+	Provider Provider
+	Timeouts model.Timeouts
+	Body     *Body
+	Client   *http.Client
+	Address  string
+	Header   http.Header
+	Answer   Answer
+}
+
+// Answer puts an answer together.
+type Answer interface {
+	Reader
+	// Whole is the complete answer.
+	Whole() model.Answer
+	// Partial is what there is of an answer that broke off, with what it has cost.
+	Partial(cancelled bool) (item *transcript.Item, usage transcript.Usage, cost *float64)
+}
+
+// Reader reads an answer.
+type Reader interface {
+	// Event takes the data of one event, which is not empty. more is false after the last
+	// one, and when the caller wants no more.
+	Event(data []byte, out *Output) (more bool, failure *model.Error)
+	// Document takes an answer that came in one piece.
+	Document(text []byte, out *Output) *model.Error
+	// Ended reports whether an answer is complete that ends without its last event, which
+	// some servers leave out.
+	Ended() bool
+}
+
+// Output passes events on to the caller.
+type Output struct {
+	wait  *Wait
+	yield func(model.Event, error) bool
+	done  bool // the caller wants no more
+}
+
+// Heard notes an event of the answer, other than a ping.
+func (o *Output) Heard() { o.wait.Heard() }
+
+// Emit yields an event and reports whether the caller wants another. The time that the caller
+// takes does not count as the provider's.
+func (o *Output) Emit(e model.Event) bool {
+	o.wait.Pause()
+	o.done = o.done || !o.yield(e, nil)
+	o.wait.Heard()
+	return !o.done
+}
+
+// All makes the call and yields its events; see [model.Model]. Breaking off the loop ends the
+// call.
+func (s *Stream) All(ctx context.Context) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		inner, wait := Begin(ctx, s.Provider.Name, s.Timeouts)
+		defer wait.Stop()
+		x := &Exchange{Body: s.Body}
+		res, err := x.Post(inner, s.Client, s.Address, s.Header)
+		if err != nil || x.Failed() {
+			yield(nil, s.Provider.Failure(ctx, x, wait.Err(err)))
+			return
+		}
+		wait.Answered()
+		defer Finish(res.Body, wait.Stop)
+		out := &Output{wait: wait, yield: yield}
+		failure := s.read(ctx, res, out)
+		switch {
+		case out.done:
+			wait.Stop() // nobody reads the rest
+		case failure != nil:
+			item, usage, cost := s.Answer.Partial(ctx.Err() != nil)
+			if failure.Partial = item; usage.Total() > 0 {
+				failure.Usage, failure.Cost = &usage, cost // it is paid all the same
+			}
+			wait.Stop()
+			yield(nil, failure)
+		default:
+			out.Emit(s.Answer.Whole())
+		}
+	}
+}
+
+// read takes the answer's events until the answer is complete or broken, or the caller wants
+// no more.
+func (s *Stream) read(ctx context.Context, res *http.Response, out *Output) *model.Error {
+	switch kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind {
+	case "text/html", "application/xhtml+xml":
+		return s.Provider.WebPage(out.wait.Reader(res.Body))
+	case "application/json": // from a server that does not stream
+		text, err := io.ReadAll(io.LimitReader(out.wait.Reader(res.Body), maxDocument))
+		if err != nil {
+			return s.Provider.Broken(ctx, out.wait.Err(err))
+		}
+		return s.Answer.Document(text, out)
+	}
+	events := NewEvents(res.Body)
+	for events.Next() {
+		if ctx.Err() != nil {
+			return s.Provider.Broken(ctx, ctx.Err())
+		}
+		data := bytes.TrimSpace(events.Data())
+		if len(data) == 0 {
+			continue
+		}
+		if more, failure := s.Answer.Event(data, out); failure != nil || !more {
+			return failure
+		}
+	}
+	if s.Answer.Ended() && events.Err() == nil {
+		return nil
+	}
+	return s.Provider.Broken(ctx, out.wait.Err(events.Err()))
+}
+
+// NoKey is the stream of a provider that wants a key where there is none; name is that of
+// its environment variable.
+func NoKey(provider, name string) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		yield(nil, &model.Error{
+			Kind: model.ErrorAuth, Provider: provider,
+			Message: "there is no API key; hint: set " + name + ", or Options.APIKey in a program",
+		})
+	}
+}
