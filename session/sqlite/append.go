@@ -16,15 +16,17 @@ const (
   model = coalesce(?, model), first_prompt = CASE first_prompt WHEN '' THEN ? ELSE first_prompt END` + advanceWhere + advanceLeased
 	advanceLeased = ` AND (SELECT epoch FROM leases WHERE leases.id = sessions.id) = ?`
 
-	insertMeta   = `INSERT INTO sessions (` + rows.Columns + `) VALUES (` + rows.Marks + `) RETURNING num`
+	insertMeta   = `INSERT INTO sessions (` + rows.Columns + `) VALUES (` + rows.Marks + `)`
 	insertRecord = `INSERT INTO records (key, id, time_ms, kind, chain, payload) VALUES (?, ?, ?, ?, ?, ?)`
 )
 
 // dialect is SQLite's.
 var dialect = rows.Dialect{
-	Hint:      func(index string) string { return "INDEXED BY " + index + " " },
-	Key:       true,
-	NextEpoch: "UPDATE epochs SET last = last + 1 RETURNING last",
+	Hint:       func(index string) string { return "INDEXED BY " + index + " " },
+	Unbuffered: true,
+	Key:        true,
+	CountEpoch: "UPDATE epochs SET last = last + 1",
+	NextEpoch:  "SELECT last FROM epochs",
 }
 
 // Append implements [session.Store].
@@ -119,7 +121,10 @@ func (c *conn) open(id string, b *session.Batch) error {
 			return err
 		}
 	}
-	r, err := c.row(insertMeta, dialect.Values(m)...)
+	if _, err := c.exec(insertMeta, dialect.Values(m)...); err != nil {
+		return err
+	}
+	r, err := c.row("SELECT num FROM sessions WHERE id = ?", id)
 	if err != nil {
 		return err
 	}

@@ -17,12 +17,16 @@ type Dialect struct {
 	// Hint returns what follows "FROM sessions " to name an index. Nil for none.
 	Hint func(index string) string
 
+	// Unbuffered is true if the database finds a row when it is asked for the row: then no
+	// query needs a limit.
+	Unbuffered bool
 	// Key is true if records have one column key, num<<32|seq, in place of num and seq.
 	Key bool
 	// Epochs is true if sessions have a column epoch: that of the lease, 0 without one.
 	Epochs bool
-	// NextEpoch is the query for the next of all epochs.
-	NextEpoch string
+	// NextEpoch is the query for the next of all epochs, CountEpoch a statement that comes
+	// before it, if any.
+	CountEpoch, NextEpoch string
 	// Clock is the server's time in milliseconds, "" if the server has none.
 	Clock string
 	// Renewed concatenates two parameters with the time of the Clock between them.

@@ -1,7 +1,6 @@
 package rows
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,6 +42,11 @@ func (t *Tables) Acquire(ctx context.Context, id string, h session.Lease, steal 
 		out.Renewed = now
 		if t.hooks.Take != nil {
 			return t.hooks.Take(tx, id, &out, cur != nil)
+		}
+		if t.d.CountEpoch != "" {
+			if _, err := tx.Exec(t.d.CountEpoch); err != nil {
+				return err
+			}
 		}
 		if found, err := first(tx, []any{&out.Epoch}, t.d.NextEpoch); err != nil {
 			return err
@@ -168,7 +172,10 @@ func (t *Tables) Held(ctx context.Context, id string) (*session.Lease, error) {
 // lease reads the lease of a session, nil when there is none, with how long it remains, and
 // the server's time in milliseconds, 0 when the server has no clock.
 func (t *Tables) lease(tx Tx, id string, lock bool) (_ *session.Lease, now int64, err error) {
-	sql := "SELECT coalesce(l.epoch, 0), l.lease, " + cmp.Or(t.d.Clock, "0") + " FROM (SELECT 1 AS one) o LEFT JOIN leases l ON l.id = ?"
+	sql := "SELECT epoch, lease, 0 FROM leases WHERE id = ?"
+	if t.d.Clock != "" { // the time is wanted without a lease, too
+		sql = "SELECT coalesce(l.epoch, 0), l.lease, " + t.d.Clock + " FROM (SELECT 1 AS one) o LEFT JOIN leases l ON l.id = ?"
+	}
 	if lock {
 		sql += t.d.LockLease
 	}

@@ -83,7 +83,7 @@ func (t *Tables) List(ctx context.Context, q session.Query) (session.Page, error
 	if err != nil {
 		return session.Page{}, err
 	}
-	if q.Limit > 0 {
+	if q.Limit > 0 && !t.d.Unbuffered {
 		st.Add(" LIMIT ?", Rows(q.Limit))
 	}
 	var page Page
