@@ -20,7 +20,7 @@ cross: ## check that it fits macOS, Windows and arm64 Linux (HOLDFAST_HEAVY=1 bu
 	@scripts/cross
 
 bench: ## measure against bare controls and print the table
-	@go run ./bench
+	@go run -C bench .
 
 lint: ## formatting, vet, tidiness, golangci-lint
 	@scripts/lint

@@ -3,10 +3,12 @@
 // Command bench measures Holdfast against bare controls in one run and prints a
 // table of medians and ratios.
 //
-//	go run ./bench              everything, a few minutes
-//	go run ./bench -only turn   one group: append, stores (engine, session and import), turn, start, sandbox, hooks, audit, daemon,
-//	                            workspaces (containers, warm and words)
-//	go run ./bench -quick       smaller sessions, fewer rounds
+//	go run -C bench .              everything, a few minutes
+//	go run -C bench . -only turn   one group: append, stores (engine, session and import), turn, start, sandbox, hooks, audit, daemon,
+//	                               workspaces (containers, warm and words)
+//	go run -C bench . -quick       smaller sessions, fewer rounds
+//
+// It is a module of its own and measures the checkout that it lies in.
 //
 // Stores on servers are measured when there are some:
 //
@@ -38,6 +40,10 @@ func main() {
 	flag.StringVar(&b.only, "only", "", "one group: append, stores (engine, session and import), turn, start, sandbox, hooks, audit, daemon, workspaces (containers, warm and words)")
 	flag.StringVar(&b.container, "container", "", "a running container with /bin/true in it, for docker exec")
 	flag.Parse()
+	if err := b.checkout(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
 	if err := b.run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -60,6 +66,15 @@ type bench struct {
 // row is one line of the table.
 type row struct {
 	what, measured, control, ratio, goal string
+}
+
+// checkout makes the checkout the current folder: programs and benchmarks are named from there.
+func (*bench) checkout() error {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/holdfast-dev/holdfast").Output()
+	if err != nil {
+		return fmt.Errorf("find the checkout: %w\nhint: go run -C bench .", err)
+	}
+	return os.Chdir(strings.TrimSpace(string(out)))
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
@@ -120,13 +135,17 @@ func (b *bench) rounds(full, quick int) int {
 	return full
 }
 
-// build compiles a program of this module into the bench's directory.
+// build compiles a program of the checkout into the bench's directory.
 func (b *bench) build(ctx context.Context, pkg, name string, flags ...string) (string, error) {
 	out := filepath.Join(b.dir, name)
 	if _, err := os.Stat(out); err == nil {
 		return out, nil
 	}
-	args := append([]string{"build", "-trimpath", "-ldflags", "-s -w", "-o", out}, flags...)
+	module := "."
+	if below, ok := strings.CutPrefix(pkg, "./bench/"); ok {
+		module, pkg = "bench", "./"+below
+	}
+	args := append([]string{"build", "-C", module, "-trimpath", "-ldflags", "-s -w", "-o", out}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr

@@ -42,7 +42,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return bin, nil
 	}
 	bin := filepath.Join(os.TempDir(), "holdfast") // the folder of these tests
-	build := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, "../../cmd/holdfast")
+	build := exec.CommandContext(context.Background(), "go", "build", "-C", "../..", "-trimpath", "-ldflags=-s -w", "-o", bin, "./cmd/holdfast")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)

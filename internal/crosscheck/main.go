@@ -1,9 +1,9 @@
-// Command crosscheck checks that all packages and their tests fit together on systems
-// that no test runs on. It reads the source of everything they import, and compiles
-// nothing: that takes seconds where building takes minutes. What a linker or an
-// assembler would find it does not.
+// Command crosscheck checks the types of all packages and tests of the module in the
+// current folder on systems that no test runs on. It reads the source of everything
+// they import and compiles nothing, so it takes seconds where a build takes minutes.
+// It does not find what only a linker or an assembler finds.
 //
-//	go run ./internal/crosscheck darwin/arm64 windows/amd64 linux/arm64
+//	crosscheck darwin/arm64 windows/amd64 linux/arm64
 package main
 
 import (
