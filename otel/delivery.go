@@ -10,6 +10,8 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/holdfast-dev/holdfast/internal/otelwire"
 )
 
 // DeliveryError says that a collector did not get everything.
@@ -88,38 +90,40 @@ func (d *delivery) failure() error {
 }
 
 type spanSender struct {
-	*poster
-	d *delivery
+	*otelwire.Poster
+	url string
+	d   *delivery
 }
 
 func (d *delivery) spans(t *target) sdktrace.SpanExporter {
-	return &spanSender{newPoster(t, "spans"), d}
+	return &spanSender{otelwire.NewPoster(&t.Target, "spans"), t.URL, d}
 }
 
 func (s *spanSender) ExportSpans(ctx context.Context, list []sdktrace.ReadOnlySpan) error {
-	if m := encodeSpans(list); m != nil {
-		s.d.send(ctx, s.to.url, func(ctx context.Context) error { return s.post(ctx, m) })
+	if m := otelwire.EncodeSpans(list); m != nil {
+		s.d.send(ctx, s.url, func(ctx context.Context) error { return s.Post(ctx, m) })
 	}
 	return nil
 }
 
 func (s *spanSender) Shutdown(context.Context) error {
-	s.shut()
+	s.Close()
 	return nil
 }
 
 type metricSender struct {
-	*poster
-	d *delivery
+	*otelwire.Poster
+	to *target
+	d  *delivery
 }
 
 func (d *delivery) metrics(t *target) sdkmetric.Exporter {
-	return &metricSender{newPoster(t, "data points"), d}
+	return &metricSender{otelwire.NewPoster(&t.Target, "data points"), t, d}
 }
 
 func (s *metricSender) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
-	m, untold := encodeMetrics(all)
-	s.d.send(ctx, s.to.url, func(ctx context.Context) error { return errors.Join(untold, s.post(ctx, m)) })
+	m, untold := otelwire.EncodeMetrics(all)
+	s.d.send(ctx, s.to.URL, func(ctx context.Context) error { return errors.Join(untold, s.Post(ctx, m)) })
 	return nil
 }
 
@@ -134,6 +138,6 @@ func (s *metricSender) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggrega
 func (*metricSender) ForceFlush(context.Context) error { return nil }
 
 func (s *metricSender) Shutdown(context.Context) error {
-	s.shut()
+	s.Close()
 	return nil
 }

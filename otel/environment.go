@@ -10,6 +10,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/holdfast-dev/holdfast/internal/otelwire"
 )
 
 // Error says which variable of the environment has a value that cannot be used.
@@ -41,12 +43,7 @@ type environment struct {
 
 // target is where one signal goes.
 type target struct {
-	url     string
-	headers map[string]string
-	timeout time.Duration
-	gzip    bool
-	client  *http.Client
-
+	otelwire.Target
 	temporality sdkmetric.TemporalitySelector // of metrics
 	aggregation sdkmetric.AggregationSelector
 }
@@ -133,22 +130,22 @@ func (r *reader) target(signal, path string) *target {
 	if name, v := r.signal(signal, "PROTOCOL"); v != "" && v != "http/protobuf" {
 		r.refuse(name, v, "this protocol is not spoken here", "set it to http/protobuf; collectors listen for it at port 4318")
 	}
-	t := &target{url: r.endpoint(signal, path)}
+	t := &target{Target: otelwire.Target{URL: r.endpoint(signal, path)}}
 	name, v := r.signal(signal, "HEADERS")
-	t.headers = r.pairs(name, v, true)
-	t.timeout = 10 * time.Second
+	t.Headers = r.pairs(name, v, true)
+	timeout := 10 * time.Second
 	if name, v := r.signal(signal, "TIMEOUT"); v != "" {
-		t.timeout = r.millis(name, t.timeout)
+		timeout = r.millis(name, timeout)
 	}
 	switch name, v := r.signal(signal, "COMPRESSION"); v {
 	case "", "none":
 	case "gzip":
-		t.gzip = true
+		t.Gzip = true
 	default:
 		r.refuse(name, v, "there is no such compression here", "set it to gzip or none")
 	}
-	t.client = &http.Client{
-		Timeout:       t.timeout,
+	t.Client = &http.Client{
+		Timeout:       timeout,
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: r.certificates(signal), ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

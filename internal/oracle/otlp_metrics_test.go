@@ -1,4 +1,4 @@
-package otel
+package oracle
 
 import (
 	"errors"
@@ -8,12 +8,13 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 	collmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
+
+	"github.com/holdfast-dev/holdfast/internal/otelwire"
 )
 
 func exemplarsOf[N int64 | float64](v N) []metricdata.Exemplar[N] {
@@ -90,10 +91,10 @@ func drawMetrics(t *rapid.T, set attribute.Set) *metricdata.ResourceMetrics {
 	)
 }
 
-// What cannot be told is said, and the rest is told.
+// What cannot be encoded is named in the error, and the rest is encoded.
 func TestUnknownMetrics(t *testing.T) {
 	good := metricdata.Metrics{Name: "good", Data: metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: 1}}}}
-	body, err := encodeMetrics(scoped(metricdata.Metrics{Name: "none"}, metricdata.Metrics{Name: "odd", Data: metricdata.Sum[int64]{}}, good))
+	body, err := otelwire.EncodeMetrics(scoped(metricdata.Metrics{Name: "none"}, metricdata.Metrics{Name: "odd", Data: metricdata.Sum[int64]{}}, good))
 	var joined interface{ Unwrap() []error }
 	if !errors.As(err, &joined) || len(joined.Unwrap()) != 2 {
 		t.Errorf("got %v", err)
@@ -104,42 +105,5 @@ func TestUnknownMetrics(t *testing.T) {
 	}
 	if list := m.GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics(); len(list) != 1 || list[0].GetName() != "good" {
 		t.Errorf("sent %v", list)
-	}
-}
-
-func TestMetricsPreferences(t *testing.T) {
-	for _, tt := range []struct {
-		temporality, histogram string
-		count, level           metricdata.Temporality
-		refused                bool
-	}{
-		{"", "", metricdata.CumulativeTemporality, metricdata.CumulativeTemporality, false},
-		{"cumulative", "explicit_bucket_histogram", metricdata.CumulativeTemporality, metricdata.CumulativeTemporality, false},
-		{"Delta", "base2_exponential_bucket_histogram", metricdata.DeltaTemporality, metricdata.CumulativeTemporality, false},
-		{"lowmemory", "", metricdata.DeltaTemporality, metricdata.CumulativeTemporality, false},
-		{"often", "", 0, 0, true},
-		{"", "round", 0, 0, true},
-	} {
-		e, err := readEnvironment(func(name string) string {
-			return map[string]string{
-				"OTEL_METRICS_EXPORTER":                             "otlp",
-				"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": tt.temporality, "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION": tt.histogram,
-			}[name]
-		})
-		var refusal *Error
-		if tt.refused {
-			if !errors.As(err, &refusal) || refusal.Hint() == "" {
-				t.Errorf("%+v: %v", tt, err)
-			}
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := newDelivery().metrics(e.metrics)
-		_, round := s.Aggregation(sdkmetric.InstrumentKindHistogram).(sdkmetric.AggregationBase2ExponentialHistogram)
-		if s.Temporality(sdkmetric.InstrumentKindCounter) != tt.count || s.Temporality(sdkmetric.InstrumentKindUpDownCounter) != tt.level || round != (tt.histogram == "base2_exponential_bucket_histogram") {
-			t.Errorf("%+v: counters are %v, exponential %v", tt, s.Temporality(sdkmetric.InstrumentKindCounter), round)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package otel
+package otelwire
 
 import (
 	"encoding/binary"
@@ -9,9 +9,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// encodeMetrics is the ExportMetricsServiceRequest of the metrics. An error says what
-// of them cannot be told and is left out.
-func encodeMetrics(all *metricdata.ResourceMetrics) ([]byte, error) {
+// EncodeMetrics returns the ExportMetricsServiceRequest of the metrics. The error names
+// what cannot be encoded; the rest is encoded all the same.
+func EncodeMetrics(all *metricdata.ResourceMetrics) ([]byte, error) {
 	var m message
 	var errs []error
 	m.within(1, func() {

@@ -1,4 +1,4 @@
-package otel
+package otelwire
 
 import (
 	"go.opentelemetry.io/otel/attribute"
@@ -8,9 +8,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// encodeSpans is the ExportTraceServiceRequest of the spans, ordered by resource and
+// EncodeSpans returns the ExportTraceServiceRequest of the spans, ordered by resource and
 // scope; nil when there are none.
-func encodeSpans(spans []sdktrace.ReadOnlySpan) []byte {
+func EncodeSpans(spans []sdktrace.ReadOnlySpan) []byte {
 	type origin struct {
 		resource attribute.Distinct
 		scope    instrumentation.Scope

@@ -1,4 +1,4 @@
-package otel
+package otelwire
 
 import (
 	"bytes"
@@ -17,9 +17,18 @@ import (
 	"time"
 )
 
-// poster sends requests of OTLP over HTTP to one address.
-type poster struct {
-	to     *target
+// Target is where requests are posted to.
+type Target struct {
+	URL     string
+	Headers map[string]string // they may hold secrets, so errors do not repeat their values
+	Gzip    bool
+	Client  *http.Client
+}
+
+// Poster sends OTLP requests over HTTP to one address. Its methods may be called by
+// several goroutines.
+type Poster struct {
+	to     *Target
 	what   string // what is in a request, for errors
 	secret *strings.Replacer
 	closed atomic.Bool
@@ -34,17 +43,18 @@ const (
 
 var errClosed = errors.New("it was shut down")
 
-func newPoster(t *target, what string) *poster {
+// NewPoster returns a poster of requests that contain what, "spans" for example.
+func NewPoster(t *Target, what string) *Poster {
 	const shortest = 4 // what is shorter keeps no secret, and would be found in any text
 	var hide []string
-	for _, v := range t.headers {
+	for _, v := range t.Headers {
 		for _, word := range append(strings.Fields(v), v) {
 			if len(word) >= shortest {
 				hide = append(hide, word, "…")
 			}
 		}
 	}
-	return &poster{to: t, what: what, secret: strings.NewReplacer(hide...)}
+	return &Poster{to: t, what: what, secret: strings.NewReplacer(hide...)}
 }
 
 // tryLater is a failure that may pass.
@@ -56,9 +66,9 @@ type tryLater struct {
 func (e *tryLater) Error() string { return e.err.Error() }
 func (e *tryLater) Unwrap() error { return e.err }
 
-// post sends a request, and again while the collector says that it is busy: for a
-// minute, and not when ctx would end before the next time.
-func (p *poster) post(ctx context.Context, message []byte) error {
+// Post sends a request, and again while the collector says that it is busy, for up to a
+// minute and never past the end of ctx.
+func (p *Poster) Post(ctx context.Context, message []byte) error {
 	body, err := p.body(message)
 	if err != nil {
 		return err
@@ -96,8 +106,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (p *poster) body(message []byte) ([]byte, error) {
-	if !p.to.gzip {
+func (p *Poster) body(message []byte) ([]byte, error) {
+	if !p.to.Gzip {
 		return message, nil
 	}
 	var b bytes.Buffer
@@ -110,23 +120,23 @@ func (p *poster) body(message []byte) ([]byte, error) {
 }
 
 // once sends a request once.
-func (p *poster) once(ctx context.Context, body []byte) error {
+func (p *Poster) once(ctx context.Context, body []byte) error {
 	if p.closed.Load() {
 		return errClosed
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.to.url, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.to.URL, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	req.Header.Set("User-Agent", serviceName)
-	for k, v := range p.to.headers {
+	req.Header.Set("User-Agent", "holdfast")
+	for k, v := range p.to.Headers {
 		req.Header.Set(k, v)
 	}
 	req.Header.Set("Content-Type", protobufType)
-	if p.to.gzip {
+	if p.to.Gzip {
 		req.Header.Set("Content-Encoding", "gzip")
 	}
-	resp, err := p.to.client.Do(req)
+	resp, err := p.to.Client.Do(req)
 	var passing *url.Error
 	switch {
 	case errors.As(err, &passing) && passing.Temporary() && ctx.Err() == nil:
@@ -140,7 +150,7 @@ func (p *poster) once(ctx context.Context, body []byte) error {
 }
 
 // judge says what an answer means. unread is why it could not be read to its end.
-func (p *poster) judge(resp *http.Response, answer []byte, unread error) error {
+func (p *Poster) judge(resp *http.Response, answer []byte, unread error) error {
 	switch code := resp.StatusCode; {
 	case code/100 == 2 && unread != nil:
 		return fmt.Errorf("its answer cannot be read: %w", unread)
@@ -154,7 +164,7 @@ func (p *poster) judge(resp *http.Response, answer []byte, unread error) error {
 
 // failure is a status with what the collector says of it. Values of headers are not
 // repeated: there are keys in them.
-func (p *poster) failure(status string, answer []byte) error {
+func (p *Poster) failure(status string, answer []byte) error {
 	if s := strings.TrimSpace(p.secret.Replace(string(answer))); s != "" {
 		return fmt.Errorf("%s: %s", status, s)
 	}
@@ -173,7 +183,7 @@ func retryAfter(v string) time.Duration {
 }
 
 // partly reads an Export…ServiceResponse. The error says what was not taken.
-func (p *poster) partly(contentType string, answer []byte) error {
+func (p *Poster) partly(contentType string, answer []byte) error {
 	kind, _, _ := strings.Cut(contentType, ";")
 	var rejected, said string
 	var err error
@@ -238,8 +248,8 @@ func partialJSON(answer []byte) (rejected, said string, err error) {
 	return rejected, r.PartialSuccess.ErrorMessage, nil
 }
 
-// shut lets nothing more out.
-func (p *poster) shut() {
+// Close makes every later Post fail.
+func (p *Poster) Close() {
 	p.closed.Store(true)
-	p.to.client.CloseIdleConnections()
+	p.to.Client.CloseIdleConnections()
 }

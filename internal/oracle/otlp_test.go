@@ -1,4 +1,4 @@
-package otel
+package oracle
 
 import (
 	"context"
@@ -27,6 +27,8 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
+
+	"github.com/holdfast-dev/holdfast/internal/otelwire"
 )
 
 // theirs are OpenTelemetry's own exporters, and what they have sent last.
@@ -84,7 +86,7 @@ func (x *theirs) compareSpans(t failer, stubs tracetest.SpanStubs) {
 	if err := x.spans.ExportSpans(context.Background(), stubs.Snapshots()); err != nil {
 		t.Fatalf("%v", err)
 	}
-	same(t, encodeSpans(stubs.Snapshots()), x.body, &colltraces.ExportTraceServiceRequest{}, &colltraces.ExportTraceServiceRequest{})
+	same(t, otelwire.EncodeSpans(stubs.Snapshots()), x.body, &colltraces.ExportTraceServiceRequest{}, &colltraces.ExportTraceServiceRequest{})
 }
 
 func (x *theirs) compareMetrics(t failer, all *metricdata.ResourceMetrics) {
@@ -92,7 +94,7 @@ func (x *theirs) compareMetrics(t failer, all *metricdata.ResourceMetrics) {
 	if err := x.metrics.Export(context.Background(), all); err != nil {
 		t.Fatalf("%v", err)
 	}
-	got, err := encodeMetrics(all)
+	got, err := otelwire.EncodeMetrics(all)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -153,10 +155,10 @@ func TestSpansAreEncodedAsTheirs(t *testing.T) {
 			x.compareSpans(t, tracetest.SpanStubs{{SpanKind: kind, Status: sdktrace.Status{Code: code}, SpanContext: own}})
 		}
 	}
-	if m := encodeSpans(nil); m != nil {
+	if m := otelwire.EncodeSpans(nil); m != nil {
 		t.Errorf("no spans are %x", m)
 	}
-	if m := encodeSpans([]sdktrace.ReadOnlySpan{nil}); m != nil {
+	if m := otelwire.EncodeSpans([]sdktrace.ReadOnlySpan{nil}); m != nil {
 		t.Errorf("a span that is nil is %x", m)
 	}
 }

@@ -1,7 +1,6 @@
-package otel
+package otelwire
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,10 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	collmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	colltraces "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	"google.golang.org/protobuf/proto"
 )
 
 // answers is a collector that says one thing after the other, and then the last again.
@@ -74,11 +69,12 @@ func TestPost(t *testing.T) {
 	busy, fine := says(http.StatusServiceUnavailable, "busy"), says(http.StatusOK, "")
 	protobuf := []string{"Content-Type", protobufType}
 	partial := func(n int64, said string) string {
-		b, err := proto.Marshal(&colltraces.ExportTraceServiceResponse{PartialSuccess: &colltraces.ExportTracePartialSuccess{RejectedSpans: n, ErrorMessage: said}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
+		var m message // ExportTraceServiceResponse
+		m.within(1, func() {
+			m.varint(1, uint64(n)) //nolint:gosec // it is not negative
+			m.text(2, said)
+		})
+		return string(m.b)
 	}
 	for _, tt := range []struct {
 		name   string
@@ -118,8 +114,10 @@ func TestPost(t *testing.T) {
 				a := &answers{t: t, list: tt.list, from: time.Now()}
 				ctx, cancel := context.WithTimeout(t.Context(), tt.within)
 				defer cancel()
-				p := newPoster(&target{url: "http://c", headers: map[string]string{"Authorization": "Basic hush-hush", "X": "a"}, client: &http.Client{Transport: a}}, "spans")
-				err := p.post(ctx, []byte("body"))
+				p := NewPoster(&Target{
+					URL: "http://c", Headers: map[string]string{"Authorization": "Basic hush-hush", "X": "a"}, Client: &http.Client{Transport: a},
+				}, "spans")
+				err := p.Post(ctx, []byte("body"))
 				if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 					t.Errorf("got %v", err)
 				}
@@ -134,50 +132,12 @@ func TestPost(t *testing.T) {
 	}
 }
 
-// Who waits for a collector stops when that is over, or when nobody wants it any more.
-func TestPostEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &answers{t: t, list: []answer{says(503, "busy")}, from: time.Now()}
-		p := newPoster(&target{url: "http://c", client: &http.Client{Transport: a}}, "spans")
-		d := newDelivery()
-		time.AfterFunc(time.Second, d.giveUp)
-		d.send(t.Context(), "http://c", func(ctx context.Context) error { return p.post(ctx, []byte("body")) })
-		if err := d.failure(); !errors.Is(err, errGrace) || time.Since(a.from) != time.Second {
-			t.Errorf("after %v: %v", time.Since(a.from), err)
-		}
-		p.shut()
-		if err := p.post(t.Context(), []byte("body")); !errors.Is(err, errClosed) || len(a.at) != 1 {
-			t.Errorf("after its end: %v, %d requests", err, len(a.at))
-		}
-	})
-}
-
-// Answers of collectors are read as OpenTelemetry's own code reads them.
-func FuzzPartialProtobuf(f *testing.F) {
-	for _, m := range []proto.Message{
-		&collmetrics.ExportMetricsServiceResponse{},
-		&collmetrics.ExportMetricsServiceResponse{PartialSuccess: &collmetrics.ExportMetricsPartialSuccess{RejectedDataPoints: -1, ErrorMessage: "no"}},
-	} {
-		b, err := proto.Marshal(m)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(append(b, b...))
+// A poster that was closed sends nothing.
+func TestClosedPoster(t *testing.T) {
+	a := &answers{t: t, list: []answer{says(http.StatusOK, "")}}
+	p := NewPoster(&Target{URL: "http://c", Client: &http.Client{Transport: a}}, "spans")
+	p.Close()
+	if err := p.Post(t.Context(), []byte("body")); !errors.Is(err, errClosed) || len(a.at) != 0 {
+		t.Errorf("%v, %d requests", err, len(a.at))
 	}
-	f.Add([]byte{1<<3 | asBytes, 200})
-	f.Add([]byte{9<<3 | asFixed32, 1, 2, 3, 4, 9<<3 | asFixed64, 1, 2, 3, 4, 5, 6, 7, 8, 1<<3 | asFixed64, 1})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		rejected, said, err := partialProtobuf(bytes.Clone(b))
-		var m collmetrics.ExportMetricsServiceResponse
-		if theirs := proto.Unmarshal(b, &m); err != nil || theirs != nil {
-			return // they read groups, too, and want UTF-8
-		}
-		want := ""
-		if n := m.GetPartialSuccess().GetRejectedDataPoints(); n != 0 {
-			want = strconv.FormatInt(n, 10)
-		}
-		if rejected != want || said != m.GetPartialSuccess().GetErrorMessage() {
-			t.Errorf("rejected %q, said %q; they read %v", rejected, said, &m)
-		}
-	})
 }

@@ -1,0 +1,61 @@
+package oracle
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	collmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/holdfast-dev/holdfast/internal/otelwire"
+)
+
+// answer is a collector that takes everything and answers with these bytes.
+type answer []byte
+
+func (a answer) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-protobuf"}},
+		Body: io.NopCloser(bytes.NewReader(a)),
+	}, nil
+}
+
+// A collector's answer is read as OpenTelemetry's own code reads it.
+func FuzzAnswer(f *testing.F) {
+	for _, m := range []proto.Message{
+		&collmetrics.ExportMetricsServiceResponse{},
+		&collmetrics.ExportMetricsServiceResponse{PartialSuccess: &collmetrics.ExportMetricsPartialSuccess{RejectedDataPoints: -1, ErrorMessage: "no"}},
+	} {
+		b, err := proto.Marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(append(b, b...))
+	}
+	f.Add([]byte{0x0a, 200})                                               // a length past the end
+	f.Add([]byte{0x4d, 1, 2, 3, 4, 0x49, 1, 2, 3, 4, 5, 6, 7, 8, 0x09, 1}) // fixed32, fixed64, one cut off
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p := otelwire.NewPoster(&otelwire.Target{URL: "http://c", Client: &http.Client{Transport: answer(b)}}, "points")
+		err := p.Post(t.Context(), nil)
+		got := fmt.Sprint(err)
+		var m collmetrics.ExportMetricsServiceResponse
+		if proto.Unmarshal(b, &m) != nil || strings.HasPrefix(got, "its answer cannot be read") {
+			return // they read groups, too, and want UTF-8
+		}
+		n, said := m.GetPartialSuccess().GetRejectedDataPoints(), m.GetPartialSuccess().GetErrorMessage()
+		want := fmt.Sprintf("it rejected %d points: %s", n, said)
+		switch {
+		case n == 0 && said == "":
+			want = "<nil>"
+		case n == 0:
+			want = "it took all, and warns: " + said
+		}
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
