@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"go/ast"
 	"go/parser"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -155,4 +157,80 @@ func TestNoMachinePaths(t *testing.T) {
 			}
 		}
 	}
+}
+
+// exportedBar is the file with the number of exported names that public packages may
+// have together. It only goes down: a new name needs another one to go.
+const exportedBar = "testdata/exported-names"
+
+// Exported names are for programs outside. What only this project uses is unexported
+// or lies below internal.
+func TestExportedNames(t *testing.T) {
+	counts, total := map[string]int{}, 0
+	for _, f := range goFiles(t) {
+		dir := path.Dir(f)
+		if strings.HasSuffix(f, "_test.go") || !isPublic(dir) {
+			continue
+		}
+		n := exportedNames(parse(t, f, 0))
+		counts[dir] += n
+		total += n
+	}
+	b, err := os.ReadFile(exportedBar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bar, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatalf("%s: %v", exportedBar, err)
+	}
+	report := t.Logf
+	if total > bar {
+		report = t.Errorf
+	}
+	for _, dir := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%4d %s", counts[dir], dir)
+	}
+	report("%4d exported names in all, at most %d: unexport what no program outside needs, or move it below internal, and write the lower number to %s", total, bar, exportedBar)
+}
+
+// isPublic reports whether programs outside may import the package in a folder.
+func isPublic(dir string) bool {
+	return !slices.ContainsFunc([]string{"internal", "cmd", "examples", "bench"}, func(part string) bool {
+		return strings.HasPrefix(dir+"/", part+"/") || part == "internal" && strings.Contains(dir+"/", "/internal/")
+	})
+}
+
+// exportedNames counts the exported functions, types, constants and variables of a
+// file at top level. Methods and fields are not counted.
+func exportedNames(file *ast.File) int {
+	if file.Name.Name == "main" {
+		return 0
+	}
+	n := 0
+	count := func(names ...*ast.Ident) {
+		for _, name := range names {
+			if name.IsExported() {
+				n++
+			}
+		}
+	}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				count(d.Name)
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					count(s.Name)
+				case *ast.ValueSpec:
+					count(s.Names...)
+				}
+			}
+		}
+	}
+	return n
 }
