@@ -31,9 +31,9 @@ type Option struct {
 
 // Bounds of questions, and of an answer in the person's own words.
 const (
-	MaxChoices    = 4
-	MinOptions    = 2
-	MaxOptions    = 4
+	maxChoices    = 4
+	minOptions    = 2
+	maxOptions    = 4
 	maxHeader     = 40 // letters
 	maxLabel      = 200
 	maxChoiceText = 4 << 10  // bytes of a question, a description, an answer
@@ -42,8 +42,8 @@ const (
 
 // CheckChoices says what is wrong with questions, and "" of those that can be asked.
 func CheckChoices(list []Choice) string {
-	if n := len(list); n == 0 || n > MaxChoices {
-		return fmt.Sprintf("questions: want 1 to %d, got %d", MaxChoices, n)
+	if n := len(list); n == 0 || n > maxChoices {
+		return fmt.Sprintf("questions: want 1 to %d, got %d", maxChoices, n)
 	}
 	for i, c := range list {
 		at := fmt.Sprintf("questions[%d]", i)
@@ -58,8 +58,8 @@ func CheckChoices(list []Choice) string {
 			return fmt.Sprintf("%s.header: at most %d letters", at, maxHeader)
 		case slices.ContainsFunc(list[:i], func(d Choice) bool { return d.Question == c.Question }):
 			return at + ": this question is there twice"
-		case n < MinOptions || n > MaxOptions:
-			return fmt.Sprintf("%s.options: want %d to %d, got %d", at, MinOptions, MaxOptions, n)
+		case n < minOptions || n > maxOptions:
+			return fmt.Sprintf("%s.options: want %d to %d, got %d", at, minOptions, maxOptions, n)
 		}
 		if wrong := checkOptions(at, c.Options); wrong != "" {
 			return wrong
@@ -189,8 +189,8 @@ func (c *Choice) read(v any) (list []string, err error) {
 		return nil, errors.New("nothing is chosen")
 	case len(list) > 1 && !c.Multi:
 		return nil, errors.New("only one can be chosen")
-	case len(list) > MaxOptions+1:
-		return nil, fmt.Errorf("at most %d can be chosen", MaxOptions+1)
+	case len(list) > maxOptions+1:
+		return nil, fmt.Errorf("at most %d can be chosen", maxOptions+1)
 	}
 	for i, text := range list {
 		if wrong := checkText("a text", text, maxChoiceText); wrong != "" {

@@ -19,8 +19,8 @@ const PlanTool = "ExitPlanMode"
 // has not seen.
 const maxPlan = MaxShown
 
-// PlanModes are the modes in which a plan can be carried out, the usual one first.
-func PlanModes() []policy.Mode { return []policy.Mode{policy.ModeDefault, policy.ModeAcceptEdits} }
+// planModes are the modes in which a plan can be carried out, the usual one first.
+func planModes() []policy.Mode { return []policy.Mode{policy.ModeDefault, policy.ModeAcceptEdits} }
 
 // Plan is the plan that a question is about; "" when it is about something else.
 func (q *Question) Plan() string {
@@ -72,9 +72,9 @@ func ReadPlan(asked, given json.RawMessage) (plan string, mode policy.Mode, err 
 	if in.Mode == "" {
 		in.Mode = policy.ModeDefault
 	}
-	if !slices.Contains(PlanModes(), in.Mode) {
+	if !slices.Contains(planModes(), in.Mode) {
 		var names []string
-		for _, m := range PlanModes() {
+		for _, m := range planModes() {
 			names = append(names, string(m))
 		}
 		return "", "", errors.New("a plan is carried out in the mode " + strings.Join(names, " or ") + "; to plan on, say no and why")

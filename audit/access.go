@@ -30,13 +30,13 @@ type Access struct {
 
 // tell fills in the entry.
 func (x *Access) tell(e *Entry) {
-	e.Action, e.Reason, e.From, e.Outcome = x.Action, x.Reason, x.From, OutcomeOK
-	e.Actor = Actor{Kind: ActorPerson, Name: cmp.Or(x.By, person), Via: x.Via}
+	e.Action, e.Reason, e.From, e.Outcome = x.Action, x.Reason, x.From, outcomeOK
+	e.Actor = Actor{Kind: actorPerson, Name: cmp.Or(x.By, person), Via: x.Via}
 	if x.By == "" {
-		e.Actor = Actor{Kind: ActorUnknown, Via: x.Via}
+		e.Actor = Actor{Kind: actorUnknown, Via: x.Via}
 	}
 	if x.Failed || x.Action == ActionRefuse {
-		e.Outcome = OutcomeError
+		e.Outcome = outcomeError
 	}
 	if x.Left > 0 {
 		more := fmt.Sprintf("%d more were refused before this and are not listed", x.Left)

@@ -32,29 +32,29 @@ func Kinds() []string {
 // The actions of decisions and questions are allow, deny and ask. Those of what else
 // entries are about:
 const (
-	ActionRun    = "run"    // a call
-	ActionAnswer = "answer" // a question
-	ActionMode   = "mode"   // the mode was set
-	ActionGrant  = "grant"  // a person's decision counts for the session
+	actionRun    = "run"    // a call
+	actionAnswer = "answer" // a question
+	actionMode   = "mode"   // the mode was set
+	actionGrant  = "grant"  // a person's decision counts for the session
 	ActionRevoke = "revoke" // a grant or a token was taken back
-	ActionPatch  = "patch"  // path rules were added
-	ActionLimit  = "limit"  // a skill leaves only some tools until a turn ends
-	ActionEnd    = "end"    // the run ended, and its grants and patches with it
-	ActionFire   = "fire"   // hooks were told, and none of them intervened
-	ActionErase  = "erase"  // content
-	ActionRewind = "rewind" // a file is put back to what it was; its digests are those before and after
-	ActionOpen   = "open"   // a session
-	ActionFork   = "fork"   // a session off another
-	ActionErased = "erased" // what it was is erased
+	actionPatch  = "patch"  // path rules were added
+	actionLimit  = "limit"  // a skill leaves only some tools until a turn ends
+	actionEnd    = "end"    // the run ended, and its grants and patches with it
+	actionFire   = "fire"   // hooks were told, and none of them intervened
+	actionErase  = "erase"  // content
+	actionRewind = "rewind" // a file is put back to what it was; its digests are those before and after
+	actionOpen   = "open"   // a session
+	actionFork   = "fork"   // a session off another
+	actionErased = "erased" // what it was is erased
 
-	ActionStart     = "start"     // a run
-	ActionContinue  = "continue"  // a run that had ended
-	ActionSteer     = "steer"     // a run got a text to heed
-	ActionInput     = "input"     // a run got the input that it had asked for
-	ActionStop      = "stop"      // a run was cancelled
-	ActionComplete  = "complete"  // a run has done its work
-	ActionFail      = "fail"      // a run has failed
-	ActionInterrupt = "interrupt" // the program that ran a run has ended
+	actionStart     = "start"     // a run
+	actionContinue  = "continue"  // a run that had ended
+	actionSteer     = "steer"     // a run got a text to heed
+	actionInput     = "input"     // a run got the input that it had asked for
+	actionStop      = "stop"      // a run was cancelled
+	actionComplete  = "complete"  // a run has done its work
+	actionFail      = "fail"      // a run has failed
+	actionInterrupt = "interrupt" // the program that ran a run has ended
 
 	ActionLogin  = "login"  // a browser came in with the code of a link
 	ActionLogout = "logout" // and left
@@ -67,13 +67,13 @@ const (
 // "deny", "allow-session", "deny-session"; of hooks it is ok or error; of a grant and
 // a mode what was granted or set.
 const (
-	OutcomeOK      = "ok"
-	OutcomeError   = "error"
-	OutcomeUnknown = session.OutcomeUnknown // it was started, and nothing says how it ended
-	OutcomeNotRun  = session.OutcomeNotRun  // it was started on record, and then not run
-	// OutcomeBackground is that of a start after which the turn went on without waiting.
+	outcomeOK      = "ok"
+	outcomeError   = "error"
+	outcomeUnknown = session.OutcomeUnknown // it was started, and nothing says how it ended
+	outcomeNotRun  = session.OutcomeNotRun  // it was started on record, and then not run
+	// outcomeBackground is that of a start after which the turn went on without waiting.
 	// How it ended another entry says.
-	OutcomeBackground = "background"
+	outcomeBackground = "background"
 )
 
 // Entry is one piece of evidence, made from one record: a call that ran from the
@@ -87,7 +87,7 @@ type Entry struct {
 	Seq     int64     `json:"seq"`
 	Time    time.Time `json:"time"` // UTC, whole milliseconds
 	Kind    string    `json:"kind"`
-	Action  string    `json:"action"` // "allow", "deny", "ask", ActionRun …
+	Action  string    `json:"action"` // "allow", "deny", "ask", actionRun …
 
 	Actor    Actor  `json:"actor"`               // who decided or did it
 	From     string `json:"from,omitempty"`      // where an access came from: an address, or "unix uid 1000 pid 77"
@@ -121,17 +121,17 @@ type Entry struct {
 
 // The kinds of actors.
 const (
-	ActorPerson   = "person"   // somebody who answered, or changed the policy
-	ActorRule     = "rule"     // of settings or flags; Name is its text, Entry.Rule says where it stands
-	ActorMode     = "mode"     // the permission mode
-	ActorHook     = "hook"     //
-	ActorPolicy   = "policy"   // a limit or a policy of the host
-	ActorCallback = "callback" // the host's canUseTool
-	ActorGrant    = "grant"    // what a person decided earlier in the run; Name is its id
-	ActorSandbox  = "sandbox"  // what the sandbox would refuse, or holds
-	ActorNobody   = "nobody"   // nobody was there to ask, or time ran out
-	ActorProgram  = "program"  // Holdfast itself: an interrupt, a restart
-	ActorUnknown  = "unknown"  // it is erased, or showed a wrong credential
+	actorPerson   = "person"   // somebody who answered, or changed the policy
+	actorRule     = "rule"     // of settings or flags; Name is its text, Entry.Rule says where it stands
+	actorMode     = "mode"     // the permission mode
+	actorHook     = "hook"     //
+	actorPolicy   = "policy"   // a limit or a policy of the host
+	actorCallback = "callback" // the host's canUseTool
+	actorGrant    = "grant"    // what a person decided earlier in the run; Name is its id
+	actorSandbox  = "sandbox"  // what the sandbox would refuse, or holds
+	actorNobody   = "nobody"   // nobody was there to ask, or time ran out
+	actorProgram  = "program"  // Holdfast itself: an interrupt, a restart
+	actorUnknown  = "unknown"  // it is erased, or showed a wrong credential
 )
 
 // Actor is who decided or did something.

@@ -101,9 +101,9 @@ func (e *Entry) activity() int {
 		return activityDelete
 	case e.Kind == KindAccess: // of a login it is Logon, which has the same number
 		return activityCreate
-	case e.Kind == KindPolicy && (e.Action == ActionGrant || e.Action == ActionPatch), e.Kind == KindSession, e.Action == ActionStart:
+	case e.Kind == KindPolicy && (e.Action == actionGrant || e.Action == actionPatch), e.Kind == KindSession, e.Action == actionStart:
 		return activityCreate
-	case e.Kind == KindPolicy && (e.Action == ActionRevoke || e.Action == ActionEnd), e.Kind == KindRedaction:
+	case e.Kind == KindPolicy && (e.Action == ActionRevoke || e.Action == actionEnd), e.Kind == KindRedaction:
 		return activityDelete
 	case e.Kind == KindPolicy, e.Kind == KindRun:
 		return activityUpdate
@@ -142,9 +142,9 @@ func (e *Entry) activityName(id int) string {
 
 func (e *Entry) severity() int {
 	switch {
-	case e.Kind == KindRedaction, e.Erased, e.Outcome == OutcomeUnknown:
+	case e.Kind == KindRedaction, e.Erased, e.Outcome == outcomeUnknown:
 		return severityMedium
-	case e.refused() || e.Outcome == OutcomeError:
+	case e.refused() || e.Outcome == outcomeError:
 		return severityLow
 	}
 	return severityInfo
@@ -152,14 +152,14 @@ func (e *Entry) severity() int {
 
 // refused reports whether the entry says no to something.
 func (e *Entry) refused() bool {
-	return e.Action == "deny" || e.Action == "block" || e.Action == ActionAnswer && strings.HasPrefix(e.Outcome, "deny")
+	return e.Action == "deny" || e.Action == "block" || e.Action == actionAnswer && strings.HasPrefix(e.Outcome, "deny")
 }
 
 func (e *Entry) status() (int, string) {
 	switch {
-	case e.Erased || e.Outcome == OutcomeUnknown || e.Outcome == OutcomeBackground:
+	case e.Erased || e.Outcome == outcomeUnknown || e.Outcome == outcomeBackground:
 		return statusUnknown, "Unknown"
-	case e.refused() || e.Outcome == OutcomeError || e.Outcome == OutcomeNotRun:
+	case e.refused() || e.Outcome == outcomeError || e.Outcome == outcomeNotRun:
 		return statusBad, "Failure"
 	}
 	return statusOK, "Success"
@@ -170,7 +170,7 @@ func (e *Entry) status() (int, string) {
 func (e *Entry) ocsfActor() object {
 	a := object{"session": object{"uid": e.Session}, "app_name": "holdfast"}
 	switch {
-	case e.Actor.Kind == ActorPerson:
+	case e.Actor.Kind == actorPerson:
 		a["user"] = object{"name": e.Actor.Name}
 		if e.Actor.Via != "" {
 			a["app_name"] = "holdfast " + e.Actor.Via

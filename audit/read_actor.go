@@ -22,19 +22,19 @@ func whoAnswered(by, via string) Actor {
 	switch {
 	case via != "":
 	case absent[by]:
-		return Actor{Kind: ActorNobody, Name: by}
+		return Actor{Kind: actorNobody, Name: by}
 	case itself[by]:
-		return Actor{Kind: ActorProgram, Name: by}
+		return Actor{Kind: actorProgram, Name: by}
 	case strings.HasPrefix(by, "hook "):
 		return link(by, nil, "")
 	}
-	return Actor{Kind: ActorPerson, Name: cmp.Or(by, person), Via: via}
+	return Actor{Kind: actorPerson, Name: cmp.Or(by, person), Via: via}
 }
 
 // whoChanged says who changed the policy or erased something.
 func whoChanged(by string) Actor {
 	if by == "" {
-		return Actor{Kind: ActorProgram}
+		return Actor{Kind: actorProgram}
 	}
 	return whoAnswered(by, "")
 }
@@ -46,19 +46,19 @@ func link(by string, rule *policy.Origin, grant string) Actor {
 	case kind == "mode" || kind == "hook":
 		return Actor{Kind: kind, Name: name}
 	case by == "rules" && rule != nil:
-		return Actor{Kind: ActorRule, Name: rule.Rule}
+		return Actor{Kind: actorRule, Name: rule.Rule}
 	case by == "rules":
-		return Actor{Kind: ActorRule}
+		return Actor{Kind: actorRule}
 	case by == "grants":
-		return Actor{Kind: ActorGrant, Name: grant}
+		return Actor{Kind: actorGrant, Name: grant}
 	case by == "canUseTool":
-		return Actor{Kind: ActorCallback, Name: by}
+		return Actor{Kind: actorCallback, Name: by}
 	case kind == "sandbox":
-		return Actor{Kind: ActorSandbox, Name: name}
+		return Actor{Kind: actorSandbox, Name: name}
 	case absent[by]:
-		return Actor{Kind: ActorNobody, Name: by}
+		return Actor{Kind: actorNobody, Name: by}
 	case itself[by], by == "":
-		return Actor{Kind: ActorProgram, Name: by}
+		return Actor{Kind: actorProgram, Name: by}
 	}
-	return Actor{Kind: ActorPolicy, Name: by}
+	return Actor{Kind: actorPolicy, Name: by}
 }

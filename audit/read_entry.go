@@ -94,12 +94,12 @@ func into[T any](rec *session.Record, use func(*T)) error {
 // erased is the entry of a record whose content is gone: that there was one, and its
 // digest, are what is left. The end of the only call that runs is that call's.
 func (r *reader) erased(k session.Kind, e *Entry) {
-	e.Erased, e.Action, e.Actor = true, ActionErased, Actor{Kind: ActorUnknown}
+	e.Erased, e.Action, e.Actor = true, actionErased, Actor{Kind: actorUnknown}
 	switch k {
 	case session.KindOpened:
 		r.user, e.OnBehalf = "", ""
 	case session.KindToolStarted, session.KindToolFinished:
-		e.Outcome = OutcomeUnknown
+		e.Outcome = outcomeUnknown
 		if k == session.KindToolFinished && len(r.running) == 1 {
 			for use := range r.running {
 				r.end(use)
@@ -110,16 +110,16 @@ func (r *reader) erased(k session.Kind, e *Entry) {
 
 func (r *reader) opened(o *session.Opened, e *Entry) {
 	r.user = o.User // a fork's parent may have been another's
-	e.OnBehalf, e.Action = o.User, ActionOpen
-	e.Actor = Actor{Kind: ActorPerson, Name: o.User}
+	e.OnBehalf, e.Action = o.User, actionOpen
+	e.Actor = Actor{Kind: actorPerson, Name: o.User}
 	if o.User == "" {
-		e.Actor = Actor{Kind: ActorProgram}
+		e.Actor = Actor{Kind: actorProgram}
 	}
 	if o.CWD != "" {
 		e.Resources = []Resource{{Operation: "folder", Name: o.CWD}}
 	}
 	if b := o.Base; b != nil {
-		e.Action = ActionFork
+		e.Action = actionFork
 		e.Resources = append(e.Resources, Resource{Operation: "session", Name: fmt.Sprintf("%s/%d", b.Parent, b.Seq)})
 	}
 }
@@ -152,8 +152,8 @@ func (r *reader) decision(d *policy.Decision, e *Entry) {
 func (r *reader) started(s *session.ToolStarted, e *Entry) {
 	d := r.decided[s.Use]
 	delete(r.decided, s.Use)
-	e.Use, e.Tool, e.Action, e.Outcome = s.Use, s.Tool, ActionRun, OutcomeUnknown
-	e.Actor = Actor{Kind: ActorProgram}
+	e.Use, e.Tool, e.Action, e.Outcome = s.Use, s.Tool, actionRun, outcomeUnknown
+	e.Actor = Actor{Kind: actorProgram}
 	e.Resources, e.Requests, e.Sandbox, e.Profile, e.Mode = d.Resources, d.Requests, d.Sandbox, d.Profile, d.Mode
 	if d.OnBehalf != "" {
 		e.OnBehalf = d.OnBehalf
@@ -163,8 +163,8 @@ func (r *reader) started(s *session.ToolStarted, e *Entry) {
 
 func (r *reader) finished(f *session.ToolFinished, e *Entry) {
 	start := r.end(f.Use)
-	e.Use, e.Tool, e.Action = f.Use, f.Tool, ActionRun
-	e.Actor = Actor{Kind: ActorProgram}
+	e.Use, e.Tool, e.Action = f.Use, f.Tool, actionRun
+	e.Actor = Actor{Kind: actorProgram}
 	e.Resources, e.Requests, e.Sandbox, e.Profile, e.Mode = start.Resources, start.Requests, start.Sandbox, start.Profile, start.Mode
 	if start.OnBehalf != "" {
 		e.OnBehalf = start.OnBehalf
@@ -174,9 +174,9 @@ func (r *reader) finished(f *session.ToolFinished, e *Entry) {
 	case f.Outcome != "":
 		e.Outcome = f.Outcome
 	case f.IsError || f.ExitCode != nil && *f.ExitCode != 0:
-		e.Outcome = OutcomeError
+		e.Outcome = outcomeError
 	default:
-		e.Outcome = OutcomeOK
+		e.Outcome = outcomeOK
 	}
 }
 
@@ -198,10 +198,10 @@ func changed(c *policy.Change, e *Entry) {
 	e.Actor, e.Policy = whoChanged(c.By), c.Version
 	switch {
 	case c.Mode != "":
-		e.Action, e.Mode, e.Outcome = ActionMode, string(c.Mode), string(c.Mode)
+		e.Action, e.Mode, e.Outcome = actionMode, string(c.Mode), string(c.Mode)
 	case c.Grant != nil:
 		g := c.Grant
-		e.Action, e.Grant, e.Tool, e.Outcome, e.Question = ActionGrant, g.ID, g.Tool, string(g.Effect), g.Question
+		e.Action, e.Grant, e.Tool, e.Outcome, e.Question = actionGrant, g.ID, g.Tool, string(g.Effect), g.Question
 		name := g.Scope
 		if name == "" {
 			name = g.Resource
@@ -213,15 +213,15 @@ func changed(c *policy.Change, e *Entry) {
 	case c.Revoke != "":
 		e.Action, e.Grant = ActionRevoke, c.Revoke
 	case c.Limit != nil:
-		e.Action, e.Outcome = ActionLimit, c.Limit.Name
+		e.Action, e.Outcome = actionLimit, c.Limit.Name
 		for _, rule := range c.Limit.Only {
 			e.Resources = append(e.Resources, Resource{Name: rule})
 		}
 	case c.Patch != nil:
-		e.Action, e.Tool = ActionPatch, c.Patch.Tool
+		e.Action, e.Tool = actionPatch, c.Patch.Tool
 		e.Resources = patched(c.Patch)
 	case c.Ended:
-		e.Action, e.Actor = ActionEnd, Actor{Kind: ActorProgram}
+		e.Action, e.Actor = actionEnd, Actor{Kind: actorProgram}
 	}
 }
 
@@ -253,7 +253,7 @@ type ran struct {
 // first one.
 func hooked(h *ran, e *Entry) {
 	e.Event, e.Use, e.Tool, e.Hooks = h.Event, h.Use, h.Tool, h.Hooks
-	e.Action, e.Outcome, e.Actor = ActionFire, OutcomeOK, Actor{Kind: ActorHook}
+	e.Action, e.Outcome, e.Actor = actionFire, outcomeOK, Actor{Kind: actorHook}
 	if len(h.Hooks) == 0 {
 		e.Actor.Name = fmt.Sprintf("%d functions", h.Quiet)
 		return
@@ -270,7 +270,7 @@ func hooked(h *ran, e *Entry) {
 	for _, r := range h.Hooks {
 		e.Millis += r.Millis
 		if r.Error != "" {
-			e.Outcome = OutcomeError
+			e.Outcome = outcomeError
 		}
 	}
 }
@@ -280,13 +280,13 @@ func rewound(f *session.FileSaved, e *Entry) {
 	if f.Rewind == nil {
 		return
 	}
-	e.Action, e.Actor, e.Reason = ActionRewind, whoChanged(f.Rewind.By), fmt.Sprintf("to what it was after record %d", f.Rewind.To)
+	e.Action, e.Actor, e.Reason = actionRewind, whoChanged(f.Rewind.By), fmt.Sprintf("to what it was after record %d", f.Rewind.To)
 	e.Resources = []Resource{{string(policy.OpWrite), f.Path}}
 	e.Changes = []session.Change{{Path: f.Path, Before: f.Digest, After: f.After}}
 }
 
 func redacted(x *session.Redacted, e *Entry) {
-	e.Action, e.Actor, e.Reason = ActionErase, whoChanged(x.By), x.Reason
+	e.Action, e.Actor, e.Reason = actionErase, whoChanged(x.By), x.Reason
 	seqs := slices.Clone(x.Seqs)
 	slices.Sort(seqs)
 	var spans []string

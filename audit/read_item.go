@@ -46,7 +46,7 @@ func (r *reader) goesOn(use string) {
 	if start := r.running[use]; start != nil {
 		delete(r.running, use)
 		r.behind[use] = *start
-		start.Outcome = OutcomeBackground
+		start.Outcome = outcomeBackground
 	}
 }
 

@@ -47,7 +47,7 @@ func (r *reader) answer(payload json.RawMessage, e *Entry) error {
 		return err
 	}
 	q := r.asked[ans.Question]
-	e.Action, e.Outcome, e.Question, e.Reason = ActionAnswer, string(ans.Decision), ans.Question, ans.Message
+	e.Action, e.Outcome, e.Question, e.Reason = actionAnswer, string(ans.Decision), ans.Question, ans.Message
 	e.Actor = whoAnswered(ans.By, ans.Via)
 	e.Use, e.Tool, e.Resources, e.Requests = q.use, q.tool, q.resources, q.requests
 	if q.behalf != "" {

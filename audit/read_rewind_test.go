@@ -37,7 +37,7 @@ func TestRewindsAreEvidence(t *testing.T) {
 			list = append(list, e)
 		}
 	}
-	if len(list) != 1 || list[0].Action != audit.ActionRewind || list[0].Actor.Name != "ann" || list[0].Resources[0].Name != "/w/a" || list[0].Changes[0].Before != "aa" {
+	if len(list) != 1 || list[0].Action != "rewind" || list[0].Actor.Name != "ann" || list[0].Resources[0].Name != "/w/a" || list[0].Changes[0].Before != "aa" {
 		t.Errorf("%+v", list)
 	}
 }

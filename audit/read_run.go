@@ -23,26 +23,26 @@ type runEvent struct {
 // with which it ended. The others are of its work and leave Action empty: that is
 // evidence where it was done.
 func (v *runEvent) tell(e *Entry) {
-	e.Actor = Actor{Kind: ActorProgram}
+	e.Actor = Actor{Kind: actorProgram}
 	switch v.Event {
 	case "started":
-		e.Action = ActionStart
+		e.Action = actionStart
 		if v.Segment > 1 {
-			e.Action = ActionContinue
+			e.Action = actionContinue
 		}
 		e.Actor = v.who()
 	case "steered":
-		e.Action, e.Actor = ActionSteer, v.who()
+		e.Action, e.Actor = actionSteer, v.who()
 	case "input_given":
-		e.Action, e.Actor, e.Question = ActionInput, v.who(), v.InputID
+		e.Action, e.Actor, e.Question = actionInput, v.who(), v.InputID
 	case "cancelled":
-		e.Action, e.Actor = ActionStop, v.who()
+		e.Action, e.Actor = actionStop, v.who()
 	case "completed":
-		e.Action, e.Outcome = ActionComplete, OutcomeOK
+		e.Action, e.Outcome = actionComplete, outcomeOK
 	case "failed":
-		e.Action, e.Outcome, e.Reason = ActionFail, OutcomeError, cmp.Or(v.Message, v.Code)
+		e.Action, e.Outcome, e.Reason = actionFail, outcomeError, cmp.Or(v.Message, v.Code)
 	case "interrupted":
-		e.Action, e.Reason = ActionInterrupt, cmp.Or(v.Message, v.Code)
+		e.Action, e.Reason = actionInterrupt, cmp.Or(v.Message, v.Code)
 	default:
 		return
 	}
@@ -61,7 +61,7 @@ func (v *runEvent) tell(e *Entry) {
 // who is the client that asked for it, or the program itself.
 func (v *runEvent) who() Actor {
 	if v.By == "" && v.Via == "" {
-		return Actor{Kind: ActorProgram}
+		return Actor{Kind: actorProgram}
 	}
 	return whoAnswered(v.By, v.Via)
 }

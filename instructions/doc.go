@@ -33,11 +33,10 @@ type Reason string
 
 // Why files are read.
 const (
-	AtStart    Reason = "session_start"
-	ByInclude  Reason = "include"
-	ByNesting  Reason = "nested_traversal" // a file below the current directory was read
-	ByGlob     Reason = "path_glob_match"  // a file that a rule is about was read
-	Compaction Reason = "compact"
+	atStart   Reason = "session_start"
+	byInclude Reason = "include"
+	byNesting Reason = "nested_traversal" // a file below the current directory was read
+	byGlob    Reason = "path_glob_match"  // a file that a rule is about was read
 )
 
 // The bounds.

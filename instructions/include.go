@@ -39,7 +39,7 @@ func (s *Set) include(m Memory, at place, path string, b []byte) {
 			continue
 		}
 		s.read(m, place{
-			free: at.free, reason: ByInclude, parent: path, trigger: at.trigger, depth: at.depth + 1, named: plainly(name),
+			free: at.free, reason: byInclude, parent: path, trigger: at.trigger, depth: at.depth + 1, named: plainly(name),
 		}, target)
 	}
 }

@@ -102,7 +102,7 @@ func (s *Set) project() {
 	dirs := chain(s.o.Root, s.o.Cwd)
 	if s.o.Mode == Nearest {
 		for _, dir := range slices.Backward(dirs) {
-			if s.folder(dir, place{reason: AtStart}) {
+			if s.folder(dir, place{reason: atStart}) {
 				break
 			}
 		}
@@ -110,7 +110,7 @@ func (s *Set) project() {
 		return
 	}
 	for _, dir := range dirs {
-		s.folder(dir, place{reason: AtStart})
+		s.folder(dir, place{reason: atStart})
 		if dir == s.o.Root {
 			s.rulesOf(dir)
 		}

@@ -26,7 +26,7 @@ func (s *Set) For(path string) []File {
 	before := len(s.files)
 	if dir := filepath.Dir(path); within(s.o.Cwd, dir) {
 		for _, dir := range chain(s.o.Cwd, dir)[1:] {
-			s.folder(dir, place{reason: ByNesting, trigger: path})
+			s.folder(dir, place{reason: byNesting, trigger: path})
 		}
 	}
 	s.matching(path)
@@ -56,7 +56,7 @@ func (s *Set) Forget() {
 		}
 		s.size -= len(f.Text)
 		delete(s.tried, f.Path)
-		if f.Reason == ByGlob {
+		if f.Reason == byGlob {
 			s.rules = append(s.rules, f)
 		}
 	}
@@ -132,7 +132,7 @@ func (s *Set) rule(path string) {
 	case err != nil:
 		s.flaw(path, b, err)
 	case globs == nil:
-		s.read(Project, place{reason: AtStart, rule: true}, path)
+		s.read(Project, place{reason: atStart, rule: true}, path)
 	default:
 		s.rules = append(s.rules, File{Path: path, Globs: globs})
 	}
@@ -209,7 +209,7 @@ func (s *Set) matching(path string) {
 			return ok && err == nil
 		})
 		if about {
-			s.read(Project, place{reason: ByGlob, trigger: path, globs: r.Globs, rule: true}, r.Path)
+			s.read(Project, place{reason: byGlob, trigger: path, globs: r.Globs, rule: true}, r.Path)
 		}
 		return about
 	})

@@ -59,7 +59,7 @@ func (s *Set) read(m Memory, at place, path string) bool {
 	s.seen = append(s.seen, info)
 	f := File{Path: path, Memory: m, Reason: at.reason, Parent: at.parent, Trigger: at.trigger, Globs: at.globs, Size: int(info.Size())}
 	if f.Reason == "" {
-		f.Reason = AtStart
+		f.Reason = atStart
 	}
 	if why := notText(b); why != "" {
 		s.notice("%s is left out: %s", path, why)

@@ -1,8 +1,6 @@
 package instructions
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 )
@@ -54,10 +52,4 @@ func (s *Set) whose(f File) string {
 // inert keeps a text from closing its frame.
 func inert(text string) string {
 	return strings.NewReplacer("</file", "<\\/file", "<file ", "<\\file ").Replace(text)
-}
-
-// Digest identifies what [Set.Text] says.
-func Digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
 }

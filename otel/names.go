@@ -1,12 +1,12 @@
 package otel
 
-// Convention is the version of the conventions for generative AI that the names
+// convention is the version of the conventions for generative AI that the names
 // follow; those that they do not have begin with "holdfast.".
-const Convention = "1.41.0"
+const convention = "1.41.0"
 
 const (
 	scopeName   = "github.com/holdfast-dev/holdfast/otel"
-	schemaURL   = "https://opentelemetry.io/schemas/" + Convention
+	schemaURL   = "https://opentelemetry.io/schemas/" + convention
 	serviceName = "holdfast"
 )
 

@@ -57,8 +57,8 @@ var loadDangers = sync.OnceValue(func() *dangers {
 	return d
 })
 
-// Dangers lists what mode auto refuses, as it is in danger.json.
-func Dangers() []Danger { return slices.Clone(loadDangers().list) }
+// allDangers lists what mode auto refuses, as it is in danger.json.
+func allDangers() []Danger { return slices.Clone(loadDangers().list) }
 
 func readDangers(b []byte) (*dangers, error) {
 	var file struct {

@@ -17,7 +17,7 @@ func dangerOf(line string) (string, *subject) {
 }
 
 func TestNearMissesAreNotDangerous(t *testing.T) {
-	for _, d := range Dangers() {
+	for _, d := range allDangers() {
 		for _, line := range d.Near {
 			if id, _ := dangerOf(line); id != "" {
 				t.Errorf("%s: %q is no such thing, it meets %s", d.ID, line, id)
@@ -27,7 +27,7 @@ func TestNearMissesAreNotDangerous(t *testing.T) {
 }
 
 func TestDangersMatchTheirExamples(t *testing.T) {
-	for _, d := range Dangers() {
+	for _, d := range allDangers() {
 		for _, line := range d.Match {
 			id, s := dangerOf(line)
 			if id == "" {
@@ -49,7 +49,7 @@ func TestDangersMatchTheirExamples(t *testing.T) {
 
 func TestEveryDangerIsDocumentedAndTested(t *testing.T) {
 	seen := map[string]bool{}
-	for _, d := range Dangers() {
+	for _, d := range allDangers() {
 		switch {
 		case d.ID == "" || seen[d.ID]:
 			t.Errorf("the id %q is empty or there twice", d.ID)

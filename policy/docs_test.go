@@ -104,7 +104,7 @@ func dangerTable() string {
 		}
 		return strings.Join(out, ", ")
 	}
-	for _, d := range Dangers() {
+	for _, d := range allDangers() {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", d.ID, d.Why, code(d.Match), code(d.Near))
 	}
 	return b.String() + "\n"

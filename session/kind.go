@@ -32,7 +32,7 @@ const (
 	KindFileSaved        Kind = "file.saved"        // FileSaved
 	KindModelCalled      Kind = "model.called"      // ModelCalled
 	KindRedacted         Kind = "redacted"          // Redacted
-	KindRunEvent         Kind = "run.event"         // package internal/daemon/wire; RunEvent is what this package reads of it
+	KindRunEvent         Kind = "run.event"         // package internal/daemon/wire; runEventPayload is what this package reads of it
 	KindAccess           Kind = "access"            // audit.Access, in a log of its own
 )
 
@@ -221,9 +221,9 @@ type PolicyChanged struct {
 	Limit json.RawMessage `json:"limit,omitempty"`
 }
 
-// RunEvent is what this package reads of the payload of [KindRunEvent]; package
+// runEventPayload is what this package reads of the payload of [KindRunEvent]; package
 // internal/daemon/wire has the rest of it.
-type RunEvent struct {
+type runEventPayload struct {
 	// Status is that of the session's run from here on; "" leaves it.
 	Status string `json:"status,omitempty"`
 }

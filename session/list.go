@@ -45,8 +45,8 @@ type Place struct {
 	ID      string `json:"i"`
 }
 
-// PlaceOf is the place of m.
-func PlaceOf(m *Meta) Place {
+// placeOfMeta is the place of m.
+func placeOfMeta(m *Meta) Place {
 	return Place{m.UpdatedAt.UnixNano(), m.CreatedAt.UnixNano(), m.ID}
 }
 
@@ -90,14 +90,14 @@ func (q *Query) Select(all []Meta) (Page, error) {
 	}
 	var p Page
 	for i := range all {
-		if m := &all[i]; q.Matches(m) && (!begun || PlaceOf(m).Compare(after) > 0) {
+		if m := &all[i]; q.Matches(m) && (!begun || placeOfMeta(m).Compare(after) > 0) {
 			p.Sessions = append(p.Sessions, *m)
 		}
 	}
-	slices.SortFunc(p.Sessions, func(a, b Meta) int { return PlaceOf(&a).Compare(PlaceOf(&b)) })
+	slices.SortFunc(p.Sessions, func(a, b Meta) int { return placeOfMeta(&a).Compare(placeOfMeta(&b)) })
 	if q.Limit > 0 && len(p.Sessions) > q.Limit {
 		p.Sessions = slices.Clone(p.Sessions[:q.Limit])
-		p.Next = PlaceOf(&p.Sessions[q.Limit-1]).String()
+		p.Next = placeOfMeta(&p.Sessions[q.Limit-1]).String()
 	}
 	return p, nil
 }

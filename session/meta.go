@@ -143,7 +143,7 @@ func (d *Delta) add(r *Record) error {
 		}
 		d.Patch.merge(p)
 	case KindRunEvent:
-		var e RunEvent
+		var e runEventPayload
 		if err := json.Unmarshal(r.Payload, &e); err != nil {
 			return bad(err)
 		}

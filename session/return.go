@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ReasonReturn is the reason of a [Rewrite] that makes the transcript be what it was.
-const ReasonReturn = "return"
+// reasonReturn is the reason of a [Rewrite] that makes the transcript be what it was.
+const reasonReturn = "return"
 
 // Rewritten is a rewrite of a session's transcript.
 type Rewritten struct {
@@ -116,7 +116,7 @@ func (l *Log) Return(ctx context.Context, seq int64, by string) (changed bool, e
 	if !changes {
 		return false, nil
 	}
-	w.Reason, w.By, w.Notes = ReasonReturn, by, []string{fmt.Sprintf("as it was after record %d", seq)}
+	w.Reason, w.By, w.Notes = reasonReturn, by, []string{fmt.Sprintf("as it was after record %d", seq)}
 	return true, l.Rewrite(ctx, w)
 }
 

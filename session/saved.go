@@ -202,7 +202,7 @@ func maskSaved(payload json.RawMessage, mask func(json.RawMessage) json.RawMessa
 	changed := false
 	if f.Data != "" {
 		content, err := f.Data.Content(f.Digest)
-		if err != nil || MaskFinds(content, mask) {
+		if err != nil || maskFinds(content, mask) {
 			f.Data, f.Omitted, changed = "", OmittedMasked, true
 		}
 	}
@@ -222,9 +222,9 @@ func maskSaved(payload json.RawMessage, mask func(json.RawMessage) json.RawMessa
 	return f.payload()
 }
 
-// MaskFinds reports whether mask, which takes payloads, finds something in the content
+// maskFinds reports whether mask, which takes payloads, finds something in the content
 // of a file.
-func MaskFinds(content []byte, mask func(json.RawMessage) json.RawMessage) bool {
+func maskFinds(content []byte, mask func(json.RawMessage) json.RawMessage) bool {
 	raw, err := json.Marshal(map[string]string{"text": string(content)})
 	return err != nil || !bytes.Equal(mask(raw), raw)
 }

@@ -199,7 +199,7 @@ func (s *said) onAskWord(path string, n jsontree.Node) {
 	if !ok {
 		return
 	}
-	way, err := ParseOnAsk(text)
+	way, err := parseOnAsk(text)
 	if err != nil {
 		s.fault(n.At, "write deny, wait or fail", "%s: there is no %q", path, text)
 		return
@@ -207,8 +207,8 @@ func (s *said) onAskWord(path string, n jsontree.Node) {
 	s.onAsk = Value[OnAsk]{way, s.origin(n, text)}
 }
 
-// ParseOnAsk reads the name of a way.
-func ParseOnAsk(text string) (OnAsk, error) {
+// parseOnAsk reads the name of a way.
+func parseOnAsk(text string) (OnAsk, error) {
 	switch way := OnAsk(text); way {
 	case OnAskDeny, OnAskWait, OnAskFail:
 		return way, nil

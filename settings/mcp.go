@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// MCPFile is where a project names the MCP servers that belong to it, in its folder.
-const MCPFile = ".mcp.json"
+// mcpFile is where a project names the MCP servers that belong to it, in its folder.
+const mcpFile = ".mcp.json"
 
 // MCPType is how a server is spoken to.
 type MCPType string
@@ -378,7 +378,7 @@ func (o *Options) mcpProject() (*said, error) {
 	if o.Given != nil {
 		return nil, nil
 	}
-	file := filepath.Join(o.Project, MCPFile)
+	file := filepath.Join(o.Project, mcpFile)
 	if info, err := os.Lstat(file); err == nil && info.Mode() == os.ModeSocket {
 		return nil, nil // a sandbox keeps the name from being used, for as long as commands run
 	}

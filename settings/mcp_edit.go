@@ -28,7 +28,7 @@ const (
 func MCPScopeFile(scope MCPScope, project, home string) string {
 	switch scope {
 	case MCPProject:
-		return filepath.Join(project, MCPFile)
+		return filepath.Join(project, mcpFile)
 	case MCPUser:
 		return filepath.Join(home, projectFile)
 	case MCPLocal:
@@ -246,5 +246,5 @@ func HasMCP(scope MCPScope, file, name string) (bool, error) {
 
 // Brings reports whether a layer is a settings file that comes with the folder.
 func (s *Settings) Brings(l Layer) bool {
-	return brought(l.Layer) && filepath.Base(l.File) != MCPFile
+	return brought(l.Layer) && filepath.Base(l.File) != mcpFile
 }

@@ -165,7 +165,7 @@ func withServer(list []TrustedServer, s TrustedServer) []TrustedServer {
 func (s *Settings) trustableServers(list []TrustedServer, now time.Time) []TrustedServer {
 	for i := range s.MCPServers {
 		srv := &s.MCPServers[i]
-		if !srv.Brought() || srv.Status == MCPInvalid || filepath.Base(srv.Origin.File) == MCPFile {
+		if !srv.Brought() || srv.Status == MCPInvalid || filepath.Base(srv.Origin.File) == mcpFile {
 			continue
 		}
 		known := slices.ContainsFunc(list, func(t TrustedServer) bool { return t.Name == srv.Name && t.Digest == srv.Digest })

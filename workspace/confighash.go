@@ -54,7 +54,7 @@ func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info
 		User:     fmt.Sprintf("%d:%d", uid, gid),
 		Hostname: s.Slug,
 		Dir:      WorkFolder,
-		Env:      []string{"HOME=" + HomeFolder}, // an image may have its own for that user
+		Env:      []string{"HOME=" + homeFolder}, // an image may have its own for that user
 		Mounts: []engine.Mount{
 			{Source: at.project, Target: WorkFolder},
 			{Source: at.run, Target: supervisor.Folder},
@@ -68,9 +68,9 @@ func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info
 		Seccomp:  info.Seccomp,
 	}
 	if at.home != "" {
-		spec.Mounts = append(spec.Mounts, engine.Mount{Source: at.home, Target: HomeFolder})
+		spec.Mounts = append(spec.Mounts, engine.Mount{Source: at.home, Target: homeFolder})
 	} else {
-		spec.Tmpfs = append(spec.Tmpfs, temporary(uid, gid, int64(s.Limits.Memory)/2, HomeFolder)...)
+		spec.Tmpfs = append(spec.Tmpfs, temporary(uid, gid, int64(s.Limits.Memory)/2, homeFolder)...)
 		spec.Tmpfs[len(spec.Tmpfs)-1].Mode = 0o700
 	}
 	for _, m := range s.Mounts {

@@ -18,7 +18,7 @@ import (
 // The places inside a container.
 const (
 	WorkFolder = "/work"       // the project
-	HomeFolder = "/home/agent" // the agent's home
+	homeFolder = "/home/agent" // the agent's home
 	// Program is where an image has our program, which is what a container starts.
 	Program = "/usr/local/bin/holdfast"
 	// DefaultImage is the image of workspaces that name none.

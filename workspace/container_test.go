@@ -101,7 +101,7 @@ func TestExec(t *testing.T) {
 		{"no input", ExecOptions{Args: []string{"holdfast", "cat"}}, 0, "", "", ""},
 		{"an exit code", ExecOptions{Args: []string{"holdfast", "exit", "2", "boom"}}, 2, "", "boom\n", "Sandbox error (exit 2): boom"},
 		{"no words", ExecOptions{Args: []string{"holdfast", "exit", "3"}}, 3, "", "", "Sandbox error (exit 3)"},
-		{"a folder", ExecOptions{Args: []string{"holdfast", "read", "note"}, Dir: HomeFolder}, 0, "kept", "", ""},
+		{"a folder", ExecOptions{Args: []string{"holdfast", "read", "note"}, Dir: homeFolder}, 0, "kept", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			output(t, w, "blog", "write", "/home/agent/note", "kept")

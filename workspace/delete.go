@@ -127,7 +127,7 @@ var idText = lazyregexp.Must(`"id"\s*:\s*"([0-9a-f]{16})"`)
 
 // mark says on the disk that the workspace goes: from now on nothing uses it.
 func (d *deletion) mark(context.Context) error {
-	if b, err := ReadRegular(d.dir, settingsName, maxSettings); err == nil {
+	if b, err := readRegular(d.dir, settingsName, maxSettings); err == nil {
 		if m := idText().FindSubmatch(b); m != nil {
 			d.id = string(m[1])
 		}

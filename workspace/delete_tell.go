@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/workspace/guest"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -16,7 +17,7 @@ const busyWait = 10 * time.Second
 // tell writes into a session's log that its workspace is no more. It reports false when
 // the log says so already.
 func (d *deletion) tell(ctx context.Context, sessions *session.Sessions, id string) (bool, error) {
-	want := Event{Event: EventDeleted, Workspace: d.slug, WorkspaceID: d.id}
+	want := guest.Event{Event: guest.EventDeleted, Workspace: d.slug, WorkspaceID: d.id}
 	if d.again {
 		if told, err := d.told(ctx, sessions, id, want); told || err != nil {
 			return false, err
@@ -51,7 +52,7 @@ func openFreed(ctx context.Context, sessions *session.Sessions, id string) (*ses
 }
 
 // told looks for the record of an earlier attempt, from the end of the log.
-func (d *deletion) told(ctx context.Context, sessions *session.Sessions, id string, want Event) (bool, error) {
+func (d *deletion) told(ctx context.Context, sessions *session.Sessions, id string, want guest.Event) (bool, error) {
 	for r, err := range sessions.Store().Read(ctx, id, session.Range{Reverse: true}) {
 		if errors.Is(err, session.ErrCorrupt) {
 			continue
@@ -62,7 +63,7 @@ func (d *deletion) told(ctx context.Context, sessions *session.Sessions, id stri
 		if r.Kind != session.KindWorkspaceEvent {
 			continue
 		}
-		var got Event
+		var got guest.Event
 		if json.Unmarshal(r.Payload, &got) == nil && got == want {
 			return true, nil
 		}

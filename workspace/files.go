@@ -81,11 +81,11 @@ type File struct {
 type FilesQuery struct {
 	Hidden bool   // also those whose names begin with a dot
 	After  string // only names behind this one
-	Limit  int    // at most this many; 0 or more than [MaxFiles] is MaxFiles
+	Limit  int    // at most this many; 0 or more than maxFiles is maxFiles
 }
 
-// MaxFiles is how many entries a page of a list has at most.
-const MaxFiles = 1000
+// maxFiles is how many entries a page of a list has at most.
+const maxFiles = 1000
 
 // FilesPage is a page of a list, by name. Next is the After of the next one, "" on the
 // last.
@@ -115,8 +115,8 @@ func (f *Files) list(ctx context.Context, rel string, q FilesQuery) (*FilesPage,
 		return nil, err
 	}
 	defer dir.Close()
-	if q.Limit <= 0 || q.Limit > MaxFiles {
-		q.Limit = MaxFiles
+	if q.Limit <= 0 || q.Limit > maxFiles {
+		q.Limit = maxFiles
 	}
 	names, more, err := firstNames(ctx, dir, q)
 	if err != nil {

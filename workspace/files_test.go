@@ -137,7 +137,7 @@ func TestFilesWrite(t *testing.T) {
 			t.Errorf("%q %q: %+v, %v", tt.folder, tt.name, file, err)
 			continue
 		}
-		if b, err := ReadRegular(f.root, tt.at, 100); string(b) != "payload" || err != nil {
+		if b, err := readRegular(f.root, tt.at, 100); string(b) != "payload" || err != nil {
 			t.Errorf("%q: %q, %v", tt.at, b, err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestFilesWrite(t *testing.T) {
 	if _, err := f.Write(t.Context(), "", "plain.txt", broken, 0); err == nil {
 		t.Error("a file that broke off was kept")
 	}
-	if b, err := ReadRegular(f.root, "plain.txt", 100); string(b) != "payload" || err != nil {
+	if b, err := readRegular(f.root, "plain.txt", 100); string(b) != "payload" || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
 	list, err := f.List(t.Context(), "", FilesQuery{Hidden: true})

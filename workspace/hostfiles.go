@@ -105,8 +105,8 @@ func (r *Regular) Read(p []byte) (int, error) {
 // Close closes the file.
 func (r *Regular) Close() error { return r.file.Close() }
 
-// ReadRegular reads a whole file below root, as [OpenRegular] opens it.
-func ReadRegular(root *os.Root, rel string, limit int64) ([]byte, error) {
+// readRegular reads a whole file below root, as [OpenRegular] opens it.
+func readRegular(root *os.Root, rel string, limit int64) ([]byte, error) {
 	r, err := OpenRegular(root, rel, limit)
 	if err != nil {
 		return nil, err

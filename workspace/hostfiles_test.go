@@ -41,7 +41,7 @@ func TestOpenRegular(t *testing.T) {
 		"none": ErrNoFile, "a/none/file": ErrNoFile, "a/b/file/x": ErrNotRegular, "a\x00": ErrInvalidPath,
 		"fifo": ErrNotRegular, "socket": ErrNotRegular, "device": ErrNotRegular,
 	} {
-		b, err := ReadRegular(root, rel, 100)
+		b, err := readRegular(root, rel, 100)
 		if contract, ok := want.(error); ok {
 			if !errors.Is(err, contract) {
 				t.Errorf("%q: %q, %v; want %v", rel, b, err, contract)
@@ -109,7 +109,7 @@ func TestOpenRegularRacing(t *testing.T) {
 	}()
 	root, opened := openRoot(t, dir), 0
 	for range 3000 {
-		if b, err := ReadRegular(root, "sub/file", 100); err == nil {
+		if b, err := readRegular(root, "sub/file", 100); err == nil {
 			opened++
 			if string(b) != "inside" {
 				t.Fatalf("it has read %q", b)
@@ -131,7 +131,7 @@ func FuzzOpenRegular(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, rel string) {
 		root := openRoot(t, dir)
-		b, err := ReadRegular(root, rel, 10)
+		b, err := readRegular(root, rel, 10)
 		if err == nil && string(b) != "x" {
 			t.Errorf("%q: %q", rel, b)
 		}

@@ -18,11 +18,11 @@ import (
 // maxSettings is the largest workspace.json in bytes.
 const maxSettings = 1 << 20
 
-// DecodeSettings reads the text of a workspace.json. Every field must be known, stand
+// decodeSettings reads the text of a workspace.json. Every field must be known, stand
 // once and be usable; what is left out has its default. Whether the folders are there
 // is not looked at. Errors are [*Error] around [ErrInvalid] or [ErrNewer], and Path has
 // the place: "file:line:column".
-func DecodeSettings(file string, source []byte) (*Settings, error) {
+func decodeSettings(file string, source []byte) (*Settings, error) {
 	d := &decoder{file: file, source: source, places: map[string]int{}}
 	root, err := jsontree.Parse(source)
 	if e, ok := errors.AsType[*jsontree.Error](err); ok {
@@ -280,7 +280,7 @@ func (d *decoder) trust(to *Trust) reader {
 		if n.Kind != jsontree.Text {
 			return d.wrong(field, n, jsontree.Text)
 		}
-		t, err := ParseTrust(n.Text)
+		t, err := parseTrust(n.Text)
 		*to = t
 		if e, ok := errors.AsType[*Error](err); ok {
 			return d.fault(n.At, ErrInvalid, e.Advice, "%s: %s", field, e.Detail)

@@ -30,7 +30,7 @@ func TestSettingsKeep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := DecodeSettings("workspace.json", b)
+		got, err := decodeSettings("workspace.json", b)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, b)
 		}
@@ -43,7 +43,7 @@ func TestSettingsKeep(t *testing.T) {
 const start = `{"format": 1, "id": "0123456789abcdef", "slug": "blog", "created": "2026-02-03T04:05:06Z"`
 
 func TestSettingsDefaults(t *testing.T) {
-	got, err := DecodeSettings("workspace.json", []byte(start+`}`))
+	got, err := decodeSettings("workspace.json", []byte(start+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestSettingsDefaults(t *testing.T) {
 	if !reflect.DeepEqual(*got, want) {
 		t.Errorf("%+v", *got)
 	}
-	if got, err := DecodeSettings("f", []byte(start+`, "agent": "claude"}`)); err != nil || got.Agent.Kind != KindClaude {
+	if got, err := decodeSettings("f", []byte(start+`, "agent": "claude"}`)); err != nil || got.Agent.Kind != KindClaude {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -130,7 +130,7 @@ func TestSettingsRefused(t *testing.T) {
 		`"model": "\ud800"`:               `half a character`,
 		`"mounts": [{"host": "/a",}]`:     `not JSON`,
 	} {
-		_, err := DecodeSettings("workspace.json", []byte(start+",\n"+field+"}"))
+		_, err := decodeSettings("workspace.json", []byte(start+",\n"+field+"}"))
 		e, ok := errors.AsType[*Error](err)
 		if !ok || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) || !strings.Contains(e.Path, "workspace.json:2:") {
 			t.Errorf("%s\n got %v\nwant %s", field, err, want)
@@ -158,12 +158,12 @@ func TestSettingsWithoutIdentity(t *testing.T) {
 		`{"format": 1, "slug": "a", "id": "0123456789abcdef", "created": "yesterday"}`:              `created: "yesterday" is no time`,
 		`{"format": 1, "slug": "a", "id": "0123456789abcdef", "created": "2026-01-01T00:00:00Z"} x`: `not JSON`,
 	} {
-		if _, err := DecodeSettings("f", []byte(source)); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+		if _, err := decodeSettings("f", []byte(source)); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n got %v\nwant %s", source, err, want)
 		}
 	}
 	// A newer one is said to be newer, whatever else is in it.
-	_, err := DecodeSettings("f", []byte(`{"slug": 5, "novel": {}, "format": 2}`))
+	_, err := decodeSettings("f", []byte(`{"slug": 5, "novel": {}, "format": 2}`))
 	if !errors.Is(err, ErrNewer) || outcome.Of(err).Code != outcome.Corrupt.Code || !strings.Contains(outcome.Hint(err), "newer holdfast") {
 		t.Errorf("%v, %v", err, outcome.Of(err))
 	}
@@ -178,7 +178,7 @@ func FuzzDecodeSettings(f *testing.F) {
 	f.Add(b)
 	f.Add([]byte(start + `, "mounts": [{}], "limits": {"cpus": 1e1}}`))
 	f.Fuzz(func(t *testing.T, source []byte) {
-		s, err := DecodeSettings("f", source)
+		s, err := decodeSettings("f", source)
 		if err != nil {
 			if e, ok := errors.AsType[*Error](err); !ok || e.Path == "" || !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrNewer) {
 				t.Errorf("%v", err)
@@ -189,7 +189,7 @@ func FuzzDecodeSettings(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := DecodeSettings("f", b)
+		again, err := decodeSettings("f", b)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, b)
 		}

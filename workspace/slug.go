@@ -2,8 +2,8 @@ package workspace
 
 import "fmt"
 
-// MaxSlugBytes bounds the name of a workspace.
-const MaxSlugBytes = 63
+// maxSlugBytes bounds the name of a workspace.
+const maxSlugBytes = 63
 
 // CheckSlug reports, as an [Error] that wraps [ErrInvalidSlug], why slug cannot name a
 // workspace. A slug is 1 to 63 lower-case letters a to z, digits and dashes, and
@@ -18,8 +18,8 @@ func CheckSlug(slug string) error {
 	switch {
 	case slug == "":
 		return bad("it is empty")
-	case len(slug) > MaxSlugBytes:
-		return bad("it is %d bytes long, at most %d are allowed", len(slug), MaxSlugBytes)
+	case len(slug) > maxSlugBytes:
+		return bad("it is %d bytes long, at most %d are allowed", len(slug), maxSlugBytes)
 	}
 	for i, r := range slug {
 		switch {

@@ -13,7 +13,7 @@ import (
 var slugPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?\z`)
 
 func TestCheckSlug(t *testing.T) {
-	long := strings.Repeat("a", MaxSlugBytes)
+	long := strings.Repeat("a", maxSlugBytes)
 	for slug, want := range map[string]bool{
 		"a": true, "0": true, "ab": true, "a-b": true, "a--b": true, "0-9": true, "my-project-2": true, long: true,
 		"": false, "-": false, "--": false, "-a": false, "a-": false, "A": false, "aB": false, "a_b": false, "a.b": false,
@@ -43,7 +43,7 @@ func FuzzCheckSlug(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		want := slugPattern.MatchString(s) && len(s) <= MaxSlugBytes
+		want := slugPattern.MatchString(s) && len(s) <= maxSlugBytes
 		if got := CheckSlug(s) == nil; got != want {
 			t.Errorf("%q: %v, want %v", s, got, want)
 		}

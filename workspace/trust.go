@@ -24,10 +24,10 @@ var trusts = map[string]Trust{
 	"sandboxed": Sandboxed, "untrusted": Sandboxed,
 }
 
-// ParseTrust reads a level, in capitals or not: "direct" (earlier "full", "vault",
+// parseTrust reads a level, in capitals or not: "direct" (earlier "full", "vault",
 // "trusted") or "sandboxed" (earlier "untrusted"). Anything else is an [Error] that
 // wraps [ErrInvalid], and the level is then Sandboxed: so is who does not look.
-func ParseTrust(text string) (Trust, error) {
+func parseTrust(text string) (Trust, error) {
 	if t, ok := trusts[strings.ToLower(text)]; ok {
 		return t, nil
 	}
@@ -37,15 +37,15 @@ func ParseTrust(text string) (Trust, error) {
 	}
 }
 
-// UnmarshalJSON reads a level as [ParseTrust] does. Null and what is no text are errors.
+// UnmarshalJSON reads a level as parseTrust does. Null and what is no text are errors.
 func (t *Trust) UnmarshalJSON(b []byte) error {
 	*t = Sandboxed
 	var text *string
 	if err := json.Unmarshal(b, &text); err != nil || text == nil {
-		_, err := ParseTrust(string(b))
+		_, err := parseTrust(string(b))
 		return err
 	}
 	var err error
-	*t, err = ParseTrust(*text)
+	*t, err = parseTrust(*text)
 	return err
 }

@@ -12,13 +12,13 @@ func TestParseTrust(t *testing.T) {
 		"direct": Direct, "full": Direct, "vault": Direct, "trusted": Direct, "FULL": Direct, "Vault": Direct,
 		"sandboxed": Sandboxed, "untrusted": Sandboxed, "SANDBOXED": Sandboxed, "UnTrusted": Sandboxed,
 	} {
-		if got, err := ParseTrust(text); got != want || err != nil {
+		if got, err := parseTrust(text); got != want || err != nil {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
 	// The Kelvin sign and other letters that only look alike are others.
 	for _, text := range []string{"", "invalid", "none", " direct", "direct ", "direct\n", "full,direct", "ſandboxed", "ﬀull", "trusted\x00"} {
-		got, err := ParseTrust(text)
+		got, err := parseTrust(text)
 		e, ok := errors.AsType[*Error](err)
 		if got != Sandboxed || !errors.Is(err, ErrInvalid) || !ok || !strings.Contains(e.Error(), "Unknown trust level") || !strings.Contains(e.Hint(), "Valid values") {
 			t.Errorf("%q: %q, %v", text, got, err)

@@ -16,20 +16,6 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 )
 
-// Mapping is the payload of a vendor.mapped record: which session of its own an agent of
-// another make has for ours.
-type Mapping = guest.Mapping
-
-// Event is the payload of a workspace.event record.
-type Event = guest.Event
-
-// The events of a workspace.
-const (
-	EventResumeFailed = guest.EventResumeFailed
-	EventVendorEnded  = guest.EventVendorEnded
-	EventDeleted      = guest.EventDeleted
-)
-
 // maxTranscript bounds the file of a session that an agent is to resume.
 const maxTranscript = 1 << 30
 
@@ -108,9 +94,9 @@ func (w *Workspaces) guestAgent(s *Settings, r *runner, o AgentOptions) (*Agent,
 // seen is what the agent sees of the host.
 func (w *Workspaces) seen(s *Settings, ephemeral bool) guest.Places {
 	d := w.dirs(s)
-	p := guest.Places{Work: WorkFolder, Home: HomeFolder, All: []guest.Place{{Host: d.Project, At: WorkFolder}}}
+	p := guest.Places{Work: WorkFolder, Home: homeFolder, All: []guest.Place{{Host: d.Project, At: WorkFolder}}}
 	if !ephemeral {
-		p.All = append(p.All, guest.Place{Host: d.Home, At: HomeFolder})
+		p.All = append(p.All, guest.Place{Host: d.Home, At: homeFolder})
 	}
 	for _, m := range s.Mounts {
 		p.All = append(p.All, guest.Place{Host: m.Host, At: m.At})

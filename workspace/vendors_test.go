@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/aimock"
 	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/workspace/guest"
 	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -128,7 +129,7 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 		}
 		switch r.Kind {
 		case session.KindVendorMapped:
-			m := Mapping{}
+			m := guest.Mapping{}
 			if err := json.Unmarshal(r.Payload, &m); err != nil || m.Generation != 1 {
 				t.Errorf("%s, %v", r.Payload, err)
 			}

@@ -92,7 +92,7 @@ func (w *Workspaces) dirs(s *Settings) dirs {
 func (w *Workspaces) folder() string { return filepath.Join(w.home, "workspaces") }
 
 // Get reads the settings of a workspace. Errors: [ErrNotFound], [ErrDeleting] when it
-// is half deleted, [ErrDamaged], and those of [DecodeSettings].
+// is half deleted, [ErrDamaged], and those of decodeSettings.
 func (w *Workspaces) Get(_ context.Context, slug string) (*Settings, error) {
 	dir, err := w.open("read", slug)
 	if err != nil {
@@ -108,7 +108,7 @@ func (w *Workspaces) read(dir *os.Root, slug string) (*Settings, error) {
 		return nil, deleting("read", slug)
 	}
 	file := filepath.Join(w.folder(), slug, settingsName)
-	b, err := ReadRegular(dir, settingsName, maxSettings)
+	b, err := readRegular(dir, settingsName, maxSettings)
 	switch {
 	case errors.Is(err, ErrNoFile):
 		return nil, deleting("read", slug)
@@ -117,7 +117,7 @@ func (w *Workspaces) read(dir *os.Root, slug string) (*Settings, error) {
 	case err != nil:
 		return nil, &Error{Op: "read", Slug: slug, Path: file, Err: err}
 	}
-	s, err := DecodeSettings(file, b)
+	s, err := decodeSettings(file, b)
 	if err != nil {
 		return nil, err
 	}

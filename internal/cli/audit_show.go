@@ -126,7 +126,7 @@ func (p *Program) evidence(m session.Meta, list []audit.Entry) {
 
 // by is who it was; of a hook without the words that all of them begin with.
 func by(a audit.Actor) string {
-	if a.Kind == audit.ActorHook {
+	if a.Kind == "hook" {
 		a.Name = hookName(a.Name)
 	}
 	return a.String()
@@ -151,7 +151,7 @@ func what(e *audit.Entry, cwd string) string {
 		words = append(words, "from "+e.From)
 	}
 	s := strings.Join(words, " ")
-	if e.Mode != "" && e.Action == audit.ActionMode {
+	if e.Mode != "" && e.Action == "mode" {
 		s = e.Mode
 	}
 	if e.Reason != "" && (e.Action == "deny" || e.Action == "block" || e.Action == audit.ActionRefuse || s == "") {
@@ -165,7 +165,7 @@ func came(e *audit.Entry) string {
 	switch {
 	case e.Erased:
 		return "erased"
-	case e.Kind == audit.KindPolicy && e.Action == audit.ActionMode:
+	case e.Kind == audit.KindPolicy && e.Action == "mode":
 		return "-"
 	case e.ExitCode != nil && *e.ExitCode != 0:
 		return fmt.Sprintf("%s, exit %d", orElse(e.Outcome, "-"), *e.ExitCode)

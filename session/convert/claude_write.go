@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ClaudeVersion is the version of Claude Code whose entries are written.
-const ClaudeVersion = "2.1.144"
+// claudeVersion is the version of Claude Code whose entries are written.
+const claudeVersion = "2.1.144"
 
 // claudeWriter writes entries of the types user, assistant and custom-title, each one
 // the child of the one before, as Claude Code loads them.
@@ -152,7 +152,7 @@ func (c *claudeWriter) entry(typ string, it transcript.Item, part int, message, 
 	}
 	b = append(b, `,"isSidechain":false,"userType":"external","cwd":`...)
 	b = transcript.AppendString(b, c.m.CWD)
-	b = append(b, `,"sessionId":"`+c.session+`","version":"`+ClaudeVersion+`","gitBranch":`...)
+	b = append(b, `,"sessionId":"`+c.session+`","version":"`+claudeVersion+`","gitBranch":`...)
 	b = transcript.AppendString(b, c.m.GitBranch)
 	b = append(b, `,"type":"`+typ+`","message":`...)
 	b = append(append(b, message...), more...)

@@ -9,7 +9,7 @@
 // What another program has written is kept beside the items that are made of it, so a
 // session that was imported is exported to the same format as it was, lines of unknown
 // types included; what was added here since follows in that format. Importing a file
-// again does nothing, or adds what was appended to it; see [Mapping].
+// again does nothing, or adds what was appended to it; see vendorMapping.
 //
 // The shortest use:
 //

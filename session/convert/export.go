@@ -127,7 +127,7 @@ func (x *exporter) foreign(f Format) error {
 type origin struct {
 	same  bool    // all of it was imported from the format, or added since
 	added bool    // something was added
-	m     Mapping // the last one
+	m     vendorMapping // the last one
 }
 
 // origin looks through the log.

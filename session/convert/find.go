@@ -115,7 +115,7 @@ func look(path string, want Format) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	got, err := Detect(file)
+	got, err := detectFormat(file)
 	if err != nil {
 		return nil, err
 	}

@@ -42,9 +42,9 @@ func (f Format) vendor() string {
 // detectBytes is how much of a file is looked at to tell its format.
 const detectBytes = 256 << 10
 
-// Detect tells the format of a file by how it begins. The error says what was found
+// detectFormat tells the format of a file by how it begins. The error says what was found
 // instead.
-func Detect(r io.ReaderAt) (Format, error) {
+func detectFormat(r io.ReaderAt) (Format, error) {
 	head := make([]byte, detectBytes)
 	n, err := r.ReadAt(head, 0)
 	if err != nil && err != io.EOF {

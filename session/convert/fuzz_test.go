@@ -83,7 +83,7 @@ func FuzzRecords(f *testing.F) {
 func FuzzDetect(f *testing.F) {
 	f.Add([]byte(`{"type":"user","payload`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if got, err := Detect(bytes.NewReader(b)); (got == "") == (err == nil) {
+		if got, err := detectFormat(bytes.NewReader(b)); (got == "") == (err == nil) {
 			t.Fatal(got, err)
 		}
 	})

@@ -178,7 +178,7 @@ func (in *importer) run() (err error) {
 		}
 	}()
 	if in.src.Format == Auto || in.src.Format == "" {
-		if in.src.Format, err = Detect(in.file); err != nil {
+		if in.src.Format, err = detectFormat(in.file); err != nil {
 			return &session.Error{Op: "detect the format", Err: session.ErrInvalid, Detail: err.Error(), Hint: "say --format, if it is a transcript"}
 		}
 	}

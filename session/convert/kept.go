@@ -172,9 +172,9 @@ func keptOf(r *session.Record, f Format, do func(kept) error) error {
 // keptOfItem is what an item was made of, nil when it was born here.
 func keptOfItem(item []byte) []byte { return field(field(item, "metadata"), metadataKey) }
 
-// Mapping is the payload of the vendor.mapped record that ends every batch of an
+// vendorMapping is the payload of the vendor.mapped record that ends every batch of an
 // import: whose session this is and how much of its file was read.
-type Mapping struct {
+type vendorMapping struct {
 	Vendor  string         `json:"vendor"`  // claude-code, codex, open-agent-sdk
 	Session string         `json:"session"` // its id there
 	Format  Format         `json:"format"`
@@ -186,12 +186,12 @@ type Mapping struct {
 	Masked  int            `json:"masked,omitempty"` // lines in which secrets were masked, so far
 }
 
-func (m *Mapping) draft() (session.Draft, error) {
+func (m *vendorMapping) draft() (session.Draft, error) {
 	return session.NewDraft(session.KindVendorMapped, m)
 }
 
 // readMapping reads a record's mapping; ok is false when it is none of an import.
-func readMapping(r *session.Record) (m Mapping, ok bool) {
+func readMapping(r *session.Record) (m vendorMapping, ok bool) {
 	if r.Kind != session.KindVendorMapped || json.Unmarshal(r.Payload, &m) != nil {
 		return m, false
 	}

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLine bounds one line of a file, in bytes.
-const MaxLine = 512 << 20
+// maxLine bounds one line of a file, in bytes.
+const maxLine = 512 << 20
 
 // lines reads a file line by line. The slice of a line is good until the next one.
 type lines struct {
@@ -38,7 +38,7 @@ func (s *sliceLines) next() (line []byte, ended bool, err error) {
 	return line, false, nil
 }
 
-var errLong = fmt.Errorf("the line is longer than %d MiB", MaxLine>>20)
+var errLong = fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
 
 // next returns the next line without its line break, and whether it had one. At the
 // end the error is io.EOF.
@@ -48,7 +48,7 @@ func (l *lines) next() (line []byte, ended bool, err error) {
 		l.buf = append(l.buf[:0], chunk...)
 		for errors.Is(err, bufio.ErrBufferFull) {
 			chunk, err = l.r.ReadSlice('\n')
-			if l.buf = append(l.buf, chunk...); len(l.buf) > MaxLine {
+			if l.buf = append(l.buf, chunk...); len(l.buf) > maxLine {
 				l.n++
 				return nil, false, errLong
 			}

@@ -54,7 +54,7 @@ func (p *pieces) next() (piece []byte, ended bool, err error) {
 func (p *pieces) byte() (byte, error) {
 	c, err := p.r.ReadByte()
 	if err == nil {
-		if p.buf = append(p.buf, c); len(p.buf) > MaxLine {
+		if p.buf = append(p.buf, c); len(p.buf) > maxLine {
 			return 0, errLong
 		}
 	}

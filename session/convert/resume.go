@@ -19,7 +19,7 @@ const (
 // held is what an earlier import of the source has left in the log.
 type held struct {
 	meta    session.Meta
-	mapping Mapping
+	mapping vendorMapping
 	items   []heldItem // in the order in which they came, rollbacks included
 	lines   []uint64   // a bit for each line that is kept
 	foreign int64      // the first record that is of no import, or 0
@@ -99,20 +99,20 @@ func (in *importer) meet() (go_ bool, err error) {
 }
 
 // mapping finds how far the source was read.
-func (in *importer) mapping(m session.Meta) (Mapping, bool, error) {
+func (in *importer) mapping(m session.Meta) (vendorMapping, bool, error) {
 	for r, err := range in.to.Store().Read(in.ctx, m.ID, session.Range{Reverse: true}) {
 		if err != nil {
-			return Mapping{}, false, err
+			return vendorMapping{}, false, err
 		}
 		if got, ok := readMapping(&r); ok {
 			return got, true, nil
 		}
 	}
-	return Mapping{}, false, nil
+	return vendorMapping{}, false, nil
 }
 
 // begins reports whether the file still begins with what was read of it.
-func (in *importer) begins(m Mapping) (bool, error) {
+func (in *importer) begins(m vendorMapping) (bool, error) {
 	if m.Bytes > in.size {
 		return false, nil
 	}

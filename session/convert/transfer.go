@@ -213,7 +213,7 @@ func (in *importer) leave() {
 // flush ends a batch with how far the source was read.
 func (in *importer) flush() error {
 	in.leave()
-	m := Mapping{
+	m := vendorMapping{
 		Vendor: in.src.Format.vendor(), Session: in.seen.session, Format: in.src.Format, File: shortName(in.src.Path),
 		Bytes: in.read, Lines: in.n, Open: in.n == in.count && !in.ended, Masked: in.masked,
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Unreadable stands in lists for a text that the key does not open.
-const Unreadable = "[sealed]"
+// unreadable stands in lists for a text that the key does not open.
+const unreadable = "[sealed]"
 
 // List implements [session.Store]. What is asked for of the texts (project, folder,
 // tag) is looked for in the plain: sessions are passed over, newest first, until there
@@ -94,7 +94,7 @@ func (s *Store) openMeta(ctx context.Context, m *session.Meta) error {
 				return err
 			}
 			if k == nil {
-				*f = Unreadable
+				*f = unreadable
 				continue
 			}
 			if b, err = k.box(m.ID); err != nil {
@@ -103,7 +103,7 @@ func (s *Store) openMeta(ctx context.Context, m *session.Meta) error {
 		}
 		text, err := b.openText(textFields[i], *f)
 		if err != nil {
-			text = Unreadable
+			text = unreadable
 		}
 		*f = text
 	}

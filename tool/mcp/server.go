@@ -28,17 +28,6 @@ const (
 	InProcess Transport = "in-process" // a part of this program
 )
 
-// ParseTransport reads a transport as configurations name it; "streamable-http" is HTTP.
-func ParseTransport(text string) (Transport, bool) {
-	switch t := Transport(text); t {
-	case Stdio, HTTP, SSE:
-		return t, true
-	case "streamable-http", "streamable_http", "streamableHttp":
-		return HTTP, true
-	}
-	return "", false
-}
-
 // Server is one server as its configuration has it: ${VAR} and ${VAR:-default} in
 // Command, Args, Env, Dir, URL and Headers are still as they were written.
 type Server struct {

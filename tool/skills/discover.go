@@ -77,8 +77,8 @@ func (s *Set) place(p Place) {
 		if absent(err) {
 			continue
 		}
-		if n++; n > MaxSkills {
-			s.problem(p, p.Dir, fmt.Errorf("there are more than %d: the others are not read", MaxSkills))
+		if n++; n > maxSkills {
+			s.problem(p, p.Dir, fmt.Errorf("there are more than %d: the others are not read", maxSkills))
 			return
 		}
 		whole := filepath.Join(p.Dir, path)

@@ -64,10 +64,10 @@ type Problem struct {
 
 // The bounds.
 const (
-	MaxName        = 64
-	MaxDescription = 1024
+	maxName        = 64
+	maxDescription = 1024
 	MaxBody        = 100 << 10 // bytes
-	MaxSkills      = 200       // of one place
-	MaxActive      = 4         // skills in one turn
+	maxSkills      = 200       // of one place
+	maxActive      = 4         // skills in one turn
 	maxListed      = 15_000    // bytes of names and descriptions in the tool's description
 )

@@ -116,7 +116,7 @@ func (p *parser) name(folder string, at int) {
 // usable says whether a name can be one: 1 to 64 of a-z, 0-9 and -, no - at an end and not
 // two of them; of commands, A-Z and _ as well.
 func usable(name string, command bool) bool {
-	if name == "" || len(name) > MaxName || !command && (strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") || strings.Contains(name, "--")) {
+	if name == "" || len(name) > maxName || !command && (strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") || strings.Contains(name, "--")) {
 		return false
 	}
 	return !strings.ContainsFunc(name, func(r rune) bool {
@@ -144,12 +144,12 @@ func (p *parser) member(m *jsontree.Member) {
 	switch m.Key {
 	case "name":
 		if sk.Name = p.text(m); !sk.Command && p.err == nil && !usable(sk.Name, false) {
-			p.wrong(v.At, "", "the name %.80q is not 1 to %d of a-z, 0-9 and single - inside", sk.Name, MaxName)
+			p.wrong(v.At, "", "the name %.80q is not 1 to %d of a-z, 0-9 and single - inside", sk.Name, maxName)
 		}
 	case "description":
-		sk.Description = p.line(m, MaxDescription)
+		sk.Description = p.line(m, maxDescription)
 	case "when_to_use", "when-to-use":
-		sk.When = p.line(m, MaxDescription)
+		sk.When = p.line(m, maxDescription)
 	case "argument-hint":
 		sk.Hint = p.hint(m)
 	case "allowed-tools":

@@ -148,7 +148,7 @@ func (s *Skills) find(name string) (*Skill, error) {
 	for _, o := range s.offered() {
 		names = append(names, o.Name)
 	}
-	far := func(known string) int { return spelling.Edits(known, name[:min(len(name), MaxName)]) }
+	far := func(known string) int { return spelling.Edits(known, name[:min(len(name), maxName)]) }
 	hint := "there are " + strings.Join(names, ", ")
 	if near := slices.MinFunc(names, func(a, b string) int { return far(a) - far(b) }); far(near) <= 2 {
 		hint = "did you mean " + near + "?"
@@ -184,10 +184,10 @@ func (s *Skills) run(ctx context.Context, call *tool.Call, in input) (tool.Resul
 
 func (s *Skills) enter(ctx context.Context, call *tool.Call, sk *Skill) error {
 	s.mu.Lock()
-	deep := !s.active[sk.Name] && len(s.active) >= MaxActive
+	deep := !s.active[sk.Name] && len(s.active) >= maxActive
 	s.mu.Unlock()
 	if deep {
-		return fmt.Errorf("%d skills are in force in this turn already", MaxActive)
+		return fmt.Errorf("%d skills are in force in this turn already", maxActive)
 	}
 	if s.opts.Enter != nil {
 		if err := s.opts.Enter(ctx, call, sk); err != nil {

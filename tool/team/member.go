@@ -9,14 +9,14 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Lead is what the agent that leads a team is called in it.
-const Lead = "team-lead"
+// leadName is what the agent that leads a team is called in it.
+const leadName = "team-lead"
 
 // everybody is to whom a message goes that is for all the others.
 const everybody = "*"
 
-// Prefix is what the tags of the sessions of teammates begin with.
-const Prefix = "teammate:"
+// actorPrefix is what the tags of the sessions of teammates begin with.
+const actorPrefix = "teammate:"
 
 // retired is what they begin with when they have left.
 const retired = "former-teammate:"
@@ -43,7 +43,7 @@ func (m member) tag(prefix string) string {
 
 // parse reads a tag.
 func parse(tag string) (m member, ok bool) {
-	rest, ok := strings.CutPrefix(tag, Prefix)
+	rest, ok := strings.CutPrefix(tag, actorPrefix)
 	if !ok {
 		return m, false
 	}
@@ -76,8 +76,8 @@ func checkName(name string) error {
 	if name == "" || len(name) > 32 || bad || strings.HasPrefix(name, "-") {
 		return fmt.Errorf("%q is no name: small letters, digits and hyphens, at most 32", name)
 	}
-	if name == Lead {
-		return fmt.Errorf("%s is the name of the lead", Lead)
+	if name == leadName {
+		return fmt.Errorf("%s is the name of the lead", leadName)
 	}
 	return nil
 }
@@ -100,6 +100,6 @@ func (m member) briefed(d agent.Definition) agent.Definition {
 You are %s, a teammate in the team %s. %s leads it. SendMessage reaches the others by name; nobody reads what you only say,
 but for your last words, which %s is told when you have nothing to do. TaskList shows what is to be done by whom: set a task
 in_progress before you begin with it and completed when all of it is done. Messages come by themselves: do not wait for them,
-end your turn.`, m.name, m.team, Lead, Lead)
+end your turn.`, m.name, m.team, leadName, leadName)
 	return d
 }

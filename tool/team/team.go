@@ -66,7 +66,7 @@ func (t *Team) Name() string {
 	return t.name
 }
 
-// Of is who works in a session: [Lead], the name of a teammate, or "".
+// Of is who works in a session: leadName, the name of a teammate, or "".
 func (t *Team) Of(sessionID string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,7 +74,7 @@ func (t *Team) Of(sessionID string) string {
 		return ""
 	}
 	if lead := t.subs.Agent(); lead != nil && lead.SessionID() == sessionID {
-		return Lead
+		return leadName
 	}
 	for name, m := range t.members {
 		if m.Session() == sessionID {
@@ -115,7 +115,7 @@ func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, n age
 		return tool.Failure(err.Error()), nil
 	}
 	defer t.settled(who.name)
-	text := "Message from " + Lead + ":\n" + n.Prompt
+	text := "Message from " + leadName + ":\n" + n.Prompt
 	if about := t.purpose(); about != "" {
 		text = "What the team is for: " + about + "\n\n" + text
 	}
@@ -209,7 +209,7 @@ func (t *Team) hire(ctx context.Context, s *agent.Subagents, h agent.Hire, who m
 		return nil, err
 	}
 	m := &mate{member: who}
-	h.Name, h.Kind, h.Mode, h.Tag = who.name, kind, who.mode, who.tag(Prefix)
+	h.Name, h.Kind, h.Mode, h.Tag = who.name, kind, who.mode, who.tag(actorPrefix)
 	h.Tools = []tool.Tool{send}
 	ready := make(chan struct{}) // it is on the list before it can have nothing to do
 	h.Idle = func(ctx context.Context, _ *agent.Mate, last *agent.Result) string {
@@ -250,7 +250,7 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 	if err != nil {
 		return []string{"the teammates of this session are not there: " + err.Error()}
 	}
-	names := map[string]string{Lead: lead.SessionID()}
+	names := map[string]string{leadName: lead.SessionID()}
 	for _, b := range begun {
 		if who, ok := parse(b.Meta.Tag); ok {
 			names[who.name] = b.Meta.ID

@@ -63,8 +63,8 @@ func harmless[In any](name string) func(*tool.Call, In) ([]policy.Request, error
 
 // create begins a team.
 func (t *Team) create(c *tool.Call, in createInput) tool.Result {
-	if who := t.Of(c.Session); who != "" && who != Lead {
-		return tool.Failure("only " + Lead + " can begin a team")
+	if who := t.Of(c.Session); who != "" && who != leadName {
+		return tool.Failure("only " + leadName + " can begin a team")
 	}
 	if err := checkName(in.Name); err != nil {
 		return tool.Failure(err.Error())
@@ -75,13 +75,13 @@ func (t *Team) create(c *tool.Call, in createInput) tool.Result {
 		return tool.Failure("there is a team, " + t.name + ": one at a time. TeamDelete ends it")
 	}
 	t.name, t.about = in.Name, strings.TrimSpace(in.Description)
-	return tool.Text("The team " + in.Name + " is there, and you are its " + Lead + ". Agent with name and team_name adds a teammate.")
+	return tool.Text("The team " + in.Name + " is there, and you are its " + leadName + ". Agent with name and team_name adds a teammate.")
 }
 
 // end ends the team.
 func (t *Team) end(ctx context.Context, c *tool.Call) tool.Result {
-	if who := t.Of(c.Session); who != "" && who != Lead {
-		return tool.Failure("only " + Lead + " can end the team")
+	if who := t.Of(c.Session); who != "" && who != leadName {
+		return tool.Failure("only " + leadName + " can end the team")
 	}
 	name := t.Name()
 	if name == "" {
@@ -161,7 +161,7 @@ func (t *Team) send(ctx context.Context, c *tool.Call, in sendInput) (tool.Resul
 
 func named(m *mate) string {
 	if m == nil {
-		return Lead
+		return leadName
 	}
 	return m.name
 }
@@ -169,8 +169,8 @@ func named(m *mate) string {
 // recipients are to whom a message goes; nil is the lead.
 func (t *Team) recipients(from, to string) ([]*mate, error) {
 	var list []*mate
-	names := []string{Lead}
-	if from != Lead && (to == Lead || to == everybody) {
+	names := []string{leadName}
+	if from != leadName && (to == leadName || to == everybody) {
 		list = append(list, nil)
 	}
 	for _, m := range t.roster() {
@@ -209,13 +209,13 @@ func (t *Team) word(from string, to []*mate, in sendInput) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case p.Type == "shutdown_request" && from == Lead:
+	case p.Type == "shutdown_request" && from == leadName:
 		for _, m := range to {
 			m.ending = true
 		}
 		return strings.TrimSpace("You are asked to leave the team. Finish what cannot stay as it is; you leave when you have nothing to do. " +
-			"To stay, send " + Lead + ` {"type":"shutdown_response","approve":false,"reason":"…"}. ` + p.Reason), nil
-	case p.Type == "shutdown_response" && from != Lead && p.Approve != nil:
+			"To stay, send " + leadName + ` {"type":"shutdown_response","approve":false,"reason":"…"}. ` + p.Reason), nil
+	case p.Type == "shutdown_response" && from != leadName && p.Approve != nil:
 		m := t.members[from]
 		if !m.ending {
 			return "", errors.New("nobody has asked you to leave")
@@ -225,5 +225,5 @@ func (t *Team) word(from string, to []*mate, in sendInput) (string, error) {
 		}
 		return "I stay. " + p.Reason, nil
 	}
-	return "", fmt.Errorf("a message of type %q: there are shutdown_request, of %s, and shutdown_response with approve, of a teammate", p.Type, Lead)
+	return "", fmt.Errorf("a message of type %q: there are shutdown_request, of %s, and shutdown_response with approve, of a teammate", p.Type, leadName)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// FetchTool is the tool that fetches a page, and that rules about hosts name.
-const FetchTool = "WebFetch"
+// fetchTool is the tool that fetches a page, and that rules about hosts name.
+const fetchTool = "WebFetch"
 
 // Bounds of one call.
 const (
@@ -39,7 +39,7 @@ type fetchInput struct {
 }
 
 func (w *Web) fetchTool() (tool.Tool, error) {
-	t, err := tool.New(tool.Spec{Name: FetchTool, Description: aboutFetch, ReadOnly: true}, w.fetch, w.mayFetch)
+	t, err := tool.New(tool.Spec{Name: fetchTool, Description: aboutFetch, ReadOnly: true}, w.fetch, w.mayFetch)
 	return refuser{t}, err
 }
 
@@ -278,7 +278,7 @@ func (r refuser) Refusal(call *tool.Call, d policy.Decision) string {
 		return ""
 	}
 	rule := r.Spec().Name
-	if rule == FetchTool {
+	if rule == fetchTool {
 		host, _, _ := net.SplitHostPort(reqs[0].Resource)
 		rule += "(domain:" + host + ")"
 	}
