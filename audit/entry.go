@@ -87,7 +87,7 @@ type Entry struct {
 	Seq     int64     `json:"seq"`
 	Time    time.Time `json:"time"` // UTC, whole milliseconds
 	Kind    string    `json:"kind"`
-	Action  string    `json:"action"` // "allow", "deny", "ask", actionRun …
+	Action  string    `json:"action"` // "allow", "deny", "ask", "run" …
 
 	Actor    Actor  `json:"actor"`               // who decided or did it
 	From     string `json:"from,omitempty"`      // where an access came from: an address, or "unix uid 1000 pid 77"
@@ -123,7 +123,6 @@ type Entry struct {
 const (
 	actorPerson   = "person"   // somebody who answered, or changed the policy
 	actorRule     = "rule"     // of settings or flags; Name is its text, Entry.Rule says where it stands
-	actorMode     = "mode"     // the permission mode
 	actorHook     = "hook"     //
 	actorPolicy   = "policy"   // a limit or a policy of the host
 	actorCallback = "callback" // the host's canUseTool

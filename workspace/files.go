@@ -81,7 +81,7 @@ type File struct {
 type FilesQuery struct {
 	Hidden bool   // also those whose names begin with a dot
 	After  string // only names behind this one
-	Limit  int    // at most this many; 0 or more than maxFiles is maxFiles
+	Limit  int    // at most this many; 0 or more than 1000 is 1000
 }
 
 // maxFiles is how many entries a page of a list has at most.

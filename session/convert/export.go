@@ -125,8 +125,8 @@ func (x *exporter) foreign(f Format) error {
 
 // origin is how much of a session is as another program wrote it.
 type origin struct {
-	same  bool    // all of it was imported from the format, or added since
-	added bool    // something was added
+	same  bool          // all of it was imported from the format, or added since
+	added bool          // something was added
 	m     vendorMapping // the last one
 }
 

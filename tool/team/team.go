@@ -66,7 +66,7 @@ func (t *Team) Name() string {
 	return t.name
 }
 
-// Of is who works in a session: leadName, the name of a teammate, or "".
+// Of is who works in a session: "team-lead", the name of a teammate, or "".
 func (t *Team) Of(sessionID string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
