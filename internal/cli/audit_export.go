@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"path/filepath"
 
 	"github.com/holdfast-dev/holdfast/audit"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
@@ -145,51 +143,23 @@ func entryCount(n int) string {
 	return fmt.Sprintf("%d entries", n)
 }
 
-// write writes the file whole or not at all. It is the caller's alone.
+// write writes a file, and notes which sessions are in it. The log of logins and tokens has no
+// text of sessions.
 func (c *auditExportCmd) write(ctx context.Context, p *Program, logs []evidenceLog, entries iter.Seq2[audit.Entry, error]) (string, error) {
-	name := c.Output
-	if !filepath.IsAbs(name) {
-		wd, err := p.Getwd()
-		if err != nil {
-			return "", err
+	return p.export(c.Output, "", func(w io.Writer) (damaged, err error) {
+		return nil, audit.Export(w, c.Format, entries)
+	}, func(path, sum string) error {
+		var of []session.Meta
+		for _, l := range logs {
+			if l.meta != nil {
+				of = append(of, *l.meta)
+			}
 		}
-		name = filepath.Join(wd, name)
-	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return "", usage(name+" is there and is no regular file", "leave -o out and redirect standard output")
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".holdfast-audit-*")
-	if err != nil {
-		return "", usage(fmt.Sprintf("%s cannot be written: %v", name, errors.Unwrap(err)), "")
-	}
-	if err = audit.Export(f, c.Format, entries); err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = c.note(ctx, p, logs, f.Name(), name)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
-	}
-	return name, nil
-}
-
-// note keeps where the sessions were exported to, so that erasing finds it. The log of logins
-// and tokens has no text of sessions.
-func (c *auditExportCmd) note(ctx context.Context, p *Program, logs []evidenceLog, tmp, name string) error {
-	var of []session.Meta
-	for _, l := range logs {
-		if l.meta != nil {
-			of = append(of, *l.meta)
+		if of == nil {
+			return nil
 		}
-	}
-	if of == nil {
-		return nil
-	}
-	return stores.NoteExport(ctx, p.environment(), c.Store, logs[0].in, of, tmp, name, true)
+		return stores.NoteExport(ctx, p.environment(), c.Store, logs[0].in, of, path, sum, true)
+	})
 }
 
 // plain is where an export goes. A terminal gets nothing that would steer it.

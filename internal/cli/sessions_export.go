@@ -5,11 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
-	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/convert"
 )
@@ -37,40 +34,20 @@ func (c *exportCmd) run(ctx context.Context, p *Program) error {
 	})
 }
 
-// toFile writes the file beside its place first, so that what is there is whole. What is
-// damaged is told once the rest is there.
+// toFile writes a file. What is damaged is told once the rest is there.
 func (c *exportCmd) toFile(ctx context.Context, p *Program, s *session.Sessions, m session.Meta, format convert.Format) error {
-	path := c.Output
-	if !filepath.IsAbs(path) {
-		wd, err := p.Getwd()
-		if err != nil {
-			return err
+	path, err := p.export(c.Output, exportName(m, format), func(w io.Writer) (damaged, err error) {
+		if err = convert.Export(ctx, w, s, m.ID, format); isCorrupt(err) {
+			return err, nil
 		}
-		path = filepath.Join(wd, path)
+		return nil, err
+	}, func(path, sum string) error {
+		return stores.NoteExport(ctx, p.environment(), c.Store, s, []session.Meta{m}, path, sum, false)
+	})
+	if path != "" {
+		p.err.line("%s", shown("session "+m.ID+" is in "+path))
 	}
-	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		path = filepath.Join(path, exportName(m, format))
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".export-*") // mode 0600
-	if err != nil {
-		return &failure{msg: "write " + path + ": " + err.Error(), out: outcome.Usage, err: err}
-	}
-	defer os.Remove(tmp.Name())
-	bad := convert.Export(ctx, tmp, s, m.ID, format)
-	if bad != nil && !isCorrupt(bad) {
-		return errors.Join(bad, tmp.Close())
-	}
-	if err = errors.Join(tmp.Sync(), tmp.Close()); err == nil {
-		err = stores.NoteExport(ctx, p.environment(), c.Store, s, []session.Meta{m}, tmp.Name(), path, false)
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(bad, err)
-	}
-	p.err.line("%s", shown("session "+m.ID+" is in "+path))
-	return bad
+	return err
 }
 
 // exportName is the name under which the format's program looks for a session.

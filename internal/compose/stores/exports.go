@@ -1,14 +1,10 @@
 package stores
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
 	"io/fs"
 	"iter"
 	"os"
@@ -36,8 +32,9 @@ type exportNote struct {
 // exportHolder erases exports. It implements [session.CopyHolder].
 type exportHolder struct{ dir, store string }
 
-// NoteExport notes where an export is, so that erasing finds it, before the file tmp gets the name path.
-func NoteExport(ctx context.Context, e *env.Env, url string, s *session.Sessions, of []session.Meta, tmp, path string, evidence bool) error {
+// NoteExport notes where an export is, so that erasing finds it, before the file appears there.
+// sum is the SHA-256 of the file in hexadecimal.
+func NoteExport(ctx context.Context, e *env.Env, url string, s *session.Sessions, of []session.Meta, path, sum string, evidence bool) error {
 	ref, err := Parse(e, url)
 	if err != nil || ref.InMemory() {
 		return err
@@ -47,7 +44,7 @@ func NoteExport(ctx context.Context, e *env.Env, url string, s *session.Sessions
 		return nil //nolint:nilerr // without a home there is nothing to note it in
 	}
 	h := &exportHolder{filepath.Join(home, "exports"), ref.Name}
-	n := exportNote{Store: h.store, File: path, Evidence: evidence}
+	n := exportNote{Store: h.store, File: path, SHA256: sum, Evidence: evidence}
 	for _, m := range of {
 		n.Sessions = append(n.Sessions, m.ID)
 		for m.Parent != "" {
@@ -57,19 +54,11 @@ func NoteExport(ctx context.Context, e *env.Env, url string, s *session.Sessions
 			n.Sessions = append(n.Sessions, m.ID)
 		}
 	}
-	if n.SHA256, err = fileSum(tmp); err == nil {
-		err = h.add(n)
-	}
+	err = h.add(n)
 	if err != nil {
 		return fmt.Errorf("note where the export is, so that erasing finds it: %w", err)
 	}
 	return nil
-}
-
-func fileSum(path string) (string, error) {
-	b, err := os.ReadFile(path)
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), err
 }
 
 // add keeps a note in place of earlier ones of the same file.
@@ -141,37 +130,24 @@ func (h *exportHolder) held(e *session.Erasing) (list []exportNote, why []string
 		if e.Mask != nil && !n.Evidence && n.Sessions[0] != e.Session {
 			continue // its own session's turn comes
 		}
-		b, err := os.ReadFile(n.File)
+		masked, sum, err := readExport(e, n.File)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		stays := ""
-		switch sum := sha256.Sum256(b); {
+		switch {
 		case err != nil:
 			stays = fmt.Sprintf("it cannot be read (%v): remove it yourself", err)
-		case e.Mask != nil && !masks(e, b):
+		case e.Mask != nil && !masked:
 			continue
 		case n.Evidence:
 			stays = "an export of the audit trail is evidence: remove it yourself"
-		case hex.EncodeToString(sum[:]) != n.SHA256:
+		case sum != n.SHA256:
 			stays = "it was changed since it was exported: remove it yourself"
 		}
 		list, why = append(list, n), append(why, stays)
 	}
 	return list, why, nil
-}
-
-// masks reports whether an export has what the mask finds, however its format escapes it.
-func masks(e *session.Erasing, b []byte) bool {
-	if e.Hits(string(b)) || e.Hits(html.UnescapeString(string(b))) {
-		return true
-	}
-	for line := range bytes.Lines(b) {
-		if line = bytes.TrimSpace(line); json.Valid(line) && !bytes.Equal(e.Mask(line), line) {
-			return true
-		}
-	}
-	return json.Valid(b) && !bytes.Equal(e.Mask(b), b)
 }
 
 // Find implements [session.CopyHolder].

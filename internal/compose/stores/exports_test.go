@@ -2,6 +2,8 @@ package stores
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -25,6 +27,8 @@ func TestExportsAreErased(t *testing.T) {
 	h := &exportHolder{filepath.Join(dir, "home", "exports"), "file:" + dir}
 	for name, text := range map[string]string{
 		"raw.txt": secret, "lines.jsonl": `{"n":1}` + "\n" + `{"text":` + string(quoted) + "}\n", "page.html": "<p>a &#34;b&#34; &lt;c&gt;</p>",
+		"long.txt": strings.Repeat("some text\n", exportPiece/10-1) + secret, "document.json": "{\n \"a\": [1, {\"b\": " + string(quoted) + "}]\n}\n",
+		"long.json": `{"a": "` + strings.Repeat("x", exportLine) + `", "b": ` + string(quoted) + `}`, "name.json": "{\n" + string(quoted) + ": 1}",
 		"other.txt": "nothing of it", "changed.txt": secret, "evidence.csv": secret, "parent.txt": secret,
 	} {
 		path := filepath.Join(dir, name)
@@ -35,7 +39,8 @@ func TestExportsAreErased(t *testing.T) {
 		if name == "parent.txt" {
 			of[0].ID = "another"
 		}
-		if err := NoteExport(t.Context(), owner, h.store, nil, of, path, path, name == "evidence.csv"); err != nil {
+		sum := sha256.Sum256([]byte(text))
+		if err := NoteExport(t.Context(), owner, h.store, nil, of, path, hex.EncodeToString(sum[:]), name == "evidence.csv"); err != nil {
 			t.Fatal(err)
 		}
 	}
