@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -66,20 +67,15 @@ func (a *Agent) yields(left policy.Mode) bool {
 	return m == "" || a.opt.UsualMode && policy.Stricter(m, left) == left
 }
 
-// byStart set the mode that was asked for when an agent began or went on, where nobody said on
-// whose behalf that was.
-const byStart = "start"
-
-// beginIn has the mode that was asked for this time recorded, where the log says another one.
-// Nothing need say that a new run is in default mode, or in bypassPermissions, which does
-// not outlive its process.
+// beginIn records the mode that was asked for this time, where the log has another one.
 func (r *Run) beginIn(wanted, recorded policy.Mode) error {
-	if wanted == "" || wanted == cmp.Or(recorded, policy.ModeDefault) || recorded == "" && wanted == policy.ModeBypass {
+	c, record := policylog.Start(wanted, recorded, r.root.opt.Session.Opened.User)
+	if !record {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c, err := r.root.guards.Check(policy.Change{Mode: wanted, By: cmp.Or(r.root.opt.Session.Opened.User, byStart)})
+	c, err := r.root.guards.Check(c)
 	if err == nil {
 		err = r.apply(c, 0)
 	}

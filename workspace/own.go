@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -150,14 +149,13 @@ func (a *own) start(ctx context.Context) (agent.SessionOpened, error) {
 	return opened, nil
 }
 
-// recordMode puts the mode that was asked for on record, where the process inside may not: it
-// records the others itself.
+// recordMode records the mode that was asked for, unless the process inside may set it: that
+// process records such a mode itself.
 func (a *own) recordMode(ctx context.Context, r *session.Restored) error {
-	wanted, left := policy.Mode(a.o.Spec.Mode), policy.Mode(r.State.Mode)
-	if wanted == "" || wanted == left || logpipe.ModeFromInside(wanted) || left == "" && wanted == policy.ModeBypass {
+	c, record := policylog.Start(policy.Mode(a.o.Spec.Mode), policy.Mode(r.State.Mode), a.o.Session.Opened.User)
+	if !record || logpipe.ModeFromInside(c.Mode) {
 		return nil
 	}
-	c := policy.Change{Mode: wanted, By: cmp.Or(a.o.Session.Opened.User, "start")}
 	_, err := policylog.Change(ctx, a.o.Sessions, r.Log.ID(), func(*policy.Guards) (policy.Change, error) { return c, nil })
 	return err
 }

@@ -255,8 +255,9 @@ func (c *Client) find(name string) (*link, error) {
 	return nil, &Error{Server: name, What: "there is no such server"}
 }
 
-// EndProcesses ends the servers that are processes of ours, also those that are being
-// started, and waits until they have ended. The next call of a tool starts its server again.
+// EndProcesses kills the servers that are processes of ours, also those that are being
+// started, with all that they have started, and waits until the servers have ended. The next
+// call of a tool starts its server again.
 // why is what calls under way are told.
 func (c *Client) EndProcesses(why error) {
 	var all sync.WaitGroup
